@@ -19,16 +19,26 @@ import (
 // fine are comparisons that are found and depend on no machine: the function, and why.
 func fine() map[string]string {
 	return map[string]string{
-		"internal/cli/ablationpairs_system_test.go TestAnAblationOverEightPairsAndTwoAddresses": "no machine sends more than its links let through",
-		"internal/cli/commands_system_test.go TestSuitePgbench":                                 "no transaction takes longer than all of them",
-		"internal/cli/netrdma_guest_test.go TestNetMeasuresRDMA":                                "two accounts of one run, and the order of its own parts",
-		"internal/cli/netrequests_system_test.go TestNetAddsUpAnswers":                          "no machine gets more answers than the link carries requests",
-		"internal/cli/netrequests_system_test.go TestNetTimesAnswersOverALinkOfAKnownDelay":     "no more answers than the link carries requests, and one at a time they take no longer than the test",
-		"internal/cli/netfactors_system_test.go TestAnAblationOfANetworkIsPutBackOnBothEnds":    "no machine sends more than the window lets through",
-		"internal/cli/scriptedlive_test.go TestScriptedLiveBudget":                              "the clock of a bubble, by which loads are exact",
-		"internal/cli/scriptedlost_test.go TestScriptedLoadBySizeHangs":                         "the clock of a bubble, by which loads are exact",
-		"internal/cli/severaltargets_system_test.go TestSeveralTargetsAreMeasuredTogether":      "a rate and its own values by the second",
-		"internal/load/fio/fio_system_test.go TestArgvOnRealFio":                                "a limit of rate that fio keeps to, and two accounts of one run",
+		"internal/cli/ablationpairs_system_test.go TestAnAblationOverEightPairsAndTwoAddresses": "no machine sends " +
+			"more than its links let through",
+		"internal/cli/commands_system_test.go TestSuitePgbench": "no transaction takes " +
+			"longer than all of them",
+		"internal/cli/netrdma_guest_test.go TestNetMeasuresRDMA": "two accounts of one " +
+			"run, and the order of its own parts",
+		"internal/cli/netrequests_system_test.go TestNetAddsUpAnswers": "no machine gets more " +
+			"answers than the link carries requests",
+		"internal/cli/netrequests_system_test.go TestNetTimesAnswersOverALinkOfAKnownDelay": "no more answers than " +
+			"the link carries requests, and one at a time they take no longer than the test",
+		"internal/cli/netfactors_system_test.go TestAnAblationOfANetworkIsPutBackOnBothEnds": "no machine sends more " +
+			"than the window lets through",
+		"internal/cli/scriptedlive_test.go TestScriptedLiveBudget": "the clock of a bubble, " +
+			"by which loads are exact",
+		"internal/cli/scriptedlost_test.go TestScriptedLoadBySizeHangs": "the clock of a bubble, " +
+			"by which loads are exact",
+		"internal/cli/severaltargets_system_test.go TestSeveralTargetsAreMeasuredTogether": "a rate and its own " +
+			"values by the second",
+		"internal/load/fio/fio_system_test.go TestArgvOnRealFio": "a limit of rate that fio keeps to, and two " +
+			"accounts of one run",
 	}
 }
 
@@ -51,7 +61,8 @@ func TestNoBoundOnThisMachine(t *testing.T) {
 				allowed[name] = true
 				continue
 			}
-			t.Errorf("%s: %s compares %s of this machine with a bound: make it a test with the tag bench, or ask what holds on any machine", b.file.at(b.at), b.function, b.of)
+			t.Errorf("%s: %s compares %s of this machine with a bound: make it a test with the tag bench, or ask "+
+				"what holds on any machine", b.file.at(b.at), b.function, b.of)
 		}
 	}
 	for name, why := range fine() {
@@ -78,10 +89,11 @@ func onlyWith(f *ast.File, tags ...string) bool {
 type origin int
 
 const (
-	clock origin = 1 << iota // a time that passed: it may be longer on any machine, and never shorter than what was waited for
-	usage                    // CPU time, memory
-	speed                    // anything divided by one of them
-	told                     // the answer of a comparison that is asked for elsewhere
+	// a time that passed: it may be longer on any machine, and never shorter than what was waited for
+	clock origin = 1 << iota
+	usage        // CPU time, memory
+	speed        // anything divided by one of them
+	told         // the answer of a comparison that is asked for elsewhere
 )
 
 func (o origin) String() string {
@@ -108,13 +120,15 @@ type measures struct {
 	results, params map[string][]origin // of functions, by position
 	fields          map[string]origin
 	declared        map[string]bool // functions of the package
-	bubbles         map[string]bool // functions that run with the clock of testing/synctest, which stands still while anything is done
-	grown           bool
+	// functions that run with the clock of testing/synctest, which stands still while anything is done
+	bubbles map[string]bool
+	grown   bool
 }
 
 // boundsIn the tests of one package.
 func boundsIn(files []goFile) []bound {
-	m := &measures{results: map[string][]origin{}, params: map[string][]origin{}, fields: map[string]origin{}, declared: map[string]bool{}, bubbles: map[string]bool{}}
+	m := &measures{results: map[string][]origin{}, params: map[string][]origin{}, fields: map[string]origin{},
+		declared: map[string]bool{}, bubbles: map[string]bool{}}
 	for _, f := range files {
 		ast.Inspect(f.tree, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -141,7 +155,8 @@ func (m *measures) walk(files []goFile) []bound {
 	for _, f := range files {
 		for _, d := range f.tree.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && !m.bubbles[fn.Name.Name] {
-				b := &body{measures: m, fn: fn, names: map[string]origin{}, real: onlyWith(f.tree, "system", "kernel"), closures: closuresOf(fn), gives: map[string][]origin{}}
+				b := &body{measures: m, fn: fn, names: map[string]origin{}, real: onlyWith(f.tree, "system", "kernel"),
+					closures: closuresOf(fn), gives: map[string][]origin{}}
 				for _, name := range b.closures {
 					b.gives[name] = nil
 				}
@@ -255,7 +270,8 @@ func (v visitor) Visit(n ast.Node) ast.Visitor {
 	case *ast.CompositeLit:
 		for _, e := range n.Elts {
 			if kv, ok := e.(*ast.KeyValueExpr); ok {
-				if key, ok := kv.Key.(*ast.Ident); ok && n.Type != nil && exprName(n.Type) != "figure.Figure" { // what is recorded is compared elsewhere
+				// what is recorded is compared elsewhere
+				if key, ok := kv.Key.(*ast.Ident); ok && n.Type != nil && exprName(n.Type) != "figure.Figure" {
 					v.field(key.Name, v.of(kv.Value))
 				}
 			}
@@ -303,7 +319,8 @@ func fails(n ast.Node) bool {
 		case *ast.IfStmt:
 			return false // asks by itself
 		case *ast.CallExpr:
-			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}, s.Sel.Name) && exprName(s) != "lab.Errorf" && exprName(s) != "fmt.Errorf" {
+			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf",
+				"Fail", "FailNow"}, s.Sel.Name) && exprName(s) != "lab.Errorf" && exprName(s) != "fmt.Errorf" {
 				found = true
 			}
 		}
@@ -411,7 +428,8 @@ func (b *body) assign(to, from []ast.Expr, tok token.Token) {
 }
 
 func isComparison(op token.Token) bool {
-	return slices.Contains([]token.Token{token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ, token.LAND, token.LOR}, op)
+	return slices.Contains([]token.Token{token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ,
+		token.LAND, token.LOR}, op)
 }
 
 // taint what is assigned to.
@@ -569,7 +587,8 @@ func (b *body) ofCall(c *ast.CallExpr) origin {
 		return clock
 	case name == "testing.Benchmark":
 		return usage
-	case slices.Contains([]string{"len", "cap", "new", "make"}, name), strings.HasPrefix(name, "fmt."), strings.HasPrefix(name, "strings."), strings.HasPrefix(name, "figure."):
+	case slices.Contains([]string{"len", "cap", "new", "make"}, name), strings.HasPrefix(name, "fmt."),
+		strings.HasPrefix(name, "strings."), strings.HasPrefix(name, "figure."):
 		return 0
 	}
 	if s, ok := c.Fun.(*ast.SelectorExpr); ok {
@@ -604,37 +623,55 @@ func TestBoundsAreFound(t *testing.T) {
 		text  string
 		found int
 	}{
-		"a time over a limit": {`start := time.Now(); work(); if took := time.Since(start); took > time.Second { t.Errorf("%v", took) }`, 1},
-		"a time under a limit, turned round": {`start := time.Now(); took := time.Since(start); if !(time.Second > took) { t.Fatal() } else { return }
+		"a time over a limit": {
+			`start := time.Now(); work(); if took := time.Since(start); took > time.Second { t.Errorf("%v", took) }`,
+			1},
+		"a time under a limit, turned round": {
+			`start := time.Now(); took := time.Since(start); if !(time.Second > took) { t.Fatal() } else { return }
 			if 3 < took.Seconds() { t.Fatal() }`, 1},
-		"between two moments":        {`a := time.Now(); z := time.Now(); if z.Sub(a) > time.Second && work() { t.Error() }`, 1},
-		"in a switch":                {`start := time.Now(); switch { case time.Since(start) > time.Second: t.Error() }`, 1},
-		"the best of several":        {`best := time.Hour; for range 5 { start := time.Now(); best = min(best, time.Since(start)) }; if best > time.Second { t.Error() }`, 1},
-		"by a helper":                {`if took() > 5 { t.Error() }`, 1},
-		"by the second result":       {`_, seconds := both(); if seconds > 5 { t.Error() }`, 1},
-		"by a field":                 {`var u spent; u.wall = time.Since(begun).Seconds(); check(t, u)`, 1},
-		"by an answer":               {`slow := time.Since(begun) > time.Second; if slow { t.Error() }`, 1},
-		"a rate":                     {`rate := 1000 / time.Since(begun).Seconds(); if rate < 100 { t.Error() }`, 1},
-		"memory":                     {`var m runtime.MemStats; runtime.ReadMemStats(&m); if m.HeapAlloc > 1<<20 { t.Error() }`, 1},
-		"CPU time of a process":      {`if cmd.ProcessState.UserTime() > time.Second { t.Error() }`, 1},
-		"CPU time of a job":          {`state, _ := job.State(); if cpu := state.UserSeconds + state.SystemSeconds; cpu < 0.5 { t.Error() }`, 1},
-		"a benchmark":                {`r := testing.Benchmark(f); if r.NsPerOp() > 1000 { t.Error() }`, 1},
-		"by the test of a struct":    {`if begun := time.Now(); true { h.t.Log(begun) }; took := time.Since(begun); if took > time.Second { h.t.Errorf("") }`, 1},
-		"a deadline of a loop":       {`for time.Since(begun) < time.Minute { time.Sleep(time.Second) }`, 0},
-		"a deadline within a loop":   {`for { if done() { break }; if time.Since(begun) > time.Minute { t.Fatal("it never came") }; time.Sleep(time.Second) }`, 0},
-		"a deadline by a clock":      {`if time.Now().After(deadline) { t.Fatal("it never came") }`, 0},
-		"at least what it waits for": {`took := time.Since(begun); if took < time.Second { t.Error("it did not wait") }`, 0},
-		"measured at all":            {`state, _ := job.State(); if state.UserSeconds <= 0 { t.Error() }`, 0},
-		"only printed":               {`took := time.Since(begun); if took > time.Second { t.Log("slow") }`, 0},
-		"how many were measured":     {`var times []float64; times = append(times, time.Since(begun).Seconds()); if len(times) < 5 { t.Error() }`, 0},
-		"the clock of a bubble":      {`synctest.Test(t, func(t *testing.T) { if time.Since(begun) > time.Second { t.Error() } })`, 0},
-		"a bubble of a function":     {`synctest.Test(t, check)`, 0},
-		"as a parameter":             {`within(t, "a job", time.Since(begun).Seconds())`, 1},
-		"of a closure":               {`took := func() float64 { begun := time.Now(); return time.Since(begun).Seconds() }; if took() > 5 { t.Error() }`, 1},
-		"a closure of such a name":   {`took := func() int { return 5 }; if took() > 5 { t.Error() }`, 0},
-		"what goes on in a closure":  {`each(func() float64 { return time.Since(begun).Seconds() }); if work() > 5 { t.Error() }`, 0},
-		"a figure of a rate":         {`figure.Record(t, figure.Figure{Center: 1 / time.Since(begun).Seconds()}); if c.Center > 5 { t.Error() }`, 0},
-		"something else":             {`if n := work(); n > 5 { t.Error() }`, 0},
+		"between two moments": {
+			`a := time.Now(); z := time.Now(); if z.Sub(a) > time.Second && work() { t.Error() }`, 1},
+		"in a switch": {
+			`start := time.Now(); switch { case time.Since(start) > time.Second: t.Error() }`, 1},
+		"the best of several": {
+			`best := time.Hour; for range 5 { start := time.Now(); best = min(best, time.Since(start)) }; if best > time.Second { t.Error() }`, 1},
+		"by a helper":          {`if took() > 5 { t.Error() }`, 1},
+		"by the second result": {`_, seconds := both(); if seconds > 5 { t.Error() }`, 1},
+		"by a field":           {`var u spent; u.wall = time.Since(begun).Seconds(); check(t, u)`, 1},
+		"by an answer":         {`slow := time.Since(begun) > time.Second; if slow { t.Error() }`, 1},
+		"a rate":               {`rate := 1000 / time.Since(begun).Seconds(); if rate < 100 { t.Error() }`, 1},
+		"memory": {
+			`var m runtime.MemStats; runtime.ReadMemStats(&m); if m.HeapAlloc > 1<<20 { t.Error() }`, 1},
+		"CPU time of a process": {`if cmd.ProcessState.UserTime() > time.Second { t.Error() }`, 1},
+		"CPU time of a job": {
+			`state, _ := job.State(); if cpu := state.UserSeconds + state.SystemSeconds; cpu < 0.5 { t.Error() }`, 1},
+		"a benchmark": {`r := testing.Benchmark(f); if r.NsPerOp() > 1000 { t.Error() }`, 1},
+		"by the test of a struct": {
+			`if begun := time.Now(); true { h.t.Log(begun) }; took := time.Since(begun); if took > time.Second { h.t.Errorf("") }`, 1},
+		"a deadline of a loop": {`for time.Since(begun) < time.Minute { time.Sleep(time.Second) }`, 0},
+		"a deadline within a loop": {
+			`for { if done() { break }; if time.Since(begun) > time.Minute { t.Fatal("it never came") }; time.Sleep(time.Second) }`, 0},
+		"a deadline by a clock": {`if time.Now().After(deadline) { t.Fatal("it never came") }`, 0},
+		"at least what it waits for": {
+			`took := time.Since(begun); if took < time.Second { t.Error("it did not wait") }`, 0},
+		"measured at all": {`state, _ := job.State(); if state.UserSeconds <= 0 { t.Error() }`, 0},
+		"only printed":    {`took := time.Since(begun); if took > time.Second { t.Log("slow") }`, 0},
+		"how many were measured": {
+			`var times []float64; times = append(times, time.Since(begun).Seconds()); if len(times) < 5 { t.Error() }`,
+			0},
+		"the clock of a bubble": {
+			`synctest.Test(t, func(t *testing.T) { if time.Since(begun) > time.Second { t.Error() } })`, 0},
+		"a bubble of a function": {`synctest.Test(t, check)`, 0},
+		"as a parameter":         {`within(t, "a job", time.Since(begun).Seconds())`, 1},
+		"of a closure": {
+			`took := func() float64 { begun := time.Now(); return time.Since(begun).Seconds() }; if took() > 5 { t.Error() }`, 1},
+		"a closure of such a name": {`took := func() int { return 5 }; if took() > 5 { t.Error() }`, 0},
+		"what goes on in a closure": {
+			`each(func() float64 { return time.Since(begun).Seconds() }); if work() > 5 { t.Error() }`, 0},
+		"a figure of a rate": {
+			`figure.Record(t, figure.Figure{Center: 1 / time.Since(begun).Seconds()}); if c.Center > 5 { t.Error() }`,
+			0},
+		"something else": {`if n := work(); n > 5 { t.Error() }`, 0},
 	} {
 		text := `package p
 			func took() float64 { begun := time.Now(); work(); return time.Since(begun).Seconds() }
@@ -657,7 +694,8 @@ func TestBoundsAreFound(t *testing.T) {
 }
 
 func TestOnlyWith(t *testing.T) {
-	for line, want := range map[string]bool{"//go:build bench": true, "//go:build bench && system": true, "//go:build system": false, "//go:build !bench": false, "//go:build bench || system": false, "": false} {
+	for line, want := range map[string]bool{"//go:build bench": true, "//go:build bench && system": true,
+		"//go:build system": false, "//go:build !bench": false, "//go:build bench || system": false, "": false} {
 		tree, err := parser.ParseFile(token.NewFileSet(), "it_test.go", line+"\n\npackage p\n", parser.ParseComments)
 		if err != nil || onlyWith(tree, "bench") != want {
 			t.Errorf("%q: %v, want %v", line, !want, want)

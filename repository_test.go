@@ -27,29 +27,38 @@ func layers() [][]string {
 		{"cmd/headroom"},
 		{"internal/cli"},
 		{"internal/runner", "internal/report", "internal/store", "internal/ingest"},
-		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder", "internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage", "internal/outliers"},
+		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder",
+			"internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage",
+			"internal/outliers"},
 		{"internal/rule", "internal/diff", "internal/reference", "internal/paths"},
 		{"internal/ceiling"},
-		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf", "internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity", "internal/guard"},
+		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits",
+			"internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf",
+			"internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity",
+			"internal/guard"},
 		{"internal/target"},
 		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document"},
-		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search", "internal/golden", "internal/figure", "internal/safepath", "internal/visible"},
+		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search",
+			"internal/golden", "internal/figure", "internal/safepath", "internal/visible"},
 	}
 }
 
 // siblings are the imports allowed inside a layer.
 func siblings() map[string]string {
 	return map[string]string{
-		"internal/suite -> internal/load/command":        "a suite's jobs are commands as well, whose placeholders it fills in",
-		"internal/suite -> internal/load/fio":            "a suite's jobs are fio jobs, and a plain fio job file is a suite",
+		"internal/suite -> internal/load/command": "a suite's jobs are commands as well, whose placeholders " +
+			"it fills in",
+		"internal/suite -> internal/load/fio": "a suite's jobs are fio jobs, and a plain fio job file is " +
+			"a suite",
 		"internal/suite -> internal/load/served":         "a suite's jobs are tests of a network, too",
 		"internal/load/served -> internal/load/iperf3":   "the list has iperf3",
 		"internal/load/served -> internal/load/perftest": "the list has perftest",
 		"internal/load/served -> internal/load/sockperf": "the list has sockperf",
 		"internal/validity -> internal/load/fio":         "the checks read what fio said",
 		"internal/facts -> internal/validity":            "facts reads the counters that the checks look at",
-		"internal/event -> internal/facts":               "by which addresses an NFS mount reaches its server is a fact like others",
-		"internal/factor -> internal/facts":              "what came of an NFS mount is a fact like others",
+		"internal/event -> internal/facts": "by which addresses an NFS mount reaches its server is a " +
+			"fact like others",
+		"internal/factor -> internal/facts": "what came of an NFS mount is a fact like others",
 	}
 }
 
@@ -60,12 +69,15 @@ func forbidden() []struct{ path, only, reason string } {
 		{"modernc.org/sqlite", "internal/store", "SQL lives in the index and nowhere else"},
 		{"database/sql", "internal/store", "SQL lives in the index and nowhere else"},
 		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
-		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven megabytes of memory on every machine that is measured"},
+		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven " +
+			"megabytes of memory on every machine that is measured"},
 		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
 		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
-		{"net/http", "nowhere", "headroom opens no port, and calls nobody but the cluster that a user names, through client-go"},
+		{"net/http", "nowhere", "headroom opens no port, and calls nobody but the cluster that a user names, through " +
+			"client-go"},
 		{"k8s.io", "internal/target/kube", "Kubernetes is one package"},
-		{"k8s.io/client-go/kubernetes", "nowhere", "the typed clientset brings the types of every API into the binary; the dynamic client does"},
+		{"k8s.io/client-go/kubernetes", "nowhere",
+			"the typed clientset brings the types of every API into the binary; the dynamic client does"},
 	}
 }
 
@@ -176,7 +188,8 @@ func (f goFile) checkVars(t *testing.T, d *ast.GenDecl) {
 		}
 		if len(v.Values) == 1 {
 			if call, ok := v.Values[0].(*ast.CallExpr); ok {
-				if name := exprName(call.Fun); slices.Contains([]string{"regexp.MustCompile", "errors.New", "template.Must"}, name) {
+				if name := exprName(call.Fun); slices.Contains([]string{"regexp.MustCompile", "errors.New",
+					"template.Must"}, name) {
 					continue
 				}
 			}
@@ -195,7 +208,8 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 			if name == "main" {
 				name = path.Base(f.dir)
 			}
-			if !slices.Contains([]string{"Package", "Command"}, first[0]) && first[0] != name || first[0] == "Package" && first[1] != name {
+			if !slices.Contains([]string{"Package", "Command"}, first[0]) && first[0] != name ||
+				first[0] == "Package" && first[1] != name {
 				t.Errorf("%s: the package comment begins %q", f.name, strings.Join(first[:2], " "))
 			}
 		} else if _, ok := comments[f.dir]; !ok {
@@ -433,26 +447,36 @@ func TestChangelogFragments(t *testing.T) {
 	}
 }
 
-// Prose in comments fits 120 columns. Lines of what is read, which stand indented, are as long as they are, and so are
-// the lines of lists.
-func TestCommentsFitTheirLines(t *testing.T) {
-	const most, tab = 120, 4
+// Lines of code and the prose of comments fit 120 columns. Longer are lines with a text of one piece: one that stands
+// between backquotes or is wide itself, and what comments list or show indented.
+func TestLinesFitTheirColumns(t *testing.T) {
+	const most, tab, wide = 120, 4, 60
 	prose := regexp.MustCompile(`^// [^-*# \t]`)
 	for _, f := range goFiles(t, true) {
 		text := lines(t, f.name)
+		longer := map[int]bool{}
 		for _, group := range f.tree.Comments {
 			listed := false
 			for _, c := range group.List {
-				at := f.set.Position(c.Pos())
-				if !prose.MatchString(c.Text) {
-					listed = strings.HasPrefix(c.Text, "// -")
+				if prose.MatchString(c.Text) && !listed {
 					continue
 				}
-				before := text[at.Line-1][:at.Column-1]
-				ownLine := strings.Trim(before, "\t") == ""
-				if width := len(before)*tab + utf8.RuneCountInString(c.Text); width > most && !listed && ownLine {
-					t.Errorf("%s: a comment of %d columns; break it at %d", at, width, most)
+				listed = listed && prose.MatchString(c.Text) || strings.HasPrefix(c.Text, "// -")
+				longer[f.set.Position(c.Pos()).Line] = true
+			}
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && (l.Value[0] == '`' || len(l.Value) > wide) {
+				for line := f.set.Position(l.Pos()).Line; line <= f.set.Position(l.End()).Line; line++ {
+					longer[line] = true
 				}
+			}
+			return true
+		})
+		for i, line := range text {
+			width := utf8.RuneCountInString(line) + (tab-1)*strings.Count(line, "\t")
+			if width > most && !longer[i+1] {
+				t.Errorf("%s:%d: a line of %d columns; break it at %d", f.name, i+1, width, most)
 			}
 		}
 	}
@@ -592,7 +616,9 @@ func exprName(e ast.Expr) string {
 
 // embedded says whether a comment is the directive that fills a variable with a file.
 func embedded(g *ast.CommentGroup) bool {
-	return g != nil && slices.ContainsFunc(g.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") })
+	return g != nil && slices.ContainsFunc(g.List, func(c *ast.Comment) bool {
+		return strings.HasPrefix(c.Text, "//go:embed ")
+	})
 }
 
 func directDependencies(t *testing.T) []string {

@@ -15,12 +15,14 @@ import (
 func usual() Terms { return Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, Fewest: 3} }
 
 func TestArms(t *testing.T) {
-	for id, want := range map[string]string{"baseline-2": Baseline, "baseline": Baseline, "tuned-3": Tuned, "-2": "-2", "+2": "+2", "+1+3": "+1+3"} {
+	for id, want := range map[string]string{"baseline-2": Baseline, "baseline": Baseline, "tuned-3": Tuned, "-2": "-2",
+		"+2": "+2", "+1+3": "+1+3"} {
 		if got := visited(id); got != want {
 			t.Errorf("%s is a visit of %s, want %s", id, got, want)
 		}
 	}
-	for arm, want := range map[string][]int{"+2": {2}, Together(3, 1): {1, 3}, "-2": nil, Tuned: nil, "+x": nil, "+0": nil} {
+	for arm, want := range map[string][]int{"+2": {2}, Together(3, 1): {1, 3}, "-2": nil, Tuned: nil,
+		"+x": nil, "+0": nil} {
 		if got := settingsOf(arm); !slices.Equal(got, want) {
 			t.Errorf("%s has the settings %v, want %v", arm, got, want)
 		}
@@ -63,7 +65,8 @@ func TestTheExpensiveOneIsNamed(t *testing.T) {
 		t.Errorf("controls %+v, interactions %+v", doc.Controls, doc.Interactions)
 	}
 	u := doc.Unexplained[0]
-	if !slices.Equal(u.Settings, []int{5}) || u.Together.Ratio > 0.75 || !u.Seen.Known() || *u.Seen.Lo > 1 || *u.Seen.Hi < 1 || *u.All.Hi / *u.All.Lo < *u.Seen.Hi / *u.Seen.Lo {
+	if !slices.Equal(u.Settings, []int{5}) || u.Together.Ratio > 0.75 || !u.Seen.Known() || *u.Seen.Lo > 1 ||
+		*u.Seen.Hi < 1 || *u.All.Hi / *u.All.Lo < *u.Seen.Hi / *u.Seen.Lo {
 		t.Errorf("unexplained %+v", u)
 	}
 }
@@ -91,7 +94,8 @@ func TestTheSmallestVisibleIsSeen(t *testing.T) {
 		}
 		t.Logf("at %g%% noise %.1f%% are visible, and found in %d of %d", 100*noise, 100*visible, found, n)
 		if found < n*7/10 || visible > 4*noise {
-			t.Errorf("at %g%% noise a loss of %.1f%% is called visible, and found in %d of %d", 100*noise, 100*visible, found, n)
+			t.Errorf("at %g%% noise a loss of %.1f%% is called visible, and found in %d of %d", 100*noise,
+				100*visible, found, n)
 		}
 	}
 }
@@ -131,7 +135,8 @@ func TestSettled(t *testing.T) {
 		}
 		for _, arm := range d.Arms {
 			if arm != "-2" || block > 1 { // one visit of it failed
-				measured = append(measured, Measured{arm, "randread", "read.iops", block, quiet(arm, block)["read.iops"]})
+				measured = append(measured,
+					Measured{arm, "randread", "read.iops", block, quiet(arm, block)["read.iops"]})
 			}
 		}
 	}
@@ -183,7 +188,8 @@ func TestEffectsThatDoNotAddUp(t *testing.T) {
 	d.Arms = append(d.Arms, Together(1, 2))
 	doc = Compute(d, carryOut(r, d, usual(), twice), usual(), nil)
 	last := doc.Interactions[len(doc.Interactions)-1]
-	if !slices.Equal(last.Settings, []int{1, 2}) || last.Verdict != Slower || math.Abs(math.Log(last.Ratio)+0.4) > 0.1 || len(doc.Suspects) != 0 {
+	if !slices.Equal(last.Settings, []int{1, 2}) || last.Verdict != Slower ||
+		math.Abs(math.Log(last.Ratio)+0.4) > 0.1 || len(doc.Suspects) != 0 {
 		t.Errorf("the pair is %+v, suspects %v", last, doc.Suspects)
 	}
 }
@@ -194,7 +200,8 @@ func TestSyntheticAndReal(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	d := designFor(2, randread(), build())
 	doc := Compute(d, carryOut(r, d, usual(), func(arm string, _ int) map[string]float64 {
-		values := map[string]float64{"read.iops": 7000 * math.Exp(0.02*r.NormFloat64()), "elapsed": 60 * math.Exp(0.002*r.NormFloat64())}
+		values := map[string]float64{"read.iops": 7000 * math.Exp(0.02*r.NormFloat64()),
+			"elapsed": 60 * math.Exp(0.002*r.NormFloat64())}
 		if has := in(arm, 2); slices.Contains(has, 1) {
 			values["read.iops"] *= 0.32
 			values["elapsed"] *= 1.035
@@ -202,7 +209,8 @@ func TestSyntheticAndReal(t *testing.T) {
 		return values
 	}), usual(), nil)
 	s := doc.Settings[0]
-	if s.Verdict != Slower || len(s.Cells) != 2 || s.Cells[1].Verdict != Slower || s.Cells[1].Alone.Ratio < 1.03 || s.Cells[1].Better != lab.Lower || s.Alone.Ratio > 0.35 {
+	if s.Verdict != Slower || len(s.Cells) != 2 || s.Cells[1].Verdict != Slower || s.Cells[1].Alone.Ratio < 1.03 ||
+		s.Cells[1].Better != lab.Lower || s.Alone.Ratio > 0.35 {
 		t.Errorf("%+v", s)
 	}
 	if other := doc.Settings[1]; other.Cells[1].Verdict != Same || other.Verdict == Slower || other.Verdict == Faster {
@@ -247,7 +255,8 @@ func TestAVisitIsOneValue(t *testing.T) {
 }
 
 func savedRun() (lab.Run, []lab.Repetition) {
-	run := lab.Run{ID: "7KQ4M2X9TD", Experiment: &lab.Experiment{Kind: "ablate", Baseline: Baseline, Margin: 0.03, Alpha: 0.05, Blocks: 8, Fewest: 3}}
+	run := lab.Run{ID: "7KQ4M2X9TD", Experiment: &lab.Experiment{Kind: "ablate", Baseline: Baseline, Margin: 0.03,
+		Alpha: 0.05, Blocks: 8, Fewest: 3}}
 	settings := []Setting{{"cmdline:init_on_free", "1"}, {"cmdline:mitigations", "off"}}
 	var repetitions []lab.Repetition
 	for _, arm := range designFor(2).Arms {
@@ -257,7 +266,8 @@ func savedRun() (lab.Run, []lab.Repetition) {
 		}
 		run.Arms = append(run.Arms, lab.Arm{ID: arm, Levels: levels})
 		run.Cells = append(run.Cells,
-			lab.Cell{ID: "rr@" + arm, Arm: arm, Job: "rr", Engine: "fio", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32"}},
+			lab.Cell{ID: "rr@" + arm, Arm: arm, Job: "rr", Engine: "fio",
+				Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32"}},
 			lab.Cell{ID: "tps@" + arm, Arm: arm, Job: "pgbench", Engine: "exec"})
 		for block := 1; block <= 4; block++ {
 			loss := 1 + 0.001*float64((block*7+len(arm))%5)
@@ -265,10 +275,14 @@ func savedRun() (lab.Run, []lab.Repetition) {
 				loss *= 0.8
 			}
 			repetitions = append(repetitions,
-				lab.Repetition{Cell: "rr@" + arm, Block: block, Values: map[string]float64{"read.iops": 1000 * loss, "read.latency.mean": 1},
+				lab.Repetition{Cell: "rr@" + arm, Block: block, Values: map[string]float64{"read.iops": 1000 * loss,
+					"read.latency.mean": 1},
 					Warnings: []lab.Warning{{Code: "busy-cpu", Text: "others were busy", Taints: []string{"*"}}}},
-				lab.Repetition{Cell: "tps@" + arm, Block: block, Values: map[string]float64{"transactions": 50 * loss, "elapsed": 10, "cpu.user": 1}},
-				lab.Repetition{Cell: "tps@" + arm, Block: block, Values: map[string]float64{"transactions": float64(1 + 1000*len(in(arm, 2)))}, Warnings: []lab.Warning{{Code: "errors"}}})
+				lab.Repetition{Cell: "tps@" + arm, Block: block, Values: map[string]float64{"transactions": 50 * loss,
+					"elapsed": 10, "cpu.user": 1}},
+				lab.Repetition{Cell: "tps@" + arm, Block: block,
+					Values:   map[string]float64{"transactions": float64(1 + 1000*len(in(arm, 2)))},
+					Warnings: []lab.Warning{{Code: "errors"}}})
 		}
 	}
 	return run, repetitions
@@ -280,7 +294,8 @@ func TestTheMarkedMetricDecides(t *testing.T) {
 		run, repetitions := savedRun()
 		for i := range run.Cells {
 			if run.Cells[i].Engine == "exec" {
-				run.Cells[i].Metrics = map[string]lab.MetricInfo{"transactions": {Better: lab.Higher, Decides: marked}, "dead_tuples": {Better: lab.Lower}}
+				run.Cells[i].Metrics = map[string]lab.MetricInfo{"transactions": {Better: lab.Higher, Decides: marked},
+					"dead_tuples": {Better: lab.Lower}}
 			}
 		}
 		for i := range repetitions {
@@ -301,9 +316,12 @@ func TestTheSuiteSaysWhatIsBetter(t *testing.T) {
 	for better, want := range map[lab.Better]Verdict{lab.Higher: Slower, lab.Lower: Faster} {
 		run, repetitions := savedRun()
 		run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool { return c.Engine != "exec" })
-		repetitions = slices.DeleteFunc(repetitions, func(r lab.Repetition) bool { return !strings.HasPrefix(r.Cell, "tps@") })
+		repetitions = slices.DeleteFunc(repetitions, func(r lab.Repetition) bool {
+			return !strings.HasPrefix(r.Cell, "tps@")
+		})
 		for i := range run.Cells {
-			run.Cells[i].Metrics = map[string]lab.MetricInfo{"transactions": {Unit: "pages", Better: better, Decides: true}}
+			run.Cells[i].Metrics = map[string]lab.MetricInfo{
+				"transactions": {Unit: "pages", Better: better, Decides: true}}
 		}
 		doc, err := FromRun(run, slices.Values(repetitions))
 		if err != nil {
@@ -338,7 +356,8 @@ func TestVisitsThatRepeat(t *testing.T) {
 		metrics = append(metrics, n.Cell+" "+n.Metric)
 	}
 	slices.Sort(metrics)
-	if p := doc.PerVisit; p.Visits != 4*len(run.Arms) || p.Repetitions != 2 || p.Repeat != 0 || !slices.Equal(metrics, []string{"rr read.iops", "tps transactions"}) {
+	if p := doc.PerVisit; p.Visits != 4*len(run.Arms) || p.Repetitions != 2 || p.Repeat != 0 ||
+		!slices.Equal(metrics, []string{"rr read.iops", "tps transactions"}) {
 		t.Errorf("%+v", p)
 	}
 }
@@ -349,14 +368,16 @@ func TestFromRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if doc.Run != run.ID || doc.Blocks != 4 || doc.Visits != 28 || len(doc.Cells) != 2 || doc.Cells[0].Title != "randread 4k q32" || doc.Cells[1].Title != "pgbench" {
+	if doc.Run != run.ID || doc.Blocks != 4 || doc.Visits != 28 || len(doc.Cells) != 2 ||
+		doc.Cells[0].Title != "randread 4k q32" || doc.Cells[1].Title != "pgbench" {
 		t.Errorf("%+v", doc)
 	}
 	if m := doc.Cells[1].Metrics; !slices.Equal(m, []string{"transactions"}) {
 		t.Errorf("pgbench decides by %v", m)
 	}
 	free, off := doc.Settings[0], doc.Settings[1]
-	if free.Factor != "cmdline:init_on_free" || free.Level != "1" || free.Verdict != Slower || free.Cells[1].Verdict != Slower || off.Verdict != Same {
+	if free.Factor != "cmdline:init_on_free" || free.Level != "1" || free.Verdict != Slower ||
+		free.Cells[1].Verdict != Slower || off.Verdict != Same {
 		t.Errorf("settings %+v", doc.Settings)
 	}
 	if !strings.HasPrefix(free.Cost, "Without it: Security: freed data") || !strings.Contains(off.Cost, "mitigations") {
@@ -395,7 +416,8 @@ func TestRunsThatAreNoAblation(t *testing.T) {
 }
 
 func TestSettingsAreWrittenAsRemedies(t *testing.T) {
-	for want, s := range map[string]Setting{"cmdline:a=1": {"cmdline:a", "1"}, "cmdline:quiet": {"cmdline:quiet", ""}, "cmdline:-quiet": {"cmdline:quiet", "absent"}} {
+	for want, s := range map[string]Setting{"cmdline:a=1": {"cmdline:a", "1"}, "cmdline:quiet": {"cmdline:quiet", ""},
+		"cmdline:-quiet": {"cmdline:quiet", "absent"}} {
 		if s.String() != want {
 			t.Errorf("%+v is written %s, want %s", s, s, want)
 		}
@@ -416,7 +438,8 @@ func TestWhatIsNotVerifiedIsNotHarmless(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 5))
 		d := designFor(4, randread())
 		for i := range d.Settings {
-			reported := lab.Unverified{Factor: d.Settings[i].Factor, Level: d.Settings[i].Level, Reason: "nothing shows it"}
+			reported := lab.Unverified{Factor: d.Settings[i].Factor, Level: d.Settings[i].Level,
+				Reason: "nothing shows it"}
 			if absentLevel { // what is taken away is what was found
 				d.Settings[i].Level, reported.Level = absent, found
 			}
@@ -431,13 +454,17 @@ func TestWhatIsNotVerifiedIsNotHarmless(t *testing.T) {
 		want := []struct {
 			before, after Verdict
 			why           string
-		}{{Slower, Slower, ""}, {Same, NotVerified, "nothing shows it"}, {Same, NotVerified, "nothing shows it"}, {Same, Same, ""}}
+		}{{Slower, Slower, ""}, {Same, NotVerified, "nothing shows it"}, {Same, NotVerified, "nothing shows it"},
+			{Same, Same, ""}}
 		for i, s := range doc.Settings {
-			if before.Settings[i].Verdict != want[i].before || s.Verdict != want[i].after || s.NotVerified != want[i].why {
+			if before.Settings[i].Verdict != want[i].before || s.Verdict != want[i].after ||
+				s.NotVerified != want[i].why {
 				t.Errorf("setting %d: %s, then %s (%q)", s.Number, before.Settings[i].Verdict, s.Verdict, s.NotVerified)
 			}
-			if c := s.Cells[0]; c.Verdict != want[i].after || c.Alone.Verdict != want[i].after || c.Removed.Verdict != want[i].after || s.Alone.Verdict != want[i].after {
-				t.Errorf("setting %d: %s, alone %s, in the set %s", s.Number, c.Verdict, c.Alone.Verdict, c.Removed.Verdict)
+			if c := s.Cells[0]; c.Verdict != want[i].after || c.Alone.Verdict != want[i].after ||
+				c.Removed.Verdict != want[i].after || s.Alone.Verdict != want[i].after {
+				t.Errorf("setting %d: %s, alone %s, in the set %s", s.Number, c.Verdict, c.Alone.Verdict,
+					c.Removed.Verdict)
 			}
 		}
 		// What is undecided stays so, and the mark with it.

@@ -83,7 +83,8 @@ type Terms struct {
 func TermsOf(run lab.Run) Terms {
 	t := Terms{Margin: 0.03, Alpha: 0.05}
 	if e := run.Experiment; e != nil {
-		t = Terms{Margin: e.Margin, Alpha: e.Alpha, Blocks: e.Blocks, Fewest: e.Fewest, Pairs: e.MostPairs, PairsFrom: e.PairsFrom}
+		t = Terms{Margin: e.Margin, Alpha: e.Alpha, Blocks: e.Blocks, Fewest: e.Fewest, Pairs: e.MostPairs,
+			PairsFrom: e.PairsFrom}
 	}
 	if t.Blocks == 0 {
 		t.Blocks = math.MaxInt32

@@ -134,12 +134,14 @@ func (e *experiment) removed(of number, setting int) stat.BlockedChange {
 
 // disagreement is how many times as much a setting does in the tuned set as alone.
 func (e *experiment) disagreement(of number, setting int) stat.BlockedChange {
-	return e.ratio(of, "", map[string]float64{Tuned: 1, Removed(setting): -1, Alone(setting): -1, Baseline: 1}, e.perSum())
+	return e.ratio(of, "", map[string]float64{Tuned: 1, Removed(setting): -1, Alone(setting): -1, Baseline: 1},
+		e.perSum())
 }
 
 // pair is how many times as much two settings do together as each of them alone.
 func (e *experiment) pair(of number, a, b int) stat.BlockedChange {
-	return e.ratio(of, Together(a, b), map[string]float64{Together(a, b): 1, Alone(a): -1, Alone(b): -1, Baseline: 1}, e.perSum())
+	return e.ratio(of, Together(a, b), map[string]float64{Together(a, b): 1, Alone(a): -1, Alone(b): -1, Baseline: 1},
+		e.perSum())
 }
 
 // beyond is how many times as much all settings do together as some of them do alone, multiplied.

@@ -32,15 +32,19 @@ func FromRun(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Document, error
 		return Document{}, err
 	}
 	d := Compute(design, measured, TermsOf(run), set.CostOf)
-	d.Run, d.PerVisit, d.Warnings = run.ID, visits.PerVisit(func(cell string) []string { return design.cell(cell).Metrics }), append(d.Warnings, warnings...)
+	d.Run, d.PerVisit, d.Warnings = run.ID, visits.PerVisit(func(cell string) []string {
+		return design.cell(cell).Metrics
+	}), append(d.Warnings, warnings...)
 	return d, nil
 }
 
 // Compute makes the document. cost looks up what a setting costs besides speed; nil for not at all.
 func Compute(d Design, measured []Measured, t Terms, cost func(setting string) rule.Cost) Document {
 	e := newExperiment(d, measured, t)
-	out := Document{Schema: Schema, Margin: t.Margin, Alpha: t.Alpha, Claims: d.Claims(), Confidence: 1 - e.perClaim(), Cells: d.Cells,
-		Settings: []Priced{}, Interactions: []Interaction{}, Unexplained: []Unexplained{}, Controls: []Control{}, Suspects: [][2]int{},
+	out := Document{Schema: Schema, Margin: t.Margin, Alpha: t.Alpha, Claims: d.Claims(), Confidence: 1 - e.perClaim(),
+		Cells:    d.Cells,
+		Settings: []Priced{}, Interactions: []Interaction{}, Unexplained: []Unexplained{}, Controls: []Control{},
+		Suspects: [][2]int{},
 		Warnings: []Warning{}}
 	visits := map[Measured]bool{}
 	for _, m := range measured {

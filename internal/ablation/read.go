@@ -34,7 +34,8 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 	for r := range repetitions {
 		c, ok := cells[r.Cell]
 		if !ok {
-			return d, nil, nil, &lab.Error{What: fmt.Sprintf("run %s holds a repetition of a cell %q that it has not", run.ID, r.Cell)}
+			return d, nil, nil,
+				&lab.Error{What: fmt.Sprintf("run %s holds a repetition of a cell %q that it has not", run.ID, r.Cell)}
 		}
 		warnings.count(suiteCell(c), c.Arm)
 		for _, w := range r.Warnings {
@@ -60,7 +61,8 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 		c := cells[r.Cell]
 		for _, metric := range d.cell(suiteCell(c)).Metrics {
 			if v, ok := r.Values[metric]; ok {
-				measured = append(measured, Measured{Arm: c.Arm, Cell: suiteCell(c), Metric: metric, Block: r.Block, Value: v})
+				measured = append(measured, Measured{Arm: c.Arm, Cell: suiteCell(c), Metric: metric, Block: r.Block,
+					Value: v})
 			}
 		}
 	}
@@ -90,7 +92,8 @@ func deciding(c Cell, seen map[string]bool) []string {
 func designOf(run lab.Run) (Design, error) {
 	var d Design
 	if run.Experiment == nil || run.Experiment.Kind != "ablate" {
-		return d, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no ablation", run.ID), Hints: []string{"headroom list names the runs"}}
+		return d, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no ablation", run.ID),
+			Hints: []string{"headroom list names the runs"}}
 	}
 	d.NotVerified = run.NotVerified
 	levels := map[string]map[string]string{}
@@ -117,7 +120,8 @@ func designOf(run lab.Run) (Design, error) {
 		if slices.ContainsFunc(d.Cells, func(x Cell) bool { return x.ID == id }) {
 			continue
 		}
-		d.Cells = append(d.Cells, Cell{ID: id, Job: c.Job, Title: titleOf(c), Engine: c.Engine, Params: c.Params, Own: c.Metrics})
+		d.Cells = append(d.Cells, Cell{ID: id, Job: c.Job, Title: titleOf(c), Engine: c.Engine, Params: c.Params,
+			Own: c.Metrics})
 	}
 	return d, nil
 }

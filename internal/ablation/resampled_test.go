@@ -158,7 +158,8 @@ func (p pools) quiet(noise float64) pools {
 		return small
 	}
 	for i := range p.cheap {
-		out.cheap, out.dear = append(out.cheap, shrink(p.cheap[i], 9)), append(out.dear, shrink(p.cheap[i], 9+math.Log(0.6)))
+		out.cheap, out.dear = append(out.cheap, shrink(p.cheap[i], 9)),
+			append(out.dear, shrink(p.cheap[i], 9+math.Log(0.6)))
 	}
 	return out
 }
@@ -196,7 +197,10 @@ func TestResampledAblations(t *testing.T) {
 			name   string
 			pool   pools
 			costly int
-		}{{"one costs, noise made smaller", byBlock.quiet(0.1), 3}, {"none costs, noise made smaller", byBlock.quiet(0.1), 0}, {"one costs, by block", byBlock, 3}, {"one costs, mixed", byBlock.mixed(), 3}, {"none costs, by block", byBlock, 0}, {"none costs, mixed", byBlock.mixed(), 0}} {
+		}{{"one costs, noise made smaller", byBlock.quiet(0.1), 3},
+			{"none costs, noise made smaller", byBlock.quiet(0.1), 0}, {"one costs, by block", byBlock, 3},
+			{"one costs, mixed", byBlock.mixed(), 3}, {"none costs, by block", byBlock, 0},
+			{"none costs, mixed", byBlock.mixed(), 0}} {
 			r := rand.New(rand.NewPCG(20, uint64(i)))
 			var wrong, named, distrusted, blocks, visits int
 			for range n {
@@ -225,13 +229,18 @@ func TestResampledAblations(t *testing.T) {
 				return figure.Name("ablation", kind, strings.TrimSuffix(name, ".csv"), c.name)
 			}
 			figures := []figure.Figure{
-				figure.Share(called("wrong"), wrong, n, figure.Lower).Saying("%s: ablations with a wrong verdict", what),
-				figure.Share(called("unlike-itself"), distrusted, n, figure.Lower).Saying("%s: the baseline is unlike itself", what),
-				{Name: called("blocks"), Center: float64(blocks) / float64(n), N: n, Better: figure.Lower, Text: what + ": blocks on average"},
-				{Name: called("boots"), Center: float64(visits) / float64(n), N: n, Better: figure.Lower, Text: what + ": boots on average"},
+				figure.Share(called("wrong"), wrong, n, figure.Lower).Saying("%s: ablations with a wrong verdict",
+					what),
+				figure.Share(called("unlike-itself"), distrusted, n,
+					figure.Lower).Saying("%s: the baseline is unlike itself", what),
+				{Name: called("blocks"), Center: float64(blocks) / float64(n), N: n, Better: figure.Lower, Text: what +
+					": blocks on average"},
+				{Name: called("boots"), Center: float64(visits) / float64(n), N: n, Better: figure.Lower, Text: what +
+					": boots on average"},
 			}
 			if c.costly > 0 {
-				figures = append(figures, figure.Share(called("named"), named, n, figure.Higher).Saying("%s: the expensive one is named", what))
+				figures = append(figures, figure.Share(called("named"), named, n,
+					figure.Higher).Saying("%s: the expensive one is named", what))
 			}
 			for _, f := range figures {
 				figure.Record(t, f)

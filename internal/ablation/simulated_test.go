@@ -21,7 +21,8 @@ func designFor(settings int, cells ...Cell) Design {
 }
 
 func randread() Cell {
-	return Cell{ID: "randread", Job: "randread", Title: "randread 4k q32", Engine: "fio", Metrics: []string{"read.iops"}}
+	return Cell{ID: "randread", Job: "randread", Title: "randread 4k q32", Engine: "fio",
+		Metrics: []string{"read.iops"}}
 }
 
 func build() Cell {

@@ -38,7 +38,8 @@ func newHunt(seed uint64, factors int, slow map[string]float64) *hunted {
 	h := &hunted{r: rand.New(rand.NewPCG(seed, 1)), slow: slow}
 	e := &lab.Experiment{Kind: bisection.Kind, Margin: 0.05, Blocks: 150}
 	for i := range factors {
-		e.Factors = append(e.Factors, lab.Varied{Factor: fmt.Sprintf("cmdline:a%d", i), Levels: []string{"absent", "1"}})
+		e.Factors = append(e.Factors, lab.Varied{Factor: fmt.Sprintf("cmdline:a%d", i),
+			Levels: []string{"absent", "1"}})
 	}
 	h.run = lab.Run{ID: "TEST", Seed: seed, Experiment: e}
 	return h
@@ -61,7 +62,8 @@ func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
 	terms := *h.run.Experiment
 	terms.Asked = append(slices.Clone(terms.Asked), lab.Asked{Arm: h.run.Arms[i].ID, Purpose: q.Purpose.String()})
 	h.run.Experiment = &terms
-	if level := levels["commit:"]; strings.HasSuffix(level, "9") || strings.HasSuffix(level, "a") || h.unstartable(levels) {
+	if level := levels["commit:"]; strings.HasSuffix(level, "9") || strings.HasSuffix(level, "a") ||
+		h.unstartable(levels) {
 		terms.Asked[len(terms.Asked)-1].Failed = "no rule"
 		if err := p.Skip(h.run); err != nil {
 			t.Fatal(err)
@@ -77,7 +79,8 @@ func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
 	if h.run.Experiment.Steps {
 		speed *= 1 - h.series[levels[h.run.Experiment.Factors[0].Factor]]
 	}
-	r := lab.Repetition{Cell: "read@" + h.run.Arms[i].ID, Block: len(terms.Asked), Number: 1, Boot: fmt.Sprint(len(terms.Asked)),
+	r := lab.Repetition{Cell: "read@" + h.run.Arms[i].ID, Block: len(terms.Asked), Number: 1,
+		Boot:   fmt.Sprint(len(terms.Asked)),
 		Values: map[string]float64{"read.iops": speed, "read.latency.mean": 1 / speed}}
 	h.repetitions = append(h.repetitions, r)
 	if err := p.Add(h.run, []lab.Repetition{r}); err != nil {
@@ -136,7 +139,8 @@ func TestAnOpposingSettingIsNoCulprit(t *testing.T) {
 		t.Fatalf("%d culprits, %d opposing:\n%s", len(d.Culprits), len(d.Opposing), jsonOf(t, d))
 	}
 	c, opposing := d.Culprits[0], d.Opposing[0]
-	if c.Factor != "cmdline:a5" || c.Direction != bisection.Slower || !c.Needed || c.Reverted == nil || *c.Reverted != *d.Reverted || !(c.Reverted.Hi < 0.8) {
+	if c.Factor != "cmdline:a5" || c.Direction != bisection.Slower || !c.Needed || c.Reverted == nil ||
+		*c.Reverted != *d.Reverted || !(c.Reverted.Hi < 0.8) {
 		t.Errorf("culprit %+v, reverted %+v, together %+v", c, c.Reverted, d.Reverted)
 	}
 	if opposing.Factor != "cmdline:a20" || opposing.Direction != bisection.Faster || opposing.Confidence < 0.8 {
@@ -151,7 +155,8 @@ func TestReplayLeavesOutWhatCannotBeMeasured(t *testing.T) {
 	p := begin(t, h)
 	h.replayAll(t, p)
 	d := p.Document()
-	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a7" || len(d.Unmeasurable) == 0 {
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a7" ||
+		len(d.Unmeasurable) == 0 {
 		t.Fatalf("%s", jsonOf(t, d))
 	}
 	for _, m := range d.Unmeasurable {
@@ -170,7 +175,8 @@ func TestReplayIsWhatWasMeasured(t *testing.T) {
 	p := begin(t, h)
 	h.replayAll(t, p)
 	d := p.Document()
-	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a7" || d.Culprits[0].Bad != "1" {
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a7" ||
+		d.Culprits[0].Bad != "1" {
 		t.Fatalf("%s", jsonOf(t, d))
 	}
 	if e := d.Explained; e.Lo > 1 || e.Hi < 1 || e.Hi-e.Lo > 1 {
@@ -254,14 +260,17 @@ func TestSeries(t *testing.T) {
 	for h.next(t, p) {
 	}
 	d := p.Document()
-	if d.Outcome != bisection.Found || !d.Series || len(d.Culprits) != 2 || d.Culprits[0].Bad != "6.2" || d.Culprits[1].Good != "6.3" || d.Explained != nil {
+	if d.Outcome != bisection.Found || !d.Series || len(d.Culprits) != 2 || d.Culprits[0].Bad != "6.2" ||
+		d.Culprits[1].Good != "6.3" || d.Explained != nil {
 		t.Fatalf("%s", jsonOf(t, d))
 	}
-	if up, down := d.Culprits[0].Effect, d.Culprits[1].Effect; up.Lo > 1/0.6 || up.Hi < 1/0.6 || down.Lo > 0.6 || down.Hi < 0.6 {
+	if up, down := d.Culprits[0].Effect, d.Culprits[1].Effect; up.Lo > 1/0.6 || up.Hi < 1/0.6 || down.Lo > 0.6 ||
+		down.Hi < 0.6 {
 		t.Errorf("%+v, %+v; planted 1.67 and 0.6", up, down)
 	}
 	h.run.Arms[0].Levels["kernel:"] = "5.10"
-	if _, err := bisection.Replay(h.run, slices.Values(h.repetitions)); err == nil || !strings.Contains(err.Error(), "none of its levels") {
+	if _, err := bisection.Replay(h.run, slices.Values(h.repetitions)); err == nil ||
+		!strings.Contains(err.Error(), "none of its levels") {
 		t.Error(err)
 	}
 }
@@ -300,7 +309,8 @@ func TestSeriesWithStatesThatCannotBeMeasured(t *testing.T) {
 	for _, s := range c.Among {
 		among = append(among, s.Title+" "+s.Reason)
 	}
-	if c.Good != f.Levels[7] || c.Bad != f.Levels[10] || c.Title != "" || !slices.Equal(among, []string{"Change 8 no rule", "Change 9 no rule", "Change 10 "}) {
+	if c.Good != f.Levels[7] || c.Bad != f.Levels[10] || c.Title != "" ||
+		!slices.Equal(among, []string{"Change 8 no rule", "Change 9 no rule", "Change 10 "}) {
 		t.Errorf("%+v", c)
 	}
 	if e := c.Effect; e.Lo > 0.4 || e.Hi < 0.4 || c.Confidence < 0.9 {
@@ -311,7 +321,8 @@ func TestSeriesWithStatesThatCannotBeMeasured(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if len(d.Unmeasurable) < 2 || d.Measurements+d.Proofs != len(h.repetitions) || !bisection.End(h.run, h.run.Arms[0].ID) {
+	if len(d.Unmeasurable) < 2 || d.Measurements+d.Proofs != len(h.repetitions) ||
+		!bisection.End(h.run, h.run.Arms[0].ID) {
 		t.Errorf("%+v, %d measurements of %d", d.Unmeasurable, d.Measurements+d.Proofs, len(h.repetitions))
 	}
 }
@@ -334,7 +345,8 @@ func TestDamagedRuns(t *testing.T) {
 				h.repetitions[i].Cell = h.run.Cells[0].ID
 			}
 		}
-		if _, err := bisection.Replay(h.run, slices.Values(h.repetitions)); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := bisection.Replay(h.run, slices.Values(h.repetitions)); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -344,7 +356,8 @@ func TestDamagedRuns(t *testing.T) {
 func TestWhatIsNotVerifiedIsNotCleared(t *testing.T) {
 	h := newHunt(3, 6, map[string]float64{"cmdline:a2": 0.4})
 	for _, factor := range []string{"cmdline:a2", "cmdline:a4"} {
-		h.run.NotVerified = append(h.run.NotVerified, lab.Unverified{Factor: factor, Level: "1", Reason: "nothing shows it"})
+		h.run.NotVerified = append(h.run.NotVerified,
+			lab.Unverified{Factor: factor, Level: "1", Reason: "nothing shows it"})
 	}
 	p := begin(t, h)
 	for n := 0; h.next(t, p); n++ {

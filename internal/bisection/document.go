@@ -182,7 +182,8 @@ type Taken struct {
 // Document of a run as far as it has come.
 func (p *Progress) Document() Document {
 	s, e := p.Search, p.Run.Experiment
-	d := Document{Schema: Schema, Run: p.Run.ID, Outcome: Undecided, Series: e.Steps, Culprits: []Culprit{}, Candidates: []Candidate{}, Steps: []Taken{}, Warnings: p.warnings(),
+	d := Document{Schema: Schema, Run: p.Run.ID, Outcome: Undecided, Series: e.Steps, Culprits: []Culprit{},
+		Candidates: []Candidate{}, Steps: []Taken{}, Warnings: p.warnings(),
 		Measurements: s.Measurements(), Proofs: s.Proofs(), Unsearched: e.Unsearched}
 	probabilities := s.Probabilities()
 	for i := range probabilities {
@@ -210,7 +211,8 @@ func (p *Progress) Document() Document {
 		for i, c := range a.Culprits {
 			first, last := s.Range(c)
 			f := p.suspect(Suspect{c, floats.Sum(probabilities[first : last+1]), last})
-			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, With: f.With, Among: p.among(first, last), Confidence: f.Probability,
+			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, With: f.With,
+				Among: p.among(first, last), Confidence: f.Probability,
 				Direction: directionOf(a.Roles[i]), Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
 			if e.Steps {
 				culprit.Effect = ratioOf(s.StepEffect(i))
@@ -233,7 +235,8 @@ func (p *Progress) Document() Document {
 			share, lo, hi := s.Explained()
 			d.Explained = &Share{share, lo, hi}
 			space := search.Space{Candidates: len(probabilities)}
-			d.Evidence = p.evidence([][2]search.Bundle{{space.None(), space.Only(a.Culprits...)}, {space.Without(a.Culprits...), space.All()}})
+			d.Evidence = p.evidence([][2]search.Bundle{{space.None(), space.Only(a.Culprits...)},
+				{space.Without(a.Culprits...), space.All()}})
 		}
 	}
 	ends := s.Ends()
@@ -248,7 +251,8 @@ func (p *Progress) Document() Document {
 		}
 	}
 	for _, step := range p.Steps {
-		t := Taken{Number: step.Number, Arm: step.Arm, Purpose: step.Purpose.String(), Applied: applied(step.Bundle), Value: step.Value}
+		t := Taken{Number: step.Number, Arm: step.Arm, Purpose: step.Purpose.String(), Applied: applied(step.Bundle),
+			Value: step.Value}
 		for _, l := range step.Likeliest {
 			t.Likeliest = append(t.Likeliest, p.suspect(l))
 		}
@@ -261,7 +265,8 @@ func (p *Progress) candidate(i int, probability float64) Candidate {
 	e := p.Run.Experiment
 	if e.Steps {
 		f := e.Factors[0]
-		return Candidate{Factor: f.Factor, Good: f.Levels[i], Bad: f.Levels[i+1], Title: p.state(i + 1).Title, Probability: probability}
+		return Candidate{Factor: f.Factor, Good: f.Levels[i], Bad: f.Levels[i+1], Title: p.state(i + 1).Title,
+			Probability: probability}
 	}
 	f := e.Factors[i]
 	c := Candidate{Factor: f.Factor, Good: f.Levels[0], Bad: f.Levels[1], Probability: probability}
@@ -280,14 +285,16 @@ func (p *Progress) opposing(a search.Answer, probabilities []float64) []Opposing
 	var list []OpposingSetting
 	for _, h := range a.Opposing {
 		c := p.candidate(h, probabilities[h])
-		list = append(list, OpposingSetting{Factor: c.Factor, Good: c.Good, Bad: c.Bad, With: c.With, Direction: direction, Confidence: c.Probability})
+		list = append(list, OpposingSetting{Factor: c.Factor, Good: c.Good, Bad: c.Bad, With: c.With,
+			Direction: direction, Confidence: c.Probability})
 	}
 	return list
 }
 
 // notVerified is why nothing shows whether a candidate was in effect; empty where something does.
 func (p *Progress) notVerified(c Candidate) string {
-	return cmp.Or(lab.WhyUnverified(p.Run.NotVerified, c.Factor, c.Bad), lab.WhyUnverified(p.Run.NotVerified, c.Factor, c.Good))
+	return cmp.Or(lab.WhyUnverified(p.Run.NotVerified, c.Factor, c.Bad),
+		lab.WhyUnverified(p.Run.NotVerified, c.Factor, c.Good))
 }
 
 // LevelNames are the levels of a factor as people tell them apart: of kernels given by their paths the last elements,

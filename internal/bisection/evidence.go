@@ -153,8 +153,10 @@ func change(all []counted, name string, amount func(counted) float64, of int) (M
 	difference /= weights
 	// No count is told more exactly than its own randomness allows, however alike a few of them happen to be.
 	spread := max(math.Sqrt(squares/freedom), leastSpread)
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(1-(1-surely)/float64(2*of)) * spread / math.Sqrt(weights)
-	return Moved{Counter: name, Ratio: math.Exp(difference), Lo: math.Exp(difference - half), Hi: math.Exp(difference + half),
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(1-(1-surely)/float64(2*of)) *
+		spread / math.Sqrt(weights)
+	return Moved{Counter: name, Ratio: math.Exp(difference), Lo: math.Exp(difference - half),
+		Hi:      math.Exp(difference + half),
 		Without: rates[0] / n[0], With: rates[1] / n[1]}, true
 }
 

@@ -31,7 +31,8 @@ func proved(r *rand.Rand, measurements int, perSecond, perWork func(with bool) m
 		for name, n := range perWork(bundle[0]) {
 			tally[name] += n * rate * seconds * noise()
 		}
-		p.Steps = append(p.Steps, Step{Number: i + 1, Question: search.Question{Bundle: bundle}, rate: rate, tally: tally})
+		p.Steps = append(p.Steps, Step{Number: i + 1, Question: search.Question{Bundle: bundle},
+			rate: rate, tally: tally})
 	}
 	return p
 }

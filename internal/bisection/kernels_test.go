@@ -85,7 +85,9 @@ func with(s diff.Side, option, value string) diff.Side {
 			}
 		}
 	}
-	facts := slices.DeleteFunc(slices.Clone(s.Facts), func(f lab.Fact) bool { return slices.Contains(names, strings.TrimPrefix(f.Key, prefix)) })
+	facts := slices.DeleteFunc(slices.Clone(s.Facts), func(f lab.Fact) bool {
+		return slices.Contains(names, strings.TrimPrefix(f.Key, prefix))
+	})
 	return diff.Side{Name: s.Name, Facts: append(facts, lab.Fact{Key: prefix + option, Value: value, Source: s.Name})}
 }
 
@@ -114,7 +116,8 @@ func (r *trials) record(t *testing.T, name, what string) {
 	quantile := func(q float64) float64 { return stat.Quantile(q, stat.Empirical, r.kernels, nil) }
 	for _, f := range []figure.Figure{
 		figure.Mean(name+"/kernels", "", r.kernels, figure.Lower).
-			Saying("%s: kernels built (median %.0f, p90 %.0f, most %.0f)", what, quantile(0.5), quantile(0.9), r.kernels[n-1]),
+			Saying("%s: kernels built (median %.0f, p90 %.0f, most %.0f)", what, quantile(0.5), quantile(0.9),
+				r.kernels[n-1]),
 		figure.Mean(name+"/boots", "", r.boots, figure.Lower).Saying("%s: boots", what),
 		figure.Share(name+"/right", r.right, n, figure.Higher).Saying("%s: right", what),
 	} {
@@ -202,7 +205,8 @@ func TestTalosInFewKernels(t *testing.T) {
 		t.Fatalf("%d differences", len(differences))
 	}
 	culprit, priors := place(differences, "IOMMU_DEFAULT_DMA_STRICT"), bisection.PriorsOf(differences)
-	strict := between{priors: priors, of: len(differences), build: build, culprit: always(culprit), effect: math.Log(0.4)}
+	strict := between{priors: priors, of: len(differences), build: build, culprit: always(culprit),
+		effect: math.Log(0.4)}
 	uncounted, cold, beside := strict, strict, strict
 	uncounted.build, cold.priors = 0, nil
 	beside.others, beside.small = 20, math.Log(0.99)
@@ -222,10 +226,12 @@ func TestTalosInFewKernels(t *testing.T) {
 			}
 			w.model = b.model
 			r := w.run(searches(4))
-			r.record(t, figure.Name("bisection/talos", b.name, w.name), fmt.Sprintf("Talos, strict IOMMU costs 60%%, %s, prior %.2f, %s", b.name, priors[culprit], w.name))
+			r.record(t, figure.Name("bisection/talos", b.name, w.name),
+				fmt.Sprintf("Talos, strict IOMMU costs 60%%, %s, prior %.2f, %s", b.name, priors[culprit], w.name))
 			within := stat.CDF(w.most, stat.Empirical, r.kernels, nil)
 			if w.most > 0 && (within < 0.95 || float64(r.right) < 0.95*float64(len(r.kernels))) {
-				t.Errorf("%s, %s: at most %.0f kernels in %.0f%% of the searches, right in %d of %d", b.name, w.name, w.most, 100*within, r.right, len(r.kernels))
+				t.Errorf("%s, %s: at most %.0f kernels in %.0f%% of the searches, right in %d of %d", b.name, w.name,
+					w.most, 100*within, r.right, len(r.kernels))
 			}
 		}
 	}
@@ -256,7 +262,8 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 			if !figure.Whole && (d != 5 || b.name != "Gaussian") {
 				continue
 			}
-			row, under := fmt.Sprintf("d=%g, %s", d, b.name), figure.Name("bisection/published", fmt.Sprintf("d %g", d), b.name)
+			row, under := fmt.Sprintf("d=%g, %s", d, b.name),
+				figure.Name("bisection/published", fmt.Sprintf("d %g", d), b.name)
 			here := between{build: build, effect: -d * b.sd, model: b.model}
 			here.of, here.culprit = len(planted[0]), func(r *rand.Rand) int { return r.IntN(len(planted[0])) }
 			cold := here.run(searches(6))
@@ -268,7 +275,8 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 				here.priors, here.of, here.culprit = bisection.PriorsOf(planted[i]), len(planted[i]), always(c)
 				one := here.run(searches(8) / 4)
 				mean := stat.Mean(one.kernels, nil)
-				one.record(t, figure.Name(under, r.Option), fmt.Sprintf("%s, %s in place %d, prior %.3f", row, r.Option, c+1, here.priors[c]))
+				one.record(t, figure.Name(under, r.Option), fmt.Sprintf("%s, %s in place %d, prior %.3f", row, r.Option,
+					c+1, here.priors[c]))
 				if mean > bound {
 					t.Errorf("%s: %s takes %.1f kernels, and %.1f without priors", row, r.Option, mean, bound)
 				}
@@ -278,20 +286,26 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 			slices.Sort(means)
 			median := stat.Quantile(0.5, stat.Empirical, means, nil)
 			all.record(t, under+"/all", row+", the twenty")
-			figure.Record(t, figure.Figure{Name: under + "/median", Center: median, N: len(means), Better: figure.Lower, Text: row + ", the twenty: kernels, median of their means"})
-			figure.Record(t, figure.Figure{Name: under + "/worst", Center: means[len(means)-1], N: len(means), Better: figure.Lower, Text: row + ", the twenty: kernels, worst of their means"})
+			figure.Record(t, figure.Figure{Name: under + "/median", Center: median, N: len(means), Better: figure.Lower,
+				Text: row + ", the twenty: kernels, median of their means"})
+			figure.Record(t, figure.Figure{Name: under + "/worst", Center: means[len(means)-1], N: len(means),
+				Better: figure.Lower, Text: row + ", the twenty: kernels, worst of their means"})
 			cold.record(t, under+"/without-priors", row+", without priors")
 			if median > 10 || float64(all.right) < 0.95*float64(len(all.kernels)) {
-				t.Errorf("%s: median %.1f kernels, at most 10 promised; right in %d of %d", row, median, all.right, len(all.kernels))
+				t.Errorf("%s: median %.1f kernels, at most 10 promised; right in %d of %d", row, median,
+					all.right, len(all.kernels))
 			}
 			here.priors, here.of = bisection.PriorsOf(planted[0]), len(planted[0])
 			unknown := unexpected(here.priors)
 			here.culprit = func(r *rand.Rand) int { return unknown[r.IntN(len(unknown))] }
 			none := here.run(searches(6))
 			more, limit := stat.Mean(none.kernels, nil)-bound, 2*math.Log2(5)/search.Capacity(d)
-			none.record(t, under+"/unknown", fmt.Sprintf("%s, one of %d of which nothing is known, %.1f more (at most %.1f)", row, len(unknown), more, limit))
+			none.record(t, under+"/unknown",
+				fmt.Sprintf("%s, one of %d of which nothing is known, %.1f more (at most %.1f)", row, len(unknown),
+					more, limit))
 			if more > limit || float64(none.right) < 0.95*float64(len(none.kernels)) {
-				t.Errorf("%s: nothing known of the culprit: %.1f kernels more than without priors, at most %.1f promised; right in %d of %d", row, more, limit, none.right, len(none.kernels))
+				t.Errorf("%s: nothing known of the culprit: %.1f kernels more than without priors, at most %.1f "+
+					"promised; right in %d of %d", row, more, limit, none.right, len(none.kernels))
 			}
 		}
 	}

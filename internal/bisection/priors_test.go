@@ -28,15 +28,21 @@ func TestPriorsAreWhatIsKnown(t *testing.T) {
 		// likeliest first; the others are alike.
 		likeliest []int
 	}{
-		"arguments": {[][3]string{{"cmdline:quiet", "absent", ""}, {"cmdline:slub_debug", "absent", "FZPU"}, {"cmdline:init_on_alloc", "0", "1"}, {"cmdline:iommu.strict", "0", "1"},
+		"arguments": {[][3]string{{"cmdline:quiet", "absent", ""}, {"cmdline:slub_debug", "absent", "FZPU"},
+			{"cmdline:init_on_alloc", "0", "1"}, {"cmdline:iommu.strict", "0", "1"},
 			{"cmdline:splash", "absent", ""}}, []int{3, 1, 2}},
-		"the other way round": {[][3]string{{"cmdline:iommu.strict", "1", "0"}, {"cmdline:mitigations", "absent", "off"}, {"cmdline:slub_debug", "absent", "FZPU"},
+		"the other way round": {[][3]string{{"cmdline:iommu.strict", "1", "0"},
+			{"cmdline:mitigations", "absent", "off"}, {"cmdline:slub_debug", "absent", "FZPU"},
 			{"cmdline:quiet", "absent", ""}}, []int{2}},
-		"what overrides an option of a build that nobody knows": {[][3]string{{"cmdline:kmemleak", "off", "on"}, {"cmdline:quiet", "absent", ""},
+		"what overrides an option of a build that nobody knows": {[][3]string{{"cmdline:kmemleak", "off", "on"},
+			{"cmdline:quiet", "absent", ""},
 			{"cmdline:nopat", "absent", ""}}, []int{0, 2}},
-		"options of a build": {[][3]string{{"option:NOT_KNOWN_EITHER", "n", "y"}, {"option:SLUB_DEBUG_ON", "n", "y"}, {"option:PREEMPT", "n", "y"}, {"option:NOT_KNOWN", "n", "y"}}, []int{1, 2}},
-		"sysctls":            {[][3]string{{"sysctl:kernel.printk", "4", "7"}, {"sysctl:vm.dirty_ratio", "20", "2"}, {"sysctl:fs.file-max", "100", "1000"}}, []int{1}},
-		"anything":           {[][3]string{{"env:A", "1", "2"}, {"queue:scheduler", "none", "bfq"}, {"cpu:governor", "performance", "powersave"}, {"guest:aio", "native", "threads"}}, []int{1, 2}},
+		"options of a build": {[][3]string{{"option:NOT_KNOWN_EITHER", "n", "y"}, {"option:SLUB_DEBUG_ON", "n", "y"},
+			{"option:PREEMPT", "n", "y"}, {"option:NOT_KNOWN", "n", "y"}}, []int{1, 2}},
+		"sysctls": {[][3]string{{"sysctl:kernel.printk", "4", "7"}, {"sysctl:vm.dirty_ratio", "20", "2"},
+			{"sysctl:fs.file-max", "100", "1000"}}, []int{1}},
+		"anything": {[][3]string{{"env:A", "1", "2"}, {"queue:scheduler", "none", "bfq"},
+			{"cpu:governor", "performance", "powersave"}, {"guest:aio", "native", "threads"}}, []int{1, 2}},
 	} {
 		e := apart(c.factors...)
 		p := bisection.Priors(knowledge(t), e)
@@ -59,10 +65,12 @@ func TestPriorsAreWhatIsKnown(t *testing.T) {
 }
 
 func TestPriorsOfWhatNothingIsKnownOf(t *testing.T) {
-	if p := bisection.Priors(knowledge(t), apart([3]string{"env:A", "1", "2"}, [3]string{"env:B", "1", "2"})); p != nil {
+	if p := bisection.Priors(knowledge(t), apart([3]string{"env:A", "1", "2"}, [3]string{"env:B", "1", "2"})); p !=
+		nil {
 		t.Errorf("%v", p)
 	}
-	series := &lab.Experiment{Kind: bisection.Kind, Steps: true, Factors: []lab.Varied{{Factor: "kernel:", Levels: []string{"6.1", "6.2", "6.3"}}}}
+	series := &lab.Experiment{Kind: bisection.Kind, Steps: true,
+		Factors: []lab.Varied{{Factor: "kernel:", Levels: []string{"6.1", "6.2", "6.3"}}}}
 	if p := bisection.Priors(knowledge(t), series); p != nil {
 		t.Errorf("%v", p)
 	}
@@ -117,7 +125,8 @@ func TestWrongPriorsDoNotMislead(t *testing.T) {
 		p := begin(t, h)
 		for h.next(t, p) {
 		}
-		if d := p.Document(); d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a7" {
+		if d := p.Document(); d.Outcome != bisection.Found || len(d.Culprits) != 1 ||
+			d.Culprits[0].Factor != "cmdline:a7" {
 			t.Errorf("%s", jsonOf(t, d))
 		}
 	}

@@ -71,11 +71,13 @@ type Suspect struct {
 func Begin(run lab.Run) (*Progress, error) {
 	e := run.Experiment
 	if e == nil || e.Kind != Kind {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no bisection", run.ID), Hints: []string{"headroom list names the runs"}}
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no bisection", run.ID),
+			Hints: []string{"headroom list names the runs"}}
 	}
 	space := search.Space{Candidates: candidates(e), Ordered: e.Steps, Priors: e.Priors}
 	if e.Priors != nil && (len(e.Priors) != space.Candidates || slices.Min(e.Priors) <= 0) {
-		return nil, &lab.Error{What: fmt.Sprintf("run %s lacks prior probabilities of its %d candidates", run.ID, space.Candidates),
+		return nil, &lab.Error{What: fmt.Sprintf("run %s lacks prior probabilities of its %d candidates",
+			run.ID, space.Candidates),
 			Hints: []string{"its header, run.json, was changed or damaged"}}
 	}
 	terms := search.Terms{Confidence: worthAProof, Noise: usualNoise, Worth: e.Margin, Most: e.Blocks, Seed: run.Seed}
@@ -85,7 +87,8 @@ func Begin(run lab.Run) (*Progress, error) {
 	if e.Kernels != nil {
 		terms.Build = kernelCost
 	}
-	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{}, failed: map[int]string{}}, nil
+	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{},
+		failed: map[int]string{}}, nil
 }
 
 // kernelCost is how many measurements it takes as long as to build a kernel, roughly: minutes beside tens of seconds.
@@ -167,7 +170,8 @@ func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions [
 	if !p.several && p.info.Better == lab.Lower {
 		shown = 1 / value
 	}
-	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, rate: value, tally: tallyOf(repetitions), Likeliest: p.likeliest(3)})
+	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, rate: value,
+		tally: tallyOf(repetitions), Likeliest: p.likeliest(3)})
 	return nil
 }
 
@@ -184,7 +188,9 @@ func (p *Progress) likeliest(n int) []Suspect {
 	}
 	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 	all = all[:min(n, len(all))]
-	return slices.DeleteFunc(all, func(s Suspect) bool { return s.Probability < min(0.1, 2/float64(candidates(p.Run.Experiment))) })
+	return slices.DeleteFunc(all, func(s Suspect) bool {
+		return s.Probability < min(0.1, 2/float64(candidates(p.Run.Experiment)))
+	})
 }
 
 // BundleOf an arm: which factors have the slow state's level.
@@ -204,7 +210,8 @@ func BundleOf(run lab.Run, arm string) (search.Bundle, error) {
 		case ok && level == f.Levels[1]:
 			b = append(b, true)
 		default:
-			return nil, &lab.Error{What: fmt.Sprintf("arm %s of run %s has %s at neither of its two levels", arm, run.ID, f.Factor)}
+			return nil, &lab.Error{What: fmt.Sprintf("arm %s of run %s has %s at neither of its two levels",
+				arm, run.ID, f.Factor)}
 		}
 	}
 	return b, nil
@@ -215,7 +222,8 @@ func bundleOfStep(run lab.Run, arm lab.Arm) (search.Bundle, error) {
 	f := run.Experiment.Factors[0]
 	at := slices.Index(f.Levels, arm.Levels[f.Factor])
 	if at < 0 {
-		return nil, &lab.Error{What: fmt.Sprintf("arm %s of run %s has %s at none of its levels", arm.ID, run.ID, f.Factor)}
+		return nil, &lab.Error{What: fmt.Sprintf("arm %s of run %s has %s at none of its levels", arm.ID, run.ID,
+			f.Factor)}
 	}
 	return search.Space{Candidates: len(f.Levels) - 1}.First(at), nil
 }

@@ -24,7 +24,8 @@ func about(thing string, pairs ...string) []lab.Fact {
 
 // function of PCI with its link, below others.
 func function(address, speed, width string, above ...string) []lab.Fact {
-	return about(address, "pci.path", strings.Join(append(above, address), ", "), "pci.link.speed", speed, "pci.link.width", width,
+	return about(address, "pci.path", strings.Join(append(above, address), ", "), "pci.link.speed", speed,
+		"pci.link.width", width,
 		"pci.link.max_speed", speed, "pci.link.max_width", width, "pci.payload", "256")
 }
 
@@ -34,9 +35,11 @@ func nfsServer(options string) lab.RunTarget {
 	facts := slices.Concat(
 		function("0000:b2:00.0", "8.0 GT/s PCIe", "8"),
 		function("0000:b3:00.0", "8.0 GT/s PCIe", "8", "0000:b2:00.0"),
-		about("", "filesystem.mount_point", "/mnt/pve/rdma", "filesystem.source", "10.111.1.200:/", "filesystem.super_options", options))
+		about("", "filesystem.mount_point", "/mnt/pve/rdma", "filesystem.source", "10.111.1.200:/",
+			"filesystem.super_options", options))
 	for i := 1; i <= 2; i++ {
-		facts = append(facts, about("mlx4_0/"+strconv.Itoa(i), "port.rate", "40 Gb/sec (4X QDR)", "port.layer", "InfiniBand",
+		facts = append(facts, about("mlx4_0/"+strconv.Itoa(i), "port.rate", "40 Gb/sec (4X QDR)",
+			"port.layer", "InfiniBand",
 			"port.state", "ACTIVE", "port.pci.address", "0000:b3:00.0")...)
 	}
 	return lab.RunTarget{Place: lab.Place{Kind: lab.Directory, Filesystem: "nfs4"}, Facts: facts}
@@ -50,7 +53,8 @@ func TestCaseNFSServer(t *testing.T) {
 	}
 	// 32 Gbit/s a port, 64 in all: just about what the slot carries.
 	for key, want := range map[string]float64{
-		"port.bandwidth mlx4_0/1": 32e9 / 8, "port.bandwidth mlx4_0/2": 32e9 / 8, "port.pci.bandwidth mlx4_0/1": 7.20e9, "port.pci.share mlx4_0/1": 0.90,
+		"port.bandwidth mlx4_0/1": 32e9 / 8, "port.bandwidth mlx4_0/2": 32e9 / 8, "port.pci.bandwidth mlx4_0/1": 7.20e9,
+		"port.pci.share mlx4_0/1": 0.90,
 	} {
 		if got, err := strconv.ParseFloat(derived[key].Value, 64); err != nil || !agree(got, want, 0.002) {
 			t.Errorf("%s is %+v, want %g", key, derived[key], want)
@@ -83,14 +87,16 @@ func TestCaseNFSServer(t *testing.T) {
 	for _, c := range []struct{ least, mean, most float64 }{
 		{82, 3327.49, 13513}, {316, 3116.83, 16376}, {256, 4207.57, 12827}, {484, 4232.42, 19754},
 	} {
-		samples := lab.Series{Metric: write, Interval: 1, Values: []float64{c.least * mebibyte, c.mean * mebibyte, c.most * mebibyte}}
+		samples := lab.Series{Metric: write, Interval: 1,
+			Values: []float64{c.least * mebibyte, c.mean * mebibyte, c.most * mebibyte}}
 		got, text := codes(map[string]float64{write: c.mean * mebibyte}, samples)
 		if !slices.Equal(got, []string{"samples-above-ceiling"}) || !strings.HasPrefix(text, "1 of 3 samples") {
 			t.Errorf("samples up to %g MiB/s: %v, %s", c.most, got, text)
 		}
 	}
 	// RDMA reads: 3633 MiB/s are 95% of one port.
-	if got, text := codes(map[string]float64{lab.Bandwidth(lab.Read): 3633.37 * mebibyte}); !slices.Equal(got, []string{"at-one-of-several"}) ||
+	if got, text := codes(map[string]float64{lab.Bandwidth(lab.Read): 3633.37 * mebibyte}); !slices.Equal(got,
+		[]string{"at-one-of-several"}) ||
 		!strings.Contains(text, "95% of the ceiling of one of 2 ports") {
 		t.Errorf("RDMA reads: %v, %s", got, text)
 	}
@@ -119,7 +125,8 @@ func striped(payload string) lab.RunTarget {
 	facts := slices.Concat(function(up, "8.0 GT/s PCIe", "8"), function(switchUp, "8.0 GT/s PCIe", "8", up))
 	target := lab.RunTarget{Place: lab.Place{Kind: lab.Device}}
 	for i := range 4 {
-		down, drive, name := fmt.Sprintf("0000:18:%02x.0", i), fmt.Sprintf("0000:%02x:00.0", 0x19+i), fmt.Sprintf("nvme%dn1", i)
+		down, drive, name := fmt.Sprintf("0000:18:%02x.0", i), fmt.Sprintf("0000:%02x:00.0", 0x19+i),
+			fmt.Sprintf("nvme%dn1", i)
 		facts = append(facts, function(down, "8.0 GT/s PCIe", "4", up, switchUp)...)
 		for _, f := range function(drive, "8.0 GT/s PCIe", "4", up, switchUp, down) {
 			if f.Key == "pci.link.max_speed" {
@@ -162,7 +169,8 @@ func TestCaseIOThreads(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"disk.pci.bandwidth": "3600879121", "disk.pci.bandwidth.possible": "7201758242", "disk.pci.narrowest": "PCIe 3.0 x4 at 0000:1b:00.0",
+		"disk.pci.bandwidth": "3600879121", "disk.pci.bandwidth.possible": "7201758242",
+		"disk.pci.narrowest": "PCIe 3.0 x4 at 0000:1b:00.0",
 		"disk.pci.shared_by": "4", "disk.pci.shared_share": "0.5",
 	}
 	for key, v := range want {
@@ -182,7 +190,8 @@ func TestCaseIOThreads(t *testing.T) {
 		}
 	}
 	p, ok := FindPlateau(lab.Bandwidth(lab.Read), points)
-	said := "Reads stop at 7.28 GB/s in 6 of 8 cells, whatever iodepth and target: 101% of the 7.20 GB/s of PCIe 3.0 x8 uplink 0000:17:00.0."
+	said := "Reads stop at 7.28 GB/s in 6 of 8 cells, whatever iodepth and target: 101% of the 7.20 GB/s of PCIe 3.0 " +
+		"x8 uplink 0000:17:00.0."
 	if !ok || !p.Reached || p.String() != said {
 		t.Errorf("%v: %s", ok, p)
 	}
@@ -214,17 +223,21 @@ func TestBlockSizesAndCopies(t *testing.T) {
 	if got := value("write.iops", map[string]string{"bs": "4k,64k", "direct": "1"}); !agree(got, 7.2e9/65536, 0.001) {
 		t.Errorf("64k writes: %g a second", got)
 	}
-	if got := value("read.iops", map[string]string{"bs": "4k", "bssplit": "4k/50:8k/50", "direct": "1"}); !math.IsNaN(got) {
+	if got := value("read.iops", map[string]string{"bs": "4k", "bssplit": "4k/50:8k/50", "direct": "1"}); !math.IsNaN(
+		got) {
 		t.Errorf("mixed sizes: %g a second", got)
 	}
-	for _, params := range []map[string]string{{"bs": "4k"}, {"bs": "4k", "direct": "0"}, {"bs": "4k", "direct": "1", "ioengine": "null"}} {
+	for _, params := range []map[string]string{{"bs": "4k"}, {"bs": "4k", "direct": "0"},
+		{"bs": "4k", "direct": "1", "ioengine": "null"}} {
 		if all := m.Of(params); len(all) > 0 {
 			t.Errorf("%v: memory answers, and there are ceilings: %+v", params, all)
 		}
 	}
-	for level, want := range map[string]float64{"raid0": 7.2e9, "raid1": 1.8e9, "raid10": 3.6e9, "raid5": 5.4e9, "raid6": 3.6e9} {
+	for level, want := range map[string]float64{"raid0": 7.2e9, "raid1": 1.8e9, "raid10": 3.6e9, "raid5": 5.4e9,
+		"raid6": 3.6e9} {
 		array := striped("256")
-		array.Facts = append(array.Facts, about("", "device.under-test.md.level", level, "device.under-test.md.disks", "4")...)
+		array.Facts = append(array.Facts, about("", "device.under-test.md.level", level, "device.under-test.md.disks",
+			"4")...)
 		all := NewMachine(array).Of(map[string]string{"bs": "1M", "direct": "1"})
 		if c, _ := Tightest(all, "write.bandwidth"); !agree(c.Value, want, 0.001) {
 			t.Errorf("writes to %s: %g, want %g", level, c.Value, want)
@@ -251,7 +264,8 @@ func TestLinksOfVirtualMachines(t *testing.T) {
 	target := lab.RunTarget{Place: lab.Place{Kind: lab.Device, Disks: []string{"vda"}}}
 	direct := map[string]string{"bs": "1M", "direct": "1"}
 	for id, want := range map[string]bool{"1af4:1042": false, "144d:a80a": true, "": false} {
-		target.Facts = slices.Concat(function("0000:01:00.0", "2.5 GT/s PCIe", "1"), about("vda", "disk.pci.address", "0000:01:00.0"),
+		target.Facts = slices.Concat(function("0000:01:00.0", "2.5 GT/s PCIe", "1"),
+			about("vda", "disk.pci.address", "0000:01:00.0"),
 			about("", "vm.hypervisor", "kvm"), about("0000:01:00.0", "pci.id", id))
 		c, ok := Tightest(NewMachine(target).Of(direct), "read.bandwidth")
 		if ok != want || ok && !math.IsInf(c.Most, 1) {
@@ -266,9 +280,11 @@ func TestLinksOfVirtualMachines(t *testing.T) {
 func TestSATABehindAController(t *testing.T) {
 	target := lab.RunTarget{Place: lab.Place{Kind: lab.Device, Disks: []string{"sda", "sdb"}}}
 	target.Facts = slices.Concat(function("0000:00:17.0", "2.5 GT/s PCIe", "2"),
-		about("sda", "disk.pci.address", "0000:00:17.0", "disk.link", "6.0 Gbps"), about("sdb", "disk.pci.address", "0000:00:17.0", "disk.link", "3.0 Gbps"))
+		about("sda", "disk.pci.address", "0000:00:17.0", "disk.link", "6.0 Gbps"),
+		about("sdb", "disk.pci.address", "0000:00:17.0", "disk.link", "3.0 Gbps"))
 	all := NewMachine(target).Of(map[string]string{"bs": "1M", "direct": "1"})
-	if c, _ := Tightest(all, "read.bandwidth"); !agree(c.Value, 457.1e6, 0.001) || c.Limiter != "PCIe 1.0 x2 of 0000:00:17.0" {
+	if c, _ := Tightest(all, "read.bandwidth"); !agree(c.Value, 457.1e6, 0.001) ||
+		c.Limiter != "PCIe 1.0 x2 of 0000:00:17.0" {
 		t.Errorf("%+v", c)
 	}
 	target.Facts[1].Value = "5.0 GT/s PCIe"
@@ -277,28 +293,34 @@ func TestSATABehindAController(t *testing.T) {
 	if !agree(c.Value, (594.1+297.1)*1e6, 0.001) || c.Limiter != "1 disk SATA 6 Gbit/s + 1 disk SATA 3 Gbit/s" {
 		t.Errorf("%+v", c)
 	}
-	if n := len(slices.DeleteFunc(all, func(c Ceiling) bool { return c.Metric != "read.bandwidth" || c.Part != "one of 2 disks" })); n != 2 {
+	if n := len(slices.DeleteFunc(all, func(c Ceiling) bool {
+		return c.Metric != "read.bandwidth" || c.Part != "one of 2 disks"
+	})); n != 2 {
 		t.Errorf("%d parts, want one for each disk", n)
 	}
 }
 
 func TestNetworkCeilings(t *testing.T) {
 	nic := func(name string, pairs ...string) []lab.Fact {
-		return about(name, append([]string{"nic.kind", "physical", "nic.carrier", "1", "nic.speed", "10000000000", "nic.mtu", "9000"}, pairs...)...)
+		return about(name, append([]string{"nic.kind", "physical", "nic.carrier", "1", "nic.speed", "10000000000",
+			"nic.mtu", "9000"}, pairs...)...)
 	}
 	const one = 9900.4e6 / 8
 	for name, c := range map[string]struct {
 		facts []lab.Fact
 		want  float64
 	}{
-		"two NICs":           {slices.Concat(nic("eth0"), nic("eth1")), 2 * one},
-		"one without a link": {slices.Concat(nic("eth0"), about("eth1", "nic.kind", "physical", "nic.carrier", "0")), one},
-		"a bond counts its members": {slices.Concat(nic("eth0", "nic.master", "bond0"), nic("eth1", "nic.master", "bond0"),
+		"two NICs": {slices.Concat(nic("eth0"), nic("eth1")), 2 * one},
+		"one without a link": {slices.Concat(nic("eth0"), about("eth1", "nic.kind", "physical", "nic.carrier", "0")),
+			one},
+		"a bond counts its members": {slices.Concat(nic("eth0", "nic.master", "bond0"),
+			nic("eth1", "nic.master", "bond0"),
 			about("bond0", "nic.kind", "bond", "nic.bond.mode", "802.3ad", "nic.speed", "20000000000")), 2 * one},
 		"one member is in use": {slices.Concat(nic("eth0", "nic.master", "bond0"), nic("eth1", "nic.master", "bond0"),
 			about("bond0", "nic.kind", "bond", "nic.bond.mode", "active-backup")), one},
-		"an unknown speed leaves it open": {slices.Concat(nic("eth0"), about("eth1", "nic.kind", "virtio", "nic.speed", "-1")), 0},
-		"no facts":                        {nil, 0},
+		"an unknown speed leaves it open": {
+			slices.Concat(nic("eth0"), about("eth1", "nic.kind", "virtio", "nic.speed", "-1")), 0},
+		"no facts": {nil, 0},
 	} {
 		target := lab.RunTarget{Place: lab.Place{Kind: lab.Directory, Filesystem: "nfs4"}, Facts: c.facts}
 		got, ok := Tightest(NewMachine(target).Of(map[string]string{"bs": "1M"}), "read.bandwidth")
@@ -310,7 +332,8 @@ func TestNetworkCeilings(t *testing.T) {
 
 func TestControlGroup(t *testing.T) {
 	limited := func(disk, limits string) []Ceiling {
-		target := lab.RunTarget{Place: lab.Place{Kind: lab.Device, Disks: []string{disk}}, Facts: about("", "cgroup.io.max", limits)}
+		target := lab.RunTarget{Place: lab.Place{Kind: lab.Device, Disks: []string{disk}},
+			Facts: about("", "cgroup.io.max", limits)}
 		return NewMachine(target).Of(map[string]string{"bs": "4k", "direct": "1"})
 	}
 	for _, c := range []struct {
@@ -345,7 +368,8 @@ func TestMemoryNeedsRungs(t *testing.T) {
 		t.Errorf("%+v", whole)
 	}
 	warnings := Check(map[string]float64{"read.bandwidth": 3.9e9}, nil, all)
-	if len(warnings) != 1 || warnings[0].Code != "at-one-of-several" || !strings.Contains(warnings[0].Text, "one core") {
+	if len(warnings) != 1 || warnings[0].Code != "at-one-of-several" ||
+		!strings.Contains(warnings[0].Text, "one core") {
 		t.Errorf("%+v", warnings)
 	}
 }

@@ -48,8 +48,8 @@ func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) 
 func checkResult(metric, direction string, v float64, ceilings []Ceiling) *lab.Warning {
 	if whole, ok := firm(ceilings, metric); ok && v > whole.Most*overMean {
 		return &lab.Warning{Code: "above-ceiling", Taints: []string{direction + ".*"}, Text: fmt.Sprintf(
-			"%s were measured, and no more than %s can pass %s (%s): something nearer answered, a cache or compression; "+
-				"use direct=1, or more data than memory holds",
+			"%s were measured, and no more than %s can pass %s (%s): something nearer answered, a cache or "+
+				"compression; use direct=1, or more data than memory holds",
 			amount(metric, v), amount(metric, whole.Most), whole.Limiter, whole.Derivation)}
 	}
 	for _, c := range ceilings {
@@ -94,8 +94,9 @@ func checkSamples(metric, direction string, samples []lab.Series, ceilings []Cei
 		return nil
 	}
 	return &lab.Warning{Code: "samples-above-ceiling", Taints: []string{direction + ".*"}, Text: fmt.Sprintf(
-		"%d of %d samples are above the %s that can pass %s, up to %s around a mean of %s: these bytes went to a cache, and the "+
-			"mean is that of a cache filling and draining; use direct=1, or end_fsync=1 and more data than memory holds",
+		"%d of %d samples are above the %s that can pass %s, up to %s around a mean of %s: these bytes went to a "+
+			"cache, and the mean is that of a cache filling and draining; use direct=1, or end_fsync=1 and more data "+
+			"than memory holds",
 		over, n, amount(metric, c.Most), c.Limiter, amount(metric, highest), amount(metric, sum/float64(n)))}
 }
 

@@ -141,7 +141,8 @@ func (d *deriver) disk(disk string, path []string, reason string) []lab.Fact {
 		}
 	}
 	if why != "" || worst == nil {
-		return append(all, textFact("disk.pci.shared_by", disk, "", "pci.path", why), textFact("disk.pci.shared_share", disk, "", "pci.path", why))
+		return append(all, textFact("disk.pci.shared_by", disk, "", "pci.path", why),
+			textFact("disk.pci.shared_share", disk, "", "pci.path", why))
 	}
 	return append(all,
 		textFact("disk.pci.shared_by", disk, strconv.Itoa(worst.disks), "pci.path: "+worst.rate.limiter(), ""),
@@ -175,7 +176,8 @@ func (d *deriver) adapters(class string, rateOf func(string) (rate, string)) []l
 		if reason == "" {
 			least, reason = d.narrowest(path)
 		}
-		all = append(all, bytesFact(class+".pci.bandwidth", thing, least.value, least.limiter()+": "+least.derivation, reason))
+		all = append(all, bytesFact(class+".pci.bandwidth", thing, least.value, least.limiter()+": "+least.derivation,
+			reason))
 		if reason == "" {
 			reason = missing[thing]
 		}
@@ -293,7 +295,8 @@ func (d *deriver) socket(nic string, total, nodes int) (socket int, source, reas
 		return 0, "", "the kernel shows no node, and PCI domain " + domain + " does not tell the socket"
 	}
 	const buses = 256
-	return int(bus) * total / buses, "PCI bus " + first(rest) + " of 00 to ff, spread over " + strconv.Itoa(total) + " sockets", ""
+	return int(bus) * total / buses, "PCI bus " + first(rest) + " of 00 to ff, spread over " + strconv.Itoa(total) +
+		" sockets", ""
 }
 
 func first(address string) string {

@@ -23,7 +23,8 @@ func TestDeriveIsLinear(t *testing.T) {
 		return slices.Min(times)
 	}
 	small, large := best(400), best(4000)
-	figures.Record(t, figures.Figure{Name: "ceiling/derive/growth", Unit: "ratio", Center: large / small, N: 20, Better: figures.Lower, Text: "time of what follows from 4,000 disks over that from 400, each at its best"})
+	figures.Record(t, figures.Figure{Name: "ceiling/derive/growth", Unit: "ratio", Center: large / small, N: 20,
+		Better: figures.Lower, Text: "time of what follows from 4,000 disks over that from 400, each at its best"})
 	if large > 50*small {
 		t.Errorf("400 disks take %.4f s, 4000 take %.4f s", small, large)
 	}

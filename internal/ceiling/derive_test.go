@@ -70,10 +70,12 @@ func TestMissingSegmentIsNamed(t *testing.T) {
 }
 
 func TestDirectlyAttachedDisksShareNothing(t *testing.T) {
-	got := derive(slices.Concat(function("0000:40:03.1", "16.0 GT/s PCIe", "4"), function("0000:41:00.0", "16.0 GT/s PCIe", "4", "0000:40:03.1"),
+	got := derive(slices.Concat(function("0000:40:03.1", "16.0 GT/s PCIe", "4"),
+		function("0000:41:00.0", "16.0 GT/s PCIe", "4", "0000:40:03.1"),
 		about("nvme0n1", "disk.pci.address", "0000:41:00.0")))
 	for key, want := range map[string]string{
-		"disk.pci.shared_by nvme0n1": "1", "disk.pci.shared_share nvme0n1": "1", "disk.pci.narrowest nvme0n1": "PCIe 4.0 x4 at 0000:41:00.0",
+		"disk.pci.shared_by nvme0n1": "1", "disk.pci.shared_share nvme0n1": "1",
+		"disk.pci.narrowest nvme0n1": "PCIe 4.0 x4 at 0000:41:00.0",
 	} {
 		if got[key].Value != want {
 			t.Errorf("%s: %+v", key, got[key])
@@ -85,7 +87,8 @@ func TestDirectlyAttachedDisksShareNothing(t *testing.T) {
 func TestSATADisksShareTheirController(t *testing.T) {
 	all := function("0000:00:17.0", "5.0 GT/s PCIe", "2")
 	for i := range 8 {
-		all = append(all, about(fmt.Sprintf("sd%c", 'a'+i), "disk.pci.address", "0000:00:17.0", "disk.link", "6.0 Gbps")...)
+		all = append(all, about(fmt.Sprintf("sd%c", 'a'+i), "disk.pci.address", "0000:00:17.0",
+			"disk.link", "6.0 Gbps")...)
 	}
 	got := derive(all)
 	if f := got["disk.pci.shared_by sdc"]; f.Value != "8" {
@@ -97,19 +100,23 @@ func TestSATADisksShareTheirController(t *testing.T) {
 }
 
 func TestAdapters(t *testing.T) {
-	card := slices.Concat(function("0000:c1:00.0", "8.0 GT/s PCIe", "16"), function("0000:c1:00.1", "8.0 GT/s PCIe", "16"))
+	card := slices.Concat(function("0000:c1:00.0", "8.0 GT/s PCIe", "16"),
+		function("0000:c1:00.1", "8.0 GT/s PCIe", "16"))
 	for i := range 2 {
-		card = append(card, about(fmt.Sprintf("eth%d", i), "nic.kind", "physical", "nic.speed", "100000000000", "nic.numa_node", "-1",
+		card = append(card, about(fmt.Sprintf("eth%d", i), "nic.kind", "physical", "nic.speed", "100000000000",
+			"nic.numa_node", "-1",
 			"nic.pci.address", fmt.Sprintf("0000:c1:00.%d", i))...)
 	}
 	card = append(card, slices.Concat(function("0000:21:00.0", "16.0 GT/s PCIe", "16"),
-		about("eth2", "nic.kind", "physical", "nic.speed", "100000000000", "nic.numa_node", "-1", "nic.pci.address", "0000:21:00.0"),
+		about("eth2", "nic.kind", "physical", "nic.speed", "100000000000", "nic.numa_node", "-1", "nic.pci.address",
+			"0000:21:00.0"),
 		about("eth3", "nic.kind", "physical", "nic.speed", "-1", "nic.pci.address", "0000:21:00.0"),
 		about("", "cpu.sockets", "2", "numa.nodes", "1"))...)
 	got := derive(card)
 	// Two ports of 100 Gbit/s want 25 GB/s of a slot that has 14.4; numa=off hides that the cards are on two sockets.
 	for key, want := range map[string]string{
-		"nic.pci.share eth0": "0.5761", "nic.pci.share eth1": "0.5761", "nic.pci.share eth2": "1", "nic.sockets eth0": "2", "nic.sockets eth2": "2", "nic.socket eth0": "1", "nic.socket eth2": "0",
+		"nic.pci.share eth0": "0.5761", "nic.pci.share eth1": "0.5761", "nic.pci.share eth2": "1",
+		"nic.sockets eth0": "2", "nic.sockets eth2": "2", "nic.socket eth0": "1", "nic.socket eth2": "0",
 	} {
 		if got[key].Value != want {
 			t.Errorf("%s: %+v, want %s", key, got[key], want)
@@ -123,14 +130,17 @@ func TestAdapters(t *testing.T) {
 func TestSocketsByNode(t *testing.T) {
 	var all []lab.Fact
 	for i, node := range []string{"0", "1", "3"} {
-		all = append(all, about(fmt.Sprintf("eth%d", i), "nic.kind", "physical", "nic.speed", "25000000000", "nic.numa_node", node,
+		all = append(all, about(fmt.Sprintf("eth%d", i), "nic.kind", "physical", "nic.speed", "25000000000",
+			"nic.numa_node", node,
 			"nic.pci.address", "0000:01:00.0")...)
 	}
 	// Four nodes on two sockets: 0 and 1 are the first.
-	if f := derive(append(all, about("", "cpu.sockets", "2", "numa.nodes", "4")...))["nic.sockets eth0"]; f.Value != "2" || f.Source != "nic.numa_node" {
+	if f := derive(append(all, about("", "cpu.sockets", "2", "numa.nodes", "4")...))["nic.sockets eth0"]; f.Value !=
+		"2" || f.Source != "nic.numa_node" {
 		t.Errorf("%+v", f)
 	}
-	if f := derive(append(all[:8:8], about("", "cpu.sockets", "2", "numa.nodes", "4")...))["nic.sockets eth0"]; f.Value != "1" {
+	if f := derive(append(all[:8:8],
+		about("", "cpu.sockets", "2", "numa.nodes", "4")...))["nic.sockets eth0"]; f.Value != "1" {
 		t.Errorf("%+v", f)
 	}
 	if f := derive(all)["nic.sockets eth0"]; !strings.Contains(f.Unknown, "cpu.sockets") {
@@ -171,7 +181,8 @@ func FuzzDerive(f *testing.F) {
 	f.Add("none", "Unknown", "255", "", "-1")
 	f.Add(strings.Repeat("a, ", 100), "16.0 GT/s PCIe", "16", "56 Gb/sec (4X FDR)", "1e309")
 	f.Fuzz(func(t *testing.T, path, speed, width, rate, bits string) {
-		all := slices.Concat(about("0000:10:00.0", "pci.path", path, "pci.link.speed", speed, "pci.link.width", width, "pci.payload", bits),
+		all := slices.Concat(about("0000:10:00.0", "pci.path", path, "pci.link.speed", speed, "pci.link.width", width,
+			"pci.payload", bits),
 			about("nvme0n1", "disk.pci.address", "0000:10:00.0", "disk.link", speed),
 			about("eth0", "nic.kind", "physical", "nic.speed", bits, "nic.pci.address", path, "nic.mtu", width),
 			about("mlx5_0/1", "port.rate", rate, "port.pci.address", "0000:10:00.0"),
@@ -184,7 +195,8 @@ func FuzzDerive(f *testing.F) {
 				t.Errorf("%+v", f)
 			}
 		}
-		for _, place := range []lab.Place{{Kind: lab.Device, Disks: []string{"nvme0n1"}}, {Kind: lab.Directory, Filesystem: "nfs4"}} {
+		for _, place := range []lab.Place{{Kind: lab.Device, Disks: []string{"nvme0n1"}},
+			{Kind: lab.Directory, Filesystem: "nfs4"}} {
 			m := NewMachine(lab.RunTarget{Place: place, Facts: all})
 			for _, c := range m.Of(map[string]string{"bs": path, "direct": "1"}) {
 				if !(c.Value > 0) || c.Value > 1e300 || c.Most < c.Value*0.999 {

@@ -61,7 +61,8 @@ func (l DiskLink) Rate() (value, most float64, derivation string) {
 	} else {
 		value = most * 254 / 256 * 8192 / (8192 + 16)
 	}
-	return value, most, fmt.Sprintf("%g Gbit/s x %s = %s, of which frames leave %s", l.Gigabits, encoding, figure(most), figure(value))
+	return value, most, fmt.Sprintf("%g Gbit/s x %s = %s, of which frames leave %s", l.Gigabits, encoding,
+		figure(most), figure(value))
 }
 
 func (l DiskLink) rate() rate {
@@ -73,5 +74,6 @@ func (l DiskLink) rate() rate {
 	if l.SAS {
 		name = "SAS"
 	}
-	return rate{value: value, most: most, kind: fmt.Sprintf("%s %g Gbit/s", name, l.Gigabits), noun: "disk", derivation: derivation}
+	return rate{value: value, most: most, kind: fmt.Sprintf("%s %g Gbit/s", name, l.Gigabits), noun: "disk",
+		derivation: derivation}
 }

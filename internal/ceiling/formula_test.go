@@ -74,8 +74,10 @@ func TestEthernet(t *testing.T) {
 // Published: the table of effective rates of infiniband.jp; advancedclustering.com's "InfiniBand Types and Speeds".
 func TestInfiniBand(t *testing.T) {
 	for text, want := range map[string]float64{
-		"10 Gb/sec (4X)": 8, "10 Gb/sec (4X SDR)": 8, "2.5 Gb/sec (1X)": 2, "20 Gb/sec (4X DDR)": 16, "40 Gb/sec (4X QDR)": 32,
-		"40 Gb/sec (4X FDR10)": 40, "56 Gb/sec (4X FDR)": 54.545, "100 Gb/sec (4X EDR)": 100, "200 Gb/sec (4X HDR)": 200,
+		"10 Gb/sec (4X)": 8, "10 Gb/sec (4X SDR)": 8, "2.5 Gb/sec (1X)": 2, "20 Gb/sec (4X DDR)": 16,
+		"40 Gb/sec (4X QDR)":   32,
+		"40 Gb/sec (4X FDR10)": 40, "56 Gb/sec (4X FDR)": 54.545, "100 Gb/sec (4X EDR)": 100,
+		"200 Gb/sec (4X HDR)": 200,
 		"100 Gb/sec (2X HDR)": 100, "400 Gb/sec (4X NDR)": 400, "800 Gb/sec (4X XDR)": 800, "120 Gb/sec (12X QDR)": 96,
 	} {
 		p, ok := ParsePortRate(text)
@@ -118,7 +120,8 @@ func TestTextForms(t *testing.T) {
 			t.Errorf("ParseWidth(%q) = %d, %v", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", "Unknown", "40 Gb/sec", "40 Gb/sec (4X ZDR)", "0 Gb/sec (4X QDR)", "40 Gb/sec (X QDR)",
+	for _, text := range []string{"", "Unknown", "40 Gb/sec", "40 Gb/sec (4X ZDR)", "0 Gb/sec (4X QDR)",
+		"40 Gb/sec (X QDR)",
 		"40 Gb/sec (-4X QDR)", "NaN Gb/sec (4X QDR)", "40 Gb/sec (4X QDR"} {
 		if p, ok := ParsePortRate(text); ok {
 			t.Errorf("ParsePortRate(%q) = %v", text, p)
@@ -133,8 +136,10 @@ func TestTextForms(t *testing.T) {
 
 // Whatever is read, what comes out is a finite positive rate or nothing.
 func FuzzTextForms(f *testing.F) {
-	for _, seed := range []string{"16.0 GT/s PCIe", "Unknown", "40 Gb/sec (4X QDR)", "6.0 Gbps", "22.5 Gbit", "8 GT/s", "1e400 GT/s",
-		"259:0 rbps=2097152 wbps=max riops=max wiops=120; 8:16 rbps=1", "blkio.throttle.read_bps_device 8:16 1048576; 8:0 1"} {
+	for _, seed := range []string{"16.0 GT/s PCIe", "Unknown", "40 Gb/sec (4X QDR)", "6.0 Gbps", "22.5 Gbit",
+		"8 GT/s", "1e400 GT/s",
+		"259:0 rbps=2097152 wbps=max riops=max wiops=120; 8:16 rbps=1",
+		"blkio.throttle.read_bps_device 8:16 1048576; 8:0 1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

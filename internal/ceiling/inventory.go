@@ -37,7 +37,8 @@ func newInventory(all []lab.Fact) inventory {
 			seen[id{class, f.About}] = true
 			v.things[class] = append(v.things[class], f.About)
 		}
-		if role, ok := strings.CutSuffix(f.Key, ".name"); ok && f.Value != "" && strings.HasPrefix(role, "disk.under-test") {
+		if role, ok := strings.CutSuffix(f.Key, ".name"); ok && f.Value != "" &&
+			strings.HasPrefix(role, "disk.under-test") {
 			v.roles[f.Value] = role
 		}
 	}

@@ -117,11 +117,13 @@ func (l Links) String() string {
 func (l Links) Ceilings() []Ceiling {
 	var all []Ceiling
 	for _, d := range directions() {
-		whole := Ceiling{Metric: lab.Bandwidth(d), Value: float64(l.N) * l.Rate, Most: float64(l.N) * l.Most, Limiter: l.String(), Derivation: l.Derivation}
+		whole := Ceiling{Metric: lab.Bandwidth(d), Value: float64(l.N) * l.Rate, Most: float64(l.N) * l.Most,
+			Limiter: l.String(), Derivation: l.Derivation}
 		if l.N > 1 {
 			whole.Derivation = fmt.Sprintf("%d x (%s) = %s", l.N, l.Derivation, figure(whole.Value))
-			all = append(all, Ceiling{Metric: whole.Metric, Value: l.Rate, Most: l.Most, Limiter: "a link of " + l.Name, Derivation: l.Derivation,
-				Part: fmt.Sprintf("one of %d links", l.N)})
+			all = append(all, Ceiling{Metric: whole.Metric, Value: l.Rate, Most: l.Most, Limiter: "a link of " + l.Name,
+				Derivation: l.Derivation,
+				Part:       fmt.Sprintf("one of %d links", l.N)})
 		}
 		all = append(all, whole)
 	}
@@ -142,15 +144,17 @@ func CheckExtremes(samples map[string]lab.Samples, mean map[string]float64, ceil
 		}
 		if s.Jobs <= 1 {
 			all = append(all, lab.Warning{Code: "samples-above-ceiling", Taints: []string{d + ".*"}, Text: fmt.Sprintf(
-				"the highest sample is %s around a mean of %s, and no more than %s can pass %s (%s); these bytes went to a cache, and the mean is "+
-					"that of a cache filling and draining; use direct=1, or end_fsync=1 and more data than memory holds",
+				"the highest sample is %s around a mean of %s, and no more than %s can pass %s (%s); these bytes "+
+					"went to a cache, and the mean is that of a cache filling and draining; use direct=1, or "+
+					"end_fsync=1 and more data than memory holds",
 				figure(s.Max), figure(mean[metric]), figure(c.Most), c.Limiter, c.Derivation)})
 			continue
 		}
 		all = append(all, lab.Warning{Code: "maxima-above-ceiling", Taints: []string{d + ".*"}, Text: fmt.Sprintf(
-			"the highest samples of the %d jobs add up to %s around a mean of %s, and no more than %s can pass %s (%s); fio adds up each job's own, "+
-				"which need not be of one moment, so this is no proof, but it is what a cache that fills and drains looks like; use direct=1, or "+
-				"end_fsync=1 and more data than memory holds",
+			"the highest samples of the %d jobs add up to %s around a mean of %s, and no more than %s can pass %s "+
+				"(%s); fio adds up each job's own, which need not be of one moment, so this is no proof, but it is "+
+				"what a cache that fills and drains looks like; use direct=1, or end_fsync=1 and more data than "+
+				"memory holds",
 			s.Jobs, figure(s.Max), figure(mean[metric]), figure(c.Most), c.Limiter, c.Derivation)})
 	}
 	return all

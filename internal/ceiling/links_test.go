@@ -42,7 +42,8 @@ func TestParseLinks(t *testing.T) {
 		if want.Most == 0 {
 			want.Most = want.Rate
 		}
-		if err != nil || l.N != want.N || math.Abs(l.Rate/want.Rate-1) > 1e-4 || math.Abs(l.Most/want.Most-1) > 1e-4 || l.Name != want.Name || l.Derivation == "" {
+		if err != nil || l.N != want.N || math.Abs(l.Rate/want.Rate-1) > 1e-4 || math.Abs(l.Most/want.Most-1) > 1e-4 ||
+			l.Name != want.Name || l.Derivation == "" {
 			t.Errorf("%q is %+v, %v, want %+v", text, l, err, want)
 		}
 	}
@@ -67,8 +68,10 @@ func TestWhatLinksCarry(t *testing.T) {
 		rate  float64
 		want  string
 	}{
-		{two, 3.81e9, "at-one-of-several"}, {two, 3.5e9, ""}, {two, 4.2e9, ""}, {two, 6.8e9, ""}, {two, 8.2e9, "above-ceiling"},
-		{one, 3.81e9, ""}, {one, 4.2e9, "above-ceiling"}, {slot, 7.0e9, ""}, {slot, 7.5e9, ""}, {slot, 8.3e9, "above-ceiling"},
+		{two, 3.81e9, "at-one-of-several"}, {two, 3.5e9, ""}, {two, 4.2e9, ""}, {two, 6.8e9, ""},
+		{two, 8.2e9, "above-ceiling"},
+		{one, 3.81e9, ""}, {one, 4.2e9, "above-ceiling"}, {slot, 7.0e9, ""}, {slot, 7.5e9, ""},
+		{slot, 8.3e9, "above-ceiling"},
 	} {
 		got := ""
 		for _, w := range Check(map[string]float64{"read.bandwidth": c.rate}, nil, c.links.Ceilings()) {
@@ -82,12 +85,15 @@ func TestWhatLinksCarry(t *testing.T) {
 		samples lab.Samples
 		want    string
 	}{
-		{lab.Samples{Max: 14e9, Jobs: 8}, "maxima-above-ceiling"}, {lab.Samples{Max: 14e9, Jobs: 1}, "samples-above-ceiling"}, {lab.Samples{Max: 8.5e9, Jobs: 8}, ""},
+		{lab.Samples{Max: 14e9, Jobs: 8}, "maxima-above-ceiling"},
+		{lab.Samples{Max: 14e9, Jobs: 1}, "samples-above-ceiling"}, {lab.Samples{Max: 8.5e9, Jobs: 8}, ""},
 	} {
 		got := ""
-		for _, w := range CheckExtremes(map[string]lab.Samples{"write.bandwidth": c.samples}, map[string]float64{"write.bandwidth": 3.3e9}, two.Ceilings()) {
+		for _, w := range CheckExtremes(map[string]lab.Samples{"write.bandwidth": c.samples},
+			map[string]float64{"write.bandwidth": 3.3e9}, two.Ceilings()) {
 			got += w.Code
-			if !w.Tainted("write.iops") || w.Tainted("read.iops") || !strings.Contains(w.Text, "14.0 GB/s") || !strings.Contains(w.Text, "8.00 GB/s") {
+			if !w.Tainted("write.iops") || w.Tainted("read.iops") || !strings.Contains(w.Text, "14.0 GB/s") ||
+				!strings.Contains(w.Text, "8.00 GB/s") {
 				t.Errorf("%+v", w)
 			}
 		}

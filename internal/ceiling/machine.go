@@ -35,7 +35,8 @@ type part struct {
 
 // NewMachine reads the facts of a target once, for all its cells.
 func NewMachine(t lab.RunTarget) *Machine {
-	m := &Machine{place: t.Place, inventory: newInventory(t.Facts), total: unbounded(), claims: true, byAddress: map[string]string{}}
+	m := &Machine{place: t.Place, inventory: newInventory(t.Facts), total: unbounded(), claims: true,
+		byAddress: map[string]string{}}
 	for _, name := range t.Place.Disks {
 		// Of several disks at one address any will do: they show the same link.
 		m.byAddress[m.text("disk.pci.address", name)] = name
@@ -311,7 +312,8 @@ func (m *Machine) inDirection(direction string, params map[string]string, rungs 
 		return r.most
 	}
 	share, why := m.copies(direction)
-	whole := Ceiling{Value: m.total.value * share, Most: most(m.total) * share, Limiter: m.total.kind, Derivation: m.total.derivation}
+	whole := Ceiling{Value: m.total.value * share, Most: most(m.total) * share, Limiter: m.total.kind,
+		Derivation: m.total.derivation}
 	if share < 1 {
 		whole.Derivation += "; " + why + ": " + figure(whole.Value)
 	}

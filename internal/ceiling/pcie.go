@@ -110,8 +110,9 @@ func PCIe(gigatransfers float64, lanes, payload int) (value, most float64, deriv
 	if known {
 		most = encoded * data / (data + shortHeader + frame)
 	}
-	return value, most, fmt.Sprintf("%g GT/s x %d lanes x %s = %s, of which %s with %g more of header and framing leave %s",
-		gigatransfers, lanes, g.encoding, figure(encoded), said, longHeader+frame, figure(value))
+	return value, most,
+		fmt.Sprintf("%g GT/s x %d lanes x %s = %s, of which %s with %g more of header and framing leave %s",
+			gigatransfers, lanes, g.encoding, figure(encoded), said, longHeader+frame, figure(value))
 }
 
 // pcie is PCIe as a rate with a name.

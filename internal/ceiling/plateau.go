@@ -84,7 +84,8 @@ func FindPlateau(metric string, points []Point) (Plateau, bool) {
 // String says it in a sentence.
 func (p Plateau) String() string {
 	direction, _, _ := strings.Cut(p.Metric, ".")
-	text := fmt.Sprintf("%ss stop at %s in %d of %d cells, whatever %s", direction, amount(p.Metric, p.Value), len(p.Cells), p.Of,
+	text := fmt.Sprintf("%ss stop at %s in %d of %d cells, whatever %s", direction, amount(p.Metric, p.Value),
+		len(p.Cells), p.Of,
 		strings.Join(p.Whatever, " and "))
 	text = strings.ToUpper(text[:1]) + text[1:]
 	switch {
@@ -95,7 +96,8 @@ func (p Plateau) String() string {
 		if p.Nearest.Part != "" {
 			what += " (" + p.Nearest.Part + ")"
 		}
-		return text + ": " + unit.Percent(p.Value/p.Nearest.Value) + " of the " + amount(p.Metric, p.Nearest.Value) + " of " + what + "."
+		return text + ": " + unit.Percent(p.Value/p.Nearest.Value) + " of the " + amount(p.Metric, p.Nearest.Value) +
+			" of " + what + "."
 	default:
 		return fmt.Sprintf("%s; the nearest known ceiling is %s of %s, so that something else decides.", text,
 			amount(p.Metric, p.Nearest.Value), p.Nearest.Limiter)

@@ -42,7 +42,8 @@ func Rungs(core int) []Rung {
 	return []Rung{
 		rung("memcpy", "fio", "--memcpytest=memcpy"),
 		rung("crc32c", "fio", "--crctest=crc32c"),
-		rung("memory", "fio", "--name=memory", "--filename="+memoryFile, "--size=256m", "--rw=read", "--bs=1m", "--ioengine=psync",
+		rung("memory", "fio", "--name=memory", "--filename="+memoryFile, "--size=256m", "--rw=read",
+			"--bs=1m", "--ioengine=psync",
 			"--time_based", "--runtime=3", "--unlink=1", "--output-format=json+"),
 		rung("loopback", "iperf3", "--client", "127.0.0.1", "--time", "3", "--json"),
 	}
@@ -90,7 +91,8 @@ func ParseCopySpeeds(text string) []CopySpeed {
 		default:
 			if m := checksumLine.FindStringSubmatch(line); m != nil {
 				add(m[1], "", m[2])
-			} else if name := strings.TrimSpace(line); name != "" && name == line && !strings.ContainsAny(name, " \t:") {
+			} else if name := strings.TrimSpace(line); name != "" && name == line && !strings.ContainsAny(name,
+				" \t:") {
 				test = name
 			}
 		}

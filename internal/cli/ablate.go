@@ -30,8 +30,10 @@ anew.`,
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
-	f.BoolVar(&o.alone, "alone", false, "only add each to the machine as found; halves the time, and says nothing of how they act together")
-	f.IntVar(&o.pairs, "pairs", ablation.MostPairs, "pairs of settings to measure at most where effects do not add up; 0 for none")
+	f.BoolVar(&o.alone, "alone", false, "only add each to the machine as found; halves the time, and says nothing of "+
+		"how they act together")
+	f.IntVar(&o.pairs, "pairs", ablation.MostPairs,
+		"pairs of settings to measure at most where effects do not add up; 0 for none")
 	o.flags(p, c)
 	p.jsonFlag(c)
 	return c

@@ -25,8 +25,10 @@ func TestAblationOverEightPairsPrecisely(t *testing.T) {
 				t.Errorf("%s, %s, was not measured", s.Factor, which)
 				continue
 			}
-			figure.Record(t, figure.Figure{Name: figure.Name("net", "ablation", []string{"second-link", "tcp-rmem", "mtu"}[i], which), Center: e.Ratio, Lo: *e.Lo, Hi: *e.Hi, Confidence: e.Confidence, N: e.Blocks,
-				Text: fmt.Sprintf("what %s=%s over eight pairs and two links comes to; planted is %.3f of the first setting, and nothing of the others", s.Factor, s.Level, want)})
+			figure.Record(t, figure.Figure{Name: figure.Name("net", "ablation", []string{"second-link", "tcp-rmem",
+				"mtu"}[i], which), Center: e.Ratio, Lo: *e.Lo, Hi: *e.Hi, Confidence: e.Confidence, N: e.Blocks,
+				Text: fmt.Sprintf("what %s=%s over eight pairs and two links comes to; planted is %.3f of the first "+
+					"setting, and nothing of the others", s.Factor, s.Level, want)})
 			if planted := []float64{want, 1, 1}[i]; e.Ratio < 0.95*planted || e.Ratio > 1.05*planted {
 				t.Errorf("%s, %s: %.3f, and %.3f is planted", s.Factor, which, e.Ratio, planted)
 			}
@@ -36,7 +38,8 @@ func TestAblationOverEightPairsPrecisely(t *testing.T) {
 		}
 	}
 	for _, u := range d.Unexplained {
-		if u.Together.Ratio < 0.95*want || u.Together.Ratio > 1.05*want || u.Seen.Verdict == ablation.Slower || u.Seen.Verdict == ablation.Faster {
+		if u.Together.Ratio < 0.95*want || u.Together.Ratio > 1.05*want || u.Seen.Verdict == ablation.Slower ||
+			u.Seen.Verdict == ablation.Faster {
 			t.Errorf("all together come to %.3f, and %.3f is planted: %+v", u.Together.Ratio, want, u.Seen)
 		}
 	}

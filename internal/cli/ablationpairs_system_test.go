@@ -21,7 +21,8 @@ func twoLinks(t *testing.T) twoHosts {
 	h := newTwoHosts(t, 40)
 	h.second()
 	for _, ns := range []string{h.client, h.server} {
-		h.must("tc", "-n", ns, "qdisc", "add", "dev", "headroom1", "root", "tbf", "rate", "40mbit", "burst", "64kb", "latency", "50ms")
+		h.must("tc", "-n", ns, "qdisc", "add", "dev", "headroom1", "root", "tbf", "rate", "40mbit", "burst",
+			"64kb", "latency", "50ms")
 	}
 	return h
 }
@@ -67,7 +68,8 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 		t.Helper()
 		var all strings.Builder
 		for _, ns := range []string{h.client, h.server} {
-			all.WriteString(h.prints("ip", "netns", "exec", ns, "sh", "-c", "cat /sys/class/net/headroom?/mtu /proc/sys/net/ipv4/tcp_rmem; tc qdisc show"))
+			all.WriteString(h.prints("ip", "netns", "exec", ns, "sh", "-c",
+				"cat /sys/class/net/headroom?/mtu /proc/sys/net/ipv4/tcp_rmem; tc qdisc show"))
 		}
 		return all.String()
 	}
@@ -104,7 +106,9 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 		if slow {
 			limit = goodputOf(40) + goodputOf(10)
 		}
-		if rep.Failed() { // the pairs of a busy machine may start so far apart that no second is sure to be of all: then that is said, and nothing is added up
+		// the pairs of a busy machine may start so far apart that no second is sure to be of all: then that is said,
+		// and nothing is added up
+		if rep.Failed() {
 			if !slices.ContainsFunc(rep.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
 				t.Errorf("%s: %v", rep.Cell, rep.Warnings)
 			}
@@ -112,7 +116,8 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 		}
 		added++
 		if sum := rep.Values[lab.Bitrate(lab.Send)]; sum <= 0 || sum > 1.25*limit {
-			t.Errorf("%s: %.1f Mbit/s, and no more than %.1f come through: %v", rep.Cell, sum/1e6, limit/1e6, rep.Warnings)
+			t.Errorf("%s: %.1f Mbit/s, and no more than %.1f come through: %v", rep.Cell, sum/1e6,
+				limit/1e6, rep.Warnings)
 		}
 		var meant []string
 		for _, p := range rep.Ports {
@@ -120,11 +125,14 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 				meant = append(meant, p.End+" "+p.Port)
 			}
 			// What is in the bucket, and what comes after the test's own time, is not of its rate.
-			if most := 1.5 * 10e6 / 8 * rep.Took; slow && p.End == "client" && p.Port == "headroom1" && float64(p.Sent.Bytes) > most {
-				t.Errorf("%s: %d B went over the slow link, and no more than %.0f come through", rep.Cell, p.Sent.Bytes, most)
+			if most := 1.5 * 10e6 / 8 * rep.Took; slow && p.End == "client" && p.Port == "headroom1" &&
+				float64(p.Sent.Bytes) > most {
+				t.Errorf("%s: %d B went over the slow link, and no more than %.0f come through", rep.Cell, p.Sent.Bytes,
+					most)
 			}
 		}
-		if want := []string{"client headroom0", "client headroom1", "server headroom0", "server headroom1"}; !slices.Equal(meant, want) {
+		if want := []string{"client headroom0", "client headroom1", "server headroom0",
+			"server headroom1"}; !slices.Equal(meant, want) {
 			t.Errorf("%s: ports %v", rep.Cell, meant)
 		}
 		if len(rep.Raw) < 8 {

@@ -35,7 +35,8 @@ func (x *experiment) sweepArms() ([]lab.Arm, error) {
 	}
 	c := x.choices[0]
 	if len(c.Levels) < 2 {
-		return nil, usage(fmt.Sprintf("%s has one level, and there is nothing to compare it with", c.Factor()), "write "+c.Factor()+"="+exampleLevels(c))
+		return nil, usage(fmt.Sprintf("%s has one level, and there is nothing to compare it with", c.Factor()),
+			"write "+c.Factor()+"="+exampleLevels(c))
 	}
 	var arms []lab.Arm
 	for i, level := range c.Levels {
@@ -68,10 +69,12 @@ func (x *experiment) ablationArms() ([]lab.Arm, error) {
 	tuned := map[string]string{}
 	for i, c := range x.choices {
 		if len(c.Levels) != 1 {
-			return nil, usage(fmt.Sprintf("an ablation tries one level of a setting, and %s has %d", c.Factor(), len(c.Levels)), "levels of one factor: headroom sweep")
+			return nil, usage(fmt.Sprintf("an ablation tries one level of a setting, and %s has %d", c.Factor(),
+				len(c.Levels)), "levels of one factor: headroom sweep")
 		}
 		if _, twice := tuned[c.Factor()]; twice && !x.options.alone {
-			return nil, usage(c.Factor()+" stands twice, and the tuned set can have one level of it", "with --alone each is tried by itself")
+			return nil, usage(c.Factor()+" stands twice, and the tuned set can have one level of it",
+				"with --alone each is tried by itself")
 		}
 		tuned[c.Factor()] = c.Levels[0]
 		arms = append(arms, lab.Arm{ID: ablation.Alone(i + 1), Levels: map[string]string{c.Factor(): c.Levels[0]}})
@@ -104,7 +107,8 @@ func (x *experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 			case len(again) == len(cells):
 				c.Command, c.Params = again[i].Command, again[i].Params
 			case c.Command != nil: // a command's parameters are filled into its arguments
-				return nil, usage("the suite "+x.run.Suite+" has a matrix of what is varied", "take it out of the matrix")
+				return nil, usage("the suite "+x.run.Suite+" has a matrix of what is varied",
+					"take it out of the matrix")
 			default: // a matrix of what is varied became smaller; each of its cells is at the level
 				c.Params = factor.LoadParams(c.Params, a.Levels)
 			}

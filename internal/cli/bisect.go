@@ -17,7 +17,8 @@ const bisecting = bisection.Kind
 func (p *program) bisectCommand() *cobra.Command {
 	var o experimentOptions
 	c := &cobra.Command{
-		Use:   "bisect args|sysctl|settings|facts|kconfig|kernels|steps|commits|check ... | bisect --resume RUN | bisect --show RUN",
+		Use: "bisect args|sysctl|settings|facts|kconfig|kernels|steps|commits|check ... | bisect --resume RUN | " +
+			"bisect --show RUN",
 		Short: "Find the culprit: which of the differences between a fast and a slow state make it slow",
 		Long: `Between a fast state and a slow one lie many differences. headroom measures mixtures of the two, each
 chosen to tell the most, until it is clear which differences make the slow state slow; and proves it by
@@ -33,15 +34,19 @@ ones that only act together, are found as well.`,
 		Args: between(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume == "" && o.show == "" {
-				return usage("headroom bisect needs to know what differs", "headroom bisect kernels: a series of kernels", "headroom bisect commits: the commits of a git tree", "headroom bisect args: kernel arguments",
-					"headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set", "headroom bisect facts: two machines", "headroom bisect kconfig: two kernels' builds")
+				return usage("headroom bisect needs to know what differs", "headroom bisect kernels: a series of "+
+					"kernels", "headroom bisect commits: the commits of a git tree",
+					"headroom bisect args: kernel arguments",
+					"headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set",
+					"headroom bisect facts: two machines", "headroom bisect kconfig: two kernels' builds")
 			}
 			return p.bisectRun(c, o, args)
 		},
 	}
 	o.bisectFlags(p, c)
 	p.jsonFlag(c)
-	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand(), p.bisectFactsCommand(), p.bisectKernelsCommand(), p.bisectStepsCommand(),
+	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand(), p.bisectFactsCommand(),
+		p.bisectKernelsCommand(), p.bisectStepsCommand(),
 		p.bisectCommitsCommand(), p.bisectCheckCommand(), p.bisectKconfigCommand())
 	return c
 }
@@ -131,7 +136,8 @@ func (p *program) bisectStepsCommand() *cobra.Command {
 }
 
 // bisectBetween completes the command of one kind of search, which knows what differs between its two states.
-func (p *program) bisectBetween(c *cobra.Command, o *experimentOptions, differences func() ([]string, error)) *cobra.Command {
+func (p *program) bisectBetween(c *cobra.Command, o *experimentOptions,
+	differences func() ([]string, error)) *cobra.Command {
 	c.Args, c.ValidArgsFunction = between(0, 2, "a suite and a directory or device"), completeSuites
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if o.resume == "" && o.show == "" {
@@ -148,7 +154,8 @@ func (p *program) bisectBetween(c *cobra.Command, o *experimentOptions, differen
 
 func sysctlsApart(good, bad string) ([]string, error) {
 	if good == "" || bad == "" {
-		return nil, usage("headroom bisect sysctl needs both states", "name a file with --good and one with --bad; sysctl -a prints one")
+		return nil, usage("headroom bisect sysctl needs both states",
+			"name a file with --good and one with --bad; sysctl -a prints one")
 	}
 	texts := make([]string, 2)
 	for i, name := range []string{good, bad} {
@@ -178,6 +185,7 @@ func (p *program) bisectRun(c *cobra.Command, o experimentOptions, args []string
 	if err != nil || d.Outcome != bisection.Undecided {
 		return err
 	}
-	return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("no culprit was found in %s", plural(d.Measurements, "measurement")),
+	return &lab.Error{Kind: lab.Undecided,
+		What:  fmt.Sprintf("no culprit was found in %s", plural(d.Measurements, "measurement")),
 		Hints: []string{"more of them may: --max-boots, --budget", "a longer load, or --repeat 2, is less noisy"}}
 }

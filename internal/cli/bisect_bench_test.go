@@ -23,7 +23,8 @@ jobs:
 		t.Fatal(err)
 	}
 	for _, culprit := range []string{"STARTS", "SLEEPS"} {
-		if out, err := v.command("bisect", "settings", v.suite, "--setting", "env:A=fast,slow", "--setting", "env:"+culprit+"=fast,slow", "--setting", "env:B=fast,slow").CombinedOutput(); err != nil {
+		if out, err := v.command("bisect", "settings", v.suite, "--setting", "env:A=fast,slow", "--setting",
+			"env:"+culprit+"=fast,slow", "--setting", "env:B=fast,slow").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		d := found(t, v)
@@ -36,7 +37,8 @@ jobs:
 		}
 		if i >= 0 {
 			m := d.Evidence.Moved[i]
-			figure.Record(t, figure.Figure{Name: "evidence/new-processes", Unit: "ratio", Center: m.Ratio, Lo: m.Lo, Hi: m.Hi, Confidence: 0.95,
+			figure.Record(t, figure.Figure{Name: "evidence/new-processes", Unit: "ratio", Center: m.Ratio, Lo: m.Lo,
+				Hi: m.Hi, Confidence: 0.95,
 				Text: "new processes for the same work, with what starts 100 programs and without it"})
 			if m.Ratio < 5 || m.Lo <= 1 || m.With <= m.Without {
 				t.Errorf("%+v", m)

@@ -86,9 +86,11 @@ headroom bisect commits does the whole search, with fewer measurements where the
 	c.ValidArgsFunction = completeSuites
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if good == "" || bad == "" || most < 2 {
-			return stopping(usage("headroom bisect check needs a good run and a bad one, and two measurements or more", "--good RUN --bad RUN; headroom list names them"))
+			return stopping(usage("headroom bisect check needs a good run and a bad one, and two measurements or more",
+				"--good RUN --bad RUN; headroom list names them"))
 		}
-		return stopping(p.check(c.Context(), checkTerms{good, bad, build, most, runOptions{label: label, set: set}}, args))
+		return stopping(p.check(c.Context(), checkTerms{good, bad, build, most, runOptions{label: label, set: set}},
+			args))
 	}
 	f := c.Flags()
 	f.StringVar(&good, "good", "", "a saved run of the good state")
@@ -126,7 +128,8 @@ func (p *program) check(ctx context.Context, terms checkTerms, args []string) er
 	if err != nil {
 		return err
 	}
-	x := &check{measurement: &measurement{program: p, options: terms.options, store: s, target: t}, most: terms.most, alpha: checkRisk}
+	x := &check{measurement: &measurement{program: p, options: terms.options, store: s, target: t}, most: terms.most,
+		alpha: checkRisk}
 	defer x.release()
 	argv, err := buildWords(terms.build)
 	if err != nil {
@@ -151,7 +154,8 @@ func (p *program) check(ctx context.Context, terms checkTerms, args []string) er
 		}
 	}
 	if !stat.Apart(x.good, x.bad, checkRisk) {
-		return usage(fmt.Sprintf("the runs %s and %s can't be told apart: %s and %s", terms.good, terms.bad, plural(len(x.good), "repetition"), plural(len(x.bad), "repetition")),
+		return usage(fmt.Sprintf("the runs %s and %s can't be told apart: %s and %s", terms.good, terms.bad,
+			plural(len(x.good), "repetition"), plural(len(x.bad), "repetition")),
 			"measure both more often: headroom run --repeat 10", "or they don't differ")
 	}
 	return x.carryOut(ctx)
@@ -167,7 +171,8 @@ func (x *check) buildHere(ctx context.Context, argv []string) error {
 		return err
 	}
 	if out.ExitCode != 0 {
-		return &ending{statusSkip, &lab.Error{What: "the build failed", Command: argv, Output: lastLines(string(out.Stdout)+string(out.Stderr), 5)}}
+		return &ending{statusSkip, &lab.Error{What: "the build failed", Command: argv,
+			Output: lastLines(string(out.Stdout)+string(out.Stderr), 5)}}
 	}
 	return nil
 }
@@ -180,7 +185,8 @@ func lastLines(text string, n int) string {
 // levelOf a saved run: its passes over the cells that are measured now.
 func (x *check) levelOf(b *store.Bundle) ([]float64, error) {
 	if b.Run.Experiment != nil {
-		return nil, usage("run "+x.store.ShortID(b.Run.ID)+" is a "+b.Run.Experiment.Noun()+", and no level", "name a run that headroom run made")
+		return nil, usage("run "+x.store.ShortID(b.Run.ID)+" is a "+b.Run.Experiment.Noun()+", and no level",
+			"name a run that headroom run made")
 	}
 	byPass := map[int][]lab.Repetition{}
 	for r, err := range b.Repetitions() {
@@ -196,7 +202,8 @@ func (x *check) levelOf(b *store.Bundle) ([]float64, error) {
 		}
 	}
 	if len(logs) < 2 {
-		return nil, usage(fmt.Sprintf("run %s has %s of all that %s measures", x.store.ShortID(b.Run.ID), plural(len(logs), "repetition"), x.run.Suite),
+		return nil, usage(fmt.Sprintf("run %s has %s of all that %s measures", x.store.ShortID(b.Run.ID),
+			plural(len(logs), "repetition"), x.run.Suite),
 			"both runs must be of the same suite, with two repetitions or more: headroom run --repeat 5")
 	}
 	return logs, nil
@@ -274,7 +281,8 @@ func (x *check) follow(ctx context.Context, session *runner.Session) error {
 	var measured []lab.Repetition
 	for pass := 1; pass <= x.most; pass++ {
 		for i, c := range x.run.Cells {
-			r, err := session.Repeat(ctx, plan.Repetition{Cell: c.ID, Arm: c.Arm, Number: pass, Block: pass, Position: i + 1})
+			r, err := session.Repeat(ctx, plan.Repetition{Cell: c.ID, Arm: c.Arm, Number: pass,
+				Block: pass, Position: i + 1})
 			if _, unprepared := errors.AsType[*runner.Unprepared](err); unprepared {
 				return &ending{statusSkip, err}
 			}
@@ -294,7 +302,8 @@ func (x *check) follow(ctx context.Context, session *runner.Session) error {
 func (x *check) answer(measured []lab.Repetition) error {
 	logs, failed := x.logs(measured)
 	if failed {
-		return &ending{statusSkip, &lab.Error{What: "a load failed, so that this can't be told", Hints: []string{"headroom show " + x.store.ShortID(x.run.ID) + " --raw shows what it said"}}}
+		return &ending{statusSkip, &lab.Error{What: "a load failed, so that this can't be told",
+			Hints: []string{"headroom show " + x.store.ShortID(x.run.ID) + " --raw shows what it said"}}}
 	}
 	after := fmt.Sprintf("%s (run %s)", plural(len(logs), "measurement"), x.store.ShortID(x.run.ID))
 	change := func(level []float64) string {
@@ -308,7 +317,8 @@ func (x *check) answer(measured []lab.Repetition) error {
 		fmt.Fprintf(x.Stdout, "bad: %s from the good run, after %s\n", change(x.good), after)
 		return &ending{code: statusBad}
 	}
-	return &ending{statusSkip, &lab.Error{What: fmt.Sprintf("neither good (%s from it) nor bad (%s from it), after %s", change(x.good), change(x.bad), after),
+	return &ending{statusSkip, &lab.Error{What: fmt.Sprintf("neither good (%s from it) nor bad (%s from it), after %s",
+		change(x.good), change(x.bad), after),
 		Hints: []string{"--most allows for more measurements"}}}
 }
 

@@ -58,7 +58,8 @@ culprit lies beside them, it is named as one of several. A commit is built once,
 			return p.bisectRun(c, o, args)
 		}
 		if len(args) == 0 {
-			return usage("headroom bisect commits needs a range of commits", "for example: headroom bisect commits v1.4..main bench.yaml --build make")
+			return usage("headroom bisect commits needs a range of commits",
+				"for example: headroom bisect commits v1.4..main bench.yaml --build make")
 		}
 		var err error
 		if o.commits, err = p.commitsBetween(c.Context(), tree, args[0], build, kept); err != nil {
@@ -77,7 +78,8 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 	good, bad, ok := strings.Cut(span, "..")
 	switch {
 	case !ok || good == "" || strings.HasPrefix(bad, "."):
-		return nil, usage(span+" is no range of commits", "write GOOD..BAD: v1.4..main", "then come the suite and the place")
+		return nil, usage(span+" is no range of commits", "write GOOD..BAD: v1.4..main",
+			"then come the suite and the place")
 	case kept < 1:
 		return nil, usage(fmt.Sprintf("--keep-built %d is too few", kept), "write 1 or more")
 	}
@@ -104,7 +106,8 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 	case 1:
 		return nil, usage(fmt.Sprintf("%s and %s are one commit", good, bad))
 	case 2:
-		return nil, usage(fmt.Sprintf("%s comes right after %s, so that there is nothing to search", bad, good), "whether one is slower: headroom compare")
+		return nil, usage(fmt.Sprintf("%s comes right after %s, so that there is nothing to search", bad, good),
+			"whether one is slower: headroom compare")
 	}
 	return s, nil
 }
@@ -210,7 +213,8 @@ func (x *experiment) commitText(hash string) string {
 // commitsText is what a search among commits is about, for people.
 func (x *experiment) commitsText() string {
 	e := x.run.Experiment
-	text := fmt.Sprintf("%s of %s after %s", plural(len(e.Factors[0].Levels)-1, "commit"), e.Commits.Tree, x.commitText(e.Factors[0].Levels[0]))
+	text := fmt.Sprintf("%s of %s after %s", plural(len(e.Factors[0].Levels)-1, "commit"), e.Commits.Tree,
+		x.commitText(e.Factors[0].Levels[0]))
 	if len(e.Commits.Build) > 0 {
 		text += ", built with " + lab.ShellQuote(e.Commits.Build)
 	}
@@ -229,7 +233,8 @@ func (p *program) tidyBuilds(ctx context.Context, s *store.Store) (int, error) {
 		removed, err := left.Tidy(ctx, p.local(), goesOn, buildTerms(p.local(), left.Run))
 		if errs = append(errs, err); len(removed) > 0 {
 			n++
-			fmt.Fprintf(p.Stderr, "run %s was cut off or deleted: removed %s that it had built or begun to build\n", s.ShortID(left.Run), plural(len(removed), "commit"))
+			fmt.Fprintf(p.Stderr, "run %s was cut off or deleted: removed %s that it had built or begun to build\n",
+				s.ShortID(left.Run), plural(len(removed), "commit"))
 		}
 	}
 	return n, errors.Join(errs...)

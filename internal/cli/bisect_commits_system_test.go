@@ -70,7 +70,9 @@ func newHistory(t *testing.T, commits, slow int, faults map[int]fault, build str
 		t.Fatal(err)
 	}
 	h.git("init", "-q", "-b", "main")
-	h.file("Makefile", "bench: bench.c\n\t@echo begin $$(basename $$PWD) >> "+h.log+strings.ReplaceAll(build, "LOG", h.log)+"\n\t@gcc -O1 -o bench bench.c || { echo failed $$(basename $$PWD) >> "+h.log+"; exit 1; }\n\t@echo end $$(basename $$PWD) >> "+h.log+"\n")
+	h.file("Makefile", "bench: bench.c\n\t@echo begin $$(basename $$PWD) >> "+h.log+strings.ReplaceAll(build, "LOG",
+		h.log)+"\n\t@gcc -O1 -o bench bench.c || { echo failed $$(basename $$PWD) >> "+h.log+"; exit 1; }\n\t@echo "+
+		"end $$(basename $$PWD) >> "+h.log+"\n")
 	for i := range commits {
 		text, took := "", 50
 		if i >= slow {
@@ -109,7 +111,8 @@ func (h *commitHistory) file(name, text string) {
 
 func (h *commitHistory) git(args ...string) string {
 	h.t.Helper()
-	out, err := exec.Command("git", append([]string{"-C", h.dir, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...).CombinedOutput()
+	out, err := exec.Command("git", append([]string{"-C", h.dir, "-c", "user.name=t", "-c", "user.email=t@example.org"},
+		args...)...).CombinedOutput()
 	if err != nil {
 		h.t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
@@ -123,7 +126,8 @@ func (h *commitHistory) state() string {
 	if err != nil || len(list) == 0 {
 		h.t.Fatal(list, err)
 	}
-	return h.git("status", "--porcelain=v2", "--branch") + h.git("diff") + h.git("diff", "--cached") + h.git("for-each-ref") + h.git("worktree", "list") +
+	return h.git("status", "--porcelain=v2", "--branch") + h.git("diff") + h.git("diff", "--cached") +
+		h.git("for-each-ref") + h.git("worktree", "list") +
 		h.git("reflog", "--all") + strings.Join(list, "\n")
 }
 
@@ -146,7 +150,8 @@ func (h *commitHistory) searcher() (v victim, arguments []string) {
 	h.t.Helper()
 	v = newVictim(h.t)
 	h.file(v.suite, "version: 1\njobs:\n  - name: work\n    exec: [\"{tree}/bench\", \"{dir}/file\"]\n"+toldTimes)
-	return v, []string{"bisect", "commits", "main~" + fmt.Sprint(len(h.hashes)-1) + "..main", v.suite, v.place, "--tree", h.dir, "--build", "make", "--seed", "7"}
+	return v, []string{"bisect", "commits", "main~" + fmt.Sprint(len(h.hashes)-1) + "..main", v.suite, v.place,
+		"--tree", h.dir, "--build", "make", "--seed", "7"}
 }
 
 // searched is what a whole search found.
@@ -192,7 +197,8 @@ func (h *commitHistory) reasons(d bisection.Document, faults map[int]fault) map[
 	for _, s := range d.Unmeasurable {
 		n := h.number(s.Level)
 		met[faults[n]]++
-		want := map[fault]string{unbuildable: "make ended with exit status 2", crashing: "bench ended with signal: aborted"}[faults[n]]
+		want := map[fault]string{unbuildable: "make ended with exit status 2",
+			crashing: "bench ended with signal: aborted"}[faults[n]]
 		if s.Title != fmt.Sprintf("Change number %d", n) || want == "" || !strings.Contains(s.Reason, want) {
 			h.t.Errorf("%+v, planted %d", s, faults[n])
 		}
@@ -213,7 +219,8 @@ func TestTheSlowCommitIsFound(t *testing.T) {
 	}
 	h := newHistory(t, 64, 44, faults, "")
 	d, table := h.searched()
-	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Bad != h.hashes[44] || d.Culprits[0].Good != h.hashes[43] ||
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Bad != h.hashes[44] ||
+		d.Culprits[0].Good != h.hashes[43] ||
 		d.Culprits[0].Title != "Change number 44" || len(d.Culprits[0].Among) != 0 {
 		t.Fatalf("%s %+v, planted %s\n%s", d.Outcome, d.Culprits, h.hashes[44], table)
 	}
@@ -221,10 +228,12 @@ func TestTheSlowCommitIsFound(t *testing.T) {
 		t.Errorf("%s", table)
 	}
 	met := h.reasons(d, faults)
-	if met[unbuildable] == 0 || !strings.Contains(table, fmt.Sprintf("%d of 64 commits can't be measured", len(d.Unmeasurable))) {
+	if met[unbuildable] == 0 ||
+		!strings.Contains(table, fmt.Sprintf("%d of 64 commits can't be measured", len(d.Unmeasurable))) {
 		t.Errorf("met %v\n%s", met, table)
 	}
-	t.Logf("1 slow commit of 64 found in %d measurements and proved in %d, %d commits built, %d that don't build and %d that crash were met", d.Measurements,
+	t.Logf("1 slow commit of 64 found in %d measurements and proved in %d, %d commits built, %d that don't build and "+
+		"%d that crash were met", d.Measurements,
 		d.Proofs, len(h.builds()["end"]), met[unbuildable], met[crashing])
 }
 
@@ -245,7 +254,8 @@ func TestTheSlowCommitLiesBesideOthers(t *testing.T) {
 	if c.Good != h.hashes[11] || c.Bad != h.hashes[15] || c.Title != "" || !slices.Equal(among, []int{12, 13, 14, 15}) {
 		t.Errorf("%+v, that is %v", c, among)
 	}
-	if !strings.HasPrefix(table, "One of the 4 commits after "+h.hashes[11]+" up to "+h.hashes[15]+" changes took by +") {
+	if !strings.HasPrefix(table,
+		"One of the 4 commits after "+h.hashes[11]+" up to "+h.hashes[15]+" changes took by +") {
 		t.Errorf("%s", table)
 	}
 	if met := h.reasons(d, faults); met[unbuildable] < 2 || met[crashing] != 1 {
@@ -261,11 +271,13 @@ func TestAnEndThatDoesNotBuild(t *testing.T) {
 	v, arguments := h.searcher()
 	// No commit is told from another by a suite that runs nothing of what was built.
 	network := append(slices.Clone(arguments[:3]), append([]string{"network"}, arguments[5:]...)...)
-	if out, err := v.command(network...).CombinedOutput(); err == nil || !strings.Contains(string(out), "the suite network measures a network") {
+	if out, err := v.command(network...).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "the suite network measures a network") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	out, err := v.command(arguments...).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), h.hashes[5]+" (Change number 5), one of the two ends, can't be measured") || !strings.Contains(string(out), "expected expression before") {
+	if err == nil || !strings.Contains(string(out), h.hashes[5]+" (Change number 5), one of the two ends, can't be "+
+		"measured") || !strings.Contains(string(out), "expected expression before") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if out, err = v.command("rm", "last").CombinedOutput(); err != nil {
@@ -393,7 +405,8 @@ func TestAMachineThatFailsIsNoCommitsFault(t *testing.T) {
 	if out, err := v.command("bisect", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if d := found(t, v); d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Bad != h.hashes[17] || len(d.Unmeasurable) != 0 {
+	if d := found(t, v); d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Bad != h.hashes[17] ||
+		len(d.Unmeasurable) != 0 {
 		t.Errorf("%+v, planted %s", d, h.hashes[17])
 	}
 }
@@ -421,11 +434,13 @@ func TestCheckUnderGitBisectRun(t *testing.T) {
 		if out, code := in("make"); code != 0 {
 			t.Fatal(out)
 		}
-		if out, code := in("headroom", "run", v.suite, v.place, "--repeat", "5", "--label", side[0], "--store", v.store); code != 0 {
+		if out, code := in("headroom", "run", v.suite, v.place, "--repeat", "5", "--label", side[0], "--store",
+			v.store); code != 0 {
 			t.Fatal(out)
 		}
 	}
-	check := []string{"headroom", "bisect", "check", v.suite, v.place, "--good", "good", "--bad", "bad", "--store", v.store}
+	check := []string{"headroom", "bisect", "check", v.suite, v.place, "--good", "good", "--bad", "bad", "--store",
+		v.store}
 	h.git("bisect", "start", "main", h.hashes[0])
 	out, code := in(append(append([]string{"git", "bisect", "run"}, check...), "--build", "make -B")...)
 	if code != 0 || !strings.Contains(out, h.git("rev-parse", h.hashes[13])[:40]+" is the first bad commit") {
@@ -441,8 +456,10 @@ func TestCheckUnderGitBisectRun(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{2, nil, 0, "good: "}, {16, nil, 1, "bad: "}, {9, nil, 125, "the build failed"}, {10, nil, 125, "a load failed"},
-		{2, []string{"--good", "nobody"}, 129, "no run is called"}, {2, []string{"--nonsense"}, 129, "nonsense"}, {2, []string{"--bad", "good"}, 129, "can't be told apart"},
+		{2, nil, 0, "good: "}, {16, nil, 1, "bad: "}, {9, nil, 125, "the build failed"},
+		{10, nil, 125, "a load failed"},
+		{2, []string{"--good", "nobody"}, 129, "no run is called"}, {2, []string{"--nonsense"}, 129, "nonsense"},
+		{2, []string{"--bad", "good"}, 129, "can't be told apart"},
 		{2, []string{"--most", "1"}, 129, "two measurements"},
 	} {
 		h.git("checkout", "-q", "-f", h.hashes[c.commit])

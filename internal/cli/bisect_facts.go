@@ -50,7 +50,8 @@ and where the target may be started anew, kernel arguments. What can't be set is
 }
 
 // factsApart are the settings that differ between two machines, and the rest of what differs.
-func (p *program) factsApart(ctx context.Context, fast, slow string, o experimentOptions) ([]string, *lab.Unsearched, error) {
+func (p *program) factsApart(ctx context.Context, fast, slow string, o experimentOptions) ([]string, *lab.Unsearched,
+	error) {
 	a, err := p.subject(ctx, fast, facts.SnapshotLimit)
 	if err != nil {
 		return nil, nil, err
@@ -62,7 +63,8 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 	choices := factor.FactsApart(lasting(a.Facts), lasting(b.Facts))
 	if o.reboot != "" || o.bootOn != "" || slices.ContainsFunc(o.ends, fleeting) {
 		// Where the lines do not differ, or can't be taken apart, their arguments are among the rest.
-		if arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"), valueOf(b.Facts, "kernel.cmdline")); err == nil {
+		if arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"),
+			valueOf(b.Facts, "kernel.cmdline")); err == nil {
 			choices = append(choices, arguments...)
 		}
 	}
@@ -73,8 +75,10 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 		return factor.Kept(o.keep, name)
 	})
 	if len(choices) < 2 {
-		return nil, nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow, plural(len(choices), "thing")),
-			"headroom facts diff "+fast+" "+slow+" shows what else differs", "of one difference headroom ablate tells what it costs")
+		return nil, nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow,
+			plural(len(choices), "thing")),
+			"headroom facts diff "+fast+" "+slow+" shows what else differs",
+			"of one difference headroom ablate tells what it costs")
 	}
 	rest, err := notAmong(chosen, a, b)
 	return choices, unsearched(rest), err
@@ -87,13 +91,14 @@ func notAmong(chosen map[string]bool, a, b facts.Document) ([]diff.Difference, e
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(knowledge.Compare(side(a, false), side(b, false)).Differences, func(d diff.Difference) bool {
-		name, settable := factor.OfFact(d.Fact)
-		if argument, is := strings.CutPrefix(d.Fact, "kernel.cmdline."); is {
-			name, settable = "cmdline:"+argument, true
-		}
-		return settable && chosen[name]
-	}), nil
+	return slices.DeleteFunc(knowledge.Compare(side(a, false), side(b, false)).Differences,
+		func(d diff.Difference) bool {
+			name, settable := factor.OfFact(d.Fact)
+			if argument, is := strings.CutPrefix(d.Fact, "kernel.cmdline."); is {
+				name, settable = "cmdline:"+argument, true
+			}
+			return settable && chosen[name]
+		}), nil
 }
 
 // lasting are the facts that are a machine's settings: no counters, no names, nothing that was not read.
@@ -101,7 +106,8 @@ func lasting(all []lab.Fact) []lab.Fact {
 	catalogue := facts.NewIndex()
 	return slices.DeleteFunc(slices.Clone(all), func(f lab.Fact) bool {
 		d, _ := catalogue.Lookup(f.Key)
-		return f.Unknown != "" || slices.Contains([]facts.Mark{facts.Moving, facts.Identity, facts.Address, facts.Name}, d.Mark)
+		return f.Unknown != "" || slices.Contains([]facts.Mark{facts.Moving, facts.Identity, facts.Address, facts.Name},
+			d.Mark)
 	})
 }
 
@@ -157,7 +163,8 @@ func (x *experiment) leaveOut(ctx context.Context) error {
 		x.run.Warnings = append(x.run.Warnings, w)
 	}
 	if len(x.choices) < 2 {
-		return usage(fmt.Sprintf("of what differs, %s can be set here", plural(len(x.choices), "setting")), "of one difference headroom ablate tells what it costs")
+		return usage(fmt.Sprintf("of what differs, %s can be set here", plural(len(x.choices), "setting")),
+			"of one difference headroom ablate tells what it costs")
 	}
 	return nil
 }

@@ -44,8 +44,10 @@ jobs:
 		t.Fatal(err)
 	}
 	bad := otherwise(t, out, map[string]string{
-		"sysctl.net.ipv4.tcp_keepalive_time": "7007", "sysctl.net.ipv4.tcp_keepalive_intvl": "71", "sysctl.net.ipv4.tcp_fin_timeout": "55",
-		"sysctl.kernel.osrelease": "1.2.3", "sysctl.kernel.core_pattern": "x", "kernel.config.INIT_ON_FREE_DEFAULT_ON": "y",
+		"sysctl.net.ipv4.tcp_keepalive_time": "7007", "sysctl.net.ipv4.tcp_keepalive_intvl": "71",
+		"sysctl.net.ipv4.tcp_fin_timeout": "55",
+		"sysctl.kernel.osrelease":         "1.2.3", "sysctl.kernel.core_pattern": "x",
+		"kernel.config.INIT_ON_FREE_DEFAULT_ON": "y",
 	})
 	cmd := v.command("bisect", "facts", good, bad, v.suite, "--seed", "1")
 	var log strings.Builder
@@ -54,14 +56,16 @@ jobs:
 		t.Fatalf("%v\n%s\n%s", err, log.String(), out)
 	}
 	d := found(t, v)
-	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "sysctl:net.ipv4.tcp_keepalive_time" || d.Culprits[0].Bad != "7007" {
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 ||
+		d.Culprits[0].Factor != "sysctl:net.ipv4.tcp_keepalive_time" || d.Culprits[0].Bad != "7007" {
 		t.Errorf("%s: %+v\n%s", d.Outcome, d.Culprits, log.String())
 	}
 	if len(d.Candidates) != 3 {
 		t.Errorf("candidates: %+v", d.Candidates)
 	}
 	i := slices.IndexFunc(d.Warnings, func(w bisection.Warning) bool { return w.Code == "not-settable" })
-	if i < 0 || !strings.Contains(d.Warnings[i].Text, "kernel.osrelease") || !strings.Contains(d.Warnings[i].Text, "kernel.core_pattern") {
+	if i < 0 || !strings.Contains(d.Warnings[i].Text, "kernel.osrelease") ||
+		!strings.Contains(d.Warnings[i].Text, "kernel.core_pattern") {
 		t.Errorf("warnings: %+v", d.Warnings)
 	}
 	if u := d.Unsearched; u == nil || u.Count != 1 || !slices.Equal(u.First, []string{"INIT_ON_FREE_DEFAULT_ON"}) {

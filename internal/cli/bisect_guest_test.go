@@ -26,9 +26,11 @@ func slowArguments() []string {
 
 // harmlessArguments make no difference there that could be seen.
 func harmlessArguments() []string {
-	return strings.Fields("init_on_alloc=1 init_on_free=1 page_poison=1 audit_backlog_limit=128 audit=0 quiet consoleblank=60 apparmor=0 nowatchdog loglevel=3 " +
-		"transparent_hugepage=never numa_balancing=disable pcie_aspm=off workqueue.power_efficient=1 skew_tick=1 kfence.sample_interval=0 vsyscall=none slab_nomerge nokaslr " +
-		"nvme.use_threaded_interrupts=1 hugepages=8 randomize_kstack_offset=on page_alloc.shuffle=1 printk.devkmsg=off")
+	return strings.Fields("init_on_alloc=1 init_on_free=1 page_poison=1 audit_backlog_limit=128 audit=0 quiet " +
+		"consoleblank=60 apparmor=0 nowatchdog loglevel=3 transparent_hugepage=never numa_balancing=disable " +
+		"pcie_aspm=off workqueue.power_efficient=1 skew_tick=1 kfence.sample_interval=0 vsyscall=none slab_nomerge " +
+		"nokaslr nvme.use_threaded_interrupts=1 hugepages=8 randomize_kstack_offset=on page_alloc.shuffle=1 " +
+		"printk.devkmsg=off")
 }
 
 // guestSearches skips a test that boots guests for many minutes, but with the tag bench.
@@ -54,8 +56,10 @@ func TestTheSlowArgumentsAreFound(t *testing.T) {
 			random.Shuffle(len(arguments), func(i, j int) { arguments[i], arguments[j] = arguments[j], arguments[i] })
 			t.Logf("seed %d: %v among %d", seed, slow, len(arguments))
 			v := newVictim(t)
-			d := hunt(t, v, "bisect", "args", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--bad", strings.Join(arguments, " "), "--json")
-			searched(t, figure.Name("guests/arguments", n), fmt.Sprintf("%d slow ones of %d arguments, %v", n, len(arguments), slow), d)
+			d := hunt(t, v, "bisect", "args", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--bad",
+				strings.Join(arguments, " "), "--json")
+			searched(t, figure.Name("guests/arguments", n), fmt.Sprintf("%d slow ones of %d arguments, %v", n,
+				len(arguments), slow), d)
 			var named []string
 			for _, c := range d.Culprits {
 				named = append(named, strings.TrimPrefix(c.Factor, "cmdline:")+"="+c.Bad)
@@ -78,11 +82,14 @@ func TestTheSlowArgumentsAreFound(t *testing.T) {
 func TestASearchGoesOnBesideGuestsThatDoNotStart(t *testing.T) {
 	guestSearches(t)
 	v := newVictim(t)
-	d := hunt(t, v, "bisect", "settings", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--json", "--seed", "1",
-		"--setting", "guest:memory=512M,2G", "--setting", "cmdline:hugepages=0,800", "--setting", "cmdline:slub_debug=absent,FZPU",
+	d := hunt(t, v, "bisect", "settings", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t),
+		"--json", "--seed", "1",
+		"--setting", "guest:memory=512M,2G", "--setting", "cmdline:hugepages=0,800", "--setting",
+		"cmdline:slub_debug=absent,FZPU",
 		"--setting", "cmdline:audit=absent,0", "--setting", "cmdline:nowatchdog=absent,")
 	searched(t, "guests/beside-no-start", "a slow argument beside mixtures that do not start", d)
-	figure.Record(t, figure.Figure{Name: "guests/beside-no-start/mixtures", Center: float64(len(d.Unmeasurable)), Text: "mixtures of that search that do not start"})
+	figure.Record(t, figure.Figure{Name: "guests/beside-no-start/mixtures", Center: float64(len(d.Unmeasurable)),
+		Text: "mixtures of that search that do not start"})
 	t.Logf("%+v", d.Unmeasurable)
 	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:slub_debug" {
 		t.Errorf("%s: %+v", d.Outcome, d.Culprits)
@@ -101,14 +108,19 @@ func TestASearchGoesOnBesideGuestsThatDoNotStart(t *testing.T) {
 func searched(t *testing.T, name, what string, d bisection.Document) {
 	t.Helper()
 	what += ": " + string(d.Outcome)
-	figure.Record(t, figure.Figure{Name: name + "/boots", Center: float64(d.Measurements), Better: figure.Lower, Text: what + ", boots"})
-	figure.Record(t, figure.Figure{Name: name + "/proofs", Center: float64(d.Proofs), Better: figure.Lower, Text: what + ", boots that prove it"})
+	figure.Record(t, figure.Figure{Name: name + "/boots", Center: float64(d.Measurements), Better: figure.Lower,
+		Text: what + ", boots"})
+	figure.Record(t, figure.Figure{Name: name + "/proofs", Center: float64(d.Proofs), Better: figure.Lower, Text: what +
+		", boots that prove it"})
 	if l := d.Loss; l != nil {
-		figure.Record(t, figure.Figure{Name: name + "/loss", Unit: "ratio", Center: l.Ratio, Lo: l.Lo, Hi: l.Hi, Confidence: 0.95, N: l.Measurements, Text: what + ", the slow state over the fast one"})
+		figure.Record(t, figure.Figure{Name: name + "/loss", Unit: "ratio", Center: l.Ratio, Lo: l.Lo, Hi: l.Hi,
+			Confidence: 0.95, N: l.Measurements, Text: what + ", the slow state over the fast one"})
 	}
-	figure.Record(t, figure.Figure{Name: name + "/spread", Unit: "share", Center: d.Spread, Text: what + ", by how much boots spread"})
+	figure.Record(t, figure.Figure{Name: name + "/spread", Unit: "share", Center: d.Spread, Text: what +
+		", by how much boots spread"})
 	if e := d.Explained; e != nil {
-		figure.Record(t, figure.Figure{Name: name + "/explained", Unit: "share", Center: e.Share, Lo: e.Lo, Hi: e.Hi, Confidence: 0.95, Text: what + ", how much of the loss that explains"})
+		figure.Record(t, figure.Figure{Name: name + "/explained", Unit: "share", Center: e.Share, Lo: e.Lo, Hi: e.Hi,
+			Confidence: 0.95, Text: what + ", how much of the loss that explains"})
 	}
 }
 
@@ -116,7 +128,8 @@ func searched(t *testing.T, name, what string, d bisection.Document) {
 func smallReads(t *testing.T, v victim) string {
 	t.Helper()
 	suite := filepath.Join(filepath.Dir(v.suite), "read.yaml")
-	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, iodepth: 32, ioengine: libaio, direct: 1, ramp_time: 1s, runtime: 3s, time_based: 1}}\n"
+	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, iodepth: 32, ioengine: libaio, direct: " +
+		"1, ramp_time: 1s, runtime: 3s, time_based: 1}}\n"
 	if err := os.WriteFile(suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,8 @@ switch one without the other stay together. Kernels are kept in the user's cache
 // buildsApart are the kernel arguments that stand for what differs between two builds, and what is left.
 func buildsApart(good, bad string) ([]string, *lab.Unsearched, error) {
 	if good == "" || bad == "" {
-		return nil, nil, usage("headroom bisect kconfig needs both configurations", "name a file with --good and one with --bad, like /boot/config-$(uname -r)")
+		return nil, nil, usage("headroom bisect kconfig needs both configurations",
+			"name a file with --good and one with --bad, like /boot/config-$(uname -r)")
 	}
 	knowledge, err := diff.Load()
 	if err != nil {
@@ -70,7 +71,8 @@ func buildsApart(good, bad string) ([]string, *lab.Unsearched, error) {
 	}
 	boots, rest := knowledge.ByBoots(sides[0], sides[1])
 	if len(boots) == 0 {
-		return nil, nil, usage(fmt.Sprintf("no boot argument stands for any of the %s between the two builds", plural(len(rest), "difference")),
+		return nil, nil, usage(fmt.Sprintf("no boot argument stands for any of the %s between the two builds",
+			plural(len(rest), "difference")),
 			"headroom facts diff "+good+" "+bad+" lists them")
 	}
 	var list []string
@@ -91,7 +93,8 @@ func unsearched(rest []diff.Difference) *lab.Unsearched {
 	}
 	u := &lab.Unsearched{Count: len(rest)}
 	for _, d := range rest {
-		if d.Slower != "a" && len(u.First) < namedUnsearched { // what makes the fast side slow, as far as is known, is no suspect
+		// what makes the fast side slow, as far as is known, is no suspect
+		if d.Slower != "a" && len(u.First) < namedUnsearched {
 			u.First = append(u.First, d.Name)
 		}
 	}
@@ -109,7 +112,8 @@ func readBuild(name string) (diff.Side, error) {
 		return s, err
 	}
 	if !slices.ContainsFunc(s.Facts, func(f lab.Fact) bool { return strings.HasPrefix(f.Key, "kernel.config.") }) {
-		return s, usage(name+" is no configuration of a kernel", "/boot/config-$(uname -r), /proc/config.gz or a .config is one")
+		return s, usage(name+" is no configuration of a kernel",
+			"/boot/config-$(uname -r), /proc/config.gz or a .config is one")
 	}
 	return s, nil
 }

@@ -17,7 +17,8 @@ import (
 // kernels are all that Debian offers of its two series, from the oldest release to the newest.
 func kernels(t *testing.T) (folders []string) {
 	t.Helper()
-	out, err := exec.Command("apt-cache", "search", "--names-only", `^linux-image-[0-9]+\.[0-9.]+(-[0-9]+|\+deb[0-9]+)-amd64$`).Output()
+	out, err := exec.Command("apt-cache", "search", "--names-only",
+		`^linux-image-[0-9]+\.[0-9.]+(-[0-9]+|\+deb[0-9]+)-amd64$`).Output()
 	if err != nil {
 		t.Skipf("what kernels there are can't be asked: %v", err)
 	}
@@ -103,12 +104,15 @@ func TestTheSlowKernelIsFound(t *testing.T) {
 		arguments = append(arguments, "--kernel", k)
 	}
 	d := hunt(t, v, arguments...)
-	searched(t, "guests/kernels", fmt.Sprintf("of %d kernels %s and later are slow", len(all), filepath.Base(all[first])), d)
+	searched(t, "guests/kernels", fmt.Sprintf("of %d kernels %s and later are slow", len(all),
+		filepath.Base(all[first])), d)
 	t.Logf("%+v", d.Culprits)
 	if boots, err := os.ReadFile(qemu + ".slow"); err != nil || len(boots) < 2 {
 		t.Fatalf("no kernel was started with the slow argument: %v", err)
 	}
-	at := slices.IndexFunc(d.Culprits, func(c bisection.Culprit) bool { return c.Good == all[first-1] && c.Bad == all[first] })
+	at := slices.IndexFunc(d.Culprits, func(c bisection.Culprit) bool {
+		return c.Good == all[first-1] && c.Bad == all[first]
+	})
 	if d.Outcome != bisection.Found || at < 0 {
 		t.Fatalf("%s: %+v", d.Outcome, d.Culprits)
 	}

@@ -42,7 +42,8 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 	var texts [2][]byte
 	for i, name := range []*string{&k.Good, &k.Bad} {
 		if *name == "" {
-			return nil, usage("headroom bisect kconfig needs both configurations", "name a file with --good and one with --bad, like /boot/config-$(uname -r)")
+			return nil, usage("headroom bisect kconfig needs both configurations",
+				"name a file with --good and one with --bad, like /boot/config-$(uname -r)")
 		}
 		var err error
 		if *name, err = filepath.Abs(*name); err != nil {
@@ -62,7 +63,8 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 	}
 	k.Tree, k.Release = tree.Dir, tree.Release
 	if boots > 1 {
-		p.say("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, and no kernel is built", boots))
+		p.say("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
+			"and no kernel is built", boots))
 	}
 	p.say("", "asking "+k.Tree+" which options can be switched one without the other")
 	between, err := tree.Between(ctx, texts[0], texts[1], known, p.tenths("asked about"))
@@ -71,7 +73,8 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 	}
 	k.Groups, k.Follows = between.Groups, between.Follows
 	if len(k.Groups) < 2 {
-		return nil, usage(fmt.Sprintf("in %s the two configurations differ in %s that can be switched", k.Tree, plural(len(k.Groups), "thing")),
+		return nil, usage(fmt.Sprintf("in %s the two configurations differ in %s that can be switched", k.Tree,
+			plural(len(k.Groups), "thing")),
 			"what a single difference costs: build both kernels, and headroom sweep --factor kernel:=GOOD,BAD")
 	}
 	s := &kernelSeries{Kernels: k}
@@ -168,7 +171,8 @@ func (x *experiment) chooseOptions() error {
 			return err
 		}
 		if factor.Kept(x.options.keep, optionScheme+g[0]) {
-			return &lab.Error{Kind: lab.Refused, What: optionScheme + g[0] + " is to be kept, and differs", Hints: []string{"give it the same value in both configurations"}}
+			return &lab.Error{Kind: lab.Refused, What: optionScheme + g[0] + " is to be kept, and differs",
+				Hints: []string{"give it the same value in both configurations"}}
 		}
 		x.choices = append(x.choices, factor.Choice{Scheme: scheme, Name: name, Levels: x.options.kernels.levels[i]})
 	}
@@ -188,18 +192,21 @@ func (x *experiment) openKernels(ctx context.Context) error {
 			return err
 		}
 		if sum != k.Sums[i] {
-			return &lab.Error{Kind: lab.Refused, What: name + " is not what it was when the search began", Hints: []string{"bring it back, or begin another search"}}
+			return &lab.Error{Kind: lab.Refused, What: name + " is not what it was when the search began",
+				Hints: []string{"bring it back, or begin another search"}}
 		}
 		texts[i] = text
 	}
 	local := x.local()
 	of := buildTerms(local, x.owner())
-	tree, err := openTree(ctx, *k, kbuild.Terms{Target: local, Run: x.run.ID, Mark: of.Mark, End: of.End, AtStep: x.AtStep, Waiting: x.waitsForBuild})
+	tree, err := openTree(ctx, *k, kbuild.Terms{Target: local, Run: x.run.ID, Mark: of.Mark, End: of.End,
+		AtStep: x.AtStep, Waiting: x.waitsForBuild})
 	if err != nil {
 		return err
 	}
 	if tree.Release != k.Release {
-		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is Linux %s, and was %s when the search began", k.Tree, tree.Release, k.Release)}
+		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is Linux %s, and was %s when the search began",
+			k.Tree, tree.Release, k.Release)}
 	}
 	between, err := tree.Regroup(ctx, texts[0], texts[1], k.Groups, k.Follows)
 	x.kernels = &builtKernels{tree: tree, between: between, made: map[string]bool{}}
@@ -239,7 +246,8 @@ func (x *experiment) kernelEntry(levels map[string]string, spec *target.BootSpec
 	}
 	text := fmt.Sprintf("build the kernel with %d of %d options as in the slow one", n, len(switched))
 	if x.kernels.made[fmt.Sprint(switched)] {
-		text = fmt.Sprintf("take the kernel with %d of %d options as in the slow one, as it was built", n, len(switched))
+		text = fmt.Sprintf("take the kernel with %d of %d options as in the slow one, as it was built", n,
+			len(switched))
 	}
 	return []entry{{text: text, do: func(ctx context.Context) error {
 		kernel, err := x.kernels.make(ctx, switched)
@@ -255,7 +263,8 @@ func (k *builtKernels) make(ctx context.Context, switched []bool) (kbuild.Kernel
 		return kbuild.Kernel{}, err
 	}
 	if len(mixed.Refused) > 0 {
-		return kbuild.Kernel{}, &kbuild.Unbuilt{Config: k.tree.Hash(mixed.Config), Reason: "the kernel's own tools set " + strings.Join(mixed.Refused, ", ") + " otherwise"}
+		return kbuild.Kernel{}, &kbuild.Unbuilt{Config: k.tree.Hash(mixed.Config),
+			Reason: "the kernel's own tools set " + strings.Join(mixed.Refused, ", ") + " otherwise"}
 	}
 	kernel, err := k.tree.Build(ctx, mixed.Config)
 	k.made[fmt.Sprint(switched)] = err == nil

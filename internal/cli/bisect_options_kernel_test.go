@@ -24,7 +24,8 @@ func slowOptions() [][]string {
 
 // harmlessOptions make no difference there that could be seen.
 func harmlessOptions() []string {
-	return []string{"SLAB_FREELIST_RANDOM", "HARDENED_USERCOPY", "FORTIFY_SOURCE", "STACKPROTECTOR", "VMAP_STACK", "HZ_1000", "BUG_ON_DATA_CORRUPTION", "DEBUG_ATOMIC_SLEEP"}
+	return []string{"SLAB_FREELIST_RANDOM", "HARDENED_USERCOPY", "FORTIFY_SOURCE", "STACKPROTECTOR", "VMAP_STACK",
+		"HZ_1000", "BUG_ON_DATA_CORRUPTION", "DEBUG_ATOMIC_SLEEP"}
 }
 
 // configurations are two of Linux that come up in a guest: the small one of the tests of kbuild, and the same with more
@@ -82,7 +83,8 @@ func TestTheSlowOptionIsFound(t *testing.T) {
 		return images
 	}
 
-	cmd := command("bisect", "kconfig", suite, "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--good", good, "--bad", bad, "--tree", source, "--label", "options")
+	cmd := command("bisect", "kconfig", suite, "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--good", good, "--bad",
+		bad, "--tree", source, "--label", "options")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,12 +117,14 @@ func TestTheSlowOptionIsFound(t *testing.T) {
 	d := hunt(t, v, "bisect", "--show", "options", "--json")
 	what := fmt.Sprintf("a slow one of %d groups of options, %v", len(d.Candidates), slow)
 	searched(t, "guests/options", what, d)
-	figure.Record(t, figure.Figure{Name: "guests/options/kernels", Center: float64(len(built())), Better: figure.Lower, Text: what + ": kernels built"})
+	figure.Record(t, figure.Figure{Name: "guests/options/kernels", Center: float64(len(built())), Better: figure.Lower,
+		Text: what + ": kernels built"})
 	if d.Outcome != bisection.Found || len(d.Culprits) != 1 {
 		t.Fatalf("%s: %+v", d.Outcome, d.Culprits)
 	}
 	c := d.Culprits[0]
-	if group := append([]string{strings.TrimPrefix(c.Factor, optionScheme)}, c.With...); !slices.Contains(group, slow[len(slow)-1]) {
+	if group := append([]string{strings.TrimPrefix(c.Factor, optionScheme)}, c.With...); !slices.Contains(group,
+		slow[len(slow)-1]) {
 		t.Errorf("%v", group)
 	}
 	arms := map[string]bool{}

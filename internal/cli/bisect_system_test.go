@@ -62,7 +62,8 @@ func TestACulpritIsFoundWithEvidence(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	d := found(t, v)
-	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "env:F7" || d.Evidence == nil || d.Evidence.Counters == 0 {
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "env:F7" || d.Evidence == nil ||
+		d.Evidence.Counters == 0 {
 		t.Errorf("%s %+v, %+v", d.Outcome, d.Culprits, d.Evidence)
 	}
 }
@@ -131,7 +132,8 @@ func TestAKilledBisectionGoesOn(t *testing.T) {
 			t.Errorf("measurement %d was made %d times", i+1, measured[i+1])
 		}
 	}
-	if d := found(t, v); d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "env:F7" || len(d.Steps) != len(measured) {
+	if d := found(t, v); d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "env:F7" ||
+		len(d.Steps) != len(measured) {
 		t.Errorf("%+v", d)
 	}
 	t.Logf("%d kills, %d measurements", kills, len(measured))
@@ -147,7 +149,8 @@ func TestABisectionOfSysctls(t *testing.T) {
 		return contentOf(t, netSetting("tcp_keepalive_time")) + contentOf(t, netSetting("tcp_fin_timeout"))
 	}
 	before := state()
-	files := map[string]string{"good": "net.ipv4.tcp_keepalive_time = 7000\nnet.ipv4.tcp_fin_timeout = 50\n", "bad": "net.ipv4.tcp_keepalive_time = 7100\nnet.ipv4.tcp_fin_timeout = 55\n"}
+	files := map[string]string{"good": "net.ipv4.tcp_keepalive_time = 7000\nnet.ipv4.tcp_fin_timeout = 50\n",
+		"bad": "net.ipv4.tcp_keepalive_time = 7100\nnet.ipv4.tcp_fin_timeout = 55\n"}
 	arguments := []string{"bisect", "sysctl", v.suite, "--seed", "1", "--margin", "20%"}
 	for name, text := range files {
 		file := filepath.Join(t.TempDir(), name)

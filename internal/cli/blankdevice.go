@@ -42,8 +42,10 @@ func (m *measurement) holdThere(ctx context.Context, place lab.Place) error {
 	if _, data := errors.AsType[*notBlank](err); data || lab.KindOf(err) != lab.Refused {
 		return err
 	}
-	return &lab.Error{Kind: lab.Refused, What: m.run.Cells[i].ID + " writes to " + place.Path + ", and devices of another machine can't be proved to be empty", Target: m.target.Name(),
-		Hints: []string{"measure a directory there, or take a suite whose jobs only read what is there (steps: [load])", "or run headroom on that machine"}}
+	return &lab.Error{Kind: lab.Refused, What: m.run.Cells[i].ID + " writes to " + place.Path +
+		", and devices of another machine can't be proved to be empty", Target: m.target.Name(),
+		Hints: []string{"measure a directory there, or take a suite whose jobs only read what is there (steps: [load])",
+			"or run headroom on that machine"}}
 }
 
 // notBlank is the refusal of a device that was made for the target and holds data all the same.
@@ -78,11 +80,15 @@ func (b *blankDevice) look(ctx context.Context, m *measurement, size int64) erro
 		return ctx.Err()
 	}
 	if err != nil {
-		return &notBlank{&lab.Error{Kind: lab.Refused, What: "can't see whether " + b.path + " is empty", Target: b.target.Name(), Err: err}}
+		return &notBlank{&lab.Error{Kind: lab.Refused, What: "can't see whether " + b.path + " is empty",
+			Target: b.target.Name(), Err: err}}
 	}
 	if seen.Data {
-		return &notBlank{&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was made for this %s, and holds data at byte %d", b.path, podWord(b.target.Name()), seen.DataAt), Target: b.target.Name(),
-			Hints: []string{"the provisioner hands out volumes that were used before, and does not wipe them: find out whose data that is"}}}
+		return &notBlank{
+			&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was made for this %s, and holds data at byte %d",
+				b.path, podWord(b.target.Name()), seen.DataAt), Target: b.target.Name(),
+				Hints: []string{"the provisioner hands out volumes that were used before, and does not wipe them: " +
+					"find out whose data that is"}}}
 	}
 	return nil
 }
@@ -92,10 +98,12 @@ const comparedAtOnce = 1 << 30
 
 // readWhole has the target compare the device with zeros, so that its content does not travel; where the target has no
 // cmp, it does.
-func (b *blankDevice) readWhole(ctx context.Context, device io.ReaderAt, size int64, tell func(guard.Progress)) (guard.Sample, error) {
+func (b *blankDevice) readWhole(ctx context.Context, device io.ReaderAt, size int64, tell func(guard.Progress)) (
+	guard.Sample, error) {
 	for at := int64(0); at < size; at += comparedAtOnce {
 		length := min(comparedAtOnce, size-at)
-		out, err := b.target.Run(ctx, "cmp", "-n", strconv.FormatInt(length, 10), b.path, "/dev/zero", strconv.FormatInt(at, 10), "0")
+		out, err := b.target.Run(ctx, "cmp", "-n", strconv.FormatInt(length, 10), b.path, "/dev/zero",
+			strconv.FormatInt(at, 10), "0")
 		if ctx.Err() != nil {
 			return guard.Sample{}, ctx.Err()
 		}
@@ -109,7 +117,9 @@ func (b *blankDevice) readWhole(ctx context.Context, device io.ReaderAt, size in
 
 // writes says whether a cell writes to a device.
 func writes(c lab.Cell) bool {
-	prepares := slices.ContainsFunc(c.Steps, func(s lab.Step) bool { return s == lab.Discard || s == lab.Fill || s == lab.Layout })
+	prepares := slices.ContainsFunc(c.Steps, func(s lab.Step) bool {
+		return s == lab.Discard || s == lab.Fill || s == lab.Layout
+	})
 	return prepares || !fio.OnlyReads(c.Params)
 }
 
@@ -138,7 +148,8 @@ func (b *blankDevice) Discard(ctx context.Context) error {
 	argv := []string{"blkdiscard", b.path}
 	out, err := b.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		return errors.Join(errors.ErrUnsupported, &lab.Error{What: "can't discard " + b.path, Target: b.target.Name(), Command: argv, Output: string(out.Stderr)})
+		return errors.Join(errors.ErrUnsupported, &lab.Error{What: "can't discard " + b.path, Target: b.target.Name(),
+			Command: argv, Output: string(out.Stderr)})
 	}
 	return err
 }

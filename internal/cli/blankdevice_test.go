@@ -51,7 +51,8 @@ func TestAVolumeIsReadWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, on := range []target.Target{local, cmpless{local}} {
-			if err := look(on); lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), "and holds data at byte") {
+			if err := look(on); lab.KindOf(err) != lab.Refused ||
+				!strings.Contains(err.Error(), "and holds data at byte") {
 				t.Errorf("data at %d: %v", at, err)
 			}
 		}

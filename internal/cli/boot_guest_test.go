@@ -62,7 +62,8 @@ func (g guest) boot(t *testing.T, command string) string {
 	if err := os.WriteFile(initrd, g.initramfs(t, root, command), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	argv := []string{"-accel", "tcg", "-machine", "q35", "-cpu", g.cpu, "-smp", "2", "-m", "1G", "-nographic", "-no-reboot",
+	argv := []string{"-accel", "tcg", "-machine", "q35", "-cpu", g.cpu, "-smp", "2", "-m", "1G",
+		"-nographic", "-no-reboot",
 		"-kernel", kernels[0], "-initrd", initrd, "-append", "console=ttyS0 quiet panic=-1 no_timer_check " + g.args}
 	for i := range g.disks + 1 {
 		disk := filepath.Join(dir, fmt.Sprintf("disk%d", i))
@@ -83,7 +84,8 @@ func (g guest) boot(t *testing.T, command string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(g.limit, 30*time.Minute))
 	defer cancel()
-	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", append(argv, "-device", "nvme,serial=headroom-test,drive=d0")...)
+	qemu := exec.CommandContext(ctx, "qemu-system-x86_64",
+		append(argv, "-device", "nvme,serial=headroom-test,drive=d0")...)
 	printed, err := qemu.CombinedOutput()
 	text := strings.ReplaceAll(string(printed), "\r", "")
 	setup, text, begun := strings.Cut(text, guestBegin+"\n")
@@ -110,8 +112,8 @@ func (g guest) initramfs(t *testing.T, root, command string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	init := "#!/bin/busybox sh\nb=/bin/busybox\n$b mount -t proc proc /proc\n$b mount -t sysfs sysfs /sys\n$b mount -t devtmpfs dev /dev\n" +
-		"$b mount -t debugfs debugfs /sys/kernel/debug\n"
+	init := "#!/bin/busybox sh\nb=/bin/busybox\n$b mount -t proc proc /proc\n$b mount -t sysfs sysfs /sys\n$b mount " +
+		"-t devtmpfs dev /dev\n$b mount -t debugfs debugfs /sys/kernel/debug\n"
 	a := initramfs.New()
 	trees, err := filepath.Glob(filepath.Join(root, "lib", "modules", "*"))
 	if err != nil || len(trees) != 1 {
@@ -137,7 +139,8 @@ func (g guest) initramfs(t *testing.T, root, command string) []byte {
 	if err := a.Programs(t.Context(), g.programs...); err != nil {
 		t.Fatal(err)
 	}
-	init += "n=0; while [ ! -e /sys/class/block/nvme0n1 ] && [ $n -lt 50 ]; do $b sleep 0.2; n=$((n+1)); done\n" + g.setup + "\n" +
+	init += "n=0; while [ ! -e /sys/class/block/nvme0n1 ] && [ $n -lt 50 ]; do $b sleep 0.2; n=$((n+1)); done\n" +
+		g.setup + "\n" +
 		"echo " + guestBegin + "\n" + command + "\necho " + guestEnd + "\n$b poweroff -f\n"
 	for _, d := range []string{"bin", "proc", "sys", "dev", "tmp"} {
 		a.Folder(d)

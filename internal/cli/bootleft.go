@@ -16,20 +16,25 @@ import (
 
 // bootLeft takes from hosts what an experiment that was cut off had put there for a boot. A host that still runs with
 // other arguments is started anew only where that was allowed by name: by now its users may be back.
-func (p *program) bootLeft(ctx context.Context, s *store.Store, wanted func(target string) bool, allowed []string, foreign factor.Foreign) (int, error) {
+func (p *program) bootLeft(ctx context.Context, s *store.Store, wanted func(target string) bool, allowed []string,
+	foreign factor.Foreign) (int, error) {
 	pending, err := bootloader.Pending(s.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(l bootloader.Left) bool { return l.InUse })
 	errs := []error{err}
 	for _, left := range pending {
 		name := left.Record.Target
 		if !wanted(name) {
-			fmt.Fprintf(p.Stderr, "%s is not back at its own boot arguments since run %s was cut off; to put that right: headroom restore\n", name, s.ShortID(left.ID))
+			fmt.Fprintf(p.Stderr, "%s is not back at its own boot arguments since run %s was cut off; to put that "+
+				"right: headroom restore\n", name, s.ShortID(left.ID))
 			continue
 		}
 		t, err := p.openTarget(ctx, name)
 		if err != nil {
-			errs = append(errs, &lab.Error{What: fmt.Sprintf("run %s was cut off, and what it had put on %s for a boot can't be taken away now", s.ShortID(left.ID), name),
-				Hints: []string{"a power cycle starts it with its own boot arguments, if it hangs", "when it can be reached: headroom restore"}}, err)
+			errs = append(errs,
+				&lab.Error{What: fmt.Sprintf("run %s was cut off, and what it had put on %s for a boot can't be "+
+					"taken away now", s.ShortID(left.ID), name),
+					Hints: []string{"a power cycle starts it with its own boot arguments, if it hangs",
+						"when it can be reached: headroom restore"}}, err)
 			continue
 		}
 		errs = append(errs, p.undoBoot(ctx, s, left, t, slices.Contains(allowed, name), foreign))
@@ -38,7 +43,8 @@ func (p *program) bootLeft(ctx context.Context, s *store.Store, wanted func(targ
 	return len(pending), errors.Join(errs...)
 }
 
-func (p *program) undoBoot(ctx context.Context, s *store.Store, left bootloader.Left, t target.Target, allowed bool, foreign factor.Foreign) error {
+func (p *program) undoBoot(ctx context.Context, s *store.Store, left bootloader.Left, t target.Target, allowed bool,
+	foreign factor.Foreign) error {
 	kept, err := bootloader.TakeUp(left)
 	if err != nil {
 		return err
@@ -50,7 +56,8 @@ func (p *program) undoBoot(ctx context.Context, s *store.Store, left bootloader.
 	return errors.Join(err, kept.Close())
 }
 
-func (p *program) undoKept(ctx context.Context, s *store.Store, left bootloader.Left, t target.Target, kept *bootloader.Kept, allowed bool, foreign factor.Foreign) error {
+func (p *program) undoKept(ctx context.Context, s *store.Store, left bootloader.Left, t target.Target,
+	kept *bootloader.Kept, allowed bool, foreign factor.Foreign) error {
 	running, err := bootloader.Undo(ctx, t, left.Record)
 	if foreign == factor.Accept {
 		if err != nil {
@@ -64,22 +71,26 @@ func (p *program) undoKept(ctx context.Context, s *store.Store, left bootloader.
 	}
 	id := s.ShortID(left.ID)
 	if !running {
-		fmt.Fprintf(p.Stderr, "run %s was cut off: %s runs with its own boot arguments, and nothing is left there of what was put there for a boot\n", id, t.Name())
+		fmt.Fprintf(p.Stderr, "run %s was cut off: %s runs with its own boot arguments, and nothing is left there of "+
+			"what was put there for a boot\n", id, t.Name())
 		return kept.After(left.Record)
 	}
 	if !allowed {
-		return &lab.Error{Kind: lab.Refused, What: "it still runs, or will start, as run " + id + " had it start", Target: t.Name(), Hints: []string{
-			"its own arguments: " + strings.TrimSpace(left.Record.Cmdline),
-			"headroom restore --reboot " + t.Name() + " starts it anew with them; whatever runs there ends"}}
+		return &lab.Error{Kind: lab.Refused, What: "it still runs, or will start, as run " + id + " had it start",
+			Target: t.Name(), Hints: []string{
+				"its own arguments: " + strings.TrimSpace(left.Record.Cmdline),
+				"headroom restore --reboot " + t.Name() + " starts it anew with them; whatever runs there ends"}}
 	}
 	b, way, err := bootable(ctx, t, bootloader.Options{Resume: &left.Record, After: kept.After})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "starting %s anew with its own boot arguments, by %s; it may take 10 minutes\n", t.Name(), way)
+	fmt.Fprintf(p.Stderr, "starting %s anew with its own boot arguments, by %s; it may take 10 minutes\n", t.Name(),
+		way)
 	if err := b.Boot(ctx, target.BootSpec{}); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "run %s was cut off: %s was started anew, and runs with its own boot arguments\n", id, t.Name())
+	fmt.Fprintf(p.Stderr, "run %s was cut off: %s was started anew, and runs with its own boot arguments\n", id,
+		t.Name())
 	return nil
 }

@@ -78,7 +78,8 @@ func (x *experiment) warnOfLacks(s factor.Setting, at string) {
 		what += " at the " + at
 	}
 	w := validity.BundleIncomplete(what)
-	if !slices.ContainsFunc(x.run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) { // a run that is resumed has said it
+	// a run that is resumed has said it
+	if !slices.ContainsFunc(x.run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
 		x.run.Warnings = append(x.run.Warnings, w)
 	}
 }

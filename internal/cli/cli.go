@@ -126,7 +126,8 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().StringVar(&p.storeDir, "store", "", "folder that runs are kept in (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
+	root.PersistentFlags().StringVar(&p.storeDir, "store", "",
+		"folder that runs are kept in (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
 	p.addReading(root,
 		p.suitesCommand(),
 		p.listCommand(),
@@ -184,7 +185,8 @@ func usage(what string, hints ...string) error {
 func between(least, most int, names string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return usage(fmt.Sprintf("%s takes %s", c.CommandPath(), names), "for example: "+strings.TrimSpace(strings.Split(c.Example, "\n")[0]))
+			return usage(fmt.Sprintf("%s takes %s", c.CommandPath(), names),
+				"for example: "+strings.TrimSpace(strings.Split(c.Example, "\n")[0]))
 		}
 		return nil
 	}
@@ -216,7 +218,8 @@ func (p *program) openStore() (*store.Store, error) {
 		if base == "" {
 			home := p.Env("HOME")
 			if home == "" {
-				return nil, usage("neither HOME nor XDG_DATA_HOME is set", "name a folder for the runs with --store DIR")
+				return nil, usage("neither HOME nor XDG_DATA_HOME is set",
+					"name a folder for the runs with --store DIR")
 			}
 			base = filepath.Join(home, ".local", "share")
 		}

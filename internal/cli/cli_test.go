@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as cmd/headroom does
 		os.Exit(Run(context.Background(), Surroundings{
-			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test", AtStep: dier(),
+			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test",
+			AtStep:  dier(),
 			Signals: signals, Exit: os.Exit, Footprint: new(Footprint),
 		}))
 	}

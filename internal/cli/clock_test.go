@@ -27,7 +27,10 @@ func TestTimeLeft(t *testing.T) {
 		t.Errorf("within the last: %v left, %s", left, c.count())
 	}
 	cells[0].Expected = 0
-	if _, known := func() (time.Duration, bool) { c := newClock(cells, order, 0); return c.left(runner.Event{}) }(); known {
+	if _, known := func() (time.Duration, bool) {
+		c := newClock(cells, order, 0)
+		return c.left(runner.Event{})
+	}(); known {
 		t.Error("a load that ends by size has a known end")
 	}
 }

@@ -19,7 +19,8 @@ func TestSeveralPodsAlikePrecisely(t *testing.T) {
 		if c.ID == "read@all" {
 			found = true
 			rate := c.Metrics["read.iops"].Center
-			figure.Record(t, figure.Figure{Name: "cluster/pods/together", Unit: "1/s", Center: rate, Text: "reads a second of three pods at once, each with a limit of 500"})
+			figure.Record(t, figure.Figure{Name: "cluster/pods/together", Unit: "1/s", Center: rate,
+				Text: "reads a second of three pods at once, each with a limit of 500"})
 			if rate < 1200 {
 				t.Errorf("three loads of 500 a second come to %v", c.Metrics)
 			}
@@ -46,7 +47,8 @@ func TestASweepOfTwoPodsOneOfWhichIsDeletedPrecisely(t *testing.T) {
 		for _, name := range []string{"read.iops", "write.iops"} {
 			if m, has := c.Metrics[name]; has {
 				n++
-				figure.Record(t, figure.Figure{Name: figure.Name("cluster/one-deleted", c.ID), Unit: "1/s", Center: m.Center, Text: c.ID + ", two pods at once, each with a limit of 500 a second"})
+				figure.Record(t, figure.Figure{Name: figure.Name("cluster/one-deleted", c.ID), Unit: "1/s",
+					Center: m.Center, Text: c.ID + ", two pods at once, each with a limit of 500 a second"})
 				if m.Center < 800 || m.Center > 1200 {
 					t.Errorf("two loads of 500 a second come to %v in %s", m.Center, c.ID)
 				}
@@ -63,7 +65,8 @@ func TestASweepOfSeveralPodsPrecisely(t *testing.T) {
 	for _, c := range newPodRun(t).sweptTogether().Curves {
 		for i, want := range []float64{200, 400} {
 			got := c.Points[i].Reached.Value
-			figure.Record(t, figure.Figure{Name: figure.Name("cluster/swept-together", c.Title, c.Points[i].Level), Unit: "1/s", Center: got, Text: "two pods at once, each with this limit"})
+			figure.Record(t, figure.Figure{Name: figure.Name("cluster/swept-together", c.Title, c.Points[i].Level),
+				Unit: "1/s", Center: got, Text: "two pods at once, each with this limit"})
 			if got < 0.8*want || got > 1.2*want {
 				t.Errorf("%s at %s each: %v together", c.Title, c.Points[i].Level, got)
 			}
@@ -74,7 +77,8 @@ func TestASweepOfSeveralPodsPrecisely(t *testing.T) {
 // A class takes 5 ms longer for each read, and is found to.
 func TestLayersOfPodsPrecisely(t *testing.T) {
 	delay, confidence := layersOfPods(t)
-	figure.Record(t, figure.Figure{Name: "cluster/layers/delay", Unit: "s", Center: delay.Value, Lo: *delay.Lo, Hi: *delay.Hi, Confidence: confidence, N: 6,
+	figure.Record(t, figure.Figure{Name: "cluster/layers/delay", Unit: "s", Center: delay.Value, Lo: *delay.Lo,
+		Hi: *delay.Hi, Confidence: confidence, N: 6,
 		Text: "what a class with 5 ms more for each read is found to add above a bare volume of another"})
 	// What delays it and what carries it to there are programs that wait for a CPU: it is 5 ms at least.
 	if *delay.Lo < 2.5e-3 || *delay.Hi < 5e-3 {
@@ -95,7 +99,8 @@ func TestALadderBetweenPodsChargesThePodNetworkPrecisely(t *testing.T) {
 	if cost.Lo == nil || *cost.Lo > lost || *cost.Hi < lost || cost.Value < 0.8 {
 		t.Fatalf("%+v; planted are %g", cost, lost)
 	}
-	figure.Record(t, figure.Figure{Name: "cluster/pod-network/cost", Unit: "share", Center: cost.Value, Lo: *cost.Lo, Hi: *cost.Hi, Confidence: 0.95, N: 3,
+	figure.Record(t, figure.Figure{Name: "cluster/pod-network/cost", Unit: "share", Center: cost.Value, Lo: *cost.Lo,
+		Hi: *cost.Hi, Confidence: 0.95, N: 3,
 		Text: fmt.Sprintf("what the pod network costs with a limit of 100 Mbit/s; planted are %.3f", lost)})
 	if !regexp.MustCompile(`the pod network costs (9\d|100)%`).MatchString(d.Answer.Text) {
 		t.Error(d.Answer.Text)

@@ -75,7 +75,8 @@ func (v victim) sleepers() string {
 	}
 	var found []string
 	for _, l := range lines {
-		if data, err := os.ReadFile(l); err == nil && bytes.HasPrefix(data, []byte("sleep\x007770")) && bytes.Contains(data, []byte("."+v.mark+"\x00")) {
+		if data, err := os.ReadFile(l); err == nil && bytes.HasPrefix(data, []byte("sleep\x007770")) &&
+			bytes.Contains(data, []byte("."+v.mark+"\x00")) {
 			found = append(found, strings.ReplaceAll(string(data), "\x00", " "))
 		}
 	}
@@ -124,7 +125,8 @@ func TestCommandInterruptedAndResumed(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0].Status != lab.Complete || rows[0].Repetitions != 6 {
 		t.Errorf("resumed to %+v, %v", rows, err)
 	}
-	if cleaned, err := os.ReadFile(filepath.Join(filepath.Dir(v.place), "cleaned")); err != nil || strings.Count(string(cleaned), "cleaned") != 3 {
+	if cleaned, err := os.ReadFile(filepath.Join(filepath.Dir(v.place), "cleaned")); err != nil ||
+		strings.Count(string(cleaned), "cleaned") != 3 {
 		t.Errorf("cleaned up %q, %v; want three times", cleaned, err)
 	}
 }
@@ -142,7 +144,8 @@ func TestCommandOfAKilledRunIsEnded(t *testing.T) {
 	if left := v.sleepers(); left == "" {
 		t.Error("the command ended with headroom, so that there is nothing to test")
 	}
-	if out, err := v.command("restore").CombinedOutput(); err != nil || !strings.Contains(string(out), "removed "+v.place) {
+	if out, err := v.command("restore").CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "removed "+v.place) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	v.nothingLeft("after restore")
@@ -169,7 +172,8 @@ func TestSuitePgbench(t *testing.T) {
 	}
 	v := newVictim(t)
 	place := open(t)
-	out, err := v.command("run", "pgbench", place, "--set", "seconds=1", "--set", "scale=1", "--set", "clients=2", "--repeat", "1").CombinedOutput()
+	out, err := v.command("run", "pgbench", place, "--set", "seconds=1", "--set", "scale=1", "--set", "clients=2",
+		"--repeat", "1").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -181,7 +185,8 @@ func TestSuitePgbench(t *testing.T) {
 	for rep, err := range b.Repetitions() {
 		cells[rep.Cell] = true
 		// The client runs for a second: at least one transaction, each of them faster than all.
-		if v := rep.Values; err != nil || v["transactions"] <= 0 || v["latency"] <= 0 || v["latency"] > v["elapsed"] || v["elapsed"] < 1 {
+		if v := rep.Values; err != nil || v["transactions"] <= 0 || v["latency"] <= 0 || v["latency"] > v["elapsed"] ||
+			v["elapsed"] < 1 {
 			t.Errorf("%s: %v, %v, %v", rep.Cell, rep.Values, rep.Warnings, err)
 		}
 	}
@@ -227,7 +232,8 @@ func TestSuiteBuild(t *testing.T) {
 	}
 	v := newVictim(t)
 	tree := t.TempDir()
-	makefile := "defconfig:\n\techo configured > $(O)/.config\nvmlinux:\n\tgrep -q configured $(O)/.config\n\t$(CC) -c -o $(O)/vmlinux.o main.c\n"
+	makefile := "defconfig:\n\techo configured > $(O)/.config\nvmlinux:\n\tgrep -q configured $(O)/.config\n\t$(CC) " +
+		"-c -o $(O)/vmlinux.o main.c\n"
 	for name, text := range map[string]string{"Makefile": makefile, "main.c": "int main(void) { return 0; }\n"} {
 		if err := os.WriteFile(filepath.Join(tree, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -100,13 +100,15 @@ target or on several.`,
 	f.StringArrayVar(&o.margins, "margin", nil,
 		"largest difference that counts as none: 3%, or for one metric read.latency.p99=10% (default 3%)")
 	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability that any verdict of the table is wrong")
-	f.StringSliceVar(&o.metrics, "metrics", nil, "metrics to compare, as in JSON; a trailing * stands for all that begin so")
+	f.StringSliceVar(&o.metrics, "metrics", nil,
+		"metrics to compare, as in JSON; a trailing * stands for all that begin so")
 	f.BoolVar(&o.all, "all", false, "compare all metrics that both sides have")
 	f.BoolVar(&o.anyway, "anyway", false, "compare what is incomparable nevertheless")
 	f.StringVarP(&o.output, "output", "o", "", "file to write: .html, .md, .csv or .json (default: a table)")
 	formatFlag(c, &o.formatName, compareFormats())
 	rawCellsFlag(c, &o.raw)
-	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 where something is slower, or different; with 5 where that is undecided")
+	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 where something is slower, or different; with 5 where that is "+
+		"undecided")
 	f.BoolVar(&o.serials, "serials", false, "show serial numbers in files, and in formats for others")
 	warningsFlag(c, &o.warnings)
 	live.flags(p, c)
@@ -129,7 +131,8 @@ func commonMetrics() []string {
 
 // settings checks the flags and reads the margins.
 func (o compareOptions) settings() (compare.Options, error) {
-	s := compare.Options{Margin: compare.DefaultMargin, Margins: map[string]float64{}, Alpha: o.alpha, Metrics: o.metrics, Anyway: o.anyway}
+	s := compare.Options{Margin: compare.DefaultMargin, Margins: map[string]float64{}, Alpha: o.alpha,
+		Metrics: o.metrics, Anyway: o.anyway}
 	if !(o.alpha > 0 && o.alpha < 1) {
 		return s, usage(fmt.Sprintf("--alpha %g is no probability", o.alpha), "0.05 is one wrong table in twenty")
 	}
@@ -174,7 +177,8 @@ func (o compareOptions) knownMetrics(runs []compare.Run) error {
 	known := compare.MetricsOf(runs)
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if !slices.ContainsFunc(known, func(metric string) bool { return compare.Matches(name, metric) }) {
-			return usage(asked[name]+" "+name+": none of the runs has such a metric", "they have "+strings.Join(known, ", "))
+			return usage(asked[name]+" "+name+": none of the runs has such a metric",
+				"they have "+strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -460,11 +464,13 @@ func compareGate(d compare.Document, failOn string) error {
 	}
 	switch {
 	case bad > 0:
-		return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%d of %s %s", bad, plural(total, "number"), verbal(bad, what))}
+		return &lab.Error{Kind: lab.Gate,
+			What: fmt.Sprintf("%d of %s %s", bad, plural(total, "number"), verbal(bad, what))}
 	case total == 0:
 		return &lab.Error{Kind: lab.Undecided, What: "the runs have no number in common"}
 	case unsure > 0:
-		return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("%d of %s could not be decided", unsure, plural(total, "number")),
+		return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("%d of %s could not be decided", unsure,
+			plural(total, "number")),
 			Hints: gateHints(counts, d.New)}
 	}
 	return nil
@@ -474,19 +480,22 @@ func compareGate(d compare.Document, failOn string) error {
 func gateHints(counts map[compare.Verdict]int, runs []compare.Next) []string {
 	var hints []string
 	if counts[compare.Undecided] > 0 {
-		hints = append(hints, "undecided: measure both with more repetitions (headroom run --repeat), or in turns until it is decided "+
-			"(headroom compare --live); a wider --margin takes fewer")
+		hints = append(hints, "undecided: measure both with more repetitions (headroom run --repeat), or in turns "+
+			"until it is decided (headroom compare --live); a wider --margin takes fewer")
 	}
 	if counts[compare.Differs] > 0 {
-		hints = append(hints, fmt.Sprintf("differs: how far sessions of this load differ is not known; measure in turns (headroom compare --live), each side in two boots, "+
-			"or the suite %d times more", stat.FewestSessions))
+		hints = append(hints,
+			fmt.Sprintf("differs: how far sessions of this load differ is not known; measure in turns (headroom "+
+				"compare --live), each side in two boots, or the suite %d times more", stat.FewestSessions))
 	}
 	doubtful := 0
 	for _, n := range runs {
 		doubtful += n.Doubtful
 	}
 	if doubtful > 0 {
-		hints = append(hints, fmt.Sprintf("incomparable: with --anyway, %s of them would be judged in spite of warnings", strconv.Itoa(doubtful)))
+		hints = append(hints,
+			fmt.Sprintf("incomparable: with --anyway, %s of them would be judged in spite of warnings",
+				strconv.Itoa(doubtful)))
 	} else if counts[compare.Incomparable] > 0 {
 		hints = append(hints, "incomparable: the table says why; --anyway compares nevertheless")
 	}

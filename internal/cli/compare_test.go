@@ -9,7 +9,8 @@ import (
 
 func TestSidesAreCalledByWhatTheyDifferIn(t *testing.T) {
 	side := func(id, suite, place string) compare.Run {
-		return compare.Run{Name: id, Run: lab.Run{ID: id, Pair: "A", Suite: suite, Targets: []lab.RunTarget{{Place: lab.Place{Path: place}}}}}
+		return compare.Run{Name: id,
+			Run: lab.Run{ID: id, Pair: "A", Suite: suite, Targets: []lab.RunTarget{{Place: lab.Place{Path: place}}}}}
 	}
 	unrelated, labelled := side("B", "quick", "/b"), side("B", "quick", "/b")
 	unrelated.Pair, labelled.Label = "", "mine"

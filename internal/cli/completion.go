@@ -26,7 +26,8 @@ func (p *program) completeRuns(_ *cobra.Command, _ []string, _ string) ([]string
 }
 
 // completeComparable offers the runs of the store, then published results.
-func (p *program) completeComparable(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (p *program) completeComparable(c *cobra.Command, args []string, word string) ([]string,
+	cobra.ShellCompDirective) {
 	names, directive := p.completeRuns(c, args, word)
 	published, _ := completeReferences(c, args, word)
 	for _, name := range published {
@@ -48,7 +49,8 @@ func (p *program) completeSubjects(most int) cobra.CompletionFunc {
 
 // targetNames are the beginnings of targets.
 func targetNames() []string {
-	return []string{here + "\tthis machine", "ssh://\ta host, as your ssh knows it", guestScheme + "\ta guest in QEMU, by the file that describes it",
+	return []string{here + "\tthis machine", "ssh://\ta host, as your ssh knows it", guestScheme +
+		"\ta guest in QEMU, by the file that describes it",
 		kube.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
 		kube.Scheme + "nodes?\ta pod on each node, for the node itself",
 		kube.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}
@@ -56,9 +58,10 @@ func targetNames() []string {
 
 // completeFlag offers the values of a flag.
 func completeFlag(c *cobra.Command, flag string, values func() []string) {
-	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return values(), cobra.ShellCompDirectiveNoFileComp
-	})
+	err := c.RegisterFlagCompletionFunc(flag,
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return values(), cobra.ShellCompDirectiveNoFileComp
+		})
 	if err != nil {
 		panic(err) // the flag is not there: an error of the program
 	}

@@ -28,7 +28,8 @@ func TestImagePrintsARow(t *testing.T) {
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%v: not a line of titles and a row:\n%s", err, out)
 	}
-	if warnings := rows[1][len(rows[1])-1]; !slices.Contains(strings.Fields(warnings), "programs-hidden") || !strings.Contains(said, "outside of this container") {
+	if warnings := rows[1][len(rows[1])-1]; !slices.Contains(strings.Fields(warnings), "programs-hidden") ||
+		!strings.Contains(said, "outside of this container") {
 		t.Errorf("that other programs can't be seen is not said: %s\n%s", warnings, said)
 	}
 	for _, title := range []string{"randwrite_fsync 4k q1 write IOPS", "read 4M q16 bandwidth (MiB/s)"} {
@@ -82,10 +83,13 @@ func stored(t *testing.T, device string) string {
 // inContainer runs the image as "docker run --rm --privileged IMAGE ARGUMENTS" would.
 func inContainer(t *testing.T, c *kubetest.Cluster, name string, args ...string) (stdout, stderr, code string) {
 	t.Helper()
-	c.Kubectl(t, "", append([]string{"run", name, "--image", c.Image, "--image-pull-policy", "Never", "--restart", "Never", "--privileged", "--"}, args...)...)
+	c.Kubectl(t, "", append([]string{"run", name, "--image", c.Image, "--image-pull-policy", "Never", "--restart",
+		"Never", "--privileged", "--"}, args...)...)
 	defer c.Kubectl(t, "", "delete", "pod", name)
-	c.Kubectl(t, "", "wait", "pod/"+name, "--for", "jsonpath={.status.containerStatuses[0].state.terminated}", "--timeout", "10m")
-	code = c.Kubectl(t, "", "get", "pod", name, "--output", "jsonpath={.status.containerStatuses[0].state.terminated.exitCode}")
+	c.Kubectl(t, "", "wait", "pod/"+name, "--for", "jsonpath={.status.containerStatuses[0].state.terminated}",
+		"--timeout", "10m")
+	code = c.Kubectl(t, "", "get", "pod", name, "--output",
+		"jsonpath={.status.containerStatuses[0].state.terminated.exitCode}")
 	// kubectl logs does not tell the streams apart; the file on the node does:
 	// https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md
 	//

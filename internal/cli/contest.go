@@ -41,7 +41,8 @@ func (c *contest) targetNames(args []string) ([]string, error) {
 		return []string{base.target, next.target}, err
 	}
 	if len(args) > 0 {
-		return nil, usage("--resume takes what to compare from the runs", "headroom compare --live --resume "+c.options.resume)
+		return nil, usage("--resume takes what to compare from the runs",
+			"headroom compare --live --resume "+c.options.resume)
 	}
 	found, err := c.twoRuns()
 	if err != nil {
@@ -91,8 +92,10 @@ func (c *contest) draw(ctx context.Context, args []string) error {
 	}
 	c.names = armNames()
 	c.arms = map[string]*measurement{
-		plan.Base: {program: c.program, options: c.options.runOptions(0, plan.Base, c.options.setBase), store: c.store, target: c.targets[plan.Base]},
-		plan.New:  {program: c.program, options: c.options.runOptions(1, plan.New, c.options.setNew), store: c.store, target: c.targets[plan.New]},
+		plan.Base: {program: c.program, options: c.options.runOptions(0, plan.Base, c.options.setBase), store: c.store,
+			target: c.targets[plan.Base]},
+		plan.New: {program: c.program, options: c.options.runOptions(1, plan.New, c.options.setNew), store: c.store,
+			target: c.targets[plan.New]},
 	}
 	for i, s := range []liveSide{base, next} {
 		typed := []string{s.suite, s.place}
@@ -123,7 +126,8 @@ func (c *contest) agree() error {
 	base, next := &c.base().run, &c.arms[plan.New].run
 	left := leaveOutOthers(base, next) + leaveOutOthers(next, base)
 	if len(base.Cells) == 0 {
-		return usage("the two suites have no job in common", "jobs are compared by their names: headroom suites show NAME prints them")
+		return usage("the two suites have no job in common",
+			"jobs are compared by their names: headroom suites show NAME prints them")
 	}
 	if left > 0 {
 		fmt.Fprintf(c.Stderr, "%s that only one side has: left out\n", plural(left, "cell"))
@@ -153,7 +157,8 @@ func (c *contest) fewPairs() error {
 	if c.terms.Pairs >= least {
 		return nil
 	}
-	what := fmt.Sprintf("--pairs %d is too few for any verdict of %s", c.options.pairs, plural(c.terms.Claims, "number"))
+	what := fmt.Sprintf("--pairs %d is too few for any verdict of %s", c.options.pairs,
+		plural(c.terms.Claims, "number"))
 	hint := fmt.Sprintf("%d are the least: the more numbers there are, the more pairs each takes", least)
 	if c.options.pairs < stat.FewestPairs(1) {
 		return usage(what, hint)
@@ -215,7 +220,8 @@ func (c *contest) takeUp(ctx context.Context) error {
 	}
 	c.names, c.arms = armNames(), map[string]*measurement{}
 	for i, arm := range armNames() {
-		m := &measurement{program: c.program, options: c.options.runOptions(i, arm, nil), store: c.store, target: c.targets[arm]}
+		m := &measurement{program: c.program, options: c.options.runOptions(i, arm, nil), store: c.store,
+			target: c.targets[arm]}
 		if arm == plan.New && c.onOneTarget() {
 			m.beside = c.base()
 		}
@@ -255,7 +261,8 @@ func (c *contest) twoRuns() (map[string]*store.Bundle, error) {
 		return nil, usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
 	}
 	if bothComplete(found) && c.options.budget == 0 && c.options.pairs == 0 {
-		return nil, usage("this comparison is complete", fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
+		return nil, usage("this comparison is complete",
+			fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
 			"where it ended undecided, --budget 5m goes on with it, or --pairs 40")
 	}
 	return found, nil
@@ -282,7 +289,8 @@ func (c *contest) allow(pairs int) error {
 	switch before := c.terms.Pairs; {
 	case pairs == 0:
 	case pairs < before:
-		return usage(fmt.Sprintf("--pairs %d is fewer than the %d that were allowed so far", pairs, before), "leave it out, or name more")
+		return usage(fmt.Sprintf("--pairs %d is fewer than the %d that were allowed so far", pairs, before),
+			"leave it out, or name more")
 	case pairs > before:
 		c.terms.Earlier = append(slices.Clone(c.terms.Earlier), before)
 		c.terms.Pairs = pairs
@@ -306,7 +314,8 @@ func (c *contest) nothingLeft() error {
 		}
 	}
 	if undecided > 0 {
-		return usage(fmt.Sprintf("%s would hardly get a verdict within %s", plural(undecided, "cell"), plural(c.terms.Pairs, "pair")),
+		return usage(fmt.Sprintf("%s would hardly get a verdict within %s", plural(undecided, "cell"),
+			plural(c.terms.Pairs, "pair")),
 			fmt.Sprintf("allow more: --pairs %d", 2*c.terms.Pairs), show)
 	}
 	return usage("no cell of this comparison needs another pair", show)
@@ -329,7 +338,8 @@ func (c *contest) setPlan() {
 
 // doneOf is a repetition as the plan sees it, with the metrics that decide.
 func (c *contest) doneOf(arm string, r lab.Repetition) plan.Done {
-	d := plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number, Block: r.Block,
+	d := plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number,
+		Block:    r.Block,
 		Position: r.Position, Confirms: r.Confirms}}
 	if r.Failed() {
 		return d
@@ -355,7 +365,8 @@ func (c *contest) printPlan() error {
 		l.line("%s: %s", arm, c.arms[arm].where())
 		c.arms[arm].listLoads(l, func(cell runner.Cell) string { return fmt.Sprintf("%s: %v", cell.Title, cell.Steps) })
 	}
-	l.line("in blocks of two pairs of a cell, base and new in an order that is drawn for each (--seed %d), until each cell has its verdict",
+	l.line("in blocks of two pairs of a cell, base and new in an order that is drawn for each (--seed %d), until "+
+		"each cell has its verdict",
 		c.base().run.Seed)
 	return l.end()
 }
@@ -371,7 +382,8 @@ func (c *contest) preface() {
 		cells[i].Repetitions = 1
 	}
 	once := suite.EstimateTime(cells, c.base().pause())
-	text := fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm", plural(len(c.base().run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm)
+	text := fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm",
+		plural(len(c.base().run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm)
 	if once > 0 {
 		text += fmt.Sprintf("; a pass takes about %s", unit.Duration(2*once))
 	}

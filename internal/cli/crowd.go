@@ -61,7 +61,8 @@ func (t *together) openTargets(ctx context.Context, named []namedTarget) error {
 }
 
 // openPods makes the pods that a name stands for. Which are the members of the set that they are.
-func (p *program) openPods(ctx context.Context, name string, members []string) (pods *kube.Set, which []string, err error) {
+func (p *program) openPods(ctx context.Context, name string, members []string) (pods *kube.Set,
+	which []string, err error) {
 	o, err := p.podOptions(name)
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +151,8 @@ func rolesOfMembers(prefix string, members []string) []string {
 
 // add makes a target a part of the run.
 func (t *together) add(role string, tg target.Target) {
-	t.parts = append(t.parts, &measurement{program: t.program, options: optionsOf(t.options, tg), store: t.store, target: tg, role: role, bystander: len(t.parts) > 0})
+	t.parts = append(t.parts, &measurement{program: t.program, options: optionsOf(t.options, tg), store: t.store,
+		target: tg, role: role, bystander: len(t.parts) > 0})
 }
 
 // closeTargets gives all targets back. A bundle that nothing was measured for is removed.
@@ -222,7 +224,8 @@ func factsBeside(other, own []lab.Fact) []lab.Fact {
 	for _, f := range own {
 		at := name{f.Key, f.About}
 		if o, has := theirs[at]; !has || o.Value != f.Value || o.Unknown != f.Unknown {
-			f.Key, f.About, f.Value, f.Source, f.Unknown = strings.Clone(f.Key), strings.Clone(f.About), strings.Clone(f.Value), strings.Clone(f.Source), strings.Clone(f.Unknown)
+			f.Key, f.About, f.Value, f.Source, f.Unknown = strings.Clone(f.Key), strings.Clone(f.About),
+				strings.Clone(f.Value), strings.Clone(f.Source), strings.Clone(f.Unknown)
 			kept = append(kept, f)
 		}
 		delete(theirs, at)
@@ -249,7 +252,9 @@ func (t *together) compareAfterwards(ctx context.Context, w *store.Writer) error
 	if err != nil {
 		return err
 	}
-	return t.visits(ctx, func(ctx context.Context, _ int, m *measurement) error { return m.compareWithBefore(ctx, b, w) })
+	return t.visits(ctx, func(ctx context.Context, _ int, m *measurement) error {
+		return m.compareWithBefore(ctx, b, w)
+	})
 }
 
 // preface says what is about to happen: on each of a few targets, and on the first of many.

@@ -45,7 +45,8 @@ func (d deployed) changed(namespace, file string, patches ...string) string {
 	d.t.Helper()
 	dir := d.t.TempDir()
 	repository, tag, _ := strings.Cut(d.Image, ":")
-	k := map[string]any{"resources": []string{file}, "images": []any{map[string]string{"name": "headroom", "newName": repository, "newTag": tag}}}
+	k := map[string]any{"resources": []string{file},
+		"images": []any{map[string]string{"name": "headroom", "newName": repository, "newTag": tag}}}
 	if namespace != "" {
 		k["namespace"] = namespace
 	}
@@ -119,7 +120,8 @@ const shortRun = `[run, quick, /data, --size, 64m, --repeat, "1", --set, runtime
 func TestDeployedJob(t *testing.T) {
 	d := newDeployed(t)
 	removeResults := d.apply("results.yaml", resultsOnSlow)
-	remove := d.apply("job.yaml", `{apiVersion: batch/v1, kind: Job, metadata: {name: headroom}, spec: {template: {spec: {
+	remove := d.apply("job.yaml",
+		`{apiVersion: batch/v1, kind: Job, metadata: {name: headroom}, spec: {template: {spec: {
 		containers: [{name: headroom, args: `+shortRun+`}],
 		volumes: [{name: under-test, ephemeral: {volumeClaimTemplate: {spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}}}}}]}}}}`)
 	d.completed("headroom")
@@ -137,7 +139,8 @@ func TestDeployedJob(t *testing.T) {
 		Cells  []struct{ N int }
 	}
 	shown := d.kubectl("exec", "headroom-reader", "--", "headroom", "show", "last", "--json")
-	if err := json.Unmarshal([]byte(shown), &run); err != nil || run.Status != "complete" || len(run.Cells) != 6 || run.Cells[0].N != 1 {
+	if err := json.Unmarshal([]byte(shown), &run); err != nil || run.Status != "complete" || len(run.Cells) != 6 ||
+		run.Cells[0].N != 1 {
 		t.Errorf("%v: %+v", err, run)
 	}
 	file, store := filepath.Join(t.TempDir(), "last.headroom"), t.TempDir()
@@ -146,7 +149,8 @@ func TestDeployedJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"import", file}, {"show", "last"}} {
-		if out, err := exec.Command("headroom", append(args, "--store", store)...).CombinedOutput(); err != nil || args[0] == "show" && !strings.Contains(string(out), "randread") {
+		if out, err := exec.Command("headroom", append(args, "--store", store)...).CombinedOutput(); err != nil ||
+			args[0] == "show" && !strings.Contains(string(out), "randread") {
 			t.Errorf("headroom %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
@@ -184,7 +188,8 @@ func TestDeployedCronJob(t *testing.T) {
 		}
 	}
 	shown := d.kubectl("exec", "headroom-reader", "--", "headroom", "history", "quick", "--json")
-	if err := json.Unmarshal([]byte(shown), &history); err != nil || len(history.Series) != 1 || history.Series[0].Host != "headroom-nightly" ||
+	if err := json.Unmarshal([]byte(shown), &history); err != nil || len(history.Series) != 1 ||
+		history.Series[0].Host != "headroom-nightly" ||
 		len(history.Series[0].Runs) != 2 || !history.Series[0].Runs[1].Complete {
 		t.Errorf("%v: %+v", err, history)
 	}
@@ -203,10 +208,12 @@ func TestDeployedDaemonSet(t *testing.T) {
 	d.kubectl("apply", "--kustomize", dir)
 	defer func() {
 		d.kubectl("delete", "--kustomize", dir)
-		if left := d.Kubectl(t, "", "get", "namespaces", "--output", "name"); slices.Contains(strings.Fields(left), "namespace/headroom") {
+		if left := d.Kubectl(t, "", "get", "namespaces", "--output", "name"); slices.Contains(strings.Fields(left),
+			"namespace/headroom") {
 			t.Error("its namespace is left")
 		}
-		if err := os.RemoveAll(filepath.Join(d.Dir, "lib/headroom")); err != nil { // the runs are left, as they should be
+		// the runs are left, as they should be
+		if err := os.RemoveAll(filepath.Join(d.Dir, "lib/headroom")); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -227,10 +234,12 @@ func TestDeployedDaemonSet(t *testing.T) {
 	}
 	device := attachLoopOf(t, 64<<20, "")
 	var run struct{ ID, Status string }
-	if err := json.Unmarshal([]byte(headroom("run", "quick", device, "--repeat", "1", "--set", "runtime=1s", "--json")), &run); err != nil || run.Status != "complete" {
+	if err := json.Unmarshal([]byte(headroom("run", "quick", device, "--repeat", "1", "--set", "runtime=1s", "--json")),
+		&run); err != nil || run.Status != "complete" {
 		t.Errorf("%v: %+v", err, run)
 	}
-	seen := d.kubectl("exec", "daemonset/headroom", "--", "sh", "-c", "cat /proc/[0-9]*/comm 2>/dev/null; true") // some end meanwhile
+	// some end meanwhile
+	seen := d.kubectl("exec", "daemonset/headroom", "--", "sh", "-c", "cat /proc/[0-9]*/comm 2>/dev/null; true")
 	if !slices.Contains(strings.Fields(seen), "kubelet") {
 		t.Errorf("the node's processes are not seen, but %q", strings.Fields(seen))
 	}

@@ -80,7 +80,8 @@ func (m *measurement) hold(ctx context.Context, place lab.Place) (*device, error
 func (m *measurement) heldBeside(place lab.Place) *device {
 	for other := m.beside; other != nil; other = other.beside {
 		for _, d := range append([]*device{other.device}, other.members...) {
-			if d != nil && d.owner == nil && d.claim.Identity().Device == place.Resolved && d.claim.StillTheSame() == nil {
+			if d != nil && d.owner == nil && d.claim.Identity().Device == place.Resolved &&
+				d.claim.StillTheSame() == nil {
 				return &device{claim: d.claim, evidence: d.evidence, owner: d}
 			}
 		}
@@ -93,7 +94,9 @@ func (d *device) sameDrive(run lab.Run) error {
 	is := d.claim.Identity().Serial
 	for _, f := range run.Targets[0].Facts {
 		if f.Key == "disk.under-test.serial" && f.Value != "" && is != "" && f.Value != is {
-			return errors.Join(&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is another drive (%s) than the one that run %s was on", d.claim.Identity().Path, is, run.ID),
+			return errors.Join(&lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s is another drive (%s) than the one that run %s was on", d.claim.Identity().Path,
+					is, run.ID),
 				Hints: []string{"start a new run"}}, d.claim.Close())
 		}
 	}
@@ -110,7 +113,8 @@ func (d *device) describe() string {
 		text += fmt.Sprintf("; what %d of the other programs have open can't be seen", d.evidence.ProgramsUnread)
 	}
 	if d.evidence.FilesUnseen > 0 {
-		text += fmt.Sprintf("; %s on network file systems, which programs write to, could not be looked at", plural(d.evidence.FilesUnseen, "file"))
+		text += fmt.Sprintf("; %s on network file systems, which programs write to, could not be looked at",
+			plural(d.evidence.FilesUnseen, "file"))
 	}
 	return text
 }

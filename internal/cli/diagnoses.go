@@ -179,7 +179,8 @@ func hostOf(name string) []lab.Fact {
 }
 
 // openWards opens those for which one name stands, and says how each is read. Others are opened when it is their turn.
-func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOptions, d *diagnoses) (all []ward, closeAll func(), err error) {
+func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOptions, d *diagnoses) (all []ward,
+	closeAll func(), err error) {
 	var sets []*kube.Set
 	closeAll = func() {
 		for _, s := range sets {
@@ -190,7 +191,9 @@ func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOp
 	}
 	for _, n := range named {
 		if !kube.Several(n.name) {
-			all = append(all, ward{n, func(ctx context.Context) (facts.Document, error) { return p.subject(ctx, n.name, o.timeout) }})
+			all = append(all, ward{n, func(ctx context.Context) (facts.Document, error) {
+				return p.subject(ctx, n.name, o.timeout)
+			}})
 			continue
 		}
 		set, which, err := p.openPods(ctx, n.name, nil)
@@ -214,13 +217,14 @@ func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOp
 				role = fmt.Sprintf("%s (%d)", role, len(all)+1)
 			}
 			pod := set.Pods[i]
-			all = append(all, ward{namedTarget{role: role, name: pod.Name()}, func(ctx context.Context) (facts.Document, error) {
-				doc, err := p.factsOfTarget(ctx, pod, o.timeout)
-				if resting := pod.Rest(); err == nil {
-					err = resting
-				}
-				return doc, err
-			}})
+			all = append(all,
+				ward{namedTarget{role: role, name: pod.Name()}, func(ctx context.Context) (facts.Document, error) {
+					doc, err := p.factsOfTarget(ctx, pod, o.timeout)
+					if resting := pod.Rest(); err == nil {
+						err = resting
+					}
+					return doc, err
+				}})
 		}
 	}
 	return all, closeAll, nil
@@ -261,7 +265,8 @@ func (d diagnoses) gate(failOn string) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s", plural(len(found), "finding"), failOn, strings.Join(found, ", "))}
+	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s", plural(len(found), "finding"),
+		failOn, strings.Join(found, ", "))}
 }
 
 // missed is the error of machines of which nothing is known.
@@ -275,6 +280,7 @@ func (d diagnoses) missed() error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &lab.Error{What: fmt.Sprintf("%d of %s could not be diagnosed: %s", len(names), plural(len(d.Machines), "machine"), firstOf(names, ", ")),
+	return &lab.Error{What: fmt.Sprintf("%d of %s could not be diagnosed: %s", len(names),
+		plural(len(d.Machines), "machine"), firstOf(names, ", ")),
 		Hints: []string{"one by itself says more: headroom doctor TARGET"}}
 }

@@ -39,7 +39,8 @@ func alikeMachines(t *testing.T, n int, change func(i int, all []lab.Fact) []lab
 		all := []lab.Fact{{Key: "host.name", Value: name, Source: "/proc/sys/kernel/hostname"}}
 		for _, f := range list {
 			if f.Fact != "host.name" {
-				all = append(all, lab.Fact{Key: f.Fact, About: f.About, Value: f.Value, Unknown: f.Unknown, Source: "fixture"})
+				all = append(all, lab.Fact{Key: f.Fact, About: f.About, Value: f.Value, Unknown: f.Unknown,
+					Source: "fixture"})
 			}
 		}
 		text, err := json.Marshal(facts.Document{Schema: facts.DocumentSchema, Target: name, Facts: change(i, all)})
@@ -59,7 +60,8 @@ func alikeMachines(t *testing.T, n int, change func(i int, all []lab.Fact) []lab
 func doctor(t *testing.T, args ...string) (code int, out, said string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = Run(context.Background(), Surroundings{Args: append([]string{"headroom", "doctor", "--store", t.TempDir()}, args...), Stdin: strings.NewReader(""),
+	code = Run(context.Background(), Surroundings{Args: append([]string{"headroom", "doctor", "--store", t.TempDir()},
+		args...), Stdin: strings.NewReader(""),
 		Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
 	return code, stdout.String(), stderr.String()
 }
@@ -116,8 +118,10 @@ func TestDoctorOfSeveralMachines(t *testing.T) {
 			on[f.Rule] = f.On
 		}
 	}
-	if d.Schema != diagnosesSchema || len(d.Machines) != 12 || d.Machines[2].Diagnosis == nil || d.Machines[2].Diagnosis.Schema != rule.Schema ||
-		!slices.Equal(on["nvme-scheduler"], []string{"node-7.json", "node-9.json"}) || !slices.Equal(on["nvme-link-lanes"], []string{"node-3.json"}) || len(on["deep-idle"]) != 12 {
+	if d.Schema != diagnosesSchema || len(d.Machines) != 12 || d.Machines[2].Diagnosis == nil ||
+		d.Machines[2].Diagnosis.Schema != rule.Schema ||
+		!slices.Equal(on["nvme-scheduler"], []string{"node-7.json", "node-9.json"}) ||
+		!slices.Equal(on["nvme-link-lanes"], []string{"node-3.json"}) || len(on["deep-idle"]) != 12 {
 		t.Errorf("%+v", on)
 	}
 	if len(d.Unlike) != 2 || d.Unlike[0].Alike != 11 && d.Unlike[1].Alike != 11 {
@@ -159,7 +163,8 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 	})
 	kept := t.TempDir()
 	s := store.Open(kept)
-	run := lab.Run{ID: store.NewID(), Label: "at:once", Status: lab.Running, Targets: []lab.RunTarget{{Role: "client"}, {Role: "server"}, {Role: "witness"}}}
+	run := lab.Run{ID: store.NewID(), Label: "at:once", Status: lab.Running,
+		Targets: []lab.RunTarget{{Role: "client"}, {Role: "server"}, {Role: "witness"}}}
 	w, err := s.Create(run)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +188,8 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 	typed := func(args ...string) (code int, out, said string) {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		code = Run(context.Background(), Surroundings{Args: append([]string{"headroom", "--store", kept}, args...), Stdin: strings.NewReader(""),
+		code = Run(context.Background(), Surroundings{Args: append([]string{"headroom", "--store", kept}, args...),
+			Stdin:  strings.NewReader(""),
 			Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
 		return code, stdout.String(), stderr.String()
 	}
@@ -222,11 +228,13 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 
 	for role, narrow := range map[string]bool{"client": false, "server": true} {
 		code, out, said := typed("doctor", "at:once:"+role)
-		if code != 0 || !strings.Contains(out, "run "+run.ID+":"+role+" (at:once)") || strings.Contains(out, "nvme-link-lanes") != narrow {
+		if code != 0 || !strings.Contains(out, "run "+run.ID+":"+role+" (at:once)") ||
+			strings.Contains(out, "nvme-link-lanes") != narrow {
 			t.Errorf("%s: %d\n%s\n%s", role, code, said, out)
 		}
 	}
-	if code, out, said := typed("facts", "diff", "last:client", "last:server"); code != 0 || !strings.Contains(out, "disk.pci.link.width") {
+	if code, out, said := typed("facts", "diff", "last:client", "last:server"); code != 0 ||
+		!strings.Contains(out, "disk.pci.link.width") {
 		t.Errorf("%d\n%s\n%s", code, said, out)
 	}
 	for want, args := range map[string][]string{
@@ -247,12 +255,15 @@ func TestDoctorOfSeveralMachinesHidesNames(t *testing.T) {
 		return append(all, lab.Fact{Key: "disk.serial", About: "nvme0n1", Value: fmt.Sprintf("S4NDNA0M%d", i)})
 	})
 	t.Chdir(filepath.Dir(files[0]))
-	code, out, said := doctor(t, "--json", "--redact", "--all", "node-1.json", "node-2.json", "node-3.json", "kube:pod?node=worker-9&kubeconfig=/nonexistent")
-	if code != 1 || strings.Contains(out+said, "node-1") || strings.Contains(out+said, "S4NDNA0M") || strings.Contains(out+said, "worker-9") {
+	code, out, said := doctor(t, "--json", "--redact", "--all", "node-1.json", "node-2.json", "node-3.json",
+		"kube:pod?node=worker-9&kubeconfig=/nonexistent")
+	if code != 1 || strings.Contains(out+said, "node-1") || strings.Contains(out+said, "S4NDNA0M") ||
+		strings.Contains(out+said, "worker-9") {
 		t.Errorf("%d\n%s\n%s", code, said, out)
 	}
 	var d diagnoses
-	if err := json.Unmarshal([]byte(out), &d); err != nil || len(d.Machines) != 4 || d.Machines[0].Name == d.Machines[1].Name || !strings.HasPrefix(d.Machines[0].Name, "hidden-") {
+	if err := json.Unmarshal([]byte(out), &d); err != nil || len(d.Machines) != 4 ||
+		d.Machines[0].Name == d.Machines[1].Name || !strings.HasPrefix(d.Machines[0].Name, "hidden-") {
 		t.Errorf("%v %+v", err, d.Machines)
 	}
 }

@@ -84,7 +84,8 @@ func diagnosesTitle(d diagnoses) string {
 				counts = append(counts, fmt.Sprintf("%d %s", severities[s], s))
 			}
 		}
-		title += fmt.Sprintf(": %s (%s), the one most likely to matter first", plural(found, "finding"), strings.Join(counts, ", "))
+		title += fmt.Sprintf(": %s (%s), the one most likely to matter first", plural(found, "finding"),
+			strings.Join(counts, ", "))
 	}
 	return title + fmt.Sprintf("; %d can't be told on all of them", unknown)
 }
@@ -97,7 +98,9 @@ func onWhich(on, of []string) string {
 	}
 	which := firstOf(on, ", ")
 	if but := len(of) - len(on); but <= few && len(of) >= many {
-		which = "all but " + strings.Join(slices.DeleteFunc(slices.Clone(of), func(name string) bool { return slices.Contains(on, name) }), ", ")
+		which = "all but " + strings.Join(slices.DeleteFunc(slices.Clone(of), func(name string) bool {
+			return slices.Contains(on, name)
+		}), ", ")
 	}
 	return fmt.Sprintf("on %d of %d: %s", len(on), len(of), which)
 }
@@ -212,7 +215,9 @@ func (d diagnoses) onAll(v rule.Verdict) rule.Report {
 	known := d.known()
 	var r rule.Report
 	for _, s := range d.Findings {
-		if s.Verdict == v && len(s.On) == len(known) && !slices.ContainsFunc(d.Findings, func(o rule.Shared) bool { return o.Rule == s.Rule && o.Verdict != v }) {
+		if s.Verdict == v && len(s.On) == len(known) && !slices.ContainsFunc(d.Findings, func(o rule.Shared) bool {
+			return o.Rule == s.Rule && o.Verdict != v
+		}) {
 			r.Findings = append(r.Findings, rule.Finding{Rule: s.Rule, Verdict: v})
 		}
 	}

@@ -49,13 +49,14 @@ func placeholders() []placeholder {
 		{"DIR", "a directory on the storage in question"},
 		{"DEVICE", "a disk (an empty one; ladder only reads, so there it may be in use)"},
 		{"NAME", "the disk, array or controller"},
-		{"SERVER", "a machine at the other end of the network, like ssh://db1, with --address where that network has another address of it"},
+		{"SERVER", "a machine at the other end of the network, like ssh://db1, with --address where that network has " +
+			"another address of it"},
 		{"GUEST", "the virtual machine"},
 		{"CLASS", "the StorageClass in question"},
 		{"OTHER", "the one that is changed"},
 		{"FILE", "the description of a guest to start"},
-		{"TARGET", "a machine that headroom starts anew for each level: a guest (qemu:FILE), or one that --reboot names, too; " +
-			"for this one: headroom run before and after its reboot, then headroom compare"},
+		{"TARGET", "a machine that headroom starts anew for each level: a guest (qemu:FILE), or one that --reboot " +
+			"names, too; for this one: headroom run before and after its reboot, then headroom compare"},
 	}
 }
 
@@ -88,7 +89,8 @@ func diagnosisTitle(r rule.Report) string {
 	title := r.Target + ": "
 	switch {
 	case len(found) == 0 && len(unknown) > 0 && r.Counts.Clear == 0:
-		return r.Target + ": nothing can be told, because what the rules ask about is not in it; a snapshot has it: headroom facts --json > FILE"
+		return r.Target + ": nothing can be told, because what the rules ask about is not in it; a snapshot has it: " +
+			"headroom facts --json > FILE"
 	case len(found) == 0:
 		title += "nothing found that holds the I/O of this machine back"
 	case len(found) == 1:
@@ -100,9 +102,11 @@ func diagnosisTitle(r rule.Report) string {
 				counts = append(counts, fmt.Sprintf("%d %s", severities[s], s))
 			}
 		}
-		title += fmt.Sprintf("%d findings (%s), the one most likely to matter first", len(found), strings.Join(counts, ", "))
+		title += fmt.Sprintf("%d findings (%s), the one most likely to matter first", len(found),
+			strings.Join(counts, ", "))
 	}
-	title += fmt.Sprintf("; %d can't be told, %d clear, %d do not apply", len(unknown), r.Counts.Clear, r.Counts.NotApplicable)
+	title += fmt.Sprintf("; %d can't be told, %d clear, %d do not apply", len(unknown), r.Counts.Clear,
+		r.Counts.NotApplicable)
 	if r.PrivilegedWouldTell > 0 {
 		title += fmt.Sprintf("; as root %d more could be told", r.PrivilegedWouldTell)
 	}
@@ -209,7 +213,8 @@ func effect(f rule.Finding) string {
 		return f.Effect
 	}
 	first := f.Effects[0]
-	return fmt.Sprintf("published: %s (%s; %s); not measured here; %s: headroom rules show %s", first.Text, first.Where, first.Source.Title,
+	return fmt.Sprintf("published: %s (%s; %s); not measured here; %s: headroom rules show %s", first.Text,
+		first.Where, first.Source.Title,
 		plural(len(f.Effects)-1, "more figure"), f.Rule)
 }
 
@@ -398,6 +403,7 @@ func (w *wrapper) others(r rule.Report, v rule.Verdict) {
 	}
 	if len(listed) > 0 {
 		fmt.Fprintln(w.out)
-		w.line("", map[rule.Verdict]string{rule.Clear: "clear: ", rule.NotApplicable: "do not apply: "}[v]+strings.Join(listed, ", "))
+		w.line("", map[rule.Verdict]string{rule.Clear: "clear: ", rule.NotApplicable: "do not apply: "}[v]+strings.Join(
+			listed, ", "))
 	}
 }

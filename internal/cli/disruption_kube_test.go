@@ -83,12 +83,14 @@ func TestARunOnTwoPodsOneOfWhichIsDeleted(t *testing.T) {
 	r := newPodRun(t)
 	g := r.start("run", r.suite, "--on", "a="+r.pod(""), "--on", "b="+r.pod(""), "--json")
 	g.said.await(t, "1/2  ")
-	if n := len(strings.Fields(r.kubectl("get", "pods", "-n", r.namespace, "-l", "headroom.dev/run", "-o", "name"))); n != 2 {
+	if n := len(strings.Fields(r.kubectl("get", "pods", "-n", r.namespace, "-l", "headroom.dev/run",
+		"-o", "name"))); n != 2 {
 		t.Errorf("%d of two pods carry the run's ID", n)
 	}
 	r.kubectl("delete", "-n", r.namespace, r.made()[0], "--grace-period=0", "--force")
 	d := g.whole(6, 1) // two jobs on a, b and both
-	if lost := d.lost(); len(lost) != 1 || !strings.Contains(lost[0], "it was deleted") || !strings.HasPrefix(lost[0], "a: ") && !strings.HasPrefix(lost[0], "b: ") {
+	if lost := d.lost(); len(lost) != 1 || !strings.Contains(lost[0], "it was deleted") ||
+		!strings.HasPrefix(lost[0], "a: ") && !strings.HasPrefix(lost[0], "b: ") {
 		t.Errorf("%q", lost)
 	}
 }
@@ -110,15 +112,18 @@ func TestASweepOfTwoPodsOneOfWhichIsDeleted(t *testing.T) {
 func (r podRun) sweptWithoutOne() result {
 	t := r.t
 	t.Helper()
-	g := r.start("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--on", r.pod("&memory=128Mi"), "--factor", "pod:cpu=200m,300m", "--blocks", "1", "--set", "runtime=8s")
+	g := r.start("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--on", r.pod("&memory=128Mi"), "--factor",
+		"pod:cpu=200m,300m", "--blocks", "1", "--set", "runtime=8s")
 	g.said.await(t, "3 loads left")
 	level := regexp.MustCompile(`boot with cpu=(\w+)`).FindStringSubmatch(g.said.String())
 	old := r.made()
 	r.kubectl("delete", "-n", r.namespace, old[1], "--grace-period=0", "--force")
 	g.said.await(t, "waiting for another target")
 	var limits []string
-	for end := time.Now().Add(time.Minute); len(limits) != 2 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		limits = strings.Fields(r.kubectl("get", "pods", "-n", r.namespace, "-o", `jsonpath={range .items[?(@.status.phase=="Running")]}{.spec.containers[0].resources.limits.cpu}{"\n"}{end}`))
+	for end := time.Now().Add(time.Minute); len(limits) != 2 &&
+		time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		limits = strings.Fields(r.kubectl("get", "pods", "-n", r.namespace, "-o",
+			`jsonpath={range .items[?(@.status.phase=="Running")]}{.spec.containers[0].resources.limits.cpu}{"\n"}{end}`))
 	}
 	if len(level) != 2 || len(limits) != 2 || limits[0] != level[1] || limits[1] != level[1] {
 		t.Errorf("limits %q at the level %q", limits, level)
@@ -147,13 +152,15 @@ func TestARunWhoseNodeIsDrained(t *testing.T) {
 	r.kubectl("cordon", "node1")
 	g.said.await(t, "2/4  ")
 	drained := time.Now()
-	r.kubectl("drain", "node1", "--pod-selector=app.kubernetes.io/managed-by=headroom", "--force", "--delete-emptydir-data", "--timeout=60s")
+	r.kubectl("drain", "node1", "--pod-selector=app.kubernetes.io/managed-by=headroom", "--force",
+		"--delete-emptydir-data", "--timeout=60s")
 	err := g.cmd.Wait()
 	t.Logf("a run ends %.0f s after its node was drained", time.Since(drained).Seconds())
 	if err == nil || g.cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("it ends with %v", err)
 	}
-	for _, text := range []string{"is gone: Eviction API: evicting", "node node1 is cordoned", "kubectl uncordon node1", "2 of 4 repetitions are kept", "headroom run --resume"} {
+	for _, text := range []string{"is gone: Eviction API: evicting", "node node1 is cordoned", "kubectl uncordon node1",
+		"2 of 4 repetitions are kept", "headroom run --resume"} {
 		if !strings.Contains(g.said.String(), text) {
 			t.Errorf("nothing of %q in\n%s", text, &g.said)
 		}
@@ -187,7 +194,8 @@ func TestARunWhoseKubeletStandsStill(t *testing.T) {
 	g.said.await(t, "1/2  ")
 	over := kubetest.Start(t).Disturb(t, "kubelet", "STOP")
 	time.Sleep(time.Minute) // the controllers count the node as lost after 50 s
-	if ready := r.kubectl("get", "node", "node1", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`); ready != "Unknown" {
+	if ready := r.kubectl("get", "node", "node1", "-o",
+		`jsonpath={.status.conditions[?(@.type=="Ready")].status}`); ready != "Unknown" {
 		t.Errorf("the node is Ready: %s", ready)
 	}
 	over()
@@ -241,8 +249,10 @@ func TestANetworkWhoseServersPodIsDeleted(t *testing.T) {
 			g := r.start("net", suite, "--on", "client="+pod, "--on", "server="+pod, "--pairs", pairs, "--json")
 			g.said.await(t, "1/2  ")
 			server := ""
-			for line := range strings.Lines(r.kubectl("get", "pods", "-n", r.namespace, "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.podIP}{"\n"}{end}`)) {
-				if name, address, _ := strings.Cut(strings.TrimSpace(line), " "); strings.Contains(g.said.String(), " at "+address+", port ") {
+			for line := range strings.Lines(r.kubectl("get", "pods", "-n", r.namespace, "-o",
+				`jsonpath={range .items[*]}{.metadata.name} {.status.podIP}{"\n"}{end}`)) {
+				if name, address, _ := strings.Cut(strings.TrimSpace(line), " "); strings.Contains(g.said.String(),
+					" at "+address+", port ") {
 					server = name
 				}
 			}
@@ -253,7 +263,8 @@ func TestANetworkWhoseServersPodIsDeleted(t *testing.T) {
 			r.kubectl("delete", "pod", server, "-n", r.namespace, "--wait=false")
 			cells := map[string]int{"1": 1, "2": 3}[pairs]
 			lost := g.whole(cells, 2).lost()
-			if len(lost) != 1 || !strings.Contains(lost[0], "is gone: it is being deleted; the server of the test was there") {
+			if len(lost) != 1 ||
+				!strings.Contains(lost[0], "is gone: it is being deleted; the server of the test was there") {
 				t.Errorf("%q", lost)
 			}
 		})

@@ -31,7 +31,8 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 	// Pairs are measured, and more up to most while the interval is wider than within: what is waited for is a sharp
 	// answer on a noisy machine, not a certain one.
 	const pairs, most, within = 12, 24, 0.005
-	params := map[string]string{"ioengine": "psync", "rw": "randread", "bs": "4k", "size": "16m", "runtime": "2", "time_based": "1", "rate_iops": "2000"}
+	params := map[string]string{"ioengine": "psync", "rw": "randread", "bs": "4k", "size": "16m", "runtime": "2",
+		"time_based": "1", "rate_iops": "2000"}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "plain")
 	suiteFile := filepath.Join(dir, "one.yaml")
@@ -39,12 +40,14 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 	for k, v := range params {
 		list = append(list, fmt.Sprintf("%s: %q", k, v))
 	}
-	text := "version: 1\nname: one\ntitle: one job\nplace: directory\nrepetitions: 1\njobs:\n  - {name: one, fio: {" + strings.Join(list, ", ") + "}}\n"
+	text := "version: 1\nname: one\ntitle: one job\nplace: directory\nrepetitions: 1\njobs:\n  - {name: one, fio: {" +
+		strings.Join(list, ", ") + "}}\n"
 	if err := os.WriteFile(suiteFile, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	// laid out before, as headroom's is
-	lay := exec.Command("fio", "--name=lay", "--filename="+file, "--rw=write", "--bs=1m", "--size="+params["size"], "--refill_buffers", "--end_fsync=1")
+	lay := exec.Command("fio", "--name=lay", "--filename="+file, "--rw=write", "--bs=1m", "--size="+params["size"],
+		"--refill_buffers", "--end_fsync=1")
 	if out, err := lay.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -85,7 +88,8 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 		interval = stat.MedianInterval(logs, 0.95)
 	}
 	lo, hi := math.Exp(interval.Lo), math.Exp(interval.Hi)
-	figure.Record(t, sampled.Ratio("disturbance/rate-limited", logs, "").Saying("IOPS with headroom over IOPS of plain fio, same command, in turn, on a file limited to 2,000 IOPS"))
+	figure.Record(t, sampled.Ratio("disturbance/rate-limited", logs,
+		"").Saying("IOPS with headroom over IOPS of plain fio, same command, in turn, on a file limited to 2,000 IOPS"))
 	if lo < 1-within || hi > 1+within {
 		t.Errorf("[%.4f, %.4f] does not lie within %.1f%%", lo, hi, 100*within)
 	}
@@ -100,7 +104,8 @@ func TestDisturbanceOnTheNullEngine(t *testing.T) {
 	const within = 0.02
 	suiteFile := filepath.Join(t.TempDir(), "idle.yaml")
 	text := "version: 1\nname: idle\ntitle: hardly a load\nplace: directory\nrepetitions: 1\njobs:\n" +
-		"  - {name: idle, fio: {ioengine: \"null\", rw: randread, bs: 4k, size: 1g, rate_iops: 10, runtime: 200, time_based: 1}}\n"
+		"  - {name: idle, fio: {ioengine: \"null\", rw: randread, bs: 4k, size: 1g, rate_iops: 10, runtime: 200, " +
+		"time_based: 1}}\n"
 	if err := os.WriteFile(suiteFile, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +121,8 @@ func TestDisturbanceOnTheNullEngine(t *testing.T) {
 			logs = append(logs, byTurns(t, process)...)
 			interval = stat.MedianInterval(logs, 0.95)
 		}
-		figure.Record(t, sampled.Ratio(name, logs, "").Saying("IOPS of ioengine=null beside %s over those beside one that is frozen, pairs of 50 ms", what))
+		figure.Record(t, sampled.Ratio(name, logs,
+			"").Saying("IOPS of ioengine=null beside %s over those beside one that is frozen, pairs of 50 ms", what))
 		return interval
 	}
 	interval := beside("disturbance/null", "a headroom that follows a load", follower.Process, 4000)
@@ -128,7 +134,8 @@ func TestDisturbanceOnTheNullEngine(t *testing.T) {
 	// other.
 	busy := exec.Command("taskset", "-c", "0", "sh", "-c", "while :; do :; done")
 	start(t, busy)
-	if interval := beside("disturbance/null-beside-a-busy-core", "a busy core", busy.Process, 200); math.Exp(interval.Hi) > 1-within {
+	if interval := beside("disturbance/null-beside-a-busy-core", "a busy core", busy.Process,
+		200); math.Exp(interval.Hi) > 1-within {
 		t.Errorf("a busy core went unseen: [%.4f, %.4f]", math.Exp(interval.Lo), math.Exp(interval.Hi))
 	}
 }
@@ -159,7 +166,8 @@ func byTurns(t *testing.T, process *os.Process) []float64 {
 	t.Helper()
 	const slice, edge = 50 * time.Millisecond, 10 * time.Millisecond
 	dir := t.TempDir()
-	cmd := exec.Command("fio", "--name=probe", "--ioengine=null", "--rw=randread", "--bs=4k", "--size=1g", "--cpus_allowed=0",
+	cmd := exec.Command("fio", "--name=probe", "--ioengine=null", "--rw=randread", "--bs=4k",
+		"--size=1g", "--cpus_allowed=0",
 		"--runtime=11", "--time_based", "--write_iops_log=probe", "--log_avg_msec=10", "--log_unix_epoch=1")
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {

@@ -84,17 +84,22 @@ func loadExample(t *testing.T, name, kind, example string) {
 		t.Errorf("%s: %v in\n%s", name, err, example)
 		return
 	}
-	known := map[string]any{report.Schema: new(report.Summary), runsSchema: new(runsDocument), facts.DocumentSchema: new(facts.Document),
-		diff.Schema: new(diff.Document), compare.Schema: new(compare.Document), layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),
-		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document), factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document),
-		stages.Schema: new(stages.Document), diagnosesSchema: new(diagnoses)}
+	known := map[string]any{report.Schema: new(report.Summary), runsSchema: new(runsDocument),
+		facts.DocumentSchema: new(facts.Document),
+		diff.Schema:          new(diff.Document), compare.Schema: new(compare.Document),
+		layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),
+		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document),
+		factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document),
+		bisection.Schema: new(bisection.Document),
+		stages.Schema:    new(stages.Document), diagnosesSchema: new(diagnoses)}
 	into, ok := known[schema.Schema]
 	if !ok {
 		t.Errorf("%s: an example of the schema %q", name, schema.Schema)
 		return
 	}
 	// A field that the program does not know must not be in the docs.
-	d := json.NewDecoder(strings.NewReader(strings.ReplaceAll(example, `"start": "…"`, `"start": "2026-11-20T22:00:00Z"`)))
+	d := json.NewDecoder(
+		strings.NewReader(strings.ReplaceAll(example, `"start": "…"`, `"start": "2026-11-20T22:00:00Z"`)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		t.Errorf("%s: %v", name, err)

@@ -53,7 +53,8 @@ them are not like the others.`,
   headroom doctor --keep cmdline:numa=off
   headroom doctor --for talos --fail-on high
   ssh node7 headroom facts --json | headroom doctor -`,
-		Args:              between(0, many, "nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
+		Args: between(0, many,
+			"nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(many),
 		RunE: func(c *cobra.Command, args []string) error {
 			several, err := p.subjectsOn(args, o.on)
@@ -74,11 +75,14 @@ them are not like the others.`,
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay: cmdline:numa=off; may be repeated")
 	f.StringArrayVar(&o.systems, "for", nil, "write remedies for this system: "+strings.Join(rule.Systems(), ", "))
 	f.StringVar(&o.rules, "rules", "", "a file of your own rules, asked beside the built-in ones")
-	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 when there is a finding of this severity or worse: high, medium, low")
-	f.BoolVar(&o.all, "all", false, "tell findings of low severity in full, and list the rules that are clear or do not apply")
+	f.StringVar(&o.failOn, "fail-on", "",
+		"exit with 3 when there is a finding of this severity or worse: high, medium, low")
+	f.BoolVar(&o.all, "all", false, "tell findings of low severity in full, and list the rules that are clear or do "+
+		"not apply")
 	f.BoolVar(&o.unpriced, "unpriced", false, "ask rules too whose effect nobody published and no arithmetic gives")
 	f.BoolVar(&o.risks, "risks", false, "tell risks that were taken too: mitigations or the IOMMU switched off")
-	f.DurationVar(&o.timeout, "timeout", facts.SnapshotLimit, "what is not read by then is unknown; a slow machine needs more")
+	f.DurationVar(&o.timeout, "timeout", facts.SnapshotLimit,
+		"what is not read by then is unknown; a slow machine needs more")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
 	p.jsonFlag(c)
@@ -121,11 +125,13 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 // rulesToAsk are the rules, when all that is asked for can be had.
 func (o doctorOptions) rulesToAsk() (*rule.Set, error) {
 	if o.failOn != "" && !slices.Contains(rule.Severities(), o.failOn) {
-		return nil, usage("--fail-on "+o.failOn+" is no severity", "severities are "+strings.Join(rule.Severities(), ", "))
+		return nil, usage("--fail-on "+o.failOn+" is no severity",
+			"severities are "+strings.Join(rule.Severities(), ", "))
 	}
 	for _, s := range o.systems {
 		if !slices.Contains(rule.Systems(), s) {
-			return nil, usage("--for "+s+" is no system that remedies can be written for", "systems are "+strings.Join(rule.Systems(), ", "))
+			return nil, usage("--for "+s+" is no system that remedies can be written for",
+				"systems are "+strings.Join(rule.Systems(), ", "))
 		}
 	}
 	for _, k := range o.keep {
@@ -146,7 +152,8 @@ func (o doctorOptions) redacted(d facts.Document) facts.Document {
 
 // ask asks the rules about a machine.
 func (o doctorOptions) ask(set *rule.Set, d facts.Document) rule.Report {
-	report := set.Evaluate(append(slices.Clone(d.Facts), ceiling.Derive(d.Facts)...), rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all})
+	report := set.Evaluate(append(slices.Clone(d.Facts), ceiling.Derive(d.Facts)...),
+		rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all})
 	report.Target = d.Target
 	return report
 }
@@ -186,5 +193,6 @@ func gate(r rule.Report, failOn string) error {
 	if len(titles) == 0 {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s", plural(len(titles), "finding"), failOn, strings.Join(titles, ", "))}
+	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s",
+		plural(len(titles), "finding"), failOn, strings.Join(titles, ", "))}
 }

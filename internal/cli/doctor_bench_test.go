@@ -23,8 +23,10 @@ func TestDoctorIsQuick(t *testing.T) {
 		}
 		times = append(times, time.Since(start).Seconds())
 	}
-	figure.Record(t, sampled.Median("doctor/time", "s", times, figure.Lower).Saying("headroom doctor, start to end, on this machine"))
-	figure.Record(t, figure.Figure{Name: "doctor/time-at-most", Unit: "s", Center: slices.Max(times), N: len(times), Better: figure.Lower, Text: "the same at most"})
+	figure.Record(t, sampled.Median("doctor/time", "s", times,
+		figure.Lower).Saying("headroom doctor, start to end, on this machine"))
+	figure.Record(t, figure.Figure{Name: "doctor/time-at-most", Unit: "s", Center: slices.Max(times), N: len(times),
+		Better: figure.Lower, Text: "the same at most"})
 	if most := slices.Max(times); most > 3 {
 		t.Errorf("it took %.1f s", most)
 	}

@@ -54,8 +54,9 @@ func TestDoctorTouchesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace := filepath.Join(t.TempDir(), "trace")
-			argv := append([]string{"strace", "-f", "-qq", "-o", trace, "-e", "trace=execve,openat,open,creat,mkdir,mkdirat,mknod,mknodat,symlink,symlinkat," +
-				"link,linkat,unlink,unlinkat,rename,renameat,renameat2,truncate,ftruncate,chmod,fchmodat,mount,connect,bind,sendto"}, become...)
+			argv := append([]string{"strace", "-f", "-qq", "-o", trace, "-e",
+				"trace=execve,openat,open,creat,mkdir,mkdirat,mknod,mknodat,symlink,symlinkat," +
+					"link,linkat,unlink,unlinkat,rename,renameat,renameat2,truncate,ftruncate,chmod,fchmodat,mount,connect,bind,sendto"}, become...)
 			argv = append(argv, headroom, "doctor")
 			out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 			if err != nil {
@@ -90,8 +91,9 @@ func TestDoctorTouchesNothing(t *testing.T) {
 // writing matches an opening that could change something, and calls that do.
 var (
 	writing  = regexp.MustCompile(`open(at)?\(.*O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)`)
-	changing = regexp.MustCompile(`^\d+ +(creat|mkdir|mknod|symlink|link|unlink|rename|truncate|ftruncate|chmod|fchmodat|mount)`)
-	calling  = regexp.MustCompile(`^\d+ +(connect|bind|sendto)\(`)
+	changing = regexp.MustCompile(
+		`^\d+ +(creat|mkdir|mknod|symlink|link|unlink|rename|truncate|ftruncate|chmod|fchmodat|mount)`)
+	calling = regexp.MustCompile(`^\d+ +(connect|bind|sendto)\(`)
 )
 
 func touches(line string) bool {

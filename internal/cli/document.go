@@ -72,7 +72,8 @@ func (p *program) showResult(s *store.Store, r resultDocument, o documentOutput)
 		return p.printJSON(r.published)
 	}
 	var out bytes.Buffer
-	if err := writeResult(&out, r, printed, report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout), ShortID: s.ShortID}); err != nil {
+	if err := writeResult(&out, r, printed, report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout),
+		ShortID: s.ShortID}); err != nil {
 		return err
 	}
 	_, err = p.Stdout.Write(out.Bytes())

@@ -58,9 +58,11 @@ func (m *measurement) draftOn(su suite.Suite, place lab.Place) error {
 		seed = rand.Uint64()
 	}
 	m.run = lab.Run{
-		ID: store.NewID(), Label: m.options.label, Status: lab.Running, Source: lab.Measured, Created: time.Now(), Version: m.Version,
-		Command: m.Args, Suite: su.Name, SuiteText: su.Text, Order: string(su.Order), Seed: seed, Repetitions: su.Repetitions,
-		Pause: su.Interval.Seconds(), AsPublished: m.options.asPublished,
+		ID: store.NewID(), Label: m.options.label, Status: lab.Running, Source: lab.Measured, Created: time.Now(),
+		Version: m.Version,
+		Command: m.Args, Suite: su.Name, SuiteText: su.Text, Order: string(su.Order), Seed: seed,
+		Repetitions: su.Repetitions,
+		Pause:       su.Interval.Seconds(), AsPublished: m.options.asPublished,
 		Arms:    []lab.Arm{{ID: onlyArm, Role: storageRole, Levels: map[string]string{}}},
 		Cells:   recorded(cells),
 		Targets: []lab.RunTarget{{Role: storageRole, Target: m.target.Name(), Place: place}},
@@ -139,10 +141,12 @@ func (m *measurement) resolvePlace(ctx context.Context, su suite.Suite, args []s
 		}
 	}
 	if path == "" {
-		return lab.Place{}, usage("measure what? name a directory or a device", fmt.Sprintf("for example: headroom run %s .", su.Name))
+		return lab.Place{}, usage("measure what? name a directory or a device",
+			fmt.Sprintf("for example: headroom run %s .", su.Name))
 	}
 	if m.target.Name() != here && !filepath.IsAbs(path) {
-		return lab.Place{}, usage(fmt.Sprintf("%s is on %s, where no working directory is known", path, m.target.Name()), "write the whole path: /srv")
+		return lab.Place{}, usage(fmt.Sprintf("%s is on %s, where no working directory is known", path,
+			m.target.Name()), "write the whole path: /srv")
 	}
 	return facts.ResolvePlace(ctx, m.target, path)
 }
@@ -187,8 +191,9 @@ func (m *measurement) expand(su *suite.Suite, place lab.Place) ([]suite.Cell, er
 func recorded(cells []suite.Cell) []lab.Cell {
 	list := make([]lab.Cell, len(cells))
 	for i, c := range cells {
-		list[i] = lab.Cell{ID: c.ID, Arm: onlyArm, Job: c.Job, Engine: c.Engine, Command: c.Command, Metrics: c.Metrics, Params: c.Params,
-			Steps: c.Steps, Repetitions: c.Repetitions}
+		list[i] = lab.Cell{ID: c.ID, Arm: onlyArm, Job: c.Job, Engine: c.Engine, Command: c.Command, Metrics: c.Metrics,
+			Params: c.Params,
+			Steps:  c.Steps, Repetitions: c.Repetitions}
 	}
 	return list
 }

@@ -21,7 +21,8 @@ import (
 func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	out, err := v.command("ablate", readSuite(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--setting", "cmdline:nvme.io_queue_depth=2", "--alone", "--blocks", "1",
+	out, err := v.command("ablate", readSuite(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--setting",
+		"cmdline:nvme.io_queue_depth=2", "--alone", "--blocks", "1",
 		"--repeat", "2", "--seed", "1").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Boots differ by ") {
 		t.Fatalf("%v\n%s", err, out)
@@ -46,14 +47,16 @@ func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 		}
 	}
 	slices.Sort(did)
-	if want := []string{"boot", "boot", "boot with arguments nvme.io_queue_depth=2"}; !slices.Equal(did, want) || len(boots) != 3 || fills != 1 {
+	if want := []string{"boot", "boot", "boot with arguments nvme.io_queue_depth=2"}; !slices.Equal(did, want) ||
+		len(boots) != 3 || fills != 1 {
 		t.Errorf("did %q in %d boots with %d fills\n%s", did, len(boots), fills, out)
 	}
 	var codes []string
 	for _, w := range v.only().Run.Warnings {
 		codes = append(codes, w.Code)
 	}
-	if !slices.Contains(codes, "emulated-guest") || slices.Contains(codes, "settings-changed") || slices.Contains(codes, "effect-not-verified") {
+	if !slices.Contains(codes, "emulated-guest") || slices.Contains(codes, "settings-changed") ||
+		slices.Contains(codes, "effect-not-verified") {
 		t.Errorf("warnings %v", codes)
 	}
 	shown, err := v.command("ablate", "--show", "last", "--json").Output()
@@ -65,7 +68,8 @@ func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := d.PerVisit
-	if p == nil || !p.Boots || p.Visits != 3 || p.Repetitions != 2 || len(p.Numbers) != 1 || p.Numbers[0].Metric != "read.iops" || p.VisitSeconds == nil || *p.VisitSeconds <= 0 ||
+	if p == nil || !p.Boots || p.Visits != 3 || p.Repetitions != 2 || len(p.Numbers) != 1 ||
+		p.Numbers[0].Metric != "read.iops" || p.VisitSeconds == nil || *p.VisitSeconds <= 0 ||
 		*p.RepetitionSeconds <= 0 {
 		t.Errorf("%s", shown)
 	}
@@ -90,7 +94,8 @@ func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 	if err := os.WriteFile(guest, append(described, "arguments: [audit=0, norandmaps]\n"...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := v.command("ablate", suite, "/dev/nvme0n1", "--on", "qemu:"+guest, "--setting", "cmdline:nvme.io_queue_depth=2", "--setting", "cmdline:threadirqs",
+	out, err := v.command("ablate", suite, "/dev/nvme0n1", "--on", "qemu:"+guest, "--setting",
+		"cmdline:nvme.io_queue_depth=2", "--setting", "cmdline:threadirqs",
 		"--alone", "--blocks", "1", "--seed", "1").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -100,11 +105,13 @@ func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 	if want := []lab.Unverified{{Factor: "cmdline:threadirqs", Reason: unseen}}; !slices.Equal(run.NotVerified, want) {
 		t.Errorf("of the settings: %+v\n%s", run.NotVerified, out)
 	}
-	if want := []lab.Unverified{{Factor: "cmdline:norandmaps", Reason: unseen}}; !slices.Equal(run.Targets[0].NotVerified, want) {
+	if want := []lab.Unverified{{Factor: "cmdline:norandmaps", Reason: unseen}}; !slices.Equal(
+		run.Targets[0].NotVerified, want) {
 		t.Errorf("of the guest's own arguments: %+v", run.Targets[0].NotVerified)
 	}
 	i := slices.IndexFunc(run.Warnings, func(w lab.Warning) bool { return w.Code == "effect-not-verified" })
-	if i < 0 || !strings.Contains(run.Warnings[i].Text, "cmdline:norandmaps ("+unseen+"); cmdline:threadirqs (") || strings.Contains(run.Warnings[i].Text, "nvme") {
+	if i < 0 || !strings.Contains(run.Warnings[i].Text, "cmdline:norandmaps ("+unseen+"); cmdline:threadirqs (") ||
+		strings.Contains(run.Warnings[i].Text, "nvme") {
 		t.Errorf("warnings: %+v", run.Warnings)
 	}
 
@@ -117,7 +124,8 @@ func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range d.Settings {
-		if want := map[bool]string{true: unseen}[s.Factor == "cmdline:threadirqs"]; s.NotVerified != want || s.Verdict == ablation.Same {
+		if want := map[bool]string{true: unseen}[s.Factor == "cmdline:threadirqs"]; s.NotVerified != want ||
+			s.Verdict == ablation.Same {
 			t.Errorf("%s: %s (%q)", s, s.Verdict, s.NotVerified)
 		}
 	}
@@ -126,7 +134,8 @@ func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(page)
-	if err != nil || !strings.Contains(string(text), "undecided, not verified") || !strings.Contains(string(text), "effect-not-verified") {
+	if err != nil || !strings.Contains(string(text), "undecided, not verified") ||
+		!strings.Contains(string(text), "effect-not-verified") {
 		t.Errorf("the page says nothing of it: %v", err)
 	}
 }
@@ -144,7 +153,8 @@ func TestAnArgumentWithoutEffectIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := v.command("run", suite, "/dev/nvme0n1", "--on", "qemu:"+guest).CombinedOutput()
-	says := "was started with nvme.io_queue_dept=2, which has no effect: the kernel's log says \"nvme: unknown parameter 'io_queue_dept' ignored\""
+	says := "was started with nvme.io_queue_dept=2, which has no effect: the kernel's log says \"nvme: unknown " +
+		"parameter 'io_queue_dept' ignored\""
 	if err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), says) {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -24,7 +24,8 @@ import (
 func bulky(t *testing.T, warning string) (dir, id string) {
 	t.Helper()
 	dir, id = t.TempDir(), store.NewID()
-	w, err := store.Open(dir).Create(lab.Run{ID: id, Suite: "quick", Status: lab.Running, Created: time.Now(), Cells: []lab.Cell{{ID: "a", Job: "a"}}})
+	w, err := store.Open(dir).Create(lab.Run{ID: id, Suite: "quick", Status: lab.Running, Created: time.Now(),
+		Cells: []lab.Cell{{ID: "a", Job: "a"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,11 +33,14 @@ func bulky(t *testing.T, warning string) (dir, id string) {
 	if _, err := rand.Read(output); err != nil {
 		t.Fatal(err)
 	}
-	rep := lab.Repetition{Cell: "a", Number: 1, Values: map[string]float64{"read.iops": 7}, Raw: []string{"a/1/fio.json"}}
+	rep := lab.Repetition{Cell: "a", Number: 1, Values: map[string]float64{"read.iops": 7},
+		Raw: []string{"a/1/fio.json"}}
 	if warning != "" {
 		rep.Warnings = []lab.Warning{{Code: "no-result", Text: warning, Taints: []string{"*"}}}
 	}
-	err = errors.Join(w.Raw("a/1/fio.json", output), w.Repetition(rep), w.Commit(), w.Close(func(r *lab.Run) { r.Status = lab.Complete }))
+	err = errors.Join(w.Raw("a/1/fio.json", output), w.Repetition(rep), w.Commit(), w.Close(func(r *lab.Run) {
+		r.Status = lab.Complete
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +114,8 @@ func TestImportInterrupted(t *testing.T) {
 			if _, err := in.Write(given); err != nil { // returns when all but a pipe's worth has been read
 				t.Error(err)
 			}
-			for end := time.Now().Add(time.Minute); len(inRuns(t, dir)) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); len(inRuns(t, dir)) == 0 &&
+				time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			}
 		})
 		if left := inRuns(t, dir); len(left) != 0 {
@@ -139,7 +144,8 @@ func inRuns(t *testing.T, dir string) []string {
 // A run of an older version can hold in a warning all that a load generator printed.
 func TestRunWithAHugeWarningIsShown(t *testing.T) {
 	dir, id := bulky(t, strings.Repeat("x", 8<<20))
-	for _, args := range [][]string{{"show", id}, {"report", id}, {"list"}, {"export", id, "--format", "markdown"}, {"show", id, "--json"}, {"compare", id, id, "--anyway"}} {
+	for _, args := range [][]string{{"show", id}, {"report", id}, {"list"}, {"export", id, "--format", "markdown"},
+		{"show", id, "--json"}, {"compare", id, id, "--anyway"}} {
 		out, err := exec.Command("headroom", append(args, "--store", dir)...).Output()
 		if err != nil || len(out) == 0 || len(out) > 1<<20 {
 			t.Errorf("%s: %v, %d bytes", args, err, len(out))
@@ -155,14 +161,16 @@ func TestInputsThatAreNoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"import", pipe}, {"import", "/dev/zero"}, {"suites", "show", pipe}, {"suites", "show", "/dev/zero"}, {"run", pipe, dir}, {"sweep", pipe}, {"facts", "diff", pipe, pipe},
+		{"import", pipe}, {"import", "/dev/zero"}, {"suites", "show", pipe}, {"suites", "show", "/dev/zero"},
+		{"run", pipe, dir}, {"sweep", pipe}, {"facts", "diff", pipe, pipe},
 		{"doctor", "--rules", pipe}, {"rules", "--rules", pipe},
 	} {
 		cmd := exec.Command("headroom", append(args, "--store", filepath.Join(dir, "store"))...)
 		stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		out, _ := cmd.CombinedOutput()
 		stuck.Stop()
-		if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), "a pipe") && !strings.Contains(string(out), "a device") {
+		if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), "a pipe") &&
+			!strings.Contains(string(out), "a device") {
 			t.Errorf("%s: %d, %s", args, code, out)
 		}
 	}

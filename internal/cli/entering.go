@@ -50,8 +50,9 @@ func (x *experiment) entries(from, to map[string]string) []entry {
 	}
 	for _, name := range x.live(to) {
 		list = append(list, entry{
-			text: "set " + name + "=" + to[name],
-			do:   func(ctx context.Context) error { return x.change(ctx, name, to[name]) }, mount: name == factor.NFSFactor,
+			text:  "set " + name + "=" + to[name],
+			do:    func(ctx context.Context) error { return x.change(ctx, name, to[name]) },
+			mount: name == factor.NFSFactor,
 		})
 	}
 	return append(list, x.buildEntry(to)...)
@@ -142,7 +143,9 @@ func (x *experiment) verifyBoot(ctx context.Context, t target.Target, levels map
 
 // variesKernel says whether the kernel or its arguments are varied.
 func (x *experiment) variesKernel() bool {
-	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == "kernel" || c.Scheme.Name == "cmdline" })
+	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool {
+		return c.Scheme.Name == "kernel" || c.Scheme.Name == "cmdline"
+	})
 }
 
 // takeDown keeps what the machine is like in an arm of a sweep that it was started anew for, once: kernels differ in

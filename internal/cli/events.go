@@ -36,12 +36,15 @@ func eventFlags() []string {
 }
 
 func (o *eventOptions) define(f *pflag.FlagSet, where string) {
-	f.StringArrayVar(&o.events, "event", nil, "what to do while each load goes on: 'TIME: COMMAND', 'TIME: EVENT' that is known by its name, 'TIME: FACTOR=LEVEL' or 'TIME: undo'; may be repeated")
+	f.StringArrayVar(&o.events, "event", nil, "what to do while each load goes on: 'TIME: COMMAND', 'TIME: EVENT' "+
+		"that is known by its name, 'TIME: FACTOR=LEVEL' or 'TIME: undo'; may be repeated")
 	f.StringArrayVar(&o.undo, "undo", nil, "the command that undoes an event; once for each that is a command")
 	f.BoolVar(&o.noUndo, "no-undo", false, "events without --undo end by themselves")
 	f.StringArrayVar(&o.on, "event-on", nil, where)
-	f.StringVar(&o.length, "event-for", "20s", "how long after it an event is undone; at the end of the load at the latest")
-	f.StringVar(&o.left, "event-left", "", "what an event should leave of the rate, like 50%; it is shown beside what was left")
+	f.StringVar(&o.length, "event-for", "20s",
+		"how long after it an event is undone; at the end of the load at the latest")
+	f.StringVar(&o.left, "event-left", "",
+		"what an event should leave of the rate, like 50%; it is shown beside what was left")
 }
 
 // undoing is what stands in the place of a command to undo all events before it.
@@ -51,7 +54,8 @@ const undoing = "undo"
 func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset, error) {
 	if len(o.events) == 0 {
 		if len(o.undo)+len(o.on) > 0 || o.left != "" || o.noUndo {
-			return nil, usage("there is no event", "name one: --event '30s: ip link set eth1 down' --undo 'ip link set eth1 up'")
+			return nil, usage("there is no event",
+				"name one: --event '30s: ip link set eth1 down' --undo 'ip link set eth1 up'")
 		}
 		return nil, nil
 	}
@@ -72,7 +76,8 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 		what = strings.TrimSpace(what)
 		after, err := unit.ParseDuration(at)
 		if !found || err != nil || what == "" {
-			return nil, usage(fmt.Sprintf("--event %q does not say when and what", text), "write the time after the start of the load, and the command: --event '30s: ip link set eth1 down'")
+			return nil, usage(fmt.Sprintf("--event %q does not say when and what", text),
+				"write the time after the start of the load, and the command: --event '30s: ip link set eth1 down'")
 		}
 		if what == undoing {
 			if err := undoAt(all, after.Seconds(), text); err != nil {
@@ -109,7 +114,8 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 				}
 			case !o.noUndo:
 				return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("nothing says how to undo %q", what),
-					Hints: []string{"--undo 'COMMAND' undoes it, also after a crash", "--no-undo says that it ends by itself, as a restart does"}}
+					Hints: []string{"--undo 'COMMAND' undoes it, also after a crash",
+						"--no-undo says that it ends by itself, as a restart does"}}
 			}
 			if len(u.Undo) == 0 {
 				u.For = 0
@@ -118,10 +124,12 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 		all = append(all, u)
 	}
 	if len(undo) > 0 {
-		return nil, usage(fmt.Sprintf("--undo %q belongs to no event", undo[0]), "there is one for each event that is a command, in their order")
+		return nil, usage(fmt.Sprintf("--undo %q belongs to no event", undo[0]),
+			"there is one for each event that is a command, in their order")
 	}
 	if len(o.on) > 1 && len(o.on) != len(all) {
-		return nil, usage(fmt.Sprintf("--event-on is there %d times for %s", len(o.on), plural(len(all), "event")), "name one for all, or one for each in their order")
+		return nil, usage(fmt.Sprintf("--event-on is there %d times for %s", len(o.on), plural(len(all), "event")),
+			"name one for all, or one for each in their order")
 	}
 	slices.SortStableFunc(all, func(a, b lab.Upset) int { return int(math.Copysign(1, a.At-b.At)) })
 	return all, nil
@@ -177,7 +185,8 @@ func (o eventOptions) target(i int, where func(string) (string, error)) (string,
 
 // factorOf are a factor and its level; none where a text is a command.
 func factorOf(what string) (name, level string, err error) {
-	if strings.ContainsAny(what, " \t") || !strings.Contains(what, "=") || !strings.Contains(what, ":") || strings.Contains(what, "/") && strings.IndexByte(what, '/') < strings.IndexByte(what, ':') {
+	if strings.ContainsAny(what, " \t") || !strings.Contains(what, "=") || !strings.Contains(what, ":") ||
+		strings.Contains(what, "/") && strings.IndexByte(what, '/') < strings.IndexByte(what, ':') {
 		return "", "", nil
 	}
 	c, err := factor.Parse(what)
@@ -187,7 +196,8 @@ func factorOf(what string) (name, level string, err error) {
 	case len(c.Levels) != 1 || c.Levels[0] == factor.Found:
 		return "", "", usage("an event sets one level: "+what, "for example: --event '30s: sysctl:vm.swappiness=0'")
 	case c.Scheme.Class != factor.Live:
-		return "", "", usage(c.Factor()+" can't be set while a load goes on", "headroom factors says what each factor needs")
+		return "", "", usage(c.Factor()+" can't be set while a load goes on",
+			"headroom factors says what each factor needs")
 	}
 	return c.Factor(), c.Levels[0], nil
 }
@@ -195,7 +205,8 @@ func factorOf(what string) (name, level string, err error) {
 // wordsOf are those of a command on the command line. What only a shell understands is refused, since none reads it.
 func wordsOf(flag, command string) ([]string, error) {
 	if strings.ContainsAny(command, "\"'`$\\|&;<>") {
-		return nil, usage(flag+" takes words, and no shell reads it", "put it into a script: "+flag+" 'sh "+strings.TrimPrefix(flag, "--")+".sh'")
+		return nil, usage(flag+" takes words, and no shell reads it",
+			"put it into a script: "+flag+" 'sh "+strings.TrimPrefix(flag, "--")+".sh'")
 	}
 	return strings.Fields(command), nil
 }
@@ -218,18 +229,21 @@ func (m *measurement) takeUpsets(events []lab.Upset) error {
 	last := m.run.Upsets[len(m.run.Upsets)-1].At
 	for _, c := range m.run.Cells {
 		if c.Command != nil || c.Engine == lab.EnginePerftest {
-			return usage("an event needs a load with a rate over time, and "+c.Job+" has none", "take a suite of loads of fio, iperf3 or sockperf")
+			return usage("an event needs a load with a rate over time, and "+c.Job+" has none",
+				"take a suite of loads of fio, iperf3 or sockperf")
 		}
 		took := (expectedTime(c) - runner.RampOf(c)).Seconds()
 		if took == 0 {
-			return usage("it is not known how long "+c.Job+" runs, so that no event can be planned", "give it a time: --set runtime=60s --set time_based=1")
+			return usage("it is not known how long "+c.Job+" runs, so that no event can be planned",
+				"give it a time: --set runtime=60s --set time_based=1")
 		}
 		if last+outage.Shortest > took || m.run.Upsets[0].At < outage.Shortest {
 			option := "runtime"
 			if _, network := served.Of(c.Engine); network {
 				option = "time"
 			}
-			return usage(fmt.Sprintf("%s counts for %s, and an event needs %.0f s before it to know what is usual, and as many after it", c.Job, unit.Duration(secondsToDuration(took)), outage.Shortest),
+			return usage(fmt.Sprintf("%s counts for %s, and an event needs %.0f s before it to know what is usual, "+
+				"and as many after it", c.Job, unit.Duration(secondsToDuration(took)), outage.Shortest),
 				fmt.Sprintf("make it longer: --set %s=%.0fs", option, math.Ceil(last)+30))
 		}
 	}
@@ -282,7 +296,8 @@ func (m *measurement) openUpsets(ctx context.Context, open ...target.Target) (fu
 	return closing, nil
 }
 
-func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[string]target.Target, journals map[string]*factor.Journal, i int, opened *[]target.Target) (runner.Upset, error) {
+func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[string]target.Target,
+	journals map[string]*factor.Journal, i int, opened *[]target.Target) (runner.Upset, error) {
 	upset := runner.Upset{Upset: u, Target: known[u.Target]}
 	var err error
 	if upset.Target == nil {

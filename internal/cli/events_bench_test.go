@@ -74,7 +74,8 @@ func (p twoPaths) watch(ns string) (stop func() []look) {
 // besideHand records what an event is said to have done beside what was counted by hand.
 func besideHand(t *testing.T, name, what, unit string, said, byHand, off float64) {
 	t.Helper()
-	figure.Record(t, figure.Figure{Name: figure.Name("net/event", name, "by hand"), Unit: unit, Center: byHand, Text: what + ", by hand"})
+	figure.Record(t, figure.Figure{Name: figure.Name("net/event", name, "by hand"), Unit: unit, Center: byHand,
+		Text: what + ", by hand"})
 	figure.Record(t, figure.Figure{Name: figure.Name("net/event", name, "found"), Unit: unit, Center: said, Text: what})
 	if !(math.Abs(said-byHand) <= off) {
 		t.Errorf("%s: %.3f, by hand %.3f", what, said, byHand)
@@ -101,11 +102,15 @@ func TestACutPathByHand(t *testing.T) {
 	level := f.Before.Center * f.Event.Level.Center
 	precise(t, "event/cut-path/before", "before one of two paths is cut", &f.Before.Center, p.goodput())
 	precise(t, "event/cut-path/meanwhile", "while one of two paths is cut", &level, p.goodput()/2)
-	besideHand(t, "cut path/stall", "one of two paths is cut: how long nothing comes through", "s", f.Stall, stall, 0.15)
-	besideHand(t, "cut path/left", "one of two paths is cut: what is left", "share", f.Event.Level.Center, degraded, 0.02)
+	besideHand(t, "cut path/stall", "one of two paths is cut: how long nothing comes through", "s", f.Stall, stall,
+		0.15)
+	besideHand(t, "cut path/left", "one of two paths is cut: what is left", "share", f.Event.Level.Center, degraded,
+		0.02)
 	besideHand(t, "cut path/back", "one of two paths is cut: when the rate is back", "s", *f.Recovery, back, 0.4)
-	besideHand(t, "cut path/undone", "one of two paths is cut: until that is undone", "s", h.Undone+h.UndoTook-h.At, put.Sub(cut).Seconds(), 0.2)
-	figure.Record(t, figure.Figure{Name: "net/event/cut-path/unsure", Unit: "s", Center: h.Unsure, Better: figure.Lower, Text: "how far the moment of an event may be wrong, by iperf3"})
+	besideHand(t, "cut path/undone", "one of two paths is cut: until that is undone", "s", h.Undone+h.UndoTook-h.At,
+		put.Sub(cut).Seconds(), 0.2)
+	figure.Record(t, figure.Figure{Name: "net/event/cut-path/unsure", Unit: "s", Center: h.Unsure, Better: figure.Lower,
+		Text: "how far the moment of an event may be wrong, by iperf3"})
 	if f.Stall < goesOver-0.1 || f.Lowest > 0.01 || *f.Event.Fell > 0.2 || h.Unsure > 0.3 {
 		t.Errorf("a stall of %.2f s, lowest %.3f, fell after %.2f s, ±%.2f", f.Stall, f.Lowest, *f.Event.Fell, h.Unsure)
 	}
@@ -117,23 +122,29 @@ func TestAFrozenFileSystemByHand(t *testing.T) {
 	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
 	v := newVictim(t)
 	mount := freezable(t)
-	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, ioengine: psync, rate_iops: 2000, runtime: 18s, time_based: 1}\n"
+	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, " +
+		"ioengine: psync, rate_iops: 2000, runtime: 18s, time_based: 1}\n"
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	freeze, thaw := filepath.Join(dir, "freeze.sh"), filepath.Join(dir, "thaw.sh")
-	writeScript(t, freeze, "date +%s.%N > "+filepath.Join(dir, "freezing"), "fsfreeze --freeze "+mount, "date +%s.%N > "+filepath.Join(dir, "frozen"))
+	writeScript(t, freeze, "date +%s.%N > "+filepath.Join(dir, "freezing"), "fsfreeze --freeze "+mount,
+		"date +%s.%N > "+filepath.Join(dir, "frozen"))
 	writeScript(t, thaw, "date +%s.%N > "+filepath.Join(dir, "thawed"), "fsfreeze --unfreeze "+mount)
-	s := eventsOf(t, v.command("run", v.suite, mount, "--size", "32m", "--event", "8s: sh "+freeze, "--undo", "sh "+thaw, "--event-for", "2500ms", "--json"))
+	s := eventsOf(t, v.command("run", v.suite, mount, "--size", "32m", "--event", "8s: sh "+freeze, "--undo",
+		"sh "+thaw, "--event-for", "2500ms", "--json"))
 	f := s.Events.Loads[0].Findings[0]
 	if f.Unknown != "" || !f.Event.Dip || f.Recovery == nil {
 		t.Fatalf("%+v", f)
 	}
 	thawed := marked(t, filepath.Join(dir, "thawed"))
-	held, most := thawed.Sub(marked(t, filepath.Join(dir, "frozen"))).Seconds(), thawed.Sub(marked(t, filepath.Join(dir, "freezing"))).Seconds()
-	figure.Record(t, figure.Figure{Name: "net/event/frozen/held", Unit: "s", Center: held, Text: fmt.Sprintf("how long a file system was frozen; %.2f s with what it took", most)})
-	figure.Record(t, figure.Figure{Name: "net/event/frozen/stall", Unit: "s", Center: f.Stall, Text: "the stall that was found"})
+	held, most := thawed.Sub(marked(t, filepath.Join(dir, "frozen"))).Seconds(),
+		thawed.Sub(marked(t, filepath.Join(dir, "freezing"))).Seconds()
+	figure.Record(t, figure.Figure{Name: "net/event/frozen/held", Unit: "s", Center: held,
+		Text: fmt.Sprintf("how long a file system was frozen; %.2f s with what it took", most)})
+	figure.Record(t, figure.Figure{Name: "net/event/frozen/stall", Unit: "s", Center: f.Stall,
+		Text: "the stall that was found"})
 	if f.Stall < held-0.1 || f.Stall > most+0.15 {
 		t.Errorf("a stall of %.2f s in %.2f s: %+v", f.Stall, held, f)
 	}
@@ -151,10 +162,13 @@ func TestADownLinkUponRequestsByHand(t *testing.T) {
 	const at, down = 8, 2
 	one, rep := h.downUponRequests(24, at, down)
 	stall := rep.Values[lab.UpsetStall]
-	figure.Record(t, figure.Figure{Name: "net/event/requests/down", Unit: "s", Center: one.Undone - one.At, Text: fmt.Sprintf("how long a link was down, %.2f s into a test (give or take %.2f s)", one.At, one.Unsure)})
-	figure.Record(t, figure.Figure{Name: "net/event/requests/stall", Unit: "s", Center: stall, Text: "how long nothing was answered"})
+	figure.Record(t, figure.Figure{Name: "net/event/requests/down", Unit: "s", Center: one.Undone - one.At,
+		Text: fmt.Sprintf("how long a link was down, %.2f s into a test (give or take %.2f s)", one.At, one.Unsure)})
+	figure.Record(t, figure.Figure{Name: "net/event/requests/stall", Unit: "s", Center: stall,
+		Text: "how long nothing was answered"})
 	if math.Abs(one.At-at) > 2 || one.Unsure <= 0 || one.Unsure > 1 {
-		t.Errorf("the event was %.2f s into the test, give or take %.2f s, and was to be at %d s", one.At, one.Unsure, at)
+		t.Errorf("the event was %.2f s into the test, give or take %.2f s, and was to be at %d s", one.At, one.Unsure,
+			at)
 	}
 	if stall < one.Undone-one.At-0.2 || stall > 8 {
 		t.Errorf("nothing was answered for %.2f s: %+v", stall, rep.Warnings)
@@ -168,7 +182,8 @@ func TestADownLinkUponRequestsByHand(t *testing.T) {
 func TestEventComesUponAllPairs(t *testing.T) {
 	t.Parallel()
 	p := newTwoPaths(t, 40)
-	cmd := p.net(early+10, "--pairs", "2", "--set", "bitrate=8m", "--event", fmt.Sprintf("%ds: sh %s", early, p.cut), "--event-for", "3s", "--json")
+	cmd := p.net(early+10, "--pairs", "2", "--set", "bitrate=8m", "--event", fmt.Sprintf("%ds: sh %s", early, p.cut),
+		"--event-for", "3s", "--json")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -176,12 +191,14 @@ func TestEventComesUponAllPairs(t *testing.T) {
 		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
 	}
 	var s report.Summary
-	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 2 || s.Events.Loads[0].Cell == s.Events.Loads[1].Cell {
+	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 2 ||
+		s.Events.Loads[0].Cell == s.Events.Loads[1].Cell {
 		t.Fatalf("%v\n%.3000s", err, out)
 	}
 	for _, load := range s.Events.Loads {
 		f, h := load.Findings[0], load.Happened[0]
-		if f.Unknown != "" || h.Failed != "" || h.Undone <= h.At || !f.Event.Dip || f.Recovery == nil || f.Stall < goesOver/2 {
+		if f.Unknown != "" || h.Failed != "" || h.Undone <= h.At || !f.Event.Dip || f.Recovery == nil ||
+			f.Stall < goesOver/2 {
 			t.Errorf("%s: %+v, %+v", load.Cell, f, h)
 		}
 	}
@@ -189,7 +206,8 @@ func TestEventComesUponAllPairs(t *testing.T) {
 		t.Errorf("it was cut: %q, %v", text, err)
 	}
 	out, err = p.command("show", s.ID).Output()
-	if err != nil || !strings.Contains(string(out), "pair-1") || !strings.Contains(string(out), "pair-2") || strings.Count(string(out), "Event: ") != 2 {
+	if err != nil || !strings.Contains(string(out), "pair-1") || !strings.Contains(string(out), "pair-2") ||
+		strings.Count(string(out), "Event: ") != 2 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	p.nothingChanged()

@@ -52,14 +52,17 @@ const (
 func newTwoPaths(t *testing.T, mbit int) twoPaths {
 	t.Helper()
 	p := twoPaths{twoHosts: newTwoHosts(t, mbit), marks: t.TempDir()}
-	p.must("ip", "-n", p.client, "link", "add", "headroom1", "type", "veth", "peer", "name", "headroom1", "netns", p.server)
+	p.must("ip", "-n", p.client, "link", "add", "headroom1", "type", "veth", "peer", "name", "headroom1", "netns",
+		p.server)
 	for _, end := range []struct{ ns, second, shared, other, firstHop, secondHop string }{
-		{p.client, "198.18.8.1", sharedClient, sharedServer, serverAddress, "198.18.8.2"}, {p.server, "198.18.8.2", sharedServer, sharedClient, clientAddress, "198.18.8.1"},
+		{p.client, "198.18.8.1", sharedClient, sharedServer, serverAddress, "198.18.8.2"},
+		{p.server, "198.18.8.2", sharedServer, sharedClient, clientAddress, "198.18.8.1"},
 	} {
 		p.must("ip", "-n", end.ns, "address", "add", end.second+"/30", "dev", "headroom1")
 		p.must("ip", "-n", end.ns, "address", "add", end.shared+"/32", "dev", "lo")
 		p.must("ip", "-n", end.ns, "link", "set", "headroom1", "up")
-		p.must("tc", "-n", end.ns, "qdisc", "add", "dev", "headroom1", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit/2), "burst", "64kb", "latency", "50ms")
+		p.must("tc", "-n", end.ns, "qdisc", "add", "dev", "headroom1", "root", "tbf", "rate",
+			fmt.Sprintf("%dmbit", mbit/2), "burst", "64kb", "latency", "50ms")
 		for _, name := range []string{"all", "headroom0", "headroom1"} {
 			for _, value := range []string{"rp_filter=0", "ignore_routes_with_linkdown=1"} {
 				p.must("ip", "netns", "exec", end.ns, "sysctl", "-qw", "net.ipv4.conf."+name+"."+value)
@@ -67,13 +70,16 @@ func newTwoPaths(t *testing.T, mbit int) twoPaths {
 		}
 		p.must("ip", "-n", end.ns, "route", "add", end.other, "via", end.firstHop, "src", end.shared, "metric", "10")
 		if end.ns == p.server { // whose way back follows the carrier at once
-			p.must("ip", "-n", end.ns, "route", "add", end.other, "via", end.secondHop, "src", end.shared, "metric", "20")
+			p.must("ip", "-n", end.ns, "route", "add", end.other, "via", end.secondHop, "src", end.shared, "metric",
+				"20")
 		}
 	}
 	p.cut, p.put = filepath.Join(p.marks, "cut.sh"), filepath.Join(p.marks, "put.sh")
-	p.script(p.cut, "date +%s.%N > "+p.mark("cut"), "echo cut >> "+p.mark("times"), "ip link set headroom0 down", fmt.Sprintf("sleep %g", goesOver),
+	p.script(p.cut, "date +%s.%N > "+p.mark("cut"), "echo cut >> "+p.mark("times"), "ip link set headroom0 down",
+		fmt.Sprintf("sleep %g", goesOver),
 		"ip route replace "+sharedServer+" via 198.18.8.2 src "+sharedClient+" metric 20")
-	p.script(p.put, "ip link set headroom0 up", "ip route replace "+sharedServer+" via "+serverAddress+" src "+sharedClient+" metric 10",
+	p.script(p.put, "ip link set headroom0 up",
+		"ip route replace "+sharedServer+" via "+serverAddress+" src "+sharedClient+" metric 10",
 		"ip route delete "+sharedServer+" metric 20 2>/dev/null", "date +%s.%N > "+p.mark("put"))
 	return p
 }
@@ -115,7 +121,8 @@ func (p twoPaths) isUp() bool {
 
 // net is a test with an event on the client.
 func (p twoPaths) net(seconds int, args ...string) *exec.Cmd {
-	cmd := p.twoHosts.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), "--event-on", "client", "--undo", "sh "+p.put)
+	cmd := p.twoHosts.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), "--event-on",
+		"client", "--undo", "sh "+p.put)
 	for i, a := range cmd.Args {
 		if a == serverAddress {
 			cmd.Args[i] = sharedServer
@@ -137,7 +144,8 @@ func eventsOf(t *testing.T, cmd *exec.Cmd) report.Summary {
 	if err := json.Unmarshal(out, &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Events == nil || s.Events.Schema != report.EventSchema || len(s.Events.Loads) != 1 || len(s.Events.Loads[0].Findings) != 1 {
+	if s.Events == nil || s.Events.Schema != report.EventSchema || len(s.Events.Loads) != 1 ||
+		len(s.Events.Loads[0].Findings) != 1 {
 		t.Fatalf("no events in\n%.3000s", out)
 	}
 	return s
@@ -161,15 +169,18 @@ func TestEventCutsOneOfTwoPaths(t *testing.T) {
 		t.Errorf("a stall of %.2f s while the client took %.2f s to go over; lowest %.3f", f.Stall, goesOver, f.Lowest)
 	}
 	// The other path has too little for it to be back before the cut is undone; a second is what it takes to say so.
-	if !marked(t, p.mark("put")).After(marked(t, p.mark("cut"))) || h.Undone <= h.At || *f.Recovery < h.Undone-h.At-h.Unsure-1 {
+	if !marked(t, p.mark("put")).After(marked(t, p.mark("cut"))) || h.Undone <= h.At ||
+		*f.Recovery < h.Undone-h.At-h.Unsure-1 {
 		t.Errorf("back %.2f s after it: %+v", *f.Recovery, h)
 	}
 	values := s.Cells[0].Metrics
-	if values[lab.UpsetStall].Center != f.Stall || values[lab.UpsetRecovery].Center != *f.Recovery || values[lab.UpsetStall].Better != lab.Lower {
+	if values[lab.UpsetStall].Center != f.Stall || values[lab.UpsetRecovery].Center != *f.Recovery ||
+		values[lab.UpsetStall].Better != lab.Lower {
 		t.Errorf("%+v", values)
 	}
 	out, err := p.command("report", s.ID).Output()
-	if err != nil || !strings.Contains(string(out), "nothing came through for") || !strings.Contains(string(out), "50% should be left") {
+	if err != nil || !strings.Contains(string(out), "nothing came through for") ||
+		!strings.Contains(string(out), "50% should be left") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	p.nothingChanged()
@@ -178,7 +189,8 @@ func TestEventCutsOneOfTwoPaths(t *testing.T) {
 // cutOne has the first path cut under a load for a while.
 func (p twoPaths) cutOne(seconds, at, down int) report.Summary {
 	p.t.Helper()
-	return eventsOf(p.t, p.net(seconds, "--event", fmt.Sprintf("%ds: sh %s", at, p.cut), "--event-for", fmt.Sprintf("%ds", down), "--event-left", "50%", "--json"))
+	return eventsOf(p.t, p.net(seconds, "--event", fmt.Sprintf("%ds: sh %s", at, p.cut), "--event-for",
+		fmt.Sprintf("%ds", down), "--event-left", "50%", "--json"))
 }
 
 // Of two targets that are loaded at once the one whose file system is frozen stalls, and the other does not, whichever
@@ -191,7 +203,8 @@ func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 	if err := os.WriteFile(h.suite, []byte(frozenSuite(early+9)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"run", h.suite, other, mount, "--on", "a=ssh://net-a", "--on", "b=ssh://net-b", "--size", "16m", "--event", fmt.Sprintf("%ds: fsfreeze --freeze %s", early, mount),
+	args := []string{"run", h.suite, other, mount, "--on", "a=ssh://net-a", "--on", "b=ssh://net-b", "--size", "16m",
+		"--event", fmt.Sprintf("%ds: fsfreeze --freeze %s", early, mount),
 		"--undo", "fsfreeze --unfreeze " + mount, "--event-for", "3s", "--json"}
 	if out, err := h.command(args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--event-on b") {
 		t.Errorf("it is not asked where: %v\n%s", err, out)
@@ -214,7 +227,8 @@ func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 		stalls[frozen] = f.Stall
 		// From when it was frozen until it began to be undone nothing is written.
 		held := h.Undone - h.At - h.Took
-		if f.Unknown != "" || h.Failed != "" || frozen && (!f.Event.Dip || held <= 0 || f.Stall < held/2 || f.Recovery == nil || *f.Recovery < held/2) {
+		if f.Unknown != "" || h.Failed != "" || frozen && (!f.Event.Dip || held <= 0 || f.Stall < held/2 ||
+			f.Recovery == nil || *f.Recovery < held/2) {
 			t.Errorf("%s: %+v, %+v", load.Cell, f, h)
 		}
 	}
@@ -263,7 +277,8 @@ func TestEventLosesAPort(t *testing.T) {
 	p.must("ip", "-n", p.server, "link", "set", "headroom7", "up")
 	ns("link", "set", "bridge7", "up")
 	ns("address", "add", "198.18.17.1/24", "dev", "bridge7")
-	for _, route := range []string{"198.18.20.0/24 via " + serverAddress, "198.18.21.0/24 via " + serverAddress + " table 7 metric 5", "198.18.22.0/24 via 198.18.17.2",
+	for _, route := range []string{"198.18.20.0/24 via " + serverAddress, "198.18.21.0/24 via " + serverAddress +
+		" table 7 metric 5", "198.18.22.0/24 via 198.18.17.2",
 		"198.18.23.0/24 dev headroom0 scope link"} {
 		ns(append([]string{"route", "add"}, strings.Fields(route)...)...)
 	}
@@ -271,12 +286,15 @@ func TestEventLosesAPort(t *testing.T) {
 	state := func() string {
 		t.Helper()
 		all := ""
-		for _, args := range [][]string{{"-4", "route", "show", "table", "all"}, {"-6", "route", "show", "table", "all"}, {"-o", "address"}} {
+		for _, args := range [][]string{{"-4", "route", "show", "table", "all"},
+			{"-6", "route", "show", "table", "all"}, {"-o", "address"}} {
 			out, err := exec.Command("ip", append([]string{"-n", p.client}, args...)...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), func(l string) bool { return strings.Contains(l, "fe80") || strings.Contains(l, "ff00") })
+			lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), func(l string) bool {
+				return strings.Contains(l, "fe80") || strings.Contains(l, "ff00")
+			})
 			slices.Sort(lines)
 			all += strings.Join(lines, "\n") + "\n"
 		}
@@ -284,10 +302,12 @@ func TestEventLosesAPort(t *testing.T) {
 	}
 	before := state()
 	lose := func(seconds int, args ...string) *exec.Cmd {
-		cmd := p.twoHosts.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), append([]string{"--event-on", "client"}, args...)...)
+		cmd := p.twoHosts.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds),
+			append([]string{"--event-on", "client"}, args...)...)
 		return cmd
 	}
-	s := eventsOf(t, lose(early+2+late, "--event", fmt.Sprintf("%ds: lose-port headroom0", early), "--event-for", "2s", "--json"))
+	s := eventsOf(t, lose(early+2+late, "--event", fmt.Sprintf("%ds: lose-port headroom0", early), "--event-for", "2s",
+		"--json"))
 	f, h := s.Events.Loads[0].Findings[0], s.Events.Loads[0].Happened[0]
 	if f.Unknown != "" || h.Failed != "" || f.Stall < (h.Undone-h.At)/2 || !f.Event.Dip || f.Recovery == nil {
 		t.Errorf("%+v, %+v", f, h)
@@ -313,7 +333,8 @@ func TestEventLosesAPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = killed.Wait()
-	if out, err := p.command("restore").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("lose-port headroom0")) {
+	if out, err := p.command("restore").CombinedOutput(); err != nil ||
+		!bytes.Contains(out, []byte("lose-port headroom0")) {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
 	if after := state(); after != before {
@@ -396,7 +417,8 @@ func TestEventThatFails(t *testing.T) {
 	if err := os.WriteFile(v.suite, []byte(frozenSuite(11)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := v.command("run", v.suite, mountedInMemory(t), "--size", "16m", "--event", "5s: sh "+filepath.Join(t.TempDir(), "missing.sh"), "--undo", "true").CombinedOutput()
+	out, err := v.command("run", v.suite, mountedInMemory(t), "--size", "16m", "--event",
+		"5s: sh "+filepath.Join(t.TempDir(), "missing.sh"), "--undo", "true").CombinedOutput()
 	if err == nil || !bytes.Contains(out, []byte("event-failed")) {
 		t.Errorf("an event that fails: %v\n%s", err, out)
 	}
@@ -424,7 +446,8 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 	frozen := filepath.Join(t.TempDir(), "frozen")
 	freeze := filepath.Join(t.TempDir(), "freeze.sh")
 	writeScript(t, freeze, "fsfreeze --freeze "+mount, "touch "+frozen)
-	killed := v.command("run", v.suite, mount, "--size", "16m", "--event", "5s: sh "+freeze, "--undo", "fsfreeze --unfreeze "+mount, "--event-for", "50s")
+	killed := v.command("run", v.suite, mount, "--size", "16m", "--event", "5s: sh "+freeze, "--undo",
+		"fsfreeze --unfreeze "+mount, "--event-for", "50s")
 	var said bytes.Buffer
 	killed.Stderr = &said
 	if err := killed.Start(); err != nil {
@@ -474,11 +497,14 @@ func TestEventSetsAFactor(t *testing.T) {
 	}
 	found := level()
 	other := map[bool]string{true: "42", false: "43"}[found != "42"]
-	text := fmt.Sprintf("version: 1\nname: steady\nrepetitions: 1\njobs:\n  - name: reads\n    fio: {rw: randread, bs: 4k, ioengine: psync, rate_iops: 100, runtime: %ds, time_based: 1}\n", early+7)
+	text := fmt.Sprintf("version: 1\nname: steady\nrepetitions: 1\njobs:\n  - name: reads\n    fio: {rw: randread, "+
+		"bs: 4k, ioengine: psync, rate_iops: 100, runtime: %ds, time_based: 1}\n", early+7)
 	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	killed := h.command("run", h.suite, mountedInMemory(t), "--on", "ssh://net-a", "--size", "16m", "--event", fmt.Sprintf("%ds: sysctl:net.ipv4.tcp_fin_timeout=%s", early, other), "--event", fmt.Sprintf("%ds: undo", early+1))
+	killed := h.command("run", h.suite, mountedInMemory(t), "--on", "ssh://net-a", "--size", "16m", "--event",
+		fmt.Sprintf("%ds: sysctl:net.ipv4.tcp_fin_timeout=%s", early, other), "--event",
+		fmt.Sprintf("%ds: undo", early+1))
 	var said bytes.Buffer
 	killed.Stderr = &said
 	if err := killed.Start(); err != nil {
@@ -517,9 +543,11 @@ func TestEventRefusals(t *testing.T) {
 	}{
 		{[]string{"--event", "10s: ip link set nothing0 down"}, 4, "nothing says how to undo"},
 		{[]string{"--event", "10s: true", "--no-undo"}, 2, "needs 5 s before it"},
-		{[]string{"--set", "runtime=60s", "--event", "ip link set eth1 down", "--no-undo"}, 2, "does not say when and what"},
+		{[]string{"--set", "runtime=60s", "--event", "ip link set eth1 down", "--no-undo"}, 2,
+			"does not say when and what"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: sh -c 'x; y'", "--no-undo"}, 2, "no shell reads it"},
-		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--undo", "true", "--undo", "true"}, 2, "belongs to no event"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--undo", "true", "--undo", "true"}, 2,
+			"belongs to no event"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: undo"}, 2, "undoes nothing"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: lose-port"}, 2, "lose-port takes PORT"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: lose-port nothing0"}, 4, "there is no port nothing0"},
@@ -528,10 +556,13 @@ func TestEventRefusals(t *testing.T) {
 		{[]string{"--set", "runtime=60s", "--event", "10s: lose-path nothing0"}, 4, "no SCSI disk"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: restart headroom-nothing"}, 4, "not active"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: qm-migrate 4000 nowhere"}, 4, "no guest 4000 runs there"},
-		{[]string{"--set", "runtime=60s", "--event", "10s: virsh-migrate nobody nowhere"}, 4, "no guest nobody runs there"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: virsh-migrate nobody nowhere"}, 4,
+			"no guest nobody runs there"},
 		{[]string{"--undo", "true"}, 2, "there is no event"},
-		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--no-undo", "--event-on", "elsewhere"}, 2, "no target"},
-		{[]string{"--set", "runtime=60s", "--event", "10s: cmdline:mitigations=off"}, 2, "can't be set while a load goes on"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--no-undo", "--event-on", "elsewhere"}, 2,
+			"no target"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: cmdline:mitigations=off"}, 2,
+			"can't be set while a load goes on"},
 	} {
 		cmd := v.command(append([]string{"run", "quick", v.place}, c.args...)...)
 		out, err := cmd.CombinedOutput()
@@ -543,7 +574,8 @@ func TestEventRefusals(t *testing.T) {
 
 // frozenSuite writes past the page cache at a rate that any machine keeps.
 func frozenSuite(seconds int) string {
-	return fmt.Sprintf("version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, ioengine: psync, direct: 1, rate_iops: 200, runtime: %ds, time_based: 1}\n", seconds)
+	return fmt.Sprintf("version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, "+
+		"bs: 4k, ioengine: psync, direct: 1, rate_iops: 200, runtime: %ds, time_based: 1}\n", seconds)
 }
 
 // freezable is where a file system of the test's own is mounted, which thaws before it is unmounted.

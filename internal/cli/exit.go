@@ -74,7 +74,8 @@ func (p *program) printError(err error) {
 		}
 		return
 	}
-	fmt.Fprintln(p.Stderr, "headroom: "+strings.ReplaceAll(err.Error(), "\n", "\n  ")) // a name in it may have lines; they are none of ours
+	// a name in it may have lines; they are none of ours
+	fmt.Fprintln(p.Stderr, "headroom: "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	var details []string
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		details = e.Details()

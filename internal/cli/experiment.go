@@ -75,7 +75,8 @@ func (p *program) vary(ctx context.Context, kind string, o experimentOptions, ar
 	if err != nil {
 		return nil, err
 	}
-	x := &experiment{measurement: &measurement{program: p, store: s}, kind: kind, options: o, takenDown: map[string]bool{}}
+	x := &experiment{measurement: &measurement{program: p, store: s}, kind: kind, options: o,
+		takenDown: map[string]bool{}}
 	if o.resume != "" {
 		err = x.takeUp(ctx, args)
 	} else {
@@ -120,7 +121,8 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if su != nil {
 		err = x.reachEnds(ctx, *su)
 	} else if err = x.ofStorage(); err == nil {
-		err = x.reach(ctx, append([]string{x.options.on}, x.options.mates...), x.options.reference, x.options.referenceOn)
+		err = x.reach(ctx, append([]string{x.options.on}, x.options.mates...), x.options.reference,
+			x.options.referenceOn)
 	}
 	if err != nil {
 		return err
@@ -149,7 +151,8 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 // drawOnPlace makes the new run of a suite on a place, which the experiment may have to mount.
 func (x *experiment) drawOnPlace(ctx context.Context, args []string, terms *lab.Experiment) error {
 	if x.mounts() && len(args) > 1 {
-		return usage(factor.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
+		return usage(factor.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+
+			args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
 	}
 	return x.whileMounted(ctx, "", func(folder string) error {
 		if folder != "" {
@@ -204,7 +207,8 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 // reach opens the target and its mates, after what a killed run has left there and on others of the run was mended.
 func (x *experiment) reach(ctx context.Context, names []string, others ...string) error {
 	if !x.options.dryRun.asked() {
-		all := slices.DeleteFunc(slices.Concat(names, others), func(name string) bool { return name == "" }) // that would be everywhere
+		// that would be everywhere
+		all := slices.DeleteFunc(slices.Concat(names, others), func(name string) bool { return name == "" })
 		if err := x.tidy(ctx, x.store, all...); err != nil {
 			return err
 		}
@@ -226,13 +230,15 @@ func (x *experiment) choose() error {
 	}
 	if len(x.options.factors) == 0 {
 		if x.options.steps {
-			return usage("a series has no levels yet", "headroom bisect kernels … --kernel OLDEST --kernel … --kernel NEWEST", "headroom bisect steps … --setting FACTOR=LEVEL,LEVEL,LEVEL")
+			return usage("a series has no levels yet", "headroom bisect kernels … --kernel OLDEST --kernel … "+
+				"--kernel NEWEST", "headroom bisect steps … --setting FACTOR=LEVEL,LEVEL,LEVEL")
 		}
 		verb := x.kind
 		if x.kind == bisecting {
 			verb += " settings"
 		}
-		return usage("headroom "+verb+" varies what? name it with "+x.options.flag(x.kind), "headroom factors lists what can be varied",
+		return usage("headroom "+verb+" varies what? name it with "+x.options.flag(x.kind),
+			"headroom factors lists what can be varied",
 			"for example: headroom "+verb+" quick /srv "+x.options.flag(x.kind)+" "+exampleOf(x.kind))
 	}
 	seen := map[string]bool{}
@@ -241,21 +247,26 @@ func (x *experiment) choose() error {
 		if err != nil {
 			return err
 		}
-		if x.kind == ablating && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] || x.kind != ablating && seen[c.Factor()] {
+		if x.kind == ablating && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] ||
+			x.kind != ablating && seen[c.Factor()] {
 			return usage(text + " stands twice")
 		}
 		seen[c.Factor()+"="+strings.Join(c.Levels, ",")], seen[c.Factor()] = true, true
 		if x.kind == sweeping && c.Scheme.Name == "job" && slices.Contains(c.Levels, factor.Found) {
-			return usage(c.Factor()+" has no level that could be found: a suite can have several of it", "name the level")
+			return usage(c.Factor()+" has no level that could be found: a suite can have several of it",
+				"name the level")
 		}
 		if c.Factor() == commitFactor {
-			return usage("commits are built one by one, as a search asks for them", "headroom bisect commits GOOD..BAD SUITE --build COMMAND")
+			return usage("commits are built one by one, as a search asks for them",
+				"headroom bisect commits GOOD..BAD SUITE --build COMMAND")
 		}
 		if strings.HasPrefix(c.Factor(), optionScheme) {
-			return usage("a kernel is built for each measurement of such a search, which takes its source", "headroom bisect kconfig SUITE --tree DIR --good CONFIG --bad CONFIG")
+			return usage("a kernel is built for each measurement of such a search, which takes its source",
+				"headroom bisect kconfig SUITE --tree DIR --good CONFIG --bad CONFIG")
 		}
 		if factor.Kept(x.options.keep, c.Factor()) {
-			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is to be kept, so it can't be varied", Hints: []string{"leave it out, or take it off --keep"}}
+			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is to be kept, so it can't be varied",
+				Hints: []string{"leave it out, or take it off --keep"}}
 		}
 		x.choices = append(x.choices, c)
 	}
@@ -273,9 +284,11 @@ func firstLevels(choices []factor.Choice) map[string]string {
 // terms are those of the experiment as the run keeps them.
 func (x *experiment) terms() (*lab.Experiment, error) {
 	if x.options.pairs < 0 || x.options.pairs > ablation.MostPairs {
-		return nil, usage(fmt.Sprintf("--pairs %d is no number of pairs", x.options.pairs), fmt.Sprintf("write a number from 0 to %d", ablation.MostPairs))
+		return nil, usage(fmt.Sprintf("--pairs %d is no number of pairs", x.options.pairs),
+			fmt.Sprintf("write a number from 0 to %d", ablation.MostPairs))
 	}
-	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.blocks, Keep: x.options.keep, Commands: x.options.commands, Margin: 0.03, Alpha: 0.05, BootOn: x.options.bootOn}
+	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.blocks, Keep: x.options.keep, Commands: x.options.commands,
+		Margin: 0.03, Alpha: 0.05, BootOn: x.options.bootOn}
 	if x.kind == bisecting {
 		e.Margin = 0.05
 	}
@@ -288,7 +301,8 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 	for _, s := range []struct {
 		flag, text string
 		to         *float64
-	}{{"--margin", x.options.margin, &e.Margin}, {"--alpha", x.options.alpha, &e.Alpha}, {"--share", x.options.share, &e.Share}} {
+	}{{"--margin", x.options.margin, &e.Margin}, {"--alpha", x.options.alpha, &e.Alpha},
+		{"--share", x.options.share, &e.Share}} {
 		if s.text == "" {
 			continue
 		}
@@ -382,12 +396,14 @@ func (x *experiment) preface() {
 	if x.host != nil {
 		x.say("  ", x.host.text())
 	}
-	text := fmt.Sprintf("%s in %s, each visited %s at most", plural(len(x.run.Cells)/len(x.run.Arms), "cell"), plural(len(x.run.Arms), "arm"),
+	text := fmt.Sprintf("%s in %s, each visited %s at most", plural(len(x.run.Cells)/len(x.run.Arms), "cell"),
+		plural(len(x.run.Arms), "arm"),
 		plural(e.Blocks, "time"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()); t > 0 {
 		text += "; about " + unit.Duration(t*time.Duration(e.Blocks)) + " besides changing settings"
 		if x.options.budget > 0 {
-			text += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.budget), plural(max(1, min(e.Blocks, int(x.options.budget/t))), "block"))
+			text += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.budget),
+				plural(max(1, min(e.Blocks, int(x.options.budget/t))), "block"))
 		}
 	}
 	if x.network == nil && x.place().Kind != lab.NoPlace {
@@ -453,13 +469,15 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	if err == nil {
 		err = x.follow(ctx, &open)
 	}
-	err = errors.Join(err, x.bootBack(ctx)) // first, because what is left on the host can only be removed when it is there
+	// first, because what is left on the host can only be removed when it is there
+	err = errors.Join(err, x.bootBack(ctx))
 	show.end()
 	err = errors.Join(err, x.mountToClean(ctx))
 	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.putBack(ctx))
 	err = errors.Join(err, x.closeBuilds(ctx, err))
-	if err = errors.Join(err, x.endMates(ctx), x.endPairs(ctx, err), x.endReference(ctx, err), x.end(ctx, w, outcome, err)); err != nil {
+	if err = errors.Join(err, x.endMates(ctx), x.endPairs(ctx, err), x.endReference(ctx, err),
+		x.end(ctx, w, outcome, err)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", plural(len(outcome.Repetitions), "repetition"),
 				resumeCommand(x.run, x.store.ShortID(x.run.ID)))
@@ -467,7 +485,8 @@ func (x *experiment) carryOut(ctx context.Context) error {
 		return err
 	}
 	if outcome.Failed > 0 && outcome.Failed == outcome.Measured {
-		return &lab.Error{What: "all loads failed", Hints: []string{"headroom show " + x.store.ShortID(x.run.ID) + " --raw shows what fio said"}}
+		return &lab.Error{What: "all loads failed", Hints: []string{"headroom show " + x.store.ShortID(x.run.ID) +
+			" --raw shows what fio said"}}
 	}
 	return nil
 }
@@ -556,7 +575,8 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 	if err := x.checkBoots(ctx); err != nil {
 		return err
 	}
-	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy, sampled: x.options.sampled}
+	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy,
+		sampled: x.options.sampled}
 	goOn := func(string) error { return x.goOn(ctx, b, ofRole(b.Run, x.under())) }
 	err = x.whileMounted(ctx, ofRole(b.Run, x.under()).Targets[0].Place.Path, goOn)
 	if err != nil {

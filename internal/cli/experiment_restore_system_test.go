@@ -26,7 +26,8 @@ func TestAKilledAblationIsPutBack(t *testing.T) {
 	}
 	before, changed := state(), 0
 	for changed < 3 {
-		cmd := v.command("ablate", suite, "--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--setting", "sysctl:net.ipv4.tcp_keepalive_intvl=70",
+		cmd := v.command("ablate", suite, "--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--setting",
+			"sysctl:net.ipv4.tcp_keepalive_intvl=70",
 			"--setting", "sysctl:net.ipv4.tcp_fin_timeout=50", "--seed", fmt.Sprint(changed))
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -54,7 +55,8 @@ func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
 	reference := t.TempDir()
-	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, size: 4m, runtime: 200ms, time_based: 1}}\n"
+	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, size: 4m, runtime: " +
+		"200ms, time_based: 1}}\n"
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,8 @@ func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
 		return err == nil && len(files) > 0
 	}
 	for found := 0; found < 3; {
-		cmd := v.command("sweep", v.suite, v.place, "--factor", "job:iodepth=1,2", "--reference", reference, "--size", "4m")
+		cmd := v.command("sweep", v.suite, v.place, "--factor", "job:iodepth=1,2", "--reference", reference, "--size",
+			"4m")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -93,11 +96,13 @@ func TestAnExperimentEndsOnItsBudget(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
 	suite := filepath.Join(filepath.Dir(v.suite), "idle.yaml")
-	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: 200ms, time_based: 1}}\n"
+	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: " +
+		"200ms, time_based: 1}}\n"
 	if err := os.WriteFile(suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := v.command("sweep", suite, "--factor", "job:iodepth=1,2", "--blocks", "5", "--budget", "1ms").CombinedOutput(); err != nil {
+	if out, err := v.command("sweep", suite, "--factor", "job:iodepth=1,2", "--blocks", "5", "--budget",
+		"1ms").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	blocks := map[int]int{}

@@ -82,7 +82,8 @@ func experimentVictim(t *testing.T) victim {
 
 // headroomsOwn are the arguments by which headroom has fio write for it, which no dry run shows.
 func headroomsOwn() []string {
-	return []string{"--output=fio.json", "--write_iops_log=series", "--write_bw_log=series", "--log_avg_msec=1000", "--per_job_logs=0",
+	return []string{"--output=fio.json", "--write_iops_log=series", "--write_bw_log=series", "--log_avg_msec=1000",
+		"--per_job_logs=0",
 		"--eta=always", "--eta-newline=1"}
 }
 
@@ -115,8 +116,10 @@ func TestDryRunListsWhatIsDone(t *testing.T) {
 		"environment":     {"sweep", "--factor", "env:LEVEL=1,7"},
 		"sysctl":          {"sweep", "--factor", "sysctl:net.ipv4.tcp_keepalive_time=7000,found,7100"},
 		"queue":           {"sweep", "--factor", "queue:read_ahead_kb=64,256", "--repeat", "2"},
-		"reference":       {"sweep", "--factor", "sysctl:net.ipv4.tcp_keepalive_time=7000,7100", "--reference", t.TempDir()},
-		"ablation": {"ablate", "--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--setting", "queue:read_ahead_kb=64", "--setting", "env:LEVEL=7",
+		"reference": {"sweep", "--factor", "sysctl:net.ipv4.tcp_keepalive_time=7000,7100", "--reference",
+			t.TempDir()},
+		"ablation": {"ablate", "--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--setting",
+			"queue:read_ahead_kb=64", "--setting", "env:LEVEL=7",
 			"--blocks", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +205,8 @@ func TestInterruptedAndResumedExperiments(t *testing.T) {
 			before := contentOf(t, sysctl)
 			v := experimentVictim(t)
 			verb, settings := settings[0], settings[1:]
-			v.interrupt(v.command(append([]string{verb, v.suite, v.place, "--blocks", "2"}, settings...)...), "block 1 of 2, ", syscall.SIGINT)
+			v.interrupt(v.command(append([]string{verb, v.suite, v.place, "--blocks", "2"}, settings...)...),
+				"block 1 of 2, ", syscall.SIGINT)
 			if after := contentOf(t, sysctl); after != before {
 				t.Errorf("%s was %q and is %q", sysctl, before, after)
 			}
@@ -212,10 +216,12 @@ func TestInterruptedAndResumedExperiments(t *testing.T) {
 			}
 			id := store.Open(v.store).ShortID(rows[0].ID)
 			again := "headroom " + verb + " --resume "
-			if out, err := v.command("show", "last").CombinedOutput(); err != nil || !strings.Contains(string(out), "go on: "+again+id) {
+			if out, err := v.command("show", "last").CombinedOutput(); err != nil ||
+				!strings.Contains(string(out), "go on: "+again+id) {
 				t.Errorf("%v\n%s", err, out)
 			}
-			if out, err := v.command("run", "--resume", id).CombinedOutput(); err == nil || !strings.Contains(string(out), again+id) {
+			if out, err := v.command("run", "--resume", id).CombinedOutput(); err == nil ||
+				!strings.Contains(string(out), again+id) {
 				t.Errorf("%v\n%s", err, out)
 			}
 			if out, err := v.command(verb, "--resume", id).CombinedOutput(); err != nil {

@@ -37,9 +37,12 @@ func (x *experiment) networkSuite(args []string) (*suite.Suite, error) {
 	}
 	switch {
 	case len(args) > 1:
-		return nil, usage("the suite "+su.Name+" measures a network, and no "+args[1], "name its ends with --on client=TARGET and --on server=TARGET")
+		return nil, usage("the suite "+su.Name+" measures a network, and no "+args[1],
+			"name its ends with --on client=TARGET and --on server=TARGET")
 	case x.options.commits != nil:
-		return nil, usage("commits are told apart by a command that runs what was built, and the suite "+su.Name+" measures a network", "write a suite with exec:, docs/suites.md")
+		return nil, usage(
+			"commits are told apart by a command that runs what was built, and the suite "+su.Name+" measures a network",
+			"write a suite with exec:, docs/suites.md")
 	case x.options.destroy != "" || x.options.sampled != "" || x.options.writes != "" || x.options.size != "":
 		return nil, usage("--destroy, --sampled, --max-writes and --size are for storage", "leave them out")
 	}
@@ -50,14 +53,17 @@ func (x *experiment) networkSuite(args []string) (*suite.Suite, error) {
 func (x *experiment) ofStorage() error {
 	for _, c := range x.choices {
 		if c.Scheme.Name == pinScheme {
-			return usage(c.Factor()+" places the load generators of a network, and the suite measures none", "fio's own is job:cpus_allowed")
+			return usage(c.Factor()+" places the load generators of a network, and the suite measures none",
+				"fio's own is job:cpus_allowed")
 		}
 		if c.Role != "" {
-			return usage(c.Factor()+" is about an end of a network, and the suite measures none", "leave out "+c.Role+":")
+			return usage(c.Factor()+" is about an end of a network, and the suite measures none",
+				"leave out "+c.Role+":")
 		}
 	}
 	if len(x.options.addresses) > 0 || x.options.port != 0 || x.options.networkPairs != 0 {
-		return usage("--address, --port and --net-pairs are for a suite that measures a network", "headroom "+x.kind+" network --on server=ssh://db1 …")
+		return usage("--address, --port and --net-pairs are for a suite that measures a network",
+			"headroom "+x.kind+" network --on server=ssh://db1 …")
 	}
 	return nil
 }
@@ -65,9 +71,11 @@ func (x *experiment) ofStorage() error {
 // reachEnds opens the clients and the servers, and makes the measurements between them.
 func (x *experiment) reachEnds(ctx context.Context, su suite.Suite) error {
 	if x.boots() {
-		return usage("a setting of the boot is varied for storage only", "measure before and after the boot with headroom net, and compare the runs")
+		return usage("a setting of the boot is varied for storage only",
+			"measure before and after the boot with headroom net, and compare the runs")
 	}
-	o := netOptions{runOptions: x.options.runOptions(), addresses: x.options.addresses, port: x.options.port, pairs: x.options.networkPairs}
+	o := netOptions{runOptions: x.options.runOptions(), addresses: x.options.addresses, port: x.options.port,
+		pairs: x.options.networkPairs}
 	o.on = x.options.ends
 	if o.port == 0 {
 		o.port = iperf3.Port
@@ -98,11 +106,14 @@ func (x *experiment) reachEnds(ctx context.Context, su suite.Suite) error {
 
 // canAddUp refuses several pairs of what has no rates by the second, of which there is no sum.
 func (x *experiment) canAddUp(su suite.Suite) error {
-	i := slices.IndexFunc(su.Jobs, func(j suite.Job) bool { return j.Network != nil && j.Network.Engine == lab.EnginePerftest })
+	i := slices.IndexFunc(su.Jobs, func(j suite.Job) bool {
+		return j.Network != nil && j.Network.Engine == lab.EnginePerftest
+	})
 	if i < 0 || len(x.network.pairs) == 1 {
 		return nil
 	}
-	return usage(fmt.Sprintf("%s measures RDMA, of which %s have no sum: perftest tells no rates by the second", su.Jobs[i].Name, plural(len(x.network.pairs), "pair")),
+	return usage(fmt.Sprintf("%s measures RDMA, of which %s have no sum: perftest tells no rates by the second",
+		su.Jobs[i].Name, plural(len(x.network.pairs), "pair")),
 		"take one client, one server and one address")
 }
 
@@ -126,7 +137,8 @@ func (x *experiment) drawPairs() {
 	}
 	if n := len(x.network.pairs); n > 1 {
 		x.run.Warnings = append(x.run.Warnings, lab.Warning{Code: "sum-of-targets",
-			Text: fmt.Sprintf("each test was carried out by %d pairs at the same moment; its numbers are what they did together, in the seconds in which all were running", n)})
+			Text: fmt.Sprintf("each test was carried out by %d pairs at the same moment; its numbers are what they "+
+				"did together, in the seconds in which all were running", n)})
 	}
 	x.shareCells()
 }

@@ -119,7 +119,9 @@ func (o *experimentOptions) flags(p *program, c *cobra.Command) {
 	countVar(f, &o.blocks, "blocks", "visits of every arm at most")
 	countVar(f, &o.repeat, "repeat",
 		"repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
-	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished. Of a sweep, levels and loads are left out that do not fit four times, and named; loads that four blocks have decided get no more")
+	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is "+
+		"always finished. Of a sweep, levels and loads are left out that do not fit four times, and named; loads "+
+		"that four blocks have decided get no more")
 	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
 	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
 	o.commonFlags(p, c)
@@ -142,20 +144,28 @@ func (o *experimentOptions) bisectFlags(p *program, c *cobra.Command) {
 func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
-	f.StringArrayVar(&o.ends, "on", nil, "where to measure: local, ssh://user@host, qemu:FILE; of a network client=TARGET and server=TARGET (default local)")
-	f.StringArrayVar(&o.addresses, "address", nil, "of the server of a network, the one under test; once for each server, or several of one, which pairs take in turn")
-	f.IntVar(&o.port, "port", 0, "that the first server of a network listens on (default 5201); each further pair takes the next")
-	f.IntVar(&o.networkPairs, "net-pairs", 0, "how many pairs of a network measure at the same time (default: one for each client, server or address)")
-	f.StringVar(&o.reboot, "reboot", "", "the machine that may be started anew at every visit, like ssh://root@host; what runs there ends")
-	f.StringVar(&o.bootOn, "boot-on", "", "vary the boot of another machine than the one that loads run on: ssh://root@host, talos://NODE")
-	f.StringVar(&o.bootWay, "boot-way", "", "how a real machine is booted: "+strings.Join(bootloader.Ways(), ", ")+" (default: the first that is possible)")
+	f.StringArrayVar(&o.ends, "on", nil, "where to measure: local, ssh://user@host, qemu:FILE; of a network "+
+		"client=TARGET and server=TARGET (default local)")
+	f.StringArrayVar(&o.addresses, "address", nil, "of the server of a network, the one under test; once for each "+
+		"server, or several of one, which pairs take in turn")
+	f.IntVar(&o.port, "port", 0, "that the first server of a network listens on (default 5201); each further pair "+
+		"takes the next")
+	f.IntVar(&o.networkPairs, "net-pairs", 0,
+		"how many pairs of a network measure at the same time (default: one for each client, server or address)")
+	f.StringVar(&o.reboot, "reboot", "", "the machine that may be started anew at every visit, like ssh://root@host; "+
+		"what runs there ends")
+	f.StringVar(&o.bootOn, "boot-on", "",
+		"vary the boot of another machine than the one that loads run on: ssh://root@host, talos://NODE")
+	f.StringVar(&o.bootWay, "boot-way", "", "how a real machine is booted: "+strings.Join(bootloader.Ways(),
+		", ")+" (default: the first that is possible)")
 	f.DurationVar(&o.bootLimit, "boot-limit", 10*time.Minute, "how long a boot of a real machine may take")
 	f.StringArrayVar(&o.set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.StringVar(&o.size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
-	f.StringVar(&o.sampled, "sampled", "", "serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
+	f.StringVar(&o.sampled, "sampled", "",
+		"serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
 	f.StringVar(&o.writes, "max-writes", "", "end when the disks have been written more than this, like 500g")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
 	f.StringVar(&o.show, "show", "", "show a saved run again, and measure nothing")
@@ -173,11 +183,14 @@ func (o *experimentOptions) check(c *cobra.Command, kind string) error {
 	if o.bootLimit <= 0 {
 		return usage("--boot-limit "+o.bootLimit.String()+" is no length of time", "write something like 10m")
 	}
-	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "address", "port", "net-pairs", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"},
+	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on",
+		"address", "port", "net-pairs", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat",
+		"margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":
-		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "sampled", "max-writes", "reboot", "boot-way", "boot-limit"), "means nothing with --show"
+		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "sampled", "max-writes", "reboot",
+			"boot-way", "boot-limit"), "means nothing with --show"
 		if kind == sweeping {
 			settled = slices.DeleteFunc(settled, func(name string) bool { return slices.Contains(levelFlags(), name) })
 		}
@@ -194,7 +207,8 @@ func (o *experimentOptions) check(c *cobra.Command, kind string) error {
 
 // runOptions are those of the measurement underneath.
 func (o *experimentOptions) runOptions() runOptions {
-	return runOptions{label: o.label, seed: o.seed, size: o.size, set: o.set, destroy: o.destroy, sampled: o.sampled, maxWrites: o.writes, dryRun: o.dryRun}
+	return runOptions{label: o.label, seed: o.seed, size: o.size, set: o.set, destroy: o.destroy, sampled: o.sampled,
+		maxWrites: o.writes, dryRun: o.dryRun}
 }
 
 // fold takes from an experiment's file what the flags leave open.

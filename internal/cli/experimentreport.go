@@ -42,7 +42,9 @@ func (p *program) showExperiment(b *store.Bundle, o experimentOptions) error {
 	if err != nil {
 		return err
 	}
-	return p.writeExperimentTo(o, func(w io.Writer, options report.Options) error { return p.writeExperiment(b, format, w, options) })
+	return p.writeExperimentTo(o, func(w io.Writer, options report.Options) error {
+		return p.writeExperiment(b, format, w, options)
+	})
 }
 
 // writeExperimentTo writes to the output that was asked for, with the options that go with it.
@@ -122,7 +124,8 @@ func writeSweepDocument(d sweep.Document, format string, w io.Writer, o report.O
 		return encodeJSON(w, d)
 	}
 	formats := report.SweepFormats()
-	return formats[slices.IndexFunc(formats, func(f report.SweepFormat) bool { return f.Name == format })].Write(w, d, o)
+	return formats[slices.IndexFunc(formats, func(f report.SweepFormat) bool { return f.Name == format })].Write(w, d,
+		o)
 }
 
 func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options) error {
@@ -139,7 +142,8 @@ func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options
 		return encodeJSON(w, d)
 	}
 	formats := report.AblationFormats()
-	return formats[slices.IndexFunc(formats, func(f report.AblationFormat) bool { return f.Name == format })].Write(w, d, o)
+	return formats[slices.IndexFunc(formats, func(f report.AblationFormat) bool { return f.Name == format })].Write(w,
+		d, o)
 }
 
 func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Options) error {
@@ -151,7 +155,8 @@ func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Option
 		return encodeJSON(w, d)
 	}
 	formats := report.BisectionFormats()
-	return formats[slices.IndexFunc(formats, func(f report.BisectionFormat) bool { return f.Name == format })].Write(w, d, o)
+	return formats[slices.IndexFunc(formats, func(f report.BisectionFormat) bool { return f.Name == format })].Write(w,
+		d, o)
 }
 
 // bisected is what a search for culprits has found.
@@ -172,7 +177,8 @@ func (p *program) findExperiment(ref, kind string) (*store.Bundle, error) {
 	}
 	b, err := s.Find(ref)
 	if err == nil && (b.Run.Experiment == nil || b.Run.Experiment.Kind != kind) {
-		return nil, usage("run "+s.ShortID(b.Run.ID)+" is no "+lab.Experiment{Kind: kind}.Noun(), "headroom show "+s.ShortID(b.Run.ID)+" shows it")
+		return nil, usage("run "+s.ShortID(b.Run.ID)+" is no "+lab.Experiment{Kind: kind}.Noun(),
+			"headroom show "+s.ShortID(b.Run.ID)+" shows it")
 	}
 	return b, err
 }

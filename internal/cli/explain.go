@@ -89,7 +89,9 @@ func allExplained() (explained, error) {
 // named are those that go by a name, in any case.
 func (e explained) named(name string) explained {
 	return explained{
-		slices.DeleteFunc(slices.Clone(e.checks), func(c validity.Check) bool { return !strings.EqualFold(c.Code, name) }),
+		slices.DeleteFunc(slices.Clone(e.checks), func(c validity.Check) bool {
+			return !strings.EqualFold(c.Code, name)
+		}),
 		slices.DeleteFunc(slices.Clone(e.rules), func(r rule.Rule) bool { return !strings.EqualFold(r.ID, name) }),
 		lab.FindMetrics(name),
 	}
@@ -164,7 +166,8 @@ func (p *program) printExplained(e explained) error {
 			d.Rules = append(d.Rules, rowOf(r))
 		}
 		for _, m := range e.metrics {
-			d.Metrics = append(d.Metrics, metricRow{m.Name, m.What, m.Names(), m.Info().Unit, m.Info().Better, m.Combined()})
+			d.Metrics = append(d.Metrics, metricRow{m.Name, m.What, m.Names(), m.Info().Unit, m.Info().Better,
+				m.Combined()})
 		}
 		return p.printJSON(d)
 	}

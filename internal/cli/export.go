@@ -49,7 +49,8 @@ serial numbers, addresses, host and user names hidden, in what the load generato
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&format, "format", "json", strings.Join(formatNames(exportFormats()), ", ")+"; without it the suffix of --output decides")
+	f.StringVar(&format, "format", "json", strings.Join(formatNames(exportFormats()), ", ")+"; without it the suffix "+
+		"of --output decides")
 	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
 	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "1,5 and semicolons in csv and sheet")
 	rawCellsFlag(c, &o.RawCells)

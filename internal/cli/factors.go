@@ -83,7 +83,8 @@ func completeFactors(_ *cobra.Command, args []string, _ string) ([]string, cobra
 }
 
 func rowOfScheme(s factor.Scheme) factorRow {
-	return factorRow{Scheme: s.Name, Title: s.Title, Class: s.Class.String(), Needs: s.Needs, Syntax: s.Syntax, Levels: s.Levels, Verified: s.Verified,
+	return factorRow{Scheme: s.Name, Title: s.Title, Class: s.Class.String(), Needs: s.Needs, Syntax: s.Syntax,
+		Levels: s.Levels, Verified: s.Verified,
 		Examples: s.Examples}
 }
 
@@ -166,7 +167,8 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 	if err != nil {
 		return row, err
 	}
-	row.Factor, row.Target, row.Level, row.Possible, row.Places, row.Lacks = name, t.Name(), &level, setting.Possible(), setting.Spots(), setting.Lacks()
+	row.Factor, row.Target, row.Level, row.Possible, row.Places, row.Lacks = name, t.Name(), &level, setting.Possible(),
+		setting.Spots(), setting.Lacks()
 	return row, nil
 }
 

@@ -40,7 +40,8 @@ and "doctor" read.`,
   headroom facts qemu:guest.yaml
   headroom facts last
   headroom facts diff node6.json node7.json`,
-		Args:              between(0, 1, "nothing, or what to show the facts of: a target, a run, a file, - for standard input"),
+		Args: between(0, 1, "nothing, or what to show the facts of: a target, a run, a file, - for "+
+			"standard input"),
 		ValidArgsFunction: p.completeSubjects(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name, err := subjectOn(args, o.on)
@@ -54,11 +55,13 @@ and "doctor" read.`,
 			return p.printFacts(d, o)
 		},
 	}
-	c.Flags().StringArrayVar(&o.only, "only", nil, "facts whose name begins so: disk, nic.ring, sysctl.net; may be repeated")
+	c.Flags().StringArrayVar(&o.only, "only", nil,
+		"facts whose name begins so: disk, nic.ring, sysctl.net; may be repeated")
 	c.Flags().BoolVar(&o.all, "all", false, "list build options, sysctls and module parameters too")
 	c.Flags().BoolVar(&o.sources, "sources", false, "say where each fact was read")
 	c.Flags().BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
-	c.Flags().DurationVar(&o.timeout, "timeout", facts.SnapshotLimit, "what is not read by then is unknown; a slow machine needs more")
+	c.Flags().DurationVar(&o.timeout, "timeout", facts.SnapshotLimit,
+		"what is not read by then is unknown; a slow machine needs more")
 	c.Flags().StringArrayVar(&o.on, "on", nil, "the target to read, the same as the argument")
 	p.jsonFlag(c)
 	completeFlag(c, "on", targetNames)
@@ -75,7 +78,8 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 	d.Facts = chosenFacts(d.Facts, o.only)
 	if len(d.Facts) == 0 {
 		return usage(fmt.Sprintf("no fact of %s begins with %s", d.Target, strings.Join(o.only, " or ")),
-			"headroom facts lists what there is, --all more; a name ends at a dot or an underscore: disk, disk.queue, nic.ring.rx")
+			"headroom facts lists what there is, --all more; a name ends at a dot or an underscore: disk, "+
+				"disk.queue, nic.ring.rx")
 	}
 	if p.json {
 		return p.printJSON(d)
@@ -103,7 +107,8 @@ func chosenFacts(all []lab.Fact, only []string) []lab.Fact {
 	var kept []lab.Fact
 	for _, f := range all {
 		for _, prefix := range only {
-			if rest, ok := strings.CutPrefix(f.Key, strings.TrimRight(prefix, ".*")); ok && (rest == "" || strings.ContainsAny(rest[:1], "._")) {
+			if rest, ok := strings.CutPrefix(f.Key, strings.TrimRight(prefix, ".*")); ok &&
+				(rest == "" || strings.ContainsAny(rest[:1], "._")) {
 				kept = append(kept, f)
 				break
 			}

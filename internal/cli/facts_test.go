@@ -11,16 +11,19 @@ import (
 // On a terminal a fact is a line; facts that were asked for are told whole, and what is no terminal gets all of it in a
 // line.
 func TestLongFacts(t *testing.T) {
-	rows := []facts.Row{{Name: "cmdline", Fact: lab.Fact{Key: "kernel.cmdline", Value: "ro quiet iommu.strict=0 mitigations=off numa=off"}}}
+	rows := []facts.Row{{Name: "cmdline",
+		Fact: lab.Fact{Key: "kernel.cmdline", Value: "ro quiet iommu.strict=0 mitigations=off numa=off"}}}
 	for name, c := range map[string]struct {
 		o     factsOptions
 		width int
 		want  string
 	}{
-		"cut":    {width: 30, want: "  cmdline  ro quiet iommu.str…\n"},
-		"whole":  {o: factsOptions{only: []string{"kernel"}}, width: 50, want: "  cmdline  ro quiet iommu.strict=0 mitigations=off\n           numa=off\n"},
-		"piped":  {want: "  cmdline  ro quiet iommu.strict=0 mitigations=off numa=off\n"},
-		"source": {o: factsOptions{sources: true}, want: "  cmdline  ro quiet iommu.strict=0 mitigations=off numa=off   [/proc/cmdline]\n"},
+		"cut": {width: 30, want: "  cmdline  ro quiet iommu.str…\n"},
+		"whole": {o: factsOptions{only: []string{"kernel"}}, width: 50,
+			want: "  cmdline  ro quiet iommu.strict=0 mitigations=off\n           numa=off\n"},
+		"piped": {want: "  cmdline  ro quiet iommu.strict=0 mitigations=off numa=off\n"},
+		"source": {o: factsOptions{sources: true},
+			want: "  cmdline  ro quiet iommu.strict=0 mitigations=off numa=off   [/proc/cmdline]\n"},
 	} {
 		rows[0].Fact.Source = "/proc/cmdline"
 		var out strings.Builder

@@ -61,7 +61,8 @@ comes last.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.format, "format", "", "diffconfig prints the differing build options as the kernel's scripts/diffconfig does")
+	f.StringVar(&o.format, "format", "",
+		"diffconfig prints the differing build options as the kernel's scripts/diffconfig does")
 	f.IntVar(&o.top, "top", shownDifferences, "how many differences to list")
 	f.BoolVar(&o.all, "all", false, "list all differences, and what can't be compared")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
@@ -80,7 +81,8 @@ func (o factsDiffOptions) check(json bool) error {
 	case o.format != "" && json:
 		return usage("--format diffconfig and --json exclude each other")
 	case o.top < 0:
-		return usage(fmt.Sprintf("--top %d is no number of differences", o.top), "--top 0 prints the first line only, --all all differences")
+		return usage(fmt.Sprintf("--top %d is no number of differences", o.top),
+			"--top 0 prints the first line only, --all all differences")
 	}
 	return nil
 }
@@ -89,14 +91,16 @@ func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
 	if o.format == diffconfig {
 		for _, d := range []facts.Document{a, b} {
 			if len(configOf(d)) == 0 {
-				return usage("no build option of "+d.Target+" is known", "kernels with CONFIG_IKCONFIG_PROC show theirs in /proc/config.gz, distributions in /boot/config-$(uname -r)")
+				return usage("no build option of "+d.Target+" is known", "kernels with CONFIG_IKCONFIG_PROC show "+
+					"theirs in /proc/config.gz, distributions in /boot/config-$(uname -r)")
 			}
 		}
 		return kconfig.Diffconfig(p.Stdout, configOf(a), configOf(b), false)
 	}
 	if !inCommon(a, b) {
 		return usage(a.Target+" and "+b.Target+" have nothing in common that could be compared",
-			"compare two of a kind: two snapshots, two kernel configurations, two outputs of sysctl -a; a snapshot goes with each of them",
+			"compare two of a kind: two snapshots, two kernel configurations, two outputs of sysctl -a; a snapshot "+
+				"goes with each of them",
 			"an imported run knows next to nothing of its machine")
 	}
 	knowledge, err := diff.Load()
@@ -153,7 +157,8 @@ func (p *program) printDifferences(d diff.Document, o factsDiffOptions) {
 	}
 	if more := len(d.Differences) - len(shown); more > 0 {
 		fmt.Fprintln(p.Stdout)
-		w.line("", fmt.Sprintf("%d more, less likely to matter: --top %d, --all, or --json", more, max(shownDifferences, 2*len(shown))))
+		w.line("", fmt.Sprintf("%d more, less likely to matter: --top %d, --all, or --json", more,
+			max(shownDifferences, 2*len(shown))))
 	}
 	if o.all {
 		w.notComparable(d.NotComparable)
@@ -165,7 +170,8 @@ func differencesTitle(d diff.Document) string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{d.Counts.Options, "kernel option"}, {d.Counts.Arguments, "boot argument"}, {d.Counts.Sysctls, "sysctl"}, {d.Counts.Facts, "fact"}} {
+	}{{d.Counts.Options, "kernel option"}, {d.Counts.Arguments, "boot argument"}, {d.Counts.Sysctls, "sysctl"},
+		{d.Counts.Facts, "fact"}} {
 		switch {
 		case c.n > 0 && c.what == "fact" && len(parts) > 0:
 			parts = append(parts, plural(c.n, "other fact"))
@@ -180,7 +186,8 @@ func differencesTitle(d diff.Document) string {
 		title += listed(parts) + " " + verb(d.Counts.Options+d.Counts.Arguments+d.Counts.Sysctls+d.Counts.Facts)
 	}
 	if d.Counts.NotComparable > 0 {
-		title += fmt.Sprintf("; %d can't be compared, because not both sides know them (--all lists them)", d.Counts.NotComparable)
+		title += fmt.Sprintf("; %d can't be compared, because not both sides know them (--all lists them)",
+			d.Counts.NotComparable)
 	}
 	return title
 }

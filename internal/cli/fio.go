@@ -21,8 +21,10 @@ func (m *measurement) requireFio(ctx context.Context) error {
 	if err == nil && out.ExitCode == 0 {
 		return nil
 	}
-	e := &lab.Error{What: "fio can't be used", Command: []string{"fio", "--version"}, Output: string(out.Stderr), Err: err,
-		Hints: []string{"install it: apt install fio (Debian, Ubuntu), dnf install fio (Fedora, RHEL), zypper install fio (SUSE), pacman -S fio (Arch), apk add fio (Alpine)"}}
+	e := &lab.Error{What: "fio can't be used", Command: []string{"fio", "--version"}, Output: string(out.Stderr),
+		Err: err,
+		Hints: []string{"install it: apt install fio (Debian, Ubuntu), dnf install fio (Fedora, RHEL), zypper " +
+			"install fio (SUSE), pacman -S fio (Arch), apk add fio (Alpine)"}}
 	if m.target.Name() != here {
 		e.Target = m.target.Name()
 		e.Hints = append(e.Hints, "or have a static binary copied there for the run: --bring-fio PATH")
@@ -36,7 +38,8 @@ func (m *measurement) requireFio(ctx context.Context) error {
 // checkFio refuses a binary that would not start elsewhere, because it needs libraries.
 func checkFio(name string) error {
 	wrong := func(what string, err error) error {
-		return &lab.Error{Kind: lab.Usage, What: "--bring-fio " + name + ": " + what, Err: err, Hints: []string{"fio is built so with: ./configure --build-static && make"}}
+		return &lab.Error{Kind: lab.Usage, What: "--bring-fio " + name + ": " + what, Err: err,
+			Hints: []string{"fio is built so with: ./configure --build-static && make"}}
 	}
 	f, err := elf.Open(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -79,7 +82,8 @@ func (m *measurement) bringFio(ctx context.Context, saver runner.Saver) error {
 		err = fmt.Errorf("exit status %d", out.ExitCode)
 	}
 	if err != nil {
-		return &lab.Error{What: m.options.bringFio + " does not run", Target: m.target.Name(), Output: string(out.Stderr), Err: err,
+		return &lab.Error{What: m.options.bringFio + " does not run", Target: m.target.Name(),
+			Output: string(out.Stderr), Err: err,
 			Hints: []string{"it must be built for that machine's processor: uname -m there tells"}}
 	}
 	m.fio = name

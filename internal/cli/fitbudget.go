@@ -52,7 +52,8 @@ func (x *experiment) fitBudget() {
 		budget *= forAll
 		room = int(budget / (float64(blocks) * visit.Seconds()))
 	}
-	kept := levelsAt(levels, plan.Coarse(len(levels), max(fewestLevels, room), max(0, slices.Index(levels, x.options.baseline))))
+	kept := levelsAt(levels,
+		plan.Coarse(len(levels), max(fewestLevels, room), max(0, slices.Index(levels, x.options.baseline))))
 	var without []string
 	if left := len(levels) - len(kept); left > 0 {
 		without = append(without, fmt.Sprintf("%s of %d", plural(left, "level"), len(levels)))
@@ -72,8 +73,11 @@ func (x *experiment) fitBudget() {
 	if len(without) == 0 {
 		return
 	}
-	w := lab.Warning{Code: "left-out-for-budget", Taints: []string{}, Text: fmt.Sprintf("left out, since %s of everything take %s and --budget is %s: %s; measured are the levels %s; what lies between them is worth a sweep of its own "+
-		"once it is known where", plural(blocks, "block"), unit.Duration(visit*time.Duration(blocks*len(levels))), unit.Duration(x.options.budget), strings.Join(without, " and "), strings.Join(levelWords(kept), ", "))}
+	w := lab.Warning{Code: "left-out-for-budget", Taints: []string{},
+		Text: fmt.Sprintf("left out, since %s of everything take %s and --budget is %s: %s; measured are the levels "+
+			"%s; what lies between them is worth a sweep of its own once it is known where", plural(blocks, "block"),
+			unit.Duration(visit*time.Duration(blocks*len(levels))), unit.Duration(x.options.budget),
+			strings.Join(without, " and "), strings.Join(levelWords(kept), ", "))}
 	x.say("", w.Text)
 	x.run.Warnings = append(x.run.Warnings, w)
 }

@@ -36,7 +36,8 @@ func flagGroups() []flagGroup {
 		}},
 		{"Events:", []string{"event", "event-on", "event-for", "undo", "no-undo", "event-left"}},
 		{"How many and how long:", []string{
-			"repeat", "precision", "budget", "pairs", "passes", "blocks", "confirm", "max-boots", "net-pairs", "at-once",
+			"repeat", "precision", "budget", "pairs", "passes", "blocks", "confirm", "max-boots",
+			"net-pairs", "at-once",
 			"order", "seed", "timeout",
 		}},
 		{"Decide:", []string{
@@ -46,7 +47,8 @@ func flagGroups() []flagGroup {
 		{"Boots:", []string{"boot-on", "boot-way", "boot-limit"}},
 		{"Safety:", []string{"dry-run", "destroy", "sampled", "max-writes", "reboot", "trust"}},
 		{"Saved runs:", []string{"label", "resume", "show", "since"}},
-		{"Output:", []string{"output", "format", "json", "warnings", "raw-cells", "serials", "redact", "for", "published"}},
+		{"Output:", []string{"output", "format", "json", "warnings", "raw-cells", "serials", "redact",
+			"for", "published"}},
 	}
 }
 

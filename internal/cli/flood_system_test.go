@@ -38,7 +38,8 @@ func TestLoadsThatPrintTooMuch(t *testing.T) {
 	if err := os.WriteFile(v.suite, []byte(printing), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := v.command("run", v.suite, v.place).CombinedOutput(); err == nil || len(out) > 64<<10 || !strings.Contains(string(out), "1 of 3 loads failed") {
+	if out, err := v.command("run", v.suite, v.place).CombinedOutput(); err == nil || len(out) > 64<<10 ||
+		!strings.Contains(string(out), "1 of 3 loads failed") {
 		t.Fatalf("%v, %d bytes: %.4000s", err, len(out), out)
 	}
 	reps := v.saved("last")
@@ -89,15 +90,18 @@ esac
 		t.Fatal("no repetition")
 	}
 	for _, r := range reps {
-		if i := slices.IndexFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-result" }); i < 0 || len(r.Warnings[i].Text) > 500 {
+		if i := slices.IndexFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-result" }); i < 0 ||
+			len(r.Warnings[i].Text) > 500 {
 			t.Errorf("%.1000v", r.Warnings)
 		}
 	}
 	raw, err := v.command("show", "last", "--raw").Output()
-	if err != nil || len(raw) > 16<<20 || !bytes.Contains(raw, []byte("xend\n")) || !bytes.Contains(raw, []byte("[headroom left out ")) {
+	if err != nil || len(raw) > 16<<20 || !bytes.Contains(raw, []byte("xend\n")) ||
+		!bytes.Contains(raw, []byte("[headroom left out ")) {
 		t.Errorf("%v, %d bytes: %.300q", err, len(raw), raw)
 	}
-	if out, err := v.command("show", "last").Output(); err != nil || len(out) > 64<<10 || !strings.Contains(string(out), "no-result") {
+	if out, err := v.command("show", "last").Output(); err != nil || len(out) > 64<<10 ||
+		!strings.Contains(string(out), "no-result") {
 		t.Errorf("%v, %d bytes: %.4000s", err, len(out), out)
 	}
 }

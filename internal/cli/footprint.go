@@ -93,7 +93,9 @@ func static(program string) bool {
 		return false
 	}
 	defer f.Close()
-	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_DYNAMIC || p.Type == elf.PT_GNU_RELRO })
+	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool {
+		return p.Type == elf.PT_DYNAMIC || p.Type == elf.PT_GNU_RELRO
+	})
 }
 
 // readOnlyPart reads a line of /proc/PID/maps, and says whether it is a part of the program that nobody can write to.

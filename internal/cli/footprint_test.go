@@ -8,8 +8,10 @@ import (
 func TestOnlyWhatNobodyCanWriteIsGivenBack(t *testing.T) {
 	const program = "/usr/local/bin/headroom"
 	for line, want := range map[string][2]uintptr{
-		"00400000-01374000 r-xp 00000000 fe:00 1573018                            /usr/local/bin/headroom": {0x400000, 0xf74000},
-		"01374000-0233e000 r--p 00f74000 fe:00 1573018                            /usr/local/bin/headroom": {0x1374000, 0xfca000},
+		"00400000-01374000 r-xp 00000000 fe:00 1573018                            /usr/local/bin/headroom": {0x400000,
+			0xf74000},
+		"01374000-0233e000 r--p 00f74000 fe:00 1573018                            /usr/local/bin/headroom": {0x1374000,
+			0xfca000},
 		"0233e000-0244b000 rw-p 01f3e000 fe:00 1573018                            /usr/local/bin/headroom": {},
 		"0233e000-0244b000 r--p 01f3e000 fe:00 1573018                            /lib/libc.so.6":          {},
 		"c000000000-c000400000 rw-p 00000000 00:00 0":                                                      {},

@@ -16,7 +16,8 @@ func guestFile(t *testing.T) string {
 	t.Helper()
 	kernel := kernelOfGuests(t)
 	file := filepath.Join(t.TempDir(), "guest.yaml")
-	text := fmt.Sprintf("version: 1\nkernel: %s\nmemory: 512m\naccelerator: emulation\ndisks:\n  - {name: fast, kind: nvme, size: 32m, backing: memory}\n", kernel)
+	text := fmt.Sprintf("version: 1\nkernel: %s\nmemory: 512m\naccelerator: emulation\ndisks:\n  - {name: fast, "+
+		"kind: nvme, size: 32m, backing: memory}\n", kernel)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func kernelOfGuests(t *testing.T) string {
 func readSuite(t *testing.T, v victim) string {
 	t.Helper()
 	suite := filepath.Join(filepath.Dir(v.suite), "read.yaml")
-	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, iodepth: 8, ioengine: libaio, direct: 1, runtime: 300ms, time_based: 1}}\n"
+	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, iodepth: 8, ioengine: libaio, direct: " +
+		"1, runtime: 300ms, time_based: 1}}\n"
 	if err := os.WriteFile(suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,8 @@ func guestsOf(t *testing.T, folder string) (running []string) {
 		t.Fatal("no process is to be seen", err)
 	}
 	for _, p := range processes {
-		if command, err := os.ReadFile(p); err == nil && strings.Contains(string(command), "qemu-system") && strings.Contains(string(command), folder) {
+		if command, err := os.ReadFile(p); err == nil && strings.Contains(string(command), "qemu-system") &&
+			strings.Contains(string(command), folder) {
 			running = append(running, string(command))
 		}
 	}

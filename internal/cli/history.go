@@ -64,12 +64,16 @@ label are a history.
 	}
 	f := c.Flags()
 	f.StringVar(&o.Cell, "cell", "", "follow only cells with this in their name, as the table shows it")
-	f.StringVar(&o.Metric, "metric", "", "follow this metric, as in JSON (default: IOPS; where the load is paced, the mean latency)")
-	f.StringVar(&o.since, "since", "", "leave out what is older: 90d, 12w, a date such as 2026-10-03, or the first run to take")
+	f.StringVar(&o.Metric, "metric", "", "follow this metric, as in JSON (default: IOPS; where the load is paced, "+
+		"the mean latency)")
+	f.StringVar(&o.since, "since", "", "leave out what is older: 90d, 12w, a date such as 2026-10-03, or the first "+
+		"run to take")
 	f.StringVar(&o.margin, "margin", "3%", "largest loss that counts as none")
-	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha, "probability of a false alarm at one look; 0.01 for a gate that looks every week")
+	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha,
+		"probability of a false alarm at one look; 0.01 for a gate that looks every week")
 	f.StringVar(&o.failOn, "fail-on", "", "regression: exit with 3 when there is one, 5 when it can't be told")
-	f.StringVarP(&o.output, "output", "o", "", "write one self-contained page to this file, or the document to FILE.json")
+	f.StringVarP(&o.output, "output", "o", "",
+		"write one self-contained page to this file, or the document to FILE.json")
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", func() []string { return []string{failOnRegression} })
 	return c
@@ -114,7 +118,8 @@ func sinceWhen(s *store.Store, text string, now time.Time) (time.Time, error) {
 	if b, err := s.Find(text); err == nil {
 		return b.Run.Created, nil
 	}
-	return now, usage("--since "+text+" is no time and no run", "--since 90d, --since 12w, --since 2026-10-03, or --since RUN")
+	return now, usage("--since "+text+" is no time and no run",
+		"--since 90d, --since 12w, --since 2026-10-03, or --since RUN")
 }
 
 func (p *program) showHistory(suite string, o historyOptions) error {
@@ -142,7 +147,8 @@ func (p *program) showHistory(suite string, o historyOptions) error {
 		return usage("no run of "+suite+" is as new as that", "leave --since out, or take it further back")
 	}
 	if !slices.ContainsFunc(doc.Series, func(s history.Series) bool { return len(s.Cells) > 0 }) {
-		return usage("no cell of "+suite+" has that in its name, or that metric", "headroom history "+suite+" shows the names; headroom show last --json the metrics")
+		return usage("no cell of "+suite+" has that in its name, or that metric",
+			"headroom history "+suite+" shows the names; headroom show last --json the metrics")
 	}
 	if err := p.writeHistory(s, doc, o); err != nil {
 		return err
@@ -195,9 +201,11 @@ func gateOf(st *store.Store, doc history.Document) error {
 	}
 	switch doc.Verdict {
 	case history.Regression:
-		return &lab.Error{Kind: lab.Gate, What: "there is a regression of " + doc.Suite, Hints: append(named, "a new level that is to stay is accepted with --since RUN, the first one at it")}
+		return &lab.Error{Kind: lab.Gate, What: "there is a regression of " + doc.Suite,
+			Hints: append(named, "a new level that is to stay is accepted with --since RUN, the first one at it")}
 	case history.Undecided:
-		return &lab.Error{Kind: lab.Undecided, What: "it can't be told whether there is a regression of " + doc.Suite, Hints: named}
+		return &lab.Error{Kind: lab.Undecided, What: "it can't be told whether there is a regression of " + doc.Suite,
+			Hints: named}
 	}
 	return nil
 }
@@ -209,7 +217,8 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	errs := []error{err}
 	var bundles []*store.Bundle
 	for _, r := range rows {
-		if suiteOf(r) != suite || r.Status == lab.Running || r.Experiment != "" { // what an experiment varies has no history
+		// what an experiment varies has no history
+		if suiteOf(r) != suite || r.Status == lab.Running || r.Experiment != "" {
 			continue
 		}
 		b, err := s.Find(r.ID)
@@ -249,7 +258,8 @@ func suitesIn(s *store.Store) []string {
 	return names
 }
 
-func (p *program) completeMeasuredSuites(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (p *program) completeMeasuredSuites(_ *cobra.Command, args []string, _ string) ([]string,
+	cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -308,7 +318,8 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 	at := map[string]*history.Cell{}
 	var cells []*history.Cell
 	for _, c := range b.Run.Cells {
-		cell := &history.Cell{Job: c.Job, Params: c.Params, Levels: arms[c.Arm].Levels, Role: roleAt(b.Run, arms[c.Arm].Role),
+		cell := &history.Cell{Job: c.Job, Params: c.Params, Levels: arms[c.Arm].Levels,
+			Role:   roleAt(b.Run, arms[c.Arm].Role),
 			Values: map[string][]float64{}, Own: c.Metrics, Warnings: c.Warnings}
 		at[c.ID], cells = cell, append(cells, cell)
 	}

@@ -45,17 +45,22 @@ func (w weekly) fill(t *testing.T, dir string) {
 	for i := range w.runs {
 		created := begin.AddDate(0, 0, 7*i)
 		known := []lab.Fact{
-			{Key: "host.name", Value: host}, {Key: "kernel.release", Value: w.kernel(i), Source: "/proc/sys/kernel/osrelease"},
+			{Key: "host.name", Value: host},
+			{Key: "kernel.release", Value: w.kernel(i), Source: "/proc/sys/kernel/osrelease"},
 			{Key: "kernel.arch", Value: "x86_64"}, {Key: "disk.model", About: "nvme1n1", Value: "PM9A3"},
 			{Key: "disk.queue.scheduler", About: "nvme1n1", Value: "none"},
 		}
 		place := lab.Place{Kind: lab.Device, Path: "/dev/nvme1n1"}
-		run := lab.Run{ID: fmt.Sprintf("%s%02dAAAAAA", strings.ToUpper(host), i), Status: lab.Running, Source: lab.Measured, Created: created,
-			Version: "test", Suite: "nvme", Targets: []lab.RunTarget{{Role: "storage", Target: "local", Place: place, Facts: known}},
-			Arms: []lab.Arm{{ID: "1", Role: "storage", Levels: map[string]string{}}},
+		run := lab.Run{ID: fmt.Sprintf("%s%02dAAAAAA", strings.ToUpper(host), i), Status: lab.Running,
+			Source: lab.Measured, Created: created,
+			Version: "test", Suite: "nvme",
+			Targets: []lab.RunTarget{{Role: "storage", Target: "local", Place: place, Facts: known}},
+			Arms:    []lab.Arm{{ID: "1", Role: "storage", Levels: map[string]string{}}},
 			Cells: []lab.Cell{
-				{ID: "a", Arm: "1", Job: "randread", Engine: "fio", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "128"}},
-				{ID: "b", Arm: "1", Job: "write", Engine: "fio", Params: map[string]string{"rw": "write", "bs": "1M", "iodepth": "8"}},
+				{ID: "a", Arm: "1", Job: "randread", Engine: "fio",
+					Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "128"}},
+				{ID: "b", Arm: "1", Job: "write", Engine: "fio",
+					Params: map[string]string{"rw": "write", "bs": "1M", "iodepth": "8"}},
 			}}
 		b, err := s.Create(run)
 		if err != nil {
@@ -67,7 +72,8 @@ func (w weekly) fill(t *testing.T, dir string) {
 		}{{"a", "read.iops", 1.7e6 * w.factor(i)}, {"b", "write.iops", 3900}} {
 			level := cell.level * math.Exp(w.noise*r.NormFloat64())
 			for n := range 3 {
-				rep := lab.Repetition{Cell: cell.id, Number: n + 1, Start: created, Values: map[string]float64{cell.metric: level * math.Exp(0.3*w.noise*r.NormFloat64())}}
+				rep := lab.Repetition{Cell: cell.id, Number: n + 1, Start: created,
+					Values: map[string]float64{cell.metric: level * math.Exp(0.3*w.noise*r.NormFloat64())}}
 				if err := b.Repetition(rep); err != nil {
 					t.Fatal(err)
 				}
@@ -76,7 +82,8 @@ func (w weekly) fill(t *testing.T, dir string) {
 		if err := b.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Facts("storage", store.Before, facts.Document{Schema: facts.DocumentSchema, Target: "local", Taken: created, Facts: known}); err != nil {
+		if err := b.Facts("storage", store.Before, facts.Document{Schema: facts.DocumentSchema, Target: "local",
+			Taken: created, Facts: known}); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
@@ -93,7 +100,8 @@ func typed(args []string, dir string) (code int, stdout, stderr string) {
 		}
 		return ""
 	}
-	code = Run(context.Background(), Surroundings{Args: append([]string{"headroom"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+	code = Run(context.Background(), Surroundings{Args: append([]string{"headroom"}, args...),
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 		Env: env, Version: "test"})
 	return code, out.String(), errs.String()
 }
@@ -117,9 +125,11 @@ func TestHistory(t *testing.T) {
 		code int
 	}{
 		{"update", weekly{runs: 23, kernel: kernel, factor: at(13, 1, 0.929), noise: 0.005, seed: 1}, nil, 3},
-		{"accepted", weekly{runs: 23, kernel: kernel, factor: at(13, 1, 0.929), noise: 0.005, seed: 1}, []string{"--since", "H113"}, 0},
+		{"accepted", weekly{runs: 23, kernel: kernel, factor: at(13, 1, 0.929), noise: 0.005, seed: 1},
+			[]string{"--since", "H113"}, 0},
 		{"better", weekly{runs: 23, kernel: kernel, factor: at(13, 1, 1.08), noise: 0.005, seed: 2}, nil, 0},
-		{"newest", weekly{runs: 20, kernel: at(19, "6.1.0-38-amd64", "6.12.9-amd64"), factor: at(19, 1, 0.85), noise: 0.005, seed: 3}, nil, 3},
+		{"newest", weekly{runs: 20, kernel: at(19, "6.1.0-38-amd64", "6.12.9-amd64"), factor: at(19, 1, 0.85),
+			noise: 0.005, seed: 3}, nil, 3},
 		{"steady", weekly{runs: 20, kernel: kernel, factor: at(99, 1.0, 1), noise: 0.003, seed: 4}, nil, 0},
 		{"noisy", weekly{runs: 20, kernel: kernel, factor: at(99, 1.0, 1), noise: 0.06, seed: 5}, nil, 5},
 		{"few", weekly{runs: 2, kernel: kernel, factor: at(99, 1.0, 1), noise: 0.005, seed: 6}, nil, 5},
@@ -146,7 +156,8 @@ func TestHistory(t *testing.T) {
 func TestHistoryOfTwoMachines(t *testing.T) {
 	dir := t.TempDir()
 	weekly{runs: 20, kernel: at(10, "6.1.0", "6.12.9"), factor: at(10, 1, 0.9), noise: 0.01, seed: 7}.fill(t, dir)
-	weekly{runs: 20, kernel: at(10, "6.1.0", "6.12.9"), factor: at(99, 1.0, 1), noise: 0.01, seed: 8, host: "h2"}.fill(t, dir)
+	weekly{runs: 20, kernel: at(10, "6.1.0", "6.12.9"), factor: at(99, 1.0, 1), noise: 0.01, seed: 8,
+		host: "h2"}.fill(t, dir)
 	code, out, errs := typed([]string{"history", "nvme", "--json"}, dir)
 	if code != 0 {
 		t.Fatal(errs)
@@ -160,11 +171,13 @@ func TestHistoryOfTwoMachines(t *testing.T) {
 	}
 	i := slices.IndexFunc(d.Series, func(s history.Series) bool { return s.Host == "h1" })
 	h1, h2 := d.Series[i], d.Series[1-i]
-	if len(h2.Events) > 0 || len(h1.Events) != 1 || h1.Events[0].Run != "H110AAAAAA" || h1.Events[0].Before != "H109AAAAAA" {
+	if len(h2.Events) > 0 || len(h1.Events) != 1 || h1.Events[0].Run != "H110AAAAAA" ||
+		h1.Events[0].Before != "H109AAAAAA" {
 		t.Fatalf("h1 %+v, h2 %+v", h1.Events, h2.Events)
 	}
 	e := h1.Events[0]
-	if len(e.Differences) == 0 || e.Differences[0].Fact != "kernel.release" || e.Differences[0].A != "6.1.0" || e.Differences[0].B != "6.12.9" {
+	if len(e.Differences) == 0 || e.Differences[0].Fact != "kernel.release" || e.Differences[0].A != "6.1.0" ||
+		e.Differences[0].B != "6.12.9" {
 		t.Errorf("differences %+v", e.Differences)
 	}
 	c := h1.Cells[e.Cells[0]].Changes[0]

@@ -17,14 +17,16 @@ import (
 func TestHostCPUIsBetweenFioAndAllCores(t *testing.T) {
 	var over []float64
 	for _, r := range nullLoads(t, newVictim(t), "local") {
-		host, own, cores := hostSeconds(r), r.Values[lab.CPUPerIO]*r.Values[lab.IOPS(lab.Read)]*r.Seconds, float64(runtime.NumCPU())
+		host, own, cores := hostSeconds(r), r.Values[lab.CPUPerIO]*r.Values[lab.IOPS(lab.Read)]*r.Seconds,
+			float64(runtime.NumCPU())
 		over = append(over, host/own)
 		// The kernel counts for the machine by ticks, for a process exactly.
 		if host < own/2 || host > cores*(r.Took+0.1) {
 			t.Errorf("%s: host %.2f s, fio %.2f s of CPU time; %.2f s of %g cores", r.Cell, host, own, r.Took, cores)
 		}
 	}
-	figure.Record(t, sampled.Median("hostcost/over-fio", "ratio", over, "").Saying("CPU time of the host over that of fio, null load"))
+	figure.Record(t, sampled.Median("hostcost/over-fio", "ratio", over,
+		"").Saying("CPU time of the host over that of fio, null load"))
 }
 
 // A load in a guest costs the CPU time of this machine, not of the guest: with all cores here busy, more than a guest
@@ -40,7 +42,8 @@ func TestHostCPUIsThatOfAllCores(t *testing.T) {
 	readInAGuest(t, v)
 	for _, r := range onlyRepetitions(t, v) {
 		host := hostSeconds(r)
-		figure.Record(t, figure.Figure{Name: "hostcost/guest", Unit: "s", Center: host / r.Seconds, Text: "CPU time of the host for a second of load in a guest of one core, all cores busy"})
+		figure.Record(t, figure.Figure{Name: "hostcost/guest", Unit: "s", Center: host / r.Seconds,
+			Text: "CPU time of the host for a second of load in a guest of one core, all cores busy"})
 		if host < 1.3*r.Seconds || host > float64(runtime.NumCPU())*(r.Took+0.1) {
 			t.Errorf("host %.2f s of CPU time, in %.2f s of load, %.2f s in all", host, r.Seconds, r.Took)
 		}
@@ -58,8 +61,10 @@ func readInAGuest(t *testing.T, v victim) {
 	if err := os.WriteFile(file, append(text, "cpus: 1\n"...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	load := "version: 1\nname: read\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, direct: 1, rate_iops: 50, runtime: 3s, time_based: 1}}\n"
-	if out, err := v.command("run", v.suiteOf(load), "/dev/nvme0n1", "--on", "qemu:"+file, "--repeat", "1").CombinedOutput(); err != nil {
+	load := "version: 1\nname: read\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, direct: 1, " +
+		"rate_iops: 50, runtime: 3s, time_based: 1}}\n"
+	if out, err := v.command("run", v.suiteOf(load), "/dev/nvme0n1", "--on", "qemu:"+file, "--repeat",
+		"1").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-const nullLoad = "version: 1\nname: idle\njobs:\n  - {name: nothing, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: 1s, time_based: 1}}\n"
+const nullLoad = "version: 1\nname: idle\njobs:\n  - {name: nothing, fio: {rw: randread, bs: 4k, ioengine: \"null\", " +
+	"size: 1g, runtime: 1s, time_based: 1}}\n"
 
 func (v victim) suiteOf(text string) string {
 	v.t.Helper()
@@ -46,7 +47,8 @@ func TestHostCPUOfALoad(t *testing.T) {
 // nullLoads are the repetitions of a null load at two levels.
 func nullLoads(t *testing.T, v victim, on string) []lab.Repetition {
 	t.Helper()
-	if out, err := v.command("sweep", v.suiteOf(nullLoad), "--factor", "job:bs=4k,8k", "--blocks", "2", "--on", on).CombinedOutput(); err != nil {
+	if out, err := v.command("sweep", v.suiteOf(nullLoad), "--factor", "job:bs=4k,8k", "--blocks", "2", "--on",
+		on).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return onlyRepetitions(t, v)
@@ -89,8 +91,10 @@ func hostCPUIsShown(t *testing.T, v victim, on string) {
 			t.Errorf("at %s: %v", p.Level, p.Costs)
 		}
 	}
-	for format, want := range map[string]string{"csv": "host_cpu", "openmetrics": "headroom_host_cpu_seconds_per_operation", "json": "host_cpu.per_io"} {
-		if out, err := v.command("export", "last", "--format", format).Output(); err != nil || !strings.Contains(string(out), want) {
+	for format, want := range map[string]string{"csv": "host_cpu",
+		"openmetrics": "headroom_host_cpu_seconds_per_operation", "json": "host_cpu.per_io"} {
+		if out, err := v.command("export", "last", "--format", format).Output(); err != nil ||
+			!strings.Contains(string(out), want) {
 			t.Errorf("%s: %v\n%.2000s", format, err, out)
 		}
 	}

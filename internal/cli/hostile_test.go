@@ -21,7 +21,8 @@ import (
 
 // hostile is a name as somebody gives it who wants to trick the reader: a title, a line that is painted over, a
 // sequence in 8 bits, text the other way round, markup, a footnote, a formula.
-const hostile = "=1+1|`x`\x1b]0;owned\a\x1b[2K\r\u009b31m\u202e\u2066<script>alert(1)</script>![x](//e.test)\n| a | b |\x7f"
+const hostile = "=1+1|`x`\x1b]0;owned\a\x1b[2K\r\u009b31m\u202e\u2066<script>alert(1)</script>![x](//e.test)\n| a | " +
+	"b |\x7f"
 
 // hostileLabel is a label that can't be a path.
 func hostileLabel() string { return strings.ReplaceAll(hostile, "/", "") }
@@ -66,19 +67,24 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 		}
 		must(args...)
 		var runs struct{ Runs []struct{ ID string } }
-		if err := json.Unmarshal([]byte(must("list", "--json", "--store", at("sender"))), &runs); err != nil || len(runs.Runs) == 0 {
+		if err := json.Unmarshal([]byte(must("list", "--json", "--store", at("sender"))), &runs); err != nil ||
+			len(runs.Runs) == 0 {
 			t.Fatal(err, runs)
 		}
 		header := at("sender/runs/" + runs.Runs[0].ID + "/run.json")
 		rewriteJSON(t, header, header, func(d map[string]any) { spoil(d["run"].(map[string]any)) })
-		must("export", runs.Runs[0].ID, "--store", at("sender"), "--format", "run", "--serials", "-o", at(side+".headroom"))
+		must("export", runs.Runs[0].ID, "--store", at("sender"), "--format", "run", "--serials", "-o",
+			at(side+".headroom"))
 		must("import", at(side+".headroom"))
 	}
 	for _, name := range []string{"a", "b"} {
 		facts := []map[string]string{
-			{"fact": "kernel.release", "value": "6.12.0"}, {"fact": "kernel.major", "value": "6"}, {"fact": "kernel.minor", "value": "12"},
-			{"fact": "kernel.cmdline", "value": "ro iommu.strict=1 " + hostile + name, "source": hostile}, {"fact": "kvm.loaded", "value": "on"},
-			{"fact": "iommu.vfio_groups", "value": "0"}, {"fact": "host.name", "value": hostile}, {"fact": "cpu.model", "unknown": hostile},
+			{"fact": "kernel.release", "value": "6.12.0"}, {"fact": "kernel.major", "value": "6"},
+			{"fact": "kernel.minor", "value": "12"},
+			{"fact": "kernel.cmdline", "value": "ro iommu.strict=1 " + hostile + name, "source": hostile},
+			{"fact": "kvm.loaded", "value": "on"},
+			{"fact": "iommu.vfio_groups", "value": "0"}, {"fact": "host.name", "value": hostile},
+			{"fact": "cpu.model", "unknown": hostile},
 			{"fact": "pci.class", "about": "0000" + hostile, "value": "nvme"},
 			{"fact": "pci.iommu.group_type", "about": "0000" + hostile, "value": "DMA", "source": hostile},
 			{"fact": "sysctl.vm.swappiness", "value": name + hostile},
@@ -93,18 +99,25 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 	}
 	disk, tmpfs := "disk"+hostileLabel(), "tmpfs"+hostileLabel()
 	commands := [][]string{
-		{"list"}, {"list", "--json"}, {"show", disk}, {"show", disk, tmpfs, "--cells"}, {"show", disk, "--json"}, {"history", disk}, {"stages", disk},
-		{"report", disk}, {"report", disk, "--serials", "-o", "report.html"}, {"compare", disk, tmpfs}, {"compare", disk, tmpfs, "--anyway", "--all"},
-		{"compare", disk, tmpfs, "--json"}, {"doctor", disk}, {"doctor", "a.json"}, {"doctor", "a.json", "b.json"}, {"doctor", "a.json", "--json"},
-		{"facts", disk}, {"facts", "a.json"}, {"facts", "a.json", "--json"}, {"facts", "a.json", "--sources"}, {"facts", "diff", "a.json", "b.json"},
-		{"facts", "diff", "a.json", "b.json", "--all"}, {"facts", "diff", disk, tmpfs}, {"__complete", "show", ""}, {"show", hostile}, {"doctor", hostile},
-		{"export", disk, "--format", hostile}, {hostile}, {"show", "--" + hostile}, {"run", hostile, dir}, {"run", "--resume", disk},
+		{"list"}, {"list", "--json"}, {"show", disk}, {"show", disk, tmpfs, "--cells"}, {"show", disk, "--json"},
+		{"history", disk}, {"stages", disk},
+		{"report", disk}, {"report", disk, "--serials", "-o", "report.html"}, {"compare", disk, tmpfs},
+		{"compare", disk, tmpfs, "--anyway", "--all"},
+		{"compare", disk, tmpfs, "--json"}, {"doctor", disk}, {"doctor", "a.json"}, {"doctor", "a.json", "b.json"},
+		{"doctor", "a.json", "--json"},
+		{"facts", disk}, {"facts", "a.json"}, {"facts", "a.json", "--json"}, {"facts", "a.json", "--sources"},
+		{"facts", "diff", "a.json", "b.json"},
+		{"facts", "diff", "a.json", "b.json", "--all"}, {"facts", "diff", disk, tmpfs}, {"__complete", "show", ""},
+		{"show", hostile}, {"doctor", hostile},
+		{"export", disk, "--format", hostile}, {hostile}, {"show", "--" + hostile}, {"run", hostile, dir},
+		{"run", "--resume", disk},
 		{"import", at(hostile)}, {"restore"},
 	}
 	must("label", disk, "again"+hostileLabel())
 	must("label", "again"+hostileLabel(), disk)
 	for _, format := range []string{"table", "html", "csv", "sheet", "json", "markdown", "openmetrics"} {
-		commands = append(commands, []string{"export", disk, "--format", format, "--serials"}, []string{"export", disk, "--format", format, "-o", "export." + format})
+		commands = append(commands, []string{"export", disk, "--format", format, "--serials"},
+			[]string{"export", disk, "--format", format, "-o", "export." + format})
 	}
 	for _, extension := range []string{"html", "md", "csv", "json"} {
 		commands = append(commands, []string{"compare", disk, tmpfs, "--anyway", "-o", "compare." + extension})
@@ -112,7 +125,8 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 	// On a terminal headroom's own colours are sent, and nothing else; what a load generator printed is shown there.
 	own := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	colours := 0
-	for _, args := range [][]string{{"show", disk}, {"compare", disk, tmpfs}, {"doctor", "a.json"}, {"list"}, {"show", disk, "--raw"}} {
+	for _, args := range [][]string{{"show", disk}, {"compare", disk, tmpfs}, {"doctor", "a.json"}, {"list"},
+		{"show", disk, "--raw"}} {
 		sent := strings.ReplaceAll(onTerminal(t, command(args)), "\r\n", "\n")
 		colours += len(own.FindAllString(sent, -1))
 		checkHarmless(t, args, "the terminal", own.ReplaceAllString(sent, ""))
@@ -128,7 +142,8 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 	if raw := must("show", disk, "--raw"); !strings.Contains(raw, `\u009b`) && !strings.Contains(raw, "\u009b") {
 		t.Error("the raw output lacks the name")
 	}
-	if plain, raw := must("export", disk, "--format", "csv"), must("export", disk, "--format", "csv", "--raw-cells"); !strings.Contains(plain, "'=1+1") ||
+	if plain, raw := must("export", disk, "--format", "csv"),
+		must("export", disk, "--format", "csv", "--raw-cells"); !strings.Contains(plain, "'=1+1") ||
 		strings.Contains(raw, "'=1+1") {
 		t.Error("the formula is one, or stays none when cells are asked for as they are")
 	}
@@ -152,7 +167,8 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 	}
 	checked := 0
 	for _, file := range files {
-		if name := filepath.Base(file); strings.HasPrefix(name, "export.") || strings.HasPrefix(name, "compare.") || name == "report.html" {
+		if name := filepath.Base(file); strings.HasPrefix(name, "export.") || strings.HasPrefix(name, "compare.") ||
+			name == "report.html" {
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -219,7 +235,8 @@ func checkHarmless(t *testing.T, args []string, what, text string) {
 // checkMarkup looks for what came with a name among the elements of a page.
 func checkMarkup(t *testing.T, name, page string) {
 	t.Helper()
-	if strings.Contains(page, "<script>alert") || strings.Count(page, "<script") > 1 || !strings.Contains(page, "&lt;script&gt;alert(1)") {
+	if strings.Contains(page, "<script>alert") || strings.Count(page, "<script") > 1 ||
+		!strings.Contains(page, "&lt;script&gt;alert(1)") {
 		t.Errorf("%s: a name is markup, or is not there", name)
 	}
 }
@@ -252,16 +269,21 @@ func checkTables(t *testing.T, name, text string) {
 
 // spoil puts the name into all that the header of a run says.
 func spoil(run map[string]any) {
-	warning := map[string]any{"code": hostile, "text": strings.Repeat(hostile, 100_000/len(hostile)), "taints": []string{"*"}}
+	warning := map[string]any{"code": hostile, "text": strings.Repeat(hostile, 100_000/len(hostile)),
+		"taints": []string{"*"}}
 	known := map[string]any{"code": "kernel-log", "text": hostile, "taints": []string{}}
 	run["label"] = run["label"].(string) + hostileLabel()
-	run["version"], run["suite"], run["suite_text"], run["command"] = hostile, hostile, hostile, []string{"headroom", hostile}
+	run["version"], run["suite"], run["suite_text"], run["command"] = hostile, hostile, hostile,
+		[]string{"headroom", hostile}
 	run["warnings"] = []any{warning, known}
-	run["targets"] = []any{map[string]any{"role": "storage", "target": hostile, "place": map[string]any{"kind": "directory", "path": "/" + hostile,
-		"filesystem": hostile, "disks": []string{hostile}}, "facts": []any{
-		map[string]any{"fact": "host.name", "value": "host" + hostile, "source": hostile}, map[string]any{"fact": "kernel.release", "value": "6.1" + hostile},
-		map[string]any{"fact": "disk.model", "about": hostile, "value": hostile}, map[string]any{"fact": hostile, "unknown": hostile},
-	}}}
+	run["targets"] = []any{map[string]any{"role": "storage", "target": hostile,
+		"place": map[string]any{"kind": "directory", "path": "/" + hostile,
+			"filesystem": hostile, "disks": []string{hostile}}, "facts": []any{
+			map[string]any{"fact": "host.name", "value": "host" + hostile, "source": hostile},
+			map[string]any{"fact": "kernel.release", "value": "6.1" + hostile},
+			map[string]any{"fact": "disk.model", "about": hostile, "value": hostile},
+			map[string]any{"fact": hostile, "unknown": hostile},
+		}}}
 	for _, c := range run["cells"].([]any) {
 		cell := c.(map[string]any)
 		cell["warnings"] = []any{warning}

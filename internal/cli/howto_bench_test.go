@@ -14,7 +14,8 @@ import (
 func TestHowToFindASlowPort(t *testing.T) {
 	t.Chdir("../..")
 	h := twoLinks(t)
-	h.must("tc", "-n", h.client, "qdisc", "change", "dev", "headroom1", "root", "tbf", "rate", "10mbit", "burst", "64kb", "latency", "50ms")
+	h.must("tc", "-n", h.client, "qdisc", "change", "dev", "headroom1", "root", "tbf", "rate", "10mbit", "burst",
+		"64kb", "latency", "50ms")
 	printed := howto{page: filepath.Join("docs", "howto-network.md"), run: func(t *testing.T, line string) string {
 		cmd := h.command(argumentsOf(line)[1:]...)
 		var errs strings.Builder

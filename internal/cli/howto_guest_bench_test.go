@@ -25,9 +25,11 @@ func TestHowToFindEnoughIOThreads(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v\n%s", line, err, errs.String())
 		}
-		return regexp.MustCompile(`\b[0-9A-Z]{4}\b( \(headroom| -o)`).ReplaceAllString(strings.ReplaceAll(string(out), guest, "guest.yaml"), "8JT9$1")
+		return regexp.MustCompile(`\b[0-9A-Z]{4}\b( \(headroom| -o)`).ReplaceAllString(strings.ReplaceAll(string(out),
+			guest, "guest.yaml"), "8JT9$1")
 	}}.follow(t)
-	if len(printed) != 2 || !strings.Contains(printed[0], "guest:iothreads") || !strings.Contains(printed[1], "4 loads in common") {
+	if len(printed) != 2 || !strings.Contains(printed[0], "guest:iothreads") ||
+		!strings.Contains(printed[1], "4 loads in common") {
 		t.Errorf("%q", printed)
 	}
 	v.nothingLeft("after the sweep")

@@ -29,20 +29,23 @@ const (
 // it was found.
 func (x *experiment) endArms() ([]lab.Arm, error) {
 	if params := factor.LoadParams(nil, firstLevels(x.choices)); len(params) > 0 && x.hasCommands() {
-		return nil, usage("parameters of a command are filled into its arguments beforehand, so that a search can't mix them",
+		return nil, usage("parameters of a command are filled into its arguments beforehand, so that a search can't "+
+			"mix them",
 			"let the command read a variable, and search env:NAME")
 	}
 	if x.options.steps {
 		return x.seriesEnds()
 	}
 	if len(x.choices) < 2 {
-		return nil, usage("the two states differ in one thing only: "+x.choices[0].Factor(), "what it costs: headroom ablate")
+		return nil, usage("the two states differ in one thing only: "+x.choices[0].Factor(),
+			"what it costs: headroom ablate")
 	}
 	x.run.Experiment.Baseline = fastArm
 	arms := []lab.Arm{{ID: fastArm, Levels: map[string]string{}}, {ID: slowArm, Levels: map[string]string{}}}
 	for _, c := range x.choices {
 		if len(c.Levels) != 2 {
-			return nil, usage(fmt.Sprintf("%s needs two levels, the fast state's and the slow one's, and has %d", c.Factor(), len(c.Levels)),
+			return nil, usage(fmt.Sprintf("%s needs two levels, the fast state's and the slow one's, and has %d",
+				c.Factor(), len(c.Levels)),
 				"write "+c.Factor()+"=FAST,SLOW")
 		}
 		arms[0].Levels[c.Factor()], arms[1].Levels[c.Factor()] = c.Levels[0], c.Levels[1]
@@ -60,7 +63,8 @@ func (x *experiment) seriesEnds() ([]lab.Arm, error) {
 	case len(x.choices) != 1:
 		return nil, usage("a series is the levels of one factor", "several settings: headroom bisect settings")
 	case len(c.Levels) < 3:
-		return nil, usage(fmt.Sprintf("%s has %d levels, between which there is nothing to search", c.Factor(), len(c.Levels)), "what a level does: headroom sweep")
+		return nil, usage(fmt.Sprintf("%s has %d levels, between which there is nothing to search", c.Factor(),
+			len(c.Levels)), "what a level does: headroom sweep")
 	}
 	x.run.Experiment.Baseline, x.run.Experiment.Steps = fastArm, true
 	return []lab.Arm{{ID: fastArm, Role: x.under(), Levels: map[string]string{c.Factor(): c.Levels[0]}},
@@ -77,7 +81,8 @@ func (x *experiment) takeUpHunt() (err error) {
 // search that is resumed asks nothing twice.
 func (x *experiment) hunt(ctx context.Context, session *runner.Session) error {
 	begun := time.Now()
-	if asked := x.run.Experiment.Asked; len(asked) > 0 && asked[len(asked)-1].Failed == "" && !bisection.Carried(x.run, asked[len(asked)-1].Arm, x.keptIn(len(asked))) {
+	if asked := x.run.Experiment.Asked; len(asked) > 0 && asked[len(asked)-1].Failed == "" &&
+		!bisection.Carried(x.run, asked[len(asked)-1].Arm, x.keptIn(len(asked))) {
 		if err := x.answer(ctx, session); err != nil { // the one that was interrupted
 			return err
 		}
@@ -111,7 +116,9 @@ func (x *experiment) ask(session *runner.Session, q search.Question) error {
 	terms := *x.run.Experiment
 	terms.Asked = append(slices.Clone(terms.Asked), lab.Asked{Arm: x.run.Arms[i].ID, Purpose: q.Purpose.String()})
 	x.run.Experiment = &terms
-	if err := x.writer.Update(func(r *lab.Run) { r.Experiment, r.Arms, r.Cells = x.run.Experiment, x.run.Arms, x.run.Cells }); err != nil {
+	if err := x.writer.Update(func(r *lab.Run) {
+		r.Experiment, r.Arms, r.Cells = x.run.Experiment, x.run.Arms, x.run.Cells
+	}); err != nil {
 		return err
 	}
 	if before < len(x.run.Cells) {
@@ -143,8 +150,11 @@ func (x *experiment) answer(ctx context.Context, session *runner.Session) error 
 		}
 		for turn := range c.Repetitions {
 			position++
-			next := plan.Repetition{Cell: c.ID, Arm: arm, Number: times*c.Repetitions + turn + 1, Block: block, Position: position}
-			if slices.ContainsFunc(measured, func(r lab.Repetition) bool { return r.Cell == next.Cell && r.Number == next.Number }) {
+			next := plan.Repetition{Cell: c.ID, Arm: arm, Number: times*c.Repetitions + turn + 1,
+				Block: block, Position: position}
+			if slices.ContainsFunc(measured, func(r lab.Repetition) bool {
+				return r.Cell == next.Cell && r.Number == next.Number
+			}) {
 				continue
 			}
 			r, err := session.Repeat(ctx, next)
@@ -207,7 +217,8 @@ func (x *experiment) huntPreface() {
 		differences = x.commitsText()
 	}
 	if e.Kernels != nil {
-		differences = fmt.Sprintf("%s between the builds of two kernels, made of Linux %s in %s", plural(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
+		differences = fmt.Sprintf("%s between the builds of two kernels, made of Linux %s in %s",
+			plural(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
 	}
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, plural(e.Blocks, "measurement"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()) / time.Duration(len(x.run.Arms)); t > 0 {

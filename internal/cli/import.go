@@ -74,8 +74,10 @@ prints it there, or a saved run of it. Ceilings, headroom doctor RUN and compari
 		},
 	}
 	c.Flags().StringVar(&label, "label", "", "text to find the run by")
-	c.Flags().StringVar(&snapshot, "facts", "", "what the machine was like that the results are of: a snapshot, as headroom facts --json prints it, or a saved run")
-	c.Flags().StringArrayVar(&g.named, "stage", nil, "a stage and what belongs to it: NAME=FILE or NAME=FILE:FIRST-LAST; may be repeated")
+	c.Flags().StringVar(&snapshot, "facts", "", "what the machine was like that the results are of: a snapshot, as "+
+		"headroom facts --json prints it, or a saved run")
+	c.Flags().StringArrayVar(&g.named, "stage", nil,
+		"a stage and what belongs to it: NAME=FILE or NAME=FILE:FIRST-LAST; may be repeated")
 	c.Flags().StringVar(&g.order, "stages", "", "the stages of one page, in its order: NAME,NAME,…")
 	p.jsonFlag(c)
 	return c
@@ -103,7 +105,8 @@ func memoryFor(sources []ingest.Source) int64 {
 	return 40<<20 + 8*largest
 }
 
-func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, label string, known *facts.Document) (*store.Bundle, error) {
+func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ingest.Source, order []string,
+	label string, known *facts.Document) (*store.Bundle, error) {
 	open := func(name string) (fs.File, error) { return openInput(name) }
 	if len(sources) == 1 && sources[0].Name == standardInput {
 		in := bufio.NewReaderSize(p.Stdin, 64<<10)
@@ -123,7 +126,8 @@ func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ing
 			return nil, &lab.Error{Kind: lab.Usage, What: "can't import " + name, Err: err}
 		}
 		if ours && (order != nil || sources[0].Stage != "") {
-			return nil, usage(name+" is a run of headroom's own, which has its stages or has none", "import it without --stage and --stages")
+			return nil, usage(name+" is a run of headroom's own, which has its stages or has none",
+				"import it without --stage and --stages")
 		}
 		if ours && known != nil {
 			return nil, hasFacts(name)
@@ -141,7 +145,8 @@ func (p *program) importFacts(ctx context.Context, name string) (*facts.Document
 		return nil, nil
 	}
 	if p.kinds().has(name) {
-		return nil, usage("--facts "+name+" is a machine as it is now, and results that are imported are of another time", "headroom facts --json --on "+name+" > facts.json, if it is still the same")
+		return nil, usage("--facts "+name+" is a machine as it is now, and results that are imported are of another "+
+			"time", "headroom facts --json --on "+name+" > facts.json, if it is still the same")
 	}
 	d, err := p.subject(ctx, name, facts.SnapshotLimit)
 	return &d, err
@@ -156,7 +161,8 @@ func hasFacts(name string) error {
 // which it is.
 func giveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
 	if len(run.Targets) != 1 {
-		return usage(fmt.Sprintf("the results are of %s, and --facts tells of one", plural(len(run.Targets), "machine or place")), "import those of each by themselves")
+		return usage(fmt.Sprintf("the results are of %s, and --facts tells of one",
+			plural(len(run.Targets), "machine or place")), "import those of each by themselves")
 	}
 	t := &run.Targets[0]
 	t.Facts = append(t.Facts, facts.Brief(known.Facts)...)
@@ -215,8 +221,10 @@ func (p *program) labelled(s *store.Store, b *store.Bundle, label string, err er
 }
 
 // importResults reads other tools' files into a new run. It is all or nothing.
-func (p *program) importResults(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, open ingest.Opener, label string, known *facts.Document) (*store.Bundle, error) {
-	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(), Version: p.Version, Command: p.Args}
+func (p *program) importResults(ctx context.Context, s *store.Store, sources []ingest.Source, order []string,
+	open ingest.Opener, label string, known *facts.Document) (*store.Bundle, error) {
+	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(),
+		Version: p.Version, Command: p.Args}
 	w, err := s.Create(header)
 	if err != nil {
 		return nil, err
@@ -236,7 +244,8 @@ func (p *program) importResults(ctx context.Context, s *store.Store, sources []i
 	err = w.Close(func(r *lab.Run) {
 		id, version, command, created := r.ID, r.Version, r.Command, r.Created
 		*r = read
-		r.ID, r.Label, r.Version, r.Command, r.Status, r.Source = id, label, version, command, lab.Complete, lab.Imported
+		r.ID, r.Label, r.Version, r.Command, r.Status, r.Source = id, label, version, command,
+			lab.Complete, lab.Imported
 		r.Added = created
 		if r.Created.IsZero() {
 			r.Created = created
@@ -310,15 +319,18 @@ func (p *program) printImported(s *store.Store, b *store.Bundle) error {
 			return p.printJSON(runsDocument{runsSchema, []store.Row{r}})
 		}
 		id := s.ShortID(r.ID)
-		fmt.Fprintf(p.Stdout, "imported as %s: %s, %s (headroom show %s)\n", id, plural(r.Cells, "cell"), plural(r.Repetitions, "repetition"), id)
+		fmt.Fprintf(p.Stdout, "imported as %s: %s, %s (headroom show %s)\n", id, plural(r.Cells, "cell"),
+			plural(r.Repetitions, "repetition"), id)
 		for _, stage := range b.Run.Stages {
-			fmt.Fprintf(p.Stdout, "  stage %s: %s from %s\n", stage.Name, plural(cellsIn(b.Run, stage.Name), "load"), stage.From)
+			fmt.Fprintf(p.Stdout, "  stage %s: %s from %s\n", stage.Name, plural(cellsIn(b.Run, stage.Name), "load"),
+				stage.From)
 		}
 		if len(b.Run.Stages) > 0 {
 			fmt.Fprintf(p.Stdout, "  side by side: headroom stages %s\n", id)
 		}
 		if len(b.Run.Stages) == 0 && r.Repetitions > r.Cells && b.Run.Format == "fio-text" {
-			fmt.Fprintln(p.Stdout, "  loads that come again are repetitions here; where they are stages of a report, name them: --stage or --stages")
+			fmt.Fprintln(p.Stdout, "  loads that come again are repetitions here; where they are stages of a report, "+
+				"name them: --stage or --stages")
 		}
 		if hint := levelsHint(b.Run, id); hint != "" {
 			fmt.Fprintf(p.Stdout, "  which level is best, and which is enough: %s\n", hint)

@@ -70,12 +70,17 @@ func TestImportBesidePython(t *testing.T) {
 	best := slices.Min(ours) / slices.Min(theirs)
 	for _, f := range []figure.Figure{
 		{Name: "import/speed", Unit: "B/s", Center: bytes / slices.Min(ours), N: rounds, Better: figure.Higher,
-			Text: "import of 10,000 fio JSON+ documents of 38 KB: read, check, compress, save; bytes of documents in a second of CPU time, at best"},
-		{Name: "import/speed-of-python", Unit: "B/s", Center: bytes / slices.Min(theirs), N: rounds, Text: "Python's json.loads alone on the same bytes, at best"},
-		{Name: "import/over-python", Unit: "ratio", Center: best, N: rounds, Better: figure.Lower, Text: "CPU time of the import over that of json.loads, each at its best"},
+			Text: "import of 10,000 fio JSON+ documents of 38 KB: read, check, compress, save; bytes of documents in " +
+				"a second of CPU time, at best"},
+		{Name: "import/speed-of-python", Unit: "B/s", Center: bytes / slices.Min(theirs), N: rounds,
+			Text: "Python's json.loads alone on the same bytes, at best"},
+		{Name: "import/over-python", Unit: "ratio", Center: best, N: rounds, Better: figure.Lower,
+			Text: "CPU time of the import over that of json.loads, each at its best"},
 		sampled.Ratio("import/over-python/neighbours", ratios, figure.Lower).Saying("the same of neighbours"),
-		{Name: "import/memory/1000", Unit: "B", Center: peakFew, Better: figure.Lower, Text: "memory of the import at most, 1,000 documents"},
-		{Name: "import/memory/10000", Unit: "B", Center: peakMany, Better: figure.Lower, Text: "memory of the import at most, 10,000 documents"},
+		{Name: "import/memory/1000", Unit: "B", Center: peakFew, Better: figure.Lower,
+			Text: "memory of the import at most, 1,000 documents"},
+		{Name: "import/memory/10000", Unit: "B", Center: peakMany, Better: figure.Lower,
+			Text: "memory of the import at most, 10,000 documents"},
 	} {
 		figure.Record(t, f)
 	}

@@ -22,11 +22,13 @@ type givenStages struct {
 func (g givenStages) sources(args []string) ([]ingest.Source, []string, error) {
 	switch {
 	case len(g.named) > 0 && g.order != "":
-		return nil, nil, usage("--stage and --stages are two ways to say the same", "name files with --stage, or the stages of one page with --stages")
+		return nil, nil, usage("--stage and --stages are two ways to say the same",
+			"name files with --stage, or the stages of one page with --stages")
 	case len(g.named) > 0 && len(args) > 0:
 		return nil, nil, usage(args[0]+" belongs to no stage, and others do", "--stage 'NAME="+args[0]+"'")
 	case len(g.named) == 0 && len(args) == 0:
-		return nil, nil, usage("headroom import takes one file or more", "for example: headroom import --label before results/*.json")
+		return nil, nil, usage("headroom import takes one file or more",
+			"for example: headroom import --label before results/*.json")
 	}
 	var sources []ingest.Source
 	for _, text := range g.named {
@@ -61,7 +63,8 @@ func stageSource(text string) (ingest.Source, error) {
 	name, file, ok := strings.Cut(text, "=")
 	s := ingest.Source{Name: strings.TrimSpace(file), Stage: strings.TrimSpace(name)}
 	if !ok || s.Name == "" || s.Stage == "" {
-		return s, usage(fmt.Sprintf("--stage %s names no stage and file", text), "write --stage 'two paths=b.txt' or --stage rdma=page.txt:120-160")
+		return s, usage(fmt.Sprintf("--stage %s names no stage and file", text),
+			"write --stage 'two paths=b.txt' or --stage rdma=page.txt:120-160")
 	}
 	if _, err := os.Stat(s.Name); err == nil {
 		return s, nil

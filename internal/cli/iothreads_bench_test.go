@@ -19,7 +19,8 @@ func TestIOThreadsAgainstTheHostPrecisely(t *testing.T) {
 			if r == nil {
 				continue
 			}
-			f := figure.Figure{Name: figure.Name("iothreads/guest", disk, name), Unit: "ratio", Center: r.Ratio, N: r.N, Text: "IOPS of a guest's disk, " + disk + ", with its best number of IOThreads: " + name}
+			f := figure.Figure{Name: figure.Name("iothreads/guest", disk, name), Unit: "ratio", Center: r.Ratio, N: r.N,
+				Text: "IOPS of a guest's disk, " + disk + ", with its best number of IOThreads: " + name}
 			if r.Known() {
 				f.Lo, f.Hi, f.Confidence = *r.Lo, *r.Hi, r.Confidence
 			}

@@ -30,8 +30,10 @@ func iothreadsGuest(t *testing.T) string {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(before), "disks:")
-	text := head + fmt.Sprintf("cpus: 2\nqemu: %s/usr/bin/qemu-system-x86_64\nfirmware: [%s/usr/share/qemu, %s/usr/share/seabios]\n", root, root, root) +
-		"disks:\n  - {name: real, kind: virtio-blk, size: 64m, queues: 4}\n  - {name: nothing, kind: virtio-blk, size: 64m, queues: 4, backing: 'null'}\n"
+	text := head + fmt.Sprintf("cpus: 2\nqemu: %s/usr/bin/qemu-system-x86_64\nfirmware: [%s/usr/share/qemu, "+
+		"%s/usr/share/seabios]\n", root, root, root) +
+		"disks:\n  - {name: real, kind: virtio-blk, size: 64m, queues: 4}\n  - {name: nothing, kind: virtio-blk, " +
+		"size: 64m, queues: 4, backing: 'null'}\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +53,18 @@ func iothreadsAgainstTheHost(t *testing.T) map[string]sweep.Cell {
 	images := t.TempDir()
 	v := newVictim(t)
 	v.suite = filepath.Join(filepath.Dir(v.suite), "reads.yaml")
-	text := "version: 1\njobs:\n  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 16, numjobs: 4, ioengine: libaio, direct: 1, size: 100%, runtime: 3s, time_based: 1, group_reporting: 1}}\n"
+	text := "version: 1\njobs:\n  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 16, numjobs: 4, ioengine: " +
+		"libaio, direct: 1, size: 100%, runtime: 3s, time_based: 1, group_reporting: 1}}\n"
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cells := map[string]sweep.Cell{}
-	for disk, of := range map[string]struct{ reference, levels string }{"real": {images, "0,1,2,4"}, "nothing": {"", "0,4"}} {
+	for disk, of := range map[string]struct {
+		reference, levels string
+	}{"real": {images, "0,1,2,4"}, "nothing": {"", "0,4"}} {
 		reference, levels := of.reference, strings.Split(of.levels, ",")
-		args := []string{"sweep", v.suite, "/dev/disk/by-id/" + disk, "--on", "qemu:" + file, "--factor", "guest:iothreads=" + of.levels, "--blocks", "2", "--size", "64m", "--json"}
+		args := []string{"sweep", v.suite, "/dev/disk/by-id/" + disk, "--on", "qemu:" + file, "--factor",
+			"guest:iothreads=" + of.levels, "--blocks", "2", "--size", "64m", "--json"}
 		if reference != "" {
 			args = append(args, "--reference", reference)
 		}

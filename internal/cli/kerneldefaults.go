@@ -49,7 +49,8 @@ func (p *program) printKernelDefaults(defaults []diff.Default, all bool) {
 		w.line("", "This kernel defaults to nothing that is known to cost I/O.")
 		return
 	}
-	w.line("", "This kernel defaults to what costs I/O; whether it is in effect needs the machine, by headroom doctor there:")
+	w.line("", "This kernel defaults to what costs I/O; whether it is in effect needs the machine, by headroom "+
+		"doctor there:")
 	for i, d := range defaults {
 		if i == mostDefaults && !all {
 			w.line("  ", fmt.Sprintf("%d more: --all", len(defaults)-mostDefaults))

@@ -46,8 +46,9 @@ type victim struct {
 func newVictim(t *testing.T) victim {
 	t.Helper()
 	dir := t.TempDir()
-	v := victim{t: t, suite: filepath.Join(dir, "kill.yaml"), place: filepath.Join(dir, "place"), store: filepath.Join(dir, "store"),
-		mark: strconv.FormatUint(rand.Uint64(), 10)}
+	v := victim{t: t, suite: filepath.Join(dir, "kill.yaml"), place: filepath.Join(dir, "place"),
+		store: filepath.Join(dir, "store"),
+		mark:  strconv.FormatUint(rand.Uint64(), 10)}
 	if err := os.WriteFile(v.suite, []byte(killSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,8 @@ func TestKilledAtStepsOfSavingARun(t *testing.T) {
 				v := newVictim(t)
 				for step := next.Add(every); ; step = next.Add(every) {
 					var stderr bytes.Buffer
-					cmd := with(v.command("run", v.suite, v.place, "--repeat", "1", "--set", "runtime=50ms"), dieBefore+"="+strconv.FormatInt(step, 10))
+					cmd := with(v.command("run", v.suite, v.place, "--repeat", "1", "--set", "runtime=50ms"),
+						dieBefore+"="+strconv.FormatInt(step, 10))
 					cmd.Stderr = &stderr
 					if err := cmd.Run(); err == nil {
 						return // it has no such step
@@ -192,7 +194,8 @@ func TestDeletingAKilledRunClearsUpFirst(t *testing.T) {
 	})
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if out, err := v.command("rm", "last").CombinedOutput(); err != nil || !strings.Contains(string(out), "was cut off") {
+	if out, err := v.command("rm", "last").CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "was cut off") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
@@ -238,14 +241,16 @@ func TestInterruptedAndResumed(t *testing.T) {
 				t.Errorf("left in the directory: %v, %v", files, err)
 			}
 			rows, err := store.Open(v.store).List()
-			if err != nil || len(rows) != 1 || rows[0].Status != lab.Interrupted || rows[0].Repetitions == 0 || rows[0].Repetitions == 6 {
+			if err != nil || len(rows) != 1 || rows[0].Status != lab.Interrupted || rows[0].Repetitions == 0 ||
+				rows[0].Repetitions == 6 {
 				t.Fatalf("%+v, %v", rows, err)
 			}
 			if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			again, err := store.Open(v.store).List()
-			if err != nil || len(again) != 1 || again[0].Status != lab.Complete || again[0].Repetitions != 6 || again[0].ID != rows[0].ID {
+			if err != nil || len(again) != 1 || again[0].Status != lab.Complete || again[0].Repetitions != 6 ||
+				again[0].ID != rows[0].ID {
 				t.Errorf("resumed to %+v, %v", again, err)
 			}
 		})
@@ -269,7 +274,8 @@ func TestInterruptedAndResumedWithABudget(t *testing.T) {
 	numbers, spent, last := map[string]int{}, 0.0, lab.Repetition{}
 	for rep, err := range b.Repetitions() {
 		numbers[rep.Cell]++
-		if err != nil || rep.Number != numbers[rep.Cell] || rep.Block < last.Block || rep.Block > last.Block+1 || rep.Took < 0.2 {
+		if err != nil || rep.Number != numbers[rep.Cell] || rep.Block < last.Block || rep.Block > last.Block+1 ||
+			rep.Took < 0.2 {
 			t.Errorf("%+v, %v after %+v", rep, err, last)
 		}
 		spent += rep.Took

@@ -81,7 +81,8 @@ func killedCommands(v victim) []killedCommand {
 	}
 	run := []string{"run", v.suite, v.place}
 	ablate := append([]string{"ablate", v.suite, v.place, "--blocks", "1"}, settings...)
-	sweep := []string{"sweep", v.suite, v.place, "--blocks", "2", "--factor", "sysctl:net.ipv4.tcp_keepalive_time=7000,found,7100"}
+	sweep := []string{"sweep", v.suite, v.place, "--blocks", "2", "--factor",
+		"sysctl:net.ipv4.tcp_keepalive_time=7000,found,7100"}
 	return []killedCommand{
 		{name: "run", args: run}, {name: "ablate", args: ablate}, {name: "sweep", args: sweep},
 		{name: "run, resumed", args: run, resumed: true}, {name: "ablate, restore", args: ablate, restored: true},
@@ -201,8 +202,10 @@ func (a *tallied) goesOn(kills int) bool {
 func (a *tallied) say(took time.Duration) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return fmt.Sprintf("%d kills (%v) in %s, %.1f a second; %d found settings changed, %d a load going on, %d a file or folder in the place; %d ended before; %d failures",
-		a.total, a.kills, took.Round(time.Second), float64(a.total)/took.Seconds(), a.changed, a.loaded, a.placed, a.ended, a.failures)
+	return fmt.Sprintf("%d kills (%v) in %s, %.1f a second; %d found settings changed, %d a load going on, %d a file "+
+		"or folder in the place; %d ended before; %d failures",
+		a.total, a.kills, took.Round(time.Second), float64(a.total)/took.Seconds(), a.changed, a.loaded, a.placed,
+		a.ended, a.failures)
 }
 
 // settle makes the surroundings of a worker: network and mounts that nobody else has, all of it in memory.
@@ -504,7 +507,8 @@ func (w *killWorker) nothingLeft(stderr string) (wrong []string) {
 			}
 		}
 	}
-	if finished := len(regexp.MustCompile(`(?m)^(\d+/\d+|block .* left)  `).FindAllString(stderr, -1)); saved < finished {
+	if finished := len(regexp.MustCompile(`(?m)^(\d+/\d+|block .* left)  `).FindAllString(stderr, -1)); saved <
+		finished {
 		add("%d repetitions were finished and %d are saved", finished, saved)
 	}
 	return wrong

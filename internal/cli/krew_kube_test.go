@@ -15,7 +15,8 @@ import (
 func TestKrewInstallsThePlugin(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip("no kubectl: run it beside a cluster, scripts/kube-cluster go test -tags 'system kube' ./internal/cli -run Krew")
+		t.Skip("no kubectl: run it beside a cluster, scripts/kube-cluster go test -tags 'system kube' ./internal/cli " +
+			"-run Krew")
 	}
 	built := "../../build/krew"
 	t.Cleanup(func() { _ = os.RemoveAll(built) })
@@ -40,8 +41,10 @@ func TestKrewInstallsThePlugin(t *testing.T) {
 	}
 	krew := filepath.Join(t.TempDir(), "krew")
 	run("go", "build", "-C", "../../test/krew", "-o", krew, "tool")
-	run(krew, "install", "--manifest="+filepath.Join(built, "headroom.yaml"), "--archive="+filepath.Join(built, "headroom-linux-"+runtime.GOARCH+".tar.gz"))
-	if help := run("kubectl", "headroom", "run", "--help"); !strings.Contains(help, "  kubectl headroom run quick /srv\n") || !strings.Contains(help, "kube:pod?OPTIONS") {
+	run(krew, "install", "--manifest="+filepath.Join(built, "headroom.yaml"),
+		"--archive="+filepath.Join(built, "headroom-linux-"+runtime.GOARCH+".tar.gz"))
+	if help := run("kubectl", "headroom", "run", "--help"); !strings.Contains(help,
+		"  kubectl headroom run quick /srv\n") || !strings.Contains(help, "kube:pod?OPTIONS") {
 		t.Errorf("its help is\n%s", help)
 	}
 	if err := os.Symlink(pluginFile, filepath.Join(bin, completionFile)); err != nil {

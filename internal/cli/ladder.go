@@ -69,8 +69,9 @@ const defaultPasses = 6
 func (p *program) ladderCommand() *cobra.Command {
 	o := ladderOptions{alpha: ladder.DefaultAlpha}
 	c := &cobra.Command{
-		Use:   "ladder [PLACE...]",
-		Short: "Climb from one drive to the whole storage, or from one flow to all ports, and say which rung falls short first",
+		Use: "ladder [PLACE...]",
+		Short: "Climb from one drive to the whole storage, or from one flow to all ports, and say which rung falls " +
+			"short first",
 		Long: `Measures the storage under a directory or device rung by rung: memory, a null
 device, each drive alone, pairs of them, all at once, then what is made of
 them (md, LVM, dm-crypt), then the file system. Each rung stands beside its
@@ -111,9 +112,11 @@ what the pod network (CNI) costs.`,
 		Args: between(0, many, "places, from the bottom up"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
-				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "guest", "on", "address", "group", "pairs", "port", "direction", "dry-run"} {
+				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha",
+					"guest", "on", "address", "group", "pairs", "port", "direction", "dry-run"} {
 					if c.Flags().Changed(name) {
-						return usage("--"+name+" can't be changed when a ladder is resumed", "leave it out: the runs say what was settled")
+						return usage("--"+name+" can't be changed when a ladder is resumed",
+							"leave it out: the runs say what was settled")
 					}
 				}
 			}
@@ -133,20 +136,27 @@ what the pod network (CNI) costs.`,
 	f.StringVar(&o.label, "label", "", "text to find the runs by; the number of the rung is added")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
 	f.IntVar(&o.passes, "passes", defaultPasses, "times that each rung is measured")
-	f.DurationVar(&o.budget, "budget", 0, "begin no pass that would end later than this, like 10m; with --resume from now on")
-	f.StringVar(&o.margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin), "how much a rung may stay below what is expected of it")
+	f.DurationVar(&o.budget, "budget", 0,
+		"begin no pass that would end later than this, like 10m; with --resume from now on")
+	f.StringVar(&o.margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin),
+		"how much a rung may stay below what is expected of it")
 	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability that any verdict is wrong")
-	f.StringArrayVar(&o.on, "on", nil, "the machine whose storage it is: ssh://[user@]host[:port] (default local); or client=TARGET and server=TARGET of a network")
-	f.StringArrayVar(&o.addresses, "address", nil, "of a port of the server; once for each (default: the one by which it was reached over ssh)")
+	f.StringArrayVar(&o.on, "on", nil, "the machine whose storage it is: ssh://[user@]host[:port] (default local); "+
+		"or client=TARGET and server=TARGET of a network")
+	f.StringArrayVar(&o.addresses, "address", nil,
+		"of a port of the server; once for each (default: the one by which it was reached over ssh)")
 	f.StringArrayVar(&o.groups, "group", nil, "NAME=ADDRESS,ADDRESS...: ports that are a rung together")
 	f.IntVar(&o.pairs, "pairs", 1, "pairs of processes for each address")
 	f.IntVar(&o.port, "port", iperf3.Port, "that the first server process listens on; each further pair takes the next")
 	completeFlag(c, "on", targetNames)
 	f.StringArrayVar(&o.guests, "guest", nil, "a guest whose disks are rungs too: qemu:FILE; may be repeated")
 	f.StringVar(&o.direction, "direction", bothDirections, "of a network, seen from the clients: send, receive or both")
-	f.StringArrayVar(&o.keep, "keep", nil, "of a network: a setting that must stay as it is, like cmdline:numa=off; may be repeated")
-	f.StringArrayVar(&o.beside, "beside", nil, "of a network: another ladder of the same ports, climbed with something changed; may be repeated")
-	p.resumeFlag(c, &o.resume, "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
+	f.StringArrayVar(&o.keep, "keep", nil, "of a network: a setting that must stay as it is, like cmdline:numa=off; "+
+		"may be repeated")
+	f.StringArrayVar(&o.beside, "beside", nil,
+		"of a network: another ladder of the same ports, climbed with something changed; may be repeated")
+	p.resumeFlag(c, &o.resume, "go on with an interrupted ladder, named by one of its runs, or show a complete one "+
+		"again")
 	o.result.flags(c)
 	dryRunFlag(c, &o.dryRun, "print the rungs, their loads and the time they take, and do nothing"+everyCommand)
 	p.jsonFlag(c)
@@ -245,9 +255,11 @@ func (o ladderOptions) machine() (string, error) {
 	case err != nil || name == here:
 		return name, err
 	case fleeting(name):
-		return "", usage("a ladder stands on a machine with storage, and "+name+" is a guest", "its disks are rungs with --guest "+name)
+		return "", usage("a ladder stands on a machine with storage, and "+name+" is a guest",
+			"its disks are rungs with --guest "+name)
 	case len(o.guests) > 0:
-		return "", usage("guests are started on this machine, so they are no rungs over "+name, "leave out --guest, or climb there: run headroom on that machine")
+		return "", usage("guests are started on this machine, so they are no rungs over "+name,
+			"leave out --guest, or climb there: run headroom on that machine")
 	}
 	return name, nil
 }
@@ -274,7 +286,8 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 		return err
 	}
 	if rungs = append(rungs, ofGuests...); len(rungs) < 2 {
-		return usage("one rung is no ladder", "name a directory or device that lies on disks, or several places from the bottom up")
+		return usage("one rung is no ladder", "name a directory or device that lies on disks, or several places from "+
+			"the bottom up")
 	}
 	if s.options.seed == 0 {
 		s.options.seed = rand.Uint64()
@@ -300,7 +313,8 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 		s.fit(&m.run, r, arm, share)
 	}
 	if len(s.first().run.Cells) == 0 {
-		return usage("no job of the suite "+su.Name+" only reads, and a ladder only reads", "headroom suites show ladder prints one that does")
+		return usage("no job of the suite "+su.Name+" only reads, and a ladder only reads",
+			"headroom suites show ladder prints one that does")
 	}
 	for _, arm := range s.names {
 		if err := s.arms[arm].ready(ctx); err != nil {
@@ -319,7 +333,8 @@ func (s *ascent) share(su suite.Suite, rungs []rung) (int64, error) {
 	if s.options.size != "" {
 		n, err := size(s.options.size)
 		if err != nil || n < 1<<20 {
-			return 0, usage("--size "+s.options.size+" is no amount to read", "write something like 4g; 1m is the least")
+			return 0, usage("--size "+s.options.size+" is no amount to read",
+				"write something like 4g; 1m is the least")
 		}
 		share = n
 	}
@@ -362,19 +377,22 @@ func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
 		}
 		switch {
 		case r.disk != nil && r.disk.Blank():
-			c.Steps = []lab.Step{lab.Fill, lab.Load} // it was made for the guest; what was never written is read without storage
+			// it was made for the guest; what was never written is read without storage
+			c.Steps = []lab.Step{lab.Fill, lab.Load}
 		case place.Kind != lab.Directory:
 			c.Steps = []lab.Step{lab.Load} // nothing is prepared where something may be kept
 		}
 		switch {
 		case r.kind == ladder.Null && place.Kind == lab.NoPlace:
 			c.Params["ioengine"] = "null"
-		case r.kind == ladder.Memory: // a file system in memory takes no direct I/O before Linux 6.6, and answers at once
+		// a file system in memory takes no direct I/O before Linux 6.6, and answers at once
+		case r.kind == ladder.Memory:
 			c.Params["ioengine"], c.Params["direct"], c.Params["iodepth"] = "psync", "0", "1"
 		}
 	}
 	run.Pair, run.Seed, run.Order, run.Repetitions = s.first().run.ID, s.first().run.Seed, "rounds", s.passes
-	run.Arms = []lab.Arm{{ID: onlyArm, Role: storageRole, Levels: map[string]string{rungLevel: arm, kindLevel: string(r.kind)}}}
+	run.Arms = []lab.Arm{
+		{ID: onlyArm, Role: storageRole, Levels: map[string]string{rungLevel: arm, kindLevel: string(r.kind)}}}
 	if r.below > 0 {
 		run.Arms[0].Levels[belowLevel] = strconv.Itoa(r.below)
 	}
@@ -400,7 +418,8 @@ func (s *ascent) preface(ctx context.Context) {
 
 // effort is what the ladder costs.
 func (s *ascent) effort() string {
-	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes, plural(len(s.names), "rung"))
+	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes,
+		plural(len(s.names), "rung"))
 	total, writes := time.Duration(0), suite.Writes{}
 	for _, arm := range s.names {
 		m := s.arms[arm]
@@ -444,8 +463,8 @@ func (s *ascent) report() error {
 			}
 		}
 		if step.Kind == ladder.Null && len(step.Places) == 0 && step.Jobs == 1 {
-			s.notes = append(s.notes, "the null rung is fio's null engine, which makes no system call: what the kernel's way to a device costs is not in it; "+
-				"modprobe null_blk makes "+nullDevice+", where it is")
+			s.notes = append(s.notes, "the null rung is fio's null engine, which makes no system call: what the "+
+				"kernel's way to a device costs is not in it; modprobe null_blk makes "+nullDevice+", where it is")
 		}
 		if step.Kind == ladder.Memory || step.Kind == ladder.Null {
 			continue // what a check has to say is that no disk answered, which is what they are for
@@ -455,7 +474,8 @@ func (s *ascent) report() error {
 			return err
 		}
 		for _, w := range found {
-			warnings = append(warnings, ladder.Warning{Rung: i, Cell: w.cell, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
+			warnings = append(warnings, ladder.Warning{Rung: i, Cell: w.cell, Warning: w.Warning,
+				Repetitions: w.repetitions, N: w.n})
 		}
 	}
 	d := ladder.Climb(steps, s.loads(), measured, warnings, s.notes, terms)
@@ -524,7 +544,8 @@ func driverOf(disk string) string {
 
 func rungOf(run lab.Run) ladder.Rung {
 	place := run.Targets[0].Place
-	r := ladder.Rung{Name: place.Path, Kind: ladder.Kind(run.Arms[0].Levels[kindLevel]), Filesystem: place.Filesystem, Disks: place.Disks, Run: run.ID, Jobs: 1}
+	r := ladder.Rung{Name: place.Path, Kind: ladder.Kind(run.Arms[0].Levels[kindLevel]), Filesystem: place.Filesystem,
+		Disks: place.Disks, Run: run.ID, Jobs: 1}
 	if len(run.Cells) > 0 {
 		if n, err := strconv.Atoi(run.Cells[0].Params["numjobs"]); err == nil {
 			r.Jobs = n

@@ -20,15 +20,17 @@ func TestLadderNamesADelayOverAStripe(t *testing.T) {
 // delayOverAStripe is what is found of that rung.
 func delayOverAStripe(t *testing.T) ladder.Cell {
 	t.Helper()
-	g := guest{kernel: "linux-image-amd64", cpu: "max", limit: 12 * time.Minute, disks: 1, drive: "throttling.iops-total=200", devices: []string{"nvme,serial=second,drive=d1"},
+	g := guest{kernel: "linux-image-amd64", cpu: "max", limit: 12 * time.Minute, disks: 1,
+		drive: "throttling.iops-total=200", devices: []string{"nvme,serial=second,drive=d1"},
 		modules: []string{"raid0", "dm_delay"}, programs: []string{"mdadm", "dmsetup", "fio"},
 		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp /dev/shm; $b mount -t tmpfs shm /dev/shm
 for n in sh stat rm cat; do $b ln -s /bin/busybox /bin/$n; done; $b sleep 2
 mdadm --create /dev/md0 --run --level=0 --chunk=64 --raid-devices=2 /dev/nvme0n1 /dev/nvme1n1 >/dev/null 2>&1
 dmsetup create slow --table "0 $($b cat /sys/block/md0/size) delay /dev/md0 0 50"; dmsetup mknodes
 $b printf 'version: 1\nname: one\ntitle: Random reads\nsource: a test\ndefaults: {ioengine: libaio, direct: 1, runtime: 2s, time_based: 1, randrepeat: 0}\njobs:\n  - name: randread\n    fio: {rw: randread, bs: 4k, iodepth: 4}\n' > /tmp/one.yaml`}
-	printed := g.boot(t, "/bin/headroom ladder /dev/nvme0n1 /dev/nvme1n1 /dev/nvme0n1,/dev/nvme1n1 /dev/md0 /dev/mapper/slow "+
-		"--json --store /tmp/store --suite /tmp/one.yaml --size 8m --passes 3 --margin 25% 2>/tmp/said || $b cat /tmp/said")
+	printed := g.boot(t, "/bin/headroom ladder /dev/nvme0n1 /dev/nvme1n1 /dev/nvme0n1,/dev/nvme1n1 /dev/md0 "+
+		"/dev/mapper/slow --json --store /tmp/store --suite /tmp/one.yaml --size 8m --passes 3 --margin 25% "+
+		"2>/tmp/said || $b cat /tmp/said")
 	var d ladder.Document
 	if err := json.Unmarshal([]byte(printed), &d); err != nil {
 		t.Fatalf("%v:\n%s", err, printed)

@@ -96,8 +96,10 @@ func (r rack) climb(args ...string) ladder.Document {
 	for i, rung := range d.Rungs {
 		for _, c := range rung.Cells {
 			if c.Center != nil && c.Reached != nil && c.Reached.Lo != nil {
-				figure.Record(r.t, figure.Figure{Name: figure.Name("ladder", r.t.Name(), i+1), Unit: "share", Center: c.Reached.Value, Lo: *c.Reached.Lo, Hi: *c.Reached.Hi,
-					Confidence: 0.95, N: c.N, Text: fmt.Sprintf("%s: %.1f MB/s, of %s: %s", rung.Name, *c.Center/1e6, c.Expected.From, c.Verdict)})
+				figure.Record(r.t, figure.Figure{Name: figure.Name("ladder", r.t.Name(), i+1), Unit: "share",
+					Center: c.Reached.Value, Lo: *c.Reached.Lo, Hi: *c.Reached.Hi,
+					Confidence: 0.95, N: c.N, Text: fmt.Sprintf("%s: %.1f MB/s, of %s: %s", rung.Name, *c.Center/1e6,
+						c.Expected.From, c.Verdict)})
 			}
 		}
 	}
@@ -135,7 +137,8 @@ func TestLadderNamesASlowDrive(t *testing.T) {
 	for _, rung := range d.Rungs {
 		kinds = append(kinds, rung.Kind)
 	}
-	if want := []ladder.Kind{ladder.Memory, ladder.Null, ladder.Null, ladder.Drive, ladder.Drive, ladder.Drive, ladder.Together, ladder.Together}; !slices.Equal(kinds, want) {
+	if want := []ladder.Kind{ladder.Memory, ladder.Null, ladder.Null, ladder.Drive, ladder.Drive, ladder.Drive,
+		ladder.Together, ladder.Together}; !slices.Equal(kinds, want) {
 		t.Errorf("climbed %v, want %v", kinds, want)
 	}
 }
@@ -149,12 +152,14 @@ func TestLadderNamesWhatDrivesShare(t *testing.T) {
 	shared := r.drive()
 	var parts []string
 	for i := range 6 {
-		part := r.loop("--direct-io=on", "--offset", fmt.Sprint(i*10*megabytes), "--sizelimit", fmt.Sprint(10*megabytes), shared)
+		part := r.loop("--direct-io=on", "--offset", fmt.Sprint(i*10*megabytes), "--sizelimit",
+			fmt.Sprint(10*megabytes), shared)
 		r.throttled.bytes(part, 16*megabytes)
 		parts = append(parts, part)
 	}
 	r.throttled.bytes(shared, 17*megabytes)
-	d := r.climb(append([]string{"--suite", r.suite, "--passes", "3", "--margin", "40%", "--set", "runtime=1s"}, append(slices.Clone(parts), strings.Join(parts, ","))...)...)
+	d := r.climb(append([]string{"--suite", r.suite, "--passes", "3", "--margin", "40%", "--set", "runtime=1s"},
+		append(slices.Clone(parts), strings.Join(parts, ","))...)...)
 	rung := named(t, d)
 	if rung.Kind != ladder.Together || len(rung.Places) != 6 {
 		t.Errorf("%s is named", rung.Name)
@@ -204,7 +209,8 @@ func TestLadderDoesWhatItSaid(t *testing.T) {
 	r := newRack(t)
 	drives := r.drive() + "," + r.drive()
 	args := []string{"--suite", r.suite, "--passes", "2", "--seed", "7", "--set", "runtime=200ms", drives}
-	out, err := exec.Command("headroom", append([]string{"ladder", "--dry-run=full", "--store", r.store}, args...)...).Output()
+	out, err := exec.Command("headroom", append([]string{"ladder", "--dry-run=full", "--store", r.store},
+		args...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +274,8 @@ func asSaid(command string) string {
 		switch {
 		case strings.HasSuffix(word, ".scratch"):
 			word = "scratch"
-		case strings.HasPrefix(word, "--write_"), strings.HasPrefix(word, "--log_avg"), strings.HasPrefix(word, "--per_job_logs"),
+		case strings.HasPrefix(word, "--write_"), strings.HasPrefix(word, "--log_avg"),
+			strings.HasPrefix(word, "--per_job_logs"),
 			strings.HasPrefix(word, "--output="), strings.HasPrefix(word, "--eta"):
 			continue
 		}
@@ -280,7 +287,8 @@ func asSaid(command string) string {
 func TestLadderInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
 	r := newRack(t)
-	code, stderr := r.cutOff(syscall.SIGINT, "ladder", "--suite", r.suite, "--passes", "3", "--set", "runtime=300ms", r.drive()+","+r.drive())
+	code, stderr := r.cutOff(syscall.SIGINT, "ladder", "--suite", r.suite, "--passes", "3", "--set", "runtime=300ms",
+		r.drive()+","+r.drive())
 	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
@@ -308,7 +316,8 @@ func TestLadderStandsOnAnotherMachine(t *testing.T) {
 	}
 	first, second := r.drive(), r.drive()
 	const on = "ssh://under-test"
-	code, stderr := r.cutOff(syscall.SIGINT, "ladder", first+","+second, "--on", on, "--suite", r.suite, "--passes", "2", "--set", "runtime=300ms", "--size", "8m")
+	code, stderr := r.cutOff(syscall.SIGINT, "ladder", first+","+second, "--on", on, "--suite", r.suite, "--passes",
+		"2", "--set", "runtime=300ms", "--size", "8m")
 	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
@@ -320,7 +329,8 @@ func TestLadderStandsOnAnotherMachine(t *testing.T) {
 	if err := json.Unmarshal(out, &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Rungs) != 6 || d.Rungs[5].Kind != ladder.Together || !slices.Equal(d.Rungs[5].Places, []string{first, second}) {
+	if len(d.Rungs) != 6 || d.Rungs[5].Kind != ladder.Together ||
+		!slices.Equal(d.Rungs[5].Places, []string{first, second}) {
 		t.Fatalf("%+v", d.Rungs)
 	}
 	for _, rung := range d.Rungs {
@@ -338,7 +348,8 @@ func TestLadderStandsOnAnotherMachine(t *testing.T) {
 		{[]string{"/srv", "--on", "qemu:x"}, "with --guest qemu:x"},
 		{[]string{"--resume", "last", "--on", on}, "--on can't be changed"},
 	} {
-		if out, err := r.command(append([]string{"ladder"}, c.args...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), c.want) {
+		if out, err := r.command(append([]string{"ladder"}, c.args...)...).CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), c.want) {
 			t.Errorf("%v: %v, nothing of %q in\n%s", c.args, err, c.want, out)
 		}
 	}
@@ -372,7 +383,8 @@ func TestLadderRefusesGuests(t *testing.T) {
 			t.Errorf("%s: %v, nothing of %q in\n%s", guest, err, want, out)
 		}
 	}
-	if out, err := v.command("ladder", "--resume", "last", "--guest", "qemu:x").CombinedOutput(); err == nil || !strings.Contains(string(out), "--guest can't be changed") {
+	if out, err := v.command("ladder", "--resume", "last", "--guest", "qemu:x").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "--guest can't be changed") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if rows, err := store.Open(v.store).List(); err != nil || len(rows) != 0 {

@@ -35,9 +35,11 @@ func newThroughGuest(t *testing.T) throughGuest {
 	base, _, _ := strings.Cut(string(text), "disks:")
 	for path, content := range map[string]string{
 		g.suite: "version: 1\nname: one\ntitle: Random reads\nsource: a test\njobs:\n" +
-			"  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 4, ioengine: libaio, direct: 1, runtime: 1s, time_based: 1, randrepeat: 0}}\n",
+			"  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 4, ioengine: libaio, direct: 1, runtime: 1s, " +
+			"time_based: 1, randrepeat: 0}}\n",
 		g.kept: strings.Repeat("kept data of the user's\n", 1<<20),
-		g.file: base + "disks:\n  - {name: data, kind: virtio-blk, size: 32m}\n  - {name: users, kind: nvme, file: " + g.kept + "}\n" +
+		g.file: base + "disks:\n  - {name: data, kind: virtio-blk, size: 32m}\n  - {name: users, kind: nvme, file: " +
+			g.kept + "}\n" +
 			"  - {name: none, kind: virtio-blk, size: 32m, backing: \"null\"}\n",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
@@ -80,7 +82,8 @@ func TestLadderClimbsThroughAGuest(t *testing.T) {
 	t.Parallel()
 	g := newThroughGuest(t)
 	before := contents(t, g.kept)
-	code, stderr := g.cutOff(syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite", g.suite, "--passes", "4", "--size", "8m", "--margin", "30%")
+	code, stderr := g.cutOff(syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite", g.suite,
+		"--passes", "4", "--size", "8m", "--margin", "30%")
 	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
@@ -114,7 +117,9 @@ func TestLadderClimbsThroughAGuest(t *testing.T) {
 		t.Error("the file of the user's was written to")
 	}
 	g.filled(d.Rungs)
-	if !slices.ContainsFunc(d.Warnings, func(w ladder.Warning) bool { return w.Code == "emulated-guest" && d.Rungs[w.Rung].Kind == ladder.Guest }) {
+	if !slices.ContainsFunc(d.Warnings, func(w ladder.Warning) bool {
+		return w.Code == "emulated-guest" && d.Rungs[w.Rung].Kind == ladder.Guest
+	}) {
 		t.Errorf("nothing says that the guest is emulated: %+v", d.Warnings)
 	}
 	again, said := g.climb("--resume", d.Rungs[0].Run)
@@ -132,8 +137,10 @@ func (g throughGuest) agrees(d ladder.Document) {
 	least := 1 - d.Margin
 	for _, r := range d.Rungs[2:] {
 		c := r.Cells[0]
-		figure.Record(g.t, figure.Figure{Name: figure.Name("ladder/guest", r.Backing), Unit: "share", Center: c.Reached.Value, Lo: *c.Reached.Lo, Hi: *c.Reached.Hi, Confidence: 0.95, N: c.N,
-			Text: fmt.Sprintf("%.0f reads a second in an emulated guest, of those of the host's file system: %s %s", *c.Center, c.Verdict, c.Cause)})
+		figure.Record(g.t, figure.Figure{Name: figure.Name("ladder/guest", r.Backing), Unit: "share",
+			Center: c.Reached.Value, Lo: *c.Reached.Lo, Hi: *c.Reached.Hi, Confidence: 0.95, N: c.N,
+			Text: fmt.Sprintf("%.0f reads a second in an emulated guest, of those of the host's file system: %s %s",
+				*c.Center, c.Verdict, c.Cause)})
 		if short := *c.Reached.Hi < least; short != (c.Verdict == ladder.Short) || short != (c.Cause != "") {
 			g.t.Errorf("%s: %s of %q", r.Name, c.Verdict, c.Cause)
 		}

@@ -29,7 +29,8 @@ type climbedGuest struct {
 func checkGuests(names []string) error {
 	for i, name := range names {
 		if !fleeting(name) {
-			return usage(fmt.Sprintf("--guest %s is no guest that could be started", name), "write --guest qemu:FILE; docs/guests.md says what is in the file")
+			return usage(fmt.Sprintf("--guest %s is no guest that could be started", name),
+				"write --guest qemu:FILE; docs/guests.md says what is in the file")
 		}
 		if slices.Contains(names[:i], name) {
 			return usage("--guest " + name + " stands twice")
@@ -96,10 +97,12 @@ func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, er
 	}
 	switch {
 	case g.file.Image != "":
-		return nil, usage(path+" starts from an image, whose own system names its disks, so that they can't be told apart from here",
+		return nil, usage(path+" starts from an image, whose own system names its disks, so that they can't be told "+
+			"apart from here",
 			"leave image: out, and name a kernel: headroom makes the guest's file system")
 	case len(g.file.Disks) == 0:
-		return nil, usage(path+" has no disks, so that there is nothing to climb to", `add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
+		return nil, usage(path+" has no disks, so that there is nothing to climb to",
+			`add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
 	}
 	s.guests = append(s.guests, g)
 	if err := s.checkImages(ctx); err != nil {
@@ -149,7 +152,8 @@ func (s *ascent) checkImages(ctx context.Context) error {
 		return err
 	}
 	if space.Available < need+spare {
-		return &lab.Error{What: fmt.Sprintf("%s and scratch files need %s in %s, where %s are free", what, unit.Bytes(float64(need)), s.images, unit.Bytes(float64(space.Available))),
+		return &lab.Error{What: fmt.Sprintf("%s and scratch files need %s in %s, where %s are free", what,
+			unit.Bytes(float64(need)), s.images, unit.Bytes(float64(space.Available))),
 			Hints: []string{"make the guest's disks smaller"}}
 	}
 	return nil
@@ -183,7 +187,8 @@ func (s *ascent) disksOf(ctx context.Context, t target.Target, g *climbedGuest, 
 		highest = max(highest, r.below)
 		stored = append(stored, r)
 	}
-	slices.SortStableFunc(bare, func(a, b rung) int { return strings.Compare(b.disk.Backing, a.disk.Backing) }) // null, then memory
+	// null, then memory
+	slices.SortStableFunc(bare, func(a, b rung) int { return strings.Compare(b.disk.Backing, a.disk.Backing) })
 	if highest == 0 {
 		highest = top
 	}
@@ -234,7 +239,9 @@ func (s *ascent) under(ctx context.Context, d *qemu.Disk, host []rung) (int, err
 			return i + 1, nil
 		}
 	}
-	s.notes = append(s.notes, fmt.Sprintf("the guest's disk %s lies on %s, which lies on no rung here, so that nothing is promised to it", d.Name, data.Path))
+	s.notes = append(s.notes,
+		fmt.Sprintf("the guest's disk %s lies on %s, which lies on no rung here, so that nothing is promised to it",
+			d.Name, data.Path))
 	return 0, nil
 }
 
@@ -264,7 +271,8 @@ func diskLevels(d qemu.Disk) map[string]string {
 	if d.Queues > 0 {
 		queues = strconv.Itoa(d.Queues)
 	}
-	return map[string]string{interfaceLevel: d.Kind, backingLevel: d.Backing, queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
+	return map[string]string{interfaceLevel: d.Kind, backingLevel: d.Backing,
+		queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
 // takeUp goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
@@ -281,7 +289,8 @@ func (s *ascent) takeUp(ctx context.Context, name string) error {
 	number := 0
 	for _, b := range found {
 		levels := b.Run.Arms[0].Levels
-		if n, err := strconv.Atoi(levels[rungLevel]); err == nil && n > number && levels[kindLevel] == string(ladder.Files) {
+		if n, err := strconv.Atoi(levels[rungLevel]); err == nil && n > number && levels[kindLevel] ==
+			string(ladder.Files) {
 			number, s.images = n, b.Run.Targets[0].Place.Path
 		}
 	}
@@ -301,7 +310,9 @@ func (s *ascent) takeUp(ctx context.Context, name string) error {
 			return d.Name == disk && maps.Equal(levels, run.Arms[0].Levels)
 		})
 		if !same {
-			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("the disk %s of %s is another than the one that run %s was on", disk, g.name, run.ID),
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("the disk %s of %s is another than the one that run %s was on", disk, g.name,
+					run.ID),
 				Hints: []string{"undo what was changed in the guest's file, or start a new ladder"}}
 		}
 	}

@@ -35,7 +35,8 @@ func (s *ascent) printPlan() error {
 		}
 		for _, c := range m.run.Cells {
 			l.line("  %s: %v", c.ID, c.Steps)
-			l.commands("  " + lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename, Together: place.Members})))
+			l.commands("  " +
+				lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename, Together: place.Members})))
 		}
 	}
 	l.line("")

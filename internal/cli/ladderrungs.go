@@ -86,7 +86,8 @@ func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
 			}
 			drives, paths = append(drives, r), append(paths, l.Path)
 			if l.Kind == "drbd" || l.Kind == "zfs" {
-				s.notes = append(s.notes, "the kernel does not say what "+l.Path+" lies on: name the rungs below it, like headroom ladder /dev/sdb "+l.Path)
+				s.notes = append(s.notes, "the kernel does not say what "+l.Path+" lies on: name the rungs below it, "+
+					"like headroom ladder /dev/sdb "+l.Path)
 			}
 		}
 	}
@@ -116,7 +117,8 @@ func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
 		rungs = append(rungs, rung{name: top.Path, kind: ladder.Files, place: top, jobs: max(1, len(drives))})
 	}
 	if len(drives) == 0 {
-		return nil, usage("no disk is known under "+top.Path+", so there is nothing to climb from", "name the rungs from the bottom up: headroom ladder null /dev/sdb "+top.Path)
+		return nil, usage("no disk is known under "+top.Path+", so there is nothing to climb from",
+			"name the rungs from the bottom up: headroom ladder null /dev/sdb "+top.Path)
 	}
 	return rungs, s.stack(ctx, rungs)
 }
@@ -128,12 +130,14 @@ func (s *ascent) checkPaths(args []string) error {
 		return nil
 	}
 	if len(args) == 0 {
-		return usage("climb to what on "+name+"? no working directory is known there", "headroom ladder /srv --on "+name)
+		return usage("climb to what on "+name+"? no working directory is known there",
+			"headroom ladder /srv --on "+name)
 	}
 	for _, arg := range args {
 		for path := range strings.SplitSeq(arg, ",") {
 			if path != nullWord && !filepath.IsAbs(path) {
-				return usage(fmt.Sprintf("%s is on %s, where no working directory is known", path, name), "write the whole path: /srv")
+				return usage(fmt.Sprintf("%s is on %s, where no working directory is known", path, name),
+					"write the whole path: /srv")
 			}
 		}
 	}
@@ -184,7 +188,8 @@ func (s *ascent) bare(ctx context.Context, drives int) ([]rung, error) {
 			return nil, err
 		}
 		if space.Available < memoryShare+spare {
-			s.notes = append(s.notes, fmt.Sprintf("memory was left out: %s has %s free", memoryFolder, unit.Bytes(float64(space.Available))))
+			s.notes = append(s.notes, fmt.Sprintf("memory was left out: %s has %s free", memoryFolder,
+				unit.Bytes(float64(space.Available))))
 		} else {
 			rungs = append(rungs, rung{name: memoryFolder, kind: ladder.Memory, place: place, jobs: 1})
 		}
@@ -240,7 +245,8 @@ func internalVolume(l facts.Level) bool {
 	if l.Kind != "lvm" {
 		return false
 	}
-	return slices.ContainsFunc([]string{"_rimage_", "_rmeta_", "_mimage_", "_mlog", "_tdata", "_tmeta", "_cdata", "_cmeta", "_corig", "-tpool"},
+	return slices.ContainsFunc([]string{"_rimage_", "_rmeta_", "_mimage_", "_mlog", "_tdata", "_tmeta", "_cdata",
+		"_cmeta", "_corig", "-tpool"},
 		func(part string) bool { return strings.Contains(l.Path, part) })
 }
 
@@ -332,7 +338,9 @@ func (s *ascent) on(ctx context.Context, lower, upper rung, next bool) (bool, er
 	}
 	on, known, err := facts.Stacked(ctx, s.base, lower.place, upper.place)
 	if err == nil && !known && next {
-		s.notes = append(s.notes, fmt.Sprintf("the kernel does not say what %s lies on; it is taken to be %s, which was named before it", upper.name, lower.name))
+		s.notes = append(s.notes,
+			fmt.Sprintf("the kernel does not say what %s lies on; it is taken to be %s, which was named before it",
+				upper.name, lower.name))
 		return true, nil
 	}
 	return on && known, err

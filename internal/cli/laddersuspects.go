@@ -45,12 +45,15 @@ func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Susp
 		}
 		told = append(told, t.Target)
 		n := 0
-		for _, f := range set.Evaluate(append(slices.Clone(t.Facts), ceiling.Derive(t.Facts)...), rule.Options{Keep: keep}).Findings {
-			if n == mostSuspects || f.Verdict != rule.Found || f.Severity == low || !ofNetworks(f) || ofOtherPorts(f, t, through[t.Role]) {
+		for _, f := range set.Evaluate(append(slices.Clone(t.Facts), ceiling.Derive(t.Facts)...),
+			rule.Options{Keep: keep}).Findings {
+			if n == mostSuspects || f.Verdict != rule.Found || f.Severity == low || !ofNetworks(f) ||
+				ofOtherPorts(f, t, through[t.Role]) {
 				continue
 			}
 			n++
-			c := ladder.Suspect{Target: t.Target, Rule: f.Rule, Severity: f.Severity, Title: f.Title, Effect: effect(f), Remedies: []string{}, Kept: f.Kept}
+			c := ladder.Suspect{Target: t.Target, Rule: f.Rule, Severity: f.Severity, Title: f.Title, Effect: effect(f),
+				Remedies: []string{}, Kept: f.Kept}
 			for _, systems := range bySetting(f.Remedies) {
 				r := systems[0]
 				text := r.Set
@@ -75,7 +78,8 @@ func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error)
 			return nil, err
 		}
 		for i, pair := range b.Run.Network {
-			if !strings.HasSuffix(rep.Cell, runner.CellOf("", pairRole(i))) || !slices.Contains(rung.Places, pair.Address) {
+			if !strings.HasSuffix(rep.Cell, runner.CellOf("", pairRole(i))) ||
+				!slices.Contains(rung.Places, pair.Address) {
 				continue
 			}
 			for _, p := range rep.Ports {
@@ -96,20 +100,24 @@ func ofOtherPorts(f rule.Finding, t lab.RunTarget, through []string) bool {
 		return false
 	}
 	fact := func(key, about string) string {
-		i := slices.IndexFunc(t.Facts, func(o lab.Fact) bool { return o.Key == key && o.About == about && o.Unknown == "" })
+		i := slices.IndexFunc(t.Facts, func(o lab.Fact) bool {
+			return o.Key == key && o.About == about && o.Unknown == ""
+		})
 		if i < 0 {
 			return ""
 		}
 		return t.Facts[i].Value
 	}
 	return !slices.ContainsFunc(f.About, func(name string) bool {
-		return fact("nic.kind", name) == "" || slices.Contains(through, name) || slices.Contains(through, fact("nic.master", name))
+		return fact("nic.kind", name) == "" || slices.Contains(through, name) ||
+			slices.Contains(through, fact("nic.master", name))
 	})
 }
 
 // ofNetworks says whether a finding can cost what goes through a network.
 func ofNetworks(f rule.Finding) bool {
-	return slices.Contains(f.Metrics, "bandwidth") && slices.Contains([]string{"network", "memory", "pcie", "iommu", "power", "kernel", "virtualisation"}, f.Class)
+	return slices.Contains(f.Metrics, "bandwidth") &&
+		slices.Contains([]string{"network", "memory", "pcie", "iommu", "power", "kernel", "virtualisation"}, f.Class)
 }
 
 // trials are other ladders of the same ports beside one, by their highest rung.
@@ -128,16 +136,19 @@ func trials(st *store.Store, b *store.Bundle, d *ladder.Document, o ladderOption
 			return nil, err
 		}
 		if other.Run.Study == nil || other.Run.Study.Kind != climbing {
-			return nil, usage(fmt.Sprintf("run %s climbed no network, so it can't stand beside a ladder that did", other.Run.ID))
+			return nil, usage(fmt.Sprintf("run %s climbed no network, so it can't stand beside a ladder that did",
+				other.Run.ID))
 		}
 		id, before, after, err := highest(b, other)
 		if err != nil {
 			return nil, err
 		}
 		if id == "" {
-			return nil, usage(fmt.Sprintf("run %s has no rung of several ports or one in common with %s", other.Run.ID, b.Run.ID), "climb the same addresses in both")
+			return nil, usage(fmt.Sprintf("run %s has no rung of several ports or one in common with %s", other.Run.ID,
+				b.Run.ID), "climb the same addresses in both")
 		}
-		t := ladder.Trial{Run: other.Run.ID, Label: other.Run.Label, Changed: []string{}, Unit: string(lab.BitsPerSecond)}
+		t := ladder.Trial{Run: other.Run.ID, Label: other.Run.Label, Changed: []string{},
+			Unit: string(lab.BitsPerSecond)}
 		for _, r := range rungsOf(b.Run) {
 			if slices.ContainsFunc(r.occasions, func(o lab.Occasion) bool { return o.ID == id }) {
 				t.Name = r.Name
@@ -149,7 +160,8 @@ func trials(st *store.Store, b *store.Bundle, d *ladder.Document, o ladderOption
 		if change.Known() {
 			t.Change = ladder.Interval{Value: change.Ratio, Lo: &change.Lo, Hi: &change.Hi}
 		}
-		differences := knowledge.Compare(diff.Side{Name: b.Run.ID, Facts: serverOf(b.Run).Facts}, diff.Side{Name: other.Run.ID, Facts: serverOf(other.Run).Facts}).Differences
+		differences := knowledge.Compare(diff.Side{Name: b.Run.ID, Facts: serverOf(b.Run).Facts},
+			diff.Side{Name: other.Run.ID, Facts: serverOf(other.Run).Facts}).Differences
 		for _, x := range differences {
 			if len(t.Changed) < mostSuspects {
 				t.Changed = append(t.Changed, fmt.Sprintf("%s: %s, then %s", x.Name, orAbsent(x.A), orAbsent(x.B)))
@@ -187,7 +199,8 @@ func highest(a, b *store.Bundle) (id string, before, after []float64, err error)
 		same := func(other lab.Occasion) bool {
 			return other.ID == o.ID && (o.Network != "" || slices.Equal(other.Over, o.Over))
 		}
-		if kind := ladder.Kind(o.Kind); (kind == ladder.Port || kind == ladder.Ports) && o.Direction == lab.Send && slices.ContainsFunc(b.Run.Study.Occasions, same) {
+		if kind := ladder.Kind(o.Kind); (kind == ladder.Port || kind == ladder.Ports) && o.Direction == lab.Send &&
+			slices.ContainsFunc(b.Run.Study.Occasions, same) {
 			id = o.ID
 		}
 	}

@@ -121,7 +121,8 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 	}
 	sides := layersOf(args, s.kinds())
 	if len(sides) < 2 {
-		return usage("--layers takes two places or more, from the bottom up", "for example: headroom compare --layers /dev/sdb /dev/vg/data /srv",
+		return usage("--layers takes two places or more, from the bottom up",
+			"for example: headroom compare --layers /dev/sdb /dev/vg/data /srv",
 			"or, of a cluster: headroom compare --layers raw='kube:pod?class=fast&mode=block' pod='kube:pod?class=fast'")
 	}
 	if s.options.seed == 0 {
@@ -144,7 +145,8 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		m := &measurement{program: s.program, options: s.options.runOptions(0, cmp.Or(side.name, arm), nil), store: s.store, target: t, beside: beside}
+		m := &measurement{program: s.program, options: s.options.runOptions(0, cmp.Or(side.name, arm), nil),
+			store: s.store, target: t, beside: beside}
 		m.options.destroy, m.options.sampled = "", "" // devices are only read
 		m.options.label = cmp.Or(m.options.label, side.name)
 		typed := []string{name, side.place}
@@ -223,14 +225,16 @@ func (s *survey) agree() error {
 		run.Arms = []lab.Arm{{ID: onlyArm, Role: storageRole, Levels: map[string]string{layerLevel: arm}}}
 	}
 	if len(s.first().run.Cells) == 0 {
-		return usage("no job of the suite only reads, and devices are only read here", "take one that reads, or directories alone")
+		return usage("no job of the suite only reads, and devices are only read here",
+			"take one that reads, or directories alone")
 	}
 	if left > 0 {
 		were := "that write were"
 		if left == 1 {
 			were = "that writes was"
 		}
-		s.notes = append(s.notes, fmt.Sprintf("%s %s left out: what lies on a device is kept, so devices are only read", plural(left, "cell"), were))
+		s.notes = append(s.notes, fmt.Sprintf("%s %s left out: what lies on a device is kept, so devices are only read",
+			plural(left, "cell"), were))
 	}
 	return nil
 }
@@ -240,7 +244,8 @@ func (s *survey) checkOrder(ctx context.Context) error {
 	for i := 1; i < len(s.names); i++ {
 		lower, upper := s.arms[s.names[i-1]], s.arms[s.names[i]]
 		if lower.target != upper.target {
-			s.notes = append(s.notes, fmt.Sprintf("nobody says whether %s lies on %s: they are on two targets", layerName(upper), layerName(lower)))
+			s.notes = append(s.notes, fmt.Sprintf("nobody says whether %s lies on %s: they are on two targets",
+				layerName(upper), layerName(lower)))
 			continue
 		}
 		on, known, err := facts.Stacked(ctx, upper.target, lower.place(), upper.place())
@@ -249,7 +254,8 @@ func (s *survey) checkOrder(ctx context.Context) error {
 		}
 		switch {
 		case !known:
-			s.notes = append(s.notes, fmt.Sprintf("the kernel does not say whether %s lies on %s", upper.place().Path, lower.place().Path))
+			s.notes = append(s.notes, fmt.Sprintf("the kernel does not say whether %s lies on %s", upper.place().Path,
+				lower.place().Path))
 		case !on:
 			upper.run.Warnings = append(upper.run.Warnings, layers.NotStacked(upper.place().Path, lower.place().Path))
 		}
@@ -272,7 +278,8 @@ func (s *survey) preface() {
 	for _, arm := range s.names {
 		fmt.Fprintf(s.Stderr, "layer %s  %s\n", arm, s.arms[arm].where())
 	}
-	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes, plural(len(s.names), "layer"))
+	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes,
+		plural(len(s.names), "layer"))
 	if e := suite.EstimateTime(s.first().suiteCells(), s.first().pause()); e > 0 {
 		text += "; about " + unit.Duration(time.Duration(len(s.names))*e)
 	}
@@ -291,7 +298,8 @@ func (s *survey) report() error {
 	for i, arm := range s.names {
 		run := s.arms[arm].run
 		place := run.Targets[0].Place
-		list = append(list, layers.Layer{Name: layerName(s.arms[arm]), Kind: place.Kind, Filesystem: place.Filesystem, Run: run.ID})
+		list = append(list, layers.Layer{Name: layerName(s.arms[arm]), Kind: place.Kind, Filesystem: place.Filesystem,
+			Run: run.ID})
 		b, err := s.store.Find(run.ID)
 		if err != nil {
 			return err
@@ -309,7 +317,8 @@ func (s *survey) report() error {
 			return err
 		}
 		for _, w := range found {
-			warnings = append(warnings, layers.Warning{Layer: i, Cell: w.cell, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
+			warnings = append(warnings, layers.Warning{Layer: i, Cell: w.cell, Warning: w.Warning,
+				Repetitions: w.repetitions, N: w.n})
 		}
 	}
 	var cells []layers.Cell
@@ -317,5 +326,7 @@ func (s *survey) report() error {
 		cells = append(cells, layers.Cell{Cell: c, Title: titleOf(c)})
 	}
 	d := layers.Compare(list, cells, measured, warnings, s.notes)
-	return s.showResult(s.store, resultDocument{d, func(o report.Options) document.Document { return report.LayersDocument(d, o) }, s.runs()}, s.options.result)
+	return s.showResult(s.store, resultDocument{d, func(o report.Options) document.Document {
+		return report.LayersDocument(d, o)
+	}, s.runs()}, s.options.result)
 }

@@ -14,7 +14,8 @@ func TestLayersFindHowLongADelayIs(t *testing.T) {
 	d := delayedLayer(t)
 	device, files := added(t, d, "randread-q1", layersMetric, 1), added(t, d, "randread-q1", layersMetric, 2)
 	for name, i := range map[string]layers.Interval{"where": device, "above": files} {
-		figure.Record(t, figure.Figure{Name: "layers/delay/" + name, Unit: "s", Center: i.Value, Lo: *i.Lo, Hi: *i.Hi, Confidence: d.Confidence, N: 4,
+		figure.Record(t, figure.Figure{Name: "layers/delay/" + name, Unit: "s", Center: i.Value, Lo: *i.Lo, Hi: *i.Hi,
+			Confidence: d.Confidence, N: 4,
 			Text: "found of a delay of 50 ms at the second of three layers, there and above it"})
 	}
 	if device.Value < layersDelay/2 || *device.Lo < layersDelay/4 {

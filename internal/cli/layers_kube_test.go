@@ -21,7 +21,8 @@ func layersOfPods(t *testing.T) (delay layers.Interval, confidence float64) {
 	t.Helper()
 	r := newClassRun(t)
 	raw, files := r.class("fast")+"&mode=block", r.class("slow")
-	cmd := r.command("compare", "--layers", "--json", "raw="+raw, "pod="+files, "--size", "8m", "--set", "runtime=500ms", "--pairs", "6")
+	cmd := r.command("compare", "--layers", "--json", "raw="+raw, "pod="+files, "--size", "8m", "--set",
+		"runtime=500ms", "--pairs", "6")
 	var said listened
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -32,7 +33,8 @@ func layersOfPods(t *testing.T) (delay layers.Interval, confidence float64) {
 	if err := json.Unmarshal(out, &d); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if len(d.Layers) != 2 || d.Layers[0].Name != "raw" || d.Layers[0].Kind != "device" || d.Layers[1].Name != "pod" || d.Layers[1].Kind != "directory" {
+	if len(d.Layers) != 2 || d.Layers[0].Name != "raw" || d.Layers[0].Kind != "device" || d.Layers[1].Name != "pod" ||
+		d.Layers[1].Kind != "directory" {
 		t.Errorf("%+v", d.Layers)
 	}
 	delay = added(t, d, "randread-q1", "read.latency.mean", 1)
@@ -49,7 +51,8 @@ func layersOfPods(t *testing.T) (delay layers.Interval, confidence float64) {
 func TestLayersOfPodsOfAHeadroomThatIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
-	g := r.start("compare", "--layers", "lower="+r.pod("&memory=128Mi"), "upper="+r.pod("&memory=192Mi"), "--suite", r.suite, "--set", "runtime=2s", "--pairs", "2")
+	g := r.start("compare", "--layers", "lower="+r.pod("&memory=128Mi"), "upper="+r.pod("&memory=192Mi"), "--suite",
+		r.suite, "--set", "runtime=2s", "--pairs", "2")
 	g.said.await(t, "1/8  ")
 	if err := g.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -75,7 +78,8 @@ func TestLayersOfPodsOfAHeadroomThatIsKilled(t *testing.T) {
 			t.Errorf("nothing of %s in\n%s", name, &said)
 		}
 	}
-	if strings.Contains(said.String(), "headroom restore") || strings.Count(said.String(), "removed from namespace "+r.namespace) != 2 {
+	if strings.Contains(said.String(), "headroom restore") ||
+		strings.Count(said.String(), "removed from namespace "+r.namespace) != 2 {
 		t.Errorf("it is left to others what to remove:\n%s", &said)
 	}
 	if out, err := r.command("restore").CombinedOutput(); err != nil || string(out) != "nothing was left behind\n" {

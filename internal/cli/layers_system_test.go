@@ -105,8 +105,9 @@ func delayedLayer(t *testing.T) layers.Document {
 	p := newPile(t)
 	group := newThrottled(t)
 	group.reads(p.upper, 20)
-	suite := p.suiteOf("version: 1\nname: reads\nsize: 8m\ndefaults: {ioengine: libaio, direct: 1, runtime: 1s, time_based: 1, randrepeat: 0}\n" +
-		"jobs:\n  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1]}}\n")
+	suite := p.suiteOf("version: 1\nname: reads\nsize: 8m\ndefaults: {ioengine: libaio, direct: 1, runtime: 1s, " +
+		"time_based: 1, randrepeat: 0}\njobs:\n  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: " +
+		"[1]}}\n")
 	args := p.layersOf([]string{suite, p.lower, p.upper, p.files, "--pairs", "4"})
 	return p.surveyed(group.command(append([]string{"headroom"}, args...)...))
 }
@@ -116,7 +117,8 @@ func delayedLayer(t *testing.T) layers.Document {
 func TestLayersFindADelayWhereItIs(t *testing.T) {
 	t.Parallel()
 	d := delayedLayer(t)
-	if device, files := added(t, d, "randread-q1", layersMetric, 1), added(t, d, "randread-q1", layersMetric, 2); device.Value <= files.Value {
+	if device, files := added(t, d, "randread-q1", layersMetric, 1),
+		added(t, d, "randread-q1", layersMetric, 2); device.Value <= files.Value {
 		t.Errorf("%+v is charged to where the delay is, %+v to the layer above", device, files)
 	}
 	if len(d.Sums) != 1 || len(d.Layers) != 3 || d.Schema != layers.Schema {

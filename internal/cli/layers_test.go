@@ -13,7 +13,8 @@ func TestLayersOfTheCommandLine(t *testing.T) {
 		"ssh://db1 /dev/sdb /srv":            {{"", "ssh://db1", "/dev/sdb"}, {"", "ssh://db1", "/srv"}},
 		"/dev/sdb ssh://db1 /srv local /mnt": {{"", here, "/dev/sdb"}, {"", "ssh://db1", "/srv"}, {"", here, "/mnt"}},
 		"kube:pod?privileged raw=/dev/sdb pod=kube:pod?class=a vm=kube:pod?class=b": {
-			{"raw", "kube:pod?privileged", "/dev/sdb"}, {"pod", "kube:pod?class=a", ""}, {"vm", "kube:pod?class=b", ""}},
+			{"raw", "kube:pod?privileged", "/dev/sdb"}, {"pod", "kube:pod?class=a", ""},
+			{"vm", "kube:pod?class=b", ""}},
 		"raw=ssh://db1 /dev/sdb /srv": {{"raw", "ssh://db1", "/dev/sdb"}, {"", "ssh://db1", "/srv"}},
 		"/srv local":                  {{"", here, "/srv"}}, // which is too few
 	} {

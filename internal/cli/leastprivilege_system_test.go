@@ -18,7 +18,8 @@ func TestWithoutPrivilegesOnAReadOnlyRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range []string{"runAsUser: 65532", "readOnlyRootFilesystem: true", "capabilities: {drop: [ALL]}", "allowPrivilegeEscalation: false"} {
+		for _, line := range []string{"runAsUser: 65532", "readOnlyRootFilesystem: true", "capabilities: {drop: [ALL]}",
+			"allowPrivilegeEscalation: false"} {
 			if !strings.Contains(string(text), line) {
 				t.Errorf("deploy/%s has no %q, so this test is not about it", manifest, line)
 			}

@@ -55,7 +55,8 @@ func (p *program) showLevels(run stagedRun, format string, o experimentOptions) 
 func refuseLevelFlags(c *cobra.Command, b *store.Bundle) error {
 	for _, name := range levelFlags() {
 		if c.Flags().Lookup(name).Changed {
-			return usage(fmt.Sprintf("--%s is settled in run %s, which is a %s", name, b.Run.ID, b.Run.Experiment.Noun()), "show it without --"+name)
+			return usage(fmt.Sprintf("--%s is settled in run %s, which is a %s", name, b.Run.ID,
+				b.Run.Experiment.Noun()), "show it without --"+name)
 		}
 	}
 	return nil

@@ -23,16 +23,20 @@ func clusterBusterLevels(t *testing.T) string {
 			for j, depth := range []int{1, 4} {
 				key := fmt.Sprintf("%04d-randread-4096-%d-%d-0-1-libaio", 2*i+j, depth, numjobs)
 				ios := int(10 * 5000 * float64(numjobs*depth) * gain[numjobs])
-				results[key] = map[string]any{"job_results": map[string]any{"read": map[string]any{"io_kbytes": 4 * ios, "total_ios": ios, "runtime": 10000, "runtime_counter": 1}}}
-				jobs[key] = map[string]any{"pattern": "randread", "blocksize": 4096, "iodepth": depth, "numjobs": numjobs}
+				results[key] = map[string]any{"job_results": map[string]any{"read": map[string]any{"io_kbytes": 4 * ios,
+					"total_ios": ios, "runtime": 10000, "runtime_counter": 1}}}
+				jobs[key] = map[string]any{"pattern": "randread", "blocksize": 4096, "iodepth": depth,
+					"numjobs": numjobs}
 			}
 		}
 		command := []string{"clusterbuster", "--workload=fio", "--runtimeclass=" + class}
 		if threads != "" {
 			command = append(command, "--vm-block-multiqueue="+threads)
 		}
-		data, err := json.Marshal(map[string]any{"summary": map[string]any{"total_instances": 1, "total_pods": 1, "results": results},
-			"metadata": map[string]any{"kind": "clusterbusterResults", "workload": "fio", "runtime_class": class, "command_line": command,
+		data, err := json.Marshal(map[string]any{"summary": map[string]any{"total_instances": 1, "total_pods": 1,
+			"results": results},
+			"metadata": map[string]any{"kind": "clusterbusterResults", "workload": "fio", "runtime_class": class,
+				"command_line":      command,
 				"workload_metadata": map[string]any{"jobs": jobs}}})
 		if err != nil {
 			t.Fatal(err)
@@ -76,19 +80,22 @@ func TestFiguresOfMeritOfAnImport(t *testing.T) {
 		off := func(got *sweep.Ratio, want float64) bool {
 			return got == nil || got.Ratio/want > 1.001 || got.Ratio/want < 0.999
 		}
-		if c.Top != "16" || c.SmallestForShare != enough || off(c.Gain, gain) || off(c.ToReference, reference) || c.Verdict != sweep.Undecided || c.ToldApart {
+		if c.Top != "16" || c.SmallestForShare != enough || off(c.Gain, gain) || off(c.ToReference, reference) ||
+			c.Verdict != sweep.Undecided || c.ToldApart {
 			t.Errorf("%+v", c)
 		}
 	}
 	table := printedBy(t, store, show)
-	for _, want := range []string{"by the means guest:iothreads=16 is the best single choice", "nothing is proved", "randread 4k", "~16", "~+500%", "~ by the means alone"} {
+	for _, want := range []string{"by the means guest:iothreads=16 is the best single choice", "nothing is proved",
+		"randread 4k", "~16", "~+500%", "~ by the means alone"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)
 		}
 	}
 	for _, name := range []string{"levels.html", "levels.md", "levels.csv"} {
 		printedBy(t, store, show+" -o "+filepath.Join(dir, name))
-		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(page), "guest:iothreads") {
+		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil ||
+			!strings.Contains(string(page), "guest:iothreads") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -98,7 +105,8 @@ func TestFiguresOfMeritOfAnImport(t *testing.T) {
 	if err := json.Unmarshal([]byte(printed), &d); err != nil {
 		t.Fatal(err)
 	}
-	if p := d.Published; p == nil || len(p.Loads) != 4 || p.Missing != 140 || p.Factor != d.Factor || p.Loads[0].Agrees != "" {
+	if p := d.Published; p == nil || len(p.Loads) != 4 || p.Missing != 140 || p.Factor != d.Factor ||
+		p.Loads[0].Agrees != "" {
 		t.Errorf("%+v", p)
 	}
 	table = printedBy(t, store, show+" --published reference:iothreads-report")
@@ -123,7 +131,9 @@ func TestFiguresOfMeritOfStages(t *testing.T) {
 	store := t.TempDir()
 	printedBy(t, store, "headroom import --stages 'ram,one path,two paths,rdma' docs/examples/nfs-over-rdma.txt")
 	var d sweep.Document
-	if err := json.Unmarshal([]byte(printedBy(t, store, "headroom sweep --show last --factor stage --baseline 'one path' --json")), &d); err != nil {
+	if err := json.Unmarshal(
+		[]byte(printedBy(t, store, "headroom sweep --show last --factor stage --baseline 'one path' --json")),
+		&d); err != nil {
 		t.Fatal(err)
 	}
 	if d.Factor != "stage" || d.Baseline != "one path" || len(d.Levels) != 4 || len(d.Cells) == 0 {

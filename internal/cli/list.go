@@ -94,7 +94,8 @@ func (p *program) printRows(s *store.Store, rows []store.Row) error {
 		if r.Format != "" {
 			where = strings.TrimSpace(where + " (" + r.Format + ")")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", s.ShortID(r.ID), visible.Line(r.Label), visible.Line(suiteText(r)), visible.Line(where),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", s.ShortID(r.ID), visible.Line(r.Label),
+			visible.Line(suiteText(r)), visible.Line(where),
 			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, r.Status)
 	}
 	return w.Flush()

@@ -48,29 +48,42 @@ const (
 func (o *liveOptions) flags(p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.live, "live", false, "measure both sides now, in turns, until the verdict")
-	f.BoolVar(&o.layers, "layers", false, "measure the layers of a host's storage, from the bottom up, and say what each adds")
+	f.BoolVar(&o.layers, "layers", false, "measure the layers of a host's storage, from the bottom up, and say what "+
+		"each adds")
 	f.StringVar(&o.suite, "suite", "", "with --live, --layers: the suite to measure with (default quick; layers)")
-	f.StringArrayVar(&o.set, "set", nil, "with --live, --layers: a parameter for every job, like runtime=10s; may be repeated")
+	f.StringArrayVar(&o.set, "set", nil, "with --live, --layers: a parameter for every job, like runtime=10s; may be "+
+		"repeated")
 	f.StringArrayVar(&o.setBase, "set-base", nil, "with --live: a parameter for the base alone")
 	f.StringArrayVar(&o.setNew, "set-new", nil, "with --live: a parameter for the new side alone")
-	f.StringVar(&o.size, "size", "", "with --live, --layers: of each scratch file, like 4g (default: as the suite says)")
-	f.StringVar(&o.label, "label", "", "with --live, --layers: text to find the runs by; base and new, or the number of the layer, is added")
+	f.StringVar(&o.size, "size", "",
+		"with --live, --layers: of each scratch file, like 4g (default: as the suite says)")
+	f.StringVar(&o.label, "label", "", "with --live, --layers: text to find the runs by; base and new, or the number "+
+		"of the layer, is added")
 	f.Uint64Var(&o.seed, "seed", 0, "with --live, --layers: of the order (default: drawn)")
-	f.StringArrayVar(&o.destroy, "destroy", nil, "with --live: serial number or size of a device whose data may be destroyed; for the base, then for the new side")
-	f.StringArrayVar(&o.sampled, "sampled", nil, "with --live: serial number or size of a device that is written to after a look at a sample of it, not all; for the base, then for the new side")
-	f.StringVar(&o.writes, "max-writes", "", "with --live, --layers: end when the disks have been written more than this, like 500g")
-	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most, in blocks of two (default 20); with --layers: passes over the layers (default 10)")
-	f.IntVar(&o.confirm, "confirm", defaultConfirm, "with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
-	f.DurationVar(&o.budget, "budget", 0, "with --live, --layers: begin nothing that would end later than this, like 10m; with --resume from now on")
-	dryRunFlag(c, &o.dryRun, "with --live, --layers: print the loads and the time they take, and do nothing"+everyCommand)
-	p.resumeFlag(c, &o.resume, "with --live, --layers: go on with an interrupted comparison, named by one of its runs; with --live and --budget or --pairs also with one that ended undecided")
+	f.StringArrayVar(&o.destroy, "destroy", nil, "with --live: serial number or size of a device whose data may be "+
+		"destroyed; for the base, then for the new side")
+	f.StringArrayVar(&o.sampled, "sampled", nil, "with --live: serial number or size of a device that is written to "+
+		"after a look at a sample of it, not all; for the base, then for the new side")
+	f.StringVar(&o.writes, "max-writes", "",
+		"with --live, --layers: end when the disks have been written more than this, like 500g")
+	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most, in blocks of two (default 20); with "+
+		"--layers: passes over the layers (default 10)")
+	f.IntVar(&o.confirm, "confirm", defaultConfirm,
+		"with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
+	f.DurationVar(&o.budget, "budget", 0, "with --live, --layers: begin nothing that would end later than this, like "+
+		"10m; with --resume from now on")
+	dryRunFlag(c, &o.dryRun,
+		"with --live, --layers: print the loads and the time they take, and do nothing"+everyCommand)
+	p.resumeFlag(c, &o.resume, "with --live, --layers: go on with an interrupted comparison, named by one of its "+
+		"runs; with --live and --budget or --pairs also with one that ended undecided")
 }
 
 // check refuses flags that would do nothing.
 func (o *liveOptions) check(c *cobra.Command) error {
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume", "dry-run"}
 	onlyLive := []string{"set-base", "set-new", "destroy", "sampled", "confirm"}
-	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "format", "fail-on", "serials", "raw-cells",
+	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "format", "fail-on",
+		"serials", "raw-cells",
 		"warnings"}
 	var idle []string
 	why := "without --live or --layers"
@@ -78,7 +91,9 @@ func (o *liveOptions) check(c *cobra.Command) error {
 	case o.live && o.layers:
 		return usage("--live and --layers exclude each other")
 	case o.layers:
-		idle, why = slices.Concat(onlyLive, slices.DeleteFunc(comparing, func(name string) bool { return name == "output" || name == "format" })), "with --layers"
+		idle, why = slices.Concat(onlyLive, slices.DeleteFunc(comparing, func(name string) bool {
+			return name == "output" || name == "format"
+		})), "with --layers"
 	case !o.live:
 		idle = slices.Concat(measuring, onlyLive)
 	}
@@ -88,13 +103,15 @@ func (o *liveOptions) check(c *cobra.Command) error {
 		}
 	}
 	if o.resume != "" {
-		settled := []string{"suite", "set", "set-base", "set-new", "size", "label", "seed", "confirm", "margin", "alpha", "metrics"}
+		settled := []string{"suite", "set", "set-base", "set-new", "size", "label", "seed", "confirm",
+			"margin", "alpha", "metrics"}
 		if o.layers {
 			settled = append(settled, "pairs") // intervals of a number of passes that is fixed beforehand
 		}
 		for _, name := range settled {
 			if c.Flags().Changed(name) {
-				return usage("--"+name+" can't be changed when a comparison is resumed", "leave it out: the runs say what was settled")
+				return usage("--"+name+" can't be changed when a comparison is resumed",
+					"leave it out: the runs say what was settled")
 			}
 		}
 	}
@@ -128,14 +145,16 @@ func (o *liveOptions) sides(args []string, kinds targetKinds) (base, next liveSi
 	}
 	fault := func(what string) error {
 		return usage(what, "two places: headroom compare --live --suite quick /mnt/a /mnt/b",
-			"two suites: headroom compare --live a.yaml b.yaml /mnt/a", "two targets: headroom compare --live ssh://db1 ssh://db2 /srv", "one place with itself: name it twice")
+			"two suites: headroom compare --live a.yaml b.yaml /mnt/a",
+			"two targets: headroom compare --live ssh://db1 ssh://db2 /srv", "one place with itself: name it twice")
 	}
 	different := len(suites) == 2 || len(places) == 2 || len(targets) == 2 || len(o.setBase)+len(o.setNew) > 0
 	switch {
 	case len(suites) > 2 || len(places) > 2 || len(targets) > 2:
 		return base, next, fault("compare --live takes two sides, not " + strings.Join(args, " "))
 	case !different:
-		return base, next, fault("compare --live needs something to compare: two places, two suites, two targets, or --set-base and --set-new")
+		return base, next, fault("compare --live needs something to compare: two places, two suites, two targets, or " +
+			"--set-base and --set-new")
 	}
 	of := func(list []string, i int) string {
 		if len(list) == 0 {
@@ -143,13 +162,15 @@ func (o *liveOptions) sides(args []string, kinds targetKinds) (base, next liveSi
 		}
 		return list[min(i, len(list)-1)]
 	}
-	return liveSide{of(suites, 0), of(places, 0), of(targets, 0)}, liveSide{of(suites, 1), of(places, 1), of(targets, 1)}, nil
+	return liveSide{of(suites, 0), of(places, 0), of(targets, 0)},
+		liveSide{of(suites, 1), of(places, 1), of(targets, 1)}, nil
 }
 
 // isSuite tells a suite from a place: a built-in name, or a file as suites are kept in. A folder that is called like a
 // suite is named with its path: ./quick.
 func isSuite(arg string) bool {
-	return slices.Contains(suite.Builtin(), arg) || slices.Contains([]string{".yaml", ".yml", ".fio"}, filepath.Ext(arg))
+	return slices.Contains(suite.Builtin(), arg) ||
+		slices.Contains([]string{".yaml", ".yml", ".fio"}, filepath.Ext(arg))
 }
 
 // runOptions are those of one side's run; what is appended to a label tells the sides apart.
@@ -209,8 +230,11 @@ func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOp
 	if err != nil {
 		return err
 	}
-	if o.all || len(settings.Margins) > 0 || slices.ContainsFunc(o.metrics, func(name string) bool { return strings.HasSuffix(name, "*") }) {
-		return usage("--live decides by metrics that are named, at one margin", "compare the two runs afterwards: headroom compare BASE NEW --all")
+	if o.all || len(settings.Margins) > 0 || slices.ContainsFunc(o.metrics, func(name string) bool {
+		return strings.HasSuffix(name, "*")
+	}) {
+		return usage("--live decides by metrics that are named, at one margin",
+			"compare the two runs afterwards: headroom compare BASE NEW --all")
 	}
 	if _, err := o.format(p.json); err != nil {
 		return err // rather now than after the measuring
@@ -227,7 +251,8 @@ func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOp
 	runs := []string{c.base().run.ID, c.arms[plan.New].run.ID}
 	if o.output != "" && !p.json {
 		onTerminal := o
-		onTerminal.output, onTerminal.failOn = "", "" // after hours the answer is there even where the file can't be written
+		// after hours the answer is there even where the file can't be written
+		onTerminal.output, onTerminal.failOn = "", ""
 		if err := p.compareRuns(runs, onTerminal); err != nil {
 			return err
 		}

@@ -74,9 +74,11 @@ func TestLiveOnRealStorage(t *testing.T) {
 			name := func(kind string) string { return figure.Name("live", c.name, kind) }
 			figure.Record(t, figure.Share(name("wrong"), wrong, wanted, figure.Lower).Saying("live, %s: wrong", c.what))
 			for _, v := range []compare.Verdict{compare.Same, compare.Slower, compare.Undecided} {
-				figure.Record(t, figure.Share(name("called-"+string(v)), counts[v], wanted, "").Saying("live, %s: called %s", c.what, v))
+				figure.Record(t, figure.Share(name("called-"+string(v)), counts[v], wanted,
+					"").Saying("live, %s: called %s", c.what, v))
 			}
-			figure.Record(t, figure.Figure{Name: name("pairs"), Center: float64(pairs) / float64(wanted), N: wanted, Better: figure.Lower, Text: "live, " + c.what + ": pairs it took"})
+			figure.Record(t, figure.Figure{Name: name("pairs"), Center: float64(pairs) / float64(wanted), N: wanted,
+				Better: figure.Lower, Text: "live, " + c.what + ": pairs it took"})
 			most := 0 // in the wrong direction
 			if c.right == compare.Same {
 				most = wanted / 10

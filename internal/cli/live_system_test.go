@@ -133,7 +133,8 @@ func TestLiveAgainstItself(t *testing.T) {
 	t.Parallel()
 	a := newArena(t)
 	said := a.mustRun("compare", "--live", "--suite", a.told, a.place, a.place, "--seed", "1")
-	if n := strings.Count(said, ": same "); n < 2 || strings.Contains(said, "slower") || strings.Contains(said, "faster") {
+	if n := strings.Count(said, ": same "); n < 2 || strings.Contains(said, "slower") ||
+		strings.Contains(said, "faster") {
 		t.Errorf("not the same as itself:\n%s", said)
 	}
 	base, next := a.sides()
@@ -205,7 +206,8 @@ func TestLiveInterruptedAndResumed(t *testing.T) {
 	if base.Run.Status != lab.Interrupted || next.Run.Status != lab.Interrupted {
 		t.Errorf("%s and %s, want both interrupted", base.Run.Status, next.Run.Status)
 	}
-	if out, err := a.command("run", "--resume", base.Run.ID).CombinedOutput(); err == nil || !strings.Contains(string(out), "compare --live --resume") {
+	if out, err := a.command("run", "--resume", base.Run.ID).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "compare --live --resume") {
 		t.Errorf("run --resume on one side of it: %v\n%s", err, out)
 	}
 	a.mustRun("compare", "--live", "--resume", next.Run.ID) // either side names it
@@ -272,12 +274,14 @@ func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 	t.Parallel()
 	a := newArena(t)
 	// So small a probability of error takes more than six pairs, however clear the difference is.
-	a.mustRun("compare", "--live", a.told, a.toldSlower, a.place, "--alpha", "0.000001", "--pairs", "6", "--confirm", "0")
+	a.mustRun("compare", "--live", a.told, a.toldSlower, a.place, "--alpha", "0.000001", "--pairs", "6", "--confirm",
+		"0")
 	base, next := a.sides()
 	before := a.pairsOf(base, next)
 	refuse := func(want string, more ...string) {
 		t.Helper()
-		out, err := a.command(append([]string{"compare", "--live", "--resume", base.Run.ID}, more...)...).CombinedOutput()
+		out, err := a.command(append([]string{"compare", "--live", "--resume", base.Run.ID},
+			more...)...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v: %v, want %q\n%s", more, err, want, out)
 		}
@@ -308,7 +312,8 @@ func TestLiveOfTwoTargets(t *testing.T) {
 	a := newArena(t)
 	a.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	there := t.TempDir()
-	a.mustRun("compare", "--live", "--suite", a.base, "local", "ssh://under-test", a.place, there, "--metrics", "read.iops,write.iops", "--alpha", "0.000001", "--pairs", "4", "--confirm", "0")
+	a.mustRun("compare", "--live", "--suite", a.base, "local", "ssh://under-test", a.place, there, "--metrics",
+		"read.iops,write.iops", "--alpha", "0.000001", "--pairs", "4", "--confirm", "0")
 	base, next := a.sides()
 	a.pairsOf(base, next)
 	if base.Run.Targets[0].Target != here || next.Run.Targets[0].Target != "ssh://under-test" {
@@ -329,7 +334,8 @@ func TestLiveOnDevices(t *testing.T) {
 	t.Parallel()
 	a := newArena(t)
 	first, second := attachLoop(t, ""), attachLoop(t, "")
-	a.mustRun("compare", "--live", "--suite", a.base, "--metrics", "read.iops,write.iops", first, second, "--pairs", "4", "--confirm", "0", "--set", "direct=1")
+	a.mustRun("compare", "--live", "--suite", a.base, "--metrics", "read.iops,write.iops", first, second, "--pairs",
+		"4", "--confirm", "0", "--set", "direct=1")
 	base, next := a.sides()
 	a.pairsOf(base, next)
 	clearStore(t, a.store)

@@ -22,8 +22,10 @@ func TestSidesOfALiveComparison(t *testing.T) {
 		{"a.yaml b.yaml", "", "", liveSide{"a.yaml", "", here}, liveSide{"b.yaml", "", here}}, // loads without storage
 		{"ssh://a ssh://b /srv", "", "", liveSide{"quick", "/srv", "ssh://a"}, liveSide{"quick", "/srv", "ssh://b"}},
 		{"ssh://a /a /b nvme", "", "", liveSide{"nvme", "/a", "ssh://a"}, liveSide{"nvme", "/b", "ssh://a"}},
-		{"local qemu:guest.yaml /a /b", "", "", liveSide{"quick", "/a", here}, liveSide{"quick", "/b", "qemu:guest.yaml"}},
-		{"kube:pod?class=fast kube:pod?class=slow", "", "", liveSide{"quick", "", "kube:pod?class=fast"}, liveSide{"quick", "", "kube:pod?class=slow"}},
+		{"local qemu:guest.yaml /a /b", "", "", liveSide{"quick", "/a", here},
+			liveSide{"quick", "/b", "qemu:guest.yaml"}},
+		{"kube:pod?class=fast kube:pod?class=slow", "", "", liveSide{"quick", "", "kube:pod?class=fast"},
+			liveSide{"quick", "", "kube:pod?class=slow"}},
 	} {
 		o := liveOptions{suite: c.suite}
 		if c.set != "" {
@@ -34,8 +36,10 @@ func TestSidesOfALiveComparison(t *testing.T) {
 			t.Errorf("%s: %v against %v, %v", c.args, base, next, err)
 		}
 	}
-	for _, args := range []string{"", "/srv", "quick", "quick /srv", "/a /b /c", "a.yaml b.yaml c.yaml /srv", "ssh://a /srv", "ssh://a ssh://b ssh://c /srv"} {
-		if _, _, err := (&liveOptions{}).sides(strings.Fields(args), new(program).kinds()); lab.KindOf(err) != lab.Usage {
+	for _, args := range []string{"", "/srv", "quick", "quick /srv", "/a /b /c", "a.yaml b.yaml c.yaml /srv",
+		"ssh://a /srv", "ssh://a ssh://b ssh://c /srv"} {
+		if _, _, err := (&liveOptions{}).sides(strings.Fields(args), new(program).kinds()); lab.KindOf(err) !=
+			lab.Usage {
 			t.Errorf("%q: %v, want a usage error", args, err)
 		}
 	}
@@ -43,7 +47,8 @@ func TestSidesOfALiveComparison(t *testing.T) {
 
 func TestTermsOfALiveComparison(t *testing.T) {
 	got, err := (&liveOptions{confirm: 4}).terms(0.03, 0.05, []string{"read.iops"})
-	if err != nil || got.Pairs != defaultPairs || got.Confirm != 4 || got.Margin != 0.03 || got.Alpha != 0.05 || len(got.Metrics) != 1 {
+	if err != nil || got.Pairs != defaultPairs || got.Confirm != 4 || got.Margin != 0.03 || got.Alpha != 0.05 ||
+		len(got.Metrics) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, o := range []liveOptions{{confirm: -1}, {budget: -1}} {
@@ -61,7 +66,8 @@ func TestClaimsOfACell(t *testing.T) {
 		want        int
 	}{
 		{"randread", "", 1}, {"write", "", 1}, {"randrw", "", 2}, {"", "", 1}, {"readwrite:4", "", 2}, {"trim", "", 1},
-		{"randread", "read.iops write.iops", 1}, {"randrw", "read.iops write.iops", 2}, {"write", "write.iops cpu.per_io", 2},
+		{"randread", "read.iops write.iops", 1}, {"randrw", "read.iops write.iops", 2},
+		{"write", "write.iops cpu.per_io", 2},
 	} {
 		contest := contest{terms: lab.Terms{Metrics: strings.Fields(c.metrics)}}
 		if got := contest.claims(lab.Cell{Params: map[string]string{"rw": c.rw}}); got != c.want {

@@ -24,7 +24,8 @@ type liveProgress struct {
 }
 
 func newLiveProgress(c *contest) *liveProgress {
-	s := &liveProgress{contest: c, width: columns(c.Stderr), started: time.Now(), ended: map[string]bool{}, titles: map[string]string{}}
+	s := &liveProgress{contest: c, width: columns(c.Stderr), started: time.Now(), ended: map[string]bool{},
+		titles: map[string]string{}}
 	for _, cell := range c.base().run.Cells {
 		s.titles[cell.ID] = titleOf(cell)
 		if _, ending := c.pairs.Verdicts(cell.ID, c.done); ending != plan.Open {
@@ -51,7 +52,8 @@ func (s *liveProgress) tell(arm string, e runner.Event) {
 		}
 		return
 	}
-	line := fmt.Sprintf("%s  %s  %s, %s", unit.Duration(time.Since(s.started).Truncate(time.Second)), s.count(), e.Doing, arm)
+	line := fmt.Sprintf("%s  %s  %s, %s", unit.Duration(time.Since(s.started).Truncate(time.Second)),
+		s.count(), e.Doing, arm)
 	if e.Left > 0 {
 		line += " (" + unit.Duration(e.Left.Round(time.Second)) + " left)"
 	}
@@ -79,11 +81,13 @@ func (s *liveProgress) measured(r plan.Repetition) {
 		s.ended[r.Cell] = true
 		s.end()
 		for _, m := range metrics {
-			fmt.Fprintf(s.Stderr, "%s  %s %s: %s %s after %s\n", s.count(), s.titles[r.Cell], m.Metric, outcomeWord(s.metric(r.Cell, m.Metric), m, ending),
+			fmt.Fprintf(s.Stderr, "%s  %s %s: %s %s after %s\n", s.count(), s.titles[r.Cell], m.Metric,
+				outcomeWord(s.metric(r.Cell, m.Metric), m, ending),
 				changeText(m.Change), plural(m.Change.N, "pair"))
 		}
 		if ending == plan.Failing {
-			fmt.Fprintf(s.Stderr, "%s  %s: given up, because no pair of the first block could be measured\n", s.count(), s.titles[r.Cell])
+			fmt.Fprintf(s.Stderr, "%s  %s: given up, because no pair of the first block could be measured\n",
+				s.count(), s.titles[r.Cell])
 		}
 		return
 	}
@@ -96,7 +100,8 @@ func (s *liveProgress) measured(r plan.Repetition) {
 		if r.Confirms {
 			change, doing = m.Confirmed, "confirming pair"
 		}
-		fmt.Fprintf(s.Stderr, "%s  %s %d of %s %s: %s\n", s.count(), doing, r.Number, s.titles[r.Cell], m.Metric, changeText(change))
+		fmt.Fprintf(s.Stderr, "%s  %s %d of %s %s: %s\n", s.count(), doing, r.Number, s.titles[r.Cell],
+			m.Metric, changeText(change))
 	}
 }
 

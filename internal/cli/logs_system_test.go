@@ -27,8 +27,9 @@ func TestLogsCostFewInstructions(t *testing.T) {
 		for k, v := range params {
 			p[k] = v
 		}
-		cmd := exec.Command("valgrind", append([]string{"--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=count"},
-			fio.Argv("one", p, opt)...)...)
+		cmd := exec.Command("valgrind",
+			append([]string{"--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=count"},
+				fio.Argv("one", p, opt)...)...)
 		cmd.Dir = t.TempDir()
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -54,8 +55,10 @@ func TestLogsCostFewInstructions(t *testing.T) {
 	}
 	plain := perIO(fio.Options{Output: "out.json"})
 	ours := perIO(fio.Options{Output: "out.json", Logs: "series", Progress: true})
-	figure.Record(t, figure.Figure{Name: "disturbance/instructions", Unit: "ratio", Center: ours / plain, Better: figure.Lower,
-		Text: fmt.Sprintf("instructions of fio's thread for an I/O of the null engine, with headroom's logs (%.0f) over without (%.0f)", ours, plain)})
+	figure.Record(t, figure.Figure{Name: "disturbance/instructions", Unit: "ratio", Center: ours / plain,
+		Better: figure.Lower,
+		Text: fmt.Sprintf("instructions of fio's thread for an I/O of the null engine, with headroom's logs (%.0f) "+
+			"over without (%.0f)", ours, plain)})
 	if plain < 500 {
 		t.Errorf("%.0f instructions for an I/O: another thread was counted", plain)
 	}

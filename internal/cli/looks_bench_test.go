@@ -42,7 +42,8 @@ func byHand(looks []look, after, until time.Time, rate float64) (stall, back flo
 		}
 	}
 	for _, l := range looks {
-		if to := l.at.Add(time.Second); l.at.After(after) && to.Before(until) && rateBetween(looks, l.at, to) > 0.95*rate && rateBetween(looks, l.at, l.at.Add(100*time.Millisecond)) > 0.9*rate {
+		if to := l.at.Add(time.Second); l.at.After(after) && to.Before(until) && rateBetween(looks, l.at, to) >
+			0.95*rate && rateBetween(looks, l.at, l.at.Add(100*time.Millisecond)) > 0.9*rate {
 			return stall, l.at.Sub(after).Seconds()
 		}
 	}

@@ -40,14 +40,17 @@ func newMachineRun(t *testing.T) machineRun {
 	}
 	root := strings.TrimSpace(string(out))
 	kubetest.KubeVirt(t, os.Getenv("KUBECONFIG"))
-	r.virt = standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: r.namespace, Image: os.Getenv(kube.ImageVariable), Kernel: kernel, Port: 10022,
-		QEMU: root + "/usr/bin/qemu-system-x86_64", Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}})
+	r.virt = standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: r.namespace,
+		Image: os.Getenv(kube.ImageVariable), Kernel: kernel, Port: 10022,
+		QEMU:     root + "/usr/bin/qemu-system-x86_64",
+		Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}})
 	return r
 }
 
 // machine is the name of one with a disk of the class fast.
 func (r machineRun) machine() string {
-	return "kube:vm?boot=" + os.Getenv(kube.ImageVariable) + "&pull=never&class=fast&size=1Gi&cores=2&memory=512Mi&multiqueue&port=10022&namespace=" + r.namespace
+	return "kube:vm?boot=" + os.Getenv(kube.ImageVariable) +
+		"&pull=never&class=fast&size=1Gi&cores=2&memory=512Mi&multiqueue&port=10022&namespace=" + r.namespace
 }
 
 // reference is the name of a pod with a file system of the same class, as the report has it.
@@ -58,7 +61,8 @@ func (r machineRun) reference() string {
 // loads writes a suite, and returns its file.
 func (r machineRun) loads(jobs string) string {
 	r.t.Helper()
-	text := "version: 1\nname: iothreads-small\ntitle: a part of the IOThreads report's matrix\ndefaults: {ioengine: libaio, direct: 1, runtime: 4s, time_based: 1, randrepeat: 0, group_reporting: 1}\njobs:\n" + jobs
+	text := "version: 1\nname: iothreads-small\ntitle: a part of the IOThreads report's matrix\ndefaults: {ioengine: " +
+		"libaio, direct: 1, runtime: 4s, time_based: 1, randrepeat: 0, group_reporting: 1}\njobs:\n" + jobs
 	if err := os.WriteFile(r.suite, []byte(text), 0o644); err != nil {
 		r.t.Fatal(err)
 	}
@@ -68,7 +72,8 @@ func (r machineRun) loads(jobs string) string {
 // giveBack has the volumes of claims that are gone empty, and to be had again: those of the cluster are a few.
 func (r machineRun) giveBack() {
 	r.t.Helper()
-	for line := range strings.Lines(r.kubectl("get", "pv", "-o", `jsonpath={range .items[?(@.status.phase=="Released")]}{.metadata.name} {.spec.volumeMode} {.spec.local.path}{"\n"}{end}`)) {
+	for line := range strings.Lines(r.kubectl("get", "pv", "-o",
+		`jsonpath={range .items[?(@.status.phase=="Released")]}{.metadata.name} {.spec.volumeMode} {.spec.local.path}{"\n"}{end}`)) {
 		f := strings.Fields(line)
 		if len(f) == 3 && f[1] == "Block" {
 			if out, err := exec.Command("blkdiscard", "-z", f[2]).CombinedOutput(); err != nil {
@@ -161,7 +166,8 @@ func TestTheIOThreadsReportOfMachines(t *testing.T) {
 func TestIOThreadsOfAMachineThatWrites(t *testing.T) {
 	r := newMachineRun(t)
 	t.Cleanup(r.giveBack)
-	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 16]}}\n  - {name: randwrite, fio: {rw: randwrite, bs: 4k}, matrix: {iodepth: [1, 16]}}\n")
+	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 16]}}\n  - {name: " +
+		"randwrite, fio: {rw: randwrite, bs: 4k}, matrix: {iodepth: [1, 16]}}\n")
 	r.report(suite, "one machine that writes", 4, 2, []string{"--on", r.machine()})
 	if left := r.left(); left != "" {
 		t.Errorf("%s is left", left)
@@ -175,12 +181,14 @@ func (r machineRun) report(suite, machines string, loads, blocks int, on []strin
 	t.Helper()
 	levels := []int{0, 1, 2, 3, 4, 6, 8, 12, 16}
 	before := len(r.virt.Argvs())
-	d := r.sweepOf(append([]string{suite, "--factor", "guest:iothreads=0,1,2,3,4,6,8,12,16", "--reference", r.reference(), "--blocks", strconv.Itoa(blocks), "--size", "64m"}, on...)...)
+	d := r.sweepOf(append([]string{suite, "--factor", "guest:iothreads=0,1,2,3,4,6,8,12,16", "--reference",
+		r.reference(), "--blocks", strconv.Itoa(blocks), "--size", "64m"}, on...)...)
 	if len(d.Cells) != loads || d.Blocks != blocks || d.Reference == "" {
 		t.Fatalf("%d cells in %d blocks, the reference is %q", len(d.Cells), d.Blocks, d.Reference)
 	}
 	for _, c := range d.Cells {
-		if len(c.Levels) != len(levels) || c.Reference == nil || c.Reference.N != blocks || c.ToReference == nil || c.Gain == nil {
+		if len(c.Levels) != len(levels) || c.Reference == nil || c.Reference.N != blocks || c.ToReference == nil ||
+			c.Gain == nil {
 			t.Fatalf("%s: %d levels, reference %+v", c.Title, len(c.Levels), c.Reference)
 		}
 		for _, p := range c.Levels {
@@ -191,11 +199,14 @@ func (r machineRun) report(suite, machines string, loads, blocks int, on []strin
 		if *c.Reference.Value <= *c.Levels[0].Value {
 			t.Errorf("%s: the pod reaches %v, an emulated machine %v", c.Title, *c.Reference.Value, *c.Levels[0].Value)
 		}
-		name, said := figure.Name("iothreads", machines, c.Title), fmt.Sprintf("stand-in for KubeVirt, %s, %s: IOPS ", machines, c.Title)
+		name, said := figure.Name("iothreads", machines, c.Title),
+			fmt.Sprintf("stand-in for KubeVirt, %s, %s: IOPS ", machines, c.Title)
 		for _, p := range c.Levels {
-			figure.Record(t, figure.Figure{Name: figure.Name(name, "with", p.Level), Unit: "1/s", Center: *p.Value, N: p.N, Text: said + "with so many IOThreads"})
+			figure.Record(t, figure.Figure{Name: figure.Name(name, "with", p.Level), Unit: "1/s", Center: *p.Value,
+				N: p.N, Text: said + "with so many IOThreads"})
 		}
-		figure.Record(t, figure.Figure{Name: name + "/pods", Unit: "1/s", Center: *c.Reference.Value, N: blocks, Text: said + "in as many pods"})
+		figure.Record(t, figure.Figure{Name: name + "/pods", Unit: "1/s", Center: *c.Reference.Value, N: blocks,
+			Text: said + "in as many pods"})
 	}
 	argvs := r.virt.Argvs()[before:]
 	if got := iothreadsOf(argvs); !slices.Equal(got, levels) {
@@ -213,7 +224,8 @@ func (r machineRun) report(suite, machines string, loads, blocks int, on []strin
 // left is all of machines that is left in the namespace.
 func (r machineRun) left() string {
 	r.t.Helper()
-	return r.kubectl("get", "vm,vmi,pods,pvc,secret,job", "-n", r.namespace, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name")
+	return r.kubectl("get", "vm,vmi,pods,pvc,secret,job", "-n", r.namespace, "-l",
+		"app.kubernetes.io/managed-by=headroom", "-o", "name")
 }
 
 // A sweep that is killed leaves a machine, which carries the run's ID; restore removes it, and the run goes on with
@@ -222,14 +234,16 @@ func TestASweepOfMachinesThatIsKilled(t *testing.T) {
 	r := newMachineRun(t)
 	t.Cleanup(r.giveBack)
 	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 16}}\n")
-	args := []string{"sweep", suite, "--on", r.machine(), "--factor", "guest:iothreads=0,2", "--blocks", "1", "--size", "64m"}
+	args := []string{"sweep", suite, "--on", r.machine(), "--factor", "guest:iothreads=0,2", "--blocks",
+		"1", "--size", "64m"}
 	run := r.command(args...)
 	var said listened
 	run.Stderr = &said
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Minute); !strings.Contains(r.kubectl("get", "vm", "-n", r.namespace, "-o", "jsonpath={.items[*].metadata.labels}"), "headroom.dev/run"); time.Sleep(time.Second) {
+	for end := time.Now().Add(5 * time.Minute); !strings.Contains(r.kubectl("get", "vm", "-n", r.namespace, "-o",
+		"jsonpath={.items[*].metadata.labels}"), "headroom.dev/run"); time.Sleep(time.Second) {
 		if time.Now().After(end) {
 			t.Fatalf("no run begins\n%s", &said)
 		}

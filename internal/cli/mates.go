@@ -27,11 +27,14 @@ func (x *experiment) withMates(on []string) (first string, mates []string, err e
 	for _, typed := range on {
 		role, name := roleOf(typed)
 		if role != "" {
-			return "", nil, usage(fmt.Sprintf("there is no role %q in a sweep of several targets, of which what they do together is one result", role), "write --on "+name)
+			return "", nil, usage(fmt.Sprintf("there is no role %q in a sweep of several targets, of which what they "+
+				"do together is one result", role), "write --on "+name)
 		}
 		if !fleeting(name) && !isPod(name) {
-			return "", nil, usage(fmt.Sprintf("%s is not headroom's own, so that it can't be one of several in a sweep", name),
-				"guests, pods and machines of KubeVirt can: qemu:FILE, kube:pod?…, kube:vm?…", "of others: headroom run with several --on, at each level by itself")
+			return "", nil, usage(fmt.Sprintf("%s is not headroom's own, so that it can't be one of several in a sweep",
+				name),
+				"guests, pods and machines of KubeVirt can: qemu:FILE, kube:pod?…, kube:vm?…",
+				"of others: headroom run with several --on, at each level by itself")
 		}
 	}
 	return on[0], on[1:], nil
@@ -46,14 +49,16 @@ func (x *experiment) checkMates() error {
 	if len(x.options.mates) == 0 || i < 0 {
 		return nil
 	}
-	return usage(x.choices[i].Factor()+" is set on a running machine, and several are measured", "take one --on", "what is decided when they start can be varied on several: guest:, pod:")
+	return usage(x.choices[i].Factor()+" is set on a running machine, and several are measured", "take one --on",
+		"what is decided when they start can be varied on several: guest:, pod:")
 }
 
 // addMates gives a measurement its mates, each with a role of its own, on the targets that were opened with its own.
 func (x *experiment) addMates(of *measurement, role string) {
 	last := of
 	for i, t := range x.ahead {
-		m := &measurement{program: x.program, options: of.options, store: x.store, target: t, beside: last, role: mateRole(role, i), reboots: true}
+		m := &measurement{program: x.program, options: of.options, store: x.store, target: t, beside: last,
+			role: mateRole(role, i), reboots: true}
 		of.mates, last = append(of.mates, m), m
 	}
 	x.ahead = nil
@@ -68,7 +73,8 @@ func (x *experiment) drawMates(ctx context.Context, of *measurement, role string
 			return err
 		}
 		if m.place().Kind != of.place().Kind {
-			return usage(fmt.Sprintf("%s is a %s and %s a %s", of.place().Path, of.place().Kind, m.place().Path, m.place().Kind), "take targets with places of one kind: the loads must be the same")
+			return usage(fmt.Sprintf("%s is a %s and %s a %s", of.place().Path, of.place().Kind, m.place().Path,
+				m.place().Kind), "take targets with places of one kind: the loads must be the same")
 		}
 		m.run.ID, m.run.Targets[0].Role, m.run.Cells = of.run.ID, m.role, of.run.Cells
 		if err := m.ready(ctx); err != nil {
@@ -78,7 +84,10 @@ func (x *experiment) drawMates(ctx context.Context, of *measurement, role string
 		m.run.Warnings = nil
 	}
 	if n := len(of.mates) + 1; n > 1 {
-		of.run.Warnings = append(of.run.Warnings, lab.Warning{Code: "sum-of-targets", Text: fmt.Sprintf("each load of %s was carried out on %d targets at the same moment; its numbers are what they did together, in the seconds in which all were running", role, n)})
+		of.run.Warnings = append(of.run.Warnings,
+			lab.Warning{Code: "sum-of-targets",
+				Text: fmt.Sprintf("each load of %s was carried out on %d targets at the same moment; its numbers are "+
+					"what they did together, in the seconds in which all were running", role, n)})
 	}
 	return nil
 }
@@ -100,7 +109,9 @@ func (x *experiment) takeUpMates(ctx context.Context, b *store.Bundle, of *measu
 
 // matesOfRun are the mates of a role, as a run has kept them.
 func matesOfRun(run lab.Run, role string) []lab.RunTarget {
-	return slices.DeleteFunc(slices.Clone(run.Targets), func(t lab.RunTarget) bool { return !strings.HasPrefix(t.Role, role+"-") })
+	return slices.DeleteFunc(slices.Clone(run.Targets), func(t lab.RunTarget) bool {
+		return !strings.HasPrefix(t.Role, role+"-")
+	})
 }
 
 // targets are the targets of a measurement and of its mates, as the run keeps them.

@@ -15,8 +15,10 @@ import (
 func (r podRun) sweptTogether() sweep.Document {
 	t := r.t
 	t.Helper()
-	args := []string{"sweep", r.suite, "--on", r.pod(""), "--on", r.pod(""), "--factor", "job:rate_iops=100,200", "--set", "runtime=5s", "--blocks", "1", "--reference", r.pod("")}
-	if out, err := r.command(append(args, "--dry-run")...).CombinedOutput(); err != nil || !strings.Contains(string(out), "at the same time: ") {
+	args := []string{"sweep", r.suite, "--on", r.pod(""), "--on", r.pod(""), "--factor", "job:rate_iops=100,200",
+		"--set", "runtime=5s", "--blocks", "1", "--reference", r.pod("")}
+	if out, err := r.command(append(args, "--dry-run")...).CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "at the same time: ") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	// Cut off after its first load, and gone on with in other pods.
@@ -34,7 +36,8 @@ func (r podRun) sweptTogether() sweep.Document {
 	if left := r.made(); len(left) != 4 {
 		t.Errorf("%q are left by a kill", left)
 	}
-	if out, err := r.command("sweep", "--resume", "last").CombinedOutput(); err != nil || !strings.Contains(string(out), "sum-of-targets") {
+	if out, err := r.command("sweep", "--resume", "last").CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "sum-of-targets") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := r.command("sweep", "--show", "last", "--json").Output()
@@ -58,16 +61,21 @@ func TestASweepOfSeveralPods(t *testing.T) {
 		}
 	}
 	out, err := r.command("show", "last", "--json").Output()
-	if err != nil || strings.Count(string(out), `"role": "storage-2"`)+strings.Count(string(out), `"role":"storage-2"`) != 1 ||
+	if err != nil || strings.Count(string(out), `"role": "storage-2"`)+strings.Count(string(out),
+		`"role":"storage-2"`) != 1 ||
 		strings.Count(string(out), `"role": "reference-2"`)+strings.Count(string(out), `"role":"reference-2"`) != 1 {
 		t.Errorf("its targets: %v\n%s", err, out)
 	}
 	for words, want := range map[string]string{
-		"--on a=" + r.pod("") + " --on " + r.pod("") + " --factor job:iodepth=1,2":                         `no role "a"`,
-		"--on local --on " + r.pod("") + " --factor job:iodepth=1,2":                                       "local is not headroom's own",
-		"--on " + r.pod("&node=node1") + " --on " + r.pod("&node=node1") + " --factor queue:scheduler=x,y": "is set on a running machine",
+		"--on a=" + r.pod("") + " --on " + r.pod("") +
+			" --factor job:iodepth=1,2": `no role "a"`,
+		"--on local --on " + r.pod("") +
+			" --factor job:iodepth=1,2": "local is not headroom's own",
+		"--on " + r.pod("&node=node1") + " --on " + r.pod("&node=node1") +
+			" --factor queue:scheduler=x,y": "is set on a running machine",
 	} {
-		if out, err := r.command(append([]string{"sweep", r.suite}, strings.Fields(words)...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+		if out, err := r.command(append([]string{"sweep", r.suite},
+			strings.Fields(words)...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v\n%s", words, err, out)
 		}
 	}

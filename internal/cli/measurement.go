@@ -89,7 +89,8 @@ func (m *measurement) carryOut(ctx context.Context) (failed error) {
 	outcome, err := m.measure(ctx, func(runner.Laid) error { return nil })
 	if err != nil {
 		if len(outcome.Repetitions) > 0 {
-			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.share(len(outcome.Repetitions)), resumeCommand(m.run, m.store.ShortID(m.run.ID)))
+			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.share(len(outcome.Repetitions)),
+				resumeCommand(m.run, m.store.ShortID(m.run.ID)))
 		}
 		return err
 	}
@@ -130,7 +131,8 @@ func failures(outcome runner.Outcome) error {
 	if outcome.Failed == 0 {
 		return nil
 	}
-	return &lab.Error{What: fmt.Sprintf("%d of %d loads failed; the table says which, and why", outcome.Failed, outcome.Measured)}
+	return &lab.Error{What: fmt.Sprintf("%d of %d loads failed; the table says which, and why", outcome.Failed,
+		outcome.Measured)}
 }
 
 // begin makes the bundle, or takes it up again.
@@ -219,7 +221,8 @@ func (m *measurement) open() (*store.Writer, error) {
 			return nil, err
 		}
 		return w, w.Update(func(r *lab.Run) {
-			r.Targets, r.Precision, r.Budget, r.Anytime, r.Terms = m.run.Targets, m.run.Precision, m.run.Budget, m.run.Anytime, m.run.Terms
+			r.Targets, r.Precision, r.Budget, r.Anytime, r.Terms = m.run.Targets, m.run.Precision, m.run.Budget,
+				m.run.Anytime, m.run.Terms
 		})
 	}
 	return m.store.Create(m.run)
@@ -290,7 +293,8 @@ func expectedTime(c lab.Cell) time.Duration {
 
 // suiteCell is a cell of the run as suites have them.
 func suiteCell(c lab.Cell) suite.Cell {
-	return suite.Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Command: c.Command, Metrics: c.Metrics, Params: c.Params, Steps: c.Steps,
+	return suite.Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Command: c.Command, Metrics: c.Metrics, Params: c.Params,
+		Steps:       c.Steps,
 		Repetitions: c.Repetitions, Runtime: expectedTime(c)}
 }
 
@@ -324,10 +328,12 @@ func (m *measurement) report() error {
 	if m.json {
 		format = "json"
 	}
-	if err := m.write(format, []*store.Bundle{b}, m.Stdout, report.Options{Names: format == "table"}); err != nil || format != "table" {
+	if err := m.write(format, []*store.Bundle{b}, m.Stdout, report.Options{Names: format == "table"}); err != nil ||
+		format != "table" {
 		return err
 	}
-	fmt.Fprintf(m.naming.to(m.Stdout), "what may hold this machine back: headroom doctor %s\n", m.store.ShortID(m.run.ID))
+	fmt.Fprintf(m.naming.to(m.Stdout), "what may hold this machine back: headroom doctor %s\n",
+		m.store.ShortID(m.run.ID))
 	return nil
 }
 

@@ -128,7 +128,9 @@ func wrongNetwork(args []string) []string {
 
 // bare is the command line without anything that would be carried out.
 func bare() *cobra.Command {
-	p := &program{Surroundings: Surroundings{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string { return "" }}}
+	p := &program{Surroundings: Surroundings{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
+		return ""
+	}}}
 	return p.rootCommand()
 }
 

@@ -27,9 +27,11 @@ func (x *experiment) whileMounted(ctx context.Context, folder string, do func(fo
 	levels := x.mountLevels()
 	switch {
 	case x.kind != sweeping:
-		return usage(factor.NFSFactor+" is for sweeps: what others hold a level against is what was found, and nothing is mounted there", "headroom sweep SUITE --factor '"+factor.NFSFactor+"=…'")
+		return usage(factor.NFSFactor+" is for sweeps: what others hold a level against is what was found, and "+
+			"nothing is mounted there", "headroom sweep SUITE --factor '"+factor.NFSFactor+"=…'")
 	case x.options.dryRun.asked():
-		return usage("where nothing is to be done nothing is mounted, so that nothing is known of the place", "headroom nfs --dry-run says what that command would mount")
+		return usage("where nothing is to be done nothing is mounted, so that nothing is known of the place",
+			"headroom nfs --dry-run says what that command would mount")
 	case slices.Contains(levels, factor.Found):
 		return usage(factor.NFSFactor + " has no level that could be found: nothing is mounted there")
 	}
@@ -40,11 +42,14 @@ func (x *experiment) whileMounted(ctx context.Context, folder string, do func(fo
 }
 
 func (x *experiment) mountLevels() []string {
-	return x.choices[slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == factor.NFSFactor })].Levels
+	return x.choices[slices.IndexFunc(x.choices, func(c factor.Choice) bool {
+		return c.Factor() == factor.NFSFactor
+	})].Levels
 }
 
 // mountedOn does something while a level of NFS is mounted on a folder, with a journal of its own.
-func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target, folder, level string, do func() error) (err error) {
+func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target, folder, level string,
+	do func() error) (err error) {
 	journal, err := factor.Create(s.Changes(), store.NewID(), t)
 	if err != nil {
 		return err
@@ -53,7 +58,8 @@ func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target
 	if p.AtStep != nil {
 		journal.AtStep(p.AtStep)
 	}
-	setting, err := factor.Bind(ctx, factor.Where{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}}, factor.NFSFactor)
+	setting, err := factor.Bind(ctx, factor.Where{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}},
+		factor.NFSFactor)
 	if err != nil {
 		return err
 	}
@@ -71,7 +77,8 @@ func (x *experiment) mountToClean(ctx context.Context) error {
 	}
 	err := x.change(context.WithoutCancel(ctx), factor.NFSFactor, x.mountLevels()[0])
 	if err != nil {
-		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " + x.run.ID + " there", Hints: []string{"remove it by hand"}}, err)
+		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " +
+			x.run.ID + " there", Hints: []string{"remove it by hand"}}, err)
 	}
 	return nil
 }
@@ -95,7 +102,8 @@ func (x *experiment) sameRoot(ctx context.Context, level string, first *string) 
 	argv := []string{"stat", "-c", "%i %z", "--", x.place().Path}
 	out, err := x.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't tell what is mounted", Target: elsewhere(x.target), Command: argv, Output: string(out.Stderr)}
+		err = &lab.Error{What: "can't tell what is mounted", Target: elsewhere(x.target), Command: argv,
+			Output: string(out.Stderr)}
 	}
 	if err != nil {
 		return err
@@ -105,8 +113,11 @@ func (x *experiment) sameRoot(ctx context.Context, level string, first *string) 
 		*first = root
 	}
 	if root != *first {
-		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s leads to another directory than the first level of %s", level, factor.NFSFactor), Target: elsewhere(x.target),
-			Hints: []string{"all levels must be mounts of one directory of one server, by whatever address and transport"}}
+		return &lab.Error{Kind: lab.Refused,
+			What:   fmt.Sprintf("%s leads to another directory than the first level of %s", level, factor.NFSFactor),
+			Target: elsewhere(x.target),
+			Hints: []string{"all levels must be mounts of one directory of one server, by whatever address and " +
+				"transport"}}
 	}
 	return nil
 }

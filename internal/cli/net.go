@@ -74,9 +74,11 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
-				for _, name := range append(eventFlags(), "label", "repeat", "order", "seed", "set", "on", "address", "port", "pairs") {
+				for _, name := range append(eventFlags(), "label", "repeat", "order", "seed", "set", "on",
+					"address", "port", "pairs") {
 					if c.Flags().Changed(name) {
-						return usage("--"+name+" can't be changed when a run is resumed", "headroom net --resume "+o.resume)
+						return usage("--"+name+" can't be changed when a run is resumed",
+							"headroom net --resume "+o.resume)
 					}
 				}
 			}
@@ -90,15 +92,19 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
-	f.StringArrayVar(&o.addresses, "address", nil, "of the server, the one under test; once for each server, or several of one, which pairs take in turn")
+	f.StringArrayVar(&o.on, "on", nil,
+		"where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
+	f.StringArrayVar(&o.addresses, "address", nil,
+		"of the server, the one under test; once for each server, or several of one, which pairs take in turn")
 	f.IntVar(&o.port, "port", served.Port, "that the first server listens on; each further pair takes the next")
-	f.IntVar(&o.pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client, server or address)")
+	f.IntVar(&o.pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client, server or "+
+		"address)")
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	countVar(f, &o.repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
-	f.StringArrayVar(&o.set, "set", nil, "an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
+	f.StringArrayVar(&o.set, "set", nil,
+		"an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
 	o.events.define(f, "where events are: client, server or a target; once for all, or for each")
@@ -216,8 +222,10 @@ func (n *network) name() error {
 			n.ends = append(n.ends, &networkEnd{role: as, name: name})
 		}
 	}
-	if servers := len(n.of(serverRole)); len(n.options.addresses) > 1 && servers > 1 && len(n.options.addresses) != servers {
-		return usage(fmt.Sprintf("%d addresses are named for %s", len(n.options.addresses), plural(servers, "server")), "name one for each server, in the order of --on")
+	if servers := len(n.of(serverRole)); len(n.options.addresses) > 1 && servers > 1 &&
+		len(n.options.addresses) != servers {
+		return usage(fmt.Sprintf("%d addresses are named for %s", len(n.options.addresses), plural(servers, "server")),
+			"name one for each server, in the order of --on")
 	}
 	return nil
 }
@@ -321,7 +329,8 @@ func (n *network) require(ctx context.Context, t target.Target) error {
 		if err == nil && (out.ExitCode == 0 || bytes.HasPrefix(out.Stdout, []byte("Version:"))) {
 			continue
 		}
-		e := &lab.Error{What: program + " can't be used", Target: elsewhere(t), Command: argv, Output: string(out.Stderr), Err: err, Hints: []string{"install it: " + n.programs[program]}}
+		e := &lab.Error{What: program + " can't be used", Target: elsewhere(t), Command: argv,
+			Output: string(out.Stderr), Err: err, Hints: []string{"install it: " + n.programs[program]}}
 		if own, ok := errors.AsType[*lab.Error](err); ok {
 			e.Err = own.Err // the command is told already
 		}
@@ -338,7 +347,8 @@ func (n *network) pair(ctx context.Context) error {
 	case n.options.pairs < 0 || n.options.pairs > suite.MostPairs:
 		return usage(fmt.Sprintf("the number of pairs, %d, is not from 1 to %d", n.options.pairs, suite.MostPairs))
 	case n.options.pairs > 0 && n.options.pairs < count:
-		return usage(fmt.Sprintf("too few pairs, %d, for %s, %s and their addresses: some would have no partner", n.options.pairs, plural(len(clients), "client"), plural(len(servers), "server")),
+		return usage(fmt.Sprintf("too few pairs, %d, for %s, %s and their addresses: some would have no partner",
+			n.options.pairs, plural(len(clients), "client"), plural(len(servers), "server")),
 			fmt.Sprintf("take at least %d, or name fewer", count))
 	case n.options.pairs > 0:
 		count = n.options.pairs
@@ -347,7 +357,8 @@ func (n *network) pair(ctx context.Context) error {
 		return usage(fmt.Sprintf("there are no ports from %d on for %s", n.options.port, plural(count, "pair")))
 	}
 	for i := range count {
-		pair := lab.NetworkPair{Client: clients[i%len(clients)].role, Server: servers[i%len(servers)].role, Port: n.options.port + i}
+		pair := lab.NetworkPair{Client: clients[i%len(clients)].role, Server: servers[i%len(servers)].role,
+			Port: n.options.port + i}
 		pair.Assigned = n.assigned(n.end(pair.Server))
 		var err error
 		if pair.Address, err = n.address(ctx, i, n.end(pair.Client), n.end(pair.Server)); err != nil {
@@ -364,7 +375,8 @@ func (n *network) address(ctx context.Context, pair int, from, to *networkEnd) (
 	if all := n.options.addresses; len(all) > 0 {
 		typed := all[pair%len(all)]
 		if _, err := netip.ParseAddr(typed); err != nil {
-			return "", usage("--address "+typed+" is no address", "write one of the server's own, which ip address shows: 10.0.0.7")
+			return "", usage("--address "+typed+" is no address",
+				"write one of the server's own, which ip address shows: 10.0.0.7")
 		}
 		return typed, nil
 	}
@@ -454,7 +466,8 @@ func (n *network) planUpsets() error {
 		for _, e := range n.ends[:min(len(n.ends), mostNamed)] {
 			hints = append(hints, "--event-on "+e.role)
 		}
-		return "", usage("it is not said where the events are", append(hints, "--event-on TARGET, which is "+n.kinds().forms())...)
+		return "", usage("it is not said where the events are",
+			append(hints, "--event-on TARGET, which is "+n.kinds().forms())...)
 	})
 	for _, m := range n.parts[1:] {
 		m.run.Upsets = slices.Clone(n.parts[0].run.Upsets)
@@ -477,7 +490,8 @@ func (n *network) lookAt(ctx context.Context, e *networkEnd) (err error) {
 	if e.facts, err = n.snapshot(ctx, e.target, lab.Place{Kind: lab.NoPlace}); err != nil {
 		return err
 	}
-	e.recorded = lab.RunTarget{Role: e.role, Target: e.name, Place: lab.Place{Kind: lab.NoPlace}, Facts: withEmulation(e.target, facts.Brief(e.facts.Facts))}
+	e.recorded = lab.RunTarget{Role: e.role, Target: e.name, Place: lab.Place{Kind: lab.NoPlace},
+		Facts: withEmulation(e.target, facts.Brief(e.facts.Facts))}
 	e.recorded.NotVerified, err = ownArguments(ctx, e.target)
 	return err
 }
@@ -490,10 +504,15 @@ func (n *network) part(i int) *measurement {
 	pair := n.pairs[i]
 	client, server := n.end(pair.Client), n.end(pair.Server)
 	first := func(role string) bool {
-		return !slices.ContainsFunc(n.pairs[:i], func(o lab.NetworkPair) bool { return o.Client == role || o.Server == role })
+		return !slices.ContainsFunc(n.pairs[:i], func(o lab.NetworkPair) bool {
+			return o.Client == role || o.Server == role
+		})
 	}
-	m := &measurement{program: n.program, options: n.options.runOptions, store: n.store, target: client.target, before: client.facts, client: client.role,
-		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port, Assigned: pair.Assigned, Role: server.role, ClientRole: client.role}, role: server.role, before: server.facts}}
+	m := &measurement{program: n.program, options: n.options.runOptions, store: n.store, target: client.target,
+		before: client.facts, client: client.role,
+		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port,
+			Assigned: pair.Assigned, Role: server.role, ClientRole: client.role}, role: server.role,
+			before: server.facts}}
 	m.watched, m.bystander = !first(pair.Client), i > 0
 	m.server.watched = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
 	if len(n.pairs) > 1 {
@@ -522,9 +541,11 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 	}
 	switch {
 	case b.Run.Experiment != nil:
-		return usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind), resumeCommand(b.Run, n.options.resume))
+		return usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind),
+			resumeCommand(b.Run, n.options.resume))
 	case b.Run.Study != nil:
-		return usage(fmt.Sprintf("run %s measured %s", b.Run.ID, b.Run.Study.Kind), resumeCommand(b.Run, n.options.resume))
+		return usage(fmt.Sprintf("run %s measured %s", b.Run.ID, b.Run.Study.Kind),
+			resumeCommand(b.Run, n.options.resume))
 	case len(b.Run.Network) == 0 || b.Run.Source != lab.Measured:
 		return usage(fmt.Sprintf("run %s measured no network", b.Run.ID), resumeCommand(b.Run, n.options.resume))
 	case b.Run.Status != lab.Interrupted:
@@ -582,7 +603,8 @@ func (n *network) sayPairs(suiteName string) {
 			n.say("", fmt.Sprintf("and %d pairs more", len(n.pairs)-i))
 			break
 		}
-		n.say("", fmt.Sprintf("%s from %s to %s at %s, port %d", suiteName, where(n.end(pair.Client)), where(n.end(pair.Server)), pair.Address, pair.Port))
+		n.say("", fmt.Sprintf("%s from %s to %s at %s, port %d", suiteName, where(n.end(pair.Client)),
+			where(n.end(pair.Server)), pair.Address, pair.Port))
 	}
 }
 

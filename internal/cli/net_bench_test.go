@@ -21,7 +21,8 @@ func precise(t *testing.T, name, what string, got *float64, want float64) {
 		t.Errorf("%s was not measured", what)
 		return
 	}
-	figure.Record(t, figure.Figure{Name: figure.Name("net", name), Unit: "bit/s", Center: *got, Text: fmt.Sprintf("%s; planted are %.1f Mbit/s", what, want/1e6)})
+	figure.Record(t, figure.Figure{Name: figure.Name("net", name), Unit: "bit/s", Center: *got,
+		Text: fmt.Sprintf("%s; planted are %.1f Mbit/s", what, want/1e6)})
 	if *got < 0.97*want || *got > 1.03*want {
 		t.Errorf("%s: %.1f Mbit/s, planted are %.1f", what, *got/1e6, want/1e6)
 	}
@@ -45,9 +46,12 @@ func TestNetRatesPrecisely(t *testing.T) {
 	}
 	all := d.Cells[pairs].Metrics
 	together := all[lab.Bitrate(lab.Send)].Center
-	precise(t, "pairs/together", fmt.Sprintf("%d pairs over a link of %d Mbit/s, over the %.0f seconds of all", pairs, h.mbit, all[lab.TogetherSeconds].Center), &together, h.goodput())
-	figure.Record(t, figure.Figure{Name: "net/pairs/sum", Unit: "bit/s", Center: sum, Text: "what the means of each pair add up to"})
-	figure.Record(t, figure.Figure{Name: "net/pairs/apart", Unit: "s", Center: all[lab.TogetherApart].Center, Better: figure.Lower, Text: "how far apart the pairs started"})
+	precise(t, "pairs/together", fmt.Sprintf("%d pairs over a link of %d Mbit/s, over the %.0f seconds of all", pairs,
+		h.mbit, all[lab.TogetherSeconds].Center), &together, h.goodput())
+	figure.Record(t, figure.Figure{Name: "net/pairs/sum", Unit: "bit/s", Center: sum,
+		Text: "what the means of each pair add up to"})
+	figure.Record(t, figure.Figure{Name: "net/pairs/apart", Unit: "s", Center: all[lab.TogetherApart].Center,
+		Better: figure.Lower, Text: "how far apart the pairs started"})
 	h.nothingLeft()
 }
 
@@ -57,11 +61,16 @@ func TestRequestsPrecisely(t *testing.T) {
 	d := h.asked(5, 1000)
 	for i, frame := range []int{datagram(1400), segment(1400)} {
 		c, want := d.Cells[i], h.each(frame)
-		rate, p50, mean := c.Metrics[lab.RequestRate].Center, c.Metrics[lab.Latency(lab.Request, "p50")].Center, c.Metrics[lab.Latency(lab.Request, "mean")].Center
-		said := fmt.Sprintf("a message of 1400 bytes over %s waits %.3f ms for a link of %d Mbit/s", c.Job, 1e3*want, h.mbit)
-		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "p50"), Unit: "s", Center: p50, Text: said + ": the median answer"})
-		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "mean"), Unit: "s", Center: mean, Text: said + ": the mean answer"})
-		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "rate"), Unit: "1/s", Center: rate, Text: said + ": answers a second"})
+		rate, p50, mean := c.Metrics[lab.RequestRate].Center, c.Metrics[lab.Latency(lab.Request, "p50")].Center,
+			c.Metrics[lab.Latency(lab.Request, "mean")].Center
+		said := fmt.Sprintf("a message of 1400 bytes over %s waits %.3f ms for a link of %d Mbit/s", c.Job, 1e3*want,
+			h.mbit)
+		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "p50"), Unit: "s", Center: p50,
+			Text: said + ": the median answer"})
+		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "mean"), Unit: "s", Center: mean,
+			Text: said + ": the mean answer"})
+		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "rate"), Unit: "1/s", Center: rate,
+			Text: said + ": answers a second"})
 		if p50 < 0.97*want || p50 > 1.05*want || rate > 1.03/want || rate < 0.9/want {
 			t.Errorf("%s: the median answer took %g s of %g, %g came a second", c.Job, p50, want, rate)
 		}
@@ -71,8 +80,10 @@ func TestRequestsPrecisely(t *testing.T) {
 	}
 	most := 1 / h.each(datagram(1400))
 	rate, lost := d.Cells[2].Metrics[lab.RequestRate].Center, d.Cells[2].Metrics[lab.RequestsLost].Center
-	figure.Record(t, figure.Figure{Name: "net/requests/under-load/rate", Unit: "1/s", Center: rate, Text: fmt.Sprintf("answers a second of 1000 requests a second, where the link carries %.1f", most)})
-	figure.Record(t, figure.Figure{Name: "net/requests/under-load/lost", Unit: "share", Center: lost, Text: "requests of those that were not answered"})
+	figure.Record(t, figure.Figure{Name: "net/requests/under-load/rate", Unit: "1/s", Center: rate,
+		Text: fmt.Sprintf("answers a second of 1000 requests a second, where the link carries %.1f", most)})
+	figure.Record(t, figure.Figure{Name: "net/requests/under-load/lost", Unit: "share", Center: lost,
+		Text: "requests of those that were not answered"})
 	if rate < 0.9*most || rate > 1.05*most || lost < 0.95*(1-most/1000) || lost > 1.05*(1-most/1000) {
 		t.Errorf("%.1f answered a second, %.3f lost", rate, lost)
 	}
@@ -83,9 +94,11 @@ func TestRequestsPrecisely(t *testing.T) {
 	all := h.askedTogether(pairs, 10)
 	most = 1 / h.each(datagram(1400))
 	rate, p50 := all[lab.RequestRate].Center, all[lab.Latency(lab.Request, "p50")].Center
-	figure.Record(t, figure.Figure{Name: "net/requests/pairs/rate", Unit: "1/s", Center: rate, Text: fmt.Sprintf("answers a second of %d pairs over the %.0f seconds of all; the link carries %.1f",
-		pairs, all[lab.TogetherSeconds].Center, most)})
-	figure.Record(t, figure.Figure{Name: "net/requests/pairs/p50", Unit: "s", Center: p50, Text: "the median answer of them"})
+	figure.Record(t, figure.Figure{Name: "net/requests/pairs/rate", Unit: "1/s", Center: rate,
+		Text: fmt.Sprintf("answers a second of %d pairs over the %.0f seconds of all; the link carries %.1f",
+			pairs, all[lab.TogetherSeconds].Center, most)})
+	figure.Record(t, figure.Figure{Name: "net/requests/pairs/p50", Unit: "s", Center: p50,
+		Text: "the median answer of them"})
 	if rate < 0.9*most || rate > 1.03*most || p50 < 0.9*pairs/most || p50 > 1.1*pairs/most {
 		t.Errorf("%.1f a second, %.2f ms", rate, 1e3*p50)
 	}
@@ -98,8 +111,10 @@ func TestPortsPrecisely(t *testing.T) {
 	check := func(port, jobs string) {
 		t.Helper()
 		for _, c := range h.claimed(port, jobs) {
-			figure.Record(t, figure.Figure{Name: figure.Name("net/ports", c.what), Unit: "ratio", Center: float64(c.arrived) / c.claimed,
-				Text: fmt.Sprintf("what the receiver's port counted of the %.1f MB that iperf3 claims; the sender's counted %.1f", c.claimed/1e6, float64(c.sent)/1e6)})
+			figure.Record(t, figure.Figure{Name: figure.Name("net/ports", c.what), Unit: "ratio",
+				Center: float64(c.arrived) / c.claimed,
+				Text: fmt.Sprintf("what the receiver's port counted of the %.1f MB that iperf3 claims; the "+
+					"sender's counted %.1f", c.claimed/1e6, float64(c.sent)/1e6)})
 			c.within(t, 0.95, 1.2)
 		}
 	}
@@ -113,17 +128,21 @@ func TestPortsPrecisely(t *testing.T) {
 // Ports of 50, 100 (two) and 50 Mbit/s that have 100 together, as in the field report a thousand times as fast: each
 // alone has its own, and all share one ceiling, which is named.
 func TestInterferencePrecisely(t *testing.T) {
-	h := newPorts(t, 100, port{"198.18.8.1", 50}, port{"198.18.8.2", 50}, port{"198.18.8.3", 50}, port{"198.18.8.4", 50})
-	d := h.interference("--group", "application=198.18.8.1", "--group", "data=198.18.8.2,198.18.8.3", "--group", "backup=198.18.8.4", "--passes", "3", "--set", "time=3s", "--set", "parallel=2")
+	h := newPorts(t, 100, port{"198.18.8.1", 50}, port{"198.18.8.2", 50}, port{"198.18.8.3", 50},
+		port{"198.18.8.4", 50})
+	d := h.interference("--group", "application=198.18.8.1", "--group", "data=198.18.8.2,198.18.8.3", "--group",
+		"backup=198.18.8.4", "--passes", "3", "--set", "time=3s", "--set", "parallel=2")
 	for i, mbit := range []int{50, 100, 50} {
-		precise(t, figure.Name("interference", d.Groups[i].Name), d.Groups[i].Name+" alone", d.Groups[i].Alone.Value, goodputOf(mbit))
+		precise(t, figure.Name("interference", d.Groups[i].Name), d.Groups[i].Name+" alone", d.Groups[i].Alone.Value,
+			goodputOf(mbit))
 	}
 	for _, together := range d.Together {
 		what := fmt.Sprintf("groups %v together", together.Groups)
 		precise(t, figure.Name("interference", what), what, together.Sum.Value, goodputOf(100))
 	}
 	t.Log(d.Answer.Text)
-	if len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) || d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
+	if len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) ||
+		d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
 		t.Errorf("%+v", d.Shared)
 	}
 	h.nothingLeft()
@@ -133,7 +152,8 @@ func TestInterferencePrecisely(t *testing.T) {
 // the same time.
 func TestInterferenceBesideStoragePrecisely(t *testing.T) {
 	h := newPorts(t, 100, port{"198.18.8.1", 20})
-	d := h.interference("--group", "backup=198.18.8.1", "--group", "data="+inMemory(t), "--passes", "2", "--set", "time=5s", "--size", "16m", "--set-fio", "rate=20m")
+	d := h.interference("--group", "backup=198.18.8.1", "--group", "data="+inMemory(t), "--passes", "2", "--set",
+		"time=5s", "--size", "16m", "--set-fio", "rate=20m")
 	precise(t, "interference/link/alone", "a link alone", d.Groups[0].Alone.Value, goodputOf(20))
 	precise(t, "interference/storage/alone", "storage alone", d.Groups[1].Alone.Value, 8*20*1<<20)
 	precise(t, "interference/both", "a link and storage together", d.Together[0].Sum.Value, goodputOf(20)+8*20*1<<20)
@@ -146,7 +166,8 @@ func TestInterferenceBesideStoragePrecisely(t *testing.T) {
 // climbed is a ladder of some ports, to the server.
 func (h twoHosts) climbed(args ...string) ladder.Document {
 	h.t.Helper()
-	all := append([]string{"ladder", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--json", "--set", "parallel=2", "--passes", "3", "--direction", "send"}, args...)
+	all := append([]string{"ladder", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--json", "--set",
+		"parallel=2", "--passes", "3", "--direction", "send"}, args...)
 	return documentOf[ladder.Document](h, h.command(all...))
 }
 
@@ -154,12 +175,15 @@ func (h twoHosts) climbed(args ...string) ladder.Document {
 // planted, and each rung that is held back is named.
 func TestANetworkLadderPrecisely(t *testing.T) {
 	h := newPorts(t, 75, port{"198.18.8.1", 60}, port{"198.18.8.2", 60}, port{"198.18.8.3", 30})
-	d := h.climbed("--group", "data=198.18.8.1,198.18.8.2", "--address", "198.18.8.3", "--set", "time=4s", "--pairs", "2")
-	for name, mbit := range map[string]int{"198.18.8.1": 60, "198.18.8.2": 60, "198.18.8.3": 30, "data (2 ports)": 75, "all 3 ports": 75} {
+	d := h.climbed("--group", "data=198.18.8.1,198.18.8.2", "--address", "198.18.8.3", "--set", "time=4s", "--pairs",
+		"2")
+	for name, mbit := range map[string]int{"198.18.8.1": 60, "198.18.8.2": 60, "198.18.8.3": 30, "data (2 ports)": 75,
+		"all 3 ports": 75} {
 		precise(t, figure.Name("ladder", name), name, rungCalled(t, d, name).Center, goodputOf(mbit))
 	}
 	for name, reached := range map[string]float64{"198.18.8.3": 0.5, "data (2 ports)": 0.625, "all 3 ports": 0.5} {
-		if c := rungCalled(t, d, name); c.Reached == nil || c.Reached.Value < 0.95*reached || c.Reached.Value > 1.05*reached || c.Verdict != ladder.Short {
+		if c := rungCalled(t, d, name); c.Reached == nil || c.Reached.Value < 0.95*reached ||
+			c.Reached.Value > 1.05*reached || c.Verdict != ladder.Short {
 			t.Errorf("%s: %s, %+v", name, c.Verdict, c.Reached)
 		}
 	}
@@ -182,7 +206,8 @@ func TestSendBuffersPrecisely(t *testing.T) {
 	for i, l := range c.Levels {
 		least, most := window(sizes[i])
 		figure.Record(t, figure.Figure{Name: figure.Name("net/send-buffer", sizes[i]), Unit: "bit/s", Center: *l.Value,
-			Text: fmt.Sprintf("through a send buffer of %d KiB over a round trip of %v; at most %.1f Mbit/s by the window", sizes[i]>>10, roundTrip, most/1e6)})
+			Text: fmt.Sprintf("through a send buffer of %d KiB over a round trip of %v; at most %.1f Mbit/s by the "+
+				"window", sizes[i]>>10, roundTrip, most/1e6)})
 		if *l.Value > most || *l.Value < least {
 			t.Errorf("%s: %.1f Mbit/s, planted are %.1f to %.1f", l.Level, *l.Value/1e6, least/1e6, most/1e6)
 		}

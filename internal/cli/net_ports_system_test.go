@@ -46,7 +46,8 @@ func through(t *testing.T, c report.Cell, end, port string) lab.PortTraffic {
 // second gives both hosts a second link, 198.18.9.1 and 198.18.9.2.
 func (h twoHosts) second() {
 	h.t.Helper()
-	h.must("ip", "-n", h.client, "link", "add", "headroom1", "type", "veth", "peer", "name", "headroom1", "netns", h.server)
+	h.must("ip", "-n", h.client, "link", "add", "headroom1", "type", "veth", "peer", "name", "headroom1", "netns",
+		h.server)
 	for ns, address := range map[string]string{h.client: "198.18.9.1", h.server: "198.18.9.2"} {
 		h.must("ip", "-n", ns, "address", "add", address+"/30", "dev", "headroom1")
 		h.must("ip", "-n", ns, "link", "set", "headroom1", "up")
@@ -100,14 +101,17 @@ func (h twoHosts) claimed(port, jobs string, args ...string) (claims []claim) {
 			if claimed == 0 || slices.Contains(args, "--pairs") {
 				continue
 			}
-			from, to := through(h.t, c, "client", port).Sent.Bytes, through(h.t, c, "server", "headroom0").Received.Bytes
+			from, to := through(h.t, c, "client", port).Sent.Bytes,
+				through(h.t, c, "server", "headroom0").Received.Bytes
 			if direction == lab.Receive {
-				from, to = through(h.t, c, "server", "headroom0").Sent.Bytes, through(h.t, c, "client", port).Received.Bytes
+				from, to = through(h.t, c, "server", "headroom0").Sent.Bytes,
+					through(h.t, c, "client", port).Received.Bytes
 			}
 			claims = append(claims, claim{fmt.Sprintf("%s %s through %s", c.Job, direction, port), claimed, from, to})
 		}
 	}
-	if want := 2*strings.Count(jobs, "bidir") + strings.Count(jobs, "name: send") + strings.Count(jobs, "name: receive"); len(args) == 0 && len(claims) != want {
+	if want := 2*strings.Count(jobs, "bidir") + strings.Count(jobs, "name: send") +
+		strings.Count(jobs, "name: receive"); len(args) == 0 && len(claims) != want {
 		h.t.Errorf("%d claims of %d: %+v", len(claims), want, claims)
 	}
 	return claims
@@ -129,7 +133,8 @@ func TestPortsOfALoopback(t *testing.T) {
 	h := twoNamespaces(t)
 	for _, args := range [][]string{nil, {"--pairs", "2"}} {
 		cmd := h.net("  - {name: both, iperf3: {time: 1s, bidir: 1, bitrate: 20m}}\n", append(args, "--json")...)
-		cmd.Args = append(cmd.Args[:3], append([]string{"--on", "client=ssh://net-b", "--on", "server=ssh://net-b", "--address", "127.0.0.1", "--store", h.store, "--json"}, args...)...)
+		cmd.Args = append(cmd.Args[:3], append([]string{"--on", "client=ssh://net-b", "--on", "server=ssh://net-b",
+			"--address", "127.0.0.1", "--store", h.store, "--json"}, args...)...)
 		if _, said := h.ported(cmd); len(said) > 0 {
 			t.Errorf("%v: %v", args, said)
 		}
@@ -146,7 +151,10 @@ func TestPortsFindTrafficThatWentAnotherWay(t *testing.T) {
 	h.must("ip", "-n", h.client, "route", "add", serverAddress+"/32", "via", "198.18.9.2", "dev", "headroom1")
 	d, said := h.ported(h.net(one, "--json"))
 	t.Log(strings.TrimSpace(said["another-way"]))
-	if text := said["another-way"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the client") || !strings.Contains(text, "headroom1 sent") || !strings.Contains(text, "headroom0 of the server (198.18.7.2) received") || !strings.Contains(text, "headroom1 received") || !strings.Contains(text, "ip route get") {
+	if text := said["another-way"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the client") ||
+		!strings.Contains(text, "headroom1 sent") ||
+		!strings.Contains(text, "headroom0 of the server (198.18.7.2) received") ||
+		!strings.Contains(text, "headroom1 received") || !strings.Contains(text, "ip route get") {
 		t.Errorf("%v", said)
 	}
 	if p := through(t, d.Cells[0], "client", "headroom1"); p.Meant || p.Sent.Bytes < 1<<20 {
@@ -157,7 +165,9 @@ func TestPortsFindTrafficThatWentAnotherWay(t *testing.T) {
 	cmd.Args[slices.Index(cmd.Args, "client=ssh://net-a")] = "client=ssh://net-b"
 	_, said = h.ported(cmd)
 	t.Log(strings.TrimSpace(said["another-way"]))
-	if text := said["another-way"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the machine") || strings.Contains(text, "of the server") || !strings.Contains(text, "it never left the machine, which has both addresses") {
+	if text := said["another-way"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the machine") ||
+		strings.Contains(text, "of the server") ||
+		!strings.Contains(text, "it never left the machine, which has both addresses") {
 		t.Errorf("%v", said)
 	}
 }
@@ -178,11 +188,13 @@ func TestPortsFindOthersTrafficAndDrops(t *testing.T) {
 	stopServer := beside(h.server, "iperf3", "--server", "--port", "5999", "--one-off")
 	defer stopServer()
 	h.listens("176F")
-	stop := beside(h.client, "iperf3", "--client", serverAddress, "--port", "5999", "--udp", "--bitrate", "20m", "--time", "60")
+	stop := beside(h.client, "iperf3", "--client", serverAddress, "--port", "5999", "--udp", "--bitrate",
+		"20m", "--time", "60")
 	_, said := h.ported(h.net(one, "--json"))
 	stop()
 	t.Log(strings.TrimSpace(said["shared-port"]))
-	if text := said["shared-port"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the client sent") || !strings.Contains(text, "were others'") {
+	if text := said["shared-port"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the client sent") ||
+		!strings.Contains(text, "were others'") {
 		t.Errorf("%v", said)
 	}
 
@@ -201,7 +213,8 @@ while True:
 	stop()
 	t.Log(strings.TrimSpace(said["port-errors"]))
 	dropped := through(t, d.Cells[0], "server", "headroom0").Received.Dropped
-	if text := said["port-errors"]; len(said) != 1 || !strings.Contains(text, fmt.Sprintf("headroom0 of the server received: dropped %d", dropped)) || dropped < 10 {
+	if text := said["port-errors"]; len(said) != 1 ||
+		!strings.Contains(text, fmt.Sprintf("headroom0 of the server received: dropped %d", dropped)) || dropped < 10 {
 		t.Errorf("%d dropped, %v", dropped, said)
 	}
 }
@@ -213,7 +226,8 @@ func TestPortsOfSeveralNextHops(t *testing.T) {
 	h.second()
 	const service = "198.18.77.1"
 	h.must("ip", "-n", h.server, "address", "add", service+"/32", "dev", "lo")
-	h.must("ip", "-n", h.client, "route", "add", service+"/32", "nexthop", "via", serverAddress, "dev", "headroom0", "nexthop", "via", "198.18.9.2", "dev", "headroom1")
+	h.must("ip", "-n", h.client, "route", "add", service+"/32", "nexthop", "via", serverAddress, "dev", "headroom0",
+		"nexthop", "via", "198.18.9.2", "dev", "headroom1")
 	h.must("ip", "netns", "exec", h.client, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/fib_multipath_hash_policy")
 	many := func() (report.Summary, map[string]string) {
 		cmd := h.net("  - {name: send, iperf3: {time: 2s, bitrate: 1m, parallel: 32}}\n", "--json")
@@ -235,7 +249,8 @@ func TestPortsOfSeveralNextHops(t *testing.T) {
 	h.must("ip", "netns", "exec", h.client, "sh", "-c", "echo 0 >/proc/sys/net/ipv4/fib_multipath_hash_policy")
 	_, said = many()
 	t.Log(strings.TrimSpace(said["unused-hop"]))
-	if text := said["unused-hop"]; len(said) != 1 || !strings.Contains(text, "of 32 flows headroom0 sent ") || !strings.Contains(text, "at the client") || !strings.Contains(text, "(0%)") {
+	if text := said["unused-hop"]; len(said) != 1 || !strings.Contains(text, "of 32 flows headroom0 sent ") ||
+		!strings.Contains(text, "at the client") || !strings.Contains(text, "(0%)") {
 		t.Errorf("%v", said)
 	}
 	h.nothingLeft()

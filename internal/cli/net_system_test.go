@@ -43,7 +43,8 @@ func newTwoHosts(t *testing.T, mbit int) twoHosts {
 	h := twoNamespaces(t)
 	h.mbit = mbit
 	for _, ns := range []string{h.client, h.server} {
-		h.must("tc", "-n", ns, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit), "burst", "64kb", "latency", "50ms")
+		h.must("tc", "-n", ns, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit),
+			"burst", "64kb", "latency", "50ms")
 	}
 	return h
 }
@@ -111,7 +112,8 @@ func (h twoHosts) net(jobs string, args ...string) *exec.Cmd {
 	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
-	return h.command(append([]string{"net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--address", serverAddress}, args...)...)
+	return h.command(append([]string{"net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b",
+		"--address", serverAddress}, args...)...)
 }
 
 // goodput that the link's rate leaves for TCP in bit/s: of a frame of 1514 bytes, 14 are Ethernet's, and 66 in all are
@@ -212,10 +214,12 @@ func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)
 	d := h.measured(h.net(bothWays, "--json"))
-	if want := []lab.NetworkPair{{Client: clientRole, Server: serverRole, Address: serverAddress, Port: 5201}}; !slices.Equal(d.Network, want) {
+	if want := []lab.NetworkPair{{Client: clientRole, Server: serverRole, Address: serverAddress,
+		Port: 5201}}; !slices.Equal(d.Network, want) {
 		t.Errorf("%+v", d.Network)
 	}
-	if len(d.Targets) != 2 || d.Targets[0].Role+d.Targets[1].Role != clientRole+serverRole || d.Targets[1].Target != "ssh://net-b" {
+	if len(d.Targets) != 2 || d.Targets[0].Role+d.Targets[1].Role != clientRole+serverRole ||
+		d.Targets[1].Target != "ssh://net-b" {
 		t.Errorf("%+v", d.Targets)
 	}
 	for i, metric := range []string{lab.Bitrate(lab.Send), lab.Bitrate(lab.Receive)} {
@@ -249,7 +253,8 @@ func TestNetAddsUpManyPairs(t *testing.T) {
 // manyPairs send side by side for some seconds; the last cell is that of all.
 func (h twoHosts) manyPairs(pairs, seconds int) netDocument {
 	h.t.Helper()
-	d := h.measured(h.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), "--pairs", fmt.Sprint(pairs), "--json"))
+	d := h.measured(h.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), "--pairs",
+		fmt.Sprint(pairs), "--json"))
 	if len(d.Network) != pairs || len(d.Targets) != 2 || len(d.Cells) != pairs+1 {
 		h.t.Fatalf("%d pairs, %d targets, %d cells", len(d.Network), len(d.Targets), len(d.Cells))
 	}
@@ -318,7 +323,8 @@ func TestNetStoppedAndKilled(t *testing.T) {
 		t.Errorf("stopped: %d", code)
 	}
 	h.nothingLeft()
-	if out, err := h.command("run", "--resume", "last").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("headroom net --resume")) {
+	if out, err := h.command("run", "--resume", "last").CombinedOutput(); err == nil ||
+		!bytes.Contains(out, []byte("headroom net --resume")) {
 		t.Errorf("resumed as a run of storage: %v\n%s", err, out)
 	}
 	d := h.measured(h.command("net", "--resume", "last", "--json"))
@@ -376,7 +382,8 @@ func TestNetRefusals(t *testing.T) {
 	_ = other.Wait()
 	elsewhere := h.net(one)
 	elsewhere.Args = append(elsewhere.Args, "--address", "198.18.7.9")
-	elsewhere.Args = slices.Delete(elsewhere.Args, slices.Index(elsewhere.Args, "--address"), slices.Index(elsewhere.Args, "--address")+2)
+	elsewhere.Args = slices.Delete(elsewhere.Args, slices.Index(elsewhere.Args, "--address"),
+		slices.Index(elsewhere.Args, "--address")+2)
 	refused(elsewhere, 1, "iperf3 can't listen on 198.18.7.9, port 5201", "Cannot assign requested address", "timeout")
 	nameless := h.command("net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b")
 	refused(nameless, 2, "it is not known by which address ssh://net-b is to be reached", "--address")

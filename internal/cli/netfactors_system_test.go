@@ -121,11 +121,13 @@ func carry(from, to *os.File) {
 // experiment is one between the two hosts.
 func (h twoHosts) experiment(verb string, args ...string) *exec.Cmd {
 	h.t.Helper()
-	text := "version: 1\nname: link\nrepetitions: 1\njobs:\n  - {name: send, iperf3: {time: 1s, omit: 1s, congestion: reno}}\n"
+	text := "version: 1\nname: link\nrepetitions: 1\njobs:\n  - {name: send, iperf3: {time: 1s, omit: 1s, " +
+		"congestion: reno}}\n"
 	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
-	return h.command(append([]string{verb, h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--address", serverAddress}, args...)...)
+	return h.command(append([]string{verb, h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b",
+		"--address", serverAddress}, args...)...)
 }
 
 // A link with a delay carries no more than a window in a round trip, so that a small send buffer holds it back, and is
@@ -138,7 +140,8 @@ func TestASweepFindsTheWindowThatHoldsALinkBack(t *testing.T) {
 	for i, l := range c.Levels {
 		bytes := []int{65536, 524288}[i]
 		_, most := window(bytes)
-		atMost(t, l.Level, l.Value, 2*most) // the second that is left out counts where the two ends do not begin to count together
+		// the second that is left out counts where the two ends do not begin to count together
+		atMost(t, l.Level, l.Value, 2*most)
 	}
 	if c.Top != buffer(524288) || c.Gain == nil {
 		t.Errorf("top %q, gain %+v", c.Top, c.Gain)
@@ -165,7 +168,9 @@ func (h twoHosts) sweptBuffers(blocks, seconds int, buffers ...int) sweep.Cell {
 	for _, b := range buffers {
 		levels = append(levels, buffer(b))
 	}
-	d := documentOf[sweep.Document](h, h.experiment("sweep", "--json", "--factor", "client:sysctl:net.ipv4.tcp_wmem="+strings.Join(levels, ","), "--blocks", fmt.Sprint(blocks), "--set", fmt.Sprintf("time=%ds", seconds)))
+	d := documentOf[sweep.Document](h,
+		h.experiment("sweep", "--json", "--factor", "client:sysctl:net.ipv4.tcp_wmem="+strings.Join(levels, ","),
+			"--blocks", fmt.Sprint(blocks), "--set", fmt.Sprintf("time=%ds", seconds)))
 	if len(d.Cells) != 1 || d.Cells[0].Metric != "send.bitrate" || len(d.Cells[0].Levels) != len(buffers) {
 		h.t.Fatalf("%+v", d.Cells)
 	}
@@ -180,7 +185,8 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 		t.Helper()
 		var all string
 		for _, ns := range []string{h.client, h.server} {
-			out, err := exec.Command("ip", "netns", "exec", ns, "cat", "/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/ipv4/tcp_rmem").Output()
+			out, err := exec.Command("ip", "netns", "exec", ns, "cat", "/proc/sys/net/ipv4/tcp_wmem",
+				"/proc/sys/net/ipv4/tcp_rmem").Output()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +195,8 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 		return all
 	}
 	before, set := h.setUp(), sysctls()
-	settings := []string{"--setting", "client:sysctl:net.ipv4.tcp_wmem=" + buffer(16384), "--setting", "nic:under-test/mtu=1400", "--setting", "server:sysctl:net.ipv4.tcp_rmem=4096 131072 6000000"}
+	settings := []string{"--setting", "client:sysctl:net.ipv4.tcp_wmem=" + buffer(16384), "--setting",
+		"nic:under-test/mtu=1400", "--setting", "server:sysctl:net.ipv4.tcp_rmem=4096 131072 6000000"}
 	changed := 0
 	for _, until := range []string{`(?m)^set client:sysctl`, `(?m)^set server:sysctl`} {
 		killed := h.experiment("ablate", append(settings, "--alone", "--blocks", "1", "--seed", "1")...)
@@ -209,7 +216,8 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 	if changed == 0 {
 		t.Error("no kill came while a setting was changed")
 	}
-	if out, err := h.command("net", "--resume", "last").CombinedOutput(); err == nil || !strings.Contains(string(out), "headroom ablate --resume") {
+	if out, err := h.command("net", "--resume", "last").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "headroom ablate --resume") {
 		t.Errorf("resumed as a test of a network: %v\n%s", err, out)
 	}
 	if out, err := h.command("ablate", "--resume", "last").CombinedOutput(); err != nil {
@@ -257,7 +265,8 @@ func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
 	t.Parallel()
 	h := twoNamespaces(t)
 	h.must("ip", "-n", h.client, "link", "delete", "headroom0")
-	h.must("ip", "-n", h.client, "link", "add", "headroom0", "numtxqueues", "3", "numrxqueues", "3", "type", "veth", "peer", "name", "headroom0", "netns", h.server)
+	h.must("ip", "-n", h.client, "link", "add", "headroom0", "numtxqueues", "3", "numrxqueues", "3", "type", "veth",
+		"peer", "name", "headroom0", "netns", h.server)
 	for ns, address := range map[string]string{h.client: clientAddress, h.server: serverAddress} {
 		h.must("ip", "-n", ns, "address", "add", address+"/30", "dev", "headroom0")
 		h.must("ip", "-n", ns, "link", "set", "headroom0", "up")
@@ -271,7 +280,8 @@ func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
 		return string(out)
 	}
 	before := disciplines(h.client) + disciplines(h.server)
-	args := []string{"--factor", "qdisc:under-test=pfifo,bfifo", "--blocks", "1", "--set", "bitrate=20m", "--set", "congestion=cubic"}
+	args := []string{"--factor", "qdisc:under-test=pfifo,bfifo", "--blocks", "1", "--set", "bitrate=20m",
+		"--set", "congestion=cubic"}
 	killed := h.experiment("sweep", args...)
 	h.begun(killed, `(?m)^set qdisc:under-test`)
 	h.stopped(killed, syscall.SIGKILL)
@@ -293,8 +303,10 @@ func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
 		t.Errorf("before\n%s\nafter\n%s", before, after)
 	}
 	// What somebody has set up is left alone.
-	h.must("tc", "-n", h.server, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", "200mbit", "burst", "64kb", "latency", "50ms")
-	if out, err := h.experiment("sweep", args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "has the discipline tbf with options of somebody's") {
+	h.must("tc", "-n", h.server, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", "200mbit", "burst",
+		"64kb", "latency", "50ms")
+	if out, err := h.experiment("sweep", args...).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "has the discipline tbf with options of somebody's") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	h.nothingLeft()
@@ -307,7 +319,8 @@ func TestABundleLeavesOutWhatTheKernelHasNot(t *testing.T) {
 	sysctls := func() (all string) {
 		t.Helper()
 		for _, ns := range []string{h.client, h.server} {
-			out, err := exec.Command("ip", "netns", "exec", ns, "sh", "-c", "cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/tcp_wmem /proc/sys/net/ipv4/tcp_mtu_probing").Output()
+			out, err := exec.Command("ip", "netns", "exec", ns, "sh", "-c",
+				"cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/tcp_wmem /proc/sys/net/ipv4/tcp_mtu_probing").Output()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -338,7 +351,8 @@ func TestABundleLeavesOutWhatTheKernelHasNot(t *testing.T) {
 			said = append(said, w.Text)
 		}
 	}
-	if len(said) != 2 || !strings.Contains(said[0], "bundle:esnet without sysctl:net.core.") || !strings.Contains(said[0], "at the client") || strings.Contains(said[0], "tcp_rmem") {
+	if len(said) != 2 || !strings.Contains(said[0], "bundle:esnet without sysctl:net.core.") ||
+		!strings.Contains(said[0], "at the client") || strings.Contains(said[0], "tcp_rmem") {
 		t.Errorf("%q", said)
 	}
 	if now := sysctls(); now != before {
@@ -354,10 +368,12 @@ func TestLoadGeneratorsRunWhereTheyArePut(t *testing.T) {
 		t.Skip("there is one CPU")
 	}
 	h := twoNamespaces(t)
-	cmd := h.experiment("sweep", "--factor", "pin:cpus=1,0", "--blocks", "1", "--set", "time=3s", "--set", "bitrate=20m", "--seed", "1")
+	cmd := h.experiment("sweep", "--factor", "pin:cpus=1,0", "--blocks", "1", "--set", "time=3s", "--set",
+		"bitrate=20m", "--seed", "1")
 	h.begun(cmd, `each visited`)
 	where := map[string]bool{}
-	for begun := time.Now(); len(where) == 0 && time.Since(begun) < time.Minute; time.Sleep(20 * time.Millisecond) { // until one has begun
+	// until one has begun
+	for begun := time.Now(); len(where) == 0 && time.Since(begun) < time.Minute; time.Sleep(20 * time.Millisecond) {
 		for _, cwd := range h.running() {
 			status, err := os.ReadFile(filepath.Join(filepath.Dir(cwd), "status"))
 			name, err2 := os.ReadFile(filepath.Join(filepath.Dir(cwd), "comm"))
@@ -389,10 +405,12 @@ func TestLoadGeneratorsRunWhereTheyArePut(t *testing.T) {
 		t.Errorf("%v", commands)
 	}
 	// The adapter of a namespace hangs on no node.
-	if out, err := h.experiment("sweep", "--factor", "pin:node=nic,other").CombinedOutput(); err == nil || !strings.Contains(string(out), "does not tell which node") {
+	if out, err := h.experiment("sweep", "--factor", "pin:node=nic,other").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "does not tell which node") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := h.experiment("sweep", "--factor", "pin:cpus=0,4000").CombinedOutput(); err == nil || !strings.Contains(string(out), "pin:cpus=4000 can't be had") {
+	if out, err := h.experiment("sweep", "--factor", "pin:cpus=0,4000").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "pin:cpus=4000 can't be had") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	h.nothingLeft()

@@ -57,9 +57,11 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 		Args: between(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.resume != "" {
-				for _, name := range []string{"label", "passes", "seed", "set", "set-fio", "size", "on", "group", "port", "pairs", "margin", "alpha", "dry-run"} {
+				for _, name := range []string{"label", "passes", "seed", "set", "set-fio", "size", "on", "group",
+					"port", "pairs", "margin", "alpha", "dry-run"} {
 					if c.Flags().Changed(name) {
-						return usage("--"+name+" can't be changed when a run is resumed", "headroom net interference --resume "+o.resume)
+						return usage("--"+name+" can't be changed when a run is resumed",
+							"headroom net interference --resume "+o.resume)
 					}
 				}
 			}
@@ -67,12 +69,15 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.groups, "group", nil, "NAME=ADDRESS[,ADDRESS...] or NAME=/PATH: a load, and what it goes through; twice or more")
-	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
+	f.StringArrayVar(&o.groups, "group", nil,
+		"NAME=ADDRESS[,ADDRESS...] or NAME=/PATH: a load, and what it goes through; twice or more")
+	f.StringArrayVar(&o.on, "on", nil,
+		"where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
 	f.IntVar(&o.port, "port", iperf3.Port, "that the first server process listens on; each further pair takes the next")
 	f.IntVar(&o.pairs, "pairs", 1, "pairs of processes for each address")
 	f.IntVar(&o.passes, "passes", defaultPasses, "times that each combination is measured")
-	f.StringVar(&o.margin, "margin", fmt.Sprintf("%g%%", 100*interference.DefaultMargin), "what a load may lose and still keep all")
+	f.StringVar(&o.margin, "margin", fmt.Sprintf("%g%%", 100*interference.DefaultMargin),
+		"what a load may lose and still keep all")
 	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability that any verdict is wrong")
 	f.StringArrayVar(&o.set, "set", nil, "an option of iperf3, like time=30s or parallel=4; may be repeated")
 	f.StringArrayVar(&o.setFio, "set-fio", nil, "a parameter of fio, like bs=64k or rw=randread; may be repeated")
@@ -134,7 +139,8 @@ func (s *interferenceStudy) named() error {
 	for _, typed := range s.options.groups {
 		name, over := roleOf(typed)
 		fault := func(why string) error {
-			return usage("--group "+typed+" "+why, "--group application=10.0.1.1,10.0.2.1", "--group data=/dev/mapper/mpatha")
+			return usage("--group "+typed+" "+why, "--group application=10.0.1.1,10.0.2.1",
+				"--group data=/dev/mapper/mpatha")
 		}
 		switch {
 		case name == "":
@@ -161,7 +167,8 @@ func (s *interferenceStudy) named() error {
 		s.study.Groups = append(s.study.Groups, g)
 	}
 	if n := len(s.study.Groups); n < 2 || n > mostGroups {
-		return usage(fmt.Sprintf("interference is between 2 to %d groups, and --group names %d", mostGroups, n), "--group application=10.0.1.1,10.0.2.1 --group data=/dev/mapper/mpatha")
+		return usage(fmt.Sprintf("interference is between 2 to %d groups, and --group names %d", mostGroups, n),
+			"--group application=10.0.1.1,10.0.2.1 --group data=/dev/mapper/mpatha")
 	}
 	return nil
 }
@@ -198,7 +205,8 @@ func (s *interferenceStudy) pairUp() error {
 // join makes a further pair: the clients take turns, and each has a port of its own.
 func (n *network) join(server, address string) {
 	clients := n.of(clientRole)
-	n.pairs = append(n.pairs, lab.NetworkPair{Client: clients[len(n.pairs)%len(clients)].role, Server: server, Address: address, Port: n.options.port + len(n.pairs)})
+	n.pairs = append(n.pairs, lab.NetworkPair{Client: clients[len(n.pairs)%len(clients)].role, Server: server,
+		Address: address, Port: n.options.port + len(n.pairs)})
 }
 
 // listenerOf is the role of the server that has an address.
@@ -209,7 +217,9 @@ func (n *network) listenerOf(address string) (string, error) {
 	}
 	for _, e := range servers {
 		for _, f := range e.facts.Facts {
-			if f.Key == "nic.addresses" && slices.ContainsFunc(facts.ParseList(f.Value), func(own string) bool { return strings.HasPrefix(own+"/", address+"/") }) {
+			if f.Key == "nic.addresses" && slices.ContainsFunc(facts.ParseList(f.Value), func(own string) bool {
+				return strings.HasPrefix(own+"/", address+"/")
+			}) {
 				return e.role, nil
 			}
 		}
@@ -275,7 +285,8 @@ func (s *interferenceStudy) drawParts(ctx context.Context) error {
 func (s *interferenceStudy) storagePart(g lab.StudyGroup) (*measurement, error) {
 	servers := s.of(serverRole)
 	if len(servers) > 1 {
-		return nil, usage("there are several servers, and it is not known which of them has "+g.Over[0], "name one server")
+		return nil, usage("there are several servers, and it is not known which of them has "+g.Over[0],
+			"name one server")
 	}
 	options := s.network.options.runOptions
 	options.set, options.size = append(s.fioTimes(), s.options.setFio...), s.options.size
@@ -293,7 +304,8 @@ func (s *interferenceStudy) fioTimes() []string {
 	params := su.Jobs[0].Network.Options
 	omit, _ := unit.ParseDuration(params["omit"])
 	run := iperf3.Takes(params) - omit
-	return []string{"time_based=1", "runtime=" + strconv.Itoa(int(run.Seconds())) + "s", "ramp_time=" + strconv.Itoa(int(omit.Seconds())) + "s"}
+	return []string{"time_based=1", "runtime=" + strconv.Itoa(int(run.Seconds())) + "s", "ramp_time=" +
+		strconv.Itoa(int(omit.Seconds())) + "s"}
 }
 
 // networkSuite has the one load of a network that is measured: several streams to the server.
@@ -365,7 +377,8 @@ func (s *interferenceStudy) takeUp(ctx context.Context) error {
 		return err
 	}
 	if b.Run.Study == nil || b.Run.Study.Kind != interfering {
-		return usage(fmt.Sprintf("run %s says nothing of interference", b.Run.ID), resumeCommand(b.Run, s.options.resume))
+		return usage(fmt.Sprintf("run %s says nothing of interference", b.Run.ID),
+			resumeCommand(b.Run, s.options.resume))
 	}
 	if b.Run.Status != lab.Interrupted {
 		return s.show(b)
@@ -386,7 +399,8 @@ func (s *interferenceStudy) takeUp(ctx context.Context) error {
 				if i < 0 {
 					return &lab.Error{What: fmt.Sprintf("run %s names no target for %s", b.Run.ID, arm)}
 				}
-				m = &measurement{program: s.program, options: s.network.options.runOptions, store: s.store, target: s.opened[b.Run.Targets[i].Target]}
+				m = &measurement{program: s.program, options: s.network.options.runOptions, store: s.store,
+					target: s.opened[b.Run.Targets[i].Target]}
 			} else {
 				m = s.part(at)
 				at++
@@ -465,7 +479,8 @@ func (s *interferenceStudy) show(b *store.Bundle) error {
 // interferenceOf is the document of a saved run.
 func interferenceOf(b *store.Bundle) (interference.Document, error) {
 	study := *b.Run.Study
-	terms := interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha, Passes: b.Run.Repetitions}
+	terms := interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha,
+		Passes: b.Run.Repetitions}
 	if t := b.Run.Terms; t != nil {
 		terms.Margin, terms.Alpha = t.Margin, t.Alpha
 	}
@@ -526,7 +541,8 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 		if g, ok := place[w.cell[i+1:]]; ok && i >= 0 {
 			about = g
 		}
-		warnings = append(warnings, interference.Warning{Groups: append([]int{}, occasions[w.cell[:max(i, 0)]]...), About: about, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
+		warnings = append(warnings, interference.Warning{Groups: append([]int{}, occasions[w.cell[:max(i, 0)]]...),
+			About: about, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
 	}
 	d := interference.Analyse(groups, measured, warnings, nil, terms)
 	d.Run = b.Run.ID
@@ -539,10 +555,13 @@ func ofRates(w lab.Warning) bool {
 	if w.Code == "few-repetitions" {
 		return false
 	}
-	return len(w.Taints) == 0 || slices.ContainsFunc([]string{lab.Bitrate(lab.Send), lab.Bitrate(lab.Receive), lab.Bandwidth(lab.Read)}, w.Tainted)
+	return len(w.Taints) == 0 ||
+		slices.ContainsFunc([]string{lab.Bitrate(lab.Send), lab.Bitrate(lab.Receive), lab.Bandwidth(lab.Read)},
+			w.Tainted)
 }
 
 // bitsOf is what a load moved in bit/s, in all directions.
 func bitsOf(values map[string]float64) float64 {
-	return values[lab.Bitrate(lab.Send)] + values[lab.Bitrate(lab.Receive)] + 8*(values[lab.Bandwidth(lab.Read)]+values[lab.Bandwidth(lab.Write)])
+	return values[lab.Bitrate(lab.Send)] + values[lab.Bitrate(lab.Receive)] +
+		8*(values[lab.Bandwidth(lab.Read)]+values[lab.Bandwidth(lab.Write)])
 }

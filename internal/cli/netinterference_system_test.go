@@ -31,7 +31,8 @@ func newPorts(t *testing.T, together int, ports ...port) twoHosts {
 	tc := func(args ...string) { h.must(append([]string{"tc", "-n", h.client}, args...)...) }
 	tc("qdisc", "add", "dev", "headroom0", "root", "handle", "1:", "htb")
 	rate := func(mbit int) []string {
-		return []string{"htb", "rate", fmt.Sprintf("%dmbit", mbit), "ceil", fmt.Sprintf("%dmbit", mbit), "burst", "16kb", "cburst", "16kb"}
+		return []string{"htb", "rate", fmt.Sprintf("%dmbit", mbit), "ceil", fmt.Sprintf("%dmbit", mbit), "burst",
+			"16kb", "cburst", "16kb"}
 	}
 	tc(append([]string{"class", "add", "dev", "headroom0", "parent", "1:", "classid", "1:1"}, rate(together)...)...)
 	for i, p := range ports {
@@ -42,15 +43,18 @@ func newPorts(t *testing.T, together int, ports ...port) twoHosts {
 		own := rate(p.mbit)
 		own[2] = fmt.Sprintf("%dkbit", min(p.mbit, together)*1000/(2*len(ports)))
 		tc(append([]string{"class", "add", "dev", "headroom0", "parent", "1:1", "classid", class}, own...)...)
-		tc("qdisc", "add", "dev", "headroom0", "parent", class, "handle", fmt.Sprintf("%d:", 10+i), "pfifo", "limit", "100")
-		tc("filter", "add", "dev", "headroom0", "protocol", "ip", "parent", "1:", "prio", "1", "u32", "match", "ip", "dst", p.address+"/32", "flowid", class)
+		tc("qdisc", "add", "dev", "headroom0", "parent", class, "handle", fmt.Sprintf("%d:", 10+i), "pfifo", "limit",
+			"100")
+		tc("filter", "add", "dev", "headroom0", "protocol", "ip", "parent", "1:", "prio", "1", "u32", "match", "ip",
+			"dst", p.address+"/32", "flowid", class)
 	}
 	return h
 }
 
 func (h twoHosts) interference(args ...string) interference.Document {
 	h.t.Helper()
-	all := append([]string{"net", "interference", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--json"}, args...)
+	all := append([]string{"net", "interference", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--json"},
+		args...)
 	return documentOf[interference.Document](h, h.command(all...))
 }
 
@@ -75,7 +79,8 @@ func documentOf[D any](h twoHosts, cmd *exec.Cmd) (d D) {
 func TestInterferenceNamesTheSharedCeiling(t *testing.T) {
 	t.Parallel()
 	h := newPorts(t, 20, port{"198.18.8.1", 20}, port{"198.18.8.2", 20})
-	d := h.interference("--group", "data=198.18.8.1", "--group", "backup=198.18.8.2", "--passes", "2", "--alpha", "0.5", "--set", "time=6s", "--set", "omit=0s", "--set", "parallel=2")
+	d := h.interference("--group", "data=198.18.8.1", "--group", "backup=198.18.8.2", "--passes", "2", "--alpha", "0.5",
+		"--set", "time=6s", "--set", "omit=0s", "--set", "parallel=2")
 	for _, g := range d.Groups {
 		atMost(t, g.Name+" alone", g.Alone.Value, goodputOf(20))
 	}
@@ -85,7 +90,8 @@ func TestInterferenceNamesTheSharedCeiling(t *testing.T) {
 		}
 	}
 	t.Log(d.Answer.Text)
-	if len(d.Together) != 1 || len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1}) || d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
+	if len(d.Together) != 1 || len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1}) ||
+		d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
 		t.Errorf("%+v, %+v", d.Together, d.Shared)
 	}
 	h.nothingLeft()
@@ -111,13 +117,16 @@ func TestInterferenceBesideStorage(t *testing.T) {
 	}
 	begin := func(by os.Signal, until string) int {
 		t.Helper()
-		cmd := h.command("net", "interference", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--group", "backup=198.18.8.1", "--group", "data="+folder,
-			"--passes", "2", "--set", "time=2s", "--set", "omit=0s", "--size", "16m", "--set-fio", "rate=4m", "--seed", "3")
+		cmd := h.command("net", "interference", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--group",
+			"backup=198.18.8.1", "--group", "data="+folder,
+			"--passes", "2", "--set", "time=2s", "--set", "omit=0s", "--size", "16m", "--set-fio", "rate=4m", "--seed",
+			"3")
 		h.begun(cmd, until)
 		return h.stopped(cmd, by)
 	}
 	begin(syscall.SIGKILL, `combinations`)
-	if out, err := h.command("restore").CombinedOutput(); err != nil || !strings.Contains(string(out), "headroom net interference --resume") {
+	if out, err := h.command("restore").CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "headroom net interference --resume") {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
 	h.nothingLeft()

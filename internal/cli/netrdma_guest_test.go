@@ -35,9 +35,11 @@ func rdmaGuest(t *testing.T, number string) string {
 		t.Skip("ibverbs-providers is not installed")
 	}
 	head, _, _ := strings.Cut(string(before), "memory:")
-	text := head + "cpus: 1\nmemory: 640m\naccelerator: emulation\nmodules: [ib_uverbs, rdma_ucm]\nprograms: [ib_write_bw, ib_read_bw, ib_send_lat, ib_read_lat, strace]\n" +
-		"files: [/etc/libibverbs.d/rxe.driver, " + providers[0] + "]\nnetworks:\n" +
-		fmt.Sprintf("  - {link: roce, address: 10.0.11.%s/24, mtu: 4200, rdma: true}\n  - {link: plain, address: 10.0.12.%s/24}\n", number, number)
+	text := head + "cpus: 1\nmemory: 640m\naccelerator: emulation\nmodules: [ib_uverbs, rdma_ucm]\nprograms: " +
+		"[ib_write_bw, ib_read_bw, ib_send_lat, ib_read_lat, strace]\nfiles: [/etc/libibverbs.d/rxe.driver, " +
+		providers[0] + "]\nnetworks:\n" +
+		fmt.Sprintf("  - {link: roce, address: 10.0.11.%s/24, mtu: 4200, rdma: true}\n  - {link: plain, address: "+
+			"10.0.12.%s/24}\n", number, number)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +55,14 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	v := newVictim(t)
 	server, _ := guestsBySSH(t, "rdma-server", rdmaGuest(t, "1"), "rdma-client", rdmaGuest(t, "2"))
 	suite := func(jobs string) {
-		if err := os.WriteFile(v.suite, []byte("version: 1\nname: roce\nrepetitions: 1\njobs:\n"+jobs), 0o644); err != nil {
+		if err := os.WriteFile(v.suite, []byte("version: 1\nname: roce\nrepetitions: 1\njobs:\n"+jobs), 0o644); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
 	args := func(address string, more ...string) []string {
-		return append([]string{"net", v.suite, "--on", "client=ssh://rdma-client", "--on", "server=ssh://rdma-server", "--address", address}, more...)
+		return append([]string{"net", v.suite, "--on", "client=ssh://rdma-client", "--on", "server=ssh://rdma-server",
+			"--address", address}, more...)
 	}
 	suite(`  - {name: write, rdma: {test: ib_write_bw, duration: 8s, size: 1024}}
   - {name: read, rdma: {test: ib_read_bw, iters: 50, size: 1024}}
@@ -84,26 +88,33 @@ func TestNetMeasuresRDMA(t *testing.T) {
 		m := d.Cells[i].Metrics
 		bits, rate := m[lab.Bitrate(direction)].Center, m[direction+".rate"].Center
 		said := d.Cells[i].Job + " by soft RoCE between two emulated guests"
-		figure.Record(t, figure.Figure{Name: figure.Name("rdma", d.Cells[i].Job, "bitrate"), Unit: "bit/s", Center: bits, Text: said})
-		figure.Record(t, figure.Figure{Name: figure.Name("rdma", d.Cells[i].Job, "rate"), Unit: "1/s", Center: rate, Text: said + ": operations a second"})
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", d.Cells[i].Job, "bitrate"), Unit: "bit/s",
+			Center: bits, Text: said})
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", d.Cells[i].Job, "rate"), Unit: "1/s", Center: rate,
+			Text: said + ": operations a second"})
 		// Of the average two digits after the point are printed, in MiB/s.
 		if slack := 0.005*8*(1<<20) + 1e-6*bits; rate <= 0 || math.Abs(bits-rate*1024*8) > slack+0.5*1024*8 {
-			t.Errorf("%s: %g bit/s and %g operations of 1024 bytes: %+v", d.Cells[i].Job, bits, rate, d.Cells[i].Warnings)
+			t.Errorf("%s: %g bit/s and %g operations of 1024 bytes: %+v", d.Cells[i].Job, bits, rate,
+				d.Cells[i].Warnings)
 		}
 	}
 	for _, c := range d.Cells[2:] {
 		of := func(part string) float64 { return c.Metrics[lab.Latency(lab.Request, part)].Center }
 		rate := c.Metrics[lab.RequestRate].Center
 		said := c.Job + " by soft RoCE between two emulated guests"
-		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "p50"), Unit: "s", Center: of("p50"), Text: said + ": the median answer"})
-		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "rate"), Unit: "1/s", Center: rate, Text: said + ": answers a second"})
-		if of("min") <= 0 || of("min") > of("p50") || of("p50") > of("max") || of("mean") > of("max") || math.Abs(rate*of("mean")-1) > 0.001 {
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "p50"), Unit: "s", Center: of("p50"),
+			Text: said + ": the median answer"})
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "rate"), Unit: "1/s", Center: rate, Text: said +
+			": answers a second"})
+		if of("min") <= 0 || of("min") > of("p50") || of("p50") > of("max") || of("mean") > of("max") ||
+			math.Abs(rate*of("mean")-1) > 0.001 {
 			t.Errorf("%s: %+v, %+v", c.Job, c.Metrics, c.Warnings)
 		}
 	}
 	// The connection was made for the address under test, by the connection manager.
 	raw, err := v.command("show", "--raw", d.ID).Output()
-	for _, want := range []string{"remote address", "GID: 00:00:00:00:00:00:00:00:00:00:255:255:10:00:11:01", "rdma_cm QPs\t : ON", "Device         : rxe0"} {
+	for _, want := range []string{"remote address", "GID: 00:00:00:00:00:00:00:00:00:00:255:255:10:00:11:01",
+		"rdma_cm QPs\t : ON", "Device         : rxe0"} {
 		if err != nil || !bytes.Contains(raw, []byte(want)) {
 			t.Errorf("no %q in what perftest printed, %v", want, err)
 		}
@@ -119,7 +130,8 @@ func TestNetMeasuresRDMA(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
 	d = netDocument{}
-	if err := json.Unmarshal(out, &d); err != nil || len(d.Cells) != 1 || d.Cells[0].Metrics[lab.Bitrate(lab.Send)].Center <= 0 {
+	if err := json.Unmarshal(out, &d); err != nil || len(d.Cells) != 1 ||
+		d.Cells[0].Metrics[lab.Bitrate(lab.Send)].Center <= 0 {
 		t.Fatalf("%v, %+v\n%s", err, d.Cells, &stderr)
 	}
 	if n := strings.Count(string(out), `"connection-missed"`); n != 2 {
@@ -131,7 +143,8 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	if left := listeners(); strings.Contains(left, "LISTEN") || strings.Contains(left, ":1451") {
 		t.Errorf("left on the server: %s", left)
 	}
-	if out, err := v.command(args("10.0.12.1")...).CombinedOutput(); err == nil || !bytes.Contains(out, []byte("there is no RDMA on it")) {
+	if out, err := v.command(args("10.0.12.1")...).CombinedOutput(); err == nil ||
+		!bytes.Contains(out, []byte("there is no RDMA on it")) {
 		t.Errorf("an address without RDMA: %v\n%s", err, out)
 	}
 	// Killed while a server listens, and put in order: nothing listens, and it never had a port of TCP.

@@ -25,7 +25,8 @@ func slowHosts(t *testing.T, mbit int) twoHosts {
 	sshtest.Tool(t, "sockperf", "/usr/bin/sockperf", "/usr/local/bin/sockperf")
 	h := twoNamespaces(t)
 	h.mbit = mbit
-	h.must("tc", "-n", h.client, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit), "burst", fmt.Sprint(8*datagram(1400)), "latency", "50ms")
+	h.must("tc", "-n", h.client, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit),
+		"burst", fmt.Sprint(8*datagram(1400)), "latency", "50ms")
 	return h
 }
 
@@ -51,24 +52,28 @@ server.accept()[0].close()
 client.recv(1)
 client.close()
 `, serverAddress))
-	out, err := exec.Command("ip", "netns", "exec", h.server, "ss", "-Htan", "state", "time-wait", "sport", "=", ":5201").CombinedOutput()
+	out, err := exec.Command("ip", "netns", "exec", h.server, "ss", "-Htan", "state", "time-wait", "sport", "=",
+		":5201").CombinedOutput()
 	if err != nil || len(out) == 0 {
 		t.Fatalf("no port of the server waits: %v %s", err, out)
 	}
 	d := h.asked(3, 1000)
 	for i, frame := range []int{datagram(1400), segment(1400)} {
 		c, want := d.Cells[i], h.each(frame)
-		rate, p50, mean := c.Metrics[lab.RequestRate], c.Metrics[lab.Latency(lab.Request, "p50")], c.Metrics[lab.Latency(lab.Request, "mean")]
+		rate, p50, mean := c.Metrics[lab.RequestRate], c.Metrics[lab.Latency(lab.Request, "p50")],
+			c.Metrics[lab.Latency(lab.Request, "mean")]
 		if p50.Unit != "s" || p50.Center <= 0 || rate.Unit != "1/s" || rate.Center <= 0 || rate.Center > 1.1/want {
 			t.Errorf("%s: %+v answers a second of %g, in %+v", c.Job, rate, 1/want, p50)
 		}
 		// How much longer the next request is in coming, the machine says.
 		if one := mean.Center * rate.Center; mean.Center <= 0 || one > 1.1 {
-			t.Errorf("%s: one at a time, the mean answer takes %g s, and %g come a second", c.Job, mean.Center, rate.Center)
+			t.Errorf("%s: one at a time, the mean answer takes %g s, and %g come a second", c.Job,
+				mean.Center, rate.Center)
 		}
 	}
 	load, most := d.Cells[2], 1/h.each(datagram(1400))
-	if rate, lost := load.Metrics[lab.RequestRate].Center, load.Metrics[lab.RequestsLost].Center; rate <= 0 || rate > 1.25*most || lost <= 0 || lost >= 1 {
+	if rate, lost := load.Metrics[lab.RequestRate].Center, load.Metrics[lab.RequestsLost].Center; rate <= 0 ||
+		rate > 1.25*most || lost <= 0 || lost >= 1 {
 		t.Errorf("%.1f answered a second, %.3f lost", rate, lost)
 	}
 	if !warned(load.Warnings, "unanswered") {
@@ -113,7 +118,8 @@ func TestNetAddsUpAnswers(t *testing.T) {
 // askedTogether is what pairs come to that ask over UDP, each one at a time.
 func (h twoHosts) askedTogether(pairs, seconds int) map[string]netMetric {
 	h.t.Helper()
-	d := h.measured(h.net(fmt.Sprintf("  - {name: udp, sockperf: {msg-size: 1400, time: %ds}}\n", seconds), "--pairs", fmt.Sprint(pairs), "--json"))
+	d := h.measured(h.net(fmt.Sprintf("  - {name: udp, sockperf: {msg-size: 1400, time: %ds}}\n", seconds), "--pairs",
+		fmt.Sprint(pairs), "--json"))
 	if len(d.Cells) != pairs+1 {
 		h.t.Fatalf("%d cells", len(d.Cells))
 	}
@@ -123,7 +129,8 @@ func (h twoHosts) askedTogether(pairs, seconds int) map[string]netMetric {
 // sent are the packets that the client's end of the link has carried.
 func (h twoHosts) sent() int {
 	h.t.Helper()
-	out, err := exec.Command("ip", "netns", "exec", h.client, "cat", "/sys/class/net/headroom0/statistics/tx_packets").Output()
+	out, err := exec.Command("ip", "netns", "exec", h.client, "cat",
+		"/sys/class/net/headroom0/statistics/tx_packets").Output()
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -155,7 +162,8 @@ func TestNetSaysThatAPingPongStoodStill(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if out := stdout.String(); !strings.Contains(out, `"ended-early"`) || !strings.Contains(out, "a datagram was lost, for which") {
+	if out := stdout.String(); !strings.Contains(out, `"ended-early"`) ||
+		!strings.Contains(out, "a datagram was lost, for which") {
 		t.Error(out)
 	}
 	h.nothingLeft()
@@ -194,7 +202,8 @@ func TestNetRequestsStoppedAndKilled(t *testing.T) {
 	killed := h.net("  - {name: udp, sockperf: {time: 60s}}\n")
 	h.begun(killed, `1 test`)
 	h.stopped(killed, syscall.SIGKILL)
-	if out, err := h.command("restore").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("headroom net --resume")) {
+	if out, err := h.command("restore").CombinedOutput(); err != nil ||
+		!bytes.Contains(out, []byte("headroom net --resume")) {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
 	h.nothingLeft()
@@ -203,7 +212,8 @@ func TestNetRequestsStoppedAndKilled(t *testing.T) {
 	}
 	alone := func(longest time.Duration) *exec.Cmd {
 		t.Helper()
-		cmd := exec.Command("ip", append([]string{"netns", "exec", h.server}, sockperf.Server(nil, serverAddress, 5201, longest)...)...)
+		cmd := exec.Command("ip",
+			append([]string{"netns", "exec", h.server}, sockperf.Server(nil, serverAddress, 5201, longest)...)...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -223,8 +233,11 @@ func TestNetRequestsStoppedAndKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = other.Wait()
-	elsewhere := h.command("net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--address", "198.18.7.9")
-	if out, err := elsewhere.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("sockperf can't listen on 198.18.7.9, port 5201")) || !bytes.Contains(out, []byte("Cannot assign requested address")) {
+	elsewhere := h.command("net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b",
+		"--address", "198.18.7.9")
+	if out, err := elsewhere.CombinedOutput(); err == nil ||
+		!bytes.Contains(out, []byte("sockperf can't listen on 198.18.7.9, port 5201")) ||
+		!bytes.Contains(out, []byte("Cannot assign requested address")) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	h.nothingLeft()
@@ -245,7 +258,8 @@ func TestNetEventUponRequests(t *testing.T) {
 	// By its own rates the requests stopped when the event is said to have been.
 	quiet := 0
 	for i, rate := range rep.Upsets.Rate.Values {
-		if from := float64(i) * rep.Upsets.Rate.Interval; from > one.At+one.Unsure+0.2 && from < one.Undone-one.Unsure-0.2 {
+		if from := float64(i) * rep.Upsets.Rate.Interval; from > one.At+one.Unsure+0.2 &&
+			from < one.Undone-one.Unsure-0.2 {
 			if quiet++; rate != 0 {
 				t.Errorf("%.1f requests a second were answered at %.1f s, while the link was down", rate, from)
 			}
@@ -260,8 +274,10 @@ func TestNetEventUponRequests(t *testing.T) {
 // downUponRequests takes the link down for a while under requests over TCP.
 func (h twoHosts) downUponRequests(seconds, at, down int) (lab.Happened, lab.Repetition) {
 	h.t.Helper()
-	d := h.measured(h.net(fmt.Sprintf("  - {name: tcp, sockperf: {protocol: tcp, msg-size: 1400, time: %ds}}\n", seconds), "--json", "--event-on", "client",
-		"--event", fmt.Sprintf("%ds: ip link set headroom0 down", at), "--undo", "ip link set headroom0 up", "--event-for", fmt.Sprintf("%ds", down)))
+	d := h.measured(h.net(fmt.Sprintf("  - {name: tcp, sockperf: {protocol: tcp, msg-size: 1400, time: %ds}}\n",
+		seconds), "--json", "--event-on", "client",
+		"--event", fmt.Sprintf("%ds: ip link set headroom0 down", at), "--undo", "ip link set headroom0 up",
+		"--event-for", fmt.Sprintf("%ds", down)))
 	var rep lab.Repetition
 	for one, err := range h.only().Repetitions() {
 		if rep = one; err != nil {

@@ -109,7 +109,8 @@ func (l *networkLadder) addressGroups(ctx context.Context) (addresses []string, 
 		all := strings.Split(list, ",")
 		for _, a := range all {
 			if _, err := netip.ParseAddr(a); err != nil {
-				return nil, usage(flag+": "+strconv.Quote(a)+" is no address", "write one of the server's own, which ip address shows: 10.0.0.7")
+				return nil, usage(flag+": "+strconv.Quote(a)+" is no address",
+					"write one of the server's own, which ip address shows: 10.0.0.7")
 			}
 			if !slices.Contains(addresses, a) {
 				addresses = append(addresses, a)
@@ -159,7 +160,8 @@ func (l *networkLadder) rungs(ctx context.Context) error {
 		for range each {
 			port.pairs = append(port.pairs, len(l.pairs))
 			l.join(server, a)
-			l.pairs[len(l.pairs)-1].Assigned = len(l.options.addresses)+len(l.options.groups) == 0 && l.assigned(l.end(server))
+			l.pairs[len(l.pairs)-1].Assigned = len(l.options.addresses)+len(l.options.groups) == 0 &&
+				l.assigned(l.end(server))
 		}
 		l.ports = append(l.ports, port)
 	}
@@ -196,12 +198,14 @@ func (l *networkLadder) addLoopbacks(ctx context.Context, each int) error {
 		loopback := portPairs{name: e.role}
 		for range each {
 			loopback.pairs = append(loopback.pairs, len(l.pairs))
-			l.pairs = append(l.pairs, lab.NetworkPair{Client: e.role, Server: e.role, Address: "127.0.0.1", Port: l.options.port + len(l.pairs)})
+			l.pairs = append(l.pairs, lab.NetworkPair{Client: e.role, Server: e.role, Address: "127.0.0.1",
+				Port: l.options.port + len(l.pairs)})
 		}
 		l.loopbacks = append(l.loopbacks, loopback)
 	}
 	if between > suite.MostPairs || l.options.port+len(l.pairs) > 65536 {
-		return usage(fmt.Sprintf("%s are too many", plural(between, "pair")), "take fewer with --pairs, or fewer addresses")
+		return usage(fmt.Sprintf("%s are too many", plural(between, "pair")),
+			"take fewer with --pairs, or fewer addresses")
 	}
 	return nil
 }
@@ -233,7 +237,8 @@ func (l *networkLadder) machines(ctx context.Context) ([]*networkEnd, error) {
 // rung is measured in both directions, one after the other; a loopback has only one.
 func (l *networkLadder) rung(network ladder.Network, id string, kind ladder.Kind, over ...string) {
 	for _, direction := range l.directions() {
-		o := lab.Occasion{ID: id + "-" + direction, Rung: id, Kind: string(kind), Over: over, Direction: direction, Network: string(network)}
+		o := lab.Occasion{ID: id + "-" + direction, Rung: id, Kind: string(kind), Over: over, Direction: direction,
+			Network: string(network)}
 		o.Title = o.Rung + ", " + direction
 		if kind == ladder.Loopback {
 			o.ID, o.Title, o.Direction = id, id, lab.Send
@@ -248,7 +253,8 @@ func (l *networkLadder) rung(network ladder.Network, id string, kind ladder.Kind
 // bothWays is the rung of all that goes one way while as much goes the other.
 func (l *networkLadder) bothWays(network ladder.Network, id string, over ...string) {
 	if l.options.direction == bothDirections {
-		l.study.Occasions = append(l.study.Occasions, lab.Occasion{ID: id, Title: "all, both ways at once", Rung: id, Kind: string(ladder.BothWays), Over: over,
+		l.study.Occasions = append(l.study.Occasions, lab.Occasion{ID: id, Title: "all, both ways at once", Rung: id,
+			Kind: string(ladder.BothWays), Over: over,
 			Direction: bothDirections, Network: string(network)})
 	}
 }
@@ -344,12 +350,15 @@ func (l *networkLadder) measure(ctx context.Context, t *together) error {
 	for _, r := range rungsOf(t.run) {
 		rungs = append(rungs, "rung "+r.Name)
 	}
-	return l.carryOutStudy(ctx, t, rungs, l.effort(t), func(b *store.Bundle) error { return l.showNetworkLadder(l.store, b, l.options) })
+	return l.carryOutStudy(ctx, t, rungs, l.effort(t), func(b *store.Bundle) error {
+		return l.showNetworkLadder(l.store, b, l.options)
+	})
 }
 
 // effort is what the ladder costs.
 func (l *networkLadder) effort(t *together) string {
-	return fmt.Sprintf("%s on %s by %s, in %s", plural(len(l.study.Occasions), "test"), plural(len(rungsOf(t.run)), "rung"), plural(len(l.pairs), "pair"), l.takes(t))
+	return fmt.Sprintf("%s on %s by %s, in %s", plural(len(l.study.Occasions), "test"),
+		plural(len(rungsOf(t.run)), "rung"), plural(len(l.pairs), "pair"), l.takes(t))
 }
 
 // printPlan is what --dry-run prints: the commands of each rung, and the order.
@@ -363,8 +372,10 @@ func (l *networkLadder) printPlan(t *together) error {
 			for _, c := range m.run.Cells {
 				if c.ID == runner.CellOf(o.ID, m.role) {
 					server, client := m.commandsOf(c)
-					list.each([]string{fmt.Sprintf("%s from %s to %s", titleOf(c), m.target.Name(), m.server.Target.Name())})
-					list.commands(m.server.Target.Name()+": "+lab.ShellQuote(server), m.target.Name()+": "+lab.ShellQuote(client))
+					list.each([]string{fmt.Sprintf("%s from %s to %s", titleOf(c), m.target.Name(),
+						m.server.Target.Name())})
+					list.commands(m.server.Target.Name()+": "+lab.ShellQuote(server),
+						m.target.Name()+": "+lab.ShellQuote(client))
 				}
 			}
 		}
@@ -412,7 +423,8 @@ func rungsOf(run lab.Run) []networkRung {
 		i := slices.IndexFunc(rungs, func(r networkRung) bool { return r.Name == o.Rung })
 		if i < 0 {
 			i = len(rungs)
-			rungs = append(rungs, networkRung{Rung: ladder.Rung{Name: o.Rung, Kind: ladder.Kind(o.Kind), Places: o.Over, Run: run.ID, Network: ladder.Network(o.Network)}})
+			rungs = append(rungs, networkRung{Rung: ladder.Rung{Name: o.Rung, Kind: ladder.Kind(o.Kind), Places: o.Over,
+				Run: run.ID, Network: ladder.Network(o.Network)}})
 		}
 		rungs[i].occasions = append(rungs[i].occasions, o)
 	}
@@ -502,7 +514,8 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 			if rungs[visits[id].rung].Kind == ladder.Loopback { // which has one direction, whatever one calls it
 				values = map[string]float64{lab.Bitrate(direction): rep.Values[lab.Bitrate(lab.Send)]}
 			}
-			measured = append(measured, ladder.Measured{Rung: visits[id].rung, Cell: direction, Block: rep.Block, Values: values})
+			measured = append(measured, ladder.Measured{Rung: visits[id].rung, Cell: direction, Block: rep.Block,
+				Values: values})
 		}
 	}
 	found, err := warningsOf(b)
@@ -520,7 +533,8 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 		for _, direction := range v.directions {
 			said := func(o ladder.Warning) bool { return o.Rung == v.rung && o.Cell == direction && o.Code == w.Code }
 			if !slices.ContainsFunc(warnings, said) { // many pairs of a rung say the same
-				warnings = append(warnings, ladder.Warning{Rung: v.rung, Cell: direction, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
+				warnings = append(warnings, ladder.Warning{Rung: v.rung, Cell: direction, Warning: w.Warning,
+					Repetitions: w.repetitions, N: w.n})
 			}
 		}
 	}
@@ -545,10 +559,13 @@ func climbedDirections(run lab.Run) []ladder.Load {
 		}
 	}
 	for _, direction := range []string{lab.Send, lab.Receive} {
-		if !slices.ContainsFunc(run.Study.Occasions, func(o lab.Occasion) bool { return o.Direction == direction && o.Kind != string(ladder.Loopback) }) {
+		if !slices.ContainsFunc(run.Study.Occasions, func(o lab.Occasion) bool {
+			return o.Direction == direction && o.Kind != string(ladder.Loopback)
+		}) {
 			continue
 		}
-		loads = append(loads, ladder.Load{Title: iperf3.Title(params) + " " + titles[direction], Metric: lab.Bitrate(direction), Cell: lab.Cell{ID: direction, Params: params}})
+		loads = append(loads, ladder.Load{Title: iperf3.Title(params) + " " + titles[direction],
+			Metric: lab.Bitrate(direction), Cell: lab.Cell{ID: direction, Params: params}})
 	}
 	return loads
 }
@@ -564,7 +581,9 @@ func in(network ladder.Network, t lab.RunTarget) bool {
 func clientsCarry(run lab.Run, network ladder.Network) (all ceiling.Ceiling, known bool) {
 	var names []string
 	for _, t := range run.Targets {
-		if !in(network, t) || !slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool { return p.Client == t.Role && p.Server != t.Role }) {
+		if !in(network, t) || !slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool {
+			return p.Client == t.Role && p.Server != t.Role
+		}) {
 			continue
 		}
 		c, ok := ceiling.Exits(t)
@@ -572,7 +591,8 @@ func clientsCarry(run lab.Run, network ladder.Network) (all ceiling.Ceiling, kno
 			return ceiling.Ceiling{}, false
 		}
 		names = append(names, c.Limiter+" of "+t.Target)
-		all.Value, all.Most, all.Derivation = all.Value+c.Value, c.Most, strings.TrimPrefix(all.Derivation+"; "+c.Derivation, "; ")
+		all.Value, all.Most, all.Derivation = all.Value+c.Value, c.Most,
+			strings.TrimPrefix(all.Derivation+"; "+c.Derivation, "; ")
 	}
 	all.Limiter = strings.Join(names, " + ")
 	return all, len(names) > 0
@@ -590,7 +610,9 @@ func serverOf(run lab.Run) lab.RunTarget {
 // serverIn is the server in a network.
 func serverIn(run lab.Run, network ladder.Network) lab.RunTarget {
 	for _, t := range run.Targets {
-		if in(network, t) && slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool { return p.Server == t.Role && p.Client != t.Role }) {
+		if in(network, t) && slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool {
+			return p.Server == t.Role && p.Client != t.Role
+		}) {
 			return t
 		}
 	}
@@ -635,7 +657,9 @@ func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
 	if r.Network == ladder.Pods {
 		step.CNI = cniOf(run)
 		if r.Kind != ladder.Loopback {
-			step.Below = slices.IndexFunc(rungs, func(o networkRung) bool { return o.Network == ladder.Nodes && o.Kind == r.Kind })
+			step.Below = slices.IndexFunc(rungs, func(o networkRung) bool {
+				return o.Network == ladder.Nodes && o.Kind == r.Kind
+			})
 		}
 		return step
 	}
@@ -651,7 +675,9 @@ func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
 	case ladder.BothWays:
 		step.Below = at - 1
 		if r.Network == ladder.Nodes {
-			step.Below = slices.IndexFunc(rungs, func(o networkRung) bool { return o.Network == ladder.Nodes && o.Kind == ladder.Port })
+			step.Below = slices.IndexFunc(rungs, func(o networkRung) bool {
+				return o.Network == ladder.Nodes && o.Kind == ladder.Port
+			})
 		}
 	}
 	return step

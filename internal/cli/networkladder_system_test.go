@@ -32,7 +32,8 @@ func (h twoHosts) named(d ladder.Document, answer string, short ...string) {
 	h.t.Log(d.Answer.Text)
 	for i := range d.Rungs {
 		r := &d.Rungs[i]
-		if c := r.Cells[0]; (c.Verdict == ladder.Short) != slices.Contains(short, r.Name) && (slices.Contains(short, r.Name) || r.Kind == ladder.Port) {
+		if c := r.Cells[0]; (c.Verdict == ladder.Short) != slices.Contains(short, r.Name) &&
+			(slices.Contains(short, r.Name) || r.Kind == ladder.Port) {
 			h.t.Errorf("%s: %s, %+v", r.Name, c.Verdict, c.Reached)
 		}
 	}
@@ -53,8 +54,10 @@ func (h twoHosts) setUp() string {
 	var all strings.Builder
 	for _, ns := range []string{h.client, h.server} {
 		for _, show := range [][]string{
-			{"ip", "-n", ns, "-oneline", "link", "show"}, {"ip", "-n", ns, "-oneline", "address", "show", "scope", "global"},
-			{"ip", "-4", "-n", ns, "route", "show", "table", "all"}, {"ip", "-n", ns, "rule", "show"}, {"tc", "-n", ns, "class", "show", "dev", "headroom0"},
+			{"ip", "-n", ns, "-oneline", "link", "show"},
+			{"ip", "-n", ns, "-oneline", "address", "show", "scope", "global"},
+			{"ip", "-4", "-n", ns, "route", "show", "table", "all"}, {"ip", "-n", ns, "rule", "show"},
+			{"tc", "-n", ns, "class", "show", "dev", "headroom0"},
 		} {
 			out, err := exec.Command(show[0], show[1:]...).Output()
 			if err != nil {
@@ -63,7 +66,8 @@ func (h twoHosts) setUp() string {
 			all.Write(out)
 		}
 		// The state 0A is that of a listener; every other socket may still be closing.
-		out, err := exec.Command("ip", "netns", "exec", ns, "awk", "$4 == \"0A\" { print FILENAME, $2 }", "/proc/net/tcp", "/proc/net/tcp6").Output()
+		out, err := exec.Command("ip", "netns", "exec", ns, "awk", "$4 == \"0A\" { print FILENAME, $2 }",
+			"/proc/net/tcp", "/proc/net/tcp6").Output()
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -77,11 +81,14 @@ func ladderOfTwo(t *testing.T) (h twoHosts, before string, begin func(seconds in
 	t.Helper()
 	h = newPorts(t, 40, port{"198.18.8.1", 40}, port{"198.18.8.2", 20})
 	before = h.setUp()
-	if !strings.Contains(before, "198.18.8.2/32") || !strings.Contains(before, "htb") || strings.Contains(before, "/proc/net/tcp") {
+	if !strings.Contains(before, "198.18.8.2/32") || !strings.Contains(before, "htb") ||
+		strings.Contains(before, "/proc/net/tcp") {
 		t.Fatalf("the hosts are not set up, or somebody listens on them:\n%s", before)
 	}
 	return h, before, func(seconds int, addresses ...string) *exec.Cmd {
-		args := []string{"ladder", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--set", fmt.Sprintf("time=%ds", seconds), "--set", "omit=0s", "--set", "parallel=2", "--passes", "2", "--alpha", "0.5",
+		args := []string{"ladder", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--set",
+			fmt.Sprintf("time=%ds", seconds), "--set", "omit=0s", "--set", "parallel=2", "--passes", "2", "--alpha",
+			"0.5",
 			"--direction", "send", "--seed", "4"}
 		for _, a := range addresses {
 			args = append(args, "--address", a)
@@ -136,8 +143,10 @@ func TestALadderOfANetworkStoppedNamesWhatIsPlanted(t *testing.T) {
 	}
 	h.named(d, "198.18.8.2", "198.18.8.2")
 	rungCalled(t, d, "all 2 ports")
-	if one, loop := rungCalled(t, d, "one flow").Center, rungCalled(t, d, "loopback of").Center; one == nil || loop == nil || *one > 1.25*goodputOf(40) || *loop <= 0 {
-		t.Errorf("one flow: %+v, the loopback: %+v\n%+v", rungCalled(t, d, "one flow"), rungCalled(t, d, "loopback of"), d.Warnings)
+	if one, loop := rungCalled(t, d, "one flow").Center, rungCalled(t, d, "loopback of").Center; one == nil ||
+		loop == nil || *one > 1.25*goodputOf(40) || *loop <= 0 {
+		t.Errorf("one flow: %+v, the loopback: %+v\n%+v", rungCalled(t, d, "one flow"), rungCalled(t, d, "loopback of"),
+			d.Warnings)
 	}
 }
 
@@ -158,7 +167,8 @@ func TestALadderOfANetworkKilled(t *testing.T) {
 		if len(h.running()) == 0 {
 			t.Errorf("killed at %s: nothing was left to be mended", c.until)
 		}
-		if out, err := h.command("restore").CombinedOutput(); err != nil || !strings.Contains(string(out), "headroom ladder --resume") {
+		if out, err := h.command("restore").CombinedOutput(); err != nil ||
+			!strings.Contains(string(out), "headroom ladder --resume") {
 			t.Errorf("restore: %v\n%s", err, out)
 		}
 		h.asBefore("killed at "+c.until, before)

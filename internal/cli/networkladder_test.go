@@ -32,12 +32,16 @@ type reportedLadder struct {
 // recorded saves a ladder and returns its ID.
 func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	t.Helper()
-	server := lab.RunTarget{Role: serverRole, Target: "ssh://db1", Place: lab.Place{Kind: lab.NoPlace}, Facts: r.facts(t)}
+	server := lab.RunTarget{Role: serverRole, Target: "ssh://db1", Place: lab.Place{Kind: lab.NoPlace},
+		Facts: r.facts(t)}
 	client := lab.RunTarget{Role: clientRole, Target: "ssh://generator1", Place: lab.Place{Kind: lab.NoPlace}}
 	var addresses []string
-	run := lab.Run{ID: store.NewID(), Label: r.label, Status: lab.Complete, Source: lab.Measured, Created: time.Unix(1724000000, 0), Suite: "network ladder", Repetitions: 4,
-		Terms: &lab.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha}, Targets: []lab.RunTarget{client, server}, Study: &lab.Study{Kind: climbing},
-		Arms: []lab.Arm{{ID: runner.Everybody, Role: runner.Everybody, Levels: map[string]string{targetLevel: runner.Everybody}}}}
+	run := lab.Run{ID: store.NewID(), Label: r.label, Status: lab.Complete, Source: lab.Measured,
+		Created: time.Unix(1724000000, 0), Suite: "network ladder", Repetitions: 4,
+		Terms:   &lab.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha},
+		Targets: []lab.RunTarget{client, server}, Study: &lab.Study{Kind: climbing},
+		Arms: []lab.Arm{{ID: runner.Everybody, Role: runner.Everybody,
+			Levels: map[string]string{targetLevel: runner.Everybody}}}}
 	rates := map[string]float64{}
 	add := func(id string, kind ladder.Kind, gigabits float64, over ...string) {
 		o := lab.Occasion{ID: id + "-send", Title: id, Rung: id, Kind: string(kind), Over: over, Direction: lab.Send}
@@ -46,13 +50,16 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 		}
 		run.Study.Occasions = append(run.Study.Occasions, o)
 		rates[o.ID] = gigabits * 1e9
-		run.Cells = append(run.Cells, lab.Cell{ID: runner.CellOf(o.ID, runner.Everybody), Arm: runner.Everybody, Job: o.ID, Engine: lab.EngineIperf3, Params: map[string]string{"parallel": "16"}})
+		run.Cells = append(run.Cells, lab.Cell{ID: runner.CellOf(o.ID, runner.Everybody), Arm: runner.Everybody,
+			Job: o.ID, Engine: lab.EngineIperf3, Params: map[string]string{"parallel": "16"}})
 	}
 	for i := range 8 {
 		addresses = append(addresses, fmt.Sprintf("10.0.%d.1", i+1))
-		run.Network = append(run.Network, lab.NetworkPair{Client: clientRole, Server: serverRole, Address: addresses[i], Port: 5201 + i})
+		run.Network = append(run.Network, lab.NetworkPair{Client: clientRole, Server: serverRole, Address: addresses[i],
+			Port: 5201 + i})
 	}
-	run.Network = append(run.Network, lab.NetworkPair{Client: serverRole, Server: serverRole, Address: "127.0.0.1", Port: 5209})
+	run.Network = append(run.Network, lab.NetworkPair{Client: serverRole, Server: serverRole, Address: "127.0.0.1",
+		Port: 5209})
 	add("loopback-server", ladder.Loopback, r.loopback, serverRole)
 	for i, a := range addresses {
 		add(fmt.Sprintf("port-%d", i+1), ladder.Port, 24, a)
@@ -68,7 +75,8 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	for block := 1; block <= 4; block++ {
 		for _, o := range run.Study.Occasions {
 			rate := rates[o.ID] * (1 + 0.004*float64((block*7+len(o.ID))%3-1))
-			rep := lab.Repetition{Cell: runner.CellOf(o.ID, runner.Everybody), Number: block, Block: block, Values: map[string]float64{lab.Bitrate(lab.Send): rate}}
+			rep := lab.Repetition{Cell: runner.CellOf(o.ID, runner.Everybody), Number: block, Block: block,
+				Values: map[string]float64{lab.Bitrate(lab.Send): rate}}
 			if err := w.Repetition(rep); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +111,8 @@ func (r reportedLadder) facts(t *testing.T) []lab.Fact {
 		}
 		all = append(all, lab.Fact{Key: f.Fact, About: f.About, Value: f.Value})
 		if f.Fact == "nic.kind" {
-			all = append(all, lab.Fact{Key: "nic.addresses", About: f.About, Value: fmt.Sprintf("10.0.%d.1/24", f.About[len("eth")]-'0'+1)})
+			all = append(all, lab.Fact{Key: "nic.addresses", About: f.About,
+				Value: fmt.Sprintf("10.0.%d.1/24", f.About[len("eth")]-'0'+1)})
 		}
 	}
 	return append(all, r.with...)
@@ -115,8 +124,9 @@ func TestTheReportOf200GbitIsReplayed(t *testing.T) {
 	dir := t.TempDir()
 	found := reportedLadder{host: "beeline-numa-off.yaml", label: "as found", loopback: 170, all: 100}.recorded(t, dir)
 	reportedLadder{host: "beeline-numa-on.yaml", label: "numa on", loopback: 380, all: 190}.recorded(t, dir)
-	reportedLadder{host: "beeline-numa-off.yaml", label: "one socket", loopback: 250, all: 160, without: []string{"cpu.threads"},
-		with: []lab.Fact{{Key: "cpu.threads", Value: "64"}}}.recorded(t, dir)
+	reportedLadder{host: "beeline-numa-off.yaml", label: "one socket", loopback: 250, all: 160,
+		without: []string{"cpu.threads"},
+		with:    []lab.Fact{{Key: "cpu.threads", Value: "64"}}}.recorded(t, dir)
 	said := func(args ...string) (ladder.Document, string) {
 		t.Helper()
 		var out, errs bytes.Buffer
@@ -127,17 +137,20 @@ func TestTheReportOf200GbitIsReplayed(t *testing.T) {
 		var d ladder.Document
 		text := out.String()
 		out.Reset()
-		if code := Run(t.Context(), Surroundings{Args: append(all, "--json"), Stdout: &out, Stderr: &errs}); code != 0 || json.Unmarshal(out.Bytes(), &d) != nil {
+		if code := Run(t.Context(), Surroundings{Args: append(all, "--json"), Stdout: &out, Stderr: &errs}); code !=
+			0 || json.Unmarshal(out.Bytes(), &d) != nil {
 			t.Fatalf("%v: %d\n%s", args, code, &errs)
 		}
 		return d, strings.Join(strings.Fields(text), " ")
 	}
 	d, text := said("--beside", "numa on", "--beside", "one socket")
 	t.Log(text)
-	if d.Answer.Rung == nil || d.Rungs[*d.Answer.Rung].Kind != ladder.Loopback || len(d.Suspects) == 0 || d.Suspects[0].Rule != "numa-one-node" {
+	if d.Answer.Rung == nil || d.Rungs[*d.Answer.Rung].Kind != ladder.Loopback || len(d.Suspects) == 0 ||
+		d.Suspects[0].Rule != "numa-one-node" {
 		t.Fatalf("%+v, %+v", d.Answer, d.Suspects)
 	}
-	for _, w := range []string{"loopback of ssh://db1 reaches 86%", "170 Gbit/s of 198 Gbit/s", "won't move through its ports", "cmdline:numa=absent", "The best of it: numa on 190 Gbit/s.",
+	for _, w := range []string{"loopback of ssh://db1 reaches 86%", "170 Gbit/s of 198 Gbit/s",
+		"won't move through its ports", "cmdline:numa=absent", "The best of it: numa on 190 Gbit/s.",
 		"all 8 ports 190 Gbit/s, 99.8 Gbit/s before", "all 8 ports together reach 52%", "numa: off, then absent"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("without --keep nothing of %q", w)
@@ -145,7 +158,8 @@ func TestTheReportOf200GbitIsReplayed(t *testing.T) {
 	}
 	kept, text := said("--beside", "numa on", "--beside", "one socket", "--keep", "cmdline:numa=off")
 	t.Log(text)
-	for _, w := range []string{"kept: cmdline:numa=off", "not offered: cmdline:numa=absent", "CPUs of one socket", "The best of it is not allowed: numa on 190 Gbit/s. The best that is: one socket 160 Gbit/s.",
+	for _, w := range []string{"kept: cmdline:numa=off", "not offered: cmdline:numa=absent", "CPUs of one socket",
+		"The best of it is not allowed: numa on 190 Gbit/s. The best that is: one socket 160 Gbit/s.",
 		"all 8 ports 160 Gbit/s, 99.8 Gbit/s before", "160 instead of 100 Gb/s"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("with --keep nothing of %q", w)

@@ -62,11 +62,13 @@ func (s *networkStudy) settle(m *measurement, suiteName string, passes int) {
 }
 
 func (s *networkStudy) asTogether() *together {
-	return &together{program: s.program, options: s.network.options.runOptions, store: s.store, parts: s.parts, study: &s.study}
+	return &together{program: s.program, options: s.network.options.runOptions, store: s.store, parts: s.parts,
+		study: &s.study}
 }
 
 // carryOutStudy says what is measured, measures it, and shows it.
-func (s *networkStudy) carryOutStudy(ctx context.Context, t *together, what []string, effort string, show func(*store.Bundle) error) error {
+func (s *networkStudy) carryOutStudy(ctx context.Context, t *together, what []string, effort string,
+	show func(*store.Bundle) error) error {
 	defer t.release()
 	for _, line := range what {
 		s.say("", line)
@@ -89,7 +91,9 @@ func (s *networkStudy) carryOutStudy(ctx context.Context, t *together, what []st
 // takes says how many passes there are, and the time that is left: "6 passes; about 4m".
 func (s *networkStudy) takes(t *together) string {
 	all := measurement{run: t.run, kept: t.kept}
-	all.run.Cells = slices.DeleteFunc(slices.Clone(t.run.Cells), func(c lab.Cell) bool { return c.Arm != runner.Everybody })
+	all.run.Cells = slices.DeleteFunc(slices.Clone(t.run.Cells), func(c lab.Cell) bool {
+		return c.Arm != runner.Everybody
+	})
 	text := fmt.Sprintf("%d passes", t.run.Repetitions)
 	if d := suite.EstimateTime(all.suiteCells(), all.pause()); d > 0 {
 		text += "; about " + unit.Duration(d)
@@ -100,7 +104,8 @@ func (s *networkStudy) takes(t *together) string {
 // listOrder says in which order the tests come.
 func (s *networkStudy) listOrder(l listing, t *together) {
 	if !l.full {
-		l.line("\nin each of %d passes all of them, in an order that is drawn (--seed %d)", t.run.Repetitions, t.run.Seed)
+		l.line("\nin each of %d passes all of them, in an order that is drawn (--seed %d)", t.run.Repetitions,
+			t.run.Seed)
 		return
 	}
 	l.line("\nThe order, with --seed %d:", t.run.Seed)

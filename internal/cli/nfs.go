@@ -69,26 +69,32 @@ With --event something is done on purpose while each load on a mount goes on, on
 		Args:              between(0, 1, "a suite"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
-			for _, name := range append(eventFlags(), "on", "export", "path", "address", "nfs-version", "options", "transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
+			for _, name := range append(eventFlags(), "on", "export", "path", "address", "nfs-version", "options",
+				"transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
 				"seed", "size", "set", "as-published") {
 				if o.resume != "" && c.Flags().Changed(name) {
-					return usage("--"+name+" can't be changed when an experiment is resumed", "headroom nfs --resume "+o.resume)
+					return usage("--"+name+" can't be changed when an experiment is resumed",
+						"headroom nfs --resume "+o.resume)
 				}
 			}
 			return p.nfs(c.Context(), o, args)
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET (default local) or server=TARGET, a target is "+p.kinds().forms())
+	f.StringArrayVar(&o.on, "on", nil,
+		"where: client=TARGET (default local) or server=TARGET, a target is "+p.kinds().forms())
 	f.StringVar(&o.Export, "export", "", "the directory on the server")
 	f.StringVar(&o.Path, "path", "", "what clients call it (default: the same)")
-	f.StringArrayVar(&o.Addresses, "address", nil, "of the server; with more than one, those over which a mount is trunked")
+	f.StringArrayVar(&o.Addresses, "address", nil,
+		"of the server; with more than one, those over which a mount is trunked")
 	f.StringVar(&o.Version, "nfs-version", "4.2", "of the protocol")
-	f.StringArrayVar(&o.Options, "options", nil, "of every mount besides, like rsize=262144 or nconnect=4; may be repeated")
+	f.StringArrayVar(&o.Options, "options", nil,
+		"of every mount besides, like rsize=262144 or nconnect=4; may be repeated")
 	f.StringArrayVar(&o.Transports, "transport", nil, "tcp or rdma only (default: both, where there is RDMA)")
 	f.IntVar(&o.RDMAPort, "rdma-port", defaultRDMAPort, "that the server listens on for RDMA")
 	f.StringVar(&o.Mounted, "mounted", "", "a mount of the client that is there already, in place of headroom's own")
-	f.StringVar(&o.Guest, "guest", "", "a virtual machine whose disk lies on the mount of --mounted: "+p.kinds().forms())
+	f.StringVar(&o.Guest, "guest", "",
+		"a virtual machine whose disk lies on the mount of --mounted: "+p.kinds().forms())
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device that is measured in the guest")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted experiment, named by one of its runs")
 	f.StringVar(&o.label, "label", "", "text to find the runs by")
@@ -97,7 +103,8 @@ With --event something is done on purpose while each load on a mount goes on, on
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
 	f.StringVar(&o.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
-	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included: through the client's cache")
+	f.BoolVar(&o.asPublished, "as-published", false,
+		"do what the suite's source did, faults included: through the client's cache")
 	o.events.define(f, "where events are: client (default), server or a target; once for all, or for each")
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing")
 	completeFlag(c, "on", targetNames)
@@ -133,7 +140,8 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	x := &nfsStages{program: p, options: o, store: s, suite: "nfs", id: store.NewID(), opened: map[string]target.Target{}, earlier: map[string]*store.Bundle{}}
+	x := &nfsStages{program: p, options: o, store: s, suite: "nfs", id: store.NewID(),
+		opened: map[string]target.Target{}, earlier: map[string]*store.Bundle{}}
 	if len(args) > 0 {
 		x.suite = args[0]
 	}
@@ -220,7 +228,8 @@ func (x *nfsStages) takeUp(args []string) error {
 		return usage("run "+named.Run.ID+" is no stage of headroom nfs", resumeCommand(named.Run, x.options.resume))
 	}
 	x.id, x.suite = named.Run.Pair, named.Run.Suite
-	x.options.NFS, x.options.label, x.options.asPublished, x.options.seed = *named.Run.NFS, named.Run.Label, named.Run.AsPublished, named.Run.Seed
+	x.options.NFS, x.options.label, x.options.asPublished, x.options.seed = *named.Run.NFS, named.Run.Label,
+		named.Run.AsPublished, named.Run.Seed
 	x.loads, err = suite.Decode(x.suite, []byte(named.Run.SuiteText))
 	return err
 }
@@ -268,9 +277,11 @@ func (x *nfsStages) name() error {
 	}
 	switch {
 	case o.Guest != "" || o.GuestPlace != "":
-		return usage("--guest is about a mount that stays: a guest's disk can't be moved from one to the next", "--mounted /mnt/pve/rdma --guest ssh://vm1 --guest-place /srv")
+		return usage("--guest is about a mount that stays: a guest's disk can't be moved from one to the next",
+			"--mounted /mnt/pve/rdma --guest ssh://vm1 --guest-place /srv")
 	case o.Export == "":
-		return usage("mount what? name the directory on the server, from its root on", "--export /srv", "--mounted DIR measures a mount that is there")
+		return usage("mount what? name the directory on the server, from its root on", "--export /srv",
+			"--mounted DIR measures a mount that is there")
 	case len(o.Addresses) == 0:
 		return usage("the server's address is not known", "--address 10.0.1.1, and once more for each other path to it")
 	}
@@ -285,7 +296,8 @@ func (x *nfsStages) name() error {
 	for _, typed := range o.Addresses {
 		a, err := netip.ParseAddr(typed)
 		if err != nil {
-			return usage("--address "+typed+" is no address", "write one of the server's own, which ip address shows there: 10.0.1.1")
+			return usage("--address "+typed+" is no address",
+				"write one of the server's own, which ip address shows there: 10.0.1.1")
 		}
 		x.addresses = append(x.addresses, a)
 	}
@@ -305,7 +317,8 @@ func (x *nfsStages) eventTarget(on string) (string, error) {
 	case x.kinds().has(on):
 		return on, nil
 	}
-	return "", usage("--event-on "+on+" is no target of this measurement", "--event-on "+clientRole, "--event-on "+serverRole+", with --on "+serverRole+"=TARGET", "a target is "+x.kinds().forms())
+	return "", usage("--event-on "+on+" is no target of this measurement", "--event-on "+clientRole,
+		"--event-on "+serverRole+", with --on "+serverRole+"=TARGET", "a target is "+x.kinds().forms())
 }
 
 // nameMounted is name for a mount that is there already.
@@ -313,13 +326,15 @@ func (x *nfsStages) nameMounted() error {
 	o := &x.options
 	switch {
 	case len(o.Addresses)+len(o.Options)+len(o.Transports) > 0 || o.Path != "":
-		return usage("--mounted is about a mount that is there, so nothing can be said of how it is to be mounted", "leave out --address, --path, --options and --transport")
+		return usage("--mounted is about a mount that is there, so nothing can be said of how it is to be mounted",
+			"leave out --address, --path, --options and --transport")
 	case (o.Guest == "") != (o.GuestPlace == ""):
 		return usage("--guest and --guest-place belong together", "--guest ssh://vm1 --guest-place /srv")
 	case o.Guest != "" && !filepath.IsAbs(o.GuestPlace):
 		return usage("--guest-place "+o.GuestPlace+" is no whole path", "--guest-place /srv")
 	case o.Server != "" && o.Export == "":
-		return usage("which directory is it on the server?", "--export /srv", "without --on server=… the server's own storage is left out")
+		return usage("which directory is it on the server?", "--export /srv",
+			"without --on server=… the server's own storage is left out")
 	case o.Guest != "" && (o.Guest == o.Client || o.Guest == o.Server):
 		return usage(o.Guest + " is named as the guest and as another machine, too")
 	}

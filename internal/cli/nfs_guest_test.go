@@ -45,9 +45,11 @@ func nfsGuests(t *testing.T) (client, server string) {
 			t.Fatal(err)
 		}
 		head, _, _ := strings.Cut(string(before), "memory:")
-		text := head + "cpus: 1\nmemory: 640m\naccelerator: emulation\nfiles: [/etc/netconfig, /etc/protocols, /etc/services]\nmodules: [nfsd, nfsv4, rpcrdma]\nprograms: [" + programs + "]\nnetworks:\n"
+		text := head + "cpus: 1\nmemory: 640m\naccelerator: emulation\nfiles: [/etc/netconfig, /etc/protocols, " +
+			"/etc/services]\nmodules: [nfsd, nfsv4, rpcrdma]\nprograms: [" + programs + "]\nnetworks:\n"
 		for _, link := range []string{"1", "2"} {
-			text += fmt.Sprintf("  - {link: nfs%s, address: 10.0.1%s.%s/24, mtu: 9000, rdma: true}\n", link, link, number)
+			text += fmt.Sprintf("  - {link: nfs%s, address: 10.0.1%s.%s/24, mtu: 9000, rdma: true}\n", link, link,
+				number)
 		}
 		text += "setup: |\n  mkdir -p /sbin /run /mnt\n" + setup
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -57,9 +59,11 @@ func nfsGuests(t *testing.T) (client, server string) {
 	}
 	client = describe("2", nfs+"/sbin/mount.nfs", "  ln -s "+nfs+"/sbin/mount.nfs /sbin/mount.nfs\n"+
 		// As on a machine that has not mounted NFS yet: the modules are there to be loaded.
-		"  d=/lib/modules/$(uname -r)\n  mkdir -p $d\n  mv /modules/*.ko $d\n  cd $d\n  depmod\n  rmmod nfsd\n  rmmod nfsv4\n  rmmod nfs\n  rmmod rpcrdma\n  ln -s /bin/modprobe /sbin/modprobe\n")
+		"  d=/lib/modules/$(uname -r)\n  mkdir -p $d\n  mv /modules/*.ko $d\n  cd $d\n  depmod\n  rmmod nfsd\n  "+
+		"rmmod nfsv4\n  rmmod nfs\n  rmmod rpcrdma\n  ln -s /bin/modprobe /sbin/modprobe\n")
 	bin := nfs + "/usr/sbin/"
-	server = describe("1", bin+"exportfs, "+bin+"rpc.nfsd, "+bin+"rpc.mountd", `  mkdir -p /export /var/lib/nfs/v4recovery
+	server = describe("1", bin+"exportfs, "+bin+"rpc.nfsd, "+bin+"rpc.mountd",
+		`  mkdir -p /export /var/lib/nfs/v4recovery
   mount -t tmpfs -o size=200m tmpfs /export
   mount -t nfsd nfsd /proc/fs/nfsd
   touch /var/lib/nfs/etab /var/lib/nfs/rmtab
@@ -127,7 +131,8 @@ func (v victim) nfs(more ...string) (string, []*store.Bundle) {
 	if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
 		v.t.Fatal(err)
 	}
-	args := append([]string{"nfs", v.suite, "--on", "client=qemu:" + client, "--on", "server=qemu:" + server, "--export", "/export", "--path", "/", "--address", "10.0.11.1"}, more...)
+	args := append([]string{"nfs", v.suite, "--on", "client=qemu:" + client, "--on", "server=qemu:" + server,
+		"--export", "/export", "--path", "/", "--address", "10.0.11.1"}, more...)
 	out, err := v.command(args...).CombinedOutput()
 	if err != nil {
 		v.t.Fatalf("%v\n%s", err, out)
@@ -158,7 +163,8 @@ func TestNFSFromEndToEnd(t *testing.T) {
 			t.Errorf("%s: %v", stages[len(stages)-1], codes)
 		}
 	}
-	if want := []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path", "RDMA multipath"}; !slices.Equal(stages, want) {
+	if want := []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path",
+		"RDMA multipath"}; !slices.Equal(stages, want) {
 		t.Errorf("stages %q, want %q\n%s", stages, want, out)
 	}
 	v.nothingLeft("after the experiment")
@@ -174,7 +180,8 @@ func TestNFSWholeSuite(t *testing.T) {
 	}
 	v := newVictim(t)
 	client, server := nfsGuests(t)
-	for file, changes := range map[string][]string{client: {"memory: 640m", "memory: 1500m\nlimit: 20m"}, server: {"memory: 640m", "memory: 10g\nlimit: 20m", "size=200m", "size=9g"}} {
+	for file, changes := range map[string][]string{client: {"memory: 640m", "memory: 1500m\nlimit: 20m"},
+		server: {"memory: 640m", "memory: 10g\nlimit: 20m", "size=200m", "size=9g"}} {
 		text, err := os.ReadFile(file)
 		if err == nil {
 			err = os.WriteFile(file, []byte(strings.NewReplacer(changes...).Replace(string(text))), 0o644)
@@ -184,11 +191,13 @@ func TestNFSWholeSuite(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	out, err := v.command("nfs", "--on", "client=qemu:"+client, "--on", "server=qemu:"+server, "--export", "/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1").CombinedOutput()
+	out, err := v.command("nfs", "--on", "client=qemu:"+client, "--on", "server=qemu:"+server, "--export", "/export",
+		"--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	figure.Record(t, figure.Figure{Name: "nfs/whole-suite", Unit: "s", Center: time.Since(began).Seconds(), Better: figure.Lower, Text: "the whole suite nfs between two emulated guests"})
+	figure.Record(t, figure.Figure{Name: "nfs/whole-suite", Unit: "s", Center: time.Since(began).Seconds(),
+		Better: figure.Lower, Text: "the whole suite nfs between two emulated guests"})
 	t.Logf("%s", out)
 	var stages []string
 	for _, b := range v.measuredStages() {
@@ -199,11 +208,13 @@ func TestNFSWholeSuite(t *testing.T) {
 				t.Errorf("%s: %+v, %v", stages[len(stages)-1], r.Values, err)
 			}
 		}
-		if codes := codesOf(t, b); b.Run.Status != lab.Complete || n != 18 || slices.Contains(codes, "path-unused") || slices.Contains(codes, "page-cache") {
+		if codes := codesOf(t, b); b.Run.Status != lab.Complete || n != 18 || slices.Contains(codes, "path-unused") ||
+			slices.Contains(codes, "page-cache") {
 			t.Errorf("%s is %s, with %d repetitions: %v", stages[len(stages)-1], b.Run.Status, n, codes)
 		}
 	}
-	if want := []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path", "RDMA multipath"}; !slices.Equal(stages, want) {
+	if want := []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path",
+		"RDMA multipath"}; !slices.Equal(stages, want) {
 		t.Errorf("stages %q, want %q\n%s", stages, want, out)
 	}
 	v.nothingLeft("after the experiment")
@@ -214,7 +225,8 @@ func TestNFSWholeSuite(t *testing.T) {
 func TestNFSThroughTheCacheIsMarked(t *testing.T) {
 	guestSearches(t)
 	v := newVictim(t)
-	out, bundles := v.nfs("--as-published", "--transport", "tcp", "--set", "runtime=4s", "--set", "size=2m", "--set", "bs=64k", "--size", "2m")
+	out, bundles := v.nfs("--as-published", "--transport", "tcp", "--set", "runtime=4s", "--set", "size=2m", "--set",
+		"bs=64k", "--size", "2m")
 	if len(bundles) != 2 || !bundles[1].Run.AsPublished {
 		t.Fatalf("%d runs\n%s", len(bundles), out)
 	}
@@ -255,7 +267,8 @@ func startNFSPair(t *testing.T, change func(client string) string) nfsPair {
 	}
 	server, client := guestsBySSH(t, "nfs-server", serverFile, "nfs-client", clientFile)
 	p := nfsPair{t: t, server: server, client: client}
-	if p.modules = p.run(p.client, loaded); strings.Contains(p.modules, "nfsv4") || !strings.Contains(p.modules, "sunrpc") {
+	if p.modules = p.run(p.client, loaded); strings.Contains(p.modules, "nfsv4") ||
+		!strings.Contains(p.modules, "sunrpc") {
 		t.Fatalf("the client has the modules %s", p.modules)
 	}
 	return p
@@ -270,7 +283,8 @@ func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := qemu.OpenOn(t.Context(), "qemu:"+file, file, qemu.Host{Folder: folder, Images: t.TempDir(), Links: links})
+		g, err := qemu.OpenOn(t.Context(), "qemu:"+file, file,
+			qemu.Host{Folder: folder, Images: t.TempDir(), Links: links})
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -314,7 +328,8 @@ func (p nfsPair) run(t target.Target, command string) string {
 // clean says that nothing of headroom's is left on either: no mount, no folder for one, no scratch file, no load.
 func (p nfsPair) clean(where string) {
 	p.t.Helper()
-	if left := p.run(p.client, "grep headroom /proc/mounts; ls -d /run/headroom* 2>/dev/null; ps | grep '[f]io --'; true"); left != "" {
+	if left := p.run(p.client, "grep headroom /proc/mounts; ls -d /run/headroom* 2>/dev/null; ps | grep '[f]io --'; "+
+		"true"); left != "" {
 		p.t.Errorf("%s: left on the client: %s", where, left)
 	}
 	if now := p.run(p.client, loaded); now != p.modules {
@@ -363,8 +378,10 @@ func TestNFSMountsAreVerifiedAndUndone(t *testing.T) {
 		{"", "10.0.11.1,10.0.12.1:/ " + tcp + ",max_connect=2", ""},
 		{"", "10.0.11.1:/ " + rdma, ""},
 		{"", "10.0.11.1,10.0.12.1:/ " + rdma + ",max_connect=2", ""},
-		{"", "10.0.11.1,10.0.12.1:/ " + tcp, "the address 10.0.12.1 of the server is not used: all calls go to 10.0.11.1"},
-		{"", "10.0.11.1:/ " + rdma + ",nconnect=2", "nconnect=2 was asked for, and with RDMA it has no effect: there is one transport"},
+		{"", "10.0.11.1,10.0.12.1:/ " + tcp,
+			"the address 10.0.12.1 of the server is not used: all calls go to 10.0.11.1"},
+		{"", "10.0.11.1:/ " + rdma + ",nconnect=2",
+			"nconnect=2 was asked for, and with RDMA it has no effect: there is one transport"},
 		{tcp, "10.0.12.1:/ " + rdma, "NFS was asked for RDMA and goes over TCP"},
 		{tcp, "10.0.11.1:/ " + tcp + ",nconnect=4", "4 transports were asked for, and there is one transport"},
 		{"", "10.0.11.1:/nowhere " + tcp, "can't set 10.0.11.1:/nowhere"},
@@ -399,7 +416,8 @@ func (p nfsPair) killed() {
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"nfs", v.suite, "--on", "client=ssh://nfs-client", "--export", "/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1", "--transport", "tcp"}
+	args := []string{"nfs", v.suite, "--on", "client=ssh://nfs-client", "--export", "/export", "--path", "/",
+		"--address", "10.0.11.1", "--address", "10.0.12.1", "--transport", "tcp"}
 	restored := func(where string) {
 		if out, err := v.command("restore").CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", where, err, out)
@@ -445,7 +463,8 @@ func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
 		p.t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
-		load, mounts := p.run(p.client, "ps | grep '[f]io --name'; true"), p.run(p.client, "grep -c /run/headroom /proc/mounts; true")
+		load, mounts := p.run(p.client, "ps | grep '[f]io --name'; true"),
+			p.run(p.client, "grep -c /run/headroom /proc/mounts; true")
 		if load != "" && mounts != "0" && p.run(p.server, "ls /export") != "" {
 			return cmd
 		}
@@ -462,10 +481,12 @@ func TestNFSIsResumed(t *testing.T) {
 	guestSearches(t)
 	p := startNFSPair(t, nil)
 	v := newVictim(t)
-	if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: 20s", 1)), 0o644); err != nil {
+	if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: 20s", 1)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"nfs", v.suite, "--on", "client=ssh://nfs-client", "--on", "server=ssh://nfs-server", "--export", "/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1",
+	args := []string{"nfs", v.suite, "--on", "client=ssh://nfs-client", "--on", "server=ssh://nfs-server", "--export",
+		"/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1",
 		"--transport", "tcp"}
 	cmd := p.loading(v, args)
 	if err := cmd.Process.Kill(); err != nil {
@@ -504,7 +525,8 @@ func TestNFSIsResumed(t *testing.T) {
 			}
 			cells[r.Cell]++
 		}
-		if b.Run.Status != lab.Complete || b.Run.Pair != first[0].Run.ID || len(cells) != 2 || cells["randread"] != 1 || cells["randwrite"] != 1 {
+		if b.Run.Status != lab.Complete || b.Run.Pair != first[0].Run.ID || len(cells) != 2 || cells["randread"] != 1 ||
+			cells["randwrite"] != 1 {
 			t.Errorf("%s is %s, of %q: %v", b.Run.ID, b.Run.Status, b.Run.Pair, cells)
 		}
 	}
@@ -519,10 +541,12 @@ func TestNFSMountsAreSwept(t *testing.T) {
 	guestSearches(t)
 	p := startNFSPair(t, nil)
 	sweep := func(v victim, runtime string, levels ...string) []string {
-		if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: "+runtime, 1)), 0o644); err != nil {
+		if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: "+runtime, 1)),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
-		return []string{"sweep", v.suite, "--on", "ssh://nfs-client", "--factor", `mount:nfs="` + strings.Join(levels, `","`) + `"`, "--blocks", "2"}
+		return []string{"sweep", v.suite, "--on", "ssh://nfs-client", "--factor", `mount:nfs="` +
+			strings.Join(levels, `","`) + `"`, "--blocks", "2"}
 	}
 	tcp, more := "10.0.11.1:/ vers=4.2,proto=tcp", "10.0.11.1:/ vers=4.2,proto=tcp,nconnect=2,rsize=65536,noac"
 	rdma := "10.0.11.1,10.0.12.1:/ vers=4.2,proto=rdma,port=20049,max_connect=2"
@@ -555,7 +579,8 @@ func TestNFSMountsAreSwept(t *testing.T) {
 		"leads to another directory": "10.0.11.1:/other vers=4.2,proto=tcp",
 	} {
 		v := newVictim(t)
-		if out, err := v.command(sweep(v, "1s", tcp, level)...).CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+		if out, err := v.command(sweep(v, "1s", tcp, level)...).CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), want) {
 			t.Errorf("%v\n%s\nwant %s", err, out, want)
 		}
 	}

@@ -39,7 +39,8 @@ func makeInnerMachine(t *testing.T) innerMachine {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(before), "memory:")
-	text := head + "cpus: 1\nmemory: 384m\naccelerator: emulation\nlimit: 10m\nmodules: [ext4]\nprograms: [mkfs.ext4]\ndisks:\n  - {name: data, kind: virtio-blk, size: 96m, backing: memory}\n"
+	text := head + "cpus: 1\nmemory: 384m\naccelerator: emulation\nlimit: 10m\nmodules: [ext4]\nprograms: " +
+		"[mkfs.ext4]\ndisks:\n  - {name: data, kind: virtio-blk, size: 96m, backing: memory}\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,8 @@ func makeInnerMachine(t *testing.T) innerMachine {
 			t.Error(err)
 		}
 	})
-	g, err := qemu.OpenOn(t.Context(), "qemu:"+file, file, qemu.Host{Folder: folder, Images: t.TempDir(), Links: &qemu.Links{}})
+	g, err := qemu.OpenOn(t.Context(), "qemu:"+file, file,
+		qemu.Host{Folder: folder, Images: t.TempDir(), Links: &qemu.Links{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,8 @@ func makeInnerMachine(t *testing.T) innerMachine {
 		}
 		return to
 	}
-	m := innerMachine{kernel: keep("vmlinux-*"), initrd: keep("initrd-*"), arguments: strings.TrimSpace(string(line.Stdout))}
+	m := innerMachine{kernel: keep("vmlinux-*"), initrd: keep("initrd-*"),
+		arguments: strings.TrimSpace(string(line.Stdout))}
 	config, err := os.ReadFile(keep("ssh_config"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +107,8 @@ func TestNFSInsideAVirtualMachine(t *testing.T) {
 	guestSearches(t)
 	began := time.Now()
 	inner := makeInnerMachine(t)
-	firmware := []string{"/usr/share/seabios/bios-256k.bin", "/usr/share/qemu/pvh.bin", "/usr/share/qemu/linuxboot_dma.bin", "/usr/share/qemu/kvmvapic.bin"}
+	firmware := []string{"/usr/share/seabios/bios-256k.bin", "/usr/share/qemu/pvh.bin",
+		"/usr/share/qemu/linuxboot_dma.bin", "/usr/share/qemu/kvmvapic.bin"}
 	const module = "/usr/lib/x86_64-linux-gnu/qemu/accel-tcg-x86_64.so" // where emulation is none of QEMU's own program
 	if _, err := os.Stat(module); err == nil {
 		firmware = append(firmware, module)
@@ -120,7 +124,8 @@ func TestNFSInsideAVirtualMachine(t *testing.T) {
 	if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := v.command("nfs", v.suite, "--on", "client=ssh://nfs-client", "--mounted", "/mnt", "--guest", "ssh://nfs-server", "--guest-place", "/export").CombinedOutput()
+	out, err := v.command("nfs", v.suite, "--on", "client=ssh://nfs-client", "--mounted", "/mnt", "--guest",
+		"ssh://nfs-server", "--guest-place", "/export").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "no virtual machine has a file of /mnt open") {
 		t.Errorf("a mount on which no virtual machine lies: %v\n%s", err, out)
 	}
@@ -138,7 +143,8 @@ END
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Minute); p.run(p.client, "netstat -tln | grep -c :10809; true") != "1"; time.Sleep(time.Second) {
+	for end := time.Now().Add(5 * time.Minute); p.run(p.client, "netstat -tln | grep -c :10809; true") !=
+		"1"; time.Sleep(time.Second) {
 		if time.Now().After(end) {
 			t.Fatal("the client does not pass the disk on")
 		}
@@ -146,11 +152,17 @@ END
 	sshPort, diskPort := freeTCPPort(t), freeTCPPort(t)
 	console := filepath.Join(t.TempDir(), "console")
 	for _, argv := range [][]string{
-		{"ssh", "-F", config, "-N", "-o", "ExitOnForwardFailure=yes", "-L", fmt.Sprintf("127.0.0.1:%d:127.0.0.1:10809", diskPort), "nfs-client"},
-		{"qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-uuid", innerUUID, "-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1",
-			"-m", "384M", "-serial", "file:" + console, "-kernel", inner.kernel, "-initrd", inner.initrd, "-append", inner.arguments,
-			"-netdev", fmt.Sprintf("user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", sshPort), "-device", "virtio-net-pci,netdev=net,romfile=",
-			"-blockdev", fmt.Sprintf("driver=nbd,node-name=data,server.type=inet,server.host=127.0.0.1,server.port=%d,export=data", diskPort),
+		{"ssh", "-F", config, "-N", "-o", "ExitOnForwardFailure=yes", "-L",
+			fmt.Sprintf("127.0.0.1:%d:127.0.0.1:10809", diskPort), "nfs-client"},
+		{"qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-uuid", innerUUID,
+			"-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1",
+			"-m", "384M", "-serial", "file:" + console, "-kernel", inner.kernel, "-initrd", inner.initrd,
+			"-append", inner.arguments,
+			"-netdev", fmt.Sprintf("user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", sshPort), "-device",
+			"virtio-net-pci,netdev=net,romfile=",
+			"-blockdev", fmt.Sprintf(
+				"driver=nbd,node-name=data,server.type=inet,server.host=127.0.0.1,server.port=%d,export=data",
+				diskPort),
 			"-device", "virtio-blk-pci,drive=data,serial=on-nfs-1"},
 	} {
 		cmd := exec.Command(argv[0], argv[1:]...)
@@ -194,7 +206,8 @@ END
 	t.Logf("the machine was ready after %s", time.Since(began).Round(time.Second))
 	p.inner(file, "mkdir -p /data && mkfs.ext4 -q /dev/vda && mount /dev/vda /data")
 
-	out, err = v.command("nfs", v.suite, "--on", "client=ssh://nfs-client", "--on", "server=ssh://nfs-server", "--export", "/export", "--mounted", "/mnt",
+	out, err = v.command("nfs", v.suite, "--on", "client=ssh://nfs-client", "--on", "server=ssh://nfs-server",
+		"--export", "/export", "--mounted", "/mnt",
 		"--guest", "ssh://nfs-inner", "--guest-place", "/data", "--set", "runtime=10s").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -214,7 +227,8 @@ END
 			}
 		}
 	}
-	if want := []string{"server memory", "TCP single path", "TCP single path, in a guest"}; !slices.Equal(stages, want) {
+	if want := []string{"server memory", "TCP single path", "TCP single path, in a guest"}; !slices.Equal(stages,
+		want) {
 		t.Errorf("stages %q, want %q\n%s", stages, want, out)
 	}
 	if !strings.Contains(string(out), "of TCP single path") {

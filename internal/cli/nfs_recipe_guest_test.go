@@ -44,18 +44,22 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	command := regexp.MustCompile(`(?m)^headroom nfs (--on client=qemu:client\.yaml --on server=qemu:server\.yaml .*) \\$`).FindSubmatch(page)
+	command := regexp.MustCompile(
+		`(?m)^headroom nfs (--on client=qemu:client\.yaml --on server=qemu:server\.yaml .*) \\$`).FindSubmatch(page)
 	if command == nil {
 		t.Fatal("docs/nfs.md has no command for its guests")
 	}
-	args := strings.NewReplacer("qemu:client.yaml", "qemu:"+dir+"/client.yaml", "qemu:server.yaml", "qemu:"+dir+"/server.yaml").Replace(string(command[1]))
+	args := strings.NewReplacer("qemu:client.yaml", "qemu:"+dir+"/client.yaml", "qemu:server.yaml",
+		"qemu:"+dir+"/server.yaml").Replace(string(command[1]))
 	measure := v.command(append([]string{"nfs", v.suite}, strings.Fields(args)...)...)
 	// What is mounted over the folder of programs is gone with the namespace. Mounts of the machine are not changed.
 	folders := programs + "/usr/sbin"
-	if real, err := filepath.EvalSymlinks(programs + "/sbin"); err == nil && real != folders { // newer packages have all of them in one
+	// newer packages have all of them in one
+	if real, err := filepath.EvalSymlinks(programs + "/sbin"); err == nil && real != folders {
 		folders += ":" + programs + "/sbin"
 	}
-	layer := "mount --make-rprivate / && mount -t overlay overlay -o lowerdir=" + folders + ":/usr/sbin /usr/sbin && exec \"$@\""
+	layer := "mount --make-rprivate / && mount -t overlay overlay -o lowerdir=" + folders +
+		":/usr/sbin /usr/sbin && exec \"$@\""
 	inside := exec.Command("unshare", append([]string{"--mount", "sh", "-c", layer, "sh"}, measure.Args...)...)
 	inside.Env = measure.Env
 	out, err = inside.CombinedOutput()
@@ -64,7 +68,8 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	}
 	// What went over each path, and what to paste for good, wherever lines are broken.
 	said := strings.Join(strings.Fields(string(out)), " ")
-	for _, want := range []string{"bytes at the client: eth0", "transport 2 (tcp)", "transport 2 (rdma)", " for good, the fastest of 4 mounts", "in /etc/fstab", "10.0.11.1:/"} {
+	for _, want := range []string{"bytes at the client: eth0", "transport 2 (tcp)", "transport 2 (rdma)",
+		" for good, the fastest of 4 mounts", "in /etc/fstab", "10.0.11.1:/"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}
@@ -75,7 +80,8 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 			stages[a.Levels[stageLevel]] = true
 		}
 	}
-	for _, want := range []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path", "RDMA multipath"} {
+	for _, want := range []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path",
+		"RDMA multipath"} {
 		if !stages[want] {
 			t.Errorf("no stage %q among %v", want, stages)
 		}

@@ -43,7 +43,8 @@ type trunk struct {
 const trunkRate = "4mbit"
 
 // mountsTrunk is what the client of a trunk does that is mounted from the beginning.
-const mountsTrunk = "  for i in 1 2; do\n    /sbin/mount.nfs 10.0.1$i.1:/ /mnt/$i -o vers=4.2,proto=tcp,max_connect=2\n  done\n"
+const mountsTrunk = "  for i in 1 2; do\n    /sbin/mount.nfs 10.0.1$i.1:/ /mnt/$i -o " +
+	"vers=4.2,proto=tcp,max_connect=2\n  done\n"
 
 // newTrunk describes the guests. after is what the client does when it can mount, on lines of their own.
 func newTrunk(t *testing.T, after string) trunk {
@@ -68,19 +69,23 @@ func newTrunk(t *testing.T, after string) trunk {
 		// in time.
 		program := filepath.Join(k.folder, name+".sh")
 		writeScript(t, program, "#!/bin/sh", "echo -15 2>/dev/null > /proc/self/autogroup",
-			`case " $* " in *netdev=link-1*) exec qemu-system-x86_64 "$@" `+qemu+`;; esac`, `exec qemu-system-x86_64 "$@"`)
+			`case " $* " in *netdev=link-1*) exec qemu-system-x86_64 "$@" `+qemu+`;; esac`,
+			`exec qemu-system-x86_64 "$@"`)
 		if err := os.Chmod(program, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(k.folder, name+".yaml")
-		writeScript(t, file, "version: 1", "kernel: "+kernelOfGuests(t), "qemu: "+program, "cpus: 1", "memory: 640m", "accelerator: emulation",
+		writeScript(t, file, "version: 1", "kernel: "+kernelOfGuests(t), "qemu: "+program, "cpus: 1", "memory: 640m",
+			"accelerator: emulation",
 			"files: [/etc/netconfig, /etc/protocols, /etc/services]", "networks:",
-			"  - {link: a, address: 10.0.11."+number+"/24, mtu: 9000}", "  - {link: b, address: 10.0.12."+number+"/24, mtu: 9000}", rest)
+			"  - {link: a, address: 10.0.11."+number+"/24, mtu: 9000}",
+			"  - {link: b, address: 10.0.12."+number+"/24, mtu: 9000}", rest)
 		return file
 	}
 	bin := nfs + "/usr/sbin/"
-	guest("server", "1", "-chardev null,id=nowhere -object filter-redirector,id=cut,netdev=link-1,outdev=nowhere,status=off "+
-		"-chardev pipe,id=monitor,path="+monitor+" -mon chardev=monitor,mode=readline", `modules: [nfsd, sch_tbf]
+	guest("server", "1",
+		"-chardev null,id=nowhere -object filter-redirector,id=cut,netdev=link-1,outdev=nowhere,status=off "+
+			"-chardev pipe,id=monitor,path="+monitor+" -mon chardev=monitor,mode=readline", `modules: [nfsd, sch_tbf]
 programs: [`+bin+`exportfs, `+bin+`rpc.nfsd, `+bin+`rpc.mountd, /usr/sbin/tc]
 setup: |
   set -e
@@ -111,7 +116,8 @@ setup: |
 `+after)
 	k.cut, k.put = filepath.Join(k.folder, "cut.sh"), filepath.Join(k.folder, "put.sh")
 	for script, status := range map[string]string{k.cut: "on", k.put: "off"} {
-		writeScript(t, script, "echo qom-set /objects/cut status "+status+" > "+monitor+".in", "date +%s.%N >> "+k.mark(status))
+		writeScript(t, script, "echo qom-set /objects/cut status "+status+" > "+monitor+".in",
+			"date +%s.%N >> "+k.mark(status))
 	}
 	return k
 }
@@ -142,7 +148,8 @@ func (k trunk) frames(link int) []frame {
 	if _, err := in.Discard(24); err != nil {
 		k.t.Fatal(err)
 	}
-	const source, ofServer = 6, 1 // the sender's address begins at the seventh byte of a frame, and ends with that of the guest
+	// the sender's address begins at the seventh byte of a frame, and ends with that of the guest
+	const source, ofServer = 6, 1
 	var all []frame
 	for {
 		var header [4]uint32
@@ -227,7 +234,8 @@ jobs:
 	if err := os.WriteFile(k.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := k.command("run", k.suite, "/mnt/1", "--on", "qemu:"+k.client, "--event", "16s: sh "+k.cut, "--undo", "sh "+k.put, "--event-on", "local",
+	cmd := k.command("run", k.suite, "/mnt/1", "--on", "qemu:"+k.client, "--event", "16s: sh "+k.cut, "--undo",
+		"sh "+k.put, "--event-on", "local",
 		"--event-for", "12s", "--event-left", "50%", "--json")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -275,19 +283,23 @@ jobs:
 			{Name: "stall/by-hand", Unit: "s", Center: stall, Text: "how long nothing came through, by hand"},
 			{Name: "stall/found", Unit: "s", Center: f.Stall, Text: "how long nothing came through"},
 			{Name: "left/by-hand", Unit: "share", Center: degraded, Text: "what is left, by hand"},
-			{Name: "left/found", Unit: "share", Center: f.Event.Level.Center, Text: fmt.Sprintf("what is left; %.1f%% to %.1f%%", 100*f.Event.Level.Lo, 100*f.Event.Level.Hi)},
+			{Name: "left/found", Unit: "share", Center: f.Event.Level.Center,
+				Text: fmt.Sprintf("what is left; %.1f%% to %.1f%%", 100*f.Event.Level.Lo, 100*f.Event.Level.Hi)},
 			{Name: "back/by-hand", Unit: "s", Center: back, Text: "when the rate is back, by hand"},
 			{Name: "back/found", Unit: "s", Center: *f.Recovery, Text: "when the rate is back"},
 			{Name: "slowest", Unit: "s", Center: *load.Slowest, Text: "the slowest read"},
-			{Name: "unsure", Unit: "s", Center: h.Unsure, Better: figure.Lower, Text: "how far the moment may be wrong"},
+			{Name: "unsure", Unit: "s", Center: h.Unsure, Better: figure.Lower,
+				Text: "how far the moment may be wrong"},
 		} {
-			r.Name, r.Text = figure.Name("nfs/trunk", load.Job, r.Name), "one NFS trunk of two is cut under "+load.Job+": "+r.Text
+			r.Name, r.Text = figure.Name("nfs/trunk", load.Job, r.Name),
+				"one NFS trunk of two is cut under "+load.Job+": "+r.Text
 			figure.Record(t, r)
 		}
 		if math.Abs(f.Stall-stall) > 0.3 {
 			t.Errorf("%s: a stall of %.2f s, by hand %.2f", load.Job, f.Stall, stall)
 		}
-		if l := f.Event.Level; degraded < l.Lo-0.02 || degraded > l.Hi+0.02 || math.Abs(l.Center-degraded) > 0.05 { // a step has five or six reads, of which the median is
+		// a step has five or six reads, of which the median is
+		if l := f.Event.Level; degraded < l.Lo-0.02 || degraded > l.Hi+0.02 || math.Abs(l.Center-degraded) > 0.05 {
 			t.Errorf("%s: %+v left, by hand %.3f", load.Job, l, degraded)
 		}
 		if math.Abs(*f.Recovery-back) > 0.4+h.Unsure {
@@ -309,7 +321,8 @@ jobs:
 		t.Errorf("one process stalls for %.2f s, and keeps %.3f", one.Stall, one.Event.Level.Center)
 	}
 	out, err = k.command("report", s.ID).Output()
-	if err != nil || !strings.Contains(string(out), "50% should be left") || !strings.Contains(string(out), "while others went on") {
+	if err != nil || !strings.Contains(string(out), "50% should be left") ||
+		!strings.Contains(string(out), "while others went on") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if pending, err := factor.Pending(filepath.Join(k.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
@@ -321,16 +334,20 @@ jobs:
 // afterwards.
 func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 	move := func(from, to string) string {
-		return fmt.Sprintf("for f in /sys/kernel/sunrpc/xprt-switches/*/xprt-*/dstaddr; do if grep -q %s $f; then echo %s > $f; echo $f > /moved; break; fi; done", from, to)
+		return fmt.Sprintf("for f in /sys/kernel/sunrpc/xprt-switches/*/xprt-*/dstaddr; do if grep -q %s $f; then "+
+			"echo %s > $f; echo $f > /moved; break; fi; done", from, to)
 	}
-	k := newTrunk(t, mountsTrunk+"  echo '"+move("10.0.12.1", "10.0.11.1")+"' > /move.sh\n  echo 'echo 10.0.12.1 > $(cat /moved)' > /back.sh")
+	k := newTrunk(t, mountsTrunk+"  echo '"+move("10.0.12.1", "10.0.11.1")+"' > /move.sh\n  echo 'echo 10.0.12.1 > "+
+		"$(cat /moved)' > /back.sh")
 	text := "version: 1\nname: trunk\nplace: directory\nsize: 4m\nrepetitions: 1\n" +
-		"defaults: {rw: randread, bs: 8k, ioengine: psync, direct: 1, runtime: 52s, time_based: 1, size: 4m}\njobs:\n  - {name: eight, fio: {numjobs: 8}}\n"
+		"defaults: {rw: randread, bs: 8k, ioengine: psync, direct: 1, runtime: 52s, time_based: 1, size: 4m}\njobs:\n" +
+		"  - {name: eight, fio: {numjobs: 8}}\n"
 	if err := os.WriteFile(k.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	client := "qemu:" + k.client
-	cmd := k.command("run", k.suite, "/mnt/1", "--on", client, "--event", "16s: sh "+k.cut, "--event", "24s: sh /move.sh", "--undo", "sh "+k.put, "--undo", "sh /back.sh",
+	cmd := k.command("run", k.suite, "/mnt/1", "--on", client, "--event", "16s: sh "+k.cut, "--event",
+		"24s: sh /move.sh", "--undo", "sh "+k.put, "--undo", "sh /back.sh",
 		"--event-on", "local", "--event-on", client, "--event-for", "16s", "--event-left", "50%", "--json")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -339,7 +356,8 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
 	}
 	var s report.Summary
-	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 1 || s.Events.Loads[0].Slowest == nil {
+	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 1 ||
+		s.Events.Loads[0].Slowest == nil {
 		t.Fatalf("%v\n%.3000s", err, out)
 	}
 	load := s.Events.Loads[0]
@@ -358,10 +376,15 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 	before := mean(2, cut.At-1)
 	after := mean(moved.At+3, cut.Undone-1) / before
 	const moves = "a cut NFS trunk is moved to the other address: "
-	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/after", Unit: "s", Center: waited, Text: fmt.Sprintf(moves+"how long after the cut, which lasts %.2f s (give or take %.2f s)", cut.Undone-cut.At, moved.Unsure)})
-	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/slowest", Unit: "s", Center: *load.Slowest, Text: moves + "the slowest read"})
-	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/left", Unit: "share", Center: after, Text: moves + "the rate then"})
-	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/back", Unit: "share", Center: mean(moved.Undone+3, 51) / before, Text: moves + "the rate at the end"})
+	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/after", Unit: "s", Center: waited,
+		Text: fmt.Sprintf(moves+"how long after the cut, which lasts %.2f s (give or take %.2f s)", cut.Undone-cut.At,
+			moved.Unsure)})
+	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/slowest", Unit: "s", Center: *load.Slowest, Text: moves +
+		"the slowest read"})
+	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/left", Unit: "share", Center: after,
+		Text: moves + "the rate then"})
+	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/back", Unit: "share",
+		Center: mean(moved.Undone+3, 51) / before, Text: moves + "the rate at the end"})
 	if *load.Slowest < waited-moved.Unsure-1 || *load.Slowest > waited+moved.Unsure+2 {
 		t.Errorf("the slowest read took %.2f s, and the trunk was moved after %.2f", *load.Slowest, waited)
 	}
@@ -375,12 +398,15 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 func TestNFSStagesHaveEvents(t *testing.T) {
 	k := newTrunk(t, "")
 	text := "version: 1\nname: trunk\nplace: directory\nsize: 4m\nrepetitions: 1\n" +
-		"defaults: {rw: randread, bs: 8k, ioengine: psync, direct: 1, runtime: 66s, time_based: 1, size: 4m}\njobs:\n  - {name: eight, fio: {numjobs: 8}}\n"
+		"defaults: {rw: randread, bs: 8k, ioengine: psync, direct: 1, runtime: 66s, time_based: 1, size: 4m}\njobs:\n" +
+		"  - {name: eight, fio: {numjobs: 8}}\n"
 	if err := os.WriteFile(k.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := k.command("nfs", k.suite, "--on", "client=qemu:"+k.client, "--export", "/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1",
-		"--transport", "tcp", "--event", "16s: lose-trunk 10.0.12.1", "--event", "44s: sh "+k.cut, "--undo", "sh "+k.put, "--event-on", "client", "--event-on", "local",
+	out, err := k.command("nfs", k.suite, "--on", "client=qemu:"+k.client, "--export", "/export", "--path", "/",
+		"--address", "10.0.11.1", "--address", "10.0.12.1",
+		"--transport", "tcp", "--event", "16s: lose-trunk 10.0.12.1", "--event", "44s: sh "+k.cut, "--undo",
+		"sh "+k.put, "--event-on", "client", "--event-on", "local",
 		"--event-for", "6s").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -403,8 +429,9 @@ func TestNFSStagesHaveEvents(t *testing.T) {
 				if f.Unknown != "" || f.Event.Level == nil || r.Upsets.Each[n].Failed != "" {
 					t.Fatalf("%s: %+v, %+v", stage, f, r.Upsets.Each[n])
 				}
-				figure.Record(t, figure.Figure{Name: figure.Name("nfs/stage-events", stage, n+1, "left"), Unit: "share", Center: f.Event.Level.Center,
-					Text: fmt.Sprintf("%s, %s: what is left", stage, bundles[i].Run.Upsets[n].Text())})
+				figure.Record(t, figure.Figure{Name: figure.Name("nfs/stage-events", stage, n+1, "left"), Unit: "share",
+					Center: f.Event.Level.Center,
+					Text:   fmt.Sprintf("%s, %s: what is left", stage, bundles[i].Run.Upsets[n].Text())})
 				if math.Abs(f.Event.Level.Center-want[n]) > 0.06 {
 					t.Errorf("%s, %s: %.3f is left", stage, bundles[i].Run.Upsets[n].Text(), f.Event.Level.Center)
 				}

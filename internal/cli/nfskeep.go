@@ -88,9 +88,12 @@ func keptFiles(m factor.NFSMount, onProxmox bool) []keptFile {
 	}
 	rdma := m.Option("proto") == overRDMA
 	var files []keptFile
-	client := keptFile{where: "the client", name: "/etc/fstab", cost: "a boot waits for the server unless nofail is added"}
+	client := keptFile{where: "the client", name: "/etc/fstab",
+		cost: "a boot waits for the server unless nofail is added"}
 	if onProxmox {
-		client = keptFile{where: "the client", name: "/etc/pve/storage.cfg", cost: "it counts for all nodes of the cluster: each must reach the addresses" + map[bool]string{true: " and have RDMA"}[rdma]}
+		client = keptFile{where: "the client", name: "/etc/pve/storage.cfg",
+			cost: "it counts for all nodes of the cluster: each must reach the addresses" +
+				map[bool]string{true: " and have RDMA"}[rdma]}
 	}
 	for i, a := range m.Addresses {
 		as := name
@@ -98,14 +101,17 @@ func keptFiles(m factor.NFSMount, onProxmox bool) []keptFile {
 			as += fmt.Sprintf("-path%d", i+1)
 		}
 		if onProxmox {
-			client.lines = append(client.lines, "nfs: "+as, "\tserver "+a.String(), "\texport "+m.Path, "\tpath /mnt/pve/"+as, "\tcontent images", "\toptions "+strings.Join(m.Options, ","), "")
+			client.lines = append(client.lines, "nfs: "+as, "\tserver "+a.String(), "\texport "+m.Path,
+				"\tpath /mnt/pve/"+as, "\tcontent images", "\toptions "+strings.Join(m.Options, ","), "")
 			continue
 		}
 		one := factor.NFSMount{Addresses: []netip.Addr{a}, Path: m.Path}
-		client.lines = append(client.lines, fmt.Sprintf("%s /mnt/%s nfs4 %s,_netdev 0 0", inFstab(one.String()), inFstab(as), strings.Join(m.Options, ",")))
+		client.lines = append(client.lines, fmt.Sprintf("%s /mnt/%s nfs4 %s,_netdev 0 0", inFstab(one.String()),
+			inFstab(as), strings.Join(m.Options, ",")))
 	}
 	if len(m.Addresses) > 1 {
-		client.cost += "; all mounts of a server share its connections, so what else is mounted of it must be unmounted first. Use the first mount: the others only tell the client of their addresses"
+		client.cost += "; all mounts of a server share its connections, so what else is mounted of it must be " +
+			"unmounted first. Use the first mount: the others only tell the client of their addresses"
 	}
 	if last := len(client.lines) - 1; client.lines[last] == "" {
 		client.lines = client.lines[:last]
@@ -113,8 +119,12 @@ func keptFiles(m factor.NFSMount, onProxmox bool) []keptFile {
 	files = append(files, client)
 	if rdma {
 		files = append(files,
-			keptFile{where: "the server", name: "/etc/nfs.conf", lines: []string{"[nfsd]", "rdma=y", "rdma-port=" + m.Option("port")}, cost: "nfsd is started anew (systemctl restart nfs-server): clients wait for its grace period, 90 s by default"},
-			keptFile{where: "client and server", name: "/etc/modules-load.d/nfs-rdma.conf", lines: []string{"rpcrdma"}, cost: "none; without it RDMA is there only once something has loaded the module"})
+			keptFile{where: "the server", name: "/etc/nfs.conf",
+				lines: []string{"[nfsd]", "rdma=y", "rdma-port=" + m.Option("port")},
+				cost: "nfsd is started anew (systemctl restart nfs-server): clients wait for its grace period, 90 s " +
+					"by default"},
+			keptFile{where: "client and server", name: "/etc/modules-load.d/nfs-rdma.conf", lines: []string{"rpcrdma"},
+				cost: "none; without it RDMA is there only once something has loaded the module"})
 	}
 	return files
 }
@@ -131,7 +141,8 @@ func writeKept(w io.Writer, d *stages.Document, bundles []*store.Bundle) error {
 	}
 	text := "To have " + stage + " for good"
 	if len(mounts) > 1 {
-		text += fmt.Sprintf(", the fastest of %s in %d of %s by the medians; a difference of a few per cent may be noise", plural(len(mounts), "mount"), won, plural(of, "load"))
+		text += fmt.Sprintf(", the fastest of %s in %d of %s by the medians; a difference of a few per cent may be "+
+			"noise", plural(len(mounts), "mount"), won, plural(of, "load"))
 	}
 	fmt.Fprintf(w, "\n%s:\n", text)
 	for _, f := range keptFiles(mounts[stage], clientIsProxmox(bundles)) {
@@ -147,7 +158,8 @@ func writeKept(w io.Writer, d *stages.Document, bundles []*store.Bundle) error {
 func clientIsProxmox(bundles []*store.Bundle) bool {
 	return slices.ContainsFunc(bundles, func(b *store.Bundle) bool {
 		return slices.ContainsFunc(b.Run.Targets, func(t lab.RunTarget) bool {
-			return b.Run.NFS != nil && t.Target == b.Run.NFS.Client && slices.ContainsFunc(t.Facts, func(f lab.Fact) bool { return f.Key == "os.pve" && f.Unknown == "" && f.Value != "none" })
+			return b.Run.NFS != nil && t.Target == b.Run.NFS.Client && slices.ContainsFunc(t.Facts,
+				func(f lab.Fact) bool { return f.Key == "os.pve" && f.Unknown == "" && f.Value != "none" })
 		})
 	})
 }

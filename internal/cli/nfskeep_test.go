@@ -19,11 +19,17 @@ func TestKeptFiles(t *testing.T) {
 		want    []string
 	}{
 		{"10.0.1.1:/srv/vm images vers=4.2,proto=tcp", false, nil},
-		{"10.0.1.1:/srv vers=4.2,proto=tcp", false, []string{"/etc/fstab", "10.0.1.1:/srv /mnt/srv nfs4 vers=4.2,proto=tcp,_netdev 0 0"}},
-		{"10.0.1.1,10.0.2.1:/ vers=4.2,proto=rdma,port=20049,max_connect=2", false, []string{"/etc/fstab", "10.0.1.1:/ /mnt/nfs nfs4 vers=4.2,proto=rdma,port=20049,max_connect=2,_netdev 0 0",
-			"10.0.2.1:/ /mnt/nfs-path2 nfs4 vers=4.2,proto=rdma,port=20049,max_connect=2,_netdev 0 0", "/etc/nfs.conf", "[nfsd]", "rdma=y", "rdma-port=20049", "/etc/modules-load.d/nfs-rdma.conf", "rpcrdma"}},
-		{"10.0.1.1,[2001:db8::1]:/srv vers=4.2,proto=tcp,max_connect=2", true, []string{"/etc/pve/storage.cfg", "nfs: srv", "server 10.0.1.1", "export /srv", "path /mnt/pve/srv", "content images",
-			"options vers=4.2,proto=tcp,max_connect=2", "nfs: srv-path2", "server 2001:db8::1", "export /srv", "path /mnt/pve/srv-path2", "content images", "options vers=4.2,proto=tcp,max_connect=2"}},
+		{"10.0.1.1:/srv vers=4.2,proto=tcp", false,
+			[]string{"/etc/fstab", "10.0.1.1:/srv /mnt/srv nfs4 vers=4.2,proto=tcp,_netdev 0 0"}},
+		{"10.0.1.1,10.0.2.1:/ vers=4.2,proto=rdma,port=20049,max_connect=2", false,
+			[]string{"/etc/fstab", "10.0.1.1:/ /mnt/nfs nfs4 vers=4.2,proto=rdma,port=20049,max_connect=2,_netdev 0 0",
+				"10.0.2.1:/ /mnt/nfs-path2 nfs4 vers=4.2,proto=rdma,port=20049,max_connect=2,_netdev 0 0",
+				"/etc/nfs.conf", "[nfsd]", "rdma=y", "rdma-port=20049", "/etc/modules-load.d/nfs-rdma.conf",
+				"rpcrdma"}},
+		{"10.0.1.1,[2001:db8::1]:/srv vers=4.2,proto=tcp,max_connect=2", true, []string{"/etc/pve/storage.cfg",
+			"nfs: srv", "server 10.0.1.1", "export /srv", "path /mnt/pve/srv", "content images",
+			"options vers=4.2,proto=tcp,max_connect=2", "nfs: srv-path2", "server 2001:db8::1", "export /srv",
+			"path /mnt/pve/srv-path2", "content images", "options vers=4.2,proto=tcp,max_connect=2"}},
 	} {
 		m, err := factor.ParseNFSMount(c.mount)
 		if c.want == nil {
@@ -59,7 +65,8 @@ func TestBestMount(t *testing.T) {
 	row := func(stage string, group int, bandwidth float64) stages.Row {
 		return stages.Row{Stage: stage, Group: group, Bandwidth: bandwidth}
 	}
-	d := &stages.Document{Stages: []stages.Stage{{}, {}, {}}, Rows: []stages.Row{row("server", 0, 99), row("one", 0, 5), row("two", 0, 9), row("server", 1, 99), row("one", 1, 7), row("two", 1, 6)}}
+	d := &stages.Document{Stages: []stages.Stage{{}, {}, {}}, Rows: []stages.Row{row("server", 0, 99), row("one", 0, 5),
+		row("two", 0, 9), row("server", 1, 99), row("one", 1, 7), row("two", 1, 6)}}
 	for i, name := range []string{"server", "one", "two"} {
 		d.Stages[i].Name = name
 	}
@@ -82,9 +89,11 @@ func TestMountsOfRuns(t *testing.T) {
 		addresses []string
 		asked     string
 		want      int
-	}{{nil, stageName(overTCP, 1), 0}, {[]string{"nas"}, stageName(overTCP, 1), 0}, {[]string{"10.0.1.1"}, stageName(overTCP, 1), 1}, {[]string{"10.0.1.1"}, stageName(overTCP, 2), 0},
+	}{{nil, stageName(overTCP, 1), 0}, {[]string{"nas"}, stageName(overTCP, 1), 0},
+		{[]string{"10.0.1.1"}, stageName(overTCP, 1), 1}, {[]string{"10.0.1.1"}, stageName(overTCP, 2), 0},
 		{[]string{"10.0.1.1", "10.0.2.1"}, stageName(overTCP, 2), 2}} {
-		b := &store.Bundle{Run: lab.Run{NFS: &lab.NFS{Addresses: c.addresses, Asked: c.asked, Path: "/srv"}, Arms: []lab.Arm{{Levels: map[string]string{stageLevel: "mounted"}}}}}
+		b := &store.Bundle{Run: lab.Run{NFS: &lab.NFS{Addresses: c.addresses, Asked: c.asked, Path: "/srv"},
+			Arms: []lab.Arm{{Levels: map[string]string{stageLevel: "mounted"}}}}}
 		if got := len(mountsOf([]*store.Bundle{b})["mounted"].Addresses); got != c.want {
 			t.Errorf("%s over %v: %d addresses, want %d", c.asked, c.addresses, got, c.want)
 		}

@@ -44,7 +44,9 @@ func (s nfsStage) addresses() int {
 
 // open the targets, the server first: a guest has its exports when it is there.
 func (x *nfsStages) open(ctx context.Context) error {
-	names := slices.DeleteFunc([]string{x.options.Server, x.options.Client, x.options.Guest}, func(name string) bool { return name == "" })
+	names := slices.DeleteFunc([]string{x.options.Server, x.options.Client, x.options.Guest}, func(name string) bool {
+		return name == ""
+	})
 	if !x.options.dryRun.asked() {
 		if err := x.tidy(ctx, x.store, names...); err != nil {
 			return err
@@ -61,7 +63,8 @@ func (x *nfsStages) open(ctx context.Context) error {
 }
 
 func (x *nfsStages) close() {
-	for _, name := range []string{x.options.Guest, x.options.Client, x.options.Server} { // a client that waits for its server is slow to end
+	// a client that waits for its server is slow to end
+	for _, name := range []string{x.options.Guest, x.options.Client, x.options.Server} {
 		if t := x.opened[name]; t != nil {
 			x.closeTarget(t)
 		}
@@ -80,7 +83,8 @@ func (x *nfsStages) stages(ctx context.Context) ([]nfsStage, error) {
 	if point := x.options.Mounted; point != "" {
 		all = append(all, nfsStage{asked: "the mount on " + point, target: client, folder: point, point: point})
 		if guest := x.opened[x.options.Guest]; guest != nil {
-			inside := nfsStage{asked: "the guest " + guest.Name(), target: guest, folder: x.options.GuestPlace, point: point, inside: true}
+			inside := nfsStage{asked: "the guest " + guest.Name(), target: guest, folder: x.options.GuestPlace,
+				point: point, inside: true}
 			if err := x.checkGuest(ctx, inside); err != nil {
 				return nil, err
 			}
@@ -105,7 +109,8 @@ func (x *nfsStages) stages(ctx context.Context) ([]nfsStage, error) {
 		for n := 1; n <= len(x.addresses); n += max(1, len(x.addresses)-1) {
 			m := stageMount(x.options.NFS, transport, x.addresses[:n])
 			point := fmt.Sprintf("/run/headroom-%s-nfs%d", strings.ToLower(x.id), len(all))
-			all = append(all, nfsStage{asked: stageName(transport, n), target: client, mount: &m, folder: point, point: point})
+			all = append(all, nfsStage{asked: stageName(transport, n), target: client, mount: &m, folder: point,
+				point: point})
 		}
 	}
 	return all, nil
@@ -265,7 +270,8 @@ func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) err
 func (s nfsStage) upsets(all []lab.Upset) []lab.Upset {
 	var own []lab.Upset
 	for _, u := range all {
-		if s.mount != nil && len(u.Named) == 2 && u.Named[0] == event.LoseTrunk && !slices.Contains(s.mount.Addresses, addressOf(u.Named[1])) {
+		if s.mount != nil && len(u.Named) == 2 && u.Named[0] == event.LoseTrunk && !slices.Contains(s.mount.Addresses,
+			addressOf(u.Named[1])) {
 			continue
 		}
 		if s.addresses() == 1 {
@@ -294,8 +300,10 @@ func (x *nfsStages) sharedFile(ctx context.Context, m *measurement) (*runner.Lai
 		return nil, err
 	}
 	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(m.place().Size, 10) {
-		return nil, &lab.Error{What: fmt.Sprintf("the file that lies in %s of the server is not seen in the mount", x.options.Export), Target: elsewhere(m.target), Output: string(out.Stderr),
-			Hints: []string{"--export is the directory on the server, --path what its clients call it: " + x.options.Path + " is another one"}}
+		return nil, &lab.Error{What: fmt.Sprintf("the file that lies in %s of the server is not seen in the mount",
+			x.options.Export), Target: elsewhere(m.target), Output: string(out.Stderr),
+			Hints: []string{"--export is the directory on the server, --path what its clients call it: " +
+				x.options.Path + " is another one"}}
 	}
 	if out, err = m.target.Run(ctx, "test", "-w", file); err != nil || out.ExitCode != 0 {
 		return nil, err // root of a client is nobody there
@@ -318,7 +326,8 @@ func (x *nfsStages) load(ctx context.Context, m *measurement, s nfsStage, rest f
 		stage += insideGuest
 	}
 	if was := m.run.Arms[0].Levels[stageLevel]; m.resume != nil && was != stage {
-		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("run %s measured %s, and it is %s now", m.run.ID, was, stage), Hints: []string{"start a new experiment"}}
+		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("run %s measured %s, and it is %s now", m.run.ID, was,
+			stage), Hints: []string{"start a new experiment"}}
 	}
 	m.run.Arms[0].Levels = map[string]string{stageLevel: stage}
 	giveBack, err := m.openUpsets(ctx, slices.Collect(maps.Values(x.opened))...)
@@ -358,7 +367,9 @@ func (x *nfsStages) checkGuest(ctx context.Context, s nfsStage) error {
 		return err
 	}
 	refuse := func(what string) error {
-		return &lab.Error{Kind: lab.Refused, What: what, Target: elsewhere(client), Hints: []string{"name the mount on which the guest's disk lies: --mounted DIR", "it takes root to see what others have open"}}
+		return &lab.Error{Kind: lab.Refused, What: what, Target: elsewhere(client),
+			Hints: []string{"name the mount on which the guest's disk lies: --mounted DIR",
+				"it takes root to see what others have open"}}
 	}
 	if len(found) == 0 {
 		return refuse("no virtual machine has a file of " + s.point + " open")
@@ -374,7 +385,8 @@ func (x *nfsStages) checkGuest(ctx context.Context, s nfsStage) error {
 		}
 		names = append(names, fmt.Sprintf("%s (process %s)", g.Name, g.PID))
 	}
-	return refuse(fmt.Sprintf("%s is not among the virtual machines that have files of %s open: %s", s.target.Name(), s.point, strings.Join(names, ", ")))
+	return refuse(fmt.Sprintf("%s is not among the virtual machines that have files of %s open: %s", s.target.Name(),
+		s.point, strings.Join(names, ", ")))
 }
 
 func memoryFilesystems() []string { return []string{"tmpfs", "ramfs"} }
@@ -413,7 +425,8 @@ func (x *nfsStages) report() error {
 	if x.json {
 		format = "json"
 	}
-	if err := x.present(format, bundles, x.Stdout, report.Options{Names: format == "table"}); err != nil || x.json || len(bundles) == 1 {
+	if err := x.present(format, bundles, x.Stdout, report.Options{Names: format == "table"}); err != nil ||
+		x.json || len(bundles) == 1 {
 		return err
 	}
 	d, err := x.program.stages(bundles[0], stagesOptions{})
@@ -438,7 +451,8 @@ func (x *nfsStages) printStages(stages []nfsStage) error {
 			fmt.Fprintf(x.Stdout, "%s: %s in %s of %s\n", s.asked, x.suite, s.folder, s.target.Name())
 			continue
 		}
-		fmt.Fprintf(x.Stdout, "%s: mount %s on %s of %s, %s there, unmount\n", s.asked, s.mount, s.folder, s.target.Name(), x.suite)
+		fmt.Fprintf(x.Stdout, "%s: mount %s on %s of %s, %s there, unmount\n", s.asked, s.mount, s.folder,
+			s.target.Name(), x.suite)
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func (t nfsTraffic) doubts(after nfsTraffic, addresses int) []lab.Warning {
 	}
 	var doubts []string
 	if len(idle) > 0 {
-		doubts = append(doubts, fmt.Sprintf("of %s, number %s carried no call", plural(len(after.paths.Transports), "transport"), strings.Join(idle, " and ")))
+		doubts = append(doubts, fmt.Sprintf("of %s, number %s carried no call",
+			plural(len(after.paths.Transports), "transport"), strings.Join(idle, " and ")))
 	}
 	before, now, noun := t.wires.Cards, after.wires.Cards, "network card"
 	if after.paths.Transports[0].Kind == overRDMA {
@@ -63,7 +64,8 @@ func (t nfsTraffic) doubts(after nfsTraffic, addresses int) []lab.Warning {
 	case len(now) > 0 && len(used) == 0:
 		doubts = append(doubts, "no "+noun+" has counted anything")
 	case len(used) > 0 && len(used) < addresses:
-		doubts = append(doubts, fmt.Sprintf("%d addresses lead to the server, and all that was counted went over %s %s", addresses, noun, strings.Join(used, ", ")))
+		doubts = append(doubts, fmt.Sprintf("%d addresses lead to the server, and all that was counted went over %s %s",
+			addresses, noun, strings.Join(used, ", ")))
 	}
 	var all []lab.Warning
 	for _, text := range doubts {

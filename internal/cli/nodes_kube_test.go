@@ -110,12 +110,16 @@ func (r podRun) alike(args ...string) nodesDocument {
 func TestSeveralPodsOfWhichSomeDoNotStart(t *testing.T) {
 	r := newPodRun(t)
 	most := fmt.Sprintf("&cpu=%dm", 400*runtime.NumCPU()) // of the node, which is this machine, two have room
-	out, err := r.command("run", r.suite, "--on", "kube:pod?emptydir&count=3&wait=5s&namespace="+r.namespace+most).CombinedOutput()
+	out, err := r.command("run", r.suite, "--on",
+		"kube:pod?emptydir&count=3&wait=5s&namespace="+r.namespace+most).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "did not start") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	out, err = r.command("run", r.suite, "--on", "kube:pod?class=fast&size=1Gi&count=9&namespace="+r.namespace).CombinedOutput()
-	if code := exitOf(err); code != 4 || !regexp.MustCompile(`StorageClass fast makes no volumes .* there are \d free for 9 pods`).Match(out) || strings.Contains(string(out), "making 9 pods") {
+	out, err = r.command("run", r.suite, "--on",
+		"kube:pod?class=fast&size=1Gi&count=9&namespace="+r.namespace).CombinedOutput()
+	if code := exitOf(err); code != 4 ||
+		!regexp.MustCompile(`StorageClass fast makes no volumes .* there are \d free for 9 pods`).Match(out) ||
+		strings.Contains(string(out), "making 9 pods") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if left := r.made(); len(left) > 0 {
@@ -128,7 +132,8 @@ func TestNodes(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
 	folder := t.TempDir()
-	d := r.document("run", r.suite, "--on", "kube:nodes?selector=kubernetes.io/hostname=node1&namespace="+r.namespace+"&hostpath="+folder)
+	d := r.document("run", r.suite, "--on",
+		"kube:nodes?selector=kubernetes.io/hostname=node1&namespace="+r.namespace+"&hostpath="+folder)
 	// What a node is called is hidden in documents, as the name of any host is.
 	if d.Status != "complete" || len(d.Targets) != 1 || !strings.Contains(d.Targets[0].Target, "&node=hidden-") {
 		t.Fatalf("%+v", d.Targets)
@@ -225,10 +230,12 @@ func (r podRun) manyNodes() (nodes int, most int64, took time.Duration, calls ma
 	if err := os.WriteFile(suite, []byte(nodesSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	own := r.command("run", suite, "--json", "--on", "kube:nodes?selector=headroom.dev/simulated=true&tolerate&emptydir&at=/mnt&wait=10m&namespace="+r.namespace)
+	own := r.command("run", suite, "--json", "--on",
+		"kube:nodes?selector=headroom.dev/simulated=true&tolerate&emptydir&at=/mnt&wait=10m&namespace="+r.namespace)
 	// The shell takes the kubeconfig whose requests are counted.
 	script := `export KUBECONFIG="$HEADROOM_COUNTED"; out=$1; shift; exec "$@" >"$out"`
-	cmd := exec.Command("../../scripts/kube-simulated", append([]string{strconv.Itoa(nodes), "sh", "-c", script, "sh", stdout}, own.Args...)...)
+	cmd := exec.Command("../../scripts/kube-simulated",
+		append([]string{strconv.Itoa(nodes), "sh", "-c", script, "sh", stdout}, own.Args...)...)
 	var said listened
 	cmd.Stdout, cmd.Stderr = &said, &said
 	begun := time.Now()
@@ -249,7 +256,8 @@ func (r podRun) manyNodes() (nodes int, most int64, took time.Duration, calls ma
 		t.Errorf("%s, %d targets, %d cells", d.Status, len(d.Targets), len(d.Cells))
 	}
 	// What nodes are called is hidden in documents, but for those who ask for it.
-	if o := d.Outliers; o == nil || len(o.Found) != 1 || !strings.HasPrefix(o.Found[0].Role, "hidden-") || strings.Contains(string(data), "simulated-7") {
+	if o := d.Outliers; o == nil || len(o.Found) != 1 || !strings.HasPrefix(o.Found[0].Role, "hidden-") ||
+		strings.Contains(string(data), "simulated-7") {
 		t.Errorf("not like the others: %+v", o)
 	}
 	if o := r.exported().Outliers; o == nil || len(o.Found) != 1 || o.Found[0].Role != "simulated-7" {
@@ -267,12 +275,14 @@ func TestDoctorOfNodes(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
 	nobody := "ssh://nobody@nobody.invalid"
-	cmd := r.command("doctor", "kube:nodes?selector=kubernetes.io/hostname=node1&namespace="+r.namespace, "pod="+r.pod(""), nobody, "--json")
+	cmd := r.command("doctor", "kube:nodes?selector=kubernetes.io/hostname=node1&namespace="+r.namespace,
+		"pod="+r.pod(""), nobody, "--json")
 	var said listened
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	var d diagnoses
-	if json.Unmarshal(out, &d) != nil || err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(said.String(), "1 of 3 machines could not be diagnosed: "+nobody) {
+	if json.Unmarshal(out, &d) != nil || err == nil || cmd.ProcessState.ExitCode() != 1 ||
+		!strings.Contains(said.String(), "1 of 3 machines could not be diagnosed: "+nobody) {
 		t.Fatalf("%v\n%s\n%s", err, &said, out)
 	}
 	var names []string
@@ -293,9 +303,11 @@ func TestDoctorOfNodes(t *testing.T) {
 // Many nodes, simulated as in TestManySimulatedNodes: the kubelet of one is of another version, as the API says.
 func TestDoctorOfSimulatedNodes(t *testing.T) {
 	r := newPodRun(t)
-	own := r.command("doctor", "--json", "kube:nodes?selector=headroom.dev/simulated=true&tolerate&wait=10m&namespace="+r.namespace)
+	own := r.command("doctor", "--json",
+		"kube:nodes?selector=headroom.dev/simulated=true&tolerate&wait=10m&namespace="+r.namespace)
 	script := `kubectl patch node simulated-7 --subresource status --patch '{"status":{"nodeInfo":{"kubeletVersion":"v1.30.1"}}}' >/dev/null; exec "$@"`
-	cmd := exec.Command("../../scripts/kube-simulated", append([]string{"20", "sh", "-c", script, "sh"}, own.Args...)...)
+	cmd := exec.Command("../../scripts/kube-simulated",
+		append([]string{"20", "sh", "-c", script, "sh"}, own.Args...)...)
 	var said listened
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -311,7 +323,9 @@ func TestDoctorOfSimulatedNodes(t *testing.T) {
 			t.Errorf("%s: %s", m.Name, m.Error)
 		}
 	}
-	if len(d.Unlike) != 1 || d.Unlike[0].Fact != "cluster.kubelet" || !slices.Equal(d.Unlike[0].On, []string{"simulated-7"}) || d.Unlike[0].Here != "v1.30.1" || d.Unlike[0].Alike != 19 {
+	if len(d.Unlike) != 1 || d.Unlike[0].Fact != "cluster.kubelet" ||
+		!slices.Equal(d.Unlike[0].On, []string{"simulated-7"}) || d.Unlike[0].Here != "v1.30.1" ||
+		d.Unlike[0].Alike != 19 {
 		t.Errorf("%+v", d.Unlike)
 	}
 	for _, f := range d.Findings {
@@ -344,10 +358,12 @@ func watchPeak(t *testing.T, arguments string) func() int64 {
 			}
 			for _, name := range processes {
 				line, err := os.ReadFile(name)
-				if err != nil || !strings.HasPrefix(strings.ReplaceAll(string(line), "\x00", " "), "headroom "+arguments) {
+				if err != nil || !strings.HasPrefix(strings.ReplaceAll(string(line), "\x00", " "),
+					"headroom "+arguments) {
 					continue
 				}
-				status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status")) // one that has ended meanwhile has none
+				// one that has ended meanwhile has none
+				status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
 				var kb int64
 				if m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status); m != nil {
 					kb, _ = strconv.ParseInt(string(m[1]), 10, 64)

@@ -45,6 +45,8 @@ func (m *measurement) planCells() []plan.Cell {
 // notKept is the part of an order that an earlier part of the run has not carried out.
 func notKept(order []plan.Repetition, kept []lab.Repetition) []plan.Repetition {
 	return slices.DeleteFunc(slices.Clone(order), func(r plan.Repetition) bool {
-		return slices.ContainsFunc(kept, func(k lab.Repetition) bool { return k.Cell == r.Cell && k.Number == r.Number })
+		return slices.ContainsFunc(kept, func(k lab.Repetition) bool {
+			return k.Cell == r.Cell && k.Number == r.Number
+		})
 	})
 }

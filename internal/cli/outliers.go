@@ -60,7 +60,9 @@ func (p *program) otherRunsOf(run lab.Run) [][]outliers.Sample {
 		if err != nil {
 			continue
 		}
-		samples := slices.DeleteFunc(s.Samples(), func(s outliers.Sample) bool { return !sameTarget(run, b.Run, s.Role) })
+		samples := slices.DeleteFunc(s.Samples(), func(s outliers.Sample) bool {
+			return !sameTarget(run, b.Run, s.Role)
+		})
 		if all = append(all, samples); len(all) == mostOtherRuns {
 			break
 		}
@@ -86,7 +88,8 @@ const fewDifferences = 3
 
 // differencesOf are by what one machine of a run differs from another, those that can matter and that not every other
 // has its own of.
-func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical string, serials bool) ([]outliers.Difference, error) {
+func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical string,
+	serials bool) ([]outliers.Difference, error) {
 	var sides [2]facts.Document
 	for i, r := range []string{role, typical} {
 		d, known, err := b.Facts(r, store.Before)
@@ -97,13 +100,15 @@ func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical str
 	}
 	redactor := facts.NewRedactor(slices.Concat(sides[0].Facts, sides[1].Facts))
 	var all []outliers.Difference
-	for _, d := range knowledge.Compare(diff.Side{Name: role, Facts: sides[0].Facts}, diff.Side{Name: typical, Facts: sides[1].Facts}).Differences {
+	for _, d := range knowledge.Compare(diff.Side{Name: role, Facts: sides[0].Facts},
+		diff.Side{Name: typical, Facts: sides[1].Facts}).Differences {
 		if len(all) == fewDifferences || d.Weight <= diff.Unknown {
 			break
 		}
 		one := outliers.Difference{Fact: d.Name, Here: d.A, There: d.B, Why: d.Why}
 		if d.Kind == "fact" {
-			one.Here, one.There = facts.Show(lab.Fact{Key: d.Fact, Value: d.A}), facts.Show(lab.Fact{Key: d.Fact, Value: d.B})
+			one.Here, one.There = facts.Show(lab.Fact{Key: d.Fact, Value: d.A}),
+				facts.Show(lab.Fact{Key: d.Fact, Value: d.B})
 		}
 		if len(d.About) > 0 {
 			one.About = d.About[0].A

@@ -20,9 +20,13 @@ func TestDifferencesOfOutliersHideNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	disk := []lab.Fact{{Key: "disk.model", About: "sda", Value: "PERC"}}
-	odd := append([]lab.Fact{{Key: "guest.name", About: "ann-mail", Value: "ann-mail"}, {Key: "mount.type", About: "/home/ann", Value: "ext4"}}, disk...)
-	for role, all := range map[string][]lab.Fact{"node-1": odd, "node-2": append([]lab.Fact{{Key: "mount.type", About: "/", Value: "ext4"}, {Key: "guest.name", About: "web", Value: "web"}}, disk...)} {
-		if err := w.Facts(role, store.Before, facts.Document{Schema: facts.DocumentSchema, Target: "local", Facts: all}); err != nil {
+	odd := append([]lab.Fact{{Key: "guest.name", About: "ann-mail", Value: "ann-mail"},
+		{Key: "mount.type", About: "/home/ann", Value: "ext4"}}, disk...)
+	for role, all := range map[string][]lab.Fact{"node-1": odd,
+		"node-2": append([]lab.Fact{{Key: "mount.type", About: "/", Value: "ext4"},
+			{Key: "guest.name", About: "web", Value: "web"}}, disk...)} {
+		if err := w.Facts(role, store.Before, facts.Document{Schema: facts.DocumentSchema, Target: "local",
+			Facts: all}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,7 +47,8 @@ func TestDifferencesOfOutliersHideNames(t *testing.T) {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		text := fmt.Sprintf("%+v", found)
-		if strings.Contains(text, "ann") != serials || strings.Contains(text, "web") != serials || strings.Contains(text, "hidden-") == serials {
+		if strings.Contains(text, "ann") != serials || strings.Contains(text, "web") != serials ||
+			strings.Contains(text, "hidden-") == serials {
 			t.Errorf("serials %v: %s", serials, text)
 		}
 	}

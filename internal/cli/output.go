@@ -36,7 +36,8 @@ func (p *program) writeOutput(ctx context.Context, name string, write func(io.Wr
 		return nil
 	}
 	if unsafe, ok := errors.AsType[*safepath.Unsafe](err); ok {
-		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("can't write %s: %s, and root does not go where others may have it lead", name, unsafe),
+		return &lab.Error{Kind: lab.Refused,
+			What:  fmt.Sprintf("can't write %s: %s, and root does not go where others may have it lead", name, unsafe),
 			Hints: []string{"name the folder that it leads to"}}
 	}
 	if _, ok := errors.AsType[*lab.Error](err); ok {
@@ -72,7 +73,8 @@ func (u untilDone) Write(data []byte) (int, error) {
 // streamOf opens what is written to as it is: a pipe, a terminal, a descriptor by its name; nil for a name that is to
 // be a file's.
 func streamOf(name string) (*os.File, error) {
-	descriptor := filepath.Clean(name) == "/dev/stderr" || slices.Contains([]string{"/dev/fd", "/proc/self/fd"}, filepath.Dir(filepath.Clean(name)))
+	descriptor := filepath.Clean(name) == "/dev/stderr" ||
+		slices.Contains([]string{"/dev/fd", "/proc/self/fd"}, filepath.Dir(filepath.Clean(name)))
 	info, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) && !descriptor {
 		return nil, nil

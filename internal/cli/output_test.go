@@ -36,7 +36,9 @@ func TestOutputReplacesWhatHasItsName(t *testing.T) {
 			t.Errorf("%s is %v, %v", name, info, err)
 		}
 	}
-	if err := p.writeOutput(t.Context(), filepath.Join(dir, "failed"), func(io.Writer) error { return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := p.writeOutput(t.Context(), filepath.Join(dir, "failed"), func(io.Writer) error {
+		return io.ErrUnexpectedEOF
+	}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v, want the error of what writes", err)
 	}
 	if data, err := os.ReadFile(kept); err != nil || string(data) != "before" {

@@ -47,7 +47,8 @@ func formatNames(known []outputFormat) []string {
 
 // formatFlag adds --format.
 func formatFlag(c *cobra.Command, format *string, known []outputFormat) {
-	c.Flags().StringVar(format, "format", "", "how to write the result: "+strings.Join(formatNames(known), ", ")+" (default table)")
+	c.Flags().StringVar(format, "format", "", "how to write the result: "+strings.Join(formatNames(known),
+		", ")+" (default table)")
 	completeFlag(c, "format", func() []string { return formatNames(known) })
 }
 

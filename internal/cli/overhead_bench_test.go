@@ -29,7 +29,8 @@ func TestOverheadPerJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "plain")
-	plain := exec.Command("fio", "--name=one", "--filename="+file, "--size=16m", "--ioengine=psync", "--rw=randread", "--bs=4k", "--runtime=1", "--time_based", "--rate_iops=1000", "--output-format=json+")
+	plain := exec.Command("fio", "--name=one", "--filename="+file, "--size=16m", "--ioengine=psync", "--rw=randread",
+		"--bs=4k", "--runtime=1", "--time_based", "--rate_iops=1000", "--output-format=json+")
 	lay := exec.Command("fio", "--name=lay", "--filename="+file, "--rw=write", "--bs=1m", "--size=16m")
 	if out, err := lay.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -43,17 +44,22 @@ func TestOverheadPerJob(t *testing.T) {
 		plainWalls = append(plainWalls, time.Since(start).Seconds())
 	}
 	run := func(jobs int) consumption {
-		cmd := exec.Command(headroom, "run", suiteFile, dir, "--repeat", strconv.Itoa(jobs), "--store", filepath.Join(dir, "store"))
+		cmd := exec.Command(headroom, "run", suiteFile, dir, "--repeat", strconv.Itoa(jobs), "--store",
+			filepath.Join(dir, "store"))
 		return watch(t, cmd)
 	}
 	few, many := run(2), run(12)
 	wall := (many.wall-few.wall)/10 - stat.Median(plainWalls)
 	cpu := (many.cpu - few.cpu) / (many.wall - few.wall)
 	for _, f := range []figure.Figure{
-		{Name: "overhead/time", Unit: "s", Center: wall, N: 10, Better: figure.Lower, Text: "time that headroom adds to a job"},
-		{Name: "overhead/memory", Unit: "B", Center: stat.Median(many.resident), N: 12, Better: figure.Lower, Text: "memory of the headroom process while jobs run"},
-		{Name: "overhead/memory-at-most", Unit: "B", Center: many.peak, N: 12, Better: figure.Lower, Text: "memory of the headroom process at most"},
-		{Name: "overhead/cpu", Unit: "share", Center: cpu, N: 10, Better: figure.Lower, Text: "CPU of the headroom process while a job runs, of one core"},
+		{Name: "overhead/time", Unit: "s", Center: wall, N: 10, Better: figure.Lower,
+			Text: "time that headroom adds to a job"},
+		{Name: "overhead/memory", Unit: "B", Center: stat.Median(many.resident), N: 12, Better: figure.Lower,
+			Text: "memory of the headroom process while jobs run"},
+		{Name: "overhead/memory-at-most", Unit: "B", Center: many.peak, N: 12, Better: figure.Lower,
+			Text: "memory of the headroom process at most"},
+		{Name: "overhead/cpu", Unit: "share", Center: cpu, N: 10, Better: figure.Lower,
+			Text: "CPU of the headroom process while a job runs, of one core"},
 	} {
 		figure.Record(t, f)
 	}

@@ -56,7 +56,8 @@ func newTheirs(t *testing.T) theirs {
 		t.Skip("what root does for others is tested as root")
 	}
 	base := t.TempDir()
-	h := theirs{t: t, base: base, place: filepath.Join(base, "theirs"), secret: filepath.Join(base, "secret"), store: filepath.Join(base, "store"),
+	h := theirs{t: t, base: base, place: filepath.Join(base, "theirs"), secret: filepath.Join(base, "secret"),
+		store:  filepath.Join(base, "store"),
 		writes: filepath.Join(base, "writes.yaml"), users: filepath.Join(base, "users.yaml")}
 	for _, dir := range []string{base, filepath.Dir(base)} {
 		h.must(os.Chmod(dir, 0o755))
@@ -141,7 +142,8 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 			if h.sum(c.to) != before {
 				t.Errorf("%s was overwritten:\n%s", c.to, out)
 			}
-			if err == nil || !strings.Contains(string(out), c.says) || !strings.Contains(string(out), "install -d -m 755 DIR") {
+			if err == nil || !strings.Contains(string(out), c.says) ||
+				!strings.Contains(string(out), "install -d -m 755 DIR") {
 				t.Errorf("%v, want an error with the reason and the way out: %s", err, out)
 			}
 			if (swapped == "swapped\n") != (c.on == here) {
@@ -180,7 +182,8 @@ func TestRootMeasuresInDirectoryOfAnother(t *testing.T) {
 		if n++; n == 1 && !strings.Contains(strings.Join(r.Did, "\n"), " open, and hand it to fio as /proc/") {
 			t.Errorf("it does not say how fio got the file: %q", r.Did)
 		}
-		if line := strings.Join(r.Command, " "); !strings.Contains(line, "--filename="+h.place+"/headroom-"+b.Run.ID+".scratch ") {
+		if line := strings.Join(r.Command, " "); !strings.Contains(line,
+			"--filename="+h.place+"/headroom-"+b.Run.ID+".scratch ") {
 			t.Errorf("not the name of the file: %s", line)
 		}
 	}
@@ -244,7 +247,8 @@ func TestCommandsInDirectoryOfAnother(t *testing.T) {
 	h.must(os.Mkdir(own, 0o755))
 	for _, on := range []string{here, "ssh://under-test"} {
 		out, err := h.command("run", h.users, h.place, "--on", on).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), h.place+" belongs to user 65534") || !strings.Contains(string(out), "install -d -m 755 DIR") {
+		if err == nil || !strings.Contains(string(out), h.place+" belongs to user 65534") ||
+			!strings.Contains(string(out), "install -d -m 755 DIR") {
 			t.Errorf("%s: %v, want the reason and the way out: %s", on, err, out)
 		}
 		if files, err := os.ReadDir(h.place); err != nil || len(files) != 0 {

@@ -44,14 +44,17 @@ func (x *experiment) addPairs(open *sessions) (bool, error) {
 	if _, more := plan.Next(done); !more {
 		return false, nil // no time is left, and the report names the pairs
 	}
-	if err := x.writer.Update(func(r *lab.Run) { r.Experiment, r.Arms, r.Cells = x.run.Experiment, x.run.Arms, x.run.Cells }); err != nil {
+	if err := x.writer.Update(func(r *lab.Run) {
+		r.Experiment, r.Arms, r.Cells = x.run.Experiment, x.run.Arms, x.run.Cells
+	}); err != nil {
 		return false, err
 	}
 	more := x.measurement.experiment()
 	open.underTest.Add(more)
 	x.visits = plan
 	x.clock.follow(plan, more.Cells[before:])
-	x.tell(runner.Event{Doing: "effects do not add up; " + plural(len(suspects), "pair") + " of settings in further blocks", Begins: true})
+	x.tell(runner.Event{Doing: "effects do not add up; " + plural(len(suspects), "pair") +
+		" of settings in further blocks", Begins: true})
 	return true, nil
 }
 
@@ -114,7 +117,8 @@ func (x *experiment) pairVisits() *plan.Visits {
 		left := open(of(done))
 		return slices.DeleteFunc(slices.Clone(all), func(arm string) bool { return slices.Contains(left, arm) })
 	}
-	return plan.InVisits(arms, plan.VisitTerms{First: e.PairsFrom, Blocks: e.Blocks, Fewest: e.Fewest, Budget: x.run.Budget}, settled, x.run.Seed)
+	return plan.InVisits(arms, plan.VisitTerms{First: e.PairsFrom, Blocks: e.Blocks, Fewest: e.Fewest,
+		Budget: x.run.Budget}, settled, x.run.Seed)
 }
 
 // baselines are the arms of the baseline's visits in a block.
@@ -131,5 +135,6 @@ func (x *experiment) pairsText() string {
 	if x.run.Experiment.MostPairs == 0 || len(x.run.Experiment.Pairs) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("where effects do not add up: at most %s of settings beside the baseline, in as many blocks again", plural(x.run.Experiment.MostPairs, "pair"))
+	return fmt.Sprintf("where effects do not add up: at most %s of settings beside the baseline, in as many blocks "+
+		"again", plural(x.run.Experiment.MostPairs, "pair"))
 }

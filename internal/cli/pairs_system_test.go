@@ -34,7 +34,8 @@ func TestAnAblationMeasuresThePairThatDoesNotAddUp(t *testing.T) {
 	if err := os.WriteFile(v.suite, []byte(redundant), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	settings := []string{"--setting", "env:A=1", "--setting", "env:B=1", "--setting", "env:C=1", "--blocks", "6", "--seed", "3"}
+	settings := []string{"--setting", "env:A=1", "--setting", "env:B=1", "--setting", "env:C=1", "--blocks", "6",
+		"--seed", "3"}
 	ablate := func(more ...string) ablation.Document {
 		t.Helper()
 		cmd := v.command(slices.Concat([]string{"ablate", v.suite}, settings, more, []string{"--json"})...)
@@ -52,7 +53,9 @@ func TestAnAblationMeasuresThePairThatDoesNotAddUp(t *testing.T) {
 		return d
 	}
 	pair := func(d ablation.Document) *ablation.Interaction {
-		i := slices.IndexFunc(d.Interactions, func(i ablation.Interaction) bool { return slices.Equal(i.Settings, []int{1, 2}) })
+		i := slices.IndexFunc(d.Interactions, func(i ablation.Interaction) bool {
+			return slices.Equal(i.Settings, []int{1, 2})
+		})
 		if i < 0 {
 			return nil
 		}
@@ -76,7 +79,8 @@ func TestAnAblationMeasuresThePairThatDoesNotAddUp(t *testing.T) {
 	if d := ablate("--pairs", "0"); pair(d) != nil || !slices.Contains(d.Suspects, [2]int{1, 2}) {
 		t.Errorf("measured although no pair was wanted: %+v, suspects %v", d.Interactions, d.Suspects)
 	}
-	if out, err := v.command(slices.Concat([]string{"ablate", v.suite, "--dry-run"}, settings)...).CombinedOutput(); err != nil || !strings.Contains(string(out), "at most 3 pairs of settings") {
+	if out, err := v.command(slices.Concat([]string{"ablate", v.suite, "--dry-run"},
+		settings)...).CombinedOutput(); err != nil || !strings.Contains(string(out), "at most 3 pairs of settings") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

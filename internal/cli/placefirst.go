@@ -36,6 +36,7 @@ func (p *program) placeFirst(args []string, elsewhere bool) error {
 		words = slices.Delete(words, at, at+1)
 	}
 	words = slices.Insert(words, slices.Index(words, place), suite)
-	return usage(place+" is "+kind+", and the suite comes first", lab.ShellQuote(append([]string{"headroom"}, words...)),
+	return usage(place+" is "+kind+", and the suite comes first",
+		lab.ShellQuote(append([]string{"headroom"}, words...)),
 		"headroom suites lists the suites")
 }

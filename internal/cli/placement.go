@@ -39,7 +39,8 @@ func (x *experiment) locate(ctx context.Context) error {
 }
 
 // localitiesOf are where the adapters of a client and a server hang.
-func (x *experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair, pins []factor.Choice) (map[string]factor.Locality, error) {
+func (x *experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair,
+	pins []factor.Choice) (map[string]factor.Locality, error) {
 	client, server := x.network.end(pair.Client).target, x.network.end(pair.Server).target
 	at, there, err := facts.FindPorts(ctx, client, server, pair.Address)
 	if err != nil {
@@ -102,7 +103,8 @@ func tryPlacement(ctx context.Context, t target.Target, name, level string, at f
 	if err == nil && out.ExitCode == 0 {
 		return nil
 	}
-	return &lab.Error{What: fmt.Sprintf("%s=%s can't be had", name, level), Target: elsewhere(t), Command: argv, Output: strings.TrimSpace(string(out.Stderr)), Err: err,
+	return &lab.Error{What: fmt.Sprintf("%s=%s can't be had", name, level), Target: elsewhere(t), Command: argv,
+		Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 		Hints: []string{"taskset is in util-linux, numactl in the package of its name; lscpu shows the CPUs and nodes"}}
 }
 

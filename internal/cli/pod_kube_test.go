@@ -42,13 +42,15 @@ func newPodRun(t *testing.T) podRun {
 		t.Skip("no cluster: run it beside one, scripts/kube-cluster go test -tags 'system kube' ./internal/cli -run Pod")
 	}
 	dir := t.TempDir()
-	r := podRun{t: t, suite: filepath.Join(dir, "pod.yaml"), store: filepath.Join(dir, "store"), namespace: strings.ToLower("t-" + strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))}
+	r := podRun{t: t, suite: filepath.Join(dir, "pod.yaml"), store: filepath.Join(dir, "store"),
+		namespace: strings.ToLower("t-" + strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))}
 	if err := os.WriteFile(r.suite, []byte(podSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cluster := kubetest.Start(t)
 	r.kubectl("create", "namespace", r.namespace)
-	r.kubectl("wait", "serviceaccount/default", "-n", r.namespace, "--for=create", "--timeout=1m") // pods are refused before
+	// pods are refused before
+	r.kubectl("wait", "serviceaccount/default", "-n", r.namespace, "--for=create", "--timeout=1m")
 	t.Cleanup(func() {
 		if left := r.made(); len(left) > 0 {
 			t.Errorf("%q are left", left)
@@ -71,7 +73,8 @@ func (r podRun) kubectl(args ...string) string {
 // made are the names of what headroom has made and not removed.
 func (r podRun) made() []string {
 	r.t.Helper()
-	return strings.Fields(r.kubectl("get", "pods,pvc", "-n", r.namespace, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name"))
+	return strings.Fields(r.kubectl("get", "pods,pvc", "-n", r.namespace, "-l", "app.kubernetes.io/managed-by=headroom",
+		"-o", "name"))
 }
 
 func (r podRun) command(args ...string) *exec.Cmd {
@@ -127,7 +130,8 @@ func TestARunInAPodThatIsKilled(t *testing.T) {
 	if left := r.made(); len(left) != 1 {
 		t.Fatalf("%q are left by a kill", left)
 	}
-	if labels := r.kubectl("get", r.made()[0], "-n", r.namespace, "-o", "jsonpath={.metadata.labels}"); !strings.Contains(labels, "headroom.dev/run") {
+	if labels := r.kubectl("get", r.made()[0], "-n", r.namespace, "-o",
+		"jsonpath={.metadata.labels}"); !strings.Contains(labels, "headroom.dev/run") {
 		t.Errorf("no run in %s", labels)
 	}
 	out, err := r.command("restore").CombinedOutput()
@@ -140,7 +144,8 @@ func TestARunInAPodThatIsKilled(t *testing.T) {
 	if out, err := r.command("restore").CombinedOutput(); err != nil || string(out) != "nothing was left behind\n" {
 		t.Errorf("once more: %v\n%s", err, out)
 	}
-	if out, err := r.command("run", "--resume", "last", "--json").Output(); err != nil || !strings.Contains(string(out), `"complete"`) {
+	if out, err := r.command("run", "--resume", "last", "--json").Output(); err != nil ||
+		!strings.Contains(string(out), `"complete"`) {
 		t.Errorf("resumed: %v\n%s", err, out)
 	}
 }
@@ -150,8 +155,10 @@ func TestARunInAPodThatIsKilled(t *testing.T) {
 func TestSeveralPodsOrNone(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
-	out, err := r.command("run", r.suite, "--on", "a="+r.pod(""), "--on", "b="+r.pod("&node=gone"), "--on", "c="+r.pod("")).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "there is no node gone") || strings.Contains(string(out), "cancel") {
+	out, err := r.command("run", r.suite, "--on", "a="+r.pod(""), "--on", "b="+r.pod("&node=gone"), "--on",
+		"c="+r.pod("")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "there is no node gone") ||
+		strings.Contains(string(out), "cancel") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if left := r.made(); len(left) > 0 {
@@ -186,7 +193,8 @@ func TestARunWhosePodIsDeleted(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		t.Fatal(err)
 	}
-	if document.Status != "complete" || len(document.Cells) != 2 || document.Cells[0].N != 1 || document.Cells[1].N != 1 {
+	if document.Status != "complete" || len(document.Cells) != 2 || document.Cells[0].N != 1 ||
+		document.Cells[1].N != 1 {
 		t.Errorf("%+v", document)
 	}
 	if !strings.Contains(out.String(), "target-lost") || !strings.Contains(out.String(), "it was deleted") {
@@ -198,7 +206,8 @@ func TestARunWhosePodIsDeleted(t *testing.T) {
 func TestASweepOfAPodsLimits(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
-	out, err := r.command("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--factor", "pod:cpu=50m,500m", "--blocks", "1", "--set", "rate_iops=0", "--set", "runtime=2s").CombinedOutput()
+	out, err := r.command("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--factor", "pod:cpu=50m,500m", "--blocks",
+		"1", "--set", "rate_iops=0", "--set", "runtime=2s").CombinedOutput()
 	if err != nil && !strings.Contains(string(out), "saved as") {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -217,9 +226,11 @@ func TestPodsThePlainWay(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"run", "quick", "--on", r.pod(""), "--repeat", "1", "--size", "64m", "--set", "runtime=1s", "--set", "size=64m"}, []string{"6/6  ", "saved as", "headroom doctor"}},
+		{[]string{"run", "quick", "--on", r.pod(""), "--repeat", "1", "--size", "64m", "--set", "runtime=1s", "--set",
+			"size=64m"}, []string{"6/6  ", "saved as", "headroom doctor"}},
 		{[]string{"doctor", r.pod(""), "--all"}, []string{"kube:pod?emptydir", "clear"}},
-		{[]string{"net", "--on", "client=kube:pod?namespace=" + r.namespace, "--on", "server=kube:pod?namespace=" + r.namespace, "--repeat", "1", "--set", "time=2s"}, []string{"bit/s", "10.244."}},
+		{[]string{"net", "--on", "client=kube:pod?namespace=" + r.namespace, "--on", "server=kube:pod?namespace=" +
+			r.namespace, "--repeat", "1", "--set", "time=2s"}, []string{"bit/s", "10.244."}},
 	} {
 		out, err := r.command(c.args...).CombinedOutput()
 		if err != nil {

@@ -56,7 +56,8 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 					delete(l.opened, a.role)
 				}
 			}
-			text := "the rung below the pod network is left out, so that what that costs is not known: the same pods in their nodes' own network can't be had: " + why(err)
+			text := "the rung below the pod network is left out, so that what that costs is not known: the same pods " +
+				"in their nodes' own network can't be had: " + why(err)
 			l.leftOut = append(l.leftOut, lab.Warning{Code: "target-left-out", Text: text})
 			l.say("! ", text)
 			return nil
@@ -101,7 +102,8 @@ func (l *networkLadder) podRungs(ctx context.Context) error {
 		port := portPairs{name: address}
 		for i := range max(l.options.pairs, len(clients)) {
 			port.pairs = append(port.pairs, len(l.pairs))
-			l.pairs = append(l.pairs, lab.NetworkPair{Client: prefix + clients[i%len(clients)].role, Server: prefix + server.role, Address: address,
+			l.pairs = append(l.pairs, lab.NetworkPair{Client: prefix + clients[i%len(clients)].role, Server: prefix +
+				server.role, Address: address,
 				Port: l.options.port + len(l.pairs), Assigned: true})
 		}
 		l.ports = append(l.ports, port)
@@ -159,7 +161,8 @@ func podNotes(run lab.Run) []string {
 	case 0:
 		return nil
 	case 1:
-		return []string{fmt.Sprintf("all pods ran on one node (%s): what goes between them passes no link and no tunnel, so that the rungs are the node's own stack, and what the pod network adds to it there", nodes[0])}
+		return []string{fmt.Sprintf("all pods ran on one node (%s): what goes between them passes no link and no "+
+			"tunnel, so that the rungs are the node's own stack, and what the pod network adds to it there", nodes[0])}
 	default:
 		return []string{"the pods ran on nodes " + strings.Join(nodes, ", ")}
 	}

@@ -19,7 +19,8 @@ import (
 // climbing are the arguments of a short ladder between two pods.
 func (r podRun) climbing(more ...string) []string {
 	pod := "kube:pod?namespace=" + r.namespace
-	return append([]string{"ladder", "--on", "client=" + pod, "--on", "server=" + pod, "--set", "time=2s", "--set", "parallel=2", "--direction", "send", "--passes", "3", "--seed", "5"}, more...)
+	return append([]string{"ladder", "--on", "client=" + pod, "--on", "server=" + pod, "--set", "time=2s", "--set",
+		"parallel=2", "--direction", "send", "--passes", "3", "--seed", "5"}, more...)
 }
 
 // ladder is the document of a ladder that has come to its end.
@@ -40,19 +41,22 @@ func (r podRun) slowPods(cluster *kubetest.Cluster, pods, mbit int) {
 	r.t.Helper()
 	var names []string
 	for end := time.Now().Add(2 * time.Minute); len(names) < pods; time.Sleep(100 * time.Millisecond) {
-		names = strings.Fields(r.kubectl("get", "pods", "-n", r.namespace, "-o", `jsonpath={range .items[?(@.status.phase=="Running")]}{.metadata.name}{"\n"}{end}`))
+		names = strings.Fields(r.kubectl("get", "pods", "-n", r.namespace, "-o",
+			`jsonpath={range .items[?(@.status.phase=="Running")]}{.metadata.name}{"\n"}{end}`))
 		if time.Now().After(end) {
 			r.t.Fatalf("%q run", names)
 		}
 	}
 	for _, name := range names {
-		index := strings.TrimSpace(r.kubectl("exec", "-n", r.namespace, name, "--", "cat", "/sys/class/net/eth0/iflink"))
+		index := strings.TrimSpace(r.kubectl("exec", "-n", r.namespace, name, "--", "cat",
+			"/sys/class/net/eth0/iflink"))
 		links := cluster.Network(r.t, "ip", "-oneline", "link", "show", "master", "cni0")
 		m := regexp.MustCompile(`(?m)^` + index + `: ([^@:]+)`).FindStringSubmatch(links)
 		if m == nil {
 			r.t.Fatalf("no interface %s in\n%s", index, links)
 		}
-		cluster.Network(r.t, "tc", "qdisc", "add", "dev", m[1], "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit), "burst", "64kb", "latency", "50ms")
+		cluster.Network(r.t, "tc", "qdisc", "add", "dev", m[1], "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit),
+			"burst", "64kb", "latency", "50ms")
 	}
 }
 
@@ -74,7 +78,8 @@ func (r podRun) chargedPodNetwork() ladder.Document {
 	for _, rung := range d.Rungs {
 		names = append(names, string(rung.Network)+" "+rung.Name)
 	}
-	if want := []string{"pods loopback of the server's pod", "pods loopback of the client's pod", "nodes one flow, the node to itself", "nodes the node to itself",
+	if want := []string{"pods loopback of the server's pod", "pods loopback of the client's pod",
+		"nodes one flow, the node to itself", "nodes the node to itself",
 		"pods one flow, pod to pod", "pods pod to pod"}; !slices.Equal(names, want) {
 		t.Fatalf("%q", names)
 	}
@@ -83,7 +88,8 @@ func (r podRun) chargedPodNetwork() ladder.Document {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if d.Answer.Rung == nil || d.Rungs[*d.Answer.Rung].Network != ladder.Pods || !regexp.MustCompile(`the pod network costs \d+%`).MatchString(d.Answer.Text) {
+	if d.Answer.Rung == nil || d.Rungs[*d.Answer.Rung].Network != ladder.Pods ||
+		!regexp.MustCompile(`the pod network costs \d+%`).MatchString(d.Answer.Text) {
 		t.Errorf("%+v", d.Answer)
 	}
 	if len(d.PodNetwork) != 1 || d.PodNetwork[0].Verdict != ladder.Short {
@@ -92,7 +98,9 @@ func (r podRun) chargedPodNetwork() ladder.Document {
 	if cost := d.PodNetwork[0].Cost; cost.Lo == nil || cost.Value <= 0 {
 		t.Errorf("%+v", cost)
 	}
-	if !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "all pods ran on one node (node1)") }) {
+	if !slices.ContainsFunc(d.Notes, func(n string) bool {
+		return strings.Contains(n, "all pods ran on one node (node1)")
+	}) {
 		t.Errorf("%q", d.Notes)
 	}
 	for _, w := range d.Warnings {
@@ -111,7 +119,8 @@ func TestALadderBetweenPodsWithoutHostNetwork(t *testing.T) {
 	g := r.start(r.climbing("--passes", "2", "--set", "time=1s", "--json")...)
 	d := g.ladder()
 	i := slices.IndexFunc(d.Warnings, func(w ladder.Warning) bool { return w.Code == "target-left-out" })
-	if i < 0 || !strings.Contains(d.Warnings[i].Text, `violates PodSecurity "baseline`) || !strings.Contains(d.Warnings[i].Text, "namespace=NAME") {
+	if i < 0 || !strings.Contains(d.Warnings[i].Text, `violates PodSecurity "baseline`) ||
+		!strings.Contains(d.Warnings[i].Text, "namespace=NAME") {
 		t.Errorf("%+v", d.Warnings)
 	}
 	if !strings.Contains(g.said.String(), "the rung below the pod network is left out") {
@@ -127,7 +136,8 @@ func TestALadderBetweenPodsWithoutHostNetwork(t *testing.T) {
 func TestALadderBetweenPodsThatIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
-	args := r.climbing("--passes", "2", "--set", "time=1s", "--port", "5301") // another test has pods in the same node's network
+	// another test has pods in the same node's network
+	args := r.climbing("--passes", "2", "--set", "time=1s", "--port", "5301")
 	killed := r.start(args...)
 	killed.said.await(t, "2/12  ")
 	if err := killed.cmd.Process.Kill(); err != nil {

@@ -18,13 +18,15 @@ func (p *program) clearClusters(ctx context.Context, s *store.Store, wanted func
 	for _, left := range pending {
 		r := left.Record
 		if !wanted(r.Target) {
-			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n", firstOf(r.Names(), " and "), r.Namespace)
+			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n",
+				firstOf(r.Names(), " and "), r.Namespace)
 			errs = append(errs, left.Keep())
 			continue
 		}
 		removed, err := kube.Clear(ctx, r)
 		if err != nil {
-			errs = append(errs, &lab.Error{What: "what a killed headroom left in namespace " + r.Namespace + " can't be removed now", Target: r.Target,
+			errs = append(errs, &lab.Error{What: "what a killed headroom left in namespace " + r.Namespace +
+				" can't be removed now", Target: r.Target,
 				Hints: []string{"when the cluster can be reached: headroom restore"}}, err, left.Keep())
 			continue
 		}

@@ -53,7 +53,8 @@ func (m *measurement) checkBudget() error {
 	if pass := m.pursuitPlan().Pass(); m.run.Budget > 0 && m.run.Budget < pass {
 		return usage(fmt.Sprintf("--budget %s is shorter than one pass over %s, which takes about %s", m.options.budget,
 			plural(len(m.run.Cells), "cell"), unit.Duration(secondsToDuration(math.Ceil(pass)))),
-			fmt.Sprintf("an interval takes %d passes: --budget %s", plan.Fewest, secondsToDuration(math.Ceil(plan.Fewest*pass))))
+			fmt.Sprintf("an interval takes %d passes: --budget %s", plan.Fewest,
+				secondsToDuration(math.Ceil(plan.Fewest*pass))))
 	}
 	return nil
 }
@@ -80,7 +81,8 @@ func (m *measurement) pursuitEffort() []string {
 	cells := plural(len(m.run.Cells), "cell")
 	pass := m.pursuitPlan().Pass()
 	if pass > 0 {
-		cells += fmt.Sprintf(", about %s a pass, %d passes (%s) for an interval", unit.Duration(secondsToDuration(pass)), plan.Fewest,
+		cells += fmt.Sprintf(", about %s a pass, %d passes (%s) for an interval",
+			unit.Duration(secondsToDuration(pass)), plan.Fewest,
 			unit.Duration(secondsToDuration(plan.Fewest*pass)))
 	}
 	most := "at most " + unit.Duration(m.budgetLeft())

@@ -50,7 +50,8 @@ func (m *measurement) where() string {
 	}
 	switch {
 	case m.server != nil:
-		return fmt.Sprintf("%s from %s to %s at %s, port %d", m.run.Suite, m.target.Name(), m.server.Target.Name(), m.server.Address, m.server.Port)
+		return fmt.Sprintf("%s from %s to %s at %s, port %d", m.run.Suite, m.target.Name(), m.server.Target.Name(),
+			m.server.Address, m.server.Port)
 	case place.Kind == lab.Directory:
 		return fmt.Sprintf("%s in %s%s: %s", m.run.Suite, place.Path, there, m.describeDirectory(place))
 	case place.Kind == lab.Device && m.device == nil:
@@ -58,7 +59,8 @@ func (m *measurement) where() string {
 		if m.blank != nil {
 			use = "made for it and written to"
 		}
-		return fmt.Sprintf("%s on %s%s: %s, %s", m.run.Suite, place.Path, there, unit.Capacity(float64(place.Size)), use)
+		return fmt.Sprintf("%s on %s%s: %s, %s", m.run.Suite, place.Path, there, unit.Capacity(float64(place.Size)),
+			use)
 	case place.Kind == lab.Device:
 		return fmt.Sprintf("%s on %s: %s", m.run.Suite, place.Path, m.device.describe())
 	case there != "":

@@ -32,5 +32,6 @@ func (x *experiment) expected() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "most likely at first, by what is known of them: " + strings.Join(parts, ", ") + " (--no-priors forgets that)"
+	return "most likely at first, by what is known of them: " + strings.Join(parts, ", ") +
+		" (--no-priors forgets that)"
 }

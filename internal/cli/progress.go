@@ -38,7 +38,8 @@ type progress struct {
 }
 
 func (p *program) newProgress(s schedule) *progress {
-	return &progress{schedule: s, started: time.Now(), out: p.Stderr, key: p.key, width: columns(p.Stderr), height: lines(p.Stderr)}
+	return &progress{schedule: s, started: time.Now(), out: p.Stderr, key: p.key, width: columns(p.Stderr),
+		height: lines(p.Stderr)}
 }
 
 func (s *progress) tell(e runner.Event) {
@@ -96,7 +97,8 @@ func (s *progress) statusLine(e runner.Event) string {
 	line := unit.Duration(elapsed.Truncate(time.Second))
 	if left, known := s.left(e); known {
 		total := elapsed + left
-		line += " " + s.bound() + " " + unit.Duration(total.Truncate(time.Second)) + " " + bar(elapsed.Seconds()/max(total.Seconds(), 1e-9), 16)
+		line += " " + s.bound() + " " + unit.Duration(total.Truncate(time.Second)) + " " +
+			bar(elapsed.Seconds()/max(total.Seconds(), 1e-9), 16)
 	}
 	line += " " + s.count() + " " + e.Doing
 	if e.Ended != nil {
@@ -146,7 +148,8 @@ func outcomeOf(c *runner.Cell, r lab.Repetition) string {
 			parts = append(parts, part+" "+unit.Latency(v))
 		}
 	}
-	if _, sum := r.Values[lab.TogetherApart]; len(parts) == 0 && sum && !slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
+	if _, sum := r.Values[lab.TogetherApart]; len(parts) == 0 && sum &&
+		!slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
 		parts = []string{"measured"} // loads of several kinds, which have no sum
 	}
 	if len(parts) == 0 {

@@ -96,7 +96,8 @@ func (u *pursuit) table() []string {
 			if e.Known() {
 				spread = "±" + unit.Percent(e.Width)
 			}
-			fmt.Fprintf(w, "%s\t%s %s\t%s\t%s\n", name, direction, quantity(c.Metric(e.Metric), e.Metric, e.Center), spread, plural(s.N, "repetition"))
+			fmt.Fprintf(w, "%s\t%s %s\t%s\t%s\n", name, direction, quantity(c.Metric(e.Metric), e.Metric, e.Center),
+				spread, plural(s.N, "repetition"))
 		}
 		if len(s.Metrics) == 0 {
 			fmt.Fprintf(w, "%s\tno result\t\t\n", name)

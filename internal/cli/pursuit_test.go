@@ -17,8 +17,10 @@ func TestPursuitShowsTheWidestFirst(t *testing.T) {
 		{Cell: lab.Cell{ID: "b", Job: "noisy"}, Title: "randwrite 4k q1", Expected: 10 * time.Second},
 	}
 	run := lab.Run{Precision: 0.03, Budget: 600}
-	p := plan.ByPrecision([]plan.Cell{{ID: "a", Seconds: 10}, {ID: "b", Seconds: 10}}, plan.Interleaved, 1, plan.Goal{Within: 0.03, Budget: 600, Most: 100})
-	u := newPursuit(p, run, cells, []lab.Repetition{{Cell: "a", Number: 1, Took: 10, Values: map[string]float64{"read.iops": 1000}}})
+	p := plan.ByPrecision([]plan.Cell{{ID: "a", Seconds: 10}, {ID: "b", Seconds: 10}}, plan.Interleaved, 1,
+		plan.Goal{Within: 0.03, Budget: 600, Most: 100})
+	u := newPursuit(p, run, cells,
+		[]lab.Repetition{{Cell: "a", Number: 1, Took: 10, Values: map[string]float64{"read.iops": 1000}}})
 	if table := u.table(); table != nil {
 		t.Errorf("before the first pass has ended: %v", table)
 	}
@@ -28,18 +30,21 @@ func TestPursuitShowsTheWidestFirst(t *testing.T) {
 			if c.ID == "b" {
 				value += 100 * float64((3*i+2)%8) // in an order in which neighbours are not alike
 			}
-			u.see(runner.Event{Cell: &c, Ended: &lab.Repetition{Cell: c.ID, Number: i + 1, Took: 10, Values: map[string]float64{"read.iops": value}}})
+			u.see(runner.Event{Cell: &c, Ended: &lab.Repetition{Cell: c.ID, Number: i + 1, Took: 10,
+				Values: map[string]float64{"read.iops": value}}})
 		}
 	}
 	got := strings.Join(u.table(), "\n")
-	want := "noisy   randwrite 4k q1  read 1.35k IOPS  ±26%  8 repetitions\nsteady  randread 4k q1   read 1.00k IOPS  ±0%   9 repetitions"
+	want := "noisy   randwrite 4k q1  read 1.35k IOPS  ±26%  8 repetitions\nsteady  randread 4k q1   read 1.00k IOPS " +
+		" ±0%   9 repetitions"
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	if got := u.count(); got != "17  1/2 cells to ±3%" {
 		t.Errorf("%q", got)
 	}
-	if left, known := u.left(runner.Event{Cell: &cells[0], Left: 4 * time.Second}); left != (600-170-6)*time.Second || !known {
+	if left, known := u.left(runner.Event{Cell: &cells[0], Left: 4 * time.Second}); left != (600-170-6)*time.Second ||
+		!known {
 		t.Errorf("%v left, known %v", left, known)
 	}
 }
@@ -81,14 +86,17 @@ func measuredOnce(n int) *pursuit {
 
 func TestWhatAPursuitCostsAtMost(t *testing.T) {
 	m := &measurement{run: lab.Run{Precision: 0.03, Anytime: true, Cells: []lab.Cell{
-		{ID: "a", Job: "a", Repetitions: 1, Params: map[string]string{"rw": "randread", "runtime": "10s", "time_based": "1"}},
-		{ID: "b", Job: "b", Repetitions: 1, Params: map[string]string{"rw": "randwrite", "bs": "4k", "rate_iops": "1000", "runtime": "10s", "time_based": "1"}},
+		{ID: "a", Job: "a", Repetitions: 1, Params: map[string]string{"rw": "randread", "runtime": "10s",
+			"time_based": "1"}},
+		{ID: "b", Job: "b", Repetitions: 1, Params: map[string]string{"rw": "randwrite", "bs": "4k",
+			"rate_iops": "1000", "runtime": "10s", "time_based": "1"}},
 	}}}
 	each := 4096.0 * 1000 * 10
 	if got := m.writesAtMost(m.suiteCells(), 1<<30).Load; got != 100*each {
 		t.Errorf("without a budget %v bytes, want those of 100 repetitions", got/each)
 	}
-	if got := strings.Join(m.pursuitEffort(), "; "); got != "2 cells, about 21s a pass, 8 passes (2m 46s) for an interval; until ±3%, at most 200 loads, 34m 40s" {
+	if got := strings.Join(m.pursuitEffort(), "; "); got != "2 cells, about 21s a pass, 8 passes (2m 46s) for an "+
+		"interval; until ±3%, at most 200 loads, 34m 40s" {
 		t.Errorf("%q", got)
 	}
 	m.run.Budget = 104

@@ -81,15 +81,19 @@ func TestQuickPairsPrecisely(t *testing.T) {
 		before = next
 	}
 	share := func(name string, hits int, better, says string) {
-		figure.Record(t, figure.Share(figure.Name("quick-pairs", name), hits, wanted, better).Saying("two runs of quick with defaults, %s", says))
+		figure.Record(t, figure.Share(figure.Name("quick-pairs", name), hits, wanted,
+			better).Saying("two runs of quick with defaults, %s", says))
 	}
 	share("incomparable", incomparable, figure.Lower, "one after the other: any row incomparable")
 	share("wrong", wrong, figure.Lower, "one after the other: any row called faster or slower")
 	share("probably", probably, figure.Lower, "one after the other: any of six rows called probably faster or slower")
-	share("half-told", told, figure.Higher, "the second limited to half the rate of sequential reads: these called slower or probably slower")
-	share("half-covered", covered, figure.Higher, "the second limited to half the rate of sequential reads: the interval covers a half")
+	share("half-told", told, figure.Higher,
+		"the second limited to half the rate of sequential reads: these called slower or probably slower")
+	share("half-covered", covered, figure.Higher,
+		"the second limited to half the rate of sequential reads: the interval covers a half")
 	if most := wanted / 10; incomparable > most || wrong > 0 || told < wanted-most || covered < wanted-most {
-		t.Errorf("of %d pairs: incomparable %d, wrong %d; limited: told %d, covered %d", wanted, incomparable, wrong, told, covered)
+		t.Errorf("of %d pairs: incomparable %d, wrong %d; limited: told %d, covered %d", wanted, incomparable,
+			wrong, told, covered)
 	}
 }
 
@@ -161,7 +165,8 @@ func (q quickPairs) disk() string {
 	if err := syscall.Stat(q.dir, &s); err != nil {
 		q.t.Fatal(err)
 	}
-	device, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", s.Dev>>8&0xfff, s.Dev&0xff|s.Dev>>12&0xfff00))
+	device, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", s.Dev>>8&0xfff,
+		s.Dev&0xff|s.Dev>>12&0xfff00))
 	if err != nil {
 		q.t.Skip("the directory lies on no disk: " + err.Error())
 	}

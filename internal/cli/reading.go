@@ -32,7 +32,8 @@ func (m *measurement) readWhole(ctx context.Context, d *device) (later bool, err
 }
 
 // whileRead shows how far the reading of a device has come. later says that a dry run left off before the end.
-func (m *measurement) whileRead(ctx context.Context, path string, read func(context.Context, func(guard.Progress)) error) (later bool, err error) {
+func (m *measurement) whileRead(ctx context.Context, path string,
+	read func(context.Context, func(guard.Progress)) error) (later bool, err error) {
 	limited := ctx
 	if m.options.dryRun.asked() {
 		var cancel context.CancelFunc

@@ -24,8 +24,8 @@ type readGuest struct {
 
 func (r readGuest) holds(t *testing.T) {
 	t.Helper()
-	printed := r.boot(t, "/bin/headroom facts --timeout 10m --json --only disk --only cpu --only iommu --only kernel.release --only kernel.arch\n"+
-		"echo "+guestNext+"\n/bin/headroom doctor --timeout 10m --json")
+	printed := r.boot(t, "/bin/headroom facts --timeout 10m --json --only disk --only cpu --only iommu --only "+
+		"kernel.release --only kernel.arch\necho "+guestNext+"\n/bin/headroom doctor --timeout 10m --json")
 	snapshot, diagnosis, _ := strings.Cut(printed, guestNext+"\n")
 	var d facts.Document
 	if err := json.Unmarshal([]byte(snapshot), &d); err != nil {
@@ -74,18 +74,26 @@ func TestGuestsReadTrue(t *testing.T) {
 	t.Parallel()
 	const vtd = "intel-iommu"
 	for _, r := range []readGuest{
-		{"6.1 strict", guest{kernel: "linux-image-amd64", cpu: "max", devices: []string{vtd}, args: "intel_iommu=on iommu.strict=1"},
-			map[string]string{"disk.iommu.group_type": "DMA", "iommu.units": "dmar0", "kernel.arch": "x86_64"}, []string{"iommu-strict"}, nil},
-		{"6.1 lazy", guest{kernel: "linux-image-amd64", cpu: "max", devices: []string{vtd}, args: "intel_iommu=on iommu.strict=0"},
+		{"6.1 strict", guest{kernel: "linux-image-amd64", cpu: "max", devices: []string{vtd},
+			args: "intel_iommu=on iommu.strict=1"},
+			map[string]string{"disk.iommu.group_type": "DMA", "iommu.units": "dmar0", "kernel.arch": "x86_64"},
+			[]string{"iommu-strict"}, nil},
+		{"6.1 lazy", guest{kernel: "linux-image-amd64", cpu: "max", devices: []string{vtd},
+			args: "intel_iommu=on iommu.strict=0"},
 			map[string]string{"disk.iommu.group_type": "DMA-FQ"}, nil, []string{"iommu-strict"}},
-		{"6.12 passthrough", guest{kernel: "linux-image-6.12-amd64", cpu: "max", devices: []string{vtd}, args: "intel_iommu=on iommu=pt"},
-			map[string]string{"disk.iommu.group_type": "identity"}, nil, []string{"iommu-strict", "iommu-argument-ignored"}},
-		{"6.12 strict", guest{kernel: "linux-image-6.12-amd64", cpu: "max", devices: []string{vtd}, args: "intel_iommu=on iommu.strict=1"},
+		{"6.12 passthrough", guest{kernel: "linux-image-6.12-amd64", cpu: "max", devices: []string{vtd},
+			args: "intel_iommu=on iommu=pt"},
+			map[string]string{"disk.iommu.group_type": "identity"}, nil,
+			[]string{"iommu-strict", "iommu-argument-ignored"}},
+		{"6.12 strict", guest{kernel: "linux-image-6.12-amd64", cpu: "max", devices: []string{vtd},
+			args: "intel_iommu=on iommu.strict=1"},
 			map[string]string{"disk.iommu.group_type": "DMA"}, []string{"iommu-strict"}, nil},
 		{"6.1 AMD, PTI forced", guest{kernel: "linux-image-amd64", cpu: "EPYC", args: "pti=on"},
-			map[string]string{"cpu.pti": "on", "cpu.vendor": "AuthenticAMD", "disk.iommu.group_type": "none"}, []string{"pti-needless"}, nil},
+			map[string]string{"cpu.pti": "on", "cpu.vendor": "AuthenticAMD", "disk.iommu.group_type": "none"},
+			[]string{"pti-needless"}, nil},
 		{"6.1 AMD", guest{kernel: "linux-image-amd64", cpu: "EPYC"},
-			map[string]string{"cpu.pti": "off", "cpu.vendor": "AuthenticAMD"}, nil, []string{"pti-needless", "iommu-strict"}},
+			map[string]string{"cpu.pti": "off", "cpu.vendor": "AuthenticAMD"}, nil,
+			[]string{"pti-needless", "iommu-strict"}},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,9 +107,12 @@ func TestGuestsReadTrue(t *testing.T) {
 func TestGuestWithVolumes(t *testing.T) {
 	t.Parallel()
 	g := guest{kernel: "linux-image-amd64", cpu: "max", disks: 4,
-		devices: []string{"nvme,serial=second,drive=d1", "virtio-scsi-pci,id=scsi", "scsi-hd,bus=scsi.0,drive=d2,serial=path-a,rotation_rate=1",
-			"scsi-hd,bus=scsi.0,drive=d3,serial=path-b", "virtio-blk-pci,drive=d4,serial=virtual,num-queues=2", "virtio-net-pci,id=n1", "virtio-net-pci,id=n2"},
-		modules:  []string{"virtio_pci", "raid0", "dm_crypt", "dm_multipath", "dm_service_time", "xts", "aesni_intel", "sch_fq", "virtio_scsi", "sd_mod", "virtio_blk", "virtio_net", "bonding"},
+		devices: []string{"nvme,serial=second,drive=d1", "virtio-scsi-pci,id=scsi",
+			"scsi-hd,bus=scsi.0,drive=d2,serial=path-a,rotation_rate=1",
+			"scsi-hd,bus=scsi.0,drive=d3,serial=path-b", "virtio-blk-pci,drive=d4,serial=virtual,num-queues=2",
+			"virtio-net-pci,id=n1", "virtio-net-pci,id=n2"},
+		modules: []string{"virtio_pci", "raid0", "dm_crypt", "dm_multipath", "dm_service_time", "xts", "aesni_intel",
+			"sch_fq", "virtio_scsi", "sd_mod", "virtio_blk", "virtio_net", "bonding"},
 		programs: []string{"mdadm", "dmsetup", "ip", "tc", "ethtool"},
 		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp; $b ln -s /bin/busybox /bin/stat; $b sleep 2
 mdadm --create /dev/md0 --run --level=0 --chunk=64 --raid-devices=2 /dev/nvme0n1 /dev/nvme1n1 >/dev/null 2>&1
@@ -111,7 +122,8 @@ dmsetup create many --uuid mpath-many --table "0 65536 multipath 0 0 1 1 service
 echo 802.3ad > /sys/class/net/bond0/bonding/mode; echo layer3+4 > /sys/class/net/bond0/bonding/xmit_hash_policy
 /usr/sbin/ip link set eth0 down; /usr/sbin/ip link set eth1 down; echo +eth0 > /sys/class/net/bond0/bonding/slaves; echo +eth1 > /sys/class/net/bond0/bonding/slaves
 /usr/sbin/ip link set bond0 up; /usr/sbin/tc qdisc add dev eth0 root fq; echo none > /sys/block/nvme0n1/queue/scheduler`}
-	printed := g.boot(t, "/bin/headroom facts --timeout 10m --json --only volume --only multipath --only nic --only disk --only mount")
+	printed := g.boot(t, "/bin/headroom facts --timeout 10m --json --only volume --only multipath --only nic --only "+
+		"disk --only mount")
 	var d facts.Document
 	if err := json.Unmarshal([]byte(printed), &d); err != nil {
 		t.Fatalf("%v:\n%s", err, printed)
@@ -135,11 +147,14 @@ echo 802.3ad > /sys/class/net/bond0/bonding/mode; echo layer3+4 > /sys/class/net
 		"volume.disks of " + seen["secret"]:        "sda, sdb",
 		"volume.dm.table of " + seen["striped"]:    "striped",
 		"multipath.policy of " + seen["many"]:      "service-time",
-		"nic.bond.mode of bond0":                   "802.3ad", "nic.bond.hash of bond0": "layer3+4", "nic.bond.members of bond0": "eth0, eth1",
-		"nic.kind of eth0": "virtio", "nic.qdisc of eth0": "fq", "nic.master of eth0": "bond0",
-		"disk.serial of nvme0n1": "second", "disk.driver of sda": "sd", "disk.rotational of " + seen["path-a"]: "0", "disk.rotational of " + seen["path-b"]: "1",
-		"disk.host.driver of sda": "virtio_scsi", "disk.driver of vda": "virtio_blk", "disk.queue.hardware of vda": "2",
-		"disk.holders of nvme0n1": "md0",
+		"nic.bond.mode of bond0":                   "802.3ad", "nic.bond.hash of bond0": "layer3+4",
+		"nic.bond.members of bond0": "eth0, eth1",
+		"nic.kind of eth0":          "virtio", "nic.qdisc of eth0": "fq", "nic.master of eth0": "bond0",
+		"disk.serial of nvme0n1": "second", "disk.driver of sda": "sd", "disk.rotational of " + seen["path-a"]: "0",
+		"disk.rotational of " + seen["path-b"]: "1",
+		"disk.host.driver of sda":              "virtio_scsi", "disk.driver of vda": "virtio_blk",
+		"disk.queue.hardware of vda": "2",
+		"disk.holders of nvme0n1":    "md0",
 	} {
 		if seen[key] != want {
 			t.Errorf("%s is %q, want %q", key, seen[key], want)

@@ -36,7 +36,8 @@ func TestReadingIsShown(t *testing.T) {
 	}
 	r = &reading{path: "/dev/nvme1n1", out: &out, width: 100}
 	for range 2 { // painted over each time
-		if got := at(r, 4, 20); !strings.HasPrefix(got, "\r\x1b[J") || !strings.Contains(got, "empty ▕███") || strings.Contains(got, "\n") {
+		if got := at(r, 4, 20); !strings.HasPrefix(got, "\r\x1b[J") || !strings.Contains(got, "empty ▕███") ||
+			strings.Contains(got, "\n") {
 			t.Errorf("on a terminal: %q", got)
 		}
 	}

@@ -25,7 +25,8 @@ const talosScheme = "talos://"
 func (p *program) openTalos(ctx context.Context, name string) (target.Target, error) {
 	node := strings.TrimPrefix(name, talosScheme)
 	if node == "" || strings.HasPrefix(node, "-") {
-		return nil, usage(fmt.Sprintf("%q is no target: the node is missing", name), "write talos://NODE, as talosctl --nodes takes it")
+		return nil, usage(fmt.Sprintf("%q is no target: the node is missing", name),
+			"write talos://NODE, as talosctl --nodes takes it")
 	}
 	n, err := bootloader.NewTalos(ctx, node, bootloader.Options{})
 	if err != nil {
@@ -64,8 +65,10 @@ func (x *experiment) bootedName() string {
 // checkBoots refuses at once what could not be started anew, or may not be.
 func (x *experiment) checkBoots(ctx context.Context) error {
 	if _, ok := x.target.(*bootloader.Talos); ok {
-		return &lab.Error{Kind: lab.Refused, What: "no load can be run on a Talos node from here: it has no shell", Target: x.target.Name(),
-			Hints: []string{"measure from a machine that uses it, and vary the node's boot: --on ssh://CLIENT --boot-on " + x.target.Name()}}
+		return &lab.Error{Kind: lab.Refused, What: "no load can be run on a Talos node from here: it has no shell",
+			Target: x.target.Name(),
+			Hints: []string{"measure from a machine that uses it, and vary the node's boot: --on ssh://CLIENT " +
+				"--boot-on " + x.target.Name()}}
 	}
 	name := x.bootedName()
 	if isPod(x.target.Name()) {
@@ -73,7 +76,8 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 	}
 	switch {
 	case !x.boots() && (x.options.reboot != "" || x.options.bootOn != ""):
-		return usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing", "headroom factors says what each factor needs")
+		return usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing",
+			"headroom factors says what each factor needs")
 	case !x.boots():
 		return nil
 	case fleeting(name) && x.options.bootOn == "":
@@ -81,13 +85,17 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 			return usage("a guest is headroom's own, and started anew without --reboot")
 		}
 		return nil
-	case fleeting(name) || name == here || !x.kinds().has(name) || slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
+	case fleeting(name) || name == here || !x.kinds().has(name) || slices.ContainsFunc(x.choices,
+		func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
 		return x.cantBoot()
 	case x.options.reboot == "":
-		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s starts %s anew at every visit, and nobody has allowed that", x.bootFactor(), name),
-			Hints: []string{"--reboot " + name + " allows it; whatever runs there ends each time, whoever it belongs to"}}
+		return &lab.Error{Kind: lab.Refused,
+			What: fmt.Sprintf("%s starts %s anew at every visit, and nobody has allowed that", x.bootFactor(), name),
+			Hints: []string{"--reboot " + name +
+				" allows it; whatever runs there ends each time, whoever it belongs to"}}
 	case x.options.reboot != name:
-		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("--reboot names %s, and what would be started anew is %s", x.options.reboot, name)}
+		return &lab.Error{Kind: lab.Refused,
+			What: fmt.Sprintf("--reboot names %s, and what would be started anew is %s", x.options.reboot, name)}
 	}
 	return x.openHost(ctx, name)
 }
@@ -111,23 +119,30 @@ func (x *experiment) checkPod() error {
 	for _, c := range x.choices {
 		switch {
 		case o.Machine != nil && c.Scheme.Class == factor.OfBoot && c.Scheme.Name != guestFactors:
-			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is nothing that a machine of KubeVirt can be started with", Target: x.target.Name(),
-				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its kernel and the arguments of that are those of its image"}}
+			return &lab.Error{Kind: lab.Refused, What: c.Factor() +
+				" is nothing that a machine of KubeVirt can be started with", Target: x.target.Name(),
+				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its kernel and " +
+					"the arguments of that are those of its image"}}
 		case o.Machine != nil: // whatever is changed in a guest goes with it
 		case c.Scheme.Class == factor.OfBoot && c.Scheme.Name != podScheme:
-			return &lab.Error{Kind: lab.Refused, What: "a pod can't start its node anew, which " + c.Factor() + " needs", Target: x.target.Name(),
+			return &lab.Error{Kind: lab.Refused, What: "a pod can't start its node anew, which " + c.Factor() +
+				" needs", Target: x.target.Name(),
 				Hints: []string{"measure the node itself: --on ssh://root@NODE --reboot ssh://root@NODE"}}
 		case c.Scheme.Class == factor.Live && o.Node == "":
-			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is a setting of the node, and no node is named", Target: x.target.Name(),
-				Hints: []string{"add node=NAME, so that it can be put back there if headroom is killed; it takes privileged, too"}}
+			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is a setting of the node, and no node is named",
+				Target: x.target.Name(),
+				Hints: []string{"add node=NAME, so that it can be put back there if headroom is killed; it takes " +
+					"privileged, too"}}
 		}
 	}
 	return nil
 }
 
 func (x *experiment) cantBoot() error {
-	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be started anew from here, which %s needs", x.bootedName(), x.bootFactor()),
-		Hints: []string{"measure a guest: --on qemu:FILE", "or another machine that may be rebooted: --on ssh://root@HOST --reboot ssh://root@HOST",
+	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be started anew from here, which %s needs",
+		x.bootedName(), x.bootFactor()),
+		Hints: []string{"measure a guest: --on qemu:FILE",
+			"or another machine that may be rebooted: --on ssh://root@HOST --reboot ssh://root@HOST",
 			"headroom factors says what each factor needs"}}
 }
 
@@ -157,11 +172,12 @@ func (x *experiment) openHost(ctx context.Context, name string) error {
 			return unfinished(l)
 		}
 	}
-	o := bootloader.Options{Way: x.options.bootWay, Limit: h.limit, Before: x.keepBoot, After: x.forgetBoot, Waiting: func(left time.Duration) {
-		if x.tell != nil {
-			x.tell(runner.Event{Doing: h.doing, Left: left})
-		}
-	}}
+	o := bootloader.Options{Way: x.options.bootWay, Limit: h.limit, Before: x.keepBoot, After: x.forgetBoot,
+		Waiting: func(left time.Duration) {
+			if x.tell != nil {
+				x.tell(runner.Event{Doing: h.doing, Left: left})
+			}
+		}}
 	h.Booter, h.way, err = bootable(ctx, t, o)
 	return err
 }
@@ -169,7 +185,8 @@ func (x *experiment) openHost(ctx context.Context, name string) error {
 // bootable is a target with the power to start it anew, and the way in which it is.
 func bootable(ctx context.Context, t target.Target, o bootloader.Options) (target.Booter, string, error) {
 	if onThisMachine(ctx, t) {
-		return nil, "", &lab.Error{Kind: lab.Refused, What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(),
+		return nil, "", &lab.Error{Kind: lab.Refused,
+			What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(),
 			Hints: []string{"run it on another machine"}}
 	}
 	if _, ok := t.(*bootloader.Talos); ok {
@@ -189,9 +206,11 @@ func bootable(ctx context.Context, t target.Target, o bootloader.Options) (targe
 // unfinished is the error about a host that an earlier experiment may have left changed.
 func unfinished(l bootloader.Left) error {
 	if l.InUse {
-		return &lab.Error{Kind: lab.Refused, What: "another headroom is starting it anew", Target: l.Record.Target, Hints: []string{"wait until that experiment has ended"}}
+		return &lab.Error{Kind: lab.Refused, What: "another headroom is starting it anew", Target: l.Record.Target,
+			Hints: []string{"wait until that experiment has ended"}}
 	}
-	return &lab.Error{Kind: lab.Refused, What: "it is not back at its own boot arguments since experiment " + l.ID + " was cut off", Target: l.Record.Target,
+	return &lab.Error{Kind: lab.Refused, What: "it is not back at its own boot arguments since experiment " + l.ID +
+		" was cut off", Target: l.Record.Target,
 		Hints: []string{"headroom restore --reboot " + l.Record.Target + " puts that right"}}
 }
 
@@ -224,7 +243,8 @@ func (x *experiment) boot(ctx context.Context, spec target.BootSpec) error {
 	}
 	x.host.doing = bootText(spec)
 	err := x.host.Boot(ctx, spec)
-	x.host.away = err != nil && lab.KindOf(err) != lab.Refused && lab.KindOf(err) != lab.Usage // which say that nothing was begun
+	// which say that nothing was begun
+	x.host.away = err != nil && lab.KindOf(err) != lab.Refused && lab.KindOf(err) != lab.Usage
 	if err != nil || !x.bootsHere() {
 		return err
 	}
@@ -254,11 +274,14 @@ func (x *experiment) samePlace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now.Kind == was.Kind && now.Filesystem == was.Filesystem && slices.Equal(now.Disks, was.Disks) && (was.Kind == lab.Directory || now.Size == was.Size) {
+	if now.Kind == was.Kind && now.Filesystem == was.Filesystem && slices.Equal(now.Disks, was.Disks) &&
+		(was.Kind == lab.Directory || now.Size == was.Size) {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Refused, What: was.Path + " is not what it was before the boot", Target: elsewhere(x.target), Hints: []string{
-		"before: " + placeWords(was), "now: " + placeWords(now), "what is measured must be mounted when the machine starts, and keep its name: /etc/fstab, /dev/disk/by-id"}}
+	return &lab.Error{Kind: lab.Refused, What: was.Path + " is not what it was before the boot",
+		Target: elsewhere(x.target), Hints: []string{
+			"before: " + placeWords(was), "now: " + placeWords(now), "what is measured must be mounted when the " +
+				"machine starts, and keep its name: /etc/fstab, /dev/disk/by-id"}}
 }
 
 func placeWords(p lab.Place) string {
@@ -292,7 +315,8 @@ func (h *realHost) backText() string {
 
 // text says how the host is started anew, for the preface.
 func (h *realHost) text() string {
-	return fmt.Sprintf("%s is started anew by %s at every visit; each boot may take %s", h.name, h.way, unit.Duration(h.limit))
+	return fmt.Sprintf("%s is started anew by %s at every visit; each boot may take %s", h.name, h.way,
+		unit.Duration(h.limit))
 }
 
 // releaseHost lets go of a host; what is still kept of it is for headroom restore.

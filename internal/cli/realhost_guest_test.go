@@ -64,7 +64,8 @@ const hostGRUB = "/usr/lib/grub/i386-pc"
 
 func startHost(t *testing.T) *host {
 	t.Helper()
-	for _, p := range []string{"qemu-system-x86_64", "busybox", "apt-get", "mke2fs", "grub-mkimage", "grub-editenv", "grub-probe", "grub-script-check", "sfdisk",
+	for _, p := range []string{"qemu-system-x86_64", "busybox", "apt-get", "mke2fs", "grub-mkimage", "grub-editenv",
+		"grub-probe", "grub-script-check", "sfdisk",
 		"/usr/sbin/sshd", "ssh-keygen", "fio", "dash"} {
 		if _, err := exec.LookPath(p); err != nil {
 			t.Skip(p + " is not installed")
@@ -74,7 +75,8 @@ func startHost(t *testing.T) *host {
 		t.Skip("grub-pc-bin is not installed")
 	}
 	dir := t.TempDir()
-	h := &host{t: t, console: filepath.Join(dir, "console"), config: filepath.Join(dir, "ssh_config"), monitor: filepath.Join(dir, "monitor")}
+	h := &host{t: t, console: filepath.Join(dir, "console"), config: filepath.Join(dir, "ssh_config"),
+		monitor: filepath.Join(dir, "monitor")}
 	root := strings.TrimSpace(h.do("../../scripts/guest-kernel", "linux-image-amd64"))
 	kernels, err := filepath.Glob(filepath.Join(root, "boot", "vmlinuz-*"))
 	if err != nil || len(kernels) != 1 {
@@ -88,7 +90,9 @@ func startHost(t *testing.T) *host {
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	known := "db1 " + string(read(t, filepath.Join(dir, "host.pub")))
-	text := fmt.Sprintf("Host db1\n HostName 127.0.0.1\n Port %d\n HostKeyAlias db1\n IdentityFile %s\n IdentitiesOnly yes\n IdentityAgent none\n UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n LogLevel ERROR\n",
+	text := fmt.Sprintf("Host db1\n HostName 127.0.0.1\n Port %d\n HostKeyAlias db1\n IdentityFile %s\n "+
+		"IdentitiesOnly yes\n IdentityAgent none\n UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n LogLevel "+
+		"ERROR\n",
 		port, filepath.Join(dir, "user"), filepath.Join(dir, "known"))
 	for name, text := range map[string]string{h.config: text, filepath.Join(dir, "known"): known} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -96,10 +100,13 @@ func startHost(t *testing.T) *host {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "2", "-m", "1G", "-display", "none",
-		"-nodefaults", "-vga", "std", "-serial", "file:"+h.console, "-monitor", "unix:"+h.monitor+",server=on,wait=off", "-drive", "file="+disk+",if=virtio,format=raw",
+	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp",
+		"2", "-m", "1G", "-display", "none",
+		"-nodefaults", "-vga", "std", "-serial", "file:"+h.console, "-monitor", "unix:"+h.monitor+",server=on,wait=off",
+		"-drive", "file="+disk+",if=virtio,format=raw",
 		"-drive", "file="+system+",if=virtio,format=raw,readonly=on",
-		"-netdev", fmt.Sprintf("user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", port), "-device", "virtio-net-pci,netdev=n,romfile=")
+		"-netdev", fmt.Sprintf("user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", port), "-device",
+		"virtio-net-pci,netdev=n,romfile=")
 	var said bytes.Buffer
 	qemu.Stdout, qemu.Stderr = &said, &said
 	if err := qemu.Start(); err != nil {
@@ -112,7 +119,8 @@ func startHost(t *testing.T) *host {
 			t.Logf("QEMU said %q; the end of the console:\n%s", said.String(), tail(string(text), 5000))
 		}
 	})
-	h.ssh = target.NewSSH(target.SSHOptions{Name: hostName, Destination: "root@db1", Args: []string{"-F", h.config}, Patience: time.Second})
+	h.ssh = target.NewSSH(target.SSHOptions{Name: hostName, Destination: "root@db1", Args: []string{"-F", h.config},
+		Patience: time.Second})
 	t.Cleanup(func() { _ = h.ssh.Close() })
 	h.await(1)
 	return h
@@ -178,7 +186,8 @@ func (h *host) system(dir string) string {
 		a.Folder(d)
 	}
 	// busybox's shell, env and setsid take its own dd before any other, and that can't refuse to replace a file.
-	programs := []string{"fio", "dash", "env", "setsid", "dd", "grub-editenv", "grub-probe", "grub-script-check", "/usr/sbin/sshd"}
+	programs := []string{"fio", "dash", "env", "setsid", "dd", "grub-editenv", "grub-probe", "grub-script-check",
+		"/usr/sbin/sshd"}
 	for _, p := range []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth"} {
 		if _, err := os.Stat(p); err == nil {
 			programs = append(programs, p)
@@ -209,13 +218,15 @@ func (h *host) system(dir string) string {
 		h.do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key))
 	}
 	for name, text := range map[string]string{
-		"etc/passwd":              "root:*:0:0:root:/root:/bin/sh\nsshd:*:100:65534::/run/sshd:/bin/false\nnobody:*:65534:65534::/:/bin/false\n",
+		"etc/passwd": "root:*:0:0:root:/root:/bin/sh\nsshd:*:100:65534::/run/sshd:/bin/false\n" +
+			"nobody:*:65534:65534::/:/bin/false\n",
 		"etc/group":               "root:x:0:\nnogroup:x:65534:\n",
 		"etc/nsswitch.conf":       "hosts: files\n",
 		"etc/inittab":             "::ctrlaltdel:/bin/true\n::shutdown:/bin/umount /boot\n",
 		"etc/ssh/authorized_keys": string(read(t, filepath.Join(dir, "user.pub"))),
-		"etc/ssh/sshd_config": "HostKey /etc/ssh/host_key\nAuthorizedKeysFile /etc/ssh/authorized_keys\nStrictModes no\nPasswordAuthentication no\n" +
-			"KbdInteractiveAuthentication no\nUsePAM no\nUseDNS no\nPidFile none\nPrintMotd no\nLogLevel ERROR\nSubsystem sftp internal-sftp\n",
+		"etc/ssh/sshd_config": "HostKey /etc/ssh/host_key\nAuthorizedKeysFile /etc/ssh/authorized_keys\nStrictModes " +
+			"no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nUseDNS no\nPidFile none\n" +
+			"PrintMotd no\nLogLevel ERROR\nSubsystem sftp internal-sftp\n",
 	} {
 		a.File(name, 0o644, []byte(text))
 	}
@@ -242,7 +253,8 @@ func (h *host) disk(dir, kernel, initrd string) string {
 	}
 	release := strings.TrimPrefix(filepath.Base(kernel), "vmlinuz-")
 	cfg := string(archive.Files[0].Data)
-	for _, change := range [][2]string{{"6.1.0-56-amd64", release}, {"/boot/vmlinuz", "/vmlinuz"}, {"/boot/initrd", "/initrd"}, {"timeout=5", "timeout=0"},
+	for _, change := range [][2]string{{"6.1.0-56-amd64", release}, {"/boot/vmlinuz", "/vmlinuz"},
+		{"/boot/initrd", "/initrd"}, {"timeout=5", "timeout=0"},
 		{"root=/dev/vda1 ro  quiet", "root=/dev/vda1 ro  quiet console=ttyS0 panic=-1 no_timer_check"}} {
 		if !strings.Contains(cfg, change[0]) {
 			t.Fatalf("the fixture has no %s", change[0])
@@ -265,9 +277,11 @@ func (h *host) disk(dir, kernel, initrd string) string {
 	h.do("truncate", "-s", "300M", disk)
 	h.do("sh", "-c", `echo "start=2048,type=83,bootable" | sfdisk -q --no-reread --no-tell-kernel "$1"`, "sh", disk)
 	// GRUB 2.06 does not know these two features, and later mke2fs turns them on.
-	h.do("mke2fs", "-q", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-E", "offset=1048576", "-d", boot, disk, "299M")
+	h.do("mke2fs", "-q", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-E", "offset=1048576",
+		"-d", boot, disk, "299M")
 	h.do("grub-mkimage", "-O", "i386-pc", "-o", core, "-p", "(hd0,msdos1)/grub", "biosdisk", "part_msdos", "ext2")
-	h.do("dd", "if="+filepath.Join(hostGRUB, "boot.img"), "of="+disk, "bs=440", "count=1", "conv=notrunc", "status=none")
+	h.do("dd", "if="+filepath.Join(hostGRUB, "boot.img"), "of="+disk, "bs=440", "count=1", "conv=notrunc",
+		"status=none")
 	h.do("dd", "if="+core, "of="+disk, "bs=512", "seek=1", "conv=notrunc", "status=none")
 	return disk
 }
@@ -302,11 +316,14 @@ func (h *host) await(boots int) {
 func (h *host) untouched(v victim, own, when string) {
 	h.t.Helper()
 	h.await(1)
-	out, err := h.ssh.Run(h.t.Context(), "sh", "-c", "cat /proc/cmdline; ls /boot/grub/custom.cfg /boot/place /dev/shm/headroom-0 2>/dev/null; grub-editenv /boot/grub/grubenv list | grep next_entry=.")
+	out, err := h.ssh.Run(h.t.Context(), "sh", "-c", "cat /proc/cmdline; ls /boot/grub/custom.cfg /boot/place "+
+		"/dev/shm/headroom-0 2>/dev/null; grub-editenv /boot/grub/grubenv list | grep next_entry=.")
 	if err != nil {
 		h.t.Fatal(when, err)
 	}
-	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out.Stdout)), "\n"), func(l string) bool { return l == "" || strings.HasSuffix(l, ":") })
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out.Stdout)), "\n"), func(l string) bool {
+		return l == "" || strings.HasSuffix(l, ":")
+	})
 	if !slices.Equal(lines, []string{own}) {
 		h.t.Errorf("%s: the host has %q, want only %s", when, lines, own)
 	}
@@ -316,7 +333,8 @@ func (h *host) untouched(v victim, own, when string) {
 }
 
 func (h *host) experiment(v victim, more ...string) *exec.Cmd {
-	return v.command(append([]string{"ablate", v.suite, "/boot/place", "--on", hostName, "--setting", "cmdline:init_on_alloc=1", "--setting", "cmdline:quiet=absent",
+	return v.command(append([]string{"ablate", v.suite, "/boot/place", "--on", hostName, "--setting",
+		"cmdline:init_on_alloc=1", "--setting", "cmdline:quiet=absent",
 		"--alone", "--blocks", "1", "--seed", "2"}, more...)...)
 }
 
@@ -327,7 +345,8 @@ func measured(t *testing.T) (h *host, v victim, own string) {
 	t.Setenv(sshConfigVariable, h.config)
 	t.Setenv(patienceVariable, "5s") // less than a boot takes: waiting for one is not left to the connection
 	v = newVictim(t)
-	if err := os.WriteFile(v.suite, []byte(strings.Replace(remoteSuite, "runtime: 3s", "runtime: 1s", 1)), 0o644); err != nil {
+	if err := os.WriteFile(v.suite, []byte(strings.Replace(remoteSuite, "runtime: 3s", "runtime: 1s", 1)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	own = h.boots()[0]
@@ -344,8 +363,10 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "--reboot "+hostName) || len(h.boots()) != 1 {
 		t.Fatalf("not allowed: %v, %d boots\n%s", err, len(h.boots()), out)
 	}
-	if out, err = h.experiment(v, "--reboot", hostName, "--dry-run=full").CombinedOutput(); err != nil || len(h.boots()) != 1 ||
-		!strings.Contains(string(out), "boot without quiet\n") || !strings.Contains(string(out), "start "+hostName+" by itself") || !strings.Contains(string(out), "anew by grub") {
+	if out, err = h.experiment(v, "--reboot", hostName, "--dry-run=full").CombinedOutput(); err != nil ||
+		len(h.boots()) != 1 ||
+		!strings.Contains(string(out), "boot without quiet\n") || !strings.Contains(string(out),
+		"start "+hostName+" by itself") || !strings.Contains(string(out), "anew by grub") {
 		t.Fatalf("dry run: %v, %d boots\n%s", err, len(h.boots()), out)
 	}
 	h.untouched(v, own, "before the experiment")
@@ -354,7 +375,8 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 	if out, err = h.experiment(v, "--reboot", hostName).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	expected := map[string]string{"boot": own, "boot without quiet": strings.Replace(own, " quiet", "", 1), "boot with arguments init_on_alloc=1": own + " init_on_alloc=1"}
+	expected := map[string]string{"boot": own, "boot without quiet": strings.Replace(own, " quiet", "", 1),
+		"boot with arguments init_on_alloc=1": own + " init_on_alloc=1"}
 	boots, ids, laid := h.boots()[1:], map[string]bool{}, 0
 	var did []string
 	for r, err := range v.only().Repetitions() {
@@ -375,7 +397,8 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d visits in %s, each a boot through GRUB in an emulated machine", len(did), time.Since(began).Round(time.Second))
+	t.Logf("%d visits in %s, each a boot through GRUB in an emulated machine", len(did),
+		time.Since(began).Round(time.Second))
 	if len(ids) != 4 || len(did) != 4 || laid != 1 {
 		t.Errorf("%d visits in %d boots with %d layouts: %q\n%s", len(did), len(ids), laid, did, out)
 	}
@@ -394,7 +417,8 @@ func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
 		when  string
 		after time.Duration
 		up    bool
-	}{{"before it goes down", time.Duration(random.IntN(2000)) * time.Millisecond, false}, {"on the way", 6 * time.Second, false}, {"when it is up", 0, true}} {
+	}{{"before it goes down", time.Duration(random.IntN(2000)) * time.Millisecond, false},
+		{"on the way", 6 * time.Second, false}, {"when it is up", 0, true}} {
 		before := len(h.boots())
 		cmd := h.experiment(v, "--reboot", hostName)
 		said := filepath.Join(t.TempDir(), "said")
@@ -440,10 +464,12 @@ func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
 			at := len(h.boots())
 			out, err := v.command("restore").CombinedOutput()
 			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 4 || !strings.Contains(string(out), "headroom restore --reboot "+hostName) || len(h.boots()) != at {
+			if !errors.As(err, &exit) || exit.ExitCode() != 4 ||
+				!strings.Contains(string(out), "headroom restore --reboot "+hostName) || len(h.boots()) != at {
 				t.Errorf("%s: restore that may not boot: %v\n%s", c.when, err, out)
 			}
-			if out, err := h.experiment(v, "--reboot", hostName).CombinedOutput(); err == nil || !strings.Contains(string(out), "headroom restore --reboot") {
+			if out, err := h.experiment(v, "--reboot", hostName).CombinedOutput(); err == nil ||
+				!strings.Contains(string(out), "headroom restore --reboot") {
 				t.Errorf("%s: the next experiment: %v\n%s", c.when, err, out)
 			}
 		}

@@ -23,7 +23,8 @@ const referenceArm = "reference"
 func (x *experiment) drawReference(ctx context.Context) error {
 	if x.options.reference == "" {
 		if x.options.referenceOn != "" {
-			return usage("--reference-on "+x.options.referenceOn+" names a target, and no place on it", "add --reference DIR")
+			return usage("--reference-on "+x.options.referenceOn+" names a target, and no place on it",
+				"add --reference DIR")
 		}
 		return nil
 	}
@@ -33,11 +34,13 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	on, at := x.options.referenceOn, []string{x.options.reference}
 	if x.kinds().has(x.options.reference) { // what it was made with is measured
 		if on != "" {
-			return usage("--reference names a target, and --reference-on another", "--reference PLACE --reference-on "+on)
+			return usage("--reference names a target, and --reference-on another",
+				"--reference PLACE --reference-on "+on)
 		}
 		on, at = x.options.reference, nil
 	} else if len(x.mates) > 0 {
-		return usage("several targets are held against one place "+x.options.reference, "name a reference of which there can be as many: --reference 'kube:pod?…'")
+		return usage("several targets are held against one place "+x.options.reference,
+			"name a reference of which there can be as many: --reference 'kube:pod?…'")
 	}
 	r, err := x.openReference(ctx, on, 1+len(x.mates))
 	if err != nil {
@@ -99,8 +102,11 @@ func (x *experiment) openReference(ctx context.Context, on string, many int) (*m
 // for a device.
 func (x *experiment) sameLoads(cells []lab.Cell) error {
 	for _, c := range cells {
-		if !slices.ContainsFunc(x.run.Cells, func(o lab.Cell) bool { return sweep.SharedID(o.ID) == sweep.SharedID(c.ID) }) {
-			return usage(fmt.Sprintf("the reference %s has a load %s, which the levels have not", x.options.reference, sweep.SharedID(c.ID)))
+		if !slices.ContainsFunc(x.run.Cells, func(o lab.Cell) bool {
+			return sweep.SharedID(o.ID) == sweep.SharedID(c.ID)
+		}) {
+			return usage(fmt.Sprintf("the reference %s has a load %s, which the levels have not", x.options.reference,
+				sweep.SharedID(c.ID)))
 		}
 	}
 	return nil
@@ -192,7 +198,9 @@ func (s *sessions) of(arm lab.Arm) *runner.Session {
 
 // each are those that are open.
 func (s *sessions) each() []*runner.Session {
-	return slices.DeleteFunc([]*runner.Session{s.underTest, s.reference}, func(o *runner.Session) bool { return o == nil })
+	return slices.DeleteFunc([]*runner.Session{s.underTest, s.reference}, func(o *runner.Session) bool {
+		return o == nil
+	})
 }
 
 // done are the repetitions of all sides.

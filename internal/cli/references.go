@@ -49,10 +49,12 @@ type resultRow struct {
 }
 
 func rowOfReference(r reference.Reference) referenceRow {
-	row := referenceRow{Name: r.Name, Title: r.Title, Source: r.Source.String(), URL: r.Source.URL, Suite: r.Suite, Hardware: r.Hardware,
-		Place: r.Place, Facts: r.Facts, Unstated: r.Unstated, Warnings: r.Warnings}
+	row := referenceRow{Name: r.Name, Title: r.Title, Source: r.Source.String(), URL: r.Source.URL, Suite: r.Suite,
+		Hardware: r.Hardware,
+		Place:    r.Place, Facts: r.Facts, Unstated: r.Unstated, Warnings: r.Warnings}
 	for _, result := range r.Results {
-		row.Results = append(row.Results, resultRow{result.Job, result.Engine, result.Params, result.Values, result.Where})
+		row.Results = append(row.Results, resultRow{result.Job, result.Engine, result.Params, result.Values,
+			result.Where})
 	}
 	return row
 }
@@ -65,8 +67,8 @@ func (p *program) referencesCommand() *cobra.Command {
 number without a spread, from another machine: "references for RUN" says how
 comparable each is before it shows it. headroom compare takes reference:NAME for
 a run.`,
-		Example: "  headroom references\n  headroom references show kbench/samsung-850-pro\n  headroom references for last\n" +
-			"  headroom compare reference:kbench/samsung-850-pro last",
+		Example: "  headroom references\n  headroom references show kbench/samsung-850-pro\n  headroom references " +
+			"for last\n  headroom compare reference:kbench/samsung-850-pro last",
 		Args: between(0, 0, "no argument, show NAME or for RUN"),
 		RunE: func(*cobra.Command, []string) error {
 			return p.listReferences()
@@ -147,7 +149,8 @@ func comparableReference(r reference.Reference, redact bool) (compare.Run, error
 
 // readPublished reads what somebody published: by the name of a reference what comes with headroom, else a file.
 // Nothing is read where none is named.
-func readPublished[T any](name string, comes func(name string) (T, error), parse func(name string, r io.Reader) (T, error)) (out T, err error) {
+func readPublished[T any](name string, comes func(name string) (T, error),
+	parse func(name string, r io.Reader) (T, error)) (out T, err error) {
 	switch {
 	case name == "":
 		return out, nil
@@ -401,7 +404,8 @@ func (p *program) printStandings(w *wrapper, c cellStandings) {
 	fmt.Fprintln(p.Stdout)
 	w.line("", loadName(c))
 	for _, s := range c.Standings {
-		w.line("  ", fmt.Sprintf("%s: %.3gx %s (%s against %s)", s.Grade, s.Ratio, s.Reference, metricText(s.Metric, s.Measured),
+		w.line("  ", fmt.Sprintf("%s: %.3gx %s (%s against %s)", s.Grade, s.Ratio, s.Reference,
+			metricText(s.Metric, s.Measured),
 			figureText(s.Metric, s.Published)))
 		var differ []string
 		for _, d := range s.Differences {
@@ -419,7 +423,8 @@ func (p *program) printStandings(w *wrapper, c cellStandings) {
 // loadName tells a load from others of the same job: "randread 4k q32 x4".
 func loadName(c cellStandings) string {
 	name := c.Job
-	for _, part := range []struct{ prefix, value string }{{"", c.Params["bs"]}, {"q", c.Params["iodepth"]}, {"x", c.Params["numjobs"]}} {
+	for _, part := range []struct{ prefix, value string }{{"", c.Params["bs"]}, {"q", c.Params["iodepth"]},
+		{"x", c.Params["numjobs"]}} {
 		if part.value != "" && (part.prefix != "x" || part.value != "1") {
 			name += " " + part.prefix + part.value
 		}

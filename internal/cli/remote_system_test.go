@@ -228,7 +228,8 @@ func TestATargetIsLostForGood(t *testing.T) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("it ended with %v", err)
 	}
-	if out, err := v.command("restore").CombinedOutput(); err == nil || !strings.Contains(string(out), "can't be looked after now") {
+	if out, err := v.command("restore").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "can't be looked after now") {
 		t.Errorf("restore without the target: %v\n%s", err, out)
 	}
 	server.Again(t)
@@ -273,7 +274,8 @@ func TestFioIsBroughtAlong(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	args := []string{"run", v.suite, v.place, "--on", "ssh://under-test", "--repeat", "1", "--set", "runtime=300ms", "--bring-fio"}
+	args := []string{"run", v.suite, v.place, "--on", "ssh://under-test", "--repeat", "1", "--set", "runtime=300ms",
+		"--bring-fio"}
 	if out, err := v.command(append(args, binary)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -284,7 +286,8 @@ func TestFioIsBroughtAlong(t *testing.T) {
 	}
 	v.clean()
 	for _, no := range []string{fio, source, filepath.Join(dir, "missing")} {
-		if out, err := v.command(append(args, no)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--bring-fio "+no) {
+		if out, err := v.command(append(args, no)...).CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), "--bring-fio "+no) {
 			t.Errorf("%s: %v\n%s", no, err, out)
 		}
 	}

@@ -22,7 +22,8 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 	formats := report.Formats()
 	i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == format })
 	if i < 0 {
-		return usage(fmt.Sprintf("there is no format %q", format), "the formats are "+strings.Join(formatNames(exportFormats()), ", "))
+		return usage(fmt.Sprintf("there is no format %q", format),
+			"the formats are "+strings.Join(formatNames(exportFormats()), ", "))
 	}
 	o, err := p.reportOptions(w, o)
 	if err != nil {
@@ -187,7 +188,8 @@ func warningsFlag(c *cobra.Command, warnings *bool) {
 }
 
 func rawCellsFlag(c *cobra.Command, raw *bool) {
-	c.Flags().BoolVar(raw, "raw-cells", false, "in csv and sheet, texts as they are: not '=x where a spreadsheet would take =x for a formula")
+	c.Flags().BoolVar(raw, "raw-cells", false,
+		"in csv and sheet, texts as they are: not '=x where a spreadsheet would take =x for a formula")
 }
 
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.
@@ -213,5 +215,8 @@ func (p *program) writeWhole(output string, write func(io.Writer) error) error {
 // writeFile writes a text.
 func (p *program) writeFile(output string, data []byte) error {
 	shown := visible.Text(string(data)) // some day somebody shows the file on a terminal
-	return p.writeOutput(context.Background(), output, func(w io.Writer) error { _, err := io.WriteString(w, shown); return err })
+	return p.writeOutput(context.Background(), output, func(w io.Writer) error {
+		_, err := io.WriteString(w, shown)
+		return err
+	})
 }

@@ -25,7 +25,8 @@ import (
 // settings that it had changed there, and says what it was. Events are undone first: while a link is cut or a file
 // system frozen, a load may not end and a scratch file not be removed. Loads are ended before other settings are put
 // back under them, and boots come last. Targets that are allowed may be started anew.
-func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, allowed []string, foreign factor.Foreign) (int, error) {
+func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool,
+	allowed []string, foreign factor.Foreign) (int, error) {
 	ofEvent := func(left factor.Left) bool { return strings.Contains(left.ID, eventJournal) }
 	upset, err := p.undoAbandoned(ctx, s, wanted, foreign, ofEvent)
 	errs := []error{err}
@@ -117,7 +118,8 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		return err
 	}
 	if len(later) > 0 {
-		fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", id, firstOf(later, " and "))
+		fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", id,
+			firstOf(later, " and "))
 		return nil
 	}
 	if err := s.Clear(a); err != nil {
@@ -126,7 +128,8 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 	if len(did) == 0 {
 		did = []string{"nothing was left behind"}
 	}
-	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", id, strings.Join(did, ", "), resumeCommand(a.Run, id))
+	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", id, strings.Join(did, ", "),
+		resumeCommand(a.Run, id))
 	return nil
 }
 
@@ -145,7 +148,8 @@ func (p *program) clearTarget(ctx context.Context, s *store.Store, run lab.Run, 
 	id := s.ShortID(run.ID)
 	t, err := p.openTarget(ctx, left.Target)
 	if err != nil {
-		return nil, errors.Join(&lab.Error{What: fmt.Sprintf("run %s was cut off, and what it left on %s can't be looked after now", id, left.Target),
+		return nil, errors.Join(&lab.Error{
+			What:  fmt.Sprintf("run %s was cut off, and what it left on %s can't be looked after now", id, left.Target),
 			Hints: []string{"when the machine can be reached: headroom restore"}}, err)
 	}
 	defer p.closeTarget(t)
@@ -166,7 +170,8 @@ func (p *program) clearTarget(ctx context.Context, s *store.Store, run lab.Run, 
 }
 
 // clearThere removes what a run left on a target that can be reached.
-func (p *program) clearThere(ctx context.Context, t target.Target, s *store.Store, run lab.Run, left lab.Leftovers) ([]string, error) {
+func (p *program) clearThere(ctx context.Context, t target.Target, s *store.Store, run lab.Run,
+	left lab.Leftovers) ([]string, error) {
 	id := s.ShortID(run.ID)
 	kept, ok := t.(target.Leftovers)
 	if !ok {
@@ -188,7 +193,8 @@ func (p *program) clearThere(ctx context.Context, t target.Target, s *store.Stor
 	for _, path := range left.Scratch {
 		dir := filepath.Dir(path)
 		if out, err := t.Run(ctx, "test", "-d", dir); err != nil || out.ExitCode != 0 {
-			return nil, &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not there now", id, dir), Target: elsewhere(t), Err: err,
+			return nil, &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not "+
+				"there now", id, dir), Target: elsewhere(t), Err: err,
 				Hints: []string{"mount it, then: headroom restore"}}
 		}
 		removed, err := runner.RemoveScratch(ctx, t, path)
@@ -220,23 +226,28 @@ func (p *program) clearThere(ctx context.Context, t target.Target, s *store.Stor
 
 // undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended,
 // of those journals that are which.
-func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, foreign factor.Foreign, which func(factor.Left) bool) (int, error) {
+func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool,
+	foreign factor.Foreign, which func(factor.Left) bool) (int, error) {
 	pending, err := factor.Pending(s.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(left factor.Left) bool { return !which(left) })
 	errs := []error{err}
 	for _, left := range pending {
-		if fleeting(left.Target) || kube.IsMachine(left.Target) { // the guest that was changed is gone, or is not to be had again
+		// the guest that was changed is gone, or is not to be had again
+		if fleeting(left.Target) || kube.IsMachine(left.Target) {
 			errs = append(errs, os.Remove(left.Path))
 			continue
 		}
 		if !wanted(left.Target) {
-			fmt.Fprintf(p.Stderr, "settings on %s are still changed (%s); to put them back: headroom restore\n", left.Target, names(left.Factors))
+			fmt.Fprintf(p.Stderr, "settings on %s are still changed (%s); to put them back: headroom restore\n",
+				left.Target, names(left.Factors))
 			continue
 		}
 		t, err := p.openTarget(ctx, left.Target)
 		if err != nil {
-			errs = append(errs, &lab.Error{What: fmt.Sprintf("settings on %s are still changed (%s), and it can't be reached", left.Target, names(left.Factors)),
-				Hints: []string{"when it can be: headroom restore"}}, err)
+			errs = append(errs,
+				&lab.Error{What: fmt.Sprintf("settings on %s are still changed (%s), and it can't be reached",
+					left.Target, names(left.Factors)),
+					Hints: []string{"when it can be: headroom restore"}}, err)
 			continue
 		}
 		errs = append(errs, p.undoChanges(ctx, left, t, foreign))
@@ -255,10 +266,14 @@ func (p *program) undoChanges(ctx context.Context, left factor.Left, t target.Ta
 	}
 	j.OnForeign(foreign)
 	err = j.Undo(ctx)
-	back := slices.DeleteFunc(slices.Clone(left.Factors), func(name string) bool { return slices.Contains(j.Open(), name) })
+	back := slices.DeleteFunc(slices.Clone(left.Factors), func(name string) bool {
+		return slices.Contains(j.Open(), name)
+	})
 	if slices.Sort(back); len(back) > 0 {
-		how := map[bool]string{true: "are as they were, or accepted as they are", false: "are as they were"}[foreign == factor.Accept]
-		fmt.Fprintf(p.Stderr, "settings that %s had changed on %s %s: %s\n", left.ID, left.Target, how, strings.Join(slices.Compact(back), ", "))
+		how := map[bool]string{true: "are as they were, or accepted as they are",
+			false: "are as they were"}[foreign == factor.Accept]
+		fmt.Fprintf(p.Stderr, "settings that %s had changed on %s %s: %s\n", left.ID, left.Target, how,
+			strings.Join(slices.Compact(back), ", "))
 	}
 	return errors.Join(err, j.Close())
 }
@@ -298,8 +313,11 @@ arguments that are not its own, it takes a boot to end that, which must be allow
 			return err
 		},
 	}
-	c.Flags().BoolVar(&anyway, "anyway", false, "put back what was there before, also where somebody else has changed a setting since")
-	c.Flags().StringArrayVar(&reboot, "reboot", nil, "a machine that may be started anew where it still runs with arguments that are not its own; may be repeated")
-	c.Flags().BoolVar(&accept, "accept", false, "leave settings that can't be put back, or that somebody else has changed, and forget the changes")
+	c.Flags().BoolVar(&anyway, "anyway", false,
+		"put back what was there before, also where somebody else has changed a setting since")
+	c.Flags().StringArrayVar(&reboot, "reboot", nil,
+		"a machine that may be started anew where it still runs with arguments that are not its own; may be repeated")
+	c.Flags().BoolVar(&accept, "accept", false,
+		"leave settings that can't be put back, or that somebody else has changed, and forget the changes")
 	return c
 }

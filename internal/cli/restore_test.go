@@ -26,7 +26,9 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 	for n := 1; n < 100; n++ {
 		journal := `{"schema":"headroom/changes/v1","id":"RUN1","target":"local"}` + "\n"
 		for i, s := range settings {
-			journal += fmt.Sprintf(`{"seq":%d,"factor":"exec:%d","spots":[{"kind":"file","path":%q,"old":"old","new":"new"}]}`+"\n", i+1, i, s)
+			journal += fmt.Sprintf(
+				`{"seq":%d,"factor":"exec:%d","spots":[{"kind":"file","path":%q,"old":"old","new":"new"}]}`+"\n", i+1,
+				i, s)
 			if err := os.WriteFile(s, []byte("new"), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +79,8 @@ func TestRestoreOfSeveralTargets(t *testing.T) {
 		dir := t.TempDir()
 		s := store.Open(dir)
 		run := lab.Run{ID: "ABCDEFGH01", Status: lab.Running, Source: lab.Measured,
-			Targets: []lab.RunTarget{{Role: "a", Target: here}, {Role: "b", Target: here}, {Role: "c", Target: c.third}}}
+			Targets: []lab.RunTarget{{Role: "a", Target: here}, {Role: "b", Target: here},
+				{Role: "c", Target: c.third}}}
 		w, err := s.Create(run)
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +92,8 @@ func TestRestoreOfSeveralTargets(t *testing.T) {
 				t.Fatal(err)
 			}
 			scratch = append(scratch, name)
-			if err := w.Leave(lab.Leftovers{Target: target, Jobs: "ABCDEFGH01-" + strconv.Itoa(i), Scratch: []string{name}}); err != nil {
+			if err := w.Leave(lab.Leftovers{Target: target, Jobs: "ABCDEFGH01-" + strconv.Itoa(i),
+				Scratch: []string{name}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -22,7 +22,8 @@ func TestScriptedReportsInFilesAreOnTheTerminalToo(t *testing.T) {
 		}{
 			{[]string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,64"},
 				[]string{"64", "each load in each arm: headroom show "}},
-			{[]string{"ablate", suite, "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1", "--alone"},
+			{[]string{"ablate", suite, "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1",
+				"--alone"},
 				[]string{"vm.swappiness=1", "each load in each arm: headroom show "}},
 			{[]string{"compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1"},
 				[]string{" against ", "verdict", "as a page: headroom compare "}},

@@ -24,11 +24,13 @@ func (m *measurement) takeUp(ctx context.Context, args []string) error {
 	more := m.options.precision != "" || m.options.budget != ""
 	switch {
 	case b.Run.Experiment != nil:
-		return usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind), resumeCommand(b.Run, m.options.resume))
+		return usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind),
+			resumeCommand(b.Run, m.options.resume))
 	case len(b.Run.Network) > 0:
 		return usage(fmt.Sprintf("run %s measures a network", b.Run.ID), resumeCommand(b.Run, m.options.resume))
 	case b.Run.Pair != "":
-		return usage(fmt.Sprintf("run %s is one of those that a comparison measures in turns", b.Run.ID), resumeCommand(b.Run, m.options.resume))
+		return usage(fmt.Sprintf("run %s is one of those that a comparison measures in turns", b.Run.ID),
+			resumeCommand(b.Run, m.options.resume))
 	case b.Run.Source != lab.Measured:
 		return usage(fmt.Sprintf("run %s was not measured here, so it can't be resumed", b.Run.ID))
 	case b.Run.Status != lab.Interrupted && !(more && b.Run.Status == lab.Complete):
@@ -78,8 +80,10 @@ func (m *measurement) findAgain(ctx context.Context) error {
 		return err
 	}
 	if now.Kind != was.Kind || was.Kind == lab.Device && now.Size != was.Size {
-		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not what run %s was on: a %s of %s then, a %s of %s now", was.Path, m.run.ID,
-			was.Kind, unit.Capacity(float64(was.Size)), now.Kind, unit.Capacity(float64(now.Size))), Hints: []string{"start a new run"}}
+		return &lab.Error{Kind: lab.Refused,
+			What: fmt.Sprintf("%s is not what run %s was on: a %s of %s then, a %s of %s now", was.Path, m.run.ID,
+				was.Kind, unit.Capacity(float64(was.Size)), now.Kind, unit.Capacity(float64(now.Size))),
+			Hints: []string{"start a new run"}}
 	}
 	if was.Kind == lab.Directory {
 		now.Size = was.Size

@@ -34,7 +34,8 @@ func (p *program) rmCommand() *cobra.Command {
 				case err != nil:
 					errs = append(errs, err)
 				case b.Active():
-					errs = append(errs, &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on", Hints: []string{"end it first, with Ctrl-C where it runs"}})
+					errs = append(errs, &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on",
+						Hints: []string{"end it first, with Ctrl-C where it runs"}})
 				case !s.Has(b.Run.ID):
 					errs = append(errs, usage(b.Dir()+" is not in the store", "delete the folder by hand"))
 				default:

@@ -42,18 +42,23 @@ func TestTheRoleIsWhatItTakes(t *testing.T) {
 	for i, missing := range all {
 		a.May(t, slices.Delete(slices.Clone(all), i, i+1), all)
 		out, err := a.command("run", r.suite, "--on", claimed).CombinedOutput()
-		if code := exitOf(err); code != 4 || !strings.Contains(string(out), "you lack permissions in namespace "+r.namespace+": "+missing.String()+" on kube:") {
+		if code := exitOf(err); code != 4 || !strings.Contains(string(out),
+			"you lack permissions in namespace "+r.namespace+": "+missing.String()+" on kube:") {
 			t.Errorf("without %s: exit code %d\n%s", missing, code, out)
 		}
 	}
 
-	a.May(t, slices.DeleteFunc(slices.Clone(all), func(r kubetest.Right) bool { return r.Resource == "persistentvolumeclaims" }), all)
+	a.May(t, slices.DeleteFunc(slices.Clone(all), func(r kubetest.Right) bool {
+		return r.Resource == "persistentvolumeclaims"
+	}), all)
 	a.works("run", r.suite, "--on", r.pod("")) // no claims, no rights to them
 
 	a.May(t, all, all)
 	a.works("run", r.suite, "--on", claimed)
-	a.works("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--factor", "pod:cpu=100m..500m,100m..1", "--blocks", "1", "--set", "runtime=1s")
-	a.works("net", "--on", "client="+r.pod(""), "--on", "server="+r.pod(""), "--repeat", "1", "--set", "time=1s", "--set", "omit=0s", "--set", "parallel=1")
+	a.works("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--factor", "pod:cpu=100m..500m,100m..1", "--blocks", "1",
+		"--set", "runtime=1s")
+	a.works("net", "--on", "client="+r.pod(""), "--on", "server="+r.pod(""), "--repeat", "1", "--set", "time=1s",
+		"--set", "omit=0s", "--set", "parallel=1")
 	killed := a.command("run", r.suite, "--on", claimed)
 	var said listened
 	killed.Stderr = &said

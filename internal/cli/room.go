@@ -31,10 +31,12 @@ func (m *measurement) scratchSize(su suite.Suite, cells []suite.Cell) (int64, er
 	}
 	n, err := size(m.options.size)
 	if err == nil && n < (suite.Suite{}).ScratchSize(cells) {
-		return 0, usage("--size "+m.options.size+" is less than what the jobs work on", "change that too: --set size="+m.options.size)
+		return 0, usage("--size "+m.options.size+" is less than what the jobs work on",
+			"change that too: --set size="+m.options.size)
 	}
 	if err != nil || n < 1<<20 {
-		return 0, usage("--size "+m.options.size+" is not the size of a scratch file", "write something like 4g; 1m is the least")
+		return 0, usage("--size "+m.options.size+" is not the size of a scratch file",
+			"write something like 4g; 1m is the least")
 	}
 	return n, nil
 }
@@ -67,7 +69,8 @@ func (m *measurement) checkRoom(ctx context.Context, place lab.Place) error {
 		if need == 0 {
 			what = "what commands write"
 		}
-		return &lab.Error{What: fmt.Sprintf("%s does not fit into %s, where %s are free", what, place.Path, unit.Bytes(float64(space.Available))),
+		return &lab.Error{What: fmt.Sprintf("%s does not fit into %s, where %s are free", what, place.Path,
+			unit.Bytes(float64(space.Available))),
 			Hints: []string{"take a smaller file with --size, or another directory"}}
 	}
 	return nil
@@ -81,7 +84,8 @@ func (m *measurement) onOneFilesystem(ctx context.Context, a, b lab.Place) (bool
 	argv := []string{"stat", "-c", "%d", "--", a.Path, b.Path}
 	out, err := m.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't find out which file systems they are on", Command: argv, Output: string(out.Stderr)}
+		err = &lab.Error{What: "can't find out which file systems they are on", Command: argv,
+			Output: string(out.Stderr)}
 	}
 	if err != nil {
 		return false, err
@@ -101,7 +105,8 @@ func (m *measurement) writeLimit(cells []suite.Cell, place lab.Place) (int64, er
 		return 0, usage("--max-writes "+m.options.maxWrites+" is not an amount", "write something like 500g")
 	}
 	if known := suite.EstimateWrites(cells, place.Size, 0).Total(); known > float64(limit) {
-		return 0, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("this would write %s, more than --max-writes %s", unit.Capacity(known), unit.Capacity(float64(limit))),
+		return 0, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("this would write %s, more than --max-writes %s",
+			unit.Capacity(known), unit.Capacity(float64(limit))),
 			Hints: []string{"raise the limit, or leave out the cells that fill the device"}}
 	}
 	return limit, nil
@@ -152,7 +157,8 @@ func (m *measurement) warnOfHidden() {
 		default:
 			w = validity.ProgramsUnread(m.place().Path, d.evidence.ProgramsUnread)
 		}
-		if !slices.ContainsFunc(m.run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code }) { // a resumed run has it
+		// a resumed run has it
+		if !slices.ContainsFunc(m.run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code }) {
 			m.run.Warnings = append(m.run.Warnings, w)
 		}
 	}

@@ -110,7 +110,8 @@ func (s *rounds) takeUp(ctx context.Context, name, maxWrites string) error {
 	var beside *measurement
 	for _, b := range found {
 		arm := b.Run.Arms[0].Levels[s.level]
-		m := &measurement{program: s.program, options: runOptions{maxWrites: maxWrites}, store: s.store, target: s.local(), beside: beside, run: b.Run}
+		m := &measurement{program: s.program, options: runOptions{maxWrites: maxWrites}, store: s.store,
+			target: s.local(), beside: beside, run: b.Run}
 		if !complete {
 			if m.target, err = s.reach(ctx, targetOfRun(b.Run)); err != nil {
 				return err
@@ -136,7 +137,8 @@ func (s *rounds) takeUp(ctx context.Context, name, maxWrites string) error {
 
 // asDone is a repetition as a fixed number of passes sees it: what was measured decides nothing.
 func asDone(arm string, r lab.Repetition) plan.Done {
-	return plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number, Block: r.Block, Position: r.Position}}
+	return plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number,
+		Block: r.Block, Position: r.Position}}
 }
 
 func (s *rounds) setPlan(budget time.Duration) {
@@ -175,7 +177,8 @@ type roundsProgress struct {
 }
 
 func (s *roundsProgress) tell(arm string, e runner.Event) {
-	line := fmt.Sprintf("%d/%d  %s on %s", len(s.done), s.passes*len(s.names)*len(s.first().run.Cells), e.Doing, s.arms[arm].whereBriefly())
+	line := fmt.Sprintf("%d/%d  %s on %s", len(s.done), s.passes*len(s.names)*len(s.first().run.Cells), e.Doing,
+		s.arms[arm].whereBriefly())
 	switch {
 	case s.width > 0:
 		if e.Left > 0 {

@@ -92,16 +92,20 @@ func (p *program) listRules(rules []rule.Rule) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(p.Stdout, fitted(table.String(), columns(p.Stdout))) // a rule is a line; show tells the rest
+	// a rule is a line; show tells the rest
+	_, err := io.WriteString(p.Stdout, fitted(table.String(), columns(p.Stdout)))
 	return err
 }
 
 func rowOf(r rule.Rule) ruleRow {
-	row := ruleRow{ID: r.ID, Title: r.Title, Class: r.Class, Scope: r.Scope, Severity: r.Severity, Priced: !r.Unpriced, Guard: r.Guard,
-		Applies: r.Applies, When: r.When, Because: r.Because, Effects: r.Effects, Sources: r.Sources, Measure: r.Measuring(),
+	row := ruleRow{ID: r.ID, Title: r.Title, Class: r.Class, Scope: r.Scope, Severity: r.Severity, Priced: !r.Unpriced,
+		Guard:   r.Guard,
+		Applies: r.Applies, When: r.When, Because: r.Because, Effects: r.Effects, Sources: r.Sources,
+		Measure: r.Measuring(),
 		Metrics: r.Metrics, Derivation: strings.TrimSpace(r.Derivation), Conflicts: r.Conflicts}
 	for _, m := range r.Remedies {
-		row.Remedies = append(row.Remedies, ruleFix{m.Set, strings.TrimSpace(m.Text), m.Only, m.Reboot, m.Destroys, m.Cost})
+		row.Remedies = append(row.Remedies, ruleFix{m.Set, strings.TrimSpace(m.Text), m.Only, m.Reboot,
+			m.Destroys, m.Cost})
 	}
 	return row
 }

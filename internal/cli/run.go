@@ -99,14 +99,17 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 				return err
 			}
 			if o.resume != "" {
-				for _, name := range append(eventFlags(), "label", "repeat", "at-once", "order", "seed", "size", "set", "as-published") {
+				for _, name := range append(eventFlags(), "label", "repeat", "at-once", "order", "seed", "size",
+					"set", "as-published") {
 					if c.Flags().Changed(name) {
-						return usage("--"+name+" can't be changed when a run is resumed", "headroom run --resume "+o.resume)
+						return usage("--"+name+" can't be changed when a run is resumed",
+							"headroom run --resume "+o.resume)
 					}
 				}
 			}
 			if known := formatNames(reportFormats()); !slices.Contains(known, o.format) {
-				return usage(fmt.Sprintf("there is no format %q", o.format), "the formats are "+strings.Join(known, ", "))
+				return usage(fmt.Sprintf("there is no format %q", o.format),
+					"the formats are "+strings.Join(known, ", "))
 			}
 			if err := p.placeFirst(args, len(o.on) > 0); err != nil {
 				return err
@@ -116,27 +119,34 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	}
 	f := c.Flags()
 	f.StringVar(&o.label, "label", "", "text to find the run by")
-	countVar(f, &o.repeat, "repeat", "repetitions of every cell, the least with a precision (default: as the suite says)")
+	countVar(f, &o.repeat, "repeat", "repetitions of every cell, the least with a precision (default: as the suite "+
+		"says)")
 	f.StringVar(&o.precision, "precision", "", "repeat until every number is known to this, like 3%")
 	f.StringVar(&o.budget, "budget", "", "time for all repetitions, like 10m; it goes where intervals are widest")
 	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
 	f.StringVar(&o.size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
-	f.StringArrayVar(&o.set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may be repeated")
+	f.StringArrayVar(&o.set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may "+
+		"be repeated")
 	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included")
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
-	f.StringVar(&o.sampled, "sampled", "", "serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
+	f.StringVar(&o.sampled, "sampled", "",
+		"serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
 	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run; with a finished one if more is asked for")
-	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+p.kinds().forms()+" (default local)")
-	f.IntVar(&o.atOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after the other (default: all)")
+	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+p.kinds().forms()+" (default "+
+		"local)")
+	f.IntVar(&o.atOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after "+
+		"the other (default: all)")
 	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
-	o.events.define(f, "where events are: a target (default: the one under test) or its role; once for all, or for each")
+	o.events.define(f,
+		"where events are: a target (default: the one under test) or its role; once for all, or for each")
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "event-on", targetNames)
 	completeFlag(c, "event", eventNames)
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
-	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(formatNames(reportFormats()), ", "))
+	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(formatNames(reportFormats()),
+		", "))
 	completeFlag(c, "format", func() []string { return formatNames(reportFormats()) })
 	p.jsonFlag(c)
 	return c

@@ -52,8 +52,10 @@ func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 	dir := folderInMemory(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))) // later than all files
-		l := &scriptedLab{T: t, network: new(scripted.Network), machines: map[string]*scripted.Machine{}, dir: dir, env: map[string]string{},
-			signals: make(chan os.Signal, 8), opened: map[string]func(*scripted.Target) target.Target{}, schemes: []string{scriptedScheme}}
+		l := &scriptedLab{T: t, network: new(scripted.Network), machines: map[string]*scripted.Machine{}, dir: dir,
+			env:     map[string]string{},
+			signals: make(chan os.Signal, 8), opened: map[string]func(*scripted.Target) target.Target{},
+			schemes: []string{scriptedScheme}}
 		for _, name := range names {
 			l.machines[name] = l.network.New(name)
 		}
@@ -134,11 +136,13 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 	var stdout, stderr bytes.Buffer
 	var kinds []TargetKind
 	for _, scheme := range l.schemes {
-		kinds = append(kinds, TargetKind{scheme, scheme + "NAME", func(_ context.Context, name string) (target.Target, error) {
-			return l.open(name, strings.TrimPrefix(name, scheme))
-		}})
+		kinds = append(kinds,
+			TargetKind{scheme, scheme + "NAME", func(_ context.Context, name string) (target.Target, error) {
+				return l.open(name, strings.TrimPrefix(name, scheme))
+			}})
 	}
-	code := Run(l.Context(), Surroundings{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")}, args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+	code := Run(l.Context(), Surroundings{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")},
+		args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
 		Env: func(name string) string { return l.env[name] }, Version: "test", Signals: l.signals, AtStep: l.steps,
 		Exit: func(code int) {
 			if l.exit == nil {
@@ -198,7 +202,8 @@ func (l *scriptedLab) interrupt() { l.signals <- os.Interrupt }
 func (o scriptedOutcome) ends(code int) scriptedOutcome {
 	o.Helper()
 	if o.code != code {
-		o.Fatalf("headroom %s: exit code %d, want %d\n%s%s", strings.Join(o.args, " "), o.code, code, o.stdout, o.stderr)
+		o.Fatalf("headroom %s: exit code %d, want %d\n%s%s", strings.Join(o.args, " "), o.code, code, o.stdout,
+			o.stderr)
 	}
 	return o
 }

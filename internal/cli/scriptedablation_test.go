@@ -56,9 +56,12 @@ func slowWrites(m *scripted.Machine, factors map[string]float64) {
 // asFound fails the test unless the settings of a machine are as they were found.
 func (l *scriptedLab) asFound(name string) {
 	l.Helper()
-	for file, want := range map[string]string{dirtyRatio: "20", swappiness: "60", cachePressure: "100", "/proc/sys/vm/dirty_background_ratio": "10",
-		"/proc/sys/vm/dirty_expire_centisecs": "3000", "/proc/sys/net/core/netdev_budget": "300", "/sys/block/nvme0n1/queue/read_ahead_kb": "128",
-		"/sys/block/nvme0n1/queue/rq_affinity": "1", "/sys/block/nvme0n1/queue/nomerges": "0", "/sys/block/nvme0n1/queue/scheduler": "[none] mq-deadline kyber",
+	for file, want := range map[string]string{dirtyRatio: "20", swappiness: "60", cachePressure: "100",
+		"/proc/sys/vm/dirty_background_ratio": "10",
+		"/proc/sys/vm/dirty_expire_centisecs": "3000", "/proc/sys/net/core/netdev_budget": "300",
+		"/sys/block/nvme0n1/queue/read_ahead_kb": "128",
+		"/sys/block/nvme0n1/queue/rq_affinity":   "1", "/sys/block/nvme0n1/queue/nomerges": "0",
+		"/sys/block/nvme0n1/queue/scheduler":   "[none] mq-deadline kyber",
 		"/sys/block/nvme0n1/queue/nr_requests": "1023"} {
 		if now := l.machine(name).Get(file); now != want {
 			l.Errorf("%s of %s is %s, and was found %s", file, name, now, want)
@@ -71,7 +74,8 @@ func (l *scriptedLab) asFound(name string) {
 // noJournals fails the test when a store has one of changes or of boots.
 func (l *scriptedLab) noJournals(store string) {
 	l.Helper()
-	if left, err := os.ReadDir(filepath.Join(store, "changes")); err != nil && !errors.Is(err, fs.ErrNotExist) || len(left) != 0 {
+	if left, err := os.ReadDir(filepath.Join(store, "changes")); err != nil && !errors.Is(err, fs.ErrNotExist) ||
+		len(left) != 0 {
 		l.Errorf("journals are left: %v, %v", left, err)
 	}
 }
@@ -120,7 +124,8 @@ func blocksOf(repetitions []lab.Repetition) map[string]int {
 
 // ablated are the arguments of an ablation of three sysctls.
 func (l *scriptedLab) ablated(suite string, more ...string) []string {
-	return append([]string{"ablate", l.file("suite.yaml", suite), "/srv", "--on", "scripted://db1", "--seed", "1", "--setting", "sysctl:vm.dirty_ratio=5",
+	return append([]string{"ablate", l.file("suite.yaml", suite), "/srv", "--on", "scripted://db1", "--seed", "1",
+		"--setting", "sysctl:vm.dirty_ratio=5",
 		"--setting", "sysctl:vm.swappiness=1", "--setting", "sysctl:vm.vfs_cache_pressure=50"}, more...)
 }
 
@@ -155,7 +160,8 @@ func TestScriptedAblation(t *testing.T) {
 				t.Errorf("%s: %v, %.200s", name, err, data)
 			}
 		}
-		l.run("ablate", "--show", "last", "-o", filepath.Join(l.dir, "report.doc")).ends(2).says("can't be told from its name")
+		l.run("ablate", "--show", "last", "-o", filepath.Join(l.dir, "report.doc")).ends(2).says(
+			"can't be told from its name")
 		l.run("sweep", "--show", "last").ends(2).says("is no sweep")
 		l.asFound("db1")
 	})
@@ -175,11 +181,15 @@ func TestScriptedAblationMeasuresPairs(t *testing.T) {
 		}
 		l.run(l.ablated(oneLoad, "--pairs", "1")...).ends(0)
 		d := decoded[ablation.Document](l.run("ablate", "--show", "last", "--json").ends(0))
-		i := slices.IndexFunc(d.Interactions, func(i ablation.Interaction) bool { return slices.Equal(i.Settings, []int{2, 3}) })
+		i := slices.IndexFunc(d.Interactions, func(i ablation.Interaction) bool {
+			return slices.Equal(i.Settings, []int{2, 3})
+		})
 		if i < 0 || math.Abs(d.Interactions[i].Ratio-0.5) > 0.02 {
 			t.Errorf("interactions: %+v", d.Interactions)
 		}
-		if arms := l.bundle("last").Run.Arms; !slices.ContainsFunc(arms, func(a lab.Arm) bool { return a.ID == "+2+3" }) {
+		if arms := l.bundle("last").Run.Arms; !slices.ContainsFunc(arms, func(a lab.Arm) bool {
+			return a.ID == "+2+3"
+		}) {
 			t.Errorf("arms: %+v", arms)
 		}
 		l.asFound("db1")
@@ -192,7 +202,8 @@ func TestScriptedAblationGoesOn(t *testing.T) {
 		m := l.machine("db1")
 		slowWrites(m, map[string]float64{swappiness + "=1": 0.6})
 		m.AtLoad("--name=writes", 7, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.run(l.ablated(oneLoad, "--blocks", "2")...).ends(130).says("kept: 6 repetitions; go on with: headroom ablate --resume")
+		l.run(l.ablated(oneLoad, "--blocks", "2")...).ends(130).says(
+			"kept: 6 repetitions; go on with: headroom ablate --resume")
 		if d := l.saved("last"); d.Status != lab.Interrupted || len(l.repetitions("last")) != 6 {
 			t.Errorf("the run is %s, with %d repetitions", d.Status, len(l.repetitions("last")))
 		}
@@ -247,7 +258,8 @@ func TestScriptedSomebodyElseChangesASetting(t *testing.T) {
 					}
 					return scripted.Drive(load)
 				}
-				l.run(l.ablated(oneLoad, "--alone")...).ends(4).says("vm/swappiness is \"33\" now: somebody else has changed it since headroom set it to \"1\"; it was \"60\" before, and is left alone")
+				l.run(l.ablated(oneLoad, "--alone")...).ends(4).says("vm/swappiness is \"33\" now: somebody else has " +
+					"changed it since headroom set it to \"1\"; it was \"60\" before, and is left alone")
 				if d := l.saved("last"); d.Status != lab.Interrupted {
 					t.Errorf("the run is %s", d.Status)
 				}
@@ -257,7 +269,8 @@ func TestScriptedSomebodyElseChangesASetting(t *testing.T) {
 				}
 				l.run("restore", then, "--accept", "--anyway").ends(2).says("contradict each other")
 				l.run("restore", then).ends(0).says("sysctl:vm.swappiness")
-				if now, want := m.Get(swappiness), map[string]string{"--anyway": "60", "--accept": "33"}[then]; now != want {
+				if now, want := m.Get(swappiness), map[string]string{"--anyway": "60", "--accept": "33"}[then]; now !=
+					want {
 					t.Errorf("it is %s, not %s", now, want)
 				}
 				l.run("restore").ends(0).says("nothing was left behind")
@@ -302,15 +315,18 @@ jobs:
     cleanup: [rm, prepared]
     metrics: {rate: {match: 'rate ([0-9]+)', unit: 1/s, better: higher, decides: true}}
 `
-	own := []string{"--output=fio.json", "--write_iops_log=series", "--write_bw_log=series", "--log_avg_msec=1000", "--per_job_logs=0", "--eta=always", "--eta-newline=1"}
+	own := []string{"--output=fio.json", "--write_iops_log=series", "--write_bw_log=series", "--log_avg_msec=1000",
+		"--per_job_logs=0", "--eta=always", "--eta-newline=1"}
 	for name, args := range map[string][]string{
 		"fio's parameter": {"sweep", "--factor", "job:bs=4k,8k"},
 		"suite parameter": {"sweep", "--factor", "job:count=2,5"},
 		"environment":     {"sweep", "--factor", "env:LEVEL=1,7"},
 		"sysctl":          {"sweep", "--factor", "sysctl:vm.swappiness=10,found,30"},
 		"queue":           {"sweep", "--factor", "queue:read_ahead_kb=64,256", "--repeat", "2"},
-		"reference":       {"sweep", "--factor", "sysctl:vm.swappiness=10,30", "--reference", "/tmp", "--reference-on", "scripted://db1"},
-		"ablation":        {"ablate", "--setting", "sysctl:vm.swappiness=10", "--setting", "queue:read_ahead_kb=64", "--setting", "env:LEVEL=7", "--setting", "job:count=5"},
+		"reference": {"sweep", "--factor", "sysctl:vm.swappiness=10,30", "--reference", "/tmp", "--reference-on",
+			"scripted://db1"},
+		"ablation": {"ablate", "--setting", "sysctl:vm.swappiness=10", "--setting", "queue:read_ahead_kb=64",
+			"--setting", "env:LEVEL=7", "--setting", "job:count=5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
@@ -318,7 +334,8 @@ jobs:
 				m.Programs["bench"] = func(*scripted.Load) scripted.Result {
 					return scripted.Result{Takes: 3 * time.Second, Stdout: "rate 100\n"}
 				}
-				args := append(slices.Insert(slices.Clone(args), 1, l.file("suite.yaml", suite), "/srv", "--on", "scripted://db1"), "--seed", "5", "--blocks", "2")
+				args := append(slices.Insert(slices.Clone(args), 1, l.file("suite.yaml", suite), "/srv", "--on",
+					"scripted://db1"), "--seed", "5", "--blocks", "2")
 				listed := decoded[steps](l.run(append(args, "--dry-run", "--json")...).ends(0))
 				l.run(append(args, "--dry-run=full")...).ends(0).says("at the end, or when interrupted", "bench")
 				if loads := m.Loads(); len(loads) > 0 {
@@ -337,7 +354,11 @@ jobs:
 					if len(r.Values) == 0 {
 						t.Errorf("%s has measured nothing: %v", r.Cell, r.Warnings)
 					}
-					got = append(got, newPlanned(r.Block, r.Cell, r.Did, lab.ShellQuote(slices.DeleteFunc(r.Command, func(a string) bool { return slices.Contains(own, a) }))))
+					got = append(got,
+						newPlanned(r.Block, r.Cell, r.Did,
+							lab.ShellQuote(slices.DeleteFunc(r.Command, func(a string) bool {
+								return slices.Contains(own, a)
+							}))))
 				}
 				if len(want) == 0 || !reflect.DeepEqual(want, got) {
 					t.Errorf("listed\n%+v\ndone\n%+v", want, got)
@@ -363,30 +384,44 @@ func TestScriptedExperimentsThatAreRefused(t *testing.T) {
 		}{
 			{2, "varies what? name it with --setting", varied("ablate")},
 			{2, "varies what? name it with --factor", varied("sweep")},
-			{2, "stands twice", varied("ablate", "--setting", "sysctl:vm.swappiness=1", "--setting", "sysctl:vm.swappiness=1")},
-			{2, "stands twice", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--factor", "sysctl:vm.swappiness=3,4")},
-			{2, "the tuned set can have one level of it", varied("ablate", "--setting", "sysctl:vm.swappiness=1", "--setting", "sysctl:vm.swappiness=2")},
+			{2, "stands twice", varied("ablate", "--setting", "sysctl:vm.swappiness=1", "--setting",
+				"sysctl:vm.swappiness=1")},
+			{2, "stands twice", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--factor",
+				"sysctl:vm.swappiness=3,4")},
+			{2, "the tuned set can have one level of it", varied("ablate", "--setting", "sysctl:vm.swappiness=1",
+				"--setting", "sysctl:vm.swappiness=2")},
 			{2, "tries one level", varied("ablate", "--setting", "sysctl:vm.swappiness=1,2")},
-			{2, "a sweep varies one factor", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--factor", "sysctl:vm.dirty_ratio=3,4")},
+			{2, "a sweep varies one factor", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--factor",
+				"sysctl:vm.dirty_ratio=3,4")},
 			{2, "has one level", varied("sweep", "--factor", "sysctl:vm.swappiness=1")},
-			{2, "the baseline 9 is no level", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--baseline", "9")},
+			{2, "the baseline 9 is no level", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2",
+				"--baseline", "9")},
 			{2, "has no level that could be found", varied("sweep", "--factor", "job:iodepth=1,found")},
-			{4, "sysctl:vm.swappiness is to be kept", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--keep", "sysctl:vm.*")},
-			{2, "--pairs 99 is no number of pairs", varied("ablate", "--setting", "sysctl:vm.swappiness=1", "--pairs", "99")},
+			{4, "sysctl:vm.swappiness is to be kept", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2",
+				"--keep", "sysctl:vm.*")},
+			{2, "--pairs 99 is no number of pairs", varied("ablate", "--setting", "sysctl:vm.swappiness=1", "--pairs",
+				"99")},
 			{2, "--margin", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--margin", "much")},
-			{2, "--budget -1s is no length of time", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--budget", "-1s")},
-			{2, "--boot-limit 0s is no length of time", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--boot-limit", "0s")},
-			{2, "--reference-on local names a target, and no place on it", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--reference-on", "local")},
-			{2, "is the place under test", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--reference", "/srv", "--reference-on", "scripted://db1")},
+			{2, "--budget -1s is no length of time", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2",
+				"--budget", "-1s")},
+			{2, "--boot-limit 0s is no length of time", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2",
+				"--boot-limit", "0s")},
+			{2, "--reference-on local names a target, and no place on it",
+				varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--reference-on", "local")},
+			{2, "is the place under test", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--reference",
+				"/srv", "--reference-on", "scripted://db1")},
 			{2, "commits are built one by one", varied("sweep", "--factor", "commit:=3f2a9c01b7de,77b1d0c2e9aa")},
-			{2, "nothing that is varied takes a boot", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2", "--reboot", "scripted://db1")},
+			{2, "nothing that is varied takes a boot", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2",
+				"--reboot", "scripted://db1")},
 			{2, "--seed means nothing with --show", []string{"sweep", "--show", "last", "--seed", "1"}},
 			{2, "is an experiment for ablate", []string{"sweep", filepath.Join(l.dir, "ablate.yaml")}},
 			{2, "names no suite", []string{"ablate", filepath.Join(l.dir, "ablate.yaml")}},
 			{2, "can't read", []string{"ablate", filepath.Join(l.dir, "none.yaml")}},
 			{4, "nobody has allowed that", varied("sweep", "--factor", "cmdline:mitigations=auto,off")},
-			{4, "--reboot names local, and what would be started anew is scripted://db1", varied("sweep", "--factor", "cmdline:mitigations=auto,off", "--reboot", "local")},
-			{4, "can't be started anew from here", varied("sweep", "--factor", "guest:iothreads=0,1", "--reboot", "scripted://db1")},
+			{4, "--reboot names local, and what would be started anew is scripted://db1",
+				varied("sweep", "--factor", "cmdline:mitigations=auto,off", "--reboot", "local")},
+			{4, "can't be started anew from here", varied("sweep", "--factor", "guest:iothreads=0,1",
+				"--reboot", "scripted://db1")},
 		} {
 			l.run(c.args...).ends(c.code).says(c.says)
 		}

@@ -17,13 +17,16 @@ import (
 
 // eight settings of a scripted machine, each with another level.
 func eight() []string {
-	return []string{"sysctl:vm.dirty_ratio=20,5", "sysctl:vm.dirty_background_ratio=10,2", "sysctl:vm.dirty_expire_centisecs=3000,100", "sysctl:vm.swappiness=60,1",
-		"sysctl:vm.vfs_cache_pressure=100,50", "queue:read_ahead_kb=128,16", "queue:rq_affinity=1,2", "queue:scheduler=none,kyber"}
+	return []string{"sysctl:vm.dirty_ratio=20,5", "sysctl:vm.dirty_background_ratio=10,2",
+		"sysctl:vm.dirty_expire_centisecs=3000,100", "sysctl:vm.swappiness=60,1",
+		"sysctl:vm.vfs_cache_pressure=100,50", "queue:read_ahead_kb=128,16", "queue:rq_affinity=1,2",
+		"queue:scheduler=none,kyber"}
 }
 
 // searched are the arguments of a search among some settings.
 func (l *scriptedLab) searched(settings []string, more ...string) []string {
-	args := []string{"bisect", "settings", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--seed", "1"}
+	args := []string{"bisect", "settings", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--seed",
+		"1"}
 	for _, s := range settings {
 		args = append(args, "--setting", s)
 	}
@@ -63,13 +66,15 @@ func TestScriptedBisectSettings(t *testing.T) {
 		found   []string
 		loss    float64
 	}{
-		"one": {func(m *scripted.Machine) { slowWrites(m, map[string]float64{readAhead + "=16": 0.6}) }, bisection.Found, []string{"queue:read_ahead_kb=16"}, 0.6},
+		"one": {func(m *scripted.Machine) { slowWrites(m, map[string]float64{readAhead + "=16": 0.6}) },
+			bisection.Found, []string{"queue:read_ahead_kb=16"}, 0.6},
 		"two": {func(m *scripted.Machine) {
 			slowWrites(m, map[string]float64{readAhead + "=16": 0.6, swappiness + "=1": 0.5})
 		}, bisection.Found,
 			[]string{"queue:read_ahead_kb=16", "sysctl:vm.swappiness=1"}, 0.3},
-		"together": {pressureAndRatio, bisection.Found, []string{"sysctl:vm.dirty_ratio=5", "sysctl:vm.vfs_cache_pressure=50"}, 0.5},
-		"none":     {func(*scripted.Machine) {}, bisection.NoDifference, nil, 1},
+		"together": {pressureAndRatio, bisection.Found,
+			[]string{"sysctl:vm.dirty_ratio=5", "sysctl:vm.vfs_cache_pressure=50"}, 0.5},
+		"none": {func(*scripted.Machine) {}, bisection.NoDifference, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
@@ -84,7 +89,8 @@ func TestScriptedBisectSettings(t *testing.T) {
 				if d.Loss == nil || math.Abs(d.Loss.Ratio-c.loss) > 0.02 {
 					t.Errorf("the loss is %+v", d.Loss)
 				}
-				if c.found != nil && (d.Reverted == nil || d.Applied == nil || math.Abs(d.Explained.Share-1) > 0.05 || d.Proofs == 0) {
+				if c.found != nil && (d.Reverted == nil || d.Applied == nil || math.Abs(d.Explained.Share-1) > 0.05 ||
+					d.Proofs == 0) {
 					t.Errorf("proof: %+v, %+v, explained %+v, %d proofs", d.Reverted, d.Applied, d.Explained, d.Proofs)
 				}
 				if len(c.found) != 1 {
@@ -114,7 +120,8 @@ func TestScriptedBisectGoesOn(t *testing.T) {
 		for _, at := range []int{1, 3, 6} { // of all, those that were cut off among them
 			m.AtLoad("--name=writes", at, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
 		}
-		l.run(l.searched(eight(), "--dry-run")...).ends(0).says("first the slow state", "set queue:scheduler=kyber", "sysctl:vm.swappiness: 60 or 1")
+		l.run(l.searched(eight(), "--dry-run")...).ends(0).says("first the slow state", "set queue:scheduler=kyber",
+			"sysctl:vm.swappiness: 60 or 1")
 		if len(m.Loads()) > 0 {
 			t.Error("a dry run has started a load")
 		}
@@ -128,14 +135,16 @@ func TestScriptedBisectGoesOn(t *testing.T) {
 		}
 		l.run("bisect", "--resume", "last").ends(0)
 		d, run := l.answered(), l.bundle("last").Run
-		if run.Status != lab.Complete || d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"queue:read_ahead_kb=16"}) {
+		if run.Status != lab.Complete || d.Outcome != bisection.Found ||
+			!slices.Equal(culprits(d), []string{"queue:read_ahead_kb=16"}) {
 			t.Errorf("the run is %s: %s, %v", run.Status, d.Outcome, culprits(d))
 		}
 		measured := map[int]int{}
 		for _, r := range l.repetitions("last") {
 			measured[r.Block]++
 		}
-		if len(measured) != len(run.Experiment.Asked) || slices.Max(slices.Collect(maps.Values(measured))) != 1 || len(d.Steps) != len(measured) {
+		if len(measured) != len(run.Experiment.Asked) || slices.Max(slices.Collect(maps.Values(measured))) != 1 ||
+			len(d.Steps) != len(measured) {
 			t.Errorf("%d were asked, %d steps, measured: %v", len(run.Experiment.Asked), len(d.Steps), measured)
 		}
 		l.asFound("db1")
@@ -165,14 +174,19 @@ func TestScriptedBisectSysctl(t *testing.T) {
 		m := l.machine("db1")
 		m.Noise = 0.01
 		slowWrites(m, map[string]float64{swappiness + "=1": 0.6})
-		good := l.file("good.conf", "vm.dirty_ratio = 20\nvm.swappiness = 60\nvm.vfs_cache_pressure = 100\nvm.dirty_background_ratio = 10\n")
-		bad := l.file("bad.conf", "vm.dirty_ratio = 5\nvm.swappiness = 1\nvm.vfs_cache_pressure = 50\nvm.dirty_background_ratio = 10\n")
-		args := []string{"bisect", "sysctl", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--seed", "1"}
+		good := l.file("good.conf", "vm.dirty_ratio = 20\nvm.swappiness = 60\nvm.vfs_cache_pressure = 100\n"+
+			"vm.dirty_background_ratio = 10\n")
+		bad := l.file("bad.conf",
+			"vm.dirty_ratio = 5\nvm.swappiness = 1\nvm.vfs_cache_pressure = 50\nvm.dirty_background_ratio = 10\n")
+		args := []string{"bisect", "sysctl", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--seed",
+			"1"}
 		l.run(append(args, "--good", good)...).ends(2).says("needs both states")
 		l.run(append(args, "--good", good, "--bad", good+".not")...).ends(2).says("can't read")
-		l.run(append(args, "--good", good, "--bad", bad, "--keep", "sysctl:vm.swappiness")...).ends(4).says("sysctl:vm.swappiness is to be kept")
+		l.run(append(args, "--good", good, "--bad", bad, "--keep", "sysctl:vm.swappiness")...).ends(4).says(
+			"sysctl:vm.swappiness is to be kept")
 		l.run(append(args, "--good", good, "--bad", bad)...).ends(0).says("vm.swappiness")
-		if d := l.answered(); d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"sysctl:vm.swappiness=1"}) || len(d.Candidates) != 3 {
+		if d := l.answered(); d.Outcome != bisection.Found ||
+			!slices.Equal(culprits(d), []string{"sysctl:vm.swappiness=1"}) || len(d.Candidates) != 3 {
 			t.Errorf("%s: %v of %d", d.Outcome, culprits(d), len(d.Candidates))
 		}
 		l.asFound("db1")
@@ -185,16 +199,22 @@ func TestScriptedBisectSteps(t *testing.T) {
 		m := l.machine("db1")
 		m.Noise = 0.01
 		const requests = "/sys/block/nvme0n1/queue/nr_requests"
-		slowWrites(m, map[string]float64{requests + "=64": 0.6, requests + "=32": 0.6, requests + "=16": 0.6, requests + "=8": 0.6})
-		args := []string{"bisect", "steps", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--seed", "1"}
+		slowWrites(m, map[string]float64{requests + "=64": 0.6, requests + "=32": 0.6, requests + "=16": 0.6,
+			requests + "=8": 0.6})
+		args := []string{"bisect", "steps", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--seed",
+			"1"}
 		l.run(args...).ends(2).says("a series has no levels yet")
-		l.run(append(args, "--setting", "queue:nr_requests=64,32")...).ends(2).says("between which there is nothing to search")
-		l.run(append(args, "--setting", "queue:nr_requests=64,32,16", "--setting", "queue:rq_affinity=0,1,2")...).ends(2).says("a series is the levels of one factor")
+		l.run(append(args, "--setting", "queue:nr_requests=64,32")...).ends(2).says(
+			"between which there is nothing to search")
+		l.run(append(args, "--setting", "queue:nr_requests=64,32,16", "--setting", "queue:rq_affinity=0,1,2")...).ends(
+			2).says("a series is the levels of one factor")
 		args = append(args, "--setting", "queue:nr_requests=1023,512,256,128,64,32,16,8")
-		l.run(append(args, "--dry-run")...).ends(0).says("every measurement sets queue:nr_requests to one of 1023, 512, 256, 128, 64, 32, 16, 8")
+		l.run(append(args, "--dry-run")...).ends(0).says("every measurement sets queue:nr_requests to one of 1023, " +
+			"512, 256, 128, 64, 32, 16, 8")
 		l.run(args...).ends(0)
 		d := l.answered()
-		if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Good != "128" || d.Culprits[0].Bad != "64" || math.Abs(d.Culprits[0].Effect.Ratio-0.6) > 0.02 {
+		if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Good != "128" ||
+			d.Culprits[0].Bad != "64" || math.Abs(d.Culprits[0].Effect.Ratio-0.6) > 0.02 {
 			t.Errorf("%s: %+v", d.Outcome, d.Culprits)
 		}
 		l.asFound("db1")
@@ -214,11 +234,13 @@ func TestScriptedBisectArgs(t *testing.T) {
 		}
 		args := []string{"bisect", "args", l.file("suite.yaml", oneLoad), "/srv", "--on", "qemu:db1", "--seed", "1"}
 		l.run(append(args, "--good", "root=/dev/vda1", "--bad", "root=/dev/vda2")...).ends(2).says("do not differ")
-		args = append(args, "--bad", "slub_debug=FZPU audit=0 noresume nosoftlockup skew_tick=1 hung_task_panic=0 ro", "--good", "ro")
+		args = append(args, "--bad", "slub_debug=FZPU audit=0 noresume nosoftlockup skew_tick=1 hung_task_panic=0 ro",
+			"--good", "ro")
 		l.run(append(args, "--dry-run")...).ends(0).says("cmdline:noresume: absent or there", "boot with arguments")
 		l.run(args...).ends(0).says("slub_debug")
 		d := l.answered()
-		if d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"cmdline:slub_debug=FZPU"}) || len(d.Candidates) != 6 {
+		if d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"cmdline:slub_debug=FZPU"}) ||
+			len(d.Candidates) != 6 {
 			t.Errorf("%s: %v of %d", d.Outcome, culprits(d), len(d.Candidates))
 		}
 		failed := 0
@@ -245,13 +267,15 @@ func TestScriptedBisectWithoutAnEnd(t *testing.T) {
 			}
 			return nil
 		}
-		l.run("bisect", "args", l.file("suite.yaml", oneLoad), "/srv", "--on", "qemu:db1", "--bad", "slub_debug=FZPU audit=0 skew_tick=1", "--seed", "1").ends(1).says("does not come up")
+		l.run("bisect", "args", l.file("suite.yaml", oneLoad), "/srv", "--on", "qemu:db1", "--bad",
+			"slub_debug=FZPU audit=0 skew_tick=1", "--seed", "1").ends(1).says("does not come up")
 		if d := l.saved("last"); d.Status != lab.Interrupted {
 			t.Errorf("the run is %s", d.Status)
 		}
 		hangs = false
 		l.run("bisect", "--resume", "last").ends(0)
-		if d := l.answered(); d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"cmdline:slub_debug=FZPU"}) {
+		if d := l.answered(); d.Outcome != bisection.Found ||
+			!slices.Equal(culprits(d), []string{"cmdline:slub_debug=FZPU"}) {
 			t.Errorf("%s: %v", d.Outcome, culprits(d))
 		}
 	})
@@ -261,8 +285,12 @@ func TestScriptedBisectWithoutAnEnd(t *testing.T) {
 func TestScriptedBisectKconfig(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.bootable(map[string]float64{"iommu.strict=1": 0.7})
-		good := l.file("good.config", "# Linux/x86 6.12.0 Kernel Configuration\nCONFIG_IOMMU_DEFAULT_DMA_LAZY=y\n# CONFIG_IOMMU_DEFAULT_DMA_STRICT is not set\n# CONFIG_INIT_ON_ALLOC_DEFAULT_ON is not set\n# CONFIG_SLUB_DEBUG_ON is not set\n# CONFIG_KASAN is not set\n")
-		bad := l.file("bad.config", "# Linux/x86 6.12.0 Kernel Configuration\n# CONFIG_IOMMU_DEFAULT_DMA_LAZY is not set\nCONFIG_IOMMU_DEFAULT_DMA_STRICT=y\nCONFIG_INIT_ON_ALLOC_DEFAULT_ON=y\nCONFIG_SLUB_DEBUG_ON=y\nCONFIG_KASAN=y\n")
+		good := l.file("good.config", "# Linux/x86 6.12.0 Kernel Configuration\nCONFIG_IOMMU_DEFAULT_DMA_LAZY=y\n# "+
+			"CONFIG_IOMMU_DEFAULT_DMA_STRICT is not set\n# CONFIG_INIT_ON_ALLOC_DEFAULT_ON is not set\n# "+
+			"CONFIG_SLUB_DEBUG_ON is not set\n# CONFIG_KASAN is not set\n")
+		bad := l.file("bad.config", "# Linux/x86 6.12.0 Kernel Configuration\n# CONFIG_IOMMU_DEFAULT_DMA_LAZY is not "+
+			"set\nCONFIG_IOMMU_DEFAULT_DMA_STRICT=y\nCONFIG_INIT_ON_ALLOC_DEFAULT_ON=y\nCONFIG_SLUB_DEBUG_ON=y\n"+
+			"CONFIG_KASAN=y\n")
 		args := []string{"bisect", "kconfig", l.file("suite.yaml", oneLoad), "/srv", "--on", "qemu:db1", "--seed", "1"}
 		l.run(append(args, "--good", good)...).ends(2).says("needs both configurations")
 		l.run(append(args, "--good", good, "--bad", l.file("none.config", "hello\n"))...).ends(2)
@@ -276,7 +304,8 @@ func TestScriptedBisectKconfig(t *testing.T) {
 			t.Errorf("not searched: %+v", d.Unsearched)
 		}
 		// Kernels are only built where a guest is to start them.
-		l.run("bisect", "kconfig", filepath.Join(l.dir, "suite.yaml"), "/srv", "--on", "qemu:db1", "--good", good, "--bad", bad, "--tree", l.dir).ends(2)
+		l.run("bisect", "kconfig", filepath.Join(l.dir, "suite.yaml"), "/srv", "--on", "qemu:db1", "--good", good,
+			"--bad", bad, "--tree", l.dir).ends(2)
 	})
 }
 
@@ -284,14 +313,16 @@ func TestScriptedBisectKconfig(t *testing.T) {
 // be kept, is left out.
 func TestScriptedBisectFacts(t *testing.T) {
 	inScriptedLab(t, []string{"fast", "slow", "db1"}, func(l *scriptedLab) {
-		for file, value := range map[string]string{swappiness: "1", cachePressure: "50", dirtyRatio: "5", "/proc/sys/kernel/osrelease": "6.1.0-other"} {
+		for file, value := range map[string]string{swappiness: "1", cachePressure: "50", dirtyRatio: "5",
+			"/proc/sys/kernel/osrelease": "6.1.0-other"} {
 			l.machine("slow").Set(file, value)
 		}
 		m := l.machine("db1")
 		m.Noise = 0.01
 		m.ReadOnly("/proc/sys/kernel/osrelease")
 		slowWrites(m, map[string]float64{cachePressure + "=50": 0.6})
-		args := []string{"bisect", "facts", "scripted://fast", "scripted://slow", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--seed", "1"}
+		args := []string{"bisect", "facts", "scripted://fast", "scripted://slow", l.file("suite.yaml", oneLoad), "/srv",
+			"--on", "scripted://db1", "--seed", "1"}
 		l.run(append(args, "--keep", "sysctl:vm.*")...).ends(2).says("that can be set")
 		l.run("bisect", "facts", "scripted://fast").ends(2).says("two machines, a suite")
 		l.run(append(args, "--keep", "sysctl:vm.dirty_ratio")...).ends(0).says("vm.vfs_cache_pressure")
@@ -300,11 +331,13 @@ func TestScriptedBisectFacts(t *testing.T) {
 		for _, c := range d.Candidates {
 			names = append(names, c.Factor)
 		}
-		if slices.Sort(names); d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"sysctl:vm.vfs_cache_pressure=50"}) ||
+		if slices.Sort(names); d.Outcome != bisection.Found ||
+			!slices.Equal(culprits(d), []string{"sysctl:vm.vfs_cache_pressure=50"}) ||
 			!slices.Equal(names, []string{"sysctl:vm.swappiness", "sysctl:vm.vfs_cache_pressure"}) {
 			t.Errorf("%s: %v of %v", d.Outcome, culprits(d), names)
 		}
-		if i := slices.IndexFunc(d.Warnings, func(w bisection.Warning) bool { return w.Code == "not-settable" }); i < 0 || !strings.Contains(d.Warnings[i].Text, "osrelease") {
+		if i := slices.IndexFunc(d.Warnings, func(w bisection.Warning) bool { return w.Code == "not-settable" }); i <
+			0 || !strings.Contains(d.Warnings[i].Text, "osrelease") {
 			t.Errorf("warnings: %+v", d.Warnings)
 		}
 		l.run("bisect", "facts", "--show", "last").ends(0).says("vm.vfs_cache_pressure")
@@ -332,7 +365,8 @@ func TestScriptedBisectWithMixturesThatFail(t *testing.T) {
 		}
 		l.run(l.searched(eight())...).ends(0)
 		d := l.answered()
-		if d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"queue:read_ahead_kb=16"}) || len(d.Unmeasurable) == 0 {
+		if d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"queue:read_ahead_kb=16"}) ||
+			len(d.Unmeasurable) == 0 {
 			t.Errorf("%s: %v; can't be measured: %+v", d.Outcome, culprits(d), d.Unmeasurable)
 		}
 		l.asFound("db1")
@@ -351,9 +385,12 @@ func TestScriptedBisectionsThatAreRefused(t *testing.T) {
 		}{
 			{2, "needs to know what differs", nil},
 			{2, "varies what?", []string{"settings", suite, "/srv"}},
-			{2, "differ in one thing only", []string{"settings", suite, "/srv", "--setting", "sysctl:vm.swappiness=1,2"}},
-			{2, "needs two levels", []string{"settings", suite, "/srv", "--setting", "sysctl:vm.swappiness=1,2,3", "--setting", "sysctl:vm.dirty_ratio=1,2"}},
-			{2, "a search can't mix them", []string{"settings", says, "/srv", "--setting", "job:count=1,2", "--setting", "sysctl:vm.dirty_ratio=1,2"}},
+			{2, "differ in one thing only", []string{"settings", suite, "/srv", "--setting",
+				"sysctl:vm.swappiness=1,2"}},
+			{2, "needs two levels", []string{"settings", suite, "/srv", "--setting", "sysctl:vm.swappiness=1,2,3",
+				"--setting", "sysctl:vm.dirty_ratio=1,2"}},
+			{2, "a search can't mix them", []string{"settings", says, "/srv", "--setting", "job:count=1,2", "--setting",
+				"sysctl:vm.dirty_ratio=1,2"}},
 			{2, "is no range of commits", []string{"commits", "main", suite}},
 			{2, "needs a range of commits", []string{"commits"}},
 			{2, "--keep-built 0 is too few", []string{"commits", "a..b", suite, "--keep-built", "0"}},

@@ -23,7 +23,8 @@ func TestScriptedBisectCheck(t *testing.T) {
 		benchmarks(m, nil)
 		bench := func(*scripted.Load) scripted.Result {
 			n++
-			return scripted.Result{Takes: 5 * time.Second, Stdout: fmt.Sprintf("rate %d\n", int(1000*rate*(1+0.01*float64(n%5-2))))}
+			return scripted.Result{Takes: 5 * time.Second,
+				Stdout: fmt.Sprintf("rate %d\n", int(1000*rate*(1+0.01*float64(n%5-2))))}
 		}
 		m.Programs["bench"] = bench
 		m.Answer = func(argv []string) (scripted.Output, bool) {
@@ -48,14 +49,17 @@ func TestScriptedBisectCheck(t *testing.T) {
 			args []string
 			says string
 		}{
-			"as the good one":  {101, 0, check("--build", "make -j2 bench"), "good: "},
-			"as the bad one":   {59, 1, check(), "bad: -4"},
-			"in between":       {77, 125, check("--most", "4"), "neither good"},
-			"does not build":   {100, 125, check("--build", "make broken"), "expected expression"},
-			"no range":         {100, 129, check("--most", "1"), "two measurements or more"},
-			"no bad run":       {100, 129, []string{"bisect", "check", suite, "/srv", "--good", "good"}, "needs a good run and a bad one"},
-			"no such run":      {100, 129, []string{"bisect", "check", suite, "/srv", "--good", "good", "--bad", "none"}, "none"},
-			"one run":          {100, 129, []string{"bisect", "check", suite, "/srv", "--good", "good", "--bad", "good"}, "can't be told apart"},
+			"as the good one": {101, 0, check("--build", "make -j2 bench"), "good: "},
+			"as the bad one":  {59, 1, check(), "bad: -4"},
+			"in between":      {77, 125, check("--most", "4"), "neither good"},
+			"does not build":  {100, 125, check("--build", "make broken"), "expected expression"},
+			"no range":        {100, 129, check("--most", "1"), "two measurements or more"},
+			"no bad run": {100, 129, []string{"bisect", "check", suite, "/srv", "--good", "good"},
+				"needs a good run and a bad one"},
+			"no such run": {100, 129, []string{"bisect", "check", suite, "/srv", "--good", "good",
+				"--bad", "none"}, "none"},
+			"one run": {100, 129, []string{"bisect", "check", suite, "/srv", "--good", "good", "--bad",
+				"good"}, "can't be told apart"},
 			"no suite":         {100, 129, []string{"bisect", "check"}, "a suite"},
 			"a flag of others": {100, 129, check("--on", "scripted://db1"), "unknown flag"},
 		} {
@@ -65,10 +69,14 @@ func TestScriptedBisectCheck(t *testing.T) {
 		}
 		// What fails is the commit's fault, which git is to skip.
 		rate = 100
-		m.Programs["bench"] = func(*scripted.Load) scripted.Result { return scripted.Result{Exit: 1, Stderr: "crashed\n"} }
+		m.Programs["bench"] = func(*scripted.Load) scripted.Result {
+			return scripted.Result{Exit: 1, Stderr: "crashed\n"}
+		}
 		l.run(check()...).ends(125).says("a load failed, so that this can't be told")
 		m.Programs["bench"] = bench
-		m.Programs["make-data"] = func(*scripted.Load) scripted.Result { return scripted.Result{Exit: 1, Stderr: "no room\n"} }
+		m.Programs["make-data"] = func(*scripted.Load) scripted.Result {
+			return scripted.Result{Exit: 1, Stderr: "no room\n"}
+		}
 		l.run(check()...).ends(125).says("preparing bench failed")
 		m.Programs["make-data"] = func(*scripted.Load) scripted.Result { return scripted.Result{} }
 		m.AtLoad("bench --count", 0, func(e *scripted.Event) { e.After(2*time.Second, l.interrupt) })

@@ -78,7 +78,8 @@ func TestScriptedCommandIsPreparedAndCleanedUp(t *testing.T) {
 			t.Errorf("it started %v", got)
 		}
 		bench := m.Loads()[2]
-		if p := bench.Params; p["count"] != "3" || p["cpus"] != "4" || p["in"] != bench.Folder || !strings.HasPrefix(p["in"], "/srv/headroom-") || p["job"] != "bench" {
+		if p := bench.Params; p["count"] != "3" || p["cpus"] != "4" || p["in"] != bench.Folder ||
+			!strings.HasPrefix(p["in"], "/srv/headroom-") || p["job"] != "bench" {
 			t.Errorf("parameters %v in %s", bench.Params, bench.Folder)
 		}
 		l.atRest("db1")
@@ -100,7 +101,8 @@ func TestScriptedPreparationFails(t *testing.T) {
 		if d := l.saved("last"); d.Status != lab.Interrupted || len(values(d, "bench", "rate")) != 1 {
 			t.Errorf("the run is %s, with %v", d.Status, values(d, "bench", "rate"))
 		}
-		if got := programs(m); !slices.Equal(got, []string{"touch", "make-data", "bench", "clean", "touch", "make-data", "clean"}) {
+		if got := programs(m); !slices.Equal(got, []string{"touch", "make-data", "bench", "clean", "touch",
+			"make-data", "clean"}) {
 			t.Errorf("it started %v", got)
 		}
 		l.atRest("db1")
@@ -122,12 +124,17 @@ func TestScriptedCommandFails(t *testing.T) {
 		warns   []string
 		says    string
 	}{
-		"exit code":       {"bench", scripted.Result{Takes: time.Second, Exit: 7, Stderr: "out of memory\n"}, 2, []string{"command-failed", "few-repetitions"}, "out of memory"},
-		"no number":       {"bench", scripted.Result{Takes: time.Second, Stdout: "done\n"}, 2, []string{"command-failed", "few-repetitions"}, "rate"},
-		"signal":          {"bench", scripted.Result{Takes: time.Second, Signal: "segmentation fault"}, 2, []string{"command-failed", "few-repetitions"}, "segmentation fault"},
-		"timeout":         {"bench", scripted.Result{Hangs: true}, 2, []string{"command-failed", "few-repetitions"}, "was ended after its timeout of 20s"},
-		"clean-up":        {"clean", scripted.Result{Exit: 1, Stderr: "busy\n"}, 3, []string{"cleanup-failed"}, "busy"},
-		"clean-up hangs":  {"clean", scripted.Result{Hangs: true}, 3, []string{"cleanup-failed"}, "it was ended after its timeout"},
+		"exit code": {"bench", scripted.Result{Takes: time.Second, Exit: 7, Stderr: "out of memory\n"}, 2,
+			[]string{"command-failed", "few-repetitions"}, "out of memory"},
+		"no number": {"bench", scripted.Result{Takes: time.Second, Stdout: "done\n"}, 2,
+			[]string{"command-failed", "few-repetitions"}, "rate"},
+		"signal": {"bench", scripted.Result{Takes: time.Second, Signal: "segmentation fault"}, 2,
+			[]string{"command-failed", "few-repetitions"}, "segmentation fault"},
+		"timeout": {"bench", scripted.Result{Hangs: true}, 2, []string{"command-failed", "few-repetitions"},
+			"was ended after its timeout of 20s"},
+		"clean-up": {"clean", scripted.Result{Exit: 1, Stderr: "busy\n"}, 3, []string{"cleanup-failed"}, "busy"},
+		"clean-up hangs": {"clean", scripted.Result{Hangs: true}, 3, []string{"cleanup-failed"},
+			"it was ended after its timeout"},
 		"prepare is slow": {"make-data", scripted.Result{Takes: 15 * time.Second}, 3, nil, "No warnings"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +160,8 @@ func TestScriptedCommandFails(t *testing.T) {
 				}
 				d := l.saved("last")
 				want := slices.Clone(c.warns)
-				if slices.Sort(want); d.Status != lab.Complete || len(values(d, "bench", "rate")) != c.kept || !slices.Equal(codes(d), want) {
+				if slices.Sort(want); d.Status != lab.Complete || len(values(d, "bench", "rate")) != c.kept ||
+					!slices.Equal(codes(d), want) {
 					t.Errorf("the run is %s, with %v, warnings %q", d.Status, values(d, "bench", "rate"), codes(d))
 				}
 				if got := programs(m); len(got) != 12 {
@@ -178,7 +186,8 @@ func TestScriptedCommandThatIsNotInstalled(t *testing.T) {
 		if got := programs(m); len(got) > 0 {
 			t.Errorf("it started %v", got)
 		}
-		l.run("run", l.file("tree.yaml", "version: 1\njobs:\n  - {name: built, exec: ['{tree}/bench']}\n"), "/srv", "--on", "scripted://db1").ends(2).says("{tree}")
+		l.run("run", l.file("tree.yaml", "version: 1\njobs:\n  - {name: built, exec: ['{tree}/bench']}\n"), "/srv",
+			"--on", "scripted://db1").ends(2).says("{tree}")
 		l.atRest("db1")
 	})
 }
@@ -189,7 +198,9 @@ func TestScriptedCommandOfAnotherUser(t *testing.T) {
 		m := l.machine("db1")
 		benchmarks(m, nil)
 		as := func(user string) []string {
-			return []string{"run", l.file("user.yaml", strings.Replace(benches, "    timeout", "    user: "+user+"\n    timeout", 1)), "/srv", "--on", "scripted://db1"}
+			return []string{"run",
+				l.file("user.yaml", strings.Replace(benches, "    timeout", "    user: "+user+"\n    timeout", 1)),
+				"/srv", "--on", "scripted://db1"}
 		}
 		l.run(as("postgres")...).ends(1).says("there is no user postgres to run it as")
 		l.run(as("nobody")...).ends(0)
@@ -198,7 +209,9 @@ func TestScriptedCommandOfAnotherUser(t *testing.T) {
 				t.Errorf("it is not run as nobody: %s", load.Line())
 			}
 		}
-		if !slices.ContainsFunc(m.Commands(), func(line string) bool { return strings.HasPrefix(line, "chown -h -- nobody /srv/headroom-") }) {
+		if !slices.ContainsFunc(m.Commands(), func(line string) bool {
+			return strings.HasPrefix(line, "chown -h -- nobody /srv/headroom-")
+		}) {
 			t.Error("nobody does not own the folder")
 		}
 		l.atRest("db1")
@@ -215,7 +228,8 @@ func TestScriptedCommandLeavesAMount(t *testing.T) {
 		m.AtLoad("make-data", 3, func(e *scripted.Event) {
 			m.Set("/proc/self/mountinfo", mounted+"\n40 27 0:40 / "+e.Load.Folder+"/mnt rw - tmpfs tmpfs rw")
 		})
-		l.run(l.benches()...).ends(1).says("something is mounted on /srv/headroom-", "unmount it, then: headroom restore")
+		l.run(l.benches()...).ends(1).says("something is mounted on /srv/headroom-",
+			"unmount it, then: headroom restore")
 		if len(m.Names("/srv")) != 1 {
 			t.Errorf("in /srv there is %v", m.Names("/srv"))
 		}
@@ -251,11 +265,14 @@ func TestScriptedCommandDies(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
 		benchmarks(d.machine, nil)
-		d.machine.AtLoad("bench --count", 2, func(e *scripted.Event) { e.After(2*time.Second, func() { d.note("a load") }) })
+		d.machine.AtLoad("bench --count", 2, func(e *scripted.Event) {
+			e.After(2*time.Second, func() { d.note("a load") })
+		})
 		l.run(l.benches()...).ends(0)
 		left := d.noted()[0]
 		left.back()
-		d.after(left, "restore").ends(0).says("ended its load", "removed /srv/headroom-", "go on with: headroom run --resume")
+		d.after(left, "restore").ends(0).says("ended its load", "removed /srv/headroom-",
+			"go on with: headroom run --resume")
 		l.atRest("db1")
 		d.after(left, "run", "--resume", "last").ends(0)
 		l.atRest("db1")
@@ -268,14 +285,17 @@ func TestScriptedImportedRunIsTrusted(t *testing.T) {
 		m := l.machine("db1")
 		benchmarks(m, nil)
 		m.AtLoad("bench --count", 3, func(e *scripted.Event) { e.After(2*time.Second, l.interrupt) })
-		l.run("ablate", l.file("suite.yaml", benches), "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1", "--setting", "env:MODE=direct", "--blocks", "1", "--seed", "1").ends(130)
+		l.run("ablate", l.file("suite.yaml", benches), "/srv", "--on", "scripted://db1", "--setting",
+			"sysctl:vm.swappiness=1", "--setting", "env:MODE=direct", "--blocks", "1", "--seed", "1").ends(130)
 		file, other := filepath.Join(l.dir, "run.headroom"), filepath.Join(l.dir, "other")
 		l.run("export", "last", "--format", "run", "--serials", "-o", file).ends(0)
 		there := func(args ...string) scriptedOutcome { return l.run(append(args, "--store", other)...) }
 		there("import", file).ends(0)
 		before := len(m.Loads())
-		there("ablate", "--resume", "last").ends(4).says("was imported; to go on with it is to carry out what came with it:", "prepare: touch prepared",
-			"command: bench --count 3", "clean up: clean", "setting: sysctl:vm.swappiness 1", "levels: env:MODE=direct", "on: scripted://db1 /srv", "add --trust")
+		there("ablate", "--resume", "last").ends(4).says("was imported; to go on with it is to carry out what came "+
+			"with it:", "prepare: touch prepared",
+			"command: bench --count 3", "clean up: clean", "setting: sysctl:vm.swappiness 1", "levels: env:MODE=direct",
+			"on: scripted://db1 /srv", "add --trust")
 		if len(m.Loads()) != before {
 			t.Error("loads were started")
 		}
@@ -300,7 +320,8 @@ func TestScriptedCompareWithCrystalDiskMark(t *testing.T) {
 		paired := map[string]bool{}
 		for _, c := range d.Cells {
 			paired[c.Job] = true
-			if c.NewJob != "" || c.Verdict != compare.Incomparable || !strings.Contains(c.Why, "engine fio -> diskspd") {
+			if c.NewJob != "" || c.Verdict != compare.Incomparable ||
+				!strings.Contains(c.Why, "engine fio -> diskspd") {
 				t.Errorf("%s with %s: %s, %s", c.Job, c.NewJob, c.Verdict, c.Why)
 			}
 		}
@@ -320,7 +341,10 @@ func TestScriptedImportWithFacts(t *testing.T) {
 		l.run("import", results, "--label", "bare").ends(0)
 		l.run("import", results, "--facts", snapshot, "--label", "known").ends(0)
 		known := l.bundle("known").Run.Targets[0].Facts
-		if bare := l.bundle("bare").Run.Targets[0].Facts; len(known) < len(bare)+20 || !slices.ContainsFunc(known, func(f lab.Fact) bool { return f.Key == "kernel.release" && f.Value == "6.12.0-scripted" }) {
+		if bare := l.bundle("bare").Run.Targets[0].Facts; len(known) < len(bare)+20 ||
+			!slices.ContainsFunc(known, func(f lab.Fact) bool {
+				return f.Key == "kernel.release" && f.Value == "6.12.0-scripted"
+			}) {
 			t.Errorf("%d facts, without a snapshot %d", len(known), len(bare))
 		}
 		l.run("doctor", "known").ends(0).says("(known): nothing found", "clear,")

@@ -34,7 +34,8 @@ jobs:
 
 func (l *scriptedLab) runCrowd(args ...string) scriptedOutcome {
 	l.Helper()
-	return l.run(append(append([]string{"run", l.file("suite.yaml", crowdSuite), "/srv"}, onEach(aCrowd()...)...), args...)...)
+	return l.run(append(append([]string{"run", l.file("suite.yaml", crowdSuite), "/srv"}, onEach(aCrowd()...)...),
+		args...)...)
 }
 
 // All loads of a crowd begin at the same moment, although they are started one after the other, and nobody follows
@@ -42,11 +43,14 @@ func (l *scriptedLab) runCrowd(args ...string) scriptedOutcome {
 func TestScriptedCrowd(t *testing.T) {
 	names := aCrowd()
 	inScriptedLab(t, names, func(l *scriptedLab) {
-		l.machine("n07").AtLoad("--name=reads", 2, func(e *scripted.Event) { e.Fail(1, "fio: io_u error: Remote I/O error\n") })
+		l.machine("n07").AtLoad("--name=reads", 2, func(e *scripted.Event) {
+			e.Fail(1, "fio: io_u error: Remote I/O error\n")
+		})
 		l.machine("n09").Set("/proc/sys/vm/swappiness", "10")
 		l.runCrowd().ends(1).says("1 of 66 loads failed", "and the same on 32 more, all at once")
 		d := l.saved("last")
-		if d.Status != lab.Complete || !slices.Contains(codes(d), "no-sum") || slices.Contains(codes(d), "started-apart") {
+		if d.Status != lab.Complete || !slices.Contains(codes(d), "no-sum") ||
+			slices.Contains(codes(d), "started-apart") {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
 		}
 		for _, n := range names {

@@ -14,8 +14,10 @@ import (
 func TestScriptedResultsInEveryFormat(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		twoFolders(l.machine("db1"))
-		l.survey("/srv/a", "/srv/b", "--pairs", "3", "--size", "16m", "-o", "page.pdf").ends(2).says("can't be told from its name", ".html")
-		l.run("ladder", "/srv/a", "--on", "scripted://db1", "--format", "pdf").ends(2).says("there is no format pdf", "markdown")
+		l.survey("/srv/a", "/srv/b", "--pairs", "3", "--size", "16m", "-o", "page.pdf").ends(2).says(
+			"can't be told from its name", ".html")
+		l.run("ladder", "/srv/a", "--on", "scripted://db1", "--format", "pdf").ends(2).says("there is no format pdf",
+			"markdown")
 		if loads := l.loaded("db1"); len(loads) > 0 {
 			t.Errorf("it was loaded: %v", loads)
 		}
@@ -29,7 +31,8 @@ func TestScriptedResultsInEveryFormat(t *testing.T) {
 func TestScriptedInterferenceInEveryFormat(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.machine("server").Fio = func(*scripted.Load) scripted.IO { return scripted.IO{Read: 4000} }
-		l.run(l.ends("net", "interference", "--group", "a=198.18.0.2", "--group", "data=/srv", "--passes", "3", "--set", "time=5s", "--size", "16m", "--label", "beside")...).ends(0)
+		l.run(l.ends("net", "interference", "--group", "a=198.18.0.2", "--group", "data=/srv", "--passes", "3", "--set",
+			"time=5s", "--size", "16m", "--label", "beside")...).ends(0)
 		l.inEveryFormat("net", "interference", "--resume", "beside")
 	})
 }
@@ -38,7 +41,8 @@ func TestScriptedInterferenceInEveryFormat(t *testing.T) {
 func (l *scriptedLab) inEveryFormat(args ...string) {
 	l.Helper()
 	table := l.run(args...).ends(0).stdout
-	for suffix, has := range map[string]string{".html": "<table", ".md": "| ---: |", ".csv": "table,row,name", ".json": `"schema": "headroom/`} {
+	for suffix, has := range map[string]string{".html": "<table", ".md": "| ---: |", ".csv": "table,row,name",
+		".json": `"schema": "headroom/`} {
 		file := filepath.Join(l.TempDir(), "result"+suffix)
 		printed := l.run(append(args, "-o", file)...).ends(0).says("wrote " + file)
 		text, err := os.ReadFile(file)

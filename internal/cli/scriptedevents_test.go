@@ -84,8 +84,10 @@ func TestScriptedEvent(t *testing.T) {
 			}
 		})
 		suite := l.file("suite.yaml", eventsSuite)
-		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put", "--event-for", "10s").ends(0).
-			says("event: 20s into each load, cut, undone 10s later", "nothing came through for 13 s", "3 s after it was undone the rate was back")
+		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put", "--event-for",
+			"10s").ends(0).
+			says("event: 20s into each load, cut, undone 10s later", "nothing came through for 13 s",
+				"3 s after it was undone the rate was back")
 		want := []string{"up", "down", "down", "up", "up"}
 		if got := states.list(); !slices.Equal(got, append(want, want...)) {
 			t.Errorf("the link was %v", got)
@@ -103,7 +105,8 @@ func TestScriptedEvent(t *testing.T) {
 			t.Fatalf("%d loads", n)
 		}
 		f := d.Events.Loads[0].Findings[0]
-		if f.Unknown != "" || math.Abs(f.Stall-13) > 0.3 || f.Lowest != 0 || f.Recovery == nil || math.Abs(*f.Recovery-13) > 0.5 {
+		if f.Unknown != "" || math.Abs(f.Stall-13) > 0.3 || f.Lowest != 0 || f.Recovery == nil ||
+			math.Abs(*f.Recovery-13) > 0.5 {
 			t.Errorf("found is %+v", f)
 		}
 		if got := values(d, "reads", lab.UpsetStall); len(got) != 2 || math.Abs(got[0]-13) > 0.3 {
@@ -123,7 +126,8 @@ func TestScriptedEventLost(t *testing.T) {
 		linkCommands(m)
 		suite := l.file("suite.yaml", eventsSuite)
 		m.AtLoad("--name=reads", 1, func(e *scripted.Event) { e.After(25*time.Second, m.Lose) })
-		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put", "--event-for", "10s").ends(1).
+		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put", "--event-for",
+			"10s").ends(1).
 			says("the connection was lost", "headroom restore")
 		if linkOf(m) != "down" {
 			t.Errorf("nobody could put it back, and it is %s", linkOf(m))
@@ -153,12 +157,14 @@ func TestScriptedEventInterrupt(t *testing.T) {
 		linkCommands(m)
 		suite := l.file("suite.yaml", eventsSuite)
 		m.AtLoad("cut", 2, func(e *scripted.Event) { e.After(3*time.Second, l.interrupt) })
-		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put").ends(130).says("1 of 2 repetitions are kept")
+		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo",
+			"put").ends(130).says("1 of 2 repetitions are kept")
 		if linkOf(m) != "up" {
 			t.Errorf("it is %s", linkOf(m))
 		}
 		l.atRest("db1")
-		l.run("run", "--resume", "last", "--event", "20s: cut").ends(2).says("--event can't be changed when a run is resumed")
+		l.run("run", "--resume", "last", "--event", "20s: cut").ends(2).says(
+			"--event can't be changed when a run is resumed")
 		l.run("run", "--resume", "last").ends(0)
 		if got := happenedIn(l.saved("last")); len(got) != 2 {
 			t.Errorf("what happened is %+v", got)
@@ -176,7 +182,8 @@ func TestScriptedEventInterruptedItself(t *testing.T) {
 			e.Result.Takes = time.Hour
 			e.After(3*time.Second, l.interrupt)
 		})
-		l.run("run", l.file("suite.yaml", eventsSuite), "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put").ends(130)
+		l.run("run", l.file("suite.yaml", eventsSuite), "/srv", "--on", "scripted://db1", "--event", "20s: cut",
+			"--undo", "put").ends(130)
 		if linkOf(m) != "up" {
 			t.Errorf("it is %s", linkOf(m))
 		}
@@ -192,7 +199,8 @@ func TestScriptedEventFails(t *testing.T) {
 		linkCommands(m)
 		m.AtLoad("cut", 1, func(e *scripted.Event) { e.Fail(2, "cut: no such link\n") })
 		m.AtLoad("cut", 2, func(e *scripted.Event) { e.Result.Hangs = true })
-		l.run("run", l.file("suite.yaml", eventsSuite), "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put").ends(1).
+		l.run("run", l.file("suite.yaml", eventsSuite), "/srv", "--on", "scripted://db1", "--event", "20s: cut",
+			"--undo", "put").ends(1).
 			says("! event-failed", "2 of 2 loads failed")
 		d := l.saved("last")
 		if got := values(d, "reads", lab.UpsetStall); got != nil {
@@ -229,7 +237,8 @@ func TestScriptedEventUndoFails(t *testing.T) {
 			}
 			return undo(argv)
 		}
-		l.run("run", l.file("suite.yaml", eventsSuite), "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put").ends(1).
+		l.run("run", l.file("suite.yaml", eventsSuite), "/srv", "--on", "scripted://db1", "--event", "20s: cut",
+			"--undo", "put").ends(1).
 			says("the link does not come up", "headroom restore")
 		if linkOf(m) != "down" {
 			t.Errorf("it is %s", linkOf(m))
@@ -259,9 +268,11 @@ func TestScriptedEventFactor(t *testing.T) {
 			}
 		})
 		suite := l.file("suite.yaml", eventsSuite)
-		l.run("run", suite, "/srv", "--on", "scripted://db1", "--repeat", "1", "--event", "15s: sysctl:vm.dirty_ratio=5", "--event", "38s: undo", "--event", "17s: sysctl:vm.dirty_ratio=7",
+		l.run("run", suite, "/srv", "--on", "scripted://db1", "--repeat", "1", "--event",
+			"15s: sysctl:vm.dirty_ratio=5", "--event", "38s: undo", "--event", "17s: sysctl:vm.dirty_ratio=7",
 			"--event-on", "scripted://db1", "--event-on", "scripted://other", "--event-left", "90%").ends(0).
-			says("event: 15s into each load, sysctl:vm.dirty_ratio=5", "event: 17s into each load, sysctl:vm.dirty_ratio=7 on scripted://other")
+			says("event: 15s into each load, sysctl:vm.dirty_ratio=5",
+				"event: 17s into each load, sysctl:vm.dirty_ratio=7 on scripted://other")
 		// One is undone at its moment, the other after the 20 s that are usual.
 		if want := []string{"20/20", "5/20", "5/7", "20/20"}; !slices.Equal(states.list(), want) {
 			t.Errorf("the levels were %v, want %v", states.list(), want)
@@ -278,7 +289,8 @@ func TestScriptedEventRefusals(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		suite := l.file("suite.yaml", eventsSuite)
 		short := l.file("short.yaml", scriptedSuite)
-		command := l.file("command.yaml", strings.Replace(eventsSuite, "fio: {rw: randread, iodepth: 4}", "exec: [sleep, '60'], metrics: {rate: {match: '([0-9])', unit: 1/s, better: higher}}", 1))
+		command := l.file("command.yaml", strings.Replace(eventsSuite, "fio: {rw: randread, iodepth: 4}",
+			"exec: [sleep, '60'], metrics: {rate: {match: '([0-9])', unit: 1/s, better: higher}}", 1))
 		sized := l.file("sized.yaml", strings.Replace(eventsSuite, "runtime: 60s, time_based: 1", "size: 512m", 1))
 		cut := []string{"--event", "20s: cut", "--undo", "put"}
 		for i, c := range []struct {
@@ -291,13 +303,16 @@ func TestScriptedEventRefusals(t *testing.T) {
 			{2, "--event-left:", append(cut, suite, "--event-left", "half")},
 			{2, "does not say when and what", []string{suite, "--event", "cut"}},
 			{4, `nothing says how to undo "cut"`, []string{suite, "--event", "20s: cut"}},
-			{2, `--undo "put" belongs to no event`, []string{suite, "--event", "20s: sysctl:vm.swappiness=0", "--undo", "put"}},
+			{2, `--undo "put" belongs to no event`, []string{suite, "--event", "20s: sysctl:vm.swappiness=0", "--undo",
+				"put"}},
 			{2, "--undo is empty", []string{suite, "--event", "20s: cut", "--undo", " "}},
 			{2, "undoes nothing", []string{suite, "--event", "20s: undo"}},
 			{2, "undoes nothing", append(cut, suite, "--event", "10s: undo")},
-			{2, "--event-on is there 3 times for 1 event", append(cut, suite, "--event-on", "scripted://db1", "--event-on", "scripted://db1", "--event-on", "scripted://db1")},
+			{2, "--event-on is there 3 times for 1 event", append(cut, suite, "--event-on", "scripted://db1",
+				"--event-on", "scripted://db1", "--event-on", "scripted://db1")},
 			{2, "--event-on nowhere is no target", append(cut, suite, "--event-on", "nowhere")},
-			{2, "--event takes words, and no shell reads it", []string{suite, "--event", "20s: cut | cat", "--undo", "put"}},
+			{2, "--event takes words, and no shell reads it",
+				[]string{suite, "--event", "20s: cut | cat", "--undo", "put"}},
 			{2, "an event sets one level", []string{suite, "--event", "20s: sysctl:vm.swappiness=0,10"}},
 			{2, "can't be set while a load goes on", []string{suite, "--event", "20s: cmdline:mitigations=off"}},
 			{2, "restart takes SERVICE", []string{suite, "--event", "20s: restart"}},
@@ -310,7 +325,8 @@ func TestScriptedEventRefusals(t *testing.T) {
 				t.Errorf("%d: %v: exit code %d, and not %d with %q: %s", i, c.args, o.code, c.code, c.says, o.stderr)
 			}
 		}
-		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--no-undo", "--dry-run").ends(0).says("event: 20s into each load, cut")
+		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--no-undo",
+			"--dry-run").ends(0).says("event: 20s into each load, cut")
 		if got := l.loaded("db1"); len(got) > 0 {
 			t.Errorf("loads were started: %v", got)
 		}
@@ -333,11 +349,13 @@ func TestScriptedSeveralEvent(t *testing.T) {
 			}
 		}
 		suite := l.file("suite.yaml", eventsSuite)
-		args := append([]string{"run", suite, "/srv", "--event", "20s: cut", "--undo", "put", "--event-for", "10s"}, onEach("a", "b")...)
+		args := append([]string{"run", suite, "/srv", "--event", "20s: cut", "--undo", "put", "--event-for", "10s"},
+			onEach("a", "b")...)
 		l.run(args...).ends(2).says("it is not said where the events are", "--event-on a", "--event-on b")
 		l.run(append(args, "--event-on", "nowhere")...).ends(2)
 		server.AtLoad("cut", 2, func(e *scripted.Event) { e.After(3*time.Second, l.interrupt) })
-		l.run(append(args, "--event-on", "scripted://server")...).ends(130).says("event: 20s into each load, cut on scripted://server", "3 of 6 repetitions are kept")
+		l.run(append(args, "--event-on", "scripted://server")...).ends(130).says(
+			"event: 20s into each load, cut on scripted://server", "3 of 6 repetitions are kept")
 		if linkOf(server) != "up" {
 			t.Errorf("it is %s", linkOf(server))
 		}
@@ -347,7 +365,8 @@ func TestScriptedSeveralEvent(t *testing.T) {
 			t.Errorf("%d loads tell of it", n)
 		}
 		for role, want := range map[string]float64{"a": 0.5, "b": 1} {
-			if got := valuesOf(d, role, "reads", lab.UpsetDip); len(got) != 2 || math.Abs(got[0]-want) > 0.01 || math.Abs(got[1]-want) > 0.01 {
+			if got := valuesOf(d, role, "reads", lab.UpsetDip); len(got) != 2 || math.Abs(got[0]-want) > 0.01 ||
+				math.Abs(got[1]-want) > 0.01 {
 				t.Errorf("the dips of %s are %v", role, got)
 			}
 		}

@@ -20,7 +20,8 @@ func TestScriptedNetwork(t *testing.T) {
 			}
 			return s
 		}
-		l.run("net", "--on", "client=scripted://client", "--on", "server=scripted://server", "--set", "time=5s").ends(0).says("No warnings.")
+		l.run("net", "--on", "client=scripted://client", "--on", "server=scripted://server", "--set",
+			"time=5s").ends(0).says("No warnings.")
 		d := l.saved("last")
 		if d.Status != lab.Complete || len(codes(d)) != 0 {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
@@ -81,7 +82,8 @@ func TestScriptedBoots(t *testing.T) {
 			}
 			return io
 		}
-		l.run("sweep", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "qemu:scripted", "--factor", "cmdline:mitigations=auto,off", "--blocks", "3", "--seed", "1").ends(0)
+		l.run("sweep", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "qemu:scripted", "--factor",
+			"cmdline:mitigations=auto,off", "--blocks", "3", "--seed", "1").ends(0)
 		iops := map[string]float64{}
 		for _, c := range l.saved("last").Cells {
 			if c.Job == "reads" {

@@ -86,7 +86,8 @@ func addVolume(m *scripted.Machine, point string, drives ...int) {
 		text += fmt.Sprintf("/sys/class/block/nvme%[1]dn1/holders/md0 -> /sys/devices/virtual/block/md0\n", n)
 	}
 	m.Adds(text)
-	m.Set("/proc/self/mountinfo", m.Get("/proc/self/mountinfo")+"\n28 22 9:0 / "+point+" rw,relatime shared:3 - xfs /dev/md0 rw")
+	m.Set("/proc/self/mountinfo", m.Get("/proc/self/mountinfo")+"\n28 22 9:0 / "+point+" rw,relatime shared:3 - xfs "+
+		"/dev/md0 rw")
 }
 
 // climbed are the rungs of a ladder by their names.
@@ -118,7 +119,8 @@ const scriptedDrives = "/dev/nvme0n1,/dev/nvme1n1,/dev/nvme2n1"
 
 func (l *scriptedLab) climb(args ...string) scriptedOutcome {
 	l.Helper()
-	return l.run(append([]string{"ladder", "--suite", l.file("rungs.yaml", rungsSuite), "--on", "scripted://db1", "--seed", "3"}, args...)...)
+	return l.run(append([]string{"ladder", "--suite", l.file("rungs.yaml", rungsSuite), "--on", "scripted://db1",
+		"--seed", "3"}, args...)...)
 }
 
 // Of three drives one is half as fast: it is named, and not what suffers from it.
@@ -132,7 +134,8 @@ func TestScriptedLadderNamesASlowDrive(t *testing.T) {
 		for _, r := range d.Rungs {
 			kinds = append(kinds, r.Kind)
 		}
-		if want := []ladder.Kind{ladder.Memory, ladder.Null, ladder.Null, ladder.Drive, ladder.Drive, ladder.Drive, ladder.Together, ladder.Together}; !slices.Equal(kinds, want) {
+		if want := []ladder.Kind{ladder.Memory, ladder.Null, ladder.Null, ladder.Drive, ladder.Drive, ladder.Drive,
+			ladder.Together, ladder.Together}; !slices.Equal(kinds, want) {
 			t.Errorf("climbed %v, want %v", kinds, want)
 		}
 		rungs := climbedRungs(d)
@@ -145,12 +148,14 @@ func TestScriptedLadderNamesASlowDrive(t *testing.T) {
 			}
 		}
 		for _, load := range m.Loads() {
-			if strings.Contains(load.Params["rw"], "write") && !strings.HasPrefix(load.Params["filename"], "/dev/shm/headroom-") {
+			if strings.Contains(load.Params["rw"], "write") && !strings.HasPrefix(load.Params["filename"],
+				"/dev/shm/headroom-") {
 				t.Errorf("a device is written to: %s", load.Line())
 			}
 		}
 		l.atRest("db1")
-		again := l.run("ladder", "--resume", "last").ends(0).says("/dev/nvme2n1 reaches 50%", "nvme0n1 … nvme2n1", "Measured on scripted://db1.", "null engine, which makes no system call")
+		again := l.run("ladder", "--resume", "last").ends(0).says("/dev/nvme2n1 reaches 50%", "nvme0n1 … nvme2n1",
+			"Measured on scripted://db1.", "null engine, which makes no system call")
 		if strings.Contains(again.stderr, "pass") {
 			t.Errorf("it was measured again:\n%s", again.stderr)
 		}
@@ -190,13 +195,16 @@ func TestScriptedLadderNamesASlowVolume(t *testing.T) {
 				m := l.machine("db1")
 				m.AddDrive(2)
 				addVolume(m, "/data", 1, 2)
-				reads(m, map[string]float64{"/dev/nvme1n1": 1000, "/dev/nvme2n1": 1000, "/dev/md0": c.volume, "/data": c.files}, 9000)
-				d := documentIn[ladder.Document](l.climb("/data", "--passes", "4", "--size", "64m", "--label", "stack", "--json").ends(0))
+				reads(m, map[string]float64{"/dev/nvme1n1": 1000, "/dev/nvme2n1": 1000, "/dev/md0": c.volume,
+					"/data": c.files}, 9000)
+				d := documentIn[ladder.Document](l.climb("/data", "--passes", "4", "--size", "64m", "--label",
+					"stack", "--json").ends(0))
 				var names []string
 				for _, r := range d.Rungs {
 					names = append(names, r.Name)
 				}
-				want := []string{"/dev/shm", "fio's null engine", "fio's null engine x2", "/dev/nvme1n1", "/dev/nvme2n1", "nvme1n1, nvme2n1", "/dev/md0", "/data"}
+				want := []string{"/dev/shm", "fio's null engine", "fio's null engine x2", "/dev/nvme1n1",
+					"/dev/nvme2n1", "nvme1n1, nvme2n1", "/dev/md0", "/data"}
 				if !slices.Equal(names, want) {
 					t.Errorf("climbed %q, want %q", names, want)
 				}
@@ -204,7 +212,8 @@ func TestScriptedLadderNamesASlowVolume(t *testing.T) {
 					t.Errorf("%q is named: %+v", got, d.Answer)
 				}
 				for _, load := range m.Loads() {
-					if load.Params["filename"] == "/dev/md0" && (load.Params["numjobs"] != "2" || load.Params["size"] != strconv.Itoa(64<<20)) {
+					if load.Params["filename"] == "/dev/md0" && (load.Params["numjobs"] != "2" ||
+						load.Params["size"] != strconv.Itoa(64<<20)) {
 						t.Errorf("of a volume of two drives: %s", load.Line())
 					}
 				}
@@ -225,7 +234,8 @@ func TestScriptedLadderDoesWhatItSaid(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		args := []string{"/dev/nvme0n1,/dev/nvme1n1", "--passes", "2"}
-		said := l.climb(append(args, "--dry-run=full")...).ends(0).says("1 cell in 2 passes over 6 rungs; about 2m 05s", "layout, once", "with --seed 3")
+		said := l.climb(append(args, "--dry-run=full")...).ends(0).says("1 cell in 2 passes over 6 rungs; about 2m 05s",
+			"layout, once", "with --seed 3")
 		if got := l.loaded("db1"); len(got) > 0 {
 			t.Fatalf("loads were started: %v", got)
 		}
@@ -265,7 +275,8 @@ func spoken(command string) string {
 		switch {
 		case strings.HasSuffix(word, ".scratch"):
 			word = "scratch"
-		case strings.HasPrefix(word, "--write_"), strings.HasPrefix(word, "--log_avg"), strings.HasPrefix(word, "--per_job_logs"), strings.HasPrefix(word, "--output="), strings.HasPrefix(word, "--eta"):
+		case strings.HasPrefix(word, "--write_"), strings.HasPrefix(word, "--log_avg"), strings.HasPrefix(word,
+			"--per_job_logs"), strings.HasPrefix(word, "--output="), strings.HasPrefix(word, "--eta"):
 			continue
 		}
 		kept = append(kept, word)
@@ -281,7 +292,8 @@ func TestScriptedLadderInterruptAndResume(t *testing.T) {
 		l.atRest("db1")
 		l.run("ladder", "--resume", "last", "/srv").ends(2).says("--resume takes the rungs from the runs")
 		l.run("ladder", "--resume", "last", "--passes", "9").ends(2).says("--passes can't be changed")
-		l.run("ladder", "--resume", "last", "--keep", "sysctl:vm.swappiness=1").ends(2).says("--keep and --beside are for the ladder of a network")
+		l.run("ladder", "--resume", "last", "--keep", "sysctl:vm.swappiness=1").ends(2).says(
+			"--keep and --beside are for the ladder of a network")
 		before := len(l.loaded("db1"))
 		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
 		read := 0
@@ -304,7 +316,9 @@ func TestScriptedLadderInterruptAndResume(t *testing.T) {
 
 func TestScriptedLadderLoadFails(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.machine("db1").AtLoad("--filename=/dev/nvme1n1", 1, func(e *scripted.Event) { e.Fail(1, "fio: io_u error: Remote I/O error\n") })
+		l.machine("db1").AtLoad("--filename=/dev/nvme1n1", 1, func(e *scripted.Event) {
+			e.Fail(1, "fio: io_u error: Remote I/O error\n")
+		})
 		o := l.climb("/dev/nvme0n1", "/dev/nvme1n1", "--passes", "3", "--json").ends(0).says("Remote I/O error")
 		l.atRest("db1")
 		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
@@ -318,7 +332,8 @@ func TestScriptedLadderTargetLost(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		m.AtLoad("--name=read", 3, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
-		l.climb("null", "/dev/nvme0n1", "/srv", "--passes", "2").ends(1).says("the connection was lost", "headroom ladder --resume")
+		l.climb("null", "/dev/nvme0n1", "/srv", "--passes", "2").ends(1).says("the connection was lost",
+			"headroom ladder --resume")
 		m.Reach()
 		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
 		for _, r := range d.Rungs {
@@ -326,7 +341,8 @@ func TestScriptedLadderTargetLost(t *testing.T) {
 				t.Errorf("%s was measured %d times", r.Name, r.Cells[0].N)
 			}
 		}
-		if rungs := d.Rungs; len(rungs) != 3 || rungs[2].Kind != ladder.Files || rungs[2].Cells[0].Expected == nil || !slices.Equal(rungs[2].Cells[0].Expected.Rungs, []int{1}) {
+		if rungs := d.Rungs; len(rungs) != 3 || rungs[2].Kind != ladder.Files || rungs[2].Cells[0].Expected == nil ||
+			!slices.Equal(rungs[2].Cells[0].Expected.Rungs, []int{1}) {
 			t.Errorf("%+v", rungs)
 		}
 		l.atRest("db1")
@@ -420,14 +436,17 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 				guest.Adds("-- links --\n/dev/disk/by-id/data -> ../../nvme0n1\n/dev/disk/by-id/none -> ../../nvme1n1\n")
 				reads(host, map[string]float64{"/dev/nvme0n1": 1000, "/srv": 1000}, 9000)
 				reads(guest, map[string]float64{"/dev/nvme0n1": c.data, "/dev/nvme1n1": c.none}, 9000)
-				args := []string{"ladder", "null", "/srv", "--guest", guestScheme + file, "--suite", l.file("rungs.yaml", rungsSuite), "--passes", "4", "--size", "32m", "--seed", "3"}
-				l.run(append(args, "--dry-run=full")...).ends(0).says("fill, once", "none in guest.yaml", "data in guest.yaml")
+				args := []string{"ladder", "null", "/srv", "--guest", guestScheme + file, "--suite",
+					l.file("rungs.yaml", rungsSuite), "--passes", "4", "--size", "32m", "--seed", "3"}
+				l.run(append(args, "--dry-run=full")...).ends(0).says("fill, once", "none in guest.yaml",
+					"data in guest.yaml")
 				host.AtLoad("--name=read", 4, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
 				l.run(args...).ends(130)
 				d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
 				rungs := climbedRungs(d)
 				data, none := rungs["data in guest.yaml"], rungs["none in guest.yaml"]
-				if data.Kind != ladder.Guest || data.Backing != "image" || none.Backing != "null" || data.Cells[0].N != 4 || none.Cells[0].N != 4 {
+				if data.Kind != ladder.Guest || data.Backing != "image" || none.Backing != "null" ||
+					data.Cells[0].N != 4 || none.Cells[0].N != 4 {
 					t.Errorf("%+v, %+v", data, none)
 				}
 				if got := answered(d); (got == "data in guest.yaml") != c.named || len(d.Guests) == 0 {
@@ -454,7 +473,8 @@ func TestScriptedLadderRefusesGuests(t *testing.T) {
 		l.file("vmlinuz", "")
 		suite := l.file("rungs.yaml", rungsSuite)
 		for name, c := range map[string]struct{ text, words string }{
-			"image.yaml":  {"version: 1\ncpus: 1\nimage: vmlinuz\nssh: {user: root, key: vmlinuz}\n", "starts from an image"},
+			"image.yaml": {"version: 1\ncpus: 1\nimage: vmlinuz\nssh: {user: root, key: vmlinuz}\n",
+				"starts from an image"},
 			"bare.yaml":   {"version: 1\ncpus: 1\nkernel: vmlinuz\n", "has no disks"},
 			"broken.yaml": {"cpus: [\n", "broken.yaml"},
 			"large.yaml":  {strings.ReplaceAll(guestFileText, "size: 64m", "size: 900g"), "where 800 GiB are free"},
@@ -465,7 +485,8 @@ func TestScriptedLadderRefusesGuests(t *testing.T) {
 			}
 			o.says(c.words)
 		}
-		l.run("ladder", "/srv", "--suite", suite, "--guest", guestScheme+l.dir+"/none.yaml").ends(2).says("can't read the guest's description")
+		l.run("ladder", "/srv", "--suite", suite, "--guest", guestScheme+l.dir+"/none.yaml").ends(2).says(
+			"can't read the guest's description")
 		if n := len(host.Loads()); n > 0 {
 			t.Errorf("%d loads", n)
 		}

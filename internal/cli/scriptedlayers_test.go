@@ -56,7 +56,8 @@ func addedAt(t *testing.T, d layers.Document, cell string, layer int) float64 {
 
 func (l *scriptedLab) survey(args ...string) scriptedOutcome {
 	l.Helper()
-	return l.run(append([]string{"compare", "--layers", l.file("answers.yaml", layersSuite), "scripted://db1"}, args...)...)
+	return l.run(append([]string{"compare", "--layers", l.file("answers.yaml", layersSuite), "scripted://db1"},
+		args...)...)
 }
 
 // A delay at the second of three layers is found there and nowhere else.
@@ -65,10 +66,12 @@ func TestScriptedLayersFindADelayWhereItIs(t *testing.T) {
 		m := l.machine("db1")
 		m.AddDrive(2)
 		addVolume(m, "/data", 2)
-		answers(m, map[string]time.Duration{"/dev/nvme2n1": 100 * time.Microsecond, "/dev/md0": 1100 * time.Microsecond, "/data": 1110 * time.Microsecond})
+		answers(m, map[string]time.Duration{"/dev/nvme2n1": 100 * time.Microsecond, "/dev/md0": 1100 * time.Microsecond,
+			"/data": 1110 * time.Microsecond})
 		o := l.survey("/dev/nvme2n1", "/dev/md0", "/data", "--pairs", "6", "--json").ends(0)
 		d := documentIn[layers.Document](o)
-		if device, files := addedAt(t, d, "reads", 1), addedAt(t, d, "reads", 2); math.Abs(device-1000) > 25 || math.Abs(files-10) > 25 {
+		if device, files := addedAt(t, d, "reads", 1), addedAt(t, d, "reads", 2); math.Abs(device-1000) > 25 ||
+			math.Abs(files-10) > 25 {
 			t.Errorf("of 1000 and 10 µs %.0f and %.0f are found", device, files)
 		}
 		if !strings.Contains(strings.Join(d.Notes, "\n"), "1 cell that writes was left out") || len(d.Warnings) != 0 {
@@ -78,7 +81,8 @@ func TestScriptedLayersFindADelayWhereItIs(t *testing.T) {
 			t.Errorf("%+v, %+v", d.Layers, d.Warnings)
 		}
 		for _, load := range m.Loads() {
-			if load.Params["name"] == "writes" || strings.HasPrefix(load.Params["filename"], "/dev/") && strings.Contains(load.Params["rw"], "write") {
+			if load.Params["name"] == "writes" || strings.HasPrefix(load.Params["filename"], "/dev/") &&
+				strings.Contains(load.Params["rw"], "write") {
 				t.Errorf("it writes: %s", load.Line())
 			}
 		}
@@ -141,10 +145,14 @@ func TestScriptedLayersInterruptAndResume(t *testing.T) {
 // A load that fails is left out with its pass, and the table says so; where all fail so does the command.
 func TestScriptedLayersLoadFails(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.machine("db1").AtLoad("--name=reads", 3, func(e *scripted.Event) { e.Fail(1, "fio: io_u error: Remote I/O error\n") })
+		l.machine("db1").AtLoad("--name=reads", 3, func(e *scripted.Event) {
+			e.Fail(1, "fio: io_u error: Remote I/O error\n")
+		})
 		l.survey("/dev/nvme0n1", "/srv", "--pairs", "4").ends(0).says("Remote I/O error", "(1 of 4 repetitions)")
 		l.atRest("db1")
-		l.machine("db1").AtLoad("--name=reads", 0, func(e *scripted.Event) { e.Fail(1, "fio: io_u error: Remote I/O error\n") })
+		l.machine("db1").AtLoad("--name=reads", 0, func(e *scripted.Event) {
+			e.Fail(1, "fio: io_u error: Remote I/O error\n")
+		})
 		l.survey("/dev/nvme0n1", "/srv", "--pairs", "2").ends(1).says("all loads failed")
 		l.atRest("db1")
 	})
@@ -154,9 +162,11 @@ func TestScriptedLayersOnTwoTargets(t *testing.T) {
 	inScriptedLab(t, []string{"host", "guest"}, func(l *scriptedLab) {
 		answers(l.machine("host"), map[string]time.Duration{"/dev/nvme0n1": 100 * time.Microsecond})
 		answers(l.machine("guest"), map[string]time.Duration{"/dev/nvme0n1": 300 * time.Microsecond})
-		o := l.run("compare", "--layers", l.file("answers.yaml", layersSuite), "host=scripted://host", "/dev/nvme0n1", "vm=scripted://guest", "/dev/nvme0n1", "--pairs", "4", "--json").ends(0)
+		o := l.run("compare", "--layers", l.file("answers.yaml", layersSuite), "host=scripted://host", "/dev/nvme0n1",
+			"vm=scripted://guest", "/dev/nvme0n1", "--pairs", "4", "--json").ends(0)
 		d := documentIn[layers.Document](o)
-		if got := addedAt(t, d, "reads", 1); math.Abs(got-200) > 10 || d.Layers[0].Name != "host" || d.Layers[1].Name != "vm" {
+		if got := addedAt(t, d, "reads", 1); math.Abs(got-200) > 10 || d.Layers[0].Name != "host" ||
+			d.Layers[1].Name != "vm" {
 			t.Errorf("%.0f µs between %+v", got, d.Layers)
 		}
 		if !strings.Contains(strings.Join(d.Notes, "\n"), "nobody says whether vm lies on host") {
@@ -175,7 +185,8 @@ func TestScriptedLayersRefusals(t *testing.T) {
 		l.survey("/srv").ends(2).says("--layers takes two places or more")
 		l.survey("/srv", "/dev/nvme0n1", "--pairs", "1").ends(2).says("too few passes")
 		writes := l.file("writes.yaml", strings.ReplaceAll(layersSuite, "randread", "randwrite"))
-		l.run("compare", "--layers", writes, "scripted://db1", "/dev/nvme0n1", "/srv").ends(2).says("no job of the suite only reads")
+		l.run("compare", "--layers", writes, "scripted://db1", "/dev/nvme0n1",
+			"/srv").ends(2).says("no job of the suite only reads")
 		if got := l.machine("db1").Loads(); len(got) > 0 {
 			t.Errorf("%d loads were started", len(got))
 		}

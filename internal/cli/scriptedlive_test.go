@@ -78,30 +78,37 @@ func TestScriptedLive(t *testing.T) {
 		twoFolders(m)
 		m.Noise = 0.01
 		m.Fio = besides("/srv/b", 0.7, 1.4)
-		o := l.run("compare", "--live", l.file("suite.yaml", scriptedSuite), "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--label", "drives", "--json").ends(0)
-		o.says("2 cells, each in pairs until its verdict: at most 20 and 4 to confirm", "0 of 2 settled  pair 2 of randread 4k q4 read.iops: -3", "2 of 2 settled  confirming pair",
+		o := l.run("compare", "--live", l.file("suite.yaml", scriptedSuite), "/srv/a", "/srv/b", "scripted://db1",
+			"--seed", "3", "--label", "drives", "--json").ends(0)
+		o.says("2 cells, each in pairs until its verdict: at most 20 and 4 to confirm",
+			"0 of 2 settled  pair 2 of randread 4k q4 read.iops: -3", "2 of 2 settled  confirming pair",
 			"randread 4k q4 read.iops: slower -30", "randwrite 4k q16 write.iops: faster +")
 		d := compared(o)
-		if got := verdicts(d); !maps.Equal(got, map[string]compare.Verdict{"reads": compare.Slower, "writes": compare.Faster}) {
+		if got := verdicts(d); !maps.Equal(got, map[string]compare.Verdict{"reads": compare.Slower,
+			"writes": compare.Faster}) {
 			t.Errorf("the verdicts are %v", got)
 		}
 		reads := of(t, d, "reads")
-		if c := reads.Change; c.Per != "pair" || c.N < 4 || c.N > 12 || *c.Lo > 0.7 || *c.Hi < 0.7 || *c.Hi-*c.Lo > 0.1 {
+		if c := reads.Change; c.Per != "pair" || c.N < 4 || c.N > 12 || *c.Lo > 0.7 || *c.Hi < 0.7 ||
+			*c.Hi-*c.Lo > 0.1 {
 			t.Errorf("the change of reads is %+v", *c)
 		}
 		if c := reads.Confirmed; c == nil || c.N != 4 || c.Ratio < 0.68 || c.Ratio > 0.72 {
 			t.Errorf("confirmed is %+v", c)
 		}
-		if got := sidesOf(m, "reads"); len(got) != 2*(reads.Change.N+4) || !strings.HasPrefix(got, "abba") && !strings.HasPrefix(got, "baab") {
+		if got := sidesOf(m, "reads"); len(got) != 2*(reads.Change.N+4) || !strings.HasPrefix(got, "abba") &&
+			!strings.HasPrefix(got, "baab") {
 			t.Errorf("reads were on %s", got)
 		}
 		// Both are runs of their own, with names of their own.
 		base, next := l.saved(d.Base.ID), l.saved(d.New[0].ID)
-		if base.Label != "drives base" || next.Label != "drives new" || base.Status != lab.Complete || next.Status != lab.Complete {
+		if base.Label != "drives base" || next.Label != "drives new" || base.Status != lab.Complete ||
+			next.Status != lab.Complete {
 			t.Errorf("the runs are %q, %s, and %q, %s", base.Label, base.Status, next.Label, next.Status)
 		}
 		again := compared(l.run("compare", d.Base.ID, d.New[0].ID, "--json").ends(0))
-		if a, b := of(t, again, "reads"), reads; a.Verdict != b.Verdict || a.Change.Ratio != b.Change.Ratio || a.Change.N != b.Change.N {
+		if a, b := of(t, again, "reads"), reads; a.Verdict != b.Verdict || a.Change.Ratio != b.Change.Ratio ||
+			a.Change.N != b.Change.N {
 			t.Errorf("of the saved runs it says %+v, and before %+v", a, b)
 		}
 		l.run("compare", d.Base.ID, d.New[0].ID, "--fail-on", "slower").ends(3)
@@ -118,12 +125,14 @@ func TestScriptedLiveSame(t *testing.T) {
 		l.machine("db1").Noise, l.machine("db2").Noise = 0.004, 0.004
 		one := l.file("one.yaml", scriptedSuite)
 		two := l.file("two.yaml", strings.ReplaceAll(scriptedSuite, "name: writes", "name: others"))
-		o := l.run("compare", "--live", one, two, "/srv", "scripted://db1", "scripted://db2", "--seed", "3", "--confirm", "0", "--json").ends(0).says("2 cells that only one side has: left out")
+		o := l.run("compare", "--live", one, two, "/srv", "scripted://db1", "scripted://db2", "--seed", "3",
+			"--confirm", "0", "--json").ends(0).says("2 cells that only one side has: left out")
 		d := compared(o)
 		if got := verdicts(d); !maps.Equal(got, map[string]compare.Verdict{"reads": compare.Same}) {
 			t.Errorf("the verdicts are %v", got)
 		}
-		if c := of(t, d, "reads"); c.Confirmed != nil || c.Change.N != len(l.loaded("db1"))-1 || c.Change.N != len(l.loaded("db2"))-1 {
+		if c := of(t, d, "reads"); c.Confirmed != nil || c.Change.N != len(l.loaded("db1"))-1 ||
+			c.Change.N != len(l.loaded("db2"))-1 {
 			t.Errorf("%d pairs, of %v and %v", c.Change.N, l.loaded("db1"), l.loaded("db2"))
 		}
 		l.atRest("db1")
@@ -139,25 +148,34 @@ func TestScriptedLiveUndecided(t *testing.T) {
 		twoFolders(m)
 		m.Noise = 0.3
 		m.Fio = besides("/srv/b", 0.94, 1)
-		suite := l.file("suite.yaml", strings.Replace(scriptedSuite, "  - {name: writes, fio: {rw: randwrite, iodepth: 16}}\n", "", 1))
-		o := l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--pairs", "6", "--fail-on", "undecided", "--json").ends(5).says("undecided")
+		suite := l.file("suite.yaml",
+			strings.Replace(scriptedSuite, "  - {name: writes, fio: {rw: randwrite, iodepth: 16}}\n", "", 1))
+		o := l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--pairs", "6",
+			"--fail-on", "undecided", "--json").ends(5).says("undecided")
 		d := compared(o)
 		n := len(sidesOf(m, "reads")) / 2
 		if c := of(t, d, "reads"); c.Verdict != compare.Undecided || c.Change.N != n || n > 6 {
 			t.Errorf("after %d pairs it says %+v", n, c)
 		}
 		id := d.New[0].ID
-		l.run("compare", "--live", "--resume", id).ends(2).says("this comparison is complete", "--budget 5m goes on with it, or --pairs 40")
-		l.run("compare", "--live", "--resume", id, "--budget", "10m").ends(2).says("would hardly get a verdict within 6 pairs", "--pairs 12")
-		l.run("compare", "--live", "--resume", id, "--pairs", "4").ends(2).says("--pairs 4 is fewer than the 6 that were allowed so far")
-		l.run("compare", "--live", "--resume", id, "--pairs", "12", "--seed", "4").ends(2).says("--seed can't be changed when a comparison is resumed")
-		l.run("compare", "--live", "--resume", id, "--pairs", "12", "/srv/a").ends(2).says("--resume takes what to compare from the runs")
-		l.run("compare", "--live", "--resume", id, "--pairs", "40", "--budget", "1s").ends(2).says("--budget 1s is too short for another pair")
+		l.run("compare", "--live", "--resume", id).ends(2).says("this comparison is complete",
+			"--budget 5m goes on with it, or --pairs 40")
+		l.run("compare", "--live", "--resume", id, "--budget",
+			"10m").ends(2).says("would hardly get a verdict within 6 pairs", "--pairs 12")
+		l.run("compare", "--live", "--resume", id, "--pairs",
+			"4").ends(2).says("--pairs 4 is fewer than the 6 that were allowed so far")
+		l.run("compare", "--live", "--resume", id, "--pairs", "12", "--seed",
+			"4").ends(2).says("--seed can't be changed when a comparison is resumed")
+		l.run("compare", "--live", "--resume", id, "--pairs", "12",
+			"/srv/a").ends(2).says("--resume takes what to compare from the runs")
+		l.run("compare", "--live", "--resume", id, "--pairs", "40", "--budget",
+			"1s").ends(2).says("--budget 1s is too short for another pair")
 		if more := len(sidesOf(m, "reads")) / 2; more != n {
 			t.Errorf("what was refused has measured %d pairs", more-n)
 		}
 		m.Noise = 0.02
-		after := compared(l.run("compare", "--live", "--resume", id, "--pairs", "40", "--budget", "15m", "--json").ends(0))
+		after := compared(l.run("compare", "--live", "--resume", id, "--pairs", "40", "--budget",
+			"15m", "--json").ends(0))
 		c := of(t, after, "reads")
 		if after.Base.ID != d.Base.ID || c.Change.N <= n {
 			t.Errorf("then it is %d pairs of %s and not %s", c.Change.N, after.Base.ID, d.Base.ID)
@@ -176,7 +194,8 @@ func TestScriptedLiveInterruptAndResume(t *testing.T) {
 		m.Fio = besides("/srv/b", 0.7, 1.4)
 		suite := l.file("suite.yaml", scriptedSuite)
 		m.AtLoad("--name=reads", 4, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--label", "drives").ends(130).says("loads are kept; go on with: headroom compare --live --resume")
+		l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--label",
+			"drives").ends(130).says("loads are kept; go on with: headroom compare --live --resume")
 		var kept []string
 		for _, ref := range []string{"drives base", "drives new"} {
 			d := l.saved(ref)
@@ -215,7 +234,8 @@ func TestScriptedLiveTargetLost(t *testing.T) {
 		}
 		lost.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, lost.Lose) })
 		suite := l.file("suite.yaml", scriptedSuite)
-		l.run("compare", "--live", "--suite", suite, "/srv", "scripted://db1", "scripted://db2", "--seed", "3").ends(1).says("the connection was lost", "are kept; go on with: headroom compare --live --resume")
+		l.run("compare", "--live", "--suite", suite, "/srv", "scripted://db1", "scripted://db2", "--seed",
+			"3").ends(1).says("the connection was lost", "are kept; go on with: headroom compare --live --resume")
 		l.atRest("db1")
 		if names := lost.Names("/srv"); len(names) != 1 {
 			t.Errorf("nobody could remove the scratch file of the new side, but there is %v", names)
@@ -223,7 +243,8 @@ func TestScriptedLiveTargetLost(t *testing.T) {
 		l.run("compare", "--live", "--resume", "last").ends(1).says("can't connect")
 		lost.Reach()
 		d := compared(l.run("compare", "--live", "--resume", "last", "--json").ends(0))
-		if got := verdicts(d); !maps.Equal(got, map[string]compare.Verdict{"reads": compare.Slower, "writes": compare.Same}) {
+		if got := verdicts(d); !maps.Equal(got, map[string]compare.Verdict{"reads": compare.Slower,
+			"writes": compare.Same}) {
 			t.Errorf("the verdicts are %v", got)
 		}
 		l.atRest("db1")
@@ -246,7 +267,8 @@ func TestScriptedLiveFailing(t *testing.T) {
 			return io
 		}
 		suite := l.file("suite.yaml", scriptedSuite)
-		o := l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--confirm", "0", "--json")
+		o := l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--confirm", "0",
+			"--json")
 		o.says("given up, because no pair of the first block could be measured")
 		if got := sidesOf(m, "reads"); got != "abba" && got != "baab" {
 			t.Errorf("reads were on %s", got)
@@ -255,8 +277,10 @@ func TestScriptedLiveFailing(t *testing.T) {
 			t.Errorf("the verdicts are %v", got)
 		}
 		broken = "/srv/"
-		only := l.file("only.yaml", strings.Replace(scriptedSuite, "  - {name: writes, fio: {rw: randwrite, iodepth: 16}}\n", "", 1))
-		l.run("compare", "--live", only, "/srv/a", "/srv/b", "scripted://db1").ends(1).says("all loads failed", "headroom show")
+		only := l.file("only.yaml",
+			strings.Replace(scriptedSuite, "  - {name: writes, fio: {rw: randwrite, iodepth: 16}}\n", "", 1))
+		l.run("compare", "--live", only, "/srv/a", "/srv/b", "scripted://db1").ends(1).says("all loads failed",
+			"headroom show")
 		m.Remove("/srv/a")
 		m.Remove("/srv/b")
 		l.atRest("db1")
@@ -271,9 +295,11 @@ func TestScriptedLiveStandsStill(t *testing.T) {
 		io      scripted.IO
 		verdict compare.Verdict
 	}{
-		"no I/O in every second":  {2, scripted.IO{}, compare.Incomparable},
-		"fails in every second":   {2, scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error", Takes: time.Second}, compare.Incomparable},
-		"fails in one of three":   {3, scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error", Takes: time.Second}, compare.Incomparable},
+		"no I/O in every second": {2, scripted.IO{}, compare.Incomparable},
+		"fails in every second": {2, scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error",
+			Takes: time.Second}, compare.Incomparable},
+		"fails in one of three": {3, scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error",
+			Takes: time.Second}, compare.Incomparable},
 		"no I/O in one of eleven": {11, scripted.IO{}, compare.Same},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,7 +316,8 @@ func TestScriptedLiveStandsStill(t *testing.T) {
 					}
 					return scripted.Drive(load)
 				}
-				o := l.run("compare", "--live", l.file("suite.yaml", scriptedSuite), "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--confirm", "8", "--json")
+				o := l.run("compare", "--live", l.file("suite.yaml", scriptedSuite), "/srv/a", "/srv/b",
+					"scripted://db1", "--seed", "3", "--confirm", "8", "--json")
 				if got := verdicts(compared(o)); got["writes"] != compare.Same || got["reads"] != still.verdict {
 					t.Errorf("the verdicts are %v\n%s", got, o.stderr)
 				}
@@ -308,7 +335,8 @@ func TestScriptedLiveBudget(t *testing.T) {
 		m.Noise = 0.2
 		suite := l.file("suite.yaml", scriptedSuite)
 		start := time.Now()
-		l.run("compare", "--live", "--suite", suite, "/srv", "scripted://db1", "--set-new", "iodepth=5", "--set-base", "iodepth=4", "--seed", "3", "--budget", "2m").ends(0).says("undecided")
+		l.run("compare", "--live", "--suite", suite, "/srv", "scripted://db1", "--set-new", "iodepth=5", "--set-base",
+			"iodepth=4", "--seed", "3", "--budget", "2m").ends(0).says("undecided")
 		n := len(l.loaded("db1"))
 		// A pair of both cells is 40 s, and no load is left without its other half.
 		if took := time.Since(start); took > 2*time.Minute+10*time.Second || n != 2+12 {
@@ -323,24 +351,33 @@ func TestScriptedLiveRefusals(t *testing.T) {
 		m := l.machine("db1")
 		twoFolders(m)
 		suite := l.file("suite.yaml", scriptedSuite)
-		others := l.file("others.yaml", strings.ReplaceAll(strings.ReplaceAll(scriptedSuite, "name: writes", "name: w"), "name: reads", "name: r"))
+		others := l.file("others.yaml", strings.ReplaceAll(strings.ReplaceAll(scriptedSuite, "name: writes", "name: w"),
+			"name: reads", "name: r"))
 		live := func(args ...string) scriptedOutcome {
 			return l.run(append([]string{"compare", "--live"}, args...)...)
 		}
 		live(suite, "/srv/a", "scripted://db1").ends(2).says("compare --live needs something to compare")
 		live(suite, "/srv/a", "/srv/b", "/srv", "scripted://db1").ends(2).says("compare --live takes two sides")
 		live(suite, others, "/srv/a", "scripted://db1").ends(2).says("the two suites have no job in common")
-		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "3").ends(2).says("--pairs 3 is too few for any verdict")
-		eight := l.file("eight.yaml", "version: 1\nname: eight\nsize: 1m\ndefaults: {runtime: 2s, time_based: 1, direct: 1}\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 2, 4, 8, 16, 32, 64, 128]}}\n")
-		live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "4", "--dry-run").ends(0).says("--pairs 4 is too few for any verdict of 8 numbers", "6 are the least")
-		live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "2").ends(2).says("--pairs 2 is too few for any verdict of 8 numbers", "6 are the least")
-		if o := live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "6", "--dry-run").ends(0); strings.Contains(o.stderr, "too few") {
+		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--pairs",
+			"3").ends(2).says("--pairs 3 is too few for any verdict")
+		eight := l.file("eight.yaml", "version: 1\nname: eight\nsize: 1m\ndefaults: {runtime: 2s, time_based: 1, "+
+			"direct: 1}\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 2, 4, 8, 16, 32, "+
+			"64, 128]}}\n")
+		live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "4", "--dry-run").ends(0).says(
+			"--pairs 4 is too few for any verdict of 8 numbers", "6 are the least")
+		live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs",
+			"2").ends(2).says("--pairs 2 is too few for any verdict of 8 numbers", "6 are the least")
+		if o := live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "6",
+			"--dry-run").ends(0); strings.Contains(o.stderr, "too few") {
 			t.Error(o.stderr)
 		}
 		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--confirm", "-1").ends(2).says("is no number of pairs")
 		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--budget", "-1m").ends(2).says("is no length of time")
-		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--all").ends(2).says("--live decides by metrics that are named")
-		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--layers").ends(2).says("--live and --layers exclude each other")
+		live(suite, "/srv/a", "/srv/b", "scripted://db1",
+			"--all").ends(2).says("--live decides by metrics that are named")
+		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--layers").ends(2).says(
+			"--live and --layers exclude each other")
 		live(suite, "/srv/a", "/srv/c", "scripted://db1").ends(2).says("there is no directory /srv/c on scripted://db1")
 		live(suite, "/srv/a", "/srv/b", "scripted://db1", "-o", "page.xyz").ends(2).says("can't be told from its name")
 		l.run("compare", "a", "b", "--pairs", "10").ends(2).says("--pairs means nothing without --live or --layers")
@@ -360,12 +397,17 @@ func TestScriptedLiveRoom(t *testing.T) {
 		twoFolders(m)
 		m.Free = 3 << 29 // one of them would fit
 		suite := l.file("suite.yaml", scriptedSuite)
-		l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1").ends(1).says("a scratch file of 1.00 GiB beside the others (2.00 GiB in all) does not fit into /srv/b")
-		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--size", "2g").ends(1).says("a scratch file of 2.00 GiB does not fit into /srv/a")
-		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--size", "512m", "--set", "size=600m").ends(2).says("is less than what the jobs work on")
-		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--size", "big").ends(2).says("is not the size of a scratch file")
+		l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1").ends(1).says(
+			"a scratch file of 1.00 GiB beside the others (2.00 GiB in all) does not fit into /srv/b")
+		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--size",
+			"2g").ends(1).says("a scratch file of 2.00 GiB does not fit into /srv/a")
+		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--size", "512m", "--set", "size=600m").ends(2).says(
+			"is less than what the jobs work on")
+		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--size",
+			"big").ends(2).says("is not the size of a scratch file")
 		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--max-writes", "much").ends(2).says("is not an amount")
-		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--max-writes", "100m").ends(4).says("this would write", "more than --max-writes")
+		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--max-writes", "100m").ends(4).says("this would write",
+			"more than --max-writes")
 		if got := m.Loads(); len(got) > 0 {
 			t.Errorf("%d loads were started", len(got))
 		}

@@ -21,16 +21,22 @@ func TestScriptedRenewed(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		l.opened["db1"] = asPod
-		m.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(4*time.Second, func() { m.Perish("the pod was evicted") }) })
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says("waiting for another target in place of one that is gone")
+		m.AtLoad("--name=reads", 2, func(e *scripted.Event) {
+			e.After(4*time.Second, func() { m.Perish("the pod was evicted") })
+		})
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says(
+			"waiting for another target in place of one that is gone")
 		d := l.saved("last")
-		if i := slices.IndexFunc(d.Warnings, func(w report.Warning) bool { return w.Code == "target-lost" }); i < 0 || !strings.HasPrefix(d.Warnings[i].Text, "repetition 2 of reads") || !strings.HasSuffix(d.Warnings[i].Text, "was lost and carried out anew: the pod was evicted") || d.Status != lab.Complete {
+		if i := slices.IndexFunc(d.Warnings, func(w report.Warning) bool { return w.Code == "target-lost" }); i < 0 ||
+			!strings.HasPrefix(d.Warnings[i].Text, "repetition 2 of reads") || !strings.HasSuffix(d.Warnings[i].Text,
+			"was lost and carried out anew: the pod was evicted") || d.Status != lab.Complete {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
 		}
 		if r, w := len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")); r != 3 || w != 3 {
 			t.Errorf("there are %d and %d values", r, w)
 		}
-		if got := l.loaded("db1"); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "reads", "writes", "writes", "writes"}) {
+		if got := l.loaded("db1"); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "reads", "writes",
+			"writes", "writes"}) {
 			t.Errorf("the loads were %v", got)
 		}
 		l.atRest("db1")
@@ -42,9 +48,12 @@ func TestScriptedRenewedTooOften(t *testing.T) {
 		m := l.machine("db1")
 		l.opened["db1"] = asPod
 		for i := range 4 {
-			m.AtLoad("--name=reads", i+2, func(e *scripted.Event) { e.After(4*time.Second, func() { m.Perish("the pod was evicted") }) })
+			m.AtLoad("--name=reads", i+2, func(e *scripted.Event) {
+				e.After(4*time.Second, func() { m.Perish("the pod was evicted") })
+			})
 		}
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says("it is the loss number 4 in this run", "1 of 6 repetitions are kept")
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says(
+			"it is the loss number 4 in this run", "1 of 6 repetitions are kept")
 		if d := l.saved("last"); len(values(d, "reads", "read.iops")) != 1 || d.Status == lab.Complete {
 			t.Errorf("the run is %s", d.Status)
 		}
@@ -56,7 +65,9 @@ func TestScriptedSeveralRenewed(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b"}, func(l *scriptedLab) {
 		m := l.machine("b")
 		l.opened["b"] = asPod
-		m.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(4*time.Second, func() { m.Perish("the pod was evicted") }) })
+		m.AtLoad("--name=reads", 2, func(e *scripted.Event) {
+			e.After(4*time.Second, func() { m.Perish("the pod was evicted") })
+		})
 		l.runOn([]string{"a", "b"}).ends(0)
 		d := l.saved("last")
 		if !slices.Contains(codes(d), "target-lost") || slices.Contains(codes(d), "no-sum") {
@@ -92,10 +103,14 @@ func TestScriptedMates(t *testing.T) {
 			}
 		}
 		suite := l.file("suite.yaml", crowdSuite)
-		sweep := []string{"sweep", suite, "/srv", "--on", "qemu:one", "--on", "qemu:two", "--blocks", "3", "--seed", "1"}
-		l.run(append(sweep, "--factor", "sysctl:vm.dirty_ratio=5,40")...).ends(2).says("is set on a running machine, and several are measured")
-		l.run("sweep", suite, "/srv", "--on", "a=qemu:one", "--on", "qemu:two", "--factor", "cmdline:mitigations=auto,off").ends(2).says(`there is no role "a" in a sweep of several targets`)
-		l.run("sweep", suite, "/srv", "--on", "scripted://one", "--on", "qemu:two", "--factor", "cmdline:mitigations=auto,off").ends(2).says("is not headroom's own")
+		sweep := []string{"sweep", suite, "/srv", "--on", "qemu:one", "--on", "qemu:two", "--blocks", "3", "--seed",
+			"1"}
+		l.run(append(sweep, "--factor", "sysctl:vm.dirty_ratio=5,40")...).ends(2).says(
+			"is set on a running machine, and several are measured")
+		l.run("sweep", suite, "/srv", "--on", "a=qemu:one", "--on", "qemu:two", "--factor",
+			"cmdline:mitigations=auto,off").ends(2).says(`there is no role "a" in a sweep of several targets`)
+		l.run("sweep", suite, "/srv", "--on", "scripted://one", "--on", "qemu:two", "--factor",
+			"cmdline:mitigations=auto,off").ends(2).says("is not headroom's own")
 		l.machine("two").AtLoad("--name=reads", 4, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
 		sweep = append(sweep, "--factor", "cmdline:mitigations=auto,off")
 		l.run(sweep...).ends(130).says("headroom sweep --resume")
@@ -133,7 +148,8 @@ func TestScriptedSweepCutAnywhere(t *testing.T) {
 				m := l.machine("db1")
 				suite := l.file("suite.yaml", crowdSuite)
 				sweep := func() scriptedOutcome {
-					return l.run("sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "sysctl:vm.dirty_ratio=5,40", "--blocks", "2", "--set", "runtime=5s", "--seed", "1")
+					return l.run("sweep", suite, "/srv", "--on", "scripted://db1", "--factor",
+						"sysctl:vm.dirty_ratio=5,40", "--blocks", "2", "--set", "runtime=5s", "--seed", "1")
 				}
 				steps := 0
 				l.steps = func(string) { steps++ }
@@ -186,7 +202,8 @@ func TestScriptedCleanUpCutShort(t *testing.T) {
 			e.After(5*time.Second, l.interrupt) // the same wish
 			e.After(8*time.Second, l.interrupt)
 		})
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").says("do not end after SIGKILL", "headroom restore")
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on",
+			"scripted://db1").says("do not end after SIGKILL", "headroom restore")
 		if got := codes.list(); !slices.Equal(got, []int{130}) {
 			t.Errorf("it was cut short with %v", got)
 		}
@@ -205,7 +222,8 @@ func TestScriptedLoadBySizeHangs(t *testing.T) {
 		m.AtLoad("--name=reads", 1, func(e *scripted.Event) { e.Result.Hangs = true })
 		suite := l.file("suite.yaml", strings.Replace(crowdSuite, "runtime: 30s, time_based: 1", "size: 64m", 1))
 		start := time.Now()
-		l.run("run", suite, "/srv", "--on", "scripted://db1").ends(1).says("1 of 2 loads failed", "fio had not ended after 14m 39s, and was: it did not say")
+		l.run("run", suite, "/srv", "--on", "scripted://db1").ends(1).says("1 of 2 loads failed",
+			"fio had not ended after 14m 39s, and was: it did not say")
 		// 16384 operations at 20 a second, and a minute.
 		if took, want := time.Since(start), (16384/20+60)*time.Second; took < want || took > want+15*time.Second {
 			t.Errorf("it took %s, and not %s", took, want)

@@ -81,18 +81,23 @@ func (l *scriptedLab) ends(args ...string) []string {
 func TestScriptedNetOfSeveralPairs(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b", "server"}, func(l *scriptedLab) {
 		l.paced([]string{"a", "b"}, 1.2*gigabyte, gigabyte, gigabyte, gigabyte/2)
-		o := l.run("net", l.file("send.yaml", sendSuite), "--on", "client=scripted://a", "--on", "client=scripted://b", "--on", "server=scripted://server", "--pairs", "3", "--label", "three")
-		o.ends(0).says("send from scripted://a to scripted://server at 198.18.0.3, port 5201", "2 tests of each pair, all pairs at once")
+		o := l.run("net", l.file("send.yaml", sendSuite), "--on", "client=scripted://a", "--on", "client=scripted://b",
+			"--on", "server=scripted://server", "--pairs", "3", "--label", "three")
+		o.ends(0).says("send from scripted://a to scripted://server at 198.18.0.3, port 5201",
+			"2 tests of each pair, all pairs at once")
 		d := l.saved("three")
-		for cell, want := range map[string]float64{"send@pair-1": 480e6 * 8, "send@pair-2": 480e6 * 8, "send@pair-3": 240e6 * 8, "send@all": 1200e6 * 8} {
+		for cell, want := range map[string]float64{"send@pair-1": 480e6 * 8, "send@pair-2": 480e6 * 8,
+			"send@pair-3": 240e6 * 8, "send@all": 1200e6 * 8} {
 			if got := ratesOf(d, cell, "send.bitrate"); !slices.Equal(got, []float64{want, want}) {
 				t.Errorf("%s: %v, not %g", cell, got, want)
 			}
 		}
-		if d.Status != lab.Complete || len(d.Network) != 3 || d.Network[1].Client != "client-2" || d.Network[2].Client != "client-1" || d.Network[2].Port != 5203 {
+		if d.Status != lab.Complete || len(d.Network) != 3 || d.Network[1].Client != "client-2" ||
+			d.Network[2].Client != "client-1" || d.Network[2].Port != 5203 {
 			t.Errorf("%s, %+v", d.Status, d.Network)
 		}
-		if a, b, s := len(l.machine("a").Loads()), len(l.machine("b").Loads()), len(l.machine("server").Loads()); a != 4 || b != 2 || s != 6 {
+		if a, b, s := len(l.machine("a").Loads()), len(l.machine("b").Loads()), len(l.machine("server").Loads()); a !=
+			4 || b != 2 || s != 6 {
 			t.Errorf("%d, %d and %d loads", a, b, s)
 		}
 		for _, name := range []string{"a", "b", "server"} {
@@ -106,9 +111,12 @@ func TestScriptedNetDryRun(t *testing.T) {
 		suite := l.file("send.yaml", sendSuite)
 		l.run(l.ends("net", suite, "--dry-run=full")...).ends(0).says("--client 198.18.0.2", "--server")
 		l.run(l.ends("net", suite, "--pairs", "2", "--dry-run=full")...).ends(0).says("pair-2", "--port 5202")
-		l.run(l.ends("net", "interference", "--group", "a=198.18.0.2", "--group", "data=/dev/nvme1n1", "--dry-run=full", "--seed", "2")...).ends(0).
-			says("3 combinations in 6 passes", "a-1, on scripted://client", "data-1, on scripted://server", "--filename=/dev/nvme1n1", "The order, with --seed 2", "pass 6")
-		l.run(l.ends("ladder", "--dry-run=full", "--seed", "2")...).ends(0).says("on 5 rungs by 3 pairs", "loopback-server:", "flow-receive", "all, both ways at once", "--bidir", "The order, with --seed 2")
+		l.run(l.ends("net", "interference", "--group", "a=198.18.0.2", "--group", "data=/dev/nvme1n1", "--dry-run=full",
+			"--seed", "2")...).ends(0).
+			says("3 combinations in 6 passes", "a-1, on scripted://client", "data-1, on scripted://server",
+				"--filename=/dev/nvme1n1", "The order, with --seed 2", "pass 6")
+		l.run(l.ends("ladder", "--dry-run=full", "--seed", "2")...).ends(0).says("on 5 rungs by 3 pairs",
+			"loopback-server:", "flow-receive", "all, both ways at once", "--bidir", "The order, with --seed 2")
 		for _, name := range []string{"client", "server"} {
 			if n := len(l.machine(name).Loads()); n > 0 {
 				t.Errorf("%d loads on %s", n, name)
@@ -122,9 +130,11 @@ func TestScriptedNetDryRun(t *testing.T) {
 func TestScriptedNetTestFails(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.machine("client").AtLoad("--port 5202", 1, func(e *scripted.Event) {
-			e.Result.Stdout, e.Result.Exit = `{"start":{"version":"iperf 3.16"},"intervals":[],"end":{},"error":"the server has terminated"}`+"\n", 1
+			e.Result.Stdout, e.Result.Exit =
+				`{"start":{"version":"iperf 3.16"},"intervals":[],"end":{},"error":"the server has terminated"}`+"\n", 1
 		})
-		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--pairs", "2")...).ends(1).says("1 of 4 loads failed", "the server has terminated")
+		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--pairs", "2")...).ends(1).says("1 of 4 loads failed",
+			"the server has terminated")
 		d := l.saved("last")
 		for cell, want := range map[string]int{"send@pair-1": 2, "send@pair-2": 1, "send@all": 1} {
 			if got := ratesOf(d, cell, "send.bitrate"); len(got) != want {
@@ -144,7 +154,9 @@ func TestScriptedNetInterruptAndResume(t *testing.T) {
 		t.Run(pairs, func(t *testing.T) {
 			inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 				suite := l.file("send.yaml", sendSuite)
-				l.machine("client").AtLoad("--port 5201", 2, func(e *scripted.Event) { e.After(2*time.Second, l.interrupt) })
+				l.machine("client").AtLoad("--port 5201", 2, func(e *scripted.Event) {
+					e.After(2*time.Second, l.interrupt)
+				})
 				l.run(l.ends("net", suite, "--pairs", pairs)...).ends(130).says("headroom net --resume")
 				l.atRest("client")
 				l.atRest("server")
@@ -174,10 +186,12 @@ func TestScriptedNetServerLost(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		server := l.machine("server")
 		server.AtLoad("--server", 3, func(e *scripted.Event) { e.After(2*time.Second, server.Lose) })
-		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--pairs", "2")...).ends(1).says("the connection was lost", "headroom net --resume")
+		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--pairs", "2")...).ends(1).says("the connection was lost",
+			"headroom net --resume")
 		server.Reach()
 		l.run("net", "--resume", "last").ends(1).says("2 of 4 loads failed") // whose end is not known are kept as such
-		if d := l.saved("last"); d.Status != lab.Complete || !slices.Equal(ratesOf(d, "send@all", "send.bitrate"), []float64{18.8e9}) || !slices.Contains(codes(d), "no-sum") {
+		if d := l.saved("last"); d.Status != lab.Complete || !slices.Equal(ratesOf(d, "send@all", "send.bitrate"),
+			[]float64{18.8e9}) || !slices.Contains(codes(d), "no-sum") {
 			t.Errorf("%s with %v, %v", d.Status, ratesOf(d, "send@all", "send.bitrate"), codes(d))
 		}
 		l.atRest("client")
@@ -194,12 +208,15 @@ func TestScriptedNetServerDoesNotListen(t *testing.T) {
 		happens = func(e *scripted.Event) { e.Result.Listens = 0 }
 		l.run(l.ends("net", suite)...).ends(1).says("iperf3 does not listen on 198.18.0.2, port 5201, after 10s")
 		happens = func(e *scripted.Event) {
-			*e.Result = scripted.Result{Exit: 1, Stderr: "iperf3: error - unable to start listener for connections: Cannot assign requested address\n"}
+			*e.Result = scripted.Result{Exit: 1, Stderr: "iperf3: error - unable to start listener for connections: " +
+				"Cannot assign requested address\n"}
 		}
-		l.run(l.ends("net", suite)...).ends(1).says("iperf3 can't listen on 198.18.0.2, port 5201", "Cannot assign requested address")
+		l.run(l.ends("net", suite)...).ends(1).says("iperf3 can't listen on 198.18.0.2, port 5201",
+			"Cannot assign requested address")
 		server.Shows("/proc/net/tcp", func() string {
 			return "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +
-				"   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24017 1 0000000000000000 100 0 0 10 0\n"
+				"   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24017 1 " +
+				"0000000000000000 100 0 0 10 0\n"
 		})
 		l.run(l.ends("net", suite)...).ends(1).says("something listens on port 5201 of the server already")
 		if n := len(l.machine("client").Loads()); n > 0 {
@@ -213,8 +230,10 @@ func TestScriptedNetServerDoesNotListen(t *testing.T) {
 // Within one machine there is one loopback, on which each packet passes twice.
 func TestScriptedNetWithinOneMachine(t *testing.T) {
 	inScriptedLab(t, []string{"one"}, func(l *scriptedLab) {
-		l.run("net", l.file("send.yaml", sendSuite), "--on", "client=scripted://one", "--on", "server=scripted://one").ends(0).says("at 127.0.0.1, port 5201")
-		if got := values(l.saved("last"), "send", "send.bitrate"); !slices.Equal(got, []float64{40e9, 40e9}) || !slices.Equal(codes(l.saved("last")), []string{"few-repetitions"}) {
+		l.run("net", l.file("send.yaml", sendSuite), "--on", "client=scripted://one", "--on",
+			"server=scripted://one").ends(0).says("at 127.0.0.1, port 5201")
+		if got := values(l.saved("last"), "send", "send.bitrate"); !slices.Equal(got, []float64{40e9, 40e9}) ||
+			!slices.Equal(codes(l.saved("last")), []string{"few-repetitions"}) {
 			t.Errorf("%v", got)
 		}
 		l.atRest("one")
@@ -263,12 +282,14 @@ func TestScriptedNetOverSeveralNextHops(t *testing.T) {
 		l.wired(2, "client", "server")
 		suite := l.file("send.yaml", sendSuite)
 		client := l.machine("client")
-		client.NextHops = map[string][]scripted.NextHop{"198.18.0.2": {{Gateway: "198.18.1.2", Port: "eth1"}, {Gateway: "198.18.2.2", Port: "eth2"}}}
+		client.NextHops = map[string][]scripted.NextHop{"198.18.0.2": {{Gateway: "198.18.1.2", Port: "eth1"},
+			{Gateway: "198.18.2.2", Port: "eth2"}}}
 		second := "eth2"
 		client.Stream = func(load *scripted.Load) scripted.Stream {
 			s := scripted.Wire(load)
 			s.Rate = gigabyte / 8
-			if s.Over, s.At = "eth1", "eth1"; strings.HasSuffix(load.Params["port"], "2") || strings.HasSuffix(load.Params["port"], "4") {
+			if s.Over, s.At = "eth1", "eth1"; strings.HasSuffix(load.Params["port"], "2") ||
+				strings.HasSuffix(load.Params["port"], "4") {
 				s.Over, s.At = second, second
 			}
 			return s
@@ -281,7 +302,8 @@ func TestScriptedNetOverSeveralNextHops(t *testing.T) {
 			l.run(l.ends("net", suite, "--pairs", "4", "--set", "parallel="+c.parallel)...).ends(0)
 			var got []string
 			for _, code := range codes(l.saved("last")) {
-				if slices.Contains([]string{"another-way", "shared-port", "unused-hop"}, code) && !slices.Contains(got, code) {
+				if slices.Contains([]string{"another-way", "shared-port", "unused-hop"}, code) &&
+					!slices.Contains(got, code) {
 					got = append(got, code)
 				}
 			}
@@ -297,11 +319,13 @@ func TestScriptedNetOverSeveralNextHops(t *testing.T) {
 				}
 			}
 		}
-		if want := map[string]bool{"client eth1": true, "client eth2": true, "server eth1": true, "server eth2": true}; fmt.Sprint(meant) != fmt.Sprint(want) {
+		if want := map[string]bool{"client eth1": true, "client eth2": true, "server eth1": true,
+			"server eth2": true}; fmt.Sprint(meant) != fmt.Sprint(want) {
 			t.Errorf("%v", meant)
 		}
 		// What is set on the adapter under test is set on both.
-		l.run(l.ends("sweep", suite, "--factor", "nic:under-test/mtu=1500,9000", "--blocks", "2", "--dry-run")...).ends(0)
+		l.run(l.ends("sweep", suite, "--factor", "nic:under-test/mtu=1500,9000", "--blocks", "2", "--dry-run")...).ends(
+			0)
 		client.Stream = func(load *scripted.Load) scripted.Stream {
 			s := scripted.Wire(load)
 			s.Over = "eth0"
@@ -323,8 +347,10 @@ func TestScriptedNetRefusals(t *testing.T) {
 			code        int
 		}{
 			{"net --on scripted://client", "does not say which end it is", 2},
-			{"net " + ends + "--on server=scripted://client --address 10.0.0.1 --address 10.0.0.2 --address 10.0.0.3", "3 addresses are named for 2 servers", 2},
-			{"net " + ends + "--address 10.0.0.1 --address 10.0.0.2 --pairs 1", "too few pairs, 1, for 1 client, 1 server and their addresses", 2},
+			{"net " + ends + "--on server=scripted://client --address 10.0.0.1 --address 10.0.0.2 --address 10.0.0.3",
+				"3 addresses are named for 2 servers", 2},
+			{"net " + ends + "--address 10.0.0.1 --address 10.0.0.2 --pairs 1",
+				"too few pairs, 1, for 1 client, 1 server and their addresses", 2},
 			{"net " + ends + "--address here", "is no address", 2},
 			{"net " + ends + "--pairs 999", "not from 1 to 256", 2},
 			{"net " + ends + "--on client=scripted://server --pairs 1", "take at least 2, or name fewer", 2},
@@ -342,10 +368,14 @@ func TestScriptedNetRefusals(t *testing.T) {
 			{"net interference --group a=10.0.0.1 --group b=10.0.0.2 --passes 1", "too few", 2},
 			{"net interference --resume last --passes 3", "can't be changed", 2},
 			{"net interference " + ends + "--group a=10.0.0.1 --group b=10.0.0.2 --pairs 0", "not from 1 to 256", 2},
-			{"net interference " + ends + "--group a=10.0.0.1 --group b=10.0.0.2 --pairs 200", "400 pairs are too many", 2},
-			{"net interference " + ends + "--group a=10.0.0.1 --group b=/dev/nvme1n1 --set-fio rw=write", "groups only read", 2},
-			{"net interference " + ends + "--on server=scripted://client --group a=198.18.0.2 --group b=/dev/nvme1n1", "there are several servers", 2},
-			{"net interference " + ends + "--on server=scripted://client --group a=10.0.0.1 --group b=10.0.0.2", "no server is known to have the address 10.0.0.1", 2},
+			{"net interference " + ends + "--group a=10.0.0.1 --group b=10.0.0.2 --pairs 200", "400 pairs are too many",
+				2},
+			{"net interference " + ends + "--group a=10.0.0.1 --group b=/dev/nvme1n1 --set-fio rw=write",
+				"groups only read", 2},
+			{"net interference " + ends + "--on server=scripted://client --group a=198.18.0.2 --group b=/dev/nvme1n1",
+				"there are several servers", 2},
+			{"net interference " + ends + "--on server=scripted://client --group a=10.0.0.1 --group b=10.0.0.2",
+				"no server is known to have the address 10.0.0.1", 2},
 			{"ladder " + ends + "/srv", "the rungs of a network are addresses", 2},
 			{"ladder " + ends + "--size 4g", "for a ladder of storage", 2},
 			{"ladder " + ends + "--direction up", "--direction up is none", 2},
@@ -378,7 +408,8 @@ func TestScriptedInterferenceNamesTheSharedCeiling(t *testing.T) {
 		l.wired(4, "client", "server")
 		l.machine("client").Noise = 0.005
 		l.paced([]string{"client"}, 2*gigabyte, gigabyte)
-		d := documentIn[interference.Document](l.run(l.ends("net", "interference", "--group", "application=198.18.1.2", "--group", "data=198.18.2.2,198.18.3.2", "--group", "backup=198.18.4.2",
+		d := documentIn[interference.Document](l.run(l.ends("net", "interference", "--group", "application=198.18.1.2",
+			"--group", "data=198.18.2.2,198.18.3.2", "--group", "backup=198.18.4.2",
 			"--passes", "3", "--set", "time=3s", "--json")...).ends(0))
 		for i, want := range []float64{8e9, 16e9, 8e9} {
 			if got := d.Groups[i].Alone.Value; got == nil || math.Abs(*got-want) > 0.02*want {
@@ -390,7 +421,8 @@ func TestScriptedInterferenceNamesTheSharedCeiling(t *testing.T) {
 				t.Errorf("groups %v together: %v", together.Groups, got)
 			}
 		}
-		if len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) || d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
+		if len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) ||
+			d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
 			t.Errorf("%+v, %+v", d.Shared, d.Answer)
 		}
 		l.run("net", "interference", "--resume", "last").ends(0).says(strings.Fields(d.Answer.Text)[0], "beside data")
@@ -410,12 +442,15 @@ func TestScriptedInterferenceBesideStorage(t *testing.T) {
 		server := l.machine("server")
 		server.Fio = func(*scripted.Load) scripted.IO { return scripted.IO{Read: 4000, Write: 0} }
 		l.machine("client").AtLoad("--client", 2, func(e *scripted.Event) { e.After(2*time.Second, l.interrupt) })
-		args := l.ends("net", "interference", "--group", "backup=198.18.0.2", "--group", "data=/srv", "--passes", "2", "--set", "time=5s", "--size", "16m", "--set-fio", "bs=64k", "--seed", "3")
-		l.run(args...).ends(130).says("backup: 1 pair of iperf3, 198.18.0.2", "data: fio, /srv", "headroom net interference --resume")
+		args := l.ends("net", "interference", "--group", "backup=198.18.0.2", "--group", "data=/srv", "--passes", "2",
+			"--set", "time=5s", "--size", "16m", "--set-fio", "bs=64k", "--seed", "3")
+		l.run(args...).ends(130).says("backup: 1 pair of iperf3, 198.18.0.2", "data: fio, /srv",
+			"headroom net interference --resume")
 		l.atRest("client")
 		l.atRest("server")
 		d := documentIn[interference.Document](l.run("net", "interference", "--resume", "last", "--json").ends(0))
-		if d.Groups[0].Kind != "network" || d.Groups[1].Kind != "storage" || d.Answer.Verdict == interference.Loses || len(d.Shared) != 0 {
+		if d.Groups[0].Kind != "network" || d.Groups[1].Kind != "storage" || d.Answer.Verdict == interference.Loses ||
+			len(d.Shared) != 0 {
 			t.Errorf("%+v, %+v", d.Groups, d.Answer)
 		}
 		if got := d.Groups[1].Alone.Value; got == nil || math.Abs(*got-8*4000*65536) > 1e6 {
@@ -440,7 +475,8 @@ func TestScriptedInterferenceTestFails(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.wired(2, "client", "server")
 		l.machine("client").AtLoad("198.18.1.2", 2, func(e *scripted.Event) { e.Fail(1, "iperf3: interrupt") })
-		l.run(l.ends("net", "interference", "--group", "a=198.18.1.2", "--group", "b=198.18.2.2", "--passes", "3", "--set", "time=2s")...).ends(1).says("1 of 12 loads failed")
+		l.run(l.ends("net", "interference", "--group", "a=198.18.1.2", "--group", "b=198.18.2.2", "--passes", "3",
+			"--set", "time=2s")...).ends(1).says("1 of 12 loads failed")
 		l.atRest("client")
 		l.atRest("server")
 	})
@@ -453,7 +489,8 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 		l.wired(3, "client", "server")
 		l.machine("client").Noise = 0.005
 		l.paced([]string{"client"}, gigabyte, 0.8*gigabyte, 0.8*gigabyte, 0.4*gigabyte)
-		o := l.run(l.ends("ladder", "--group", "data=198.18.1.2,198.18.2.2", "--address", "198.18.3.2", "--passes", "4", "--set", "time=4s", "--direction", "send", "--json")...).ends(0)
+		o := l.run(l.ends("ladder", "--group", "data=198.18.1.2,198.18.2.2", "--address", "198.18.3.2", "--passes", "4",
+			"--set", "time=4s", "--direction", "send", "--json")...).ends(0)
 		d := documentIn[ladder.Document](o)
 		rungs := climbedRungs(d)
 		for name, want := range map[string]struct {
@@ -461,7 +498,8 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 			reached  int
 			verdict  ladder.Verdict
 		}{
-			"one flow to 198.18.1.2": {6.4, -1, ""}, "198.18.1.2": {6.4, 100, ladder.Reaches}, "198.18.2.2": {6.4, 100, ladder.Reaches}, "198.18.3.2": {3.2, 50, ladder.Short},
+			"one flow to 198.18.1.2": {6.4, -1, ""}, "198.18.1.2": {6.4, 100, ladder.Reaches},
+			"198.18.2.2": {6.4, 100, ladder.Reaches}, "198.18.3.2": {3.2, 50, ladder.Short},
 			"data (2 ports)": {8, 625, ladder.Short}, "all 3 ports": {8, 50, ladder.Short},
 		} {
 			r, ok := rungs[name]
@@ -470,14 +508,17 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 				continue
 			}
 			c := r.Cells[0]
-			if math.Abs(*c.Center-want.gigabits*1e9) > 0.01*want.gigabits*1e9 || want.verdict != "" && (c.Verdict != want.verdict || reached(r) != want.reached && want.reached != 625 || want.reached == 625 && math.Abs(c.Reached.Value-0.625) > 0.01) {
+			if math.Abs(*c.Center-want.gigabits*1e9) > 0.01*want.gigabits*1e9 ||
+				want.verdict != "" && (c.Verdict != want.verdict || reached(r) != want.reached && want.reached != 625 ||
+					want.reached == 625 && math.Abs(c.Reached.Value-0.625) > 0.01) {
 				t.Errorf("%s: %.3g, %s, %d%%", name, *c.Center, c.Verdict, reached(r))
 			}
 		}
 		if got := answered(d); got != "198.18.3.2" {
 			t.Errorf("%q is named: %+v", got, d.Answer)
 		}
-		if c := rungs["loopback of scripted://server"].Cells; len(c) != 1 || c[0].Center == nil || math.Abs(*c[0].Center-3*40e9) > 0.01*120e9 {
+		if c := rungs["loopback of scripted://server"].Cells; len(c) != 1 || c[0].Center == nil ||
+			math.Abs(*c[0].Center-3*40e9) > 0.01*120e9 {
 			t.Errorf("%+v: %g", c, *c[0].Center)
 		}
 		l.run("ladder", "--resume", "last").ends(0).says("198.18.3.2", "all 3 ports", "loopback of scripted://client")
@@ -497,11 +538,14 @@ func TestScriptedLadderSuspectsThePortThatIsShort(t *testing.T) {
 				l.machine("client").Noise = 0.005
 				l.paced([]string{"client"}, 2*gigabyte, 0.8*gigabyte, 0.2*gigabyte)
 				l.machine("server").Set("/sys/class/net/"+port+"/duplex", "half")
-				d := documentIn[ladder.Document](l.run(l.ends("ladder", "--address", "198.18.1.2", "--address", "198.18.2.2", "--passes", "4", "--set", "time=4s", "--direction", "send", "--json")...).ends(0))
+				d := documentIn[ladder.Document](l.run(l.ends("ladder", "--address", "198.18.1.2", "--address",
+					"198.18.2.2", "--passes", "4", "--set", "time=4s", "--direction", "send", "--json")...).ends(0))
 				if got := answered(d); got != "198.18.2.2" {
 					t.Errorf("%q is named: %+v", got, d.Answer)
 				}
-				found := slices.ContainsFunc(d.Suspects, func(s ladder.Suspect) bool { return s.Rule == "nic-half-duplex" })
+				found := slices.ContainsFunc(d.Suspects, func(s ladder.Suspect) bool {
+					return s.Rule == "nic-half-duplex"
+				})
 				if found != suspected {
 					t.Errorf("%s has half duplex: %+v", port, d.Suspects)
 				}
@@ -513,8 +557,11 @@ func TestScriptedLadderSuspectsThePortThatIsShort(t *testing.T) {
 // In both directions and both ways at once, by one address that nobody has named; stopped and gone on with.
 func TestScriptedNetworkLadderInterruptAndResume(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
-		l.machine("client").AtLoad("--client 198.18.0.2", 3, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
-		l.run(l.ends("ladder", "--passes", "2", "--set", "time=2s", "--seed", "5")...).ends(130).says("rung one flow to 198.18.0.2", "rung both ways at once", "headroom ladder --resume")
+		l.machine("client").AtLoad("--client 198.18.0.2", 3, func(e *scripted.Event) {
+			e.After(time.Second, l.interrupt)
+		})
+		l.run(l.ends("ladder", "--passes", "2", "--set", "time=2s", "--seed", "5")...).ends(130).says(
+			"rung one flow to 198.18.0.2", "rung both ways at once", "headroom ladder --resume")
 		l.atRest("client")
 		l.atRest("server")
 		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
@@ -528,7 +575,8 @@ func TestScriptedNetworkLadderInterruptAndResume(t *testing.T) {
 		for _, r := range d.Rungs {
 			names = append(names, r.Name)
 		}
-		if want := []string{"loopback of scripted://server", "loopback of scripted://client", "one flow to 198.18.0.2", "198.18.0.2", "both ways at once"}; !slices.Equal(names, want) {
+		if want := []string{"loopback of scripted://server", "loopback of scripted://client", "one flow to 198.18.0.2",
+			"198.18.0.2", "both ways at once"}; !slices.Equal(names, want) {
 			t.Errorf("%q", names)
 		}
 		l.atRest("client")
@@ -539,7 +587,8 @@ func TestScriptedNetworkLadderInterruptAndResume(t *testing.T) {
 func TestScriptedNetworkLadderTestFails(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.machine("client").AtLoad("--client 198.18.0.2", 1, func(e *scripted.Event) { e.Fail(1, "iperf3: interrupt") })
-		l.run(l.ends("ladder", "--passes", "2", "--set", "time=2s", "--direction", "receive")...).ends(1).says("1 of 8 loads failed", "iperf3: interrupt")
+		l.run(l.ends("ladder", "--passes", "2", "--set", "time=2s", "--direction", "receive")...).ends(1).says(
+			"1 of 8 loads failed", "iperf3: interrupt")
 		l.atRest("client")
 		l.atRest("server")
 	})
@@ -557,7 +606,8 @@ func TestScriptedSweepOfBothEnds(t *testing.T) {
 			}
 			return s
 		}
-		o := l.run(l.ends("sweep", l.file("send.yaml", sendSuite), "--factor", "server:sysctl:net.core.rmem_max=212992,4194304", "--blocks", "2", "--seed", "1")...)
+		o := l.run(l.ends("sweep", l.file("send.yaml", sendSuite), "--factor",
+			"server:sysctl:net.core.rmem_max=212992,4194304", "--blocks", "2", "--seed", "1")...)
 		o.ends(0)
 		d := l.saved("last")
 		for _, c := range d.Cells {
@@ -572,7 +622,8 @@ func TestScriptedSweepOfBothEnds(t *testing.T) {
 		if len(d.Cells) != 2 || client.Get(wmem) != "212992" || server.Get(rmem) != "212992" {
 			t.Errorf("%d cells; %s and %s are not as they were", len(d.Cells), client.Get(wmem), server.Get(rmem))
 		}
-		l.run(l.ends("ablate", l.file("send.yaml", sendSuite), "--setting", "server:sysctl:net.core.rmem_max=4194304", "--setting", "client:sysctl:net.core.wmem_max=425984", "--blocks", "2", "--seed", "1")...).ends(0)
+		l.run(l.ends("ablate", l.file("send.yaml", sendSuite), "--setting", "server:sysctl:net.core.rmem_max=4194304",
+			"--setting", "client:sysctl:net.core.wmem_max=425984", "--blocks", "2", "--seed", "1")...).ends(0)
 		if d := l.saved("last"); len(d.Cells) < 4 || client.Get(wmem) != "212992" || server.Get(rmem) != "212992" {
 			t.Errorf("%d cells; %s and %s are not as they were", len(d.Cells), client.Get(wmem), server.Get(rmem))
 		}
@@ -594,7 +645,8 @@ func TestScriptedSweepOfPlacements(t *testing.T) {
 			return s
 		}
 		client.AtLoad("--client", 3, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
-		args := l.ends("sweep", l.file("send.yaml", sendSuite), "--factor", "pin:cpus=0,1", "--blocks", "2", "--seed", "1")
+		args := l.ends("sweep", l.file("send.yaml", sendSuite), "--factor", "pin:cpus=0,1", "--blocks", "2", "--seed",
+			"1")
 		l.run(args...).ends(130).says("headroom sweep --resume")
 		l.run("sweep", "--resume", "last").ends(0)
 		rates := map[string]float64{}
@@ -610,16 +662,25 @@ func TestScriptedSweepOfPlacements(t *testing.T) {
 			}
 		}
 		suite := l.file("send.yaml", sendSuite)
-		client.AtCommand("taskset -c 3 true", 0, func(e *scripted.Event) { e.Fail(1, "taskset: failed to set affinity: Invalid argument") })
-		l.run(l.ends("sweep", suite, "--factor", "pin:cpus=0,3")...).ends(1).says("pin:cpus=3 can't be had", "Invalid argument")
+		client.AtCommand("taskset -c 3 true", 0, func(e *scripted.Event) {
+			e.Fail(1, "taskset: failed to set affinity: Invalid argument")
+		})
+		l.run(l.ends("sweep", suite, "--factor", "pin:cpus=0,3")...).ends(1).says("pin:cpus=3 can't be had",
+			"Invalid argument")
 		l.run(l.ends("sweep", suite, "--factor", "pin:node=nic,other")...).ends(2).says("does not tell which node")
-		l.run(l.ends("sweep", suite, "/srv", "--factor", "pin:cpus=0,1")...).ends(2).says("measures a network, and no /srv")
+		l.run(l.ends("sweep", suite, "/srv", "--factor", "pin:cpus=0,1")...).ends(2).says(
+			"measures a network, and no /srv")
 		l.run(l.ends("sweep", suite, "--size", "4g", "--factor", "pin:cpus=0,1")...).ends(2).says("are for storage")
-		l.run(l.ends("sweep", suite, "--net-pairs", "1", "--on", "client=scripted://server", "--factor", "pin:cpus=0,1")...).ends(2).says("too few pairs, 1, for 2 clients")
+		l.run(l.ends("sweep", suite, "--net-pairs", "1", "--on", "client=scripted://server", "--factor",
+			"pin:cpus=0,1")...).ends(2).says("too few pairs, 1, for 2 clients")
 		storage := l.file("storage.yaml", scriptedSuite)
-		l.run("sweep", storage, "/srv", "--on", "scripted://client", "--factor", "pin:cpus=0,1").ends(2).says("places the load generators of a network")
-		l.run("sweep", storage, "/srv", "--on", "scripted://client", "--factor", "server:sysctl:vm.swappiness=0,1").ends(2).says("is about an end of a network")
-		l.run("sweep", storage, "/srv", "--on", "scripted://client", "--port", "77", "--factor", "sysctl:vm.swappiness=0,1").ends(2).says("--address, --port and --net-pairs are for a suite that measures a network")
+		l.run("sweep", storage, "/srv", "--on", "scripted://client", "--factor", "pin:cpus=0,1").ends(2).says(
+			"places the load generators of a network")
+		l.run("sweep", storage, "/srv", "--on", "scripted://client", "--factor",
+			"server:sysctl:vm.swappiness=0,1").ends(2).says("is about an end of a network")
+		l.run("sweep", storage, "/srv", "--on", "scripted://client", "--port", "77", "--factor",
+			"sysctl:vm.swappiness=0,1").ends(2).says("--address, --port and --net-pairs are for a suite that " +
+			"measures a network")
 	})
 }
 
@@ -664,12 +725,15 @@ func TestScriptedRequests(t *testing.T) {
 		l.atRest("server")
 
 		client.Exchange = func(*scripted.Load) scripted.Exchange {
-			return scripted.Exchange{Answers: time.Millisecond, Fails: "sockperf: No messages were received from the server. Is the server down?\n"}
+			return scripted.Exchange{Answers: time.Millisecond,
+				Fails: "sockperf: No messages were received from the server. Is the server down?\n"}
 		}
-		l.run(l.ends("net", suite, "--repeat", "1")...).ends(1).says("2 of 2 loads failed", "No messages were received from the server")
+		l.run(l.ends("net", suite, "--repeat", "1")...).ends(1).says("2 of 2 loads failed",
+			"No messages were received from the server")
 		client.Exchange = nil
 		client.AtLoad("sockperf", 0, func(e *scripted.Event) { e.Fail(127, "sockperf: symbol lookup error") })
-		l.run(l.ends("net", suite, "--repeat", "1")...).ends(1).says("sockperf printed no result", "symbol lookup error")
+		l.run(l.ends("net", suite, "--repeat", "1")...).ends(1).says("sockperf printed no result",
+			"symbol lookup error")
 		l.atRest("client")
 		l.atRest("server")
 	})
@@ -687,8 +751,10 @@ jobs:
 
 // hasRDMA has a machine's adapter do RDMA, with perftest installed.
 func hasRDMA(m *scripted.Machine, help string) {
-	m.Prints("rdma -j link show", scripted.Output{Stdout: `[{"ifindex":0,"port":1,"ifname":"mlx5_0","state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth0","netdev_index":2}]`})
-	m.Prints("ip -o address", scripted.Output{Stdout: "1: lo    inet 127.0.0.1/8 scope host lo\n2: eth0    inet " + m.Address + "/24 scope global eth0\n"})
+	m.Prints("rdma -j link show",
+		scripted.Output{Stdout: `[{"ifindex":0,"port":1,"ifname":"mlx5_0","state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth0","netdev_index":2}]`})
+	m.Prints("ip -o address", scripted.Output{Stdout: "1: lo    inet 127.0.0.1/8 scope host lo\n2: eth0    inet " +
+		m.Address + "/24 scope global eth0\n"})
 	for _, program := range []string{"ib_write_bw", "ib_send_lat"} {
 		m.Prints(program+" --version", scripted.Output{Stdout: "Version: 6.10\n", Exit: 1})
 		m.Prints(program+" --help", scripted.Output{Stdout: help})
@@ -699,7 +765,9 @@ func hasRDMA(m *scripted.Machine, help string) {
 		}
 		var ends []string
 		for _, port := range m.Listening() {
-			ends = append(ends, fmt.Sprintf(`{"ifindex":0,"ifname":"mlx5_0","cm-idn":0,"state":"LISTEN","ps":"TCP","src-addr":"%s:%d"}`, m.Address, port))
+			ends = append(ends,
+				fmt.Sprintf(`{"ifindex":0,"ifname":"mlx5_0","cm-idn":0,"state":"LISTEN","ps":"TCP","src-addr":"%s:%d"}`,
+					m.Address, port))
 		}
 		return scripted.Output{Stdout: "[" + strings.Join(ends, ",") + "]"}, true
 	}
@@ -733,7 +801,9 @@ func TestScriptedRDMA(t *testing.T) {
 		if got := codes(l.saved("last")); !slices.Contains(got, "connection-missed") {
 			t.Errorf("%v", got)
 		}
-		client.AtLoad("ib_send_lat", 0, func(e *scripted.Event) { e.Fail(1, "Event: RDMA_CM_EVENT_REJECTED; error: 8.\n") })
+		client.AtLoad("ib_send_lat", 0, func(e *scripted.Event) {
+			e.Fail(1, "Event: RDMA_CM_EVENT_REJECTED; error: 8.\n")
+		})
 		before := len(client.Loads())
 		l.run(l.ends("net", suite, "--repeat", "1")...).ends(1).says("perftest printed no result")
 		if n := len(client.Loads()) - before; n != 5 {
@@ -742,9 +812,11 @@ func TestScriptedRDMA(t *testing.T) {
 
 		// A server that can't be bound is refused where it would listen on more than the port under test.
 		hasRDMA(server, "")
-		server.Prints("rdma -j link show", scripted.Output{Stdout: `[{"ifname":"mlx5_0","port":1,"state":"ACTIVE","netdev":"eth0"},{"ifname":"mlx5_1","port":1,"state":"ACTIVE","netdev":"eth1"}]`})
+		server.Prints("rdma -j link show",
+			scripted.Output{Stdout: `[{"ifname":"mlx5_0","port":1,"state":"ACTIVE","netdev":"eth0"},{"ifname":"mlx5_1","port":1,"state":"ACTIVE","netdev":"eth1"}]`})
 		l.run(l.ends("net", suite)...).ends(4).says("would listen on all ports with RDMA: mlx5_0 eth0, mlx5_1 eth1")
-		server.Prints("rdma -j link show", scripted.Output{Stdout: `[{"ifname":"mlx5_1","port":1,"state":"ACTIVE","netdev":"eth1"}]`})
+		server.Prints("rdma -j link show",
+			scripted.Output{Stdout: `[{"ifname":"mlx5_1","port":1,"state":"ACTIVE","netdev":"eth1"}]`})
 		l.run(l.ends("net", suite)...).ends(1).says("there is no RDMA on it")
 		l.atRest("client")
 		l.atRest("server")

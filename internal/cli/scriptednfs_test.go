@@ -82,18 +82,26 @@ func TestScriptedNFSStages(t *testing.T) {
 		l.exported()
 		suite := l.file("exported.yaml", exportSuite)
 		args := l.shares("nfs", suite, "--export", "/srv", "--address", "198.18.1.2", "--address", "198.18.2.2")
-		l.run(append(args, "--dry-run")...).ends(0).says("the server's own storage: ", "TCP single path: mount 198.18.1.2:/srv vers=4.2,proto=tcp", "TCP multipath: mount 198.18.1.2,198.18.2.2:/srv vers=4.2,proto=tcp,max_connect=2",
+		l.run(append(args, "--dry-run")...).ends(0).says("the server's own storage: ",
+			"TCP single path: mount 198.18.1.2:/srv vers=4.2,proto=tcp",
+			"TCP multipath: mount 198.18.1.2,198.18.2.2:/srv vers=4.2,proto=tcp,max_connect=2",
 			"RDMA is left out: the client has no RDMA port")
 		if n := len(l.machine("client").Loads()) + len(l.machine("nas").Loads()); n > 0 {
 			t.Fatalf("%d loads", n)
 		}
 		o := l.run(args...).ends(0)
-		o.says("exported on /srv of scripted://nas", " of scripted://client", "3 rows in 3 stages", "server ext4", "TCP single path", "TCP multipath", "200.0%",
-			"Ways of randread 64k q4 in TCP multipath: bytes at the client: eth1 50%, eth2", "transport 1 (tcp) 50%, transport 2 (tcp) 50%",
-			"To have TCP multipath for good, the fastest of 2 mounts in 1 of 1 load", "198.18.1.2:/srv /mnt/srv nfs4 vers=4.2,proto=tcp,max_connect=2,_netdev 0 0", "198.18.2.2:/srv /mnt/srv-path2 nfs4")
-		for stage, want := range map[string]float64{"server ext4": 8000, "TCP single path": 2000, "TCP multipath": 4000} {
+		o.says("exported on /srv of scripted://nas", " of scripted://client", "3 rows in 3 stages", "server ext4",
+			"TCP single path", "TCP multipath", "200.0%",
+			"Ways of randread 64k q4 in TCP multipath: bytes at the client: eth1 50%, eth2",
+			"transport 1 (tcp) 50%, transport 2 (tcp) 50%",
+			"To have TCP multipath for good, the fastest of 2 mounts in 1 of 1 load",
+			"198.18.1.2:/srv /mnt/srv nfs4 vers=4.2,proto=tcp,max_connect=2,_netdev 0 0",
+			"198.18.2.2:/srv /mnt/srv-path2 nfs4")
+		for stage, want := range map[string]float64{"server ext4": 8000, "TCP single path": 2000,
+			"TCP multipath": 4000} {
 			d, ok := l.staged()[stage]
-			if got := values(d, "reads", "read.iops"); !ok || !slices.Equal(got, []float64{want, want}) || d.Status != lab.Complete || slices.Contains(codes(d), "path-unused") {
+			if got := values(d, "reads", "read.iops"); !ok || !slices.Equal(got, []float64{want, want}) ||
+				d.Status != lab.Complete || slices.Contains(codes(d), "path-unused") {
 				t.Errorf("%s: %v, %v", stage, got, codes(d))
 			}
 		}
@@ -110,7 +118,8 @@ func TestScriptedNFSLabelNamesAllStages(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
 		l.wired(2, "client", "nas")
 		l.exported()
-		args := l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address", "198.18.1.2", "--label", "share")
+		args := l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address",
+			"198.18.1.2", "--label", "share")
 		l.run(args...).ends(0)
 		l.run("list").ends(0).says("exported, stage server ext4", "exported, stage TCP single path")
 		l.run("stages", "share").ends(0).says("2 rows in 2 stages")
@@ -131,9 +140,11 @@ func TestScriptedNFSMountComesOutOtherwise(t *testing.T) {
 		suite, client := l.file("exported.yaml", exportSuite), l.machine("client")
 		args := l.shares("nfs", suite, "--export", "/srv", "--address", "198.18.1.2")
 		client.OnMount = func(n *scripted.Mount) string { n.Kind = "tcp"; return "" }
-		l.run(append(args, "--transport", "tcp", "--transport", "rdma")...).ends(1).says("NFS was asked for RDMA and goes over TCP", "not measured: RDMA single path", "TCP single path")
+		l.run(append(args, "--transport", "tcp", "--transport", "rdma")...).ends(1).says(
+			"NFS was asked for RDMA and goes over TCP", "not measured: RDMA single path", "TCP single path")
 		client.OnMount = func(n *scripted.Mount) string { n.Transports = 1; return "" }
-		l.run(append(args, "--options", "nconnect=4")...).ends(1).says("4 transports were asked for, and there is one transport", "not measured: TCP single path")
+		l.run(append(args, "--options", "nconnect=4")...).ends(1).says(
+			"4 transports were asked for, and there is one transport", "not measured: TCP single path")
 		client.OnMount = func(n *scripted.Mount) string { n.Options = []string{"vers=4.1", "proto=tcp"}; return "" }
 		l.run(args...).ends(1).says("vers=4.2 was asked for, and the mount has vers=4.1")
 		client.OnMount = func(*scripted.Mount) string { return "mount.nfs: access denied by server while mounting" }
@@ -156,7 +167,8 @@ func TestScriptedNFSPathCarriesNothing(t *testing.T) {
 			t.Errorf("%v", codes(d))
 		}
 		client.OnMount = func(n *scripted.Mount) string { n.Over = []string{"eth1"}; return "" }
-		l.run(append(args, "--address", "198.18.1.2", "--address", "198.18.2.2")...).ends(0).says("2 addresses lead to the server, and all that was counted went", "over network card eth1",
+		l.run(append(args, "--address", "198.18.1.2", "--address", "198.18.2.2")...).ends(0).says(
+			"2 addresses lead to the server, and all that was counted went", "over network card eth1",
 			"[randread 64k q4 in TCP multipath]")
 		l.unmounted()
 	})
@@ -172,14 +184,18 @@ func TestScriptedNFSPathsAreUneven(t *testing.T) {
 			n.Over = append(slices.Repeat([]string{"eth1"}, 9), "eth2")
 			return ""
 		}
-		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--transport", "tcp", "--address", "198.18.1.2", "--address", "198.18.2.2")...).ends(0).says("Ways of randread 64k q4 in TCP multipath: bytes at the client: eth1 90%, eth2")
+		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--transport", "tcp",
+			"--address", "198.18.1.2", "--address", "198.18.2.2")...).ends(0).says(
+			"Ways of randread 64k q4 in TCP multipath: bytes at the client: eth1 90%, eth2")
 		d := l.staged()["TCP multipath"]
 		cell := d.Cells[0]
-		if len(cell.Paths) != 4 || math.Abs(cell.Paths[0].Share-0.9) > 0.01 || cell.Paths[0].Way != "eth1" || cell.Paths[0].Of != "bytes" || cell.Paths[3].Of != "calls" {
+		if len(cell.Paths) != 4 || math.Abs(cell.Paths[0].Share-0.9) > 0.01 || cell.Paths[0].Way != "eth1" ||
+			cell.Paths[0].Of != "bytes" || cell.Paths[3].Of != "calls" {
 			t.Errorf("%+v", cell.Paths)
 		}
 		for _, r := range l.repetitions(d.ID) {
-			if len(r.Ports) != 2 || len(r.Transports) != 2 || r.Ports[0].Received.Bytes < 8*r.Ports[1].Received.Bytes || r.Transports[0].Calls < 1000 {
+			if len(r.Ports) != 2 || len(r.Transports) != 2 || r.Ports[0].Received.Bytes < 8*r.Ports[1].Received.Bytes ||
+				r.Transports[0].Calls < 1000 {
 				t.Errorf("%+v, %+v", r.Ports, r.Transports)
 			}
 		}
@@ -190,7 +206,8 @@ func TestScriptedNFSPathsAreUneven(t *testing.T) {
 			file := filepath.Join(l.dir, format)
 			l.run("report", d.ID, "-o", file).ends(0)
 			page, err := os.ReadFile(file)
-			for _, want := range []string{"eth1 90%, eth2 10%", "200.0%", "TCP single path"} { // and the other stages beside it
+			// and the other stages beside it
+			for _, want := range []string{"eth1 90%, eth2 10%", "200.0%", "TCP single path"} {
 				if err != nil || !strings.Contains(string(page), want) {
 					t.Errorf("%s does not say %q, %v", format, want, err)
 				}
@@ -205,7 +222,8 @@ func TestScriptedNFSInterruptAndResume(t *testing.T) {
 		l.exported()
 		client := l.machine("client")
 		client.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, l.interrupt) })
-		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address", "198.18.0.2")...).ends(130).says("headroom nfs --resume")
+		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address",
+			"198.18.0.2")...).ends(130).says("headroom nfs --resume")
 		l.unmounted()
 		l.run("nfs", "--resume", "last", "--size", "4g").ends(2).says("--size can't be changed")
 		l.run("nfs", "quick", "--resume", "last").ends(2).says("--resume takes the suite from the runs")
@@ -229,7 +247,8 @@ func TestScriptedNFSStaysMounted(t *testing.T) {
 				e.Fail(1, "umount: target is busy.\n")
 			}
 		})
-		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address", "198.18.0.2")...).ends(1).says("was not put back", "headroom restore")
+		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address",
+			"198.18.0.2")...).ends(1).says("was not put back", "headroom restore")
 		if len(client.Mounts()) != 1 {
 			t.Errorf("%+v", client.Mounts())
 		}
@@ -244,10 +263,12 @@ func TestScriptedNFSTargetLost(t *testing.T) {
 		l.exported()
 		client := l.machine("client")
 		client.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, client.Lose) })
-		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address", "198.18.0.2")...).ends(1).says("the connection was lost")
+		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address",
+			"198.18.0.2")...).ends(1).says("the connection was lost")
 		client.Reach()
 		l.run("nfs", "--resume", "last").ends(0)
-		if got := values(l.staged()["TCP single path"], "reads", "read.iops"); !slices.Equal(got, []float64{2000, 2000}) {
+		if got := values(l.staged()["TCP single path"], "reads", "read.iops"); !slices.Equal(got,
+			[]float64{2000, 2000}) {
 			t.Errorf("%v", got)
 		}
 		l.unmounted()
@@ -263,16 +284,22 @@ func TestScriptedNFSMounted(t *testing.T) {
 		if why := client.Mounted("198.18.0.2:/srv", "/mnt/data", "vers=4.2,proto=tcp"); why != "" {
 			t.Fatal(why)
 		}
-		l.run("nfs", suite, "--on", "client=scripted://client", "--mounted", "/mnt/data").ends(0).says("the server's own storage is not measured", "TCP single path")
-		if got := values(l.staged()["TCP single path"], "reads", "read.iops"); !slices.Equal(got, []float64{2000, 2000}) {
+		l.run("nfs", suite, "--on", "client=scripted://client", "--mounted", "/mnt/data").ends(0).says(
+			"the server's own storage is not measured", "TCP single path")
+		if got := values(l.staged()["TCP single path"], "reads", "read.iops"); !slices.Equal(got,
+			[]float64{2000, 2000}) {
 			t.Errorf("%v", got)
 		}
-		args := []string{"nfs", suite, "--on", "client=scripted://client", "--mounted", "/mnt/data", "--guest", "scripted://vm", "--guest-place", "/srv"}
+		args := []string{"nfs", suite, "--on", "client=scripted://client", "--mounted", "/mnt/data", "--guest",
+			"scripted://vm", "--guest-place", "/srv"}
 		client.Prints(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`, scripted.Output{})
 		l.run(args...).ends(4).says("no virtual machine has a file of /mnt/data open")
 		open := func(uuid string) {
-			client.Prints(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`, scripted.Output{Stdout: "/proc/77/fd:\ntotal 0\nlrwx------ 1 root root 64 Jan  1 12:00 9 -> /mnt/data/vm.raw\n"})
-			client.Set("/proc/77/cmdline", strings.ReplaceAll("/usr/bin/kvm\x00-name\x00vm1\x00-uuid\x00UUID\x00-m\x0064", "UUID", uuid))
+			client.Prints(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`,
+				scripted.Output{Stdout: "/proc/77/fd:\ntotal 0\nlrwx------ 1 root root 64 Jan  1 12:00 9 -> " +
+					"/mnt/data/vm.raw\n"})
+			client.Set("/proc/77/cmdline",
+				strings.ReplaceAll("/usr/bin/kvm\x00-name\x00vm1\x00-uuid\x00UUID\x00-m\x0064", "UUID", uuid))
 		}
 		vm.Set("/sys/class/dmi/id/product_uuid", "7f1d6a4e-0000-4000-8000-0000000000aa")
 		open("11111111-2222-4333-8444-555555555555")
@@ -313,7 +340,8 @@ func TestScriptedNFSRefusals(t *testing.T) {
 			{ends + "--mounted /mnt", "which directory is it on the server?", 2},
 			{ends + "--mounted /mnt --export /srv --guest ssh://vm", "belong together", 2},
 			{ends + "--mounted /mnt --export /srv --guest ssh://vm --guest-place srv", "is no whole path", 2},
-			{ends + "--mounted /mnt --export /srv --guest scripted://nas --guest-place /srv", "is named as the guest and as another machine", 2},
+			{ends + "--mounted /mnt --export /srv --guest scripted://nas --guest-place /srv",
+				"is named as the guest and as another machine", 2},
 			{"network " + ends + "--export /srv --address 10.0.0.1", "measures no storage", 2},
 			{ends + "--export /srv --address 198.18.0.2 --event-on nowhere --event '2s: true'", "", 2},
 			{"--resume nothing", "nothing", 2},
@@ -326,7 +354,8 @@ func TestScriptedNFSRefusals(t *testing.T) {
 		}
 		l.unmounted()
 		suite := l.file("exported.yaml", exportSuite)
-		l.run(l.shares("nfs", suite, "--export", "/srv", "--path", "/other", "--address", "198.18.0.2")...).ends(1).says("is not seen in the mount", "/other is another one")
+		l.run(l.shares("nfs", suite, "--export", "/srv", "--path", "/other", "--address", "198.18.0.2")...).ends(
+			1).says("is not seen in the mount", "/other is another one")
 		l.unmounted()
 	})
 }
@@ -339,7 +368,8 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 		suite, client := l.file("exported.yaml", exportSuite), l.machine("client")
 		const factor = `mount:nfs="198.18.0.2:/srv vers=4.2,proto=tcp","198.18.0.2:/srv vers=4.2,proto=tcp,nconnect=2"`
 		client.AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(3*time.Second, l.interrupt) })
-		args := []string{"sweep", suite, "--on", "scripted://client", "--factor", factor, "--blocks", "2", "--seed", "1"}
+		args := []string{"sweep", suite, "--on", "scripted://client", "--factor", factor, "--blocks", "2", "--seed",
+			"1"}
 		l.run(args...).ends(130).says("headroom sweep --resume")
 		l.unmounted()
 		l.run("sweep", "--resume", "last").ends(0)
@@ -352,10 +382,14 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 		}
 		l.unmounted()
 		l.run(append(args, "--dry-run")...).ends(2).says("where nothing is to be done nothing is mounted")
-		l.run("sweep", suite, "/srv", "--on", "scripted://client", "--factor", factor).ends(2).says("mount:nfs makes a folder of its own")
-		l.run("ablate", suite, "--on", "scripted://client", "--setting", "mount:nfs=198.18.0.2:/srv vers=4.2").ends(2).says("mount:nfs is for sweeps")
+		l.run("sweep", suite, "/srv", "--on", "scripted://client", "--factor",
+			factor).ends(2).says("mount:nfs makes a folder of its own")
+		l.run("ablate", suite, "--on", "scripted://client", "--setting", "mount:nfs=198.18.0.2:/srv vers=4.2").ends(
+			2).says("mount:nfs is for sweeps")
 		l.machine("nas").Folder("/other")
-		l.run("sweep", suite, "--on", "scripted://client", "--factor", `mount:nfs="198.18.0.2:/srv vers=4.2","198.18.0.2:/other vers=4.2"`).ends(4).says("leads to another directory than the first level")
+		l.run("sweep", suite, "--on", "scripted://client", "--factor",
+			`mount:nfs="198.18.0.2:/srv vers=4.2","198.18.0.2:/other vers=4.2"`).ends(4).says(
+			"leads to another directory than the first level")
 		l.unmounted()
 	})
 }
@@ -367,13 +401,16 @@ func TestScriptedNFSEventIsRefusedBeforeTheFirstLoad(t *testing.T) {
 		l.wired(2, "client", "nas")
 		l.exported()
 		client := l.machine("client")
-		args := l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--transport", "tcp", "--address", "198.18.1.2", "--address", "198.18.2.2", "--set", "runtime=60s")
+		args := l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--transport", "tcp",
+			"--address", "198.18.1.2", "--address", "198.18.2.2", "--set", "runtime=60s")
 		version := `PATH="$PATH:/usr/sbin:/sbin"; exec "$@"`
 		client.Answer = func(argv []string) (scripted.Output, bool) {
 			line := strings.Join(argv, " ")
-			return scripted.Output{Stdout: "BusyBox v1.36\n"}, strings.Contains(line, version) && strings.HasSuffix(line, " -V")
+			return scripted.Output{Stdout: "BusyBox v1.36\n"}, strings.Contains(line, version) &&
+				strings.HasSuffix(line, " -V")
 		}
-		l.run(append(args, "--event", "20s: lose-trunk 198.18.2.2")...).ends(4).says("there is no ip of iproute2", "apt install iproute2")
+		l.run(append(args, "--event", "20s: lose-trunk 198.18.2.2")...).ends(4).says("there is no ip of iproute2",
+			"apt install iproute2")
 		if n := len(client.Loads()) + len(l.machine("nas").Loads()); n > 0 {
 			t.Errorf("%d loads were started", n)
 		}

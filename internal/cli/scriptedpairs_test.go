@@ -22,7 +22,8 @@ const (
 
 // overTwoPorts is an experiment over eight pairs by two addresses of the server.
 func (l *scriptedLab) overTwoPorts(args ...string) []string {
-	args = append(l.ends(args...), "--address", "198.18.1.2", "--address", "198.18.2.2", "--net-pairs", "8", "--seed", "1")
+	args = append(l.ends(args...), "--address", "198.18.1.2", "--address", "198.18.2.2", "--net-pairs", "8", "--seed",
+		"1")
 	return args
 }
 
@@ -76,9 +77,11 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 				}
 			}
 		})
-		args := l.overTwoPorts("ablate", l.file("send.yaml", sendSuite), "--setting", "server:sysctl:net.core.rmem_max=4194304", "--setting", "client:sysctl:net.core.wmem_max=425984",
+		args := l.overTwoPorts("ablate", l.file("send.yaml", sendSuite), "--setting",
+			"server:sysctl:net.core.rmem_max=4194304", "--setting", "client:sysctl:net.core.wmem_max=425984",
 			"--setting", "nic:under-test/mtu=9000")
-		l.run(append(args, "--dry-run=full")...).ends(0).says("send from scripted://client to scripted://server at 198.18.2.2, port 5202", "and 4 pairs more", "set nic:under-test/mtu=9000")
+		l.run(append(args, "--dry-run=full")...).ends(0).says("send from scripted://client to scripted://server at "+
+			"198.18.2.2, port 5202", "and 4 pairs more", "set nic:under-test/mtu=9000")
 		if n := len(l.machine("client").Loads()); n > 0 {
 			t.Errorf("a dry run started %d loads", n)
 		}
@@ -96,7 +99,8 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 		if len(d.Suspects) != 0 {
 			t.Errorf("suspects: %+v", d.Suspects)
 		}
-		if want := map[string]bool{"client eth1": true, "client eth2": true, "server eth1": true, "server eth2": true}; fmt.Sprint(large) != fmt.Sprint(want) {
+		if want := map[string]bool{"client eth1": true, "client eth2": true, "server eth1": true,
+			"server eth2": true}; fmt.Sprint(large) != fmt.Sprint(want) {
 			t.Errorf("the MTU was changed of %v", large)
 		}
 		s := l.saved("last")
@@ -111,7 +115,8 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 		}
 		// Each port of both ends is counted once, and the slow one carries half as much.
 		for _, r := range l.repetitions("last") {
-			slow := strings.Contains(r.Cell, "@"+ablation.Alone(1)) || strings.Contains(r.Cell, "@"+ablation.Tuned) || strings.Contains(r.Cell, "@"+ablation.Removed(2)) || strings.Contains(r.Cell, "@"+ablation.Removed(3))
+			slow := strings.Contains(r.Cell, "@"+ablation.Alone(1)) || strings.Contains(r.Cell, "@"+ablation.Tuned) ||
+				strings.Contains(r.Cell, "@"+ablation.Removed(2)) || strings.Contains(r.Cell, "@"+ablation.Removed(3))
 			var sent []float64
 			for _, p := range r.Ports {
 				if !p.Meant {
@@ -121,12 +126,14 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 					sent = append(sent, float64(p.Sent.Bytes))
 				}
 			}
-			if len(r.Ports) != 4 || len(sent) != 2 || math.Abs(sent[1]/sent[0]-map[bool]float64{true: 0.5, false: 1}[slow]) > 0.03 {
+			if len(r.Ports) != 4 || len(sent) != 2 ||
+				math.Abs(sent[1]/sent[0]-map[bool]float64{true: 0.5, false: 1}[slow]) > 0.03 {
 				t.Errorf("%s: %+v", r.Cell, r.Ports)
 			}
 		}
 		pairs := l.bundle("last").Run.Network
-		if len(pairs) != 8 || pairs[7].Address != "198.18.2.2" || pairs[7].Port != 5208 || len(s.Targets) != 2 || !slices.Contains(codes(s), "sum-of-targets") {
+		if len(pairs) != 8 || pairs[7].Address != "198.18.2.2" || pairs[7].Port != 5208 || len(s.Targets) != 2 ||
+			!slices.Contains(codes(s), "sum-of-targets") {
 			t.Errorf("%+v, %d targets, %v", pairs, len(s.Targets), codes(s))
 		}
 		l.wasFound("client", "server")
@@ -149,20 +156,25 @@ func TestScriptedBisectOverSeveralPairs(t *testing.T) {
 			l.machine(name).Noise = 0.01
 		}
 		l.machine("b").AtLoad("--client", 9, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
-		args := []string{"bisect", "settings", l.file("send.yaml", sendSuite), "--on", "client=scripted://a", "--on", "client=scripted://b", "--on", "server=scripted://server", "--seed", "1",
-			"--address", "198.18.1.3", "--address", "198.18.2.3", "--setting", "sysctl:net.core.rmem_max=212992,4194304", "--setting", "client:sysctl:net.core.wmem_max=212992,425984",
+		args := []string{"bisect", "settings", l.file("send.yaml", sendSuite), "--on", "client=scripted://a", "--on",
+			"client=scripted://b", "--on", "server=scripted://server", "--seed", "1",
+			"--address", "198.18.1.3", "--address", "198.18.2.3", "--setting",
+			"sysctl:net.core.rmem_max=212992,4194304", "--setting", "client:sysctl:net.core.wmem_max=212992,425984",
 			"--setting", "nic:under-test/mtu=1500,9000"}
-		l.run(append(slices.Clone(args), "--dry-run")...).ends(0).says("send from scripted://b to scripted://server at 198.18.2.3, port 5202")
+		l.run(append(slices.Clone(args), "--dry-run")...).ends(0).says("send from scripted://b to scripted://server " +
+			"at 198.18.2.3, port 5202")
 		o := l.run(args...)
 		o.ends(130).says("headroom bisect --resume", "measurement 1  tcp  send")
 		if n := strings.Count(o.stderr, "headroom: stopped"); n != 1 {
 			t.Errorf("it says %d times that it was stopped", n)
 		}
 		l.wasFound("a", "b", "server")
-		l.run("bisect", "settings", "--resume", "last", "--net-pairs", "4").ends(2).says("--net-pairs is settled when a run is resumed")
+		l.run("bisect", "settings", "--resume", "last", "--net-pairs",
+			"4").ends(2).says("--net-pairs is settled when a run is resumed")
 		l.run("bisect", "settings", "--resume", "last").ends(0)
 		d := decoded[bisection.Document](l.run("bisect", "settings", "--show", "last", "--json").ends(0))
-		if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "client:sysctl:net.core.wmem_max" {
+		if d.Outcome != bisection.Found || len(d.Culprits) != 1 ||
+			d.Culprits[0].Factor != "client:sysctl:net.core.wmem_max" {
 			t.Errorf("%s: %+v", d.Outcome, d.Culprits)
 		}
 		s := l.saved("last")
@@ -186,7 +198,8 @@ func TestScriptedBisectOverSeveralPairs(t *testing.T) {
 func TestScriptedNetOverTwoAddresses(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.wired(2, "client", "server")
-		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--address", "198.18.1.2", "--address", "198.18.2.2", "--pairs", "3")...).ends(0)
+		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--address", "198.18.1.2", "--address", "198.18.2.2",
+			"--pairs", "3")...).ends(0)
 		var took []string
 		for _, p := range l.bundle("last").Run.Network {
 			took = append(took, p.Address)
@@ -194,7 +207,8 @@ func TestScriptedNetOverTwoAddresses(t *testing.T) {
 		if got := strings.Join(took, " "); got != "198.18.1.2 198.18.2.2 198.18.1.2" {
 			t.Errorf("it took %s", got)
 		}
-		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--address", "198.18.1.2", "--address", "198.18.2.2", "--dry-run=full")...).ends(0).says("pair-2", "--client 198.18.2.2")
+		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--address", "198.18.1.2", "--address", "198.18.2.2",
+			"--dry-run=full")...).ends(0).says("pair-2", "--client 198.18.2.2")
 	})
 }
 
@@ -202,7 +216,8 @@ func TestScriptedNetOverTwoAddresses(t *testing.T) {
 func TestScriptedPlacementsOfSeveralPairs(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.wired(2, "client", "server")
-		l.run(l.overTwoPorts("sweep", l.file("send.yaml", sendSuite), "--factor", "pin:cpus=0,1", "--blocks", "2")...).ends(0)
+		l.run(l.overTwoPorts("sweep", l.file("send.yaml", sendSuite), "--factor", "pin:cpus=0,1",
+			"--blocks", "2")...).ends(0)
 		loads := append(l.machine("client").Loads(), l.machine("server").Loads()...)
 		for _, load := range loads {
 			if !strings.Contains(load.Line(), "taskset -c ") {
@@ -214,7 +229,8 @@ func TestScriptedPlacementsOfSeveralPairs(t *testing.T) {
 		}
 		hasRDMA(l.machine("client"), "--bind_source_ip")
 		hasRDMA(l.machine("server"), "--bind_source_ip")
-		l.run(l.overTwoPorts("sweep", l.file("rdma.yaml", rdmaSuite), "--factor", "pin:cpus=0,1")...).ends(2).says("of which 8 pairs have no sum")
+		l.run(l.overTwoPorts("sweep", l.file("rdma.yaml", rdmaSuite), "--factor", "pin:cpus=0,1")...).ends(2).says(
+			"of which 8 pairs have no sum")
 	})
 }
 
@@ -222,17 +238,20 @@ func TestScriptedPlacementsOfSeveralPairs(t *testing.T) {
 // refused.
 func TestScriptedBundleLeavesOutWhatTheKernelHasNot(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
-		l.run(l.ends("sweep", l.file("send.yaml", sendSuite), "--factor", "client:bundle:esnet=10g,100g", "--blocks", "2")...).ends(0)
+		l.run(l.ends("sweep", l.file("send.yaml", sendSuite), "--factor", "client:bundle:esnet=10g,100g",
+			"--blocks", "2")...).ends(0)
 		var said []string
 		for _, w := range l.bundle("last").Run.Warnings {
 			if w.Code == "bundle-incomplete" {
 				said = append(said, w.Text)
 			}
 		}
-		if len(said) != 1 || !strings.Contains(said[0], "sysctl:net.ipv4.tcp_mtu_probing at the client") || strings.Contains(said[0], "wmem_max") {
+		if len(said) != 1 || !strings.Contains(said[0], "sysctl:net.ipv4.tcp_mtu_probing at the client") ||
+			strings.Contains(said[0], "wmem_max") {
 			t.Errorf("%q", said)
 		}
-		l.run("factors", "bundle:esnet", "--on", "scripted://client").ends(0).says("lacking", "sysctl:net.ipv4.tcp_mtu_probing")
+		l.run("factors", "bundle:esnet", "--on", "scripted://client").ends(0).says("lacking",
+			"sysctl:net.ipv4.tcp_mtu_probing")
 		if m := l.machine("client"); m.Get(sendMemory) != "212992" || m.Get(receiveMemory) != "212992" {
 			t.Errorf("%s and %s are left", m.Get(sendMemory), m.Get(receiveMemory))
 		}

@@ -70,12 +70,17 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
 		l.steps = func(step string) {
-			if of := strings.Fields(step)[0]; slices.Contains([]string{"record", "change", "undo", "remove"}, of) || step == "flush the journal" { // saving is tested elsewhere
+			// saving is tested elsewhere
+			if of := strings.Fields(step)[0]; slices.Contains([]string{"record", "change", "undo", "remove"}, of) ||
+				step == "flush the journal" {
 				d.note(step)
 			}
 		}
-		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
-		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,256", "--blocks", "1", "--seed", "1").ends(0)
+		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) {
+			e.After(5*time.Second, func() { d.note("a load") })
+		})
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
+			"queue:read_ahead_kb=16,256", "--blocks", "1", "--seed", "1").ends(0)
 		l.steps = nil
 		var between, loads, resumed int
 		for i, left := range d.noted() {
@@ -105,7 +110,8 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 			}
 		}
 		if len(d.noted()) < 20 || between < 2 || loads != 1 || resumed < 2 {
-			t.Errorf("it died %d times: %d between what is recorded and what is set, %d at a load; it went on %d times", len(d.noted()), between, loads, resumed)
+			t.Errorf("it died %d times: %d between what is recorded and what is set, %d at a load; it went on %d times",
+				len(d.noted()), between, loads, resumed)
 		}
 	})
 }
@@ -122,7 +128,8 @@ func TestScriptedRunDiesAtEachStepOfSaving(t *testing.T) {
 			begun = append(begun, len(writes))
 			d.note(step)
 		}
-		l.run("run", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--repeat", strconv.Itoa(repetitions)).ends(0)
+		l.run("run", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--repeat",
+			strconv.Itoa(repetitions)).ends(0)
 		l.steps = nil
 		resumed := 0
 		for i, left := range d.noted() {
@@ -192,22 +199,28 @@ func wholeRepetitions(t *testing.T, left death, run string) int {
 func TestScriptedLeftOnAnotherMachine(t *testing.T) {
 	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
-		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
+		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) {
+			e.After(5*time.Second, func() { d.note("a load") })
+		})
 		suite := l.file("suite.yaml", oneLoad)
-		l.run("ablate", suite, "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1", "--setting", "queue:read_ahead_kb=16", "--blocks", "1", "--seed", "2").ends(0)
+		l.run("ablate", suite, "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1", "--setting",
+			"queue:read_ahead_kb=16", "--blocks", "1", "--seed", "2").ends(0)
 		left := d.noted()[0]
 		left.back()
 		if d.machine.Get(swappiness) == "60" && d.machine.Get(readAhead) == "128" {
 			t.Fatal("no setting was changed when it died")
 		}
 		d.after(left, "run", suite, "/srv", "--on", "scripted://db2", "--repeat", "1").ends(0).
-			says("on scripted://db1 was cut off; to look after what it left there: headroom restore", "settings on scripted://db1 are still changed")
+			says("on scripted://db1 was cut off; to look after what it left there: headroom restore",
+				"settings on scripted://db1 are still changed")
 		d.machine.Lose()
-		d.after(left, "restore").ends(1).says("what it left on scripted://db1 can't be looked after now", "are still changed", "and it can't be reached")
+		d.after(left, "restore").ends(1).says("what it left on scripted://db1 can't be looked after now",
+			"are still changed", "and it can't be reached")
 		d.machine.Reach()
 		// A run on that machine mends it first. This one is an ablation that goes on.
 		d.after(left, "ablate", "--resume", "last~1").ends(2)
-		d.after(left, "run", suite, "/srv", "--on", "scripted://db1", "--repeat", "1").ends(0).says("ended its load", "are as they were")
+		d.after(left, "run", suite, "/srv", "--on", "scripted://db1", "--repeat", "1").ends(0).says("ended its load",
+			"are as they were")
 		d.nothingIsLeft(left)
 		l.atRest("db2")
 	})
@@ -217,8 +230,11 @@ func TestScriptedLeftOnAnotherMachine(t *testing.T) {
 func TestScriptedForeignChangeAfterADeath(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
-		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
-		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "sysctl:vm.swappiness=1,10", "--blocks", "1", "--seed", "1").ends(0)
+		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) {
+			e.After(5*time.Second, func() { d.note("a load") })
+		})
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
+			"sysctl:vm.swappiness=1,10", "--blocks", "1", "--seed", "1").ends(0)
 		left := d.noted()[0]
 		left.back()
 		d.machine.Set(swappiness, "77")
@@ -245,9 +261,12 @@ func TestScriptedSweepOfARealHost(t *testing.T) {
 		m := l.kexecs(map[string]float64{"mitigations=off": 1.25})
 		var boots []string
 		m.OnBoot = func(line string) error { boots = append(boots, line); return nil }
-		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
-		l.run(append(args, "--reboot", "scripted://db1", "--dry-run")...).ends(0).says("scripted://db1 is started anew by kexec at every visit", "start scripted://db1 by itself, and verify its own arguments")
-		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "lilo")...).ends(2).says("there is no way to boot called lilo")
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
+			"cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
+		l.run(append(args, "--reboot", "scripted://db1", "--dry-run")...).ends(0).says("scripted://db1 is started "+
+			"anew by kexec at every visit", "start scripted://db1 by itself, and verify its own arguments")
+		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "lilo")...).ends(2).says(
+			"there is no way to boot called lilo")
 		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "grub")...).ends(4).says("grub: ")
 		if len(boots) != 0 {
 			t.Fatalf("it was started anew: %q", boots)
@@ -285,11 +304,14 @@ func TestScriptedRealHostHangs(t *testing.T) {
 			return nil
 		}
 		suite := l.file("suite.yaml", oneLoad)
-		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "1", "--seed", "1", "--boot-limit", "3m"}
-		l.run(args...).ends(1).says("the machine did not come back in 3m", "a power cycle starts it with its own boot arguments", "headroom restore --reboot scripted://db1")
+		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1", "--factor",
+			"cmdline:mitigations=auto,off", "--blocks", "1", "--seed", "1", "--boot-limit", "3m"}
+		l.run(args...).ends(1).says("the machine did not come back in 3m",
+			"a power cycle starts it with its own boot arguments", "headroom restore --reboot scripted://db1")
 		l.run("restore").ends(1).says("can't be taken away now")
 		m.PowerCycle()
-		l.run("restore").ends(0).says("runs with its own boot arguments, and nothing is left there of what was put there for a boot")
+		l.run("restore").ends(0).says("runs with its own boot arguments, and nothing is left there of what was put " +
+			"there for a boot")
 		l.run("restore").ends(0).says("nothing was left behind")
 		l.asFound("db1")
 	})
@@ -300,13 +322,16 @@ func TestScriptedRealHostHangs(t *testing.T) {
 func TestScriptedRealHostIsLeft(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.kexecs(nil)}
-		d.machine.AtLoad("--name=writes", 1, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
+		d.machine.AtLoad("--name=writes", 1, func(e *scripted.Event) {
+			e.After(5*time.Second, func() { d.note("a load") })
+		})
 		l.steps = func(step string) {
 			if step == "start anew" || step == "forget the record of a boot" {
 				d.note(step)
 			}
 		}
-		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "1",
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1",
+			"--factor", "cmdline:mitigations=auto,off", "--blocks", "1",
 			"--seed", "1").ends(0)
 		l.steps = nil
 		for _, left := range d.noted() {
@@ -315,9 +340,12 @@ func TestScriptedRealHostIsLeft(t *testing.T) {
 			if runs == ownCmdline {
 				d.after(left, "restore").ends(0).says("runs with its own boot arguments")
 			} else {
-				d.after(left, "run", filepath.Join(l.dir, "suite.yaml"), "/srv", "--on", "scripted://db1", "--repeat", "1")
-				d.after(left, "restore").ends(4).says("it still runs, or will start, as run", "headroom restore --reboot scripted://db1")
-				d.after(left, "restore", "--reboot", "scripted://db1").ends(0).says("was started anew, and runs with its own boot arguments")
+				d.after(left, "run", filepath.Join(l.dir, "suite.yaml"), "/srv", "--on", "scripted://db1", "--repeat",
+					"1")
+				d.after(left, "restore").ends(4).says("it still runs, or will start, as run",
+					"headroom restore --reboot scripted://db1")
+				d.after(left, "restore", "--reboot", "scripted://db1").ends(0).says(
+					"was started anew, and runs with its own boot arguments")
 			}
 			if now := d.machine.Get("/proc/cmdline"); now != ownCmdline {
 				t.Errorf("at %s: it runs with %s", left.at, now)
@@ -344,7 +372,8 @@ func TestScriptedPlaceAfterABoot(t *testing.T) {
 			m.Set("/proc/self/mountinfo", text)
 			return nil
 		}
-		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1", "--factor", "cmdline:mitigations=off,auto", "--blocks", "1", "--seed", "1").
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1",
+			"--factor", "cmdline:mitigations=off,auto", "--blocks", "1", "--seed", "1").
 			ends(4).says("/srv is not what it was before the boot")
 		if now := m.Get("/proc/cmdline"); now != ownCmdline {
 			t.Errorf("it runs with %s", now)
@@ -364,7 +393,8 @@ func TestScriptedBootOfAnotherMachine(t *testing.T) {
 			}
 			return io
 		}
-		args := []string{"bisect", "args", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db2", "--boot-on", "scripted://db1", "--bad", "nfsd.threads=1 skew_tick=1", "--seed", "1"}
+		args := []string{"bisect", "args", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db2", "--boot-on",
+			"scripted://db1", "--bad", "nfsd.threads=1 skew_tick=1", "--seed", "1"}
 		l.run(append(args, "--dry-run")...).ends(4).says("nobody has allowed that")
 		l.run(append(args, "--reboot", "scripted://db1")...).ends(0)
 		if d := l.answered(); !slices.Equal(culprits(d), []string{"cmdline:nfsd.threads=1"}) {

@@ -61,7 +61,8 @@ func TestScriptedRun(t *testing.T) {
 			}
 			return scripted.IO{Write: 5000, Latency: 3 * time.Millisecond}
 		}
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says("writes reach 5.00k IOPS", "No warnings.")
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says(
+			"writes reach 5.00k IOPS", "No warnings.")
 		d := l.saved("last")
 		if d.Status != lab.Complete || len(codes(d)) != 0 {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
@@ -72,7 +73,8 @@ func TestScriptedRun(t *testing.T) {
 		if got := values(d, "writes", "write.latency.mean"); !slices.Equal(got, []float64{0.003, 0.003, 0.003}) {
 			t.Errorf("latency of writes: %v", got)
 		}
-		if got := l.loaded("db1"); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "writes", "writes", "writes"}) {
+		if got := l.loaded("db1"); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "writes",
+			"writes", "writes"}) {
 			t.Errorf("the loads were %v", got)
 		}
 		l.atRest("db1")
@@ -81,8 +83,11 @@ func TestScriptedRun(t *testing.T) {
 
 func TestScriptedLoadFails(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.machine("db1").AtLoad("--name=reads", 2, func(e *scripted.Event) { e.Fail(1, "fio: io_u error: Remote I/O error\n") })
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says("1 of 6 loads failed", "Remote I/O error")
+		l.machine("db1").AtLoad("--name=reads", 2, func(e *scripted.Event) {
+			e.Fail(1, "fio: io_u error: Remote I/O error\n")
+		})
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says(
+			"1 of 6 loads failed", "Remote I/O error")
 		d := l.saved("last")
 		if d.Status != lab.Complete || !slices.Equal(codes(d), []string{"errors", "few-repetitions", "no-result"}) {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
@@ -100,7 +105,8 @@ func TestScriptedLoadFails(t *testing.T) {
 func TestScriptedLoadHangs(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").AtLoad("--name=reads", 1, func(e *scripted.Event) { e.Result.Hangs = true })
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says("1 of 6 loads failed", "had not ended after 1m 10s, and was")
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says(
+			"1 of 6 loads failed", "had not ended after 1m 10s, and was")
 		d := l.saved("last")
 		if !slices.Equal(codes(d), []string{"errors", "few-repetitions", "not-ended"}) {
 			t.Errorf("the warnings are %q", codes(d))
@@ -115,18 +121,24 @@ func TestScriptedLoadHangs(t *testing.T) {
 func TestScriptedInterruptAndResume(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(130).says("2 of 6 repetitions are kept", "headroom run --resume")
-		if d := l.saved("last"); d.Status != lab.Interrupted || len(values(d, "reads", "read.iops")) != 2 || len(values(d, "writes", "write.iops")) != 0 {
-			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")))
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(130).says(
+			"2 of 6 repetitions are kept", "headroom run --resume")
+		if d := l.saved("last"); d.Status != lab.Interrupted || len(values(d, "reads", "read.iops")) != 2 ||
+			len(values(d, "writes", "write.iops")) != 0 {
+			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")),
+				len(values(d, "writes", "write.iops")))
 		}
 		l.atRest("db1")
 
 		before := len(l.loaded("db1"))
 		l.run("run", "--resume", "last").ends(0)
-		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 || len(values(d, "writes", "write.iops")) != 3 {
-			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")))
+		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 ||
+			len(values(d, "writes", "write.iops")) != 3 {
+			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")),
+				len(values(d, "writes", "write.iops")))
 		}
-		if got := l.loaded("db1")[before:]; !slices.Equal(got, []string{"layout", "reads", "writes", "writes", "writes"}) {
+		if got := l.loaded("db1")[before:]; !slices.Equal(got,
+			[]string{"layout", "reads", "writes", "writes", "writes"}) {
 			t.Errorf("then the loads were %v", got)
 		}
 		l.atRest("db1")
@@ -136,7 +148,8 @@ func TestScriptedInterruptAndResume(t *testing.T) {
 func TestScriptedBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").Noise = 0.05
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--budget", "4m", "--repeat", "1").ends(0)
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--budget", "4m",
+			"--repeat", "1").ends(0)
 		d := l.saved("last")
 		reads, writes := len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops"))
 		// 24 loads of 10 s are 4 minutes; what comes around each takes no time here.
@@ -149,7 +162,8 @@ func TestScriptedBudget(t *testing.T) {
 
 func TestScriptedDryRun(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--dry-run=full").ends(0).says("--name=reads", "--name=writes", "--filename=/srv/headroom-")
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1",
+			"--dry-run=full").ends(0).says("--name=reads", "--name=writes", "--filename=/srv/headroom-")
 		if got := l.loaded("db1"); len(got) > 0 {
 			t.Errorf("loads were started: %v", got)
 		}
@@ -167,7 +181,8 @@ func TestScriptedTargetLost(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		m.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says("the connection was lost, and could not be made again", "1 of 6 repetitions are kept")
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says(
+			"the connection was lost, and could not be made again", "1 of 6 repetitions are kept")
 		if names := m.Names("/srv"); len(names) != 1 {
 			t.Errorf("nobody could remove the scratch file, but there is %v", names)
 		}
@@ -175,8 +190,10 @@ func TestScriptedTargetLost(t *testing.T) {
 		l.run("run", "--resume", "last").ends(1).says("can't connect")
 		m.Reach()
 		l.run("run", "--resume", "last").ends(0)
-		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 || len(values(d, "writes", "write.iops")) != 3 {
-			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")))
+		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 ||
+			len(values(d, "writes", "write.iops")) != 3 {
+			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")),
+				len(values(d, "writes", "write.iops")))
 		}
 		l.atRest("db1")
 	})
@@ -215,7 +232,8 @@ func TestScriptedSweepAndRestore(t *testing.T) {
 				e.Fail(1, "dd: error writing '"+file+"': Device or resource busy\n")
 			}
 		})
-		o := l.run("sweep", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--factor", "sysctl:vm.dirty_ratio=5,40", "--blocks", "2", "--seed", "1")
+		o := l.run("sweep", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--factor",
+			"sysctl:vm.dirty_ratio=5,40", "--blocks", "2", "--seed", "1")
 		o.ends(1).says("/proc/sys/vm/dirty_ratio was not put back", "something uses it", "headroom restore")
 		if now := m.Get(file); now == "20" {
 			t.Errorf("it is %s, although that was refused", now)
@@ -232,7 +250,8 @@ func TestScriptedSweepAndRestore(t *testing.T) {
 		}
 		l.run("restore").ends(1).says("was not put back")
 		refuse = false
-		l.run("restore").ends(0).says("settings that " + d.ID + " had changed on scripted://db1 are as they were: sysctl:vm.dirty_ratio")
+		l.run("restore").ends(0).says("settings that " + d.ID +
+			" had changed on scripted://db1 are as they were: sysctl:vm.dirty_ratio")
 		if now := m.Get(file); now != "20" {
 			t.Errorf("it is %s, not as it was", now)
 		}

@@ -27,7 +27,8 @@ func onEach(names ...string) []string {
 // runOn is a run of a suite in /srv on several machines.
 func (l *scriptedLab) runOn(names []string, args ...string) scriptedOutcome {
 	l.Helper()
-	return l.run(append(append([]string{"run", l.file("suite.yaml", scriptedSuite), "/srv"}, onEach(names...)...), args...)...)
+	return l.run(append(append([]string{"run", l.file("suite.yaml", scriptedSuite), "/srv"}, onEach(names...)...),
+		args...)...)
 }
 
 // valuesOf are those of a metric of a job on one of several targets, or of all of them.
@@ -70,7 +71,8 @@ func TestScriptedSeveral(t *testing.T) {
 			if got := valuesOf(d, n, "reads", "read.iops"); !slices.Equal(got, []float64{want, want, want}) {
 				t.Errorf("reads on %s: %v", n, got)
 			}
-			if got := l.loaded(n); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "writes", "writes", "writes"}) {
+			if got := l.loaded(n); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "writes",
+				"writes", "writes"}) {
 				t.Errorf("the loads on %s were %v", n, got)
 			}
 			l.atRest(n)
@@ -79,10 +81,12 @@ func TestScriptedSeveral(t *testing.T) {
 			t.Errorf("reads on all: %v", got)
 		}
 		// The mean of all latencies is that of all operations: of each 6 one took 4 ms, two took 2, and three 1.33.
-		if got := valuesOf(d, runner.Everybody, "reads", "read.latency.mean"); len(got) != 3 || got[0] < 0.001999 || got[0] > 0.002001 {
+		if got := valuesOf(d, runner.Everybody, "reads", "read.latency.mean"); len(got) != 3 || got[0] < 0.001999 ||
+			got[0] > 0.002001 {
 			t.Errorf("latency of reads on all: %v", got)
 		}
-		if got := valuesOf(d, runner.Everybody, "reads", lab.TogetherSeconds); !slices.Equal(got, []float64{10, 10, 10}) {
+		if got := valuesOf(d, runner.Everybody, "reads", lab.TogetherSeconds); !slices.Equal(got,
+			[]float64{10, 10, 10}) {
 			t.Errorf("the seconds together: %v", got)
 		}
 		if got := valuesOf(d, runner.Everybody, "reads", lab.TogetherApart); !slices.Equal(got, []float64{0, 0, 0}) {
@@ -100,11 +104,14 @@ func TestScriptedSeveral(t *testing.T) {
 func TestScriptedSeveralOneFails(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b", "c"}, func(l *scriptedLab) {
 		names := threeMachines(l)
-		l.machine("b").AtLoad("--name=reads", 2, func(e *scripted.Event) { e.Fail(1, "fio: io_u error: Remote I/O error\n") })
+		l.machine("b").AtLoad("--name=reads", 2, func(e *scripted.Event) {
+			e.Fail(1, "fio: io_u error: Remote I/O error\n")
+		})
 		l.machine("c").AtLoad("--name=writes", 1, func(e *scripted.Event) { e.Result.Hangs = true })
 		l.runOn(names).ends(1).says("2 of 18 loads failed")
 		d := l.saved("last")
-		if d.Status != lab.Complete || !slices.Contains(codes(d), "no-sum") || !slices.Contains(codes(d), "not-ended") || !slices.Contains(codes(d), "errors") {
+		if d.Status != lab.Complete || !slices.Contains(codes(d), "no-sum") ||
+			!slices.Contains(codes(d), "not-ended") || !slices.Contains(codes(d), "errors") {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
 		}
 		for role, want := range map[string]int{"a": 3, "b": 2, "c": 3, runner.Everybody: 2} {
@@ -143,12 +150,14 @@ func TestScriptedSeveralInterruptAndResume(t *testing.T) {
 		l.run("run", "--resume", "last").ends(0)
 		d = l.saved("last")
 		for _, role := range append(names, runner.Everybody) {
-			if r, w := len(valuesOf(d, role, "reads", "read.iops")), len(valuesOf(d, role, "writes", "write.iops")); r != 3 || w != 3 {
+			if r, w := len(valuesOf(d, role, "reads", "read.iops")),
+				len(valuesOf(d, role, "writes", "write.iops")); r != 3 || w != 3 {
 				t.Errorf("%d and %d values on %s", r, w, role)
 			}
 		}
 		for _, n := range names {
-			if got := l.loaded(n); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "layout", "reads", "writes", "writes", "writes"}) {
+			if got := l.loaded(n); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "layout", "reads",
+				"writes", "writes", "writes"}) {
 				t.Errorf("the loads on %s were %v", n, got)
 			}
 			l.atRest(n)
@@ -163,9 +172,11 @@ func TestScriptedSeveralOneLost(t *testing.T) {
 		names := threeMachines(l)
 		lost := l.machine("b")
 		lost.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(5*time.Second, lost.Lose) })
-		l.runOn(names).ends(1).says("the connection was lost, and could not be made again", "8 of 24 repetitions are kept")
+		l.runOn(names).ends(1).says("the connection was lost, and could not be made again",
+			"8 of 24 repetitions are kept")
 		d := l.saved("last")
-		if a, b, all := len(valuesOf(d, "a", "reads", "read.iops")), len(valuesOf(d, "b", "reads", "read.iops")), len(valuesOf(d, runner.Everybody, "reads", "read.iops")); a != 2 || b != 1 || all != 1 {
+		if a, b, all := len(valuesOf(d, "a", "reads", "read.iops")), len(valuesOf(d, "b", "reads", "read.iops")),
+			len(valuesOf(d, runner.Everybody, "reads", "read.iops")); a != 2 || b != 1 || all != 1 {
 			t.Errorf("there are %d, %d and %d values", a, b, all)
 		}
 		l.atRest("a")
@@ -175,7 +186,8 @@ func TestScriptedSeveralOneLost(t *testing.T) {
 		l.run("restore").ends(0).says("was cut off", "removed /srv/headroom-", " on scripted://b")
 		l.run("run", "--resume", "last").ends(1).says("1 of 18 loads failed")
 		d = l.saved("last")
-		if a, b, all := len(valuesOf(d, "a", "reads", "read.iops")), len(valuesOf(d, "b", "reads", "read.iops")), len(valuesOf(d, runner.Everybody, "reads", "read.iops")); a != 3 || b != 2 || all != 2 {
+		if a, b, all := len(valuesOf(d, "a", "reads", "read.iops")), len(valuesOf(d, "b", "reads", "read.iops")),
+			len(valuesOf(d, runner.Everybody, "reads", "read.iops")); a != 3 || b != 2 || all != 2 {
 			t.Errorf("then there are %d, %d and %d values", a, b, all)
 		}
 		if got := len(valuesOf(d, runner.Everybody, "writes", "write.iops")); got != 3 {
@@ -226,23 +238,32 @@ func TestScriptedSeveralRefusals(t *testing.T) {
 		suite := l.file("suite.yaml", scriptedSuite)
 		two := onEach("a", "b")
 		run := func(args ...string) scriptedOutcome { return l.run(append([]string{"run"}, args...)...) }
-		run(append(two, suite, "/srv", "--at-once", "-1")...).ends(2).says("--at-once is how many targets are loaded at the same time")
-		run(append(two, suite, "/srv", "--precision", "3%")...).ends(2).says("a number of times that is fixed beforehand")
+		run(append(two, suite, "/srv", "--at-once", "-1")...).ends(2).says(
+			"--at-once is how many targets are loaded at the same time")
+		run(append(two, suite, "/srv", "--precision", "3%")...).ends(2).says(
+			"a number of times that is fixed beforehand")
 		run(append(two, "--dry-run")...).ends(2).says("run what?")
 		run(append(two, suite, "/srv", "/srv", "/srv")...).ends(2)
 		run(append(two, suite, "/srv", "/nowhere")...).ends(2).says("there is no directory /nowhere on scripted://b")
-		run(suite, "/srv", "--on", "a=scripted://a", "--on", "a=scripted://b").ends(2).says("two targets have the role a")
-		run(suite, "/srv", "--on", "all=scripted://a", "--on", "b=scripted://b").ends(2).says(`the role "all" stands for all targets together`)
-		run(suite, "/srv", "--on", strings.Repeat("a", 41)+"=scripted://a", "--on", "b=scripted://b").ends(2).says("is longer than 40 characters")
-		run(suite, "/srv", "--on", "scripted://a", "--on", "scripted://a").ends(4).says("target-1 (scripted://a) and target-2 (scripted://a) are one machine, and /srv is one place")
-		run(suite, "/srv", "--on", "scripted://a", "--on", "scripted://none").ends(2).says("there is no scripted machine none")
+		run(suite, "/srv", "--on", "a=scripted://a", "--on", "a=scripted://b").ends(2).says(
+			"two targets have the role a")
+		run(suite, "/srv", "--on", "all=scripted://a", "--on", "b=scripted://b").ends(2).says(
+			`the role "all" stands for all targets together`)
+		run(suite, "/srv", "--on", strings.Repeat("a", 41)+"=scripted://a", "--on", "b=scripted://b").ends(2).says(
+			"is longer than 40 characters")
+		run(suite, "/srv", "--on", "scripted://a", "--on", "scripted://a").ends(4).says(
+			"target-1 (scripted://a) and target-2 (scripted://a) are one machine, and /srv is one place")
+		run(suite, "/srv", "--on", "scripted://a", "--on", "scripted://none").ends(2).says(
+			"there is no scripted machine none")
 		l.machine("b").Folder("/srv/b")
 		// Two places on one machine are two targets, and need room for both.
 		l.machine("b").Free = 3 << 29
-		run(suite, "/srv", "/srv/b", "--on", "scripted://b", "--on", "scripted://b").ends(1).says("beside the others (2.00 GiB in all) does not fit")
+		run(suite, "/srv", "/srv/b", "--on", "scripted://b", "--on", "scripted://b").ends(1).says(
+			"beside the others (2.00 GiB in all) does not fit")
 		l.machine("b").Free = 800 << 30
 		l.machine("b").Remove("/srv/b")
-		out := run(append(two, suite, "/srv", "--dry-run=full")...).ends(0).says("a, scripted://a:", "b, scripted://b:", "--name=reads")
+		out := run(append(two, suite, "/srv", "--dry-run=full")...).ends(0).says("a, scripted://a:", "b, scripted://b:",
+			"--name=reads")
 		if n := strings.Count(out.stdout, "--name=writes"); n != 2 {
 			t.Errorf("the writes are there %d times", n)
 		}
@@ -282,7 +303,8 @@ func TestScriptedSeveralOutlier(t *testing.T) {
 		if len(o.Differences) == 0 || o.Differences[0].Here != "kyber" {
 			t.Errorf("nothing says by what it differs: %+v", o)
 		}
-		if o.OtherRuns != (outliers.OtherRuns{}) || !strings.Contains(d.Outliers.Text, "was not like the others while they were measured") {
+		if o.OtherRuns != (outliers.OtherRuns{}) ||
+			!strings.Contains(d.Outliers.Text, "was not like the others while they were measured") {
 			t.Errorf("one run: %+v, %s", o.OtherRuns, d.Outliers.Text)
 		}
 		// So it is in two more runs, and in one beside two others; what was measured in another place says nothing of
@@ -294,7 +316,8 @@ func TestScriptedSeveralOutlier(t *testing.T) {
 		for _, n := range names {
 			l.machine(n).Folder("/srv/b")
 		}
-		l.run(append([]string{"run", l.file("suite.yaml", scriptedSuite), "/srv/b", "--repeat", "2"}, onEach(names...)...)...).ends(0)
+		l.run(append([]string{"run", l.file("suite.yaml", scriptedSuite), "/srv/b", "--repeat", "2"},
+			onEach(names...)...)...).ends(0)
 		l.runOn(names, "--repeat", "8").ends(0).says("is not like the others:", "so it was in 4 of 4 other runs")
 	})
 }
@@ -313,7 +336,8 @@ func TestScriptedSeveralWithoutClock(t *testing.T) {
 		if got := valuesOf(d, "b", "reads", "read.iops"); !slices.Equal(got, []float64{50_000}) {
 			t.Errorf("reads of b: %v", got)
 		}
-		if got := valuesOf(d, runner.Everybody, "reads", "read.iops"); got != nil || !slices.Contains(codes(d), "clocks-unknown") || !slices.Contains(codes(d), "no-sum") {
+		if got := valuesOf(d, runner.Everybody, "reads", "read.iops"); got != nil ||
+			!slices.Contains(codes(d), "clocks-unknown") || !slices.Contains(codes(d), "no-sum") {
 			t.Errorf("a sum of %v, and the warnings %q", got, codes(d))
 		}
 		l.atRest("a")
@@ -366,7 +390,8 @@ func TestScriptedSeveralInterruptedAnywhere(t *testing.T) {
 			l.run("run", "--resume", "last").ends(0)
 			d := l.saved("last")
 			for _, role := range []string{"a", "b", runner.Everybody} {
-				if r, w := len(valuesOf(d, role, "reads", "read.iops")), len(valuesOf(d, role, "writes", "write.iops")); r != 1 || w != 1 {
+				if r, w := len(valuesOf(d, role, "reads", "read.iops")),
+					len(valuesOf(d, role, "writes", "write.iops")); r != 1 || w != 1 {
 					t.Errorf("interrupted at command %d it has %d and %d values of %s", at, r, w, role)
 				}
 			}

@@ -30,7 +30,8 @@ func TestScriptedSweep(t *testing.T) {
 		m := l.machine("db1")
 		m.Noise = 0.004
 		readAheadHelps(m)
-		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,64,128,256", "--seed", "1", "--repeat", "2").ends(0)
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
+			"queue:read_ahead_kb=16,32,64,128,256", "--seed", "1", "--repeat", "2").ends(0)
 		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		if len(d.Cells) != 1 || d.Blocks != 6 {
 			t.Fatalf("%d cells in %d blocks", len(d.Cells), d.Blocks)
@@ -42,7 +43,8 @@ func TestScriptedSweep(t *testing.T) {
 		if c.SmallestForShare != "64" || c.SmallestBetween != (sweep.Between{From: "64", To: "64"}) || d.Share != 0.9 {
 			t.Errorf("%g of the best takes %s, between %+v", d.Share, c.SmallestForShare, c.SmallestBetween)
 		}
-		if c.Verdict != sweep.Better || c.Gain == nil || math.Abs(c.Gain.Ratio-2.5) > 0.02 || c.NoLongerPays == nil || len(c.Harm) != 0 {
+		if c.Verdict != sweep.Better || c.Gain == nil || math.Abs(c.Gain.Ratio-2.5) > 0.02 || c.NoLongerPays == nil ||
+			len(c.Harm) != 0 {
 			t.Errorf("%s, gain %+v, no longer pays %+v, harm %v", c.Verdict, c.Gain, c.NoLongerPays, c.Harm)
 		}
 		if d.PerVisit == nil {
@@ -65,14 +67,16 @@ func TestScriptedSweepAgainstItsBest(t *testing.T) {
 		m := l.machine("db1")
 		m.Noise = 0.004
 		readAheadHelps(m)
-		d := decoded[sweep.Document](l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,found", "--seed", "1",
+		d := decoded[sweep.Document](l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1",
+			"--factor", "queue:read_ahead_kb=16,32,found", "--seed", "1",
 			"--baseline", "found", "--share", "50%", "--blocks", "5", "--json").ends(0))
 		c := d.Cells[0]
 		var harm []string
 		for _, h := range c.Harm {
 			harm = append(harm, h.Level)
 		}
-		if d.Baseline != "found" || c.Best != "found" || c.SmallestForShare != "32" || !slices.Equal(harm, []string{"16", "32"}) {
+		if d.Baseline != "found" || c.Best != "found" || c.SmallestForShare != "32" ||
+			!slices.Equal(harm, []string{"16", "32"}) {
 			t.Errorf("baseline %s, best %s, half of it takes %s, harm %v", d.Baseline, c.Best, c.SmallestForShare, harm)
 		}
 		l.asFound("db1")
@@ -93,14 +97,16 @@ func TestScriptedSweepOfTheLoad(t *testing.T) {
 			}
 			return scripted.IO{Write: rate, Latency: latency}
 		}
-		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--blocks", "3", "--seed", "1"}
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--blocks", "3",
+			"--seed", "1"}
 		o := l.run(append(args, "--factor", "job:rate_iops=1000,2000,4000,8000", "--limit", "p99=2ms")...).ends(0)
 		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		if len(d.Curves) == 0 {
 			t.Fatalf("no curve of latency: %s", o.stdout)
 		}
 		o.says("up to 4.00k IOPS with write p99 within 2.00 ms")
-		l.run(append(args, "--factor", "sysctl:vm.swappiness=1,2", "--limit", "2ms")...).ends(2).says("the levels must be more and more of it")
+		l.run(append(args, "--factor", "sysctl:vm.swappiness=1,2", "--limit", "2ms")...).ends(2).says(
+			"the levels must be more and more of it")
 		l.run(append(args, "--factor", "job:rate_iops=1000,2000", "--limit", "soon")...).ends(2).says("--limit")
 		l.asFound("db1")
 	})
@@ -141,11 +147,14 @@ commands:
   tune: {apply: [tune, set, "{level}"], verify: [tune, get], undo: [tune, back, "{old}"]}
 `)
 		d := decoded[sweep.Document](l.run("sweep", file, "--blocks", "2", "--seed", "1", "--json").ends(0))
-		if c := d.Cells[0]; d.Baseline != "middle" || d.Blocks != 2 || d.Share != 0.4 || d.Margin != 0.02 || d.Alpha != 0.1 || c.Top != "fast" || c.SmallestForShare != "middle" {
-			t.Errorf("baseline %s, blocks %d, share %g, margin %g, alpha %g, top %s, smallest %s", d.Baseline, d.Blocks, d.Share, d.Margin, d.Alpha, c.Top, c.SmallestForShare)
+		if c := d.Cells[0]; d.Baseline != "middle" || d.Blocks != 2 || d.Share != 0.4 || d.Margin != 0.02 ||
+			d.Alpha != 0.1 || c.Top != "fast" || c.SmallestForShare != "middle" {
+			t.Errorf("baseline %s, blocks %d, share %g, margin %g, alpha %g, top %s, smallest %s", d.Baseline, d.Blocks,
+				d.Share, d.Margin, d.Alpha, c.Top, c.SmallestForShare)
 		}
 		e := l.bundle("last").Run.Experiment
-		if level != "slow" || !slices.Equal(e.Keep, []string{"sysctl:vm.*"}) || !slices.Equal(e.Commands["tune"].Undo, []string{"tune", "back", "{old}"}) {
+		if level != "slow" || !slices.Equal(e.Keep, []string{"sysctl:vm.*"}) ||
+			!slices.Equal(e.Commands["tune"].Undo, []string{"tune", "back", "{old}"}) {
 			t.Errorf("it is %s; kept are %v, commands %v", level, e.Keep, e.Commands)
 		}
 		l.asFound("db1")
@@ -163,13 +172,15 @@ func TestScriptedSweepAgainstAReference(t *testing.T) {
 			return io
 		}
 		l.machine("db2").AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,128", "--reference", "/tmp", "--reference-on", "scripted://db2",
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
+			"queue:read_ahead_kb=16,128", "--reference", "/tmp", "--reference-on", "scripted://db2",
 			"--blocks", "3", "--seed", "1").ends(130).says("reference: ", "headroom sweep --resume")
 		l.asFound("db1")
 		l.asFound("db2")
 		l.run("sweep", "--resume", "last").ends(0)
 		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
-		if c := d.Cells[0]; c.ToReference == nil || math.Abs(c.ToReference.Ratio-0.5) > 1e-9 || d.Reference != referenceArm || d.Blocks != 3 {
+		if c := d.Cells[0]; c.ToReference == nil || math.Abs(c.ToReference.Ratio-0.5) > 1e-9 ||
+			d.Reference != referenceArm || d.Blocks != 3 {
 			t.Errorf("to the reference %s: %+v, in %d blocks", d.Reference, c.ToReference, d.Blocks)
 		}
 		counts := blocksOf(l.repetitions("last"))
@@ -184,9 +195,11 @@ func TestScriptedSweepAgainstAReference(t *testing.T) {
 // Published figures that can't be read are refused before anything is measured.
 func TestScriptedSweepRefusesPublishedFiguresFirst(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32", "--published"}
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
+			"queue:read_ahead_kb=16,32", "--published"}
 		l.run(append(args, "reference:nobody")...).ends(2).says(`no published figures of merit of "nobody"`)
-		l.run(append(args, l.file("mine.csv", "rw,speed\nread,4\n"))...).ends(2).says(`mine.csv:1: expected rw, bs`, `found "speed"`)
+		l.run(append(args, l.file("mine.csv", "rw,speed\nread,4\n"))...).ends(2).says(`mine.csv:1: expected rw, bs`,
+			`found "speed"`)
 		l.run(append(args, "missing.csv")...).ends(2).says("can't read what was published, missing.csv")
 		if n := len(l.machine("db1").Loads()); n > 0 {
 			t.Errorf("%d loads", n)
@@ -197,8 +210,10 @@ func TestScriptedSweepRefusesPublishedFiguresFirst(t *testing.T) {
 // A budget ends a sweep before the next block; the first is always finished.
 func TestScriptedSweepEndsOnItsBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,64", "--seed", "1"}
-		for budget, blocks := range map[string]int{"1ms": 1, "100s": 3, "1h": 4} { // four show that no level makes a difference
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
+			"queue:read_ahead_kb=16,32,64", "--seed", "1"}
+		// four show that no level makes a difference
+		for budget, blocks := range map[string]int{"1ms": 1, "100s": 3, "1h": 4} {
 			l.run(append(args, "--budget", budget)...).ends(0)
 			if d := l.saved("last"); d.Status != lab.Complete || len(l.repetitions("last")) != 3*blocks {
 				t.Errorf("with %s the run is %s, with %d repetitions", budget, d.Status, len(l.repetitions("last")))
@@ -215,7 +230,8 @@ func TestScriptedSweepLosesItsTarget(t *testing.T) {
 		m := l.machine("db1")
 		readAheadHelps(m)
 		m.AtLoad("--name=writes", 3, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
-		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,64", "--blocks", "2", "--seed", "1").ends(1).
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
+			"queue:read_ahead_kb=16,32,64", "--blocks", "2", "--seed", "1").ends(1).
 			says("the connection was lost", "2 repetitions")
 		if now := m.Get(readAhead); now == "128" {
 			t.Errorf("it is %s, and nobody could put it back", now)
@@ -261,7 +277,8 @@ func TestScriptedSweepWithALevelThatDoesNotBoot(t *testing.T) {
 			}
 			return nil
 		}
-		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "qemu:db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "qemu:db1", "--factor",
+			"cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
 		l.run(append(args, "--dry-run=full")...).ends(0).says("boot with arguments mitigations=off")
 		l.run(args...).ends(1).says("the guest hangs")
 		if d := l.saved("last"); d.Status != lab.Interrupted {
@@ -286,7 +303,8 @@ func TestScriptedSweepFitsItsBudget(t *testing.T) {
 		l.machine("db1").Noise = 0.002
 		one := l.file("one.yaml", oneLoad)
 		args := func(suite, budget string, more ...string) []string {
-			return append([]string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "job:iodepth=1,2,3,4,6,8,12,16,32", "--seed", "1", "--budget", budget}, more...)
+			return append([]string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor",
+				"job:iodepth=1,2,3,4,6,8,12,16,32", "--seed", "1", "--budget", budget}, more...)
 		}
 		levels := func() (all []string) {
 			for _, a := range l.bundle("last").Run.Arms {
@@ -304,7 +322,8 @@ func TestScriptedSweepFitsItsBudget(t *testing.T) {
 		l.run(args(one, "4m", "--baseline", "12", "--dry-run")...).ends(0).says("job:iodepth: 1, 4, 12, 32")
 		l.run(args(one, "2h", "--dry-run")...).ends(0).says("1, 2, 3, 4, 6, 8, 12, 16, 32")
 
-		many := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}", "fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k, 64k, 128k]}", 1))
+		many := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}",
+			"fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k, 64k, 128k]}", 1))
 		l.run(args(many, "560s")...).ends(0).says("6 levels of 9 and 3 loads of 6")
 		sizes := map[string]bool{}
 		for _, c := range l.saved("last").Cells {
@@ -334,15 +353,18 @@ func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 			}
 			return io
 		}
-		suite := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}", "fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k]}", 1))
-		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=32,128", "--seed", "1", "--budget", "12m"}
+		suite := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}",
+			"fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k]}", 1))
+		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=32,128",
+			"--seed", "1", "--budget", "12m"}
 		o := l.run(args...).ends(0)
 		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		visits := map[string]int{}
 		for _, c := range d.Cells {
 			visits[c.Params["bs"]] = c.Levels[0].N
 		}
-		if visits["4k"] != 4 || visits["8k"] != 4 || visits["16k"] != 4 || visits["32k"] < 10 || d.Settled != 3 || d.Looks != 2 {
+		if visits["4k"] != 4 || visits["8k"] != 4 || visits["16k"] != 4 || visits["32k"] < 10 || d.Settled != 3 ||
+			d.Looks != 2 {
 			t.Errorf("blocks by load %v, %d settled, %d looks", visits, d.Settled, d.Looks)
 		}
 		if want := 1 - d.Alpha/float64(2*d.Claims); math.Abs(d.Confidence-want) > 1e-9 {
@@ -353,7 +375,8 @@ func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 				t.Errorf("%s: %s, best %s", c.Title, c.Verdict, c.Top)
 			}
 		}
-		if !strings.Contains(strings.Join(strings.Fields(o.stdout), " "), "Decided after 4 blocks, so that the rest of the budget went to the others: 3 loads of 4") {
+		if !strings.Contains(strings.Join(strings.Fields(o.stdout), " "),
+			"Decided after 4 blocks, so that the rest of the budget went to the others: 3 loads of 4") {
 			t.Errorf("it does not say which loads got no more: %s", o.stdout)
 		}
 		taken := time.Duration(0)

@@ -18,7 +18,8 @@ const mostSessions = 50
 // otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same
 // machine and in the same place. Those where a warning of the load would keep it from being compared are left out,
 // unless all are compared anyway. What is damaged tells nothing, and `headroom list` says that it is.
-func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
+func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell,
+	metric string) [][]float64 {
 	read := map[string][]history.Run{} // by the run that others are looked for of
 	weights := validity.Weights()
 	return func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
@@ -28,7 +29,8 @@ func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of com
 		var sessions [][]float64
 		for _, r := range read[of.ID] {
 			for _, c := range r.Cells {
-				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || !anyway && spoiled(weights, c, metric) {
+				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) ||
+					!anyway && spoiled(weights, c, metric) {
 					continue
 				}
 				if values := c.Values[metric]; stat.Median(values) > 0 {
@@ -52,7 +54,9 @@ func spoiled(weights map[string]validity.Weight, c history.Cell, metric string) 
 		had[w.Code]++
 		warnings = append(warnings, compare.Warning{Warning: w, Repetitions: had[w.Code]})
 	}
-	return slices.ContainsFunc(warnings, func(w compare.Warning) bool { return w.Spoils(weights, metric, len(c.Values[metric])) })
+	return slices.ContainsFunc(warnings, func(w compare.Warning) bool {
+		return w.Spoils(weights, metric, len(c.Values[metric]))
+	})
 }
 
 // sessionsLike are the saved runs of the same suite, machine and place as a run, but for those that are compared.
@@ -96,5 +100,7 @@ func (p *program) runsOfSuite(id string) (mine *store.Bundle, others []*store.Bu
 	}
 	bundles, _ := measuredRuns(s, suiteOf(rows[at]))
 	slices.SortFunc(bundles, func(a, b *store.Bundle) int { return b.Run.Created.Compare(a.Run.Created) })
-	return mine, slices.DeleteFunc(bundles, func(b *store.Bundle) bool { return b.Run.ID == id || b.Run.Status != lab.Complete })
+	return mine, slices.DeleteFunc(bundles, func(b *store.Bundle) bool {
+		return b.Run.ID == id || b.Run.Status != lab.Complete
+	})
 }

@@ -9,7 +9,9 @@ import (
 )
 
 func TestSessionsThatTellHowFarSessionsDiffer(t *testing.T) {
-	cached, steal, slow, spread := lab.Warning{Code: "page-cache", Taints: []string{"*"}}, lab.Warning{Code: "cpu-steal", Taints: []string{"*"}}, lab.Warning{Code: "page-cache", Taints: []string{"iops"}}, lab.Warning{Code: "wide-interval", Taints: []string{"*"}}
+	cached, steal, slow, spread := lab.Warning{Code: "page-cache", Taints: []string{"*"}},
+		lab.Warning{Code: "cpu-steal", Taints: []string{"*"}}, lab.Warning{Code: "page-cache",
+			Taints: []string{"iops"}}, lab.Warning{Code: "wide-interval", Taints: []string{"*"}}
 	values := map[string][]float64{"rate": {1, 1, 1, 1, 1}}
 	for _, c := range []struct {
 		name    string

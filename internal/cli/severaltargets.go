@@ -70,7 +70,8 @@ func rolesOf(on []string) ([]namedTarget, error) {
 		}
 		switch {
 		case role == runner.Everybody:
-			return nil, usage(fmt.Sprintf("the role %q stands for all targets together", role), "give the target another")
+			return nil, usage(fmt.Sprintf("the role %q stands for all targets together", role),
+				"give the target another")
 		case len(role) > longestRole:
 			return nil, usage(fmt.Sprintf("the role %s is longer than %d characters", role, longestRole))
 		case slices.ContainsFunc(all, func(t namedTarget) bool { return t.role == role }):
@@ -101,12 +102,15 @@ type together struct {
 	close []func()
 }
 
-func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions, named []namedTarget, args []string) error {
+func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions, named []namedTarget,
+	args []string) error {
 	if o.atOnce < 0 {
-		return usage("--at-once is how many targets are loaded at the same time", "--at-once 1 loads one after the other")
+		return usage("--at-once is how many targets are loaded at the same time",
+			"--at-once 1 loads one after the other")
 	}
 	if o.precision != "" || o.budget != "" {
-		return usage("several targets are measured a number of times that is fixed beforehand", "take --repeat for --precision and --budget")
+		return usage("several targets are measured a number of times that is fixed beforehand",
+			"take --repeat for --precision and --budget")
 	}
 	if !o.dryRun.asked() {
 		var names []string
@@ -165,7 +169,8 @@ func (t *together) draft(ctx context.Context, args []string) error {
 		return err
 	}
 	if n := len(args) - 1; n > 1 && n != len(t.parts) {
-		return usage(fmt.Sprintf("%d places are named for %d targets", n, len(t.parts)), "name one for all, or one for each in the order of --on")
+		return usage(fmt.Sprintf("%d places are named for %d targets", n, len(t.parts)),
+			"name one for all, or one for each in the order of --on")
 	}
 	places := make([]lab.Place, len(t.parts))
 	err = t.visits(ctx, func(ctx context.Context, i int, m *measurement) (err error) {
@@ -188,7 +193,8 @@ func (t *together) draft(ctx context.Context, args []string) error {
 			return err
 		}
 		if place.Kind != first.place().Kind {
-			return usage(fmt.Sprintf("%s is a %s and %s a %s", first.place().Path, first.place().Kind, place.Path, place.Kind), "take places of one kind: the loads must be the same")
+			return usage(fmt.Sprintf("%s is a %s and %s a %s", first.place().Path, first.place().Kind, place.Path,
+				place.Kind), "take places of one kind: the loads must be the same")
 		}
 		m.run.ID, m.run.Seed = first.run.ID, first.run.Seed
 		m.takeRole()
@@ -260,10 +266,12 @@ func (t *together) join() {
 	t.run.Study = t.study
 	t.run.AtOnce = t.options.atOnce
 	for _, g := range t.groups() {
-		t.run.Arms = append(t.run.Arms, lab.Arm{ID: g.Name, Role: g.Name, Levels: map[string]string{targetLevel: g.Name}})
+		t.run.Arms = append(t.run.Arms,
+			lab.Arm{ID: g.Name, Role: g.Name, Levels: map[string]string{targetLevel: g.Name}})
 	}
 	if !t.byTurns() {
-		t.run.Arms = append(t.run.Arms, lab.Arm{ID: runner.Everybody, Role: runner.Everybody, Levels: map[string]string{targetLevel: runner.Everybody}})
+		t.run.Arms = append(t.run.Arms, lab.Arm{ID: runner.Everybody, Role: runner.Everybody,
+			Levels: map[string]string{targetLevel: runner.Everybody}})
 	}
 	for _, id := range t.cellNames() {
 		t.run.Cells = append(t.run.Cells, t.cellsOf(id)...)
@@ -299,7 +307,8 @@ func (t *together) cellNames() []string {
 func (t *together) cellsOf(id string) []lab.Cell {
 	var cells []lab.Cell
 	for _, m := range t.parts {
-		if i := slices.IndexFunc(m.run.Cells, func(c lab.Cell) bool { return c.ID == runner.CellOf(id, m.role) }); i >= 0 {
+		if i := slices.IndexFunc(m.run.Cells, func(c lab.Cell) bool { return c.ID == runner.CellOf(id, m.role) }); i >=
+			0 {
 			cells = append(cells, m.run.Cells[i])
 		}
 	}
@@ -330,7 +339,9 @@ func (t *together) warnings(of []lab.Warning) []lab.Warning {
 	}
 	for _, m := range t.parts {
 		for _, w := range m.run.Warnings {
-			if slices.ContainsFunc(t.parts, func(o *measurement) bool { return !slices.ContainsFunc(o.run.Warnings, same(w)) }) {
+			if slices.ContainsFunc(t.parts, func(o *measurement) bool {
+				return !slices.ContainsFunc(o.run.Warnings, same(w))
+			}) {
 				w.Text = m.role + ": " + w.Text
 			}
 			if !slices.ContainsFunc(all, same(w)) {
@@ -367,8 +378,11 @@ func (t *together) refuseSame() error {
 			continue
 		}
 		if other := seen[at]; other != nil {
-			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s (%s) and %s (%s) are one machine, and %s is one place", other.role, other.target.Name(), m.role, m.target.Name(), m.place().Path),
-				Hints: []string{"name a place for each: headroom run SUITE /a /b --on … --on …", "for more load on one place raise its numjobs: --set numjobs=2"}}
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s (%s) and %s (%s) are one machine, and %s is one place", other.role,
+					other.target.Name(), m.role, m.target.Name(), m.place().Path),
+				Hints: []string{"name a place for each: headroom run SUITE /a /b --on … --on …",
+					"for more load on one place raise its numjobs: --set numjobs=2"}}
 		}
 		seen[at] = m
 	}
@@ -394,7 +408,8 @@ func (m *measurement) whereabouts(ctx context.Context, place lab.Place) (whereab
 	argv := []string{"stat", "-L", "-c", format, "--", path}
 	out, err := m.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't find out what " + path + " is", Target: elsewhere(m.target), Command: argv, Output: string(out.Stderr)}
+		err = &lab.Error{What: "can't find out what " + path + " is", Target: elsewhere(m.target), Command: argv,
+			Output: string(out.Stderr)}
 	}
 	w.place = string(out.Stdout)
 	return w, err
@@ -553,7 +568,8 @@ func (t *together) planUpsets() error {
 		if t.kinds().has(on) {
 			return on, nil
 		}
-		return "", usage("it is not said where the events are", append(hints[:min(len(hints), mostNamed)], "--event-on TARGET, which is "+t.kinds().forms())...)
+		return "", usage("it is not said where the events are",
+			append(hints[:min(len(hints), mostNamed)], "--event-on TARGET, which is "+t.kinds().forms())...)
 	})
 	for _, m := range t.parts[1:] {
 		m.run.Upsets = slices.Clone(t.parts[0].run.Upsets)
@@ -601,7 +617,8 @@ func (t *together) measure(ctx context.Context) (runner.Outcome, error) {
 	if err := errors.Join(runErr, t.end(ctx, w, outcome, runErr)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(t.Stderr, "%d of %s are kept; go on with: %s\n",
-				len(outcome.Repetitions), plural(t.planned(), "repetition"), resumeCommand(t.run, t.store.ShortID(t.run.ID)))
+				len(outcome.Repetitions), plural(t.planned(), "repetition"),
+				resumeCommand(t.run, t.store.ShortID(t.run.ID)))
 		}
 		return outcome, err
 	}
@@ -620,7 +637,9 @@ func (t *together) begin(ctx context.Context) (*store.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = runner.Visits(ctx, len(t.parts), func(ctx context.Context, i int) error { return t.parts[i].label(ctx, t.run.ID) })
+	err = runner.Visits(ctx, len(t.parts), func(ctx context.Context, i int) error {
+		return t.parts[i].label(ctx, t.run.ID)
+	})
 	for _, m := range t.parts {
 		if m.resume == nil && err == nil && t.early == nil {
 			err = m.putAside(w)

@@ -36,7 +36,8 @@ func newCrowd(t *testing.T) crowd {
 		if err != nil {
 			t.Fatal(err)
 		}
-		configs = append(configs, strings.Replace(string(text), "Host under-test", fmt.Sprintf("Host under-test-%d", i+1), 1))
+		configs = append(configs,
+			strings.Replace(string(text), "Host under-test", fmt.Sprintf("Host under-test-%d", i+1), 1))
 	}
 	config := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(config, []byte(strings.Join(configs, "")), 0o600); err != nil {
@@ -154,7 +155,8 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, &stdout, &stderr)
 	}
 	t.Logf("%s%s", &stdout, &stderr)
-	for _, want := range []string{"target=here", "target=a", "target=b", "target=all", "The loads of 3 targets were started", "sums over the seconds"} {
+	for _, want := range []string{"target=here", "target=a", "target=b", "target=all",
+		"The loads of 3 targets were started", "sums over the seconds"} {
 		if !strings.Contains(strings.Join(strings.Fields(stdout.String()), " "), want) {
 			t.Errorf("the table does not say %q", want)
 		}
@@ -187,17 +189,20 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 		if v[lab.TogetherApart] <= 0 || v[lab.TogetherUnsure] <= 0 {
 			t.Errorf("repetition %d: started %v s apart, ±%v s", i+1, v[lab.TogetherApart], v[lab.TogetherUnsure])
 		}
-		figure.Record(t, figure.Figure{Name: figure.Name("targets/apart", i+1), Unit: "s", Center: v[lab.TogetherApart], Better: figure.Lower,
-			Text: "between the starts of loads on three targets, of which two are reached over ssh"})
+		figure.Record(t, figure.Figure{Name: figure.Name("targets/apart", i+1), Unit: "s", Center: v[lab.TogetherApart],
+			Better: figure.Lower,
+			Text:   "between the starts of loads on three targets, of which two are reached over ssh"})
 		if first, last := v[lab.TogetherFirstDone], v[lab.TogetherLastDone]; first < 7 || first > last {
 			t.Errorf("repetition %d: first done after %v s, last after %v s", i+1, first, last)
 		}
 		values := series(sum, "read.iops")
 		if len(values) < 1 || v[lab.TogetherSeconds] != float64(len(values)) {
-			t.Fatalf("repetition %d: %v s in which all were running, and a sum of %v", i+1, v[lab.TogetherSeconds], values)
+			t.Fatalf("repetition %d: %v s in which all were running, and a sum of %v", i+1, v[lab.TogetherSeconds],
+				values)
 		}
 		if !isSum(values, series(here, "read.iops"), series(there, "read.iops"), series(yonder, "read.iops")) {
-			t.Errorf("repetition %d: %v is not the sum of %v, %v and %v", i+1, values, here.Series, there.Series, yonder.Series)
+			t.Errorf("repetition %d: %v is not the sum of %v, %v and %v", i+1, values, here.Series,
+				there.Series, yonder.Series)
 		}
 		mean := 0.0
 		for _, x := range values {
@@ -220,8 +225,10 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 	// What reads saved runs knows nothing of it, and need not.
 	page := filepath.Join(t.TempDir(), "page.html")
 	for want, args := range map[string][]string{
-		`"together.apart"`: {"show", "last", "--json"}, `(?m)^.*,all,.*together.seconds`: {"export", "last", "--format", "csv"},
-		page: {"report", "last", "-o", page}, `"target": "all"`: {"compare", "last", "last", "--json"}, `remote`: {"history", "remote"},
+		`"together.apart"`: {"show", "last", "--json"}, `(?m)^.*,all,.*together.seconds`: {"export", "last", "--format",
+			"csv"},
+		page: {"report", "last", "-o", page}, `"target": "all"`: {"compare", "last", "last", "--json"},
+		`remote`: {"history", "remote"},
 	} {
 		out, err := c.command(args...).CombinedOutput()
 		if err != nil || !regexp.MustCompile(want).Match(out) {
@@ -314,7 +321,9 @@ func TestTheLoadOfOneTargetFails(t *testing.T) {
 		}
 		// Loads of which one started very late may have no second together, which is said, too.
 		_, summed := saved["read@all"][i].Values["read.iops"]
-		said := slices.ContainsFunc(saved["read@all"][i].Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" })
+		said := slices.ContainsFunc(saved["read@all"][i].Warnings, func(w lab.Warning) bool {
+			return w.Code == "no-sum"
+		})
 		if summed == said || summed && i == failed {
 			t.Errorf("repetition %d: there is a sum: %v; it is said that there is none: %v", i+1, summed, said)
 		}
@@ -329,7 +338,8 @@ func TestTheWorkersOfAKilledLoadEnd(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			v, _ := newRemoteVictim(t)
-			cmd := v.command(append([]string{"run", v.suite, v.place, "--repeat", "1", "--set", "runtime=600s"}, on...)...)
+			cmd := v.command(append([]string{"run", v.suite, v.place, "--repeat", "1", "--set", "runtime=600s"},
+				on...)...)
 			var said bytes.Buffer
 			cmd.Stderr = &said
 			if err := cmd.Start(); err != nil {
@@ -338,7 +348,8 @@ func TestTheWorkersOfAKilledLoadEnd(t *testing.T) {
 			t.Cleanup(func() { _ = cmd.Process.Kill() }) // where the test fails
 			await(t, "fio has a worker", func() bool {
 				rows, err := store.Open(v.store).List()
-				return err == nil && len(rows) == 1 && killParents(t, rows[0].ID+"-2.") // the first job lays the file out
+				// the first job lays the file out
+				return err == nil && len(rows) == 1 && killParents(t, rows[0].ID+"-2.")
 			})
 			if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "1 of 1 loads failed") {
 				t.Errorf("%v\n%s", err, &said)
@@ -386,7 +397,8 @@ func killJobs(t *testing.T, jobs string) int {
 	for _, link := range processesOf(t, jobs) {
 		var pid int
 		name, err := os.ReadFile(filepath.Join(filepath.Dir(link), "comm"))
-		if _, scan := fmt.Sscanf(link, "/proc/%d/cwd", &pid); err == nil && scan == nil && strings.TrimSpace(string(name)) == "fio" && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		if _, scan := fmt.Sscanf(link, "/proc/%d/cwd", &pid); err == nil && scan == nil &&
+			strings.TrimSpace(string(name)) == "fio" && syscall.Kill(pid, syscall.SIGKILL) == nil {
 			n++
 		}
 	}
@@ -397,11 +409,14 @@ func TestSeveralTargetsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t)
 	for want, args := range map[string][]string{
-		"are one machine, and":             {"run", c.suite, c.place, "--on", "local", "--on", "ssh://under-test-1"},
-		"and .* are one machine":           {"run", c.suite, c.places["a"], c.places["a"] + "/../a", "--on", "ssh://under-test-1", "--on", "ssh://under-test-2"},
-		"2 places are named for 3 targets": {"run", c.suite, c.place, c.place, "--on", "local", "--on", "local", "--on", "local"},
-		"stands for all targets":           {"run", c.suite, c.place, "--on", "all=local", "--on", "ssh://under-test-1"},
-		"--repeat for":                     {"run", c.suite, c.place, "--on", "local", "--on", "ssh://under-test-1", "--budget", "1m"},
+		"are one machine, and": {"run", c.suite, c.place, "--on", "local", "--on", "ssh://under-test-1"},
+		"and .* are one machine": {"run", c.suite, c.places["a"], c.places["a"] + "/../a", "--on",
+			"ssh://under-test-1", "--on", "ssh://under-test-2"},
+		"2 places are named for 3 targets": {"run", c.suite, c.place, c.place, "--on", "local", "--on", "local", "--on",
+			"local"},
+		"stands for all targets": {"run", c.suite, c.place, "--on", "all=local", "--on", "ssh://under-test-1"},
+		"--repeat for": {"run", c.suite, c.place, "--on", "local", "--on", "ssh://under-test-1", "--budget",
+			"1m"},
 	} {
 		out, err := c.command(args...).CombinedOutput()
 		if err == nil || !regexp.MustCompile(want).Match(out) {
@@ -414,7 +429,8 @@ func TestSeveralTargetsThatAreRefused(t *testing.T) {
 	// What would be done is said of each.
 	out, err := c.command(append(c.args, "--dry-run=full")...).Output()
 	for _, role := range []string{"here", "a", "b"} {
-		if err != nil || !regexp.MustCompile(`--filename=`+regexp.QuoteMeta(c.places[role])+`/headroom-\w+-`+role+`\.scratch`).Match(out) {
+		if err != nil || !regexp.MustCompile(
+			`--filename=`+regexp.QuoteMeta(c.places[role])+`/headroom-\w+-`+role+`\.scratch`).Match(out) {
 			t.Errorf("the plan for %s: %v\n%s", role, err, out)
 		}
 	}

@@ -25,9 +25,11 @@ func TestRolesOfSeveralTargets(t *testing.T) {
 func TestHeaderOfSeveralTargets(t *testing.T) {
 	whole := &together{}
 	for _, role := range []string{"a", "b"} {
-		m := &measurement{role: role, run: lab.Run{ID: "R", Targets: []lab.RunTarget{{Role: storageRole, Target: "ssh://" + role}},
-			Cells:    []lab.Cell{{ID: "read", Arm: onlyArm, Repetitions: 2}, {ID: "write", Arm: onlyArm, Repetitions: 2}},
-			Warnings: []lab.Warning{{Code: "read-otherwise", Text: "of the suite"}}}}
+		m := &measurement{role: role,
+			run: lab.Run{ID: "R", Targets: []lab.RunTarget{{Role: storageRole, Target: "ssh://" + role}},
+				Cells: []lab.Cell{{ID: "read", Arm: onlyArm, Repetitions: 2},
+					{ID: "write", Arm: onlyArm, Repetitions: 2}},
+				Warnings: []lab.Warning{{Code: "read-otherwise", Text: "of the suite"}}}}
 		m.takeRole()
 		whole.parts = append(whole.parts, m)
 	}
@@ -37,13 +39,15 @@ func TestHeaderOfSeveralTargets(t *testing.T) {
 	for _, c := range whole.run.Cells {
 		cells = append(cells, c.ID+" in "+c.Arm)
 	}
-	if want := []string{"read@a in a", "read@b in b", "read@all in all", "write@a in a", "write@b in b", "write@all in all"}; !reflect.DeepEqual(cells, want) {
+	if want := []string{"read@a in a", "read@b in b", "read@all in all", "write@a in a", "write@b in b",
+		"write@all in all"}; !reflect.DeepEqual(cells, want) {
 		t.Errorf("%v", cells)
 	}
 	if n := len(whole.run.Arms); n != 3 || whole.run.Arms[2].Levels[targetLevel] != runner.Everybody {
 		t.Errorf("%+v", whole.run.Arms)
 	}
-	if want := []lab.Warning{{Code: "read-otherwise", Text: "of the suite"}, {Code: "busy-before", Text: "b: busy"}}; !reflect.DeepEqual(whole.run.Warnings, want) {
+	if want := []lab.Warning{{Code: "read-otherwise", Text: "of the suite"},
+		{Code: "busy-before", Text: "b: busy"}}; !reflect.DeepEqual(whole.run.Warnings, want) {
 		t.Errorf("%+v", whole.run.Warnings)
 	}
 	for _, r := range whole.order() {
@@ -53,7 +57,8 @@ func TestHeaderOfSeveralTargets(t *testing.T) {
 	}
 	for _, m := range whole.parts {
 		part := partOf(whole.run, m)
-		if !reflect.DeepEqual(part.Cells, m.run.Cells) || !reflect.DeepEqual(part.Targets, m.run.Targets) || len(part.Arms) != 1 {
+		if !reflect.DeepEqual(part.Cells, m.run.Cells) || !reflect.DeepEqual(part.Targets, m.run.Targets) ||
+			len(part.Arms) != 1 {
 			t.Errorf("%s: %+v", m.role, part)
 		}
 	}

@@ -38,10 +38,12 @@ A table has the most important warnings in a line each and counts the others; --
 			if p.json {
 				format = "json"
 			}
-			return p.presenter(cells)(format, bundles, p.Stdout, report.Options{Names: format == "table", Warnings: warnings})
+			return p.presenter(cells)(format, bundles, p.Stdout,
+				report.Options{Names: format == "table", Warnings: warnings})
 		},
 	}
-	c.Flags().BoolVar(&raw, "raw", false, "print what the load generator printed; on a terminal control characters are shown, \\u001b, elsewhere left as they are")
+	c.Flags().BoolVar(&raw, "raw", false, "print what the load generator printed; on a terminal control characters "+
+		"are shown, \\u001b, elsewhere left as they are")
 	cellsFlag(c, &cells)
 	warningsFlag(c, &warnings)
 	p.jsonFlag(c)

@@ -64,7 +64,8 @@ func (p *program) heedSignals(ctx context.Context) (context.Context, func()) {
 				switch s.heed(time.Now()) {
 				case stopInOrder:
 					cancel(stopSignal(sig.String() + " signal received"))
-					go fmt.Fprintf(p.Stderr, "stopping; press Ctrl-C again after %s to cut the clean-up short\n", sameWish)
+					go fmt.Fprintf(p.Stderr, "stopping; press Ctrl-C again after %s to cut the clean-up short\n",
+						sameWish)
 				case already:
 				case cutShort:
 					said := make(chan struct{})
@@ -122,5 +123,6 @@ func (p *program) sayCut() {
 			what = "what " + strings.Join(left, " and ") + " has changed or made"
 		}
 	}
-	fmt.Fprintf(p.Stderr, "headroom: the clean-up was cut short; %s may be left; to put it back: headroom restore\n", what)
+	fmt.Fprintf(p.Stderr, "headroom: the clean-up was cut short; %s may be left; to put it back: headroom restore\n",
+		what)
 }

@@ -61,7 +61,8 @@ func stopped(t *testing.T, within []string, stop func(cmd *exec.Cmd)) {
 	if err := restore.Run(); err != nil || out.String() != "nothing was left behind\n" {
 		t.Errorf("restore found %s%v, after\n%s", out.String(), err, said)
 	}
-	if rows, err := store.Open(v.store).List(); err != nil || len(rows) > 1 || len(rows) == 1 && rows[0].Status != lab.Interrupted {
+	if rows, err := store.Open(v.store).List(); err != nil || len(rows) > 1 ||
+		len(rows) == 1 && rows[0].Status != lab.Interrupted {
 		t.Errorf("%+v, %v", rows, err)
 	}
 }
@@ -121,7 +122,9 @@ jobs:
 	await(t, "the command has begun", func() bool { _, err := os.Stat(deaf); return err == nil })
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	// The time counts from when the first has come, not from when it was sent.
-	await(t, "the first signal has come", func() bool { return strings.Contains(contentOf(t, said), "press Ctrl-C again after") })
+	await(t, "the first signal has come", func() bool {
+		return strings.Contains(contentOf(t, said), "press Ctrl-C again after")
+	})
 	time.Sleep(sameWish + 200*time.Millisecond)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
@@ -129,8 +132,10 @@ jobs:
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
-	want := "the clean-up was cut short; what run " + rows[0].ID[:4] + " has changed or made may be left; to put it back: headroom restore"
-	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) || !strings.Contains(contentOf(t, said), want) {
+	want := "the clean-up was cut short; what run " + rows[0].ID[:4] +
+		" has changed or made may be left; to put it back: headroom restore"
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) ||
+		!strings.Contains(contentOf(t, said), want) {
 		t.Errorf("exit code %d, it said\n%s", code, contentOf(t, said))
 	}
 	v.verify("cut short", "")

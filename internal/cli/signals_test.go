@@ -24,8 +24,10 @@ func TestWhatSignalsAskFor(t *testing.T) {
 		"timeout(1)":             {[]time.Duration{0, 20 * time.Millisecond}, []wish{stopInOrder, already}},
 		"at the end of the time": {[]time.Duration{0, sameWish - 1}, []wish{stopInOrder, already}},
 		"clearly later":          {[]time.Duration{0, sameWish}, []wish{stopInOrder, cutShort}},
-		"twice, and later":       {[]time.Duration{0, 20 * time.Millisecond, time.Minute}, []wish{stopInOrder, already, cutShort}},
-		"three times":            {[]time.Duration{0, 20 * time.Millisecond, 40 * time.Millisecond}, []wish{stopInOrder, already, cutShort}},
+		"twice, and later": {[]time.Duration{0, 20 * time.Millisecond, time.Minute},
+			[]wish{stopInOrder, already, cutShort}},
+		"three times": {[]time.Duration{0, 20 * time.Millisecond, 40 * time.Millisecond},
+			[]wish{stopInOrder, already, cutShort}},
 	} {
 		var s stopSignals
 		var got []wish

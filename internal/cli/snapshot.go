@@ -15,12 +15,14 @@ import (
 )
 
 // snapshot is everything known of a target now, but for what is left out.
-func (p *program) snapshot(ctx context.Context, t target.Target, place lab.Place, without ...string) (facts.Document, error) {
+func (p *program) snapshot(ctx context.Context, t target.Target, place lab.Place, without ...string) (facts.Document,
+	error) {
 	return p.snapshotWithin(ctx, facts.SnapshotLimit, t, place, without...)
 }
 
 // snapshotWithin is a snapshot that may take longer, or must take less.
-func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place, without ...string) (facts.Document, error) {
+func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place,
+	without ...string) (facts.Document, error) {
 	switch {
 	case limit != facts.SnapshotLimit:
 	case fleeting(t.Name()):
@@ -33,7 +35,8 @@ func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t tar
 	if d, ok := t.(target.Described); ok {
 		all = append(all, d.Facts(ctx)...)
 	}
-	return facts.Document{Schema: facts.DocumentSchema, Target: t.Name(), Taken: taken, Version: p.Version, Facts: all}, err
+	return facts.Document{Schema: facts.DocumentSchema, Target: t.Name(), Taken: taken, Version: p.Version, Facts: all},
+		err
 }
 
 // elsewhereLimit is the time that a snapshot of another machine takes at most unless asked otherwise: thousands of
@@ -140,7 +143,8 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 // ofOthers says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go with
 // them.
 func (m *measurement) ofOthers(f lab.Fact) bool {
-	return isPod(m.target.Name()) && f.About != "" && (strings.HasPrefix(f.Key, "disk.") || strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.place().Disks, f.About)
+	return isPod(m.target.Name()) && f.About != "" && (strings.HasPrefix(f.Key, "disk.") ||
+		strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.place().Disks, f.About)
 }
 
 // otherLoops are the loop devices that have another file than before. Programs make and remove them all the time, and

@@ -118,20 +118,24 @@ func stageWarnings(b *store.Bundle, named func(cell string) string) ([]stages.Wa
 // against TCP by as many, a guest against the mount on which its disk lies. None where that is not what the stages are.
 func againstFewer(names []string) []stages.Against {
 	called := func(prefix string) string {
-		i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, prefix) && !strings.HasSuffix(n, insideGuest) })
+		i := slices.IndexFunc(names, func(n string) bool {
+			return strings.HasPrefix(n, prefix) && !strings.HasSuffix(n, insideGuest)
+		})
 		if i < 0 {
 			return ""
 		}
 		return names[i]
 	}
-	tcp, tcps, rdma, rdmas := called("TCP single path"), called("TCP multipath"), called("RDMA single path"), called("RDMA multipath")
+	tcp, tcps, rdma, rdmas := called("TCP single path"), called("TCP multipath"), called("RDMA single path"),
+		called("RDMA multipath")
 	var all []stages.Against
 	for _, n := range names {
 		if mount, inside := strings.CutSuffix(n, insideGuest); inside && slices.Contains(names, mount) {
 			all = append(all, stages.Against{Stage: n, Of: mount})
 		}
 	}
-	for _, a := range []stages.Against{{Stage: tcps, Of: tcp}, {Stage: rdma, Of: tcp}, {Stage: rdmas, Of: cmp.Or(tcps, rdma)}} {
+	for _, a := range []stages.Against{{Stage: tcps, Of: tcp}, {Stage: rdma, Of: tcp},
+		{Stage: rdmas, Of: cmp.Or(tcps, rdma)}} {
 		if a.Stage != "" && a.Of != "" {
 			all = append(all, a)
 		}

@@ -71,10 +71,12 @@ whose runs stands for all.`,
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.of, "of", nil, "hold a stage against another: STAGE/OTHER; may be repeated (default: each against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
-	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s', rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all others;\n"+
-		"RATE none for none")
-	f.StringVarP(&o.output, "output", "o", "", "write the run's page with the stages on it to a file: .html, .md or .json")
+	f.StringArrayVar(&o.of, "of", nil, "hold a stage against another: STAGE/OTHER; may be repeated (default: each "+
+		"against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
+	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two "+
+		"paths=2x32Gbit/s', rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all others;\nRATE none for none")
+	f.StringVarP(&o.output, "output", "o", "",
+		"write the run's page with the stages on it to a file: .html, .md or .json")
 	f.StringVar(&o.published, "published", "", "published table to hold against it: FILE or reference:NAME")
 	p.jsonFlag(c)
 	completeFlag(c, "published", func() []string { return publishedNames(reference.TableNames) })
@@ -157,7 +159,8 @@ func stageLinks(run lab.Run, given []string) (map[string]ceiling.Links, error) {
 	names := stageNames(run)
 	for name := range said {
 		if name != "" && !slices.Contains(names, name) {
-			return nil, usage(fmt.Sprintf("--link: this run has no stage %q", name), "it has "+strings.Join(names, ", "))
+			return nil, usage(fmt.Sprintf("--link: this run has no stage %q", name),
+				"it has "+strings.Join(names, ", "))
 		}
 	}
 	if rest == "" || rest == none {

@@ -26,12 +26,14 @@ func printedBy(t *testing.T, store, line string) string {
 	t.Helper()
 	args := argumentsOf(line)
 	var out, errs bytes.Buffer
-	code := Run(context.Background(), Surroundings{Args: append(args, "--store", store), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+	code := Run(context.Background(), Surroundings{Args: append(args, "--store", store), Stdin: strings.NewReader(""),
+		Stdout: &out, Stderr: &errs,
 		Env: func(string) string { return "" }, Version: "test"})
 	if code != 0 {
 		t.Fatalf("%s: exit code %d\n%s", line, code, errs.String())
 	}
-	return regexp.MustCompile(`(imported as |headroom (?:show|stages) )[0-9A-Z]+`).ReplaceAllString(out.String(), "${1}8JT9")
+	return regexp.MustCompile(`(imported as |headroom (?:show|stages) )[0-9A-Z]+`).ReplaceAllString(out.String(),
+		"${1}8JT9")
 }
 
 // The commands of docs/stages.md print what stands below them there.
@@ -43,7 +45,8 @@ func TestStagesDocs(t *testing.T) {
 	t.Chdir("../..")
 	store := t.TempDir()
 	compared := 0
-	for _, want := range []struct{ command, begins string }{{"headroom import --stages ", "imported as "}, {"headroom stages last --of ", "22 rows "}} {
+	for _, want := range []struct{ command, begins string }{{"headroom import --stages ", "imported as "},
+		{"headroom stages last --of ", "22 rows "}} {
 		_, rest, found := strings.Cut(string(page), want.command)
 		command, _, _ := strings.Cut(rest, "\n")
 		_, block, printed := strings.Cut(string(page), "```text\n"+want.begins)
@@ -74,7 +77,9 @@ func TestStagesOnAPage(t *testing.T) {
 	t.Chdir("../..")
 	store, dir := t.TempDir(), t.TempDir()
 	printedBy(t, store, "headroom import --stages 'ram,one path,two paths,rdma' docs/examples/nfs-over-rdma.txt")
-	for name, command := range map[string]string{"stages.html": "headroom stages last --link 'two paths=2xQDR' --link rdma=2xQDR -o ", "stages.md": "headroom stages last --link rdma=2xQDR -o ", "report.html": "headroom report last -o "} {
+	for name, command := range map[string]string{"stages.html": "headroom stages last --link 'two paths=2xQDR' " +
+		"--link rdma=2xQDR -o ", "stages.md": "headroom stages last --link rdma=2xQDR -o ",
+		"report.html": "headroom report last -o "} {
 		file := filepath.Join(dir, name)
 		printedBy(t, store, command+file)
 		page, err := os.ReadFile(file)
@@ -86,7 +91,8 @@ func TestStagesOnAPage(t *testing.T) {
 				t.Errorf("%s has no %q", name, want)
 			}
 		}
-		if linked := strings.Contains(string(page), "maxima-above-ceiling"); linked == strings.HasPrefix(name, "report") {
+		if linked := strings.Contains(string(page), "maxima-above-ceiling"); linked ==
+			strings.HasPrefix(name, "report") {
 			t.Errorf("%s: findings about links, %v", name, linked)
 		}
 	}

@@ -90,7 +90,8 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 				}
 			}
 			of := lines[r.Cell]
-			s.Visits[n].Loads = append(s.Visits[n].Loads, stepLoad{Cell: r.Cell, Did: append(did, of.Prepare...), Command: of.Load, After: of.CleanUp})
+			s.Visits[n].Loads = append(s.Visits[n].Loads, stepLoad{Cell: r.Cell, Did: append(did, of.Prepare...),
+				Command: of.Load, After: of.CleanUp})
 		}
 	}
 	s.Then = x.pairsText()

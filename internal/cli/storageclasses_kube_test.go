@@ -85,7 +85,8 @@ func (r podRun) expect(verdicts map[string]string, want ...string) {
 func twoClassesAreComparedLive(t *testing.T) {
 	r := newClassRun(t)
 	live := func(base, next string) map[string]string {
-		return r.verdicts("compare", "--live", r.suite, r.class(base), r.class(next), "--metrics", "write.iops", "--pairs", "6", "--confirm", "0")
+		return r.verdicts("compare", "--live", r.suite, r.class(base), r.class(next), "--metrics", "write.iops",
+			"--pairs", "6", "--confirm", "0")
 	}
 	r.expect(live("fast", "slow"), "slower")
 	kubetest.Start(t).GiveBack(t, r.namespace)
@@ -97,7 +98,8 @@ func twoClassesAreComparedLive(t *testing.T) {
 func twoClassesAreComparedAfterwards(t *testing.T) {
 	r := newClassRun(t)
 	for _, class := range []string{"fast", "slow"} {
-		if out, err := r.command("run", r.suite, "--on", r.class(class), "--label", class, "--set", "rate_iops=0").CombinedOutput(); err != nil {
+		if out, err := r.command("run", r.suite, "--on", r.class(class), "--label", class, "--set",
+			"rate_iops=0").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}

@@ -130,12 +130,14 @@ func TestStorageOverNetworksIsMeasuredAndDiagnosed(t *testing.T) {
 		return file
 	}
 	write("server.yaml", fmt.Sprintf(storageServer, kernel))
-	suite := write("read.yaml", "version: 1\njobs:\n  - {name: read, steps: [load], fio: {rw: randread, bs: 4k, iodepth: 8, ioengine: libaio, direct: 1, runtime: 3s, time_based: 1}}\n")
+	suite := write("read.yaml", "version: 1\njobs:\n  - {name: read, steps: [load], fio: {rw: randread, bs: 4k, "+
+		"iodepth: 8, ioengine: libaio, direct: 1, runtime: 3s, time_based: 1}}\n")
 	for _, c := range []struct {
 		name, nvmePaths, groups, device string
 		onePath, apart                  rule.Verdict
 	}{
-		{"one", "1", "2 1 round-robin 0 1 1 /dev/sda 100 round-robin 0 1 1 /dev/sdb 100", "/dev/nvme0n1", rule.Found, rule.Found},
+		{"one", "1", "2 1 round-robin 0 1 1 /dev/sda 100 round-robin 0 1 1 /dev/sdb 100", "/dev/nvme0n1",
+			rule.Found, rule.Found},
 		{"two", "1 2", "1 1 round-robin 0 2 1 /dev/sda 100 /dev/sdb 100", "/dev/dm-0", rule.Clear, rule.Clear},
 	} {
 		client := write(c.name+".yaml", fmt.Sprintf(storageClient, kernel, c.nvmePaths, c.groups))
@@ -151,13 +153,16 @@ func TestStorageOverNetworksIsMeasuredAndDiagnosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		rate := d.Cells[0].Metrics["read.iops"].Center
-		figure.Record(t, figure.Figure{Name: figure.Name("nfs/storage-networks", c.name, filepath.Base(c.device)), Unit: "1/s", Center: rate,
-			Text: fmt.Sprintf("reads a second of %s over NVMe/TCP by paths %s, dm-multipath with %q (emulated)", c.device, c.nvmePaths, c.groups)})
+		figure.Record(t, figure.Figure{Name: figure.Name("nfs/storage-networks", c.name, filepath.Base(c.device)),
+			Unit: "1/s", Center: rate,
+			Text: fmt.Sprintf("reads a second of %s over NVMe/TCP by paths %s, dm-multipath with %q (emulated)",
+				c.device, c.nvmePaths, c.groups)})
 		if rate <= 0 {
 			t.Errorf("%s: %+v", c.device, d.Cells)
 		}
 		said := v.sayings(d.ID)
-		want := map[string]rule.Verdict{"nvme-fabric-one-path": c.onePath, "multipath-one-path-a-group": c.apart, "iscsi-queue-depth": rule.Found, "iscsi-session-down": rule.Clear, "multipath-paths-down": rule.Clear}
+		want := map[string]rule.Verdict{"nvme-fabric-one-path": c.onePath, "multipath-one-path-a-group": c.apart,
+			"iscsi-queue-depth": rule.Found, "iscsi-session-down": rule.Clear, "multipath-paths-down": rule.Clear}
 		if c.apart == rule.Found {
 			delete(want, "multipath-paths-down") // which asks only where all paths are in one group
 		}

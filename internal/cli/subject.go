@@ -54,7 +54,8 @@ func (p *program) subject(ctx context.Context, name string, limit time.Duration)
 	} else if folder, _ := cutRole(name); filepath.Base(name) != name && !isFolder(folder) {
 		return facts.Document{}, usage("there is no "+name, subjectHint) // a run is not called so either
 	}
-	if _, err := os.Stat(filepath.Join(name, "run.json")); isFolder(name) && filepath.Base(name) != name && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(name, "run.json")); isFolder(name) && filepath.Base(name) != name &&
+		errors.Is(err, fs.ErrNotExist) {
 		return facts.Document{}, usage(name+" is a folder without a run.json, so it is no run", subjectHint)
 	}
 	b, role, err := p.runOf(name)
@@ -93,7 +94,8 @@ func cutRole(name string) (run, role string) {
 // targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,
 // or for one machine.
 func (p *program) targetsOfRun(name string) []namedTarget {
-	if _, err := os.Stat(name); p.kinds().has(name) || name == standardInput || name == "" || err == nil && !isFolder(name) {
+	if _, err := os.Stat(name); p.kinds().has(name) || name == standardInput || name == "" ||
+		err == nil && !isFolder(name) {
 		return nil
 	}
 	b, role, err := p.runOf(name)
@@ -181,7 +183,8 @@ func factsOfRun(b *store.Bundle, role string) (facts.Document, error) {
 	switch {
 	case len(known) == 0:
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "nothing is known of the machine of run " + b.Run.ID,
-			Hints: []string{"imported runs have no facts; compare the machine itself, or a snapshot: headroom facts --json > machine.json"}}
+			Hints: []string{"imported runs have no facts; compare the machine itself, or a snapshot: headroom facts " +
+				"--json > machine.json"}}
 	case role == "" && len(known) > 1:
 		return facts.Document{}, among(fmt.Sprintf("run %s is of %d targets", b.Run.ID, len(known)))
 	case role == "":

@@ -56,7 +56,8 @@ func (p *program) listSuites() error {
 			return err
 		}
 		seconds := suite.EstimateTime(cells, s.Interval).Seconds()
-		rows = append(rows, suiteRow{Name: name, Title: s.Title, Source: s.Source, Place: placeWord(s.Place), Cells: len(cells), Repetitions: s.Repetitions, Seconds: seconds})
+		rows = append(rows, suiteRow{Name: name, Title: s.Title, Source: s.Source, Place: placeWord(s.Place),
+			Cells: len(cells), Repetitions: s.Repetitions, Seconds: seconds})
 	}
 	if p.json {
 		return p.printJSON(struct {
@@ -67,7 +68,8 @@ func (p *program) listSuites() error {
 	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tON\tCELLS\tREPETITIONS\tTAKES\tWHAT")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.Name, r.Place, r.Cells, r.Repetitions, duration(r.Seconds), r.Title)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.Name, r.Place, r.Cells, r.Repetitions, duration(r.Seconds),
+			r.Title)
 	}
 	return w.Flush()
 }
@@ -96,7 +98,8 @@ func (p *program) suitesShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Print the plain command lines behind a suite",
-		Long:  "Prints the plain command lines that a built-in suite or a suite file stands for, each step in the open.",
+		Long: "Prints the plain command lines that a built-in suite or a suite file stands for, " +
+			"each step in the open.",
 		Example: `  headroom suites show nvme
   headroom suites show nvme --as-published
   headroom suites show quick --file > my.yaml`,

@@ -44,11 +44,13 @@ several levels (headroom import), and of stages; --factor says by which of the t
 	f := c.Flags()
 	f.StringArrayVar(&o.factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
 	f.StringVar(&o.baseline, "baseline", "", "the level that the others are held against (default: the first)")
-	f.StringVar(&o.reference, "reference", "", "a directory or device that the levels are held against, such as the disk of this machine that a guest's disk is kept on; or a target that is made with one: kube:pod?…")
+	f.StringVar(&o.reference, "reference", "", "a directory or device that the levels are held against, such as the "+
+		"disk of this machine that a guest's disk is kept on; or a target that is made with one: kube:pod?…")
 	f.StringVar(&o.referenceOn, "reference-on", "", "where the reference is (default local)")
 	f.StringVar(&o.share, "share", "", "of the best level's result that is enough (default 90%)")
 	f.StringVar(&o.limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
-	f.StringVar(&o.published, "published", "", "figures of merit that somebody published, to show beside those of the same loads: FILE or reference:NAME")
+	f.StringVar(&o.published, "published", "",
+		"figures of merit that somebody published, to show beside those of the same loads: FILE or reference:NAME")
 	o.flags(p, c)
 	completeFlag(c, "published", func() []string { return publishedNames(reference.MeritNames) })
 	p.jsonFlag(c)

@@ -19,7 +19,8 @@ const (
 	talosNode    = "talos://10.5.0.2"
 	talosSecret  = "secret.of-the-cluster"
 	talosOwn     = "talos.platform=metal console=tty0 init_on_alloc=1"
-	talosMachine = "version: v1alpha1\nmachine:\n    token: " + talosSecret + "\n    install:\n        image: ghcr.io/siderolabs/installer:v1.9.0\n"
+	talosMachine = "version: v1alpha1\nmachine:\n    token: " + talosSecret +
+		"\n    install:\n        image: ghcr.io/siderolabs/installer:v1.9.0\n"
 )
 
 // talosNodeStandIn puts a stand-in for talosctl on the path, with a node behind it, by the environment that it returns.
@@ -31,7 +32,8 @@ func talosNodeStandIn(t *testing.T) (dir string, env []string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	for name, text := range map[string]string{"config": talosMachine, "patch": "", "client": "v1.10.3\n", "server": "v1.10.3\n", "uki": "false\n", "boot_id": "1\n",
+	for name, text := range map[string]string{"config": talosMachine, "patch": "", "client": "v1.10.3\n",
+		"server": "v1.10.3\n", "uki": "false\n", "boot_id": "1\n",
 		"own": talosOwn + "\n", "cmdline": talosOwn + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -75,11 +77,13 @@ func talosVictim(t *testing.T) (v victim, dir string, args []string) {
 	t.Helper()
 	v = newVictim(t)
 	dir, v.env = talosNodeStandIn(t)
-	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: 100ms, time_based: 1}}\n"
+	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: " +
+		"100ms, time_based: 1}}\n"
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return v, dir, []string{"ablate", v.suite, "--boot-on", talosNode, "--setting", "cmdline:mitigations=off", "--setting", "cmdline:init_on_alloc=absent",
+	return v, dir, []string{"ablate", v.suite, "--boot-on", talosNode, "--setting", "cmdline:mitigations=off",
+		"--setting", "cmdline:init_on_alloc=absent",
 		"--alone", "--blocks", "1", "--seed", "1"}
 }
 
@@ -90,15 +94,18 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "--reboot "+talosNode) {
 		t.Fatalf("not allowed: %v\n%s", err, out)
 	}
-	out, err = v.command("ablate", v.suite, "--on", talosNode, "--reboot", talosNode, "--setting", "cmdline:mitigations=off").CombinedOutput()
+	out, err = v.command("ablate", v.suite, "--on", talosNode, "--reboot", talosNode, "--setting",
+		"cmdline:mitigations=off").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--boot-on "+talosNode) {
 		t.Fatalf("loads on the node: %v\n%s", err, out)
 	}
 	args = append(args, "--reboot", talosNode)
-	if out, err = v.command(append(args, "--dry-run")...).CombinedOutput(); err != nil || !strings.Contains(string(out), "start "+talosNode+" by itself") {
+	if out, err = v.command(append(args, "--dry-run")...).CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "start "+talosNode+" by itself") {
 		t.Fatalf("dry run: %v\n%s", err, out)
 	}
-	if log := string(read(t, filepath.Join(dir, "log"))); strings.Contains(log, "upgrade") || strings.Contains(log, "apply-config") || strings.Contains(log, "reboot") {
+	if log := string(read(t, filepath.Join(dir, "log"))); strings.Contains(log, "upgrade") ||
+		strings.Contains(log, "apply-config") || strings.Contains(log, "reboot") {
 		t.Errorf("the node was changed before anything was to be:\n%s", log)
 	}
 	if out, err = v.command(args...).CombinedOutput(); err != nil {
@@ -112,7 +119,8 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 		did = append(did, r.Did[0])
 	}
 	slices.Sort(did)
-	if want := []string{"boot", "boot", "boot with arguments mitigations=off", "boot without init_on_alloc"}; !slices.Equal(did, want) {
+	if want := []string{"boot", "boot", "boot with arguments mitigations=off",
+		"boot without init_on_alloc"}; !slices.Equal(did, want) {
 		t.Errorf("did %q\n%s", did, out)
 	}
 	if e := v.only().Run.Experiment; e.BootOn != talosNode || v.only().Run.Status != lab.Complete {
@@ -145,14 +153,16 @@ func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
 		records := v.holding(talosSecret)
 		kept += len(records)
 		for _, name := range records {
-			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 || filepath.Base(filepath.Dir(name)) != "changes" {
+			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 ||
+				filepath.Base(filepath.Dir(name)) != "changes" {
 				t.Errorf("step %d: secrets in %s: %v, %v", step, name, info, err)
 			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, "down"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := v.command("restore").CombinedOutput(); len(records) > 0 && (err == nil || !strings.Contains(string(out), "when it can be reached: headroom restore")) {
+		if out, err := v.command("restore").CombinedOutput(); len(records) > 0 &&
+			(err == nil || !strings.Contains(string(out), "when it can be reached: headroom restore")) {
 			t.Errorf("step %d: restore without the node: %v\n%s", step, err, out)
 		}
 		if err := os.Remove(filepath.Join(dir, "down")); err != nil {

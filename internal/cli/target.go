@@ -101,7 +101,8 @@ func (p *program) openGuestWith(ctx context.Context, name, images string) (targe
 		return kind.Open(ctx, name)
 	}
 	p.say("", "starting the guest of "+strings.TrimPrefix(name, guestScheme))
-	g, err := qemu.OpenOn(ctx, name, strings.TrimPrefix(name, guestScheme), qemu.Host{Folder: jobsFolder(), Images: images, Links: &p.links})
+	g, err := qemu.OpenOn(ctx, name, strings.TrimPrefix(name, guestScheme),
+		qemu.Host{Folder: jobsFolder(), Images: images, Links: &p.links})
 	if err != nil {
 		return nil, err // and no guest that is nil in an interface which is not
 	}
@@ -114,7 +115,8 @@ func (p *program) openPod(ctx context.Context, name string) (target.Target, erro
 		return nil, err
 	}
 	if o.Several() {
-		return nil, usage(name+" stands for several pods, which headroom run measures and headroom doctor diagnoses", "for one node: "+name+"&node=NAME")
+		return nil, usage(name+" stands for several pods, which headroom run measures and headroom doctor diagnoses",
+			"for one node: "+name+"&node=NAME")
 	}
 	s, err := p.openStore()
 	if err == nil {
@@ -216,7 +218,8 @@ func (p *program) openTarget(ctx context.Context, name string) (target.Target, e
 	name = spelledHere(name)
 	kind := p.kinds().of(name)
 	if kind == nil {
-		return nil, usage(fmt.Sprintf("%q is no target", name), append(hostHint(name), "a target is "+p.kinds().forms())...)
+		return nil, usage(fmt.Sprintf("%q is no target", name),
+			append(hostHint(name), "a target is "+p.kinds().forms())...)
 	}
 	t, err := kind.Open(ctx, name)
 	if err != nil && ctx.Err() != nil {
@@ -273,7 +276,8 @@ func onlyTarget(on []string) (string, error) {
 		return here, nil
 	}
 	if len(on) > 1 {
-		return "", usage("--on is given more than once; of the commands that measure, only headroom run takes several targets", "do it on each, then compare the runs")
+		return "", usage("--on is given more than once; of the commands that measure, only headroom run takes "+
+			"several targets", "do it on each, then compare the runs")
 	}
 	role, name := roleOf(on[0])
 	if role != "" && role != storageRole {
@@ -302,7 +306,8 @@ func (p *program) targetFor(o runOptions, s *store.Store) (string, error) {
 	}
 	was := targetOfRun(b.Run)
 	if len(o.on) > 0 && name != was {
-		return "", usage(fmt.Sprintf("run %s was measured on %s; it can't go on elsewhere", b.Run.ID, was), "headroom run --resume "+o.resume)
+		return "", usage(fmt.Sprintf("run %s was measured on %s; it can't go on elsewhere", b.Run.ID, was),
+			"headroom run --resume "+o.resume)
 	}
 	return was, nil
 }

@@ -23,7 +23,8 @@ func TestOpeningIsStopped(t *testing.T) {
 	}
 	defer server.Close()
 	config := filepath.Join(t.TempDir(), "config")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: 'http://%s'}}]\n", server.Addr())
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: "+
+		"c}}]\nclusters: [{name: c, cluster: {server: 'http://%s'}}]\n", server.Addr())
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +39,14 @@ func TestOpeningIsStopped(t *testing.T) {
 	}()
 	const target = "kube:pod?image=x"
 	var said strings.Builder
-	code := Run(ctx, Surroundings{Args: []string{"headroom", "run", "quick", "--on", target}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &said,
+	code := Run(ctx, Surroundings{Args: []string{"headroom", "run", "quick", "--on", target},
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &said,
 		Env: func(key string) string {
-			return map[string]string{"HEADROOM_STORE": t.TempDir(), "XDG_STATE_HOME": t.TempDir(), "KUBECONFIG": config}[key]
+			return map[string]string{"HEADROOM_STORE": t.TempDir(), "XDG_STATE_HOME": t.TempDir(),
+				"KUBECONFIG": config}[key]
 		}, Version: "test"})
-	if want := "headroom: stopped before " + target + " was ready: the user said so\n"; code != 130 || !strings.HasSuffix(said.String(), want) {
+	if want := "headroom: stopped before " + target + " was ready: the user said so\n"; code != 130 ||
+		!strings.HasSuffix(said.String(), want) {
 		t.Errorf("exit code %d, want 130; it said %q, want %q at the end", code, said.String(), want)
 	}
 }
@@ -51,7 +55,8 @@ func TestOpeningIsStopped(t *testing.T) {
 func TestOpeningIsStoppedAndLeavesSomething(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	err := stoppedOpening(ctx, "kube:pod", errors.Join(ctx.Err(), errors.New("the pod can't be removed"), fmt.Errorf("asking: %w", ctx.Err())))
+	err := stoppedOpening(ctx, "kube:pod", errors.Join(ctx.Err(), errors.New("the pod can't be removed"),
+		fmt.Errorf("asking: %w", ctx.Err())))
 	want := "stopped before kube:pod was ready: context canceled\nthe pod can't be removed"
 	if lab.KindOf(err) != lab.Cancelled || err.Error() != want {
 		t.Errorf("%v: %q, want %q", lab.KindOf(err), err, want)

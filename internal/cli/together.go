@@ -21,12 +21,14 @@ func resolveTogether(ctx context.Context, t target.Target, names string) (lab.Pl
 			return lab.Place{}, err
 		}
 		if p.Kind != lab.Device {
-			return lab.Place{}, usage(name+" is no device, and only devices are loaded at the same time", "name the directory by itself")
+			return lab.Place{}, usage(name+" is no device, and only devices are loaded at the same time",
+				"name the directory by itself")
 		}
 		if slices.Contains(all.Members, p.Resolved) {
 			return lab.Place{}, usage(names + " names " + p.Resolved + " twice")
 		}
-		paths, all.Members, all.Disks = append(paths, p.Path), append(all.Members, p.Resolved), append(all.Disks, p.Disks...)
+		paths, all.Members, all.Disks = append(paths, p.Path), append(all.Members, p.Resolved),
+			append(all.Disks, p.Disks...)
 		if all.Size == 0 || p.Size < all.Size {
 			all.Size = p.Size
 		}

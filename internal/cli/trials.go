@@ -25,7 +25,8 @@ func (x *experiment) trials() []trial {
 	var list []trial
 	for _, c := range x.choices {
 		for _, level := range c.Levels {
-			if t := (trial{c.Factor(), level}); c.Scheme.Class == factor.Live && level != factor.Found && !slices.Contains(list, t) {
+			if t := (trial{c.Factor(), level}); c.Scheme.Class == factor.Live && level != factor.Found &&
+				!slices.Contains(list, t) {
 				list = append(list, t)
 			}
 		}

@@ -17,7 +17,8 @@ import (
 // resumeFlag adds --resume, and --trust beside it.
 func (p *program) resumeFlag(c *cobra.Command, resume *string, usage string) {
 	c.Flags().StringVar(resume, "resume", "", usage)
-	c.Flags().BoolVar(&p.trust, "trust", false, "with --resume: go on with a run that was imported, and carry out what came with it")
+	c.Flags().BoolVar(&p.trust, "trust", false,
+		"with --resume: go on with a run that was imported, and carry out what came with it")
 }
 
 // openStoreFor opens the store for a command that may go on with a run. What the header of one says is carried out:
@@ -65,14 +66,16 @@ func (p *program) accept(s *store.Store, b *store.Bundle) error {
 		}
 		if complaint := suite.CheckParams(c.Params); complaint != "" {
 			return &lab.Error{Kind: lab.Refused,
-				What: fmt.Sprintf("run %s was imported, and no suite may have what is in its load %s: %s", b.Run.ID, c.Job, complaint)}
+				What: fmt.Sprintf("run %s was imported, and no suite may have what is in its load %s: %s",
+					b.Run.ID, c.Job, complaint)}
 		}
 	}
 	lines, err := carriedOut(b.Run)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "run %s was imported; to go on with it is to carry out what came with it:\n", s.ShortID(b.Run.ID))
+	fmt.Fprintf(p.Stderr, "run %s was imported; to go on with it is to carry out what came with it:\n",
+		s.ShortID(b.Run.ID))
 	for _, line := range lines {
 		fmt.Fprintln(p.Stderr, "  "+line)
 	}
@@ -113,7 +116,8 @@ func carriedOut(run lab.Run) ([]string, error) {
 		add("on:", given(t.Target, t.Place.Path))
 	}
 	for _, pair := range run.Network {
-		add("traffic from "+pair.Client+" to "+pair.Server+":", []string{pair.Address, fmt.Sprintf("port %d", pair.Port)})
+		add("traffic from "+pair.Client+" to "+pair.Server+":",
+			[]string{pair.Address, fmt.Sprintf("port %d", pair.Port)})
 	}
 	for _, c := range run.Cells {
 		add("load "+c.Job+":", append([]string{c.Engine}, assigned(c.Params)...))

@@ -34,7 +34,8 @@ func newForgery(t *testing.T) forgery {
 	h := newTheirs(t)
 	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	private := filepath.Join(h.base, "private")
-	f := forgery{theirs: h, ran: filepath.Join(private, "ran"), kept: filepath.Join(private, "kept"), below: filepath.Join(private, "headroom-FARGED0000.work"),
+	f := forgery{theirs: h, ran: filepath.Join(private, "ran"), kept: filepath.Join(private, "kept"),
+		below:  filepath.Join(private, "headroom-FARGED0000.work"),
 		behind: filepath.Join(private, "behind")}
 	h.must(os.Mkdir(private, 0o755))
 	h.must(os.WriteFile(f.kept, []byte("kept"), 0o644))
@@ -57,7 +58,8 @@ func (f forgery) in(dir, on string) {
 {"seq":1,"did":"applied"}
 {"seq":2,"factor":"event","level":"done","spots":[{"kind":"done","name":"event","commands":{"undo":["touch",%[4]q]}}]}
 `, forgedID, on, f.kept, f.ran)
-	header := fmt.Sprintf(`{"schema":"headroom/bundle/v1","run":{"id":%[1]q,"status":"running","source":"measured","suite":"quick",
+	header := fmt.Sprintf(
+		`{"schema":"headroom/bundle/v1","run":{"id":%[1]q,"status":"running","source":"measured","suite":"quick",
 "targets":[{"role":"storage","target":%[2]q,"place":{"kind":"directory","path":%[3]q}}],"arms":[{"id":"1","role":"storage","levels":{}}],"cells":[]}}`,
 		forgedID, on, filepath.Dir(f.below))
 	left := fmt.Sprintf(`{"target":%q,"jobs":%q,"folders":[%q]}`, on, forgedID, f.below)
@@ -156,15 +158,18 @@ func TestForgedStore(t *testing.T) {
 				f.in(dir, on)
 				fault := c.make(f, dir)
 				for _, args := range f.commands() {
-					for _, env := range [][]string{{"HEADROOM_STORE=" + dir}, {"HEADROOM_STORE=", "XDG_DATA_HOME=" + base}} {
+					for _, env := range [][]string{{"HEADROOM_STORE=" + dir},
+						{"HEADROOM_STORE=", "XDG_DATA_HOME=" + base}} {
 						cmd := exec.Command("headroom", args...)
 						cmd.Env = append(append(os.Environ(), f.env...), env...)
 						out, err := cmd.CombinedOutput()
 						if done := f.did(dir); done != "" {
 							t.Fatalf("%s on %s: root %s\n%s", args[0], on, done, out)
 						}
-						if err == nil || cmd.ProcessState.ExitCode() != 4 || !strings.Contains(string(out), fault+" ") || !strings.Contains(string(out), "--store DIR") {
-							t.Errorf("%s on %s: %v, want that it is refused, with %s as the reason: %s", args[0], on, err, fault, out)
+						if err == nil || cmd.ProcessState.ExitCode() != 4 ||
+							!strings.Contains(string(out), fault+" ") || !strings.Contains(string(out), "--store DIR") {
+							t.Errorf("%s on %s: %v, want that it is refused, with %s as the reason: %s", args[0],
+								on, err, fault, out)
 						}
 						if strings.Contains(string(out), "chown 0 "+base+"\n") {
 							t.Errorf("%s on %s takes a folder from its owner: %s", args[0], on, out)
@@ -224,8 +229,10 @@ func TestForgedFilesInOwnStore(t *testing.T) {
 				if done := strings.ReplaceAll(f.did(dir), "removed half a run", ""); strings.Trim(done, ", ") != "" {
 					t.Fatalf("%s, which %s: %s: root %s\n%s", c.name, how.name, args[0], done, out)
 				}
-				if _, lost := os.Lstat(name); lost != nil || err == nil || !strings.Contains(string(out), name+" "+how.name) {
-					t.Errorf("%s, which %s: %s: %v, %v, want that it is refused, and left: %s", c.name, how.name, args[0], err, lost, out)
+				if _, lost := os.Lstat(name); lost != nil || err == nil ||
+					!strings.Contains(string(out), name+" "+how.name) {
+					t.Errorf("%s, which %s: %s: %v, %v, want that it is refused, and left: %s", c.name, how.name,
+						args[0], err, lost, out)
 				}
 			}
 		}
@@ -249,11 +256,13 @@ func TestForgedRecordsOfPodsAndCommits(t *testing.T) {
 	for _, c := range []struct {
 		change, fault string
 		trusted       bool
-	}{{"", "", true}, {pods, pods, false}, {filepath.Dir(pods), filepath.Dir(pods), false}, {built, built, false}, {filepath.Dir(built), filepath.Dir(built), false}, {dir, dir, false}} {
+	}{{"", "", true}, {pods, pods, false}, {filepath.Dir(pods), filepath.Dir(pods), false}, {built, built, false},
+		{filepath.Dir(built), filepath.Dir(built), false}, {dir, dir, false}} {
 		f.must(os.RemoveAll(dir))
 		f.must(os.RemoveAll(f.ran))
 		for name, text := range map[string]string{
-			pods:   fmt.Sprintf(`{"target":"kube:pod","session":"k3v9x2qa","server":"https://127.0.0.1:1","kubeconfig":%q,"namespace":"default","pods":["headroom-k3v9x2qa"]}`, config),
+			pods: fmt.Sprintf(
+				`{"target":"kube:pod","session":"k3v9x2qa","server":"https://127.0.0.1:1","kubeconfig":%q,"namespace":"default","pods":["headroom-k3v9x2qa"]}`, config),
 			built:  fmt.Sprintf(`{"schema":"headroom/built/v1","run":%q,"repository":"/nowhere"}`, forgedID),
 			commit: "",
 		} {
@@ -270,7 +279,8 @@ func TestForgedRecordsOfPodsAndCommits(t *testing.T) {
 			switch {
 			case c.trusted && (ran != nil || kept == nil): // or what follows would show nothing
 				t.Errorf("%s: %v, %v: not all was carried out: %s", args[0], ran, kept, out)
-			case !c.trusted && (strings.HasPrefix(pods, c.change) && ran == nil || strings.HasPrefix(built, c.change) && kept != nil):
+			case !c.trusted && (strings.HasPrefix(pods, c.change) && ran == nil ||
+				strings.HasPrefix(built, c.change) && kept != nil):
 				t.Errorf("%s belongs to somebody else: %s carried it out: %s", c.change, args[0], out)
 			case !c.trusted && (err == nil || !strings.Contains(string(out), c.fault+" belongs to user 65534")):
 				t.Errorf("%s: %v, want that %s is at fault: %s", args[0], err, c.fault, out)
@@ -290,7 +300,8 @@ func TestForgeriesAreEffective(t *testing.T) {
 		dir := filepath.Join(f.base, "store")
 		f.in(dir, on)
 		out, err := f.command("restore").CombinedOutput()
-		if done := f.did(dir); err != nil || done != "ran the command, wrote the file, removed the folder, removed half a run" {
+		if done := f.did(dir); err != nil ||
+			done != "ran the command, wrote the file, removed the folder, removed half a run" {
 			t.Errorf("on %s: %v, root %s\n%s", on, err, done, out)
 		}
 	}
@@ -307,7 +318,8 @@ func TestLabelOfRunOfAnother(t *testing.T) {
 	for _, store := range []string{dir, f.store} { // in its own, and beside another
 		f.store = store
 		out, err := f.command("label", run, "text").CombinedOutput()
-		if data, _ := os.ReadFile(filepath.Join(run, "run.json")); err == nil || !strings.Contains(string(out), f.place+" belongs to user 65534") || strings.Contains(string(data), "text") {
+		if data, _ := os.ReadFile(filepath.Join(run, "run.json")); err == nil ||
+			!strings.Contains(string(out), f.place+" belongs to user 65534") || strings.Contains(string(data), "text") {
 			t.Errorf("%v, want that it is refused: %s", err, out)
 		}
 	}
@@ -323,7 +335,8 @@ func TestLeftoversNamedByOthers(t *testing.T) {
 	for _, left := range []string{
 		fmt.Sprintf(`{"jobs":%q,"folders":[%q]}`, forgedID, f.behind),
 		fmt.Sprintf(`{"jobs":%q,"scratch":[%q]}`, forgedID, f.kept),
-		fmt.Sprintf(`{"jobs":%q,"folders":[%q]}`, forgedID, filepath.Dir(f.below)+"/../private/headroom-"+forgedID+".work"),
+		fmt.Sprintf(`{"jobs":%q,"folders":[%q]}`, forgedID,
+			filepath.Dir(f.below)+"/../private/headroom-"+forgedID+".work"),
 		fmt.Sprintf(`{"jobs":%q,"others":[{"target":"local","jobs":"","folders":[%q]}]}`, forgedID, f.below),
 		fmt.Sprintf(`{"jobs":%q,"folders":["headroom-%s.work"]}`, forgedID, forgedID),
 		fmt.Sprintf(`{"jobs":%q,"folders":[%q]}`, forgedID, link), // a link has a name like ours
@@ -348,7 +361,8 @@ func TestTrustedStores(t *testing.T) {
 	f.must(os.Chmod(shared, os.ModeSticky|0o777))
 	for _, dir := range []string{filepath.Join(shared, "store"), filepath.Join(f.base, "new", "store"), shared} {
 		f.store = dir
-		if out, err := f.command("run", f.writes, f.base, "--set", "runtime=100ms", "--repeat", "1").CombinedOutput(); err != nil {
+		if out, err := f.command("run", f.writes, f.base, "--set", "runtime=100ms", "--repeat",
+			"1").CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		f.in(dir, here)
@@ -406,14 +420,17 @@ func TestResumeOfImportedRun(t *testing.T) {
 	before := count()
 	for _, args := range [][]string{{"run", "--resume", "last"}, {"run", "--resume", b.Run.ID, "--dry-run"}} {
 		out, err := h.command(args...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "was imported") || !strings.Contains(string(out), "add --trust") ||
-			!strings.Contains(string(out), `command: sh -c 'echo line >> `+lines+`; sleep 1'`) || !strings.Contains(string(out), "prepare: touch prepared") ||
+		if err == nil || !strings.Contains(string(out), "was imported") ||
+			!strings.Contains(string(out), "add --trust") ||
+			!strings.Contains(string(out), `command: sh -c 'echo line >> `+lines+`; sleep 1'`) ||
+			!strings.Contains(string(out), "prepare: touch prepared") ||
 			!strings.Contains(string(out), "environment: WORD=secret") {
 			t.Errorf("%q: %v, want all commands and the flag: %s", args, err, out)
 		}
 	}
 	// Nor by the folder of another store, which is no store of the user's.
-	if out, err := h.command("run", "--resume", b.Dir()).CombinedOutput(); err == nil || !strings.Contains(string(out), "import it first") {
+	if out, err := h.command("run", "--resume", b.Dir()).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "import it first") {
 		t.Errorf("%v, want that it is to be imported: %s", err, out)
 	}
 	if now := count(); now != before {
@@ -436,7 +453,8 @@ func TestResumeOfRunOfAnother(t *testing.T) {
 	t.Parallel()
 	f := newForgery(t)
 	dir := filepath.Join(f.base, "store")
-	for _, args := range [][]string{{"run"}, {"run", "--trust"}, {"sweep"}, {"net"}, {"ladder"}, {"nfs"}, {"compare", "--live"}, {"compare", "--layers"}, {"net", "interference"}} {
+	for _, args := range [][]string{{"run"}, {"run", "--trust"}, {"sweep"}, {"net"}, {"ladder"}, {"nfs"},
+		{"compare", "--live"}, {"compare", "--layers"}, {"net", "interference"}} {
 		f.must(os.RemoveAll(dir))
 		f.in(dir, here)
 		f.must(os.RemoveAll(filepath.Join(dir, "changes")))
@@ -457,7 +475,8 @@ func TestListOfAStoreThatIsFull(t *testing.T) {
 		t.Skip("mounting takes root")
 	}
 	h := newTheirs(t)
-	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat", "1", "--label", "kept").CombinedOutput(); err != nil {
+	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat", "1", "--label",
+		"kept").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	full := filepath.Join(h.base, "full")
@@ -489,7 +508,8 @@ func TestListOfAStoreThatIsFull(t *testing.T) {
 func TestListOfAStoreThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	h := newTheirs(t)
-	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat", "1").CombinedOutput(); err != nil {
+	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat",
+		"1").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	b, err := store.Open(h.store).Find("last")
@@ -497,12 +517,14 @@ func TestListOfAStoreThatCannotBeRead(t *testing.T) {
 	program := binary(t)
 	for _, name := range []string{filepath.Join(b.Dir(), "run.json"), b.Dir(), filepath.Dir(b.Dir()), h.store} {
 		h.must(os.Chmod(name, 0))
-		for _, args := range [][]string{{"list"}, {"list", "--json"}, {"show", "last"}, {"show", b.Run.ID}, {"history", "writes"}} {
+		for _, args := range [][]string{{"list"}, {"list", "--json"}, {"show", "last"}, {"show", b.Run.ID},
+			{"history", "writes"}} {
 			cmd := h.command(args...)
 			cmd.Path, cmd.Dir = program, "/"
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: other, Gid: other}}
 			out, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "permission denied") || !strings.Contains(string(out), h.store) || strings.Contains(string(out), "no runs yet") {
+			if err == nil || !strings.Contains(string(out), "permission denied") ||
+				!strings.Contains(string(out), h.store) || strings.Contains(string(out), "no runs yet") {
 				t.Errorf("%s may not be read: %q: %v, want the reason: %s", name, args, err, out)
 			}
 		}

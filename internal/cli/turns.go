@@ -93,7 +93,8 @@ func (c *turns) carryOut(ctx context.Context, show onlooker) error {
 }
 
 // open begins all runs. After an error those that it began are in the maps, to be closed.
-func (c *turns) open(ctx context.Context, sessions map[string]*runner.Session, writers map[string]*store.Writer, show onlooker) error {
+func (c *turns) open(ctx context.Context, sessions map[string]*runner.Session, writers map[string]*store.Writer,
+	show onlooker) error {
 	for _, arm := range c.names {
 		w, err := c.arms[arm].begin(ctx)
 		if err != nil {
@@ -112,7 +113,8 @@ func (c *turns) open(ctx context.Context, sessions map[string]*runner.Session, w
 }
 
 // close ends all runs, whatever happened.
-func (c *turns) close(ctx context.Context, sessions map[string]*runner.Session, writers map[string]*store.Writer, err error) error {
+func (c *turns) close(ctx context.Context, sessions map[string]*runner.Session, writers map[string]*store.Writer,
+	err error) error {
 	outcomes := map[string]runner.Outcome{}
 	stuck, failed := false, 0
 	for arm, s := range sessions {
@@ -128,10 +130,12 @@ func (c *turns) close(ctx context.Context, sessions map[string]*runner.Session, 
 		failures = append(failures, c.arms[arm].end(ctx, w, outcome, err))
 	}
 	if err = errors.Join(failures...); err != nil && len(c.done) > 0 {
-		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", plural(len(c.done), "load"), resumeCommand(c.first().run, c.store.ShortID(c.first().run.ID)))
+		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", plural(len(c.done), "load"),
+			resumeCommand(c.first().run, c.store.ShortID(c.first().run.ID)))
 	}
 	if err == nil && failed == len(c.done) {
-		return &lab.Error{What: "all loads failed", Hints: []string{"headroom show " + c.store.ShortID(c.first().run.ID) + " --raw shows what fio said"}}
+		return &lab.Error{What: "all loads failed",
+			Hints: []string{"headroom show " + c.store.ShortID(c.first().run.ID) + " --raw shows what fio said"}}
 	}
 	return err
 }

@@ -60,7 +60,9 @@ const inARow = 3
 // doubtful says that so many have failed.
 func (x *experiment) doubtful() bool {
 	asked := x.run.Experiment.Asked
-	return len(asked) >= inARow && !slices.ContainsFunc(asked[len(asked)-inARow:], func(a lab.Asked) bool { return a.Failed == "" })
+	return len(asked) >= inARow && !slices.ContainsFunc(asked[len(asked)-inARow:], func(a lab.Asked) bool {
+		return a.Failed == ""
+	})
 }
 
 // skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
@@ -99,8 +101,10 @@ func (x *experiment) endFailed(arm lab.Arm, why string, failed error) error {
 	hash := arm.Levels[commitFactor]
 	switch {
 	case hash != "":
-		return &lab.Error{What: fmt.Sprintf("%s, one of the two ends, can't be measured", x.commitText(hash)), Output: why,
-			Hints: []string{"choose another end", "or try its build by hand: " + lab.ShellQuote(append([]string{"git", "worktree", "add", "--detach", "/tmp/try"}, hash))}}
+		return &lab.Error{What: fmt.Sprintf("%s, one of the two ends, can't be measured", x.commitText(hash)),
+			Output: why,
+			Hints: []string{"choose another end", "or try its build by hand: " +
+				lab.ShellQuote(append([]string{"git", "worktree", "add", "--detach", "/tmp/try"}, hash))}}
 	case failed != nil:
 		return failed
 	}

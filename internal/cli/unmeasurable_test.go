@@ -16,7 +16,9 @@ func TestWhatASearchLeavesOut(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("entering: %w", &factor.NoEffect{Err: &lab.Error{What: "the kernel was started with mds=off, which has no effect"}}), "the kernel was started with mds=off, which has no effect"},
+		{fmt.Errorf("entering: %w",
+			&factor.NoEffect{Err: &lab.Error{What: "the kernel was started with mds=off, which has no effect"}}),
+			"the kernel was started with mds=off, which has no effect"},
 		{&target.NotStarted{Err: errors.New("its kernel panicked")}, "its kernel panicked"},
 		{errors.New("connection lost"), ""},
 		{nil, ""},

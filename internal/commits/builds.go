@@ -199,7 +199,8 @@ func (b *Builds) make(ctx context.Context, hash string) error {
 	path := b.path(hash)
 	b.AtStep("add the worktree " + hash)
 	// An interruption would leave half of a worktree; checking out does not take long.
-	if _, err := b.tree.shared().git(context.WithoutCancel(ctx), "worktree", "add", "--detach", "--force", path, hash); err != nil {
+	if _, err := b.tree.shared().git(context.WithoutCancel(ctx), "worktree", "add", "--detach", "--force",
+		path, hash); err != nil {
 		return errors.Join(err, b.remove(ctx, hash))
 	}
 	b.AtStep("build " + hash)
@@ -401,7 +402,8 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 	case <-job.Done():
 	case <-ctx.Done():
 		err := job.Kill(after, 3*time.Second)
-		return errors.Join(&lab.Error{Kind: lab.Cancelled, What: "stopped", Err: context.Cause(ctx)}, err, job.Remove(after))
+		return errors.Join(&lab.Error{Kind: lab.Cancelled, What: "stopped", Err: context.Cause(ctx)},
+			err, job.Remove(after))
 	}
 	state, err := job.Poll(after)
 	if err != nil {
@@ -412,7 +414,8 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 		return err
 	}
 	if full := unix.ENOSPC.Error(); strings.Contains(strings.ToLower(string(said)), full) {
-		return &lab.Error{What: "building " + hash + " failed: " + full, Command: b.Build, Hints: []string{"free some space, then go on with --resume; --keep-built keeps fewer commits"}}
+		return &lab.Error{What: "building " + hash + " failed: " + full, Command: b.Build,
+			Hints: []string{"free some space, then go on with --resume; --keep-built keeps fewer commits"}}
 	}
 	how := fmt.Sprintf("exit status %d", state.ExitCode)
 	if state.Signal != "" {

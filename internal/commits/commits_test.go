@@ -26,7 +26,8 @@ func repository(t *testing.T, commits int) string {
 	run(t, dir, "init", "-q", "-b", "main")
 	for i := range commits {
 		write(t, filepath.Join(dir, "number"), fmt.Sprintln(i))
-		write(t, filepath.Join(dir, "build.sh"), "set -e\necho $PWD >> \"$1\"\nif [ $(cat number) = 3 ]; then echo first; echo 'no such symbol' >&2; exit 7; fi\ncp number built\n")
+		write(t, filepath.Join(dir, "build.sh"), "set -e\necho $PWD >> \"$1\"\nif [ $(cat number) = 3 ]; then echo "+
+			"first; echo 'no such symbol' >&2; exit 7; fi\ncp number built\n")
 		run(t, dir, "add", "-A")
 		run(t, dir, "commit", "-q", "-m", fmt.Sprintf("Number %d: \"quoted\"", i))
 	}
@@ -35,7 +36,8 @@ func repository(t *testing.T, commits int) string {
 
 func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org"},
+		args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -71,7 +73,8 @@ func state(t *testing.T, dir string) string {
 	if err != nil || len(list) == 0 {
 		t.Fatal(list, err)
 	}
-	return run(t, dir, "status", "--porcelain", "--branch") + run(t, dir, "rev-parse", "HEAD") + run(t, dir, "for-each-ref") + run(t, dir, "worktree", "list") +
+	return run(t, dir, "status", "--porcelain", "--branch") + run(t, dir, "rev-parse", "HEAD") +
+		run(t, dir, "for-each-ref") + run(t, dir, "worktree", "list") +
 		strings.Join(list, "\n")
 }
 
@@ -96,15 +99,19 @@ func TestBetween(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	if want := []string{`Number 3: "quoted"`, `Number 4: "quoted"`, `Number 5: "quoted"`, "Merge side"}; !reflect.DeepEqual(subjects, want) {
+	if want := []string{`Number 3: "quoted"`, `Number 4: "quoted"`, `Number 5: "quoted"`,
+		"Merge side"}; !reflect.DeepEqual(subjects, want) {
 		t.Errorf("%q, want %q", subjects, want)
 	}
-	for names, want := range map[[2]string]string{{"HEAD", "main~3"}: "did not come of", {"nobody", "HEAD"}: "nobody names no commit", {"--all", "HEAD"}: "name of no commit"} {
-		if _, err := tree.Between(context.Background(), names[0], names[1]); err == nil || !strings.Contains(err.Error(), want) {
+	for names, want := range map[[2]string]string{{"HEAD", "main~3"}: "did not come of",
+		{"nobody", "HEAD"}: "nobody names no commit", {"--all", "HEAD"}: "name of no commit"} {
+		if _, err := tree.Between(context.Background(), names[0], names[1]); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", names, err)
 		}
 	}
-	if _, err := Open(context.Background(), local(t), t.TempDir()); err == nil || !strings.Contains(err.Error(), "is in no git tree") {
+	if _, err := Open(context.Background(), local(t), t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "is in no git tree") {
 		t.Error(err)
 	}
 }
@@ -119,12 +126,14 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, dir: repository(t, 8), root: filepath.Join(t.TempDir(), "built"), log: filepath.Join(t.TempDir(), "log")}
+	s := &scene{t: t, dir: repository(t, 8), root: filepath.Join(t.TempDir(), "built"),
+		log: filepath.Join(t.TempDir(), "log")}
 	var err error
 	if s.commits, err = open(t, s.dir).Between(context.Background(), "main~7", "main"); err != nil {
 		t.Fatal(err)
 	}
-	s.terms = Terms{Run: "7KQ4M2X9TD", Build: []string{"sh", "build.sh", s.log}, Kept: 40, Mark: "HEADROOM_RUN=7KQ4M2X9TD"}
+	s.terms = Terms{Run: "7KQ4M2X9TD", Build: []string{"sh", "build.sh", s.log}, Kept: 40,
+		Mark: "HEADROOM_RUN=7KQ4M2X9TD"}
 	return s
 }
 
@@ -175,7 +184,8 @@ func TestBuilds(t *testing.T) {
 		}
 	}
 	var unbuilt *Unbuilt
-	if err := b.Enter(context.Background(), s.commits[3].Hash); !errors.As(err, &unbuilt) || unbuilt.Reason != "sh build.sh "+s.log+" ended with exit status 7: first / no such symbol" {
+	if err := b.Enter(context.Background(), s.commits[3].Hash); !errors.As(err, &unbuilt) ||
+		unbuilt.Reason != "sh build.sh "+s.log+" ended with exit status 7: first / no such symbol" {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(s.root, s.terms.Run, s.commits[3].Hash)); !os.IsNotExist(err) {
@@ -186,7 +196,8 @@ func TestBuilds(t *testing.T) {
 	}
 	b = s.begin()
 	s.entered(b, 5)
-	if got := s.builds(); got[s.commits[0].Hash] != 1 || got[s.commits[5].Hash] != 1 || got[s.commits[7].Hash] != 1 || len(got) != 4 {
+	if got := s.builds(); got[s.commits[0].Hash] != 1 || got[s.commits[5].Hash] != 1 || got[s.commits[7].Hash] != 1 ||
+		len(got) != 4 {
 		t.Errorf("%v", got)
 	}
 	if err := b.Close(context.Background(), false); err != nil {
@@ -225,7 +236,8 @@ func TestAStoppedBuild(t *testing.T) {
 	ctx, stop := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer stop()
 	var unbuilt *Unbuilt
-	if err := b.Enter(ctx, s.commits[2].Hash); err == nil || errors.As(err, &unbuilt) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := b.Enter(ctx, s.commits[2].Hash); err == nil || errors.As(err, &unbuilt) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 	if after := state(t, s.dir); after != before {
@@ -242,7 +254,8 @@ func TestAFullDisk(t *testing.T) {
 	s.terms.Build = []string{"dd", "if=/dev/zero", "of=/dev/full", "count=1"}
 	b := s.begin()
 	var unbuilt *Unbuilt
-	if err := b.Enter(context.Background(), s.commits[2].Hash); err == nil || errors.As(err, &unbuilt) || !strings.Contains(err.Error(), "no space left") {
+	if err := b.Enter(context.Background(), s.commits[2].Hash); err == nil || errors.As(err, &unbuilt) ||
+		!strings.Contains(err.Error(), "no space left") {
 		t.Errorf("%v", err)
 	}
 	if err := b.Close(context.Background(), false); err != nil {
@@ -313,7 +326,8 @@ func TestACrashAtEachStep(t *testing.T) {
 		b := s.begin()
 		s.entered(b, 0)
 		again := s.builds()[s.commits[0].Hash] - built[s.commits[0].Hash]
-		if removing := strings.HasPrefix(last, "remove"); !removing && built[s.commits[0].Hash] == 1 && again != 0 && last != "mark as built "+s.commits[0].Hash {
+		if removing := strings.HasPrefix(last, "remove"); !removing && built[s.commits[0].Hash] == 1 && again != 0 &&
+			last != "mark as built "+s.commits[0].Hash {
 			t.Errorf("before %q: it was built %d times more", last, again)
 		}
 		if err := b.Close(context.Background(), true); err != nil {
@@ -341,7 +355,8 @@ func TestBuiltCommitsOfOthers(t *testing.T) {
 	if err := os.Chmod(commit, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if unsafe, is := errors.AsType[*safepath.Unsafe](b.Enter(context.Background(), s.commits[1].Hash)); !is || unsafe.Name != commit {
+	if unsafe, is := errors.AsType[*safepath.Unsafe](b.Enter(context.Background(), s.commits[1].Hash)); !is ||
+		unsafe.Name != commit {
 		t.Errorf("got %v, want %s at fault", unsafe, commit)
 	}
 	if err := b.Close(context.Background(), true); err != nil {
@@ -368,10 +383,12 @@ func TestAFolderInUse(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Fatal(left, err)
 	}
-	if removed, err := left[0].Tidy(context.Background(), local(t), false, Terms{}); err != nil || len(removed) != 0 || !b.Has(s.commits[1].Hash) {
+	if removed, err := left[0].Tidy(context.Background(), local(t), false, Terms{}); err != nil || len(removed) != 0 ||
+		!b.Has(s.commits[1].Hash) {
 		t.Errorf("%v, %v", removed, err)
 	}
-	if _, err := Begin(context.Background(), s.root, open(t, s.dir), s.terms); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := Begin(context.Background(), s.root, open(t, s.dir), s.terms); err == nil ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Error(err)
 	}
 	if err := b.Close(context.Background(), false); err != nil {

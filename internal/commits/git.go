@@ -36,9 +36,11 @@ func Open(ctx context.Context, t target.Target, dir string) (Tree, error) {
 	if err != nil {
 		var hints []string
 		if e, ok := errors.AsType[*lab.Error](err); ok && strings.Contains(e.Output, "dubious ownership") {
-			hints = []string{"the tree belongs to another user: measure as that user, or let git trust it (git config --global --add safe.directory)"}
+			hints = []string{"the tree belongs to another user: measure as that user, or let git trust it (git " +
+				"config --global --add safe.directory)"}
 		}
-		return Tree{}, &lab.Error{Kind: lab.Usage, What: dir + " is in no git tree", Err: err, Output: outputOf(err), Hints: append(hints, "name one with --tree")}
+		return Tree{}, &lab.Error{Kind: lab.Usage, What: dir + " is in no git tree", Err: err, Output: outputOf(err),
+			Hints: append(hints, "name one with --tree")}
 	}
 	tree.Repository = repository
 	return tree, nil
@@ -58,7 +60,8 @@ func (t Tree) git(ctx context.Context, args ...string) (string, error) {
 	if t.mark != "" {
 		argv = append(argv, t.mark)
 	}
-	argv = append(argv, "git", "-C", t.Dir, "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
+	argv = append(argv, "git", "-C", t.Dir, "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c",
+		"maintenance.auto=false")
 	out, err := t.target.Run(ctx, append(argv, args...)...)
 	if err != nil {
 		return "", err
@@ -69,7 +72,8 @@ func (t Tree) git(ctx context.Context, args ...string) (string, error) {
 		if strings.Contains(said, "No such file or directory") && strings.HasPrefix(said, "env: ") {
 			hint = []string{"install git"}
 		}
-		return "", &lab.Error{What: "git " + args[0] + " failed", Command: append([]string{"git", "-C", t.Dir}, args...), Output: said, Hints: hint}
+		return "", &lab.Error{What: "git " + args[0] + " failed",
+			Command: append([]string{"git", "-C", t.Dir}, args...), Output: said, Hints: hint}
 	}
 	return strings.TrimSuffix(string(out.Stdout), "\n"), nil
 }
@@ -87,19 +91,22 @@ func (t Tree) Between(ctx context.Context, good, bad string) ([]Commit, error) {
 		}
 		hash, err := t.git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 		if err != nil {
-			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s names no commit in %s", name, t.Dir), Output: outputOf(err), Hints: []string{"git log shows those that there are"}}
+			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s names no commit in %s", name, t.Dir),
+				Output: outputOf(err), Hints: []string{"git log shows those that there are"}}
 		}
 		hashes = append(hashes, hash)
 	}
 	if _, err := t.git(ctx, "merge-base", "--is-ancestor", hashes[0], hashes[1]); err != nil {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s did not come of %s, so that no commits lead from one to the other", bad, good),
+		return nil, &lab.Error{Kind: lab.Usage,
+			What:  fmt.Sprintf("%s did not come of %s, so that no commits lead from one to the other", bad, good),
 			Hints: []string{fmt.Sprintf("git merge-base %s %s names the commit at which they parted", good, bad)}}
 	}
 	first, err := t.git(ctx, "log", "-1", "--no-show-signature", "--no-color", "--abbrev=12", format, hashes[0], "--")
 	if err != nil {
 		return nil, err
 	}
-	rest, err := t.git(ctx, "log", "--first-parent", "--reverse", "--no-show-signature", "--no-color", "--abbrev=12", format, hashes[0]+".."+hashes[1], "--")
+	rest, err := t.git(ctx, "log", "--first-parent", "--reverse", "--no-show-signature", "--no-color", "--abbrev=12",
+		format, hashes[0]+".."+hashes[1], "--")
 	if err != nil {
 		return nil, err
 	}

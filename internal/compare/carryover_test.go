@@ -35,7 +35,8 @@ func inTurns(t testing.TB, loads int, seed uint64, measure func(plan.Repetition)
 	terms := lab.Terms{Margin: 0.03, Alpha: 0.05, Claims: loads, Pairs: 20}
 	sides := map[string]*Run{}
 	for _, arm := range []string{plan.Base, plan.New} {
-		r := &Run{Run: lab.Run{ID: arm, Pair: plan.Base, Source: lab.Measured, Status: lab.Complete, Terms: &terms}, Name: arm}
+		r := &Run{Run: lab.Run{ID: arm, Pair: plan.Base, Source: lab.Measured, Status: lab.Complete, Terms: &terms},
+			Name: arm}
 		for i := range loads {
 			r.Cells = append(r.Cells, cell(fmt.Sprint("load", i), reads+fmt.Sprint(" numjobs=", i+1)))
 		}
@@ -61,7 +62,8 @@ func inTurns(t testing.TB, loads int, seed uint64, measure func(plan.Repetition)
 		}
 		c := &sides[r.Arm].Cells[i]
 		c.N++
-		c.Values["read.iops"] = append(c.Values["read.iops"], Value{Value: v, Repetition: r.Number, Boot: "b", Block: r.Block, Start: start, Confirms: r.Confirms})
+		c.Values["read.iops"] = append(c.Values["read.iops"],
+			Value{Value: v, Repetition: r.Number, Boot: "b", Block: r.Block, Start: start, Confirms: r.Confirms})
 	}
 }
 
@@ -94,7 +96,8 @@ func carriedVerdicts(t *testing.T, comparisons, loads int, left, noise float64) 
 func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
 	wrong, right, withheld, asItWas := carriedVerdicts(t, 20, 8, 0.15, 0.01)
 	if wrong > 8 || withheld == 0 || asItWas < 20 {
-		t.Errorf("of 160 verdicts, %d are faster in turns; %d wrong, %d right, %d withheld", asItWas, wrong, right, withheld)
+		t.Errorf("of 160 verdicts, %d are faster in turns; %d wrong, %d right, %d withheld", asItWas,
+			wrong, right, withheld)
 	}
 	l := leaving{random: rand.New(rand.NewPCG(3, 1)), left: 0.15, noise: 0.01}
 	base, next := inTurns(t, 8, 1, l.measure)
@@ -103,7 +106,8 @@ func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
 	for _, c := range d.Cells {
 		said = said || c.Carried && strings.Contains(c.Why, "one side leaves something to whatever follows it: ")
 	}
-	if last := d.Warnings[len(d.Warnings)-1]; !said || last.Code != "carry-over" || !strings.Contains(last.Text, "--set ramp_time=30s") {
+	if last := d.Warnings[len(d.Warnings)-1]; !said || last.Code != "carry-over" ||
+		!strings.Contains(last.Text, "--set ramp_time=30s") {
 		t.Errorf("%+v", d.Warnings)
 	}
 }

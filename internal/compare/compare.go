@@ -86,7 +86,8 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 	if o.Alpha == 0 {
 		o.Alpha = DefaultAlpha
 	}
-	doc := Document{Schema: Schema, Base: infoOf(base), New: []Next{}, Margin: o.Margin, Alpha: o.Alpha, Cells: []Compared{},
+	doc := Document{Schema: Schema, Base: infoOf(base), New: []Next{}, Margin: o.Margin, Alpha: o.Alpha,
+		Cells:     []Compared{},
 		Unmatched: []Unmatched{}, Differences: []Difference{}, Warnings: []RunWarning{}}
 	var all [][]pending
 	for _, run := range runs {
@@ -98,7 +99,8 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 			}
 		}
 		all = append(all, list)
-		doc.New = append(doc.New, Next{RunInfo: infoOf(run), Jobs: len(pairs), Counts: map[Verdict]int{}, Means: []Mean{}})
+		doc.New = append(doc.New, Next{RunInfo: infoOf(run), Jobs: len(pairs), Counts: map[Verdict]int{},
+			Means: []Mean{}})
 		doc.Unmatched = append(doc.Unmatched, unmatched(run.ID, base.ID, onlyBase)...)
 		doc.Unmatched = append(doc.Unmatched, unmatched(run.ID, run.ID, onlyNew)...)
 		differences, counts := residue(knowledge, base, run, pairs)
@@ -134,9 +136,11 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 			doc.Cells = append(doc.Cells, p.cell)
 		}
 		if slices.ContainsFunc(doc.Cells, func(c Compared) bool { return c.Carried && c.Run == runs[i].ID }) {
-			doc.Warnings = append(doc.Warnings, RunWarning{Run: runs[i].ID, Code: "carry-over", Text: "one side leaves something behind (data to be written back, garbage to " +
-				"be collected) that slows whatever follows it, and the other side follows it more often than it follows itself, so that the difference in turns is not that of the sides; " +
-				"have each load wash it out before it counts, for as long as that takes: --set ramp_time=30s"})
+			doc.Warnings = append(doc.Warnings, RunWarning{Run: runs[i].ID, Code: "carry-over",
+				Text: "one side leaves something behind (data to be written back, garbage to " +
+					"be collected) that slows whatever follows it, and the other side follows it more often than it " +
+					"follows itself, so that the difference in turns is not that of the sides; have each load wash " +
+					"it out before it counts, for as long as that takes: --set ramp_time=30s"})
 		}
 		if doc.New[i].Counts[Differs] > 0 {
 			doc.Warnings = append(doc.Warnings, sessionsUnknown(base, runs[i]))
@@ -148,7 +152,8 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 }
 
 func infoOf(r Run) RunInfo {
-	return RunInfo{ID: r.ID, Label: r.Label, Name: r.Name, Suite: r.Suite, Source: r.Source, Created: r.Created, Conditions: r.Conditions}
+	return RunInfo{ID: r.ID, Label: r.Label, Name: r.Name, Suite: r.Suite, Source: r.Source, Created: r.Created,
+		Conditions: r.Conditions}
 }
 
 // knowsMachine says whether anything is known of a run's machine but the version of the load generator, which an import
@@ -191,9 +196,11 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 		}
 		for _, metric := range metricsOf(m, asked) {
 			info := lab.MetricOf(m.base.Own, metric)
-			c := Compared{Run: run.ID, Job: m.base.Job, Params: orEmpty(m.base.Params), Levels: orEmpty(m.base.Levels), Target: m.base.Target,
+			c := Compared{Run: run.ID, Job: m.base.Job, Params: orEmpty(m.base.Params), Levels: orEmpty(m.base.Levels),
+				Target: m.base.Target,
 				Metric: metric, Unit: info.Unit, Better: info.Better, Margin: o.margin(metric),
-				Base: figures(m.base.Values[metric]), New: figures(m.next.Values[metric]), Notes: m.notes, Unchecked: unchecked}
+				Base: figures(m.base.Values[metric]), New: figures(m.next.Values[metric]), Notes: m.notes,
+				Unchecked: unchecked}
 			if m.next.Job != m.base.Job {
 				c.NewJob = m.next.Job
 			}
@@ -204,7 +211,8 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 			if paired(base, run) {
 				c.Reasons, c.Notes = onBothSides(base, run, m, c.Reasons, c.Notes)
 			}
-			p := pending{cell: c, sample: sampleOf(m.base.Values[metric], m.next.Values[metric], paired(base, run)), of: i, anyway: o.Anyway}
+			p := pending{cell: c, sample: sampleOf(m.base.Values[metric], m.next.Values[metric], paired(base, run)),
+				of: i, anyway: o.Anyway}
 			p.cell.Reasons, p.disturbed = disturbances(weights, c.Reasons, base, run, m, metric)
 			if p.sample.per == perPair && live(base, run) {
 				p.sample.planned = base.Terms.FirstPairs()
@@ -241,7 +249,8 @@ func means(list []pending, confidence float64) []Mean {
 		case p.cell.Verdict == Incomparable || !p.anyway && movedBeyond(p.disturbed, p.cell.Margin):
 		case speed(p.cell.Unit) && p.cell.Better == lab.Higher:
 			speeds = append(speeds, p.sample)
-		case p.cell.Unit == lab.Seconds && strings.Contains(p.cell.Metric, "latency") && (i == 0 || list[i-1].cell.Unit != lab.Seconds || list[i-1].of != p.of):
+		case p.cell.Unit == lab.Seconds && strings.Contains(p.cell.Metric, "latency") &&
+			(i == 0 || list[i-1].cell.Unit != lab.Seconds || list[i-1].of != p.of):
 			latencies = append(latencies, p.sample)
 		}
 	}
@@ -254,7 +263,8 @@ func means(list []pending, confidence float64) []Mean {
 			continue
 		}
 		if m := meanChange(kind.samples, confidence); !math.IsNaN(m.Ratio) {
-			out = append(out, Mean{Of: kind.of, Cells: len(kind.samples), Ratio: m.Ratio, Bounds: bounds(m.Lo, m.Hi, m.Confidence)})
+			out = append(out, Mean{Of: kind.of, Cells: len(kind.samples), Ratio: m.Ratio,
+				Bounds: bounds(m.Lo, m.Hi, m.Confidence)})
 		}
 	}
 	return out
@@ -263,15 +273,18 @@ func means(list []pending, confidence float64) []Mean {
 func unmatched(run, only string, cells []Cell) []Unmatched {
 	var out []Unmatched
 	for _, c := range cells {
-		out = append(out, Unmatched{Run: run, Only: only, Job: c.Job, Params: orEmpty(c.Params), Levels: orEmpty(c.Levels), N: c.N})
+		out = append(out, Unmatched{Run: run, Only: only, Job: c.Job, Params: orEmpty(c.Params),
+			Levels: orEmpty(c.Levels), N: c.N})
 	}
 	return out
 }
 
 // sessionsUnknown says why what differs has no other verdict.
 func sessionsUnknown(base, run Run) RunWarning {
-	return RunWarning{Run: run.ID, Code: "sessions-unknown", Text: fmt.Sprintf("%s and %s are one session each, and how far sessions of a load that differs here lie apart is "+
-		"not known: it takes %d saved runs of it beside these, or two boots on each side; or measure in turns with headroom compare --live", base.Name, run.Name, stat.FewestSessions)}
+	return RunWarning{Run: run.ID, Code: "sessions-unknown",
+		Text: fmt.Sprintf("%s and %s are one session each, and how far sessions of a load that differs here lie "+
+			"apart is not known: it takes %d saved runs of it beside these, or two boots on each side; or measure in "+
+			"turns with headroom compare --live", base.Name, run.Name, stat.FewestSessions)}
 }
 
 // runWarnings say what the verdicts about a run do not cover.
@@ -295,15 +308,18 @@ func runWarnings(base, run Run, list []pending) []RunWarning {
 		}
 	}
 	if oneBoot > 0 {
-		add("one-boot", "%s and %s were measured in different boots, and one of them in one boot only: how much a reboot alone changes is not "+
-			"known, and part of a difference may be that; reboot and measure again, twice at least on each side", base.Name, run.Name)
+		add("one-boot", "%s and %s were measured in different boots, and one of them in one boot only: how much a "+
+			"reboot alone changes is not known, and part of a difference may be that; reboot and measure again, "+
+			"twice at least on each side", base.Name, run.Name)
 	}
 	if unknown > 0 {
-		add("boots-unknown", "what is imported or published does not say in which boot it was measured, so what a reboot alone changes is part of every difference")
+		add("boots-unknown", "what is imported or published does not say in which boot it was measured, so what a "+
+			"reboot alone changes is part of every difference")
 	}
 	if oneAfterTheOther > 0 {
-		add("one-after-the-other", "%s and %s were measured one after the other: what changed in between, or comes and goes in spells as long as a run, is part of "+
-			"a difference and in no interval; headroom compare --live measures in turns", base.Name, run.Name)
+		add("one-after-the-other", "%s and %s were measured one after the other: what changed in between, or comes "+
+			"and goes in spells as long as a run, is part of a difference and in no interval; headroom compare "+
+			"--live measures in turns", base.Name, run.Name)
 	}
 	if base.Status == lab.Running || run.Status == lab.Running {
 		add("running", "a run is still going on; verdicts that are looked at until one pleases are not proved")

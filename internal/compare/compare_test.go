@@ -45,7 +45,8 @@ func run(id, load string, values ...float64) Run {
 func cell(job, load string, values ...float64) Cell {
 	c := Cell{Job: job, Engine: "fio", Params: params(load), N: len(values), Values: map[string][]Value{}}
 	for i, v := range values {
-		c.Values["read.iops"] = append(c.Values["read.iops"], Value{Value: v, Repetition: i + 1, Boot: "b", Block: i + 1})
+		c.Values["read.iops"] = append(c.Values["read.iops"],
+			Value{Value: v, Repetition: i + 1, Boot: "b", Block: i + 1})
 	}
 	return c
 }
@@ -77,14 +78,18 @@ func TestVerdicts(t *testing.T) {
 		verdict      Verdict
 		why          string
 	}{
-		{"clearly slower", "read.iops", []float64{100, 101, 99, 100, 100.5}, []float64{60, 61, 59.5, 60, 60.2}, Slower, "by 39% at least"},
-		{"clearly faster", "read.iops", []float64{60, 61, 59.5, 60, 60.2}, []float64{100, 101, 99, 100, 100.5}, Faster, "at least"},
+		{"clearly slower", "read.iops", []float64{100, 101, 99, 100, 100.5}, []float64{60, 61, 59.5, 60, 60.2},
+			Slower, "by 39% at least"},
+		{"clearly faster", "read.iops", []float64{60, 61, 59.5, 60, 60.2}, []float64{100, 101, 99, 100, 100.5},
+			Faster, "at least"},
 		{"the same", "read.iops", []float64{1000, 1001, 999, 1000, 1000.5, 999.5},
 			[]float64{1001, 1000, 1000.2, 999.8, 1000, 1001}, Same, "within 3%"},
 		{"a difference within the margin", "read.iops", []float64{1000, 1001, 999, 1000, 1000.5, 999.5},
 			[]float64{1019, 1020, 1019.5, 1020.5, 1019, 1020}, Same, "2% faster, within the margin of 3%"},
-		{"too noisy", "read.iops", []float64{100, 110, 95, 105}, []float64{101, 93, 108, 99}, Undecided, "more repetitions would tell 3%"},
-		{"measured once", "read.iops", []float64{100}, []float64{50}, Undecided, "one repetition says nothing of the spread"},
+		{"too noisy", "read.iops", []float64{100, 110, 95, 105}, []float64{101, 93, 108, 99}, Undecided,
+			"more repetitions would tell 3%"},
+		{"measured once", "read.iops", []float64{100}, []float64{50}, Undecided,
+			"one repetition says nothing of the spread"},
 		{"a longer latency", "read.latency.mean", []float64{1e-3, 1.01e-3, 0.99e-3, 1e-3},
 			[]float64{2e-3, 2.01e-3, 1.99e-3, 2e-3}, Worse, "at least"},
 		{"a shorter latency", "read.latency.mean", []float64{2e-3, 2.01e-3, 1.99e-3, 2e-3},
@@ -109,7 +114,9 @@ func TestVerdicts(t *testing.T) {
 
 // steady has other sessions of every load be known, which hardly differ.
 func steady() Options {
-	return Options{Others: func(Run, Cell, string) [][]float64 { return slices.Repeat([][]float64{{1000}, {1000.5}, {999.5}}, 5) }}
+	return Options{Others: func(Run, Cell, string) [][]float64 {
+		return slices.Repeat([][]float64{{1000}, {1000.5}, {999.5}}, 5)
+	}}
 }
 
 // Two sessions tell nothing of a third, however well the repetitions of each agree.
@@ -132,9 +139,11 @@ func TestTwoSessionsAreNoMoreThanTwo(t *testing.T) {
 		why     string
 	}{
 		{"nothing else is known", Options{}, Differs, "slower by 19% at least in these two sessions"},
-		{"too little else is known", others(slices.Repeat([]float64{100, 100.5, 99.5}, 4)...), Differs, "slower by 19% at least in these two sessions"},
+		{"too little else is known", others(slices.Repeat([]float64{100, 100.5, 99.5}, 4)...), Differs,
+			"slower by 19% at least in these two sessions"},
 		{"others hardly differ", steady(), Slower, "by 19% at least"},
-		{"others differ as far", others(slices.Repeat([]float64{100, 80, 120, 95, 105}, 3)...), Undecided, "20% slower in these two sessions; 15 others of this load spread so far that it may be chance"},
+		{"others differ as far", others(slices.Repeat([]float64{100, 80, 120, 95, 105}, 3)...), Undecided,
+			"20% slower in these two sessions; 15 others of this load spread so far that it may be chance"},
 	} {
 		if got := only(t, Compare(know, base, []Run{next}, c.options)); got.Verdict != c.verdict || got.Why != c.why {
 			t.Errorf("%s: %s, %s; want %s, %s", c.name, got.Verdict, got.Why, c.verdict, c.why)
@@ -163,12 +172,14 @@ func TestProperties(t *testing.T) {
 		ratio := []float64{1, 1.02, 1.3, 0.7}[r.IntN(4)]
 		base := run("BASE", reads, noisy(r, 1+r.IntN(9), 1000, spread)...)
 		next := run("NEXT", reads, noisy(r, 1+r.IntN(9), 1000*ratio, spread)...)
-		there, back := only(t, Compare(know, base, []Run{next}, steady())), only(t, Compare(know, next, []Run{base}, steady()))
+		there, back := only(t, Compare(know, base, []Run{next}, steady())),
+			only(t, Compare(know, next, []Run{base}, steady()))
 		seen[there.Verdict]++
 		if back.Verdict != inverse[there.Verdict] || math.Abs(there.Change.Ratio*back.Change.Ratio-1) > 1e-9 {
 			t.Fatalf("%s %v, swapped %s %v", there.Verdict, there.Change.Ratio, back.Verdict, back.Change.Ratio)
 		}
-		if self := only(t, Compare(know, base, []Run{base}, steady())); self.Verdict != Same && self.Verdict != Undecided {
+		if self := only(t, Compare(know, base, []Run{base}, steady())); self.Verdict != Same &&
+			self.Verdict != Undecided {
 			t.Fatalf("a run against itself is %s", self.Verdict)
 		}
 		shuffled := run("NEXT", reads)
@@ -177,10 +188,12 @@ func TestProperties(t *testing.T) {
 		shuffled.Cells[0].Values["read.iops"], shuffled.Cells[0].N = values, len(values)
 		other := only(t, Compare(know, base, []Run{shuffled}, steady()))
 		if other.Verdict != there.Verdict || other.Change.Ratio != there.Change.Ratio {
-			t.Fatalf("in another order %s %v, before %s %v", other.Verdict, other.Change.Ratio, there.Verdict, there.Change.Ratio)
+			t.Fatalf("in another order %s %v, before %s %v", other.Verdict, other.Change.Ratio, there.Verdict,
+				there.Change.Ratio)
 		}
 		wide := only(t, Compare(know, base, []Run{next}, Options{Others: steady().Others, Margin: 0.1}))
-		if there.Verdict == Same && wide.Verdict != Same || there.Verdict == Undecided && wide.Verdict != Undecided && wide.Verdict != Same {
+		if there.Verdict == Same && wide.Verdict != Same || there.Verdict == Undecided && wide.Verdict != Undecided &&
+			wide.Verdict != Same {
 			t.Fatalf("%s with a margin of 3%%, %s with 10%%", there.Verdict, wide.Verdict)
 		}
 	}
@@ -205,7 +218,8 @@ func TestTheRepetitionsAskedForDecide(t *testing.T) {
 		}
 		asked++
 		base, next = append(base, noisy(r, got.More, 1000, 0.05)...), append(next, noisy(r, got.More, 1000, 0.05)...)
-		if only(t, Compare(know, run("BASE", reads, base...), []Run{run("NEXT", reads, next...)}, Options{})).Verdict != Undecided {
+		if only(t, Compare(know, run("BASE", reads, base...), []Run{run("NEXT", reads, next...)}, Options{})).Verdict !=
+			Undecided {
 			decided++
 		}
 	}
@@ -241,7 +255,8 @@ func TestIncomparable(t *testing.T) {
 		return r
 	}
 	buffered := "rw=randread bs=4k direct=0 size=16g"
-	tainted := Warning{Warning: lab.Warning{Code: "page-cache", Text: "half came from memory", Taints: []string{"read.*"}}}
+	tainted := Warning{Warning: lab.Warning{Code: "page-cache", Text: "half came from memory",
+		Taints: []string{"read.*"}}}
 	harmless := Warning{Warning: lab.Warning{Code: "store-on-device", Text: "the store is on it", Taints: nil}}
 	few := Warning{Warning: lab.Warning{Code: "few-repetitions", Text: "too few", Taints: []string{"*"}}}
 	rare, often := tainted, tainted
@@ -255,7 +270,8 @@ func TestIncomparable(t *testing.T) {
 		{"nothing", base(reads), next(reads), "", ""},
 		{"another depth", base("rw=read bs=1m iodepth=8 direct=1"), next("rw=read bs=1m iodepth=1 direct=1"),
 			"parameters", "iodepth 8 -> 1"},
-		{"a depth that is the default", base("rw=read bs=1m iodepth=1 direct=1"), next("rw=read bs=1024k direct=1"), "", ""},
+		{"a depth that is the default", base("rw=read bs=1m iodepth=1 direct=1"), next("rw=read bs=1024k direct=1"), "",
+			""},
 		{"two parameters", base("rw=read bs=4k numjobs=4"), next("rw=read bs=8k numjobs=1"),
 			"parameters", "bs 4k -> 8k, numjobs 4 -> 1"},
 		{"another engine", base("rw=read ioengine=libaio"), next("rw=read ioengine=io_uring"),
@@ -266,22 +282,26 @@ func TestIncomparable(t *testing.T) {
 		{"by another name", base("readwrite=read blocksize=4k"), next("rw=read bs=4096"), "", ""},
 		{"direct against buffered", base("rw=read direct=1"), next("rw=read buffered=1"), "direct", "page cache"},
 		{"run time", base("rw=read runtime=10"), next("rw=read runtime=60"), "", ""},
-		{"memory on one side", with(base(buffered), "memory.total=34359738368"), with(next(buffered), "memory.total=8589934592"),
+		{"memory on one side", with(base(buffered), "memory.total=34359738368"),
+			with(next(buffered), "memory.total=8589934592"),
 			"memory", "fits into the memory of the base side only: 16.0 GiB of 32.0 GiB -> 16.0 GiB of 8.00 GiB"},
 		{"memory without a page cache", with(base(reads+" size=16g"), "memory.total=34359738368"),
 			with(next(reads+" size=16g"), "memory.total=8589934592"),
 			"", ""},
-		{"memory that holds neither", with(base(buffered), "memory.total=4294967296"), with(next(buffered), "memory.total=8589934592"),
+		{"memory that holds neither", with(base(buffered), "memory.total=4294967296"),
+			with(next(buffered), "memory.total=8589934592"),
 			"", ""},
 		{"fio across a break", with(base(reads+" openfiles=4"), "fio.version=fio-3.16"),
 			with(next(reads+" openfiles=4"), "tool.fio.version=fio-3.33"),
 			"fio-version", "before fio 3.26"},
-		{"fio across a break of something else", with(base(reads), "fio.version=fio-2.21"), with(next(reads), "fio.version=fio-3.33"),
+		{"fio across a break of something else", with(base(reads), "fio.version=fio-2.21"),
+			with(next(reads), "fio.version=fio-3.33"),
 			"", ""},
 		{"a tainting warning", warned(base(reads), tainted), next(reads),
 			"warning", "page-cache on the base side: half came from memory"},
 		{"on the other side", base(reads), warned(next(reads), tainted), "warning", "page-cache on the new side"},
-		{"on both sides", warned(base(reads), tainted), warned(next(reads), tainted), "warning", "page-cache on both sides"},
+		{"on both sides", warned(base(reads), tainted), warned(next(reads), tainted), "warning",
+			"page-cache on both sides"},
 		{"a repetition that stood still", base(reads), run("NEXT", reads, 100, 0, 99, 100),
 			"zero", "0 of 4 are on the base side, 1 of 4 on the new side"},
 		{"a warning that taints nothing", warned(base(reads), harmless), next(reads), "", ""},
@@ -295,7 +315,8 @@ func TestIncomparable(t *testing.T) {
 			for _, r := range got.Reasons {
 				codes = append(codes, r.Code)
 			}
-			if strings.Join(codes, " ") != c.codes || (got.Verdict == Incomparable) != (c.codes != "") || !strings.Contains(got.Why, c.says) {
+			if strings.Join(codes, " ") != c.codes || (got.Verdict == Incomparable) != (c.codes != "") ||
+				!strings.Contains(got.Why, c.says) {
 				t.Fatalf("%s: %v, %q; want %q, %q", got.Verdict, codes, got.Why, c.codes, c.says)
 			}
 			if c.codes == "" {
@@ -321,7 +342,8 @@ func TestFioBreakConcernsShortLatencies(t *testing.T) {
 			c := &r.Cells[0]
 			c.N = 5
 			for j := range 5 {
-				c.Values["read.latency.mean"] = append(c.Values["read.latency.mean"], Value{Value: latency * (1 + float64(j)/1e4)})
+				c.Values["read.latency.mean"] = append(c.Values["read.latency.mean"],
+					Value{Value: latency * (1 + float64(j)/1e4)})
 			}
 		}
 		if got := only(t, Compare(knowledge(t), base, []Run{next}, Options{})); got.Verdict != want {
@@ -399,7 +421,8 @@ func TestMatchingByWork(t *testing.T) {
 			t.Errorf("%s: %+v", c.Job, c.Reasons)
 		}
 	}
-	want := []string{"RND4K-Q32T16-read =  incomparable", "RND4K-Q32T1-read =  incomparable", "RND4K-Q1T1-read = 4K Q1 incomparable", "mix = 7030 incomparable", "even = 5050 incomparable"}
+	want := []string{"RND4K-Q32T16-read =  incomparable", "RND4K-Q32T1-read =  incomparable",
+		"RND4K-Q1T1-read = 4K Q1 incomparable", "mix = 7030 incomparable", "even = 5050 incomparable"}
 	if !slices.Equal(got, want) || len(d.Unmatched) > 0 {
 		t.Errorf("%q, want %q; %+v", got, want, d.Unmatched)
 	}
@@ -432,7 +455,8 @@ func TestBootsAreTheUnit(t *testing.T) {
 		r := run(id, reads)
 		for i, level := range boots {
 			for j := range 20 {
-				r.Cells[0].Values["read.iops"] = append(r.Cells[0].Values["read.iops"], Value{Value: level + float64(j)/100, Boot: fmt.Sprint(id, i)})
+				r.Cells[0].Values["read.iops"] = append(r.Cells[0].Values["read.iops"],
+					Value{Value: level + float64(j)/100, Boot: fmt.Sprint(id, i)})
 			}
 		}
 		r.Cells[0].N = len(r.Cells[0].Values["read.iops"])
@@ -487,7 +511,8 @@ func TestPairsOfALiveComparison(t *testing.T) {
 		t.Errorf("paired: %s by %d %ss", got.Verdict, got.Change.N, got.Change.Per)
 	}
 	base.Order, next.Order = "interleaved", "interleaved"
-	if got := only(t, Compare(knowledge(t), base, []Run{next}, Options{})); got.Verdict != Undecided || got.Change.Per == perPair {
+	if got := only(t, Compare(knowledge(t), base, []Run{next}, Options{})); got.Verdict != Undecided ||
+		got.Change.Per == perPair {
 		t.Errorf("stages one after the other: %s by %ss", got.Verdict, got.Change.Per)
 	}
 }
@@ -499,14 +524,17 @@ func TestPairsAreDecidedAsTheyWereMeasured(t *testing.T) {
 		var logs []float64
 		base, next := run("BASE", reads), run("NEXT", reads)
 		for i := range 4 {
-			base.Cells[0].Values["read.iops"] = append(base.Cells[0].Values["read.iops"], Value{Value: level, Block: i + 1})
-			next.Cells[0].Values["read.iops"] = append(next.Cells[0].Values["read.iops"], Value{Value: level * 1.03, Block: i + 1})
+			base.Cells[0].Values["read.iops"] = append(base.Cells[0].Values["read.iops"],
+				Value{Value: level, Block: i + 1})
+			next.Cells[0].Values["read.iops"] = append(next.Cells[0].Values["read.iops"],
+				Value{Value: level * 1.03, Block: i + 1})
 			logs = append(logs, math.Log(level*1.03/level))
 		}
 		base.Pair, next.Pair = "P", "P"
 		base.Cells[0].N, next.Cells[0].N = 4, 4
 		want := stat.PairedChange(logs, DefaultAlpha)
-		if got := only(t, Compare(knowledge(t), base, []Run{next}, Options{})); *got.Change.Lo != want.Lo || *got.Change.Hi != want.Hi {
+		if got := only(t, Compare(knowledge(t), base, []Run{next}, Options{})); *got.Change.Lo != want.Lo ||
+			*got.Change.Hi != want.Hi {
 			t.Errorf("%g: %v to %v, measured as %v to %v", level, *got.Change.Lo, *got.Change.Hi, want.Lo, want.Hi)
 		}
 	}
@@ -526,7 +554,8 @@ func TestConfidenceIsSharedOut(t *testing.T) {
 		t.Errorf("%d comparisons at %v, the first at %v", d.Comparisons, d.Confidence, d.Cells[0].Change.Confidence)
 	}
 	m := d.New[0].Means
-	if len(m) != 1 || m[0].Cells != 10 || !m[0].Known() || !(*m[0].Lo < 0.9 && 0.9 < *m[0].Hi) || *m[0].Hi-*m[0].Lo > 0.02 {
+	if len(m) != 1 || m[0].Cells != 10 || !m[0].Known() || !(*m[0].Lo < 0.9 && 0.9 < *m[0].Hi) ||
+		*m[0].Hi-*m[0].Lo > 0.02 {
 		t.Errorf("means %+v", m)
 	}
 }
@@ -577,14 +606,17 @@ func TestMargins(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	all := []string{"read.iops", "read.bandwidth", "read.latency.mean", "read.latency.p99", "write.iops", "write.latency.mean",
+	all := []string{"read.iops", "read.bandwidth", "read.latency.mean", "read.latency.p99", "write.iops",
+		"write.latency.mean",
 		"sync.latency.mean", "cpu.user"}
 	for _, c := range []struct{ load, measured, asked, want string }{
 		{"rw=randread bs=4k", "read.iops read.bandwidth read.latency.mean", "", "read.iops"},
 		{"rw=read bs=1m", "read.iops read.bandwidth", "", "read.bandwidth"},
 		{"rw=randrw bs=4k", "read.iops write.iops", "", "read.iops write.iops"},
-		{"rw=randread rate_iops=100", "read.iops read.latency.mean read.latency.p99", "", "read.latency.mean read.latency.p99"},
-		{"rw=randwrite fdatasync=1", "write.iops write.latency.mean sync.latency.mean", "", "write.iops sync.latency.mean"},
+		{"rw=randread rate_iops=100", "read.iops read.latency.mean read.latency.p99", "",
+			"read.latency.mean read.latency.p99"},
+		{"rw=randwrite fdatasync=1", "write.iops write.latency.mean sync.latency.mean", "",
+			"write.iops sync.latency.mean"},
 		{"rw=randread", strings.Join(all, " "), "read.latency.*", "read.latency.mean read.latency.p99"},
 		{"rw=randread", "read.iops cpu.user write.iops", "*", "read.iops write.iops cpu.user"},
 		{"rw=randread", "read.iops", "nothing.like.it", ""},
@@ -603,9 +635,12 @@ func TestMetrics(t *testing.T) {
 func TestResidue(t *testing.T) {
 	base, next := run("BASE", reads+" runtime=10", 100, 101, 99), run("NEXT", reads+" runtime=60", 100, 101, 99)
 	base.Facts = []lab.Fact{{Key: "kernel.cmdline", Value: "quiet"}, {Key: "kernel.release", Value: "6.1.0"}}
-	next.Facts = []lab.Fact{{Key: "kernel.cmdline", Value: "quiet iommu.strict=1"}, {Key: "kernel.release", Value: "6.1.0"}}
-	base.Targets = []lab.RunTarget{{Role: "storage", Place: lab.Place{Kind: lab.Directory, Path: "/a", Filesystem: "ext4"}}}
-	next.Targets = []lab.RunTarget{{Role: "storage", Place: lab.Place{Kind: lab.Directory, Path: "/a", Filesystem: "xfs"}}}
+	next.Facts = []lab.Fact{{Key: "kernel.cmdline", Value: "quiet iommu.strict=1"},
+		{Key: "kernel.release", Value: "6.1.0"}}
+	base.Targets = []lab.RunTarget{
+		{Role: "storage", Place: lab.Place{Kind: lab.Directory, Path: "/a", Filesystem: "ext4"}}}
+	next.Targets = []lab.RunTarget{
+		{Role: "storage", Place: lab.Place{Kind: lab.Directory, Path: "/a", Filesystem: "xfs"}}}
 	d := Compare(knowledge(t), base, []Run{next}, Options{})
 	var got []string
 	for _, x := range d.Differences {
@@ -634,7 +669,8 @@ func boolInt(b bool) int {
 // JSON has no word for what is not a number; the document must not need one.
 func TestDocumentIsJSON(t *testing.T) {
 	for _, values := range [][]float64{{}, {100}, {0, 0}, {100, 100}, {100, 101, 99, 98}} {
-		d := Compare(knowledge(t), run("BASE", reads, 100, 101), []Run{run("NEXT", reads, values...)}, Options{Anyway: true})
+		d := Compare(knowledge(t), run("BASE", reads, 100, 101), []Run{run("NEXT", reads, values...)},
+			Options{Anyway: true})
 		data, err := json.Marshal(d)
 		if err != nil {
 			t.Fatalf("%v: %v", values, err)

@@ -23,7 +23,8 @@ type disturbance struct {
 }
 
 // disturbances are the reasons that a change may outweigh, apart from those that nothing can be compared despite.
-func disturbances(weights map[string]validity.Weight, reasons []Reason, base, next Run, m match, metric string) (left []Reason, list []disturbance) {
+func disturbances(weights map[string]validity.Weight, reasons []Reason, base, next Run, m match,
+	metric string) (left []Reason, list []disturbance) {
 	for _, r := range reasons {
 		d := disturbance{reason: r}
 		if r.Code == "warning" {
@@ -70,7 +71,8 @@ func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Chan
 			continue
 		}
 		for side, most := range d.most {
-			faster, slower := 1/max(0, 1-most), 1.0 // how many times as much a rate could have been, at most and at least
+			// how many times as much a rate could have been, at most and at least
+			faster, slower := 1/max(0, 1-most), 1.0
 			if math.IsInf(most, 1) {
 				faster = math.Inf(1)
 			}
@@ -91,7 +93,9 @@ func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Chan
 
 // movedBeyond says whether what disturbed the sides can have moved a number by more than the margin.
 func movedBeyond(list []disturbance, margin float64) bool {
-	return slices.ContainsFunc(list, func(d disturbance) bool { return !d.shared() && max(d.most[0], d.most[1]) > margin })
+	return slices.ContainsFunc(list, func(d disturbance) bool {
+		return !d.shared() && max(d.most[0], d.most[1]) > margin
+	})
 }
 
 // weigh takes the verdict back where what disturbed the sides could have turned it, or marks it where that is not to
@@ -102,7 +106,8 @@ func (p *pending) weigh(change stat.Change) {
 	if len(p.disturbed) == 0 {
 		return
 	}
-	if c.Verdict != Undecided && undisturbed(change, c.Better, p.disturbed).Decide(c.Margin) != change.Decide(c.Margin) {
+	if c.Verdict != Undecided && undisturbed(change, c.Better, p.disturbed).Decide(c.Margin) !=
+		change.Decide(c.Margin) {
 		for _, d := range p.disturbed {
 			if !d.shared() {
 				c.Reasons = append(c.Reasons, d.reason)

@@ -13,7 +13,8 @@ import (
 // caveat with its size.
 func TestDisturbancesAreWeighed(t *testing.T) {
 	warned := func(code string, most float64) Warning {
-		return Warning{Warning: lab.Warning{Code: code, Text: code, Taints: []string{"*"}, MostError: most}, Repetitions: 6}
+		return Warning{Warning: lab.Warning{Code: code, Text: code, Taints: []string{"*"}, MostError: most},
+			Repetitions: 6}
 	}
 	// The two are 20% apart, and boots tell how far each scatters.
 	base, slower := bootsOf("BASE", 100, 101, 102, 99, 98, 100), bootsOf("NEXT", 80, 81, 82, 79, 78, 80)
@@ -27,14 +28,19 @@ func TestDisturbancesAreWeighed(t *testing.T) {
 		mostError float64
 	}{
 		{name: "nothing", want: Slower},
-		{name: "others took 5% of what the slower one did", ofNext: []Warning{warned("other-load", 0.05)}, want: Slower, caveats: 1, mostError: 0.05},
+		{name: "others took 5% of what the slower one did", ofNext: []Warning{warned("other-load", 0.05)}, want: Slower,
+			caveats: 1, mostError: 0.05},
 		{name: "others took 30%", ofNext: []Warning{warned("other-load", 0.3)}, want: Incomparable},
-		{name: "others took 30% of the faster one: it would be faster still", ofBase: []Warning{warned("other-load", 0.3)}, want: Slower, caveats: 1, mostError: 0.3},
+		{name: "others took 30% of the faster one: it would be faster still",
+			ofBase: []Warning{warned("other-load", 0.3)}, want: Slower, caveats: 1, mostError: 0.3},
 		{name: "nobody knows how much", ofNext: []Warning{warned("other-load", 0)}, want: Incomparable},
-		{name: "nobody knows how much, on the faster side", ofBase: []Warning{warned("generator-bound", 0)}, want: Slower, caveats: 1},
+		{name: "nobody knows how much, on the faster side", ofBase: []Warning{warned("generator-bound", 0)},
+			want: Slower, caveats: 1},
 		{name: "a trend either way on the faster side", ofBase: []Warning{warned("drifting", 0.3)}, want: Incomparable},
-		{name: "the same on both sides", ofBase: []Warning{warned("generator-bound", 0)}, ofNext: []Warning{warned("generator-bound", 0)}, want: Slower, caveats: 1},
-		{name: "two that add up", ofNext: []Warning{warned("other-load", 0.1), warned("cpu-steal", 0.12)}, want: Incomparable},
+		{name: "the same on both sides", ofBase: []Warning{warned("generator-bound", 0)},
+			ofNext: []Warning{warned("generator-bound", 0)}, want: Slower, caveats: 1},
+		{name: "two that add up", ofNext: []Warning{warned("other-load", 0.1), warned("cpu-steal", 0.12)},
+			want: Incomparable},
 		{name: "no number of the storage", ofNext: []Warning{warned("page-cache", 0)}, want: Incomparable},
 		{name: "of the spread", ofNext: []Warning{warned("wide-interval", 0)}, want: Slower},
 		{name: "worth knowing", ofNext: []Warning{warned("busy-before", 0)}, want: Slower},
@@ -53,13 +59,15 @@ func TestDisturbancesAreWeighed(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, got.Caveats)
 		}
 		spoiled := len(c.ofNext) > 0 && (c.ofNext[0].Code == "page-cache" || c.ofNext[0].Code == "from-elsewhere")
-		if turned := c.want == Incomparable && !spoiled; turned != (got.Would != nil) || turned != (d.New[0].Doubtful == 1) || turned && got.Change != nil {
+		if turned := c.want == Incomparable && !spoiled; turned != (got.Would != nil) ||
+			turned != (d.New[0].Doubtful == 1) || turned && got.Change != nil {
 			t.Errorf("%s: change %v, would be %v, %d doubtful", c.name, got.Change, got.Would, d.New[0].Doubtful)
 		}
 		if c.want == Incomparable && len(got.Reasons) == 0 {
 			t.Errorf("%s: no reason", c.name)
 		}
-		if anyway := only(t, Compare(knowledge(t), a, []Run{b}, Options{Anyway: true})); anyway.Verdict != Slower || anyway.Would != nil || anyway.Anyway != (c.want == Incomparable) {
+		if anyway := only(t, Compare(knowledge(t), a, []Run{b}, Options{Anyway: true})); anyway.Verdict != Slower ||
+			anyway.Would != nil || anyway.Anyway != (c.want == Incomparable) {
 			t.Errorf("%s: with Anyway %s, marked %t", c.name, anyway.Verdict, anyway.Anyway)
 		}
 	}
@@ -68,7 +76,8 @@ func TestDisturbancesAreWeighed(t *testing.T) {
 // What others took makes rates lower and latencies higher, so that the other side of a latency's verdict is the one
 // that could turn.
 func TestDisturbedLatencies(t *testing.T) {
-	warned := []Warning{{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: 0.3}}}
+	warned := []Warning{
+		{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: 0.3}}}
 	base, next := bootsOf("BASE", 100, 101, 102, 99, 98, 100), bootsOf("NEXT", 80, 81, 82, 79, 78, 80)
 	for side, want := range []Verdict{Incomparable, Better} {
 		a, b := latencies(base), latencies(next)
@@ -87,9 +96,11 @@ func TestDisturbedLatencies(t *testing.T) {
 // A caveat says of which side it can explain how much.
 func TestCaveatsSayHowMuch(t *testing.T) {
 	base, next := bootsOf("BASE", 100, 101, 102, 99, 98, 100), bootsOf("NEXT", 80, 81, 82, 79, 78, 80)
-	next.Cells[0].Warnings = []Warning{{Warning: lab.Warning{Code: "other-load", Text: "1 GiB of others", Taints: []string{"*"}, MostError: 0.05}}}
+	next.Cells[0].Warnings = []Warning{
+		{Warning: lab.Warning{Code: "other-load", Text: "1 GiB of others", Taints: []string{"*"}, MostError: 0.05}}}
 	got := only(t, Compare(knowledge(t), base, []Run{next}, Options{}))
-	if text := got.Caveats[0].Text; !strings.Contains(text, "1 GiB of others") || !strings.Contains(text, "at most 5.0% of the new side") {
+	if text := got.Caveats[0].Text; !strings.Contains(text, "1 GiB of others") ||
+		!strings.Contains(text, "at most 5.0% of the new side") {
 		t.Error(text)
 	}
 }
@@ -124,7 +135,8 @@ func latencies(r Run) Run {
 // What a comparison says of two runs can be looked up like any other warning.
 func TestWarningsOfComparisonsAreExplained(t *testing.T) {
 	weights := validity.Weights()
-	for _, code := range []string{"same-run", "one-boot", "boots-unknown", "one-after-the-other", "running", "carry-over", "sessions-unknown"} {
+	for _, code := range []string{"same-run", "one-boot", "boots-unknown", "one-after-the-other", "running",
+		"carry-over", "sessions-unknown"} {
 		if weights[code] != validity.Note {
 			t.Errorf("%s: weight %q", code, weights[code])
 		}
@@ -147,7 +159,8 @@ func TestWhatOthersMovedIsInNoMean(t *testing.T) {
 		t.Fatalf("the mean is of %d", n)
 	}
 	for most, want := range map[float64]int{0.02: 2, 0.3: 1, 0: 1} {
-		moved.Cells[0].Warnings = []Warning{{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: most}}}
+		moved.Cells[0].Warnings = []Warning{
+			{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: most}}}
 		if n := cells(); n != want {
 			t.Errorf("others took %g: the mean is of %d, want %d", most, n, want)
 		}

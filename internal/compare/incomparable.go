@@ -18,7 +18,8 @@ func cellReasons(base, next Run, m match) (reasons []Reason, unchecked []string)
 	if i := slices.IndexFunc(differ, func(p Pair) bool { return p.Name == "direct" }); i >= 0 {
 		d := differ[i]
 		reasons = append(reasons, Reason{Code: "direct", Items: []Pair{d},
-			Text: fmt.Sprintf("direct=%s -> direct=%s: one goes to the storage, the other through the page cache", d.Base, d.New)})
+			Text: fmt.Sprintf("direct=%s -> direct=%s: one goes to the storage, the other through the page cache",
+				d.Base, d.New)})
 		differ = slices.Delete(differ, i, i+1)
 	}
 	if m.base.Engine != m.next.Engine {
@@ -28,7 +29,8 @@ func cellReasons(base, next Run, m match) (reasons []Reason, unchecked []string)
 		differ = commandDifference(m)
 	}
 	if len(differ) > 0 {
-		reasons = append(reasons, Reason{Code: "parameters", Items: differ, Text: "the loads differ: " + pairText(differ)})
+		reasons = append(reasons,
+			Reason{Code: "parameters", Items: differ, Text: "the loads differ: " + pairText(differ)})
 	}
 	if r, found := memoryReason(base, next, m); found {
 		reasons = append(reasons, r)
@@ -79,7 +81,8 @@ func extent(r Run, c Cell) (size, memory int64) {
 // the spread.
 func (w Warning) doubts(weights map[string]validity.Weight, metric string, n int) bool {
 	weight := weights[w.Code]
-	return w.Tainted(metric) && weight != validity.Widens && weight != validity.Note && (w.Repetitions == 0 || 2*w.Repetitions >= n)
+	return w.Tainted(metric) && weight != validity.Widens && weight != validity.Note &&
+		(w.Repetitions == 0 || 2*w.Repetitions >= n)
 }
 
 // Spoils says whether the warning leaves the metric no number that anything can be compared with; the weights are those
@@ -122,7 +125,8 @@ func warningReasons(weights map[string]validity.Weight, base, next Run, m match,
 			if side.name == "new" {
 				item = Pair{Name: w.Code, New: w.Text}
 			}
-			reasons = append(reasons, Reason{Code: "warning", Text: w.Code + " on the " + side.name + " side: " + w.Text, Items: []Pair{item}})
+			reasons = append(reasons, Reason{Code: "warning", Text: w.Code + " on the " + side.name + " side: " +
+				w.Text, Items: []Pair{item}})
 		}
 	}
 	return reasons
@@ -160,7 +164,8 @@ const (
 func failedReason(m match) (Reason, bool) {
 	a, b := failed(m.base), failed(m.next)
 	many := func(failed, of int) bool { return failed > mostFailed && float64(failed) > mostFailedShare*float64(of) }
-	text := fmt.Sprintf("loads failed, and have no result: %d of %d on the base side, %d of %d on the new side", a, m.base.N, b, m.next.N)
+	text := fmt.Sprintf("loads failed, and have no result: %d of %d on the base side, %d of %d on the new side", a,
+		m.base.N, b, m.next.N)
 	return Reason{Code: "failed", Text: text}, many(a, m.base.N) || many(b, m.next.N)
 }
 
@@ -178,7 +183,8 @@ func failed(c Cell) int {
 func zeroReason(m match, metric string) (Reason, bool) {
 	base, next := m.base.Values[metric], m.next.Values[metric]
 	a, b := len(base)-len(positive(base)), len(next)-len(positive(next))
-	text := fmt.Sprintf("a value of 0 has no ratio: %d of %d are on the base side, %d of %d on the new side", a, len(base), b, len(next))
+	text := fmt.Sprintf("a value of 0 has no ratio: %d of %d are on the base side, %d of %d on the new side", a,
+		len(base), b, len(next))
 	return Reason{Code: "zero", Text: text}, a+b > 0
 }
 

@@ -10,7 +10,8 @@ import (
 // Deciding are the metrics that a live comparison of two loads is decided by: those that its terms name, or the primary
 // ones. A pace that the two sides set differently is not a setting of the comparison but what is compared; so IOPS
 // decide then.
-func Deciding[V any](terms *lab.Terms, own map[string]lab.MetricInfo, base, next map[string]string, measured map[string]V) []string {
+func Deciding[V any](terms *lab.Terms, own map[string]lab.MetricInfo, base, next map[string]string,
+	measured map[string]V) []string {
 	if terms != nil && len(terms.Metrics) > 0 {
 		return slices.DeleteFunc(slices.Clone(terms.Metrics), func(name string) bool {
 			_, ok := measured[name]
@@ -48,7 +49,8 @@ func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]R
 		left = append(left, r)
 	}
 	for _, code := range shared {
-		notes = append(slices.Clone(notes), "for a comparison in turns no reason to doubt the difference, but to doubt the numbers themselves: "+code)
+		notes = append(slices.Clone(notes), "for a comparison in turns no reason to doubt the difference, but to "+
+			"doubt the numbers themselves: "+code)
 	}
 	return left, notes
 }
@@ -56,7 +58,8 @@ func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]R
 // harmlessInTurns are warnings about what pairs take care of, or about the machine that both sides share: one side may
 // have them by chance alone. And about a pace, which is compared where it differs.
 func harmlessInTurns() []string {
-	return []string{"position-effect", "fresh-layout", "busy-before", "other-load", "settings-changed", "cpu-steal", "rate-limited"}
+	return []string{"position-effect", "fresh-layout", "busy-before", "other-load", "settings-changed",
+		"cpu-steal", "rate-limited"}
 }
 
 // deliberate takes the parameters off the reasons: who measures two loads in turns has chosen what they differ in.

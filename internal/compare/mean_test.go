@@ -18,7 +18,8 @@ func together(r *rand.Rand, side string, cells, passes, within int, moves float6
 		common := moves * r.NormFloat64()
 		for repetition := range within {
 			for i := range out {
-				v := Value{Value: 1000 * math.Exp(common+0.01*r.NormFloat64()), Repetition: pass*within + repetition + 1}
+				v := Value{Value: 1000 * math.Exp(common+0.01*r.NormFloat64()), Repetition: pass*within + repetition +
+					1}
 				if within > 1 {
 					v.Boot = fmt.Sprint(side, pass)
 				}
@@ -43,7 +44,8 @@ func TestMeanOfCellsThatMoveTogether(t *testing.T) {
 		r := rand.New(rand.NewPCG(31, uint64(i)))
 		missed, independent, bound, width := 0, 0, 0, 0.0
 		for range trials {
-			base, next := together(r, "a", c.cells, c.passes, c.within, c.moves), together(r, "b", c.cells, c.passes, c.within, c.moves)
+			base, next := together(r, "a", c.cells, c.passes, c.within, c.moves),
+				together(r, "b", c.cells, c.passes, c.within, c.moves)
 			var samples []sample
 			var changes []stat.Change
 			var sum, square float64
@@ -69,15 +71,21 @@ func TestMeanOfCellsThatMoveTogether(t *testing.T) {
 		if c.within > 1 {
 			what = fmt.Sprintf("%d cells, %d v %d boots that differ by %g%%", c.cells, c.passes, c.passes, 100*c.moves)
 		}
-		figure.Record(t, figure.Share(figure.Name("decisions/mean/missed", what), missed, trials, figure.Lower).Saying("intervals of the mean that miss: %s", what))
-		figure.Record(t, figure.Share(figure.Name("decisions/mean/missed-unmatched", what), bound, trials, figure.Lower).Saying("the same where repetitions can't be matched: %s", what))
-		figure.Record(t, figure.Share(figure.Name("decisions/mean/missed-independent", what), independent, trials, "").Saying("the same with cells taken as independent: %s", what))
-		figure.Record(t, figure.Figure{Name: figure.Name("decisions/mean/half-width", what), Unit: "share", Center: width, N: trials, Better: figure.Lower, Text: "half-width of the mean: " + what})
-		if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(trials)); float64(missed) > limit*float64(trials) || float64(bound) > limit*float64(trials) {
+		figure.Record(t, figure.Share(figure.Name("decisions/mean/missed", what), missed, trials,
+			figure.Lower).Saying("intervals of the mean that miss: %s", what))
+		figure.Record(t, figure.Share(figure.Name("decisions/mean/missed-unmatched", what), bound, trials,
+			figure.Lower).Saying("the same where repetitions can't be matched: %s", what))
+		figure.Record(t, figure.Share(figure.Name("decisions/mean/missed-independent", what), independent, trials,
+			"").Saying("the same with cells taken as independent: %s", what))
+		figure.Record(t, figure.Figure{Name: figure.Name("decisions/mean/half-width", what), Unit: "share",
+			Center: width, N: trials, Better: figure.Lower, Text: "half-width of the mean: " + what})
+		if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(trials)); float64(missed) > limit*float64(trials) ||
+			float64(bound) > limit*float64(trials) {
 			t.Errorf("%s: %d of %d miss, %d unmatched", what, missed, trials, bound)
 		}
 		if c.moves > 0 && c.passes == 10 && independent < trials/10 {
-			t.Errorf("%s: only %d of %d miss with cells taken as independent; this simulation can't tell", what, independent, trials)
+			t.Errorf("%s: only %d of %d miss with cells taken as independent; this simulation can't tell", what,
+				independent, trials)
 		}
 	}
 }

@@ -29,7 +29,8 @@ func metricsOf(m match, asked []string) []string {
 	}
 	var names []string
 	for _, name := range lab.Deciding(m.base.Own, m.base.Params, common) {
-		if direction, rate := strings.CutSuffix(name, ".iops"); rate && large(m.base) && common[lab.Bandwidth(direction)] {
+		if direction, rate := strings.CutSuffix(name, ".iops"); rate && large(m.base) &&
+			common[lab.Bandwidth(direction)] {
 			name = lab.Bandwidth(direction)
 		}
 		names = append(names, name)

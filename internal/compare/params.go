@@ -28,7 +28,8 @@ func notTheLoad() map[string]bool {
 
 // timing are the parameters that say when and for how long.
 func timing() []string {
-	return []string{"runtime", "time_based", "ramp_time", "loops", "startdelay", "randrepeat", "steadystate", "steadystate_duration",
+	return []string{"runtime", "time_based", "ramp_time", "loops", "startdelay", "randrepeat", "steadystate",
+		"steadystate_duration",
 		"steadystate_ramp_time"}
 }
 
@@ -36,14 +37,19 @@ func timing() []string {
 // (3.33).
 func defaults() map[string]string {
 	return map[string]string{
-		"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "direct": "0", "ioengine": "psync", "fsync": "0", "fdatasync": "0",
+		"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "direct": "0", "ioengine": "psync",
+		"fsync": "0", "fdatasync": "0",
 		"sync": "0", "rwmixread": "50", "norandommap": "0", "invalidate": "1", "end_fsync": "0", "fsync_on_close": "0",
-		"create_fsync": "1", "thread": "0", "rate": "0", "rate_iops": "0", "rate_min": "0", "rate_iops_min": "0", "thinktime": "0",
+		"create_fsync": "1", "thread": "0", "rate": "0", "rate_iops": "0", "rate_min": "0", "rate_iops_min": "0",
+		"thinktime":      "0",
 		"refill_buffers": "0", "scramble_buffers": "1", "zero_buffers": "0", "buffer_compress_percentage": "0",
-		"dedupe_percentage": "0", "offset": "0", "gtod_reduce": "0", "hipri": "0", "fixedbufs": "0", "registerfiles": "0",
+		"dedupe_percentage": "0", "offset": "0", "gtod_reduce": "0", "hipri": "0", "fixedbufs": "0",
+		"registerfiles": "0",
 		"sqthread_poll": "0", "iodepth_batch": "1", "nrfiles": "1", "overwrite": "0", "percentage_random": "100",
-		"unified_rw_reporting": "none", "random_distribution": "random", "random_generator": "tausworthe", "lat_percentiles": "0",
-		"create_on_open": "0", "fadvise_hint": "1", "io_submit_mode": "inline", "allrandrepeat": "0", "latency_target": "0",
+		"unified_rw_reporting": "none", "random_distribution": "random", "random_generator": "tausworthe",
+		"lat_percentiles": "0",
+		"create_on_open":  "0", "fadvise_hint": "1", "io_submit_mode": "inline", "allrandrepeat": "0",
+		"latency_target": "0",
 	}
 }
 
@@ -162,7 +168,8 @@ func key(c Cell) string {
 	standard := defaultsOf(c)
 	var parts []string
 	if !lab.ByFio(c.Engine) {
-		parts = append(parts, c.Engine+"\x00"+c.Job) // never one with a fio job; and without its name a command says nothing
+		// never one with a fio job; and without its name a command says nothing
+		parts = append(parts, c.Engine+"\x00"+c.Job)
 	}
 	for name, value := range load(c) {
 		if same := normalOf(c); same(value) != same(standard[name]) || standard[name] == "" {

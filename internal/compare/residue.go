@@ -23,11 +23,13 @@ const (
 // residue is what differs between two runs besides their numbers, the likeliest to matter first.
 func residue(knowledge *diff.Knowledge, base, next Run, pairs []match) ([]Difference, DifferenceCounts) {
 	d := knowledge.Compare(diff.Side{Name: base.Name, Facts: base.Facts}, diff.Side{Name: next.Name, Facts: next.Facts})
-	counts := DifferenceCounts{d.Counts.Options, d.Counts.Arguments, d.Counts.Sysctls, d.Counts.Facts, d.Counts.NotComparable}
+	counts := DifferenceCounts{d.Counts.Options, d.Counts.Arguments, d.Counts.Sysctls, d.Counts.Facts,
+		d.Counts.NotComparable}
 	all := conditions(base, next, pairs)
 	sides := map[string]string{"a": "base", "b": "new"}
 	for _, x := range d.Differences {
-		all = append(all, Difference{Fact: x.Fact, Name: x.Name, About: about(x.About), Kind: x.Kind, Base: x.A, New: x.B, Weight: x.Weight,
+		all = append(all, Difference{Fact: x.Fact, Name: x.Name, About: about(x.About), Kind: x.Kind, Base: x.A,
+			New: x.B, Weight: x.Weight,
 			Slower: sides[x.Slower], Why: x.Why, Effect: x.Effect, Argument: x.Argument, Note: sided(x.Note)})
 	}
 	slices.SortStableFunc(all, func(a, b Difference) int { return cmp.Compare(b.Weight, a.Weight) })
@@ -42,7 +44,8 @@ func conditions(base, next Run, pairs []match) []Difference {
 	var out []Difference
 	add := func(fact, a, b string, weight float64, why string) {
 		if a != b {
-			out = append(out, Difference{Fact: fact, Name: strings.TrimPrefix(fact, "run."), Kind: "run", Base: a, New: b, Weight: weight, Why: why})
+			out = append(out, Difference{Fact: fact, Name: strings.TrimPrefix(fact, "run."), Kind: "run", Base: a,
+				New: b, Weight: weight, Why: why})
 		}
 	}
 	for _, t := range base.Targets {
@@ -66,7 +69,8 @@ func conditions(base, next Run, pairs []match) []Difference {
 		add("run."+name, several(a), several(b), timingWeight, "the loads ran for another time or from another start")
 	}
 	if base.Order != "" && next.Order != "" {
-		add("run.order", base.Order, next.Order, orderWeight, "loads leave the storage in a state that the next one finds")
+		add("run.order", base.Order, next.Order, orderWeight,
+			"loads leave the storage in a state that the next one finds")
 	}
 	return out
 }

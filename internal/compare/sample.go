@@ -144,7 +144,8 @@ func inPairs(base, next []Value, confirms bool) (a, b []float64, blocks []string
 	x, y := grouped(base, of), grouped(next, of)
 	for _, block := range slices.Sorted(maps.Keys(x)) {
 		if _, ok := y[block]; ok {
-			a, b, blocks = append(a, geometric(x[block])), append(b, geometric(y[block])), append(blocks, strconv.Itoa(block))
+			a, b, blocks = append(a, geometric(x[block])), append(b, geometric(y[block])),
+				append(blocks, strconv.Itoa(block))
 		}
 	}
 	return a, b, blocks
@@ -181,7 +182,9 @@ func grouped[K comparable](values []Value, by func(Value) (K, bool)) map[K][]flo
 
 // positive leaves out what has no logarithm.
 func positive(values []Value) []Value {
-	return slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return !(v.Value > 0) || math.IsInf(v.Value, 1) })
+	return slices.DeleteFunc(slices.Clone(values), func(v Value) bool {
+		return !(v.Value > 0) || math.IsInf(v.Value, 1)
+	})
 }
 
 // geometric is the geometric mean; of one value that value to its last digit, so that a pair is decided here as it was

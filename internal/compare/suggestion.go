@@ -60,7 +60,8 @@ func (s sample) suggest(confidence float64) (by stat.Suggestion, sessions int) {
 // sides were not measured by one command, nobody knows what to type.
 func decision(base, next Run, list []pending) *Decision {
 	known := next.Repetitions > 0 && next.Finished.After(next.Created)
-	if base.ID == next.ID || !known || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 || next.Command[1] != "run" {
+	if base.ID == next.ID || !known || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 ||
+		next.Command[1] != "run" {
 		return nil
 	}
 	each := next.Finished.Sub(next.Created).Seconds() / float64(next.Repetitions)

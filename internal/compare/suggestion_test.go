@@ -19,21 +19,26 @@ func measuredBy(r Run, command ...string) Run {
 // Three repetitions against three prove nothing: a fivefold loss is probable, with an interval of use and the command
 // that would decide it.
 func TestWhatIsProbable(t *testing.T) {
-	base := measuredBy(run("BASE", reads, 41400, 39000, 43000), "/usr/bin/headroom", "run", "quick", "/srv", "--repeat", "3")
-	slow := measuredBy(run("NEXT", reads, 8600, 8900, 8300), "/usr/bin/headroom", "run", "quick", "/srv", "--repeat", "3")
+	base := measuredBy(run("BASE", reads, 41400, 39000, 43000), "/usr/bin/headroom", "run", "quick", "/srv", "--repeat",
+		"3")
+	slow := measuredBy(run("NEXT", reads, 8600, 8900, 8300), "/usr/bin/headroom", "run", "quick", "/srv", "--repeat",
+		"3")
 	d := Compare(knowledge(t), base, []Run{slow}, Options{})
 	c, n := only(t, d), d.New[0]
 	s := c.Suggests
 	if s == nil || s.Verdict != Slower || c.Verdict != Undecided && c.Verdict != Differs || n.Probably[Slower] != 1 {
 		t.Fatalf("%s, suggests %+v", c.Verdict, s)
 	}
-	if s.Ratio != c.New.Center/c.Base.Center || *s.Lo > 0.2 || *s.Lo < 0.1 || *s.Hi < 0.22 || *s.Hi > 0.4 || !s.Assumed {
+	if s.Ratio != c.New.Center/c.Base.Center || *s.Lo > 0.2 || *s.Lo < 0.1 || *s.Hi < 0.22 ||
+		*s.Hi > 0.4 || !s.Assumed {
 		t.Errorf("%+v", s)
 	}
-	if n.Decide == nil || n.Decide.Seconds < 60 || !strings.Contains(n.Decide.Command, "headroom run quick /srv") || strings.Contains(n.Decide.Command, "/usr/bin") {
+	if n.Decide == nil || n.Decide.Seconds < 60 || !strings.Contains(n.Decide.Command, "headroom run quick /srv") ||
+		strings.Contains(n.Decide.Command, "/usr/bin") {
 		t.Errorf("%+v", n.Decide)
 	}
-	if c.Verdict == Differs && !strings.HasPrefix(n.Decide.Command, "for i in $(seq 14); do headroom run quick /srv --repeat 3; done") {
+	if c.Verdict == Differs && !strings.HasPrefix(n.Decide.Command,
+		"for i in $(seq 14); do headroom run quick /srv --repeat 3; done") {
 		t.Errorf("%+v", n.Decide)
 	}
 }
@@ -43,14 +48,17 @@ func TestHowManyRepetitionsDecide(t *testing.T) {
 	values := func(level float64) []float64 {
 		return []float64{level, level * 1.04, level * 0.97, level * 1.01, level * 0.99, level * 1.02}
 	}
-	base := measuredBy(run("BASE", reads, values(100)...), "headroom", "run", "quick", "/srv", "--repeat=6", "--label", "before")
-	next := measuredBy(run("NEXT", reads, values(101)...), "headroom", "run", "quick", "/srv", "--repeat=6", "--label", "before")
+	base := measuredBy(run("BASE", reads, values(100)...), "headroom", "run", "quick", "/srv", "--repeat=6",
+		"--label", "before")
+	next := measuredBy(run("NEXT", reads, values(101)...), "headroom", "run", "quick", "/srv", "--repeat=6",
+		"--label", "before")
 	d := Compare(knowledge(t), base, []Run{next}, Options{})
 	c := only(t, d)
 	if c.Verdict != Undecided || c.Suggests != nil || c.More == 0 {
 		t.Fatalf("%s: %s, %+v", c.Verdict, c.Why, c.Suggests)
 	}
-	if got := d.New[0].Decide; got == nil || !strings.HasPrefix(got.Command, "headroom run quick /srv --label before --repeat ") {
+	if got := d.New[0].Decide; got == nil ||
+		!strings.HasPrefix(got.Command, "headroom run quick /srv --label before --repeat ") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -71,7 +79,8 @@ func TestWhatSuggestsNothing(t *testing.T) {
 	if c := only(t, Compare(knowledge(t), base, []Run{disturbed}, Options{})); c.Suggests == nil {
 		t.Fatalf("%s suggests nothing", c.Verdict)
 	}
-	disturbed.Cells[0].Warnings = []Warning{{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: 0.4}}}
+	disturbed.Cells[0].Warnings = []Warning{
+		{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: 0.4}}}
 	if c := only(t, Compare(knowledge(t), base, []Run{disturbed}, Options{})); c.Suggests != nil {
 		t.Errorf("others could explain it: %s suggests %+v", c.Verdict, c.Suggests)
 	}

@@ -35,7 +35,8 @@ func (s sample) figures(base, next Figures) (Figures, Figures) {
 		blocks := s.blocks()
 		s.base, s.next = nil, nil
 		for _, b := range blocks {
-			s.base, s.next = append(s.base, math.Exp(b.Base[0]), math.Exp(b.Base[1])), append(s.next, math.Exp(b.New[0]), math.Exp(b.New[1]))
+			s.base, s.next = append(s.base, math.Exp(b.Base[0]), math.Exp(b.Base[1])),
+				append(s.next, math.Exp(b.New[0]), math.Exp(b.New[1]))
 		}
 	}
 	for _, side := range []struct {
@@ -44,7 +45,8 @@ func (s sample) figures(base, next Figures) (Figures, Figures) {
 	}{{&base, s.base}, {&next, s.next}} {
 		if s.per == perPair {
 			e := stat.MeanInterval(logs(side.values), shownConfidence)
-			side.figures.Center, side.figures.Bounds = math.Exp(e.Center), bounds(math.Exp(e.Lo), math.Exp(e.Hi), e.Confidence)
+			side.figures.Center, side.figures.Bounds = math.Exp(e.Center),
+				bounds(math.Exp(e.Lo), math.Exp(e.Hi), e.Confidence)
 			continue
 		}
 		e := stat.MedianInterval(side.values, shownConfidence)
@@ -101,7 +103,8 @@ func (c *Compared) decide(s sample, p *power) stat.Change {
 	}
 	c.Change = newChange(s, change)
 	if once := stat.PairedOnce(s.confirmed, shownConfidence); once.N > 0 {
-		c.Confirmed = &Change{Ratio: once.Ratio, Bounds: bounds(once.Lo, once.Hi, once.Confidence), Estimator: once.Estimator, Per: s.per, N: once.N}
+		c.Confirmed = &Change{Ratio: once.Ratio, Bounds: bounds(once.Lo, once.Hi, once.Confidence),
+			Estimator: once.Estimator, Per: s.per, N: once.N}
 	}
 	if s.per != perPair {
 		c.Change.Familiar = familiar(stat.Familiar(s.base, s.next))
@@ -109,7 +112,8 @@ func (c *Compared) decide(s sample, p *power) stat.Change {
 	decision := change.Decide(c.Margin)
 	if change.Despite(s.carry).Decide(c.Margin) != decision {
 		c.Verdict, c.Carried = Undecided, true
-		c.Why = fmt.Sprintf("one side leaves something to whatever follows it: %s in turns, perhaps %s each by itself", c.direction(change.Ratio), c.direction(s.carry.Alone(change.Ratio)))
+		c.Why = fmt.Sprintf("one side leaves something to whatever follows it: %s in turns, perhaps %s each by itself",
+			c.direction(change.Ratio), c.direction(s.carry.Alone(change.Ratio)))
 		return change
 	}
 	if !c.Change.Known() {
@@ -141,14 +145,16 @@ func (c *Compared) decide(s sample, p *power) stat.Change {
 		c.undecided(s, p, change)
 		if others > 0 {
 			c.Smallest, c.More = 0, 0
-			c.Why = fmt.Sprintf("%s in these two sessions; %d others of this load spread so far that it may be chance", c.direction(change.Ratio), others)
+			c.Why = fmt.Sprintf("%s in these two sessions; %d others of this load spread so far that it may be chance",
+				c.direction(change.Ratio), others)
 		}
 	}
 	return change
 }
 
 func newChange(s sample, change stat.Change) *Change {
-	c := &Change{Ratio: change.Ratio, Bounds: bounds(change.Lo, change.Hi, change.Confidence), Estimator: change.Estimator, Per: s.per, N: change.N}
+	c := &Change{Ratio: change.Ratio, Bounds: bounds(change.Lo, change.Hi, change.Confidence),
+		Estimator: change.Estimator, Per: s.per, N: change.N}
 	if !math.IsNaN(change.Spread) {
 		c.Spread = &change.Spread
 	}

@@ -60,7 +60,8 @@ func argumentName(name string) string { return strings.ReplaceAll(name, "-", "_"
 // each value adds something: console=tty0 console=ttyS0, intel_iommu=on intel_iommu=strict.
 func (k *Knowledge) lastCounts(name string) bool {
 	switch name {
-	case "console", "crashkernel", "earlyprintk", "hugepages", "iommu", "intel_iommu", "amd_iommu", "pci", "swiotlb", "libata.force",
+	case "console", "crashkernel", "earlyprintk", "hugepages", "iommu", "intel_iommu", "amd_iommu", "pci",
+		"swiotlb", "libata.force",
 		"ima_policy", "initrd", "mem", "cgroup_disable":
 		return false
 	}

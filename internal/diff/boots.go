@@ -56,7 +56,8 @@ func (k *Knowledge) byBoot(f *candidate, a, b kconfig.Config) (boot ByBoot, ok b
 	}
 	for i, x := range e.boot {
 		for j, y := range e.boot {
-			if x.name == y.name && x.value != y.value && k.makes(x, a) && k.makes(y, b) && !k.makes(x, b) && !k.makes(y, a) {
+			if x.name == y.name && x.value != y.value && k.makes(x, a) && k.makes(y, b) && !k.makes(x, b) &&
+				!k.makes(y, a) {
 				return ByBoot{Difference: f.Difference, Argument: x.name, A: e.valueOf(i), B: e.valueOf(j)}, true
 			}
 		}
@@ -69,7 +70,8 @@ func (k *Knowledge) byBoot(f *candidate, a, b kconfig.Config) (boot ByBoot, ok b
 func (k *Knowledge) makes(argument override, built kconfig.Config) bool {
 	for _, e := range k.linked[argument.name] {
 		for _, o := range e.boot {
-			if o.name == argument.name && o.value == argument.value && e.Option != "" && !sameResult(o.result, orN(built[e.Option])) {
+			if o.name == argument.name && o.value == argument.value && e.Option != "" &&
+				!sameResult(o.result, orN(built[e.Option])) {
 				return false
 			}
 		}

@@ -103,7 +103,8 @@ func read(in Side) side {
 func (c *comparison) options() {
 	if len(c.a.config) == 0 || len(c.b.config) == 0 {
 		if len(c.a.config) != len(c.b.config) {
-			c.incomparable("kernel.config.*", "", len(c.a.config) == 0, len(c.b.config) == 0, "no configuration of the kernel's build is known")
+			c.incomparable("kernel.config.*", "", len(c.a.config) == 0, len(c.b.config) == 0,
+				"no configuration of the kernel's build is known")
 		}
 		return
 	}
@@ -114,7 +115,8 @@ func (c *comparison) options() {
 		if e.Weight == 0 {
 			continue
 		}
-		d := Difference{Kind: optionKind, Fact: configPrefix + change.Option, Name: change.Option, A: change.A, B: change.B, Renamed: before[change.Option]}
+		d := Difference{Kind: optionKind, Fact: configPrefix + change.Option, Name: change.Option, A: change.A,
+			B: change.B, Renamed: before[change.Option]}
 		var notes []string
 		effectiveA, byA := e.effective(change.A, change.InA, c.a.cmdline)
 		effectiveB, byB := e.effective(change.B, change.InB, c.b.cmdline)
@@ -161,7 +163,8 @@ func (c *comparison) impliedChanges(a, b kconfig.Config) []kconfig.Change {
 	for _, e := range c.exact {
 		valueA, inA := a[e.Option]
 		valueB, inB := b[e.Option]
-		if inA != inB && valueA+valueB == "n" && (e.implied(inA, c.a.release) && !inA || e.implied(inB, c.b.release) && !inB) {
+		if inA != inB && valueA+valueB == "n" && (e.implied(inA, c.a.release) && !inA ||
+			e.implied(inB, c.b.release) && !inB) {
 			changes = append(changes, kconfig.Change{Option: e.Option, A: "n", B: "n", InA: inA, InB: inB})
 		}
 	}
@@ -286,7 +289,8 @@ func (c *comparison) arguments() {
 			continue
 		}
 		c.counts.Arguments++
-		d := &candidate{Difference: Difference{Kind: argumentKind, Fact: cmdlinePrefix + name, Name: name, A: valueA, B: valueB}, entry: e}
+		d := &candidate{Difference: Difference{Kind: argumentKind, Fact: cmdlinePrefix + name, Name: name, A: valueA,
+			B: valueB}, entry: e}
 		d.Weight, d.Slower = e.weigh(valueA, valueB)
 		c.linkArgument(d)
 		c.addCandidate(d)
@@ -465,7 +469,8 @@ func (c *comparison) incomparable(key, about string, notA, notB bool, why string
 }
 
 func (c *comparison) document(a, b string) Document {
-	d := Document{Schema: Schema, A: a, B: b, Differences: []Difference{}, Counts: c.counts, NotComparable: []NotComparable{}}
+	d := Document{Schema: Schema, A: a, B: b, Differences: []Difference{}, Counts: c.counts,
+		NotComparable: []NotComparable{}}
 	for _, f := range c.found {
 		if f.under == nil {
 			slices.Sort(f.Follows)

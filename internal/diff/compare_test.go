@@ -50,13 +50,15 @@ func TestArgumentsOverrideTheBuild(t *testing.T) {
 	t.Run("the argument undoes the difference", func(t *testing.T) {
 		d := k.Compare(snapshot(strict, "kernel.cmdline=ro iommu.strict=0"), snapshot(lazy, "kernel.cmdline=ro"))
 		x := find(d, "IOMMU_DEFAULT_DMA_STRICT")
-		if x == nil || x.Weight > 0.01 || x.Slower != "" || !strings.Contains(x.Note, "both behave as n") || !slices.Contains(x.Follows, "kernel.cmdline.iommu.strict") {
+		if x == nil || x.Weight > 0.01 || x.Slower != "" || !strings.Contains(x.Note, "both behave as n") ||
+			!slices.Contains(x.Follows, "kernel.cmdline.iommu.strict") {
 			t.Errorf("%+v", d.Differences)
 		}
 	})
 	t.Run("the argument alone makes it", func(t *testing.T) {
 		d := k.Compare(snapshot(lazy, "kernel.cmdline=ro iommu.strict=1"), snapshot(lazy, "kernel.cmdline=ro"))
-		if len(d.Differences) != 1 || d.Differences[0].Name != "iommu.strict" || d.Differences[0].Weight < 0.3 || d.Differences[0].Slower != "a" || d.Differences[0].Argument != "iommu.strict=0" {
+		if len(d.Differences) != 1 || d.Differences[0].Name != "iommu.strict" || d.Differences[0].Weight < 0.3 ||
+			d.Differences[0].Slower != "a" || d.Differences[0].Argument != "iommu.strict=0" {
 			t.Errorf("%+v", d.Differences)
 		}
 	})
@@ -69,12 +71,14 @@ func TestArgumentsOverrideTheBuild(t *testing.T) {
 	t.Run("both run alike", func(t *testing.T) {
 		const lazily = "disk.iommu.group_type@nvme0n1=DMA-FQ"
 		d := k.Compare(snapshot(strict, "kernel.cmdline=a", lazily), snapshot(lazy, "kernel.cmdline=a", lazily))
-		if x := find(d, "IOMMU_DEFAULT_DMA_STRICT"); x == nil || x.Weight > 0.01 || !strings.Contains(x.Note, "both run as DMA-FQ") {
+		if x := find(d, "IOMMU_DEFAULT_DMA_STRICT"); x == nil || x.Weight > 0.01 ||
+			!strings.Contains(x.Note, "both run as DMA-FQ") {
 			t.Errorf("%+v", d.Differences)
 		}
 	})
 	t.Run("they run differently", func(t *testing.T) {
-		d := k.Compare(snapshot(strict, "disk.iommu.group_type@nvme0n1=DMA"), snapshot(lazy, "disk.iommu.group_type@nvme3n1=DMA-FQ"))
+		d := k.Compare(snapshot(strict, "disk.iommu.group_type@nvme0n1=DMA"),
+			snapshot(lazy, "disk.iommu.group_type@nvme3n1=DMA-FQ"))
 		if got := listed(d); got != "disk.iommu.group_type IOMMU_DEFAULT_DMA_STRICT" {
 			t.Errorf("%s", got)
 		}
@@ -100,7 +104,8 @@ func TestRepeatedArguments(t *testing.T) {
 		{"iommu.strict=0 iommu.strict=1", "iommu.strict=1 iommu.strict=0", "iommu.strict", "a"},
 		{"intel_iommu=on intel_iommu=strict", "intel_iommu=strict intel_iommu=on", "", ""},
 		{"intel_iommu=on intel_iommu=strict", "intel_iommu=on", "intel_iommu", ""},
-		{"hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=512", "hugepagesz=2M hugepages=512 hugepagesz=1G hugepages=4", "", ""},
+		{"hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=512",
+			"hugepagesz=2M hugepages=512 hugepagesz=1G hugepages=4", "", ""},
 	} {
 		d := k.Compare(snapshot("kernel.cmdline=ro "+c.a), snapshot("kernel.cmdline=ro "+c.b))
 		if got := listed(d); got != c.differ {
@@ -148,8 +153,10 @@ func TestMitigationsOff(t *testing.T) {
 
 func TestUnknownIsNoDifference(t *testing.T) {
 	d := knowledge(t).Compare(
-		snapshot("cpu.governor=performance", "vm.hypervisor?permission denied", "disk.queue.scheduler@sda?permission denied", "memory.total=1", "load.average=3", "host.name=x"),
-		snapshot("cpu.governor?no such file here", "vm.hypervisor=kvm", "disk.queue.scheduler@sda=none", "memory.total=1", "load.average=1", "host.name=y"))
+		snapshot("cpu.governor=performance", "vm.hypervisor?permission denied",
+			"disk.queue.scheduler@sda?permission denied", "memory.total=1", "load.average=3", "host.name=x"),
+		snapshot("cpu.governor?no such file here", "vm.hypervisor=kvm", "disk.queue.scheduler@sda=none",
+			"memory.total=1", "load.average=1", "host.name=y"))
 	if len(d.Differences) != 0 || d.Counts.NotComparable != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -174,7 +181,8 @@ func TestImplied(t *testing.T) {
 	if x := find(k.Compare(recent(), off), "MITIGATION_RETBLEED"); x != nil {
 		t.Errorf("off on both sides, once by what it depends on: %+v", x)
 	}
-	if x := find(k.Compare(recent(), snapshot("kernel.release=6.12.1", "kernel.config.SMP=y", "kernel.config.MITIGATION_RETBLEED=y")), "MITIGATION_RETBLEED"); x == nil || x.Weight < 0.05 {
+	if x := find(k.Compare(recent(), snapshot("kernel.release=6.12.1", "kernel.config.SMP=y",
+		"kernel.config.MITIGATION_RETBLEED=y")), "MITIGATION_RETBLEED"); x == nil || x.Weight < 0.05 {
 		t.Errorf("%+v", x)
 	}
 }
@@ -184,7 +192,8 @@ func recent() Side { return snapshot("kernel.release=6.12.1", "kernel.config.SMP
 
 func TestPairing(t *testing.T) {
 	disk := func(name, serial, model, address, scheduler string) []string {
-		lines := []string{"disk.model@" + name + "=" + model, "disk.queue.scheduler@" + name + "=" + scheduler, "disk.size@" + name + "=1000", "disk.name@" + name + "=" + name}
+		lines := []string{"disk.model@" + name + "=" + model, "disk.queue.scheduler@" + name + "=" + scheduler,
+			"disk.size@" + name + "=1000", "disk.name@" + name + "=" + name}
 		if serial != "" {
 			lines = append(lines, "disk.serial@"+name+"="+serial)
 		}
@@ -201,8 +210,10 @@ func TestPairing(t *testing.T) {
 		}
 	})
 	t.Run("by model and order, the rest alone", func(t *testing.T) {
-		a := snapshot(slices.Concat(disk("nvme0n1", "S1", "M", "", "bfq"), disk("nvme1n1", "S2", "M", "", "bfq"), disk("nvme2n1", "S3", "M", "", "bfq"), disk("sda", "S9", "HDD", "", "bfq"))...)
-		b := snapshot(slices.Concat(disk("nvme5n1", "T1", "M", "", "none"), disk("nvme6n1", "T2", "M", "", "none"), disk("sdb", "T9", "HDD", "", "bfq"))...)
+		a := snapshot(slices.Concat(disk("nvme0n1", "S1", "M", "", "bfq"), disk("nvme1n1", "S2", "M", "", "bfq"),
+			disk("nvme2n1", "S3", "M", "", "bfq"), disk("sda", "S9", "HDD", "", "bfq"))...)
+		b := snapshot(slices.Concat(disk("nvme5n1", "T1", "M", "", "none"), disk("nvme6n1", "T2", "M", "", "none"),
+			disk("sdb", "T9", "HDD", "", "bfq"))...)
 		d := knowledge(t).Compare(a, b)
 		if got := listed(d); got != "disk.queue.scheduler disk nvme2n1" {
 			t.Fatalf("differ: %s", got)
@@ -218,7 +229,8 @@ func TestPairing(t *testing.T) {
 }
 
 func TestSameThingTwice(t *testing.T) {
-	d := knowledge(t).Compare(snapshot("net.rmem_max=212992", "sysctl.net.core.rmem_max=212992", "sysctl.vm.swappiness=60"),
+	d := knowledge(t).Compare(snapshot("net.rmem_max=212992", "sysctl.net.core.rmem_max=212992",
+		"sysctl.vm.swappiness=60"),
 		snapshot("net.rmem_max=67108864", "sysctl.net.core.rmem_max=67108864", "sysctl.vm.swappiness=10"))
 	if got := listed(d); got != "net.rmem_max vm.swappiness" {
 		t.Errorf("differ: %s", got)
@@ -296,7 +308,8 @@ func BenchmarkManyDisks(b *testing.B) {
 	side := func(scheduler string) Side {
 		var lines []string
 		for i := range 4000 {
-			for _, l := range []string{"disk.model@%s=M", "disk.size@%s=1", "disk.queue.scheduler@%s=" + scheduler, "disk.iommu.group_type@%s=DMA"} {
+			for _, l := range []string{"disk.model@%s=M", "disk.size@%s=1", "disk.queue.scheduler@%s=" + scheduler,
+				"disk.iommu.group_type@%s=DMA"} {
 				lines = append(lines, fmt.Sprintf(l, fmt.Sprintf("sd%d", i)))
 			}
 		}

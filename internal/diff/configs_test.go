@@ -66,14 +66,19 @@ func TestTalosAgainstDebian(t *testing.T) {
 		t.Fatalf("IOMMU_DEFAULT_DMA_STRICT has rank %d, want 1 to 3", rank)
 	}
 	strict := d.Differences[rank-1]
-	if strict.Slower != "a" || strict.Argument != "iommu.strict=0" || strict.Source == nil || !slices.Contains(strict.Follows, "kernel.config.IOMMU_DEFAULT_DMA_LAZY") {
+	if strict.Slower != "a" || strict.Argument != "iommu.strict=0" || strict.Source == nil ||
+		!slices.Contains(strict.Follows, "kernel.config.IOMMU_DEFAULT_DMA_LAZY") {
 		t.Errorf("%+v", strict)
 	}
-	figure.Record(t, figure.Figure{Name: "diff/talos/options", Center: float64(d.Counts.Options), Text: "options in which Talos 6.6.57 (strict) differs from Debian 6.1"})
-	figure.Record(t, figure.Figure{Name: "diff/talos/differences", Center: float64(len(d.Differences)), Text: "the same, folded"})
-	figure.Record(t, figure.Figure{Name: "diff/talos/rank", Center: float64(rank), Better: figure.Lower, Text: "rank of IOMMU_DEFAULT_DMA_STRICT among them"})
+	figure.Record(t, figure.Figure{Name: "diff/talos/options", Center: float64(d.Counts.Options),
+		Text: "options in which Talos 6.6.57 (strict) differs from Debian 6.1"})
+	figure.Record(t, figure.Figure{Name: "diff/talos/differences", Center: float64(len(d.Differences)),
+		Text: "the same, folded"})
+	figure.Record(t, figure.Figure{Name: "diff/talos/rank", Center: float64(rank), Better: figure.Lower,
+		Text: "rank of IOMMU_DEFAULT_DMA_STRICT among them"})
 	for _, x := range d.Differences[:min(40, len(d.Differences))] {
-		t.Logf("%2d %.4f %-38s %s -> %s slower %q, with %d more. %s [%s]", x.Rank, x.Weight, x.Name, x.A, x.B, x.Slower, len(x.Follows), x.Why, x.Note)
+		t.Logf("%2d %.4f %-38s %s -> %s slower %q, with %d more. %s [%s]", x.Rank, x.Weight, x.Name, x.A, x.B, x.Slower,
+			len(x.Follows), x.Why, x.Note)
 	}
 }
 

@@ -30,7 +30,8 @@ func (k *Knowledge) SlowDefaults(options map[string]string) []Default {
 		if e.Option == "" || argument == "" || e.Weight < leastDefault || options[e.Option] != e.Slow {
 			continue
 		}
-		found = append(found, Default{Option: e.Option, Value: e.Slow, Why: e.Why, Effect: e.Effect, Argument: argument, Weight: e.Weight})
+		found = append(found, Default{Option: e.Option, Value: e.Slow, Why: e.Why, Effect: e.Effect, Argument: argument,
+			Weight: e.Weight})
 	}
 	slices.SortFunc(found, func(a, b Default) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Option, b.Option))

@@ -10,7 +10,8 @@ import (
 func TestSlowDefaults(t *testing.T) {
 	k := knowledge(t)
 	strict := k.SlowDefaults(config(t, "talos-6.6.57-iommu-strict"))
-	if len(strict) == 0 || strict[0].Option != "IOMMU_DEFAULT_DMA_STRICT" || strict[0].Argument != "iommu.strict=0" || strict[0].Why == "" {
+	if len(strict) == 0 || strict[0].Option != "IOMMU_DEFAULT_DMA_STRICT" || strict[0].Argument != "iommu.strict=0" ||
+		strict[0].Why == "" {
 		t.Fatalf("%+v", strict)
 	}
 	lazy := k.SlowDefaults(config(t, "talos-6.6.57-iommu-lazy"))

@@ -47,7 +47,8 @@ type group struct {
 }
 
 func (c *comparison) relations() relations {
-	r := relations{comparison: c, position: map[string]int{}, groups: map[string][]group{}, same: map[string]*candidate{}}
+	r := relations{comparison: c, position: map[string]int{}, groups: map[string][]group{},
+		same: map[string]*candidate{}}
 	var options []*candidate
 	for i, f := range c.found {
 		if len(f.About) == 0 {
@@ -79,7 +80,9 @@ func (c *comparison) relations() relations {
 		for f := range in {
 			g.members = append(g.members, f)
 		}
-		slices.SortFunc(g.members, func(x, y *candidate) int { return cmp.Compare(r.position[x.Fact], r.position[y.Fact]) })
+		slices.SortFunc(g.members, func(x, y *candidate) int {
+			return cmp.Compare(r.position[x.Fact], r.position[y.Fact])
+		})
 		for _, f := range g.members {
 			r.groups[f.Fact] = append(r.groups[f.Fact], g)
 		}
@@ -110,7 +113,8 @@ func (r relations) optionParent(f *candidate, i int) *candidate {
 	for _, g := range r.groups[f.Fact] {
 		for _, p := range g.members {
 			// Of a family, only its head and what differs as it does hold a difference.
-			if p == f || r.position[p.Fact] >= i || !g.choice && (p.Name != g.head && f.Name != g.head || !p.switchesLike(f)) {
+			if p == f || r.position[p.Fact] >= i || !g.choice && (p.Name != g.head && f.Name != g.head ||
+				!p.switchesLike(f)) {
 				continue
 			}
 			return p

@@ -46,7 +46,8 @@ func TestKnowledge(t *testing.T) {
 			options++
 		}
 		if kind == factKind && subject != "*" {
-			if _, ok := facts.Lookup(strings.TrimSuffix(subject, "*")); !ok && !slices.ContainsFunc(facts.Catalogue(), func(d facts.Definition) bool { return matches(subject, d.Key) }) {
+			if _, ok := facts.Lookup(strings.TrimSuffix(subject, "*")); !ok && !slices.ContainsFunc(facts.Catalogue(),
+				func(d facts.Definition) bool { return matches(subject, d.Key) }) {
 				bad("the catalogue has no such fact")
 			}
 		}
@@ -58,7 +59,8 @@ func TestKnowledge(t *testing.T) {
 		if kind, _ := kindOf(e.Same); e.Same != "" && kind == factKind {
 			bad("same: %s is no sysctl and no parameter", e.Same)
 		}
-		if e.Implied != "" && (e.Since == "") == (e.Until == "") || e.Since+e.Until != "" && !release.MatchString(e.Since+e.Until) {
+		if e.Implied != "" && (e.Since == "") == (e.Until == "") || e.Since+e.Until != "" &&
+			!release.MatchString(e.Since+e.Until) {
 			bad("since %q, implied %q", e.Since, e.Implied)
 		}
 		if len(e.boot) > 0 && kind != optionKind {
@@ -84,7 +86,9 @@ func TestKnowledge(t *testing.T) {
 		}
 	}
 	for _, names := range k.choices {
-		if len(names) < 2 || !slices.ContainsFunc(names, func(n string) bool { return known[n] || k.named(optionKind, n) }) {
+		if len(names) < 2 || !slices.ContainsFunc(names, func(n string) bool {
+			return known[n] || k.named(optionKind, n)
+		}) {
 			t.Errorf("choice %v", names)
 		}
 	}
@@ -100,8 +104,10 @@ func TestMatches(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"A", "A", true}, {"A", "AB", false}, {"A*", "AB", true}, {"A*", "A", true}, {"A*", "BA", false}, {"*", "", true},
-		{"*_DEBUG", "XFS_DEBUG", true}, {"*_DEBUG", "DEBUG_XFS", false}, {"INLINE_*_UNLOCK*", "INLINE_READ_UNLOCK_IRQ", true},
+		{"A", "A", true}, {"A", "AB", false}, {"A*", "AB", true}, {"A*", "A", true}, {"A*", "BA", false},
+		{"*", "", true},
+		{"*_DEBUG", "XFS_DEBUG", true}, {"*_DEBUG", "DEBUG_XFS", false},
+		{"INLINE_*_UNLOCK*", "INLINE_READ_UNLOCK_IRQ", true},
 		{"A*B*C", "AxByC", true}, {"A*B*C", "AxC", false}, {"AB*BA", "ABA", false},
 	} {
 		if got := matches(c.pattern, c.name); got != c.want {
@@ -117,7 +123,8 @@ func TestWeigh(t *testing.T) {
 		slower     string
 	}{
 		{"y", "y", "n", 1, "a"}, {"y", "n", "m", 1, "b"}, {"n", "y", "n", 1, "b"}, {"y", "y", "m", sameButBuilt, ""},
-		{"high", "1000", "250", 1, "a"}, {"low", "1023", "1024", 0.05, "a"}, {"low", "4096 65536 4194304", "4096 65536 16777216", 1, "a"},
+		{"high", "1000", "250", 1, "a"}, {"low", "1023", "1024", 0.05, "a"},
+		{"low", "4096 65536 4194304", "4096 65536 16777216", 1, "a"},
 		{"low", "0x10", "0x40", 1, "a"}, {"high", "none", "3", 0.5, ""}, {"", "x", "y", 1, ""},
 		{"bfq|kyber", "none", "bfq", 1, "b"}, {"bfq|kyber", "kyber", "bfq", 0.5, ""},
 		{"auto|absent", "", "off", 1, "a"}, {"on|*", "", "FZ", 1, "b"},

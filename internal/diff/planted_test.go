@@ -69,10 +69,13 @@ func TestPlantedRegressions(t *testing.T) {
 			}
 			places = append(places, fmt.Sprintf("%s %d", r.Option, rank))
 		}
-		figure.Record(t, figure.Figure{Name: figure.Name("diff/planted", p[0], p[1]), Center: float64(hits), N: len(list), Better: figure.Higher,
-			Text: fmt.Sprintf("of published regressions in the first %d, %s against %s: %s", firstPlaces, p[0], p[1], strings.Join(places, ", "))})
+		figure.Record(t, figure.Figure{Name: figure.Name("diff/planted", p[0], p[1]), Center: float64(hits),
+			N: len(list), Better: figure.Higher,
+			Text: fmt.Sprintf("of published regressions in the first %d, %s against %s: %s", firstPlaces, p[0], p[1],
+				strings.Join(places, ", "))})
 		if hits < wanted {
-			t.Errorf("%s against %s: %d of %d planted regressions are in the first %d, want %d", p[0], p[1], hits, len(list), firstPlaces, wanted)
+			t.Errorf("%s against %s: %d of %d planted regressions are in the first %d, want %d", p[0], p[1], hits,
+				len(list), firstPlaces, wanted)
 		}
 	}
 }

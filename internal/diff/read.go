@@ -49,7 +49,8 @@ func Unpack(name string, data []byte) ([]byte, error) {
 	}
 	unpacked, err := gunzip(data)
 	if err != nil {
-		return nil, &lab.Error{Kind: lab.Usage, What: name + " is compressed, and can't be unpacked: " + err.Error(), Hints: []string{"fetch it again; it is cut off or damaged"}}
+		return nil, &lab.Error{Kind: lab.Usage, What: name + " is compressed, and can't be unpacked: " + err.Error(),
+			Hints: []string{"fetch it again; it is cut off or damaged"}}
 	}
 	return unpacked, nil
 }
@@ -81,15 +82,18 @@ func decodeSnapshot(name string, text []byte) (Side, error) {
 		Facts  []lab.Fact `json:"facts"`
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
-		return Side{}, &lab.Error{Kind: lab.Usage, What: name + " begins like JSON but is not: " + err.Error(), Hints: []string{"make it again: headroom facts --json > FILE"}}
+		return Side{}, &lab.Error{Kind: lab.Usage, What: name + " begins like JSON but is not: " + err.Error(),
+			Hints: []string{"make it again: headroom facts --json > FILE"}}
 	}
 	if s.Schema != FactsSchema {
-		e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has schema %q; a snapshot has %q", name, s.Schema, FactsSchema)}
+		e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has schema %q; a snapshot has %q", name,
+			s.Schema, FactsSchema)}
 		e.Hints = []string{"make one: headroom facts --json > FILE", "a saved run is named by its id, not by its file"}
 		return Side{}, e
 	}
 	if len(s.Facts) == 0 {
-		return Side{}, &lab.Error{Kind: lab.Usage, What: name + " is a snapshot without facts", Hints: []string{"make it again: headroom facts --json > FILE"}}
+		return Side{}, &lab.Error{Kind: lab.Usage, What: name + " is a snapshot without facts",
+			Hints: []string{"make it again: headroom facts --json > FILE"}}
 	}
 	return Side{Name: name, Facts: s.Facts}, nil
 }

@@ -33,15 +33,18 @@ func TestDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := values(s)
-	if got["sysctl.net.ipv4.tcp_rmem"] != "4096 131072 6291456" || got["sysctl.vm.swappiness"] != "60" || got["sysctl.net.ipv4.conf.eth0/100.forwarding"] != "0" ||
+	if got["sysctl.net.ipv4.tcp_rmem"] != "4096 131072 6291456" || got["sysctl.vm.swappiness"] != "60" ||
+		got["sysctl.net.ipv4.conf.eth0/100.forwarding"] != "0" ||
 		!strings.HasSuffix(got["sysctl.dev.cdrom.info"], "\ndrive name:") || len(got) != 6 {
 		t.Errorf("%q", got)
 	}
-	s, err = Decode("snapshot", []byte(`{"schema":"headroom/facts/v1","target":"local","facts":[{"fact":"disk.queue.scheduler","about":"sda","value":"none"}]}`))
+	s, err = Decode("snapshot",
+		[]byte(`{"schema":"headroom/facts/v1","target":"local","facts":[{"fact":"disk.queue.scheduler","about":"sda","value":"none"}]}`))
 	if err != nil || len(s.Facts) != 1 || s.Facts[0].About != "sda" {
 		t.Errorf("%+v %v", s, err)
 	}
-	if got := values(configFile(t, "debian-6.1.0-50")); got["kernel.release"] != "6.1.176" || got["kernel.config.NVME_CORE"] != "m" {
+	if got := values(configFile(t, "debian-6.1.0-50")); got["kernel.release"] != "6.1.176" ||
+		got["kernel.config.NVME_CORE"] != "m" {
 		t.Errorf("release %q, NVME_CORE %q", got["kernel.release"], got["kernel.config.NVME_CORE"])
 	}
 }
@@ -62,7 +65,8 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		_, err := Decode("F", []byte(c.data))
 		var e *lab.Error
-		if !errors.As(err, &e) || e.Kind != lab.Usage || len(e.Hints) == 0 || !strings.Contains(e.What, c.says) || !strings.Contains(e.What, "F") {
+		if !errors.As(err, &e) || e.Kind != lab.Usage || len(e.Hints) == 0 || !strings.Contains(e.What, c.says) ||
+			!strings.Contains(e.What, "F") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -74,7 +78,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"schema":"headroom/facts/v1","facts":[{"fact":"disk.model","about":"sda","value":"M"},{"fact":"kernel.cmdline","value":"a=\"b c\" -- d"},{"fact":"disk.under-test.2.queue.scheduler","value":"none"},{"fact":"disk.","unknown":"x"}]}`))
 	f.Add([]byte("CONFIG_KASAN=y\n# CONFIG_CPU_SRSO is not set\nCONFIG_HZ=250\n"))
 	f.Add([]byte("\x1f\x8b\x08"))
-	other := snapshot("disk.model@sda=M", "kernel.cmdline=quiet", "kernel.config.MITIGATION_SRSO=y", "kernel.config.HZ=1000", "sysctl.vm.swappiness=1", "disk.under-test.queue.scheduler=bfq")
+	other := snapshot("disk.model@sda=M", "kernel.cmdline=quiet", "kernel.config.MITIGATION_SRSO=y",
+		"kernel.config.HZ=1000", "sysctl.vm.swappiness=1", "disk.under-test.queue.scheduler=bfq")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Decode("fuzz", data)
 		if err != nil {

@@ -63,7 +63,8 @@ func (c *comparison) things() {
 		thingsA, thingsB := c.a.things[class], c.b.things[class]
 		if len(thingsA) == 0 || len(thingsB) == 0 {
 			if !c.sawClass(class) {
-				c.incomparable(class, "", len(thingsA) == 0, len(thingsB) == 0, "no such thing was seen there, or it was not looked for")
+				c.incomparable(class, "", len(thingsA) == 0, len(thingsB) == 0,
+					"no such thing was seen there, or it was not looked for")
 				continue
 			}
 		}
@@ -264,7 +265,8 @@ func modelKeys(class string) []string {
 func models(t *thing) []string {
 	return slices.Concat(
 		together(t.has("disk.model", "disk.size")), together(t.has("nic.driver", "nic.speed.supported", "nic.kind")),
-		together(t.has("port.adapter")), together(t.has("pci.id")), together(t.has("volume.name")), together(t.has("dimm.size", "dimm.type")))
+		together(t.has("port.adapter")), together(t.has("pci.id")), together(t.has("volume.name")),
+		together(t.has("dimm.size", "dimm.type")))
 }
 
 func together(values []string) []string {

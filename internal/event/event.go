@@ -54,13 +54,17 @@ const LoseTrunk = "lose-trunk"
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "lose-port", Arguments: "PORT", Words: 1, Undone: true, plan: losePort,
-			Does:    "ip link set dev PORT down, and up again with the routes and IPv6 addresses that went with it, in all tables, also those of a VLAN or bridge over it",
-			Refused: "a port that is down, or has no link; the one by which headroom, or whoever is logged in, reaches the machine"},
-		{Name: LoseTrunk, Arguments: "ADDRESS", Words: 1, Undone: true, plan: loseTrunk, ready: func(ctx context.Context, w Where) error { return hasIP(ctx, w.Target) },
+			Does: "ip link set dev PORT down, and up again with the routes and IPv6 addresses that went with it, " +
+				"in all tables, also those of a VLAN or bridge over it",
+			Refused: "a port that is down, or has no link; the one by which headroom, or whoever is logged in, " +
+				"reaches the machine"},
+		{Name: LoseTrunk, Arguments: "ADDRESS", Words: 1, Undone: true, plan: loseTrunk,
+			ready:   func(ctx context.Context, w Where) error { return hasIP(ctx, w.Target) },
 			Does:    "the same with the port by which the NFS mount under test reaches that address of its server",
 			Refused: "an address that the mount does not use; a port by which it reaches its other addresses, too"},
 		{Name: "lose-path", Arguments: "DISK", Words: 1, Undone: true, plan: losePath,
-			Does:    "a SCSI disk that is one path of a multipath: offline in /sys/block/DISK/device/state, and running again",
+			Does: "a SCSI disk that is one path of a multipath: offline in /sys/block/DISK/device/state, and " +
+				"running again",
 			Refused: "a disk that is no path of a multipath, is not running, or is the only one that is"},
 		{Name: "restart", Arguments: "SERVICE", Words: 1, plan: restart,
 			Does:    "systemctl restart SERVICE, for example nfs-server; ends by itself",
@@ -72,7 +76,8 @@ func Kinds() []Kind {
 			Does:    "virsh migrate --live DOMAIN URI; ends by itself",
 			Refused: "a guest that does not run there"},
 		{Name: "vm-migrate", Arguments: "NAMESPACE/NAME", Words: 1, plan: vmMigrate,
-			Does:    "a VirtualMachineInstanceMigration of KubeVirt, made by the kubectl of the machine, usually --event-on local; under-test stands for the machine that headroom has made; ends by itself",
+			Does: "a VirtualMachineInstanceMigration of KubeVirt, made by the kubectl of the machine, usually " +
+				"--event-on local; under-test stands for the machine that headroom has made; ends by itself",
 			Refused: "a machine that does not run; one that KubeVirt says it can't move"},
 	}
 }
@@ -146,7 +151,8 @@ func said(ctx context.Context, t target.Target, argv ...string) (string, bool, e
 func restart(ctx context.Context, w Where, words []string) (Plan, error) {
 	_, ok, err := said(ctx, w.Target, "systemctl", "is-active", words[0])
 	if err == nil && !ok {
-		err = refused("systemctl status "+words[0], "the service %s is not active, so that it can't be restarted", words[0])
+		err = refused("systemctl status "+words[0], "the service %s is not active, so that it can't be restarted",
+			words[0])
 	}
 	return Plan{Command: []string{"systemctl", "restart", words[0]}}, err
 }
@@ -154,7 +160,8 @@ func restart(ctx context.Context, w Where, words []string) (Plan, error) {
 func qmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
 	text, ok, err := said(ctx, w.Target, "qm", "status", words[0])
 	if err == nil && (!ok || !strings.Contains(text, "running")) {
-		err = refused("--event-on ssh://root@NODE names the node where it is; qm list shows its guests", "no guest %s runs there that could be moved", words[0])
+		err = refused("--event-on ssh://root@NODE names the node where it is; qm list shows its guests",
+			"no guest %s runs there that could be moved", words[0])
 	}
 	return Plan{Command: []string{"qm", "migrate", words[0], words[1], "--online"}}, err
 }
@@ -162,7 +169,8 @@ func qmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
 func virshMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
 	text, ok, err := said(ctx, w.Target, "virsh", "domstate", words[0])
 	if err == nil && (!ok || !strings.Contains(text, "running")) {
-		err = refused("--event-on ssh://root@HOST names the host where it is; virsh list shows its guests", "no guest %s runs there that could be moved", words[0])
+		err = refused("--event-on ssh://root@HOST names the host where it is; virsh list shows its guests",
+			"no guest %s runs there that could be moved", words[0])
 	}
 	return Plan{Command: []string{"virsh", "migrate", "--live", words[0], words[1]}}, err
 }

@@ -19,7 +19,8 @@ import (
 // what is lost comes back, and what must not be lost is not.
 func TestWhatIsLostComesBack(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"qemu-system-x86_64", "busybox", "apt-get", "/usr/sbin/sshd", "/usr/sbin/dmsetup", "/usr/sbin/ip"} {
+	for _, tool := range []string{"qemu-system-x86_64", "busybox", "apt-get", "/usr/sbin/sshd", "/usr/sbin/dmsetup",
+		"/usr/sbin/ip"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(tool + " is not installed")
 		}
@@ -106,7 +107,8 @@ setup: |
 	refuses := func(why string, words ...string) {
 		t.Helper()
 		k, _ := Find(words[0])
-		if _, err := k.Plan(t.Context(), w, words); lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), why) {
+		if _, err := k.Plan(t.Context(), w, words); lab.KindOf(err) != lab.Refused ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want %s", words, err, why)
 		}
 	}
@@ -134,15 +136,19 @@ setup: |
 		// An address of IPv6 is tentative for a second or two, and has no route of its own until then. Source: RFC
 		// 4862, section 5.4.
 		run("sh", "-c", "while /usr/sbin/ip -o -6 address show tentative | grep fd00; do sleep 0.1; done")
-		lines := strings.Split(run("sh", "-c", "/usr/sbin/ip -4 route show table all; /usr/sbin/ip -6 route show table all; /usr/sbin/ip -o address"), "\n")
-		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, "fe80") || strings.Contains(l, "ff00") })
+		lines := strings.Split(run("sh", "-c", "/usr/sbin/ip -4 route show table all; /usr/sbin/ip -6 route show "+
+			"table all; /usr/sbin/ip -o address"), "\n")
+		lines = slices.DeleteFunc(lines, func(l string) bool {
+			return strings.Contains(l, "fe80") || strings.Contains(l, "ff00")
+		})
 		slices.Sort(lines)
 		return strings.Join(lines, "\n")
 	}
 	before := routes()
 	port := plan("lose-port", "eth1")
 	run(port.Command...)
-	if lost := routes(); strings.Contains(lost, "10.1.0.0/16") || strings.Contains(lost, "10.7.0.0/16") || strings.Contains(lost, "fd00:11::2") {
+	if lost := routes(); strings.Contains(lost, "10.1.0.0/16") || strings.Contains(lost, "10.7.0.0/16") ||
+		strings.Contains(lost, "fd00:11::2") {
 		t.Errorf("nothing went with the port:\n%s", lost)
 	}
 	refuses("is down already", "lose-port", "eth1")

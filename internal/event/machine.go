@@ -34,7 +34,8 @@ func vmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
 		namespace, name, ok = w.Namespace, w.Machine, w.Machine != ""
 	}
 	if !ok || namespace == "" || name == "" {
-		return Plan{}, refused("kubectl get vmi -A lists the machines: vm-migrate NAMESPACE/NAME", "%q names no machine of KubeVirt; under-test is one that is measured as kube:vm?…", words[0])
+		return Plan{}, refused("kubectl get vmi -A lists the machines: vm-migrate NAMESPACE/NAME",
+			"%q names no machine of KubeVirt; under-test is one that is measured as kube:vm?…", words[0])
 	}
 	const condition = `{.status.phase} {.status.conditions[?(@.type=="LiveMigratable")].status} {.status.conditions[?(@.type=="LiveMigratable")].message}`
 	text, there, err := said(ctx, w.Target, "kubectl", "get", "vmi", "-n", namespace, name, "-o", "jsonpath="+condition)
@@ -45,14 +46,18 @@ func vmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
 	can, why, _ := strings.Cut(rest, " ")
 	switch {
 	case !there || phase != "Running":
-		return Plan{}, refused("--event-on local, where kubectl reaches the cluster; kubectl get vmi -n "+namespace+" lists its machines", "no machine %s of namespace %s runs that could be moved", name, namespace)
+		return Plan{}, refused(
+			"--event-on local, where kubectl reaches the cluster; kubectl get vmi -n "+namespace+" lists its machines",
+			"no machine %s of namespace %s runs that could be moved", name, namespace)
 	case can == "False":
-		return Plan{}, refused("a machine is moved whose disks can be seen by two nodes (ReadWriteMany), or are in no volume", "KubeVirt can't move the machine %s: %s", name, strings.TrimSpace(why))
+		return Plan{}, refused("a machine is moved whose disks can be seen by two nodes (ReadWriteMany), or are in "+
+			"no volume", "KubeVirt can't move the machine %s: %s", name, strings.TrimSpace(why))
 	}
 	object, err := json.Marshal(map[string]any{
 		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstanceMigration",
-		"metadata": map[string]any{"generateName": "headroom-", "labels": map[string]string{"app.kubernetes.io/managed-by": "headroom"}},
-		"spec":     map[string]string{"vmiName": name},
+		"metadata": map[string]any{"generateName": "headroom-",
+			"labels": map[string]string{"app.kubernetes.io/managed-by": "headroom"}},
+		"spec": map[string]string{"vmiName": name},
 	})
 	if err != nil {
 		return Plan{}, &lab.Error{What: fmt.Sprintf("can't write the migration of %s", name), Err: err}

@@ -35,24 +35,29 @@ func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 	kubectl("", "create", "namespace", namespace)
 	t.Cleanup(func() { kubectl("", "delete", "namespace", namespace, "--wait=false") })
 	instance := func(name, status string) {
-		kubectl("{apiVersion: kubevirt.io/v1, kind: VirtualMachineInstance, metadata: {name: "+name+"}, spec: {domain: {devices: {}}}, status: "+status+"}", "create", "-n", namespace, "-f", "-")
+		kubectl("{apiVersion: kubevirt.io/v1, kind: VirtualMachineInstance, metadata: {name: "+name+"}, spec: "+
+			"{domain: {devices: {}}}, status: "+status+"}", "create", "-n", namespace, "-f", "-")
 	}
 	instance("db1", "{phase: Running, conditions: [{type: LiveMigratable, status: 'True'}]}")
-	instance("stays", "{phase: Running, conditions: [{type: LiveMigratable, status: 'False', message: 'PVC data is not shared'}]}")
+	instance("stays", "{phase: Running, conditions: [{type: LiveMigratable, status: 'False', message: 'PVC data is "+
+		"not shared'}]}")
 	instance("halted", "{phase: Succeeded}")
 	here := target.NewLocal(t.TempDir())
 	kind, ok := Find("vm-migrate")
 	if !ok {
 		t.Fatal("there is no such event")
 	}
-	for words, want := range map[string]string{namespace + "/halted": "no machine halted", namespace + "/nobody": "no machine nobody", namespace + "/stays": "PVC data is not shared", "under-test": "names no machine", "db1": "names no machine"} {
+	for words, want := range map[string]string{namespace + "/halted": "no machine halted", namespace +
+		"/nobody": "no machine nobody", namespace + "/stays": "PVC data is not shared",
+		"under-test": "names no machine", "db1": "names no machine"} {
 		_, err := kind.Plan(t.Context(), Where{Target: here}, []string{"vm-migrate", words})
 		if lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", words, err)
 		}
 	}
 	for phase, want := range map[string]bool{"Succeeded": true, "Failed": false} {
-		p, err := kind.Plan(t.Context(), Where{Target: here, Machine: "db1", Namespace: namespace}, []string{"vm-migrate", "under-test"})
+		p, err := kind.Plan(t.Context(), Where{Target: here, Machine: "db1", Namespace: namespace},
+			[]string{"vm-migrate", "under-test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +69,8 @@ func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 		}
 		name := ""
 		for end := time.Now().Add(time.Minute); name == ""; time.Sleep(200 * time.Millisecond) {
-			name = strings.TrimSpace(kubectl("", "get", "vmim", "-n", namespace, "-o", "jsonpath={.items[*].metadata.name}"))
+			name = strings.TrimSpace(kubectl("", "get", "vmim", "-n", namespace, "-o",
+				"jsonpath={.items[*].metadata.name}"))
 			if time.Now().After(end) {
 				t.Fatalf("no migration is made: %s", &said)
 			}
@@ -72,7 +78,8 @@ func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 		if of := kubectl("", "get", "vmim", "-n", namespace, name, "-o", "jsonpath={.spec.vmiName}"); of != "db1" {
 			t.Errorf("it is of %q", of)
 		}
-		kubectl("", "patch", "vmim", "-n", namespace, name, "--subresource", "status", "--type", "merge", "--patch", `{"status": {"phase": "`+phase+`", "migrationState": {"failureReason": "no node for it"}}}`)
+		kubectl("", "patch", "vmim", "-n", namespace, name, "--subresource", "status", "--type", "merge", "--patch",
+			`{"status": {"phase": "`+phase+`", "migrationState": {"failureReason": "no node for it"}}}`)
 		if err := cmd.Wait(); (err == nil) != want || !want && !strings.Contains(said.String(), "no node for it") {
 			t.Errorf("%s: %v, %s", phase, err, &said)
 		}

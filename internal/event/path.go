@@ -21,9 +21,11 @@ func losePath(ctx context.Context, w Where, words []string) (Plan, error) {
 	}
 	switch {
 	case strings.HasPrefix(disk, "nvme"):
-		return Plan{}, refused("lose-port takes the port that it goes over", "a path of NVMe can't be put offline and back")
+		return Plan{}, refused("lose-port takes the port that it goes over",
+			"a path of NVMe can't be put offline and back")
 	case state == "" || disk != path.Base(disk):
-		return Plan{}, refused("multipath -l, or ls /sys/block, shows the disks that are paths: lose-path sdb", "%s is no SCSI disk", disk)
+		return Plan{}, refused("multipath -l, or ls /sys/block, shows the disks that are paths: lose-path sdb",
+			"%s is no SCSI disk", disk)
 	case state != "running":
 		return Plan{}, refused("multipath -l shows the paths", "%s is %s already", disk, state)
 	}
@@ -48,12 +50,14 @@ func losePath(ctx context.Context, w Where, words []string) (Plan, error) {
 			if state, err := stateOf(ctx, w.Target, other); err != nil {
 				return Plan{}, err
 			} else if other != disk && state == "running" {
-				return Plan{Command: []string{"sh", "-c", stateScript, "headroom", disk, "offline"}, Undo: []string{"sh", "-c", stateScript, "headroom", disk, "running"}}, nil
+				return Plan{Command: []string{"sh", "-c", stateScript, "headroom", disk, "offline"},
+					Undo: []string{"sh", "-c", stateScript, "headroom", disk, "running"}}, nil
 			}
 		}
 		return Plan{}, refused("multipath -l shows the paths", "%s is the only path of %s that is running", disk, m)
 	}
-	return Plan{}, refused("multipath -l, or /sys/block/dm-*/slaves, shows the disks that are paths", "%s is no path of a multipath: all of its I/O would fail", disk)
+	return Plan{}, refused("multipath -l, or /sys/block/dm-*/slaves, shows the disks that are paths",
+		"%s is no path of a multipath: all of its I/O would fail", disk)
 }
 
 // stateOf a SCSI disk: "running", "offline", "blocked"; empty where it is none.

@@ -42,24 +42,28 @@ func losePort(ctx context.Context, w Where, words []string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	return Plan{Command: callIP("link", "set", "dev", port, "down"), Undo: append([]string{"sh", "-c", portScript, "headroom", port}, lost...)}, nil
+	return Plan{Command: callIP("link", "set", "dev", port, "down"),
+		Undo: append([]string{"sh", "-c", portScript, "headroom", port}, lost...)}, nil
 }
 
 // loseTrunk is losePort with the port by which the mount under test reaches an address of its server.
 func loseTrunk(ctx context.Context, w Where, words []string) (Plan, error) {
 	a, err := netip.ParseAddr(words[0])
 	if err != nil {
-		return Plan{}, refused("headroom facts shows the addresses that a mount uses", "%s is no address of a server", words[0])
+		return Plan{}, refused("headroom facts shows the addresses that a mount uses", "%s is no address of a server",
+			words[0])
 	}
 	if !strings.HasPrefix(w.Place.Filesystem, "nfs") {
-		return Plan{}, refused("lose-port PORT takes a port by its name", "it is no NFS that is measured there, so that nothing of it can be lost")
+		return Plan{}, refused("lose-port PORT takes a port by its name",
+			"it is no NFS that is measured there, so that nothing of it can be lost")
 	}
 	p, err := facts.PathsOfNFSUnder(ctx, w.Target, w.Place.Path)
 	if err != nil {
 		return Plan{}, err
 	}
 	if !slices.Contains(p.Addresses, a.String()) {
-		return Plan{}, refused("lose-port PORT takes a port by its name", "the mount does not use the address %s, but %s", a, strings.Join(p.Addresses, ", "))
+		return Plan{}, refused("lose-port PORT takes a port by its name",
+			"the mount does not use the address %s, but %s", a, strings.Join(p.Addresses, ", "))
 	}
 	port, err := portTo(ctx, w.Target, a)
 	if err != nil {
@@ -80,7 +84,8 @@ func loseTrunk(ctx context.Context, w Where, words []string) (Plan, error) {
 		}
 	}
 	if left == 0 && len(p.Addresses) > 1 {
-		return Plan{}, refused("ip route get "+a.String(), "all addresses of the mount are reached by %s, so that none would be left", port)
+		return Plan{}, refused("ip route get "+a.String(),
+			"all addresses of the mount are reached by %s, so that none would be left", port)
 	}
 	plan, err := losePort(ctx, w, []string{port})
 	plan.Left = float64(left) / float64(len(p.Addresses))
@@ -100,7 +105,8 @@ func portTo(ctx context.Context, t target.Target, a netip.Addr) (string, error) 
 	if port := wordAfter(text, "dev"); ok && port != "" {
 		return port, nil
 	}
-	return "", &lab.Error{What: "it can't be told by which port " + a.String() + " is reached", Hints: []string{"ip route get " + a.String()}}
+	return "", &lab.Error{What: "it can't be told by which port " + a.String() + " is reached",
+		Hints: []string{"ip route get " + a.String()}}
 }
 
 func wordAfter(text, word string) string {
@@ -124,7 +130,8 @@ func isLosable(ctx context.Context, t target.Target, port string) error {
 	case files[folder+"/flags"].Err != nil || err != nil || strings.Contains(port, "/"):
 		return refused("ip link shows the ports", "there is no port %s", port)
 	case flags&up == 0:
-		return refused("ip link set dev "+port+" up", "the port %s is down already: nothing would be lost, and to undo it would put it up", port)
+		return refused("ip link set dev "+port+" up",
+			"the port %s is down already: nothing would be lost, and to undo it would put it up", port)
 	case !isSet(files[carrierOf(port)]):
 		return refused("ip link show dev "+port, "the port %s has no link: nothing would be lost", port)
 	}
@@ -138,7 +145,8 @@ func isLosable(ctx context.Context, t target.Target, port string) error {
 	}
 	needs, err := standsOn(ctx, t, way)
 	if err == nil && slices.Contains(needs, port) {
-		err = refused("reach it by another port, or lose another one", "by the port %s goes the way back to %s, from which the machine is reached: nobody could put it up again", port, from)
+		err = refused("reach it by another port, or lose another one", "by the port %s goes the way back to %s, from "+
+			"which the machine is reached: nobody could put it up again", port, from)
 	}
 	return err
 }
@@ -208,7 +216,8 @@ func related(ctx context.Context, t target.Target, port, prefix string) ([]strin
 func hasIP(ctx context.Context, t target.Target) error {
 	text, _, err := said(ctx, t, callIP("-V")...)
 	if err == nil && !strings.Contains(text, "iproute2") {
-		err = refused("apt install iproute2", "there is no ip of iproute2, and another's does not tell which routes come back by themselves")
+		err = refused("apt install iproute2", "there is no ip of iproute2, and another's does not tell which routes "+
+			"come back by themselves")
 	}
 	return err
 }
@@ -282,7 +291,8 @@ func routesOf(text, family, port string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) == 0 || slices.Contains([]string{"kernel", "ra", "redirect"}, wordAfter(line, "proto")) || wordAfter(line, "table") == "local" {
+		if len(f) == 0 || slices.Contains([]string{"kernel", "ra", "redirect"}, wordAfter(line, "proto")) ||
+			wordAfter(line, "table") == "local" {
 			continue
 		}
 		words := slices.DeleteFunc(f, func(w string) bool { return w == "linkdown" || w == "dead" })

@@ -119,7 +119,8 @@ func bindNIC(ctx context.Context, w Where, name string) (Setting, error) {
 		}
 		return s.readable(ctx, w.Target)
 	}
-	s := Setting{spots: []Spot{{Kind: inAdapter, Path: device, Name: param}}, along: adapterCompanions(ctx, w.Target, device)}
+	s := Setting{spots: []Spot{{Kind: inAdapter, Path: device, Name: param}},
+		along: adapterCompanions(ctx, w.Target, device)}
 	if p, err := findAdapterParameter(param); err == nil && p.flag {
 		s.possible = []string{"on", "off"}
 	}
@@ -188,7 +189,8 @@ func (a adapterPages) read(ctx context.Context, s Spot) reading {
 	}
 	value, _, _ := strings.Cut(got.values[p.label], " ") // "off [fixed]", "off  TX: n/a"
 	if value == "" || value == "n/a" {
-		return reading{err: &lab.Error{What: "the driver of " + s.Path + " has no " + p.name, Target: elsewhere(a.target), Command: []string{"ethtool", p.page, s.Path}}}
+		return reading{err: &lab.Error{What: "the driver of " + s.Path + " has no " + p.name,
+			Target: elsewhere(a.target), Command: []string{"ethtool", p.page, s.Path}}}
 	}
 	return reading{value: value}
 }
@@ -197,12 +199,14 @@ func askAdapter(ctx context.Context, t target.Target, option, device string) pag
 	argv := []string{"ethtool", option, device}
 	out, err := t.Run(ctx, argv...)
 	if err != nil {
-		return page{err: &lab.Error{What: "can't ask for the parameters of " + device, Target: elsewhere(t), Command: argv, Err: err,
+		return page{err: &lab.Error{What: "can't ask for the parameters of " + device, Target: elsewhere(t),
+			Command: argv, Err: err,
 			Hints: []string{"install ethtool there"}}}
 	}
 	if out.ExitCode != 0 {
 		said := strings.TrimSpace(string(out.Stderr))
-		return page{err: &lab.Error{What: "can't read the parameters of " + device, Target: elsewhere(t), Command: argv, Output: said, Hints: hintsFor(said)}}
+		return page{err: &lab.Error{What: "can't read the parameters of " + device, Target: elsewhere(t), Command: argv,
+			Output: said, Hints: hintsFor(said)}}
 	}
 	return page{values: parseAdapterPage(string(out.Stdout))}
 }

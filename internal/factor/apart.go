@@ -30,20 +30,23 @@ func ArgumentsApart(good, bad string) ([]string, error) {
 			continue
 		}
 		if len(fast[name]) > 1 || len(slow[name]) > 1 {
-			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the kernel argument %s stands several times in a command line", name),
+			return nil, &lab.Error{Kind: lab.Usage,
+				What:  fmt.Sprintf("the kernel argument %s stands several times in a command line", name),
 				Hints: []string{"leave it out of both"}}
 		}
 		list = append(list, "cmdline:"+name+"="+levels(levelOf(fast[name]), levelOf(slow[name])))
 	}
 	if len(list) == 0 {
-		return nil, &lab.Error{Kind: lab.Usage, What: "the two command lines do not differ", Hints: []string{"--bad names the slow state's arguments, --good the fast one's"}}
+		return nil, &lab.Error{Kind: lab.Usage, What: "the two command lines do not differ",
+			Hints: []string{"--bad names the slow state's arguments, --good the fast one's"}}
 	}
 	return list, settable(list)
 }
 
 // indispensable are arguments without which a machine may not come up.
 func indispensable() []string {
-	return []string{"BOOT_IMAGE", "initrd", "root", "rootflags", "rootfstype", "ro", "rw", "console", "resume", "cryptdevice", "init", "rdinit"}
+	return []string{"BOOT_IMAGE", "initrd", "root", "rootflags", "rootfstype", "ro", "rw", "console", "resume",
+		"cryptdevice", "init", "rdinit"}
 }
 
 // arguments of a command line by their names: the values, in their order.
@@ -51,7 +54,8 @@ func indispensable() []string {
 //	BOOT_IMAGE=/boot/vmlinuz-6.1.0-28-amd64 root=UUID=0a1b ro quiet nvme.poll_queues=4
 func arguments(line string) (map[string][]string, error) {
 	if strings.ContainsAny(line, "\"") {
-		return nil, &lab.Error{Kind: lab.Usage, What: "a command line with quotes can't be taken apart", Hints: []string{"leave out arguments whose value holds a space"}}
+		return nil, &lab.Error{Kind: lab.Usage, What: "a command line with quotes can't be taken apart",
+			Hints: []string{"leave out arguments whose value holds a space"}}
 	}
 	all := map[string][]string{}
 	for _, field := range strings.Fields(line) {
@@ -93,7 +97,8 @@ func SysctlsApart(good, bad string) ([]string, error) {
 		list = append(list, "sysctl:"+name+"="+levels(fast[name], other))
 	}
 	if len(list) == 0 {
-		return nil, &lab.Error{Kind: lab.Usage, What: "no sysctl that stands in both files differs", Hints: []string{"sysctl -a prints them all"}}
+		return nil, &lab.Error{Kind: lab.Usage, What: "no sysctl that stands in both files differs",
+			Hints: []string{"sysctl -a prints them all"}}
 	}
 	return list, settable(list)
 }

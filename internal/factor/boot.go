@@ -36,7 +36,8 @@ var option = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
 func checkOption(name, _ string) error {
 	if !option.MatchString(name) {
-		return errors.New("option: takes the name of an option of the kernel's build, without CONFIG_, not " + quoted(name))
+		return errors.New("option: takes the name of an option of the kernel's build, without CONFIG_, not " +
+			quoted(name))
 	}
 	return nil
 }
@@ -44,7 +45,8 @@ func checkOption(name, _ string) error {
 // guestSettings are the settings of a virtual machine that BootSpec.Machine knows: those of QEMU's guests, then those
 // that only KubeVirt's machines have.
 func guestSettings() []string {
-	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu", "iothreadspolicy", "dedicatediothread", "multiqueue", "bus"}
+	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu", "iothreadspolicy",
+		"dedicatediothread", "multiqueue", "bus"}
 }
 
 func checkGuest(name, _ string) error {

@@ -88,8 +88,10 @@ func bindBundle(ctx context.Context, w Where, name string) (Setting, error) {
 		}
 	}
 	if len(had) == 0 {
-		return Setting{}, &lab.Error{What: "nothing of bundle:" + name + " can be set", Target: elsewhere(w.Target), Err: why,
-			Hints: []string{"a container or network namespace shows few of the kernel's settings: measure on the host itself"}}
+		return Setting{}, &lab.Error{What: "nothing of bundle:" + name + " can be set", Target: elsewhere(w.Target),
+			Err: why,
+			Hints: []string{"a container or network namespace shows few of the kernel's settings: measure on the " +
+				"host itself"}}
 	}
 	at := func(i int) []string {
 		var values []string

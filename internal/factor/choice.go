@@ -42,7 +42,8 @@ func Parse(text string) (Choice, error) {
 		list, ok = `""`, true
 	}
 	if !ok {
-		return Choice{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q has no levels", text), Hints: []string{"write SCHEME:NAME=LEVEL,LEVEL"}}
+		return Choice{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q has no levels", text),
+			Hints: []string{"write SCHEME:NAME=LEVEL,LEVEL"}}
 	}
 	scheme, name, err := Find(factorName)
 	if err != nil {
@@ -58,7 +59,8 @@ func Parse(text string) (Choice, error) {
 	}
 	role, _ := SplitRole(text)
 	if role != "" && scheme.Class != Live {
-		return Choice{}, &lab.Error{Kind: lab.Usage, What: scheme.Name + ": is of the test, and not of one end of it", Hints: []string{"leave out " + role + ":"}}
+		return Choice{}, &lab.Error{Kind: lab.Usage, What: scheme.Name + ": is of the test, and not of one end of it",
+			Hints: []string{"leave out " + role + ":"}}
 	}
 	for i, l := range levels {
 		if err := scheme.refuse(name, l); err != nil {

@@ -13,25 +13,28 @@ func TestParse(t *testing.T) {
 		factor string
 		levels []string
 	}{
-		"sysctl:vm.dirty_ratio=10,20,found":               {"sysctl:vm.dirty_ratio", []string{"10", "20", "found"}},
-		"sysctl:net.ipv4.tcp_rmem=4096 131072 6291456":    {"sysctl:net.ipv4.tcp_rmem", []string{"4096 131072 6291456"}},
-		"sysctl:vm.dirty_ratio=10, 20":                    {"sysctl:vm.dirty_ratio", []string{"10", "20"}},
-		`cpu:online="0-3,8",0-15`:                         {"cpu:online", []string{"0-3,8", "0-15"}},
-		"cmdline:memmap=16G!4G,absent":                    {"cmdline:memmap", []string{"16G!4G", "absent"}},
-		"cmdline:quiet=,absent":                           {"cmdline:quiet", []string{"", "absent"}},
-		"env:LD_PRELOAD=a=b":                              {"env:LD_PRELOAD", []string{"a=b"}},
-		"kernel:=6.1.0-41-amd64,/boot/vmlinuz":            {"kernel:", []string{"6.1.0-41-amd64", "/boot/vmlinuz"}},
-		`exec:say="with ""quotes"""`:                      {"exec:say", []string{`with "quotes"`}},
-		"sysfs:/sys/kernel/mm/ksm/run=0,1":                {"sysfs:/sys/kernel/mm/ksm/run", []string{"0", "1"}},
-		"queue:iosched/read_expire=100,500":               {"queue:iosched/read_expire", []string{"100", "500"}},
-		"mount:atime=noatime,relatime":                    {"mount:atime", []string{"noatime", "relatime"}},
-		"irq:nvme0=0,1":                                   {"irq:nvme0", []string{"0", "1"}},
-		"nic:eth0/mtu=1500,9000":                          {"nic:eth0/mtu", []string{"1500", "9000"}},
-		"module:nvme-core.io_timeout=30,60":               {"module:nvme-core.io_timeout", []string{"30", "60"}},
-		"guest:iothreads=0,4":                             {"guest:iothreads", []string{"0", "4"}},
-		"job:iodepth=1,32":                                {"job:iodepth", []string{"1", "32"}},
-		"sysctl:net.ipv4.conf.eth0/100.rp_filter=0,1":     {"sysctl:net.ipv4.conf.eth0/100.rp_filter", []string{"0", "1"}},
-		"sysfs:/sys/kernel/mm/transparent_hugepage/x=a b": {"sysfs:/sys/kernel/mm/transparent_hugepage/x", []string{"a b"}},
+		"sysctl:vm.dirty_ratio=10,20,found": {"sysctl:vm.dirty_ratio", []string{"10", "20", "found"}},
+		"sysctl:net.ipv4.tcp_rmem=4096 131072 6291456": {"sysctl:net.ipv4.tcp_rmem",
+			[]string{"4096 131072 6291456"}},
+		"sysctl:vm.dirty_ratio=10, 20":         {"sysctl:vm.dirty_ratio", []string{"10", "20"}},
+		`cpu:online="0-3,8",0-15`:              {"cpu:online", []string{"0-3,8", "0-15"}},
+		"cmdline:memmap=16G!4G,absent":         {"cmdline:memmap", []string{"16G!4G", "absent"}},
+		"cmdline:quiet=,absent":                {"cmdline:quiet", []string{"", "absent"}},
+		"env:LD_PRELOAD=a=b":                   {"env:LD_PRELOAD", []string{"a=b"}},
+		"kernel:=6.1.0-41-amd64,/boot/vmlinuz": {"kernel:", []string{"6.1.0-41-amd64", "/boot/vmlinuz"}},
+		`exec:say="with ""quotes"""`:           {"exec:say", []string{`with "quotes"`}},
+		"sysfs:/sys/kernel/mm/ksm/run=0,1":     {"sysfs:/sys/kernel/mm/ksm/run", []string{"0", "1"}},
+		"queue:iosched/read_expire=100,500":    {"queue:iosched/read_expire", []string{"100", "500"}},
+		"mount:atime=noatime,relatime":         {"mount:atime", []string{"noatime", "relatime"}},
+		"irq:nvme0=0,1":                        {"irq:nvme0", []string{"0", "1"}},
+		"nic:eth0/mtu=1500,9000":               {"nic:eth0/mtu", []string{"1500", "9000"}},
+		"module:nvme-core.io_timeout=30,60":    {"module:nvme-core.io_timeout", []string{"30", "60"}},
+		"guest:iothreads=0,4":                  {"guest:iothreads", []string{"0", "4"}},
+		"job:iodepth=1,32":                     {"job:iodepth", []string{"1", "32"}},
+		"sysctl:net.ipv4.conf.eth0/100.rp_filter=0,1": {"sysctl:net.ipv4.conf.eth0/100.rp_filter",
+			[]string{"0", "1"}},
+		"sysfs:/sys/kernel/mm/transparent_hugepage/x=a b": {"sysfs:/sys/kernel/mm/transparent_hugepage/x",
+			[]string{"a b"}},
 	} {
 		got, err := Parse(text)
 		if err != nil || got.Factor() != want.factor || !slices.Equal(got.Levels, want.levels) {
@@ -42,11 +45,16 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{
-		"", "vm.dirty_ratio=1", "sysctl:vm.dirty_ratio", "sysctl:vm.dirty_ratio=", "sysctl:=1", "sysctl:../../etc/passwd=1", "sysctl:vm..x=1",
-		"sysctl:vm.x=1,1", "sysctl:vm.x=16,0x10", "sysctl:vm.x=1\n2", "sysfs:/etc/passwd=1", "sysfs:/sys/../etc/passwd=1", "sysfs:sys/x=1",
-		"cpu:online=0-", "cpu:online=3-1", `cpu:online="0,1",0-1`, "cpu:turbo=1", "cpu:smt=forceoff", "mount:data=journal", "mount:atime=yes",
-		"mount:commit=1;2", "nic:eth0=1", "nic:eth0/ring=1", "nic:eth0/gro=1", "nic:eth0/mtu=big", "nic:-i/mtu=1500", "irq:36=x", "env:1A=x",
-		"kernel:6.1=x", "cmdline:a b=x", "cmdline:a=x y", "guest:colour=x", "job:=1", `cpu:online="0-3`, "nosuch:x=1", "module:nvme=1", "exec:a/b=1",
+		"", "vm.dirty_ratio=1", "sysctl:vm.dirty_ratio", "sysctl:vm.dirty_ratio=", "sysctl:=1",
+		"sysctl:../../etc/passwd=1", "sysctl:vm..x=1",
+		"sysctl:vm.x=1,1", "sysctl:vm.x=16,0x10", "sysctl:vm.x=1\n2", "sysfs:/etc/passwd=1",
+		"sysfs:/sys/../etc/passwd=1", "sysfs:sys/x=1",
+		"cpu:online=0-", "cpu:online=3-1", `cpu:online="0,1",0-1`, "cpu:turbo=1", "cpu:smt=forceoff",
+		"mount:data=journal", "mount:atime=yes",
+		"mount:commit=1;2", "nic:eth0=1", "nic:eth0/ring=1", "nic:eth0/gro=1", "nic:eth0/mtu=big", "nic:-i/mtu=1500",
+		"irq:36=x", "env:1A=x",
+		"kernel:6.1=x", "cmdline:a b=x", "cmdline:a=x y", "guest:colour=x", "job:=1", `cpu:online="0-3`, "nosuch:x=1",
+		"module:nvme=1", "exec:a/b=1",
 		"sysctl:vm.x=" + strings.Repeat("9", 5000),
 	} {
 		c, err := Parse(text)
@@ -92,7 +100,8 @@ func TestSchemesAreComplete(t *testing.T) {
 			t.Errorf("%s is there twice", s.Name)
 		}
 		seen[s.Name] = true
-		for what, text := range map[string]string{"title": s.Title, "needs": s.Needs, "syntax": s.Syntax, "levels": s.Levels, "verified": s.Verified} {
+		for what, text := range map[string]string{"title": s.Title, "needs": s.Needs, "syntax": s.Syntax,
+			"levels": s.Levels, "verified": s.Verified} {
 			if text == "" || strings.HasSuffix(text, ".") {
 				t.Errorf("%s: %s is %q", s.Name, what, text)
 			}
@@ -142,14 +151,16 @@ func TestChosen(t *testing.T) {
 		"none [mq-deadline] kyber bfq": "mq-deadline", "[none]": "none", "always [madvise] never\n": "madvise",
 		"write back": "write back", "[a] [b]": "[a] [b]", "[]": "[]", "": "",
 	} {
-		if got, choices := chosen(text); got != want && got != want+"\n" || got != text && !slices.Contains(choices, got) {
+		if got, choices := chosen(text); got != want && got != want+"\n" ||
+			got != text && !slices.Contains(choices, got) {
 			t.Errorf("%q: %q of %q", text, got, choices)
 		}
 	}
 }
 
 func TestCPUSets(t *testing.T) {
-	for text, want := range map[string]string{"0-7": "0-7", "0,1,2": "0-2", "3,5,9-11": "3,5,9-11", "8,0-3\n": "0-3,8", "1,1": "1"} {
+	for text, want := range map[string]string{"0-7": "0-7", "0,1,2": "0-2", "3,5,9-11": "3,5,9-11", "8,0-3\n": "0-3,8",
+		"1,1": "1"} {
 		if cpus, err := parseCPUs(text); err != nil || formatCPUs(cpus) != want {
 			t.Errorf("%q: %q, %v", text, formatCPUs(cpus), err)
 		}
@@ -178,7 +189,8 @@ func FuzzCPUSets(f *testing.F) {
 
 func TestSysctlPaths(t *testing.T) {
 	for name, want := range map[string]string{
-		"vm.dirty_ratio": "/proc/sys/vm/dirty_ratio", "net.ipv4.conf.eth0/100.rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
+		"vm.dirty_ratio":                   "/proc/sys/vm/dirty_ratio",
+		"net.ipv4.conf.eth0/100.rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
 		"net/ipv4/conf/eth0.100/rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
 	} {
 		if got := sysctlPath(name); got != want {
@@ -190,18 +202,25 @@ func TestSysctlPaths(t *testing.T) {
 // Paths of real machines that must never be tried out, and some that are settings.
 func TestDangerousFiles(t *testing.T) {
 	for _, p := range []string{
-		"/sys/bus/pci/devices/0000:00:01.0/remove", "/sys/bus/pci/rescan", "/sys/bus/pci/devices/0000:00:01.0/reset", "/sys/block/sda/device/delete",
-		"/sys/bus/pci/drivers/nvme/unbind", "/sys/bus/pci/drivers/nvme/bind", "/sys/power/state", "/sys/class/scsi_host/host0/scan",
-		"/sys/devices/system/memory/memory3/state", "/sys/block/sda/device/state", "/sys/class/nvme/nvme0/reset_controller", "/sys/block/zram0/reset",
-		"/sys/fs/cgroup/cgroup.procs", "/sys/kernel/debug/x", "/sys/bus/pci/devices/0000:00:01.0/power/wakeup", "/sys/block/md0/md/array_state",
-		"/sys/bus/pci/devices/0000:00:01.0/resource0", "/sys/class/net/eth0/device/sriov_numvfs", "/sys/block/sda/uevent",
+		"/sys/bus/pci/devices/0000:00:01.0/remove", "/sys/bus/pci/rescan", "/sys/bus/pci/devices/0000:00:01.0/reset",
+		"/sys/block/sda/device/delete",
+		"/sys/bus/pci/drivers/nvme/unbind", "/sys/bus/pci/drivers/nvme/bind", "/sys/power/state",
+		"/sys/class/scsi_host/host0/scan",
+		"/sys/devices/system/memory/memory3/state", "/sys/block/sda/device/state",
+		"/sys/class/nvme/nvme0/reset_controller", "/sys/block/zram0/reset",
+		"/sys/fs/cgroup/cgroup.procs", "/sys/kernel/debug/x", "/sys/bus/pci/devices/0000:00:01.0/power/wakeup",
+		"/sys/block/md0/md/array_state",
+		"/sys/bus/pci/devices/0000:00:01.0/resource0", "/sys/class/net/eth0/device/sriov_numvfs",
+		"/sys/block/sda/uevent",
 	} {
 		if dangerousFile(p) == "" {
 			t.Errorf("%s could be tried out", p)
 		}
 	}
-	for _, p := range []string{"/sys/block/sda/queue/scheduler", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/class/net/eth0/gro_flush_timeout",
-		"/sys/bus/pci/devices/0000:00:01.0/power/control", "/sys/devices/system/cpu/cpu1/online", "/sys/module/zswap/parameters/enabled"} {
+	for _, p := range []string{"/sys/block/sda/queue/scheduler", "/sys/kernel/mm/transparent_hugepage/enabled",
+		"/sys/class/net/eth0/gro_flush_timeout",
+		"/sys/bus/pci/devices/0000:00:01.0/power/control", "/sys/devices/system/cpu/cpu1/online",
+		"/sys/module/zswap/parameters/enabled"} {
 		if reason := dangerousFile(p); reason != "" {
 			t.Errorf("%s is refused: %s", p, reason)
 		}
@@ -264,8 +283,9 @@ large-receive-offload: off [fixed]
 
 func TestAdapterPages(t *testing.T) {
 	got := parseAdapterPage(adapterPage)
-	for label, want := range map[string]string{"RX": "256", "TX": "512", "Adaptive RX": "off  TX: n/a", "tcp-segmentation-offload": "on",
-		"large-receive-offload": "off [fixed]", "RX Mini": "n/a"} {
+	for label, want := range map[string]string{"RX": "256", "TX": "512", "Adaptive RX": "off  TX: n/a",
+		"tcp-segmentation-offload": "on",
+		"large-receive-offload":    "off [fixed]", "RX Mini": "n/a"} {
 		if got[label] != want {
 			t.Errorf("%s: %q", label, got[label])
 		}
@@ -273,9 +293,11 @@ func TestAdapterPages(t *testing.T) {
 }
 
 func TestSingleFeatures(t *testing.T) {
-	page := "Features for eth0:\nrx-checksumming: on\ntx-checksumming: on\n\ttx-checksum-ipv4: off [fixed]\n\ttx-checksum-sctp: on\n" +
-		"tcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\n\ttx-tcp-ecn-segmentation: on\ngeneric-receive-offload: on\nrx-gro-list: off\n"
-	if got := singleFeatures(page); !slices.Equal(got, []string{"tx-checksum-sctp", "tx-tcp-ecn-segmentation", "rx-gro-list"}) {
+	page := "Features for eth0:\nrx-checksumming: on\ntx-checksumming: on\n\ttx-checksum-ipv4: off [fixed]\n" +
+		"\ttx-checksum-sctp: on\ntcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\n\ttx-tcp-ecn-segmentation: " +
+		"on\ngeneric-receive-offload: on\nrx-gro-list: off\n"
+	if got := singleFeatures(page); !slices.Equal(got,
+		[]string{"tx-checksum-sctp", "tx-tcp-ecn-segmentation", "rx-gro-list"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -297,8 +319,10 @@ func FuzzAdapterPages(f *testing.F) {
 }
 
 func TestOrder(t *testing.T) {
-	got := Order([]string{"nic:eth0/ring-rx", "queue:nr_requests", "cpu:governor", "sysctl:vm.x", "queue:scheduler", "nic:eth0/mtu", "cpu:online"})
-	want := []string{"queue:scheduler", "cpu:online", "queue:nr_requests", "cpu:governor", "nic:eth0/mtu", "nic:eth0/ring-rx", "sysctl:vm.x"}
+	got := Order([]string{"nic:eth0/ring-rx", "queue:nr_requests", "cpu:governor", "sysctl:vm.x", "queue:scheduler",
+		"nic:eth0/mtu", "cpu:online"})
+	want := []string{"queue:scheduler", "cpu:online", "queue:nr_requests", "cpu:governor", "nic:eth0/mtu",
+		"nic:eth0/ring-rx", "sysctl:vm.x"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

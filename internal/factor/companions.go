@@ -28,11 +28,13 @@ func companionsOfFile(ctx context.Context, t target.Target, file string) []Spot 
 	dir := path.Dir(file)
 	switch {
 	case strings.HasSuffix(file, "/queue/scheduler"):
-		return files(append([]string{dir + "/nr_requests", dir + "/wbt_lat_usec", dir + "/async_depth"}, glob(ctx, t, dir+"/iosched/*")...))
+		return files(append([]string{dir + "/nr_requests", dir + "/wbt_lat_usec", dir + "/async_depth"},
+			glob(ctx, t, dir+"/iosched/*")...))
 	case strings.HasSuffix(file, "/queue/nr_requests"):
 		return files(append([]string{dir + "/async_depth"}, glob(ctx, t, dir+"/iosched/*")...))
 	case strings.HasSuffix(file, "/scaling_governor"):
-		return files([]string{dir + "/energy_performance_preference", dir + "/scaling_min_freq", dir + "/scaling_max_freq"})
+		return files([]string{dir + "/energy_performance_preference", dir + "/scaling_min_freq",
+			dir + "/scaling_max_freq"})
 	case strings.HasSuffix(file, "/cpufreq/boost"), strings.HasSuffix(file, "/intel_pstate/no_turbo"):
 		return files(glob(ctx, t, cpuRoot+"/cpufreq/policy*/scaling_max_freq", cpuRoot+"/cpufreq/policy*/boost"))
 	case cpuOnline.MatchString(file):
@@ -74,7 +76,8 @@ func realPaths(ctx context.Context, t target.Target, paths []string) ([]string, 
 	resolved := strings.Split(strings.TrimSuffix(string(out.Stdout), "\n"), "\n")
 	if out.ExitCode != 0 || len(resolved) != len(paths) {
 		said := strings.TrimSpace(string(out.Stderr))
-		return nil, &lab.Error{What: fmt.Sprintf("can't find out what %s really is", strings.Join(paths, ", ")), Target: elsewhere(t),
+		return nil, &lab.Error{What: fmt.Sprintf("can't find out what %s really is", strings.Join(paths, ", ")),
+			Target:  elsewhere(t),
 			Command: argv, Output: said, Hints: hintsFor(said)}
 	}
 	return resolved, nil

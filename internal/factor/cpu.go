@@ -54,8 +54,9 @@ func bindCPU(ctx context.Context, w Where, name string) (Setting, error) {
 		}
 	}
 	if len(paths) == 0 {
-		return Setting{}, &lab.Error{Kind: lab.Refused, What: "the CPUs have no setting cpu:" + name, Target: elsewhere(w.Target),
-			Hints: []string{"a guest's host decides on frequencies; on hardware the driver of cpufreq may be missing"}}
+		return Setting{}, &lab.Error{Kind: lab.Refused, What: "the CPUs have no setting cpu:" + name,
+			Target: elsewhere(w.Target),
+			Hints:  []string{"a guest's host decides on frequencies; on hardware the driver of cpufreq may be missing"}}
 	}
 	s := Setting{spots: files(paths)}
 	for _, p := range paths {
@@ -83,7 +84,8 @@ func (s Setting) smt(ctx context.Context, w Where) (Setting, error) {
 	s.target = w.Target
 	level, err := s.Read(ctx)
 	if err == nil && level != "on" && level != "off" {
-		err = &lab.Error{Kind: lab.Refused, What: "SMT can't be switched here: " + s.spots[0].Path + " says " + level, Target: elsewhere(w.Target)}
+		err = &lab.Error{Kind: lab.Refused, What: "SMT can't be switched here: " + s.spots[0].Path + " says " + level,
+			Target: elsewhere(w.Target)}
 	}
 	s.possible = []string{"on", "off"}
 	return s, err
@@ -123,7 +125,8 @@ func bindOnline(ctx context.Context, w Where) (Setting, error) {
 	}
 	var switched []int
 	for _, p := range glob(ctx, w.Target, cpuRoot+"/cpu[0-9]*/online") {
-		if n, err := strconv.Atoi(strings.TrimPrefix(path.Base(path.Dir(p)), "cpu")); err == nil && slices.Contains(present, n) {
+		if n, err := strconv.Atoi(strings.TrimPrefix(path.Base(path.Dir(p)), "cpu")); err == nil &&
+			slices.Contains(present, n) {
 			switched = append(switched, n)
 		}
 	}
@@ -170,7 +173,8 @@ func onlineValues(level string, present, fixed, switched []int) ([]string, error
 	}
 	for _, n := range fixed {
 		if !slices.Contains(asked, n) {
-			return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("CPU %d can't be switched off, and %s leaves it out", n, level)}
+			return nil, &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("CPU %d can't be switched off, and %s leaves it out", n, level)}
 		}
 	}
 	if len(asked) == 0 {

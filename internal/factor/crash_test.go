@@ -60,7 +60,8 @@ func (d dying) Run(ctx context.Context, argv ...string) (target.Output, error) {
 	if len(argv) > 3 && strings.HasPrefix(argv[3], "headroom-") {
 		if *d.left--; *d.left == 0 {
 			fmt.Println("died in the write of", argv[len(argv)-1])
-			argv = append([]string{"setsid", "sh", "-c", `kill -9 "$1"; shift; sleep 0.1; exec "$@"`, "sh", strconv.Itoa(os.Getpid())}, argv...)
+			argv = append([]string{"setsid", "sh", "-c", `kill -9 "$1"; shift; sleep 0.1; exec "$@"`, "sh",
+				strconv.Itoa(os.Getpid())}, argv...)
 		}
 	}
 	return d.Target.Run(ctx, argv...)
@@ -202,7 +203,8 @@ func (p plan) atEachStep(t *testing.T, least int, different func() string) {
 			}
 		}
 	}
-	for _, kind := range []string{"died before: record", "died before: flush", "died before: change", "died before: read", "died before: undo",
+	for _, kind := range []string{"died before: record", "died before: flush", "died before: change",
+		"died before: read", "died before: undo",
 		"died before: remove", "died in the"} {
 		if !slices.Contains(kinds, kind) {
 			t.Errorf("it was never killed at %q: %q", kind, kinds)

@@ -21,7 +21,8 @@ func checkDiscipline(name, level string) error {
 		return errors.New("qdisc: takes the name of an adapter, not " + quoted(name))
 	}
 	if level != "" && !disciplineName.MatchString(level) {
-		return errors.New("qdisc:" + name + " is the name of a discipline like fq, without options, not " + quoted(level))
+		return errors.New("qdisc:" + name + " is the name of a discipline like fq, without options, not " +
+			quoted(level))
 	}
 	return nil
 }
@@ -41,7 +42,10 @@ func bindDiscipline(ctx context.Context, w Where, name string) (Setting, error) 
 		return Setting{}, err
 	}
 	if root.handle != "0:" {
-		return Setting{}, refusal("qdisc:"+name, fmt.Sprintf("%s has the discipline %s with options of somebody's, which can't be put back; tc qdisc del dev %s root gives it the kernel's own", device, root.text, device))
+		return Setting{},
+			refusal("qdisc:"+name,
+				fmt.Sprintf("%s has the discipline %s with options of somebody's, which can't be put back; tc qdisc "+
+					"del dev %s root gives it the kernel's own", device, root.text, device))
 	}
 	s := Setting{spots: []Spot{{Kind: inDiscipline, Path: device}}}
 	s.values = func(level string) ([]string, error) {
@@ -70,12 +74,14 @@ func disciplinesOf(ctx context.Context, t target.Target, device string) (discipl
 	}
 	if out.ExitCode != 0 {
 		said := strings.TrimSpace(string(out.Stderr))
-		return disciplines{}, &lab.Error{What: "can't read the queueing discipline of " + device, Target: elsewhere(t), Command: argv, Output: said,
+		return disciplines{}, &lab.Error{What: "can't read the queueing discipline of " + device, Target: elsewhere(t),
+			Command: argv, Output: said,
 			Hints: append(hintsFor(said), "tc comes with iproute2")}
 	}
 	d, err := parseDisciplines(out.Stdout)
 	if err != nil {
-		return d, &lab.Error{What: "can't read the queueing discipline of " + device, Target: elsewhere(t), Command: argv, Err: err}
+		return d, &lab.Error{What: "can't read the queueing discipline of " + device, Target: elsewhere(t),
+			Command: argv, Err: err}
 	}
 	return d, nil
 }
@@ -129,8 +135,11 @@ func writeDiscipline(ctx context.Context, t target.Target, s Spot, mark, value s
 		out, err := t.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
 			said := complaint(string(out.Stderr))
-			err = &lab.Error{What: fmt.Sprintf("can't give %s the discipline %s", s.Path, value), Target: elsewhere(t), Command: argv[4:], Output: said,
-				Hints: append(hintsFor(said), "the kernel may have no such discipline: its module is sch_"+value[strings.LastIndex(value, " ")+1:])}
+			err = &lab.Error{What: fmt.Sprintf("can't give %s the discipline %s", s.Path, value), Target: elsewhere(t),
+				Command: argv[4:], Output: said,
+				Hints: append(hintsFor(said),
+					"the kernel may have no such discipline: its module is sch_"+value[strings.LastIndex(value,
+						" ")+1:])}
 		}
 		return err
 	}

@@ -89,7 +89,8 @@ Not put back, because nobody can tell what they were: the affinity of a process 
 of cgroup v1. Between its change and its undoing a factor is what the experiment says for everything on the machine.
 `)
 	for _, s := range Schemes() {
-		fmt.Fprintf(&b, "\n## `%s`\n%s. Form: `%s`.\n\n- Levels: %s.\n- Takes effect: %s; needs: %s.\n- Read back from: %s.\n", s.Name,
+		fmt.Fprintf(&b, "\n## `%s`\n%s. Form: `%s`.\n\n- Levels: %s.\n- Takes effect: %s; needs: %s.\n- Read back "+
+			"from: %s.\n", s.Name,
 			strings.ToUpper(s.Title[:1])+s.Title[1:], s.Syntax, s.Levels, takesEffect(s.Class), s.Needs, s.Verified)
 		for _, e := range s.Examples {
 			fmt.Fprintf(&b, "- For example `%s`.\n", e)
@@ -102,7 +103,8 @@ of cgroup v1. Between its change and its undoing a factor is what the experiment
 }
 
 func takesEffect(c Class) string {
-	return map[Class]string{OfLoad: "when a load is started", Live: "at once", OfBoot: "when the machine is started anew"}[c]
+	return map[Class]string{OfLoad: "when a load is started", Live: "at once",
+		OfBoot: "when the machine is started anew"}[c]
 }
 
 // moreAbout lists what a scheme takes where that is a list in the code, and says what it refuses.
@@ -117,41 +119,54 @@ func moreAbout(scheme string) string {
 			}
 			names = append(names, text)
 		}
-		return "Options: " + strings.Join(names, ", ") + ". Others are refused: a remount does not change them, or mountinfo does not show them."
+		return "Options: " + strings.Join(names, ", ") +
+			". Others are refused: a remount does not change them, or mountinfo does not show them."
 	case "nic":
 		names := []string{"`" + mtu + "`"}
 		for _, p := range adapterParameters() {
 			names = append(names, "`"+p.name+"`")
 		}
-		return "Parameters: " + strings.Join(names, ", ") + "; `" + oneFeature + "NAME` is a single offload by the kernel's name for it. An MTU below 1280 is refused: " +
+		return "Parameters: " + strings.Join(names, ", ") + "; `" + oneFeature +
+			"NAME` is a single offload by the kernel's name for it. An MTU below 1280 is refused: " +
 			"the adapter would lose its IPv6 addresses."
 	case "qdisc":
-		return "One that somebody has set up (with a handle other than 0) is refused, because its options can't be put back. What is put back is the one that the kernel gives an adapter by itself."
+		return "One that somebody has set up (with a handle other than 0) is refused, because its options can't be " +
+			"put back. What is put back is the one that the kernel gives an adapter by itself."
 	case "bundle":
 		var lines []string
 		for _, b := range bundles() {
-			lines = append(lines, "| "+b.name+" | "+strings.Join(b.levels, " | ")+" |", "| ---"+strings.Repeat(" | ---", len(b.levels))+" |")
+			lines = append(lines, "| "+b.name+" | "+strings.Join(b.levels, " | ")+" |",
+				"| ---"+strings.Repeat(" | ---", len(b.levels))+" |")
 			for _, o := range b.sysctls {
 				lines = append(lines, "| "+o.name+" | "+strings.Join(o.values, " | ")+" |")
 			}
 		}
-		return "esnet is what [ESnet](https://fasterdata.es.net/host-tuning/linux/test-measurement-host-tuning/) recommends for hosts that measure, by the speed of their adapter, as one of its authors\n" +
-			"[has coded it](https://github.com/bltierney/fasterdata-tuning). What a target does not have of them, as an older kernel, or does not let be set, as a container, is left out and named ([`bundle-incomplete`](warnings.md#bundle-incomplete)). Its `net.core.default_qdisc` is not among them: that holds for adapters\n" +
-			"that come up later; `qdisc:under-test=fq` is that of the one that is there.\n\n" + strings.Join(lines, "\n")
+		return "esnet is what [ESnet](https://fasterdata.es.net/host-tuning/linux/test-measurement-host-tuning/) " +
+			"recommends for hosts that measure, by the speed of their adapter, as one of its authors\n[has coded " +
+			"it](https://github.com/bltierney/fasterdata-tuning). What a target does not have of them, as an older " +
+			"kernel, or does not let be set, as a container, is left out and named " +
+			"([`bundle-incomplete`](warnings.md#bundle-incomplete)). Its `net.core.default_qdisc` is not among them: " +
+			"that holds for adapters\nthat come up later; `qdisc:under-test=fq` is that of the one that is there.\n\n" +
+			strings.Join(lines, "\n")
 	case "module":
-		return "A parameter that is read only when the module is loaded is refused; as `cmdline:MODULE.PARAMETER` it is a factor of the boot. headroom unloads no\nmodules."
+		return "A parameter that is read only when the module is loaded is refused; as `cmdline:MODULE.PARAMETER` it " +
+			"is a factor of the boot. headroom unloads no\nmodules."
 	case "guest":
 		return "Settings: `" + strings.Join(guestSettings(), "`, `") + "`."
 	case "exec":
-		return "The experiment file gives argument vectors: `apply`, `verify`, which prints the level in effect and nothing else, and `undo`. In each argument `{level}`\n" +
-			"stands for the level, and in `undo` `{old}` for the one to go back to. Without `undo` the factor has to be allowed by name."
+		return "The experiment file gives argument vectors: `apply`, `verify`, which prints the level in effect and " +
+			"nothing else, and `undo`. In each argument `{level}`\nstands for the level, and in `undo` `{old}` for " +
+			"the one to go back to. Without `undo` the factor has to be allowed by name."
 	case "irq":
-		return "Interrupts of a device are its message-signalled ones. On x86 without interrupt remapping a move waits for the next interrupt, so whether it went\n" +
-			"where it was sent is asked before and after a load. Interrupts that the kernel manages by itself (NVMe queues) refuse."
+		return "Interrupts of a device are its message-signalled ones. On x86 without interrupt remapping a move " +
+			"waits for the next interrupt, so whether it went\nwhere it was sent is asked before and after a load. " +
+			"Interrupts that the kernel manages by itself (NVMe queues) refuse."
 	case "cpu":
-		return "CPUs that can't be switched off (mostly CPU 0) belong into every set. `boost` is cpufreq/boost, or the opposite of intel_pstate/no_turbo."
+		return "CPUs that can't be switched off (mostly CPU 0) belong into every set. `boost` is cpufreq/boost, or " +
+			"the opposite of intel_pstate/no_turbo."
 	case "sysctl":
-		return "As in sysctl(8) a dot inside a part of the name is written as a slash: `net.ipv4.conf.eth0/100.rp_filter`."
+		return "As in sysctl(8) a dot inside a part of the name is written as a slash: " +
+			"`net.ipv4.conf.eth0/100.rp_filter`."
 	}
 	return ""
 }

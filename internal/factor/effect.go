@@ -81,9 +81,11 @@ func (e *NoEffect) Unwrap() error { return e.Err }
 
 // missed is the error of an argument without effect.
 func (e Effect) missed(t target.Target) error {
-	return &NoEffect{&lab.Error{What: fmt.Sprintf("the kernel was started with %s, which has no effect: %s", e.Argument, e.Why), Target: elsewhere(t),
+	return &NoEffect{&lab.Error{What: fmt.Sprintf("the kernel was started with %s, which has no effect: %s", e.Argument,
+		e.Why), Target: elsewhere(t),
 		Hints: []string{"look at its spelling, and at what this kernel and its modules take (modinfo -p MODULE)",
-			"something else may override it: another argument, /etc/modprobe.d, /etc/sysctl.d, the machine itself", "or leave it out"}}}
+			"something else may override it: another argument, /etc/modprobe.d, /etc/sysctl.d, the machine itself",
+			"or leave it out"}}}
 }
 
 // Effects are those of the arguments of these names, by name, as far as they stand on the command line of the kernel
@@ -162,7 +164,8 @@ func (k *shownKernel) effect(line []kernelArgument, a kernelArgument) Effect {
 	module, parameter, dotted := strings.Cut(a.name, ".")
 	switch {
 	case dotted && module == "sysctl":
-		return k.judge(a, []evidence{{in: []string{sysctlPath(strings.TrimPrefix(a.text[:len(a.name)], "sysctl."))}, holds: equals}})
+		return k.judge(a,
+			[]evidence{{in: []string{sysctlPath(strings.TrimPrefix(a.text[:len(a.name)], "sysctl."))}, holds: equals}})
 	case dotted && parameter != "dyndbg":
 		return k.parameter(a, module, parameter)
 	}
@@ -185,7 +188,8 @@ func (k *shownKernel) parameter(a kernelArgument, module, parameter string) Effe
 		return e
 	}
 	// unknown_module_param_cb of the kernel's kernel/module/main.c: the module is loaded all the same.
-	for _, ignored := range regexp.MustCompile(`(\S+): unknown parameter '([^']*)' ignored`).FindAllStringSubmatch(k.kernelLog(), -1) {
+	for _, ignored := range regexp.MustCompile(`(\S+): unknown parameter '([^']*)' ignored`).FindAllStringSubmatch(
+		k.kernelLog(), -1) {
 		if underscored(ignored[1]) == module && underscored(ignored[2]) == parameter {
 			e.Missed, e.Why = true, fmt.Sprintf("the kernel's log says %q", ignored[0])
 		}
@@ -197,7 +201,8 @@ func (k *shownKernel) parameter(a kernelArgument, module, parameter string) Effe
 // parts of the kernel read the command line by themselves (pti=). Source: print_unknown_bootoptions of the kernel's
 // init/main.c.
 func (k *shownKernel) unknown(a kernelArgument) bool {
-	found := regexp.MustCompile(`Unknown kernel command line parameters "(.*)", will be passed to user space`).FindStringSubmatch(k.kernelLog())
+	found := regexp.MustCompile(
+		`Unknown kernel command line parameters "(.*)", will be passed to user space`).FindStringSubmatch(k.kernelLog())
 	return found != nil && slices.Contains(strings.Fields(found[1]), a.text)
 }
 

@@ -80,21 +80,30 @@ func TestEffectsOfRealKernels(t *testing.T) {
 	const verified, missed, open = "verified", "missed", "open"
 	for name, want := range map[string]map[string]string{
 		"mitigations-off": {
-			"mitigations": verified, "nvme.io_queue_depth": verified, "nvme.io_queue_dept": missed, "slub_debug": verified, "init_on_alloc": verified, "init_on_free": verified,
-			"hugepages": verified, "transparent_hugepage": verified, "maxcpus": verified, "audit": verified, "iommu.strict": verified, "printk.devkmsg": verified,
-			"page_alloc.shuffle": verified, "nowatchdog": verified, "nosuch": open, "elevator": missed, "apparmor": verified, "sysctl.vm.swappiness": verified,
-			"printk.time": verified, "mem": verified, "consoleblank": verified, "randomize_kstack_offset": open, "threadirqs": open, "nosmt": open, "pcie_aspm": verified,
+			"mitigations": verified, "nvme.io_queue_depth": verified, "nvme.io_queue_dept": missed,
+			"slub_debug": verified, "init_on_alloc": verified, "init_on_free": verified,
+			"hugepages": verified, "transparent_hugepage": verified, "maxcpus": verified, "audit": verified,
+			"iommu.strict": verified, "printk.devkmsg": verified,
+			"page_alloc.shuffle": verified, "nowatchdog": verified, "nosuch": open, "elevator": missed,
+			"apparmor": verified, "sysctl.vm.swappiness": verified,
+			"printk.time": verified, "mem": verified, "consoleblank": verified, "randomize_kstack_offset": open,
+			"threadirqs": open, "nosmt": open, "pcie_aspm": verified,
 			"intel_iommu": verified, "quiet": verified, "console": open, "panic": verified, "no_timer_check": open,
 		},
 		"passthrough": {
-			"iommu.passthrough": verified, "mitigations": verified, "isolcpus": missed, "nohz_full": missed, "slub_debug": verified, "audit": verified,
-			"nvme.use_threaded_interrupts": verified, "loglevel": verified, "apparmor": verified, "selinux": missed, "nr_cpus": verified, "clocksource": verified,
+			"iommu.passthrough": verified, "mitigations": verified, "isolcpus": missed, "nohz_full": missed,
+			"slub_debug": verified, "audit": verified,
+			"nvme.use_threaded_interrupts": verified, "loglevel": verified, "apparmor": verified, "selinux": missed,
+			"nr_cpus": verified, "clocksource": verified,
 			"lockdown": verified, "numa_balancing": verified, "preempt": open,
 		},
 		"single-mitigations": {
-			"pti": open, "spectre_v2": verified, "nospectre_v1": verified, "mds": open, "retbleed": open, "iommu.strict": open, "intel_iommu": verified, "isolcpus": verified,
-			"nohz_full": verified, "slub_debug": verified, "maxcpus": open, "clocksource": verified, "preempt": verified, "quiet": verified, "schedstats": verified,
-			"delayacct": verified, "threadirqs": open, "virtio_net.nosuch": missed, "nosuchmodule.x": open, "vt.handoff": open, "splash": open,
+			"pti": open, "spectre_v2": verified, "nospectre_v1": verified, "mds": open, "retbleed": open,
+			"iommu.strict": open, "intel_iommu": verified, "isolcpus": verified,
+			"nohz_full": verified, "slub_debug": verified, "maxcpus": open, "clocksource": verified,
+			"preempt": verified, "quiet": verified, "schedstats": verified,
+			"delayacct": verified, "threadirqs": open, "virtio_net.nosuch": missed, "nosuchmodule.x": open,
+			"vt.handoff": open, "splash": open,
 		},
 	} {
 		k := saved(t, name)
@@ -127,22 +136,30 @@ func TestALevelWithoutEffectIsRefused(t *testing.T) {
 		k          *savedKernel
 		name, says string
 	}{
-		{k, "cmdline:nvme.io_queue_dept", `nvme.io_queue_dept=3, which has no effect: the kernel's log says "nvme: unknown parameter 'io_queue_dept' ignored"`},
-		{depth, "cmdline:nvme.io_queue_depth", "nvme.io_queue_depth=2, which has no effect: /sys/module/nvme/parameters/io_queue_depth shows 1024"},
-		{k.with(map[string]string{"sys/devices/system/cpu/vulnerabilities/spectre_v1": "Not affected", "sys/devices/system/cpu/vulnerabilities/spectre_v2": "Mitigation: Retpolines"}),
-			"cmdline:mitigations", "mitigations=off, which has no effect: /sys/devices/system/cpu/vulnerabilities/spectre_v2 shows Mitigation: Retpolines"},
-		{k.with(map[string]string{"sys/kernel/iommu_groups/2/type": "DMA-FQ"}), "cmdline:iommu.strict", "/sys/kernel/iommu_groups/2/type shows DMA-FQ"},
-		{k.with(map[string]string{"sys/kernel/slab/kmalloc-64/red_zone": "0"}), "cmdline:slub_debug", "/sys/kernel/slab/kmalloc-64/red_zone shows 0"},
+		{k, "cmdline:nvme.io_queue_dept",
+			`nvme.io_queue_dept=3, which has no effect: the kernel's log says "nvme: unknown parameter 'io_queue_dept' ignored"`},
+		{depth, "cmdline:nvme.io_queue_depth",
+			"nvme.io_queue_depth=2, which has no effect: /sys/module/nvme/parameters/io_queue_depth shows 1024"},
+		{k.with(map[string]string{"sys/devices/system/cpu/vulnerabilities/spectre_v1": "Not affected",
+			"sys/devices/system/cpu/vulnerabilities/spectre_v2": "Mitigation: Retpolines"}),
+			"cmdline:mitigations", "mitigations=off, which has no effect: " +
+				"/sys/devices/system/cpu/vulnerabilities/spectre_v2 shows Mitigation: Retpolines"},
+		{k.with(map[string]string{"sys/kernel/iommu_groups/2/type": "DMA-FQ"}), "cmdline:iommu.strict",
+			"/sys/kernel/iommu_groups/2/type shows DMA-FQ"},
+		{k.with(map[string]string{"sys/kernel/slab/kmalloc-64/red_zone": "0"}), "cmdline:slub_debug",
+			"/sys/kernel/slab/kmalloc-64/red_zone shows 0"},
 	} {
 		_, err := UnverifiedLevels(t.Context(), c.k, map[string]string{c.name: "any", "queue:scheduler": "none"})
-		if _, is := errors.AsType[*NoEffect](err); !is || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "qemu:guest.yaml") {
+		if _, is := errors.AsType[*NoEffect](err); !is || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), "qemu:guest.yaml") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		unverified, err := UnverifiedLevels(t.Context(), c.k, map[string]string{c.name: Found})
 		if err != nil || unverified[c.name] == "" {
 			t.Errorf("%s as found: %v, %v", c.name, unverified, err)
 		}
-		if unverified, err := UnverifiedLevels(t.Context(), c.k, map[string]string{c.name: Absent}); err != nil || len(unverified) > 0 {
+		if unverified, err := UnverifiedLevels(t.Context(), c.k, map[string]string{c.name: Absent}); err != nil ||
+			len(unverified) > 0 {
 			t.Errorf("%s absent: %v, %v", c.name, unverified, err)
 		}
 	}
@@ -155,16 +172,23 @@ func TestWhatNothingShowsIsNotVerified(t *testing.T) {
 		files map[string]string
 		why   string
 	}{
-		"threadirqs":           {nil, "no place is known where a kernel shows it"},
-		"nosuch":               {nil, "the kernel's log has it among the arguments that it does not know"},
-		"nosmt":                {nil, "/sys/devices/system/cpu/smt/control shows notsupported"},
-		"transparent_hugepage": {map[string]string{"sys/kernel/mm/transparent_hugepage/enabled": ""}, "there is no /sys/kernel/mm/transparent_hugepage/enabled"},
-		"iommu.strict":         {map[string]string{"proc/sys/kernel/osrelease": "5.10.0-33-amd64"}, "/sys/kernel/iommu_groups/0/type shows DMA"},
-		"hugepages":            {map[string]string{"proc/cmdline": "hugepagesz=1G hugepages=8"}, "no place is known where a kernel shows it"},
-		"nvme.io_queue_depth":  {map[string]string{"sys/module/nvme/parameters/io_queue_depth": "as many as there are"}, "/sys/module/nvme/parameters/io_queue_depth shows as many as there are"},
-		"slub_debug":           {map[string]string{"proc/cmdline": "slub_debug=FZ,dentry"}, "/sys/kernel/slab/kmalloc-64/sanity_checks shows 1"},
-		"isolcpus":             {map[string]string{"proc/cmdline": "isolcpus=managed_irq,2-3"}, "/sys/devices/system/cpu/isolated shows nothing"},
-		"init_on_alloc":        {map[string]string{"proc/cmdline": "init_on_alloc=perhaps"}, "no place is known where a kernel shows it"},
+		"threadirqs": {nil, "no place is known where a kernel shows it"},
+		"nosuch":     {nil, "the kernel's log has it among the arguments that it does not know"},
+		"nosmt":      {nil, "/sys/devices/system/cpu/smt/control shows notsupported"},
+		"transparent_hugepage": {map[string]string{"sys/kernel/mm/transparent_hugepage/enabled": ""},
+			"there is no /sys/kernel/mm/transparent_hugepage/enabled"},
+		"iommu.strict": {map[string]string{"proc/sys/kernel/osrelease": "5.10.0-33-amd64"},
+			"/sys/kernel/iommu_groups/0/type shows DMA"},
+		"hugepages": {map[string]string{"proc/cmdline": "hugepagesz=1G hugepages=8"},
+			"no place is known where a kernel shows it"},
+		"nvme.io_queue_depth": {map[string]string{"sys/module/nvme/parameters/io_queue_depth": "as many as there are"},
+			"/sys/module/nvme/parameters/io_queue_depth shows as many as there are"},
+		"slub_debug": {map[string]string{"proc/cmdline": "slub_debug=FZ,dentry"},
+			"/sys/kernel/slab/kmalloc-64/sanity_checks shows 1"},
+		"isolcpus": {map[string]string{"proc/cmdline": "isolcpus=managed_irq,2-3"},
+			"/sys/devices/system/cpu/isolated shows nothing"},
+		"init_on_alloc": {map[string]string{"proc/cmdline": "init_on_alloc=perhaps"},
+			"no place is known where a kernel shows it"},
 	} {
 		unverified, err := UnverifiedLevels(t.Context(), k.with(c.files), map[string]string{"cmdline:" + name: "any"})
 		if err != nil || unverified["cmdline:"+name] != c.why {
@@ -203,7 +227,8 @@ func TestMitigationsAsFilesHaveThem(t *testing.T) {
 		if got := mitigationOff("", text); got != want {
 			t.Errorf("%q: %d", text, got)
 		}
-		if opposite := mitigated("", text); (opposite == silent) != (want == silent) || opposite == want && want != silent {
+		if opposite := mitigated("", text); (opposite == silent) != (want == silent) ||
+			opposite == want && want != silent {
 			t.Errorf("mitigated %q: %d", text, opposite)
 		}
 	}
@@ -215,7 +240,8 @@ func TestParametersAsTheKernelReadsThem(t *testing.T) {
 		asked, shown string
 		want         verdict
 	}{
-		{"1", "Y", holds}, {"on", "Y", holds}, {"n", "0", holds}, {"off", "N", holds}, {"0x10", "16", holds}, {"kyber", "kyber", holds}, {"1,2", "1,2", holds},
+		{"1", "Y", holds}, {"on", "Y", holds}, {"n", "0", holds}, {"off", "N", holds}, {"0x10", "16", holds},
+		{"kyber", "kyber", holds}, {"1,2", "1,2", holds},
 		{"2", "1024", fails}, {"1", "N", fails}, {"off", "Y", fails}, {"-1", "0", fails}, {"always", "never", fails},
 		{"16M", "16777216", silent}, {"yes", "1", silent}, {"1", "", silent}, {"+p", "line 1\nline 2", silent},
 	} {
@@ -228,7 +254,8 @@ func TestParametersAsTheKernelReadsThem(t *testing.T) {
 // Each row can be read, and says where it was taken from.
 func TestEvidenceIsWhole(t *testing.T) {
 	for _, e := range evidences() {
-		if e.argument == "" || e.argument != underscored(e.argument) || len(e.in) == 0 || e.holds == nil || e.source == "" {
+		if e.argument == "" || e.argument != underscored(e.argument) || len(e.in) == 0 || e.holds == nil ||
+			e.source == "" {
 			t.Errorf("%+v", e)
 		}
 		re, err := regexp.Compile(e.find)

@@ -34,7 +34,8 @@ func bindExec(ctx context.Context, w Where, name string) (Setting, error) {
 	factorName := "exec:" + name
 	switch {
 	case !ok:
-		return Setting{}, &lab.Error{Kind: lab.Usage, What: factorName + " has no commands", Hints: []string{"an experiment file says how to apply, verify and undo it"}}
+		return Setting{}, &lab.Error{Kind: lab.Usage, What: factorName + " has no commands",
+			Hints: []string{"an experiment file says how to apply, verify and undo it"}}
 	case len(c.Apply) == 0 || len(c.Verify) == 0:
 		return Setting{}, &lab.Error{Kind: lab.Usage, What: factorName + " needs apply and verify"}
 	}
@@ -67,8 +68,9 @@ func (c *Commands) read(ctx context.Context, t target.Target, name string) readi
 		return reading{err: err}
 	}
 	if out.ExitCode != 0 {
-		return reading{err: &lab.Error{What: "the command that verifies " + name + " failed", Target: elsewhere(t), Command: c.Verify,
-			Output: strings.TrimSpace(string(out.Stderr))}}
+		return reading{err: &lab.Error{What: "the command that verifies " + name + " failed", Target: elsewhere(t),
+			Command: c.Verify,
+			Output:  strings.TrimSpace(string(out.Stderr))}}
 	}
 	return reading{value: strings.TrimSpace(string(out.Stdout))}
 }

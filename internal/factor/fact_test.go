@@ -10,14 +10,17 @@ import (
 func TestFactsApart(t *testing.T) {
 	fact := func(key, about, value string) lab.Fact { return lab.Fact{Key: key, About: about, Value: value} }
 	good := []lab.Fact{
-		fact("sysctl.vm.swappiness", "", "60"), fact("sysctl.vm.dirty_ratio", "", "20"), fact("sysctl.net.ipv4.tcp_rmem", "", "4096\t131072\t6291456"),
+		fact("sysctl.vm.swappiness", "", "60"), fact("sysctl.vm.dirty_ratio", "", "20"),
+		fact("sysctl.net.ipv4.tcp_rmem", "", "4096\t131072\t6291456"),
 		fact("module.nvme_core.multipath", "", "Y"), fact("module.nvme_core.io_timeout", "", "30"),
 		fact("disk.queue.scheduler", "sda", "none"), fact("disk.queue.scheduler", "sdb", "none"),
 		fact("disk.queue.nr_requests", "sda", "64"), fact("disk.queue.nr_requests", "sdb", "256"),
-		fact("memory.transparent_hugepage", "", "always"), fact("kernel.release", "", "6.1"), fact("sysctl.vm.only_here", "", "1"),
+		fact("memory.transparent_hugepage", "", "always"), fact("kernel.release", "", "6.1"),
+		fact("sysctl.vm.only_here", "", "1"),
 	}
 	bad := []lab.Fact{
-		fact("sysctl.vm.swappiness", "", "10"), fact("sysctl.vm.dirty_ratio", "", "0x14"), fact("sysctl.net.ipv4.tcp_rmem", "", "4096 131072 6291456"),
+		fact("sysctl.vm.swappiness", "", "10"), fact("sysctl.vm.dirty_ratio", "", "0x14"),
+		fact("sysctl.net.ipv4.tcp_rmem", "", "4096 131072 6291456"),
 		fact("module.nvme_core.multipath", "", "1"), fact("module.nvme_core.io_timeout", "", "60"),
 		fact("disk.queue.scheduler", "nvme0n1", "bfq"), fact("disk.queue.nr_requests", "nvme0n1", "32"),
 		fact("memory.transparent_hugepage", "", "madvise"), fact("kernel.release", "", "6.12"),
@@ -31,7 +34,8 @@ func TestFactsApart(t *testing.T) {
 }
 
 func TestFactOfIsOfFactTheOtherWayRound(t *testing.T) {
-	for _, key := range []string{"sysctl.vm.swappiness", "module.nvme_core.io_timeout", "disk.queue.scheduler", "cpu.energy_preference", "memory.transparent_hugepage"} {
+	for _, key := range []string{"sysctl.vm.swappiness", "module.nvme_core.io_timeout", "disk.queue.scheduler",
+		"cpu.energy_preference", "memory.transparent_hugepage"} {
 		name, ok := OfFact(key)
 		if back, known := FactOf(name); !ok || !known || back != key {
 			t.Errorf("%s is set by %q, of which %q tells", key, name, back)

@@ -92,8 +92,10 @@ func (w Where) adapter(name string) (string, error) {
 		return name, nil
 	}
 	if w.Adapter == "" {
-		return "", &lab.Error{Kind: lab.Usage, What: "it is not known which adapter the tests take", Target: elsewhere(w.Target),
-			Hints: []string{"name it: ip address shows them", UnderTest + " is the one that has the address under test, or leads to it, where a network is measured"}}
+		return "", &lab.Error{Kind: lab.Usage, What: "it is not known which adapter the tests take",
+			Target: elsewhere(w.Target),
+			Hints: []string{"name it: ip address shows them", UnderTest +
+				" is the one that has the address under test, or leads to it, where a network is measured"}}
 	}
 	return w.Adapter, nil
 }
@@ -146,7 +148,9 @@ func Check(factorName, level string) error {
 // refuse is check with what holds for every scheme.
 func (s Scheme) refuse(name, level string) error {
 	factorName := s.Name + ":" + name
-	if !utf8.ValidString(name+level) || strings.ContainsFunc(name+level, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+	if !utf8.ValidString(name+level) || strings.ContainsFunc(name+level, func(r rune) bool {
+		return r < ' ' && r != '\t' || r == 0x7f
+	}) {
 		return wrong(fmt.Sprintf("%q holds a control character, or is no UTF-8", factorName+"="+level))
 	}
 	if len(name)+len(level) > maxText {
@@ -156,7 +160,8 @@ func (s Scheme) refuse(name, level string) error {
 		level = ""
 	}
 	if err := s.check(name, level); err != nil {
-		return &lab.Error{Kind: lab.Usage, What: err.Error(), Hints: []string{"its form: " + s.Syntax, "for example: " + s.Examples[0]}}
+		return &lab.Error{Kind: lab.Usage, What: err.Error(),
+			Hints: []string{"its form: " + s.Syntax, "for example: " + s.Examples[0]}}
 	}
 	return nil
 }
@@ -174,7 +179,8 @@ func Bind(ctx context.Context, w Where, factorName string) (Setting, error) {
 		return Setting{}, err
 	}
 	if s.bind == nil {
-		return Setting{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s is not set while the machine runs: it needs %s", factorName, s.Needs)}
+		return Setting{}, &lab.Error{Kind: lab.Usage,
+			What: fmt.Sprintf("%s is not set while the machine runs: it needs %s", factorName, s.Needs)}
 	}
 	if err := s.refuse(name, ""); err != nil {
 		return Setting{}, err

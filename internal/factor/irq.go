@@ -71,16 +71,19 @@ func interruptsOf(ctx context.Context, w Where, name string) ([]string, error) {
 				return numbers, nil
 			}
 		}
-		return nil, &lab.Error{Kind: lab.Refused, What: name + " has no message-signalled interrupts to be found below /sys", Target: elsewhere(w.Target),
+		return nil, &lab.Error{Kind: lab.Refused, What: name +
+			" has no message-signalled interrupts to be found below /sys", Target: elsewhere(w.Target),
 			Hints: []string{"name the interrupt by its number: /proc/interrupts"}}
 	}
-	return nil, &lab.Error{Kind: lab.Usage, What: "there is no disk and no adapter " + name, Target: elsewhere(w.Target)}
+	return nil, &lab.Error{Kind: lab.Usage, What: "there is no disk and no adapter " + name,
+		Target: elsewhere(w.Target)}
 }
 
 // effectiveAffinity says, asked later, whether interrupts go where they were sent. Where a move waits for the next
 // interrupt, as on x86 without remapping, one that has not come since the change proves nothing. Source:
 // Documentation/core-api/irq/irq-affinity.rst; kernel/irq/migration.c.
-func effectiveAffinity(ctx context.Context, w Where, numbers []string, level string) (func(context.Context) error, error) {
+func effectiveAffinity(ctx context.Context, w Where, numbers []string, level string) (func(context.Context) error,
+	error) {
 	asked, err := parseCPUs(level)
 	if err != nil {
 		return nil, err
@@ -105,8 +108,11 @@ func effectiveAffinity(ctx context.Context, w Where, numbers []string, level str
 			// interrupt.
 			cpus, err := parseCPUs(string(now[effective(n)].Data))
 			came := string(now[count(n)].Data) != string(before[count(n)].Data)
-			if err == nil && came && slices.ContainsFunc(cpus, func(cpu int) bool { return !slices.Contains(asked, cpu) }) {
-				return &lab.Error{What: fmt.Sprintf("interrupt %s goes to %s, and %s was asked for", n, formatCPUs(cpus), level), Target: elsewhere(w.Target)}
+			if err == nil && came && slices.ContainsFunc(cpus, func(cpu int) bool {
+				return !slices.Contains(asked, cpu)
+			}) {
+				return &lab.Error{What: fmt.Sprintf("interrupt %s goes to %s, and %s was asked for", n,
+					formatCPUs(cpus), level), Target: elsewhere(w.Target)}
 			}
 		}
 		return nil

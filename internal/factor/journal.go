@@ -147,7 +147,8 @@ func claim(path string) (*os.File, error) {
 			return f, nil
 		}
 		err = errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
-		if again := errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist); !again || time.Now().After(end) {
+		if again := errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist); !again ||
+			time.Now().After(end) {
 			return nil, err
 		}
 	}
@@ -307,14 +308,18 @@ func (j *Journal) before(ctx context.Context, s Setting, level string, wanted []
 	if err != nil {
 		return nil, j.unreachable(err)
 	}
-	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.factor, Level: level, Boot: readings[len(all)-1].value}
+	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.factor, Level: level,
+		Boot: readings[len(all)-1].value}
 	differs := false
 	for i, spot := range s.spots {
 		if r := readings[i]; r.err != nil && spot.OneWay == "" {
-			return nil, &lab.Error{What: s.factor + " can't be changed: what is there can't be read", Target: elsewhere(j.target), Err: r.err, Hints: detailsOf(r.err)}
+			return nil, &lab.Error{What: s.factor + " can't be changed: what is there can't be read",
+				Target: elsewhere(j.target), Err: r.err, Hints: detailsOf(r.err)}
 		}
 		if !storable(readings[i].value) {
-			return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is refused: %s holds more than a line of text, which is not written back as it was", s.factor, spot)}
+			return nil, &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s is refused: %s holds more than a line of text, which is not written back as it "+
+					"was", s.factor, spot)}
 		}
 		differs = differs || readings[i].err != nil || !same(readings[i].value, wanted[i])
 		next.Spots = append(next.Spots, position{spot, readings[i].value, wanted[i]})
@@ -373,8 +378,10 @@ func (j *Journal) carryOut(ctx context.Context, s Setting, next *step) error {
 	case missed && cause != nil:
 		return cause
 	case missed:
-		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.factor, s.levelOf(values), next.Level), Target: elsewhere(j.target),
-			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " + s.factor + " shows what is possible"}}
+		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.factor, s.levelOf(values), next.Level),
+			Target: elsewhere(j.target),
+			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " +
+				s.factor + " shows what is possible"}}
 	}
 	if err := j.holdKept(ctx, next); err != nil {
 		return err
@@ -394,7 +401,8 @@ const passes = 3
 // settle brings spots to their values, in order. It goes over those that are not there yet again as long as that helps:
 // the old value of one can become possible by another's (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It returns
 // what they are in the end and why the last attempt at each failed; the error says that the target can't be reached.
-func (j *Journal) settle(ctx context.Context, doing string, positions []position, value func(position) string) ([]reading, []error, error) {
+func (j *Journal) settle(ctx context.Context, doing string, positions []position, value func(position) string) (
+	[]reading, []error, error) {
 	spots := make([]Spot, len(positions))
 	for i, p := range positions {
 		spots[i] = p.Spot
@@ -460,8 +468,10 @@ func (j *Journal) Holds(ctx context.Context) error {
 		if !p.readable() || readings[i].err == nil && same(readings[i].value, p.New) {
 			continue
 		}
-		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q", factors[spot.key()], spot, readings[i].value, p.New),
-			Target: elsewhere(j.target), Err: readings[i].err, Hints: []string{"two factors that change one thing can't be varied together"}})
+		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q",
+			factors[spot.key()], spot, readings[i].value, p.New),
+			Target: elsewhere(j.target), Err: readings[i].err,
+			Hints: []string{"two factors that change one thing can't be varied together"}})
 	}
 	for _, s := range j.open {
 		if s.effective != nil {

@@ -161,7 +161,8 @@ func TestTheValueOfSomebodyElseIsLeftAlone(t *testing.T) {
 		b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
 		b.put("a", "theirs")
 		j.OnForeign(policy)
-		if err := j.Undo(t.Context()); (err != nil) != want.kept || want.kept && !strings.Contains(err.Error(), "somebody else") {
+		if err := j.Undo(t.Context()); (err != nil) != want.kept ||
+			want.kept && !strings.Contains(err.Error(), "somebody else") {
 			t.Errorf("%v: %v", policy, err)
 		}
 		b.holds("a", want.value)
@@ -260,7 +261,9 @@ func TestWhatTheKernelChangesAlongIsPutBack(t *testing.T) {
 func TestWhatIsKeptIsHeldBesideAChange(t *testing.T) {
 	b, s := tiedBench(t)
 	j := b.journal()
-	j.kept = []kept{{"queue:nr_requests", wildcard("queue:nr_requests"), func(s Spot, _ string) bool { return filepath.Base(s.Path) == "nr_requests" }}}
+	j.kept = []kept{{"queue:nr_requests", wildcard("queue:nr_requests"), func(s Spot, _ string) bool {
+		return filepath.Base(s.Path) == "nr_requests"
+	}}}
 	b.must(j.Change(t.Context(), s, "none"))
 	b.holds("scheduler", "none")
 	b.holds("nr_requests", "200")
@@ -430,7 +433,8 @@ func TestAnotherBootHasUndoneWhatTheKernelHeld(t *testing.T) {
 	j := b.journal()
 	b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
 	kernels := position{Spot{Kind: inFile, Path: "/proc/sys/vm/swappiness"}, "no such value", "neither"}
-	j.open = append(j.open, &step{Seq: 2, Factor: "sysctl:vm.swappiness", Boot: "of yesterday", Spots: []position{kernels}})
+	j.open = append(j.open, &step{Seq: 2, Factor: "sysctl:vm.swappiness", Boot: "of yesterday",
+		Spots: []position{kernels}})
 	j.open[0].Boot = "of yesterday"
 	b.must(j.Undo(t.Context()))
 	b.holds("a", "old")

@@ -70,7 +70,8 @@ func (j *Journal) spotsOf(ctx context.Context, scheme Scheme, name string) func(
 	case "queue":
 		return inFiles("/sys/*/queue/" + name)
 	case "cpu":
-		patterns := map[string][]string{"online": {cpuRoot + "/cpu*/online", cpuRoot + "/smt/control"}, "smt": {cpuRoot + "/smt/control"},
+		patterns := map[string][]string{"online": {cpuRoot + "/cpu*/online", cpuRoot + "/smt/control"},
+			"smt":      {cpuRoot + "/smt/control"},
 			"governor": {cpuRoot + "/*/scaling_governor"}, "epp": {cpuRoot + "/*/energy_performance_preference"},
 			"boost": {cpuRoot + "/*/boost", cpuRoot + "/*/no_turbo"}}
 		return inFiles(patterns[name]...)
@@ -95,7 +96,8 @@ func (j *Journal) spotsOf(ctx context.Context, scheme Scheme, name string) func(
 		file := inFiles("/sys/*/net/" + device + "/mtu")
 		match := wildcard(name)
 		return func(s Spot, resolved string) bool {
-			return s.Kind == inAdapter && match.MatchString(s.Path+"/"+s.Name) || match.MatchString(device+"/mtu") && (param == mtu || strings.Contains(param, "*")) && file(s, resolved)
+			return s.Kind == inAdapter && match.MatchString(s.Path+"/"+s.Name) || match.MatchString(device+"/mtu") &&
+				(param == mtu || strings.Contains(param, "*")) && file(s, resolved)
 		}
 	case "qdisc":
 		match := wildcard(name)
@@ -126,8 +128,11 @@ func (j *Journal) refuseKept(ctx context.Context, s Setting) error {
 	}
 	_, bare := SplitRole(s.factor)
 	for _, k := range j.kept {
-		if k.factor.MatchString(bare) || slices.ContainsFunc(s.spots, func(spot Spot) bool { return k.spot(spot, resolved[spot.key()]) }) {
-			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s is to be kept", s.factor, k.text)}
+		if k.factor.MatchString(bare) || slices.ContainsFunc(s.spots, func(spot Spot) bool {
+			return k.spot(spot, resolved[spot.key()])
+		}) {
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s is to be kept", s.factor,
+				k.text)}
 		}
 	}
 	return nil
@@ -180,7 +185,9 @@ func (j *Journal) holdKept(ctx context.Context, s *step) error {
 	}
 	for i, p := range held {
 		if now[i].err == nil && !same(now[i].value, p.Old) {
-			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: the kernel changes %s along with it, which is to be kept", s.Factor, p.Spot), Err: failed[i]}
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s is not changed: the kernel changes %s along with it, which is to be kept",
+					s.Factor, p.Spot), Err: failed[i]}
 		}
 	}
 	return j.stillThere(ctx, s)
@@ -198,7 +205,8 @@ func (j *Journal) stillThere(ctx context.Context, s *step) error {
 	}
 	for i, p := range s.Spots {
 		if p.readable() && !same(readings[i].value, p.New) {
-			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: what is to be kept does not stay beside it", s.Factor)}
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s is not changed: what is to be kept does not stay beside it", s.Factor)}
 		}
 	}
 	return nil

@@ -43,7 +43,8 @@ func realPlan(t *testing.T) (p plan, watched []string) {
 			add("cpu:online", formatCPUs(cpus[:len(cpus)-1]))
 		}
 	}
-	watched = append(glob(t.Context(), w.Target, "/proc/irq/*/smp_affinity_list"), "/sys/devices/system/cpu/online", queue)
+	watched = append(glob(t.Context(), w.Target, "/proc/irq/*/smp_affinity_list"), "/sys/devices/system/cpu/online",
+		queue)
 	for _, name := range []string{"dirty_background_bytes", "dirty_background_ratio", "dirty_expire_centisecs"} {
 		watched = append(watched, "/proc/sys/vm/"+name)
 	}
@@ -53,7 +54,8 @@ func realPlan(t *testing.T) (p plan, watched []string) {
 // snapshot is all that facts knows of this machine and of the disk.
 func snapshot(t *testing.T, disk string) []lab.Fact {
 	t.Helper()
-	all, err := facts.Snapshot(t.Context(), here(t).Target, lab.Place{Kind: lab.Device, Path: "/dev/" + disk, Resolved: "/dev/" + disk, Disks: []string{disk}})
+	all, err := facts.Snapshot(t.Context(), here(t).Target,
+		lab.Place{Kind: lab.Device, Path: "/dev/" + disk, Resolved: "/dev/" + disk, Disks: []string{disk}})
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d facts, %v", len(all), err)
 	}
@@ -104,7 +106,8 @@ func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 			t.Fatalf("it failed instead of dying:\n%s", said.String())
 		}
 		where := fmt.Sprintf("kill %d", kills)
-		if left, err := Pending(filepath.Join(p.Dir, "changes"), anyFile); err == nil && len(left) == 1 && len(left[0].Factors) > 0 {
+		if left, err := Pending(filepath.Join(p.Dir, "changes"), anyFile); err == nil && len(left) == 1 &&
+			len(left[0].Factors) > 0 {
 			changed++
 		}
 		p.restore(t, where)

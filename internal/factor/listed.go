@@ -17,8 +17,9 @@ func (s Setting) CheckLevel(level string) error {
 		return nil
 	}
 	scheduler := strings.HasSuffix(s.spots[0].Path, "/queue/scheduler") // of several disks all are
-	e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has no level %q", s.factor, level), Target: elsewhere(s.target),
-		Hints: []string{"here it takes " + strings.Join(s.possible, ", ")}}
+	e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has no level %q", s.factor, level),
+		Target: elsewhere(s.target),
+		Hints:  []string{"here it takes " + strings.Join(s.possible, ", ")}}
 	switch near := yamlfile.DidYouMean(level, s.possible); {
 	case near != "":
 		e.Hints = append(e.Hints, near)
@@ -27,7 +28,8 @@ func (s Setting) CheckLevel(level string) error {
 	case scheduler && level == "noop":
 		e.Hints = append(e.Hints, "since Linux 5.0 it is called none")
 	case scheduler:
-		e.Hints = append(e.Hints, "a scheduler that is a module is listed once it is loaded: modprobe "+level+"-iosched")
+		e.Hints = append(e.Hints,
+			"a scheduler that is a module is listed once it is loaded: modprobe "+level+"-iosched")
 	}
 	return e
 }

@@ -53,7 +53,8 @@ func meant(typed string) string {
 		return role + "sysctl:" + bare
 	}
 	for scheme, names := range map[string][]string{
-		"queue":   {"scheduler", "nr_requests", "read_ahead_kb", "nomerges", "rq_affinity", "wbt_lat_usec", "max_sectors_kb"},
+		"queue": {"scheduler", "nr_requests", "read_ahead_kb", "nomerges", "rq_affinity", "wbt_lat_usec",
+			"max_sectors_kb"},
 		"job":     {"bs", "iodepth", "ioengine", "numjobs", "rate_iops", "runtime", "rw", "size"},
 		"cpu":     {"governor", "smt", "boost", "epp"},
 		"cmdline": {"mitigations"},

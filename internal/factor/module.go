@@ -33,14 +33,17 @@ func bindModule(ctx context.Context, w Where, name string) (Setting, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Setting{}, &lab.Error{What: "there is no " + file, Target: elsewhere(w.Target),
-			Hints: []string{"the module is not loaded, has no such parameter, or does not show it", "modinfo -p " + module + " lists the parameters"}}
+			Hints: []string{"the module is not loaded, has no such parameter, or does not show it", "modinfo -p " +
+				module + " lists the parameters"}}
 	case err != nil:
 		return Setting{}, err
 	case info.Mode()&0o222 == 0:
 		return Setting{}, &lab.Error{Kind: lab.Refused, Target: elsewhere(w.Target),
-			What: fmt.Sprintf("module:%s needs a reload: the parameter is read when %s is loaded and can't be written afterwards", name, module),
+			What: fmt.Sprintf("module:%s needs a reload: the parameter is read when %s is loaded and can't be "+
+				"written afterwards", name, module),
 			Hints: []string{"as a factor of the boot it can be varied: cmdline:" + module + "." + param +
-				" (headroom unloads no modules: what uses one, or was given to it when it was loaded, would not come back)"}}
+				" (headroom unloads no modules: what uses one, or was given to it when it was loaded, would not come " +
+				"back)"}}
 	}
 	return oneFile(file).readable(ctx, w.Target)
 }

@@ -38,19 +38,26 @@ type mountOption struct {
 // fs/ext4/super.c, _ext4_show_options; fs/btrfs/super.c, btrfs_show_options; mm/shmem.c, shmem_show_options.
 func mountOptions() []mountOption {
 	return []mountOption{
-		{name: "atime", levels: []string{"noatime", "relatime", "strictatime"}, written: []string{"noatime", "relatime", ""},
-			given: []string{"noatime", "atime,relatime", "atime,strictatime"}, perMount: true},
-		{name: "diratime", levels: []string{"1", "0"}, written: []string{"", "nodiratime"}, given: []string{"diratime", "nodiratime"}, perMount: true},
-		{name: "lazytime", levels: []string{"1", "0"}, written: []string{"lazytime", ""}, given: []string{"lazytime", "nolazytime"}},
+		{name: "atime", levels: []string{"noatime", "relatime", "strictatime"},
+			written: []string{"noatime", "relatime", ""},
+			given:   []string{"noatime", "atime,relatime", "atime,strictatime"}, perMount: true},
+		{name: "diratime", levels: []string{"1", "0"}, written: []string{"", "nodiratime"},
+			given: []string{"diratime", "nodiratime"}, perMount: true},
+		{name: "lazytime", levels: []string{"1", "0"}, written: []string{"lazytime", ""},
+			given: []string{"lazytime", "nolazytime"}},
 		{name: "sync", levels: []string{"1", "0"}, written: []string{"sync", ""}, given: []string{"sync", "async"}},
-		{name: "discard", levels: []string{"1", "0"}, written: []string{"discard", ""}, given: []string{"discard", "nodiscard"},
-			only: []string{"ext4", "xfs"}},
-		{name: "barrier", levels: []string{"1", "0"}, written: []string{"", "nobarrier"}, given: []string{"barrier", "nobarrier"},
-			only: []string{"ext4", "btrfs"}},
-		{name: "delalloc", levels: []string{"1", "0"}, written: []string{"", "nodelalloc"}, given: []string{"delalloc", "nodelalloc"},
-			only: []string{"ext4"}},
-		{name: "auto_da_alloc", levels: []string{"1", "0"}, written: []string{"", "noauto_da_alloc"}, given: []string{"auto_da_alloc", "noauto_da_alloc"},
-			only: []string{"ext4"}},
+		{name: "discard", levels: []string{"1", "0"}, written: []string{"discard", ""},
+			given: []string{"discard", "nodiscard"},
+			only:  []string{"ext4", "xfs"}},
+		{name: "barrier", levels: []string{"1", "0"}, written: []string{"", "nobarrier"},
+			given: []string{"barrier", "nobarrier"},
+			only:  []string{"ext4", "btrfs"}},
+		{name: "delalloc", levels: []string{"1", "0"}, written: []string{"", "nodelalloc"},
+			given: []string{"delalloc", "nodelalloc"},
+			only:  []string{"ext4"}},
+		{name: "auto_da_alloc", levels: []string{"1", "0"}, written: []string{"", "noauto_da_alloc"},
+			given: []string{"auto_da_alloc", "noauto_da_alloc"},
+			only:  []string{"ext4"}},
 		{name: "commit", unwritten: map[string]string{"ext4": "5", "btrfs": "30"}, only: []string{"ext4", "btrfs"}},
 		{name: "stripe", unwritten: map[string]string{"ext4": "0"}, only: []string{"ext4"}},
 		{name: "huge", unwritten: map[string]string{"tmpfs": "never"}, only: []string{"tmpfs"}},
@@ -113,7 +120,8 @@ func parseMounts(data []byte) []mounted {
 		if dash < 6 || dash+3 >= len(f) {
 			continue
 		}
-		list = append(list, mounted{point: unescape(f[4]), options: strings.Split(f[5], ","), kind: f[dash+1], super: strings.Split(f[dash+3], ",")})
+		list = append(list, mounted{point: unescape(f[4]), options: strings.Split(f[5], ","), kind: f[dash+1],
+			super: strings.Split(f[dash+3], ",")})
 	}
 	return list
 }
@@ -134,7 +142,8 @@ func mountAt(f target.File, point string) (mounted, error) {
 			return m, nil
 		}
 	}
-	return mounted{}, &lab.Error{What: "nothing is mounted on " + point + " now", Hints: []string{"mount it again as it was; options then are what the mount gives"}}
+	return mounted{}, &lab.Error{What: "nothing is mounted on " + point + " now",
+		Hints: []string{"mount it again as it was; options then are what the mount gives"}}
 }
 
 // value is the level that a mount has.
@@ -210,7 +219,8 @@ func bindMount(ctx context.Context, w Where, name string) (Setting, error) {
 		return Setting{}, wrong(err.Error())
 	}
 	if w.Place.Kind != lab.Directory {
-		return Setting{}, &lab.Error{Kind: lab.Refused, What: "mount:" + name + " is about the mount that a directory lies on, and the place is none",
+		return Setting{}, &lab.Error{Kind: lab.Refused, What: "mount:" + name +
+			" is about the mount that a directory lies on, and the place is none",
 			Hints: []string{"name a directory as the place"}}
 	}
 	start := w.Place.Resolved
@@ -234,8 +244,9 @@ func bindMount(ctx context.Context, w Where, name string) (Setting, error) {
 			return Setting{}, err
 		}
 		if o.only != nil && !slices.Contains(o.only, m.kind) {
-			return Setting{}, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("mount:%s is an option of %s, and %s is %s", name,
-				strings.Join(o.only, " and "), dir, m.kind), Target: elsewhere(w.Target)}
+			return Setting{},
+				&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("mount:%s is an option of %s, and %s is %s", name,
+					strings.Join(o.only, " and "), dir, m.kind), Target: elsewhere(w.Target)}
 		}
 		return Setting{spots: []Spot{{Kind: inMount, Path: dir, Name: name}}, possible: o.levels}, nil
 	}

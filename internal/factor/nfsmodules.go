@@ -39,7 +39,9 @@ func nfsModules(ctx context.Context, t target.Target, m NFSMount) ([]Spot, error
 		}
 		for _, needed := range parseDepends(string(out.Stdout)) {
 			s := Spot{Kind: inModules, Name: needed}
-			if moduleReading(s, files[modulesFile]).value == Absent && !slices.ContainsFunc(spots, func(o Spot) bool { return o.Name == needed }) {
+			if moduleReading(s, files[modulesFile]).value == Absent && !slices.ContainsFunc(spots, func(o Spot) bool {
+				return o.Name == needed
+			}) {
 				spots = append(spots, s)
 			}
 		}

@@ -117,7 +117,8 @@ func NFSSetting(ctx context.Context, t target.Target, m NFSMount, folder string)
 	points := nfsPoints(m, folder)
 	for i, a := range m.Addresses {
 		s.spots = append(s.spots, Spot{Kind: inFolder, Path: points[i]},
-			Spot{Kind: inNFS, Path: points[i], Name: bracketed(a) + ":" + m.Path, Options: strings.Join(m.Options, ",")})
+			Spot{Kind: inNFS, Path: points[i], Name: bracketed(a) + ":" + m.Path,
+				Options: strings.Join(m.Options, ",")})
 		values = append(values, isThere, isMounted)
 	}
 	s.values = func(string) ([]string, error) { return values, nil }
@@ -148,16 +149,19 @@ func NFSFolder(id string) string { return nfsFolder + strings.ToLower(id) + "-nf
 // undone before the next.
 func nfsMounts(t target.Target, folder string) (Setting, error) {
 	if !strings.HasPrefix(folder, nfsFolder) {
-		return Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " makes mounts of its own, and " + folder + " is there already",
-			Hints: []string{"leave the directory out: headroom sweep SUITE --factor '" + NFSFactor + `="10.0.1.1:/srv vers=4.2,nconnect=1","10.0.1.1:/srv vers=4.2,nconnect=4"'`}}
+		return Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " makes mounts of its own, and " + folder +
+			" is there already",
+			Hints: []string{"leave the directory out: headroom sweep SUITE --factor '" + NFSFactor +
+				`="10.0.1.1:/srv vers=4.2,nconnect=1","10.0.1.1:/srv vers=4.2,nconnect=4"'`}}
 	}
-	return Setting{spots: []Spot{{Kind: inFolder, Path: folder}}, at: func(ctx context.Context, level string) (Setting, error) {
-		m, err := ParseNFSMount(level)
-		if err != nil {
-			return Setting{}, err
-		}
-		return NFSSetting(ctx, t, m, folder)
-	}}, nil
+	return Setting{spots: []Spot{{Kind: inFolder, Path: folder}},
+		at: func(ctx context.Context, level string) (Setting, error) {
+			m, err := ParseNFSMount(level)
+			if err != nil {
+				return Setting{}, err
+			}
+			return NFSSetting(ctx, t, m, folder)
+		}}, nil
 }
 
 // nfsPoints are the folders on which each address is mounted.
@@ -171,11 +175,14 @@ func nfsPoints(m NFSMount, folder string) []string {
 
 // differs is how a mount differs from what was asked for; nil where it does not. points are those of the mount itself.
 func (m NFSMount) differs(p facts.NFSPaths, points []string) error {
-	others := slices.DeleteFunc(slices.Clone(p.Others), func(point string) bool { return slices.Contains(points, point) })
+	others := slices.DeleteFunc(slices.Clone(p.Others), func(point string) bool {
+		return slices.Contains(points, point)
+	})
 	refuse := func(hint, format string, args ...any) error {
 		e := &lab.Error{Kind: lab.Refused, What: fmt.Sprintf(format, args...), Hints: []string{hint}}
 		if len(others) > 0 {
-			e.Hints = append([]string{"mounts of one server share its connections: unmount " + strings.Join(others, ", ") + " before"}, e.Hints...)
+			e.Hints = append([]string{"mounts of one server share its connections: unmount " +
+				strings.Join(others, ", ") + " before"}, e.Hints...)
 		}
 		return e
 	}
@@ -185,14 +192,17 @@ func (m NFSMount) differs(p facts.NFSPaths, points []string) error {
 	for _, o := range m.Options {
 		name, asked, hasValue := strings.Cut(o, "=")
 		got, shown := p.Options[name]
-		if !hasValue || !shown || name == "proto" || name == "port" || got == asked || name == "vers" && strings.HasPrefix(got, asked+".") {
+		if !hasValue || !shown || name == "proto" || name == "port" || got == asked ||
+			name == "vers" && strings.HasPrefix(got, asked+".") {
 			continue
 		}
-		return refuse("nfs(5) says what the server and other mounts of it decide", "%s=%s was asked for, and the mount has %s=%s", name, asked, name, got)
+		return refuse("nfs(5) says what the server and other mounts of it decide",
+			"%s=%s was asked for, and the mount has %s=%s", name, asked, name, got)
 	}
 	for _, a := range m.Addresses {
 		if p.Addresses != nil && !slices.Contains(p.Addresses, a.String()) {
-			return refuse(fmt.Sprintf("max_connect=%d must be among the options of the first mount of the server", len(m.Addresses)),
+			return refuse(fmt.Sprintf("max_connect=%d must be among the options of the first mount of the server",
+				len(m.Addresses)),
 				"the address %s of the server is not used: all calls go to %s", a, strings.Join(p.Addresses, ", "))
 		}
 	}
@@ -206,7 +216,8 @@ func (m NFSMount) otherKind(p facts.NFSPaths, refuse func(hint, format string, a
 		if asked == "" || t.Kind == asked {
 			continue
 		}
-		return refuse("another mount of the server came first, or it listens for "+strings.ToUpper(asked)+" on another port",
+		return refuse("another mount of the server came first, or it listens for "+strings.ToUpper(
+			asked)+" on another port",
 			"NFS was asked for %s and goes over %s", strings.ToUpper(asked), strings.ToUpper(t.Kind))
 	}
 	return nil
@@ -225,13 +236,16 @@ func (m NFSMount) otherNumber(p facts.NFSPaths, refuse func(hint, format string,
 		return nil
 	}
 	if rdma := p.Transports[0].Kind == "rdma"; rdma && connections > 1 && len(p.Transports) < want {
-		return refuse("several RDMA transports take as many addresses of the server, and max_connect", "nconnect=%d was asked for, and with RDMA it has no effect: there %s",
+		return refuse("several RDMA transports take as many addresses of the server, and max_connect",
+			"nconnect=%d was asked for, and with RDMA it has no effect: there %s",
 			connections, areTransports(len(p.Transports)))
 	}
 	if len(p.Addresses) > len(m.Addresses) {
-		return refuse("another mount of the server is trunked", "%s asked for, and calls go to %s", wereTransports(want), strings.Join(p.Addresses, ", "))
+		return refuse("another mount of the server is trunked", "%s asked for, and calls go to %s",
+			wereTransports(want), strings.Join(p.Addresses, ", "))
 	}
-	return refuse("nconnect and max_connect count in the first mount of a server only", "%s asked for, and there %s", wereTransports(want), areTransports(len(p.Transports)))
+	return refuse("nconnect and max_connect count in the first mount of a server only", "%s asked for, and there %s",
+		wereTransports(want), areTransports(len(p.Transports)))
 }
 
 func wereTransports(n int) string {

@@ -14,13 +14,18 @@ import (
 func TestParseNFSMount(t *testing.T) {
 	one, two := netip.MustParseAddr("10.0.1.1"), netip.MustParseAddr("10.0.2.1")
 	for text, want := range map[string]NFSMount{
-		"10.0.1.1:/srv vers=4.2,proto=rdma":                   {[]netip.Addr{one}, "/srv", []string{"vers=4.2", "proto=rdma"}},
-		"10.0.1.1,10.0.2.1:/ proto=tcp,max_connect=2,noac":    {[]netip.Addr{one, two}, "/", []string{"proto=tcp", "max_connect=2", "noac"}},
-		"[2001:db8::1]:/srv/a:/b":                             {[]netip.Addr{netip.MustParseAddr("2001:db8::1")}, "/srv/a:/b", nil},
-		"[2001:db8::],[2001:db8::2]:/x lookupcache=none,hard": {[]netip.Addr{netip.MustParseAddr("2001:db8::"), netip.MustParseAddr("2001:db8::2")}, "/x", []string{"lookupcache=none", "hard"}},
+		"10.0.1.1:/srv vers=4.2,proto=rdma": {[]netip.Addr{one}, "/srv",
+			[]string{"vers=4.2", "proto=rdma"}},
+		"10.0.1.1,10.0.2.1:/ proto=tcp,max_connect=2,noac": {[]netip.Addr{one, two}, "/",
+			[]string{"proto=tcp", "max_connect=2", "noac"}},
+		"[2001:db8::1]:/srv/a:/b": {[]netip.Addr{netip.MustParseAddr("2001:db8::1")},
+			"/srv/a:/b", nil},
+		"[2001:db8::],[2001:db8::2]:/x lookupcache=none,hard": {[]netip.Addr{netip.MustParseAddr("2001:db8::"),
+			netip.MustParseAddr("2001:db8::2")}, "/x", []string{"lookupcache=none", "hard"}},
 	} {
 		got, err := ParseNFSMount(text)
-		if err != nil || !slices.Equal(got.Addresses, want.Addresses) || got.Path != want.Path || !slices.Equal(got.Options, want.Options) {
+		if err != nil || !slices.Equal(got.Addresses, want.Addresses) || got.Path != want.Path ||
+			!slices.Equal(got.Options, want.Options) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 		if got.String() != text {
@@ -30,7 +35,8 @@ func TestParseNFSMount(t *testing.T) {
 			t.Errorf("%s as a level: %v", text, err)
 		}
 	}
-	for _, text := range []string{"", "10.0.1.1", ":/srv", "server:/srv", "10.0.1.1,10.0.1.1:/srv", "10.0.1.1:/srv a b", "10.0.1.1:/srv proto=tcp;rm", "10.0.1.1:/srv remount", "10.0.1.1:/srv -o"} {
+	for _, text := range []string{"", "10.0.1.1", ":/srv", "server:/srv", "10.0.1.1,10.0.1.1:/srv", "10.0.1.1:/srv a b",
+		"10.0.1.1:/srv proto=tcp;rm", "10.0.1.1:/srv remount", "10.0.1.1:/srv -o"} {
 		if m, err := ParseNFSMount(text); err == nil {
 			t.Errorf("%q is %+v", text, m)
 		}
@@ -70,46 +76,60 @@ func TestSilentFallbacks(t *testing.T) {
 		{asked: "10.0.1.1:/ proto=tcp,vers=4.2", transports: of(tcp), addresses: both[:1]},
 		{asked: "10.0.1.1:/ proto=tcp", transports: of(tcp)},
 		{asked: "10.0.1.1:/ proto=tcp,nconnect=4", transports: of(tcp, tcp, tcp, tcp), addresses: both[:1]},
-		{asked: "10.0.1.1,10.0.2.1:/ proto=tcp,max_connect=2", transports: of(tcp, tcp), addresses: both, others: []string{"/mnt-2"}},
-		{asked: "10.0.1.1,10.0.2.1:/ proto=tcp,max_connect=2,nconnect=2", transports: of(tcp, tcp, tcp), addresses: both},
+		{asked: "10.0.1.1,10.0.2.1:/ proto=tcp,max_connect=2", transports: of(tcp, tcp), addresses: both,
+			others: []string{"/mnt-2"}},
+		{asked: "10.0.1.1,10.0.2.1:/ proto=tcp,max_connect=2,nconnect=2", transports: of(tcp, tcp, tcp),
+			addresses: both},
 		{asked: "10.0.1.1,10.0.2.1:/ proto=rdma,max_connect=2", transports: of(rdma, rdma), addresses: both},
 		{asked: "10.0.1.1,10.0.2.1:/ proto=rdma,max_connect=2", transports: of(rdma, rdma)},
-		{asked: "10.0.1.1:/ vers=4,rsize=65536,noac", transports: of(tcp), addresses: both[:1], options: map[string]string{"vers": "4.2", "rsize": "65536"}},
+		{asked: "10.0.1.1:/ vers=4,rsize=65536,noac", transports: of(tcp), addresses: both[:1],
+			options: map[string]string{"vers": "4.2", "rsize": "65536"}},
 
 		{asked: "10.0.1.1,10.0.2.1:/ proto=tcp", transports: of(tcp), addresses: both[:1], others: []string{"/mnt-2"},
-			want: "the address 10.0.2.1 of the server is not used: all calls go to 10.0.1.1", hint: "max_connect=2 must be among the options"},
+			want: "the address 10.0.2.1 of the server is not used: all calls go to 10.0.1.1",
+			hint: "max_connect=2 must be among the options"},
 		{asked: "10.0.1.1,10.0.2.1:/ proto=tcp,max_connect=2", transports: of(tcp),
 			want: "2 transports were asked for, and there is one transport", hint: "count in the first mount"},
-		{asked: "10.0.1.1:/ proto=rdma,port=20049", transports: of(tcp), addresses: both[:1], options: map[string]string{"proto": "tcp", "port": "2049"}, others: []string{"/home"},
+		{asked: "10.0.1.1:/ proto=rdma,port=20049", transports: of(tcp), addresses: both[:1],
+			options: map[string]string{"proto": "tcp", "port": "2049"}, others: []string{"/home"},
 			want: "NFS was asked for RDMA and goes over TCP", hint: "unmount /home before"},
-		{asked: "10.0.1.1:/ proto=tcp", transports: of(rdma), want: "NFS was asked for TCP and goes over RDMA", hint: "another mount"},
+		{asked: "10.0.1.1:/ proto=tcp", transports: of(rdma), want: "NFS was asked for TCP and goes over RDMA",
+			hint: "another mount"},
 		{asked: "10.0.1.1:/ proto=rdma,nconnect=2", transports: of(rdma), addresses: both[:1],
-			want: "nconnect=2 was asked for, and with RDMA it has no effect: there is one transport", hint: "max_connect"},
-		{asked: "10.0.1.1:/ proto=tcp,nconnect=8", transports: of(tcp, tcp), addresses: both[:1], others: []string{"/home"},
-			want: "8 transports were asked for, and there are 2", hint: "unmount /home before"},
-		{asked: "10.0.1.1:/ proto=tcp", transports: of(tcp, tcp), addresses: both, want: "one transport was asked for, and calls go to 10.0.1.1, 10.0.2.1", hint: "trunked"},
-		{asked: "10.0.1.1:/ vers=4.2", transports: of(tcp), options: map[string]string{"vers": "4.0"}, want: "vers=4.2 was asked for, and the mount has vers=4.0", hint: "nfs(5)"},
-		{asked: "10.0.1.1:/ wsize=1048576", transports: of(tcp), options: map[string]string{"wsize": "65536"}, want: "wsize=1048576 was asked for, and the mount has wsize=65536", hint: "nfs(5)"},
+			want: "nconnect=2 was asked for, and with RDMA it has no effect: there is one transport",
+			hint: "max_connect"},
+		{asked: "10.0.1.1:/ proto=tcp,nconnect=8", transports: of(tcp, tcp), addresses: both[:1],
+			others: []string{"/home"},
+			want:   "8 transports were asked for, and there are 2", hint: "unmount /home before"},
+		{asked: "10.0.1.1:/ proto=tcp", transports: of(tcp, tcp), addresses: both,
+			want: "one transport was asked for, and calls go to 10.0.1.1, 10.0.2.1", hint: "trunked"},
+		{asked: "10.0.1.1:/ vers=4.2", transports: of(tcp), options: map[string]string{"vers": "4.0"},
+			want: "vers=4.2 was asked for, and the mount has vers=4.0", hint: "nfs(5)"},
+		{asked: "10.0.1.1:/ wsize=1048576", transports: of(tcp), options: map[string]string{"wsize": "65536"},
+			want: "wsize=1048576 was asked for, and the mount has wsize=65536", hint: "nfs(5)"},
 	} {
 		m, err := ParseNFSMount(c.asked)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = m.differs(facts.NFSPaths{Options: c.options, Transports: c.transports, Addresses: c.addresses, Others: c.others}, []string{"/mnt", "/mnt-2"})
+		err = m.differs(facts.NFSPaths{Options: c.options, Transports: c.transports, Addresses: c.addresses,
+			Others: c.others}, []string{"/mnt", "/mnt-2"})
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%s with %v: %v", c.asked, c.transports, err)
 			}
 			continue
 		}
-		if err == nil || err.Error() != c.want || lab.KindOf(err) != lab.Refused || !strings.Contains(strings.Join(detailsOf(err), "\n"), c.hint) {
+		if err == nil || err.Error() != c.want || lab.KindOf(err) != lab.Refused ||
+			!strings.Contains(strings.Join(detailsOf(err), "\n"), c.hint) {
 			t.Errorf("%s with %v: %v, %q; want %s, %s", c.asked, c.transports, err, detailsOf(err), c.want, c.hint)
 		}
 	}
 }
 
 func TestModulesOfAnNFSMount(t *testing.T) {
-	const printed = "builtin configfs\ninsmod /lib/modules/6.1/kernel/net/sunrpc/sunrpc.ko \ninsmod /lib/modules/6.1/kernel/net/dns_resolver/dns-resolver.ko.xz x=1\ninsmod /lib/modules/6.1/nfsv4.ko.zst\n"
+	const printed = "builtin configfs\ninsmod /lib/modules/6.1/kernel/net/sunrpc/sunrpc.ko \ninsmod " +
+		"/lib/modules/6.1/kernel/net/dns_resolver/dns-resolver.ko.xz x=1\ninsmod /lib/modules/6.1/nfsv4.ko.zst\n"
 	if got := parseDepends(printed); !slices.Equal(got, []string{"sunrpc", "dns_resolver", "nfsv4"}) {
 		t.Errorf("%q", got)
 	}
@@ -149,7 +169,8 @@ func TestSpotsOfAnNFSMount(t *testing.T) {
 	s.spots = slices.DeleteFunc(s.spots, func(spot Spot) bool { return spot.Kind == inModules })
 	var got []string
 	for _, spot := range s.spots {
-		argv, err := spot.argv("mark", map[string]string{inFolder: isThere, inNFS: isMounted}[spot.Kind], Absent, targetFile(""))
+		argv, err := spot.argv("mark", map[string]string{inFolder: isThere, inNFS: isMounted}[spot.Kind],
+			Absent, targetFile(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,12 +184,15 @@ func TestSpotsOfAnNFSMount(t *testing.T) {
 			t.Errorf("%s is said to be there after a boot", spot)
 		}
 	}
-	want := []string{"mark mkdir -m 755 /run/x", "mark rmdir /run/x", "mark 10.0.1.1:/srv /run/x proto=tcp,max_connect=2,retry=0", "mark /run/x",
-		"mark mkdir -m 755 /run/x-2", "mark rmdir /run/x-2", "mark [2001:db8::1]:/srv /run/x-2 proto=tcp,max_connect=2,retry=0", "mark /run/x-2"}
+	want := []string{"mark mkdir -m 755 /run/x", "mark rmdir /run/x",
+		"mark 10.0.1.1:/srv /run/x proto=tcp,max_connect=2,retry=0", "mark /run/x",
+		"mark mkdir -m 755 /run/x-2", "mark rmdir /run/x-2",
+		"mark [2001:db8::1]:/srv /run/x-2 proto=tcp,max_connect=2,retry=0", "mark /run/x-2"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	const shown = "30 1 0:50 / /run/x rw,relatime - nfs4 10.0.1.1:/srv rw,vers=4.2,proto=tcp,addr=10.0.1.1\n31 1 8:1 / /run/x-2 rw - ext4 /dev/sda1 rw\n"
+	const shown = "30 1 0:50 / /run/x rw,relatime - nfs4 10.0.1.1:/srv rw,vers=4.2,proto=tcp,addr=10.0.1.1\n31 1 8:1 " +
+		"/ /run/x-2 rw - ext4 /dev/sda1 rw\n"
 	for point, want := range map[string]string{"/run/x": isMounted, "/run/y": Absent, "/run/x-2": ""} {
 		r := nfsReading(Spot{Kind: inNFS, Path: point}, targetFile(shown))
 		if r.value != want || (want == "") != (r.err != nil) {

@@ -77,7 +77,8 @@ func (j *Journal) undoOnce(ctx context.Context, s *step) error {
 	if j.foreign == Accept {
 		return j.note(s, accepted)
 	}
-	fault := &lab.Error{What: fmt.Sprintf("%s was not undone", s.Factor), Target: elsewhere(j.target), Command: undo, Output: strings.TrimSpace(string(out.Stderr)), Err: err,
+	fault := &lab.Error{What: fmt.Sprintf("%s was not undone", s.Factor), Target: elsewhere(j.target), Command: undo,
+		Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 		Hints: []string{"headroom restore tries it again; headroom restore --accept leaves it and forgets it"}}
 	if err != nil {
 		if own, ok := errors.AsType[*lab.Error](err); ok {

@@ -19,7 +19,9 @@ func rank(factorName string) int {
 		{"cpu:smt", "cpu:online", "queue:scheduler"},
 		{"cpu:governor", "queue:nr_requests", "/mtu", "/channels", "/channels-rx", "/channels-tx"},
 	} {
-		if slices.ContainsFunc(group, func(g string) bool { return factorName == g || g[0] == '/' && strings.HasSuffix(factorName, g) }) {
+		if slices.ContainsFunc(group, func(g string) bool {
+			return factorName == g || g[0] == '/' && strings.HasSuffix(factorName, g)
+		}) {
 			return i
 		}
 	}

@@ -91,7 +91,8 @@ func Load(path string, t target.Target) (*Journal, error) {
 	}
 	switch err := lockNamed(f, path); {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "the changes of " + idOf(path) + " are those of another process that is at work"}, f.Close())
+		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "the changes of " + idOf(path) +
+			" are those of another process that is at work"}, f.Close())
 	case err != nil: // whoever held the lock until now may have undone it all and removed the file
 		return nil, errors.Join(err, f.Close())
 	}

@@ -62,14 +62,17 @@ func (l Locality) nodeFor(level string) (int, error) {
 		return strconv.Atoi(level)
 	}
 	if l.Node < 0 {
-		return 0, &lab.Error{Kind: lab.Usage, What: "the kernel does not tell which node the adapter under test hangs on", Hints: []string{"numa=off hides it, and virtual adapters have none; name the nodes by number: pin:node=0,1"}}
+		return 0, &lab.Error{Kind: lab.Usage, What: "the kernel does not tell which node the adapter under test " +
+			"hangs on", Hints: []string{"numa=off hides it, and virtual adapters have none; name the nodes by " +
+			"number: pin:node=0,1"}}
 	}
 	if level == nodeOfAdapter {
 		return l.Node, nil
 	}
 	i := slices.IndexFunc(l.Nodes, func(n int) bool { return n != l.Node })
 	if i < 0 {
-		return 0, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("there is no other node than %d, that of the adapter under test", l.Node)}
+		return 0, &lab.Error{Kind: lab.Usage,
+			What: fmt.Sprintf("there is no other node than %d, that of the adapter under test", l.Node)}
 	}
 	return l.Nodes[i], nil
 }

@@ -25,7 +25,8 @@ func TestPlacement(t *testing.T) {
 			t.Errorf("%s=%s: %q, %v", c.factor, c.level, got, err)
 		}
 	}
-	for level, at := range map[string]Locality{"nic": {Node: -1, Nodes: []int{0}}, "other": {Node: 0, Nodes: []int{0}}} {
+	for level, at := range map[string]Locality{"nic": {Node: -1, Nodes: []int{0}},
+		"other": {Node: 0, Nodes: []int{0}}} {
 		if got, err := Placement(map[string]string{"pin:node": level}, at); err == nil {
 			t.Errorf("%s of %+v: %q", level, at, got)
 		}

@@ -22,12 +22,15 @@ func checkQueue(name, _ string) error {
 // bindQueue is an attribute of the queues of all disks under the place.
 func bindQueue(ctx context.Context, w Where, name string) (Setting, error) {
 	if len(w.Place.Disks) == 0 {
-		return Setting{}, &lab.Error{Kind: lab.Refused, What: "queue:" + name + " is about the disks under the place, and there are none",
-			Target: elsewhere(w.Target), Hints: []string{"name a place on a disk: tmpfs and file systems over the network have no queue here"}}
+		return Setting{}, &lab.Error{Kind: lab.Refused, What: "queue:" + name +
+			" is about the disks under the place, and there are none",
+			Target: elsewhere(w.Target),
+			Hints:  []string{"name a place on a disk: tmpfs and file systems over the network have no queue here"}}
 	}
 	s := Setting{listed: true}
 	for _, disk := range w.Place.Disks {
-		s.spots = append(s.spots, Spot{Kind: inFile, Path: "/sys/block/" + strings.ReplaceAll(disk, "/", "!") + "/queue/" + name})
+		s.spots = append(s.spots, Spot{Kind: inFile, Path: "/sys/block/" + strings.ReplaceAll(disk, "/", "!") +
+			"/queue/" + name})
 	}
 	resolved, err := realPaths(ctx, w.Target, pathsOf(s.spots))
 	if err != nil {

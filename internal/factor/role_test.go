@@ -8,13 +8,15 @@ import (
 // A factor of one end of a network keeps its end in its name, and is otherwise what it is without.
 func TestFactorsOfAnEnd(t *testing.T) {
 	c, err := Parse("client:nic:under-test/mtu=1500,9000")
-	if err != nil || c.Role != Client || c.Scheme.Name != "nic" || c.Factor() != "client:nic:under-test/mtu" || !slices.Equal(c.Levels, []string{"1500", "9000"}) {
+	if err != nil || c.Role != Client || c.Scheme.Name != "nic" || c.Factor() != "client:nic:under-test/mtu" ||
+		!slices.Equal(c.Levels, []string{"1500", "9000"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if c, err := Parse("nic:eth0/mtu=1500"); err != nil || c.Role != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for _, text := range []string{"client:job:parallel=1", "server:env:A=1", "storage:sysctl:vm.swappiness=1", "client:nic:eth0/mtu=many"} {
+	for _, text := range []string{"client:job:parallel=1", "server:env:A=1", "storage:sysctl:vm.swappiness=1",
+		"client:nic:eth0/mtu=many"} {
 		if c, err := Parse(text); err == nil {
 			t.Errorf("%s: %+v", text, c)
 		}
@@ -40,11 +42,13 @@ func TestKeptOnAnEnd(t *testing.T) {
 			t.Errorf("--keep %s, %s: %v", c.kept, c.factor, got)
 		}
 	}
-	if got := KeptAt([]string{"client:nic:eth0/mtu", "server:irq:eth1", "cpu:governor"}, Client); !slices.Equal(got, []string{"nic:eth0/mtu", "cpu:governor"}) {
+	if got := KeptAt([]string{"client:nic:eth0/mtu", "server:irq:eth1", "cpu:governor"}, Client); !slices.Equal(got,
+		[]string{"nic:eth0/mtu", "cpu:governor"}) {
 		t.Errorf("%q", got)
 	}
 	w := Where{Adapter: "eth7"}
-	if got := w.Named([]string{"nic:under-test/mtu", "qdisc:under-test", "nic:eth0/mtu"}); !slices.Equal(got, []string{"nic:eth7/mtu", "qdisc:eth7", "nic:eth0/mtu"}) {
+	if got := w.Named([]string{"nic:under-test/mtu", "qdisc:under-test", "nic:eth0/mtu"}); !slices.Equal(got,
+		[]string{"nic:eth7/mtu", "qdisc:eth7", "nic:eth0/mtu"}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -146,7 +146,8 @@ func usualSysctls(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, c := range [][2]string{{"sysctl:vm.dirty_background_ratio", "10"}, {"sysctl:vm.dirty_expire_centisecs", "3000"}, {"sysctl:net.ipv4.udp_mem", "4096 131072 6291457"}} {
+	for _, c := range [][2]string{{"sysctl:vm.dirty_background_ratio", "10"},
+		{"sysctl:vm.dirty_expire_centisecs", "3000"}, {"sysctl:net.ipv4.udp_mem", "4096 131072 6291457"}} {
 		s, err := Bind(t.Context(), w, c[0])
 		if err == nil {
 			err = j.Change(t.Context(), s, c[1])
@@ -286,7 +287,8 @@ func TestMount(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Place = lab.Place{Kind: lab.Directory, Path: filepath.Join(dir, "x", "y")}
-	for _, c := range [][2]string{{"atime", "noatime"}, {"atime", "strictatime"}, {"diratime", "0"}, {"lazytime", "1"}, {"commit", "30"}, {"barrier", "0"},
+	for _, c := range [][2]string{{"atime", "noatime"}, {"atime", "strictatime"}, {"diratime", "0"}, {"lazytime", "1"},
+		{"commit", "30"}, {"barrier", "0"},
 		{"sync", "1"}, {"discard", "1"}} {
 		tried(t, w, "mount:"+c[0], c[1])
 		if now := options(); now != before {
@@ -309,7 +311,8 @@ func TestNIC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command("unshare", "--net", "--mount", "sh", "-c", `mount -t sysfs sysfs /sys && exec "$@"`, "sh", self, "-test.run", "^TestNIC$", "-test.v")
+		cmd := exec.Command("unshare", "--net", "--mount", "sh", "-c", `mount -t sysfs sysfs /sys && exec "$@"`, "sh",
+			self, "-test.run", "^TestNIC$", "-test.v")
 		cmd.Env = append(os.Environ(), inNamespace+"=1")
 		out, err := cmd.CombinedOutput()
 		t.Logf("%s", out)
@@ -318,13 +321,16 @@ func TestNIC(t *testing.T) {
 		}
 		return
 	}
-	command(t, "ip", "link", "add", "hr0", "numtxqueues", "2", "numrxqueues", "2", "type", "veth", "peer", "name", "hr1")
+	command(t, "ip", "link", "add", "hr0", "numtxqueues", "2", "numrxqueues", "2", "type", "veth", "peer", "name",
+		"hr1")
 	state := func() string {
-		return command(t, "ethtool", "-k", "hr0") + command(t, "ethtool", "-l", "hr0") + command(t, "ip", "link", "show", "hr0")
+		return command(t, "ethtool", "-k", "hr0") + command(t, "ethtool", "-l", "hr0") +
+			command(t, "ip", "link", "show", "hr0")
 	}
 	before := state()
 	w := here(t)
-	for _, c := range [][2]string{{"mtu", "9000"}, {"tso", "off"}, {"gso", "off"}, {"gro", "on"}, {"tx", "off"}, {"sg", "off"}} {
+	for _, c := range [][2]string{{"mtu", "9000"}, {"tso", "off"}, {"gso", "off"}, {"gro", "on"},
+		{"tx", "off"}, {"sg", "off"}} {
 		tried(t, w, "nic:hr0/"+c[0], c[1])
 		if now := state(); now != before {
 			t.Errorf("nic:hr0/%s left\n%s\nand it was\n%s", c[0], now, before)
@@ -352,7 +358,8 @@ func TestNIC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Change(t.Context(), sg, "off"); lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), "tso") {
+	if err := j.Change(t.Context(), sg, "off"); lab.KindOf(err) != lab.Refused ||
+		!strings.Contains(err.Error(), "tso") {
 		t.Errorf("what is kept went with another: %v", err)
 	}
 	if now := state(); now != before {
@@ -380,7 +387,8 @@ func TestModule(t *testing.T) {
 		t.Fatal("all parameters can be written")
 	}
 	part := strings.Split(closed[0], "/")
-	if _, err := Bind(t.Context(), w, "module:"+part[3]+"."+part[5]); lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), "needs a reload") {
+	if _, err := Bind(t.Context(), w, "module:"+part[3]+"."+part[5]); lab.KindOf(err) != lab.Refused ||
+		!strings.Contains(err.Error(), "needs a reload") {
 		t.Errorf("%s: %v", closed[0], err)
 	}
 }
@@ -405,7 +413,8 @@ func TestCPUs(t *testing.T) {
 	if err != nil || len(cpus) < 2 {
 		t.Skipf("one CPU is online: %s", found)
 	}
-	tried(t, w, "cpu:online", formatCPUs(cpus[:len(cpus)-1]), append(glob(t.Context(), w.Target, "/proc/irq/*/smp_affinity_list"), "/sys/devices/system/cpu/online")...)
+	tried(t, w, "cpu:online", formatCPUs(cpus[:len(cpus)-1]),
+		append(glob(t.Context(), w.Target, "/proc/irq/*/smp_affinity_list"), "/sys/devices/system/cpu/online")...)
 	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
 	if err != nil {
 		t.Fatal(err)
@@ -437,7 +446,8 @@ func TestIRQ(t *testing.T) {
 		}
 		_, err = f.WriteString(found)
 		_ = f.Close()
-		if err != nil || strings.TrimSpace(contents(t, filepath.Dir(path)+"/effective_affinity_list")[filepath.Dir(path)+"/effective_affinity_list"]) == "" {
+		if err != nil || strings.TrimSpace(contents(t,
+			filepath.Dir(path)+"/effective_affinity_list")[filepath.Dir(path)+"/effective_affinity_list"]) == "" {
 			continue
 		}
 		tried(t, w, "irq:"+number, level, path)
@@ -454,7 +464,8 @@ func TestExec(t *testing.T) {
 	}
 	log := file + ".log"
 	w.Commands = map[string]Commands{
-		"profile": {Apply: []string{"sh", "-c", `printf %s "$1" >"$2"; echo apply "$1" >>"$2.log"`, "sh", "{level}", file}, Verify: []string{"cat", file},
+		"profile": {Apply: []string{"sh", "-c", `printf %s "$1" >"$2"; echo apply "$1" >>"$2.log"`, "sh", "{level}",
+			file}, Verify: []string{"cat", file},
 			Undo: []string{"sh", "-c", `printf %s "$1" >"$2"; echo undo "$1" >>"$2.log"`, "sh", "{old}", file}},
 		"for-good": {Apply: []string{"true"}, Verify: []string{"cat", file}},
 		"broken":   {Apply: []string{"true"}, Verify: []string{"false"}, Undo: []string{"true"}},
@@ -504,12 +515,14 @@ func TestTheKernelsReasonIsTold(t *testing.T) {
 			t.Errorf("%s is left open", c.name)
 		}
 	}
-	for _, name := range []string{"sysctl:vm.no_such_setting", "queue:no_such_setting", "sysfs:/sys/no/such", "module:nosuch.x", "nic:nosuch0/mtu", "irq:99999", "irq:nosuch"} {
+	for _, name := range []string{"sysctl:vm.no_such_setting", "queue:no_such_setting", "sysfs:/sys/no/such",
+		"module:nosuch.x", "nic:nosuch0/mtu", "irq:99999", "irq:nosuch"} {
 		if _, err := Bind(t.Context(), w, name); err == nil {
 			t.Errorf("%s was bound", name)
 		}
 	}
-	for _, name := range []string{"sysctl:vm.drop_caches", "sysctl:kernel.modules_disabled", "sysfs:/sys/power/state", "sysfs:/sys/block/" + disk + "/uevent"} {
+	for _, name := range []string{"sysctl:vm.drop_caches", "sysctl:kernel.modules_disabled", "sysfs:/sys/power/state",
+		"sysfs:/sys/block/" + disk + "/uevent"} {
 		if _, err := Bind(t.Context(), w, name); lab.KindOf(err) != lab.Refused {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -541,7 +554,8 @@ func TestAPlainUserIsToldWhatItTakes(t *testing.T) {
 	}
 	cmd := exec.Command(program)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), crashPlan+`={"Dir":"`+dir+`","Factors":["sysctl:vm.dirty_background_ratio"],"Levels":["3"]}`)
+	cmd.Env = append(os.Environ(),
+		crashPlan+`={"Dir":"`+dir+`","Factors":["sysctl:vm.dirty_background_ratio"],"Levels":["3"]}`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "can't set /proc/sys/vm/dirty_background_ratio") {

@@ -143,7 +143,8 @@ func readSpots(ctx context.Context, t target.Target, spots []Spot) ([]reading, e
 
 func fileReading(path string, f target.File) reading {
 	if f.Err != nil {
-		return reading{err: &lab.Error{What: "can't read " + path, Err: plainCause(f.Err), Hints: hintsFor(f.Err.Error())}}
+		return reading{err: &lab.Error{What: "can't read " + path, Err: plainCause(f.Err),
+			Hints: hintsFor(f.Err.Error())}}
 	}
 	value := strings.TrimRight(string(f.Data), "\n")
 	if strings.HasPrefix(path, "/sys/") {
@@ -218,7 +219,8 @@ func (s Spot) write(ctx context.Context, t target.Target, mark, value, old strin
 	}
 	if out.ExitCode != 0 {
 		said := complaint(string(out.Stderr))
-		return &lab.Error{What: fmt.Sprintf("can't set %s to %q", s, value), Target: elsewhere(t), Command: argv, Output: said, Hints: hintsFor(said)}
+		return &lab.Error{What: fmt.Sprintf("can't set %s to %q", s, value), Target: elsewhere(t), Command: argv,
+			Output: said, Hints: hintsFor(said)}
 	}
 	return nil
 }
@@ -227,7 +229,8 @@ func (s Spot) write(ctx context.Context, t target.Target, mark, value, old strin
 func complaint(stderr string) string {
 	var kept []string
 	for line := range strings.Lines(stderr) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasSuffix(line, "records in") && !strings.HasSuffix(line, "records out") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasSuffix(line, "records in") &&
+			!strings.HasSuffix(line, "records out") {
 			kept = append(kept, line)
 		}
 	}
@@ -249,7 +252,8 @@ func hintsFor(said string) []string {
 		{"permission denied", "settings are changed as root; a file that only reads takes no value at all"},
 		{"operation not permitted", "settings are changed as root, and the kernel may be locked down"},
 		{"read-only file system", "a container sees its settings read-only: run on the host itself"},
-		{"invalid argument", "the kernel does not take this value: headroom factors NAME shows what is in effect and what is possible"},
+		{"invalid argument", "the kernel does not take this value: headroom factors NAME shows what is in effect and " +
+			"what is possible"},
 		{"numerical result out of range", "the value is too large or too small for the kernel"},
 		{"device or resource busy", "something uses it: find out what, or measure without this factor"},
 		{"not supported", "the driver can't do this"},

@@ -59,11 +59,13 @@ func bindProc(ctx context.Context, w Where, factorName, file string) (Setting, e
 // Documentation/admin-guide/LSM/Yama.rst.
 func oneWaySysctl(name string) string {
 	switch name {
-	case "kernel/modules_disabled", "kernel/kexec_load_disabled", "kernel/unprivileged_bpf_disabled", "kernel/yama/ptrace_scope":
+	case "kernel/modules_disabled", "kernel/kexec_load_disabled", "kernel/unprivileged_bpf_disabled",
+		"kernel/yama/ptrace_scope":
 		return "the kernel does not take some of its values back before the next boot"
 	case "vm/drop_caches", "vm/compact_memory", "vm/stat_refresh", "net/ipv4/route/flush", "net/ipv6/route/flush":
 		return "writing it does something at once and leaves nothing that could be put back"
-	case "net/ipv4/ip_forward", "net/ipv4/conf/all/forwarding", "net/ipv6/conf/all/forwarding", "net/ipv6/conf/all/disable_ipv6",
+	case "net/ipv4/ip_forward", "net/ipv4/conf/all/forwarding", "net/ipv6/conf/all/forwarding",
+		"net/ipv6/conf/all/disable_ipv6",
 		"net/ipv6/conf/default/disable_ipv6":
 		return "the kernel changes settings and addresses of every interface along with it"
 	case "kernel/sysrq", "kernel/core_pattern", "kernel/modprobe", "kernel/poweroff_cmd", "kernel/ns_last_pid":

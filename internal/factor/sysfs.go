@@ -21,7 +21,8 @@ func checkSysfs(name, _ string) error {
 // refusal says why a factor is not changed unless it is allowed by name.
 func refusal(factorName, reason string) error {
 	return &lab.Error{Kind: lab.Refused, What: factorName + " is refused: " + reason,
-		Hints: []string{"what you are sure of can be allowed by its whole name: allow: [" + factorName + "] in the experiment file"}}
+		Hints: []string{"what you are sure of can be allowed by its whole name: allow: [" + factorName +
+			"] in the experiment file"}}
 }
 
 func bindSysfs(ctx context.Context, w Where, name string) (Setting, error) {
@@ -62,23 +63,29 @@ func bindSysfs(ctx context.Context, w Where, name string) (Setting, error) {
 // away, or lies in a file system of another kind that is mounted below /sys. Source: Documentation/ABI in the kernel's
 // tree, by the names of the files.
 func dangerousFile(name string) string {
-	for _, tree := range []string{"/sys/fs/cgroup", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/kernel/config",
+	for _, tree := range []string{"/sys/fs/cgroup", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security",
+		"/sys/kernel/config",
 		"/sys/firmware", "/sys/fs/pstore", "/sys/fs/bpf", "/sys/fs/selinux", "/sys/power", "/sys/hypervisor"} {
 		if name == tree || strings.HasPrefix(name, tree+"/") {
 			return fmt.Sprintf("%s holds no settings of devices", tree)
 		}
 	}
 	dir, file := path.Split(path.Clean(name))
-	triggers := []string{"remove", "delete", "reset", "rescan", "scan", "bind", "unbind", "new_id", "remove_id", "drivers_probe", "driver_override",
-		"uevent", "hot_add", "hot_remove", "eject", "probe", "offline", "soft_offline_page", "hard_offline_page", "flush", "stop", "detach",
-		"attach", "register", "loading", "issue_lip", "reset_controller", "rescan_controller", "delete_controller", "disksize", "sync_action",
-		"array_state", "new_dev", "backing_file", "sriov_numvfs", "rom", "config", "trigger", "disable", "enable", "compact", "clear"}
+	triggers := []string{"remove", "delete", "reset", "rescan", "scan", "bind", "unbind", "new_id", "remove_id",
+		"drivers_probe", "driver_override",
+		"uevent", "hot_add", "hot_remove", "eject", "probe", "offline", "soft_offline_page", "hard_offline_page",
+		"flush", "stop", "detach",
+		"attach", "register", "loading", "issue_lip", "reset_controller", "rescan_controller", "delete_controller",
+		"disksize", "sync_action",
+		"array_state", "new_dev", "backing_file", "sriov_numvfs", "rom", "config", "trigger", "disable",
+		"enable", "compact", "clear"}
 	switch {
 	case slices.Contains(triggers, file):
 		return "writing " + file + " does something at once, or takes a device away"
 	case file == "state":
 		return "it takes a device or memory out of service"
-	case path.Base(dir) == "power" && file != "control" && !strings.HasPrefix(file, "pm_qos") && file != "autosuspend_delay_ms":
+	case path.Base(dir) == "power" && file != "control" && !strings.HasPrefix(file, "pm_qos") &&
+		file != "autosuspend_delay_ms":
 		return "it puts a device to sleep or wakes it"
 	case strings.HasPrefix(file, "resource") && strings.Contains(dir, "/pci"):
 		return "it is the memory of a device"

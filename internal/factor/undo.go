@@ -36,8 +36,10 @@ func (j *Journal) Undo(ctx context.Context) error {
 		}
 	}
 	for _, line := range j.damaged {
-		errs = append(errs, &lab.Error{What: fmt.Sprintf("a line of %s can't be read, so what it changed can't be put back: %.60s", j.path, line),
-			Hints: []string{"look at the file, put back by hand what it names, and delete it"}})
+		errs = append(errs,
+			&lab.Error{What: fmt.Sprintf("a line of %s can't be read, so what it changed can't be put back: %.60s",
+				j.path, line),
+				Hints: []string{"look at the file, put back by hand what it names, and delete it"}})
 	}
 	return errors.Join(errs...)
 }
@@ -109,8 +111,10 @@ func (j *Journal) foreigners(s *step, back []position, readings []reading) ([]st
 		}
 		keys = append(keys, p.key())
 		errs = append(errs, &lab.Error{Kind: lab.Refused, Target: elsewhere(j.target),
-			What:  fmt.Sprintf("%s is %q now: somebody else has changed it since headroom set it to %q; it was %q before, and is left alone", p.Spot, r.value, p.New, p.Old),
-			Hints: []string{"headroom restore --anyway puts back what was there before", "headroom restore --accept leaves it and forgets the change"}})
+			What: fmt.Sprintf("%s is %q now: somebody else has changed it since headroom set it to %q; it was %q "+
+				"before, and is left alone", p.Spot, r.value, p.New, p.Old),
+			Hints: []string{"headroom restore --anyway puts back what was there before",
+				"headroom restore --accept leaves it and forgets the change"}})
 	}
 	return keys, errors.Join(errs...)
 }
@@ -139,8 +143,10 @@ func (j *Journal) putBack(ctx context.Context, s *step, main, along []position) 
 		if readings[i].err != nil {
 			now = "can't be read (" + readings[i].err.Error() + ")"
 		}
-		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s was not put back: it %s and was %q", p.Spot, now, p.Old), Target: elsewhere(j.target), Err: failed[i],
-			Hints: append(detailsOf(failed[i]), "headroom restore tries it again; headroom restore --accept leaves it and forgets the change")})
+		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s was not put back: it %s and was %q", p.Spot, now, p.Old),
+			Target: elsewhere(j.target), Err: failed[i],
+			Hints: append(detailsOf(failed[i]), "headroom restore tries it again; headroom restore --accept leaves "+
+				"it and forgets the change")})
 	}
 	return errors.Join(errs...)
 }
@@ -156,7 +162,8 @@ func (j *Journal) awaitWriters(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return &lab.Error{What: fmt.Sprintf("commands that change settings are still running: processes %s", strings.Join(running, ", ")),
+			return &lab.Error{What: fmt.Sprintf("commands that change settings are still running: processes %s",
+				strings.Join(running, ", ")),
 				Target: elsewhere(j.target), Hints: []string{"end them, then: headroom restore"}}
 		case <-time.After(writersPause):
 		}
@@ -193,7 +200,9 @@ func (j *Journal) writers(ctx context.Context, blank map[string]int) ([]string, 
 	for p, f := range read {
 		pid := strings.Split(p, "/")[2]
 		switch {
-		case slices.ContainsFunc(bytes.Split(f.Data, []byte{0}), func(arg []byte) bool { return string(arg) == j.mark() }):
+		case slices.ContainsFunc(bytes.Split(f.Data, []byte{0}), func(arg []byte) bool {
+			return string(arg) == j.mark()
+		}):
 			running = append(running, pid)
 		case f.Err == nil && len(f.Data) == 0 && blank[pid] < blankLooks:
 			stats = append(stats, "/proc/"+pid+"/stat")

@@ -23,7 +23,9 @@ func collectAllDisks(fsys fs.FS, in Scope) []lab.Fact {
 		facts := s.disk("disk", d.name)
 		if partOf(d.path, scsiHost) == "" {
 			// Only SCSI knows a depth of its own; elsewhere the queue's number of requests is all there is.
-			facts = slices.DeleteFunc(facts, func(f lab.Fact) bool { return f.Key == "disk.queue_depth" && f.Unknown != "" })
+			facts = slices.DeleteFunc(facts, func(f lab.Fact) bool {
+				return f.Key == "disk.queue_depth" && f.Unknown != ""
+			})
 		}
 		facts = append(facts, s.attachment(d)...)
 		facts = append(facts,

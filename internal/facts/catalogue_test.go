@@ -34,7 +34,8 @@ func TestCatalogueHasEachKeyOnce(t *testing.T) {
 			t.Errorf("%s stands twice, or says nothing", d.Key)
 		}
 		seen[d.Key] = true
-		known := slices.Contains([]Unit{Bytes, KiB, BitsPerSecond, Transfers, Hertz, Seconds, Minutes, Microseconds, Nanoseconds, Celsius,
+		known := slices.Contains([]Unit{Bytes, KiB, BitsPerSecond, Transfers, Hertz, Seconds, Minutes, Microseconds,
+			Nanoseconds, Celsius,
 			Percent, Share}, d.Unit)
 		if !known && d.Unit != "" || d.Unit != "" && (d.Kind == Flag || d.Kind == List) {
 			t.Errorf("%s: %q is not a unit for it", d.Key, d.Unit)

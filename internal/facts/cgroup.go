@@ -29,7 +29,8 @@ func collectCgroup(fsys fs.FS, _ Scope) []lab.Fact {
 	text, err := r.text(ownGroupsPath)
 	if err != nil {
 		reason := why(err)
-		return []lab.Fact{unknown("cgroup.version", ownGroupsPath, reason), unknown("cgroup.io.max", ownGroupsPath, reason)}
+		return []lab.Fact{unknown("cgroup.version", ownGroupsPath, reason),
+			unknown("cgroup.io.max", ownGroupsPath, reason)}
 	}
 	groups := parseGroups(text)
 	mounts := newStack(r).mounts

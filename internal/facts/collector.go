@@ -126,7 +126,8 @@ func Snapshot(ctx context.Context, t target.Target, place lab.Place) ([]lab.Fact
 // ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
 // leaves the fact "collector.NAME", unknown. Collectors can be left out by name. The error says that the context was
 // cancelled; nothing else stops a snapshot.
-func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place, without ...string) ([]lab.Fact, error) {
+func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place,
+	without ...string) ([]lab.Fact, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	commands, cancel := context.WithTimeout(ctx, commandLimit(limit))

@@ -76,7 +76,8 @@ func writeFacts(b *strings.Builder, facts []lab.Fact) {
 // shown are members of families that the golden files show in full: a plain one, one of several lines, one of several
 // words, one that is closed.
 func shown() []string {
-	return []string{"kernel.config.HZ", "kernel.config.CC_VERSION_TEXT", "kernel.config.KASAN", "module.kvm_intel.nested",
+	return []string{"kernel.config.HZ", "kernel.config.CC_VERSION_TEXT", "kernel.config.KASAN",
+		"module.kvm_intel.nested",
 		"module.zswap.compressor", "module.pcie_aspm.policy", "module.nvme.poll_queues", "sysctl.net.ipv4.tcp_rmem",
 		"sysctl.net.core.rmem_max", "sysctl.net.core.bpf_jit_harden", "sysctl.net.ipv4.conf.all.rp_filter",
 		"sysctl.kernel.modprobe", "sysctl.dev.cdrom.info"}
@@ -237,7 +238,8 @@ func snapshotDoesNotHang(t *testing.T) {
 		reasons[f.Key] = f.Unknown
 	}
 	for key, want := range map[string]string{
-		"collector.cpu": "did not answer", "collector.machine": "did not answer", "tool.fio.version": "did not end in time",
+		"collector.cpu": "did not answer", "collector.machine": "did not answer",
+		"tool.fio.version":    "did not end in time",
 		"tool.iperf3.version": "did not end in time", "collector.dma": "did not answer",
 		"filesystem.free": "did not end in time", "kernel.release": "", "disk.under-test.size": "",
 	} {

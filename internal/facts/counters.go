@@ -111,7 +111,8 @@ func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 	now := time.Now()
 	files, err := g.target.ReadFiles(ctx, g.all...)
 	if err != nil {
-		return validity.Counters{}, &lab.Error{What: "can't read the machine's counters", Target: elsewhere(g.target), Err: err}
+		return validity.Counters{}, &lab.Error{What: "can't read the machine's counters", Target: elsewhere(g.target),
+			Err: err}
 	}
 	c := validity.Counters{Time: now, Throttles: -1, PressureIO: -1, MaxMHz: g.maxMHz}
 	c.Disks = parseDiskStats(files[diskStatsPath].Data, g.disks)
@@ -143,7 +144,8 @@ func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 		if c.Quota == nil {
 			c.Quota = &validity.Quota{}
 		}
-		c.Quota.Periods, c.Quota.Throttled, c.Quota.Seconds = c.Quota.Periods+q.Periods, c.Quota.Throttled+q.Throttled, c.Quota.Seconds+q.Seconds
+		c.Quota.Periods, c.Quota.Throttled, c.Quota.Seconds = c.Quota.Periods+q.Periods, c.Quota.Throttled+q.Throttled,
+			c.Quota.Seconds+q.Seconds
 	}
 	c.MHz = meanMHz(g.clocks, func(p string) (int64, error) { return strconv.ParseInt(trimmed(files[p]), 10, 64) })
 	for d, p := range g.sensors {
@@ -164,7 +166,8 @@ func (g *Gauges) ReadDisks(ctx context.Context) (validity.Counters, error) {
 	now := time.Now()
 	files, err := g.target.ReadFiles(ctx, diskStatsPath)
 	if err != nil {
-		return validity.Counters{}, &lab.Error{What: "can't read the disks' counters", Target: elsewhere(g.target), Err: err}
+		return validity.Counters{}, &lab.Error{What: "can't read the disks' counters", Target: elsewhere(g.target),
+			Err: err}
 	}
 	return validity.Counters{Time: now, Disks: parseDiskStats(files[diskStatsPath].Data, g.disks)}, nil
 }
@@ -347,8 +350,10 @@ func diskCounters(rest []byte) (validity.DiskCounters, bool) {
 
 func add(a, b validity.DiskCounters) validity.DiskCounters {
 	return validity.DiskCounters{
-		ReadIOs: a.ReadIOs + b.ReadIOs, ReadBytes: a.ReadBytes + b.ReadBytes, ReadSeconds: a.ReadSeconds + b.ReadSeconds,
-		WriteIOs: a.WriteIOs + b.WriteIOs, WriteBytes: a.WriteBytes + b.WriteBytes, WriteSeconds: a.WriteSeconds + b.WriteSeconds,
+		ReadIOs: a.ReadIOs + b.ReadIOs, ReadBytes: a.ReadBytes + b.ReadBytes, ReadSeconds: a.ReadSeconds +
+			b.ReadSeconds,
+		WriteIOs: a.WriteIOs + b.WriteIOs, WriteBytes: a.WriteBytes + b.WriteBytes, WriteSeconds: a.WriteSeconds +
+			b.WriteSeconds,
 		BusySeconds: a.BusySeconds + b.BusySeconds, QueueSeconds: a.QueueSeconds + b.QueueSeconds,
 		DiscardIOs: a.DiscardIOs + b.DiscardIOs, FlushIOs: a.FlushIOs + b.FlushIOs,
 	}

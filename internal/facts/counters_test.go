@@ -26,7 +26,8 @@ func TestCountersOfThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !second.Time.After(first.Time) || first.CPU.Idle <= 0 || len(first.Cores) == 0 || second.PagedOut < first.PagedOut {
+	if !second.Time.After(first.Time) || first.CPU.Idle <= 0 || len(first.Cores) == 0 ||
+		second.PagedOut < first.PagedOut {
 		t.Errorf("counters do not count:\n%+v\n%+v", first, second)
 	}
 	disks, err := g.ReadDisks(t.Context())

@@ -110,7 +110,8 @@ func fromCPUInfo(key string, info map[string]string, err error, name string) lab
 // armMakers are the makers of arm64 cores by the number that /proc/cpuinfo shows. Source: the kernel's
 // arch/arm64/include/asm/cputype.h.
 func armMakers() map[string]string {
-	return map[string]string{"0x41": "ARM", "0x42": "Broadcom", "0x43": "Cavium", "0x46": "Fujitsu", "0x48": "HiSilicon",
+	return map[string]string{"0x41": "ARM", "0x42": "Broadcom", "0x43": "Cavium", "0x46": "Fujitsu",
+		"0x48": "HiSilicon",
 		"0x4e": "NVIDIA", "0x50": "APM", "0x51": "Qualcomm", "0x53": "Samsung", "0x61": "Apple", "0x6d": "Microsoft",
 		"0xc0": "Ampere"}
 }
@@ -184,7 +185,8 @@ func topology(r reader) []lab.Fact {
 		}
 		return whole(key, int64(n), source)
 	}
-	facts := []lab.Fact{count("cpu.sockets", len(packages)), count("cpu.cores", len(cores)), count("cpu.threads", threads)}
+	facts := []lab.Fact{count("cpu.sockets", len(packages)), count("cpu.cores", len(cores)),
+		count("cpu.threads", threads)}
 	if text, err := r.text(cpuInfoPath); threads == 0 && err == nil {
 		// Every architecture that Go runs on has one such line a thread.
 		if n := strings.Count("\n"+text, "\nprocessor"); n > 0 {

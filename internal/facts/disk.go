@@ -24,7 +24,8 @@ func collectPlace(fsys fs.FS, in Scope) []lab.Fact {
 		known("place.path", in.Place.Path, ""),
 	}
 	if len(tops) == 0 {
-		return append(facts, unknown("device.under-test.name", mountInfoPath, "no block device lies under "+in.Place.Path))
+		return append(facts,
+			unknown("device.under-test.name", mountInfoPath, "no block device lies under "+in.Place.Path))
 	}
 	top := class(tops[0])
 	facts = append(facts,
@@ -126,9 +127,12 @@ func collectDisks(fsys fs.FS, in Scope) []lab.Fact {
 // Source: the kernel's Documentation/ABI/stable/sysfs-block.
 func queueAttributes() []string {
 	return []string{
-		"nr_requests", "logical_block_size", "physical_block_size", "minimum_io_size", "optimal_io_size", "write_cache", "fua",
-		"max_sectors_kb", "max_hw_sectors_kb", "max_segments", "discard_granularity", "discard_max_bytes", "read_ahead_kb",
-		"nomerges", "rq_affinity", "io_poll", "io_poll_delay", "wbt_lat_usec", "iostats", "add_random", "stable_writes", "zoned",
+		"nr_requests", "logical_block_size", "physical_block_size", "minimum_io_size", "optimal_io_size", "write_cache",
+		"fua",
+		"max_sectors_kb", "max_hw_sectors_kb", "max_segments", "discard_granularity", "discard_max_bytes",
+		"read_ahead_kb",
+		"nomerges", "rq_affinity", "io_poll", "io_poll_delay", "wbt_lat_usec", "iostats", "add_random", "stable_writes",
+		"zoned",
 	}
 }
 

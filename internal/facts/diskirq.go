@@ -28,8 +28,9 @@ func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[stri
 		default:
 			numbers := controllerInterrupts(s.reader, c, names, virtio)
 			if left -= len(numbers); left < 0 {
-				f = unknown(key, interruptsPath, fmt.Sprintf("the disks have more than %d interrupts together, which are too many "+
-					"to look at each", maxInterrupts))
+				f = unknown(key, interruptsPath,
+					fmt.Sprintf("the disks have more than %d interrupts together, which are too many "+
+						"to look at each", maxInterrupts))
 				break
 			}
 			f = controllerCPUs(s.reader, numbers, online)

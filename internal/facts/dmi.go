@@ -49,7 +49,8 @@ func collectDIMMs(fsys fs.FS, _ Scope) []lab.Fact {
 		reason = "the table names no memory slots"
 	}
 	if reason != "" {
-		return []lab.Fact{unknown("memory.channels", dmiTable, reason), unknown("memory.channels.used", dmiTable, reason)}
+		return []lab.Fact{unknown("memory.channels", dmiTable, reason),
+			unknown("memory.channels.used", dmiTable, reason)}
 	}
 	facts := memoryChannels(slots)
 	names := slotNames(slots)

@@ -40,7 +40,8 @@ This page is written from the catalogue in internal/facts/catalogue.go.
 | --- | --- | --- | --- | --- |
 `)
 	kinds := map[Kind]string{Text: "text", Whole: "whole", Fraction: "fraction", Flag: "flag", List: "list"}
-	marks := map[Mark]string{Moving: "moving", Identity: "hidden", Address: "hidden", Name: "hidden", Computed: "computed"}
+	marks := map[Mark]string{Moving: "moving", Identity: "hidden", Address: "hidden", Name: "hidden",
+		Computed: "computed"}
 	for _, d := range Catalogue() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", d.Key, kinds[d.Kind], d.Unit, d.Text, marks[d.Mark])
 	}

@@ -16,7 +16,8 @@ func TestChanges(t *testing.T) {
 		{Key: "load.average", Value: "0.1"},
 		{Key: "kernel.preempt", Value: "full"},
 		{Key: "sysctl.vm.swappiness", Value: "60"},
-		{Key: "module.page_reporting.passes", Value: "1", Source: "/sys/module/page_reporting/parameters/passes" + setAtLoad},
+		{Key: "module.page_reporting.passes", Value: "1", Source: "/sys/module/page_reporting/parameters/passes" +
+			setAtLoad},
 		{Key: "module.nvme_core.io_timeout", Value: "30", Source: "/sys/module/nvme_core/parameters/io_timeout"},
 		{Key: "filesystem.mount_point", Value: "/srv"},
 		{Key: "mount.options", About: "/srv", Value: "rw, relatime"},
@@ -33,7 +34,9 @@ func TestChanges(t *testing.T) {
 		{Key: "kernel.preempt", Unknown: "permission denied"},     // could not be read the second time
 		{Key: "disk.queue.scheduler", About: "sdc", Value: "bfq"}, // came meanwhile: no change of a setting
 		{Key: "sysctl.vm.swappiness", Value: "10"},
-		{Key: "module.page_reporting.passes", Value: "2", Source: "/sys/module/page_reporting/parameters/passes" + setAtLoad}, // a counter
+		// a counter
+		{Key: "module.page_reporting.passes", Value: "2", Source: "/sys/module/page_reporting/parameters/passes" +
+			setAtLoad},
 		{Key: "module.nvme_core.io_timeout", Value: "60", Source: "/sys/module/nvme_core/parameters/io_timeout"},
 		{Key: "filesystem.mount_point", Value: "/srv"},
 		{Key: "mount.options", About: "/srv", Value: "rw, sync, relatime"},
@@ -67,7 +70,8 @@ func TestChanges(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	all := []lab.Fact{{Key: "kernel.release"}, {Key: "kernel.config"}, {Key: "kernel.config.NUMA"}, {Key: "sysctl.vm.swappiness"}, {Key: "module.nvme.poll_queues"}}
+	all := []lab.Fact{{Key: "kernel.release"}, {Key: "kernel.config"}, {Key: "kernel.config.NUMA"},
+		{Key: "sysctl.vm.swappiness"}, {Key: "module.nvme.poll_queues"}}
 	if brief := Brief(all); len(brief) != 2 || brief[1].Key != "kernel.config" {
 		t.Errorf("brief is %v", brief)
 	}

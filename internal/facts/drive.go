@@ -79,7 +79,8 @@ func (g *guest) drives() []drive {
 		if kind == "" {
 			kind = "ide"
 		}
-		if used[p["id"]] && p["id"] != "" || p["media"] == "cdrom" || kind == "none" || kind == "pflash" || kind == "floppy" {
+		if used[p["id"]] && p["id"] != "" || p["media"] == "cdrom" || kind == "none" || kind == "pflash" ||
+			kind == "floppy" {
 			continue
 		}
 		if kind == "virtio" {
@@ -121,7 +122,8 @@ func (g *guest) bus(device properties) (bus string, carrier properties, ok bool)
 		return "scsi", properties{}, true
 	case "ide-hd":
 		// The machine type q35 has an AHCI controller whose ports are called ide.0, ide.1, …
-		ahci := strings.Contains(g.controller(id)["driver"], "ahci") || id == "ide" && strings.Contains(g.machine(), "q35")
+		ahci := strings.Contains(g.controller(id)["driver"], "ahci") ||
+			id == "ide" && strings.Contains(g.machine(), "q35")
 		if ahci {
 			return "ahci", device, true
 		}
@@ -186,7 +188,8 @@ func (g *guest) walk(name string, device properties) backing {
 		}
 		b.protocol = driver
 		b.aio = p[prefix+"aio"]
-		b.source = p.first(prefix+"filename", prefix+"image", prefix+"path", prefix+"export", prefix+"device", prefix+"server.path")
+		b.source = p.first(prefix+"filename", prefix+"image", prefix+"path", prefix+"export", prefix+"device",
+			prefix+"server.path")
 		break
 	}
 	writeBack := true

@@ -24,7 +24,8 @@ func TestEndurance(t *testing.T) {
 		}
 	}
 	w := Endurance(t.Context(), saved(t, "laptop"), "nvme0n1")
-	if !strings.Contains(w.Unknown, "can't run nvme") || !strings.Contains(w.Unknown, "can't run smartctl") || w.Rated != 0 {
+	if !strings.Contains(w.Unknown, "can't run nvme") || !strings.Contains(w.Unknown, "can't run smartctl") ||
+		w.Rated != 0 {
 		t.Errorf("%+v", w)
 	}
 }
@@ -45,7 +46,8 @@ func TestParseWearForms(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", c.text, got, err, c.want)
 		}
 	}
-	for _, text := range []string{"", "{}", "NVMe status: INVALID_FIELD", `{"percent_used":-1}`, `{"percent_used":null}`} {
+	for _, text := range []string{"", "{}", "NVMe status: INVALID_FIELD", `{"percent_used":-1}`,
+		`{"percent_used":null}`} {
 		if w, err := parseSmartLog([]byte(text)); err == nil {
 			t.Errorf("%q: %+v", text, w)
 		}

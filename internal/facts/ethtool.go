@@ -252,7 +252,8 @@ func (e *ethtool) allowances() {
 	text, source, reason := e.output("-S")
 	sum, found := int64(0), false
 	for name, value := range parseEthtool(text) {
-		if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 && strings.HasSuffix(name, "_allowance_exceeded") {
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 &&
+			strings.HasSuffix(name, "_allowance_exceeded") {
 			sum, found = sum+n, true
 		}
 	}

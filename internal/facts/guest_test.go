@@ -11,16 +11,20 @@ func TestDrives(t *testing.T) {
 		{"if=virtio", "-drive file=/srv/a.qcow2,if=virtio,cache=none,aio=native",
 			"virtio-blk none native - 0 qcow2 /srv/a.qcow2 ignore"},
 		{"hda", "-hda /srv/disk.img", "ide writeback threads - 0 ? /srv/disk.img ignore"},
-		{"plain", "-blockdev node-name=f,driver=file,aio=native,filename=/srv/a,,b.img,cache.direct=on,cache.no-flush=off " +
-			"-blockdev node-name=d,driver=qcow2,file=f -device virtio-blk-pci,id=x,drive=d,num-queues=8,iothread=io0",
+		{"plain", "-blockdev " +
+			"node-name=f,driver=file,aio=native,filename=/srv/a,,b.img,cache.direct=on,cache.no-flush=off -blockdev " +
+			"node-name=d,driver=qcow2,file=f -device virtio-blk-pci,id=x,drive=d,num-queues=8,iothread=io0",
 			"virtio-blk none native io0 8 qcow2 /srv/a,b.img ignore"},
-		{"inline", "-blockdev driver=qcow2,file.driver=file,cache.direct=off,cache.no-flush=on,file.filename=/a.qcow2,node-name=d " +
-			"-device virtio-scsi-pci,id=s0 -device virtio-scsi-pci,id=s1,iothread=io1 -device scsi-hd,id=os,drive=d,bus=s1.0",
+		{"inline", "-blockdev " +
+			"driver=qcow2,file.driver=file,cache.direct=off,cache.no-flush=on,file.filename=/a.qcow2,node-name=d " +
+			"-device virtio-scsi-pci,id=s0 -device virtio-scsi-pci,id=s1,iothread=io1 -device " +
+			"scsi-hd,id=os,drive=d,bus=s1.0",
 			"virtio-scsi unsafe threads io1 0 qcow2 /a.qcow2 ignore"},
-		{"first controller", "-device virtio-scsi-pci,id=s0,iothread=io0,num_queues=2 -device scsi-hd,drive=d -drive file=/dev/sdb," +
-			"id=d,if=none,format=raw,cache=directsync,discard=unmap",
+		{"first controller", "-device virtio-scsi-pci,id=s0,iothread=io0,num_queues=2 -device scsi-hd,drive=d -drive " +
+			"file=/dev/sdb,id=d,if=none,format=raw,cache=directsync,discard=unmap",
 			"virtio-scsi directsync threads io0 2 block_device /dev/sdb unmap"},
-		{"lsi", "-device lsi53c895a,id=scsi0 -device scsi-hd,bus=scsi0.0,drive=d -drive file=/a.raw,id=d,if=none,format=raw",
+		{"lsi", "-device lsi53c895a,id=scsi0 -device scsi-hd,bus=scsi0.0,drive=d -drive " +
+			"file=/a.raw,id=d,if=none,format=raw",
 			"lsi53c895a writeback threads - 0 raw_file /a.raw ignore"},
 		{"nvme", "-drive file=/a.raw,id=d,if=none,format=raw,cache=none -device nvme,drive=d,serial=1,max_ioqpairs=4",
 			"nvme none threads - 4 raw_file /a.raw ignore"},
@@ -29,9 +33,11 @@ func TestDrives(t *testing.T) {
 		{"nbd", `-blockdev {"driver":"nbd","node-name":"d","export":"vol1","server":{"type":"inet","host":"h"}} ` +
 			"-device virtio-blk-pci,drive=d", "virtio-blk writeback none - 0 nbd vol1 ignore"},
 		{"unknown node", "-device virtio-blk-pci,drive=nowhere", "virtio-blk ? ? - 0 ? ? ?"},
-		{"loop", "-blockdev driver=qcow2,node-name=a,file=b -blockdev driver=qcow2,node-name=b,file=a -device virtio-blk-pci,drive=a",
+		{"loop", "-blockdev driver=qcow2,node-name=a,file=b -blockdev driver=qcow2,node-name=b,file=a -device " +
+			"virtio-blk-pci,drive=a",
 			"virtio-blk writeback none - 0 qcow2 - ignore"},
-		{"cd", "-drive file=/a.iso,id=d,if=none,media=cdrom -device scsi-hd,drive=d -cdrom /b.iso -drive if=pflash,file=/ovmf.fd", ""},
+		{"cd", "-drive file=/a.iso,id=d,if=none,media=cdrom -device scsi-hd,drive=d -cdrom /b.iso -drive " +
+			"if=pflash,file=/ovmf.fd", ""},
 	} {
 		g, ok := parseGuest(append([]string{"/usr/bin/qemu-system-x86_64"}, strings.Fields(c.line)...))
 		if !ok {
@@ -91,7 +97,8 @@ func TestGuest(t *testing.T) {
 			t.Errorf("%s: %s is %q, want %q", c.line, c.key, got, c.want)
 		}
 	}
-	for _, line := range []string{"/usr/bin/qemu-img convert a b", "qemu-ga --daemonize", "kvm", "qemu-system-x86_64 -machine none -S", ""} {
+	for _, line := range []string{"/usr/bin/qemu-img convert a b", "qemu-ga --daemonize", "kvm",
+		"qemu-system-x86_64 -machine none -S", ""} {
 		if _, ok := parseGuest(strings.Fields(line)); ok {
 			t.Errorf("%q is taken for a virtual machine", line)
 		}

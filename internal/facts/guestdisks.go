@@ -102,7 +102,8 @@ func parseOpenFiles(text, dir string) []string {
 			}
 			continue
 		}
-		if _, to, ok := strings.Cut(line, " -> "); ok && pid != "" && strings.HasPrefix(to, below) && !slices.Contains(pids, pid) {
+		if _, to, ok := strings.Cut(line, " -> "); ok && pid != "" && strings.HasPrefix(to, below) &&
+			!slices.Contains(pids, pid) {
 			pids = append(pids, pid)
 		}
 	}

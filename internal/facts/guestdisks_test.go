@@ -21,7 +21,8 @@ lrwx------    1 root     root            64 Nov 23 08:49 10 -> /mnt/pve/rdma2/x
 `
 
 func TestOpenFiles(t *testing.T) {
-	for dir, want := range map[string][]string{"/mnt/pve/rdma": {"4711"}, "/mnt/pve/rdma/": {"4711"}, "/mnt/pve/rdma2": {"520"}, "/mnt/pve": {"4711", "520"}, "/srv": nil} {
+	for dir, want := range map[string][]string{"/mnt/pve/rdma": {"4711"}, "/mnt/pve/rdma/": {"4711"},
+		"/mnt/pve/rdma2": {"520"}, "/mnt/pve": {"4711", "520"}, "/srv": nil} {
 		if got := parseOpenFiles(openFiles, dir); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", dir, got, want)
 		}

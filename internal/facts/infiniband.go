@@ -50,10 +50,12 @@ func collectInfiniBand(fsys fs.FS, _ Scope) []lab.Fact {
 // One that is built in shows up as well when it has parameters or a version.
 func rdmaModules() []string {
 	return []string{
-		"bnxt_re", "efa", "erdma", "hfi1", "hns_roce_hw_v2", "ib_mthca", "ib_qib", "ionic_rdma", "irdma", "iw_cxgb4", "mana_ib",
+		"bnxt_re", "efa", "erdma", "hfi1", "hns_roce_hw_v2", "ib_mthca", "ib_qib", "ionic_rdma", "irdma",
+		"iw_cxgb4", "mana_ib",
 		"mlx4_ib", "mlx5_ib", "ocrdma", "qedr", "rdma_rxe", "siw", "vmw_pvrdma",
 		"ib_core", "ib_ipoib", "ib_umad", "ib_uverbs", "rdma_cm", "rdma_ucm",
-		"ib_iser", "ib_isert", "ib_srp", "ib_srpt", "nvme_rdma", "nvmet_rdma", "rpcrdma", "xprtrdma", "svcrdma", "rds_rdma", "smc",
+		"ib_iser", "ib_isert", "ib_srp", "ib_srpt", "nvme_rdma", "nvmet_rdma", "rpcrdma", "xprtrdma",
+		"svcrdma", "rds_rdma", "smc",
 	}
 }
 
@@ -153,7 +155,8 @@ func (p *port) adapter(layer string) {
 	case layer == "Ethernet":
 		p.add(unknown("port.best_generation", source, onEthernet))
 	case best == "":
-		p.add(unknown("port.best_generation", source, "neither model nor board tells: the same chip is sold for several generations"))
+		p.add(unknown("port.best_generation", source,
+			"neither model nor board tells: the same chip is sold for several generations"))
 	default:
 		p.add(known("port.best_generation", best, source))
 	}

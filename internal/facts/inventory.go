@@ -113,7 +113,8 @@ func virtualKind(name string) string {
 		kind string
 		name *regexp.Regexp
 	}{
-		{"dm", dmName}, {"md", mdName}, {"loop", loopName}, {"bcache", bcacheName}, {"drbd", drbdName}, {"zfs", zvolName},
+		{"dm", dmName}, {"md", mdName}, {"loop", loopName}, {"bcache", bcacheName}, {"drbd", drbdName},
+		{"zfs", zvolName},
 		{"memory", memoryName},
 	} {
 		if k.name.MatchString(name) {

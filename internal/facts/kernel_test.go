@@ -23,10 +23,13 @@ func TestPreemption(t *testing.T) {
 	const dynamic = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.170-1"
 	const versionPath = "/proc/sys/kernel/version"
 	for want, content := range map[string]map[string]string{
-		"lazy":              {preemptPath: "none voluntary full (lazy)", versionPath: dynamic, cmdlinePath: "preempt=none"},
-		"none":              {versionPath: dynamic, cmdlinePath: "preempt=full quiet preempt=none -- preempt=lazy"},
-		"rt":                {versionPath: "#33 SMP PREEMPT_RT", "/proc/config.gz": "CONFIG_PREEMPT=y\n", releasePath: "6.1"},
-		"voluntary":         {versionPath: dynamic, releasePath: "6.1", "/boot/config-6.1": "CONFIG_PREEMPT_VOLUNTARY=y\n"},
+		"lazy": {preemptPath: "none voluntary full (lazy)", versionPath: dynamic,
+			cmdlinePath: "preempt=none"},
+		"none": {versionPath: dynamic, cmdlinePath: "preempt=full quiet preempt=none -- preempt=lazy"},
+		"rt": {versionPath: "#33 SMP PREEMPT_RT", "/proc/config.gz": "CONFIG_PREEMPT=y\n",
+			releasePath: "6.1"},
+		"voluntary": {versionPath: dynamic, releasePath: "6.1",
+			"/boot/config-6.1": "CONFIG_PREEMPT_VOLUNTARY=y\n"},
 		"full":              {versionPath: "#1 SMP PREEMPT"},
 		"none or voluntary": {versionPath: "#1 SMP"},
 		"":                  {versionPath: dynamic},
@@ -82,7 +85,8 @@ func TestBounceBuffersForced(t *testing.T) {
 }
 
 func TestPageTableIsolation(t *testing.T) {
-	for info, want := range map[string]string{"flags\t: fpu pti vme": "on", "flags\t: fpu vme": "off", "Features\t: fp asimd": ""} {
+	for info, want := range map[string]string{"flags\t: fpu pti vme": "on", "flags\t: fpu vme": "off",
+		"Features\t: fp asimd": ""} {
 		if f := pageTableIsolation(parseCPUInfo(info), nil); f.Value != want || (want == "") != (f.Unknown != "") {
 			t.Errorf("%q: %+v, want %q", info, f, want)
 		}
@@ -121,12 +125,15 @@ func TestConfigSaysWhyThereIsNone(t *testing.T) {
 		"unexpected ": {releasePath: "6.1", "/proc/config.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00"},
 	} {
 		found := collectConfig(files(content).fsys, Scope{})
-		if len(found) != 1 || found[0].Unknown == "" || reason != "neither" && reason != "no such" && reason != "no kernel" &&
+		if len(found) != 1 || found[0].Unknown == "" || reason != "neither" && reason != "no such" &&
+			reason != "no kernel" &&
 			!strings.Contains(found[0].Unknown, strings.TrimSpace(reason)) {
 			t.Errorf("%s: %+v", reason, found)
 		}
 	}
-	found := collectConfig(files(map[string]string{releasePath: "6.1", "/lib/modules/6.1/config": "CONFIG_A=\"\"\nCONFIG_B=m\n"}).fsys, Scope{})
+	found := collectConfig(
+		files(map[string]string{releasePath: "6.1", "/lib/modules/6.1/config": "CONFIG_A=\"\"\nCONFIG_B=m\n"}).fsys,
+		Scope{})
 	if valueOf(found, "kernel.config.A") != none || valueOf(found, "kernel.config.B") != "m" ||
 		valueOf(found, "kernel.config") != "/lib/modules/6.1/config" {
 		t.Errorf("%+v", found)
@@ -139,11 +146,14 @@ func TestSysctlLeavesOut(t *testing.T) {
 	content := map[string]string{}
 	for _, name := range []string{"fs/binfmt_misc/status", "fs/file-nr", "kernel/random/uuid", "kernel/hostname",
 		"net/ipv4/tcp_fastopen_key", "net/ipv4/conf/eth0/rp_filter", "net/ipv6/neigh/eth0.100/mcast_solicit",
-		"net/ipv6/conf/all/stable_secret", "vm/stat_refresh", "kernel/sched_domain/cpu0/domain0/flags", "sunrpc/svc_rdma/rdma_stat_recv"} {
+		"net/ipv6/conf/all/stable_secret", "vm/stat_refresh", "kernel/sched_domain/cpu0/domain0/flags",
+		"sunrpc/svc_rdma/rdma_stat_recv"} {
 		content["/proc/sys/"+name] = value
 	}
-	kept := map[string]bool{"sysctl.net.ipv4.conf.all.rp_filter": true, "sysctl.net.ipv6.neigh.default.mcast_solicit": true,
-		"sysctl.vm.swappiness": true, "sysctl.net.netfilter.nf_conntrack_max": true, "sysctl.sunrpc.svc_rdma.max_requests": true}
+	kept := map[string]bool{"sysctl.net.ipv4.conf.all.rp_filter": true,
+		"sysctl.net.ipv6.neigh.default.mcast_solicit": true,
+		"sysctl.vm.swappiness":                        true, "sysctl.net.netfilter.nf_conntrack_max": true,
+		"sysctl.sunrpc.svc_rdma.max_requests": true}
 	for key := range kept {
 		content["/proc/sys/"+strings.ReplaceAll(strings.TrimPrefix(key, "sysctl."), ".", "/")] = value
 	}
@@ -163,7 +173,8 @@ func TestSysctlLeavesOut(t *testing.T) {
 }
 
 func TestCPUList(t *testing.T) {
-	for text, want := range map[string]string{"0-7": "0-7", "3,5,9-11": "3,5,9-11", "0,1,2": "0-2", "": none, "63,64,65": "63-65",
+	for text, want := range map[string]string{"0-7": "0-7", "3,5,9-11": "3,5,9-11", "0,1,2": "0-2", "": none,
+		"63,64,65":     "63-65",
 		"0-15,32-47\n": "0-15,32-47"} {
 		set, err := parseCPUList(text)
 		if err != nil || set.String() != want {
@@ -178,7 +189,8 @@ func TestCPUList(t *testing.T) {
 }
 
 func TestCPUSets(t *testing.T) {
-	for text, want := range map[string]int{"0": 1, "0-3,64-67,130": 9, "63-64": 2, "0-1023": 1024, "": 0, "1,1,1": 1, "5\n": 1} {
+	for text, want := range map[string]int{"0": 1, "0-3,64-67,130": 9, "63-64": 2, "0-1023": 1024, "": 0,
+		"1,1,1": 1, "5\n": 1} {
 		if set, err := parseCPUList(text); err != nil || set.count() != want {
 			t.Errorf("%q: %v, %v", text, set, err)
 		}
@@ -191,7 +203,8 @@ func TestCPUSets(t *testing.T) {
 		return s
 	}
 	a, b := set("0-3,130"), set("2-64")
-	for got, want := range map[string]string{a.with(b).String(): "0-64,130", b.with(a).String(): "0-64,130", a.and(b).String(): "2-3",
+	for got, want := range map[string]string{a.with(b).String(): "0-64,130", b.with(a).String(): "0-64,130",
+		a.and(b).String():     "2-3",
 		a.without(b).String(): "0-1,130", b.without(a).String(): "4-64"} {
 		if got != strings.TrimSpace(want) {
 			t.Errorf("%s, want %s", got, want)
@@ -220,12 +233,14 @@ func TestMemoryChannels(t *testing.T) {
 		}
 	}
 	slots := []memorySlot{{locator: "DIMM 0", bank: "P0 CHANNEL A", size: 1}, {locator: "DIMM 1", bank: "P0 CHANNEL A"},
-		{locator: "DIMM 0", bank: "P0 CHANNEL B"}, {locator: "DIMM 1", bank: "P0 CHANNEL B"}, {locator: "DIMM 0", bank: "P0 CHANNEL A"}}
+		{locator: "DIMM 0", bank: "P0 CHANNEL B"}, {locator: "DIMM 1", bank: "P0 CHANNEL B"},
+		{locator: "DIMM 0", bank: "P0 CHANNEL A"}}
 	found := memoryChannels(slots)
 	if valueOf(found, "memory.channels") != "2" || valueOf(found, "memory.channels.used") != "1" {
 		t.Errorf("%+v", found)
 	}
-	want := []string{"P0 CHANNEL A DIMM 0", "P0 CHANNEL A DIMM 1", "P0 CHANNEL B DIMM 0", "P0 CHANNEL B DIMM 1", "P0 CHANNEL A DIMM 0 #2"}
+	want := []string{"P0 CHANNEL A DIMM 0", "P0 CHANNEL A DIMM 1", "P0 CHANNEL B DIMM 0", "P0 CHANNEL B DIMM 1",
+		"P0 CHANNEL A DIMM 0 #2"}
 	for i, name := range slotNames(slots) {
 		if name != want[i] {
 			t.Errorf("slot %d is called %q, want %q", i, name, want[i])
@@ -239,7 +254,8 @@ func TestIOCost(t *testing.T) {
 		content map[string]string
 	}{
 		{none, map[string]string{"/cg/io.cost.qos": "8:0 enable=0 ctrl=auto"}},
-		{"8:0 enable=1 ctrl=user", map[string]string{"/cg/io.cost.qos": "8:16 enable=0 ctrl=auto\n8:0 enable=1 ctrl=user\n"}},
+		{"8:0 enable=1 ctrl=user",
+			map[string]string{"/cg/io.cost.qos": "8:16 enable=0 ctrl=auto\n8:0 enable=1 ctrl=user\n"}},
 		{none, map[string]string{"/cg/cgroup.procs": ""}},
 		{"", map[string]string{"/cg/cgroup.type": "domain"}},
 	} {
@@ -254,7 +270,8 @@ func TestIOCost(t *testing.T) {
 func checkLines(t *testing.T, found []lab.Fact) {
 	t.Helper()
 	for _, f := range found {
-		if f.Value == "" && f.Unknown == "" || strings.ContainsAny(f.Value, "\n\x00") || strings.ContainsAny(f.Key, " \n") {
+		if f.Value == "" && f.Unknown == "" || strings.ContainsAny(f.Value, "\n\x00") ||
+			strings.ContainsAny(f.Key, " \n") {
 			t.Errorf("%q of %q: %q, %q", f.Key, f.About, f.Value, f.Unknown)
 		}
 	}
@@ -364,18 +381,23 @@ func FuzzNodeMemory(f *testing.F) {
 
 // FuzzKernelText reads one text as every small file of the kernel that is more than copied.
 func FuzzKernelText(f *testing.F) {
-	for _, name := range []string{pveConfig, "/proc/cmdline", "/sys/fs/cgroup/io.cost.qos", "/sys/kernel/debug/kprobes/list", vmStatPath,
+	for _, name := range []string{pveConfig, "/proc/cmdline", "/sys/fs/cgroup/io.cost.qos",
+		"/sys/kernel/debug/kprobes/list", vmStatPath,
 		statPath, "/sys/kernel/debug/swiotlb/io_tlb_nslabs", releasePath} {
 		seed(f, name)
 	}
 	kinds := kindsByKey(Catalogue())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := files(map[string]string{pveConfig: string(data), cmdlinePath: string(data), "/sys/kernel/debug/kprobes/list": string(data),
-			vmStatPath: string(data), statPath: string(data), "/sys/kernel/debug/swiotlb/io_tlb_nslabs": string(data),
-			releasePath: string(data), "/cg/io.cost.qos": string(data), cpuDir + "/online": string(data), cpuDir + "/present": string(data),
+		r := files(map[string]string{pveConfig: string(data), cmdlinePath: string(data),
+			"/sys/kernel/debug/kprobes/list": string(data),
+			vmStatPath:                       string(data), statPath: string(data),
+			"/sys/kernel/debug/swiotlb/io_tlb_nslabs": string(data),
+			releasePath: string(data), "/cg/io.cost.qos": string(data), cpuDir + "/online": string(data),
+			cpuDir + "/present": string(data),
 			"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": string(data)})
 		major, minor := versionNumbers(r)
-		found := []lab.Fact{proxmox(r), bootLoader(r), kernelProbes(r), swapped(r), steal(r), major, minor, offline(r), hugePages(r),
+		found := []lab.Fact{proxmox(r), bootLoader(r), kernelProbes(r), swapped(r), steal(r), major, minor,
+			offline(r), hugePages(r),
 			controlGroup{r: r, top: "/cg", dir: "/cg"}.ioCost(), cpuCount(r, "cpu.present", cpuDir+"/present")}
 		found = append(found, swiotlb(r)...)
 		checkLines(t, found)

@@ -41,7 +41,8 @@ func largeMachine(t testing.TB) inMemory {
 		write(policy+"/scaling_governor", "performance")
 		write(policy+"/scaling_driver", "intel_pstate")
 		write(policy+"/cpuinfo_max_freq", "3800000")
-		fmt.Fprintf(&info, "processor\t: %d\nvendor_id\t: GenuineIntel\nflags\t\t: %s\n\n", n, strings.Repeat("flag ", 150))
+		fmt.Fprintf(&info, "processor\t: %d\nvendor_id\t: GenuineIntel\nflags\t\t: %s\n\n", n,
+			strings.Repeat("flag ", 150))
 		fmt.Fprintf(&stat, "cpu%d 100 0 100 1000 0 0 0 10 0 0\n", n)
 	}
 	write(cpuInfoPath, info.String())
@@ -80,7 +81,8 @@ func TestLargeMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkWhole(t, found)
-	for key, want := range map[string]string{"cpu.sockets": "4", "cpu.cores": "512", "cpu.threads": "1024", "cpu.present": "1024",
+	for key, want := range map[string]string{"cpu.sockets": "4", "cpu.cores": "512", "cpu.threads": "1024",
+		"cpu.present": "1024",
 		"cpu.offline": "1023", "numa.nodes": "16", "node.sockets": "1", "cpu.governor": "performance",
 		"sysctl.net.area0.setting0": "1 2 3", "module.module0.parameter4": "Y", "kernel.config.OPTION_9999": "y",
 		"load.throttled": "512", "busy.read": "1999"} {
@@ -96,7 +98,8 @@ func TestLargeMachine(t *testing.T) {
 			}
 		}
 	}
-	for prefix, want := range map[string]int{"sysctl.": 1001, "module.": 1500, "kernel.config.": 10000, "node.cpus": 16, "busy.read": busiest} {
+	for prefix, want := range map[string]int{"sysctl.": 1001, "module.": 1500, "kernel.config.": 10000, "node.cpus": 16,
+		"busy.read": busiest} {
 		if count[prefix] != want {
 			t.Errorf("%s* are %d, want %d", prefix, count[prefix], want)
 		}

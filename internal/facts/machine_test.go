@@ -76,7 +76,8 @@ func readMachine(t testing.TB, file string) *machine {
 		t.Fatal(err)
 	}
 	archive := txtar.Parse(data)
-	m := &machine{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), files: fstest.MapFS{}, closed: map[string]bool{},
+	m := &machine{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), files: fstest.MapFS{},
+		closed:  map[string]bool{},
 		printed: map[string]string{}}
 	for line := range strings.Lines(string(archive.Comment)) {
 		if v, ok := strings.CutPrefix(line, "place: "); ok {
@@ -179,7 +180,8 @@ func (m *machine) section(t testing.TB, f txtar.File) bool {
 			return false
 		}
 	}
-	return f.Name == "files" || f.Name == "bytes" || f.Name == "links" || f.Name == "folders" || f.Name == "nodes" || f.Name == "closed"
+	return f.Name == "files" || f.Name == "bytes" || f.Name == "links" || f.Name == "folders" || f.Name == "nodes" ||
+		f.Name == "closed"
 }
 
 // snapshot reads everything that the machine says, and the place under test.

@@ -29,8 +29,10 @@ func manyDisks(n int) tree {
 		bus := fmt.Sprintf("/sys/devices/pci0000:%02x/0000:%02x:00.0", 16*h, 16*h+1)
 		address := path.Base(bus)
 		t.link("/sys/bus/pci/devices/"+address, bus)
-		for name, data := range map[string]string{"class": "0x010700", "vendor": "0x1000", "device": "0x00af", "numa_node": "0",
-			"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "8", "max_link_speed": "8.0 GT/s PCIe", "max_link_width": "8"} {
+		for name, data := range map[string]string{"class": "0x010700", "vendor": "0x1000", "device": "0x00af",
+			"numa_node":          "0",
+			"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "8", "max_link_speed": "8.0 GT/s PCIe",
+			"max_link_width": "8"} {
 			t.file(bus+"/"+name, data)
 		}
 		t.file(fmt.Sprintf("/sys/class/scsi_host/host%d/proc_name", h), "mpt3sas")
@@ -38,14 +40,16 @@ func manyDisks(n int) tree {
 			irq := 1000 + 128*h + i
 			t.file(fmt.Sprintf("%s/msi_irqs/%d", bus, irq), "msix")
 			t.file(fmt.Sprintf("/proc/irq/%d/smp_affinity_list", irq), fmt.Sprintf("%d-%d", 8*i, 8*i+7))
-			fmt.Fprintf(&interrupts, "%5d:%s  IR-PCI-MSI  0-edge      mpt3sas%d-msix%d\n", irq, strings.Repeat("          0", 1024), h, i)
+			fmt.Fprintf(&interrupts, "%5d:%s  IR-PCI-MSI  0-edge      mpt3sas%d-msix%d\n", irq,
+				strings.Repeat("          0", 1024), h, i)
 		}
 	}
 	t.file("/proc/interrupts", interrupts.String())
 	for i := range n {
 		host := i % 8
 		name := fmt.Sprintf("sd%05d", i)
-		device := fmt.Sprintf("/sys/devices/pci0000:%02x/0000:%02x:00.0/host%d/port-%d:%d/end_device-%d:%d/target%d:0:%d/%d:0:%d:0",
+		device := fmt.Sprintf(
+			"/sys/devices/pci0000:%02x/0000:%02x:00.0/host%d/port-%d:%d/end_device-%d:%d/target%d:0:%d/%d:0:%d:0",
 			16*host, 16*host+1, host, host, i, host, i, host, i, host, i)
 		t.file(device+"/model", "SAS SSD")
 		t.file(device+"/wwid", fmt.Sprintf("naa.%016x", i))

@@ -53,7 +53,8 @@ func (m *Meter) Read(ctx context.Context) (Reading, error) {
 	now := time.Now()
 	files, err := m.target.ReadFiles(ctx, m.files...)
 	if err != nil {
-		return Reading{}, &lab.Error{What: "can't read what the machine has spent", Target: elsewhere(m.target), Err: err}
+		return Reading{}, &lab.Error{What: "can't read what the machine has spent", Target: elsewhere(m.target),
+			Err: err}
 	}
 	r := Reading{time: now, energy: microjoules(m.energy, files)}
 	r.cpu, _ = parseStat(files[statPath].Data)
@@ -62,7 +63,8 @@ func (m *Meter) Read(ctx context.Context) (Reading, error) {
 
 // Between is what was spent from one reading to a later one.
 func (m *Meter) Between(before, after Reading) Spent {
-	return Spent{CPUSeconds: busySeconds(before.cpu, after.cpu), Joules: joules(m.energy, before.energy, after.energy, after.time.Sub(before.time))}
+	return Spent{CPUSeconds: busySeconds(before.cpu, after.cpu), Joules: joules(m.energy, before.energy, after.energy,
+		after.time.Sub(before.time))}
 }
 
 // fewestTicks is the least busy time that is told. The kernel cuts each of the five columns off to a tick in both

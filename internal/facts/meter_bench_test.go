@@ -21,10 +21,12 @@ func TestTheMeterCharges(t *testing.T) {
 		spent, own, most := burnt(t)
 		shares = append(shares, spent/own)
 		if spent < own/2 || spent > most+0.1*float64(runtime.NumCPU()) {
-			t.Errorf("the machine spent %.2f s; this test alone %.2f s, and there were %.2f s of all cores", spent, own, most)
+			t.Errorf("the machine spent %.2f s; this test alone %.2f s, and there were %.2f s of all cores", spent, own,
+				most)
 		}
 	}
-	figure.Record(t, sampled.Median("facts/meter/over-own", "ratio", shares, "").Saying("CPU time of the machine over that of a process that keeps one core busy"))
+	figure.Record(t, sampled.Median("facts/meter/over-own", "ratio", shares,
+		"").Saying("CPU time of the machine over that of a process that keeps one core busy"))
 }
 
 // A snapshot of this machine keeps to the time that it has.

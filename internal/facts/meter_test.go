@@ -81,7 +81,8 @@ func burnt(t *testing.T) (spent, own, most float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return meter.Between(before, after).CPUSeconds, ownCPU(t) - started, float64(runtime.NumCPU()) * time.Since(began).Seconds()
+	return meter.Between(before, after).CPUSeconds, ownCPU(t) - started,
+		float64(runtime.NumCPU()) * time.Since(began).Seconds()
 }
 
 // The kernel charges what this test burns to this machine. How exactly is measured by scripts/bench.

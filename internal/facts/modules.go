@@ -35,7 +35,8 @@ func collectModules(fsys fs.FS, _ Scope) []lab.Fact {
 		for _, e := range entries {
 			if !parameterSkipped(modules[i], e.Name()) {
 				info, err := e.Info()
-				found = append(found, parameter{"module." + modules[i] + "." + e.Name(), dir + "/" + e.Name(), err == nil && info.Mode().Perm()&0o222 == 0})
+				found = append(found, parameter{"module." + modules[i] + "." + e.Name(), dir + "/" + e.Name(),
+					err == nil && info.Mode().Perm()&0o222 == 0})
 			}
 		}
 		return found
@@ -60,8 +61,10 @@ func parameterSkipped(module, parameter string) bool {
 	case "nfs.nfs4_unique_id", "spl.spl_hostid":
 		return true
 	}
-	return strings.HasPrefix(module, "damon_") && (strings.HasPrefix(parameter, "nr_") || strings.HasPrefix(parameter, "bytes_") ||
-		parameter == "kdamond_pid" || strings.HasPrefix(parameter, "estimated_") || strings.HasPrefix(parameter, "memory_idle_"))
+	return strings.HasPrefix(module, "damon_") && (strings.HasPrefix(parameter, "nr_") ||
+		strings.HasPrefix(parameter, "bytes_") ||
+		parameter == "kdamond_pid" || strings.HasPrefix(parameter, "estimated_") ||
+		strings.HasPrefix(parameter, "memory_idle_"))
 }
 
 func loadedModules(r reader) lab.Fact {

@@ -84,7 +84,8 @@ type mountTable struct {
 }
 
 func newMountTable(mounts []mount) mountTable {
-	t := mountTable{mounts: mounts, index: make(map[string]int, len(mounts)), over: make(map[[2]string]int, len(mounts)), root: -1}
+	t := mountTable{mounts: mounts, index: make(map[string]int, len(mounts)),
+		over: make(map[[2]string]int, len(mounts)), root: -1}
 	for i, m := range mounts {
 		t.index[m.id] = i
 	}

@@ -67,8 +67,10 @@ func (t mountTable) under(m mount) string {
 // system that counts.
 func holdsData(m mount) bool {
 	switch m.kind {
-	case "proc", "sysfs", "devtmpfs", "devpts", "mqueue", "hugetlbfs", "debugfs", "tracefs", "securityfs", "configfs", "fusectl",
-		"pstore", "bpf", "autofs", "binfmt_misc", "efivarfs", "rpc_pipefs", "nfsd", "nsfs", "ramfs", "selinuxfs", "cgroup", "cgroup2",
+	case "proc", "sysfs", "devtmpfs", "devpts", "mqueue", "hugetlbfs", "debugfs", "tracefs", "securityfs",
+		"configfs", "fusectl",
+		"pstore", "bpf", "autofs", "binfmt_misc", "efivarfs", "rpc_pipefs", "nfsd", "nsfs", "ramfs", "selinuxfs",
+		"cgroup", "cgroup2",
 		"resctrl", "fuse.lxcfs", "fuse.gvfsd-fuse", "fuse.portal", "iso9660", "udf":
 		return false
 	case "overlay", "squashfs", "erofs":
@@ -77,7 +79,8 @@ func holdsData(m mount) bool {
 		if m.point == "/dev/shm" {
 			return true
 		}
-		for _, dir := range []string{"/run", "/dev", "/sys", "/proc", "/var/lib/kubelet/pods", "/var/lib/docker", "/var/lib/containers"} {
+		for _, dir := range []string{"/run", "/dev", "/sys", "/proc", "/var/lib/kubelet/pods", "/var/lib/docker",
+			"/var/lib/containers"} {
 			if below(m.point, dir) {
 				return false
 			}
@@ -89,7 +92,8 @@ func holdsData(m mount) bool {
 // local says whether a file system answers by itself. One on a server, or served by a process, may hang whoever asks.
 func local(kind string) bool {
 	switch kind {
-	case "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "zfs", "tmpfs", "vfat", "exfat", "ntfs3", "jfs", "reiserfs",
+	case "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "zfs", "tmpfs", "vfat", "exfat", "ntfs3", "jfs",
+		"reiserfs",
 		"nilfs2", "overlay", "squashfs", "erofs", "rootfs":
 		return true
 	}
@@ -163,7 +167,8 @@ func collectMounts(fsys fs.FS, in Scope) []lab.Fact {
 		case !local(m.kind):
 			source, reason = mountInfoPath, "a file system of type "+m.kind+" is not asked: it might not answer"
 		case m.under != "":
-			source, reason = mountInfoPath, "it is mounted below a file system of type "+m.under+", which might not answer"
+			source, reason = mountInfoPath, "it is mounted below a file system of type "+m.under+", which might not "+
+				"answer"
 		case !slices.Contains(command, m.point):
 			source, reason = mountInfoPath, "only the first "+strconv.Itoa(maxSpaces)+" file systems are asked"
 		case reason == "":
@@ -280,7 +285,8 @@ func (s stack) background(mounts []mount, running processes) func(mount) lab.Fac
 			}
 		}
 		if thread != "kthreadd" && len(work) == 0 {
-			return unknown("mount.background", source, "the kernel's threads are not visible: a container, or hidepid in /proc")
+			return unknown("mount.background", source,
+				"the kernel's threads are not visible: a container, or hidepid in /proc")
 		}
 		return listOf("mount.background", work, source)
 	}

@@ -32,31 +32,41 @@ func TestNetworkMachines(t *testing.T) {
 	for machine, wants := range map[string][][3]string{
 		"two-socket-25g": {
 			{"nic.kind", "bond0", "bond"}, {"nic.kind", "bond0.40", "vlan"}, {"nic.kind", "br0", "bridge"},
-			{"nic.bond.hash", "bond0", "layer2"}, {"nic.bond.active", "bond0", "2"}, {"nic.bond.lacp_rate", "bond0", "slow"},
+			{"nic.bond.hash", "bond0", "layer2"}, {"nic.bond.active", "bond0", "2"},
+			{"nic.bond.lacp_rate", "bond0", "slow"},
 			{"nic.speed", "ens1f0", "25000000000"}, {"nic.speed", "ens1f2", "?no link"},
-			{"nic.speed.supported", "ens1f2", "25000000000"}, {"nic.channels.max", "ens1f0", "128"}, {"nic.channels", "ens1f0", "4"},
-			{"nic.offload.tso", "ens1f0", "on"}, {"nic.offload.tso", "ens1f1", "off"}, {"nic.coalesce.rx_usecs", "ens2f1", "50"},
+			{"nic.speed.supported", "ens1f2", "25000000000"}, {"nic.channels.max", "ens1f0", "128"},
+			{"nic.channels", "ens1f0", "4"},
+			{"nic.offload.tso", "ens1f0", "on"}, {"nic.offload.tso", "ens1f1", "off"},
+			{"nic.coalesce.rx_usecs", "ens2f1", "50"},
 			{"nic.pause.rx", "ens1f0", "on"}, {"nic.pause.rx", "ens1f1", "off"},
 			{"nic.firmware", "ens1f0", "4.40 0x8001c7d4 1.3534.0"},
 			{"nic.irq.remote", "ens1f0", "0"}, {"nic.irq.remote", "ens2f0", "4"}, {"nic.irq.remote", "ens2f1", "0"},
-			{"nic.irq.busiest_share", "ens1f1", "1.000"}, {"nic.irq.cpus", "ens1f1", "1"}, {"nic.irq.cpus", "ens1f0", "4"},
+			{"nic.irq.busiest_share", "ens1f1", "1.000"}, {"nic.irq.cpus", "ens1f1", "1"},
+			{"nic.irq.cpus", "ens1f0", "4"},
 			{"nic.xdp", "ens2f1", "on"}, {"nic.xdp", "ens1f1", "off"}, {"nic.tc_filters", "ens1f1", "2"},
-			{"nic.tc_filters", "bond0.40", "1"}, {"nic.rx_missed", "ens1f0", "1204"}, {"nic.iommu.group_type", "ens2f0", "DMA-FQ"},
+			{"nic.tc_filters", "bond0.40", "1"}, {"nic.rx_missed", "ens1f0", "1204"},
+			{"nic.iommu.group_type", "ens2f0", "DMA-FQ"},
 			{"net.rules", "", "2"}, {"net.ecmp", "", "on"}, {"net.ecmp.hash", "", "1"}, {"net.irqbalance", "", "on"},
 			{"net.softnet.squeezed", "", "48"}, {"net.softnet.dropped", "", "3"}, {"net.tcp_memory_pressure", "", "2"},
 			{"net.retransmits", "", "120412"}, {"net.conntrack.max", "", "262144"},
 		},
 		"cloud-ena": {
-			{"nic.allowance_exceeded", "ens5", "14510"}, {"nic.speed", "ens5", "?does not tell"}, {"nic.tc_filters", "ens5", "0"},
-			{"nic.irq.remote", "ens5", "0"}, {"nic.pause.rx", "ens5", "?does not tell"}, {"net.conntrack.count", "", "?not loaded"},
+			{"nic.allowance_exceeded", "ens5", "14510"}, {"nic.speed", "ens5", "?does not tell"},
+			{"nic.tc_filters", "ens5", "0"},
+			{"nic.irq.remote", "ens5", "0"}, {"nic.pause.rx", "ens5", "?does not tell"},
+			{"net.conntrack.count", "", "?not loaded"},
 			{"net.bpf_jit_harden", "", "?permission denied"},
 		},
 		"infiniband-server": {
-			{"port.state", "mlx4_0/2", "INIT"}, {"port.physical", "mlx4_0/2", "LinkUp"}, {"port.sm_lid", "mlx4_0/2", "0x0"},
-			{"port.lanes", "mlx4_0/1", "4"}, {"port.generation", "mlx4_0/1", "QDR"}, {"port.best_generation", "mlx4_0/1", "QDR"},
+			{"port.state", "mlx4_0/2", "INIT"}, {"port.physical", "mlx4_0/2", "LinkUp"},
+			{"port.sm_lid", "mlx4_0/2", "0x0"},
+			{"port.lanes", "mlx4_0/1", "4"}, {"port.generation", "mlx4_0/1", "QDR"},
+			{"port.best_generation", "mlx4_0/1", "QDR"},
 			{"port.netdev", "mlx4_0/1", "ib0"}, {"port.netdev", "mlx4_0/2", "ib1"}, {"port.numa_node", "mlx4_0/1", "0"},
 			{"nic.kind", "ib0", "ipoib"}, {"nic.ipoib.mode", "ib0", "connected"}, {"nfsd.threads", "", "8"},
-			{"nfsd.ports", "", "rdma 20049, tcp 2049"}, {"nfsd.grace", "", "off"}, {"nfsd.grace.time", "", "90"}, {"nfsd.exports", "", "2"}, {"nfsd.exports.async", "", "1"},
+			{"nfsd.ports", "", "rdma 20049, tcp 2049"}, {"nfsd.grace", "", "off"}, {"nfsd.grace.time", "", "90"},
+			{"nfsd.exports", "", "2"}, {"nfsd.exports.async", "", "1"},
 			{"nic.tc_filters", "ib0", "?bpftool is not installed"}, {"nic.channels", "ib0", "?does not tell"},
 		},
 		"nfs-client": {
@@ -73,7 +83,8 @@ func TestNetworkMachines(t *testing.T) {
 		for _, w := range wants {
 			got := said(facts, w[0], w[1])
 			reason, isReason := strings.CutPrefix(w[2], "?")
-			if isReason && !(strings.HasPrefix(got, "unknown: ") && strings.Contains(got, reason)) || !isReason && got != w[2] {
+			if isReason && !(strings.HasPrefix(got, "unknown: ") && strings.Contains(got, reason)) ||
+				!isReason && got != w[2] {
 				t.Errorf("%s: %s of %q is %q, want %q", machine, w[0], w[1], got, w[2])
 			}
 		}
@@ -87,7 +98,8 @@ func TestVirtualInterfacesAreLeftOut(t *testing.T) {
 	for _, n := range nics {
 		names = append(names, n.name)
 	}
-	want := []string{"bond0", "bond0.40", "br0", "ens1f0", "ens1f1", "ens1f2", "ens1f3", "ens2f0", "ens2f1", "ens2f2", "ens2f3"}
+	want := []string{"bond0", "bond0.40", "br0", "ens1f0", "ens1f1", "ens1f2", "ens1f3", "ens2f0", "ens2f1", "ens2f2",
+		"ens2f3"}
 	if !slices.Equal(names, want) || more != 0 {
 		t.Errorf("%v and %d more, want %v", names, more, want)
 	}
@@ -106,7 +118,8 @@ func (d downFS) ReadFile(name string) ([]byte, error) {
 
 func TestInterfaceThatIsDown(t *testing.T) {
 	files := fstest.MapFS{}
-	for name, content := range map[string]string{"operstate": "down", "mtu": "1500", "carrier": "", "speed": "", "duplex": "",
+	for name, content := range map[string]string{"operstate": "down", "mtu": "1500", "carrier": "",
+		"speed": "", "duplex": "",
 		"device/driver": "", "address": "00:00:5e:00:53:01"} {
 		files["sys/class/net/eth0/"+name] = &fstest.MapFile{Data: []byte(content)}
 	}
@@ -121,7 +134,8 @@ func TestInterfaceThatIsDown(t *testing.T) {
 func TestParseRate(t *testing.T) {
 	for text, want := range map[string]string{
 		"40 Gb/sec (4X QDR)": "4 QDR", "56 Gb/sec (4X FDR)": "4 FDR", "40 Gb/sec (4X FDR10)": "4 FDR10",
-		"2.5 Gb/sec (1X)": "1 SDR", "2.5 Gb/sec (1X SDR)": "1 SDR", "100 Gb/sec (4X EDR)": "4 EDR", "100 Gb/sec (2X HDR)": "2 HDR",
+		"2.5 Gb/sec (1X)": "1 SDR", "2.5 Gb/sec (1X SDR)": "1 SDR", "100 Gb/sec (4X EDR)": "4 EDR",
+		"100 Gb/sec (2X HDR)": "2 HDR",
 		"400 Gb/sec (4X NDR)": "4 NDR",
 		"":                    "", "40 Gb/sec": "", "fast": "",
 	} {
@@ -137,7 +151,8 @@ func TestBestGeneration(t *testing.T) {
 	for _, c := range [][3]string{
 		{"MT4099", "", ""}, {"MT4099", "MT_1090110018", "QDR"}, {"MT4099", "MT_1090120019", "FDR"},
 		{"MT4099", "IBM1080111023", ""},
-		{"MT4113", "", "FDR"}, {"MT4115", "", ""}, {"MT4115", "MT_2180110032", "EDR"}, {"MT4119", "", "EDR"}, {"MT4129", "", ""},
+		{"MT4113", "", "FDR"}, {"MT4115", "", ""}, {"MT4115", "MT_2180110032", "EDR"}, {"MT4119", "", "EDR"},
+		{"MT4129", "", ""},
 		{"MT26428", "", "QDR"}, {"", "", ""},
 	} {
 		if got := bestGeneration(c[0], c[1]); got != c[2] {
@@ -190,7 +205,8 @@ func BenchmarkManyInterrupts(b *testing.B) {
 func TestBrokenInterrupts(t *testing.T) {
 	owners := map[int][]int{7: {0}}
 	long := " CPU0 CPU1\n" + strings.Repeat("x", 1<<19) + "\n  7: 1 2 x\n"
-	if got := parseInterrupts(strings.NewReader(long), owners, 1); got.failed != nil || !slices.Equal(got.taken[0], []uint64{1, 2}) {
+	if got := parseInterrupts(strings.NewReader(long), owners, 1); got.failed != nil ||
+		!slices.Equal(got.taken[0], []uint64{1, 2}) {
 		t.Errorf("%+v", got)
 	}
 	broken := io.MultiReader(strings.NewReader(" CPU0\n"), failing{})
@@ -251,7 +267,8 @@ func FuzzNetwork(f *testing.F) {
 		}
 		bases = append(bases, b)
 	}
-	for _, text := range []string{"", "1", "-1", "on", "0-3", "802.3ad 4", "nfs4", "9223372036854775808", "[{}]", "a\nb: c\n",
+	for _, text := range []string{"", "1", "-1", "on", "0-3", "802.3ad 4", "nfs4", "9223372036854775808",
+		"[{}]", "a\nb: c\n",
 		"DEVTYPE=bond\nINTERFACE=bond0", "\x00\xff", "1 1 0:1 / /\n rw - nfs a:/b rw,addr=1"} {
 		f.Add(text)
 	}
@@ -261,7 +278,8 @@ func FuzzNetwork(f *testing.F) {
 			// Which kind of interface it is follows from two of the files, which keep what they hold on one machine.
 			files := fstest.MapFS{}
 			for path, file := range b.files {
-				keep := file.Mode.Type() != 0 || i == 0 && (strings.HasSuffix(path, "/uevent") || strings.HasSuffix(path, "/type"))
+				keep := file.Mode.Type() != 0 || i == 0 && (strings.HasSuffix(path, "/uevent") ||
+					strings.HasSuffix(path, "/type"))
 				if keep {
 					files[path] = file
 					continue
@@ -272,11 +290,13 @@ func FuzzNetwork(f *testing.F) {
 			for command := range b.printed {
 				in.Printed[command] = Printed{Stdout: text}
 			}
-			for _, collect := range []func(fs.FS, Scope) []lab.Fact{collectNICs, collectEthtool, collectNICInterrupts, collectTCP,
+			for _, collect := range []func(fs.FS, Scope) []lab.Fact{collectNICs, collectEthtool, collectNICInterrupts,
+				collectTCP,
 				collectRoutes, collectInfiniBand, collectNFS, collectNFSServer} {
 				for _, fact := range collect(files, in) {
 					d, ok := index.Lookup(fact.Key)
-					if !ok || (fact.Value == "") == (fact.Unknown == "") || fact.Unknown == "" && !d.Kind.holds(fact.Value) ||
+					if !ok || (fact.Value == "") == (fact.Unknown == "") ||
+						fact.Unknown == "" && !d.Kind.holds(fact.Value) ||
 						strings.ContainsAny(fact.Value, "\n\x00") {
 						t.Errorf("%q: %+v", text, fact)
 					}
@@ -370,7 +390,8 @@ func TestNFSOptions(t *testing.T) {
 		"52 22 0:62 / /c rw - nfs4 [2001:db8::1]:/x rw,vers=4.2,proto=tcp,addr=2001:db8::1\n"
 	facts := collectNFS(fstest.MapFS{"proc/self/mountinfo": {Data: []byte(info)}}, Scope{})
 	for _, w := range [][3]string{{"mount.nfs.version", "/a", "4.1"}, {"mount.nfs.protocol", "/a", "tcp"},
-		{"mount.nfs.server", "/a", "2001:db8::1"}, {"mount.nfs.version", "/b", "3"}, {"mount.nfs.server", "/b", "files"},
+		{"mount.nfs.server", "/a", "2001:db8::1"}, {"mount.nfs.version", "/b", "3"},
+		{"mount.nfs.server", "/b", "files"},
 		{"nfs.servers.shared", "", "none"}} {
 		if got := said(facts, w[0], w[1]); got != w[2] {
 			t.Errorf("%s of %s is %q, want %q", w[0], w[1], got, w[2])
@@ -423,7 +444,8 @@ func FuzzRate(f *testing.F) {
 	f.Add("2.5 Gb/sec (1X)")
 	f.Fuzz(func(t *testing.T, text string) {
 		lanes, generation, ok := parseRate(text)
-		if ok && (lanes < 0 || lanes > 99 || generation == "" || generation != "SDR" && !strings.Contains(text, generation)) {
+		if ok && (lanes < 0 || lanes > 99 || generation == "" ||
+			generation != "SDR" && !strings.Contains(text, generation)) {
 			t.Errorf("%q: %d lanes, %q", text, lanes, generation)
 		}
 	})

@@ -68,7 +68,8 @@ func collectNFS(fsys fs.FS, _ Scope) []lab.Fact {
 	slices.Sort(shared)
 	t.add(listOf("nfs.servers.shared", shared, mountInfoPath+"; "+mountStatsPath))
 	if len(points) > maxNFSMounts {
-		t.add(unknown("collector.nfs", mountInfoPath, "only the first "+strconv.Itoa(maxNFSMounts)+" mounts are described"))
+		t.add(unknown("collector.nfs", mountInfoPath,
+			"only the first "+strconv.Itoa(maxNFSMounts)+" mounts are described"))
 	}
 	return append(t.facts, all...)
 }

@@ -48,7 +48,8 @@ func PathsOfNFS(ctx context.Context, t target.Target, point string) (NFSPaths, e
 	}
 	for _, p := range []string{mountInfoPath, mountStatsPath} {
 		if err := files[p].Err; err != nil {
-			return NFSPaths{}, &lab.Error{What: "can't read what came of the mount on " + point, Target: elsewhere(t), Err: err}
+			return NFSPaths{}, &lab.Error{What: "can't read what came of the mount on " + point, Target: elsewhere(t),
+				Err: err}
 		}
 	}
 	p, err := nfsPathsAt(point, files[mountInfoPath].Data, files[mountStatsPath].Data)
@@ -172,14 +173,16 @@ func ReadWires(ctx context.Context, t target.Target) (Wires, error) {
 	}
 	for _, name := range r.names(netClassDir) {
 		if name != "lo" {
-			add(w.Cards, name, path.Join(netClassDir, name, "statistics/rx_bytes"), path.Join(netClassDir, name, "statistics/tx_bytes"))
+			add(w.Cards, name, path.Join(netClassDir, name, "statistics/rx_bytes"),
+				path.Join(netClassDir, name, "statistics/tx_bytes"))
 		}
 	}
 	for _, device := range r.names(rdmaClassDir) {
 		for _, port := range r.names(path.Join(rdmaClassDir, device, "ports")) {
 			dir := path.Join(rdmaClassDir, device, "ports", port)
 			// A card counts what it carries; soft RoCE has packets among its own counters only.
-			add(w.Ports, device+"/"+port, dir+"/counters/port_rcv_data", dir+"/counters/port_xmit_data", dir+"/hw_counters/rcvd_pkts", dir+"/hw_counters/sent_pkts")
+			add(w.Ports, device+"/"+port, dir+"/counters/port_rcv_data", dir+"/counters/port_xmit_data",
+				dir+"/hw_counters/rcvd_pkts", dir+"/hw_counters/sent_pkts")
 		}
 	}
 	var names []string

@@ -28,7 +28,8 @@ func TestPathsOfNFS(t *testing.T) {
 	if !slices.Contains(p.Others, "/mnt/vm2") || slices.Contains(p.Others, "/mnt/vm") {
 		t.Errorf("beside it there is %v", p.Others)
 	}
-	if _, err := PathsOfNFS(t.Context(), m, "/"); err == nil || !strings.Contains(err.Error(), "no NFS is mounted on /") {
+	if _, err := PathsOfNFS(t.Context(), m, "/"); err == nil ||
+		!strings.Contains(err.Error(), "no NFS is mounted on /") {
 		t.Errorf("of the root: %v", err)
 	}
 }
@@ -44,7 +45,8 @@ func TestServerIsCounted(t *testing.T) {
 		t.Errorf("nobody asked for %+v, %v", c.Server, err)
 	}
 	g.CountServer("/mnt/vm")
-	if c, err := g.Read(t.Context()); err != nil || c.Server == nil || *c.Server != (validity.ServerBytes{Read: 5319491584, Written: 1610612736}) {
+	if c, err := g.Read(t.Context()); err != nil || c.Server == nil ||
+		*c.Server != (validity.ServerBytes{Read: 5319491584, Written: 1610612736}) {
 		t.Errorf("%+v, %v", c.Server, err)
 	}
 	g.CountServer("/")
@@ -58,7 +60,8 @@ func sunrpc(transports map[string]string) reader {
 	files := fstest.MapFS{}
 	for name, address := range transports {
 		files["sys/kernel/sunrpc/xprt-switches/"+name+"/dstaddr"] = &fstest.MapFile{Data: []byte(address + "\n")}
-		files["sys/kernel/sunrpc/xprt-switches/"+name[:strings.IndexByte(name, '/')]+"/xprt_switch_info"] = &fstest.MapFile{Data: []byte("num_xprts=2\n")}
+		files["sys/kernel/sunrpc/xprt-switches/"+name[:strings.IndexByte(name, '/')]+"/xprt_switch_info"] =
+			&fstest.MapFile{Data: []byte("num_xprts=2\n")}
 	}
 	return reader{files}
 }
@@ -73,12 +76,18 @@ func TestAddressesOfAMount(t *testing.T) {
 		sysfs      map[string]string
 		want       []string
 	}{
-		{"one path", []NFSTransport{tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1", "switch-2/xprt-2-tcp": "10.9.9.9"}, []string{"10.0.1.1"}},
-		{"trunked", []NFSTransport{tcp, tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1", "switch-1/xprt-5-tcp": "10.0.2.1"}, []string{"10.0.1.1", "10.0.2.1"}},
-		{"nconnect", []NFSTransport{tcp, tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1", "switch-1/xprt-5-tcp": "10.0.1.1"}, []string{"10.0.1.1"}},
-		{"RDMA beside TCP", []NFSTransport{rdma}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1", "switch-2/xprt-5-rdma": "10.0.1.1"}, []string{"10.0.1.1"}},
+		{"one path", []NFSTransport{tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1",
+			"switch-2/xprt-2-tcp": "10.9.9.9"}, []string{"10.0.1.1"}},
+		{"trunked", []NFSTransport{tcp, tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1",
+			"switch-1/xprt-5-tcp": "10.0.2.1"}, []string{"10.0.1.1", "10.0.2.1"}},
+		{"nconnect", []NFSTransport{tcp, tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1",
+			"switch-1/xprt-5-tcp": "10.0.1.1"}, []string{"10.0.1.1"}},
+		{"RDMA beside TCP", []NFSTransport{rdma}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1",
+			"switch-2/xprt-5-rdma": "10.0.1.1"}, []string{"10.0.1.1"}},
 		{"of another mount", []NFSTransport{tcp, tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1"}, nil},
-		{"of two", []NFSTransport{tcp, tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1", "switch-1/xprt-2-tcp": "10.0.2.1", "switch-2/xprt-3-tcp": "10.0.1.1", "switch-2/xprt-4-tcp": "10.0.1.1"}, nil},
+		{"of two", []NFSTransport{tcp, tcp}, map[string]string{"switch-1/xprt-1-tcp": "10.0.1.1",
+			"switch-1/xprt-2-tcp": "10.0.2.1", "switch-2/xprt-3-tcp": "10.0.1.1", "switch-2/xprt-4-tcp": "10.0.1.1"},
+			nil},
 		{"an older kernel", []NFSTransport{tcp}, nil, nil},
 	} {
 		p := NFSPaths{Options: map[string]string{"addr": "10.0.1.1"}, Transports: c.transports}
@@ -96,9 +105,11 @@ func FuzzTransportsOfSysfs(f *testing.F) {
 		if strings.ContainsAny(name, "/\\") || name == "" || strings.Trim(name, ".") == "" {
 			return
 		}
-		files := fstest.MapFS{"sys/kernel/sunrpc/xprt-switches/switch-1/" + name + "/dstaddr": &fstest.MapFile{Data: []byte(address)}}
+		files := fstest.MapFS{"sys/kernel/sunrpc/xprt-switches/switch-1/" + name +
+			"/dstaddr": &fstest.MapFile{Data: []byte(address)}}
 		for _, s := range rpcSwitches(reader{files}) {
-			if len(s.kinds) > 1 || len(s.addresses) != len(s.kinds) || len(s.kinds) == 1 && !strings.HasSuffix(name, s.kinds[0]) {
+			if len(s.kinds) > 1 || len(s.addresses) != len(s.kinds) ||
+				len(s.kinds) == 1 && !strings.HasSuffix(name, s.kinds[0]) {
 				t.Errorf("%q with %q: %+v", name, address, s)
 			}
 		}
@@ -108,9 +119,12 @@ func FuzzTransportsOfSysfs(f *testing.F) {
 func TestWires(t *testing.T) {
 	m := saved(t, "nfs-client")
 	for name, text := range map[string]string{
-		"sys/class/net/eth9/statistics/rx_bytes": "1000\n", "sys/class/net/eth9/statistics/tx_bytes": "200\n", "sys/class/net/lo/statistics/rx_bytes": "7\n",
-		"sys/class/infiniband/rxe9/ports/1/hw_counters/rcvd_pkts": "30\n", "sys/class/infiniband/rxe9/ports/1/hw_counters/sent_pkts": "4\n",
-		"sys/class/infiniband/mlx9/ports/2/counters/port_rcv_data": "500\n", "sys/class/infiniband/mlx9/ports/2/counters/port_xmit_data": "60\n",
+		"sys/class/net/eth9/statistics/rx_bytes": "1000\n", "sys/class/net/eth9/statistics/tx_bytes": "200\n",
+		"sys/class/net/lo/statistics/rx_bytes":                      "7\n",
+		"sys/class/infiniband/rxe9/ports/1/hw_counters/rcvd_pkts":   "30\n",
+		"sys/class/infiniband/rxe9/ports/1/hw_counters/sent_pkts":   "4\n",
+		"sys/class/infiniband/mlx9/ports/2/counters/port_rcv_data":  "500\n",
+		"sys/class/infiniband/mlx9/ports/2/counters/port_xmit_data": "60\n",
 	} {
 		m.files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -118,7 +132,8 @@ func TestWires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]int64{"eth9": w.Cards["eth9"], "lo": w.Cards["lo"], "rxe9/1": w.Ports["rxe9/1"], "mlx9/2": w.Ports["mlx9/2"]}
+	got := map[string]int64{"eth9": w.Cards["eth9"], "lo": w.Cards["lo"], "rxe9/1": w.Ports["rxe9/1"],
+		"mlx9/2": w.Ports["mlx9/2"]}
 	if want := map[string]int64{"eth9": 1200, "lo": 0, "rxe9/1": 34, "mlx9/2": 560}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}

@@ -423,7 +423,8 @@ func (f filters) of(t *thing) {
 	case here > 0 || !f.tcx:
 		t.add(whole(key, int64(here), tc))
 	default:
-		t.add(unknown(key, bpf, "tc shows none, and programs attached through tcx are shown by bpftool only: "+f.programsErr.Error()))
+		t.add(unknown(key, bpf,
+			"tc shows none, and programs attached through tcx are shown by bpftool only: "+f.programsErr.Error()))
 	}
 }
 

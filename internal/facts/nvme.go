@@ -205,7 +205,8 @@ func parseFormats(data []byte) (formats []lbaFormat, current int, err error) {
 		if i == use {
 			current = len(formats)
 		}
-		formats = append(formats, lbaFormat{1 << int(f.Power.value), int64(f.Metadata.value), int64(min(f.Performance.value, 3))})
+		formats = append(formats, lbaFormat{1 << int(f.Power.value), int64(f.Metadata.value),
+			int64(min(f.Performance.value, 3))})
 	}
 	if current < 0 || !doc.InUse.known {
 		return nil, 0, errors.New("it does not say which format is in use")
@@ -216,7 +217,9 @@ func parseFormats(data []byte) (formats []lbaFormat, current int, err error) {
 // betterFormat is the format that performs best among those with the metadata of the one in use, when it performs
 // better.
 func betterFormat(formats []lbaFormat, current int) (lbaFormat, bool) {
-	same := slices.DeleteFunc(slices.Clone(formats), func(f lbaFormat) bool { return f.metadata != formats[current].metadata })
+	same := slices.DeleteFunc(slices.Clone(formats), func(f lbaFormat) bool {
+		return f.metadata != formats[current].metadata
+	})
 	best := slices.MinFunc(same, func(a, b lbaFormat) int { return int(a.performance - b.performance) })
 	return best, best.performance < formats[current].performance
 }

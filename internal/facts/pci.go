@@ -190,7 +190,8 @@ func (r reader) pciID(dir string) lab.Fact {
 	if device.Unknown != "" {
 		return device
 	}
-	return known("pci.id", strings.TrimPrefix(vendor.Value, "0x")+":"+strings.TrimPrefix(device.Value, "0x"), dir+"/vendor")
+	return known("pci.id", strings.TrimPrefix(vendor.Value, "0x")+":"+strings.TrimPrefix(device.Value, "0x"),
+		dir+"/vendor")
 }
 
 func (r reader) pciDriver(dir string) lab.Fact {

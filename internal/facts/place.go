@@ -46,8 +46,9 @@ func ResolvePlace(ctx context.Context, t target.Target, name string) (lab.Place,
 		place.Kind = lab.Directory
 		m, ok := mountOf(s.mounts, resolved)
 		if !ok {
-			return lab.Place{}, &lab.Error{What: "can't tell which file system " + full + " is on", Target: elsewhere(t),
-				Hints: []string{mountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
+			return lab.Place{}, &lab.Error{What: "can't tell which file system " + full + " is on",
+				Target: elsewhere(t),
+				Hints:  []string{mountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
 		}
 		place.Filesystem = m.kind
 		place.Disks = s.disks(s.ofMount(m)...)
@@ -62,8 +63,9 @@ func ResolvePlace(ctx context.Context, t target.Target, name string) (lab.Place,
 		place.Size = s.size(device)
 		place.Disks = s.disks(device)
 		if place.Size == 0 {
-			return lab.Place{}, usage(t, full+" has a size of 0 bytes", "an empty card reader or an unused loop device looks "+
-				"like this; lsblk lists the devices with their sizes")
+			return lab.Place{},
+				usage(t, full+" has a size of 0 bytes", "an empty card reader or an unused loop device looks "+
+					"like this; lsblk lists the devices with their sizes")
 		}
 		return place, nil
 	default:
@@ -99,14 +101,16 @@ func wrongKind(t target.Target, full string, mode fs.FileMode) error {
 	case mode.IsRegular():
 		return usage(t, full+" is a regular file, and headroom does not write to files that it did not make",
 			"to measure the file system that it is on, give its directory: "+dir,
-			"to measure it as a device, attach it: losetup --find --show --direct-io=on "+lab.ShellQuote([]string{full}))
+			"to measure it as a device, attach it: losetup --find --show --direct-io=on "+lab.ShellQuote(
+				[]string{full}))
 	case mode&fs.ModeCharDevice != 0 && strings.HasPrefix(path.Base(full), "nvme"):
 		return usage(t, full+" is an NVMe controller, which holds no data itself",
 			"give one of its namespaces, such as "+full+"n1")
 	case mode&fs.ModeCharDevice != 0:
 		return usage(t, full+" is a character device", "give a block device or a directory")
 	}
-	return usage(t, full+" is neither a directory nor a block device", "give a directory for a scratch file, or a block device")
+	return usage(t, full+" is neither a directory nor a block device",
+		"give a directory for a scratch file, or a block device")
 }
 
 // SameDevice says whether a path, such as that of the store, lies on a disk of the place, so that writing there would
@@ -140,7 +144,8 @@ func SameDevice(ctx context.Context, t target.Target, place lab.Place, name stri
 			return true, nil
 		}
 	}
-	if place.Kind != lab.Directory || len(place.Disks) > 0 || place.Filesystem == "tmpfs" || place.Filesystem == "ramfs" {
+	if place.Kind != lab.Directory || len(place.Disks) > 0 || place.Filesystem == "tmpfs" ||
+		place.Filesystem == "ramfs" {
 		return false, nil
 	}
 	there, ok := mountOf(s.mounts, place.Resolved)

@@ -54,7 +54,8 @@ func TestLoopDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range []string{link, node} {
-		if p := resolved(t, local, other); p.Size != place.Size || !slices.Equal(p.Disks, place.Disks) || p.Path != other {
+		if p := resolved(t, local, other); p.Size != place.Size || !slices.Equal(p.Disks, place.Disks) ||
+			p.Path != other {
 			t.Errorf("%s: %+v", other, p)
 		}
 	}
@@ -90,7 +91,8 @@ func TestLoopDevices(t *testing.T) {
 	s := newStack(reader{local.FS()})
 	m, ok := mountOf(s.mounts, point)
 	both := []string{filepath.Base(second), filepath.Base(third)}
-	if got := s.ofMount(m); !ok || !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(both))) {
+	if got := s.ofMount(m); !ok ||
+		!slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(both))) {
 		t.Errorf("btrfs over two devices lies on %v, not %v", got, both)
 	}
 }

@@ -68,7 +68,8 @@ func TestResolvePlaceRefuses(t *testing.T) {
 			t.Errorf("%s %s: not an error of usage: %v", c.machine, c.path, err)
 			continue
 		}
-		if hints := strings.Join(e.Details(), "\n"); !strings.Contains(err.Error(), c.want) || !strings.Contains(hints, c.hint) {
+		if hints := strings.Join(e.Details(), "\n"); !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(hints, c.hint) {
 			t.Errorf("%s %s: %v\n%s", c.machine, c.path, err, hints)
 		}
 	}
@@ -107,7 +108,8 @@ func TestSameDevice(t *testing.T) {
 func TestFree(t *testing.T) {
 	m := saved(t, "stacked")
 	space, err := Free(t.Context(), m, "/data/scratch")
-	if want := (Space{523776000 * 4096, 400000000 * 4096, 400000000 * 4096, 209715200, 209700000}); err != nil || space != want {
+	if want := (Space{523776000 * 4096, 400000000 * 4096, 400000000 * 4096, 209715200, 209700000}); err != nil ||
+		space != want {
 		t.Errorf("%+v, %v", space, err)
 	}
 	if _, err := Free(t.Context(), m, "/elsewhere"); err == nil || !strings.Contains(err.Error(), "how much room") {

@@ -21,9 +21,12 @@ short0: 12 1
 func TestParseNetDev(t *testing.T) {
 	ports := parseNetDev([]byte(netDev))
 	want := map[string]validity.PortCounters{
-		"lo":       {Received: lab.PortFlow{Bytes: 336657420, Packets: 875909}, Sent: lab.PortFlow{Bytes: 336657420, Packets: 875909}},
-		"eth0":     {Received: lab.PortFlow{Bytes: 1215092, Packets: 12127, Errors: 1, Dropped: 3}, Sent: lab.PortFlow{Bytes: 1040250, Packets: 8421, Errors: 2, Dropped: 4}},
-		"eth0.100": {Received: lab.PortFlow{Bytes: 7, Packets: 6, Errors: 5, Dropped: 4}, Sent: lab.PortFlow{Bytes: 3, Packets: 2, Errors: 1}},
+		"lo": {Received: lab.PortFlow{Bytes: 336657420, Packets: 875909},
+			Sent: lab.PortFlow{Bytes: 336657420, Packets: 875909}},
+		"eth0": {Received: lab.PortFlow{Bytes: 1215092, Packets: 12127, Errors: 1, Dropped: 3},
+			Sent: lab.PortFlow{Bytes: 1040250, Packets: 8421, Errors: 2, Dropped: 4}},
+		"eth0.100": {Received: lab.PortFlow{Bytes: 7, Packets: 6, Errors: 5, Dropped: 4},
+			Sent: lab.PortFlow{Bytes: 3, Packets: 2, Errors: 1}},
 	}
 	if len(ports) != len(want) {
 		t.Errorf("%+v", ports)

@@ -111,7 +111,8 @@ func collectProcesses(fsys fs.FS, in Scope) []lab.Fact {
 func parseProcessIO(text []byte) (read, written int64) {
 	value := func(line []byte, name string, to *int64) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
-			if n, err := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64); err == nil && n >= 0 && n <= math.MaxInt64/2 {
+			if n, err := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64); err == nil && n >= 0 &&
+				n <= math.MaxInt64/2 {
 				*to = n
 			}
 		}

@@ -370,7 +370,8 @@ func (g *guest) hugePages() bool {
 		}
 	}
 	for _, o := range g.objects {
-		if strings.HasPrefix(o["qom-type"], "memory-backend") && (o.on("hugetlb") || strings.Contains(o["mem-path"], "huge")) {
+		if strings.HasPrefix(o["qom-type"], "memory-backend") &&
+			(o.on("hugetlb") || strings.Contains(o["mem-path"], "huge")) {
 			return true
 		}
 	}

@@ -59,7 +59,8 @@ func fromRDMA(ctx context.Context, t target.Target, into any, argv ...string) er
 	if err != nil {
 		return err
 	}
-	fault := &lab.Error{What: "can't tell what RDMA there is", Target: t.Name(), Command: argv, Output: string(out.Stderr), Hints: []string{"it takes rdma of iproute2: apt install iproute2"}}
+	fault := &lab.Error{What: "can't tell what RDMA there is", Target: t.Name(), Command: argv,
+		Output: string(out.Stderr), Hints: []string{"it takes rdma of iproute2: apt install iproute2"}}
 	if out.ExitCode != 0 {
 		return fault
 	}
@@ -82,7 +83,8 @@ func InterfaceOf(ctx context.Context, t target.Target, address string) (string, 
 	argv := []string{"ip", "-o", "address"}
 	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't tell whose address " + address + " is", Target: t.Name(), Command: argv, Output: string(out.Stderr)}
+		err = &lab.Error{What: "can't tell whose address " + address + " is", Target: t.Name(), Command: argv,
+			Output: string(out.Stderr)}
 	}
 	return interfaceOf(string(out.Stdout), address), err
 }

@@ -23,7 +23,8 @@ func TestInterfaceOf(t *testing.T) {
 	const lines = "1: lo    inet 127.0.0.1/8 scope host lo\\       valid_lft forever preferred_lft forever\n" +
 		"3: eth1    inet 10.0.11.1/24 scope global eth1\\       valid_lft forever preferred_lft forever\n" +
 		"3: eth1    inet6 fe80::68:aff:fe00:b01/64 scope link \\       valid_lft forever preferred_lft forever\n"
-	for address, want := range map[string]string{"10.0.11.1": "eth1", "127.0.0.1": "lo", "fe80::68:aff:fe00:b01": "eth1", "10.0.11.11": "", "0.0.11.1": ""} {
+	for address, want := range map[string]string{"10.0.11.1": "eth1", "127.0.0.1": "lo",
+		"fe80::68:aff:fe00:b01": "eth1", "10.0.11.11": "", "0.0.11.1": ""} {
 		if got := interfaceOf(lines, address); got != want {
 			t.Errorf("%s is of %q, want %q", address, got, want)
 		}

@@ -100,7 +100,8 @@ var (
 	// Users among the options of mounts: mount.cifs(8), mount.ceph(8), and uname of the kernel's 9p.
 	userOption = regexp.MustCompile(`\b(username|user|uname|domain|name)=([^,\s]+)`)
 	// Boot arguments of a root on a network: dracut.cmdline(7), mount.cifs(8).
-	loginArgument = regexp.MustCompile(`(?i)\b([a-z0-9._-]*(password|passwd|secret|token|username|initiator))=([^,\s]+)`)
+	loginArgument = regexp.MustCompile(
+		`(?i)\b([a-z0-9._-]*(password|passwd|secret|token|username|initiator))=([^,\s]+)`)
 	// netroot=iscsi:USER:PASSWORD@SERVER:...
 	loginInRoot = regexp.MustCompile(`\biscsi:[^@\s]+@`)
 	// Names of iSCSI (RFC 3720) and of NVMe subsystems and hosts.
@@ -182,7 +183,8 @@ func (r Redactor) Fact(f lab.Fact) lab.Fact {
 	case "kernel.cmdline":
 		f.Value = loginArgument.ReplaceAllStringFunc(f.Value, hiddenValue)
 		f.Value = loginInRoot.ReplaceAllStringFunc(f.Value, func(login string) string {
-			if login = strings.TrimSuffix(strings.TrimPrefix(login, "iscsi:"), "@"); !strings.HasPrefix(login, hiddenPrefix) {
+			if login = strings.TrimSuffix(strings.TrimPrefix(login, "iscsi:"), "@"); !strings.HasPrefix(login,
+				hiddenPrefix) {
 				login = hidden(login)
 			}
 			return "iscsi:" + login + "@"

@@ -9,10 +9,14 @@ import (
 
 // TestRedactMachines hides the names in every saved machine: none may be left anywhere, and nothing else may change.
 func TestRedactMachines(t *testing.T) {
-	names := []string{"S6CKNN0T", "storage-17", "0b1f2c3d-8a4e", "c2a7a9a2-6b45", "192.0.2.", "5000c500c0000001", "36434b304e50",
-		"23072F000003", "bench-7c9d8f5b6", "files.example.org", "11111111-2222", "VD0000000001", "198.51.100.", "203.0.113.",
-		"2001:db8:", "ip-192-0-2-77", "0x1a2b3c4d", "7d1c2f7e-52a4", "00:00:5e:00:53:", "02:00:5e:", "f4:52:14:03", "f452:1403:",
-		"BTLJ000000HV4P0", "S411000X2", "hv-03", "web1", "db1", "prod_vm3", "vm-101-disk-0", "36434b304e5001000025384700000001",
+	names := []string{"S6CKNN0T", "storage-17", "0b1f2c3d-8a4e", "c2a7a9a2-6b45", "192.0.2.", "5000c500c0000001",
+		"36434b304e50",
+		"23072F000003", "bench-7c9d8f5b6", "files.example.org", "11111111-2222", "VD0000000001", "198.51.100.",
+		"203.0.113.",
+		"2001:db8:", "ip-192-0-2-77", "0x1a2b3c4d", "7d1c2f7e-52a4", "00:00:5e:00:53:", "02:00:5e:", "f4:52:14:03",
+		"f452:1403:",
+		"BTLJ000000HV4P0", "S411000X2", "hv-03", "web1", "db1", "prod_vm3", "vm-101-disk-0",
+		"36434b304e5001000025384700000001",
 		"a1b2c3d4e5f60718", "5d4b1f0a-0000", "5002538b00000010", "5000c500e0000010", "IET_00010001", "store-4",
 		"iqn.2003-01.org.example", "compute-3", "/home/user"}
 	seen := map[string]bool{}
@@ -79,13 +83,17 @@ func TestRedactText(t *testing.T) {
 // Names stand in what a fact is about, in a reason and in a source, too, and in options as addresses of both kinds.
 func TestRedactFacts(t *testing.T) {
 	for _, c := range []struct{ before, after lab.Fact }{
-		{lab.Fact{Key: "nic.mtu", About: "enx0050b6123456", Value: "1500", Source: "/sys/class/net/enx0050b6123456/mtu"},
+		{lab.Fact{Key: "nic.mtu", About: "enx0050b6123456", Value: "1500",
+			Source: "/sys/class/net/enx0050b6123456/mtu"},
 			lab.Fact{Key: "nic.mtu", About: hidden("enx0050b6123456"), Value: "1500",
 				Source: "/sys/class/net/" + hidden("enx0050b6123456") + "/mtu"}},
 		{lab.Fact{Key: "nic.speed", About: "enx0050b6123456", Unknown: "enx0050b6123456 has no link"},
-			lab.Fact{Key: "nic.speed", About: hidden("enx0050b6123456"), Unknown: hidden("enx0050b6123456") + " has no link"}},
-		{lab.Fact{Key: "mount.options", About: "/a", Value: "rw, addr=2001:db8::9, clientaddr=fe80::1%eth0, mountaddr=192.0.2.7, vers=4.2"},
-			lab.Fact{Key: "mount.options", About: "/a", Value: "rw, addr=" + hidden("2001:db8::9") + ", clientaddr=" + hidden("fe80::1") +
+			lab.Fact{Key: "nic.speed", About: hidden("enx0050b6123456"), Unknown: hidden("enx0050b6123456") +
+				" has no link"}},
+		{lab.Fact{Key: "mount.options", About: "/a",
+			Value: "rw, addr=2001:db8::9, clientaddr=fe80::1%eth0, mountaddr=192.0.2.7, vers=4.2"},
+			lab.Fact{Key: "mount.options", About: "/a", Value: "rw, addr=" + hidden("2001:db8::9") + ", clientaddr=" +
+				hidden("fe80::1") +
 				"%eth0, mountaddr=" + hidden("192.0.2.7") + ", vers=4.2"}},
 		{lab.Fact{Key: "mount.source", About: "/a", Value: "[2001:db8::9]:/srv"},
 			lab.Fact{Key: "mount.source", About: "/a", Value: hidden("2001:db8::9") + ":/srv"}},
@@ -93,28 +101,39 @@ func TestRedactFacts(t *testing.T) {
 			Value: hidden("alice@files") + ":"}},
 		{lab.Fact{Key: "mount.source", About: "/a", Value: "alice@cephfs=/"}, lab.Fact{Key: "mount.source", About: "/a",
 			Value: hidden("alice") + "@cephfs=/"}},
-		{lab.Fact{Key: "mount.source", About: "/a", Value: "/dev/sda:/dev/sdb"}, lab.Fact{Key: "mount.source", About: "/a",
-			Value: "/dev/sda:/dev/sdb"}},
-		{lab.Fact{Key: "mount.options", About: "/a", Value: "rw, vers=3.1.1, username=alice, domain=CORP, uid=0, addr=192.0.2.7"},
-			lab.Fact{Key: "mount.options", About: "/a", Value: "rw, vers=3.1.1, username=" + hidden("alice") + ", domain=" +
+		{lab.Fact{Key: "mount.source", About: "/a", Value: "/dev/sda:/dev/sdb"},
+			lab.Fact{Key: "mount.source", About: "/a",
+				Value: "/dev/sda:/dev/sdb"}},
+		{lab.Fact{Key: "mount.options", About: "/a",
+			Value: "rw, vers=3.1.1, username=alice, domain=CORP, uid=0, addr=192.0.2.7"},
+			lab.Fact{Key: "mount.options", About: "/a", Value: "rw, vers=3.1.1, username=" + hidden("alice") +
+				", domain=" +
 				hidden("CORP") + ", uid=0, addr=" + hidden("192.0.2.7")}},
 		{lab.Fact{Key: "mount.type", About: "/home/alice/data", Value: "ext4", Source: "/proc/self/mountinfo"},
-			lab.Fact{Key: "mount.type", About: "/home/" + hidden("alice") + "/data", Value: "ext4", Source: "/proc/self/mountinfo"}},
-		{lab.Fact{Key: "mount.type", About: "/home", Value: "ext4"}, lab.Fact{Key: "mount.type", About: "/home", Value: "ext4"}},
+			lab.Fact{Key: "mount.type", About: "/home/" + hidden("alice") + "/data", Value: "ext4",
+				Source: "/proc/self/mountinfo"}},
+		{lab.Fact{Key: "mount.type", About: "/home", Value: "ext4"},
+			lab.Fact{Key: "mount.type", About: "/home", Value: "ext4"}},
 		{lab.Fact{Key: "tool.fio.sha256", Value: strings.Repeat("0a", 32), Source: "/home/alice/bin/fio"},
-			lab.Fact{Key: "tool.fio.sha256", Value: strings.Repeat("0a", 32), Source: "/home/" + hidden("alice") + "/bin/fio"}},
+			lab.Fact{Key: "tool.fio.sha256", Value: strings.Repeat("0a", 32), Source: "/home/" + hidden("alice") +
+				"/bin/fio"}},
 		{lab.Fact{Key: "kernel.cmdline", Value: "quiet BOOTIF=01-02-00-5e-10-00-01 root=/dev/mapper/db17-root"},
-			lab.Fact{Key: "kernel.cmdline", Value: "quiet BOOTIF=" + hidden("01-02-00-5e-10-00-01") + " root=/dev/mapper/" +
+			lab.Fact{Key: "kernel.cmdline", Value: "quiet BOOTIF=" + hidden("01-02-00-5e-10-00-01") +
+				" root=/dev/mapper/" +
 				hidden("db17") + "-root"}},
-		{lab.Fact{Key: "kernel.cmdline", Value: "netroot=iscsi:me:word@192.0.2.7::::iqn.2003-01.org.example:a rd.iscsi.password=word " +
-			"rd.iscsi.initiator=iqn.1994-05.com.example:1 quiet"},
-			lab.Fact{Key: "kernel.cmdline", Value: "netroot=iscsi:" + hidden("me:word") + "@" + hidden("192.0.2.7") + "::::" +
+		{lab.Fact{Key: "kernel.cmdline", Value: "netroot=iscsi:me:word@192.0.2.7::::iqn.2003-01.org.example:a " +
+			"rd.iscsi.password=word rd.iscsi.initiator=iqn.1994-05.com.example:1 quiet"},
+			lab.Fact{Key: "kernel.cmdline", Value: "netroot=iscsi:" + hidden("me:word") + "@" + hidden("192.0.2.7") +
+				"::::" +
 				hidden("iqn.2003-01.org.example:a") + " rd.iscsi.password=" + hidden("word") + " rd.iscsi.initiator=" +
 				hidden("iqn.1994-05.com.example:1") + " quiet"}},
 		{lab.Fact{Key: "module.netconsole.netconsole", Value: "@192.0.2.3/eth0,6666@192.0.2.9/"},
-			lab.Fact{Key: "module.netconsole.netconsole", Value: "@" + hidden("192.0.2.3") + "/eth0,6666@" + hidden("192.0.2.9") + "/"}},
-		{lab.Fact{Key: "guest.cpus", About: "vm1", Value: "4"}, lab.Fact{Key: "guest.cpus", About: hidden("vm1"), Value: "4"}},
-		{lab.Fact{Key: "drive.bus", About: "vm1/sda", Value: "ide"}, lab.Fact{Key: "drive.bus", About: hidden("vm1") + "/sda", Value: "ide"}},
+			lab.Fact{Key: "module.netconsole.netconsole", Value: "@" + hidden("192.0.2.3") + "/eth0,6666@" +
+				hidden("192.0.2.9") + "/"}},
+		{lab.Fact{Key: "guest.cpus", About: "vm1", Value: "4"},
+			lab.Fact{Key: "guest.cpus", About: hidden("vm1"), Value: "4"}},
+		{lab.Fact{Key: "drive.bus", About: "vm1/sda", Value: "ide"},
+			lab.Fact{Key: "drive.bus", About: hidden("vm1") + "/sda", Value: "ide"}},
 		{lab.Fact{Key: "port.layer", About: "mlx5_0/1", Value: "guid 24:8a:07:03:00:91:ba:21"},
 			lab.Fact{Key: "port.layer", About: "mlx5_0/1", Value: "guid " + hidden("24:8a:07:03:00:91:ba:21")}},
 	} {
@@ -123,12 +142,14 @@ func TestRedactFacts(t *testing.T) {
 		if got != c.after {
 			t.Errorf("got  %+v\nwant %+v", got, c.after)
 		}
-		if twice := Redact(append(known, got))[2]; twice != got && !NewIndex().secret(c.before.Key) && !strings.HasSuffix(c.before.Key, ".source") {
+		if twice := Redact(append(known, got))[2]; twice != got && !NewIndex().secret(c.before.Key) &&
+			!strings.HasSuffix(c.before.Key, ".source") {
 			t.Errorf("hiding twice gives %+v", twice)
 		}
 	}
 	// What only looks like an address stays.
-	for _, text := range []string{"0000:41:00.0", "at 12:30:59", "::1", "::", "a: b: c", "8:0 8:16", "dm-0: 0 100 linear 8:0 0", "std::vector",
+	for _, text := range []string{"0000:41:00.0", "at 12:30:59", "::1", "::", "a: b: c", "8:0 8:16",
+		"dm-0: 0 100 linear 8:0 0", "std::vector",
 		"pci=resource_alignment=20@0000:41:00.0"} {
 		if got := (Redactor{}).Text(text); got != text {
 			t.Errorf("%q became %q", text, got)

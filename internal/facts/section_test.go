@@ -20,7 +20,8 @@ func TestSections(t *testing.T) {
 		title string
 		names []string
 	}{
-		{"cpu", []string{"threads", "idle.driver"}}, {"disk sda", []string{"size", "queue.nr_requests"}}, {"disk sdb", []string{"size"}},
+		{"cpu", []string{"threads", "idle.driver"}}, {"disk sda", []string{"size", "queue.nr_requests"}},
+		{"disk sdb", []string{"size"}},
 		{"disk under test", []string{"queue.nr_requests"}}, {"alone", []string{"alone"}},
 	}
 	if len(got) != len(want) {

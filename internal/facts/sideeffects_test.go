@@ -52,7 +52,8 @@ func TestNothingIsMountedByLooking(t *testing.T) {
 	}{
 		{"waiting", root + boot, "6.12.9", false},
 		{"mounted", root + boot + "42 41 8:1 / /boot rw - vfat /dev/sda1 rw\n" +
-			"50 28 0:7 / /sys/kernel/debug rw - debugfs debugfs rw\n51 50 0:12 / /sys/kernel/debug/tracing rw - tracefs tracefs rw\n", "6.12.9", true},
+			"50 28 0:7 / /sys/kernel/debug rw - debugfs debugfs rw\n51 50 0:12 / /sys/kernel/debug/tracing rw - " +
+			"tracefs tracefs rw\n", "6.12.9", true},
 		{"old", root, "3.10.0-1160.el7.x86_64", true},
 	} {
 		l := looked{textFiles(map[string]string{mountInfoPath: c.mounts, releasePath: c.release,
@@ -67,7 +68,8 @@ func TestNothingIsMountedByLooking(t *testing.T) {
 				t.Errorf("%s: somebody looked at %s", c.name, name)
 			}
 		}
-		for key, want := range map[string]string{"kernel.config.HZ": "250", "kernel.tracer": "function", "os.boot_loader": "grub"} {
+		for key, want := range map[string]string{"kernel.config.HZ": "250", "kernel.tracer": "function",
+			"os.boot_loader": "grub"} {
 			if got := said(all, key, ""); (got == want) != c.look {
 				t.Errorf("%s: %s is %q", c.name, key, got)
 			}
@@ -81,15 +83,20 @@ func TestNothingIsMountedByLooking(t *testing.T) {
 // A quota of CPU that is none has its period behind it, and memory without a limit depends on the size of a page.
 func TestGroupWithoutLimits(t *testing.T) {
 	const v2 = "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
-	const v1 = "30 1 0:26 / /cg/memory rw - cgroup cgroup rw,memory\n31 1 0:27 / /cg/blkio rw - cgroup cgroup rw,blkio\n"
+	const v1 = "30 1 0:26 / /cg/memory rw - cgroup cgroup rw,memory\n31 1 0:27 / /cg/blkio rw - cgroup cgroup " +
+		"rw,blkio\n"
 	for _, c := range []struct{ mounts, groups, file, text, key, want string }{
 		{v2, "0::/a\n", "/sys/fs/cgroup/a/cpu.max", "max 50000\n", "cgroup.cpu.max", "none"},
 		{v2, "0::/a\n", "/sys/fs/cgroup/a/cpu.max", "150000 50000\n", "cgroup.cpu.max", "150000 50000"},
-		{v1, "3:memory:/a\n2:blkio:/a\n", "/cg/memory/a/memory.limit_in_bytes", "9223372036854710272\n", "cgroup.memory.max", "none"},
-		{v1, "3:memory:/a\n2:blkio:/a\n", "/cg/memory/a/memory.limit_in_bytes", "9223372036854771712\n", "cgroup.memory.max", "none"},
-		{v1, "3:memory:/a\n2:blkio:/a\n", "/cg/memory/a/memory.limit_in_bytes", "1073741824\n", "cgroup.memory.max", "1073741824"},
+		{v1, "3:memory:/a\n2:blkio:/a\n", "/cg/memory/a/memory.limit_in_bytes", "9223372036854710272\n",
+			"cgroup.memory.max", "none"},
+		{v1, "3:memory:/a\n2:blkio:/a\n", "/cg/memory/a/memory.limit_in_bytes", "9223372036854771712\n",
+			"cgroup.memory.max", "none"},
+		{v1, "3:memory:/a\n2:blkio:/a\n", "/cg/memory/a/memory.limit_in_bytes", "1073741824\n", "cgroup.memory.max",
+			"1073741824"},
 	} {
-		all := collectCgroup(textFiles(map[string]string{mountInfoPath: c.mounts, ownGroupsPath: c.groups, c.file: c.text}), Scope{})
+		all := collectCgroup(textFiles(map[string]string{mountInfoPath: c.mounts, ownGroupsPath: c.groups,
+			c.file: c.text}), Scope{})
 		if got := said(all, c.key, ""); got != c.want {
 			t.Errorf("%s of %q is %q, not %q", c.key, c.text, got, c.want)
 		}
@@ -104,7 +111,8 @@ func TestBootPartitionsAreNotMisaligned(t *testing.T) {
 	for _, name := range []string{"", "/mmcblk0p1", "/mmcblk0boot0"} {
 		full := dir + name
 		link := class(full[strings.LastIndexByte(full, '/')+1:])
-		f[inside(link)] = &fstest.MapFile{Data: []byte("../.." + strings.TrimPrefix(full, "/sys")), Mode: fs.ModeSymlink}
+		f[inside(link)] = &fstest.MapFile{Data: []byte("../.." + strings.TrimPrefix(full, "/sys")),
+			Mode: fs.ModeSymlink}
 	}
 	all := collectAllDisks(f, Scope{})
 	if got := said(all, "disk.partitions.misaligned", "mmcblk0"); got != "mmcblk0p1" {
@@ -115,12 +123,14 @@ func TestBootPartitionsAreNotMisaligned(t *testing.T) {
 // A folder of PATH that is closed does not hide the program in the next one.
 func TestClosedFolderOfPath(t *testing.T) {
 	for _, there := range []bool{true, false} {
-		f := fstest.MapFS{"proc/self/environ": {Data: []byte("PATH=/root/bin:/usr/bin\x00")}, "root/bin/fio": {Data: []byte("?")}}
+		f := fstest.MapFS{"proc/self/environ": {Data: []byte("PATH=/root/bin:/usr/bin\x00")},
+			"root/bin/fio": {Data: []byte("?")}}
 		if there {
 			f["usr/bin/fio"] = &fstest.MapFile{Data: []byte("fio")}
 		}
 		got := hashOf(reader{closed{f}}, "fio")
-		if there && (got.Unknown != "" || got.Source != "/usr/bin/fio") || !there && !strings.Contains(got.Unknown, "permission") {
+		if there && (got.Unknown != "" || got.Source != "/usr/bin/fio") ||
+			!there && !strings.Contains(got.Unknown, "permission") {
 			t.Errorf("there %v: %+v", there, got)
 		}
 	}
@@ -146,7 +156,8 @@ func TestRAIDToolsNeedAController(t *testing.T) {
 	if got := raidCommands(Scope{Files: one}); len(got) != 3 {
 		t.Errorf("%v", got)
 	}
-	if got := said(collectRAID(one, Scope{}), "machine.raid.cache_policy", ""); !strings.Contains(got, "not carried out") {
+	if got := said(collectRAID(one, Scope{}), "machine.raid.cache_policy", ""); !strings.Contains(got,
+		"not carried out") {
 		t.Errorf("%q", got)
 	}
 }
@@ -154,8 +165,9 @@ func TestRAIDToolsNeedAController(t *testing.T) {
 // Disks need the names of interrupts, which are read together with those of network adapters: they must not wait for
 // the lock that the kernel takes before it tells about a link.
 func TestDisksDoNotWaitForTheNetwork(t *testing.T) {
-	l := looked{MapFS: textFiles(map[string]string{"/sys/class/net/eth0/device/vendor": "0x8086", "/sys/class/net/eth0/carrier": "1",
-		"/sys/class/net/eth0/speed": "1000", "/proc/interrupts": "           CPU0\n"}), at: map[string]bool{}}
+	l := looked{MapFS: textFiles(map[string]string{"/sys/class/net/eth0/device/vendor": "0x8086",
+		"/sys/class/net/eth0/carrier": "1",
+		"/sys/class/net/eth0/speed":   "1000", "/proc/interrupts": "           CPU0\n"}), at: map[string]bool{}}
 	if found := readNICInterrupts(reader{l}); len(found.nics) != 1 {
 		t.Fatalf("%+v", found)
 	}

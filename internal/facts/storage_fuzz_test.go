@@ -96,7 +96,8 @@ func FuzzFormats(f *testing.F) {
 		if current < 0 || current >= len(formats) {
 			t.Fatalf("format %d of %d is in use", current, len(formats))
 		}
-		if b, ok := betterFormat(formats, current); ok && (b.performance >= formats[current].performance || b.data < 512) {
+		if b, ok := betterFormat(formats, current); ok && (b.performance >= formats[current].performance ||
+			b.data < 512) {
 			t.Errorf("%+v is no better than %+v", b, formats[current])
 		}
 	})

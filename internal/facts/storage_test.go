@@ -46,16 +46,20 @@ func asUser(m *machine) *machine {
 func TestStorageWithoutRoot(t *testing.T) {
 	facts := snapshot(t, asUser(saved(t, "storage")))
 	for _, c := range [][2]string{
-		{"pci.payload", "0000:83:00.0"}, {"pci.aspm", "0000:83:00.0"}, {"volume.dm.table", "dm-0"}, {"volume.crypt.flags", "dm-0"},
-		{"multipath.active", "dm-2"}, {"volume.drbd.role", "drbd0"}, {"disk.nvme.wear", "nvme0n1"}, {"disk.nvme.formats", "nvme0n1"},
+		{"pci.payload", "0000:83:00.0"}, {"pci.aspm", "0000:83:00.0"}, {"volume.dm.table", "dm-0"},
+		{"volume.crypt.flags", "dm-0"},
+		{"multipath.active", "dm-2"}, {"volume.drbd.role", "drbd0"}, {"disk.nvme.wear", "nvme0n1"},
+		{"disk.nvme.formats", "nvme0n1"},
 	} {
 		if got := said(facts, c[0], c[1]); !strings.Contains(got, "root may read it") {
 			t.Errorf("%s of %s: %q", c[0], c[1], got)
 		}
 	}
 	for _, c := range [][3]string{
-		{"disk.nvme.format", "nvme0n1", "512+0"}, {"disk.nvme.temperature", "nvme0n1", "38.85"}, {"volume.kind", "dm-4", "thin"},
-		{"multipath.paths", "dm-2", "2"}, {"volume.md.level", "md127", "raid10"}, {"pci.link.width", "0000:81:00.0", "8"},
+		{"disk.nvme.format", "nvme0n1", "512+0"}, {"disk.nvme.temperature", "nvme0n1", "38.85"},
+		{"volume.kind", "dm-4", "thin"},
+		{"multipath.paths", "dm-2", "2"}, {"volume.md.level", "md127", "raid10"},
+		{"pci.link.width", "0000:81:00.0", "8"},
 	} {
 		if got := said(facts, c[0], c[1]); got != c[2] {
 			t.Errorf("%s of %s: %q", c[0], c[1], got)
@@ -85,9 +89,12 @@ func TestStorageWithoutTools(t *testing.T) {
 func TestWhatIsLeftOut(t *testing.T) {
 	facts := snapshot(t, saved(t, "storage"))
 	for _, c := range [][2]string{
-		{"disk.name", "loop0"}, {"disk.name", "loop1"}, {"disk.name", "zram0"}, {"disk.name", "ram0"}, {"disk.name", "nvme4c4n1"},
-		{"disk.name", "dm-0"}, {"disk.name", "md127"}, {"disk.name", "sda1"}, {"volume.name", "loop0"}, {"mount.type", "/var/lib/images"},
-		{"mount.type", "/run"}, {"mount.type", "/sys"}, {"mount.type", "/var/lib/docker/overlay2/x/merged"}, {"pci.class", "0000:02:00.2"},
+		{"disk.name", "loop0"}, {"disk.name", "loop1"}, {"disk.name", "zram0"}, {"disk.name", "ram0"},
+		{"disk.name", "nvme4c4n1"},
+		{"disk.name", "dm-0"}, {"disk.name", "md127"}, {"disk.name", "sda1"}, {"volume.name", "loop0"},
+		{"mount.type", "/var/lib/images"},
+		{"mount.type", "/run"}, {"mount.type", "/sys"}, {"mount.type", "/var/lib/docker/overlay2/x/merged"},
+		{"pci.class", "0000:02:00.2"},
 	} {
 		if got := said(facts, c[0], c[1]); got != "" {
 			t.Errorf("%s of %s is there: %q", c[0], c[1], got)
@@ -136,7 +143,8 @@ func TestOnlySomeDrivesAreAsked(t *testing.T) {
 
 func TestGrain(t *testing.T) {
 	for _, c := range []struct{ physical, minimum, optimal, want int64 }{
-		{512, 512, 0, 512}, {4096, 4096, 0, 4096}, {512, 4096, 0, 4096}, {4096, 65536, 393216, 393216}, {512, 512, 1 << 20, 1 << 20},
+		{512, 512, 0, 512}, {4096, 4096, 0, 4096}, {512, 4096, 0, 4096}, {4096, 65536, 393216, 393216},
+		{512, 512, 1 << 20, 1 << 20},
 		{4096, 4096, 16773120, 4096}, {512, 512, 33553920, 512}, {4096, 4096, 1000, 4096}, {0, 0, 0, 512},
 	} {
 		if got := grain(c.physical, c.minimum, c.optimal); got != c.want {
@@ -149,8 +157,10 @@ func TestLVMKind(t *testing.T) {
 	const id = "LVM-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab"
 	for _, c := range [][3]string{
 		{id, "", "lvm"}, {id, id, "lvm"}, {id + "-tpool", id + "-tdata", "thin-pool"}, {id, id + "-tpool", "thin"},
-		{id, id + "-cow", "snapshot"}, {id, id + "-real", "snapshot"}, {id, id + "-cdata", "cache"}, {id + "-cow", "", "snapshot data"},
-		{"CRYPT-VERITY-0a1b-root", "", "verity"}, {"CRYPT-LUKS2-0a1b-home", "", "crypt"}, {"mpath-3600", "", "multipath"},
+		{id, id + "-cow", "snapshot"}, {id, id + "-real", "snapshot"}, {id, id + "-cdata", "cache"},
+		{id + "-cow", "", "snapshot data"},
+		{"CRYPT-VERITY-0a1b-root", "", "verity"}, {"CRYPT-LUKS2-0a1b-home", "", "crypt"},
+		{"mpath-3600", "", "multipath"},
 		{"part1-mpath-3600", "mpath-3600", "partition"}, {"", "", "dm"}, {"DMRAID-x", "", "dmraid"},
 	} {
 		machine := newTree()
@@ -173,11 +183,14 @@ func TestMultipathStates(t *testing.T) {
 		groups, active int
 		policies       string
 	}{
-		{"1 queue_if_no_path 0 1 1 queue-length 0 2 1 8:16 1 8:32 1", "2 0 0 0 1 1 A 0 2 1 8:16 A 0 3 8:32 A 0 1", 1, 2, "queue-length"},
-		{"0 1 alua 2 1 service-time 0 1 2 8:16 1 1 round-robin 0 1 1 8:32 1000", "2 0 0 0 2 2 E 0 1 2 8:16 A 0 0 1 A 0 1 1 8:32 F 9 0", 2, 0,
+		{"1 queue_if_no_path 0 1 1 queue-length 0 2 1 8:16 1 8:32 1", "2 0 0 0 1 1 A 0 2 1 8:16 A 0 3 8:32 A 0 1",
+			1, 2, "queue-length"},
+		{"0 1 alua 2 1 service-time 0 1 2 8:16 1 1 round-robin 0 1 1 8:32 1000",
+			"2 0 0 0 2 2 E 0 1 2 8:16 A 0 0 1 A 0 1 1 8:32 F 9 0", 2, 0,
 			"service-time, round-robin"},
 		// Nobody has read or written yet: the paths of the group that comes first are as good as in use.
-		{"0 0 1 1 queue-length 0 2 1 8:0 128 8:16 128", "2 0 0 0 1 1 E 0 2 1 8:0 A 0 0 8:16 A 0 0", 1, 2, "queue-length"},
+		{"0 0 1 1 queue-length 0 2 1 8:0 128 8:16 128", "2 0 0 0 1 1 E 0 2 1 8:0 A 0 0 8:16 A 0 0",
+			1, 2, "queue-length"},
 		{"0 0 2 2 queue-length 0 1 1 8:0 1 queue-length 0 2 1 8:16 1 8:32 1",
 			"2 0 0 0 2 2 E 0 1 1 8:0 A 0 0 E 0 2 1 8:16 A 0 0 8:32 F 1 0", 2, 1, "queue-length"},
 		{"0 0 0 0", "2 0 0 0 0 0", 0, 0, ""},
@@ -215,7 +228,8 @@ func TestCrypt(t *testing.T) {
 		size                  int64
 	}{
 		{"aes-xts-plain64 0000 0 8:2 4096", "aes-xts-plain64", "", 512},
-		{"capi:xts(aes)-plain64 :64:logon:k 0 8:2 4096 2 same_cpu_crypt sector_size:4096", "capi:xts(aes)-plain64", "same_cpu_crypt", 4096},
+		{"capi:xts(aes)-plain64 :64:logon:k 0 8:2 4096 2 same_cpu_crypt sector_size:4096", "capi:xts(aes)-plain64",
+			"same_cpu_crypt", 4096},
 		{"aes-xts-plain64 0000 0 8:2 4096 0", "aes-xts-plain64", "", 512},
 	} {
 		got, ok := parseCrypt(strings.Fields(c.params))
@@ -232,8 +246,9 @@ func TestCrypt(t *testing.T) {
 
 func TestStripes(t *testing.T) {
 	for text, want := range map[string]int{
-		"a: 0 1 linear 8:0 0": 1, "a: 0 1 striped 4 128 8:0 0 8:16 0": 4, "a: 0 1 striped 4 128\na: 1 1 linear 8:0 0": 1,
-		"a: 0 1 raid raid1 3": 0, "a: 0 1 striped": 0,
+		"a: 0 1 linear 8:0 0": 1, "a: 0 1 striped 4 128 8:0 0 8:16 0": 4,
+		"a: 0 1 striped 4 128\na: 1 1 linear 8:0 0": 1,
+		"a: 0 1 raid raid1 3":                       0, "a: 0 1 striped": 0,
 	} {
 		if got := stripes(parseTargets(text)["a"]); got != want {
 			t.Errorf("%q: %d", text, got)
@@ -258,7 +273,8 @@ func TestExpressRefuses(t *testing.T) {
 	cut := config[:0x80]
 	bare := slices.Clone(config)
 	bare[6] = 0
-	for want, data := range map[string][]byte{"does not answer": dead, "no capability PCI Express": ring, "first 64": config[:64],
+	for want, data := range map[string][]byte{"does not answer": dead, "no capability PCI Express": ring,
+		"first 64":      config[:64],
 		"no capability": cut, "no capabilities": bare} {
 		if e, err := parseExpress(data); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v", want, e, err)
@@ -271,7 +287,8 @@ func TestBetterFormat(t *testing.T) {
 		{`{"flbas":0,"nlbaf":1,"lbafs":[{"ms":0,"ds":9,"rp":2},{"ms":0,"ds":12,"rp":0}]}`, "4096+0"},
 		{`{"flbas":0,"nlbaf":1,"lbafs":[{"ms":0,"ds":9,"rp":0},{"ms":0,"ds":12,"rp":0}]}`, ""},
 		{`{"flbas":0,"nlbaf":1,"lbafs":[{"ms":0,"ds":9,"rp":2},{"ms":8,"ds":12,"rp":0}]}`, ""},
-		{`{"flbas":1,"nlbaf":2,"lbafs":[{"ms":0,"ds":0,"rp":0},{"ms":0,"ds":9,"rp":1},{"ms":0,"ds":12,"rp":0}]}`, "4096+0"},
+		{`{"flbas":1,"nlbaf":2,"lbafs":[{"ms":0,"ds":0,"rp":0},{"ms":0,"ds":9,"rp":1},{"ms":0,"ds":12,"rp":0}]}`,
+			"4096+0"},
 	} {
 		formats, current, err := parseFormats([]byte(c.text))
 		if err != nil {

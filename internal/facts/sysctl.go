@@ -19,7 +19,8 @@ const maxSysctls = 20000
 //   - sched_domain, with a folder for every level of every CPU before Linux 5.13
 func sysctlSkipped(name string) bool {
 	switch name {
-	case "fs/binfmt_misc", "fs/quota", "fs/aio-nr", "fs/dentry-negative", "fs/dentry-state", "fs/file-nr", "fs/inode-nr",
+	case "fs/binfmt_misc", "fs/quota", "fs/aio-nr", "fs/dentry-negative", "fs/dentry-state",
+		"fs/file-nr", "fs/inode-nr",
 		"fs/inode-state",
 		"kernel/domainname", "kernel/hostname", "kernel/hung_task_detect_count", "kernel/hung_task_warnings",
 		"kernel/ns_last_pid", "kernel/perf_event_max_sample_rate", "kernel/pty/nr",

@@ -20,17 +20,22 @@ NMI:          0          0   Non-maskable interrupts
 TLB:    4782002    4853885   TLB shootdowns
 ERR:          3
 `))
-	tally.addSoftIRQs([]byte("                    CPU0       CPU1       \n          HI:          1          0\n         RCU:     917120     922210\n"))
+	tally.addSoftIRQs([]byte("                    CPU0       CPU1       \n          HI:          1          0\n      " +
+		"   RCU:     917120     922210\n"))
 	tally.addVMStat([]byte("nr_free_pages 1029431\npgfault 93826421\nnuma_hit 51240712\nnonsense\n"))
-	tally.addStat([]byte("cpu  4369 0 2498 191747 574 0 90 47 0 0\nintr 1 2 3\nctxt 115315314\nbtime 1795350000\nprocesses 815432\n"))
+	tally.addStat([]byte("cpu  4369 0 2498 191747 574 0 90 47 0 0\nintr 1 2 3\nctxt 115315314\nbtime 1795350000\n" +
+		"processes 815432\n"))
 	want := Tally{
-		"interrupts.i": 9, "interrupts.virtio1-req": 18, "interrupts.mlx5_comp": 4211, "interrupts.NMI": 0, "interrupts.TLB": 9635887, "interrupts.ERR": 3,
-		"softirqs.HI": 1, "softirqs.RCU": 1839330, "vmstat.pgfault": 93826421, "vmstat.numa_hit": 51240712, "stat.ctxt": 115315314, "stat.processes": 815432,
+		"interrupts.i": 9, "interrupts.virtio1-req": 18, "interrupts.mlx5_comp": 4211, "interrupts.NMI": 0,
+		"interrupts.TLB": 9635887, "interrupts.ERR": 3,
+		"softirqs.HI": 1, "softirqs.RCU": 1839330, "vmstat.pgfault": 93826421, "vmstat.numa_hit": 51240712,
+		"stat.ctxt": 115315314, "stat.processes": 815432,
 	}
 	if !maps.Equal(tally, want) {
 		t.Errorf("%v\nwant %v", tally, want)
 	}
-	if moved := tally.Since(Tally{"stat.ctxt": 115315300, "softirqs.HI": 1, "softirqs.RCU": 1839331, "vmstat.pgfault": 93826421}); moved["stat.ctxt"] != 14 ||
+	if moved := tally.Since(Tally{"stat.ctxt": 115315300, "softirqs.HI": 1, "softirqs.RCU": 1839331,
+		"vmstat.pgfault": 93826421}); moved["stat.ctxt"] != 14 ||
 		moved["stat.processes"] != 815432 || moved["softirqs.RCU"] != 0 || len(moved) != 8 {
 		t.Errorf("%v", moved)
 	}

@@ -30,7 +30,8 @@ func collectTCP(fsys fs.FS, in Scope) []lab.Fact {
 		t.add(r.wholeIn(k[0], sysDir+k[1]))
 	}
 	for _, k := range [][2]string{
-		{"net.slow_start_after_idle", "ipv4/tcp_slow_start_after_idle"}, {"net.window_scaling", "ipv4/tcp_window_scaling"},
+		{"net.slow_start_after_idle", "ipv4/tcp_slow_start_after_idle"},
+		{"net.window_scaling", "ipv4/tcp_window_scaling"},
 		{"net.sack", "ipv4/tcp_sack"}, {"net.forwarding", "ipv4/ip_forward"},
 	} {
 		t.add(r.switchIn(k[0], sysDir+k[1]))
@@ -39,7 +40,8 @@ func collectTCP(fsys fs.FS, in Scope) []lab.Fact {
 	t.add(tracked(r, "net.conntrack.count", "nf_conntrack_count"), tracked(r, "net.conntrack.max", "nf_conntrack_max"))
 	softnet(r, t)
 	t.add(protocolCounter(r, "net.tcp_memory_pressure", "/proc/net/netstat", "TcpExt", "TCPMemoryPressures"),
-		protocolCounter(r, "net.retransmits", "/proc/net/snmp", "Tcp", "RetransSegs"), balancer(r, in.once(fsys).processes()))
+		protocolCounter(r, "net.retransmits", "/proc/net/snmp", "Tcp", "RetransSegs"),
+		balancer(r, in.once(fsys).processes()))
 	return t.facts
 }
 

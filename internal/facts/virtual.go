@@ -30,7 +30,8 @@ func collectMachine(fsys fs.FS, _ Scope) []lab.Fact {
 // systemd-detect-virt uses for them.
 func dmiHypervisors() [][2]string {
 	return [][2]string{
-		{"QEMU", "qemu"}, {"KVM", "kvm"}, {"KubeVirt", "kvm"}, {"OpenStack", "kvm"}, {"Google Compute Engine", "google"},
+		{"QEMU", "qemu"}, {"KVM", "kvm"}, {"KubeVirt", "kvm"}, {"OpenStack", "kvm"},
+		{"Google Compute Engine", "google"},
 		{"Amazon EC2", "amazon"}, {"VMware", "vmware"}, {"VirtualBox", "oracle"}, {"innotek", "oracle"},
 		{"Xen", "xen"}, {"Bochs", "bochs"}, {"Parallels", "parallels"}, {"BHYVE", "bhyve"},
 		{"Virtual Machine", "microsoft"}, {"Apple Virtualization", "apple"}, {"Firecracker", "firecracker"},
@@ -120,7 +121,8 @@ func container(r reader) lab.Fact {
 	if err != nil {
 		return unknown(key, source, why(err))
 	}
-	for _, m := range [][2]string{{"kubepods", "kubernetes"}, {"docker", "docker"}, {"libpod", "podman"}, {"lxc", "lxc"}} {
+	for _, m := range [][2]string{{"kubepods", "kubernetes"}, {"docker", "docker"}, {"libpod", "podman"},
+		{"lxc", "lxc"}} {
 		if strings.Contains(text, m[0]) {
 			return known(key, m[1], source)
 		}

@@ -274,7 +274,8 @@ func (s stack) multipath(d blockDevice, name string, tables, status dmAnswer) []
 	}
 	table, why := read(tables, parseMultipathTable)
 	if why != "" {
-		facts = append(facts, unknown("multipath.groups", tables.source, why), unknown("multipath.policy", tables.source, why))
+		facts = append(facts, unknown("multipath.groups", tables.source, why),
+			unknown("multipath.policy", tables.source, why))
 	} else {
 		facts = append(facts, whole("multipath.groups", int64(table.groups), tables.source),
 			listOf("multipath.policy", table.policies, tables.source))

@@ -8,7 +8,9 @@ import (
 // oneLine turns every run of white space and of control characters into one space, and bytes that are no text into
 // question marks: values stand on one line.
 func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(c rune) bool { return c <= ' ' || c == 0x7f }), " ")
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(c rune) bool {
+		return c <= ' ' || c == 0x7f
+	}), " ")
 }
 
 // orNone is a text on one line, or "none" when it says nothing.

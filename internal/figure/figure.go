@@ -88,7 +88,9 @@ func Name(parts ...any) string {
 	var groups []string
 	for _, p := range parts {
 		for group := range strings.SplitSeq(strings.ToLower(fmt.Sprint(p)), "/") {
-			words := strings.FieldsFunc(group, func(r rune) bool { return r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
+			words := strings.FieldsFunc(group, func(r rune) bool {
+				return r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+			})
 			for i := range words {
 				words[i] = strings.Trim(words[i], ".")
 			}
@@ -101,7 +103,8 @@ func Name(parts ...any) string {
 // Share is how many of all trials something was true of, with the exact interval of 95% (Clopper and Pearson,
 // Biometrika 26, 1934): rates of wrong answers are near zero, where a normal one would say "none at all".
 func Share(name string, hits, n int, better string) Figure {
-	f := Figure{Name: name, Unit: "share", Center: float64(hits) / float64(n), N: n, Better: better, Hi: 1, Confidence: 0.95}
+	f := Figure{Name: name, Unit: "share", Center: float64(hits) / float64(n), N: n, Better: better,
+		Hi: 1, Confidence: 0.95}
 	k, of := float64(hits), float64(n)
 	if hits > 0 {
 		f.Lo = mathext.InvRegIncBeta(k, of-k+1, 0.025)
@@ -188,7 +191,8 @@ type written struct {
 
 // MarshalJSON leaves out an interval that is not known. A number that JSON can't hold is an error.
 func (f Figure) MarshalJSON() ([]byte, error) {
-	w := written{Section: f.Section, Name: f.Name, Unit: f.Unit, Center: f.Center, N: f.N, Better: f.Better, Text: f.Text}
+	w := written{Section: f.Section, Name: f.Name, Unit: f.Unit, Center: f.Center, N: f.N, Better: f.Better,
+		Text: f.Text}
 	if f.Known() {
 		w.Lo, w.Hi, w.Confidence = &f.Lo, &f.Hi, f.Confidence
 	}
@@ -201,7 +205,8 @@ func (f *Figure) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	*f = Figure{Section: w.Section, Name: w.Name, Unit: w.Unit, Center: w.Center, N: w.N, Better: w.Better, Text: w.Text}
+	*f = Figure{Section: w.Section, Name: w.Name, Unit: w.Unit, Center: w.Center, N: w.N, Better: w.Better,
+		Text: w.Text}
 	if w.Lo != nil && w.Hi != nil {
 		f.Lo, f.Hi, f.Confidence = *w.Lo, *w.Hi, w.Confidence
 	}

@@ -28,7 +28,8 @@ func TestRecord(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "figures")
 	t.Setenv(Environment, "")
 	n := &noted{TB: t}
-	speed := Figure{Name: "import/speed", Unit: "B/s", Center: 278912345.6, N: 21, Better: Higher, Text: "documents in a second of CPU time"}
+	speed := Figure{Name: "import/speed", Unit: "B/s", Center: 278912345.6, N: 21, Better: Higher,
+		Text: "documents in a second of CPU time"}
 	Record(n, speed)
 	if len(n.logs) != 0 || len(n.errors) != 0 {
 		t.Errorf("an ordinary test says %q, %q", n.logs, n.errors)
@@ -36,7 +37,8 @@ func TestRecord(t *testing.T) {
 
 	t.Setenv(Environment, file)
 	Record(n, speed)
-	Record(n, Figure{Name: "stat/wrong", Unit: "share", Center: 0, Lo: 0, Hi: 0.02, Confidence: 0.95, N: 180, Better: Lower})
+	Record(n, Figure{Name: "stat/wrong", Unit: "share", Center: 0, Lo: 0, Hi: 0.02, Confidence: 0.95,
+		N: 180, Better: Lower})
 	want := []string{
 		"figure: import/speed: 278912346 B/s n=21; documents in a second of CPU time",
 		"figure: stat/wrong: 0 share [0, 0.02] n=180",
@@ -55,7 +57,8 @@ func TestRecord(t *testing.T) {
 		t.Errorf("written\n%s", text)
 	}
 	var read Figure
-	if err := json.Unmarshal([]byte(strings.SplitAfter(wantFile, "\n")[1]), &read); err != nil || !read.Known() || read.Hi != 0.02 {
+	if err := json.Unmarshal([]byte(strings.SplitAfter(wantFile, "\n")[1]), &read); err != nil || !read.Known() ||
+		read.Hi != 0.02 {
 		t.Errorf("read %+v: %v", read, err)
 	}
 }
@@ -102,7 +105,8 @@ func TestShare(t *testing.T) {
 		{1, 1, 0.025, 1},
 	} {
 		f := Share("x", c.hits, c.n, Lower)
-		if math.Abs(f.Lo-c.lo) > 1e-6 || math.Abs(f.Hi-c.hi) > 1e-6 || f.Center != float64(c.hits)/float64(c.n) || f.Confidence != 0.95 {
+		if math.Abs(f.Lo-c.lo) > 1e-6 || math.Abs(f.Hi-c.hi) > 1e-6 || f.Center != float64(c.hits)/float64(c.n) ||
+			f.Confidence != 0.95 {
 			t.Errorf("%d of %d: %+v", c.hits, c.n, f)
 		}
 	}
@@ -111,7 +115,8 @@ func TestShare(t *testing.T) {
 // The deviation is the root of 12.5, and 2.776445 the 97.5th percentile of Student's t with four degrees of freedom.
 func TestMean(t *testing.T) {
 	f := Mean("x", "s", []float64{1, 2, 3, 4, 10}, Lower)
-	if math.Abs(f.Center-4) > 1e-12 || math.Abs(f.Hi-4-2.776445*math.Sqrt(12.5/5)) > 1e-5 || math.Abs(f.Lo+f.Hi-8) > 1e-9 || f.N != 5 {
+	if math.Abs(f.Center-4) > 1e-12 || math.Abs(f.Hi-4-2.776445*math.Sqrt(12.5/5)) > 1e-5 ||
+		math.Abs(f.Lo+f.Hi-8) > 1e-9 || f.N != 5 {
 		t.Errorf("%+v", f)
 	}
 	if one := Mean("x", "s", []float64{1}, Lower); one.Known() || one.Center != 1 {

@@ -129,10 +129,14 @@ func TestLeaveClean(t *testing.T) {
 		dirty   func(d *disk)
 		how     string
 	}{
-		"random data":           {dirty: func(d *disk) { random(d, 0, 64*mib) }, how: "discarded"},
-		"a partition table":     {dirty: func(d *disk) { tables()[0].make(d) }, how: "discarded"},
-		"odd size":              {size: 64*mib + 3*512, dirty: func(d *disk) { random(d, 0, 64*mib+3*512) }, how: "discarded"},
-		"blocks of 4096 bytes":  {options: []string{"--sector-size", "4096"}, dirty: func(d *disk) { random(d, 0, 64*mib) }, how: "discarded"},
+		"random data":       {dirty: func(d *disk) { random(d, 0, 64*mib) }, how: "discarded"},
+		"a partition table": {dirty: func(d *disk) { tables()[0].make(d) }, how: "discarded"},
+		"odd size": {size: 64*mib + 3*512, dirty: func(d *disk) {
+			random(d, 0, 64*mib+3*512)
+		}, how: "discarded"},
+		"blocks of 4096 bytes": {options: []string{"--sector-size", "4096"}, dirty: func(d *disk) {
+			random(d, 0, 64*mib)
+		}, how: "discarded"},
 		"nothing":               {dirty: func(*disk) {}, how: "discarded"},
 		"large, a little of it": {size: 3 << 30, dirty: func(d *disk) { random(d, 2<<30, 4*mib) }, how: "discarded"},
 	} {
@@ -213,7 +217,8 @@ func TestLeaveCleanNeedsTheVerdict(t *testing.T) {
 	reading := verdict
 	reading.MayWrite = false
 	for _, v := range []guard.Verdict{{}, foreign, reading} {
-		if _, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), v); lab.KindOf(err) != lab.Refused {
+		if _, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), v); lab.KindOf(err) !=
+			lab.Refused {
 			t.Errorf("cleaned: %v", err)
 		}
 		if err := claim.Discard(context.Background(), v); lab.KindOf(err) != lab.Refused {
@@ -235,7 +240,8 @@ func TestLeaveCleanNeedsTheVerdict(t *testing.T) {
 func mustParseAsNothing(d *disk) {
 	d.t.Helper()
 	var list struct{ Signatures []any }
-	if err := json.Unmarshal([]byte(d.run("util-linux", "wipefs", "--no-act", "--json", d.node)), &list); err != nil || len(list.Signatures) > 0 {
+	if err := json.Unmarshal([]byte(d.run("util-linux", "wipefs", "--no-act", "--json", d.node)), &list); err != nil ||
+		len(list.Signatures) > 0 {
 		d.t.Errorf("wipefs finds %v, %v", list, err)
 	}
 	out, err := exec.Command("blkid", "--probe", d.node).CombinedOutput()

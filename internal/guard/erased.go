@@ -53,12 +53,14 @@ func identify(device *os.File) ([]byte, error) {
 	if errno != 0 {
 		return nil, errno
 	}
-	data, err := unix.Mmap(-1, 0, identifyLength, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON) // Go moves no such memory
+	// Go moves no such memory
+	data, err := unix.Mmap(-1, 0, identifyLength, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Munmap(data)
-	command := adminCommand{opcode: identifyOpcode, nsid: uint32(nsid), address: uint64(uintptr(unsafe.Pointer(&data[0]))), dataLength: identifyLength,
+	command := adminCommand{opcode: identifyOpcode, nsid: uint32(nsid),
+		address: uint64(uintptr(unsafe.Pointer(&data[0]))), dataLength: identifyLength,
 		cdw10: identifyNamespace, timeoutMS: 10_000}
 	status, _, errno := unix.Syscall(unix.SYS_IOCTL, device.Fd(), nvmeIoctlAdmin, uintptr(unsafe.Pointer(&command)))
 	if errno != 0 {

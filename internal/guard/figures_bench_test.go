@@ -47,12 +47,14 @@ func TestReadingFigures(t *testing.T) {
 		_, took := proved(large.node, false)
 		times = append(times, took)
 	}
-	figure.Record(t, sampled.Median("guard/sparse", "s", times, figure.Lower).Saying("proving 100 GiB of a sparse loop device empty"))
+	figure.Record(t, sampled.Median("guard/sparse", "s", times,
+		figure.Lower).Saying("proving 100 GiB of a sparse loop device empty"))
 
 	const size = 1 << 30
 	for _, way := range []string{"off", "on"} {
 		written := newDisk(t, size, "--direct-io="+way)
-		written.run("coreutils", "dd", "if=/dev/zero", "of="+written.image, "bs=4M", fmt.Sprint("count=", size>>22), "conv=notrunc,fsync", "status=none")
+		written.run("coreutils", "dd", "if=/dev/zero", "of="+written.image, "bs=4M", fmt.Sprint("count=", size>>22),
+			"conv=notrunc,fsync", "status=none")
 		written.run("coreutils", "sync")
 		var ours, dd, ratios []float64
 		for range 20 {
@@ -61,15 +63,19 @@ func TestReadingFigures(t *testing.T) {
 				t.Fatalf("%d bytes were read", sample.Bytes)
 			}
 			start := time.Now()
-			if out, err := exec.Command("dd", "if="+written.node, "of=/dev/null", "iflag=direct", "bs=4M").CombinedOutput(); err != nil {
+			if out, err := exec.Command("dd", "if="+written.node, "of=/dev/null", "iflag=direct",
+				"bs=4M").CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 			beside := time.Since(start).Seconds()
 			ours, dd, ratios = append(ours, size/took), append(dd, size/beside), append(ratios, beside/took)
 		}
 		what := "1 GiB of zeros of a loop device, direct-io=" + way
-		figure.Record(t, sampled.Median("guard/read/direct-"+way, "B/s", ours, figure.Higher).Saying("reading %s", what))
-		figure.Record(t, sampled.Median("guard/read-by-dd/direct-"+way, "B/s", dd, "").Saying("dd iflag=direct bs=4M of %s", what))
-		figure.Record(t, sampled.Median("guard/read-over-dd/direct-"+way, "ratio", ratios, figure.Higher).Saying("rate of reading %s over that of dd", what))
+		figure.Record(t, sampled.Median("guard/read/direct-"+way, "B/s", ours, figure.Higher).Saying("reading %s",
+			what))
+		figure.Record(t, sampled.Median("guard/read-by-dd/direct-"+way, "B/s", dd,
+			"").Saying("dd iflag=direct bs=4M of %s", what))
+		figure.Record(t, sampled.Median("guard/read-over-dd/direct-"+way, "ratio", ratios,
+			figure.Higher).Saying("rate of reading %s over that of dd", what))
 	}
 }

@@ -206,7 +206,8 @@ func TestUnreadableIsNotFree(t *testing.T) {
 	for _, gone := range []string{"proc/self/mountinfo", "sys/class/block/nvme1n1/ro"} {
 		f := fixtureNamed(t, "laptop")
 		// A file under a folder that is a link is stored under its real name.
-		real := strings.Replace(gone, "sys/class/block/nvme1n1", "sys/devices/pci0000:00/0000:00:1d.4/0000:55:00.0/nvme/nvme1/nvme1n1", 1)
+		real := strings.Replace(gone, "sys/class/block/nvme1n1",
+			"sys/devices/pci0000:00/0000:00:1d.4/0000:55:00.0/nvme/nvme1/nvme1n1", 1)
 		if f.files[real] == nil {
 			t.Fatalf("the fixture has no %s", real)
 		}

@@ -125,7 +125,8 @@ func (l layout) judge(t *testing.T) {
 	}
 	verdict, err = guard.Judge(evidence, destructive(), false, guard.Consent{Destroy: name + "0"})
 	mustRefuse(t, verdict, err, "does not name it")
-	if _, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), verdict); lab.KindOf(err) != lab.Refused {
+	if _, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), verdict); lab.KindOf(err) !=
+		lab.Refused {
 		t.Errorf("cleaned without permission: %v", err)
 	}
 	if after := fingerprint(); after != before {

@@ -26,7 +26,8 @@ type holes struct {
 // the disk yet. Network file systems can't know what another machine writes, FUSE says what somebody's program wants,
 // and ZFS had holes where there were data (openzfs/zfs issue 15526). Numbers: include/uapi/linux/magic.h.
 func knowsHoles(kind int64) bool {
-	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC}, kind)
+	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC,
+		unix.TMPFS_MAGIC}, kind)
 }
 
 // holesBelow finds the file that the device lies over; nil when it lies over none, or when that file can't be opened
@@ -49,7 +50,8 @@ func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	if err := unix.Fsync(int(c.file.Fd())); err != nil {
-		return nil, errors.Join(fmt.Errorf("what was written to %s can't be flushed: %w", c.identity.Path, err), file.Close())
+		return nil, errors.Join(fmt.Errorf("what was written to %s can't be flushed: %w", c.identity.Path, err),
+			file.Close())
 	}
 	var info unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &info); err != nil {

@@ -88,7 +88,8 @@ func (s surroundings) model(disk string) string {
 		model = s.optional(dir + "/name") // eMMC and SD cards
 	}
 	vendor := s.optional(dir + "/vendor")
-	if model != "" && vendor != "" && vendor != "ATA" && !strings.HasPrefix(vendor, "0x") && !strings.HasPrefix(model, vendor) {
+	if model != "" && vendor != "" && vendor != "ATA" && !strings.HasPrefix(vendor, "0x") &&
+		!strings.HasPrefix(model, vendor) {
 		model = vendor + " " + model
 	}
 	return model
@@ -160,6 +161,7 @@ func onlyHere(t target.Target) error {
 	if _, ok := t.(*target.Local); ok {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("devices of %s can't be inspected, only those of this machine", t.Name()),
+	return &lab.Error{Kind: lab.Refused,
+		What:  fmt.Sprintf("devices of %s can't be inspected, only those of this machine", t.Name()),
 		Hints: []string{"measure a directory there instead"}}
 }

@@ -181,7 +181,8 @@ func (c *Claim) readSignatures(ctx context.Context, t target.Target, f *family, 
 			return ctx.Err()
 		}
 		if err != nil {
-			e.ContentUnknown = append(e.ContentUnknown, fmt.Sprintf("the signatures of %s can't be read: %v", m.name, err))
+			e.ContentUnknown = append(e.ContentUnknown,
+				fmt.Sprintf("the signatures of %s can't be read: %v", m.name, err))
 		}
 		e.Signatures = append(e.Signatures, found...)
 	}
@@ -235,7 +236,8 @@ func (c *Claim) sample(ctx context.Context, e *Evidence) error {
 		return err
 	}
 	defer device.release()
-	e.Sample, err = sample(ctx, device, e.Identity.Size, c.erasedOnes(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	e.Sample, err = sample(ctx, device, e.Identity.Size, c.erasedOnes(),
+		rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

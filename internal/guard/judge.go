@@ -78,7 +78,8 @@ func destroys(steps []lab.Step, onlyReads bool) bool {
 // MustRead says whether it depends on the rest of the content what Judge will say: nothing else speaks against writing
 // to the device, and nobody has named it to be written to all the same.
 func MustRead(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) bool {
-	return destroys(steps, onlyReads) && e.NotADevice == "" && !e.Sample.Whole && consent.Destroy == "" && consent.Sampled == "" && !weigh(e).any()
+	return destroys(steps, onlyReads) && e.NotADevice == "" && !e.Sample.Whole && consent.Destroy == "" &&
+		consent.Sampled == "" && !weigh(e).any()
 }
 
 // Judge decides whether steps may be carried out on a device. steps are those of every job, onlyReads says that every
@@ -88,7 +89,8 @@ func MustRead(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) boo
 func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdict, error) {
 	v := Verdict{Identity: e.Identity, Checks: e.Checks, Sample: e.Sample}
 	if e.NotADevice != "" {
-		return v, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be measured as a device: it is %s", e.Path, e.NotADevice),
+		return v, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be measured as a device: it is %s",
+			e.Path, e.NotADevice),
 			Hints: notADeviceHints(e.NotADevice)}
 	}
 	r := weigh(e)
@@ -101,11 +103,13 @@ func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdi
 		right func(Identity) string
 	}{{consent.Destroy, howToName}, {consent.Sampled, howToSample}} {
 		if o.typed != "" && string(o.typed) != e.Identity.Token() {
-			return v, refuse(e, []string{fmt.Sprintf("%q does not name it", string(o.typed))}, []string{o.right(e.Identity)})
+			return v, refuse(e, []string{fmt.Sprintf("%q does not name it", string(o.typed))},
+				[]string{o.right(e.Identity)})
 		}
 	}
 	if len(r.use) > 0 {
-		hints := []string{"nothing overrides that: take it out of use first (umount, swapoff, vgchange -an, mdadm --stop, …)"}
+		hints := []string{"nothing overrides that: take it out of use first (umount, swapoff, vgchange -an, mdadm " +
+			"--stop, …)"}
 		if len(r.content) > 0 {
 			hints = append(hints, "then, "+howToName(e.Identity))
 		}
@@ -124,7 +128,8 @@ func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdi
 		v.Unread = true
 		return v, nil
 	default:
-		return v, refuse(e, []string{nothingFound(e.Sample, e.Identity.Size) + ", and the rest was not read"}, []string{howToSample(e.Identity)})
+		return v, refuse(e, []string{nothingFound(e.Sample, e.Identity.Size) + ", and the rest was not read"},
+			[]string{howToSample(e.Identity)})
 	}
 	v.MayWrite = true
 	v.Overridden = r.content
@@ -202,12 +207,14 @@ func shorten(why []string) string {
 
 // howToName gives the override.
 func howToName(i Identity) string {
-	return fmt.Sprintf("to destroy what it holds, give its %s: --destroy %s", nameOf(i), lab.ShellQuote([]string{i.Token()}))
+	return fmt.Sprintf("to destroy what it holds, give its %s: --destroy %s", nameOf(i),
+		lab.ShellQuote([]string{i.Token()}))
 }
 
 // howToSample gives the consent to a sample.
 func howToSample(i Identity) string {
-	return fmt.Sprintf("to be content with a sample of it, give its %s: --sampled %s", nameOf(i), lab.ShellQuote([]string{i.Token()}))
+	return fmt.Sprintf("to be content with a sample of it, give its %s: --sampled %s", nameOf(i),
+		lab.ShellQuote([]string{i.Token()}))
 }
 
 // nameOf says what a drive is named by.

@@ -13,7 +13,8 @@ import (
 func blankEvidence() Evidence {
 	return Evidence{
 		Path: "/dev/nvme1n1",
-		Identity: Identity{Path: "/dev/nvme1n1", Device: "/dev/nvme1n1", Name: "nvme1n1", Disk: "nvme1n1", Size: 7681501126656,
+		Identity: Identity{Path: "/dev/nvme1n1", Device: "/dev/nvme1n1", Name: "nvme1n1", Disk: "nvme1n1",
+			Size:  7681501126656,
 			Model: "Samsung PM9A3", Serial: "S6CKNN0T700123"},
 		Sample: Sample{Bytes: 7681501126656, Places: 1, Whole: true},
 		Checks: Checks(),
@@ -41,18 +42,23 @@ func TestJudgeReasons(t *testing.T) {
 		// content can be given up, use can't.
 		content bool
 	}{
-		"mounted":     {func(e *Evidence) { e.Uses = []Use{{"partition 2", "is mounted on /boot"}} }, "partition 2 is mounted on /boot", false},
-		"busy":        {func(e *Evidence) { e.Busy = "something" }, "can't be opened exclusively: something", false},
-		"read-only":   {func(e *Evidence) { e.ReadOnly = true }, "it is read-only", false},
-		"no medium":   {func(e *Evidence) { e.Identity.Size = 0 }, "it has no medium", false},
-		"use unknown": {func(e *Evidence) { e.UseUnknown = []string{"can't read the mounts"} }, "can't read the mounts", false},
+		"mounted": {func(e *Evidence) { e.Uses = []Use{{"partition 2", "is mounted on /boot"}} },
+			"partition 2 is mounted on /boot", false},
+		"busy":      {func(e *Evidence) { e.Busy = "something" }, "can't be opened exclusively: something", false},
+		"read-only": {func(e *Evidence) { e.ReadOnly = true }, "it is read-only", false},
+		"no medium": {func(e *Evidence) { e.Identity.Size = 0 }, "it has no medium", false},
+		"use unknown": {func(e *Evidence) { e.UseUnknown = []string{"can't read the mounts"} }, "can't read the mounts",
+			false},
 		"signature": {func(e *Evidence) {
 			e.Signatures = []Signature{{Who: "it", What: "an ext4 file system", Offset: 0x438}}
 		}, "it holds an ext4 file system (signature at 0x438)", true},
-		"partitions":      {func(e *Evidence) { e.Partitions = []string{"nvme1n1p1"} }, "it has partitions: nvme1n1p1", true},
-		"stacked":         {func(e *Evidence) { e.BuiltOn = []string{"sda", "sdb"} }, "it is built on sda, sdb", true},
-		"data":            {func(e *Evidence) { e.Sample.Data, e.Sample.DataAt = true, 4096 }, "there are data at 0x1000", true},
-		"content unknown": {func(e *Evidence) { e.ContentUnknown = []string{"can't read 512 bytes at 0x0"} }, "can't read 512 bytes", true},
+		"partitions": {func(e *Evidence) { e.Partitions = []string{"nvme1n1p1"} }, "it has partitions: nvme1n1p1",
+			true},
+		"stacked": {func(e *Evidence) { e.BuiltOn = []string{"sda", "sdb"} }, "it is built on sda, sdb", true},
+		"data": {func(e *Evidence) { e.Sample.Data, e.Sample.DataAt = true, 4096 },
+			"there are data at 0x1000", true},
+		"content unknown": {func(e *Evidence) { e.ContentUnknown = []string{"can't read 512 bytes at 0x0"} },
+			"can't read 512 bytes", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := blankEvidence()
@@ -88,7 +94,8 @@ func TestJudgeAllowsOnlyLoadsThatRead(t *testing.T) {
 	e := blankEvidence()
 	e.Signatures = []Signature{{Who: "it", What: "an ext4 file system"}}
 	for _, steps := range [][]lab.Step{
-		{lab.Fill, lab.Load}, {lab.Discard, lab.Load}, {lab.Layout, lab.Load}, {lab.Load, lab.CleanUp}, {"format", lab.Load}, {""},
+		{lab.Fill, lab.Load}, {lab.Discard, lab.Load}, {lab.Layout, lab.Load}, {lab.Load, lab.CleanUp},
+		{"format", lab.Load}, {""},
 	} {
 		v, err := Judge(e, steps, true, Consent{})
 		refused(t, v, err, "ext4")
@@ -99,8 +106,10 @@ func TestJudgeAllowsOnlyLoadsThatRead(t *testing.T) {
 
 func TestJudgeTakesOnlyTheRightName(t *testing.T) {
 	e := blankEvidence()
-	for _, name := range []Override{"S6CKNN0T70012", "s6cknn0t700123", " S6CKNN0T700123", "7681501126656", "/dev/nvme1n1", "yes"} {
-		v, err := Judge(e, writes(), false, Consent{Destroy: name}) // also where the device is empty: the user had another one in mind
+	for _, name := range []Override{"S6CKNN0T70012", "s6cknn0t700123", " S6CKNN0T700123", "7681501126656",
+		"/dev/nvme1n1", "yes"} {
+		// also where the device is empty: the user had another one in mind
+		v, err := Judge(e, writes(), false, Consent{Destroy: name})
 		refused(t, v, err, "does not name it")
 	}
 	e.Identity.Serial = ""
@@ -144,12 +153,16 @@ func TestJudgeTakesNoSampleForEmpty(t *testing.T) {
 		may, sampled, later bool
 		words               string
 	}{
-		{Consent{Sampled: token}, true, true, false, "no data found in 0.0041% of it (304 MiB in 4200 places, at most 3.00 GiB apart), checked 9 ways"},
-		{Consent{Destroy: token}, true, false, false, "given up by name: no data found in 0.0041% of it, and the rest was not read"},
-		{Consent{Later: true}, false, false, true, "no data found in 0.0041% of it; all of it is read before anything is written"},
+		{Consent{Sampled: token}, true, true, false,
+			"no data found in 0.0041% of it (304 MiB in 4200 places, at most 3.00 GiB apart), checked 9 ways"},
+		{Consent{Destroy: token}, true, false, false,
+			"given up by name: no data found in 0.0041% of it, and the rest was not read"},
+		{Consent{Later: true}, false, false, true,
+			"no data found in 0.0041% of it; all of it is read before anything is written"},
 	} {
 		v, err := Judge(e, writes(), false, c.consent)
-		if err != nil || v.MayWrite != c.may || v.Sampled != c.sampled || v.Unread != c.later || v.Empty || v.String() != c.words {
+		if err != nil || v.MayWrite != c.may || v.Sampled != c.sampled || v.Unread != c.later || v.Empty ||
+			v.String() != c.words {
 			t.Errorf("%+v: got %+v (%s), %v", c.consent, v, v, err)
 		}
 	}
@@ -198,7 +211,8 @@ func TestMustRead(t *testing.T) {
 
 func TestJudgeNeedsADevice(t *testing.T) {
 	for _, onlyReads := range []bool{true, false} {
-		v, err := Judge(Evidence{Path: "/etc/passwd", NotADevice: "a regular file"}, []lab.Step{lab.Load}, onlyReads, Consent{})
+		v, err := Judge(Evidence{Path: "/etc/passwd", NotADevice: "a regular file"}, []lab.Step{lab.Load},
+			onlyReads, Consent{})
 		refused(t, v, err, "it is a regular file")
 	}
 }

@@ -84,7 +84,8 @@ func fileSystems() []layout {
 		{name: "ext2", make: on("e2fsprogs", "mkfs.ext2", "-q"), want: "an ext2 file system (signature at 0x438)"},
 		{name: "ext3", make: on("e2fsprogs", "mkfs.ext3", "-q"), want: "an ext3 file system"},
 		{name: "ext4", make: on("e2fsprogs", "mkfs.ext4", "-q"), want: "an ext4 file system"},
-		{name: "ext4 external journal", make: on("e2fsprogs", "mke2fs", "-q", "-O", "journal_dev"), want: "the journal of an ext4 file system"},
+		{name: "ext4 external journal", make: on("e2fsprogs", "mke2fs", "-q", "-O", "journal_dev"),
+			want: "the journal of an ext4 file system"},
 		{name: "xfs", size: 320 * mib, make: on("xfsprogs", "mkfs.xfs", "-q"), want: "an xfs file system"},
 		{name: "btrfs", size: 128 * mib, make: on("btrfs-progs", "mkfs.btrfs", "-q"), want: "a btrfs file system"},
 		{name: "second device of a btrfs", size: 128 * mib, want: "a btrfs file system", make: func(d *disk) string {
@@ -100,17 +101,19 @@ func fileSystems() []layout {
 		{name: "jfs", make: on("jfsutils", "mkfs.jfs", "-q"), want: "jfs"},
 		{name: "udf", make: on("udftools", "mkudffs"), want: "udf"},
 		{name: "minix", make: on("util-linux", "mkfs.minix"), want: "minix"},
-		{name: "ISO 9660", want: "iso9660", make: imaged("xorriso", "xorriso", "-as", "mkisofs", "-quiet", "-o", "IMAGE", "FOLDER")},
+		{name: "ISO 9660", want: "iso9660", make: imaged("xorriso", "xorriso", "-as", "mkisofs", "-quiet", "-o",
+			"IMAGE", "FOLDER")},
 		{name: "squashfs", want: "squashfs", make: imaged("squashfs-tools", "mksquashfs", "FOLDER", "IMAGE", "-quiet")},
 		{name: "erofs", want: "erofs", make: imaged("erofs-utils", "mkfs.erofs", "IMAGE", "FOLDER")},
 		{name: "romfs", want: "romfs", make: imaged("genromfs", "genromfs", "-f", "IMAGE", "-d", "FOLDER")},
 		{name: "cramfs", want: "cramfs", make: imaged("util-linux-extra", "mkfs.cramfs", "FOLDER", "IMAGE")},
 		{name: "swap, not in use", make: on("util-linux", "mkswap"), want: "swap space"},
-		{name: "ext4 without its first superblock", size: 192 * mib, want: "there are data", make: func(d *disk) string {
-			ext4(d, d.node)
-			d.write(0, make([]byte, 16*mib))
-			return ""
-		}},
+		{name: "ext4 without its first superblock", size: 192 * mib, want: "there are data",
+			make: func(d *disk) string {
+				ext4(d, d.node)
+				d.write(0, make([]byte, 16*mib))
+				return ""
+			}},
 	}
 }
 
@@ -144,12 +147,15 @@ func members() []layout {
 		{name: "md 1.1", want: "a member of a Linux RAID array", make: func(d *disk) string { return md1(d, 0) }},
 		{name: "md 1.2", want: "a member of a Linux RAID array", make: func(d *disk) string { return md1(d, 4096) }},
 		{name: "ZFS", want: "a member of a ZFS pool", make: func(d *disk) string { return zfs(d, 0, 1, 2, 3) }},
-		{name: "ZFS with only the labels at the end", want: "a member of a ZFS pool", make: func(d *disk) string { return zfs(d, 2, 3) }},
+		{name: "ZFS with only the labels at the end", want: "a member of a ZFS pool", make: func(d *disk) string {
+			return zfs(d, 2, 3)
+		}},
 		{name: "bcache backing device", make: on("bcache-tools", "make-bcache", "-B"), want: "bcache"},
 		{name: "bcache caching device", make: on("bcache-tools", "make-bcache", "-C"), want: "bcache"},
 		{name: "DRBD 8", want: "DRBD", make: bytesAt("\x83\x74\x02\x6b", -4096+60)},
 		{name: "DRBD 9", want: "DRBD", make: bytesAt("\x83\x74\x02\x6d", -4096+60)},
-		{name: "Ceph OSD", want: "Ceph", make: bytesAt("bluestore block device\n6b7cbb5a-9b0f-4e57-8a4f-1d3d0d9a2b9c\n", 0)},
+		{name: "Ceph OSD", want: "Ceph", make: bytesAt("bluestore block device\n6b7cbb5a-9b0f-4e57-8a4f-1d3d0d9a2b9c\n",
+			0)},
 		{name: "VMFS", want: "VMFS", make: bytesAt("\x0d\xd0\x01\xc0", mib)},
 		{name: "dm-integrity", want: "integrity", make: bytesAt("integrt\x00\x05", 0)},
 		{name: "dm-thin metadata", want: "dm-thin", make: bytesAt("\xba\x52\x9c\x01\x00\x00\x00\x00", 32)},
@@ -166,7 +172,8 @@ func tables() []layout {
 			d.write(0, make([]byte, mib))
 			return ""
 		}},
-		{name: "GPT for blocks of 4096 bytes", options: []string{"--sector-size", "4096"}, want: "a GPT partition table",
+		{name: "GPT for blocks of 4096 bytes", options: []string{"--sector-size", "4096"},
+			want: "a GPT partition table",
 			make: on("gdisk", "sgdisk", "--new=1:256:+16M")},
 		{name: "GPT for blocks of 4096 bytes, read with 512", want: "GPT", make: func(d *disk) string {
 			large := newDisk(d.t, 64*mib, "--sector-size", "4096")
@@ -189,10 +196,11 @@ func tables() []layout {
 			d.addPartition(1, 1, 16)
 			return ""
 		}},
-		{name: "file system in a partition, table gone", want: "partition 1 holds an ext4 file system", make: func(d *disk) string {
-			ext4(d, d.addPartition(1, 1, 16))
-			return ""
-		}},
+		{name: "file system in a partition, table gone", want: "partition 1 holds an ext4 file system",
+			make: func(d *disk) string {
+				ext4(d, d.addPartition(1, 1, 16))
+				return ""
+			}},
 		{name: "partition with a file system", want: "it holds an ext4 file system", make: func(d *disk) string {
 			p := d.addPartition(1, 1, 16)
 			ext4(d, p)
@@ -221,11 +229,12 @@ func inUse() []layout {
 			}
 			return link
 		}},
-		{name: "mounted, asked for by a node made by hand", inUse: true, want: "it is mounted on ", make: func(d *disk) string {
-			ext4(d, d.node)
-			d.mount(d.node)
-			return byHand(d)
-		}},
+		{name: "mounted, asked for by a node made by hand", inUse: true, want: "it is mounted on ",
+			make: func(d *disk) string {
+				ext4(d, d.node)
+				d.mount(d.node)
+				return byHand(d)
+			}},
 		{name: "bind mount of a folder", inUse: true, want: "it is mounted on ", make: func(d *disk) string {
 			ext4(d, d.node)
 			from, to := d.t.TempDir(), d.t.TempDir()
@@ -235,72 +244,81 @@ func inUse() []layout {
 			d.t.Cleanup(func() { d.run("mount", "umount", to) })
 			return ""
 		}},
-		{name: "mounted in another namespace only", inUse: true, want: "in the mount namespace of process ", make: func(d *disk) string {
-			ext4(d, d.node)
-			d.background("util-linux", "unshare", "--mount", "--propagation", "private", "sh", "-c",
-				`mount "$1" "$2" && echo ready && exec sleep 600`, "sh", d.node, d.t.TempDir())
-			return ""
-		}},
-		{name: "unmounted lazily, still alive", inUse: true, want: "can't be opened exclusively", make: func(d *disk) string {
-			ext4(d, d.node)
-			point := d.t.TempDir()
-			d.run("mount", "mount", d.node, point)
-			f, err := os.Create(filepath.Join(point, "open"))
-			if err != nil {
-				d.t.Fatal(err)
-			}
-			d.t.Cleanup(func() { f.Close() })
-			d.run("mount", "umount", "--lazy", point)
-			return ""
-		}},
+		{name: "mounted in another namespace only", inUse: true, want: "in the mount namespace of process ",
+			make: func(d *disk) string {
+				ext4(d, d.node)
+				d.background("util-linux", "unshare", "--mount", "--propagation", "private", "sh", "-c",
+					`mount "$1" "$2" && echo ready && exec sleep 600`, "sh", d.node, d.t.TempDir())
+				return ""
+			}},
+		{name: "unmounted lazily, still alive", inUse: true, want: "can't be opened exclusively",
+			make: func(d *disk) string {
+				ext4(d, d.node)
+				point := d.t.TempDir()
+				d.run("mount", "mount", d.node, point)
+				f, err := os.Create(filepath.Join(point, "open"))
+				if err != nil {
+					d.t.Fatal(err)
+				}
+				d.t.Cleanup(func() { f.Close() })
+				d.run("mount", "umount", "--lazy", point)
+				return ""
+			}},
 		{name: "mounted btrfs", size: 128 * mib, inUse: true, want: "it is mounted on ", make: func(d *disk) string {
 			d.run("btrfs-progs", "mkfs.btrfs", "-q", d.node)
 			d.mount(d.node)
 			return ""
 		}},
-		{name: "second device of a mounted btrfs", size: 128 * mib, inUse: true, want: "it belongs to a mounted btrfs file system", make: func(d *disk) string {
-			first := newDisk(d.t, 128*mib)
-			d.run("btrfs-progs", "mkfs.btrfs", "-q", "-m", "raid1", first.node, d.node)
-			d.run("btrfs-progs", "btrfs", "device", "scan", d.node, first.node)
-			first.mount(first.node)
-			return ""
-		}},
-		{name: "disk with a mounted partition", inUse: true, want: "partition 2 is mounted on ", make: func(d *disk) string {
-			d.addPartition(1, 1, 16)
-			p := d.addPartition(2, 20, 32)
-			ext4(d, p)
-			d.mount(p)
-			return ""
-		}},
-		{name: "partition of a disk mounted as a whole", inUse: true, want: "the whole disk ", make: func(d *disk) string {
-			ext4(d, d.node)
-			p := d.addPartition(1, 1, 16)
-			d.mount(d.node)
-			return p
-		}},
-		{name: "mounted through a loop device over the same file", inUse: true, want: "(over the same file) is mounted on ", make: func(d *disk) string {
-			ext4(d, d.node)
-			d.mount(d.attach(d.image, "again"))
-			return ""
-		}},
-		{name: "blank, held through a loop device over the same file", inUse: true, want: "(over the same file) can't be opened exclusively", make: func(d *disk) string {
-			hold(d, d.attach(d.image, "again"))
-			return ""
-		}},
-		{name: "loop device over one that is held exclusively", inUse: true, want: "can't be opened exclusively", make: func(d *disk) string {
-			upper := d.attach(d.node)
-			hold(d, d.node)
-			return upper
-		}},
+		{name: "second device of a mounted btrfs", size: 128 * mib, inUse: true,
+			want: "it belongs to a mounted btrfs file system", make: func(d *disk) string {
+				first := newDisk(d.t, 128*mib)
+				d.run("btrfs-progs", "mkfs.btrfs", "-q", "-m", "raid1", first.node, d.node)
+				d.run("btrfs-progs", "btrfs", "device", "scan", d.node, first.node)
+				first.mount(first.node)
+				return ""
+			}},
+		{name: "disk with a mounted partition", inUse: true, want: "partition 2 is mounted on ",
+			make: func(d *disk) string {
+				d.addPartition(1, 1, 16)
+				p := d.addPartition(2, 20, 32)
+				ext4(d, p)
+				d.mount(p)
+				return ""
+			}},
+		{name: "partition of a disk mounted as a whole", inUse: true, want: "the whole disk ",
+			make: func(d *disk) string {
+				ext4(d, d.node)
+				p := d.addPartition(1, 1, 16)
+				d.mount(d.node)
+				return p
+			}},
+		{name: "mounted through a loop device over the same file", inUse: true,
+			want: "(over the same file) is mounted on ", make: func(d *disk) string {
+				ext4(d, d.node)
+				d.mount(d.attach(d.image, "again"))
+				return ""
+			}},
+		{name: "blank, held through a loop device over the same file", inUse: true,
+			want: "(over the same file) can't be opened exclusively", make: func(d *disk) string {
+				hold(d, d.attach(d.image, "again"))
+				return ""
+			}},
+		{name: "loop device over one that is held exclusively", inUse: true, want: "can't be opened exclusively",
+			make: func(d *disk) string {
+				upper := d.attach(d.node)
+				hold(d, d.node)
+				return upper
+			}},
 		{name: "blank, with a loop device over it", inUse: true, want: "is built on it", make: func(d *disk) string {
 			d.attach(d.node)
 			return ""
 		}},
-		{name: "mounted through a loop device over it", inUse: true, want: "(loop device over ", make: func(d *disk) string {
-			ext4(d, d.node)
-			d.mount(d.attach(d.node))
-			return ""
-		}},
+		{name: "mounted through a loop device over it", inUse: true, want: "(loop device over ",
+			make: func(d *disk) string {
+				ext4(d, d.node)
+				d.mount(d.attach(d.node))
+				return ""
+			}},
 		{name: "loop device over a mounted one", inUse: true, want: "is mounted on ", make: func(d *disk) string {
 			ext4(d, d.node)
 			upper := d.attach(d.node)
@@ -313,48 +331,59 @@ func inUse() []layout {
 			d.t.Cleanup(func() { d.run("mount", "swapoff", d.node) })
 			return ""
 		}},
-		{name: "blank, held exclusively by another", inUse: true, want: "can't be opened exclusively", make: func(d *disk) string {
-			hold(d, d.node)
-			return ""
-		}},
-		{name: "blank, with a partition held exclusively", inUse: true, want: "can't be opened exclusively", make: func(d *disk) string {
-			hold(d, d.addPartition(1, 1, 16))
-			return ""
-		}},
+		{name: "blank, held exclusively by another", inUse: true, want: "can't be opened exclusively",
+			make: func(d *disk) string {
+				hold(d, d.node)
+				return ""
+			}},
+		{name: "blank, with a partition held exclusively", inUse: true, want: "can't be opened exclusively",
+			make: func(d *disk) string {
+				hold(d, d.addPartition(1, 1, 16))
+				return ""
+			}},
 		{name: "blank, locked by another program", inUse: true, want: "holds its lock", make: func(d *disk) string {
 			d.background("util-linux", "flock", d.node, "sh", "-c", "echo ready; exec sleep 600")
 			return ""
 		}},
-		{name: "blank, open for writing in another process", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
-			d.background("dash", "sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 600`, "sh", d.node)
-			return ""
-		}},
-		{name: "blank, open for writing through a node elsewhere than in /dev", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
-			d.background("dash", "sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 600`, "sh", byHand(d))
-			return ""
-		}},
-		{name: "blank, open for writing through a node that was removed", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
-			d.background("dash", "sh", "-c", `exec 3<>"$1"; rm "$1"; echo ready; exec sleep 600`, "sh", byHand(d))
-			return ""
-		}},
-		{name: "blank, open for writing through a node in another mount namespace", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
-			number := strings.Fields(d.run("coreutils", "stat", "-c", "%Hr %Lr", d.node))
-			d.background("util-linux", "unshare", "--mount", "--propagation", "private", "sh", "-c",
-				`mount -t tmpfs none "$1" && mknod "$1/memfd:x" b $2 $3 && exec 3>"$1/memfd:x"; echo ready; exec sleep 600`, "sh", d.t.TempDir(), number[0], number[1])
-			return ""
-		}},
-		{name: "blank, mapped by another process", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
-			return mapped(d, byHand(d))
-		}},
-		{name: "blank, with a partition open for writing", inUse: true, want: "partition 1 is open for writing in process ", make: func(d *disk) string {
-			d.background("dash", "sh", "-c", `exec 3>"$1"; echo ready; exec sleep 600`, "sh", d.addPartition(1, 1, 16))
-			return ""
-		}},
-		{name: "blank, held through a loop device over a part of the same file", inUse: true, want: "(over the same file) can't be opened exclusively", make: func(d *disk) string {
-			hold(d, d.attach(d.image, "again", "--offset", fmt.Sprint(32*mib)))
-			return ""
-		}},
-		{name: "blank, read-only", options: []string{"--read-only"}, inUse: true, want: "it is read-only", make: func(*disk) string { return "" }},
+		{name: "blank, open for writing in another process", inUse: true, want: "is open for writing in process ",
+			make: func(d *disk) string {
+				d.background("dash", "sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 600`, "sh", d.node)
+				return ""
+			}},
+		{name: "blank, open for writing through a node elsewhere than in /dev", inUse: true,
+			want: "is open for writing in process ", make: func(d *disk) string {
+				d.background("dash", "sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 600`, "sh", byHand(d))
+				return ""
+			}},
+		{name: "blank, open for writing through a node that was removed", inUse: true,
+			want: "is open for writing in process ", make: func(d *disk) string {
+				d.background("dash", "sh", "-c", `exec 3<>"$1"; rm "$1"; echo ready; exec sleep 600`, "sh", byHand(d))
+				return ""
+			}},
+		{name: "blank, open for writing through a node in another mount namespace", inUse: true,
+			want: "is open for writing in process ", make: func(d *disk) string {
+				number := strings.Fields(d.run("coreutils", "stat", "-c", "%Hr %Lr", d.node))
+				d.background("util-linux", "unshare", "--mount", "--propagation", "private", "sh", "-c",
+					`mount -t tmpfs none "$1" && mknod "$1/memfd:x" b $2 $3 && exec 3>"$1/memfd:x"; echo ready; exec sleep 600`, "sh", d.t.TempDir(), number[0], number[1])
+				return ""
+			}},
+		{name: "blank, mapped by another process", inUse: true, want: "is open for writing in process ",
+			make: func(d *disk) string {
+				return mapped(d, byHand(d))
+			}},
+		{name: "blank, with a partition open for writing", inUse: true,
+			want: "partition 1 is open for writing in process ", make: func(d *disk) string {
+				d.background("dash", "sh", "-c", `exec 3>"$1"; echo ready; exec sleep 600`, "sh",
+					d.addPartition(1, 1, 16))
+				return ""
+			}},
+		{name: "blank, held through a loop device over a part of the same file", inUse: true,
+			want: "(over the same file) can't be opened exclusively", make: func(d *disk) string {
+				hold(d, d.attach(d.image, "again", "--offset", fmt.Sprint(32*mib)))
+				return ""
+			}},
+		{name: "blank, read-only", options: []string{"--read-only"}, inUse: true, want: "it is read-only",
+			make: func(*disk) string { return "" }},
 	}
 }
 
@@ -363,7 +392,8 @@ func traces() []layout {
 		{name: "one byte in the middle", make: bytesAt("x", 33*mib+12345), want: "there are data at 0x2103039"},
 		{name: "one byte in the last sector", make: bytesAt("x", -1), want: "there are data"},
 		{name: "one byte in the first sector", make: bytesAt("x", 5), want: "there are data at 0x5 "},
-		{name: "one byte at the end of an odd size", size: 64*mib + 3*512, make: bytesAt("x", -1), want: "there are data"},
+		{name: "one byte at the end of an odd size", size: 64*mib + 3*512, make: bytesAt("x", -1),
+			want: "there are data"},
 		{name: "one block of FF among zeros", make: func(d *disk) string {
 			return bytesAt(strings.Repeat("\xff", 4096), 40*mib)(d)
 		}, want: "there are data at 0x2800000"},
@@ -371,45 +401,59 @@ func traces() []layout {
 			fill(d, "\xff")
 			return bytesAt(strings.Repeat("\x00", 4096), 40*mib)(d)
 		}, want: "there are data at 0x0 "},
-		{name: "one byte in the ends of a large sparse device", size: 8 << 30, make: bytesAt("x", -15*mib), want: "there are data"},
+		{name: "one byte in the ends of a large sparse device", size: 8 << 30, make: bytesAt("x", -15*mib),
+			want: "there are data"},
 		{name: "8 MiB of data in a large sparse device", size: 8 << 30, make: func(d *disk) string {
 			return bytesAt(strings.Repeat("0123456789abcdef", 8*mib/16), 5<<30)(d)
 		}, want: "there are data at 0x140"},
-		{name: "FF throughout", make: func(d *disk) string { fill(d, "\xff"); return "" }, want: "bytes of FF, and the device does not say"},
-		{name: "AA throughout", make: func(d *disk) string { fill(d, "\xaa"); return "" }, want: "there are data at 0x0 "},
-		{name: "SQLite file at 1 GiB of 3 GiB", size: 3 << 30, want: "there are data at 0x40000000 ", make: func(d *disk) string {
-			return sqliteAt(d, 1<<30)
-		}},
-		{name: "SQLite file, and the file underneath was removed", size: 1<<30 + 64*mib, want: "there are data at 0x40000000 ", make: func(d *disk) string {
-			sqliteAt(d, 1<<30)
-			d.removeImage()
+		{name: "FF throughout", make: func(d *disk) string {
+			fill(d, "\xff")
 			return ""
-		}},
-		{name: "data in a file of which the device is a part", size: 3 << 30, want: "there are data at 0x20000000 ", make: func(d *disk) string {
-			d.write(1<<30, []byte("something"))
-			return d.attach(d.image, "again", "--offset", fmt.Sprint(512*mib), "--sizelimit", fmt.Sprint(2<<30))
-		}},
-		{name: "data, and a blank file in the place of the one underneath", size: 1<<30 + 64*mib, want: "there are data at 0x40000000 ", make: func(d *disk) string {
-			d.write(1<<30, []byte("something"))
-			place := d.image
-			d.image = filepath.Join(d.t.TempDir(), "kept")
-			d.run("coreutils", "ln", place, d.image)
-			d.run("mount", "mount", "-t", "tmpfs", "none", filepath.Dir(place))
-			d.t.Cleanup(func() { d.run("mount", "umount", filepath.Dir(place)) })
-			d.run("coreutils", "truncate", "--size", fmt.Sprint(d.size()), place)
+		}, want: "bytes of FF, and the device does not say"},
+		{name: "AA throughout", make: func(d *disk) string {
+			fill(d, "\xaa")
 			return ""
-		}},
-		{name: "quick format of 1 TiB with 32 MiB wiped at each end", size: 1 << 40, want: "there are data", make: func(d *disk) string {
-			d.run("xfsprogs", "mkfs.xfs", "-q", "-K", d.node)
-			d.run("util-linux", "fallocate", "--punch-hole", "--offset", "0", "--length", "32MiB", d.image)
-			d.run("util-linux", "fallocate", "--punch-hole", "--offset", fmt.Sprint(int64(1<<40-32*mib)), "--length", "32MiB", d.image)
-			return ""
-		}},
-		{name: "headers of a file system wiped on a large device", size: 8 << 30, want: "there are data", make: func(d *disk) string {
-			d.run("e2fsprogs", "mkfs.ext4", "-q", "-E", "nodiscard", d.node)
-			d.run("util-linux", "fallocate", "--punch-hole", "--offset", "0", "--length", "16MiB", d.image)
-			return ""
-		}},
+		}, want: "there are data at 0x0 "},
+		{name: "SQLite file at 1 GiB of 3 GiB", size: 3 << 30, want: "there are data at 0x40000000 ",
+			make: func(d *disk) string {
+				return sqliteAt(d, 1<<30)
+			}},
+		{name: "SQLite file, and the file underneath was removed", size: 1<<30 + 64*mib,
+			want: "there are data at 0x40000000 ", make: func(d *disk) string {
+				sqliteAt(d, 1<<30)
+				d.removeImage()
+				return ""
+			}},
+		{name: "data in a file of which the device is a part", size: 3 << 30, want: "there are data at 0x20000000 ",
+			make: func(d *disk) string {
+				d.write(1<<30, []byte("something"))
+				return d.attach(d.image, "again", "--offset", fmt.Sprint(512*mib), "--sizelimit", fmt.Sprint(2<<30))
+			}},
+		{name: "data, and a blank file in the place of the one underneath", size: 1<<30 + 64*mib,
+			want: "there are data at 0x40000000 ", make: func(d *disk) string {
+				d.write(1<<30, []byte("something"))
+				place := d.image
+				d.image = filepath.Join(d.t.TempDir(), "kept")
+				d.run("coreutils", "ln", place, d.image)
+				d.run("mount", "mount", "-t", "tmpfs", "none", filepath.Dir(place))
+				d.t.Cleanup(func() { d.run("mount", "umount", filepath.Dir(place)) })
+				d.run("coreutils", "truncate", "--size", fmt.Sprint(d.size()), place)
+				return ""
+			}},
+		{name: "quick format of 1 TiB with 32 MiB wiped at each end", size: 1 << 40, want: "there are data",
+			make: func(d *disk) string {
+				d.run("xfsprogs", "mkfs.xfs", "-q", "-K", d.node)
+				d.run("util-linux", "fallocate", "--punch-hole", "--offset", "0", "--length", "32MiB", d.image)
+				d.run("util-linux", "fallocate", "--punch-hole", "--offset", fmt.Sprint(int64(1<<40-32*mib)),
+					"--length", "32MiB", d.image)
+				return ""
+			}},
+		{name: "headers of a file system wiped on a large device", size: 8 << 30, want: "there are data",
+			make: func(d *disk) string {
+				d.run("e2fsprogs", "mkfs.ext4", "-q", "-E", "nodiscard", d.node)
+				d.run("util-linux", "fallocate", "--punch-hole", "--offset", "0", "--length", "16MiB", d.image)
+				return ""
+			}},
 	}
 }
 
@@ -535,7 +579,8 @@ func luks(kind string) func(*disk) string {
 }
 
 func pv(d *disk) string {
-	d.run("lvm2", "pvcreate", "--quiet", "--force", "--yes", "--config", "devices{use_devicesfile=0} activation{udev_sync=0 udev_rules=0}", d.node)
+	d.run("lvm2", "pvcreate", "--quiet", "--force", "--yes", "--config",
+		"devices{use_devicesfile=0} activation{udev_sync=0 udev_rules=0}", d.node)
 	return ""
 }
 

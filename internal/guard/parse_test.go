@@ -19,7 +19,8 @@ func TestParseMountinfo(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for _, bad := range []string{"27 1 254:0 / / rw", "27 1 254 / / rw - ext4 /dev/vda rw", "27 1 254:0 / / rw - ext4", "x"} {
+	for _, bad := range []string{"27 1 254:0 / / rw", "27 1 254 / / rw - ext4 /dev/vda rw", "27 1 254:0 / / rw - ext4",
+		"x"} {
 		if got, err := parseMountinfo(bad); err == nil {
 			t.Errorf("%q was read as %v", bad, got)
 		}
@@ -27,7 +28,8 @@ func TestParseMountinfo(t *testing.T) {
 }
 
 func TestParseSwaps(t *testing.T) {
-	got, err := parseSwaps("Filename\t\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/swap file 1 0 -3\n/dev/a\\040b\\040(deleted) partition 1 0 -4\n")
+	got, err := parseSwaps("Filename\t\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/swap file 1 0 -3\n" +
+		"/dev/a\\040b\\040(deleted) partition 1 0 -4\n")
 	if want := []string{"/dev/sda2", "/dev/a b"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -40,7 +42,8 @@ func TestParseWipefs(t *testing.T) {
 	got, err := parseWipefs([]byte(`{"signatures": [
 		{"device":"sdb", "offset":"0x438", "type":"ext4", "uuid":"5b33ee60", "label":null},
 		{"device":"sdb", "offset":"0x1fe", "type":"dos", "uuid":null, "label":null}]}`))
-	want := []Signature{{What: "an ext4 file system", Type: "ext4", Offset: 0x438}, {What: "an MBR partition table", Type: "dos", Offset: 0x1fe}}
+	want := []Signature{{What: "an ext4 file system", Type: "ext4", Offset: 0x438},
+		{What: "an MBR partition table", Type: "dos", Offset: 0x1fe}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -49,7 +52,8 @@ func TestParseWipefs(t *testing.T) {
 			t.Errorf("%q: got %v, %v", none, got, err)
 		}
 	}
-	for _, bad := range []string{"{}", "null", `{"signatures": null}`, `{"signatures": [{}]}`, `{"signatures": [{"offset":"x","type":"ext4"}]}`,
+	for _, bad := range []string{"{}", "null", `{"signatures": null}`, `{"signatures": [{}]}`,
+		`{"signatures": [{"offset":"x","type":"ext4"}]}`,
 		`{"signatures": [{"offset":"0x0","type":""}]}`, `{"signatures": [`, "wipefs: error: /dev/sdb"} {
 		if got, err := parseWipefs([]byte(bad)); err == nil {
 			t.Errorf("%q was read as %v", bad, got)
@@ -59,8 +63,10 @@ func TestParseWipefs(t *testing.T) {
 
 func TestWordsForSignatures(t *testing.T) {
 	for kind, want := range map[string]string{
-		"xfs": "an xfs file system", "udf": "a udf file system", "ntfs": "an ntfs file system", "linux_raid_member": "a member of a Linux RAID array",
-		"isw_raid_member": "a member of an array (isw_raid_member)", "LVM2_member": "an LVM physical volume", "sun": "a partition table (sun)",
+		"xfs": "an xfs file system", "udf": "a udf file system", "ntfs": "an ntfs file system",
+		"linux_raid_member": "a member of a Linux RAID array",
+		"isw_raid_member":   "a member of an array (isw_raid_member)", "LVM2_member": "an LVM physical volume",
+		"sun": "a partition table (sun)",
 	} {
 		if got := inWords(kind); got != want {
 			t.Errorf("%s: got %q, want %q", kind, got, want)
@@ -101,7 +107,8 @@ func seed(f *testing.F, suffix string) {
 
 func FuzzMountinfo(f *testing.F) {
 	seed(f, "/mountinfo")
-	f.Add("27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard\n36 35 98:0 /m /mnt\\0402 rw master:1 - ext3 /dev/r rw\n")
+	f.Add("27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard\n36 35 98:0 /m /mnt\\0402 rw master:1 - ext3 /dev/r " +
+		"rw\n")
 	f.Add("61 29 0:45 /@home /home rw - btrfs /dev/nvme0n1p3")
 	f.Fuzz(func(t *testing.T, text string) {
 		mounts, err := parseMountinfo(text)
@@ -151,7 +158,8 @@ func FuzzDescriptor(f *testing.F) {
 
 func FuzzSwaps(f *testing.F) {
 	seed(f, "/swaps")
-	f.Add("Filename\t\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/dev/a\\040b\\040(deleted) partition 1 0 -4\n")
+	f.Add("Filename\t\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/dev/a\\040b\\040(deleted) partition " +
+		"1 0 -4\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		devices, err := parseSwaps(text)
 		if err == nil && len(devices) > strings.Count(text, "\n")+1 {
@@ -170,7 +178,8 @@ func FuzzWipefs(f *testing.F) {
 				t.Errorf("a signature of nothing: %+v", s)
 			}
 		}
-		if err == nil && len(signatures) == 0 && strings.Contains(string(data), `"type"`) && strings.Contains(string(data), `"signatures":[{`) {
+		if err == nil && len(signatures) == 0 && strings.Contains(string(data), `"type"`) &&
+			strings.Contains(string(data), `"signatures":[{`) {
 			t.Errorf("%q was read as blank", data)
 		}
 	})

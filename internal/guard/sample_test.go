@@ -51,17 +51,23 @@ func TestSample(t *testing.T) {
 		data   bool
 		at     int64
 	}{
-		"blank":                      {device: sparse{size: 3 << 20}},
-		"FF where nobody says so":    {device: sparse{size: 3<<20 + 512, fill: 0xff}, data: true},
-		"blank, FF":                  {device: sparse{size: 3<<20 + 512, fill: 0xff}, ones: true},
-		"blank, not 00 or FF":        {device: sparse{size: 1 << 20, fill: 0x55}, data: true},
-		"last byte":                  {device: sparse{size: 3<<20 + 512, data: map[int64][]byte{3<<20 + 511: {1}}}, data: true, at: 3<<20 + 511},
-		"FF among zeros":             {device: sparse{size: 3 << 20, data: map[int64][]byte{1 << 20: bytes.Repeat([]byte{0xff}, 1<<20)}}, data: true, at: 1 << 20},
-		"zeros among FF":             {device: sparse{size: 3 << 20, fill: 0xff, data: map[int64][]byte{2 << 20: make([]byte, 1<<20)}}, ones: true, data: true, at: 2 << 20},
-		"large, blank":               {device: sparse{size: 2 << 30}},
-		"large, last byte":           {device: sparse{size: 2 << 30, data: map[int64][]byte{2<<30 - 1: {1}}}, data: true, at: 2<<30 - 1},
-		"large, 8 MiB in the middle": {device: sparse{size: 2 << 30, data: map[int64][]byte{1 << 30: long}}, data: true, at: -1},
-		"large, at a landmark":       {device: sparse{size: 8 << 40, data: map[int64][]byte{2 << 40: []byte("XFSB")}}, data: true, at: 2 << 40},
+		"blank":                   {device: sparse{size: 3 << 20}},
+		"FF where nobody says so": {device: sparse{size: 3<<20 + 512, fill: 0xff}, data: true},
+		"blank, FF":               {device: sparse{size: 3<<20 + 512, fill: 0xff}, ones: true},
+		"blank, not 00 or FF":     {device: sparse{size: 1 << 20, fill: 0x55}, data: true},
+		"last byte": {device: sparse{size: 3<<20 + 512, data: map[int64][]byte{3<<20 + 511: {1}}},
+			data: true, at: 3<<20 + 511},
+		"FF among zeros": {device: sparse{size: 3 << 20,
+			data: map[int64][]byte{1 << 20: bytes.Repeat([]byte{0xff}, 1<<20)}}, data: true, at: 1 << 20},
+		"zeros among FF": {device: sparse{size: 3 << 20, fill: 0xff,
+			data: map[int64][]byte{2 << 20: make([]byte, 1<<20)}}, ones: true, data: true, at: 2 << 20},
+		"large, blank": {device: sparse{size: 2 << 30}},
+		"large, last byte": {device: sparse{size: 2 << 30, data: map[int64][]byte{2<<30 - 1: {1}}},
+			data: true, at: 2<<30 - 1},
+		"large, 8 MiB in the middle": {device: sparse{size: 2 << 30, data: map[int64][]byte{1 << 30: long}},
+			data: true, at: -1},
+		"large, at a landmark": {device: sparse{size: 8 << 40, data: map[int64][]byte{2 << 40: []byte("XFSB")}},
+			data: true, at: 2 << 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := sample(context.Background(), c.device, c.device.size, c.ones, seeded())
@@ -92,7 +98,8 @@ func TestSampleGap(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		at := draw.Int64N(size - int64(len(data)))
-		got, err := sample(context.Background(), sparse{size: size, data: map[int64][]byte{at: data}}, size, false, seeded())
+		got, err := sample(context.Background(), sparse{size: size, data: map[int64][]byte{at: data}},
+			size, false, seeded())
 		if err != nil || !got.Data {
 			t.Errorf("%d bytes at %d were not seen: %+v, %v", len(data), at, got, err)
 		}
@@ -100,10 +107,12 @@ func TestSampleGap(t *testing.T) {
 }
 
 func TestSampleFailsOnWhatItCannotRead(t *testing.T) {
-	if _, err := sample(context.Background(), sparse{size: 4 << 20, broken: 3 << 20}, 4<<20, false, seeded()); err == nil {
+	if _, err := sample(context.Background(), sparse{size: 4 << 20, broken: 3 << 20}, 4<<20, false, seeded()); err ==
+		nil {
 		t.Error("a broken sector went unseen")
 	}
-	if _, err := sample(context.Background(), sparse{size: 2 << 20}, 4<<20, false, seeded()); err == nil || !strings.Contains(err.Error(), "0x200000") {
+	if _, err := sample(context.Background(), sparse{size: 2 << 20}, 4<<20, false, seeded()); err == nil ||
+		!strings.Contains(err.Error(), "0x200000") {
 		t.Errorf("a device that ends early: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -182,7 +191,8 @@ func TestAtariTable(t *testing.T) {
 		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x81BGM\x00\x00\x00\x02\x00\x00\x40\x00": true,
 		"\x00GEM\x00\x00\x00\x02\x00\x00\x40\x00":                                                 false, // not active
 		"\x01G-M\x00\x00\x00\x02\x00\x00\x40\x00":                                                 false,
-		"\x01GEM\x00\x00\x00\x02\x00\x02\x00\x00":                                                 false, // longer than the device
+		// longer than the device
+		"\x01GEM\x00\x00\x00\x02\x00\x02\x00\x00": false,
 		"": false,
 	} {
 		if got := atariTable(entry(text), size); got != want {

@@ -48,7 +48,9 @@ func (c *Claim) readAll(ctx context.Context, r *remainder, e *Evidence, tell fun
 	open := func() (*directReader, error) { return newDirectReader(c.file, chunkSize) }
 	err := c.chooseFill(s)
 	if err == nil {
-		err = s.run(ctx, open, func() { tell(Progress{Done: s.done.Load(), Read: s.read.Load(), Size: c.identity.Size}) })
+		err = s.run(ctx, open, func() {
+			tell(Progress{Done: s.done.Load(), Read: s.read.Load(), Size: c.identity.Size})
+		})
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -101,8 +101,10 @@ func TestSampledByName(t *testing.T) {
 	mustRefuse(t, v, err, "the rest was not read")
 	v, err = guard.Judge(evidence, destructive(), false, guard.Consent{Sampled: "1"})
 	mustRefuse(t, v, err, "does not name it")
-	v, err = guard.Judge(evidence, destructive(), false, guard.Consent{Sampled: guard.Override(evidence.Identity.Token())})
-	if err != nil || !v.MayWrite || !v.Sampled || v.Empty || strings.Contains(v.String(), "empty") || len(v.Sample.Misses) == 0 {
+	v, err = guard.Judge(evidence, destructive(), false,
+		guard.Consent{Sampled: guard.Override(evidence.Identity.Token())})
+	if err != nil || !v.MayWrite || !v.Sampled || v.Empty || strings.Contains(v.String(), "empty") ||
+		len(v.Sample.Misses) == 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	t.Log(v)
@@ -126,7 +128,8 @@ func TestInterruptedReading(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := claim.ReadWhole(ctx, &evidence, func(guard.Progress) {}); !errors.Is(err, context.Canceled) || evidence.Sample.Whole {
+	if err := claim.ReadWhole(ctx, &evidence, func(guard.Progress) {}); !errors.Is(err, context.Canceled) ||
+		evidence.Sample.Whole {
 		t.Errorf("%v, %+v", err, evidence.Sample)
 	}
 	if err := claim.Close(); err != nil {

@@ -50,7 +50,8 @@ func TestScanFindsTheFirstByte(t *testing.T) {
 		"last byte":       {size - 1: "x"},
 		"in the odd tail": {size - 700: "x"},
 		"at a seam":       {chunkSize - 1: "x", chunkSize: "y"},
-		"many":            {5<<20 + 77: "x", 5<<20 + 78: "y", 9 << 20: "z", 11 << 20: "z", 3 << 20: "first", size - 1: "z"},
+		"many": {5<<20 + 77: "x", 5<<20 + 78: "y", 9 << 20: "z", 11 << 20: "z", 3 << 20: "first",
+			size - 1: "z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := int64(size)
@@ -109,8 +110,11 @@ func TestScanFailsOnWhatItCannotRead(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "can't read") {
 		t.Errorf("got %v", err)
 	}
-	s := &scan{stretches: func() (extent, bool, error) { return extent{}, false, errors.New("no holes") }, stopped: make(chan struct{})}
-	err = s.run(context.Background(), func() (*directReader, error) { return newDirectReader(sparseFile(t, 4<<20, nil), chunkSize) }, func() {})
+	s := &scan{stretches: func() (extent, bool, error) { return extent{}, false, errors.New("no holes") },
+		stopped: make(chan struct{})}
+	err = s.run(context.Background(), func() (*directReader, error) {
+		return newDirectReader(sparseFile(t, 4<<20, nil), chunkSize)
+	}, func() {})
 	if err == nil || err.Error() != "no holes" {
 		t.Errorf("got %v", err)
 	}
@@ -122,7 +126,8 @@ func TestFirstNot(t *testing.T) {
 		p    []byte
 		fill byte
 		want int
-	}{{nil, 0, -1}, {zeros, 0, -1}, {zeros, 0xff, 0}, {full, 0xff, -1}, {full, 0, 0}, {append(zeros[:100:100], 1), 0, 100}, {[]byte{1, 0, 0}, 0, 0}, {[]byte{0}, 0, -1}} {
+	}{{nil, 0, -1}, {zeros, 0, -1}, {zeros, 0xff, 0}, {full, 0xff, -1}, {full, 0, 0},
+		{append(zeros[:100:100], 1), 0, 100}, {[]byte{1, 0, 0}, 0, 0}, {[]byte{0}, 0, -1}} {
 		if got := firstNot(c.p, c.fill); got != c.want {
 			t.Errorf("%d bytes, %#x: got %d, want %d", len(c.p), c.fill, got, c.want)
 		}
@@ -176,7 +181,8 @@ func TestMissing(t *testing.T) {
 	draw := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []int64{3 << 30, 40<<30 + 512} {
 		r := &sampler{device: sparse{size: size}, buffer: make([]byte, readSize), size: size}
-		for _, e := range append([]extent{{0, endsLength}, {size - endsLength, endsLength}}, pieces(size, seeded())[:900]...) {
+		for _, e := range append([]extent{{0, endsLength}, {size - endsLength, endsLength}},
+			pieces(size, seeded())[:900]...) {
 			if err := r.read(context.Background(), e); err != nil {
 				t.Fatal(err)
 			}
@@ -213,7 +219,8 @@ func TestMissing(t *testing.T) {
 
 // TestReadsOnes: only 010b in the lowest three bits of DLFEAT makes FF blank.
 func TestReadsOnes(t *testing.T) {
-	text, err := os.ReadFile("testdata/identify-namespace.hex") // of QEMU's emulated NVMe, which has the drive read 00 where it was erased
+	// of QEMU's emulated NVMe, which has the drive read 00 where it was erased
+	text, err := os.ReadFile("testdata/identify-namespace.hex")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +232,8 @@ func TestReadsOnes(t *testing.T) {
 	if readsOnes(qemu) {
 		t.Error("QEMU's drive reads zeros")
 	}
-	for value, want := range map[byte]bool{0: false, 1: false, 2: true, 3: false, 6: false, 8: false, 0x0a: true, 0x12: true, 0x1a: true, 0x19: false, 0xff: false} {
+	for value, want := range map[byte]bool{0: false, 1: false, 2: true, 3: false, 6: false, 8: false, 0x0a: true,
+		0x12: true, 0x1a: true, 0x19: false, 0xff: false} {
 		data := bytes.Clone(qemu)
 		data[33] = value
 		if got := readsOnes(data); got != want {

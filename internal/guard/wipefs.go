@@ -35,7 +35,8 @@ func wipefs(ctx context.Context, t target.Target, who, node string) ([]Signature
 		return nil, err
 	}
 	if out.ExitCode != 0 {
-		return nil, &lab.Error{What: fmt.Sprintf("wipefs ended with exit status %d", out.ExitCode), Command: argv, Output: string(out.Stderr)}
+		return nil, &lab.Error{What: fmt.Sprintf("wipefs ended with exit status %d", out.ExitCode), Command: argv,
+			Output: string(out.Stderr)}
 	}
 	signatures, err := parseWipefs(out.Stdout)
 	for i := range signatures {

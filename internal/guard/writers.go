@@ -42,7 +42,8 @@ type writers struct {
 func (w *writers) look(pid string) {
 	dir := "proc/" + pid
 	descriptors, err := fs.ReadDir(w.files, dir+"/fd")
-	if errors.Is(err, fs.ErrPermission) && w.optional(dir+"/cmdline") != "" { // without one it is a thread of the kernel
+	// without one it is a thread of the kernel
+	if errors.Is(err, fs.ErrPermission) && w.optional(dir+"/cmdline") != "" {
 		w.hidden++
 	}
 	mountsRead := false
@@ -95,7 +96,8 @@ func leadsToFile(target string) bool { return strings.HasPrefix(target, "/") }
 // inMemory says whether a path that lies on no mount is how the kernel writes memory down: memfd_create(2), shmget(2),
 // DMA buffers.
 func inMemory(target string) bool {
-	return slices.ContainsFunc([]string{"/memfd:", "/SYSV", "/dmabuf:", "/anon_hugepage", "/[aio]"}, func(p string) bool { return strings.HasPrefix(target, p) })
+	return slices.ContainsFunc([]string{"/memfd:", "/SYSV", "/dmabuf:", "/anon_hugepage", "/[aio]"},
+		func(p string) bool { return strings.HasPrefix(target, p) })
 }
 
 // readMounts takes in the mounts that a program sees. The IDs are those of the whole machine, so that one program's
@@ -118,7 +120,8 @@ func (w *writers) readMounts(pid string) {
 // asksOthers says whether a file system asks another machine, or a program, about its files.
 func asksOthers(fstype string) bool {
 	kind, _, _ := strings.Cut(fstype, ".") // fuse.sshfs
-	return slices.Contains([]string{"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse", "fuseblk", "9p", "ceph", "afs", "coda", "orangefs", "lustre", "gfs2", "ocfs2",
+	return slices.Contains([]string{"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse", "fuseblk", "9p", "ceph", "afs",
+		"coda", "orangefs", "lustre", "gfs2", "ocfs2",
 		"virtiofs", "autofs", "pvfs2", "beegfs", "vboxsf", "prl_fs", "ncpfs"}, kind)
 }
 
@@ -186,7 +189,8 @@ func parseShared(text string) []sharedMapping {
 		if from == "" || to == "" {
 			continue
 		}
-		found = append(found, sharedMapping{trim(from) + "-" + trim(to), Number{uint32(a), uint32(b)}.String(), strings.TrimSpace(fields[5])})
+		found = append(found, sharedMapping{trim(from) + "-" + trim(to), Number{uint32(a), uint32(b)}.String(),
+			strings.TrimSpace(fields[5])})
 	}
 	return found
 }

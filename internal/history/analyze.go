@@ -36,7 +36,8 @@ func Analyze(suite string, runs []Run, facts FactsOf, knowledge *diff.Knowledge,
 	if o.Alpha == 0 {
 		o.Alpha = DefaultAlpha
 	}
-	doc := Document{Schema: Schema, Suite: suite, Since: o.Since, Alpha: o.Alpha, Margin: o.Margin, Verdict: None, Series: []Series{}}
+	doc := Document{Schema: Schema, Suite: suite, Since: o.Since, Alpha: o.Alpha, Margin: o.Margin,
+		Verdict: None, Series: []Series{}}
 	for _, group := range likeWithLike(runs, o.Since) {
 		s := follow(group, o)
 		var err error
@@ -108,7 +109,8 @@ func changes(t *Track, points []stat.ChangePoint, margin float64) []Change {
 	out := []Change{}
 	for _, p := range points {
 		out = append(out, Change{
-			Run: t.Points[p.Index].Run, Before: t.Points[p.Index-1].Run, Index: p.Index, Estimate: estimate(p.Change), P: p.P, Likely: p.Likely,
+			Run: t.Points[p.Index].Run, Before: t.Points[p.Index-1].Run, Index: p.Index, Estimate: estimate(p.Change),
+			P: p.P, Likely: p.Likely,
 			Verdict: verdict(p.Change.Decide(margin), t.Better),
 		})
 	}

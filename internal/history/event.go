@@ -31,7 +31,8 @@ func events(s Series, facts FactsOf, knowledge *diff.Knowledge) ([]Event, error)
 	}
 	for len(left) > 0 {
 		at := heaviest(left)
-		e := Event{Run: s.Runs[at].ID, Before: s.Runs[at-1].ID, Created: s.Runs[at].Created, Differences: []diff.Difference{}}
+		e := Event{Run: s.Runs[at].ID, Before: s.Runs[at-1].ID, Created: s.Runs[at].Created,
+			Differences: []diff.Difference{}}
 		for i := at - near; i <= at+near; i++ {
 			for track := range left[i] {
 				e.Cells = append(e.Cells, track)
@@ -85,7 +86,8 @@ func (e *Event) explain(s Series, at int, facts FactsOf, knowledge *diff.Knowled
 			e.Unknown = "nothing is known of the machine of these runs"
 			return nil
 		}
-		d := knowledge.Compare(diff.Side{Name: s.Runs[before].ID, Facts: a}, diff.Side{Name: s.Runs[after].ID, Facts: b})
+		d := knowledge.Compare(diff.Side{Name: s.Runs[before].ID, Facts: a},
+			diff.Side{Name: s.Runs[after].ID, Facts: b})
 		if len(d.Differences) > 0 {
 			e.Differences, e.Near = d.Differences[:min(len(d.Differences), mostDifferences)], around > 0
 			return nil
@@ -100,7 +102,9 @@ func (e Event) Updates() []diff.Difference {
 	var out []diff.Difference
 	for _, key := range updates() {
 		i := slices.IndexFunc(e.Differences, func(d diff.Difference) bool { return d.Fact == key })
-		named := slices.ContainsFunc(out, func(d diff.Difference) bool { return key == "os.version" && d.Fact == "os.name" })
+		named := slices.ContainsFunc(out, func(d diff.Difference) bool {
+			return key == "os.version" && d.Fact == "os.name"
+		})
 		if i >= 0 && !named {
 			out = append(out, e.Differences[i])
 		}
@@ -110,5 +114,6 @@ func (e Event) Updates() []diff.Difference {
 
 // updates are the facts by which updates go.
 func updates() []string {
-	return []string{"kernel.release", "os.name", "os.version", "machine.bios.version", "disk.firmware", "cpu.microcode", "tool.fio.version"}
+	return []string{"kernel.release", "os.name", "os.version", "machine.bios.version", "disk.firmware", "cpu.microcode",
+		"tool.fio.version"}
 }

@@ -15,14 +15,17 @@ import (
 )
 
 // fleet makes runs of a number of cells, one a week, whose levels follow a factor.
-func fleet(r *rand.Rand, runs, cells int, noise func(*rand.Rand) float64, sigma float64, factor func(run, cell int) float64) []Run {
+func fleet(r *rand.Rand, runs, cells int, noise func(*rand.Rand) float64, sigma float64,
+	factor func(run, cell int) float64) []Run {
 	var out []Run
 	for i := range runs {
-		run := Run{ID: fmt.Sprintf("R%03d", i), Created: time.Date(2026, 1, 1+7*i, 0, 0, 0, 0, time.UTC), Complete: true, Host: "h1", Target: "local",
+		run := Run{ID: fmt.Sprintf("R%03d", i), Created: time.Date(2026, 1, 1+7*i, 0, 0, 0, 0, time.UTC),
+			Complete: true, Host: "h1", Target: "local",
 			Place: lab.Place{Kind: lab.Directory, Path: "/srv"}}
 		for c := range cells {
 			v := 1000 * math.Exp(sigma*noise(r)) * factor(i, c)
-			run.Cells = append(run.Cells, Cell{Job: fmt.Sprintf("job%d", c), Params: map[string]string{"bs": "4k"}, Values: map[string][]float64{"read.iops": {v}}})
+			run.Cells = append(run.Cells, Cell{Job: fmt.Sprintf("job%d", c), Params: map[string]string{"bs": "4k"},
+				Values: map[string][]float64{"read.iops": {v}}})
 		}
 		out = append(out, run)
 	}
@@ -80,7 +83,8 @@ func TestLikeWithLike(t *testing.T) {
 	if len(s.Runs) != 4 || s.Runs[0].ID != "R000" || s.Runs[3].ID != "R009" {
 		t.Errorf("runs %v", s.Runs)
 	}
-	if len(s.Cells) != 2 || s.Cells[0].Ended || !s.Cells[1].Ended || s.Cells[0].Name != "job0 8k" || s.Cells[1].Name != "job0 4k" {
+	if len(s.Cells) != 2 || s.Cells[0].Ended || !s.Cells[1].Ended || s.Cells[0].Name != "job0 8k" ||
+		s.Cells[1].Name != "job0 4k" {
 		t.Errorf("cells %+v", s.Cells)
 	}
 	if s.Cells[1].Newest.Verdict != None || s.Cells[0].Newest.Verdict != Undecided {
@@ -138,7 +142,8 @@ func TestEventNear(t *testing.T) {
 		return 1
 	})
 	facts := func(run string) ([]lab.Fact, error) {
-		return []lab.Fact{{Key: "disk.queue.scheduler", About: "sda", Value: map[bool]string{false: "none", true: "bfq"}[run >= "R013"]}}, nil
+		return []lab.Fact{{Key: "disk.queue.scheduler", About: "sda",
+			Value: map[bool]string{false: "none", true: "bfq"}[run >= "R013"]}}, nil
 	}
 	e := analyze(t, runs, facts, Options{}).Series[0].Events
 	if len(e) != 1 || !e[0].Near || len(e[0].Differences) != 1 || e[0].Run != "R012" {
@@ -186,7 +191,8 @@ func TestNewestRun(t *testing.T) {
 			}
 			figure.Record(t, figure.Share(figure.Name("history/newest/regression", what), worse, trials, better).
 				Saying("the newest of %d runs of %d cells, %s, margin 5%%: called a regression", weeks, cells, what))
-			figure.Record(t, figure.Share(figure.Name("history/newest/undecided", what), undecided, trials, figure.Lower).Saying("the same: undecided"))
+			figure.Record(t, figure.Share(figure.Name("history/newest/undecided", what), undecided, trials,
+				figure.Lower).Saying("the same: undecided"))
 			if loss == 0 && worse > trials*10/100 || loss == 0.10 && worse < trials*80/100 {
 				t.Errorf("%s, %g%% slower: called a regression in %d of %d", noise.name, 100*loss, worse, trials)
 			}
@@ -212,7 +218,8 @@ func TestLatency(t *testing.T) {
 		}
 		d := analyze(t, runs, nil, Options{Metric: "read.latency.p99"})
 		track := d.Series[0].Cells[0]
-		if len(track.Changes) != 1 || track.Changes[0].Verdict != c.verdict || d.Verdict != c.gate || d.Series[0].Events[0].Unknown == "" {
+		if len(track.Changes) != 1 || track.Changes[0].Verdict != c.verdict || d.Verdict != c.gate ||
+			d.Series[0].Events[0].Unknown == "" {
 			t.Errorf("%g: %+v, %s", c.factor, track.Changes, d.Verdict)
 		}
 	}
@@ -243,12 +250,15 @@ func BenchmarkAnalyze(b *testing.B) {
 			}
 			return 1
 		})
-		b.Run(map[bool]string{false: "200 runs of 144 cells", true: "of which all changed"}[changed], func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Analyze("suite", runs, func(string) ([]lab.Fact, error) { return nil, nil }, knowledge, Options{}); err != nil {
-					b.Fatal(err)
+		b.Run(map[bool]string{false: "200 runs of 144 cells", true: "of which all changed"}[changed],
+			func(b *testing.B) {
+				for b.Loop() {
+					if _, err := Analyze("suite", runs, func(string) ([]lab.Fact, error) {
+						return nil, nil
+					}, knowledge, Options{}); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
 	}
 }

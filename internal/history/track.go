@@ -22,7 +22,8 @@ func tracks(runs []Run, o Options) []Track {
 					i = len(out)
 					at[key] = i
 					info := lab.MetricOf(c.Own, metric)
-					out = append(out, Track{Job: c.Job, Params: orEmpty(c.Params), Levels: orEmpty(c.Levels), Role: c.Role, Metric: metric,
+					out = append(out, Track{Job: c.Job, Params: orEmpty(c.Params), Levels: orEmpty(c.Levels),
+						Role: c.Role, Metric: metric,
 						Unit: info.Unit, Better: info.Better, Changes: []Change{}})
 				}
 				if p, ok := point(r.ID, c, metric); ok {
@@ -126,7 +127,8 @@ func nameAll(all []Track) {
 				continue
 			}
 			sameParams := maps.Equal(other.Params, t.Params)
-			several = several || sameParams && maps.Equal(other.Levels, t.Levels) && other.Role == t.Role && other.Metric != t.Metric
+			several = several || sameParams && maps.Equal(other.Levels, t.Levels) && other.Role == t.Role &&
+				other.Metric != t.Metric
 			for name := range t.Params {
 				extra[name] = extra[name] || other.Params[name] != t.Params[name]
 			}

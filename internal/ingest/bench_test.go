@@ -97,6 +97,7 @@ func TestImportOfManyDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(run.Cells) != 1 || run.Repetitions != n || sink.repetitions != n {
-		t.Errorf("%d cells of %d repetitions, and %d were saved, want 1 of %d", len(run.Cells), run.Repetitions, sink.repetitions, n)
+		t.Errorf("%d cells of %d repetitions, and %d were saved, want 1 of %d", len(run.Cells), run.Repetitions,
+			sink.repetitions, n)
 	}
 }

@@ -17,15 +17,17 @@ import (
 //
 // Each is a document of fio; the path tells what old fio does not: device, block size, mode, depth and jobs.
 func benchFio() Importer {
-	tree := regexp.MustCompile(`(?:^|/)([^/]+)/(?:(?:randrw|readwrite|rw)(\d+)/)?(\d+[kKmM]?(?:i?[bB])?)/(?:run-\d+/)?` +
-		`(read|write|rw|readwrite|randread|randwrite|randrw)-(\d+)-(\d+)\.json$`)
+	tree := regexp.MustCompile(
+		`(?:^|/)([^/]+)/(?:(?:randrw|readwrite|rw)(\d+)/)?(\d+[kKmM]?(?:i?[bB])?)/(?:run-\d+/)?` +
+			`(read|write|rw|readwrite|randread|randwrite|randrw)-(\d+)-(\d+)\.json$`)
 	return Importer{
 		Name:  "bench-fio",
 		Title: "bench-fio trees (DEVICE/BLOCKSIZE/MODE-IODEPTH-NUMJOBS.json)",
 		Units: "as in the JSON of fio that they have",
 		Sniff: func(name string, head []byte) bool {
 			// Few names have two hyphens, and to count them takes a hundredth of the time that the expression takes.
-			return strings.Count(path.Base(name), "-") >= 2 && tree.MatchString(name) && bytes.Contains(head, []byte(`"fio version"`))
+			return strings.Count(path.Base(name), "-") >= 2 && tree.MatchString(name) &&
+				bytes.Contains(head, []byte(`"fio version"`))
 		},
 		read: func(f file, d *draft) error {
 			m := tree.FindStringSubmatch(f.path)
@@ -34,7 +36,8 @@ func benchFio() Importer {
 				said["rwmixread"] = m[2]
 			}
 			return readFio(f, d, func(into *measurement) {
-				into.facts = append(into.facts, lab.Fact{Key: "import.tool", Value: "bench-fio", Source: path.Dir(f.name)})
+				into.facts = append(into.facts, lab.Fact{Key: "import.tool", Value: "bench-fio",
+					Source: path.Dir(f.name)})
 				into.params = under(into.params, said)
 				if into.place.Kind != lab.Device {
 					// The tree has only the last part of the name of a device, or of a directory.

@@ -174,7 +174,8 @@ func (r *cbReport) addWorkers(f file, d *draft) error {
 		}
 	}
 	if len(keys) == 0 {
-		return fmt.Errorf("none of its %d workers has results; the report's status is %s", len(r.workers), excerpt(r.status))
+		return fmt.Errorf("none of its %d workers has results; the report's status is %s", len(r.workers),
+			excerpt(r.status))
 	}
 	base := r.base(f, len(r.workers))
 	for _, key := range keys {

@@ -62,8 +62,10 @@ func TestWorkersApart(t *testing.T) {
 		name   string
 		second time.Duration
 		warns  bool
-	}{{"together", 100 * time.Millisecond, false}, {"half", 5 * time.Second, true}, {"one after the other", 11 * time.Second, true}} {
-		w, warns := apart([]span{{at, at.Add(10 * time.Second)}, {at.Add(c.second), at.Add(10*time.Second + c.second)}}, 2)
+	}{{"together", 100 * time.Millisecond, false}, {"half", 5 * time.Second, true},
+		{"one after the other", 11 * time.Second, true}} {
+		w, warns := apart([]span{{at, at.Add(10 * time.Second)}, {at.Add(c.second), at.Add(10*time.Second + c.second)}},
+			2)
 		if warns != c.warns {
 			t.Errorf("%s: warned %v (%s)", c.name, warns, w.Text)
 		}
@@ -73,8 +75,10 @@ func TestWorkersApart(t *testing.T) {
 	if len(parts) != 2 {
 		t.Fatal("the fixture has no second worker")
 	}
-	late := parts[0] + `"clusterbuster-fio-0-client-1"` + strings.ReplaceAll(parts[1], `"timestamp_ms": 17952`, `"timestamp_ms": 17953`)
-	_, sink, err := importMap(t, map[string][]byte{"clusterbuster-report.json": []byte(late)}, "clusterbuster-report.json")
+	late := parts[0] + `"clusterbuster-fio-0-client-1"` + strings.ReplaceAll(parts[1], `"timestamp_ms": 17952`,
+		`"timestamp_ms": 17953`)
+	_, sink, err := importMap(t, map[string][]byte{"clusterbuster-report.json": []byte(late)},
+		"clusterbuster-report.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,8 @@ func kDiskMark() Importer {
 	return Importer{
 		Name:  "kdiskmark",
 		Title: "KDiskMark text",
-		Units: "MB/s are fio's KiB/s over 1000, and so 2.34% low: the bandwidth is IOPS times the block, whose KiB and MiB are binary; us",
+		Units: "MB/s are fio's KiB/s over 1000, and so 2.34% low: the bandwidth is IOPS times the block, whose KiB " +
+			"and MiB are binary; us",
 		Sniff: func(_ string, head []byte) bool { return topHas(head, "KDiskMark (") },
 		read:  func(f file, d *draft) error { return readDiskMark(f, "fio", d) },
 	}
@@ -267,7 +268,8 @@ func (r *diskMark) add(f file, engine string, d *draft) error {
 	if kibPerKB > 0 {
 		d.warn(lab.Warning{
 			Code: "import-bandwidth",
-			Text: "KDiskMark's MB/s are 2.34% low: it divides fio's KiB/s by 1000; the bandwidths here are IOPS times block size",
+			Text: "KDiskMark's MB/s are 2.34% low: it divides fio's KiB/s by 1000; the bandwidths here are IOPS " +
+				"times block size",
 		})
 	}
 	passes := "its passes"

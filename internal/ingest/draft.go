@@ -73,7 +73,8 @@ type arm struct {
 }
 
 func newDraft(sink Sink) *draft {
-	d := &draft{sink: sink, cells: newCells(), checks: validity.Checks(), places: map[string]int{}, arms: map[string]arm{}}
+	d := &draft{sink: sink, cells: newCells(), checks: validity.Checks(), places: map[string]int{},
+		arms: map[string]arm{}}
 	d.run = lab.Run{Source: lab.Imported, Status: lab.Complete}
 	d.before.target = -1
 	return d
@@ -144,8 +145,9 @@ func leaveOutImpossible(values map[string]float64) []lab.Warning {
 		}
 		delete(values, metric)
 		found = append(found, lab.Warning{
-			Code:   "import-disagrees",
-			Text:   fmt.Sprintf("the file says that %s is %g, which can't be; it is left out, look at the file", metric, v),
+			Code: "import-disagrees",
+			Text: fmt.Sprintf("the file says that %s is %g, which can't be; it is left out, look at the file", metric,
+				v),
 			Taints: []string{metric},
 		})
 	}

@@ -54,7 +54,8 @@ func addDocument(f file, doc fio.Document, d *draft, amend func(*measurement)) e
 // fromGroup is the measurement that a group of fio's jobs made.
 func fromGroup(f file, g fio.Group, doc fio.Document) measurement {
 	m := measurement{job: g.Name, engine: "fio", params: g.Params, ended: doc.Time, group: g, document: doc}
-	m.repetition = lab.Repetition{Values: g.Values, Latency: g.Latency, Seconds: g.Seconds, Start: g.Start, Series: series(g), Samples: g.Samples}
+	m.repetition = lab.Repetition{Values: g.Values, Latency: g.Latency, Seconds: g.Seconds, Start: g.Start,
+		Series: series(g), Samples: g.Samples}
 	m.host = host(g)
 	m.place = place(g.Params)
 	if doc.Version != "" {
@@ -104,7 +105,8 @@ func series(g fio.Group) []lab.Series {
 			all = append(all, lab.Series{Metric: lab.IOPS(direction), Interval: 1, Values: slices.Clone(s.IOPS)})
 		}
 		if len(s.Bandwidth) > 1 {
-			all = append(all, lab.Series{Metric: lab.Bandwidth(direction), Interval: 1, Values: slices.Clone(s.Bandwidth)})
+			all = append(all, lab.Series{Metric: lab.Bandwidth(direction), Interval: 1,
+				Values: slices.Clone(s.Bandwidth)})
 		}
 	}
 	return all

@@ -19,7 +19,8 @@ func seeds(f *testing.F, folder string, add func(name string, data []byte)) {
 	n := 0
 	err := filepath.WalkDir("testdata", func(name string, d fs.DirEntry, err error) error {
 		rel := strings.TrimPrefix(filepath.ToSlash(name), "testdata/")
-		if err != nil || d.IsDir() || !strings.HasPrefix(rel, folder) || strings.HasPrefix(rel, "golden/") || strings.HasPrefix(rel, "fuzz/") {
+		if err != nil || d.IsDir() || !strings.HasPrefix(rel, folder) || strings.HasPrefix(rel, "golden/") ||
+			strings.HasPrefix(rel, "fuzz/") {
 			return err
 		}
 		n++
@@ -43,7 +44,8 @@ func FuzzImport(f *testing.F) {
 			return
 		}
 		sink := &collected{}
-		run, err := Import(context.Background(), []string{name}, fstest.MapFS{name: {Data: data, Mode: 0o644}}.Open, sink)
+		run, err := Import(context.Background(), []string{name}, fstest.MapFS{name: {Data: data, Mode: 0o644}}.Open,
+			sink)
 		if err != nil {
 			if lab.KindOf(err) != lab.Usage {
 				t.Errorf("not an error of the user's: %v", err)

@@ -34,7 +34,8 @@ func TestGolden(t *testing.T) {
 		{"fio-text-whole", []string{"text/fio-3.42-write-normal.txt", "text/fio-2.2.10-write-normal.txt"}},
 		{"fio-text-ram", []string{"text/nfs-over-rdma-tmpfs.txt"}},
 		{"fio-text-rdma", []string{"text/nfs-over-rdma-rdma.txt"}},
-		{"fio-text-three-pages", []string{"text/nfs-over-rdma-ipoib.txt", "text/nfs-over-rdma-multipath.txt", "text/nfs-over-rdma-tmpfs.txt"}},
+		{"fio-text-three-pages", []string{"text/nfs-over-rdma-ipoib.txt", "text/nfs-over-rdma-multipath.txt",
+			"text/nfs-over-rdma-tmpfs.txt"}},
 		{"fio-text-mislabelled", []string{"text/mislabelled.txt"}},
 		{"bench-fio", []string{"bench-fio/results"}},
 		{"clusterbuster-bundle", []string{"clusterbuster/ci-bundle"}},
@@ -46,8 +47,10 @@ func TestGolden(t *testing.T) {
 		{"proxmox-migration", []string{"proxmox/dedicated.txt", "proxmox/management.txt"}},
 		{"table", []string{"table/levels.csv"}},
 		{"table-across", []string{"table/levels-across.csv"}},
-		{"iperf3-tcp", []string{"iperf3/iperf3-3.7-tcp-P2.json", "iperf3/iperf3-3.12-tcp-P2.json", "iperf3/iperf3-3.21-json-stream.txt"}},
-		{"iperf3-other", []string{"iperf3/iperf3-3.21-bidir.json", "iperf3/iperf3-3.12-udp.json", "iperf3/iperf3-3.12-connect-error-rc0.json"}},
+		{"iperf3-tcp", []string{"iperf3/iperf3-3.7-tcp-P2.json", "iperf3/iperf3-3.12-tcp-P2.json",
+			"iperf3/iperf3-3.21-json-stream.txt"}},
+		{"iperf3-other", []string{"iperf3/iperf3-3.21-bidir.json", "iperf3/iperf3-3.12-udp.json",
+			"iperf3/iperf3-3.12-connect-error-rc0.json"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,7 +136,8 @@ func importFiles(t *testing.T, files ...string) (lab.Run, *collected) {
 // dump writes all of an import as lines that can be read and compared.
 func dump(run lab.Run, sink *collected) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "run %s, %s, of %s, repetitions %d, created %s, finished %s\n", run.Source, run.Status, run.Format, run.Repetitions, moment(run.Created), moment(run.Finished))
+	fmt.Fprintf(&b, "run %s, %s, of %s, repetitions %d, created %s, finished %s\n", run.Source, run.Status, run.Format,
+		run.Repetitions, moment(run.Created), moment(run.Finished))
 	for _, t := range run.Targets {
 		fmt.Fprintf(&b, "target %s = %q, %s %s\n", t.Role, t.Target, t.Place.Kind, t.Place.Path)
 		for _, f := range t.Facts {

@@ -31,7 +31,8 @@ func Import(ctx context.Context, names []string, open Opener, sink Sink) (lab.Ru
 // same load in another. Sources name their stages, or order names those of one source, which then begin where a load
 // comes again or where another host's prompt stands. Both at once are no use.
 func ImportStages(ctx context.Context, sources []Source, order []string, open Opener, sink Sink) (lab.Run, error) {
-	i := &importing{importers: Importers(), draft: newDraft(sink), seen: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+	i := &importing{importers: Importers(), draft: newDraft(sink), seen: map[uint64]struct{}{},
+		seed: maphash.MakeSeed()}
 	i.draft.staging.order = order
 	w := files{open: open, skip: i.leaveOut, read: func(f fs.File, name, path string, given bool) error {
 		if err := ctx.Err(); err != nil {
@@ -138,7 +139,8 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	}
 	i.seen[hash] = struct{}{}
 	i.draft.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
-	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: decode(b.data), before: max(0, source.First-1)}, i.draft)
+	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: decode(b.data),
+		before: max(0, source.First-1)}, i.draft)
 }
 
 func (i *importing) leaveOut(name string) {
@@ -161,7 +163,8 @@ func (i *importing) finish() (lab.Run, error) {
 			Code: "import-left-out",
 			Text: fmt.Sprintf("%s left out, because nothing in them looks like results, "+
 				"or because they are hidden, links or marked as failed: %s%s",
-				counted(i.leftSum, "file or directory was", "files or directories were"), strings.Join(i.left, ", "), more),
+				counted(i.leftSum, "file or directory was", "files or directories were"), strings.Join(i.left, ", "),
+				more),
 		})
 	}
 	if i.repeated > 0 {

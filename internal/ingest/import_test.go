@@ -51,15 +51,23 @@ func TestBadFiles(t *testing.T) {
 		{"empty.json", "", []string{"empty.json: this file is empty"}},
 		{"notes.txt", "The disk is slow today.\n", []string{"notes.txt: nothing in it looks like the results"}},
 		{"cut.json", string(whole[:len(whole)/2]), []string{"cut.json: ", "cut off at byte 18643"}},
-		{"damaged.json", strings.Replace(string(whole), `"iops" : 14677`, `"iops" : 14x677`, 1), []string{"damaged.json: ", "byte", "iops"}},
-		{"command.txt", "$ fio --name=a --rw=read --size=1m\n$ ls\n", []string{"command.txt: line 1: expected fio's output below this command"}},
-		{"cdm.txt", "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n SEQ 1MiB (Q= 8, T= 1): fast MB/s [ 1 IOPS] < 2 us>\n",
+		{"damaged.json", strings.Replace(string(whole), `"iops" : 14677`, `"iops" : 14x677`, 1),
+			[]string{"damaged.json: ", "byte", "iops"}},
+		{"command.txt", "$ fio --name=a --rw=read --size=1m\n$ ls\n",
+			[]string{"command.txt: line 1: expected fio's output below this command"}},
+		{"cdm.txt", "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n SEQ 1MiB (Q= 8, T= 1): fast MB/s [ 1 " +
+			"IOPS] < 2 us>\n",
 			[]string{"cdm.txt: line 3: expected a row as", "fast MB/s"}},
-		{"cdm6.txt", "CrystalDiskMark 6.0.2 x64 (C) 2007-2018 hiyohiyo\n   Sequential Read :  3000 MB/s\n", []string{"cdm6.txt: expected rows", "before 7"}},
-		{"clusterbuster-report.json", `{"metadata": {"kind": "clusterbusterResults",` + "\n" + ` "workload": oops}`, []string{"line 2, column 14 (byte 59): expected JSON"}},
-		{"uperf/clusterbuster-report.json", `{"metadata": {"kind": "clusterbusterResults", "workload": "uperf"}, "Results": {"worker_results": [{}]}}`,
+		{"cdm6.txt", "CrystalDiskMark 6.0.2 x64 (C) 2007-2018 hiyohiyo\n   Sequential Read :  3000 MB/s\n",
+			[]string{"cdm6.txt: expected rows", "before 7"}},
+		{"clusterbuster-report.json", `{"metadata": {"kind": "clusterbusterResults",` + "\n" + ` "workload": oops}`,
+			[]string{"line 2, column 14 (byte 59): expected JSON"}},
+		{"uperf/clusterbuster-report.json",
+			`{"metadata": {"kind": "clusterbusterResults", "workload": "uperf"}, "Results": {"worker_results": [{}]}}`,
 			[]string{`workload "uperf"`}},
-		{"failed/clusterbuster-report.json", `{"Status": "Fail", "metadata": {"kind": "clusterbusterResults"}, "Results": {}}`, []string{`status is "Fail"`}},
+		{"failed/clusterbuster-report.json",
+			`{"Status": "Fail", "metadata": {"kind": "clusterbusterResults"}, "Results": {}}`,
+			[]string{`status is "Fail"`}},
 		{"kubestr.json", `{"size": "1Gi", "storageClass": {}, "fioConfig": ""}`, []string{`expected a "result"`}},
 		{"dbench.txt", "= Dbench Summary =\nnothing\n", []string{"dbench.txt: expected lines as"}},
 		{"old.json.gz", "\x1f\x8b\x08\x00\x00", []string{"old.json.gz: expected a whole gzip file"}},
@@ -99,7 +107,8 @@ func TestAllBadFilesAtOnce(t *testing.T) {
 	if !ok || e.Kind != lab.Usage {
 		t.Fatalf("want a lab.Usage error, got %v", err)
 	}
-	for _, want := range []string{"26 files can't be imported", "missing.json: file does not exist", "bada.txt: nothing", "and 6 more"} {
+	for _, want := range []string{"26 files can't be imported", "missing.json: file does not exist",
+		"bada.txt: nothing", "and 6 more"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in the error: %v", want, err)
 		}
@@ -117,7 +126,8 @@ func TestAllBadFilesAtOnce(t *testing.T) {
 
 func TestDirectoryNamesWhatItLeftOut(t *testing.T) {
 	run, sink, err := importMap(t, map[string][]byte{
-		"d/a.json": fixture(t, "fio/fio-3.33-steadystate.json"), "d/plot.png": []byte("\x89PNG"), "d/.hidden.json": []byte("{"),
+		"d/a.json": fixture(t, "fio/fio-3.33-steadystate.json"), "d/plot.png": []byte("\x89PNG"),
+		"d/.hidden.json":                    []byte("{"),
 		"d/x.tmp/clusterbuster-report.json": []byte("{"),
 	}, "d")
 	if err != nil {
@@ -126,13 +136,16 @@ func TestDirectoryNamesWhatItLeftOut(t *testing.T) {
 	if len(sink.repetitions) != 1 {
 		t.Errorf("%d repetitions, want 1", len(sink.repetitions))
 	}
-	if w := warning(run, "import-left-out"); !strings.Contains(w, "3 files or directories") || !strings.Contains(w, "d/plot.png") {
+	if w := warning(run, "import-left-out"); !strings.Contains(w, "3 files or directories") ||
+		!strings.Contains(w, "d/plot.png") {
 		t.Errorf("the warning is %q", w)
 	}
-	if _, _, err := importMap(t, map[string][]byte{"d/plot.png": []byte("\x89PNG")}, "d"); lab.KindOf(err) != lab.Usage {
+	if _, _, err := importMap(t, map[string][]byte{"d/plot.png": []byte("\x89PNG")}, "d"); lab.KindOf(err) !=
+		lab.Usage {
 		t.Errorf("a directory without results should be an error, got %v", err)
 	}
-	damaged := map[string][]byte{"d/a.json": fixture(t, "fio/fio-3.33-steadystate.json"), "d/b.json": []byte(`{"fio version" : "fio-3.33", "jobs" : [`)}
+	damaged := map[string][]byte{"d/a.json": fixture(t, "fio/fio-3.33-steadystate.json"),
+		"d/b.json": []byte(`{"fio version" : "fio-3.33", "jobs" : [`)}
 	if _, _, err := importMap(t, damaged, "d"); err == nil || !strings.Contains(err.Error(), "d/b.json: ") {
 		t.Errorf("a damaged document below a directory should be an error that names it, got %v", err)
 	}
@@ -154,7 +167,8 @@ func TestSameFileTwice(t *testing.T) {
 	if bytes.Equal(doc, later) {
 		t.Fatal("the fixture has no timestamp_ms")
 	}
-	run, sink, err := importMap(t, map[string][]byte{"a.json": doc, "copy.json": doc, "b.json": later}, "a.json", "copy.json", "a.json", "b.json")
+	run, sink, err := importMap(t, map[string][]byte{"a.json": doc, "copy.json": doc, "b.json": later}, "a.json",
+		"copy.json", "a.json", "b.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,11 +239,13 @@ func TestLargeFile(t *testing.T) {
 	doc := fixture(t, "fio/fio-3.33-steadystate.json")
 	large := append(bytes.Repeat([]byte("note: of no meaning\n"), 2000), doc...)
 	large = append(large, bytes.Repeat([]byte("\n"), 1<<20)...)
-	_, sink, err := importMap(t, map[string][]byte{"a.json": doc, "large.json": large, "c.json": append(doc, '\n')}, "a.json", "large.json", "c.json")
+	_, sink, err := importMap(t, map[string][]byte{"a.json": doc, "large.json": large, "c.json": append(doc, '\n')},
+		"a.json", "large.json", "c.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(sink.repetitions) != 3 || sink.raw["00002/large.json"] != string(large) || sink.raw["00003/c.json"] != string(doc)+"\n" {
+	if len(sink.repetitions) != 3 || sink.raw["00002/large.json"] != string(large) ||
+		sink.raw["00003/c.json"] != string(doc)+"\n" {
 		t.Errorf("%d repetitions of raw files of %d bytes", len(sink.repetitions), len(sink.raw["00002/large.json"]))
 	}
 }
@@ -259,7 +275,8 @@ func TestSinkErrorEndsTheImport(t *testing.T) {
 
 // TestCells puts repetitions together that differ in per-repetition options only.
 func TestCells(t *testing.T) {
-	doc := regexp.MustCompile(`(?m)^ *"filename" : .*\n`).ReplaceAllString(string(fixture(t, "fio/fio-3.33-steadystate.json")), "")
+	doc := regexp.MustCompile(`(?m)^ *"filename" : .*\n`).ReplaceAllString(
+		string(fixture(t, "fio/fio-3.33-steadystate.json")), "")
 	with := func(option string) []byte {
 		return []byte(strings.Replace(doc, `"job options" : {`, `"job options" : {`+option+`,`, 1))
 	}
@@ -391,7 +408,9 @@ func TestImpossibleValues(t *testing.T) {
 	if _, ok := rep.Values[lab.Latency(lab.Read, "p95")]; !ok {
 		t.Error("the other percentiles are gone too")
 	}
-	if !slices.ContainsFunc(rep.Warnings, func(w lab.Warning) bool { return w.Code == "import-disagrees" && w.Tainted(metric) }) {
+	if !slices.ContainsFunc(rep.Warnings, func(w lab.Warning) bool {
+		return w.Code == "import-disagrees" && w.Tainted(metric)
+	}) {
 		t.Errorf("no warning about it: %v", rep.Warnings)
 	}
 }

@@ -33,8 +33,10 @@ func readIperf3(f file, d *draft) error {
 	if err != nil {
 		return err
 	}
-	m := measurement{job: iperf3Job(r), engine: lab.EngineIperf3, host: r.Client, params: iperf3Params(r), facts: []lab.Fact{{Key: "iperf3.version", Value: r.Version, Source: f.name}}}
-	m.repetition = lab.Repetition{Start: r.Start, Seconds: r.Ran(), Values: r.Values(), Series: r.Series(), Warnings: r.Warnings()}
+	m := measurement{job: iperf3Job(r), engine: lab.EngineIperf3, host: r.Client, params: iperf3Params(r),
+		facts: []lab.Fact{{Key: "iperf3.version", Value: r.Version, Source: f.name}}}
+	m.repetition = lab.Repetition{Start: r.Start, Seconds: r.Ran(), Values: r.Values(), Series: r.Series(),
+		Warnings: r.Warnings()}
 	if !r.Start.IsZero() {
 		m.ended = r.Start.Add(time.Duration((r.Omit + m.repetition.Seconds) * float64(time.Second)))
 	}

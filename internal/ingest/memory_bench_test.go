@@ -15,8 +15,10 @@ import (
 // TestMemoryIsFlat imports 500 documents and 5,000 and compares how much memory was in use at most.
 func TestMemoryIsFlat(t *testing.T) {
 	small, large := peakHeap(t, 500), peakHeap(t, 5000)
-	figure.Record(t, figure.Figure{Name: "import/heap/500", Unit: "B", Center: float64(small), Better: figure.Lower, Text: "memory in use at most, importing 500 documents"})
-	figure.Record(t, figure.Figure{Name: "import/heap/5000", Unit: "B", Center: float64(large), Better: figure.Lower, Text: "memory in use at most, importing 5,000 documents"})
+	figure.Record(t, figure.Figure{Name: "import/heap/500", Unit: "B", Center: float64(small), Better: figure.Lower,
+		Text: "memory in use at most, importing 500 documents"})
+	figure.Record(t, figure.Figure{Name: "import/heap/5000", Unit: "B", Center: float64(large), Better: figure.Lower,
+		Text: "memory in use at most, importing 5,000 documents"})
 	if large > small+4<<20 {
 		t.Errorf("memory grows with the number of files: %d bytes for 500, %d for 5,000", small, large)
 	}

@@ -37,13 +37,15 @@ var (
 	taskLine        = regexp.MustCompile(`^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (.*)$`)
 	migrationBegins = regexp.MustCompile(`^starting migration of VM (\d+) to node '([^']*)'(?: \(([^)]*)\))?`)
 	migrationOver   = regexp.MustCompile(`^use dedicated network address for sending migration traffic \(([^)]*)\)`)
-	migrationActive = regexp.MustCompile(`^migration active, transferred ([0-9.]+ [KMGT]?i?B) of ([0-9.]+ [KMGT]?i?B) VM-state, ([0-9.]+ [KMGT]?i?B)/s`)
-	migrationSpeed  = regexp.MustCompile(`^average migration speed: .* - downtime (\d+) ms`)
-	migrationEnds   = regexp.MustCompile(`finished (successfully|with problems) \(duration (\d+):(\d\d):(\d\d)\)`)
+	migrationActive = regexp.MustCompile(
+		`^migration active, transferred ([0-9.]+ [KMGT]?i?B) of ([0-9.]+ [KMGT]?i?B) VM-state, ([0-9.]+ [KMGT]?i?B)/s`)
+	migrationSpeed = regexp.MustCompile(`^average migration speed: .* - downtime (\d+) ms`)
+	migrationEnds  = regexp.MustCompile(`finished (successfully|with problems) \(duration (\d+):(\d\d):(\d\d)\)`)
 )
 
 func readProxmoxMigration(f file, d *draft) error {
-	m := measurement{job: "migration", engine: "proxmox", params: map[string]string{}, repetition: lab.Repetition{Values: map[string]float64{}}}
+	m := measurement{job: "migration", engine: "proxmox", params: map[string]string{},
+		repetition: lab.Repetition{Values: map[string]float64{}}}
 	var speeds speedLog
 	var fault, network string
 	for line := range strings.Lines(string(f.data)) {
@@ -113,11 +115,14 @@ func readProxmoxMigration(f file, d *draft) error {
 func migrationWarnings(network, fault string) []lab.Warning {
 	var all []lab.Warning
 	if fault != "" {
-		all = append(all, lab.Warning{Code: "migration-failed", Taints: []string{"*"}, Text: "the migration failed: " + fault})
+		all = append(all, lab.Warning{Code: "migration-failed", Taints: []string{"*"}, Text: "the migration failed: " +
+			fault})
 	}
 	if network == "" {
-		all = append(all, lab.Warning{Code: "migration-network", Taints: []string{}, Text: "the log names no dedicated network, so the memory went over the network of the node's own name, which is the management's " +
-			"as a rule; to have it go over the storage's: Datacenter, Options, Migration Settings"})
+		all = append(all, lab.Warning{Code: "migration-network", Taints: []string{},
+			Text: "the log names no dedicated network, so the memory went over the network of the node's own name, " +
+				"which is the management's as a rule; to have it go over the storage's: Datacenter, Options, " +
+				"Migration Settings"})
 	}
 	return all
 }

@@ -129,10 +129,13 @@ func (s *staging) check(sources []Source) error {
 			found = append(found, fmt.Sprintf("%d. from %s (%s)", i+1, b.from, counted(b.loads, "load", "loads")))
 		}
 		return &lab.Error{Kind: lab.Usage,
-			What: fmt.Sprintf("%s named, and %s found, where one begins with a load that the one before has already, or at another host's prompt:\n  %s",
-				counted(len(s.order), "stage was", "stages were"), counted(len(s.begun), "was", "were"), strings.Join(found, "\n  ")),
+			What: fmt.Sprintf("%s named, and %s found, where one begins with a load that the one before has already, "+
+				"or at another host's prompt:\n  %s",
+				counted(len(s.order), "stage was", "stages were"), counted(len(s.begun), "was", "were"),
+				strings.Join(found, "\n  ")),
 			Hints: []string{"name as many as there are, in the order of the page",
-				"or say which lines belong to which: --stage 'NAME=" + sources[0].Name + ":FIRST-LAST', once for each stage"}}
+				"or say which lines belong to which: --stage 'NAME=" + sources[0].Name +
+					":FIRST-LAST', once for each stage"}}
 	}
 	for _, source := range sources {
 		read := func(b begunStage) bool { return b.name == source.Stage }

@@ -35,7 +35,8 @@ func loads(run lab.Run) map[string][]string {
 		for _, c := range run.Cells {
 			if c.Arm == a.ID {
 				s := a.Levels[lab.StageLevel]
-				all[s] = append(all[s], strings.Join([]string{c.Params["rw"], c.Params["bs"], c.Params["iodepth"], c.Params["numjobs"]}, " "))
+				all[s] = append(all[s], strings.Join([]string{c.Params["rw"], c.Params["bs"], c.Params["iodepth"],
+					c.Params["numjobs"]}, " "))
 			}
 		}
 	}
@@ -49,27 +50,35 @@ func TestStagesOfAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []lab.Stage{{Name: "ram", From: "nfs-over-rdma-report.txt, line 1"}, {Name: "one path", From: "nfs-over-rdma-report.txt, line 14"},
-		{Name: "two paths", From: "nfs-over-rdma-report.txt, line 35"}, {Name: "rdma", From: "nfs-over-rdma-report.txt, line 56"}}
+	want := []lab.Stage{{Name: "ram", From: "nfs-over-rdma-report.txt, line 1"},
+		{Name: "one path", From: "nfs-over-rdma-report.txt, line 14"},
+		{Name: "two paths", From: "nfs-over-rdma-report.txt, line 35"},
+		{Name: "rdma", From: "nfs-over-rdma-report.txt, line 56"}}
 	if !slices.Equal(inOrder.Stages, want) {
 		t.Errorf("stages %+v", inOrder.Stages)
 	}
 	if inOrder.Repetitions != 1 || len(inOrder.Cells) != 22 || len(sink.repetitions) != 22 {
-		t.Errorf("%d cells of %d repetitions, %d in all", len(inOrder.Cells), inOrder.Repetitions, len(sink.repetitions))
+		t.Errorf("%d cells of %d repetitions, %d in all", len(inOrder.Cells), inOrder.Repetitions,
+			len(sink.repetitions))
 	}
 	got := loads(inOrder)
 	for stage, want := range map[string]string{
-		"ram":       "randread 8k 1 1, randread 8k 8 8, randwrite 8k 1 1, randwrite 8k 8 8",
-		"one path":  "randread 8k 1 1, randread 8k 8 8, randread 1M 8 8, randwrite 8k 1 1, randwrite 8k 8 8, randwrite 1M 8 8",
-		"two paths": "randread 8k 1 1, randread 8k 8 8, randread 1M 1 8, randwrite 8k 1 1, randwrite 8k 8 8, randwrite 1M 1 8",
-		"rdma":      "randread 8k 1 1, randread 8k 8 8, randread 1M 1 8, randwrite 8k 1 1, randwrite 8k 8 8, randwrite 1M 1 8",
+		"ram": "randread 8k 1 1, randread 8k 8 8, randwrite 8k 1 1, randwrite 8k 8 8",
+		"one path": "randread 8k 1 1, randread 8k 8 8, randread 1M 8 8, randwrite 8k 1 1, randwrite 8k 8 8, " +
+			"randwrite 1M 8 8",
+		"two paths": "randread 8k 1 1, randread 8k 8 8, randread 1M 1 8, randwrite 8k 1 1, randwrite 8k 8 8, " +
+			"randwrite 1M 1 8",
+		"rdma": "randread 8k 1 1, randread 8k 8 8, randread 1M 1 8, randwrite 8k 1 1, randwrite 8k 8 8, randwrite 1M " +
+			"1 8",
 	} {
 		if strings.Join(got[stage], ", ") != want {
 			t.Errorf("%s has %v", stage, got[stage])
 		}
 	}
-	byLine, lined, err := importPage(t, nil, Source{Name: page, Stage: "ram", First: 1, Last: 12}, Source{Name: page, Stage: "one path", First: 13, Last: 33},
-		Source{Name: page, Stage: "two paths", First: 34, Last: 54}, Source{Name: page, Stage: "rdma", First: 55, Last: 74})
+	byLine, lined, err := importPage(t, nil, Source{Name: page, Stage: "ram", First: 1, Last: 12},
+		Source{Name: page, Stage: "one path", First: 13, Last: 33},
+		Source{Name: page, Stage: "two paths", First: 34, Last: 54},
+		Source{Name: page, Stage: "rdma", First: 55, Last: 74})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +86,8 @@ func TestStagesOfAPage(t *testing.T) {
 		t.Errorf("by line: stages %+v", byLine.Stages)
 	}
 	for i, r := range lined.repetitions {
-		if o := sink.repetitions[i]; r.Cell != o.Cell || r.Number != o.Number || r.Values["read.iops"] != o.Values["read.iops"] {
+		if o := sink.repetitions[i]; r.Cell != o.Cell || r.Number != o.Number ||
+			r.Values["read.iops"] != o.Values["read.iops"] {
 			t.Errorf("by line %s is %v, in order %s %v", r.Cell, r.Values, o.Cell, o.Values)
 		}
 	}
@@ -102,12 +112,17 @@ func TestStagesAreNotGuessed(t *testing.T) {
 		want    []string
 	}{
 		"too few names": {names()[:3], []Source{{Name: page}},
-			[]string{"3 stages were named, and 4 were found", "4. from nfs-over-rdma-report.txt, line 56 (6 loads)", "name as many"}},
-		"too many names": {append(names(), "vm"), []Source{{Name: page}}, []string{"5 stages were named, and 4 were found", "--stage 'NAME="}},
-		"the same file": {nil, []Source{{Name: "text/nfs-over-rdma-ipoib.txt", Stage: "one"}, {Name: "text/nfs-over-rdma-ipoib.txt", Stage: "two"}},
+			[]string{"3 stages were named, and 4 were found", "4. from nfs-over-rdma-report.txt, line 56 (6 loads)",
+				"name as many"}},
+		"too many names": {append(names(), "vm"), []Source{{Name: page}},
+			[]string{"5 stages were named, and 4 were found", "--stage 'NAME="}},
+		"the same file": {nil, []Source{{Name: "text/nfs-over-rdma-ipoib.txt", Stage: "one"},
+			{Name: "text/nfs-over-rdma-ipoib.txt", Stage: "two"}},
 			[]string{`nothing was read for the stage "two"`, "byte for byte"}},
-		"lines that are not there": {nil, []Source{{Name: page, Stage: "one", First: 70, Last: 200}}, []string{"expected lines 70 to 200, found 74 lines"}},
-		"lines without results":    {nil, []Source{{Name: page, Stage: "one", First: 13, Last: 14}}, []string{"line 14: expected fio's output below this command"}},
+		"lines that are not there": {nil, []Source{{Name: page, Stage: "one", First: 70, Last: 200}},
+			[]string{"expected lines 70 to 200, found 74 lines"}},
+		"lines without results": {nil, []Source{{Name: page, Stage: "one", First: 13, Last: 14}},
+			[]string{"line 14: expected fio's output below this command"}},
 	} {
 		_, _, err := importPage(t, c.order, c.sources...)
 		if lab.KindOf(err) != lab.Usage {
@@ -130,11 +145,14 @@ func TestStagesAreNotGuessed(t *testing.T) {
 // that a named stage has already is its next repetition.
 func TestWhatBeginsAStage(t *testing.T) {
 	one := func(host, bs string) string {
-		return "root@" + host + ":/srv# fio --name=a --rw=read --bs=" + bs + "\n  read: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n"
+		return "root@" + host + ":/srv# fio --name=a --rw=read --bs=" + bs +
+			"\n  read: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n"
 	}
 	sink := &collected{}
-	tree := fstest.MapFS{"page": {Data: []byte(one("server", "4k") + one("client", "8k") + one("client", "16k") + one("client", "8k"))},
-		"a": {Data: []byte(one("client", "4k"))}, "b": {Data: []byte(one("client", "4k") + "\n")}, "c": {Data: []byte(one("client", "8k"))}}
+	tree := fstest.MapFS{
+		"page": {Data: []byte(one("server", "4k") + one("client", "8k") + one("client", "16k") + one("client", "8k"))},
+		"a":    {Data: []byte(one("client", "4k"))}, "b": {Data: []byte(one("client", "4k") + "\n")},
+		"c": {Data: []byte(one("client", "8k"))}}
 	run, err := ImportStages(context.Background(), []Source{{Name: "page"}}, []string{"x", "y", "z"}, tree.Open, sink)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +160,8 @@ func TestWhatBeginsAStage(t *testing.T) {
 	if got := loads(run); len(got["x"]) != 1 || len(got["y"]) != 2 || len(got["z"]) != 1 {
 		t.Errorf("%v", got)
 	}
-	run, err = ImportStages(context.Background(), []Source{{Name: "a", Stage: "x"}, {Name: "b", Stage: "x"}, {Name: "c", Stage: "y"}}, nil, tree.Open, &collected{})
+	run, err = ImportStages(context.Background(), []Source{{Name: "a", Stage: "x"}, {Name: "b", Stage: "x"},
+		{Name: "c", Stage: "y"}}, nil, tree.Open, &collected{})
 	if err != nil || run.Repetitions != 2 || len(run.Cells) != 2 || len(run.Stages) != 2 {
 		t.Errorf("%+v, %v", run, err)
 	}
@@ -154,14 +173,16 @@ func TestLinesAreCut(t *testing.T) {
 		first, last int
 		want        string
 	}{
-		{"a\nb\nc\n", 1, 1, "a\n"}, {"a\nb\nc\n", 2, 3, "b\nc\n"}, {"a\nb\nc", 3, 3, "c"}, {"a\nb\nc", 1, 3, "a\nb\nc"}, {"a\r\nb\r\n", 2, 2, "b\r\n"},
+		{"a\nb\nc\n", 1, 1, "a\n"}, {"a\nb\nc\n", 2, 3, "b\nc\n"}, {"a\nb\nc", 3, 3, "c"}, {"a\nb\nc", 1, 3, "a\nb\nc"},
+		{"a\r\nb\r\n", 2, 2, "b\r\n"},
 	} {
 		got, err := Source{Name: "x", First: c.first, Last: c.last}.cut([]byte(c.text))
 		if err != nil || string(got) != c.want {
 			t.Errorf("lines %d to %d of %q: %q, %v", c.first, c.last, c.text, got, err)
 		}
 	}
-	if _, err := (Source{Name: "x", First: 1, Last: 9}).cut([]byte("a\nb\n")); err == nil || !strings.Contains(err.Error(), "found 2 lines") {
+	if _, err := (Source{Name: "x", First: 1, Last: 9}).cut([]byte("a\nb\n")); err == nil ||
+		!strings.Contains(err.Error(), "found 2 lines") {
 		t.Errorf("more lines than there are: %v", err)
 	}
 }
@@ -175,12 +196,14 @@ func FuzzStages(f *testing.F) {
 	f.Add(data, 4, 0, 0)
 	f.Add(data, 1, 14, 33)
 	f.Fuzz(func(t *testing.T, data []byte, stages, first, last int) {
-		if len(data) > 1<<20 || stages < 1 || stages > len(names()) || first < 0 || last < first || first == 0 && last > 0 {
+		if len(data) > 1<<20 || stages < 1 || stages > len(names()) || first < 0 || last < first ||
+			first == 0 && last > 0 {
 			return
 		}
 		sink := &collected{}
 		order := names()[:stages]
-		run, err := ImportStages(context.Background(), []Source{{Name: "page.txt", First: first, Last: last}}, order, fstest.MapFS{"page.txt": {Data: data}}.Open, sink)
+		run, err := ImportStages(context.Background(), []Source{{Name: "page.txt", First: first, Last: last}}, order,
+			fstest.MapFS{"page.txt": {Data: data}}.Open, sink)
 		if err != nil {
 			if lab.KindOf(err) != lab.Usage {
 				t.Errorf("not an error of the user's: %v", err)

@@ -30,8 +30,9 @@ import (
 //	write;1M;16;5800;5810
 func levelTable() Importer {
 	return Importer{
-		Name:  "table",
-		Title: "CSV tables: columns of the load (rw, bs, iodepth, numjobs), levels (guest:iothreads) and figures with units (IOPS, MiB/s, p99 us)",
+		Name: "table",
+		Title: "CSV tables: columns of the load (rw, bs, iodepth, numjobs), levels (guest:iothreads) and figures " +
+			"with units (IOPS, MiB/s, p99 us)",
 		Units: "as their titles say: MB/s are 1,000,000 bytes a second, MiB/s 1,048,576; IOPS may have k and M",
 		Sniff: func(_ string, head []byte) bool {
 			t, err := readTableHead(head)
@@ -115,10 +116,14 @@ func readTableHead(data []byte) (*table, error) {
 // parameterNames are what people call fio's parameters, and their names in fio.
 func parameterNames() map[string]string {
 	return map[string]string{
-		"rw": "rw", "readwrite": "rw", "operation": "rw", "pattern": "rw", "bs": "bs", "blocksize": "bs", "block_size": "bs", "block size": "bs",
-		"iodepth": "iodepth", "depth": "iodepth", "queue depth": "iodepth", "queue_depth": "iodepth", "numjobs": "numjobs", "jobs": "numjobs", "processes": "numjobs",
-		"rwmixread": "rwmixread", "size": "size", "runtime": "runtime", "ramp_time": "ramp_time", "direct": "direct", "sync": "sync", "fsync": "fsync",
-		"fdatasync": "fdatasync", "ioengine": "ioengine", "engine": "ioengine", "rate": "rate", "rate_iops": "rate_iops", "thinktime": "thinktime",
+		"rw": "rw", "readwrite": "rw", "operation": "rw", "pattern": "rw", "bs": "bs", "blocksize": "bs",
+		"block_size": "bs", "block size": "bs",
+		"iodepth": "iodepth", "depth": "iodepth", "queue depth": "iodepth", "queue_depth": "iodepth",
+		"numjobs": "numjobs", "jobs": "numjobs", "processes": "numjobs",
+		"rwmixread": "rwmixread", "size": "size", "runtime": "runtime", "ramp_time": "ramp_time", "direct": "direct",
+		"sync": "sync", "fsync": "fsync",
+		"fdatasync": "fdatasync", "ioengine": "ioengine", "engine": "ioengine", "rate": "rate",
+		"rate_iops": "rate_iops", "thinktime": "thinktime",
 	}
 }
 
@@ -188,7 +193,8 @@ func (c *tableColumn) figure(title string) bool {
 		c.quantity, c.perUnit, known = "bandwidth", unit.Bitrates()[name]/8, len(words) == 1
 	case unit.Times()[name] > 0 && len(words) == 2:
 		c.quantity, c.perUnit = strings.ToLower(words[0]), unit.Times()[name]
-		known = slices.Contains([]string{"mean", "min", "max"}, c.quantity) || slices.ContainsFunc(lab.Quantiles(), func(q lab.Quantile) bool { return q.Name == c.quantity })
+		known = slices.Contains([]string{"mean", "min", "max"}, c.quantity) ||
+			slices.ContainsFunc(lab.Quantiles(), func(q lab.Quantile) bool { return q.Name == c.quantity })
 	}
 	return known
 }
@@ -210,8 +216,8 @@ func readTable(f file, d *draft) error {
 		return err
 	}
 	if len(t.unknown) > 0 {
-		return fmt.Errorf("expected columns of the load (rw, bs, iodepth, numjobs), of levels (guest:iothreads, level.NAME), and of figures that end in their unit "+
-			"(IOPS, MiB/s, p99 us), found %s", quoted(t.unknown))
+		return fmt.Errorf("expected columns of the load (rw, bs, iodepth, numjobs), of levels (guest:iothreads, "+
+			"level.NAME), and of figures that end in their unit (IOPS, MiB/s, p99 us), found %s", quoted(t.unknown))
 	}
 	in := csv.NewReader(bytes.NewReader(f.data))
 	in.Comma, in.Comment, in.TrimLeadingSpace = t.separator, '#', true
@@ -285,7 +291,8 @@ func (t *table) row(fields []string) ([]measurement, error) {
 			direction = own
 		}
 		if direction == "" {
-			return nil, fmt.Errorf("whether the figures of the column %q are of reading or of writing is not said: call it \"read %s\", or name the load's rw", c.title, c.title)
+			return nil, fmt.Errorf("whether the figures of the column %q are of reading or of writing is not said: "+
+				"call it \"read %s\", or name the load's rw", c.title, c.title)
 		}
 		v, err := t.number(text, c.quantity == "iops")
 		if err != nil {

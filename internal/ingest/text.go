@@ -26,7 +26,8 @@ func fioText() Importer {
 		Title: "fio's output for people, copied from a terminal with its command line",
 		Units: "KiB and MiB are binary, MB in brackets 1,000,000; of fio 2, KB and MB are binary; a k of IOPS is 1000",
 		Sniff: func(_ string, head []byte) bool {
-			return bytes.Contains(head, []byte("(groupid=")) || bytes.Contains(head, []byte(": IOPS=")) || firstCommand(head) > 0
+			return bytes.Contains(head, []byte("(groupid=")) || bytes.Contains(head, []byte(": IOPS=")) ||
+				firstCommand(head) > 0
 		},
 		read: func(f file, d *draft) error { return readText(f, prompt, d) },
 	}
@@ -59,7 +60,8 @@ func readText(f file, prompt *regexp.Regexp, d *draft) error {
 	}
 	if len(blocks) == 0 {
 		if n := firstCommand(f.data); n > 0 {
-			return fmt.Errorf("line %d: expected fio's output below this command, such as %s, found none", f.before+n, exampleLine)
+			return fmt.Errorf("line %d: expected fio's output below this command, such as %s, found none",
+				f.before+n, exampleLine)
 		}
 		return fmt.Errorf("expected lines such as %s, found none that belong to a job", exampleLine)
 	}

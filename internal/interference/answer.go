@@ -15,7 +15,8 @@ func answer(d *Document) Answer {
 	}
 	all := d.Together[len(d.Together)-1]
 	if all.Sum.Value == nil || all.Alone.Value == nil {
-		return Answer{Verdict: Undecided, Text: "no pass has all of the loads alone and together, so that nothing can be told"}
+		return Answer{Verdict: Undecided, Text: "no pass has all of the loads alone and together, so that nothing " +
+			"can be told"}
 	}
 	for _, t := range d.Together {
 		if t.Whole.Verdict == Loses {
@@ -24,19 +25,25 @@ func answer(d *Document) Answer {
 	}
 	// What all do together can be undecided where somebody loses for sure, and the other way round.
 	if losers := losses(d); len(losers) > 0 {
-		return Answer{Verdict: Loses, Text: strings.Join(losers, "; ") + "; what they do together is " + share(all.Whole) + " of the sum of each alone"}
+		return Answer{Verdict: Loses, Text: strings.Join(losers, "; ") + "; what they do together is " +
+			share(all.Whole) + " of the sum of each alone"}
 	}
 	if open(d) {
-		return Answer{Verdict: Undecided, Text: fmt.Sprintf("nobody is sure to lose, but it can't be told of all: %s together do %s, %s of the sum of each alone; more --passes tell more",
-			names(d, all.Groups), amount(all.Sum), share(all.Whole))}
+		return Answer{Verdict: Undecided,
+			Text: fmt.Sprintf("nobody is sure to lose, but it can't be told of all: %s together do %s, %s of the sum "+
+				"of each alone; more --passes tell more",
+				names(d, all.Groups), amount(all.Sum), share(all.Whole))}
 	}
-	return Answer{Verdict: Keeps, Text: fmt.Sprintf("nobody loses more than %g%% to the others: %s together do %s, %s of the sum of each alone (%s)",
-		100*d.Margin, names(d, all.Groups), amount(all.Sum), share(all.Whole), amount(all.Alone))}
+	return Answer{Verdict: Keeps,
+		Text: fmt.Sprintf("nobody loses more than %g%% to the others: %s together do %s, %s of the sum of each alone "+
+			"(%s)",
+			100*d.Margin, names(d, all.Groups), amount(all.Sum), share(all.Whole), amount(all.Alone))}
 }
 
 // lossText says what is lost by whom, and to which ceiling.
 func lossText(d *Document, all Together) string {
-	text := fmt.Sprintf("%s together do %s, %s of the sum of each alone (%s)", names(d, all.Groups), amount(all.Sum), share(all.Whole), amount(all.Alone))
+	text := fmt.Sprintf("%s together do %s, %s of the sum of each alone (%s)", names(d, all.Groups), amount(all.Sum),
+		share(all.Whole), amount(all.Alone))
 	for _, s := range d.Shared {
 		who := names(d, s.Groups)
 		if len(s.Groups) == len(d.Groups) {
@@ -55,11 +62,14 @@ func sharedText(d *Document, s Shared, who string) string {
 	case len(s.Groups) == 2 && s.One == Agrees:
 		return fmt.Sprintf("%s share a ceiling of %s", who, amount(s.Rate))
 	case s.One == Agrees:
-		return fmt.Sprintf("%s share one ceiling of %s: whichever of them are loaded, they do as much together, or all that they can alone", who, amount(s.Rate))
+		return fmt.Sprintf("%s share one ceiling of %s: whichever of them are loaded, they do as much together, or "+
+			"all that they can alone", who, amount(s.Rate))
 	case s.One == Disagrees:
-		return fmt.Sprintf("%s take from each other, but by more than one ceiling: some of them do not come to the %s that all do together, or beyond it", who, amount(s.Rate))
+		return fmt.Sprintf("%s take from each other, but by more than one ceiling: some of them do not come to the "+
+			"%s that all do together, or beyond it", who, amount(s.Rate))
 	}
-	return fmt.Sprintf("%s take from each other; whether it is one ceiling of %s can't be told from so few passes", who, amount(s.Rate))
+	return fmt.Sprintf("%s take from each other; whether it is one ceiling of %s can't be told from so few passes",
+		who, amount(s.Rate))
 }
 
 // losses are the groups that lose, and beside whom, where the sum does not show it.
@@ -74,7 +84,8 @@ func losses(d *Document) []string {
 						others = append(others, g)
 					}
 				}
-				texts = append(texts, fmt.Sprintf("%s keeps %s of what it does alone beside %s", d.Groups[t.Groups[i]].Name, share(k), names(d, others)))
+				texts = append(texts, fmt.Sprintf("%s keeps %s of what it does alone beside %s",
+					d.Groups[t.Groups[i]].Name, share(k), names(d, others)))
 			}
 		}
 	}
@@ -84,7 +95,9 @@ func losses(d *Document) []string {
 // open says whether any verdict is.
 func open(d *Document) bool {
 	return slices.ContainsFunc(d.Together, func(t Together) bool {
-		return t.Whole.Verdict == Undecided || slices.ContainsFunc(t.Kept, func(k Kept) bool { return k.Verdict == Undecided })
+		return t.Whole.Verdict == Undecided || slices.ContainsFunc(t.Kept, func(k Kept) bool {
+			return k.Verdict == Undecided
+		})
 	})
 }
 

@@ -66,7 +66,8 @@ func (m machine) analyse(r *rand.Rand, passes int) Document {
 	for _, name := range []string{"application", "data", "backup"}[:len(m.alone)] {
 		groups = append(groups, Group{Name: name, Kind: "network"})
 	}
-	return Analyse(groups, m.measure(r, passes), nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes})
+	return Analyse(groups, m.measure(r, passes), nil, nil,
+		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes})
 }
 
 const gigabit = 1e9
@@ -74,14 +75,16 @@ const gigabit = 1e9
 // The 200 Gbit/s report: 50, 100 and 50 alone, 100 in all together. Application and backup need no more than the
 // ceiling.
 func TestOneSharedCeilingIsFound(t *testing.T) {
-	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1, 2}, 100 * gigabit}}}
+	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit},
+		links: []link{{[]int{0, 1, 2}, 100 * gigabit}}}
 	told := 0
 	for seed := range uint64(200) {
 		d := m.analyse(rand.New(rand.NewPCG(1, seed)), 6)
 		if len(d.Shared) == 1 && d.Shared[0].One == Agrees {
 			told++
 		}
-		if len(d.Shared) != 1 || d.Shared[0].One == Disagrees || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) || math.Abs(*d.Shared[0].Rate.Value/100/gigabit-1) > 0.15 {
+		if len(d.Shared) != 1 || d.Shared[0].One == Disagrees || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) ||
+			math.Abs(*d.Shared[0].Rate.Value/100/gigabit-1) > 0.15 {
 			t.Fatalf("seed %d: %+v\n%s", seed, d.Shared, d.Answer.Text)
 		}
 		if d.Answer.Verdict != Loses {
@@ -94,12 +97,14 @@ func TestOneSharedCeilingIsFound(t *testing.T) {
 			}
 		}
 	}
-	figure.Record(t, figure.Share("interference/one-ceiling/told", told, 200, figure.Higher).Saying("runs whose groups share one ceiling that are told so; none is told otherwise"))
+	figure.Record(t, figure.Share("interference/one-ceiling/told", told, 200,
+		figure.Higher).Saying("runs whose groups share one ceiling that are told so; none is told otherwise"))
 }
 
 // Two that meet are named; the third, which has a way of its own, is not.
 func TestWhoHasNoPartIsNotAccused(t *testing.T) {
-	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1}, 90 * gigabit}}}
+	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit},
+		links: []link{{[]int{0, 1}, 90 * gigabit}}}
 	for seed := range uint64(200) {
 		d := m.analyse(rand.New(rand.NewPCG(2, seed)), 6)
 		if len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1}) || d.Shared[0].One != Agrees {
@@ -113,7 +118,8 @@ func TestWhoHasNoPartIsNotAccused(t *testing.T) {
 
 // Two ceilings, one over two and one over all, are not taken for one.
 func TestTwoCeilingsAreNotOne(t *testing.T) {
-	m := machine{alone: []float64{50 * gigabit, 50 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1}, 60 * gigabit}, {[]int{0, 1, 2}, 80 * gigabit}}}
+	m := machine{alone: []float64{50 * gigabit, 50 * gigabit, 50 * gigabit},
+		links: []link{{[]int{0, 1}, 60 * gigabit}, {[]int{0, 1, 2}, 80 * gigabit}}}
 	wrong, seen := 0, 0
 	for seed := range uint64(200) {
 		d := m.analyse(rand.New(rand.NewPCG(3, seed)), 6)
@@ -125,8 +131,10 @@ func TestTwoCeilingsAreNotOne(t *testing.T) {
 			}
 		}
 	}
-	figure.Record(t, figure.Share("interference/two-ceilings/taken-for-one", wrong, 200, figure.Lower).Saying("runs with two ceilings that were taken for one"))
-	figure.Record(t, figure.Share("interference/two-ceilings/told-apart", seen, 200, figure.Higher).Saying("runs with two ceilings that were told apart"))
+	figure.Record(t, figure.Share("interference/two-ceilings/taken-for-one", wrong, 200,
+		figure.Lower).Saying("runs with two ceilings that were taken for one"))
+	figure.Record(t, figure.Share("interference/two-ceilings/told-apart", seen, 200,
+		figure.Higher).Saying("runs with two ceilings that were told apart"))
 	if wrong > 0 || seen < 190 {
 		t.Errorf("%d taken for one, %d told apart", wrong, seen)
 	}
@@ -134,7 +142,8 @@ func TestTwoCeilingsAreNotOne(t *testing.T) {
 
 // A ceiling that only all together meet.
 func TestACeilingThatOnlyAllMeet(t *testing.T) {
-	m := machine{alone: []float64{50 * gigabit, 50 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1, 2}, 120 * gigabit}}}
+	m := machine{alone: []float64{50 * gigabit, 50 * gigabit, 50 * gigabit},
+		links: []link{{[]int{0, 1, 2}, 120 * gigabit}}}
 	d := m.analyse(rand.New(rand.NewPCG(4, 0)), 6)
 	if len(d.Shared) != 1 || len(d.Shared[0].Groups) != 3 || d.Shared[0].One != Agrees {
 		t.Errorf("%+v\n%s", d.Shared, d.Answer.Text)
@@ -143,7 +152,8 @@ func TestACeilingThatOnlyAllMeet(t *testing.T) {
 
 // Where nobody loses more than the margin, nobody is accused more often than promised.
 func TestNobodyIsAccusedForNothing(t *testing.T) {
-	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1, 2}, 200 * gigabit * (1 - DefaultMargin)}}}
+	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit},
+		links: []link{{[]int{0, 1, 2}, 200 * gigabit * (1 - DefaultMargin)}}}
 	accused := 0
 	const runs = 400
 	for seed := range uint64(runs) {
@@ -152,7 +162,8 @@ func TestNobodyIsAccusedForNothing(t *testing.T) {
 			accused++
 		}
 	}
-	figure.Record(t, figure.Share("interference/accused", accused, runs, figure.Lower).Saying("runs whose groups lose just the margin that accuse somebody"))
+	figure.Record(t, figure.Share("interference/accused", accused, runs,
+		figure.Lower).Saying("runs whose groups lose just the margin that accuse somebody"))
 	if accused > runs*DefaultAlpha {
 		t.Errorf("%d of %d", accused, runs)
 	}
@@ -170,14 +181,16 @@ func TestWhatCannotBeTold(t *testing.T) {
 	if none.Answer.Verdict != Undecided || none.Groups[0].Alone.Value != nil {
 		t.Errorf("nothing measured: %+v", none)
 	}
-	failed := Analyse(groups, []Measured{{Block: 1, Rates: map[int]float64{0: 1, 1: 0}}, {Block: 1, Rates: nil}}, nil, nil, Terms{Margin: 0.05, Alpha: 0.05})
+	failed := Analyse(groups, []Measured{{Block: 1, Rates: map[int]float64{0: 1, 1: 0}}, {Block: 1, Rates: nil}}, nil,
+		nil, Terms{Margin: 0.05, Alpha: 0.05})
 	if failed.Together[0].Sum.N != 0 {
 		t.Errorf("failed loads: %+v", failed)
 	}
 }
 
 func TestCombinations(t *testing.T) {
-	for n, want := range map[int]string{1: "[[0]]", 2: "[[0] [1] [0 1]]", 3: "[[0] [1] [2] [0 1] [0 2] [1 2] [0 1 2]]"} {
+	for n, want := range map[int]string{1: "[[0]]", 2: "[[0] [1] [0 1]]",
+		3: "[[0] [1] [2] [0 1] [0 2] [1 2] [0 1 2]]"} {
 		if got := fmt.Sprint(Combinations(n)); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}

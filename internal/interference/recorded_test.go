@@ -19,7 +19,8 @@ func TestFewLoseOnRecordedDisks(t *testing.T) {
 	const passes = 6
 	studies := figure.Times(40, 1000)
 	combinations := Combinations(3)
-	groups := []Group{{Name: "application", Kind: "storage"}, {Name: "data", Kind: "storage"}, {Name: "backup", Kind: "storage"}}
+	groups := []Group{{Name: "application", Kind: "storage"}, {Name: "data", Kind: "storage"},
+		{Name: "backup", Kind: "storage"}}
 	for _, model := range models {
 		r, wrong := rand.New(rand.NewPCG(32, 1)), 0
 		for range studies {
@@ -39,7 +40,9 @@ func TestFewLoseOnRecordedDisks(t *testing.T) {
 				wrong++
 			}
 		}
-		figure.Record(t, figure.Share(figure.Name("interference/wrong", model.Name), wrong, studies, figure.Lower).Saying("studies of loads that take nothing from each other that say so of some, on a disk as %s", model.Name))
+		figure.Record(t, figure.Share(figure.Name("interference/wrong", model.Name), wrong, studies,
+			figure.Lower).Saying("studies of loads that take nothing from each other that say so of some, on a disk "+
+			"as %s", model.Name))
 		if wrong > studies*5/100 {
 			t.Errorf("%s: %d of %d studies say that somebody loses", model.Name, wrong, studies)
 		}

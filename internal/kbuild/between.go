@@ -40,7 +40,8 @@ type Mixed struct {
 // from the compiler and can't be chosen are left out.
 //
 // It takes two questions of a second or so for each group; say is told how many are answered, and of how many.
-func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, say func(done, of int)) (*Between, error) {
+func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, say func(done, of int)) (*Between,
+	error) {
 	var b *Between
 	err := t.locked(ctx, func() (err error) {
 		if b, err = t.ends(ctx, good, bad); err != nil {
@@ -115,7 +116,8 @@ func found(option string) bool {
 		}
 	}
 	switch option {
-	case "CC_VERSION_TEXT", "GCC_VERSION", "CLANG_VERSION", "LD_VERSION", "LLD_VERSION", "PAHOLE_VERSION", "RUST_IS_AVAILABLE", "RUSTC_VERSION", "RUSTC_VERSION_TEXT", "BINDGEN_VERSION_TEXT",
+	case "CC_VERSION_TEXT", "GCC_VERSION", "CLANG_VERSION", "LD_VERSION", "LLD_VERSION", "PAHOLE_VERSION",
+		"RUST_IS_AVAILABLE", "RUSTC_VERSION", "RUSTC_VERSION_TEXT", "BINDGEN_VERSION_TEXT",
 		"TOOLS_SUPPORT_RELR":
 		return true
 	}
@@ -233,7 +235,8 @@ func (b *Between) check(ctx context.Context) error {
 			}
 		}
 		if len(differ) > 0 {
-			return &lab.Error{What: fmt.Sprintf("the %s configuration can't be put together again from the options that differ: %s", map[bool]string{false: "good", true: "bad"}[bad],
+			return &lab.Error{What: fmt.Sprintf("the %s configuration can't be put together again from the options "+
+				"that differ: %s", map[bool]string{false: "good", true: "bad"}[bad],
 				strings.Join(differ[:min(len(differ), 5)], ", "))}
 		}
 	}

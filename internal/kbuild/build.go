@@ -117,7 +117,8 @@ func (t *Tree) build(ctx context.Context, hash string, config kconfig.Config) (K
 	}
 	image := filepath.Clean(strings.TrimSpace(string(out.Stdout)))
 	if out.ExitCode != 0 || !filepath.IsLocal(image) || image == "." {
-		return Kernel{}, &lab.Error{What: "the kernel's make does not say where its image is", Command: argv, Output: string(out.Stderr)}
+		return Kernel{}, &lab.Error{What: "the kernel's make does not say where its image is", Command: argv,
+			Output: string(out.Stderr)}
 	}
 	if err := t.make(ctx, hash, append(words, filepath.Base(image))); err != nil {
 		return Kernel{}, err
@@ -133,7 +134,8 @@ func (t *Tree) build(ctx context.Context, hash string, config kconfig.Config) (K
 // words of make for a kernel. Who built it where, when, and for the how many-th time is the same for all, so that they
 // differ in their options and names alone, and no more is made anew than that.
 func (t *Tree) words(hash string) []string {
-	return []string{"O=" + t.objects(), "LOCALVERSION=-headroom-" + hash[:8], "KBUILD_BUILD_USER=headroom", "KBUILD_BUILD_HOST=headroom", "KBUILD_BUILD_VERSION=1",
+	return []string{"O=" + t.objects(), "LOCALVERSION=-headroom-" + hash[:8], "KBUILD_BUILD_USER=headroom",
+		"KBUILD_BUILD_HOST=headroom", "KBUILD_BUILD_VERSION=1",
 		"KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 1970"}
 }
 
@@ -149,7 +151,8 @@ func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
 	}
 	if differ := kconfig.Compare(config, s.config); len(differ) > 0 {
 		c := differ[0]
-		return &lab.Error{What: fmt.Sprintf("%s does not take the configuration as it is: %d options come out otherwise, %s as %s and not as %s", t.Dir, len(differ), c.Option, c.B, c.A),
+		return &lab.Error{What: fmt.Sprintf("%s does not take the configuration as it is: %d options come out "+
+			"otherwise, %s as %s and not as %s", t.Dir, len(differ), c.Option, c.B, c.A),
 			Hints: []string{"was it made by another tree, or with another compiler?"}}
 	}
 	return os.WriteFile(filepath.Join(t.objects(), ".config"), s.text, 0o644)
@@ -173,7 +176,8 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	}
 	argv := t.argv(words...)
 	t.jobs++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-kernel%d-%d", t.Run, os.Getpid(), t.jobs), Argv: slices.Concat([]string{"sh", "-c", making, "sh", t.objects(), t.unclean()}, argv)}
+	spec := target.JobSpec{ID: fmt.Sprintf("%s-kernel%d-%d", t.Run, os.Getpid(), t.jobs),
+		Argv: slices.Concat([]string{"sh", "-c", making, "sh", t.objects(), t.unclean()}, argv)}
 	if t.Mark != "" {
 		spec.Env = []string{t.Mark}
 	}
@@ -205,12 +209,15 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 		how = "signal: " + state.Signal
 	}
 	// Make says "*** [mm/slub.o] Killed" of a compiler that did not end by itself.
-	if state.Signal != "" || state.ExitCode > 128 || strings.Contains(said, "] Killed") || strings.Contains(said, "] Terminated") {
-		return &lab.Error{What: "building kernel " + hash + " was ended by another: " + how, Command: argv, Output: lastLines(said), Hints: []string{"the kernel ends compilers when the memory is short: dmesg"}}
+	if state.Signal != "" || state.ExitCode > 128 || strings.Contains(said, "] Killed") ||
+		strings.Contains(said, "] Terminated") {
+		return &lab.Error{What: "building kernel " + hash + " was ended by another: " + how, Command: argv,
+			Output: lastLines(said), Hints: []string{"the kernel ends compilers when the memory is short: dmesg"}}
 	}
 	for _, short := range shortages() {
 		if strings.Contains(said, short) {
-			return &lab.Error{What: "building kernel " + hash + " failed: " + short, Command: argv, Hints: []string{"make room and try again; " + t.Out + " can be removed whenever nothing is built"}}
+			return &lab.Error{What: "building kernel " + hash + " failed: " + short, Command: argv,
+				Hints: []string{"make room and try again; " + t.Out + " can be removed whenever nothing is built"}}
 		}
 	}
 	if err := os.Remove(t.unclean()); err != nil {
@@ -224,7 +231,8 @@ const patience = 3 * time.Second
 
 // shortages are what a compiler or linker says when it is the machine's fault and not that of what is built.
 func shortages() []string {
-	return []string{"No space left on device", "Cannot allocate memory", "virtual memory exhausted", "Killed signal terminated program", "Disk quota exceeded", "Input/output error"}
+	return []string{"No space left on device", "Cannot allocate memory", "virtual memory exhausted",
+		"Killed signal terminated program", "Disk quota exceeded", "Input/output error"}
 }
 
 // mostLines and mostQuoted bound what is quoted of make's output.
@@ -259,7 +267,8 @@ func (t *Tree) keep(hash, image string) error {
 	if err := os.Mkdir(aside, 0o755); err != nil {
 		return err
 	}
-	for name, from := range map[string]string{filepath.Base(image): image, configFile: ".config", releaseFile: "include/config/kernel.release"} {
+	for name, from := range map[string]string{filepath.Base(image): image, configFile: ".config",
+		releaseFile: "include/config/kernel.release"} {
 		f, err := os.Open(filepath.Join(t.objects(), from))
 		if err != nil {
 			return err

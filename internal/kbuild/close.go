@@ -256,5 +256,6 @@ func join(members []member, ties [][]int) ([]member, []int) {
 // comes alone: both are signs that the others follow from it.
 func lead(x, y member) int {
 	alone := map[bool]int{false: 0, true: 1}
-	return cmp.Or(cmp.Compare(y.known, x.known), cmp.Compare(alone[x.refused], alone[y.refused]), cmp.Compare(y.moves, x.moves), cmp.Compare(x.options[0], y.options[0]))
+	return cmp.Or(cmp.Compare(y.known, x.known), cmp.Compare(alone[x.refused], alone[y.refused]),
+		cmp.Compare(y.moves, x.moves), cmp.Compare(x.options[0], y.options[0]))
 }

@@ -46,7 +46,8 @@ func source(t *testing.T) string {
 
 func terms(t *testing.T, dir string) Terms {
 	t.Helper()
-	return Terms{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs")), Dir: dir, Out: filepath.Join(t.TempDir(), "kernels"), Run: "7KQ4M2X9TD", Mark: "HEADROOM_RUN=7KQ4M2X9TD",
+	return Terms{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs")), Dir: dir,
+		Out: filepath.Join(t.TempDir(), "kernels"), Run: "7KQ4M2X9TD", Mark: "HEADROOM_RUN=7KQ4M2X9TD",
 		End: func(_ context.Context, folder string) error { return target.KillBelow(folder) }}
 }
 
@@ -112,7 +113,8 @@ func possible(t *testing.T, b *Between, switches [][]bool) {
 		}
 		again, err := b.Mix(t.Context(), switched)
 		if err != nil || !maps.Equal(m.Config, again.Config) {
-			t.Errorf("%v is another configuration the second time: %v, %v", switched, kconfig.Compare(m.Config, again.Config), err)
+			t.Errorf("%v is another configuration the second time: %v, %v", switched,
+				kconfig.Compare(m.Config, again.Config), err)
 		}
 	}
 }
@@ -125,31 +127,47 @@ func TestTies(t *testing.T) {
 		want               [][]string
 		follows            []string
 	}{
-		"none": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tint \"b\"\n\tdefault 5\nconfig C\n\tstring \"c\"\n\tdefault \"7\"\n", good: "CONFIG_A=y\n", bad: "CONFIG_B=6\nCONFIG_C=\"n\"\n",
+		"none": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tint \"b\"\n\tdefault 5\nconfig C\n\tstring \"c\"\n" +
+			"\tdefault \"7\"\n", good: "CONFIG_A=y\n", bad: "CONFIG_B=6\nCONFIG_C=\"n\"\n",
 			want: [][]string{{"A"}, {"B"}, {"C"}}},
 		// B can be off with A on, but not on without it.
-		"depends": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\n\tdepends on A\nconfig C\n\tbool \"c\"\n", good: "CONFIG_C=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\n",
+		"depends": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\n\tdepends on A\nconfig C\n\tbool \"c\"\n",
+			good: "CONFIG_C=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\n",
 			want: [][]string{{"A", "B"}, {"C"}}},
-		"follows": {kconfig: "config Z\n\tbool \"z\"\nconfig A\n\tdef_bool Z\nconfig B\n\tint\n\tdefault 4 if Z\n\tdefault 3\n", good: "CONFIG_Z=n\n", bad: "CONFIG_Z=y\n", want: [][]string{{"Z"}}, follows: []string{"A", "B"}},
-		"follows behind what is tied": {kconfig: "config B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on B\nconfig Y\n\tbool \"y\"\nconfig Z\n\tdef_bool Y\n", good: "CONFIG_B=n\n",
+		"follows": {kconfig: "config Z\n\tbool \"z\"\nconfig A\n\tdef_bool Z\nconfig B\n\tint\n\tdefault 4 if Z\n" +
+			"\tdefault 3\n", good: "CONFIG_Z=n\n", bad: "CONFIG_Z=y\n", want: [][]string{{"Z"}},
+			follows: []string{"A", "B"}},
+		"follows behind what is tied": {kconfig: "config B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on B\n" +
+			"config Y\n\tbool \"y\"\nconfig Z\n\tdef_bool Y\n", good: "CONFIG_B=n\n",
 			bad: "CONFIG_B=y\nCONFIG_C=y\nCONFIG_Y=y\n", want: [][]string{{"B", "C"}, {"Y"}}, follows: []string{"Z"}},
-		"selects":                    {kconfig: "config A\n\tbool \"a\"\n\tselect C\nconfig B\n\tbool \"b\"\n\tselect C\nconfig C\n\tbool\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\n", want: [][]string{{"A"}, {"B"}}, follows: []string{"C"}},
-		"selects what can be chosen": {kconfig: "config A\n\tbool \"a\"\n\tselect C\nconfig C\n\tbool \"c\"\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\n", want: [][]string{{"A", "C"}}},
-		"both":                       {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tdef_bool A && B\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\n", want: [][]string{{"A"}, {"B"}}, follows: []string{"C"}},
-		"choice": {kconfig: "choice\n\tprompt \"x\"\nconfig A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\nendchoice\nconfig HZ\n\tint\n\tdefault 1 if A\n\tdefault 2 if B\n\tdefault 3\n",
+		"selects": {kconfig: "config A\n\tbool \"a\"\n\tselect C\nconfig B\n\tbool \"b\"\n" +
+			"\tselect C\nconfig C\n\tbool\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\n",
+			want: [][]string{{"A"}, {"B"}}, follows: []string{"C"}},
+		"selects what can be chosen": {kconfig: "config A\n\tbool \"a\"\n\tselect C\nconfig C\n\tbool \"c\"\n",
+			good: "CONFIG_A=n\n", bad: "CONFIG_A=y\n", want: [][]string{{"A", "C"}}},
+		"both": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tdef_bool A && B\n",
+			good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\n", want: [][]string{{"A"}, {"B"}},
+			follows: []string{"C"}},
+		"choice": {kconfig: "choice\n\tprompt \"x\"\nconfig A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n" +
+			"\tbool \"c\"\nendchoice\nconfig HZ\n\tint\n\tdefault 1 if A\n\tdefault 2 if B\n\tdefault 3\n",
 			good: "CONFIG_A=y\n", bad: "CONFIG_C=y\n", want: [][]string{{"C", "A"}}, follows: []string{"HZ"}},
 		// Either of A and B will do for C, so that neither moves it, and it can't come without either.
-		"one of two": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on A || B\nconfig D\n\tbool \"d\"\n", good: "CONFIG_A=n\n",
+		"one of two": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends " +
+			"on A || B\nconfig D\n\tbool \"d\"\n", good: "CONFIG_A=n\n",
 			bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\nCONFIG_D=y\n", want: [][]string{{"A", "C"}, {"B"}, {"D"}}},
 		// An option of the tree's default, which only the one end mentions.
-		"mentioned": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\n\tdepends on A\n\tdefault y\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\n# CONFIG_B is not set\n", want: [][]string{{"A"}}},
-		"known": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\nconfig D\n\tbool \"d\"\n\tdepends on C\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\nCONFIG_D=y\n",
+		"mentioned": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\n\tdepends on A\n\tdefault y\n",
+			good: "CONFIG_A=n\n", bad: "CONFIG_A=y\n# CONFIG_B is not set\n", want: [][]string{{"A"}}},
+		"known": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\nconfig D\n\tbool " +
+			"\"d\"\n\tdepends on C\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\nCONFIG_D=y\n",
 			known: [][]string{{"OTHER"}, {"D"}, {"B", "OTHER", "A"}}, want: [][]string{{"D", "C"}, {"B", "A"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree := options(t, c.kconfig)
 			done, of := 0, 0
-			b, err := tree.Between(t.Context(), []byte(c.good), []byte(c.bad), c.known, func(d, o int) { done, of = d, o })
+			b, err := tree.Between(t.Context(), []byte(c.good), []byte(c.bad), c.known, func(d, o int) {
+				done, of = d, o
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +195,8 @@ func TestTies(t *testing.T) {
 func TestRefused(t *testing.T) {
 	tree := options(t, "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on A || B\n")
 	// As if C had been possible alone: it is grouped with nothing.
-	b, err := tree.Regroup(t.Context(), []byte("CONFIG_A=n\n"), []byte("CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\n"), [][]string{{"A"}, {"B"}, {"C"}}, nil)
+	b, err := tree.Regroup(t.Context(), []byte("CONFIG_A=n\n"), []byte("CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\n"),
+		[][]string{{"A"}, {"B"}, {"C"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +215,8 @@ func TestRefused(t *testing.T) {
 // fastAndSlow are the two configurations of a small kernel.
 func fastAndSlow(t *testing.T, tree *Tree) *Between {
 	t.Helper()
-	b, err := tree.Between(t.Context(), testdata(t, "fast.config"), testdata(t, "slow.config"), [][]string{{"PREEMPT", "PREEMPTION", "PREEMPT_COUNT"}}, func(_, _ int) {})
+	b, err := tree.Between(t.Context(), testdata(t, "fast.config"), testdata(t, "slow.config"),
+		[][]string{{"PREEMPT", "PREEMPTION", "PREEMPT_COUNT"}}, func(_, _ int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +236,8 @@ func TestKernelGroups(t *testing.T) {
 	}
 	started := time.Now()
 	b := fastAndSlow(t, tree)
-	figure.Record(t, figure.Figure{Name: "kbuild/groups", Unit: "s", Center: time.Since(started).Seconds(), N: len(differences(b.Good, b.Bad)), Better: figure.Lower, Text: "options are put into groups"})
+	figure.Record(t, figure.Figure{Name: "kbuild/groups", Unit: "s", Center: time.Since(started).Seconds(),
+		N: len(differences(b.Good, b.Bad)), Better: figure.Lower, Text: "options are put into groups"})
 	in := map[string]int{}
 	for i, g := range b.Groups {
 		for _, option := range g {
@@ -231,7 +252,8 @@ func TestKernelGroups(t *testing.T) {
 			t.Errorf("%s is in no group, or follows from others and is in one", c.Option)
 		}
 	}
-	for _, lead := range []string{"PREEMPT", "HZ_1000", "DEBUG_PAGEALLOC", "INIT_ON_ALLOC_DEFAULT_ON", "PAGE_TABLE_ISOLATION"} {
+	for _, lead := range []string{"PREEMPT", "HZ_1000", "DEBUG_PAGEALLOC", "INIT_ON_ALLOC_DEFAULT_ON",
+		"PAGE_TABLE_ISOLATION"} {
 		if i, ok := in[lead]; !ok || b.Groups[i][0] != lead {
 			t.Errorf("%s leads no group", lead)
 		}
@@ -280,7 +302,8 @@ func TestBuild(t *testing.T) {
 		stop()
 	}()
 	var unbuilt *Unbuilt
-	if _, err := tree.Build(ctx, good); lab.KindOf(err) != lab.Cancelled || errors.As(err, &unbuilt) || tree.Has(good) || !exists(tree.unclean()) {
+	if _, err := tree.Build(ctx, good); lab.KindOf(err) != lab.Cancelled || errors.As(err, &unbuilt) ||
+		tree.Has(good) || !exists(tree.unclean()) {
 		t.Errorf("%v; unclean: %v", err, exists(tree.unclean()))
 	}
 	if running(t, tree) > 0 {
@@ -292,9 +315,11 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figure.Record(t, figure.Figure{Name: "kbuild/first", Unit: "s", Center: time.Since(started).Seconds(), Better: figure.Lower, Text: "the first kernel is built"})
+	figure.Record(t, figure.Figure{Name: "kbuild/first", Unit: "s", Center: time.Since(started).Seconds(),
+		Better: figure.Lower, Text: "the first kernel is built"})
 	hash := tree.Hash(good)
-	if want := tree.Release + "-headroom-" + hash[:8]; kernel.Release != want || kernel.Image != filepath.Join(of.Out, hash, "bzImage") {
+	if want := tree.Release + "-headroom-" + hash[:8]; kernel.Release != want ||
+		kernel.Image != filepath.Join(of.Out, hash, "bzImage") {
 		t.Errorf("%+v, want release %s", kernel, want)
 	}
 	image, err := os.ReadFile(kernel.Image)
@@ -326,7 +351,8 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figure.Record(t, figure.Figure{Name: "kbuild/next", Unit: "s", Center: time.Since(started).Seconds(), Better: figure.Lower, Text: "the next kernel is built, with one option more"})
+	figure.Record(t, figure.Figure{Name: "kbuild/next", Unit: "s", Center: time.Since(started).Seconds(),
+		Better: figure.Lower, Text: "the next kernel is built, with one option more"})
 	made, asked, besides := 0, 0, []string{}
 	for path, at := range stamps(tree) {
 		depends := dependsOn(path, "INIT_ON_ALLOC_DEFAULT_ON")
@@ -340,14 +366,16 @@ func TestBuild(t *testing.T) {
 			}
 		}
 	}
-	figure.Record(t, figure.Figure{Name: "kbuild/next/objects", Center: float64(made), N: len(newest), Better: figure.Lower, Text: fmt.Sprintf("objects that are made for it; %d depend on the option", asked)})
+	figure.Record(t, figure.Figure{Name: "kbuild/next/objects", Center: float64(made), N: len(newest),
+		Better: figure.Lower, Text: fmt.Sprintf("objects that are made for it; %d depend on the option", asked)})
 	if made < asked || asked == 0 || len(besides) > 30 || second.Release == kernel.Release {
 		t.Errorf("%d objects were made for %+v, %d depend on the option; besides: %q", made, second, asked, besides)
 	}
 
 	// A configuration that is none of this tree is not built as something else.
 	other["NO_SUCH_OPTION"] = "y"
-	if _, err := tree.Build(t.Context(), other); err == nil || errors.As(err, &unbuilt) || !strings.Contains(err.Error(), "NO_SUCH_OPTION as n and not as y") {
+	if _, err := tree.Build(t.Context(), other); err == nil || errors.As(err, &unbuilt) ||
+		!strings.Contains(err.Error(), "NO_SUCH_OPTION as n and not as y") {
 		t.Error(err)
 	}
 	delete(other, "NO_SUCH_OPTION")
@@ -405,7 +433,8 @@ func TestAKilledBuild(t *testing.T) {
 		}
 		signalMake(t, tree, signal)
 		var unbuilt *Unbuilt
-		if err := <-done; err == nil || errors.As(err, &unbuilt) || !strings.Contains(err.Error(), "was ended by another") {
+		if err := <-done; err == nil || errors.As(err, &unbuilt) ||
+			!strings.Contains(err.Error(), "was ended by another") {
 			t.Errorf("%s: %v", signal, err)
 		}
 		if !exists(tree.unclean()) {
@@ -444,11 +473,13 @@ func TestUnbuilt(t *testing.T) {
 	}
 	var unbuilt *Unbuilt
 	_, err = tree.Build(t.Context(), good)
-	if !errors.As(err, &unbuilt) || unbuilt.Config != tree.Hash(good) || !strings.Contains(unbuilt.Reason, "main.c:7: error: no such thing") || exists(tree.unclean()) || tree.Has(good) {
+	if !errors.As(err, &unbuilt) || unbuilt.Config != tree.Hash(good) || !strings.Contains(unbuilt.Reason,
+		"main.c:7: error: no such thing") || exists(tree.unclean()) || tree.Has(good) {
 		t.Errorf("%v", err)
 	}
 	failing("main.c:8: fatal error: error writing to /tmp/x.s: No space left on device")
-	if _, err = tree.Build(t.Context(), good); err == nil || errors.As(err, &unbuilt) || !strings.Contains(err.Error(), "No space left on device") || !exists(tree.unclean()) {
+	if _, err = tree.Build(t.Context(), good); err == nil || errors.As(err, &unbuilt) ||
+		!strings.Contains(err.Error(), "No space left on device") || !exists(tree.unclean()) {
 		t.Errorf("%v", err)
 	}
 }
@@ -556,7 +587,8 @@ func signalMake(t *testing.T, tree *Tree, signal syscall.Signal) {
 	}
 	for _, j := range jobs {
 		text, err := os.ReadFile(j)
-		if err != nil || !bytes.HasPrefix(text, []byte("make\x00")) || !bytes.Contains(text, []byte("O="+tree.objects())) {
+		if err != nil || !bytes.HasPrefix(text, []byte("make\x00")) ||
+			!bytes.Contains(text, []byte("O="+tree.objects())) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(j)))

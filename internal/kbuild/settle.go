@@ -62,8 +62,9 @@ func (t *Tree) settle(ctx context.Context, text []byte) (settled, error) {
 		return settled{}, err
 	}
 	if out.ExitCode != 0 {
-		return settled{}, &lab.Error{What: "the kernel's make can't complete a configuration", Command: argv, Output: string(out.Stderr),
-			Hints: []string{"on Debian: apt install make gcc libc6-dev flex bison bc libelf-dev libssl-dev"}}
+		return settled{}, &lab.Error{What: "the kernel's make can't complete a configuration", Command: argv,
+			Output: string(out.Stderr),
+			Hints:  []string{"on Debian: apt install make gcc libc6-dev flex bison bc libelf-dev libssl-dev"}}
 	}
 	s := settled{}
 	if s.text, err = os.ReadFile(file); err != nil {
@@ -85,7 +86,8 @@ func (t *Tree) learnStrings(text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(strings.TrimPrefix(line, "CONFIG_"), "="); ok && strings.HasPrefix(value, `"`) {
+		if name, value, ok := strings.Cut(strings.TrimPrefix(line, "CONFIG_"), "="); ok &&
+			strings.HasPrefix(value, `"`) {
 			t.strings[name] = true
 		}
 	}

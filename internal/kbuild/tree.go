@@ -76,13 +76,16 @@ func Open(ctx context.Context, terms Terms) (*Tree, error) {
 			return nil, err
 		}
 		if strings.ContainsAny(whole, " \t:") {
-			return nil, &lab.Error{Kind: lab.Usage, What: whole + " has a space or a colon in its path, with which no kernel can be built"}
+			return nil, &lab.Error{Kind: lab.Usage, What: whole +
+				" has a space or a colon in its path, with which no kernel can be built"}
 		}
 		*path = whole
 	}
 	for _, word := range terms.Make {
 		if name, _, ok := strings.Cut(word, "="); !ok || !isVariable(name) {
-			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q can't be given to the kernel's make: variables can, but for those that say where and under which name", word), Hints: []string{"CC=gcc-12"}}
+			return nil, &lab.Error{Kind: lab.Usage,
+				What: fmt.Sprintf("%q can't be given to the kernel's make: variables can, but for those that say "+
+					"where and under which name", word), Hints: []string{"CC=gcc-12"}}
 		}
 	}
 	if err := refuse(terms.Dir); err != nil {
@@ -98,7 +101,8 @@ func Open(ctx context.Context, terms Terms) (*Tree, error) {
 		return nil, err
 	}
 	if said.ExitCode != 0 {
-		return nil, &lab.Error{What: "the kernel's make does not say its version", Command: argv, Output: string(said.Stderr), Hints: []string{"apt install make gcc"}}
+		return nil, &lab.Error{What: "the kernel's make does not say its version", Command: argv,
+			Output: string(said.Stderr), Hints: []string{"apt install make gcc"}}
 	}
 	t.Release = strings.TrimSpace(string(said.Stdout))
 	if err := os.MkdirAll(t.Out, 0o755); err != nil {
@@ -130,7 +134,9 @@ func refuse(dir string) error {
 	// The tree's own rule: the Makefile's outputmakefile.
 	for _, pattern := range []string{".config", "include/config", "arch/*/include/generated"} {
 		if found, _ := fs.Glob(os.DirFS(dir), pattern); len(found) > 0 {
-			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was built in (%s), and can't be built elsewhere before it is clean", dir, found[0]),
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s was built in (%s), and can't be built elsewhere before it is clean", dir,
+					found[0]),
 				Hints: []string{"make mrproper, in it or in a copy; it removes .config, too"}}
 		}
 	}
@@ -154,13 +160,15 @@ func (t *Tree) identify(ctx context.Context) (string, error) {
 	}
 	commit := ""
 	if _, err := os.Stat(filepath.Join(t.Dir, ".git")); err == nil {
-		out, err := t.Target.Run(ctx, "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "git", "-c", "safe.directory=*", "-C", t.Dir, "rev-parse", "--verify", "HEAD")
+		out, err := t.Target.Run(ctx, "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "git", "-c", "safe.directory=*",
+			"-C", t.Dir, "rev-parse", "--verify", "HEAD")
 		if err != nil {
 			return "", err
 		}
 		commit = strings.TrimSpace(string(out.Stdout))
 	}
-	return digest(append([]string{"headroom/kernel/v1", t.Dir, t.Release, info.ModTime().UTC().Format(time.RFC3339Nano), commit}, t.Make...)...), nil
+	return digest(append([]string{"headroom/kernel/v1", t.Dir, t.Release, info.ModTime().UTC().Format(time.RFC3339Nano),
+		commit}, t.Make...)...), nil
 }
 
 // digest of texts, in which none can run into the next.
@@ -177,9 +185,12 @@ func digest(texts ...string) string {
 // through.
 func (t *Tree) argv(words ...string) []string {
 	argv := []string{"env"}
-	for _, name := range []string{"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES", "GNUMAKEFLAGS", "MAKEOVERRIDES", "ARCH", "SUBARCH", "CROSS_COMPILE", "LLVM", "LLVM_IAS", "LOCALVERSION",
-		"KBUILD_OUTPUT", "KBUILD_KCONFIG", "KBUILD_EXTMOD", "KBUILD_DEFCONFIG", "KBUILD_VERBOSE", "KCFLAGS", "KCPPFLAGS", "KAFLAGS", "HOSTCFLAGS", "HOSTLDFLAGS", "INSTALL_PATH",
-		"KCONFIG_CONFIG", "KCONFIG_ALLCONFIG", "KCONFIG_OVERWRITECONFIG", "KCONFIG_NOSILENTUPDATE", "KCONFIG_WERROR", "KCONFIG_WARN_UNKNOWN_SYMBOLS"} {
+	for _, name := range []string{"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES", "GNUMAKEFLAGS", "MAKEOVERRIDES",
+		"ARCH", "SUBARCH", "CROSS_COMPILE", "LLVM", "LLVM_IAS", "LOCALVERSION",
+		"KBUILD_OUTPUT", "KBUILD_KCONFIG", "KBUILD_EXTMOD", "KBUILD_DEFCONFIG", "KBUILD_VERBOSE", "KCFLAGS",
+		"KCPPFLAGS", "KAFLAGS", "HOSTCFLAGS", "HOSTLDFLAGS", "INSTALL_PATH",
+		"KCONFIG_CONFIG", "KCONFIG_ALLCONFIG", "KCONFIG_OVERWRITECONFIG", "KCONFIG_NOSILENTUPDATE", "KCONFIG_WERROR",
+		"KCONFIG_WARN_UNKNOWN_SYMBOLS"} {
 		argv = append(argv, "-u", name)
 	}
 	argv = append(argv, "LC_ALL=C", "make", "--no-print-directory", "-C", t.Dir)
@@ -210,7 +221,8 @@ func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(&lab.Error{Kind: lab.Cancelled, What: "stopped while another process builds in " + t.folder, Err: context.Cause(ctx)}, f.Close())
+			return nil, errors.Join(&lab.Error{Kind: lab.Cancelled, What: "stopped while another process builds in " +
+				t.folder, Err: context.Cause(ctx)}, f.Close())
 		case <-time.After(lockPause):
 		}
 	}

@@ -47,8 +47,9 @@ func plain(t testing.TB, name string) Config {
 }
 
 func TestParse(t *testing.T) {
-	const text = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=\"say \\\"hi\\\" \\\\ there\" # no\nCONFIG_D=0x10\nCONFIG_E=\"\"\r\n" +
-		"# CONFIG_F is broken\n# a comment\nnonsense\nCONFIG_G\nCONFIG_A=m\nCONFIG_=y\nCONFIG_bad name=y\nCONFIG_H=\nCONFIG_I=\"cut o"
+	const text = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=\"say \\\"hi\\\" \\\\ there\" # no\nCONFIG_D=0x10\n" +
+		"CONFIG_E=\"\"\r\n# CONFIG_F is broken\n# a comment\nnonsense\nCONFIG_G\nCONFIG_A=m\nCONFIG_=y\nCONFIG_bad " +
+		"name=y\nCONFIG_H=\nCONFIG_I=\"cut o"
 	c, err := Parse(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +124,8 @@ func TestCompareCounts(t *testing.T) {
 		t.Errorf("diffconfig prints %d lines, want 6222", n)
 	}
 	changes := Compare(strict, lazy)
-	if len(changes) != 2 || changes[0].Option != "IOMMU_DEFAULT_DMA_LAZY" || changes[1].Option != "IOMMU_DEFAULT_DMA_STRICT" {
+	if len(changes) != 2 || changes[0].Option != "IOMMU_DEFAULT_DMA_LAZY" ||
+		changes[1].Option != "IOMMU_DEFAULT_DMA_STRICT" {
 		t.Errorf("%+v", changes)
 	}
 }
@@ -183,8 +185,10 @@ func TestLine(t *testing.T) {
 		value string
 		text  bool
 		want  string
-	}{{"y", false, "CONFIG_A=y"}, {"n", false, "# CONFIG_A is not set"}, {"-0x1f", false, `CONFIG_A="-0x1f"`}, {"0x1f", false, "CONFIG_A=0x1f"}, {"250", false, "CONFIG_A=250"},
-		{"250", true, `CONFIG_A="250"`}, {"n", true, `CONFIG_A="n"`}, {"", false, `CONFIG_A=""`}, {`say "\"`, true, `CONFIG_A="say \"\\\""`}} {
+	}{{"y", false, "CONFIG_A=y"}, {"n", false, "# CONFIG_A is not set"}, {"-0x1f", false, `CONFIG_A="-0x1f"`},
+		{"0x1f", false, "CONFIG_A=0x1f"}, {"250", false, "CONFIG_A=250"},
+		{"250", true, `CONFIG_A="250"`}, {"n", true, `CONFIG_A="n"`}, {"", false, `CONFIG_A=""`},
+		{`say "\"`, true, `CONFIG_A="say \"\\\""`}} {
 		got := Line("A", c.value, c.text)
 		if back, err := Parse(strings.NewReader(got)); got != c.want || err != nil || back["A"] != c.value {
 			t.Errorf("%+v: %s, read back as %v, %v", c, got, back, err)
@@ -202,7 +206,8 @@ func TestPair(t *testing.T) {
 		names = append(names, c.Option)
 	}
 	// SRSO is the same on both sides; SLS has no counterpart; both know the plugin, so it is not renamed.
-	if got, want := strings.Join(names, " "), "GCC_PLUGIN_STACKLEAK KSTACK_ERASE MITIGATION_RETPOLINE SLS"; got != want {
+	if got, want := strings.Join(names, " "), "GCC_PLUGIN_STACKLEAK KSTACK_ERASE MITIGATION_RETPOLINE SLS"; got !=
+		want {
 		t.Errorf("differ: %s, want %s", got, want)
 	}
 	if before["MITIGATION_RETPOLINE"] != "RETPOLINE" || before["MITIGATION_SRSO"] != "CPU_SRSO" || len(before) != 2 {
@@ -218,7 +223,8 @@ func TestPairPublished(t *testing.T) {
 	_, old := published(t, "debian-6.1.0-50")
 	_, recent := published(t, "debian-6.12.111")
 	_, _, before := Pair(old, recent)
-	for _, name := range []string{"SRSO", "PAGE_TABLE_ISOLATION", "RETPOLINE", "RETHUNK", "UNRET_ENTRY", "IBPB_ENTRY", "IBRS_ENTRY", "SLS"} {
+	for _, name := range []string{"SRSO", "PAGE_TABLE_ISOLATION", "RETPOLINE", "RETHUNK", "UNRET_ENTRY", "IBPB_ENTRY",
+		"IBRS_ENTRY", "SLS"} {
 		if before["MITIGATION_"+name] == "" {
 			t.Errorf("MITIGATION_%s has no old name", name)
 		}

@@ -16,7 +16,8 @@ func TestDecidingMetricsOfACommand(t *testing.T) {
 	if got := Deciding(own, nil, measured); !slices.Equal(got, []string{"tps"}) {
 		t.Errorf("what is marked and was measured: %v", got)
 	}
-	if got := Deciding(nil, nil, map[string]float64{"read.iops": 1, "elapsed": 2}); !slices.Equal(got, []string{"read.iops"}) {
+	if got := Deciding(nil, nil, map[string]float64{"read.iops": 1, "elapsed": 2}); !slices.Equal(got,
+		[]string{"read.iops"}) {
 		t.Errorf("of a fio job: %v", got)
 	}
 	c := Cell{Metrics: own}

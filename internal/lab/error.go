@@ -89,7 +89,8 @@ func ShellQuote(argv []string) string {
 func quote(a string) string {
 	plain := a != ""
 	for _, r := range a {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,%@+", r)) {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_./:=,%@+", r)) {
 			plain = false
 			break
 		}

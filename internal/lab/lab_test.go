@@ -12,7 +12,8 @@ import (
 
 func TestTainted(t *testing.T) {
 	w := Warning{Taints: []string{"read.*", "write.iops"}}
-	for metric, want := range map[string]bool{"read.iops": true, "read.latency.p99": true, "write.iops": true, "write.bandwidth": false, "readahead": false, "cpu.user": false} {
+	for metric, want := range map[string]bool{"read.iops": true, "read.latency.p99": true, "write.iops": true,
+		"write.bandwidth": false, "readahead": false, "cpu.user": false} {
 		if w.Tainted(metric) != want {
 			t.Errorf("Tainted(%q) = %v", metric, !want)
 		}
@@ -27,7 +28,8 @@ func TestTainted(t *testing.T) {
 
 // What ShellQuote prints must be read back by a real shell as the arguments it was made of.
 func TestShellQuoteIsReadBack(t *testing.T) {
-	for _, arg := range []string{"plain", "two words", "it's", `"`, "$HOME", "`id`", "a\nb", "", "*", "ü", `\`, "-n", "a=b", "!x", "#c", "~"} {
+	for _, arg := range []string{"plain", "two words", "it's", `"`, "$HOME", "`id`", "a\nb", "", "*", "ü", `\`, "-n",
+		"a=b", "!x", "#c", "~"} {
 		out, err := exec.Command("sh", "-c", "printf %s "+ShellQuote([]string{arg})).Output()
 		if err != nil || string(out) != arg {
 			t.Errorf("%q came back as %q, %v", arg, out, err)
@@ -57,7 +59,8 @@ func TestKindOfFindsTheKindAnywhere(t *testing.T) {
 }
 
 func TestErrorsSayWhatWhereAndTheWayOut(t *testing.T) {
-	e := &Error{What: "can't discard /dev/sdb", Target: "ssh://db1", Command: []string{"blkdiscard", "/dev/sd b"}, Output: "Invalid argument\n", Hints: []string{"try -z"}, Err: errors.New("exit status 1")}
+	e := &Error{What: "can't discard /dev/sdb", Target: "ssh://db1", Command: []string{"blkdiscard", "/dev/sd b"},
+		Output: "Invalid argument\n", Hints: []string{"try -z"}, Err: errors.New("exit status 1")}
 	if got := e.Error(); got != "can't discard /dev/sdb on ssh://db1: exit status 1" {
 		t.Errorf("%q", got)
 	}
@@ -69,8 +72,10 @@ func TestErrorsSayWhatWhereAndTheWayOut(t *testing.T) {
 
 func TestMetricsKnowTheirUnit(t *testing.T) {
 	for name, want := range map[string]MetricInfo{
-		IOPS(Read): {Unit: PerSecond, Better: Higher}, Bandwidth(Write): {Unit: BytesPerSecond, Better: Higher}, Latency(Sync, "p99"): {Unit: Seconds, Better: Lower},
-		"read.submit_latency.mean": {Unit: Seconds, Better: Lower}, "cpu.user": {Unit: Share, Better: Lower}, "cpu.per_io": {Unit: PerOperation, Better: Lower}, "elapsed": {Unit: Seconds, Better: Lower},
+		IOPS(Read): {Unit: PerSecond, Better: Higher}, Bandwidth(Write): {Unit: BytesPerSecond, Better: Higher},
+		Latency(Sync, "p99"):       {Unit: Seconds, Better: Lower},
+		"read.submit_latency.mean": {Unit: Seconds, Better: Lower}, "cpu.user": {Unit: Share, Better: Lower},
+		"cpu.per_io": {Unit: PerOperation, Better: Lower}, "elapsed": {Unit: Seconds, Better: Lower},
 	} {
 		if got := Metric(name); got != want {
 			t.Errorf("Metric(%q) = %v, want %v", name, got, want)
@@ -111,7 +116,8 @@ func TestAWarningIsASentence(t *testing.T) {
 		long := []Warning{{Text: "fio said: " + strings.Repeat(unit, 5<<20/len(unit)) + " the end"}}
 		Brief(long)
 		text := long[0].Text
-		if len(text) > mostWarned+100 || strings.ContainsAny(text, "\n") || !strings.HasPrefix(text, "fio said:") || !strings.HasSuffix(text, "the end") || !utf8.ValidString(text) {
+		if len(text) > mostWarned+100 || strings.ContainsAny(text, "\n") || !strings.HasPrefix(text, "fio said:") ||
+			!strings.HasSuffix(text, "the end") || !utf8.ValidString(text) {
 			t.Errorf("%d bytes: %.100q", len(text), text)
 		}
 	}

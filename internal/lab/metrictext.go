@@ -29,14 +29,19 @@ func MetricTexts() []MetricText {
 	return []MetricText{
 		in(Directions(), "iops", "I/O operations completed a second; sync counts flushes"),
 		in(moving, "bandwidth", "bytes read, written or trimmed a second: IOPS times the block size"),
-		{"DIRECTION.latency.PART", "time from the submission of an operation to its completion, as fio's clat; of sync " +
-			"the time of a flush, of request the time until the answer is back", append(Directions(), Request), parts},
+		{"DIRECTION.latency.PART",
+			"time from the submission of an operation to its completion, as fio's clat; of sync " +
+				"the time of a flush, of request the time until the answer is back", append(Directions(), Request),
+			parts},
 		in(moving, "submit_latency.mean", "mean time that handing an operation to the kernel takes, as fio's slat"),
-		of("cpu.user", "CPU time that the load generator spends in user mode, as a share of one core, all jobs added up"),
-		of("cpu.system", "CPU time that the kernel spends for the load generator, as a share of one core, all jobs added up"),
+		of("cpu.user",
+			"CPU time that the load generator spends in user mode, as a share of one core, all jobs added up"),
+		of("cpu.system", "CPU time that the kernel spends for the load generator, as a share of one core, all jobs "+
+			"added up"),
 		of(CPUPerIO, "CPU time of the load generator for each operation"),
 		of(HostCPUPerIO, "CPU time of the whole machine, or of the host of a guest, for each operation"),
-		of(EnergyPerIO, "energy that the processors of the machine, or of the host of a guest, take for each operation"),
+		of(EnergyPerIO,
+			"energy that the processors of the machine, or of the host of a guest, take for each operation"),
 		of("elapsed", "how long the load or command ran"),
 		of(Downtime, "how long a guest stood still while it was moved to another host"),
 
@@ -88,7 +93,8 @@ func (t MetricText) Info() MetricInfo { return Metric(t.Names()[0]) }
 func (t MetricText) Combined() string {
 	text := "the median of the repetitions; the interval covers the true median"
 	if len(t.Parts) > 0 {
-		text += "; percentiles are those of the operations of all repetitions together, where their distribution was kept"
+		text += "; percentiles are those of the operations of all repetitions together, where their distribution was " +
+			"kept"
 	}
 	return text
 }

@@ -35,11 +35,13 @@ type PortFlow struct {
 
 // Plus is what was counted in two places.
 func (f PortFlow) Plus(o PortFlow) PortFlow {
-	return PortFlow{Bytes: f.Bytes + o.Bytes, Packets: f.Packets + o.Packets, Errors: f.Errors + o.Errors, Dropped: f.Dropped + o.Dropped, Paused: f.Paused + o.Paused}
+	return PortFlow{Bytes: f.Bytes + o.Bytes, Packets: f.Packets + o.Packets, Errors: f.Errors + o.Errors,
+		Dropped: f.Dropped + o.Dropped, Paused: f.Paused + o.Paused}
 }
 
 // Less is what was counted since an earlier reading.
 func (f PortFlow) Less(before PortFlow) PortFlow {
-	return PortFlow{Bytes: f.Bytes - before.Bytes, Packets: f.Packets - before.Packets, Errors: f.Errors - before.Errors,
+	return PortFlow{Bytes: f.Bytes - before.Bytes, Packets: f.Packets - before.Packets,
+		Errors:  f.Errors - before.Errors,
 		Dropped: f.Dropped - before.Dropped, Paused: f.Paused - before.Paused}
 }

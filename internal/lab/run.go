@@ -567,8 +567,12 @@ type Repetition struct {
 // Failed says that a repetition measured nothing that counts: its load failed, or of what several targets did together
 // there is no more than when they began and ended.
 func (r Repetition) Failed() bool {
-	measured := slices.ContainsFunc(slices.Collect(maps.Keys(r.Values)), func(metric string) bool { return !strings.HasPrefix(metric, togetherPrefix) })
-	return !measured || slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
+	measured := slices.ContainsFunc(slices.Collect(maps.Keys(r.Values)), func(metric string) bool {
+		return !strings.HasPrefix(metric, togetherPrefix)
+	})
+	return !measured || slices.ContainsFunc(r.Warnings, func(w Warning) bool {
+		return w.Code == "errors" || w.Code == "no-result"
+	})
 }
 
 // In the tally of a repetition, the seconds that were counted, and those that CPUs were busy.

@@ -19,7 +19,8 @@ func Shorten(text string, head, tail int) string {
 	for len(last) > 0 && !utf8.RuneStart(last[0]) {
 		last = last[1:]
 	}
-	return strings.TrimRight(first, " ") + fmt.Sprintf(" … (%d bytes left out) … ", len(text)-len(first)-len(last)) + strings.TrimLeft(last, " ")
+	return strings.TrimRight(first, " ") + fmt.Sprintf(" … (%d bytes left out) … ", len(text)-len(first)-len(last)) +
+		strings.TrimLeft(last, " ")
 }
 
 // The bounds of what is kept of other programs' output outside of the raw files.

@@ -27,11 +27,15 @@ func answer(d *Document, cpus int) Answer {
 	}
 	switch {
 	case len(open) > 0:
-		return Answer{Verdict: Undecided, Text: "no rung is sure to fall short, but it can't be told of all: " + several(open)}
+		return Answer{Verdict: Undecided, Text: "no rung is sure to fall short, but it can't be told of all: " +
+			several(open)}
 	case d.Claims == 0:
-		return Answer{Verdict: Unexpected, Text: "no rung stands on another here, so none can fall short of it: " + topText(d)}
+		return Answer{Verdict: Unexpected, Text: "no rung stands on another here, so none can fall short of it: " +
+			topText(d)}
 	}
-	return Answer{Verdict: Reaches, Text: fmt.Sprintf("no rung falls short of what those below it promise by more than %g%%: %s", 100*d.Margin, topText(d))}
+	return Answer{Verdict: Reaches,
+		Text: fmt.Sprintf("no rung falls short of what those below it promise by more than %g%%: %s",
+			100*d.Margin, topText(d))}
 }
 
 // several are the first few of some texts, and how many more there are.
@@ -68,7 +72,8 @@ func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 		if !r.Kind.several() {
 			share = "lies under it"
 		}
-		return text + fmt.Sprintf("; that is %s of what %s can carry (%s), which %s", unit.Percent(*c.Share), c.Ceiling.Limiter,
+		return text + fmt.Sprintf("; that is %s of what %s can carry (%s), which %s", unit.Percent(*c.Share),
+			c.Ceiling.Limiter,
 			amount(c.Unit, c.Ceiling.Value), share)
 	}
 	switch {
@@ -77,7 +82,8 @@ func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 	case r.Kind == Loopback:
 		why = append(why, "what a machine does not move within itself it won't move through its ports")
 		if top, of := highest(d, c.Cell); top != nil {
-			why = append(why, fmt.Sprintf("%s %s of %s (%s of %s)", subject(top), of.Reached.percent(), of.Expected.From, amount(of.Unit, *of.Center), amount(of.Unit, of.Expected.Value)))
+			why = append(why, fmt.Sprintf("%s %s of %s (%s of %s)", subject(top), of.Reached.percent(),
+				of.Expected.From, amount(of.Unit, *of.Center), amount(of.Unit, of.Expected.Value)))
 		}
 		return text + "; " + strings.Join(why, "; ")
 	case r.Kind.several() && eachAtItsCeiling(d, c):
@@ -85,7 +91,8 @@ func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 	}
 	switch {
 	case c.Ceiling != nil:
-		why = append(why, fmt.Sprintf("no known ceiling explains it (the tightest is %s of %s)", amount(c.Unit, c.Ceiling.Value), c.Ceiling.Limiter))
+		why = append(why, fmt.Sprintf("no known ceiling explains it (the tightest is %s of %s)",
+			amount(c.Unit, c.Ceiling.Value), c.Ceiling.Limiter))
 	case len(why) == 0:
 		why = append(why, "no ceiling is known that would explain it")
 	}
@@ -102,9 +109,11 @@ func saturated(r *Rung, c *Cell, cpus int) []string {
 	case c.CPU == nil:
 		return nil
 	case cpus > 0 && *c.CPU >= near*float64(cpus):
-		return []string{fmt.Sprintf("the load itself takes %.1f of the %s's %d processors, which is what holds it", *c.CPU, whose, cpus)}
+		return []string{fmt.Sprintf("the load itself takes %.1f of the %s's %d processors, which is what holds it",
+			*c.CPU, whose, cpus)}
 	case *c.CPU >= near*float64(r.Jobs):
-		return []string{fmt.Sprintf("each of its %s takes a whole processor, which is what holds it", plural(r.Jobs, "process"))}
+		return []string{fmt.Sprintf("each of its %s takes a whole processor, which is what holds it",
+			plural(r.Jobs, "process"))}
 	}
 	return nil
 }
@@ -126,12 +135,14 @@ func highest(d *Document, cell string) (*Rung, *Cell) {
 func fullCores(d *Document, r *Rung, c *Cell) []string {
 	ofEquals := func(code string) bool {
 		return slices.ContainsFunc(d.Warnings, func(o Warning) bool {
-			return o.Code == code && o.Cell == c.Cell && r.Kind == Port && d.Rungs[o.Rung].Kind == Port && slices.Contains(c.Expected.Rungs, o.Rung)
+			return o.Code == code && o.Cell == c.Cell && r.Kind == Port && d.Rungs[o.Rung].Kind == Port &&
+				slices.Contains(c.Expected.Rungs, o.Rung)
 		})
 	}
 	var texts []string
 	for _, w := range d.Warnings {
-		if &d.Rungs[w.Rung] == r && w.Cell == c.Cell && (w.Code == "core-full" || w.Code == "generator-bound") && len(texts) == 0 && !ofEquals(w.Code) {
+		if &d.Rungs[w.Rung] == r && w.Cell == c.Cell && (w.Code == "core-full" || w.Code == "generator-bound") &&
+			len(texts) == 0 && !ofEquals(w.Code) {
 			texts = append(texts, w.Text)
 		}
 	}

@@ -84,7 +84,8 @@ type climb struct {
 
 // Climb makes the document.
 func Climb(steps []Step, loads []Load, measured []Measured, warnings []Warning, notes []string, terms Terms) Document {
-	c := &climb{steps: steps, loads: loads, terms: terms, values: make([]map[string]map[int]map[string]float64, len(steps))}
+	c := &climb{steps: steps, loads: loads, terms: terms,
+		values: make([]map[string]map[int]map[string]float64, len(steps))}
 	for _, m := range measured {
 		if c.values[m.Rung] == nil {
 			c.values[m.Rung] = map[string]map[int]map[string]float64{}
@@ -151,7 +152,8 @@ func metricOf(params map[string]string) string {
 // for each block.
 func (c *climb) judge(rung int, l Load) (cell Cell, logs []float64) {
 	metric := l.metric()
-	cell = Cell{Cell: l.ID, Title: l.Title, Params: l.Params, Metric: metric, Unit: lab.Metric(metric).Unit, Verdict: Unexpected}
+	cell = Cell{Cell: l.ID, Title: l.Title, Params: l.Params, Metric: metric, Unit: lab.Metric(metric).Unit,
+		Verdict: Unexpected}
 	here := c.series(rung, l.ID, metric)
 	cell.N = len(here)
 	if cell.N == 0 {

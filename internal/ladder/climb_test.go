@@ -47,7 +47,8 @@ func fourDrives(together, array, files float64) *machine {
 }
 
 func read1m() Load {
-	return Load{Title: "read 1m q8", Cell: lab.Cell{ID: "read", Params: map[string]string{"rw": "read", "bs": "1m", "iodepth": "8"}}}
+	return Load{Title: "read 1m q8",
+		Cell: lab.Cell{ID: "read", Params: map[string]string{"rw": "read", "bs": "1m", "iodepth": "8"}}}
 }
 
 // climb measures so many passes: a pass is up to 10% faster or slower as a whole, a load 1% by itself.
@@ -58,10 +59,12 @@ func (m *machine) climb(r *rand.Rand, passes int) Document {
 		for i, rate := range m.rates {
 			v := rate * pass * math.Exp(0.01*r.NormFloat64())
 			measured = append(measured, Measured{Rung: i, Cell: "read", Block: block,
-				Values: map[string]float64{"read.bandwidth": v, "read.iops": v / (1 << 20), "cpu.user": 0.1, "cpu.system": 0.2}})
+				Values: map[string]float64{"read.bandwidth": v, "read.iops": v / (1 << 20), "cpu.user": 0.1,
+					"cpu.system": 0.2}})
 		}
 	}
-	return Climb(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes, CPUs: 8})
+	return Climb(m.steps, []Load{read1m()}, measured, nil, nil,
+		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes, CPUs: 8})
 }
 
 func TestTheFirstRungThatFallsShortIsNamed(t *testing.T) {
@@ -71,9 +74,12 @@ func TestTheFirstRungThatFallsShortIsNamed(t *testing.T) {
 		rung string
 		want []string
 	}{
-		{"the drives share something", fourDrives(2.4e9, 2.4e9, 2.4e9), "all", []string{"all together reach ", "of the sum of each alone", "no ceiling is known"}},
-		{"the array takes something", fourDrives(4e9, 3e9, 2e9), "/dev/md0", []string{"/dev/md0 reaches 7", "of all ("}},
-		{"the file system takes something", fourDrives(4e9, 4e9, 3.2e9), "/srv", []string{"/srv reaches ", "of /dev/md0 ("}},
+		{"the drives share something", fourDrives(2.4e9, 2.4e9, 2.4e9), "all",
+			[]string{"all together reach ", "of the sum of each alone", "no ceiling is known"}},
+		{"the array takes something", fourDrives(4e9, 3e9, 2e9), "/dev/md0",
+			[]string{"/dev/md0 reaches 7", "of all ("}},
+		{"the file system takes something", fourDrives(4e9, 4e9, 3.2e9), "/srv",
+			[]string{"/srv reaches ", "of /dev/md0 ("}},
 		{"one drive is slow", func() *machine {
 			m := fourDrives(3.4e9, 3.4e9, 3.4e9)
 			m.rates[4] = 0.4e9
@@ -95,13 +101,15 @@ func TestTheFirstRungThatFallsShortIsNamed(t *testing.T) {
 
 func TestACeilingExplainsWhatIsMissing(t *testing.T) {
 	m := fourDrives(2.4e9, 2.4e9, 2.4e9)
-	bound := map[string][]ceiling.Ceiling{"read": {{Metric: "read.bandwidth", Value: 2.5e9, Limiter: "PCIe 3.0 x4 uplink 0000:17:00.0"}}}
+	bound := map[string][]ceiling.Ceiling{
+		"read": {{Metric: "read.bandwidth", Value: 2.5e9, Limiter: "PCIe 3.0 x4 uplink 0000:17:00.0"}}}
 	for i := 7; i < len(m.steps); i++ {
 		m.steps[i].Ceilings = bound
 	}
 	d := m.climb(rand.New(rand.NewPCG(3, 4)), 6)
 	if d.Answer.Verdict != AtCeiling || d.Answer.Rung == nil || *d.Answer.Rung != 7 ||
-		!strings.Contains(d.Answer.Text, "uplink 0000:17:00.0") || !strings.Contains(d.Answer.Text, "which they share") {
+		!strings.Contains(d.Answer.Text, "uplink 0000:17:00.0") ||
+		!strings.Contains(d.Answer.Text, "which they share") {
 		t.Errorf("%+v", d.Answer)
 	}
 }
@@ -114,11 +122,13 @@ func TestTheNullDeviceBoundsOperations(t *testing.T) {
 	load.Params = map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32"}
 	var measured []Measured
 	for i, rate := range m.rates {
-		measured = append(measured, Measured{Rung: i, Cell: "read", Block: 1, Values: map[string]float64{"read.iops": rate / 4096, "read.bandwidth": rate}})
+		measured = append(measured, Measured{Rung: i, Cell: "read", Block: 1,
+			Values: map[string]float64{"read.iops": rate / 4096, "read.bandwidth": rate}})
 	}
 	for _, bs := range []string{"4k", "1m"} {
 		load.Params["bs"] = bs
-		for i, r := range Climb(m.steps, []Load{load}, measured, nil, nil, Terms{Margin: 0.05, Alpha: 0.05, Passes: 1}).Rungs {
+		for i, r := range Climb(m.steps, []Load{load}, measured, nil, nil,
+			Terms{Margin: 0.05, Alpha: 0.05, Passes: 1}).Rungs {
 			limited := r.Cells[0].Ceiling != nil && r.Cells[0].Ceiling.Limiter == "null"
 			if want := r.Kind == Drive && bs == "4k"; limited != want {
 				t.Errorf("%s at rung %d (%s): ceiling %+v", bs, i, r.Name, r.Cells[0].Ceiling)
@@ -139,10 +149,12 @@ func TestNothingFallsShort(t *testing.T) {
 
 func TestWhatCantBeTold(t *testing.T) {
 	d := fourDrives(4e9, 4e9, 3.7e9).climb(rand.New(rand.NewPCG(7, 8)), 3)
-	if d.Answer.Rung != nil || d.Answer.Verdict != Undecided || !strings.Contains(d.Answer.Text, "can't be told") || !strings.Contains(d.Answer.Text, "--passes") {
+	if d.Answer.Rung != nil || d.Answer.Verdict != Undecided || !strings.Contains(d.Answer.Text, "can't be told") ||
+		!strings.Contains(d.Answer.Text, "--passes") {
 		t.Errorf("%+v", d.Answer)
 	}
-	if one := fourDrives(1e9, 1e9, 1e9).climb(rand.New(rand.NewPCG(7, 8)), 1); one.Answer.Verdict != Undecided || one.Rungs[3].Cells[0].Lo != nil {
+	if one := fourDrives(1e9, 1e9, 1e9).climb(rand.New(rand.NewPCG(7, 8)), 1); one.Answer.Verdict != Undecided ||
+		one.Rungs[3].Cells[0].Lo != nil {
 		t.Errorf("of one pass it is told: %+v", one.Answer)
 	}
 }
@@ -157,12 +169,15 @@ func TestFewAreAccusedWrongly(t *testing.T) {
 		if d := fourDrives(4e9, 4e9, 4e9*(1-DefaultMargin)).climb(r, 6); d.Answer.Rung != nil {
 			wrong++
 		}
-		if d := fourDrives(3.4e9, 3.4e9, 3.4e9).climb(r, 6); d.Answer.Rung == nil || d.Rungs[*d.Answer.Rung].Name != "all" {
+		if d := fourDrives(3.4e9, 3.4e9, 3.4e9).climb(r, 6); d.Answer.Rung == nil ||
+			d.Rungs[*d.Answer.Rung].Name != "all" {
 			missed++
 		}
 	}
-	figure.Record(t, figure.Share("ladder/accused", wrong, ladders, figure.Lower).Saying("simulated ladders without a fault that are accused"))
-	figure.Record(t, figure.Share("ladder/missed", missed, ladders, figure.Lower).Saying("simulated ladders with 15%% missing that are not named"))
+	figure.Record(t, figure.Share("ladder/accused", wrong, ladders,
+		figure.Lower).Saying("simulated ladders without a fault that are accused"))
+	figure.Record(t, figure.Share("ladder/missed", missed, ladders,
+		figure.Lower).Saying("simulated ladders with 15%% missing that are not named"))
 	if wrong > ladders/20 || missed > ladders/20 {
 		t.Errorf("%d of %d accused wrongly, %d missed", wrong, ladders, missed)
 	}
@@ -174,11 +189,13 @@ func TestLoadsThatFailedPromiseNothing(t *testing.T) {
 	for block := 1; block <= 4; block++ {
 		for i, rate := range m.rates {
 			if i != 3 && i != 8 { // one drive, and the array
-				measured = append(measured, Measured{Rung: i, Cell: "read", Block: block, Values: map[string]float64{"read.bandwidth": rate}})
+				measured = append(measured,
+					Measured{Rung: i, Cell: "read", Block: block, Values: map[string]float64{"read.bandwidth": rate}})
 			}
 		}
 	}
-	d := Climb(m.steps, []Load{read1m()}, measured, []Warning{{Rung: 9, Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"}}}}, nil,
+	d := Climb(m.steps, []Load{read1m()}, measured,
+		[]Warning{{Rung: 9, Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"}}}}, nil,
 		Terms{Margin: 0.05, Alpha: 0.05, Passes: 4})
 	for i, want := range map[int]bool{3: false, 6: false, 7: false, 8: false, 9: false} {
 		if got := d.Rungs[i].Cells[0].Expected != nil; got != want {
@@ -191,7 +208,8 @@ func TestLoadsThatFailedPromiseNothing(t *testing.T) {
 }
 
 func TestFullProcessorsAreSaid(t *testing.T) {
-	for cpus, want := range map[int]string{2: "the machine's 2 processors", 64: "each of its 4 processes takes a whole processor"} {
+	for cpus, want := range map[int]string{2: "the machine's 2 processors",
+		64: "each of its 4 processes takes a whole processor"} {
 		m := fourDrives(2e9, 2e9, 2e9)
 		var measured []Measured
 		for block := 1; block <= 6; block++ {
@@ -201,10 +219,12 @@ func TestFullProcessorsAreSaid(t *testing.T) {
 					cpu = 4
 				}
 				measured = append(measured, Measured{Rung: i, Cell: "read", Block: block,
-					Values: map[string]float64{"read.bandwidth": rate * (1 + 0.001*float64(block%2)), "cpu.user": cpu / 2, "cpu.system": cpu / 2}})
+					Values: map[string]float64{"read.bandwidth": rate * (1 + 0.001*float64(block%2)),
+						"cpu.user": cpu / 2, "cpu.system": cpu / 2}})
 			}
 		}
-		d := Climb(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: 0.05, Alpha: 0.05, Passes: 6, CPUs: cpus})
+		d := Climb(m.steps, []Load{read1m()}, measured, nil, nil,
+			Terms{Margin: 0.05, Alpha: 0.05, Passes: 6, CPUs: cpus})
 		if !strings.Contains(d.Answer.Text, want) {
 			t.Errorf("%d processors: %s", cpus, fmt.Sprint(d.Answer))
 		}

@@ -18,7 +18,8 @@ func (c *climb) expected(rung int, cell, metric string) (from string, rungs []in
 		if !known {
 			return "", nil, nil
 		}
-		return "what its ports can carry: " + carries.Limiter, []int{}, constant(carries.Value, c.series(rung, cell, metric))
+		return "what its ports can carry: " + carries.Limiter, []int{},
+			constant(carries.Value, c.series(rung, cell, metric))
 	case Port:
 		if from = "ports like it"; s.Like == UnknownSpeed {
 			from = "the other ports, of which no speed is known"
@@ -76,7 +77,9 @@ func (c *climb) alone(rung int) []int {
 func (c *climb) drivesUnder(rung int) []int {
 	var found []int
 	for _, disk := range c.steps[rung].Disks {
-		i := slices.IndexFunc(c.steps, func(s Step) bool { return s.Kind == Drive && slices.Equal(s.Disks, []string{disk}) })
+		i := slices.IndexFunc(c.steps, func(s Step) bool {
+			return s.Kind == Drive && slices.Equal(s.Disks, []string{disk})
+		})
 		if i < 0 {
 			return nil
 		}

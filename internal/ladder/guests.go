@@ -62,7 +62,8 @@ func (c *climb) emulationCeiling(rung int, cell, metric string) []ceiling.Ceilin
 	}
 	v := average(rates).Ratio
 	return []ceiling.Ceiling{{Metric: metric, Value: v, Most: math.Inf(1), Limiter: c.steps[i].Name,
-		Derivation: fmt.Sprintf("measured on %s, behind which there is no storage: %s", c.steps[i].Name, amount(lab.Metric(metric).Unit, v))}}
+		Derivation: fmt.Sprintf("measured on %s, behind which there is no storage: %s", c.steps[i].Name,
+			amount(lab.Metric(metric).Unit, v))}}
 }
 
 // blame says of each disk of a guest that falls short whether a disk without storage in the same guest does too.
@@ -122,15 +123,19 @@ func causeText(d *Document, r *Rung, c *Cell) string {
 	}
 	bare, other := bareOf(d, r, c)
 	if bare == nil {
-		return "whether it is " + itself + " or the storage behind it can't be told: the guest has no disk with the same kind, queues and iothreads, and with backing null or memory"
+		return "whether it is " + itself + " or the storage behind it can't be told: the guest has no disk with the " +
+			"same kind, queues and iothreads, and with backing null or memory"
 	}
 	switch c.Cause {
 	case Storage:
-		return fmt.Sprintf("it is the storage behind it: %s is enough, for %s %s", itself, subject(bare), other.Reached.percent())
+		return fmt.Sprintf("it is the storage behind it: %s is enough, for %s %s", itself, subject(bare),
+			other.Reached.percent())
 	case Emulation:
-		return fmt.Sprintf("it is %s: %s %s as well, with no storage behind it", itself, subject(bare), other.Reached.percent())
+		return fmt.Sprintf("it is %s: %s %s as well, with no storage behind it", itself, subject(bare),
+			other.Reached.percent())
 	case Both:
-		return fmt.Sprintf("it is %s (%s %s, with no storage behind it), and the storage behind it takes more", itself, subject(bare), other.Reached.percent())
+		return fmt.Sprintf("it is %s (%s %s, with no storage behind it), and the storage behind it takes more", itself,
+			subject(bare), other.Reached.percent())
 	}
 	text := "whether it is " + itself + " or the storage behind it can't be told: "
 	switch {
@@ -173,7 +178,8 @@ func (c *climb) through(d *Document) []Through {
 			list = append(list, t)
 		}
 		if len(reaching) > 0 {
-			list = append(list, Through{Rung: i, Verdict: Reaches, Text: fmt.Sprintf("%s does what %s does in %s", r.Name, from, strings.Join(reaching, ", "))})
+			list = append(list, Through{Rung: i, Verdict: Reaches,
+				Text: fmt.Sprintf("%s does what %s does in %s", r.Name, from, strings.Join(reaching, ", "))})
 		}
 	}
 	return list

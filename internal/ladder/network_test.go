@@ -19,14 +19,16 @@ type ports struct {
 }
 
 func healthyPorts() ports {
-	return ports{loopback: 60e9, carries: 100e9 * 0.98, alone: [4]float64{24e9, 24e9, 24e9, 24e9}, group: 48e9, all: 96e9, either: 96e9}
+	return ports{loopback: 60e9, carries: 100e9 * 0.98, alone: [4]float64{24e9, 24e9, 24e9, 24e9}, group: 48e9,
+		all: 96e9, either: 96e9}
 }
 
 func (p ports) climb(r *rand.Rand, warnings ...Warning) Document {
 	var steps []Step
 	var rates []float64
 	add := func(kind Kind, rate float64, places ...string) *Step {
-		steps = append(steps, Step{Rung: Rung{Name: string(kind) + " " + strings.Join(places, " "), Kind: kind, Places: places, Jobs: len(places)}, Below: -1})
+		steps = append(steps, Step{Rung: Rung{Name: string(kind) + " " + strings.Join(places, " "), Kind: kind,
+			Places: places, Jobs: len(places)}, Below: -1})
 		rates = append(rates, rate)
 		return &steps[len(steps)-1]
 	}
@@ -39,7 +41,8 @@ func (p ports) climb(r *rand.Rand, warnings ...Warning) Document {
 	for i, a := range addresses {
 		s := add(Port, p.alone[i], a)
 		s.Like = "25000000000"
-		s.Ceilings = map[string][]ceiling.Ceiling{"send": {{Metric: "send.bitrate", Value: 24.6e9, Most: math.Inf(1), Limiter: "Ethernet 25 Gbit/s"}}}
+		s.Ceilings = map[string][]ceiling.Ceiling{
+			"send": {{Metric: "send.bitrate", Value: 24.6e9, Most: math.Inf(1), Limiter: "Ethernet 25 Gbit/s"}}}
 	}
 	add(Ports, p.group, addresses[:2]...)
 	add(Ports, p.all, addresses...)
@@ -48,11 +51,13 @@ func (p ports) climb(r *rand.Rand, warnings ...Warning) Document {
 	for block := 1; block <= 6; block++ {
 		pass := math.Exp(0.02 * (2*r.Float64() - 1))
 		for i, rate := range rates {
-			measured = append(measured, Measured{Rung: i, Cell: "send", Block: block, Values: map[string]float64{"send.bitrate": rate * pass * math.Exp(0.005*r.NormFloat64())}})
+			measured = append(measured, Measured{Rung: i, Cell: "send", Block: block,
+				Values: map[string]float64{"send.bitrate": rate * pass * math.Exp(0.005*r.NormFloat64())}})
 		}
 	}
 	load := Load{Title: "tcp x4 to the server", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}
-	return Climb(steps, []Load{load}, measured, warnings, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
+	return Climb(steps, []Load{load}, measured, warnings, nil,
+		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
 }
 
 // Each rung that lacks something is the answer, and none above it; where the machine itself does less than its ports
@@ -65,13 +70,15 @@ func TestTheFirstRungOfANetworkThatFallsShort(t *testing.T) {
 	}{
 		"nothing":         {func(p *ports) { p.loopback = 150e9 }, "", "no rung falls short"},
 		"unknown ceiling": {func(p *ports) { p.carries = 0 }, "", "no rung falls short"},
-		"the machine":     {func(p *ports) { p.all, p.either = 50e9, 30e9 }, Loopback, "what its ports can carry: 4 NICs Ethernet 25 Gbit/s"},
+		"the machine": {func(p *ports) { p.all, p.either = 50e9, 30e9 }, Loopback,
+			"what its ports can carry: 4 NICs Ethernet 25 Gbit/s"},
 		"a port": {func(p *ports) { p.loopback, p.alone[2], p.all, p.either = 150e9, 10e9, 82e9, 82e9 },
 			Port, "10.0.3.1 reaches 4"},
 		"a group": {func(p *ports) { p.loopback, p.group, p.all, p.either = 150e9, 30e9, 78e9, 78e9 },
 			Ports, "10.0.1.1 10.0.2.1 together reach 6"},
-		"all of them": {func(p *ports) { p.loopback, p.all, p.either = 150e9, 60e9, 60e9 }, Ports, "each alone reaches its own ceiling"},
-		"both ways":   {func(p *ports) { p.loopback, p.either = 150e9, 60e9 }, BothWays, "10.0.4.1 one way"},
+		"all of them": {func(p *ports) { p.loopback, p.all, p.either = 150e9, 60e9, 60e9 }, Ports,
+			"each alone reaches its own ceiling"},
+		"both ways": {func(p *ports) { p.loopback, p.either = 150e9, 60e9 }, BothWays, "10.0.4.1 one way"},
 	} {
 		p := healthyPorts()
 		c.change(&p)
@@ -95,7 +102,8 @@ func TestAFullCoreIsNamedWhereItSetsThePortApart(t *testing.T) {
 	p := healthyPorts()
 	p.loopback, p.alone[2], p.all, p.either = 150e9, 10e9, 82e9, 82e9
 	full := func(rung int) Warning {
-		return Warning{Rung: rung, Cell: "send", Warning: lab.Warning{Code: "core-full", Text: "CPU 3 of the server was full", Taints: []string{}}}
+		return Warning{Rung: rung, Cell: "send",
+			Warning: lab.Warning{Code: "core-full", Text: "CPU 3 of the server was full", Taints: []string{}}}
 	}
 	const short, equal = 4, 2 // the loopback and the flow are below the ports
 	for _, c := range []struct {

@@ -69,12 +69,14 @@ func podLosses(d *Document) []PodLoss {
 				continue
 			}
 			l := PodLoss{Rung: i, Cell: c.Cell, Verdict: c.Verdict, Cost: c.cost(),
-				Text: fmt.Sprintf("%s: %s: %s does %s, %s %s", c.Title, c.costText(r), r.Name, amount(c.Unit, *c.Center), c.Expected.From, amount(c.Unit, c.Expected.Value))}
+				Text: fmt.Sprintf("%s: %s: %s does %s, %s %s", c.Title, c.costText(r), r.Name,
+					amount(c.Unit, *c.Center), c.Expected.From, amount(c.Unit, c.Expected.Value))}
 			switch c.Verdict {
 			case Reaches:
 				l.Text += fmt.Sprintf("; that is at most %g%% for sure", 100*d.Margin)
 			case Undecided:
-				l.Text = fmt.Sprintf("whether the pod network costs more than %g%% can't be told: %s", 100*d.Margin, openText(d, r, c))
+				l.Text = fmt.Sprintf("whether the pod network costs more than %g%% can't be told: %s", 100*d.Margin,
+					openText(d, r, c))
 			}
 			list = append(list, l)
 		}

@@ -17,7 +17,9 @@ func betweenPods(r *rand.Rand, share float64) Document {
 	var steps []Step
 	var rates []float64
 	add := func(network Network, kind Kind, name string, below int, rate float64) {
-		steps = append(steps, Step{Rung: Rung{Name: name, Kind: kind, Network: network, Places: []string{string(network)}, Jobs: 1}, Below: below})
+		steps = append(steps,
+			Step{Rung: Rung{Name: name, Kind: kind, Network: network, Places: []string{string(network)}, Jobs: 1},
+				Below: below})
 		rates = append(rates, rate)
 		if network == Pods && kind != Loopback {
 			steps[len(steps)-1].CNI = "flannel vxlan"
@@ -34,7 +36,8 @@ func betweenPods(r *rand.Rand, share float64) Document {
 	for block := 1; block <= 6; block++ {
 		pass := math.Exp(0.1 * (2*r.Float64() - 1))
 		for i, rate := range rates {
-			measured = append(measured, Measured{Rung: i, Cell: "send", Block: block, Values: map[string]float64{"send.bitrate": rate * pass * math.Exp(0.01*r.NormFloat64())}})
+			measured = append(measured, Measured{Rung: i, Cell: "send", Block: block,
+				Values: map[string]float64{"send.bitrate": rate * pass * math.Exp(0.01*r.NormFloat64())}})
 		}
 	}
 	load := Load{Title: "tcp x4 to the server", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}
@@ -56,14 +59,17 @@ func TestThePodNetworkIsCharged(t *testing.T) {
 			if cost.Lo == nil || *cost.Lo > 1-share || *cost.Hi < 1-share {
 				missed++
 			}
-			accused := d.Answer.Rung != nil && d.Rungs[*d.Answer.Rung].Network == Pods && strings.Contains(d.Answer.Text, "the pod network (flannel vxlan) costs ")
+			accused := d.Answer.Rung != nil && d.Rungs[*d.Answer.Rung].Network == Pods &&
+				strings.Contains(d.Answer.Text, "the pod network (flannel vxlan) costs ")
 			if accused == named && (named || d.Answer.Verdict == Reaches || d.Answer.Verdict == Undecided) {
 				right++
 			}
 		}
 		what := fmt.Sprintf("%.0f%%", 100*(1-share))
-		figure.Record(t, figure.Share(figure.Name("ladder/pod-network/right", what), right, ladders, figure.Higher).Saying("ladders whose pod network takes %s that are told so", what))
-		figure.Record(t, figure.Share(figure.Name("ladder/pod-network/missed", what), missed, ladders, figure.Lower).Saying("ladders whose pod network takes %s, of which the interval does not hold it", what))
+		figure.Record(t, figure.Share(figure.Name("ladder/pod-network/right", what), right, ladders,
+			figure.Higher).Saying("ladders whose pod network takes %s that are told so", what))
+		figure.Record(t, figure.Share(figure.Name("ladder/pod-network/missed", what), missed, ladders,
+			figure.Lower).Saying("ladders whose pod network takes %s, of which the interval does not hold it", what))
 		if right < ladders*95/100 || missed > ladders*5/100 {
 			t.Errorf("at %g: %d right, %d missed", share, right, missed)
 		}
@@ -78,7 +84,8 @@ func TestAPodNetworkWithinTheMarginIsNotAccused(t *testing.T) {
 			accused++
 		}
 	}
-	figure.Record(t, figure.Share("ladder/pod-network/accused", accused, 400, figure.Lower).Saying("ladders whose pod network takes just the margin that are accused"))
+	figure.Record(t, figure.Share("ladder/pod-network/accused", accused, 400,
+		figure.Lower).Saying("ladders whose pod network takes just the margin that are accused"))
 	if accused > 20 {
 		t.Errorf("%d", accused)
 	}
@@ -88,9 +95,12 @@ func TestAPodNetworkWithinTheMarginIsNotAccused(t *testing.T) {
 func TestPodsThatWereMeasuredOnce(t *testing.T) {
 	steps := []Step{{Rung: Rung{Name: "node to node", Kind: Port, Network: Nodes, Places: []string{"a"}}, Below: -1},
 		{Rung: Rung{Name: "pod to pod", Kind: Port, Network: Pods, Places: []string{"b"}}, Below: 0}}
-	measured := []Measured{{Rung: 0, Cell: "send", Block: 1, Values: map[string]float64{"send.bitrate": 10}}, {Rung: 1, Cell: "send", Block: 1, Values: map[string]float64{"send.bitrate": 5}}}
-	d := Climb(steps, []Load{{Title: "tcp", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 1})
-	if len(d.PodNetwork) != 1 || d.PodNetwork[0].Cost.Lo != nil || d.PodNetwork[0].Verdict != Undecided || strings.Contains(d.PodNetwork[0].Text, "[") {
+	measured := []Measured{{Rung: 0, Cell: "send", Block: 1, Values: map[string]float64{"send.bitrate": 10}},
+		{Rung: 1, Cell: "send", Block: 1, Values: map[string]float64{"send.bitrate": 5}}}
+	d := Climb(steps, []Load{{Title: "tcp", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}}, measured, nil, nil,
+		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 1})
+	if len(d.PodNetwork) != 1 || d.PodNetwork[0].Cost.Lo != nil || d.PodNetwork[0].Verdict != Undecided ||
+		strings.Contains(d.PodNetwork[0].Text, "[") {
 		t.Errorf("%+v", d.PodNetwork)
 	}
 }

@@ -28,14 +28,17 @@ func TestFewAreAccusedOnRecordedDisks(t *testing.T) {
 			for pass, order := range noise.Turns(r, len(m.rates), passes) {
 				for at, rung := range order {
 					v := m.rates[rung] * math.Exp(levels[pass*len(order)+at])
-					measured = append(measured, Measured{Rung: rung, Cell: "read", Block: pass + 1, Values: map[string]float64{"read.bandwidth": v, "read.iops": v / (1 << 20)}})
+					measured = append(measured, Measured{Rung: rung, Cell: "read", Block: pass + 1,
+						Values: map[string]float64{"read.bandwidth": v, "read.iops": v / (1 << 20)}})
 				}
 			}
-			if Climb(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes, CPUs: 8}).Answer.Rung != nil {
+			if Climb(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha,
+				Passes: passes, CPUs: 8}).Answer.Rung != nil {
 				wrong++
 			}
 		}
-		figure.Record(t, figure.Share(figure.Name("ladder/accused", model.Name), wrong, ladders, figure.Lower).Saying("ladders without a fault that are accused, on a disk as %s", model.Name))
+		figure.Record(t, figure.Share(figure.Name("ladder/accused", model.Name), wrong, ladders,
+			figure.Lower).Saying("ladders without a fault that are accused, on a disk as %s", model.Name))
 		if wrong > ladders*5/100 {
 			t.Errorf("%s: %d of %d ladders without a fault are accused", model.Name, wrong, ladders)
 		}

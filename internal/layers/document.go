@@ -28,7 +28,8 @@ type Document struct {
 // NotStacked is the warning that a place does not lie on the one that was named as the layer below.
 func NotStacked(upper, lower string) lab.Warning {
 	return lab.Warning{Code: "not-stacked", Taints: []string{}, Text: fmt.Sprintf(
-		"%s does not lie on %s, so what is found between them is a difference and not what a layer adds; layers are named from the bottom up", upper, lower)}
+		"%s does not lie on %s, so what is found between them is a difference and not what a layer adds; layers are "+
+			"named from the bottom up", upper, lower)}
 }
 
 // Stacked says that no layer is known to lie elsewhere than on the one below.

@@ -142,7 +142,8 @@ func even(block int) bool { return block%2 == 0 }
 // step is a layer against the one below.
 func (v values) step(cell Cell, metric string, layer int) Step {
 	info := lab.Metric(metric)
-	s := Step{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric, Unit: info.Unit, Better: info.Better, Layer: layer}
+	s := Step{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric, Unit: info.Unit,
+		Better: info.Better, Layer: layer}
 	_, here := v.pairs(layer, layer, metric, all)
 	s.N = len(here)
 	if s.N > 0 {
@@ -207,6 +208,7 @@ func (v values) sum(cell Cell, metric string) (Sum, bool) {
 	for _, i := range []stat.Interval{parts, whole} {
 		variance += math.Pow((i.Hi-i.Lo)/2, 2)
 	}
-	return Sum{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric, Parts: *intervalOf(parts), Whole: *intervalOf(whole),
+	return Sum{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric,
+		Parts: *intervalOf(parts), Whole: *intervalOf(whole),
 		Agree: math.Abs(parts.Center-whole.Center) <= math.Sqrt(variance)}, true
 }

@@ -14,7 +14,8 @@ func stack() []Layer {
 }
 
 func oneAtATime() Cell {
-	return Cell{Title: "randread 4k q1", Cell: lab.Cell{ID: "randread", Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
+	return Cell{Title: "randread 4k q1", Cell: lab.Cell{ID: "randread", Job: "randread",
+		Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
 }
 
 // measure simulates blocks over the layers: each adds something to the one below, and blocks differ by far more than
@@ -27,7 +28,8 @@ func measure(r *rand.Rand, added []float64, blocks int) []Measured {
 			level += a
 			mean := level + 0.5e-6*r.NormFloat64()
 			all = append(all, Measured{Layer: layer, Cell: "randread", Block: b,
-				Values: map[string]float64{"read.latency.mean": mean, "read.latency.p99": 3 * mean, "cpu.per_io": 2e-6}})
+				Values: map[string]float64{"read.latency.mean": mean, "read.latency.p99": 3 * mean,
+					"cpu.per_io": 2e-6}})
 		}
 	}
 	return all
@@ -48,14 +50,16 @@ func TestWhatALayerAddsIsFoundAtIt(t *testing.T) {
 			}
 			continue
 		}
-		if math.Abs(s.Added.Value-added[s.Layer]) > 1e-6 || *s.Added.Lo > added[s.Layer] || *s.Added.Hi < added[s.Layer] || s.N != 10 {
+		if math.Abs(s.Added.Value-added[s.Layer]) > 1e-6 || *s.Added.Lo > added[s.Layer] ||
+			*s.Added.Hi < added[s.Layer] || s.N != 10 {
 			t.Errorf("layer %d adds %+v, want %g", s.Layer, s.Added, added[s.Layer])
 		}
 	}
 	if found != 4 || len(d.Steps) != 4*3 {
 		t.Errorf("%d steps, %d of mean latency", len(d.Steps), found)
 	}
-	if len(d.Sums) != 1 || !d.Sums[0].Agree || math.Abs(d.Sums[0].Parts.Value-37e-6) > 1e-6 || math.Abs(d.Sums[0].Whole.Value-37e-6) > 1e-6 {
+	if len(d.Sums) != 1 || !d.Sums[0].Agree || math.Abs(d.Sums[0].Parts.Value-37e-6) > 1e-6 ||
+		math.Abs(d.Sums[0].Whole.Value-37e-6) > 1e-6 {
 		t.Errorf("sums %+v", d.Sums)
 	}
 }
@@ -100,12 +104,14 @@ func TestALayerWhoseLoadsFailedIsNotCompared(t *testing.T) {
 
 func TestAWarningTaintsItsOwnLayerAndMetrics(t *testing.T) {
 	warnings := []Warning{
-		{Layer: 1, Cell: "randread", Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"}}, Repetitions: 2, N: 4},
+		{Layer: 1, Cell: "randread", Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"}},
+			Repetitions: 2, N: 4},
 		{Layer: 2, Warning: lab.Warning{Code: "memory-backed", Taints: []string{"*"}}},
 		{Layer: 2, Cell: "another", Warning: lab.Warning{Code: "errors", Taints: []string{"*"}}},
 		{Layer: 3, Warning: NotStacked("files", "crypt")},
 	}
-	d := Compare(stack(), []Cell{oneAtATime()}, measure(rand.New(rand.NewPCG(4, 4)), []float64{0, 1e-6, 1e-6, 1e-6}, 4), warnings, nil)
+	d := Compare(stack(), []Cell{oneAtATime()}, measure(rand.New(rand.NewPCG(4, 4)), []float64{0, 1e-6, 1e-6, 1e-6}, 4),
+		warnings, nil)
 	for _, s := range d.Steps {
 		var want []string
 		switch {

@@ -28,7 +28,8 @@ func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
 			for b, order := range noise.Turns(r, n, blocks) {
 				for at, layer := range order {
 					mean := 100e-6 / math.Exp(levels[b*n+at])
-					all = append(all, Measured{Layer: layer, Cell: "randread", Block: b + 1, Values: map[string]float64{"read.latency.mean": mean}})
+					all = append(all, Measured{Layer: layer, Cell: "randread", Block: b + 1,
+						Values: map[string]float64{"read.latency.mean": mean}})
 				}
 			}
 			for _, s := range Compare(stack(), []Cell{oneAtATime()}, all, nil, nil).Steps {
@@ -40,9 +41,11 @@ func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
 				}
 			}
 		}
-		figure.Record(t, figure.Share(figure.Name("layers/wrong", model.Name), wrong, intervals, figure.Lower).Saying("intervals of what a layer adds that leave nothing out where it adds nothing, on a disk as %s", model.Name))
+		figure.Record(t, figure.Share(figure.Name("layers/wrong", model.Name), wrong, intervals, figure.Lower).Saying(
+			"intervals of what a layer adds that leave nothing out where it adds nothing, on a disk as %s", model.Name))
 		if intervals != 3*surveys || wrong > intervals*10/100 {
-			t.Errorf("%s: %d of %d intervals say that a layer adds something, or less than nothing", model.Name, wrong, intervals)
+			t.Errorf("%s: %d of %d intervals say that a layer adds something, or less than nothing", model.Name, wrong,
+				intervals)
 		}
 	}
 }

@@ -162,7 +162,8 @@ func analyze(r Rate, e Event, from, to float64) Finding {
 	}
 	before := r.between(from, until, 1)
 	if seconds := float64(len(before.values)) * r.Step; seconds < Shortest-r.Step/2 {
-		return unknown("%.1f s of the load came before it, and it takes %.0f to know what is usual", max(0, seconds), Shortest)
+		return unknown("%.1f s of the load came before it, and it takes %.0f to know what is usual", max(0, seconds),
+			Shortest)
 	}
 	level := stat.Median(before.values)
 	if !(level > 0) {
@@ -417,7 +418,8 @@ func stallsOf(s stretch, last []float64) []stall {
 			i++
 		}
 		if i > begin {
-			all = append(all, stall{from: s.at(begin) - missing(begin-1), length: float64(i-begin)*s.step + missing(begin-1) + after(i)})
+			all = append(all, stall{from: s.at(begin) - missing(begin-1), length: float64(i-begin)*s.step +
+				missing(begin-1) + after(i)})
 		}
 	}
 	return all

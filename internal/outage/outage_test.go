@@ -46,8 +46,10 @@ func cut(at, stall, share, undone, after float64) func(float64) float64 {
 // in the mean.
 func noises() []noise.Model {
 	return []noise.Model{
-		noise.Gaussian(0.02), noise.Gaussian(0.1), noise.StudentT3(0.1), noise.Wandering(0.9, 0.05), noise.Wandering(0.98, 0.05),
-		noise.TwoMode(0.3, 0.3, 0.03, 0), noise.TwoMode(0.3, 0.3, 0.03, 0.9), noise.TwoMode(0.3, 0.3, 0.03, 0.98), noise.Rhythm("sfffffffff", 0.6, 0.03),
+		noise.Gaussian(0.02), noise.Gaussian(0.1), noise.StudentT3(0.1), noise.Wandering(0.9, 0.05),
+		noise.Wandering(0.98, 0.05),
+		noise.TwoMode(0.3, 0.3, 0.03, 0), noise.TwoMode(0.3, 0.3, 0.03, 0.9), noise.TwoMode(0.3, 0.3, 0.03, 0.98),
+		noise.Rhythm("sfffffffff", 0.6, 0.03),
 	}
 }
 
@@ -55,7 +57,8 @@ func noises() []noise.Model {
 func TestKnownDips(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, m := range noises()[:3] {
-		for _, c := range []struct{ stall, share, after float64 }{{0.25, 1, 0}, {1.23, 1, 0}, {2.04, 0.5, 0}, {0.5, 0.5, 0.5}, {40, 0, 1.5}} {
+		for _, c := range []struct{ stall, share, after float64 }{{0.25, 1, 0}, {1.23, 1, 0}, {2.04, 0.5, 0},
+			{0.5, 0.5, 0.5}, {40, 0, 1.5}} {
 			const at, undone = 20.03, 40.03
 			rate := simulated(r, m, 70, cut(at, min(c.stall, undone-at), c.share, undone, c.after))
 			f := Analyze(rate, []Event{{At: at, Undone: undone, Unsure: 0.01}})[0]
@@ -68,7 +71,8 @@ func TestKnownDips(t *testing.T) {
 				back = undone - at + c.after
 			}
 			name, slack := m.Name, 0.3
-			if m.Name != noises()[0].Name { // a second of 10% noise is 3% off by itself, so that the wait for one that is back is longer
+			// a second of 10% noise is 3% off by itself, so that the wait for one that is back is longer
+			if m.Name != noises()[0].Name {
 				slack = 1.5
 			}
 			switch {
@@ -114,8 +118,10 @@ func TestStallsOfLoadsThatCatchUp(t *testing.T) {
 		sum += f.Stall - stall
 		worst = max(worst, math.Abs(f.Stall-stall))
 	}
-	figure.Record(t, figure.Figure{Name: "outage/stall/off", Unit: "s", Center: sum / tries, N: tries, Text: "stalls of loads that catch up are found so far off in the mean, in steps of 0.1 s"})
-	figure.Record(t, figure.Figure{Name: "outage/stall/worst", Unit: "s", Center: worst, N: tries, Better: figure.Lower, Text: "the same at worst"})
+	figure.Record(t, figure.Figure{Name: "outage/stall/off", Unit: "s", Center: sum / tries, N: tries,
+		Text: "stalls of loads that catch up are found so far off in the mean, in steps of 0.1 s"})
+	figure.Record(t, figure.Figure{Name: "outage/stall/worst", Unit: "s", Center: worst, N: tries, Better: figure.Lower,
+		Text: "the same at worst"})
 	if math.Abs(sum/tries) > 0.015 || worst > 0.08 {
 		t.Errorf("%.3f s off in the mean, %.3f s at worst", sum/tries, worst)
 	}
@@ -140,12 +146,14 @@ func TestDegradedOnly(t *testing.T) {
 			}
 			continue
 		}
-		if !f.Event.Dip || f.Stall != 0 || f.Recovery == nil || math.Abs(*f.Recovery-25) > 0.3 || f.Undo.Back == nil || *f.Undo.Back > 0.3 {
+		if !f.Event.Dip || f.Stall != 0 || f.Recovery == nil || math.Abs(*f.Recovery-25) > 0.3 || f.Undo.Back == nil ||
+			*f.Undo.Back > 0.3 {
 			t.Errorf("%v: %+v, recovery %v", share, f, f.Recovery)
 		}
 	}
 	lost := simulated(r, noise.Gaussian(0.05), 60, cut(20, 1, 0.4, 100, 0))
-	if f := Analyze(lost, []Event{{At: 20}})[0]; f.Recovery != nil || !f.Event.Dip || f.Undo != nil || f.Event.Level == nil || math.Abs(f.Event.Level.Center-0.4) > 0.02 {
+	if f := Analyze(lost, []Event{{At: 20}})[0]; f.Recovery != nil || !f.Event.Dip || f.Undo != nil ||
+		f.Event.Level == nil || math.Abs(f.Event.Level.Center-0.4) > 0.02 {
 		t.Errorf("never back: %+v", f)
 	}
 }
@@ -168,7 +176,8 @@ func TestFalseDips(t *testing.T) {
 				}
 			}
 			share := float64(dips) / rounds
-			figure.Record(t, figure.Share(figure.Name("outage/false-dips", fmt.Sprintf("%.0f s before, %.0f s after", c.before, c.after), m.Name), dips, rounds, figure.Lower).
+			figure.Record(t, figure.Share(figure.Name("outage/false-dips",
+				fmt.Sprintf("%.0f s before, %.0f s after", c.before, c.after), m.Name), dips, rounds, figure.Lower).
 				Saying("false dips: %s, %.0f s before and %.0f s after", m.Name, c.before, c.after))
 			most := 0.01
 			if strings.Contains(m.Name, "sticky") { // a level that stays for seconds, and was not seen before

@@ -64,7 +64,8 @@ func Machines(knowledge *diff.Knowledge, names []string, of func(i int) []lab.Fa
 		found = append(found, d.odd(names, typical, unknown[d.fact])...)
 	}
 	slices.SortFunc(found, func(a, b Unlike) int {
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(len(a.On), len(b.On)), strings.Compare(a.Fact, b.Fact), strings.Compare(a.There, b.There), strings.Compare(a.Here, b.Here))
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(len(a.On), len(b.On)),
+			strings.Compare(a.Fact, b.Fact), strings.Compare(a.There, b.There), strings.Compare(a.Here, b.Here))
 	})
 	return found
 }
@@ -76,7 +77,8 @@ func nearest(n int, of func(i int) []lab.Fact) int {
 	having := map[at]int{}
 	each := func(i int, do func(at)) {
 		for _, f := range of(i) {
-			if d, known := index.Lookup(f.Key); f.Unknown == "" && known && d.Mark == facts.Setting && !facts.Bulk(f.Key) {
+			if d, known := index.Lookup(f.Key); f.Unknown == "" && known && d.Mark == facts.Setting &&
+				!facts.Bulk(f.Key) {
 				do(at{f.Key, f.About, f.Value})
 			}
 		}
@@ -125,7 +127,8 @@ func note(all map[string]*differing, one diff.Difference, machine int) {
 	}
 	d := all[id]
 	if d == nil {
-		d = &differing{kind: one.Kind, fact: one.Fact, name: name, there: one.B, about: things[1], others: map[int]other{}}
+		d = &differing{kind: one.Kind, fact: one.Fact, name: name, there: one.B, about: things[1],
+			others: map[int]other{}}
 		all[id] = d
 	}
 	if one.Weight > d.weight {
@@ -170,7 +173,8 @@ func (d *differing) odd(names []string, typical int, unknown map[int]bool) []Unl
 		if value == common {
 			continue
 		}
-		u := Unlike{Kind: d.kind, Fact: d.fact, Name: d.name, Here: value, There: common, Alike: len(by[common]), Machines: known, Weight: d.weight, Why: d.why}
+		u := Unlike{Kind: d.kind, Fact: d.fact, Name: d.name, Here: value, There: common, Alike: len(by[common]),
+			Machines: known, Weight: d.weight, Why: d.why}
 		for _, i := range who {
 			o := d.others[i]
 			if i == typical || o.value == "" && o.about == "" {

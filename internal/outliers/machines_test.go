@@ -17,10 +17,13 @@ func cluster(n int) ([]string, []map[lab.Fact]string) {
 	for i := range n {
 		names = append(names, fmt.Sprintf("node-%d", i+1))
 		all = append(all, map[lab.Fact]string{
-			{Key: "host.name"}: names[i], {Key: "boot.uptime"}: fmt.Sprint(1000 * i), {Key: "kernel.release"}: "6.12.0", {Key: "kernel.cmdline"}: fmt.Sprintf("quiet root=UUID=%d", i),
+			{Key: "host.name"}: names[i], {Key: "boot.uptime"}: fmt.Sprint(1000 * i), {Key: "kernel.release"}: "6.12.0",
+			{Key: "kernel.cmdline"}:               fmt.Sprintf("quiet root=UUID=%d", i),
 			{Key: "sysctl.kernel.numa_balancing"}: "0", {Key: "memory.total"}: fmt.Sprint(1<<36 + i),
-			{Key: "disk.model", About: "nvme0n1"}: "SAMSUNG MZQL", {Key: "disk.serial", About: "nvme0n1"}: fmt.Sprintf("S%07d", i),
-			{Key: "disk.queue.scheduler", About: "nvme0n1"}: "none", {Key: "disk.pci.link.width", About: "nvme0n1"}: "4",
+			{Key: "disk.model", About: "nvme0n1"}:           "SAMSUNG MZQL",
+			{Key: "disk.serial", About: "nvme0n1"}:          fmt.Sprintf("S%07d", i),
+			{Key: "disk.queue.scheduler", About: "nvme0n1"}: "none",
+			{Key: "disk.pci.link.width", About: "nvme0n1"}:  "4",
 		})
 	}
 	return names, all
@@ -46,7 +49,8 @@ func find(t *testing.T, names []string, machines []map[lab.Fact]string) []string
 	var texts []string
 	for _, u := range Machines(knowledge, names, func(i int) []lab.Fact { return factsOf(machines[i]) }) {
 		slower := map[bool]string{true: " slower", false: ""}[u.Slower]
-		texts = append(texts, fmt.Sprintf("%s %v %v: %q, %q on %d of %d%s", u.Fact, u.On, u.About, u.Here, u.There, u.Alike, u.Machines, slower))
+		texts = append(texts, fmt.Sprintf("%s %v %v: %q, %q on %d of %d%s", u.Fact, u.On, u.About, u.Here, u.There,
+			u.Alike, u.Machines, slower))
 	}
 	return texts
 }
@@ -56,7 +60,8 @@ func TestMachines(t *testing.T) {
 	if got := find(t, names, machines); len(got) > 0 {
 		t.Errorf("alike but for names and sizes: %q", got)
 	}
-	width, scheduler := lab.Fact{Key: "disk.pci.link.width", About: "nvme0n1"}, lab.Fact{Key: "disk.queue.scheduler", About: "nvme0n1"}
+	width, scheduler := lab.Fact{Key: "disk.pci.link.width", About: "nvme0n1"},
+		lab.Fact{Key: "disk.queue.scheduler", About: "nvme0n1"}
 	release := lab.Fact{Key: "kernel.release"}
 	machines[2][width] = "1"
 	machines[6][scheduler], machines[8][scheduler] = "bfq", "bfq"
@@ -106,7 +111,8 @@ func TestThingsAndArguments(t *testing.T) {
 	machines[1][lab.Fact{Key: "disk.size", About: "sda"}] = "1000"
 	machines[3][lab.Fact{Key: "kernel.cmdline"}] += " mitigations=off"
 	got := find(t, names, machines)
-	if !slices.Contains(got, `kernel.cmdline.mitigations [node-4] []: "off", "" on 3 of 4`) && !slices.Contains(got, `kernel.cmdline.mitigations [node-4] []: "off", "" on 3 of 4 slower`) {
+	if !slices.Contains(got, `kernel.cmdline.mitigations [node-4] []: "off", "" on 3 of 4`) &&
+		!slices.Contains(got, `kernel.cmdline.mitigations [node-4] []: "off", "" on 3 of 4 slower`) {
 		t.Errorf("%q", got)
 	}
 	if two := find(t, names[:2], machines[:2]); len(two) > 0 {

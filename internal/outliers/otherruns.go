@@ -29,7 +29,8 @@ const (
 // Recall asks other saved runs of the suite, each with its samples of the same targets in the same places, about the
 // outliers that were found.
 func (d *Document) Recall(others [][]Sample) {
-	tables := make([]map[[2]string]map[string]stat.Change, len(others)) // of each run, by cell and metric: the changes by role
+	// of each run, by cell and metric: the changes by role
+	tables := make([]map[[2]string]map[string]stat.Change, len(others))
 	for k := range tables {
 		tables[k] = map[[2]string]map[string]stat.Change{}
 	}

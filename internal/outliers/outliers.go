@@ -213,7 +213,8 @@ func (d *Document) allowFor(c stat.OthersCompared) {
 }
 
 func found(s Sample, c stat.Change, typical string, of int) Outlier {
-	o := Outlier{Role: s.Role, Cell: s.Cell, Metric: s.Metric, Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi, Confidence: c.Confidence, N: c.N, Typical: typical}
+	o := Outlier{Role: s.Role, Cell: s.Cell, Metric: s.Metric, Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi,
+		Confidence: c.Confidence, N: c.N, Typical: typical}
 	o.Worse = (c.Ratio < 1) == (s.Better == lab.Higher)
 	word := map[bool]string{true: "lower", false: "higher"}[c.Ratio < 1]
 	if s.Better == lab.Higher {
@@ -274,9 +275,11 @@ func (d *Document) answer() string {
 	}
 	switch {
 	case d.Lacking:
-		return fmt.Sprintf("Of %d targets none can be compared with the others yet: it takes %d repetitions of each (--repeat %d).", d.Targets, d.Fewest, d.Fewest)
+		return fmt.Sprintf("Of %d targets none can be compared with the others yet: it takes %d repetitions of each "+
+			"(--repeat %d).", d.Targets, d.Fewest, d.Fewest)
 	case len(names) == 0:
-		return fmt.Sprintf("Of %d targets none is sure to be more than %s from the median of the others (%d decisions share an error of %s).%s",
+		return fmt.Sprintf("Of %d targets none is sure to be more than %s from the median of the others (%d "+
+			"decisions share an error of %s).%s",
 			d.Targets, unit.Percent(d.Margin), d.Claims, unit.Percent(d.Alpha), d.dependence())
 	case len(names) == 1:
 		return fmt.Sprintf("1 of %d targets %s", d.Targets, d.when("is", "was"))
@@ -289,7 +292,8 @@ func (d *Document) when(is, was string) string {
 	if !slices.ContainsFunc(d.Found, func(o Outlier) bool { return !o.OtherRuns.Lasting }) {
 		return is + " not like the others:"
 	}
-	return was + " not like the others while they were measured. Whether that lasts one run can't tell: run it again at other times, until three runs are alike:"
+	return was + " not like the others while they were measured. Whether that lasts one run can't tell: run it again " +
+		"at other times, until three runs are alike:"
 }
 
 // muchWider is how many times wider intervals must be for it to be mentioned.
@@ -299,9 +303,11 @@ const muchWider = 2
 func (d *Document) dependence() string {
 	switch {
 	case d.Assumed:
-		return " Two repetitions can't show whether they depend on each other, so the intervals assume that they do; three or more are narrower."
+		return " Two repetitions can't show whether they depend on each other, so the intervals assume that they do; " +
+			"three or more are narrower."
 	case d.Widened >= muchWider:
-		return fmt.Sprintf(" Neighbouring repetitions are alike (correlation up to %.2g), so intervals are up to %.2g times wider than for independent ones; more repetitions, farther apart, find smaller differences.",
+		return fmt.Sprintf(" Neighbouring repetitions are alike (correlation up to %.2g), so intervals are up to "+
+			"%.2g times wider than for independent ones; more repetitions, farther apart, find smaller differences.",
 			d.Correlation, d.Widened)
 	}
 	return ""

@@ -16,7 +16,8 @@ func samples(targets, repetitions int, share float64) []Sample {
 	r := rand.New(rand.NewPCG(1, 2))
 	var all []Sample
 	for i := range targets {
-		s := Sample{Role: fmt.Sprintf("node-%d", i+1), Cell: "read", Metric: "read.iops", Better: lab.Higher, Values: map[int]float64{}}
+		s := Sample{Role: fmt.Sprintf("node-%d", i+1), Cell: "read", Metric: "read.iops", Better: lab.Higher,
+			Values: map[int]float64{}}
 		for n := 1; n <= repetitions; n++ {
 			v := 1000 * math.Exp(0.01*r.NormFloat64())
 			if n == 2 {
@@ -34,12 +35,16 @@ func samples(targets, repetitions int, share float64) []Sample {
 
 func TestFind(t *testing.T) {
 	d := Find(samples(12, 4, 0.82))
-	if len(d.Found) != 1 || d.Found[0].Role != "node-2" || !d.Found[0].Worse || d.Claims != 12 || d.Found[0].Typical == "node-2" {
+	if len(d.Found) != 1 || d.Found[0].Role != "node-2" || !d.Found[0].Worse || d.Claims != 12 ||
+		d.Found[0].Typical == "node-2" {
 		t.Fatalf("%+v", d)
 	}
-	d.Found[0].Explain([]Difference{{Fact: "pci.link.width", About: "nvme0", Here: "2", There: "4", Alike: new(10)}}, 10)
-	if text := d.Found[0].Text; !strings.Contains(text, "node-2: read.iops of read is") || !strings.Contains(text, "less than the median of the 11 others") ||
-		!strings.Contains(text, "its pci.link.width of nvme0 is 2, 4 on "+d.Found[0].Typical+" and 10 of the 10 others") {
+	d.Found[0].Explain([]Difference{{Fact: "pci.link.width", About: "nvme0", Here: "2", There: "4", Alike: new(10)}},
+		10)
+	if text := d.Found[0].Text; !strings.Contains(text, "node-2: read.iops of read is") ||
+		!strings.Contains(text, "less than the median of the 11 others") ||
+		!strings.Contains(text,
+			"its pci.link.width of nvme0 is 2, 4 on "+d.Found[0].Typical+" and 10 of the 10 others") {
 		t.Error(text)
 	}
 	if d := Find(samples(12, 3, 1.3)); len(d.Found) != 1 || d.Found[0].Worse {
@@ -58,11 +63,13 @@ func TestOtherRuns(t *testing.T) {
 		expect  OtherRuns
 		heading string
 	}{
-		"none":              {nil, OtherRuns{}, "was not like the others while they were measured"},
-		"one":               {[][]Sample{alike}, OtherRuns{Runs: 1, Alike: 1}, "was not like"},
-		"two":               {[][]Sample{alike, alike}, OtherRuns{Runs: 2, Alike: 2, Lasting: true}, "is not like the others:"},
-		"two of three":      {[][]Sample{alike, unlike, alike}, OtherRuns{Runs: 3, Alike: 2}, "was not like"},
-		"three of four":     {[][]Sample{alike, unlike, alike, alike}, OtherRuns{Runs: 4, Alike: 3, Lasting: true}, "is not like"},
+		"none": {nil, OtherRuns{}, "was not like the others while they were measured"},
+		"one":  {[][]Sample{alike}, OtherRuns{Runs: 1, Alike: 1}, "was not like"},
+		"two": {[][]Sample{alike, alike}, OtherRuns{Runs: 2, Alike: 2, Lasting: true},
+			"is not like the others:"},
+		"two of three": {[][]Sample{alike, unlike, alike}, OtherRuns{Runs: 3, Alike: 2}, "was not like"},
+		"three of four": {[][]Sample{alike, unlike, alike, alike}, OtherRuns{Runs: 4, Alike: 3, Lasting: true},
+			"is not like"},
 		"on the other side": {[][]Sample{otherSide, otherSide}, OtherRuns{Runs: 2}, "was not like"},
 		"without it":        {[][]Sample{alike[2:], alike[:2], nil}, OtherRuns{}, "was not like"},
 	} {
@@ -71,7 +78,8 @@ func TestOtherRuns(t *testing.T) {
 		if got := d.Found[0].OtherRuns; got != c.expect || !strings.Contains(d.Text, c.heading) {
 			t.Errorf("%s: %+v, %s", name, got, d.Text)
 		}
-		if said := strings.Contains(d.Found[0].Text, fmt.Sprintf("so it was in %d of %d other run", c.expect.Alike, c.expect.Runs)); said != (c.expect.Runs > 0) {
+		if said := strings.Contains(d.Found[0].Text, fmt.Sprintf("so it was in %d of %d other run", c.expect.Alike,
+			c.expect.Runs)); said != (c.expect.Runs > 0) {
 			t.Errorf("%s: %s", name, d.Found[0].Text)
 		}
 	}
@@ -108,7 +116,8 @@ func TestRepetitionsThatAreAlike(t *testing.T) {
 			}
 		}
 	}
-	if d := Find(all); len(d.Found) != 0 || d.Correlation < 0.5 || !strings.Contains(d.Text, "Neighbouring repetitions are alike") {
+	if d := Find(all); len(d.Found) != 0 || d.Correlation < 0.5 ||
+		!strings.Contains(d.Text, "Neighbouring repetitions are alike") {
 		t.Errorf("%+v", d)
 	}
 }

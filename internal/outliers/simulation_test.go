@@ -15,7 +15,8 @@ import (
 func simulatedRun(m noise.Model, r *rand.Rand, targets, repetitions int) []Sample {
 	all := make([]Sample, targets)
 	for i := range all {
-		all[i] = Sample{Role: fmt.Sprintf("node-%d", i), Cell: "read", Metric: "read.iops", Better: lab.Higher, Values: map[int]float64{}}
+		all[i] = Sample{Role: fmt.Sprintf("node-%d", i), Cell: "read", Metric: "read.iops", Better: lab.Higher,
+			Values: map[int]float64{}}
 		for n, v := range m.Runs(r, repetitions) {
 			all[i].Values[n+1] = math.Exp(v)
 		}
@@ -32,7 +33,8 @@ func TestSimulatedLevelsThatLast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		models = append(append(models, noise.Gaussian(0.03), noise.Wandering(0.8, 0.05), noise.Wandering(0.9, 0.05)), recorded...)
+		models = append(append(models, noise.Gaussian(0.03), noise.Wandering(0.8, 0.05), noise.Wandering(0.9, 0.05)),
+			recorded...)
 		repetitions = []int{2, 3, 5, 10, 20}
 	}
 	const targets = 20
@@ -56,15 +58,18 @@ func TestSimulatedLevelsThatLast(t *testing.T) {
 				}
 			}
 			what := fmt.Sprintf("%d targets, %d repetitions", targets, n)
-			figure.Record(t, figure.Share(figure.Name("decisions/outliers/in-one-run", what, m.Name), inOne, trials, "").
+			figure.Record(t, figure.Share(figure.Name("decisions/outliers/in-one-run", what, m.Name), inOne, trials,
+				"").
 				Saying("%s, all alike, %s: runs that tell any from the others", what, m.Name))
-			figure.Record(t, figure.Share(figure.Name("decisions/outliers/lasting-wrong", what, m.Name), lasting, trials, figure.Lower).
+			figure.Record(t, figure.Share(figure.Name("decisions/outliers/lasting-wrong", what, m.Name), lasting,
+				trials, figure.Lower).
 				Saying("%s, all alike, %s: any is called so for good, after three runs", what, m.Name))
 			if figure.Whole {
 				continue
 			}
 			if inOne < trials/10 || lasting > trials/10 {
-				t.Errorf("%s, %s: %d of %d runs tell one from the others, %d after three", what, m.Name, inOne, trials, lasting)
+				t.Errorf("%s, %s: %d of %d runs tell one from the others, %d after three", what, m.Name, inOne, trials,
+					lasting)
 			}
 		}
 	}

@@ -44,7 +44,9 @@ func (c *Counted) Add(rep lab.Repetition) {
 	ends := map[string][]lab.PortTraffic{}
 	var roles []string
 	for _, p := range rep.Ports {
-		if !p.Meant && slices.ContainsFunc(rep.Ports, func(o lab.PortTraffic) bool { return o.Meant && o.End == p.End }) {
+		if !p.Meant && slices.ContainsFunc(rep.Ports, func(o lab.PortTraffic) bool {
+			return o.Meant && o.End == p.End
+		}) {
 			continue
 		}
 		if ends[p.End] == nil {
@@ -58,14 +60,16 @@ func (c *Counted) Add(rep lab.Repetition) {
 		var amounts []int64
 		var ways []Share
 		for _, p := range ports {
-			amounts, ways = append(amounts, p.Sent.Bytes+p.Received.Bytes), append(ways, Share{End: role, Way: p.Port, Of: Bytes})
+			amounts, ways = append(amounts, p.Sent.Bytes+p.Received.Bytes),
+				append(ways, Share{End: role, Way: p.Port, Of: Bytes})
 		}
 		c.add(ways, amounts)
 	}
 	var calls []int64
 	var ways []Share
 	for i, t := range rep.Transports {
-		calls, ways = append(calls, t.Calls), append(ways, Share{End: t.End, Way: fmt.Sprintf("transport %d (%s)", i+1, t.Kind), Of: Calls})
+		calls, ways = append(calls, t.Calls),
+			append(ways, Share{End: t.End, Way: fmt.Sprintf("transport %d (%s)", i+1, t.Kind), Of: Calls})
 	}
 	c.add(ways, calls)
 }
@@ -127,7 +131,8 @@ func textOf(shares []Share) string {
 	if len(shares) > mostNamed {
 		by := func(a, b Share) int { return cmp.Compare(a.Share, b.Share) }
 		least, most := slices.MinFunc(shares, by), slices.MaxFunc(shares, by)
-		return fmt.Sprintf("%s: %d ways, from %s of %s to %s of %s", head, len(shares), percent(least.Share), least.Way, percent(most.Share), most.Way) + tail
+		return fmt.Sprintf("%s: %d ways, from %s of %s to %s of %s", head, len(shares), percent(least.Share), least.Way,
+			percent(most.Share), most.Way) + tail
 	}
 	var each []string
 	for _, s := range shares {

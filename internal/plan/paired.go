@@ -36,7 +36,9 @@ type Pairs struct {
 // would go beyond it. Cells of one stage come before those of the next; how often a cell is to be repeated is for the
 // terms to say.
 func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
-	return &Pairs{cells: cells, terms: terms, looks: stat.NewGroupSequential(1-stat.FamilyWise(terms.Alpha, terms.Claims), terms.FirstPairs()), budget: budget, seed: seed}
+	return &Pairs{cells: cells, terms: terms,
+		looks:  stat.NewGroupSequential(1-stat.FamilyWise(terms.Alpha, terms.Claims), terms.FirstPairs()),
+		budget: budget, seed: seed}
 }
 
 const (
@@ -76,7 +78,8 @@ func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellP
 		for _, arm := range p.order(c.id, pass) {
 			position++
 			if !c.has(pass, arm) {
-				return Repetition{Cell: c.id, Arm: arm, Number: pass, Block: pass, Position: position, Confirms: c.confirms(pass)}, c, true
+				return Repetition{Cell: c.id, Arm: arm, Number: pass, Block: pass, Position: position,
+					Confirms: c.confirms(pass)}, c, true
 			}
 		}
 	}

@@ -68,7 +68,8 @@ func TestTheTwoHalvesOfAPairFollowEachOther(t *testing.T) {
 	firsts := map[string][]string{} // by cell
 	for i := 0; i < len(done); i += 2 {
 		a, b := done[i].Repetition, done[i+1].Repetition
-		if a.Cell != b.Cell || a.Block != b.Block || a.Number != b.Number || a.Arm == b.Arm || b.Position != a.Position+1 {
+		if a.Cell != b.Cell || a.Block != b.Block || a.Number != b.Number || a.Arm == b.Arm ||
+			b.Position != a.Position+1 {
 			t.Errorf("%+v is followed by %+v", a, b)
 		}
 		firsts[a.Cell] = append(firsts[a.Cell], a.Arm)
@@ -149,7 +150,8 @@ func TestACellHasAtMostThePairsOfTheTerms(t *testing.T) {
 		some := terms(1)
 		some.Pairs = pairs
 		p := Paired(named("a"), some, 0, 1)
-		done := followPairs(t, p, func(r Repetition, _ int) float64 { // every other block says 4% more, the others 1.5% less
+		// every other block says 4% more, the others 1.5% less
+		done := followPairs(t, p, func(r Repetition, _ int) float64 {
 			switch {
 			case r.Arm == Base:
 				return 1000
@@ -158,7 +160,8 @@ func TestACellHasAtMostThePairsOfTheTerms(t *testing.T) {
 			}
 			return 985
 		})
-		if _, ending := p.Verdicts("a", done); len(done) > 2*pairs || ending == Decided || len(done) < 2*pairs && ending != Hopeless {
+		if _, ending := p.Verdicts("a", done); len(done) > 2*pairs || ending == Decided ||
+			len(done) < 2*pairs && ending != Hopeless {
 			t.Errorf("%d pairs allowed, %d loads, %q", pairs, len(done), ending)
 		}
 	}
@@ -196,7 +199,8 @@ func TestMorePairsLeaveVerdictsAlone(t *testing.T) {
 			if !more {
 				break
 			}
-			all = append(all, Done{Repetition: r, Seconds: 1, Values: map[string]float64{"read.iops": measure(r, len(all))}})
+			all = append(all,
+				Done{Repetition: r, Seconds: 1, Values: map[string]float64{"read.iops": measure(r, len(all))}})
 		}
 		for _, cell := range []string{"a", "b"} {
 			was, ending := p.Verdicts(cell, done)
@@ -257,7 +261,8 @@ func TestASideThatStandsStillIsNotTheSame(t *testing.T) {
 		done = append(done, Done{Repetition: r, Seconds: 1, Values: map[string]float64{"read.iops": v}})
 	}
 	metrics, ending := p.Verdicts("a", done)
-	if len(metrics) != 1 || !metrics[0].Zeros || metrics[0].Decision != stat.Undecided || ending != Hopeless || len(done) != 8 {
+	if len(metrics) != 1 || !metrics[0].Zeros || metrics[0].Decision != stat.Undecided || ending != Hopeless ||
+		len(done) != 8 {
 		t.Errorf("%d loads, %+v, %q", len(done), metrics, ending)
 	}
 }
@@ -302,7 +307,8 @@ func TestACellThatAlwaysFailsIsGivenUp(t *testing.T) {
 
 func TestTheBudgetEndsBetweenPairs(t *testing.T) {
 	for budget := 1.0; budget < 30; budget++ {
-		done := followPairs(t, Paired(cells(2, 0), terms(2), budget, 1), noisyPairs(rand.New(rand.NewPCG(6, 6)), 1, 0.02))
+		done := followPairs(t, Paired(cells(2, 0), terms(2), budget, 1),
+			noisyPairs(rand.New(rand.NewPCG(6, 6)), 1, 0.02))
 		if len(done)%2 != 0 {
 			t.Errorf("a budget of %g s ends within a pair, after %d loads of 1 s", budget, len(done))
 		}
@@ -394,7 +400,8 @@ func TestAChangeIsFoundEarly(t *testing.T) {
 			}
 		}
 		slices.Sort(pairs)
-		t.Logf("effect %g, noise %g: %d pairs in the median, %d at the worst, %d of 100 wrong", c.effect, c.noise, pairs[50], pairs[99], wrong)
+		t.Logf("effect %g, noise %g: %d pairs in the median, %d at the worst, %d of 100 wrong", c.effect, c.noise,
+			pairs[50], pairs[99], wrong)
 		if pairs[50] > c.most || wrong > 5 {
 			t.Errorf("effect %g, noise %g: %d pairs in the median, %d wrong", c.effect, c.noise, pairs[50], wrong)
 		}

@@ -91,7 +91,8 @@ func (v *VisitRecord) PerVisit(deciding func(cell string) []string) *PerVisit {
 	for _, cell := range v.loads() {
 		for _, metric := range deciding(cell) {
 			l := stat.VarianceByLevel(v.boots(cell, metric))
-			n := VisitNumber{Cell: cell, Metric: metric, Between: deviation(l.Between), Within: deviation(l.Within), spread: -1}
+			n := VisitNumber{Cell: cell, Metric: metric, Between: deviation(l.Between), Within: deviation(l.Within),
+				spread: -1}
 			if n.Within != nil && n.Between != nil {
 				n.spread = l.Between + l.Within/float64(out.Repetitions)
 			}

@@ -24,7 +24,8 @@ type booted struct {
 
 // carriedOut is a run on a machine, in the order of its plan.
 func carriedOut(m booted) (lab.Run, *VisitRecord) {
-	run := lab.Run{Experiment: &lab.Experiment{Kind: "ablate", Factors: []lab.Varied{{Factor: "cmdline:quiet", Needs: "reboot"}}}}
+	run := lab.Run{Experiment: &lab.Experiment{Kind: "ablate",
+		Factors: []lab.Varied{{Factor: "cmdline:quiet", Needs: "reboot"}}}}
 	effects := map[string]float64{"baseline": 0, "baseline-2": 0, "+1": 1, "+2": -1, "tuned": 2}
 	arms := []string{"baseline", "baseline-2", "+1", "+2", "tuned"}
 	if m.reference {
@@ -40,7 +41,8 @@ func carriedOut(m booted) (lab.Run, *VisitRecord) {
 		run.Arms = append(run.Arms, lab.Arm{ID: a, Levels: levels})
 		arm := VisitedArm{ID: a}
 		for _, job := range m.jobs {
-			run.Cells = append(run.Cells, lab.Cell{ID: job + "@" + a, Arm: a, Job: job, Params: map[string]string{"rw": "randread"}})
+			run.Cells = append(run.Cells,
+				lab.Cell{ID: job + "@" + a, Arm: a, Job: job, Params: map[string]string{"rw": "randread"}})
 			arm.Cells = append(arm.Cells, Cell{ID: job + "@" + a, Repetitions: m.repetitions})
 		}
 		visited = append(visited, arm)
@@ -84,7 +86,8 @@ func TestPerVisit(t *testing.T) {
 	boots := booted{boot: 11, load: 5, between: 0.06, within: 0.03, blocks: 8, repetitions: 2, jobs: []string{"a"}}
 	_, record := carriedOut(boots)
 	p := record.PerVisit(reads)
-	if p == nil || !p.Boots || p.Visits != 40 || p.Repetitions != 2 || p.Repeat != 1 || len(p.Numbers) != 1 || p.VisitSeconds == nil {
+	if p == nil || !p.Boots || p.Visits != 40 || p.Repetitions != 2 || p.Repeat != 1 || len(p.Numbers) != 1 ||
+		p.VisitSeconds == nil {
 		t.Fatalf("%+v", p)
 	}
 	const trials = 50
@@ -93,8 +96,10 @@ func TestPerVisit(t *testing.T) {
 		boots.seed = seed
 		_, record := carriedOut(boots)
 		p := record.PerVisit(reads)
-		if p.Repeat < 1 || p.Repeat > 2 || math.Abs(*p.VisitSeconds-11) > 0.5 || math.Abs(*p.RepetitionSeconds-5.5) > 0.01 {
-			t.Errorf("seed %d: --repeat %d, a boot takes %v, a repetition %v", seed, p.Repeat, *p.VisitSeconds, *p.RepetitionSeconds)
+		if p.Repeat < 1 || p.Repeat > 2 || math.Abs(*p.VisitSeconds-11) > 0.5 ||
+			math.Abs(*p.RepetitionSeconds-5.5) > 0.01 {
+			t.Errorf("seed %d: --repeat %d, a boot takes %v, a repetition %v", seed, p.Repeat, *p.VisitSeconds,
+				*p.RepetitionSeconds)
 		}
 		between += *p.Numbers[0].Between * *p.Numbers[0].Between / trials
 		within += *p.Numbers[0].Within * *p.Numbers[0].Within / trials
@@ -104,7 +109,8 @@ func TestPerVisit(t *testing.T) {
 	}
 
 	// Many repetitions pay where boots are dear and alike; of two loads the noisier one decides.
-	several := booted{boot: 55, load: 2, between: 0.03, within: 0.03, blocks: 12, repetitions: 6, jobs: []string{"a", "b"}, reference: true, interrupted: 20}
+	several := booted{boot: 55, load: 2, between: 0.03, within: 0.03, blocks: 12, repetitions: 6,
+		jobs: []string{"a", "b"}, reference: true, interrupted: 20}
 	_, record = carriedOut(several)
 	p = record.PerVisit(reads)
 	if p == nil || len(p.Numbers) != 2 || p.Numbers[0].Cell != "b" || p.Repeat < 7 || p.Repeat > 14 || p.Visits != 60 {
@@ -148,7 +154,8 @@ func TestPerVisitSaysNothingItDoesNotKnow(t *testing.T) {
 
 // A visit that was cut in two and booted for again is two boots, each with what it repeated.
 func TestPerVisitOfVisitsCutInTwo(t *testing.T) {
-	_, record := carriedOut(booted{boot: 11, load: 5, between: 0.06, within: 0.03, blocks: 4, repetitions: 4, jobs: []string{"a"}})
+	_, record := carriedOut(booted{boot: 11, load: 5, between: 0.06, within: 0.03, blocks: 4, repetitions: 4,
+		jobs: []string{"a"}})
 	whole := record.PerVisit(reads)
 	first := slices.IndexFunc(record.reps, func(r lab.Repetition) bool { return r.Number > 4 })
 	for i := range record.reps {

@@ -151,7 +151,8 @@ func inBlocks(cells []Cell, orderOf func(block int) []int) []Repetition {
 		for _, i := range orderOf(block) {
 			if cells[i].Repetitions > block {
 				position++
-				order = append(order, Repetition{Cell: cells[i].ID, Number: block + 1, Block: block + 1, Position: position})
+				order = append(order, Repetition{Cell: cells[i].ID, Number: block + 1, Block: block + 1,
+					Position: position})
 			}
 		}
 	}

@@ -103,8 +103,10 @@ func TestNothingToPlan(t *testing.T) {
 // A device is filled once: all cells that need it come after all that do not, however they are interleaved among
 // themselves.
 func TestStagesComeOneAfterTheOther(t *testing.T) {
-	list := []Cell{{ID: "read", Repetitions: 3, Stage: 1}, {ID: "write", Repetitions: 3}, {ID: "randread", Repetitions: 2, Stage: 1}, {ID: "null", Repetitions: 3}}
-	for name, order := range map[string]Order{"sequential": Sequential, "shuffled": Shuffled, "interleaved": Interleaved} {
+	list := []Cell{{ID: "read", Repetitions: 3, Stage: 1}, {ID: "write", Repetitions: 3},
+		{ID: "randread", Repetitions: 2, Stage: 1}, {ID: "null", Repetitions: 3}}
+	for name, order := range map[string]Order{"sequential": Sequential, "shuffled": Shuffled,
+		"interleaved": Interleaved} {
 		planned := InStages(list, order, 3)
 		if len(planned) != 11 {
 			t.Fatalf("%s: %d repetitions", name, len(planned))

@@ -49,11 +49,13 @@ func noisy(spread float64) func(*rand.Rand) float64 {
 }
 
 func threeCells() []Cell {
-	return []Cell{{ID: "a", Repetitions: 3, Seconds: 10}, {ID: "b", Repetitions: 3, Seconds: 10}, {ID: "c", Repetitions: 3, Seconds: 10}}
+	return []Cell{{ID: "a", Repetitions: 3, Seconds: 10}, {ID: "b", Repetitions: 3, Seconds: 10},
+		{ID: "c", Repetitions: 3, Seconds: 10}}
 }
 
 func threeNoises(seed uint64) machine {
-	return machine{random: rand.New(rand.NewPCG(seed, 1)), value: map[string]func(*rand.Rand) float64{"a": noisy(0.001), "b": noisy(0.03), "c": noisy(0.06)}}
+	return machine{random: rand.New(rand.NewPCG(seed, 1)), value: map[string]func(*rand.Rand) float64{"a": noisy(0.001),
+		"b": noisy(0.03), "c": noisy(0.06)}}
 }
 
 func counts(done []Done) map[string]int {
@@ -85,7 +87,8 @@ func TestIntervalsCoverWhenStoppedByPrecision(t *testing.T) {
 	for name, model := range models {
 		missed, intervals, repetitions := 0, 0, []int{}
 		for seed := range uint64(runs) {
-			m := machine{random: rand.New(rand.NewPCG(seed, 7)), value: map[string]func(*rand.Rand) float64{"a": model, "b": model}}
+			m := machine{random: rand.New(rand.NewPCG(seed, 7)),
+				value: map[string]func(*rand.Rand) float64{"a": model, "b": model}}
 			p := ByPrecision(threeCells()[:2], Interleaved, seed, Goal{Within: 0.03, Most: 100})
 			for _, s := range p.Standings(m.follow(t, p, nil)) {
 				intervals++
@@ -100,16 +103,20 @@ func TestIntervalsCoverWhenStoppedByPrecision(t *testing.T) {
 			t.Errorf("%s: %d of %d intervals miss the median", name, missed, intervals)
 		}
 		slices.Sort(repetitions)
-		figure.Record(t, figure.Share(figure.Name("precision/missed", name), missed, intervals, figure.Lower).Saying("%s noise, stopped at ±3%%: intervals that miss the median", name))
+		figure.Record(t, figure.Share(figure.Name("precision/missed", name), missed, intervals,
+			figure.Lower).Saying("%s noise, stopped at ±3%%: intervals that miss the median", name))
 		byFixed := fixedMisses(model, intervals)
 		figure.Record(t, figure.Share(figure.Name("precision/missed-fixed", name), byFixed, intervals, "").
 			Saying("%s noise, stopped at ±3%%: intervals for a fixed number, looked at from 6 on, that miss it", name))
-		figure.Record(t, figure.Figure{Name: figure.Name("precision/repetitions", name), Center: float64(repetitions[len(repetitions)/2]), N: intervals, Better: figure.Lower,
+		figure.Record(t, figure.Figure{Name: figure.Name("precision/repetitions", name),
+			Center: float64(repetitions[len(repetitions)/2]), N: intervals, Better: figure.Lower,
 			Text: name + " noise: repetitions until ±3%, median"})
 		misses, fixed, all = misses+missed, fixed+byFixed, all+intervals
 	}
-	figure.Record(t, figure.Share("precision/missed", misses, all, figure.Lower).Saying("intervals that miss the median when a run stops at ±3%%, four kinds of noise"))
-	figure.Record(t, figure.Share("precision/missed-fixed", fixed, all, "").Saying("the same with intervals for fixed numbers"))
+	figure.Record(t, figure.Share("precision/missed", misses, all,
+		figure.Lower).Saying("intervals that miss the median when a run stops at ±3%%, four kinds of noise"))
+	figure.Record(t, figure.Share("precision/missed-fixed", fixed, all,
+		"").Saying("the same with intervals for fixed numbers"))
 }
 
 // fixedMisses is how many intervals for a fixed number of values miss the median when they are looked at after every
@@ -121,7 +128,8 @@ func fixedMisses(model func(*rand.Rand) float64, runs int) int {
 		var values []float64
 		for len(values) < 100 {
 			values = append(values, model(random))
-			if i := stat.MedianInterval(values, confidence); len(values) >= 6 && Width(i) <= 0.03 || len(values) == 100 {
+			if i := stat.MedianInterval(values, confidence); len(values) >= 6 && Width(i) <= 0.03 ||
+				len(values) == 100 {
 				if i.Lo > 1000 || i.Hi < 1000 {
 					missed++
 				}
@@ -163,9 +171,11 @@ func TestTheBudgetIsSpentAndNotOverrun(t *testing.T) {
 					t.Errorf("seed %d, budget %v: %v s spent", seed, budget, spent)
 				}
 				m.seconds = func(r *rand.Rand) float64 { return 5 + 10*r.Float64() }
-				done := m.follow(t, ByPrecision(threeCells(), Interleaved, seed, Goal{Within: within, Budget: budget, Most: 1000}), nil)
+				done := m.follow(t,
+					ByPrecision(threeCells(), Interleaved, seed, Goal{Within: within, Budget: budget, Most: 1000}), nil)
 				if last := done[len(done)-1]; len(done) > 3 && sum(done)-last.Seconds > budget {
-					t.Errorf("seed %d, budget %v: %v s were spent before the last repetition", seed, budget, sum(done)-last.Seconds)
+					t.Errorf("seed %d, budget %v: %v s were spent before the last repetition", seed, budget,
+						sum(done)-last.Seconds)
 				}
 			}
 		}
@@ -181,7 +191,8 @@ func TestTheFirstPassIsWholeWhateverTheBudget(t *testing.T) {
 
 func TestNoCellIsStarved(t *testing.T) {
 	for seed := range uint64(20) {
-		done := threeNoises(seed).follow(t, ByPrecision(threeCells(), Shuffled, seed, Goal{Budget: 2000, Most: 1000}), nil)
+		done := threeNoises(seed).follow(t, ByPrecision(threeCells(), Shuffled, seed, Goal{Budget: 2000, Most: 1000}),
+			nil)
 		last := map[string]int{}
 		for _, d := range done {
 			if d.Block-last[d.Cell] > everyPass {
@@ -198,14 +209,16 @@ func TestNoCellIsStarved(t *testing.T) {
 // What drifts during the run must not be charged to one cell: two cells with the same noise have their turns alike.
 func TestAlikeCellsAreSpreadOverTheRunAlike(t *testing.T) {
 	for seed := range uint64(20) {
-		m := machine{random: rand.New(rand.NewPCG(seed, 1)), value: map[string]func(*rand.Rand) float64{"a": noisy(0.05), "b": noisy(0.05), "c": noisy(0.001)}}
+		m := machine{random: rand.New(rand.NewPCG(seed, 1)),
+			value: map[string]func(*rand.Rand) float64{"a": noisy(0.05), "b": noisy(0.05), "c": noisy(0.001)}}
 		done := m.follow(t, ByPrecision(threeCells(), Interleaved, seed, Goal{Budget: 1500, Most: 1000}), nil)
 		when := map[string]float64{}
 		for i, d := range done {
 			when[d.Cell] += float64(i) / float64(len(done)) / float64(counts(done)[d.Cell])
 		}
 		if math.Abs(when["a"]-when["b"]) > 0.05 {
-			t.Errorf("seed %d: on average a was measured after %.2f of the run, b after %.2f", seed, when["a"], when["b"])
+			t.Errorf("seed %d: on average a was measured after %.2f of the run, b after %.2f", seed,
+				when["a"], when["b"])
 		}
 	}
 }
@@ -238,7 +251,8 @@ func TestPassesAreNumberedAndCellsCounted(t *testing.T) {
 }
 
 func TestStagesShareTheBudget(t *testing.T) {
-	list := []Cell{{ID: "a", Repetitions: 3, Seconds: 10, Stage: 1}, {ID: "b", Repetitions: 3, Seconds: 10}, {ID: "c", Repetitions: 3, Seconds: 10}}
+	list := []Cell{{ID: "a", Repetitions: 3, Seconds: 10, Stage: 1}, {ID: "b", Repetitions: 3, Seconds: 10},
+		{ID: "c", Repetitions: 3, Seconds: 10}}
 	for seed := range uint64(10) {
 		done := threeNoises(seed).follow(t, ByPrecision(list, Interleaved, seed, Goal{Budget: 900, Most: 1000}), nil)
 		begins := slices.IndexFunc(done, func(d Done) bool { return d.Cell == "a" })
@@ -289,7 +303,8 @@ func TestHowManyMoreItTakes(t *testing.T) {
 func TestTheForecastIsAboutRight(t *testing.T) {
 	var ratios []float64
 	for seed := range uint64(60) {
-		m := machine{random: rand.New(rand.NewPCG(seed, 7)), value: map[string]func(*rand.Rand) float64{"a": noisy(0.06)}}
+		m := machine{random: rand.New(rand.NewPCG(seed, 7)),
+			value: map[string]func(*rand.Rand) float64{"a": noisy(0.06)}}
 		p := ByPrecision([]Cell{{ID: "a", Repetitions: 3}}, Interleaved, seed, Goal{Within: 0.03, Most: 1000})
 		done := m.follow(t, p, nil)
 		half := len(done) / 2
@@ -302,7 +317,8 @@ func TestTheForecastIsAboutRight(t *testing.T) {
 }
 
 func ExampleByPrecision() {
-	p := ByPrecision([]Cell{{ID: "a", Repetitions: 1, Seconds: 10}}, Interleaved, 1, Goal{Within: 0.03, Budget: 600, Most: 100})
+	p := ByPrecision([]Cell{{ID: "a", Repetitions: 1, Seconds: 10}}, Interleaved, 1,
+		Goal{Within: 0.03, Budget: 600, Most: 100})
 	var done []Done
 	for {
 		next, more := p.Next(done)

@@ -52,7 +52,8 @@ func TestRoundsCancelDrift(t *testing.T) {
 
 func TestRoundsEndOnTheirBudget(t *testing.T) {
 	for budget := 4.0; budget < 20; budget++ {
-		n := len(followPairs(t, InRounds(cells(2, 0), []string{"a", "b"}, 100, budget, 1), func(Repetition, int) float64 { return 1 }))
+		n := len(followPairs(t, InRounds(cells(2, 0), []string{"a", "b"}, 100, budget, 1),
+			func(Repetition, int) float64 { return 1 }))
 		if n%4 != 0 || float64(n) > budget || float64(n) <= budget-4 {
 			t.Errorf("a budget of %g s was %d loads of 1 s", budget, n)
 		}

@@ -94,7 +94,9 @@ func (p *Visits) inBlock(block int, done []Done) []VisitedArm {
 		settled := p.settled(before)
 		var left []VisitedArm
 		for _, a := range open {
-			a.Cells = slices.DeleteFunc(slices.Clone(a.Cells), func(c Cell) bool { return slices.Contains(settled, c.ID) })
+			a.Cells = slices.DeleteFunc(slices.Clone(a.Cells), func(c Cell) bool {
+				return slices.Contains(settled, c.ID)
+			})
 			if !slices.Contains(settled, a.ID) && len(a.Cells) > 0 {
 				left = append(left, a)
 			}
@@ -140,14 +142,17 @@ func (p *Visits) order(block int, arms []VisitedArm) []Repetition {
 		}
 		for turn := range most {
 			cells := slices.Clone(arm.Cells)
-			random(p.seed, arm.ID, block*maxTurns+turn).Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
+			random(p.seed, arm.ID, block*maxTurns+turn).Shuffle(len(cells), func(i, j int) {
+				cells[i], cells[j] = cells[j], cells[i]
+			})
 			slices.SortStableFunc(cells, func(a, b Cell) int { return a.Stage - b.Stage })
 			for _, cell := range cells {
 				if turn >= cell.Repetitions {
 					continue
 				}
 				order = append(order, Repetition{
-					Cell: cell.ID, Arm: arm.ID, Number: (block-1)*cell.Repetitions + turn + 1, Block: block, Position: len(order) + 1,
+					Cell: cell.ID, Arm: arm.ID, Number: (block-1)*cell.Repetitions + turn + 1, Block: block,
+					Position: len(order) + 1,
 				})
 			}
 		}

@@ -126,7 +126,8 @@ type reporter struct {
 }
 
 func (r *reporter) add(line int, hint, format string, args ...any) {
-	r.problems = append(r.problems, yamlfile.Problem{File: r.file, Line: line, Hint: hint, Message: fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, yamlfile.Problem{File: r.file, Line: line, Hint: hint,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 func (r *reporter) err() error {
@@ -170,8 +171,9 @@ func (r *reporter) references(file fileText) []Reference {
 		r.add(file.Version.Line, "write version: 1, or update headroom", "version can't be %s", v)
 	}
 	name := r.name(file.Source.Name, 1, "the source's name")
-	source := Source{Title: r.text(file.Source.Title, file.Source.Name.Line, "the source's title"), Author: file.Source.Author.Value,
-		URL: file.Source.URL.Value}
+	source := Source{Title: r.text(file.Source.Title, file.Source.Name.Line, "the source's title"),
+		Author: file.Source.Author.Value,
+		URL:    file.Source.URL.Value}
 	if date := file.Source.Date; date.Kind != 0 {
 		var err error
 		if source.Date, err = time.Parse(time.DateOnly, date.Value); err != nil {
@@ -184,7 +186,9 @@ func (r *reporter) references(file fileText) []Reference {
 	var references []Reference
 	for _, text := range file.References {
 		reference := r.reference(text)
-		if slices.ContainsFunc(references, func(other Reference) bool { return other.Name == name+"/"+reference.Name }) {
+		if slices.ContainsFunc(references, func(other Reference) bool {
+			return other.Name == name+"/"+reference.Name
+		}) {
 			r.add(text.Name.Line, "give it another name", "a reference %s stands here already", reference.Name)
 		}
 		reference.Name = name + "/" + reference.Name
@@ -205,9 +209,11 @@ func (r *reporter) name(n yaml.Node, line int, what string) string {
 func (r *reporter) reference(text referenceText) Reference {
 	line := text.Name.Line
 	out := Reference{
-		Name: r.name(text.Name, line, "a reference's name"), Title: r.text(text.Title, line, "title"), Suite: text.Suite,
+		Name: r.name(text.Name, line, "a reference's name"), Title: r.text(text.Title, line, "title"),
+		Suite:    text.Suite,
 		Hardware: text.Hardware, Unstated: text.Unstated,
-		Place: lab.Place{Kind: lab.PlaceKind(text.Place.Kind.Value), Path: text.Place.Path, Filesystem: text.Place.Filesystem},
+		Place: lab.Place{Kind: lab.PlaceKind(text.Place.Kind.Value), Path: text.Place.Path,
+			Filesystem: text.Place.Filesystem},
 	}
 	if kind := r.text(text.Place.Kind, line, "place: kind"); kind != "" &&
 		!slices.Contains([]lab.PlaceKind{lab.Directory, lab.Device, lab.NoPlace}, lab.PlaceKind(kind)) {
@@ -226,7 +232,8 @@ func (r *reporter) reference(text referenceText) Reference {
 		if len(doubt.Taints) == 0 {
 			r.add(doubt.Text.Line, "write taints: [write.*]", "the doubt taints nothing")
 		}
-		out.Warnings = append(out.Warnings, lab.Warning{Code: doubtful, Text: r.text(doubt.Text, line, "a doubt's text"), Taints: doubt.Taints})
+		out.Warnings = append(out.Warnings,
+			lab.Warning{Code: doubtful, Text: r.text(doubt.Text, line, "a doubt's text"), Taints: doubt.Taints})
 	}
 	if text.Engine == "" {
 		r.add(line, "write engine: fio", "engine is missing")

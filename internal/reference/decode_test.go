@@ -86,7 +86,8 @@ func TestFiguresAgree(t *testing.T) {
 				checked++
 				size := map[string]float64{"4k": 4096, "8k": 8192, "1M": 1 << 20}[result.Params["bs"]]
 				if math.Abs(iops*size/bandwidth-1) > 0.005 {
-					t.Errorf("%s, line %d: %v operations of %v bytes are not %v a second", r.Name, result.Line, iops, size, bandwidth)
+					t.Errorf("%s, line %d: %v operations of %v bytes are not %v a second", r.Name, result.Line,
+						iops, size, bandwidth)
 				}
 			}
 		}
@@ -115,12 +116,14 @@ func TestDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := got[0]
-	if r.Name != "some/raw" || !r.Model.MatchString("samsung pm9a3") || r.Source.Date.Year() != 2024 || r.Place.Kind != lab.Device {
+	if r.Name != "some/raw" || !r.Model.MatchString("samsung pm9a3") || r.Source.Date.Year() != 2024 ||
+		r.Place.Kind != lab.Device {
 		t.Errorf("%+v", r)
 	}
 	result := r.Results[0]
 	if !maps.Equal(result.Values, map[string]float64{"read.iops": 12000, "read.bandwidth": 1.5e9}) ||
-		!maps.Equal(result.Params, map[string]string{"direct": "1", "bs": "8k", "rw": "randread"}) || result.Line != 11 {
+		!maps.Equal(result.Params, map[string]string{"direct": "1", "bs": "8k", "rw": "randread"}) ||
+		result.Line != 11 {
 		t.Errorf("%+v", result)
 	}
 }
@@ -164,12 +167,17 @@ references:
 		t.Fatalf("%v", err)
 	}
 	for _, want := range []string{
-		"bad.yaml:1: version can't be 2", `bad.yaml:2: the source's name can't be "Some report"`, "bad.yaml:2: the source's title is missing",
-		`bad.yaml:2: date can't be "yesterday"`, "bad.yaml:6: there is no key colour here", `bad.yaml:7: kind can't be "tape"`,
-		"bad.yaml:8: model is no regular expression", "bad.yaml:10: the doubt taints nothing", "bad.yaml:13: where (the place in the source) is missing",
+		"bad.yaml:1: version can't be 2", `bad.yaml:2: the source's name can't be "Some report"`,
+		"bad.yaml:2: the source's title is missing",
+		`bad.yaml:2: date can't be "yesterday"`, "bad.yaml:6: there is no key colour here",
+		`bad.yaml:7: kind can't be "tape"`,
+		"bad.yaml:8: model is no regular expression", "bad.yaml:10: the doubt taints nothing",
+		"bad.yaml:13: where (the place in the source) is missing",
 		`bad.yaml:13: read.bandwidth can't be "12": its unit must be one of`, `bad.yaml:13: read.iops can't be "many"`,
-		`bad.yaml:13: sync.noise can't be "3"`, "bad.yaml:14: a job a stands here already", `bad.yaml:14: read.iops can't be "-4"`,
-		"bad.yaml:15: the result has no values", "bad.yaml:16: the reference has no results", "bad.yaml:16: a reference raw stands here already",
+		`bad.yaml:13: sync.noise can't be "3"`, "bad.yaml:14: a job a stands here already",
+		`bad.yaml:14: read.iops can't be "-4"`,
+		"bad.yaml:15: the result has no values", "bad.yaml:16: the reference has no results",
+		"bad.yaml:16: a reference raw stands here already",
 	} {
 		if !strings.Contains(problems.Error(), want) {
 			t.Errorf("%q is not told in\n%v", want, problems)

@@ -123,9 +123,11 @@ func flushes(params map[string]string) bool {
 // loadDifferences are those in the parameters without which two loads are not the same.
 func loadDifferences(published, measured map[string]string) []Difference {
 	var differences []Difference
-	for _, name := range []string{"rw", "bs", "iodepth", "numjobs", "direct", "fsync", "fdatasync", "sync", "rwmixread"} {
+	for _, name := range []string{"rw", "bs", "iodepth", "numjobs", "direct", "fsync", "fdatasync",
+		"sync", "rwmixread"} {
 		here := Parameter(measured, name)
-		if published[name] == "" && slices.Contains([]string{"fsync", "fdatasync", "sync", "rwmixread"}, name) && here == Parameter(nil, name) {
+		if published[name] == "" && slices.Contains([]string{"fsync", "fdatasync", "sync", "rwmixread"}, name) &&
+			here == Parameter(nil, name) {
 			continue // nobody states what he left alone
 		}
 		if Plain(published[name]) != Plain(here) {
@@ -140,7 +142,8 @@ func Parameter(params map[string]string, name string) string {
 	if v := params[name]; v != "" {
 		return v
 	}
-	return map[string]string{"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "direct": "0", "fsync": "0", "fdatasync": "0", "sync": "0",
+	return map[string]string{"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "direct": "0", "fsync": "0",
+		"fdatasync": "0", "sync": "0",
 		"rwmixread": "50", "ioengine": "psync"}[name]
 }
 
@@ -190,7 +193,9 @@ func (r Reference) driveDifference(m Measurement) *Difference {
 	}
 	slices.Sort(models)
 	models = slices.Compact(models)
-	if r.Model != nil && len(models) > 0 && !slices.ContainsFunc(models, func(model string) bool { return !r.Model.MatchString(model) }) {
+	if r.Model != nil && len(models) > 0 && !slices.ContainsFunc(models, func(model string) bool {
+		return !r.Model.MatchString(model)
+	}) {
 		return nil
 	}
 	return &Difference{"drive", r.Hardware, strings.Join(models, ", ")}

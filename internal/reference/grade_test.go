@@ -23,7 +23,8 @@ func find(t *testing.T, name, job string) (Reference, Result) {
 
 // kbenchCell is kbench's own job, measured here.
 func kbenchCell(change map[string]string) lab.Cell {
-	params := map[string]string{"rw": "randread", "bs": "4096", "iodepth": "64", "ioengine": "libaio", "direct": "1", "size": "10g", "verify": "0"}
+	params := map[string]string{"rw": "randread", "bs": "4096", "iodepth": "64", "ioengine": "libaio", "direct": "1",
+		"size": "10g", "verify": "0"}
 	for k, v := range change {
 		params[k] = v
 	}
@@ -41,20 +42,28 @@ func TestGrade(t *testing.T) {
 		grade Grade // empty: nothing to compare
 		first string
 	}{
-		{"the same drive, unknown machine", Measurement{kbenchCell(nil), place, []lab.Fact{drive, other}}, Close, "processor not stated"},
-		{"another drive", Measurement{kbenchCell(nil), lab.Place{Kind: lab.Device, Disks: []string{"nvme0n1"}}, []lab.Fact{drive, other}}, OrderOfMagnitude,
+		{"the same drive, unknown machine", Measurement{kbenchCell(nil), place, []lab.Fact{drive, other}}, Close,
+			"processor not stated"},
+		{"another drive", Measurement{kbenchCell(nil), lab.Place{Kind: lab.Device, Disks: []string{"nvme0n1"}},
+			[]lab.Fact{drive, other}}, OrderOfMagnitude,
 			"drive Samsung 850 PRO 512 GB, here SAMSUNG MZQL27T6HBLA-00A07"},
-		{"nothing known of the machine", Measurement{Cell: kbenchCell(nil), Place: place}, OrderOfMagnitude, "drive Samsung 850 PRO 512 GB, here not known"},
-		{"another depth", Measurement{kbenchCell(map[string]string{"iodepth": "32"}), place, []lab.Fact{drive}}, OrderOfMagnitude, "iodepth 64, here 32"},
-		{"more jobs", Measurement{kbenchCell(map[string]string{"numjobs": "4"}), place, []lab.Fact{drive}}, OrderOfMagnitude, "numjobs 1, here 4"},
+		{"nothing known of the machine", Measurement{Cell: kbenchCell(nil), Place: place}, OrderOfMagnitude,
+			"drive Samsung 850 PRO 512 GB, here not known"},
+		{"another depth", Measurement{kbenchCell(map[string]string{"iodepth": "32"}), place, []lab.Fact{drive}},
+			OrderOfMagnitude, "iodepth 64, here 32"},
+		{"more jobs", Measurement{kbenchCell(map[string]string{"numjobs": "4"}), place, []lab.Fact{drive}},
+			OrderOfMagnitude, "numjobs 1, here 4"},
 		{"one at a time", Measurement{kbenchCell(map[string]string{"iodepth": "1"}), place, []lab.Fact{drive}}, "", ""},
 		{"buffered", Measurement{kbenchCell(map[string]string{"direct": "0"}), place, []lab.Fact{drive}}, "", ""},
 		{"flushed", Measurement{kbenchCell(map[string]string{"fsync": "1"}), place, []lab.Fact{drive}}, "", ""},
-		{"another engine of fio", Measurement{kbenchCell(map[string]string{"ioengine": "io_uring"}), place, []lab.Fact{drive}}, Close, "ioengine libaio, here io_uring"},
-		{"the drive as a run's header has it", Measurement{kbenchCell(nil), place, []lab.Fact{{Key: "disk.under-test.model", Value: drive.Value}}}, Close, "processor not stated"},
+		{"another engine of fio", Measurement{kbenchCell(map[string]string{"ioengine": "io_uring"}), place,
+			[]lab.Fact{drive}}, Close, "ioengine libaio, here io_uring"},
+		{"the drive as a run's header has it", Measurement{kbenchCell(nil), place,
+			[]lab.Fact{{Key: "disk.under-test.model", Value: drive.Value}}}, Close, "processor not stated"},
 		{"writes", Measurement{kbenchCell(map[string]string{"rw": "randwrite"}), place, []lab.Fact{drive}}, "", ""},
 		{"other pieces", Measurement{kbenchCell(map[string]string{"bs": "8k"}), place, []lab.Fact{drive}}, "", ""},
-		{"another load generator", Measurement{lab.Cell{Engine: "dd", Params: kbenchCell(nil).Params}, place, []lab.Fact{drive}}, "", ""},
+		{"another load generator", Measurement{lab.Cell{Engine: "dd", Params: kbenchCell(nil).Params}, place,
+			[]lab.Fact{drive}}, "", ""},
 	} {
 		got, ok := r.Compare(result, c.m)
 		if ok != (c.grade != "") || got.Grade != c.grade {
@@ -71,8 +80,9 @@ func TestGrade(t *testing.T) {
 func TestGradeSameConditions(t *testing.T) {
 	r, result := find(t, "kbench/samsung-850-pro", "read-rand-iops")
 	r.Facts = []lab.Fact{{Key: "cpu.model", Value: "A CPU"}, {Key: "kernel.release", Value: "5.4.0"}}
-	m := Measurement{kbenchCell(nil), lab.Place{Kind: lab.Device}, []lab.Fact{{Key: "disk.model", About: "sda", Value: "Samsung SSD 850 PRO 512GB"},
-		{Key: "cpu.model", Value: "A CPU"}, {Key: "kernel.release", Value: "5.4.17-generic"}}}
+	m := Measurement{kbenchCell(nil), lab.Place{Kind: lab.Device},
+		[]lab.Fact{{Key: "disk.model", About: "sda", Value: "Samsung SSD 850 PRO 512GB"},
+			{Key: "cpu.model", Value: "A CPU"}, {Key: "kernel.release", Value: "5.4.17-generic"}}}
 	if got, ok := r.Compare(result, m); !ok || got.Grade != SameConditions || len(got.Differences) != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -85,9 +95,11 @@ func TestGradeSameConditions(t *testing.T) {
 // Buffered loads are the same only where the page cache holds, or can't hold, the data on both sides.
 func TestGradeBuffered(t *testing.T) {
 	r, result := find(t, "nfs-rdma-report/rdma-multipath", "randread_q8t8_8k")
-	cell := lab.Cell{Engine: "fio", Params: map[string]string{"rw": "randread", "bs": "8k", "iodepth": "8", "numjobs": "8", "ioengine": "io_uring", "size": "1g"}}
+	cell := lab.Cell{Engine: "fio", Params: map[string]string{"rw": "randread", "bs": "8k", "iodepth": "8",
+		"numjobs": "8", "ioengine": "io_uring", "size": "1g"}}
 	has := func(memory string) bool {
-		c, ok := r.Compare(result, Measurement{cell, lab.Place{Kind: lab.Directory, Filesystem: "nfs4"}, []lab.Fact{{Key: "memory.total", Value: memory}}})
+		c, ok := r.Compare(result, Measurement{cell, lab.Place{Kind: lab.Directory, Filesystem: "nfs4"},
+			[]lab.Fact{{Key: "memory.total", Value: memory}}})
 		if !ok {
 			t.Fatal("the same load is not compared")
 		}
@@ -106,7 +118,8 @@ func TestGradeBuffered(t *testing.T) {
 func TestRun(t *testing.T) {
 	for _, r := range builtIns(t) {
 		run, repetitions := r.Run()
-		if run.Source != lab.Imported || run.Format != "reference" || run.Label != r.Name || len(run.Cells) != len(r.Results) ||
+		if run.Source != lab.Imported || run.Format != "reference" || run.Label != r.Name ||
+			len(run.Cells) != len(r.Results) ||
 			len(run.Targets) != 1 || len(run.Arms) != 1 {
 			t.Errorf("%s: %+v", r.Name, run)
 		}
@@ -125,9 +138,11 @@ func TestRun(t *testing.T) {
 
 func TestStandings(t *testing.T) {
 	references := builtIns(t)
-	m := Measurement{kbenchCell(nil), lab.Place{Kind: lab.Device}, []lab.Fact{{Key: "disk.model", About: "sda", Value: "Samsung SSD 850 PRO 512GB"}}}
+	m := Measurement{kbenchCell(nil), lab.Place{Kind: lab.Device},
+		[]lab.Fact{{Key: "disk.model", About: "sda", Value: "Samsung SSD 850 PRO 512GB"}}}
 	got := Standings(references, m, map[string]float64{"read.iops": 48915.5, "read.bandwidth": 2e8})
-	if len(got) < 2 || got[0].Reference != "kbench/samsung-850-pro" || got[0].Grade != Close || got[0].Ratio != 0.5 || got[0].Metric != "read.iops" {
+	if len(got) < 2 || got[0].Reference != "kbench/samsung-850-pro" || got[0].Grade != Close || got[0].Ratio != 0.5 ||
+		got[0].Metric != "read.iops" {
 		t.Errorf("%+v", got)
 	}
 	for i := 1; i < len(got); i++ {
@@ -146,7 +161,8 @@ func TestStandings(t *testing.T) {
 	if !found {
 		t.Error("the Talos report's figure is not held against a random read")
 	}
-	if none := Standings(references, Measurement{Cell: lab.Cell{Engine: "iperf3"}}, map[string]float64{"read.iops": 1}); len(none) > 0 {
+	if none := Standings(references, Measurement{Cell: lab.Cell{Engine: "iperf3"}},
+		map[string]float64{"read.iops": 1}); len(none) > 0 {
 		t.Errorf("%+v", none)
 	}
 }

@@ -81,11 +81,13 @@ func ParseMerits(name string, r io.Reader) (Merits, error) {
 		case slices.Contains(meritParams(), title):
 			params[i] = title
 		default:
-			return out, in.fault(line, "expected %s, gain %% or smallest FACTOR for SHARE as the title of a column, found %q", strings.Join(meritParams(), ", "), title)
+			return out, in.fault(line, "expected %s, gain %% or smallest FACTOR for SHARE as the title of a column, "+
+				"found %q", strings.Join(meritParams(), ", "), title)
 		}
 	}
 	if gain < 0 || smallest < 0 || !slices.Contains(slices.Collect(maps.Values(params)), "rw") {
-		return out, in.fault(line, "expected the columns rw, gain %% and smallest FACTOR for SHARE, found %s", strings.Join(head, ","))
+		return out, in.fault(line, "expected the columns rw, gain %% and smallest FACTOR for SHARE, found %s",
+			strings.Join(head, ","))
 	}
 	for r, err := range in.rows() {
 		if err != nil {

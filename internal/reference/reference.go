@@ -82,13 +82,15 @@ const doubtful = "source-doubtful"
 func (r Reference) Run() (lab.Run, iter.Seq2[lab.Repetition, error]) {
 	const arm = "published"
 	run := lab.Run{
-		ID: r.Name, Label: r.Name, Status: lab.Complete, Source: lab.Imported, Format: "reference", Created: r.Source.Date,
-		Suite: r.Suite, Warnings: r.Warnings,
+		ID: r.Name, Label: r.Name, Status: lab.Complete, Source: lab.Imported, Format: "reference",
+		Created: r.Source.Date,
+		Suite:   r.Suite, Warnings: r.Warnings,
 		Targets: []lab.RunTarget{{Role: "storage", Target: r.Hardware, Place: r.Place, Facts: r.Facts}},
 		Arms:    []lab.Arm{{ID: arm, Role: "storage", Levels: map[string]string{}}},
 	}
 	for _, result := range r.Results {
-		run.Cells = append(run.Cells, lab.Cell{ID: result.Job, Arm: arm, Job: result.Job, Engine: result.Engine, Params: result.Params})
+		run.Cells = append(run.Cells, lab.Cell{ID: result.Job, Arm: arm, Job: result.Job, Engine: result.Engine,
+			Params: result.Params})
 	}
 	return run, func(yield func(lab.Repetition, error) bool) {
 		for _, result := range r.Results {

@@ -35,7 +35,8 @@ func Standings(references []Reference, m Measurement, values map[string]float64)
 				continue
 			}
 			for _, metric := range slices.Sorted(maps.Keys(result.Values)) {
-				if direction, ok := strings.CutSuffix(metric, ".bandwidth"); ok && result.Values[lab.IOPS(direction)] > 0 {
+				if direction, ok := strings.CutSuffix(metric, ".bandwidth"); ok && result.Values[lab.IOPS(direction)] >
+					0 {
 					continue // it is the same figure times the size of the pieces
 				}
 				here := counterpart(metric, values)
@@ -43,8 +44,9 @@ func Standings(references []Reference, m Measurement, values map[string]float64)
 				if measured <= 0 {
 					continue
 				}
-				s := Standing{Reference: r.Name, Job: result.Job, Metric: here, Published: result.Values[metric], Measured: measured,
-					Ratio: measured / result.Values[metric], Comparability: c, Where: result.Where}
+				s := Standing{Reference: r.Name, Job: result.Job, Metric: here, Published: result.Values[metric],
+					Measured: measured,
+					Ratio:    measured / result.Values[metric], Comparability: c, Where: result.Where}
 				for _, w := range r.Warnings {
 					if w.Tainted(metric) {
 						s.Doubts = append(s.Doubts, w.Text)

@@ -108,13 +108,15 @@ func ParseTables(name string, r io.Reader) ([]Table, error) {
 		}
 		c, ok := columnOf(title)
 		if !ok {
-			return nil, in.fault(line, "expected a column that ends in its unit (IOPS, MiB/s, Gbit/s, %%), found %q", title)
+			return nil, in.fault(line, "expected a column that ends in its unit (IOPS, MiB/s, Gbit/s, %%), found %q",
+				title)
 		}
 		columns, at = append(columns, c), append(at, i)
 	}
 	measured := func(c Column) bool { return c.Quantity != "efficiency" }
 	if label < 0 || !slices.ContainsFunc(columns, measured) {
-		return nil, in.fault(line, "expected the column label and one of IOPS or a bandwidth, found %s", strings.Join(head, ","))
+		return nil, in.fault(line, "expected the column label and one of IOPS or a bandwidth, found %s",
+			strings.Join(head, ","))
 	}
 	var tables []Table
 	for r, err := range in.rows() {

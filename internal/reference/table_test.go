@@ -15,7 +15,8 @@ func TestTheReportsTables(t *testing.T) {
 	efficiencies := 0
 	for i, rows := range []int{6, 12, 18} {
 		if len(tables[i].Rows) != rows || len(tables[i].Columns) != 4 {
-			t.Errorf("table %q has %d rows of %d columns, want %d of 4", tables[i].Name, len(tables[i].Rows), len(tables[i].Columns), rows)
+			t.Errorf("table %q has %d rows of %d columns, want %d of 4", tables[i].Name, len(tables[i].Rows),
+				len(tables[i].Columns), rows)
 		}
 		for _, r := range tables[i].Rows {
 			if r.Figures[3] != "" {

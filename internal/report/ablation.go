@@ -21,7 +21,8 @@ func AblationFormats() []AblationFormat {
 	return []AblationFormat{
 		{Name: "table", Title: "a table for the terminal", Extension: ".txt", write: WriteAblation},
 		{Name: "html", Title: "one self-contained page", Extension: ".html", write: writeAblationPage},
-		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md", write: writeAblationMarkdown},
+		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md",
+			write: writeAblationMarkdown},
 		{Name: "csv", Title: "one line a ratio", Extension: ".csv", write: writeAblationCSV},
 	}
 }

@@ -11,10 +11,12 @@ import (
 // controls.
 func writeAblationCSV(w io.Writer, d ablation.Document, o Options) error {
 	out := newTable(w, o)
-	rows := [][]string{{"what", "settings", "cell", "metric", "unit", "better", "ratio", "lo", "hi", "confidence", "blocks", "verdict", "detectable", "cost"}}
+	rows := [][]string{{"what", "settings", "cell", "metric", "unit", "better", "ratio", "lo", "hi", "confidence",
+		"blocks", "verdict", "detectable", "cost"}}
 	add := func(what, settings, cell, metric, unit, better string, e *ablation.Estimate, cost string) {
 		if e != nil {
-			rows = append(rows, []string{what, settings, cell, metric, unit, better, significant(e.Ratio), optional(e.Lo), optional(e.Hi),
+			rows = append(rows, []string{what, settings, cell, metric, unit, better, significant(e.Ratio),
+				optional(e.Lo), optional(e.Hi),
 				significant(e.Confidence), strconv.Itoa(e.Blocks), string(e.Verdict), optional(e.Detectable), cost})
 		}
 	}

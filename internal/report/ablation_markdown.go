@@ -22,7 +22,8 @@ func writeAblationMarkdown(w io.Writer, d ablation.Document, _ Options) error {
 		fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
 	}
 	for _, n := range t.numbers() {
-		fmt.Fprintf(out, "\n### %s\n\n| setting | alone | interval | in the set | interval | verdict | visible from | besides speed |\n| --- | ---: | --- | ---: | --- | --- | ---: | --- |\n",
+		fmt.Fprintf(out, "\n### %s\n\n| setting | alone | interval | in the set | interval | verdict | visible from "+
+			"| besides speed |\n| --- | ---: | --- | ---: | --- | --- | ---: | --- |\n",
 			escapeMarkdown(joinNonEmpty(t.title(n), t.signs(n))))
 		for _, s := range t.Settings {
 			p := t.price(s, n)
@@ -31,7 +32,8 @@ func writeAblationMarkdown(w io.Writer, d ablation.Document, _ Options) error {
 			}
 			alone, aloneBounds := estimateTexts(p.Alone)
 			set, setBounds := estimateTexts(p.Removed)
-			line(names[s.Number], alone, aloneBounds, set, setBounds, t.verdict(s, p), visibleText(detectable(p)), s.Cost)
+			line(names[s.Number], alone, aloneBounds, set, setBounds, t.verdict(s, p), visibleText(detectable(p)),
+				s.Cost)
 		}
 	}
 	controls, _ := t.controls()

@@ -55,8 +55,9 @@ func writeAblationPage(w io.Writer, d ablation.Document, _ Options) error {
 }
 
 func newAblationPage(t ablationText) (ablationPage, error) {
-	page := ablationPage{Head: newPageHead(t.headline(), "", comparePageStyle), Title: "ablation", Headline: t.headline(),
-		Costs: t.costs(), Sums: t.sums(), Marks: warningTexts(t.marks), Reading: t.reading()}
+	page := ablationPage{Head: newPageHead(t.headline(), "", comparePageStyle), Title: "ablation",
+		Headline: t.headline(),
+		Costs:    t.costs(), Sums: t.sums(), Marks: warningTexts(t.marks), Reading: t.reading()}
 	controls, broken := t.controls()
 	if broken {
 		page.Broken = controls
@@ -84,7 +85,8 @@ func newAblationPage(t ablationText) (ablationPage, error) {
 			if p == nil {
 				continue
 			}
-			row := ablationPageRow{Class: string(p.Verdict), Name: names[s.Number], Verdict: t.verdict(s, p), Visible: visibleText(detectable(p)), Cost: costWord(s.Cost)}
+			row := ablationPageRow{Class: string(p.Verdict), Name: names[s.Number], Verdict: t.verdict(s, p),
+				Visible: visibleText(detectable(p)), Cost: costWord(s.Cost)}
 			row.Alone, row.AloneBounds = estimateTexts(p.Alone)
 			row.Set, row.SetBounds = estimateTexts(p.Removed)
 			number.Rows = append(number.Rows, row)
@@ -116,7 +118,8 @@ func (t ablationText) forestRows(n ablationNumber) []*compare.Compared {
 			if side.Verdict != ablation.Undecided && side.Verdict != ablation.NotVerified {
 				verdict = compare.Verdict(side.Verdict)
 			}
-			rows = append(rows, &compare.Compared{Job: side.name, Margin: t.Margin, Verdict: verdict, Unit: lab.PerSecond,
+			rows = append(rows, &compare.Compared{Job: side.name, Margin: t.Margin, Verdict: verdict,
+				Unit:   lab.PerSecond,
 				Change: &compare.Change{Ratio: side.Ratio, Bounds: compare.Bounds{Lo: side.Lo, Hi: side.Hi}}})
 		}
 	}

@@ -17,10 +17,14 @@ import (
 )
 
 // hardened is an ablation of boot arguments, measured by a machine that multiplies what they do.
-func hardened(cells []ablation.Cell, does func(arm string, has []int, cell string, r *rand.Rand) float64) ablation.Document {
-	design := ablation.Design{Arms: []string{ablation.Baseline, ablation.Again(ablation.Baseline, 2), ablation.Tuned}, Cells: cells}
-	for i, s := range []ablation.Setting{{Factor: "cmdline:slub_debug", Level: "FZPU"}, {Factor: "cmdline:init_on_alloc", Level: "1"}, {Factor: "cmdline:init_on_free", Level: "1"},
-		{Factor: "cmdline:page_poison", Level: "1"}, {Factor: "cmdline:mitigations", Level: "off"}, {Factor: "cmdline:nvme.use_threaded_interrupts", Level: "1"},
+func hardened(cells []ablation.Cell,
+	does func(arm string, has []int, cell string, r *rand.Rand) float64) ablation.Document {
+	design := ablation.Design{Arms: []string{ablation.Baseline, ablation.Again(ablation.Baseline, 2), ablation.Tuned},
+		Cells: cells}
+	for i, s := range []ablation.Setting{{Factor: "cmdline:slub_debug", Level: "FZPU"},
+		{Factor: "cmdline:init_on_alloc", Level: "1"}, {Factor: "cmdline:init_on_free", Level: "1"},
+		{Factor: "cmdline:page_poison", Level: "1"}, {Factor: "cmdline:mitigations", Level: "off"},
+		{Factor: "cmdline:nvme.use_threaded_interrupts", Level: "1"},
 		{Factor: "cmdline:audit", Level: "0"}, {Factor: "cmdline:quiet"}} {
 		design.Settings = append(design.Settings, s)
 		design.Arms = append(design.Arms, ablation.Alone(i+1), ablation.Removed(i+1))
@@ -37,7 +41,8 @@ func hardened(cells []ablation.Cell, does func(arm string, has []int, cell strin
 			}
 			for _, c := range cells {
 				for _, m := range c.Metrics {
-					measured = append(measured, ablation.Measured{Arm: arm, Cell: c.ID, Metric: m, Block: block, Value: does(arm, has, c.ID, r)})
+					measured = append(measured, ablation.Measured{Arm: arm, Cell: c.ID, Metric: m, Block: block,
+						Value: does(arm, has, c.ID, r)})
 				}
 			}
 		}
@@ -50,12 +55,14 @@ func hardened(cells []ablation.Cell, does func(arm string, has []int, cell strin
 	cost := func(setting string) rule.Cost { return costs[setting] }
 	d := ablation.Compute(design, measured, ablation.Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, Fewest: 3}, cost)
 	d.Run = "7KQ4M2X9TD"
-	d.Warnings = append(d.Warnings, ablation.Warning{Cell: "randread", Warning: lab.Warning{Code: "emulated", Text: "the guest was emulated, not virtualised", Taints: []string{"*"}}, Repetitions: 76, N: 76})
+	d.Warnings = append(d.Warnings, ablation.Warning{Cell: "randread", Warning: lab.Warning{Code: "emulated",
+		Text: "the guest was emulated, not virtualised", Taints: []string{"*"}}, Repetitions: 76, N: 76})
 	return d
 }
 
 func randread() ablation.Cell {
-	return ablation.Cell{ID: "randread", Job: "randread", Title: "randread 4k q32", Engine: "fio", Metrics: []string{"read.iops"}}
+	return ablation.Cell{ID: "randread", Job: "randread", Title: "randread 4k q32", Engine: "fio",
+		Metrics: []string{"read.iops"}}
 }
 
 func build() ablation.Cell {
@@ -92,9 +99,12 @@ func TestAblationIsTold(t *testing.T) {
 	d := hardened(oneCell(), costly)
 	text := strings.Join(strings.Fields(ablationTable(t, d, 120)), " ")
 	for _, want := range []string{
-		"slub_debug=FZPU costs 39% [29, 47] of randread 4k q32; no other of the 8 settings made a difference that could be seen (smallest visible: ",
-		"randread 4k q32, read IOPS !1", "Without it: Security: freed data stays in memory", "All mitigations of CPU flaws are switched off",
-		"All settings together: -4", "That is what slub_debug=FZPU alone does, as far as can be seen", "no difference, as it must be", "!1 emulated: ",
+		"slub_debug=FZPU costs 39% [29, 47] of randread 4k q32; no other of the 8 settings made a difference that " +
+			"could be seen (smallest visible: ",
+		"randread 4k q32, read IOPS !1", "Without it: Security: freed data stays in memory",
+		"All mitigations of CPU flaws are switched off",
+		"All settings together: -4", "That is what slub_debug=FZPU alone does, as far as can be seen",
+		"no difference, as it must be", "!1 emulated: ",
 		"all 16 claims are right with 95%", "76 visits in 4 blocks", "headroom report 7KQ4M2X9TD",
 	} {
 		if !strings.Contains(text, want) {
@@ -122,7 +132,8 @@ func TestAblationFitsTheTerminal(t *testing.T) {
 
 func TestAblationOfSyntheticAndReal(t *testing.T) {
 	text := strings.Join(strings.Fields(ablationTable(t, hardened(twoCells(), costly), 160)), " ")
-	for _, want := range []string{"of randread 4k q32 and makes build take 3.", "longer; no other", "setting randread 4k q32 build", "Of times and latencies less is better"} {
+	for _, want := range []string{"of randread 4k q32 and makes build take 3.", "longer; no other",
+		"setting randread 4k q32 build", "Of times and latencies less is better"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing of %q in\n%s", want, text)
 		}
@@ -130,11 +141,16 @@ func TestAblationOfSyntheticAndReal(t *testing.T) {
 }
 
 func TestAblationWithoutAnAnswer(t *testing.T) {
-	nothing := hardened(oneCell(), func(_ string, _ []int, _ string, r *rand.Rand) float64 { return math.Exp(0.05 * r.NormFloat64()) })
-	if got := newAblationText(nothing).headline(); !strings.HasPrefix(got, "none of the 8 settings made a difference that could be seen (smallest visible: ") {
+	nothing := hardened(oneCell(), func(_ string, _ []int, _ string, r *rand.Rand) float64 {
+		return math.Exp(0.05 * r.NormFloat64())
+	})
+	if got := newAblationText(nothing).headline(); !strings.HasPrefix(got,
+		"none of the 8 settings made a difference that could be seen (smallest visible: ") {
 		t.Error(got)
 	}
-	quiet := hardened(oneCell(), func(_ string, _ []int, _ string, r *rand.Rand) float64 { return math.Exp(0.001 * r.NormFloat64()) })
+	quiet := hardened(oneCell(), func(_ string, _ []int, _ string, r *rand.Rand) float64 {
+		return math.Exp(0.001 * r.NormFloat64())
+	})
 	if got := newAblationText(quiet).headline(); got != "none of the 8 settings makes a difference beyond 3.0%" {
 		t.Error(got)
 	}
@@ -144,7 +160,8 @@ func TestAblationWithoutAnAnswer(t *testing.T) {
 		}
 		return math.Exp(0.001 * r.NormFloat64())
 	})
-	if text := ablationTable(t, broken, 80); !strings.Contains(text, "! Control: ") || !strings.Contains(strings.Join(strings.Fields(text), " "), "don't trust the rest") {
+	if text := ablationTable(t, broken, 80); !strings.Contains(text, "! Control: ") ||
+		!strings.Contains(strings.Join(strings.Fields(text), " "), "don't trust the rest") {
 		t.Error(text)
 	}
 	var empty ablation.Document
@@ -155,20 +172,26 @@ func TestAblationWithoutAnAnswer(t *testing.T) {
 
 // What nothing shows to be in effect is left out of what is said of the others, and named in every form.
 func TestAblationOfSettingsThatAreNotVerified(t *testing.T) {
-	quiet := hardened(oneCell(), func(_ string, _ []int, _ string, r *rand.Rand) float64 { return math.Exp(0.001 * r.NormFloat64()) })
+	quiet := hardened(oneCell(), func(_ string, _ []int, _ string, r *rand.Rand) float64 {
+		return math.Exp(0.001 * r.NormFloat64())
+	})
 	s := &quiet.Settings[3]
-	s.NotVerified, s.Verdict, s.Cells[0].Verdict, s.Alone.Verdict, s.Removed.Verdict = "nothing shows it", ablation.NotVerified, ablation.NotVerified, ablation.NotVerified, ablation.NotVerified
-	if got := newAblationText(quiet).headline(); got != "none of the 7 settings in effect makes a difference beyond 3.0%; not verified: whether page_poison=1 was in effect" {
+	s.NotVerified, s.Verdict, s.Cells[0].Verdict, s.Alone.Verdict, s.Removed.Verdict = "nothing shows it",
+		ablation.NotVerified, ablation.NotVerified, ablation.NotVerified, ablation.NotVerified
+	if got := newAblationText(quiet).headline(); got != "none of the 7 settings in effect makes a difference beyond "+
+		"3.0%; not verified: whether page_poison=1 was in effect" {
 		t.Error(got)
 	}
 	undecided := hardened(oneCell(), costly)
 	undecided.Settings[3].NotVerified, undecided.Settings[4].NotVerified = "nothing shows it", "nor this"
 	got := newAblationText(undecided).headline()
-	if !strings.Contains(got, "; no other of the 6 settings in effect made a difference") || !strings.HasSuffix(got, "; not verified: whether page_poison=1 and mitigations=off were in effect") {
+	if !strings.Contains(got, "; no other of the 6 settings in effect made a difference") ||
+		!strings.HasSuffix(got, "; not verified: whether page_poison=1 and mitigations=off were in effect") {
 		t.Error(got)
 	}
 	for _, f := range AblationFormats() {
-		for d, want := range map[*ablation.Document]string{&quiet: "not verified", &undecided: "undecided, not verified"} {
+		for d, want := range map[*ablation.Document]string{&quiet: "not verified",
+			&undecided: "undecided, not verified"} {
 			var out bytes.Buffer
 			if err := f.Write(&out, *d, Options{Width: 160}); err != nil {
 				t.Fatal(err)
@@ -199,7 +222,9 @@ func TestAblationSaysWhatDoesNotAddUp(t *testing.T) {
 		return math.Exp(log)
 	})
 	text := strings.Join(strings.Fields(ablationTable(t, d, 160)), " ")
-	for _, want := range []string{"slub_debug=FZPU gains 50%", "on randread 4k q32; mitigations=off gains", "slub_debug=FZPU does not do the same everywhere", "the effects do not add up", "The likeliest: slub_debug=FZPU with mitigations=off."} {
+	for _, want := range []string{"slub_debug=FZPU gains 50%", "on randread 4k q32; mitigations=off gains",
+		"slub_debug=FZPU does not do the same everywhere", "the effects do not add up",
+		"The likeliest: slub_debug=FZPU with mitigations=off."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing of %q in\n%s", want, text)
 		}
@@ -213,7 +238,8 @@ func TestAblationInAllFormats(t *testing.T) {
 		if err := f.Write(&b, d, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(strings.ReplaceAll(b.String(), `\_`, "_"), "slub_debug=FZPU") || !strings.Contains(b.String(), "Without it: ") {
+		if !strings.Contains(strings.ReplaceAll(b.String(), `\_`, "_"), "slub_debug=FZPU") ||
+			!strings.Contains(b.String(), "Without it: ") {
 			t.Errorf("%s says nothing of the settings:\n%s", f.Name, b.String())
 		}
 		switch f.Name {
@@ -235,10 +261,12 @@ func TestAblationInAllFormats(t *testing.T) {
 	}
 	var back ablation.Document
 	data, err := json.Marshal(d)
-	if err != nil || json.Unmarshal(data, &back) != nil || fmt.Sprint(back.Settings[0].Alone.Ratio) != fmt.Sprint(d.Settings[0].Alone.Ratio) {
+	if err != nil || json.Unmarshal(data, &back) != nil ||
+		fmt.Sprint(back.Settings[0].Alone.Ratio) != fmt.Sprint(d.Settings[0].Alone.Ratio) {
 		t.Errorf("the document does not survive JSON: %v", err)
 	}
-	for _, want := range []string{`"schema":"headroom/ablate/v1"`, `"factor":"cmdline:slub_debug"`, `"alone":{"ratio":`, `"unexplained":[`, `"interactions":[]`} {
+	for _, want := range []string{`"schema":"headroom/ablate/v1"`, `"factor":"cmdline:slub_debug"`, `"alone":{"ratio":`,
+		`"unexplained":[`, `"interactions":[]`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("the JSON lacks %s", want)
 		}

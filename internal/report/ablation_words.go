@@ -158,9 +158,12 @@ func (t ablationText) headline() string {
 	}
 	notVerified := ""
 	if len(unsure) > 0 {
-		notVerified = "not verified: whether " + sentence(unsure) + " " + verb(len(unsure), "was", "were") + " in effect"
+		notVerified = "not verified: whether " + sentence(unsure) + " " + verb(len(unsure), "was", "were") +
+			" in effect"
 	}
-	return strings.Join(slices.DeleteFunc([]string{text, rest, notVerified}, func(part string) bool { return part == "" }), "; ")
+	return strings.Join(slices.DeleteFunc([]string{text, rest, notVerified}, func(part string) bool {
+		return part == ""
+	}), "; ")
 }
 
 // verdict of a number, as a table has it.
@@ -197,7 +200,8 @@ func (t ablationText) does(name string, s ablation.Priced) string {
 			continue
 		}
 		if p.Verdict == ablation.Mixed {
-			parts = append(parts, fmt.Sprintf("changes %s by %s alone and by %s in the set", t.short(n), changeText(p.Alone.Ratio), changeText(p.Removed.Ratio)))
+			parts = append(parts, fmt.Sprintf("changes %s by %s alone and by %s in the set", t.short(n),
+				changeText(p.Alone.Ratio), changeText(p.Removed.Ratio)))
 			continue
 		}
 		e, where := p.Alone, ""
@@ -321,7 +325,8 @@ func (t ablationText) sums() []string {
 		for _, p := range t.Suspects {
 			pairs = append(pairs, strings.Join(t.named(p[:]), " with "))
 		}
-		lines = append(lines, "Effects don't add up, and which settings stand in each other's way is not measured yet. The likeliest: "+sentence(pairs)+".")
+		lines = append(lines, "Effects don't add up, and which settings stand in each other's way is not measured "+
+			"yet. The likeliest: "+sentence(pairs)+".")
 	}
 	return lines
 }
@@ -333,7 +338,8 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set, which is %s times as much.",
 			names[0], changeText(p.Alone.Ratio), changeText(p.Removed.Ratio), estimateRatio(i.Estimate))
 	}
-	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied", sentence(names), estimateRatio(i.Estimate))
+	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied", sentence(names),
+		estimateRatio(i.Estimate))
 	switch i.Verdict {
 	case ablation.Same:
 		return text + ": they add up."
@@ -362,17 +368,20 @@ func visibleFrom(e ablation.Estimate) string {
 func (t ablationText) unexplained(u ablation.Unexplained) string {
 	whole := "All settings together: " + joined(&u.Together) + ". "
 	names := t.named(u.Settings)
-	what := "what " + sentence(names) + " alone " + map[bool]string{true: "does", false: "do, multiplied"}[len(names) == 1]
+	what := "what " + sentence(names) + " alone " +
+		map[bool]string{true: "does", false: "do, multiplied"}[len(names) == 1]
 	switch {
 	case u.Seen.Verdict == ablation.Faster || u.Seen.Verdict == ablation.Slower:
 		if len(names) == 0 {
 			return whole + "No setting was seen to do that alone, so small effects add up, or some work only together."
 		}
-		return whole + "That is " + estimateRatio(u.Seen) + " times " + what + ": the effects do not add up, or smaller ones add to them."
+		return whole + "That is " + estimateRatio(u.Seen) + " times " + what +
+			": the effects do not add up, or smaller ones add to them."
 	case len(names) == 0:
 		return whole + "No more than the noise explains, as of each alone."
 	case u.All.Verdict == ablation.Faster || u.All.Verdict == ablation.Slower:
-		return whole + "That is " + estimateRatio(u.All) + " times the product of all settings alone: the effects do not add up."
+		return whole + "That is " + estimateRatio(u.All) +
+			" times the product of all settings alone: the effects do not add up."
 	}
 	return whole + "That is " + what + ", as far as can be seen: " + estimateRatio(u.Seen) + " times as much."
 }
@@ -380,11 +389,13 @@ func (t ablationText) unexplained(u ablation.Unexplained) string {
 // controls hold the baseline against itself.
 func (t ablationText) controls() (lines []string, broken bool) {
 	for _, c := range t.Controls {
-		text := "Control: the baseline's second visit of a block against its first, " + t.title(ablationNumber{c.Cell, c.Metric}) + ": " + joined(&c.Estimate)
+		text := "Control: the baseline's second visit of a block against its first, " +
+			t.title(ablationNumber{c.Cell, c.Metric}) + ": " + joined(&c.Estimate)
 		switch {
 		case c.Different():
 			broken = true
-			text += ". It differs from itself, so where a visit stands in its block matters or the machine changes too fast: don't trust the rest."
+			text += ". It differs from itself, so where a visit stands in its block matters or the machine changes " +
+				"too fast: don't trust the rest."
 		case c.Known():
 			text += ": no difference, as it must be."
 		default:
@@ -425,13 +436,18 @@ func costWord(cost string) string {
 }
 
 func (t ablationText) reading() []string {
-	text := fmt.Sprintf("%s in %s. Changes are taken within a block, between the setting and the baseline (alone) or between the tuned set and the set "+
-		"without it (in the set); one value is one visit.", count(t.Visits, "visit"), count(t.Blocks, "block"))
+	text := fmt.Sprintf("%s in %s. Changes are taken within a block, between the setting and the baseline (alone) or "+
+		"between the tuned set and the set without it (in the set); one value is one visit.", count(t.Visits, "visit"),
+		count(t.Blocks, "block"))
 	if t.Claims > 0 {
-		text += fmt.Sprintf(" Intervals hold with %s each at all looks together, so that all %d claims are right with %s. A change within %s counts as none.",
-			confidenceDigits(t.Confidence), t.Claims, confidenceDigits(1-t.Alpha), strings.Replace(unit.Percent(t.Margin), ".0%", "%", 1))
+		text += fmt.Sprintf(" Intervals hold with %s each at all looks together, so that all %d claims are right "+
+			"with %s. A change within %s counts as none.",
+			confidenceDigits(t.Confidence), t.Claims, confidenceDigits(1-t.Alpha),
+			strings.Replace(unit.Percent(t.Margin), ".0%", "%", 1))
 	}
-	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitNumber) string { return t.short(ablationNumber{n.Cell, n.Metric}) })...)
+	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitNumber) string {
+		return t.short(ablationNumber{n.Cell, n.Metric})
+	})...)
 	if len(t.numbers()) > 1 {
 		lines = append(lines, "Side by side, a change in parentheses is not decided.")
 	}

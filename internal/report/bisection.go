@@ -21,7 +21,8 @@ func BisectionFormats() []BisectionFormat {
 	return []BisectionFormat{
 		{Name: "table", Title: "a table for the terminal", Extension: ".txt", write: WriteBisection},
 		{Name: "html", Title: "one self-contained page", Extension: ".html", write: writeBisectionPage},
-		{Name: "markdown", Title: "a table for a pull request or a wiki", Extension: ".md", write: writeBisectionMarkdown},
+		{Name: "markdown", Title: "a table for a pull request or a wiki", Extension: ".md",
+			write: writeBisectionMarkdown},
 		{Name: "csv", Title: "one line a measurement", Extension: ".csv", write: writeBisectionCSV},
 	}
 }

@@ -23,9 +23,11 @@ func writeBisectionMarkdown(w io.Writer, d bisection.Document, _ Options) error 
 	for _, line := range t.before() {
 		fmt.Fprintf(out, "\n%s\n", escapeMarkdown(line))
 	}
-	fmt.Fprintf(out, "\n| | tried | %s | most likely so far |\n| ---: | --- | ---: | --- |\n", escapeMarkdown(t.valueTitle()))
+	fmt.Fprintf(out, "\n| | tried | %s | most likely so far |\n| ---: | --- | ---: | --- |\n",
+		escapeMarkdown(t.valueTitle()))
 	for _, s := range t.Steps {
-		fmt.Fprintf(out, "| %d | %s | %s | %s |\n", s.Number, escapeMarkdown(t.tried(s)), escapeMarkdown(t.value(s.Value)), escapeMarkdown(t.likeliest(s, 3)))
+		fmt.Fprintf(out, "| %d | %s | %s | %s |\n", s.Number, escapeMarkdown(t.tried(s)),
+			escapeMarkdown(t.value(s.Value)), escapeMarkdown(t.likeliest(s, 3)))
 	}
 	out.WriteString("\n")
 	for _, text := range append(append(t.left(), warningTexts(t.marks)...), t.reading()) {

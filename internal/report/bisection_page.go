@@ -34,10 +34,13 @@ type bisectionPageCandidate struct{ Name, Good, Probability string }
 func writeBisectionPage(w io.Writer, d bisection.Document, _ Options) error {
 	t := newBisectionText(d)
 	answer := t.answer()
-	page := bisectionPage{Headline: answer[0], Answer: answer[1:], Ends: t.ends(), Before: t.before(), ValueTitle: t.valueTitle(),
-		Head: newPageHead(answer[0], "", comparePageStyle), Left: t.left(), Marks: warningTexts(t.marks), Reading: t.reading()}
+	page := bisectionPage{Headline: answer[0], Answer: answer[1:], Ends: t.ends(), Before: t.before(),
+		ValueTitle: t.valueTitle(),
+		Head:       newPageHead(answer[0], "", comparePageStyle), Left: t.left(), Marks: warningTexts(t.marks),
+		Reading: t.reading()}
 	for _, s := range t.Steps {
-		page.Steps = append(page.Steps, bisectionPageStep{s.Number, s.Purpose, t.tried(s), t.value(s.Value), t.likeliest(s, 3)})
+		page.Steps = append(page.Steps, bisectionPageStep{s.Number, s.Purpose, t.tried(s), t.value(s.Value),
+			t.likeliest(s, 3)})
 	}
 	for _, c := range t.Candidates {
 		row := bisectionPageCandidate{t.name(c.Factor, c.Bad), t.name(c.Factor, c.Good), probabilityText(c.Probability)}

@@ -49,7 +49,8 @@ func WriteBisection(w io.Writer, d bisection.Document, o Options) error {
 // steps is the table of the measurements, with as many suspects beside each as there is room for.
 func (p *paragraphs) steps(t bisectionText) {
 	for suspects := 3; ; suspects-- {
-		number, tried, value := column{title: "", right: true}, column{title: "tried"}, column{title: t.valueTitle(), right: true, figures: true}
+		number, tried, value := column{title: "", right: true}, column{title: "tried"},
+			column{title: t.valueTitle(), right: true, figures: true}
 		likely := column{title: "most likely so far", optional: true}
 		for _, s := range t.Steps {
 			number.cells = append(number.cells, fmt.Sprint(s.Number))

@@ -30,7 +30,8 @@ func newBisectionText(d bisection.Document) bisectionText {
 		}
 	}
 	for _, w := range d.Warnings {
-		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, "the whole run")
+		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},
+			"the whole run")
 	}
 	return t
 }
@@ -38,7 +39,9 @@ func newBisectionText(d bisection.Document) bisectionText {
 // name of a candidate at the slow state's level, without its scheme where all have the same.
 func (t bisectionText) name(factor, level string) string {
 	scheme, _, _ := strings.Cut(factor, ":")
-	same := !slices.ContainsFunc(t.Candidates, func(c bisection.Candidate) bool { return !strings.HasPrefix(c.Factor, scheme+":") })
+	same := !slices.ContainsFunc(t.Candidates, func(c bisection.Candidate) bool {
+		return !strings.HasPrefix(c.Factor, scheme+":")
+	})
 	if same {
 		factor = strings.TrimPrefix(factor, scheme+":")
 	}
@@ -87,7 +90,8 @@ func (t bisectionText) answer() []string {
 	case bisection.Undecided:
 		text := "Undecided after " + count(t.Measurements, "measurement")
 		if t.Unprovable {
-			return []string{text + ": " + t.likeliest(t.Steps[len(t.Steps)-1], mostNamed) + ", which can't be proved, since what it takes can't be measured."}
+			return []string{text + ": " + t.likeliest(t.Steps[len(t.Steps)-1], mostNamed) +
+				", which can't be proved, since what it takes can't be measured."}
 		}
 		if t.Wanted > 0 {
 			text += fmt.Sprintf(": the ends can't be told apart; it would take about %d measurements of each", t.Wanted)
@@ -98,7 +102,8 @@ func (t bisectionText) answer() []string {
 		return t.stepsFound()
 	}
 	e := t.Explained
-	lines := []string{fmt.Sprintf("%s %s %s of the loss (%s, and %d more to prove it).", t.culprits(), verb(len(t.Culprits), "explains", "explain"), explainedText(e),
+	lines := []string{fmt.Sprintf("%s %s %s of the loss (%s, and %d more to prove it).", t.culprits(),
+		verb(len(t.Culprits), "explains", "explain"), explainedText(e),
 		count(t.Measurements, "measurement"), t.Proofs)}
 	if len(t.Culprits) > 1 {
 		lines = append(lines, t.roles())
@@ -116,7 +121,8 @@ func (t bisectionText) opposing() string {
 		names = append(names, t.name(h.Factor, h.Bad)+" ("+probabilityText(h.Confidence)+")")
 	}
 	n := len(names)
-	return fmt.Sprintf("%s %s no part in the loss: with %s the slow state is likely to be %s than without. That was not proved.",
+	return fmt.Sprintf("%s %s no part in the loss: with %s the slow state is likely to be %s than without. That was "+
+		"not proved.",
 		sentence(names), verb(n, "has", "have"), verb(n, "it", "them"), t.Opposing[0].Direction)
 }
 
@@ -133,7 +139,8 @@ func (t bisectionText) stepsFound() []string {
 			parts = append(parts, t.step(c.Good, c.Bad)+" "+t.valueTitle()+" "+t.change(c.Effect))
 		}
 	}
-	return []string{capital(sentence(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).", count(t.Measurements, "measurement"), t.Proofs)}
+	return []string{capital(sentence(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).",
+		count(t.Measurements, "measurement"), t.Proofs)}
 }
 
 // titled is a state with what it is called: a commit with its subject.
@@ -174,7 +181,9 @@ func (t bisectionText) notMeasured() []string {
 	var lines []string
 	for _, c := range t.Culprits {
 		if len(c.Among) > 0 {
-			lines = append(lines, fmt.Sprintf("Nothing tells the %d apart, since none between %s and %s can be measured.", len(c.Among), c.Good, c.Bad))
+			lines = append(lines,
+				fmt.Sprintf("Nothing tells the %d apart, since none between %s and %s can be measured.", len(c.Among),
+					c.Good, c.Bad))
 		}
 	}
 	if n := len(t.Unmeasurable); n > 0 {
@@ -405,7 +414,8 @@ func (t bisectionText) notCleared() []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"Not verified, and so not cleared: nothing shows whether " + sentence(names) + " " + verb(len(names), "was", "were") + " in effect."}
+	return []string{"Not verified, and so not cleared: nothing shows whether " + sentence(names) + " " +
+		verb(len(names), "was", "were") + " in effect."}
 }
 
 // left is how the answer was proved, and what it costs.
@@ -442,7 +452,8 @@ func (t bisectionText) together() []string {
 			if n > mostNamed {
 				names = append(names, count(n-mostNamed, "other"))
 			}
-			lines = append(lines, t.name(c.Factor, c.Bad)+" can't be switched without "+sentence(names)+": any of these may be what costs.")
+			lines = append(lines, t.name(c.Factor, c.Bad)+" can't be switched without "+sentence(names)+": any of "+
+				"these may be what costs.")
 		}
 	}
 	return lines
@@ -487,6 +498,6 @@ func (t bisectionText) shares() []string {
 const explainsAll = 0.9
 
 func (t bisectionText) reading() string {
-	return "Intervals hold with 95%. Percentages beside a setting are the probability that it is a culprit, after all measurements up to there; " +
-		"an answer that is likely is proved by measurements of its own."
+	return "Intervals hold with 95%. Percentages beside a setting are the probability that it is a culprit, after " +
+		"all measurements up to there; an answer that is likely is proved by measurements of its own."
 }

@@ -87,7 +87,8 @@ func plateaus(cells []Cell, gathered map[string]*gathering) []Plateau {
 			for _, id := range p.Cells {
 				told[id] = true
 			}
-			out := Plateau{Metric: metric, Value: p.Value, Cells: p.Cells, Whatever: p.Whatever, Reached: p.Reached, Text: p.String()}
+			out := Plateau{Metric: metric, Value: p.Value, Cells: p.Cells, Whatever: p.Whatever, Reached: p.Reached,
+				Text: p.String()}
 			if p.Known {
 				out.Ceiling = published(p.Nearest)
 			}

@@ -41,7 +41,8 @@ func fit(all []column, width int) (g grid, left []string) {
 		if c.figures {
 			c.cells = alignUnits(c.cells)
 		}
-		if empty := !slices.ContainsFunc(c.cells, func(s string) bool { return strings.TrimSpace(s) != "" }); !empty || !c.optional {
+		if empty := !slices.ContainsFunc(c.cells, func(s string) bool { return strings.TrimSpace(s) != "" }); !empty ||
+			!c.optional {
 			g = append(g, c)
 		}
 	}

@@ -27,13 +27,15 @@ func (c Cell) shownOfCommand() []string {
 		return nil
 	}
 	names := c.primary()
-	for _, name := range []string{lab.Latency(lab.Request, "mean"), lab.Latency(lab.Request, "p50"), lab.Latency(lab.Request, "p99")} {
+	for _, name := range []string{lab.Latency(lab.Request, "mean"), lab.Latency(lab.Request, "p50"),
+		lab.Latency(lab.Request, "p99")} {
 		if c.metric(name) != nil && !slices.Contains(names, name) {
 			names = append(names, name) // before the rest, in the order in which they are wanted
 		}
 	}
 	for _, name := range append(c.metricNames(), "elapsed") {
-		if c.metric(name) != nil && name != "elapsed" && !strings.HasPrefix(name, "cpu.") && !slices.Contains(names, name) {
+		if c.metric(name) != nil && name != "elapsed" && !strings.HasPrefix(name, "cpu.") &&
+			!slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -75,7 +77,8 @@ func ownTitle(metric string) string {
 	if part, latency := strings.CutPrefix(metric, lab.Latency(lab.Request, "")); latency {
 		return part + " latency"
 	}
-	if direction, rest, ok := strings.Cut(metric, "."); ok && slices.Contains([]string{lab.Send, lab.Receive, lab.Request}, direction) {
+	if direction, rest, ok := strings.Cut(metric, "."); ok &&
+		slices.Contains([]string{lab.Send, lab.Receive, lab.Request}, direction) {
 		return direction + " " + rest
 	}
 	return strings.ReplaceAll(metric, "_", " ")
@@ -130,7 +133,9 @@ func commandTexts(lines []row, all []mark) []string {
 		name, m := best.headline()
 		text := best.job + ": " + ownTitle(name) + " " + ownFigure(m)
 		signs := strings.Fields(signsFor(all, best.cell, name))
-		if others := slices.DeleteFunc(slices.Clone(lines), func(r row) bool { return r.job != best.job }); len(others) > 1 {
+		if others := slices.DeleteFunc(slices.Clone(lines), func(r row) bool {
+			return r.job != best.job
+		}); len(others) > 1 {
 			text += " at best"
 			signs = append([]string{best.params}, signs...)
 		}

@@ -13,30 +13,38 @@ import (
 // job.
 func commandRun(t *testing.T, withFio bool) Summary {
 	t.Helper()
-	own := map[string]lab.MetricInfo{"transactions": {Unit: lab.PerSecond, Better: lab.Higher, Decides: true}, "used": {Unit: "joules", Better: lab.Lower}}
-	run := lab.Run{ID: "COMMANDS", Suite: "mine", Status: lab.Complete, Source: lab.Measured, Arms: []lab.Arm{{ID: "1"}}}
+	own := map[string]lab.MetricInfo{"transactions": {Unit: lab.PerSecond, Better: lab.Higher, Decides: true},
+		"used": {Unit: "joules", Better: lab.Lower}}
+	run := lab.Run{ID: "COMMANDS", Suite: "mine", Status: lab.Complete, Source: lab.Measured,
+		Arms: []lab.Arm{{ID: "1"}}}
 	add := func(c lab.Cell) {
 		c.Arm = "1"
 		run.Cells = append(run.Cells, c)
 	}
 	for _, clients := range []string{"1", "8"} {
-		add(lab.Cell{ID: "db-clients" + clients, Job: "db", Engine: lab.EngineExec, Metrics: own, Params: map[string]string{"clients": clients},
+		add(lab.Cell{ID: "db-clients" + clients, Job: "db", Engine: lab.EngineExec, Metrics: own,
+			Params:  map[string]string{"clients": clients},
 			Command: &lab.Command{Argv: []string{"db", clients}}})
 	}
-	add(lab.Cell{ID: "build", Job: "build", Engine: lab.EngineExec, Params: map[string]string{}, Command: &lab.Command{Argv: []string{"make"}}})
+	add(lab.Cell{ID: "build", Job: "build", Engine: lab.EngineExec, Params: map[string]string{},
+		Command: &lab.Command{Argv: []string{"make"}}})
 	var reps []lab.Repetition
 	for i := range 6 {
 		v := float64(i) / 100
 		reps = append(reps,
-			lab.Repetition{Cell: "db-clients1", Number: i + 1, Values: map[string]float64{"transactions": 800 + v, "used": 1234.56, "elapsed": 2, "cpu.user": 0.5}},
-			lab.Repetition{Cell: "db-clients8", Number: i + 1, Values: map[string]float64{"transactions": 4200 + v, "used": 99, "elapsed": 2}},
+			lab.Repetition{Cell: "db-clients1", Number: i + 1, Values: map[string]float64{"transactions": 800 + v,
+				"used": 1234.56, "elapsed": 2, "cpu.user": 0.5}},
+			lab.Repetition{Cell: "db-clients8", Number: i + 1, Values: map[string]float64{"transactions": 4200 + v,
+				"used": 99, "elapsed": 2}},
 			lab.Repetition{Cell: "build", Number: i + 1, Values: map[string]float64{"elapsed": 12 + v}})
 		if withFio {
-			reps = append(reps, lab.Repetition{Cell: "read", Number: i + 1, Values: map[string]float64{"read.iops": 50_000}})
+			reps = append(reps,
+				lab.Repetition{Cell: "read", Number: i + 1, Values: map[string]float64{"read.iops": 50_000}})
 		}
 	}
 	if withFio {
-		add(lab.Cell{ID: "read", Job: "read", Engine: lab.EngineFio, Params: map[string]string{"rw": "randread", "bs": "4k"}})
+		add(lab.Cell{ID: "read", Job: "read", Engine: lab.EngineFio,
+			Params: map[string]string{"rw": "randread", "bs": "4k"}})
 	}
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
 		for _, r := range reps {
@@ -54,7 +62,8 @@ func commandRun(t *testing.T, withFio bool) Summary {
 func TestCommandsInTables(t *testing.T) {
 	s := commandRun(t, false)
 	text := written(t, "table", []Summary{s}, Options{Width: 120})
-	for _, want := range []string{"db: transactions 4.20k/s at best (clients=8); build: elapsed 12.0 s.", "transactions", "1235 joules", "800/s", "12.0 s"} {
+	for _, want := range []string{"db: transactions 4.20k/s at best (clients=8); build: elapsed 12.0 s.",
+		"transactions", "1235 joules", "800/s", "12.0 s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)
 		}

@@ -26,7 +26,8 @@ func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) 
 		out.Conditions = append(out.Conditions, compare.Condition(c))
 	}
 	for _, c := range s.Cells {
-		cell := compare.Cell{Job: c.Job, Engine: c.Engine, Runs: c.Runs, Params: c.Params, Levels: levelsBesideParams(c), Role: c.Role, Target: c.Target, N: c.N,
+		cell := compare.Cell{Job: c.Job, Engine: c.Engine, Runs: c.Runs, Params: c.Params,
+			Levels: levelsBesideParams(c), Role: c.Role, Target: c.Target, N: c.N,
 			Values: make(map[string][]compare.Value, len(c.Metrics))}
 		for metric, m := range c.Metrics {
 			if c.namesMetrics() {
@@ -36,7 +37,8 @@ func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) 
 				cell.Own[metric] = lab.MetricInfo{Unit: m.Unit, Better: m.Better, Decides: m.Decides}
 			}
 			for _, v := range m.Values {
-				cell.Values[metric] = append(cell.Values[metric], compare.Value{Value: v.Value, Repetition: v.Repetition, Boot: v.Boot, Block: v.Block, Start: v.Start, Confirms: v.Confirms})
+				cell.Values[metric] = append(cell.Values[metric], compare.Value{Value: v.Value,
+					Repetition: v.Repetition, Boot: v.Boot, Block: v.Block, Start: v.Start, Confirms: v.Confirms})
 			}
 		}
 		for _, w := range c.Warnings {

@@ -39,7 +39,8 @@ func TestTheChangeIsThatOfTheFiguresBesideIt(t *testing.T) {
 		if b, n, ratio := ofJSON(t, d); math.Abs(ratio/(n/b)-1) > 1e-9 {
 			t.Fatalf("JSON: %g and %g, and a change to %g", b, n, ratio)
 		}
-		for format, read := range map[string]func(string) (base, next, ratio float64){"csv": ofCSV, "table": ofText, "markdown": ofText, "html": ofText} {
+		for format, read := range map[string]func(string) (base, next, ratio float64){"csv": ofCSV, "table": ofText,
+			"markdown": ofText, "html": ofText} {
 			text := writtenComparison(t, d, format, Options{Width: 200})
 			b, n, ratio := read(text)
 			tolerance := 2e-5 // six digits
@@ -52,7 +53,8 @@ func TestTheChangeIsThatOfTheFiguresBesideIt(t *testing.T) {
 					tolerance += 0.005
 				}
 			}
-			if !(math.Abs(ratio/(n/b)-1) <= tolerance) || (ratio > 1.011) != (n > b*1.0001) && (ratio < 0.989 || ratio > 1.011) {
+			if !(math.Abs(ratio/(n/b)-1) <= tolerance) || (ratio > 1.011) != (n > b*1.0001) &&
+				(ratio < 0.989 || ratio > 1.011) {
 				t.Fatalf("%s: %g and %g, and a change to %g:\n%s", format, b, n, ratio, text)
 			}
 		}
@@ -65,9 +67,11 @@ func randomSides(r *rand.Rand) (base, next compare.Run) {
 	scatter, jump := math.Exp(-6*r.Float64()), math.Exp(2*r.Float64())
 	kind := r.IntN(3)
 	side := func(id string, level float64, n int) compare.Run {
-		c := compare.Cell{Job: "load", Engine: "fio", Params: map[string]string{"direct": "1", "rw": "randread", "bs": "4k"}, Role: "storage", Target: "local", N: n, Values: map[string][]compare.Value{}}
+		c := compare.Cell{Job: "load", Engine: "fio", Params: map[string]string{"direct": "1", "rw": "randread",
+			"bs": "4k"}, Role: "storage", Target: "local", N: n, Values: map[string][]compare.Value{}}
 		for i := range n {
-			v := compare.Value{Value: level * math.Exp(scatter*r.NormFloat64()), Repetition: i + 1, Boot: id, Block: i + 1}
+			v := compare.Value{Value: level * math.Exp(scatter*r.NormFloat64()), Repetition: i + 1,
+				Boot: id, Block: i + 1}
 			if r.IntN(3) == 0 {
 				v.Value *= jump
 			}
@@ -76,7 +80,8 @@ func randomSides(r *rand.Rand) (base, next compare.Run) {
 			}
 			c.Values["read.iops"] = append(c.Values["read.iops"], v)
 		}
-		run := compare.Run{Name: id, Run: lab.Run{ID: id, Suite: "s", Status: lab.Complete, Source: lab.Measured}, Cells: []compare.Cell{c}}
+		run := compare.Run{Name: id, Run: lab.Run{ID: id, Suite: "s", Status: lab.Complete, Source: lab.Measured},
+			Cells: []compare.Cell{c}}
 		if kind == 2 {
 			run.Pair = "P"
 		}
@@ -137,7 +142,8 @@ func ofText(text string) (base, next, ratio float64) {
 		row, _, _ = strings.Cut(row, "\n")
 	}
 	row = html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(row, " "))
-	sides := regexp.MustCompile(`(?:^|[ |])(\d[\d.]*)([kMGm]?)(?: IOPS)?(?:[ |]|$)`).FindAllStringSubmatch(strings.ReplaceAll(row, " ", "  "), -1)
+	sides := regexp.MustCompile(`(?:^|[ |])(\d[\d.]*)([kMGm]?)(?: IOPS)?(?:[ |]|$)`).FindAllStringSubmatch(
+		strings.ReplaceAll(row, " ", "  "), -1)
 	change := regexp.MustCompile(`(?:^|[ |])([+-]?[\d.]+)(%|x)(?:[ |]|$)`).FindStringSubmatch(row)
 	if len(sides) < 2 || change == nil {
 		return nan, nan, nan

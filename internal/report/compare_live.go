@@ -15,7 +15,8 @@ func confirmedText(rows []*compare.Compared) []string {
 			continue
 		}
 		if len(lines) == 0 {
-			lines = append(lines, "Measured after the verdict, so that stopping at it does not make the change too large:")
+			lines = append(lines, "Measured after the verdict, so that stopping at it does not make the change too "+
+				"large:")
 		}
 		text := "  " + joinNonEmpty(titles[i].name(), titles[i].metric) + ": " + changeText(c.Confirmed.Ratio)
 		if bounds := changeBounds(c.Confirmed); bounds != "" {

@@ -19,7 +19,8 @@ func writeCompareMarkdown(w io.Writer, d *compare.Document, _ Options) error {
 		n := &d.New[i]
 		rows := compareRows(d, n.ID)
 		fmt.Fprintf(out, "## %s\n\n", escapeMarkdown(compareHeadline(d, n)))
-		fmt.Fprintf(out, "| job | metric | %s | %s | change | interval | verdict | why |\n| --- | --- | ---: | ---: | ---: | --- | --- | --- |\n",
+		fmt.Fprintf(out, "| job | metric | %s | %s | change | interval | verdict | why |\n| --- | --- | ---: | ---: "+
+			"| ---: | --- | --- | --- |\n",
 			escapeMarkdown(d.Base.Name), escapeMarkdown(n.Name))
 		titles := rowTitles(rows)
 		for j, c := range rows {
@@ -59,7 +60,8 @@ func writeComparedLine(out *bufio.Writer, t rowTitle, c *compare.Compared) {
 	base, baseSpread := sideText(c.Unit, c.Base)
 	next, nextSpread := sideText(c.Unit, c.New)
 	change, interval := changeTexts(c)
-	cells := []string{t.name(), metricTitle(c.Metric, true), joinNonEmpty(base, baseSpread), joinNonEmpty(next, nextSpread), change,
+	cells := []string{t.name(), metricTitle(c.Metric, true), joinNonEmpty(base, baseSpread),
+		joinNonEmpty(next, nextSpread), change,
 		interval, verdictText(c), whyText(c)}
 	for i := range cells {
 		cells[i] = escapeMarkdown(cells[i])

@@ -76,8 +76,9 @@ func writeComparePage(w io.Writer, d *compare.Document, _ Options) error {
 
 func newComparePart(d *compare.Document, n *compare.Next) (comparePart, error) {
 	rows := compareRows(d, n.ID)
-	part := comparePart{Title: "comparison", Headline: compareHeadline(d, n), Base: d.Base.Name, New: n.Name, Reading: compareReading(d, rows),
-		Notes: unmatchedText(d, n), Conditions: conditionPairs(d.Base.Conditions, n.Conditions)}
+	part := comparePart{Title: "comparison", Headline: compareHeadline(d, n), Base: d.Base.Name, New: n.Name,
+		Reading: compareReading(d, rows),
+		Notes:   unmatchedText(d, n), Conditions: conditionPairs(d.Base.Conditions, n.Conditions)}
 	if n.Suite != "" {
 		part.Title = joinNonEmpty("comparison of", n.Suite)
 	}
@@ -133,7 +134,8 @@ func (part *comparePart) addDifferences(d *compare.Document, n *compare.Next) {
 		if name == "" {
 			name = x.Fact
 		}
-		item := comparePageDifference{Name: joinNonEmpty(name, x.About), Base: orNothing(x.Base), New: orNothing(x.New), Why: differenceDetail(x)}
+		item := comparePageDifference{Name: joinNonEmpty(name, x.About), Base: orNothing(x.Base), New: orNothing(x.New),
+			Why: differenceDetail(x)}
 		if i < 2*shownResidue {
 			part.Differences = append(part.Differences, item)
 		} else {

@@ -17,8 +17,9 @@ func TestCompareHasFewWarnings(t *testing.T) {
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		add := func(code string) {
-			c.Reasons = append(c.Reasons, compare.Reason{Code: "warning", Text: code + " on both sides: so it is; repeat",
-				Items: []compare.Pair{{Name: code}}})
+			c.Reasons = append(c.Reasons,
+				compare.Reason{Code: "warning", Text: code + " on both sides: so it is; repeat",
+					Items: []compare.Pair{{Name: code}}})
 		}
 		switch c.Job {
 		case "busy":
@@ -35,12 +36,14 @@ func TestCompareHasFewWarnings(t *testing.T) {
 			t.Errorf("at width %d it has %q, want %q", width, lines, want)
 		}
 		for _, want := range []string{"(?m)^busy .* !1 \\+2 *$", "(?m)^cached .* !1 !3 *$", "(?m)^seqread-1m .* !2 *$",
-			"(?m)^4 more warnings.*: headroom compare DEBIANDEBI TALOSTALOS --warnings$", "headroom explain cpu-steal"} {
+			"(?m)^4 more warnings.*: headroom compare DEBIANDEBI TALOSTALOS --warnings$",
+			"headroom explain cpu-steal"} {
 			if !regexp.MustCompile(want).MatchString(text) {
 				t.Errorf("at width %d nothing matches %s in\n%s", width, want, text)
 			}
 		}
-		full := strings.Join(strings.Fields(writtenComparison(t, d, "table", Options{Width: width, Warnings: true})), " ")
+		full := strings.Join(strings.Fields(writtenComparison(t, d, "table", Options{Width: width, Warnings: true})),
+			" ")
 		for _, want := range []string{"other-load on the new side: 1.20 GiB passed through nvme0n1 beside the 4.50 GiB",
 			"drifting on both sides: so it is", "one-boot: ", "twice at least on each side"} {
 			if !strings.Contains(full, want) {
@@ -54,7 +57,8 @@ func TestCompareHasFewWarnings(t *testing.T) {
 func TestCompareWithItselfSaysSoFirst(t *testing.T) {
 	d := comparison(t)
 	d.New = d.New[:1]
-	d.Warnings = append(d.Warnings, compare.RunWarning{Run: d.New[0].ID, Code: sameRun, Text: "talos is the base itself"})
+	d.Warnings = append(d.Warnings, compare.RunWarning{Run: d.New[0].ID, Code: sameRun,
+		Text: "talos is the base itself"})
 	text := writtenComparison(t, d, "table", Options{Width: 100})
 	if !strings.Contains(text, "\nsame-run: talos is the base itself\n\njob ") || strings.Contains(text, "\n!3 ") {
 		t.Error(text)

@@ -140,8 +140,10 @@ func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*
 	signs func(*compare.Compared) []string) (whyLeft bool) {
 	const whyTitle, rangeTitle = "why", "range"
 	job, what := column{title: "job"}, column{optional: true}
-	base, baseSpread := column{title: "base", figures: true}, column{gap: 1, drop: 5, of: "base", right: true, optional: true}
-	next, nextSpread := column{title: "new", figures: true}, column{gap: 1, drop: 4, of: "new", right: true, optional: true}
+	base, baseSpread := column{title: "base", figures: true},
+		column{gap: 1, drop: 5, of: "base", right: true, optional: true}
+	next, nextSpread := column{title: "new", figures: true},
+		column{gap: 1, drop: 4, of: "new", right: true, optional: true}
 	change, interval := column{title: "change", right: true}, column{gap: 1, optional: true}
 	verdict := column{title: "verdict"}
 	forest := column{title: rangeTitle, drop: 6, optional: true}
@@ -186,7 +188,8 @@ func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*
 		verdict.gap = 1
 	}
 	lay := func() grid {
-		g, _ := fit(cloned(job, what, base, baseSpread, next, nextSpread, change, interval, forest, verdict, why), p.width)
+		g, _ := fit(cloned(job, what, base, baseSpread, next, nextSpread, change, interval, forest, verdict, why),
+			p.width)
 		return g
 	}
 	g := lay()
@@ -214,7 +217,8 @@ func cloned(columns ...column) []column {
 // paintVerdict colours the word, which says it already.
 func (p *paragraphs) paintVerdict(line string, c *compare.Compared) string {
 	v, word := c.Verdict, comparedWord(c)
-	colours := map[compare.Verdict]style{compare.Slower: "31", compare.Worse: "31", compare.Faster: "32", compare.Better: "32",
+	colours := map[compare.Verdict]style{compare.Slower: "31", compare.Worse: "31", compare.Faster: "32",
+		compare.Better:  "32",
 		compare.Differs: alarm, compare.Undecided: alarm, compare.Incomparable: alarm}
 	if i := strings.LastIndex(line, word); i >= 0 {
 		return line[:i] + colours[v].paint(word, p.o) + line[i+len(word):]

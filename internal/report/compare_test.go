@@ -27,22 +27,26 @@ import (
 // comparedRun makes a run of the jobs given, eight repetitions each, that differ from each other as much as the job's
 // noise says.
 func comparedRun(id, name string, jobs []comparedJob, known map[string]string) compare.Run {
-	r := compare.Run{Name: name, Run: lab.Run{ID: id, Label: name, Suite: "talos", Status: lab.Complete, Source: lab.Measured,
+	r := compare.Run{Name: name, Run: lab.Run{ID: id, Label: name, Suite: "talos", Status: lab.Complete,
+		Source:  lab.Measured,
 		Created: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)}}
 	for _, key := range sortedKeys(known) {
 		r.Facts = append(r.Facts, lab.Fact{Key: key, Value: known[key]})
 	}
-	r.Conditions = []compare.Condition{{Name: "kernel", Text: known["kernel.release"]}, {Name: "how often", Text: "8 repetitions"}}
+	r.Conditions = []compare.Condition{{Name: "kernel", Text: known["kernel.release"]},
+		{Name: "how often", Text: "8 repetitions"}}
 	for _, j := range jobs {
-		c := compare.Cell{Job: j.name, Engine: "fio", Params: map[string]string{"direct": "1", "ioengine": "libaio"}, Levels: map[string]string{},
-			Role: "storage", Target: "local", N: 8, Values: map[string][]compare.Value{}, Warnings: j.warnings}
+		c := compare.Cell{Job: j.name, Engine: "fio", Params: map[string]string{"direct": "1", "ioengine": "libaio"},
+			Levels: map[string]string{},
+			Role:   "storage", Target: "local", N: 8, Values: map[string][]compare.Value{}, Warnings: j.warnings}
 		for p := range strings.FieldsSeq(j.params) {
 			key, value, _ := strings.Cut(p, "=")
 			c.Params[key] = value
 		}
 		for _, metric := range sortedKeys(j.levels) {
 			for i, step := range []float64{0.2, -1.1, 0.5, 1.3, -0.8, 0.1, -0.4, 0.6} {
-				c.Values[metric] = append(c.Values[metric], compare.Value{Value: j.levels[metric] * (1 + j.noise*step), Repetition: i + 1, Boot: name, Block: i + 1})
+				c.Values[metric] = append(c.Values[metric], compare.Value{Value: j.levels[metric] * (1 + j.noise*step),
+					Repetition: i + 1, Boot: name, Block: i + 1})
 			}
 		}
 		r.Cells = append(r.Cells, c)
@@ -62,15 +66,20 @@ func comparison(t testing.TB) compare.Document {
 	t.Helper()
 	reads := func(iops float64) map[string]float64 { return map[string]float64{"read.iops": iops} }
 	cached := compare.Warning{Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"},
-		Text: "40% of what fio read came from this machine's memory: fio read 10.0 GiB, the disk only 6.00 GiB; add direct=1"}, Repetitions: 8}
+		Text: "40% of what fio read came from this machine's memory: fio read 10.0 GiB, the disk only 6.00 GiB; add " +
+			"direct=1"}, Repetitions: 8}
 	busy := compare.Warning{Warning: lab.Warning{Code: "other-load", Taints: []string{"*"},
-		Text: "1.20 GiB passed through nvme0n1 beside the 4.50 GiB that fio moved; stop that, or read these numbers as shared", MostError: 0.21}, Repetitions: 8}
+		Text: "1.20 GiB passed through nvme0n1 beside the 4.50 GiB that fio moved; stop that, or read these numbers " +
+			"as shared", MostError: 0.21}, Repetitions: 8}
 	debian := []comparedJob{
 		{"randread_jobs4", "rw=randread bs=4k iodepth=128 numjobs=4", reads(1.71e6), 0.004, nil},
-		{"read", "rw=read bs=1m iodepth=16", map[string]float64{"read.bandwidth": 6.9 * (1 << 30), "read.iops": 7065}, 0.003, nil},
+		{"read", "rw=read bs=1m iodepth=16", map[string]float64{"read.bandwidth": 6.9 * (1 << 30), "read.iops": 7065},
+			0.003, nil},
 		{"randrw", "rw=randrw bs=4k iodepth=32", map[string]float64{"read.iops": 90e3, "write.iops": 90e3}, 0.006, nil},
-		{"logwrite", "rw=write bs=4k iodepth=1 fdatasync=1", map[string]float64{"write.iops": 12.1e3, "sync.latency.mean": 60e-6}, 0.04, nil},
-		{"paced", "rw=randread bs=4k iodepth=1 rate_iops=500", map[string]float64{"read.latency.mean": 80e-6, "read.latency.p99": 190e-6}, 0.01, nil},
+		{"logwrite", "rw=write bs=4k iodepth=1 fdatasync=1",
+			map[string]float64{"write.iops": 12.1e3, "sync.latency.mean": 60e-6}, 0.04, nil},
+		{"paced", "rw=randread bs=4k iodepth=1 rate_iops=500",
+			map[string]float64{"read.latency.mean": 80e-6, "read.latency.p99": 190e-6}, 0.01, nil},
 		{"seqread-1m", "rw=read bs=1m iodepth=8", reads(6500), 0.003, nil},
 		{"cached", "rw=read bs=4k iodepth=1", reads(50e3), 0.01, nil},
 		{"busy", "rw=randread bs=16k iodepth=4", reads(120e3), 0.01, nil},
@@ -78,16 +87,20 @@ func comparison(t testing.TB) compare.Document {
 	}
 	talos := []comparedJob{
 		{"randread_jobs4", "rw=randread bs=4k iodepth=128 numjobs=4", reads(0.68e6), 0.006, nil},
-		{"read", "rw=read bs=1024k iodepth=16", map[string]float64{"read.bandwidth": 6.91 * (1 << 30), "read.iops": 7075}, 0.003, nil},
+		{"read", "rw=read bs=1024k iodepth=16", map[string]float64{"read.bandwidth": 6.91 * (1 << 30),
+			"read.iops": 7075}, 0.003, nil},
 		{"randrw", "rw=randrw bs=4k iodepth=32", map[string]float64{"read.iops": 60e3, "write.iops": 61e3}, 0.006, nil},
-		{"logwrite", "rw=write bs=4k iodepth=1 fdatasync=1", map[string]float64{"write.iops": 11.85e3, "sync.latency.mean": 63e-6}, 0.04, nil},
-		{"paced", "rw=randread bs=4k iodepth=1 rate_iops=500", map[string]float64{"read.latency.mean": 120e-6, "read.latency.p99": 290e-6}, 0.01, nil},
+		{"logwrite", "rw=write bs=4k iodepth=1 fdatasync=1",
+			map[string]float64{"write.iops": 11.85e3, "sync.latency.mean": 63e-6}, 0.04, nil},
+		{"paced", "rw=randread bs=4k iodepth=1 rate_iops=500",
+			map[string]float64{"read.latency.mean": 120e-6, "read.latency.p99": 290e-6}, 0.01, nil},
 		{"seqread-1m", "rw=read bs=1m iodepth=1", reads(2500), 0.003, nil},
 		{"cached", "rw=read bs=4k iodepth=1", reads(90e3), 0.01, []compare.Warning{cached}},
 		{"busy", "rw=randread bs=16k iodepth=4", reads(95e3), 0.01, []compare.Warning{busy}},
 	}
 	flatcar := debian[:2]
-	facts := map[string]string{"kernel.release": "6.12.9", "kernel.cmdline": "quiet", "kernel.config.IOMMU_DEFAULT_DMA_STRICT": "n",
+	facts := map[string]string{"kernel.release": "6.12.9", "kernel.cmdline": "quiet",
+		"kernel.config.IOMMU_DEFAULT_DMA_STRICT": "n",
 		"kernel.config.INIT_ON_ALLOC_DEFAULT_ON": "n", "sysctl.vm.dirty_ratio": "20"}
 	others := maps.Clone(facts)
 	others["kernel.config.IOMMU_DEFAULT_DMA_STRICT"], others["kernel.config.INIT_ON_ALLOC_DEFAULT_ON"] = "y", "y"
@@ -97,7 +110,8 @@ func comparison(t testing.TB) compare.Document {
 		t.Fatal(err)
 	}
 	return compare.Compare(knowledge, comparedRun("DEBIANDEBI", "debian", debian, facts),
-		[]compare.Run{comparedRun("TALOSTALOS", "talos", talos, others), comparedRun("FLATCARFLA", "flatcar", flatcar, facts)}, compare.Options{Others: func(_ compare.Run, c compare.Cell, _ string) [][]float64 {
+		[]compare.Run{comparedRun("TALOSTALOS", "talos", talos, others), comparedRun("FLATCARFLA", "flatcar", flatcar,
+			facts)}, compare.Options{Others: func(_ compare.Run, c compare.Cell, _ string) [][]float64 {
 			if c.Job == "randrw" {
 				return nil // of this load there are no other sessions
 			}
@@ -143,14 +157,15 @@ func rounded(t *testing.T, d compare.Document) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := regexp.MustCompile(`(":|[\[,])(-?[0-9][0-9.e+-]*)`).ReplaceAllStringFunc(string(data), func(number string) string {
-		from := strings.IndexAny(number, "-0123456789")
-		v, err := strconv.ParseFloat(number[from:], 64)
-		if err != nil {
-			return number // within a text
-		}
-		return number[:from] + strconv.FormatFloat(v, 'g', 6, 64)
-	})
+	text := regexp.MustCompile(`(":|[\[,])(-?[0-9][0-9.e+-]*)`).ReplaceAllStringFunc(string(data),
+		func(number string) string {
+			from := strings.IndexAny(number, "-0123456789")
+			v, err := strconv.ParseFloat(number[from:], 64)
+			if err != nil {
+				return number // within a text
+			}
+			return number[:from] + strconv.FormatFloat(v, 'g', 6, 64)
+		})
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(text), "", "  "); err != nil {
 		t.Fatal(err)
@@ -241,9 +256,11 @@ func TestForestIsDrawn(t *testing.T) {
 
 func TestTextForest(t *testing.T) {
 	ratio := func(lo, mid, hi float64) *compare.Compared {
-		return &compare.Compared{Margin: 0.03, Change: &compare.Change{Ratio: mid, Bounds: compare.Bounds{Lo: &lo, Hi: &hi}}}
+		return &compare.Compared{Margin: 0.03,
+			Change: &compare.Change{Ratio: mid, Bounds: compare.Bounds{Lo: &lo, Hi: &hi}}}
 	}
-	rows := []*compare.Compared{ratio(0.5, 0.6, 0.7), ratio(0.99, 1, 1.01), ratio(0.1, 1.2, 9), ratio(math.Exp(-2), 0.15, 0.16)}
+	rows := []*compare.Compared{ratio(0.5, 0.6, 0.7), ratio(0.99, 1, 1.01), ratio(0.1, 1.2, 9),
+		ratio(math.Exp(-2), 0.15, 0.16)}
 	a := newRatioScale(rows)
 	for i, want := range []string{
 		"      ──●─  ┊            ",
@@ -261,7 +278,8 @@ func TestTextForest(t *testing.T) {
 }
 
 func TestChangeText(t *testing.T) {
-	for ratio, want := range map[float64]string{0.398: "-60.2%", 1: "0.0%", 0.99999: "0.0%", 1.019: "+1.9%", 2.5: "+150%", 12.34: "12.3x", 0.0024: "0.0024x"} {
+	for ratio, want := range map[float64]string{0.398: "-60.2%", 1: "0.0%", 0.99999: "0.0%", 1.019: "+1.9%",
+		2.5: "+150%", 12.34: "12.3x", 0.0024: "0.0024x"} {
 		if got := changeText(ratio); got != want {
 			t.Errorf("%v: %s, want %s", ratio, got, want)
 		}
@@ -277,7 +295,8 @@ func TestNotesThatBeginAlikeAreSaidOnce(t *testing.T) {
 	row := func(job string, notes ...string) *compare.Compared {
 		return &compare.Compared{Job: job, Unit: lab.PerSecond, Metric: "read.iops", Notes: notes}
 	}
-	got := noteTexts([]*compare.Compared{row("a", "in doubt: x", "in doubt: y"), row("b", "in doubt: x", "something else")})
+	got := noteTexts([]*compare.Compared{row("a", "in doubt: x", "in doubt: y"),
+		row("b", "in doubt: x", "something else")})
 	want := []string{"In doubt: x [all]; y [a IOPS]", "Something else [b IOPS]"}
 	if strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("got %q, want %q", got, want)

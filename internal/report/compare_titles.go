@@ -65,7 +65,8 @@ func cellsOf(rows []*compare.Compared) [][]*compare.Compared {
 }
 
 func sameCell(a, b *compare.Compared) bool {
-	return a.Run == b.Run && a.Job == b.Job && a.NewJob == b.NewJob && maps.Equal(a.Params, b.Params) && maps.Equal(a.Levels, b.Levels)
+	return a.Run == b.Run && a.Job == b.Job && a.NewJob == b.NewJob && maps.Equal(a.Params, b.Params) &&
+		maps.Equal(a.Levels, b.Levels)
 }
 
 // manyDirections says whether the rows of a cell are of several directions; flushes are known by their own name.

@@ -349,7 +349,8 @@ func compareReading(d *compare.Document, rows []*compare.Compared) []string {
 	if spreadKnown {
 		text := fmt.Sprintf("Intervals hold with %s each", confidenceDigits(d.Confidence))
 		if d.Comparisons > 1 {
-			text += fmt.Sprintf(", so that all %d verdicts are right with %s", d.Comparisons, confidenceDigits(1-d.Alpha))
+			text += fmt.Sprintf(", so that all %d verdicts are right with %s", d.Comparisons,
+				confidenceDigits(1-d.Alpha))
 		}
 		text += "; one value is one " + sentence(sortedKeys(per)) + "."
 		if per["pair"] {
@@ -359,7 +360,8 @@ func compareReading(d *compare.Document, rows []*compare.Compared) []string {
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Suggests != nil }) {
-		lines = append(lines, "Probably is no proof: of ten such rows where nothing changed, one says it. Its interval is that of a model, noise with heavy tails.")
+		lines = append(lines, "Probably is no proof: of ten such rows where nothing changed, one says it. Its "+
+			"interval is that of a model, noise with heavy tails.")
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Would != nil }) {
 		lines = append(lines, "A change in parentheses is what it would be if the warnings did not matter: no verdict.")
@@ -397,7 +399,8 @@ func differenceTitle(n *compare.Next, all []*compare.Difference) string {
 	for _, k := range []struct {
 		n    int
 		noun string
-	}{{conditions, "run condition"}, {c.Options, "kernel option"}, {c.Arguments, "boot argument"}, {c.Sysctls, "sysctl"}, {c.Facts, "other fact"}} {
+	}{{conditions, "run condition"}, {c.Options, "kernel option"}, {c.Arguments, "boot argument"},
+		{c.Sysctls, "sysctl"}, {c.Facts, "other fact"}} {
 		if k.n > 0 {
 			parts = append(parts, countThousands(k.n, k.noun))
 		}

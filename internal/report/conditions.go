@@ -148,7 +148,8 @@ func repetitionRange(s *Summary) (least, most int) {
 
 // reading explains how the numbers are to be read: what stands in the middle, what the ± covers and how surely.
 func reading(s *Summary) []string {
-	return slices.Concat(eventTexts(s), precisionTexts(s), readingOfSpread(s), togetherTexts(s), pathTexts(s), outlierTexts(s), ceilingTexts(s))
+	return slices.Concat(eventTexts(s), precisionTexts(s), readingOfSpread(s), togetherTexts(s), pathTexts(s),
+		outlierTexts(s), ceilingTexts(s))
 }
 
 func readingOfSpread(s *Summary) []string {
@@ -198,7 +199,8 @@ func dependenceText(s *Summary, most int) string {
 		if s.Anytime {
 			return ""
 		}
-		return "± takes repetitions as independent, which fewer than " + strconv.Itoa(stat.FewestForDependence) + " can't show."
+		return "± takes repetitions as independent, which fewer than " + strconv.Itoa(stat.FewestForDependence) +
+			" can't show."
 	}
 	widest := 0.0
 	for _, c := range s.Cells {
@@ -211,7 +213,8 @@ func dependenceText(s *Summary, most int) string {
 	if widest < muchWider {
 		return ""
 	}
-	return fmt.Sprintf("Neighbouring repetitions are alike, so ± is up to %.2g times wider; levels that last as long as the run are not in it.", widest)
+	return fmt.Sprintf("Neighbouring repetitions are alike, so ± is up to %.2g times wider; levels that last as long "+
+		"as the run are not in it.", widest)
 }
 
 // surelyText says with which confidence the intervals hold. Below 95% it says what would be enough: six is the fewest

@@ -16,7 +16,8 @@ func writeCSV(w io.Writer, runs []Summary, o Options) error {
 	out := newTable(w, o)
 	fixed := []string{"run", "label", "suite", "target", "role", "cell", "job"}
 	params := paramColumns(runs)
-	last := []string{"direction", "metric", "unit", "better", "value", "repetition", "boot", "block", "position", "start", "warnings"}
+	last := []string{"direction", "metric", "unit", "better", "value", "repetition", "boot", "block", "position",
+		"start", "warnings"}
 	if !o.NoHeader {
 		header := slices.Clone(fixed)
 		for _, p := range params {
@@ -37,8 +38,10 @@ func writeCSV(w io.Writer, runs []Summary, o Options) error {
 				direction, _, _ := cutMetric(name)
 				codes := strings.Join(codesFor(s, c, name), " ")
 				for _, v := range m.Values {
-					out.write(append(slices.Clone(head), direction, name, string(m.Unit), string(m.Better), out.number(v.Value),
-						strconv.Itoa(v.Repetition), v.Boot, positive(v.Block), positive(v.Position), timeText(v.Start), codes))
+					out.write(append(slices.Clone(head), direction, name, string(m.Unit), string(m.Better),
+						out.number(v.Value),
+						strconv.Itoa(v.Repetition), v.Boot, positive(v.Block), positive(v.Position), timeText(v.Start),
+						codes))
 				}
 			}
 		}

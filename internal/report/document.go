@@ -42,7 +42,8 @@ func warningBlocks(all []mark) []document.Block {
 	for _, m := range all {
 		w := document.Warning{Sign: m.sign(), Code: m.code}
 		for _, t := range m.texts {
-			w.Texts = append(w.Texts, document.WarningText{Text: t.text, About: t.about(most), All: t.about(len(t.cells))})
+			w.Texts = append(w.Texts, document.WarningText{Text: t.text, About: t.about(most),
+				All: t.about(len(t.cells))})
 		}
 		blocks = append(blocks, w)
 	}

@@ -38,7 +38,8 @@ func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 				if k := t.Columns[j].Kind; k == document.Words || k == document.Bar || c.Text == "" {
 					continue
 				}
-				out.write([]string{t.Name, strconv.Itoa(i + 1), name, t.Columns[j].Title, c.Unit, number(c.Value), number(c.Lo), number(c.Hi),
+				out.write([]string{t.Name, strconv.Itoa(i + 1), name, t.Columns[j].Title, c.Unit, number(c.Value),
+					number(c.Lo), number(c.Hi),
 					joinNonEmpty(c.Text, c.Interval), codes(heading + " " + c.Signs)})
 			}
 		}

@@ -41,7 +41,8 @@ func writeDocumentMarkdown(w io.Writer, d document.Document, _ Options) error {
 			for _, t := range b.Texts {
 				texts = append(texts, escapeMarkdown(t.Text)+" ("+escapeMarkdown(t.All)+")")
 			}
-			fmt.Fprintf(out, "[^%s]: **%s**: %s\n", strings.TrimPrefix(b.Sign, "!"), escapeMarkdown(b.Code), strings.Join(texts, " "))
+			fmt.Fprintf(out, "[^%s]: **%s**: %s\n", strings.TrimPrefix(b.Sign, "!"), escapeMarkdown(b.Code),
+				strings.Join(texts, " "))
 		case document.Table:
 			markdownTable(out, b, notes)
 		}

@@ -140,7 +140,8 @@ func newPageBar(c document.Cell) *pageBar {
 		lo, hi, class = hi, lo, "back"
 	}
 	const narrowest = 0.005 // so that nothing added is still seen
-	return &pageBar{fmt.Sprintf("%.2f", 100*min(lo, 1-narrowest)), fmt.Sprintf("%.2f", 100*max(hi-lo, narrowest)), class}
+	return &pageBar{fmt.Sprintf("%.2f", 100*min(lo, 1-narrowest)), fmt.Sprintf("%.2f", 100*max(hi-lo, narrowest)),
+		class}
 }
 
 // withLinks is a text whose signs lead to their warnings.

@@ -12,26 +12,33 @@ import (
 
 // stackedLayers are a disk, encryption over it, and a file system over that, where memory answered some reads.
 func stackedLayers() layers.Document {
-	stack := []layers.Layer{{Name: "/dev/disk/by-id/nvme-SERIAL-1", Run: "A"}, {Name: "/dev/mapper/crypt", Run: "B"}, {Name: "/srv", Run: "C"}}
-	cell := layers.Cell{Title: "randread 4k q1", Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
+	stack := []layers.Layer{{Name: "/dev/disk/by-id/nvme-SERIAL-1", Run: "A"}, {Name: "/dev/mapper/crypt", Run: "B"},
+		{Name: "/srv", Run: "C"}}
+	cell := layers.Cell{Title: "randread 4k q1",
+		Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
 	var measured []layers.Measured
 	for block := 1; block <= 6; block++ {
 		for layer, mean := range []float64{100e-6, 130e-6, 128e-6} {
-			measured = append(measured, layers.Measured{Layer: layer, Cell: "r", Block: block, Values: map[string]float64{"read.latency.mean": mean + 1e-6*float64((block+layer)%3)}})
+			measured = append(measured, layers.Measured{Layer: layer, Cell: "r", Block: block,
+				Values: map[string]float64{"read.latency.mean": mean + 1e-6*float64((block+layer)%3)}})
 		}
 	}
-	cached := layers.Warning{Layer: 2, Cell: "r", Repetitions: 2, N: 6, Warning: lab.Warning{Code: "page-cache", Text: "memory answered 9% of the reads", Taints: []string{"read.*"}}}
-	return layers.Compare(stack, []layers.Cell{cell}, measured, []layers.Warning{cached}, []string{"2 cells that write were left out"})
+	cached := layers.Warning{Layer: 2, Cell: "r", Repetitions: 2, N: 6,
+		Warning: lab.Warning{Code: "page-cache", Text: "memory answered 9% of the reads", Taints: []string{"read.*"}}}
+	return layers.Compare(stack, []layers.Cell{cell}, measured, []layers.Warning{cached},
+		[]string{"2 cells that write were left out"})
 }
 
 // sharedCeiling are three loads of which two share a link.
 func sharedCeiling() interference.Document {
-	groups := []interference.Group{{Name: "application", Kind: "network", Over: []string{"10.0.1.1"}}, {Name: "backup", Kind: "network", Over: []string{"10.0.2.1"}},
+	groups := []interference.Group{{Name: "application", Kind: "network", Over: []string{"10.0.1.1"}},
+		{Name: "backup", Kind: "network", Over: []string{"10.0.2.1"}},
 		{Name: "data", Kind: "storage", Over: []string{"/dev/nvme0n1"}}}
 	var measured []interference.Measured
 	for block := 1; block <= 8; block++ {
 		v := 1 + 0.002*float64(block%3)
-		for _, rates := range []map[int]float64{{0: 9e9}, {1: 8e9}, {2: 20e9}, {0: 5e9, 1: 4.5e9}, {0: 9e9, 2: 20e9}, {1: 8e9, 2: 20e9}, {0: 5e9, 1: 4.5e9, 2: 20e9}} {
+		for _, rates := range []map[int]float64{{0: 9e9}, {1: 8e9}, {2: 20e9}, {0: 5e9, 1: 4.5e9}, {0: 9e9, 2: 20e9},
+			{1: 8e9, 2: 20e9}, {0: 5e9, 1: 4.5e9, 2: 20e9}} {
 			m := interference.Measured{Block: block, Rates: map[int]float64{}}
 			for g, rate := range rates {
 				m.Rates[g] = rate * v
@@ -39,8 +46,11 @@ func sharedCeiling() interference.Document {
 			measured = append(measured, m)
 		}
 	}
-	lossy := interference.Warning{Groups: []int{0, 1}, About: 0, Repetitions: 3, N: 8, Warning: lab.Warning{Code: "retransmits", Text: "0.2% of the segments were sent again", Taints: []string{"send.*"}}}
-	d := interference.Analyse(groups, measured, []interference.Warning{lossy}, nil, interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha, Passes: 8})
+	lossy := interference.Warning{Groups: []int{0, 1}, About: 0, Repetitions: 3, N: 8,
+		Warning: lab.Warning{Code: "retransmits", Text: "0.2% of the segments were sent again",
+			Taints: []string{"send.*"}}}
+	d := interference.Analyse(groups, measured, []interference.Warning{lossy}, nil,
+		interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha, Passes: 8})
 	d.Run = "7KQ4M2X9TD"
 	return d
 }
@@ -75,9 +85,11 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 
 // A document for others has no serial number in any block.
 func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
-	run := lab.Run{Targets: []lab.RunTarget{{Facts: []lab.Fact{{Key: "disk.serial", About: "nvme0n1", Value: "SERIAL-1"}}}}}
+	run := lab.Run{Targets: []lab.RunTarget{
+		{Facts: []lab.Fact{{Key: "disk.serial", About: "nvme0n1", Value: "SERIAL-1"}}}}}
 	for _, f := range DocumentFormats() {
-		for hidden, d := range map[bool]document.Document{false: LayersDocument(stackedLayers(), Options{}), true: WithoutSerials(LayersDocument(stackedLayers(), Options{}), run)} {
+		for hidden, d := range map[bool]document.Document{false: LayersDocument(stackedLayers(), Options{}),
+			true: WithoutSerials(LayersDocument(stackedLayers(), Options{}), run)} {
 			var b strings.Builder
 			if err := f.Write(&b, d, Options{Width: 200}); err != nil {
 				t.Fatal(err)
@@ -93,9 +105,11 @@ func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
 func TestPagesOfDocumentsEscape(t *testing.T) {
 	d := document.Document{Title: "<script>", Blocks: []document.Block{
 		document.Sentence{Role: document.Answer, Text: "it is <b> !1"},
-		document.Table{Name: "<i>", Columns: []document.Column{{Title: "<u>", Kind: document.Words}}, Rows: []document.Row{{Cells: []document.Cell{{Text: "<a href>", Signs: "!1"}}}}},
+		document.Table{Name: "<i>", Columns: []document.Column{{Title: "<u>", Kind: document.Words}},
+			Rows: []document.Row{{Cells: []document.Cell{{Text: "<a href>", Signs: "!1"}}}}},
 		document.List{Items: []document.Item{{Text: "<li>", Below: []string{"<ul>"}}}},
-		document.Warning{Sign: "!1", Code: "<c>", Texts: []document.WarningText{{Text: "<t>", About: "<a>", All: "<a>"}}},
+		document.Warning{Sign: "!1", Code: "<c>",
+			Texts: []document.WarningText{{Text: "<t>", About: "<a>", All: "<a>"}}},
 		document.Command{What: "<w>", Text: "rm <x>"},
 	}}
 	var b strings.Builder
@@ -107,7 +121,8 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 			t.Errorf("%s in\n%s", markup, b.String())
 		}
 	}
-	if n := strings.Count(b.String(), `<a class="sign" href="#w1">!1</a>`); n != 2 || !strings.Contains(b.String(), `id="w1"`) {
+	if n := strings.Count(b.String(), `<a class="sign" href="#w1">!1</a>`); n != 2 ||
+		!strings.Contains(b.String(), `id="w1"`) {
 		t.Errorf("%d links to the warning:\n%s", n, b.String())
 	}
 }

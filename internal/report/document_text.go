@@ -105,7 +105,8 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 			if c.Kind == document.Bar {
 				cell.Text = barText(cell.From, cell.To)
 			}
-			text.cells, interval.cells, signs.cells = append(text.cells, cell.Text), append(interval.cells, cell.Interval), append(signs.cells, cell.Signs)
+			text.cells, interval.cells, signs.cells = append(text.cells, cell.Text),
+				append(interval.cells, cell.Interval), append(signs.cells, cell.Signs)
 		}
 		all = append(all, text, signs, interval)
 	}

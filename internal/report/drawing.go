@@ -143,7 +143,8 @@ func (d *drawing) area(points []point, colour string) {
 
 // dot is a filled circle.
 func (d *drawing) dot(p point, colour string) {
-	fmt.Fprintf(&d.shapes, `<circle cx="%s" cy="%s" r="3" fill="%s"/>`+"\n", coordinates(d.toX(p.x)), coordinates(d.toY(p.y)), colour)
+	fmt.Fprintf(&d.shapes, `<circle cx="%s" cy="%s" r="3" fill="%s"/>`+"\n", coordinates(d.toX(p.x)),
+		coordinates(d.toY(p.y)), colour)
 }
 
 // label writes text beside a point and below its height: right of it, or left where there is no room.
@@ -165,7 +166,8 @@ func (d *drawing) through(points []point) string {
 }
 
 func (d *drawing) path(commands, colour string, width float64, more string) {
-	fmt.Fprintf(&d.shapes, `<path d="%s" fill="none" stroke="%s" stroke-width="%s"%s/>`+"\n", commands, colour, coordinates(width), more)
+	fmt.Fprintf(&d.shapes, `<path d="%s" fill="none" stroke="%s" stroke-width="%s"%s/>`+"\n", commands, colour,
+		coordinates(width), more)
 }
 
 func (d *drawing) text(x, y float64, anchor, colour string, size float64, text string) {
@@ -175,7 +177,8 @@ func (d *drawing) text(x, y float64, anchor, colour string, size float64, text s
 
 // svg is the drawing; title is what those hear who don't see it.
 func (d *drawing) svg(title string) template.HTML {
-	return template.HTML(`<svg viewBox="0 0 ` + coordinates(pictureWidth) + " " + coordinates(d.height) + `" role="img" aria-label="` +
+	return template.HTML(`<svg viewBox="0 0 ` + coordinates(pictureWidth) + " " + coordinates(d.height) +
+		`" role="img" aria-label="` +
 		template.HTMLEscapeString(title) + `">` + "\n" + d.shapes.String() + "</svg>")
 }
 

@@ -23,7 +23,8 @@ func TestDrawingStaysWithinItsScales(t *testing.T) {
 	}
 	d.line([]point{{-7, -9}, {1e12, 9}}, accent, 1)
 	svg := string(d.svg(`a "title"`))
-	for _, want := range []string{"&lt;1 &amp; 2&gt;", `aria-label="a &#34;title&#34;"`, `d="M` + coordinates(d.left, 100-belowData) + "L392,6"} {
+	for _, want := range []string{"&lt;1 &amp; 2&gt;", `aria-label="a &#34;title&#34;"`,
+		`d="M` + coordinates(d.left, 100-belowData) + "L392,6"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %s in\n%s", want, svg)
 		}

@@ -44,7 +44,8 @@ type EventLoad struct {
 
 // eventLoad is what events did to a repetition.
 func eventLoad(rep lab.Repetition) EventLoad {
-	e := EventLoad{Cell: rep.Cell, Repetition: rep.Number, Rate: rep.Upsets.Rate, Happened: rep.Upsets.Each, Findings: outage.Of(*rep.Upsets)}
+	e := EventLoad{Cell: rep.Cell, Repetition: rep.Number, Rate: rep.Upsets.Rate, Happened: rep.Upsets.Each,
+		Findings: outage.Of(*rep.Upsets)}
 	e.Unit = lab.Metric("all." + e.Rate.Metric).Unit
 	for _, direction := range []string{lab.Send, lab.Receive} {
 		if n, told := rep.Values[lab.Retransmits(direction)]; told {
@@ -83,7 +84,8 @@ func eventTexts(s *Summary) []string {
 	coarse := 0.0
 	for k, load := range s.Events.Loads {
 		if k == mostEventLoads {
-			lines = append(lines, fmt.Sprintf("%s more had events; --json has all of them.", count(len(s.Events.Loads)-k, "load")))
+			lines = append(lines, fmt.Sprintf("%s more had events; --json has all of them.",
+				count(len(s.Events.Loads)-k, "load")))
 			break
 		}
 		for i, f := range load.Findings {
@@ -97,11 +99,15 @@ func eventTexts(s *Summary) []string {
 			if c != nil && c.N > 1 {
 				name += fmt.Sprintf(", repetition %d", load.Repetition)
 			}
-			lines = append(lines, fmt.Sprintf("Event: %s (%s, %s into it)", u.Text(), name, briefSeconds(u.At))+": "+eventText(load, u, load.Happened[i], f))
+			lines = append(lines, fmt.Sprintf("Event: %s (%s, %s into it)", u.Text(), name,
+				briefSeconds(u.At))+": "+eventText(load, u, load.Happened[i], f))
 		}
 	}
 	if coarse > 0 {
-		lines = append(lines, fmt.Sprintf("Times of events are good to %s; a dip is a fall by clearly more than the rate falls by itself. The rates of the table are those of the whole load, with what the events cost it.", briefSeconds(coarse)))
+		lines = append(lines,
+			fmt.Sprintf("Times of events are good to %s; a dip is a fall by clearly more than the rate falls by "+
+				"itself. The rates of the table are those of the whole load, with what the events cost it.",
+				briefSeconds(coarse)))
 	}
 	return lines
 }
@@ -151,9 +157,11 @@ func eventText(load EventLoad, u lab.Upset, h lab.Happened, f outage.Finding) st
 	}
 	switch {
 	case f.Recovery == nil:
-		parts = append(parts, "the rate was not back to "+unit.Percent(outage.Enough)+" of what it was when the load ended")
+		parts = append(parts, "the rate was not back to "+unit.Percent(outage.Enough)+" of what it was when the load "+
+			"ended")
 	case *f.Recovery > 0:
-		parts = append(parts, "back to "+unit.Percent(outage.Enough)+" of what it was "+briefSeconds(*f.Recovery)+" after the event")
+		parts = append(parts,
+			"back to "+unit.Percent(outage.Enough)+" of what it was "+briefSeconds(*f.Recovery)+" after the event")
 	}
 	if load.Retransmits != nil && len(load.Findings) == 1 {
 		parts = append(parts, count(int(math.Round(*load.Retransmits)), "retransmit")+" in the whole test")
@@ -173,7 +181,8 @@ func eventPhase(p outage.Phase, what string, load EventLoad, f outage.Finding) s
 	low := p.From > f.Event.From && f.Event.Dip && f.Event.Back == nil // it is what comes after, and began low
 	switch {
 	case !p.Dip && !low:
-		return fmt.Sprintf("after %s no dip beyond what the load does by itself (lowest %s of %s; before, %s)", what, unit.Percent(p.Lowest), figure(load.Unit, f.Before.Center), unit.Percent(f.LowestBefore))
+		return fmt.Sprintf("after %s no dip beyond what the load does by itself (lowest %s of %s; before, %s)", what,
+			unit.Percent(p.Lowest), figure(load.Unit, f.Before.Center), unit.Percent(f.LowestBefore))
 	case p.Fell == nil && p.Stall == 0 && p.Back != nil:
 		return fmt.Sprintf("%s after %s the rate was back", briefSeconds(max(*p.Back, f.Resolution)), what)
 	case p.Fell == nil && p.Stall == 0:

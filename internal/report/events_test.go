@@ -13,9 +13,11 @@ import (
 // each of its repetitions, and a last one that is not back.
 func upsetRun(t *testing.T) Summary {
 	t.Helper()
-	run := lab.Run{ID: "RUN1", Suite: "s", Source: lab.Measured, Status: lab.Complete, Arms: []lab.Arm{{ID: "1", Role: "storage"}}, Targets: []lab.RunTarget{{Role: "storage", Target: "ssh://db1"}},
-		Cells:  []lab.Cell{{ID: "c", Arm: "1", Job: "reads", Engine: lab.EngineFio}},
-		Upsets: []lab.Upset{{At: 20, For: 10, Target: "ssh://switch", Command: []string{"sh", "cut.sh"}, Undo: []string{"sh", "put.sh"}, Left: 0.5}}}
+	run := lab.Run{ID: "RUN1", Suite: "s", Source: lab.Measured, Status: lab.Complete,
+		Arms: []lab.Arm{{ID: "1", Role: "storage"}}, Targets: []lab.RunTarget{{Role: "storage", Target: "ssh://db1"}},
+		Cells: []lab.Cell{{ID: "c", Arm: "1", Job: "reads", Engine: lab.EngineFio}},
+		Upsets: []lab.Upset{{At: 20, For: 10, Target: "ssh://switch", Command: []string{"sh", "cut.sh"},
+			Undo: []string{"sh", "put.sh"}, Left: 0.5}}}
 	var reps []lab.Repetition
 	for n := range 2 {
 		rate := lab.Series{Metric: "iops", Interval: 0.1}
@@ -29,10 +31,13 @@ func upsetRun(t *testing.T) Summary {
 			}
 			rate.Values = append(rate.Values, v)
 		}
-		reps = append(reps, lab.Repetition{Cell: "c", Number: n + 1, Values: map[string]float64{"read.iops": 800, "read.latency.max": []float64{2.1, 12.4}[n]},
-			Upsets: &lab.Upsets{Rate: rate, Each: []lab.Happened{{At: 20, Took: 0.1, Undone: 30, UndoTook: 0.1, Unsure: 0.01}}}})
+		reps = append(reps, lab.Repetition{Cell: "c", Number: n + 1,
+			Values: map[string]float64{"read.iops": 800, "read.latency.max": []float64{2.1, 12.4}[n]},
+			Upsets: &lab.Upsets{Rate: rate,
+				Each: []lab.Happened{{At: 20, Took: 0.1, Undone: 30, UndoTook: 0.1, Unsure: 0.01}}}})
 	}
-	reps = append(reps, lab.Repetition{Cell: "c", Number: 3, Values: map[string]float64{}, Upsets: &lab.Upsets{Each: []lab.Happened{{Failed: "no such link"}}}})
+	reps = append(reps, lab.Repetition{Cell: "c", Number: 3, Values: map[string]float64{},
+		Upsets: &lab.Upsets{Each: []lab.Happened{{Failed: "no such link"}}}})
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
 		for _, r := range reps {
 			if !yield(r, nil) {
@@ -50,9 +55,12 @@ func TestEventsInWords(t *testing.T) {
 	s := upsetRun(t)
 	text := strings.Join(eventTexts(&s), "\n")
 	for _, words := range []string{
-		"Event: sh cut.sh (reads, repetition 1, 20 s into it): after it the rate fell within 0.1 s to 0% of 1.00k, and nothing came through for 2 s; meanwhile the rate settled at 50% (50% to 50%), where 50% should be left; " +
-			"0.1 s after it was undone the rate was back; back to 95% of what it was 10 s after the event.",
-		"repetition 2, 20 s into it): after it the rate fell", "after it was undone the rate stayed low; the rate was not back to 95% of what it was when the load ended; the slowest I/O of the load took 12.4 s, while others went on.",
+		"Event: sh cut.sh (reads, repetition 1, 20 s into it): after it the rate fell within 0.1 s to 0% of 1.00k, " +
+			"and nothing came through for 2 s; meanwhile the rate settled at 50% (50% to 50%), where 50% should be " +
+			"left; 0.1 s after it was undone the rate was back; back to 95% of what it was 10 s after the event.",
+		"repetition 2, 20 s into it): after it the rate fell", "after it was undone the rate stayed low; the rate " +
+			"was not back to 95% of what it was when the load ended; the slowest I/O of the load took 12.4 s, while " +
+			"others went on.",
 		"repetition 3, 20 s into it): it was not carried out as it was meant: no such link.",
 	} {
 		if !strings.Contains(text, words) {
@@ -60,7 +68,8 @@ func TestEventsInWords(t *testing.T) {
 		}
 	}
 	var table bytes.Buffer
-	if err := writeTables(&table, []Summary{s}, Options{}); err != nil || !strings.Contains(table.String(), "Event: sh cut.sh") {
+	if err := writeTables(&table, []Summary{s}, Options{}); err != nil ||
+		!strings.Contains(table.String(), "Event: sh cut.sh") {
 		t.Errorf("%v\n%s", err, &table)
 	}
 	if p, ok := eventPicture(&s, &s.Cells[0]); !ok || !strings.Contains(string(p.SVG), "<svg") || len(p.Rows) == 0 {
@@ -75,13 +84,15 @@ func TestEventsPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, words := range []string{`"events":{"schema":"headroom/event/v1"`, `"recovery":null`, `"stall":2`, `"rate":{"metric":"iops","interval":0.1`, `"left":0.5`, `"slowest":12.4`} {
+	for _, words := range []string{`"events":{"schema":"headroom/event/v1"`, `"recovery":null`, `"stall":2`,
+		`"rate":{"metric":"iops","interval":0.1`, `"left":0.5`, `"slowest":12.4`} {
 		if !strings.Contains(string(text), words) {
 			t.Errorf("no %s in %.2000s", words, text)
 		}
 	}
 	clean := redact(s, false)
-	if clean.Events == s.Events || &clean.Events.Loads[0] == &s.Events.Loads[0] || clean.Events.Loads[2].Happened[0].Failed != "no such link" {
+	if clean.Events == s.Events || &clean.Events.Loads[0] == &s.Events.Loads[0] ||
+		clean.Events.Loads[2].Happened[0].Failed != "no such link" {
 		t.Errorf("%+v", clean.Events)
 	}
 	if none := (&Summary{}); eventTexts(none) != nil {

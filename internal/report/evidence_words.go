@@ -11,8 +11,10 @@ import (
 // counterTitles are what the kernel counts, where its own names say little.
 func counterTitles() map[string]string {
 	return map[string]string{
-		"interrupts.TLB": "TLB shootdowns", "interrupts.CAL": "function call interrupts", "interrupts.RES": "rescheduling interrupts", "interrupts.LOC": "timer interrupts",
-		"stat.ctxt": "context switches", "stat.processes": "new processes", "vmstat.pgfault": "page faults", "vmstat.pgmajfault": "page faults with I/O",
+		"interrupts.TLB": "TLB shootdowns", "interrupts.CAL": "function call interrupts",
+		"interrupts.RES": "rescheduling interrupts", "interrupts.LOC": "timer interrupts",
+		"stat.ctxt": "context switches", "stat.processes": "new processes", "vmstat.pgfault": "page faults",
+		"vmstat.pgmajfault":    "page faults with I/O",
 		"vmstat.pgalloc_dma32": "pages taken below 4 GB", "vmstat.pgfree": "pages freed",
 	}
 }
@@ -38,7 +40,8 @@ func (t bisectionText) evidence(e *bisection.Evidence, culprits int) []string {
 		lines = append(lines, "For the same work with "+verb(culprits, "it", "them")+": "+strings.Join(parts, ", ")+".")
 	}
 	if len(e.Moved) == 0 && e.Counters > 0 {
-		lines = append(lines, "Of "+count(e.Counters, "other thing")+" that the kernel counts none came more often in a second, or more seldom for the same work.")
+		lines = append(lines, "Of "+count(e.Counters, "other thing")+" that the kernel counts none came more often "+
+			"in a second, or more seldom for the same work.")
 	}
 	return lines
 }

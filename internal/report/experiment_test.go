@@ -14,20 +14,26 @@ import (
 // what is kept.
 func ablated() (lab.Run, []lab.Repetition) {
 	const serial = "S4EWNX0R123456"
-	run := lab.Run{ID: "7KQ4M2X9TD", Suite: "quick", Status: lab.Interrupted, Warnings: []lab.Warning{{Code: "busy-before", Text: "disk " + serial + " was busy"}},
+	run := lab.Run{ID: "7KQ4M2X9TD", Suite: "quick", Status: lab.Interrupted,
+		Warnings: []lab.Warning{{Code: "busy-before", Text: "disk " + serial + " was busy"}},
 		Experiment: &lab.Experiment{Kind: "ablate", Baseline: "baseline", Keep: []string{"sysfs:/" + serial},
-			Factors: []lab.Varied{{Factor: "job:iodepth", Levels: []string{"4"}}, {Factor: "exec:tuned", Levels: []string{serial}}}},
-		Targets: []lab.RunTarget{{Role: "storage", Target: "local", Facts: []lab.Fact{{Key: "disk.under-test.serial", Value: serial}}}}}
+			Factors: []lab.Varied{{Factor: "job:iodepth", Levels: []string{"4"}},
+				{Factor: "exec:tuned", Levels: []string{serial}}}},
+		Targets: []lab.RunTarget{
+			{Role: "storage", Target: "local", Facts: []lab.Fact{{Key: "disk.under-test.serial", Value: serial}}}}}
 	var repetitions []lab.Repetition
 	for _, a := range []struct {
 		id     string
 		depth  string
 		levels map[string]string
-	}{{"baseline", "1", map[string]string{}}, {"baseline-2", "1", map[string]string{}}, {"+1", "4", map[string]string{"job:iodepth": "4"}}, {"+2", "1", map[string]string{"exec:tuned": serial}}} {
+	}{{"baseline", "1", map[string]string{}}, {"baseline-2", "1", map[string]string{}},
+		{"+1", "4", map[string]string{"job:iodepth": "4"}}, {"+2", "1", map[string]string{"exec:tuned": serial}}} {
 		run.Arms = append(run.Arms, lab.Arm{ID: a.id, Role: "storage", Levels: a.levels})
-		cell := lab.Cell{ID: "randread@" + a.id, Arm: a.id, Job: "randread", Engine: lab.EngineFio, Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": a.depth}}
+		cell := lab.Cell{ID: "randread@" + a.id, Arm: a.id, Job: "randread", Engine: lab.EngineFio,
+			Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": a.depth}}
 		run.Cells = append(run.Cells, cell)
-		repetitions = append(repetitions, lab.Repetition{Cell: cell.ID, Number: 1, Block: 1, Values: map[string]float64{"read.iops": 1000}})
+		repetitions = append(repetitions, lab.Repetition{Cell: cell.ID, Number: 1, Block: 1,
+			Values: map[string]float64{"read.iops": 1000}})
 	}
 	return run, repetitions
 }
@@ -63,7 +69,8 @@ func TestTitlesOfArms(t *testing.T) {
 	if err := Formats()[0].Write(&out, []Summary{s}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "headroom ablate --resume 7KQ4M2X9TD") || strings.Contains(out.String(), "S4EWNX0R123456") {
+	if !strings.Contains(out.String(), "headroom ablate --resume 7KQ4M2X9TD") ||
+		strings.Contains(out.String(), "S4EWNX0R123456") {
 		t.Errorf("no way to go on, or a serial number:\n%s", out.String())
 	}
 }
@@ -89,10 +96,12 @@ func TestComparableArms(t *testing.T) {
 // Of mounts that are levels every address is hidden, also those that no fact names.
 func TestRedactedMounts(t *testing.T) {
 	const level = "10.0.1.1,10.0.2.1:/srv vers=4.2,proto=rdma,max_connect=2"
-	run := lab.Run{Experiment: &lab.Experiment{Factors: []lab.Varied{{Factor: "mount:nfs", Levels: []string{level}}}}, Arms: []lab.Arm{{Levels: map[string]string{"mount:nfs": level}}}}
+	run := lab.Run{Experiment: &lab.Experiment{Factors: []lab.Varied{{Factor: "mount:nfs", Levels: []string{level}}}},
+		Arms: []lab.Arm{{Levels: map[string]string{"mount:nfs": level}}}}
 	clean, _ := Redacted(run, nil)
 	got := clean.Arms[0].Levels["mount:nfs"]
-	if strings.Contains(got, "10.0.") || !strings.HasSuffix(got, ":/srv vers=4.2,proto=rdma,max_connect=2") || got != clean.Experiment.Factors[0].Levels[0] {
+	if strings.Contains(got, "10.0.") || !strings.HasSuffix(got, ":/srv vers=4.2,proto=rdma,max_connect=2") ||
+		got != clean.Experiment.Factors[0].Levels[0] {
 		t.Errorf("%q", got)
 	}
 }
@@ -100,8 +109,9 @@ func TestRedactedMounts(t *testing.T) {
 func TestRedactedExperiment(t *testing.T) {
 	run, _ := ablated()
 	clean, _ := Redacted(run, nil)
-	for where, text := range map[string]string{"warning": clean.Warnings[0].Text, "level": clean.Experiment.Factors[1].Levels[0],
-		"kept": clean.Experiment.Keep[0], "arm": clean.Arms[3].Levels["exec:tuned"]} {
+	for where, text := range map[string]string{"warning": clean.Warnings[0].Text,
+		"level": clean.Experiment.Factors[1].Levels[0],
+		"kept":  clean.Experiment.Keep[0], "arm": clean.Arms[3].Levels["exec:tuned"]} {
 		if text == "" || strings.Contains(text, "S4EWNX0R123456") {
 			t.Errorf("%s: %q", where, text)
 		}

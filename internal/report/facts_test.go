@@ -21,8 +21,10 @@ func TestFactsSayWhatTheyAreAbout(t *testing.T) {
 	page := written(t, "html", []Summary{s}, Options{})
 	for _, want := range []string{
 		"All facts (4, 1 unknown)",
-		`<th scope="rowgroup" colspan="3">disk sda</th></tr>` + "\n" + `<tr><td title="disk.queue.scheduler">queue.scheduler</td><td>mq-deadline</td>`,
-		`<th scope="rowgroup" colspan="3">disk sdb</th></tr>` + "\n" + `<tr><td title="disk.queue.scheduler">queue.scheduler</td><td>none</td>`,
+		`<th scope="rowgroup" colspan="3">disk sda</th></tr>` + "\n" +
+			`<tr><td title="disk.queue.scheduler">queue.scheduler</td><td>mq-deadline</td>`,
+		`<th scope="rowgroup" colspan="3">disk sdb</th></tr>` + "\n" +
+			`<tr><td title="disk.queue.scheduler">queue.scheduler</td><td>none</td>`,
 		`<tr class="unknown"><td title="pci.payload">payload</td><td>unknown: permission denied; root may read it</td>`,
 		`<td>16.0 GiB</td><td>/proc/meminfo</td>`,
 	} {
@@ -50,7 +52,8 @@ func manyDisks(t testing.TB, disks int) Summary {
 	s := summarized(t, "measured")
 	for i := range disks {
 		for j := range each {
-			s.Targets[0].Facts = append(s.Targets[0].Facts, lab.Fact{Key: fmt.Sprintf("disk.fact%d", j), About: fmt.Sprintf("sd%d", i), Value: "1"})
+			s.Targets[0].Facts = append(s.Targets[0].Facts,
+				lab.Fact{Key: fmt.Sprintf("disk.fact%d", j), About: fmt.Sprintf("sd%d", i), Value: "1"})
 		}
 	}
 	return s

@@ -58,12 +58,14 @@ type Options struct {
 func Formats() []Format {
 	return []Format{
 		{Name: "table", Title: "a table for the terminal", Extension: ".txt", write: writeTables},
-		{Name: "html", Title: "one self-contained page, to look at, print or mail", Extension: ".html", write: writePage},
+		{Name: "html", Title: "one self-contained page, to look at, print or mail", Extension: ".html",
+			write: writePage},
 		{Name: "csv", Title: "one line a value, for statistics and plots", Extension: ".csv", write: writeCSV},
 		{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv", write: writeSheet},
 		{Name: "json", Title: "the published document " + Schema, Extension: ".json", write: writeJSON},
 		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md", write: writeMarkdown},
-		{Name: "openmetrics", Title: "a file for the textfile collector of node_exporter", Extension: ".prom", write: writeOpenMetrics},
+		{Name: "openmetrics", Title: "a file for the textfile collector of node_exporter", Extension: ".prom",
+			write: writeOpenMetrics},
 	}
 }
 

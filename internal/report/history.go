@@ -146,7 +146,8 @@ func (h historyText) answer() []string {
 // eventSentence names what changed most, by how much, since when, and with which update.
 func (h historyText) eventSentence(e history.Event) string {
 	track, c := h.largest(e)
-	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " + stepText(c.Estimate) + ", " + c.Verdict
+	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " +
+		stepText(c.Estimate) + ", " + c.Verdict
 	if more := len(e.Cells) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more of %s", more, count(len(h.s.Cells), "figure"))
 	}
@@ -195,13 +196,15 @@ func (h historyText) distance(a, b string) int {
 
 func updateText(d diff.Difference) string {
 	name := map[string]string{"kernel.release": "the kernel", "os.version": "the system", "os.name": "the system",
-		"machine.bios.version": "the firmware", "disk.firmware": "the drive's firmware", "cpu.microcode": "the microcode", "tool.fio.version": "fio"}[d.Fact]
+		"machine.bios.version": "the firmware", "disk.firmware": "the drive's firmware",
+		"cpu.microcode": "the microcode", "tool.fio.version": "fio"}[d.Fact]
 	return name + " went from " + d.A + " to " + d.B
 }
 
 // stepText is "-7.1% [-8.0, -6.2]".
 func stepText(e history.Estimate) string {
-	return strings.TrimRight(changeText(e.Ratio)+" "+changeBounds(&compare.Change{Ratio: e.Ratio, Bounds: compare.Bounds{Lo: e.Lo, Hi: e.Hi}}), " ")
+	return strings.TrimRight(changeText(e.Ratio)+" "+changeBounds(&compare.Change{Ratio: e.Ratio,
+		Bounds: compare.Bounds{Lo: e.Lo, Hi: e.Hi}}), " ")
 }
 
 func (h historyText) newestSentence() string {
@@ -218,7 +221,8 @@ func (h historyText) newestSentence() string {
 			open = append(open, t.Name)
 		}
 	}
-	newest := "The newest run, " + h.id(h.s.Runs[len(h.s.Runs)-1].ID) + " of " + day(h.s.Runs[len(h.s.Runs)-1].Created) + ", "
+	newest := "The newest run, " + h.id(h.s.Runs[len(h.s.Runs)-1].ID) + " of " +
+		day(h.s.Runs[len(h.s.Runs)-1].Created) + ", "
 	switch {
 	case len(bad) > 0:
 		text := newest + "shows a regression: " + few(bad)
@@ -231,7 +235,8 @@ func (h historyText) newestSentence() string {
 	case len(open) == measured:
 		return newest + "can't be told to be as good as those before it or not: " + few(open) + "."
 	case len(open) > 0:
-		return newest + fmt.Sprintf("shows no regression in %d of %s; can't be told: %s.", measured-len(open), count(measured, "figure"), few(open))
+		return newest + fmt.Sprintf("shows no regression in %d of %s; can't be told: %s.", measured-len(open),
+			count(measured, "figure"), few(open))
 	}
 	return newest + "has no regression of more than " + unit.Percent(h.Margin) + " in any figure."
 }
@@ -371,7 +376,8 @@ func (h historyText) event(e history.Event) {
 			}
 			names.cells = append(names.cells, "  "+t.Name)
 			changes.cells = append(changes.cells, stepText(c.Estimate)+" "+c.Verdict+at)
-			levels.cells = append(levels.cells, figureNamed(t.Metric, t.Unit, levelBefore(t, j))+" to "+figureNamed(t.Metric, t.Unit, levelAfter(t, j)))
+			levels.cells = append(levels.cells,
+				figureNamed(t.Metric, t.Unit, levelBefore(t, j))+" to "+figureNamed(t.Metric, t.Unit, levelAfter(t, j)))
 			chance.cells = append(chance.cells, "P "+atMost(c.P))
 		}
 	}
@@ -395,7 +401,8 @@ func (h historyText) differencesNote(e history.Event) string {
 	case e.Unknown != "":
 		return e.Unknown
 	case len(e.Differences) == 0:
-		return "nothing that is known of the machine differs between these runs, nor between those two before and two after"
+		return "nothing that is known of the machine differs between these runs, nor between those two before and " +
+			"two after"
 	case e.Near:
 		return "between these two runs nothing else changed; within two runs around them:"
 	}
@@ -480,7 +487,8 @@ func (h historyText) reading() []string {
 		}
 	}
 	if len(wander) > 0 {
-		lines = append(lines, "Neighbouring runs are alike ("+few(wander)+"): the level wanders, so changes come out by chance more often than said.")
+		lines = append(lines, "Neighbouring runs are alike ("+few(wander)+"): the level wanders, so changes come out "+
+			"by chance more often than said.")
 	}
 	var ended []string
 	for _, t := range h.s.Cells {
@@ -492,10 +500,14 @@ func (h historyText) reading() []string {
 		lines = append(lines, "Not in the newest run, because the load is another or was left out: "+few(ended)+".")
 	}
 	if h.s.FewestAfter > 0 {
-		lines = append(lines, fmt.Sprintf("A run counts with its median. When nothing changes, at most one such history in %.0f shows a change at one look; a change must have %s after it to be found, and until then the newest run is compared alone.",
-			1/h.Alpha, count(h.s.FewestAfter, "run")))
+		lines = append(lines,
+			fmt.Sprintf("A run counts with its median. When nothing changes, at most one such history in %.0f shows "+
+				"a change at one look; a change must have %s after it to be found, and until then the newest run is "+
+				"compared alone.",
+				1/h.Alpha, count(h.s.FewestAfter, "run")))
 	} else {
-		lines = append(lines, "A run counts with its median. So few runs can't show a change for certain; the newest is compared with those before it.")
+		lines = append(lines, "A run counts with its median. So few runs can't show a change for certain; the newest "+
+			"is compared with those before it.")
 	}
 	return lines
 }
@@ -525,7 +537,8 @@ func (h historyText) next() []string {
 	var lines []string
 	if n := len(h.s.Events); n > 0 {
 		e := h.s.Events[n-1]
-		lines = append(lines, "next: headroom compare "+h.id(e.Before)+" "+h.id(e.Run), "      headroom facts diff "+h.id(e.Before)+" "+h.id(e.Run))
+		lines = append(lines, "next: headroom compare "+h.id(e.Before)+" "+h.id(e.Run),
+			"      headroom facts diff "+h.id(e.Before)+" "+h.id(e.Run))
 	}
 	most, none := 0.0, false
 	for _, t := range h.s.Cells {
@@ -539,7 +552,8 @@ func (h historyText) next() []string {
 	}
 	switch {
 	case none:
-		again := "measure " + joinNonEmpty(h.Suite, h.s.Place.Path) + " again" // where the file of a suite is, its runs don't say
+		// where the file of a suite is, its runs don't say
+		again := "measure " + joinNonEmpty(h.Suite, h.s.Place.Path) + " again"
 		if slices.Contains(suite.Builtin(), h.Suite) {
 			again = "headroom run " + h.Suite
 			if h.s.Place.Path != "" {
@@ -548,7 +562,8 @@ func (h historyText) next() []string {
 		}
 		lines = append(lines, "more runs would tell: "+again)
 	case most > 0:
-		lines = append(lines, fmt.Sprintf("with --margin %s it could have been told; steadier runs make do with less", unit.Percent(most)))
+		lines = append(lines, fmt.Sprintf("with --margin %s it could have been told; steadier runs make do with less",
+			unit.Percent(most)))
 	}
 	return lines
 }

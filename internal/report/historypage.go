@@ -91,7 +91,8 @@ const (
 // picture draws the points over time. The scale does not begin at zero, because changes of a few percent are what it is
 // about; it is never finer than twice the margin on either side, so that scatter does not look like an event.
 func (h historyText) picture(t history.Track) historyPicture {
-	p := historyPicture{Name: t.Name, Metric: t.Metric, Verdict: h.newestText(t), Width: pictureWidth, Height: pictureHeight}
+	p := historyPicture{Name: t.Name, Metric: t.Metric, Verdict: h.newestText(t), Width: pictureWidth,
+		Height: pictureHeight}
 	runs := h.s.Runs
 	first, last := runs[0].Created, runs[len(runs)-1].Created
 	p.First, p.Last = day(first), day(last)
@@ -130,9 +131,11 @@ func (h historyText) picture(t history.Track) historyPicture {
 		to := len(t.Points)
 		if j < len(t.Changes) {
 			to = t.Changes[j].Index
-			p.Changes = append(p.Changes, historyMark{(x(at(t.Changes[j].Before)) + x(at(t.Changes[j].Run))) / 2, stepText(t.Changes[j].Estimate)})
+			p.Changes = append(p.Changes, historyMark{(x(at(t.Changes[j].Before)) + x(at(t.Changes[j].Run))) / 2,
+				stepText(t.Changes[j].Estimate)})
 		}
-		p.Levels = append(p.Levels, historyLevel{x(at(t.Points[from].Run)), x(at(t.Points[to-1].Run)), y(levelOf(t, from, to))})
+		p.Levels = append(p.Levels, historyLevel{x(at(t.Points[from].Run)), x(at(t.Points[to-1].Run)),
+			y(levelOf(t, from, to))})
 		from = to
 	}
 	for _, share := range []float64{-0.8, 0, 0.8} {
@@ -146,7 +149,9 @@ func (h historyText) pageEvent(e history.Event) historyEvent {
 	for _, i := range e.Cells {
 		for _, c := range h.s.Cells[i].Changes {
 			if h.distance(c.Run, e.Run) <= eventWidth {
-				out.Changes = append(out.Changes, h.s.Cells[i].Name+" "+stepText(c.Estimate)+" "+c.Verdict+map[bool]string{true: ", likely, not proved"}[c.Likely]+", P "+atMost(c.P))
+				out.Changes = append(out.Changes,
+					h.s.Cells[i].Name+" "+stepText(c.Estimate)+" "+c.Verdict+map[bool]string{
+						true: ", likely, not proved"}[c.Likely]+", P "+atMost(c.P))
 			}
 		}
 	}

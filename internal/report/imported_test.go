@@ -68,9 +68,10 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 		f.Fatalf("%d files to import, %v", added, err)
 	}
 	// A rate without operations, and operations without a rate.
-	const job = "test: (g=0): rw=read, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, ioengine=libaio, iodepth=16\nfio-3.33\n" +
-		"test: (groupid=0, jobs=1): err= 0: pid=1234: Tue Jul 22 10:00:00 2025\n"
-	f.Add("bandwidth.txt", []byte(job+"   bw (  MiB/s): min= 2500, max= 2900, per=100.00%, avg=2717.12, stdev=50.11, samples=119\n"))
+	const job = "test: (g=0): rw=read, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, " +
+		"ioengine=libaio, iodepth=16\nfio-3.33\ntest: (groupid=0, jobs=1): err= 0: pid=1234: Tue Jul 22 10:00:00 2025\n"
+	f.Add("bandwidth.txt",
+		[]byte(job+"   bw (  MiB/s): min= 2500, max= 2900, per=100.00%, avg=2717.12, stdev=50.11, samples=119\n"))
 	f.Add("iops.txt", []byte(job+"   iops        : min= 2500, max= 2900, avg=2717.12, stdev=50.11, samples=119\n"))
 	knowledge, err := diff.Load()
 	if err != nil {
@@ -85,13 +86,15 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 			return
 		}
 		var reps kept
-		run, err := ingest.Import(context.Background(), []string{name}, fstest.MapFS{name: {Data: data, Mode: 0o644}}.Open, &reps)
+		run, err := ingest.Import(context.Background(), []string{name},
+			fstest.MapFS{name: {Data: data, Mode: 0o644}}.Open, &reps)
 		if err != nil {
 			return
 		}
 		run.ID = "7KQ4M2X9TD"
 		for i := range run.Cells { // as whoever saves an import warns
-			run.Cells[i].Warnings = append(run.Cells[i].Warnings, lab.Warning{Code: "few-repetitions", Taints: []string{"*"}, Text: "one repetition says nothing of the spread"})
+			run.Cells[i].Warnings = append(run.Cells[i].Warnings, lab.Warning{Code: "few-repetitions",
+				Taints: []string{"*"}, Text: "one repetition says nothing of the spread"})
 		}
 		s, err := report.Summarize(run, reps.all())
 		if err != nil {
@@ -141,7 +144,8 @@ func writeAsStages(t *testing.T, name string, data []byte, merits reference.Meri
 	again := "again/" + name
 	files := fstest.MapFS{name: {Data: data, Mode: 0o644}, again: {Data: append(bytes.Clone(data), '\n'), Mode: 0o644}}
 	var reps kept
-	run, err := ingest.ImportStages(context.Background(), []ingest.Source{{Name: name, Stage: "one"}, {Name: again, Stage: "two"}}, nil, files.Open, &reps)
+	run, err := ingest.ImportStages(context.Background(),
+		[]ingest.Source{{Name: name, Stage: "one"}, {Name: again, Stage: "two"}}, nil, files.Open, &reps)
 	if err != nil {
 		return
 	}

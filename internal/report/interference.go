@@ -64,11 +64,13 @@ func groupNames(d *interference.Document, groups []int) string {
 // keptTable has a row for each group, and a column for each that it was loaded beside.
 func keptTable(d *interference.Document, all []mark) []document.Block {
 	const title = "What each keeps of what it does alone"
-	t := document.Table{Name: title, Columns: []document.Column{{Title: "load", Kind: document.Words}, {Title: "alone", Kind: document.Number}}}
+	t := document.Table{Name: title, Columns: []document.Column{{Title: "load", Kind: document.Words},
+		{Title: "alone", Kind: document.Number}}}
 	columns := besides(d)
 	for i, c := range columns {
 		// Where there is no room intervals go first, then the others one by one; what is beside all of them stays.
-		column := document.Column{Title: c.title, Kind: document.Number, Drop: 1 + i, DropInterval: 1 + len(columns) + i}
+		column := document.Column{Title: c.title, Kind: document.Number, Drop: 1 + i, DropInterval: 1 + len(columns) +
+			i}
 		if i == len(columns)-1 {
 			column.Drop = 0
 		}
@@ -108,7 +110,9 @@ func besides(d *interference.Document) []beside {
 	var list []beside
 	find := func(groups []int) int {
 		slices.Sort(groups)
-		return slices.IndexFunc(d.Together, func(t interference.Together) bool { return slices.Equal(t.Groups, groups) })
+		return slices.IndexFunc(d.Together, func(t interference.Together) bool {
+			return slices.Equal(t.Groups, groups)
+		})
 	}
 	for other, group := range d.Groups {
 		list = append(list, beside{"beside " + group.Name, func(g int) int {
@@ -135,7 +139,8 @@ func togetherTable(d *interference.Document) []document.Block {
 		{Title: "verdict", Kind: document.Verdict},
 	}}
 	for _, c := range d.Together {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: groupNames(d, c.Groups)}, rateCell(c.Sum), rateCell(c.Alone), keptCell(c.Whole),
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: groupNames(d, c.Groups)}, rateCell(c.Sum),
+			rateCell(c.Alone), keptCell(c.Whole),
 			{Text: string(c.Whole.Verdict)}}})
 	}
 	return []document.Block{document.Heading{Text: title}, t}
@@ -162,6 +167,8 @@ func keptCell(k interference.Kept) document.Cell {
 
 // interferenceReading says how the tables are to be read.
 func interferenceReading(d *interference.Document) string {
-	return fmt.Sprintf("Kept is the rate beside others as a share of the same one alone in the same pass. Who loses does more than %g%% less for sure; all %s of %d passes hold together with %s. "+
-		"Rates are those of the seconds in which all were running.", 100*d.Margin, countOf(d.Claims, "verdict"), d.Passes, confidenceDigits(1-d.Alpha))
+	return fmt.Sprintf("Kept is the rate beside others as a share of the same one alone in the same pass. Who loses "+
+		"does more than %g%% less for sure; all %s of %d passes hold together with %s. Rates are those of the "+
+		"seconds in which all were running.", 100*d.Margin, countOf(d.Claims, "verdict"), d.Passes,
+		confidenceDigits(1-d.Alpha))
 }

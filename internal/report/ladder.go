@@ -52,7 +52,8 @@ func LadderDocument(d ladder.Document, o Options) document.Document {
 			ids = append(ids, id)
 		}
 	}
-	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more", Text: "headroom ladder --resume " + ids[0]})
+	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more",
+		Text: "headroom ladder --resume " + ids[0]})
 	return out
 }
 
@@ -101,7 +102,9 @@ func tells(d *ladder.Document, w ladder.Warning) bool {
 	if w.Cell == "" {
 		return true
 	}
-	return slices.ContainsFunc(d.Rungs[w.Rung].Cells, func(c ladder.Cell) bool { return c.Cell == w.Cell && w.Tainted(c.Metric) })
+	return slices.ContainsFunc(d.Rungs[w.Rung].Cells, func(c ladder.Cell) bool {
+		return c.Cell == w.Cell && w.Tainted(c.Metric)
+	})
 }
 
 // answerCodes are the warnings on the numbers that the answer rests on.
@@ -167,8 +170,11 @@ func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 	}
 	for i := range d.Rungs {
 		r, c := &d.Rungs[i], &d.Rungs[i].Cells[load]
-		own := slices.DeleteFunc(slices.Clone(c.Warnings), func(code string) bool { return slices.Contains(shared, code) })
-		rate := document.Cell{Text: absent, Signs: codeSigns(all, own), Value: c.Center, Lo: c.Lo, Hi: c.Hi, Unit: string(c.Unit)}
+		own := slices.DeleteFunc(slices.Clone(c.Warnings), func(code string) bool {
+			return slices.Contains(shared, code)
+		})
+		rate := document.Cell{Text: absent, Signs: codeSigns(all, own), Value: c.Center, Lo: c.Lo, Hi: c.Hi,
+			Unit: string(c.Unit)}
 		if c.Center != nil {
 			rate.Text = figure(c.Unit, *c.Center)
 		}
@@ -184,16 +190,19 @@ func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 			limiter.Text = c.Ceiling.Limiter
 		}
 		if c.Expected != nil {
-			promised = document.Cell{Text: figure(c.Unit, c.Expected.Value), Value: &c.Expected.Value, Unit: string(c.Unit)}
+			promised = document.Cell{Text: figure(c.Unit, c.Expected.Value), Value: &c.Expected.Value,
+				Unit: string(c.Unit)}
 		}
 		if c.Reached != nil {
-			reached = document.Cell{Text: unit.Percent(c.Reached.Value), Value: &c.Reached.Value, Lo: c.Reached.Lo, Hi: c.Reached.Hi, Unit: "1"}
+			reached = document.Cell{Text: unit.Percent(c.Reached.Value), Value: &c.Reached.Value, Lo: c.Reached.Lo,
+				Hi: c.Reached.Hi, Unit: "1"}
 			if c.Reached.Bounded() {
 				reached.Interval = "[" + unit.Percent(*c.Reached.Lo) + ", " + unit.Percent(*c.Reached.Hi) + "]"
 			}
 		}
 		t.Rows = append(t.Rows, document.Row{
-			Cells:  []document.Cell{{Text: rungTitle(r)}, rate, share, limiter, promised, reached, {Text: verdictWord(r, c)}, bar},
+			Cells: []document.Cell{{Text: rungTitle(r)}, rate, share, limiter, promised, reached,
+				{Text: verdictWord(r, c)}, bar},
 			Strong: d.Answer.Rung != nil && d.Answer.Cell == first.Cell && i == *d.Answer.Rung,
 		})
 	}
@@ -230,22 +239,27 @@ func sharedMarks(d *ladder.Document, load int) []string {
 
 // ladderReading says how the table is to be read.
 func ladderReading(d *ladder.Document) string {
-	promised := "of drives their equals, of several together the sum of each alone, of what lies over them the rung below with as many jobs"
+	promised := "of drives their equals, of several together the sum of each alone, of what lies over them the rung " +
+		"below with as many jobs"
 	if slices.ContainsFunc(d.Rungs, func(r ladder.Rung) bool { return r.Kind == ladder.Port }) {
-		promised = "of ports their equals, of several together the sum of each alone, of both ways what one way does; and to a loopback what the facts say that the ports carry"
+		promised = "of ports their equals, of several together the sum of each alone, of both ways what one way " +
+			"does; and to a loopback what the facts say that the ports carry"
 	}
 	if len(d.PodNetwork) > 0 {
 		promised += "; and to pods what the same pods do in their nodes' own network"
 	}
-	text := fmt.Sprintf("Ceiling is the share of the tightest one known. Promised is what the rungs below do in the same pass: %s. Short is what stays below that by more than %g%% for sure, "+
-		"at a ceiling or not", promised, 100*d.Margin)
+	text := fmt.Sprintf("Ceiling is the share of the tightest one known. Promised is what the rungs below do in the "+
+		"same pass: %s. Short is what stays below that by more than %g%% for sure, at a ceiling or not",
+		promised, 100*d.Margin)
 	if d.Claims > 0 {
-		text += fmt.Sprintf("; all %s of %d passes hold together with %s", countOf(d.Claims, "verdict"), d.Passes, confidenceDigits(1-d.Alpha))
+		text += fmt.Sprintf("; all %s of %d passes hold together with %s", countOf(d.Claims, "verdict"), d.Passes,
+			confidenceDigits(1-d.Alpha))
 	}
 	text += ". Intervals of rates hold with " + confidenceDigits(0.95) + " each."
 	if len(d.Guests) > 0 {
-		text += " Promised to a guest's disk is what its data lies on, to one without storage what the others lie on. Where one without storage falls short too, it is the interface " +
-			"(virtio, NVMe); else the storage behind it."
+		text += " Promised to a guest's disk is what its data lies on, to one without storage what the others lie " +
+			"on. Where one without storage falls short too, it is the interface (virtio, NVMe); else the storage " +
+			"behind it."
 	}
 	return text
 }
@@ -286,7 +300,8 @@ func trialsOf(d *ladder.Document) []document.Block {
 	}
 	var list document.List
 	for _, t := range d.Trials {
-		text := fmt.Sprintf("%s: %s %s, %s before (%s)", joinNonEmpty(t.Label, t.Run), t.Name, unit.Bitrate(t.After), unit.Bitrate(t.Before), shareOfChange(t.Change))
+		text := fmt.Sprintf("%s: %s %s, %s before (%s)", joinNonEmpty(t.Label, t.Run), t.Name, unit.Bitrate(t.After),
+			unit.Bitrate(t.Before), shareOfChange(t.Change))
 		if len(t.Changed) > 0 {
 			text += "; " + strings.Join(t.Changed, "; ")
 		}
@@ -295,7 +310,8 @@ func trialsOf(d *ladder.Document) []document.Block {
 		}
 		list.Items = append(list.Items, document.Item{Text: text})
 	}
-	return []document.Block{document.Heading{Text: "What was tried"}, list, document.Sentence{Role: document.Answer, Text: bestTrial(d)}}
+	return []document.Block{document.Heading{Text: "What was tried"}, list,
+		document.Sentence{Role: document.Answer, Text: bestTrial(d)}}
 }
 
 // bestTrial names the best of what was tried, and of what is allowed.

@@ -30,8 +30,10 @@ func LayersDocument(d layers.Document, o Options) document.Document {
 	for _, n := range d.Notes {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
-	add(document.Sentence{Role: document.Reading, Text: fmt.Sprintf("Each interval holds with %s by itself. Differences are taken within a pass, "+
-		"so that what drifts meets all layers alike. CPU is that of the load's own process: threads of the kernel are not in it.", confidenceDigits(d.Confidence))})
+	add(document.Sentence{Role: document.Reading,
+		Text: fmt.Sprintf("Each interval holds with %s by itself. Differences are taken within a pass, "+
+			"so that what drifts meets all layers alike. CPU is that of the load's own process: threads of the "+
+			"kernel are not in it.", confidenceDigits(d.Confidence))})
 	ids := make([]string, len(d.Layers))
 	for i, l := range d.Layers {
 		ids[i] = l.Run
@@ -39,7 +41,8 @@ func LayersDocument(d layers.Document, o Options) document.Document {
 			ids[i] = o.ShortID(l.Run)
 		}
 	}
-	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more", Text: "headroom compare --layers --resume " + ids[0]})
+	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more",
+		Text: "headroom compare --layers --resume " + ids[0]})
 	return out
 }
 
@@ -76,7 +79,8 @@ func layersHeadline(d layers.Document, all []mark) string {
 		}
 		text := s.Title + ": " + betweenText(d, difference(s.Unit, total), most != nil)
 		if most != nil && len(steps) > 2 {
-			text += fmt.Sprintf(", most of it at %s (%s)", d.Layers[most.Layer].Name, difference(most.Unit, most.Added.Value))
+			text += fmt.Sprintf(", most of it at %s (%s)", d.Layers[most.Layer].Name,
+				difference(most.Unit, most.Added.Value))
 		}
 		return joinNonEmpty(text, codeSigns(all, codes))
 	}
@@ -94,7 +98,8 @@ func betweenText(d layers.Document, total string, clear bool) string {
 	case clear:
 		return fmt.Sprintf("from %s to %s %s on average", bottom, top, total)
 	default:
-		return fmt.Sprintf("what the layers from %s to %s add does not stand out from the noise (%s on average)", bottom, top, total)
+		return fmt.Sprintf("what the layers from %s to %s add does not stand out from the noise (%s on average)",
+			bottom, top, total)
 	}
 }
 
@@ -157,19 +162,22 @@ func layersTable(d layers.Document, steps []layers.Step, all []mark) []document.
 		{Kind: document.Bar, Drop: 3},
 	}}
 	for i, s := range steps {
-		mean := document.Cell{Text: absent, Unit: string(s.Unit), Signs: codeSigns(all, slices.DeleteFunc(slices.Clone(s.Warnings), inAll))}
+		mean := document.Cell{Text: absent, Unit: string(s.Unit),
+			Signs: codeSigns(all, slices.DeleteFunc(slices.Clone(s.Warnings), inAll))}
 		if s.N > 0 {
 			mean.Text, mean.Value = figure(s.Unit, s.Value), &s.Value
 		}
 		var added, times, bar document.Cell
 		if s.Added != nil {
-			added = document.Cell{Text: difference(s.Unit, s.Added.Value), Value: &s.Added.Value, Lo: s.Added.Lo, Hi: s.Added.Hi, Unit: string(s.Unit)}
+			added = document.Cell{Text: difference(s.Unit, s.Added.Value), Value: &s.Added.Value, Lo: s.Added.Lo,
+				Hi: s.Added.Hi, Unit: string(s.Unit)}
 			if s.Added.Lo != nil {
 				added.Interval = "[" + difference(s.Unit, *s.Added.Lo) + ", " + difference(s.Unit, *s.Added.Hi) + "]"
 			}
 		}
 		if s.Ratio != nil {
-			times = document.Cell{Text: factor(s.Ratio.Value) + "x", Value: &s.Ratio.Value, Lo: s.Ratio.Lo, Hi: s.Ratio.Hi, Unit: "1"}
+			times = document.Cell{Text: factor(s.Ratio.Value) + "x", Value: &s.Ratio.Value, Lo: s.Ratio.Lo,
+				Hi: s.Ratio.Hi, Unit: "1"}
 		}
 		if most > 0 {
 			if i > 0 {
@@ -177,7 +185,8 @@ func layersTable(d layers.Document, steps []layers.Step, all []mark) []document.
 			}
 			bar.To = s.Value / most
 		}
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: d.Layers[s.Layer].Name}, mean, added, times, bar}})
+		t.Rows = append(t.Rows,
+			document.Row{Cells: []document.Cell{{Text: d.Layers[s.Layer].Name}, mean, added, times, bar}})
 	}
 	return []document.Block{document.Heading{Text: joinNonEmpty(title, codeSigns(all, shared))}, t}
 }
@@ -201,7 +210,8 @@ func metricName(metric string) string {
 
 // sumText says whether the parts add up.
 func sumText(s layers.Sum) string {
-	text := fmt.Sprintf("%s, %s: the parts add up to %s of %s", s.Title, metricName(s.Metric), difference(lab.Seconds, s.Parts.Value), difference(lab.Seconds, s.Whole.Value))
+	text := fmt.Sprintf("%s, %s: the parts add up to %s of %s", s.Title, metricName(s.Metric),
+		difference(lab.Seconds, s.Parts.Value), difference(lab.Seconds, s.Whole.Value))
 	if s.Whole.Lo != nil {
 		text += fmt.Sprintf(" [%s, %s]", difference(lab.Seconds, *s.Whole.Lo), difference(lab.Seconds, *s.Whole.Hi))
 	}

@@ -10,7 +10,8 @@ import (
 
 func TestLayersAreTold(t *testing.T) {
 	stack := []layers.Layer{{Name: "/dev/sdb", Run: "A"}, {Name: "/dev/dm-1", Run: "B"}, {Name: "/srv", Run: "C"}}
-	cell := layers.Cell{Title: "randread 4k q1", Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
+	cell := layers.Cell{Title: "randread 4k q1",
+		Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
 	measured := func(crypt float64) []layers.Measured {
 		var all []layers.Measured
 		for block := 1; block <= 6; block++ {
@@ -26,11 +27,13 @@ func TestLayersAreTold(t *testing.T) {
 		crypt float64
 		want  []string
 	}{
-		{30e-6, []string{"randread 4k q1: from /dev/sdb to /srv +2", "most of it at /dev/dm-1 (+2", "██", "the parts add up to", "--layers --resume A"}},
+		{30e-6, []string{"randread 4k q1: from /dev/sdb to /srv +2", "most of it at /dev/dm-1 (+2", "██",
+			"the parts add up to", "--layers --resume A"}},
 		{0, []string{"does not stand out from the noise"}},
 	} {
 		var b strings.Builder
-		d := layers.Compare(stack, []layers.Cell{cell}, measured(c.crypt), nil, []string{"2 cells that write were left out"})
+		d := layers.Compare(stack, []layers.Cell{cell}, measured(c.crypt), nil,
+			[]string{"2 cells that write were left out"})
 		if err := writeDocumentText(&b, LayersDocument(d, Options{Width: 80}), Options{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +54,8 @@ func TestLayersAreTold(t *testing.T) {
 // What weakens a number stands beside it, in the answer as well, and is explained once below.
 func TestWarningsOfLayersAreMarked(t *testing.T) {
 	stack := []layers.Layer{{Name: "/dev/loop0", Run: "A"}, {Name: "/srv", Run: "B"}}
-	cell := layers.Cell{Title: "randread 4k q1", Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
+	cell := layers.Cell{Title: "randread 4k q1",
+		Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
 	var measured []layers.Measured
 	for block := 1; block <= 6; block++ {
 		for layer, mean := range []float64{7e-6, 30e-6} {
@@ -65,19 +69,24 @@ func TestWarningsOfLayersAreMarked(t *testing.T) {
 		want, unwanted []string
 	}{
 		{[]layers.Warning{{Layer: 0, Cell: "r", Warning: cached, Repetitions: 2, N: 6}},
-			[]string{"on average !1", "/dev/loop0 7.50 µs !1", "!1 page-cache: memory answered 99% of the reads [randread 4k q1 on /dev/loop0 (2 of 6 repetitions)]", "added"},
+			[]string{"on average !1", "/dev/loop0 7.50 µs !1", "!1 page-cache: memory answered 99% of the reads " +
+				"[randread 4k q1 on /dev/loop0 (2 of 6 repetitions)]", "added"},
 			[]string{"2.00 µs !1", "30.5 µs !1", "differs"}},
-		{[]layers.Warning{{Layer: 0, Cell: "r", Warning: cached, Repetitions: 6, N: 6}, {Layer: 1, Cell: "r", Warning: cached, Repetitions: 6, N: 6}},
-			[]string{"read latency mean !1 layer", "[randread 4k q1 on /dev/loop0 and randread 4k q1 on /srv]"}, []string{"!2", "µs !1"}},
+		{[]layers.Warning{{Layer: 0, Cell: "r", Warning: cached, Repetitions: 6, N: 6},
+			{Layer: 1, Cell: "r", Warning: cached, Repetitions: 6, N: 6}},
+			[]string{"read latency mean !1 layer", "[randread 4k q1 on /dev/loop0 and randread 4k q1 on /srv]"},
+			[]string{"!2", "µs !1"}},
 		{[]layers.Warning{{Layer: 1, Warning: layers.NotStacked("/srv", "/dev/loop0")}},
-			[]string{"/srv differs from /dev/loop0 by +23.0 µs on average", "!1 not-stacked: /srv does not lie on /dev/loop0, so", "mean differs"},
+			[]string{"/srv differs from /dev/loop0 by +23.0 µs on average",
+				"!1 not-stacked: /srv does not lie on /dev/loop0, so", "mean differs"},
 			[]string{"average !1", "added", "µs !1"}},
 	} {
 		var b strings.Builder
 		d := layers.Compare(stack, []layers.Cell{cell}, measured, c.warnings, nil)
 		for _, width := range []int{40, 80, 160} {
 			b.Reset()
-			if err := writeDocumentText(&b, LayersDocument(d, Options{Width: width}), Options{Width: width}); err != nil {
+			if err := writeDocumentText(&b, LayersDocument(d, Options{Width: width}), Options{Width: width}); err !=
+				nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {

@@ -83,10 +83,12 @@ func writeFactTable(out *bufio.Writer, s *Summary) {
 		return
 	}
 	index := facts.NewIndex()
-	out.WriteString("\n<details><summary>Facts</summary>\n\n| role | about | fact | value | source |\n| --- | --- | --- | --- | --- |\n")
+	out.WriteString("\n<details><summary>Facts</summary>\n\n| role | about | fact | value | source |\n| --- | --- | " +
+		"--- | --- | --- |\n")
 	for _, t := range s.Targets {
 		for _, f := range t.Facts {
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", escapeMarkdown(t.Role), escapeMarkdown(f.About), escapeMarkdown(f.Key),
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", escapeMarkdown(t.Role), escapeMarkdown(f.About),
+				escapeMarkdown(f.Key),
 				escapeMarkdown(index.Show(f)), escapeMarkdown(f.Source))
 		}
 	}

@@ -66,7 +66,8 @@ func addMark(all []mark, w Warning, c *Cell, name string) []mark {
 		*texts = append(*texts, markedText{text: w.Text})
 	}
 	if t := &(*texts)[j]; c != nil {
-		t.cells, t.names, t.repetitions = append(t.cells, c), append(t.names, name), append(t.repetitions, w.Repetitions)
+		t.cells, t.names, t.repetitions = append(t.cells, c), append(t.names, name),
+			append(t.repetitions, w.Repetitions)
 	}
 	return all
 }

@@ -25,7 +25,8 @@ func cutMetric(name string) (direction, quantity, part string) {
 func compareMetrics(a, b string) int {
 	_, quantityA, partA := cutMetric(a)
 	_, quantityB, partB := cutMetric(b)
-	return cmp.Or(cmp.Compare(directionRank(a), directionRank(b)), cmp.Compare(quantityA, quantityB), cmp.Compare(partRank(partA), partRank(partB)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(directionRank(a), directionRank(b)), cmp.Compare(quantityA, quantityB),
+		cmp.Compare(partRank(partA), partRank(partB)), cmp.Compare(a, b))
 }
 
 // partRank is where a part of a latency stands: percentiles, of which p90 is before p99 and that before p99.9, are

@@ -14,23 +14,27 @@ import (
 // warnings.
 func nodesRun(t *testing.T) Summary {
 	t.Helper()
-	run := lab.Run{ID: "RUN1", Suite: "nodes", Source: lab.Measured, Status: lab.Complete, Warnings: []lab.Warning{{Code: "emulated", Text: "worker-3: it is emulated"}}}
+	run := lab.Run{ID: "RUN1", Suite: "nodes", Source: lab.Measured, Status: lab.Complete,
+		Warnings: []lab.Warning{{Code: "emulated", Text: "worker-3: it is emulated"}}}
 	var reps []lab.Repetition
 	for i := range 4 {
 		role := fmt.Sprintf("worker-%d", i+1)
-		on := lab.RunTarget{Role: role, Target: "kube:nodes?node=" + role + ".lan", Facts: []lab.Fact{{Key: "host.name", Value: role + ".lan"}, {Key: "cluster.node", Value: role + ".lan"}}}
+		on := lab.RunTarget{Role: role, Target: "kube:nodes?node=" + role + ".lan",
+			Facts: []lab.Fact{{Key: "host.name", Value: role + ".lan"}, {Key: "cluster.node", Value: role + ".lan"}}}
 		if i > 0 {
 			on.FactsAs = "worker-1"
 		}
 		run.Targets = append(run.Targets, on)
 		run.Arms = append(run.Arms, lab.Arm{ID: role, Role: role, Levels: map[string]string{"target": role}})
-		run.Cells = append(run.Cells, lab.Cell{ID: "read@" + role, Arm: role, Job: "read", Engine: lab.EngineFio, Params: map[string]string{"rw": "randread"}, Repetitions: 4})
+		run.Cells = append(run.Cells, lab.Cell{ID: "read@" + role, Arm: role, Job: "read", Engine: lab.EngineFio,
+			Params: map[string]string{"rw": "randread"}, Repetitions: 4})
 		for n := range 4 {
 			v := 1000.0 + float64(n)
 			if i == 2 {
 				v = 700
 			}
-			reps = append(reps, lab.Repetition{Cell: "read@" + role, Number: n + 1, Values: map[string]float64{"read.iops": v}})
+			reps = append(reps, lab.Repetition{Cell: "read@" + role, Number: n + 1,
+				Values: map[string]float64{"read.iops": v}})
 		}
 	}
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
@@ -72,7 +76,8 @@ func TestNamesOfNodes(t *testing.T) {
 	// One name is hidden as the same everywhere.
 	hidden := redact(s, false)
 	o := hidden.Outliers.Found[0]
-	if c := hidden.Cells[2]; o.Role != hidden.Targets[2].Role || c.Role != o.Role || c.ID != "read@"+o.Role || c.Levels["target"] != o.Role || hidden.Targets[1].FactsAs != hidden.Targets[0].Role ||
+	if c := hidden.Cells[2]; o.Role != hidden.Targets[2].Role || c.Role != o.Role || c.ID != "read@"+o.Role ||
+		c.Levels["target"] != o.Role || hidden.Targets[1].FactsAs != hidden.Targets[0].Role ||
 		!strings.HasPrefix(o.Text, o.Role+": ") || !strings.HasPrefix(hidden.Warnings[0].Text, o.Role+": ") {
 		t.Errorf("%+v\n%+v", o, hidden)
 	}

@@ -67,14 +67,17 @@ func (fs *familySet) add(name, unit, help string, labels []label, v float64) {
 func (fs *familySet) addRun(s *Summary) {
 	run := []label{{"run", s.ID}, {"label", s.Label}, {"suite", s.Suite}}
 	if !s.Created.IsZero() {
-		fs.add("headroom_run_created_timestamp_seconds", "seconds", "When the run was started.", run, float64(s.Created.Unix()))
+		fs.add("headroom_run_created_timestamp_seconds", "seconds", "When the run was started.", run,
+			float64(s.Created.Unix()))
 	}
 	for _, m := range groupRunWarnings(s) {
-		fs.add("headroom_run_warnings", "", "Warnings about the run as a whole.", append(slices.Clone(run), label{"code", m.code}), float64(len(m.texts)))
+		fs.add("headroom_run_warnings", "", "Warnings about the run as a whole.",
+			append(slices.Clone(run), label{"code", m.code}), float64(len(m.texts)))
 	}
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		labels := append(slices.Clone(run), label{"target", c.Target}, label{"role", c.Role}, label{"headroom_job", c.Job})
+		labels := append(slices.Clone(run), label{"target", c.Target}, label{"role", c.Role},
+			label{"headroom_job", c.Job})
 		for _, key := range sortedKeys(c.Params) {
 			labels = append(labels, label{"param_" + key, c.Params[key]})
 		}
@@ -167,7 +170,8 @@ func sanitize(name string) string {
 	var b strings.Builder
 	for i, r := range name {
 		switch {
-		case r == '_' || r < unicode.MaxASCII && unicode.IsLetter(r) || r < unicode.MaxASCII && unicode.IsDigit(r) && i > 0:
+		case r == '_' || r < unicode.MaxASCII && unicode.IsLetter(r) || r < unicode.MaxASCII && unicode.IsDigit(r) &&
+			i > 0:
 			b.WriteRune(r)
 		case r == '.' || r == '-' || r == ' ':
 			b.WriteByte('_')

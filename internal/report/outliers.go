@@ -17,7 +17,8 @@ func (s Summary) Samples() []outliers.Sample {
 		}
 		for _, name := range c.primary() {
 			m := c.Metrics[name]
-			sample := outliers.Sample{Role: c.Role, Cell: cell, Metric: name, Better: m.Better, Unit: m.Unit, Values: map[int]float64{}}
+			sample := outliers.Sample{Role: c.Role, Cell: cell, Metric: name, Better: m.Better, Unit: m.Unit,
+				Values: map[int]float64{}}
 			for _, v := range m.Values {
 				sample.Values[v.Repetition] = v.Value
 			}

@@ -140,7 +140,8 @@ func newPageTarget(t lab.RunTarget, index facts.Index) pageTarget {
 	for _, s := range facts.Sections(t.Facts) {
 		section := pageSection{Title: s.Title}
 		for _, r := range s.Rows {
-			f := pageFact{Name: r.Name, Key: r.Fact.Key, Value: index.Show(r.Fact), Source: r.Fact.Source, Unknown: r.Fact.Unknown != ""}
+			f := pageFact{Name: r.Name, Key: r.Fact.Key, Value: index.Show(r.Fact), Source: r.Fact.Source,
+				Unknown: r.Fact.Unknown != ""}
 			if f.Unknown {
 				target.Unknown++
 			}

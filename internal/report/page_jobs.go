@@ -95,7 +95,8 @@ func newPageLine(r row, all []mark, most map[lab.Unit]float64) pageLine {
 			continue
 		}
 		line.Others = append(line.Others, pageNumber{
-			n.title, n.text(other), spreadText(other), intervalText(other), pageSigns(all, r.cell, of(metric)), slotOf(n),
+			n.title, n.text(other), spreadText(other), intervalText(other), pageSigns(all, r.cell, of(metric)),
+			slotOf(n),
 		})
 	}
 	return line

@@ -94,7 +94,8 @@ func TestPolicyInChromium(t *testing.T) {
 		if err := os.WriteFile(file, []byte(strings.Replace(page, "<head>", "<head>"+watcher, 1)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		attributes := regexp.MustCompile(`(?s)<html[^>]*>`).FindString(chrome(t, chromium, "--dump-dom", "--virtual-time-budget=5000", "file://"+file))
+		attributes := regexp.MustCompile(`(?s)<html[^>]*>`).FindString(chrome(t, chromium, "--dump-dom",
+			"--virtual-time-budget=5000", "file://"+file))
 		if !strings.Contains(attributes, "data-forbidden=") {
 			t.Fatalf("the page's checks did not run: %s", attributes)
 		}
@@ -112,7 +113,8 @@ func TestPolicyInChromium(t *testing.T) {
 		named[i].Label, named[i].Suite = attack, attack
 		for j := range named[i].Cells {
 			named[i].Cells[j].Job = attack
-			named[i].Cells[j].Warnings = append(named[i].Cells[j].Warnings, Warning{Warning: lab.Warning{Code: attack, Text: attack, Taints: []string{"*"}}})
+			named[i].Cells[j].Warnings = append(named[i].Cells[j].Warnings,
+				Warning{Warning: lab.Warning{Code: attack, Text: attack, Taints: []string{"*"}}})
 		}
 	}
 	kinds["attack by name"] = written(t, "html", named, Options{})
@@ -145,7 +147,8 @@ func TestPolicyInChromium(t *testing.T) {
 			// Without the policy the attack works, or it would show nothing.
 			bare := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).ReplaceAllString(holed, "")
 			if seen = watched(t, bare); seen("owned") == "" || seen("forbidden") != "" || seen("font") != "cursive" {
-				t.Errorf("without the policy: carried out %q, forbidden %q, applied %s", seen("owned"), seen("forbidden"), seen("font"))
+				t.Errorf("without the policy: carried out %q, forbidden %q, applied %s", seen("owned"),
+					seen("forbidden"), seen("font"))
 			}
 		})
 	}
@@ -256,7 +259,8 @@ func TestPageOnPaper(t *testing.T) {
 	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	chrome(t, chromium, "--no-pdf-header-footer", "--print-to-pdf="+pdf, "--blink-settings=preferredColorScheme=0", "file://"+file)
+	chrome(t, chromium, "--no-pdf-header-footer", "--print-to-pdf="+pdf, "--blink-settings=preferredColorScheme=0",
+		"file://"+file)
 	out, err := exec.Command(pdftotext, "-layout", pdf, "-").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +283,8 @@ func chrome(t *testing.T, chromium string, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	always := []string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(),
 	}
 	out, err := exec.CommandContext(ctx, chromium, append(always, args...)...).Output()

@@ -15,7 +15,8 @@ import (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	var remembered history.Document
-	if err := json.Unmarshal([]byte(`{"schema": "headroom/history/v1", "suite": "nvme", "alpha": 0.05, "margin": 0.03, "verdict": "none",
+	if err := json.Unmarshal(
+		[]byte(`{"schema": "headroom/history/v1", "suite": "nvme", "alpha": 0.05, "margin": 0.03, "verdict": "none",
  "series": [{"host": "h1", "target": "local", "place": {"kind": "device", "path": "/dev/nvme1n1"}, "verdict": "none", "fewest_after": 5,
    "runs": [{"id": "7KQ4M2X9TD", "created": "2026-10-03T03:00:00Z", "complete": true}, {"id": "2JYYXZC13Z", "created": "2026-10-04T03:00:00Z", "complete": true}],
    "cells": [{"job": "randread", "params": {"bs": "4k"}, "levels": {}, "name": "randread 4k", "metric": "read.iops", "unit": "1/s", "better": "higher",
@@ -24,13 +25,16 @@ func pages(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	written := map[string]string{
-		"run": written(t, "html", fixtures(t), Options{}), "compare": writtenComparison(t, comparison(t), "html", Options{}),
+		"run":     written(t, "html", fixtures(t), Options{}),
+		"compare": writtenComparison(t, comparison(t), "html", Options{}),
 	}
 	for name, d := range sweeps() {
 		written["sweep "+name] = writtenSweep(t, d, "html", Options{})
 	}
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"ablation":  func(b *bytes.Buffer) error { return writeAblationPage(b, hardened(twoCells(), costly), Options{}) },
+		"ablation": func(b *bytes.Buffer) error {
+			return writeAblationPage(b, hardened(twoCells(), costly), Options{})
+		},
 		"bisection": func(b *bytes.Buffer) error { return writeBisectionPage(b, hunted(), Options{}) },
 		"history":   func(b *bytes.Buffer) error { return WriteHistoryPage(b, remembered, Options{}) },
 	} {
@@ -47,7 +51,8 @@ func pages(t *testing.T) map[string]string {
 // forbid.
 func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
 	meta := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy" content="([^"]*)">`)
-	forbidden := regexp.MustCompile(`(?i)<[^<>]*\s(on[a-z]+|style|srcdoc|action|formaction)\s*=|javascript:|<(iframe|object|embed|base|form)\b|@import|url\(`)
+	forbidden := regexp.MustCompile(
+		`(?i)<[^<>]*\s(on[a-z]+|style|srcdoc|action|formaction)\s*=|javascript:|<(iframe|object|embed|base|form)\b|@import|url\(`)
 	scripts := 0
 	for name, page := range pages(t) {
 		found := meta.FindAllStringSubmatchIndex(page, -1)
@@ -94,7 +99,8 @@ func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
 
 // A hash is of the text as the browser reads it: https://www.w3.org/TR/CSP3/#example-hash has this one.
 func TestSourceHash(t *testing.T) {
-	if got, want := sourceHash("alert('Hello, world.');"), "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"; got != want {
+	if got, want := sourceHash("alert('Hello, world.');"),
+		"'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
 }

@@ -20,11 +20,14 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 	}
 	n := p.Numbers[0]
 	if n.Between == nil || n.Within == nil {
-		return []string{fmt.Sprintf("%s: too few to tell how many repetitions %s is worth.", capital(count(p.Visits, noun)), one)}
+		return []string{fmt.Sprintf("%s: too few to tell how many repetitions %s is worth.",
+			capital(count(p.Visits, noun)), one)}
 	}
-	text := fmt.Sprintf("%ss differ by %s, loads within %s by %s", capital(noun), roundPercent(*n.Between), one, roundPercent(*n.Within))
+	text := fmt.Sprintf("%ss differ by %s, loads within %s by %s", capital(noun), roundPercent(*n.Between), one,
+		roundPercent(*n.Within))
 	if *n.Between == 0 {
-		text = fmt.Sprintf("%ss differ by no more than loads within one let expect, %s", capital(noun), roundPercent(*n.Within))
+		text = fmt.Sprintf("%ss differ by no more than loads within one let expect, %s", capital(noun),
+			roundPercent(*n.Within))
 	}
 	if len(p.Numbers) > 1 {
 		text += fmt.Sprintf(" (%s, the least sure of %s)", title(n), count(len(p.Numbers), "number"))
@@ -32,7 +35,8 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 	costs := ""
 	if p.VisitSeconds != nil {
 		getting := map[bool]string{true: one, false: "getting to " + one}[p.Boots]
-		costs = fmt.Sprintf("; %s takes %s, %s %s", getting, seconds(*p.VisitSeconds), oneOfEach(p), seconds(*p.RepetitionSeconds))
+		costs = fmt.Sprintf("; %s takes %s, %s %s", getting, seconds(*p.VisitSeconds), oneOfEach(p),
+			seconds(*p.RepetitionSeconds))
 	}
 	switch {
 	case costs == "":
@@ -42,7 +46,8 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 	case n.Repeat > 1:
 		text += fmt.Sprintf(": --repeat %d gives the narrowest intervals for the time", n.Repeat)
 	default:
-		text += fmt.Sprintf(": %s are too few to tell which --repeat is best%s", count(p.Visits, noun), betweenRepeats(n))
+		text += fmt.Sprintf(": %s are too few to tell which --repeat is best%s", count(p.Visits, noun),
+			betweenRepeats(n))
 	}
 	return []string{text + costs + "."}
 }

@@ -17,10 +17,12 @@ func visits() []struct {
 } {
 	is := func(v float64) *float64 { return &v }
 	number := func(cell string, between, within float64, repeat, from, to int) plan.VisitNumber {
-		return plan.VisitNumber{Cell: cell, Metric: "read.iops", Between: is(between), Within: is(within), Repeat: repeat, From: from, To: to}
+		return plan.VisitNumber{Cell: cell, Metric: "read.iops", Between: is(between), Within: is(within),
+			Repeat: repeat, From: from, To: to}
 	}
 	boots := func(visits int, boot, load float64, repeat int, numbers ...plan.VisitNumber) *plan.PerVisit {
-		return &plan.PerVisit{Boots: true, Visits: visits, Repetitions: 2, VisitSeconds: is(boot), RepetitionSeconds: is(load), Numbers: numbers, Repeat: repeat}
+		return &plan.PerVisit{Boots: true, Visits: visits, Repetitions: 2, VisitSeconds: is(boot),
+			RepetitionSeconds: is(load), Numbers: numbers, Repeat: repeat}
 	}
 	live := boots(24, 0.2, 5.4, 1, number("randread", 0.013, 0.03, 1, 1, 1))
 	live.Boots = false
@@ -33,7 +35,8 @@ func visits() []struct {
 		{"one repetition a visit", nil},
 		{"boots differ", boots(48, 11.2, 5.4, 1, number("randread", 0.06, 0.03, 1, 1, 1))},
 		{"boots are dear", boots(48, 155, 5.4, 3, number("randread", 0.062, 0.03, 3, 2, 4))},
-		{"two loads", boots(48, 155, 75, 2, number("randread", 0.062, 0.03, 2, 1, 3), number("build", 0.02, 0.002, 1, 1, 1))},
+		{"two loads", boots(48, 155, 75, 2, number("randread", 0.062, 0.03, 2, 1, 3),
+			number("build", 0.02, 0.002, 1, 1, 1))},
 		{"bounded", boots(12, 155, 5.4, 0, number("randread", 0.02, 0.03, 0, 3, 14))},
 		{"not bounded", boots(12, 155, 5.4, 0, number("randread", 0, 0.03, 0, 4, 0))},
 		{"anything", boots(6, 155, 5.4, 0, number("randread", 0, 0.03, 0, 1, 0))},
@@ -72,10 +75,12 @@ func TestPerVisitIsInAllReports(t *testing.T) {
 				texts["ablation as "+f.Name] = b.String()
 			}
 		}
-		const sentence = "Boots differ by 6%, loads within a boot by 3%: --repeat 1 is enough; a boot takes 11s, a load 5.4s."
+		const sentence = "Boots differ by 6%, loads within a boot by 3%: --repeat 1 is enough; a boot takes 11s, a " +
+			"load 5.4s."
 		for name, text := range texts {
 			plain := strings.ReplaceAll(html.UnescapeString(strings.Join(strings.Fields(text), " ")), `\`, "")
-			if strings.Contains(plain, sentence) != (v.of != nil) || v.of == nil && strings.Contains(plain, "--repeat") {
+			if strings.Contains(plain, sentence) != (v.of != nil) ||
+				v.of == nil && strings.Contains(plain, "--repeat") {
 				t.Errorf("%s, %s:\n%s", name, v.what, plain)
 			}
 		}
@@ -83,7 +88,8 @@ func TestPerVisitIsInAllReports(t *testing.T) {
 			data, err := json.Marshal(d)
 			want := `"per_visit":{"boots":true,"visits":48,"repetitions":2,"visit_seconds":11.2,"repetition_seconds":5.4,"numbers":[{"cell":"randread","metric":"read.iops",` +
 				`"between":0.06,"within":0.03,"repeat":1,"from":1,"to":1}],"repeat":1}`
-			if err != nil || strings.Contains(string(data), want) != (v.of != nil) || v.of == nil && strings.Contains(string(data), "per_visit") {
+			if err != nil || strings.Contains(string(data), want) != (v.of != nil) ||
+				v.of == nil && strings.Contains(string(data), "per_visit") {
 				t.Errorf("%v: %s", err, data)
 			}
 		}

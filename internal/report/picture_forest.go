@@ -25,7 +25,8 @@ func forest(rows []*compare.Compared) template.HTML {
 	titles := rowTitles(rows)
 	for i, c := range rows {
 		if shownChange(c) != nil && shownChange(c).Ratio > 0 && len(shown) < mostForest {
-			shown, names = append(shown, c), append(names, shorten(joinNonEmpty(titles[i].name(), titles[i].metric), 24))
+			shown, names = append(shown, c),
+				append(names, shorten(joinNonEmpty(titles[i].name(), titles[i].metric), 24))
 		}
 	}
 	if len(shown) == 0 {

@@ -74,7 +74,8 @@ func TestBucketsHoldAllOperations(t *testing.T) {
 }
 
 func TestShareText(t *testing.T) {
-	for share, want := range map[float64]string{0.5: "50%", 0.99: "99%", 0.9991: "99.91%", 0.99999: "99.999%", 1: "100%"} {
+	for share, want := range map[float64]string{0.5: "50%", 0.99: "99%", 0.9991: "99.91%", 0.99999: "99.999%",
+		1: "100%"} {
 		if got := shareText(share); got != want {
 			t.Errorf("%v is %q, want %q", share, got, want)
 		}

@@ -40,7 +40,9 @@ func overTime(c *Cell, metric string) (p picture, ok bool) {
 	d := newDrawing(
 		scale{max: length, ticks: ticksAt(evenSteps(length, 6, 1), func(v float64) string { return number(v) + " s" })},
 		// From zero, so that a dip looks as deep as it is.
-		scale{max: most * 1.05, ticks: ticksAt(evenSteps(most, 4, baseOf(unit, most)), func(v float64) string { return roundFigure(unit, v) })},
+		scale{max: most * 1.05, ticks: ticksAt(evenSteps(most, 4, baseOf(unit, most)), func(v float64) string {
+			return roundFigure(unit, v)
+		})},
 		pictureHeight, pictureText)
 	for _, s := range lines {
 		d.line(points(s), accent, 1.2)
@@ -99,7 +101,8 @@ func points(s Series) []point {
 
 // timeTable has a row a step and a column a repetition. A step is a whole number of seconds, so that the table of a
 // long run stays short; a value is then the mean of the rate over the step.
-func timeTable(lines []Series, unit lab.Unit, length float64, at func(float64) float64) (head []string, rows []pictureRow) {
+func timeTable(lines []Series, unit lab.Unit, length float64, at func(float64) float64) (head []string,
+	rows []pictureRow) {
 	step := lines[0].Interval
 	if n := length / step; n > mostRows {
 		step *= math.Ceil(n / mostRows)
@@ -109,7 +112,8 @@ func timeTable(lines []Series, unit lab.Unit, length float64, at func(float64) f
 		head = append(head, "repetition "+strconv.Itoa(s.Repetition))
 	}
 	for from := 0.0; from < length-1e-9; from += step {
-		row := pictureRow{At: at(from + step/2), Cells: []string{number(from) + "–" + number(math.Min(from+step, length))}}
+		row := pictureRow{At: at(from + step/2),
+			Cells: []string{number(from) + "–" + number(math.Min(from+step, length))}}
 		for _, s := range lines {
 			row.Cells = append(row.Cells, meanText(s, unit, from, from+step))
 		}

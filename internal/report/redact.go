@@ -41,7 +41,8 @@ const addressKey = "mount.nfs.server"
 // roles are the fields that hold roles of targets, and names made of them: "server:sysctl:net.core.rmem_max" is a
 // factor, and a key of levels.
 func roles() []string {
-	return []string{"ID", "Role", "FactsAs", "Arm", "Arms", "Cell", "Cells", "Client", "Server", "End", "Factor", mapKeys}
+	return []string{"ID", "Role", "FactsAs", "Arm", "Arms", "Cell", "Cells", "Client", "Server", "End", "Factor",
+		mapKeys}
 }
 
 // hashes are fields with hashes of commits and contents, and IDs of boots. They look like what names hardware, and name

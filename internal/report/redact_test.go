@@ -84,10 +84,12 @@ func TestRedactReachesEveryText(t *testing.T) {
 	if n := len(leaks(reflect.ValueOf(s), "")); n < 80 {
 		t.Fatalf("only %d texts were filled", n)
 	}
-	s.Targets[0].Facts = []lab.Fact{{Key: "disk.under-test.serial", Value: secretSerial}, {Key: "kernel.cmdline", Value: "at " + secretSerial}}
+	s.Targets[0].Facts = []lab.Fact{{Key: "disk.under-test.serial", Value: secretSerial},
+		{Key: "kernel.cmdline", Value: "at " + secretSerial}}
 	keep := append(roles(), "Good", "Bad", "Boot") // Commits.Good and Commits.Bad
 	for _, place := range leaks(reflect.ValueOf(redact(s, false)), "") {
-		if last := strings.TrimRight(place[strings.LastIndexByte(place, '.')+1:], "[]"); !slices.Contains(keep, last) || strings.Contains(place, ".Kernels.") {
+		if last := strings.TrimRight(place[strings.LastIndexByte(place, '.')+1:], "[]"); !slices.Contains(keep, last) ||
+			strings.Contains(place, ".Kernels.") {
 			t.Errorf("%s keeps a serial number", place)
 		}
 	}
@@ -100,10 +102,12 @@ func TestRedactReachesEveryText(t *testing.T) {
 func TestRedactKeepsRolesOfExperiments(t *testing.T) {
 	const factor = "server:sysctl:net.core.rmem_max"
 	s := Summary{Experiment: &lab.Experiment{Factors: []lab.Varied{{Factor: factor, Levels: []string{"1", "2"}}}}}
-	s.Targets = []lab.RunTarget{{Role: "client"}, {Role: "server", Facts: []lab.Fact{{Key: "host.name", Value: "server"}}}}
+	s.Targets = []lab.RunTarget{{Role: "client"},
+		{Role: "server", Facts: []lab.Fact{{Key: "host.name", Value: "server"}}}}
 	s.Cells = []Cell{{Role: "server", Levels: map[string]string{factor: "1"}, Target: "ssh://server"}}
 	clean := redact(s, false)
-	if clean.Experiment.Factors[0].Factor != factor || clean.Cells[0].Levels[factor] != "1" || clean.Cells[0].Role != "server" {
+	if clean.Experiment.Factors[0].Factor != factor || clean.Cells[0].Levels[factor] != "1" ||
+		clean.Cells[0].Role != "server" {
 		t.Errorf("%+v, %+v", clean.Experiment, clean.Cells)
 	}
 	if strings.Contains(clean.Cells[0].Target, "server") {

@@ -133,7 +133,8 @@ func TestTableFitsTheTerminal(t *testing.T) {
 				t.Errorf("at width %d colour changes more than colour", width)
 			}
 			if colour == (plain == text) {
-				t.Errorf("at width %d, colour asked for is %v and escape sequences are %v", width, colour, plain != text)
+				t.Errorf("at width %d, colour asked for is %v and escape sequences are %v", width,
+					colour, plain != text)
 			}
 		}
 	}
@@ -241,7 +242,8 @@ func TestSheetHasARowARun(t *testing.T) {
 // The fields that other programs rely on, by their path; "*" stands for any key or index.
 func TestJSONHasTheDocumentedFields(t *testing.T) {
 	var document any
-	if err := json.Unmarshal([]byte(written(t, "json", []Summary{summarized(t, "measured")}, Options{})), &document); err != nil {
+	if err := json.Unmarshal([]byte(written(t, "json", []Summary{summarized(t, "measured")}, Options{})),
+		&document); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
@@ -304,7 +306,8 @@ func lookUp(v any, path []string) error {
 // What the textfile collector's parser and the OpenMetrics specification ask for.
 func TestOpenMetricsIsValid(t *testing.T) {
 	text := written(t, "openmetrics", fixtures(t), Options{})
-	sample := regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*",?)*)\} (-?[0-9.]+)$`)
+	sample := regexp.MustCompile(
+		`^([a-zA-Z_:][a-zA-Z0-9_:]*)\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*",?)*)\} (-?[0-9.]+)$`)
 	labelName := regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="`)
 	if !strings.HasSuffix(text, "\n# EOF\n") {
 		t.Error("the last line is not # EOF")
@@ -353,7 +356,8 @@ func TestOpenMetricsIsValid(t *testing.T) {
 
 func TestPageStandsAlone(t *testing.T) {
 	page := written(t, "html", fixtures(t), Options{})
-	if found := regexp.MustCompile(`https?://|<script[^>]*src|@import|url\(|type="module"`).FindString(page); found != "" {
+	if found := regexp.MustCompile(`https?://|<script[^>]*src|@import|url\(|type="module"`).FindString(page); found !=
+		"" {
 		t.Errorf("the page refers to something outside: %s", found)
 	}
 	for _, sentinel := range []string{"#010101", "#020202", "#030303", "#040404", "#050505", "Liberation", "<?xml"} {
@@ -408,9 +412,10 @@ func TestCostsAreExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for format, wants := range map[string][]string{
-		"csv":         {"host_cpu.per_io,s/op,lower,0.000005,", "energy.per_io,J/op,lower,0.0002,"},
-		"openmetrics": {"# UNIT headroom_host_cpu_seconds_per_operation seconds_per_operation\n", "# UNIT headroom_energy_joules_per_operation joules_per_operation\n"},
-		"json":        {`"energy.per_io": {`, `"unit": "J/op"`, `"host_cpu.per_io": {`},
+		"csv": {"host_cpu.per_io,s/op,lower,0.000005,", "energy.per_io,J/op,lower,0.0002,"},
+		"openmetrics": {"# UNIT headroom_host_cpu_seconds_per_operation seconds_per_operation\n",
+			"# UNIT headroom_energy_joules_per_operation joules_per_operation\n"},
+		"json": {`"energy.per_io": {`, `"unit": "J/op"`, `"host_cpu.per_io": {`},
 	} {
 		text := written(t, format, []Summary{s}, Options{})
 		for _, want := range wants {
@@ -419,7 +424,8 @@ func TestCostsAreExported(t *testing.T) {
 			}
 		}
 	}
-	if got := figure(lab.Metric(lab.EnergyPerIO).Unit, 2e-4) + " " + figure(lab.Metric(lab.HostCPUPerIO).Unit, 5e-6); got != "200 µJ/op 5.00 µs/op" {
+	if got := figure(lab.Metric(lab.EnergyPerIO).Unit, 2e-4) + " " + figure(lab.Metric(lab.HostCPUPerIO).Unit,
+		5e-6); got != "200 µJ/op 5.00 µs/op" {
 		t.Errorf("people read %q", got)
 	}
 }

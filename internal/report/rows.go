@@ -45,7 +45,8 @@ func rows(s *Summary) []row {
 				iops: c.metric(lab.IOPS(d)), bandwidth: c.metric(lab.Bandwidth(d)),
 				mean: c.metric(lab.Latency(d, "mean")),
 				own:  c.shownOfCommand(),
-				p50:  c.metric(lab.Latency(d, "p50")), p99: c.metric(lab.Latency(d, "p99")), p999: c.metric(lab.Latency(d, "p99.9")),
+				p50:  c.metric(lab.Latency(d, "p50")), p99: c.metric(lab.Latency(d, "p99")),
+				p999: c.metric(lab.Latency(d, "p99.9")),
 			})
 		}
 	}
@@ -149,7 +150,8 @@ func settings(c *Cell, extra []string) []string {
 	}
 	for _, factor := range sortedKeys(c.Levels) {
 		name, ofLoad := strings.CutPrefix(factor, "job:")
-		if said := slices.Contains(extra, name) || slices.Contains([]string{"bs", "iodepth", "numjobs"}, name); ofLoad && said && c.Params[name] == c.Levels[factor] {
+		if said := slices.Contains(extra, name) || slices.Contains([]string{"bs", "iodepth", "numjobs"},
+			name); ofLoad && said && c.Params[name] == c.Levels[factor] {
 			continue
 		}
 		words = append(words, factor+"="+c.Levels[factor])

@@ -57,7 +57,8 @@ type quantity struct {
 func sheetQuantities(r row) []quantity {
 	var own []quantity
 	for _, name := range r.own {
-		own = append(own, quantity{ownTitle(name) + " (" + string(r.cell.Metrics[name].Unit) + ")", 1, func(r row) *Metric { return r.cell.metric(name) }})
+		own = append(own, quantity{ownTitle(name) + " (" + string(r.cell.Metrics[name].Unit) + ")", 1,
+			func(r row) *Metric { return r.cell.metric(name) }})
 	}
 	if own != nil {
 		return own

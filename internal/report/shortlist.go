@@ -121,7 +121,9 @@ func (l shortlist) rank(code string, shown map[string][]string) int {
 	for i := range l.run.Cells {
 		c := &l.run.Cells[i]
 		empty := len(shown[c.ID]) == 0
-		if empty && slices.ContainsFunc(c.Warnings, func(w Warning) bool { return w.Code == code && len(w.Taints) > 0 }) {
+		if empty && slices.ContainsFunc(c.Warnings, func(w Warning) bool {
+			return w.Code == code && len(w.Taints) > 0
+		}) {
 			return 0
 		}
 		if tainted(c, shown[c.ID]) || tainted(c, ofEvents) {
@@ -194,7 +196,8 @@ func (l shortlist) lines(id string, o Options) []string {
 	}
 	command := ""
 	if id != "" {
-		command = joinNonEmpty("headroom show", id, map[bool]string{true: "--cells"}[l.run.Experiment != nil], "--warnings")
+		command = joinNonEmpty("headroom show", id, map[bool]string{true: "--cells"}[l.run.Experiment != nil],
+			"--warnings")
 	}
 	for _, more := range moreWarnings(printed, others, l.notes, command, o.width()) {
 		lines = append(lines, wrap(more.what+more.command, o.width(), 2)...)

@@ -22,7 +22,8 @@ func warned(ofRun []string, ofCells map[string][]lab.Warning) Summary {
 		for metric, value := range map[string]float64{"read.iops": float64(1000 * (i + 1)), "read.latency.p50": 0.001,
 			"read.latency.p99": 0.002, "read.latency.p99.99": 0.003} {
 			if job != "failed" {
-				c.Metrics[metric] = Metric{Center: value, Unit: lab.Metric(metric).Unit, Better: lab.Metric(metric).Better}
+				c.Metrics[metric] = Metric{Center: value, Unit: lab.Metric(metric).Unit,
+					Better: lab.Metric(metric).Better}
 			}
 		}
 		for _, w := range ofCells[job] {
@@ -53,7 +54,8 @@ func TestTheMostImportantWarningsComeFirst(t *testing.T) {
 			ofRun: []string{"settings-changed"}, ofCells: map[string][]lab.Warning{"slow": {core}},
 			want: "settings-changed core-full"},
 		"what spoils before what spreads": {
-			ofCells: map[string][]lab.Warning{"slow": {warning("wide-interval", "*"), short}}, want: "short-run wide-interval"},
+			ofCells: map[string][]lab.Warning{"slow": {warning("wide-interval", "*"), short}},
+			want:    "short-run wide-interval"},
 		"many cells before one": {
 			ofCells: map[string][]lab.Warning{"slow": {drift, stall}, "middle": {stall}}, want: "stalls drifting"},
 		"why a row is empty": {
@@ -103,7 +105,8 @@ func TestNotesAreNoWarnings(t *testing.T) {
 	seen := warning("few-operations", "read.latency.p99", "read.latency.p99.99")
 	s = warned(nil, map[string][]lab.Warning{"slow": {unseen}, "fast": {seen}})
 	text = written(t, "table", []Summary{s}, Options{Width: 100})
-	if !strings.Contains(text, "\n!1 few-operations: what few-operations saw [fast]\n") || strings.Contains(text, "note") {
+	if !strings.Contains(text, "\n!1 few-operations: what few-operations saw [fast]\n") ||
+		strings.Contains(text, "note") {
 		t.Error(text)
 	}
 }
@@ -125,7 +128,8 @@ func TestWarningsAreFewAndMarksAreConsistent(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile(`(?m)^(slow|middle|fast) .*$`).FindAllStringSubmatch(text, -1) {
 			got := regexp.MustCompile(`[!+]\d`).FindAllString(m[0], -1)
-			want := map[string][]string{"slow": {"!1", "!3"}, "middle": {"!2", "+1"}, "fast": {"!1", "!2", "!3", "+2"}}[m[1]]
+			want := map[string][]string{"slow": {"!1", "!3"}, "middle": {"!2", "+1"},
+				"fast": {"!1", "!2", "!3", "+2"}}[m[1]]
 			if !slices.Equal(got, want) {
 				t.Errorf("at width %d %s has %v, want %v:\n%s", width, m[1], got, want, text)
 			}

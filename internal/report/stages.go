@@ -40,7 +40,8 @@ func WriteStages(w io.Writer, d stages.Document, o Options) error {
 	if !slices.ContainsFunc(d.Stages, func(s stages.Stage) bool { return s.Links != "" }) {
 		out.wrapped(faint, "Without --link nothing is said of what the links can carry.", 0)
 	}
-	out.wrapped(faint, "Each row is labelled by the command line that ran. Shares are of bytes a second"+stagesSpread(&d)+".", 0)
+	out.wrapped(faint, "Each row is labelled by the command line that ran. Shares are of bytes a second"+stagesSpread(
+		&d)+".", 0)
 	return out.out.Flush() // keeps the first error of all writes
 }
 
@@ -180,7 +181,8 @@ func publishedIn(d *stages.Document, f stages.Finding) string {
 
 // stagesMark writes all sentences of what is wrong with these tables, and the first few of other warnings.
 func (p *paragraphs) stagesMark(m mark) {
-	ours := []string{"unlike-pair", "label-differs", "published-differs", "at-one-of-several", "above-ceiling", "samples-above-ceiling", "maxima-above-ceiling", "writes-by-cache"}
+	ours := []string{"unlike-pair", "label-differs", "published-differs", "at-one-of-several", "above-ceiling",
+		"samples-above-ceiling", "maxima-above-ceiling", "writes-by-cache"}
 	if !slices.Contains(ours, m.code) {
 		writeMark(p.out, m, false, p.width, p.o)
 		return
@@ -219,7 +221,8 @@ func (p *paragraphs) stagesTable(d *stages.Document, all []mark) (left []string)
 	stage, signs := column{title: "stage"}, column{gap: 1, optional: true}
 	// Where there is no room the figures go that can be worked out of the bytes; the shares stay as long as they can.
 	const gigaGoes, iopsGoes = 1000, 999
-	iops, mebi, giga := column{title: "IOPS", right: true, drop: iopsGoes}, column{title: "MiB/s", right: true}, column{title: "Gbit/s", right: true, drop: gigaGoes}
+	iops, mebi, giga := column{title: "IOPS", right: true, drop: iopsGoes}, column{title: "MiB/s", right: true},
+		column{title: "Gbit/s", right: true, drop: gigaGoes}
 	var of []column
 	for _, a := range d.Against {
 		if !slices.ContainsFunc(of, func(c column) bool { return c.title == "of "+a.Of }) {
@@ -234,7 +237,9 @@ func (p *paragraphs) stagesTable(d *stages.Document, all []mark) (left []string)
 		for c := range of {
 			of[c].cells = append(of[c].cells, stagesShare(r, strings.TrimPrefix(of[c].title, "of ")))
 		}
-		own := slices.DeleteFunc(slices.Clone(r.Warnings), func(code string) bool { return slices.Contains(shared, code) })
+		own := slices.DeleteFunc(slices.Clone(r.Warnings), func(code string) bool {
+			return slices.Contains(shared, code)
+		})
 		signs.cells = append(signs.cells, codeSigns(all, own))
 	}
 	g, left := fit(append([]column{stage, iops, mebi, giga}, append(of, signs)...), p.width)
@@ -356,8 +361,10 @@ func (p *paragraphs) publishedTable(d *stages.Document, number int, t stages.Pub
 		title = "published: " + t.Name
 	}
 	p.line("")
-	p.wrapped(strong, fmt.Sprintf("%s, %s: %d agree to their last digit with what was measured, %d with the rounded figures beside them, %d with neither",
-		title, count(figures, "figure"), same[stages.Measured], same[stages.Derived], same[stages.Differs]+same[stages.Unknown]), 0)
+	p.wrapped(strong, fmt.Sprintf("%s, %s: %d agree to their last digit with what was measured, %d with the rounded "+
+		"figures beside them, %d with neither",
+		title, count(figures, "figure"), same[stages.Measured], same[stages.Derived],
+		same[stages.Differs]+same[stages.Unknown]), 0)
 	g, _ := fit(slices.Concat([]column{label, ran}, columns, []column{signs}), p.width)
 	for _, l := range g.lines(p.o) {
 		p.line(l)

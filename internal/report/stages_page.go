@@ -38,7 +38,8 @@ func newStagesOnPage(d *stages.Document, section int) *stagesOnPage {
 	}
 	all := stagesMarks(d)
 	shared := stagesShared(d)
-	p := &stagesOnPage{Headline: joinNonEmpty(stagesHeadline(d), codeSigns(all, stagesOfAll(d))), Notes: append(stagePathTexts(d), d.Notes...)}
+	p := &stagesOnPage{Headline: joinNonEmpty(stagesHeadline(d), codeSigns(all, stagesOfAll(d))),
+		Notes: append(stagePathTexts(d), d.Notes...)}
 	for _, a := range d.Against {
 		if !slices.Contains(p.Of, a.Of) {
 			p.Of = append(p.Of, a.Of)
@@ -48,8 +49,11 @@ func newStagesOnPage(d *stages.Document, section int) *stagesOnPage {
 		if i == 0 || r.Group != d.Rows[i-1].Group || stagesLoad(r) != stagesLoad(d.Rows[i-1]) {
 			p.Loads = append(p.Loads, stagesLoadOnPage{Title: stagesLoad(r)})
 		}
-		own := slices.DeleteFunc(slices.Clone(r.Warnings), func(code string) bool { return slices.Contains(shared, code) })
-		row := stagesRowOnPage{Stage: r.Stage, IOPS: fixed(r.IOPS, 0), Mebi: fixed(r.Bandwidth/(1<<20), 2), Giga: gigabits(r.Bandwidth * 8 / 1e9), Signs: codeSigns(all, own)}
+		own := slices.DeleteFunc(slices.Clone(r.Warnings), func(code string) bool {
+			return slices.Contains(shared, code)
+		})
+		row := stagesRowOnPage{Stage: r.Stage, IOPS: fixed(r.IOPS, 0), Mebi: fixed(r.Bandwidth/(1<<20), 2),
+			Giga: gigabits(r.Bandwidth * 8 / 1e9), Signs: codeSigns(all, own)}
 		for _, of := range p.Of {
 			row.Shares = append(row.Shares, stagesShare(r, of))
 		}
@@ -67,7 +71,8 @@ func newStagesOnPage(d *stages.Document, section int) *stagesOnPage {
 	}
 	p.Notes = append(p.Notes, "Shares are of bytes a second"+stagesSpread(d)+".")
 	if !slices.ContainsFunc(d.Stages, func(s stages.Stage) bool { return s.Links != "" }) {
-		p.Notes = append(p.Notes, "Nothing is said of what the links can carry: headroom stages RUN --link … -o page.html")
+		p.Notes = append(p.Notes, "Nothing is said of what the links can carry: headroom stages RUN --link … -o "+
+			"page.html")
 	}
 	return p
 }
@@ -81,7 +86,8 @@ func (p *stagesOnPage) writeMarkdown(out *bufio.Writer) {
 	out.WriteString(" |\n| --- | --- | ---: | ---: | ---: |" + strings.Repeat(" ---: |", len(p.Of)) + " --- |\n")
 	for _, l := range p.Loads {
 		for _, r := range l.Rows {
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |", escapeMarkdown(l.Title), escapeMarkdown(r.Stage), escapeMarkdown(r.IOPS), escapeMarkdown(r.Mebi), escapeMarkdown(r.Giga))
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |", escapeMarkdown(l.Title), escapeMarkdown(r.Stage),
+				escapeMarkdown(r.IOPS), escapeMarkdown(r.Mebi), escapeMarkdown(r.Giga))
 			for _, s := range r.Shares {
 				out.WriteString(" " + escapeMarkdown(s) + " |")
 			}
@@ -91,7 +97,8 @@ func (p *stagesOnPage) writeMarkdown(out *bufio.Writer) {
 	out.WriteString("\n")
 	for _, m := range p.Marks {
 		for _, t := range m.Texts {
-			fmt.Fprintf(out, "- %s %s: %s (%s)\n", escapeMarkdown(m.Sign), escapeMarkdown(m.Code), escapeMarkdown(t.Text), escapeMarkdown(t.About))
+			fmt.Fprintf(out, "- %s %s: %s (%s)\n", escapeMarkdown(m.Sign), escapeMarkdown(m.Code),
+				escapeMarkdown(t.Text), escapeMarkdown(t.About))
 		}
 	}
 	for _, n := range p.Notes {

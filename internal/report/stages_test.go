@@ -28,8 +28,11 @@ func (n *nowhere) Repetition(r lab.Repetition) error {
 func stagesOfTheReport(t *testing.T, o stages.Options) stages.Document {
 	t.Helper()
 	sink := &nowhere{}
-	run, err := ingest.ImportStages(context.Background(), []ingest.Source{{Name: "../../docs/examples/nfs-over-rdma.txt"}},
-		[]string{"ram", "one path", "two paths", "rdma"}, func(name string) (fs.File, error) { return os.Open(name) }, sink)
+	run, err := ingest.ImportStages(context.Background(),
+		[]ingest.Source{{Name: "../../docs/examples/nfs-over-rdma.txt"}},
+		[]string{"ram", "one path", "two paths", "rdma"}, func(name string) (fs.File, error) {
+			return os.Open(name)
+		}, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +59,8 @@ func asPublished(t *testing.T) stages.Options {
 	}
 	two := one
 	two.N = 2
-	return stages.Options{Against: []stages.Against{{Stage: "two paths", Of: "one path"}, {Stage: "rdma", Of: "two paths"}},
+	return stages.Options{Against: []stages.Against{{Stage: "two paths", Of: "one path"},
+		{Stage: "rdma", Of: "two paths"}},
 		Links: map[string]ceiling.Links{"one path": one, "two paths": two, "rdma": two}}
 }
 
@@ -112,7 +116,9 @@ func TestStagesFitTheTerminal(t *testing.T) {
 func TestStagesWithoutFaults(t *testing.T) {
 	d := stagesOfTheReport(t, stages.Options{Against: []stages.Against{{Stage: "rdma", Of: "two paths"}}})
 	text := writtenStages(t, d, 100)
-	if !strings.HasPrefix(text, "22 rows in 4 stages: 4 were answered by a cache\n") || !strings.Contains(text, "Without --link nothing is said") || strings.Contains(text, "!2") || strings.Contains(text, "brackets") {
+	if !strings.HasPrefix(text, "22 rows in 4 stages: 4 were answered by a cache\n") ||
+		!strings.Contains(text, "Without --link nothing is said") || strings.Contains(text, "!2") ||
+		strings.Contains(text, "brackets") {
 		t.Error(text)
 	}
 }
@@ -121,14 +127,18 @@ func TestStagesWithoutFaults(t *testing.T) {
 func TestStagesOfMixedLoads(t *testing.T) {
 	one := 0
 	d := stages.Document{Stages: []stages.Stage{{Stage: lab.Stage{Name: "a"}}}, Rows: []stages.Row{
-		{Stage: "a", Title: "readwrite 50/50 4k q1", Params: map[string]string{"rw": "readwrite"}, Direction: "read", IOPS: 5, N: 3},
-		{Stage: "a", Title: "readwrite 50/50 4k q1", Params: map[string]string{"rw": "readwrite"}, Direction: "write", Group: 1, IOPS: 4, N: 3},
+		{Stage: "a", Title: "readwrite 50/50 4k q1", Params: map[string]string{"rw": "readwrite"}, Direction: "read",
+			IOPS: 5, N: 3},
+		{Stage: "a", Title: "readwrite 50/50 4k q1", Params: map[string]string{"rw": "readwrite"}, Direction: "write",
+			Group: 1, IOPS: 4, N: 3},
 	}, Published: []stages.Published{{Rows: []stages.PublishedRow{
-		{Label: "found", Row: &one, Figures: []stages.Figure{{Column: "IOPS", Published: "5", Agrees: stages.Measured}}},
+		{Label: "found", Row: &one,
+			Figures: []stages.Figure{{Column: "IOPS", Published: "5", Agrees: stages.Measured}}},
 		{Label: "lost", Figures: []stages.Figure{{Column: "IOPS", Published: "7", Agrees: stages.Unknown}}},
 	}}}}
 	text := writtenStages(t, d, 100)
-	for _, want := range []string{"readwrite 50/50 4k q1 read\n", "readwrite 50/50 4k q1 write\n", "of 2 rows published, 1 with figures that no load here has", "?7"} {
+	for _, want := range []string{"readwrite 50/50 4k q1 read\n", "readwrite 50/50 4k q1 write\n",
+		"of 2 rows published, 1 with figures that no load here has", "?7"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing of %q in\n%s", want, text)
 		}

@@ -37,7 +37,8 @@ func Summarize(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Summa
 		g, known := gathered[rep.Cell]
 		if !known {
 			return Summary{}, &lab.Error{
-				What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID, rep.Number, rep.Cell),
+				What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID,
+					rep.Number, rep.Cell),
 			}
 		}
 		boot, seen := boots[rep.Boot]
@@ -59,7 +60,8 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 		Suite: run.Suite, SuiteText: run.SuiteText, Order: run.Order, Seed: run.Seed,
 		Precision: run.Precision, Budget: run.Budget, Anytime: run.Anytime,
 		Pause: run.Pause, AsPublished: run.AsPublished,
-		Experiment: run.Experiment, NotVerified: run.NotVerified, Network: run.Network, Study: run.Study, Targets: slices.Clone(run.Targets),
+		Experiment: run.Experiment, NotVerified: run.NotVerified, Network: run.Network, Study: run.Study,
+		Targets:  slices.Clone(run.Targets),
 		Cells:    make([]Cell, 0, len(run.Cells)),
 		Warnings: []Warning{},
 	}
@@ -71,7 +73,9 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 	}
 	for _, w := range run.Warnings {
 		// Warnings about the run are kept apart when their texts differ: one code can be about several cells.
-		if !slices.ContainsFunc(s.Warnings, func(have Warning) bool { return have.Code == w.Code && have.Text == w.Text }) {
+		if !slices.ContainsFunc(s.Warnings, func(have Warning) bool {
+			return have.Code == w.Code && have.Text == w.Text
+		}) {
 			s.Warnings = append(s.Warnings, firstOf(w))
 		}
 	}
@@ -116,7 +120,8 @@ type gathering struct {
 }
 
 func newGathering(ceilings []ceiling.Ceiling) *gathering {
-	return &gathering{ceilings: ceilings, values: map[string][]Value{}, latency: map[string]lab.Histogram{}, warnings: []Warning{}}
+	return &gathering{ceilings: ceilings, values: map[string][]Value{}, latency: map[string]lab.Histogram{},
+		warnings: []Warning{}}
 }
 
 func (g *gathering) add(rep lab.Repetition) error {
@@ -127,7 +132,8 @@ func (g *gathering) add(rep lab.Repetition) error {
 			continue // not measured; JSON has no word for it either
 		}
 		g.values[name] = append(g.values[name], Value{
-			Value: v, Repetition: rep.Number, Boot: rep.Boot, Block: rep.Block, Position: rep.Position, Confirms: rep.Confirms, Start: rep.Start,
+			Value: v, Repetition: rep.Number, Boot: rep.Boot, Block: rep.Block, Position: rep.Position,
+			Confirms: rep.Confirms, Start: rep.Start,
 		})
 	}
 	for direction, h := range rep.Latency {
@@ -211,8 +217,10 @@ func firstOf(w lab.Warning) Warning {
 
 func (g *gathering) cell(cell lab.Cell, arm lab.Arm, run lab.Run) Cell {
 	c := Cell{
-		ID: cell.ID, Job: cell.Job, Engine: cell.Engine, Runs: cell.Command, Params: cell.Params, Levels: arm.Levels, Role: arm.Role,
-		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Ports: g.ports, Transports: g.calls, Paths: g.paths.Shares(), Warnings: g.warnings,
+		ID: cell.ID, Job: cell.Job, Engine: cell.Engine, Runs: cell.Command, Params: cell.Params, Levels: arm.Levels,
+		Role:  arm.Role,
+		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Ports: g.ports,
+		Transports: g.calls, Paths: g.paths.Shares(), Warnings: g.warnings,
 		Metrics: make(map[string]Metric, len(g.values)),
 	}
 	if run.Experiment != nil {
@@ -267,7 +275,8 @@ func summarizeMetric(info lab.MetricInfo, values []Value, estimator func([]float
 		floats[i] = v.Value
 	}
 	estimate := estimator(floats, confidence)
-	m := Metric{Center: estimate.Center, Estimator: estimate.Estimator, Unit: info.Unit, Better: info.Better, Decides: info.Decides, Values: values}
+	m := Metric{Center: estimate.Center, Estimator: estimate.Estimator, Unit: info.Unit, Better: info.Better,
+		Decides: info.Decides, Values: values}
 	if estimate.Known() {
 		m.Interval = &Interval{Lo: estimate.Lo, Hi: estimate.Hi, Confidence: estimate.Confidence}
 		if estimate.Widened > 1 {

@@ -19,7 +19,8 @@ func TestSummarizeKeepsLittle(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	kept := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	figures.Record(t, figures.Figure{Name: "report/summarize/kept", Unit: "B", Center: float64(kept), N: repetitions, Better: figures.Lower, Text: "memory that is kept of 10,000 repetitions of 100 MB"})
+	figures.Record(t, figures.Figure{Name: "report/summarize/kept", Unit: "B", Center: float64(kept), N: repetitions,
+		Better: figures.Lower, Text: "memory that is kept of 10,000 repetitions of 100 MB"})
 	if kept > 5<<20 {
 		t.Errorf("%d bytes are kept of %d repetitions", kept, repetitions)
 	}

@@ -21,7 +21,8 @@ func TestSummarize(t *testing.T) {
 	}
 	// Sorted: 8712.5 9080.25 9099.75 9101 9120.5 9133 9150. With 7 values, ranks 1 and 7 are needed for 95%: 1-2^(1-7).
 	m := c.Metrics["read.iops"]
-	if m.Center != 9101 || m.Lo != 8712.5 || m.Hi != 9150 || math.Abs(m.Confidence-0.984375) > 1e-12 || m.Estimator != "median" {
+	if m.Center != 9101 || m.Lo != 8712.5 || m.Hi != 9150 || math.Abs(m.Confidence-0.984375) > 1e-12 ||
+		m.Estimator != "median" {
 		t.Errorf("read.iops is %+v %+v", m, *m.Interval)
 	}
 	if m.Unit != lab.PerSecond || m.Better != lab.Higher || len(m.Values) != 7 || m.Values[2].Block != 3 {
@@ -49,7 +50,8 @@ func TestPercentilesAreOfAllOperations(t *testing.T) {
 		}
 	}
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
-		_ = yield(rep(1, 1e-6, 10, 0, 0), nil) && yield(rep(2, 9e-6, 0, 0, 50), nil) && yield(rep(3, 2e-6, 0, 1000, 0), nil)
+		_ = yield(rep(1, 1e-6, 10, 0, 0), nil) && yield(rep(2, 9e-6, 0, 0, 50), nil) &&
+			yield(rep(3, 2e-6, 0, 1000, 0), nil)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +61,8 @@ func TestPercentilesAreOfAllOperations(t *testing.T) {
 	if m.Center != 2e-6 || m.Merged == nil || *m.Merged != 9e-6 || m.Shown() != 9e-6 {
 		t.Errorf("center %v, merged %v", m.Center, m.Merged)
 	}
-	if h := s.Cells[0].Latency["read"]; len(h.Counts) != 3 || h.Counts[0] != 10 || h.Counts[1] != 1000 || h.Counts[2] != 50 {
+	if h := s.Cells[0].Latency["read"]; len(h.Counts) != 3 || h.Counts[0] != 10 || h.Counts[1] != 1000 ||
+		h.Counts[2] != 50 {
 		t.Errorf("merged bins are %+v", h)
 	}
 }
@@ -74,7 +77,8 @@ func TestSummarizeRefuses(t *testing.T) {
 	}{
 		"an unknown cell":    {lab.Repetition{Cell: "d", Number: 4}, nil, `run X: repetition 4 belongs to cell "d"`},
 		"a failing sequence": {lab.Repetition{}, broken, "the disk is gone"},
-		"ragged bins": {lab.Repetition{Cell: "c", Latency: map[string]lab.Histogram{"read": {Nanoseconds: []int64{1}}}}, nil,
+		"ragged bins": {lab.Repetition{Cell: "c", Latency: map[string]lab.Histogram{"read": {Nanoseconds: []int64{1}}}},
+			nil,
 			"have not as many counts as values"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +96,8 @@ func many(t *testing.T, repetitions, bins int) Summary {
 	run := lab.Run{ID: "X", Cells: []lab.Cell{{ID: "c", Job: "j"}}}
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
 		for i := range repetitions {
-			rep := lab.Repetition{Cell: "c", Number: i + 1, Boot: fmt.Sprint("boot", i%3), Values: map[string]float64{"read.iops": float64(i)}}
+			rep := lab.Repetition{Cell: "c", Number: i + 1, Boot: fmt.Sprint("boot", i%3),
+				Values: map[string]float64{"read.iops": float64(i)}}
 			h := lab.Histogram{Nanoseconds: make([]int64, bins), Counts: make([]uint64, bins)}
 			for k := range bins {
 				h.Nanoseconds[k], h.Counts[k] = int64(1000+k*(1+i%2)), 1
@@ -113,7 +118,8 @@ func many(t *testing.T, repetitions, bins int) Summary {
 func TestSummarizeOfMany(t *testing.T) {
 	const repetitions, bins = 10_000, 400
 	c := many(t, repetitions, bins).Cells[0]
-	if c.N != repetitions || len(c.Series) != maxSeriesRepetitions || len(c.Metrics["read.iops"].Values) != repetitions {
+	if c.N != repetitions || len(c.Series) != maxSeriesRepetitions ||
+		len(c.Metrics["read.iops"].Values) != repetitions {
 		t.Errorf("%d repetitions, %d series", c.N, len(c.Series))
 	}
 	total := uint64(0)

@@ -22,7 +22,8 @@ type SweepFormat struct {
 func SweepFormats() []SweepFormat {
 	return []SweepFormat{
 		{Name: "table", Title: "tables for the terminal", Extension: ".txt", write: writeSweepTable},
-		{Name: "html", Title: "one self-contained page with heat maps and lines", Extension: ".html", write: writeSweepPage},
+		{Name: "html", Title: "one self-contained page with heat maps and lines", Extension: ".html",
+			write: writeSweepPage},
 		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md", write: writeSweepMarkdown},
 		{Name: "csv", Title: "one line a number and level", Extension: ".csv", write: writeSweepCSV},
 	}
@@ -38,7 +39,8 @@ func (f SweepFormat) Write(w io.Writer, d sweep.Document, o Options) error {
 
 // SweepOf analyses a saved sweep, with the ceilings that the facts of its targets give. Facts are those of the arms, by
 // ID, where they differ (kernels); settings are for what the run's experiment does not say.
-func SweepOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], facts map[string][]lab.Fact, settings sweep.Settings) (sweep.Document, error) {
+func SweepOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], facts map[string][]lab.Fact,
+	settings sweep.Settings) (sweep.Document, error) {
 	in, err := sweep.FromRun(run, repetitions, sweep.Known{Ceilings: ceilingsOf(run), Facts: facts, Settings: settings})
 	if err != nil {
 		return sweep.Document{}, err

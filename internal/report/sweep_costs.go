@@ -34,7 +34,8 @@ func costLines(d *sweep.Document) []costLine {
 		for _, metric := range costMetrics() {
 			text := ""
 			if one, ok := costs[metric]; ok {
-				value, spread := estimatedTexts(lab.Metric(metric).Unit, &sweep.Estimated{Value: one.Value, Bounds: one.Bounds})
+				value, spread := estimatedTexts(lab.Metric(metric).Unit,
+					&sweep.Estimated{Value: one.Value, Bounds: one.Bounds})
 				text = joinNonEmpty(value, spread)
 			}
 			line.Costs = append(line.Costs, text)
@@ -99,7 +100,8 @@ func markdownCosts(out *bufio.Writer, d *sweep.Document) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n**what an I/O costs**\n\n| load | %s | %s |\n| --- | --- | ---: | ---: | ---: |\n", escapeMarkdown(d.Factor), strings.Join(costTitles(), " | "))
+	fmt.Fprintf(out, "\n**what an I/O costs**\n\n| load | %s | %s |\n| --- | --- | ---: | ---: | ---: |\n",
+		escapeMarkdown(d.Factor), strings.Join(costTitles(), " | "))
 	for _, l := range lines {
 		writeMarkdownRow(out, append([]string{l.Load, l.Level}, l.Costs...))
 	}

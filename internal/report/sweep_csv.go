@@ -18,9 +18,11 @@ func writeSweepCSV(w io.Writer, d *sweep.Document, o Options) error {
 	}
 	params := sweepParams(d)
 	if !o.NoHeader {
-		out.write(slices.Concat([]string{"factor", "level", "cell", "job"}, params, []string{"metric", "unit", "better", "value", "lo", "hi", "n",
-			"to_baseline", "to_baseline_lo", "to_baseline_hi", "verdict", "to_top", "to_top_lo", "to_top_hi", "top", "best", "enough", "harm",
-			"at_ceiling", "cpu_per_io", "host_cpu_per_io", "energy_per_io", "warnings"}))
+		out.write(slices.Concat([]string{"factor", "level", "cell", "job"}, params,
+			[]string{"metric", "unit", "better", "value", "lo", "hi", "n",
+				"to_baseline", "to_baseline_lo", "to_baseline_hi", "verdict", "to_top", "to_top_lo", "to_top_hi", "top",
+				"best", "enough", "harm",
+				"at_ceiling", "cpu_per_io", "host_cpu_per_io", "energy_per_io", "warnings"}))
 	}
 	for i := range d.Cells {
 		c := &d.Cells[i]
@@ -36,7 +38,8 @@ func writeSweepCSV(w io.Writer, d *sweep.Document, o Options) error {
 			for _, name := range params {
 				row = append(row, c.Params[name])
 			}
-			row = append(row, c.Metric, string(c.Unit), string(c.Better), out.number(*p.Value), out.optional(p.Lo), out.optional(p.Hi), strconv.Itoa(p.N))
+			row = append(row, c.Metric, string(c.Unit), string(c.Better), out.number(*p.Value), out.optional(p.Lo),
+				out.optional(p.Hi), strconv.Itoa(p.N))
 			row = append(row, out.ratio(p.ToBaseline)...)
 			verdict := ""
 			if p.ToBaseline != nil {
@@ -44,7 +47,8 @@ func writeSweepCSV(w io.Writer, d *sweep.Document, o Options) error {
 			}
 			row = append(append(row, verdict), out.ratio(p.ToTop)...)
 			harmful := slices.ContainsFunc(c.Harm, func(h sweep.Harm) bool { return h.Level == p.Level })
-			row = append(row, oneOrNone(p.Level == c.Top), oneOrNone(slices.Contains(c.BestSet, p.Level)), oneOrNone(p.Level == c.SmallestForShare), oneOrNone(harmful),
+			row = append(row, oneOrNone(p.Level == c.Top), oneOrNone(slices.Contains(c.BestSet, p.Level)),
+				oneOrNone(p.Level == c.SmallestForShare), oneOrNone(harmful),
 				oneOrNone(c.AtCeiling))
 			row = append(row, out.costs(p.Costs)...)
 			out.write(append(row, strings.Join(p.Warnings, " ")))
@@ -54,7 +58,8 @@ func writeSweepCSV(w io.Writer, d *sweep.Document, o Options) error {
 }
 
 func writeCurvesCSV(out *sheetTable, d *sweep.Document, o Options) error {
-	titles := []string{"factor", "level", "cell", "job", "direction", "rate", "offered", "reached", "reached_lo", "reached_hi", "mean", "mean_lo", "mean_hi",
+	titles := []string{"factor", "level", "cell", "job", "direction", "rate", "offered", "reached", "reached_lo",
+		"reached_hi", "mean", "mean_lo", "mean_hi",
 		"quantile", "tail", "tail_lo", "tail_hi", "limit", "within", "cpu_per_io", "host_cpu_per_io", "energy_per_io"}
 	if !o.NoHeader {
 		out.write(titles)

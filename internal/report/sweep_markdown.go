@@ -24,16 +24,19 @@ func writeSweepMarkdown(w io.Writer, d *sweep.Document, _ Options) error {
 		out.WriteString(line + "\n\n")
 	}
 	if m := matrixOf(d); m != nil {
-		markdownMatrix(out, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor, roundPercent(d.Share)), m, matrixEnough(d), totalEnough(d))
+		markdownMatrix(out, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor, roundPercent(d.Share)), m,
+			matrixEnough(d), totalEnough(d))
 		markdownMatrix(out, "gain of the best level over "+d.Baseline, m, matrixGain(d), totalGain(d))
 	}
 	if len(d.Cells) > 0 {
-		fmt.Fprintf(out, "| load | metric | at best | best | %s%% from | surely | over %s | pays no more | to %s | ceiling |\n| --- | --- | ---: | --- | --- | --- | ---: | --- | ---: | ---: |\n",
+		fmt.Fprintf(out, "| load | metric | at best | best | %s%% from | surely | over %s | pays no more | to %s | "+
+			"ceiling |\n| --- | --- | ---: | --- | --- | --- | ---: | --- | ---: | ---: |\n",
 			bare(d.Share), escapeMarkdown(d.Baseline), escapeMarkdown(d.Reference))
 	}
 	for i := range d.Cells {
 		c := &d.Cells[i]
-		cells := []string{c.Title, metricTitle(c.Metric, true), figure(c.Unit, *topPoint(c).Value), bestLevels(d, c), enoughText(d, c), surelyLevels(d, c), "", "", "", ""}
+		cells := []string{c.Title, metricTitle(c.Metric, true), figure(c.Unit, *topPoint(c).Value), bestLevels(d, c),
+			enoughText(d, c), surelyLevels(d, c), "", "", "", ""}
 		if c.Gain != nil {
 			cells[6] = joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain))
 		}
@@ -71,7 +74,8 @@ func writeMarkdownRow(out *bufio.Writer, cells []string) {
 	fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
 }
 
-func markdownMatrix(out *bufio.Writer, title string, m *sweepMatrix, of func(*sweep.Cell) string, total func(*sweep.Group) string) {
+func markdownMatrix(out *bufio.Writer, title string, m *sweepMatrix, of func(*sweep.Cell) string,
+	total func(*sweep.Group) string) {
 	fmt.Fprintf(out, "**%s**\n\n", escapeMarkdown(title))
 	head, line := []string{""}, "| --- |"
 	for _, c := range m.Columns {
@@ -94,7 +98,8 @@ func markdownMatrix(out *bufio.Writer, title string, m *sweepMatrix, of func(*sw
 
 func markdownCurves(out *bufio.Writer, d *sweep.Document) {
 	for _, c := range d.Curves {
-		fmt.Fprintf(out, "\n**%s, %s**\n\n| %s | reached | mean | %s |\n| --- | ---: | ---: | ---: |\n", escapeMarkdown(c.Title), escapeMarkdown(c.Direction), escapeMarkdown(d.Factor), escapeMarkdown(c.Quantile))
+		fmt.Fprintf(out, "\n**%s, %s**\n\n| %s | reached | mean | %s |\n| --- | ---: | ---: | ---: |\n",
+			escapeMarkdown(c.Title), escapeMarkdown(c.Direction), escapeMarkdown(d.Factor), escapeMarkdown(c.Quantile))
 		for _, p := range c.Points {
 			var cells []string
 			for _, one := range []struct {

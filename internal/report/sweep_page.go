@@ -115,11 +115,13 @@ type sweepLine struct {
 // writeSweepPage writes one page that needs nothing else.
 func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 	title := "Sweep over " + d.Factor
-	p := sweepPage{Head: newPageHead(title, "", sweepPageStyle, heatStyle()), Title: title, Factor: d.Factor, Answer: sweepAnswer(d), Share: roundPercent(d.Share),
+	p := sweepPage{Head: newPageHead(title, "", sweepPageStyle, heatStyle()), Title: title, Factor: d.Factor,
+		Answer: sweepAnswer(d), Share: roundPercent(d.Share),
 		Baseline: d.Baseline, Harm: harmTexts(d), Notes: d.Notes, Reading: slices.Concat(costsText(d), sweepReading(d))}
 	if m := matrixOf(d); m != nil {
 		p.Tables = []sweepPageTable{
-			m.page(d, "Smallest "+d.Factor+" that reaches "+p.Share+" of the best", matrixEnough(d), totalEnough(d), levelHeat(d)),
+			m.page(d, "Smallest "+d.Factor+" that reaches "+p.Share+" of the best", matrixEnough(d), totalEnough(d),
+				levelHeat(d)),
 			m.page(d, "Gain of the best level over "+d.Baseline, matrixGain(d), totalGain(d), gainHeat(d)),
 		}
 	}
@@ -128,9 +130,11 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 		p.HeatFolded = len(p.Heat.Rows) > mostHeat
 		p.Legend = legendTexts(d)
 	}
-	p.LinesTitle, p.LinesReading = "By level", "A point is the mean of its blocks, its line the interval with 95% by itself; hollow points carry warnings. Dashed: "+p.Share+" of the best."
+	p.LinesTitle, p.LinesReading = "By level", "A point is the mean of its blocks, its line the interval with 95% by "+
+		"itself; hollow points carry warnings. Dashed: "+p.Share+" of the best."
 	if d.MeansOnly {
-		p.LinesReading = "A point is the mean of all repetitions at the level; hollow points carry warnings. Dashed: " + p.Share + " of the best."
+		p.LinesReading = "A point is the mean of all repetitions at the level; hollow points carry warnings. Dashed: " +
+			p.Share + " of the best."
 	}
 	if d.Reference != "" {
 		p.LinesReading += " The thin grey line is " + d.Reference + "."
@@ -139,7 +143,8 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 		p.LinesReading += " The dark line is the ceiling."
 	}
 	if len(d.Cells) == 0 {
-		p.LinesTitle, p.LinesReading = "Latency over load", "Points are levels, with the interval of their latency; both scales are logarithmic. Dashed: the limit."
+		p.LinesTitle, p.LinesReading = "Latency over load",
+			"Points are levels, with the interval of their latency; both scales are logarithmic. Dashed: the limit."
 	}
 	p.Groups = pageGroups(d)
 	p.Published = publishedText(d)
@@ -172,7 +177,8 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 }
 
 // page is a matrix as a table with its heads.
-func (m *sweepMatrix) page(d *sweep.Document, title string, of func(*sweep.Cell) string, total func(*sweep.Group) string, heat func(*sweep.Cell) int) sweepPageTable {
+func (m *sweepMatrix) page(d *sweep.Document, title string, of func(*sweep.Cell) string,
+	total func(*sweep.Group) string, heat func(*sweep.Cell) int) sweepPageTable {
 	t := sweepPageTable{Title: title, Label: m.Inner}
 	for i, c := range m.Columns {
 		if m.Inner != "" {
@@ -275,9 +281,11 @@ func heatOf(d *sweep.Document) *sweepHeat {
 			if c.Better == lab.Lower {
 				share = 1 / share
 			}
-			cell := sweepPageCell{Text: fmt.Sprintf("%.0f", 100*share), Heat: int(100 * min(share, 1)), Title: figure(c.Unit, *p.Value)}
+			cell := sweepPageCell{Text: fmt.Sprintf("%.0f", 100*share), Heat: int(100 * min(share, 1)),
+				Title: figure(c.Unit, *p.Value)}
 			if p.ToBaseline != nil && p.Level != d.Baseline {
-				cell.Title += ", " + joinNonEmpty(changeText(p.ToBaseline.Ratio), ratioBounds(p.ToBaseline)) + " to " + d.Baseline
+				cell.Title += ", " + joinNonEmpty(changeText(p.ToBaseline.Ratio), ratioBounds(p.ToBaseline)) + " to " +
+					d.Baseline
 			}
 			cell.Best = c.ToldApart && slices.Contains(c.BestSet, p.Level)
 			cell.Harm = slices.ContainsFunc(c.Harm, func(x sweep.Harm) bool { return x.Level == p.Level })
@@ -350,7 +358,8 @@ func levelLine(d *sweep.Document, c *sweep.Cell) sweepLine {
 		if p.Value == nil {
 			continue
 		}
-		point := historyPoint{X: x(i), Y: y(*p.Value), Tainted: len(p.Warnings) > 0, Title: setting(d, p.Level) + ": " + figureNamed(c.Metric, c.Unit, *p.Value)}
+		point := historyPoint{X: x(i), Y: y(*p.Value), Tainted: len(p.Warnings) > 0, Title: setting(d, p.Level) + ": " +
+			figureNamed(c.Metric, c.Unit, *p.Value)}
 		if p.Known() {
 			point.Interval, point.Lo, point.Hi = true, y(*p.Lo), y(*p.Hi)
 			point.Title += ", " + figure(c.Unit, *p.Lo) + " to " + figure(c.Unit, *p.Hi)
@@ -399,7 +408,8 @@ func (l *sweepLine) add(p historyPoint) {
 
 // curveLine draws the tail of latency over the rate that was reached, both on logarithmic scales.
 func curveLine(d *sweep.Document, c *sweep.Curve) (sweepLine, bool) {
-	line := sweepLine{Name: c.Title, Note: fmt.Sprintf("%s %s over the rate reached", c.Direction, c.Quantile), Width: pictureWidth, Height: pictureHeight, Log: true}
+	line := sweepLine{Name: c.Title, Note: fmt.Sprintf("%s %s over the rate reached", c.Direction, c.Quantile),
+		Width: pictureWidth, Height: pictureHeight, Log: true}
 	lowX, highX, lowY, highY := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, p := range c.Points {
 		if p.Reached == nil || p.Tail == nil {
@@ -428,7 +438,8 @@ func curveLine(d *sweep.Document, c *sweep.Curve) (sweepLine, bool) {
 			continue
 		}
 		point := historyPoint{X: x(p.Reached.Value), Y: y(p.Tail.Value),
-			Title: setting(d, p.Level) + ": " + figureNamed(c.Rate, rate, p.Reached.Value) + ", " + c.Quantile + " " + unit.Latency(p.Tail.Value)}
+			Title: setting(d, p.Level) + ": " + figureNamed(c.Rate, rate, p.Reached.Value) + ", " + c.Quantile + " " +
+				unit.Latency(p.Tail.Value)}
 		if p.Tail.Known() {
 			point.Interval, point.Lo, point.Hi = true, y(*p.Tail.Lo), y(*p.Tail.Hi)
 		}

@@ -19,7 +19,8 @@ func publishedText(d *sweep.Document) []string {
 		return nil
 	}
 	if len(p.Loads) == 0 {
-		return []string{fmt.Sprintf("%s has no load in common with these: none does the same in blocks of the same size, as deep, in as many jobs", p.Source)}
+		return []string{fmt.Sprintf("%s has no load in common with these: none does the same in blocks of the same "+
+			"size, as deep, in as many jobs", p.Source)}
 	}
 	text := fmt.Sprintf("beside %s, of another machine: %s in common", p.Source, count(len(p.Loads), "load"))
 	counts := map[string]int{}
@@ -27,7 +28,8 @@ func publishedText(d *sweep.Document) []string {
 		counts[l.Agrees]++
 	}
 	var parts []string
-	for _, one := range []struct{ agrees, text string }{{"within", "within the interval here in %d"}, {"above", "above it in %d"}, {"below", "below it in %d"}, {"", "without an interval here in %d"}} {
+	for _, one := range []struct{ agrees, text string }{{"within", "within the interval here in %d"},
+		{"above", "above it in %d"}, {"below", "below it in %d"}, {"", "without an interval here in %d"}} {
 		if n := counts[one.agrees]; n > 0 && (one.agrees != "" || n < len(p.Loads)) {
 			parts = append(parts, fmt.Sprintf(one.text, n))
 		}
@@ -43,7 +45,8 @@ func publishedText(d *sweep.Document) []string {
 		lines = append(lines, fmt.Sprintf("it varies %s, and here %s was varied", p.Factor, d.Factor))
 	}
 	if p.Share != d.Share {
-		lines = append(lines, fmt.Sprintf("there %s of the best is enough, and here %s", roundPercent(p.Share), roundPercent(d.Share)))
+		lines = append(lines, fmt.Sprintf("there %s of the best is enough, and here %s", roundPercent(p.Share),
+			roundPercent(d.Share)))
 	}
 	return lines
 }
@@ -62,7 +65,10 @@ func publishedRows(d *sweep.Document) []publishedRow {
 	var rows []publishedRow
 	for _, l := range loads {
 		i := slices.IndexFunc(d.Cells, func(c sweep.Cell) bool { return c.Cell == l.Cell && c.Gain == l.Here })
-		rows = append(rows, publishedRow{l.Title, gainText(d, &d.Cells[i]), ratioBounds(&sweep.Ratio{Ratio: l.Here.Ratio, Bounds: l.Bounds}), wholeChange(1 + l.Gain), enoughText(d, &d.Cells[i]), l.Smallest})
+		rows = append(rows,
+			publishedRow{l.Title, gainText(d, &d.Cells[i]),
+				ratioBounds(&sweep.Ratio{Ratio: l.Here.Ratio, Bounds: l.Bounds}), wholeChange(1 + l.Gain),
+				enoughText(d, &d.Cells[i]), l.Smallest})
 	}
 	return rows
 }
@@ -81,11 +87,15 @@ func (p *paragraphs) published(d *sweep.Document) {
 	if len(rows) == 0 {
 		return
 	}
-	load, gain, bounds := column{title: "load"}, column{title: "gain here", right: true}, column{gap: 1, drop: 2, of: "gain here", optional: true}
-	there, enough, enoughThere := column{title: "there", right: true}, column{title: bare(d.Share) + "% from here"}, column{title: "there"}
+	load, gain, bounds := column{title: "load"}, column{title: "gain here", right: true},
+		column{gap: 1, drop: 2, of: "gain here", optional: true}
+	there, enough, enoughThere := column{title: "there", right: true}, column{title: bare(d.Share) + "% from here"},
+		column{title: "there"}
 	for _, r := range rows[:min(len(rows), mostListedCells)] {
-		load.cells, gain.cells, bounds.cells = append(load.cells, r.Load), append(gain.cells, r.Gain), append(bounds.cells, r.Bounds)
-		there.cells, enough.cells, enoughThere.cells = append(there.cells, r.There), append(enough.cells, r.Enough), append(enoughThere.cells, r.EnoughThere)
+		load.cells, gain.cells, bounds.cells = append(load.cells, r.Load), append(gain.cells, r.Gain),
+			append(bounds.cells, r.Bounds)
+		there.cells, enough.cells, enoughThere.cells = append(there.cells, r.There), append(enough.cells, r.Enough),
+			append(enoughThere.cells, r.EnoughThere)
 	}
 	g, _ := fit([]column{load, gain, bounds, there, enough, enoughThere}, p.width)
 	for _, l := range g.lines(p.o) {
@@ -104,7 +114,8 @@ func markdownPublished(out *bufio.Writer, d *sweep.Document) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n| load | gain here | there | %s%% from, here | there |\n| --- | ---: | ---: | --- | --- |\n", bare(d.Share))
+	fmt.Fprintf(out, "\n| load | gain here | there | %s%% from, here | there |\n| --- | ---: | ---: | --- | --- |\n",
+		bare(d.Share))
 	for _, r := range rows {
 		writeMarkdownRow(out, []string{r.Load, joinNonEmpty(r.Gain, r.Bounds), r.There, r.Enough, r.EnoughThere})
 	}

@@ -130,7 +130,8 @@ func (p *paragraphs) matrixPart(m *sweepMatrix, body [][]string, widths []int, l
 					at += widths[j]
 				}
 			}
-			if title := m.Outer + " " + m.Columns[i].Outer; (i == from || m.Columns[i].Outer != m.Columns[i-1].Outer) && columns(line) < at {
+			if title := m.Outer + " " + m.Columns[i].Outer; (i == from || m.Columns[i].Outer != m.Columns[i-1].Outer) &&
+				columns(line) < at {
 				line += strings.Repeat(" ", at-columns(line)) + title
 			}
 		}
@@ -163,11 +164,15 @@ func (p *paragraphs) sweepCells(d *sweep.Document, all []mark) {
 	signs := column{gap: 1, optional: true, style: alarm}
 	best, enough := column{title: "best"}, column{title: bare(d.Share) + "% from"}
 	between := column{title: "surely", drop: 8, optional: true}
-	gain, interval := column{title: "over " + d.Baseline, right: true}, column{gap: 1, drop: 4, of: "over " + d.Baseline}
+	gain, interval := column{title: "over " + d.Baseline, right: true},
+		column{gap: 1, drop: 4, of: "over " + d.Baseline}
 	stops := column{title: "pays no more", drop: 7, optional: true}
-	reference, bounds := column{title: "to " + d.Reference, drop: 6, right: true, optional: true}, column{gap: 1, drop: 10, of: "to " + d.Reference, optional: true}
+	reference, bounds := column{title: "to " + d.Reference, drop: 6, right: true, optional: true},
+		column{gap: 1, drop: 10, of: "to " + d.Reference, optional: true}
 	reached := column{title: "ceiling", drop: 3, right: true, optional: true}
-	tell := slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return c.Unit != lab.PerSecond && c.Unit != lab.BytesPerSecond }) || sweepNoun(d) == "number"
+	tell := slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool {
+		return c.Unit != lab.PerSecond && c.Unit != lab.BytesPerSecond
+	}) || sweepNoun(d) == "number"
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		top := topPoint(c)
@@ -202,7 +207,8 @@ func (p *paragraphs) sweepCells(d *sweep.Document, all []mark) {
 		}
 		reached.cells = append(reached.cells, share)
 	}
-	g, left := fit([]column{name, metric, value, signs, best, enough, between, gain, interval, stops, reference, bounds, reached}, p.width)
+	g, left := fit([]column{name, metric, value, signs, best, enough, between, gain, interval, stops, reference,
+		bounds, reached}, p.width)
 	bare := p.o
 	bare.Colour = nil
 	coloured := g.lines(p.o)
@@ -275,7 +281,8 @@ func (p *paragraphs) groups(d *sweep.Document) {
 	param, value := column{}, column{}
 	level, set := column{title: "level"}, column{title: "not told from", drop: 3, optional: true}
 	worst, bounds := column{title: "at worst", right: true}, column{gap: 1, drop: 2, of: "at worst", optional: true}
-	gain, interval := column{title: "over " + d.Baseline, right: true, drop: 1, optional: true}, column{gap: 1, drop: 4, of: "over " + d.Baseline, optional: true}
+	gain, interval := column{title: "over " + d.Baseline, right: true, drop: 1, optional: true},
+		column{gap: 1, drop: 4, of: "over " + d.Baseline, optional: true}
 	last := ""
 	for _, g := range d.Groups {
 		r := g.Recommended
@@ -354,7 +361,8 @@ func (p *paragraphs) kernels(d *sweep.Document) {
 		return
 	}
 	p.line("")
-	level, branch, support := column{title: "kernel"}, column{title: "branch", drop: 2}, column{title: "", drop: 1, optional: true}
+	level, branch, support := column{title: "kernel"}, column{title: "branch", drop: 2},
+		column{title: "", drop: 1, optional: true}
 	against := column{title: "to the baseline", right: true, optional: true}
 	interval := column{gap: 1, drop: 3, optional: true}
 	change := column{title: "changed", optional: true}
@@ -397,10 +405,13 @@ func (p *paragraphs) curve(d *sweep.Document, c *sweep.Curve) {
 	p.line("")
 	p.wrapped(strong, c.Title+", "+c.Direction, 0)
 	level := column{title: strings.TrimPrefix(d.Factor, "job:")}
-	reached, reachedSpread := column{title: "reached", right: true}, column{gap: 1, drop: 4, of: "reached", optional: true}
+	reached, reachedSpread := column{title: "reached", right: true},
+		column{gap: 1, drop: 4, of: "reached", optional: true}
 	kept := column{title: "", optional: true}
-	mean, meanSpread := column{title: "mean", right: true, drop: 2, optional: true}, column{gap: 1, drop: 5, of: "mean", optional: true}
-	tail, tailSpread := column{title: c.Quantile, right: true, optional: true}, column{gap: 1, drop: 3, of: c.Quantile, optional: true}
+	mean, meanSpread := column{title: "mean", right: true, drop: 2, optional: true},
+		column{gap: 1, drop: 5, of: "mean", optional: true}
+	tail, tailSpread := column{title: c.Quantile, right: true, optional: true},
+		column{gap: 1, drop: 3, of: c.Quantile, optional: true}
 	note := column{title: "", optional: true, drop: 1}
 	for _, point := range c.Points {
 		level.cells = append(level.cells, point.Level)
@@ -413,7 +424,8 @@ func (p *paragraphs) curve(d *sweep.Document, c *sweep.Curve) {
 			number, spread *column
 			of             *sweep.Estimated
 			unit           lab.Unit
-		}{{&reached, &reachedSpread, point.Reached, lab.Metric(c.Rate).Unit}, {&mean, &meanSpread, point.Mean, lab.Seconds}, {&tail, &tailSpread, point.Tail, lab.Seconds}} {
+		}{{&reached, &reachedSpread, point.Reached, lab.Metric(c.Rate).Unit},
+			{&mean, &meanSpread, point.Mean, lab.Seconds}, {&tail, &tailSpread, point.Tail, lab.Seconds}} {
 			value, spread := estimatedTexts(one.unit, one.of)
 			one.number.cells, one.spread.cells = append(one.number.cells, value), append(one.spread.cells, spread)
 		}

@@ -29,15 +29,17 @@ func bySuite(blocks int) sweep.Document {
 		for _, bs := range []string{"2k", "32k", "1m"} {
 			for _, jobs := range []int{1, 4, 16} {
 				for _, depth := range []int{1, 4, 16} {
-					cell := sweep.CellInput{Cell: lab.Cell{Job: rw, ID: fmt.Sprintf("%s-%s-%d-%d", rw, bs, jobs, depth), Params: map[string]string{
-						"rw": rw, "bs": bs, "numjobs": strconv.Itoa(jobs), "iodepth": strconv.Itoa(depth)}}}
+					cell := sweep.CellInput{Cell: lab.Cell{Job: rw, ID: fmt.Sprintf("%s-%s-%d-%d", rw, bs, jobs, depth),
+						Params: map[string]string{
+							"rw": rw, "bs": bs, "numjobs": strconv.Itoa(jobs), "iodepth": strconv.Itoa(depth)}}}
 					cell.Title = strings.TrimSuffix(fmt.Sprintf("%s %s q%d x%d", rw, bs, depth, jobs), " x1")
 					in.Cells = append(in.Cells, measureLoad(r, &in, cell, blocks, jobs, depth))
 				}
 			}
 		}
 	}
-	in.Warnings = []sweep.WarningInput{{Level: 2, Cell: in.Cells[3].ID, Warning: lab.Warning{Code: "cpu-bound", Text: "the fio process used 99% of a core", Taints: []string{"*"}}, Repetitions: 3, N: blocks}}
+	in.Warnings = []sweep.WarningInput{{Level: 2, Cell: in.Cells[3].ID, Warning: lab.Warning{Code: "cpu-bound",
+		Text: "the fio process used 99% of a core", Taints: []string{"*"}}, Repetitions: 3, N: blocks}}
 	return sweep.Analyze(in)
 }
 
@@ -63,8 +65,10 @@ func measureLoad(r *rand.Rand, in *sweep.Input, cell sweep.CellInput, blocks, jo
 				machine = 1
 			}
 			noise := machine * math.Exp(0.015*r.NormFloat64())
-			in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: cell.ID, Block: b, Values: map[string]float64{
-				metric: rate * noise, lab.CPUPerIO: 4e-6 * (1 + 0.05*threads) * math.Exp(0.02*r.NormFloat64()), lab.EnergyPerIO: 1e-4 / noise}})
+			in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: cell.ID, Block: b,
+				Values: map[string]float64{
+					metric: rate * noise, lab.CPUPerIO: 4e-6 * (1 + 0.05*threads) * math.Exp(0.02*r.NormFloat64()),
+					lab.EnergyPerIO: 1e-4 / noise}})
 		}
 	}
 	return cell
@@ -74,17 +78,20 @@ func measureLoad(r *rand.Rand, in *sweep.Input, cell sweep.CellInput, blocks, jo
 func byKernel() sweep.Document {
 	r := rand.New(rand.NewPCG(2, 1))
 	in := sweep.Input{Factor: "kernel:image", Levels: []sweep.Arm{}}
-	for _, k := range []struct{ name, srso string }{{"6.1.0-28-amd64", "Mitigation: Safe RET"}, {"6.2.16", ""}, {"6.3.13", ""}, {"6.4.16", "Mitigation: Safe RET"}, {"6.6.54", "Mitigation: Safe RET"}} {
+	for _, k := range []struct{ name, srso string }{{"6.1.0-28-amd64", "Mitigation: Safe RET"}, {"6.2.16", ""},
+		{"6.3.13", ""}, {"6.4.16", "Mitigation: Safe RET"}, {"6.6.54", "Mitigation: Safe RET"}} {
 		facts := []lab.Fact{{Key: "cpu.vulnerability.meltdown", Value: "Not affected"}}
 		if k.srso != "" {
 			facts = append(facts, lab.Fact{Key: "cpu.vulnerability.spec_rstack_overflow", Value: k.srso})
 		}
 		in.Levels = append(in.Levels, sweep.Arm{Name: k.name, Facts: facts})
 	}
-	in.Cells = []sweep.CellInput{{Title: "randread 4k q128", Cell: lab.Cell{ID: "randread", Job: "randread", Params: map[string]string{"rw": "randread"}}}}
+	in.Cells = []sweep.CellInput{{Title: "randread 4k q128",
+		Cell: lab.Cell{ID: "randread", Job: "randread", Params: map[string]string{"rw": "randread"}}}}
 	for b := 1; b <= 10; b++ {
 		for level, rate := range []float64{5.1e5, 1.02e6, 1.01e6, 5.2e5, 5.2e5} {
-			in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: "randread", Block: b, Values: map[string]float64{"read.iops": rate * math.Exp(0.01*r.NormFloat64())}})
+			in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: "randread", Block: b,
+				Values: map[string]float64{"read.iops": rate * math.Exp(0.01*r.NormFloat64())}})
 		}
 	}
 	return sweep.Analyze(in)
@@ -94,14 +101,17 @@ func byKernel() sweep.Document {
 func byRate() sweep.Document {
 	r := rand.New(rand.NewPCG(3, 1))
 	in := sweep.Input{Factor: "job:rate_iops", Settings: sweep.Settings{Limit: 2e-3},
-		Cells: []sweep.CellInput{{Title: "randread 4k", Cell: lab.Cell{ID: "open", Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k"}}}}}
+		Cells: []sweep.CellInput{{Title: "randread 4k",
+			Cell: lab.Cell{ID: "open", Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k"}}}}}
 	for level, offered := range []float64{1000, 2000, 4000, 5000, 6000, 8000, 9000, 20000} {
 		in.Levels = append(in.Levels, sweep.Arm{Name: fmt.Sprint(offered)})
 		for b := 1; b <= 8; b++ {
 			reached := min(offered, 9800)
 			mean := 1 / (10000 - reached) * math.Exp(0.03*r.NormFloat64())
-			in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: "open", Block: b, Values: map[string]float64{
-				"read.iops": reached, "read.latency.mean": mean, "read.latency.p99": math.Log(100) * mean, lab.HostCPUPerIO: 1e-5 + 0.02/reached, lab.EnergyPerIO: 0.1 / reached}})
+			in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: "open", Block: b,
+				Values: map[string]float64{
+					"read.iops": reached, "read.latency.mean": mean, "read.latency.p99": math.Log(100) * mean,
+					lab.HostCPUPerIO: 1e-5 + 0.02/reached, lab.EnergyPerIO: 0.1 / reached}})
 		}
 	}
 	return sweep.Analyze(in)
@@ -110,13 +120,17 @@ func byRate() sweep.Document {
 // byWord is a setting without numbers, of loads that keep their pace, and makes no difference.
 func byWord(effect float64) sweep.Document {
 	r := rand.New(rand.NewPCG(4, 1))
-	in := sweep.Input{Factor: "queue:scheduler", Levels: []sweep.Arm{{Name: "none"}, {Name: "mq-deadline"}, {Name: "bfq"}}}
+	in := sweep.Input{Factor: "queue:scheduler",
+		Levels: []sweep.Arm{{Name: "none"}, {Name: "mq-deadline"}, {Name: "bfq"}}}
 	for _, job := range []string{"database-transactions-with-a-long-name", "log"} {
-		in.Cells = append(in.Cells, sweep.CellInput{Title: job + " 4k", Cell: lab.Cell{ID: job, Job: job, Params: map[string]string{"rw": "randrw", "thinktime": "10"}}})
+		in.Cells = append(in.Cells, sweep.CellInput{Title: job + " 4k",
+			Cell: lab.Cell{ID: job, Job: job, Params: map[string]string{"rw": "randrw", "thinktime": "10"}}})
 		for b := 1; b <= 12; b++ {
 			for level := range in.Levels {
 				v := 1e-4 * (1 + effect*float64(level)) * math.Exp(0.01*r.NormFloat64())
-				in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: job, Block: b, Values: map[string]float64{"read.latency.mean": v, "read.iops": 9, "write.latency.mean": 2 * v, "write.iops": 9}})
+				in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: job, Block: b,
+					Values: map[string]float64{"read.latency.mean": v, "read.iops": 9, "write.latency.mean": 2 * v,
+						"write.iops": 9}})
 			}
 		}
 	}
@@ -124,8 +138,10 @@ func byWord(effect float64) sweep.Document {
 }
 
 func sweeps() map[string]sweep.Document {
-	return map[string]sweep.Document{"suite": bySuite(10), "few blocks": bySuite(2), "kernel": byKernel(), "rate": byRate(), "same": byWord(0), "word": byWord(0.2),
-		"nothing": sweep.Analyze(sweep.Input{Factor: "sysctl:vm.swappiness", Levels: []sweep.Arm{{Name: "0"}, {Name: "60"}}})}
+	return map[string]sweep.Document{"suite": bySuite(10), "few blocks": bySuite(2), "kernel": byKernel(),
+		"rate": byRate(), "same": byWord(0), "word": byWord(0.2),
+		"nothing": sweep.Analyze(sweep.Input{Factor: "sysctl:vm.swappiness",
+			Levels: []sweep.Arm{{Name: "0"}, {Name: "60"}}})}
 }
 
 func writtenSweep(t *testing.T, d sweep.Document, format string, o Options) string {
@@ -197,22 +213,31 @@ func TestCurvesInASheet(t *testing.T) {
 func TestWhatASweepSays(t *testing.T) {
 	all := sweeps()
 	for name, want := range map[string][]string{
-		"suite": {"guest:iothreads=8 is the best single choice: at worst 31%", "(randwrite 32k q16)", "81 loads: better than at 0 in 54, at the ceiling in 27; some level does harm in 4",
-			"^ at the ceiling: 6.61 GiB/s, PCIe 3.0 x8 uplink 0000:17:00.0", "· no level can be told from another", "8 is worse than 4 in 3 loads", "cpu-bound", "at 2 (3 of 10 repetitions)",
-			"An I/O at 8 takes", "the CPU time of the load's process", "all statements about cells hold together with 95%"},
-		"few blocks": {"no level of guest:iothreads can be told to be a better single choice than another: 2 blocks say nothing of noise", "undecided in 54"},
-		"kernel": {"6.2.16 is faster than 6.1.0-28-amd64: +10", "(another branch); likely because 6.2.16 lacks a fix: of spec_rstack_overflow", "6.2.16 does not know of it",
+		"suite": {"guest:iothreads=8 is the best single choice: at worst 31%", "(randwrite 32k q16)",
+			"81 loads: better than at 0 in 54, at the ceiling in 27; some level does harm in 4",
+			"^ at the ceiling: 6.61 GiB/s, PCIe 3.0 x8 uplink 0000:17:00.0", "· no level can be told from another",
+			"8 is worse than 4 in 3 loads", "cpu-bound", "at 2 (3 of 10 repetitions)",
+			"An I/O at 8 takes", "the CPU time of the load's process",
+			"all statements about cells hold together with 95%"},
+		"few blocks": {"no level of guest:iothreads can be told to be a better single choice than another: 2 blocks " +
+			"say nothing of noise", "undecided in 54"},
+		"kernel": {"6.2.16 is faster than 6.1.0-28-amd64: +10", "(another branch); likely because 6.2.16 lacks a " +
+			"fix: of spec_rstack_overflow", "6.2.16 does not know of it",
 			"6.4.16 is slower than 6.3.13", "longterm to 2027-12", "end of life"},
-		"rate":    {"randread 4k: up to 6.00k IOPS with read p99 within 2.00 ms, at job:rate_iops=6000; knee at 5000", "hat an I/O costs", "CPU of the host", "30.0 µs/op", "100 µJ/op"},
-		"same":    {"queue:scheduler makes no difference of more than 3% to any of 4 numbers"},
-		"word":    {"the baseline, queue:scheduler=none, is the best single choice", "bfq is worse than none in 4 loads: +40"},
+		"rate": {"randread 4k: up to 6.00k IOPS with read p99 within 2.00 ms, at job:rate_iops=6000; knee at 5000",
+			"hat an I/O costs", "CPU of the host", "30.0 µs/op", "100 µJ/op"},
+		"same": {"queue:scheduler makes no difference of more than 3% to any of 4 numbers"},
+		"word": {"the baseline, queue:scheduler=none, is the best single choice",
+			"bfq is worse than none in 4 loads: +40"},
 		"nothing": {"sysctl:vm.swappiness: nothing was measured at two levels of it"},
 	} {
 		for _, format := range []string{"table", "html", "markdown"} {
 			text := writtenSweep(t, all[name], format, Options{Width: 160})
-			plain := strings.NewReplacer("\\", "", "&#34;", `"`, "&#43;", "+", "&#39;", "'").Replace(strings.Join(strings.Fields(text), " "))
+			plain := strings.NewReplacer("\\", "", "&#34;", `"`, "&#43;", "+", "&#39;",
+				"'").Replace(strings.Join(strings.Fields(text), " "))
 			for _, w := range want {
-				if format != "markdown" || !strings.Contains(w, "longterm") && w != "end of life" && !strings.HasPrefix(w, "^ at") && !strings.HasPrefix(w, "· no") {
+				if format != "markdown" || !strings.Contains(w, "longterm") && w != "end of life" &&
+					!strings.HasPrefix(w, "^ at") && !strings.HasPrefix(w, "· no") {
 					if !strings.Contains(plain, w) {
 						t.Errorf("%s as %s: nothing of %q in\n%s", name, format, w, plain[:min(len(plain), 3000)])
 					}
@@ -223,11 +248,14 @@ func TestWhatASweepSays(t *testing.T) {
 	if text := writtenSweep(t, all["suite"], "table", Options{Width: 80}); strings.Contains(text, "what an I/O costs") {
 		t.Errorf("a table lists what 81 loads cost at each level\n%s", text)
 	}
-	if text := writtenSweep(t, all["suite"], "table", Options{Width: 80}); !strings.Contains(text, "randread 2k       1   1   1     4   4   4     8   8   8") ||
-		!strings.Contains(text, "mean 2k          +52%  +52%  +52%    +357%") || !strings.Contains(text, "read 1m          ·^  ·^") {
+	if text := writtenSweep(t, all["suite"], "table", Options{Width: 80}); !strings.Contains(text,
+		"randread 2k       1   1   1     4   4   4     8   8   8") ||
+		!strings.Contains(text, "mean 2k          +52%  +52%  +52%    +357%") ||
+		!strings.Contains(text, "read 1m          ·^  ·^") {
 		t.Errorf("the matrices are not as they were\n%s", text)
 	}
-	if text := writtenSweep(t, all["few blocks"], "table", Options{Width: 80}); strings.Contains(text, "+7") || strings.Contains(text, "best single choice:") {
+	if text := writtenSweep(t, all["few blocks"], "table", Options{Width: 80}); strings.Contains(text, "+7") ||
+		strings.Contains(text, "best single choice:") {
 		t.Errorf("something is claimed of two blocks\n%s", text)
 	}
 }
@@ -239,7 +267,8 @@ func TestSweepDocuments(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if text := string(data); strings.Contains(text, "null") || !strings.HasPrefix(text, `{"schema":"headroom/sweep/v1"`) {
+		if text := string(data); strings.Contains(text, "null") ||
+			!strings.HasPrefix(text, `{"schema":"headroom/sweep/v1"`) {
 			t.Errorf("%s: %.300s", name, text)
 		}
 	}
@@ -251,7 +280,8 @@ func TestSweepOfARun(t *testing.T) {
 	if _, err := SweepOf(run, repetitions, nil, sweep.Settings{}); lab.KindOf(err) != lab.Usage {
 		t.Errorf("a run that varies nothing is no sweep: %v", err)
 	}
-	run.Experiment = &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: "sysctl:x", Levels: []string{"1"}}}, Baseline: run.Arms[0].ID, Margin: 0.03, Alpha: 0.05, Share: 0.9}
+	run.Experiment = &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: "sysctl:x", Levels: []string{"1"}}},
+		Baseline: run.Arms[0].ID, Margin: 0.03, Alpha: 0.05, Share: 0.9}
 	d, err := SweepOf(run, repetitions, nil, sweep.Settings{})
 	if err != nil || d.Factor != "sysctl:x" || len(d.Levels) != 1 || len(d.Cells) != 0 {
 		t.Errorf("%v: %+v", err, d)

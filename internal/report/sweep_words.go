@@ -53,7 +53,8 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	}
 	switch {
 	case !c.ToldApart && c.Verdict == sweep.Same:
-		return fmt.Sprintf("%s makes no difference of more than %s to %s%s", d.Factor, roundPercent(d.Margin), c.Title, ceiling)
+		return fmt.Sprintf("%s makes no difference of more than %s to %s%s", d.Factor, roundPercent(d.Margin), c.Title,
+			ceiling)
 	case !c.ToldApart:
 		text := fmt.Sprintf("no level of %s can be told from the best for %s", d.Factor, c.Title)
 		if d.Blocks < sweep.FewestBlocks {
@@ -81,7 +82,8 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 const byMeans = "~"
 
 // nothingProved is said where levels were not visited by turns.
-const nothingProved = "the levels were measured one after the other, not by turns: what else changed between them is in these figures, so nothing is proved"
+const nothingProved = "the levels were measured one after the other, not by turns: what else changed between them is " +
+	"in these figures, so nothing is proved"
 
 // meansAnswer is about all loads, where there are means alone.
 func meansAnswer(d *sweep.Document) string {
@@ -100,7 +102,8 @@ func meansAnswer(d *sweep.Document) string {
 	case r == nil:
 		return d.Factor + ": no level was measured with every load, so there is no single choice for all of them"
 	}
-	text := fmt.Sprintf("by the means %s is the best single choice for %s: %s", setting(d, r.Level), count(len(d.Cells), sweepNoun(d)), atWorst(d, r.Loss))
+	text := fmt.Sprintf("by the means %s is the best single choice for %s: %s", setting(d, r.Level),
+		count(len(d.Cells), sweepNoun(d)), atWorst(d, r.Loss))
 	if r.Gain != nil && r.Level != d.Baseline {
 		text += fmt.Sprintf(", %s against %s on average", changeText(r.Gain.Ratio), d.Baseline)
 	}
@@ -122,7 +125,8 @@ func choiceAnswer(d *sweep.Document) string {
 		return d.Factor + ": no level was measured with every load, so there is no single choice for all of them"
 	}
 	if !slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return c.Verdict != sweep.Same || c.ToldApart }) {
-		return fmt.Sprintf("%s makes no difference of more than %s to %s", d.Factor, roundPercent(d.Margin), theLoads(d))
+		return fmt.Sprintf("%s makes no difference of more than %s to %s", d.Factor, roundPercent(d.Margin),
+			theLoads(d))
 	}
 	if !r.ToldApart {
 		text := fmt.Sprintf("no level of %s can be told to be a better single choice than another", d.Factor)
@@ -132,7 +136,8 @@ func choiceAnswer(d *sweep.Document) string {
 		return text + fmt.Sprintf("; by the means %s loses least, %s", r.Level, atWorst(d, r.Loss))
 	}
 	if slices.Contains(r.Set, d.Baseline) && r.Level != d.Baseline {
-		return fmt.Sprintf("%s is the best single choice by the means, %s, but the baseline %s can't be told from it", setting(d, r.Level), atWorst(d, r.Loss), d.Baseline)
+		return fmt.Sprintf("%s is the best single choice by the means, %s, but the baseline %s can't be told from it",
+			setting(d, r.Level), atWorst(d, r.Loss), d.Baseline)
 	}
 	text := fmt.Sprintf("%s is the best single choice", setting(d, r.Level))
 	if r.Level == d.Baseline {
@@ -140,7 +145,8 @@ func choiceAnswer(d *sweep.Document) string {
 	}
 	text += ": " + atWorst(d, r.Loss)
 	if r.Level != d.Baseline && r.Gain != nil {
-		text += fmt.Sprintf(", %s against %s on average", joinNonEmpty(changeText(r.Gain.Ratio), ratioBounds(r.Gain)), d.Baseline)
+		text += fmt.Sprintf(", %s against %s on average", joinNonEmpty(changeText(r.Gain.Ratio), ratioBounds(r.Gain)),
+			d.Baseline)
 	}
 	if len(r.Set) > 1 {
 		text += "; not told from " + sentence(without(r.Set, r.Level))
@@ -265,9 +271,11 @@ func harmTexts(d *sweep.Document) []string {
 	}
 	var out []string
 	for _, s := range all {
-		text := fmt.Sprintf("%s is worse than %s in %s: %s", s.level, s.than, count(len(s.loads), "load"), joinNonEmpty(changeText(s.worst.Ratio), ratioBounds(&s.worst)))
+		text := fmt.Sprintf("%s is worse than %s in %s: %s", s.level, s.than, count(len(s.loads), "load"),
+			joinNonEmpty(changeText(s.worst.Ratio), ratioBounds(&s.worst)))
 		if len(s.loads) == 1 {
-			text = fmt.Sprintf("%s is worse than %s in %s: %s", s.level, s.than, s.title, joinNonEmpty(changeText(s.worst.Ratio), ratioBounds(&s.worst)))
+			text = fmt.Sprintf("%s is worse than %s in %s: %s", s.level, s.than, s.title,
+				joinNonEmpty(changeText(s.worst.Ratio), ratioBounds(&s.worst)))
 		} else {
 			text += " in " + s.title + " at most"
 		}
@@ -306,7 +314,8 @@ func costsText(d *sweep.Document) []string {
 		return nil
 	}
 	var out []string
-	names := map[string]string{lab.CPUPerIO: "CPU time of the load's process", lab.HostCPUPerIO: "CPU time of the host", lab.EnergyPerIO: "energy"}
+	names := map[string]string{lab.CPUPerIO: "CPU time of the load's process", lab.HostCPUPerIO: "CPU time of the host",
+		lab.EnergyPerIO: "energy"}
 	for _, metric := range costMetrics() {
 		lo, hi, n, clear := math.Inf(1), math.Inf(-1), 0, 0
 		for _, c := range d.Cells {
@@ -323,9 +332,11 @@ func costsText(d *sweep.Document) []string {
 		if n == 0 {
 			continue
 		}
-		text := fmt.Sprintf("An I/O at %s takes %sx to %sx the %s of one at %s", d.Recommended.Level, factor(lo), factor(hi), names[metric], d.Baseline)
+		text := fmt.Sprintf("An I/O at %s takes %sx to %sx the %s of one at %s", d.Recommended.Level, factor(lo),
+			factor(hi), names[metric], d.Baseline)
 		if n == 1 {
-			text = fmt.Sprintf("An I/O at %s takes %sx the %s of one at %s", d.Recommended.Level, factor(lo), names[metric], d.Baseline)
+			text = fmt.Sprintf("An I/O at %s takes %sx the %s of one at %s", d.Recommended.Level, factor(lo),
+				names[metric], d.Baseline)
 		}
 		out = append(out, text+fmt.Sprintf(" (clear of noise in %d of %s, each at 95%%).", clear, count(n, "load")))
 	}
@@ -334,7 +345,9 @@ func costsText(d *sweep.Document) []string {
 
 // sweepReading says how the numbers come about and how sure they are, and what visits differ by.
 func sweepReading(d *sweep.Document) []string {
-	return append(sweepSureness(d), perVisitText(d.PerVisit, func(n plan.VisitNumber) string { return sweepTitle(d, n) })...)
+	return append(sweepSureness(d), perVisitText(d.PerVisit, func(n plan.VisitNumber) string {
+		return sweepTitle(d, n)
+	})...)
 }
 
 // sweepTitle of a number: with its metric where the load has several.
@@ -361,23 +374,30 @@ func sweepSureness(d *sweep.Document) []string {
 	case len(d.Cells) == 0 && len(d.Curves) == 0:
 		return nil
 	case len(d.Cells) == 0:
-		return []string{"A point is the geometric mean of its blocks. The knee is where rate divided by mean latency is the highest (Kleinrock's power)."}
+		return []string{"A point is the geometric mean of its blocks. The knee is where rate divided by mean latency " +
+			"is the highest (Kleinrock's power)."}
 	}
 	if d.MeansOnly {
 		byTurns := "headroom sweep SUITE PLACE --factor " + d.Factor + "=" + d.Baseline + ",…"
 		if d.Factor == lab.StageLevel {
-			byTurns = "headroom sweep, with a factor whose levels they are (headroom factors lists them; mounts of NFS are mount:nfs)"
+			byTurns = "headroom sweep, with a factor whose levels they are (headroom factors lists them; mounts of " +
+				"NFS are mount:nfs)"
 		}
-		return []string{"A figure is the mean of all repetitions of a load at a level. To prove a difference, measure the levels by turns: " + byTurns}
+		return []string{"A figure is the mean of all repetitions of a load at a level. To prove a difference, " +
+			"measure the levels by turns: " + byTurns}
 	}
-	lines := []string{fmt.Sprintf("%s. Levels are held against each other within a block; all statements about cells hold together with %s (each of %d intervals with %s).",
+	lines := []string{fmt.Sprintf("%s. Levels are held against each other within a block; all statements about cells "+
+		"hold together with %s (each of %d intervals with %s).",
 		capital(count(d.Blocks, "block")), confidenceDigits(1-d.Alpha), d.Claims, confidenceDigits(d.Confidence))}
 	if d.Settled > 0 {
-		lines = append(lines, fmt.Sprintf("Decided after %s, so that the rest of the budget went to the others: %s of %d. Both looks share the risk.",
-			count(sweep.FewestBlocks, "block"), count(d.Settled, "load"), loadCount(d)))
+		lines = append(lines,
+			fmt.Sprintf("Decided after %s, so that the rest of the budget went to the others: %s of %d. Both looks "+
+				"share the risk.",
+				count(sweep.FewestBlocks, "block"), count(d.Settled, "load"), loadCount(d)))
 	}
 	if d.Blocks < fewBlocks && d.Blocks > 0 {
-		lines = append(lines, "So few blocks make wide intervals: where noise is 2%, five show a gain of 30%, ten one of 10%, twenty one of 5%.")
+		lines = append(lines, "So few blocks make wide intervals: where noise is 2%, five show a gain of 30%, ten "+
+			"one of 10%, twenty one of 5%.")
 	}
 	return lines
 }
@@ -565,7 +585,8 @@ func fixText(fixes []sweep.MissingFix) string {
 	if f.Says != "" {
 		says = fmt.Sprintf("says %q", f.Says)
 	}
-	text := fmt.Sprintf("likely because %s lacks a fix: of %s %s says %q, %s %s", f.Level, f.Vulnerability, f.Other, f.OtherSays, f.Level, says)
+	text := fmt.Sprintf("likely because %s lacks a fix: of %s %s says %q, %s %s", f.Level, f.Vulnerability, f.Other,
+		f.OtherSays, f.Level, says)
 	if more := len(fixes) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more like it", more)
 	}
@@ -581,7 +602,8 @@ func curveAnswer(d *sweep.Document, c *sweep.Curve) string {
 		if l.Reached == nil {
 			parts = append(parts, "no level keeps "+limit)
 		} else {
-			text := fmt.Sprintf("up to %s with %s, at %s", figureNamed(c.Rate, u, l.Reached.Value), limit, setting(d, l.Level))
+			text := fmt.Sprintf("up to %s with %s, at %s", figureNamed(c.Rate, u, l.Reached.Value), limit,
+				setting(d, l.Level))
 			if l.Between.From != l.Level || l.Between.To != l.Level {
 				text += " (" + limitBetween(l.Between) + ")"
 			}

@@ -60,12 +60,15 @@ func TestSignsStandBesideWhatTheyTaint(t *testing.T) {
 
 func TestRowsTellTheirParameters(t *testing.T) {
 	s := Summary{Cells: []Cell{
-		{Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32", "numjobs": "1", "size": "1g"}},
+		{Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32", "numjobs": "1",
+			"size": "1g"}},
 		{Job: "mix", Params: map[string]string{"rw": "randrw", "rwmixread": "70", "bs": "8k", "ioengine": "libaio"}},
 		{Job: "mix", Params: map[string]string{"rw": "randrw", "rwmixread": "70", "bs": "8k", "ioengine": "io_uring"}},
-		{Job: "log", Params: map[string]string{"rw": "write", "bs": "4k", "fsync": "1"}, Levels: map[string]string{"cache": "off"}},
+		{Job: "log", Params: map[string]string{"rw": "write", "bs": "4k", "fsync": "1"},
+			Levels: map[string]string{"cache": "off"}},
 	}}
-	want := []string{"4k q32", "randrw 70%r 8k ioengine=libaio", "randrw 70%r 8k ioengine=io_uring", "write 4k fsync=1 cache=off"}
+	want := []string{"4k q32", "randrw 70%r 8k ioengine=libaio", "randrw 70%r 8k ioengine=io_uring",
+		"write 4k fsync=1 cache=off"}
 	for i, r := range rows(&s) {
 		if r.params != want[i] {
 			t.Errorf("%s: %q, want %q", r.job, r.params, want[i])

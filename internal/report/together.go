@@ -29,14 +29,17 @@ func togetherTexts(s *Summary) []string {
 		return nil
 	}
 	seconds := func(name string) string { return figure(lab.Seconds, worst[name].Value) }
-	text := fmt.Sprintf("The loads of %d targets were started together, at most %s apart (±%s)", len(s.Targets), seconds(lab.TogetherApart), seconds(lab.TogetherUnsure))
+	text := fmt.Sprintf("The loads of %d targets were started together, at most %s apart (±%s)", len(s.Targets),
+		seconds(lab.TogetherApart), seconds(lab.TogetherUnsure))
 	if _, ended := worst[lab.TogetherLastDone]; ended {
-		text += fmt.Sprintf("; then the first was done %s and the last %s after the first start", seconds(lab.TogetherFirstDone), seconds(lab.TogetherLastDone))
+		text += fmt.Sprintf("; then the first was done %s and the last %s after the first start",
+			seconds(lab.TogetherFirstDone), seconds(lab.TogetherLastDone))
 	}
 	text += "."
 	for _, c := range s.Cells {
 		if len(c.Metrics[lab.TogetherSeconds].Values) > 0 {
-			return []string{text, "Rates of target=all are sums over the seconds in which all loads were running; its latencies are of the operations of all targets."}
+			return []string{text, "Rates of target=all are sums over the seconds in which all loads were running; " +
+				"its latencies are of the operations of all targets."}
 		}
 	}
 	return []string{text}

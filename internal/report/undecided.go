@@ -115,9 +115,11 @@ func (u Undecided) text(within string) string {
 		return fmt.Sprintf("has no interval after %s; %d more%s would give one", count(u.N, "repetition"), u.More, took)
 	}
 	if u.Seconds > aDay {
-		return fmt.Sprintf("±%s after %s; a day of repeating would not reach %s", unit.Percent(*u.Width), count(u.N, "repetition"), within)
+		return fmt.Sprintf("±%s after %s; a day of repeating would not reach %s", unit.Percent(*u.Width),
+			count(u.N, "repetition"), within)
 	}
-	return fmt.Sprintf("±%s after %s; about %d more%s would reach %s", unit.Percent(*u.Width), count(u.N, "repetition"), u.More, took, within)
+	return fmt.Sprintf("±%s after %s; about %d more%s would reach %s", unit.Percent(*u.Width), count(u.N, "repetition"),
+		u.More, took, within)
 }
 
 // metricText is a metric's name in words: "read IOPS", "mean write latency".

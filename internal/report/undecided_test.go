@@ -13,12 +13,14 @@ import (
 func steered(t *testing.T, precision float64, params map[string]string, metric string, values ...float64) Summary {
 	t.Helper()
 	run := lab.Run{
-		ID: "7KQ4M2X9TD", Status: lab.Complete, Source: lab.Measured, Suite: "s", Precision: precision, Budget: 600, Anytime: true,
+		ID: "7KQ4M2X9TD", Status: lab.Complete, Source: lab.Measured, Suite: "s", Precision: precision,
+		Budget: 600, Anytime: true,
 		Arms: []lab.Arm{{ID: "1"}}, Cells: []lab.Cell{{ID: "c", Arm: "1", Job: "randwrite", Params: params}},
 	}
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
 		for i, v := range values {
-			rep := lab.Repetition{Cell: "c", Number: i + 1, Took: 10, Values: map[string]float64{metric: v, "write.latency.p99": 1 / v}}
+			rep := lab.Repetition{Cell: "c", Number: i + 1, Took: 10,
+				Values: map[string]float64{metric: v, "write.latency.p99": 1 / v}}
 			if !yield(rep, nil) {
 				return
 			}
@@ -40,12 +42,15 @@ func TestWhatTheBudgetLeftUndecided(t *testing.T) {
 		more    time.Duration
 	}{
 		"wide": {steered(t, 0.03, free, "write.iops", eight...),
-			"randwrite 4k q1: write IOPS ±6.0% after 8 repetitions; about 24 more (4m 00s) would reach ±3%", 4 * time.Minute},
-		"a rate of its own": {steered(t, 0.03, limited, "write.latency.mean", eight...), "randwrite 4k q1: mean write latency ±6.0%", 4 * time.Minute},
+			"randwrite 4k q1: write IOPS ±6.0% after 8 repetitions; about 24 more (4m 00s) would reach ±3%",
+			4 * time.Minute},
+		"a rate of its own": {steered(t, 0.03, limited, "write.latency.mean", eight...),
+			"randwrite 4k q1: mean write latency ±6.0%", 4 * time.Minute},
 		"few": {steered(t, 0.03, free, "write.iops", 99, 100, 101),
 			"has no interval after 3 repetitions; 5 more (50s) would give one", time.Minute},
 		"hopeless": {steered(t, 0.0001, free, "write.iops", eight...), "a day of repeating would not reach ±0.01%", 0},
-		"precise":  {steered(t, 0.10, free, "write.iops", eight...), "What each job is decided by is known to ±10% or better.", 0},
+		"precise": {steered(t, 0.10, free, "write.iops", eight...),
+			"What each job is decided by is known to ±10% or better.", 0},
 	} {
 		text := strings.Join(precisionTexts(&c.summary), "\n")
 		if !strings.Contains(text, c.want) {
@@ -59,7 +64,8 @@ func TestWhatTheBudgetLeftUndecided(t *testing.T) {
 
 // The table must not contradict what was decided: its ± is the one that the plan looked at.
 func TestTheTableShowsTheIntervalThatDecided(t *testing.T) {
-	s := steered(t, 0.03, map[string]string{"rw": "randwrite", "bs": "4k"}, "write.iops", 98, 101, 94, 103, 100, 100, 102, 99)
+	s := steered(t, 0.03, map[string]string{"rw": "randwrite", "bs": "4k"}, "write.iops", 98, 101, 94,
+		103, 100, 100, 102, 99)
 	m := s.Cells[0].Metrics["write.iops"]
 	if m.Estimator != "median, anytime" || m.Interval == nil || m.Lo != 94 || m.Hi != 103 || spreadText(&m) != "±6.0%" {
 		t.Errorf("%+v, %s", m, spreadText(&m))
@@ -71,13 +77,15 @@ func TestTheTableShowsTheIntervalThatDecided(t *testing.T) {
 	if fixed.Undecided != nil || len(precisionTexts(&fixed)) != 0 {
 		t.Errorf("nothing was asked for: %+v", fixed.Undecided)
 	}
-	if few := strings.Join(reading(&fixed), " "); !strings.Contains(few, "an interval (±) takes 8") || slices.Contains(reading(&fixed), "") {
+	if few := strings.Join(reading(&fixed), " "); !strings.Contains(few, "an interval (±) takes 8") ||
+		slices.Contains(reading(&fixed), "") {
 		t.Errorf("%q", few)
 	}
 }
 
 func TestBriefly(t *testing.T) {
-	for d, want := range map[time.Duration]string{time.Minute: "1m", 22 * time.Minute: "22m", 30 * time.Second: "30s", time.Hour: "1h",
+	for d, want := range map[time.Duration]string{time.Minute: "1m", 22 * time.Minute: "22m", 30 * time.Second: "30s",
+		time.Hour:        "1h",
 		90 * time.Minute: "1h30m", 90 * time.Second: "1m30s", 10 * time.Second: "10s"} {
 		if got := briefly(d); got != want {
 			t.Errorf("%v is said as %s", d, got)

@@ -66,7 +66,8 @@ func bestText(lines []row, direction string, all []mark) string {
 func highest(lines []row, direction string, metric func(row) *Metric) (best row, most *Metric) {
 	for _, r := range lines {
 		m := metric(r)
-		if r.direction == direction && m != nil && (most == nil || (m.Center > most.Center) == (m.Better != lab.Lower)) {
+		if r.direction == direction && m != nil &&
+			(most == nil || (m.Center > most.Center) == (m.Better != lab.Lower)) {
 			best, most = r, m
 		}
 	}

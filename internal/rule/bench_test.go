@@ -15,7 +15,8 @@ func manyRules() string {
 	}
 	for i := range 40 {
 		b.WriteString(ruleText(fmt.Sprintf("disk-%d", i), fmt.Sprintf(
-			`disk.queue.scheduler in ["bfq", "kyber"] && disk.queue.nr_requests < %d && !disk.rotational`, i+40), "scope: disk",
+			`disk.queue.scheduler in ["bfq", "kyber"] && disk.queue.nr_requests < %d && !disk.rotational`,
+			i+40), "scope: disk",
 			`applies: disk.driver == "nvme" && kernel(5, 10)`))
 	}
 	for i := range 20 {
@@ -26,10 +27,12 @@ func manyRules() string {
 }
 
 func manyDisks(n int) []string {
-	lines := []string{"cpu.governor = powersave", "cpu.threads = 64", "kernel.cmdline = quiet", "kernel.config = /proc/config.gz",
+	lines := []string{"cpu.governor = powersave", "cpu.threads = 64", "kernel.cmdline = quiet",
+		"kernel.config = /proc/config.gz",
 		"kernel.major = 6", "kernel.minor = 12"}
 	for i := range n {
-		for _, f := range []string{"disk.driver %s = nvme", "disk.queue.scheduler %s = bfq", "disk.queue.nr_requests %s = 64",
+		for _, f := range []string{"disk.driver %s = nvme", "disk.queue.scheduler %s = bfq",
+			"disk.queue.nr_requests %s = 64",
 			"disk.rotational %s = 0", "disk.queue.wbt_lat_usec %s ? no such file here"} {
 			lines = append(lines, fmt.Sprintf(f, fmt.Sprintf("nvme%dn1", i)))
 		}

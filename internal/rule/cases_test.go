@@ -206,7 +206,8 @@ func TestEnoughRulesArePriced(t *testing.T) {
 		}
 	}
 	figure.Record(t, figure.Figure{Name: "doctor/rules", Center: float64(len(rules)), Text: "rules of headroom doctor"})
-	figure.Record(t, figure.Figure{Name: "doctor/rules/priced", Center: float64(priced), N: len(rules), Text: "of these priced: from a source that was read, or arithmetic"})
+	figure.Record(t, figure.Figure{Name: "doctor/rules/priced", Center: float64(priced), N: len(rules),
+		Text: "of these priced: from a source that was read, or arithmetic"})
 	if priced < 60 {
 		t.Errorf("only %d rules are priced", priced)
 	}

@@ -74,7 +74,8 @@ func growing(checked *ast.AST, steps map[int64]bool) []fault {
 		for _, overload := range references[id].OverloadIDs {
 			if what, ok := banned[overload]; ok && !steps[id] {
 				faults = append(faults, fault{line: max(checked.SourceInfo().GetStartLocation(id).Line(), 1),
-					message: what + " is not available in conditions", hint: "compare parts: contains, matches, exists, in"})
+					message: what + " is not available in conditions",
+					hint:    "compare parts: contains, matches, exists, in"})
 			}
 		}
 	}
@@ -205,10 +206,12 @@ func (w *walker) name(e ast.Expr, name string) {
 	case !known:
 		w.fault(e, w.didYouMean(name, w.visible()), "there is no fact %s", name)
 	case class != "" && class != w.scope && w.scope == "":
-		w.fault(e, "add scope: "+class+", or use count, values or sum", "%s is about one %s, and the rule is about the machine",
+		w.fault(e, "add scope: "+class+", or use count, values or sum",
+			"%s is about one %s, and the rule is about the machine",
 			name, class)
 	case class != "" && class != w.scope:
-		w.fault(e, "use count, values or sum", "%s is about one %s, and the rule is about each %s", name, class, w.scope)
+		w.fault(e, "use count, values or sum", "%s is about one %s, and the rule is about each %s",
+			name, class, w.scope)
 	case !slices.Contains(w.read, name):
 		w.read = append(w.read, name)
 	}

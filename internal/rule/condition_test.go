@@ -44,11 +44,15 @@ func compiled(t testing.TB, text, scope string) *condition {
 func TestConditions(t *testing.T) {
 	machine := snapshot(t,
 		"clock.source = hpet", "cpu.governor ? permission denied; root may read it", "cpu.threads = 8", "cpu.boost = Y",
-		"iommu.groups = many", "load.average = 1.5", "cpu.flags = sse, avx", "kernel.livepatches = none", "kernel.major = 6",
+		"iommu.groups = many", "load.average = 1.5", "cpu.flags = sse, avx", "kernel.livepatches = none",
+		"kernel.major = 6",
 		"kernel.minor = 12", "kernel.config = /boot/config-6.12", "kernel.config.KASAN = y",
-		"kernel.cmdline = root=/dev/vda1 ro intel-iommu=off iommu.strict=1 iommu.strict=0 nosmt dyndbg=\"file a +p\" -- single=1",
-		"sysctl.net.core.rmem_max = 212992", "module.nvme.poll_queues = 4", "module.nvme_core.multipath ? no such file here",
-		"disk.queue.scheduler nvme0n1 = none", "disk.queue.scheduler sda = bfq", "disk.queue.scheduler sdb ? no such file here",
+		"kernel.cmdline = root=/dev/vda1 ro intel-iommu=off iommu.strict=1 iommu.strict=0 nosmt dyndbg=\"file a +p\" "+
+			"-- single=1",
+		"sysctl.net.core.rmem_max = 212992", "module.nvme.poll_queues = 4",
+		"module.nvme_core.multipath ? no such file here",
+		"disk.queue.scheduler nvme0n1 = none", "disk.queue.scheduler sda = bfq",
+		"disk.queue.scheduler sdb ? no such file here",
 		"disk.size nvme0n1 = 1000", "disk.size sda = 500", "disk.model sda ? no such file here",
 		"nic.speed ? ip is not installed", "disk.nvme.temperature nvme0n1 = 40.5", "cpu.family = 25")
 	for _, c := range []struct {
@@ -63,7 +67,8 @@ func TestConditions(t *testing.T) {
 		{`cpu.governor == "powersave" && clock.source == "tsc"`, "", "", "no"},
 		{`clock.source == "tsc" && cpu.governor == "powersave"`, "", "", "no"},
 		{`cpu.governor == "powersave" || clock.source == "hpet"`, "", "", "yes"},
-		{`cpu.governor == "powersave" && clock.source == "hpet"`, "", "", "cpu.governor: permission denied; root may read it"},
+		{`cpu.governor == "powersave" && clock.source == "hpet"`, "", "",
+			"cpu.governor: permission denied; root may read it"},
 		{`cpu.governor == "a" || cpu.driver == "b"`, "", "",
 			"cpu.governor: permission denied; root may read it, cpu.driver: not collected"},
 		{`!(cpu.governor == "powersave")`, "", "", "cpu.governor: permission denied; root may read it"},
@@ -101,12 +106,14 @@ func TestConditions(t *testing.T) {
 		{`count("disk") == 3 && count("multipath") == 0`, "", "", "yes"},
 		{`count("nic") == 0`, "", "", "nic.speed: ip is not installed"},
 		{`"bfq" in values("disk.queue.scheduler") && size(values("disk.queue.scheduler")) == 2`, "", "", "yes"},
-		{`values("disk.queue.scheduler").exists(s, s == "bfq") && values("multipath.paths").all(p, false)`, "", "", "yes"},
+		{`values("disk.queue.scheduler").exists(s, s == "bfq") && values("multipath.paths").all(p, false)`, "", "",
+			"yes"},
 		{`"X" in values("disk.model")`, "", "", "disk.model: not collected"},
 		{`sum("disk.size") == 1500.0 && sum("disk.size") > 1499`, "nic", "", "yes"},
 		// A condition that comes to grief is no verdict.
 		{`1 / (cpu.threads - 8) == 1`, "", "", "cpu.threads: the condition can't be worked out: division by zero"},
-		{`int(clock.source) == 1`, "", "", "clock.source: the condition can't be worked out: type conversion error from 'string' to 'int'"},
+		{`int(clock.source) == 1`, "", "", "clock.source: the condition can't be worked out: type conversion error " +
+			"from 'string' to 'int'"},
 	} {
 		m := newMachine(newVocabulary(), machine)
 		answer, _, missing := compiled(t, c.text, c.scope).ask(m, c.scope, c.about)
@@ -126,7 +133,8 @@ func TestConditions(t *testing.T) {
 
 func TestEvidenceIsWhatWasRead(t *testing.T) {
 	facts := snapshot(t, "clock.source = hpet", "cpu.threads = 8", "cpu.cores = 4", "kernel.cmdline = a=1 nosmt",
-		"kernel.config = /proc/config.gz", "disk.size sda = 1", "disk.size sdb = 2", "kernel.major = 6", "kernel.minor = 1")
+		"kernel.config = /proc/config.gz", "disk.size sda = 1", "disk.size sdb = 2", "kernel.major = 6",
+		"kernel.minor = 1")
 	for text, want := range map[string]string{
 		`cpu.threads > 4 && clock.source == "hpet"`:      "[cpu.threads=8 clock.source=hpet]",
 		`clock.source == "hpet" || cpu.threads > 4`:      "[clock.source=hpet]",
@@ -153,22 +161,27 @@ func TestBadConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ text, scope, want, hint string }{
-		{`disk.queue.sheduler == "none"`, "disk", "there is no fact disk.queue.sheduler", "did you mean disk.queue.scheduler?"},
+		{`disk.queue.sheduler == "none"`, "disk", "there is no fact disk.queue.sheduler",
+			"did you mean disk.queue.scheduler?"},
 		{`clok.source == "x" && cpu.treads > 2`, "", "there is no fact clok.source", "did you mean clock.source?"},
 		{`nonsense`, "", "there is no fact nonsense", "headroom facts lists them"},
 		{`memory.swap.uzed > 1`, "", "there is no fact memory.swap.uzed", "did you mean memory.swap.used?"},
-		{`disk.size > 1`, "", "disk.size is about one disk, and the rule is about the machine", "add scope: disk, or use count, values or sum"},
-		{`nic.speed > 1`, "disk", "nic.speed is about one nic, and the rule is about each disk", "use count, values or sum"},
+		{`disk.size > 1`, "", "disk.size is about one disk, and the rule is about the machine",
+			"add scope: disk, or use count, values or sum"},
+		{`nic.speed > 1`, "disk", "nic.speed is about one nic, and the rule is about each disk",
+			"use count, values or sum"},
 		{`kernel.config.KASAN == "y"`, "", "config is a table of many facts", `write config["KASAN"]`},
 		{`sysctl.vm.swappiness == "1"`, "", "sysctl is a table of many facts", `write sysctl["vm.swappiness"]`},
 		{`config["CONFIG_KASAN"] == "y"`, "", "options are written without CONFIG_", `write config["KASAN"]`},
 		{`config[clock.source] == "y"`, "", "the name in config must be text in quotes", ""},
 		{`count("disc") == 1`, "", `there is no class of facts "disc"`, "did you mean disk?"},
 		{`size(values("disk.sise")) == 1`, "", "there is no fact disk.sise", "did you mean disk.size?"},
-		{`size(values("clock.source")) == 1`, "", "clock.source is about the machine, so there is one", "write clock.source"},
+		{`size(values("clock.source")) == 1`, "", "clock.source is about the machine, so there is one",
+			"write clock.source"},
 		{`sum("disk.model") == 1`, "", "disk.model is a string, which can't be added up", ""},
 		{`kernel("6", 1)`, "", "kernel() takes two whole numbers: kernel(6, 2)", ""},
-		{`cpu.threads == "8"`, "", "found no matching overload for '_==_' applied to '(int, string)'", "cpu.threads is a whole number (int)"},
+		{`cpu.threads == "8"`, "", "found no matching overload for '_==_' applied to '(int, string)'",
+			"cpu.threads is a whole number (int)"},
 		{`cpu.threads + 1`, "", "its value is int, not true or false", "compare it with something"},
 		{`has(cpu.threads)`, "", "undeclared reference to 'has'", "cpu.threads is a whole number (int)"},
 		{`clock.source.matches("(")`, "", "", ""},
@@ -217,7 +230,8 @@ func TestConditionsAreBounded(t *testing.T) {
 // The facts of a run's own place stand in where a run has none of all disks.
 func TestOldRuns(t *testing.T) {
 	c := compiled(t, `disk.queue.scheduler == "bfq"`, "disk")
-	m := newMachine(newVocabulary(), snapshot(t, "disk.under-test.queue.scheduler = bfq", "disk.under-test.2.queue.scheduler = none",
+	m := newMachine(newVocabulary(), snapshot(t, "disk.under-test.queue.scheduler = bfq",
+		"disk.under-test.2.queue.scheduler = none",
 		"disk.under-test.2.size = 5"))
 	if !slices.Equal(m.things["disk"], []string{"under-test", "under-test.2"}) {
 		t.Fatalf("things: %v", m.things["disk"])
@@ -225,7 +239,8 @@ func TestOldRuns(t *testing.T) {
 	if answer, _, _ := c.ask(m, "disk", "under-test"); answer != yes {
 		t.Error("the disk under test is not seen")
 	}
-	m = newMachine(newVocabulary(), snapshot(t, "disk.under-test.queue.scheduler = bfq", "disk.queue.scheduler sda = none"))
+	m = newMachine(newVocabulary(), snapshot(t, "disk.under-test.queue.scheduler = bfq",
+		"disk.queue.scheduler sda = none"))
 	if !slices.Equal(m.things["disk"], []string{"sda"}) {
 		t.Errorf("things: %v", m.things["disk"])
 	}

@@ -63,5 +63,6 @@ func (s *Set) findings(arguments string) map[string]Finding {
 
 // is says whether both are one setting to the same value.
 func (s setting) is(other setting) bool {
-	return (keep{setting: s}).same(other) && s.removed == other.removed && strings.EqualFold(s.meaning(), other.meaning())
+	return (keep{setting: s}).same(other) && s.removed == other.removed &&
+		strings.EqualFold(s.meaning(), other.meaning())
 }

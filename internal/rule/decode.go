@@ -92,7 +92,8 @@ type reporter struct {
 }
 
 func (r *reporter) add(line int, hint, format string, args ...any) {
-	r.problems = append(r.problems, yamlfile.Problem{File: r.file, Line: line, Hint: hint, Message: fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, yamlfile.Problem{File: r.file, Line: line, Hint: hint,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 // err is nil, or a usage error that holds all problems.
@@ -180,7 +181,8 @@ func (r *reporter) yamlError(err error) {
 			message = m[2]
 		}
 		if m := wrongPattern.FindStringSubmatch(message); m != nil {
-			r.add(line, "", "%s is not what belongs here (%s)", cmp.Or(strings.Trim(m[2], "`"), "this"), plainType(m[3]))
+			r.add(line, "", "%s is not what belongs here (%s)", cmp.Or(strings.Trim(m[2], "`"), "this"),
+				plainType(m[3]))
 			continue
 		}
 		r.add(line, "", "not valid YAML: %s", strings.TrimPrefix(message, "yaml: "))
@@ -218,7 +220,8 @@ func (r *reporter) unknownFields(n *yaml.Node, of string) {
 			r.add(key.Line, hint, "the %s has no field %s", of, key.Value)
 			continue
 		}
-		inside := map[string]string{"effects": "effect", "sources": "source", "source": "source", "remedies": "remedy"}[key.Value]
+		inside := map[string]string{"effects": "effect", "sources": "source", "source": "source",
+			"remedies": "remedy"}[key.Value]
 		switch {
 		case inside == "":
 		case v.Kind == yaml.SequenceNode:
@@ -244,7 +247,8 @@ func fields(of string) []string {
 	switch of {
 	case "rule":
 		return []string{"id", "title", "class", "scope", "severity", "applies", "when", "because", "metrics", "effects",
-			"derivation", "sources", "remedies", "conflicts", "measure", "silent_if", "shows", "guard", "risk", "unpriced"}
+			"derivation", "sources", "remedies", "conflicts", "measure", "silent_if", "shows", "guard", "risk",
+			"unpriced"}
 	case "effect":
 		return []string{"text", "low", "high", "where", "source"}
 	case "source":
@@ -255,7 +259,8 @@ func fields(of string) []string {
 
 // ruleClasses are the areas in the order in which findings of the same weight are shown.
 func ruleClasses() []string {
-	return []string{"kernel", "mitigation", "power", "disk", "pci", "memory", "network", "storage-network", "virtualisation",
+	return []string{"kernel", "mitigation", "power", "disk", "pci", "memory", "network", "storage-network",
+		"virtualisation",
 		"quality"}
 }
 
@@ -272,7 +277,9 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	if !kebab.MatchString(rule.ID) {
 		r.add(at("id"), "write small letters, digits and dashes: clock-source", "the id %q won't do", rule.ID)
 	}
-	for _, f := range []struct{ name, value string }{{"title", rule.Title}, {"when", rule.When}, {"because", rule.Because}} {
+	for _, f := range []struct {
+		name, value string
+	}{{"title", rule.Title}, {"when", rule.When}, {"because", rule.Because}} {
 		if strings.TrimSpace(f.value) == "" {
 			r.add(at(f.name), "", "the rule %s has no %s", rule.ID, f.name)
 		}
@@ -328,7 +335,8 @@ func (r *reporter) remedy(l *language, rule *Rule, i int, n *yaml.Node) {
 	case remedy.Set == "" && remedy.Text == "":
 		r.add(line, "add text: or set:", "a remedy says nothing")
 	case remedy.Set != "" && (!slices.Contains(settingKinds(), kind) || rest == ""):
-		r.add(line, "begin it with one of "+strings.Join(settingKinds(), ", ")+" and a colon", "%q is no setting", remedy.Set)
+		r.add(line, "begin it with one of "+strings.Join(settingKinds(), ", ")+" and a colon", "%q is no setting",
+			remedy.Set)
 	}
 	if remedy.Cost == "" {
 		r.add(line, "write cost: none when there is none", "a remedy does not say what it costs")
@@ -380,7 +388,8 @@ func (r *reporter) order(rules []Rule) {
 		seen[rule.ID] = rule.place
 	}
 	if circle := silenceCircle(rules); len(circle) > 0 {
-		r.add(seen[circle[0]].line, "delete one silent_if", "the rules silence each other: %s", strings.Join(circle, " → "))
+		r.add(seen[circle[0]].line, "delete one silent_if", "the rules silence each other: %s",
+			strings.Join(circle, " → "))
 	}
 }
 

@@ -16,7 +16,8 @@ func ruleText(id, when string, more ...string) string {
 	if len(more) > 0 && strings.HasPrefix(more[0], "severity:") {
 		severity, more = more[0], more[1:]
 	}
-	text := fmt.Sprintf("- id: %s\n  title: The title of %s\n  class: kernel\n  %s\n  when: '%s'\n  because: of this\n", id, id,
+	text := fmt.Sprintf("- id: %s\n  title: The title of %s\n  class: kernel\n  %s\n  when: '%s'\n  because: of this\n",
+		id, id,
 		severity, when)
 	for _, m := range more {
 		text += "  " + m + "\n"
@@ -45,10 +46,12 @@ func set(t testing.TB, texts ...string) *Set {
 func TestDecode(t *testing.T) {
 	rules := decoded(t, ruleText("a-rule", `cpu.threads > 4`, "scope: disk", `applies: disk.driver == "nvme"`,
 		"metrics: [iops, latency]", "silent_if: [other]", "guard: true",
-		"effects: [{text: up to 60%, low: 0.1, high: 0.6, where: here, source: {title: A paper, url: 'https://example.org/'}}]",
+		"effects: [{text: up to 60%, low: 0.1, high: 0.6, where: here, source: {title: A paper, url: "+
+			"'https://example.org/'}}]",
 		"remedies: [{set: 'cmdline:iommu.strict=0', reboot: true, cost: none, only: iommu.vfio_groups == 0}]"))
 	r := rules[0]
-	if r.ID != "a-rule" || r.Scope != "disk" || !r.Guard || r.when == nil || r.applies == nil || r.Remedies[0].only == nil ||
+	if r.ID != "a-rule" || r.Scope != "disk" || !r.Guard || r.when == nil || r.applies == nil ||
+		r.Remedies[0].only == nil ||
 		r.Effects[0].High != 0.6 || r.Effects[0].Source.URL != "https://example.org/" || r.SilentIf[0] != "other" {
 		t.Errorf("got %+v", r)
 	}
@@ -84,7 +87,8 @@ func TestBadFiles(t *testing.T) {
 				`test.yaml:12: maybe is not what belongs here (true or false)`,
 			}},
 		"twice and in circles": {
-			ruleText("a", "true", "silent_if: [b]") + ruleText("b", "true", "silent_if: [c]") + ruleText("c", "true", "silent_if: [a]") +
+			ruleText("a", "true", "silent_if: [b]") + ruleText("b", "true", "silent_if: [c]") +
+				ruleText("c", "true", "silent_if: [a]") +
 				ruleText("a", "true"),
 			[]string{
 				"test.yaml:1: the rules silence each other: a → b → c → a (delete one silent_if)",
@@ -95,8 +99,10 @@ func TestBadFiles(t *testing.T) {
 		"shows what is no fact": {ruleText("a", "true", "shows: [nic.socket, nic.sockett]"),
 			[]string{"test.yaml:7: the rule a shows nic.sockett, which is no fact (docs/facts.md lists them)"}},
 		"effects and remedies": {
-			ruleText("a", "true", "effects:", "- {text: much, low: 40, high: 60}", "sources:", "- {title: x, url: ftp://x}", "remedies:",
-				"- {cost: none}", "- {set: 'registry:x=1', cost: none}", "- {text: do it}", "- {text: x, cost: none, only: cpu.thread > 1}"),
+			ruleText("a", "true", "effects:", "- {text: much, low: 40, high: 60}", "sources:",
+				"- {title: x, url: ftp://x}", "remedies:",
+				"- {cost: none}", "- {set: 'registry:x=1', cost: none}", "- {text: do it}",
+				"- {text: x, cost: none, only: cpu.thread > 1}"),
 			[]string{
 				"test.yaml:8: a published effect needs its text and its source",
 				"test.yaml:8: low and high are shares from 0 to 1, the lower one first (write 0.2 for 20%)",
@@ -108,24 +114,31 @@ func TestBadFiles(t *testing.T) {
 				"test.yaml:15: there is no fact cpu.thread (did you mean cpu.threads?)",
 			}},
 		"lines of a long condition": {
-			"- id: a\n  title: x\n  class: kernel\n  severity: low\n  because: x\n  when: |\n    cpu.threads > 1 &&\n      cpu.coress > 2\n",
+			"- id: a\n  title: x\n  class: kernel\n  severity: low\n  because: x\n  when: |\n    cpu.threads > 1 &&\n" +
+				"      cpu.coress > 2\n",
 			[]string{"test.yaml:8: there is no fact cpu.coress (did you mean cpu.cores?)"}},
 		"fields inside": {
-			ruleText("a", "true", "effects:", "- {text: x, hihg: 0.1, source: {titel: x, title: y}}", "remedies:", "- {text: x, cost: none, sett: y}"),
+			ruleText("a", "true", "effects:", "- {text: x, hihg: 0.1, source: {titel: x, title: y}}", "remedies:",
+				"- {text: x, cost: none, sett: y}"),
 			[]string{
 				"test.yaml:8: the effect has no field hihg (did you mean high?)",
 				"test.yaml:8: the source has no field titel (did you mean title?)",
 				"test.yaml:10: the remedy has no field sett (did you mean set?)",
 			}},
-		"key twice":     {"- id: a\n  id: b\n", []string{`test.yaml:2: not valid YAML: mapping key "id" already defined at line 1`}},
-		"scope":         {ruleText("a", "true", "scope: discs"), []string{`test.yaml:7: scope can't be "discs" (did you mean disk?)`}},
-		"no list":       {"id: a\n", []string{"test.yaml:1: a rule file is a list of rules (begin each rule with a dash: - id: …)"}},
-		"no mapping":    {"- a\n", []string{"test.yaml:1: a is not what belongs here (a mapping)"}},
-		"null":          {"-\n", []string{"test.yaml:1: a rule is a mapping (begin each rule with a dash: - id: …)"}},
-		"empty":         {"", []string{"test.yaml: the file is empty (write a list of rules)"}},
-		"no YAML":       {"- id: [\n", []string{"test.yaml:1: not valid YAML: did not find expected node content"}},
-		"two documents": {ruleText("a", "true") + "---\n[]\n", []string{"test.yaml: a second YAML document follows the first (keep one list in a file)"}},
-		"huge":          {strings.Repeat("#", maxFile+1), []string{"test.yaml: the file is larger than 1 MiB, which no list of rules is"}},
+		"key twice": {"- id: a\n  id: b\n",
+			[]string{`test.yaml:2: not valid YAML: mapping key "id" already defined at line 1`}},
+		"scope": {ruleText("a", "true", "scope: discs"),
+			[]string{`test.yaml:7: scope can't be "discs" (did you mean disk?)`}},
+		"no list": {"id: a\n",
+			[]string{"test.yaml:1: a rule file is a list of rules (begin each rule with a dash: - id: …)"}},
+		"no mapping": {"- a\n", []string{"test.yaml:1: a is not what belongs here (a mapping)"}},
+		"null":       {"-\n", []string{"test.yaml:1: a rule is a mapping (begin each rule with a dash: - id: …)"}},
+		"empty":      {"", []string{"test.yaml: the file is empty (write a list of rules)"}},
+		"no YAML":    {"- id: [\n", []string{"test.yaml:1: not valid YAML: did not find expected node content"}},
+		"two documents": {ruleText("a", "true") + "---\n[]\n",
+			[]string{"test.yaml: a second YAML document follows the first (keep one list in a file)"}},
+		"huge": {strings.Repeat("#", maxFile+1),
+			[]string{"test.yaml: the file is larger than 1 MiB, which no list of rules is"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode("test.yaml", []byte(c.text))

@@ -130,7 +130,8 @@ func (t tellers) silence(r *Rule, out *outcome) {
 		return
 	}
 	for _, id := range r.SilentIf {
-		if !t[teller{id, r.Scope, out.about}] && !t[teller{id, "", ""}] && (r.Scope != "" || !t[teller{id, anything, ""}]) {
+		if !t[teller{id, r.Scope, out.about}] && !t[teller{id, "", ""}] &&
+			(r.Scope != "" || !t[teller{id, anything, ""}]) {
 			continue
 		}
 		t.tell(r, out.about)
@@ -189,8 +190,10 @@ func group(rule *Rule, outcomes []outcome) []Finding {
 		if !ok {
 			i = len(findings)
 			at[key{out.verdict, out.note}] = i
-			f := Finding{Rule: rule.ID, Verdict: out.verdict, Title: rule.Title, Severity: rule.Severity, Class: rule.Class,
-				Guard: rule.Guard, Because: rule.Because, Metrics: rule.Metrics, Conflicts: rule.Conflicts, Sources: rule.Sources,
+			f := Finding{Rule: rule.ID, Verdict: out.verdict, Title: rule.Title, Severity: rule.Severity,
+				Class: rule.Class,
+				Guard: rule.Guard, Because: rule.Because, Metrics: rule.Metrics, Conflicts: rule.Conflicts,
+				Sources: rule.Sources,
 				Measure: rule.Measuring(), Note: out.note}
 			if rule.Guard {
 				f.Title = "now: " + f.Title

@@ -12,7 +12,8 @@ import (
 func said(r Report) []string {
 	var lines []string
 	for _, f := range r.Findings {
-		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s %s %s", f.Rule, f.Verdict, strings.Join(f.About, ",")), " "))
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s %s %s", f.Rule, f.Verdict, strings.Join(f.About, ",")),
+			" "))
 	}
 	return lines
 }
@@ -36,11 +37,13 @@ func TestVerdicts(t *testing.T) {
 		"disk.driver b = nvme", "disk.queue.scheduler b = none", // clear
 		"disk.driver c = sd", "disk.queue.scheduler c = bfq", // not applicable
 		"disk.driver d = nvme", "disk.queue.scheduler d ? permission denied; root may read it", // unknown
-		"disk.driver e ? no such file here", "disk.queue.scheduler e = none", // clear: whether it applies does not matter
+		// clear: whether it applies does not matter
+		"disk.driver e ? no such file here", "disk.queue.scheduler e = none",
 		"disk.driver f ? no such file here", "disk.queue.scheduler f = bfq", // unknown
 		"nic.mtu ? ip is not installed",
 	), Options{All: true})
-	checkSaid(t, r, "scheduler finding a", "nics unknown", "scheduler unknown d,f", "clock clear", "scheduler clear b,e",
+	checkSaid(t, r, "scheduler finding a", "nics unknown", "scheduler unknown d,f", "clock clear",
+		"scheduler clear b,e",
 		"maps not-applicable", "scheduler not-applicable c")
 	if want := (Counts{Finding: 1, Clear: 3, NotApplicable: 2, Unknown: 3}); r.Counts != want {
 		t.Errorf("counts %+v, want %+v", r.Counts, want)
@@ -76,7 +79,8 @@ func TestSilence(t *testing.T) {
 		ruleText("third", `disk.size > 1`, "scope: disk", "silent_if: [second]"),
 		ruleText("second", `disk.queue.scheduler == "bfq"`, "scope: disk", "silent_if: [first]"),
 		ruleText("first", `clock.source == "hpet"`))
-	disks := []string{"disk.size a = 5", "disk.queue.scheduler a = bfq", "disk.size b = 5", "disk.queue.scheduler b = none",
+	disks := []string{"disk.size a = 5", "disk.queue.scheduler a = bfq", "disk.size b = 5",
+		"disk.queue.scheduler b = none",
 		"disk.size c = 5"}
 	r := s.Evaluate(snapshot(t, append(disks, "clock.source = tsc")...), Options{All: true})
 	checkSaid(t, r, "second finding a", "third finding b,c", "second unknown c", "first clear", "second clear b",
@@ -86,7 +90,8 @@ func TestSilence(t *testing.T) {
 	}
 	// The machine's finding silences the one about a, the unknown about c, and what they would have told.
 	r = s.Evaluate(snapshot(t, append(disks, "clock.source = hpet")...), Options{All: true})
-	checkSaid(t, r, "first finding", "third finding b", "second clear b", "last not-applicable a,b,c", "second not-applicable a,c",
+	checkSaid(t, r, "first finding", "third finding b", "second clear b", "last not-applicable a,b,c",
+		"second not-applicable a,c",
 		"third not-applicable a,c")
 }
 
@@ -104,9 +109,11 @@ func TestOrder(t *testing.T) {
 		ruleText("measured", "true", "severity: low"),
 		ruleText("nothing", "true", "severity: high"),
 		ruleText("hidden", "true", "unpriced: true"))
-	measured := map[string]Measured{"measured": {Metric: "read.iops", Loss: 0.12, Low: 0.09, High: 0.15}, "nothing": {Loss: 0}}
+	measured := map[string]Measured{"measured": {Metric: "read.iops", Loss: 0.12, Low: 0.09, High: 0.15},
+		"nothing": {Loss: 0}}
 	r := s.Evaluate(nil, Options{Measured: measured})
-	checkSaid(t, r, "measured finding", "nothing finding", "grave finding", "much finding", "little finding", "quality finding",
+	checkSaid(t, r, "measured finding", "nothing finding", "grave finding", "much finding", "little finding",
+		"quality finding",
 		"low finding", "unknown-high unknown")
 	if r.Findings[0].Effect != "measured here: 12% of read.iops (9% to 15%)" || r.Findings[0].Measured == nil {
 		t.Errorf("effect: %s", r.Findings[0].Effect)
@@ -121,7 +128,8 @@ func TestOrder(t *testing.T) {
 
 func TestEffects(t *testing.T) {
 	s := set(t,
-		ruleText("published", "true", "effects:", "- {text: up to 60% of throughput, high: 0.6, where: 100 Gbit/s NIC, source: {title: A paper}}",
+		ruleText("published", "true", "effects:",
+			"- {text: up to 60% of throughput, high: 0.6, where: 100 Gbit/s NIC, source: {title: A paper}}",
 			"- {text: 2%, source: {url: 'https://example.org/'}}"),
 		ruleText("worked-out", "true", "derivation: lanes in use / lanes possible"),
 		ruleText("silence", "true"))
@@ -130,7 +138,8 @@ func TestEffects(t *testing.T) {
 		got[f.Rule] = f.Effect
 	}
 	for id, want := range map[string]string{
-		"published":  "published: up to 60% of throughput (100 Gbit/s NIC; A paper); 2% (https://example.org/); not measured here",
+		"published": "published: up to 60% of throughput (100 Gbit/s NIC; A paper); 2% (https://example.org/); not " +
+			"measured here",
 		"worked-out": "follows from the facts: lanes in use / lanes possible",
 		"silence":    "no figure is published",
 	} {
@@ -210,10 +219,12 @@ func TestKeepBuiltIn(t *testing.T) {
 		remedies[r.ID] = r.Remedies
 	}
 	for _, c := range []struct{ keep, rule, refused string }{
-		{"iommu.strict=1", "iommu-strict", "cmdline:iommu.strict=0 cmdline:iommu=pt cmdline:iommu.passthrough=1 cmdline:iommu=off"},
+		{"iommu.strict=1", "iommu-strict", "cmdline:iommu.strict=0 cmdline:iommu=pt cmdline:iommu.passthrough=1 " +
+			"cmdline:iommu=off"},
 		{"cmdline:iommu.strict=0", "iommu-strict", "cmdline:iommu=off"},
 		{"intel_iommu=on", "iommu-strict", "cmdline:intel_iommu=absent cmdline:iommu=off"},
-		{"intel_iommu=on,strict", "iommu-strict", "cmdline:intel_iommu=absent cmdline:iommu=pt cmdline:iommu.passthrough=1 cmdline:iommu=off"},
+		{"intel_iommu=on,strict", "iommu-strict",
+			"cmdline:intel_iommu=absent cmdline:iommu=pt cmdline:iommu.passthrough=1 cmdline:iommu=off"},
 		{"numa=off", "numa-switched-off", "cmdline:numa=absent"},
 		{"cmdline:numa=off", "nics-on-two-sockets-one-node", "cmdline:numa=absent"},
 		{"cmdline:numa=absent", "numa-switched-off", ""},
@@ -226,7 +237,8 @@ func TestKeepBuiltIn(t *testing.T) {
 		{"mount:nodiscard", "discard-on-delete", ""},
 		{"mount:sync", "nfs-mounted-sync", "mount:async"},
 		{"mount:noac", "nfs-noac", "mount:ac"},
-		{"node.session.queue_depth=32", "iscsi-queue-depth", "exec:iscsiadm -m node -o update -n node.session.queue_depth -v 128"},
+		{"node.session.queue_depth=32", "iscsi-queue-depth",
+			"exec:iscsiadm -m node -o update -n node.session.queue_depth -v 128"},
 		{"pti=on", "pti-needless", "cmdline:pti=absent"},
 	} {
 		if err := CheckKeep(c.keep); err != nil {
@@ -257,11 +269,13 @@ func TestKeepBuiltIn(t *testing.T) {
 func TestOnly(t *testing.T) {
 	s := set(t,
 		ruleText("machine", "true", "remedies:",
-			"- {set: 'cmdline:iommu=off', only: iommu.vfio_groups == 0, cost: no isolation}", "- {text: else, cost: none}"),
+			"- {set: 'cmdline:iommu=off', only: iommu.vfio_groups == 0, cost: no isolation}",
+			"- {text: else, cost: none}"),
 		ruleText("disks", "true", "scope: disk", "remedies:",
 			"- {set: 'queue:scheduler=none', only: disk.driver == \"nvme\", cost: none}"))
 	remedies := func(lines ...string) string {
-		lines = append(lines, "disk.driver nvme0n1 = nvme", "disk.driver nvme1n1 = nvme", "disk.driver sda = sd", "os.boot_loader = grub")
+		lines = append(lines, "disk.driver nvme0n1 = nvme", "disk.driver nvme1n1 = nvme", "disk.driver sda = sd",
+			"os.boot_loader = grub")
 		var said []string
 		for _, f := range s.Evaluate(snapshot(t, lines...), Options{}).Findings {
 			for _, r := range f.Remedies {
@@ -276,8 +290,8 @@ func TestOnly(t *testing.T) {
 	for fact, want := range map[string]string{
 		"iommu.vfio_groups = 0": "queue:scheduler=none| cmdline:iommu=off| |",
 		"iommu.vfio_groups = 2": "queue:scheduler=none| |",
-		"iommu.vfio_groups ? no such file here": "queue:scheduler=none| cmdline:iommu=off|only if iommu.vfio_groups == 0 " +
-			"(unknown here: iommu.vfio_groups: no such file here) |",
+		"iommu.vfio_groups ? no such file here": "queue:scheduler=none| cmdline:iommu=off|only if iommu.vfio_groups " +
+			"== 0 (unknown here: iommu.vfio_groups: no such file here) |",
 	} {
 		if got := remedies(fact); got != want {
 			t.Errorf("%s: got %s, want %s", fact, got, want)
@@ -330,7 +344,8 @@ func TestSilenceAcrossScopes(t *testing.T) {
 	} {
 		scheduler, threads, _ := strings.Cut(facts, " ")
 		var got []string
-		for _, f := range s.Evaluate(snapshot(t, "disk.queue.scheduler sda = "+scheduler, "disk.queue.scheduler sdb = none",
+		for _, f := range s.Evaluate(snapshot(t, "disk.queue.scheduler sda = "+scheduler,
+			"disk.queue.scheduler sdb = none",
 			"cpu.threads = "+threads), Options{}).Findings {
 			got = append(got, fmt.Sprint(f.Rule, f.About))
 		}

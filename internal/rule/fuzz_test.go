@@ -20,7 +20,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Add([]byte(ruleText("a", "true", "silent_if: [b]", "remedies: [{set: 'queue:scheduler=none', only: 'cpu.boost', cost: none}]")))
+	f.Add([]byte(ruleText("a", "true", "silent_if: [b]",
+		"remedies: [{set: 'queue:scheduler=none', only: 'cpu.boost', cost: none}]")))
 	f.Add([]byte("- &a {id: *a}\n- []\n-\n---\n"))
 	f.Add([]byte("- id: a\n  when: |\n    x.y\n  effects: [{low: .nan}]\n"))
 	l, err := newLanguage()
@@ -48,7 +49,8 @@ func FuzzDecode(f *testing.F) {
 
 func FuzzCondition(f *testing.F) {
 	for _, text := range []string{`clock.source == "hpet"`, `!(config["KASAN"] == "y") || argument["a-b"] != ""`,
-		`values("disk.size").exists(s, int(s) > 1) && count("nic") > 0`, `sum("nic.speed") > 1e9 ? kernel(6, 2) : cpu.boost`,
+		`values("disk.size").exists(s, int(s) > 1) && count("nic") > 0`,
+		`sum("nic.speed") > 1e9 ? kernel(6, 2) : cpu.boost`,
 		`disk.model.matches("^(a|b)+$")`, `[1, 2].map(x, x * cpu.threads).all(y, y < 3)`, `{"a": cpu.boost}["b"]`,
 		`sysctl["a"].split(" ")[2] == "x"`, `disk.size / 0 == 1`, `dyn(1) == "a"`, `module[config["A"]] == ""`} {
 		f.Add(text, "disk", "a=1 b", "5")
@@ -62,8 +64,10 @@ func FuzzCondition(f *testing.F) {
 		if len(faults) > 0 {
 			return
 		}
-		m := newMachine(l.vocabulary, []lab.Fact{{Key: "kernel.cmdline", Value: line}, {Key: "cpu.threads", Value: value},
-			{Key: "disk.size", About: "a", Value: value}, {Key: "nic.speed", Unknown: value}, {Key: "disk.model", About: "a", Value: line}})
+		m := newMachine(l.vocabulary,
+			[]lab.Fact{{Key: "kernel.cmdline", Value: line}, {Key: "cpu.threads", Value: value},
+				{Key: "disk.size", About: "a", Value: value}, {Key: "nic.speed", Unknown: value},
+				{Key: "disk.model", About: "a", Value: line}})
 		answer, _, missing := c.ask(m, scope, "a")
 		if answer == perhaps && len(missing) == 0 {
 			t.Errorf("%s is unknown, and nothing is missing", text)

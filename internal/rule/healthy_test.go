@@ -54,7 +54,8 @@ func healthyHosts(t *testing.T) map[string][]lab.Fact {
 			case f.Unknown == "" && !holds(d.Kind, f.Value):
 				t.Errorf("%s: %s of %s can't be %q", name, f.Fact, f.About, f.Value)
 			}
-			host = append(host, lab.Fact{Key: f.Fact, About: f.About, Value: f.Value, Unknown: f.Unknown, Source: "fixture"})
+			host = append(host, lab.Fact{Key: f.Fact, About: f.About, Value: f.Value, Unknown: f.Unknown,
+				Source: "fixture"})
 		}
 		all[strings.TrimSuffix(name, ".yaml")] = append(host, ceiling.Derive(host)...)
 	}

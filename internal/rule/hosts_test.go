@@ -110,8 +110,11 @@ func builtInSet(t *testing.T) *Set {
 // TestWhatMustStay is the end of the 200 Gbit/s report: numa=off has to stay, so what is offered is what its authors
 // did then (the CPUs of one socket) and what they also could have done, never to take the argument away.
 func TestWhatMustStay(t *testing.T) {
-	report := builtInSet(t).Evaluate(hosts(t)["beeline-numa-off.yaml"].facts(t), Options{Keep: []string{"cmdline:numa=off"}})
-	i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Rule == "numa-one-node" && f.Verdict == Found })
+	report := builtInSet(t).Evaluate(hosts(t)["beeline-numa-off.yaml"].facts(t),
+		Options{Keep: []string{"cmdline:numa=off"}})
+	i := slices.IndexFunc(report.Findings, func(f Finding) bool {
+		return f.Rule == "numa-one-node" && f.Verdict == Found
+	})
 	if i < 0 {
 		t.Fatal("keeping a setting hides its finding")
 	}

@@ -41,7 +41,8 @@ func (k keep) forbids(r Remedy) bool {
 		if strings.Contains(k.name, ".") {
 			word = k.name
 		}
-		return regexp.MustCompile(`(^|[^\w.=-])` + regexp.QuoteMeta(word) + `($|[^\w.-]|[.]($|\s))`).MatchString(r.Text + " " + s.name)
+		return regexp.MustCompile(`(^|[^\w.=-])` + regexp.QuoteMeta(word) + `($|[^\w.-]|[.]($|\s))`).MatchString(
+			r.Text + " " + s.name)
 	}
 	if k.same(s) {
 		return s.removed != k.removed || !s.removed && !strings.EqualFold(s.meaning(), k.meaning())
@@ -69,7 +70,8 @@ func (s setting) defeats() []string {
 		return []string{"cmdline:cpufreq.default_governor"}
 	}
 	// Writing one of such a pair sets the other to 0 (Documentation/admin-guide/sysctl/vm.rst).
-	if before, bytes := strings.CutSuffix(s.name, "_bytes"); bytes && s.kind == "sysctl" && strings.HasPrefix(before, "vm.dirty") {
+	if before, bytes := strings.CutSuffix(s.name, "_bytes"); bytes && s.kind == "sysctl" &&
+		strings.HasPrefix(before, "vm.dirty") {
 		return []string{"sysctl:" + before + "_ratio"}
 	}
 	return nil

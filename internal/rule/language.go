@@ -69,7 +69,8 @@ func newLanguage() (*language, error) {
 	options := []cel.EnvOption{
 		// has() is left out: whether a fact is there is never a condition, an absent one makes it unknown.
 		cel.ClearMacros(),
-		cel.Macros(cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.MapMacro, cel.MapFilterMacro, cel.FilterMacro),
+		cel.Macros(cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.MapMacro, cel.MapFilterMacro,
+			cel.FilterMacro),
 		cel.Macros(cel.GlobalMacro("kernel", 2, kernelMacro),
 			tableMacro("count", countTable), tableMacro("values", valuesTable), tableMacro("sum", sumTable)),
 		cel.CrossTypeNumericComparisons(true),
@@ -152,7 +153,8 @@ func kernelMacro(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr
 
 // tableMacro turns name("key") into table["key"].
 func tableMacro(name, table string) cel.Macro {
-	return cel.GlobalMacro(name, 1, func(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+	return cel.GlobalMacro(name, 1, func(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr,
+		*common.Error) {
 		return eh.NewCall(operators.Index, eh.NewIdent(table), args[0]), nil
 	})
 }

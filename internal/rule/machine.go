@@ -39,14 +39,16 @@ type machine struct {
 type part struct{ about, key string }
 
 func newMachine(l vocabulary, snapshot []lab.Fact) *machine {
-	m := &machine{vocabulary: l, whole: map[string]lab.Fact{}, things: map[string][]string{}, parts: map[part]lab.Fact{},
+	m := &machine{vocabulary: l, whole: map[string]lab.Fact{}, things: map[string][]string{},
+		parts:  map[part]lab.Fact{},
 		closed: map[string]lab.Fact{}}
 	seen := map[part]bool{}
 	var ofPlace []lab.Fact
 	for _, f := range snapshot {
 		class := l.classOf(f.Key)
 		if name, key, ok := placeFact(f.Key); ok && class != "" {
-			ofPlace = append(ofPlace, lab.Fact{Key: key, About: name, Value: f.Value, Source: f.Source, Unknown: f.Unknown})
+			ofPlace = append(ofPlace, lab.Fact{Key: key, About: name, Value: f.Value, Source: f.Source,
+				Unknown: f.Unknown})
 			continue
 		}
 		m.take(f, class, seen)

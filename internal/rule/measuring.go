@@ -12,5 +12,6 @@ func (r Rule) Measuring() string {
 	if !strings.HasPrefix(r.Measure, "headroom run ") && !strings.HasPrefix(r.Measure, "headroom net ") {
 		return r.Measure
 	}
-	return r.Measure + " --label before\n" + r.Measure + " --label after # once it is changed\nheadroom compare before after"
+	return r.Measure + " --label before\n" + r.Measure +
+		" --label after # once it is changed\nheadroom compare before after"
 }

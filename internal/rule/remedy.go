@@ -127,11 +127,13 @@ func render(r Remedy, about []string, m *machine, to systems) []Instruction {
 	}
 	if len(out) == 0 {
 		if to.found {
-			in.Text = join(r.Text, "set "+s.kind+" "+s.argument()+" (no recipe is known for this system; "+elsewhere(s.kind)+")")
+			in.Text = join(r.Text,
+				"set "+s.kind+" "+s.argument()+" (no recipe is known for this system; "+elsewhere(s.kind)+")")
 			return []Instruction{in}
 		}
 		in.System = to.names[0]
-		in.Text = join(r.Text, fmt.Sprintf("%s has no place for %s; %s", strings.Join(to.names, ", "), r.Set, elsewhere(s.kind)))
+		in.Text = join(r.Text, fmt.Sprintf("%s has no place for %s; %s", strings.Join(to.names, ", "),
+			r.Set, elsewhere(s.kind)))
 		return []Instruction{in}
 	}
 	return out

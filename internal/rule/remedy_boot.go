@@ -32,7 +32,8 @@ func grub(s setting, c circumstances) (text, undo string, ok bool) {
 	switch id := c.machine.text("os.id"); {
 	case id == "rhcos":
 		if s.removed {
-			return "remove " + argument + " from spec.kernelArguments of the MachineConfig that adds it", "add it again", true
+			return "remove " + argument + " from spec.kernelArguments of the MachineConfig that adds it",
+				"add it again", true
 		}
 		return "a MachineConfig with spec.kernelArguments: [" + argument + "], which boots the pool's nodes one by one",
 			"delete the MachineConfig", true
@@ -53,7 +54,8 @@ func grub(s setting, c circumstances) (text, undo string, ok bool) {
 
 func grubFile(s setting, update string) (text, undo string, ok bool) {
 	if s.removed {
-		return fmt.Sprintf("remove %s from GRUB_CMDLINE_LINUX_DEFAULT and GRUB_CMDLINE_LINUX in /etc/default/grub, then %s",
+		return fmt.Sprintf("remove %s from GRUB_CMDLINE_LINUX_DEFAULT and GRUB_CMDLINE_LINUX in /etc/default/grub, "+
+			"then %s",
 			s.argument(), update), "put the argument back, then " + update, true
 	}
 	return fmt.Sprintf("add %s to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then %s", s.argument(), update),
@@ -100,9 +102,11 @@ func proxmox(s setting, c circumstances) (text, undo string, ok bool) {
 	if s.removed {
 		verb, preposition, back = "remove", "from", "put the argument back"
 	}
-	withGrub := fmt.Sprintf("%s %s %s GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then update-grub", verb, argument,
+	withGrub := fmt.Sprintf("%s %s %s GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then update-grub", verb,
+		argument,
 		preposition)
-	withBoot := fmt.Sprintf("%s %s %s the one line in /etc/kernel/cmdline, then proxmox-boot-tool refresh", verb, argument,
+	withBoot := fmt.Sprintf("%s %s %s the one line in /etc/kernel/cmdline, then proxmox-boot-tool refresh", verb,
+		argument,
 		preposition)
 	switch c.machine.text("os.boot_loader") {
 	case "grub":
@@ -110,7 +114,8 @@ func proxmox(s setting, c circumstances) (text, undo string, ok bool) {
 	case "systemd-boot", "uki":
 		return withBoot, back + ", then proxmox-boot-tool refresh", true
 	}
-	return "which boot loader? efibootmgr -v or proxmox-boot-tool status tells. GRUB: " + withGrub + ". systemd-boot: " +
+	return "which boot loader? efibootmgr -v or proxmox-boot-tool status tells. GRUB: " + withGrub +
+		". systemd-boot: " +
 		withBoot, back + ", then the same command", true
 }
 
@@ -128,7 +133,8 @@ func proxmoxMount(s setting, c circumstances) (text, undo string, ok bool) {
 	if len(names) == 0 {
 		return "", "", false
 	}
-	lines := []string{fmt.Sprintf("add %s to the line options of the storage %s in /etc/pve/storage.cfg (options vers=4.2,…; it counts for all nodes), stop what uses it, then on each node:",
+	lines := []string{fmt.Sprintf("add %s to the line options of the storage %s in /etc/pve/storage.cfg (options "+
+		"vers=4.2,…; it counts for all nodes), stop what uses it, then on each node:",
 		s.argument(), strings.Join(names, " and "))}
 	for _, n := range names {
 		lines = append(lines, fmt.Sprintf("pvesm set %s --disable 1; umount /mnt/pve/%s", n, n))
@@ -148,8 +154,9 @@ func talos(s setting, c circumstances) (text, undo string, ok bool) {
 	const undoField = "remove the lines and apply the configuration again"
 	switch s.kind {
 	case "sysctl":
-		return fmt.Sprintf("machine configuration: machine: {sysctls: {%s: %q}}; it takes effect at once. From Talos 1.14 a"+
-			" SysctlConfig document has params in its place, and the old field still counts", s.name, s.value), undoField, true
+		return fmt.Sprintf("machine configuration: machine: {sysctls: {%s: %q}}; it takes effect at once. From Talos "+
+			"1.14 a SysctlConfig document has params in its place, and the old field still counts", s.name,
+			s.value), undoField, true
 	case "sysfs":
 		path := strings.ReplaceAll(strings.TrimPrefix(s.name, "/sys/"), "/", ".")
 		return fmt.Sprintf("machine configuration: machine: {sysfs: {%s: %q}}", path, s.value), undoField, true
@@ -158,7 +165,8 @@ func talos(s setting, c circumstances) (text, undo string, ok bool) {
 	case "nic":
 		return talosNIC(s, c)
 	case "mount":
-		return "Talos has no /etc/fstab: set mountOptions of the StorageClass or the PersistentVolume to " + s.argument() +
+		return "Talos has no /etc/fstab: set mountOptions of the StorageClass or the PersistentVolume to " +
+			s.argument() +
 			" (a volume that is in use keeps its options until it is mounted anew)", "remove the option", true
 	case "guest":
 		return "", "", false
@@ -173,20 +181,22 @@ func talos(s setting, c circumstances) (text, undo string, ok bool) {
 		return text, undoField, true
 	}
 	if !ok {
-		return "the machine configuration has no such setting; a privileged pod on the node can make it, until the next boot: " +
+		return "the machine configuration has no such setting; a privileged pod on the node can make it, until the " +
+			"next boot: " +
 			s.kind + " " + s.argument(), "delete the pod and set the old value, or boot", true
 	}
 	typed := argument.argument()
 	inConfig, inImage := "add "+typed+" to machine.install.extraKernelArgs", "extraKernelArgs: ["+typed+"]"
 	if argument.removed {
 		// A dash in front takes away an argument that Talos brings along; the installer and the imager both delete it.
-		inConfig = `take it out of machine.install.extraKernelArgs, or where Talos itself sets it add "-` + typed + `" there,`
+		inConfig = `take it out of machine.install.extraKernelArgs, or where Talos itself sets it add "-` + typed +
+			`" there,`
 		inImage = `extraKernelArgs: ["-` + typed + `"]`
 	}
 	withGrub := "GRUB: " + inConfig + " and upgrade (talosctl upgrade), when it takes effect; not where" +
 		" machine.install.grubUseUKICmdline is true"
-	withImage := "put customization: {" + inImage + "} into the Image Factory schematic and upgrade to its installer image" +
-		" (with systemd-boot and unified kernel images, which UEFI installations have since Talos 1.10," +
+	withImage := "put customization: {" + inImage + "} into the Image Factory schematic and upgrade to its installer " +
+		"image (with systemd-boot and unified kernel images, which UEFI installations have since Talos 1.10," +
 		" machine.install.extraKernelArgs is ignored)"
 	undo = "take the argument out again and upgrade"
 	switch c.machine.text("os.boot_loader") {
@@ -195,6 +205,7 @@ func talos(s setting, c circumstances) (text, undo string, ok bool) {
 	case "systemd-boot", "uki":
 		return withImage, undo, true
 	}
-	return "which boot loader? bootedWithUKI in talosctl get securitystate -o yaml is true with systemd-boot. " + withGrub +
+	return "which boot loader? bootedWithUKI in talosctl get securitystate -o yaml is true with systemd-boot. " +
+		withGrub +
 		". systemd-boot: " + withImage, undo, true
 }

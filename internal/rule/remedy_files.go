@@ -24,12 +24,14 @@ func modprobeD(s setting, c circumstances) (text, undo string, ok bool) {
 		return "", "", false
 	}
 	update := "update-initramfs -u"
-	if id := c.machine.text("os.id"); slices.Contains([]string{"rhel", "centos", "rocky", "almalinux", "ol", "fedora"}, id) ||
+	if id := c.machine.text("os.id"); slices.Contains([]string{"rhel", "centos", "rocky", "almalinux", "ol", "fedora"},
+		id) ||
 		strings.HasPrefix(id, "opensuse") || strings.HasPrefix(id, "sle") {
 		update = "dracut -f"
 	}
-	return fmt.Sprintf("write options %s %s=%s into /etc/modprobe.d/headroom.conf, then %s (the initramfs may load the module)"+
-			" and boot; where the driver is built in, boot with %s=%s instead", module, parameter, s.value, update, s.name, s.value),
+	return fmt.Sprintf("write options %s %s=%s into /etc/modprobe.d/headroom.conf, then %s (the initramfs may load "+
+			"the module) and boot; where the driver is built in, boot with %s=%s instead", module, parameter, s.value,
+			update, s.name, s.value),
 		"remove the line, then " + update, true
 }
 
@@ -47,7 +49,8 @@ func udev(s setting, c circumstances) (text, undo string, ok bool) {
 //
 //	ACTION=="add|change", SUBSYSTEM=="block", KERNEL=="nvme*n*", ENV{DEVTYPE}=="disk", ATTR{queue/scheduler}="none"
 func queueRule(s setting, c circumstances) string {
-	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", KERNEL=="%s", ATTR{queue/%s}="%s"`,
+	return fmt.Sprintf(
+		`ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", KERNEL=="%s", ATTR{queue/%s}="%s"`,
 		kernelPattern(c), s.name, s.value)
 }
 
@@ -91,7 +94,8 @@ func tmpfilesD(s setting, _ circumstances) (text, undo string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
-	return fmt.Sprintf("write w %s - - - - %s into /etc/tmpfiles.d/headroom.conf, then systemd-tmpfiles --create headroom.conf",
+	return fmt.Sprintf("write w %s - - - - %s into /etc/tmpfiles.d/headroom.conf, then systemd-tmpfiles --create "+
+		"headroom.conf",
 		path, s.value), "remove the line; the old value comes back at the next boot", true
 }
 
@@ -149,7 +153,7 @@ func tuned(s setting, c circumstances) (text, undo string, ok bool) {
 	default:
 		return "", "", false
 	}
-	return "a profile /etc/tuned/headroom/tuned.conf (TuneD 2.23 and newer: /etc/tuned/profiles/headroom/tuned.conf) with" +
-		" include= and the profile that is active (tuned-adm active) under [main], and\n" + section +
+	return "a profile /etc/tuned/headroom/tuned.conf (TuneD 2.23 and newer: /etc/tuned/profiles/headroom/tuned.conf) " +
+		"with include= and the profile that is active (tuned-adm active) under [main], and\n" + section +
 		"\nthen tuned-adm profile headroom", "tuned-adm profile and the name of the profile before", true
 }

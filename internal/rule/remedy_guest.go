@@ -10,20 +10,23 @@ import "fmt"
 func proxmoxGuest(s setting) (text, undo string, ok bool) {
 	const undone = "qm set with the old value (qm config VMID shows it); it counts from the next cold start"
 	drive := func(option string) (string, string, bool) {
-		return "qm set VMID --scsi0 VOLUME," + option + " (VOLUME and its other options as qm config VMID shows them), then" +
+		return "qm set VMID --scsi0 VOLUME," + option +
+			" (VOLUME and its other options as qm config VMID shows them), then" +
 			" shut the machine down and start it", undone, true
 	}
 	switch s.name {
 	case "iothreads":
-		return "qm set VMID --scsihw virtio-scsi-single --scsi0 VOLUME,iothread=1 (one I/O thread for each disk; VOLUME as" +
-			" qm config VMID shows it), then shut the machine down and start it", undone, true
+		return "qm set VMID --scsihw virtio-scsi-single --scsi0 VOLUME,iothread=1 (one I/O thread for each disk; " +
+			"VOLUME as qm config VMID shows it), then shut the machine down and start it", undone, true
 	case "cache", "aio", "queues":
 		return drive(s.name + "=" + s.value)
 	case "bus":
-		return "move the disk to scsi0 with --scsihw virtio-scsi-single, or to virtio0; the guest needs the virtio drivers first",
+		return "move the disk to scsi0 with --scsihw virtio-scsi-single, or to virtio0; the guest needs the virtio " +
+				"drivers first",
 			undone, true
 	case "net_queues":
-		return "qm set VMID --net0 virtio=MAC,bridge=BRIDGE,queues=" + s.value + " (MAC and bridge as qm config VMID shows them)",
+		return "qm set VMID --net0 virtio=MAC,bridge=BRIDGE,queues=" + s.value +
+				" (MAC and bridge as qm config VMID shows them)",
 			undone, true
 	case "cpu", "hugepages":
 		return fmt.Sprintf("qm set VMID --%s %s", s.name, s.value), undone, true
@@ -36,8 +39,9 @@ func libvirt(s setting, _ circumstances) (text, undo string, ok bool) {
 	var element string
 	switch s.name {
 	case "iothreads":
-		element = "<iothreads>" + s.value + "</iothreads> in <domain>, and in the disk's <driver> an <iothreads> element with an" +
-			" <iothread id='N'/> for each (QEMU 9.0 and libvirt 10.0 or newer; before that the attribute iothread='1')"
+		element = "<iothreads>" + s.value + "</iothreads> in <domain>, and in the disk's <driver> an <iothreads> " +
+			"element with an <iothread id='N'/> for each (QEMU 9.0 and libvirt 10.0 or newer; before that the " +
+			"attribute iothread='1')"
 	case "cache":
 		element = "the attribute cache='" + s.value + "' in the <driver> of the <disk>"
 	case "aio":
@@ -47,7 +51,8 @@ func libvirt(s setting, _ circumstances) (text, undo string, ok bool) {
 	case "bus":
 		element = "<target dev='vda' bus='virtio'/> of the <disk>"
 		if s.value == "virtio-scsi" {
-			element = "<target dev='sda' bus='scsi'/> of the <disk>, and <controller type='scsi' model='virtio-scsi'/> in <devices>"
+			element = "<target dev='sda' bus='scsi'/> of the <disk>, and <controller type='scsi' " +
+				"model='virtio-scsi'/> in <devices>"
 		}
 		element += "; delete the disk's <address>; the guest needs the driver first"
 	case "net_queues":
@@ -77,7 +82,8 @@ func kubevirt(s setting, _ circumstances) (text, undo string, ok bool) {
 		field = "domain: {ioThreadsPolicy: supplementalPool, ioThreads: {supplementalPoolThreadCount: " + s.value +
 			"}, devices: {blockMultiQueue: true}}"
 	case "queues":
-		field = "domain: {devices: {blockMultiQueue: true}}, which gives each virtio disk as many queues as the machine has CPUs"
+		field = "domain: {devices: {blockMultiQueue: true}}, which gives each virtio disk as many queues as the " +
+			"machine has CPUs"
 	case "cache":
 		field = "domain: {devices: {disks: [{name: DISK, cache: " + s.value + "}]}}"
 	case "aio":
@@ -86,12 +92,14 @@ func kubevirt(s setting, _ circumstances) (text, undo string, ok bool) {
 		}
 		field = "domain: {devices: {disks: [{name: DISK, io: " + s.value + "}]}}"
 	case "bus":
-		field = "domain: {devices: {disks: [{name: DISK, disk: {bus: " + map[bool]string{true: "scsi", false: "virtio"}[s.value == "virtio-scsi"] +
+		field = "domain: {devices: {disks: [{name: DISK, disk: {bus: " +
+			map[bool]string{true: "scsi", false: "virtio"}[s.value == "virtio-scsi"] +
 			"}}]}}; the guest needs the driver first"
 	case "net_queues":
 		field = "domain: {devices: {networkInterfaceMultiqueue: true}}, which gives as many queues as CPUs"
 	case "cpu":
-		field = "domain: {cpu: {model: " + map[bool]string{true: "host-passthrough", false: s.value}[s.value == "host"] + "}}"
+		field = "domain: {cpu: {model: " + map[bool]string{true: "host-passthrough",
+			false: s.value}[s.value == "host"] + "}}"
 	case "hugepages":
 		field = "domain: {memory: {hugepages: {pageSize: 2Mi}}}, with as many pages reserved on the node"
 	default:

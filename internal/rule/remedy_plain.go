@@ -20,13 +20,17 @@ func plain(s setting, c circumstances) (text, undo string, ok bool) {
 		}
 		return "boot with " + s.argument(), "boot without it", true
 	case "sysctl":
-		return fmt.Sprintf("sysctl -w %s=%s", s.name, inQuotes(s.value)), "sysctl -w with the old value; a boot undoes it too", true
+		return fmt.Sprintf("sysctl -w %s=%s", s.name, inQuotes(s.value)),
+			"sysctl -w with the old value; a boot undoes it too", true
 	case "module":
 		module, parameter, _ := strings.Cut(s.name, ".")
-		return fmt.Sprintf("load %s with %s=%s (its current value: cat /sys/module/%s/parameters/%s)", module, parameter, s.value,
+		return fmt.Sprintf("load %s with %s=%s (its current value: cat /sys/module/%s/parameters/%s)",
+			module, parameter, s.value,
 			plainName(module), parameter), "load it without", true
 	case "queue":
-		return each(names, 4, func(d string) string { return fmt.Sprintf("echo %s > /sys/block/%s/queue/%s", s.value, d, s.name) }),
+		return each(names, 4, func(d string) string {
+				return fmt.Sprintf("echo %s > /sys/block/%s/queue/%s", s.value, d, s.name)
+			}),
 			"write the old value; a boot undoes it too", true
 	case "sysfs":
 		return fmt.Sprintf("echo %s > /sys/%s", s.value, strings.TrimPrefix(s.name, "/sys/")),
@@ -59,7 +63,8 @@ func each(names []string, most int, command func(string) string) string {
 			lines = append(lines, fmt.Sprintf("and so for %d more", len(names)-most))
 			break
 		}
-		lines = append(lines, command(lab.ShellQuote([]string{n}))) // a saved machine can call its interfaces what it likes
+		// a saved machine can call its interfaces what it likes
+		lines = append(lines, command(lab.ShellQuote([]string{n})))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -69,10 +74,12 @@ func plainCPU(s setting) (text, undo string, ok bool) {
 	const undone = "the same with the old value; a boot undoes it too"
 	switch s.name {
 	case "governor":
-		return "cpupower frequency-set -g " + s.value + " (to keep it: boot with cpufreq.default_governor=" + s.value + ")",
+		return "cpupower frequency-set -g " + s.value + " (to keep it: boot with cpufreq.default_governor=" + s.value +
+				")",
 			undone, true
 	case "latency":
-		return "hold /dev/cpu_dma_latency open with " + s.value + " written to it, as TuneD's force_latency does", "close it", true
+		return "hold /dev/cpu_dma_latency open with " + s.value + " written to it, as TuneD's force_latency does",
+			"close it", true
 	}
 	path, ok := s.sysfsPath()
 	if !ok {
@@ -112,7 +119,8 @@ func linkValue(name, value string) string {
 	if strings.HasSuffix(name, "_usecs") {
 		return value + "us"
 	}
-	return map[string]string{"on": "yes", "off": "no"}[value] + map[bool]string{true: value}[value != "on" && value != "off"]
+	return map[string]string{"on": "yes", "off": "no"}[value] +
+		map[bool]string{true: value}[value != "on" && value != "off"]
 }
 
 // plainNIC uses ip(8), tc(8) and ethtool(8), and a .link file to keep it.
@@ -120,9 +128,10 @@ func plainNIC(s setting, names []string) (text, undo string, ok bool) {
 	const undone = "the same with the old value"
 	keep := func(option, value string) string {
 		// The first file that matches is the only one that counts, and the default one gives interfaces their names.
-		return fmt.Sprintf("\nto keep it: %s=%s under [Link] in the interface's file /etc/systemd/network/*.link, with [Match]"+
-			" on its MAC address or path; a new file needs NamePolicy=keep kernel database onboard slot path too, or the interface"+
-			" gets another name at the next boot (or the same in the distribution's own network configuration)", option, value)
+		return fmt.Sprintf("\nto keep it: %s=%s under [Link] in the interface's file /etc/systemd/network/*.link, "+
+			"with [Match] on its MAC address or path; a new file needs NamePolicy=keep kernel database onboard slot "+
+			"path too, or the interface gets another name at the next boot (or the same in the distribution's own "+
+			"network configuration)", option, value)
 	}
 	switch s.name {
 	case "mtu":
@@ -156,23 +165,29 @@ func talosNIC(s setting, c circumstances) (text, undo string, ok bool) {
 	}
 	const undone = "remove the document's field and apply the configuration again"
 	ethernet := func(field string) (string, string, bool) {
-		return "machine configuration: {apiVersion: v1alpha1, kind: EthernetConfig, name: " + name + ", " + field + "}" + more,
+		return "machine configuration: {apiVersion: v1alpha1, kind: EthernetConfig, name: " + name + ", " + field +
+				"}" + more,
 			undone, true
 	}
 	known := nicSettings()[s.name]
 	switch {
 	case s.name == "mtu":
-		return "machine configuration: mtu: " + s.value + " of the interface " + name + " (machine.network.interfaces; from" +
-			" Talos 1.12 the document LinkConfig)" + more + "; every switch port and every peer must carry it first", undone, true
+		return "machine configuration: mtu: " + s.value + " of the interface " + name +
+				" (machine.network.interfaces; from" +
+				" Talos 1.12 the document LinkConfig)" + more +
+				"; every switch port and every peer must carry it first",
+			undone, true
 	case s.name == "ring.rx" || s.name == "ring.tx":
 		return ethernet("rings: {" + strings.TrimPrefix(s.name, "ring.") + ": " + s.value + "}")
 	case s.name == "channels":
 		return ethernet("channels: {combined: " + s.value + "}")
 	case known.feature != "":
-		return ethernet("features: {" + known.feature + ": " + map[string]string{"on": "true", "off": "false"}[s.value] + "}")
+		return ethernet("features: {" + known.feature + ": " +
+			map[string]string{"on": "true", "off": "false"}[s.value] + "}")
 	case known.before != "":
-		return "the machine configuration has no such setting; a privileged pod in the host's network can make it, until the next" +
-				" boot: " + strings.Join([]string{"ethtool", known.before, name, known.after, s.value}, " ") + more,
+		return "the machine configuration has no such setting; a privileged pod in the host's network can make it, " +
+				"until the next boot: " + strings.Join([]string{"ethtool", known.before, name, known.after, s.value},
+				" ") + more,
 			"the same with the old value", true
 	}
 	return "", "", false
@@ -193,7 +208,8 @@ func plainGuest(s setting) (text, undo string, ok bool) {
 	if !known {
 		option = s.argument()
 	}
-	return "on the host that runs the virtual machine, in QEMU's words: " + option + " (--for libvirt, proxmox or kubevirt" +
+	return "on the host that runs the virtual machine, in QEMU's words: " + option +
+		" (--for libvirt, proxmox or kubevirt" +
 		" writes it in theirs); it counts from the next start", "the old value, and start anew", true
 }
 
@@ -203,7 +219,8 @@ func plainMount(s setting, c circumstances) (text, undo string, ok bool) {
 	if len(c.about) > 0 {
 		where = strings.Join(c.about[:min(4, len(c.about))], "'s and ") + "'s"
 	}
-	return fmt.Sprintf("add %s to the options in %s line of /etc/fstab, then unmount and mount (mount -o remount where the"+
-			" file system allows it; NFS takes nconnect, rsize and wsize at the first mount from a server only)", s.argument(), where),
+	return fmt.Sprintf("add %s to the options in %s line of /etc/fstab, then unmount and mount (mount -o remount "+
+			"where the file system allows it; NFS takes nconnect, rsize and wsize at the first mount from a server "+
+			"only)", s.argument(), where),
 		"remove the option and mount anew", true
 }

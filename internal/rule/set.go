@@ -42,7 +42,8 @@ func Compile(rules []Rule) (*Set, error) {
 	}
 	if circle := silenceCircle(rules); len(circle) > 0 {
 		r.file = seen[circle[0]].file
-		r.add(seen[circle[0]].line, "delete one silent_if", "the rules silence each other: %s", strings.Join(circle, " → "))
+		r.add(seen[circle[0]].line, "delete one silent_if", "the rules silence each other: %s",
+			strings.Join(circle, " → "))
 	}
 	if err := r.err(); err != nil {
 		return nil, err

@@ -92,7 +92,8 @@ func (s setting) names() []string {
 	case "nic", "cpu", "guest":
 		return []string{s.kind + "." + s.name, s.kind + ":" + s.name}
 	case "":
-		return []string{s.name, "sysctl:" + s.name, "sysctl:" + strings.TrimPrefix(s.name, "sysctl."), argument, parameter,
+		return []string{s.name, "sysctl:" + s.name, "sysctl:" + strings.TrimPrefix(s.name, "sysctl."),
+			argument, parameter,
 			"module:" + plainName(strings.TrimPrefix(s.name, "module."))}
 	}
 	return []string{s.kind + ":" + s.name}

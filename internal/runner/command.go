@@ -43,8 +43,9 @@ func (s *Session) openCommands(ctx context.Context) error {
 	if s.Tree == "" && slices.ContainsFunc(cells, func(c lab.Cell) bool {
 		return c.Command != nil && slices.Contains(command.Uses(*c.Command), command.Tree)
 	}) {
-		return &lab.Error{Kind: lab.Usage, What: "{tree} is a folder of this machine, where commits are built", Target: s.elsewhere(),
-			Hints: []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
+		return &lab.Error{Kind: lab.Usage, What: "{tree} is a folder of this machine, where commits are built",
+			Target: s.elsewhere(),
+			Hints:  []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
 	}
 	if s.commands.tools, err = FindTools(ctx, s.Target, cells); err != nil {
 		return err
@@ -60,7 +61,8 @@ func (s *Session) openCommands(ctx context.Context) error {
 	argv := []string{"readlink", "-f", "--", s.Place.Path}
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't find " + s.Place.Path, Target: s.elsewhere(), Command: argv, Output: string(out.Stderr)}
+		err = &lab.Error{What: "can't find " + s.Place.Path, Target: s.elsewhere(), Command: argv,
+			Output: string(out.Stderr)}
 	}
 	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.owner())
 	s.commands.started.Folder = s.commands.folder
@@ -88,8 +90,10 @@ func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load
 	if folder == "" {
 		folder = "." // the job's own
 	}
-	spec := target.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder, s.commands.tools.path(filled)}, argv), Env: env}
-	return load{engine: execEngine{}, spec: spec, argv: typed(cell.Cell, argv), timeout: time.Duration(filled.Timeout * float64(time.Second))}
+	spec := target.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder,
+		s.commands.tools.path(filled)}, argv), Env: env}
+	return load{engine: execEngine{}, spec: spec, argv: typed(cell.Cell, argv),
+		timeout: time.Duration(filled.Timeout * float64(time.Second))}
 }
 
 // folderOf is the folder that a cell's commands work in; empty where there is no directory.
@@ -148,7 +152,8 @@ func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 			return err
 		}
 		if done != nil {
-			return &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed", Target: s.elsewhere(), Command: argv, Output: done.Error(),
+			return &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed", Target: s.elsewhere(),
+				Command: argv, Output: done.Error(),
 				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}}
 		}
 		s.did = append(s.did, lab.ShellQuote(s.commandLoad(cell, filled, argv).argv))
@@ -158,7 +163,8 @@ func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 
 // runBeside runs what is done before or after a measurement. The first error is how the command failed, the second that
 // it could not be carried out.
-func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed, err error) {
+func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed,
+	err error) {
 	l := s.commandLoad(cell, filled, argv)
 	l.doing = doing
 	done, err := s.run(ctx, l)
@@ -187,7 +193,8 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 	warn := func(err error) {
 		if err != nil {
 			warnings = append(warnings, lab.Warning{Code: "cleanup-failed", Taints: []string{},
-				Text: "cleaning up after it failed: " + err.Error() + "; the next repetition began in a new folder all the same"})
+				Text: "cleaning up after it failed: " + err.Error() +
+					"; the next repetition began in a new folder all the same"})
 		}
 	}
 	filled, err := s.filled(ctx, cell)
@@ -211,8 +218,10 @@ func (execEngine) collect(ctx context.Context, job target.Job) (printed, error) 
 }
 
 func outcomeOf(done ended) command.Ended {
-	return command.Ended{ExitCode: done.state.ExitCode, Signal: done.state.Signal, Took: done.state.Ended.Sub(done.state.Started),
-		UserSeconds: done.state.UserSeconds, SystemSeconds: done.state.SystemSeconds, Stdout: done.output, Stderr: []byte(done.messages)}
+	return command.Ended{ExitCode: done.state.ExitCode, Signal: done.state.Signal,
+		Took:        done.state.Ended.Sub(done.state.Started),
+		UserSeconds: done.state.UserSeconds, SystemSeconds: done.state.SystemSeconds, Stdout: done.output,
+		Stderr: []byte(done.messages)}
 }
 
 func (execEngine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
@@ -225,7 +234,8 @@ func (execEngine) read(_ context.Context, done ended, rep *lab.Repetition, evide
 	}
 	if err != nil {
 		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "command-failed", Taints: []string{"*"},
-			Text: err.Error() + "; nothing of this repetition counts, and headroom show --raw shows all that it printed"})
+			Text: err.Error() +
+				"; nothing of this repetition counts, and headroom show --raw shows all that it printed"})
 	}
 	rep.Values = values
 	return err != nil

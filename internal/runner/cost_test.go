@@ -13,7 +13,8 @@ func TestCostsAreOfAnIO(t *testing.T) {
 		ios   float64
 		want  map[string]float64
 	}{
-		"both known":   {facts.Spent{CPUSeconds: 3, Joules: 120}, 6e5, map[string]float64{"read.iops": 1, "host_cpu.per_io": 5e-6, "energy.per_io": 2e-4}},
+		"both known": {facts.Spent{CPUSeconds: 3, Joules: 120}, 6e5,
+			map[string]float64{"read.iops": 1, "host_cpu.per_io": 5e-6, "energy.per_io": 2e-4}},
 		"no energy":    {facts.Spent{CPUSeconds: 3}, 6e5, map[string]float64{"read.iops": 1, "host_cpu.per_io": 5e-6}},
 		"nothing told": {facts.Spent{}, 6e5, map[string]float64{"read.iops": 1}},
 		"a command":    {facts.Spent{CPUSeconds: 3, Joules: 120}, 0, map[string]float64{"read.iops": 1}},

@@ -46,7 +46,8 @@ func engineOf(cell lab.Cell, step time.Duration) (engine, error) {
 	case lab.EnginePerftest:
 		return perftestEngine{}, nil
 	}
-	return nil, &lab.Error{What: fmt.Sprintf("%s is for the engine %q, which this headroom does not have", cell.ID, cell.Engine)}
+	return nil, &lab.Error{What: fmt.Sprintf("%s is for the engine %q, which this headroom does not have",
+		cell.ID, cell.Engine)}
 }
 
 // load is one job that is to be run.
@@ -106,7 +107,8 @@ func (e ended) warnFlood() []lab.Warning {
 		return nil
 	}
 	return []lab.Warning{{Code: "too-much-output", Taints: []string{"*"}, Text: fmt.Sprintf(
-		"%s had printed %s when it was ended, and may print %s: that is kept in the memory of the machine under test; nothing of this repetition counts",
+		"%s had printed %s when it was ended, and may print %s: that is kept in the memory of the machine under "+
+			"test; nothing of this repetition counts",
 		e.argv[0], unit.Bytes(float64(e.flood)), unit.Bytes(mostPrinted))}}
 }
 

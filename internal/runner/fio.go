@@ -87,7 +87,8 @@ func (fioEngine) collect(ctx context.Context, job target.Job) (printed, error) {
 }
 
 func (f fioEngine) read(ctx context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
-	evidence.ExitCode, evidence.Stderr, evidence.Wanted = done.state.ExitCode, done.said(), fio.WantedRuntime(evidence.Cell.Params)
+	evidence.ExitCode, evidence.Stderr, evidence.Wanted = done.state.ExitCode, done.said(),
+		fio.WantedRuntime(evidence.Cell.Params)
 	documents, err := fio.ParseBytes(done.output)
 	if err != nil || len(documents) == 0 {
 		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
@@ -128,7 +129,9 @@ func (f fioEngine) series(ctx context.Context, job target.Job, p *printed) []lab
 			continue
 		}
 		for _, direction := range lab.Directions() {
-			own := slices.DeleteFunc(slices.Clone(samples), func(s fio.LogSample) bool { return s.Direction != direction })
+			own := slices.DeleteFunc(slices.Clone(samples), func(s fio.LogSample) bool {
+				return s.Direction != direction
+			})
 			if s, _, ok := fio.Fine(own, log.quantity, f.step); ok {
 				s.Metric = direction + "." + log.quantity
 				all = append(all, bySecond(s))

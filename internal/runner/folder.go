@@ -56,8 +56,10 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 	argv := slices.Concat(behind, []string{"test", "-w", folder})
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: fmt.Sprintf("the user %s can't get to %s", user, s.Place.Path), Target: s.elsewhere(), Command: argv,
-			Hints: []string{"a tool of this suite refuses to be root, so it runs as " + user + ": name a directory that everybody may enter (chmod o+x, all the way up)"}}
+		err = &lab.Error{What: fmt.Sprintf("the user %s can't get to %s", user, s.Place.Path), Target: s.elsewhere(),
+			Command: argv,
+			Hints: []string{"a tool of this suite refuses to be root, so it runs as " + user +
+				": name a directory that everybody may enter (chmod o+x, all the way up)"}}
 	}
 	return err
 }
@@ -89,14 +91,16 @@ func makeHere(folder string, user int) error {
 // makeElsewhere makes a folder of another machine for a user; empty for none. Root has none made where others can
 // change the way.
 func (s *Session) makeElsewhere(ctx context.Context, folder, user string) error {
-	steps := [][]string{{"mkdir", "-p", "-m", "0755", "--", filepath.Dir(folder)}, {"mkdir", "-m", "0700", "--", folder}}
+	steps := [][]string{{"mkdir", "-p", "-m", "0755", "--", filepath.Dir(folder)},
+		{"mkdir", "-m", "0700", "--", folder}}
 	if user != "" {
 		steps = append(steps, []string{"chown", "-h", "--", user, folder})
 	}
 	for _, argv := range steps {
 		out, err := s.Target.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
-			err = &lab.Error{What: "can't make the folder " + folder, Target: s.elsewhere(), Command: argv, Output: string(out.Stderr)}
+			err = &lab.Error{What: "can't make the folder " + folder, Target: s.elsewhere(), Command: argv,
+				Output: string(out.Stderr)}
 		}
 		if err != nil {
 			return err
@@ -175,7 +179,9 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 			Hints: []string{"unmount it, then: headroom restore"}}
 	}
 	if _, here := t.(*target.Local); here {
-		err := inFolder(filepath.Dir(folder), func(f *safepath.Folder) error { return f.RemoveAll(filepath.Base(folder)) })
+		err := inFolder(filepath.Dir(folder), func(f *safepath.Folder) error {
+			return f.RemoveAll(filepath.Base(folder))
+		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return &lab.Error{What: "can't remove " + folder, Err: err, Hints: []string{"remove it by hand"}}
 		}
@@ -184,8 +190,9 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 	argv := []string{"rm", "-rf", "--", folder}
 	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't remove " + folder, Target: t.Name(), Command: argv, Output: firstLines(string(out.Stderr), 3),
-			Hints: []string{"remove it by hand"}}
+		err = &lab.Error{What: "can't remove " + folder, Target: t.Name(), Command: argv,
+			Output: firstLines(string(out.Stderr), 3),
+			Hints:  []string{"remove it by hand"}}
 	}
 	return err
 }
@@ -225,7 +232,8 @@ func EndProcesses(ctx context.Context, t target.Target, of target.Started) error
 			return err
 		}
 		if time.Since(began) > tooLong {
-			return &lab.Error{What: "processes that the run's commands started can't be ended: " + strings.Join(found, " "), Target: t.Name(),
+			return &lab.Error{What: "processes that the run's commands started can't be ended: " +
+				strings.Join(found, " "), Target: t.Name(),
 				Hints: []string{"they are likely waiting for a device; end them, then: headroom restore"}}
 		}
 		if asked = found; time.Since(began) > grace {

@@ -8,7 +8,8 @@ func TestMountedBelow(t *testing.T) {
 37 36 98:1 / /srv/a\040b.work/x rw - tmpfs tmpfs rw
 38 36 98:2 / /srv/a\040b.workshop rw - tmpfs tmpfs rw
 `
-	for folder, want := range map[string]string{"/srv/a b.work": "/srv/a b.work/x", "/srv/a b.work/x": "/srv/a b.work/x", "/srv/a b.work/y": "", "/srv/c": ""} {
+	for folder, want := range map[string]string{"/srv/a b.work": "/srv/a b.work/x",
+		"/srv/a b.work/x": "/srv/a b.work/x", "/srv/a b.work/y": "", "/srv/c": ""} {
 		if got := mountedBelow(table, folder); got != want {
 			t.Errorf("%s: %q, want %q", folder, got, want)
 		}

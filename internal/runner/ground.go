@@ -41,7 +41,8 @@ func survey(ctx context.Context, t target.Target, dir string) (ground, error) {
 	}
 	user, err := strconv.Atoi(strings.TrimSpace(string(out.Stdout)))
 	if err != nil {
-		return ground{}, &lab.Error{What: "can't tell who headroom is there", Target: t.Name(), Command: argv, Output: string(out.Stderr), Err: err}
+		return ground{}, &lab.Error{What: "can't tell who headroom is there", Target: t.Name(), Command: argv,
+			Output: string(out.Stderr), Err: err}
 	}
 	g := ground{root: user == 0}
 	_, g.here = t.(*target.Local)
@@ -73,7 +74,8 @@ func CheckPlace(ctx context.Context, t target.Target, place lab.Place, cells []l
 
 // refused is the error of what root does not do where others can change the way.
 func refused(t target.Target, what string, unsafe *safepath.Unsafe) error {
-	e := &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s: %s, and who can change that can put a link there", what, unsafe),
+	e := &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s: %s, and who can change that can put a link there", what,
+		unsafe),
 		Hints: []string{"make a directory that only root can change, all the way up: install -d -m 755 DIR",
 			"or run headroom as the user whom the directory belongs to, without root's rights"}}
 	if t.Name() != "local" {
@@ -140,7 +142,8 @@ func (s *Session) makeScratch(ctx context.Context) error {
 	if s.ground.unsafe == nil {
 		return s.letGo()
 	}
-	s.did = append(s.did, fmt.Sprintf("hold %s open, and hand it to fio as %s, because %s", s.scratch, s.handed(), s.ground.unsafe))
+	s.did = append(s.did, fmt.Sprintf("hold %s open, and hand it to fio as %s, because %s", s.scratch,
+		s.handed(), s.ground.unsafe))
 	return nil
 }
 
@@ -164,7 +167,8 @@ func (s *Session) makeThere(ctx context.Context) error {
 	argv := []string{"sh", "-c", makeScript, "sh", s.scratch, strconv.FormatInt(s.Scratch, 10)}
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: s.elsewhere(), Output: firstLines(string(out.Stderr), 3)}
+		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: s.elsewhere(),
+			Output: firstLines(string(out.Stderr), 3)}
 	}
 	s.made = err == nil
 	return err
@@ -248,6 +252,8 @@ func (s *Session) stillThere() error {
 }
 
 func (s *Session) replaced() error {
-	return &lab.Error{Kind: lab.Refused, What: "somebody has put something else in the place of " + s.scratch + ", or removed it",
-		Hints: []string{s.ground.unsafe.Error() + ": find out who did that", "measure in a directory that nobody else can change: install -d -m 755 DIR"}}
+	return &lab.Error{Kind: lab.Refused, What: "somebody has put something else in the place of " +
+		s.scratch + ", or removed it",
+		Hints: []string{s.ground.unsafe.Error() + ": find out who did that",
+			"measure in a directory that nobody else can change: install -d -m 755 DIR"}}
 }

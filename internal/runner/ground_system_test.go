@@ -32,7 +32,8 @@ func theirs(t *testing.T) (place, victim string) {
 	}
 	base := t.TempDir()
 	place, victim = filepath.Join(base, "place"), filepath.Join(base, "victim")
-	for _, err := range []error{os.Chmod(base, 0o755), os.Chmod(filepath.Dir(base), 0o755), os.Mkdir(place, 0o755), os.Chown(place, other, other),
+	for _, err := range []error{os.Chmod(base, 0o755), os.Chmod(filepath.Dir(base), 0o755), os.Mkdir(place, 0o755),
+		os.Chown(place, other, other),
 		os.WriteFile(victim, []byte("kept"), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +110,8 @@ func TestFolderSwappedWhileItIsMade(t *testing.T) {
 // The owner of the directory swaps the scratch file for a link at any moment between its making and its removal.
 func TestScratchFileSwapped(t *testing.T) {
 	place, victim := theirs(t)
-	e := Experiment{RunID: "ABCDEFGH01", Target: target.NewLocal(""), Place: lab.Place{Kind: lab.Directory, Path: place}, Scratch: 4096}
+	e := Experiment{RunID: "ABCDEFGH01", Target: target.NewLocal(""),
+		Place: lab.Place{Kind: lab.Directory, Path: place}, Scratch: 4096}
 	g, err := survey(t.Context(), e.Target, place)
 	if err != nil || !g.here || !g.root || g.unsafe == nil {
 		t.Fatalf("%+v, %v: it is a directory that others can change", g, err)

@@ -61,7 +61,8 @@ func (e iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, erro
 // clientArgv and serverArgv are the argument vectors of the two ends, behind what places them.
 func (s *Session) clientArgv(cell Cell) []string {
 	g, _ := served.Of(cell.Engine)
-	return slices.Concat(cell.Placement[ClientEnd], g.Client(cell.Params, served.End{Address: s.Server.Address, Port: s.Server.Port}))
+	return slices.Concat(cell.Placement[ClientEnd],
+		g.Client(cell.Params, served.End{Address: s.Server.Address, Port: s.Server.Port}))
 }
 
 func (s *Session) serverArgv(cell Cell, at served.End) []string {
@@ -124,7 +125,8 @@ func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock offset
 		latest = earliest
 	}
 	half := latest.Sub(earliest) / 2
-	return sum, moment{Time: earliest.Add(half + secondsOf(r.Omit)), unsure: half + clock.unsure + jobStep}, len(sum.Values) > 0
+	return sum, moment{Time: earliest.Add(half + secondsOf(r.Omit)), unsure: half + clock.unsure + jobStep},
+		len(sum.Values) > 0
 }
 
 // progress has nothing to add: with --json iperf3 prints nothing before it ends.
@@ -145,7 +147,8 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	}
 	g, _ := served.Of(cell.Engine)
 	listening := map[served.Listening]func(context.Context, target.Target, int) (bool, error){
-		served.TCP: facts.Listening, served.UDP: facts.ListeningUDP, served.RDMA: facts.ListeningRDMA}[g.Listens(cell.Params)]
+		served.TCP: facts.Listening, served.UDP: facts.ListeningUDP,
+		served.RDMA: facts.ListeningRDMA}[g.Listens(cell.Params)]
 	at := served.End{Address: s.Server.Address, Port: port}
 	if cell.Engine == lab.EnginePerftest {
 		var err error
@@ -158,11 +161,13 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 		return err
 	}
 	if taken {
-		return fault(fmt.Sprintf("something listens on port %d of the server already, and it may not be what is to be measured", port),
+		return fault(fmt.Sprintf("something listens on port %d of the server already, and it may not be what is to "+
+			"be measured", port),
 			"end it, or take another port: --port 5301", "who it is: ss -lntup, and rdma resource show cm_id for RDMA")
 	}
 	s.servers++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: s.serverArgv(cell, at), Env: cell.Environment}
+	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: s.serverArgv(cell, at),
+		Env: cell.Environment}
 	if step := s.fineStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		spec.Argv = iperf3.Finely(spec.Argv, step)
 	}
@@ -187,11 +192,13 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 				said += string(text)
 			}
 			said = cmp.Or(g.Said([]byte(said)), said)
-			e := fault(fmt.Sprintf("%s can't listen on %s, port %d", g.Program(cell.Params), s.Server.Address, port), "the address must be one of the server's own: ip address; name another with --address")
+			e := fault(fmt.Sprintf("%s can't listen on %s, port %d", g.Program(cell.Params), s.Server.Address, port),
+				"the address must be one of the server's own: ip address; name another with --address")
 			e.Command, e.Output = spec.Argv, strings.TrimSpace(said)
 			return e
 		case <-end.C:
-			e := fault(fmt.Sprintf("%s does not listen on %s, port %d, after %s", g.Program(cell.Params), s.Server.Address, port, unit.Duration(untilListening)))
+			e := fault(fmt.Sprintf("%s does not listen on %s, port %d, after %s", g.Program(cell.Params),
+				s.Server.Address, port, unit.Duration(untilListening)))
 			e.Command = spec.Argv
 			return e
 		case <-ctx.Done():
@@ -213,7 +220,8 @@ func (s *Session) quoteServer(ctx context.Context, warnings []lab.Warning) {
 	}
 	for i, w := range warnings {
 		if w.Code == "no-result" {
-			warnings[i].Text += "; its server said: " + lab.Shorten(strings.Join(strings.Fields(firstLines(said, 5)), " "), mostQuoted, mostQuoted)
+			warnings[i].Text += "; its server said: " +
+				lab.Shorten(strings.Join(strings.Fields(firstLines(said, 5)), " "), mostQuoted, mostQuoted)
 		}
 	}
 }
@@ -234,8 +242,10 @@ func (s *Session) hangUp(ctx context.Context) []lab.Warning {
 		return nil
 	}
 	s.outcome.Stuck = true
-	return []lab.Warning{{Code: "cleanup-failed", Taints: []string{}, Text: fmt.Sprintf("the server of the test on %s may still listen: %v; it ends by itself within %s of when the test would have",
-		s.Server.Target.Name(), err, unit.Duration(served.Longest(0)))}}
+	return []lab.Warning{{Code: "cleanup-failed", Taints: []string{},
+		Text: fmt.Sprintf("the server of the test on %s may still listen: %v; it ends by itself within %s of when "+
+			"the test would have",
+			s.Server.Target.Name(), err, unit.Duration(served.Longest(0)))}}
 }
 
 // endBeside ends what a repetition has running beside its load, and carries out what comes after it.

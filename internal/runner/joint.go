@@ -27,7 +27,8 @@ type joint struct {
 }
 
 func newJoint(sessions []*Session) *joint {
-	j := &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions)), renews: true}
+	j := &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions)),
+		renews: true}
 	j.load, j.forget = j.atOnce, j.forgetAll
 	return j
 }

@@ -72,7 +72,8 @@ func slowestOf(params map[string]string, whole int64) time.Duration {
 // movesData says whether a load of fio's may take time before or after its own: to lay out files, or to flush what it
 // has written to a cache.
 func movesData(params map[string]string, place lab.Place) bool {
-	for _, of := range []string{"nrfiles", "filesize", "directory", "filename", "opendir", "end_fsync", "fsync_on_close", "create_fsync"} {
+	for _, of := range []string{"nrfiles", "filesize", "directory", "filename", "opendir", "end_fsync",
+		"fsync_on_close", "create_fsync"} {
 		if params[of] != "" {
 			return true
 		}
@@ -91,6 +92,7 @@ func (e ended) warnHung(cell Cell) []lab.Warning {
 		due = "it was to take " + unit.Duration(cell.Expected)
 	}
 	return []lab.Warning{{Code: "not-ended", Taints: []string{"*"}, Text: fmt.Sprintf(
-		"%s had not ended after %s, and was: %s; nothing of this repetition counts; headroom show --raw shows what it printed, and the kernel's log whether a device did not answer",
+		"%s had not ended after %s, and was: %s; nothing of this repetition counts; headroom show --raw shows what "+
+			"it printed, and the kernel's log whether a device did not answer",
 		e.argv[0], unit.Duration(e.limit), due)}}
 }

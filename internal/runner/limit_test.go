@@ -54,11 +54,13 @@ cp "` + result + `" fio.json
 	if err := os.Mkdir(place, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cell := Cell{Cell: lab.Cell{ID: "read", Job: "read", Engine: lab.EngineFio, Params: map[string]string{"rw": "read", "runtime": "100ms", "time_based": "1"}},
+	cell := Cell{Cell: lab.Cell{ID: "read", Job: "read", Engine: lab.EngineFio,
+		Params: map[string]string{"rw": "read", "runtime": "100ms", "time_based": "1"}},
 		Title: "read", Expected: 100 * time.Millisecond}
 	saver := &kept{raw: map[string]string{}}
-	s, err := Open(t.Context(), Experiment{RunID: "7KQ4M2X9TD", Target: target.NewLocal(jobs), Program: program, Scratch: 1 << 20,
-		Place: lab.Place{Kind: lab.Directory, Path: place}, Cells: []Cell{cell}}, saver)
+	s, err := Open(t.Context(), Experiment{RunID: "7KQ4M2X9TD", Target: target.NewLocal(jobs), Program: program,
+		Scratch: 1 << 20,
+		Place:   lab.Place{Kind: lab.Directory, Path: place}, Cells: []Cell{cell}}, saver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +79,17 @@ cp "` + result + `" fio.json
 	}
 	s.spare = time.Hour
 	next, err := s.Repeat(t.Context(), plan.Repetition{Cell: "read", Number: 2, Block: 1, Position: 2})
-	if err != nil || len(next.Values) == 0 || slices.ContainsFunc(next.Warnings, func(w lab.Warning) bool { return w.Code == "not-ended" }) {
+	if err != nil || len(next.Values) == 0 || slices.ContainsFunc(next.Warnings, func(w lab.Warning) bool {
+		return w.Code == "not-ended"
+	}) {
 		t.Errorf("the next one: %+v, %v", next, err)
 	}
 	outcome, err := s.Close()
 	if err != nil || outcome.Measured != 2 || outcome.Failed != 1 || outcome.Stuck || len(saver.repetitions) != 2 {
 		t.Errorf("%+v, %v", outcome, err)
 	}
-	left, err := target.SignalStarted(context.Background(), s.Target, target.Started{Mark: "none=", Folder: jobs}, 0, nil)
+	left, err := target.SignalStarted(context.Background(), s.Target, target.Started{Mark: "none=", Folder: jobs}, 0,
+		nil)
 	if err != nil || len(left) > 0 {
 		t.Errorf("still running: %v, %v", left, err)
 	}
@@ -110,14 +115,17 @@ func TestLimits(t *testing.T) {
 		load load
 		want time.Duration
 	}{
-		"short":               {fioLoad(10*time.Second, direct, disk), 70 * time.Second},
-		"long":                {fioLoad(10*time.Minute, direct, disk), 20 * time.Minute},
-		"cached writes":       {fioLoad(time.Minute, map[string]string{"rw": "write"}, disk), 11 * time.Minute},
-		"files of its own":    {fioLoad(time.Minute, map[string]string{"rw": "read", "nrfiles": "9", "direct": "1"}, folder), 11 * time.Minute},
-		"a size":              {fioLoad(0, sized, disk), 1024*time.Second + time.Minute},
-		"a size in 4 KiB":     {fioLoad(0, direct, disk), (1<<18)/20*time.Second + 200*time.Millisecond + time.Minute},
-		"a size, at a rate":   {fioLoad(0, map[string]string{"rw": "read", "rate": "1k", "direct": "1"}, disk), longest},
-		"without end":         {fioLoad(0, map[string]string{"rw": "read", "time_based": "1", "direct": "1"}, disk), longest},
+		"short":         {fioLoad(10*time.Second, direct, disk), 70 * time.Second},
+		"long":          {fioLoad(10*time.Minute, direct, disk), 20 * time.Minute},
+		"cached writes": {fioLoad(time.Minute, map[string]string{"rw": "write"}, disk), 11 * time.Minute},
+		"files of its own": {fioLoad(time.Minute, map[string]string{"rw": "read", "nrfiles": "9", "direct": "1"},
+			folder), 11 * time.Minute},
+		"a size":          {fioLoad(0, sized, disk), 1024*time.Second + time.Minute},
+		"a size in 4 KiB": {fioLoad(0, direct, disk), (1<<18)/20*time.Second + 200*time.Millisecond + time.Minute},
+		"a size, at a rate": {fioLoad(0, map[string]string{"rw": "read", "rate": "1k", "direct": "1"}, disk),
+			longest},
+		"without end": {fioLoad(0, map[string]string{"rw": "read", "time_based": "1", "direct": "1"}, disk),
+			longest},
 		"a network's test":    {load{engine: iperf3Engine{}, expected: 12 * time.Second}, 72 * time.Second},
 		"a command's timeout": {load{engine: execEngine{}, expected: time.Hour, timeout: time.Minute}, time.Minute},
 		"a command":           {load{engine: execEngine{}}, longest},

@@ -94,7 +94,9 @@ var figures = regexp.MustCompile(`[0-9][0-9.]*`)
 // says is where a warning is among some, whatever its figures are; below 0 where it is not.
 func says(warnings []lab.Warning, w lab.Warning) int {
 	text := figures.ReplaceAllString(w.Text, "")
-	return slices.IndexFunc(warnings, func(o lab.Warning) bool { return o.Code == w.Code && figures.ReplaceAllString(o.Text, "") == text })
+	return slices.IndexFunc(warnings, func(o lab.Warning) bool {
+		return o.Code == w.Code && figures.ReplaceAllString(o.Text, "") == text
+	})
 }
 
 // keepTogether saves what all of them did as one repetition.
@@ -111,7 +113,8 @@ func (s *Session) keepTogether(next plan.Repetition, cell Cell, j *joint) (lab.R
 	}
 	rep.Warnings = append(rep.Warnings, warningsOfAll(j, rep.Warnings)...)
 	errs = append(errs, s.saver.Repetition(rep), s.saver.Commit())
-	whole := &attempt{cell: cell, rep: rep, failed: rep.Failed() || slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.failed })}
+	whole := &attempt{cell: cell, rep: rep, failed: rep.Failed() ||
+		slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.failed })}
 	if err := s.saved(whole, errors.Join(errs...)); err != nil {
 		return lab.Repetition{}, err
 	}

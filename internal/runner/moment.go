@@ -103,7 +103,9 @@ func ends(moments []moment) (first, last moment) {
 // be those.
 func apart(moments []moment) (distance, unsure time.Duration) {
 	first, last := ends(moments)
-	unsurest := slices.SortedFunc(slices.Values(moments), func(a, b moment) int { return cmp.Compare(b.unsure, a.unsure) })
+	unsurest := slices.SortedFunc(slices.Values(moments), func(a, b moment) int {
+		return cmp.Compare(b.unsure, a.unsure)
+	})
 	for _, m := range unsurest[:min(2, len(unsurest))] {
 		unsure += m.unsure
 	}

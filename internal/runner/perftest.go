@@ -49,7 +49,8 @@ func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 	}
 	fault := &lab.Error{Target: s.Server.Target.Name()}
 	if !found {
-		fault.What = fmt.Sprintf("%s is an address of %s, and there is no RDMA on it", s.Server.Address, cmp.Or(own, "no interface"))
+		fault.What = fmt.Sprintf("%s is an address of %s, and there is no RDMA on it", s.Server.Address,
+			cmp.Or(own, "no interface"))
 		fault.Hints = []string{"take an address of an interface that has it, which rdma link shows: --address"}
 		return false, fault
 	}
@@ -62,7 +63,9 @@ func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 		return false, nil
 	}
 	if len(others) > 1 {
-		fault.Kind, fault.What = lab.Refused, fmt.Sprintf("this perftest has no %s, so that its server would listen on all ports with RDMA: %s", perftest.Bind, strings.Join(others, ", "))
+		fault.Kind, fault.What = lab.Refused,
+			fmt.Sprintf("this perftest has no %s, so that its server would listen on all ports with RDMA: %s",
+				perftest.Bind, strings.Join(others, ", "))
 		fault.Hints = []string{"install perftest 23.07 or newer there", "or take the others down for the test"}
 		return false, fault
 	}
@@ -85,7 +88,8 @@ func (a *attempt) missed() bool {
 // warnMissed keeps in the run that a repetition was carried out anew.
 func (s *Session) warnMissed(next plan.Repetition, times int) {
 	s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "connection-missed",
-		Text: fmt.Sprintf("repetition %d of %s was carried out anew (%d of at most %d times): perftest connects twice, and its client came before its server listened for the second time",
+		Text: fmt.Sprintf("repetition %d of %s was carried out anew (%d of at most %d times): perftest connects "+
+			"twice, and its client came before its server listened for the second time",
 			next.Number, next.Cell, times, mostMissed)})
 }
 
@@ -117,7 +121,8 @@ func (perftestEngine) read(_ context.Context, done ended, rep *lab.Repetition, e
 		return true
 	case r.Iterations == 0:
 		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
-			Text: "perftest counted nothing: no operation came to its end between the 2 s that it leaves out at either end; make duration longer, or size smaller"})
+			Text: "perftest counted nothing: no operation came to its end between the 2 s that it leaves out at " +
+				"either end; make duration longer, or size smaller"})
 		return true
 	}
 	rep.Values, rep.Seconds = r.Values(), r.Ran()

@@ -64,7 +64,8 @@ func (s *Session) prepare(ctx context.Context, cell Cell) error {
 			err = s.fill(ctx)
 		case lab.Load, lab.CleanUp: // the load comes next; cleaning up is done once, at the end of the run
 		default:
-			err = &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has the step %q, which is not known", cell.Title, step)}
+			err = &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has the step %q, which is not known", cell.Title,
+				step)}
 		}
 		if err != nil {
 			return err
@@ -99,7 +100,8 @@ func (s *Session) discard(ctx context.Context) error {
 	err := s.Claim.Discard(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
 		s.warnOnce(lab.Warning{Code: "discard-unsupported", Taints: []string{"write.*"},
-			Text: s.Place.Path + " does not support discard, so each write test ran on what the one before it left; compare write tests only in the same order"})
+			Text: s.Place.Path + " does not support discard, so each write test ran on what the one before it left; " +
+				"compare write tests only in the same order"})
 		s.laidOut(nothing, 0)
 		return nil
 	}
@@ -154,11 +156,13 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	defer done.forget(ctx)
 	s.did = append(s.did, Shown(string(step), params, path))
 	if done.timedOut {
-		return &lab.Error{What: fmt.Sprintf("%s had not ended after %s, and was", doing, unit.Duration(done.limit)), Target: s.elsewhere(), Command: done.argv,
+		return &lab.Error{What: fmt.Sprintf("%s had not ended after %s, and was", doing, unit.Duration(done.limit)),
+			Target: s.elsewhere(), Command: done.argv,
 			Hints: []string{"look at the kernel's log for a device that does not answer"}}
 	}
 	if done.state.ExitCode != 0 {
-		e := &lab.Error{What: doing + " failed", Target: s.elsewhere(), Command: done.argv, Output: firstLines(done.said(), 5)}
+		e := &lab.Error{What: doing + " failed", Target: s.elsewhere(), Command: done.argv,
+			Output: firstLines(done.said(), 5)}
 		if strings.Contains(done.said(), "No space left") {
 			e.Hints = []string{"free some space, or take a smaller file with --size"}
 		}
@@ -227,21 +231,25 @@ func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, err
 			return false, nil
 		}
 		if err != nil {
-			err = &lab.Error{What: "can't remove the scratch file " + path, Err: err, Hints: []string{"look at what it is, and remove it by hand"}}
+			err = &lab.Error{What: "can't remove the scratch file " + path, Err: err,
+				Hints: []string{"look at what it is, and remove it by hand"}}
 		}
 		return removed, err
 	}
 	argv := []string{"rm", "-fv", "--", path}
 	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't remove the scratch file " + path, Target: t.Name(), Command: argv, Output: string(out.Stderr),
-			Hints: []string{"remove it by hand"}}
+		err = &lab.Error{What: "can't remove the scratch file " + path, Target: t.Name(), Command: argv,
+			Output: string(out.Stderr),
+			Hints:  []string{"remove it by hand"}}
 	}
 	return len(out.Stdout) > 0, err
 }
 
 func (s *Session) warnOnce(w lab.Warning) {
-	if !slices.ContainsFunc(s.outcome.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
+	if !slices.ContainsFunc(s.outcome.Warnings, func(o lab.Warning) bool {
+		return o.Code == w.Code && o.Text == w.Text
+	}) {
 		s.outcome.Warnings = append(s.outcome.Warnings, w)
 	}
 }

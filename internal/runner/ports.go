@@ -16,7 +16,8 @@ import (
 // then on.
 func (s *Session) findPorts(ctx context.Context) error {
 	var err error
-	if s.clientPorts, s.serverPorts, err = facts.FindPorts(ctx, s.Target, s.Server.Target, s.Server.Address); err != nil {
+	if s.clientPorts, s.serverPorts, err = facts.FindPorts(ctx, s.Target, s.Server.Target, s.Server.Address); err !=
+		nil {
 		return err
 	}
 	s.gauges.CountPorts(s.clientPorts.Meant)
@@ -29,7 +30,8 @@ func claimsOf(r iperf3.Result, params map[string]string) map[string]validity.Cla
 	claims := map[string]validity.Claim{}
 	for direction, f := range map[string]*iperf3.Flow{lab.Send: r.Forward, lab.Receive: r.Reverse} {
 		if f != nil {
-			claims[direction] = validity.Claim{Arrived: f.Arrived, Handed: f.Handed, Payload: iperf3.Payload(params), Again: max(0, f.Retransmits), Flows: iperf3.Flows(params)}
+			claims[direction] = validity.Claim{Arrived: f.Arrived, Handed: f.Handed, Payload: iperf3.Payload(params),
+				Again: max(0, f.Retransmits), Flows: iperf3.Flows(params)}
 		}
 	}
 	return claims
@@ -43,7 +45,8 @@ type passed struct {
 }
 
 // passedBy are the two ends of a test, client first; nil where nothing is claimed.
-func (s *Session) passedBy(claims map[string]validity.Claim, before, after validity.Counters, server *validity.ServerCounters) []passed {
+func (s *Session) passedBy(claims map[string]validity.Claim, before, after validity.Counters,
+	server *validity.ServerCounters) []passed {
 	if len(claims) == 0 || server == nil {
 		return nil
 	}
@@ -96,14 +99,16 @@ const leastCarried = 0.01
 
 // carriedTo is what went between a mount and its server meanwhile, by the ports and by the connections of the machine
 // of a role; nothing where there is no mount.
-func carriedTo(role string, before, after validity.Counters) (ports []lab.PortTraffic, transports []lab.TransportCalls) {
+func carriedTo(role string, before, after validity.Counters) (ports []lab.PortTraffic,
+	transports []lab.TransportCalls) {
 	if before.Server == nil || after.Server == nil {
 		return nil, nil
 	}
 	total := int64(0)
 	for _, name := range slices.Sorted(maps.Keys(after.Ports)) {
 		was, known := before.Ports[name]
-		p := lab.PortTraffic{End: role, Port: name, Received: after.Ports[name].Received.Less(was.Received), Sent: after.Ports[name].Sent.Less(was.Sent)}
+		p := lab.PortTraffic{End: role, Port: name, Received: after.Ports[name].Received.Less(was.Received),
+			Sent: after.Ports[name].Sent.Less(was.Sent)}
 		if moved := p.Received.Bytes + p.Sent.Bytes; known && moved > 0 {
 			ports, total = append(ports, p), total+moved
 		}
@@ -115,7 +120,8 @@ func carriedTo(role string, before, after validity.Counters) (ports []lab.PortTr
 		return ports, nil // one came or went meanwhile, and which one is not known
 	}
 	for i, t := range after.Transports {
-		transports = append(transports, lab.TransportCalls{End: role, Kind: t.Kind, Calls: max(0, t.Calls-before.Transports[i].Calls)})
+		transports = append(transports,
+			lab.TransportCalls{End: role, Kind: t.Kind, Calls: max(0, t.Calls-before.Transports[i].Calls)})
 	}
 	return ports, transports
 }

@@ -34,10 +34,12 @@ func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
 	s := p.session
 	if _, ok := served.Of(cell.Engine); ok && s.Server != nil {
 		server := s.serverArgv(cell, served.End{Address: s.Server.Address, Port: s.Server.Port})
-		return Lines{Prepare: []string{s.Server.Target.Name() + ": " + lab.ShellQuote(typed(cell.Cell, server))}, Load: lab.ShellQuote(typed(cell.Cell, s.clientArgv(cell)))}, nil
+		return Lines{Prepare: []string{s.Server.Target.Name() + ": " + lab.ShellQuote(typed(cell.Cell, server))},
+			Load: lab.ShellQuote(typed(cell.Cell, s.clientArgv(cell)))}, nil
 	}
 	if cell.Command == nil {
-		argv := fio.Argv(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch), fio.Options{Filename: s.filename(), Together: s.Place.Members})
+		argv := fio.Argv(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
+			fio.Options{Filename: s.filename(), Together: s.Place.Members})
 		return Lines{Load: lab.ShellQuote(typed(cell.Cell, argv))}, nil
 	}
 	filled, err := s.filled(ctx, cell)

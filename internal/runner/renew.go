@@ -51,7 +51,8 @@ func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error,
 	}
 	if s.renewed == mostRenewals {
 		return errors.Join(why, &lab.Error{What: fmt.Sprintf("it is the loss number %d in this run", s.renewed+1),
-			Hints: []string{"what was finished is kept; when the cluster is at rest: headroom run --resume " + s.RunID}})
+			Hints: []string{"what was finished is kept; when the cluster is at rest: headroom run --resume " +
+				s.RunID}})
 	}
 	s.renewed++
 	tell(Event{Doing: "waiting for another target in place of one that is gone", Begins: true})

@@ -74,7 +74,8 @@ func (s *Session) approach(ctx context.Context, next plan.Repetition) (*attempt,
 		return nil, err
 	}
 	return &attempt{cell: cell, began: began, rep: lab.Repetition{
-		Cell: cell.ID, Number: next.Number, Boot: s.boot, Block: next.Block, Position: next.Position, Confirms: next.Confirms, After: s.previous,
+		Cell: cell.ID, Number: next.Number, Boot: s.boot, Block: next.Block, Position: next.Position,
+		Confirms: next.Confirms, After: s.previous,
 	}}, nil
 }
 
@@ -158,7 +159,8 @@ func (s *Session) take(ctx context.Context, a *attempt, done ended) error {
 		a.rep.Tally = now.Since(a.tally)
 	}
 	evidence := validity.Evidence{
-		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after, Server: a.server, Behind: a.behind,
+		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after,
+		Server: a.server, Behind: a.behind,
 	}
 	if a.failed = a.engine.read(ctx, done, &a.rep, &evidence); a.failed {
 		s.quoteServer(ctx, a.rep.Warnings)
@@ -407,8 +409,10 @@ func (s *Session) look(ctx context.Context, running *ended, taken time.Duration,
 // withinWrites fails when more was written than the user allows.
 func (s *Session) withinWrites(now validity.Counters) error {
 	if n := s.written(now); s.MaxWrites > 0 && n > s.MaxWrites {
-		return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s have been written, more than --max-writes %s", unit.Capacity(float64(n)), unit.Capacity(float64(s.MaxWrites))),
-			Hints: []string{"what was finished is kept; headroom run --resume " + s.RunID + " --max-writes N goes on, and counts from there"}}
+		return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s have been written, more than --max-writes %s",
+			unit.Capacity(float64(n)), unit.Capacity(float64(s.MaxWrites))),
+			Hints: []string{"what was finished is kept; headroom run --resume " + s.RunID +
+				" --max-writes N goes on, and counts from there"}}
 	}
 	return nil
 }

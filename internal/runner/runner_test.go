@@ -12,8 +12,10 @@ import (
 
 func TestRatesBetweenTwoLooks(t *testing.T) {
 	start := time.Unix(100, 0)
-	before := validity.Counters{Time: start, Disks: map[string]validity.DiskCounters{"sda": {ReadIOs: 10, WriteBytes: 4096}}}
-	now := validity.Counters{Time: start.Add(2 * time.Second), Disks: map[string]validity.DiskCounters{"sda": {ReadIOs: 30, WriteIOs: 4, WriteBytes: 8192}}}
+	before := validity.Counters{Time: start,
+		Disks: map[string]validity.DiskCounters{"sda": {ReadIOs: 10, WriteBytes: 4096}}}
+	now := validity.Counters{Time: start.Add(2 * time.Second),
+		Disks: map[string]validity.DiskCounters{"sda": {ReadIOs: 30, WriteIOs: 4, WriteBytes: 8192}}}
 	if iops, bandwidth := rates(before, now); iops != 12 || bandwidth != 2048 {
 		t.Errorf("%v IOPS, %v B/s", iops, bandwidth)
 	}
@@ -23,7 +25,8 @@ func TestRatesBetweenTwoLooks(t *testing.T) {
 }
 
 func TestStatusLinesAreNoMessages(t *testing.T) {
-	printed := "fio: a warning\nJobs: 1 (f=1): [r(1)][40.0%][r=1024MiB/s][r=262k IOPS][eta 00m:03s]\rJobs: 1 (f=1): [r(1)][60.0%][eta 00m:02s]\n\nfio: an error\n"
+	printed := "fio: a warning\nJobs: 1 (f=1): [r(1)][40.0%][r=1024MiB/s][r=262k IOPS][eta 00m:03s]\rJobs: 1 (f=1): " +
+		"[r(1)][60.0%][eta 00m:02s]\n\nfio: an error\n"
 	if got := withoutStatus([]byte(printed)); got != "fio: a warning\nfio: an error\n" {
 		t.Errorf("%q", got)
 	}
@@ -31,9 +34,11 @@ func TestStatusLinesAreNoMessages(t *testing.T) {
 
 // Plans must not be steered by what the load itself sets, nor by what nobody asked for.
 func TestPlansSeeTheMetricsThatDecide(t *testing.T) {
-	values := map[string]float64{"read.iops": 500, "read.latency.mean": 0.001, "read.latency.p99": 0.01, "cpu.user": 0.1}
+	values := map[string]float64{"read.iops": 500, "read.latency.mean": 0.001, "read.latency.p99": 0.01,
+		"cpu.user": 0.1}
 	r := lab.Repetition{Cell: "c", Number: 3, Block: 2, Position: 1, Took: 1.5, Values: values}
-	want := plan.Done{Repetition: plan.Repetition{Cell: "c", Number: 3, Block: 2, Position: 1}, Seconds: 1.5, Values: map[string]float64{"read.latency.mean": 0.001}}
+	want := plan.Done{Repetition: plan.Repetition{Cell: "c", Number: 3, Block: 2, Position: 1}, Seconds: 1.5,
+		Values: map[string]float64{"read.latency.mean": 0.001}}
 	if got := Done(lab.Cell{Params: map[string]string{"rate_iops": "500"}}, r); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

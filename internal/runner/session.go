@@ -173,8 +173,9 @@ func (s *Session) keep(kept []lab.Repetition) error {
 // Done is a repetition as plans see it: of its values only those that the cell is decided by.
 func Done(cell lab.Cell, r lab.Repetition) plan.Done {
 	d := plan.Done{
-		Repetition: plan.Repetition{Cell: r.Cell, Arm: cell.Arm, Number: r.Number, Block: r.Block, Position: r.Position},
-		Values:     map[string]float64{}, Seconds: r.Took,
+		Repetition: plan.Repetition{Cell: r.Cell, Arm: cell.Arm, Number: r.Number, Block: r.Block,
+			Position: r.Position},
+		Values: map[string]float64{}, Seconds: r.Took,
 	}
 	for _, name := range lab.Deciding(cell.Metrics, cell.Params, r.Values) {
 		d.Values[name] = r.Values[name]

@@ -75,7 +75,8 @@ func (e *sockperfEngine) rate(_ context.Context, _ *Session, a *attempt, _ offse
 	}
 	lead, _ := e.lead(a.done)
 	slack := (a.done.state.Ended.Sub(a.done.state.Started) - secondsOf(e.log.Ends())) / 2
-	return e.log.Rates(e.step.Seconds()), moment{Time: a.done.state.Started.Add(lead + max(0, slack)), unsure: max(0, slack) + jobStep}, true
+	return e.log.Rates(e.step.Seconds()), moment{Time: a.done.state.Started.Add(lead + max(0, slack)),
+		unsure: max(0, slack) + jobStep}, true
 }
 
 // lead is when what counts began, from the start of the process on: by the client's clock, which starts with the

@@ -153,7 +153,8 @@ func sumValues(sum lab.Repetition, parts []lab.Repetition) map[string]float64 {
 // sum is what everybody did in one repetition. Doubts about their start are added to their own repetitions, too.
 func (t *together) sum(next plan.Repetition, cell *Cell, j *joint) lab.Repetition {
 	sum := t.emptySum(next, cell, j)
-	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.done.state.Started.IsZero() }) || len(j.timeless()) > 0 {
+	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.done.state.Started.IsZero() }) ||
+		len(j.timeless()) > 0 {
 		return j.fill(sum, everyone(j))
 	}
 	at := starts(j.attempts, j.offsets)
@@ -188,7 +189,8 @@ func (t *together) ofGroups(next plan.Repetition, j *joint) []lab.Repetition {
 
 // emptySum is a sum before anything is added up.
 func (t *together) emptySum(next plan.Repetition, cell *Cell, j *joint) lab.Repetition {
-	sum := lab.Repetition{Cell: cell.ID, Number: next.Number, Block: next.Block, Position: next.Position, Start: j.attempts[0].rep.Start, Values: map[string]float64{}}
+	sum := lab.Repetition{Cell: cell.ID, Number: next.Number, Block: next.Block, Position: next.Position,
+		Start: j.attempts[0].rep.Start, Values: map[string]float64{}}
 	if n := len(t.sums); n > 0 {
 		sum.After = t.sums[n-1].Cell
 	}
@@ -228,7 +230,9 @@ func (j *joint) fill(sum lab.Repetition, members []int) lab.Repetition {
 	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.cell.Engine == lab.EngineExec }) {
 		return refuse("a command has no rates by the second")
 	}
-	if slices.ContainsFunc(members, func(i int) bool { return j.attempts[i].cell.Engine != j.attempts[members[0]].cell.Engine }) {
+	if slices.ContainsFunc(members, func(i int) bool {
+		return j.attempts[i].cell.Engine != j.attempts[members[0]].cell.Engine
+	}) {
 		return sum // loads of different kinds have no rates to add up
 	}
 	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.cell.Engine == lab.EnginePerftest }) {

@@ -43,7 +43,8 @@ func CellOf(cell, role string) string { return cell + "@" + role }
 // RunTogether carries out an experiment on several targets. What is measured at the same time is saved at once: a
 // repetition of each target, and their sum.
 func RunTogether(ctx context.Context, j Joint, saver Saver) (Outcome, error) {
-	t := &together{Joint: j, saver: &oneAtATime{Saver: saver}, rates: make([]Event, len(j.Experiments)), sums: j.Kept, crowd: crowded(j)}
+	t := &together{Joint: j, saver: &oneAtATime{Saver: saver}, rates: make([]Event, len(j.Experiments)),
+		sums: j.Kept, crowd: crowded(j)}
 	err := t.open(ctx)
 	for err == nil {
 		next, more := t.Plan.Next(t.done())
@@ -206,7 +207,8 @@ func (t *together) takeTurn(ctx context.Context, next plan.Repetition, j *joint)
 func (a *attempt) lost(err error) {
 	a.failed = true
 	a.rep.Values, a.rep.Latency, a.rep.Series = nil, nil, nil
-	a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"}, Text: "the load came to no end that is known: " + err.Error()})
+	a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
+		Text: "the load came to no end that is known: " + err.Error()})
 }
 
 // save puts the repetitions of all targets and their sums on stable storage, all or none of them.

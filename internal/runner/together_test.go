@@ -92,7 +92,8 @@ func TestSums(t *testing.T) {
 	b.Series = append(b.Series, lab.Series{Metric: "write.iops", Interval: 1, Values: []float64{1, 1, 1, 1}})
 	parts := []lab.Repetition{a, b}
 	sum := lab.Repetition{Series: addUp(parts, moments(0, 700), []int{0, 1}), Latency: mergeLatency(parts)}
-	want := []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{120, 140, 160}}} // what only one has is no sum
+	// what only one has is no sum
+	want := []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{120, 140, 160}}}
 	if !reflect.DeepEqual(sum.Series, want) {
 		t.Errorf("%+v, want %+v", sum.Series, want)
 	}
@@ -101,7 +102,8 @@ func TestSums(t *testing.T) {
 		t.Errorf("%+v, want %+v", sum.Latency, bins)
 	}
 	values := sumValues(sum, parts)
-	for name, v := range map[string]float64{"read.iops": 140, "read.latency.p50": 2e-6, "read.latency.p99": 4e-6, "read.latency.mean": (100*0.001 + 300*0.005) / 400} {
+	for name, v := range map[string]float64{"read.iops": 140, "read.latency.p50": 2e-6, "read.latency.p99": 4e-6,
+		"read.latency.mean": (100*0.001 + 300*0.005) / 400} {
 		if math.Abs(values[name]-v) > 1e-12 {
 			t.Errorf("%s is %v, want %v", name, values[name], v)
 		}
@@ -148,18 +150,24 @@ func TestTheSumOfARepetition(t *testing.T) {
 			a[0].started, a[1].started = time.Unix(100, 0), time.Unix(3700, 50e6)
 			o[1].ahead = time.Hour
 		}, 200, 0.05, nil, nil},
-		"only one says when fio began": {func(a []*attempt, _ []offset) { a[0].started = time.Unix(99, 0) }, 200, 0, nil, nil},
+		"only one says when fio began": {func(a []*attempt, _ []offset) {
+			a[0].started = time.Unix(99, 0)
+		}, 200, 0, nil, nil},
 		"apart": {func(a []*attempt, _ []offset) { a[1].done.state.Started = time.Unix(101, 0) }, 200, 1,
 			[]string{"started-apart"}, []string{"started-apart"}},
-		"unsure":   {func(_ []*attempt, o []offset) { o[1].unsure = time.Second }, 200, 0, []string{"clocks-unknown"}, []string{"clocks-unknown"}},
-		"no clock": {func(_ []*attempt, o []offset) { o[1].known = false }, 0, -1, []string{"clocks-unknown", "no-sum"}, nil},
-		"failed":   {func(a []*attempt, _ []offset) { a[1].failed, a[1].rep = true, lab.Repetition{} }, 0, 0, []string{"no-sum"}, nil},
+		"unsure": {func(_ []*attempt, o []offset) { o[1].unsure = time.Second }, 200, 0, []string{"clocks-unknown"},
+			[]string{"clocks-unknown"}},
+		"no clock": {func(_ []*attempt, o []offset) { o[1].known = false }, 0, -1, []string{"clocks-unknown", "no-sum"},
+			nil},
+		"failed": {func(a []*attempt, _ []offset) { a[1].failed, a[1].rep = true, lab.Repetition{} }, 0, 0,
+			[]string{"no-sum"}, nil},
 		"not known how it ended": {func(a []*attempt, _ []offset) {
 			a[1].done.state = target.JobState{}
 			a[1].lost(&lab.Error{What: "can't be reached"})
 		}, 0, -1, []string{"no-sum"}, []string{"no-result"}},
 		"no series": {func(a []*attempt, _ []offset) { a[1].rep.Series = nil }, 0, 0, []string{"no-sum"}, nil},
-		"a command": {func(a []*attempt, _ []offset) { a[0].cell.Engine = lab.EngineExec }, 0, 0, []string{"no-sum"}, nil},
+		"a command": {func(a []*attempt, _ []offset) { a[0].cell.Engine = lab.EngineExec }, 0, 0, []string{"no-sum"},
+			nil},
 		"one after the other": {func(a []*attempt, _ []offset) { a[1].done.state.Started = time.Unix(150, 0) }, 0, 50,
 			[]string{"started-apart", "no-sum"}, []string{"started-apart"}},
 	} {
@@ -186,18 +194,23 @@ func TestTheSumOfARepetition(t *testing.T) {
 // kind.
 func TestSumsOfGroups(t *testing.T) {
 	rates := func(metric string, values ...float64) lab.Repetition {
-		return lab.Repetition{Seconds: float64(len(values)), Series: []lab.Series{{Metric: metric, Interval: 1, Values: values}}}
+		return lab.Repetition{Seconds: float64(len(values)),
+			Series: []lab.Series{{Metric: metric, Interval: 1, Values: values}}}
 	}
-	j := jointOf(rates("send.bitrate", 10, 20, 30, 40), rates("send.bitrate", 1, 2, 3, 4), rates("read.bandwidth", 500, 600, 700))
+	j := jointOf(rates("send.bitrate", 10, 20, 30, 40), rates("send.bitrate", 1, 2, 3, 4),
+		rates("read.bandwidth", 500, 600, 700))
 	j.attempts[2].cell.Engine = "fio"
-	j.attempts[2].done.state.Started = time.Unix(101, 0) // a second later, and so the last three seconds of the others are beside it
+	// a second later, and so the last three seconds of the others are beside it
+	j.attempts[2].done.state.Started = time.Unix(101, 0)
 	whole := &together{Joint: Joint{
 		Groups: map[string][]string{"net": {"a", "b"}, "disk": {"c"}, "idle": {"d"}},
-		Sums:   []Cell{{Cell: lab.Cell{ID: "x@net"}}, {Cell: lab.Cell{ID: "x@disk"}}, {Cell: lab.Cell{ID: "y@idle"}}, {Cell: lab.Cell{ID: "x@all"}}},
+		Sums: []Cell{{Cell: lab.Cell{ID: "x@net"}}, {Cell: lab.Cell{ID: "x@disk"}}, {Cell: lab.Cell{ID: "y@idle"}},
+			{Cell: lab.Cell{ID: "x@all"}}},
 	}}
 	next := plan.Repetition{Cell: "x", Number: 1}
 	groups := whole.ofGroups(next, j)
-	if len(groups) != 2 || groups[0].Cell != "x@disk" || groups[0].Values["read.bandwidth"] != 600 || groups[1].Values["send.bitrate"] != 33 {
+	if len(groups) != 2 || groups[0].Cell != "x@disk" || groups[0].Values["read.bandwidth"] != 600 ||
+		groups[1].Values["send.bitrate"] != 33 {
 		t.Errorf("%+v", groups)
 	}
 	cell, err := whole.cell("x")
@@ -217,7 +230,8 @@ func TestWhenTheFirstAndTheLastWereDone(t *testing.T) {
 		a.cell.Params = map[string]string{"ramp_time": "2s"}
 	}
 	got := timing(moments(0, 500, 100), attempts)
-	want := map[string]float64{lab.TogetherApart: 0.5, lab.TogetherUnsure: 0.002, lab.TogetherFirstDone: 5.5, lab.TogetherLastDone: 6}
+	want := map[string]float64{lab.TogetherApart: 0.5, lab.TogetherUnsure: 0.002, lab.TogetherFirstDone: 5.5,
+		lab.TogetherLastDone: 6}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

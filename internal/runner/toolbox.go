@@ -69,7 +69,8 @@ func (b *Toolbox) find(ctx context.Context, t target.Target, c lab.Cell) error {
 	for line := range strings.Lines(string(out.Stdout)) {
 		switch fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); {
 		case len(fields) == 3 && fields[0] == "folder":
-			b.folders[fields[1]] = slices.Insert(b.folders[fields[1]], 0, fields[2]) // the shell sorts them, the highest last
+			// the shell sorts them, the highest last
+			b.folders[fields[1]] = slices.Insert(b.folders[fields[1]], 0, fields[2])
 		case len(fields) == 2 && fields[0] == "missing":
 			missing = append(missing, fields[1])
 			if p := tools[fields[1]]; p != "" && !slices.Contains(packages, p) {
@@ -85,7 +86,8 @@ func (b *Toolbox) find(ctx context.Context, t target.Target, c lab.Cell) error {
 	} else {
 		hints = append(hints, "install what has it; on Debian, apt-file search bin/"+missing[0]+" names the package")
 	}
-	e := &lab.Error{What: fmt.Sprintf("%s needs %s, which is not installed", c.Job, strings.Join(missing, ", ")), Hints: hints}
+	e := &lab.Error{What: fmt.Sprintf("%s needs %s, which is not installed", c.Job, strings.Join(missing, ", ")),
+		Hints: hints}
 	if t.Name() != "local" {
 		e.Target = t.Name()
 	}
@@ -118,7 +120,8 @@ func (b *Toolbox) findUser(ctx context.Context, t target.Target, c lab.Cell) err
 		return err
 	}
 	if uid == "" || gid == "" {
-		return &lab.Error{What: fmt.Sprintf("%s does not run as root, and there is no user %s to run it as", c.Job, user),
+		return &lab.Error{What: fmt.Sprintf("%s does not run as root, and there is no user %s to run it as", c.Job,
+			user),
 			Hints: []string{"add one (adduser --system --group " + user + "), or run headroom as an ordinary user"}}
 	}
 	b.users[user] = [2]string{uid, gid}

@@ -25,7 +25,9 @@ func (t *together) turns(all *joint, next plan.Repetition) []*joint {
 
 // has says whether a session has carried out a repetition, which is named as in plans of several targets.
 func (s *Session) has(r plan.Repetition) bool {
-	return slices.ContainsFunc(s.done, func(d plan.Done) bool { return d.Cell == CellOf(r.Cell, s.Role) && d.Number == r.Number })
+	return slices.ContainsFunc(s.done, func(d plan.Done) bool {
+		return d.Cell == CellOf(r.Cell, s.Role) && d.Number == r.Number
+	})
 }
 
 // doneByAll are the repetitions that all who have their cells have carried out.
@@ -34,7 +36,9 @@ func (t *together) doneByAll() []plan.Done {
 	for _, first := range t.sessions {
 		for _, d := range first.done {
 			d.Cell = d.Cell[:len(d.Cell)-len(CellOf("", first.Role))]
-			known := slices.ContainsFunc(done, func(o plan.Done) bool { return o.Cell == d.Cell && o.Number == d.Number })
+			known := slices.ContainsFunc(done, func(o plan.Done) bool {
+				return o.Cell == d.Cell && o.Number == d.Number
+			})
 			missing := slices.ContainsFunc(t.sessions, func(s *Session) bool {
 				takes := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == CellOf(d.Cell, s.Role) })
 				return takes && !s.has(plan.Repetition{Cell: d.Cell, Number: d.Number})

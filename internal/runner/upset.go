@@ -203,7 +203,8 @@ func (u *upsetting) command(ctx context.Context, e Upset, h *happening) error {
 	s := u.session
 	after := context.WithoutCancel(ctx)
 	s.upsets++
-	job, err := e.Target.Start(after, target.JobSpec{ID: fmt.Sprintf("%s-event-%d", s.owner(), s.upsets), Argv: e.Command})
+	job, err := e.Target.Start(after, target.JobSpec{ID: fmt.Sprintf("%s-event-%d", s.owner(), s.upsets),
+		Argv: e.Command})
 	if err != nil {
 		return err
 	}
@@ -351,8 +352,9 @@ func (s *Session) judgeUpsets(a *attempt) {
 		}
 		recovery = math.Inf(1)
 		a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "not-recovered", Taints: []string{lab.UpsetRecovery},
-			Text: fmt.Sprintf("after the event %s the rate was not back to %s of what it was when the load ended: how long that takes is not known, and other repetitions alone "+
-				"would be too good; measure longer", text, unit.Percent(outage.Enough))})
+			Text: fmt.Sprintf("after the event %s the rate was not back to %s of what it was when the load ended: "+
+				"how long that takes is not known, and other repetitions alone would be too good; measure longer", text,
+				unit.Percent(outage.Enough))})
 	}
 	a.rep.Values[lab.UpsetStall], a.rep.Values[lab.UpsetDip] = stall, dip
 	if !math.IsInf(recovery, 0) {

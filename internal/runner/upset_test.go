@@ -16,7 +16,8 @@ func TestAgenda(t *testing.T) {
 	late := lab.Upset{At: 25, For: 20, Command: []string{"cut2"}, Undo: []string{"put2"}}
 	restart := lab.Upset{At: 15, Command: []string{"restart"}}
 	s := &Session{Experiment: Experiment{Upsets: []Upset{{Upset: cut}, {Upset: late}, {Upset: restart}}}}
-	want := []due{{12 * time.Second, 0, false}, {17 * time.Second, 2, false}, {27 * time.Second, 1, false}, {32 * time.Second, 0, true}, {42 * time.Second, 1, true}}
+	want := []due{{12 * time.Second, 0, false}, {17 * time.Second, 2, false}, {27 * time.Second, 1, false},
+		{32 * time.Second, 0, true}, {42 * time.Second, 1, true}}
 	if got := s.agenda(2*time.Second, 42*time.Second); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
@@ -33,7 +34,8 @@ func TestJudgeUpsets(t *testing.T) {
 			rate.Values = append(rate.Values, 1000*factor(i))
 		}
 		s := &Session{Experiment: Experiment{Upsets: []Upset{{Upset: lab.Upset{At: 10, Command: []string{"cut"}}}}}}
-		a := &attempt{rep: lab.Repetition{Values: values, Upsets: &lab.Upsets{Rate: rate, Each: []lab.Happened{{At: 10}}}}}
+		a := &attempt{rep: lab.Repetition{Values: values,
+			Upsets: &lab.Upsets{Rate: rate, Each: []lab.Happened{{At: 10}}}}}
 		s.judgeUpsets(a)
 		return a.rep
 	}
@@ -41,15 +43,18 @@ func TestJudgeUpsets(t *testing.T) {
 		return func(i int) float64 { return map[bool]float64{true: 0, false: 1}[i >= from && i < to] }
 	}
 	back := judged(30, gap(100, 120), map[string]float64{})
-	if math.Abs(back.Values[lab.UpsetStall]-2) > 0.01 || math.Abs(back.Values[lab.UpsetRecovery]-2) > 0.11 || back.Values[lab.UpsetDip] != 1 || len(back.Warnings) != 0 {
+	if math.Abs(back.Values[lab.UpsetStall]-2) > 0.01 || math.Abs(back.Values[lab.UpsetRecovery]-2) > 0.11 ||
+		back.Values[lab.UpsetDip] != 1 || len(back.Warnings) != 0 {
 		t.Errorf("%+v", back)
 	}
 	never := judged(30, gap(100, 300), map[string]float64{})
-	if _, known := never.Values[lab.UpsetRecovery]; known || len(never.Warnings) != 1 || never.Warnings[0].Code != "not-recovered" || !never.Warnings[0].Tainted(lab.UpsetRecovery) {
+	if _, known := never.Values[lab.UpsetRecovery]; known || len(never.Warnings) != 1 ||
+		never.Warnings[0].Code != "not-recovered" || !never.Warnings[0].Tainted(lab.UpsetRecovery) {
 		t.Errorf("%+v", never)
 	}
 	short := judged(10, gap(0, 0), map[string]float64{})
-	if len(short.Values) != 0 || len(short.Warnings) != 1 || short.Warnings[0].Code != "event-unknown" || !strings.Contains(short.Warnings[0].Text, "the load ended") {
+	if len(short.Values) != 0 || len(short.Warnings) != 1 || short.Warnings[0].Code != "event-unknown" ||
+		!strings.Contains(short.Warnings[0].Text, "the load ended") {
 		t.Errorf("%+v", short)
 	}
 	if none := judged(30, gap(100, 120), nil); none.Values != nil {

@@ -21,10 +21,12 @@ func TestOpenFolder(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	for link, to := range map[string]string{"relative": "a/../a/./b", "absolute": filepath.Join(dir, "a"), "loop": "loop", "second": "relative"} {
+	for link, to := range map[string]string{"relative": "a/../a/./b", "absolute": filepath.Join(dir, "a"),
+		"loop": "loop", "second": "relative"} {
 		must(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
-	for name, want := range map[string]string{"a": "a", "a/b/": "a/b", "a/b/..": "a", "relative": "a/b", "absolute/b": "a/b", "second": "a/b",
+	for name, want := range map[string]string{"a": "a", "a/b/": "a/b", "a/b/..": "a", "relative": "a/b",
+		"absolute/b": "a/b", "second": "a/b",
 		"loop": "", "file": "", "file/x": "", "nothing": ""} {
 		f, err := OpenFolder(filepath.Join(dir, "a") + "/../" + name)
 		if want == "" {
@@ -95,7 +97,8 @@ func TestFolderFollowsNoLink(t *testing.T) {
 	}
 	must(t, f.RemoveAll("tree"))
 	must(t, f.Write("written", func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }))
-	if err := f.Write("victim", func(io.Writer) error { return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := f.Write("victim", func(io.Writer) error { return io.ErrUnexpectedEOF }); !errors.Is(err,
+		io.ErrUnexpectedEOF) {
 		t.Errorf("got %v, want the error of what writes", err)
 	}
 	if data, err := os.ReadFile("victim"); err != nil || string(data) != "kept" {

@@ -134,7 +134,8 @@ func fault(s System, name string, info Info, user int, shared bool) error {
 	}
 	// Of a file with an access control list these bits are its mask: they are set where the list lets anybody write
 	// (acl(5)).
-	if info.Mode&group != 0 && !s.PrivateGroup(info.Group, info.Owner) && (info.Owner == user || !s.PrivateGroup(info.Group, user)) {
+	if info.Mode&group != 0 && !s.PrivateGroup(info.Group, info.Owner) &&
+		(info.Owner == user || !s.PrivateGroup(info.Group, user)) {
 		return &Unsafe{name, fmt.Sprintf("can be written to by group %d", info.Group), []string{"chmod", "g-w", name}}
 	}
 	return nil

@@ -119,7 +119,8 @@ func TestCheck(t *testing.T) {
 }
 
 func TestPrivateGroup(t *testing.T) {
-	const users = "root:x:0:0:root:/root:/bin/bash\nanna:x:1000:1000:Anna,,,:/home/anna:/bin/bash\nben:x:1001:1001::/:/bin/sh\ncem:x:1002:1001::/:/bin/sh\n"
+	const users = "root:x:0:0:root:/root:/bin/bash\nanna:x:1000:1000:Anna,,,:/home/anna:/bin/bash\n" +
+		"ben:x:1001:1001::/:/bin/sh\ncem:x:1002:1001::/:/bin/sh\n"
 	const groups = "root:x:0:\nanna:x:1000:\nben:x:1001:\ndisk:x:6:backup,anna\n"
 	for _, c := range []struct {
 		groups      string

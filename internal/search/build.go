@@ -23,7 +23,8 @@ func (s *Search) soonest(bundles []Bundle) Question {
 	saved := s.ofProofs()
 	all := slices.Concat(bundles, again)
 	saved = slices.DeleteFunc(saved, func(p needed) bool { return s.isBroken(p.bundle) })
-	for _, p := range saved { // again, too: they differ from an end by the culprits alone, so that nothing else can be in it
+	// again, too: they differ from an end by the culprits alone, so that nothing else can be in it
+	for _, p := range saved {
 		all = append(all, p.bundle)
 	}
 	var best Question

@@ -31,7 +31,8 @@ func TestFewerAreBuiltWhereBuildingTakesLong(t *testing.T) {
 				right := 0
 				for seed := range n {
 					s, culprits, bundles := w.counting(uint64(seed + 1))
-					built, measured = append(built, float64(bundles)), append(measured, float64(s.Measurements()+s.Proofs()))
+					built, measured = append(built, float64(bundles)),
+						append(measured, float64(s.Measurements()+s.Proofs()))
 					if a := s.Answer(); a.Over() && slices.Equal(a.Culprits, culprits) {
 						right++
 					}
@@ -39,10 +40,13 @@ func TestFewerAreBuiltWhereBuildingTakesLong(t *testing.T) {
 				means[build] = stat.Mean(built, nil)
 				what := fmt.Sprintf("%s, d=%g, a build takes as long as %.0f measurements", w.name, d, build)
 				called := func(kind string) string {
-					return figure.Name("search/build", kind, w.name, fmt.Sprintf("d %g", d), fmt.Sprintf("build %.0f", build))
+					return figure.Name("search/build", kind, w.name, fmt.Sprintf("d %g", d),
+						fmt.Sprintf("build %.0f", build))
 				}
-				figure.Record(t, figure.Mean(called("built"), "", built, figure.Lower).Saying("%s: built besides the ends", what))
-				figure.Record(t, figure.Mean(called("measurements"), "", measured, figure.Lower).Saying("%s: measurements with proof", what))
+				figure.Record(t,
+					figure.Mean(called("built"), "", built, figure.Lower).Saying("%s: built besides the ends", what))
+				figure.Record(t, figure.Mean(called("measurements"), "", measured,
+					figure.Lower).Saying("%s: measurements with proof", what))
 				figure.Record(t, figure.Share(called("right"), right, n, figure.Higher).Saying("%s: right", what))
 				if float64(right) < 0.95*float64(n) {
 					t.Errorf("%s, d=%g, build %g: %d of %d right", w.name, d, build, right, n)

@@ -34,7 +34,8 @@ func TestSearchesOnDependentNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models = append([]noise.Model{noise.Wandering(0.2, 0.03), noise.Wandering(0.5, 0.03), noise.Wandering(0.9, 0.03), noise.TwoMode(0.15, 0.5, 0.01, 0.9),
+	models = append([]noise.Model{noise.Wandering(0.2, 0.03), noise.Wandering(0.5, 0.03), noise.Wandering(0.9, 0.03),
+		noise.TwoMode(0.15, 0.5, 0.01, 0.9),
 		noise.TwoMode(0.15, 0.2, 0.003, 0.9)}, models...)
 	nothing := func(*rand.Rand, float64) (func(search.Bundle) float64, []int) { return planted(nil), nil }
 	for _, m := range models {
@@ -54,9 +55,12 @@ func TestSearchesOnDependentNoise(t *testing.T) {
 			called := func(kind string) string {
 				return figure.Name("search/dependent", kind, w.name, fmt.Sprintf("d %g", w.d), m.Name)
 			}
-			figure.Record(t, figure.Share(called("wrong"), n-r.right-r.undecided, n, figure.Lower).Saying("%s: wrong", what))
-			figure.Record(t, figure.Share(called("undecided"), r.undecided, n, figure.Lower).Saying("%s: undecided", what))
-			figure.Record(t, figure.Mean(called("measurements"), "", r.counts, figure.Lower).Saying("%s: measurements", what))
+			figure.Record(t, figure.Share(called("wrong"), n-r.right-r.undecided, n, figure.Lower).Saying("%s: wrong",
+				what))
+			figure.Record(t, figure.Share(called("undecided"), r.undecided, n, figure.Lower).Saying("%s: undecided",
+				what))
+			figure.Record(t, figure.Mean(called("measurements"), "", r.counts, figure.Lower).Saying("%s: measurements",
+				what))
 		}
 	}
 }

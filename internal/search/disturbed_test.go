@@ -78,11 +78,13 @@ func disturbed() []row {
 	var rows []row
 	steps := func(n int, d float64, kinds ...kind) {
 		for _, k := range kinds {
-			rows = append(rows, row{name: fmt.Sprintf("disturbed, %d steps", n), d: d, kind: k, plant: one(n), space: search.Space{Candidates: n, Ordered: true}})
+			rows = append(rows, row{name: fmt.Sprintf("disturbed, %d steps", n), d: d, kind: k, plant: one(n),
+				space: search.Space{Candidates: n, Ordered: true}})
 		}
 	}
 	of32 := func(name string, d float64, k kind, plant func(*rand.Rand, float64) (func(search.Bundle) float64, []int)) {
-		rows = append(rows, row{name: "disturbed, 32 settings" + name, d: d, kind: k, plant: plant, space: settings(32)})
+		rows = append(rows, row{name: "disturbed, 32 settings" + name, d: d, kind: k, plant: plant,
+			space: settings(32)})
 	}
 	gaussian, outlying := kinds()[0], outliers(0.03)
 	var drifts []kind
@@ -151,7 +153,8 @@ func TestAStepIsProvedByItsOwnMeasurements(t *testing.T) {
 			continue
 		}
 		if effect := s.StepEffect(0); effect.Measurements > s.Proofs() || len(s.Ends().Slow) < effect.Measurements/2+2 {
-			t.Errorf("seed %d: %d measurements prove it, %d were made for that; the slow end was measured %d times", seed+1, effect.Measurements, s.Proofs(), len(s.Ends().Slow))
+			t.Errorf("seed %d: %d measurements prove it, %d were made for that; the slow end was measured %d times",
+				seed+1, effect.Measurements, s.Proofs(), len(s.Ends().Slow))
 		}
 	}
 }
@@ -191,9 +194,11 @@ func TestAnAnswerSaysWhatItLeaves(t *testing.T) {
 			}
 		}
 		what := fmt.Sprintf("three of 32 settings are culprits, d=%g", d)
-		figure.Record(t, figure.Share(figure.Name("search/three", "fewer", fmt.Sprintf("d %g", d)), fewer, n, figure.Lower).Saying("%s: fewer are named", what))
+		figure.Record(t, figure.Share(figure.Name("search/three", "fewer", fmt.Sprintf("d %g", d)), fewer, n,
+			figure.Lower).Saying("%s: fewer are named", what))
 		if fewer > 0 {
-			figure.Record(t, figure.Share(figure.Name("search/three", "said", fmt.Sprintf("d %g", d)), said, fewer, figure.Higher).Saying("%s: of these, the answer leaves a tenth of the loss or more", what))
+			figure.Record(t, figure.Share(figure.Name("search/three", "said", fmt.Sprintf("d %g", d)), said, fewer,
+				figure.Higher).Saying("%s: of these, the answer leaves a tenth of the loss or more", what))
 		}
 		if fewer > n/2 || said < fewer-1-fewer/5 {
 			t.Errorf("%s: %d of %d name fewer, and %d of these say that something is left", what, fewer, n, said)

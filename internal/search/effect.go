@@ -68,6 +68,8 @@ func (s *Search) effect(fewer, more []float64) Effect {
 	}
 	difference := center(more, s.Spread()) - center(fewer, s.Spread())
 	freedom := float64(max(1, len(s.asked)-most))
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.975) * s.Spread() * math.Sqrt(1/float64(len(fewer))+1/float64(len(more)))
-	return Effect{math.Exp(difference), math.Exp(difference - half), math.Exp(difference + half), len(fewer) + len(more)}
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.975) * s.Spread() *
+		math.Sqrt(1/float64(len(fewer))+1/float64(len(more)))
+	return Effect{math.Exp(difference), math.Exp(difference - half), math.Exp(difference + half),
+		len(fewer) + len(more)}
 }

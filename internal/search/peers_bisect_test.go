@@ -18,11 +18,13 @@ import (
 
 // bisection is what `git bisect run` does where history is a line.
 func bisection() peer {
-	return peer{name: "bisection, git bisect", cheap: true, shares: []float64{0.5}, open: func() (finder, func() error, error) {
-		return func(space search.Space, test *tester) ([]int, error) {
-			return []int{bisect(space.Candidates, func(state int) bool { return test.slow(space.First(state)) })}, nil
-		}, func() error { return nil }, nil
-	}}
+	return peer{name: "bisection, git bisect", cheap: true, shares: []float64{0.5},
+		open: func() (finder, func() error, error) {
+			return func(space search.Space, test *tester) ([]int, error) {
+				return []int{bisect(space.Candidates, func(state int) bool { return test.slow(space.First(state)) })},
+					nil
+			}, func() error { return nil }, nil
+		}}
 }
 
 // bisect the steps between a fast state and a slow one. Of three that are left git asks for the second.
@@ -64,7 +66,8 @@ func compareWithGit(t *testing.T, n, times int) {
 	for seed := range uint64(times) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		log, _ := one(n)(r, -3*k.sd)
-		test := newTester(machine{log, func() float64 { return k.model.Runs(r, 1)[0] }}, space, tuning{repeats: 1, anchors: 1, share: 0.5})
+		test := newTester(machine{log, func() float64 { return k.model.Runs(r, 1)[0] }}, space,
+			tuning{repeats: 1, anchors: 1, share: 0.5})
 		slow := make([]bool, n+1)
 		for state := range slow {
 			slow[state] = test.slow(space.First(state))
@@ -81,7 +84,8 @@ func compareWithGit(t *testing.T, n, times int) {
 		}
 		alike++
 	}
-	figure.Record(t, figure.Share(figure.Name("search/git-bisect/same", fmt.Sprint(n, " commits")), alike, times, figure.Higher).
+	figure.Record(t, figure.Share(figure.Name("search/git-bisect/same", fmt.Sprint(n, " commits")), alike,
+		times, figure.Higher).
 		Saying("searches of %d commits in which git bisect run asked for the same ones in the same order", n))
 }
 
@@ -93,7 +97,8 @@ func lineOfCommits(t *testing.T, steps int) string {
 	var commits bytes.Buffer
 	for state := range steps + 1 {
 		data := strconv.Itoa(state)
-		fmt.Fprintf(&commits, "commit refs/heads/line\nmark :%d\ncommitter A <a@example.org> %d +0000\ndata %d\n%s\n", state+1, 1e9+state, len(data), data)
+		fmt.Fprintf(&commits, "commit refs/heads/line\nmark :%d\ncommitter A <a@example.org> %d +0000\ndata %d\n%s\n",
+			state+1, 1e9+state, len(data), data)
 		fmt.Fprintf(&commits, "M 100644 inline state\ndata %d\n%s\n", len(data), data)
 	}
 	git(t, dir, &commits, "fast-import", "--quiet")

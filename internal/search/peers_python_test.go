@@ -36,7 +36,9 @@ func bayesect(python string) peer {
 	return peer{name: "git_bayesect", shares: []float64{0.5}, open: func() (finder, func() error, error) {
 		p, err := startPlayer(python, "testdata/bayesect.py")
 		return func(space search.Space, test *tester) ([]int, error) {
-			return p.play(strconv.Itoa(space.Candidates), func(asked []int) search.Bundle { return space.First(asked[0]) }, test)
+			return p.play(strconv.Itoa(space.Candidates), func(asked []int) search.Bundle {
+				return space.First(asked[0])
+			}, test)
 		}, p.close, err
 	}}
 }
@@ -47,7 +49,9 @@ func ddmin(python string) peer {
 	return peer{name: "ddmin (picire)", shares: []float64{0.5, 0.75}, open: func() (finder, func() error, error) {
 		p, err := startPlayer(python, "testdata/ddmin.py")
 		return func(space search.Space, test *tester) ([]int, error) {
-			return p.play(strconv.Itoa(space.Candidates), func(asked []int) search.Bundle { return space.Only(asked...) }, test)
+			return p.play(strconv.Itoa(space.Candidates), func(asked []int) search.Bundle {
+				return space.Only(asked...)
+			}, test)
 		}, p.close, err
 	}}
 }

@@ -140,7 +140,8 @@ func (p peer) play(w row, list []tuning, n int) ([]score, error) {
 				}
 				r := rand.New(rand.NewPCG(s.seed, 77))
 				log, culprits := w.plant(r, -w.d*w.kind.sd)
-				test := newTester(machine{log, func() float64 { return w.kind.model.Runs(r, 1)[0] }}, w.space, list[s.which])
+				test := newTester(machine{log, func() float64 { return w.kind.model.Runs(r, 1)[0] }},
+					w.space, list[s.which])
 				var found []int
 				if found, err = find(w.space, test); err != nil {
 					continue
@@ -307,11 +308,13 @@ func (w row) beside(t *testing.T, peers ...peer) {
 		called := func(kind string) string {
 			return figure.Name("search/beside", kind, w.name, fmt.Sprintf("d %g", w.d), w.kind.name, who)
 		}
-		figure.Record(t, figure.Figure{Name: called("measurements"), Center: mean, N: n, Better: figure.Lower, Text: what + ": measurements on average"})
+		figure.Record(t, figure.Figure{Name: called("measurements"), Center: mean, N: n, Better: figure.Lower,
+			Text: what + ": measurements on average"})
 		figure.Record(t, figure.Share(called("right"), right, n, figure.Higher).Saying("%s: right", what))
 	}
 	o := w.ourSearches(n)
-	print("ours, proved", o.of(o.measured+o.proofs), o.provedRight, n, fmt.Sprintf(" (undecided %.1f%%; %.1f measurements for the proof)", 100*o.of(o.undecided), o.of(o.proofs)))
+	print("ours, proved", o.of(o.measured+o.proofs), o.provedRight, n,
+		fmt.Sprintf(" (undecided %.1f%%; %.1f measurements for the proof)", 100*o.of(o.undecided), o.of(o.proofs)))
 	print("ours, first answer", o.of(o.first), o.firstRight, n, "")
 	surer := w
 	surer.terms.Confidence = wanted
@@ -352,7 +355,8 @@ func TestBesideOthersOrdered(t *testing.T) {
 	for _, n := range []int{128, 1024} {
 		for _, d := range []float64{1, 2, 3, 5} {
 			for _, k := range kinds() {
-				w := row{name: fmt.Sprintf("%d steps", n), d: d, kind: k, plant: one(n), space: search.Space{Candidates: n, Ordered: true}, terms: terms()}
+				w := row{name: fmt.Sprintf("%d steps", n), d: d, kind: k, plant: one(n),
+					space: search.Space{Candidates: n, Ordered: true}, terms: terms()}
 				w.terms.Most = 1000
 				peers := []peer{bisection()}
 				if python != "" && (n <= 128 || k.name == "Gaussian") {
@@ -384,7 +388,8 @@ func TestBesideOthersUnordered(t *testing.T) {
 	} {
 		for _, d := range c.ds {
 			for _, k := range c.kinds {
-				w := row{name: fmt.Sprintf("%d of %d", c.culprits, c.candidates), d: d, kind: k, plant: c.plant, space: search.Space{Candidates: c.candidates}, terms: terms()}
+				w := row{name: fmt.Sprintf("%d of %d", c.culprits, c.candidates), d: d, kind: k, plant: c.plant,
+					space: search.Space{Candidates: c.candidates}, terms: terms()}
 				var peers []peer
 				if c.culprits == 1 {
 					peers = append(peers, bisection())

@@ -97,10 +97,12 @@ func (p *posterior) split(b Bundle) {
 			}
 		}
 		if len(with) > 0 {
-			next = append(next, class{members: with, mass: p.massOf(with), applied: append(slices.Clone(c.applied), true), alone: c.alone})
+			next = append(next, class{members: with, mass: p.massOf(with),
+				applied: append(slices.Clone(c.applied), true), alone: c.alone})
 		}
 		if len(without) > 0 {
-			next = append(next, class{members: without, mass: p.massOf(without), applied: append(slices.Clip(c.applied), false), alone: c.alone})
+			next = append(next, class{members: without, mass: p.massOf(without),
+				applied: append(slices.Clip(c.applied), false), alone: c.alone})
 		}
 	}
 	p.classes = next
@@ -127,7 +129,8 @@ func (p *posterior) settle() {
 		p.hypotheses = append(p.hypotheses, p.weighed(nil, p.nobody[slope]))
 		for i := range p.classes {
 			c := &p.classes[i]
-			c.alone[slope] = p.fit([][]bool{c.applied}, sloped, p.startOf(&c.alone[slope]), p.iterations(&c.alone[slope]))
+			c.alone[slope] = p.fit([][]bool{c.applied}, sloped, p.startOf(&c.alone[slope]),
+				p.iterations(&c.alone[slope]))
 			p.hypotheses = append(p.hypotheses, p.weighed([]int{i}, c.alone[slope]))
 			best = max(best, c.alone[slope].evidence)
 		}
@@ -477,7 +480,9 @@ func (p *posterior) effects(candidates []int) []float64 {
 func (p *posterior) placesOf(h *hypothesis, candidates []int) []int {
 	var at []int
 	for _, candidate := range candidates {
-		place := slices.IndexFunc(h.classes, func(c int) bool { return slices.Contains(p.classes[c].members, candidate) })
+		place := slices.IndexFunc(h.classes, func(c int) bool {
+			return slices.Contains(p.classes[c].members, candidate)
+		})
 		if place < 0 {
 			return nil
 		}

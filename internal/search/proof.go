@@ -81,14 +81,18 @@ func newProof(space Space, culprits []int, effects []float64, worth float64, beg
 		if space.Ordered {
 			p.without = append(p.without, trial{fewer: space.First(c), more: space.First(c + 1), effect: effects[i]})
 		} else if len(culprits) > 1 {
-			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(), effect: effects[i], least: least, above: errorsAbove})
-			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c), effect: effects[i], least: least, above: errorsAbove})
+			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(), effect: effects[i],
+				least: least, above: errorsAbove})
+			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c), effect: effects[i], least: least,
+				above: errorsAbove})
 		}
 	}
 	if !space.Ordered {
 		p.joint = []trial{
-			{fewer: space.Without(culprits...), more: space.All(), effect: sum, least: math.Log1p(worth), above: errorsAboveWorth},
-			{fewer: space.None(), more: space.Only(culprits...), effect: sum, least: math.Log1p(worth), above: errorsAboveWorth},
+			{fewer: space.Without(culprits...), more: space.All(), effect: sum, least: math.Log1p(worth),
+				above: errorsAboveWorth},
+			{fewer: space.None(), more: space.Only(culprits...), effect: sum, least: math.Log1p(worth),
+				above: errorsAboveWorth},
 		}
 	}
 	return p
@@ -136,7 +140,8 @@ func (p *proof) takeUp(before *proof, asked []Question, logs []float64, spread f
 func (t *trial) takeUpTurns(asked []Question, logs []float64) {
 	for j := 1; j < len(asked); j++ {
 		a, b := asked[j-1], asked[j]
-		if a.Purpose == Proof && b.Purpose == Proof && t.holds(a.Bundle) && t.holds(b.Bundle) && !slices.Equal(a.Bundle, b.Bundle) {
+		if a.Purpose == Proof && b.Purpose == Proof && t.holds(a.Bundle) && t.holds(b.Bundle) &&
+			!slices.Equal(a.Bundle, b.Bundle) {
 			t.add(a.Bundle, logs[j-1])
 			t.add(b.Bundle, logs[j])
 			j++
@@ -264,7 +269,8 @@ func (p *proof) roles(spread float64) []Role {
 	roles := make([]Role, len(p.culprits))
 	for i := range roles {
 		if p.without == nil {
-			roles[i] = Role{Faster: p.joint[0].effect > 0, Needed: p.joint[0].verdict(spread) == proved, Enough: p.joint[1].verdict(spread) == proved}
+			roles[i] = Role{Faster: p.joint[0].effect > 0, Needed: p.joint[0].verdict(spread) == proved,
+				Enough: p.joint[1].verdict(spread) == proved}
 			continue
 		}
 		roles[i].Faster = p.without[i].effect > 0

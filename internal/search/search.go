@@ -53,7 +53,8 @@ func New(space Space, terms Terms) *Search {
 // NewWithLevels is a search whose levels were measured before: the fast state, what the culprit adds to it, and the
 // spread of one measurement, as logarithms.
 func NewWithLevels(space Space, terms Terms, fast, effect, spread float64) *Search {
-	return &Search{whole: space, space: space, terms: terms, posterior: newPosterior(space, terms.Noise, &known{fast, effect, spread})}
+	return &Search{whole: space, space: space, terms: terms,
+		posterior: newPosterior(space, terms.Noise, &known{fast, effect, spread})}
 }
 
 // Add what was measured for a question: any positive figure of which more is better.
@@ -62,7 +63,8 @@ func (s *Search) Add(q Question, value float64) error {
 		return err
 	}
 	if s.Skipped(q.Bundle) {
-		return fmt.Errorf("the state with %d of %d applied was measured, though it can't be", q.Bundle.Count(), len(q.Bundle))
+		return fmt.Errorf("the state with %d of %d applied was measured, though it can't be", q.Bundle.Count(),
+			len(q.Bundle))
 	}
 	if !(value > 0) || math.IsInf(value, 1) {
 		return fmt.Errorf("%g was measured, which has no logarithm", value)
@@ -86,7 +88,8 @@ func (s *Search) judge() {
 		return
 	}
 	a := s.answer
-	if !a.Likely || a.Proved || s.proof != nil && slices.Equal(a.Culprits, s.proof.culprits) && s.Measurements() < s.proof.begun+restAfterRefutal {
+	if !a.Likely || a.Proved || s.proof != nil && slices.Equal(a.Culprits, s.proof.culprits) &&
+		s.Measurements() < s.proof.begun+restAfterRefutal {
 		return
 	}
 	before := s.proof
@@ -149,7 +152,8 @@ func (s *Search) next() (Question, bool) {
 	if s.space.Ordered {
 		return best(s.steps()), true
 	}
-	halves := slices.DeleteFunc(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)+len(s.broken))))), s.isBroken)
+	halves := slices.DeleteFunc(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)+len(s.broken))))),
+		s.isBroken)
 	if len(halves) == 0 {
 		return Question{}, false
 	}

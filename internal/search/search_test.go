@@ -53,8 +53,9 @@ func TestNoDifferenceOnAMachineThatDrifts(t *testing.T) {
 		sum += s.Measurements()
 	}
 	// Were all of one end compared with all of the other, it would take 37.
-	figure.Record(t, figure.Figure{Name: "search/alike/drifting", Center: float64(sum) / 20, N: 20, Better: figure.Lower,
-		Text: "measurements to see no difference where speed wanders by 10% and two in a row differ by 5%"})
+	figure.Record(t, figure.Figure{Name: "search/alike/drifting", Center: float64(sum) / 20, N: 20,
+		Better: figure.Lower,
+		Text:   "measurements to see no difference where speed wanders by 10% and two in a row differ by 5%"})
 	if sum > 20*25 {
 		t.Errorf("%d measurements in 20 searches", sum)
 	}
@@ -105,17 +106,21 @@ func TestCulpritsThatActTogether(t *testing.T) {
 		log  func(search.Bundle) float64
 		role search.Role
 	}{
-		"both needed":      {func(b search.Bundle) float64 { return -0.4 * float64(btoi(b[3] && b[17])) }, search.Role{Needed: true}},
-		"each does it all": {func(b search.Bundle) float64 { return -0.4 * float64(btoi(b[3] || b[17])) }, search.Role{Enough: true}},
-		"each does half":   {planted(map[int]float64{3: -0.2, 17: -0.2}), search.Role{Needed: true}},
+		"both needed": {func(b search.Bundle) float64 { return -0.4 * float64(btoi(b[3] && b[17])) },
+			search.Role{Needed: true}},
+		"each does it all": {func(b search.Bundle) float64 { return -0.4 * float64(btoi(b[3] || b[17])) },
+			search.Role{Enough: true}},
+		"each does half": {planted(map[int]float64{3: -0.2, 17: -0.2}), search.Role{Needed: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			right := 0
 			for seed := range uint64(10) {
-				s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+				s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05,
+					Most: 150, Seed: seed})
 				finish(s, simulated(seed, c.log))
 				a := s.Answer()
-				if a.Over() && slices.Equal(a.Culprits, []int{3, 17}) && slices.Equal(a.Roles, []search.Role{c.role, c.role}) {
+				if a.Over() && slices.Equal(a.Culprits, []int{3, 17}) &&
+					slices.Equal(a.Roles, []search.Role{c.role, c.role}) {
 					right++
 				} else {
 					t.Logf("seed %d: %+v", seed, a)
@@ -142,10 +147,12 @@ func TestOppositeEffects(t *testing.T) {
 		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{5: -0.5, 30: +0.25})))
 		a := s.Answer()
-		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) || !slices.Equal(a.Roles, []search.Role{{Needed: true, Enough: true}}) {
+		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) ||
+			!slices.Equal(a.Roles, []search.Role{{Needed: true, Enough: true}}) {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
-		if reverted, _ := s.OwnProof(0); !(reverted.Hi < 0.8) { // the slow state with it to without it alone: exp(-0.5) is 0.61
+		// the slow state with it to without it alone: exp(-0.5) is 0.61
+		if reverted, _ := s.OwnProof(0); !(reverted.Hi < 0.8) {
 			t.Errorf("seed %d: without the culprit %+v", seed, reverted)
 		}
 	}
@@ -158,7 +165,8 @@ func TestAGainIsNoLoss(t *testing.T) {
 		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{5: +0.5, 30: -0.25})))
 		a := s.Answer()
-		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) || !a.Roles[0].Faster {
+		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) ||
+			!a.Roles[0].Faster {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
 	}
@@ -170,10 +178,12 @@ func TestASeriesThatGoesUpAndDown(t *testing.T) {
 	speed := []float64{0, 0.5, 0.5, 0, 0, 0, 0, 0, 0, 0, 0} // 6.1 to 6.11
 	steps := search.Space{Candidates: len(speed) - 1, Ordered: true}
 	for seed := range uint64(20) {
-		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150, Seed: seed})
+		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9,
+			Most: 150, Seed: seed})
 		finish(s, simulated(seed, func(b search.Bundle) float64 { return speed[b.Count()] }))
 		a := s.Answer()
-		if !a.Over() || !slices.Equal(a.Culprits, []int{0, 2}) || !slices.Equal(a.Roles, []search.Role{{Faster: true}, {Needed: true}}) {
+		if !a.Over() || !slices.Equal(a.Culprits, []int{0, 2}) ||
+			!slices.Equal(a.Roles, []search.Role{{Faster: true}, {Needed: true}}) {
 			t.Errorf("seed %d: %+v after %d", seed, a, s.Measurements())
 		}
 	}
@@ -205,7 +215,8 @@ func TestAReplayedSearchAsksTheSame(t *testing.T) {
 		s, again := search.New(space, terms), search.New(space, terms)
 		for {
 			q, more := s.Next()
-			if r, andMore := again.Next(); more != andMore || !slices.Equal(q.Bundle, r.Bundle) || q.Purpose != r.Purpose {
+			if r, andMore := again.Next(); more != andMore || !slices.Equal(q.Bundle, r.Bundle) ||
+				q.Purpose != r.Purpose {
 				t.Fatalf("after %d: %v and %v", s.Measurements(), q, r)
 			}
 			if !more {
@@ -229,7 +240,8 @@ func TestWhatCannotBeAdded(t *testing.T) {
 		bundle search.Bundle
 		value  float64
 	}{
-		{search.Bundle{true}, 1}, {search.Bundle{false, true, false}, 1}, {steps.All(), 0}, {steps.All(), -1}, {steps.All(), math.NaN()}, {steps.All(), math.Inf(1)},
+		{search.Bundle{true}, 1}, {search.Bundle{false, true, false}, 1}, {steps.All(), 0}, {steps.All(), -1},
+		{steps.All(), math.NaN()}, {steps.All(), math.Inf(1)},
 	} {
 		if err := s.Add(search.Question{Bundle: bad.bundle}, bad.value); err == nil {
 			t.Errorf("%v with %v was taken", bad.bundle, bad.value)
@@ -256,10 +268,12 @@ func TestALargeStep(t *testing.T) {
 	for _, times := range []float64{1.5, 3, 10} {
 		for seed := range uint64(10) {
 			culprit := int(seed*seed*7) % 64
-			s := search.New(search.Space{Candidates: 64, Ordered: true}, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150, Seed: seed})
+			s := search.New(search.Space{Candidates: 64, Ordered: true},
+				search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150, Seed: seed})
 			finish(s, simulated(seed, planted(map[int]float64{culprit: -math.Log(times)})))
 			if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{culprit}) || s.Measurements() > 40 {
-				t.Errorf("%g times slower, seed %d: %+v after %d, planted step %d", times, seed, a, s.Measurements(), culprit)
+				t.Errorf("%g times slower, seed %d: %+v after %d, planted step %d", times, seed, a, s.Measurements(),
+					culprit)
 			}
 		}
 	}

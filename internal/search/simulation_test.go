@@ -74,7 +74,8 @@ func kinds() []kind {
 	return []kind{
 		{name: "Gaussian", model: noise.Gaussian(0.03), sd: 0.03},
 		{name: "Student t3", model: noise.StudentT3(0.03), sd: 0.03},
-		{name: "two-mode", model: noise.TwoMode(0.15, 0.3, 0.02, 0), mean: 0.3 * gap, sd: math.Sqrt(0.3*0.7*gap*gap + 0.02*0.02)},
+		{name: "two-mode", model: noise.TwoMode(0.15, 0.3, 0.02, 0), mean: 0.3 * gap,
+			sd: math.Sqrt(0.3*0.7*gap*gap + 0.02*0.02)},
 	}
 }
 
@@ -185,7 +186,8 @@ func (w row) check(t *testing.T, few int) {
 	}
 	for _, f := range []figure.Figure{
 		figure.Mean(called("measurements"), "", r.counts, figure.Lower).Saying("%s: measurements%s", what, promise),
-		{Name: called("p90"), Center: p90, N: n, Better: figure.Lower, Text: what + ": measurements that nine of ten take"},
+		{Name: called("p90"), Center: p90, N: n, Better: figure.Lower, Text: what +
+			": measurements that nine of ten take"},
 		figure.Mean(called("proof"), "", r.proofs, figure.Lower).Saying("%s: measurements for the proof", what),
 		figure.Share(called("right"), r.right, n, figure.Higher).Saying("%s: right", what),
 		figure.Share(called("wrong"), n-r.right-r.undecided, n, figure.Lower).Saying("%s: wrong", what),
@@ -288,8 +290,10 @@ func TestUnorderedSearches(t *testing.T) {
 		for _, k := range kinds() {
 			for _, w := range []row{
 				{name: fmt.Sprint("1 of ", n), plant: one(n), space: plain, mean: 48, p90: 60},
-				{name: fmt.Sprint("1 of ", n) + ", 20 others at 10%", plant: beside(n, 20, 0.1), space: plain, mean: 48, p90: 60},
-				{name: fmt.Sprint("1 of ", n) + ", 20 others at 25%", plant: beside(n, 20, 0.25), space: plain, unsure: true},
+				{name: fmt.Sprint("1 of ", n) + ", 20 others at 10%", plant: beside(n, 20, 0.1), space: plain, mean: 48,
+					p90: 60},
+				{name: fmt.Sprint("1 of ", n) + ", 20 others at 25%", plant: beside(n, 20, 0.25), space: plain,
+					unsure: true},
 				{name: fmt.Sprint("2 of ", n), plant: two(n), space: plain, mean: 70},
 				{name: "1 of the 5 with 80% of the prior", plant: one(5), space: ranked, mean: 12 + 32/(d*d)},
 			} {
@@ -327,8 +331,10 @@ func TestAWrongPriorCostsLittle(t *testing.T) {
 				return figure.Name("search/wrong-prior", kind, fmt.Sprintf("d %g", d), k.name)
 			}
 			figure.Record(t, figure.Figure{Name: called("more"), Center: more, N: searches(), Better: figure.Lower,
-				Text: fmt.Sprintf("%s: measurements more than the %.1f without (at most %.1f)", what, stat.Mean(a.counts, nil), limit)})
-			figure.Record(t, figure.Share(called("right"), b.right, searches(), figure.Higher).Saying("%s: right", what))
+				Text: fmt.Sprintf("%s: measurements more than the %.1f without (at most %.1f)", what,
+					stat.Mean(a.counts, nil), limit)})
+			figure.Record(t, figure.Share(called("right"), b.right, searches(), figure.Higher).Saying("%s: right",
+				what))
 			if more > limit {
 				t.Errorf("%.1f measurements more, at most %.1f promised", more, limit)
 			}

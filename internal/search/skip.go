@@ -124,7 +124,8 @@ func (s *Search) nearest(state int) int {
 		return state
 	}
 	i, found := slices.BinarySearch(s.states, state)
-	if !found && state-s.states[i-1] <= s.states[i]-state { // the ends are always left, so that there is one on either side
+	// the ends are always left, so that there is one on either side
+	if !found && state-s.states[i-1] <= s.states[i]-state {
 		i--
 	}
 	return i

@@ -107,11 +107,15 @@ func TestCommitsThatCannotBeMeasured(t *testing.T) {
 		if sum < 0.8 || len(s.Probabilities()) != 64 {
 			t.Errorf("seed %d: %g for steps %d to %d", seed, sum, first, last)
 		}
-		met, measured, proofs = append(met, float64(tried)), append(measured, float64(s.Measurements())), append(proofs, float64(s.Proofs()))
+		met, measured, proofs = append(met, float64(tried)), append(measured, float64(s.Measurements())),
+			append(proofs, float64(s.Proofs()))
 	}
-	figure.Record(t, figure.Mean("search/skip/measurements", "", measured, figure.Lower).Saying("one slow commit of 64, of which 11 can't be measured: measurements"))
-	figure.Record(t, figure.Mean("search/skip/proof", "", proofs, figure.Lower).Saying("the same: measurements for the proof"))
-	figure.Record(t, figure.Mean("search/skip/met", "", met, figure.Lower).Saying("the same: commits met that can't be measured"))
+	figure.Record(t, figure.Mean("search/skip/measurements", "", measured,
+		figure.Lower).Saying("one slow commit of 64, of which 11 can't be measured: measurements"))
+	figure.Record(t, figure.Mean("search/skip/proof", "", proofs,
+		figure.Lower).Saying("the same: measurements for the proof"))
+	figure.Record(t, figure.Mean("search/skip/met", "", met,
+		figure.Lower).Saying("the same: commits met that can't be measured"))
 	if ranges == 0 {
 		t.Error("no culprit lay beside a commit that can't be measured")
 	}
@@ -171,7 +175,8 @@ func TestAStateThatFailsNowAndThen(t *testing.T) {
 		}
 	}
 	a := s.Answer()
-	if first, last := s.Range(20); times != 2 || !a.Over() || !slices.Equal(a.Culprits, []int{20}) || first != 20 || last != 21 {
+	if first, last := s.Range(20); times != 2 || !a.Over() || !slices.Equal(a.Culprits, []int{20}) ||
+		first != 20 || last != 21 {
 		t.Errorf("%+v, steps %d to %d, asked for %d times", a, first, last, times)
 	}
 }
@@ -273,10 +278,12 @@ func TestCulpritsBesideBrokenMixtures(t *testing.T) {
 			s := search.New(x.space, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
 			x.finish(t, s, simulated(seed, planted(map[int]float64{culprit: -0.3})))
 			a := s.Answer()
-			if !a.Over() || !slices.Equal(a.Culprits, []int{culprit}) || a.Proved != c.proved || a.Unprovable == c.proved || c.proved && a.Roles[0] != c.role {
+			if !a.Over() || !slices.Equal(a.Culprits, []int{culprit}) || a.Proved != c.proved ||
+				a.Unprovable == c.proved || c.proved && a.Roles[0] != c.role {
 				t.Errorf("%s, seed %d: %+v after %d measurements", c.name, seed, a, s.Measurements())
 			}
-			if reverted, applied := explained(s, a); c.proved && (math.IsNaN(reverted) == c.role.Needed || math.IsNaN(applied) == c.role.Enough) {
+			if reverted, applied := explained(s, a); c.proved && (math.IsNaN(reverted) == c.role.Needed ||
+				math.IsNaN(applied) == c.role.Enough) {
 				t.Errorf("%s, seed %d: reverted %g, applied %g", c.name, seed, reverted, applied)
 			}
 		}

@@ -60,7 +60,8 @@ func links(t *testing.T, text string) ceiling.Links {
 func report(t *testing.T) stages.Document {
 	t.Helper()
 	k := &kept{}
-	run, err := ingest.ImportStages(context.Background(), []ingest.Source{{Name: page}}, []string{ram, onePath, twoPaths, twoByRDMA},
+	run, err := ingest.ImportStages(context.Background(), []ingest.Source{{Name: page}},
+		[]string{ram, onePath, twoPaths, twoByRDMA},
 		func(name string) (fs.File, error) { return os.Open(name) }, k)
 	if err != nil {
 		t.Fatal(err)
@@ -70,8 +71,9 @@ func report(t *testing.T) stages.Document {
 		t.Fatal(err)
 	}
 	d, err := stages.Make(run, k.all(), stages.Options{
-		Against:   []stages.Against{{Stage: twoPaths, Of: onePath}, {Stage: twoByRDMA, Of: twoPaths}},
-		Links:     map[string]ceiling.Links{onePath: links(t, "QDR"), twoPaths: links(t, "2xQDR"), twoByRDMA: links(t, "2xQDR")},
+		Against: []stages.Against{{Stage: twoPaths, Of: onePath}, {Stage: twoByRDMA, Of: twoPaths}},
+		Links: map[string]ceiling.Links{onePath: links(t, "QDR"), twoPaths: links(t, "2xQDR"),
+			twoByRDMA: links(t, "2xQDR")},
 		Published: tables,
 	})
 	if err != nil {
@@ -102,8 +104,9 @@ func TestTheReportsTablesAreRecomputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slips := map[string]float64{"IPoIB single randread Q1T1 8k": 1000.0 / 1024, "IPoIB single randread Q8T8 1M": 1000.0 / 1024,
-		"RDMA con=2 randwrite Q1T1 8k": 1024.0 / 1000, "RDMA con=2 randread Q1T1 8k": 1024.0 / 1000}
+	slips := map[string]float64{"IPoIB single randread Q1T1 8k": 1000.0 / 1024,
+		"IPoIB single randread Q8T8 1M": 1000.0 / 1024,
+		"RDMA con=2 randwrite Q1T1 8k":  1024.0 / 1000, "RDMA con=2 randread Q1T1 8k": 1024.0 / 1000}
 	figures := 0
 	agree := map[stages.Agrees]int{}
 	for i, table := range d.Published {
@@ -140,12 +143,16 @@ func TestTheReportsTablesAreRecomputed(t *testing.T) {
 					want = stages.Derived
 					ours = []float64{100 * bandwidth[*p.Row] / bandwidth[r.Efficiency[0].Row]}
 				}
-				same := func(v float64) bool { return strconv.FormatFloat(v, 'f', decimalsOf(f.Published), 64) == f.Published }
+				same := func(v float64) bool {
+					return strconv.FormatFloat(v, 'f', decimalsOf(f.Published), 64) == f.Published
+				}
 				if !slices.ContainsFunc(ours, same) {
-					t.Errorf("%s, %q: %s is printed as %s, recomputed as %v", table.Name, p.Label, f.Column, f.Published, ours)
+					t.Errorf("%s, %q: %s is printed as %s, recomputed as %v", table.Name, p.Label,
+						f.Column, f.Published, ours)
 				}
 				if f.Agrees != want {
-					t.Errorf("%s, %q: %s %s is said to agree: %q, want %q", table.Name, p.Label, f.Column, f.Published, f.Agrees, want)
+					t.Errorf("%s, %q: %s %s is said to agree: %q, want %q", table.Name, p.Label, f.Column,
+						f.Published, f.Agrees, want)
 				}
 			}
 		}
@@ -277,10 +284,12 @@ func TestPairsAtDifferentDepths(t *testing.T) {
 func TestSamplesAboveTheLinks(t *testing.T) {
 	d := report(t)
 	expectAbout(t, d, "maxima-above-ceiling",
-		"randwrite 8k q8 x8 in tcp single", "randwrite 1m q8 x8 in tcp single", "randwrite 8k q8 x8 in tcp multipath", "randwrite 1m q1 x8 in tcp multipath",
+		"randwrite 8k q8 x8 in tcp single", "randwrite 1m q8 x8 in tcp single", "randwrite 8k q8 x8 in tcp multipath",
+		"randwrite 1m q1 x8 in tcp multipath",
 		"randwrite 8k q8 x8 in rdma multipath", "randwrite 1m q1 x8 in rdma multipath")
 	for _, f := range findings(d, "maxima-above-ceiling") {
-		for _, want := range []string{"the 8 jobs", "need not be of one moment", "no direct=1", "page cache", "QDR", "GB/s"} {
+		for _, want := range []string{"the 8 jobs", "need not be of one moment", "no direct=1", "page cache", "QDR",
+			"GB/s"} {
 			if !strings.Contains(f.Text, want) {
 				t.Errorf("nothing of %q: %s", want, f.Text)
 			}
@@ -298,7 +307,8 @@ func TestSamplesAboveTheLinks(t *testing.T) {
 func TestReadsAtOnePort(t *testing.T) {
 	d := report(t)
 	expectAbout(t, d, "at-one-of-several", "randread 1m q1 x8 in rdma multipath")
-	if f := findings(d, "at-one-of-several"); len(f) != 1 || !strings.Contains(f[0].Text, "3.81 GB/s are 95% of the ceiling of one of 2 links") {
+	if f := findings(d, "at-one-of-several"); len(f) != 1 ||
+		!strings.Contains(f[0].Text, "3.81 GB/s are 95% of the ceiling of one of 2 links") {
 		t.Errorf("%+v", f)
 	}
 }

@@ -42,7 +42,9 @@ func (d *Document) publish(tables []reference.Table) {
 			d.judge(table, p.Rows[i], Place{Table: t, Row: i})
 		}
 		if lost > 0 {
-			d.Notes = append(d.Notes, fmt.Sprintf("rows of the published table%s whose figures no load here has, or several have: %d", named(table.Name), lost))
+			d.Notes = append(d.Notes,
+				fmt.Sprintf("rows of the published table%s whose figures no load here has, or several have: %d",
+					named(table.Name), lost))
 		}
 	}
 }
@@ -148,7 +150,8 @@ func (d *Document) recomputed(measured *int, c reference.Column, text string) (f
 }
 
 // derived are the figures that follow from the bandwidths that the table itself prints.
-func (d *Document) derived(table reference.Table, row reference.TableRow, rows []PublishedRow, measured *int, c reference.Column) []float64 {
+func (d *Document) derived(table reference.Table, row reference.TableRow, rows []PublishedRow, measured *int,
+	c reference.Column) []float64 {
 	own, per, ok := printedBandwidth(table, row)
 	if !ok {
 		return nil
@@ -197,8 +200,10 @@ func (d *Document) judge(table reference.Table, p PublishedRow, at Place) {
 	}
 	r := &d.Rows[*p.Row]
 	if words := mislabelled(p.Label, r); len(words) > 0 {
-		d.add(Finding{Rows: []int{*p.Row}, Published: []Place{at}, Warning: lab.Warning{Code: "label-differs", Taints: []string{}, Text: fmt.Sprintf(
-			"the row called %q has the figures of %s in %s: %s", p.Label, r.Title, r.Stage, strings.Join(words, ", "))}})
+		d.add(Finding{Rows: []int{*p.Row}, Published: []Place{at},
+			Warning: lab.Warning{Code: "label-differs", Taints: []string{}, Text: fmt.Sprintf(
+				"the row called %q has the figures of %s in %s: %s", p.Label, r.Title, r.Stage,
+				strings.Join(words, ", "))}})
 	}
 	var words []string
 	for _, f := range p.Figures {
@@ -207,13 +212,18 @@ func (d *Document) judge(table reference.Table, p PublishedRow, at Place) {
 		}
 		printed, err := strconv.ParseFloat(f.Published, 64)
 		if off := printed / *f.Recomputed - 1; err == nil && (f.Agrees == Differs || math.Abs(off) > inherited) {
-			c := table.Columns[slices.IndexFunc(table.Columns, func(c reference.Column) bool { return c.Title == f.Column })]
-			words = append(words, fmt.Sprintf("%s %s for %s (%+.1f%%%s)", f.Column, f.Published, decimals(*f.Recomputed, f.Published), 100*off, slip(c, f)))
+			c := table.Columns[slices.IndexFunc(table.Columns, func(c reference.Column) bool {
+				return c.Title == f.Column
+			})]
+			words = append(words, fmt.Sprintf("%s %s for %s (%+.1f%%%s)", f.Column, f.Published,
+				decimals(*f.Recomputed, f.Published), 100*off, slip(c, f)))
 		}
 	}
 	if len(words) > 0 {
-		d.add(Finding{Rows: []int{*p.Row}, Published: []Place{at}, Warning: lab.Warning{Code: "published-differs", Taints: []string{}, Text: fmt.Sprintf(
-			"the row called %q has the figures of %s in %s, but prints %s", p.Label, r.Title, r.Stage, strings.Join(words, ", "))}})
+		d.add(Finding{Rows: []int{*p.Row}, Published: []Place{at},
+			Warning: lab.Warning{Code: "published-differs", Taints: []string{}, Text: fmt.Sprintf(
+				"the row called %q has the figures of %s in %s, but prints %s", p.Label, r.Title, r.Stage,
+				strings.Join(words, ", "))}})
 	}
 }
 

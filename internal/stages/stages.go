@@ -47,7 +47,8 @@ func Make(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], o Options) 
 	d.Stages = stagesOf(run, o.Links)
 	if len(d.Stages) == 0 {
 		return d, &lab.Error{Kind: lab.Usage, What: "this run has no stages",
-			Hints: []string{"an import has those that it is told of: headroom import --stage NAME=FILE --stage NAME=FILE",
+			Hints: []string{"an import has those that it is told of: headroom import --stage NAME=FILE --stage " +
+				"NAME=FILE",
 				"or, of one page, in its order: headroom import --stages NAME,NAME FILE"}}
 	}
 	if err := d.setAgainst(o.Against); err != nil {
@@ -86,7 +87,8 @@ func Of(run lab.Run, text string) (Against, error) {
 			return a, nil
 		}
 	}
-	return Against{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q does not hold one stage of this run against another", text),
+	return Against{}, &lab.Error{Kind: lab.Usage,
+		What:  fmt.Sprintf("%q does not hold one stage of this run against another", text),
 		Hints: []string{"write STAGE/OTHER, of " + d.stageNames()}}
 }
 
@@ -126,7 +128,8 @@ func (d *Document) stageNames() string {
 }
 
 func (d *Document) noStage(name string) error {
-	return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("this run has no stage %q", name), Hints: []string{"it has " + d.stageNames()}}
+	return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("this run has no stage %q", name),
+		Hints: []string{"it has " + d.stageNames()}}
 }
 
 func (d *Document) setAgainst(asked []Against) error {
@@ -165,12 +168,14 @@ type found struct {
 	repetitions int
 }
 
-func gather(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], links map[string]ceiling.Links) (map[string]*gathered, error) {
+func gather(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], links map[string]ceiling.Links) (
+	map[string]*gathered, error) {
 	ceilings := map[string][]ceiling.Ceiling{}
 	direct := map[string]bool{}
 	all := map[string]*gathered{}
 	for _, c := range run.Cells {
-		all[c.ID] = &gathered{values: map[string][]float64{}, blocks: map[string]map[int]float64{}, samples: map[string]lab.Samples{}}
+		all[c.ID] = &gathered{values: map[string][]float64{}, blocks: map[string]map[int]float64{},
+			samples: map[string]lab.Samples{}}
 		direct[c.ID] = reference.Parameter(c.Params, "direct") != "0"
 		if l, ok := links[stageOf(run, c)]; ok {
 			ceilings[c.ID] = l.Ceilings()
@@ -182,12 +187,16 @@ func gather(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], links map
 		}
 		g, ok := all[rep.Cell]
 		if !ok {
-			return nil, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID, rep.Number, rep.Cell)}
+			return nil, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does "+
+				"not have", run.ID, rep.Number, rep.Cell)}
 		}
 		g.add(rep)
 		for _, direction := range []string{lab.Read, lab.Write} {
-			own := slices.DeleteFunc(slices.Clone(ceilings[rep.Cell]), func(c ceiling.Ceiling) bool { return c.Metric != lab.Bandwidth(direction) })
-			for _, w := range slices.Concat(ceiling.Check(rep.Values, rep.Series, own), ceiling.CheckExtremes(rep.Samples, rep.Values, own)) {
+			own := slices.DeleteFunc(slices.Clone(ceilings[rep.Cell]), func(c ceiling.Ceiling) bool {
+				return c.Metric != lab.Bandwidth(direction)
+			})
+			for _, w := range slices.Concat(ceiling.Check(rep.Values, rep.Series, own),
+				ceiling.CheckExtremes(rep.Samples, rep.Values, own)) {
 				g.find(direction, w, direct[rep.Cell])
 			}
 		}
@@ -255,7 +264,8 @@ func (d *Document) addRows(run lab.Run, g map[string]*gathered) {
 					continue
 				}
 				some = true
-				r := Row{Stage: s.Name, Cell: c.ID, Job: c.Job, Params: c.Params, Direction: direction, N: cell.n, Group: -1,
+				r := Row{Stage: s.Name, Cell: c.ID, Job: c.Job, Params: c.Params, Direction: direction,
+					N: cell.n, Group: -1,
 					Title: suite.Cell{Job: c.Job, Engine: c.Engine, Command: c.Command, Params: c.Params}.Title()}
 				if len(iops) > 0 {
 					r.IOPS = stat.Median(iops)
@@ -277,7 +287,8 @@ func (d *Document) addRows(run lab.Run, g map[string]*gathered) {
 	if without > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("loads without a rate, which are left out: %d", without))
 	}
-	if n := len(slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return stageOf(run, c) != "" })); n > 0 {
+	if n := len(slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return stageOf(run, c) != "" })); n >
+		0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("loads in no stage, which are left out: %d", n))
 	}
 }
@@ -293,7 +304,8 @@ func (r *Row) metric() string {
 
 // loadParams are those that make a load what it is.
 func loadParams() []string {
-	return []string{"rw", "bs", "iodepth", "numjobs", "direct", "ioengine", "size", "rwmixread", "fsync", "fdatasync", "sync", "rate", "rate_iops"}
+	return []string{"rw", "bs", "iodepth", "numjobs", "direct", "ioengine", "size", "rwmixread", "fsync", "fdatasync",
+		"sync", "rate", "rate_iops"}
 }
 
 // unlike are the parameters in which two loads differ, those that nobody set taken as fio takes them.
@@ -310,13 +322,15 @@ func unlike(here, there map[string]string) []Difference {
 
 // kind is what two loads have in common that are set against each other at all: what is done, in pieces of which size.
 func (r *Row) kind() string {
-	return strings.Join([]string{r.Direction, reference.Parameter(r.Params, "rw"), reference.Plain(reference.Parameter(r.Params, "bs"))}, " ")
+	return strings.Join([]string{r.Direction, reference.Parameter(r.Params, "rw"),
+		reference.Plain(reference.Parameter(r.Params, "bs"))}, " ")
 }
 
 // work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool
 // generates it and however it goes to the storage.
 func (r *Row) work() string {
-	return strings.Join([]string{r.kind(), reference.Parameter(r.Params, "iodepth"), reference.Parameter(r.Params, "numjobs")}, " ")
+	return strings.Join([]string{r.kind(), reference.Parameter(r.Params, "iodepth"),
+		reference.Parameter(r.Params, "numjobs")}, " ")
 }
 
 // group puts the rows of one load together: those that are alike in everything, then those that do the same work, where
@@ -343,7 +357,9 @@ func (d *Document) group() {
 	slices.SortStableFunc(groups, func(a, b []int) int { return cmp.Compare(rank(a), rank(b)) })
 	var sorted []Row
 	for n, g := range groups {
-		slices.SortStableFunc(g, func(a, b int) int { return cmp.Compare(d.stage(d.Rows[a].Stage), d.stage(d.Rows[b].Stage)) })
+		slices.SortStableFunc(g, func(a, b int) int {
+			return cmp.Compare(d.stage(d.Rows[a].Stage), d.stage(d.Rows[b].Stage))
+		})
 		for _, i := range g {
 			r := d.Rows[i]
 			r.Group = n
@@ -510,7 +526,9 @@ func (d *Document) addFound(g map[string]*gathered) {
 
 // has says whether a row has a finding of a code already.
 func (d *Document) has(code string, row int) bool {
-	return slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Code == code && slices.Contains(f.Rows, row) })
+	return slices.ContainsFunc(d.Findings, func(f Finding) bool {
+		return f.Code == code && slices.Contains(f.Rows, row)
+	})
 }
 
 // add puts a finding to one with the same words, or behind the others.
@@ -543,9 +561,11 @@ func (d *Document) addUnlike() {
 			for _, u := range e.Unlike {
 				words = append(words, fmt.Sprintf("%s %s against %s", u.Param, orUnset(u.Here), orUnset(u.There)))
 			}
-			d.add(Finding{Rows: []int{i}, Warning: lab.Warning{Code: "unlike-pair", Taints: []string{}, Text: fmt.Sprintf(
-				"%s in %s is held against %s in %s (%s): its %.1f%% are not what %s makes of the same load; measure both with one load",
-				r.Title, r.Stage, d.Rows[e.Row].Title, e.Of, strings.Join(words, ", "), 100*e.Ratio, r.Stage)}})
+			d.add(Finding{Rows: []int{i},
+				Warning: lab.Warning{Code: "unlike-pair", Taints: []string{}, Text: fmt.Sprintf(
+					"%s in %s is held against %s in %s (%s): its %.1f%% are not what %s makes of the same load; "+
+						"measure both with one load",
+					r.Title, r.Stage, d.Rows[e.Row].Title, e.Of, strings.Join(words, ", "), 100*e.Ratio, r.Stage)}})
 		}
 	}
 }
@@ -564,18 +584,23 @@ func (d *Document) addWrites() {
 		}
 		for _, r := range d.Rows {
 			reads, ok := r.each()
-			same := r.Stage == w.Stage && reference.Plain(reference.Parameter(r.Params, "bs")) == reference.Plain(reference.Parameter(w.Params, "bs")) &&
-				reference.Parameter(r.Params, "numjobs") == reference.Parameter(w.Params, "numjobs") && strings.HasPrefix(r.Params["rw"], "rand") == strings.HasPrefix(w.Params["rw"], "rand")
+			same := r.Stage == w.Stage && reference.Plain(reference.Parameter(r.Params, "bs")) ==
+				reference.Plain(reference.Parameter(w.Params, "bs")) &&
+				reference.Parameter(r.Params, "numjobs") == reference.Parameter(w.Params, "numjobs") &&
+				strings.HasPrefix(r.Params["rw"], "rand") == strings.HasPrefix(w.Params["rw"], "rand")
 			if !ok || r.Direction != lab.Read || !same || took*fasterThanRead > reads {
 				continue
 			}
-			by := "a cache answered them (of the drive, a controller, or the memory of a server that exports async), and not what is read from; see what a loss of power would cost, and measure more " +
-				"data than the cache holds"
+			by := "a cache answered them (of the drive, a controller, or the memory of a server that exports async), " +
+				"and not what is read from; see what a loss of power would cost, and measure more data than the " +
+				"cache holds"
 			if !w.passesPageCache() {
-				by = "the load has no direct=1, so the page cache of the machine that ran it answered them; use direct=1, or end_fsync=1 and more data than memory holds"
+				by = "the load has no direct=1, so the page cache of the machine that ran it answered them; use " +
+					"direct=1, or end_fsync=1 and more data than memory holds"
 			}
-			d.add(Finding{Rows: []int{i}, Warning: lab.Warning{Code: "writes-by-cache", Taints: []string{}, Text: fmt.Sprintf("%s in %s takes %s for each, one at a time, and a read %s: %s", w.Title, w.Stage,
-				unit.Latency(took), unit.Latency(reads), by)}})
+			d.add(Finding{Rows: []int{i}, Warning: lab.Warning{Code: "writes-by-cache", Taints: []string{},
+				Text: fmt.Sprintf("%s in %s takes %s for each, one at a time, and a read %s: %s", w.Title, w.Stage,
+					unit.Latency(took), unit.Latency(reads), by)}})
 			break
 		}
 	}
@@ -583,7 +608,8 @@ func (d *Document) addWrites() {
 
 // passesPageCache says whether an operation is over only when it is beyond the page cache.
 func (r *Row) passesPageCache() bool {
-	return reference.Parameter(r.Params, "direct") == "1" || reference.Parameter(r.Params, "sync") != "0" || reference.Parameter(r.Params, "fsync") == "1" || reference.Parameter(r.Params, "fdatasync") == "1"
+	return reference.Parameter(r.Params, "direct") == "1" || reference.Parameter(r.Params, "sync") != "0" ||
+		reference.Parameter(r.Params, "fsync") == "1" || reference.Parameter(r.Params, "fdatasync") == "1"
 }
 
 // each is how many seconds an operation takes of a load that has one at a time in each job; false for any other.

@@ -41,7 +41,8 @@ func measured(blocks int, loads map[string][]map[string]string, order ...string)
 			for b := 1; b <= blocks; b++ {
 				noise := 1 + 0.3*float64(b%3) // the same in all stages
 				reps = append(reps, lab.Repetition{Cell: id, Number: b, Block: b, Values: map[string]float64{
-					direction + ".iops": 1000 * float64(i+1) * noise, direction + ".bandwidth": 4096e3 * float64(i+1) * noise * (1 + 0.001*float64(b%2))}})
+					direction + ".iops": 1000 * float64(i+1) * noise, direction + ".bandwidth": 4096e3 * float64(i+1) *
+						noise * (1 + 0.001*float64(b%2))}})
 			}
 		}
 	}
@@ -54,7 +55,8 @@ func load(rw, bs, depth string) map[string]string {
 
 // What is measured in the same blocks is held against each other block by block: what drifts meets both.
 func TestEfficiencyOfBlocks(t *testing.T) {
-	run, reps := measured(6, map[string][]map[string]string{"a": {load("read", "4k", "1")}, "b": {load("read", "4k", "1")}}, "a", "b")
+	run, reps := measured(6, map[string][]map[string]string{"a": {load("read", "4k", "1")},
+		"b": {load("read", "4k", "1")}}, "a", "b")
 	d, err := Make(run, sequence(reps, nil), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +65,8 @@ func TestEfficiencyOfBlocks(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	e := d.Rows[1].Efficiency[0]
-	if math.Abs(e.Ratio-2) > 1e-9 || e.Lo == nil || *e.Hi-*e.Lo > 1e-6 || e.Pairs != 6 || e.Row != 0 || e.Metric != "read.bandwidth" {
+	if math.Abs(e.Ratio-2) > 1e-9 || e.Lo == nil || *e.Hi-*e.Lo > 1e-6 || e.Pairs != 6 || e.Row != 0 ||
+		e.Metric != "read.bandwidth" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -71,9 +74,11 @@ func TestEfficiencyOfBlocks(t *testing.T) {
 // Loads that are alike in everything go together, then those of one kind where it is clear which belong together.
 func TestWhatGoesTogether(t *testing.T) {
 	run, reps := measured(1, map[string][]map[string]string{
-		"a": {load("randread", "8k", "1"), load("randread", "8k", "8"), load("randread", "1M", "8"), load("randwrite", "4096", "1"),
+		"a": {load("randread", "8k", "1"), load("randread", "8k", "8"), load("randread", "1M", "8"),
+			load("randwrite", "4096", "1"),
 			load("read", "64k", "1"), load("read", "64k", "2")},
-		"b": {load("randread", "8k", "1"), load("randread", "8k", "8"), load("randread", "1024k", "1"), {"rw": "randwrite", "bs": "4k", "direct": "1"},
+		"b": {load("randread", "8k", "1"), load("randread", "8k", "8"), load("randread", "1024k", "1"),
+			{"rw": "randwrite", "bs": "4k", "direct": "1"},
 			load("read", "64k", "4")},
 	}, "a", "b")
 	d, err := Make(run, sequence(reps, nil), Options{})
@@ -90,7 +95,8 @@ func TestWhatGoesTogether(t *testing.T) {
 			got = append(got, words)
 		}
 	}
-	want := []string{"randread 8k q1 of randread 8k q1", "randread 8k q8 of randread 8k q8", "randread 1024k q1 of randread 1m q8, iodepth",
+	want := []string{"randread 8k q1 of randread 8k q1", "randread 8k q8 of randread 8k q8",
+		"randread 1024k q1 of randread 1m q8, iodepth",
 		"randwrite 4k q1 of randwrite 4096 q1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
@@ -107,9 +113,13 @@ func TestWhatDoesTheSameWorkGoesTogether(t *testing.T) {
 		return params
 	}
 	run, reps := measured(1, map[string][]map[string]string{
-		"memory": {with(load("randread", "4k", "1"), "direct", "0"), with(load("randread", "4k", "32"), "direct", "0"), load("write", "1m", "1")},
-		"nfs":    {with(load("randread", "4k", "1"), "ioengine", "libaio"), with(load("randread", "4k", "32"), "ioengine", "libaio"), with(load("write", "1m", "1"), "size", "1g"), with(load("write", "1m", "1"), "size", "2g")},
-		"guest":  {with(load("randread", "4k", "1"), "ioengine", "io_uring"), with(load("randread", "4k", "32"), "ioengine", "io_uring")},
+		"memory": {with(load("randread", "4k", "1"), "direct", "0"), with(load("randread", "4k", "32"), "direct", "0"),
+			load("write", "1m", "1")},
+		"nfs": {with(load("randread", "4k", "1"), "ioengine", "libaio"),
+			with(load("randread", "4k", "32"), "ioengine", "libaio"), with(load("write", "1m", "1"), "size", "1g"),
+			with(load("write", "1m", "1"), "size", "2g")},
+		"guest": {with(load("randread", "4k", "1"), "ioengine", "io_uring"),
+			with(load("randread", "4k", "32"), "ioengine", "io_uring")},
 	}, "memory", "nfs", "guest")
 	d, err := Make(run, sequence(reps, nil), Options{})
 	if err != nil {
@@ -125,7 +135,8 @@ func TestWhatDoesTheSameWorkGoesTogether(t *testing.T) {
 			got = append(got, words)
 		}
 	}
-	want := []string{"nfs: randread 4k q1 of memory, direct, ioengine", "guest: randread 4k q1 of nfs, ioengine", "nfs: randread 4k q32 of memory, direct, ioengine", "guest: randread 4k q32 of nfs, ioengine"}
+	want := []string{"nfs: randread 4k q1 of memory, direct, ioengine", "guest: randread 4k q1 of nfs, ioengine",
+		"nfs: randread 4k q32 of memory, direct, ioengine", "guest: randread 4k q32 of nfs, ioengine"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -152,16 +163,20 @@ func TestWritesThatACacheAnswers(t *testing.T) {
 		{"of the report", load("randread", "8k", "1"), load("randwrite", "8k", "1"), [2]float64{10526, 69905}, true},
 		{"as fast", load("randread", "8k", "1"), load("randwrite", "8k", "1"), [2]float64{10526, 20000}, false},
 		{"at a depth", load("randread", "8k", "8"), load("randwrite", "8k", "8"), [2]float64{10526, 69905}, false},
-		{"through the page cache", map[string]string{"rw": "randread", "bs": "8k"}, map[string]string{"rw": "randwrite", "bs": "8k"}, [2]float64{10526, 69905}, true},
-		{"each flushed", load("randread", "8k", "1"), map[string]string{"rw": "randwrite", "bs": "8192", "fsync": "1"}, [2]float64{10526, 69905}, true},
+		{"through the page cache", map[string]string{"rw": "randread", "bs": "8k"},
+			map[string]string{"rw": "randwrite", "bs": "8k"}, [2]float64{10526, 69905}, true},
+		{"each flushed", load("randread", "8k", "1"), map[string]string{"rw": "randwrite", "bs": "8192", "fsync": "1"},
+			[2]float64{10526, 69905}, true},
 		{"another size", load("randread", "64k", "1"), load("randwrite", "8k", "1"), [2]float64{10526, 69905}, false},
 	} {
-		run := lab.Run{ID: "7KQ4M2X9TD", Stages: []lab.Stage{{Name: "nfs"}}, Arms: []lab.Arm{{ID: "a", Levels: map[string]string{lab.StageLevel: "nfs"}}}}
+		run := lab.Run{ID: "7KQ4M2X9TD", Stages: []lab.Stage{{Name: "nfs"}},
+			Arms: []lab.Arm{{ID: "a", Levels: map[string]string{lab.StageLevel: "nfs"}}}}
 		var reps []lab.Repetition
 		for i, params := range []map[string]string{c.read, c.write} {
 			id := fmt.Sprint(i)
 			run.Cells = append(run.Cells, lab.Cell{ID: id, Arm: "a", Job: "job", Engine: "fio", Params: params})
-			reps = append(reps, lab.Repetition{Cell: id, Number: 1, Values: map[string]float64{[]string{"read", "write"}[i] + ".iops": c.rates[i]}})
+			reps = append(reps, lab.Repetition{Cell: id, Number: 1,
+				Values: map[string]float64{[]string{"read", "write"}[i] + ".iops": c.rates[i]}})
 		}
 		d, err := Make(run, sequence(reps, nil), Options{})
 		if err != nil {
@@ -170,7 +185,9 @@ func TestWritesThatACacheAnswers(t *testing.T) {
 		at := slices.IndexFunc(d.Findings, func(f Finding) bool { return f.Code == "writes-by-cache" })
 		if at >= 0 != c.found {
 			t.Errorf("%s: %+v", c.name, d.Findings)
-		} else if c.found && (!strings.Contains(d.Findings[at].Text, "takes 14.3") || !strings.Contains(d.Findings[at].Text, "a read 95.0") || d.Rows[d.Findings[at].Rows[0]].Direction != "write" ||
+		} else if c.found && (!strings.Contains(d.Findings[at].Text, "takes 14.3") ||
+			!strings.Contains(d.Findings[at].Text, "a read 95.0") ||
+			d.Rows[d.Findings[at].Rows[0]].Direction != "write" ||
 			strings.Contains(d.Findings[at].Text, "page cache") != (c.name == "through the page cache")) {
 			t.Errorf("%s: %s", c.name, d.Findings[at].Text)
 		}
@@ -188,15 +205,19 @@ func TestWarningsGoAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := Make(run, sequence(reps, nil), Options{Links: map[string]ceiling.Links{"a": l}, Warnings: []Warning{
-		{Cell: "a-0", Warning: lab.Warning{Code: "stalls", Text: "it stood still", Taints: []string{"*"}}, Repetitions: 1, N: 2},
-		{Cell: "a-0", Warning: lab.Warning{Code: "latency-clipped", Text: "too high", Taints: []string{"write.latency.*"}}},
-		{Cell: "a-0", Warning: lab.Warning{Code: "at-one-of-several", Text: "of the facts", Taints: []string{}}, Repetitions: 2, N: 2},
+		{Cell: "a-0", Warning: lab.Warning{Code: "stalls", Text: "it stood still", Taints: []string{"*"}},
+			Repetitions: 1, N: 2},
+		{Cell: "a-0", Warning: lab.Warning{Code: "latency-clipped", Text: "too high",
+			Taints: []string{"write.latency.*"}}},
+		{Cell: "a-0", Warning: lab.Warning{Code: "at-one-of-several", Text: "of the facts", Taints: []string{}},
+			Repetitions: 2, N: 2},
 		{Warning: lab.Warning{Code: "few-repetitions", Text: "too few", Taints: []string{"*"}}},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(d.Rows[0].Warnings, []string{"stalls", "at-one-of-several", "samples-above-ceiling"}) || len(d.Findings) != 4 {
+	if !slices.Equal(d.Rows[0].Warnings, []string{"stalls", "at-one-of-several", "samples-above-ceiling"}) ||
+		len(d.Findings) != 4 {
 		t.Errorf("%q, %+v", d.Rows[0].Warnings, d.Findings)
 	}
 	if f := d.Findings[3]; f.Repetitions != 2 || f.N != 2 || !strings.Contains(f.Text, "no direct=1") {
@@ -206,9 +227,12 @@ func TestWarningsGoAlong(t *testing.T) {
 
 // A published row is found by its figures, whatever it is called; what several loads have, or none, is not judged.
 func TestPublishedRowsAreFoundByTheirFigures(t *testing.T) {
-	run, reps := measured(1, map[string][]map[string]string{"a": {load("randread", "8k", "1"), load("randwrite", "8k", "1")}, "b": {load("randread", "8k", "1")}}, "a", "b")
+	run, reps := measured(1,
+		map[string][]map[string]string{"a": {load("randread", "8k", "1"), load("randwrite", "8k", "1")},
+			"b": {load("randread", "8k", "1")}}, "a", "b")
 	tables, err := reference.ParseTables("t.csv", strings.NewReader(
-		"label,kB/s,IOPS,of a %\nanything,,2600,200.0\nrandread 8k Q1T4,,2600,199\ntwice,,1300,\nnowhere,77,,\nby bytes,10660,,\n"))
+		"label,kB/s,IOPS,of a %\nanything,,2600,200.0\nrandread 8k Q1T4,,2600,199\ntwice,,1300,\nnowhere,77,,\nby "+
+			"bytes,10660,,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +251,8 @@ func TestPublishedRowsAreFoundByTheirFigures(t *testing.T) {
 		}
 		got = append(got, text)
 	}
-	want := []string{"anything: randread 8k q1 in b measured measured", "randread 8k Q1T4: randread 8k q1 in b measured no", "twice: unknown", "nowhere: unknown",
+	want := []string{"anything: randread 8k q1 in b measured measured",
+		"randread 8k Q1T4: randread 8k q1 in b measured no", "twice: unknown", "nowhere: unknown",
 		"by bytes: randread 8k q1 in b measured"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
@@ -236,7 +261,8 @@ func TestPublishedRowsAreFoundByTheirFigures(t *testing.T) {
 	for _, f := range d.Findings {
 		texts += f.Code + ": " + f.Text + "\n"
 	}
-	if !strings.Contains(texts, "numjobs was 1, not 4") || !strings.Contains(texts, "of a % 199 for 200 (-0.5%)") || strings.Count(texts, "\n") != 2 {
+	if !strings.Contains(texts, "numjobs was 1, not 4") || !strings.Contains(texts, "of a % 199 for 200 (-0.5%)") ||
+		strings.Count(texts, "\n") != 2 {
 		t.Error(texts)
 	}
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "2") {
@@ -256,7 +282,8 @@ func TestLabels(t *testing.T) {
 		"read 4K":             "bs was 8k, not 4k",
 		"Q8T8":                "iodepth was 1, not 8",
 		"seq Q1T1":            "numjobs was 8, not 1",
-		"randrw 1M Q32T16":    "rw was randread, not randrw; bs was 8k, not 1m; iodepth was 1, not 32; numjobs was 8, not 16",
+		"randrw 1M Q32T16": "rw was randread, not randrw; bs was 8k, not 1m; iodepth was 1, not 32; numjobs was " +
+			"8, not 16",
 	} {
 		if got := strings.Join(mislabelled(label, r), "; "); got != want {
 			t.Errorf("%q: %q, want %q", label, got, want)
@@ -270,7 +297,8 @@ func TestDigits(t *testing.T) {
 		v    float64
 		want bool
 	}{
-		{"3633.3", 3633.37, true}, {"3633.4", 3633.37, true}, {"3633.5", 3633.37, false}, {"6476", 6476.16, true}, {"128.103", 125.101, false}, {"128.103", 128.103, true},
+		{"3633.3", 3633.37, true}, {"3633.4", 3633.37, true}, {"3633.5", 3633.37, false}, {"6476", 6476.16, true},
+		{"128.103", 125.101, false}, {"128.103", 128.103, true},
 	} {
 		if agree(c.text, c.v) != c.want {
 			t.Errorf("%s for %v: %v", c.text, c.v, !c.want)
@@ -279,7 +307,8 @@ func TestDigits(t *testing.T) {
 }
 
 func TestOf(t *testing.T) {
-	run, reps := measured(1, map[string][]map[string]string{"a/b": {load("read", "4k", "1")}, "c": {load("read", "4k", "1")}}, "a/b", "c")
+	run, reps := measured(1, map[string][]map[string]string{"a/b": {load("read", "4k", "1")},
+		"c": {load("read", "4k", "1")}}, "a/b", "c")
 	if a, err := Of(run, "c/a/b"); err != nil || a != (Against{"c", "a/b"}) {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -299,7 +328,8 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Make(lab.Run{Arms: []lab.Arm{{ID: "all"}}}, sequence(nil, nil), Options{}); lab.KindOf(err) != lab.Usage || !strings.Contains(err.Error(), "has no stages") {
+	if _, err := Make(lab.Run{Arms: []lab.Arm{{ID: "all"}}}, sequence(nil, nil), Options{}); lab.KindOf(err) !=
+		lab.Usage || !strings.Contains(err.Error(), "has no stages") {
 		t.Errorf("without stages: %v", err)
 	}
 	broken := errors.New("can't be read")

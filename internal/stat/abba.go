@@ -39,7 +39,8 @@ func (b ABBA) finite() bool {
 func (g *GroupSequential) Change(blocks []ABBA) Change {
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b ABBA) bool { return !b.finite() })
 	n := len(blocks)
-	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "blocks ABBA, group-sequential", N: 2 * n, Spread: math.NaN()}
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "blocks ABBA, group-sequential",
+		N: 2 * n, Spread: math.NaN()}
 	if n == 0 {
 		return c
 	}
@@ -77,7 +78,8 @@ func (g *GroupSequential) chanceToDecide(c Change, margin float64, most int) flo
 		return 0 // it is undecided and nothing moves
 	}
 	half := g.after((most+1)/2) * c.Spread / math.Sqrt(float64(most))
-	return chanceOfVerdict(math.Log(c.Ratio), c.Spread*math.Sqrt(1/float64(c.N)-1/float64(most)), freedomOf(c.N/2), half, margin)
+	return chanceOfVerdict(math.Log(c.Ratio), c.Spread*math.Sqrt(1/float64(c.N)-1/float64(most)), freedomOf(c.N/2),
+		half, margin)
 }
 
 // Detectable is the smallest ratio above 1 that would have been told from none in four of five comparisons after so

@@ -42,7 +42,9 @@ type Blocks struct {
 // nothing can be compared over them, and nothing is known.
 func FitBlocks(visits []Visit) *Blocks {
 	b := &Blocks{Spread: math.NaN()}
-	visits = slices.DeleteFunc(slices.Clone(visits), func(v Visit) bool { return math.IsNaN(v.Log) || math.IsInf(v.Log, 0) })
+	visits = slices.DeleteFunc(slices.Clone(visits), func(v Visit) bool {
+		return math.IsNaN(v.Log) || math.IsInf(v.Log, 0)
+	})
 	var blocks []int
 	for _, v := range visits {
 		b.arms, blocks = append(b.arms, v.Arm), append(blocks, v.Block)
@@ -154,7 +156,8 @@ type BlockedChange struct {
 // Source: M. Lindon, D. W. Ham, M. Tingley, I. Bojinov, "Anytime-valid inference in linear models with applications to
 // regression-adjusted causal inference", arXiv 2210.08589 (2022).
 func (b *Blocks) Change(weights map[int]float64, alpha float64) BlockedChange {
-	c := BlockedChange{Change: Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Spread: math.NaN(), Estimator: "in blocks, anytime"}}
+	c := BlockedChange{Change: Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Spread: math.NaN(),
+		Estimator: "in blocks, anytime"}}
 	vector := make([]float64, len(b.arms))
 	for arm, w := range weights {
 		i := slices.Index(b.arms, arm)
@@ -185,7 +188,8 @@ func (b *Blocks) Change(weights map[int]float64, alpha float64) BlockedChange {
 	if c.N < fewestBlocks(alpha) {
 		return c
 	}
-	return BlockedChange{c.around(log, criticalMixture(c.freedom, 1+c.visits*effectVariance, alpha), 1-alpha), c.freedom, c.visits}
+	return BlockedChange{c.around(log, criticalMixture(c.freedom, 1+c.visits*effectVariance, alpha), 1-alpha),
+		c.freedom, c.visits}
 }
 
 // perBlock is the logarithm of the change in each block that has all arms of it.

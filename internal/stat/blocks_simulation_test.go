@@ -56,9 +56,12 @@ func TestSimulatedBlocks(t *testing.T) {
 		loud, most float64
 	}
 	machines := []machine{
-		{noise.Gaussian(0.1), 1, 3.5}, {noise.Gaussian(0.15), 1, 5}, {noise.Gaussian(0.1), 3, 4}, {noise.StudentT3(0.1), 1, 3.5}, {noise.StudentT3(0.1), 3, 4},
-		{noise.TwoMode(0.3, 0.05, 0.02, 0), 1, 3.5}, {noise.TwoMode(0.3, 0.1, 0.02, 0), 1, 4}, {noise.TwoMode(0.5, 0.08, 0.02, 0), 1, mostBlocks},
-		{noise.TwoMode(0.7, 0.05, 0.01, 0), 1, mostBlocks}, {noise.TwoMode(0.3, 0.2, 0.02, 0), 1, 5}, {noise.TwoMode(0.3, 0.2, 0.02, 0.8), 1, 5},
+		{noise.Gaussian(0.1), 1, 3.5}, {noise.Gaussian(0.15), 1, 5}, {noise.Gaussian(0.1), 3, 4},
+		{noise.StudentT3(0.1), 1, 3.5}, {noise.StudentT3(0.1), 3, 4},
+		{noise.TwoMode(0.3, 0.05, 0.02, 0), 1, 3.5}, {noise.TwoMode(0.3, 0.1, 0.02, 0), 1, 4},
+		{noise.TwoMode(0.5, 0.08, 0.02, 0), 1, mostBlocks},
+		{noise.TwoMode(0.7, 0.05, 0.01, 0), 1, mostBlocks}, {noise.TwoMode(0.3, 0.2, 0.02, 0), 1, 5},
+		{noise.TwoMode(0.3, 0.2, 0.02, 0.8), 1, 5},
 		{noise.Wandering(0.8, 0.1), 1, 3.5}, {noise.Drift(0.01, 0.05), 1, 3.5},
 	}
 	if figure.Whole {
@@ -112,10 +115,14 @@ func TestSimulatedBlocks(t *testing.T) {
 		}
 		what := fmt.Sprintf("%s, one setting %g times as noisy", c.Name, c.loud)
 		for _, f := range []figure.Figure{
-			figure.Share(figure.Name("decisions/blocks/wrong", what), wrong, n, figure.Lower).Saying("eight settings, %s: wrong", what),
-			figure.Share(figure.Name("decisions/blocks/wrong-by-pairs", what), byPairs, n, "").Saying("eight settings, %s: wrong by the pairs of each arm", what),
-			{Name: figure.Name("decisions/blocks/found", what), Center: blocks, N: n, Better: figure.Lower, Text: "eight settings, " + what + ": blocks until a cost of 40% is found"},
-			{Name: figure.Name("decisions/blocks/found-by-pairs", what), Center: pairs, N: n, Text: "eight settings, " + what + ": the same by the pairs of each arm"},
+			figure.Share(figure.Name("decisions/blocks/wrong", what), wrong, n,
+				figure.Lower).Saying("eight settings, %s: wrong", what),
+			figure.Share(figure.Name("decisions/blocks/wrong-by-pairs", what), byPairs, n,
+				"").Saying("eight settings, %s: wrong by the pairs of each arm", what),
+			{Name: figure.Name("decisions/blocks/found", what), Center: blocks, N: n, Better: figure.Lower,
+				Text: "eight settings, " + what + ": blocks until a cost of 40% is found"},
+			{Name: figure.Name("decisions/blocks/found-by-pairs", what), Center: pairs, N: n, Text: "eight settings, " +
+				what + ": the same by the pairs of each arm"},
 		} {
 			figure.Record(t, f)
 		}
@@ -138,7 +145,8 @@ func count(yes bool) int {
 // Designs of other sizes: the fewest blocks are chosen for an error that many or few arms share.
 func TestSimulatedBlocksOfOtherSizes(t *testing.T) {
 	for i, size := range []struct{ arms, claims int }{{1, 1}, {2, 2}, {8, 64}, {20, 40}} {
-		for _, model := range []noise.Model{noise.Gaussian(0.1), noise.StudentT3(0.1), noise.TwoMode(0.4, 0.05, 0.02, 0), noise.TwoMode(0.4, 0.1, 0.02, 0), noise.TwoMode(0.4, 0.3, 0.02, 0)} {
+		for _, model := range []noise.Model{noise.Gaussian(0.1), noise.StudentT3(0.1),
+			noise.TwoMode(0.4, 0.05, 0.02, 0), noise.TwoMode(0.4, 0.1, 0.02, 0), noise.TwoMode(0.4, 0.3, 0.02, 0)} {
 			n := figure.Times(30, 1000)
 			r := rand.New(rand.NewPCG(7, uint64(i)))
 			wrong := 0
@@ -150,17 +158,20 @@ func TestSimulatedBlocksOfOtherSizes(t *testing.T) {
 					var visits []stat.Visit
 					for block := 1; block <= mostBlocks && !spoiled; block++ {
 						for j, p := range r.Perm(size.arms + 2) {
-							visits = append(visits, stat.Visit{Block: block, Arm: max(p-1, 0), Log: runs[(block-1)*(size.arms+2)+j]})
+							visits = append(visits, stat.Visit{Block: block, Arm: max(p-1, 0),
+								Log: runs[(block-1)*(size.arms+2)+j]})
 						}
 						fit := stat.FitBlocks(visits)
 						for arm := 1; arm <= size.arms; arm++ {
-							spoiled = spoiled || claimsAny(fit.Change(map[int]float64{arm: 1, 0: -1}, 0.05/float64(size.claims)).Change)
+							spoiled = spoiled ||
+								claimsAny(fit.Change(map[int]float64{arm: 1, 0: -1}, 0.05/float64(size.claims)).Change)
 						}
 					}
 				}
 				wrong += count(spoiled)
 			}
-			figure.Record(t, figure.Share(figure.Name("decisions/blocks/sizes", fmt.Sprintf("%d settings, %d claims", size.arms, size.claims), model.Name), wrong, n, figure.Lower).
+			figure.Record(t, figure.Share(figure.Name("decisions/blocks/sizes",
+				fmt.Sprintf("%d settings, %d claims", size.arms, size.claims), model.Name), wrong, n, figure.Lower).
 				Saying("%d settings, %d claims, %s: wrong", size.arms, size.claims, model.Name))
 			atMost(t, model.Name, wrong, n, 0.05)
 		}

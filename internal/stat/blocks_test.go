@@ -58,14 +58,16 @@ func TestBlocksWithGaps(t *testing.T) {
 	visits = append(visits, Visit{9, 3, math.NaN()}, Visit{9, 1, math.Inf(-1)})
 	b := FitBlocks(visits)
 	c := b.Change(map[int]float64{2: 1, 1: -2, 3: 1}, 0.05)
-	if math.Abs(math.Log(c.Ratio)-(-0.3-1+0.1)) > 1e-9 || c.N != 3 || b.Freedom != len(visits)-2-5-3 || b.Spread > 1e-9 {
+	if math.Abs(math.Log(c.Ratio)-(-0.3-1+0.1)) > 1e-9 || c.N != 3 || b.Freedom != len(visits)-2-5-3 ||
+		b.Spread > 1e-9 {
 		t.Errorf("%+v, spread %v with %d degrees of freedom", c, b.Spread, b.Freedom)
 	}
 }
 
 func TestBlocksThatSayNothing(t *testing.T) {
 	apart := []Visit{{1, 1, 0}, {1, 2, 0.1}, {2, 3, 0}, {2, 4, 0.2}}
-	for name, visits := range map[string][]Visit{"none": nil, "one arm": {{1, 1, 0}, {2, 1, 0}}, "blocks that share no arm": apart, "one block": apart[:2]} {
+	for name, visits := range map[string][]Visit{"none": nil, "one arm": {{1, 1, 0}, {2, 1, 0}},
+		"blocks that share no arm": apart, "one block": apart[:2]} {
 		c := FitBlocks(visits).Change(map[int]float64{2: 1, 1: -1}, 0.05)
 		if c.Known() || c.Hopeless(0.03, 5) || !math.IsNaN(c.Detectable(max(c.N, 1))) {
 			t.Errorf("%s claim %+v", name, c)
@@ -165,7 +167,9 @@ func TestBlocksAreHopelessOrNot(t *testing.T) {
 	if c := draw(-0.2, 3); c.Decide(0.03) != Undecided || c.Hopeless(0.03, 8) {
 		t.Errorf("a change that needs a few blocks more: %+v", c)
 	}
-	if c := draw(-0.8, 4); c.Decide(0.03) != Below || c.Hopeless(0.03, 8) || c.Detectable(4) < 1.2 || c.Detectable(4) > 2 || c.Detectable(16) > math.Sqrt(c.Detectable(4)) || !math.IsNaN(c.Detectable(3)) {
-		t.Errorf("a change that is clear: %+v, detectable %v in 4 blocks, %v in 16", c, c.Detectable(4), c.Detectable(16))
+	if c := draw(-0.8, 4); c.Decide(0.03) != Below || c.Hopeless(0.03, 8) || c.Detectable(4) < 1.2 ||
+		c.Detectable(4) > 2 || c.Detectable(16) > math.Sqrt(c.Detectable(4)) || !math.IsNaN(c.Detectable(3)) {
+		t.Errorf("a change that is clear: %+v, detectable %v in 4 blocks, %v in 16", c, c.Detectable(4),
+			c.Detectable(16))
 	}
 }

@@ -63,7 +63,8 @@ func (c Change) Despite(carry CarryOver) Change {
 	}
 	// The interval of the effect is one of 95%; its error is taken as normal.
 	effect := math.Log(carry.Ratio)
-	reach := (math.Log(carry.Hi) - effect) * distuv.UnitNormal.Quantile(0.5+c.Confidence/2) / distuv.UnitNormal.Quantile(0.975)
+	reach := (math.Log(carry.Hi) - effect) * distuv.UnitNormal.Quantile(0.5+c.Confidence/2) /
+		distuv.UnitNormal.Quantile(0.975)
 	lo, hi := math.Log(c.Lo), math.Log(c.Hi)
 	wide := c
 	for _, times := range []float64{-carry.Share, 1 - carry.Share} {

@@ -39,7 +39,8 @@ func TestCarryOverIsFoundAndTakenOff(t *testing.T) {
 	// time.
 	seen := Change{Ratio: 1.03, Lo: 1.02, Hi: 1.04, Confidence: 0.95}
 	wide := seen.Despite(c)
-	if alone := c.Alone(seen.Ratio); math.Abs(alone-1.03*math.Pow(0.9, 1.5)) > 0.04 || wide.Lo > alone || wide.Hi < seen.Hi {
+	if alone := c.Alone(seen.Ratio); math.Abs(alone-1.03*math.Pow(0.9, 1.5)) > 0.04 || wide.Lo > alone ||
+		wide.Hi < seen.Hi {
 		t.Errorf("by itself %v, [%v, %v]", alone, wide.Lo, wide.Hi)
 	}
 	if unknown := (Change{Lo: math.NaN(), Hi: math.NaN()}).Despite(c); unknown.Known() {

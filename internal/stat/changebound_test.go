@@ -15,7 +15,8 @@ import (
 // wrong in at most 5% at each correlation is so for their mixture).
 func TestMostThatCanBeProved(t *testing.T) {
 	const n, size = 24, 2.0
-	wandered := map[float64]float64{0.2: 0.1, 0.5: 0.9} // near the least favourable weights of correlations from 0 to 0.9
+	// near the least favourable weights of correlations from 0 to 0.9
+	wandered := map[float64]float64{0.2: 0.1, 0.5: 0.9}
 	ratioOf := func(series []float64) float64 {
 		logs := logsOf(series)
 		var wander logSum
@@ -42,7 +43,8 @@ func TestMostThatCanBeProved(t *testing.T) {
 		}
 	}
 	figure.Record(t, figure.Share("decisions/history/most-that-can-be-proved", proved, trials, "").
-		Saying("series of 24 independent runs with a step of twice the noise in which any method that is wrong in at most 5%% at correlations of 0.2 and 0.5 can prove it, at most"))
+		Saying("series of 24 independent runs with a step of twice the noise in which any method that is wrong in at "+
+			"most 5%% at correlations of 0.2 and 0.5 can prove it, at most"))
 	if share := float64(proved) / float64(trials); share < 0.6 || share > 0.9 {
 		t.Errorf("%g can be proved", share)
 	}

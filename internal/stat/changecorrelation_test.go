@@ -61,7 +61,8 @@ func TestChangePointsOfRunsThatAreAlike(t *testing.T) {
 				what := fmt.Sprintf("%d runs, correlation %g, step %g%%", n, phi, math.Round(100*(1-factor)))
 				record := func(name string, hits, of int, better string) {
 					if of > 0 {
-						figure.Record(t, figure.Share(figure.Name("decisions/history", name, what), hits, of, better).Saying("%s: %s", name, what))
+						figure.Record(t, figure.Share(figure.Name("decisions/history", name, what), hits, of,
+							better).Saying("%s: %s", name, what))
 					}
 				}
 				record("false-proved", wrongly, trials, figure.Lower)
@@ -76,8 +77,10 @@ func TestChangePointsOfRunsThatAreAlike(t *testing.T) {
 				if figure.Whole {
 					continue
 				}
-				if factor == 1 && (wrongly > trials*10/100 || before < trials*25/100) || factor == 0.95 && (found < trials*95/100 || foundProved < trials*85/100) {
-					t.Errorf("%s: %d of %d false, %d as if independent; found in %d", what, wrongly, trials, before, found)
+				if factor == 1 && (wrongly > trials*10/100 || before < trials*25/100) ||
+					factor == 0.95 && (found < trials*95/100 || foundProved < trials*85/100) {
+					t.Errorf("%s: %d of %d false, %d as if independent; found in %d", what, wrongly, trials, before,
+						found)
 				}
 			}
 		}

@@ -346,7 +346,8 @@ func newWeights(n int) weights {
 // energy distance of a stretch of m values from the other n: m n/(m+n) (2 between - within - within the others), the
 // means over all pairs, a value with itself too. Scaled so, its mean without a change is the same for all stretches.
 func (w weights) energy(values, within, across int) float64 {
-	return w.across*float64(across) - w.inside[values]*float64(within) - w.outside[values]*float64(w.total-within-across)
+	return w.across*float64(across) - w.inside[values]*float64(within) -
+		w.outside[values]*float64(w.total-within-across)
 }
 
 // pairSum is the sum of the distances of all pairs of n neighbouring ranks.

@@ -91,20 +91,23 @@ func TestChangePointsFindAStep(t *testing.T) {
 			}
 		}
 		if found < 93 || covered < 85 || exact < 90 {
-			t.Errorf("%s: 5%% at 1%% noise found in %d of %d, at the very run in %d, covered by %d intervals", name, found, trials, exact, covered)
+			t.Errorf("%s: 5%% at 1%% noise found in %d of %d, at the very run in %d, covered by %d intervals", name,
+				found, trials, exact, covered)
 		}
 	}
 }
 
 // Two changes, the second of which takes the first back, are two points with the right ratios.
 func TestChangePointsUpAndDown(t *testing.T) {
-	values := []float64{100, 101, 99, 100.5, 99.5, 100.2, 90, 91, 89.5, 90.5, 90.2, 89, 100, 101.2, 99.1, 100.6, 99.4, 100.1}
+	values := []float64{100, 101, 99, 100.5, 99.5, 100.2, 90, 91, 89.5, 90.5, 90.2, 89, 100, 101.2, 99.1, 100.6, 99.4,
+		100.1}
 	points := NewChangeSearch(0.05, 1).ChangePoints(values)
 	if len(points) != 2 || points[0].Index != 6 || points[1].Index != 12 {
 		t.Fatalf("%+v", points)
 	}
 	for i, want := range []float64{0.9, 1 / 0.9} {
-		if c := points[i].Change; math.Abs(c.Ratio/want-1) > 0.01 || c.Lo > c.Ratio || c.Hi < c.Ratio || points[i].Likely {
+		if c := points[i].Change; math.Abs(c.Ratio/want-1) > 0.01 || c.Lo > c.Ratio || c.Hi < c.Ratio ||
+			points[i].Likely {
 			t.Errorf("%+v, want a proved ratio of %.3f", points[i], want)
 		}
 	}
@@ -126,7 +129,8 @@ func TestChangePointsDespiteWildRuns(t *testing.T) {
 				}
 			}
 		}
-		figure.Record(t, figure.Share(figure.Name("history/found-despite-wild-runs", wild), found, trials, figure.Higher).
+		figure.Record(t, figure.Share(figure.Name("history/found-despite-wild-runs", wild), found,
+			trials, figure.Higher).
 			Saying("a step of 5%% at 1%% noise in 24 runs of 8 cells, of which %d at half the speed: found", wild))
 		if found < trials*70/100 {
 			t.Errorf("%d wild runs: found in %d of %d", wild, found, trials)
@@ -170,7 +174,8 @@ func TestFewestAfter(t *testing.T) {
 		}
 		for k := c.want - 1; k <= c.want; k++ {
 			r := rand.New(rand.NewPCG(15, uint64(c.n)))
-			if found := len(s.ChangePoints(simulated(r, c.n, (*rand.Rand).NormFloat64, 0.001, c.n-k, 0.5))) == 1; found && k < c.want && k >= FewestBesides {
+			if found := len(s.ChangePoints(simulated(r, c.n, (*rand.Rand).NormFloat64, 0.001, c.n-k, 0.5))) ==
+				1; found && k < c.want && k >= FewestBesides {
 				t.Errorf("%d runs: found with %d after it", c.n, k)
 			} else if !found && k == c.want {
 				t.Errorf("%d runs: not found with %d after it", c.n, k)
@@ -224,8 +229,10 @@ func TestNewestRunOfTwoLevels(t *testing.T) {
 			}
 		}
 		share := float64(wrong) / suites
-		figure.Record(t, figure.Share(figure.Name("history/newest/false", fmt.Sprint(n, " before")), wrong, suites, figure.Lower).
-			Saying("suites of 8 cells whose newest run is called worse, and none is; a tenth of runs 15%% slower, 1%% within, %d runs before", n))
+		figure.Record(t, figure.Share(figure.Name("history/newest/false", fmt.Sprint(n, " before")), wrong,
+			suites, figure.Lower).
+			Saying("suites of 8 cells whose newest run is called worse, and none is; a tenth of runs 15%% slower, "+
+				"1%% within, %d runs before", n))
 		if share > before {
 			t.Errorf("%d runs before: %.2f of suites have a false alarm, more than with fewer runs", n, share)
 		}
@@ -237,7 +244,8 @@ func TestNewestRunOfTwoLevels(t *testing.T) {
 }
 
 func TestNextChangeUnknown(t *testing.T) {
-	for _, c := range []Change{NextChange(nil, 1, 0.95), NextChange([]float64{1}, 1, 0.95), NextChange([]float64{1, 2}, 0, 0.95)} {
+	for _, c := range []Change{NextChange(nil, 1, 0.95), NextChange([]float64{1}, 1, 0.95),
+		NextChange([]float64{1, 2}, 0, 0.95)} {
 		if c.Known() {
 			t.Errorf("%+v", c)
 		}
@@ -261,8 +269,10 @@ func TestFewestAfterByFamily(t *testing.T) {
 			name string
 			runs int
 		}{{"least", least}, {"most", most}} {
-			figure.Record(t, figure.Figure{Name: figure.Name("history/found-after", fmt.Sprint(series, " cells"), f.name), Center: float64(f.runs), Better: figure.Lower,
-				Text: fmt.Sprintf("runs after which a change is found, at %s, %d cells, 20 to 50 runs", f.name, series)})
+			figure.Record(t, figure.Figure{Name: figure.Name("history/found-after", fmt.Sprint(series, " cells"),
+				f.name), Center: float64(f.runs), Better: figure.Lower,
+				Text: fmt.Sprintf("runs after which a change is found, at %s, %d cells, 20 to 50 runs", f.name,
+					series)})
 		}
 		if least < FewestBesides || most > 12 {
 			t.Errorf("%d series: %d to %d", series, least, most)

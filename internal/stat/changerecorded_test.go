@@ -30,13 +30,16 @@ func TestChangePointsOfRecordedRuns(t *testing.T) {
 				whole := m.Runs(r, repetitions*n)
 				row, spread := make([]float64, n), make([]float64, n)
 				for i := range n {
-					row[i], spread[i] = centerOf(whole[repetitions*i:repetitions*(i+1)]), centerOf(m.Runs(r, repetitions))
+					row[i], spread[i] = centerOf(whole[repetitions*i:repetitions*(i+1)]),
+						centerOf(m.Runs(r, repetitions))
 				}
 				apart, inARow = apart+provedOnce(search, spread), inARow+provedOnce(search, row)
 			}
 			what := fmt.Sprintf("%d runs, %s", n, m.Name)
-			figure.Record(t, figure.Share(figure.Name("decisions/history/recorded-apart", what), apart, trials, figure.Lower).Saying("a change is proved where nothing was changed: %s, at any time", what))
-			figure.Record(t, figure.Share(figure.Name("decisions/history/recorded-in-a-row", what), inARow, trials, "").Saying("a change is proved where nothing was changed but by neighbours: %s, without a pause", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/history/recorded-apart", what), apart, trials,
+				figure.Lower).Saying("a change is proved where nothing was changed: %s, at any time", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/history/recorded-in-a-row", what), inARow, trials,
+				"").Saying("a change is proved where nothing was changed but by neighbours: %s, without a pause", what))
 			if apart > trials*5/100 {
 				t.Errorf("%s: a change is proved in %d of %d", what, apart, trials)
 			}

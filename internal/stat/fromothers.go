@@ -42,7 +42,8 @@ func FromOthers(values [][]float64, confidence float64) OthersCompared {
 	rows := logRows(values)
 	removeCommon(rows)
 	p := poolRows(rows)
-	out := OthersCompared{Changes: make([]Change, len(rows)), Correlation: p.correlation, Widened: 1, Assumed: p.assumed}
+	out := OthersCompared{Changes: make([]Change, len(rows)), Correlation: p.correlation,
+		Widened: 1, Assumed: p.assumed}
 	middles := p.mediansOfOthers()
 	for i := range rows {
 		out.Changes[i] = p.change(i, middles[i], confidence)
@@ -305,7 +306,8 @@ func (p pooledRows) mediansOfOthers() []float64 {
 // change compares row i with the median of the others.
 func (p pooledRows) change(i int, middle, confidence float64) Change {
 	own := p.rows[i]
-	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "mean of logarithms against the median of the others", N: own.n(), Spread: math.NaN()}
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(),
+		Estimator: "mean of logarithms against the median of the others", N: own.n(), Spread: math.NaN()}
 	if own.n() == 0 || math.IsNaN(middle) {
 		return c
 	}
@@ -324,7 +326,8 @@ func (p pooledRows) change(i int, middle, confidence float64) Change {
 		}
 	}
 	widened := p.widening(own.n())
-	error := math.Sqrt(max(p.variance, own.variance())/float64(own.n())*widened*widened + math.Pi/2*ofMiddle/(others*others))
+	error := math.Sqrt(max(p.variance, own.variance())/float64(own.n())*widened*widened +
+		math.Pi/2*ofMiddle/(others*others))
 	reach := error * studentQuantile(0.5+confidence/2, p.freedom)
 	reach = max(reach, p.moves)
 	lo, hi := difference-reach, difference+reach

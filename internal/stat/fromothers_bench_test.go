@@ -15,8 +15,10 @@ import (
 // Tables of targets that are all alike, so that whoever is named is named wrongly; and tables in which some are slow.
 func TestSimulatedOutliers(t *testing.T) {
 	named := func(c stat.Change) bool { return c.Known() && (c.Hi < 1/1.03 || c.Lo > 1.03) }
-	models := []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.09), noise.Wandering(0.2, 0.05), noise.Wandering(0.5, 0.05), noise.Wandering(0.8, 0.05),
-		noise.Wandering(0.9, 0.05), noise.TwoMode(0.15, 0.05, 0.01, 0), noise.TwoMode(0.5, 0.1, 0.01, 0), noise.TwoMode(0.15, 0.5, 0.003, 0.5),
+	models := []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.09), noise.Wandering(0.2, 0.05),
+		noise.Wandering(0.5, 0.05), noise.Wandering(0.8, 0.05),
+		noise.Wandering(0.9, 0.05), noise.TwoMode(0.15, 0.05, 0.01, 0), noise.TwoMode(0.5, 0.1, 0.01, 0),
+		noise.TwoMode(0.15, 0.5, 0.003, 0.5),
 		noise.TwoMode(0.15, 0.2, 0.003, 0.9)}
 	const trials = 1000
 	for i, m := range append(models, recorded(t)...) {
@@ -37,15 +39,18 @@ func TestSimulatedOutliers(t *testing.T) {
 				}
 			}
 			what := fmt.Sprintf("%d targets, %d repetitions", size.targets, size.n)
-			figure.Record(t, figure.Share(figure.Name("decisions/outliers/wrong", what, m.Name), wrong, trials, figure.Lower).
+			figure.Record(t, figure.Share(figure.Name("decisions/outliers/wrong", what, m.Name), wrong,
+				trials, figure.Lower).
 				Saying("%s, all alike, %s: tables in which any is named", what, m.Name))
 		}
 	}
 	for i, c := range []struct {
 		targets, n, slow int
 		by, sd           float64
-	}{{20, 5, 1, 0.1, 0.01}, {20, 5, 1, 0.1, 0.02}, {20, 10, 1, 0.1, 0.03}, {20, 5, 6, 0.1, 0.01}, {20, 10, 6, 0.1, 0.03}, {20, 5, 8, 0.2, 0.03},
-		{20, 10, 8, 0.2, 0.03}, {20, 2, 1, 0.5, 0.03}, {20, 3, 1, 0.2, 0.01}, {20, 3, 1, 0.3, 0.03}, {5, 5, 1, 0.2, 0.01}} {
+	}{{20, 5, 1, 0.1, 0.01}, {20, 5, 1, 0.1, 0.02}, {20, 10, 1, 0.1, 0.03}, {20, 5, 6, 0.1, 0.01},
+		{20, 10, 6, 0.1, 0.03}, {20, 5, 8, 0.2, 0.03},
+		{20, 10, 8, 0.2, 0.03}, {20, 2, 1, 0.5, 0.03}, {20, 3, 1, 0.2, 0.01}, {20, 3, 1, 0.3, 0.03},
+		{5, 5, 1, 0.2, 0.01}} {
 		r := rand.New(rand.NewPCG(22, uint64(i)))
 		found, of := 0, 0
 		for range trials {
@@ -65,7 +70,9 @@ func TestSimulatedOutliers(t *testing.T) {
 				}
 			}
 		}
-		what := fmt.Sprintf("%d of %d targets, %d repetitions, %g%% at %g%% noise", c.slow, c.targets, c.n, 100*c.by, 100*c.sd)
-		figure.Record(t, figure.Share(figure.Name("decisions/outliers/found", what), found, of, figure.Higher).Saying("slow targets that are named: %s", what))
+		what := fmt.Sprintf("%d of %d targets, %d repetitions, %g%% at %g%% noise", c.slow, c.targets, c.n, 100*c.by,
+			100*c.sd)
+		figure.Record(t, figure.Share(figure.Name("decisions/outliers/found", what), found, of,
+			figure.Higher).Saying("slow targets that are named: %s", what))
 	}
 }

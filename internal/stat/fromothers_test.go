@@ -52,7 +52,9 @@ func TestLopsidedRanksAreThoseOfTheWholeDistribution(t *testing.T) {
 func TestNobodyIsNamedThatIsLikeTheRest(t *testing.T) {
 	const margin, alpha = 0.03, 0.05
 	for name, draw := range map[string]func(r *rand.Rand) (machine func() float64){
-		"alike": func(r *rand.Rand) func() float64 { return func() float64 { return math.Exp(0.02 * r.NormFloat64()) } },
+		"alike": func(r *rand.Rand) func() float64 {
+			return func() float64 { return math.Exp(0.02 * r.NormFloat64()) }
+		},
 		"each a little other": func(r *rand.Rand) func() float64 {
 			own := 0.008 * r.NormFloat64()
 			return func() float64 { return math.Exp(own + 0.01*r.NormFloat64()) }
@@ -96,8 +98,10 @@ func TestNobodyIsNamedThatIsLikeTheRest(t *testing.T) {
 					wrong++
 				}
 			}
-			figure.Record(t, figure.Share(figure.Name("outliers/wrong", name, fmt.Sprintf("%d machines, %d values", size.groups, size.n)), wrong, tables, figure.Lower).
-				Saying("%s, %d machines, %d values each: tables in which somebody is named wrongly", name, size.groups, size.n))
+			figure.Record(t, figure.Share(figure.Name("outliers/wrong", name,
+				fmt.Sprintf("%d machines, %d values", size.groups, size.n)), wrong, tables, figure.Lower).
+				Saying("%s, %d machines, %d values each: tables in which somebody is named wrongly", name,
+					size.groups, size.n))
 			if expected := alpha * float64(tables); float64(wrong) > expected+3*math.Sqrt(expected*(1-alpha)) {
 				t.Errorf("%s, %d machines, %d values each: %d of %d tables", name, size.groups, size.n, wrong, tables)
 			}
@@ -125,7 +129,8 @@ func TestSlowOnesDoNotHideEachOther(t *testing.T) {
 	for _, c := range []struct {
 		groups, n, slow int
 		by, sd          float64
-	}{{20, 10, 6, 0.10, 0.01}, {20, 10, 8, 0.20, 0.02}, {20, 2, 1, 0.50, 0.03}, {5, 5, 1, 0.20, 0.01}, {3, 5, 1, 0.50, 0.01}, {12, 3, 1, 0.30, 0.01}, {1000, 2, 1, 0.50, 0.01}} {
+	}{{20, 10, 6, 0.10, 0.01}, {20, 10, 8, 0.20, 0.02}, {20, 2, 1, 0.50, 0.03}, {5, 5, 1, 0.20, 0.01},
+		{3, 5, 1, 0.50, 0.01}, {12, 3, 1, 0.30, 0.01}, {1000, 2, 1, 0.50, 0.01}} {
 		groups := groupsOf(rand.New(rand.NewPCG(3, 1)), c.groups, c.n, c.slow, c.by, c.sd)
 		for i, change := range FromOthers(groups, FamilyWise(0.05, c.groups)).Changes {
 			if slow := change.Known() && change.Hi < 1/1.03; slow != (i < c.slow) || change.Lo > 1.03 {
@@ -165,7 +170,8 @@ func TestMomentsOfShortRows(t *testing.T) {
 				level = phi*level + math.Sqrt(1-phi*phi)*r.NormFloat64()
 			}
 			one := poolRows([][]float64{row}).rows[0]
-			square, product, ofMean = square+one.square/trials, product+one.product/trials, ofMean+one.level*one.level/trials
+			square, product, ofMean = square+one.square/trials, product+one.product/trials,
+				ofMean+one.level*one.level/trials
 		}
 		want := shortAR(phi, n)
 		near(t, "squares", square, want.square, 0.1)

@@ -21,7 +21,8 @@ func TestGeometricMean(t *testing.T) {
 	alone := GeometricMean([]Change{half})
 	near(t, "alone, lo", alone.Lo, half.Lo, 1e-12)
 	near(t, "alone, hi", alone.Hi, half.Hi, 1e-12)
-	if open := GeometricMean([]Change{half, {Ratio: 2, Lo: nan, Hi: nan}}); open.Known() || open.Confidence != 0 || math.Abs(open.Ratio-1) > 1e-12 {
+	if open := GeometricMean([]Change{half, {Ratio: 2, Lo: nan, Hi: nan}}); open.Known() || open.Confidence != 0 ||
+		math.Abs(open.Ratio-1) > 1e-12 {
 		t.Errorf("a cell without an interval: %+v", open)
 	}
 	if none := GeometricMean([]Change{unknown}); none.Known() || !math.IsNaN(none.Ratio) || none.Confidence != 0 {
@@ -44,7 +45,8 @@ func TestGeometricMeanCoverage(t *testing.T) {
 				for cell, spread := range spreads {
 					ratio := 1 + 0.02*float64(cell)
 					truth += math.Log(ratio) / float64(len(spreads))
-					changes = append(changes, UnpairedChange(noise.runs(r, n, 1, spread), noise.runs(r, n, ratio, spread), 0.95))
+					changes = append(changes,
+						UnpairedChange(noise.runs(r, n, 1, spread), noise.runs(r, n, ratio, spread), 0.95))
 				}
 				if c := GeometricMean(changes); math.Log(c.Lo) <= truth && truth <= math.Log(c.Hi) {
 					covered++

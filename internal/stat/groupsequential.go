@@ -111,7 +111,9 @@ type density struct {
 func atFirst(blocks int) density {
 	dimensions, edge := float64(3*blocks-1), math.Sqrt(float64(blocks))
 	norm := 2 / (mathext.Beta(0.5, (dimensions-1)/2) * edge)
-	return density{blocks, edge, func(w float64) float64 { return norm * math.Pow(1-w*w/(edge*edge), (dimensions-3)/2) }}
+	return density{blocks, edge, func(w float64) float64 {
+		return norm * math.Pow(1-w*w/(edge*edge), (dimensions-3)/2)
+	}}
 }
 
 // within leaves what goes on: |w| up to an edge.

@@ -58,7 +58,8 @@ func TestCriticalValuesOfAPlan(t *testing.T) {
 				}
 			case n <= 10:
 				if n > 6 && got >= pairs || got >= g.after(n-1) {
-					t.Errorf("alpha %g: %v after %d blocks, %v without a plan, %v before", alpha, got, n, pairs, g.after(n-1))
+					t.Errorf("alpha %g: %v after %d blocks, %v without a plan, %v before", alpha, got, n,
+						pairs, g.after(n-1))
 				}
 			case got <= pairs:
 				t.Errorf("alpha %g: %v after %d blocks, %v without a plan", alpha, got, n, pairs)
@@ -180,7 +181,8 @@ func TestHopeless(t *testing.T) {
 		{"half of the cap, quiet, no verdict yet", with(0.02, 0.0141, 4), 20, false},
 	} {
 		if got := g.Hopeless(c.change, 0.03, c.most); got != c.want {
-			t.Errorf("%s: Hopeless = %v, chance %v of %+v", c.name, got, g.chanceToDecide(c.change, 0.03, c.most), c.change)
+			t.Errorf("%s: Hopeless = %v, chance %v of %+v", c.name, got, g.chanceToDecide(c.change, 0.03, c.most),
+				c.change)
 		}
 	}
 }

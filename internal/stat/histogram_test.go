@@ -15,9 +15,12 @@ func TestMergeBins(t *testing.T) {
 	}{
 		{"into nothing", nil, []int64{5, 9}, []int64{5, 9}, nil, []uint64{1, 2}, []uint64{1, 2}},
 		{"nothing into it", []int64{5, 9}, nil, []int64{5, 9}, []uint64{1, 2}, nil, []uint64{1, 2}},
-		{"the same bins", []int64{5, 9}, []int64{5, 9}, []int64{5, 9}, []uint64{1, 2}, []uint64{10, 20}, []uint64{11, 22}},
-		{"interleaved", []int64{1, 5, 9}, []int64{3, 5, 11}, []int64{1, 3, 5, 9, 11}, []uint64{1, 1, 1}, []uint64{2, 2, 2}, []uint64{1, 2, 3, 1, 2}},
-		{"one after the other", []int64{1}, []int64{2, 3}, []int64{1, 2, 3}, []uint64{7}, []uint64{8, 9}, []uint64{7, 8, 9}},
+		{"the same bins", []int64{5, 9}, []int64{5, 9}, []int64{5, 9}, []uint64{1, 2}, []uint64{10, 20},
+			[]uint64{11, 22}},
+		{"interleaved", []int64{1, 5, 9}, []int64{3, 5, 11}, []int64{1, 3, 5, 9, 11}, []uint64{1, 1, 1},
+			[]uint64{2, 2, 2}, []uint64{1, 2, 3, 1, 2}},
+		{"one after the other", []int64{1}, []int64{2, 3}, []int64{1, 2, 3}, []uint64{7}, []uint64{8, 9},
+			[]uint64{7, 8, 9}},
 	} {
 		ns, counts := MergeBins(slices.Clone(c.aNs), slices.Clone(c.a), c.bNs, c.b)
 		if !slices.Equal(ns, c.want) || !slices.Equal(counts, c.counts) {

@@ -19,7 +19,8 @@ func TestMedianRanks(t *testing.T) {
 	} {
 		lo, hi, reached := quantileRanks(c.n, 0.5, 0.95)
 		if lo != c.lo || hi != c.hi || math.Abs(reached-c.reached) > 0.0011 {
-			t.Errorf("n=%d: ranks [%d, %d] with %.4f, want [%d, %d] with %.3f", c.n, lo, hi, reached, c.lo, c.hi, c.reached)
+			t.Errorf("n=%d: ranks [%d, %d] with %.4f, want [%d, %d] with %.3f", c.n, lo, hi, reached,
+				c.lo, c.hi, c.reached)
 		}
 	}
 }
@@ -40,7 +41,8 @@ func TestQuantileRanksAreTightest(t *testing.T) {
 					for h := l + 1; h <= n; h++ {
 						covered += chance[h-1] // sums P(k = l) … P(k = h-1)
 						if h-l < hi-lo && covered >= confidence+1e-9 || h-l == hi-lo && covered > reached+1e-9 {
-							t.Fatalf("n=%d, %v of %v: [%d, %d] with %v chosen, but [%d, %d] covers %v", n, confidence, q, lo, hi, reached, l, h, covered)
+							t.Fatalf("n=%d, %v of %v: [%d, %d] with %v chosen, but [%d, %d] covers %v", n, confidence,
+								q, lo, hi, reached, l, h, covered)
 						}
 					}
 				}

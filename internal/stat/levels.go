@@ -187,7 +187,8 @@ func (l Levels) Repetitions(bootCost, repetitionCost float64) Repetitions {
 		return Repetitions{}
 	}
 	costs := bootCost / repetitionCost
-	r := Repetitions{Best: l.RepetitionsPerBoot(bootCost, repetitionCost), From: repetitionsAt(hi, costs), To: repetitionsAt(lo, costs)}
+	r := Repetitions{Best: l.RepetitionsPerBoot(bootCost, repetitionCost), From: repetitionsAt(hi, costs),
+		To: repetitionsAt(lo, costs)}
 	if r.Best < 1 {
 		r.Best = max(1, r.From)
 	}

@@ -31,7 +31,8 @@ func TestVarianceByLevelKnown(t *testing.T) {
 	if alike := VarianceByLevel(ofOneArm([]float64{1, 9}, []float64{2, 8})); alike.Between != 0 {
 		t.Errorf("boots that do not differ: %+v", alike)
 	}
-	for name, boots := range map[string][][]float64{"none": nil, "one boot": {{1, 2}}, "one repetition a boot": {{1}, {2}, {3}}} {
+	for name, boots := range map[string][][]float64{"none": nil, "one boot": {{1, 2}},
+		"one repetition a boot": {{1}, {2}, {3}}} {
 		if got := VarianceByLevel(ofOneArm(boots...)); !math.IsNaN(got.Between) || got.RepetitionsPerBoot(1, 1) != -1 {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -63,7 +64,8 @@ func TestRepetitionsPerBoot(t *testing.T) {
 		between, within, boot, run float64
 		want                       int
 	}{
-		{1.5, 0.5, 120, 60, 1}, {0.5, 1.5, 120, 60, 5}, {0.5, 0.5, 240, 60, 2}, {0, 0.5, 120, 60, 0}, {1, 0, 120, 60, 1},
+		{1.5, 0.5, 120, 60, 1}, {0.5, 1.5, 120, 60, 5}, {0.5, 0.5, 240, 60, 2}, {0, 0.5, 120, 60, 0},
+		{1, 0, 120, 60, 1},
 	} {
 		l := Levels{Between: c.between * c.between, Within: c.within * c.within}
 		if got := l.RepetitionsPerBoot(c.boot, c.run); got != c.want {
@@ -76,7 +78,8 @@ func TestRepetitionsPerBoot(t *testing.T) {
 func TestVarianceByLevelOfArmsInBlocks(t *testing.T) {
 	// By hand: 2 arms in 2 blocks, means 2 4 / 12 18: left over is ±1 of each, 4 boots * 2 repetitions * 1² for one
 	// degree; within 2.
-	known := VarianceByLevel([]Boot{{1, 1, []float64{1, 3}}, {2, 1, []float64{3, 5}}, {1, 2, []float64{11, 13}}, {2, 2, []float64{17, 19}}})
+	known := VarianceByLevel([]Boot{{1, 1, []float64{1, 3}}, {2, 1, []float64{3, 5}}, {1, 2, []float64{11, 13}},
+		{2, 2, []float64{17, 19}}})
 	near(t, "within", known.Within, 2, 1e-12)
 	near(t, "between", known.Between, (8.0-2)/2, 1e-12)
 	apart := VarianceByLevel([]Boot{{1, 1, []float64{1, 3}}, {2, 2, []float64{5, 7}}, {3, 3, []float64{9, 11}}})
@@ -87,7 +90,8 @@ func TestVarianceByLevelOfArmsInBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	var between, within float64
 	for range trials {
-		l := VarianceByLevel(simulatedBoots(r, shape{arms: 4, blocks: 4, repetitions: 2, between: 1.5, within: 0.5, ragged: true}))
+		l := VarianceByLevel(
+			simulatedBoots(r, shape{arms: 4, blocks: 4, repetitions: 2, between: 1.5, within: 0.5, ragged: true}))
 		between, within = between+l.Between/trials, within+l.Within/trials
 	}
 	near(t, "between", between, 1.5*1.5, 0.05*1.5*1.5)
@@ -134,13 +138,19 @@ func TestRepetitionsAreTold(t *testing.T) {
 		told             float64 // at least, as a share
 		exact            bool    // the true best is so small that it can be hit
 	}{
-		"boots differ by more":    {shape{arms: 4, blocks: 6, repetitions: 2, between: 0.06, within: 0.03}, 11, 5, 0.9, true},
-		"boots differ as loads":   {shape{arms: 4, blocks: 12, repetitions: 3, between: 0.03, within: 0.03}, 20, 5, 0.8, true},
-		"boots differ by less":    {shape{arms: 6, blocks: 12, repetitions: 4, between: 0.02, within: 0.04}, 11, 5, 0.6, true},
-		"many would be needed":    {shape{arms: 8, blocks: 12, repetitions: 8, between: 0.01, within: 0.05}, 60, 5, 0.35, false},
-		"boots do not differ":     {shape{arms: 6, blocks: 12, repetitions: 4, within: 0.04}, 11, 5, 0, false},
-		"visits that cost little": {shape{arms: 2, blocks: 4, repetitions: 2, between: 0.01, within: 0.03}, 0.2, 5, 0.95, true},
-		"missing visits":          {shape{arms: 6, blocks: 8, repetitions: 2, between: 0.06, within: 0.03, ragged: true}, 11, 5, 0.95, true},
+		"boots differ by more": {shape{arms: 4, blocks: 6, repetitions: 2, between: 0.06, within: 0.03}, 11, 5, 0.9,
+			true},
+		"boots differ as loads": {shape{arms: 4, blocks: 12, repetitions: 3, between: 0.03, within: 0.03}, 20, 5, 0.8,
+			true},
+		"boots differ by less": {shape{arms: 6, blocks: 12, repetitions: 4, between: 0.02, within: 0.04}, 11, 5, 0.6,
+			true},
+		"many would be needed": {shape{arms: 8, blocks: 12, repetitions: 8, between: 0.01, within: 0.05},
+			60, 5, 0.35, false},
+		"boots do not differ": {shape{arms: 6, blocks: 12, repetitions: 4, within: 0.04}, 11, 5, 0, false},
+		"visits that cost little": {shape{arms: 2, blocks: 4, repetitions: 2, between: 0.01, within: 0.03},
+			0.2, 5, 0.95, true},
+		"missing visits": {shape{arms: 6, blocks: 8, repetitions: 2, between: 0.06, within: 0.03, ragged: true}, 11, 5,
+			0.95, true},
 	} {
 		r := rand.New(rand.NewPCG(7, 1))
 		ratio, costs := c.between*c.between/(c.within*c.within), c.boot/c.repetition
@@ -200,7 +210,8 @@ func TestRepetitionsKnowTheirLimits(t *testing.T) {
 	if n := VarianceByLevel(ofOneArm([]float64{1, 1}, []float64{1, 1})).Repetitions(1, 1); n != (Repetitions{}) {
 		t.Errorf("nothing differs: %+v", n)
 	}
-	if n := VarianceByLevel(ofOneArm([]float64{1, 1}, []float64{2, 2}, []float64{3, 3})).Repetitions(60, 1); !n.Told || n.Best != 1 || n.To != 1 {
+	if n := VarianceByLevel(ofOneArm([]float64{1, 1}, []float64{2, 2}, []float64{3, 3})).Repetitions(60, 1); !n.Told ||
+		n.Best != 1 || n.To != 1 {
 		t.Errorf("only boots differ: %+v", n)
 	}
 }

@@ -21,7 +21,8 @@ func MeanInterval(values []float64, confidence float64) Interval {
 	if n < 2 {
 		return i
 	}
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.5+confidence/2) * stat.StdDev(values, nil) / math.Sqrt(float64(n))
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.5+confidence/2) * stat.StdDev(values,
+		nil) / math.Sqrt(float64(n))
 	i.Lo, i.Hi, i.Confidence = i.Center-half, i.Center+half, confidence
 	return i
 }

@@ -10,7 +10,8 @@ func TestMeanInterval(t *testing.T) {
 	// Student's own example: ten differences of hours of sleep, mean 1.58, t of 9 degrees of freedom 2.262.
 	sleep := []float64{1.2, 2.4, 1.3, 1.3, 0, 1.0, 1.8, 0.8, 4.6, 1.4}
 	i := MeanInterval(sleep, 0.95)
-	if math.Abs(i.Center-1.58) > 1e-9 || math.Abs(i.Lo-0.7001) > 1e-3 || math.Abs(i.Hi-2.4599) > 1e-3 || i.Confidence != 0.95 {
+	if math.Abs(i.Center-1.58) > 1e-9 || math.Abs(i.Lo-0.7001) > 1e-3 || math.Abs(i.Hi-2.4599) > 1e-3 ||
+		i.Confidence != 0.95 {
 		t.Errorf("%+v", i)
 	}
 	if one := MeanInterval([]float64{3}, 0.95); one.Center != 3 || one.Known() {

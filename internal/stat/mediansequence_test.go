@@ -46,7 +46,8 @@ func TestMedianSequenceOfFew(t *testing.T) {
 	if got.Known() || got.Confidence != 0 || got.Center != 6 {
 		t.Errorf("seven values give %+v", got)
 	}
-	if got := MedianSequence(append(values, 4), 0.95); got.Lo != 1 || got.Hi != 9 || got.Center != 5 || got.Confidence != 0.95 {
+	if got := MedianSequence(append(values, 4), 0.95); got.Lo != 1 || got.Hi != 9 || got.Center != 5 ||
+		got.Confidence != 0.95 {
 		t.Errorf("eight values give %+v", got)
 	}
 	if values[0] != kept[0] || values[4] != kept[4] {

@@ -19,7 +19,8 @@ const heavyTail = 3
 func NextChange(base []float64, next, confidence float64) Change {
 	logs, last := logsOf(base), logsOf([]float64{next})
 	n := float64(len(logs))
-	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "prediction of one value", N: len(logs), Spread: math.NaN()}
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "prediction of one value",
+		N: len(logs), Spread: math.NaN()}
 	if len(logs) == 0 || len(last) == 0 {
 		return c
 	}
@@ -29,7 +30,8 @@ func NextChange(base []float64, next, confidence float64) Change {
 		return c
 	}
 	c.Spread = stat.StdDev(logs, nil)
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: min(n-1, heavyTail)}.Quantile(0.5+confidence/2) * c.Spread * math.Sqrt(1+1/n)
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: min(n-1, heavyTail)}.Quantile(0.5+confidence/2) *
+		c.Spread * math.Sqrt(1+1/n)
 	c.Lo, c.Hi, c.Confidence = math.Exp(difference-half), math.Exp(difference+half), confidence
 	return c
 }

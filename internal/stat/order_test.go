@@ -41,8 +41,10 @@ func TestOrderEffect(t *testing.T) {
 func TestOrderEffectHonest(t *testing.T) {
 	const trials = 2000
 	noises := map[string]func(*rand.Rand) float64{
-		"lognormal":        func(r *rand.Rand) float64 { return math.Exp(0.03 * r.NormFloat64()) },
-		"a stall in eight": func(r *rand.Rand) float64 { return math.Exp(0.01*r.NormFloat64()) - 0.1*math.Floor(r.Float64()+0.125) },
+		"lognormal": func(r *rand.Rand) float64 { return math.Exp(0.03 * r.NormFloat64()) },
+		"a stall in eight": func(r *rand.Rand) float64 {
+			return math.Exp(0.01*r.NormFloat64()) - 0.1*math.Floor(r.Float64()+0.125)
+		},
 	}
 	for name, noise := range noises {
 		r := rand.New(rand.NewPCG(4, 1))
@@ -76,7 +78,8 @@ func TestOrderEffectHonest(t *testing.T) {
 				alarms++
 			}
 		}
-		t.Logf("%s: the 95%% interval covered %.1f%%, P < 0.01 in %.1f%%", name, 100*float64(covered)/trials, 100*float64(alarms)/trials)
+		t.Logf("%s: the 95%% interval covered %.1f%%, P < 0.01 in %.1f%%", name, 100*float64(covered)/trials,
+			100*float64(alarms)/trials)
 		if covered < trials*93/100 || alarms > trials*2/100 {
 			t.Errorf("%s: covered %d, false alarms %d of %d", name, covered, alarms, trials)
 		}

@@ -39,13 +39,15 @@ func PairedOnceSpread(logs []float64, atLeast, confidence float64) Change {
 		return c
 	}
 	c.Spread = max(c.Spread, atLeast)
-	return c.around(mean, distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(c.N - 1)}.Quantile(0.5+confidence/2), confidence)
+	return c.around(mean, distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(c.N - 1)}.Quantile(0.5+confidence/2),
+		confidence)
 }
 
 // pairs is what pairs say before an interval is put around it, and the mean of their logarithms.
 func pairs(logs []float64, estimator string) (c Change, mean float64) {
 	logs = present(logs)
-	c = Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: estimator, N: len(logs), Spread: math.NaN()}
+	c = Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: estimator,
+		N: len(logs), Spread: math.NaN()}
 	if c.N > 0 {
 		mean = stat.Mean(logs, nil)
 		c.Ratio = math.Exp(mean)

@@ -44,7 +44,8 @@ func TestCriticalTReachesTheEvidence(t *testing.T) {
 				continue
 			}
 			if got := evidence(critical, n) * alpha; math.Abs(got-1) > 1e-9 {
-				t.Errorf("alpha %v, n=%d: at the critical %v the evidence is %v of what it must be", alpha, n, critical, got)
+				t.Errorf("alpha %v, n=%d: at the critical %v the evidence is %v of what it must be", alpha, n, critical,
+					got)
 			}
 		}
 	}
@@ -55,9 +56,11 @@ func TestCriticalTReachesTheEvidence(t *testing.T) {
 func TestJumpsBetweenTwoLevelsAreNoChange(t *testing.T) {
 	for _, family := range []float64{1, 8, 144} {
 		alpha := 0.05 / family
-		for _, jump := range []float64{0.01, 0.05, 0.1, 0.15, 0.2, 0.25} { // up, and down as often; 0.25 where half the runs are slow
+		// up, and down as often; 0.25 where half the runs are slow
+		for _, jump := range []float64{0.01, 0.05, 0.1, 0.15, 0.2, 0.25} {
 			if wrong := claimOfJumps(t, jump, alpha, 100); wrong > alpha {
-				t.Errorf("alpha 0.05/%g, jumps %v: a wrong claim with probability %.5f, that is %.2f of alpha", family, jump, wrong, wrong/alpha)
+				t.Errorf("alpha 0.05/%g, jumps %v: a wrong claim with probability %.5f, that is %.2f of alpha", family,
+					jump, wrong, wrong/alpha)
 			}
 		}
 	}
@@ -107,7 +110,8 @@ func TestPairedChangeWaitsForEnoughPairs(t *testing.T) {
 		if before := PairedChange(same[1:], c.alpha); before.Known() || before.Decide(0.03) != Undecided {
 			t.Errorf("alpha %v: %d pairs claim %+v", c.alpha, c.want-1, before)
 		}
-		if got := PairedChange(same, c.alpha); got.Decide(0.03) != Below || math.Abs(got.Ratio-0.8) > 1e-12 || got.Confidence != 1-c.alpha {
+		if got := PairedChange(same, c.alpha); got.Decide(0.03) != Below || math.Abs(got.Ratio-0.8) > 1e-12 ||
+			got.Confidence != 1-c.alpha {
 			t.Errorf("alpha %v: %d equal pairs give %+v", c.alpha, c.want, got)
 		}
 	}

@@ -33,7 +33,8 @@ func MinimumDetectable(spread float64, base, next int, confidence float64) float
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
 	// Independent values look dependent by chance, the less so the more there are.
 	widened := 1 + 0.5/math.Sqrt(float64(base+next))
-	return math.Exp(costOfRanks * spread * math.Sqrt(va+vb) * (widened*t.Quantile(0.5+confidence/2) + t.Quantile(power)))
+	return math.Exp(costOfRanks * spread * math.Sqrt(va+vb) *
+		(widened*t.Quantile(0.5+confidence/2) + t.Quantile(power)))
 }
 
 // costOfRanks is how much further the wider of the two intervals reaches than Welch's alone; 1.04 to 1.1 with 8 values
@@ -47,7 +48,8 @@ const fewestForFormula = 8
 // simulatedReach asks UnpairedChange itself. As its interval moves with the true change, it is decided as soon as the
 // true change is larger than the interval reaches below it. The draws are always the same, so that the answer is.
 func simulatedReach(spread float64, base, next int, confidence float64) float64 {
-	const comparisons, enough = 400, 100 // 400 settle it within 3%, 2 v 2 aside; beyond 100 values a side nothing changes
+	// 400 settle it within 3%, 2 v 2 aside; beyond 100 values a side nothing changes
+	const comparisons, enough = 400, 100
 	r := rand.New(rand.NewPCG(1, 1))
 	draw := func(n int) []float64 {
 		values := make([]float64, min(n, enough))

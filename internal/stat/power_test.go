@@ -93,7 +93,8 @@ func TestPairsFor(t *testing.T) {
 		if share := decided(pairs); share < 0.72 {
 			t.Errorf("%v spreads: only %.2f are decided after %d pairs", d, share, pairs)
 		}
-		if fewer := int(float64(pairs) / 1.35); fewer >= FewestPairs(0.05) && decided(fewer) > 0.8 { // 15% of the change
+		// 15% of the change
+		if fewer := int(float64(pairs) / 1.35); fewer >= FewestPairs(0.05) && decided(fewer) > 0.8 {
 			t.Errorf("%v spreads: %d pairs, but %d are enough", d, pairs, fewer)
 		}
 	}

@@ -81,6 +81,7 @@ func sessionsApart(session func() []float64, others, trials int) (alone, wide in
 func TestSessionsThatDifferAreNotCalledDifferent(t *testing.T) {
 	alone, wide := sessionsApart(sessionsThatDiffer(10, 0.02, rand.New(rand.NewPCG(1, 1))), FewestSessions, 400)
 	if alone < 160 || wide > 24 {
-		t.Errorf("of 400 comparisons of a system with itself, %d are called different by two sessions alone, and %d by what others tell", alone, wide)
+		t.Errorf("of 400 comparisons of a system with itself, %d are called different by two sessions alone, and %d "+
+			"by what others tell", alone, wide)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // the lower one that it has: 90% for three and three.
 func ShiftChange(base, next []float64, confidence float64) Change {
 	a, b := logsOf(base), logsOf(next)
-	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)), Spread: math.NaN()}
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)),
+		Spread: math.NaN()}
 	if c.N == 0 {
 		return c
 	}

@@ -27,7 +27,8 @@ func SideOf(first, second, values []float64, looks int, alpha float64) Side {
 		return NeitherSide
 	}
 	a, b, at := stat.Mean(first, nil), stat.Mean(second, nil), stat.Mean(values, nil)
-	spread := math.Sqrt((squaresAround(first, a) + squaresAround(second, b) + squaresAround(values, at)) / (n + m + k - 3))
+	spread := math.Sqrt((squaresAround(first, a) + squaresAround(second, b) + squaresAround(values, at)) /
+		(n + m + k - 3))
 	distance := at - (a+b)/2
 	errors := spread * math.Sqrt(1/k+1/(4*n)+1/(4*m))
 	if math.Abs(distance) < errors*studentQuantile(1-alpha/float64(max(looks, 1)), n+m+k-3) || distance == 0 || a == b {

@@ -43,9 +43,12 @@ func TestSideOf(t *testing.T) {
 		}
 		mean := float64(taken) / searches
 		what := fmt.Sprintf("levels %g apart, known from %d each", c.distance, c.known)
-		figure.Record(t, figure.Figure{Name: figure.Name("decisions/side/values", what), Center: mean, N: searches, Better: figure.Lower, Text: what + ": values on average"})
-		figure.Record(t, figure.Share(figure.Name("decisions/side/wrong", what), wrong, searches, figure.Lower).Saying("%s: the wrong side", what))
-		figure.Record(t, figure.Share(figure.Name("decisions/side/undecided", what), undecided, searches, figure.Lower).Saying("%s: undecided", what))
+		figure.Record(t, figure.Figure{Name: figure.Name("decisions/side/values", what), Center: mean, N: searches,
+			Better: figure.Lower, Text: what + ": values on average"})
+		figure.Record(t, figure.Share(figure.Name("decisions/side/wrong", what), wrong, searches,
+			figure.Lower).Saying("%s: the wrong side", what))
+		figure.Record(t, figure.Share(figure.Name("decisions/side/undecided", what), undecided, searches,
+			figure.Lower).Saying("%s: undecided", what))
 		if wrong > searches*alpha || mean > c.mean {
 			t.Errorf("%g apart: %d wrong of %d, %.1f values", c.distance, wrong, searches, mean)
 		}
@@ -57,16 +60,20 @@ func TestSidesThatCannotBeTold(t *testing.T) {
 		first, second, values []float64
 		want                  Side
 	}{
-		{nil, []float64{1}, []float64{1}, NeitherSide}, {[]float64{1}, []float64{2}, nil, NeitherSide}, {[]float64{1}, []float64{2}, []float64{1}, NeitherSide},
-		{[]float64{1, 1.01}, []float64{2, 2.01}, []float64{1.5, 1.51}, NeitherSide}, {[]float64{1, 1}, []float64{1, 1}, []float64{1, 2}, NeitherSide},
-		{[]float64{1, 1.01}, []float64{2, 2.01}, []float64{0.1, 0.11}, FirstSide}, {[]float64{1, 1.01}, []float64{2, 2.01}, []float64{9, 9.01}, SecondSide},
+		{nil, []float64{1}, []float64{1}, NeitherSide}, {[]float64{1}, []float64{2}, nil, NeitherSide},
+		{[]float64{1}, []float64{2}, []float64{1}, NeitherSide},
+		{[]float64{1, 1.01}, []float64{2, 2.01}, []float64{1.5, 1.51}, NeitherSide},
+		{[]float64{1, 1}, []float64{1, 1}, []float64{1, 2}, NeitherSide},
+		{[]float64{1, 1.01}, []float64{2, 2.01}, []float64{0.1, 0.11}, FirstSide},
+		{[]float64{1, 1.01}, []float64{2, 2.01}, []float64{9, 9.01}, SecondSide},
 		{[]float64{2, 2.01}, []float64{1, 1.01}, []float64{9, 9.01}, FirstSide},
 	} {
 		if got := SideOf(c.first, c.second, c.values, 1, 0.05); got != c.want {
 			t.Errorf("%v: %d", c, got)
 		}
 	}
-	if Apart([]float64{1, 1.2}, []float64{1.1, 1.3}, 0.01) || Apart([]float64{1}, []float64{2}, 0.01) || Apart(nil, nil, 0.01) || !Apart([]float64{1, 1.01, 0.99}, []float64{2, 2.01, 2.02}, 0.01) {
+	if Apart([]float64{1, 1.2}, []float64{1.1, 1.3}, 0.01) || Apart([]float64{1}, []float64{2}, 0.01) ||
+		Apart(nil, nil, 0.01) || !Apart([]float64{1, 1.01, 0.99}, []float64{2, 2.01, 2.02}, 0.01) {
 		t.Error("levels are apart that are not, or are not that are")
 	}
 }

@@ -34,7 +34,8 @@ func TestSimulatedCoverageOfChanges(t *testing.T) {
 			}
 		}
 		for s, stop := range stops {
-			figure.Record(t, figure.Share(figure.Name("decisions/change/covered", stop.name, m.Name), covered[s], n, figure.Higher).
+			figure.Record(t, figure.Share(figure.Name("decisions/change/covered", stop.name, m.Name), covered[s], n,
+				figure.Higher).
 				Saying("95%% intervals of a change that cover it when stopped by %s; %s", stop.name, m.Name))
 			atMost(t, m.Name+", "+stop.name+", not covered", n-covered[s], n, 0.06)
 		}
@@ -50,7 +51,8 @@ func TestSimulatedCoverageOfMedians(t *testing.T) {
 	}{
 		{noise.Gaussian(0.01), 0}, {noise.Gaussian(0.03), 0}, {noise.StudentT3(0.01), 0}, {noise.StudentT3(0.03), 0},
 		// Where the slow level lies below, the median of 0.2+0.8·Φ and of 0.1+0.9·Φ.
-		{noise.TwoMode(0.15, 0.2, within, 0), -0.31864 * within}, {noise.TwoMode(0.15, 0.1, within, 0), -0.13971 * within},
+		{noise.TwoMode(0.15, 0.2, within, 0), -0.31864 * within},
+		{noise.TwoMode(0.15, 0.1, within, 0), -0.13971 * within},
 	} {
 		n := figure.Times(100, 5000)
 		r := rand.New(rand.NewPCG(7, uint64(i)))
@@ -61,7 +63,9 @@ func TestSimulatedCoverageOfMedians(t *testing.T) {
 				for k := range levels {
 					levels[k] = math.Exp(levels[k])
 				}
-				looked, used := untilNarrow(levels, half, func(v []float64) stat.Interval { return stat.MedianSequence(v, 0.95) })
+				looked, used := untilNarrow(levels, half, func(v []float64) stat.Interval {
+					return stat.MedianSequence(v, 0.95)
+				})
 				values += used
 				if covers(looked, math.Exp(c.median)) {
 					sequence++
@@ -77,9 +81,12 @@ func TestSimulatedCoverageOfMedians(t *testing.T) {
 				}
 			}
 			what := fmt.Sprintf("stopped at half-width %g%%, %s", 100*half, c.model.Name)
-			figure.Record(t, figure.Share(figure.Name("decisions/median/covered", what), sequence, n, figure.Higher).Saying("95%% intervals of a median that cover it, %s", what))
-			figure.Record(t, figure.Share(figure.Name("decisions/median/covered-fixed", what), fixed, n, "").Saying("intervals for a fixed number that cover it, %s", what))
-			figure.Record(t, figure.Figure{Name: figure.Name("decisions/median/values", what), Center: float64(values) / float64(n), N: n, Better: figure.Lower, Text: "values on average, " + what})
+			figure.Record(t, figure.Share(figure.Name("decisions/median/covered", what), sequence, n,
+				figure.Higher).Saying("95%% intervals of a median that cover it, %s", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/median/covered-fixed", what), fixed, n,
+				"").Saying("intervals for a fixed number that cover it, %s", what))
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/median/values", what),
+				Center: float64(values) / float64(n), N: n, Better: figure.Lower, Text: "values on average, " + what})
 			atMost(t, c.model.Name+", not covered", n-sequence, n, 0.05)
 		}
 	}
@@ -132,14 +139,18 @@ func TestSimulatedFreshPairs(t *testing.T) {
 		m := float64(claimed)
 		slack := math.Sqrt(square) / m
 		what := fmt.Sprintf("%g%% at %g%% noise, at most %d pairs", 100*c.effect, 100*c.sd, c.most)
-		figure.Record(t, figure.Share(figure.Name("decisions/fresh/claimed", what), claimed, n, figure.Higher).Saying("%s: a difference is claimed", what))
+		figure.Record(t, figure.Share(figure.Name("decisions/fresh/claimed", what), claimed, n,
+			figure.Higher).Saying("%s: a difference is claimed", what))
 		for _, f := range []struct {
 			name, text string
 			off        float64
-		}{{"off-at-the-stop", "too large at the stop by", atStop}, {"off-by-the-median", "too large as the median of the pairs by", middle}, {"off", "too large from fresh pairs by", after}} {
-			figure.Record(t, figure.Figure{Name: figure.Name("decisions/fresh", f.name, what), Unit: "share", Center: f.off / m, N: claimed, Text: what + ": " + f.text})
+		}{{"off-at-the-stop", "too large at the stop by", atStop}, {"off-by-the-median",
+			"too large as the median of the pairs by", middle}, {"off", "too large from fresh pairs by", after}} {
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/fresh", f.name, what), Unit: "share",
+				Center: f.off / m, N: claimed, Text: what + ": " + f.text})
 		}
-		figure.Record(t, figure.Share(figure.Name("decisions/fresh/covered", what), covered, claimed, figure.Higher).Saying("%s: 95%% intervals of %d fresh pairs that cover it", what, fresh))
+		figure.Record(t, figure.Share(figure.Name("decisions/fresh/covered", what), covered, claimed,
+			figure.Higher).Saying("%s: 95%% intervals of %d fresh pairs that cover it", what, fresh))
 		if math.Abs(after/m) > 3*slack {
 			t.Errorf("fresh pairs are off by %v on average, more than chance allows (%v)", after/m, 3*slack)
 		}
@@ -170,8 +181,10 @@ func TestSimulatedRareSlowRuns(t *testing.T) {
 			lower++
 		}
 	}
-	figure.Record(t, figure.Share("decisions/rare-slow/same", same, n, "").Saying("%g%% of the new runs %g%% slower, the others alike: called same", 100*slow, 100*gap))
-	figure.Record(t, figure.Share("decisions/rare-slow/slower", lower, n, "").Saying("%g%% of the new runs %g%% slower, the others alike: called slower", 100*slow, 100*gap))
+	figure.Record(t, figure.Share("decisions/rare-slow/same", same, n,
+		"").Saying("%g%% of the new runs %g%% slower, the others alike: called same", 100*slow, 100*gap))
+	figure.Record(t, figure.Share("decisions/rare-slow/slower", lower, n,
+		"").Saying("%g%% of the new runs %g%% slower, the others alike: called slower", 100*slow, 100*gap))
 	if percent(same, n) < 50 {
 		t.Errorf("called same %.1f%%: the page says that this is not seen", percent(same, n))
 	}

@@ -16,13 +16,15 @@ import (
 func TestSimulatedCoverageOfLevels(t *testing.T) {
 	models := []noise.Model{noise.Gaussian(0.03), noise.Wandering(0.5, 0.03)}
 	if figure.Whole {
-		models = append(models, noise.StudentT3(0.03), noise.Wandering(0.3, 0.03), noise.Wandering(0.9, 0.03), noise.TwoMode(0.15, 0.2, 0.01, 0.5), noise.TwoMode(0.15, 0.2, 0.01, 0.9))
+		models = append(models, noise.StudentT3(0.03), noise.Wandering(0.3, 0.03), noise.Wandering(0.9, 0.03),
+			noise.TwoMode(0.15, 0.2, 0.01, 0.5), noise.TwoMode(0.15, 0.2, 0.01, 0.9))
 		models = append(models, recorded(t)...)
 	}
 	trials := figure.Times(500, 3000)
 	for i, m := range models {
 		r := rand.New(rand.NewPCG(25, uint64(i)))
-		median := math.Exp(stat.Median(m.Runs(r, 300*figure.Times(1, 1000)))) // a whole number of rounds of a recorded trace
+		// a whole number of rounds of a recorded trace
+		median := math.Exp(stat.Median(m.Runs(r, 300*figure.Times(1, 1000))))
 		if i < 2 {
 			median = 1
 		}
@@ -43,17 +45,23 @@ func TestSimulatedCoverageOfLevels(t *testing.T) {
 				}
 			}
 			what := fmt.Sprintf("%d runs, %s", n, m.Name)
-			figure.Record(t, figure.Share(figure.Name("decisions/level/covered", what), covered, trials, figure.Higher).Saying("95%% intervals of a median that cover it: %s", what))
-			figure.Record(t, figure.Share(figure.Name("decisions/level/covered-as-if-independent", what), independent, trials, "").Saying("the same, taken as independent: %s", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/level/covered", what), covered, trials,
+				figure.Higher).Saying("95%% intervals of a median that cover it: %s", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/level/covered-as-if-independent", what), independent,
+				trials, "").Saying("the same, taken as independent: %s", what))
 			if n >= 8 {
-				figure.Record(t, figure.Share(figure.Name("decisions/level/covered-anytime", what), sequence, trials, figure.Higher).Saying("intervals for any number that cover the median: %s", what))
+				figure.Record(t, figure.Share(figure.Name("decisions/level/covered-anytime", what), sequence, trials,
+					figure.Higher).Saying("intervals for any number that cover the median: %s", what))
 			}
-			figure.Record(t, figure.Figure{Name: figure.Name("decisions/level/wider", what), Unit: "ratio", Center: width / plain, N: trials, Better: figure.Lower, Text: "how much wider for it: " + what})
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/level/wider", what), Unit: "ratio",
+				Center: width / plain, N: trials, Better: figure.Lower, Text: "how much wider for it: " + what})
 			if n < 20 {
 				continue
 			}
-			if i == 0 && percent(covered, trials) < 94 || i == 1 && (percent(covered, trials) < 88 || percent(independent, trials) > 85) {
-				t.Errorf("%s: %.1f%% covered, %.1f%% as if independent", what, percent(covered, trials), percent(independent, trials))
+			if i == 0 && percent(covered, trials) < 94 ||
+				i == 1 && (percent(covered, trials) < 88 || percent(independent, trials) > 85) {
+				t.Errorf("%s: %.1f%% covered, %.1f%% as if independent", what, percent(covered, trials),
+					percent(independent, trials))
 			}
 		}
 	}

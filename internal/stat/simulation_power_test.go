@@ -28,14 +28,16 @@ func TestSimulatedPower(t *testing.T) {
 		}
 	}
 	grid := len(all)
-	all = append(all, scenario{0.05, 0.03, 8, 0}, scenario{0.10, 0.03, 8, 0}, scenario{0.10, 0.03, 144, 0}, scenario{0, 0.01, 1, -0.05}, scenario{0.02, 0.01, 1, -0.05},
+	all = append(all, scenario{0.05, 0.03, 8, 0}, scenario{0.10, 0.03, 8, 0}, scenario{0.10, 0.03, 144, 0},
+		scenario{0, 0.01, 1, -0.05}, scenario{0.02, 0.01, 1, -0.05},
 		scenario{0.0301, 0.01, 1, 0}, scenario{0.0301, 0.03, 1, 0}) // hardly more than the margin: "same" is wrong
 	n := figure.Times(100, 3000)
 	type method struct {
 		name         string
 		right, pairs int // of the grid
 	}
-	methods := []*method{{name: "the plan, giving up"}, {name: "the plan"}, {name: "at any time"}, {name: "20 pairs, t"}}
+	methods := []*method{{name: "the plan, giving up"}, {name: "the plan"}, {name: "at any time"},
+		{name: "20 pairs, t"}}
 	wrong, of := 0, 0
 	for i, s := range all {
 		alpha := 0.05 / float64(s.claims)
@@ -49,7 +51,9 @@ func TestSimulatedPower(t *testing.T) {
 			}
 			logs := pairsOf(blocks)
 			changes := []stat.Change{
-				untilVerdict(blocks, planned, func(c stat.Change) bool { return decides(margin)(c) || planned.Hopeless(c, margin, plannedPairs) }),
+				untilVerdict(blocks, planned, func(c stat.Change) bool {
+					return decides(margin)(c) || planned.Hopeless(c, margin, plannedPairs)
+				}),
 				untilVerdict(blocks, planned, decides(margin)),
 				untilStop(logs, alpha, func(c stat.Change) bool { return c.N%2 == 0 && decides(margin)(c) }),
 				stat.PairedOnce(logs, 1-alpha),
@@ -73,9 +77,12 @@ func TestSimulatedPower(t *testing.T) {
 			what += fmt.Sprintf(", second runs %g%% slower", -100*s.position)
 		}
 		for k, m := range methods {
-			figure.Record(t, figure.Share(figure.Name("decisions/power/right", m.name, what), right[k], n, figure.Higher).Saying("%s, %s: right", what, m.name))
-			figure.Record(t, figure.Share(figure.Name("decisions/power/wrong", m.name, what), wrongly[k], n, figure.Lower).Saying("%s, %s: wrong", what, m.name))
-			figure.Record(t, figure.Figure{Name: figure.Name("decisions/power/pairs", m.name, what), Center: float64(pairs[k]) / float64(n), N: n, Better: figure.Lower,
+			figure.Record(t, figure.Share(figure.Name("decisions/power/right", m.name, what), right[k], n,
+				figure.Higher).Saying("%s, %s: right", what, m.name))
+			figure.Record(t, figure.Share(figure.Name("decisions/power/wrong", m.name, what), wrongly[k], n,
+				figure.Lower).Saying("%s, %s: wrong", what, m.name))
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/power/pairs", m.name, what),
+				Center: float64(pairs[k]) / float64(n), N: n, Better: figure.Lower,
 				Text: what + ", " + m.name + ": pairs on average"})
 			if i < grid {
 				m.right, m.pairs = m.right+right[k], m.pairs+pairs[k]
@@ -86,8 +93,10 @@ func TestSimulatedPower(t *testing.T) {
 		}
 	}
 	for _, m := range methods {
-		figure.Record(t, figure.Share(figure.Name("decisions/power/all/right", m.name), m.right, grid*n, figure.Higher).Saying("the grid of 18, %s: right", m.name))
-		figure.Record(t, figure.Figure{Name: figure.Name("decisions/power/all/pairs", m.name), Center: float64(m.pairs) / float64(grid*n), N: grid * n, Better: figure.Lower,
+		figure.Record(t, figure.Share(figure.Name("decisions/power/all/right", m.name), m.right, grid*n,
+			figure.Higher).Saying("the grid of 18, %s: right", m.name))
+		figure.Record(t, figure.Figure{Name: figure.Name("decisions/power/all/pairs", m.name),
+			Center: float64(m.pairs) / float64(grid*n), N: grid * n, Better: figure.Lower,
 			Text: "the grid of 18, " + m.name + ": pairs on average"})
 	}
 	atMost(t, "wrong", wrong, of, 0.05)

@@ -30,9 +30,11 @@ func differs(c stat.Change) bool {
 // recorded, it is wrong more often, for which the documents send people to pairs; intervals that take no notice of it
 // are the negative control.
 func TestSimulatedSavedRuns(t *testing.T) {
-	models := []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.03), noise.TwoMode(0.15, 0.5, 0.003, 0), noise.TwoMode(0.15, 0.2, 0.003, 0)}
+	models := []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.03), noise.TwoMode(0.15, 0.5, 0.003, 0),
+		noise.TwoMode(0.15, 0.2, 0.003, 0)}
 	independent := len(models)
-	models = append(models, noise.Wandering(0.5, 0.03), noise.TwoMode(0.15, 0.5, 0.003, 0.5), noise.TwoMode(0.15, 0.2, 0.003, 0.9))
+	models = append(models, noise.Wandering(0.5, 0.03), noise.TwoMode(0.15, 0.5, 0.003, 0.5),
+		noise.TwoMode(0.15, 0.2, 0.003, 0.9))
 	models = append(models, recorded(t)...)
 	spells, unaware, of := 0, 0, 0
 	for i, m := range models {
@@ -49,7 +51,8 @@ func TestSimulatedSavedRuns(t *testing.T) {
 					alone++
 				}
 			}
-			figure.Record(t, figure.Share(figure.Name("decisions/saved/wrong", fmt.Sprintf("%d v %d", size, size), m.Name), wrong, n, figure.Lower).
+			figure.Record(t, figure.Share(figure.Name("decisions/saved/wrong", fmt.Sprintf("%d v %d", size, size),
+				m.Name), wrong, n, figure.Lower).
 				Saying("two saved runs of one system, %d v %d, %s: wrong", size, size, m.Name))
 			if i < independent {
 				atMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
@@ -58,10 +61,13 @@ func TestSimulatedSavedRuns(t *testing.T) {
 			}
 		}
 	}
-	figure.Record(t, figure.Share("decisions/saved/spells", spells, of, figure.Lower).Saying("two saved runs of 20, noise in spells: wrong"))
-	figure.Record(t, figure.Share("decisions/saved/spells-by-ranks", unaware, of, "").Saying("two saved runs of 20, noise in spells: wrong by ranks alone"))
+	figure.Record(t, figure.Share("decisions/saved/spells", spells, of,
+		figure.Lower).Saying("two saved runs of 20, noise in spells: wrong"))
+	figure.Record(t, figure.Share("decisions/saved/spells-by-ranks", unaware, of,
+		"").Saying("two saved runs of 20, noise in spells: wrong by ranks alone"))
 	if percent(unaware, of) < 15 || percent(spells, of) > 10 {
-		t.Errorf("%.1f%% are wrong where noise comes in spells, %.1f%% by ranks alone", percent(spells, of), percent(unaware, of))
+		t.Errorf("%.1f%% are wrong where noise comes in spells, %.1f%% by ranks alone", percent(spells, of),
+			percent(unaware, of))
 	}
 }
 
@@ -83,7 +89,8 @@ func TestSimulatedSavedRunsOfFewValues(t *testing.T) {
 				wrong++
 			}
 		}
-		figure.Record(t, figure.Share(figure.Name("decisions/saved/few", fmt.Sprintf("%d v %d", size, size)), wrong, n, figure.Lower).
+		figure.Record(t, figure.Share(figure.Name("decisions/saved/few", fmt.Sprintf("%d v %d", size, size)),
+			wrong, n, figure.Lower).
 			Saying("8 cells of two saved runs of one system, %d v %d, %s: any wrong", size, size, m.Name))
 		if size > 2 {
 			atMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
@@ -99,13 +106,15 @@ func TestSimulatedSavedRunsToAPrecision(t *testing.T) {
 	stopped := func(m noise.Model, r *rand.Rand, half float64) []float64 {
 		values := levels(m, r, 100)
 		for n := 8; n < len(values); n++ {
-			if i := stat.MedianSequence(values[:n], 0.95); i.Known() && max(i.Hi-i.Center, i.Center-i.Lo) <= half*i.Center {
+			if i := stat.MedianSequence(values[:n], 0.95); i.Known() && max(i.Hi-i.Center, i.Center-i.Lo) <=
+				half*i.Center {
 				return values[:n]
 			}
 		}
 		return values
 	}
-	for i, m := range []noise.Model{noise.Gaussian(0.01), noise.Gaussian(0.03), noise.StudentT3(0.03), noise.TwoMode(0.15, 0.5, 0.003, 0),
+	for i, m := range []noise.Model{noise.Gaussian(0.01), noise.Gaussian(0.03), noise.StudentT3(0.03),
+		noise.TwoMode(0.15, 0.5, 0.003, 0),
 		noise.TwoMode(0.15, 0.2, 0.01, 0)} {
 		n := figure.Times(20, 3000)
 		r := rand.New(rand.NewPCG(11, uint64(i)))
@@ -121,8 +130,10 @@ func TestSimulatedSavedRunsToAPrecision(t *testing.T) {
 				}
 			}
 			what := fmt.Sprintf("stopped at half-width %g%%, %s", 100*half, m.Name)
-			figure.Record(t, figure.Share(figure.Name("decisions/saved/two-stopped", what), both, n, figure.Lower).Saying("a difference is claimed of two saved runs, %s", what))
-			figure.Record(t, figure.Share(figure.Name("decisions/saved/one-stopped", what), one, n, figure.Lower).Saying("a difference is claimed of a saved run and 5 repetitions, %s", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/saved/two-stopped", what), both, n,
+				figure.Lower).Saying("a difference is claimed of two saved runs, %s", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/saved/one-stopped", what), one, n,
+				figure.Lower).Saying("a difference is claimed of a saved run and 5 repetitions, %s", what))
 			atMost(t, fmt.Sprint(m.Name, ", two stopped at ", half), both, n, 0.05)
 			atMost(t, fmt.Sprint(m.Name, ", one stopped at ", half), one, n, 0.05)
 		}

@@ -179,8 +179,10 @@ func TestSimulatedSameAgainstItself(t *testing.T) {
 		if c.broken {
 			better, control = "", " (a negative control)"
 		}
-		figure.Record(t, figure.Share(figure.Name("decisions/same/wrong", c), wrong, n, better).Saying("A against A, %s: wrong%s", c, control))
-		figure.Record(t, figure.Share(figure.Name("decisions/same/peeking", c), peeking, n, "").Saying("A against A, %s: wrong by benchstat's test after every pair up to 50", c))
+		figure.Record(t, figure.Share(figure.Name("decisions/same/wrong", c), wrong, n,
+			better).Saying("A against A, %s: wrong%s", c, control))
+		figure.Record(t, figure.Share(figure.Name("decisions/same/peeking", c), peeking, n,
+			"").Saying("A against A, %s: wrong by benchstat's test after every pair up to 50", c))
 		if !c.broken {
 			atMost(t, c.String(), wrong, n, 0.05)
 		} else if percent(wrong, n) < 6 {
@@ -244,7 +246,8 @@ func TestSimulatedSuiteOfSame(t *testing.T) {
 					}
 				}
 			}
-			figure.Record(t, figure.Share(figure.Name("decisions/suite/wrong", fmt.Sprint(cells, " cells"), kind.name), spoiled, n, figure.Lower).
+			figure.Record(t, figure.Share(figure.Name("decisions/suite/wrong", fmt.Sprint(cells, " cells"), kind.name),
+				spoiled, n, figure.Lower).
 				Saying("suites of %d cells with any wrong verdict, %s", cells, kind.name))
 			atMost(t, fmt.Sprintf("%d cells, %s", cells, kind.name), spoiled, n, 0.05)
 		}
@@ -274,10 +277,13 @@ func TestSimulatedPairsToAVerdict(t *testing.T) {
 		for _, f := range []struct {
 			name, text string
 			pairs      int
-		}{{"median", "pairs to a verdict, median", pairs[n/2]}, {"p90", "pairs that nine of ten verdicts take", pairs[n*9/10]}} {
-			figure.Record(t, figure.Figure{Name: figure.Name("decisions/pairs", f.name, what), Center: float64(f.pairs), N: n, Better: figure.Lower, Text: what + ": " + f.text})
+		}{{"median", "pairs to a verdict, median", pairs[n/2]},
+			{"p90", "pairs that nine of ten verdicts take", pairs[n*9/10]}} {
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/pairs", f.name, what), Center: float64(f.pairs),
+				N: n, Better: figure.Lower, Text: what + ": " + f.text})
 		}
-		figure.Record(t, figure.Share(figure.Name("decisions/pairs/right", what), right, n, figure.Higher).Saying("%s: right", what))
+		figure.Record(t, figure.Share(figure.Name("decisions/pairs/right", what), right, n,
+			figure.Higher).Saying("%s: right", what))
 		if float64(pairs[n/2]) > c.most {
 			t.Errorf("a change of %v at %v noise takes %d pairs, promised are %v", c.effect, c.sd, pairs[n/2], c.most)
 		}
@@ -340,19 +346,26 @@ func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
 			}
 			what := fmt.Sprintf("%g%% at %g%% noise", 100*effect, 100*sd)
 			for i, p := range plans {
-				figure.Record(t, figure.Figure{Name: figure.Name("decisions/plan/pairs", p.name, what), Center: float64(p.pairs-before[i].pairs) / float64(n), N: n, Better: figure.Lower,
+				figure.Record(t, figure.Figure{Name: figure.Name("decisions/plan/pairs", p.name, what),
+					Center: float64(p.pairs-before[i].pairs) / float64(n), N: n, Better: figure.Lower,
 					Text: what + ", " + p.name + ": pairs on average"})
-				figure.Record(t, figure.Share(figure.Name("decisions/plan/decided", p.name, what), p.decided-before[i].decided, n, figure.Higher).Saying("%s, %s: decided", what, p.name))
+				figure.Record(t, figure.Share(figure.Name("decisions/plan/decided", p.name, what),
+					p.decided-before[i].decided, n, figure.Higher).Saying("%s, %s: decided", what, p.name))
 			}
 		}
 	}
 	all := 10 * n
 	for _, p := range plans {
 		for _, f := range []figure.Figure{
-			figure.Figure{Name: figure.Name("decisions/mix/pairs", p.name), Unit: "share", Center: float64(p.pairs) / float64(all*most), N: all, Better: figure.Lower}.Saying("the mix, %s: pairs, of 20 each", p.name),
-			figure.Figure{Name: figure.Name("decisions/mix/easy", p.name), Unit: "share", Center: float64(p.easy) / float64(p.easyN*most), N: p.easyN, Better: figure.Lower}.Saying("the mix, %s: pairs where it is easy, of 20 each", p.name),
-			figure.Share(figure.Name("decisions/mix/decided", p.name), p.decided, all, figure.Higher).Saying("the mix, %s: decided", p.name),
-			figure.Share(figure.Name("decisions/mix/wrong", p.name), p.wrong, all, figure.Lower).Saying("the mix, %s: wrong", p.name),
+			figure.Figure{Name: figure.Name("decisions/mix/pairs", p.name), Unit: "share", Center: float64(p.pairs) /
+				float64(all*most), N: all, Better: figure.Lower}.Saying("the mix, %s: pairs, of 20 each", p.name),
+			figure.Figure{Name: figure.Name("decisions/mix/easy", p.name), Unit: "share",
+				Center: float64(p.easy) / float64(p.easyN*most), N: p.easyN, Better: figure.Lower}.Saying(
+				"the mix, %s: pairs where it is easy, of 20 each", p.name),
+			figure.Share(figure.Name("decisions/mix/decided", p.name), p.decided, all,
+				figure.Higher).Saying("the mix, %s: decided", p.name),
+			figure.Share(figure.Name("decisions/mix/wrong", p.name), p.wrong, all,
+				figure.Lower).Saying("the mix, %s: wrong", p.name),
 		} {
 			figure.Record(t, f)
 		}
@@ -360,7 +373,8 @@ func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
 	fixed := plans[2]
 	for _, p := range plans[:2] {
 		if percent(p.pairs, all*most) > 45 || percent(p.easy, p.easyN*most) > 27 {
-			t.Errorf("%s takes %.1f%% of the fixed plan, %.1f%% where it is easy", p.name, percent(p.pairs, all*most), percent(p.easy, p.easyN*most))
+			t.Errorf("%s takes %.1f%% of the fixed plan, %.1f%% where it is easy", p.name, percent(p.pairs, all*most),
+				percent(p.easy, p.easyN*most))
 		}
 		if p.wrong > fixed.wrong+3*int(math.Sqrt(float64(fixed.wrong)+1)) {
 			t.Errorf("%s is wrong %d times, the fixed plan %d", p.name, p.wrong, fixed.wrong)

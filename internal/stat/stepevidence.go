@@ -45,7 +45,8 @@ func correlationPriors() []correlationPrior {
 	const each = 1. / 11
 	return []correlationPrior{
 		{0, each, 0.3203}, {0.1, each, 0.2402}, {0.2, each, 0.1601}, {0.3, each, 0.1201}, {0.4, each, 0.0801},
-		{0.5, each, 0.048}, {0.6, each, 0.02}, {0.7, each, 0.008}, {0.8, each, 0.0024}, {0.9, each, 0.0008}, {0.95, each, 0},
+		{0.5, each, 0.048}, {0.6, each, 0.02}, {0.7, each, 0.008}, {0.8, each, 0.0024}, {0.9, each, 0.0008},
+		{0.95, each, 0},
 	}
 }
 
@@ -140,7 +141,8 @@ func (m *stepModel) add(sum *logSum, first, end int, weight float64) {
 
 // along is what the values have in common with another level in [first, end), and its square with itself.
 func (m *stepModel) along(first, end int) (common, square float64) {
-	inside := 1 - m.correlation // what is left of a level behind its first value; of the one after it minus the correlation
+	// what is left of a level behind its first value; of the one after it minus the correlation
+	inside := 1 - m.correlation
 	common = m.rest[first] + inside*(m.restUpTo[end]-m.restUpTo[first+1])
 	onto := m.unit[first] + inside*(m.unitUpTo[end]-m.unitUpTo[first+1])
 	square = 1 + inside*inside*float64(end-first-1)

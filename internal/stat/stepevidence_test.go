@@ -44,7 +44,8 @@ func TestStepModelIsTheNormalDistribution(t *testing.T) {
 		m.add(&sum, stretch[0], stretch[1], 0)
 		left := 0.0
 		for _, variance := range stepVariances() {
-			left += math.Exp(logDensity(stretch[0], stretch[1], variance) - logDensity(0, 0, 0) - gain(m, stretch[0], stretch[1], variance/(1-phi*phi))/2)
+			left += math.Exp(logDensity(stretch[0], stretch[1], variance) - logDensity(0, 0, 0) - gain(m, stretch[0],
+				stretch[1], variance/(1-phi*phi))/2)
 		}
 		near(t, "determinants", math.Exp(sum.log()-m.scale), left, 1e-3)
 	}
@@ -89,7 +90,8 @@ func TestStepEvidence(t *testing.T) {
 	if changeEvidence(dip) < stepEvidence(dip)+5 {
 		t.Errorf("a stretch that was put right: %g, as a step %g", changeEvidence(dip), stepEvidence(dip))
 	}
-	for name, values := range map[string][]float64{"none": nil, "few": {1, 2, 3, 4, 5}, "all equal": {1, 1, 1, 1, 1, 1, 1}} {
+	for name, values := range map[string][]float64{"none": nil, "few": {1, 2, 3, 4, 5},
+		"all equal": {1, 1, 1, 1, 1, 1, 1}} {
 		if e := changeEvidence(values); !math.IsInf(e, -1) {
 			t.Errorf("%s: %g", name, e)
 		}

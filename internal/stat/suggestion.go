@@ -44,7 +44,9 @@ func Suggest(base, next []float64, sessions [][]float64, confidence float64) Sug
 	for _, l := range others {
 		levels = append(levels, Median(l))
 	}
-	m := noiseModel{others: others, between: func(scale float64) float64 { return max(sessionsWider*scale, usualBetween) }, freedom: math.Inf(1)}
+	m := noiseModel{others: others, between: func(scale float64) float64 {
+		return max(sessionsWider*scale, usualBetween)
+	}, freedom: math.Inf(1)}
 	known := len(levels) >= fewestSpread
 	if known {
 		between := stat.StdDev(levels, nil)

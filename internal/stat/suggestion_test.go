@@ -56,8 +56,10 @@ func TestSuggestions(t *testing.T) {
 		if c.change == 1 {
 			better = figure.Lower
 		}
-		figure.Record(t, figure.Share(figure.Name("decisions/probably", c.name), suggested, trials, better).Saying("called probably faster or slower, 3 v 3 repetitions: %s", c.name))
-		figure.Record(t, figure.Share(figure.Name("decisions/probably-covers", c.name), covered, trials, figure.Higher).Saying("the model's interval of 95%% covers the change, 3 v 3 repetitions: %s", c.name))
+		figure.Record(t, figure.Share(figure.Name("decisions/probably", c.name), suggested, trials,
+			better).Saying("called probably faster or slower, 3 v 3 repetitions: %s", c.name))
+		figure.Record(t, figure.Share(figure.Name("decisions/probably-covers", c.name), covered, trials,
+			figure.Higher).Saying("the model's interval of 95%% covers the change, 3 v 3 repetitions: %s", c.name))
 		if share := float64(suggested) / float64(trials); share < c.least || share > c.most {
 			t.Errorf("%s: suggested in %.3f, want %g to %g", c.name, share, c.least, c.most)
 		}
@@ -90,12 +92,14 @@ func TestSuggestionsOnRecordedDisks(t *testing.T) {
 					for range others {
 						sessions = append(sessions, session())
 					}
-					if s := Suggest(session(), session(), sessions, 0.95); s.Chance >= ClearChance && math.Abs(math.Log(s.Ratio)) > math.Log(1.03) {
+					if s := Suggest(session(), session(), sessions, 0.95); s.Chance >= ClearChance &&
+						math.Abs(math.Log(s.Ratio)) > math.Log(1.03) {
 						wrong++
 					}
 				}
 				what := fmt.Sprintf("%d repetitions, %d other sessions, %s", n, others, m.Name)
-				figure.Record(t, figure.Share(figure.Name("decisions/probably-wrong", what), wrong, trials, figure.Lower).Saying("called probably faster or slower where nothing is: %s", what))
+				figure.Record(t, figure.Share(figure.Name("decisions/probably-wrong", what), wrong, trials,
+					figure.Lower).Saying("called probably faster or slower where nothing is: %s", what))
 				if wrong > trials*30/100 {
 					t.Errorf("%s: %d of %d", what, wrong, trials)
 				}
@@ -125,7 +129,8 @@ func TestSuggestionsHaveNoSide(t *testing.T) {
 func TestSuggestionsGoByWhatIsKnown(t *testing.T) {
 	base, next := []float64{100, 101, 99}, []float64{90, 91, 89}
 	alone := Suggest(base, next, nil, 0.95)
-	known := Suggest(base, next, [][]float64{{100, 100.5}, {100.2, 99.9}, {100.1, 99.8}, {99.9, 100.3}, {100, 100}, {99.9, 100.1}}, 0.95)
+	known := Suggest(base, next, [][]float64{{100, 100.5}, {100.2, 99.9}, {100.1, 99.8}, {99.9, 100.3}, {100, 100},
+		{99.9, 100.1}}, 0.95)
 	near(t, "ratio", alone.Ratio, 0.9, 1e-3)
 	if !alone.Assumed || known.Assumed || !(known.Lo > alone.Lo) || !(known.Hi < alone.Hi) {
 		t.Errorf("%+v, with other sessions %+v", alone, known)

@@ -48,7 +48,8 @@ const fewestWithoutModes = 4
 func UnpairedChange(base, next []float64, confidence float64) Change {
 	a, b := logsOf(base), logsOf(next)
 	c := Change{
-		Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)), Spread: math.NaN(),
+		Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)),
+		Spread: math.NaN(),
 	}
 	if c.N == 0 {
 		return c

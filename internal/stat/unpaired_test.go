@@ -28,13 +28,14 @@ func runNoises() []runNoise {
 		}},
 	}
 	for _, slow := range []float64{0.5, 0.2, 0.1} {
-		noises = append(noises, runNoise{fmt.Sprintf("two modes, %g slow", slow), func(r *rand.Rand, spread float64) float64 {
-			x := spread * r.NormFloat64()
-			if r.Float64() < slow {
-				x += math.Log(0.85)
-			}
-			return x
-		}})
+		noises = append(noises, runNoise{fmt.Sprintf("two modes, %g slow", slow),
+			func(r *rand.Rand, spread float64) float64 {
+				x := spread * r.NormFloat64()
+				if r.Float64() < slow {
+					x += math.Log(0.85)
+				}
+				return x
+			}})
 	}
 	return noises
 }
@@ -55,9 +56,11 @@ func TestCriticalRank(t *testing.T) {
 		confidence float64
 		rank       int
 	}{
-		{3, 3, 0.95, 0}, {3, 4, 0.95, 0}, {4, 4, 0.95, 1}, {5, 5, 0.95, 3}, {6, 6, 0.95, 6}, {8, 8, 0.95, 14}, {10, 10, 0.95, 24},
+		{3, 3, 0.95, 0}, {3, 4, 0.95, 0}, {4, 4, 0.95, 1}, {5, 5, 0.95, 3}, {6, 6, 0.95, 6}, {8, 8, 0.95, 14},
+		{10, 10, 0.95, 24},
 		{20, 20, 0.95, 128}, {5, 10, 0.95, 9}, {10, 5, 0.95, 9}, {2, 8, 0.95, 1}, {2, 7, 0.95, 0}, {7, 13, 0.95, 21},
-		{4, 4, 0.99, 0}, {5, 5, 0.99, 1}, {8, 8, 0.99, 8}, {20, 20, 0.99, 106}, {5, 5, 1 - 0.05/8, 0}, {6, 6, 1 - 0.05/8, 2},
+		{4, 4, 0.99, 0}, {5, 5, 0.99, 1}, {8, 8, 0.99, 8}, {20, 20, 0.99, 106}, {5, 5, 1 - 0.05/8, 0},
+		{6, 6, 1 - 0.05/8, 2},
 	} {
 		if got := criticalRank(c.n, c.m, c.confidence); got != c.rank {
 			t.Errorf("%d v %d at %v: rank %d, want %d", c.n, c.m, c.confidence, got, c.rank)
@@ -115,12 +118,15 @@ func TestUnpairedChange(t *testing.T) {
 		{"4% slower, three runs", []float64{99, 100, 101}, []float64{95, 96, 97}, 0.96, Undecided},
 		{"another mode, three runs", []float64{99.9, 100, 100.1}, []float64{84.9, 85, 85.1}, 0.85, Undecided},
 		{"another mode, held flat, two runs", []float64{1000, 1000}, []float64{850, 850}, 0.85, Undecided},
-		{"another mode, held flat, three runs", []float64{850, 850, 850}, []float64{1000, 1000, 1000}, 1 / 0.85, Undecided},
+		{"another mode, held flat, three runs", []float64{850, 850, 850}, []float64{1000, 1000, 1000},
+			1 / 0.85, Undecided},
 		{"15% slower, four runs", []float64{99, 100, 101, 100}, []float64{84, 85, 86, 85}, 0.85, Below},
-		{"the same, six runs", []float64{99, 100, 101, 100, 100.5, 99.5}, []float64{99.2, 100.1, 101, 100, 100.5, 99.5}, 1.0, Same},
+		{"the same, six runs", []float64{99, 100, 101, 100, 100.5, 99.5}, []float64{99.2, 100.1, 101, 100, 100.5, 99.5},
+			1.0, Same},
 		{"a constant rate", []float64{5, 5, 5, 5}, []float64{10, 10, 10, 10}, 2, Above},
 		{"two runs", []float64{100, 101}, []float64{310, 313}, 3.1, Above},
-		{"what was not measured is left out", []float64{99, nan, 100, 0, 101, -5}, []float64{39.6, 40, 40.4, nan}, 0.4, Below},
+		{"what was not measured is left out", []float64{99, nan, 100, 0, 101, -5}, []float64{39.6, 40, 40.4, nan}, 0.4,
+			Below},
 		{"one run", []float64{100}, []float64{40}, 0.4, Undecided},
 		{"one run against many", []float64{100, 100, 100, 100, 100}, []float64{40}, 0.4, Undecided},
 		{"nothing", nil, []float64{40}, nan, Undecided},
@@ -136,7 +142,8 @@ func TestUnpairedChange(t *testing.T) {
 			t.Errorf("%s: confidence without an interval: %+v", c.name, got)
 		}
 	}
-	there, back := UnpairedChange([]float64{1, 2, 4, 9}, []float64{2, 3, 5}, 0.95), UnpairedChange([]float64{2, 3, 5}, []float64{1, 2, 4, 9}, 0.95)
+	there, back := UnpairedChange([]float64{1, 2, 4, 9}, []float64{2, 3, 5}, 0.95),
+		UnpairedChange([]float64{2, 3, 5}, []float64{1, 2, 4, 9}, 0.95)
 	near(t, "back and forth", there.Ratio*back.Ratio, 1, 1e-12)
 	near(t, "back and forth", there.Lo*back.Hi, 1, 1e-12)
 }
@@ -159,15 +166,18 @@ func TestUnpairedNewMode(t *testing.T) {
 
 // sampleSizes are base and new.
 func sampleSizes() [][2]int {
-	return [][2]int{{2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {8, 8}, {10, 10}, {20, 20}, {2, 5}, {5, 3}, {3, 10}, {20, 4}}
+	return [][2]int{{2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {8, 8}, {10, 10}, {20, 20}, {2, 5}, {5, 3}, {3, 10},
+		{20, 4}}
 }
 
 // coverage is how often the interval held the true ratio, and its mean width as a ratio.
-func coverage(noise runNoise, sizes [2]int, spreads [2]float64, confidence float64, trials int) (covered, width float64) {
+func coverage(noise runNoise, sizes [2]int, spreads [2]float64, confidence float64, trials int) (covered,
+	width float64) {
 	r := rand.New(rand.NewPCG(uint64(sizes[0]), uint64(sizes[1])))
 	const truth = 1.04
 	for range trials {
-		c := UnpairedChange(noise.runs(r, sizes[0], 100, spreads[0]), noise.runs(r, sizes[1], 100*truth, spreads[1]), confidence)
+		c := UnpairedChange(noise.runs(r, sizes[0], 100, spreads[0]), noise.runs(r, sizes[1], 100*truth, spreads[1]),
+			confidence)
 		if c.Lo <= truth && truth <= c.Hi {
 			covered += 1 / float64(trials)
 		}
@@ -197,7 +207,8 @@ func falseSuites(noise runNoise, sizes [2]int, spread float64, trials int) float
 	wrong := 0
 	for range trials {
 		for range 8 {
-			c := UnpairedChange(noise.runs(r, sizes[0], 100, spread), noise.runs(r, sizes[1], 100, spread), FamilyWise(0.05, 8))
+			c := UnpairedChange(noise.runs(r, sizes[0], 100, spread), noise.runs(r, sizes[1], 100, spread),
+				FamilyWise(0.05, 8))
 			if d := c.Decide(0.03); d == Above || d == Below {
 				wrong++
 				break

@@ -226,7 +226,8 @@ func readArchive(name string, yield func(lab.RawFile, error) bool) bool {
 // SetLabel gives a finished run another label.
 func (s *Store) SetLabel(b *Bundle, label string) error {
 	if b.Active() {
-		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on", Hints: []string{"label it when it has ended"}}
+		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on",
+			Hints: []string{"label it when it has ended"}}
 	}
 	run, err := readHeader(b.dir)
 	if err != nil {

@@ -46,9 +46,11 @@ func saveAndDie(dir string, n int) {
 	w, err := s.Create(exampleRun("ABCDEFGH01"))
 	check(err)
 	fmt.Println("created")
-	check(w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01", Scratch: []string{"/srv/headroom-ABCDEFGH01.scratch"}}))
+	check(w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01",
+		Scratch: []string{"/srv/headroom-ABCDEFGH01.scratch"}}))
 	fmt.Println("leaving")
-	check(w.Leave(lab.Leftovers{Target: "ssh://db1", Jobs: "ABCDEFGH01", Scratch: []string{"/data/headroom-ABCDEFGH01.scratch"}}))
+	check(w.Leave(lab.Leftovers{Target: "ssh://db1", Jobs: "ABCDEFGH01",
+		Scratch: []string{"/data/headroom-ABCDEFGH01.scratch"}}))
 	fmt.Println("leaving there")
 	for i := 1; i <= 3; i++ {
 		check(add(w, i))
@@ -109,7 +111,8 @@ func verifyAfterCrash(t *testing.T, step int, dir, said string) {
 		if strings.Contains(said, "leaving") && len(a.Left.Scratch) != 1 {
 			t.Errorf("%s: what it would leave is not known: %+v", where, a.Left)
 		}
-		if strings.Contains(said, "leaving there") && (len(a.Left.Others) != 1 || a.Left.Others[0].Target != "ssh://db1") {
+		if strings.Contains(said, "leaving there") && (len(a.Left.Others) != 1 ||
+			a.Left.Others[0].Target != "ssh://db1") {
 			t.Errorf("%s: what it would leave elsewhere is not known: %+v", where, a.Left)
 		}
 		if err := s.Clear(a); err != nil {

@@ -51,7 +51,8 @@ func (w *Writer) Facts(role string, when When, d facts.Document) error {
 		return fmt.Errorf("a role is written in small letters, digits and dashes, not %q", role)
 	}
 	var packed bytes.Buffer
-	encoder, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(factsWindow))
+	encoder, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(factsWindow))
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,8 @@ func (b *Bundle) EachFact(role string, when When) iter.Seq2[lab.Fact, error] {
 		}
 		defer decoder.Close()
 		in := json.NewDecoder(io.LimitReader(decoder, maxFacts))
-		for token, err := in.Token(); token != json.Delim('['); token, err = in.Token() { // the only list is that of the facts
+		// the only list is that of the facts
+		for token, err := in.Token(); token != json.Delim('['); token, err = in.Token() {
 			if err != nil {
 				yield(lab.Fact{}, &lab.Error{What: "the facts of run " + b.Run.ID + " are damaged", Err: err})
 				return
@@ -190,8 +192,9 @@ func (b *Bundle) headerFacts(role string, when When) (facts.Document, bool) {
 	}
 	for _, t := range b.Run.Targets {
 		if t.Role == role && len(t.Facts) > 0 {
-			return facts.Document{Schema: facts.DocumentSchema, Target: t.Target, Taken: b.Run.Created, Version: b.Run.Version,
-				Facts: t.Facts}, true
+			return facts.Document{Schema: facts.DocumentSchema, Target: t.Target, Taken: b.Run.Created,
+				Version: b.Run.Version,
+				Facts:   t.Facts}, true
 		}
 	}
 	return facts.Document{}, false

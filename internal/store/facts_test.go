@@ -22,11 +22,12 @@ func TestFactsSurviveExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := facts.Document{Schema: facts.DocumentSchema, Target: "local", Taken: time.Unix(1e9, 0).UTC(), Facts: []lab.Fact{
-		{Key: "kernel.release", Value: "6.12", Source: "/proc/sys/kernel/osrelease"},
-		{Key: "disk.queue.scheduler", About: "nvme0n1", Value: "none"},
-		{Key: "kernel.config.NUMA", Unknown: "permission denied"},
-	}}
+	whole := facts.Document{Schema: facts.DocumentSchema, Target: "local", Taken: time.Unix(1e9, 0).UTC(),
+		Facts: []lab.Fact{
+			{Key: "kernel.release", Value: "6.12", Source: "/proc/sys/kernel/osrelease"},
+			{Key: "disk.queue.scheduler", About: "nvme0n1", Value: "none"},
+			{Key: "kernel.config.NUMA", Unknown: "permission denied"},
+		}}
 	if err := w.Facts("storage", Before, whole); err != nil {
 		t.Fatal(err)
 	}
@@ -94,17 +95,22 @@ func TestFactsSurviveExport(t *testing.T) {
 func TestExportRedacted(t *testing.T) {
 	s := Open(t.TempDir())
 	const serial, host = "S6CKNN0T000002", "db-primary"
-	secret := []lab.Fact{{Key: "host.name", Value: host}, {Key: "disk.serial", About: "nvme0n1", Value: serial}, {Key: "nic.addresses", About: "eth0", Value: "192.0.2.17, fe80::1"}}
-	run := lab.Run{ID: NewID(), Status: lab.Running, Label: "before on " + host, Targets: []lab.RunTarget{{Role: host, Target: "local", Facts: secret,
-		Place: lab.Place{Kind: lab.Device, Path: "/dev/disk/by-id/nvme-MODEL_" + serial}}}}
+	secret := []lab.Fact{{Key: "host.name", Value: host}, {Key: "disk.serial", About: "nvme0n1", Value: serial},
+		{Key: "nic.addresses", About: "eth0", Value: "192.0.2.17, fe80::1"}}
+	run := lab.Run{ID: NewID(), Status: lab.Running, Label: "before on " + host,
+		Targets: []lab.RunTarget{{Role: host, Target: "local", Facts: secret,
+			Place: lab.Place{Kind: lab.Device, Path: "/dev/disk/by-id/nvme-MODEL_" + serial}}}}
 	w, err := s.Create(run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		w.Facts(host, Before, facts.Document{Schema: facts.DocumentSchema, Target: "local", Facts: append(secret, lab.Fact{Key: "sysctl.kernel.hostname", Value: host})}),
-		w.Raw("read@"+host+"/1.json", []byte(`{"hostname": "`+host+`", "filename": "/dev/disk/by-id/nvme-MODEL_`+serial+`"}`)),
-		w.Repetition(lab.Repetition{Cell: "1", Number: 1, Command: []string{"fio", "--filename=/dev/disk/by-id/nvme-MODEL_" + serial}, Raw: []string{"read@" + host + "/1.json"},
+		w.Facts(host, Before, facts.Document{Schema: facts.DocumentSchema, Target: "local",
+			Facts: append(secret, lab.Fact{Key: "sysctl.kernel.hostname", Value: host})}),
+		w.Raw("read@"+host+"/1.json",
+			[]byte(`{"hostname": "`+host+`", "filename": "/dev/disk/by-id/nvme-MODEL_`+serial+`"}`)),
+		w.Repetition(lab.Repetition{Cell: "1", Number: 1, Command: []string{"fio",
+			"--filename=/dev/disk/by-id/nvme-MODEL_" + serial}, Raw: []string{"read@" + host + "/1.json"},
 			Values: map[string]float64{"read.iops": 1000}}),
 		w.Commit(),
 		w.Close(func(r *lab.Run) { r.Status = lab.Complete }),

@@ -109,7 +109,8 @@ func (s *Store) openIndex() (*sql.DB, error) {
 
 func openDatabase(name string) (*sql.DB, error) {
 	// An index can be lost without harm, so it is not flushed; two processes wait for each other.
-	db, err := sql.Open("sqlite", "file:"+name+"?_pragma=busy_timeout(5000)&_pragma=synchronous(off)&_pragma=journal_mode(memory)")
+	db, err := sql.Open("sqlite",
+		"file:"+name+"?_pragma=busy_timeout(5000)&_pragma=synchronous(off)&_pragma=journal_mode(memory)")
 	if err != nil {
 		return nil, err
 	}

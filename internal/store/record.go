@@ -214,7 +214,8 @@ func encodeUpsets(e *jx.Encoder, u lab.Upsets) {
 			name     string
 			value    float64
 			optional bool
-		}{{"at", h.At, false}, {"took", h.Took, false}, {"undone", h.Undone, true}, {"undo_took", h.UndoTook, true}, {"unsure", h.Unsure, false}} {
+		}{{"at", h.At, false}, {"took", h.Took, false}, {"undone", h.Undone, true}, {"undo_took", h.UndoTook, true},
+			{"unsure", h.Unsure, false}} {
 			if f.value != 0 || !f.optional {
 				e.FieldStart(f.name)
 				e.Float64(f.value)

@@ -14,21 +14,26 @@ import (
 // A record must read back as what it was, and a field that is added to lab.Repetition must not be forgotten here.
 func TestRecordsReadBack(t *testing.T) {
 	full := lab.Repetition{
-		Cell: "a \"quoted\" cell", Number: 3, Boot: "b", Block: 2, Position: 4, Confirms: true, Did: []string{"set"}, After: "other",
-		Layout:     lab.LayoutState{Kind: "file", ID: "1", Written: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Bytes: 1 << 40},
-		Start:      time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
-		Seconds:    1.5,
-		Took:       2.25,
-		Command:    []string{"fio", "--name=<ü>\n"},
-		Ports:      []lab.PortTraffic{{End: "client", Port: "eth0", Meant: true, Received: lab.PortFlow{Bytes: 1 << 40, Packets: 5, Errors: 1, Dropped: 2, Paused: 3}}, {End: "server", Port: "lo"}},
+		Cell: "a \"quoted\" cell", Number: 3, Boot: "b", Block: 2, Position: 4, Confirms: true, Did: []string{"set"},
+		After: "other",
+		Layout: lab.LayoutState{Kind: "file", ID: "1", Written: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+			Bytes: 1 << 40},
+		Start:   time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
+		Seconds: 1.5,
+		Took:    2.25,
+		Command: []string{"fio", "--name=<ü>\n"},
+		Ports: []lab.PortTraffic{{End: "client", Port: "eth0", Meant: true, Received: lab.PortFlow{Bytes: 1 << 40,
+			Packets: 5, Errors: 1, Dropped: 2, Paused: 3}}, {End: "server", Port: "lo"}},
 		Transports: []lab.TransportCalls{{End: "client", Kind: "tcp", Calls: 1 << 40}, {}},
 		Values:     map[string]float64{"read.iops": 1e21, "read.latency.mean": 1.25e-7, "cpu.user": 0},
-		Samples:    map[string]lab.Samples{"read.bandwidth": {Min: 1, Max: 2.5, Count: 3, Jobs: 4}, "read.iops": {Max: 1, Jobs: 1}},
-		Tally:      map[string]float64{"seconds": 5.5, "interrupts.TLB": 812},
-		Latency:    map[string]lab.Histogram{"read": {Nanoseconds: []int64{1, 1 << 50}, Counts: []uint64{1 << 60, 2}}},
-		Series:     []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{1, 0, 2.5}}},
+		Samples: map[string]lab.Samples{"read.bandwidth": {Min: 1, Max: 2.5, Count: 3, Jobs: 4},
+			"read.iops": {Max: 1, Jobs: 1}},
+		Tally:   map[string]float64{"seconds": 5.5, "interrupts.TLB": 812},
+		Latency: map[string]lab.Histogram{"read": {Nanoseconds: []int64{1, 1 << 50}, Counts: []uint64{1 << 60, 2}}},
+		Series:  []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{1, 0, 2.5}}},
 		Upsets: &lab.Upsets{Rate: lab.Series{Metric: "iops", Interval: 0.1, Values: []float64{1, 0}},
-			Each: []lab.Happened{{At: 20.5, Took: 0.25, Undone: 40, UndoTook: 0.5, Unsure: 0.0625}, {Failed: "no such link"}}},
+			Each: []lab.Happened{{At: 20.5, Took: 0.25, Undone: 40, UndoTook: 0.5, Unsure: 0.0625},
+				{Failed: "no such link"}}},
 		Warnings: []lab.Warning{{Code: "c", Text: "t", Taints: []string{"*"}}},
 		Raw:      []string{"x/1/fio.json"},
 	}
@@ -38,7 +43,8 @@ func TestRecordsReadBack(t *testing.T) {
 			t.Errorf("the field %s is not set in this test", v.Type().Field(i).Name)
 		}
 	}
-	for name, rep := range map[string]lab.Repetition{"full": full, "empty": {Cell: "c", Number: 1, Values: map[string]float64{}}} {
+	for name, rep := range map[string]lab.Repetition{"full": full,
+		"empty": {Cell: "c", Number: 1, Values: map[string]float64{}}} {
 		var e jx.Encoder
 		encodeRepetition(&e, rep)
 		var back lab.Repetition
@@ -53,7 +59,8 @@ func TestRecordsReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if json.Unmarshal(e.Bytes(), &ours) != nil || json.Unmarshal(plain, &theirs) != nil || !reflect.DeepEqual(ours, theirs) {
+		if json.Unmarshal(e.Bytes(), &ours) != nil || json.Unmarshal(plain, &theirs) != nil ||
+			!reflect.DeepEqual(ours, theirs) {
 			t.Errorf("%s:\n%s\nencoding/json has\n%s", name, e.Bytes(), plain)
 		}
 	}

@@ -96,7 +96,8 @@ func abandoned(dir string) (*Abandoned, error) {
 		return nil, err
 	}
 	damaged := func(what string) error {
-		return &lab.Error{What: "damaged: " + name + " " + what, Hints: []string{"look what it is, and remove it by hand"}}
+		return &lab.Error{What: "damaged: " + name + " " + what,
+			Hints: []string{"look what it is, and remove it by hand"}}
 	}
 	if run.ID != filepath.Base(dir) || !validID(run.ID) {
 		return nil, damaged(fmt.Sprintf("is beside the header of run %q", run.ID))

@@ -35,7 +35,8 @@ func (b *Bundle) ExportRedacted(w io.Writer) error {
 		if path.Base(path.Dir(as)) == "facts" { // called by roles, some of which are names
 			as = r.Text(as)
 		}
-		if err := archive.WriteHeader(&tar.Header{Name: as, Mode: 0o644, Size: int64(len(data)), Format: tar.FormatPAX}); err != nil {
+		if err := archive.WriteHeader(&tar.Header{Name: as, Mode: 0o644, Size: int64(len(data)),
+			Format: tar.FormatPAX}); err != nil {
 			return err
 		}
 		_, err = archive.Write(data)
@@ -171,7 +172,8 @@ func unpacked(data []byte) ([]byte, error) {
 }
 
 func packed(plain []byte) ([]byte, error) {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(factsWindow))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(factsWindow))
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,8 @@ func (s *Store) unreadable(err error) error {
 // path of a bundle's folder.
 func (s *Store) Find(ref string) (*Bundle, error) {
 	if ref == "" { // it would name every run without a label
-		return nil, &lab.Error{Kind: lab.Usage, What: "an empty name names no run", Hints: []string{"headroom list shows the runs"}}
+		return nil, &lab.Error{Kind: lab.Usage, What: "an empty name names no run",
+			Hints: []string{"headroom list shows the runs"}}
 	}
 	if strings.ContainsRune(ref, filepath.Separator) || ref == "." {
 		switch info, err := os.Stat(ref); {
@@ -116,7 +117,8 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 			if damaged != nil {
 				return nil, damaged
 			}
-			return nil, &lab.Error{Kind: lab.Usage, What: "there is no run yet", Hints: []string{"measure one: headroom run quick DIR"}}
+			return nil, &lab.Error{Kind: lab.Usage, What: "there is no run yet",
+				Hints: []string{"measure one: headroom run quick DIR"}}
 		}
 		return s.bundle(rows[0].ID)
 	}
@@ -136,15 +138,18 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 		case 1:
 			return s.bundle(found[0])
 		default:
-			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q names %d runs: %s", ref, len(found), strings.Join(found, ", ")),
-				Hints: []string{"name one of them by its id", "headroom list --label " + lab.ShellQuote([]string{ref}) + " shows them"}}
+			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q names %d runs: %s", ref, len(found),
+				strings.Join(found, ", ")),
+				Hints: []string{"name one of them by its id", "headroom list --label " + lab.ShellQuote([]string{ref}) +
+					" shows them"}}
 		}
 	}
 	if damaged != nil && len(rows) == 0 {
 		return nil, damaged // it may well be there
 	}
 	return nil, errors.Join(&lab.Error{Kind: lab.Usage, What: fmt.Sprintf("no run is called %q", ref),
-		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one"}}, damaged)
+		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one"}},
+		damaged)
 }
 
 // FindAll is Find for commands that take several runs: a label that runs have which were measured together (the stages
@@ -175,8 +180,9 @@ func (s *Store) FindAll(ref string) ([]*Bundle, error) {
 	}
 	if slices.ContainsFunc(found, func(r Row) bool { return r.Pair == "" || r.Pair != found[0].Pair }) {
 		return nil, &lab.Error{Kind: lab.Usage,
-			What:  fmt.Sprintf("%q names %d runs, which were not measured together", ref, len(found)),
-			Hints: []string{"name them by their ids", "headroom list --label " + lab.ShellQuote([]string{ref}) + " shows them"}}
+			What: fmt.Sprintf("%q names %d runs, which were not measured together", ref, len(found)),
+			Hints: []string{"name them by their ids", "headroom list --label " + lab.ShellQuote([]string{ref}) +
+				" shows them"}}
 	}
 	slices.SortStableFunc(found, func(a, b Row) int { return a.Created.Compare(b.Created) })
 	var bundles []*Bundle
@@ -224,7 +230,9 @@ func (s *Store) ShortID(id string) string {
 		return id
 	}
 	for n := 4; n < len(id); n++ {
-		if !slices.ContainsFunc(ids, func(other string) bool { return other != id && strings.HasPrefix(other, id[:n]) }) {
+		if !slices.ContainsFunc(ids, func(other string) bool {
+			return other != id && strings.HasPrefix(other, id[:n])
+		}) {
 			return id[:n]
 		}
 	}
@@ -248,11 +256,13 @@ func readHeader(dir string) (lab.Run, error) {
 	var h header
 	if err := json.Unmarshal(data, &h); err != nil {
 		return lab.Run{}, &lab.Error{What: "damaged: " + name + describeJSONError(data, err), Err: err,
-			Hints: []string{"the repetitions are in repetitions/ beside it, one JSON object a line, and what was printed is in raw/"}}
+			Hints: []string{"the repetitions are in repetitions/ beside it, one JSON object a line, and what was " +
+				"printed is in raw/"}}
 	}
 	if h.Schema != headerSchema {
-		return lab.Run{}, &lab.Error{What: fmt.Sprintf("%s has schema %q; this headroom reads %q", name, h.Schema, headerSchema),
-			Hints: []string{"use the headroom that wrote it, or a newer one"}}
+		return lab.Run{},
+			&lab.Error{What: fmt.Sprintf("%s has schema %q; this headroom reads %q", name, h.Schema, headerSchema),
+				Hints: []string{"use the headroom that wrote it, or a newer one"}}
 	}
 	if h.Run.ID == "" {
 		return lab.Run{}, &lab.Error{What: "damaged: " + name + " names no run"}
@@ -265,7 +275,8 @@ func readHeader(dir string) (lab.Run, error) {
 }
 
 func unreadableRun(dir string, err error) error {
-	return &lab.Error{What: "can't read the run in " + dir, Err: err, Hints: []string{"a run is a folder with a run.json"}}
+	return &lab.Error{What: "can't read the run in " + dir, Err: err,
+		Hints: []string{"a run is a folder with a run.json"}}
 }
 
 // mostHeader is the largest header: one of ten thousand cells and a thousand targets has some tens of megabytes.

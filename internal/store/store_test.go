@@ -21,18 +21,21 @@ func exampleRun(id string) lab.Run {
 	return lab.Run{
 		ID: id, Status: lab.Running, Source: lab.Measured, Suite: "quick", Version: "test",
 		Created: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-		Targets: []lab.RunTarget{{Role: "storage", Target: "local", Place: lab.Place{Kind: lab.Directory, Path: "/srv"}}},
-		Arms:    []lab.Arm{{ID: "only", Role: "storage"}},
-		Cells:   []lab.Cell{{ID: "randread-1", Arm: "only", Job: "randread", Engine: "fio", Params: map[string]string{"rw": "randread"}}},
+		Targets: []lab.RunTarget{
+			{Role: "storage", Target: "local", Place: lab.Place{Kind: lab.Directory, Path: "/srv"}}},
+		Arms: []lab.Arm{{ID: "only", Role: "storage"}},
+		Cells: []lab.Cell{{ID: "randread-1", Arm: "only", Job: "randread", Engine: "fio",
+			Params: map[string]string{"rw": "randread"}}},
 	}
 }
 
 func exampleRepetition(number int) lab.Repetition {
 	return lab.Repetition{
 		Cell: "randread-1", Number: number, Block: number, Position: 1,
-		Start:    time.Date(2026, 11, 20, 12, number, 0, 0, time.UTC),
-		Values:   map[string]float64{"read.iops": 1000 + float64(number)},
-		Latency:  map[string]lab.Histogram{"read": {Nanoseconds: []int64{1000, 2000}, Counts: []uint64{3, uint64(number)}}},
+		Start:  time.Date(2026, 11, 20, 12, number, 0, 0, time.UTC),
+		Values: map[string]float64{"read.iops": 1000 + float64(number)},
+		Latency: map[string]lab.Histogram{"read": {Nanoseconds: []int64{1000, 2000},
+			Counts: []uint64{3, uint64(number)}}},
 		Raw:      []string{fmt.Sprintf("randread-1/%d/fio.json", number), fmt.Sprintf("randread-1/%d/empty", number)},
 		Warnings: []lab.Warning{{Code: "short-run", Text: "it ran 3 s", Taints: []string{"*"}}},
 	}
@@ -41,7 +44,8 @@ func exampleRepetition(number int) lab.Repetition {
 // add saves a repetition as a run does.
 func add(w *Writer, number int) error {
 	rep := exampleRepetition(number)
-	return errors.Join(w.Raw(rep.Raw[0], fmt.Appendf(nil, "{\"n\": %d}\n", number)), w.Raw(rep.Raw[1], nil), w.Repetition(rep), w.Commit())
+	return errors.Join(w.Raw(rep.Raw[0], fmt.Appendf(nil, "{\"n\": %d}\n", number)), w.Raw(rep.Raw[1], nil),
+		w.Repetition(rep), w.Commit())
 }
 
 // save makes a whole run with n repetitions.
@@ -139,7 +143,8 @@ func TestExportAndImportGiveARunBackUnchanged(t *testing.T) {
 	if before, after := tree(t, b.Dir()), tree(t, back.Dir()); !reflect.DeepEqual(before, after) {
 		t.Errorf("before %v\nafter %v", keys(before), keys(after))
 	}
-	if _, err := to.ImportExport(bytes.NewReader(archive.Bytes())); lab.KindOf(err) != lab.Usage || !strings.Contains(err.Error(), "already") {
+	if _, err := to.ImportExport(bytes.NewReader(archive.Bytes())); lab.KindOf(err) != lab.Usage ||
+		!strings.Contains(err.Error(), "already") {
 		t.Errorf("importing it twice: %v", err)
 	}
 	if half, err := filepath.Glob(filepath.Join(to.runs(), ".*")); err != nil || len(half) != 0 {
@@ -193,7 +198,8 @@ func TestRunsAreFoundByWhatPeopleCallThem(t *testing.T) {
 			t.Errorf("Find(%q) = %v, %v; want %s", ref, found, err, want)
 		}
 	}
-	for ref, want := range map[string]string{"AB": "names 2 runs", "nothing": "no run is called", "./nowhere": "there is no run"} {
+	for ref, want := range map[string]string{"AB": "names 2 runs", "nothing": "no run is called",
+		"./nowhere": "there is no run"} {
 		if _, err := s.Find(ref); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Find(%q): %v, want %q in it", ref, err, want)
 		}
@@ -297,7 +303,9 @@ func TestTheIndexIsRebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("missing", "ABCDEFGH01 2  complete")
-	if err := os.WriteFile(index, []byte("this is not a database, and longer than the header of one: "+strings.Repeat("x", 200)), 0o644); err != nil {
+	if err := os.WriteFile(index,
+		[]byte("this is not a database, and longer than the header of one: "+strings.Repeat("x", 200)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	check("damaged", "ABCDEFGH01 2  complete")
@@ -362,7 +370,8 @@ func TestANewerBundleIsRefusedWithAdvice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, bytes.Replace(data, []byte(headerSchema), []byte("headroom/bundle/v9"), 1), 0o644); err != nil {
+	if err := os.WriteFile(name, bytes.Replace(data, []byte(headerSchema), []byte("headroom/bundle/v9"), 1),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, err = OpenBundle(b.Dir())
@@ -377,12 +386,14 @@ func TestANewerBundleIsRefusedWithAdvice(t *testing.T) {
 func TestLeftoversThatCannotBeRead(t *testing.T) {
 	s := Open(t.TempDir())
 	run := exampleRun("ABCDEFGH01")
-	run.Targets = []lab.RunTarget{{Role: "a", Target: "local"}, {Role: "b", Target: "ssh://db1"}, {Role: "c", Target: "local"}}
+	run.Targets = []lab.RunTarget{{Role: "a", Target: "local"}, {Role: "b", Target: "ssh://db1"},
+		{Role: "c", Target: "local"}}
 	w, err := s.Create(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01-a", Scratch: []string{"/srv/headroom-ABCDEFGH01-a.scratch"}}); err != nil {
+	if err := w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01-a",
+		Scratch: []string{"/srv/headroom-ABCDEFGH01-a.scratch"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Abandon(func(*lab.Run) {}); err != nil {
@@ -439,7 +450,8 @@ func TestOnlyOneProcessHoldsARun(t *testing.T) {
 }
 
 func FuzzBundleFiles(f *testing.F) {
-	f.Add([]byte(`{"schema":"headroom/bundle/v1","run":{"id":"ABCDEFGH01"}}`), []byte("{\"cell\":\"a\",\"number\":1}\n{"))
+	f.Add([]byte(`{"schema":"headroom/bundle/v1","run":{"id":"ABCDEFGH01"}}`),
+		[]byte("{\"cell\":\"a\",\"number\":1}\n{"))
 	f.Add([]byte(`{`), []byte("\n\n"))
 	f.Fuzz(func(t *testing.T, runJSON, records []byte) {
 		dir := t.TempDir()

@@ -23,11 +23,13 @@ func (b *Bundle) Export(w io.Writer) error { return b.export(w, addFile) }
 // export writes the bundle's files with add, in the order of their names.
 func (b *Bundle) export(w io.Writer, add func(archive *tar.Writer, name, as string) error) error {
 	if b.Active() {
-		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on", Hints: []string{"export it when it has ended"}}
+		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on",
+			Hints: []string{"export it when it has ended"}}
 	}
 	archive := tar.NewWriter(w)
 	err := filepath.WalkDir(b.dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") || d.Name() == activeName || d.Name() == importedName {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") || d.Name() == activeName ||
+			d.Name() == importedName {
 			return err
 		}
 		rel, err := filepath.Rel(b.dir, name)
@@ -49,7 +51,8 @@ func addFile(archive *tar.Writer, name, as string) error {
 	if err != nil {
 		return err
 	}
-	if err := archive.WriteHeader(&tar.Header{Name: as, Mode: 0o644, Size: info.Size(), Format: tar.FormatPAX}); err != nil {
+	if err := archive.WriteHeader(&tar.Header{Name: as, Mode: 0o644, Size: info.Size(), Format: tar.FormatPAX}); err !=
+		nil {
 		return err
 	}
 	_, err = io.Copy(archive, f)
@@ -153,7 +156,8 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 		return nil, err
 	}
 	if b.Run.ID != id || !validID(id) {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the archive says run %q and holds run %q", id, b.Run.ID)}
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the archive says run %q and holds run %q", id,
+			b.Run.ID)}
 	}
 	for _, err := range b.Repetitions() {
 		if err != nil {
@@ -208,7 +212,8 @@ func (s *Store) unpack(r io.Reader, dir string) (id string, err error) {
 			return "", err
 		}
 		if total += h.Size; total > mostImported || entries > mostEntries {
-			return "", fmt.Errorf("it is larger than any run: more than %d GiB or %d files", mostImported>>30, mostEntries)
+			return "", fmt.Errorf("it is larger than any run: more than %d GiB or %d files", mostImported>>30,
+				mostEntries)
 		}
 		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(rest))); err != nil {
 			return "", err

@@ -77,12 +77,15 @@ func refusal(what, name string, err error) error {
 		return err
 	}
 	e := &lab.Error{Kind: lab.Refused, What: what, Err: &Untrusted{unsafe},
-		Hints: []string{fmt.Sprintf("whoever can write there could have headroom do anything as user %d", os.Geteuid())}}
+		Hints: []string{fmt.Sprintf("whoever can write there could have headroom do anything as user %d",
+			os.Geteuid())}}
 	// Of a folder on the way somebody else is the owner for a reason: it may be the home of a user.
 	if remedy := unsafe.Remedy; remedy != nil && (remedy[0] != "chown" || unsafe.Name == name) {
-		e.Hints = append(e.Hints, "look at what is in there; where all of it is your own: "+lab.ShellQuote(unsafe.Remedy))
+		e.Hints = append(e.Hints,
+			"look at what is in there; where all of it is your own: "+lab.ShellQuote(unsafe.Remedy))
 	}
-	e.Hints = append(e.Hints, "or run headroom as the owner, or keep runs elsewhere: --store DIR; headroom import takes a run there")
+	e.Hints = append(e.Hints, "or run headroom as the owner, or keep runs elsewhere: --store DIR; headroom import "+
+		"takes a run there")
 	return e
 }
 
@@ -93,13 +96,15 @@ func (s *Store) Accept(b *Bundle) { s.accepted = append(s.accepted, b.Run.ID) }
 // elsewhere, unless the user has accepted it: to go on with a run is to carry out the commands in its header.
 func (s *Store) Resumable(b *Bundle) error {
 	if filepath.Dir(b.dir) != s.runs() {
-		return &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.dir, Hints: []string{"import it first"}}
+		return &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.dir,
+			Hints: []string{"import it first"}}
 	}
 	if err := Trust(filepath.Join(b.dir, headerName)); err != nil {
 		return err
 	}
 	if b.Imported() && !slices.Contains(s.accepted, b.Run.ID) {
-		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " was imported, and going on with it carries out what came with it"}
+		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID +
+			" was imported, and going on with it carries out what came with it"}
 	}
 	return nil
 }

@@ -300,7 +300,8 @@ func (w *Writer) newRawArchive() (*rawArchive, error) {
 }
 
 func (a *rawArchive) add(name string, data []byte, modified time.Time) error {
-	h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)), ModTime: modified.Truncate(time.Second), Format: tar.FormatPAX}
+	h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)), ModTime: modified.Truncate(time.Second),
+		Format: tar.FormatPAX}
 	if err := a.tar.WriteHeader(h); err != nil {
 		return err
 	}

@@ -15,17 +15,20 @@ var files embed.FS
 
 // Builtin returns the names of the built-in suites, the ones to begin with first.
 func Builtin() []string {
-	return []string{"quick", "nvme", "cdm", "nfs", "iothreads", "database", "object", "soak", "layers", "ladder", "pgbench", "build", "network", "requests", "rdma"}
+	return []string{"quick", "nvme", "cdm", "nfs", "iothreads", "database", "object", "soak", "layers", "ladder",
+		"pgbench", "build", "network", "requests", "rdma"}
 }
 
 // Load returns a built-in suite. The error for a name that is none is a usage error with the nearest one.
 func Load(name string) (Suite, error) {
 	if !slices.Contains(Builtin(), name) {
-		hints := []string{"built in are " + strings.Join(Builtin(), ", "), "a suite file is named by its path: ./my.yaml"}
+		hints := []string{"built in are " + strings.Join(Builtin(), ", "),
+			"a suite file is named by its path: ./my.yaml"}
 		if near := yamlfile.DidYouMean(name, Builtin()); near != "" {
 			hints = slices.Insert(hints, 0, near)
 		}
-		return Suite{}, &lab.Error{Kind: lab.Usage, What: "there is no built-in suite " + yamlfile.Quoted(name), Hints: hints}
+		return Suite{}, &lab.Error{Kind: lab.Usage, What: "there is no built-in suite " + yamlfile.Quoted(name),
+			Hints: hints}
 	}
 	data, err := files.ReadFile("files/" + name + ".yaml")
 	if err != nil {

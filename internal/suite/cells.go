@@ -23,11 +23,13 @@ func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
 		}
 	}
 	if i := slices.IndexFunc(s.Jobs, func(j Job) bool { return j.Exec != nil }); i >= 0 && place == lab.Device {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the job %s runs a command, which needs a directory and not a device", s.Jobs[i].Name),
+		return nil, &lab.Error{Kind: lab.Usage,
+			What:  fmt.Sprintf("the job %s runs a command, which needs a directory and not a device", s.Jobs[i].Name),
 			Hints: []string{fmt.Sprintf("headroom run %s DIRECTORY", s.Name)}}
 	}
 	if s.Place == Network && place != lab.NoPlace {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the suite %s measures a network, and no %s", s.Name, place), Hints: []string{"headroom net " + s.Name}}
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the suite %s measures a network, and no %s", s.Name,
+			place), Hints: []string{"headroom net " + s.Name}}
 	}
 	if s.Place != Any && place != lab.PlaceKind(s.Place) && s.TouchesStorage() {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the suite %s needs a %s", s.Name, s.Place),
@@ -60,7 +62,8 @@ func (s Suite) fioCell(j Job, params map[string]string, place lab.PlaceKind) Cel
 	if steps == nil || !touchesStorage(params) {
 		steps = StepsFor(place, params)
 	}
-	return Cell{Job: j.Name, JobTitle: j.Title, Engine: lab.EngineFio, Params: params, Steps: slices.Clone(steps), Runtime: runtime(params)}
+	return Cell{Job: j.Name, JobTitle: j.Title, Engine: lab.EngineFio, Params: params, Steps: slices.Clone(steps),
+		Runtime: runtime(params)}
 }
 
 // AsPublished returns the suite with what its source did in place of what it does better. A usage error says that

@@ -90,7 +90,8 @@ func TestBuiltin(t *testing.T) {
 				}
 				for _, c := range cells {
 					if c.NeverWritten() || c.SharesBlocks() {
-						t.Errorf("%s on a %s reads what was never written, or what another process has just read", c.ID, place)
+						t.Errorf("%s on a %s reads what was never written, or what another process has just read", c.ID,
+							place)
 					}
 					if complaint := CheckParams(c.Params); c.Engine == lab.EngineFio && complaint != "" {
 						t.Errorf("%s could not be gone on with after an import: %s", c.ID, complaint)
@@ -107,7 +108,8 @@ func TestBuiltin(t *testing.T) {
 
 // A header from elsewhere has no more rights than a suite.
 func TestCheckParams(t *testing.T) {
-	for _, bad := range []map[string]string{{"exec_prerun": "touch /x"}, {"exec_pre": "touch /x"}, {"ioengine": "external:/x.so"}, {"write_iolog": "/x"}, {"--exec_prerun": "x"},
+	for _, bad := range []map[string]string{{"exec_prerun": "touch /x"}, {"exec_pre": "touch /x"},
+		{"ioengine": "external:/x.so"}, {"write_iolog": "/x"}, {"--exec_prerun": "x"},
 		{"rw": "read", "filename": "/etc/shadow\nexec_prerun=x"}} {
 		if CheckParams(bad) == "" {
 			t.Errorf("%v is let through", bad)
@@ -246,7 +248,8 @@ jobs:
 }
 
 func TestMatrix(t *testing.T) {
-	cells := oneJob(t, `fio: {bs: 8k}, matrix: {--rw: [randread, randwrite], iodepth: [1, 32], buffer_pattern: ["a/b", "a_b"]}`)
+	cells := oneJob(t,
+		`fio: {bs: 8k}, matrix: {--rw: [randread, randwrite], iodepth: [1, 32], buffer_pattern: ["a/b", "a_b"]}`)
 	var ids []string
 	for _, c := range cells {
 		ids = append(ids, c.ID)
@@ -292,12 +295,14 @@ func TestTitleAndRuntime(t *testing.T) {
 		runtime time.Duration
 	}{
 		"rw: randread": {"randread 4k q1", 0},
-		"rw: read, bs: 1M, iodepth: 8, runtime: 5m, ramp_time: 10, startdelay: 500ms": {"read 1m q8", 5*time.Minute + 10500*time.Millisecond},
-		"rw: randrw, rwmixread: 70, bs: 8k, numjobs: 4, runtime: 2500ms":              {"randrw 70/30 8k q1 x4", 2500 * time.Millisecond},
-		"rw: rw, rwmixwrite: 10, bsrange: 4k-8k":                                      {"rw 90/10 q1", 0},
-		"rw: readwrite, bs: 4k":                                                       {"readwrite 50/50 4k q1", 0},
-		"rw: write, fsync: 8, sync: dsync, fdatasync: 1, runtime: 0":                  {"write 4k q1 fsync=8 fdatasync sync=dsync", 0},
-		"rw: randwrite, rate_iops: 1000, fsync: 0":                                    {"randwrite 4k q1 1000/s", 0},
+		"rw: read, bs: 1M, iodepth: 8, runtime: 5m, ramp_time: 10, startdelay: 500ms": {"read 1m q8", 5*time.Minute +
+			10500*time.Millisecond},
+		"rw: randrw, rwmixread: 70, bs: 8k, numjobs: 4, runtime: 2500ms": {"randrw 70/30 8k q1 x4",
+			2500 * time.Millisecond},
+		"rw: rw, rwmixwrite: 10, bsrange: 4k-8k":                     {"rw 90/10 q1", 0},
+		"rw: readwrite, bs: 4k":                                      {"readwrite 50/50 4k q1", 0},
+		"rw: write, fsync: 8, sync: dsync, fdatasync: 1, runtime: 0": {"write 4k q1 fsync=8 fdatasync sync=dsync", 0},
+		"rw: randwrite, rate_iops: 1000, fsync: 0":                   {"randwrite 4k q1 1000/s", 0},
 	} {
 		c := oneJob(t, "fio: {"+fio+"}")[0]
 		if c.Title() != want.title || c.Runtime != want.runtime {
@@ -323,7 +328,8 @@ jobs:
   - {name: a, title: The first, fio: {rw: randread, direct: 0, some_future_option: on}, repetitions: 2}
   - {name: b, fio: {readwrite: readwrite}}
 `)
-	if s.Name != "my-suite" || s.Title != "Mine" || s.Source != "me" || s.Place != Directory || s.Order != Shuffled || s.Seed != 42 ||
+	if s.Name != "my-suite" || s.Title != "Mine" || s.Source != "me" || s.Place != Directory || s.Order != Shuffled ||
+		s.Seed != 42 ||
 		s.Repetitions != 5 || s.Interval != 2*time.Second || s.Size != 3<<29 || s.Text == "" {
 		t.Errorf("got %+v", s)
 	}
@@ -341,7 +347,8 @@ jobs:
 	if cells[0].JobTitle != "The first" || s.Jobs[1].Line != 15 {
 		t.Errorf("title %q, line %d", cells[0].JobTitle, s.Jobs[1].Line)
 	}
-	if s := decoded(t, "version: 1\njobs: [{name: a, fio: {rw: read}}]\n"); s.Name != "test" || s.Order != Interleaved || s.Place != Any {
+	if s := decoded(t, "version: 1\njobs: [{name: a, fio: {rw: read}}]\n"); s.Name != "test" ||
+		s.Order != Interleaved || s.Place != Any {
 		t.Errorf("the defaults are %+v", s)
 	}
 }

@@ -43,7 +43,8 @@ b | b | write 64k q1 | layout load clean-up | n=3 1s | bs=64k ioengine=psync run
 	if changed, err = nfs.With([]string{"direct=1"}); err != nil {
 		t.Fatal(err)
 	}
-	if cells, err := changed.Cells(lab.Directory, true); err != nil || cells[0].Params["direct"] != "1" || cells[0].Params["randrepeat"] != "1" {
+	if cells, err := changed.Cells(lab.Directory, true); err != nil || cells[0].Params["direct"] != "1" ||
+		cells[0].Params["randrepeat"] != "1" {
 		t.Errorf("as published, but for direct: %v, %v", cells[0].Params, err)
 	}
 	if nfs.Published.Fio["direct"] != "0" {
@@ -51,8 +52,9 @@ b | b | write 64k q1 | layout load clean-up | n=3 1s | bs=64k ioengine=psync run
 	}
 
 	for setting, want := range map[string]string{
-		"filename=/dev/sda": "--set filename=/dev/sda: filename can't be set: the place is not part of a suite: the destruction " +
-			"guard looks at it first (name it on the command line: headroom run SUITE DEVICE, or headroom run SUITE DIRECTORY)",
+		"filename=/dev/sda": "--set filename=/dev/sda: filename can't be set: the place is not part of a suite: the " +
+			"destruction guard looks at it first (name it on the command line: headroom run SUITE DEVICE, or " +
+			"headroom run SUITE DIRECTORY)",
 		"runtime=soon": `--set runtime=soon: runtime can't be "soon" (write 60s, 5m or 1h)`,
 		"runtime":      `--set runtime: runtime can't be "" (write 60s, 5m or 1h)`,
 		"iodpeth=4":    `--set iodpeth=4: fio has no parameter "iodpeth" (did you mean iodepth?)`,
@@ -98,13 +100,15 @@ func TestWithOptionsOfANetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cells) != 3 || cells[0].ID != "send" || cells[1].Title() != "tcp reverse zerocopy x4" || cells[2].Runtime != 3*time.Second {
+	if len(cells) != 3 || cells[0].ID != "send" || cells[1].Title() != "tcp reverse zerocopy x4" ||
+		cells[2].Runtime != 3*time.Second {
 		t.Errorf("%s", describe(cells))
 	}
 	if before, err := su.Cells(lab.NoPlace, false); err != nil || len(before) != 5 {
 		t.Errorf("the suite itself has changed: %s, %v", describe(before), err)
 	}
-	for setting, want := range map[string]string{"bs=4k": "a network test has no option \"bs\"", "protocol=udp": "1 Mbit/s of UDP", "reverse=2": "write 0 or 1"} {
+	for setting, want := range map[string]string{"bs=4k": "a network test has no option \"bs\"",
+		"protocol=udp": "1 Mbit/s of UDP", "reverse=2": "write 0 or 1"} {
 		if _, err := su.With([]string{setting}); lab.KindOf(err) != lab.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", setting, err)
 		}
@@ -113,7 +117,9 @@ func TestWithOptionsOfANetwork(t *testing.T) {
 
 // An option is set where a load generator has it; one that none has is refused.
 func TestWithSetsOptionsOfSeveralGenerators(t *testing.T) {
-	s, err := Decode("mixed.yaml", []byte("version: 1\njobs:\n  - {name: stream, iperf3: {time: 10s}}\n  - {name: query, sockperf: {protocol: tcp}, matrix: {msg-size: [64, 1400]}}\n  - {name: write, rdma: {size: 64}}\n"))
+	s, err := Decode("mixed.yaml",
+		[]byte("version: 1\njobs:\n  - {name: stream, iperf3: {time: 10s}}\n  - {name: query, sockperf: {protocol: "+
+			"tcp}, matrix: {msg-size: [64, 1400]}}\n  - {name: write, rdma: {size: 64}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +134,8 @@ func TestWithSetsOptionsOfSeveralGenerators(t *testing.T) {
 	if err != nil || len(cells) != 3 {
 		t.Fatalf("%d cells, %v", len(cells), err)
 	}
-	for i, want := range []map[string]string{{"time": "5s"}, {"protocol": "tcp", "time": "5s", "msg-size": "300"}, {"size": "4096"}} {
+	for i, want := range []map[string]string{{"time": "5s"}, {"protocol": "tcp", "time": "5s", "msg-size": "300"},
+		{"size": "4096"}} {
 		if !maps.Equal(cells[i].Params, want) {
 			t.Errorf("%s: %v, want %v", cells[i].ID, cells[i].Params, want)
 		}

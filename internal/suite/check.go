@@ -49,7 +49,8 @@ func cellFault(s Suite, j Job, params map[string]string) (message, hint string) 
 	case j.Divide && j.Fio["size"]+j.Fio["offset_increment"] != "":
 		return "divide sets size and offset_increment, and so does the job", "delete divide, or the two"
 	case j.Divide && n > 100:
-		return "divide has parts for 100 processes, not for " + strconv.Itoa(n), "set size and offset_increment yourself"
+		return "divide has parts for 100 processes, not for " + strconv.Itoa(n),
+			"set size and offset_increment yourself"
 	case s.Size > 0 && end > float64(s.Size):
 		return "it works on " + unit.Bytes(end) + ", more than the scratch file's " + unit.Bytes(float64(s.Size)),
 			"raise the suite's size, or lower the job's size, offset, offset_increment or numjobs"

@@ -36,12 +36,14 @@ func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error)
 	for _, c := range cells {
 		lines = append(lines, "", "# "+strings.TrimSuffix(c.ID+": "+c.JobTitle, ": "))
 		if c.Engine == lab.EngineExec {
-			lines = append(lines, c.CommandLines(map[lab.PlaceKind]string{lab.Directory: "DIRECTORY/" + c.ID, lab.NoPlace: "FOLDER"}[place])...)
+			lines = append(lines, c.CommandLines(map[lab.PlaceKind]string{lab.Directory: "DIRECTORY/" + c.ID,
+				lab.NoPlace: "FOLDER"}[place])...)
 			continue
 		}
 		if g, ok := served.Of(c.Engine); ok {
 			at := served.End{Address: "ADDRESS", Port: served.Port}
-			lines = append(lines, lab.ShellQuote(g.Server(c.Params, at, served.Longest(c.Runtime)))+"  # on the server", lab.ShellQuote(g.Client(c.Params, at))+"  # on the client")
+			lines = append(lines, lab.ShellQuote(g.Server(c.Params, at, served.Longest(c.Runtime)))+"  # on the server",
+				lab.ShellQuote(g.Client(c.Params, at))+"  # on the client")
 			continue
 		}
 		for _, step := range c.Steps {

@@ -71,7 +71,8 @@ func TestFioRunsTheCommands(t *testing.T) {
 		t.Skipf("fio is not installed: %v %s", err, out.Stderr)
 	}
 	dir := t.TempDir()
-	if out, err := local.Run(t.Context(), "dd", "if=/dev/zero", "of="+dir+"/probe", "bs=4k", "count=1", "oflag=direct"); err != nil || out.ExitCode != 0 {
+	if out, err := local.Run(t.Context(), "dd", "if=/dev/zero", "of="+dir+"/probe", "bs=4k", "count=1",
+		"oflag=direct"); err != nil || out.ExitCode != 0 {
 		t.Skipf("the file system of %s does not take O_DIRECT: %v %s", dir, err, out.Stderr)
 	}
 	for name, settings := range map[string][]string{
@@ -105,7 +106,8 @@ func TestFioRunsTheCommands(t *testing.T) {
 				if err != nil || out.ExitCode != 0 {
 					t.Errorf("%s\n%v %s%s", line, err, out.Stdout[:min(len(out.Stdout), 500)], out.Stderr)
 				}
-				if strings.Count(string(out.Stdout), `"total_ios" : 0,`) == strings.Count(string(out.Stdout), `"total_ios" :`) {
+				if strings.Count(string(out.Stdout), `"total_ios" : 0,`) == strings.Count(string(out.Stdout),
+					`"total_ios" :`) {
 					t.Errorf("%s\ndid nothing", line)
 				}
 			}

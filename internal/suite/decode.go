@@ -156,7 +156,8 @@ func (r *reporter) order(n *yaml.Node) Order {
 func (r *reporter) job(n *yaml.Node, s Suite, defaults settings) Job {
 	j := Job{Line: n.Line, column: n.Column}
 	before := len(r.Problems)
-	keys := slices.Concat([]string{"name", "title", "matrix", "repetitions"}, fioKeys(), []string{"exec"}, execKeys(), networkKeys())
+	keys := slices.Concat([]string{"name", "title", "matrix", "repetitions"}, fioKeys(), []string{"exec"},
+		execKeys(), networkKeys())
 	entries := r.Mapping(n, "a job", keys)
 	has := func(key string) bool {
 		return slices.ContainsFunc(entries, func(e yamlfile.Entry) bool { return e.Key == key })

@@ -50,7 +50,8 @@ func (r *reporter) exec(entries []yamlfile.Entry, parameters []Parameter, place 
 		case "exec":
 			x.Argv = r.argv(e.Value, e.Key)
 			if place == Device {
-				r.At(e.Where, "write place: directory", "a command works in a folder, and the suite's place is a device")
+				r.At(e.Where, "write place: directory",
+					"a command works in a folder, and the suite's place is a device")
 			}
 		case "prepare":
 			x.Prepare = r.commands(e.Value, e.Key)
@@ -87,7 +88,8 @@ func (r *reporter) exec(entries []yamlfile.Entry, parameters []Parameter, place 
 // argv reads an argument vector. A string would have to be taken apart as a shell does, and no two do it alike.
 func (r *reporter) argv(n *yaml.Node, what string) []string {
 	if n.Kind == yaml.ScalarNode {
-		r.At(n, "write a list, one element an argument: [make, -j4]; a shell is named: [sh, -c, \"…\"]", "%s must be a list, not %s", what, yamlfile.KindOf(n))
+		r.At(n, "write a list, one element an argument: [make, -j4]; a shell is named: [sh, -c, \"…\"]",
+			"%s must be a list, not %s", what, yamlfile.KindOf(n))
 		return nil
 	}
 	elements := r.Sequence(n, what)
@@ -133,7 +135,8 @@ func (r *reporter) pairs(n *yaml.Node, what string, name *regexp.Regexp) map[str
 	words := map[string]string{}
 	for _, e := range r.Mapping(n, what, nil) {
 		if name != nil && !name.MatchString(e.Key) {
-			r.At(e.Where, "use letters, digits and underscores", "%s can't be the name of a variable", yamlfile.Quoted(e.Key))
+			r.At(e.Where, "use letters, digits and underscores", "%s can't be the name of a variable",
+				yamlfile.Quoted(e.Key))
 			continue
 		}
 		if e.Value.Kind == yaml.ScalarNode && e.Value.Tag == "!!str" && e.Value.Value == "" {
@@ -176,7 +179,8 @@ func (r *reporter) metrics(n *yaml.Node) (map[string]lab.Match, map[string]lab.M
 			case "match":
 				match.Expression, _ = r.Scalar(k.Value, k.Key)
 				if fault := command.CheckExpression(match.Expression); match.Expression != "" && fault != "" {
-					r.At(k.Value, "write an expression with one group, around the number: 'tps = ([0-9.]+)'", "match can't be %s: %s",
+					r.At(k.Value, "write an expression with one group, around the number: 'tps = ([0-9.]+)'",
+						"match can't be %s: %s",
 						yamlfile.Quoted(match.Expression), fault)
 				}
 			case "unit":
@@ -193,15 +197,19 @@ func (r *reporter) metrics(n *yaml.Node) (map[string]lab.Match, map[string]lab.M
 		}
 		switch {
 		case !parameterWord.MatchString(e.Key):
-			r.At(e.Where, "use lower-case letters, digits and underscores, a letter first", "a metric can't be called %s", yamlfile.Quoted(e.Key))
+			r.At(e.Where, "use lower-case letters, digits and underscores, a letter first",
+				"a metric can't be called %s", yamlfile.Quoted(e.Key))
 		case slices.Contains(lab.Directions(), e.Key) || e.Key == "cpu":
 			r.At(e.Where, "give it another name", "%s is the beginning of other metrics' names", yamlfile.Quoted(e.Key))
 		case e.Key == command.Elapsed && (has("match") || has("unit") || has("better")):
-			r.At(e.Where, "leave decides alone", "elapsed is measured and not matched: it has no match, unit and better")
+			r.At(e.Where, "leave decides alone",
+				"elapsed is measured and not matched: it has no match, unit and better")
 		case e.Key != command.Elapsed && e.Value.Kind == yaml.MappingNode && !has("match"):
-			r.At(e.Where, "add match: and an expression with one group, around the number", "the metric %s does not say where it is found", e.Key)
+			r.At(e.Where, "add match: and an expression with one group, around the number",
+				"the metric %s does not say where it is found", e.Key)
 		case e.Key != command.Elapsed && e.Value.Kind == yaml.MappingNode && !has("better"):
-			r.At(e.Where, "add better: higher, or better: lower", "the metric %s does not say which way is better", e.Key)
+			r.At(e.Where, "add better: higher, or better: lower", "the metric %s does not say which way is better",
+				e.Key)
 		case e.Key == command.Elapsed:
 			infos[e.Key] = lab.MetricInfo{Unit: lab.Seconds, Better: lab.Lower, Decides: info.Decides}
 		default:
@@ -243,7 +251,8 @@ func (r *reporter) parameters(n *yaml.Node) []Parameter {
 func (r *reporter) placeholderName(e yamlfile.Entry) bool {
 	switch {
 	case !parameterWord.MatchString(e.Key):
-		r.At(e.Where, "use lower-case letters, digits and underscores, a letter first", "a parameter can't be called %s", yamlfile.Quoted(e.Key))
+		r.At(e.Where, "use lower-case letters, digits and underscores, a letter first",
+			"a parameter can't be called %s", yamlfile.Quoted(e.Key))
 	case slices.Contains(command.OfTarget(), e.Key):
 		r.At(e.Where, "give it another name", "{%s} has a meaning of its own", e.Key)
 	default:
@@ -256,7 +265,8 @@ func (r *reporter) placeholderName(e yamlfile.Entry) bool {
 func (r *reporter) execMatrix(n *yaml.Node) []Axis { return r.axes(n, r.placeholderName, r.Scalar) }
 
 // axes reads those of a job that is none of fio's: any names that may be one, and the values as they are read.
-func (r *reporter) axes(n *yaml.Node, may func(yamlfile.Entry) bool, value func(n *yaml.Node, name string) (string, bool)) []Axis {
+func (r *reporter) axes(n *yaml.Node, may func(yamlfile.Entry) bool,
+	value func(n *yaml.Node, name string) (string, bool)) []Axis {
 	var axes []Axis
 	cells := 1
 	for _, e := range r.Mapping(n, "matrix", nil) {
@@ -311,7 +321,8 @@ func (r *reporter) placeholders(entries []yamlfile.Entry, x *Exec, axes []Axis, 
 		}
 		for _, axis := range r.Mapping(e.Value, "matrix", nil) {
 			if !slices.Contains(uses, axis.Key) {
-				r.At(axis.Where, "write {"+axis.Key+"} where it belongs", "nothing in the job uses %s, so its values would measure the same", axis.Key)
+				r.At(axis.Where, "write {"+axis.Key+"} where it belongs",
+					"nothing in the job uses %s, so its values would measure the same", axis.Key)
 			}
 		}
 	}
@@ -329,7 +340,8 @@ func (r *reporter) unknownPlaceholders(n *yaml.Node, known []string) {
 		if !slices.Contains(known, name) {
 			hint := yamlfile.DidYouMean(name, known)
 			if hint == "" {
-				hint = "known here: " + strings.Join(known, ", ") + "; text that is no placeholder has a space in its braces: { " + name + " }"
+				hint = "known here: " + strings.Join(known, ", ") +
+					"; text that is no placeholder has a space in its braces: { " + name + " }"
 			}
 			r.At(n, hint, "nothing fills in {%s}", name)
 		}
@@ -349,7 +361,8 @@ func (s Suite) execCell(j Job, values map[string]string) Cell {
 	if len(filled.CleanUp) > 0 {
 		steps = append(steps, lab.CleanUp)
 	}
-	c := Cell{Job: j.Name, JobTitle: j.Title, Engine: lab.EngineExec, Command: &filled, Metrics: j.Exec.Metrics, Params: params, Steps: steps}
+	c := Cell{Job: j.Name, JobTitle: j.Title, Engine: lab.EngineExec, Command: &filled, Metrics: j.Exec.Metrics,
+		Params: params, Steps: steps}
 	if d, err := unit.ParseDuration(command.Fill(j.Exec.Takes, values)); err == nil {
 		c.Runtime = d
 		filled.Takes = d.Seconds()
@@ -384,7 +397,8 @@ func (s Suite) CheckParameters() error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Usage, What: "the suite " + s.Name + " must be told " + strings.Join(missing, " and "), Hints: hints}
+	return &lab.Error{Kind: lab.Usage, What: "the suite " + s.Name + " must be told " + strings.Join(missing, " and "),
+		Hints: hints}
 }
 
 // worksInFolder says whether the job is a command that works in the place under test.

@@ -37,15 +37,18 @@ func TestCommandCells(t *testing.T) {
 	if err != nil || len(cells) != 3 {
 		t.Fatalf("%d cells, %v", len(cells), err)
 	}
-	want := Cell{ID: "load-clients8", Job: "load", Engine: lab.EngineExec, Params: map[string]string{"seconds": "10", "clients": "8"},
-		Steps: []lab.Step{lab.Prepare, lab.Load, lab.CleanUp}, Repetitions: 2, Runtime: 10 * time.Second,
+	want := Cell{ID: "load-clients8", Job: "load", Engine: lab.EngineExec,
+		Params: map[string]string{"seconds": "10", "clients": "8"},
+		Steps:  []lab.Step{lab.Prepare, lab.Load, lab.CleanUp}, Repetitions: 2, Runtime: 10 * time.Second,
 		Command: &lab.Command{
 			Argv:    []string{"tool", "--time", "10", "-c8", "--dir", "{dir}", "${HOME}", "{ x }"},
 			Prepare: [][]string{{"mkdir", "a"}, {"cp", "-r", "{source}", "a"}}, CleanUp: [][]string{{"tool", "stop"}},
 			Environment: map[string]string{"PORT": "", "NAME": "{job}"}, Timeout: 60, Takes: 10,
-			Match: map[string]lab.Match{"tps": {Expression: "tps = ([0-9.]+)", Scale: 1}, "delay": {Expression: "([0-9.]+) ms", Scale: 1e-3}},
+			Match: map[string]lab.Match{"tps": {Expression: "tps = ([0-9.]+)", Scale: 1},
+				"delay": {Expression: "([0-9.]+) ms", Scale: 1e-3}},
 		},
-		Metrics: map[string]lab.MetricInfo{"tps": {Unit: lab.PerSecond, Better: lab.Higher, Decides: true}, "delay": {Unit: lab.Seconds, Better: lab.Lower}},
+		Metrics: map[string]lab.MetricInfo{"tps": {Unit: lab.PerSecond, Better: lab.Higher, Decides: true},
+			"delay": {Unit: lab.Seconds, Better: lab.Lower}},
 	}
 	if got := cells[1]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v %+v\nwant\n%+v %+v", got, *got.Command, want, *want.Command)
@@ -72,7 +75,8 @@ func TestCommandCells(t *testing.T) {
 
 func TestParametersOfCommands(t *testing.T) {
 	s := decoded(t, commandSuite)
-	if err := s.CheckParameters(); lab.KindOf(err) != lab.Usage || !strings.Contains(strings.Join(err.(*lab.Error).Hints, ""), "--set source=SOURCE: a tree") {
+	if err := s.CheckParameters(); lab.KindOf(err) != lab.Usage ||
+		!strings.Contains(strings.Join(err.(*lab.Error).Hints, ""), "--set source=SOURCE: a tree") {
 		t.Errorf("a parameter that is missing: %v", err)
 	}
 	// runtime is fio's alone, source the command's alone, clients was an axis.
@@ -81,15 +85,18 @@ func TestParametersOfCommands(t *testing.T) {
 		t.Fatal(err, changed.CheckParameters())
 	}
 	cells, err := changed.Cells(lab.Directory, false)
-	if err != nil || len(cells) != 2 || cells[0].Command.Prepare[1][2] != "/usr/src" || cells[0].Params["clients"] != "4" || cells[1].Params["runtime"] != "3s" ||
+	if err != nil || len(cells) != 2 || cells[0].Command.Prepare[1][2] != "/usr/src" ||
+		cells[0].Params["clients"] != "4" || cells[1].Params["runtime"] != "3s" ||
 		cells[1].Params["clients"] != "" {
 		t.Errorf("%v %+v", err, cells)
 	}
 	if again, _ := s.Cells(lab.Directory, false); len(again) != 3 || again[0].Params["source"] != "" {
 		t.Error("setting parameters changed the suite")
 	}
-	onlyCommands := decoded(t, "version: 1\nparameters: {seconds: 1}\njobs:\n  - {name: a, exec: [sleep, \"{seconds}\"]}\n")
-	if _, err := onlyCommands.With([]string{"second=2"}); err == nil || !strings.Contains(err.Error(), "did you mean seconds?") {
+	onlyCommands := decoded(t, "version: 1\nparameters: {seconds: 1}\njobs:\n  - {name: a, exec: [sleep, "+
+		"\"{seconds}\"]}\n")
+	if _, err := onlyCommands.With([]string{"second=2"}); err == nil ||
+		!strings.Contains(err.Error(), "did you mean seconds?") {
 		t.Errorf("a parameter that is none: %v", err)
 	}
 	if onlyCommands.TouchesStorage() {
@@ -99,7 +106,8 @@ func TestParametersOfCommands(t *testing.T) {
 
 // What a value holds is never taken for a placeholder of the suite's again, or the order of parameters would matter.
 func TestValuesAreNotFilledInAgain(t *testing.T) {
-	s := decoded(t, "version: 1\nparameters: {a: \"{b}\", b: \"{cpus}\"}\njobs:\n  - {name: x, exec: [echo, \"{a} {b}\"]}\n")
+	s := decoded(t, "version: 1\nparameters: {a: \"{b}\", b: \"{cpus}\"}\njobs:\n  - {name: x, exec: [echo, \"{a} "+
+		"{b}\"]}\n")
 	cells, err := s.Cells(lab.Directory, false)
 	if err != nil || !slices.Equal(cells[0].Command.Argv, []string{"echo", "{b} {cpus}"}) {
 		t.Errorf("%v %+v", err, cells[0].Command)

@@ -84,7 +84,8 @@ func DecodeExperiment(name string, data []byte, check func(text string) (complai
 
 func (r *reporter) experiment(root *yaml.Node, check func(string) (string, string)) Experiment {
 	var e Experiment
-	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "address", "net_pairs", "factors", "settings", "baseline", "reference", "reference_on", "keep",
+	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "address",
+		"net_pairs", "factors", "settings", "baseline", "reference", "reference_on", "keep",
 		"set", "blocks", "repetitions", "budget", "share", "margin", "alpha", "limit", "commands"})
 	if !r.Version(root, entries, formatVersion) {
 		return e
@@ -144,7 +145,8 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 	case e.Kind == "ablate" && limit != nil:
 		r.At(limit, "take it out, or sweep a load", "an ablation has no limit of latency")
 	case e.Kind != "" && factors == nil && settings == nil:
-		r.At(root, "add factors: [\"queue:scheduler=none,mq-deadline\"], or settings: of an ablation", "the experiment varies nothing")
+		r.At(root, "add factors: [\"queue:scheduler=none,mq-deadline\"], or settings: of an ablation",
+			"the experiment varies nothing")
 	}
 	return e
 }
@@ -237,7 +239,8 @@ func (r *reporter) settingCommands(n *yaml.Node) map[string]lab.SettingCommands 
 			}
 		}
 		if len(missing) > 0 {
-			r.At(e.Where, "each is a list: apply: [tuned-adm, profile, \"{level}\"]", "exec:%s lacks %s", e.Key, strings.Join(missing, " and "))
+			r.At(e.Where, "each is a list: apply: [tuned-adm, profile, \"{level}\"]", "exec:%s lacks %s", e.Key,
+				strings.Join(missing, " and "))
 		}
 		all[e.Key] = f
 	}

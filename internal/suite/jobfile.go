@@ -73,7 +73,8 @@ func (s Suite) ResolvePath(typed string) (string, error) {
 	case s.Path == "", filepath.Clean(typed) == s.Path:
 		return typed, nil
 	}
-	return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the command line says %s, and the job file %s", typed, s.Path),
+	return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the command line says %s, and the job file %s", typed,
+		s.Path),
 		Hints: []string{"delete filename and directory from the job file, or leave out " + typed}}
 }
 

@@ -25,7 +25,8 @@ func ParseLimit(text string) (quantile string, seconds float64, err error) {
 	quantile = strings.TrimSpace(quantile)
 	known := quantileNames()
 	if named && !slices.Contains(known, quantile) {
-		return "", 0, fmt.Errorf("%q is no quantile of latency; those that are measured are %s", quantile, strings.Join(known, ", "))
+		return "", 0, fmt.Errorf("%q is no quantile of latency; those that are measured are %s", quantile,
+			strings.Join(known, ", "))
 	}
 	return quantile, d.Seconds(), nil
 }

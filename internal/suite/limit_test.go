@@ -7,7 +7,8 @@ func TestParseLimit(t *testing.T) {
 		quantile string
 		seconds  float64
 	}{
-		"2ms": {"", 0.002}, "500us": {"", 0.0005}, "1.5s": {"", 1.5}, "p99=2ms": {"p99", 0.002}, "p99.99 = 10 MS": {"p99.99", 0.01}, "p50=100us": {"p50", 1e-4},
+		"2ms": {"", 0.002}, "500us": {"", 0.0005}, "1.5s": {"", 1.5}, "p99=2ms": {"p99", 0.002},
+		"p99.99 = 10 MS": {"p99.99", 0.01}, "p50=100us": {"p50", 1e-4},
 	} {
 		quantile, seconds, err := ParseLimit(text)
 		if err != nil || quantile != want.quantile || seconds != want.seconds {

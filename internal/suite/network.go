@@ -53,7 +53,8 @@ func (r *reporter) network(g served.Generator, entries []yamlfile.Entry) (*Netwo
 			}
 		case e.Key == "matrix":
 			axes = r.networkMatrix(g, e.Value)
-		case slices.Contains(fioKeys(), e.Key), e.Key == "exec", slices.Contains(execKeys(), e.Key), slices.Contains(networkKeys(), e.Key):
+		case slices.Contains(fioKeys(), e.Key), e.Key == "exec", slices.Contains(execKeys(), e.Key),
+			slices.Contains(networkKeys(), e.Key):
 			r.At(e.Where, "delete one of the two, or make two jobs of it", "a job with %s has no %s", g.Key, e.Key)
 		}
 	}
@@ -104,7 +105,8 @@ func networkValue(g served.Generator, name, value string) (canonical, complaint,
 
 func networkCell(j Job, params map[string]string) Cell {
 	g := j.Network.generator()
-	return Cell{Job: j.Name, JobTitle: j.Title, Engine: g.Engine, Params: params, Steps: []lab.Step{lab.Load}, Runtime: g.Takes(params)}
+	return Cell{Job: j.Name, JobTitle: j.Title, Engine: g.Engine, Params: params, Steps: []lab.Step{lab.Load},
+		Runtime: g.Takes(params)}
 }
 
 // setNetwork sets an option of all jobs that measure a network and whose load generator has it. An axis of that name is

@@ -128,7 +128,8 @@ func parameterValue(name, value string) (canonical, complaint, hint string) {
 	case strings.ContainsAny(value, "\n\r\x00"):
 		return "", name + " holds a line break", ""
 	case strings.Contains(value, "$"):
-		return "", name + "=" + value + " holds a variable, which would mean something else on each machine", "write the value"
+		return "", name + "=" + value + " holds a variable, which would mean something else on each machine",
+			"write the value"
 	}
 	k, known := parameters()[name]
 	if !known {

@@ -53,7 +53,8 @@ func refusals() []refusal {
 			why: "each job runs alone, in a fio of its own", hint: "delete it", harmless: true},
 		{names: `ioscheduler cgroup cgroup_weight cgroup_nodelete`,
 			why: "it changes a setting of the machine and leaves it changed"},
-		{names: `mem iomem`, why: "it can put fio's buffers into a file or a device (mmapshared:FILE), and so write to it", hint: "delete it"},
+		{names: `mem iomem`, why: "it can put fio's buffers into a file or a device (mmapshared:FILE), and so write " +
+			"to it", hint: "delete it"},
 		{names: `kb_base`, why: "headroom reads sizes as fio does by default: 1k is 1024", hint: "delete it"},
 		{names: `parse-only showcmd cmdhelp enghelp crctest cpuclock-test version help debug section warnings-fatal max-jobs
 			alloc-size inflate-log aux-path idle-prof`,

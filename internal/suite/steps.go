@@ -65,7 +65,8 @@ func (c Cell) NeverWritten() bool {
 // SharesBlocks says that several processes go through the same blocks in order, so that all but the first find them in
 // some cache (fio #1501, #1416): 55 GB/s from a PCIe 3 drive. The key divide, or offset_increment, keeps them apart.
 func (c Cell) SharesBlocks() bool {
-	return lab.ByFio(c.Engine) && touchesStorage(c.Params) && sequential(c.Params) && processes(c.Params) > 1 && c.Params["offset_increment"] == ""
+	return lab.ByFio(c.Engine) && touchesStorage(c.Params) && sequential(c.Params) && processes(c.Params) > 1 &&
+		c.Params["offset_increment"] == ""
 }
 
 // Writes says whether the load itself writes, trims or may do so. Of a command nobody knows.

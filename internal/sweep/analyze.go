@@ -17,10 +17,13 @@ func Analyze(in Input) Document {
 	in.orderKernels()
 	in.index()
 	s := in.Settings
-	d := Document{Schema: Schema, Run: in.Run, Factor: in.Factor, Levels: []Level{}, Share: s.Share, Margin: s.Margin, Alpha: s.Alpha,
-		MeansOnly: s.MeansOnly, PerVisit: in.PerVisit, Cells: []Cell{}, Groups: []Group{}, Totals: []Group{}, Warnings: []Warning{}, Notes: append([]string{}, in.Notes...)}
+	d := Document{Schema: Schema, Run: in.Run, Factor: in.Factor, Levels: []Level{}, Share: s.Share, Margin: s.Margin,
+		Alpha:     s.Alpha,
+		MeansOnly: s.MeansOnly, PerVisit: in.PerVisit, Cells: []Cell{}, Groups: []Group{}, Totals: []Group{},
+		Warnings: []Warning{}, Notes: append([]string{}, in.Notes...)}
 	for _, l := range in.Levels {
-		d.Levels = append(d.Levels, Level{Name: l.Name, Arm: l.ID, Number: numberOf(l.Name), NotVerified: l.NotVerified})
+		d.Levels = append(d.Levels, Level{Name: l.Name, Arm: l.ID, Number: numberOf(l.Name),
+			NotVerified: l.NotVerified})
 	}
 	if len(in.Levels) > 0 {
 		d.Baseline = in.Levels[in.Baseline].Name
@@ -34,7 +37,8 @@ func Analyze(in Input) Document {
 	}
 	d.Blocks = len(blocks)
 	for _, w := range in.Warnings {
-		d.Warnings = append(d.Warnings, Warning{Level: in.name(w.Level), Cell: w.Cell, Warning: w.Warning, Repetitions: w.Repetitions, N: w.N})
+		d.Warnings = append(d.Warnings, Warning{Level: in.name(w.Level), Cell: w.Cell, Warning: w.Warning,
+			Repetitions: w.Repetitions, N: w.N})
 	}
 	d.Curves = curves(&in)
 	if setsThePace(in.Factor) {
@@ -128,7 +132,8 @@ func metricsOf(c CellInput, measured []Measured) []string {
 	}
 	names := lab.Deciding(c.Metrics, c.Params, seen)
 	for i, name := range names {
-		if direction, rate := strings.CutSuffix(name, ".iops"); rate && large(c.Params["bs"]) && seen[lab.Bandwidth(direction)] {
+		if direction, rate := strings.CutSuffix(name, ".iops"); rate && large(c.Params["bs"]) &&
+			seen[lab.Bandwidth(direction)] {
 			names[i] = lab.Bandwidth(direction)
 		}
 	}
@@ -157,7 +162,8 @@ func numberOf(name string) *float64 {
 func (in *Input) cell(r *row) Cell {
 	score := r.score[:r.levels]
 	top := topOf(score)
-	c := Cell{Cell: r.cell.ID, Title: r.cell.Title, Job: r.cell.Job, Params: maps.Clone(r.cell.Params), Metric: r.metric, Unit: r.cell.Metric(r.metric).Unit,
+	c := Cell{Cell: r.cell.ID, Title: r.cell.Title, Job: r.cell.Job, Params: maps.Clone(r.cell.Params),
+		Metric: r.metric, Unit: r.cell.Metric(r.metric).Unit,
 		Better: r.better, Top: in.name(top), BestSet: []string{}, Share: in.Settings.Share, Harm: []Harm{}}
 	if c.Params == nil {
 		c.Params = map[string]string{}

@@ -102,7 +102,8 @@ func curves(in *Input) []Curve {
 			r := curveRows{
 				rate: newRow(in, c, rate, named(rate)),
 				mean: newRow(in, c, lab.Latency(direction, "mean"), named(lab.Latency(direction, "mean"))),
-				tail: newRow(in, c, lab.Latency(direction, in.Settings.Quantile), named(lab.Latency(direction, in.Settings.Quantile))),
+				tail: newRow(in, c, lab.Latency(direction, in.Settings.Quantile),
+					named(lab.Latency(direction, in.Settings.Quantile))),
 			}
 			r.power = newRow(in, c, rate, func(values map[string]float64) (float64, bool) {
 				x, okX := values[rate]
@@ -113,7 +114,8 @@ func curves(in *Input) []Curve {
 			if !slices.ContainsFunc(r.rate.values, func(v map[int]float64) bool { return len(v) > 0 }) {
 				continue
 			}
-			out = append(out, Curve{Cell: c.ID, Title: c.Title, Job: c.Job, Params: c.Params, Direction: direction, Rate: rate, Quantile: in.Settings.Quantile})
+			out = append(out, Curve{Cell: c.ID, Title: c.Title, Job: c.Job, Params: c.Params, Direction: direction,
+				Rate: rate, Quantile: in.Settings.Quantile})
 			rows = append(rows, r)
 		}
 	}
@@ -134,7 +136,8 @@ type curveRows struct {
 func (in *Input) fill(c *Curve, r curveRows, points, pairs float64) {
 	c.Confidence = points
 	for i, l := range in.Levels {
-		p := CurvePoint{Level: l.Name, Offered: in.offered(l.Name, c), Reached: r.rate.estimated(i, points), Mean: r.mean.estimated(i, points), Tail: r.tail.estimated(i, points)}
+		p := CurvePoint{Level: l.Name, Offered: in.offered(l.Name, c), Reached: r.rate.estimated(i, points),
+			Mean: r.mean.estimated(i, points), Tail: r.tail.estimated(i, points)}
 		if p.Offered != nil && p.Reached != nil {
 			kept := p.Reached.Value >= *p.Offered/(1+in.Settings.Margin)
 			p.KeptUp = &kept
@@ -230,7 +233,8 @@ func limitOf(points []CurvePoint, seconds float64) *Limit {
 		}
 	}
 	for _, p := range points {
-		if p.Tail != nil && p.Reached != nil && out.Reached != nil && p.Tail.Value > seconds && p.Reached.Value < out.Reached.Value {
+		if p.Tail != nil && p.Reached != nil && out.Reached != nil && p.Tail.Value > seconds &&
+			p.Reached.Value < out.Reached.Value {
 			out.Exceeding = append(out.Exceeding, p.Level)
 		}
 	}

@@ -51,7 +51,8 @@ func levelsByName(arms []lab.Arm) map[string]map[string]bool {
 // differ in nothing but the factor are one cell. The levels were not visited by turns, so that all repetitions of a
 // load at a level count as one value: what moved between one level and the next can't be told from the level, and no
 // interval could say so.
-func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By, ceilings map[string][]ceiling.Ceiling) (Input, error) {
+func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By,
+	ceilings map[string][]ceiling.Ceiling) (Input, error) {
 	factor, err := by.factor(run)
 	if err != nil {
 		return Input{}, err
@@ -66,8 +67,10 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 	}
 	l.takeLevels(&in, run)
 	if by.Baseline != "" {
-		if in.Baseline = slices.IndexFunc(in.Levels, func(a Arm) bool { return a.Name == by.Baseline }); in.Baseline < 0 {
-			return Input{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no %s=%s", run.ID, factor, by.Baseline),
+		if in.Baseline = slices.IndexFunc(in.Levels, func(a Arm) bool { return a.Name == by.Baseline }); in.Baseline <
+			0 {
+			return Input{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no %s=%s", run.ID,
+				factor, by.Baseline),
 				Hints: []string{"its levels are " + strings.Join(names(in.Levels), ", ")}}
 		}
 	}
@@ -85,7 +88,8 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 			failed++
 		default:
 			counts.add(place, r.Warnings)
-			in.Measured = append(in.Measured, Measured{Level: place.level, Cell: place.cell, Block: 1, Values: r.Values})
+			in.Measured = append(in.Measured,
+				Measured{Level: place.level, Cell: place.cell, Block: 1, Values: r.Values})
 		}
 	}
 	in.takeWarnings(run, l.places, counts)
@@ -96,7 +100,9 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 		in.Notes = append(in.Notes, fmt.Sprintf("repetitions that failed are left out: %d", failed))
 	}
 	if single := l.atOneLevel(); single > 0 {
-		in.Notes = append(in.Notes, fmt.Sprintf("loads of one %s alone are left out: %d; loads are the same where the job and all parameters are", factor, single))
+		in.Notes = append(in.Notes,
+			fmt.Sprintf("loads of one %s alone are left out: %d; loads are the same where the job and all parameters "+
+				"are", factor, single))
 	}
 	return in, nil
 }
@@ -133,7 +139,8 @@ func (by By) factor(run lab.Run) (string, error) {
 		if by.Factor != "" {
 			what = fmt.Sprintf("run %s has no factor %q with several levels", run.ID, by.Factor)
 		}
-		return "", &lab.Error{Kind: lab.Usage, What: what, Hints: []string{"--factor " + strings.Join(all, ", or --factor ")}}
+		return "", &lab.Error{Kind: lab.Usage, What: what,
+			Hints: []string{"--factor " + strings.Join(all, ", or --factor ")}}
 	}
 	return by.Factor, nil
 }
@@ -167,7 +174,8 @@ func (l *levels) takeReference(in *Input, run lab.Run, text string) error {
 	var ok bool
 	l.reference.name, l.reference.level, ok = strings.Cut(text, "=")
 	if !ok || !slices.ContainsFunc(run.Arms, l.isReference) {
-		return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no loads at %s without a %s", run.ID, text, l.factor),
+		return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no loads at %s without a %s",
+			run.ID, text, l.factor),
 			Hints: []string{"for example --reference kube:runtime_class=runc, for pods beside virtual machines"}}
 	}
 	in.Reference = &Arm{Name: l.reference.level}
@@ -213,7 +221,8 @@ func (l *levels) goAlong(in *Input, run lab.Run) []string {
 		for _, arm := range in.Levels {
 			with = append(with, fmt.Sprintf("%s at %s", cmp.Or(at[arm.Name], "none"), arm.Name))
 		}
-		in.Notes = append(in.Notes, fmt.Sprintf("%s can't be told from %s, which differs with it: %s", l.factor, other, strings.Join(with, ", ")))
+		in.Notes = append(in.Notes, fmt.Sprintf("%s can't be told from %s, which differs with it: %s", l.factor, other,
+			strings.Join(with, ", ")))
 	}
 	return along
 }
@@ -262,7 +271,8 @@ func (l *levels) takeCells(in *Input, run lab.Run, ceilings map[string][]ceiling
 		if several {
 			role = arm.Role
 		}
-		key := role + "\x00" + c.Engine + "\x00" + c.Job + "\x00" + keyOf(Cell{Params: shared.Params}, slices.Sorted(maps.Keys(shared.Params)))
+		key := role + "\x00" + c.Engine + "\x00" + c.Job + "\x00" +
+			keyOf(Cell{Params: shared.Params}, slices.Sorted(maps.Keys(shared.Params)))
 		i, seen := index[key]
 		if !seen {
 			i = len(in.Cells)

@@ -16,9 +16,11 @@ func importedLevels() (lab.Run, []lab.Repetition) {
 	add := func(id string, rates [2]float64, levels map[string]string) {
 		run.Arms = append(run.Arms, lab.Arm{ID: id, Role: "storage", Levels: levels})
 		for i, bs := range []string{"4096", "32768"} {
-			cell := lab.Cell{ID: "randread-" + bs + "." + id, Arm: id, Engine: "fio", Job: "randread", Params: map[string]string{"rw": "randread", "bs": bs, "iodepth": "1"}}
+			cell := lab.Cell{ID: "randread-" + bs + "." + id, Arm: id, Engine: "fio", Job: "randread",
+				Params: map[string]string{"rw": "randread", "bs": bs, "iodepth": "1"}}
 			run.Cells = append(run.Cells, cell)
-			reps = append(reps, lab.Repetition{Cell: cell.ID, Number: 1, Values: map[string]float64{"read.iops": rates[i]}})
+			reps = append(reps,
+				lab.Repetition{Cell: cell.ID, Number: 1, Values: map[string]float64{"read.iops": rates[i]}})
 		}
 	}
 	vm := func(threads string) map[string]string {
@@ -36,16 +38,19 @@ func TestFromLevels(t *testing.T) {
 	if got := Factors(run.Arms); !slices.Equal(got, []string{"guest:iothreads", "kube:runtime_class"}) {
 		t.Fatalf("factors %q", got)
 	}
-	in, err := FromLevels(run, sequence(reps, nil), By{Factor: "guest:iothreads", Reference: "kube:runtime_class=runc"}, nil)
+	in, err := FromLevels(run, sequence(reps, nil), By{Factor: "guest:iothreads", Reference: "kube:runtime_class=runc"},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := Analyze(in)
-	if !d.MeansOnly || d.Baseline != "0" || d.Reference != "runc" || len(d.Levels) != 3 || d.Levels[1].Name != "4" || len(d.Cells) != 2 || len(d.Notes) != 0 {
+	if !d.MeansOnly || d.Baseline != "0" || d.Reference != "runc" || len(d.Levels) != 3 || d.Levels[1].Name != "4" ||
+		len(d.Cells) != 2 || len(d.Notes) != 0 {
 		t.Fatalf("%+v", d)
 	}
 	c := d.Cells[0]
-	if c.Title != "randread 4k q1" || c.Top != "16" || c.SmallestForShare != "4" || !near(c.Gain.Ratio, 1.9) || !near(c.ToReference.Ratio, 190.0/240) {
+	if c.Title != "randread 4k q1" || c.Top != "16" || c.SmallestForShare != "4" || !near(c.Gain.Ratio, 1.9) ||
+		!near(c.ToReference.Ratio, 190.0/240) {
 		t.Errorf("%+v", c)
 	}
 	if c := d.Cells[1]; c.Top != "4" || c.SmallestForShare != "0" {
@@ -82,12 +87,14 @@ func TestRepetitionsOfALevelProveNothing(t *testing.T) {
 // A load that differs between levels in more than the factor is no load of both, and is said to be left out.
 func TestLoadsOfOneLevelAreLeftOut(t *testing.T) {
 	run, reps := importedLevels()
-	run.Cells[0].Params["ioengine"], run.Cells[2].Params["ioengine"], run.Cells[4].Params["ioengine"] = "libaio", "io_uring", "psync"
+	run.Cells[0].Params["ioengine"], run.Cells[2].Params["ioengine"], run.Cells[4].Params["ioengine"] = "libaio",
+		"io_uring", "psync"
 	in, err := FromLevels(run, sequence(reps, nil), By{Factor: "guest:iothreads"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := Analyze(in); len(d.Cells) != 1 || len(d.Notes) != 2 || !strings.Contains(d.Notes[1], "loads of one guest:iothreads alone are left out: 3") {
+	if d := Analyze(in); len(d.Cells) != 1 || len(d.Notes) != 2 ||
+		!strings.Contains(d.Notes[1], "loads of one guest:iothreads alone are left out: 3") {
 		t.Errorf("%d cells, notes %q", len(d.Cells), d.Notes)
 	}
 }
@@ -104,7 +111,9 @@ func TestLevelsThatGoAlong(t *testing.T) {
 	if d.Factor != "kube:runtime_class" || len(d.Cells) != 2 || !near(d.Cells[0].Gain.Ratio, 240.0/185) {
 		t.Errorf("%+v", d)
 	}
-	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "can't be told from guest:iothreads, which differs with it: 4 at vm, none at runc") {
+	if len(d.Notes) != 1 ||
+		!strings.Contains(d.Notes[0],
+			"can't be told from guest:iothreads, which differs with it: 4 at vm, none at runc") {
 		t.Errorf("notes %q", d.Notes)
 	}
 }
@@ -112,11 +121,13 @@ func TestLevelsThatGoAlong(t *testing.T) {
 func TestFromLevelsRefuses(t *testing.T) {
 	run, reps := importedLevels()
 	for want, by := range map[string]By{
-		"differ in several factors":                                {},
-		`has no factor "guest:cpus"`:                               {Factor: "guest:cpus"},
-		"has no guest:iothreads=3":                                 {Factor: "guest:iothreads", Baseline: "3"},
-		"has no loads at kube:runtime_class=kata":                  {Factor: "guest:iothreads", Reference: "kube:runtime_class=kata"},
-		"has no loads at kube:runtime_class=vm without a guest:io": {Factor: "guest:iothreads", Reference: "kube:runtime_class=vm"},
+		"differ in several factors":  {},
+		`has no factor "guest:cpus"`: {Factor: "guest:cpus"},
+		"has no guest:iothreads=3":   {Factor: "guest:iothreads", Baseline: "3"},
+		"has no loads at kube:runtime_class=kata": {Factor: "guest:iothreads",
+			Reference: "kube:runtime_class=kata"},
+		"has no loads at kube:runtime_class=vm without a guest:io": {Factor: "guest:iothreads",
+			Reference: "kube:runtime_class=vm"},
 	} {
 		if _, err := FromLevels(run, sequence(reps, nil), by, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", by, err, want)

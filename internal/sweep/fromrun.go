@@ -31,14 +31,16 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 		return Input{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s varies no factor", run.ID)}
 	}
 	in := Input{Run: run.ID, Factor: factorName(e.Factors), Settings: known.Settings, Baseline: -1}
-	in.Settings.Margin, in.Settings.Alpha, in.Settings.Share, in.Settings.Anytime = e.Margin, e.Alpha, e.Share, run.Anytime
+	in.Settings.Margin, in.Settings.Alpha, in.Settings.Share, in.Settings.Anytime = e.Margin, e.Alpha,
+		e.Share, run.Anytime
 	in.Settings.Looks = e.Looks
 	if e.Limit > 0 {
 		in.Settings.Limit, in.Settings.Quantile = e.Limit, e.Quantile
 	}
 	at := in.takeArms(run, known)
 	if in.Baseline < 0 {
-		return Input{}, &lab.Error{What: fmt.Sprintf("run %s has no arm %q, which should be the baseline of its levels", run.ID, e.Baseline)}
+		return Input{}, &lab.Error{What: fmt.Sprintf("run %s has no arm %q, which should be the baseline of its levels",
+			run.ID, e.Baseline)}
 	}
 	cells := in.takeCells(run, at, known)
 	failures, blockless := 0, 0
@@ -49,7 +51,8 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 		}
 		place, ok := cells[r.Cell]
 		if !ok {
-			return Input{}, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID, r.Number, r.Cell)}
+			return Input{}, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run "+
+				"does not have", run.ID, r.Number, r.Cell)}
 		}
 		counts.add(place, r.Warnings)
 		visits.Add(r, r.Failed())
@@ -59,7 +62,8 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 		case r.Block < 1:
 			blockless++
 		default:
-			in.Measured = append(in.Measured, Measured{Level: place.level, Cell: place.cell, Block: r.Block, Values: r.Values})
+			in.Measured = append(in.Measured, Measured{Level: place.level, Cell: place.cell, Block: r.Block,
+				Values: r.Values})
 		}
 	}
 	in.takeWarnings(run, cells, counts)
@@ -110,7 +114,8 @@ func (in *Input) takeArms(run lab.Run, known Known) (at map[string]int) {
 	at = map[string]int{}
 	for i, a := range arms {
 		at[a.ID] = i
-		in.Levels = append(in.Levels, Arm{Name: levelName(a, e.Factors), ID: a.ID, NotVerified: notVerified(run.NotVerified, a), Facts: known.Facts[a.ID]})
+		in.Levels = append(in.Levels, Arm{Name: levelName(a, e.Factors), ID: a.ID,
+			NotVerified: notVerified(run.NotVerified, a), Facts: known.Facts[a.ID]})
 		if a.ID == e.Baseline {
 			in.Baseline = i
 		}

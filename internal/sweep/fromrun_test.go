@@ -12,8 +12,9 @@ import (
 
 // sweepRun is a run of two loads over a factor, with a reference arm, and its repetitions.
 func sweepRun(factor string, levels ...string) (lab.Run, []lab.Repetition) {
-	run := lab.Run{ID: "7KQ4M2X9TD", Experiment: &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: factor, Levels: levels}},
-		Baseline: "arm-" + levels[0], Reference: "host", Margin: 0.05, Alpha: 0.1, Share: 0.8}}
+	run := lab.Run{ID: "7KQ4M2X9TD",
+		Experiment: &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: factor, Levels: levels}},
+			Baseline: "arm-" + levels[0], Reference: "host", Margin: 0.05, Alpha: 0.1, Share: 0.8}}
 	var reps []lab.Repetition
 	add := func(arm string, rate float64, levels map[string]string) {
 		run.Arms = append(run.Arms, lab.Arm{ID: arm, Role: "storage", Levels: levels})
@@ -25,7 +26,8 @@ func sweepRun(factor string, levels ...string) (lab.Run, []lab.Repetition) {
 			}
 			run.Cells = append(run.Cells, lab.Cell{ID: id, Arm: arm, Job: "randread", Params: params})
 			for b := 1; b <= 4; b++ {
-				reps = append(reps, lab.Repetition{Cell: id, Block: b, Number: b, Values: map[string]float64{"read.iops": rate + float64(b), "read.bandwidth": 4096 * rate}})
+				reps = append(reps, lab.Repetition{Cell: id, Block: b, Number: b,
+					Values: map[string]float64{"read.iops": rate + float64(b), "read.bandwidth": 4096 * rate}})
 			}
 		}
 	}
@@ -61,8 +63,9 @@ func TestFromRun(t *testing.T) {
 	run.Warnings = []lab.Warning{{Code: "clock", Taints: []string{"*"}}}
 	run.Cells[1].Warnings = []lab.Warning{{Code: "drift", Taints: []string{"*"}}}
 	known := Known{
-		Ceilings: map[string][]ceiling.Ceiling{"randread-1m@arm-4": {{Metric: "read.bandwidth", Value: 1.3e6, Limiter: "PCIe"}, {Metric: "read.bandwidth", Value: 9e6, Limiter: "DMI"}}},
-		Facts:    map[string][]lab.Fact{"arm-4": {{Key: "kernel.release", Value: "6.1"}}},
+		Ceilings: map[string][]ceiling.Ceiling{"randread-1m@arm-4": {{Metric: "read.bandwidth", Value: 1.3e6,
+			Limiter: "PCIe"}, {Metric: "read.bandwidth", Value: 9e6, Limiter: "DMI"}}},
+		Facts: map[string][]lab.Fact{"arm-4": {{Key: "kernel.release", Value: "6.1"}}},
 	}
 	in, err := FromRun(run, sequence(reps, nil), known)
 	if err != nil {
@@ -72,10 +75,12 @@ func TestFromRun(t *testing.T) {
 	for _, l := range in.Levels {
 		levels = append(levels, l.Name)
 	}
-	if !slices.Equal(levels, []string{"found", "2", "4"}) || in.Baseline != 0 || in.Reference.Name != "host" || len(in.Levels[2].Facts) != 1 {
+	if !slices.Equal(levels, []string{"found", "2", "4"}) || in.Baseline != 0 || in.Reference.Name != "host" ||
+		len(in.Levels[2].Facts) != 1 {
 		t.Errorf("levels %v, %+v", levels, in)
 	}
-	if len(in.Cells) != 2 || in.Cells[0].ID != "randread-4k" || in.Cells[0].Title != "randread 4k" || len(in.Measured) != 2*4*4-2 || len(in.Notes) != 2 {
+	if len(in.Cells) != 2 || in.Cells[0].ID != "randread-4k" || in.Cells[0].Title != "randread 4k" ||
+		len(in.Measured) != 2*4*4-2 || len(in.Notes) != 2 {
 		t.Errorf("%+v, %d measured, notes %v", in.Cells, len(in.Measured), in.Notes)
 	}
 	d := Analyze(in)
@@ -90,7 +95,8 @@ func TestFromRun(t *testing.T) {
 	for _, w := range d.Warnings {
 		warnings = append(warnings, w.Code+" "+w.Level+" "+w.Cell)
 	}
-	if want := []string{"clock  ", "drift 4 randread-1m", "errors 4 randread-4k", "short-run 4 randread-4k"}; !slices.Equal(warnings, want) {
+	if want := []string{"clock  ", "drift 4 randread-1m", "errors 4 randread-4k",
+		"short-run 4 randread-4k"}; !slices.Equal(warnings, want) {
 		t.Errorf("%q, want %q", warnings, want)
 	}
 	if got := d.Cells[0].Levels[2].Warnings; !slices.Equal(got, []string{"errors", "short-run"}) {
@@ -105,7 +111,8 @@ func TestTheFactorsOwnParameterIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(in.Cells) != 2 || in.Cells[0].Params["iodepth"] != "" || in.Cells[0].Title != "randread 4k" || run.Cells[0].Params["iodepth"] == "" {
+	if len(in.Cells) != 2 || in.Cells[0].Params["iodepth"] != "" || in.Cells[0].Title != "randread 4k" ||
+		run.Cells[0].Params["iodepth"] == "" {
 		t.Errorf("%+v", in.Cells)
 	}
 }
@@ -114,10 +121,12 @@ func TestTheFactorsOwnParameterIsNone(t *testing.T) {
 func TestTheLimitOfARun(t *testing.T) {
 	run, reps := sweepRun("job:iodepth", "1", "4")
 	for i := range reps {
-		reps[i].Values["read.latency.p99"], reps[i].Values["read.latency.p99.9"] = 1e-6, 1e-4*reps[i].Values["read.iops"]
+		reps[i].Values["read.latency.p99"], reps[i].Values["read.latency.p99.9"] = 1e-6,
+			1e-4*reps[i].Values["read.iops"]
 	}
 	other := Known{Settings: Settings{Limit: 1, Quantile: "p99"}}
-	if in, err := FromRun(run, sequence(reps, nil), other); err != nil || in.Settings.Limit != 1 || in.Settings.Quantile != "p99" {
+	if in, err := FromRun(run, sequence(reps, nil), other); err != nil || in.Settings.Limit != 1 ||
+		in.Settings.Quantile != "p99" {
 		t.Errorf("%+v, %v", in.Settings, err)
 	}
 	run.Experiment.Limit, run.Experiment.Quantile = 0.015, "p99.9"
@@ -162,7 +171,8 @@ func TestCommandsDecideByTheirOwnMetrics(t *testing.T) {
 	run.Experiment.Reference, run.Arms, run.Cells = "", run.Arms[:2], nil
 	var reps []lab.Repetition
 	for i, a := range run.Arms {
-		c := lab.Cell{ID: "stall@" + a.ID, Arm: a.ID, Job: "stall", Engine: lab.EngineExec, Command: &lab.Command{Argv: []string{"stall"}},
+		c := lab.Cell{ID: "stall@" + a.ID, Arm: a.ID, Job: "stall", Engine: lab.EngineExec,
+			Command: &lab.Command{Argv: []string{"stall"}},
 			Params:  map[string]string{"bs": "4k"},
 			Metrics: map[string]lab.MetricInfo{"stalled": {Unit: lab.Seconds, Better: lab.Lower, Decides: true}}}
 		run.Cells = append(run.Cells, c)
@@ -176,7 +186,8 @@ func TestCommandsDecideByTheirOwnMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := Analyze(in)
-	if len(d.Cells) != 1 || d.Cells[0].Metric != "stalled" || d.Cells[0].Unit != lab.Seconds || d.Cells[0].Better != lab.Lower {
+	if len(d.Cells) != 1 || d.Cells[0].Metric != "stalled" || d.Cells[0].Unit != lab.Seconds ||
+		d.Cells[0].Better != lab.Lower {
 		t.Fatalf("%+v", d.Cells)
 	}
 	// The arms are in the order in which they were planned, the second level first: it stalls for half the time.
@@ -197,7 +208,8 @@ func TestVisitsThatRepeat(t *testing.T) {
 	}
 	for i, r := range slices.Clone(reps) {
 		change := 1 + 0.001*float64(i%7)
-		r.Values = map[string]float64{"read.iops": change * r.Values["read.iops"], "read.bandwidth": change * r.Values["read.bandwidth"]}
+		r.Values = map[string]float64{"read.iops": change * r.Values["read.iops"],
+			"read.bandwidth": change * r.Values["read.bandwidth"]}
 		reps = append(reps, r)
 	}
 	in, err := FromRun(run, sequence(reps, nil), Known{})
@@ -210,7 +222,8 @@ func TestVisitsThatRepeat(t *testing.T) {
 		metrics = append(metrics, n.Cell+" "+n.Metric)
 	}
 	slices.Sort(metrics)
-	if p := d.PerVisit; !p.Boots || p.Visits != 8 || p.Repetitions != 2 || p.Repeat != 0 || !slices.Equal(metrics, []string{"randread-1m read.bandwidth", "randread-4k read.iops"}) {
+	if p := d.PerVisit; !p.Boots || p.Visits != 8 || p.Repetitions != 2 || p.Repeat != 0 ||
+		!slices.Equal(metrics, []string{"randread-1m read.bandwidth", "randread-4k read.iops"}) {
 		t.Errorf("%+v", p)
 	}
 }

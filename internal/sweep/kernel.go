@@ -72,7 +72,8 @@ type version struct {
 }
 
 var (
-	kernelVersion = regexp.MustCompile(`(?:^|\D)([2-9]|[1-9]\d)\.(\d{1,3})(?:\.(\d{1,3}))?(?:[-~]rc(\d{1,3}))?(?:-(\d{1,4})\b)?`)
+	kernelVersion = regexp.MustCompile(
+		`(?:^|\D)([2-9]|[1-9]\d)\.(\d{1,3})(?:\.(\d{1,3}))?(?:[-~]rc(\d{1,3}))?(?:-(\d{1,4})\b)?`)
 	// packageVersion is what follows the name in a Debian package's file name:
 	// linux-image-6.1.0-28-amd64_6.1.119-1_amd64.deb
 	packageVersion = regexp.MustCompile(`_(\d+\.\d+\.\d+[^_]*)_`)
@@ -171,7 +172,9 @@ func (in *Input) orderKernels() {
 	for i, l := range in.Levels {
 		order[i], versions[i] = i, versionOf(l)
 		if versions[i].debian > 0 {
-			in.Notes = append(in.Notes, fmt.Sprintf("%s counts by Debian's own number; which %s.y it was made of is not known", l.Name, versions[i].branch()))
+			in.Notes = append(in.Notes,
+				fmt.Sprintf("%s counts by Debian's own number; which %s.y it was made of is not known", l.Name,
+					versions[i].branch()))
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
@@ -233,9 +236,12 @@ func (in *Input) chain(rows []*row) *Chain {
 					if d == stat.Below {
 						better, worse = last, i
 					}
-					out.Changes = append(out.Changes, ChainChange{Cell: r.cell.ID, Title: r.cell.Title, Metric: r.metric, From: in.name(last), To: in.name(i),
-						SameBranch: versions[i].known && versions[last].known && versions[i].branch() == versions[last].branch(),
-						Ratio:      *r.published(r.ratios[i][last]), LacksFix: missingFixes(in.Levels[better], in.Levels[worse])})
+					out.Changes = append(out.Changes, ChainChange{Cell: r.cell.ID, Title: r.cell.Title,
+						Metric: r.metric, From: in.name(last), To: in.name(i),
+						SameBranch: versions[i].known && versions[last].known && versions[i].branch() ==
+							versions[last].branch(),
+						Ratio:    *r.published(r.ratios[i][last]),
+						LacksFix: missingFixes(in.Levels[better], in.Levels[worse])})
 				}
 			}
 			last = i
@@ -268,7 +274,8 @@ func missingFixes(lacking, having Arm) []MissingFix {
 		if unknown(lacking.Facts, f.Key) || known && !strings.HasPrefix(state, "Vulnerable") {
 			continue
 		}
-		out = append(out, MissingFix{Vulnerability: name, Level: lacking.Name, Says: state, Other: having.Name, OtherSays: f.Value})
+		out = append(out, MissingFix{Vulnerability: name, Level: lacking.Name, Says: state, Other: having.Name,
+			OtherSays: f.Value})
 	}
 	slices.SortFunc(out, func(a, b MissingFix) int { return cmp.Compare(a.Vulnerability, b.Vulnerability) })
 	return out

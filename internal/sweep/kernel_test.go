@@ -40,7 +40,8 @@ func TestVersionsOfKernels(t *testing.T) {
 }
 
 func FuzzParseVersion(f *testing.F) {
-	for _, s := range []string{"6.1.0-28-amd64", "linux-image-6.1.0-28-amd64_6.1.119-1_amd64.deb", "v6.11-rc3", "/srv/linux-6.3.13/bzImage", "6.12.9+bpo-amd64"} {
+	for _, s := range []string{"6.1.0-28-amd64", "linux-image-6.1.0-28-amd64_6.1.119-1_amd64.deb", "v6.11-rc3",
+		"/srv/linux-6.3.13/bzImage", "6.12.9+bpo-amd64"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -54,7 +55,8 @@ func FuzzParseVersion(f *testing.F) {
 // kernelFacts are what a kernel says of one vulnerability, and of one that all know; "" for a kernel from before it was
 // found.
 func kernelFacts(srso, build string) []lab.Fact {
-	facts := []lab.Fact{{Key: "cpu.vulnerability.meltdown", Value: "Not affected"}, {Key: "kernel.version", Value: build}}
+	facts := []lab.Fact{{Key: "cpu.vulnerability.meltdown", Value: "Not affected"},
+		{Key: "kernel.version", Value: build}}
 	if srso != "" {
 		facts = append(facts, lab.Fact{Key: "cpu.vulnerability.spec_rstack_overflow", Value: srso})
 	}
@@ -66,24 +68,28 @@ func kernelFacts(srso, build string) []lab.Fact {
 func TestFasterForLackOfAFix(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const fixed = "Mitigation: Safe RET"
-	in := Input{Factor: "kernel:image", Baseline: 4, Cells: []CellInput{cellOf("randread")}, Reference: &Arm{Name: "other host"}, Levels: []Arm{
-		{Name: "6.6.54", Facts: kernelFacts(fixed, "")},
-		{Name: "6.3.13", Facts: kernelFacts("", "")},
-		{Name: "6.2.16", Facts: kernelFacts("", "")},
-		{Name: "6.4.16", Facts: kernelFacts(fixed, "")},
-		{Name: "6.1.0-28-amd64", Facts: kernelFacts(fixed, "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)")},
-		{Name: "6.1.20", Facts: kernelFacts("Vulnerable: Microcode, no safe RET", "")},
-	}, Warnings: []WarningInput{{Level: 1, Cell: "randread", Warning: lab.Warning{Code: "short-run", Taints: []string{"*"}}}}}
+	in := Input{Factor: "kernel:image", Baseline: 4, Cells: []CellInput{cellOf("randread")},
+		Reference: &Arm{Name: "other host"}, Levels: []Arm{
+			{Name: "6.6.54", Facts: kernelFacts(fixed, "")},
+			{Name: "6.3.13", Facts: kernelFacts("", "")},
+			{Name: "6.2.16", Facts: kernelFacts("", "")},
+			{Name: "6.4.16", Facts: kernelFacts(fixed, "")},
+			{Name: "6.1.0-28-amd64", Facts: kernelFacts(fixed, "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)")},
+			{Name: "6.1.20", Facts: kernelFacts("Vulnerable: Microcode, no safe RET", "")},
+		}, Warnings: []WarningInput{
+			{Level: 1, Cell: "randread", Warning: lab.Warning{Code: "short-run", Taints: []string{"*"}}}}}
 	in.Measured = noisy(r, "randread", "read.iops", 10, 0.005, 100, 200, 200, 100, 100, 200, 150)
 	d := Analyze(in)
 	var names []string
 	for _, k := range d.Chain.Kernels {
 		names = append(names, k.Version+" "+k.Support)
 	}
-	if want := "6.1.20 longterm, 6.1.119 longterm, 6.2.16 end of life, 6.3.13 end of life, 6.4.16 end of life, 6.6.54 longterm"; strings.Join(names, ", ") != want {
+	if want := "6.1.20 longterm, 6.1.119 longterm, 6.2.16 end of life, 6.3.13 end of life, 6.4.16 end of life, " +
+		"6.6.54 longterm"; strings.Join(names, ", ") != want {
 		t.Errorf("%q, want %q", names, want)
 	}
-	if d.Baseline != "6.1.0-28-amd64" || d.Reference != "other host" || d.Cells[0].ToReference.Ratio < 1.3 || len(d.Cells[0].Levels[3].Warnings) != 1 {
+	if d.Baseline != "6.1.0-28-amd64" || d.Reference != "other host" || d.Cells[0].ToReference.Ratio < 1.3 ||
+		len(d.Cells[0].Levels[3].Warnings) != 1 {
 		t.Errorf("levels went astray: %+v", d.Cells[0])
 	}
 	var changes []string
@@ -98,7 +104,8 @@ func TestFasterForLackOfAFix(t *testing.T) {
 		changes = append(changes, text)
 	}
 	want := []string{
-		"6.1.20 to 6.1.0-28-amd64 worse in one branch, 6.1.20 lacks spec_rstack_overflow Vulnerable: Microcode, no safe RET",
+		"6.1.20 to 6.1.0-28-amd64 worse in one branch, 6.1.20 lacks spec_rstack_overflow Vulnerable: Microcode, no " +
+			"safe RET",
 		"6.1.0-28-amd64 to 6.2.16 better, 6.2.16 lacks spec_rstack_overflow ",
 		"6.3.13 to 6.4.16 worse, 6.3.13 lacks spec_rstack_overflow ",
 	}
@@ -117,7 +124,8 @@ func TestNoFixIsMissedWithoutEvidence(t *testing.T) {
 		nil,
 		kernelFacts("Not affected", ""),
 		kernelFacts("Mitigation: IBPB", ""),
-		append(kernelFacts("", ""), lab.Fact{Key: "cpu.vulnerability.spec_rstack_overflow", Unknown: "permission denied"}),
+		append(kernelFacts("", ""), lab.Fact{Key: "cpu.vulnerability.spec_rstack_overflow",
+			Unknown: "permission denied"}),
 	} {
 		if got := missingFixes(Arm{Name: "a", Facts: facts}, having); len(got) > 0 {
 			t.Errorf("%v: %v", facts, got)

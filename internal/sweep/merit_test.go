@@ -47,7 +47,8 @@ func TestFiguresAgreeWithTheirDefinitions(t *testing.T) {
 	names := []string{"0", "1", "2", "3", "4", "6", "8", "12", "16"}
 	for range 300 {
 		metric := []string{"read.iops", "read.latency.mean"}[r.IntN(2)]
-		in := Input{Factor: "guest:iothreads", Levels: threads(names...), Baseline: r.IntN(2), Reference: &Arm{Name: "pod"}, Cells: []CellInput{cellOf("a")},
+		in := Input{Factor: "guest:iothreads", Levels: threads(names...), Baseline: r.IntN(2),
+			Reference: &Arm{Name: "pod"}, Cells: []CellInput{cellOf("a")},
 			Settings: Settings{Share: 0.7 + 0.25*r.Float64()}}
 		values := make([]float64, len(names)+1)
 		for i := range values {
@@ -66,7 +67,8 @@ func TestFiguresAgreeWithTheirDefinitions(t *testing.T) {
 		top := slices.Index(speeds, best)
 		enough := slices.IndexFunc(speeds[:len(names)], func(v float64) bool { return v >= in.Settings.Share*best })
 		if c.Top != names[top] || c.SmallestForShare != names[enough] {
-			t.Fatalf("%v: top %s, smallest %s, want %s and %s", values, c.Top, c.SmallestForShare, names[top], names[enough])
+			t.Fatalf("%v: top %s, smallest %s, want %s and %s", values, c.Top, c.SmallestForShare,
+				names[top], names[enough])
 		}
 		if want := values[top] / values[in.Baseline]; math.Abs(c.Gain.Ratio-want) > 1e-9 {
 			t.Fatalf("gain %g, want %g", c.Gain.Ratio, want)
@@ -84,7 +86,8 @@ func TestFiguresAgreeWithTheirDefinitions(t *testing.T) {
 			t.Fatalf("%v: no longer pays at %+v, want %q", speeds, got, stops)
 		}
 		// One block says nothing of noise, so nothing is told apart, and nothing is called harmful.
-		if c.ToldApart || len(c.Harm) > 0 || c.Best != "0" || len(c.BestSet) != len(names) || c.Gain.Known() != (top == in.Baseline) {
+		if c.ToldApart || len(c.Harm) > 0 || c.Best != "0" || len(c.BestSet) != len(names) ||
+			c.Gain.Known() != (top == in.Baseline) {
 			t.Fatalf("%+v", c)
 		}
 	}
@@ -107,16 +110,19 @@ func noisy(r *rand.Rand, cell, metric string, blocks int, sigma float64, means .
 // A level that is shown to be worse than another is not among the best, also where the one with the best mean scatters
 // so much that nothing is told from it: what the table, the headline and the JSON call best agrees with the verdict.
 func TestALevelThatIsWorseIsNotAmongTheBest(t *testing.T) {
-	in := Input{Factor: "guest:iothreads", Levels: threads("0", "2", "4"), Cells: []CellInput{cellOf("a", "rw", "randread")}}
+	in := Input{Factor: "guest:iothreads", Levels: threads("0", "2", "4"),
+		Cells: []CellInput{cellOf("a", "rw", "randread")}}
 	for block := 1; block <= 12; block++ {
 		scatters := 80.0
 		if block%2 == 0 {
 			scatters = 190
 		}
-		in.Measured = append(in.Measured, once("a", "read.iops", block, 100+0.1*float64(block%3), 120+0.1*float64(block%2), scatters)...)
+		in.Measured = append(in.Measured, once("a", "read.iops", block, 100+0.1*float64(block%3),
+			120+0.1*float64(block%2), scatters)...)
 	}
 	c := Analyze(in).Cells[0]
-	if c.Top != "4" || c.Verdict != Better || c.Best != "2" || !slices.Equal(c.BestSet, []string{"2", "4"}) || !c.ToldApart {
+	if c.Top != "4" || c.Verdict != Better || c.Best != "2" || !slices.Equal(c.BestSet, []string{"2", "4"}) ||
+		!c.ToldApart {
 		t.Errorf("top %s, %s; best %s of %v", c.Top, c.Verdict, c.Best, c.BestSet)
 	}
 }
@@ -124,7 +130,8 @@ func TestALevelThatIsWorseIsNotAmongTheBest(t *testing.T) {
 func TestAKnownEffectIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	in := Input{Factor: "guest:iothreads", Levels: threads("0", "1", "2", "4", "8"), Reference: &Arm{Name: "host"},
-		Cells: []CellInput{cellOf("scales", "rw", "randread"), cellOf("flat", "rw", "read"), cellOf("breaks", "rw", "write")}}
+		Cells: []CellInput{cellOf("scales", "rw", "randread"), cellOf("flat", "rw", "read"),
+			cellOf("breaks", "rw", "write")}}
 	in.Measured = slices.Concat(
 		noisy(r, "scales", "read.iops", 10, 0.005, 100, 150, 280, 300, 301, 400),
 		noisy(r, "flat", "read.iops", 10, 0.002, 100, 100, 100, 100, 100, 100),
@@ -132,24 +139,30 @@ func TestAKnownEffectIsFound(t *testing.T) {
 	in.Cells[1].Ceilings = map[string]Ceiling{"read.iops": {Value: 90, Limiter: "PCIe 3.0 x8"}}
 	d := Analyze(in)
 	scales, flat, breaks := d.Cells[0], d.Cells[1], d.Cells[2]
-	if scales.Best != "4" || !slices.Equal(scales.BestSet, []string{"4", "8"}) || !scales.ToldApart || scales.SmallestForShare != "2" ||
-		scales.SmallestBetween != (Between{"2", "2"}) || scales.Gain.Verdict != Better || math.Abs(scales.Gain.Ratio-3) > 0.05 ||
-		*scales.Gain.Lo > 3 || *scales.Gain.Hi < 3 || scales.NoLongerPays.Level != "8" || scales.NoLongerPays.After != "4" || !scales.NoLongerPays.Certain ||
+	if scales.Best != "4" || !slices.Equal(scales.BestSet, []string{"4", "8"}) || !scales.ToldApart ||
+		scales.SmallestForShare != "2" ||
+		scales.SmallestBetween != (Between{"2", "2"}) || scales.Gain.Verdict != Better ||
+		math.Abs(scales.Gain.Ratio-3) > 0.05 ||
+		*scales.Gain.Lo > 3 || *scales.Gain.Hi < 3 || scales.NoLongerPays.Level != "8" ||
+		scales.NoLongerPays.After != "4" || !scales.NoLongerPays.Certain ||
 		math.Abs(scales.ToReference.Ratio-0.75) > 0.01 || scales.AtCeiling || len(scales.Harm) != 0 {
 		t.Errorf("scales: %+v gain %+v", scales, scales.Gain)
 	}
-	if flat.ToldApart || flat.Best != "0" || flat.Gain.Verdict != Same || !flat.AtCeiling || flat.Ceiling.Limiter != "PCIe 3.0 x8" || len(flat.Harm) != 0 {
+	if flat.ToldApart || flat.Best != "0" || flat.Gain.Verdict != Same || !flat.AtCeiling ||
+		flat.Ceiling.Limiter != "PCIe 3.0 x8" || len(flat.Harm) != 0 {
 		t.Errorf("flat: %+v gain %+v", flat, flat.Gain)
 	}
 	var harm []string
 	for _, h := range breaks.Harm {
 		harm = append(harm, h.Level+" than "+h.Than)
 	}
-	if breaks.Best != "1" || breaks.Gain.Verdict != Better || math.Abs(breaks.Gain.Ratio-0.8) > 0.02 || strings.Join(harm, ", ") != "2 than 1, 4 than 0, 8 than 0" {
+	if breaks.Best != "1" || breaks.Gain.Verdict != Better || math.Abs(breaks.Gain.Ratio-0.8) > 0.02 ||
+		strings.Join(harm, ", ") != "2 than 1, 4 than 0, 8 than 0" {
 		t.Errorf("breaks: %+v", breaks)
 	}
 	// 1 loses half of scales; 2 loses 20% of breaks and 7% of scales; 4 and 8 lose a third of breaks.
-	if rec := d.Recommended; rec.Level != "2" || math.Abs(rec.Loss.Loss-0.2) > 0.02 || rec.Loss.Cell != "breaks" || *rec.Lo > 0.2 || *rec.Hi < 0.2 || !rec.ToldApart || rec.Cells != 3 {
+	if rec := d.Recommended; rec.Level != "2" || math.Abs(rec.Loss.Loss-0.2) > 0.02 || rec.Loss.Cell != "breaks" ||
+		*rec.Lo > 0.2 || *rec.Hi < 0.2 || !rec.ToldApart || rec.Cells != 3 {
 		t.Errorf("recommended %+v", rec)
 	}
 	groups := map[string]string{}
@@ -204,10 +217,13 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 					recommended++
 				}
 			}
-			figure.Record(t, figure.Share(figure.Name("sweep/wrong", fmt.Sprint(blocks, " blocks"), noise.name), wrong, trials, figure.Lower).
-				Saying("sweeps of 6 cells x 5 levels without any difference that claim something, %d blocks, %s", blocks, noise.name))
+			figure.Record(t, figure.Share(figure.Name("sweep/wrong", fmt.Sprint(blocks, " blocks"), noise.name), wrong,
+				trials, figure.Lower).
+				Saying("sweeps of 6 cells x 5 levels without any difference that claim something, %d blocks, %s",
+					blocks, noise.name))
 			if allowed := trials * 5 / 100; wrong > allowed+allowed/2 || recommended > allowed {
-				t.Errorf("%s, %d blocks: %d of %d sweeps claim something, %d tell the recommended level from others", noise.name, blocks, wrong, trials, recommended)
+				t.Errorf("%s, %d blocks: %d of %d sweeps claim something, %d tell the recommended level from others",
+					noise.name, blocks, wrong, trials, recommended)
 			}
 		}
 	}
@@ -249,15 +265,18 @@ func TestNothingIsFoundAtTwoLooks(t *testing.T) {
 		}
 	}
 	figure.Record(t, figure.Share("sweep/wrong/two-looks", wrong, trials, figure.Lower).
-		Saying("sweeps of 6 cells x 5 levels without any difference that claim something, where loads that are settled after 4 blocks get no more of 12"))
+		Saying("sweeps of 6 cells x 5 levels without any difference that claim something, where loads that are "+
+			"settled after 4 blocks get no more of 12"))
 	if wrong > trials*5/100 || settled == 0 || settled == trials*cells {
-		t.Errorf("%d of %d sweeps claim something; %d loads of %d were settled early", wrong, trials, settled, trials*cells)
+		t.Errorf("%d of %d sweeps claim something; %d loads of %d were settled early", wrong, trials,
+			settled, trials*cells)
 	}
 }
 
 // A run that was interrupted in its fifth block has loads of four blocks that nothing was decided about.
 func TestInterruptedLoadsAreNotSettled(t *testing.T) {
-	in := Input{Factor: "sysctl:x", Levels: threads("0", "1"), Cells: []CellInput{cellOf("quiet"), cellOf("open"), cellOf("unvisited")}, Settings: Settings{Looks: 2}}
+	in := Input{Factor: "sysctl:x", Levels: threads("0", "1"), Cells: []CellInput{cellOf("quiet"), cellOf("open"),
+		cellOf("unvisited")}, Settings: Settings{Looks: 2}}
 	for b := 1; b <= 5; b++ {
 		noise := 1 + 0.2*float64(b%3)
 		if b <= FewestBlocks {
@@ -294,8 +313,10 @@ func TestHowLargeAnEffectIsFound(t *testing.T) {
 					found++
 				}
 			}
-			figure.Record(t, figure.Share(figure.Name("sweep/found", fmt.Sprint(blocks, " blocks"), fmt.Sprintf("gain %.0f%%", 100*gain)), found, trials, figure.Higher).
-				Saying("sweeps of 12 cells x 5 levels that show a gain of %.0f%% in one cell, noise 2%%, %d blocks", 100*gain, blocks))
+			figure.Record(t, figure.Share(figure.Name("sweep/found", fmt.Sprint(blocks, " blocks"),
+				fmt.Sprintf("gain %.0f%%", 100*gain)), found, trials, figure.Higher).
+				Saying("sweeps of 12 cells x 5 levels that show a gain of %.0f%% in one cell, noise 2%%, %d blocks",
+					100*gain, blocks))
 			if gain >= 0.3 && found < trials*9/10 {
 				t.Errorf("%d blocks: a gain of %g is shown in %d of %d sweeps", blocks, gain, found, trials)
 			}
@@ -316,10 +337,13 @@ func heavy(r *rand.Rand) float64 {
 // A level that failed in some blocks, or in all, is compared in those that it has.
 func TestMissingLevels(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
-	in := Input{Factor: "guest:iothreads", Levels: threads("0", "1", "2"), Cells: []CellInput{cellOf("a"), cellOf("b"), cellOf("none")}}
+	in := Input{Factor: "guest:iothreads", Levels: threads("0", "1", "2"),
+		Cells: []CellInput{cellOf("a"), cellOf("b"), cellOf("none")}}
 	in.Measured = noisy(r, "a", "read.iops", 6, 0.001, 100, 0, 200)
 	in.Measured = append(in.Measured, noisy(r, "b", "read.iops", 6, 0.001, 100, 150, 200)...)
-	in.Measured = slices.DeleteFunc(in.Measured, func(m Measured) bool { return m.Cell == "b" && m.Level == 1 && m.Block > 4 })
+	in.Measured = slices.DeleteFunc(in.Measured, func(m Measured) bool {
+		return m.Cell == "b" && m.Level == 1 && m.Block > 4
+	})
 	d := Analyze(in)
 	if len(d.Cells) != 2 {
 		t.Fatalf("%d cells", len(d.Cells))
@@ -334,7 +358,8 @@ func TestMissingLevels(t *testing.T) {
 	if d.Recommended.Level != "2" || len(d.Recommended.Losses) != 2 {
 		t.Errorf("level 1 lacks a cell and can't be weighed: %+v", d.Recommended)
 	}
-	if empty := Analyze(Input{Factor: "sysctl:x", Levels: threads("0", "1")}); empty.Recommended != nil || len(empty.Cells) != 0 {
+	if empty := Analyze(Input{Factor: "sysctl:x", Levels: threads("0", "1")}); empty.Recommended != nil ||
+		len(empty.Cells) != 0 {
 		t.Errorf("%+v", empty)
 	}
 }
@@ -344,12 +369,14 @@ func TestCostsAreHeldAgainstTheBaseline(t *testing.T) {
 	for b := 1; b <= 4; b++ {
 		for level, joules := range []float64{1e-4, 2e-4} {
 			in.Measured = append(in.Measured, Measured{Level: level, Cell: "a", Block: b, Values: map[string]float64{
-				"read.iops": float64(100 + b + 50*level), lab.CPUPerIO: 1e-5 * float64(level+1), lab.EnergyPerIO: joules * (1 + 0.01*float64(b*(level+1)))}})
+				"read.iops": float64(100 + b + 50*level), lab.CPUPerIO: 1e-5 * float64(level+1),
+				lab.EnergyPerIO: joules * (1 + 0.01*float64(b*(level+1)))}})
 		}
 	}
 	costs := Analyze(in).Cells[0].Levels[1].Costs
 	energy := costs[lab.EnergyPerIO]
-	if len(costs) != 2 || math.Abs(energy.ToBaseline.Ratio-2.05) > 0.02 || energy.ToBaseline.Verdict != Worse || costs[lab.CPUPerIO].ToBaseline.Ratio != 2 {
+	if len(costs) != 2 || math.Abs(energy.ToBaseline.Ratio-2.05) > 0.02 || energy.ToBaseline.Verdict != Worse ||
+		costs[lab.CPUPerIO].ToBaseline.Ratio != 2 {
 		t.Errorf("%+v", costs)
 	}
 }
@@ -357,7 +384,8 @@ func TestCostsAreHeldAgainstTheBaseline(t *testing.T) {
 // The largest sweep there is, the IOThreads report's, is analysed in a moment.
 func BenchmarkAnalyze(b *testing.B) {
 	r := rand.New(rand.NewPCG(6, 1))
-	in := Input{Factor: "guest:iothreads", Levels: threads("0", "1", "2", "3", "4", "6", "8", "12", "16"), Reference: &Arm{Name: "pod"}}
+	in := Input{Factor: "guest:iothreads", Levels: threads("0", "1", "2", "3", "4", "6", "8", "12", "16"),
+		Reference: &Arm{Name: "pod"}}
 	for i := range 144 {
 		id := fmt.Sprint("cell", i)
 		in.Cells = append(in.Cells, cellOf(id))

@@ -53,7 +53,8 @@ func (d *Document) Beside(m reference.Merits) {
 				continue
 			}
 			found = true
-			one := PublishedLoad{Cell: c.Cell, Title: c.Title, Gain: row.Gain, Here: c.Gain, Smallest: row.Smallest, SmallestHere: c.SmallestForShare, Between: c.SmallestBetween,
+			one := PublishedLoad{Cell: c.Cell, Title: c.Title, Gain: row.Gain, Here: c.Gain, Smallest: row.Smallest,
+				SmallestHere: c.SmallestForShare, Between: c.SmallestBetween,
 				Bounds: c.gainOfAny(d.Baseline)}
 			if one.Known() {
 				switch v := 1 + row.Gain; { // what is printed is rounded to whole per cent

@@ -46,7 +46,8 @@ func TestTotalsOfTheIOThreadsReport(t *testing.T) {
 			for _, jobs := range []string{"1", "4", "16"} {
 				for _, depth := range []string{"1", "4", "16"} {
 					key := fmt.Sprint([]string{size, op, jobs, depth})
-					cells = append(cells, Cell{Job: op, Params: map[string]string{"rw": op, "bs": size, "numjobs": jobs, "iodepth": depth},
+					cells = append(cells, Cell{Job: op, Params: map[string]string{"rw": op, "bs": size, "numjobs": jobs,
+						"iodepth": depth},
 						SmallestForShare: strconv.Itoa(int(smallest[key])), Gain: &Ratio{Ratio: 1 + gain[key]/100}})
 				}
 			}
@@ -63,14 +64,16 @@ func TestTotalsOfTheIOThreadsReport(t *testing.T) {
 		}
 		key := fmt.Sprint([]string{g.Params["bs"], "total", g.Params["numjobs"], g.Params["iodepth"]})
 		if *g.SmallestForShare != smallest[key] {
-			t.Errorf("%v: %g threads (mean %g), printed %g", g.Params, *g.SmallestForShare, *g.SmallestMean, smallest[key])
+			t.Errorf("%v: %g threads (mean %g), printed %g", g.Params, *g.SmallestForShare, *g.SmallestMean,
+				smallest[key])
 		}
 		percent := halfUp(100 * *g.Gain)
 		switch off := math.Abs(percent - gain[key]); {
 		case off > 1:
 			t.Errorf("%v: gain %g%%, printed %g%%", g.Params, percent, gain[key])
 		case off == 1:
-			differ = append(differ, fmt.Sprintf("%s x%s q%s: %.2f, printed %g", g.Params["bs"], g.Params["numjobs"], g.Params["iodepth"], 100**g.Gain, gain[key]))
+			differ = append(differ, fmt.Sprintf("%s x%s q%s: %.2f, printed %g", g.Params["bs"], g.Params["numjobs"],
+				g.Params["iodepth"], 100**g.Gain, gain[key]))
 		}
 	}
 	want := differing()

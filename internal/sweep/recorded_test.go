@@ -32,7 +32,8 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 				for b, order := range noise.Turns(r, len(levels), blocks) {
 					for _, level := range order {
 						for _, c := range r.Perm(len(in.Cells)) {
-							in.Measured = append(in.Measured, Measured{Level: level, Cell: in.Cells[c].ID, Block: b + 1, Values: map[string]float64{"read.iops": 1000 * math.Exp(trace[0])}})
+							in.Measured = append(in.Measured, Measured{Level: level, Cell: in.Cells[c].ID, Block: b + 1,
+								Values: map[string]float64{"read.iops": 1000 * math.Exp(trace[0])}})
 							trace = trace[1:]
 						}
 					}
@@ -41,8 +42,10 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 					wrong++
 				}
 			}
-			figure.Record(t, figure.Share(figure.Name("sweep/wrong", fmt.Sprint(blocks, " blocks"), model.Name), wrong, sweeps, figure.Lower).
-				Saying("sweeps of 6 cells x 5 levels without any difference that claim something, %d blocks, %s", blocks, model.Name))
+			figure.Record(t, figure.Share(figure.Name("sweep/wrong", fmt.Sprint(blocks, " blocks"), model.Name), wrong,
+				sweeps, figure.Lower).
+				Saying("sweeps of 6 cells x 5 levels without any difference that claim something, %d blocks, %s",
+					blocks, model.Name))
 			if wrong > sweeps*10/100 {
 				t.Errorf("%s, %d blocks: %d of %d sweeps claim something", model.Name, blocks, wrong, sweeps)
 			}

@@ -35,7 +35,8 @@ type row struct {
 
 // newRow collects the values of a metric, by a function that takes it from those of a repetition.
 func newRow(in *Input, cell CellInput, metric string, of func(map[string]float64) (float64, bool)) *row {
-	r := &row{cell: cell, metric: metric, better: cell.Metric(metric).Better, levels: len(in.Levels), margin: in.Settings.Margin, anytime: in.Settings.Anytime}
+	r := &row{cell: cell, metric: metric, better: cell.Metric(metric).Better, levels: len(in.Levels),
+		margin: in.Settings.Margin, anytime: in.Settings.Anytime}
 	arms := len(in.Levels)
 	if in.Reference != nil {
 		arms++

@@ -14,7 +14,9 @@ func title(cells []CellInput) {
 	differ := map[string][]string{}
 	for _, c := range cells {
 		for name := range c.Params {
-			differs := slices.ContainsFunc(cells, func(o CellInput) bool { return o.Job == c.Job && o.Params[name] != c.Params[name] })
+			differs := slices.ContainsFunc(cells, func(o CellInput) bool {
+				return o.Job == c.Job && o.Params[name] != c.Params[name]
+			})
 			if differs && !slices.Contains(differ[c.Job], name) {
 				differ[c.Job] = append(differ[c.Job], name)
 			}
@@ -26,7 +28,9 @@ func title(cells []CellInput) {
 		if rw := c.Params["rw"]; rw != "" && !strings.Contains(c.Job, rw) {
 			words = append(words, rw)
 		}
-		for _, p := range []struct{ name, prefix, plain string }{{"bs", "", ""}, {"iodepth", "q", ""}, {"numjobs", "x", "1"}} {
+		for _, p := range []struct {
+			name, prefix, plain string
+		}{{"bs", "", ""}, {"iodepth", "q", ""}, {"numjobs", "x", "1"}} {
 			if v := c.Params[p.name]; v != "" && v != p.plain {
 				words = append(words, p.prefix+unit.BlockSize(v))
 			}
@@ -39,7 +43,8 @@ func title(cells []CellInput) {
 			continue // told already
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Params)) {
-			if slices.Contains(differ[c.Job], name) && !slices.Contains([]string{"rw", "bs", "iodepth", "numjobs"}, name) {
+			if slices.Contains(differ[c.Job], name) && !slices.Contains([]string{"rw", "bs", "iodepth", "numjobs"},
+				name) {
 				cells[i].Title += " " + name + "=" + c.Params[name]
 			}
 		}

@@ -32,7 +32,9 @@ func (d *Document) withhold() {
 	for _, l := range d.Levels {
 		if l.NotVerified != "" {
 			open = append(open, l.Name)
-			d.Notes = append(d.Notes, fmt.Sprintf("not verified: nothing shows whether %s=%s was in effect (%s), so that it is not called the same as another level", d.Factor, l.Name, l.NotVerified))
+			d.Notes = append(d.Notes,
+				fmt.Sprintf("not verified: nothing shows whether %s=%s was in effect (%s), so that it is not called "+
+					"the same as another level", d.Factor, l.Name, l.NotVerified))
 		}
 	}
 	if len(open) == 0 {

@@ -43,8 +43,9 @@ func TestALevelThatIsNotVerifiedIsNotTheSame(t *testing.T) {
 		want [6]Verdict
 		why  string
 	}{
-		"verified":     {sweep(nil), [6]Verdict{Same, Same, Same, Same, Same, Same}, ""},
-		"not verified": {sweep(nil, open), [6]Verdict{Undecided, Same, Undecided, Undecided, Same, Undecided}, "nothing shows it"},
+		"verified": {sweep(nil), [6]Verdict{Same, Same, Same, Same, Same, Same}, ""},
+		"not verified": {sweep(nil, open), [6]Verdict{Undecided, Same, Undecided, Undecided, Same, Undecided},
+			"nothing shows it"},
 		"seen in one load": {sweep(map[string]float64{"randread-4k 2": 50}, open),
 			[6]Verdict{Same, Same, Worse, Same, Same, Same}, ""},
 	} {

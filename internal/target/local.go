@@ -48,7 +48,8 @@ func (l *Local) Run(ctx context.Context, argv ...string) (Output, error) {
 		return out, nil
 	}
 	if err != nil {
-		return out, &lab.Error{What: "can't run " + argv[0], Command: argv, Output: tail(stderr.String(), 2000), Err: err}
+		return out, &lab.Error{What: "can't run " + argv[0], Command: argv, Output: tail(stderr.String(), 2000),
+			Err: err}
 	}
 	return out, nil
 }
@@ -131,7 +132,8 @@ func PrivateFolder(dir string) error {
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(owner.Uid) != os.Getuid() {
-		return &lab.Error{Kind: lab.Refused, What: dir + " is not a private folder of this user", Hints: []string{"find out who made it, and remove it"}}
+		return &lab.Error{Kind: lab.Refused, What: dir + " is not a private folder of this user",
+			Hints: []string{"find out who made it, and remove it"}}
 	}
 	return nil
 }

@@ -46,14 +46,16 @@ func TestExitStatusIsNoError(t *testing.T) {
 
 func TestFilesAreReadOrSayWhyNot(t *testing.T) {
 	files, err := newLocal(t).ReadFiles(t.Context(), "/proc/sys/kernel/osrelease", "/nowhere")
-	if err != nil || len(files["/proc/sys/kernel/osrelease"].Data) == 0 || !errors.Is(files["/nowhere"].Err, fs.ErrNotExist) {
+	if err != nil || len(files["/proc/sys/kernel/osrelease"].Data) == 0 ||
+		!errors.Is(files["/nowhere"].Err, fs.ErrNotExist) {
 		t.Errorf("%v, %v", files, err)
 	}
 }
 
 func start(t *testing.T, l *Local, id string, argv ...string) Job {
 	t.Helper()
-	job, err := l.Start(t.Context(), JobSpec{ID: id, Argv: argv, Files: map[string][]byte{"given": []byte("in the folder")}})
+	job, err := l.Start(t.Context(),
+		JobSpec{ID: id, Argv: argv, Files: map[string][]byte{"given": []byte("in the folder")}})
 	if err != nil {
 		t.Fatal(err)
 	}

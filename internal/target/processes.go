@@ -34,15 +34,18 @@ type Started struct {
 
 // SignalStarted sends a signal to each of the processes that were started, but those that have been asked before. It
 // returns the IDs of all that it found.
-func SignalStarted(ctx context.Context, t Target, which Started, signal syscall.Signal, asked []string) ([]string, error) {
+func SignalStarted(ctx context.Context, t Target, which Started, signal syscall.Signal, asked []string) ([]string,
+	error) {
 	if _, ok := t.(*Local); ok {
 		return signalStartedHere(which, signal, asked)
 	}
 	word := map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL"}[signal]
-	argv := []string{"sh", "-c", startedScript, "sh", word, which.Mark, which.Folder, strings.Join(which.Users, " "), strings.Join(asked, " ")}
+	argv := []string{"sh", "-c", startedScript, "sh", word, which.Mark, which.Folder, strings.Join(which.Users, " "),
+		strings.Join(asked, " ")}
 	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't look for the processes of the run's commands", Target: t.Name(), Output: tail(string(out.Stderr), 2000)}
+		err = &lab.Error{What: "can't look for the processes of the run's commands", Target: t.Name(),
+			Output: tail(string(out.Stderr), 2000)}
 	}
 	return strings.Fields(string(out.Stdout)), err
 }
@@ -58,7 +61,8 @@ func signalStartedHere(which Started, signal syscall.Signal, asked []string) ([]
 		oldest = self.began
 	}
 	found, err := signalEach(func(pid int) bool {
-		if !marked(pid, which.Mark) && (which.Folder == "" || !worksBelow(pid, which.Folder) || !slices.Contains(users, realUser(pid))) {
+		if !marked(pid, which.Mark) && (which.Folder == "" || !worksBelow(pid, which.Folder) ||
+			!slices.Contains(users, realUser(pid))) {
 			return false
 		}
 		p, err := readProcess(pid)
@@ -213,6 +217,8 @@ func KillBelow(dir string) error {
 			break
 		}
 	}
-	return &lab.Error{What: fmt.Sprintf("processes working in %s do not end after SIGKILL: %s", dir, strings.Join(found, ", ")),
-		Hints: []string{"those in state D wait for a device, and end when it answers", "look at them: ps -o pid,stat,wchan:32,args -p PID"}}
+	return &lab.Error{What: fmt.Sprintf("processes working in %s do not end after SIGKILL: %s", dir,
+		strings.Join(found, ", ")),
+		Hints: []string{"those in state D wait for a device, and end when it answers",
+			"look at them: ps -o pid,stat,wchan:32,args -p PID"}}
 }

@@ -85,7 +85,8 @@ func TestForgedFoldersKillNobody(t *testing.T) {
 	folder := "/srv/headroom-7KQ4M2X9TD.work"
 	victims := hostile(t, 20, folder)
 	of := target.Started{Mark: "HEADROOM_RUN=7KQ4M2X9TD", Folder: folder}
-	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()), "ssh": opened(t, server.Options(""))} {
+	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()),
+		"ssh": opened(t, server.Options(""))} {
 		for i := range 50 {
 			found, err := target.SignalStarted(t.Context(), tg, of, syscall.SIGKILL, nil)
 			if err != nil || len(found) > 0 {
@@ -99,7 +100,8 @@ func TestForgedFoldersKillNobody(t *testing.T) {
 // Neither does ending a job, of which the folder is known.
 func TestForgedFoldersOfJobsKillNobody(t *testing.T) {
 	server := sshtest.Start(t)
-	for name, tg := range map[string]target.Target{"here": target.NewLocal(filepath.Join(t.TempDir(), "jobs")), "ssh": opened(t, server.Options(""))} {
+	for name, tg := range map[string]target.Target{"here": target.NewLocal(filepath.Join(t.TempDir(), "jobs")),
+		"ssh": opened(t, server.Options(""))} {
 		id := fmt.Sprintf("FORGED-%d", os.Getpid())
 		job, err := tg.Start(t.Context(), target.JobSpec{ID: id, Argv: []string{"sleep", "1000"}})
 		if err != nil {
@@ -131,7 +133,8 @@ func TestOthersInTheFolderOfCommandsGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()), "ssh": opened(t, server.Options(""))} {
+	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()),
+		"ssh": opened(t, server.Options(""))} {
 		other := asUser(t, nobody, folder, "exec sleep 1000")
 		of := target.Started{Mark: "HEADROOM_RUN=7KQ4M2X9TD", Folder: folder}
 		found, err := target.SignalStarted(t.Context(), tg, of, syscall.SIGKILL, nil)

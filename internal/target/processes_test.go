@@ -64,7 +64,8 @@ func TestWhatARunHasStarted(t *testing.T) {
 	}
 	all := []*exec.Cmd{
 		sleeping(t, base, mark), sleeping(t, folder), sleeping(t, below),
-		sleeping(t, base, mark+"X"), sleeping(t, base, "X"+mark), sleeping(t, base, "X="+mark), sleeping(t, base, "X=a\n"+mark+"\nb"),
+		sleeping(t, base, mark+"X"), sleeping(t, base, "X"+mark), sleeping(t, base, "X="+mark),
+		sleeping(t, base, "X=a\n"+mark+"\nb"),
 		sleeping(t, base, "X=\n"+mark), sleeping(t, beside), sleeping(t, cut), sleeping(t, base),
 	}
 	here, there := both(t, Started{Mark: mark, Folder: folder}, all)
@@ -134,7 +135,8 @@ const olderIn = "HEADROOM_TEST_OLDER_IN"
 func TestWhatIsOlderWasNotStarted(t *testing.T) {
 	if folder := os.Getenv(olderIn); folder != "" { // in the younger process
 		for own, want := range map[bool]int{false: 1, true: 0} {
-			found, err := SignalStarted(t.Context(), newLocal(t), Started{Mark: "HEADROOM_RUN=NONE", Folder: folder, Own: own}, syscall.Signal(0), nil)
+			found, err := SignalStarted(t.Context(), newLocal(t), Started{Mark: "HEADROOM_RUN=NONE", Folder: folder,
+				Own: own}, syscall.Signal(0), nil)
 			if err != nil || len(found) != want {
 				t.Errorf("own %v: of those that work in %s, %v were found, %v", own, folder, found, err)
 			}
@@ -150,7 +152,8 @@ func TestWhatIsOlderWasNotStarted(t *testing.T) {
 	}
 	younger := exec.Command(self, "-test.run", "^TestWhatIsOlderWasNotStarted$", "-test.v")
 	younger.Env = append(os.Environ(), olderIn+"="+folder)
-	if out, err := younger.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestWhatIsOlderWasNotStarted") {
+	if out, err := younger.CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "--- PASS: TestWhatIsOlderWasNotStarted") {
 		t.Errorf("in the younger process: %v\n%s", err, out)
 	}
 	kin := ancestors()
@@ -173,10 +176,12 @@ func TestWhatIsOlderWasNotStarted(t *testing.T) {
 func TestNamesOfJobFolders(t *testing.T) {
 	l := newLocal(t)
 	first, second := start(t, l, "R-1", "true"), start(t, l, "R-1.5f0c7c1be3d94a26", "true")
-	if a, b := filepath.Base(first.Dir()), filepath.Base(second.Dir()); !strings.HasPrefix(a, "R-1.") || len(a) != len("R-1.5f0c7c1be3d94a26") || a == b {
+	if a, b := filepath.Base(first.Dir()), filepath.Base(second.Dir()); !strings.HasPrefix(a, "R-1.") ||
+		len(a) != len("R-1.5f0c7c1be3d94a26") || a == b {
 		t.Errorf("%s and %s", a, b)
 	}
-	for name, want := range map[string]string{"R-1.5f0c7c1be3d94a26": "R-1", "R-1": "R-1", "guest-5f0c7c1b": "guest-5f0c7c1b", "R.5f0c7c1be3d94a2": "R.5f0c7c1be3d94a2",
+	for name, want := range map[string]string{"R-1.5f0c7c1be3d94a26": "R-1", "R-1": "R-1",
+		"guest-5f0c7c1b": "guest-5f0c7c1b", "R.5f0c7c1be3d94a2": "R.5f0c7c1be3d94a2",
 		".5f0c7c1be3d94a26": "", "R-1.5f0c7c1be3d94a2x": "R-1.5f0c7c1be3d94a2x", "": ""} {
 		if got := jobOf(name); got != want {
 			t.Errorf("%q is of %q, want %q", name, got, want)

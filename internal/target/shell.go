@@ -103,7 +103,8 @@ func NewShell(name string, way Way, patience time.Duration) *Shell {
 	if patience == 0 {
 		patience = defaultPatience
 	}
-	return &Shell{name: name, way: way, patience: patience, turn: make(chan struct{}, 1), sessions: make(chan struct{}, sessionsAtOnce), done: make(chan struct{})}
+	return &Shell{name: name, way: way, patience: patience, turn: make(chan struct{}, 1),
+		sessions: make(chan struct{}, sessionsAtOnce), done: make(chan struct{})}
 }
 
 func (l *link) alive() bool {
@@ -201,7 +202,8 @@ func (s *Shell) connection(ctx context.Context) (*link, error) {
 			s.lost = time.Now()
 		}
 		if time.Since(s.lost) > s.patience {
-			return nil, &lab.Error{What: fmt.Sprintf("the connection was lost, and could not be made again in %s", s.patience), Target: s.Name(), Err: err}
+			return nil, &lab.Error{What: fmt.Sprintf("the connection was lost, and could not be made again in %s",
+				s.patience), Target: s.Name(), Err: err}
 		}
 		select {
 		case <-ctx.Done():

@@ -42,7 +42,8 @@ func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, erro
 	// the next step.
 	made, cancel := outlasting(ctx, folderLinger)
 	defer cancel()
-	out, err := s.script(made, "can't make a folder", script, append([]string{strconv.Itoa(l.uid), id, newToken()}, bases...)...)
+	out, err := s.script(made, "can't make a folder", script,
+		append([]string{strconv.Itoa(l.uid), id, newToken()}, bases...)...)
 	if err != nil {
 		return "", err
 	}
@@ -51,11 +52,13 @@ func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, erro
 	case "made":
 		return dir, nil
 	case "foreign":
-		return "", &lab.Error{Kind: lab.Refused, What: dir + " is not a private folder of this user", Target: s.Name(), Hints: []string{"find out who made it, and remove it"}}
+		return "", &lab.Error{Kind: lab.Refused, What: dir + " is not a private folder of this user", Target: s.Name(),
+			Hints: []string{"find out who made it, and remove it"}}
 	case "exists":
 		return "", &lab.Error{What: "there is a job " + id + " already", Target: s.Name(), Err: fs.ErrExist}
 	}
-	return "", &lab.Error{What: "no folder can be written to for what a command leaves", Target: s.Name(), Hints: []string{"tried: " + strings.Join(bases, ", ")}}
+	return "", &lab.Error{What: "no folder can be written to for what a command leaves", Target: s.Name(),
+		Hints: []string{"tried: " + strings.Join(bases, ", ")}}
 }
 
 // tokenBytes is the length of what makes the name of a job's folder one that nobody can know beforehand.
@@ -139,10 +142,12 @@ func (j *shellJob) launch(ctx context.Context, spec JobSpec) error {
 		j.begin = now + spec.Apart.Begin.Sub(middle).Seconds()
 	}
 	begin := strconv.Itoa(max(0, int(j.begin*100))) // hundredths of a second, as the kernel tells its uptime
-	argv := slices.Concat([]string{"sh", "-c", launchScript, "sh", j.dir, wrapperScript, spec.Argv[0], begin}, spec.Env, spec.Argv)
+	argv := slices.Concat([]string{"sh", "-c", launchScript, "sh", j.dir, wrapperScript, spec.Argv[0], begin},
+		spec.Env, spec.Argv)
 	out, err := j.s.again(ctx, nil, argv)
 	fail := func(err error) error {
-		return &lab.Error{What: "can't start " + spec.Argv[0], Target: j.s.Name(), Command: spec.Argv, Output: tail(string(out.Stderr), 2000), Err: err}
+		return &lab.Error{What: "can't start " + spec.Argv[0], Target: j.s.Name(), Command: spec.Argv,
+			Output: tail(string(out.Stderr), 2000), Err: err}
 	}
 	switch said := string(out.Stdout); {
 	case err != nil:
@@ -165,7 +170,8 @@ func (s *Shell) write(ctx context.Context, name string, data []byte, mode fs.Fil
 	if data == nil {
 		data = []byte{} // a file without a byte has an input, too
 	}
-	out, err := s.again(ctx, data, []string{"sh", "-c", script, "sh", name, strconv.FormatUint(uint64(mode.Perm()), 8), strconv.Itoa(len(data))})
+	out, err := s.again(ctx, data, []string{"sh", "-c", script, "sh", name, strconv.FormatUint(uint64(mode.Perm()), 8),
+		strconv.Itoa(len(data))})
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't write " + name, Target: s.Name(), Output: string(out.Stderr)}
 	}
@@ -349,7 +355,8 @@ func (j *shellJob) look(ctx context.Context) (JobState, error) {
 		return JobState{}, f.Err
 	}
 	running := JobState{Started: began}
-	if pid, ticks, ok := processIn(string(files[process].Data)); ok && pid == j.start.wrapper && ticks == j.start.ticks {
+	if pid, ticks, ok := processIn(string(files[process].Data)); ok && pid == j.start.wrapper &&
+		ticks == j.start.ticks {
 		return running, nil
 	}
 	// The wrapper is gone. It may have written its record since, and what it started may go on without it.
@@ -363,7 +370,8 @@ func (j *shellJob) look(ctx context.Context) (JobState, error) {
 	if err != nil || left != "" {
 		return running, err
 	}
-	return JobState{Done: true, ExitCode: -1, Started: began, Ended: time.Now()}, j.vanished(ctx, files[path.Join(j.dir, startRecord)].Err)
+	return JobState{Done: true, ExitCode: -1, Started: began, Ended: time.Now()},
+		j.vanished(ctx, files[path.Join(j.dir, startRecord)].Err)
 }
 
 const uptimePath = "/proc/uptime"
@@ -409,7 +417,8 @@ func (j *shellJob) vanished(ctx context.Context, folder error) error {
 func (s *Shell) Caveats(ctx context.Context) []string {
 	if f, _, err := s.files(ctx); err == nil {
 		if _, slow := f.(*shellFiles); slow {
-			return []string{"there is no SFTP server, so reading facts takes long; install OpenSSH's (openssh-sftp-server), or give them time with --timeout"}
+			return []string{"there is no SFTP server, so reading facts takes long; install OpenSSH's " +
+				"(openssh-sftp-server), or give them time with --timeout"}
 		}
 	}
 	return nil
@@ -454,7 +463,8 @@ func (j *shellJob) follow() {
 		case <-j.s.done:
 			// The target is closed; the job goes on without a follower.
 			j.mu.Lock()
-			j.final, j.fate = &JobState{Done: true, ExitCode: -1}, &lab.Error{What: "the target was closed while job " + j.id + " went on", Target: j.s.Name()}
+			j.final, j.fate = &JobState{Done: true, ExitCode: -1},
+				&lab.Error{What: "the target was closed while job " + j.id + " went on", Target: j.s.Name()}
 			j.mu.Unlock()
 			return
 		}
@@ -500,10 +510,13 @@ func (j *shellJob) Kill(ctx context.Context, grace time.Duration) error {
 
 func (s *Shell) kill(ctx context.Context, dir string, wrapper int, grace time.Duration) error {
 	tenths := int64((grace + 99*time.Millisecond) / (100 * time.Millisecond))
-	left, err := s.script(ctx, "can't end what works in "+dir, killScript, dir, strconv.Itoa(wrapper), strconv.FormatInt(tenths, 10))
+	left, err := s.script(ctx, "can't end what works in "+dir, killScript, dir, strconv.Itoa(wrapper),
+		strconv.FormatInt(tenths, 10))
 	if err == nil && left != "" {
-		err = &lab.Error{What: fmt.Sprintf("processes working in %s do not end after SIGKILL: %s", dir, parseLeft(left)), Target: s.Name(),
-			Hints: []string{"those in state D wait for a device, and end when it answers", "look at them there: ps -o pid,stat,wchan:32,args -p PID"}}
+		err = &lab.Error{What: fmt.Sprintf("processes working in %s do not end after SIGKILL: %s", dir,
+			parseLeft(left)), Target: s.Name(),
+			Hints: []string{"those in state D wait for a device, and end when it answers",
+				"look at them there: ps -o pid,stat,wchan:32,args -p PID"}}
 	}
 	return err
 }

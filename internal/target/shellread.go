@@ -63,7 +63,8 @@ func readFrames(mark string, printed []byte, names []string) (map[string]File, e
 //	cat: can't open '/root/x': Permission denied
 func causeOf(said string) error {
 	said = strings.TrimSpace(said)
-	for _, errno := range []syscall.Errno{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.EISDIR, syscall.ENOTDIR, syscall.EINVAL, syscall.EIO, syscall.ELOOP} {
+	for _, errno := range []syscall.Errno{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.EISDIR,
+		syscall.ENOTDIR, syscall.EINVAL, syscall.EIO, syscall.ELOOP} {
 		if strings.HasSuffix(strings.ToLower(said), errno.Error()) {
 			return errno
 		}
@@ -129,7 +130,8 @@ func (f *shellFiles) tail(name string, n int64) ([]byte, error) {
 }
 
 func (f *shellFiles) readLink(name string) (string, error) {
-	to, err := f.tell(`t=$(readlink -- "$1"; echo .) || exit; [ -L "$1" ] || { ls -d -- "$1" >/dev/null && echo "Invalid argument" >&2; exit 1; }; printf %s "${t%??}"`, name)
+	to, err := f.tell(
+		`t=$(readlink -- "$1"; echo .) || exit; [ -L "$1" ] || { ls -d -- "$1" >/dev/null && echo "Invalid argument" >&2; exit 1; }; printf %s "${t%??}"`, name)
 	return string(to), err
 }
 
@@ -192,7 +194,8 @@ func modeOf(m uint32) fs.FileMode {
 	case syscall.S_IFSOCK:
 		mode |= fs.ModeSocket
 	}
-	for bit, as := range map[uint32]fs.FileMode{syscall.S_ISUID: fs.ModeSetuid, syscall.S_ISGID: fs.ModeSetgid, syscall.S_ISVTX: fs.ModeSticky} {
+	for bit, as := range map[uint32]fs.FileMode{syscall.S_ISUID: fs.ModeSetuid, syscall.S_ISGID: fs.ModeSetgid,
+		syscall.S_ISVTX: fs.ModeSticky} {
 		if m&bit != 0 {
 			mode |= as
 		}
@@ -252,7 +255,8 @@ func (l listed) IsDir() bool                { return l.letter == 'd' }
 func (l listed) Info() (fs.FileInfo, error) { return l.files.lstat(l.path) }
 func (l listed) String() string             { return fs.FormatDirEntry(l) }
 func (l listed) Type() fs.FileMode {
-	return map[byte]fs.FileMode{'l': fs.ModeSymlink, 'd': fs.ModeDir, 'b': fs.ModeDevice, 'c': fs.ModeDevice | fs.ModeCharDevice,
+	return map[byte]fs.FileMode{'l': fs.ModeSymlink, 'd': fs.ModeDir, 'b': fs.ModeDevice,
+		'c': fs.ModeDevice | fs.ModeCharDevice,
 		'p': fs.ModeNamedPipe, 's': fs.ModeSocket}[l.letter]
 }
 
@@ -273,7 +277,8 @@ func (f *shellFile) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	data, err := f.files.tell(`exec <"$1" || exit; if [ "$2" = 1 ]; then dd bs="$3" count=1 2>/dev/null; else tail -c +"$2" | head -c "$3"; fi`, f.path, strconv.FormatInt(f.offset+1, 10), strconv.Itoa(len(p)))
+	data, err := f.files.tell(
+		`exec <"$1" || exit; if [ "$2" = 1 ]; then dd bs="$3" count=1 2>/dev/null; else tail -c +"$2" | head -c "$3"; fi`, f.path, strconv.FormatInt(f.offset+1, 10), strconv.Itoa(len(p)))
 	if err != nil {
 		return 0, err
 	}
@@ -287,7 +292,8 @@ func (f *shellFile) Read(p []byte) (int, error) {
 
 // ReadAt reads at a place, whose bytes are counted: of a device none are skipped by reading them.
 func (f *shellFile) ReadAt(p []byte, at int64) (int, error) {
-	data, err := f.files.tell(`dd if="$1" bs=65536 iflag=skip_bytes,count_bytes skip="$2" count="$3" 2>/dev/null`, f.path, strconv.FormatInt(at, 10), strconv.Itoa(len(p)))
+	data, err := f.files.tell(`dd if="$1" bs=65536 iflag=skip_bytes,count_bytes skip="$2" count="$3" 2>/dev/null`,
+		f.path, strconv.FormatInt(at, 10), strconv.Itoa(len(p)))
 	if err != nil {
 		return 0, err
 	}

@@ -27,7 +27,8 @@ type sftpFiles struct {
 }
 
 // sftpServers is where distributions keep OpenSSH's server: Debian, Fedora, Arch and SUSE and Alpine, FreeBSD's layout.
-const sftpServers = "/usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server /usr/libexec/sftp-server"
+const sftpServers = "/usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server " +
+	"/usr/libexec/sftp-server"
 
 const sftpLimit = 20 * time.Second
 
@@ -82,7 +83,9 @@ func handshake(start func(stdout, stderr io.Writer) (*Session, error), line, mar
 	if err != nil {
 		return give()
 	}
-	f := &sftpFiles{client: client, Session: session, ended: make(chan struct{}), buffers: sync.Pool{New: func() any { return new([chunk]byte) }}}
+	f := &sftpFiles{client: client, Session: session, ended: make(chan struct{}), buffers: sync.Pool{New: func() any {
+		return new([chunk]byte)
+	}}}
 	go func() {
 		_ = client.Wait() // when it has read to the end of the output
 		session.Kill()

@@ -114,8 +114,10 @@ func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output,
 		l.idle = append(l.idle, w)
 		l.mu.Unlock()
 	}
-	if (out.ExitCode == 126 || out.ExitCode == 127) && len(out.Stdout) == 0 && bytes.HasPrefix(out.Stderr, []byte("env: ")) {
-		e := &lab.Error{What: "can't run " + argv[0], Command: argv, Output: tail(string(out.Stderr), 2000), Err: fs.ErrNotExist}
+	if (out.ExitCode == 126 || out.ExitCode == 127) && len(out.Stdout) == 0 &&
+		bytes.HasPrefix(out.Stderr, []byte("env: ")) {
+		e := &lab.Error{What: "can't run " + argv[0], Command: argv, Output: tail(string(out.Stderr), 2000),
+			Err: fs.ErrNotExist}
 		if out.ExitCode == 126 {
 			e.Err = fs.ErrPermission
 		}
@@ -184,7 +186,8 @@ func (l *link) unfinished(w *worker, begun bool, argv []string) error {
 	case l.Refused(said) != "":
 		e.Hints = []string{l.Refused(said)}
 	case !begun:
-		e.Hints = []string{"the login shell there must be able to carry out: exec /bin/sh -c '…'; a restricted shell can't"}
+		e.Hints = []string{"the login shell there must be able to carry out: exec /bin/sh -c '…'; a restricted shell " +
+			"can't"}
 	default:
 		e.Err = fmt.Errorf("%s and the shell that ran it were ended from outside", argv[0])
 	}

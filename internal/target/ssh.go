@@ -90,7 +90,8 @@ func (w overSSH) Dial(ctx context.Context) (Connection, error) {
 // Vanished is logind, where it ends what a user leaves behind.
 func (w overSSH) Vanished(ctx context.Context) string {
 	if w.shell.lingers(ctx) {
-		return "systemd-logind there ends everything at logout (KillUserProcesses=yes); as root there: loginctl enable-linger USER"
+		return "systemd-logind there ends everything at logout (KillUserProcesses=yes); as root there: loginctl " +
+			"enable-linger USER"
 	}
 	return ""
 }
@@ -111,7 +112,8 @@ func (s *Shell) lingers(ctx context.Context) bool {
 func (s *SSH) Caveats(ctx context.Context) []string {
 	said := s.Shell.Caveats(ctx)
 	if s.lingers(ctx) {
-		said = append([]string{"systemd-logind there ends everything at logout (KillUserProcesses=yes): a load does not survive a lost connection; as root there: loginctl enable-linger USER"}, said...)
+		said = append([]string{"systemd-logind there ends everything at logout (KillUserProcesses=yes): a load does " +
+			"not survive a lost connection; as root there: loginctl enable-linger USER"}, said...)
 	}
 	return said
 }

@@ -54,7 +54,8 @@ func TestSSHWithoutSFTPPassesTheSuite(t *testing.T) {
 // Shells that quote in ways of their own, whose start-up files print and fail.
 func TestSSHPassesTheSuiteUnderOtherShells(t *testing.T) {
 	for shell, rc := range map[string]struct{ file, text string }{
-		"fish": {".config/fish/config.fish", "echo 'Welcome, it'\\''s \"fish\"'\necho complaint >&2\nprintf 'no end of line'\n"},
+		"fish": {".config/fish/config.fish", "echo 'Welcome, it'\\''s \"fish\"'\necho complaint >&2\nprintf 'no end " +
+			"of line'\n"},
 		"tcsh": {".cshrc", "echo 'Welcome to csh \\!'\nset histchars='!^'\necho -n 'no end of line'\n"},
 		"bash": {".bashrc", "echo Welcome\necho complaint >&2\nprintf 'no end of line'\nfalse\n"},
 	} {
@@ -106,7 +107,8 @@ func nothingOf(t *testing.T, u *user.User) {
 	if len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
-	for _, pattern := range []string{"/dev/shm/headroom-" + u.Uid, "/tmp/headroom-" + u.Uid, "/var/tmp/headroom-" + u.Uid, u.HomeDir + "/.headroom*"} {
+	for _, pattern := range []string{"/dev/shm/headroom-" + u.Uid, "/tmp/headroom-" + u.Uid, "/var/tmp/headroom-" +
+		u.Uid, u.HomeDir + "/.headroom*"} {
 		if found, err := filepath.Glob(pattern); err != nil || len(found) > 0 {
 			t.Errorf("left: %q, %v", found, err)
 		}
@@ -144,7 +146,8 @@ func TestLongPathsOfTheControlSocket(t *testing.T) {
 
 func sleeper(t *testing.T, s *target.SSH, id string) target.Job {
 	t.Helper()
-	job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("%s-%d", id, os.Getpid()), Argv: []string{"sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended; exit 9"}})
+	job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("%s-%d", id, os.Getpid()),
+		Argv: []string{"sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended; exit 9"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,13 +210,15 @@ func TestAJobThatWaitsForADeviceIsEnded(t *testing.T) {
 			t.Parallel()
 			folder, thaw := frozen(t)
 			s := opened(t, sshtest.Start(t).Options(""))
-			job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("WAITS-%v-%d", long, os.Getpid()), Argv: []string{"dd", "if=/dev/zero", "of=" + folder + "/file", "count=1"}})
+			job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("WAITS-%v-%d", long, os.Getpid()),
+				Argv: []string{"dd", "if=/dev/zero", "of=" + folder + "/file", "count=1"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			waits := func() bool {
 				lines, err := exec.Command("ps", "-eo", "state,args").Output()
-				return err == nil && regexp.MustCompile(`(?m)^D dd if=/dev/zero of=`+regexp.QuoteMeta(folder)).Match(lines)
+				return err == nil && regexp.MustCompile(`(?m)^D dd if=/dev/zero of=`+regexp.QuoteMeta(folder)).Match(
+					lines)
 			}
 			for end := time.Now().Add(time.Minute); !waits(); time.Sleep(50 * time.Millisecond) {
 				if time.Now().After(end) {
@@ -253,7 +258,8 @@ func frozen(t *testing.T) (folder string, thaw func()) {
 		}
 		return nil
 	}
-	for _, argv := range [][]string{{"truncate", "-s", "64M", image}, {"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, folder}} {
+	for _, argv := range [][]string{{"truncate", "-s", "64M", image}, {"mkfs.ext4", "-q", image},
+		{"mount", "-o", "loop", image, folder}} {
 		if err := run(argv...); err != nil {
 			t.Skip(err)
 		}
@@ -406,9 +412,11 @@ func TestFoldersThatAreReadOnlyOrNotForPrograms(t *testing.T) {
 		t.Skip("mounting needs root")
 	}
 	mounts := `mount -t tmpfs -o ro none /dev/shm && mount --bind /tmp /tmp && mount -o remount,bind,noexec /tmp && exec "$@"`
-	server := sshtest.StartWithin(t, []string{sshtest.Tool(t, "unshare"), "--mount", "--propagation", "private", "sh", "-c", mounts, "sh"})
+	server := sshtest.StartWithin(t, []string{sshtest.Tool(t, "unshare"), "--mount", "--propagation", "private", "sh",
+		"-c", mounts, "sh"})
 	s := opened(t, server.Options(""))
-	job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("NOEXEC-%d", os.Getpid()), Argv: []string{"echo", "here"}})
+	job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("NOEXEC-%d", os.Getpid()),
+		Argv: []string{"echo", "here"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,10 +444,13 @@ func TestFoldersThatAreReadOnlyOrNotForPrograms(t *testing.T) {
 func TestHostsThatCanNotBeReached(t *testing.T) {
 	server := sshtest.Start(t)
 	for name, o := range map[string]target.SSHOptions{
-		"ssh can't ask for a password":  {Name: "ssh://x", Destination: "headroom-no-such-user@127.0.0.1", Args: server.Args},
-		"compare the key's fingerprint": {Name: "ssh://x", Destination: server.Options("").Destination, Args: append([]string{"-o", "UserKnownHostsFile=/dev/null"}, server.Args...)},
-		"check the name":                {Name: "ssh://x", Destination: "no-such-host.invalid", Args: server.Args},
-		"does sshd listen there":        {Name: "ssh://x", Destination: "127.0.0.1", Args: append([]string{"-p", "1"}, server.Args...)},
+		"ssh can't ask for a password": {Name: "ssh://x", Destination: "headroom-no-such-user@127.0.0.1",
+			Args: server.Args},
+		"compare the key's fingerprint": {Name: "ssh://x", Destination: server.Options("").Destination,
+			Args: append([]string{"-o", "UserKnownHostsFile=/dev/null"}, server.Args...)},
+		"check the name": {Name: "ssh://x", Destination: "no-such-host.invalid", Args: server.Args},
+		"does sshd listen there": {Name: "ssh://x", Destination: "127.0.0.1",
+			Args: append([]string{"-p", "1"}, server.Args...)},
 	} {
 		err := opened(t, o).Connect(t.Context())
 		if err == nil {

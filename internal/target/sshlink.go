@@ -59,10 +59,13 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	// terminal, no X11, no agent there. RemoteCommand and forwardings of the user's own configuration are for their own
 	// sessions.
 	args := slices.Concat(
-		[]string{"-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=yes", "-o", "ControlPersist=no", "-o", "ControlPath=" + percent(l.socket),
-			"-o", "RemoteCommand=none", "-o", "RequestTTY=no", "-o", "ClearAllForwardings=yes", "-o", "PermitLocalCommand=no", "-e", "none"},
+		[]string{"-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=yes", "-o", "ControlPersist=no", "-o",
+			"ControlPath=" + percent(l.socket),
+			"-o", "RemoteCommand=none", "-o", "RequestTTY=no", "-o", "ClearAllForwardings=yes", "-o",
+			"PermitLocalCommand=no", "-e", "none"},
 		o.Args,
-		[]string{"-o", fmt.Sprintf("ConnectTimeout=%d", connectSeconds), "-o", fmt.Sprintf("ServerAliveInterval=%d", aliveSeconds),
+		[]string{"-o", fmt.Sprintf("ConnectTimeout=%d", connectSeconds), "-o",
+			fmt.Sprintf("ServerAliveInterval=%d", aliveSeconds),
 			"-o", fmt.Sprintf("ServerAliveCountMax=%d", aliveCount), "--", o.Destination, crossing})
 	l.cmd = exec.Command("ssh", args...)
 	// A session of its own: a Ctrl-C at the terminal is for headroom alone, which still needs the connection to end
@@ -77,8 +80,9 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 		return nil, err
 	}
 	failed := func(what string, err error) error {
-		e := &lab.Error{What: what, Target: o.Name, Command: slices.Concat([]string{"ssh"}, o.Args, []string{o.Destination, "true"}),
-			Output: tail(l.stderr.String(), 2000), Err: err}
+		e := &lab.Error{What: what, Target: o.Name,
+			Command: slices.Concat([]string{"ssh"}, o.Args, []string{o.Destination, "true"}),
+			Output:  tail(l.stderr.String(), 2000), Err: err}
 		e.Hints = connectHints(l.stderr.String(), err)
 		return e
 	}
@@ -123,7 +127,8 @@ func (l *sshConnection) take(text string) error {
 	l.home = home
 	var err error
 	if l.uid, err = strconv.Atoi(uid); err != nil {
-		return errors.Join(&lab.Error{What: fmt.Sprintf("the host's shell answers %q, where a user's number is due", text)}, l.Close())
+		return errors.Join(
+			&lab.Error{What: fmt.Sprintf("the host's shell answers %q, where a user's number is due", text)}, l.Close())
 	}
 	return nil
 }
@@ -169,7 +174,8 @@ func (l *sshConnection) Gone() <-chan struct{}        { return l.gone }
 // Refused knows sshd's limit of sessions.
 func (l *sshConnection) Refused(said string) string {
 	if strings.Contains(said, "Session open refused") || strings.Contains(said, "disabling multiplexing") {
-		return "sshd there allows too few sessions over one connection: MaxSessions in its sshd_config should be 10, the default"
+		return "sshd there allows too few sessions over one connection: MaxSessions in its sshd_config should be 10, " +
+			"the default"
 	}
 	return ""
 }
@@ -205,7 +211,8 @@ func (l *sshConnection) start(stdout, stderr io.Writer, arguments ...string) (*S
 // session is an ssh process that has a session over the shared connection. Without the socket it must fail, never
 // connect by itself.
 func (l *sshConnection) session(arguments ...string) *exec.Cmd {
-	args := append([]string{"-F", "/dev/null", "-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ControlPath=" + percent(l.socket),
+	args := append([]string{"-F", "/dev/null", "-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o",
+		"ControlPath=" + percent(l.socket),
 		"-o", "ProxyCommand=false", "-e", "none"}, arguments...)
 	cmd := exec.Command("ssh", args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -248,7 +255,8 @@ func socketFolder(bases []string) (string, error) {
 		}
 		failed = errors.Join(failed, err)
 	}
-	return "", &lab.Error{What: "there is no place for ssh's control socket", Err: failed, Hints: []string{"/tmp must exist and be writable"}}
+	return "", &lab.Error{What: "there is no place for ssh's control socket", Err: failed,
+		Hints: []string{"/tmp must exist and be writable"}}
 }
 
 // sweep removes the empty folders that killed headrooms have left. A new one is empty, too, until ssh has its socket

@@ -127,7 +127,8 @@ func ParseBytes(s string) (int64, error) {
 // Bandwidths are the units of bandwidth by their names, in bytes a second. Prefixes are taken at their word: 1 kB is
 // 1000 bytes, 1 KiB 1024.
 func Bandwidths() map[string]float64 {
-	return map[string]float64{"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 1 << 10, "MiB/s": 1 << 20, "GiB/s": 1 << 30}
+	return map[string]float64{"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 1 << 10, "MiB/s": 1 << 20,
+		"GiB/s": 1 << 30}
 }
 
 // Bitrates are those in bits, in bits a second.
@@ -195,7 +196,8 @@ func ParseDuration(s string) (time.Duration, error) {
 		unit   time.Duration
 	}{
 		{"usec", time.Microsecond}, {"us", time.Microsecond}, {"msec", time.Millisecond}, {"ms", time.Millisecond},
-		{"sec", time.Second}, {"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour}, {"", time.Second},
+		{"sec", time.Second}, {"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour},
+		{"", time.Second},
 	}
 	for _, u := range units {
 		number, ok := strings.CutSuffix(t, u.suffix)

@@ -34,7 +34,8 @@ func TestScaling(t *testing.T) {
 }
 
 func TestParseBytes(t *testing.T) {
-	for in, want := range map[string]int64{"4k": 4096, "4KiB": 4000, "2ki": 2000, "4kb": 4096, "1M": 1 << 20, "1.5g": 3 << 29, "512": 512, "0": 0} {
+	for in, want := range map[string]int64{"4k": 4096, "4KiB": 4000, "2ki": 2000, "4kb": 4096, "1M": 1 << 20,
+		"1.5g": 3 << 29, "512": 512, "0": 0} {
 		if got, err := ParseBytes(in); err != nil || got != want {
 			t.Errorf("ParseBytes(%q) = %d, %v; want %d", in, got, err, want)
 		}
@@ -47,7 +48,8 @@ func TestParseBytes(t *testing.T) {
 }
 
 func TestParseIEC(t *testing.T) {
-	for in, want := range map[string]float64{"4 KiB": 4096, "4 kB": 4000, "4KB": 4000, "1.0 GiB": 1 << 30, "813.8 MiB": 813.8 * (1 << 20), "1 MB": 1e6, "512 B": 512, "0B": 0} {
+	for in, want := range map[string]float64{"4 KiB": 4096, "4 kB": 4000, "4KB": 4000, "1.0 GiB": 1 << 30,
+		"813.8 MiB": 813.8 * (1 << 20), "1 MB": 1e6, "512 B": 512, "0B": 0} {
 		if got, err := ParseIEC(in); err != nil || got != want {
 			t.Errorf("ParseIEC(%q) = %v, %v; want %v", in, got, err, want)
 		}
@@ -60,7 +62,9 @@ func TestParseIEC(t *testing.T) {
 }
 
 func TestParseDuration(t *testing.T) {
-	for in, want := range map[string]time.Duration{"60": time.Minute, "60s": time.Minute, "5m": 5 * time.Minute, "500ms": 500 * time.Millisecond, "20us": 20 * time.Microsecond, "0.5": 500 * time.Millisecond, "1h": time.Hour} {
+	for in, want := range map[string]time.Duration{"60": time.Minute, "60s": time.Minute, "5m": 5 * time.Minute,
+		"500ms": 500 * time.Millisecond, "20us": 20 * time.Microsecond, "0.5": 500 * time.Millisecond,
+		"1h": time.Hour} {
 		if got, err := ParseDuration(in); err != nil || got != want {
 			t.Errorf("ParseDuration(%q) = %v, %v; want %v", in, got, err, want)
 		}

@@ -38,8 +38,9 @@ func emulatedGuest(h History) []Found {
 	var found []Found
 	for _, t := range h.Run.Targets {
 		if slices.ContainsFunc(t.Facts, func(f lab.Fact) bool { return f.Key == "vm.emulated" && f.Value == "on" }) {
-			found = append(found, Found{"", lab.Warning{Text: t.Target + " is emulated: its CPU is a program, so that these rates are those of no hardware; " +
-				"compare them with one another only"}})
+			found = append(found,
+				Found{"", lab.Warning{Text: t.Target + " is emulated: its CPU is a program, so that these rates are " +
+					"those of no hardware; compare them with one another only"}})
 		}
 	}
 	return found
@@ -58,8 +59,10 @@ func effectNotVerified(h History) []Found {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []Found{{"", lab.Warning{Text: "nothing shows whether the kernel does what it was asked for: " + strings.Join(parts, "; ") +
-		". Only a difference that was measured tells that such a setting is in effect; that there is none says nothing of it"}}}
+	return []Found{{"", lab.Warning{Text: "nothing shows whether the kernel does what it was asked for: " +
+		strings.Join(parts, "; ") +
+		". Only a difference that was measured tells that such a setting is in effect; that there is none says " +
+		"nothing of it"}}}
 }
 
 func fewRepetitions(h History) []Found {
@@ -97,7 +100,8 @@ func few(n int, anytime bool) lab.Warning {
 		said = fmt.Sprintf("%d repetitions show that numbers differ, not by how much", n)
 	}
 	if anytime {
-		return lab.Warning{Taints: everything(), Text: said + "; give it a larger --budget: eight repetitions have a 95% interval that " +
+		return lab.Warning{Taints: everything(), Text: said +
+			"; give it a larger --budget: eight repetitions have a 95% interval that " +
 			"may be looked at any time"}
 	}
 	return lab.Warning{Taints: everything(), Text: fmt.Sprintf("%s; repeat at least %d times (--repeat %d), six "+
@@ -263,7 +267,8 @@ func positionEffect(h History) []Found {
 				cell:   c.Cell.ID,
 				fewest: orderTwice,
 				groups: [][]stat.Marked{c.marked(func(r lab.Repetition) bool { return r.After == p })},
-				text: "right after " + strings.ReplaceAll(titles[p], "%", "%%") + " this ran %s; the order of the tests is part of the number, " +
+				text: "right after " + strings.ReplaceAll(titles[p], "%", "%%") +
+					" this ran %s; the order of the tests is part of the number, " +
 					"so compare in the same order, or put something neutral in between",
 			})
 		}

@@ -30,7 +30,8 @@ func fourCells() []lab.Cell {
 	var cells []lab.Cell
 	for i, rw := range []string{"read", "write", "randread", "randwrite"} {
 		bs := map[bool]string{true: "4M", false: "4k"}[i < 2]
-		cells = append(cells, lab.Cell{ID: fmt.Sprint("c", i+1), Job: rw, Params: map[string]string{"rw": rw, "bs": bs}})
+		cells = append(cells,
+			lab.Cell{ID: fmt.Sprint("c", i+1), Job: rw, Params: map[string]string{"rw": rw, "bs": bs}})
 	}
 	return cells
 }
@@ -161,10 +162,13 @@ func TestPooledEffects(t *testing.T) {
 		effect func(cell, after, block, position int) float64
 		says   string
 	}{
-		"first in a pass": {func(_, _, _, position int) float64 { return when(position == 1, 1.3) }, "whatever came first in a pass ran 1."},
-		"the first pass":  {func(_, _, block, _ int) float64 { return when(block == 1, 0.7) }, "the first pass ran at"},
-		"after writes":    {func(_, after, _, _ int) float64 { return when(after%2 == 1, 0.8) }, "right after loads that write"},
-		"none":            {nil, ""},
+		"first in a pass": {func(_, _, _, position int) float64 { return when(position == 1, 1.3) },
+			"whatever came first in a pass ran 1."},
+		"the first pass": {func(_, _, block, _ int) float64 { return when(block == 1, 0.7) }, "the first pass ran at"},
+		"after writes": {func(_, after, _, _ int) float64 {
+			return when(after%2 == 1, 0.8)
+		}, "right after loads that write"},
+		"none": {nil, ""},
 	} {
 		got, texts := found(session{cells: cells, orders: orders, effect: c.effect, noise: 0.02, seed: 3}.run())
 		if c.says == "" && len(got) > 0 || !strings.Contains(texts, c.says) {
@@ -269,7 +273,8 @@ func TestRunsByPrecisionAreJudgedByTheirOwnIntervals(t *testing.T) {
 	}{{6, false, "wide-interval"}, {6, true, ""}, {8, true, "wide-interval"}, {2, true, "few-repetitions"}} {
 		run, reps := lab.Run{ID: "X", Cells: cells, Anytime: c.anytime}, []lab.Repetition(nil)
 		for i := range c.n {
-			reps = append(reps, lab.Repetition{Cell: cells[0].ID, Number: i + 1, Values: map[string]float64{"read.iops": 1000 + 200*float64(i)}})
+			reps = append(reps, lab.Repetition{Cell: cells[0].ID, Number: i + 1,
+				Values: map[string]float64{"read.iops": 1000 + 200*float64(i)}})
 		}
 		said := ""
 		for _, list := range Run(run, slices.Values(reps)) {
@@ -291,9 +296,12 @@ func TestRunsByPrecisionAreJudgedByTheirOwnIntervals(t *testing.T) {
 // All settings that nothing shows are in one warning, which taints no number by itself.
 func TestSettingsThatAreNotVerified(t *testing.T) {
 	audit := lab.Unverified{Factor: "cmdline:audit", Level: "0", Reason: "no log"}
-	run := lab.Run{NotVerified: []lab.Unverified{{Factor: "cmdline:threadirqs", Reason: "no place"}, audit}, Targets: []lab.RunTarget{{NotVerified: []lab.Unverified{audit}}}}
+	run := lab.Run{NotVerified: []lab.Unverified{{Factor: "cmdline:threadirqs", Reason: "no place"}, audit},
+		Targets: []lab.RunTarget{{NotVerified: []lab.Unverified{audit}}}}
 	found := Run(run, func(func(lab.Repetition) bool) {})
-	if w := found[""]; len(w) != 1 || w[0].Code != "effect-not-verified" || !strings.Contains(w[0].Text, ": cmdline:audit=0 (no log); cmdline:threadirqs (no place).") || w[0].Tainted("read.iops") {
+	if w := found[""]; len(w) != 1 || w[0].Code != "effect-not-verified" ||
+		!strings.Contains(w[0].Text, ": cmdline:audit=0 (no log); cmdline:threadirqs (no place).") ||
+		w[0].Tainted("read.iops") {
 		t.Errorf("%+v", w)
 	}
 	if found := Run(lab.Run{Targets: []lab.RunTarget{{}}}, func(func(lab.Repetition) bool) {}); len(found) != 0 {
@@ -303,13 +311,16 @@ func TestSettingsThatAreNotVerified(t *testing.T) {
 
 func TestEmulatedGuest(t *testing.T) {
 	guest := func(emulated string) lab.RunTarget {
-		return lab.RunTarget{Target: "qemu:guest.yaml", Facts: []lab.Fact{{Key: "vm.hypervisor", Value: "qemu"}, {Key: "vm.emulated", Value: emulated}}}
+		return lab.RunTarget{Target: "qemu:guest.yaml", Facts: []lab.Fact{{Key: "vm.hypervisor", Value: "qemu"},
+			{Key: "vm.emulated", Value: emulated}}}
 	}
 	found := Run(lab.Run{Targets: []lab.RunTarget{guest("off"), guest("on")}}, func(func(lab.Repetition) bool) {})
-	if w := found[""]; len(w) != 1 || w[0].Code != "emulated-guest" || !strings.HasPrefix(w[0].Text, "qemu:guest.yaml is emulated: ") || w[0].Tainted("read.iops") {
+	if w := found[""]; len(w) != 1 || w[0].Code != "emulated-guest" ||
+		!strings.HasPrefix(w[0].Text, "qemu:guest.yaml is emulated: ") || w[0].Tainted("read.iops") {
 		t.Errorf("of an emulated guest is said %+v", w)
 	}
-	if found := Run(lab.Run{Targets: []lab.RunTarget{guest("off")}}, func(func(lab.Repetition) bool) {}); len(found) != 0 {
+	if found := Run(lab.Run{Targets: []lab.RunTarget{guest("off")}}, func(func(lab.Repetition) bool) {}); len(found) !=
+		0 {
 		t.Errorf("of one under KVM is said %+v", found)
 	}
 }

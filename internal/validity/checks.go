@@ -42,8 +42,8 @@ func Checks() []Check {
 			By:     "runner",
 			Taints: "everything",
 			When:   "a load has printed more than 256 MiB while it goes on",
-			Do: "have it print less, or into a file of the place under test: what a load prints is kept in the memory of the " +
-				"machine that is measured",
+			Do: "have it print less, or into a file of the place under test: what a load prints is kept in the " +
+				"memory of the machine that is measured",
 			Source: "a load generator that printed without end filled the memory of its machine",
 		},
 		{
@@ -52,10 +52,12 @@ func Checks() []Check {
 			Title:  "The load did not end by itself",
 			By:     "runner",
 			Taints: "everything",
-			When: "a load of fio, iperf3, sockperf or perftest takes more than twice its time, and a minute more at least: ten minutes where files may " +
-				"be laid out, caches flushed or events come upon it; or one that ends by size takes longer than that does at 1 MiB or 20 operations " +
-				"a second. It is ended, and the run goes on with the next one",
-			Do:     "look at what it printed (headroom show --raw), and at the kernel's log for a device that does not answer",
+			When: "a load of fio, iperf3, sockperf or perftest takes more than twice its time, and a minute more at " +
+				"least: ten minutes where files may be laid out, caches flushed or events come upon it; or one that " +
+				"ends by size takes longer than that does at 1 MiB or 20 operations a second. It is ended, and the " +
+				"run goes on with the next one",
+			Do: "look at what it printed (headroom show --raw), and at the kernel's log for a device that does " +
+				"not answer",
 			Source: "a load generator that hung was waited for until somebody came by",
 		},
 		{
@@ -65,8 +67,8 @@ func Checks() []Check {
 			By:     "runner",
 			Taints: "nothing: what could be read of it counts",
 			When:   "a file of the load's is longer than 64 MiB",
-			Do: "look at its beginning and its end with headroom show --raw; a result in JSON that was cut can't be read, " +
-				"and a log that was cut is left out",
+			Do: "look at its beginning and its end with headroom show --raw; a result in JSON that was cut can't be " +
+				"read, and a log that was cut is left out",
 			Source: "a load generator that printed 200 MB had its runs take minutes to be shown",
 		},
 		{
@@ -75,10 +77,11 @@ func Checks() []Check {
 			Title:  "A command failed",
 			By:     "runner",
 			Taints: "everything",
-			When: "the command of a job with exec ended with another exit status than 0, by a signal or after its timeout, or printed " +
-				"nothing that one of its metrics matches",
-			Do:     "read what it printed: headroom show --raw; headroom suites show prints the command, to try by hand",
-			Source: "a command that fails has done something else than what was to be measured, so not even its time counts",
+			When: "the command of a job with exec ended with another exit status than 0, by a signal or after its " +
+				"timeout, or printed nothing that one of its metrics matches",
+			Do: "read what it printed: headroom show --raw; headroom suites show prints the command, to try by hand",
+			Source: "a command that fails has done something else than what was to be measured, so not even its time " +
+				"counts",
 		},
 		{
 			Code:   "cleanup-failed",
@@ -96,7 +99,8 @@ func Checks() []Check {
 			Title:  "An event was not carried out as it was meant",
 			By:     "runner",
 			Taints: "what is said of events",
-			When:   "the command of an event ended with another exit status than 0, had not ended a minute after the load, or the load ended before it came",
+			When: "the command of an event ended with another exit status than 0, had not ended a minute after the " +
+				"load, or the load ended before it came",
 			Do:     "try the command by hand; measure longer",
 			Source: "what did not happen has no effect that could be measured",
 		},
@@ -106,7 +110,8 @@ func Checks() []Check {
 			Title:  "What an event did can't be told",
 			By:     "runner",
 			Taints: "what is said of events",
-			When:   "less than 5 s of the load came before an event, or less than 1 s after it, or the load has no rate by the tenth of a second",
+			When: "less than 5 s of the load came before an event, or less than 1 s after it, or the load has no " +
+				"rate by the tenth of a second",
 			Do:     "have the event later, and measure longer",
 			Source: "what is usual must be known to tell what is not; headroom's own simulations",
 		},
@@ -136,10 +141,12 @@ func Checks() []Check {
 			Title:      "The load ended before its time",
 			Repetition: endedEarly,
 			Taints:     "everything",
-			When: fmt.Sprintf("it ran for %s of runtime= and at least %.1f s less; or sockperf's answers came for half a second less than its test went on",
+			When: fmt.Sprintf("it ran for %s of runtime= and at least %.1f s less; or sockperf's answers came for "+
+				"half a second less than its test went on",
 				below(fullTime), slackSeconds),
-			Do:     "add time_based, or a larger size; of requests over UDP: protocol: tcp, or mode: under-load",
-			Source: "fio's HOWTO, time_based; ocs-ci #283; tried with sockperf 3.7: its ping-pong waits for ever for a datagram that was lost, and counts none as dropped",
+			Do: "add time_based, or a larger size; of requests over UDP: protocol: tcp, or mode: under-load",
+			Source: "fio's HOWTO, time_based; ocs-ci #283; tried with sockperf 3.7: its ping-pong waits for ever for " +
+				"a datagram that was lost, and counts none as dropped",
 		},
 		{
 			Code:       "short-run",
@@ -191,7 +198,8 @@ func Checks() []Check {
 			Title:      "This machine's memory answered reads",
 			Repetition: pageCache,
 			Taints:     "reads",
-			When: fmt.Sprintf("buffered reads, and the disk, or the NFS server, read %s of what fio read (ramp allowed for)",
+			When: fmt.Sprintf("buffered reads, and the disk, or the NFS server, read %s of what fio read (ramp "+
+				"allowed for)",
 				below(reachedShare)),
 			Do:     "direct=1, or a file of twice the memory",
 			Source: "fio's HOWTO, invalidate and pre_read; pbench #647",
@@ -260,8 +268,8 @@ func Checks() []Check {
 			Taints: "the direction concerned",
 			When: "a repetition is more than 1% above what the links to the place can carry at most: PCIe, SATA, SAS, " +
 				"Ethernet, InfiniBand, added up over all that the load may have used",
-			Do: "direct=1, or more data than memory holds; look for compression, and whether the link was slowed by power " +
-				"saving when the facts were read",
+			Do: "direct=1, or more data than memory holds; look for compression, and whether the link was slowed by " +
+				"power saving when the facts were read",
 			Source: "arithmetic, with the sources of each formula in internal/ceiling",
 		},
 		{
@@ -270,10 +278,12 @@ func Checks() []Check {
 			Title:  "Seconds that are faster than the hardware allows",
 			By:     "report",
 			Taints: "the direction concerned",
-			When:   "a per-second sample is more than 10% above what the links to the place can carry at most, also where the mean is not",
-			Do:     "direct=1, or end_fsync=1 and more data than memory holds",
-			Source: "the NFS over RDMA report, whose writes have possible means and impossible peaks; fio's own maximum is " +
-				"used where it is that of one job, because with group_reporting it is the sum of each job's own (stat.c, sum_stat)",
+			When: "a per-second sample is more than 10% above what the links to the place can carry at most, also " +
+				"where the mean is not",
+			Do: "direct=1, or end_fsync=1 and more data than memory holds",
+			Source: "the NFS over RDMA report, whose writes have possible means and impossible peaks; fio's own " +
+				"maximum is used where it is that of one job, because with group_reporting it is the sum of each " +
+				"job's own (stat.c, sum_stat)",
 		},
 		{
 			Code:   "maxima-above-ceiling",
@@ -281,10 +291,12 @@ func Checks() []Check {
 			Title:  "The jobs' highest samples add up to more than the hardware allows",
 			By:     "report",
 			Taints: "the direction concerned",
-			When: "the maximum that fio printed for several jobs is more than 10% above what the links can carry: it is the sum of each job's " +
-				"own, so that it need not be of one moment",
-			Do:     "direct=1, or end_fsync=1 and more data than memory holds; per-second samples of all jobs together would prove it",
-			Source: "the NFS over RDMA report: buffered writes with maxima of 13 to 21 GB/s over links of 4 and 8; fio's stat.c, sum_stat",
+			When: "the maximum that fio printed for several jobs is more than 10% above what the links can carry: it " +
+				"is the sum of each job's own, so that it need not be of one moment",
+			Do: "direct=1, or end_fsync=1 and more data than memory holds; per-second samples of all jobs " +
+				"together would prove it",
+			Source: "the NFS over RDMA report: buffered writes with maxima of 13 to 21 GB/s over links of 4 and 8; " +
+				"fio's stat.c, sum_stat",
 		},
 		{
 			Code:   "at-one-of-several",
@@ -292,7 +304,8 @@ func Checks() []Check {
 			Title:  "At the ceiling of a part",
 			By:     "report",
 			Taints: "nothing by itself",
-			When:   "the result is within 10% of what one of several ports, NICs, disks, uplinks or cores carries, while more are there",
+			When: "the result is within 10% of what one of several ports, NICs, disks, uplinks or cores carries, " +
+				"while more are there",
 			Do:     "look at the counters of each: the load may use one only",
 			Source: "the NFS over RDMA report: reads at 95% of one port of two",
 		},
@@ -570,13 +583,17 @@ func Checks() []Check {
 			Source: "fio's bytes against /proc/diskstats",
 		},
 		{
-			Code: "busy-before", Weight: Note, Title: "The disks were busy before the run began", By: "run", Taints: "nothing by itself: other-load weighs what others did during each load",
-			When: "two looks at their counters, 0.3 s apart and before anything is started, find at least 20 operations a second, or a disk busy for a tenth of the time",
-			Do:   "stop what uses them (iotop -o names it) and repeat", Source: "/proc/diskstats",
+			Code: "busy-before", Weight: Note, Title: "The disks were busy before the run began", By: "run",
+			Taints: "nothing by itself: other-load weighs what others did during each load",
+			When: "two looks at their counters, 0.3 s apart and before anything is started, find at least 20 " +
+				"operations a second, or a disk busy for a tenth of the time",
+			Do: "stop what uses them (iotop -o names it) and repeat", Source: "/proc/diskstats",
 		},
 		{
-			Code: "path-unused", Weight: Spoils, Title: "A way to the server carried nothing", By: "nfs", Taints: "everything",
-			When: "a transport of the mount under test sent no call, no RDMA port counted anything although the mount is one over RDMA, or the cards (ports) that moved at least 5% of all bytes are fewer than the " +
+			Code: "path-unused", Weight: Spoils, Title: "A way to the server carried nothing", By: "nfs",
+			Taints: "everything",
+			When: "a transport of the mount under test sent no call, no RDMA port counted anything although the " +
+				"mount is one over RDMA, or the cards (ports) that moved at least 5% of all bytes are fewer than the " +
 				"addresses that the mount is trunked over",
 			Do:     "one address for each card, in a subnet of its own; ip route get ADDRESS says which card it is",
 			Source: "/proc/self/mountstats, /sys/class/net, /sys/class/infiniband; nfs(5), max_connect",
@@ -587,8 +604,9 @@ func Checks() []Check {
 			Title:  "Programs that have the device open could not be seen",
 			By:     "run",
 			Taints: "nothing by itself",
-			When: "headroom runs in a PID namespace of its own, as in a container; that a device is mounted, swapped to or part of another is " +
-				"known there too, but not that a virtual machine or a database has it open; or what programs of other users have open can't be read",
+			When: "headroom runs in a PID namespace of its own, as in a container; that a device is mounted, swapped " +
+				"to or part of another is known there too, but not that a virtual machine or a database has it open; " +
+				"or what programs of other users have open can't be read",
 			Do:     "docker run --pid host; run as root; or make sure that nothing uses the device",
 			Source: "pid_namespaces(7)",
 		},
@@ -598,8 +616,9 @@ func Checks() []Check {
 			Title:  "A device was sampled, not read, before it was written to",
 			By:     "run",
 			Taints: "nothing by itself",
-			When: "--sampled named the device, so that its ends, some landmarks and one piece at random of each of 4096 parts were read instead of all; " +
-				"data between them were not seen, and are lost. The warning says how likely that is for one stretch of data, computed from what was read",
+			When: "--sampled named the device, so that its ends, some landmarks and one piece at random of each of " +
+				"4096 parts were read instead of all; data between them were not seen, and are lost. The warning " +
+				"says how likely that is for one stretch of data, computed from what was read",
 			Do:     "leave out --sampled: all of the device is read then",
 			Source: "the places that were read",
 		},
@@ -620,7 +639,8 @@ func Checks() []Check {
 			Title:  "The machine was changed during the run",
 			By:     "run",
 			Taints: "everything",
-			When:   "a fact that is a setting (not a counter, a load, a temperature or a load generator) differs between the snapshots before and after the run",
+			When: "a fact that is a setting (not a counter, a load, a temperature or a load generator) differs " +
+				"between the snapshots before and after the run",
 			Do:     "find who changed it (a tuning daemon, a colleague, a hot-plugged device) and repeat",
 			Source: "the snapshots in the bundle: facts/*.before and *.after",
 		},
@@ -630,9 +650,11 @@ func Checks() []Check {
 			Title:  "perftest's client came before its server listened",
 			By:     "runner",
 			Taints: "nothing: no operation was carried out in what was given up",
-			When:   "perftest's second connection was refused with the reason that nobody listens (RDMA_CM_EVENT_REJECTED; error: 8); the repetition was carried out anew, at most three times",
-			Do:     "nothing, if it is rare; where it is not, the server's CPUs have something else to do: look at what",
-			Source: "perftest_communication.c of perftest: after both ends agreed to connect, one listens while the other connects, and nothing makes the client wait",
+			When: "perftest's second connection was refused with the reason that nobody listens " +
+				"(RDMA_CM_EVENT_REJECTED; error: 8); the repetition was carried out anew, at most three times",
+			Do: "nothing, if it is rare; where it is not, the server's CPUs have something else to do: look at what",
+			Source: "perftest_communication.c of perftest: after both ends agreed to connect, one listens while the " +
+				"other connects, and nothing makes the client wait",
 		},
 		{
 			Code:   "target-lost",
@@ -640,9 +662,12 @@ func Checks() []Check {
 			Title:  "The target was lost, and another one took its place",
 			By:     "runner",
 			Taints: "nothing: what was lost does not count",
-			When:   "a pod was evicted, deleted or ended in the course of a repetition; the repetition was lost, and carried out anew in another pod on the same node; of a network's tests the same holds for the server's",
-			Do:     "find out what takes pods away: the warning has Kubernetes' own reason; what was measured before and after has two pods, and with emptydir two volumes",
-			Source: "Kubernetes' documentation: node-pressure eviction, API-initiated eviction, pod disruption conditions",
+			When: "a pod was evicted, deleted or ended in the course of a repetition; the repetition was lost, and " +
+				"carried out anew in another pod on the same node; of a network's tests the same holds for the server's",
+			Do: "find out what takes pods away: the warning has Kubernetes' own reason; what was measured before " +
+				"and after has two pods, and with emptydir two volumes",
+			Source: "Kubernetes' documentation: node-pressure eviction, API-initiated eviction, pod disruption " +
+				"conditions",
 		},
 		{
 			Code:   "target-left-out",
@@ -650,9 +675,12 @@ func Checks() []Check {
 			Title:  "A node that was meant has no pod",
 			By:     "run",
 			Taints: "nothing: the node is in no number",
-			When:   "kube:nodes stands for a node that is not ready, takes no pods, or does not start this one; or a ladder between pods can't have the same pods in their nodes' own network",
-			Do:     "the warning has the reason; add tolerate for nodes with taints, or narrow the selector; for a ladder take a namespace that allows hostNetwork",
-			Source: "the node's conditions, taints and events; Kubernetes' Pod Security Standards (baseline forbids host namespaces)",
+			When: "kube:nodes stands for a node that is not ready, takes no pods, or does not start this one; or a " +
+				"ladder between pods can't have the same pods in their nodes' own network",
+			Do: "the warning has the reason; add tolerate for nodes with taints, or narrow the selector; for a " +
+				"ladder take a namespace that allows hostNetwork",
+			Source: "the node's conditions, taints and events; Kubernetes' Pod Security Standards (baseline forbids " +
+				"host namespaces)",
 		},
 		{
 			Code:   "started-apart",
@@ -660,7 +688,8 @@ func Checks() []Check {
 			Title:  "Loads of several targets did not start together",
 			By:     "runner",
 			Taints: "everything",
-			When:   "the first and the last load of several targets started further apart than " + share(apartShare) + " of the shortest one's time",
+			When: "the first and the last load of several targets started further apart than " + share(apartShare) +
+				" of the shortest one's time",
 			Do:     "run longer, or find what delays the start on one of them",
 			Source: "elbencho's result columns (first done, last done); fio #519",
 		},
@@ -670,7 +699,8 @@ func Checks() []Check {
 			Title:  "Nobody knows whether loads of several targets ran at the same time",
 			By:     "runner",
 			Taints: "everything",
-			When: "the clock of a target can't be read, or is known to no more than " + share(apartShare) + " of the time of the shortest load: " +
+			When: "the clock of a target can't be read, or is known to no more than " + share(apartShare) +
+				" of the time of the shortest load: " +
 				"half of the time that the quickest of some answers takes",
 			Do:     "run longer, or over a connection that answers faster",
 			Source: "headroom's own",
@@ -681,7 +711,8 @@ func Checks() []Check {
 			Title:  "Requests were not answered, or answers were left out",
 			By:     "runner",
 			Taints: "the latency of requests, and their rate where answers were left out",
-			When:   "sockperf counted requests without an answer, answers that came twice, or answers that came after that of a later request",
+			When: "sockperf counted requests without an answer, answers that came twice, or answers that came " +
+				"after that of a later request",
 			Do:     "send fewer a second, or look where they were dropped",
 			Source: "sockperf, client.cpp: times are of the answers that came, in order",
 		},
@@ -701,8 +732,8 @@ func Checks() []Check {
 			Title:  "Several targets are not added up",
 			By:     "runner",
 			Taints: "nothing: each target has its own numbers",
-			When: "a load failed, the clocks can't be compared, there is no second in which all were running, or the load has no rates by the " +
-				"second: a command, perftest, or a fio job that has logs of its own",
+			When: "a load failed, the clocks can't be compared, there is no second in which all were running, or the " +
+				"load has no rates by the second: a command, perftest, or a fio job that has logs of its own",
 			Do:     "read the numbers of each target",
 			Source: "headroom's own",
 		},
@@ -713,9 +744,10 @@ func Checks() []Check {
 			Repetition: coreFull,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When:       fmt.Sprintf("in a test of a network, or of storage behind one whose server can be read, a core of any end was busy for at least %s of it", share(fullShare)),
-			Do:         "spread the flows or calls over more cores, or make each of them cheaper",
-			Source:     "Documentation/networking/scaling.rst of the kernel",
+			When: fmt.Sprintf("in a test of a network, or of storage behind one whose server can be read, a "+
+				"core of any end was busy for at least %s of it", share(fullShare)),
+			Do:     "spread the flows or calls over more cores, or make each of them cheaper",
+			Source: "Documentation/networking/scaling.rst of the kernel",
 		},
 		{
 			Code:       "another-way",
@@ -725,10 +757,13 @@ func Checks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("the port that has the server's address, or at the client the one in its subnet (else the one that the route names), counted at least %s "+
-				"less than iperf3 (and %s); of a route with several next hops (ECMP) their ports together", share(portShare), unit.Capacity(portNoise)),
-			Do:     "look at the routes of both ends, and at arp_ignore and arp_announce where ports share a subnet; use addresses of two machines",
-			Source: "Documentation/networking/ip-sysctl.rst of the kernel (arp_filter, arp_ignore, arp_announce, rp_filter); proc_pid_net(5)",
+			When: fmt.Sprintf("the port that has the server's address, or at the client the one in its subnet (else "+
+				"the one that the route names), counted at least %s less than iperf3 (and %s); of a route with "+
+				"several next hops (ECMP) their ports together", share(portShare), unit.Capacity(portNoise)),
+			Do: "look at the routes of both ends, and at arp_ignore and arp_announce where ports share a subnet; " +
+				"use addresses of two machines",
+			Source: "Documentation/networking/ip-sysctl.rst of the kernel (arp_filter, arp_ignore, arp_announce, " +
+				"rp_filter); proc_pid_net(5)",
 		},
 		{
 			Code:       "unused-hop",
@@ -738,10 +773,13 @@ func Checks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("the client's route to the server has several next hops (ECMP), there are at least %d flows for each of them, and one carried less than %s of an even share", hopFlows,
+			When: fmt.Sprintf("the client's route to the server has several next hops (ECMP), there are at least %d "+
+				"flows for each of them, and one carried less than %s of an even share", hopFlows,
 				share(hopShare)),
-			Do:     "look at the link and the neighbour of each next hop, and at what flows are told apart by (fib_multipath_hash_policy)",
-			Source: "Documentation/networking/ip-sysctl.rst of the kernel (fib_multipath_hash_policy, fib_multipath_use_neigh); ip-route(8), fibmatch",
+			Do: "look at the link and the neighbour of each next hop, and at what flows are told apart by " +
+				"(fib_multipath_hash_policy)",
+			Source: "Documentation/networking/ip-sysctl.rst of the kernel (fib_multipath_hash_policy, " +
+				"fib_multipath_use_neigh); ip-route(8), fibmatch",
 		},
 		{
 			Code:       "shared-port",
@@ -751,7 +789,8 @@ func Checks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("the port under test counted at least %s more (and %s) than all that the senders handed to their kernels, with as many headers as that can have",
+			When: fmt.Sprintf("the port under test counted at least %s more (and %s) than all that the senders "+
+				"handed to their kernels, with as many headers as that can have",
 				share(portShare), unit.Capacity(portNoise)),
 			Do:     "measure while nobody else uses the port; ss -tn and sar -n DEV say who does",
 			Source: "proc_pid_net(5); RFC 9293, RFC 8200 for headers",
@@ -764,10 +803,13 @@ func Checks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("in the direction of the test it counted any error or pause frame, or dropped at least %s of its packets and at least %d",
+			When: fmt.Sprintf("in the direction of the test it counted any error or pause frame, or dropped at least "+
+				"%s of its packets and at least %d",
 				share(dropsShare), dropsFewest),
-			Do:     "ethtool -S says which kind; look at rings and channels (nic:), at cables and modules, at flow control of the switch",
-			Source: "Documentation/networking/statistics.rst and Documentation/ABI/testing/sysfs-class-net-statistics of the kernel",
+			Do: "ethtool -S says which kind; look at rings and channels (nic:), at cables and modules, at flow " +
+				"control of the switch",
+			Source: "Documentation/networking/statistics.rst and " +
+				"Documentation/ABI/testing/sysfs-class-net-statistics of the kernel",
 		},
 		{
 			Code:       "cpu-steal",
@@ -776,9 +818,10 @@ func Checks() []Check {
 			Repetition: cpuSteal,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When:       fmt.Sprintf("steal is above %s of CPU time, and at least %s", share(stealShare), unit.Duration(stealTime)),
-			Do:         "a quieter time, or dedicated CPUs",
-			Source:     "proc_stat(5)",
+			When: fmt.Sprintf("steal is above %s of CPU time, and at least %s", share(stealShare),
+				unit.Duration(stealTime)),
+			Do:     "a quieter time, or dedicated CPUs",
+			Source: "proc_stat(5)",
 		},
 		{
 			Code:       "throttled",
@@ -798,9 +841,11 @@ func Checks() []Check {
 			Repetition: cpuQuota,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When:       fmt.Sprintf("in more than %s of the periods in which it ran, the control group of the load, or one above it, had used up its time", share(quotaShare)),
-			Do:         "give it more CPU (a pod's cpu limit, a service's CPUQuota), or keep the limit for all",
-			Source:     "cpu.stat of the kernel's control groups: nr_periods, nr_throttled and throttled_usec (version 2) or throttled_time (version 1)",
+			When: fmt.Sprintf("in more than %s of the periods in which it ran, the control group of the load, "+
+				"or one above it, had used up its time", share(quotaShare)),
+			Do: "give it more CPU (a pod's cpu limit, a service's CPUQuota), or keep the limit for all",
+			Source: "cpu.stat of the kernel's control groups: nr_periods, nr_throttled and throttled_usec (version " +
+				"2) or throttled_time (version 1)",
 		},
 		{
 			Code:       "cpu-frequency",
@@ -833,7 +878,8 @@ func Checks() []Check {
 			Run:    emulatedGuest,
 			Taints: "nothing by itself",
 			When:   "the CPU of a target is QEMU's own (TCG), as it is where KVM does not work",
-			Do:     "compare levels of this one guest only; measure where KVM works, or on hardware, for a rate that means something",
+			Do: "compare levels of this one guest only; measure where KVM works, or on hardware, for a rate that " +
+				"means something",
 			Source: "tried with QEMU 7.2: 6,000 to 7,500 random reads a second of an emulated NVMe disk",
 		},
 		{
@@ -842,11 +888,13 @@ func Checks() []Check {
 			Title:  "Nothing shows whether a setting is in effect",
 			Run:    effectNotVerified,
 			Taints: "nothing by itself: what no difference says of that setting",
-			When: "a kernel was started with an argument, and neither /proc and /sys nor the kernel's log show what it does. One that is seen to do " +
-				"nothing ends the run",
-			Do: "look at its spelling, and whether this kernel has it; a difference that was measured shows that it is in effect",
-			Source: "nvme.io_queue_depth=2 did nothing in a guest whose modules did not read the command line, and an ablation called it harmless; " +
-				"the table of arguments names the kernel's documentation for each (docs/boot.md)",
+			When: "a kernel was started with an argument, and neither /proc and /sys nor the kernel's log show what " +
+				"it does. One that is seen to do nothing ends the run",
+			Do: "look at its spelling, and whether this kernel has it; a difference that was measured shows that it " +
+				"is in effect",
+			Source: "nvme.io_queue_depth=2 did nothing in a guest whose modules did not read the command line, and " +
+				"an ablation called it harmless; the table of arguments names the kernel's documentation for each " +
+				"(docs/boot.md)",
 		},
 		{
 			Code:   "few-repetitions",
@@ -864,7 +912,8 @@ func Checks() []Check {
 			Title:  "Repetitions differ widely",
 			Run:    wide,
 			Taints: "IOPS and bandwidth; of a command what decides",
-			When: fmt.Sprintf("the interval of the IOPS, or of what decides a command, of at least %d repetitions is wider than ±%s",
+			When: fmt.Sprintf("the interval of the IOPS, or of what decides a command, of at least %d repetitions is "+
+				"wider than ±%s",
 				enoughRepetitions, share(wideInterval)),
 			Do:     "find out what differs, or repeat",
 			Source: "k8s-netperf #78 (1142 to 8790 Mb/s from three samples)",
@@ -913,8 +962,10 @@ func Checks() []Check {
 			Title:  "The numbers are of several targets together",
 			By:     "run",
 			Taints: "nothing by itself",
-			When:   "a sweep has several --on, which carry out each load at the same moment; or an experiment on a network is measured between several pairs",
-			Do:     "hold it against other runs of as many targets or pairs; what each of them did is in its own output, headroom show RUN --raw",
+			When: "a sweep has several --on, which carry out each load at the same moment; or an experiment on a " +
+				"network is measured between several pairs",
+			Do: "hold it against other runs of as many targets or pairs; what each of them did is in its own " +
+				"output, headroom show RUN --raw",
 			Source: "headroom's sums of several targets: the seconds in which all were running",
 		},
 		{
@@ -933,7 +984,8 @@ func Checks() []Check {
 			Title:  "Differences that the target does not let be set",
 			By:     "run",
 			Taints: "nothing by itself",
-			When:   "headroom bisect facts leaves settings out that differ between the two machines, since the target has no such setting, can't write it, or does not take the value",
+			When: "headroom bisect facts leaves settings out that differ between the two machines, since the " +
+				"target has no such setting, can't write it, or does not take the value",
 			Do:     "if no culprit is found, compare these by other means: one of them may be it",
 			Source: "headroom's own",
 		},
@@ -943,7 +995,8 @@ func Checks() []Check {
 			Title:  "Levels or loads of a sweep were left out to keep its budget",
 			By:     "run",
 			Taints: "nothing by itself",
-			When:   "a sweep has a --budget in which four blocks of all its levels and loads do not fit: levels are left out first, so that a coarse grid is left, then loads",
+			When: "a sweep has a --budget in which four blocks of all its levels and loads do not fit: levels are " +
+				"left out first, so that a coarse grid is left, then loads",
 			Do:     "sweep the levels around the best one, or take a larger budget",
 			Source: "headroom's own; four blocks are the fewest that a claim takes (docs/sweep.md)",
 		},
@@ -953,8 +1006,10 @@ func Checks() []Check {
 			Title:  "A set of settings was made without some of them",
 			By:     "run",
 			Taints: "nothing by itself",
-			When:   "a bundle: factor has settings that the target does not have, as an older kernel, or that can only be read there, as in a container or network namespace",
-			Do:     "read the result as that of the rest; set what is missing on the host itself, or measure where the kernel has all of it",
+			When: "a bundle: factor has settings that the target does not have, as an older kernel, or that can " +
+				"only be read there, as in a container or network namespace",
+			Do: "read the result as that of the rest; set what is missing on the host itself, or measure where " +
+				"the kernel has all of it",
 			Source: "headroom's own",
 		},
 		{
@@ -963,7 +1018,8 @@ func Checks() []Check {
 			Title:  "A layer does not lie on the one below",
 			By:     "run",
 			Taints: "nothing of what was measured, but what is said to be added",
-			When:   "compare --layers is given a place that the kernel knows to lie elsewhere than on the one named before it",
+			When: "compare --layers is given a place that the kernel knows to lie elsewhere than on the one named " +
+				"before it",
 			Do:     "name the layers from the bottom up; or read what is found between the two as a difference",
 			Source: "headroom's own",
 		},
@@ -973,9 +1029,11 @@ func Checks() []Check {
 			Title:  "Two loads that are not alike were set against each other",
 			By:     "stages",
 			Taints: "nothing of what was measured, but the efficiency",
-			When:   "the load of a stage differs from that of the stage it is held against in depth, jobs or another parameter of the load",
-			Do:     "measure both stages with the same load",
-			Source: "the NFS over RDMA report: one path measured at a depth of 8 for each job, two paths at a depth of 1",
+			When: "the load of a stage differs from that of the stage it is held against in depth, jobs or another " +
+				"parameter of the load",
+			Do: "measure both stages with the same load",
+			Source: "the NFS over RDMA report: one path measured at a depth of 8 for each job, two paths at a depth " +
+				"of 1",
 		},
 		{
 			Code:   "writes-by-cache",
@@ -983,9 +1041,12 @@ func Checks() []Check {
 			Title:  "Writes take far less than reads of the same size",
 			By:     "stages",
 			Taints: "nothing of what was measured",
-			When:   "a stage has writes, one at a time, that take less than a third of what a read of the same size does there",
-			Do:     "find out which cache answers, whether it outlasts a loss of power, and measure more data than it holds; an NFS export with sync answers when the data are on the disk",
-			Source: "exports(5), sync and async; the NFS over RDMA report: 69,905 writes of 8 KiB a second, one at a time, where a read takes 95 µs",
+			When: "a stage has writes, one at a time, that take less than a third of what a read of the same size " +
+				"does there",
+			Do: "find out which cache answers, whether it outlasts a loss of power, and measure more data than " +
+				"it holds; an NFS export with sync answers when the data are on the disk",
+			Source: "exports(5), sync and async; the NFS over RDMA report: 69,905 writes of 8 KiB a second, one at a " +
+				"time, where a read takes 95 µs",
 		},
 		{
 			Code:   "label-differs",
@@ -993,8 +1054,8 @@ func Checks() []Check {
 			Title:  "A published row is called otherwise than what was run",
 			By:     "stages",
 			Taints: "nothing: the row here is labelled by what was run",
-			When: "the label of a row of a published table names another direction, block size, depth or number of jobs than the command line " +
-				"whose figures it has",
+			When: "the label of a row of a published table names another direction, block size, depth or number of " +
+				"jobs than the command line whose figures it has",
 			Do:     "go by the command line",
 			Source: "the NFS over RDMA report: reads called randwrite and writes called randread, and depth 1 called Q8",
 		},
@@ -1004,36 +1065,43 @@ func Checks() []Check {
 			Title:  "A published figure is not what was measured",
 			By:     "stages",
 			Taints: "nothing: the figure here is that of the load generator",
-			When:   "a figure of a published table is, to its last digit, neither what the load generator printed nor what follows from it",
+			When: "a figure of a published table is, to its last digit, neither what the load generator printed " +
+				"nor what follows from it",
 			Do:     "take the figure that was recomputed",
 			Source: "the NFS over RDMA report: KiB/s divided by 1000 for MiB/s, and taken for kB/s",
 		},
 		{
-			Code: "one-after-the-other", Weight: Note, Title: "Two runs were measured one after the other", By: "compare", Taints: "nothing by itself: the difference may be of the time between",
+			Code: "one-after-the-other", Weight: Note, Title: "Two runs were measured one after the other",
+			By: "compare", Taints: "nothing by itself: the difference may be of the time between",
 			When:   "two saved runs of one boot are compared that were not measured in turns",
 			Do:     "headroom compare --live measures both in turns; or measure each side several times, in turn",
 			Source: "headroom's own simulations and recorded disks (docs/statistics.md)",
 		},
 		{
-			Code: "sessions-unknown", Weight: Note, Title: "How far sessions of a load differ is not known", By: "compare", Taints: "nothing by itself: the verdict is differs",
-			When:   "two sessions differ, and fewer than fourteen other saved runs of the suite tell how far sessions do",
+			Code: "sessions-unknown", Weight: Note, Title: "How far sessions of a load differ is not known",
+			By: "compare", Taints: "nothing by itself: the verdict is differs",
+			When: "two sessions differ, and fewer than fourteen other saved runs of the suite tell how far " +
+				"sessions do",
 			Do:     "the suite fourteen times more; or two boots on each side; or headroom compare --live",
 			Source: "headroom's own simulations (docs/statistics.md)",
 		},
 		{
-			Code: "one-boot", Weight: Note, Title: "A difference may be the reboot's", By: "compare", Taints: "nothing by itself: a part of the difference may be the boot's",
+			Code: "one-boot", Weight: Note, Title: "A difference may be the reboot's", By: "compare",
+			Taints: "nothing by itself: a part of the difference may be the boot's",
 			When:   "two runs are of different boots, and one of them of one boot only",
 			Do:     "reboot and measure again, twice at least on each side",
 			Source: "memory is laid out anew and modules load in another order at each boot",
 		},
 		{
-			Code: "boots-unknown", Weight: Note, Title: "Nobody knows in which boot it was measured", By: "compare", Taints: "nothing by itself: a part of the difference may be the boot's",
+			Code: "boots-unknown", Weight: Note, Title: "Nobody knows in which boot it was measured", By: "compare",
+			Taints: "nothing by itself: a part of the difference may be the boot's",
 			When:   "a side that is imported or published does not say in which boot it was measured",
 			Do:     "measure both sides with headroom",
 			Source: "tables of other programs have no boot",
 		},
 		{
-			Code: "carry-over", Weight: Note, Title: "One side slows what follows it", By: "compare", Taints: "nothing by itself: a verdict that it could turn is withheld",
+			Code: "carry-over", Weight: Note, Title: "One side slows what follows it", By: "compare",
+			Taints: "nothing by itself: a verdict that it could turn is withheld",
 			When:   "the values of a live comparison differ by which side came before them (at 1%)",
 			Do:     "let each load wash out what the one before left: --set ramp_time=30s",
 			Source: "headroom's own simulations (docs/statistics.md)",
@@ -1045,7 +1113,8 @@ func Checks() []Check {
 			Source: "a slip, mostly",
 		},
 		{
-			Code: "running", Weight: Note, Title: "A run is still going on", By: "compare", Taints: "nothing by itself: verdicts that are looked at until one pleases are not proved",
+			Code: "running", Weight: Note, Title: "A run is still going on", By: "compare",
+			Taints: "nothing by itself: verdicts that are looked at until one pleases are not proved",
 			When:   "a side of a comparison is still being measured",
 			Do:     "wait for its end",
 			Source: "a test that is repeated until it is significant always is, at last",
@@ -1078,7 +1147,8 @@ func Checks() []Check {
 			Taints: "nothing: it says what the speed is that of",
 			When:   "the log of a migration by Proxmox VE names no dedicated network",
 			Do:     "name the storage's network: Datacenter, Options, Migration Settings",
-			Source: "a field report whose migrations went over 1 GbE beside idle InfiniBand; QemuMigrate.pm of qemu-server",
+			Source: "a field report whose migrations went over 1 GbE beside idle InfiniBand; QemuMigrate.pm of " +
+				"qemu-server",
 		},
 		{
 			Code:   "import-bandwidth",

@@ -149,7 +149,8 @@ func zeros(int) byte { return 0 }
 // fio carries out a load of a second and returns what the checks say of it.
 func (b *bench) fio(filename string, params ...string) []lab.Warning {
 	b.t.Helper()
-	p := map[string]string{"rw": "randread", "bs": "4k", "ioengine": "psync", "direct": "1", "size": strconv.Itoa(fileSize),
+	p := map[string]string{"rw": "randread", "bs": "4k", "ioengine": "psync", "direct": "1",
+		"size":       strconv.Itoa(fileSize),
 		"time_based": "1", "runtime": "1", "randrepeat": "0"}
 	for i := 0; i+1 < len(params); i += 2 {
 		if params[i+1] == "-" {
@@ -178,13 +179,15 @@ func (b *bench) fio(filename string, params ...string) []lab.Warning {
 	group := documents[0].Groups()[0]
 	b.written = 0
 	for disk, c := range after.Disks {
-		b.written += float64(c.WriteBytes-before.Disks[disk].WriteBytes) / max(1, group.Values[lab.Bandwidth(lab.Write)]*group.Seconds)
+		b.written += float64(c.WriteBytes-before.Disks[disk].WriteBytes) /
+			max(1, group.Values[lab.Bandwidth(lab.Write)]*group.Seconds)
 	}
 	return validity.Repetition(validity.Evidence{
 		Cell: lab.Cell{ID: "c1", Params: p}, Place: place, Group: group, Document: documents[0],
 		ExitCode: cmd.ProcessState.ExitCode(),
 		Stderr:   stderr.String(), Wanted: fio.WantedRuntime(p), Before: before, After: after, Machine: b.machine,
-		Repetition: lab.Repetition{Cell: "c1", Number: 1, Start: before.Time, Seconds: group.Seconds, Values: group.Values,
+		Repetition: lab.Repetition{Cell: "c1", Number: 1, Start: before.Time, Seconds: group.Seconds,
+			Values:  group.Values,
 			Latency: group.Latency, Layout: b.layout},
 	})
 }

@@ -36,7 +36,8 @@ func cases() map[string][]one {
 		return e
 	}
 	durable := func(syncs uint64, flushes int64, p50 float64, cache string) Evidence {
-		e := inFile(shallowWrites(0.2, 1000, "rw", "randwrite", "iodepth", "1", "ioengine", "psync", "fsync", "1"), 4<<30)
+		e := inFile(shallowWrites(0.2, 1000, "rw", "randwrite", "iodepth", "1", "ioengine", "psync", "fsync", "1"),
+			4<<30)
 		e.disk(func(d *DiskCounters) {
 			d.FlushIOs += flushes
 			d.WriteBytes *= 3 // the journal
@@ -217,7 +218,8 @@ func cases() map[string][]one {
 		},
 		"depth-not-reached": {
 			{"a tenth",
-				shallow(3, 20e3, "ioengine", "io_uring"), "32 I/Os were asked to be in flight (iodepth 32 times numjobs 1) and on average 3.0"},
+				shallow(3, 20e3, "ioengine", "io_uring"),
+				"32 I/Os were asked to be in flight (iodepth 32 times numjobs 1) and on average 3.0"},
 			{"fsync empties the queue", shallowWrites(1, 2e3, "rw", "randwrite", "fsync", "1"), "each fsync waits"},
 			{"blocked in submission", change(shallowWrites(30, 900, "rw", "write", "bs", "1M"), func(e *Evidence) {
 				d := e.Group.Jobs[0].Directions[lab.Write]
@@ -429,9 +431,11 @@ func cases() map[string][]one {
 		},
 		"drifting": {
 			{"slower all the time",
-				series(func(i int, noise float64) float64 { return 100e3 * noise * (1 - 0.4*float64(i)/60) }), "fell by"},
+				series(func(i int, noise float64) float64 { return 100e3 * noise * (1 - 0.4*float64(i)/60) }),
+				"fell by"},
 			{"faster all the time",
-				series(func(i int, noise float64) float64 { return 100e3 * noise * (1 + 0.4*float64(i)/60) }), "rose by"},
+				series(func(i int, noise float64) float64 { return 100e3 * noise * (1 + 0.4*float64(i)/60) }),
+				"rose by"},
 			{"3% slower",
 				series(func(i int, noise float64) float64 { return 100e3 * noise * (1 - 0.03*float64(i)/60) }), ""},
 		},
@@ -497,11 +501,14 @@ func cases() map[string][]one {
 			{"a journal", durable(30000, 30000, 900e-6, "write back"), ""},
 			{"a mirror", change(writes(), func(e *Evidence) {
 				e.Place.Disks = []string{"nvme0n1", "nvme1n1"}
-				e.Before.Disks["nvme1n1"], e.After.Disks["nvme1n1"] = e.Before.Disks["nvme0n1"], e.After.Disks["nvme0n1"]
+				e.Before.Disks["nvme1n1"], e.After.Disks["nvme1n1"] = e.Before.Disks["nvme0n1"],
+					e.After.Disks["nvme0n1"]
 			}), ""},
 		},
 		"core-full": {
-			{"interrupts of one core", throughNetwork(func(e *Evidence) { e.Server.After.Cores[3] = CPUTimes{User: 2, SoftIRQ: 9, Idle: 100} }), "CPU 3 of the server was full, 90% of its time with interrupts"},
+			{"interrupts of one core", throughNetwork(func(e *Evidence) {
+				e.Server.After.Cores[3] = CPUTimes{User: 2, SoftIRQ: 9, Idle: 100}
+			}), "CPU 3 of the server was full, 90% of its time with interrupts"},
 			{"several", throughNetwork(func(e *Evidence) {
 				e.After.Cores[0] = CPUTimes{User: 2, System: 9, Idle: 100}
 				e.After.Cores[2] = CPUTimes{User: 1, System: 6, SoftIRQ: 4, Idle: 100}
@@ -510,24 +517,35 @@ func cases() map[string][]one {
 				e.After.Cores[0] = CPUTimes{User: 1, System: 10, Idle: 100}
 				e.Server.After.Cores[0], e.Server.Same = CPUTimes{User: 1, System: 10, Idle: 100}, true
 			}), "CPU 0 of the machine was full, 0% of its time with interrupts"},
-			{"busy", throughNetwork(func(e *Evidence) { e.After.Cores[0] = CPUTimes{User: 1, System: 8, Idle: 102} }), ""},
-			{"a core that is offline", throughNetwork(func(e *Evidence) { e.Before.Cores[1], e.After.Cores[1] = CPUTimes{}, CPUTimes{} }), ""},
+			{"busy", throughNetwork(func(e *Evidence) { e.After.Cores[0] = CPUTimes{User: 1, System: 8, Idle: 102} }),
+				""},
+			{"a core that is offline", throughNetwork(func(e *Evidence) {
+				e.Before.Cores[1], e.After.Cores[1] = CPUTimes{}, CPUTimes{}
+			}), ""},
 			{"failed", throughNetwork(func(e *Evidence) {
 				e.After.Cores[0], e.Repetition.Values = CPUTimes{User: 1, System: 10, Idle: 100}, nil
 			}), ""},
 			{"no network", change(reads(), func(e *Evidence) { e.After.CPU.User += 200 }), ""},
 			{"the server of storage", change(reads(), func(e *Evidence) {
-				e.Behind = []EndCounters{{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}, {User: 1, Idle: 100}}},
-					After: Counters{Cores: []CPUTimes{{User: 1, Idle: 110}, {User: 1, System: 2, SoftIRQ: 8, Idle: 100}}}}}
-			}), "CPU 1 of the server was full, 80% of its time with interrupts: that may be the limit, and not the network or the disks"},
+				e.Behind = []EndCounters{
+					{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}, {User: 1, Idle: 100}}},
+						After: Counters{Cores: []CPUTimes{{User: 1, Idle: 110},
+							{User: 1, System: 2, SoftIRQ: 8, Idle: 100}}}}}
+			}), "CPU 1 of the server was full, 80% of its time with interrupts: that may be the limit, and not the " +
+				"network or the disks"},
 			{"an idle server of storage", change(reads(), func(e *Evidence) {
-				e.Behind = []EndCounters{{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}}}, After: Counters{Cores: []CPUTimes{{User: 3, Idle: 108}}}}}
+				e.Behind = []EndCounters{{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}}},
+					After: Counters{Cores: []CPUTimes{{User: 3, Idle: 108}}}}}
 			}), ""},
 		},
 		"another-way": {
-			{"a route", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "eth1") }), "eth0 of the client (198.51.100.2) sent 38.1 KiB of the 1.00 GiB that iperf3 counted, eth1 sent 1.04 GiB; eth0 of the server"},
-			{"the loopback", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "lo") }), "it never left the machine"},
-			{"nothing", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "") }), "that iperf3 counted, no other port did"},
+			{"a route", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "eth1") }),
+				"eth0 of the client (198.51.100.2) sent 38.1 KiB of the 1.00 GiB that iperf3 counted, eth1 sent 1.04 " +
+					"GiB; eth0 of the server"},
+			{"the loopback", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "lo") }),
+				"it never left the machine"},
+			{"nothing", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "") }),
+				"that iperf3 counted, no other port did"},
 			{"half of it", throughPorts(func(p *Passage) { p.move(1<<29, "eth0", "eth1") }), "eth1 sent"},
 			{"a VLAN counts once", throughPorts(func(p *Passage) {
 				p.move(1<<30, "eth0", "eth1")
@@ -556,15 +574,22 @@ func cases() map[string][]one {
 			{"no counters", throughPorts(func(p *Passage) { p.Client.Before, p.Server.Before = nil, nil }), ""},
 		},
 		"unused-hop": {
-			{"none of many flows", throughHops(0, 8), "of 8 flows eth0 sent 1.04 GiB (100%), eth1 sent 0 B (0%) at the client; of 8 flows eth0 received"},
+			{"none of many flows", throughHops(0, 8),
+				"of 8 flows eth0 sent 1.04 GiB (100%), eth1 sent 0 B (0%) at the client; of 8 flows eth0 received"},
 			{"half over each", throughHops(1<<29, 8), ""},
 			{"fewer flows than would take all", throughHops(0, 7), ""},
 			{"one way", throughPorts(func(p *Passage) { p.Client.Sent.Flows = 100 }), ""},
-			{"no counters", throughPorts(func(p *Passage) { p.Client.Before, p.Client.Meant = nil, []string{"eth0", "eth1"} }), ""},
+			{"no counters", throughPorts(func(p *Passage) {
+				p.Client.Before, p.Client.Meant = nil, []string{"eth0", "eth1"}
+			}), ""},
 		},
 		"shared-port": {
-			{"a tenth more", throughPorts(func(p *Passage) { p.count(&p.Client, func(c *PortCounters) { c.Sent.Bytes += 200 << 20 }) }), "eth0 of the client sent 1.23 GiB, and the test accounts for 1.06 GiB at most"},
-			{"the other direction", throughPorts(func(p *Passage) { p.count(&p.Client, func(c *PortCounters) { c.Received.Bytes += 200 << 20 }) }), ""},
+			{"a tenth more", throughPorts(func(p *Passage) {
+				p.count(&p.Client, func(c *PortCounters) { c.Sent.Bytes += 200 << 20 })
+			}), "eth0 of the client sent 1.23 GiB, and the test accounts for 1.06 GiB at most"},
+			{"the other direction", throughPorts(func(p *Passage) {
+				p.count(&p.Client, func(c *PortCounters) { c.Received.Bytes += 200 << 20 })
+			}), ""},
 			{"what was still on its way", throughPorts(func(p *Passage) {
 				p.Client.Sent.Handed += 200 << 20
 				p.count(&p.Client, func(c *PortCounters) { c.Sent.Bytes += 200 << 20 })
@@ -572,12 +597,20 @@ func cases() map[string][]one {
 			{"headers", throughPorts(func(*Passage) {}), ""},
 		},
 		"port-errors": {
-			{"drops", throughPorts(func(p *Passage) { p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 900 }) }), "of 740000 packets that eth0 of the server received: dropped 900"},
+			{"drops", throughPorts(func(p *Passage) {
+				p.count(&p.Server, func(c *PortCounters) {
+					c.Received.Dropped += 900
+				})
+			}), "of 740000 packets that eth0 of the server received: dropped 900"},
 			{"errors and pauses", throughPorts(func(p *Passage) {
 				p.count(&p.Client, func(c *PortCounters) { c.Sent.Errors++; c.Sent.Paused += 7 })
 			}), "errors 1, pause frames 7"},
-			{"what switches say to each other", throughPorts(func(p *Passage) { p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 9 }) }), ""},
-			{"few of many", throughPorts(func(p *Passage) { p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 70 }) }), ""},
+			{"what switches say to each other", throughPorts(func(p *Passage) {
+				p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 9 })
+			}), ""},
+			{"few of many", throughPorts(func(p *Passage) {
+				p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 70 })
+			}), ""},
 			{"from before", throughPorts(func(p *Passage) {
 				for _, of := range []map[string]PortCounters{p.Server.Before, p.Server.After} {
 					c := of["eth0"]
@@ -601,12 +634,15 @@ func cases() map[string][]one {
 		},
 		"cpu-quota": {
 			{"held back", change(reads(), func(e *Evidence) {
-				e.Before.Quota, e.After.Quota = &Quota{Periods: 100, Throttled: 7, Seconds: 1}, &Quota{Periods: 200, Throttled: 57, Seconds: 3.5}
+				e.Before.Quota, e.After.Quota = &Quota{Periods: 100, Throttled: 7, Seconds: 1},
+					&Quota{Periods: 200, Throttled: 57, Seconds: 3.5}
 			}), "50 of 100 periods, for 2.5s"},
 			{"once, when it began", change(reads(), func(e *Evidence) {
 				e.Before.Quota, e.After.Quota = &Quota{}, &Quota{Periods: 100, Throttled: 1, Seconds: 0.01}
 			}), ""},
-			{"a limit that was not met", change(reads(), func(e *Evidence) { e.Before.Quota, e.After.Quota = &Quota{}, &Quota{Periods: 100} }), ""},
+			{"a limit that was not met", change(reads(), func(e *Evidence) {
+				e.Before.Quota, e.After.Quota = &Quota{}, &Quota{Periods: 100}
+			}), ""},
 			{"no limit", change(reads(), func(e *Evidence) { e.Before.Quota, e.After.Quota = &Quota{}, &Quota{} }), ""},
 			{"unknown", reads(), ""},
 		},
@@ -637,7 +673,9 @@ func throughNetwork(and func(*Evidence)) Evidence {
 		}
 		return c
 	}
-	e := Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Before: idle(0), After: idle(10), Server: &ServerCounters{Before: idle(0), After: idle(10)}}
+	e := Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3},
+		Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Before: idle(0),
+		After: idle(10), Server: &ServerCounters{Before: idle(0), After: idle(10)}}
 	and(&e)
 	return e
 }
@@ -658,7 +696,8 @@ func throughPorts(and func(*Passage)) Evidence {
 		c.Received.Bytes, c.Received.Packets = c.Received.Bytes+onTheWire, 740000
 	})
 	and(p)
-	return Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Passage: p}
+	return Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3},
+		Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Passage: p}
 }
 
 // throughHops is a test of some flows over the two next hops eth0 and eth1, of which the second carried a part.
@@ -702,7 +741,8 @@ func (p *Passage) move(payload int64, from, to string) {
 func served(e Evidence, share float64) Evidence {
 	of := func(direction string) int64 { return 1<<20 + int64(share*float64(e.traffic(direction).bytes)) }
 	e.Place.Filesystem, e.Place.Disks = "nfs4", nil
-	e.Before.Server, e.After.Server = &ServerBytes{Read: 1 << 20, Written: 1 << 20}, &ServerBytes{Read: of(lab.Read), Written: of(lab.Write)}
+	e.Before.Server, e.After.Server = &ServerBytes{Read: 1 << 20, Written: 1 << 20},
+		&ServerBytes{Read: of(lab.Read), Written: of(lab.Write)}
 	return e
 }
 
@@ -730,11 +770,14 @@ func TestRepetitionChecks(t *testing.T) {
 				}
 			case len(found) != 1:
 				fires++
-				t.Errorf("%s, %s: %d warnings, want one; all: %v", check.Code, c.name, len(found), codes(Repetition(c.e)))
+				t.Errorf("%s, %s: %d warnings, want one; all: %v", check.Code, c.name, len(found),
+					codes(Repetition(c.e)))
 			default:
 				fires++
-				if w := found[0]; !strings.Contains(w.Text, c.says) || strings.Contains(w.Text, "%!") || len(w.Taints) == 0 {
-					t.Errorf("%s, %s: says %q and taints %v; want %q in it", check.Code, c.name, w.Text, w.Taints, c.says)
+				if w := found[0]; !strings.Contains(w.Text, c.says) || strings.Contains(w.Text, "%!") ||
+					len(w.Taints) == 0 {
+					t.Errorf("%s, %s: says %q and taints %v; want %q in it", check.Code, c.name, w.Text, w.Taints,
+						c.says)
 				}
 			}
 		}
@@ -760,16 +803,17 @@ func codes(warnings []lab.Warning) []string {
 func TestHealthyRunsHaveNoWarnings(t *testing.T) {
 	ext4 := func(e Evidence) Evidence { return inFile(e, 8<<30) }
 	for name, e := range map[string]Evidence{
-		"random reads of a device":           reads(),
-		"random writes to a filled device":   writes(),
-		"the same, imported":                 imported(writes()),
-		"depth 1":                            shallow(0.93, 14e3, "iodepth", "1"),
-		"four jobs":                          lasting(60, 1e6, "numjobs", "4", "iodepth", "128", "group_reporting", ""),
-		"sequential, one job":                reading(3300, "rw", "read", "bs", "1M", "iodepth", "8"),
-		"a file, three seconds":              ext4(lasting(3, 60e3, "runtime", "3")),
-		"writes to a file":                   ext4(writing(40e3, "rw", "randwrite")),
-		"mixed 70/30":                        ext4(mixing(21e3, 9e3, "rw", "randrw", "rwmixread", "70", "bs", "8k")),
-		"depth 1 writes with psync":          ext4(shallowWrites(0.95, 25e3, "rw", "randwrite", "ioengine", "psync", "iodepth", "1")),
+		"random reads of a device":         reads(),
+		"random writes to a filled device": writes(),
+		"the same, imported":               imported(writes()),
+		"depth 1":                          shallow(0.93, 14e3, "iodepth", "1"),
+		"four jobs":                        lasting(60, 1e6, "numjobs", "4", "iodepth", "128", "group_reporting", ""),
+		"sequential, one job":              reading(3300, "rw", "read", "bs", "1M", "iodepth", "8"),
+		"a file, three seconds":            ext4(lasting(3, 60e3, "runtime", "3")),
+		"writes to a file":                 ext4(writing(40e3, "rw", "randwrite")),
+		"mixed 70/30":                      ext4(mixing(21e3, 9e3, "rw", "randrw", "rwmixread", "70", "bs", "8k")),
+		"depth 1 writes with psync": ext4(shallowWrites(0.95, 25e3, "rw", "randwrite", "ioengine",
+			"psync", "iodepth", "1")),
 		"io_uring over NFS, much data":       network(3 * memory),
 		"nothing known but what fio printed": imported(reading(350e3, "ramp_time", "5")),
 	} {

@@ -42,7 +42,8 @@ func TestCommandsThatSpread(t *testing.T) {
 	run := lab.Run{Cells: []lab.Cell{{ID: "build", Engine: lab.EngineExec, Params: map[string]string{}}}}
 	var reps []lab.Repetition
 	for i, seconds := range []float64{10, 30, 20, 15} {
-		reps = append(reps, lab.Repetition{Cell: "build", Number: i + 1, Values: map[string]float64{"elapsed": seconds}})
+		reps = append(reps,
+			lab.Repetition{Cell: "build", Number: i + 1, Values: map[string]float64{"elapsed": seconds}})
 	}
 	found := Run(run, slices.Values(reps))["build"]
 	if len(found) != 1 || found[0].Code != "wide-interval" || !found[0].Tainted("elapsed") {

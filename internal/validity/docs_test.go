@@ -61,14 +61,16 @@ This page is written from the list of checks in internal/validity/checks.go.
 		}
 		if c.By != "" {
 			about = map[string]string{
-				"run": "the run before it starts", "runner": "what happens while a load is carried out", "import": "the files imported",
+				"run": "the run before it starts", "runner": "what happens while a load is carried out",
+				"import":  "the files imported",
 				"report":  "the facts beside the numbers, whenever a report is made",
 				"compare": "two runs beside each other",
 				"stages":  "the stages of a run beside each other, and a published table beside them (headroom stages)",
 				"nfs":     "the paths of a mount, before its loads and after",
 			}[c.By]
 		}
-		fmt.Fprintf(&b, "\n## `%s`\n%s.\n\n- Fires when: %s.\n- What to do: %s.\n- Taints: %s.\n- Weight: %s.\n- Looks at: %s.\n- Source: %s.\n",
+		fmt.Fprintf(&b, "\n## `%s`\n%s.\n\n- Fires when: %s.\n- What to do: %s.\n- Taints: %s.\n- Weight: %s.\n- "+
+			"Looks at: %s.\n- Source: %s.\n",
 			c.Code, c.Title, c.When, c.Do, c.Taints, c.Weight, about, c.Source)
 	}
 	return b.String()
@@ -82,7 +84,8 @@ func TestChecksAreComplete(t *testing.T) {
 		}
 		seen[c.Code] = true
 		for name, text := range map[string]string{
-			"title": c.Title, "when": c.When, "do": c.Do, "taints": c.Taints, "source": c.Source, "weight": string(c.Weight),
+			"title": c.Title, "when": c.When, "do": c.Do, "taints": c.Taints, "source": c.Source,
+			"weight": string(c.Weight),
 		} {
 			if text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
 				t.Errorf("%s: %s is %q", c.Code, name, text)

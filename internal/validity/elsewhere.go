@@ -19,28 +19,32 @@ func StoreOnDevice(store, disk string) lab.Warning {
 // test open.
 func ProgramsHidden(device string) lab.Warning {
 	return lab.Warning{Code: "programs-hidden", Taints: []string{},
-		Text: "programs outside of this container can't be seen, so nobody knows whether one of them has " + device + " open; start the container with --pid host"}
+		Text: "programs outside of this container can't be seen, so nobody knows whether one of them has " + device +
+			" open; start the container with --pid host"}
 }
 
 // ProgramsUnread is the same warning where it is some programs whose open files could not be read: they are other
 // users', or wait for a device.
 func ProgramsUnread(device string, programs int) lab.Warning {
 	return lab.Warning{Code: "programs-hidden", Taints: []string{},
-		Text: fmt.Sprintf("what %d of the other programs have open can't be seen, so nobody knows whether one of them has %s open; run as root", programs, device)}
+		Text: fmt.Sprintf("what %d of the other programs have open can't be seen, so nobody knows whether one of "+
+			"them has %s open; run as root", programs, device)}
 }
 
 // DeviceSampled is the warning that a device was written to after a look at a sample of it. seen says how much that
 // was, and missed how likely one stretch of data of a length was to go unseen: "84% for 64.0 KiB".
 func DeviceSampled(device, seen string, missed []string) lab.Warning {
 	return lab.Warning{Code: "device-sampled", Taints: []string{},
-		Text: device + " was sampled, not read: " + seen + "; the chance that it missed one stretch of data, at a random place, is " + strings.Join(missed, ", ")}
+		Text: device + " was sampled, not read: " + seen +
+			"; the chance that it missed one stretch of data, at a random place, is " + strings.Join(missed, ", ")}
 }
 
 // BusyBefore is the warning that the disks under test were busy before the run began; activity says with what. It
 // taints nothing by itself: a moment before the run says little of the minutes that follow, of which other-load tells.
 func BusyBefore(activity string) lab.Warning {
 	return lab.Warning{Code: "busy-before", Taints: []string{},
-		Text: "before the run began, the disks under test were busy already: " + activity + "; stop that (iotop -o names it), or see by other-load what it cost each load"}
+		Text: "before the run began, the disks under test were busy already: " + activity +
+			"; stop that (iotop -o names it), or see by other-load what it cost each load"}
 }
 
 // manyChanges is how many changed settings a warning names.
@@ -68,10 +72,12 @@ func NotSettable(settings []string) lab.Warning {
 // BundleIncomplete is the warning that a set of settings was made without some of them; of which, and where, what says:
 // "bundle:esnet without sysctl:net.core.rmem_max at the client".
 func BundleIncomplete(what string) lab.Warning {
-	return lab.Warning{Code: "bundle-incomplete", Taints: []string{}, Text: what + ", which can't be set there: the kernel does not have them, or has them to be read only; what was measured is the rest of the set"}
+	return lab.Warning{Code: "bundle-incomplete", Taints: []string{}, Text: what + ", which can't be set there: the " +
+		"kernel does not have them, or has them to be read only; what was measured is the rest of the set"}
 }
 
 // PathUnused is the warning that a way to a server carried nothing, or that several ways are one; what says which.
 func PathUnused(what string) lab.Warning {
-	return lab.Warning{Code: "path-unused", Taints: everything(), Text: what + "; look at addresses, routes and links: the numbers are those of the ways that were used"}
+	return lab.Warning{Code: "path-unused", Taints: everything(), Text: what +
+		"; look at addresses, routes and links: the numbers are those of the ways that were used"}
 }

@@ -251,7 +251,8 @@ func (e *Evidence) reached(direction string) (share float64, ok bool) {
 	}
 	share = float64(below) / moved
 	if direct, _ := e.direct(); direction == lab.Write && e.After.Server != nil && !direct && share >= reachedShare {
-		return 0, false // a file of NFS is closed when all of it is at the server, which takes time that fio does not count
+		// a file of NFS is closed when all of it is at the server, which takes time that fio does not count
+		return 0, false
 	}
 	return share, true
 }

@@ -51,7 +51,8 @@ func otherLoad(e *Evidence) []lab.Warning {
 		return nil
 	}
 	direct, _ := e.direct()
-	reads, writes := float64(e.traffic(lab.Read).bytes)*e.rampFactor(), float64(e.traffic(lab.Write).bytes)*e.rampFactor()
+	reads, writes := float64(e.traffic(lab.Read).bytes)*e.rampFactor(),
+		float64(e.traffic(lab.Write).bytes)*e.rampFactor()
 	if e.did(lab.Mixed) && reads+writes == 0 {
 		return nil
 	}
@@ -66,16 +67,18 @@ func otherLoad(e *Evidence) []lab.Warning {
 	if extra < otherBytes || extra < otherShare*(reads+writes) {
 		return nil
 	}
-	return moved(extra/(extra+reads+writes), warn(allOf(e.directions()...), "%s passed through %s beside the %s that fio moved, so something else "+
-		"was using it; stop that (iotop -o names it), or read these numbers as shared",
-		unit.Bytes(extra), names(e.Place.Disks), unit.Bytes(reads+writes)))
+	return moved(extra/(extra+reads+writes),
+		warn(allOf(e.directions()...), "%s passed through %s beside the %s that fio moved, so something else "+
+			"was using it; stop that (iotop -o names it), or read these numbers as shared",
+			unit.Bytes(extra), names(e.Place.Disks), unit.Bytes(reads+writes)))
 }
 
 // overwritesAlone says whether direct writes through the file system are all that reaches the disk: ext4 and XFS write
 // over a file that was laid out where it lies, and little else. What is flushed writes to the journal, too, and file
 // systems that copy on write also write where that is.
 func (e *Evidence) overwritesAlone() bool {
-	inPlace := slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, e.Machine.Filesystem) && !slices.Contains(e.Machine.MountOptions, "data=journal")
+	inPlace := slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, e.Machine.Filesystem) &&
+		!slices.Contains(e.Machine.MountOptions, "data=journal")
 	return inPlace && e.Repetition.Layout.Kind == "file" && e.syncs() == 0 && !e.syncsAsItWrites() && !e.syncsAtTheEnd()
 }
 
@@ -91,8 +94,10 @@ func cpuSteal(e *Evidence) []lab.Warning {
 	if !ok || stolen <= stealShare || e.After.CPU.Steal-e.Before.CPU.Steal < stealTime.Seconds() {
 		return nil
 	}
-	return moved(stolen, warn(everything(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
-		"tails longer than the hardware's own; repeat at a quieter time, or with dedicated CPUs", unit.Percent(stolen)))
+	return moved(stolen,
+		warn(everything(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
+			"tails longer than the hardware's own; repeat at a quieter time, or with dedicated CPUs",
+			unit.Percent(stolen)))
 }
 
 func throttled(e *Evidence) []lab.Warning {
@@ -112,8 +117,10 @@ func cpuQuota(e *Evidence) []lab.Warning {
 	if held <= 0 || periods <= 0 || float64(held) <= quotaShare*float64(periods) {
 		return nil
 	}
-	return moved(float64(held)/float64(periods), warn(everything(), "the limit of CPU time held the load back in %d of %d periods, for %s in all: it measured the limit; give it more CPU, "+
-		"or keep the limit for every run that is compared", held, periods, unit.Duration(time.Duration((after.Seconds-before.Seconds)*float64(time.Second)))))
+	return moved(float64(held)/float64(periods),
+		warn(everything(), "the limit of CPU time held the load back in %d of %d periods, for %s in all: it measured "+
+			"the limit; give it more CPU, or keep the limit for every run that is compared", held, periods,
+			unit.Duration(time.Duration((after.Seconds-before.Seconds)*float64(time.Second)))))
 }
 
 func cpuFrequency(e *Evidence) []lab.Warning {
@@ -126,9 +133,10 @@ func cpuFrequency(e *Evidence) []lab.Warning {
 	if e.Machine.Governor != "" {
 		governor = " (governor " + e.Machine.Governor + ")"
 	}
-	return moved(1-now/highest, warn(everything(), "the cores ran at %.0f MHz of %.0f MHz while %s of them were busy%s: a power limit, "+
-		"heat or the governor holds them back; lift that, or keep it for every run that is compared",
-		now, highest, unit.Percent(busy), governor))
+	return moved(1-now/highest,
+		warn(everything(), "the cores ran at %.0f MHz of %.0f MHz while %s of them were busy%s: a power limit, "+
+			"heat or the governor holds them back; lift that, or keep it for every run that is compared",
+			now, highest, unit.Percent(busy), governor))
 }
 
 func diskHot(e *Evidence) []lab.Warning {

@@ -28,10 +28,11 @@ const fullShare = 0.9
 
 // ends are the machines that took part in a load which went through a network; none for other loads.
 func (e *Evidence) ends() (all []EndCounters, advice string) {
-	const network = "that may be the limit, and not the network; spread the flows (more streams, more queues, other CPUs for their interrupts), or make each packet cheaper " +
-		"(a larger MTU, offloads)"
-	const storage = "that may be the limit, and not the network or the disks; spread the calls (nconnect, max_connect with more addresses, more threads of the server), or " +
-		"make them cheaper (RDMA, a larger rsize, wsize and MTU)"
+	const network = "that may be the limit, and not the network; spread the flows (more streams, more queues, other " +
+		"CPUs for their interrupts), or make each packet cheaper (a larger MTU, offloads)"
+	const storage = "that may be the limit, and not the network or the disks; spread the calls (nconnect, " +
+		"max_connect with more addresses, more threads of the server), or make them cheaper (RDMA, a larger rsize, " +
+		"wsize and MTU)"
 	switch {
 	case e.Server != nil && e.Server.Same:
 		return []EndCounters{{"machine", e.Before, e.After}}, network
@@ -74,7 +75,8 @@ func coreFull(e *Evidence) []lab.Warning {
 		if full > 1 {
 			which = fmt.Sprintf("%d CPUs of the %s were full, CPU %d among them", full, end.Name, core)
 		}
-		all = append(all, warn(everything(), "%s, %s of its time with interrupts: %s", which, unit.Percent(interrupts), advice)...)
+		all = append(all, warn(everything(), "%s, %s of its time with interrupts: %s", which, unit.Percent(interrupts),
+			advice)...)
 	}
 	return all
 }

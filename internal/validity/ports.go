@@ -52,7 +52,8 @@ type Claim struct {
 
 // Plus is what two tests claim together, headers included.
 func (c Claim) Plus(o Claim) Claim {
-	return Claim{Arrived: c.Arrived + o.Arrived, Handed: c.Handed + o.Handed, Again: c.Again + o.Again, Flows: c.Flows + o.Flows, Headers: c.Headers + o.Headers}
+	return Claim{Arrived: c.Arrived + o.Arrived, Handed: c.Handed + o.Handed, Again: c.Again + o.Again, Flows: c.Flows +
+		o.Flows, Headers: c.Headers + o.Headers}
 }
 
 // The most that stands around the payload of a packet: Ethernet with a VLAN (18 bytes), IPv6 (40), TCP with time stamps
@@ -111,11 +112,14 @@ func (p Passage) flows() []flow {
 	received := func(c PortCounters) lab.PortFlow { return c.Received }
 	sent := func(c PortCounters) lab.PortFlow { return c.Sent }
 	all := []flow{
-		{p.Client, "client", "sent", sent, p.Client.Sent, lab.Send}, {p.Server, "server", "received", received, p.Server.Received, lab.Send},
-		{p.Server, "server", "sent", sent, p.Server.Sent, lab.Receive}, {p.Client, "client", "received", received, p.Client.Received, lab.Receive},
+		{p.Client, "client", "sent", sent, p.Client.Sent, lab.Send},
+		{p.Server, "server", "received", received, p.Server.Received, lab.Send},
+		{p.Server, "server", "sent", sent, p.Server.Sent, lab.Receive},
+		{p.Client, "client", "received", received, p.Client.Received, lab.Receive},
 	}
 	if p.Same {
-		all = []flow{{p.Client, "machine", "sent", sent, p.Client.Sent, lab.Send}, {p.Client, "machine", "received", received, p.Client.Received, lab.Send}}
+		all = []flow{{p.Client, "machine", "sent", sent, p.Client.Sent, lab.Send},
+			{p.Client, "machine", "received", received, p.Client.Received, lab.Send}}
 	}
 	return slices.DeleteFunc(all, func(f flow) bool { return f.claim.Arrived < minClaim || len(f.end.Meant) == 0 })
 }
@@ -157,13 +161,17 @@ func (f flow) carriers() []string {
 	names = slices.DeleteFunc(names, func(port string) bool {
 		return slices.ContainsFunc(f.end.Over[port], func(upper string) bool { return bytes[upper] > 0 })
 	})
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(bytes[b], bytes[a]), strings.Compare(a, b)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(bytes[b], bytes[a]), strings.Compare(a, b))
+	})
 	return names
 }
 
 // isMeant says whether a port was meant, or lies below one that was.
 func (f flow) isMeant(port string) bool {
-	return slices.ContainsFunc(f.end.Meant, func(meant string) bool { return port == meant || slices.Contains(f.end.Over[port], meant) })
+	return slices.ContainsFunc(f.end.Meant, func(meant string) bool {
+		return port == meant || slices.Contains(f.end.Over[port], meant)
+	})
 }
 
 // loopback is the port of traffic that never leaves the machine.
@@ -207,12 +215,14 @@ func wentAnotherWay(e *Evidence) []lab.Warning {
 				m, _ := f.moved(port)
 				parts = append(parts, fmt.Sprintf("%s %s %s", port, f.verb, unit.Bytes(float64(m.Bytes))))
 			}
-			instead, advice = strings.Join(parts, ", "), "; look at the routes (ip route get), and at ARP where ports share a subnet"
+			instead, advice = strings.Join(parts, ", "),
+				"; look at the routes (ip route get), and at ARP where ports share a subnet"
 			if others[0] == loopback {
 				advice = "; it never left the machine, which has both addresses"
 			}
 		}
-		r.add(f, "%s of the %s (%s) %s %s of the %s that iperf3 counted, %s", f.ports(), f.name, f.end.Address, f.verb, unit.Bytes(float64(moved.Bytes)),
+		r.add(f, "%s of the %s (%s) %s %s of the %s that iperf3 counted, %s", f.ports(), f.name, f.end.Address, f.verb,
+			unit.Bytes(float64(moved.Bytes)),
 			unit.Bytes(float64(f.claim.Arrived)), instead)
 	}
 	return r.warning("the traffic went another way: ", advice)
@@ -229,7 +239,8 @@ func sharedPort(e *Evidence) []lab.Warning {
 		most := max(f.claim.Arrived, f.claim.Handed) + f.claim.Headers
 		if more := moved.Bytes - most; ok && more >= portNoise && float64(more) >= portShare*float64(most) {
 			r.add(f, "%s of the %s %s %s, and the test accounts for %s at most, headers included: %s were others'",
-				f.ports(), f.name, f.verb, unit.Bytes(float64(moved.Bytes)), unit.Bytes(float64(most)), unit.Bytes(float64(more)))
+				f.ports(), f.name, f.verb, unit.Bytes(float64(moved.Bytes)), unit.Bytes(float64(most)),
+				unit.Bytes(float64(more)))
 		}
 	}
 	return r.warning("", "")
@@ -258,7 +269,8 @@ func portErrors(e *Evidence) []lab.Warning {
 				counted = append(counted, fmt.Sprintf("pause frames %d", moved.Paused))
 			}
 			if len(counted) > 0 {
-				r.add(f, "of %d packets that %s of the %s %s: %s", moved.Packets, port, f.name, f.verb, strings.Join(counted, ", "))
+				r.add(f, "of %d packets that %s of the %s %s: %s", moved.Packets, port, f.name, f.verb,
+					strings.Join(counted, ", "))
 			}
 		}
 	}
@@ -290,14 +302,16 @@ func unusedHop(e *Evidence) []lab.Warning {
 		for _, port := range f.end.Meant {
 			moved, _ := f.moved(port)
 			unused = unused || float64(moved.Bytes) < hopShare*float64(sum.Bytes)/float64(hops)
-			carried = append(carried, fmt.Sprintf("%s %s %s (%.0f%%)", port, f.verb, unit.Bytes(float64(moved.Bytes)), 100*float64(moved.Bytes)/float64(max(1, sum.Bytes))))
+			carried = append(carried, fmt.Sprintf("%s %s %s (%.0f%%)", port, f.verb, unit.Bytes(float64(moved.Bytes)),
+				100*float64(moved.Bytes)/float64(max(1, sum.Bytes))))
 		}
 		if unused {
 			r.add(f, "of %d flows %s at the %s", f.claim.Flows, strings.Join(carried, ", "), f.name)
 		}
 	}
-	return r.warning("the route has several next hops, and not all of them are used: ", "; the numbers are those of the hops that were. Look at the link and the neighbour of each, and whether "+
-		"flows are told apart by ports (net.ipv4.fib_multipath_hash_policy=1)")
+	return r.warning("the route has several next hops, and not all of them are used: ",
+		"; the numbers are those of the hops that were. Look at the link and the neighbour of each, and whether "+
+			"flows are told apart by ports (net.ipv4.fib_multipath_hash_policy=1)")
 }
 
 // mostPorts are the rows of an end at most: a host of containers has a port for each.
@@ -328,7 +342,8 @@ func (p Passage) Traffic() []lab.PortTraffic {
 			if a.Meant != b.Meant {
 				return map[bool]int{true: -1, false: 1}[a.Meant]
 			}
-			return cmp.Or(cmp.Compare(b.Received.Bytes+b.Sent.Bytes, a.Received.Bytes+a.Sent.Bytes), strings.Compare(a.Port, b.Port))
+			return cmp.Or(cmp.Compare(b.Received.Bytes+b.Sent.Bytes, a.Received.Bytes+a.Sent.Bytes),
+				strings.Compare(a.Port, b.Port))
 		})
 		all = append(all, rows[:min(len(rows), mostPorts)]...)
 	}

@@ -88,9 +88,10 @@ func warmingUp(e *Evidence) []lab.Warning {
 			return nil
 		}
 		wrong := math.Abs(ratio-1) * float64(cut) / float64(len(values))
-		return moved(wrong, warn(allOf(d), "the first %.0f s of %ss ran at %s of the speed of the rest: a cache was filling or "+
-			"emptying; add ramp_time=%.0f or more, and run longer",
-			float64(cut)*e.interval(), d, unit.Percent(ratio), math.Ceil(float64(cut)*e.interval())))
+		return moved(wrong,
+			warn(allOf(d), "the first %.0f s of %ss ran at %s of the speed of the rest: a cache was filling or "+
+				"emptying; add ramp_time=%.0f or more, and run longer",
+				float64(cut)*e.interval(), d, unit.Percent(ratio), math.Ceil(float64(cut)*e.interval())))
 	})
 }
 
@@ -110,9 +111,10 @@ func drifting(e *Evidence) []lab.Warning {
 		if trend.Rise > 0 {
 			how = "rose"
 		}
-		return moved(math.Abs(trend.Rise), warn(allOf(d), "the speed of %ss %s by %s from start to end: the device was not in a lasting state "+
-			"(a cache filled, garbage collection began, it got warm); "+
-			"run until it is steady (suite soak)", d, how, unit.Percent(math.Abs(trend.Rise))))
+		return moved(math.Abs(trend.Rise),
+			warn(allOf(d), "the speed of %ss %s by %s from start to end: the device was not in a lasting state "+
+				"(a cache filled, garbage collection began, it got warm); "+
+				"run until it is steady (suite soak)", d, how, unit.Percent(math.Abs(trend.Rise))))
 	})
 }
 
@@ -126,10 +128,11 @@ func notSteady(e *Evidence) []lab.Warning {
 		if math.IsNaN(s.Range) || s.Steady() {
 			return nil
 		}
-		return moved(s.Range, warn(allOf(d), "the speed of %ss is not steady: between fifths of the run it differs by %s (up to "+
-			"%s is steady) and changes by %s along a line (up to %s); run longer, or until steady",
-			d, unit.Percent(s.Range), unit.Percent(stat.SteadyRange),
-			unit.Percent(math.Abs(s.Rise)), unit.Percent(stat.SteadyRise)))
+		return moved(s.Range,
+			warn(allOf(d), "the speed of %ss is not steady: between fifths of the run it differs by %s (up to "+
+				"%s is steady) and changes by %s along a line (up to %s); run longer, or until steady",
+				d, unit.Percent(s.Range), unit.Percent(stat.SteadyRange),
+				unit.Percent(math.Abs(s.Rise)), unit.Percent(stat.SteadyRise)))
 	})
 }
 
@@ -148,9 +151,10 @@ func stalls(e *Evidence) []lab.Warning {
 		if s.Period > 0 {
 			often = ", one every " + unit.Latency(s.Period*e.interval())
 		}
-		return moved(s.Share, warn(allOf(d), "%ss stalled: %s of the time below half the usual speed, in %d stretches%s, the "+
-			"slowest second at %s of it; the mean hides that, so read the series and p99.9, "+
-			"and look for flushes, garbage collection or another user of the device",
-			d, unit.Percent(s.Share), s.Episodes, often, unit.Percent(s.Low/s.Median)))
+		return moved(s.Share,
+			warn(allOf(d), "%ss stalled: %s of the time below half the usual speed, in %d stretches%s, the "+
+				"slowest second at %s of it; the mean hides that, so read the series and p99.9, "+
+				"and look for flushes, garbage collection or another user of the device",
+				d, unit.Percent(s.Share), s.Episodes, often, unit.Percent(s.Low/s.Median)))
 	})
 }

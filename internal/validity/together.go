@@ -23,14 +23,17 @@ func Together(apart, unsure, shortest time.Duration) []lab.Warning {
 	case apart > most:
 		return []lab.Warning{startedApart(apart, unsure, shortest)}
 	case unsure > most:
-		return []lab.Warning{ClocksUnknown(fmt.Sprintf("the clocks of the targets can be compared to %s only, and the shortest load took %s", brief(unsure), unit.Duration(shortest)))}
+		return []lab.Warning{
+			ClocksUnknown(fmt.Sprintf("the clocks of the targets can be compared to %s only, and the shortest load "+
+				"took %s", brief(unsure), unit.Duration(shortest)))}
 	}
 	return nil
 }
 
 func startedApart(apart, unsure, shortest time.Duration) lab.Warning {
 	return lab.Warning{Code: "started-apart", Taints: everything(), Text: fmt.Sprintf(
-		"the loads of the targets started %s apart (±%s), and the shortest took %s: for a part of the time some ran alone; run longer, or find what delays the start of one",
+		"the loads of the targets started %s apart (±%s), and the shortest took %s: for a part of the time some ran "+
+			"alone; run longer, or find what delays the start of one",
 		brief(apart), brief(unsure), unit.Duration(shortest))}
 }
 
@@ -41,7 +44,8 @@ func brief(d time.Duration) string { return unit.Latency(d.Seconds()) }
 // sentence.
 func ClocksUnknown(why string) lab.Warning {
 	return lab.Warning{Code: "clocks-unknown", Taints: everything(),
-		Text: why + ": whether the loads ran at the same time is not known; run longer, or over a connection that answers faster"}
+		Text: why + ": whether the loads ran at the same time is not known; run longer, or over a connection that " +
+			"answers faster"}
 }
 
 // NoClock is ClocksUnknown for targets that do not tell the time.

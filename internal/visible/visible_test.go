@@ -14,8 +14,10 @@ func TestWhatATerminalWouldObeyIsShown(t *testing.T) {
 		{"a\n\tb", "a\n\tb", `a\u000a\u0009b`},
 		{"\x1b]0;title\a", `\u001b]0;title\u0007`, `\u001b]0;title\u0007`},
 		{"all is well\r\x1b[2K", `all is well\u000d\u001b[2K`, `all is well\u000d\u001b[2K`},
-		{"\x00\x7f\u0080\u009b31m\u009f\u00a0", `\u0000\u007f\u0080\u009b31m\u009f` + "\u00a0", `\u0000\u007f\u0080\u009b31m\u009f` + "\u00a0"},
-		{"\u202egnp.exe\u202c \u2066x\u2069 \u200e\u200f\u061c\u2028\u2029", `\u202egnp.exe\u202c \u2066x\u2069 \u200e\u200f\u061c\u2028\u2029`,
+		{"\x00\x7f\u0080\u009b31m\u009f\u00a0", `\u0000\u007f\u0080\u009b31m\u009f` + "\u00a0",
+			`\u0000\u007f\u0080\u009b31m\u009f` + "\u00a0"},
+		{"\u202egnp.exe\u202c \u2066x\u2069 \u200e\u200f\u061c\u2028\u2029",
+			`\u202egnp.exe\u202c \u2066x\u2069 \u200e\u200f\u061c\u2028\u2029`,
 			`\u202egnp.exe\u202c \u2066x\u2069 \u200e\u200f\u061c\u2028\u2029`},
 		{"\x9b31m \xff\xc3", `\x9b31m \xff\xc3`, `\x9b31m \xff\xc3`},
 		{"\xe2\x80", `\xe2\x80`, `\xe2\x80`},
@@ -36,7 +38,8 @@ func TestOwnSequencesGoThrough(t *testing.T) {
 	key := NewKey()
 	w := key.Writer(&out)
 	name := "evil\x1b[0m" + string(NewKey()) + "\x1b[31m"
-	if _, err := w.Write([]byte(key.Own("\r\x1b[K") + key.Own("\x1b[1m") + name + key.Own("\x1b[0m") + "\n")); err != nil {
+	if _, err := w.Write([]byte(key.Own("\r\x1b[K") + key.Own("\x1b[1m") + name + key.Own("\x1b[0m") + "\n")); err !=
+		nil {
 		t.Fatal(err)
 	}
 	if got, want := out.String(), "\r\x1b[K\x1b[1m"+Text(name)+"\x1b[0m\n"; got != want {
@@ -53,7 +56,8 @@ func TestOwnSequencesGoThrough(t *testing.T) {
 // FuzzVisible checks that nothing passes that a terminal obeys, that harmless text and the meaning of JSON stay, and
 // that it does not matter in which pieces a writer gets it.
 func FuzzVisible(f *testing.F) {
-	for _, seed := range []string{"plain", "\x1b[31m", "\u009b\x9b\xc2", "a\nb\tc\r", "\u202e\u2066\xe2\x80", "größer 日本 👍", "\x1bKEY\x1b[0m", "\x1bKE"} {
+	for _, seed := range []string{"plain", "\x1b[31m", "\u009b\x9b\xc2", "a\nb\tc\r", "\u202e\u2066\xe2\x80",
+		"größer 日本 👍", "\x1bKEY\x1b[0m", "\x1bKE"} {
 		f.Add(seed, uint(3))
 	}
 	f.Fuzz(func(t *testing.T, s string, at uint) {
@@ -79,7 +83,8 @@ func FuzzVisible(f *testing.F) {
 			t.Fatal(err)
 		}
 		var before, after string
-		if json.Unmarshal(document, &before) != nil || json.Unmarshal([]byte(Text(string(document))), &after) != nil || before != after {
+		if json.Unmarshal(document, &before) != nil || json.Unmarshal([]byte(Text(string(document))), &after) != nil ||
+			before != after {
 			t.Errorf("the JSON %s means %q after it", document, after)
 		}
 		var out bytes.Buffer

@@ -120,7 +120,8 @@ func (r *Reader) Count(n *yaml.Node, what string, least, most int) int {
 	}
 	i, err := strconv.Atoi(v)
 	if err != nil || i < least || i > most {
-		r.At(n, "write a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most), "%s can't be %s", what, Quoted(v))
+		r.At(n, "write a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most), "%s can't be %s", what,
+			Quoted(v))
 		return 0
 	}
 	return i

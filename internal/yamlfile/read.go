@@ -41,7 +41,8 @@ func (r *Reader) Parse(data []byte) *yaml.Node {
 	}
 	switch err := decoder.Decode(&second); {
 	case err == nil:
-		r.Add(second.Line, second.Column, "delete it, or move it to a file of its own", "a second YAML document begins here")
+		r.Add(second.Line, second.Column, "delete it, or move it to a file of its own",
+			"a second YAML document begins here")
 	case !errors.Is(err, io.EOF):
 		r.syntax(err)
 		return nil

@@ -61,7 +61,8 @@ func open(name string) (*document.Document, error) {
 // collect reads what sections left in a folder: SECTION.jsonl of tests, SECTION.log with benchmarks. What can be read
 // is written, whatever is wrong with the rest.
 func collect(out, commit, folder string, sections []string) error {
-	d := &document.Document{Schema: document.Schema, Commit: commit, Time: time.Now().UTC().Truncate(time.Second), Machine: machine()}
+	d := &document.Document{Schema: document.Schema, Commit: commit, Time: time.Now().UTC().Truncate(time.Second),
+		Machine: machine()}
 	var faults []error
 	for _, s := range sections {
 		for _, source := range []struct {

@@ -123,9 +123,12 @@ func (q question) record(who string, points [][]int, took time.Duration) error {
 	called := func(kind string) string { return figure.Name("sidebyside/changes", kind, what, who) }
 	return errors.Join(
 		record(figure.Share(called("found"), found, len(points), figure.Higher).Saying("%s: %s: found", what, who)),
-		record(figure.Share(called("misplaced"), misplaced, len(points), figure.Lower).Saying("%s: %s: misplaced", what, who)),
-		record(figure.Share(called("false"), wrong, len(points), figure.Lower).Saying("%s: %s: false points besides", what, who)),
-		record(figure.Figure{Name: called("time"), Unit: "s", Center: took.Seconds() / float64(len(points)), N: len(points), Better: figure.Lower}.Saying("%s: %s: time of a series", what, who)),
+		record(figure.Share(called("misplaced"), misplaced, len(points), figure.Lower).Saying("%s: %s: misplaced", what,
+			who)),
+		record(figure.Share(called("false"), wrong, len(points), figure.Lower).Saying("%s: %s: false points besides",
+			what, who)),
+		record(figure.Figure{Name: called("time"), Unit: "s", Center: took.Seconds() / float64(len(points)),
+			N: len(points), Better: figure.Lower}.Saying("%s: %s: time of a series", what, who)),
 	)
 }
 
@@ -154,7 +157,8 @@ func watched(trials int, python string) error {
 				}
 			}
 			return record(figure.Share(figure.Name("sidebyside/watched", m.name, who), n, trials, figure.Lower).
-				Saying("no step, %s, looked at after each of %d to %d runs: %s: a false point at some time", m.name, first, last, who))
+				Saying("no step, %s, looked at after each of %d to %d runs: %s: a false point at some time",
+					m.name, first, last, who))
 		}
 		for _, alpha := range []float64{0.05, 0.01, 0.002} {
 			if err := ever(fmt.Sprintf("headroom, alpha %g", alpha), ask(looks, alpha)); err != nil {

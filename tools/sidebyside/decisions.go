@@ -26,7 +26,9 @@ type decider struct {
 
 func deciders() []decider {
 	return []decider{
-		{"benchstat, looked at once", func(base, next []float64) (stat.Decision, int) { return benchstat(base, next), len(base) }},
+		{"benchstat, looked at once", func(base, next []float64) (stat.Decision, int) {
+			return benchstat(base, next), len(base)
+		}},
 		{"benchstat, looked at after every pair from 5", peeking(5, benchstat)},
 		{"headroom, saved runs", func(base, next []float64) (stat.Decision, int) {
 			return stat.UnpairedChange(base, next, 0.95).Decide(margin), len(base)
@@ -54,7 +56,8 @@ func live(base, next []float64) (stat.Decision, int) {
 
 // benchstat is what the command does by default: the medians differ when Mann and Whitney's P is below 0.05.
 func benchstat(base, next []float64) stat.Decision {
-	a, b := benchmath.NewSample(slices.Clone(base), &benchmath.DefaultThresholds), benchmath.NewSample(slices.Clone(next), &benchmath.DefaultThresholds)
+	a, b := benchmath.NewSample(slices.Clone(base), &benchmath.DefaultThresholds),
+		benchmath.NewSample(slices.Clone(next), &benchmath.DefaultThresholds)
 	c := benchmath.AssumeNothing.Compare(a, b)
 	switch {
 	case c.P > c.Alpha:
@@ -66,7 +69,8 @@ func benchstat(base, next []float64) stat.Decision {
 }
 
 // peeking stops at the first decision.
-func peeking(from int, decide func(base, next []float64) stat.Decision) func(base, next []float64) (stat.Decision, int) {
+func peeking(from int, decide func(base, next []float64) stat.Decision) func(base, next []float64) (stat.Decision,
+	int) {
 	return func(base, next []float64) (stat.Decision, int) {
 		for n := min(from, len(base)); n <= len(base); n++ {
 			if d := decide(base[:n], next[:n]); d != stat.Undecided {
@@ -90,7 +94,8 @@ func decisions(trials int) error {
 			for _, effect := range []float64{0, 0.02, 0.05, 0.10} {
 				for _, m := range models() {
 					for _, d := range deciders() {
-						r := rand.New(rand.NewPCG(uint64(most), uint64(1000*sigma+1e5*effect))) // the same runs for everybody
+						// the same runs for everybody
+						r := rand.New(rand.NewPCG(uint64(most), uint64(1000*sigma+1e5*effect)))
 						rights, wrongs, used := 0, 0, 0
 						for range trials {
 							base, next := m.values(r, most, 1000, sigma), m.values(r, most, 1000*(1+effect), sigma)
@@ -103,12 +108,18 @@ func decisions(trials int) error {
 								wrongs++
 							}
 						}
-						what := fmt.Sprintf("effect %g%%, noise %g%% %s, up to %d a side", 100*effect, 100*sigma, m.name, most)
-						called := func(kind string) string { return figure.Name("sidebyside/a-v-b", kind, what, d.name) }
+						what := fmt.Sprintf("effect %g%%, noise %g%% %s, up to %d a side", 100*effect,
+							100*sigma, m.name, most)
+						called := func(kind string) string {
+							return figure.Name("sidebyside/a-v-b", kind, what, d.name)
+						}
 						if err := errors.Join(
-							record(figure.Share(called("right"), rights, trials, figure.Higher).Saying("A v B, %s: %s: right", what, d.name)),
-							record(figure.Share(called("wrong"), wrongs, trials, figure.Lower).Saying("A v B, %s: %s: wrong", what, d.name)),
-							record(figure.Figure{Name: called("runs"), Center: float64(used) / float64(trials), N: trials, Better: figure.Lower}.Saying("A v B, %s: %s: runs a side", what, d.name)),
+							record(figure.Share(called("right"), rights, trials, figure.Higher).Saying(
+								"A v B, %s: %s: right", what, d.name)),
+							record(figure.Share(called("wrong"), wrongs, trials, figure.Lower).Saying(
+								"A v B, %s: %s: wrong", what, d.name)),
+							record(figure.Figure{Name: called("runs"), Center: float64(used) / float64(trials),
+								N: trials, Better: figure.Lower}.Saying("A v B, %s: %s: runs a side", what, d.name)),
 						); err != nil {
 							return err
 						}

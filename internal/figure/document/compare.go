@@ -71,12 +71,14 @@ func Table(w io.Writer, before, after *Document) error {
 		which string
 		*Document
 	}{{"old", before}, {"new", after}} {
-		if _, err := fmt.Fprintf(w, "%s: %s of %s, on %s\n", d.which, d.Commit, d.Time.UTC().Format("2006-01-02 15:04"), d.Machine); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %s of %s, on %s\n", d.which, d.Commit, d.Time.UTC().Format("2006-01-02 15:04"),
+			d.Machine); err != nil {
 			return err
 		}
 	}
 	if before.Machine != after.Machine {
-		if _, err := fmt.Fprintln(w, "The machines differ: times, rates and memory of one say little beside those of the other."); err != nil {
+		if _, err := fmt.Fprintln(w, "The machines differ: times, rates and memory of one say little beside those of "+
+			"the other."); err != nil {
 			return err
 		}
 	}

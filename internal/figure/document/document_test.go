@@ -11,8 +11,10 @@ import (
 )
 
 func TestFile(t *testing.T) {
-	d := &Document{Schema: Schema, Commit: "v1-3-gabc", Time: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC), Machine: Machine{Kernel: "6.18", CPUs: 2, Model: "a <CPU>"}}
-	recorded, err := Recorded(strings.NewReader(`{"name":"import/speed","unit":"B/s","center":2.5e8,"n":21,"better":"higher"}
+	d := &Document{Schema: Schema, Commit: "v1-3-gabc", Time: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC),
+		Machine: Machine{Kernel: "6.18", CPUs: 2, Model: "a <CPU>"}}
+	recorded, err := Recorded(
+		strings.NewReader(`{"name":"import/speed","unit":"B/s","center":2.5e8,"n":21,"better":"higher"}
 {"name":"stat/wrong","unit":"share","center":0,"lo":0,"hi":0.02,"confidence":0.95,"n":180,"better":"lower"}
 `))
 	if err != nil || len(recorded) != 2 {
@@ -37,7 +39,8 @@ func TestFile(t *testing.T) {
 		t.Errorf("written\n%s", out.String())
 	}
 	read, err := Read(&out)
-	if err != nil || len(read.Figures) != 2 || !read.Figures[1].Known() || read.Figures[0].Known() || read.Machine != d.Machine {
+	if err != nil || len(read.Figures) != 2 || !read.Figures[1].Known() || read.Figures[0].Known() ||
+		read.Machine != d.Machine {
 		t.Errorf("read %+v: %v", read, err)
 	}
 	if _, err := Read(strings.NewReader(`{"schema":"headroom/run/v1"}`)); err == nil {
@@ -87,12 +90,16 @@ func TestTable(t *testing.T) {
 	}
 	day := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	before := &Document{Commit: "a1", Time: day, Machine: Machine{"6.1", 2, "X"}, Figures: []figure.Figure{
-		of("speed", "B/s", 100, 5, figure.Higher), of("wrong", "share", 0.02, 0.01, figure.Lower), of("memory", "B", 2000, 10, figure.Lower),
-		of("rules", "", 0, math.NaN(), ""), of("gone", "s", 1, 0.1, ""), of("moved", "s", 1, 0.1, ""), of("unit", "s", 1, 0.1, ""),
+		of("speed", "B/s", 100, 5, figure.Higher), of("wrong", "share", 0.02, 0.01, figure.Lower),
+		of("memory", "B", 2000, 10, figure.Lower),
+		of("rules", "", 0, math.NaN(), ""), of("gone", "s", 1, 0.1, ""), of("moved", "s", 1, 0.1, ""),
+		of("unit", "s", 1, 0.1, ""),
 	}}
 	after := &Document{Commit: "b2", Time: day, Machine: Machine{"6.2", 2, "X"}, Figures: []figure.Figure{
-		of("speed", "B/s", 120, 5, figure.Higher), of("wrong", "share", 0.03, 0.01, figure.Lower), of("memory", "B", 3000, 10, figure.Lower),
-		of("rules", "", 3, math.NaN(), ""), of("moved", "s", 2, 0.1, ""), of("unit", "B", 1, 0.1, ""), of("new", "s", 1, 0.1, ""),
+		of("speed", "B/s", 120, 5, figure.Higher), of("wrong", "share", 0.03, 0.01, figure.Lower),
+		of("memory", "B", 3000, 10, figure.Lower),
+		of("rules", "", 3, math.NaN(), ""), of("moved", "s", 2, 0.1, ""), of("unit", "B", 1, 0.1, ""),
+		of("new", "s", 1, 0.1, ""),
 	}}
 	var out bytes.Buffer
 	if err := Table(&out, before, after); err != nil {

@@ -11,7 +11,8 @@ import (
 // Median is the median of some values with its interval between order statistics.
 func Median(name, unit string, values []float64, better string) figure.Figure {
 	i := stat.MedianInterval(values, 0.95)
-	return figure.Figure{Name: name, Unit: unit, Center: i.Center, Lo: i.Lo, Hi: i.Hi, Confidence: i.Confidence, N: len(values), Better: better}
+	return figure.Figure{Name: name, Unit: unit, Center: i.Center, Lo: i.Lo, Hi: i.Hi, Confidence: i.Confidence,
+		N: len(values), Better: better}
 }
 
 // Ratio is that of pairs whose logarithms of ratios these are.

@@ -9,7 +9,8 @@ import (
 
 func TestMedian(t *testing.T) {
 	got := Median("time", "s", []float64{5, 1, 3, 2, 4, 6}, figure.Lower)
-	if got.Center != 3.5 || got.Lo != 1 || got.Hi != 6 || got.N != 6 || got.Confidence < 0.95 || got.Better != figure.Lower {
+	if got.Center != 3.5 || got.Lo != 1 || got.Hi != 6 || got.N != 6 || got.Confidence < 0.95 ||
+		got.Better != figure.Lower {
 		t.Errorf("%+v", got)
 	}
 	if one := Median("time", "s", []float64{5}, ""); one.Center != 5 || one.Known() {

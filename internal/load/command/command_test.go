@@ -31,7 +31,8 @@ func TestFill(t *testing.T) {
 
 func TestUsesAndTools(t *testing.T) {
 	c := lab.Command{
-		Argv: []string{"make", "-j{cpus}", "O={dir}"}, Prepare: [][]string{{"{tool}", "x"}, {"./configure"}}, CleanUp: [][]string{{"rm", "{job}"}},
+		Argv: []string{"make", "-j{cpus}", "O={dir}"}, Prepare: [][]string{{"{tool}", "x"}, {"./configure"}},
+		CleanUp:     [][]string{{"rm", "{job}"}},
 		Environment: map[string]string{"A": "{name}"}, Needs: map[string]string{"make": "make", "cc": "gcc"},
 	}
 	if got, want := Uses(c), []string{"cpus", "dir", "job", "name", "tool"}; !slices.Equal(got, want) {
@@ -51,13 +52,16 @@ tps = 810.372773 (without initial connection time)
 
 func pgbench() lab.Command {
 	return lab.Command{Argv: []string{"pgbench"}, Match: map[string]lab.Match{
-		"transactions": {Expression: `(?m)^tps = ([0-9.]+)`, Scale: 1}, "latency": {Expression: `(?m)^latency average = ([0-9.]+) ms`, Scale: 1e-3},
+		"transactions": {Expression: `(?m)^tps = ([0-9.]+)`, Scale: 1},
+		"latency":      {Expression: `(?m)^latency average = ([0-9.]+) ms`, Scale: 1e-3},
 	}}
 }
 
 func TestValues(t *testing.T) {
-	got, err := Values(pgbench(), Ended{Took: 2 * time.Second, UserSeconds: 3, SystemSeconds: 1, Stdout: []byte(pgbenchSaid)})
-	want := map[string]float64{"elapsed": 2, "cpu.user": 1.5, "cpu.system": 0.5, "transactions": 810.372773, "latency": 0.001234}
+	got, err := Values(pgbench(), Ended{Took: 2 * time.Second, UserSeconds: 3, SystemSeconds: 1,
+		Stdout: []byte(pgbenchSaid)})
+	want := map[string]float64{"elapsed": 2, "cpu.user": 1.5, "cpu.system": 0.5, "transactions": 810.372773,
+		"latency": 0.001234}
 	for name, v := range want {
 		if math.Abs(got[name]-v) > 1e-12 {
 			t.Errorf("%s = %v, want %v", name, got[name], v)
@@ -78,12 +82,15 @@ func TestWhatFailedHasNoValues(t *testing.T) {
 		ended Ended
 		want  string
 	}{
-		"a status":     {Ended{ExitCode: 2, Stdout: []byte("begun\n"), Stderr: []byte("a\nb\n\nc\nd: no space\n")}, "pgbench ended with exit status 2: b / c / d: no space"},
-		"a signal":     {Ended{ExitCode: -1, Signal: "killed", Stdout: []byte("begun\n")}, "pgbench ended with signal: killed: begun"},
+		"a status": {Ended{ExitCode: 2, Stdout: []byte("begun\n"), Stderr: []byte("a\nb\n\nc\nd: no space\n")},
+			"pgbench ended with exit status 2: b / c / d: no space"},
+		"a signal": {Ended{ExitCode: -1, Signal: "killed", Stdout: []byte("begun\n")},
+			"pgbench ended with signal: killed: begun"},
 		"silence":      {Ended{}, "pgbench printed nothing that matches latency, transactions, and printed nothing"},
 		"one is there": {Ended{Stdout: []byte("tps = 1\n")}, "pgbench printed nothing that matches latency: tps = 1"},
-		"no number":    {Ended{Stdout: []byte("latency average = 1 ms\ntps = ..\n")}, "pgbench printed nothing that matches transactions: latency average = 1 ms / tps = .."},
-		"long":         {Ended{ExitCode: 1, Stderr: []byte(long)}, "pgbench ended with exit status 1: …" + long[:mostQuoted]},
+		"no number": {Ended{Stdout: []byte("latency average = 1 ms\ntps = ..\n")},
+			"pgbench printed nothing that matches transactions: latency average = 1 ms / tps = .."},
+		"long": {Ended{ExitCode: 1, Stderr: []byte(long)}, "pgbench ended with exit status 1: …" + long[:mostQuoted]},
 	} {
 		values, err := Values(pgbench(), c.ended)
 		if err == nil || err.Error() != c.want || values != nil {
@@ -96,7 +103,8 @@ func TestUnits(t *testing.T) {
 	for printed, want := range map[string]struct {
 		unit  lab.Unit
 		scale float64
-	}{"ms": {lab.Seconds, 1e-3}, "MiB/s": {lab.BytesPerSecond, 1 << 20}, "tps": {lab.PerSecond, 1}, "%": {lab.Share, 0.01}, "joules": {"joules", 1}} {
+	}{"ms": {lab.Seconds, 1e-3}, "MiB/s": {lab.BytesPerSecond, 1 << 20}, "tps": {lab.PerSecond, 1},
+		"%": {lab.Share, 0.01}, "joules": {"joules", 1}} {
 		if u, scale := Unit(printed); u != want.unit || scale != want.scale {
 			t.Errorf("%s: %v times %v", printed, u, scale)
 		}
@@ -104,7 +112,8 @@ func TestUnits(t *testing.T) {
 }
 
 func TestCheckExpression(t *testing.T) {
-	for text, want := range map[string]string{`a (\d+)`: "", `a`: "it has 0 groups", `(a)(b)`: "it has 2 groups", `(`: "missing closing ): `(`"} {
+	for text, want := range map[string]string{`a (\d+)`: "", `a`: "it has 0 groups", `(a)(b)`: "it has 2 groups",
+		`(`: "missing closing ): `(`"} {
 		if got := CheckExpression(text); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
@@ -126,7 +135,8 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("%s is %v", name, v)
 			}
 		}
-		if err != nil && (!utf8.ValidString(err.Error()) || strings.Contains(err.Error(), "\n")) && utf8.ValidString(expression) {
+		if err != nil && (!utf8.ValidString(err.Error()) || strings.Contains(err.Error(), "\n")) &&
+			utf8.ValidString(expression) {
 			t.Errorf("%q is no line", err)
 		}
 	})

@@ -88,7 +88,8 @@ func fillLists(lists [][]string, values map[string]string) [][]string {
 // Uses are the names of all placeholders of a command, sorted, each once.
 func Uses(c lab.Command) []string {
 	var names []string
-	for _, argv := range slices.Concat([][]string{c.Argv}, c.Prepare, c.CleanUp, [][]string{slices.Collect(maps.Values(c.Environment))}) {
+	for _, argv := range slices.Concat([][]string{c.Argv}, c.Prepare, c.CleanUp,
+		[][]string{slices.Collect(maps.Values(c.Environment))}) {
 		for _, argument := range argv {
 			names = append(names, Placeholders(argument)...)
 		}

@@ -104,9 +104,12 @@ func Unit(printed string) (lab.Unit, float64) {
 		base  lab.Unit
 		scale float64
 	}{
-		{"1/s tps qps iops", lab.PerSecond, 1}, {"s", lab.Seconds, 1}, {"min", lab.Seconds, 60}, {"ms", lab.Seconds, 1e-3}, {"us µs", lab.Seconds, 1e-6},
-		{"ns", lab.Seconds, 1e-9}, {"B/s", lab.BytesPerSecond, 1}, {"kB/s", lab.BytesPerSecond, 1e3}, {"MB/s", lab.BytesPerSecond, 1e6},
-		{"GB/s", lab.BytesPerSecond, 1e9}, {"KiB/s", lab.BytesPerSecond, 1 << 10}, {"MiB/s", lab.BytesPerSecond, 1 << 20},
+		{"1/s tps qps iops", lab.PerSecond, 1}, {"s", lab.Seconds, 1}, {"min", lab.Seconds, 60},
+		{"ms", lab.Seconds, 1e-3}, {"us µs", lab.Seconds, 1e-6},
+		{"ns", lab.Seconds, 1e-9}, {"B/s", lab.BytesPerSecond, 1}, {"kB/s", lab.BytesPerSecond, 1e3},
+		{"MB/s", lab.BytesPerSecond, 1e6},
+		{"GB/s", lab.BytesPerSecond, 1e9}, {"KiB/s", lab.BytesPerSecond, 1 << 10},
+		{"MiB/s", lab.BytesPerSecond, 1 << 20},
 		{"GiB/s", lab.BytesPerSecond, 1 << 30}, {"1", lab.Share, 1}, {"%", lab.Share, 0.01}, {"count", lab.Count, 1},
 	} {
 		if slices.Contains(strings.Fields(u.names), printed) {

@@ -73,7 +73,8 @@ func Argv(name string, params map[string]string, opt Options) []string {
 			every = opt.Fine
 		}
 		argv = append(argv,
-			"--write_iops_log="+opt.Logs, "--write_bw_log="+opt.Logs, fmt.Sprintf("--log_avg_msec=%d", every.Milliseconds()), "--per_job_logs=0")
+			"--write_iops_log="+opt.Logs, "--write_bw_log="+opt.Logs,
+			fmt.Sprintf("--log_avg_msec=%d", every.Milliseconds()), "--per_job_logs=0")
 		if opt.Fine > 0 {
 			argv = append(argv, "--log_unix_epoch=1")
 		}
@@ -97,7 +98,8 @@ func oneFile(name string) string { return strings.ReplaceAll(name, ":", `\:`) }
 // leading are the parameters that a reader looks for first.
 func leading() []string {
 	return []string{
-		"filename", "directory", "size", "ioengine", "direct", "rw", "readwrite", "rwmixread", "bs", "blocksize", "bssplit",
+		"filename", "directory", "size", "ioengine", "direct", "rw", "readwrite", "rwmixread", "bs",
+		"blocksize", "bssplit",
 		"iodepth", "numjobs", "fsync", "fdatasync", "ramp_time", "runtime", "time_based",
 	}
 }
@@ -112,7 +114,8 @@ func argument(key, value string) string {
 // flags are the options that fio takes without a value: those of the type "empty or boolean value" in --cmdhelp.
 func flags() []string {
 	return []string{
-		"exitall", "exitall_on_error", "group_reporting", "new_group", "norandommap", "refill_buffers", "stonewall", "thread",
+		"exitall", "exitall_on_error", "group_reporting", "new_group", "norandommap", "refill_buffers",
+		"stonewall", "thread",
 		"time_based", "zero_buffers", "hipri", "fixedbufs", "registerfiles", "nonvectored", "sqthread_poll", "uncached",
 		"nowait", "force_async", "userspace_reap",
 	}
@@ -149,7 +152,8 @@ func CheckParams(params map[string]string) error {
 			}
 		}
 		if strings.ContainsAny(params[key], "\n\r\x00") {
-			return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the value of fio's parameter %q goes over several lines", key)}
+			return &lab.Error{Kind: lab.Usage,
+				What: fmt.Sprintf("the value of fio's parameter %q goes over several lines", key)}
 		}
 	}
 	return nil
@@ -158,10 +162,13 @@ func CheckParams(params map[string]string) error {
 // commandOptions are the options that fio --help lists: those of the command, not of a job.
 func commandOptions() []string {
 	return []string{
-		"debug", "parse-only", "merge-blktrace-only", "output", "bandwidth-log", "minimal", "output-format", "append-terse",
-		"terse-version", "version", "help", "cpuclock-test", "crctest", "cmdhelp", "enghelp", "showcmd", "eta", "eta-interval",
+		"debug", "parse-only", "merge-blktrace-only", "output", "bandwidth-log", "minimal", "output-format",
+		"append-terse",
+		"terse-version", "version", "help", "cpuclock-test", "crctest", "cmdhelp", "enghelp", "showcmd",
+		"eta", "eta-interval",
 		"eta-newline", "status-interval", "readonly", "section", "alloc-size", "warnings-fatal", "max-jobs", "server",
-		"daemonize", "client", "remote-config", "idle-prof", "inflate-log", "trigger-file", "trigger-timeout", "trigger", "trigger-remote",
+		"daemonize", "client", "remote-config", "idle-prof", "inflate-log", "trigger-file", "trigger-timeout",
+		"trigger", "trigger-remote",
 		"aux-path", "latency-log",
 	}
 }

@@ -14,18 +14,22 @@ func TestArgv(t *testing.T) {
 		want   string
 	}{
 		// A test of the Talos report.
-		{"randwrite_jobs4", map[string]string{"filename": "/dev/nvme0n1", "ioengine": "libaio", "direct": "1", "runtime": "60",
-			"randrepeat": "0", "rw": "randwrite", "bs": "4k", "numjobs": "4", "iodepth": "128", "group_reporting": ""}, Options{},
-			"fio --name=randwrite_jobs4 --output-format=json+ --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 --rw=randwrite " +
-				"--bs=4k --iodepth=128 --numjobs=4 --runtime=60 --group_reporting --randrepeat=0"},
-		{"a b", map[string]string{"rw": "read", "name": "no", "time_based": "1", "direct": "", "thread": "0", "filename": "x"},
+		{"randwrite_jobs4", map[string]string{"filename": "/dev/nvme0n1", "ioengine": "libaio", "direct": "1",
+			"runtime":    "60",
+			"randrepeat": "0", "rw": "randwrite", "bs": "4k", "numjobs": "4", "iodepth": "128", "group_reporting": ""},
+			Options{},
+			"fio --name=randwrite_jobs4 --output-format=json+ --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 " +
+				"--rw=randwrite --bs=4k --iodepth=128 --numjobs=4 --runtime=60 --group_reporting --randrepeat=0"},
+		{"a b", map[string]string{"rw": "read", "name": "no", "time_based": "1", "direct": "", "thread": "0",
+			"filename": "x"},
 			Options{Filename: "/mnt/f", Output: "o.json", Logs: "log", Progress: true},
 			"fio --name=a b --output-format=json+ --filename=/mnt/f --direct= --rw=read --time_based --thread=0 " +
 				"--write_iops_log=log --write_bw_log=log --log_avg_msec=1000 --per_job_logs=0 " +
 				"--output=o.json --eta=always --eta-newline=1"},
 		{"own logs", map[string]string{"rw": "read", "write_lat_log": "mine"}, Options{Logs: "log", Progress: true},
 			"fio --name=own logs --output-format=json+ --rw=read --write_lat_log=mine"},
-		{"read", map[string]string{"rw": "read", "bs": "1m", "filename": "no"}, Options{Together: []string{"/dev/sda", "/dev/disk/by-path/pci-0:1"}, Output: "o"},
+		{"read", map[string]string{"rw": "read", "bs": "1m", "filename": "no"},
+			Options{Together: []string{"/dev/sda", "/dev/disk/by-path/pci-0:1"}, Output: "o"},
 			`fio --name=global --output-format=json+ --rw=read --bs=1m --output=o --name=read --filename=/dev/sda --name=read --filename=/dev/disk/by-path/pci-0\:1`},
 		{"nothing", nil, Options{}, "fio --name=nothing --output-format=json+"},
 	} {
@@ -37,7 +41,8 @@ func TestArgv(t *testing.T) {
 
 // What Argv writes, ParseArgv reads.
 func TestArgvAndBack(t *testing.T) {
-	params := map[string]string{"rw": "randread", "bs": "4KB", "time_based": "1", "runtime": "60", "description": "a = b", "stonewall": "0"}
+	params := map[string]string{"rw": "randread", "bs": "4KB", "time_based": "1", "runtime": "60",
+		"description": "a = b", "stonewall": "0"}
 	sections := ParseArgv(Argv("x", params, Options{Output: "o", Progress: true}))
 	if len(sections) != 1 || sections[0].Name != "x" || len(sections[0].Params) != len(params) {
 		t.Fatalf("got %v", sections)
@@ -50,7 +55,8 @@ func TestArgvAndBack(t *testing.T) {
 }
 
 func TestRuntimes(t *testing.T) {
-	for value, want := range map[string]time.Duration{"60": time.Minute, "1m": time.Minute, "500ms": 500 * time.Millisecond, "x": 0, "": 0} {
+	for value, want := range map[string]time.Duration{"60": time.Minute, "1m": time.Minute,
+		"500ms": 500 * time.Millisecond, "x": 0, "": 0} {
 		if got := WantedRuntime(map[string]string{"runtime": value}); got != want {
 			t.Errorf("runtime=%s is %v, want %v", value, got, want)
 		}

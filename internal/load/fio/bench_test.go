@@ -8,7 +8,8 @@ import (
 // The input of issue-size imports: json+ documents of about 40 KB. For the comparison that the docs quote, give the
 // same file to python3 -m timeit -s 'import json; b=open(FILE,"rb").read()' 'json.loads(b)'.
 func BenchmarkParse(b *testing.B) {
-	for _, name := range []string{"fio-3.33-jsonplus-3jobs-group", "fio-3.33-jsonplus-3jobs-nogroup", "fio-3.42-randrw-fsync"} {
+	for _, name := range []string{"fio-3.33-jsonplus-3jobs-group", "fio-3.33-jsonplus-3jobs-nogroup",
+		"fio-3.42-randrw-fsync"} {
 		data := read(b, "testdata/json/"+name+".json")
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(data)))

@@ -23,7 +23,8 @@ func Command(line string) []string {
 
 var (
 	callWithOptions = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])(fio)\s+(?:\S+\s+)?--?[a-z]`)
-	callOfJobFile   = regexp.MustCompile(`(?:^|[#$%>❯➜]\s*)(?:sudo\s+)?(?:[\w./-]*/)?(fio)\s+\S+\.(?:fio|job|ini)(?:\s|$)`)
+	callOfJobFile   = regexp.MustCompile(
+		`(?:^|[#$%>❯➜]\s*)(?:sudo\s+)?(?:[\w./-]*/)?(fio)\s+\S+\.(?:fio|job|ini)(?:\s|$)`)
 )
 
 // commandStart is where the word fio begins as a command: before an option, or behind a prompt and before a job file.
@@ -124,7 +125,8 @@ func ParseArgv(argv []string) []Section {
 // valueless are the options of the command that take no value.
 func valueless() []string {
 	return []string{
-		"parse-only", "merge-blktrace-only", "minimal", "append-terse", "version", "help", "cpuclock-test", "showcmd", "readonly",
+		"parse-only", "merge-blktrace-only", "minimal", "append-terse", "version", "help", "cpuclock-test",
+		"showcmd", "readonly",
 		"warnings-fatal", "bandwidth-log", "latency-log",
 	}
 }

@@ -94,7 +94,8 @@ func settle(job *Job, global map[string]string, version string) {
 	if !ok {
 		value, ok = global["lat_percentiles"]
 	}
-	if major, minor, known := Version(version); ok && value != "0" && known && (major < 3 || major == 3 && minor <= 12) {
+	if major, minor, known := Version(version); ok && value != "0" && known &&
+		(major < 3 || major == 3 && minor <= 12) {
 		for _, d := range job.Directions {
 			if d.Completion == nil || d.Total == nil {
 				continue

@@ -11,16 +11,22 @@ import (
 
 func TestParseETA(t *testing.T) {
 	for line, want := range map[string]ETA{
-		"Jobs: 1 (f=1): [r(1)][40.0%][r=1024MiB/s][r=262k IOPS][eta 00m:03s]": {Jobs: 1, Files: 1, Known: true, Share: 0.4,
-			Left: 3 * time.Second, IOPS: map[string]float64{lab.Read: 262e3}, Bandwidth: map[string]float64{lab.Read: 1 << 30}},
-		"Jobs: 2 (f=2), 0-6000 IOPS: [m(2)][-.-%][r=15.6MiB/s,w=8000KiB/s][r=4002,w=2000 IOPS][eta 00m:00s]": {Jobs: 2, Files: 2,
+		"Jobs: 1 (f=1): [r(1)][40.0%][r=1024MiB/s][r=262k IOPS][eta 00m:03s]": {Jobs: 1, Files: 1,
+			Known: true, Share: 0.4,
+			Left: 3 * time.Second, IOPS: map[string]float64{lab.Read: 262e3},
+			Bandwidth: map[string]float64{lab.Read: 1 << 30}},
+		"Jobs: 2 (f=2), 0-6000 IOPS: [m(2)][-.-%][r=15.6MiB/s,w=8000KiB/s][r=4002,w=2000 IOPS][eta 00m:00s]": {Jobs: 2,
+			Files:     2,
 			IOPS:      map[string]float64{lab.Read: 4002, lab.Write: 2000},
 			Bandwidth: map[string]float64{lab.Read: 15.6 * (1 << 20), lab.Write: 8000 << 10}},
-		"Jobs: 1 (f=1): [X(1),w(1)][75.0%][w=11.9GiB/s][w=3121k IOPS][eta 01d:02h:03m:04s]": {Jobs: 1, Files: 1, Known: true, Share: 0.75,
+		"Jobs: 1 (f=1): [X(1),w(1)][75.0%][w=11.9GiB/s][w=3121k IOPS][eta 01d:02h:03m:04s]": {Jobs: 1, Files: 1,
+			Known: true, Share: 0.75,
 			Left: 26*time.Hour + 3*time.Minute + 4*time.Second,
 			IOPS: map[string]float64{lab.Write: 3121e3}, Bandwidth: map[string]float64{lab.Write: 11.9 * (1 << 30)}},
-		"Jobs: 4 (f=4): [r(4)] [66.7% done] [258.1MB/0KB/0KB /s] [66.1K/0/0 iops] [eta 00m:01s]": {Jobs: 4, Files: 4, Known: true, Share: 0.667,
-			Left: time.Second, IOPS: map[string]float64{lab.Read: 66.1e3}, Bandwidth: map[string]float64{lab.Read: 258.1 * (1 << 20)}},
+		"Jobs: 4 (f=4): [r(4)] [66.7% done] [258.1MB/0KB/0KB /s] [66.1K/0/0 iops] [eta 00m:01s]": {Jobs: 4, Files: 4,
+			Known: true, Share: 0.667,
+			Left: time.Second, IOPS: map[string]float64{lab.Read: 66.1e3},
+			Bandwidth: map[string]float64{lab.Read: 258.1 * (1 << 20)}},
 		"Jobs: 2 (f=0)":                      {Jobs: 2},
 		"Jobs: 1 (f=1): [F(1)][eta 00m:00s]": {Jobs: 1, Files: 1},
 	} {

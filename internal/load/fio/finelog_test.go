@@ -53,7 +53,8 @@ func TestFineShowsAStall(t *testing.T) {
 
 // Directions and jobs are added, and a thread that comes late costs no step.
 func TestFineAddsUp(t *testing.T) {
-	s, _ := fineOf(t, "1000100, 10, 0, 0\n1000100, 20, 1, 0\n1000260, 10, 0, 0\n1000200, 20, 1, 0\n1000300, 10, 0, 0\n1000300, 20, 1, 0\n1000100, 5, 0, 0\n1000200, 5, 0, 0\n1000300, 5, 0, 0\n", "iops")
+	s, _ := fineOf(t, "1000100, 10, 0, 0\n1000100, 20, 1, 0\n1000260, 10, 0, 0\n1000200, 20, 1, 0\n1000300, 10, 0, "+
+		"0\n1000300, 20, 1, 0\n1000100, 5, 0, 0\n1000200, 5, 0, 0\n1000300, 5, 0, 0\n", "iops")
 	if len(s.Values) != 3 {
 		t.Fatalf("%+v", s)
 	}

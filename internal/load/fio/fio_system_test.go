@@ -36,10 +36,12 @@ func run(t *testing.T, argv ...string) (stdout, stderr []byte) {
 func TestArgvOnRealFio(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	params := map[string]string{"ioengine": "null", "rw": "randrw", "bs": "4k", "size": "1g", "numjobs": "2", "group_reporting": "1",
-		"time_based": "1", "runtime": "5", "rate_iops": "2000,1000"}
+	params := map[string]string{"ioengine": "null", "rw": "randrw", "bs": "4k", "size": "1g", "numjobs": "2",
+		"group_reporting": "1",
+		"time_based":      "1", "runtime": "5", "rate_iops": "2000,1000"}
 	output := filepath.Join(dir, "out.json")
-	stdout, stderr := run(t, Argv("x", params, Options{Output: output, Logs: filepath.Join(dir, "log"), Progress: true})...)
+	stdout, stderr := run(t,
+		Argv("x", params, Options{Output: output, Logs: filepath.Join(dir, "log"), Progress: true})...)
 	if len(stderr) > 0 {
 		t.Errorf("fio says %s", stderr)
 	}
@@ -84,8 +86,10 @@ func TestArgvOnRealFio(t *testing.T) {
 func TestTextAndJSONAgree(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "scratch")
-	stdout, _ := run(t, "fio", "--output-format=normal,json", "--eta=never", "--filename="+file, "--size=4m", "--bs=4k", "--runtime=1", "--time_based",
-		"--name=w", "--rw=randwrite", "--fsync=8", "--name=r", "--stonewall", "--rw=randread", "--numjobs=2", "--group_reporting")
+	stdout, _ := run(t, "fio", "--output-format=normal,json", "--eta=never", "--filename="+file, "--size=4m", "--bs=4k",
+		"--runtime=1", "--time_based",
+		"--name=w", "--rw=randwrite", "--fsync=8", "--name=r", "--stonewall", "--rw=randread", "--numjobs=2",
+		"--group_reporting")
 	docs, err := ParseBytes(stdout)
 	if err != nil || len(docs) != 1 {
 		t.Fatal(len(docs), err)
@@ -99,7 +103,8 @@ func TestTextAndJSONAgree(t *testing.T) {
 		t.Fatalf("%d groups in JSON, %d in text", len(printed), len(text))
 	}
 	for i := range printed {
-		if text[i].Name != printed[i].Name || text[i].Params["rw"] != printed[i].Params["rw"] || text[i].Params["bs"] != "4k" {
+		if text[i].Name != printed[i].Name || text[i].Params["rw"] != printed[i].Params["rw"] ||
+			text[i].Params["bs"] != "4k" {
 			t.Errorf("%s %v against %s %v", text[i].Name, text[i].Params, printed[i].Name, printed[i].Params)
 		}
 		if len(text[i].Values) < 10 {
@@ -113,7 +118,8 @@ func TestTextAndJSONAgree(t *testing.T) {
 			switch {
 			case strings.HasPrefix(metric, "cpu."):
 				slack = 0.1 * want
-			case strings.HasSuffix(metric, ".iops"): // fio cuts the fraction off, and on a busy disk eight flushed writes a second are all
+			// fio cuts the fraction off, and on a busy disk eight flushed writes a second are all
+			case strings.HasSuffix(metric, ".iops"):
 				slack = max(slack, 1)
 			}
 			if math.Abs(v-want) > slack {
@@ -127,7 +133,8 @@ func TestTextAndJSONAgree(t *testing.T) {
 func TestSamplesAreThoseOfAllJobs(t *testing.T) {
 	t.Parallel()
 	command := "# fio --name=s --rw=randread --numjobs=8 --group_reporting\n"
-	stdout, _ := run(t, "fio", "--name=s", "--ioengine=null", "--size=1g", "--rw=randread", "--bs=8k", "--numjobs=8", "--group_reporting",
+	stdout, _ := run(t, "fio", "--name=s", "--ioengine=null", "--size=1g", "--rw=randread", "--bs=8k", "--numjobs=8",
+		"--group_reporting",
 		"--runtime=3", "--time_based", "--rate_iops=1000", "--eta=never")
 	var kept strings.Builder
 	for line := range strings.Lines(string(stdout)) {
@@ -145,7 +152,8 @@ func TestSamplesAreThoseOfAllJobs(t *testing.T) {
 		t.Fatalf("%d blocks, %v of %s", len(whole), err, stdout)
 	}
 	for metric, want := range whole[0].Document.Groups()[0].Values {
-		if v := g.Values[metric]; (metric == "read.iops" || metric == "read.bandwidth") && math.Abs(v/want-1) > 0.3 { // one of eight jobs would be an eighth
+		// one of eight jobs would be an eighth
+		if v := g.Values[metric]; (metric == "read.iops" || metric == "read.bandwidth") && math.Abs(v/want-1) > 0.3 {
 			t.Errorf("the samples say %v of 8 jobs, where %s is %v", v, metric, want)
 		}
 	}
@@ -173,7 +181,8 @@ func TestJobFileOnRealFio(t *testing.T) {
 	for i, j := range docs[0].Jobs {
 		want := map[string]int64{"4k": 16, "8k": 8}[sections[i].Params["bs"]]
 		if j.Name != sections[i].Name || j.Directions[lab.Read].IOs != want {
-			t.Errorf("fio ran %q with %d I/Os, read were %q with %v", j.Name, j.Directions[lab.Read].IOs, sections[i].Name, sections[i].Params)
+			t.Errorf("fio ran %q with %d I/Os, read were %q with %v", j.Name, j.Directions[lab.Read].IOs,
+				sections[i].Name, sections[i].Params)
 		}
 	}
 }

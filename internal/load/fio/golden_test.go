@@ -45,7 +45,8 @@ func describe(d Document) string {
 		p("  note %s", n)
 	}
 	for _, k := range d.Disks {
-		p("  disk %s %s reads %d writes %d sectors %d/%d ticks %d/%d queue %d busy %.4f", k.Name, k.Host, k.ReadIOs, k.WriteIOs,
+		p("  disk %s %s reads %d writes %d sectors %d/%d ticks %d/%d queue %d busy %.4f", k.Name, k.Host,
+			k.ReadIOs, k.WriteIOs,
 			k.ReadSectors, k.WriteSectors, k.ReadTicks, k.WriteTicks, k.InQueue, k.Utilisation)
 	}
 	for _, g := range d.Groups() {
@@ -68,7 +69,8 @@ func describe(d Document) string {
 		for _, j := range g.Jobs {
 			p("    job host %q errno %d depth %v switches %d", j.Host, j.Error, j.Depth, j.ContextSwitches)
 			if s := j.SteadyState; s != nil {
-				p("      steady %v at %s, deviation %g, slope %g, %v I/O/s, %v B/s", s.Attained, s.Criterion, s.Deviation, s.Slope,
+				p("      steady %v at %s, deviation %g, slope %g, %v I/O/s, %v B/s", s.Attained, s.Criterion,
+					s.Deviation, s.Slope,
 					s.IOPS, s.Bandwidth)
 			}
 		}

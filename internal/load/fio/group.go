@@ -148,7 +148,8 @@ func (g *Group) addSamples(direction string) {
 	if d.IOPSSamples == nil && d.BandwidthSamples == nil {
 		return // as in all JSON
 	}
-	for metric, s := range map[string]*lab.Samples{lab.IOPS(direction): d.IOPSSamples, lab.Bandwidth(direction): d.BandwidthSamples} {
+	for metric, s := range map[string]*lab.Samples{lab.IOPS(direction): d.IOPSSamples,
+		lab.Bandwidth(direction): d.BandwidthSamples} {
 		if s == nil {
 			continue
 		}

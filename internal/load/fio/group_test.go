@@ -81,7 +81,8 @@ func TestNoPercentilesWithoutBins(t *testing.T) {
 func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
 	g := Document{Jobs: []Job{job("a", 0, nil)}}.Groups()[0]
 	for metric := range g.Values {
-		if strings.Contains(metric, "latency") || strings.HasPrefix(metric, "write") || strings.HasPrefix(metric, "sync") {
+		if strings.Contains(metric, "latency") || strings.HasPrefix(metric, "write") ||
+			strings.HasPrefix(metric, "sync") {
 			t.Errorf("%s is there", metric)
 		}
 	}
@@ -97,7 +98,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{Job{Name: "a", Error: 28}, `job "a" failed: no space left on device (errno 28)`},
 		{Job{Name: "a", Host: "h:1", Error: 5}, `job "a" on h:1 failed: input/output error (errno 5)`},
-		{Job{Name: "a", TotalErrors: 3, FirstError: 5}, `job "a" went on after 3 failed I/Os, the first of them: input/output error (errno 5)`},
+		{Job{Name: "a", TotalErrors: 3, FirstError: 5},
+			`job "a" went on after 3 failed I/Os, the first of them: input/output error (errno 5)`},
 		{Job{Name: "a", TotalErrors: 3}, `job "a" went on after 3 failed I/Os`},
 		{Job{Name: "a"}, `job "a" did no I/O`},
 	} {

@@ -205,7 +205,8 @@ const maxIncludes = 8
 
 func (p *jobFile) read(name string, line, depth int) {
 	if depth >= maxIncludes {
-		p.fail(line, fmt.Sprintf("files include one another more than %d deep", maxIncludes), "does one include itself?")
+		p.fail(line, fmt.Sprintf("files include one another more than %d deep", maxIncludes),
+			"does one include itself?")
 		return
 	}
 	data, err := p.include(name)

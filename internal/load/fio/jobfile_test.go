@@ -35,9 +35,11 @@ func TestParseJobFile(t *testing.T) {
 		{Name: "a", Line: 6, Params: map[string]string{"bs": "4k", "size": "64k", "ioengine": "null"}},
 		{Name: "b b", Line: 10, Params: map[string]string{"bs": "8k", "size": "64k", "ioengine": "null", "rw": "read",
 			"description": "x=y", "stonewall": "1"}},
-		{Name: "c", Line: 15, Params: map[string]string{"bs": "8k", "size": "64k", "ioengine": "null", "rw": "read", "iodepth": "8"}},
+		{Name: "c", Line: 15, Params: map[string]string{"bs": "8k", "size": "64k", "ioengine": "null",
+			"rw": "read", "iodepth": "8"}},
 	}
-	for name, text := range map[string]string{"unix": sampleJobFile, "windows": "\ufeff" + strings.ReplaceAll(sampleJobFile, "\n", "\r\n")} {
+	for name, text := range map[string]string{"unix": sampleJobFile, "windows": "\ufeff" +
+		strings.ReplaceAll(sampleJobFile, "\n", "\r\n")} {
 		got, err := ParseJobFile(strings.NewReader(text))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -80,7 +82,8 @@ func TestIncludes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]string{"bs": "4k", "ioengine": "null", "size": "1g", "rw": "read"}; !maps.Equal(sections[0].Params, want) {
+	if want := map[string]string{"bs": "4k", "ioengine": "null", "size": "1g", "rw": "read"}; !maps.Equal(
+		sections[0].Params, want) {
 		t.Errorf("got %v", sections[0].Params)
 	}
 	if sections[0].Lines["size"] != 4 {

@@ -81,7 +81,8 @@ func TestLift(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			// Keys that look like it, and stand where nothing is read, are lifted too and must do no harm.
 			doc := `{"fio version":"fio-3.33","jobs":[{"job options":{"a\"bins" : ` + c.bins + `,"nbins":"1"},` +
-				`"iodepth_level":{"bins":` + c.bins + `},"read":{"iops":1,"clat_ns":{"max":9,"N":3,"bins" : ` + c.bins + `}}}]}`
+				`"iodepth_level":{"bins":` + c.bins + `},"read":{"iops":1,"clat_ns":{"max":9,"N":3,"bins" : ` + c.bins +
+				`}}}]}`
 			if lifted := bothWays(t, []byte(doc)); lifted != c.lifted {
 				t.Errorf("lifted is %t", lifted)
 			}
@@ -96,10 +97,12 @@ func TestLift(t *testing.T) {
 
 // A damaged document is explained by its own bytes, not by those of what is left when the distributions are gone.
 func TestLiftKeepsErrorsTrue(t *testing.T) {
-	doc := "{\n\"fio version\" : \"fio-3.33\", \"jobs\" : [{\"read\" : {\"clat_ns\" : {\"bins\" : {\"7\" : 1}, \"max\" : x}}}]\n}"
+	doc := "{\n\"fio version\" : \"fio-3.33\", \"jobs\" : [{\"read\" : {\"clat_ns\" : {\"bins\" : {\"7\" : 1}, " +
+		"\"max\" : x}}}]\n}"
 	_, err := ParseBytes([]byte(doc))
 	at := strings.LastIndex(doc, "x")
-	if err == nil || !strings.Contains(err.Error(), "damaged at byte "+strconv.Itoa(at)+", in jobs[0].read.clat_ns.max") {
+	if err == nil || !strings.Contains(err.Error(),
+		"damaged at byte "+strconv.Itoa(at)+", in jobs[0].read.clat_ns.max") {
 		t.Errorf("byte %d: %v", at, err)
 	}
 }
@@ -108,8 +111,9 @@ func TestLiftKeepsErrorsTrue(t *testing.T) {
 func TestParserLeavesGroupsAlone(t *testing.T) {
 	var p Parser
 	doc := func(bins string) []Group {
-		docs, err := p.ParseBytes([]byte("{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\",\"read\":{\"iops\":1,\"clat_ns\":" +
-			"{\"max\":9,\"N\":3,\"bins\":" + bins + "}}}]\n}"))
+		docs, err := p.ParseBytes(
+			[]byte("{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\",\"read\":{\"iops\":1,\"clat_ns\":" +
+				"{\"max\":9,\"N\":3,\"bins\":" + bins + "}}}]\n}"))
 		if err != nil || len(docs) != 1 {
 			t.Fatal(len(docs), err)
 		}

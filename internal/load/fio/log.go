@@ -48,7 +48,8 @@ func ParseLog(r io.Reader) ([]LogSample, error) {
 			case err == io.EOF:
 				return samples, nil
 			default:
-				return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("line %d of fio's log can't be read", number), Err: bad}
+				return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("line %d of fio's log can't be read", number),
+					Err: bad}
 			}
 		}
 		if err == io.EOF {
@@ -132,7 +133,8 @@ func Series(samples []LogSample, quantity string, interval time.Duration) []lab.
 			values, jobs = values[:n-1], jobs[:n-1]
 		}
 		if len(values) > 0 {
-			all = append(all, lab.Series{Metric: direction + "." + quantity, Interval: interval.Seconds(), Values: values})
+			all = append(all, lab.Series{Metric: direction + "." + quantity, Interval: interval.Seconds(),
+				Values: values})
 		}
 	}
 	return all

@@ -91,7 +91,10 @@ func TestShapes(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		var got []Document
-		err = Parse(iotest.OneByteReader(bytes.NewReader(data)), func(d Document) error { got = append(got, d); return nil })
+		err = Parse(iotest.OneByteReader(bytes.NewReader(data)), func(d Document) error {
+			got = append(got, d)
+			return nil
+		})
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: read a byte at a time, it is another document (%v)", file, err)
 		}
@@ -208,7 +211,8 @@ func TestOldBins(t *testing.T) {
 		{"indices", doc("clat", `{"FIO_IO_U_PLAT_BITS" : 6, "FIO_IO_U_PLAT_VAL" : 64, "FIO_IO_U_PLAT_NR" : 1216,
 			"0" : 0, "3" : 7, "127" : 1, "130" : 2, "192" : 4}`), []int64{3000, 127000, 133000, 258000}, []uint64{7, 1, 2, 4}},
 		{"microseconds", doc("clat", `{"3" : 7, "130" : 2}`), []int64{3000, 130000}, []uint64{7, 2}},
-		{"nanoseconds out of order", doc("clat_ns", `{"130" : 2, "3" : 7, "130" : 5}`), []int64{3, 130}, []uint64{7, 7}},
+		{"nanoseconds out of order", doc("clat_ns", `{"130" : 2, "3" : 7, "130" : 5}`), []int64{3, 130},
+			[]uint64{7, 7}},
 	} {
 		docs, err := ParseBytes([]byte(c.text))
 		if err != nil {
@@ -224,12 +228,14 @@ func TestOldBins(t *testing.T) {
 
 func TestOldLatPercentiles(t *testing.T) {
 	text := func(version string) string {
-		return `{"fio version" : "` + version + `", "jobs" : [{"jobname" : "a", "job options" : {"lat_percentiles" : "1"},
+		return `{"fio version" : "` + version +
+			`", "jobs" : [{"jobname" : "a", "job options" : {"lat_percentiles" : "1"},
 			"read" : {"io_bytes" : 4, "io_kbytes" : 0, "iops" : 1.0,
 			"clat_ns" : {"min" : 1, "max" : 900, "mean" : 5.0, "percentile" : {"99.000000" : 700}},
 			"lat_ns" : {"min" : 2, "max" : 1000, "mean" : 7.0}}}]}`
 	}
-	for version, total := range map[string]bool{"fio-3.12": true, "fio-3.1": true, "fio-3.13": false, "fio-3.33": false} {
+	for version, total := range map[string]bool{"fio-3.12": true, "fio-3.1": true, "fio-3.13": false,
+		"fio-3.33": false} {
 		docs, err := ParseBytes([]byte(text(version)))
 		if err != nil {
 			t.Fatal(err)
@@ -257,7 +263,8 @@ func TestGlobalOptionsOfSeveralServers(t *testing.T) {
 	if len(d.Jobs) != 2 || !d.Client || d.Jobs[1].Host != "b:8765" {
 		t.Fatalf("%d jobs, client %v", len(d.Jobs), d.Client)
 	}
-	if d.Global["rw"] != "read" || d.Global["bs"] != "" || d.Jobs[0].Options["bs"] != "4k" || d.Jobs[1].Options["bs"] != "16k" {
+	if d.Global["rw"] != "read" || d.Global["bs"] != "" || d.Jobs[0].Options["bs"] != "4k" ||
+		d.Jobs[1].Options["bs"] != "16k" {
 		t.Errorf("global %v, jobs %v and %v", d.Global, d.Jobs[0].Options, d.Jobs[1].Options)
 	}
 }
@@ -270,12 +277,14 @@ func TestDamage(t *testing.T) {
 		{"no document", "fio: pid=1, err=2\n{}\n", "there is no JSON document of fio's in the input"},
 		{"cut off", whole[:clat+30], "fio's JSON is cut off at byte " + number(clat+30) +
 			", in jobs[0].read.clat_ns; the document began at byte 97"},
-		{"cut off with text behind", whole[:clat+30] + "fio: killed\n", "fio's JSON is damaged at byte " + number(clat+30) +
+		{"cut off with text behind", whole[:clat+30] + "fio: killed\n", "fio's JSON is damaged at byte " +
+			number(clat+30) +
 			", in jobs[0].read.clat_ns; the document began at byte 97"},
 		{"text within", whole[:clat] + "note: hello\n" + whole[clat:], "fio's JSON is damaged at byte " + number(clat) +
 			", in jobs[0].read; the document began at byte 97"},
 		{"a number for an object", strings.Replace(whole, `"clat_ns" : {`, `"clat_ns" : 5, "x" : {`, 1),
-			"fio's JSON document at byte 97 is not what fio prints, in jobs[0].read.clat_ns: an object was expected; found: number"},
+			"fio's JSON document at byte 97 is not what fio prints, in jobs[0].read.clat_ns: an object was expected; " +
+				"found: number"},
 		{"an object for a list", `{"fio version" : "fio-3.33", "jobs" : {}}`,
 			"fio's JSON document at byte 0 is not what fio prints, in jobs: a list was expected; found: object"},
 	} {
@@ -345,7 +354,8 @@ func TestParseHoldsOneDocument(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	for text, want := range map[string][2]int{"fio-3.33": {3, 33}, "fio-2.2.10": {2, 2}, "3.7": {3, 7}, "fio-3.16-64-gd0d6": {3, 16}} {
+	for text, want := range map[string][2]int{"fio-3.33": {3, 33}, "fio-2.2.10": {2, 2}, "3.7": {3, 7},
+		"fio-3.16-64-gd0d6": {3, 16}} {
 		if major, minor, ok := Version(text); !ok || major != want[0] || minor != want[1] {
 			t.Errorf("%s is %d.%d %v", text, major, minor, ok)
 		}

@@ -81,34 +81,43 @@ func harmless() []string {
 	return []string{
 		// What is read, and in which order.
 		"filename", "size", "io_size", "filesize", "offset", "offset_increment", "offset_align", "number_ios", "loops",
-		"bs", "blocksize", "bsrange", "blocksize_range", "bssplit", "ba", "blockalign", "bs_unaligned", "blocksize_unaligned",
-		"randrepeat", "allrandrepeat", "randseed", "norandommap", "softrandommap", "random_generator", "random_distribution",
+		"bs", "blocksize", "bsrange", "blocksize_range", "bssplit", "ba", "blockalign", "bs_unaligned",
+		"blocksize_unaligned",
+		"randrepeat", "allrandrepeat", "randseed", "norandommap", "softrandommap", "random_generator",
+		"random_distribution",
 		"percentage_random", "rw_sequencer", "zonesize", "zonerange", "zoneskip",
 		// How: engine and its options, depth, flushing (a flush of what nobody wrote), caching.
 		"iodepth", "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_batch_complete_min",
-		"iodepth_batch_complete_max", "iodepth_low", "serialize_overlap", "io_submit_mode", "direct", "buffered", "sync",
+		"iodepth_batch_complete_max", "iodepth_low", "serialize_overlap", "io_submit_mode", "direct", "buffered",
+		"sync",
 		"fsync", "fdatasync", "end_fsync", "fsync_on_close", "invalidate", "pre_read", "fadvise_hint",
 		"hipri", "hipri_percentage", "fixedbufs", "registerfiles", "nonvectored", "sqthread_poll", "sqthread_poll_cpu",
-		"uncached", "nowait", "force_async", "userspace_reap", "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit",
+		"uncached", "nowait", "force_async", "userspace_reap", "cmdprio_percentage", "cmdprio_class",
+		"cmdprio", "cmdprio_bssplit",
 		// Contents of the buffers: a job that reads has them filled and then reads over them.
 		"zero_buffers", "refill_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage",
 		"buffer_compress_chunk", "dedupe_percentage", "dedupe_mode", "dedupe_working_set_percentage",
 		"iomem_align", "mem_align", "hugepage-size", "lockmem",
 		// How long, how fast.
-		"runtime", "timeout", "time_based", "ramp_time", "startdelay", "thinktime", "thinktime_spin", "thinktime_blocks",
-		"thinktime_blocks_type", "thinktime_iotime", "rate", "rate_min", "rate_process", "rate_cycle", "rate_ignore_thinktime",
-		"rate_iops", "rate_iops_min", "max_latency", "latency_target", "latency_window", "latency_percentile", "latency_run",
+		"runtime", "timeout", "time_based", "ramp_time", "startdelay", "thinktime", "thinktime_spin",
+		"thinktime_blocks",
+		"thinktime_blocks_type", "thinktime_iotime", "rate", "rate_min", "rate_process", "rate_cycle",
+		"rate_ignore_thinktime",
+		"rate_iops", "rate_iops_min", "max_latency", "latency_target", "latency_window", "latency_percentile",
+		"latency_run",
 		"steadystate", "ss", "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp",
 		// Who.
 		"name", "description", "numjobs", "thread", "group_reporting", "new_group", "stonewall", "wait_for",
 		"wait_for_previous",
-		"cpumask", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "nice", "prio", "prioclass",
+		"cpumask", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "nice",
+		"prio", "prioclass",
 		"exitall", "exitall_on_error", "exit_what", "continue_on_error", "create_serialize",
 		// What is measured and printed. Logs get a suffix of fio's own, so that their names are no device's.
 		"clocksource", "gtod_reduce", "gtod_cpu", "disable_lat", "disable_clat", "disable_slat", "disable_bw",
 		"disable_bw_measurement", "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list",
 		"significant_figures", "disk_util", "unified_rw_reporting", "stats", "kb_base", "unit_base", "write_bw_log",
 		"write_iops_log", "write_lat_log", "log_avg_msec", "log_hist_msec", "log_hist_coarseness", "write_hist_log",
-		"log_entries", "log_max_value", "log_offset", "log_prio", "log_unix_epoch", "per_job_logs", "bwavgtime", "iopsavgtime",
+		"log_entries", "log_max_value", "log_offset", "log_prio", "log_unix_epoch", "per_job_logs",
+		"bwavgtime", "iopsavgtime",
 	}
 }

@@ -37,24 +37,34 @@ func TestOnlyReads(t *testing.T) {
 	for _, p := range []map[string]string{
 		nil, {}, without("rw"), without("ioengine"),
 		with("readwrite", "read"), with("readwrite", "write"),
-		with("rw", ""), with("rw", "write"), with("rw", "randwrite"), with("rw", "randrw"), with("rw", "rw"), with("rw", "trim"),
-		with("rw", "randtrim"), with("rw", "trimwrite"), with("rw", "readwrite"), with("rw", "READ"), with("rw", " read"),
+		with("rw", ""), with("rw", "write"), with("rw", "randwrite"), with("rw", "randrw"), with("rw", "rw"),
+		with("rw", "trim"),
+		with("rw", "randtrim"), with("rw", "trimwrite"), with("rw", "readwrite"), with("rw", "READ"),
+		with("rw", " read"),
 		with("rw", "read,write"), with("rw", "read:"), with("rw", "read:8:write"), with("rw", "read\nrw=write"),
 		with("rwmixwrite", "10"), with("rwmixread", "100"), with("rwmixread", "0"),
 		with("verify", "crc32c"), with("verify", "1"), with("do_verify", "1"), with("experimental_verify", "1"),
-		with("verify_state_save", "1"), with("verify_only", ""), with("trim_percentage", "10"), with("trim_backlog", "1"),
+		with("verify_state_save", "1"), with("verify_only", ""), with("trim_percentage", "10"),
+		with("trim_backlog", "1"),
 		with("zonemode", "zbd"), with("zone_reset_threshold", "0.1"), with("zone_reset_frequency", "1"),
 		with("exec_prerun", "true"), with("exec_postrun", "true"), with("profile", "act"), with("ioscheduler", "none"),
-		with("allow_mounted_write", "1"), with("allow_mounted_write", "0"), with("overwrite", "1"), with("create_on_open", "1"),
+		with("allow_mounted_write", "1"), with("allow_mounted_write", "0"), with("overwrite", "1"),
+		with("create_on_open", "1"),
 		with("fill_device", "1"), with("unlink", "1"), with("file_append", "1"), with("fallocate", "native"),
-		with("directory", "/mnt"), with("opendir", "/"), with("filename_format", "$jobname"), with("nrfiles", "2"), with("lockfile", "none"),
-		with("read_iolog", "trace"), with("write_iolog", "/dev/x"), with("replay_redirect", "/dev/x"), with("merge_blktrace_file", "/dev/x"),
+		with("directory", "/mnt"), with("opendir", "/"), with("filename_format", "$jobname"), with("nrfiles", "2"),
+		with("lockfile", "none"),
+		with("read_iolog", "trace"), with("write_iolog", "/dev/x"), with("replay_redirect", "/dev/x"),
+		with("merge_blktrace_file", "/dev/x"),
 		with("mem", "mmapshared:/dev/x"), with("iomem", "mmaphuge:/huge/x"),
 		with("cgroup", "x"), with("uid", "0"), with("output", "/dev/x"), with("trigger", "true"), with("aux-path", "/"),
-		with("ioengine", "sg"), with("ioengine", "io_uring_cmd"), with("ioengine", "external:/x.so"), with("ioengine", "exec"),
-		with("ioengine", "net"), with("ioengine", "libaio,psync"), with("ioengine", "splice"), with("ioengine", "LIBAIO"),
-		with("ioengine", "falloc"), with("ioengine", "filedelete"), with("ioengine", "ftruncate"), with("ioengine", "rdma"),
-		with("BS", "4k"), with("brand_new_option", "1"), with("", "1"), with(" bs", "4k"), with("bs ", "4k"), with("--rw", "write"),
+		with("ioengine", "sg"), with("ioengine", "io_uring_cmd"), with("ioengine", "external:/x.so"),
+		with("ioengine", "exec"),
+		with("ioengine", "net"), with("ioengine", "libaio,psync"), with("ioengine", "splice"),
+		with("ioengine", "LIBAIO"),
+		with("ioengine", "falloc"), with("ioengine", "filedelete"), with("ioengine", "ftruncate"),
+		with("ioengine", "rdma"),
+		with("BS", "4k"), with("brand_new_option", "1"), with("", "1"), with(" bs", "4k"), with("bs ", "4k"),
+		with("--rw", "write"),
 		with("RW", "write"), with("rw ", "write"), with("rw=write", ""),
 	} {
 		if OnlyReads(p) {
@@ -66,7 +76,8 @@ func TestOnlyReads(t *testing.T) {
 // Nothing that is known to write may creep into the list.
 func TestHarmlessIsHarmless(t *testing.T) {
 	for _, key := range harmless() {
-		for _, c := range []string{"verify", "trim", "exec", "replay", "unlink", "write_iolog", "fallocate", "overwrite", "create_on"} {
+		for _, c := range []string{"verify", "trim", "exec", "replay", "unlink", "write_iolog", "fallocate",
+			"overwrite", "create_on"} {
 			if len(key) >= len(c) && key[:len(c)] == c {
 				t.Errorf("%s is among the harmless options", key)
 			}

@@ -95,10 +95,11 @@ var (
 	bandwidthLine   = regexp.MustCompile(`^\s*bw \(\s*([KMGT]?i?B)\s*/s\)\s*: min=`)
 	iopsLine        = regexp.MustCompile(`^\s*iops\s*: min=`)
 	cpuLine         = regexp.MustCompile(`^\s*cpu\s*: usr=([\d.]{1,12})%, sys=([\d.]{1,12})%(?:, ctx=(\d{1,18}))?`)
-	issuedLine      = regexp.MustCompile(`^\s*issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/](?:d=)?(\d{1,18})`)
-	totalLine       = regexp.MustCompile(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
-	noteLine        = regexp.MustCompile(`^fio: .*`)
-	colour          = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+	issuedLine      = regexp.MustCompile(
+		`^\s*issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/](?:d=)?(\d{1,18})`)
+	totalLine = regexp.MustCompile(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
+	noteLine  = regexp.MustCompile(`^fio: .*`)
+	colour    = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 )
 
 func (p *textParser) line(text string) {
@@ -276,7 +277,8 @@ func (p *textParser) current() *Job {
 	if p.block == nil || len(p.sections) != 1 || len(p.block.Document.Jobs) > 0 {
 		return nil
 	}
-	p.job = &Job{Name: p.sections[0].Name, Directions: map[string]Direction{}, Options: maps.Clone(p.sections[0].Params)}
+	p.job = &Job{Name: p.sections[0].Name, Directions: map[string]Direction{},
+		Options: maps.Clone(p.sections[0].Params)}
 	p.seen = map[string]int{}
 	return p.job
 }

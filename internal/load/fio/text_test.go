@@ -52,7 +52,8 @@ func TestTheNFSReport(t *testing.T) {
 		}
 		// Every I/O has the same size, so that the two agree as far as they were printed.
 		size := map[string]float64{"8k": 8192, "1M": 1 << 20}[g.Params["bs"]]
-		if ratio := g.Values[lab.Bandwidth(direction)] / g.Values[lab.IOPS(direction)] / size; math.Abs(ratio-1) > 0.003 {
+		if ratio := g.Values[lab.Bandwidth(direction)] / g.Values[lab.IOPS(direction)] / size; math.Abs(ratio-1) >
+			0.003 {
 			t.Errorf("line %d: bandwidth is %v times what the IOPS make", b.Line, ratio)
 		}
 	}
@@ -67,13 +68,18 @@ func TestExtremesOfSamples(t *testing.T) {
 		want map[string]lab.Samples
 	}{
 		"of eight jobs": {"# fio --name=x --rw=randwrite --bs=8k --numjobs=8 --group_reporting\n" + lines,
-			map[string]lab.Samples{"write.bandwidth": {Min: 82 << 20, Max: 13513 << 20, Count: 155, Jobs: 8}, "write.iops": {Min: 10592, Max: 1729712, Count: 155, Jobs: 8}}},
-		"of one job, beside the result": {"# fio --name=x --rw=randwrite --bs=8k\n  write: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n" + lines,
-			map[string]lab.Samples{"write.bandwidth": {Min: 82 << 20, Max: 13513 << 20, Count: 155, Jobs: 1}, "write.iops": {Min: 10592, Max: 1729712, Count: 155, Jobs: 1}}},
-		"of fio 2, whose KB are KiB": {"# fio --name=x --rw=read\n   bw (KB  /s): min= 1, max= 2, per=25.00%, avg= 1.50, stdev= 0.1\n",
+			map[string]lab.Samples{"write.bandwidth": {Min: 82 << 20, Max: 13513 << 20, Count: 155, Jobs: 8},
+				"write.iops": {Min: 10592, Max: 1729712, Count: 155, Jobs: 8}}},
+		"of one job, beside the result": {"# fio --name=x --rw=randwrite --bs=8k\n  write: IOPS=5, BW=20.0KiB/s " +
+			"(20.5kB/s)(20.0KiB/1000msec)\n" + lines,
+			map[string]lab.Samples{"write.bandwidth": {Min: 82 << 20, Max: 13513 << 20, Count: 155, Jobs: 1},
+				"write.iops": {Min: 10592, Max: 1729712, Count: 155, Jobs: 1}}},
+		"of fio 2, whose KB are KiB": {"# fio --name=x --rw=read\n   bw (KB  /s): min= 1, max= 2, per=25.00%, avg= " +
+			"1.50, stdev= 0.1\n",
 			map[string]lab.Samples{"read.bandwidth": {Min: 1024, Max: 2048, Jobs: 1}}},
 		"without a maximum": {"# fio --name=x --rw=read\n   iops        : min=1, avg=3.50, stdev=1, samples=2\n", nil},
-		"damaged":           {"# fio --name=x --rw=read\n   iops        : min=9, max=1, avg=3.50, stdev=1, samples=2\n", nil},
+		"damaged": {"# fio --name=x --rw=read\n   iops        : min=9, max=1, avg=3.50, stdev=1, samples=2\n",
+			nil},
 	} {
 		if g := values(t, c.text); !maps.Equal(g.Samples, c.want) {
 			t.Errorf("%s: %v, want %v", name, g.Samples, c.want)
@@ -81,7 +87,8 @@ func TestExtremesOfSamples(t *testing.T) {
 	}
 	two := "# fio --name=x --rw=read --bs=4k --numjobs=2\n"
 	for range 2 {
-		two += "x: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 19:12:30 2026\n  read: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n" + lines
+		two += "x: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 19:12:30 2026\n  read: IOPS=5, BW=20.0KiB/s " +
+			"(20.5kB/s)(20.0KiB/1000msec)\n" + lines
 	}
 	if g := values(t, two); len(g.Jobs) != 2 || g.Samples != nil {
 		t.Errorf("of two entries that nobody added up: %v", g.Samples)
@@ -102,10 +109,13 @@ func TestPiecesOfText(t *testing.T) {
 			map[string]float64{"read.iops": 1, "read.bandwidth": 2e6, "elapsed": 1}},
 		{"latency alone, in ms", command + "    clat (msec): min=3, max=20034k, avg=12.50, stdev= 1.00\n",
 			map[string]float64{"read.latency.min": 0.003, "read.latency.max": 20034, "read.latency.mean": 0.0125}},
-		{"percentiles alone", command + "    clat percentiles (nsec):\n     | 50.00th=[  302], 99.00th=[  548], 99.99th=[57600]\n",
-			map[string]float64{"read.latency.p50": 302e-9, "read.latency.p99": 548e-9, "read.latency.p99.99": 57600e-9}},
+		{"percentiles alone", command + "    clat percentiles (nsec):\n     | 50.00th=[  302], 99.00th=[  548], " +
+			"99.99th=[57600]\n",
+			map[string]float64{"read.latency.p50": 302e-9, "read.latency.p99": 548e-9,
+				"read.latency.p99.99": 57600e-9}},
 		{"the summary alone", command +
-			"   READ: bw=36.9GiB/s (39.7GB/s), 36.9GiB/s-36.9GiB/s (39.7GB/s-39.7GB/s), io=111GiB (119GB), run=3007-3007msec\n",
+			"   READ: bw=36.9GiB/s (39.7GB/s), 36.9GiB/s-36.9GiB/s (39.7GB/s-39.7GB/s), io=111GiB (119GB), " +
+			"run=3007-3007msec\n",
 			map[string]float64{"read.bandwidth": 36.9 * (1 << 30)}},
 		{"the summary of fio 2 alone", command +
 			"  READ: io=8935.0MB, aggrb=4465.3MB/s, minb=4465.3MB/s, maxb=4465.3MB/s, mint=2001msec, maxt=2001msec\n",
@@ -116,10 +126,13 @@ func TestPiecesOfText(t *testing.T) {
 			"   bw (  KiB/s): min=1, max=9, per=100.00%, avg=5.00, stdev=1, samples=2\n" +
 			"   iops        : min=1, max=9, avg=2.50, stdev=1, samples=2\n",
 			map[string]float64{"read.iops": 3.5, "read.bandwidth": 7168, "write.iops": 2.5, "write.bandwidth": 5120}},
-		{"colours and spaces that do not break", "\x1b[01;32muser@host\x1b[00m:~$ fio --name=x --rw=read\u00a0--bs=4k\r\n" +
-			"\u00a0 \u00a0iops\u00a0 \u00a0 \u00a0: min=1, max=9, avg=3.50, stdev=1, samples=2\r\n", map[string]float64{"read.iops": 3.5}},
+		{"colours and spaces that do not break",
+			"\x1b[01;32muser@host\x1b[00m:~$ fio --name=x --rw=read\u00a0--bs=4k\r\n" +
+				"\u00a0 \u00a0iops\u00a0 \u00a0 \u00a0: min=1, max=9, avg=3.50, stdev=1, samples=2\r\n",
+			map[string]float64{"read.iops": 3.5}},
 		{"a progress line before", command +
-			"Jobs: 1 (f=1): [r(1)][40.0%][r=1024MiB/s][eta 00m:03s]\r  read: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n",
+			"Jobs: 1 (f=1): [r(1)][40.0%][r=1024MiB/s][eta 00m:03s]\r  read: IOPS=5, BW=20.0KiB/s " +
+			"(20.5kB/s)(20.0KiB/1000msec)\n",
 			map[string]float64{"read.iops": 5, "read.bandwidth": 20480, "elapsed": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) { expect(t, values(t, c.text), c.want) })
@@ -130,12 +143,14 @@ func TestPiecesOfText(t *testing.T) {
 // block without values is none.
 func TestTextThatSaysNothing(t *testing.T) {
 	for name, text := range map[string]string{
-		"prose":              "I ran fio and it was slow.\nread the manual\n",
-		"a command alone":    "$ fio --name=x --rw=read\n",
-		"samples alone":      "   iops        : min=1, max=9, avg=3.50, stdev=1, samples=2\n",
-		"samples of fio 2":   "$ fio --name=x --rw=read --numjobs=4\n   bw (KB  /s): min= 1, max= 2, per=25.00%, avg= 1.50, stdev= 0.1\n",
-		"two jobs, no names": "$ fio --name=x --rw=read --name=y --rw=write\n   iops        : min=1, max=9, avg=3.50, stdev=1, samples=2\n",
-		"no rw":              "$ fio --name=x\n   iops        : min=1, max=9, avg=3.50, stdev=1, samples=2\n",
+		"prose":           "I ran fio and it was slow.\nread the manual\n",
+		"a command alone": "$ fio --name=x --rw=read\n",
+		"samples alone":   "   iops        : min=1, max=9, avg=3.50, stdev=1, samples=2\n",
+		"samples of fio 2": "$ fio --name=x --rw=read --numjobs=4\n   bw (KB  /s): min= 1, max= 2, per=25.00%, " +
+			"avg= 1.50, stdev= 0.1\n",
+		"two jobs, no names": "$ fio --name=x --rw=read --name=y --rw=write\n   iops        : min=1, max=9, " +
+			"avg=3.50, stdev=1, samples=2\n",
+		"no rw": "$ fio --name=x\n   iops        : min=1, max=9, avg=3.50, stdev=1, samples=2\n",
 	} {
 		blocks, err := ParseText(strings.NewReader(text))
 		if err != nil || len(blocks) != 0 {
@@ -150,18 +165,21 @@ func TestSeveralOutputsInOneText(t *testing.T) {
 	if err != nil || len(blocks) != 2 {
 		t.Fatalf("%d blocks, %v", len(blocks), err)
 	}
-	if blocks[0].Document.Version != "fio-3.16" || blocks[1].Document.Version != "fio-3.42" || blocks[1].Line != strings.Count(one, "\n")+1 {
+	if blocks[0].Document.Version != "fio-3.16" || blocks[1].Document.Version != "fio-3.42" ||
+		blocks[1].Line != strings.Count(one, "\n")+1 {
 		t.Errorf("got %s and %s at %d", blocks[0].Document.Version, blocks[1].Document.Version, blocks[1].Line)
 	}
 }
 
 func TestCommand(t *testing.T) {
 	for line, want := range map[string][]string{
-		"root@debian:/exports# fio --name=fiotest --rw=randread":          {"fio", "--name=fiotest", "--rw=randread"},
-		"root@pve01:/mnt#  fio --name=a --bs=8k":                          {"fio", "--name=a", "--bs=8k"},
-		"fio -name=write -filename=/dev/nvme0n1 -rw=write":                {"fio", "-name=write", "-filename=/dev/nvme0n1", "-rw=write"},
+		"root@debian:/exports# fio --name=fiotest --rw=randread": {"fio", "--name=fiotest", "--rw=randread"},
+		"root@pve01:/mnt#  fio --name=a --bs=8k":                 {"fio", "--name=a", "--bs=8k"},
+		"fio -name=write -filename=/dev/nvme0n1 -rw=write": {"fio", "-name=write",
+			"-filename=/dev/nvme0n1", "-rw=write"},
 		"$ sudo taskset -c 3 /usr/bin/fio --name='a b' \"--bs=4k\" | tee": {"fio", "--name=a b", "--bs=4k"},
-		`% fio --name=a\ b --description="say \"hi\"" 2>&1 > log`:         {"fio", "--name=a b", `--description=say "hi"`},
+		`% fio --name=a\ b --description="say \"hi\"" 2>&1 > log`: {"fio", "--name=a b",
+			`--description=say "hi"`},
 		"$ fio my.fio": {"fio", "my.fio"},
 		"[root@host x]# fio a.fio --output-format=json": {"fio", "a.fio", "--output-format=json"},
 		"fio-3.16":                nil,
@@ -178,14 +196,16 @@ func TestCommand(t *testing.T) {
 }
 
 func TestContinuedCommand(t *testing.T) {
-	g := values(t, "$ fio --name=x \\\n  --rw=read \\\n  --bs=4k\n  read: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n")
+	g := values(t, "$ fio --name=x \\\n  --rw=read \\\n  --bs=4k\n  read: IOPS=5, BW=20.0KiB/s "+
+		"(20.5kB/s)(20.0KiB/1000msec)\n")
 	if g.Params["bs"] != "4k" || g.Params["rw"] != "read" {
 		t.Errorf("params %v", g.Params)
 	}
 }
 
 func TestParseArgv(t *testing.T) {
-	got := ParseArgv([]string{"fio", "--ioengine=libaio", "--name=global", "--direct=1", "--name", "a", "-rw", "read", "--time_based",
+	got := ParseArgv([]string{"fio", "--ioengine=libaio", "--name=global", "--direct=1", "--name", "a", "-rw",
+		"read", "--time_based",
 		"--output-format=json", "--readonly", "--eta", "never", "--name=b", "--rw=write", "--bs", "4k", "x.fio", "--"})
 	if len(got) != 2 {
 		t.Fatalf("got %v", got)

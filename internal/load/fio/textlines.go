@@ -172,7 +172,8 @@ func extremes(text, unit string, step float64, jobs int) *lab.Samples {
 		return nil
 	}
 	n, _ := field(text, "samples")
-	s := lab.Samples{Min: amountOr0(least+unit, step), Max: amountOr0(largest+unit, step), Count: int(whole(amountOr0(n, 1))), Jobs: jobs}
+	s := lab.Samples{Min: amountOr0(least+unit, step), Max: amountOr0(largest+unit, step),
+		Count: int(whole(amountOr0(n, 1))), Jobs: jobs}
 	if !(s.Max > 0) || s.Min > s.Max {
 		return nil // damaged
 	}

@@ -17,9 +17,12 @@ import (
 // iperf3(1).
 func Options() map[string]option.Option {
 	return map[string]option.Option{
-		"protocol": {Kind: option.Text, Words: []string{"tcp", "udp"}}, "time": {Kind: option.Duration}, "omit": {Kind: option.Duration, Zero: true},
-		"parallel": {Kind: option.Number}, "length": {Kind: option.Size}, "window": {Kind: option.Size}, "bitrate": {Kind: option.Size}, "set-mss": {Kind: option.Number},
-		"congestion": {Kind: option.Text}, "dscp": {Kind: option.Text}, "reverse": {Kind: option.Toggle}, "bidir": {Kind: option.Toggle},
+		"protocol": {Kind: option.Text, Words: []string{"tcp", "udp"}}, "time": {Kind: option.Duration},
+		"omit":     {Kind: option.Duration, Zero: true},
+		"parallel": {Kind: option.Number}, "length": {Kind: option.Size}, "window": {Kind: option.Size},
+		"bitrate": {Kind: option.Size}, "set-mss": {Kind: option.Number},
+		"congestion": {Kind: option.Text}, "dscp": {Kind: option.Text}, "reverse": {Kind: option.Toggle},
+		"bidir":    {Kind: option.Toggle},
 		"no-delay": {Kind: option.Toggle}, "zerocopy": {Kind: option.Toggle},
 	}
 }
@@ -68,14 +71,16 @@ func Fault(params map[string]string) (message, hint string) {
 	case params["reverse"] == "1" && params["bidir"] == "1":
 		return "reverse and bidir contradict each other", "delete one of the two"
 	case params["protocol"] == "udp" && params["bitrate"] == "":
-		return "iperf3 sends 1 Mbit/s of UDP where no bitrate is given", "add bitrate: 1g, or bitrate: 0 for as much as it can"
+		return "iperf3 sends 1 Mbit/s of UDP where no bitrate is given",
+			"add bitrate: 1g, or bitrate: 0 for as much as it can"
 	}
 	return "", ""
 }
 
 // Client is the argument vector of a client.
 func Client(params map[string]string, address string, port int) []string {
-	argv := []string{"iperf3", "--client", address, "--port", strconv.Itoa(port), "--json", "--get-server-output", "--connect-timeout", "5000"}
+	argv := []string{"iperf3", "--client", address, "--port", strconv.Itoa(port), "--json", "--get-server-output",
+		"--connect-timeout", "5000"}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		value := params[name]
 		switch {

@@ -7,8 +7,10 @@ import (
 )
 
 func TestArgv(t *testing.T) {
-	params := map[string]string{"protocol": "udp", "time": "1m", "omit": "1s", "bitrate": "1g", "reverse": "0", "zerocopy": "1", "parallel": "8"}
-	const client = "iperf3 --client 192.0.2.7 --port 5301 --json --get-server-output --connect-timeout 5000 --bitrate 1g --omit 1 --parallel 8 --udp --time 60 --zerocopy"
+	params := map[string]string{"protocol": "udp", "time": "1m", "omit": "1s", "bitrate": "1g", "reverse": "0",
+		"zerocopy": "1", "parallel": "8"}
+	const client = "iperf3 --client 192.0.2.7 --port 5301 --json --get-server-output --connect-timeout 5000 " +
+		"--bitrate 1g --omit 1 --parallel 8 --udp --time 60 --zerocopy"
 	if got := strings.Join(Client(params, "192.0.2.7", 5301), " "); got != client {
 		t.Errorf("got  %s\nwant %s", got, client)
 	}
@@ -29,8 +31,10 @@ func TestArgv(t *testing.T) {
 
 func TestParseError(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\n\t\"start\":\t{},\n\t\"error\":\t\"error - unable to start listener for connections: Address already in use\"\n}": "unable to start listener for connections: Address already in use",
-		"iperf3: error - unable to start listener for connections: Cannot assign requested address\n":                         "unable to start listener for connections: Cannot assign requested address",
+		"{\n\t\"start\":\t{},\n\t\"error\":\t\"error - unable to start listener for connections: Address already in " +
+			"use\"\n}": "unable to start listener for connections: Address already in use",
+		"iperf3: error - unable to start listener for connections: Cannot assign requested address\n": "unable to " +
+			"start listener for connections: Cannot assign requested address",
 		"": "", "Killed": "",
 	} {
 		if got, err := ParseError([]byte(text)); got != want || (err == nil) != (want != "") {

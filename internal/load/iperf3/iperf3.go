@@ -79,7 +79,8 @@ type Interval struct {
 
 // Is says whether a text begins as a document of iperf3 does.
 func Is(head []byte) bool {
-	return bytes.Contains(head, []byte(`"iperf 3.`)) && (bytes.Contains(head, []byte(`"start"`)) || bytes.Contains(head, []byte(`"connected"`)))
+	return bytes.Contains(head, []byte(`"iperf 3.`)) && (bytes.Contains(head, []byte(`"start"`)) ||
+		bytes.Contains(head, []byte(`"connected"`)))
 }
 
 // Parse reads one test: a document of --json, whatever stands before and behind it, or the lines of --json-stream.
@@ -117,7 +118,8 @@ func Parse(text []byte) (Result, error) {
 // unable to start listener…".
 func ParseError(text []byte) (string, error) {
 	var d document
-	if begin := bytes.IndexByte(text, '{'); begin >= 0 && json.Unmarshal(withoutNaN(text[begin:]), &d) == nil && d.Error != "" {
+	if begin := bytes.IndexByte(text, '{'); begin >= 0 && json.Unmarshal(withoutNaN(text[begin:]), &d) == nil &&
+		d.Error != "" {
 		return strings.TrimPrefix(d.Error, "error - "), nil
 	}
 	if _, said, found := strings.Cut(string(text), "error - "); found {
@@ -268,7 +270,8 @@ func (d *document) result() (Result, error) {
 		}
 		return r, nil
 	}
-	r.Protocol, r.Streams, r.Block, r.Seconds, r.Omit, r.Rate = t.Protocol, t.Streams, t.Block, t.Duration, t.Omit, t.TargetBitrate/8
+	r.Protocol, r.Streams, r.Block, r.Seconds, r.Omit, r.Rate = t.Protocol, t.Streams, t.Block, t.Duration,
+		t.Omit, t.TargetBitrate/8
 	if d.End.Received == nil && d.End.Sum == nil && r.Failed == "" {
 		r.Failed = "it ended before the test did"
 	}
@@ -279,7 +282,9 @@ func (d *document) result() (Result, error) {
 		r.Forward = first
 	}
 	if d.End.ReceivedReverse != nil { // older versions don't say bidir in what they were to do
-		r.Reverse = d.flow(d.End.SentReverse, d.End.ReceivedReverse, false, func(i interval) *sum { return i.SumReverse })
+		r.Reverse = d.flow(d.End.SentReverse, d.End.ReceivedReverse, false, func(i interval) *sum {
+			return i.SumReverse
+		})
 	}
 	return r, nil
 }
@@ -308,7 +313,8 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 		if received.Jitter != nil {
 			f.Jitter = *received.Jitter / 1000
 		}
-		if received == d.End.Sum { // the sender's bytes, which is all that versions before 3.11 print of UDP (esnet/iperf#1174)
+		// the sender's bytes, which is all that versions before 3.11 print of UDP (esnet/iperf#1174)
+		if received == d.End.Sum {
 			f.Sent = received.Bytes
 			f.Bytes = int64(float64(f.Sent) * float64(max(0, f.Packets-f.Lost)) / float64(f.Packets))
 		}

@@ -62,12 +62,14 @@ func TestDamage(t *testing.T) {
 		"around": []byte("warning: this is a note\n" + string(whole) + "\niperf Done.\n"),
 		"nan":    bytes.ReplaceAll(whole, []byte(`"lost_percent":	0`), []byte(`"lost_percent":	-nan`)),
 	} {
-		if got, err := Parse(text); err != nil || got.Forward == nil || got.Forward.Rate() != want.Forward.Rate() || len(got.Forward.Intervals) != len(want.Forward.Intervals) {
+		if got, err := Parse(text); err != nil || got.Forward == nil || got.Forward.Rate() != want.Forward.Rate() ||
+			len(got.Forward.Intervals) != len(want.Forward.Intervals) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 	for name, text := range map[string]string{
-		"half": string(whole[:len(whole)/2]), "nothing": "", "other": `{"fio version": "fio-3.33"}`, "number": `{"start": 5}`, "server": `{"start": {"version": "iperf 3.12", "accepted_connection": {}}}`,
+		"half": string(whole[:len(whole)/2]), "nothing": "", "other": `{"fio version": "fio-3.33"}`,
+		"number": `{"start": 5}`, "server": `{"start": {"version": "iperf 3.12", "accepted_connection": {}}}`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%s: no error", name)
@@ -86,9 +88,11 @@ func TestDamage(t *testing.T) {
 
 // What versions before 3.11 print of UDP is what was sent.
 func TestOldUDP(t *testing.T) {
-	r, err := Parse([]byte(`{"start": {"version": "iperf 3.1.7", "test_start": {"protocol": "UDP", "num_streams": 1}}, "intervals": [],
+	r, err := Parse([]byte(
+		`{"start": {"version": "iperf 3.1.7", "test_start": {"protocol": "UDP", "num_streams": 1}}, "intervals": [],
  "end": {"sum": {"start": 0, "end": 2, "bytes": 1000, "jitter_ms": 0.5, "lost_packets": 25, "packets": 100}}}`))
-	if err != nil || r.Forward == nil || r.Forward.Bytes != 750 || r.Forward.Rate() != 375 || r.Forward.Lost != 25 || r.Forward.Jitter != 0.0005 {
+	if err != nil || r.Forward == nil || r.Forward.Bytes != 750 || r.Forward.Rate() != 375 || r.Forward.Lost != 25 ||
+		r.Forward.Jitter != 0.0005 {
 		t.Errorf("%+v, %v", r.Forward, err)
 	}
 }
@@ -116,7 +120,8 @@ func FuzzParse(f *testing.F) {
 
 func TestWarnings(t *testing.T) {
 	for name, want := range map[string]string{
-		"iperf3-3.7-tcp-P2.json":             "generator-bound: the client's iperf3 used 97% of a core, and has one thread: this is its limit, not the network's; start as many pairs",
+		"iperf3-3.7-tcp-P2.json": "generator-bound: the client's iperf3 used 97% of a core, and has one " +
+			"thread: this is its limit, not the network's; start as many pairs",
 		"iperf3-3.12-tcp-P2.json":            "",
 		"iperf3-3.17.1-tcp-P2.json":          "",
 		"iperf3-3.21-bidir.json":             "",
@@ -139,7 +144,9 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 	full := Result{Version: "3.16", Streams: 2, Forward: &Flow{Seconds: 1}, ServerCPU: 1.95}
-	if w := full.Warnings(); len(w) != 1 || !strings.Contains(w[0].Text, "the server's iperf3 used 195% of a core, and has 2 threads") || !strings.Contains(w[0].Text, "use more streams") {
+	if w := full.Warnings(); len(w) != 1 ||
+		!strings.Contains(w[0].Text, "the server's iperf3 used 195% of a core, and has 2 threads") ||
+		!strings.Contains(w[0].Text, "use more streams") {
 		t.Errorf("%+v", w)
 	}
 }

@@ -43,9 +43,12 @@ func (r Result) Warnings() []lab.Warning {
 			has = fmt.Sprintf("%d threads", threads)
 		}
 		if !r.threaded() {
-			advice = "start as many pairs of processes as it takes, or use 3.16 and newer, where each stream has a thread"
+			advice = "start as many pairs of processes as it takes, or use 3.16 and newer, where each stream has a " +
+				"thread"
 		}
-		warn("generator-bound", fmt.Sprintf("the %s's iperf3 used %.0f%% of a core, and has %s: this is its limit, not the network's; %s", end.name, 100*end.share, has, advice), "*")
+		warn("generator-bound",
+			fmt.Sprintf("the %s's iperf3 used %.0f%% of a core, and has %s: this is its limit, not the network's; %s",
+				end.name, 100*end.share, has, advice), "*")
 	}
 	return list
 }

@@ -19,8 +19,10 @@ func tests() []string {
 // Options are those that a job can set, by their long names; "test" is the program. Source: perftest's --help of 4.5.
 func Options() map[string]option.Option {
 	return map[string]option.Option{
-		"test": {Kind: option.Text, Words: tests()}, "duration": {Kind: option.Duration}, "iters": {Kind: option.Number}, "size": {Kind: option.Number},
-		"qp": {Kind: option.Number}, "tx-depth": {Kind: option.Number}, "mtu": {Kind: option.Text, Words: []string{"256", "512", "1024", "2048", "4096"}},
+		"test": {Kind: option.Text, Words: tests()}, "duration": {Kind: option.Duration},
+		"iters": {Kind: option.Number}, "size": {Kind: option.Number},
+		"qp": {Kind: option.Number}, "tx-depth": {Kind: option.Number},
+		"mtu": {Kind: option.Text, Words: []string{"256", "512", "1024", "2048", "4096"}},
 	}
 }
 

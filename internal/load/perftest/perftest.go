@@ -53,7 +53,9 @@ const number = `([0-9]+(?:\.[0-9]+)?)`
 func Parse(text []byte) (Result, error) {
 	r := Result{GID: -1}
 	all := string(text)
-	head := regexp.MustCompile(`(RDMA_Write|RDMA_Read|Send)[ _](?:Post List )?(?:Bidirectional[ _])?(BW|Latency)[ _]Test`).FindStringSubmatch(all)
+	head := regexp.MustCompile(
+		`(RDMA_Write|RDMA_Read|Send)[ _](?:Post List )?(?:Bidirectional[ _])?(BW|Latency)[ _]Test`).FindStringSubmatch(
+		all)
 	if head == nil {
 		return r, errors.New("expected what perftest prints, found no line with the name of a test")
 	}
@@ -90,7 +92,8 @@ func (r *Result) table(all string) error {
 		least = 5
 	case strings.Contains(title, "t_typical"):
 		// From 3.3 on the mean and the rest follow.
-		r.Least, r.Most, r.Median, r.Mean, r.P99, r.P999 = values[2]/1e6, values[3]/1e6, values[4]/1e6, values[5]/1e6, values[7]/1e6, values[8]/1e6
+		r.Least, r.Most, r.Median, r.Mean, r.P99, r.P999 = values[2]/1e6, values[3]/1e6, values[4]/1e6, values[5]/1e6,
+			values[7]/1e6, values[8]/1e6
 		least = 5
 	case strings.Contains(title, "t_avg"):
 		r.Mean = values[2] / 1e6
@@ -116,10 +119,12 @@ func (r *Result) document(all string) error {
 	if strings.Contains(results, "MsgRate") {
 		// The rate of operations tells which unit the rate of bytes has.
 		rate, average := value("MsgRate"), value("BW_average")
-		gigabits := math.Abs(average-rate*1e6*float64(r.Size)*8/1e9) < math.Abs(average-rate*1e6*float64(r.Size)/(1<<20))
+		gigabits := math.Abs(average-rate*1e6*float64(r.Size)*8/1e9) <
+			math.Abs(average-rate*1e6*float64(r.Size)/(1<<20))
 		r.rates(average, rate, gigabits)
 	}
-	r.Least, r.Most, r.Median, r.Mean = value("t_min")/1e6, value("t_max")/1e6, value("t_typical")/1e6, value("t_avg")/1e6
+	r.Least, r.Most, r.Median, r.Mean = value("t_min")/1e6, value("t_max")/1e6, value("t_typical")/1e6,
+		value("t_avg")/1e6
 	r.P99, r.P999 = value("percentile_99")/1e6, value("percentile_99.9")/1e6
 	return nil
 }

@@ -74,11 +74,14 @@ func TestTableAndFileAgree(t *testing.T) {
 func TestVersions(t *testing.T) {
 	const head = "                    RDMA_Read BW Test\n Device         : mlx5_0\n GID index       : 3\n"
 	for table, want := range map[string]map[string]float64{
-		" #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n 65536      5000             11000.00            10000.00            0.160000\n": {
+		" #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n 65536      5000        " +
+			"     11000.00            10000.00            0.160000\n": {
 			"receive.bitrate": 10000 * 8 * (1 << 20), "receive.rate": 160000},
-		" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 65536      5000             98.00            97.50            0.185966\n": {
+		" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 65536      5000          " +
+			"   98.00            97.50            0.185966\n": {
 			"receive.bitrate": 97.5e9, "receive.rate": 185966},
-		" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n 2       1000          1.50        9.00      2.00   \n": {
+		" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n 2       1000          1.50        9.00 " +
+			"     2.00   \n": {
 			"request.latency.min": 1.5e-6, "request.latency.max": 9e-6, "request.latency.p50": 2e-6},
 	} {
 		r, err := Parse([]byte(head + table))
@@ -92,7 +95,8 @@ func TestVersions(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "iperf3: error", head, head + " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"} {
+	for _, bad := range []string{"", "iperf3: error", head,
+		head + " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"} {
 		if r, err := Parse([]byte(bad)); err == nil {
 			t.Errorf("%q is taken for a result: %+v", bad, r)
 		}
@@ -109,13 +113,15 @@ func TestArgv(t *testing.T) {
 	if got := strings.Join(Server(params, 5301, 72*time.Second), " "); got != server {
 		t.Errorf("got  %s\nwant %s", got, server)
 	}
-	if got := strings.Join(Client(map[string]string{"test": "ib_send_lat"}, "192.0.2.7", 1), " "); got != "ib_send_lat --rdma_cm --port 1 --iters 20000 192.0.2.7" {
+	if got := strings.Join(Client(map[string]string{"test": "ib_send_lat"}, "192.0.2.7", 1), " "); got !=
+		"ib_send_lat --rdma_cm --port 1 --iters 20000 192.0.2.7" {
 		t.Error(got)
 	}
 	if got := Title(params); got != "ib_write_bw size 65536 qp 4" {
 		t.Error(got)
 	}
-	for _, bad := range []map[string]string{{"test": "ib_send_lat", "qp": "2"}, {"duration": "10s", "iters": "5"}, {"iters": "4"}, {"duration": "4s"}} {
+	for _, bad := range []map[string]string{{"test": "ib_send_lat", "qp": "2"}, {"duration": "10s", "iters": "5"},
+		{"iters": "4"}, {"duration": "4s"}} {
 		if message, hint := Fault(bad); message == "" || hint == "" {
 			t.Errorf("%v is taken", bad)
 		}
@@ -153,8 +159,9 @@ func FuzzParse(f *testing.F) {
 // what it prints for other reasons.
 func TestMissed(t *testing.T) {
 	for text, want := range map[string]bool{
-		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_REJECTED; error: 8.\n\nERRNO: Operation not supported.\nFailed to handle RDMA CM event.\nERRNO: Operation not supported.\n" +
-			"Failed to connect RDMA CM events.\nERRNO: Operation not supported.\nSegmentation fault\n": true,
+		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_REJECTED; error: 8.\n\nERRNO: Operation not supported.\nFailed " +
+			"to handle RDMA CM event.\nERRNO: Operation not supported.\nFailed to connect RDMA CM events.\nERRNO: " +
+			"Operation not supported.\nSegmentation fault\n": true,
 		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_REJECTED; error: 28.\n":      false,
 		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_UNREACHABLE; error: -110.\n": false,
 		"": false,

@@ -63,9 +63,12 @@ func Generators() []Generator {
 	return []Generator{
 		{
 			Engine: lab.EngineIperf3, Key: "iperf3", Program: always("iperf3"),
-			Install: "apt install iperf3 (Debian, Ubuntu), dnf install iperf3 (Fedora, RHEL), zypper install iperf (SUSE), pacman -S iperf3 (Arch), apk add iperf3 (Alpine)",
+			Install: "apt install iperf3 (Debian, Ubuntu), dnf install iperf3 (Fedora, RHEL), zypper install iperf " +
+				"(SUSE), pacman -S iperf3 (Arch), apk add iperf3 (Alpine)",
 			Options: iperf3.Options, Fault: iperf3.Fault, Takes: iperf3.Takes, Title: iperf3.Title,
-			Client: func(params map[string]string, at End) []string { return iperf3.Client(params, at.Address, at.Port) },
+			Client: func(params map[string]string, at End) []string {
+				return iperf3.Client(params, at.Address, at.Port)
+			},
 			Server: func(_ map[string]string, at End, longest time.Duration) []string {
 				return iperf3.Server(at.Address, at.Port, longest)
 			},
@@ -74,9 +77,12 @@ func Generators() []Generator {
 		},
 		{
 			Engine: lab.EngineSockperf, Key: "sockperf", Program: always("sockperf"),
-			Install: "apt install sockperf (Debian, Ubuntu), dnf install sockperf (Fedora); others build it from https://github.com/Mellanox/sockperf",
+			Install: "apt install sockperf (Debian, Ubuntu), dnf install sockperf (Fedora); others build it from " +
+				"https://github.com/Mellanox/sockperf",
 			Options: sockperf.Options, Fault: sockperf.Fault, Takes: sockperf.Takes, Title: sockperf.Title,
-			Client: func(params map[string]string, at End) []string { return sockperf.Client(params, at.Address, at.Port) },
+			Client: func(params map[string]string, at End) []string {
+				return sockperf.Client(params, at.Address, at.Port)
+			},
 			Server: func(params map[string]string, at End, longest time.Duration) []string {
 				return sockperf.Server(params, at.Address, at.Port, longest)
 			},
@@ -92,7 +98,9 @@ func Generators() []Generator {
 			Engine: lab.EnginePerftest, Key: "rdma", Program: perftest.Program,
 			Install: "apt install perftest iproute2 (Debian, Ubuntu), dnf install perftest iproute (Fedora, RHEL)",
 			Options: perftest.Options, Fault: perftest.Fault, Takes: perftest.Takes, Title: perftest.Title,
-			Client: func(params map[string]string, at End) []string { return perftest.Client(params, at.Address, at.Port) },
+			Client: func(params map[string]string, at End) []string {
+				return perftest.Client(params, at.Address, at.Port)
+			},
 			Server: func(params map[string]string, at End, longest time.Duration) []string {
 				argv := perftest.Server(params, at.Port, longest)
 				if !at.Unbound {

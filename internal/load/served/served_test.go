@@ -21,7 +21,8 @@ func TestGenerators(t *testing.T) {
 		}
 		at := End{Address: "192.0.2.7", Port: 5301}
 		server, client := g.Server(nil, at, 90*time.Second), g.Client(nil, at)
-		if !slices.Equal(server[:4], []string{"timeout", "-k", "5", "90"}) || server[4] != g.Program(nil) || client[0] != g.Program(nil) {
+		if !slices.Equal(server[:4], []string{"timeout", "-k", "5", "90"}) || server[4] != g.Program(nil) ||
+			client[0] != g.Program(nil) {
 			t.Errorf("%s: %v, %v", g.Engine, server, client)
 		}
 		for _, argv := range [][]string{server, client} {
@@ -29,13 +30,15 @@ func TestGenerators(t *testing.T) {
 				t.Errorf("%s: %v", g.Engine, argv)
 			}
 		}
-		if g.Takes(nil) < time.Second || g.Title(nil) == "" || g.Install == "" || len(g.Options()) == 0 || g.Said(nil) != "" {
+		if g.Takes(nil) < time.Second || g.Title(nil) == "" || g.Install == "" || len(g.Options()) == 0 ||
+			g.Said(nil) != "" {
 			t.Errorf("%s lacks something", g.Engine)
 		}
 		if message, _ := g.Fault(nil); message != "" {
 			t.Errorf("%s by itself: %s", g.Engine, message)
 		}
-		if at.Unbound = true; g.Engine == "perftest" && strings.Contains(strings.Join(g.Server(nil, at, time.Minute), " "), "192.0.2.7") {
+		if at.Unbound = true; g.Engine == "perftest" &&
+			strings.Contains(strings.Join(g.Server(nil, at, time.Minute), " "), "192.0.2.7") {
 			t.Error("a program that does not know the option is given it")
 		}
 	}

@@ -26,8 +26,10 @@ func Options() map[string]option.Option {
 	return map[string]option.Option{
 		"mode":     {Kind: option.Text, Words: []string{PingPong, UnderLoad, Throughput}},
 		"protocol": {Kind: option.Text, Words: []string{"tcp", "udp"}},
-		"time":     {Kind: option.Duration}, "msg-size": {Kind: option.Number}, "mps": {Kind: option.Number, Words: []string{"max"}},
-		"burst": {Kind: option.Number}, "reply-every": {Kind: option.Number}, "buffer-size": {Kind: option.Number}, "nonblocked": {Kind: option.Toggle},
+		"time":     {Kind: option.Duration}, "msg-size": {Kind: option.Number},
+		"mps":   {Kind: option.Number, Words: []string{"max"}},
+		"burst": {Kind: option.Number}, "reply-every": {Kind: option.Number}, "buffer-size": {Kind: option.Number},
+		"nonblocked": {Kind: option.Toggle},
 	}
 }
 
@@ -45,7 +47,8 @@ func Fault(params map[string]string) (message, hint string) {
 	seconds := wanted(params)
 	switch mode := Mode(params); {
 	case mode == UnderLoad && params["mps"] == "":
-		return "sockperf sends 10000 messages a second under load where no rate is given", "add mps: 10000, or mps: max for as many as it can"
+		return "sockperf sends 10000 messages a second under load where no rate is given",
+			"add mps: 10000, or mps: max for as many as it can"
 	case mode != UnderLoad && params["reply-every"] != "":
 		return "reply-every is for under-load: " + mode + " has no use for it", "delete it, or add mode: under-load"
 	case size > 0 && size < leastMessage || size > mostMessage:
@@ -90,7 +93,8 @@ const LogName = "requests.csv"
 // sockperf has one of a hundred answered.
 func Client(params map[string]string, address string, port int) []string {
 	mode := Mode(params)
-	argv := []string{"sockperf", mode, "--ip", address, "--port", strconv.Itoa(port), "--time", strconv.Itoa(int(math.Ceil(wanted(params))))}
+	argv := []string{"sockperf", mode, "--ip", address, "--port", strconv.Itoa(port), "--time",
+		strconv.Itoa(int(math.Ceil(wanted(params))))}
 	if mode != Throughput {
 		argv = append(argv, "--full-rtt", "--full-log", LogName)
 	}
@@ -120,7 +124,8 @@ func Client(params map[string]string, address string, port int) []string {
 // itself it would go on for ever: headroom ends it with the test, and timeout ends it after so long, whatever becomes
 // of whoever started it.
 func Server(params map[string]string, address string, port int, longest time.Duration) []string {
-	argv := []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())), "sockperf", "server", "--ip", address, "--port", strconv.Itoa(port)}
+	argv := []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())), "sockperf", "server", "--ip", address,
+		"--port", strconv.Itoa(port)}
 	if params["protocol"] == "tcp" {
 		// A port of TCP that another test has used is still waiting for what may be on its way (TIME_WAIT). With this
 		// option it can be listened on, unless somebody listens there; two servers of UDP could share a port by it.

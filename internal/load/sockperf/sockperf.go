@@ -62,13 +62,15 @@ func Parse(text []byte) (Result, error) {
 	r.Mean = scale * figure(plain, `====> avg-(?:rtt|latency)=`+decimal)
 	r.Least = scale * figure(plain, `<MIN> observation =\s*`+decimal)
 	r.Most = scale * figure(plain, `<MAX> observation =\s*`+decimal)
-	for _, one := range regexp.MustCompile(`---> percentile\s+`+decimal+` =\s*`+decimal).FindAllStringSubmatch(plain, -1) {
+	for _, one := range regexp.MustCompile(`---> percentile\s+`+decimal+` =\s*`+decimal).FindAllStringSubmatch(plain,
+		-1) {
 		r.Percentiles[parsed(one[1])] = scale * parsed(one[2])
 	}
 	r.Dropped = int64(figure(plain, `# dropped messages = (\d+)`))
 	r.Duplicated = int64(figure(plain, `# duplicated messages = (\d+)`))
 	r.Disordered = int64(figure(plain, `# out-of-order messages = (\d+)`))
-	if one := regexp.MustCompile(`Total of (\d+) messages sent in ` + decimal + ` sec`).FindStringSubmatch(plain); one != nil {
+	if one := regexp.MustCompile(`Total of (\d+) messages sent in ` + decimal + ` sec`).FindStringSubmatch(
+		plain); one != nil {
 		r.OneWay = Part{Seconds: parsed(one[2]), Sent: int64(parsed(one[1]))}
 	}
 	if r.Failed, _ = ParseError(text); r.Failed == "" && r.Valid.Seconds <= 0 && r.OneWay.Seconds <= 0 {
@@ -83,7 +85,8 @@ func Parse(text []byte) (Result, error) {
 //	sockperf: No messages were received from the server. Is the server down?
 //	sockperf: No valid observations found. Try tune parameters: --time/--number-of-packets/--mps/--reply-every
 func ParseError(text []byte) (string, error) {
-	for _, form := range []string{`ERROR:\s*(?:\[fd=\d+\] )?([^\n]*(?:\n \(errno[^\n]*)?)`, `(No messages were received[^\n]*)`, `(No valid observations[^\n]*)`, `(Test end before test start[^\n]*)`} {
+	for _, form := range []string{`ERROR:\s*(?:\[fd=\d+\] )?([^\n]*(?:\n \(errno[^\n]*)?)`,
+		`(No messages were received[^\n]*)`, `(No valid observations[^\n]*)`, `(Test end before test start[^\n]*)`} {
 		if found := regexp.MustCompile(form).FindStringSubmatch(string(text)); found != nil {
 			return strings.TrimSpace(strings.ReplaceAll(found[1], "\n", "")), nil
 		}
@@ -112,7 +115,8 @@ func parsed(digits string) float64 {
 
 // part of a test by its name. How much of the test was for warming up stands in between only of the whole.
 func part(text, name string) Part {
-	found := regexp.MustCompile(`\[` + name + `\] RunTime=` + decimal + ` sec;.*? SentMessages=(\d+); ReceivedMessages=(\d+)`).FindStringSubmatch(text)
+	found := regexp.MustCompile(`\[` + name + `\] RunTime=` + decimal +
+		` sec;.*? SentMessages=(\d+); ReceivedMessages=(\d+)`).FindStringSubmatch(text)
 	if found == nil {
 		return Part{}
 	}

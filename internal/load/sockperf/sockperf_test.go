@@ -58,22 +58,26 @@ func TestGolden(t *testing.T) {
 
 // What is printed as half of the way, and what is printed as the whole of it, are the same time.
 func TestWholeWay(t *testing.T) {
-	half := "sockperf: == version #3.7-no.git ==\nsockperf: [Valid Duration] RunTime=1.000 sec; SentMessages=200; ReceivedMessages=200\n" +
-		"sockperf: ====> avg-latency=10.000 (std-dev=1.000)\nsockperf: ---> percentile 50.000 =    9.000\n"
+	half := "sockperf: == version #3.7-no.git ==\nsockperf: [Valid Duration] RunTime=1.000 sec; SentMessages=200; " +
+		"ReceivedMessages=200\nsockperf: ====> avg-latency=10.000 (std-dev=1.000)\nsockperf: ---> percentile 50.000 " +
+		"=    9.000\n"
 	whole := strings.NewReplacer("avg-latency=10.000", "avg-rtt=20.000", "9.000", "18.000").Replace(half)
 	a, err := Parse([]byte(half))
 	b, err2 := Parse([]byte(whole))
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
-	if got, want := a.Values(), b.Values(); !maps.Equal(got, want) || math.Abs(got["request.latency.mean"]-20e-6) > 1e-12 || math.Abs(got["request.latency.p50"]-18e-6) > 1e-12 {
+	if got, want := a.Values(), b.Values(); !maps.Equal(got, want) ||
+		math.Abs(got["request.latency.mean"]-20e-6) > 1e-12 || math.Abs(got["request.latency.p50"]-18e-6) > 1e-12 {
 		t.Errorf("%v\n%v", got, want)
 	}
 }
 
 func TestArgv(t *testing.T) {
-	params := map[string]string{"mode": "under-load", "protocol": "tcp", "time": "1m", "mps": "5000", "msg-size": "100", "nonblocked": "1"}
-	const client = "sockperf under-load --ip 192.0.2.7 --port 5301 --time 60 --full-rtt --full-log requests.csv --reply-every 1 --mps 5000 --msg-size 100 --nonblocked --tcp"
+	params := map[string]string{"mode": "under-load", "protocol": "tcp", "time": "1m", "mps": "5000", "msg-size": "100",
+		"nonblocked": "1"}
+	const client = "sockperf under-load --ip 192.0.2.7 --port 5301 --time 60 --full-rtt --full-log requests.csv " +
+		"--reply-every 1 --mps 5000 --msg-size 100 --nonblocked --tcp"
 	if got := strings.Join(Client(params, "192.0.2.7", 5301), " "); got != client {
 		t.Errorf("got  %s\nwant %s", got, client)
 	}
@@ -81,7 +85,8 @@ func TestArgv(t *testing.T) {
 	if got := strings.Join(Server(params, "192.0.2.7", 5301, 2*time.Minute), " "); got != server {
 		t.Errorf("got  %s\nwant %s", got, server)
 	}
-	if got := strings.Join(Client(map[string]string{"mode": "throughput"}, "::1", 1), " "); got != "sockperf throughput --ip ::1 --port 1 --time 10" {
+	if got := strings.Join(Client(map[string]string{"mode": "throughput"}, "::1", 1), " "); got !=
+		"sockperf throughput --ip ::1 --port 1 --time 10" {
 		t.Error(got)
 	}
 	if got := Title(params); got != "tcp under-load mps 5000 msg-size 100 nonblocked" {
@@ -90,7 +95,8 @@ func TestArgv(t *testing.T) {
 	if got := Takes(params); got != time.Minute+Ramp {
 		t.Error(got)
 	}
-	for _, bad := range []map[string]string{{"mode": "under-load"}, {"reply-every": "1"}, {"msg-size": "13"}, {"msg-size": "65508"}} {
+	for _, bad := range []map[string]string{{"mode": "under-load"}, {"reply-every": "1"}, {"msg-size": "13"},
+		{"msg-size": "65508"}} {
 		if message, hint := Fault(bad); message == "" || hint == "" {
 			t.Errorf("%v is taken", bad)
 		}

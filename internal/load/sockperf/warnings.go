@@ -33,7 +33,8 @@ func (r Result) Warnings(params map[string]string) []lab.Warning {
 	if mode == Throughput {
 		if params["protocol"] != "tcp" {
 			list = append(list, lab.Warning{Code: "only-sent", Taints: []string{lab.SendRate},
-				Text: "sockperf counts what it sent, and nobody counts what arrived: over UDP the rest was lost; take protocol: tcp, or iperf3 with protocol: udp"})
+				Text: "sockperf counts what it sent, and nobody counts what arrived: over UDP the rest was lost; " +
+					"take protocol: tcp, or iperf3 with protocol: udp"})
 		}
 		return list
 	}
@@ -44,9 +45,11 @@ func (r Result) Warnings(params map[string]string) []lab.Warning {
 		pace = 1 / asked
 	}
 	if stuck := r.Total.Seconds - uncounted - r.Valid.Seconds; stuck > standstill+2*pace {
-		text := fmt.Sprintf("answers came for %.1f s of the %.1f s that the test went on: the rate and the times are of that part alone", r.Valid.Seconds, r.Total.Seconds)
+		text := fmt.Sprintf("answers came for %.1f s of the %.1f s that the test went on: the rate and the times are "+
+			"of that part alone", r.Valid.Seconds, r.Total.Seconds)
 		if mode == PingPong && params["protocol"] != "tcp" {
-			text += "; a datagram was lost, for which sockperf's ping-pong waits until the test ends, and it counts none as dropped; take protocol: tcp, or mode: under-load"
+			text += "; a datagram was lost, for which sockperf's ping-pong waits until the test ends, and it counts " +
+				"none as dropped; take protocol: tcp, or mode: under-load"
 		}
 		warn("ended-early", text, "*")
 	}
@@ -54,19 +57,23 @@ func (r Result) Warnings(params map[string]string) []lab.Warning {
 		list = append(list, lab.Warning{Code: "unanswered", Text: text, Taints: taints})
 	}
 	if r.Dropped > 0 {
-		unanswered(fmt.Sprintf("%d of %d requests (%s) had no answer: the times are of the others, and the slowest are missing; send fewer a second, or look where they were dropped",
+		unanswered(fmt.Sprintf("%d of %d requests (%s) had no answer: the times are of the others, and the slowest "+
+			"are missing; send fewer a second, or look where they were dropped",
 			r.Dropped, r.Dropped+r.Valid.Received, unit.Percent(r.lost())), latency)
 	}
 	if r.Disordered > 0 {
-		unanswered(fmt.Sprintf("%d answers came after that of a later request, and sockperf left them out", r.Disordered), latency, lab.RequestRate)
+		unanswered(fmt.Sprintf("%d answers came after that of a later request, and sockperf left them out",
+			r.Disordered), latency, lab.RequestRate)
 	}
 	if r.Duplicated > 0 {
 		unanswered(fmt.Sprintf("%d answers came twice", r.Duplicated), lab.RequestRate)
 	}
 	if pace > 0 && r.Valid.Seconds > 0 {
 		if sent := float64(r.Valid.Sent) / r.Valid.Seconds; sent < enough*asked {
-			warn("rate-not-reached", fmt.Sprintf("%s requests a second were asked for, and %s sent: the client or the way could do no more, so that requests waited before they were sent; ask for less",
-				unit.IOPS(asked), unit.IOPS(sent)), latency)
+			warn("rate-not-reached",
+				fmt.Sprintf("%s requests a second were asked for, and %s sent: the client or the way could do no "+
+					"more, so that requests waited before they were sent; ask for less",
+					unit.IOPS(asked), unit.IOPS(sent)), latency)
 		}
 	}
 	return list

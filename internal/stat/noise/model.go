@@ -19,7 +19,9 @@ type Model struct {
 
 // Gaussian noise; sd is the standard deviation of a run (0.03: 3%).
 func Gaussian(sd float64) Model {
-	return independent(fmt.Sprintf("Gaussian, %g%%", 100*sd), func(r *rand.Rand) float64 { return sd * r.NormFloat64() })
+	return independent(fmt.Sprintf("Gaussian, %g%%", 100*sd), func(r *rand.Rand) float64 {
+		return sd * r.NormFloat64()
+	})
 }
 
 // StudentT3 has the tails of Student's t with three degrees of freedom: now and then a run is far off.
@@ -96,39 +98,42 @@ func Autocorrelated(phi, sd float64) Model {
 		variance += 2 * (1 - float64(lag)/secondsOfRun) * math.Pow(phi, float64(lag))
 	}
 	scale := sd / math.Sqrt(variance/secondsOfRun)
-	return Model{Name: fmt.Sprintf("AR(1) %g inside runs, %g%%", phi, 100*sd), Runs: func(r *rand.Rand, n int) []float64 {
-		runs := make([]float64, n)
-		second := r.NormFloat64()
-		for i := range runs {
-			for range secondsOfRun {
-				second = phi*second + math.Sqrt(1-phi*phi)*r.NormFloat64()
-				runs[i] += second / secondsOfRun * scale
+	return Model{Name: fmt.Sprintf("AR(1) %g inside runs, %g%%", phi, 100*sd),
+		Runs: func(r *rand.Rand, n int) []float64 {
+			runs := make([]float64, n)
+			second := r.NormFloat64()
+			for i := range runs {
+				for range secondsOfRun {
+					second = phi*second + math.Sqrt(1-phi*phi)*r.NormFloat64()
+					runs[i] += second / secondsOfRun * scale
+				}
 			}
-		}
-		return runs
-	}}
+			return runs
+		}}
 }
 
 // Wandering noise: each run resembles the one before (AR(1) with this phi). sd is the standard deviation of a run.
 func Wandering(phi, sd float64) Model {
-	return Model{Name: fmt.Sprintf("AR(1) %g from run to run, %g%%", phi, 100*sd), Runs: func(r *rand.Rand, n int) []float64 {
-		runs := make([]float64, n)
-		level := r.NormFloat64()
-		for i := range runs {
-			runs[i] = sd * level
-			level = phi*level + math.Sqrt(1-phi*phi)*r.NormFloat64()
-		}
-		return runs
-	}}
+	return Model{Name: fmt.Sprintf("AR(1) %g from run to run, %g%%", phi, 100*sd),
+		Runs: func(r *rand.Rand, n int) []float64 {
+			runs := make([]float64, n)
+			level := r.NormFloat64()
+			for i := range runs {
+				runs[i] = sd * level
+				level = phi*level + math.Sqrt(1-phi*phi)*r.NormFloat64()
+			}
+			return runs
+		}}
 }
 
 // Drift grows by the same factor from run to run (perRun 0.01: by 1%), with Gaussian noise on top.
 func Drift(perRun, sd float64) Model {
-	return Model{Name: fmt.Sprintf("drift %g%% a run, Gaussian %g%%", 100*perRun, 100*sd), Runs: func(r *rand.Rand, n int) []float64 {
-		runs := make([]float64, n)
-		for i := range runs {
-			runs[i] = float64(i)*math.Log1p(perRun) + sd*r.NormFloat64()
-		}
-		return runs
-	}}
+	return Model{Name: fmt.Sprintf("drift %g%% a run, Gaussian %g%%", 100*perRun, 100*sd),
+		Runs: func(r *rand.Rand, n int) []float64 {
+			runs := make([]float64, n)
+			for i := range runs {
+				runs[i] = float64(i)*math.Log1p(perRun) + sd*r.NormFloat64()
+			}
+			return runs
+		}}
 }

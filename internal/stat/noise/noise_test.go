@@ -22,7 +22,8 @@ func TestSpreadOfRuns(t *testing.T) {
 		{Gaussian(0.03), 0.03, 0.02}, {StudentT3(0.03), 0.03, 0.3},
 		{TwoMode(gap, slow, 0, 0), twoLevels, 0.03}, {TwoMode(gap, slow, 0, 0.9), twoLevels, 0.1},
 		{Rhythm("sf", gap, 0), -math.Log1p(-gap) / 2, 0.01},
-		{Autocorrelated(0.6, 0.03), 0.03, 0.05}, {Autocorrelated(0.9, 0.03), 0.03, 0.05}, {Wandering(0.5, 0.03), 0.03, 0.05},
+		{Autocorrelated(0.6, 0.03), 0.03, 0.05}, {Autocorrelated(0.9, 0.03), 0.03, 0.05},
+		{Wandering(0.5, 0.03), 0.03, 0.05},
 	} {
 		got := stat.StdDev(c.model.Runs(rand.New(rand.NewPCG(1, 1)), 20000), nil)
 		if math.Abs(got/c.sd-1) > c.slack {
@@ -32,7 +33,8 @@ func TestSpreadOfRuns(t *testing.T) {
 }
 
 func TestStickyLevelsStay(t *testing.T) {
-	for _, c := range []struct{ stay, want float64 }{{0, 0.32}, {0.9, 0.032}} { // 2·0.2·0.8 change level, less those that stay
+	// 2·0.2·0.8 change level, less those that stay
+	for _, c := range []struct{ stay, want float64 }{{0, 0.32}, {0.9, 0.032}} {
 		runs := TwoMode(0.15, 0.2, 0, c.stay).Runs(rand.New(rand.NewPCG(1, 1)), 20000)
 		changes := 0
 		for i := 1; i < len(runs); i++ {
@@ -81,7 +83,8 @@ func TestRecordedTraces(t *testing.T) {
 		if sd < 0.001 || sd > 1 {
 			t.Errorf("%s: standard deviation %v", m.Name, sd)
 		}
-		if center := slices.Sorted(slices.Values(runs))[1000]; math.Abs(center) > 0.05*sd+0.005 { // not all of it comes as often
+		// not all of it comes as often
+		if center := slices.Sorted(slices.Values(runs))[1000]; math.Abs(center) > 0.05*sd+0.005 {
 			t.Errorf("%s: the median is %v", m.Name, center)
 		}
 	}

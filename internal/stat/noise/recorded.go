@@ -33,7 +33,8 @@ func Recorded() ([]Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		models = append(models, Replay("recorded "+strings.TrimSuffix(strings.TrimPrefix(name, "traces/"), ".csv"), levels))
+		models = append(models, Replay("recorded "+strings.TrimSuffix(strings.TrimPrefix(name, "traces/"), ".csv"),
+			levels))
 	}
 	return models, nil
 }

@@ -63,7 +63,8 @@ func parseArgument(word string) (argument, error) {
 	if value, ok := strings.CutPrefix(a.value, `"`); ok {
 		a.value = strings.TrimSuffix(value, `"`)
 	}
-	if strings.Contains(a.text(), `"`) || strings.ContainsAny(a.text(), "\x00\t\r\n\v\f") || a.name == "" || strings.Contains(a.name, " ") {
+	if strings.Contains(a.text(), `"`) || strings.ContainsAny(a.text(), "\x00\t\r\n\v\f") || a.name == "" ||
+		strings.Contains(a.name, " ") {
 		return argument{}, fmt.Errorf("%q is no boot argument that every loader hands on unchanged", word)
 	}
 	return a, nil
@@ -89,7 +90,8 @@ func (a argument) String() string {
 // for underscores in names.
 func (a argument) is(name string) bool {
 	name, value, valued := strings.Cut(name, "=")
-	return strings.ReplaceAll(a.name, "-", "_") == strings.ReplaceAll(name, "-", "_") && (!valued || a.valued && a.value == value)
+	return strings.ReplaceAll(a.name, "-", "_") == strings.ReplaceAll(name, "-", "_") &&
+		(!valued || a.valued && a.value == value)
 }
 
 func (c cmdline) String() string {
@@ -136,7 +138,8 @@ func (c cmdline) with(spec target.BootSpec) (cmdline, error) {
 		wanted.kernel = append(wanted.kernel, added.kernel...)
 	}
 	if n := len(wanted.String()); n > mostBytes {
-		return cmdline{}, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("the boot arguments are %d bytes long, and a kernel takes %d", n, mostBytes)}
+		return cmdline{}, &lab.Error{Kind: lab.Refused,
+			What: fmt.Sprintf("the boot arguments are %d bytes long, and a kernel takes %d", n, mostBytes)}
 	}
 	return wanted, nil
 }
@@ -151,7 +154,8 @@ func (c cmdline) missing(spec target.BootSpec) (lacks, keeps []string) {
 	}
 	for _, name := range spec.Without {
 		for _, a := range c.kernel {
-			if a.is(name) && !slices.Contains(spec.Arguments, a.text()) && !slices.Contains(spec.Arguments, a.String()) {
+			if a.is(name) && !slices.Contains(spec.Arguments, a.text()) &&
+				!slices.Contains(spec.Arguments, a.String()) {
 				keeps = append(keeps, a.String())
 			}
 		}

@@ -33,7 +33,8 @@ func (g grub) environment() string { return path.Join(g.dir, "grubenv") }
 
 var (
 	// What 00_header writes: next_entry is used, and deleted before anything is started.
-	takesNext  = regexp.MustCompile(`(?m)^\s*set default="\$\{next_entry\}"\s*\n\s*set next_entry=\s*\n\s*save_env next_entry\s*$`)
+	takesNext = regexp.MustCompile(
+		`(?m)^\s*set default="\$\{next_entry\}"\s*\n\s*set next_entry=\s*\n\s*save_env next_entry\s*$`)
 	takesFile  = regexp.MustCompile(`(?m)^\s*source\s+(\$\{config_directory\}|\$\{?prefix\}?)/custom\.cfg\s*$`)
 	callsBLS   = regexp.MustCompile(`(?m)^\s*blscfg\b`)
 	loadsVideo = regexp.MustCompile(`(?m)^\s*function load_video\b`)
@@ -58,7 +59,8 @@ func findGRUB(ctx context.Context, m machine, natural Record) (loader, error) {
 	case !takesFile.MatchString(cfg):
 		return nil, fmt.Errorf("%s does not read custom.cfg", g.config())
 	case m.exists(g.custom()):
-		return nil, fmt.Errorf("there is a %s already; one that headroom left is removed by headroom restore", g.custom())
+		return nil, fmt.Errorf("there is a %s already; one that headroom left is removed by headroom restore",
+			g.custom())
 	}
 	if err := g.writable(ctx, m); err != nil {
 		return nil, err
@@ -104,8 +106,9 @@ func findGRUBFolder(ctx context.Context, m machine) (grub, string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return grub{}, "", fmt.Errorf("%d folders hold a grub.cfg with entries; one is needed to know which counts (looked at %s)",
-			len(found), strings.Join(dirs, ", "))
+		return grub{}, "",
+			fmt.Errorf("%d folders hold a grub.cfg with entries; one is needed to know which counts (looked at %s)",
+				len(found), strings.Join(dirs, ", "))
 	}
 	g := found[0]
 	for _, g.prefix = range []string{"grub2-", "grub-"} {
@@ -127,7 +130,8 @@ func (g grub) writable(ctx context.Context, m machine) error {
 	}
 	set := parseEnvironment(list)
 	if next := set["next_entry"]; next != "" {
-		return fmt.Errorf("another entry is chosen for the next boot already (next_entry=%s in %s)", next, g.environment())
+		return fmt.Errorf("another entry is chosen for the next boot already (next_entry=%s in %s)",
+			next, g.environment())
 	}
 	if set["prev_saved_entry"] != "" {
 		return fmt.Errorf("prev_saved_entry is set in %s: the next boot will already be another", g.environment())
@@ -137,14 +141,16 @@ func (g grub) writable(ctx context.Context, m machine) error {
 		return fmt.Errorf("can't tell whether GRUB can write %s: %w", g.environment(), err)
 	}
 	if layers != "" {
-		return fmt.Errorf("%s is on %s, where GRUB can't delete the choice of an entry", g.environment(), strings.Join(strings.Fields(layers), ", "))
+		return fmt.Errorf("%s is on %s, where GRUB can't delete the choice of an entry", g.environment(),
+			strings.Join(strings.Fields(layers), ", "))
 	}
 	system, err := m.output(ctx, g.prefix+"probe", "--target=fs", g.environment())
 	if err != nil {
 		return fmt.Errorf("can't tell whether GRUB can write %s: %w", g.environment(), err)
 	}
 	if !slices.Contains([]string{"ext2", "xfs", "fat"}, system) { // GRUB's ext2 is ext3 and ext4, too
-		return fmt.Errorf("%s is on %s, where GRUB is not known to delete the choice of an entry", g.environment(), system)
+		return fmt.Errorf("%s is on %s, where GRUB is not known to delete the choice of an entry", g.environment(),
+			system)
 	}
 	return nil
 }
@@ -192,7 +198,8 @@ func (g grub) entry(ctx context.Context, m machine, natural Record, kernel strin
 			}
 		}
 	}
-	return grubEntry{}, &lab.Error{Kind: lab.Refused, What: "GRUB has no entry for the kernel " + kernel, Target: m.Name()}
+	return grubEntry{}, &lab.Error{Kind: lab.Refused, What: "GRUB has no entry for the kernel " + kernel,
+		Target: m.Name()}
 }
 
 func (g grub) plan(ctx context.Context, m machine, natural Record, wanted cmdline, kernel string) (Record, error) {
@@ -206,9 +213,11 @@ func (g grub) plan(ctx context.Context, m machine, natural Record, wanted cmdlin
 	}
 	words, err := grubWords(wanted, was)
 	if err != nil {
-		return Record{}, &lab.Error{Kind: lab.Refused, What: "can't boot with these arguments", Target: m.Name(), Err: err}
+		return Record{}, &lab.Error{Kind: lab.Refused, What: "can't boot with these arguments", Target: m.Name(),
+			Err: err}
 	}
-	natural.Files = []NewFile{{g.custom(), "# Written by headroom for one boot, and removed by it: headroom restore\n" + e.menuentry(onceID, words)}}
+	natural.Files = []NewFile{{g.custom(), "# Written by headroom for one boot, and removed by it: headroom restore\n" +
+		e.menuentry(onceID, words)}}
 	natural.Environment = g.environment()
 	return natural, nil
 }
@@ -223,7 +232,8 @@ func (g grub) arm(ctx context.Context, m machine, r Record) error {
 		return err
 	}
 	if next := parseEnvironment(list)["next_entry"]; next != "" {
-		return &lab.Error{Kind: lab.Refused, What: "somebody else has chosen an entry for the next boot, " + next, Target: m.Name()}
+		return &lab.Error{Kind: lab.Refused, What: "somebody else has chosen an entry for the next boot, " + next,
+			Target: m.Name()}
 	}
 	if err := m.do(ctx, g.prefix+"editenv", r.Environment, "set", "next_entry="+onceID); err != nil {
 		return err

@@ -128,7 +128,8 @@ func grubWords(c cmdline, fromGRUB cmdline) ([]string, error) {
 			if strings.ContainsAny(word, grubLoses) {
 				plain := unescape(word)
 				if !were[a] || escape(plain) != word {
-					return fmt.Errorf("GRUB can't hand %s to a kernel unchanged: it puts a backslash before each of %s", word, grubLoses)
+					return fmt.Errorf("GRUB can't hand %s to a kernel unchanged: it puts a backslash before each of %s",
+						word, grubLoses)
 				}
 				word = plain
 			}

@@ -52,7 +52,8 @@ func (g *grubGuest) powerCycle(t *testing.T) {
 
 func startGRUBGuest(t *testing.T) *grubGuest {
 	t.Helper()
-	needs(t, "qemu-system-x86_64", "busybox", "apt-get", "mke2fs", "grub-mkimage", "grub-editenv", "grub-probe", "grub-script-check", "kexec", "sfdisk")
+	needs(t, "qemu-system-x86_64", "busybox", "apt-get", "mke2fs", "grub-mkimage", "grub-editenv", "grub-probe",
+		"grub-script-check", "kexec", "sfdisk")
 	if _, err := os.Stat(grubModules); err != nil {
 		t.Skip("grub-pc-bin is not installed")
 	}
@@ -66,8 +67,10 @@ func startGRUBGuest(t *testing.T) *grubGuest {
 	disk := grubDisk(t, dir, g.release, kernels[0], guestInitramfs(t, dir, root))
 	line, monitor, console := filepath.Join(dir, "line"), filepath.Join(dir, "monitor"), filepath.Join(dir, "console")
 	ctx, cancel := context.WithCancel(context.Background())
-	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "2", "-m", "1G", "-display", "none",
-		"-nodefaults", "-vga", "std", "-serial", "file:"+console, "-serial", "unix:"+line+",server=on,wait=off", "-monitor", "unix:"+monitor+",server=on,wait=off",
+	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp",
+		"2", "-m", "1G", "-display", "none",
+		"-nodefaults", "-vga", "std", "-serial", "file:"+console, "-serial", "unix:"+line+",server=on,wait=off",
+		"-monitor", "unix:"+monitor+",server=on,wait=off",
 		"-drive", "file="+disk+",if=virtio,format=raw")
 	var said strings.Builder
 	qemu.Stdout, qemu.Stderr = &said, &said
@@ -151,7 +154,8 @@ func guestInitramfs(t *testing.T, dir, root string) string {
 			}
 		}
 	}
-	wanted := regexp.MustCompile(`^(crc16|mbcache|crc32c_generic|jbd2|ext4|virtio|virtio_ring|virtio_pci|virtio_pci_legacy_dev|virtio_pci_modern_dev|virtio_blk)\.ko(\.xz)?$`)
+	wanted := regexp.MustCompile(
+		`^(crc16|mbcache|crc32c_generic|jbd2|ext4|virtio|virtio_ring|virtio_pci|virtio_pci_legacy_dev|virtio_pci_modern_dev|virtio_blk)\.ko(\.xz)?$`)
 	err := filepath.WalkDir(filepath.Join(root, "lib", "modules"), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && wanted.MatchString(d.Name()) {
 			install(p, "/modules/"+d.Name())
@@ -165,8 +169,9 @@ func guestInitramfs(t *testing.T, dir, root string) string {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"init":        guestInit,
-		"bin/hang":    "#!/bin/busybox sh\n/bin/busybox mount -t devtmpfs dev /dev\n(echo; echo " + guestHangs + ") >/dev/ttyS1\nwhile :; do /bin/busybox sleep 1000; done\n",
+		"init": guestInit,
+		"bin/hang": "#!/bin/busybox sh\n/bin/busybox mount -t devtmpfs dev /dev\n(echo; echo " + guestHangs +
+			") >/dev/ttyS1\nwhile :; do /bin/busybox sleep 1000; done\n",
 		"sbin/reboot": "#!/bin/busybox sh\nsync; umount /boot; /bin/busybox reboot -f\n",
 	} {
 		if err := os.WriteFile(filepath.Join(tree, name), []byte(text), 0o755); err != nil {
@@ -210,9 +215,11 @@ func grubDisk(t *testing.T, dir, release, kernel, initrd string) string {
 	run(t, "truncate", "-s", "200M", disk)
 	run(t, "sh", "-c", `echo "start=2048,type=83,bootable" | sfdisk -q --no-reread --no-tell-kernel "$1"`, "sh", disk)
 	// GRUB 2.06 does not know these two features, and later mke2fs turns them on.
-	run(t, "mke2fs", "-q", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-E", "offset=1048576", "-d", boot, disk, "199M")
+	run(t, "mke2fs", "-q", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-E", "offset=1048576",
+		"-d", boot, disk, "199M")
 	run(t, "grub-mkimage", "-O", "i386-pc", "-o", core, "-p", "(hd0,msdos1)/grub", "biosdisk", "part_msdos", "ext2")
-	run(t, "dd", "if="+filepath.Join(grubModules, "boot.img"), "of="+disk, "bs=440", "count=1", "conv=notrunc", "status=none")
+	run(t, "dd", "if="+filepath.Join(grubModules, "boot.img"), "of="+disk, "bs=440", "count=1", "conv=notrunc",
+		"status=none")
 	run(t, "dd", "if="+core, "of="+disk, "bs=512", "seek=1", "conv=notrunc", "status=none")
 	return disk
 }
@@ -258,7 +265,8 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 		t.Errorf("booted by %s", h.Way())
 	}
 	first := g.mustRead(t, bootIDPath)
-	spec := target.BootSpec{Arguments: []string{"slub_debug=FZPU", `dyndbg="module virtio +p; $x"`}, Without: []string{"quiet"}}
+	spec := target.BootSpec{Arguments: []string{"slub_debug=FZPU", `dyndbg="module virtio +p; $x"`},
+		Without: []string{"quiet"}}
 	if err := h.Boot(t.Context(), spec); err != nil {
 		t.Fatal(err, detailsOf(err))
 	}
@@ -309,7 +317,8 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	}
 	now = g.mustRead(t, cmdlinePath)
 	t.Logf("through kexec: %s", now)
-	if want := strings.Replace(strings.TrimPrefix(own, "BOOT_IMAGE=/vmlinuz-"+g.release+" "), " quiet", "", 1) + ` slub_debug=FZPU dyndbg="module virtio +p; $x"`; now != want {
+	if want := strings.Replace(strings.TrimPrefix(own, "BOOT_IMAGE=/vmlinuz-"+g.release+" "), " quiet", "", 1) +
+		` slub_debug=FZPU dyndbg="module virtio +p; $x"`; now != want {
 		t.Errorf("booted with %s, want %s", now, want)
 	}
 	if g.mustRead(t, bootIDPath) == before {

@@ -73,12 +73,15 @@ func New(ctx context.Context, t target.Target, o Options) (*Host, error) {
 		return nil, err
 	}
 	// The boot's ID is one a kernel, so this sees through ssh://localhost and containers, too.
-	if here, err := os.ReadFile(bootIDPath); err != nil || strings.TrimSpace(string(here)) == strings.TrimSpace(now[bootIDPath]) {
-		return nil, &lab.Error{Kind: lab.Refused, What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(), Err: err,
+	if here, err := os.ReadFile(bootIDPath); err != nil ||
+		strings.TrimSpace(string(here)) == strings.TrimSpace(now[bootIDPath]) {
+		return nil, &lab.Error{Kind: lab.Refused,
+			What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(), Err: err,
 			Hints: []string{"run it on another machine, with --on ssh://root@HOST"}}
 	}
 	if id, err := m.output(ctx, "id", "-u"); err != nil || id != "0" {
-		return nil, &lab.Error{Kind: lab.Refused, What: "only root can choose an entry for the next boot", Target: t.Name(), Err: err,
+		return nil, &lab.Error{Kind: lab.Refused, What: "only root can choose an entry for the next boot",
+			Target: t.Name(), Err: err,
 			Hints: []string{"log in as root: ssh://root@HOST"}}
 	}
 	h := &Host{Target: t, options: o}
@@ -89,7 +92,8 @@ func New(ctx context.Context, t target.Target, o Options) (*Host, error) {
 		}
 		h.natural = h.natural.bare()
 	} else {
-		h.natural = Record{Target: t.Name(), Cmdline: strings.TrimSpace(now[cmdlinePath]), Release: strings.TrimSpace(now[releasePath])}
+		h.natural = Record{Target: t.Name(), Cmdline: strings.TrimSpace(now[cmdlinePath]),
+			Release: strings.TrimSpace(now[releasePath])}
 		if h.natural.Entry, err = m.efiVariable(ctx, "LoaderEntrySelected"); err != nil {
 			return nil, err
 		}
@@ -125,7 +129,8 @@ func (h *Host) Boot(ctx context.Context, spec target.BootSpec) error {
 	}
 	own, err := parseCmdline(h.natural.Cmdline)
 	if err != nil {
-		return &lab.Error{Kind: lab.Refused, What: "the host's own boot arguments can't be handed on", Target: h.Name(), Err: err}
+		return &lab.Error{Kind: lab.Refused, What: "the host's own boot arguments can't be handed on", Target: h.Name(),
+			Err: err}
 	}
 	wanted, err := own.own().with(spec)
 	if err != nil {
@@ -176,8 +181,10 @@ func (h *Host) start(ctx context.Context, m machine, record Record) error {
 	if err == nil && record.Environment != "" {
 		next, unread := m.nextEntry(clean, record.Environment)
 		if err = unread; next == onceID {
-			err = &lab.Error{Kind: lab.Refused, What: "GRUB did not delete the choice of the entry, so that a host that hangs would start it again", Target: h.Name(),
-				Hints: []string{"it is deleted now; choose another way than grub, one of " + strings.Join(Ways(), ", ")}}
+			err = &lab.Error{Kind: lab.Refused, What: "GRUB did not delete the choice of the entry, so that a host " +
+				"that hangs would start it again", Target: h.Name(),
+				Hints: []string{"it is deleted now; choose another way than grub, one of " +
+					strings.Join(Ways(), ", ")}}
 		}
 	}
 	_, undone := Undo(clean, h.Target, record)
@@ -222,10 +229,11 @@ func (h *Host) bootByItself(ctx context.Context, m machine) error {
 // ended proves that a machine runs as it starts by itself, and says so to who keeps the record.
 func (o Options) ended(natural Record, cmdline, release string) error {
 	if !sameStart(natural, cmdline, release) {
-		return &lab.Error{What: "the host started by itself, but not as before", Target: natural.Target, Hints: []string{
-			"before: Linux " + natural.Release + ": " + natural.Cmdline,
-			"now:    Linux " + strings.TrimSpace(release) + ": " + strings.TrimSpace(cmdline),
-			"another kernel may have been installed since its last start; begin anew from here"}}
+		return &lab.Error{What: "the host started by itself, but not as before", Target: natural.Target,
+			Hints: []string{
+				"before: Linux " + natural.Release + ": " + natural.Cmdline,
+				"now:    Linux " + strings.TrimSpace(release) + ": " + strings.TrimSpace(cmdline),
+				"another kernel may have been installed since its last start; begin anew from here"}}
 	}
 	if o.After != nil {
 		return o.After(natural)
@@ -253,8 +261,10 @@ func cameBack(name string, spec target.BootSpec, version, text, release string) 
 	if len(wrong) == 0 {
 		return nil
 	}
-	return &lab.Error{What: "the host came back " + strings.Join(wrong, ", "), Target: name, Output: text, Hints: []string{
-		"its boot loader started another entry than the one chosen, or the kernel takes the argument away; nothing is left on its disks"}}
+	return &lab.Error{What: "the host came back " + strings.Join(wrong, ", "), Target: name,
+		Output: text, Hints: []string{
+			"its boot loader started another entry than the one chosen, or the kernel takes the argument away; " +
+				"nothing is left on its disks"}}
 }
 
 // JobsBelow, ClearJob, Receive and Close are the target's, where it has them.

@@ -23,7 +23,8 @@ func hosts() map[string]func(t *testing.T, s *standIn) {
 		"debian-12": none, "ubuntu-24.04": none, "fedora-40": none,
 		"systemd-boot-252": func(t *testing.T, s *standIn) {
 			const features = "sys/firmware/efi/efivars/LoaderFeatures-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
-			err := errors.Join(s.efi("LoaderInfo", "systemd-boot 252.31-1~deb12u1"), s.put(features, "\x06\x00\x00\x00\x7f\x00\x00\x00\x00\x00\x00\x00"),
+			err := errors.Join(s.efi("LoaderInfo", "systemd-boot 252.31-1~deb12u1"),
+				s.put(features, "\x06\x00\x00\x00\x7f\x00\x00\x00\x00\x00\x00\x00"),
 				s.efi("LoaderEntrySelected", "0f2e6a4b9d1c4e7f8a3b5c6d7e8f9a0b-6.1.0-56-amd64.conf"))
 			if err != nil {
 				t.Fatal(err)
@@ -60,7 +61,8 @@ func disks(t *testing.T, s *standIn) map[string]string {
 		data, err := os.ReadFile(p)
 		all[p] = string(data)
 		if strings.HasSuffix(p, "grubenv") {
-			all[p] = lab.ShellQuote([]string{parseEnvironment(string(data))["saved_entry"], parseEnvironment(string(data))["next_entry"]})
+			all[p] = lab.ShellQuote([]string{parseEnvironment(string(data))["saved_entry"],
+				parseEnvironment(string(data))["next_entry"]})
 		}
 		return err
 	})
@@ -95,10 +97,12 @@ func TestAHostBootsOnceAndReturns(t *testing.T) {
 				}
 				o.After = func(Record) error { kept = append(kept, Record{}); return nil }
 				h := newHost(t, s, o)
-				if want := map[string]string{"": grubName, kexecName: kexecName}[way]; fixture != "systemd-boot-252" && h.Way() != want {
+				if want := map[string]string{"": grubName, kexecName: kexecName}[way]; fixture != "systemd-boot-252" &&
+					h.Way() != want {
 					t.Errorf("booted by %s", h.Way())
 				}
-				spec := target.BootSpec{Arguments: []string{"slub_debug=FZPU", `dyndbg="file drivers/nvme/* +p; $x"`}, Without: []string{"quiet"}}
+				spec := target.BootSpec{Arguments: []string{"slub_debug=FZPU", `dyndbg="file drivers/nvme/* +p; $x"`},
+					Without: []string{"quiet"}}
 				for range 2 { // the second time it starts from the first one's arguments
 					if err := h.Boot(t.Context(), spec); err != nil {
 						t.Fatalf("%v\n%s", err, strings.Join(s.ran, "\n"))
@@ -125,7 +129,8 @@ func TestAHostBootsOnceAndReturns(t *testing.T) {
 				if err := h.Boot(t.Context(), target.BootSpec{}); err != nil {
 					t.Fatal(err)
 				}
-				if s.text(cmdlinePath) != s.natural || len(kept) != 3 || !reflect.DeepEqual(kept[2], Record{}) || s.boots != 3 {
+				if s.text(cmdlinePath) != s.natural || len(kept) != 3 || !reflect.DeepEqual(kept[2], Record{}) ||
+					s.boots != 3 {
 					t.Errorf("after all: %s; records %+v; %d boots", s.text(cmdlinePath), kept, s.boots)
 				}
 			})
@@ -219,19 +224,27 @@ func testTheEndsOfABoot(t *testing.T) {
 		want string
 		kind lab.Kind
 	}{
-		"another entry":  {func(s *standIn) { s.ignores = true }, spec, "came back without mitigations=off, with quiet", lab.Failure},
-		"another kernel": {func(s *standIn) { s.ignores = true }, target.BootSpec{Kernel: "6.1.0-50-amd64"}, "with Linux 6.1.0-56-amd64 instead of 6.1.0-50-amd64", lab.Failure},
-		"by its path":    {func(s *standIn) { s.ignores = true }, target.BootSpec{Kernel: "/boot/vmlinuz-6.1.0-50-amd64"}, "instead of 6.1.0-50-amd64", lab.Failure},
-		"no such kernel": {func(s *standIn) {}, target.BootSpec{Kernel: "6.6.6"}, "no entry for the kernel 6.6.6", lab.Refused},
-		"next is kept":   {func(s *standIn) { s.keepsNext = true }, spec, "did not delete the choice", lab.Refused},
+		"another entry": {func(s *standIn) { s.ignores = true }, spec, "came back without mitigations=off, with quiet",
+			lab.Failure},
+		"another kernel": {func(s *standIn) { s.ignores = true }, target.BootSpec{Kernel: "6.1.0-50-amd64"},
+			"with Linux 6.1.0-56-amd64 instead of 6.1.0-50-amd64", lab.Failure},
+		"by its path": {func(s *standIn) { s.ignores = true },
+			target.BootSpec{Kernel: "/boot/vmlinuz-6.1.0-50-amd64"}, "instead of 6.1.0-50-amd64", lab.Failure},
+		"no such kernel": {func(s *standIn) {}, target.BootSpec{Kernel: "6.6.6"}, "no entry for the kernel 6.6.6",
+			lab.Refused},
+		"next is kept": {func(s *standIn) { s.keepsNext = true }, spec, "did not delete the choice", lab.Refused},
 		"no reboot": {func(s *standIn) {
 			s.answers["systemctl reboot"] = target.Output{ExitCode: 1, Stderr: []byte("Access denied")}
 		}, spec, "can't start the machine anew", lab.Failure},
-		"stays up":      {func(s *standIn) { s.answers["systemctl reboot"] = target.Output{} }, spec, "did not go down", lab.Failure},
-		"not one":       {func(s *standIn) {}, target.BootSpec{Arguments: []string{"a b"}}, "not one boot argument", lab.Usage},
-		"a virtual one": {func(s *standIn) {}, target.BootSpec{Machine: map[string]string{"cpus": "2"}}, "virtual", lab.Usage},
-		"too long":      {func(s *standIn) {}, target.BootSpec{Arguments: []string{"a=" + strings.Repeat("x", 2048)}}, "bytes long", lab.Refused},
-		"for GRUB":      {func(s *standIn) {}, target.BootSpec{Arguments: []string{`a=\x20`}}, "backslash", lab.Refused},
+		"stays up": {func(s *standIn) { s.answers["systemctl reboot"] = target.Output{} }, spec, "did not go down",
+			lab.Failure},
+		"not one": {func(s *standIn) {}, target.BootSpec{Arguments: []string{"a b"}}, "not one boot argument",
+			lab.Usage},
+		"a virtual one": {func(s *standIn) {}, target.BootSpec{Machine: map[string]string{"cpus": "2"}},
+			"virtual", lab.Usage},
+		"too long": {func(s *standIn) {}, target.BootSpec{Arguments: []string{"a=" + strings.Repeat("x", 2048)}},
+			"bytes long", lab.Refused},
+		"for GRUB": {func(s *standIn) {}, target.BootSpec{Arguments: []string{`a=\x20`}}, "backslash", lab.Refused},
 		"chosen meanwhile": {func(s *standIn) {
 			if _, err := s.editEnvironment("/boot/grub/grubenv", "set", []string{"next_entry=memtest"}); err != nil {
 				panic(err)
@@ -254,7 +267,8 @@ func testTheEndsOfABoot(t *testing.T) {
 }
 
 func TestAHostBootsAnotherInstalledKernel(t *testing.T) {
-	others := map[string]string{"debian-12": "6.1.0-50-amd64", "ubuntu-24.04": "6.8.0-31-generic", "fedora-40": "6.8.4-200.fc40.x86_64", "systemd-boot-252": "6.1.0-50-amd64"}
+	others := map[string]string{"debian-12": "6.1.0-50-amd64", "ubuntu-24.04": "6.8.0-31-generic",
+		"fedora-40": "6.8.4-200.fc40.x86_64", "systemd-boot-252": "6.1.0-50-amd64"}
 	for fixture, prepare := range hosts() {
 		for _, way := range []string{"", kexecName} {
 			s := newStandIn(t, fixture)
@@ -303,26 +317,35 @@ func TestRefusals(t *testing.T) {
 		odd  func(s *standIn)
 		want string
 	}{
-		"next_entry is not taken": {change("/boot/grub/grub.cfg", "save_env next_entry", "true"), "does not take next_entry"},
-		"custom.cfg is not read":  {change("/boot/grub/grub.cfg", "source", "#"), "does not read custom.cfg"},
+		"next_entry is not taken": {change("/boot/grub/grub.cfg", "save_env next_entry", "true"),
+			"does not take next_entry"},
+		"custom.cfg is not read": {change("/boot/grub/grub.cfg", "source", "#"), "does not read custom.cfg"},
 		"custom.cfg is there": {func(s *standIn) {
 			s.answers[""] = target.Output{}
 			_ = s.put("/boot/grub/custom.cfg", "set timeout=1\n")
 		}, "there is a /boot/grub/custom.cfg already"},
-		"LVM":                {answer("grub-probe --target=abstraction /boot/grub/grubenv", "diskfilter lvm\n"), "is on diskfilter, lvm, where GRUB can't"},
-		"btrfs":              {answer("grub-probe --target=fs /boot/grub/grubenv", "btrfs\n"), "is on btrfs, where GRUB is not known"},
-		"chosen already":     {answer("grub-editenv /boot/grub/grubenv list", "next_entry=memtest\n"), "chosen for the next boot already (next_entry=memtest"},
-		"no GRUB":            {change(cmdlinePath, "BOOT_IMAGE=/boot/vmlinuz-6.1.0-56-amd64", ""), "has no BOOT_IMAGE"},
-		"its entry is gone":  {change("/boot/grub/grub.cfg", "vmlinuz-6.1.0-56", "vmlinuz-6.1.0-57"), "no entry for the kernel /boot/vmlinuz-6.1.0-56-amd64"},
-		"two":                {func(s *standIn) { _ = s.put("/boot/efi/EFI/debian/grub.cfg", s.text("/boot/grub/grub.cfg")) }, "2 folders hold a grub.cfg"},
+		"LVM": {answer("grub-probe --target=abstraction /boot/grub/grubenv", "diskfilter lvm\n"),
+			"is on diskfilter, lvm, where GRUB can't"},
+		"btrfs": {answer("grub-probe --target=fs /boot/grub/grubenv", "btrfs\n"),
+			"is on btrfs, where GRUB is not known"},
+		"chosen already": {answer("grub-editenv /boot/grub/grubenv list", "next_entry=memtest\n"),
+			"chosen for the next boot already (next_entry=memtest"},
+		"no GRUB": {change(cmdlinePath, "BOOT_IMAGE=/boot/vmlinuz-6.1.0-56-amd64", ""), "has no BOOT_IMAGE"},
+		"its entry is gone": {change("/boot/grub/grub.cfg", "vmlinuz-6.1.0-56", "vmlinuz-6.1.0-57"),
+			"no entry for the kernel /boot/vmlinuz-6.1.0-56-amd64"},
+		"two": {func(s *standIn) {
+			_ = s.put("/boot/efi/EFI/debian/grub.cfg", s.text("/boot/grub/grub.cfg"))
+		}, "2 folders hold a grub.cfg"},
 		"kexec is forbidden": {func(s *standIn) { _ = s.put(kexecDisabled, "1\n") }, "kexec_load_disabled forbids"},
 		"kexec is taken":     {func(s *standIn) { _ = s.put(kexecLoaded, "1\n") }, "loaded for kexec already"},
-		"locked down":        {func(s *standIn) { _ = s.put(lockdown, "none [integrity] confidentiality\n") }, "locked down (none [integrity]"},
+		"locked down": {func(s *standIn) { _ = s.put(lockdown, "none [integrity] confidentiality\n") },
+			"locked down (none [integrity]"},
 		"nothing unmounts": {func(s *standIn) {
 			_ = os.RemoveAll(s.at(systemdPath))
 			_ = s.put("/proc/mounts", "/dev/sda1 / ext4 rw,relatime 0 0\n")
 		}, "without systemd nothing unmounts /"},
-		"BusyBox":  {answer("dd --help", "BusyBox v1.35.0 (Debian 1:1.35.0-4) multi-call binary.\n"), "can't refuse to replace a file"},
+		"BusyBox": {answer("dd --help", "BusyBox v1.35.0 (Debian 1:1.35.0-4) multi-call binary.\n"),
+			"can't refuse to replace a file"},
 		"not root": {answer("id -u", "1000\n"), "only root"},
 	} {
 		s := newStandIn(t, "debian-12")

@@ -59,7 +59,8 @@ func (k *Kept) Before(r Record) error {
 	k.atStep("keep the record of a boot")
 	err := k.append(r)
 	if err != nil {
-		return &lab.Error{Kind: lab.Refused, What: "can't keep what is about to be put on the host, so it is not started anew", Target: r.Target, Err: err}
+		return &lab.Error{Kind: lab.Refused, What: "can't keep what is about to be put on the host, so it is not " +
+			"started anew", Target: r.Target, Err: err}
 	}
 	k.atStep("start anew")
 	return nil
@@ -171,7 +172,8 @@ func TakeUp(left Left) (*Kept, error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "another process is starting " + left.Record.Target + " anew"}, f.Close())
+		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "another process is starting " +
+			left.Record.Target + " anew"}, f.Close())
 	}
 	// Whoever held the lock until now may have removed the file.
 	mine, err := f.Stat()

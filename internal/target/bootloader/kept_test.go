@@ -50,7 +50,8 @@ func TestARecordIsKeptUntilItsHostIsBack(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if left, err = Pending(dir, anyFile); err != nil || len(left) != 1 || left[0].InUse || left[0].Record.Config != "second" {
+	if left, err = Pending(dir, anyFile); err != nil || len(left) != 1 || left[0].InUse ||
+		left[0].Record.Config != "second" {
 		t.Fatalf("%+v, %v", left, err)
 	}
 	next, err := TakeUp(left[0])
@@ -70,7 +71,8 @@ func TestARecordIsKeptUntilItsHostIsBack(t *testing.T) {
 
 func TestWhatIsNoRecordIsSaid(t *testing.T) {
 	dir := t.TempDir()
-	for _, text := range []string{"", "{}\n", "no JSON\n", `{"schema":"headroom/boots/v2","record":{"target":"x"}}` + "\n"} {
+	for _, text := range []string{"", "{}\n", "no JSON\n", `{"schema":"headroom/boots/v2","record":{"target":"x"}}` +
+		"\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "RUN1.boots"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,8 @@ func findKexec(ctx context.Context, m machine, _ Record) (loader, error) {
 		return nil, errors.New("another kernel is loaded for kexec already (kexec --unload takes it away)")
 	// none [integrity] confidentiality: the word in brackets counts.
 	case files[lockdown].Err == nil && !strings.Contains(text(lockdown), "[none]"):
-		return nil, fmt.Errorf("the kernel is locked down (%s), as with Secure Boot, and starts signed kernels only", text(lockdown))
+		return nil, fmt.Errorf("the kernel is locked down (%s), as with Secure Boot, and starts signed kernels only",
+			text(lockdown))
 	}
 	if err := m.do(ctx, "kexec", "--version"); err != nil {
 		return nil, fmt.Errorf("kexec-tools is needed: %w", err)
@@ -75,7 +76,8 @@ func (kexec) arm(ctx context.Context, m machine, r Record) error {
 	if err != nil {
 		return err
 	}
-	if err := m.do(ctx, "kexec", "--load", "--kexec-syscall-auto", "--initrd="+initrd, "--command-line="+r.Arguments, image); err != nil {
+	if err := m.do(ctx, "kexec", "--load", "--kexec-syscall-auto", "--initrd="+initrd, "--command-line="+r.Arguments,
+		image); err != nil {
 		return err
 	}
 	now, err := m.read(ctx, kexecLoaded)

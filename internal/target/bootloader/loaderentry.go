@@ -82,7 +82,8 @@ func namesKernel(p, kernel string) bool {
 	}
 	p = withoutDevice(p)
 	dir, base := path.Split(p)
-	return p == withoutDevice(kernel) || base == "vmlinuz-"+kernel || base == "vmlinux-"+kernel || base == "Image-"+kernel ||
+	return p == withoutDevice(kernel) || base == "vmlinuz-"+kernel || base == "vmlinux-"+kernel ||
+		base == "Image-"+kernel ||
 		base == "linux" && path.Base(dir) == kernel || path.Join("/boot", p) == kernel
 }
 

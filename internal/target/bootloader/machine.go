@@ -31,7 +31,8 @@ func (m machine) do(ctx context.Context, argv ...string) error {
 func (m machine) output(ctx context.Context, argv ...string) (string, error) {
 	out, err := m.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: argv[0] + " failed", Target: m.Name(), Command: argv, Output: string(out.Stdout) + string(out.Stderr)}
+		err = &lab.Error{What: argv[0] + " failed", Target: m.Name(), Command: argv, Output: string(out.Stdout) +
+			string(out.Stderr)}
 	}
 	return strings.TrimSpace(string(out.Stdout)), err
 }
@@ -77,12 +78,14 @@ func (m machine) installed(kernel string) (image, initrd string, err error) {
 	version := versionOf(kernel)
 	image, ok := kernel, version != "" && m.exists(kernel)
 	if version == kernel {
-		image, ok = m.first("/boot/vmlinuz-"+version, "/usr/lib/modules/"+version+"/vmlinuz", "/lib/modules/"+version+"/vmlinuz")
+		image, ok = m.first("/boot/vmlinuz-"+version, "/usr/lib/modules/"+version+"/vmlinuz",
+			"/lib/modules/"+version+"/vmlinuz")
 	}
 	if !ok {
 		return "", "", &lab.Error{Kind: lab.Refused, What: "no kernel " + kernel + " is installed", Target: m.Name()}
 	}
-	initrd, ok = m.first("/boot/initrd.img-"+version, "/boot/initramfs-"+version+".img", "/boot/initrd-"+version, "/boot/initramfs-"+version)
+	initrd, ok = m.first("/boot/initrd.img-"+version, "/boot/initramfs-"+version+".img", "/boot/initrd-"+version,
+		"/boot/initramfs-"+version)
 	if !ok {
 		return "", "", &lab.Error{Kind: lab.Refused, What: "there is no initial ramdisk for " + image, Target: m.Name(),
 			Hints: []string{"looked for initrd.img-" + version + " and initramfs-" + version + ".img in /boot"}}

@@ -42,10 +42,14 @@ func TestWhatASpecMakesOfACommandLine(t *testing.T) {
 		spec target.BootSpec
 		want string
 	}{
-		{target.BootSpec{Arguments: []string{"mitigations=off"}}, "root=/dev/sda1 ro quiet console=tty0 console=ttyS0 iommu.strict=1 slub-debug=F mitigations=off -- single"},
-		{target.BootSpec{Without: []string{"quiet", "console"}}, "root=/dev/sda1 ro iommu.strict=1 slub-debug=F -- single"},
-		{target.BootSpec{Without: []string{"console=tty0"}}, "root=/dev/sda1 ro quiet console=ttyS0 iommu.strict=1 slub-debug=F -- single"},
-		{target.BootSpec{Without: []string{"slub_debug", "iommu.strict"}, Arguments: []string{"iommu.strict=0"}}, "root=/dev/sda1 ro quiet console=tty0 console=ttyS0 iommu.strict=0 -- single"},
+		{target.BootSpec{Arguments: []string{"mitigations=off"}},
+			"root=/dev/sda1 ro quiet console=tty0 console=ttyS0 iommu.strict=1 slub-debug=F mitigations=off -- single"},
+		{target.BootSpec{Without: []string{"quiet", "console"}},
+			"root=/dev/sda1 ro iommu.strict=1 slub-debug=F -- single"},
+		{target.BootSpec{Without: []string{"console=tty0"}},
+			"root=/dev/sda1 ro quiet console=ttyS0 iommu.strict=1 slub-debug=F -- single"},
+		{target.BootSpec{Without: []string{"slub_debug", "iommu.strict"}, Arguments: []string{"iommu.strict=0"}},
+			"root=/dev/sda1 ro quiet console=tty0 console=ttyS0 iommu.strict=0 -- single"},
 		{target.BootSpec{Without: []string{"nothing"}}, c.String()},
 	} {
 		got, err := c.with(x.spec)
@@ -89,7 +93,8 @@ func TestKernelsByName(t *testing.T) {
 }
 
 func TestEntryIDs(t *testing.T) {
-	for name, want := range map[string]string{"a-6.1+3.conf": "a-6.1.conf", "a+2-1.conf": "a.conf", "a-6.1+deb12.conf": "a-6.1+deb12.conf", "a+.conf": "a+.conf",
+	for name, want := range map[string]string{"a-6.1+3.conf": "a-6.1.conf", "a+2-1.conf": "a.conf",
+		"a-6.1+deb12.conf": "a-6.1+deb12.conf", "a+.conf": "a+.conf",
 		"a+-1.conf": "a+-1.conf", "a.efi": "a.efi"} {
 		if got := entryID(name); got != want {
 			t.Errorf("%s is the entry %s, want %s", name, got, want)
@@ -103,7 +108,8 @@ func TestGRUBEntries(t *testing.T) {
 	for _, e := range grubEntries(s.text("boot/grub/grub.cfg")) {
 		kernels = append(kernels, strings.TrimPrefix(e.kernel, "/boot/vmlinuz-"))
 	}
-	if want := []string{"6.1.0-56-amd64", "6.1.0-56-amd64", "6.1.0-56-amd64", "6.1.0-50-amd64", "6.1.0-50-amd64"}; !slices.Equal(kernels, want) {
+	if want := []string{"6.1.0-56-amd64", "6.1.0-56-amd64", "6.1.0-56-amd64", "6.1.0-50-amd64",
+		"6.1.0-50-amd64"}; !slices.Equal(kernels, want) {
 		t.Errorf("%q", kernels)
 	}
 	e := grubEntries(s.text("boot/grub/grub.cfg"))[0]
@@ -125,7 +131,8 @@ func TestGRUBEntries(t *testing.T) {
 
 // An entry of the Red Hat family becomes one that stands for itself: variables that only blscfg sees are resolved.
 func TestGRUBEntryOfALoaderEntry(t *testing.T) {
-	e := parseLoaderEntry("x.conf", "title X\nlinux /vmlinuz-6.8.5\ninitrd /initramfs-6.8.5.img $tuned_initrd $other\noptions $kernelopts\n")
+	e := parseLoaderEntry("x.conf", "title X\nlinux /vmlinuz-6.8.5\ninitrd /initramfs-6.8.5.img $tuned_initrd "+
+		"$other\noptions $kernelopts\n")
 	variables := grubVariables("set tuned_initrd=\"/tuned.img\"\nset other=$tuned_initrd\n", "other=\n")
 	const want = `menuentry 'headroom: one boot with other arguments' --unrestricted --id 'headroom-once' {
 	load_video
@@ -196,7 +203,8 @@ func FuzzCommandLine(f *testing.F) {
 			return
 		}
 		again, err := parseCmdline(c.String())
-		if err != nil || again.String() != c.String() || !slices.Equal(again.kernel, c.kernel) || !slices.Equal(again.init, c.init) {
+		if err != nil || again.String() != c.String() || !slices.Equal(again.kernel, c.kernel) ||
+			!slices.Equal(again.init, c.init) {
 			t.Fatalf("%q is read as %q, and that as %q (%v)", text, c, again, err)
 		}
 		words, err := grubWords(c, cmdline{})

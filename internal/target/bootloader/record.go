@@ -87,7 +87,8 @@ func Undo(ctx context.Context, t target.Target, r Record) (running bool, err err
 func sameStart(r Record, text, release string) bool {
 	was, err := parseCmdline(r.Cmdline)
 	now, err2 := parseCmdline(text)
-	return err == nil && err2 == nil && was.own().String() == now.own().String() && strings.TrimSpace(r.Release) == strings.TrimSpace(release)
+	return err == nil && err2 == nil && was.own().String() == now.own().String() && strings.TrimSpace(r.Release) ==
+		strings.TrimSpace(release)
 }
 
 // removeNew deletes a file of a record. One that holds anything else than what was recorded, or a beginning of it, is
@@ -105,7 +106,8 @@ func (m machine) removeNew(ctx context.Context, f NewFile) error {
 		return err
 	}
 	if !strings.HasPrefix(f.Text, string(data)) {
-		return &lab.Error{Kind: lab.Refused, What: f.Path + " has been changed since headroom wrote it, and is left alone", Target: m.Name(),
+		return &lab.Error{Kind: lab.Refused, What: f.Path +
+			" has been changed since headroom wrote it, and is left alone", Target: m.Name(),
 			Hints: []string{"take out what is headroom's (" + onceID + ") by hand"}}
 	}
 	if err := m.do(ctx, "rm", "-f", "--", f.Path); err != nil {

@@ -93,7 +93,9 @@ func (s *serial) shell(ctx context.Context, line string) (target.Output, error) 
 		}
 	}
 	s.next++
-	if _, err := fmt.Fprintf(s.line, "%d %s\n", s.next, base64.StdEncoding.EncodeToString([]byte("dd() { /bin/dd \"$@\"; }; reboot() { /sbin/reboot; }\n"+line+"\n"))); err != nil {
+	if _, err := fmt.Fprintf(s.line, "%d %s\n", s.next,
+		base64.StdEncoding.EncodeToString(
+			[]byte("dd() { /bin/dd \"$@\"; }; reboot() { /sbin/reboot; }\n"+line+"\n"))); err != nil {
 		return target.Output{}, err
 	}
 	for {
@@ -193,7 +195,8 @@ func (i serialInfo) Sys() any           { return nil }
 
 // Start carries a job out at once and waits for it: the jobs of a boot are over in a moment.
 func (s *serial) Start(ctx context.Context, spec target.JobSpec) (target.Job, error) {
-	out, err := s.shell(ctx, "echo "+base64.StdEncoding.EncodeToString(spec.Stdin)+" | base64 -d | "+lab.ShellQuote(spec.Argv))
+	out, err := s.shell(ctx,
+		"echo "+base64.StdEncoding.EncodeToString(spec.Stdin)+" | base64 -d | "+lab.ShellQuote(spec.Argv))
 	j := &serialJob{done: make(chan struct{}), out: out}
 	close(j.done)
 	return j, err

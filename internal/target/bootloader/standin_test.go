@@ -134,7 +134,8 @@ func (s *standIn) Run(_ context.Context, argv ...string) (target.Output, error) 
 
 func (s *standIn) carryOut(argv []string) (string, error) {
 	name := strings.Replace(argv[0], "grub2-", "grub-", 1)
-	if _, err := os.Stat(s.at("boot/grub2")); strings.HasPrefix(argv[0], "grub") && strings.HasPrefix(argv[0], "grub2-") != (err == nil) {
+	if _, err := os.Stat(s.at("boot/grub2")); strings.HasPrefix(argv[0], "grub") &&
+		strings.HasPrefix(argv[0], "grub2-") != (err == nil) {
 		return "", errors.New("not found")
 	}
 	switch {
@@ -223,7 +224,8 @@ func (s *standIn) reboot(kexec bool) error {
 		cmdline, release = s.natural, s.release
 	}
 	s.loaded, s.down = "", s.hangs
-	return errors.Join(s.put(kexecLoaded, "0\n"), s.put(cmdlinePath, cmdline), s.put(releasePath, release), s.put(bootIDPath, strings.Repeat("x", s.boots)))
+	return errors.Join(s.put(kexecLoaded, "0\n"), s.put(cmdlinePath, cmdline), s.put(releasePath, release),
+		s.put(bootIDPath, strings.Repeat("x", s.boots)))
 }
 
 // powerCycle starts the host as a technician does who finds it hanging.

@@ -82,7 +82,8 @@ func (s systemdBoot) entry(m machine, natural Record, kernel string) (loaderEntr
 	if kernel == "" {
 		kernel = natural.Entry
 	}
-	return loaderEntry{}, &lab.Error{Kind: lab.Refused, What: "systemd-boot has no entry for " + kernel, Target: m.Name()}
+	return loaderEntry{}, &lab.Error{Kind: lab.Refused, What: "systemd-boot has no entry for " + kernel,
+		Target: m.Name()}
 }
 
 func (s systemdBoot) plan(_ context.Context, m machine, natural Record, wanted cmdline, kernel string) (Record, error) {

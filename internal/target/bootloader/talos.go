@@ -38,7 +38,8 @@ func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.natural = Record{Target: n.Name(), Way: talosName, Cmdline: strings.TrimSpace(now[cmdlinePath]), Release: strings.TrimSpace(now[releasePath])}
+	n.natural = Record{Target: n.Name(), Way: talosName, Cmdline: strings.TrimSpace(now[cmdlinePath]),
+		Release: strings.TrimSpace(now[releasePath])}
 	client, err := n.talosctl(ctx, "version", "--client")
 	if err != nil {
 		return nil, err
@@ -47,7 +48,8 @@ func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.natural.Config, err = n.talosctl(ctx, "get", "machineconfig", "v1alpha1", "-o", "jsonpath={.spec}"); err != nil {
+	if n.natural.Config, err = n.talosctl(ctx, "get", "machineconfig", "v1alpha1", "-o", "jsonpath={.spec}"); err !=
+		nil {
 		return nil, err
 	}
 	if o.Resume != nil {
@@ -73,7 +75,8 @@ func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
 func (n *Talos) bootedWithUKI(ctx context.Context) (bool, error) {
 	argv := n.argv("get", "securitystate", "-o", "jsonpath={.spec.bootedWithUKI}")
 	out, err := n.here.Run(ctx, argv...)
-	if said := string(out.Stderr); err == nil && out.ExitCode != 0 && !strings.Contains(said, "not registered") && !strings.Contains(said, "not found") {
+	if said := string(out.Stderr); err == nil && out.ExitCode != 0 && !strings.Contains(said, "not registered") &&
+		!strings.Contains(said, "not found") {
 		err = &lab.Error{What: "can't tell what started the node", Target: n.Name(), Command: argv, Output: said}
 	}
 	return strings.TrimSpace(string(out.Stdout)) == "true", err
@@ -93,8 +96,9 @@ func (n *Talos) Start(_ context.Context, spec target.JobSpec) (target.Job, error
 }
 
 func (n *Talos) noShell(argv []string) error {
-	return &lab.Error{Kind: lab.Refused, What: "Talos has no shell, so no command can be run", Target: n.Name(), Command: argv,
-		Hints: []string{"loads run on a Talos node as pods"}}
+	return &lab.Error{Kind: lab.Refused, What: "Talos has no shell, so no command can be run", Target: n.Name(),
+		Command: argv,
+		Hints:   []string{"loads run on a Talos node as pods"}}
 }
 
 // ReadFiles reads one file after the other: talosctl reads no more at a time.
@@ -126,7 +130,8 @@ func (n *Talos) ReadFiles(ctx context.Context, paths ...string) (map[string]targ
 // unreachable tells a node that does not answer from a file that can't be read, by the codes of gRPC that talosctl
 // prints.
 func unreachable(said string) bool {
-	for _, code := range []string{"code = Unavailable", "code = DeadlineExceeded", "connection refused", "context deadline exceeded", "code = Canceled"} {
+	for _, code := range []string{"code = Unavailable", "code = DeadlineExceeded", "connection refused",
+		"context deadline exceeded", "code = Canceled"} {
 		if strings.Contains(said, code) {
 			return true
 		}
@@ -152,7 +157,8 @@ func (n *Talos) talosctl(ctx context.Context, args ...string) (string, error) {
 	argv := n.argv(args...)
 	out, err := n.here.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "talosctl " + args[0] + " failed", Target: n.Name(), Command: argv, Output: string(out.Stderr)}
+		err = &lab.Error{What: "talosctl " + args[0] + " failed", Target: n.Name(), Command: argv,
+			Output: string(out.Stderr)}
 	}
 	return string(out.Stdout), err
 }
@@ -188,9 +194,11 @@ func talosAtLeast(tag string, major, minor int) bool {
 // installer is the image to upgrade to without changing the version: the one that the node was installed from, which
 // also says what extensions it has, at the version that runs.
 func installer(image, running string) (string, error) {
-	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') && !strings.Contains(image, "@") && running != "" {
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') && !strings.Contains(image, "@") &&
+		running != "" {
 		return image[:i] + ":" + running, nil
 	}
-	return "", &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("can't tell which installer image %q of Talos %q is to be installed again", image, running),
+	return "", &lab.Error{Kind: lab.Refused,
+		What:  fmt.Sprintf("can't tell which installer image %q of Talos %q is to be installed again", image, running),
 		Hints: []string{"machine.install.image of the machine configuration must name one by a tag"}}
 }

@@ -81,10 +81,12 @@ func TestTalosBootsWithOtherArgumentsAndReturns(t *testing.T) {
 		o.Before = func(r Record) error { kept = append(kept, r); return nil }
 		o.After = func(Record) error { kept = nil; return nil }
 		n := newTalos(t, o)
-		if err := n.Boot(t.Context(), target.BootSpec{Arguments: []string{"mitigations=off"}, Without: []string{"init_on_alloc"}}); err != nil {
+		if err := n.Boot(t.Context(), target.BootSpec{Arguments: []string{"mitigations=off"},
+			Without: []string{"init_on_alloc"}}); err != nil {
 			t.Fatal(client, err, detailsOf(err))
 		}
-		if got := lookAt(t, dir, "cmdline"); got != "talos.platform=metal console=tty0 slab_nomerge pti=on mitigations=off" {
+		if got := lookAt(t, dir, "cmdline"); got != "talos.platform=metal console=tty0 slab_nomerge pti=on "+
+			"mitigations=off" {
 			t.Errorf("%s: booted with %s", client, got)
 		}
 		if len(kept) != 1 || kept[0].Config != talosConfig || kept[0].Installer != talosImage {
@@ -110,10 +112,12 @@ func TestTalosWithArgumentsInItsImage(t *testing.T) {
 	dir := talosStandIn(t, "v1.14.0", "true")
 	n := newTalos(t, quick())
 	err := n.Boot(t.Context(), target.BootSpec{Arguments: []string{"mitigations=off"}})
-	if lab.KindOf(err) != lab.Refused || !strings.Contains(strings.Join(detailsOf(err), "\n"), `extraKernelArgs: ["mitigations=off"]`) {
+	if lab.KindOf(err) != lab.Refused ||
+		!strings.Contains(strings.Join(detailsOf(err), "\n"), `extraKernelArgs: ["mitigations=off"]`) {
 		t.Errorf("%v %q", err, detailsOf(err))
 	}
-	if err := n.Boot(t.Context(), target.BootSpec{Kernel: "factory.talos.dev/metal-installer/SCHEMATIC:v1.10.3"}); err != nil {
+	if err := n.Boot(t.Context(),
+		target.BootSpec{Kernel: "factory.talos.dev/metal-installer/SCHEMATIC:v1.10.3"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := lookAt(t, dir, "cmdline"); !strings.HasSuffix(got, "slab_nomerge") {
@@ -189,7 +193,8 @@ func TestTalosHasNoShell(t *testing.T) {
 		t.Error(err)
 	}
 	files, err := n.ReadFiles(t.Context(), cmdlinePath, "/no/such")
-	if err != nil || !strings.Contains(string(files[cmdlinePath].Data), "talos.platform=metal") || !errors.Is(files["/no/such"].Err, fs.ErrNotExist) {
+	if err != nil || !strings.Contains(string(files[cmdlinePath].Data), "talos.platform=metal") ||
+		!errors.Is(files["/no/such"].Err, fs.ErrNotExist) {
 		t.Errorf("%v, %v", files, err)
 	}
 }

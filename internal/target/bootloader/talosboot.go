@@ -110,9 +110,12 @@ func (n *Talos) upgrade(ctx context.Context, m machine, image string) error {
 // restart runs a talosctl here that starts the node anew. It waits for the node itself, so it may take as long as a
 // boot.
 func (n *Talos) restart(ctx context.Context, m machine, argv []string) error {
-	err := n.options.restart(ctx, m, argv, func(ctx context.Context) (target.Output, error) { return n.here.Run(ctx, argv...) })
+	err := n.options.restart(ctx, m, argv, func(ctx context.Context) (target.Output, error) {
+		return n.here.Run(ctx, argv...)
+	})
 	if late, ok := errors.AsType[*lab.Error](err); ok && errors.Is(err, errGone) {
-		late.Hints = []string{"Talos returns to the system before when a new one does not start; a power cycle may be needed",
+		late.Hints = []string{"Talos returns to the system before when a new one does not start; a power cycle may " +
+			"be needed",
 			"then headroom restore puts its configuration back", "if it only needs longer, allow more time"}
 	}
 	return err
@@ -151,7 +154,8 @@ func talosPatch(spec target.BootSpec) (string, error) {
 		return "", err
 	}
 	list = append(list, spec.Arguments...)
-	text, err := json.Marshal(map[string]any{"machine": map[string]any{"install": map[string]any{"extraKernelArgs": list}}})
+	text, err := json.Marshal(
+		map[string]any{"machine": map[string]any{"install": map[string]any{"extraKernelArgs": list}}})
 	return string(text), err
 }
 
@@ -160,8 +164,10 @@ func (n *Talos) imageNeeded(spec target.BootSpec) error {
 	for _, name := range spec.Without {
 		list = append(list, "-"+name)
 	}
-	return &lab.Error{Kind: lab.Refused, What: "boot arguments are part of this node's image, and can't be changed without another one", Target: n.Name(),
-		Hints: []string{fmt.Sprintf("have an Image Factory make an installer with customization: {extraKernelArgs: %q}", append(list, spec.Arguments...)),
+	return &lab.Error{Kind: lab.Refused, What: "boot arguments are part of this node's image, and can't be changed " +
+		"without another one", Target: n.Name(),
+		Hints: []string{fmt.Sprintf("have an Image Factory make an installer with customization: {extraKernelArgs: %q}",
+			append(list, spec.Arguments...)),
 			"then try it as a level of kernel:, such as factory.talos.dev/metal-installer/SCHEMATIC:VERSION"}}
 }
 

@@ -47,7 +47,8 @@ func TestRealToolsArmAndUndo(t *testing.T) {
 		if err := g.arm(t.Context(), m, r); err != nil {
 			t.Fatal(err, detailsOf(err))
 		}
-		if list := run(t, "grub-editenv", g.environment(), "list"); !strings.Contains(list, "next_entry="+onceID) || !strings.Contains(list, "saved_entry=0") {
+		if list := run(t, "grub-editenv", g.environment(), "list"); !strings.Contains(list, "next_entry="+onceID) ||
+			!strings.Contains(list, "saved_entry=0") {
 			t.Errorf("%s: the environment is %s", fixture, list)
 		}
 		if err := g.arm(t.Context(), m, r); lab.KindOf(err) != lab.Refused {

@@ -16,7 +16,8 @@ var errGone = errors.New("it went down and did not come back")
 
 // restart starts a machine anew by what ask does, and waits until there is another boot of it. The command's own answer
 // is often lost with the connection, so what counts is the boot's ID.
-func (o Options) restart(ctx context.Context, m machine, argv []string, ask func(ctx context.Context) (target.Output, error)) error {
+func (o Options) restart(ctx context.Context, m machine, argv []string,
+	ask func(ctx context.Context) (target.Output, error)) error {
 	before, err := m.read(ctx, bootIDPath)
 	if err != nil {
 		return err
@@ -27,7 +28,8 @@ func (o Options) restart(ctx context.Context, m machine, argv []string, ask func
 	out, err := ask(waiting)
 	// 255 is ssh's, when the connection ends before the command does.
 	if err == nil && out.ExitCode != 0 && out.ExitCode != 255 {
-		return &lab.Error{What: "can't start the machine anew", Target: m.Name(), Command: argv, Output: string(out.Stdout) + string(out.Stderr)}
+		return &lab.Error{What: "can't start the machine anew", Target: m.Name(), Command: argv,
+			Output: string(out.Stdout) + string(out.Stderr)}
 	}
 	for {
 		now, err := o.look(ctx, m)
@@ -98,9 +100,11 @@ func (o Options) late(m machine, argv []string, out target.Output, took time.Dur
 		return &lab.Error{What: fmt.Sprintf("the machine did not go down in %s", took), Target: m.Name(), Command: argv,
 			Output: string(out.Stdout) + string(out.Stderr)}
 	}
-	return &lab.Error{What: fmt.Sprintf("the machine did not come back in %s", took), Target: m.Name(), Err: errGone, Hints: []string{
-		"a power cycle starts it with its own boot arguments", "then headroom restore removes what is left on its disks",
-		"if it only needs longer, allow more time"}}
+	return &lab.Error{What: fmt.Sprintf("the machine did not come back in %s", took), Target: m.Name(),
+		Err: errGone, Hints: []string{
+			"a power cycle starts it with its own boot arguments",
+			"then headroom restore removes what is left on its disks",
+			"if it only needs longer, allow more time"}}
 }
 
 // settle waits until systemd has started what it starts, so that a load does not compete with that. A service that
@@ -113,7 +117,8 @@ func (o Options) settle(ctx context.Context, m machine) error {
 	defer cancel()
 	for ctx.Err() == nil {
 		out, err := m.Run(ctx, "systemctl", "is-system-running")
-		if state := strings.TrimSpace(string(out.Stdout)); err == nil && state != "initializing" && state != "starting" {
+		if state := strings.TrimSpace(string(out.Stdout)); err == nil && state != "initializing" &&
+			state != "starting" {
 			return nil
 		}
 		select {

@@ -45,9 +45,11 @@ func Ways() []string {
 // choose finds the way that was asked for, or the first that is possible.
 func choose(ctx context.Context, m machine, natural Record, asked string) (string, loader, error) {
 	if asked != "" && !slices.Contains(Ways(), asked) {
-		return "", nil, &lab.Error{Kind: lab.Usage, What: "there is no way to boot called " + asked, Hints: []string{"there are " + strings.Join(Ways(), ", ")}}
+		return "", nil, &lab.Error{Kind: lab.Usage, What: "there is no way to boot called " + asked,
+			Hints: []string{"there are " + strings.Join(Ways(), ", ")}}
 	}
-	refused := &lab.Error{Kind: lab.Refused, What: "can't start the machine once with other boot arguments", Target: m.Name()}
+	refused := &lab.Error{Kind: lab.Refused, What: "can't start the machine once with other boot arguments",
+		Target: m.Name()}
 	for _, w := range ways() {
 		if asked != "" && w.name != asked {
 			continue

@@ -88,7 +88,8 @@ func (a *Archive) add(name string, mode int, data []byte) {
 //	070701 inode mode uid gid links mtime size major minor rmajor rminor namesize check
 func (a *Archive) entry(name string, mode int, data []byte) {
 	a.next++
-	fmt.Fprintf(&a.data, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", a.next, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0,
+	fmt.Fprintf(&a.data, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", a.next, mode, 0, 0, 1, 0,
+		len(data), 0, 0, 0, 0,
 		len(name)+1, 0)
 	a.data.WriteString(name + "\x00")
 	a.pad()

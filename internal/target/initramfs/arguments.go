@@ -35,7 +35,8 @@ func ParseModuleArguments(cmdline string) ModuleArguments {
 		module, parameter, _ := strings.Cut(name, ".")
 		module = moduleName(module)
 		switch {
-		case module == "" || parameter == "" || strings.ContainsAny(name, "\" \t\n") || strings.Contains(parameter, "."):
+		case module == "" || parameter == "" || strings.ContainsAny(name, "\" \t\n") ||
+			strings.Contains(parameter, "."):
 		case module == "modprobe" && parameter == "blacklist":
 			for listed := range strings.SplitSeq(value, ",") {
 				a.blacklist = append(a.blacklist, moduleName(listed))

@@ -12,7 +12,8 @@ func TestModuleArguments(t *testing.T) {
 		want         []string
 	}{
 		{"quiet nvme.io_queue_depth=2 audit=0", "nvme", []string{"io_queue_depth=2"}},
-		{"virtio-blk.queue_depth=8 virtio_blk.num_request_queues=1", "virtio-blk", []string{"queue_depth=8", "num_request_queues=1"}},
+		{"virtio-blk.queue_depth=8 virtio_blk.num_request_queues=1", "virtio-blk",
+			[]string{"queue_depth=8", "num_request_queues=1"}},
 		{"nvme.a=1 nvme_core.b=2 nvme.a=3", "nvme", []string{"a=1", "a=3"}},
 		{"nvme.a=1 nvme_core.b=2 nvme.a=3", "nvme_core", []string{"b=2"}},
 		{"nvme_core.multipath nvme.empty= ", "nvme_core", []string{"multipath"}},

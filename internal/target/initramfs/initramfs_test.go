@@ -50,7 +50,8 @@ func TestArchive(t *testing.T) {
 	b := New()
 	b.File("etc/key", 0o600, []byte("xyz"))
 	got := entries(t, append(a.Bytes(), b.Bytes()...))
-	want := []string{"usr 40755 ", "usr/bin 40755 ", "usr/bin/tool 100755 first", "bin 40755 ", "bin/sh 120777 /usr/bin/tool", "empty 100600 ",
+	want := []string{"usr 40755 ", "usr/bin 40755 ", "usr/bin/tool 100755 first", "bin 40755 ",
+		"bin/sh 120777 /usr/bin/tool", "empty 100600 ",
 		"etc 40755 ", "etc/key 100600 xyz"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
@@ -62,7 +63,8 @@ func moduleFile(t *testing.T, info string) []byte {
 	t.Helper()
 	names := "\x00.modinfo\x00.shstrtab\x00"
 	var b bytes.Buffer
-	header := elf.Header64{Type: uint16(elf.ET_REL), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: 64, Shentsize: 64, Shnum: 3, Shstrndx: 2,
+	header := elf.Header64{Type: uint16(elf.ET_REL), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: 64,
+		Shentsize: 64, Shnum: 3, Shstrndx: 2,
 		Shoff: uint64(64 + len(info) + len(names))}
 	copy(header.Ident[:], "\x7fELF\x02\x01\x01")
 	sections := []elf.Section64{{},
@@ -129,7 +131,8 @@ func TestModulesInOrder(t *testing.T) {
 	if got, want := strings.Join(names, " "), "crc32c_soft ext4 t10_pi nvme_core nvme"; got != want {
 		t.Errorf("the order is %s, want %s", got, want)
 	}
-	if _, err := m.InOrder(t.Context(), "nvme", "zfs", "btrfs"); err == nil || !strings.Contains(err.Error(), "no module zfs, btrfs") {
+	if _, err := m.InOrder(t.Context(), "nvme", "zfs", "btrfs"); err == nil ||
+		!strings.Contains(err.Error(), "no module zfs, btrfs") {
 		t.Errorf("modules that are not there: %v", err)
 	}
 }

@@ -149,7 +149,10 @@ func (m Modules) ciphers(ctx context.Context, algorithm string) ([]string, error
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.files[name], err)
 		}
-		if slices.ContainsFunc(info, func(e string) bool { a, ok := strings.CutPrefix(e, "alias="); return ok && moduleName(a) == algorithm }) {
+		if slices.ContainsFunc(info, func(e string) bool {
+			a, ok := strings.CutPrefix(e, "alias=")
+			return ok && moduleName(a) == algorithm
+		}) {
 			found = append(found, name)
 		}
 	}

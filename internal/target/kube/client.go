@@ -38,11 +38,13 @@ func connect(o Options) (*cluster, error) {
 	if o.Kubeconfig != "" {
 		rules.ExplicitPath = o.Kubeconfig
 	}
-	files := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
+	files := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: o.Context})
 	config, err := files.ClientConfig()
 	if err != nil {
 		return nil, &lab.Error{Kind: lab.Usage, What: "can't tell which cluster is meant", Target: o.Name, Err: err,
-			Hints: []string{"kubectl config get-contexts lists the contexts of your kubeconfig; name one with context=NAME", "KUBECONFIG names another file, and so does kubeconfig=FILE"}}
+			Hints: []string{"kubectl config get-contexts lists the contexts of your kubeconfig; name one with " +
+				"context=NAME", "KUBECONFIG names another file, and so does kubeconfig=FILE"}}
 	}
 	c := &cluster{config: config, namespace: o.Namespace, target: o.Name, patience: apiPatience}
 	if c.namespace == "" {
@@ -85,7 +87,8 @@ func classes() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
 }
 func reviews() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
+	return schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1",
+		Resource: "selfsubjectaccessreviews"}
 }
 
 // of is the way to objects of a kind in the namespace.
@@ -113,7 +116,8 @@ func asked[T any](ctx context.Context, c *cluster, do func(ctx context.Context) 
 
 // away says that an error is the server's absence, not its answer.
 func away(err error) bool {
-	if apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err) {
+	if apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsInternalError(err) {
 		return true
 	}
 	var answer *apierrors.StatusError
@@ -121,24 +125,28 @@ func away(err error) bool {
 		return false
 	}
 	var op *net.OpError
-	return errors.As(err, &op) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, context.DeadlineExceeded) ||
+	return errors.As(err, &op) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, context.DeadlineExceeded) ||
 		strings.Contains(err.Error(), "EOF")
 }
 
-func (c *cluster) get(ctx context.Context, kind schema.GroupVersionResource, name string) (*unstructured.Unstructured, error) {
+func (c *cluster) get(ctx context.Context, kind schema.GroupVersionResource, name string) (*unstructured.Unstructured,
+	error) {
 	return asked(ctx, c, func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return c.of(kind).Get(ctx, name, metav1.GetOptions{})
 	})
 }
 
 // global is an object that is in no namespace.
-func (c *cluster) global(ctx context.Context, kind schema.GroupVersionResource, name string) (*unstructured.Unstructured, error) {
+func (c *cluster) global(ctx context.Context, kind schema.GroupVersionResource,
+	name string) (*unstructured.Unstructured, error) {
 	return asked(ctx, c, func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return c.client.Resource(kind).Get(ctx, name, metav1.GetOptions{})
 	})
 }
 
-func (c *cluster) globals(ctx context.Context, kind schema.GroupVersionResource) (*unstructured.UnstructuredList, error) {
+func (c *cluster) globals(ctx context.Context, kind schema.GroupVersionResource) (*unstructured.UnstructuredList,
+	error) {
 	return asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 		return c.client.Resource(kind).List(ctx, metav1.ListOptions{})
 	})
@@ -148,7 +156,8 @@ func (c *cluster) globals(ctx context.Context, kind schema.GroupVersionResource)
 func (c *cluster) unreachable(err error) error {
 	hints := []string{"try by hand: kubectl cluster-info"}
 	if apierrors.IsUnauthorized(err) {
-		hints = []string{"the credentials of your kubeconfig are not accepted: log in anew, then try kubectl auth whoami"}
+		hints = []string{"the credentials of your kubeconfig are not accepted: log in anew, then try kubectl auth " +
+			"whoami"}
 	}
 	what := "the cluster can't be reached at " + c.config.Host
 	if u, ok := errors.AsType[*url.Error](err); ok {

@@ -133,7 +133,8 @@ func (p *Pod) cniFacts(ctx context.Context, named lab.Fact) []lab.Fact {
 	}
 	settings := source("ConfigMap", cmp.Or(n.by.config, "of the plugin"))
 	own := []lab.Fact{
-		told("cni.version", tagOf(imageOf(n.daemon)), source("DaemonSet", "spec.template.spec.containers.image"), n.why),
+		told("cni.version", tagOf(imageOf(n.daemon)), source("DaemonSet", "spec.template.spec.containers.image"),
+			n.why),
 		told("cni.encapsulation", n.encapsulation, settings, n.why),
 		told("cni.encapsulates", n.encapsulates, settings, n.why),
 		told("cni.mtu", n.mtu, settings, n.why),
@@ -332,7 +333,8 @@ func (c *cluster) proxyFact(ctx context.Context, n network, found []unstructured
 	case err != nil:
 		return unknown(key, from, err.Error())
 	case !slices.ContainsFunc(found, func(o unstructured.Unstructured) bool { return o.GetName() == "kube-proxy" }):
-		return unknown(key, source("DaemonSet", "kube-proxy"), "there is no DaemonSet of kube-proxy; it may run otherwise, or something else has its part")
+		return unknown(key, source("DaemonSet", "kube-proxy"),
+			"there is no DaemonSet of kube-proxy; it may run otherwise, or something else has its part")
 	}
 	config, err := c.settings(ctx, metav1.NamespaceSystem, "kube-proxy")
 	if err != nil {
@@ -380,7 +382,9 @@ func (p *Pod) chain() (types []string, mtu, path string, err error) {
 		}
 		for _, e := range entries { // by name: the first is taken
 			path = folder + "/" + e.Name()
-			if !slices.ContainsFunc([]string{".conf", ".conflist", ".json"}, func(end string) bool { return strings.HasSuffix(path, end) }) {
+			if !slices.ContainsFunc([]string{".conf", ".conflist", ".json"}, func(end string) bool {
+				return strings.HasSuffix(path, end)
+			}) {
 				continue
 			}
 			text, err := fs.ReadFile(p.FS(), path)

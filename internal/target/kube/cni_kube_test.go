@@ -35,7 +35,8 @@ func networkFacts(t *testing.T, p *kube.Pod) map[string]string {
 			all[f.Key] = "unknown: " + f.Unknown
 		}
 	}
-	for _, key := range []string{"cluster.cni", "cni.version", "cni.encapsulation", "cni.mtu", "cni.plugins", "cluster.proxy", "cluster.pod.mtu"} {
+	for _, key := range []string{"cluster.cni", "cni.version", "cni.encapsulation", "cni.mtu", "cni.plugins",
+		"cluster.proxy", "cluster.pod.mtu"} {
 		if all[key] == "" {
 			t.Errorf("nothing is said of %s", key)
 		}
@@ -67,7 +68,8 @@ func TestFactsOfThePodNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	onNode := opened(t, "kube:nodes?node=node1&namespace="+namespace)
-	if all := networkFacts(t, onNode); all["cluster.cni"] != "bridge" || all["cni.plugins"] != "bridge" || all["cluster.pod.mtu"] != "unknown: the pod has its node's network" {
+	if all := networkFacts(t, onNode); all["cluster.cni"] != "bridge" || all["cni.plugins"] != "bridge" ||
+		all["cluster.pod.mtu"] != "unknown: the pod has its node's network" {
 		t.Errorf("%q", all)
 	}
 
@@ -76,8 +78,10 @@ func TestFactsOfThePodNetwork(t *testing.T) {
 	defer kubectl(t, flannelObjects, "delete", "-f", "-")
 	kubectl(t, flannelObjects, "apply", "-f", "-")
 	all := networkFacts(t, opened(t, "kube:pod?namespace="+namespace))
-	for key, want := range map[string]string{"cluster.cni": "flannel vxlan", "cni.version": "v0.25.6", "cni.encapsulation": "vxlan", "cni.encapsulates": "always",
-		"cni.mtu": "unknown: its configuration does not say", "cluster.proxy": "kube-proxy ipvs", "cluster.pod.mtu": "1500"} {
+	for key, want := range map[string]string{"cluster.cni": "flannel vxlan", "cni.version": "v0.25.6",
+		"cni.encapsulation": "vxlan", "cni.encapsulates": "always",
+		"cni.mtu": "unknown: its configuration does not say", "cluster.proxy": "kube-proxy ipvs",
+		"cluster.pod.mtu": "1500"} {
 		if all[key] != want {
 			t.Errorf("%s is %q, want %s", key, all[key], want)
 		}

@@ -24,20 +24,35 @@ func TestWhatPluginsSayOfThePodNetwork(t *testing.T) {
 		config             map[string]string
 		want               string // name, tag, encapsulation, of which packets, MTU, proxy
 	}{
-		{"kube-flannel-ds", "ghcr.io/flannel-io/flannel:v0.25.6", "", map[string]string{"net-conf.json": `{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}`}, "flannel v0.25.6 vxlan always - -"},
-		{"kube-flannel-ds", "ghcr.io/flannel-io/flannel:v0.25.6", "", map[string]string{"net-conf.json": `{"Backend": {"Type": "host-gw"}}`}, "flannel v0.25.6 none - - -"},
-		{"kube-flannel-ds", "flannel:v1", "", map[string]string{"net-conf.json": `{"Backend": {"Type": "vxlan", "Directrouting": true}}`}, "flannel v1 vxlan between subnets - -"},
-		{"kube-flannel-ds", "flannel:v1", "", map[string]string{"net-conf.json": `{"Backend": {"Type": "wireguard"}}`}, "flannel v1 wireguard - - -"},
+		{"kube-flannel-ds", "ghcr.io/flannel-io/flannel:v0.25.6", "",
+			map[string]string{"net-conf.json": `{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}`},
+			"flannel v0.25.6 vxlan always - -"},
+		{"kube-flannel-ds", "ghcr.io/flannel-io/flannel:v0.25.6", "",
+			map[string]string{"net-conf.json": `{"Backend": {"Type": "host-gw"}}`}, "flannel v0.25.6 none - - -"},
+		{"kube-flannel-ds", "flannel:v1", "",
+			map[string]string{"net-conf.json": `{"Backend": {"Type": "vxlan", "Directrouting": true}}`},
+			"flannel v1 vxlan between subnets - -"},
+		{"kube-flannel-ds", "flannel:v1", "", map[string]string{"net-conf.json": `{"Backend": {"Type": "wireguard"}}`},
+			"flannel v1 wireguard - - -"},
 		{"kube-flannel-ds", "flannel", "", nil, "flannel - - - - -"},
-		{"calico-node", "docker.io/calico/node:v3.28.1", "CALICO_IPV4POOL_IPIP=Always CALICO_IPV4POOL_VXLAN=Never", map[string]string{"veth_mtu": "0"}, "calico v3.28.1 ipip always - -"},
-		{"calico-node", "docker.io/calico/node:v3.28.1", "CALICO_IPV4POOL_IPIP=Never CALICO_IPV4POOL_VXLAN=CrossSubnet", map[string]string{"veth_mtu": "1440"}, "calico v3.28.1 vxlan between subnets 1440 -"},
-		{"calico-node", "docker.io/calico/node:v3.28.1", "CALICO_IPV4POOL_IPIP=Never CALICO_IPV4POOL_VXLAN=Never", nil, "calico v3.28.1 none - - -"},
-		{"cilium", "quay.io/cilium/cilium:v1.16.1@sha256:0b4a", "", map[string]string{"routing-mode": "tunnel", "tunnel-protocol": "geneve", "kube-proxy-replacement": "true", "mtu": "0"}, "cilium v1.16.1 geneve always - cilium"},
-		{"cilium", "quay.io/cilium/cilium:v1.16.1", "", map[string]string{"routing-mode": "native", "kube-proxy-replacement": "false"}, "cilium v1.16.1 none - - -"},
-		{"cilium", "quay.io/cilium/cilium:v1.13.4", "", map[string]string{"tunnel": "vxlan", "kube-proxy-replacement": "strict"}, "cilium v1.13.4 vxlan always - cilium"},
-		{"cilium", "quay.io/cilium/cilium:v1.13.4", "", map[string]string{"tunnel": "disabled"}, "cilium v1.13.4 none - - -"},
+		{"calico-node", "docker.io/calico/node:v3.28.1", "CALICO_IPV4POOL_IPIP=Always CALICO_IPV4POOL_VXLAN=Never",
+			map[string]string{"veth_mtu": "0"}, "calico v3.28.1 ipip always - -"},
+		{"calico-node", "docker.io/calico/node:v3.28.1", "CALICO_IPV4POOL_IPIP=Never CALICO_IPV4POOL_VXLAN=CrossSubnet",
+			map[string]string{"veth_mtu": "1440"}, "calico v3.28.1 vxlan between subnets 1440 -"},
+		{"calico-node", "docker.io/calico/node:v3.28.1", "CALICO_IPV4POOL_IPIP=Never CALICO_IPV4POOL_VXLAN=Never", nil,
+			"calico v3.28.1 none - - -"},
+		{"cilium", "quay.io/cilium/cilium:v1.16.1@sha256:0b4a", "",
+			map[string]string{"routing-mode": "tunnel", "tunnel-protocol": "geneve", "kube-proxy-replacement": "true",
+				"mtu": "0"}, "cilium v1.16.1 geneve always - cilium"},
+		{"cilium", "quay.io/cilium/cilium:v1.16.1", "", map[string]string{"routing-mode": "native",
+			"kube-proxy-replacement": "false"}, "cilium v1.16.1 none - - -"},
+		{"cilium", "quay.io/cilium/cilium:v1.13.4", "", map[string]string{"tunnel": "vxlan",
+			"kube-proxy-replacement": "strict"}, "cilium v1.13.4 vxlan always - cilium"},
+		{"cilium", "quay.io/cilium/cilium:v1.13.4", "", map[string]string{"tunnel": "disabled"},
+			"cilium v1.13.4 none - - -"},
 	} {
-		by, daemon := pluginOf([]unstructured.Unstructured{daemonSet("node-exporter", "x:1", ""), daemonSet(c.daemon, c.image, c.env)})
+		by, daemon := pluginOf([]unstructured.Unstructured{daemonSet("node-exporter", "x:1", ""),
+			daemonSet(c.daemon, c.image, c.env)})
 		if daemon == nil {
 			t.Errorf("%s is not known", c.daemon)
 			continue
@@ -60,7 +75,8 @@ func TestWhatPluginsSayOfThePodNetwork(t *testing.T) {
 
 func TestTagsOfImages(t *testing.T) {
 	for image, want := range map[string]string{
-		"docker.io/calico/node:v3.28.1": "v3.28.1", "quay.io/cilium/cilium:v1.16.1@sha256:0b4a": "v1.16.1", "registry.example:5000/flannel/flannel": "", "": "",
+		"docker.io/calico/node:v3.28.1": "v3.28.1", "quay.io/cilium/cilium:v1.16.1@sha256:0b4a": "v1.16.1",
+		"registry.example:5000/flannel/flannel": "", "": "",
 	} {
 		if got := tagOf(image); got != want {
 			t.Errorf("%s: %q", image, got)
@@ -92,7 +108,8 @@ func TestChainsOfPlugins(t *testing.T) {
 func TestModeOfKubeProxy(t *testing.T) {
 	for text, want := range map[string]string{
 		"apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nmode: \"ipvs\"\n": "ipvs",
-		"kind: KubeProxyConfiguration\nmode: \"\"\n":                                                   "iptables", "": "", "mode: [": "", "mode: ipvs": "",
+		"kind: KubeProxyConfiguration\nmode: \"\"\n":                                                   "iptables",
+		"": "", "mode: [": "", "mode: ipvs": "",
 	} {
 		if got := proxyMode(text); got != want {
 			t.Errorf("%q: %s", text, got)
@@ -109,9 +126,11 @@ func FuzzPodNetwork(f *testing.F) {
 	f.Add("kind: KubeProxyConfiguration\nmode: ipvs\n", "registry.example:5000/flannel/flannel")
 	f.Fuzz(func(t *testing.T, text, image string) {
 		types, mtu := readChain([]byte(text))
-		said := append(types, mtu, tagOf(image), proxyMode(text), ofFlannel(map[string]string{"net-conf.json": text}, nil).encapsulation)
+		said := append(types, mtu, tagOf(image), proxyMode(text),
+			ofFlannel(map[string]string{"net-conf.json": text}, nil).encapsulation)
 		daemon := daemonSet("calico-node", image, text)
-		config := map[string]string{"veth_mtu": text, "mtu": text, "tunnel": text, "routing-mode": image, "kube-proxy-replacement": text}
+		config := map[string]string{"veth_mtu": text, "mtu": text, "tunnel": text, "routing-mode": image,
+			"kube-proxy-replacement": text}
 		for _, n := range []network{ofCalico(config, daemon.Object), ofCilium(config, daemon.Object)} {
 			said = append(said, n.encapsulation, n.encapsulates, n.mtu, n.proxy)
 		}

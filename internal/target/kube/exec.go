@@ -52,7 +52,8 @@ func dial(ctx context.Context, c *cluster, pod string, fate func(ctx context.Con
 		return nil, err
 	}
 	go func() {
-		_, _ = io.WriteString(session.Stdin, `printf '%s %s\n' "$(id -u)" "$HOME"`+"\n") // a session that ends meanwhile is noticed below
+		// a session that ends meanwhile is noticed below
+		_, _ = io.WriteString(session.Stdin, `printf '%s %s\n' "$(id -u)" "$HOME"`+"\n")
 		_ = session.Stdin.Close()
 	}()
 	timer := time.NewTimer(helloLimit)
@@ -61,13 +62,15 @@ func dial(ctx context.Context, c *cluster, pod string, fate func(ctx context.Con
 	case <-session.Ended:
 	case <-timer.C:
 		session.Kill()
-		return nil, &lab.Error{What: "the container does not answer", Target: c.target, Hints: []string{"by hand: " + c.execCommand(pod)}}
+		return nil, &lab.Error{What: "the container does not answer", Target: c.target,
+			Hints: []string{"by hand: " + c.execCommand(pod)}}
 	case <-ctx.Done():
 		session.Kill()
 		return nil, ctx.Err()
 	}
 	if err := l.take(stdout.String()); err != nil {
-		e := &lab.Error{What: "can't carry out commands in the pod", Target: c.target, Output: strings.TrimSpace(stderr.String()), Err: err,
+		e := &lab.Error{What: "can't carry out commands in the pod", Target: c.target,
+			Output: strings.TrimSpace(stderr.String()), Err: err,
 			Hints: []string{"by hand: " + c.execCommand(pod)}}
 		if hint := l.Refused(stderr.String()); hint != "" {
 			e.Hints = []string{hint}
@@ -148,8 +151,10 @@ func (l *connection) SFTP(_, _ io.Writer) (*target.Session, error) { return nil,
 // Refused knows images without a shell, and users who may not carry out commands.
 func (l *connection) Refused(said string) string {
 	switch {
-	case strings.Contains(said, "/bin/sh") && (strings.Contains(said, "no such file") || strings.Contains(said, "not found")):
-		return "the image has no /bin/sh; take one that has it, with coreutils or BusyBox, util-linux and fio: image=NAME"
+	case strings.Contains(said, "/bin/sh") && (strings.Contains(said, "no such file") ||
+		strings.Contains(said, "not found")):
+		return "the image has no /bin/sh; take one that has it, with coreutils or BusyBox, util-linux and fio: " +
+			"image=NAME"
 	case strings.Contains(said, "forbidden"):
 		return "ask for a role with the permission create pods/exec"
 	}
@@ -205,7 +210,8 @@ func (c *cluster) executor(pod string, argv []string) (remotecommand.Executor, e
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{"container": {containerName}, "stdin": {"true"}, "stdout": {"true"}, "stderr": {"true"}, "command": argv}
+	query := url.Values{"container": {containerName}, "stdin": {"true"}, "stdout": {"true"}, "stderr": {"true"},
+		"command": argv}
 	u := base.JoinPath("api", "v1", "namespaces", c.namespace, "pods", pod, "exec")
 	u.RawQuery = query.Encode()
 	socket, err := remotecommand.NewWebSocketExecutor(c.config, "GET", u.String())

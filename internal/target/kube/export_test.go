@@ -15,7 +15,8 @@ func (p *Pod) Abandon() { _ = p.notes.journal.leave() }
 // Pieces are the objects that a machine is made of, as JSON.
 func Pieces(o Options) ([]string, error) {
 	m := Machine{options: o, session: "0123456789", cluster: &cluster{}}
-	m.keys.userData = userData("ecdsa-sha2-nistp256 AAAA user", "-----BEGIN\nAAAA\n-----END\n", "ecdsa-sha2-nistp256 AAAA host")
+	m.keys.userData = userData("ecdsa-sha2-nistp256 AAAA user", "-----BEGIN\nAAAA\n-----END\n",
+		"ecdsa-sha2-nistp256 AAAA host")
 	var all []string
 	for _, p := range m.pieces("") {
 		text, err := p.object.MarshalJSON()

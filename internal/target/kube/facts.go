@@ -92,7 +92,8 @@ func (c *cluster) version(ctx context.Context) (string, error) {
 func (c *cluster) nodeFacts(ctx context.Context, name string) (all []lab.Fact, network lab.Fact) {
 	node, err := c.global(ctx, nodes(), name)
 	all = []lab.Fact{known("cluster.node", name, source("Pod", "spec.nodeName"))}
-	for key, path := range map[string]string{"cluster.node.os": "osImage", "cluster.kubelet": "kubeletVersion", "cluster.runtime": "containerRuntimeVersion"} {
+	for key, path := range map[string]string{"cluster.node.os": "osImage", "cluster.kubelet": "kubeletVersion",
+		"cluster.runtime": "containerRuntimeVersion"} {
 		all = append(all, field(key, "Node", node, err, "status", "nodeInfo", path))
 	}
 	slices.SortFunc(all[1:], func(a, b lab.Fact) int { return strings.Compare(a.Key, b.Key) })
@@ -102,7 +103,8 @@ func (c *cluster) nodeFacts(ctx context.Context, name string) (all []lab.Fact, n
 	case err != nil:
 		network = unknown(key, from, err.Error())
 	case networkOf(node.GetAnnotations()) == "":
-		network = unknown(key, from, "no annotation of a network plugin that is known here, and no DaemonSet; its configuration is on the node")
+		network = unknown(key, from, "no annotation of a network plugin that is known here, and no DaemonSet; its "+
+			"configuration is on the node")
 	default:
 		network = known(key, networkOf(node.GetAnnotations()), from)
 	}
@@ -127,7 +129,8 @@ func networkOf(annotations map[string]string) string {
 		return "calico ipip"
 	case has("projectcalico.org/IPv4Address"):
 		return "calico"
-	case has("network.cilium.io/ipv4-pod-cidr"), has("network.cilium.io/ipv6-pod-cidr"), has("io.cilium.network.ipv4-pod-cidr"):
+	case has("network.cilium.io/ipv4-pod-cidr"), has("network.cilium.io/ipv6-pod-cidr"),
+		has("io.cilium.network.ipv4-pod-cidr"):
 		return "cilium"
 	case has("k8s.ovn.org/node-subnets"):
 		return "ovn-kubernetes"
@@ -155,7 +158,8 @@ func podFacts(pod *unstructured.Unstructured, err error) []lab.Fact {
 			if value == "" {
 				value = "none"
 			}
-			all = append(all, known("cluster.pod."+what+"."+strings.TrimSuffix(kind, "s"), value, source("Pod", "spec.containers.resources."+kind)))
+			all = append(all, known("cluster.pod."+what+"."+strings.TrimSuffix(kind, "s"), value,
+				source("Pod", "spec.containers.resources."+kind)))
 		}
 	}
 	return all
@@ -220,9 +224,11 @@ func ofVolume(volume object) (driver string, all []lab.Fact) {
 	}
 	attributes, _, _ := unstructured.NestedStringMap(volume, "spec", "csi", "volumeAttributes")
 	if driver != "" && len(attributes) > 0 {
-		all = append(all, known("claim.attributes", harmless(attributes), source("PersistentVolume", "spec.csi.volumeAttributes")))
+		all = append(all,
+			known("claim.attributes", harmless(attributes), source("PersistentVolume", "spec.csi.volumeAttributes")))
 	}
-	return driver, append(all, known("claim.nodes", affinityOf(volume), source("PersistentVolume", "spec.nodeAffinity")))
+	return driver, append(all,
+		known("claim.nodes", affinityOf(volume), source("PersistentVolume", "spec.nodeAffinity")))
 }
 
 // affinityOf is where a volume can be used from: "any", or conditions on nodes.
@@ -240,7 +246,8 @@ func affinityOf(volume object) string {
 		for _, c := range conditions {
 			if one, ok := c.(object); ok {
 				values, _, _ := unstructured.NestedStringSlice(one, "values")
-				said = append(said, strings.TrimSpace(fmt.Sprintf("%v %v %s", one["key"], one["operator"], strings.Join(values, " or "))))
+				said = append(said, strings.TrimSpace(fmt.Sprintf("%v %v %s", one["key"], one["operator"],
+					strings.Join(values, " or "))))
 			}
 		}
 	}
@@ -290,7 +297,8 @@ func (c *cluster) classFacts(ctx context.Context, name string) []lab.Fact {
 
 // telling are words in the names of parameters whose values are secrets, lead to some, or are addresses.
 func telling() []string {
-	return []string{"secret", "password", "passwd", "passphrase", "token", "key", "user", "credential", "auth", "cert", "server", "endpoint", "monitors", "url", "host", "address", "portal"}
+	return []string{"secret", "password", "passwd", "passphrase", "token", "key", "user", "credential", "auth", "cert",
+		"server", "endpoint", "monitors", "url", "host", "address", "portal"}
 }
 
 // harmless are parameters as a list, in order, without those that nobody else should see.

@@ -8,13 +8,16 @@ import (
 // Nothing that is a secret, leads to one, or is an address is a fact.
 func TestParametersAreHarmless(t *testing.T) {
 	got := harmless(map[string]string{
-		"linstor.csi.linbit.com/autoPlace": "2", "linstor.csi.linbit.com/storagePool": "nvme", "csi.storage.k8s.io/fstype": "xfs",
-		"csi.storage.k8s.io/node-stage-secret-name": "rook", "restuserkey": "hunter2", "resturl": "http://10.0.0.5", "server": "10.0.0.7",
+		"linstor.csi.linbit.com/autoPlace": "2", "linstor.csi.linbit.com/storagePool": "nvme",
+		"csi.storage.k8s.io/fstype":                 "xfs",
+		"csi.storage.k8s.io/node-stage-secret-name": "rook", "restuserkey": "hunter2", "resturl": "http://10.0.0.5",
+		"server":        "10.0.0.7",
 		"adminPassword": "hunter3", "property.linstor.csi.linbit.com/DrbdOptions/auto-quorum": "suspend-io",
 		"linstor.csi.linbit.com/replicasOnSame": "zone=a\n  rack=b",
 	})
-	want := "csi.storage.k8s.io/fstype=xfs, linstor.csi.linbit.com/autoPlace=2, linstor.csi.linbit.com/replicasOnSame=zone=a rack=b, " +
-		"linstor.csi.linbit.com/storagePool=nvme, property.linstor.csi.linbit.com/DrbdOptions/auto-quorum=suspend-io"
+	want := "csi.storage.k8s.io/fstype=xfs, linstor.csi.linbit.com/autoPlace=2, " +
+		"linstor.csi.linbit.com/replicasOnSame=zone=a rack=b, linstor.csi.linbit.com/storagePool=nvme, " +
+		"property.linstor.csi.linbit.com/DrbdOptions/auto-quorum=suspend-io"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -25,8 +28,10 @@ func TestParametersAreHarmless(t *testing.T) {
 
 func TestRemoteAccess(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
-		{"linstor.csi.linbit.com/allowRemoteVolumeAccess", "false", "false"}, {"allowremotevolumeaccess", "False", "false"},
-		{"linstor.csi.linbit.com/allowRemoteVolumeAccess", "- fromSame:\n  - zone", "- fromSame: - zone"}, {"linstor.csi.linbit.com/autoPlace", "2", "true"},
+		{"linstor.csi.linbit.com/allowRemoteVolumeAccess", "false", "false"},
+		{"allowremotevolumeaccess", "False", "false"},
+		{"linstor.csi.linbit.com/allowRemoteVolumeAccess", "- fromSame:\n  - zone", "- fromSame: - zone"},
+		{"linstor.csi.linbit.com/autoPlace", "2", "true"},
 	} {
 		if got := remoteAccess(map[string]string{c.key: c.value}); got != c.want {
 			t.Errorf("%s: %s is %q, want %q", c.key, c.value, got, c.want)
@@ -37,7 +42,8 @@ func TestRemoteAccess(t *testing.T) {
 func TestNetworkOfANode(t *testing.T) {
 	for _, c := range []struct{ annotations, want string }{
 		{"flannel.alpha.coreos.com/backend-type=vxlan flannel.alpha.coreos.com/public-ip=10.0.0.1", "flannel vxlan"},
-		{"projectcalico.org/IPv4Address=192.168.64.6/24 projectcalico.org/IPv4VXLANTunnelAddr=10.233.72.128", "calico vxlan"},
+		{"projectcalico.org/IPv4Address=192.168.64.6/24 projectcalico.org/IPv4VXLANTunnelAddr=10.233.72.128",
+			"calico vxlan"},
 		{"projectcalico.org/IPv4Address=192.168.64.6/24", "calico"},
 		{"network.cilium.io/ipv4-pod-cidr=10.244.0.0/25", "cilium"},
 		{"node.alpha.kubernetes.io/ttl=0", ""},
@@ -60,9 +66,12 @@ func TestFactsOfAVolume(t *testing.T) {
 		spec object
 		want string
 	}{
-		{object{"local": object{"path": "/dev/loop1"}, "nodeAffinity": terms}, "claim.driver local; claim.nodes kubernetes.io/hostname In node1 or node2"},
-		{object{"csi": object{"driver": linstor, "volumeAttributes": object{"linstor.csi.linbit.com/mount-options": "noatime", "authToken": "x"}}},
-			"claim.driver linstor.csi.linbit.com; claim.attributes linstor.csi.linbit.com/mount-options=noatime; claim.nodes any"},
+		{object{"local": object{"path": "/dev/loop1"}, "nodeAffinity": terms},
+			"claim.driver local; claim.nodes kubernetes.io/hostname In node1 or node2"},
+		{object{"csi": object{"driver": linstor,
+			"volumeAttributes": object{"linstor.csi.linbit.com/mount-options": "noatime", "authToken": "x"}}},
+			"claim.driver linstor.csi.linbit.com; claim.attributes linstor.csi.linbit.com/mount-options=noatime; " +
+				"claim.nodes any"},
 		{object{"glusterfs": object{}}, "claim.driver ?; claim.nodes any"},
 	} {
 		var said []string

@@ -24,8 +24,11 @@ func Clear(ctx context.Context, r Record) ([]string, error) {
 		return nil, err
 	}
 	if c.config.Host != r.Server {
-		return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("what was left is in the cluster at %s, and the kubeconfig leads to %s now", r.Server, c.config.Host), Target: r.Target,
-			Hints: []string{fmt.Sprintf("with a kubeconfig for it: kubectl delete %s -n %s -l %s=%s", r.kinds(), r.Namespace, sessionLabel, r.Session)}}
+		return nil, &lab.Error{Kind: lab.Refused,
+			What: fmt.Sprintf("what was left is in the cluster at %s, and the kubeconfig leads to %s now", r.Server,
+				c.config.Host), Target: r.Target,
+			Hints: []string{fmt.Sprintf("with a kubeconfig for it: kubectl delete %s -n %s -l %s=%s", r.kinds(),
+				r.Namespace, sessionLabel, r.Session)}}
 	}
 	return c.clear(ctx, r)
 }
@@ -53,7 +56,8 @@ func (c *cluster) clear(ctx context.Context, r Record) ([]string, error) {
 		kind  schema.GroupVersionResource
 		word  string
 		names []string
-	}{{pods(), "pod", r.Pods}, {machines(), "vm", r.Machines}, {claims(), "pvc", r.Claims}, {secrets(), "secret", r.Machines}} {
+	}{{pods(), "pod", r.Pods}, {machines(), "vm", r.Machines}, {claims(), "pvc", r.Claims},
+		{secrets(), "secret", r.Machines}} {
 		for _, name := range k.names {
 			was, err := c.remove(ctx, k.kind, name, r.Session)
 			if was {
@@ -96,11 +100,14 @@ func (c *cluster) remove(ctx context.Context, kind schema.GroupVersionResource, 
 	}
 	uid := is.GetUID()
 	_, err = asked(ctx, c, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, c.of(kind).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		return struct{}{},
+			c.of(kind).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	})
 	if err != nil && !absent(err) {
-		return false, &lab.Error{What: "can't remove " + name + " from namespace " + c.namespace, Target: c.target, Err: err,
-			Hints: []string{fmt.Sprintf("by hand: kubectl delete %s -n %s -l %s=%s", kind.GroupResource(), c.namespace, sessionLabel, session), "or later: headroom restore"}}
+		return false, &lab.Error{What: "can't remove " + name + " from namespace " + c.namespace, Target: c.target,
+			Err: err,
+			Hints: []string{fmt.Sprintf("by hand: kubectl delete %s -n %s -l %s=%s", kind.GroupResource(), c.namespace,
+				sessionLabel, session), "or later: headroom restore"}}
 	}
 	return true, nil
 }
@@ -114,8 +121,10 @@ func (c *cluster) awaitGone(ctx context.Context, kind schema.GroupVersionResourc
 			return c.unreachable(err)
 		}
 		if time.Now().After(end) {
-			return &lab.Error{What: fmt.Sprintf("%s %s is being removed for %s, and still there", word, name, goneLimit), Target: c.target,
-				Hints: []string{"is its node still there? kubectl describe " + word + " -n " + c.namespace + " " + name, "headroom restore looks again"}}
+			return &lab.Error{What: fmt.Sprintf("%s %s is being removed for %s, and still there", word, name,
+				goneLimit), Target: c.target,
+				Hints: []string{"is its node still there? kubectl describe " + word + " -n " + c.namespace + " " + name,
+					"headroom restore looks again"}}
 		}
 		select {
 		case <-ctx.Done():
@@ -127,5 +136,6 @@ func (c *cluster) awaitGone(ctx context.Context, kind schema.GroupVersionResourc
 
 // ownedBy has an object go when its owner goes, whoever removes that.
 func ownedBy(pod string, uid types.UID) object {
-	return object{"metadata": object{"ownerReferences": []any{object{"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": string(uid)}}}}
+	return object{"metadata": object{
+		"ownerReferences": []any{object{"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": string(uid)}}}}
 }

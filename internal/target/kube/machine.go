@@ -60,7 +60,8 @@ func timers() schema.GroupVersionResource {
 func OpenMachine(ctx context.Context, o Options, on Host) (*Machine, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
 		return nil, &lab.Error{Kind: lab.Usage, What: "nothing is named that the machine starts from", Target: o.Name,
-			Hints: []string{"name a container disk with cloud-init and SSH: boot=quay.io/containerdisks/fedora:42, or once for all " + DiskVariable + "=NAME",
+			Hints: []string{"name a container disk with cloud-init and SSH: boot=quay.io/containerdisks/fedora:42, " +
+				"or once for all " + DiskVariable + "=NAME",
 				"or a claim with such an image: bootclaim=NAME", "fio must be in it, or is brought: --bring-fio"}}
 	}
 	c, err := connect(o)
@@ -75,8 +76,10 @@ func OpenMachine(ctx context.Context, o Options, on Host) (*Machine, error) {
 		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}
 	}
 	dir := filepath.Join(on.Records, m.session+keysSuffix)
-	m.SSH = target.NewSSH(target.SSHOptions{Name: o.Name, Destination: hostAlias, Args: []string{"-F", filepath.Join(dir, sshConfig)}, Gone: m.fate})
-	m.record = Record{Target: o.Name, Session: m.session, Server: c.config.Host, Context: o.Context, Kubeconfig: o.Kubeconfig, Namespace: c.namespace}
+	m.SSH = target.NewSSH(target.SSHOptions{Name: o.Name, Destination: hostAlias,
+		Args: []string{"-F", filepath.Join(dir, sshConfig)}, Gone: m.fate})
+	m.record = Record{Target: o.Name, Session: m.session, Server: c.config.Host, Context: o.Context,
+		Kubeconfig: o.Kubeconfig, Namespace: c.namespace}
 	if on.Say != nil {
 		on.Say(fmt.Sprintf("making a machine in namespace %s", c.namespace))
 	}
@@ -160,7 +163,8 @@ func (m *Machine) make(ctx context.Context) error {
 	var timer types.UID
 	for i := range m.pieces("") {
 		p := m.pieces(timer)[i]
-		made, err := m.cluster.of(p.kind).Create(ctx, p.object, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+		made, err := m.cluster.of(p.kind).Create(ctx, p.object,
+			metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 		if err != nil {
 			return m.refusal(p.word, err)
 		}
@@ -203,9 +207,14 @@ func (m *Machine) awaitGuest(ctx context.Context, address string) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &target.NotStarted{Err: &lab.Error{What: fmt.Sprintf("the machine runs, and its guest at %s has not let headroom in after %s", address, m.options.Wait), Target: m.Name(), Err: err,
-				Hints: []string{"does its image have cloud-init and an SSH server that lets " + m.options.Machine.User + " in? virtctl console -n " + m.cluster.namespace + " " + m.name() + " shows it boot, while it is there",
-					"can addresses of pods be reached from here? through=virtctl goes by the API server, through=ssh://user@node by a host that reaches them"}}}
+			return &target.NotStarted{
+				Err: &lab.Error{What: fmt.Sprintf("the machine runs, and its guest at %s has not let headroom in "+
+					"after %s", address, m.options.Wait), Target: m.Name(), Err: err,
+					Hints: []string{"does its image have cloud-init and an SSH server that lets " +
+						m.options.Machine.User + " in? virtctl console -n " + m.cluster.namespace + " " + m.name() +
+						" shows it boot, while it is there",
+						"can addresses of pods be reached from here? through=virtctl goes by the API server, " +
+							"through=ssh://user@node by a host that reaches them"}}}
 		}
 		if err := pause(ctx); err != nil {
 			return err
@@ -228,8 +237,10 @@ func (m *Machine) findDisk(ctx context.Context) error {
 		return err
 	}
 	if m.place = strings.TrimSpace(string(out.Stdout)); m.place == "" {
-		return &lab.Error{What: "the guest does not see the disk with the serial number " + diskSerial, Target: m.Name(), Output: string(out.Stderr),
-			Hints: []string{"/dev/disk/by-id is made by udev, which its image must have", "lsblk -o NAME,SERIAL shows what it sees"}}
+		return &lab.Error{What: "the guest does not see the disk with the serial number " + diskSerial,
+			Target: m.Name(), Output: string(out.Stderr),
+			Hints: []string{"/dev/disk/by-id is made by udev, which its image must have",
+				"lsblk -o NAME,SERIAL shows what it sees"}}
 	}
 	return nil
 }
@@ -237,12 +248,14 @@ func (m *Machine) findDisk(ctx context.Context) error {
 // Label has all that was made carry the run's ID: there is no run yet when the machine is made.
 func (m *Machine) Label(ctx context.Context, run string) error {
 	m.run = run
-	patch, err := (&unstructured.Unstructured{Object: object{"metadata": object{"labels": object{runLabel: run}}}}).MarshalJSON()
+	patch, err := (&unstructured.Unstructured{
+		Object: object{"metadata": object{"labels": object{runLabel: run}}}}).MarshalJSON()
 	if err != nil {
 		return err
 	}
 	for _, p := range m.pieces("") {
-		if _, err := m.cluster.of(p.kind).Patch(ctx, p.object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := m.cluster.of(p.kind).Patch(ctx, p.object.GetName(), types.MergePatchType, patch,
+			metav1.PatchOptions{}); err != nil {
 			return &lab.Error{What: "can't label what was made with the run's ID", Target: m.Name(), Err: err}
 		}
 	}
@@ -268,7 +281,8 @@ func (m *Machine) Node() string { return m.node }
 func (m *Machine) Address(ctx context.Context) (string, error) {
 	s, err := m.look(ctx)
 	if err == nil && s.address == "" {
-		err = &lab.Error{What: "the machine has no address", Target: m.Name(), Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.name() + " -o wide"}}
+		err = &lab.Error{What: "the machine has no address", Target: m.Name(),
+			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.name() + " -o wide"}}
 	}
 	return s.address, err
 }
@@ -311,7 +325,8 @@ func (m *Machine) fate(ctx context.Context) error {
 }
 
 func (m *Machine) gone(why string) error {
-	return &lab.Error{What: fmt.Sprintf("the machine %s on node %s is gone: %s", m.name(), m.node, why), Target: m.options.Name, Err: target.ErrGone}
+	return &lab.Error{What: fmt.Sprintf("the machine %s on node %s is gone: %s", m.name(), m.node, why),
+		Target: m.options.Name, Err: target.ErrGone}
 }
 
 // Lost says why the machine is gone for good; nil while it is there, or nobody can tell.
@@ -327,10 +342,12 @@ func (m *Machine) Incarnation() string { return m.uid }
 func (m *Machine) Caveats(ctx context.Context) []string {
 	said := m.SSH.Caveats(ctx)
 	if m.options.Volume.Kind == Claimed && !m.options.Volume.Block {
-		said = append(said, "the disk is an image in a file system of its claim; mode=block gives the guest the volume itself")
+		said = append(said, "the disk is an image in a file system of its claim; mode=block gives the guest the "+
+			"volume itself")
 	}
 	if m.options.Volume.Kind == EmptyDisk {
-		said = append(said, "an emptydisk is a sparse image in the file system of its node, and not a volume of any class")
+		said = append(said, "an emptydisk is a sparse image in the file system of its node, and not a volume of any "+
+			"class")
 	}
 	return said
 }

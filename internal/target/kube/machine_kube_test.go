@@ -35,7 +35,8 @@ func machineSpace(t *testing.T) string {
 
 func leftOfMachines(t *testing.T, namespace string) string {
 	t.Helper()
-	return kubectl(t, "", "get", "vm,vmi,pvc,secret,job", "-n", namespace, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name")
+	return kubectl(t, "", "get", "vm,vmi,pvc,secret,job", "-n", namespace, "-l",
+		"app.kubernetes.io/managed-by=headroom", "-o", "name")
 }
 
 // The tests of a cluster that knows KubeVirt's resources. They mostly wait, for programs of the node and for guests
@@ -47,7 +48,8 @@ func TestMachines(t *testing.T) {
 	t.Run("refused", machinesThatCantBe) // by itself: it changes what KubeVirt is installed
 	t.Run("at once", func(t *testing.T) {
 		for name, test := range map[string]func(t *testing.T){
-			"schema": machinesAreOfKubeVirtsSchema, "abandoned": aMachineThatIsAbandoned, "whole": aMachine, "role": theRoleOfMachinesIsWhatTheyTake, "files": aMachineOnAFile, "not starting": machinesThatDoNotStart,
+			"schema": machinesAreOfKubeVirtsSchema, "abandoned": aMachineThatIsAbandoned, "whole": aMachine,
+			"role": theRoleOfMachinesIsWhatTheyTake, "files": aMachineOnAFile, "not starting": machinesThatDoNotStart,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -82,8 +84,10 @@ func machinesAreOfKubeVirtsSchema(t *testing.T) {
 		return all
 	}
 	const whole = "kube:vm?boot=x&class=fast&size=1Gi&cores=4&memory=2Gi&cpu=2..4&cache=none&io=native&iothreads=4&multiqueue&node=node1&selector=disk=nvme&tolerate&pullsecret=s&pull=always"
-	names := []string{"kube:vm?boot=x", whole, "kube:vm?boot=x&class=fast&mode=filesystem", "kube:vm?bootclaim=image&claim=mine&bus=scsi&dedicatediothread&dedicatedcpus&cpu=2",
-		"kube:vm?boot=x&emptydisk&iothreadspolicy=auto&cache=writeback&io=threads", "kube:vm?boot=x&class=fast&iothreadspolicy=shared&bus=sata&dedicatediothread"}
+	names := []string{"kube:vm?boot=x", whole, "kube:vm?boot=x&class=fast&mode=filesystem",
+		"kube:vm?bootclaim=image&claim=mine&bus=scsi&dedicatediothread&dedicatedcpus&cpu=2",
+		"kube:vm?boot=x&emptydisk&iothreadspolicy=auto&cache=writeback&io=threads",
+		"kube:vm?boot=x&class=fast&iothreadspolicy=shared&bus=sata&dedicatediothread"}
 	for _, name := range names[:5] {
 		for _, object := range pieces(name, nil) {
 			if out, err := check(object); err != nil {
@@ -91,8 +95,10 @@ func machinesAreOfKubeVirtsSchema(t *testing.T) {
 			}
 		}
 	}
-	for _, settings := range []map[string]string{{"iothreads": "0"}, {"iothreads": "16"}, {"iothreadspolicy": "auto"}, {"multiqueue": "off"}, {"bus": "scsi", "iothreads": "0"},
-		{"cache": "writethrough", "aio": "threads"}, {"cpus": "8", "memory": "4Gi"}, {"iothreads": "0", "dedicatediothread": "on"}} {
+	for _, settings := range []map[string]string{{"iothreads": "0"}, {"iothreads": "16"}, {"iothreadspolicy": "auto"},
+		{"multiqueue": "off"}, {"bus": "scsi", "iothreads": "0"},
+		{"cache": "writethrough", "aio": "threads"}, {"cpus": "8", "memory": "4Gi"},
+		{"iothreads": "0", "dedicatediothread": "on"}} {
 		for _, object := range pieces(whole, settings) {
 			if out, err := check(object); err != nil {
 				t.Errorf("%v: %s", settings, out)
@@ -101,7 +107,8 @@ func machinesAreOfKubeVirtsSchema(t *testing.T) {
 	}
 	machine := pieces(whole, nil)[3]
 	for was, spoiled := range map[string]string{
-		`"ioThreadsPolicy"`: `"ioThreadPolicy"`, `"supplementalPoolThreadCount":4`: `"supplementalPoolThreadCount":"four"`, `"blockMultiQueue"`: `"multiQueue"`,
+		`"ioThreadsPolicy"`:               `"ioThreadPolicy"`,
+		`"supplementalPoolThreadCount":4`: `"supplementalPoolThreadCount":"four"`, `"blockMultiQueue"`: `"multiQueue"`,
 		`"cores":4`: `"cores":-4.5`, `"cloudInitNoCloud"`: `"cloudInit"`, `"guest":"2Gi"`: `"guest":{"size":"2Gi"}`,
 	} {
 		if !strings.Contains(machine, was) {
@@ -148,10 +155,14 @@ func machinesThatCantBe(t *testing.T) {
 		}
 	}
 	// A KubeVirt that is too old says so by its version.
-	kubectl(t, `{apiVersion: kubevirt.io/v1, kind: KubeVirt, metadata: {name: kubevirt}, spec: {}}`, "create", "-n", namespace, "-f", "-")
+	kubectl(t, `{apiVersion: kubevirt.io/v1, kind: KubeVirt, metadata: {name: kubevirt}, spec: {}}`, "create", "-n",
+		namespace, "-f", "-")
 	defer kubectl(t, "", "delete", "kubevirt", "-n", namespace, "kubevirt")
-	kubectl(t, "", "patch", "kubevirt", "-n", namespace, "kubevirt", "--subresource", "status", "--type", "merge", "--patch", `{"status": {"observedKubeVirtVersion": "v1.4.0", "phase": "Deployed"}}`)
-	if _, err := openMachine(t, t.TempDir(), "kube:vm?boot=x&class=fast&size=1Gi&iothreads=2&namespace="+namespace); err == nil || !strings.Contains(err.Error(), "KubeVirt v1.4.0 has no supplementalPool") {
+	kubectl(t, "", "patch", "kubevirt", "-n", namespace, "kubevirt", "--subresource", "status", "--type", "merge",
+		"--patch", `{"status": {"observedKubeVirtVersion": "v1.4.0", "phase": "Deployed"}}`)
+	if _, err := openMachine(t, t.TempDir(),
+		"kube:vm?boot=x&class=fast&size=1Gi&iothreads=2&namespace="+namespace); err == nil ||
+		!strings.Contains(err.Error(), "KubeVirt v1.4.0 has no supplementalPool") {
 		t.Errorf("%v", err)
 	}
 	if left := leftOfMachines(t, namespace); left != "" {
@@ -177,11 +188,14 @@ func aMachineThatIsAbandoned(t *testing.T) {
 	}
 	// killed is a test binary that makes a machine, and is killed while it waits.
 	killed := exec.Command(os.Args[0], "-test.run", "^TestMachineToBeKilled$")
-	killed.Env = append(os.Environ(), "HEADROOM_TEST_MACHINE=kube:vm?boot=x&class=fast&size=1Gi&deadline=15s&namespace="+namespace, "HEADROOM_TEST_RECORDS="+records)
+	killed.Env = append(os.Environ(),
+		"HEADROOM_TEST_MACHINE=kube:vm?boot=x&class=fast&size=1Gi&deadline=15s&namespace="+namespace,
+		"HEADROOM_TEST_RECORDS="+records)
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); strings.Count(leftOfMachines(t, namespace), "\n") < 4; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); strings.Count(leftOfMachines(t, namespace), "\n") <
+		4; time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it makes only %q", leftOfMachines(t, namespace))
 		}
@@ -235,8 +249,10 @@ func standIn(t *testing.T) (virt *standin.KubeVirt, namespace string) {
 	}
 	root := said["guest-qemu"]
 	namespace = machineSpace(t)
-	return standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: namespace, Image: image, Kernel: said["guest-kernel"], Port: standInPort,
-		QEMU: root + "/usr/bin/qemu-system-x86_64", Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}}), namespace
+	return standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: namespace, Image: image,
+		Kernel: said["guest-kernel"], Port: standInPort,
+		QEMU:     root + "/usr/bin/qemu-system-x86_64",
+		Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}}), namespace
 }
 
 // printed is what a script of the tree prints.
@@ -252,7 +268,8 @@ func printed(t *testing.T, script string, arguments ...string) string {
 // giveBack has the volumes of a namespace's claims, which are gone, to be had again, and empty where they are devices.
 func giveBack(t *testing.T, namespace string) {
 	t.Helper()
-	for line := range strings.Lines(kubectl(t, "", "get", "pv", "-o", `jsonpath={range .items[*]}{.spec.volumeMode} {.spec.local.path} {.spec.claimRef.namespace}{"\n"}{end}`)) {
+	for line := range strings.Lines(kubectl(t, "", "get", "pv", "-o",
+		`jsonpath={range .items[*]}{.spec.volumeMode} {.spec.local.path} {.spec.claimRef.namespace}{"\n"}{end}`)) {
 		f := strings.Fields(line)
 		if len(f) != 3 || f[2] != namespace || f[0] != "Block" {
 			continue
@@ -274,7 +291,8 @@ func aMachine(t *testing.T) {
 	image := cluster(t)
 	defer giveBack(t, namespace)
 	jump := sshtest.Start(t) // another host, by which addresses of machines are reached
-	m, err := openMachine(t, t.TempDir(), "kube:vm?boot="+image+"&pull=never&class=fast&size=1Gi&memory=512Mi&port=10022&iothreads=3&multiqueue&through=ssh://under-test&namespace="+namespace, "-F", jump.Config)
+	m, err := openMachine(t, t.TempDir(),
+		"kube:vm?boot="+image+"&pull=never&class=fast&size=1Gi&memory=512Mi&port=10022&iothreads=3&multiqueue&through=ssh://under-test&namespace="+namespace, "-F", jump.Config)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, details(err))
 	}
@@ -306,7 +324,8 @@ func aMachine(t *testing.T) {
 		}
 	}
 	threads(3)
-	if host := run("hostname"); !strings.HasPrefix(host, "headroom-") || m.Node() != "node1" || m.Place() != "/dev/disk/by-id/headroom-disk" {
+	if host := run("hostname"); !strings.HasPrefix(host, "headroom-") || m.Node() != "node1" ||
+		m.Place() != "/dev/disk/by-id/headroom-disk" {
 		t.Errorf("host %s on node %s, disk %s", host, m.Node(), m.Place())
 	}
 	device := run("readlink -f " + m.Place())
@@ -318,11 +337,13 @@ func aMachine(t *testing.T) {
 	}
 	run("echo kept | dd of=" + m.Place() + " conv=fsync 2>/dev/null")
 	boot := run("cat /proc/sys/kernel/random/boot_id")
-	if err := m.Boot(t.Context(), target.BootSpec{Machine: map[string]string{"iothreads": "0", "cpus": "1"}}); err != nil {
+	if err := m.Boot(t.Context(), target.BootSpec{Machine: map[string]string{"iothreads": "0", "cpus": "1"}}); err !=
+		nil {
 		t.Fatalf("%v\n%s", err, details(err))
 	}
 	threads(0)
-	if again := run("cat /proc/sys/kernel/random/boot_id"); again == boot || run("nproc") != "1" || run("dd if="+m.Place()+" bs=4 count=1 2>/dev/null") != "kept" {
+	if again := run("cat /proc/sys/kernel/random/boot_id"); again == boot || run("nproc") != "1" ||
+		run("dd if="+m.Place()+" bs=4 count=1 2>/dev/null") != "kept" {
 		t.Errorf("boot %s then %s, %s CPUs", boot, again, run("nproc"))
 	}
 	if err := m.Boot(t.Context(), target.BootSpec{Arguments: []string{"quiet"}}); lab.KindOf(err) != lab.Usage {
@@ -352,7 +373,9 @@ func aMachineOnAFile(t *testing.T) {
 	virt, namespace := standIn(t)
 	defer giveBack(t, namespace)
 	servePortForward(t, virt, namespace)
-	m, err := openMachine(t, t.TempDir(), "kube:vm?boot="+cluster(t)+"&pull=never&class=fast&size=1Gi&mode=filesystem&bus=sata&memory=512Mi&port=10022&through=virtctl&namespace="+namespace)
+	m, err := openMachine(t, t.TempDir(),
+		"kube:vm?boot="+cluster(
+			t)+"&pull=never&class=fast&size=1Gi&mode=filesystem&bus=sata&memory=512Mi&port=10022&through=virtctl&namespace="+namespace)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, details(err))
 	}
@@ -379,14 +402,18 @@ func aMachineOnAFile(t *testing.T) {
 		}
 	}
 	on("ide-hd", "/disk.img")
-	if at := run("readlink -f /sys/class/block/$(basename $(readlink -f " + m.Place() + "))"); !strings.Contains(at, "/ata") {
+	if at := run("readlink -f /sys/class/block/$(basename $(readlink -f " + m.Place() + "))"); !strings.Contains(at,
+		"/ata") {
 		t.Errorf("the disk is at %s", at)
 	}
-	if said := m.Caveats(t.Context()); !slices.ContainsFunc(said, func(text string) bool { return strings.Contains(text, "image in a file system of its claim") }) {
+	if said := m.Caveats(t.Context()); !slices.ContainsFunc(said, func(text string) bool {
+		return strings.Contains(text, "image in a file system of its claim")
+	}) {
 		t.Errorf("nothing of its file system in %q", said)
 	}
 	run("echo kept | dd of=" + m.Place() + " conv=fsync 2>/dev/null")
-	if err := m.Boot(t.Context(), target.BootSpec{Machine: map[string]string{"bus": "virtio", "iothreads": "2"}}); err != nil {
+	if err := m.Boot(t.Context(),
+		target.BootSpec{Machine: map[string]string{"bus": "virtio", "iothreads": "2"}}); err != nil {
 		t.Fatalf("%v\n%s", err, details(err))
 	}
 	on("virtio-blk-pci", "iothread-vq-mapping", "/disk.img")
@@ -405,8 +432,10 @@ func machinesThatDoNotStart(t *testing.T) {
 	_, namespace := standIn(t)
 	image := cluster(t)
 	for options, want := range map[string][]string{
-		"boot=localhost/gone:1&pull=missing&emptydisk&wait=2m":               {"did not start: ImagePullBackOff", "check the name of the container disk"},
-		"boot=" + image + "&pull=never&emptydisk&selector=disk=gone&wait=8s": {"has not started after 8s: ErrorUnschedulable", "check node= and selector="},
+		"boot=localhost/gone:1&pull=missing&emptydisk&wait=2m": {"did not start: ImagePullBackOff",
+			"check the name of the container disk"},
+		"boot=" + image + "&pull=never&emptydisk&selector=disk=gone&wait=8s": {
+			"has not started after 8s: ErrorUnschedulable", "check node= and selector="},
 	} {
 		_, err := openMachine(t, t.TempDir(), "kube:vm?"+options+"&memory=512Mi&port=10022&namespace="+namespace)
 		if err == nil {

@@ -38,9 +38,11 @@ func newKeys(ctx context.Context, dir string) (keyPair, error) {
 	}
 	text := map[string]string{}
 	for _, name := range []string{userKey, hostKey} {
-		argv := []string{"ssh-keygen", "-q", "-t", "ecdsa", "-b", "256", "-N", "", "-C", headroom, "-f", filepath.Join(dir, name)}
+		argv := []string{"ssh-keygen", "-q", "-t", "ecdsa", "-b", "256", "-N", "", "-C", headroom, "-f",
+			filepath.Join(dir, name)}
 		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
-			return k, &lab.Error{What: "can't make a key", Command: argv, Output: string(out), Err: err, Hints: []string{"apt install openssh-client"}}
+			return k, &lab.Error{What: "can't make a key", Command: argv, Output: string(out), Err: err,
+				Hints: []string{"apt install openssh-client"}}
 		}
 		for _, file := range []string{name, name + ".pub"} {
 			data, err := os.ReadFile(filepath.Join(dir, file))
@@ -58,7 +60,8 @@ func newKeys(ctx context.Context, dir string) (keyPair, error) {
 // proves itself with. Source: cloud-init's reference of modules, SSH.
 func userData(user, host, hostPublic string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "#cloud-config\ndisable_root: false\nssh_pwauth: false\nssh_authorized_keys:\n  - %s\nssh_deletekeys: true\nssh_keys:\n  ecdsa_private: |\n", strings.TrimSpace(user))
+	fmt.Fprintf(&b, "#cloud-config\ndisable_root: false\nssh_pwauth: false\nssh_authorized_keys:\n  - %s\n"+
+		"ssh_deletekeys: true\nssh_keys:\n  ecdsa_private: |\n", strings.TrimSpace(user))
 	for line := range strings.Lines(host) {
 		b.WriteString("    " + line)
 	}
@@ -70,8 +73,9 @@ func userData(user, host, hostPublic string) string {
 // The user's own configuration is not read: nothing in it can be meant for this machine.
 func (k keyPair) writeConfig(m MachineOptions, address, proxy string) error {
 	quote := func(name string) string { return `"` + strings.ReplaceAll(filepath.Join(k.dir, name), "%", "%%") + `"` }
-	text := fmt.Sprintf("Host %s\n\tHostName %s\n\tPort %d\n\tUser %s\n\tHostKeyAlias %s\n\tUserKnownHostsFile %s\n\tGlobalKnownHostsFile /dev/null\n"+
-		"\tStrictHostKeyChecking yes\n\tUpdateHostKeys no\n\tIdentityAgent none\n\tIdentitiesOnly yes\n\tIdentityFile %s\n\tLogLevel ERROR\n\tBatchMode yes\n",
+	text := fmt.Sprintf("Host %s\n\tHostName %s\n\tPort %d\n\tUser %s\n\tHostKeyAlias %s\n\tUserKnownHostsFile %s\n"+
+		"\tGlobalKnownHostsFile /dev/null\n\tStrictHostKeyChecking yes\n\tUpdateHostKeys no\n\tIdentityAgent none\n"+
+		"\tIdentitiesOnly yes\n\tIdentityFile %s\n\tLogLevel ERROR\n\tBatchMode yes\n",
 		hostAlias, address, m.Port, m.User, hostAlias, quote(knownHosts), quote(userKey))
 	if proxy != "" {
 		text += "\tProxyCommand " + proxy + "\n"

@@ -40,7 +40,8 @@ func timerOf(o Options, name string, labels map[string]string) *unstructured.Uns
 func goesWith(o *unstructured.Unstructured, timer string, uid types.UID) *unstructured.Unstructured {
 	if uid != "" { // there is none in a rehearsal
 		metadata, _ := o.Object["metadata"].(object)
-		metadata["ownerReferences"] = []any{object{"apiVersion": "batch/v1", "kind": "Job", "name": timer, "uid": string(uid)}}
+		metadata["ownerReferences"] = []any{object{"apiVersion": "batch/v1", "kind": "Job", "name": timer,
+			"uid": string(uid)}}
 	}
 	return o
 }
@@ -77,8 +78,10 @@ func machineSpec(o Options, name, claim string, labels map[string]string) object
 	if m.DedicatedCPUs {
 		cpu["dedicatedCpuPlacement"] = true
 	}
-	disks := []any{object{"name": bootDisk, "bootOrder": int64(1), "disk": object{"bus": "virtio"}}, object{"name": seedDisk, "disk": object{"bus": "virtio"}}}
-	volumes := []any{bootVolume(o), object{"name": seedDisk, "cloudInitNoCloud": object{"secretRef": object{"name": name}}}}
+	disks := []any{object{"name": bootDisk, "bootOrder": int64(1), "disk": object{"bus": "virtio"}},
+		object{"name": seedDisk, "disk": object{"bus": "virtio"}}}
+	volumes := []any{bootVolume(o),
+		object{"name": seedDisk, "cloudInitNoCloud": object{"secretRef": object{"name": name}}}}
 	if v := machineVolume(o, claim); v != nil {
 		disks, volumes = append(disks, diskOf(m.Disk)), append(volumes, v)
 	}
@@ -129,8 +132,9 @@ func machineSpec(o Options, name, claim string, labels map[string]string) object
 
 // affinityTo is an affinity to one node, by its name.
 func affinityTo(node string) object {
-	return object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": []any{
-		object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}}}}}
+	return object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{
+		"nodeSelectorTerms": []any{
+			object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}}}}}
 }
 
 // bootVolume is where the machine starts from. A claim is seen through an image of what differs, so that nothing is
@@ -138,7 +142,8 @@ func affinityTo(node string) object {
 func bootVolume(o Options) object {
 	m := o.Machine
 	if m.BootClaim != "" {
-		return object{"name": bootDisk, "ephemeral": object{"persistentVolumeClaim": object{"claimName": m.BootClaim, "readOnly": true}}}
+		return object{"name": bootDisk,
+			"ephemeral": object{"persistentVolumeClaim": object{"claimName": m.BootClaim, "readOnly": true}}}
 	}
 	disk := object{"image": m.Boot, "imagePullPolicy": o.Pull}
 	if o.PullSecret != "" {

@@ -72,12 +72,14 @@ const (
 )
 
 func newMachineOptions() *MachineOptions {
-	return &MachineOptions{Cores: machineCores, Memory: machineMemory, User: "root", Port: sshPort, Disk: MachineDisk{Bus: "virtio"}}
+	return &MachineOptions{Cores: machineCores, Memory: machineMemory, User: "root", Port: sshPort,
+		Disk: MachineDisk{Bus: "virtio"}}
 }
 
 // machineList is the list of a machine's options: those that it shares with a pod first.
 func machineList() []option {
-	shared := []string{"class", "claim", "size", "mode", "context", "kubeconfig", "namespace", "pull", "pullsecret", "node", "selector", "tolerate", "cpu", "deadline", "wait"}
+	shared := []string{"class", "claim", "size", "mode", "context", "kubeconfig", "namespace", "pull", "pullsecret",
+		"node", "selector", "tolerate", "cpu", "deadline", "wait"}
 	all := slices.DeleteFunc(list(), func(k option) bool { return !slices.Contains(shared, k.name) })
 	one := func(field func(d *MachineDisk) *string, choices []string) func(o *Options, value string) error {
 		return func(o *Options, value string) error { return among(field(&o.Machine.Disk), value, choices) }
@@ -156,7 +158,8 @@ func (o *Options) machineContradictions(given map[string]bool) []string {
 	if v.Kind == "" {
 		for _, key := range []string{"bus", "cache", "io", "dedicatediothread"} {
 			if given[key] {
-				faults = append(faults, key+" is of the disk under test, and there is none: add class, claim or emptydisk")
+				faults = append(faults, key+" is of the disk under test, and there is none: add class, claim or "+
+					"emptydisk")
 			}
 		}
 	}
@@ -177,10 +180,12 @@ func (o *Options) machineContradictions(given map[string]bool) []string {
 func (d MachineDisk) faults() []string {
 	var faults []string
 	if (d.Policy == threadPool) != (d.Pool > 0) {
-		faults = append(faults, "iothreads says how many threads iothreadspolicy="+threadPool+" has; one needs the other")
+		faults = append(faults, "iothreads says how many threads iothreadspolicy="+threadPool+" has; one needs the "+
+			"other")
 	}
 	if d.Dedicated && d.Policy == threadPool {
-		faults = append(faults, "dedicatediothread gives the disk one thread, and "+threadPool+" gives it all of the pool's")
+		faults = append(faults, "dedicatediothread gives the disk one thread, and "+threadPool+" gives it all of the "+
+			"pool's")
 	}
 	if d.Bus == "sata" && (d.Policy != "" || d.Dedicated || d.MultiQueue) {
 		faults = append(faults, "a disk on the bus sata has no IOThreads and one queue")

@@ -14,9 +14,12 @@ func TestParseMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := MachineOptions{Boot: "reg.lan/fedora:42", Cores: 16, Memory: "8Gi", DedicatedCPUs: true, User: "fedora", Port: 2222,
-		Disk: MachineDisk{Bus: "virtio", Cache: "none", IO: "native", Policy: "supplementalPool", Pool: 4, MultiQueue: true}}
-	if *o.Machine != m || o.Volume != (Volume{Kind: Claimed, Of: "fast", Size: "20Gi", Block: true}) || o.Node != "n1" || o.Namespace != "perf" || o.CPU != (Range{"8", "8"}) ||
+	m := MachineOptions{Boot: "reg.lan/fedora:42", Cores: 16, Memory: "8Gi", DedicatedCPUs: true, User: "fedora",
+		Port: 2222,
+		Disk: MachineDisk{Bus: "virtio", Cache: "none", IO: "native", Policy: "supplementalPool",
+			Pool: 4, MultiQueue: true}}
+	if *o.Machine != m || o.Volume != (Volume{Kind: Claimed, Of: "fast", Size: "20Gi", Block: true}) ||
+		o.Node != "n1" || o.Namespace != "perf" || o.CPU != (Range{"8", "8"}) ||
 		o.Deadline != 2*time.Hour || o.Wait != machineWait || o.Pull != "Always" || o.NodeLabels["disk"] != "nvme" {
 		t.Errorf("%+v, %+v", o, o.Machine)
 	}
@@ -33,7 +36,8 @@ func TestParseMachine(t *testing.T) {
 	if o, err := Parse("kube:pod?class=a"); err != nil || o.Machine != nil {
 		t.Errorf("a pod has %+v, %v", o.Machine, err)
 	}
-	if !IsMachine("kube:vm?class=a") || !IsMachine("kube:vm") || IsMachine("kube:pod?class=vm") || IsMachine("qemu:kube:vm") {
+	if !IsMachine("kube:vm?class=a") || !IsMachine("kube:vm") || IsMachine("kube:pod?class=vm") ||
+		IsMachine("qemu:kube:vm") {
 		t.Error("it can't be told what is a machine")
 	}
 	if !Goes("kube:vm?claim=a") || Forgets("kube:vm?class=a") {
@@ -49,8 +53,10 @@ func TestParseMachineTellsAllFaults(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	said := strings.Join(e.Hints, "\n")
-	for _, fault := range []string{"boot and bootclaim are two disks", "class and emptydisk are two volumes", "cores: it is a whole number", `memory: "much" is no amount`, "bus: it is virtio or scsi or sata",
-		"cache: it is none", "io: it is native or threads", "iothreads: it is a whole number", `no option "hostpath"`, `no option "image"`, `no option "privileged"`, "port: it is", `user: "-x" is no user`,
+	for _, fault := range []string{"boot and bootclaim are two disks", "class and emptydisk are two volumes",
+		"cores: it is a whole number", `memory: "much" is no amount`, "bus: it is virtio or scsi or sata",
+		"cache: it is none", "io: it is native or threads", "iothreads: it is a whole number", `no option "hostpath"`,
+		`no option "image"`, `no option "privileged"`, "port: it is", `user: "-x" is no user`,
 		"labels of nodes", `"0" is no time`, "kube:vm?boot="} {
 		if !strings.Contains(said, fault) {
 			t.Errorf("nothing of %q in:\n%s", fault, said)
@@ -92,13 +98,14 @@ func TestSettingsOfAMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for setting, want := range map[string]MachineDisk{
-		"":                           {Bus: "virtio", Policy: "supplementalPool", Pool: 3, MultiQueue: true},
-		"iothreads=0":                {Bus: "virtio", MultiQueue: true},
-		"iothreads=8":                {Bus: "virtio", Policy: "supplementalPool", Pool: 8, MultiQueue: true},
-		"iothreadspolicy=shared":     {Bus: "virtio", Policy: "shared", MultiQueue: true},
-		"iothreadspolicy=none":       {Bus: "virtio", MultiQueue: true},
-		"multiqueue=off":             {Bus: "virtio", Policy: "supplementalPool", Pool: 3},
-		"cache=none aio=native":      {Bus: "virtio", Policy: "supplementalPool", Pool: 3, MultiQueue: true, Cache: "none", IO: "native"},
+		"":                       {Bus: "virtio", Policy: "supplementalPool", Pool: 3, MultiQueue: true},
+		"iothreads=0":            {Bus: "virtio", MultiQueue: true},
+		"iothreads=8":            {Bus: "virtio", Policy: "supplementalPool", Pool: 8, MultiQueue: true},
+		"iothreadspolicy=shared": {Bus: "virtio", Policy: "shared", MultiQueue: true},
+		"iothreadspolicy=none":   {Bus: "virtio", MultiQueue: true},
+		"multiqueue=off":         {Bus: "virtio", Policy: "supplementalPool", Pool: 3},
+		"cache=none aio=native": {Bus: "virtio", Policy: "supplementalPool", Pool: 3, MultiQueue: true,
+			Cache: "none", IO: "native"},
 		"iothreads=0 bus=scsi":       {Bus: "scsi", MultiQueue: true},
 		"cpus=8 memory=4Gi":          {Bus: "virtio", Policy: "supplementalPool", Pool: 3, MultiQueue: true},
 		"iothreadspolicy=supplement": {},
@@ -123,7 +130,8 @@ func TestSettingsOfAMachine(t *testing.T) {
 		t.Errorf("what was asked for has become %+v", o.Machine)
 	}
 	_, err = o.with(map[string]string{"iommu": "intel", "cpus": "none", "cache": "unsafe"})
-	if err == nil || !strings.Contains(err.Error(), "no setting iommu") || !strings.Contains(err.Error(), "cpus can't be none") || !strings.Contains(err.Error(), "cache can't be unsafe") {
+	if err == nil || !strings.Contains(err.Error(), "no setting iommu") || !strings.Contains(err.Error(),
+		"cpus can't be none") || !strings.Contains(err.Error(), "cache can't be unsafe") {
 		t.Errorf("%v", err)
 	}
 }
@@ -132,8 +140,9 @@ func TestSettingsOfAMachine(t *testing.T) {
 func TestTheWayToAMachine(t *testing.T) {
 	for name, want := range map[string]string{
 		"kube:vm?class=a": "",
-		"kube:vm?class=a&through=virtctl&port=2222&context=lab": "virtctl port-forward --stdio=true --namespace=perf --context=lab vmi/headroom-0123 2222",
-		"kube:vm?class=a&through=ssh://core@node1:2022":         "ssh -F /etc/x -p 2022 -W [%h]:%p -- core@node1",
+		"kube:vm?class=a&through=virtctl&port=2222&context=lab": "virtctl port-forward --stdio=true --namespace=perf " +
+			"--context=lab vmi/headroom-0123 2222",
+		"kube:vm?class=a&through=ssh://core@node1:2022": "ssh -F /etc/x -p 2022 -W [%h]:%p -- core@node1",
 	} {
 		o, err := Parse(name)
 		if err != nil {
@@ -167,17 +176,24 @@ func TestVersionOf(t *testing.T) {
 func TestMachineStatusOf(t *testing.T) {
 	instance := object{"metadata": object{"uid": "u"}, "status": object{"phase": "Running", "nodeName": "n1",
 		"interfaces": []any{object{"name": "default", "ipAddress": "10.1.2.3"}, object{"ipAddress": "10.9.9.9"}},
-		"conditions": []any{object{"type": "Ready", "status": "True"}, object{"type": "LiveMigratable", "status": "False", "reason": "DisksNotLiveMigratable", "message": "PVC is not shared"}}}}
+		"conditions": []any{object{"type": "Ready", "status": "True"}, object{"type": "LiveMigratable",
+			"status": "False", "reason": "DisksNotLiveMigratable", "message": "PVC is not shared"}}}}
 	s := machineStatusOf(object{"status": object{"printableStatus": "Running"}}, instance)
-	if s.phase != "Running" || s.address != "10.1.2.3" || s.node != "n1" || s.uid != "u" || s.failed || len(s.reasons) != 0 {
+	if s.phase != "Running" || s.address != "10.1.2.3" || s.node != "n1" || s.uid != "u" || s.failed ||
+		len(s.reasons) != 0 {
 		t.Errorf("%+v", s)
 	}
-	s = machineStatusOf(object{"status": object{"printableStatus": "ErrorUnschedulable"}}, object{"status": object{"phase": "Scheduling",
-		"conditions": []any{object{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available"}}}})
+	s = machineStatusOf(object{"status": object{"printableStatus": "ErrorUnschedulable"}},
+		object{"status": object{"phase": "Scheduling",
+			"conditions": []any{object{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+				"message": "0/1 nodes are available"}}}})
 	if s.failed || !slices.Equal(s.reasons, []string{"Unschedulable: 0/1 nodes are available"}) {
 		t.Errorf("%+v", s)
 	}
-	s = machineStatusOf(object{"status": object{"printableStatus": "Stopped", "conditions": []any{object{"type": "Failure", "status": "True", "reason": "FailedCreate", "message": "denied"}}}}, nil)
+	s = machineStatusOf(
+		object{"status": object{"printableStatus": "Stopped",
+			"conditions": []any{object{"type": "Failure", "status": "True", "reason": "FailedCreate",
+				"message": "denied"}}}}, nil)
 	if !s.failed || !slices.Equal(s.reasons, []string{"FailedCreate: denied"}) {
 		t.Errorf("%+v", s)
 	}

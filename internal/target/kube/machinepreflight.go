@@ -30,7 +30,8 @@ func (m *Machine) preflight(ctx context.Context) error {
 	}
 	// A pod of the same options asks for the same node and the same volume.
 	p := &Pod{Shell: target.NewShell(m.options.Name, nil, 0), options: m.options, cluster: m.cluster}
-	refused := []error{m.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, 1), m.lacksClaims(ctx), m.lacksWay(), m.needsVersion(m.options.Machine.Disk)}
+	refused := []error{m.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, 1), m.lacksClaims(ctx),
+		m.lacksWay(), m.needsVersion(m.options.Machine.Disk)}
 	m.binding, m.provisioner = p.binding, p.provisioner
 	if err := errors.Join(refused...); err != nil {
 		return err
@@ -44,8 +45,10 @@ func (m *Machine) lacksKubeVirt(ctx context.Context) error {
 		return m.cluster.of(machines()).List(ctx, metav1.ListOptions{Limit: 1})
 	})
 	if absent(err) {
-		return &lab.Error{Kind: lab.Refused, What: "the cluster has no KubeVirt: it does not know virtualmachines of kubevirt.io/v1", Target: m.options.Name,
-			Hints: []string{"kubectl get kubevirt -A shows where it is installed, in a cluster that has it", "without it, measure a pod: kube:pod?class=…"}}
+		return &lab.Error{Kind: lab.Refused, What: "the cluster has no KubeVirt: it does not know virtualmachines of " +
+			"kubevirt.io/v1", Target: m.options.Name,
+			Hints: []string{"kubectl get kubevirt -A shows where it is installed, in a cluster that has it",
+				"without it, measure a pod: kube:pod?class=…"}}
 	}
 	if err != nil && away(err) {
 		return m.cluster.unreachable(err)
@@ -57,7 +60,8 @@ func (m *Machine) lacksKubeVirt(ctx context.Context) error {
 	kv := list.Items[0].Object
 	m.version, _, _ = unstructured.NestedString(kv, "status", "observedKubeVirtVersion")
 	if phase, _, _ := unstructured.NestedString(kv, "status", "phase"); phase != "" && phase != "Deployed" {
-		return &lab.Error{Kind: lab.Refused, What: "KubeVirt is not ready in the cluster: it is " + phase, Target: m.options.Name, Hints: []string{"kubectl get kubevirt -A"}}
+		return &lab.Error{Kind: lab.Refused, What: "KubeVirt is not ready in the cluster: it is " + phase,
+			Target: m.options.Name, Hints: []string{"kubectl get kubevirt -A"}}
 	}
 	return nil
 }
@@ -72,7 +76,9 @@ func (m *Machine) needsVersion(d MachineDisk) error {
 	if d.Policy != threadPool || !ok || major > 1 || major == 1 && minor >= poolSince {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("KubeVirt %s has no %s: several IOThreads for a disk came with v1.%d", m.version, threadPool, poolSince), Target: m.options.Name,
+	return &lab.Error{Kind: lab.Refused,
+		What: fmt.Sprintf("KubeVirt %s has no %s: several IOThreads for a disk came with v1.%d", m.version, threadPool,
+			poolSince), Target: m.options.Name,
 		Hints: []string{"iothreadspolicy=shared, or dedicatediothread, gives the disk one thread"}}
 }
 
@@ -100,7 +106,8 @@ func (m *Machine) needs() []permission {
 	}
 	verbs("virtualmachines", "kubevirt.io", "create", "get", "update", "patch", "delete")
 	verbs("virtualmachineinstances", "kubevirt.io", "get")
-	if m.options.Machine.Through == byVirtctl { // apiVMInstancesPortForward of KubeVirt's own roles, pkg/virt-operator/resource/generate/rbac/cluster.go
+	// apiVMInstancesPortForward of KubeVirt's own roles, pkg/virt-operator/resource/generate/rbac/cluster.go
+	if m.options.Machine.Through == byVirtctl {
 		list = append(list, permission{"get", "virtualmachineinstances", "portforward", "subresources.kubevirt.io"})
 	}
 	verbs("secrets", "", "create", "get", "patch", "delete")
@@ -121,7 +128,8 @@ func (m *Machine) lacksClaims(ctx context.Context) error {
 		}
 		_, err := m.cluster.get(ctx, claims(), name)
 		if absent(err) {
-			return &lab.Error{Kind: lab.Usage, What: "there is no claim " + name + " in namespace " + m.cluster.namespace, Target: m.options.Name,
+			return &lab.Error{Kind: lab.Usage, What: "there is no claim " + name + " in namespace " +
+				m.cluster.namespace, Target: m.options.Name,
 				Hints: []string{"kubectl get pvc -n " + m.cluster.namespace + " lists them"}}
 		}
 		if err != nil {
@@ -135,7 +143,8 @@ func (m *Machine) lacksClaims(ctx context.Context) error {
 // know, and what admission forbids, it refuses now.
 func (m *Machine) rehearse(ctx context.Context) error {
 	for _, p := range m.pieces("") {
-		_, err := m.cluster.of(p.kind).Create(ctx, p.object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+		_, err := m.cluster.of(p.kind).Create(ctx, p.object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll},
+			FieldValidation: metav1.FieldValidationStrict})
 		if err != nil {
 			return m.refusal(p.word, err)
 		}
@@ -146,7 +155,8 @@ func (m *Machine) rehearse(ctx context.Context) error {
 // refusal is the error of an object that the server does not take, with the way out.
 func (m *Machine) refusal(what string, err error) error {
 	if strings.Contains(err.Error(), "unknown field") {
-		return &lab.Error{Kind: lab.Refused, What: "the cluster's KubeVirt does not know what is asked for", Target: m.options.Name, Err: err,
+		return &lab.Error{Kind: lab.Refused, What: "the cluster's KubeVirt does not know what is asked for",
+			Target: m.options.Name, Err: err,
 			Hints: []string{"the message names the field; a newer KubeVirt has it, or leave out the option"}}
 	}
 	return refusal(m.cluster, m.options.Name, what, err)

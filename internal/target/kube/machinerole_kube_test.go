@@ -17,11 +17,13 @@ func theRoleOfMachinesIsWhatTheyTake(t *testing.T) {
 	_, namespace := standIn(t)
 	defer giveBack(t, namespace)
 	ann, all := kubetest.Start(t).Account(t, namespace), kubetest.Rights(t, "../../../deploy/role-machines.yaml")
-	name := "kube:vm?boot=" + cluster(t) + "&pull=never&class=fast&size=1Gi&memory=512Mi&port=10022&namespace=" + namespace + "&kubeconfig=" + ann.Kubeconfig
+	name := "kube:vm?boot=" + cluster(t) + "&pull=never&class=fast&size=1Gi&memory=512Mi&port=10022&namespace=" +
+		namespace + "&kubeconfig=" + ann.Kubeconfig
 	for i, missing := range all {
 		ann.May(t, slices.Delete(slices.Clone(all), i, i+1), all)
 		_, err := openMachine(t, t.TempDir(), name+"&through=virtctl")
-		if lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), "you lack permissions in namespace "+namespace+": "+missing.String()+" on kube:") {
+		if lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(),
+			"you lack permissions in namespace "+namespace+": "+missing.String()+" on kube:") {
 			t.Errorf("without %s: %v", missing, err)
 		}
 	}

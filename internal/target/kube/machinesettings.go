@@ -33,35 +33,49 @@ func machineSettings() []machineSetting {
 		return err
 	}
 	return []machineSetting{
-		{"cpus", "1 to " + strconv.Itoa(maxCores), false, func(m *MachineOptions, level string) error { return number(&m.Cores, level, 1, maxCores) }},
+		{"cpus", "1 to " + strconv.Itoa(maxCores), false, func(m *MachineOptions, level string) error {
+			return number(&m.Cores, level, 1, maxCores)
+		}},
 		{"memory", "2Gi, 512Mi, …", false, func(m *MachineOptions, level string) error {
 			return quantity(level, func(text string) { m.Memory = text })
 		}},
-		{"iothreads", "0 for none, and how many " + threadPool + " has", true, func(m *MachineOptions, level string) error {
-			if err := number(&m.Disk.Pool, level, 0, maxPool); err != nil {
-				return err
-			}
-			m.Disk.Policy, m.Disk.Dedicated = "", false
-			if m.Disk.Pool > 0 {
-				m.Disk.Policy = threadPool
-			}
-			return nil
+		{"iothreads", "0 for none, and how many " + threadPool + " has", true,
+			func(m *MachineOptions, level string) error {
+				if err := number(&m.Disk.Pool, level, 0, maxPool); err != nil {
+					return err
+				}
+				m.Disk.Policy, m.Disk.Dedicated = "", false
+				if m.Disk.Pool > 0 {
+					m.Disk.Policy = threadPool
+				}
+				return nil
+			}},
+		{"iothreadspolicy", "none, " + sharedThreads + ", " + autoThreads, true,
+			func(m *MachineOptions, level string) error {
+				m.Disk.Pool = 0
+				if err := among(&m.Disk.Policy, level, []string{"none", sharedThreads, autoThreads}); err != nil {
+					return err
+				}
+				if level == "none" {
+					m.Disk.Policy = ""
+				}
+				return nil
+			}},
+		{"dedicatediothread", "on, off", true, func(m *MachineOptions, level string) error {
+			return onOff(&m.Disk.Dedicated, level)
 		}},
-		{"iothreadspolicy", "none, " + sharedThreads + ", " + autoThreads, true, func(m *MachineOptions, level string) error {
-			m.Disk.Pool = 0
-			if err := among(&m.Disk.Policy, level, []string{"none", sharedThreads, autoThreads}); err != nil {
-				return err
-			}
-			if level == "none" {
-				m.Disk.Policy = ""
-			}
-			return nil
+		{"multiqueue", "on, off", true, func(m *MachineOptions, level string) error {
+			return onOff(&m.Disk.MultiQueue, level)
 		}},
-		{"dedicatediothread", "on, off", true, func(m *MachineOptions, level string) error { return onOff(&m.Disk.Dedicated, level) }},
-		{"multiqueue", "on, off", true, func(m *MachineOptions, level string) error { return onOff(&m.Disk.MultiQueue, level) }},
-		{"bus", strings.Join(buses(), ", "), true, func(m *MachineOptions, level string) error { return among(&m.Disk.Bus, level, buses()) }},
-		{"cache", strings.Join(caches(), ", "), true, func(m *MachineOptions, level string) error { return among(&m.Disk.Cache, level, caches()) }},
-		{"aio", strings.Join(ios(), ", "), true, func(m *MachineOptions, level string) error { return among(&m.Disk.IO, level, ios()) }},
+		{"bus", strings.Join(buses(), ", "), true, func(m *MachineOptions, level string) error {
+			return among(&m.Disk.Bus, level, buses())
+		}},
+		{"cache", strings.Join(caches(), ", "), true, func(m *MachineOptions, level string) error {
+			return among(&m.Disk.Cache, level, caches())
+		}},
+		{"aio", strings.Join(ios(), ", "), true, func(m *MachineOptions, level string) error {
+			return among(&m.Disk.IO, level, ios())
+		}},
 	}
 }
 
@@ -78,7 +92,8 @@ func (o Options) with(settings map[string]string) (*MachineOptions, error) {
 		if err := s.set(&m, level); err != nil {
 			faults = append(faults, s.name+" can't be "+level+": "+err.Error())
 		} else if s.ofDisk && o.Volume.Kind == "" {
-			faults = append(faults, s.name+" is of the disk under test, and there is none: add class, claim or emptydisk")
+			faults = append(faults, s.name+" is of the disk under test, and there is none: add class, claim or "+
+				"emptydisk")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -88,7 +103,8 @@ func (o Options) with(settings map[string]string) (*MachineOptions, error) {
 	}
 	faults = append(faults, m.Disk.faults()...)
 	if len(faults) > 0 {
-		return nil, &lab.Error{Kind: lab.Usage, What: strings.Join(faults, "; "), Target: o.Name, Hints: []string{"possible are " + strings.Join(known, ", ")}}
+		return nil, &lab.Error{Kind: lab.Usage, What: strings.Join(faults, "; "), Target: o.Name,
+			Hints: []string{"possible are " + strings.Join(known, ", ")}}
 	}
 	return &m, nil
 }
@@ -97,7 +113,8 @@ func (o Options) with(settings map[string]string) (*MachineOptions, error) {
 // what it was asked for with.
 func (m *Machine) Boot(ctx context.Context, spec target.BootSpec) error {
 	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
-		return &lab.Error{Kind: lab.Usage, What: "a machine of KubeVirt starts the kernel of its image, whose arguments can't be set from outside", Target: m.Name()}
+		return &lab.Error{Kind: lab.Usage, What: "a machine of KubeVirt starts the kernel of its image, whose " +
+			"arguments can't be set from outside", Target: m.Name()}
 	}
 	asked, err := Parse(m.options.Name)
 	if err != nil {
@@ -153,7 +170,8 @@ func (m *Machine) change(ctx context.Context, to func(spec object) object) error
 		}
 		spec, _, _ := unstructured.NestedMap(is.Object, "spec")
 		is.Object["spec"] = to(spec)
-		_, err = m.cluster.of(machines()).Update(ctx, is, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
+		_, err = m.cluster.of(machines()).Update(ctx, is,
+			metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
 		if err == nil {
 			return nil
 		}
@@ -174,11 +192,14 @@ func (m *Machine) verify(ctx context.Context) error {
 	}
 	d := m.options.Machine.Disk
 	policy, _, _ := unstructured.NestedString(instance.Object, "spec", "domain", "ioThreadsPolicy")
-	pool, _, _ := unstructured.NestedInt64(instance.Object, "spec", "domain", "ioThreads", "supplementalPoolThreadCount")
+	pool, _, _ := unstructured.NestedInt64(instance.Object, "spec", "domain", "ioThreads",
+		"supplementalPoolThreadCount")
 	many, _, _ := unstructured.NestedBool(instance.Object, "spec", "domain", "devices", "blockMultiQueue")
 	if policy != d.Policy || pool != int64(d.Pool) || many != d.MultiQueue {
-		return &lab.Error{What: "the machine was not started as it was asked for: its instance has other IOThreads, or queues", Target: m.Name(),
-			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.name() + " -o yaml shows it; an admission webhook may have a policy of its own"}}
+		return &lab.Error{What: "the machine was not started as it was asked for: its instance has other IOThreads, " +
+			"or queues", Target: m.Name(),
+			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.name() +
+				" -o yaml shows it; an admission webhook may have a policy of its own"}}
 	}
 	return nil
 }

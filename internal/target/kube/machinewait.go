@@ -52,7 +52,8 @@ func machineStatusOf(machine, instance object) machineStatus {
 	if instance == nil {
 		return s
 	}
-	s.phase, s.uid, s.node = text(instance, "status", "phase"), text(instance, "metadata", "uid"), text(instance, "status", "nodeName")
+	s.phase, s.uid, s.node = text(instance, "status", "phase"), text(instance, "metadata", "uid"),
+		text(instance, "status", "nodeName")
 	s.leaving = text(instance, "metadata", "deletionTimestamp") != ""
 	s.failed = s.failed || s.phase == "Failed" || s.phase == "Succeeded"
 	for _, c := range conditionsOf(instance) {
@@ -186,17 +187,23 @@ func (m *Machine) hints(s machineStatus, said string) []string {
 	by := "kubectl describe vmi -n " + m.cluster.namespace + " shows machines while they are there"
 	switch {
 	case s.printable == "ImagePullBackOff" || has("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull"):
-		return []string{"check the name of the container disk: boot=" + m.options.Machine.Boot, "a registry that asks who you are needs a secret of the namespace: pullsecret=NAME"}
-	case has("unbound immediate PersistentVolumeClaims", "didn't find available persistent volumes", "ProvisioningFailed"):
-		return []string{"StorageClass " + m.options.Volume.Of + " has no volume to give; kubectl get pv shows those there are"}
+		return []string{"check the name of the container disk: boot=" + m.options.Machine.Boot,
+			"a registry that asks who you are needs a secret of the namespace: pullsecret=NAME"}
+	case has("unbound immediate PersistentVolumeClaims", "didn't find available persistent volumes",
+		"ProvisioningFailed"):
+		return []string{"StorageClass " + m.options.Volume.Of +
+			" has no volume to give; kubectl get pv shows those there are"}
 	case has("Insufficient devices.kubevirt.io/kvm"):
-		return []string{"no node has KVM; KubeVirt emulates where its developerConfiguration.useEmulation is set, which measures nothing but itself"}
+		return []string{"no node has KVM; KubeVirt emulates where its developerConfiguration.useEmulation is set, " +
+			"which measures nothing but itself"}
 	case has("Insufficient cpu", "Insufficient memory"):
-		return []string{"no node has that much left: ask for less with cores= and memory=", "kubectl describe nodes shows what is allocated"}
+		return []string{"no node has that much left: ask for less with cores= and memory=",
+			"kubectl describe nodes shows what is allocated"}
 	case has("untolerated taint"):
 		return []string{"add tolerate, which has the machine run on nodes with taints, too"}
 	case has("node affinity/selector"):
-		return []string{"no node is like that: check node= and selector=; kubectl get nodes --show-labels", "KubeVirt only takes nodes with the label kubevirt.io/schedulable=true"}
+		return []string{"no node is like that: check node= and selector=; kubectl get nodes --show-labels",
+			"KubeVirt only takes nodes with the label kubevirt.io/schedulable=true"}
 	case has("O_DIRECT", "io mode", "aio"):
 		return []string{"the storage can't be opened like that: leave out cache= and io="}
 	}

@@ -22,7 +22,8 @@ func setThrough(o *Options, value string) error {
 	if value != byVirtctl {
 		jump, err := target.ParseSSH(value)
 		if err != nil {
-			return fmt.Errorf("it is %s, or ssh://user@host of a host that reaches addresses of pods, not %q", byVirtctl, value)
+			return fmt.Errorf("it is %s, or ssh://user@host of a host that reaches addresses of pods, not %q",
+				byVirtctl, value)
 		}
 		if !plainWord.MatchString(jump.Destination) {
 			return fmt.Errorf("%q is no host", jump.Destination)
@@ -58,7 +59,9 @@ func (m *Machine) proxy() (string, error) {
 	}
 	for _, word := range argv {
 		if !plainWord.MatchString(word) && word != "[%h]:%p" {
-			return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q can't be part of the way to the machine: ssh gives it to a shell", word), Target: m.options.Name}
+			return "", &lab.Error{Kind: lab.Usage,
+				What:   fmt.Sprintf("%q can't be part of the way to the machine: ssh gives it to a shell", word),
+				Target: m.options.Name}
 		}
 	}
 	return strings.Join(argv, " "), nil
@@ -74,7 +77,8 @@ func (m *Machine) lacksWay() error {
 	}
 	if _, err := exec.LookPath(byVirtctl); err != nil {
 		return &lab.Error{Kind: lab.Refused, What: "virtctl is not installed", Target: m.options.Name, Err: err,
-			Hints: []string{"it is among the files of KubeVirt's release, or kubectl krew install virt", "a host that reaches addresses of pods will do as well: through=ssh://user@node"}}
+			Hints: []string{"it is among the files of KubeVirt's release, or kubectl krew install virt",
+				"a host that reaches addresses of pods will do as well: through=ssh://user@node"}}
 	}
 	return nil
 }

@@ -80,11 +80,13 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 		volumes, _ := spec["volumes"].([]any)
 		spec["volumes"] = append(volumes, object{"name": nodeVolume, "hostPath": object{"path": "/"}})
 		mounts, _ := container["volumeMounts"].([]any)
-		container["volumeMounts"] = append(mounts, object{"name": nodeVolume, "mountPath": nodeFolder, "readOnly": true, "mountPropagation": "HostToContainer"})
+		container["volumeMounts"] = append(mounts, object{"name": nodeVolume, "mountPath": nodeFolder, "readOnly": true,
+			"mountPropagation": "HostToContainer"})
 	}
 	if o.Restricted {
 		// What is in the volume belongs to the group, so that a user without privileges can write there.
-		spec["securityContext"] = object{"runAsNonRoot": true, "runAsUser": int64(unprivileged), "runAsGroup": int64(unprivileged), "fsGroup": int64(unprivileged),
+		spec["securityContext"] = object{"runAsNonRoot": true, "runAsUser": int64(unprivileged),
+			"runAsGroup": int64(unprivileged), "fsGroup": int64(unprivileged),
 			"seccompProfile": object{"type": "RuntimeDefault"}}
 	}
 	if o.HostNetwork {
@@ -121,7 +123,8 @@ func volumeOf(o Options, claim string, labels map[string]string) object {
 	case Existing:
 		v["persistentVolumeClaim"] = object{"claimName": o.Volume.Of}
 	case Ephemeral:
-		v["ephemeral"] = object{"volumeClaimTemplate": object{"metadata": object{"labels": texts(labels)}, "spec": claimSpec(o)}}
+		v["ephemeral"] = object{"volumeClaimTemplate": object{"metadata": object{"labels": texts(labels)},
+			"spec": claimSpec(o)}}
 	case EmptyDir:
 		dir := object{}
 		if o.Volume.Memory {

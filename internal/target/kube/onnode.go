@@ -7,7 +7,8 @@ import "strings"
 // first process. All else of the system is below nodeFolder; the rest is the container's, with the place under test and
 // with the tools that look at it.
 func onNode(path string) string {
-	for _, of := range []string{"/etc", "/boot", "/lib/modules", "/usr/lib/modules", "/usr/lib/os-release", "/run", "/var/lib"} {
+	for _, of := range []string{"/etc", "/boot", "/lib/modules", "/usr/lib/modules", "/usr/lib/os-release",
+		"/run", "/var/lib"} {
 		if path == of || strings.HasPrefix(path, of+"/") {
 			return nodeFolder + path
 		}

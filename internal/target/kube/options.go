@@ -108,7 +108,8 @@ const (
 
 // Parse reads the name of a pod as a target: "kube:pod?class=fast&size=20Gi&cpu=2". All faults are in one error.
 func Parse(name string) (Options, error) {
-	o := Options{Name: name, Pull: "IfNotPresent", Deadline: defaultDeadline, Wait: defaultWait, NodeLabels: map[string]string{}}
+	o := Options{Name: name, Pull: "IfNotPresent", Deadline: defaultDeadline, Wait: defaultWait,
+		NodeLabels: map[string]string{}}
 	kind, query, _ := strings.Cut(strings.TrimPrefix(name, Scheme), "?")
 	var faults []string
 	known, example := list(), "kube:pod?class=fast&size=20Gi&cpu=2"
@@ -245,7 +246,8 @@ func list() []option {
 			return nil
 		}},
 		{name: "at", set: func(o *Options, value string) error {
-			if !strings.HasPrefix(value, "/") || value == "/" || strings.ContainsAny(value, ":") || strings.Contains(value, "..") {
+			if !strings.HasPrefix(value, "/") || value == "/" || strings.ContainsAny(value, ":") ||
+				strings.Contains(value, "..") {
 				return fmt.Errorf("at is the whole path in the container, not %q", value)
 			}
 			o.Volume.At = value
@@ -262,7 +264,9 @@ func list() []option {
 			}
 			return nil
 		}},
-		{name: "pullsecret", set: text(func(o *Options) *string { return &o.PullSecret }, validation.IsDNS1123Subdomain)},
+		{name: "pullsecret", set: text(func(o *Options) *string {
+			return &o.PullSecret
+		}, validation.IsDNS1123Subdomain)},
 		{name: "node", set: text(func(o *Options) *string { return &o.Node }, validation.IsDNS1123Subdomain)},
 		{name: "selector", set: func(o *Options, value string) error {
 			for part := range strings.SplitSeq(value, ",") {
@@ -317,7 +321,8 @@ func (o *Options) contradictions(given map[string]bool) []string {
 		faults = append(faults, "mode is that of a volume which is made: with class or ephemeral")
 	}
 	if given["at"] && v.Kind == "" {
-		faults = append(faults, "at says where the volume is, and there is none: add class, ephemeral, claim, emptydir or hostpath")
+		faults = append(faults, "at says where the volume is, and there is none: add class, ephemeral, claim, "+
+			"emptydir or hostpath")
 	}
 	if o.Privileged && o.Restricted {
 		faults = append(faults, "privileged and restricted contradict each other")
@@ -326,7 +331,8 @@ func (o *Options) contradictions(given map[string]bool) []string {
 		faults = append(faults, "the restricted standard forbids hostnetwork and hostpath")
 	}
 	if o.Nodes && o.Restricted {
-		faults = append(faults, "a pod that is for its node may do what root of the node may, which the restricted standard forbids")
+		faults = append(faults, "a pod that is for its node may do what root of the node may, which the restricted "+
+			"standard forbids")
 	}
 	if o.Nodes && o.Count > 0 {
 		faults = append(faults, "count is for kube:pod; kube:nodes makes one on each node")
@@ -360,7 +366,8 @@ func OnNode(name, node string) string {
 // InNodeNetwork is the name of a pod like another, on a node and in the node's own network. It has no volume, and keeps
 // to no standard that forbids that.
 func InNodeNetwork(name, node string) string {
-	return reworded(name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode", "at", "restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
+	return reworded(name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode", "at",
+		"restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
 }
 
 // reworded is a name without some options, and with others.
@@ -472,7 +479,8 @@ func Goes(name string) bool {
 // Forgets says whether the volume of a pod with this name goes with the pod, so that the next one finds it empty.
 func Forgets(name string) bool {
 	o, err := Parse(name)
-	return err == nil && o.Machine == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
+	return err == nil && o.Machine == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral ||
+		o.Volume.Kind == "")
 }
 
 // ImageVariable names the image of pods whose names say none.

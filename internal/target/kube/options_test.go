@@ -15,8 +15,10 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Volume{Kind: Claimed, Of: "fast", Size: "20Gi", Block: true, At: "/dev/headroom"}
-	if o.Volume != want || o.Node != "n1" || o.Namespace != "perf" || o.Image != "reg.lan/fio:3" || o.CPU != (Range{"1", "2"}) || o.Memory != (Range{"1Gi", "1Gi"}) ||
-		!o.HostNetwork || !o.Privileged || o.Restricted || !o.Tolerate || o.Context != "lab" || o.NodeLabels["disk"] != "nvme" || o.NodeLabels["zone"] != "a" ||
+	if o.Volume != want || o.Node != "n1" || o.Namespace != "perf" || o.Image != "reg.lan/fio:3" ||
+		o.CPU != (Range{"1", "2"}) || o.Memory != (Range{"1Gi", "1Gi"}) ||
+		!o.HostNetwork || !o.Privileged || o.Restricted || !o.Tolerate || o.Context != "lab" ||
+		o.NodeLabels["disk"] != "nvme" || o.NodeLabels["zone"] != "a" ||
 		o.Deadline != 2*time.Hour || o.Wait != 30*time.Second || o.Pull != "Never" {
 		t.Errorf("%+v", o)
 	}
@@ -45,8 +47,10 @@ func TestParseTellsAllFaults(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	said := strings.Join(e.Hints, "\n")
-	for _, fault := range []string{`comes pod, nodes or vm, not "deployment"`, "class and emptydir are two volumes", `no option "sise"`, `cpu: "fast" is no amount`, "privileged takes no value",
-		"2Gi is more than 1Gi", `"UPPER" is no name`, `deadline: "0" is no time`, "pull is always, missing or never", "class is given twice", "mode is filesystem or block"} {
+	for _, fault := range []string{`comes pod, nodes or vm, not "deployment"`, "class and emptydir are two volumes",
+		`no option "sise"`, `cpu: "fast" is no amount`, "privileged takes no value",
+		"2Gi is more than 1Gi", `"UPPER" is no name`, `deadline: "0" is no time`, "pull is always, missing or never",
+		"class is given twice", "mode is filesystem or block"} {
 		if !strings.Contains(said, fault) {
 			t.Errorf("nothing of %q in:\n%s", fault, said)
 		}
@@ -89,7 +93,8 @@ func TestContradictions(t *testing.T) {
 }
 
 func TestAmounts(t *testing.T) {
-	for text, want := range map[string]Range{"2": {"2", "2"}, "500m": {"500m", "500m"}, "1..2": {"1", "2"}, "1..": {"1", ""}, "..2": {"", "2"}} {
+	for text, want := range map[string]Range{"2": {"2", "2"}, "500m": {"500m", "500m"}, "1..2": {"1", "2"},
+		"1..": {"1", ""}, "..2": {"", "2"}} {
 		var r Range
 		if err := amounts(text, &r); err != nil || r != want {
 			t.Errorf("%s: %+v, %v", text, r, err)
@@ -126,8 +131,10 @@ func TestSeveral(t *testing.T) {
 }
 
 func TestGoesAndForgets(t *testing.T) {
-	for name, want := range map[string][2]bool{"kube:pod?class=a": {true, false}, "kube:pod?emptydir": {true, true}, "kube:pod?ephemeral=a": {true, true},
-		"kube:pod?hostpath=/srv": {false, false}, "kube:pod?claim=a": {false, false}, "local": {false, false}, "kube:pod": {true, true}} {
+	for name, want := range map[string][2]bool{"kube:pod?class=a": {true, false}, "kube:pod?emptydir": {true, true},
+		"kube:pod?ephemeral=a":   {true, true},
+		"kube:pod?hostpath=/srv": {false, false}, "kube:pod?claim=a": {false, false}, "local": {false, false},
+		"kube:pod": {true, true}} {
 		if got := [2]bool{Goes(name), Forgets(name)}; got != want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -139,8 +146,12 @@ func TestGoesAndForgets(t *testing.T) {
 func TestTheSamePodElsewhere(t *testing.T) {
 	for _, c := range []struct{ name, onNode, inNodeNetwork string }{
 		{"kube:pod", "kube:pod?node=n1", "kube:pod?node=n1&hostnetwork"},
-		{"kube:pod?class=fast&size=20Gi&cpu=2&node=n2&namespace=a", "kube:pod?class=fast&size=20Gi&cpu=2&namespace=a&node=n1", "kube:pod?cpu=2&namespace=a&node=n1&hostnetwork"},
-		{"kube:pod?emptydir&at=/x&restricted&selector=zone=a,disk=b", "kube:pod?emptydir&at=/x&restricted&selector=zone=a,disk=b&node=n1", "kube:pod?selector=zone=a,disk=b&node=n1&hostnetwork"},
+		{"kube:pod?class=fast&size=20Gi&cpu=2&node=n2&namespace=a",
+			"kube:pod?class=fast&size=20Gi&cpu=2&namespace=a&node=n1",
+			"kube:pod?cpu=2&namespace=a&node=n1&hostnetwork"},
+		{"kube:pod?emptydir&at=/x&restricted&selector=zone=a,disk=b",
+			"kube:pod?emptydir&at=/x&restricted&selector=zone=a,disk=b&node=n1",
+			"kube:pod?selector=zone=a,disk=b&node=n1&hostnetwork"},
 	} {
 		on, in := OnNode(c.name, "n1"), InNodeNetwork(c.name, "n1")
 		if on != c.onNode || in != c.inNodeNetwork {
@@ -166,7 +177,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if (o.Volume.Kind == "") != (o.Volume.At == "") || o.Volume.Block && !slices.Contains([]VolumeKind{Claimed, Ephemeral}, o.Volume.Kind) {
+		if (o.Volume.Kind == "") != (o.Volume.At == "") ||
+			o.Volume.Block && !slices.Contains([]VolumeKind{Claimed, Ephemeral}, o.Volume.Kind) {
 			t.Errorf("%q: %+v", name, o.Volume)
 		}
 	})

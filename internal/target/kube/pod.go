@@ -94,7 +94,8 @@ func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
 func (o Options) lacksImage() error {
 	if o.Image == "" {
 		return &lab.Error{Kind: lab.Usage, What: "no image is named for the pod", Target: o.Name,
-			Hints: []string{"name one that the cluster can pull, with a shell and fio: image=NAME, or once for all " + ImageVariable + "=NAME", "headroom's Containerfile makes one"}}
+			Hints: []string{"name one that the cluster can pull, with a shell and fio: image=NAME, or once for all " +
+				ImageVariable + "=NAME", "headroom's Containerfile makes one"}}
 	}
 	return nil
 }
@@ -114,7 +115,8 @@ func (c *cluster) newNotes(folder string, o Options, session string) (*notes, er
 	if err != nil {
 		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}
 	}
-	return &notes{journal: j, record: Record{Target: o.Name, Session: session, Server: c.config.Host, Context: o.Context, Kubeconfig: o.Kubeconfig, Namespace: c.namespace}}, nil
+	return &notes{journal: j, record: Record{Target: o.Name, Session: session, Server: c.config.Host,
+		Context: o.Context, Kubeconfig: o.Kubeconfig, Namespace: c.namespace}}, nil
 }
 
 // newSession draws what tells the objects of one target from those of another.
@@ -160,7 +162,8 @@ func (p *Pod) labels() map[string]string {
 // Label has all that was made, and all that will be, carry the run's ID: there is no run yet when the pod is made.
 func (p *Pod) Label(ctx context.Context, run string) error {
 	p.run = run
-	patch, err := (&unstructured.Unstructured{Object: object{"metadata": object{"labels": object{runLabel: run}}}}).MarshalJSON()
+	patch, err := (&unstructured.Unstructured{
+		Object: object{"metadata": object{"labels": object{runLabel: run}}}}).MarshalJSON()
 	if err != nil {
 		return err
 	}
@@ -216,7 +219,8 @@ func (p *Pod) next() objects {
 // make makes a pod, and the claim before the first. It is on disk that they are about to be made.
 func (p *Pod) make(ctx context.Context, o objects) error {
 	if o.claim != "" && p.claimUID == "" {
-		claim, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, o.claim, p.labels()), metav1.CreateOptions{})
+		claim, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, o.claim, p.labels()),
+			metav1.CreateOptions{})
 		if err != nil {
 			return p.refusal("the claim", err)
 		}
@@ -271,7 +275,8 @@ func (p *Pod) Address(ctx context.Context) (string, error) {
 	}
 	ip, _, _ := unstructured.NestedString(pod.Object, "status", "podIP")
 	if ip == "" {
-		return "", &lab.Error{What: "the pod has no address", Target: p.Name(), Hints: []string{"kubectl get pod -n " + p.cluster.namespace + " " + name + " -o wide"}}
+		return "", &lab.Error{What: "the pod has no address", Target: p.Name(),
+			Hints: []string{"kubectl get pod -n " + p.cluster.namespace + " " + name + " -o wide"}}
 	}
 	return ip, nil
 }
@@ -343,7 +348,8 @@ func (w overAPI) Vanished(ctx context.Context) string {
 	if err := w.pod.Lost(ctx); err != nil {
 		return err.Error()
 	}
-	return "memory may have run out: the pod's limit is " + limitText(w.pod.options.Memory) + "; kubectl describe pod shows what it was ended for"
+	return "memory may have run out: the pod's limit is " + limitText(w.pod.options.Memory) +
+		"; kubectl describe pod shows what it was ended for"
 }
 
 func limitText(r Range) string {
@@ -368,7 +374,8 @@ func (p *Pod) fate(ctx context.Context, name string) error {
 	case s.over && s.reason == "DeadlineExceeded":
 		return p.gone(name, "its deadline of "+p.options.Deadline.String()+" has passed; deadline=72h gives it more")
 	case s.over:
-		return p.gone(name, strings.TrimSuffix(strings.TrimSpace(strings.Join([]string{s.reason, s.message}, ": ")), ":"))
+		return p.gone(name, strings.TrimSuffix(strings.TrimSpace(strings.Join([]string{s.reason, s.message}, ": ")),
+			":"))
 	case s.leaving && s.message != "":
 		return p.gone(name, s.message)
 	case s.leaving:
@@ -382,7 +389,8 @@ func (p *Pod) fateOf(name string) func(context.Context) error {
 }
 
 func (p *Pod) gone(name, why string) error {
-	return &lab.Error{What: fmt.Sprintf("the pod %s on node %s is gone: %s", name, p.Node(), why), Target: p.Name(), Err: target.ErrGone}
+	return &lab.Error{What: fmt.Sprintf("the pod %s on node %s is gone: %s", name, p.Node(), why), Target: p.Name(),
+		Err: target.ErrGone}
 }
 
 // Lost says why the pod is gone for good; nil while it is there, or nobody can tell.
@@ -408,7 +416,8 @@ func (p *Pod) Incarnation() string {
 // that it was asked for with.
 func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
-		return &lab.Error{Kind: lab.Usage, What: "a pod has the kernel of its node, and can't be started with another or with other arguments", Target: p.Name()}
+		return &lab.Error{Kind: lab.Usage, What: "a pod has the kernel of its node, and can't be started with " +
+			"another or with other arguments", Target: p.Name()}
 	}
 	asked, err := Parse(p.options.Name)
 	if err != nil {
@@ -482,31 +491,37 @@ func (p *Pod) replace(ctx context.Context) error {
 // keepClaim has the claim outlast the pod. It forgets one that went with the pod.
 func (p *Pod) keepClaim(ctx context.Context) error {
 	patch := []byte(`{"metadata":{"ownerReferences":null}}`)
-	claim, err := p.cluster.of(claims()).Patch(ctx, p.objects(1).claim, types.MergePatchType, patch, metav1.PatchOptions{})
+	claim, err := p.cluster.of(claims()).Patch(ctx, p.objects(1).claim, types.MergePatchType, patch,
+		metav1.PatchOptions{})
 	switch {
 	case err != nil && !absent(err):
 		return &lab.Error{What: "can't keep the claim for the next pod", Target: p.Name(), Err: err}
 	case err == nil && claim.GetDeletionTimestamp() == nil:
 		return nil
 	case p.options.Volume.Block:
-		return p.volumeGone("a device that was made anew is looked at before it is written to: go on with headroom run --resume")
+		return p.volumeGone("a device that was made anew is looked at before it is written to: go on with headroom " +
+			"run --resume")
 	}
 	p.claimUID = ""
 	return nil
 }
 
 func (p *Pod) volumeGone(hint string) error {
-	return &lab.Error{What: "the device went with the pod, and another one may hold data", Target: p.Name(), Err: target.ErrGone, Hints: []string{hint}}
+	return &lab.Error{What: "the device went with the pod, and another one may hold data", Target: p.Name(),
+		Err: target.ErrGone, Hints: []string{hint}}
 }
 
 // Caveats are what is to be said of every measurement in the pod.
 func (p *Pod) Caveats(ctx context.Context) []string {
 	said := p.Shell.Caveats(ctx)
 	if p.options.CPU.none() && p.options.Memory.none() {
-		said = append(said, "the pod requests no CPU and no memory (BestEffort), so that other pods of node "+p.Node()+" come first; cpu=2&memory=1Gi gives it its own")
+		said = append(said,
+			"the pod requests no CPU and no memory (BestEffort), so that other pods of node "+p.Node()+" come first; "+
+				"cpu=2&memory=1Gi gives it its own")
 	}
 	if p.provisioner != "" && p.binding == "Immediate" && p.options.Node != "" {
-		said = append(said, "StorageClass "+p.options.Volume.Of+" binds Immediate: the volume was made before the node was known")
+		said = append(said, "StorageClass "+p.options.Volume.Of+" binds Immediate: the volume was made before the "+
+			"node was known")
 	}
 	return said
 }

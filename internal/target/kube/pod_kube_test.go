@@ -50,7 +50,8 @@ func space(t *testing.T, labels ...string) string {
 		kubectl(t, "", "label", "namespace", name, l)
 	}
 	t.Cleanup(func() {
-		if left := kubectl(t, "", "get", "pods,pvc", "-n", name, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name"); left != "" {
+		if left := kubectl(t, "", "get", "pods,pvc", "-n", name, "-l", "app.kubernetes.io/managed-by=headroom", "-o",
+			"name"); left != "" {
 			t.Errorf("%s is left in %s", strings.Fields(left), name)
 		}
 		kubectl(t, "", "delete", "namespace", name, "--wait=false")
@@ -170,12 +171,14 @@ func TestOtherLimits(t *testing.T) {
 	p := opened(t, "kube:pod?emptydir&cpu=100m..1&memory=256Mi&namespace="+space(t))
 	limit := func() string {
 		name, namespace := p.Names()
-		return kubectl(t, "", "get", "pod", "-n", namespace, name, "-o", "jsonpath={.spec.containers[0].resources.limits.cpu}/{.spec.containers[0].resources.limits.memory}/{.status.qosClass}")
+		return kubectl(t, "", "get", "pod", "-n", namespace, name, "-o",
+			"jsonpath={.spec.containers[0].resources.limits.cpu}/{.spec.containers[0].resources.limits.memory}/{.status.qosClass}")
 	}
 	if got := limit(); got != "1/256Mi/Burstable" {
 		t.Error(got)
 	}
-	if err := p.Boot(t.Context(), target.BootSpec{Machine: map[string]string{"cpu": "500m", "memory": "128Mi"}}); err != nil {
+	if err := p.Boot(t.Context(), target.BootSpec{Machine: map[string]string{"cpu": "500m", "memory": "128Mi"}}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	if got := limit(); got != "500m/128Mi/Guaranteed" {
@@ -187,7 +190,8 @@ func TestOtherLimits(t *testing.T) {
 	if got := limit(); got != "1/256Mi/Burstable" {
 		t.Error(got)
 	}
-	for _, spec := range []target.BootSpec{{Kernel: "6.1"}, {Arguments: []string{"quiet"}}, {Machine: map[string]string{"iothreads": "1"}}} {
+	for _, spec := range []target.BootSpec{{Kernel: "6.1"}, {Arguments: []string{"quiet"}},
+		{Machine: map[string]string{"iothreads": "1"}}} {
 		if err := p.Boot(t.Context(), spec); lab.KindOf(err) != lab.Usage {
 			t.Errorf("%+v: %v", spec, err)
 		}
@@ -213,9 +217,11 @@ func TestRefusals(t *testing.T) {
 	})
 	t.Run("permissions", func(t *testing.T) {
 		name := space(t)
-		ann, some := kubetest.Start(t).Account(t, name), []kubetest.Right{{Resource: "pods", Verb: "get"}, {Resource: "pods", Verb: "create"}}
+		ann, some := kubetest.Start(t).Account(t, name), []kubetest.Right{{Resource: "pods", Verb: "get"},
+			{Resource: "pods", Verb: "create"}}
 		ann.May(t, some, some)
-		refused(t, "kube:pod?emptydir&namespace="+name+"&kubeconfig="+ann.Kubeconfig, "patch pods, delete pods, create pods/exec", "ask for a role")
+		refused(t, "kube:pod?emptydir&namespace="+name+"&kubeconfig="+ann.Kubeconfig,
+			"patch pods, delete pods, create pods/exec", "ask for a role")
 	})
 	t.Run("names", func(t *testing.T) {
 		refused(t, "kube:pod?emptydir&namespace=nowhere", "no namespace nowhere", "create namespace")
@@ -224,18 +230,23 @@ func TestRefusals(t *testing.T) {
 		refused(t, "kube:pod?claim=none&namespace="+plain, "no claim none", "kubectl get pvc")
 	})
 	t.Run("image", func(t *testing.T) {
-		refused(t, "kube:pod?emptydir&pull=never&image=localhost/nothing:1&namespace="+plain, "ErrImageNeverPull", "load it there")
-		refused(t, "kube:pod?emptydir&pull=missing&image=localhost:1/nothing:1&namespace="+plain, "ImagePullBackOff", "check the name of the image")
+		refused(t, "kube:pod?emptydir&pull=never&image=localhost/nothing:1&namespace="+plain, "ErrImageNeverPull",
+			"load it there")
+		refused(t, "kube:pod?emptydir&pull=missing&image=localhost:1/nothing:1&namespace="+plain, "ImagePullBackOff",
+			"check the name of the image")
 	})
 	t.Run("too large", func(t *testing.T) {
-		refused(t, "kube:pod?emptydir&cpu=900&wait=5s&image="+image+"&namespace="+plain, "Insufficient cpu", "ask for less")
-		refused(t, "kube:pod?emptydir&selector=disk=gold&wait=5s&namespace="+plain, "node affinity/selector", "check node= and selector=")
+		refused(t, "kube:pod?emptydir&cpu=900&wait=5s&image="+image+"&namespace="+plain, "Insufficient cpu",
+			"ask for less")
+		refused(t, "kube:pod?emptydir&selector=disk=gold&wait=5s&namespace="+plain, "node affinity/selector",
+			"check node= and selector=")
 	})
 	t.Run("a class that makes nothing", func(t *testing.T) {
 		class(t, "no-volumes", "kubernetes.io/no-provisioner", "WaitForFirstConsumer")
 		refused(t, "kube:pod?class=no-volumes&size=1Gi&namespace="+plain, "makes no volumes", "kubectl get pv")
 		class(t, "nobody", "example.com/nobody", "Immediate")
-		refused(t, "kube:pod?class=nobody&size=1Gi&wait=5s&namespace="+plain, "unbound immediate PersistentVolumeClaims", "binds Immediate, and its provisioner is example.com/nobody")
+		refused(t, "kube:pod?class=nobody&size=1Gi&wait=5s&namespace="+plain,
+			"unbound immediate PersistentVolumeClaims", "binds Immediate, and its provisioner is example.com/nobody")
 	})
 	t.Run("cordoned", func(t *testing.T) {
 		kubectl(t, "", "cordon", "node1")
@@ -249,7 +260,8 @@ func TestAPodOfANewNamespace(t *testing.T) {
 	cluster(t)
 	over := kubetest.Start(t).Disturb(t, "kube-controller-manager", "STOP")
 	namespace := space(t)
-	if out, err := exec.Command("kubectl", "get", "serviceaccount", "default", "-n", namespace).CombinedOutput(); err == nil {
+	if out, err := exec.Command("kubectl", "get", "serviceaccount", "default", "-n", namespace).CombinedOutput(); err ==
+		nil {
 		t.Fatalf("the account is there: %s", out)
 	}
 	time.AfterFunc(2*time.Second, over) // it has been refused some times by then
@@ -344,10 +356,14 @@ func TestFactsOfAPod(t *testing.T) {
 		t.Error(err)
 	}
 	for key, want := range map[string]string{
-		"cluster.version": "v1.34", "cluster.kubelet": "v1.34", "cluster.runtime": "containerd://", "cluster.node": "node1", "cluster.cni": "unknown",
-		"cluster.pod.qos": "Burstable", "cluster.pod.cpu.request": "100m", "cluster.pod.cpu.limit": "1", "cluster.pod.memory.limit": "128Mi",
-		"claim.class": "fast", "claim.provisioner": "kubernetes.io/no-provisioner", "claim.binding": "WaitForFirstConsumer",
-		"claim.parameters": "none", "cluster.pod.mtu": "1500", "claim.driver": "local", "claim.nodes": "kubernetes.io/hostname In node1", "claim.replica": "local",
+		"cluster.version": "v1.34", "cluster.kubelet": "v1.34", "cluster.runtime": "containerd://",
+		"cluster.node": "node1", "cluster.cni": "unknown",
+		"cluster.pod.qos": "Burstable", "cluster.pod.cpu.request": "100m", "cluster.pod.cpu.limit": "1",
+		"cluster.pod.memory.limit": "128Mi",
+		"claim.class":              "fast", "claim.provisioner": "kubernetes.io/no-provisioner",
+		"claim.binding":    "WaitForFirstConsumer",
+		"claim.parameters": "none", "cluster.pod.mtu": "1500", "claim.driver": "local",
+		"claim.nodes": "kubernetes.io/hostname In node1", "claim.replica": "local",
 	} {
 		if !strings.HasPrefix(known[key], want) {
 			t.Errorf("%s is %q, want %s", key, known[key], want)

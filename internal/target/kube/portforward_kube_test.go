@@ -30,7 +30,8 @@ const (
 // as it does by KubeVirt's API server, until the test ends. It answers virtctl port-forward, and nothing else.
 func servePortForward(t *testing.T, virt *standin.KubeVirt, namespace string) {
 	t.Helper()
-	u, err := url.Parse(strings.TrimSpace(kubectl(t, "", "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")))
+	u, err := url.Parse(
+		strings.TrimSpace(kubectl(t, "", "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,17 +45,21 @@ func servePortForward(t *testing.T, virt *standin.KubeVirt, namespace string) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /apis/"+subresources+"/v1", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": subresources + "/v1", "resources": []any{
-			map[string]any{"name": "virtualmachineinstances/portforward", "singularName": "", "namespaced": true, "kind": "VirtualMachineInstance", "verbs": []string{"get"}}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "APIResourceList", "apiVersion": "v1",
+			"groupVersion": subresources + "/v1", "resources": []any{
+				map[string]any{"name": "virtualmachineinstances/portforward", "singularName": "", "namespaced": true,
+					"kind": "VirtualMachineInstance", "verbs": []string{"get"}}}})
 	})
-	mux.HandleFunc("GET /apis/"+subresources+"/v1/namespaces/"+namespace+"/virtualmachineinstances/{name}/portforward/{port}/tcp", func(w http.ResponseWriter, r *http.Request) {
-		address, err := virt.Address(r.Context(), r.PathValue("name"))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		forward(t, w, r, net.JoinHostPort(address, r.PathValue("port")))
-	})
+	mux.HandleFunc("GET /apis/"+subresources+"/v1/namespaces/"+namespace+"/"+
+		"virtualmachineinstances/{name}/portforward/{port}/tcp",
+		func(w http.ResponseWriter, r *http.Request) {
+			address, err := virt.Address(r.Context(), r.PathValue("name"))
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			forward(t, w, r, net.JoinHostPort(address, r.PathValue("port")))
+		})
 	s := httptest.NewUnstartedServer(mux)
 	s.Listener.Close()
 	if s.Listener, err = net.Listen("tcp4", net.JoinHostPort(here, "0")); err != nil {
@@ -64,7 +69,8 @@ func servePortForward(t *testing.T, virt *standin.KubeVirt, namespace string) {
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	kubectl(t, `{apiVersion: v1, kind: Service, metadata: {name: virt-api}, spec: {type: ExternalName, externalName: "`+here+`"}}`, "create", "-n", namespace, "-f", "-")
-	service := fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.%[1]s}, spec: {group: %[1]s, version: v1, groupPriorityMinimum: 1000, versionPriority: 15,
+	service := fmt.Sprintf(
+		`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.%[1]s}, spec: {group: %[1]s, version: v1, groupPriorityMinimum: 1000, versionPriority: 15,
 		insecureSkipTLSVerify: true, service: {name: virt-api, namespace: %s, port: %d}}}`, subresources, namespace, s.Listener.Addr().(*net.TCPAddr).Port)
 	kubectl(t, service, "create", "-f", "-")
 	t.Cleanup(func() { kubectl(t, service, "delete", "-f", "-") })
@@ -104,7 +110,8 @@ func forward(t *testing.T, w http.ResponseWriter, r *http.Request, address strin
 			return
 		}
 		if err == io.EOF {
-			_ = stream.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""))
+			_ = stream.WriteMessage(websocket.CloseMessage,
+				websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""))
 		}
 		if err != nil {
 			return

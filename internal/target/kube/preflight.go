@@ -26,7 +26,8 @@ func (p *Pod) preflight(ctx context.Context, alike int) error {
 	if len(missing) > 0 {
 		return lacking(p.Name(), p.cluster.namespace, missing)
 	}
-	if err := errors.Join(p.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, alike), p.lacksClaim(ctx)); err != nil {
+	if err := errors.Join(p.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, alike),
+		p.lacksClaim(ctx)); err != nil {
 		return err
 	}
 	return p.rehearse(ctx)
@@ -34,8 +35,10 @@ func (p *Pod) preflight(ctx context.Context, alike int) error {
 
 // lacking is the error of permissions that the user has not.
 func lacking(target, namespace string, missing []string) error {
-	return &lab.Error{Kind: lab.Refused, What: "you lack permissions in namespace " + namespace + ": " + strings.Join(missing, ", "), Target: target,
-		Hints: []string{"ask for a role with them, or name a namespace where you have them: namespace=NAME", "kubectl auth can-i --list -n " + namespace + " shows what you may"}}
+	return &lab.Error{Kind: lab.Refused, What: "you lack permissions in namespace " + namespace + ": " +
+		strings.Join(missing, ", "), Target: target,
+		Hints: []string{"ask for a role with them, or name a namespace where you have them: namespace=NAME",
+			"kubectl auth can-i --list -n " + namespace + " shows what you may"}}
 }
 
 // permission is a verb on a kind of objects. The group is empty for Kubernetes' first one.
@@ -55,13 +58,16 @@ func (p permission) String() string {
 // needs are the permissions that a target takes. A websocket is opened by a GET, an older stream by a POST; either is
 // enough, so that only the verb is asked for that every server honours.
 func (p *Pod) needs() []permission {
-	list := []permission{{"create", "pods", "", ""}, {"get", "pods", "", ""}, {"patch", "pods", "", ""}, {"delete", "pods", "", ""}, {"create", "pods", "exec", ""}}
+	list := []permission{{"create", "pods", "", ""}, {"get", "pods", "", ""}, {"patch", "pods", "", ""},
+		{"delete", "pods", "", ""}, {"create", "pods", "exec", ""}}
 	if p.member {
 		list = append(list, permission{"list", "pods", "", ""})
 	}
 	if p.options.Volume.Kind == Claimed {
-		list = append(list, permission{"create", "persistentvolumeclaims", "", ""}, permission{"get", "persistentvolumeclaims", "", ""},
-			permission{"patch", "persistentvolumeclaims", "", ""}, permission{"delete", "persistentvolumeclaims", "", ""})
+		list = append(list, permission{"create", "persistentvolumeclaims", "", ""},
+			permission{"get", "persistentvolumeclaims", "", ""},
+			permission{"patch", "persistentvolumeclaims", "", ""},
+			permission{"delete", "persistentvolumeclaims", "", ""})
 	}
 	if p.options.Volume.Kind == Existing {
 		list = append(list, permission{"get", "persistentvolumeclaims", "", ""})
@@ -74,8 +80,10 @@ func (p *Pod) needs() []permission {
 func (c *cluster) missing(ctx context.Context, needs []permission) ([]string, error) {
 	var lacking []string
 	for _, n := range needs {
-		review := &unstructured.Unstructured{Object: object{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": object{
-			"resourceAttributes": object{"namespace": c.namespace, "verb": n.verb, "group": n.group, "resource": n.resource, "subresource": n.subresource}}}}
+		review := &unstructured.Unstructured{Object: object{"apiVersion": "authorization.k8s.io/v1",
+			"kind": "SelfSubjectAccessReview", "spec": object{
+				"resourceAttributes": object{"namespace": c.namespace, "verb": n.verb, "group": n.group,
+					"resource": n.resource, "subresource": n.subresource}}}}
 		answer, err := c.client.Resource(reviews()).Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
 			return nil, c.unreachable(err)
@@ -92,7 +100,8 @@ func absent(err error) bool { return apierrors.IsNotFound(err) }
 
 func (c *cluster) lacksNamespace(ctx context.Context) error {
 	if _, err := c.global(ctx, namespaces(), c.namespace); absent(err) {
-		return &lab.Error{Kind: lab.Usage, What: "there is no namespace " + c.namespace, Target: c.target, Hints: []string{"kubectl create namespace " + c.namespace, "or name another: namespace=NAME"}}
+		return &lab.Error{Kind: lab.Usage, What: "there is no namespace " + c.namespace, Target: c.target,
+			Hints: []string{"kubectl create namespace " + c.namespace, "or name another: namespace=NAME"}}
 	}
 	return nil
 }
@@ -103,19 +112,23 @@ func (p *Pod) lacksNode(ctx context.Context) error {
 	}
 	node, err := p.cluster.global(ctx, nodes(), p.options.Node)
 	if absent(err) {
-		return &lab.Error{Kind: lab.Usage, What: "there is no node " + p.options.Node, Target: p.Name(), Hints: []string{"nodes are " + p.cluster.names(ctx, nodes())}}
+		return &lab.Error{Kind: lab.Usage, What: "there is no node " + p.options.Node, Target: p.Name(),
+			Hints: []string{"nodes are " + p.cluster.names(ctx, nodes())}}
 	}
 	if err != nil {
 		return nil // nodes may not be seen by everybody; the scheduler will say
 	}
 	if off, _, _ := unstructured.NestedBool(node.Object, "spec", "unschedulable"); off && !p.options.Tolerate {
-		return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " is cordoned: it takes no pods", Target: p.Name(),
-			Hints: []string{"kubectl uncordon " + p.options.Node, "or add tolerate, which has the pod run there all the same"}}
+		return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " is cordoned: it takes no pods",
+			Target: p.Name(),
+			Hints: []string{"kubectl uncordon " + p.options.Node,
+				"or add tolerate, which has the pod run there all the same"}}
 	}
 	if !p.options.Tolerate {
 		if taint := hardTaint(node.Object); taint != "" {
-			return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " has the taint " + taint, Target: p.Name(),
-				Hints: []string{"add tolerate, which has the pod run there all the same"}}
+			return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " has the taint " + taint,
+				Target: p.Name(),
+				Hints:  []string{"add tolerate, which has the pod run there all the same"}}
 		}
 	}
 	return nil
@@ -147,7 +160,8 @@ func (p *Pod) lacksClass(ctx context.Context, alike int) error {
 	}
 	class, err := p.cluster.global(ctx, classes(), v.Of)
 	if absent(err) {
-		return &lab.Error{Kind: lab.Usage, What: "there is no StorageClass " + v.Of, Target: p.Name(), Hints: []string{"classes are " + p.cluster.names(ctx, classes())}}
+		return &lab.Error{Kind: lab.Usage, What: "there is no StorageClass " + v.Of, Target: p.Name(),
+			Hints: []string{"classes are " + p.cluster.names(ctx, classes())}}
 	}
 	if err != nil {
 		return nil // as with nodes
@@ -171,10 +185,14 @@ func (p *Pod) lacksClass(ctx context.Context, alike int) error {
 	if free >= alike {
 		return nil
 	}
-	e := &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("StorageClass %s makes no volumes (%s), and none of mode %s with %s is free", v.Of, noProvisioner, mode, v.Size), Target: p.Name(),
-		Hints: []string{"kubectl get pv shows the volumes there are; take a smaller size=, the other mode=, or make one", "a volume that is Released holds what was on it, and is not given out again"}}
+	e := &lab.Error{Kind: lab.Refused,
+		What: fmt.Sprintf("StorageClass %s makes no volumes (%s), and none of mode %s with %s is free", v.Of,
+			noProvisioner, mode, v.Size), Target: p.Name(),
+		Hints: []string{"kubectl get pv shows the volumes there are; take a smaller size=, the other mode=, or make one",
+			"a volume that is Released holds what was on it, and is not given out again"}}
 	if free > 0 {
-		e.What = fmt.Sprintf("StorageClass %s makes no volumes (%s), and of mode %s with %s there are %d free for %d pods", v.Of, noProvisioner, mode, v.Size, free, alike)
+		e.What = fmt.Sprintf("StorageClass %s makes no volumes (%s), and of mode %s with %s there are %d free for %d "+
+			"pods", v.Of, noProvisioner, mode, v.Size, free, alike)
 	}
 	return e
 }
@@ -186,7 +204,8 @@ func fits(pv object, class, mode, size string) bool {
 		return s
 	}
 	is := text("spec", "volumeMode")
-	return text("status", "phase") == "Available" && text("spec", "storageClassName") == class && (is == mode || is == "" && mode == "Filesystem") &&
+	return text("status", "phase") == "Available" && text("spec", "storageClassName") == class &&
+		(is == mode || is == "" && mode == "Filesystem") &&
 		!less(text("spec", "capacity", "storage"), size)
 }
 
@@ -198,8 +217,9 @@ func (p *Pod) lacksClaim(ctx context.Context) error {
 	}
 	claim, err := p.cluster.get(ctx, claims(), v.Of)
 	if absent(err) {
-		return &lab.Error{Kind: lab.Usage, What: "there is no claim " + v.Of + " in namespace " + p.cluster.namespace, Target: p.Name(),
-			Hints: []string{"kubectl get pvc -n " + p.cluster.namespace + " lists them"}}
+		return &lab.Error{Kind: lab.Usage, What: "there is no claim " + v.Of + " in namespace " + p.cluster.namespace,
+			Target: p.Name(),
+			Hints:  []string{"kubectl get pvc -n " + p.cluster.namespace + " lists them"}}
 	}
 	if err != nil {
 		return p.cluster.unreachable(err)
@@ -230,7 +250,8 @@ func (c *cluster) names(ctx context.Context, kind schema.GroupVersionResource) s
 func (p *Pod) rehearse(ctx context.Context) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	if p.options.Volume.Kind == Claimed {
-		if _, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, p.objects(0).claim, p.labels()), dry); err != nil {
+		if _, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, p.objects(0).claim, p.labels()), dry); err !=
+			nil {
 			return p.refusal("the claim", err)
 		}
 	}
@@ -258,7 +279,8 @@ const accountLimit = 10 * time.Second
 //
 //	pods "headroom-fb3f1fa28a" is forbidden: error looking up service account t/default: serviceaccount "default" not found
 func lacksAccount(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") && strings.Contains(err.Error(), "not found")
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") &&
+		strings.Contains(err.Error(), "not found")
 }
 
 // refusal is the error of an object that the server does not take, with the way out.
@@ -274,13 +296,17 @@ func refusal(c *cluster, target, what string, err error) error {
 	ns := c.namespace
 	switch {
 	case has("violates PodSecurity \"restricted"):
-		e.Hints = []string{"add restricted, which has the pod keep to that standard; files are measured, devices only where the user may open them",
-			"or take a namespace that allows more: kubectl label namespace " + ns + " pod-security.kubernetes.io/enforce=privileged --overwrite"}
+		e.Hints = []string{"add restricted, which has the pod keep to that standard; files are measured, devices " +
+			"only where the user may open them",
+			"or take a namespace that allows more: kubectl label namespace " + ns +
+				" pod-security.kubernetes.io/enforce=privileged --overwrite"}
 	case has("violates PodSecurity"):
 		e.Hints = []string{"leave out hostpath, hostnetwork and privileged, which the baseline standard forbids",
-			"or take a namespace that allows more: kubectl label namespace " + ns + " pod-security.kubernetes.io/enforce=privileged --overwrite"}
+			"or take a namespace that allows more: kubectl label namespace " + ns +
+				" pod-security.kubernetes.io/enforce=privileged --overwrite"}
 	case has("exceeded quota"):
-		e.Hints = []string{"kubectl describe quota -n " + ns + " shows what is left; ask for less with size=, cpu= or memory=, or take another namespace"}
+		e.Hints = []string{"kubectl describe quota -n " + ns +
+			" shows what is left; ask for less with size=, cpu= or memory=, or take another namespace"}
 	case has("failed quota"):
 		e.Hints = []string{"the quota of " + ns + " wants requests or limits to be said: add cpu= and memory="}
 	case has("must be less than or equal to"), has("usage per Container is"), has("usage per PersistentVolumeClaim is"):

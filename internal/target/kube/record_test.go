@@ -18,7 +18,8 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Record{Target: "kube:pod?class=fast", Session: "abc", Server: "https://h:6443", Namespace: "n", Pods: []string{"headroom-abc"}, Claims: []string{"headroom-abc"}}
+	want := Record{Target: "kube:pod?class=fast", Session: "abc", Server: "https://h:6443", Namespace: "n",
+		Pods: []string{"headroom-abc"}, Claims: []string{"headroom-abc"}}
 	for range 2 {
 		if err := j.keep(want); err != nil {
 			t.Fatal(err)

@@ -105,18 +105,22 @@ func (s *Set) describe(ctx context.Context, o Options, members []string) error {
 // nodes are those that match and can have a pod now, by name.
 func (s *Set) nodes(ctx context.Context, o Options) ([]string, error) {
 	var names []string
-	err := s.cluster.each(ctx, nodes(), metav1.ListOptions{LabelSelector: labels.FormatLabels(o.NodeLabels)}, func(n *unstructured.Unstructured) {
-		if why := unfit(n.Object, o.Tolerate); why != "" {
-			s.LeftOut = append(s.LeftOut, "node "+n.GetName()+" is left out: "+why)
-			return
-		}
-		names = append(names, n.GetName())
-	})
+	err := s.cluster.each(ctx, nodes(), metav1.ListOptions{LabelSelector: labels.FormatLabels(o.NodeLabels)},
+		func(n *unstructured.Unstructured) {
+			if why := unfit(n.Object, o.Tolerate); why != "" {
+				s.LeftOut = append(s.LeftOut, "node "+n.GetName()+" is left out: "+why)
+				return
+			}
+			names = append(names, n.GetName())
+		})
 	if err != nil {
-		return nil, &lab.Error{What: "can't list the nodes", Target: o.Name, Err: err, Hints: []string{"ask for a role with the permission list nodes, which belong to no namespace", "kubectl auth can-i list nodes"}}
+		return nil, &lab.Error{What: "can't list the nodes", Target: o.Name, Err: err,
+			Hints: []string{"ask for a role with the permission list nodes, which belong to no namespace",
+				"kubectl auth can-i list nodes"}}
 	}
 	if len(names) == 0 {
-		e := &lab.Error{Kind: lab.Usage, What: "no node matches that can have a pod", Target: o.Name, Hints: s.LeftOut[:min(len(s.LeftOut), 5)]}
+		e := &lab.Error{Kind: lab.Usage, What: "no node matches that can have a pod", Target: o.Name,
+			Hints: s.LeftOut[:min(len(s.LeftOut), 5)]}
 		if len(e.Hints) == 0 {
 			e.Hints = []string{"kubectl get nodes --show-labels"}
 		}
@@ -183,7 +187,8 @@ func (s *Set) start(ctx context.Context) error {
 		made[i] = p.next()
 	}
 	if err := s.notes.add(made...); err != nil {
-		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: s.notes.record.Target, Err: err}
+		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: s.notes.record.Target,
+			Err: err}
 	}
 	begun := time.Now()
 	err := several(ctx, len(s.Pods), func(ctx context.Context, i int) error { return s.Pods[i].make(ctx, made[i]) })
@@ -297,17 +302,22 @@ func (c *cluster) clearMany(ctx context.Context, r Record) ([]string, error) {
 			uid  types.UID
 		}
 		var all []one
-		err := c.each(ctx, k.kind, own, func(o *unstructured.Unstructured) { all = append(all, one{o.GetName(), o.GetUID()}) })
+		err := c.each(ctx, k.kind, own, func(o *unstructured.Unstructured) {
+			all = append(all, one{o.GetName(), o.GetUID()})
+		})
 		if err != nil {
 			return removed, c.unreachable(err)
 		}
 		err = several(ctx, len(all), func(ctx context.Context, i int) error {
 			_, err := asked(ctx, c, func(ctx context.Context) (struct{}, error) {
-				return struct{}{}, c.of(k.kind).Delete(ctx, all[i].name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &all[i].uid}})
+				return struct{}{}, c.of(k.kind).Delete(ctx, all[i].name,
+					metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &all[i].uid}})
 			})
 			if err != nil && !absent(err) {
-				return &lab.Error{What: "can't remove " + all[i].name + " from namespace " + c.namespace, Target: c.target, Err: err,
-					Hints: []string{fmt.Sprintf("by hand: kubectl delete pod,pvc -n %s -l %s=%s", c.namespace, sessionLabel, r.Session), "or later: headroom restore"}}
+				return &lab.Error{What: "can't remove " + all[i].name + " from namespace " + c.namespace,
+					Target: c.target, Err: err,
+					Hints: []string{fmt.Sprintf("by hand: kubectl delete pod,pvc -n %s -l %s=%s", c.namespace,
+						sessionLabel, r.Session), "or later: headroom restore"}}
 			}
 			return nil
 		})
@@ -327,11 +337,14 @@ func (c *cluster) clearMany(ctx context.Context, r Record) ([]string, error) {
 }
 
 // awaitNone waits until no object of a kind is there any more.
-func (c *cluster) awaitNone(ctx context.Context, kind schema.GroupVersionResource, word string, own metav1.ListOptions, were int) error {
+func (c *cluster) awaitNone(ctx context.Context, kind schema.GroupVersionResource, word string, own metav1.ListOptions,
+	were int) error {
 	for end := time.Now().Add(goneLimit + time.Duration(were)*perPod); ; {
 		one := own
 		one.Limit = 1
-		left, err := asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) { return c.of(kind).List(ctx, one) })
+		left, err := asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+			return c.of(kind).List(ctx, one)
+		})
 		if err != nil {
 			return c.unreachable(err)
 		}
@@ -339,8 +352,10 @@ func (c *cluster) awaitNone(ctx context.Context, kind schema.GroupVersionResourc
 			return nil
 		}
 		if time.Now().After(end) {
-			return &lab.Error{What: fmt.Sprintf("%s %s and perhaps others are being removed, and still there", word, left.Items[0].GetName()), Target: c.target,
-				Hints: []string{"are their nodes still there? kubectl get " + word + " -n " + c.namespace + " -l " + own.LabelSelector + " -o wide", "headroom restore looks again"}}
+			return &lab.Error{What: fmt.Sprintf("%s %s and perhaps others are being removed, and still there", word,
+				left.Items[0].GetName()), Target: c.target,
+				Hints: []string{"are their nodes still there? kubectl get " + word + " -n " + c.namespace + " -l " +
+					own.LabelSelector + " -o wide", "headroom restore looks again"}}
 		}
 		select {
 		case <-ctx.Done():
@@ -351,7 +366,8 @@ func (c *cluster) awaitNone(ctx context.Context, kind schema.GroupVersionResourc
 }
 
 // each visits the objects of a kind, page by page. Nodes are in no namespace.
-func (c *cluster) each(ctx context.Context, kind schema.GroupVersionResource, o metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
+func (c *cluster) each(ctx context.Context, kind schema.GroupVersionResource, o metav1.ListOptions,
+	visit func(*unstructured.Unstructured)) error {
 	o.Limit = page
 	for {
 		list, err := asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {

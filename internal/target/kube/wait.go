@@ -19,7 +19,8 @@ func (p *Pod) awaitRunning(ctx context.Context, name string) (*unstructured.Unst
 	for {
 		pod, err := p.cluster.get(ctx, pods(), name)
 		if absent(err) {
-			return nil, &lab.Error{What: "the pod was removed while it started", Target: p.Name(), Hints: []string{"who or what removes pods in namespace " + p.cluster.namespace + "?"}}
+			return nil, &lab.Error{What: "the pod was removed while it started", Target: p.Name(),
+				Hints: []string{"who or what removes pods in namespace " + p.cluster.namespace + "?"}}
 		}
 		if err != nil {
 			return nil, p.cluster.unreachable(err)
@@ -60,7 +61,8 @@ type status struct {
 // hopelessReasons are those of a container that waits for something which does not come by itself. ErrImagePull may be
 // a registry that is slow; when it is tried again (ImagePullBackOff) the reason is known.
 func hopelessReasons() []string {
-	return []string{"ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+	return []string{"ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError",
+		"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 }
 
 // statusOf reads the status of a pod. Source: the API's reference, PodStatus.
@@ -69,7 +71,8 @@ func statusOf(pod object) status {
 		s, _, _ := unstructured.NestedString(pod, fields...)
 		return s
 	}
-	s := status{node: text("spec", "nodeName"), reason: text("status", "reason"), message: text("status", "message"), leaving: text("metadata", "deletionTimestamp") != ""}
+	s := status{node: text("spec", "nodeName"), reason: text("status", "reason"), message: text("status", "message"),
+		leaving: text("metadata", "deletionTimestamp") != ""}
 	switch text("status", "phase") {
 	case "Failed", "Succeeded":
 		s.over, s.hopeless = true, true
@@ -135,29 +138,37 @@ func (p *Pod) hints(s status, said string) []string {
 	has := func(text string) bool { return strings.Contains(said, text) }
 	switch {
 	case s.reason == "ErrImageNeverPull":
-		return []string{"the node has no image " + o.Image + " and pull=never forbids to pull it: load it there, or leave out pull"}
+		return []string{"the node has no image " + o.Image +
+			" and pull=never forbids to pull it: load it there, or leave out pull"}
 	case s.reason == "ImagePullBackOff" || s.reason == "InvalidImageName":
-		return []string{"check the name of the image: image=" + o.Image, "a registry that asks who you are needs a secret of the namespace: pullsecret=NAME", "an image that was loaded into the node by hand: pull=never"}
+		return []string{"check the name of the image: image=" + o.Image, "a registry that asks who you are needs a " +
+			"secret of the namespace: pullsecret=NAME", "an image that was loaded into the node by hand: pull=never"}
 	case s.reason == "CreateContainerConfigError" && has("runAsNonRoot"):
 		return []string{"leave out restricted, or take an image whose user is a number"}
 	case has("no such file or directory") && has("/bin/sh"):
-		return []string{"the image has no /bin/sh; take one that has it, with coreutils or BusyBox, util-linux and fio: image=NAME"}
-	case has("ProvisioningFailed") || has("unbound immediate PersistentVolumeClaims") || has("didn't find available persistent volumes"):
+		return []string{"the image has no /bin/sh; take one that has it, with coreutils or BusyBox, util-linux and " +
+			"fio: image=NAME"}
+	case has("ProvisioningFailed") || has("unbound immediate PersistentVolumeClaims") ||
+		has("didn't find available persistent volumes"):
 		return p.bindingHints()
 	case has("volume node affinity conflict"):
 		return []string{"the volume is on another node than the one that is asked for", p.bindingHints()[0]}
 	case has("Insufficient cpu") || has("Insufficient memory"):
-		return []string{"no node has that much left: ask for less with cpu= and memory=, or request less than the limit: cpu=100m..2", "kubectl describe nodes shows what is allocated"}
+		return []string{"no node has that much left: ask for less with cpu= and memory=, or request less than the " +
+			"limit: cpu=100m..2", "kubectl describe nodes shows what is allocated"}
 	case has("were unschedulable"):
-		return []string{"a node is cordoned or drained, and takes no pods: kubectl get nodes shows which; kubectl uncordon NODE", "tolerate has the pod run there all the same"}
+		return []string{"a node is cordoned or drained, and takes no pods: kubectl get nodes shows which; kubectl " +
+			"uncordon NODE", "tolerate has the pod run there all the same"}
 	case has("untolerated taint"):
 		return []string{"add tolerate, which has the pod run on nodes with taints, too"}
 	case has("node affinity/selector"):
 		return []string{"no node is like that: check node= and selector=; kubectl get nodes --show-labels"}
 	case has("FailedAttachVolume") || has("FailedMount") || has("FailedMapVolume"):
-		return []string{"the message is of the volume's driver or of the node; kubectl describe pod shows it while the pod is there: add wait=30m"}
+		return []string{"the message is of the volume's driver or of the node; kubectl describe pod shows it while " +
+			"the pod is there: add wait=30m"}
 	case s.reason == "Evicted":
-		return []string{"the node is short of what the message names; take another with node=, or ask for what is needed with memory="}
+		return []string{"the node is short of what the message names; take another with node=, or ask for what is " +
+			"needed with memory="}
 	}
 	return []string{"a slow registry or a cluster that adds nodes needs more time: wait=10m"}
 }
@@ -169,7 +180,8 @@ func (p *Pod) bindingHints() []string {
 	}
 	hints := []string{how}
 	if p.binding == "Immediate" && (p.options.Node != "" || len(p.options.NodeLabels) > 0) {
-		hints = append(hints, "it makes the volume before the node is known; with node= or selector= take a class that binds WaitForFirstConsumer")
+		hints = append(hints, "it makes the volume before the node is known; with node= or selector= take a class "+
+			"that binds WaitForFirstConsumer")
 	}
 	return append(hints, "does the provisioner run, and can it make "+p.options.Volume.Size+"? its log says")
 }

@@ -75,9 +75,11 @@ func (c *Cluster) Account(t *testing.T, namespace string) *Account {
 	t.Helper()
 	a := &Account{filepath.Join(t.TempDir(), "config"), c, namespace}
 	c.Kubectl(t, "", "create", "serviceaccount", "ann", "-n", namespace)
-	c.Kubectl(t, "", "create", "rolebinding", "ann", "-n", namespace, "--role=ann", "--serviceaccount="+namespace+":ann")
+	c.Kubectl(t, "", "create", "rolebinding", "ann", "-n", namespace, "--role=ann",
+		"--serviceaccount="+namespace+":ann")
 	token := strings.TrimSpace(c.Kubectl(t, "", "create", "token", "ann", "-n", namespace))
-	if err := os.WriteFile(a.Kubeconfig, []byte(c.Kubectl(t, "", "config", "view", "--flatten", "--raw")), 0o600); err != nil {
+	if err := os.WriteFile(a.Kubeconfig, []byte(c.Kubectl(t, "", "config", "view", "--flatten", "--raw")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	// Of a file that is named twice, kubectl takes the last.
@@ -91,11 +93,14 @@ func (a *Account) May(t *testing.T, rights, of []Right) {
 	t.Helper()
 	var rules []any
 	for _, r := range rights {
-		rules = append(rules, map[string]any{"apiGroups": []string{r.Group}, "resources": []string{r.Resource}, "verbs": []string{r.Verb}})
+		rules = append(rules, map[string]any{"apiGroups": []string{r.Group}, "resources": []string{r.Resource},
+			"verbs": []string{r.Verb}})
 	}
-	a.create(t, "apply", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": map[string]string{"name": "ann", "namespace": a.namespace}, "rules": rules})
+	a.create(t, "apply", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+		"metadata": map[string]string{"name": "ann", "namespace": a.namespace}, "rules": rules})
 	for _, r := range of {
-		for end := time.Now().Add(30 * time.Second); a.can(t, r) != slices.Contains(rights, r); time.Sleep(100 * time.Millisecond) {
+		for end := time.Now().Add(30 * time.Second); a.can(t, r) != slices.Contains(rights,
+			r); time.Sleep(100 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("the cluster does not heed the role: %s", r)
 			}
@@ -108,8 +113,10 @@ func (a *Account) May(t *testing.T, rights, of []Right) {
 func (a *Account) can(t *testing.T, r Right) bool {
 	t.Helper()
 	resource, part, _ := strings.Cut(r.Resource, "/")
-	return a.create(t, "create", map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{
-		"resourceAttributes": map[string]string{"namespace": a.namespace, "verb": r.Verb, "group": r.Group, "resource": resource, "subresource": part}}},
+	return a.create(t, "create", map[string]any{"apiVersion": "authorization.k8s.io/v1",
+		"kind": "SelfSubjectAccessReview", "spec": map[string]any{
+			"resourceAttributes": map[string]string{"namespace": a.namespace, "verb": r.Verb, "group": r.Group,
+				"resource": resource, "subresource": part}}},
 		"--validate=false", "--output", "jsonpath={.status.allowed}", "--kubeconfig", a.Kubeconfig) == "true"
 }
 

@@ -32,7 +32,8 @@ type Cluster struct {
 func Start(t *testing.T) *Cluster {
 	t.Helper()
 	// Prints what is known of the cluster and ends with the test, however that ends.
-	argv := []string{"sh", "-c", `printf '%s\n' "$KUBECONFIG" "$HEADROOM_KUBE_IMAGE" "$HEADROOM_KUBE_DIR" "$(command -v kubectl)"; exec cat`}
+	argv := []string{"sh", "-c",
+		`printf '%s\n' "$KUBECONFIG" "$HEADROOM_KUBE_IMAGE" "$HEADROOM_KUBE_DIR" "$(command -v kubectl)"; exec cat`}
 	if os.Getenv("HEADROOM_KUBE_DIR") == "" {
 		if os.Getuid() != 0 {
 			t.Skip("a cluster needs root")
@@ -135,7 +136,8 @@ func (c *Cluster) Disturb(t *testing.T, program, signal string) (over func()) {
 	over = sync.OnceFunc(func() {
 		tell("CONT")
 		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-			out, err := c.Command("get", "node", "node1", "--output", `jsonpath={.status.conditions[?(@.type=="Ready")].status} {.spec.taints}`).CombinedOutput()
+			out, err := c.Command("get", "node", "node1", "--output",
+				`jsonpath={.status.conditions[?(@.type=="Ready")].status} {.spec.taints}`).CombinedOutput()
 			if err == nil && string(out) == "True " {
 				return
 			}
@@ -161,10 +163,12 @@ func (c *Cluster) Network(t *testing.T, argv ...string) string {
 	}
 	for _, path := range lines {
 		line, err := os.ReadFile(path)
-		if err != nil || !strings.HasPrefix(string(line), "kubelet\x00") || !strings.Contains(string(line)+"\x00", cgroup) {
+		if err != nil || !strings.HasPrefix(string(line), "kubelet\x00") ||
+			!strings.Contains(string(line)+"\x00", cgroup) {
 			continue
 		}
-		out, err := exec.Command("nsenter", append([]string{"--net=" + filepath.Join(filepath.Dir(path), "ns", "net")}, argv...)...).CombinedOutput()
+		out, err := exec.Command("nsenter", append([]string{"--net=" + filepath.Join(filepath.Dir(path), "ns", "net")},
+			argv...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)
 		}
@@ -180,7 +184,8 @@ func (c *Cluster) GiveBack(t *testing.T, namespace string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		taken := false
-		for line := range strings.Lines(c.Kubectl(t, "", "get", "pv", "--output", `jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.spec.claimRef.namespace}{"\n"}{end}`)) {
+		for line := range strings.Lines(c.Kubectl(t, "", "get", "pv", "--output",
+			`jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.spec.claimRef.namespace}{"\n"}{end}`)) {
 			fields := strings.Fields(line)
 			if len(fields) < 3 || fields[2] != namespace {
 				continue

@@ -25,7 +25,8 @@ func TestClusterHasFastAndSlowVolumes(t *testing.T) {
 			volumes: [{name: volume, persistentVolumeClaim: {claimName: volume-of-%[1]s}}]}}`, class, cluster.Image)
 		cluster.Kubectl(t, pod, "apply", "--filename", "-")
 		defer cluster.Kubectl(t, pod, "delete", "--filename", "-")
-		cluster.Kubectl(t, "", "wait", "pod/reads-of-"+class, "--for", "jsonpath={.status.phase}=Succeeded", "--timeout", "3m")
+		cluster.Kubectl(t, "", "wait", "pod/reads-of-"+class, "--for", "jsonpath={.status.phase}=Succeeded",
+			"--timeout", "3m")
 		var said struct {
 			Jobs []struct {
 				Read struct {
@@ -35,7 +36,8 @@ func TestClusterHasFastAndSlowVolumes(t *testing.T) {
 		}
 		log := cluster.Kubectl(t, "", "logs", "reads-of-"+class)
 		// What fio complains of comes first.
-		if err := json.Unmarshal([]byte(log[max(0, strings.Index(log, "{")):]), &said); err != nil || len(said.Jobs) != 1 {
+		if err := json.Unmarshal([]byte(log[max(0, strings.Index(log, "{")):]), &said); err != nil ||
+			len(said.Jobs) != 1 {
 			t.Fatalf("%v:\n%s", err, log)
 		}
 		mean[class] = time.Duration(said.Jobs[0].Read.Completion.Mean)

@@ -50,7 +50,8 @@ func TestKubeVirtDefinitions(t *testing.T) {
 		}
 		definitions = string(text)
 	}
-	if !strings.Contains(definitions, "kubevirt.io/kubevirt@"+kubeVirtRelease) || !strings.Contains(definitions, "Apache License") {
+	if !strings.Contains(definitions, "kubevirt.io/kubevirt@"+kubeVirtRelease) ||
+		!strings.Contains(definitions, "Apache License") {
 		t.Error("it does not say where the definitions are from")
 	}
 	d := yaml.NewDecoder(strings.NewReader(definitions))
@@ -88,8 +89,10 @@ func writeDefinitions(t *testing.T) []byte {
 	const file = "pkg/virt-operator/resource/generate/components/validations_generated.go"
 	schemas := stringsOf(t, filepath.Join(module.Dir, file))
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Resource definitions of KubeVirt %s, for tests. The schemas are those of kubevirt.io/kubevirt@%s,\n# %s,\n# without their descriptions, of version v1. Copyright The KubeVirt Authors, Apache License 2.0: "+
-		"http://www.apache.org/licenses/LICENSE-2.0\n# Made by: UPDATE_GOLDEN=1 go test ./internal/target/kubetest -run KubeVirtDefinitions\n", kubeVirtRelease, kubeVirtRelease, file)
+	fmt.Fprintf(&b, "# Resource definitions of KubeVirt %s, for tests. The schemas are those of "+
+		"kubevirt.io/kubevirt@%s,\n# %s,\n# without their descriptions, of version v1. Copyright The KubeVirt "+
+		"Authors, Apache License 2.0: http://www.apache.org/licenses/LICENSE-2.0\n# Made by: UPDATE_GOLDEN=1 go test "+
+		"./internal/target/kubetest -run KubeVirtDefinitions\n", kubeVirtRelease, kubeVirtRelease, file)
 	for _, k := range kept() {
 		var schema map[string]any
 		if err := yaml.Unmarshal([]byte(schemas[k.singular]), &schema); err != nil || len(schema) == 0 {
@@ -104,9 +107,11 @@ func writeDefinitions(t *testing.T) []byte {
 		e := yaml.NewEncoder(&b)
 		e.SetIndent(1)
 		err := e.Encode(map[string]any{
-			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": k.singular + "s.kubevirt.io"},
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+			"metadata": map[string]any{"name": k.singular + "s.kubevirt.io"},
 			"spec": map[string]any{"group": "kubevirt.io", "scope": "Namespaced", "versions": []any{version},
-				"names": map[string]any{"plural": k.singular + "s", "singular": k.singular, "kind": k.kind, "shortNames": k.short, "categories": []string{"all"}}},
+				"names": map[string]any{"plural": k.singular + "s", "singular": k.singular, "kind": k.kind,
+					"shortNames": k.short, "categories": []string{"all"}}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -42,7 +42,8 @@ func TestKilledClusterIsRemoved(t *testing.T) {
 			what = append(what, "its network interface")
 		}
 		for _, disk := range []string{"fast-1", "slow-1.slow/nbd"} {
-			if out, err := exec.Command("losetup", "--associated", filepath.Join(dir, "disks", disk)).Output(); err != nil || len(out) > 0 {
+			if out, err := exec.Command("losetup", "--associated", filepath.Join(dir, "disks", disk)).Output(); err !=
+				nil || len(out) > 0 {
 				what = append(what, "the loop device of "+disk)
 			}
 		}

@@ -63,7 +63,8 @@ func (g *Guest) probe(ctx context.Context, k kernel) bool {
 		return false
 	}
 	defer log.Close()
-	s := start{file: File{Type: g.file.Type, Firmware: g.file.Firmware, Machine: Machine{CPUs: 1, Memory: 256 << 20}}, program: g.program, accelerator: KVM,
+	s := start{file: File{Type: g.file.Type, Firmware: g.file.Firmware, Machine: Machine{CPUs: 1, Memory: 256 << 20}},
+		program: g.program, accelerator: KVM,
 		bootable: bootable{kernel: k.image}, arguments: ownArguments + " earlyprintk=ttyS0,115200"}
 	p, err := startProcess(s.argv(), dir, log, nil)
 	if err != nil {
@@ -78,7 +79,8 @@ func (g *Guest) probe(ctx context.Context, k kernel) bool {
 		case <-p.done:
 			return p.cmd.ProcessState.Success()
 		case <-first.C:
-			if said, err := os.ReadFile(filepath.Join(dir, consoleFile)); err != nil || !bytes.Contains(said, []byte("Linux version")) {
+			if said, err := os.ReadFile(filepath.Join(dir, consoleFile)); err != nil ||
+				!bytes.Contains(said, []byte("Linux version")) {
 				return false
 			}
 		case <-last.C:

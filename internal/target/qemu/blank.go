@@ -20,7 +20,8 @@ func (g *Guest) MadeBlank(ctx context.Context, device string) (bool, error) {
 		argv := []string{"readlink", "-f", "/dev/disk/by-id/" + d.Name}
 		out, err := g.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
-			err = &lab.Error{What: "can't find the disk " + d.Name, Target: g.Name(), Command: argv, Output: string(out.Stderr)}
+			err = &lab.Error{What: "can't find the disk " + d.Name, Target: g.Name(), Command: argv,
+				Output: string(out.Stderr)}
 		}
 		if err != nil {
 			return false, err

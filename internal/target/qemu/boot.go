@@ -91,7 +91,8 @@ func (g *Guest) plan(ctx context.Context, spec target.BootSpec) (start, error) {
 	}
 	if f.Kernel == "" {
 		if len(spec.Arguments) > 0 || len(spec.Without) > 0 {
-			return s, &lab.Error{Kind: lab.Usage, What: "the guest's image starts its own kernel, whose arguments can't be set from outside", Target: g.Name(),
+			return s, &lab.Error{Kind: lab.Usage, What: "the guest's image starts its own kernel, whose arguments " +
+				"can't be set from outside", Target: g.Name(),
 				Hints: []string{"name a kernel and an initrd in the guest's file"}}
 		}
 		return s, nil
@@ -133,7 +134,9 @@ func arguments(f File, spec target.BootSpec) (string, error) {
 	own := strings.Fields(ownArguments)
 	all := append([]string{"quiet"}, f.Arguments...)
 	name := func(argument string) string { before, _, _ := strings.Cut(argument, "="); return before }
-	if f.Machine.IOMMU == "intel" && !slices.ContainsFunc(append(all, spec.Arguments...), func(a string) bool { return name(a) == "intel_iommu" }) {
+	if f.Machine.IOMMU == "intel" && !slices.ContainsFunc(append(all, spec.Arguments...), func(a string) bool {
+		return name(a) == "intel_iommu"
+	}) {
 		all = append(all, "intel_iommu=on") // the kernels of most distributions leave it off
 	}
 	for _, w := range spec.Without {
@@ -145,7 +148,9 @@ func arguments(f File, spec target.BootSpec) (string, error) {
 	all = append(all, spec.Arguments...)
 	line := strings.Join(append(own, all...), " ")
 	if len(line) > maxCommandLine {
-		return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the kernel's command line would be %d bytes long, and the kernel reads %d", len(line), maxCommandLine)}
+		return "", &lab.Error{Kind: lab.Usage,
+			What: fmt.Sprintf("the kernel's command line would be %d bytes long, and the kernel reads %d",
+				len(line), maxCommandLine)}
 	}
 	return line, nil
 }
@@ -235,7 +240,8 @@ func (g *Guest) start(ctx context.Context, s start) (taken bool, err error) {
 	if err := g.await(ctx, s); err != nil {
 		said, _ := os.ReadFile(log.Name())
 		taken = g.process.ended() && bytes.Contains(said, []byte("Could not set up host forwarding rule"))
-		return taken, &lab.Error{What: "the guest did not start", Target: g.Name(), Command: argv, Err: err, Output: g.lastWords(said)}
+		return taken, &lab.Error{What: "the guest did not start", Target: g.Name(), Command: argv, Err: err,
+			Output: g.lastWords(said)}
 	}
 	return false, nil
 }
@@ -266,7 +272,8 @@ func (g *Guest) await(ctx context.Context, s start) error {
 			reason, _, _ = strings.Cut(reason, "\n")
 			return &target.NotStarted{Err: fmt.Errorf("its kernel panicked: %s", strings.TrimSpace(reason))}
 		case own && refused:
-			return &target.NotStarted{Err: fmt.Errorf("a module can't be loaded with the arguments that the kernel's command line has for it: %s", strings.TrimSpace(unloaded))}
+			return &target.NotStarted{Err: fmt.Errorf("a module can't be loaded with the arguments that the kernel's "+
+				"command line has for it: %s", strings.TrimSpace(unloaded))}
 		case bytes.Contains(console, []byte(setupFailed)):
 			return errors.New("the commands of setup: failed")
 		case ended:
@@ -338,8 +345,10 @@ func (g *Guest) checkArguments(ctx context.Context, s start, without []string) e
 		}
 	}
 	for _, w := range without {
-		if strings.Contains(line, " "+w+" ") && !slices.Contains(strings.Fields(s.arguments), w) || strings.Contains(line, " "+w+"=") && !strings.Contains(s.arguments, w+"=") {
-			return &lab.Error{What: "the guest runs with " + w + ", which was left out", Target: g.Name(), Output: "/proc/cmdline:" + line}
+		if strings.Contains(line, " "+w+" ") && !slices.Contains(strings.Fields(s.arguments), w) ||
+			strings.Contains(line, " "+w+"=") && !strings.Contains(s.arguments, w+"=") {
+			return &lab.Error{What: "the guest runs with " + w + ", which was left out", Target: g.Name(),
+				Output: "/proc/cmdline:" + line}
 		}
 	}
 	return nil

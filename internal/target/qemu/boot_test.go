@@ -36,7 +36,8 @@ func TestPanicIsReadWhole(t *testing.T) {
 		p.stop(stopGrace) // as the guest ends QEMU when it has said all
 	})
 	g := &Guest{dir: dir, process: p}
-	if err := g.await(t.Context(), start{}); err == nil || err.Error() != "its kernel panicked: VFS: Unable to mount root fs" {
+	if err := g.await(t.Context(), start{}); err == nil ||
+		err.Error() != "its kernel panicked: VFS: Unable to mount root fs" {
 		t.Errorf("the panic is told as %v", err)
 	}
 	if said := g.lastWords(nil); !strings.HasSuffix(said, "Call Trace:") {
@@ -57,7 +58,8 @@ $b insmod /modules/virtio_blk.ko || echo 'headroom: the module virtio_blk can no
 		t.Errorf("the modules are loaded by\n%s\nwant\n%s", script, want)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, consoleFile), []byte(refusedArguments+"nvme io_queue_depth=1\r\nmore\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, consoleFile), []byte(refusedArguments+"nvme io_queue_depth=1\r\nmore\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(dir, logFile))
@@ -71,7 +73,8 @@ $b insmod /modules/virtio_blk.ko || echo 'headroom: the module virtio_blk can no
 	}
 	defer p.stop(stopGrace)
 	err = (&Guest{dir: dir, process: p}).await(t.Context(), start{})
-	if _, ok := errors.AsType[*target.NotStarted](err); !ok || !strings.HasSuffix(err.Error(), "has for it: nvme io_queue_depth=1") {
+	if _, ok := errors.AsType[*target.NotStarted](err); !ok ||
+		!strings.HasSuffix(err.Error(), "has for it: nvme io_queue_depth=1") {
 		t.Errorf("a module that refuses its arguments is told as %v", err)
 	}
 }

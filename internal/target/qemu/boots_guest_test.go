@@ -31,9 +31,11 @@ func boot(t *testing.T, g *Guest, spec target.BootSpec) {
 // A guest is booted in several ways, and says itself that each is in effect.
 func TestBoots(t *testing.T) {
 	t.Parallel()
-	g := open(t, describe(t, "arguments: [audit=0]\ndisks:\n  - {name: fast, kind: nvme, size: 64m}\n  - {name: slow, kind: virtio-blk, size: 32m, backing: memory}\n"+
-		"  - {name: scsi, kind: virtio-scsi, size: 16m, backing: 'null'}\n  - {name: sata, kind: sata, size: 8m}\n"))
-	if got, want := said(t, g, "cat", "/proc/cmdline"), "console=ttyS0 panic=-1 no_timer_check quiet audit=0"; got != want {
+	g := open(t, describe(t, "arguments: [audit=0]\ndisks:\n  - {name: fast, kind: nvme, size: 64m}\n  - {name: "+
+		"slow, kind: virtio-blk, size: 32m, backing: memory}\n  - {name: scsi, kind: virtio-scsi, size: 16m, "+
+		"backing: 'null'}\n  - {name: sata, kind: sata, size: 8m}\n"))
+	if got, want := said(t, g, "cat", "/proc/cmdline"), "console=ttyS0 panic=-1 no_timer_check quiet audit=0"; got !=
+		want {
 		t.Errorf("by itself the guest starts with %q, want %q", got, want)
 	}
 	for name, size := range map[string]int{"fast": 64, "slow": 32, "scsi": 16, "sata": 8} {
@@ -43,10 +45,14 @@ func TestBoots(t *testing.T) {
 		}
 	}
 	first := said(t, g, "cat", "/proc/sys/kernel/random/boot_id")
-	said(t, g, "sh", "-c", "echo kept | dd of=/dev/disk/by-id/fast conv=fsync 2>/dev/null; echo kept | dd of=/dev/disk/by-id/slow conv=fsync 2>/dev/null")
+	said(t, g, "sh", "-c", "echo kept | dd of=/dev/disk/by-id/fast conv=fsync 2>/dev/null; echo kept | dd "+
+		"of=/dev/disk/by-id/slow conv=fsync 2>/dev/null")
 
-	boot(t, g, target.BootSpec{Arguments: []string{"slub_debug=FZPU", `note="two words"`, "nvme.io_queue_depth=2", "virtio-blk.queue_depth=8", "nvme.unknown=1"}, Without: []string{"audit"}, Machine: map[string]string{"cpus": "1", "iommu": "intel", "queues": "1"}})
-	if got, want := said(t, g, "cat", "/proc/cmdline"), `console=ttyS0 panic=-1 no_timer_check quiet intel_iommu=on slub_debug=FZPU note="two words" nvme.io_queue_depth=2 virtio-blk.queue_depth=8 nvme.unknown=1`; got != want {
+	boot(t, g, target.BootSpec{Arguments: []string{"slub_debug=FZPU", `note="two words"`, "nvme.io_queue_depth=2",
+		"virtio-blk.queue_depth=8", "nvme.unknown=1"}, Without: []string{"audit"}, Machine: map[string]string{
+		"cpus": "1", "iommu": "intel", "queues": "1"}})
+	if got, want := said(t, g, "cat", "/proc/cmdline"),
+		`console=ttyS0 panic=-1 no_timer_check quiet intel_iommu=on slub_debug=FZPU note="two words" nvme.io_queue_depth=2 virtio-blk.queue_depth=8 nvme.unknown=1`; got != want {
 		t.Errorf("the guest was started with %q, want %q", got, want)
 	}
 	if said(t, g, "cat", "/proc/sys/kernel/random/boot_id") == first {
@@ -76,7 +82,8 @@ func TestBoots(t *testing.T) {
 	if got := said(t, g, "ls", "/sys/class/iommu"); got != "dmar0" {
 		t.Errorf("its IOMMUs are %q, want dmar0", got)
 	}
-	if got := g.Levels(); got["cpus"] != "1" || got["iommu"] != "intel" || got["queues"] != "1" || got["iothreads"] != "0" {
+	if got := g.Levels(); got["cpus"] != "1" || got["iommu"] != "intel" || got["queues"] != "1" ||
+		got["iothreads"] != "0" {
 		t.Errorf("its levels are said to be %v", got)
 	}
 	for _, name := range []string{"fast", "slow"} {
@@ -85,22 +92,26 @@ func TestBoots(t *testing.T) {
 		}
 	}
 	boot(t, g, target.BootSpec{})
-	if got := said(t, g, "cat", "/proc/cmdline"); strings.Contains(got, "slub_debug") || !strings.Contains(got, "audit=0") {
+	if got := said(t, g, "cat", "/proc/cmdline"); strings.Contains(got, "slub_debug") ||
+		!strings.Contains(got, "audit=0") {
 		t.Errorf("the zero spec starts it with %q", got)
 	}
 
 	// What can't be is said before anything of the running guest is touched.
 	id := said(t, g, "cat", "/proc/sys/kernel/random/boot_id")
 	for what, spec := range map[string]target.BootSpec{
-		"cpus can't be many: write a whole number from 1 to 255":                        {Machine: map[string]string{"cpus": "many"}},
-		"a guest has no setting colour; iothreads can't be -1: write a whole number fr": {Machine: map[string]string{"iothreads": "-1", "colour": "red"}},
-		"console is headroom's own argument":                                            {Arguments: []string{"console=tty0"}},
-		"panic is headroom's own argument":                                              {Without: []string{"panic"}},
-		"the kernel's command line would be":                                            {Arguments: []string{"x=" + strings.Repeat("y", 3000)}},
-		"no kernel 1.2.3-none is installed":                                             {Kernel: "1.2.3-none"},
-		"no kernel /nowhere/bzImage":                                                    {Kernel: "/nowhere/bzImage"},
+		"cpus can't be many: write a whole number from 1 to 255": {
+			Machine: map[string]string{"cpus": "many"}},
+		"a guest has no setting colour; iothreads can't be -1: write a whole number fr": {
+			Machine: map[string]string{"iothreads": "-1", "colour": "red"}},
+		"console is headroom's own argument": {Arguments: []string{"console=tty0"}},
+		"panic is headroom's own argument":   {Without: []string{"panic"}},
+		"the kernel's command line would be": {Arguments: []string{"x=" + strings.Repeat("y", 3000)}},
+		"no kernel 1.2.3-none is installed":  {Kernel: "1.2.3-none"},
+		"no kernel /nowhere/bzImage":         {Kernel: "/nowhere/bzImage"},
 	} {
-		if err := g.Boot(t.Context(), spec); err == nil || !strings.HasPrefix(err.Error(), what) || lab.KindOf(err) != lab.Usage {
+		if err := g.Boot(t.Context(), spec); err == nil || !strings.HasPrefix(err.Error(), what) ||
+			lab.KindOf(err) != lab.Usage {
 			t.Errorf("%+v: %v, want %q", spec, err, what)
 		}
 	}
@@ -109,8 +120,11 @@ func TestBoots(t *testing.T) {
 	}
 
 	// Jobs, after all these boots, on the emulated NVMe disk.
-	job, err := g.Start(t.Context(), target.JobSpec{ID: "randread", Argv: []string{"fio", "--name=r", "--filename=/dev/disk/by-id/fast", "--rw=randread", "--bs=4k", "--ioengine=libaio",
-		"--iodepth=16", "--direct=1", "--runtime=2", "--time_based", "--output-format=json", "--output=result.json"}})
+	job, err := g.Start(t.Context(),
+		target.JobSpec{ID: "randread", Argv: []string{"fio", "--name=r", "--filename=/dev/disk/by-id/fast",
+			"--rw=randread", "--bs=4k", "--ioengine=libaio",
+			"--iodepth=16", "--direct=1", "--runtime=2", "--time_based", "--output-format=json",
+			"--output=result.json"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +137,8 @@ func TestBoots(t *testing.T) {
 	var document struct {
 		Jobs []struct{ Read struct{ IOPS float64 } }
 	}
-	if err := json.Unmarshal(result, &document); err != nil || len(document.Jobs) != 1 || document.Jobs[0].Read.IOPS <= 0 {
+	if err := json.Unmarshal(result, &document); err != nil || len(document.Jobs) != 1 ||
+		document.Jobs[0].Read.IOPS <= 0 {
 		t.Errorf("%v: %s", err, result)
 	}
 	if err := job.Remove(t.Context()); err != nil {
@@ -145,10 +160,12 @@ func TestExampleBoots(t *testing.T) {
 	if got := said(t, g, "stat", "-f", "-c", "%T", "/mnt"); got != "ext2/ext3" {
 		t.Errorf("the file system that was made is %q", got)
 	}
-	if got := said(t, g, "ls", "/sys/block"); !strings.Contains(got, "nvme0n1") || !strings.Contains(got, "sda") || !strings.Contains(got, "vda") {
+	if got := said(t, g, "ls", "/sys/block"); !strings.Contains(got, "nvme0n1") || !strings.Contains(got, "sda") ||
+		!strings.Contains(got, "vda") {
 		t.Errorf("its disks are %q", got)
 	}
-	if got := said(t, g, "find", "/sys/block/vda/mq", "-mindepth", "1", "-maxdepth", "1"); len(strings.Fields(got)) != 2 {
+	if got := said(t, g, "find", "/sys/block/vda/mq", "-mindepth", "1", "-maxdepth", "1"); len(strings.Fields(got)) !=
+		2 {
 		t.Errorf("the queues of the virtio disk are %q", got)
 	}
 }
@@ -160,7 +177,8 @@ func TestBootsThatFail(t *testing.T) {
 	g := open(t, describe(t, ""))
 	began := time.Now()
 	err := g.Boot(t.Context(), target.BootSpec{Arguments: []string{"rdinit=/nowhere"}})
-	if err == nil || !strings.Contains(err.Error(), "its kernel panicked: VFS: Unable to mount root fs") || !strings.Contains(strings.Join(details(err), "\n"), "Call Trace") {
+	if err == nil || !strings.Contains(err.Error(), "its kernel panicked: VFS: Unable to mount root fs") ||
+		!strings.Contains(strings.Join(details(err), "\n"), "Call Trace") {
 		t.Errorf("a kernel without an init: %v\n%s", err, strings.Join(details(err), "\n"))
 	}
 	if _, ok := errors.AsType[*target.NotStarted](err); !ok {
@@ -169,7 +187,8 @@ func TestBootsThatFail(t *testing.T) {
 	t.Logf("the panic is seen after %.1f s", time.Since(began).Seconds())
 	g.file.Limit = 30 * time.Second
 	err = g.Boot(t.Context(), target.BootSpec{Arguments: []string{"rdinit=/bin/cat"}, Without: []string{"quiet"}})
-	if err == nil || !strings.Contains(err.Error(), "30s have passed (limit: in the guest's file)") || !strings.Contains(strings.Join(details(err), "\n"), "output:  [") {
+	if err == nil || !strings.Contains(err.Error(), "30s have passed (limit: in the guest's file)") ||
+		!strings.Contains(strings.Join(details(err), "\n"), "output:  [") {
 		t.Errorf("a guest that says nothing: %v\n%s", err, strings.Join(details(err), "\n"))
 	}
 	if _, ok := errors.AsType[*target.NotStarted](err); !ok {
@@ -182,7 +201,8 @@ func TestBootsThatFail(t *testing.T) {
 	boot(t, g, target.BootSpec{})
 	// Arguments that the guest does not have are noticed whoever took them away.
 	s := start{arguments: ownArguments + " never=given"}
-	if err := g.checkArguments(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "the guest runs without never=given") {
+	if err := g.checkArguments(t.Context(), s, nil); err == nil ||
+		!strings.Contains(err.Error(), "the guest runs without never=given") {
 		t.Errorf("an argument that is not in effect: %v", err)
 	}
 }
@@ -195,15 +215,19 @@ func TestIOThreads(t *testing.T) {
 		t.Skip("no newer QEMU is to be had here: scripts/guest-qemu")
 	}
 	root := strings.TrimSpace(string(out))
-	g := open(t, describe(t, fmt.Sprintf("qemu: %s/usr/bin/qemu-system-x86_64\nfirmware: [%s/usr/share/qemu, %s/usr/share/seabios]\n", root, root, root)+
-		"cpus: 4\ndisks:\n  - {name: real, kind: virtio-blk, size: 64m, queues: 4}\n  - {name: none, kind: virtio-scsi, size: 64m, queues: 4, backing: 'null'}\n"))
+	g := open(t, describe(t,
+		fmt.Sprintf("qemu: %s/usr/bin/qemu-system-x86_64\nfirmware: [%s/usr/share/qemu, %s/usr/share/seabios]\n", root,
+			root, root)+
+			"cpus: 4\ndisks:\n  - {name: real, kind: virtio-blk, size: 64m, queues: 4}\n  - {name: none, kind: "+
+			"virtio-scsi, size: 64m, queues: 4, backing: 'null'}\n"))
 	for _, threads := range []int{0, 1, 4} {
 		if threads > 0 {
 			boot(t, g, target.BootSpec{Machine: map[string]string{"iothreads": strconv.Itoa(threads)}})
 		}
 		for _, disk := range []string{"real", "none"} {
 			for cpu := range 4 { // each CPU has a queue of its own
-				said(t, g, "taskset", "-c", strconv.Itoa(cpu), "dd", "if=/dev/disk/by-id/"+disk, "of=/dev/null", "bs=1M", "iflag=direct")
+				said(t, g, "taskset", "-c", strconv.Itoa(cpu), "dd", "if=/dev/disk/by-id/"+disk, "of=/dev/null",
+					"bs=1M", "iflag=direct")
 			}
 			if n := busyThreads(t, g.process.cmd.Process.Pid, "IO io-"+disk); n != threads {
 				t.Errorf("%d IOThreads of %s worked, want %d", n, disk, threads)
@@ -229,7 +253,8 @@ func busyThreads(t *testing.T, pid int, name string) int {
 		}
 		_, rest, _ := strings.Cut(string(data), "voluntary_ctxt_switches:")
 		switches, _, _ := strings.Cut(rest, "\n")
-		if count, err := strconv.Atoi(strings.TrimSpace(switches)); strings.HasPrefix(string(data), "Name:\t"+name) && err == nil && count > 10 {
+		if count, err := strconv.Atoi(strings.TrimSpace(switches)); strings.HasPrefix(string(data), "Name:\t"+name) &&
+			err == nil && count > 10 {
 			n++
 		}
 	}
@@ -242,8 +267,9 @@ func TestGuestsReachEachOther(t *testing.T) {
 	t.Parallel()
 	links, folder := &Links{}, guests(t)
 	opened := func(number string) *Guest {
-		file := describe(t, "cpus: 1\nmemory: 512m\nfiles: [/etc/services]\nnetworks:\n  - {link: a, address: 10.0.11."+number+"/24, mtu: 9000, speed: 100}\n  - {link: b, address: 10.0.12."+number+"/24}\n"+
-			"setup: |\n  echo of "+number+" > /run/said\n")
+		file := describe(t,
+			"cpus: 1\nmemory: 512m\nfiles: [/etc/services]\nnetworks:\n  - {link: a, address: 10.0.11."+number+"/24, mtu: 9000, speed: 100}\n  - {link: b, address: 10.0.12."+number+"/24}\n"+
+				"setup: |\n  echo of "+number+" > /run/said\n")
 		g, err := OpenOn(t.Context(), "qemu:"+file, file, Host{Folder: folder, Images: t.TempDir(), Links: links})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, strings.Join(details(err), "\n"))
@@ -264,7 +290,8 @@ func TestGuestsReachEachOther(t *testing.T) {
 			t.Errorf("the setup has left %q", got)
 		}
 		// The card of the largest frames is the first link's: its name is the order of the cards.
-		if got := said(t, one, "sh", "-c", "cat /sys/class/net/eth1/mtu /sys/class/net/eth1/speed; wc -l < /etc/services") + "."; !strings.HasPrefix(got, "9000\n100\n") || strings.HasSuffix(got, "\n0.") {
+		if got := said(t, one, "sh", "-c", "cat /sys/class/net/eth1/mtu /sys/class/net/eth1/speed; wc -l < "+
+			"/etc/services") + "."; !strings.HasPrefix(got, "9000\n100\n") || strings.HasSuffix(got, "\n0.") {
 			t.Errorf("the card and the file are %q", got)
 		}
 		boot(t, one, target.BootSpec{})
@@ -272,7 +299,9 @@ func TestGuestsReachEachOther(t *testing.T) {
 	one.file.Setup = "echo all is well\necho nothing is well >&2\nfalse\necho not reached\n"
 	one.ready = map[string]bootable{}
 	err := one.Boot(t.Context(), target.BootSpec{})
-	if text := strings.Join(details(err), "\n"); err == nil || !strings.Contains(err.Error(), "the commands of setup: failed") || !strings.Contains(text, "nothing is well") || strings.Contains(text, "not reached") {
+	if text := strings.Join(details(err), "\n"); err == nil ||
+		!strings.Contains(err.Error(), "the commands of setup: failed") || !strings.Contains(text, "nothing is well") ||
+		strings.Contains(text, "not reached") {
 		t.Errorf("a setup that fails: %v\n%s", err, text)
 	}
 }

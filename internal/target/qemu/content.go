@@ -20,7 +20,8 @@ const setupFailed = "headroom: the setup failed"
 
 // sshdPrograms are parts of OpenSSH's server that newer versions have as programs of their own.
 func sshdPrograms() []string {
-	return []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth", "/usr/libexec/openssh/sshd-session", "/usr/libexec/openssh/sshd-auth"}
+	return []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth", "/usr/libexec/openssh/sshd-session",
+		"/usr/libexec/openssh/sshd-auth"}
 }
 
 // content is the throwaway file system of a guest, without its keys and the file that loads its modules. It is not
@@ -92,7 +93,8 @@ func packageOf(program string) string {
 }
 
 func missing(program, from string, err error) error {
-	return &lab.Error{What: "a guest needs " + program + " of this machine", Hints: []string{"apt install " + from}, Err: err}
+	return &lab.Error{What: "a guest needs " + program + " of this machine", Hints: []string{"apt install " + from},
+		Err: err}
 }
 
 // module is one that a guest loads.
@@ -134,7 +136,8 @@ func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]
 	names = append(names, f.Modules...)
 	inOrder, err := all.InOrder(ctx, names...)
 	if err != nil {
-		return nil, &lab.Error{Kind: lab.Usage, What: "the kernel " + filepath.Base(k.image) + " lacks a module that the guest needs", Err: err}
+		return nil, &lab.Error{Kind: lab.Usage, What: "the kernel " + filepath.Base(k.image) +
+			" lacks a module that the guest needs", Err: err}
 	}
 	var modules []module
 	for _, m := range inOrder {
@@ -181,7 +184,8 @@ const hostName = "headroom-guest"
 // quickest that OpenSSH has, since each connection costs an emulated processor a second.
 func configuration() map[string]string {
 	return map[string]string{
-		"etc/passwd":        "root:*:0:0:root:/root:/bin/sh\nsshd:*:100:65534::/run/sshd:/bin/false\nnobody:*:65534:65534::/:/bin/false\n",
+		"etc/passwd": "root:*:0:0:root:/root:/bin/sh\nsshd:*:100:65534::/run/sshd:/bin/false\n" +
+			"nobody:*:65534:65534::/:/bin/false\n",
 		"etc/group":         "root:x:0:\ndisk:x:6:\nnogroup:x:65534:\n",
 		"etc/hosts":         "127.0.0.1 localhost\n",
 		"etc/nsswitch.conf": "hosts: files\n",
@@ -248,5 +252,6 @@ func setupScript(f File) string {
 	if f.Setup == "" {
 		return ""
 	}
-	return "PATH=/usr/sbin:/usr/bin:/sbin:/bin $b sh -e /" + setupFile + " || { echo '" + setupFailed + "'; $b sleep 600; }\n"
+	return "PATH=/usr/sbin:/usr/bin:/sbin:/bin $b sh -e /" + setupFile + " || { echo '" + setupFailed +
+		"'; $b sleep 600; }\n"
 }

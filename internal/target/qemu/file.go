@@ -137,9 +137,12 @@ type reader struct {
 }
 
 func (r *reader) file(root *yaml.Node) File {
-	f := File{Type: "q35", Machine: Machine{CPUs: defaultCPUs, Memory: defaultMemory, IOMMU: "none"}, Limit: defaultLimit}
-	entries := r.Mapping(root, "a guest", []string{"version", "kernel", "initrd", "arguments", "cpus", "memory", "machine", "iommu", "disks",
-		"modules", "programs", "files", "networks", "beside", "setup", "image", "ssh", "qemu", "firmware", "accelerator", "limit"})
+	f := File{Type: "q35", Machine: Machine{CPUs: defaultCPUs, Memory: defaultMemory, IOMMU: "none"},
+		Limit: defaultLimit}
+	entries := r.Mapping(root, "a guest", []string{"version", "kernel", "initrd", "arguments", "cpus", "memory",
+		"machine", "iommu", "disks",
+		"modules", "programs", "files", "networks", "beside", "setup", "image", "ssh", "qemu", "firmware",
+		"accelerator", "limit"})
 	if !r.Version(root, entries, formatVersion) {
 		return f
 	}
@@ -211,7 +214,8 @@ func (r *reader) together(root *yaml.Node, f File, at map[string]*yaml.Node) {
 	}
 	if at["image"] == nil {
 		if at["kernel"] == nil {
-			r.At(root, "add kernel: and an installed version, a path to a kernel or a package file", "the guest has no kernel")
+			r.At(root, "add kernel: and an installed version, a path to a kernel or a package file",
+				"the guest has no kernel")
 		}
 		refuse("ssh", "delete it", "ssh is for a guest with an image; headroom makes the keys of its own file system")
 		refuse("initrd", "delete it, or add image:", "initrd is for a guest with an image; headroom makes its own")
@@ -350,14 +354,16 @@ func (r *reader) disks(n *yaml.Node) []Disk {
 func (r *reader) disk(n *yaml.Node) Disk {
 	d := Disk{Kind: nvme}
 	at := map[string]*yaml.Node{}
-	entries := r.Mapping(n, "a disk", []string{"name", "kind", "backing", "file", "size", "cache", "aio", "queues", "iothreads"})
+	entries := r.Mapping(n, "a disk", []string{"name", "kind", "backing", "file", "size", "cache", "aio",
+		"queues", "iothreads"})
 	for _, e := range entries {
 		at[e.Key] = e.Value
 		switch e.Key {
 		case "name":
 			v, ok := r.Scalar(e.Value, e.Key)
 			if ok && !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,19}$`).MatchString(v) {
-				r.At(e.Value, "use up to 20 letters, digits and dashes: it becomes the serial number", "name can't be %q", v)
+				r.At(e.Value, "use up to 20 letters, digits and dashes: it becomes the serial number",
+					"name can't be %q", v)
 			}
 			d.Name = v
 		case "kind":

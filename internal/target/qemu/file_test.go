@@ -67,9 +67,11 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := File{Kernel: "6.1.0-50-amd64", Arguments: []string{"audit=0"}, Type: "q35", Limit: 3 * time.Minute,
-		Machine: Machine{CPUs: 2, Memory: 1 << 30, IOMMU: "none"}, Modules: []string{"ext4"}, Programs: []string{"mkfs.ext4"},
+		Machine: Machine{CPUs: 2, Memory: 1 << 30, IOMMU: "none"}, Modules: []string{"ext4"},
+		Programs: []string{"mkfs.ext4"},
 		Disks: []Disk{{Name: "fast", Kind: nvme, Backing: onImage, Size: 1 << 30, Cache: "none", AIO: "threads"},
-			{Name: "virtual", Kind: virtioBlk, Backing: onImage, Size: 1 << 30, Cache: "writeback", AIO: "threads", Queues: 2, IOThreads: 1},
+			{Name: "virtual", Kind: virtioBlk, Backing: onImage, Size: 1 << 30, Cache: "writeback", AIO: "threads",
+				Queues: 2, IOThreads: 1},
 			{Name: "nothing", Kind: virtioSCSI, Backing: onNull, Size: 1 << 30, IOThreads: 1}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

@@ -101,7 +101,8 @@ func newKeys(ctx context.Context, dir string) ([]byte, error) {
 	for _, key := range []string{"host_key", "user_key"} {
 		argv := []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "headroom", "-f", filepath.Join(dir, key)}
 		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
-			return nil, &lab.Error{What: "can't make a key", Command: argv, Output: string(out), Err: err, Hints: []string{"apt install openssh-client"}}
+			return nil, &lab.Error{What: "can't make a key", Command: argv, Output: string(out), Err: err,
+				Hints: []string{"apt install openssh-client"}}
 		}
 	}
 	private, err := os.ReadFile(filepath.Join(dir, "host_key"))
@@ -131,8 +132,9 @@ func (g *Guest) writeSSHConfig() error {
 	if g.file.Image != "" {
 		user, key, check = g.file.User, g.file.Key, "accept-new"
 	}
-	text := fmt.Sprintf("Host %s\n\tHostName 127.0.0.1\n\tPort %d\n\tUser %s\n\tHostKeyAlias %s\n\tUserKnownHostsFile %s\n\tGlobalKnownHostsFile /dev/null\n"+
-		"\tStrictHostKeyChecking %s\n\tUpdateHostKeys no\n\tIdentityAgent none\n\tIdentitiesOnly yes\n\tLogLevel ERROR\n\tBatchMode yes\n",
+	text := fmt.Sprintf("Host %s\n\tHostName 127.0.0.1\n\tPort %d\n\tUser %s\n\tHostKeyAlias %s\n"+
+		"\tUserKnownHostsFile %s\n\tGlobalKnownHostsFile /dev/null\n\tStrictHostKeyChecking %s\n\tUpdateHostKeys no\n"+
+		"\tIdentityAgent none\n\tIdentitiesOnly yes\n\tLogLevel ERROR\n\tBatchMode yes\n",
 		hostAlias, g.port, user, hostAlias, quoteSSH(filepath.Join(g.dir, knownFile)), check)
 	if key != "" {
 		text += "\tIdentityFile " + quoteSSH(key) + "\n"

@@ -100,7 +100,8 @@ func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	g := &Guest{file: f, program: f.QEMU, ready: map[string]bootable{}, links: cmp.Or(on.Links, &Links{})}
 	if g.program == "" {
 		if g.program, err = initramfs.Find("qemu-system-x86_64"); err != nil {
-			return nil, &lab.Error{What: "QEMU is not installed", Hints: []string{"apt install qemu-system-x86"}, Err: err}
+			return nil, &lab.Error{What: "QEMU is not installed", Hints: []string{"apt install qemu-system-x86"},
+				Err: err}
 		}
 	}
 	if g.version, err = readVersion(ctx, g.program); err != nil {
@@ -119,7 +120,8 @@ func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	if err := g.startBeside(ctx, file, on); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	g.SSH = target.NewSSH(target.SSHOptions{Name: name, Destination: hostAlias, Args: []string{"-F", filepath.Join(g.dir, sshConfigFile)}})
+	g.SSH = target.NewSSH(target.SSHOptions{Name: name, Destination: hostAlias,
+		Args: []string{"-F", filepath.Join(g.dir, sshConfigFile)}})
 	if err := g.equip(ctx, on.Images); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
@@ -135,7 +137,8 @@ func (g *Guest) startBeside(ctx context.Context, file string, on Host) error {
 	on.starting = append(slices.Clone(on.starting), own)
 	for _, other := range g.file.Beside {
 		if slices.Contains(on.starting, other) {
-			return &lab.Error{Kind: lab.Usage, What: "the guest of " + own + " needs that of " + other + " beside it, which needs this one"}
+			return &lab.Error{Kind: lab.Usage, What: "the guest of " + own + " needs that of " + other +
+				" beside it, which needs this one"}
 		}
 		b, err := OpenOn(ctx, "qemu:"+other, other, on)
 		if err != nil {
@@ -189,8 +192,8 @@ func (g *Guest) Ended() bool { return g.process == nil || g.process.ended() }
 func (g *Guest) Caveats(ctx context.Context) []string {
 	caveats := g.SSH.Caveats(ctx)
 	if g.accelerator == Emulation {
-		caveats = append(caveats, "this guest is emulated: its processor is a program, so that its rates are those of no hardware; "+
-			"compare them with one another only")
+		caveats = append(caveats, "this guest is emulated: its processor is a program, so that its rates are those "+
+			"of no hardware; compare them with one another only")
 	}
 	return caveats
 }

@@ -32,7 +32,9 @@ func TestGuestTimes(t *testing.T) {
 			panics = append(panics, took(began))
 		})
 	}
-	figure.Record(t, sampled.Median("guest/there", "s", there, figure.Lower).Saying("a guest is there after it was asked for"))
+	figure.Record(t, sampled.Median("guest/there", "s", there,
+		figure.Lower).Saying("a guest is there after it was asked for"))
 	figure.Record(t, sampled.Median("guest/boot", "s", boots, figure.Lower).Saying("a guest boots again"))
-	figure.Record(t, sampled.Median("guest/panic", "s", panics, figure.Lower).Saying("a panic is seen after the boot was asked for"))
+	figure.Record(t, sampled.Median("guest/panic", "s", panics,
+		figure.Lower).Saying("a panic is seen after the boot was asked for"))
 }

@@ -193,7 +193,8 @@ func TestIOThreadsOfAnOldQEMU(t *testing.T) {
 	}
 	folder := guests(t)
 	_, err = Open(t.Context(), "qemu:"+file, file, folder)
-	if err == nil || !strings.Contains(err.Error(), "disk d: 4 IOThreads need a mapping of queues to threads (iothread-vq-mapping), which virtio-blk has from QEMU 9 on, and this is "+v.String()) {
+	if err == nil || !strings.Contains(err.Error(), "disk d: 4 IOThreads need a mapping of queues to threads "+
+		"(iothread-vq-mapping), which virtio-blk has from QEMU 9 on, and this is "+v.String()) {
 		t.Errorf("four IOThreads under QEMU %s: %v", v, err)
 	}
 	if left, err := os.ReadDir(folder); len(left) != 0 || err != nil {
@@ -211,7 +212,9 @@ func TestProbeNoticesAHang(t *testing.T) {
 	}
 	kvm.Close()
 	standIn := filepath.Join(t.TempDir(), "qemu-stand-in")
-	if err := os.WriteFile(standIn, []byte("#!/bin/sh\n[ \"$1\" = --version ] && echo 'QEMU emulator version 7.2.22' && exit\nexec sleep 1000\n"), 0o700); err != nil {
+	if err := os.WriteFile(standIn,
+		[]byte("#!/bin/sh\n[ \"$1\" = --version ] && echo 'QEMU emulator version 7.2.22' && exit\nexec sleep 1000\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	file := describe(t, "qemu: "+standIn+"\n")

@@ -59,7 +59,8 @@ func installed(version string) (kernel, error) {
 			if len(all) > 0 {
 				hint = "installed are " + strings.ReplaceAll(strings.Join(all, ", "), "/boot/vmlinuz-", "")
 			}
-			return k, &lab.Error{Kind: lab.Usage, What: "no kernel " + version + " is installed: " + p + " is not there", Hints: []string{hint}}
+			return k, &lab.Error{Kind: lab.Usage, What: "no kernel " + version + " is installed: " + p +
+				" is not there", Hints: []string{hint}}
 		}
 	}
 	return k, nil
@@ -72,8 +73,10 @@ func inFolder(dir string) (kernel, error) {
 	}
 	images, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "boot", "vmlinuz-*"))
 	if len(images) != 1 {
-		return kernel{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has %d kernels boot/vmlinuz-*, and no arch/x86/boot/bzImage", dir, len(images)),
-			Hints: []string{"a meta-package has no kernel; take the package that it depends on, linux-image-6.1.0-50-amd64"}}
+		return kernel{}, &lab.Error{Kind: lab.Usage,
+			What: fmt.Sprintf("%s has %d kernels boot/vmlinuz-*, and no arch/x86/boot/bzImage", dir, len(images)),
+			Hints: []string{"a meta-package has no kernel; take the package that it depends on, " +
+				"linux-image-6.1.0-50-amd64"}}
 	}
 	k := kernel{image: images[0]}
 	version := strings.TrimPrefix(filepath.Base(images[0]), "vmlinuz-")
@@ -198,7 +201,8 @@ func decompress(ctx context.Context, payload []byte) ([]byte, error) {
 		z.Multistream(false)
 		return io.ReadAll(io.LimitReader(z, maxKernel))
 	case bytes.HasPrefix(payload, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(bytes.NewReader(payload[:len(payload)-4]), zstd.WithDecoderMaxMemory(maxKernel), zstd.WithDecoderMaxWindow(maxKernel/2))
+		z, err := zstd.NewReader(bytes.NewReader(payload[:len(payload)-4]), zstd.WithDecoderMaxMemory(maxKernel),
+			zstd.WithDecoderMaxWindow(maxKernel/2))
 		if err != nil {
 			return nil, err
 		}

@@ -29,7 +29,8 @@ func bzImage(payload []byte) []byte {
 
 // vmlinux has the mark of an ELF file and the note that says where to start it.
 func vmlinux() []byte {
-	return append([]byte("\x7fELF"+strings.Repeat("code ", 1000)), 4, 0, 0, 0, 8, 0, 0, 0, 18, 0, 0, 0, 'X', 'e', 'n', 0)
+	return append([]byte("\x7fELF"+strings.Repeat("code ", 1000)), 4, 0, 0, 0, 8, 0, 0, 0, 18, 0, 0, 0, 'X', 'e', 'n',
+		0)
 }
 
 func TestUnpacked(t *testing.T) {
@@ -73,8 +74,10 @@ func TestUnpacked(t *testing.T) {
 // A kernel is found by what a user has of it.
 func TestFindKernel(t *testing.T) {
 	dir := t.TempDir()
-	for _, f := range []string{"package/boot/vmlinuz-6.1.0-50-amd64", "package/lib/modules/6.1.0-50-amd64/modules.dep", "usr/boot/vmlinuz-6.1.0-50-amd64",
-		"usr/usr/lib/modules/6.1.0-50-amd64/modules.dep", "tree/arch/x86/boot/bzImage", "two/boot/vmlinuz-1", "two/boot/vmlinuz-2", "empty/boot/config", "alone/bzImage"} {
+	for _, f := range []string{"package/boot/vmlinuz-6.1.0-50-amd64", "package/lib/modules/6.1.0-50-amd64/modules.dep",
+		"usr/boot/vmlinuz-6.1.0-50-amd64",
+		"usr/usr/lib/modules/6.1.0-50-amd64/modules.dep", "tree/arch/x86/boot/bzImage", "two/boot/vmlinuz-1",
+		"two/boot/vmlinuz-2", "empty/boot/config", "alone/bzImage"} {
 		path := filepath.Join(dir, f)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -84,14 +87,17 @@ func TestFindKernel(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]kernel{
-		"package":                             {"package/boot/vmlinuz-6.1.0-50-amd64", "package/lib/modules/6.1.0-50-amd64"},
-		"package/boot/vmlinuz-6.1.0-50-amd64": {"package/boot/vmlinuz-6.1.0-50-amd64", "package/lib/modules/6.1.0-50-amd64"},
-		"usr":                                 {"usr/boot/vmlinuz-6.1.0-50-amd64", "usr/usr/lib/modules/6.1.0-50-amd64"},
-		"tree":                                {"tree/arch/x86/boot/bzImage", "tree"},
-		"tree/arch/x86/boot/bzImage":          {"tree/arch/x86/boot/bzImage", "tree"},
+		"package": {"package/boot/vmlinuz-6.1.0-50-amd64",
+			"package/lib/modules/6.1.0-50-amd64"},
+		"package/boot/vmlinuz-6.1.0-50-amd64": {"package/boot/vmlinuz-6.1.0-50-amd64",
+			"package/lib/modules/6.1.0-50-amd64"},
+		"usr":                        {"usr/boot/vmlinuz-6.1.0-50-amd64", "usr/usr/lib/modules/6.1.0-50-amd64"},
+		"tree":                       {"tree/arch/x86/boot/bzImage", "tree"},
+		"tree/arch/x86/boot/bzImage": {"tree/arch/x86/boot/bzImage", "tree"},
 	} {
 		got, err := findKernel(t.Context(), filepath.Join(dir, name), dir)
-		if want.image, want.modules = filepath.Join(dir, want.image), filepath.Join(dir, want.modules); got != want || err != nil {
+		if want.image, want.modules = filepath.Join(dir, want.image), filepath.Join(dir, want.modules); got != want ||
+			err != nil {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
 		}
 	}
@@ -102,7 +108,8 @@ func TestFindKernel(t *testing.T) {
 		"0.0.0-none":                            "no kernel 0.0.0-none is installed",
 		"/nowhere":                              "no kernel /nowhere",
 	} {
-		if k, err := findKernel(t.Context(), name, dir); want != "" && (err == nil || !strings.Contains(err.Error(), want) || lab.KindOf(err) != lab.Usage) {
+		if k, err := findKernel(t.Context(), name, dir); want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want) || lab.KindOf(err) != lab.Usage) {
 			t.Errorf("%s: %+v, %v, want %q", name, k, err, want)
 		}
 	}

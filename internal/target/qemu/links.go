@@ -33,7 +33,8 @@ func (l *Links) take(name string) (*os.File, error) {
 		l.free, l.held = map[string][]*os.File{}, map[string]int{}
 	}
 	if l.held[name] == maxEnds {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the link %s connects two guests already", name), Hints: []string{"give this guest a link of its own with each of them"}}
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the link %s connects two guests already", name),
+			Hints: []string{"give this guest a link of its own with each of them"}}
 	}
 	if l.held[name] == 0 {
 		// Datagrams, so that a guest that starts anew never begins in the middle of a frame.

@@ -39,8 +39,10 @@ func (s start) argv() []string {
 			machine += ",kernel-irqchip=split" // QEMU demands it for interrupt remapping
 		}
 	}
-	argv = append(argv, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-name", "headroom-guest,debug-threads=on",
-		"-machine", machine, "-accel", accel, "-cpu", cpu, "-smp", strconv.Itoa(f.Machine.CPUs), "-m", strconv.FormatInt(f.Machine.Memory>>20, 10)+"M",
+	argv = append(argv, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-name",
+		"headroom-guest,debug-threads=on",
+		"-machine", machine, "-accel", accel, "-cpu", cpu, "-smp", strconv.Itoa(f.Machine.CPUs), "-m",
+		strconv.FormatInt(f.Machine.Memory>>20, 10)+"M",
 		"-chardev", "file,id=console,path="+consoleFile, "-serial", "chardev:console")
 	if f.Machine.IOMMU == "intel" {
 		argv = append(argv, "-device", "intel-iommu,intremap=on")
@@ -52,7 +54,8 @@ func (s start) argv() []string {
 		argv = append(argv, "-initrd", s.initrd)
 	}
 	if s.port != 0 {
-		argv = append(argv, "-netdev", fmt.Sprintf("user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", s.port),
+		argv = append(argv, "-netdev", fmt.Sprintf("user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22",
+			s.port),
 			"-device", "virtio-net-pci,netdev=net,romfile="+speedOption(ownSpeed(f.Networks)))
 	}
 	for i, w := range f.Networks {
@@ -60,7 +63,8 @@ func (s start) argv() []string {
 	}
 	if f.Image != "" {
 		// snapshot: what is written goes to a file that has no name, and is gone with QEMU.
-		argv = append(argv, "-drive", "file="+strings.ReplaceAll(f.Image, ",", ",,")+",if=none,id=image,snapshot=on,format="+s.imageFormat,
+		argv = append(argv, "-drive",
+			"file="+strings.ReplaceAll(f.Image, ",", ",,")+",if=none,id=image,snapshot=on,format="+s.imageFormat,
 			"-device", "virtio-blk-pci,drive=image,bootindex=0")
 	}
 	for i, d := range f.Disks {
@@ -93,7 +97,8 @@ func diskArgv(d Disk, path string, iommu bool) []string {
 	}
 	disk := map[string]any{"drive": node, "serial": d.Name}
 	if d.cached() {
-		disk["write-cache"] = map[bool]string{true: "on", false: "off"}[d.Cache != "writethrough" && d.Cache != "directsync"]
+		disk["write-cache"] = map[bool]string{true: "on", false: "off"}[d.Cache != "writethrough" &&
+			d.Cache != "directsync"]
 	}
 	switch d.Kind {
 	case virtioSCSI:

@@ -11,7 +11,8 @@ import (
 )
 
 func TestArgv(t *testing.T) {
-	s := start{program: "qemu", accelerator: Emulation, bootable: bootable{kernel: "vmlinux", initrd: "initrd"}, arguments: "quiet", port: 2222, paths: []string{"/proc/self/fd/3", "/dev/null", "", ""},
+	s := start{program: "qemu", accelerator: Emulation, bootable: bootable{kernel: "vmlinux", initrd: "initrd"},
+		arguments: "quiet", port: 2222, paths: []string{"/proc/self/fd/3", "/dev/null", "", ""},
 		file: File{Type: "q35", Machine: Machine{CPUs: 2, Memory: 1 << 30, IOMMU: "none"}, Disks: []Disk{
 			{Name: "a", Kind: nvme, Backing: onImage, Cache: "writethrough", AIO: "threads", Queues: 3},
 			{Name: "b", Kind: virtioBlk, Backing: onFile, Cache: "none", AIO: "native", IOThreads: 2, Queues: 4},
@@ -30,15 +31,18 @@ func TestArgv(t *testing.T) {
 -blockdev {"driver":"null-co","node-name":"node-d","read-zeroes":true,"size":1048576}
 -device {"driver":"ich9-ahci","id":"ahci-d"} -device {"bus":"ahci-d.0","drive":"node-d","driver":"ide-hd","serial":"d"}`
 	if got := strings.Join(s.argv(), " "); got != strings.ReplaceAll(want, "\n", " ") {
-		t.Errorf("got\n%s\nwant\n%s", strings.ReplaceAll(got, " -", "\n-"), strings.ReplaceAll(strings.ReplaceAll(want, "\n", " "), " -", "\n-"))
+		t.Errorf("got\n%s\nwant\n%s", strings.ReplaceAll(got, " -", "\n-"),
+			strings.ReplaceAll(strings.ReplaceAll(want, "\n", " "), " -", "\n-"))
 	}
 }
 
 func TestArgvUnderKVM(t *testing.T) {
 	s := start{program: "qemu", accelerator: KVM, imageFormat: "qcow2",
-		file: File{Type: "q35", Image: "/srv/a,b.qcow2", Firmware: []string{"/opt/x", "/opt/y"}, Machine: Machine{CPUs: 1, Memory: 1 << 30, IOMMU: "intel"}}}
+		file: File{Type: "q35", Image: "/srv/a,b.qcow2", Firmware: []string{"/opt/x", "/opt/y"},
+			Machine: Machine{CPUs: 1, Memory: 1 << 30, IOMMU: "intel"}}}
 	got := strings.Join(s.argv(), " ")
-	for _, want := range []string{"qemu -L /opt/x -L /opt/y -nodefaults", "-machine q35,kernel-irqchip=split -accel kvm -cpu host", "-device intel-iommu,intremap=on",
+	for _, want := range []string{"qemu -L /opt/x -L /opt/y -nodefaults",
+		"-machine q35,kernel-irqchip=split -accel kvm -cpu host", "-device intel-iommu,intremap=on",
 		"-drive file=/srv/a,,b.qcow2,if=none,id=image,snapshot=on,format=qcow2"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nis not in\n%s", want, got)
@@ -59,10 +63,14 @@ func TestArguments(t *testing.T) {
 		want string
 	}{
 		{f, target.BootSpec{}, "console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=off"},
-		{f, target.BootSpec{Arguments: []string{"slub_debug=FZPU"}, Without: []string{"quiet", "mitigations"}}, "console=ttyS0 panic=-1 no_timer_check audit=0 slub_debug=FZPU"},
-		{f, target.BootSpec{Arguments: []string{"mitigations=auto"}, Without: []string{"mitigations"}}, "console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=auto"},
-		{iommu, target.BootSpec{}, "console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=off intel_iommu=on"},
-		{iommu, target.BootSpec{Arguments: []string{"intel_iommu=off"}}, "console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=off intel_iommu=off"},
+		{f, target.BootSpec{Arguments: []string{"slub_debug=FZPU"}, Without: []string{"quiet", "mitigations"}},
+			"console=ttyS0 panic=-1 no_timer_check audit=0 slub_debug=FZPU"},
+		{f, target.BootSpec{Arguments: []string{"mitigations=auto"}, Without: []string{"mitigations"}},
+			"console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=auto"},
+		{iommu, target.BootSpec{},
+			"console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=off intel_iommu=on"},
+		{iommu, target.BootSpec{Arguments: []string{"intel_iommu=off"}},
+			"console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=off intel_iommu=off"},
 	} {
 		if got, err := arguments(c.file, c.spec); got != c.want || err != nil {
 			t.Errorf("%+v: %q, %v, want %q", c.spec, got, err, c.want)
@@ -80,8 +88,10 @@ func TestArguments(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	f := File{Type: "q35", Machine: Machine{CPUs: 2, Memory: 1 << 30, IOMMU: "none"}, Disks: []Disk{
-		{Name: "a", Kind: nvme, Backing: onImage, Cache: "none", AIO: "native"}, {Name: "b", Kind: virtioBlk, Backing: onNull}}}
-	got, err := f.with(map[string]string{"cpus": "4", "memory": "2g", "iommu": "intel", "iothreads": "2", "queues": "8", "cache": "directsync", "aio": "io_uring"})
+		{Name: "a", Kind: nvme, Backing: onImage, Cache: "none", AIO: "native"},
+		{Name: "b", Kind: virtioBlk, Backing: onNull}}}
+	got, err := f.with(map[string]string{"cpus": "4", "memory": "2g", "iommu": "intel", "iothreads": "2", "queues": "8",
+		"cache": "directsync", "aio": "io_uring"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +99,8 @@ func TestSettings(t *testing.T) {
 	for _, s := range Settings() {
 		levels[s.Name] = s.get(got)
 	}
-	if want := map[string]string{"cpus": "4", "memory": "2147483648", "iommu": "intel", "iothreads": "2", "queues": "8", "cache": "directsync", "aio": "io_uring"}; !maps.Equal(levels, want) {
+	if want := map[string]string{"cpus": "4", "memory": "2147483648", "iommu": "intel", "iothreads": "2", "queues": "8",
+		"cache": "directsync", "aio": "io_uring"}; !maps.Equal(levels, want) {
 		t.Errorf("got %v, want %v", levels, want)
 	}
 	if got.Disks[0].IOThreads != 0 || got.Disks[1].Cache != "" {
@@ -99,12 +110,14 @@ func TestSettings(t *testing.T) {
 		t.Error("the description itself was changed")
 	}
 	_, err = f.with(map[string]string{"cache": "writeback", "cpus": "0", "wheels": "4"})
-	want := "a guest has no setting wheels; cpus can't be 0: write a whole number from 1 to 255; disk a: aio native needs cache none or directsync, and cache is writeback"
+	want := "a guest has no setting wheels; cpus can't be 0: write a whole number from 1 to 255; disk a: aio native " +
+		"needs cache none or directsync, and cache is writeback"
 	if err == nil || err.Error() != want || lab.KindOf(err) != lab.Usage {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	f.Disks = f.Disks[:1]
-	if _, err = f.with(map[string]string{"iothreads": "2"}); err == nil || err.Error() != "iothreads can't be 2: the guest has no disk with this setting" {
+	if _, err = f.with(map[string]string{"iothreads": "2"}); err == nil ||
+		err.Error() != "iothreads can't be 2: the guest has no disk with this setting" {
 		t.Errorf("IOThreads of an emulated NVMe disk: %v", err)
 	}
 }
@@ -130,8 +143,10 @@ func TestVersions(t *testing.T) {
 		file    File
 		refused bool
 	}{
-		{version{7, 2}, disk(virtioBlk, 1), false}, {version{7, 2}, disk(virtioBlk, 2), true}, {version{8, 2}, disk(virtioSCSI, 2), true},
-		{version{9, 0}, disk(virtioBlk, 2), false}, {version{9, 0}, disk(virtioSCSI, 2), true}, {version{10, 0}, disk(virtioSCSI, 2), false},
+		{version{7, 2}, disk(virtioBlk, 1), false}, {version{7, 2}, disk(virtioBlk, 2), true},
+		{version{8, 2}, disk(virtioSCSI, 2), true},
+		{version{9, 0}, disk(virtioBlk, 2), false}, {version{9, 0}, disk(virtioSCSI, 2), true},
+		{version{10, 0}, disk(virtioSCSI, 2), false},
 		{version{6, 2}, disk(nvme, 0), true},
 	} {
 		if err := c.version.refuses(c.file); (err != nil) != c.refused {

@@ -45,10 +45,12 @@ func (r *reader) networks(n *yaml.Node) []Network {
 	for _, element := range elements {
 		w := r.network(element)
 		same := func(o Network) bool {
-			return o.Link == w.Link && w.Link != "" || o.Address.IsValid() && w.Address.IsValid() && o.Address.Overlaps(w.Address)
+			return o.Link == w.Link && w.Link != "" || o.Address.IsValid() && w.Address.IsValid() &&
+				o.Address.Overlaps(w.Address)
 		}
 		if slices.ContainsFunc(all, same) {
-			r.At(element, "give each network a link and a subnet of its own", "a network with this link or these addresses stands above already")
+			r.At(element, "give each network a link and a subnet of its own",
+				"a network with this link or these addresses stands above already")
 		}
 		all = append(all, w)
 	}
@@ -118,7 +120,8 @@ func networkArgv(i int, w Network, descriptor int) []string {
 	if w.MTU > 0 {
 		device += ",host_mtu=" + strconv.Itoa(w.MTU)
 	}
-	return []string{"-netdev", fmt.Sprintf("dgram,id=%s,local.type=fd,local.str=%d", id, descriptor), "-device", device + speedOption(w.Speed)}
+	return []string{"-netdev", fmt.Sprintf("dgram,id=%s,local.type=fd,local.str=%d", id, descriptor), "-device",
+		device + speedOption(w.Speed)}
 }
 
 func speedOption(speed int) string {
@@ -151,7 +154,8 @@ done
 $b ip address add %s dev $card && $b ip link set $card up || echo 'headroom: the link %s can not be set up'
 `, w.mac(), w.Address, w.Link)
 		if w.RDMA {
-			fmt.Fprintf(&b, "rdma link add rxe%d type rxe netdev $card || echo 'headroom: the link %s can not do RDMA'\n", i, w.Link)
+			fmt.Fprintf(&b, "rdma link add rxe%d type rxe netdev $card || echo 'headroom: the link %s can not do "+
+				"RDMA'\n", i, w.Link)
 		}
 	}
 	return b.String()

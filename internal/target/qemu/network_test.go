@@ -31,19 +31,24 @@ setup: |
 func TestNetworks(t *testing.T) {
 	f := wired(t)
 	if len(f.Networks) != 2 || f.Networks[0] != (Network{Link: "a", Address: netip.MustParsePrefix("10.0.1.1/24")}) ||
-		f.Networks[1] != (Network{Link: "lan-2", Address: netip.MustParsePrefix("192.168.7.20/30"), MTU: 9000, Speed: 1000, RDMA: true}) {
+		f.Networks[1] != (Network{Link: "lan-2", Address: netip.MustParsePrefix("192.168.7.20/30"), MTU: 9000,
+			Speed: 1000, RDMA: true}) {
 		t.Errorf("%+v", f.Networks)
 	}
 	s := start{program: "qemu", accelerator: Emulation, port: 2222, wires: []int{4, 5}, file: f}
 	got := strings.Join(s.argv(), " ")
 	want := "-device virtio-net-pci,netdev=net,romfile=,speed=1000,duplex=full " +
-		"-netdev dgram,id=link-0,local.type=fd,local.str=4 -device virtio-net-pci,netdev=link-0,romfile=,mac=02:68:0a:00:01:01 " +
-		"-netdev dgram,id=link-1,local.type=fd,local.str=5 -device virtio-net-pci,netdev=link-1,romfile=,mac=02:68:c0:a8:07:14,host_mtu=9000,speed=1000,duplex=full"
+		"-netdev dgram,id=link-0,local.type=fd,local.str=4 -device " +
+		"virtio-net-pci,netdev=link-0,romfile=,mac=02:68:0a:00:01:01 -netdev " +
+		"dgram,id=link-1,local.type=fd,local.str=5 -device " +
+		"virtio-net-pci,netdev=link-1,romfile=,mac=02:68:c0:a8:07:14,host_mtu=9000,speed=1000,duplex=full"
 	if !strings.Contains(got, want) {
 		t.Errorf("%s\nis not in\n%s", want, got)
 	}
 	script := initScript("/bin/busybox", "/usr/sbin/sshd", f)
-	for _, want := range []string{"= 02:68:0a:00:01:01 ]", "ip address add 10.0.1.1/24 dev $card", "ip address add 192.168.7.20/30 dev $card", "rdma link add rxe1 type rxe netdev $card", "sh -e /etc/headroom-setup"} {
+	for _, want := range []string{"= 02:68:0a:00:01:01 ]", "ip address add 10.0.1.1/24 dev $card",
+		"ip address add 192.168.7.20/30 dev $card", "rdma link add rxe1 type rxe netdev $card",
+		"sh -e /etc/headroom-setup"} {
 		if strings.Count(script, want) != 1 {
 			t.Errorf("%q stands %d times in\n%s", want, strings.Count(script, want), script)
 		}
@@ -83,7 +88,8 @@ func TestLinks(t *testing.T) {
 		t.Errorf("%q came through", got)
 	}
 	// The first of these links is free on one end, and must be so after the second was refused.
-	if _, err := l.wire([]Network{{Link: "b"}, {Link: "a"}}); lab.KindOf(err) != lab.Usage || !strings.Contains(err.Error(), "the link a connects two guests already") {
+	if _, err := l.wire([]Network{{Link: "b"}, {Link: "a"}}); lab.KindOf(err) != lab.Usage ||
+		!strings.Contains(err.Error(), "the link a connects two guests already") {
 		t.Errorf("a third guest: %v", err)
 	}
 	again, err := l.wire(both[1:])

@@ -44,7 +44,8 @@ func Settings() []Setting {
 				return choice(&f.Machine.IOMMU, level, "none", "intel")
 			},
 			func(f File) string { return f.Machine.IOMMU }},
-		ofDisks("iothreads", "threads of QEMU that serve a disk, 0 for the main loop", "0 to "+strconv.Itoa(maxIOThreads),
+		ofDisks("iothreads", "threads of QEMU that serve a disk, 0 for the main loop",
+			"0 to "+strconv.Itoa(maxIOThreads),
 			func(d *Disk, level string) string { return whole(&d.IOThreads, level, 0, maxIOThreads) },
 			func(d Disk) string { return strconv.Itoa(d.IOThreads) }),
 		ofDisks("queues", "queues of a disk, 0 for QEMU's default", "0 to "+strconv.Itoa(maxQueues),
@@ -138,5 +139,6 @@ func (f File) with(machine map[string]string) (File, error) {
 		return f, nil
 	}
 	slices.Sort(faults)
-	return f, &lab.Error{Kind: lab.Usage, What: strings.Join(faults, "; "), Hints: []string{"possible are " + strings.Join(known, ", ")}}
+	return f, &lab.Error{Kind: lab.Usage, What: strings.Join(faults, "; "),
+		Hints: []string{"possible are " + strings.Join(known, ", ")}}
 }

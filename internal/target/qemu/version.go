@@ -23,7 +23,8 @@ const (
 	wiresFrom       = 2 // of 7: -netdev dgram
 	mapsQueues      = 9
 	mapsQueuesSCSI  = 10
-	backportsAdvice = "Debian 12 has QEMU 10 in its backports: apt install -t bookworm-backports qemu-system-x86, or unpack it and name it with qemu: and firmware:"
+	backportsAdvice = "Debian 12 has QEMU 10 in its backports: apt install -t bookworm-backports qemu-system-x86, or " +
+		"unpack it and name it with qemu: and firmware:"
 )
 
 // parseVersion reads what --version prints:
@@ -57,10 +58,12 @@ func readVersion(ctx context.Context, program string) (version, error) {
 // refuses says which part of a description a version of QEMU can't do.
 func (v version) refuses(f File) error {
 	if v.major < oldest {
-		return &lab.Error{What: "QEMU " + v.String() + " is too old; 7.0 is the first that headroom starts guests with", Hints: []string{backportsAdvice}}
+		return &lab.Error{What: "QEMU " + v.String() + " is too old; 7.0 is the first that headroom starts guests with",
+			Hints: []string{backportsAdvice}}
 	}
 	if len(f.Networks) > 0 && v.major == 7 && v.minor < wiresFrom {
-		return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("networks between guests need QEMU 7.%d, and this is %s", wiresFrom, v), Hints: []string{backportsAdvice}}
+		return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("networks between guests need QEMU 7.%d, and this is %s",
+			wiresFrom, v), Hints: []string{backportsAdvice}}
 	}
 	for _, d := range f.Disks {
 		first := mapsQueues
@@ -69,7 +72,8 @@ func (v version) refuses(f File) error {
 		}
 		if d.IOThreads > 1 && v.major < first {
 			return &lab.Error{Kind: lab.Usage,
-				What: fmt.Sprintf("disk %s: %d IOThreads need a mapping of queues to threads (iothread-vq-mapping), which %s has from QEMU %d on, and this is %s",
+				What: fmt.Sprintf("disk %s: %d IOThreads need a mapping of queues to threads (iothread-vq-mapping), "+
+					"which %s has from QEMU %d on, and this is %s",
 					d.Name, d.IOThreads, d.Kind, first, v),
 				Hints: []string{"take one IOThread, or none", backportsAdvice}}
 		}

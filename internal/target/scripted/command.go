@@ -41,7 +41,8 @@ func (m *Machine) run(ctx context.Context, argv []string) (target.Output, error)
 		out, err := m.answer(argv)
 		result.Stdout, result.Stderr, result.Exit, result.Err = out.Stdout, out.Stderr, out.Exit, err
 	}
-	return target.Output{Stdout: []byte(result.Stdout), Stderr: []byte(result.Stderr), ExitCode: result.Exit}, result.Err
+	return target.Output{Stdout: []byte(result.Stdout), Stderr: []byte(result.Stderr), ExitCode: result.Exit},
+		result.Err
 }
 
 // answer is what a command prints and does.
@@ -139,7 +140,8 @@ func (m *Machine) findTools(args []string) Output {
 		_, program := m.Programs[tool]
 		_, common := commands()[tool]
 		common = common && m.installed(tool)
-		if absent || !program && !common && !slices.Contains([]string{"fio", "iperf3", "sh", "sleep", "env", "touch"}, tool) {
+		if absent || !program && !common && !slices.Contains([]string{"fio", "iperf3", "sh", "sleep", "env", "touch"},
+			tool) {
 			text += "missing\t" + tool + "\n"
 		}
 	}
@@ -152,7 +154,8 @@ func (m *Machine) signal(signal, mark, folder string) Output {
 	var found []*process
 	for _, p := range m.processes {
 		name, value, _ := strings.Cut(mark, "=")
-		if p.ended.IsZero() && (mark != "" && p.load.Env[name] == value || folder != "" && (p.load.Folder == folder || strings.HasPrefix(p.load.Folder, folder+"/"))) {
+		if p.ended.IsZero() && (mark != "" && p.load.Env[name] == value ||
+			folder != "" && (p.load.Folder == folder || strings.HasPrefix(p.load.Folder, folder+"/"))) {
 			found = append(found, p)
 		}
 	}
@@ -261,9 +264,11 @@ func (m *Machine) stat(argv []string) (Output, error) {
 		sys := info.Sys().(*syscall.Stat_t)
 		number := sys.Rdev
 		pairs := []string{"%s", fmt.Sprint(info.Size()), "%d", m.deviceOf(name), "%i", fmt.Sprint(sys.Ino), "%n", name,
-			"%t", fmt.Sprintf("%x", unix.Major(number)), "%T", fmt.Sprintf("%x", unix.Minor(number)), "%u", "0", "%g", "0", "%z", "2027-01-01 12:00:00.000000000 +0000"}
+			"%t", fmt.Sprintf("%x", unix.Major(number)), "%T", fmt.Sprintf("%x", unix.Minor(number)), "%u", "0", "%g",
+			"0", "%z", "2027-01-01 12:00:00.000000000 +0000"}
 		if strings.Contains(options, "f") {
-			pairs = []string{"%S", "4096", "%b", fmt.Sprint((m.Free + m.Free/4) / 4096), "%f", fmt.Sprint(m.Free / 4096), "%a", fmt.Sprint(m.Free / 4096), "%c", "1000000", "%d", "900000", "%n", name}
+			pairs = []string{"%S", "4096", "%b", fmt.Sprint((m.Free + m.Free/4) / 4096), "%f",
+				fmt.Sprint(m.Free / 4096), "%a", fmt.Sprint(m.Free / 4096), "%c", "1000000", "%d", "900000", "%n", name}
 		}
 		out.Stdout += strings.NewReplacer(pairs...).Replace(format) + "\n"
 	}
@@ -275,7 +280,8 @@ func (m *Machine) deviceOf(name string) string {
 	best, number := "", "0"
 	for line := range strings.Lines(m.Get("/proc/self/mountinfo")) {
 		f := strings.Fields(line)
-		if len(f) > 4 && (name == f[4] || strings.HasPrefix(name, strings.TrimSuffix(f[4], "/")+"/")) && len(f[4]) >= len(best) {
+		if len(f) > 4 && (name == f[4] || strings.HasPrefix(name, strings.TrimSuffix(f[4], "/")+"/")) &&
+			len(f[4]) >= len(best) {
 			best, number = f[4], strings.Join(strings.Split(f[2], ":"), "0")
 		}
 	}
@@ -384,7 +390,8 @@ func (m *Machine) ip(argv []string) (Output, error) {
 		if m.owns(argv[4]) {
 			by.name = "lo"
 		}
-		return Output{Stdout: fmt.Sprintf(`[{"dst":%q,"dev":%q,"prefsrc":%q,"flags":[],"uid":0,"cache":[]}]`, argv[4], by.name, by.address)}, nil
+		return Output{Stdout: fmt.Sprintf(`[{"dst":%q,"dev":%q,"prefsrc":%q,"flags":[],"uid":0,"cache":[]}]`, argv[4],
+			by.name, by.address)}, nil
 	}
 	return Output{}, m.strange(argv)
 }

@@ -79,7 +79,8 @@ func (m *Machine) count() {
 		c, booted := m.counted()
 		line := func(name string, n float64) string {
 			busy := c.cpu * 100 * n / processors
-			return fmt.Sprintf("%s %d 0 %d %d 0 0 0 0 0 0\n", name, int64(1000*n+busy/2), int64(1000*n+busy/2), int64(time.Since(booted).Seconds()*100*n-busy))
+			return fmt.Sprintf("%s %d 0 %d %d 0 0 0 0 0 0\n", name, int64(1000*n+busy/2), int64(1000*n+busy/2),
+				int64(time.Since(booted).Seconds()*100*n-busy))
 		}
 		text := line("cpu ", processors)
 		for i := range processors {
@@ -93,8 +94,10 @@ func (m *Machine) count() {
 		numbers := m.numbers()
 		for _, name := range slices.Sorted(maps.Keys(numbers)) {
 			d := c.disks[name]
-			fmt.Fprintf(&text, " %s %s %d 0 %d %d %d 0 %d %d 0 %d %d 0 0 0 0 0 0\n", strings.ReplaceAll(numbers[name], ":", " "), name,
-				1000+whole(d.Reads), 8000+whole(d.ReadBytes/512), 100+int64(d.CPU*500), 1000+whole(d.Writes), 8000+whole(d.WriteBytes/512),
+			fmt.Fprintf(&text, " %s %s %d 0 %d %d %d 0 %d %d 0 %d %d 0 0 0 0 0 0\n",
+				strings.ReplaceAll(numbers[name], ":", " "), name,
+				1000+whole(d.Reads), 8000+whole(d.ReadBytes/512), 100+int64(d.CPU*500), 1000+whole(d.Writes),
+				8000+whole(d.WriteBytes/512),
 				100+int64(d.CPU*500), 200+int64(d.CPU*1000), 200+int64(d.CPU*1000))
 		}
 		return text.String()
@@ -109,7 +112,9 @@ func (m *Machine) count() {
 	})
 	m.Shows("/proc/net/dev", func() string {
 		c, _ := m.counted()
-		text := "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
+		text := "Inter-|   Receive                                                |  Transmit\n face |bytes    " +
+			"packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier " +
+			"compressed\n"
 		names := []string{"lo"}
 		for _, p := range m.allPorts() {
 			names = append(names, p.name)
@@ -117,11 +122,14 @@ func (m *Machine) count() {
 		slices.Sort(names)
 		for _, name := range names {
 			p := c.ports[name]
-			text += fmt.Sprintf("%6s: %d %d 0 0 0 0 0 0 %d %d 0 0 0 0 0 0\n", name, int64(p.Received), int64(p.PacketsIn), int64(p.Sent), int64(p.PacketOut))
+			text += fmt.Sprintf("%6s: %d %d 0 0 0 0 0 0 %d %d 0 0 0 0 0 0\n", name, int64(p.Received),
+				int64(p.PacketsIn), int64(p.Sent), int64(p.PacketOut))
 		}
 		return text
 	})
-	for way, of := range map[string]func(Use) float64{"rx": func(u Use) float64 { return u.Received }, "tx": func(u Use) float64 { return u.Sent }} {
+	for way, of := range map[string]func(Use) float64{"rx": func(u Use) float64 {
+		return u.Received
+	}, "tx": func(u Use) float64 { return u.Sent }} {
 		m.Shows("/sys/class/net/eth0/statistics/"+way+"_bytes", m.moved("eth0", of))
 	}
 	sockets := func(protocol, state string) func() string {
@@ -130,8 +138,10 @@ func (m *Machine) count() {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			for i, p := range m.processes {
-				if p.ended.IsZero() && p.result.Listens > 0 && (p.result.Protocol == protocol || p.result.Protocol == "" && protocol == "tcp") {
-					text += fmt.Sprintf("%4d: 00000000:%04X 00000000:0000 %s 00000000:00000000 00:00000000 00000000     0        0 24017 1 0000000000000000 100 0 0 10 0\n", i, p.result.Listens, state)
+				if p.ended.IsZero() && p.result.Listens > 0 && (p.result.Protocol == protocol ||
+					p.result.Protocol == "" && protocol == "tcp") {
+					text += fmt.Sprintf("%4d: 00000000:%04X 00000000:0000 %s 00000000:00000000 00:00000000 00000000  "+
+						"   0        0 24017 1 0000000000000000 100 0 0 10 0\n", i, p.result.Listens, state)
 				}
 			}
 			return text

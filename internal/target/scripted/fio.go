@@ -145,7 +145,8 @@ func (m *Machine) fio(l *Load) Result {
 			break
 		}
 		seen := seen / float64(len(disks))
-		r.Uses = append(r.Uses, Use{Disk: disk, Reads: io.Read * seen, Writes: io.Write * seen, ReadBytes: io.Read * seen * l.Block(), WriteBytes: io.Write * seen * l.Block(),
+		r.Uses = append(r.Uses, Use{Disk: disk, Reads: io.Read * seen, Writes: io.Write * seen,
+			ReadBytes: io.Read * seen * l.Block(), WriteBytes: io.Write * seen * l.Block(),
 			CPU: io.CPU / float64(len(disks))})
 	}
 	document := l.document(io, runs, l.begins.Add(ramp))
@@ -208,7 +209,8 @@ func (m *Machine) diskOf(l *Load) string {
 	best, source := "", ""
 	for line := range strings.Lines(m.Get("/proc/self/mountinfo")) {
 		f := strings.Fields(line)
-		if len(f) > 8 && (name == f[4] || strings.HasPrefix(name, strings.TrimSuffix(f[4], "/")+"/")) && len(f[4]) >= len(best) {
+		if len(f) > 8 && (name == f[4] || strings.HasPrefix(name, strings.TrimSuffix(f[4], "/")+"/")) &&
+			len(f[4]) >= len(best) {
 			best, source = f[4], f[len(f)-2]
 		}
 	}
@@ -279,18 +281,22 @@ func (l *Load) document(io IO, runs time.Duration, start time.Time) string {
 		if len(jobs) > 1 && i < len(jobs) {
 			of = jobs[i]
 		}
-		j := map[string]any{"jobname": of["name"], "groupid": 0, "job_start": start.UnixMilli(), "error": io.Errno, "elapsed": int(runs.Seconds()) + 1,
-			"job options": of, "job_runtime": runs.Milliseconds() * int64(members/entries+members%entries), "usr_cpu": 2.0, "sys_cpu": 6.0, "ctx": 1000,
+		j := map[string]any{"jobname": of["name"], "groupid": 0, "job_start": start.UnixMilli(), "error": io.Errno,
+			"elapsed":     int(runs.Seconds()) + 1,
+			"job options": of, "job_runtime": runs.Milliseconds() * int64(members/entries+members%entries),
+			"usr_cpu": 2.0, "sys_cpu": 6.0, "ctx": 1000,
 			"iodepth_level": map[string]float64{depthLevel(l.number("iodepth", 1)): 100}}
 		for _, d := range io.directions() {
 			j[d.name] = directionOf(d.rate/float64(entries), l.Block(), runs, latency)
 		}
 		if of["fsync"]+of["fdatasync"] != "" && io.Write > 0 {
-			j["sync"] = map[string]any{"total_ios": 0, "lat_ns": latencyOf(int64(io.Write*runs.Seconds()/float64(entries)), latency)}
+			j["sync"] = map[string]any{"total_ios": 0,
+				"lat_ns": latencyOf(int64(io.Write*runs.Seconds()/float64(entries)), latency)}
 		}
 		list = append(list, j)
 	}
-	document := map[string]any{"fio version": "fio-3.42", "timestamp": time.Now().Add(runs).Unix(), "timestamp_ms": time.Now().Add(runs).UnixMilli(), "jobs": list}
+	document := map[string]any{"fio version": "fio-3.42", "timestamp": time.Now().Add(runs).Unix(),
+		"timestamp_ms": time.Now().Add(runs).UnixMilli(), "jobs": list}
 	text, err := json.Marshal(document)
 	if err != nil {
 		panic(err) // of maps, numbers and strings
@@ -312,13 +318,15 @@ func depthLevel(depth float64) string {
 
 func directionOf(rate, block float64, runs time.Duration, latency float64) map[string]any {
 	n := whole(rate * runs.Seconds())
-	d := map[string]any{"io_bytes": n * int64(block), "io_kbytes": n * int64(block) / 1024, "bw_bytes": int64(rate * block), "bw": int64(rate * block / 1024), "iops": rate,
+	d := map[string]any{"io_bytes": n * int64(block), "io_kbytes": n * int64(block) / 1024,
+		"bw_bytes": int64(rate * block), "bw": int64(rate * block / 1024), "iops": rate,
 		"runtime": runs.Milliseconds(), "total_ios": n, "short_ios": 0, "drop_ios": 0}
 	if n == 0 {
 		d["runtime"] = 0
 		return d
 	}
-	d["clat_ns"], d["lat_ns"] = latencyOf(n, latency), map[string]any{"min": latency * 0.8, "max": latency * 2, "mean": latency, "stddev": latency / 10, "N": n}
+	d["clat_ns"], d["lat_ns"] = latencyOf(n, latency), map[string]any{"min": latency * 0.8, "max": latency * 2,
+		"mean": latency, "stddev": latency / 10, "N": n}
 	return d
 }
 
@@ -326,7 +334,8 @@ func directionOf(rate, block float64, runs time.Duration, latency float64) map[s
 func latencyOf(n int64, mean float64) map[string]any {
 	bins := map[string]int64{fmt.Sprint(int64(mean * 0.8)): n / 2, fmt.Sprint(int64(mean * 1.5)): n / 10}
 	bins[fmt.Sprint(int64(mean*1.125))] = n - n/2 - n/10
-	return map[string]any{"min": int64(mean * 0.8), "max": int64(mean * 1.5), "mean": mean, "stddev": mean / 5, "N": n, "bins": bins}
+	return map[string]any{"min": int64(mean * 0.8), "max": int64(mean * 1.5), "mean": mean, "stddev": mean / 5,
+		"N": n, "bins": bins}
 }
 
 // log is a log of fio's with a line for each second and direction.

@@ -16,7 +16,8 @@ func (m *Machine) Adds(text string) {
 
 // AddDrive adds an NVMe drive of 1 TB like the two that are there: "nvme2n1" for 2.
 func (m *Machine) AddDrive(number int) {
-	m.Adds(strings.NewReplacer("{drive}", fmt.Sprint(number), "{slot}", fmt.Sprintf("%02x", 6+number), "{letter}", string(rune('A'+number))).Replace(`
+	m.Adds(strings.NewReplacer("{drive}", fmt.Sprint(number), "{slot}", fmt.Sprintf("%02x", 6+number), "{letter}",
+		string(rune('A'+number))).Replace(`
 -- files --
 /sys/devices/pci0000:00/0000:00:{slot}.1/nvme/nvme{drive}/firmware_rev = 1.0
 /sys/devices/pci0000:00/0000:00:{slot}.1/nvme/nvme{drive}/model = Scripted NVMe 1 TB

@@ -46,8 +46,10 @@ func (m *Machine) iperf3(l *Load) Result {
 	}
 	listener := server.listener(port)
 	if listener == nil {
-		text, _ := json.Marshal(map[string]any{"start": map[string]any{"version": "iperf 3.16"}, "intervals": []any{}, "end": map[string]any{},
-			"error": "unable to connect to server - server may have stopped running or use a different port, firewall issue, etc.: Connection refused"})
+		text, _ := json.Marshal(map[string]any{"start": map[string]any{"version": "iperf 3.16"}, "intervals": []any{},
+			"end": map[string]any{},
+			"error": "unable to connect to server - server may have stopped running or use a different port, " +
+				"firewall issue, etc.: Connection refused"})
 		return Result{Stdout: string(text) + "\n", Exit: 1}
 	}
 	l.Server = server
@@ -135,11 +137,13 @@ func (l *Load) test(s Stream, takes, omit time.Duration) string {
 		return 0
 	}
 	sum := func(from, to float64, sender bool) map[string]any {
-		v := map[string]any{"start": from, "end": to, "seconds": to - from, "bytes": int64(s.Rate * (to - from)), "bits_per_second": 8 * s.Rate, "sender": sender}
+		v := map[string]any{"start": from, "end": to, "seconds": to - from, "bytes": int64(s.Rate * (to - from)),
+			"bits_per_second": 8 * s.Rate, "sender": sender}
 		switch {
 		case udp:
 			packets := s.Rate * (to - from) / 1448
-			v["jitter_ms"], v["lost_packets"], v["packets"], v["lost_percent"] = 0.01, int64(packets*s.Lost), int64(packets), 100*s.Lost
+			v["jitter_ms"], v["lost_packets"], v["packets"], v["lost_percent"] = 0.01, int64(packets*s.Lost),
+				int64(packets), 100*s.Lost
 			if !sender {
 				v["bytes"] = int64(s.Rate * (1 - s.Lost) * (to - from))
 			}
@@ -173,7 +177,8 @@ func (l *Load) test(s Stream, takes, omit time.Duration) string {
 	if udp {
 		protocol = "UDP"
 	}
-	end := map[string]any{"streams": []any{map[string]any{"sender": map[string]any{"mean_rtt": s.RTT.Microseconds(), "sender": true}}},
+	end := map[string]any{
+		"streams":  []any{map[string]any{"sender": map[string]any{"mean_rtt": s.RTT.Microseconds(), "sender": true}}},
 		"sum_sent": sum(0, takes.Seconds(), true), "sum_received": sum(0, takes.Seconds(), false),
 		"cpu_utilization_percent": map[string]any{"host_total": 100 * s.ClientCPU, "remote_total": 100 * s.ServerCPU},
 		"sender_tcp_congestion":   "cubic", "receiver_tcp_congestion": "cubic"}
@@ -181,12 +186,16 @@ func (l *Load) test(s Stream, takes, omit time.Duration) string {
 		end["sum"] = sum(0, takes.Seconds(), false)
 	}
 	if l.Params["bidir"] != "" {
-		end["sum_sent_bidir_reverse"], end["sum_received_bidir_reverse"] = sum(0, takes.Seconds(), true), sum(0, takes.Seconds(), false)
+		end["sum_sent_bidir_reverse"], end["sum_received_bidir_reverse"] = sum(0, takes.Seconds(), true),
+			sum(0, takes.Seconds(), false)
 	}
 	document := map[string]any{
-		"start": map[string]any{"version": "iperf 3.16", "connected": []any{map[string]any{"socket": 5, "local_host": l.Machine.Address, "local_port": 40000, "remote_host": l.Params["client"], "remote_port": port}},
+		"start": map[string]any{"version": "iperf 3.16",
+			"connected": []any{map[string]any{"socket": 5, "local_host": l.Machine.Address, "local_port": 40000,
+				"remote_host": l.Params["client"], "remote_port": port}},
 			"timestamp": map[string]any{"timesecs": time.Now().Unix(), "timemillisecs": time.Now().UnixMilli()},
-			"test_start": map[string]any{"protocol": protocol, "num_streams": int(l.number("parallel", 1)), "blksize": 131072, "omit": omit.Seconds(), "duration": takes.Seconds(),
+			"test_start": map[string]any{"protocol": protocol, "num_streams": int(l.number("parallel", 1)),
+				"blksize": 131072, "omit": omit.Seconds(), "duration": takes.Seconds(),
 				"reverse": flag("reverse"), "target_bitrate": bytesOf(l.Params["bitrate"])}},
 		"intervals": intervals, "end": end}
 	if s.Fails != "" {

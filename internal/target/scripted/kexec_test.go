@@ -34,7 +34,8 @@ func TestKexecs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if err := h.Boot(t.Context(), target.BootSpec{Arguments: []string{"a=1"}, Without: []string{"quiet"}}); err != nil {
+			if err := h.Boot(t.Context(),
+				target.BootSpec{Arguments: []string{"a=1"}, Without: []string{"quiet"}}); err != nil {
 				t.Fatal(err)
 			}
 			if now := m.Get("/proc/cmdline"); now != "root=/dev/vda1 ro a=1" {
@@ -42,7 +43,8 @@ func TestKexecs(t *testing.T) {
 			}
 		}
 		hangs = true
-		if err := h.Boot(t.Context(), target.BootSpec{}); err == nil || !strings.Contains(err.Error(), "did not come back in 3m") {
+		if err := h.Boot(t.Context(), target.BootSpec{}); err == nil ||
+			!strings.Contains(err.Error(), "did not come back in 3m") {
 			t.Errorf("it hangs: %v", err)
 		}
 		m.PowerCycle()

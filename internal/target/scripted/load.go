@@ -78,7 +78,8 @@ type Event struct {
 
 // Fail has the load or the command fail.
 func (e *Event) Fail(exit int, stderr string) {
-	e.Result.Exit, e.Result.Stderr, e.Result.Stdout, e.Result.Files, e.Result.Takes = exit, stderr, "", nil, min(e.Result.Takes, time.Second)
+	e.Result.Exit, e.Result.Stderr, e.Result.Stdout, e.Result.Files, e.Result.Takes = exit, stderr, "", nil,
+		min(e.Result.Takes, time.Second)
 }
 
 // After calls a function some time after this moment: Machine.Lose, or what ends the run.

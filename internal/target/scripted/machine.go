@@ -104,15 +104,18 @@ func (n *Network) New(name string) *Machine {
 	n.machines = append(n.machines, nil)
 	number := len(n.machines)
 	n.mu.Unlock()
-	m := &Machine{Name: name, Number: number, Address: fmt.Sprintf("198.18.0.%d", number), Network: n, Programs: map[string]func(*Load) Result{},
+	m := &Machine{Name: name, Number: number, Address: fmt.Sprintf("198.18.0.%d", number), Network: n,
+		Programs: map[string]func(*Load) Result{},
 		Patience: 2 * time.Minute, Free: 800 << 30,
-		tree: newTree(), answers: map[string]Output{}, absent: map[string]bool{}, booted: time.Now().Add(-time.Hour), spent: newCounters()}
+		tree: newTree(), answers: map[string]Output{}, absent: map[string]bool{}, booted: time.Now().Add(-time.Hour),
+		spent: newCounters()}
 	fill := strings.NewReplacer("{host}", name, "{number}", fmt.Sprintf("%02d", number), "{address}", m.Address)
 	if err := m.load(server, fill); err != nil {
 		panic(err) // the file is part of the program
 	}
 	m.own = m.Get("/proc/cmdline")
-	for _, tool := range []string{"bpftool", "dmsetup", "drbdsetup", "ethtool", "nvme", "perccli", "qm", "rdma", "smartctl", "ssacli", "storcli", "lctl", "zpool"} {
+	for _, tool := range []string{"bpftool", "dmsetup", "drbdsetup", "ethtool", "nvme", "perccli", "qm", "rdma",
+		"smartctl", "ssacli", "storcli", "lctl", "zpool"} {
 		m.absent[tool] = true
 	}
 	m.count()
@@ -281,7 +284,8 @@ func (m *Machine) strange(argv []string) error {
 	m.mu.Lock()
 	m.unforeseen = append(m.unforeseen, line)
 	m.mu.Unlock()
-	return &lab.Error{What: "nothing is written down for scripted machine " + m.Name + " about: " + line, Hints: []string{"Machine.Prints, Machine.Answer or Machine.Programs says what it does"}}
+	return &lab.Error{What: "nothing is written down for scripted machine " + m.Name + " about: " + line,
+		Hints: []string{"Machine.Prints, Machine.Answer or Machine.Programs says what it does"}}
 }
 
 // Lose has the machine not be reached any more. What runs there goes on.

@@ -84,7 +84,8 @@ func (m *Machine) Mounted(source, point, options string) (why string) {
 	m.mountsMade++
 	n.number = m.mountsMade
 	for _, o := range m.mounts {
-		if o.Server == server && o.Kind == n.Kind && o.first == nil && o.option("max_connect") != "" && o.Address != address && !slices.Contains(o.alsoTo, address) {
+		if o.Server == server && o.Kind == n.Kind && o.first == nil && o.option("max_connect") != "" &&
+			o.Address != address && !slices.Contains(o.alsoTo, address) {
 			o.alsoTo, o.Transports, n.first = append(o.alsoTo, address), o.Transports+1, o
 		}
 	}
@@ -98,7 +99,8 @@ func (m *Machine) Mounted(source, point, options string) (why string) {
 
 // line is that of mountinfo.
 func (n *Mount) line() string {
-	return fmt.Sprintf("%d 22 0:%d / %s rw,relatime - nfs4 %s:%s rw,%s,addr=%s", 60+n.number, 60+n.number, n.Point, n.Address, n.Path, strings.Join(n.Options, ","), n.Address)
+	return fmt.Sprintf("%d 22 0:%d / %s rw,relatime - nfs4 %s:%s rw,%s,addr=%s", 60+n.number, 60+n.number, n.Point,
+		n.Address, n.Path, strings.Join(n.Options, ","), n.Address)
 }
 
 // unmount takes off what is mounted on a point, and says whether anything was.
@@ -162,11 +164,14 @@ func (n *Mount) uses(io IO, block float64) (client, server []Use) {
 		client = append(client, Use{Port: name, Received: io.Read * block * share, Sent: io.Write * block * share})
 	}
 	for _, a := range addresses {
-		server = append(server, Use{Port: n.Server.portTo(a).name, Sent: io.Read * block / float64(len(addresses)), Received: io.Write * block / float64(len(addresses))})
+		server = append(server, Use{Port: n.Server.portTo(a).name, Sent: io.Read * block / float64(len(addresses)),
+			Received: io.Write * block / float64(len(addresses))})
 	}
-	client = append(client, Use{Disk: "nfs " + all.Point, Reads: io.Read, Writes: io.Write, ReadBytes: io.Read * block, WriteBytes: io.Write * block})
+	client = append(client, Use{Disk: "nfs " + all.Point, Reads: io.Read, Writes: io.Write, ReadBytes: io.Read * block,
+		WriteBytes: io.Write * block})
 	if disk := n.Server.diskOf(&Load{Jobs: []map[string]string{{"filename": path.Join(n.Path, "x")}}}); disk != "" {
-		server = append(server, Use{Disk: disk, Reads: io.Read, Writes: io.Write, ReadBytes: io.Read * block, WriteBytes: io.Write * block})
+		server = append(server, Use{Disk: disk, Reads: io.Read, Writes: io.Write, ReadBytes: io.Read * block,
+			WriteBytes: io.Write * block})
 	}
 	return client, server
 }
@@ -178,7 +183,8 @@ func (m *Machine) mountStats() string {
 	for _, n := range m.Mounts() {
 		all := cmp.Or(n.first, n)
 		d := c.disks["nfs "+all.Point]
-		text += fmt.Sprintf("device %s:%s mounted on %s with fstype nfs4 statvers=1.1\n\topts:\trw,%s\n\tage:\t10\n\tbytes:\t0 0 %[5]d %[6]d %[5]d %[6]d 0 0\n\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n",
+		text += fmt.Sprintf("device %s:%s mounted on %s with fstype nfs4 statvers=1.1\n\topts:\trw,%s\n\tage:\t10\n"+
+			"\tbytes:\t0 0 %[5]d %[6]d %[5]d %[6]d 0 0\n\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n",
 			n.Address, n.Path, n.Point, strings.Join(n.Options, ","), whole(d.ReadBytes), whole(d.WriteBytes))
 		for i := range all.Transports {
 			calls := 100 + whole((d.Reads+d.Writes)/float64(all.Transports))
@@ -187,7 +193,8 @@ func (m *Machine) mountStats() string {
 			}
 			text += fmt.Sprintf("\txprt:\t%s 832 0 1 0 11 %[2]d %[2]d 0 %[2]d 0 2 0 0\n", all.Kind, calls)
 		}
-		text += fmt.Sprintf("\tper-op statistics\n\t\tREAD: %[1]d %[1]d 0 0 %[2]d 0 0 0 0\n\t\tWRITE: %[3]d %[3]d 0 %[4]d 0 0 0 0 0\n\n", whole(d.Reads), whole(d.ReadBytes), whole(d.Writes), whole(d.WriteBytes))
+		text += fmt.Sprintf("\tper-op statistics\n\t\tREAD: %[1]d %[1]d 0 0 %[2]d 0 0 0 0\n\t\tWRITE: %[3]d %[3]d 0 "+
+			"%[4]d 0 0 0 0 0\n\n", whole(d.Reads), whole(d.ReadBytes), whole(d.Writes), whole(d.WriteBytes))
 	}
 	return text
 }

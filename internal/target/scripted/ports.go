@@ -43,10 +43,16 @@ FOLDER/device -> PCI
 `))
 	m.Shows(folder+"/statistics/rx_bytes", m.moved(name, func(u Use) float64 { return u.Received }))
 	m.Shows(folder+"/statistics/tx_bytes", m.moved(name, func(u Use) float64 { return u.Sent }))
-	m.extend("ip -json address show", fmt.Sprintf(`{"ifindex":%d,"ifname":%q,"flags":["BROADCAST","MULTICAST","UP","LOWER_UP"],"mtu":1500,"qdisc":"fq_codel","operstate":"UP","link_type":"ether",`+
-		`"address":%q,"addr_info":[{"family":"inet","local":%q,"prefixlen":24,"scope":"global","label":%q}]}`, 2+n, name, mac, address, name))
-	m.extend("ip -json route show table all type unicast", fmt.Sprintf(`{"dst":%q,"dev":%q,"protocol":"kernel","prefsrc":%q,"flags":[]}`, subnetOf(address).String(), name, address))
-	m.extend("tc -json qdisc show", fmt.Sprintf(`{"kind":"fq_codel","handle":"0:","dev":%q,"root":true,"refcnt":2,"options":{"limit":10240}}`, name))
+	m.extend("ip -json address show",
+		fmt.Sprintf(`{"ifindex":%d,"ifname":%q,"flags":["BROADCAST","MULTICAST","UP","LOWER_UP"],"mtu":1500,"qdisc":"fq_codel","operstate":"UP","link_type":"ether",`+
+			`"address":%q,"addr_info":[{"family":"inet","local":%q,"prefixlen":24,"scope":"global","label":%q}]}`, 2+n,
+			name, mac, address, name))
+	m.extend("ip -json route show table all type unicast",
+		fmt.Sprintf(`{"dst":%q,"dev":%q,"protocol":"kernel","prefsrc":%q,"flags":[]}`, subnetOf(address).String(), name,
+			address))
+	m.extend("tc -json qdisc show",
+		fmt.Sprintf(`{"kind":"fq_codel","handle":"0:","dev":%q,"root":true,"refcnt":2,"options":{"limit":10240}}`,
+			name))
 }
 
 // extend adds an entry to the list that a command prints.
@@ -82,7 +88,9 @@ func (m *Machine) allPorts() []port {
 
 // has says whether an address is the machine's own.
 func (m *Machine) owns(address string) bool {
-	return strings.HasPrefix(address, "127.") || slices.ContainsFunc(m.allPorts(), func(p port) bool { return p.address == address })
+	return strings.HasPrefix(address, "127.") || slices.ContainsFunc(m.allPorts(), func(p port) bool {
+		return p.address == address
+	})
 }
 
 // portTo is the port by which an address is reached: its own, the one of its subnet, or eth0.

@@ -12,7 +12,8 @@ func TestRemember(t *testing.T) {
 		m.Remove("/tmp")
 		back()
 		if now := m.Get("/proc/sys/vm/swappiness"); now != "60" || m.Exists("/srv/new") || !m.Exists("/tmp") {
-			t.Errorf("swappiness is %s, a new file is there: %v, /tmp is: %v", now, m.Exists("/srv/new"), m.Exists("/tmp"))
+			t.Errorf("swappiness is %s, a new file is there: %v, /tmp is: %v", now, m.Exists("/srv/new"),
+				m.Exists("/tmp"))
 		}
 	}
 }

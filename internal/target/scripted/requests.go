@@ -56,7 +56,8 @@ func (m *Machine) sockperf(l *Load) Result {
 	}
 	const head = "sockperf: == version #3.10-no.git == \n"
 	if m.served(l, l.Params["ip"], port) == nil {
-		return Result{Stdout: head + "sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)\n", Exit: 1, Takes: time.Second}
+		return Result{Stdout: head + "sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)\n",
+			Exit: 1, Takes: time.Second}
 	}
 	e := m.exchange(l)
 	seconds := l.number("time", 10)
@@ -69,15 +70,20 @@ func (m *Machine) sockperf(l *Load) Result {
 	sent := int64(valid * rate)
 	lost := int64(float64(sent) * e.Lost)
 	took := e.Answers.Seconds() * 1e6
-	r := Result{Takes: time.Duration((seconds + lead) * float64(time.Second)), Uses: []Use{{Port: m.portTo(l.Params["ip"]).name, CPU: 0.5}}}
+	r := Result{Takes: time.Duration((seconds + lead) * float64(time.Second)),
+		Uses: []Use{{Port: m.portTo(l.Params["ip"]).name, CPU: 0.5}}}
 	if e.Fails != "" {
 		r.Stdout, r.Exit = head+e.Fails, 1
 		return r
 	}
-	r.Stdout = head + fmt.Sprintf("sockperf: [Total Run] RunTime=%.3f sec; Warm up time=400 msec; SentMessages=%d; ReceivedMessages=%d\n", seconds, sent, sent-lost) +
-		fmt.Sprintf("sockperf: [Valid Duration] RunTime=%.3f sec; SentMessages=%d; ReceivedMessages=%d\n", valid, sent, sent-lost) +
-		fmt.Sprintf("sockperf: ====> avg-rtt=%.3f (std-dev=1.000)\nsockperf: # dropped messages = %d; # duplicated messages = 0; # out-of-order messages = 0\n", took, lost) +
-		fmt.Sprintf("sockperf: Total %d observations; each percentile contains %.2f observations\nsockperf: ---> <MAX> observation = %.3f\n", sent-lost, float64(sent-lost)/100, 2*took)
+	r.Stdout = head + fmt.Sprintf("sockperf: [Total Run] RunTime=%.3f sec; Warm up time=400 msec; SentMessages=%d; "+
+		"ReceivedMessages=%d\n", seconds, sent, sent-lost) +
+		fmt.Sprintf("sockperf: [Valid Duration] RunTime=%.3f sec; SentMessages=%d; ReceivedMessages=%d\n",
+			valid, sent, sent-lost) +
+		fmt.Sprintf("sockperf: ====> avg-rtt=%.3f (std-dev=1.000)\nsockperf: # dropped messages = %d; # duplicated "+
+			"messages = 0; # out-of-order messages = 0\n", took, lost) +
+		fmt.Sprintf("sockperf: Total %d observations; each percentile contains %.2f observations\nsockperf: ---> "+
+			"<MAX> observation = %.3f\n", sent-lost, float64(sent-lost)/100, 2*took)
 	for _, p := range []string{"99.999", "99.990", "99.900", "99.000", "90.000", "75.000", "50.000", "25.000"} {
 		r.Stdout += fmt.Sprintf("sockperf: ---> percentile %s = %.3f\n", p, took)
 	}
@@ -116,18 +122,23 @@ func (m *Machine) perftest(l *Load) Result {
 	r.ended = func() { listener.end(0, "") }
 	const line = "---------------------------------------------------------------------------------------\n"
 	kind := strings.Split(strings.TrimPrefix(l.Program, "ib_"), "_")
-	title := map[string]string{"write": "RDMA_Write", "read": "RDMA_Read", "send": "Send"}[kind[0]] + map[string]string{"bw": " BW Test", "lat": " Latency Test"}[kind[1]]
+	title := map[string]string{"write": "RDMA_Write", "read": "RDMA_Read", "send": "Send"}[kind[0]] +
+		map[string]string{"bw": " BW Test", "lat": " Latency Test"}[kind[1]]
 	head := line + "                    " + title + "\n Device         : mlx5_0\n GID index       : 3\n" + line
 	size, took := l.number("size", 65536), e.Answers.Seconds()*1e6
 	switch {
 	case e.Fails != "":
 		r.Stderr, r.Exit, r.Takes = e.Fails, 1, time.Second
 	case strings.HasSuffix(l.Program, "_lat"):
-		r.Stdout = head + " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n" +
-			fmt.Sprintf(" %.0f       %.0f          %.2f        %.2f      %.2f  	       %.2f     	1.00		%.2f 		%.2f\n", size, l.number("iters", 1000), took/2, 2*took, took, took, took, took) + line
+		r.Stdout = head + " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    " +
+			"t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n" +
+			fmt.Sprintf(" %.0f       %.0f          %.2f        %.2f      %.2f  	       %.2f     "+
+				"	1.00		%.2f 		%.2f\n", size, l.number("iters", 1000), took/2, 2*took, took,
+				took, took, took) + line
 	default:
 		r.Stdout = head + " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n" +
-			fmt.Sprintf(" %.0f       %.0f              0.00               %.2f   		   %.6f\n", size, e.Rate*takes.Seconds(), e.Rate*size/(1<<20), e.Rate/1e6) + line
+			fmt.Sprintf(" %.0f       %.0f              0.00               %.2f   		   %.6f\n", size,
+				e.Rate*takes.Seconds(), e.Rate*size/(1<<20), e.Rate/1e6) + line
 	}
 	return r
 }

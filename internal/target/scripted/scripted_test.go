@@ -42,7 +42,8 @@ func TestKernelFiles(t *testing.T) {
 	if out := set(t, tg, scheduler, "kyber"); out.ExitCode != 0 || m.Get(scheduler) != "none mq-deadline [kyber]" {
 		t.Errorf("it is %q after %v", m.Get(scheduler), out)
 	}
-	if out := set(t, tg, scheduler, "bfq"); out.ExitCode == 0 || !strings.Contains(string(out.Stderr), "Invalid argument") || m.Get(scheduler) != "none mq-deadline [kyber]" {
+	if out := set(t, tg, scheduler, "bfq"); out.ExitCode == 0 ||
+		!strings.Contains(string(out.Stderr), "Invalid argument") || m.Get(scheduler) != "none mq-deadline [kyber]" {
 		t.Errorf("it is %q after %v", m.Get(scheduler), out)
 	}
 	if out := set(t, tg, sysctl, "5"); out.ExitCode != 0 || m.Get(sysctl) != "5" {
@@ -86,8 +87,10 @@ func TestLoads(t *testing.T) {
 			return j
 		}
 		began := time.Now()
-		params := map[string]string{"rw": "randrw", "rwmixread": "75", "bs": "4k", "iodepth": "8", "runtime": "30s", "time_based": "1"}
-		j := finished(tg, target.JobSpec{ID: "1", Argv: fio.Argv("mixed", params, fio.Options{Filename: "/srv/x", Output: "fio.json", Logs: "series"})})
+		params := map[string]string{"rw": "randrw", "rwmixread": "75", "bs": "4k", "iodepth": "8", "runtime": "30s",
+			"time_based": "1"}
+		j := finished(tg, target.JobSpec{ID: "1",
+			Argv: fio.Argv("mixed", params, fio.Options{Filename: "/srv/x", Output: "fio.json", Logs: "series"})})
 		if took := time.Since(began); took != 30*time.Second {
 			t.Errorf("it took %s", took)
 		}
@@ -116,13 +119,15 @@ func TestLoads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j = finished(tg, target.JobSpec{ID: "3", Argv: iperf3.Client(map[string]string{"time": "10s", "omit": "1s"}, server.Address, iperf3.Port)})
+		j = finished(tg, target.JobSpec{ID: "3", Argv: iperf3.Client(map[string]string{"time": "10s", "omit": "1s"},
+			server.Address, iperf3.Port)})
 		<-serving.Done()
 		if text, err = j.Fetch(t.Context(), "stdout"); err != nil {
 			t.Fatal(err)
 		}
 		r, err := iperf3.Parse(text)
-		if err != nil || r.Failed != "" || r.Forward == nil || r.Forward.Rate() != 9.4e9/8 || len(r.Forward.Intervals) != 11 {
+		if err != nil || r.Failed != "" || r.Forward == nil || r.Forward.Rate() != 9.4e9/8 ||
+			len(r.Forward.Intervals) != 11 {
 			t.Errorf("%+v, %v", r, err)
 		}
 		j = finished(tg, target.JobSpec{ID: "4", Argv: iperf3.Client(nil, server.Address, iperf3.Port)})

@@ -75,7 +75,8 @@ func (t *Target) reach(ctx context.Context) error {
 		case !lost:
 			return nil
 		case time.Since(began) >= m.Patience:
-			return &lab.Error{What: "the connection was lost, and could not be made again in " + m.Patience.String(), Target: t.name, Err: errors.New("No route to host")}
+			return &lab.Error{What: "the connection was lost, and could not be made again in " + m.Patience.String(),
+				Target: t.name, Err: errors.New("No route to host")}
 		}
 		if err := pause(ctx, min(time.Second, max(m.Patience/4, time.Millisecond))); err != nil {
 			return err
@@ -137,7 +138,9 @@ func (t *Target) JobsBelow(ctx context.Context, prefix string) ([]string, error)
 	if err := t.reach(ctx); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(t.machine.Names(jobsFolder), func(id string) bool { return !strings.HasPrefix(id, prefix) }), nil
+	return slices.DeleteFunc(t.machine.Names(jobsFolder), func(id string) bool {
+		return !strings.HasPrefix(id, prefix)
+	}), nil
 }
 
 // ClearJob ends a job and deletes its folder.

@@ -212,7 +212,8 @@ func (t *tree) stat(name string, last bool) (fs.FileInfo, error) {
 }
 
 func (t *tree) info(name string, n *node) fileInfo {
-	return fileInfo{name: name, mode: n.mode, size: max(n.size, int64(len(n.data))), time: t.born, number: n.number, inode: n.inode}
+	return fileInfo{name: name, mode: n.mode, size: max(n.size, int64(len(n.data))), time: t.born, number: n.number,
+		inode: n.inode}
 }
 
 func (t *tree) list(name string) ([]fs.DirEntry, error) {

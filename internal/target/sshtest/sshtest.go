@@ -49,7 +49,8 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 		}
 	}
 	for _, name := range []string{"host", "user"} {
-		if out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-f", s.path(name)).CombinedOutput(); err != nil {
+		if out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-f",
+			s.path(name)).CombinedOutput(); err != nil {
 			t.Fatalf("ssh-keygen: %s %v", out, err)
 		}
 	}
@@ -65,9 +66,12 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 	}
 	s.Port = freePort(t)
 	config := append([]string{
-		fmt.Sprintf("Port %d", s.Port), "ListenAddress 127.0.0.1", "HostKey " + s.path("host"), "PidFile none", "AuthorizedKeysFile " + s.path("authorized_keys"),
-		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "UseDNS no",
-		"KexAlgorithms curve25519-sha256", // the default of OpenSSH takes a tenth of a second of CPU time more for each connection
+		fmt.Sprintf("Port %d", s.Port), "ListenAddress 127.0.0.1", "HostKey " + s.path("host"), "PidFile none",
+		"AuthorizedKeysFile " + s.path("authorized_keys"),
+		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
+		"PermitRootLogin prohibit-password", "UseDNS no",
+		// the default of OpenSSH takes a tenth of a second of CPU time more for each connection
+		"KexAlgorithms curve25519-sha256",
 	}, lines...)
 	// bash reads the user's .bashrc for every command that comes over ssh. What somebody has in there, such as a
 	// manager of Python versions that starts sixty processes and waits for a lock, is no part of any test. Users that a
@@ -83,10 +87,13 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 		t.Fatal(err)
 	}
 	s.write(t, "known_hosts", fmt.Sprintf("[127.0.0.1]:%d %s", s.Port, hostKey), 0o644)
-	s.Args = []string{"-F", "/dev/null", "-p", strconv.Itoa(s.Port), "-i", s.path("user"), "-o", "IdentitiesOnly=yes", "-o", "UserKnownHostsFile=" + s.path("known_hosts"),
+	s.Args = []string{"-F", "/dev/null", "-p", strconv.Itoa(s.Port), "-i", s.path("user"), "-o", "IdentitiesOnly=yes",
+		"-o", "UserKnownHostsFile=" + s.path("known_hosts"),
 		"-o", "GlobalKnownHostsFile=/dev/null", "-o", "IdentityAgent=none"}
-	s.Config = s.write(t, "client_config", fmt.Sprintf("Host under-test\n HostName 127.0.0.1\n Port %d\n IdentityFile %s\n IdentitiesOnly yes\n IdentityAgent none\n"+
-		" UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n", s.Port, s.path("user"), s.path("known_hosts")), 0o600)
+	s.Config = s.write(t, "client_config",
+		fmt.Sprintf("Host under-test\n HostName 127.0.0.1\n Port %d\n IdentityFile %s\n IdentitiesOnly yes\n "+
+			"IdentityAgent none\n UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n", s.Port, s.path("user"),
+			s.path("known_hosts")), 0o600)
 	t.Cleanup(func() {
 		s.Stop()
 		if t.Failed() {
@@ -134,7 +141,8 @@ func (s *Server) Again(t *testing.T) {
 // netns exec NAME".
 func (s *Server) Through(host string, within ...string) string {
 	argv := slices.Concat(within, []string{s.command[len(s.command)-5], "-i", "-f", s.path("sshd_config")})
-	return fmt.Sprintf("Host %s\n HostName 127.0.0.1\n Port %d\n ProxyCommand %s\n IdentityFile %s\n IdentitiesOnly yes\n IdentityAgent none\n UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n",
+	return fmt.Sprintf("Host %s\n HostName 127.0.0.1\n Port %d\n ProxyCommand %s\n IdentityFile %s\n IdentitiesOnly "+
+		"yes\n IdentityAgent none\n UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n",
 		host, s.Port, strings.Join(argv, " "), s.path("user"), s.path("known_hosts"))
 }
 
@@ -216,7 +224,8 @@ func User(t *testing.T, shell string) (name, home string) {
 	}
 	home = filepath.Join("/tmp", name)
 	_ = os.RemoveAll(home)
-	out, err := exec.Command(Tool(t, "useradd", "/usr/sbin/useradd"), "-m", "-d", home, "-s", program, "-p", "*", name).CombinedOutput()
+	out, err := exec.Command(Tool(t, "useradd", "/usr/sbin/useradd"), "-m", "-d", home, "-s", program, "-p", "*",
+		name).CombinedOutput()
 	if err != nil {
 		t.Fatalf("useradd: %s %v", out, err)
 	}

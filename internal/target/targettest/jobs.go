@@ -84,14 +84,16 @@ func fetched(t *testing.T, job target.Job, name string) string {
 }
 
 func jobInFolder(t *testing.T, tg target.Target) {
-	files := map[string][]byte{"given": []byte("in the folder"), "binary": {0, 1, 255, '\n', 0}, "large": bytes.Repeat([]byte("0123456789abcdef"), 1<<18), "empty": {}}
+	files := map[string][]byte{"given": []byte("in the folder"), "binary": {0, 1, 255, '\n', 0},
+		"large": bytes.Repeat([]byte("0123456789abcdef"), 1<<18), "empty": {}}
 	job := start(t, tg, target.JobSpec{Files: files, Argv: []string{"sh", "-c",
 		"cat given; echo more >&2; head -c 300000 /dev/zero > made; pwd > where; ls -ld . | cut -c1-10 > mode; exit 3"}})
 	state := Await(t, job)
 	if state.ExitCode != 3 || state.Signal != "" || state.Started.IsZero() || state.Ended.Before(state.Started) {
 		t.Errorf("%+v", state)
 	}
-	for name, want := range map[string]string{"stdout": "in the folder", "stderr": "more\n", "made": strings.Repeat("\x00", 300000), "where": job.Dir() + "\n",
+	for name, want := range map[string]string{"stdout": "in the folder", "stderr": "more\n",
+		"made": strings.Repeat("\x00", 300000), "where": job.Dir() + "\n",
 		"mode": "drwx------\n", "binary": string(files["binary"]), "large": string(files["large"]), "empty": ""} {
 		if got := fetched(t, job, name); got != want {
 			t.Errorf("%s: %d bytes, want %d: %.100q", name, len(got), len(want), got)
@@ -105,7 +107,8 @@ func jobInFolder(t *testing.T, tg target.Target) {
 	if _, err := job.Fetch(t.Context(), "missing"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if size, err := job.Size(t.Context(), "stdout", "missing", "made"); err != nil || size != int64(len("in the folder")+300000) {
+	if size, err := job.Size(t.Context(), "stdout", "missing", "made"); err != nil ||
+		size != int64(len("in the folder")+300000) {
 		t.Errorf("the files have %d bytes, %v", size, err)
 	}
 	dir := job.Dir()
@@ -117,14 +120,17 @@ func jobInFolder(t *testing.T, tg target.Target) {
 
 // longFile: of a file that is too long for the memory of this machine both ends are fetched.
 func longFile(t *testing.T, tg target.Target) {
-	job := start(t, tg, target.JobSpec{Argv: []string{"sh", "-c", "echo first >long; dd if=/dev/null of=long bs=1 seek=209715200 2>/dev/null; echo last >>long"}})
+	job := start(t, tg,
+		target.JobSpec{Argv: []string{"sh", "-c",
+			"echo first >long; dd if=/dev/null of=long bs=1 seek=209715200 2>/dev/null; echo last >>long"}})
 	Await(t, job)
 	data, err := job.Fetch(t.Context(), "long")
 	cut, ok := errors.AsType[*target.Cut](err)
 	if !ok || cut.Name != "long" || cut.Size != 209715200+5 {
 		t.Errorf("%v", err)
 	}
-	if len(data) > 4<<20 || !bytes.HasPrefix(data, []byte("first\n")) || !bytes.HasSuffix(data, []byte("\x00last\n")) || !bytes.Contains(data, []byte("[headroom left out ")) {
+	if len(data) > 4<<20 || !bytes.HasPrefix(data, []byte("first\n")) || !bytes.HasSuffix(data, []byte("\x00last\n")) ||
+		!bytes.Contains(data, []byte("[headroom left out ")) {
 		t.Errorf("%d bytes: %.10q … %q", len(data), data, data[max(0, len(data)-10):])
 	}
 	if size, err := job.Size(t.Context(), "long"); err != nil || size != 209715200+5 {
@@ -136,8 +142,10 @@ func longFile(t *testing.T, tg target.Target) {
 func jobInput(t *testing.T, tg target.Target) {
 	args := awkward()
 	args = slices.DeleteFunc(args, func(a string) bool { return a == "" })
-	job := start(t, tg, target.JobSpec{Argv: append([]string{"sh", "-c", `cat; printf '%s|' "$PLAIN" "$ODD" "$LC_ALL"; printf '%s\0' "$@" >arguments`, "sh"}, args...),
-		Stdin: []byte("line\n\x00\xff"), Env: []string{"PLAIN=value", "ODD=it's\n$HOME \"x\""}})
+	job := start(t, tg,
+		target.JobSpec{Argv: append([]string{"sh", "-c",
+			`cat; printf '%s|' "$PLAIN" "$ODD" "$LC_ALL"; printf '%s\0' "$@" >arguments`, "sh"}, args...),
+			Stdin: []byte("line\n\x00\xff"), Env: []string{"PLAIN=value", "ODD=it's\n$HOME \"x\""}})
 	Await(t, job)
 	if got, want := fetched(t, job, "stdout"), "line\n\x00\xffvalue|it's\n$HOME \"x\"|C|"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -184,7 +192,8 @@ func jobNotStarted(t *testing.T, tg target.Target) {
 		}
 	}
 	job := start(t, tg, target.JobSpec{Argv: []string{"sleep", "1000"}})
-	if _, err := tg.Start(t.Context(), target.JobSpec{ID: job.ID(), Argv: []string{"true"}}); !errors.Is(err, fs.ErrExist) {
+	if _, err := tg.Start(t.Context(), target.JobSpec{ID: job.ID(), Argv: []string{"true"}}); !errors.Is(err,
+		fs.ErrExist) {
 		t.Errorf("a second job of one ID: %v", err)
 	}
 	if state, err := job.Poll(t.Context()); err != nil || state.Done {
@@ -202,7 +211,8 @@ func end(t *testing.T, job target.Job) {
 }
 
 func jobFollowed(t *testing.T, tg target.Target) {
-	job := start(t, tg, target.JobSpec{Argv: []string{"sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended"}})
+	job := start(t, tg,
+		target.JobSpec{Argv: []string{"sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended"}})
 	eventually(t, "the job prints", func() bool {
 		text, err := job.Tail(t.Context(), "stdout", 1024)
 		return err == nil && string(text) == "begun\n"
@@ -226,7 +236,9 @@ func jobFollowed(t *testing.T, tg target.Target) {
 // A load starts processes of its own; they must go with it, also when they ignore the signal or have left its session.
 func killAll(t *testing.T, tg target.Target) {
 	job := start(t, tg, target.JobSpec{Argv: []string{"sh", "-c",
-		"trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ >away; sleep 1000' & sh -c 'mkdir sub; cd sub; echo $$ >../below; exec sleep 1000' & echo $$ >own; while [ ! -s away ] || [ ! -s below ]; do sleep 0.05; done; echo ready; wait"}})
+		"trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ >away; sleep 1000' & sh -c 'mkdir sub; cd sub; echo $$ " +
+			">../below; exec sleep 1000' & echo $$ >own; while [ ! -s away ] || [ ! -s below ]; do sleep 0.05; done; " +
+			"echo ready; wait"}})
 	eventually(t, "the job is ready", func() bool {
 		out, err := job.Fetch(t.Context(), "stdout")
 		return err == nil && string(out) == "ready\n"
@@ -254,7 +266,9 @@ func killAll(t *testing.T, tg target.Target) {
 
 // What can end in order does: SIGTERM comes first.
 func killGrace(t *testing.T, tg target.Target) {
-	job := start(t, tg, target.JobSpec{Argv: []string{"sh", "-c", "trap 'echo tidied; exit 7' TERM; echo ready; while :; do sleep 0.05; done"}})
+	job := start(t, tg,
+		target.JobSpec{Argv: []string{"sh", "-c",
+			"trap 'echo tidied; exit 7' TERM; echo ready; while :; do sleep 0.05; done"}})
 	eventually(t, "the job is ready", func() bool {
 		out, err := job.Fetch(t.Context(), "stdout")
 		return err == nil && string(out) == "ready\n"
@@ -272,7 +286,9 @@ func twoJobs(t *testing.T, tg target.Target) {
 	prefix := jobID("")
 	var both []target.Job
 	for i := range 2 {
-		both = append(both, start(t, tg, target.JobSpec{ID: fmt.Sprint(prefix, i), Argv: []string{"sh", "-c", fmt.Sprintf("echo %d; exec sleep 1000", i)}}))
+		both = append(both,
+			start(t, tg, target.JobSpec{ID: fmt.Sprint(prefix, i),
+				Argv: []string{"sh", "-c", fmt.Sprintf("echo %d; exec sleep 1000", i)}}))
 	}
 	if ids := jobs(t, tg, prefix); !slices.Equal(ids, []string{prefix + "0", prefix + "1"}) {
 		t.Errorf("%q", ids)
@@ -317,7 +333,8 @@ func received(t *testing.T, tg target.Target) {
 	if !ok {
 		t.Skip("files can't be copied to it")
 	}
-	program := append([]byte("#!/bin/sh\necho \"received $1\"; exit 5\n#"), bytes.Repeat([]byte{0, 255, '\n'}, 1<<20)...)
+	program := append([]byte("#!/bin/sh\necho \"received $1\"; exit 5\n#"),
+		bytes.Repeat([]byte{0, 255, '\n'}, 1<<20)...)
 	id := jobID("brought")
 	name, err := r.Receive(t.Context(), id+"/program", program, 0o755)
 	if err != nil {

@@ -115,9 +115,12 @@ func awkward() []string {
 		every = append(every, byte(b))
 	}
 	return []string{
-		"two words", "  spaces  ", `"double"`, "it's", "'", `''`, `\`, `\\`, `back\slash`, "line\nbreak", "\n", "ends\n", "ends\n\n", "", "tab\there",
-		"$HOME", "$(id)", "`id`", "${x}", "*", "?", "[a-z]", "~", "~root", "{a,b}", "!", "!!", "!$", "#", "a#b", "&", "|", ";", "<", ">", "(", ")", "=", "A=b",
-		"%", "%s", "%%", `%\n`, `\n`, `\0`, `\101`, "-n", "-e", "--", "^", "^a^b", "\r", "\x01", "\x7f", "\x1b[0m", "ü", "日本", "\xff\xfe", "\x81\x88", string(every),
+		"two words", "  spaces  ", `"double"`, "it's", "'", `''`, `\`, `\\`, `back\slash`, "line\nbreak", "\n",
+		"ends\n", "ends\n\n", "", "tab\there",
+		"$HOME", "$(id)", "`id`", "${x}", "*", "?", "[a-z]", "~", "~root", "{a,b}", "!", "!!", "!$", "#", "a#b", "&",
+		"|", ";", "<", ">", "(", ")", "=", "A=b",
+		"%", "%s", "%%", `%\n`, `\n`, `\0`, `\101`, "-n", "-e", "--", "^", "^a^b", "\r", "\x01", "\x7f", "\x1b[0m", "ü",
+		"日本", "\xff\xfe", "\x81\x88", string(every),
 	}
 }
 
@@ -151,7 +154,8 @@ func longArguments(t *testing.T, tg target.Target) {
 func exitCodes(t *testing.T, tg target.Target) {
 	for _, code := range []int{0, 1, 2, 42, 100, 125, 126, 127, 254, 255} {
 		out, err := tg.Run(t.Context(), "sh", "-c", fmt.Sprintf("echo said; echo complained >&2; exit %d", code))
-		if err != nil || out.ExitCode != code || string(out.Stdout) != "said\n" || string(out.Stderr) != "complained\n" {
+		if err != nil || out.ExitCode != code || string(out.Stdout) != "said\n" ||
+			string(out.Stderr) != "complained\n" {
 			t.Errorf("exit %d: %d, %q, %q, %v", code, out.ExitCode, out.Stdout, out.Stderr, err)
 		}
 		silent, err := tg.Run(t.Context(), "sh", "-c", fmt.Sprintf("exit %d", code))
@@ -162,7 +166,8 @@ func exitCodes(t *testing.T, tg target.Target) {
 }
 
 func signals(t *testing.T, tg target.Target) {
-	for _, signal := range []string{"TERM", "KILL", "USR1", "SEGV"} { // not HUP and INT: who started the tests may ignore them
+	// not HUP and INT: who started the tests may ignore them
+	for _, signal := range []string{"TERM", "KILL", "USR1", "SEGV"} {
 		out, err := tg.Run(t.Context(), "sh", "-c", "echo said; kill -"+signal+" $$; sleep 100")
 		if err != nil || out.ExitCode == 0 || string(out.Stdout) != "said\n" {
 			t.Errorf("%s: %+v, %v", signal, out, err)
@@ -184,9 +189,12 @@ func notRun(t *testing.T, tg target.Target) {
 func largeOutput(t *testing.T, tg target.Target) {
 	// Of every kind of byte, and nothing that could be compressed or taken for a line.
 	const size = 32 << 20
-	out, err := tg.Run(t.Context(), "sh", "-c", fmt.Sprintf(`f=$(mktemp) && head -c %d /dev/urandom >"$f" && sha256sum <"$f" >&2 && cat "$f"; rm -f "$f"`, size))
+	out, err := tg.Run(t.Context(), "sh", "-c",
+		fmt.Sprintf(`f=$(mktemp) && head -c %d /dev/urandom >"$f" && sha256sum <"$f" >&2 && cat "$f"; rm -f "$f"`,
+			size))
 	sum := sha256.Sum256(out.Stdout)
-	if said, _, _ := strings.Cut(string(out.Stderr), " "); err != nil || len(out.Stdout) != size || said != hex.EncodeToString(sum[:]) {
+	if said, _, _ := strings.Cut(string(out.Stderr), " "); err != nil || len(out.Stdout) != size ||
+		said != hex.EncodeToString(sum[:]) {
 		t.Errorf("%d bytes of sum %x; sent were %d of sum %s; %v", len(out.Stdout), sum, size, said, err)
 	}
 }
@@ -260,8 +268,10 @@ func gone(t *testing.T, tg target.Target, pid string) bool {
 
 func files(t *testing.T, tg target.Target) {
 	dir := folder(t, tg)
-	run(t, tg, "sh", "-c", `cd "$1"; : >empty; printf 'a\0b\n\377' >binary; head -c 300000 /dev/zero >large; printf 'no end' >'two words'; mkdir sub; echo x >closed; chmod 0 closed; ln -s binary link; ln -s nowhere broken`, "sh", dir)
-	names := []string{"empty", "binary", "large", "two words", "link", "sub", "missing", "closed", "broken", "binary/below", "sub/missing"}
+	run(t, tg, "sh", "-c",
+		`cd "$1"; : >empty; printf 'a\0b\n\377' >binary; head -c 300000 /dev/zero >large; printf 'no end' >'two words'; mkdir sub; echo x >closed; chmod 0 closed; ln -s binary link; ln -s nowhere broken`, "sh", dir)
+	names := []string{"empty", "binary", "large", "two words", "link", "sub", "missing", "closed", "broken",
+		"binary/below", "sub/missing"}
 	paths := make([]string, len(names))
 	for i, n := range names {
 		paths[i] = path.Join(dir, n)
@@ -270,12 +280,14 @@ func files(t *testing.T, tg target.Target) {
 	if err != nil || len(got) != len(paths) {
 		t.Fatalf("%d files of %d, %v", len(got), len(paths), err)
 	}
-	for name, want := range map[string]string{"empty": "", "binary": "a\x00b\n\xff", "link": "a\x00b\n\xff", "two words": "no end", "large": strings.Repeat("\x00", 300000)} {
+	for name, want := range map[string]string{"empty": "", "binary": "a\x00b\n\xff", "link": "a\x00b\n\xff",
+		"two words": "no end", "large": strings.Repeat("\x00", 300000)} {
 		if f := got[path.Join(dir, name)]; f.Err != nil || string(f.Data) != want {
 			t.Errorf("%s: %d bytes, %v", name, len(f.Data), f.Err)
 		}
 	}
-	for name, want := range map[string]error{"missing": fs.ErrNotExist, "broken": fs.ErrNotExist, "sub/missing": fs.ErrNotExist, "closed": fs.ErrPermission} {
+	for name, want := range map[string]error{"missing": fs.ErrNotExist, "broken": fs.ErrNotExist,
+		"sub/missing": fs.ErrNotExist, "closed": fs.ErrPermission} {
 		f := got[path.Join(dir, name)]
 		if name == "closed" && strings.TrimSpace(run(t, tg, "id", "-u")) == "0" {
 			continue // root may
@@ -296,7 +308,8 @@ func files(t *testing.T, tg target.Target) {
 
 // Files of /proc say that they are empty, those of /sys that they have 4096 bytes.
 func kernelFiles(t *testing.T, tg target.Target) {
-	names := []string{"/proc/sys/kernel/osrelease", "/proc/cpuinfo", "/proc/zoneinfo", "/proc/self/mountinfo", "/sys/kernel/mm/transparent_hugepage/enabled", "/proc/version", "/proc/stat"}
+	names := []string{"/proc/sys/kernel/osrelease", "/proc/cpuinfo", "/proc/zoneinfo", "/proc/self/mountinfo",
+		"/sys/kernel/mm/transparent_hugepage/enabled", "/proc/version", "/proc/stat"}
 	got, err := tg.ReadFiles(t.Context(), names...)
 	if err != nil {
 		t.Fatal(err)
@@ -318,21 +331,24 @@ func kernelFiles(t *testing.T, tg target.Target) {
 			t.Errorf("%s over FS: %d bytes, %v", name, len(data), err)
 		}
 	}
-	if n := strings.TrimSpace(run(t, tg, "sh", "-c", "wc -l </proc/zoneinfo")); n != fmt.Sprint(bytes.Count(got["/proc/zoneinfo"].Data, []byte("\n"))) {
+	if n := strings.TrimSpace(run(t, tg, "sh", "-c", "wc -l </proc/zoneinfo")); n !=
+		fmt.Sprint(bytes.Count(got["/proc/zoneinfo"].Data, []byte("\n"))) {
 		t.Errorf("/proc/zoneinfo has %s lines, %d arrived", n, bytes.Count(got["/proc/zoneinfo"].Data, []byte("\n")))
 	}
 }
 
 func fileSystem(t *testing.T, tg target.Target) {
 	dir := folder(t, tg)
-	run(t, tg, "sh", "-c", `cd "$1"; mkdir -p sub/deeper empty; printf text >file; head -c 100000 /dev/zero >sub/large; ln -s ../file sub/link; ln -s nowhere broken; printf x >'two words'; printf x >.hidden`, "sh", dir)
+	run(t, tg, "sh", "-c",
+		`cd "$1"; mkdir -p sub/deeper empty; printf text >file; head -c 100000 /dev/zero >sub/large; ln -s ../file sub/link; ln -s nowhere broken; printf x >'two words'; printf x >.hidden`, "sh", dir)
 	fsys := tg.FS()
 	tree, err := fs.Sub(fsys, dir[1:])
 	if err != nil {
 		t.Fatal(err)
 	}
 	plain := path.Join(dir, "plain")
-	run(t, tg, "sh", "-c", `mkdir "$1" && cp "$2"/file "$2"/'two words' "$2"/.hidden "$1" && cp -r "$2"/sub/deeper "$1"`, "sh", plain, dir)
+	run(t, tg, "sh", "-c",
+		`mkdir "$1" && cp "$2"/file "$2"/'two words' "$2"/.hidden "$1" && cp -r "$2"/sub/deeper "$1"`, "sh", plain, dir)
 	sub, err := fs.Sub(fsys, plain[1:])
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,8 @@ func (k *KubeVirt) begin(ctx context.Context, instance *unstructured.Unstructure
 	g.cancel = cancel
 	go func() {
 		defer close(g.started)
-		if g.guest, g.err = qemu.OpenOn(starting, "qemu:"+file, file, qemu.Host{Folder: k.folder, Images: k.folder}); g.err != nil {
+		if g.guest, g.err = qemu.OpenOn(starting, "qemu:"+file, file,
+			qemu.Host{Folder: k.folder, Images: k.folder}); g.err != nil {
 			return
 		}
 		k.mu.Lock()
@@ -86,7 +87,8 @@ func (g *guest) listenAt(port int) error {
 	for n := range 100 * 250 {
 		var err error
 		g.address = fmt.Sprintf("127.88.%d.%d", n/250, n%250+1)
-		if g.listen, err = net.Listen("tcp4", net.JoinHostPort(g.address, strconv.Itoa(port))); !errors.Is(err, syscall.EADDRINUSE) {
+		if g.listen, err = net.Listen("tcp4", net.JoinHostPort(g.address, strconv.Itoa(port))); !errors.Is(err,
+			syscall.EADDRINUSE) {
 			return err
 		}
 	}
@@ -184,7 +186,8 @@ func (k *KubeVirt) describe(ctx context.Context, instance *unstructured.Unstruct
 	if err != nil {
 		return "", err
 	}
-	f := object{"version": 1, "kernel": k.options.Kernel, "cpus": cores, "memory": fmt.Sprintf("%dm", memory.Value()>>20), "setup": setup, "limit": "8m"}
+	f := object{"version": 1, "kernel": k.options.Kernel, "cpus": cores,
+		"memory": fmt.Sprintf("%dm", memory.Value()>>20), "setup": setup, "limit": "8m"}
 	if k.options.QEMU != "" {
 		f["qemu"], f["firmware"] = k.options.QEMU, k.options.Firmware
 	}
@@ -210,7 +213,8 @@ func (k *KubeVirt) describe(ctx context.Context, instance *unstructured.Unstruct
 
 // disk is one disk as KubeVirt would give it to the guest: the number of IOThreads and queues as its converter has them
 // (setIOThreads and numBlkQueues in pkg/virt-launcher/virtwrap/converter of v1.6.0).
-func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured, disk object, cores int64) (object, error) {
+func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured, disk object, cores int64) (object,
+	error) {
 	kinds := map[string]string{"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "sata"}
 	d := object{"name": text(disk, "serial"), "kind": kinds[text(disk, "disk", "bus")]}
 	if d["kind"] == "" {
@@ -231,7 +235,8 @@ func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured
 	own, _, _ := unstructured.NestedBool(disk, "dedicatedIOThread")
 	switch {
 	case policy == "supplementalPool":
-		threads, _, _ = unstructured.NestedInt64(instance.Object, "spec", "domain", "ioThreads", "supplementalPoolThreadCount")
+		threads, _, _ = unstructured.NestedInt64(instance.Object, "spec", "domain", "ioThreads",
+			"supplementalPoolThreadCount")
 	case policy != "" && d["kind"] == "virtio-blk", own:
 		threads = 1
 	}
@@ -258,7 +263,8 @@ func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured
 
 // volume is the device of the local volume of a claim, or an image in its file system, which is made when it is not
 // there.
-func (k *KubeVirt) volume(ctx context.Context, instance *unstructured.Unstructured, name, claim string) (string, error) {
+func (k *KubeVirt) volume(ctx context.Context, instance *unstructured.Unstructured, name, claim string) (string,
+	error) {
 	c, err := k.of("persistentvolumeclaims", instance.GetNamespace()).Get(ctx, claim, metav1.GetOptions{})
 	if err != nil {
 		return "", err
@@ -270,7 +276,8 @@ func (k *KubeVirt) volume(ctx context.Context, instance *unstructured.Unstructur
 		}
 		return k.image(ctx, instance, name, capacity.Value())
 	}
-	v, err := k.client.Resource(resourceOf("", "v1", "persistentvolumes")).Get(ctx, text(c.Object, "spec", "volumeName"), metav1.GetOptions{})
+	v, err := k.client.Resource(resourceOf("", "v1", "persistentvolumes")).Get(ctx,
+		text(c.Object, "spec", "volumeName"), metav1.GetOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -284,7 +291,8 @@ const diskFolders = "/run/kubevirt-private/vmi-disks/"
 // image is the image in a file system that is mounted in the pod of an instance, of the size of the claim or of what is
 // free there, as KubeVirt makes it. The node mounts it in namespaces of its own, to which the kernel shows a way at
 // each process of the pod.
-func (k *KubeVirt) image(ctx context.Context, instance *unstructured.Unstructured, name string, size int64) (string, error) {
+func (k *KubeVirt) image(ctx context.Context, instance *unstructured.Unstructured, name string, size int64) (string,
+	error) {
 	pod, err := k.launcher(ctx, instance)
 	if err != nil || pod == nil {
 		return "", errors.Join(err, errors.New("the instance has no pod"))
@@ -350,8 +358,10 @@ func (k *KubeVirt) seed(ctx context.Context, instance *unstructured.Unstructured
 		if len(told.Keys) == 0 || told.Own["ecdsa_private"] == "" || told.Root == nil || *told.Root {
 			return "", errors.New("the user data lets nobody in, or has no key of the machine")
 		}
-		return fmt.Sprintf("cat >>/etc/ssh/authorized_keys <<'END'\n%s\nEND\ncat >/etc/ssh/host_ecdsa <<'END'\n%sEND\nchmod 600 /etc/ssh/host_ecdsa\n"+
-			"sed -i '1i HostKey /etc/ssh/host_ecdsa' /etc/ssh/sshd_config\nhostname %s\n", strings.Join(told.Keys, "\n"), told.Own["ecdsa_private"], text(instance.Object, "spec", "hostname")), nil
+		return fmt.Sprintf("cat >>/etc/ssh/authorized_keys <<'END'\n%s\nEND\ncat >/etc/ssh/host_ecdsa <<'END'\n"+
+			"%sEND\nchmod 600 /etc/ssh/host_ecdsa\nsed -i '1i HostKey /etc/ssh/host_ecdsa' /etc/ssh/sshd_config\n"+
+			"hostname %s\n", strings.Join(told.Keys, "\n"), told.Own["ecdsa_private"],
+			text(instance.Object, "spec", "hostname")), nil
 	}
 	return "", errors.New("there is no disk with user data")
 }

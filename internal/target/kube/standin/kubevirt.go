@@ -85,7 +85,8 @@ func Start(t *testing.T, o Options) *KubeVirt {
 		t.Fatal(err)
 	}
 	config.QPS, config.Burst = 100, 200
-	config.Timeout = 30 * time.Second // one thing is done after the other, and none may wait for an answer that never comes
+	// one thing is done after the other, and none may wait for an answer that never comes
+	config.Timeout = 30 * time.Second
 	k := &KubeVirt{t: t, options: o, folder: filepath.Join(t.TempDir(), "guests"), guests: map[string]*guest{}}
 	if err := os.Mkdir(k.folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -121,9 +122,11 @@ func (k *KubeVirt) letGo(ctx context.Context) {
 		}
 		for _, left := range list.Items {
 			pod, err := k.launcher(ctx, &left)
-			k.t.Errorf("the stand-in: %s %s is left: removed at %v, status %v; its pod: %v, %v", kind, left.GetName(), left.GetDeletionTimestamp(), left.Object["status"], pod, err)
+			k.t.Errorf("the stand-in: %s %s is left: removed at %v, status %v; its pod: %v, %v", kind, left.GetName(),
+				left.GetDeletionTimestamp(), left.Object["status"], pod, err)
 			left.SetFinalizers(nil)
-			if _, err := k.of(kind, left.GetNamespace()).Update(ctx, &left, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			if _, err := k.of(kind, left.GetNamespace()).Update(ctx, &left, metav1.UpdateOptions{}); err != nil &&
+				!apierrors.IsNotFound(err) {
 				k.t.Errorf("the stand-in: %v", err)
 			}
 		}
@@ -222,7 +225,8 @@ func (k *KubeVirt) machine(ctx context.Context, machine object, namespace, name 
 	if ready {
 		condition["status"] = "True"
 	}
-	is.Object["status"] = object{"printableStatus": printable, "ready": ready, "created": there, "conditions": []any{condition}}
+	is.Object["status"] = object{"printableStatus": printable, "ready": ready, "created": there,
+		"conditions": []any{condition}}
 	_, err = k.of("virtualmachines", namespace).UpdateStatus(ctx, is, metav1.UpdateOptions{})
 	return err
 }
@@ -235,11 +239,13 @@ func (k *KubeVirt) makeInstance(ctx context.Context, machine object, namespace, 
 	instance := &unstructured.Unstructured{Object: object{
 		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
 		"metadata": object{"name": name, "labels": labels, "finalizers": []any{finalizer},
-			"ownerReferences": []any{object{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": name, "uid": text(machine, "metadata", "uid"), "controller": true}}},
+			"ownerReferences": []any{object{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": name,
+				"uid": text(machine, "metadata", "uid"), "controller": true}}},
 		"spec":   spec,
 		"status": object{"phase": "Pending"},
 	}}
-	_, err := k.of("virtualmachineinstances", namespace).Create(ctx, instance, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+	_, err := k.of("virtualmachineinstances", namespace).Create(ctx, instance,
+		metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 	return err
 }
 
@@ -261,7 +267,8 @@ func (k *KubeVirt) printable(ctx context.Context, instance *unstructured.Unstruc
 	containers, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
 	for _, c := range containers {
 		if one, ok := c.(object); ok {
-			if reason := text(one, "state", "waiting", "reason"); slices.Contains([]string{"ErrImagePull", "ImagePullBackOff"}, reason) {
+			if reason := text(one, "state", "waiting", "reason"); slices.Contains(
+				[]string{"ErrImagePull", "ImagePullBackOff"}, reason) {
 				return reason, false
 			}
 		}
@@ -280,8 +287,10 @@ func condition(of object, kind string) object {
 }
 
 // launcher is the pod of an instance; nil while there is none.
-func (k *KubeVirt) launcher(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	list, err := k.of("pods", instance.GetNamespace()).List(ctx, metav1.ListOptions{LabelSelector: "kubevirt.io/created-by=" + string(instance.GetUID())})
+func (k *KubeVirt) launcher(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured,
+	error) {
+	list, err := k.of("pods", instance.GetNamespace()).List(ctx,
+		metav1.ListOptions{LabelSelector: "kubevirt.io/created-by=" + string(instance.GetUID())})
 	if err != nil || len(list.Items) == 0 {
 		return nil, err
 	}
@@ -305,7 +314,8 @@ func (k *KubeVirt) instance(ctx context.Context, instance *unstructured.Unstruct
 	if pod == nil {
 		if phase == "Running" {
 			k.stop(uid)
-			return k.status(ctx, instance, object{"phase": "Failed", "conditions": notReady("PodTerminating", "the pod of the instance is gone")})
+			return k.status(ctx, instance,
+				object{"phase": "Failed", "conditions": notReady("PodTerminating", "the pod of the instance is gone")})
 		}
 		pod, err := k.launcherOf(ctx, instance)
 		if err == nil {
@@ -317,7 +327,8 @@ func (k *KubeVirt) instance(ctx context.Context, instance *unstructured.Unstruct
 	if !running(pod.Object) {
 		status := object{"phase": "Scheduling"}
 		if c := condition(pod.Object, "PodScheduled"); c != nil && c["status"] == "False" {
-			status["conditions"] = []any{object{"type": "PodScheduled", "status": "False", "reason": c["reason"], "message": c["message"], "lastProbeTime": nil, "lastTransitionTime": now()}}
+			status["conditions"] = []any{object{"type": "PodScheduled", "status": "False", "reason": c["reason"],
+				"message": c["message"], "lastProbeTime": nil, "lastTransitionTime": now()}}
 		}
 		return k.status(ctx, instance, status)
 	}
@@ -331,17 +342,22 @@ func (k *KubeVirt) instance(ctx context.Context, instance *unstructured.Unstruct
 	case !done:
 		return k.status(ctx, instance, object{"phase": "Scheduled", "nodeName": node})
 	case err != nil:
-		return k.status(ctx, instance, object{"phase": "Failed", "nodeName": node, "conditions": notReady("GuestNotRunning", err.Error())})
+		return k.status(ctx, instance,
+			object{"phase": "Failed", "nodeName": node, "conditions": notReady("GuestNotRunning", err.Error())})
 	case g.guest.Ended():
-		return k.status(ctx, instance, object{"phase": "Failed", "nodeName": node, "conditions": notReady("GuestNotRunning", "QEMU has ended")})
+		return k.status(ctx, instance,
+			object{"phase": "Failed", "nodeName": node, "conditions": notReady("GuestNotRunning", "QEMU has ended")})
 	}
 	return k.status(ctx, instance, object{"phase": "Running", "nodeName": node,
-		"interfaces": []any{object{"name": "default", "ipAddress": g.address, "ipAddresses": []any{g.address}, "podInterfaceName": "eth0"}},
-		"conditions": []any{object{"type": "Ready", "status": "True", "lastProbeTime": nil, "lastTransitionTime": now()}}})
+		"interfaces": []any{object{"name": "default", "ipAddress": g.address, "ipAddresses": []any{g.address},
+			"podInterfaceName": "eth0"}},
+		"conditions": []any{object{"type": "Ready", "status": "True", "lastProbeTime": nil,
+			"lastTransitionTime": now()}}})
 }
 
 func notReady(reason, message string) []any {
-	return []any{object{"type": "Ready", "status": "False", "reason": reason, "message": message, "lastProbeTime": nil, "lastTransitionTime": now()}}
+	return []any{object{"type": "Ready", "status": "False", "reason": reason, "message": message, "lastProbeTime": nil,
+		"lastTransitionTime": now()}}
 }
 
 func running(pod object) bool {
@@ -350,7 +366,8 @@ func running(pod object) bool {
 
 // status sets that of an instance, where it says anything new.
 func (k *KubeVirt) status(ctx context.Context, instance *unstructured.Unstructured, status object) error {
-	if text(instance.Object, "status", "phase") == status["phase"] && (status["conditions"] == nil || condition(instance.Object, "Ready") != nil || condition(instance.Object, "PodScheduled") != nil) {
+	if text(instance.Object, "status", "phase") == status["phase"] && (status["conditions"] == nil ||
+		condition(instance.Object, "Ready") != nil || condition(instance.Object, "PodScheduled") != nil) {
 		return nil
 	}
 	instance.Object["status"] = status
@@ -364,7 +381,8 @@ func (k *KubeVirt) end(ctx context.Context, instance, pod *unstructured.Unstruct
 	if pod != nil {
 		if pod.GetDeletionTimestamp() == nil {
 			grace := int64(1)
-			return k.of("pods", instance.GetNamespace()).Delete(ctx, pod.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &grace})
+			return k.of("pods", instance.GetNamespace()).Delete(ctx, pod.GetName(),
+				metav1.DeleteOptions{GracePeriodSeconds: &grace})
 		}
 		return nil
 	}
@@ -375,17 +393,20 @@ func (k *KubeVirt) end(ctx context.Context, instance, pod *unstructured.Unstruct
 
 // launcherOf is the pod of an instance: where the scheduler is told what the instance asks for, and where a claim is
 // bound.
-func (k *KubeVirt) launcherOf(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (k *KubeVirt) launcherOf(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured,
+	error) {
 	spec, _, _ := unstructured.NestedMap(instance.Object, "spec")
 	const waits = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
-	compute := object{"name": "compute", "image": k.options.Image, "imagePullPolicy": "Never", "command": []any{"/bin/sh", "-c", waits}}
+	compute := object{"name": "compute", "image": k.options.Image, "imagePullPolicy": "Never",
+		"command": []any{"/bin/sh", "-c", waits}}
 	containers := []any{compute}
 	var volumes, devices, mounts []any
 	list, _, _ := unstructured.NestedSlice(spec, "volumes")
 	for _, v := range list {
 		one := v.(object)
 		name := text(one, "name")
-		if claim := cmp.Or(text(one, "persistentVolumeClaim", "claimName"), text(one, "ephemeral", "persistentVolumeClaim", "claimName")); claim != "" {
+		if claim := cmp.Or(text(one, "persistentVolumeClaim", "claimName"),
+			text(one, "ephemeral", "persistentVolumeClaim", "claimName")); claim != "" {
 			c, err := k.of("persistentvolumeclaims", instance.GetNamespace()).Get(ctx, claim, metav1.GetOptions{})
 			if err != nil {
 				return nil, err
@@ -398,11 +419,13 @@ func (k *KubeVirt) launcherOf(ctx context.Context, instance *unstructured.Unstru
 			}
 		}
 		if image := text(one, "containerDisk", "image"); image != "" {
-			containers = append(containers, object{"name": "volume" + name, "image": image, "imagePullPolicy": text(one, "containerDisk", "imagePullPolicy"), "command": []any{"/bin/sh", "-c", waits}})
+			containers = append(containers, object{"name": "volume" + name, "image": image, "imagePullPolicy": text(one,
+				"containerDisk", "imagePullPolicy"), "command": []any{"/bin/sh", "-c", waits}})
 		}
 	}
 	compute["volumeDevices"], compute["volumeMounts"] = devices, mounts
-	pod := object{"containers": containers, "volumes": volumes, "restartPolicy": "Never", "automountServiceAccountToken": false, "terminationGracePeriodSeconds": int64(1)}
+	pod := object{"containers": containers, "volumes": volumes, "restartPolicy": "Never",
+		"automountServiceAccountToken": false, "terminationGracePeriodSeconds": int64(1)}
 	for _, field := range []string{"nodeSelector", "affinity", "tolerations"} {
 		if v, ok := spec[field]; ok {
 			pod[field] = v
@@ -411,8 +434,10 @@ func (k *KubeVirt) launcherOf(ctx context.Context, instance *unstructured.Unstru
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "v1", "kind": "Pod",
 		"metadata": object{"generateName": fmt.Sprintf("virt-launcher-%s-", instance.GetName()),
-			"labels": object{"kubevirt.io": "virt-launcher", "kubevirt.io/created-by": string(instance.GetUID()), "vm.kubevirt.io/name": instance.GetName()},
-			"ownerReferences": []any{object{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "name": instance.GetName(), "uid": string(instance.GetUID()),
+			"labels": object{"kubevirt.io": "virt-launcher", "kubevirt.io/created-by": string(instance.GetUID()),
+				"vm.kubevirt.io/name": instance.GetName()},
+			"ownerReferences": []any{object{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+				"name": instance.GetName(), "uid": string(instance.GetUID()),
 				"controller": true, "blockOwnerDeletion": true}}},
 		"spec": pod,
 	}}, nil
