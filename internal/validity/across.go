@@ -234,9 +234,16 @@ func ask(questions []question) []Found {
 			how = "at " + unit.Percent(effect.Ratio) + " of the speed"
 		}
 		text := fmt.Sprintf(q.text, how) + fmt.Sprintf(" (%d against %d repetitions)", effect.Marked, effect.Unmarked)
-		found = append(found, Found{q.cell, lab.Warning{Taints: everything(), Text: text}})
+		found = append(found,
+			Found{q.cell, lab.Warning{Taints: everything(), Text: text, MostError: effectShare(effect)}})
 	}
 	return found
+}
+
+// effectShare is how far the order can have moved a number at most, as a share: if all repetitions had been on one side
+// of the effect, by the far end of its interval.
+func effectShare(e stat.Effect) float64 {
+	return 1 - 1/max(e.Hi, 1/e.Lo)
 }
 
 // positionEffect asks, for each cell, whether it matters which cell ran before; and for all cells together, whether it

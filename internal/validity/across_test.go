@@ -101,6 +101,14 @@ func TestPositionEffectOfTheFourCommands(t *testing.T) {
 			t.Errorf("%s, which has no effect:\n%s", other, texts)
 		}
 	}
+	run, reps := s.run()
+	for cell, warnings := range Run(run, slices.Values(reps)) {
+		for _, w := range warnings {
+			if w.Code == "position-effect" && (w.MostError < 0.6 || w.MostError > 0.8) {
+				t.Errorf("three times as fast, and the order can have moved %s by %.2f at most", cell, w.MostError)
+			}
+		}
+	}
 	s.effect = nil
 	if got, texts := found(s.run()); len(got) > 0 {
 		t.Errorf("without an effect found %v:\n%s", got, texts)
