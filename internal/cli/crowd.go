@@ -183,8 +183,8 @@ func (t *together) visits(ctx context.Context, do func(ctx context.Context, i in
 	}
 	return runner.Visits(ctx, len(t.parts), func(ctx context.Context, i int) error {
 		err := do(ctx, i, t.parts[i])
-		if c, ok := t.parts[i].target.(target.Crowded); ok {
-			err = errors.Join(err, c.Rest())
+		if c, ok := t.parts[i].target.(target.FleetMember); ok {
+			err = errors.Join(err, c.Disconnect())
 		}
 		return err
 	})

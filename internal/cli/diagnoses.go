@@ -220,7 +220,7 @@ func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOp
 			all = append(all,
 				ward{namedTarget{role: role, name: pod.Name()}, func(ctx context.Context) (facts.Document, error) {
 					doc, err := p.factsOfTarget(ctx, pod, o.timeout)
-					if resting := pod.Rest(); err == nil {
+					if resting := pod.Disconnect(); err == nil {
 						err = resting
 					}
 					return doc, err

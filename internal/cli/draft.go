@@ -136,8 +136,8 @@ func (m *measurement) resolvePlace(ctx context.Context, su suite.Suite, args []s
 		if !su.TouchesStorage() {
 			return lab.Place{Kind: lab.NoPlace}, nil
 		}
-		if t, ok := m.target.(target.Holder); ok {
-			path = t.Place()
+		if t, ok := m.target.(target.HasTestPath); ok {
+			path = t.TestPath()
 		}
 	}
 	if path == "" {

@@ -51,8 +51,8 @@ type measurement struct {
 	// server of a network's tests, nil where storage is measured, and client, the role of the target in them.
 	server *serverEnd
 	client string
-	// behind are other machines that the data of the place comes from or through.
-	behind []runner.Behind
+	// backends are other machines that the data of the place comes from or through.
+	backends []runner.Backend
 	// laid is a scratch file that another run has laid out and removes; nil where the run has its own.
 	laid *runner.Laid
 	// watched says that another part of the run keeps the snapshots of the target.
@@ -233,7 +233,7 @@ func (m *measurement) experiment() runner.Experiment {
 		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
 		Upsets: m.upsets, Bystander: m.bystander,
-		Behind: m.behind, Laid: m.laid, Enter: m.enter,
+		Backends: m.backends, Laid: m.laid, Enter: m.enter,
 		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
 	}
 	if m.machine != nil {

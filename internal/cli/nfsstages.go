@@ -208,10 +208,11 @@ func (x *nfsStages) measure(ctx context.Context, s nfsStage, rest func()) (err e
 		defer func() { err = errors.Join(err, x.journal.Undo(ctx)) }()
 	}
 	if s.inside {
-		m.behind = append(m.behind, runner.Behind{Role: clientRole, Target: x.opened[x.options.Client], Mount: s.point})
+		m.backends = append(m.backends,
+			runner.Backend{Role: clientRole, Target: x.opened[x.options.Client], Mount: s.point})
 	}
 	if server := x.opened[x.options.Server]; s.point != "" && server != nil {
-		m.behind = append(m.behind, runner.Behind{Role: serverRole, Target: server})
+		m.backends = append(m.backends, runner.Backend{Role: serverRole, Target: server})
 	}
 	if err := x.prepare(ctx, m, s); err != nil {
 		return err

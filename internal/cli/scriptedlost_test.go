@@ -17,12 +17,12 @@ import (
 
 func asPod(t *scripted.Target) target.Target { return scripted.Pod{Target: t} }
 
-func TestScriptedRenewed(t *testing.T) {
+func TestScriptedReplaced(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		l.opened["db1"] = asPod
 		m.AtLoad("--name=reads", 2, func(e *scripted.Event) {
-			e.After(4*time.Second, func() { m.Perish("the pod was evicted") })
+			e.After(4*time.Second, func() { m.Destroy("the pod was evicted") })
 		})
 		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says(
 			"waiting for another target in place of one that is gone")
@@ -43,13 +43,13 @@ func TestScriptedRenewed(t *testing.T) {
 	})
 }
 
-func TestScriptedRenewedTooOften(t *testing.T) {
+func TestScriptedReplacedTooOften(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		l.opened["db1"] = asPod
 		for i := range 4 {
 			m.AtLoad("--name=reads", i+2, func(e *scripted.Event) {
-				e.After(4*time.Second, func() { m.Perish("the pod was evicted") })
+				e.After(4*time.Second, func() { m.Destroy("the pod was evicted") })
 			})
 		}
 		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says(
@@ -61,12 +61,12 @@ func TestScriptedRenewedTooOften(t *testing.T) {
 }
 
 // When one of several is lost, all of them repeat what they did together.
-func TestScriptedSeveralRenewed(t *testing.T) {
+func TestScriptedSeveralReplaced(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b"}, func(l *scriptedLab) {
 		m := l.machine("b")
 		l.opened["b"] = asPod
 		m.AtLoad("--name=reads", 2, func(e *scripted.Event) {
-			e.After(4*time.Second, func() { m.Perish("the pod was evicted") })
+			e.After(4*time.Second, func() { m.Destroy("the pod was evicted") })
 		})
 		l.runOn([]string{"a", "b"}).ends(0)
 		d := l.saved("last")

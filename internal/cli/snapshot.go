@@ -32,7 +32,7 @@ func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t tar
 	}
 	taken := time.Now()
 	all, err := facts.SnapshotWithin(ctx, limit, t, place, without...)
-	if d, ok := t.(target.Described); ok {
+	if d, ok := t.(target.FactProvider); ok {
 		all = append(all, d.Facts(ctx)...)
 	}
 	return facts.Document{Schema: facts.DocumentSchema, Target: t.Name(), Taken: taken, Version: p.Version, Facts: all},

@@ -120,9 +120,9 @@ func (p *program) targetsOfRun(name string) []namedTarget {
 // factsOfTarget are those of a target and of the place that was made with it.
 func (p *program) factsOfTarget(ctx context.Context, t target.Target, limit time.Duration) (facts.Document, error) {
 	place := lab.Place{Kind: lab.NoPlace}
-	if h, ok := t.(target.Holder); ok && h.Place() != "" {
+	if h, ok := t.(target.HasTestPath); ok && h.TestPath() != "" {
 		var err error
-		if place, err = facts.ResolvePlace(ctx, t, h.Place()); err != nil {
+		if place, err = facts.ResolvePlace(ctx, t, h.TestPath()); err != nil {
 			return facts.Document{}, err
 		}
 	}

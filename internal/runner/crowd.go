@@ -29,7 +29,7 @@ func crowded(j Joint) bool {
 		return false
 	}
 	for _, e := range j.Experiments {
-		if _, ok := e.Target.(target.Crowded); !ok || e.Server != nil || len(e.Upsets) > 0 || len(e.Behind) > 0 {
+		if _, ok := e.Target.(target.FleetMember); !ok || e.Server != nil || len(e.Upsets) > 0 || len(e.Backends) > 0 {
 			return false
 		}
 	}
@@ -38,8 +38,8 @@ func crowded(j Joint) bool {
 
 // rest gives back what a target holds between two visits.
 func rest(t target.Target) error {
-	if c, ok := t.(target.Crowded); ok {
-		return c.Rest()
+	if c, ok := t.(target.FleetMember); ok {
+		return c.Disconnect()
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ type ground struct {
 
 // survey finds out what others can do to a directory. A target that was made with it has no other users.
 func survey(ctx context.Context, t target.Target, dir string) (ground, error) {
-	if _, made := t.(target.Holder); made {
+	if _, made := t.(target.HasTestPath); made {
 		return ground{}, nil
 	}
 	argv := []string{"id", "-u"}

@@ -22,13 +22,13 @@ type joint struct {
 	load func(ctx context.Context) (errs []error, err error)
 	// forget ends what is beside the loads, and deletes what their jobs have left.
 	forget func(ctx context.Context)
-	// renews says that a lost target is to be had anew, and not to be done without.
-	renews bool
+	// replaces says that a lost target is replaced, and not done without.
+	replaces bool
 }
 
 func newJoint(sessions []*Session) *joint {
 	j := &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions)),
-		renews: true}
+		replaces: true}
 	j.load, j.forget = j.atOnce, j.forgetAll
 	return j
 }
@@ -41,7 +41,7 @@ func (j *joint) repeat(ctx context.Context, keep func() error) error {
 		if kept || failed == nil {
 			return failed
 		}
-		again, err := j.renew(ctx)
+		again, err := j.replace(ctx)
 		if !again {
 			return j.sessions[0].stoppedOr(ctx, errors.Join(failed, err))
 		}
@@ -82,7 +82,7 @@ func joined(errs []error) error {
 
 // lost says whether a target is gone of which another is to be had.
 func (j *joint) lost(ctx context.Context) bool {
-	return j.renews && slices.ContainsFunc(j.sessions, func(s *Session) bool { return s.lost(ctx) != nil })
+	return j.replaces && slices.ContainsFunc(j.sessions, func(s *Session) bool { return s.lost(ctx) != nil })
 }
 
 // atOnce is the load of targets that are followed, all of them at the same time.
@@ -112,20 +112,20 @@ func (j *joint) atOnce(ctx context.Context) (errs []error, err error) {
 	return j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) }), nil
 }
 
-// renew has other targets in place of those that were lost. It says whether there were some, and all could be had.
-func (j *joint) renew(ctx context.Context) (again bool, err error) {
-	if !j.renews {
+// replace replaces the targets that were lost. It says whether there were some, and all could be replaced.
+func (j *joint) replace(ctx context.Context) (again bool, err error) {
+	if !j.replaces {
 		return false, nil
 	}
 	for _, s := range j.sessions {
-		before, tell := s.renewed, s.tell
+		before, tell := s.replacements, s.tell
 		if s.Progress == nil { // a mate: the first tells for it
 			tell = j.sessions[0].tell
 		}
-		if err := s.renew(ctx, j.own(s), nil, tell); err != nil {
+		if err := s.replace(ctx, j.own(s), nil, tell); err != nil {
 			return false, err
 		}
-		again = again || s.renewed > before
+		again = again || s.replacements > before
 	}
 	return again, nil
 }

@@ -25,11 +25,11 @@ type attempt struct {
 	began  time.Time
 	before validity.Counters
 	// server has the counters of the server of a network's test, and passed what went through the ports of both ends.
-	server *validity.ServerCounters
-	behind []validity.EndCounters
-	passed []passed
-	tally  facts.Tally
-	done   ended
+	server   *validity.ServerCounters
+	backends []validity.EndCounters
+	passed   []passed
+	tally    facts.Tally
+	done     ended
 	// running is the load while it goes on apart; nil where it is followed, and when it was gathered.
 	running *running
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
@@ -56,8 +56,8 @@ func (s *Session) approach(ctx context.Context, next plan.Repetition) (*attempt,
 	if ctx.Err() != nil {
 		return nil, cancelled(ctx)
 	}
-	if s.met != s.incarnations() {
-		if err := s.meetAnew(ctx); err != nil {
+	if s.met != s.generations() {
+		if err := s.reattach(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -101,12 +101,12 @@ func (s *Session) ready(ctx context.Context, a *attempt) error {
 			return err
 		}
 	}
-	for i, g := range s.behind {
+	for i, g := range s.backends {
 		before, err := g.Read(ctx)
 		if err != nil {
 			return err
 		}
-		a.behind = append(a.behind, validity.EndCounters{Name: s.Behind[i].Role, Before: before})
+		a.backends = append(a.backends, validity.EndCounters{Name: s.Backends[i].Role, Before: before})
 	}
 	if a.before, err = s.gauges.Read(ctx); err == nil && s.Tallied {
 		a.tally, err = facts.ReadTally(ctx, s.Target)
@@ -142,13 +142,13 @@ func (s *Session) take(ctx context.Context, a *attempt, done ended) error {
 		}
 	}
 	a.rep.Ports, a.rep.Transports = carriedTo(ClientEnd, a.before, after)
-	for i, g := range s.behind {
-		if a.behind[i].After, err = g.Read(ctx); err != nil {
+	for i, g := range s.backends {
+		if a.backends[i].After, err = g.Read(ctx); err != nil {
 			return err
 		}
-		if s.Behind[i].Mount != "" {
-			a.rep.Ports, a.rep.Transports = carriedTo(s.Behind[i].Role, a.behind[i].Before, a.behind[i].After)
-			a.before.Server, after.Server = a.behind[i].Before.Server, a.behind[i].After.Server
+		if s.Backends[i].Mount != "" {
+			a.rep.Ports, a.rep.Transports = carriedTo(s.Backends[i].Role, a.backends[i].Before, a.backends[i].After)
+			a.before.Server, after.Server = a.backends[i].Before.Server, a.backends[i].After.Server
 		}
 	}
 	if s.Tallied {
@@ -160,7 +160,7 @@ func (s *Session) take(ctx context.Context, a *attempt, done ended) error {
 	}
 	evidence := validity.Evidence{
 		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after,
-		Server: a.server, Behind: a.behind,
+		Server: a.server, Backends: a.backends,
 	}
 	if a.failed = a.engine.read(ctx, done, &a.rep, &evidence); a.failed {
 		s.quoteServer(ctx, a.rep.Warnings)

@@ -65,8 +65,8 @@ type Experiment struct {
 	// Mates carry out each load of a session at the same moment, on other targets; what is kept of it is what all did
 	// together. Their cells have the same names, and each has a role.
 	Mates []Experiment
-	// Behind are other machines that the data of the place comes from or through.
-	Behind []Behind
+	// Backends are other machines that the data of the place comes from or through.
+	Backends []Backend
 	// Tree is the folder of the target that {tree} in a command stands for; empty where there is none.
 	Tree    string
 	Machine validity.Machine
@@ -107,9 +107,9 @@ type Experiment struct {
 	Progress func(Event)
 }
 
-// Behind is a machine that the data of the place comes from or through: the server of an NFS mount, the host of a
+// Backend is a machine that the data of the place comes from or through: the server of an NFS mount, the host of a
 // virtual machine.
-type Behind struct {
+type Backend struct {
 	// Role by which warnings name it.
 	Role   string
 	Target target.Target

@@ -28,8 +28,8 @@ type Session struct {
 	// served are the gauges of the server of a network's tests; nil where there is none. Both ends may be oneMachine.
 	served     *facts.Gauges
 	oneMachine bool
-	// behind are the gauges of the machines behind the place, in their order.
-	behind []*facts.Gauges
+	// backends are the gauges of the machines behind the place, in their order.
+	backends []*facts.Gauges
 	// clientPorts and serverPorts are those of the two ends. joint says that others measure at the same time, so that
 	// what ports counted is only known of all together.
 	clientPorts, serverPorts facts.Ports
@@ -66,9 +66,9 @@ type Session struct {
 	servers int
 	// upsets are how many jobs of events there were.
 	upsets int
-	// renewed is how often an end was lost, and another was had; met are those that were looked at.
-	renewed int
-	met     [2]string
+	// replacements is how often an end was lost and replaced; met are the generations that were looked at.
+	replacements int
+	met          [2]string
 	// once is how long the current repetition waited for a layout that all the later ones share.
 	once time.Duration
 }
@@ -134,7 +134,7 @@ func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetit
 			s.warnMissed(next, missed)
 			continue
 		}
-		if again := s.renew(ctx, next, err, s.tell); again != nil {
+		if again := s.replace(ctx, next, err, s.tell); again != nil {
 			return lab.Repetition{}, s.stoppedOr(ctx, again)
 		}
 	}

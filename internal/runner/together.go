@@ -198,7 +198,7 @@ func (t *together) takeTurn(ctx context.Context, next plan.Repetition, j *joint)
 	}
 	if t.crowd {
 		j.load = func(ctx context.Context) ([]error, error) { return t.loadCrowd(ctx, j) }
-		j.forget, j.renews = func(ctx context.Context) { forgetCrowd(ctx, j) }, false
+		j.forget, j.replaces = func(ctx context.Context) { forgetCrowd(ctx, j) }, false
 	}
 	return j.repeat(ctx, func() error { return t.save(next, sum, j) })
 }

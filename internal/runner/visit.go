@@ -87,7 +87,7 @@ func (s *Session) lookForScratch(ctx context.Context) error {
 
 // lookAtMachine takes down the boot and the counters as they are now.
 func (s *Session) lookAtMachine(ctx context.Context) error {
-	s.met = s.incarnations()
+	s.met = s.generations()
 	files, err := s.Target.ReadFiles(ctx, bootID)
 	if err != nil {
 		return err
@@ -115,8 +115,8 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 			return err
 		}
 	}
-	s.behind = nil
-	for _, b := range s.Behind {
+	s.backends = nil
+	for _, b := range s.Backends {
 		g, err := facts.FindGauges(ctx, b.Target, nil)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 		if b.Mount != "" {
 			g.CountServer(b.Mount)
 		}
-		s.behind = append(s.behind, g)
+		s.backends = append(s.backends, g)
 	}
 	if s.meter, err = facts.FindMeter(ctx, s.host()); err != nil {
 		return err

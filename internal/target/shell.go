@@ -13,8 +13,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Way is how POSIX shells on another machine are reached: over ssh, or over the API of a cluster.
-type Way interface {
+// Transport is how POSIX shells on another machine are reached: over ssh, or over the API of a cluster.
+type Transport interface {
 	// Dial makes a connection. It is tried again when one that was there was lost, unless the error is ErrGone.
 	Dial(ctx context.Context) (Connection, error)
 	// Vanished says what can have ended a job from outside there, and the way out.
@@ -53,8 +53,8 @@ var ErrGone = errors.New("it is gone for good")
 // Shell is a machine that is reached through POSIX shells. Nothing is installed there. One connection is shared by all
 // commands; when it was lost it is made again.
 type Shell struct {
-	name string
-	way  Way
+	name      string
+	transport Transport
 	// jobs is the folder there that holds the folders of detached jobs; empty for one that is found there.
 	jobs string
 	// patience is how long a connection that was lost is tried for again.
@@ -99,11 +99,11 @@ const defaultPatience = 2 * time.Minute
 
 // NewShell returns a machine as a target; name is what the user calls it. Nothing is connected before the first use, or
 // Connect. A patience of 0 is two minutes.
-func NewShell(name string, way Way, patience time.Duration) *Shell {
+func NewShell(name string, transport Transport, patience time.Duration) *Shell {
 	if patience == 0 {
 		patience = defaultPatience
 	}
-	return &Shell{name: name, way: way, patience: patience, turn: make(chan struct{}, 1),
+	return &Shell{name: name, transport: transport, patience: patience, turn: make(chan struct{}, 1),
 		sessions: make(chan struct{}, sessionsAtOnce), done: make(chan struct{})}
 }
 
@@ -137,8 +137,8 @@ func (l *link) closeWithin(patience time.Duration) error {
 // which it has its host's. Nothing has been read yet.
 func (s *Shell) Relocate(where func(path string) string) { s.where = where }
 
-// Rest gives the connection back until the next use. What was copied there stays.
-func (s *Shell) Rest() error {
+// Disconnect gives the connection back until the next use. What was copied there stays.
+func (s *Shell) Disconnect() error {
 	s.turn <- struct{}{}
 	defer s.give()
 	return s.hangUp(parting)
@@ -185,7 +185,7 @@ func (s *Shell) connection(ctx context.Context) (*link, error) {
 		return s.link, nil
 	}
 	for {
-		c, err := s.way.Dial(ctx)
+		c, err := s.transport.Dial(ctx)
 		if err == nil {
 			if s.link != nil {
 				_ = s.link.close() // what a lost connection holds here

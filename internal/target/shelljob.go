@@ -218,8 +218,8 @@ type shellJob struct {
 
 	mu sync.Mutex
 	// final is the state when the job has ended, or the reason why it will never be known.
-	final *JobState
-	fate  error
+	final  *JobState
+	failed error
 }
 
 func (j *shellJob) ID() string            { return j.id }
@@ -325,12 +325,12 @@ func (j *shellJob) Poll(ctx context.Context) (JobState, error) {
 		if !state.Done {
 			return state, err
 		}
-		j.final, j.fate = &state, err
+		j.final, j.failed = &state, err
 		if j.apart {
 			close(j.done)
 		}
 	}
-	return *j.final, j.fate
+	return *j.final, j.failed
 }
 
 // look reads the records and looks for the wrapper.
@@ -405,7 +405,7 @@ func (j *shellJob) vanished(ctx context.Context, folder error) error {
 		e.Hints = []string{"its folder is gone too: was the machine started anew?"}
 		return e
 	}
-	if hint := j.s.way.Vanished(ctx); hint != "" {
+	if hint := j.s.transport.Vanished(ctx); hint != "" {
 		e.Hints = []string{hint}
 		return e
 	}
@@ -450,7 +450,7 @@ func (j *shellJob) follow() {
 		}
 		if err != nil {
 			j.mu.Lock()
-			j.final, j.fate = &JobState{Done: true, ExitCode: -1}, err
+			j.final, j.failed = &JobState{Done: true, ExitCode: -1}, err
 			j.mu.Unlock()
 			return
 		}
@@ -463,7 +463,7 @@ func (j *shellJob) follow() {
 		case <-j.s.done:
 			// The target is closed; the job goes on without a follower.
 			j.mu.Lock()
-			j.final, j.fate = &JobState{Done: true, ExitCode: -1},
+			j.final, j.failed = &JobState{Done: true, ExitCode: -1},
 				&lab.Error{What: "the target was closed while job " + j.id + " went on", Target: j.s.Name()}
 			j.mu.Unlock()
 			return
@@ -667,6 +667,6 @@ var (
 	_ Closer        = (*Shell)(nil)
 	_ Clock         = (*Shell)(nil)
 	_ Caveats       = (*Shell)(nil)
-	_ Crowded       = (*Shell)(nil)
+	_ FleetMember   = (*Shell)(nil)
 	_ fs.ReadLinkFS = shellFS{}
 )

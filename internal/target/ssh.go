@@ -36,7 +36,7 @@ type SSH struct{ *Shell }
 // NewSSH returns a host as a target. Nothing is connected before the first use, or Connect.
 func NewSSH(o SSHOptions) *SSH {
 	s := &SSH{NewShell(o.Name, nil, o.Patience)}
-	s.way, s.jobs = overSSH{o, s.Shell}, o.Jobs
+	s.transport, s.jobs = sshTransport{o, s.Shell}, o.Jobs
 	return s
 }
 
@@ -72,13 +72,13 @@ func ParseSSH(name string) (SSHOptions, error) {
 	return o, nil
 }
 
-// overSSH is the way to a host over ssh.
-type overSSH struct {
+// sshTransport is the way to a host over ssh.
+type sshTransport struct {
 	options SSHOptions
 	shell   *Shell
 }
 
-func (w overSSH) Dial(ctx context.Context) (Connection, error) {
+func (w sshTransport) Dial(ctx context.Context) (Connection, error) {
 	if w.options.Gone != nil {
 		if err := w.options.Gone(ctx); err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (w overSSH) Dial(ctx context.Context) (Connection, error) {
 }
 
 // Vanished is logind, where it ends what a user leaves behind.
-func (w overSSH) Vanished(ctx context.Context) string {
+func (w sshTransport) Vanished(ctx context.Context) string {
 	if w.shell.lingers(ctx) {
 		return "systemd-logind there ends everything at logout (KillUserProcesses=yes); as root there: loginctl " +
 			"enable-linger USER"

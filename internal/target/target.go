@@ -64,8 +64,8 @@ type JobSpec struct {
 	Stdin []byte
 	// Files are written into the job's folder before it starts.
 	Files map[string][]byte
-	// Apart says how the job goes on apart from this machine, on a target that is Crowded; nil for one that begins at
-	// once and is followed.
+	// Apart says how the job goes on apart from this machine, on a target that is a FleetMember; nil for one that
+	// begins at once and is followed.
 	Apart *Apart
 }
 
@@ -130,14 +130,14 @@ type Caveats interface {
 	Caveats(ctx context.Context) []string
 }
 
-// Holder is a target that was made with something to be measured.
-type Holder interface {
-	// Place is where that is: the path of a folder or a device there; empty where there is none.
-	Place() string
+// HasTestPath is a target that was made with something to be measured.
+type HasTestPath interface {
+	// TestPath is where that is: the path of a folder or a device there; empty where there is none.
+	TestPath() string
 }
 
-// Described is a target of which others know what nobody can read there: a pod, of which its cluster does.
-type Described interface {
+// FactProvider is a target of which others know what nobody can read there: a pod, of which its cluster does.
+type FactProvider interface {
 	Facts(ctx context.Context) []lab.Fact
 }
 
@@ -151,16 +151,16 @@ type Addressed interface {
 	Address(ctx context.Context) (string, error)
 }
 
-// Perishable is a target that can be gone for good while it is measured, with all that went on there, and of which
+// Replaceable is a target that can be gone for good while it is measured, with all that went on there, and of which
 // another can be had: a pod.
-type Perishable interface {
+type Replaceable interface {
 	// Lost says why it is gone for good; nil while it is there, and while nobody can tell.
 	Lost(ctx context.Context) error
-	// Renew makes another in its place, on the same machine and with the same volume where that is still there.
-	Renew(ctx context.Context) error
-	// Incarnation is another word for each that was had. What was found out of one of them, its address and its
+	// Replace makes another in its place, on the same machine and with the same volume where that is still there.
+	Replace(ctx context.Context) error
+	// Generation is another word for each that was had. What was found out of one of them, its address and its
 	// interfaces, is not so of the next.
-	Incarnation() string
+	Generation() string
 }
 
 // Disposable is a target with devices that were made for it and go with it.
@@ -172,11 +172,11 @@ type Disposable interface {
 	Unseen() bool
 }
 
-// Crowded is a target that can be one of a thousand: its jobs can go on apart, and between two visits nothing is held
-// for it.
-type Crowded interface {
-	// Rest gives back the connection, which the next use makes again.
-	Rest() error
+// FleetMember is a target that can be one of a thousand: its jobs can go on apart, and between two visits nothing is
+// held for it.
+type FleetMember interface {
+	// Disconnect closes the connection, which the next use makes again.
+	Disconnect() error
 }
 
 // Closer is a target that holds something (a connection, a guest) which must be given back.

@@ -527,14 +527,14 @@ func cases() map[string][]one {
 			}), ""},
 			{"no network", change(reads(), func(e *Evidence) { e.After.CPU.User += 200 }), ""},
 			{"the server of storage", change(reads(), func(e *Evidence) {
-				e.Behind = []EndCounters{
+				e.Backends = []EndCounters{
 					{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}, {User: 1, Idle: 100}}},
 						After: Counters{Cores: []CPUTimes{{User: 1, Idle: 110},
 							{User: 1, System: 2, SoftIRQ: 8, Idle: 100}}}}}
 			}), "CPU 1 of the server was full, 80% of its time with interrupts: that may be the limit, and not the " +
 				"network or the disks"},
 			{"an idle server of storage", change(reads(), func(e *Evidence) {
-				e.Behind = []EndCounters{{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}}},
+				e.Backends = []EndCounters{{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}}},
 					After: Counters{Cores: []CPUTimes{{User: 3, Idle: 108}}}}}
 			}), ""},
 		},

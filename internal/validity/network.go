@@ -38,8 +38,8 @@ func (e *Evidence) ends() (all []EndCounters, advice string) {
 		return []EndCounters{{"machine", e.Before, e.After}}, network
 	case e.Server != nil:
 		return []EndCounters{{"client", e.Before, e.After}, {"server", e.Server.Before, e.Server.After}}, network
-	case len(e.Behind) > 0:
-		return append([]EndCounters{{"machine under test", e.Before, e.After}}, e.Behind...), storage
+	case len(e.Backends) > 0:
+		return append([]EndCounters{{"machine under test", e.Before, e.After}}, e.Backends...), storage
 	}
 	return nil, ""
 }

@@ -36,8 +36,8 @@ type Evidence struct {
 	During Counters
 	// Server has the counters of the other end of a network's test; nil where there is none.
 	Server *ServerCounters
-	// Behind have the counters of the machines that the data of the place comes from or through.
-	Behind []EndCounters
+	// Backends have the counters of the machines that the data of the place comes from or through.
+	Backends []EndCounters
 	// Claims are what the load generator says went through a network, by direction; nil where it measures none.
 	Claims map[string]Claim
 	// Passage is what the ports of both ends counted; nil where nobody looked.

@@ -43,8 +43,8 @@ func newConnection(c *cluster, pod string) *connection {
 	return &connection{cluster: c, pod: pod, gone: make(chan struct{}), open: map[*context.CancelFunc]<-chan struct{}{}}
 }
 
-// dial finds out who the user in the container is. fate is an error when the pod is gone.
-func dial(ctx context.Context, c *cluster, pod string, fate func(ctx context.Context) error) (*connection, error) {
+// dial finds out who the user in the container is. podStatus is an error when the pod is gone.
+func dial(ctx context.Context, c *cluster, pod string, podStatus func(ctx context.Context) error) (*connection, error) {
 	l := newConnection(c, pod)
 	var stdout, stderr words
 	session, err := l.Shell(&stdout, &stderr)
@@ -77,7 +77,7 @@ func dial(ctx context.Context, c *cluster, pod string, fate func(ctx context.Con
 		}
 		return nil, e
 	}
-	go l.watch(fate)
+	go l.watch(podStatus)
 	return l, nil
 }
 
@@ -87,7 +87,7 @@ const watchEvery = 10 * time.Second
 
 // watch counts the connection as lost when the pod is gone, so that nobody waits for an answer that will not come. It
 // asks while somebody does.
-func (l *connection) watch(fate func(ctx context.Context) error) {
+func (l *connection) watch(podStatus func(ctx context.Context) error) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	for {
@@ -103,7 +103,7 @@ func (l *connection) watch(fate func(ctx context.Context) error) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), watchEvery)
-		err := fate(ctx)
+		err := podStatus(ctx)
 		cancel()
 		if !errors.Is(err, target.ErrGone) {
 			continue

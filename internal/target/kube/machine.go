@@ -77,7 +77,7 @@ func OpenMachine(ctx context.Context, o Options, on Host) (*Machine, error) {
 	}
 	dir := filepath.Join(on.Records, m.session+keysSuffix)
 	m.SSH = target.NewSSH(target.SSHOptions{Name: o.Name, Destination: hostAlias,
-		Args: []string{"-F", filepath.Join(dir, sshConfig)}, Gone: m.fate})
+		Args: []string{"-F", filepath.Join(dir, sshConfig)}, Gone: m.instanceStatus})
 	m.record = Record{Target: o.Name, Session: m.session, Server: c.config.Host, Context: o.Context,
 		Kubeconfig: o.Kubeconfig, Namespace: c.namespace}
 	if on.Say != nil {
@@ -288,7 +288,7 @@ func (m *Machine) Address(ctx context.Context) (string, error) {
 }
 
 // Place is the disk under test, by its serial number; empty without one.
-func (m *Machine) Place() string { return m.place }
+func (m *Machine) TestPath() string { return m.place }
 
 // MadeBlank says whether a device is a disk that was made for this machine, and goes with it. A class may hand out what
 // was used before, so that its content is still to be looked at.
@@ -303,9 +303,9 @@ func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
 // Unseen is true: whoever provisions volumes of a class may hand out what was used before.
 func (m *Machine) Unseen() bool { return m.options.Volume.Kind == Claimed }
 
-// fate is an error that is target.ErrGone when the instance that was connected to does not run any more; nil while it
-// does, and while nobody can tell.
-func (m *Machine) fate(ctx context.Context) error {
+// instanceStatus is an error that is target.ErrGone when the instance that was connected to does not run any more; nil
+// while it does, and while nobody can tell.
+func (m *Machine) instanceStatus(ctx context.Context) error {
 	s, err := m.look(ctx)
 	switch {
 	case err != nil && errors.Is(err, target.ErrGone):
@@ -330,13 +330,13 @@ func (m *Machine) gone(why string) error {
 }
 
 // Lost says why the machine is gone for good; nil while it is there, or nobody can tell.
-func (m *Machine) Lost(ctx context.Context) error { return m.fate(ctx) }
+func (m *Machine) Lost(ctx context.Context) error { return m.instanceStatus(ctx) }
 
-// Renew starts the machine anew when it is lost, on the same node and with the same disk.
-func (m *Machine) Renew(ctx context.Context) error { return m.restart(ctx) }
+// Replace starts the machine anew when it is lost, on the same node and with the same disk.
+func (m *Machine) Replace(ctx context.Context) error { return m.restart(ctx) }
 
-// Incarnation is the instance that runs.
-func (m *Machine) Incarnation() string { return m.uid }
+// Generation is the instance that runs.
+func (m *Machine) Generation() string { return m.uid }
 
 // Caveats are what is to be said of every measurement in the machine.
 func (m *Machine) Caveats(ctx context.Context) []string {
@@ -353,16 +353,16 @@ func (m *Machine) Caveats(ctx context.Context) []string {
 }
 
 var (
-	_ target.Target     = (*Machine)(nil)
-	_ target.Leftovers  = (*Machine)(nil)
-	_ target.Receiver   = (*Machine)(nil)
-	_ target.Closer     = (*Machine)(nil)
-	_ target.Clock      = (*Machine)(nil)
-	_ target.Caveats    = (*Machine)(nil)
-	_ target.Booter     = (*Machine)(nil)
-	_ target.Disposable = (*Machine)(nil)
-	_ target.Holder     = (*Machine)(nil)
-	_ target.Perishable = (*Machine)(nil)
-	_ target.Addressed  = (*Machine)(nil)
-	_ target.Labelled   = (*Machine)(nil)
+	_ target.Target      = (*Machine)(nil)
+	_ target.Leftovers   = (*Machine)(nil)
+	_ target.Receiver    = (*Machine)(nil)
+	_ target.Closer      = (*Machine)(nil)
+	_ target.Clock       = (*Machine)(nil)
+	_ target.Caveats     = (*Machine)(nil)
+	_ target.Booter      = (*Machine)(nil)
+	_ target.Disposable  = (*Machine)(nil)
+	_ target.HasTestPath = (*Machine)(nil)
+	_ target.Replaceable = (*Machine)(nil)
+	_ target.Addressed   = (*Machine)(nil)
+	_ target.Labelled    = (*Machine)(nil)
 )

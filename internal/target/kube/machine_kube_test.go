@@ -325,17 +325,17 @@ func aMachine(t *testing.T) {
 	}
 	threads(3)
 	if host := run("hostname"); !strings.HasPrefix(host, "headroom-") || m.Node() != "node1" ||
-		m.Place() != "/dev/disk/by-id/headroom-disk" {
-		t.Errorf("host %s on node %s, disk %s", host, m.Node(), m.Place())
+		m.TestPath() != "/dev/disk/by-id/headroom-disk" {
+		t.Errorf("host %s on node %s, disk %s", host, m.Node(), m.TestPath())
 	}
-	device := run("readlink -f " + m.Place())
+	device := run("readlink -f " + m.TestPath())
 	if blank, err := m.MadeBlank(t.Context(), device); err != nil || !blank {
 		t.Errorf("%s was made for it: %v, %v", device, blank, err)
 	}
 	if blank, err := m.MadeBlank(t.Context(), "/dev/sda"); err != nil || blank {
 		t.Errorf("another disk was made for it: %v, %v", blank, err)
 	}
-	run("echo kept | dd of=" + m.Place() + " conv=fsync 2>/dev/null")
+	run("echo kept | dd of=" + m.TestPath() + " conv=fsync 2>/dev/null")
 	boot := run("cat /proc/sys/kernel/random/boot_id")
 	if err := m.Boot(t.Context(), target.BootSpec{Machine: map[string]string{"iothreads": "0", "cpus": "1"}}); err !=
 		nil {
@@ -343,7 +343,7 @@ func aMachine(t *testing.T) {
 	}
 	threads(0)
 	if again := run("cat /proc/sys/kernel/random/boot_id"); again == boot || run("nproc") != "1" ||
-		run("dd if="+m.Place()+" bs=4 count=1 2>/dev/null") != "kept" {
+		run("dd if="+m.TestPath()+" bs=4 count=1 2>/dev/null") != "kept" {
 		t.Errorf("boot %s then %s, %s CPUs", boot, again, run("nproc"))
 	}
 	if err := m.Boot(t.Context(), target.BootSpec{Arguments: []string{"quiet"}}); lab.KindOf(err) != lab.Usage {
@@ -357,10 +357,10 @@ func aMachine(t *testing.T) {
 	if err := m.Lost(t.Context()); !errors.Is(err, target.ErrGone) {
 		t.Errorf("its instance was deleted: %v", err)
 	}
-	if err := m.Renew(t.Context()); err != nil {
+	if err := m.Replace(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, details(err))
 	}
-	if run("dd if="+m.Place()+" bs=4 count=1 2>/dev/null") != "kept" {
+	if run("dd if="+m.TestPath()+" bs=4 count=1 2>/dev/null") != "kept" {
 		t.Error("its disk went with the instance")
 	}
 	threads(0)
@@ -402,7 +402,7 @@ func aMachineOnAFile(t *testing.T) {
 		}
 	}
 	on("ide-hd", "/disk.img")
-	if at := run("readlink -f /sys/class/block/$(basename $(readlink -f " + m.Place() + "))"); !strings.Contains(at,
+	if at := run("readlink -f /sys/class/block/$(basename $(readlink -f " + m.TestPath() + "))"); !strings.Contains(at,
 		"/ata") {
 		t.Errorf("the disk is at %s", at)
 	}
@@ -411,13 +411,13 @@ func aMachineOnAFile(t *testing.T) {
 	}) {
 		t.Errorf("nothing of its file system in %q", said)
 	}
-	run("echo kept | dd of=" + m.Place() + " conv=fsync 2>/dev/null")
+	run("echo kept | dd of=" + m.TestPath() + " conv=fsync 2>/dev/null")
 	if err := m.Boot(t.Context(),
 		target.BootSpec{Machine: map[string]string{"bus": "virtio", "iothreads": "2"}}); err != nil {
 		t.Fatalf("%v\n%s", err, details(err))
 	}
 	on("virtio-blk-pci", "iothread-vq-mapping", "/disk.img")
-	if was := run("dd if=" + m.Place() + " bs=4 count=1 2>/dev/null"); was != "kept" {
+	if was := run("dd if=" + m.TestPath() + " bs=4 count=1 2>/dev/null"); was != "kept" {
 		t.Errorf("it holds %q on another bus", was)
 	}
 	argvs := virt.Argvs()

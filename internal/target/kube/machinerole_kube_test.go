@@ -37,7 +37,7 @@ func theRoleOfMachinesIsWhatTheyTake(t *testing.T) {
 	}
 	made, _ := m.Names()
 	kubectl(t, "", "delete", "vmi", "-n", namespace, made)
-	if err := m.Renew(t.Context()); err != nil {
+	if err := m.Replace(t.Context()); err != nil {
 		t.Errorf("%v\n%s", err, details(err))
 	}
 	if err := m.Close(); err != nil {

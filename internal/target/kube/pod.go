@@ -102,7 +102,7 @@ func (o Options) lacksImage() error {
 
 func newPod(c *cluster, o Options, session string) *Pod {
 	p := &Pod{options: o, cluster: c, session: session}
-	p.Shell = target.NewShell(o.Name, overAPI{p}, 0)
+	p.Shell = target.NewShell(o.Name, apiTransport{p}, 0)
 	if o.Nodes {
 		p.Relocate(onNode)
 	}
@@ -281,8 +281,8 @@ func (p *Pod) Address(ctx context.Context) (string, error) {
 	return ip, nil
 }
 
-// Place is where in the container the volume under test is; empty without one.
-func (p *Pod) Place() string { return p.options.Volume.At }
+// TestPath is where in the container the volume under test is; empty without one.
+func (p *Pod) TestPath() string { return p.options.Volume.At }
 
 // MadeBlank says whether a device is a volume that was made for this pod, and goes with it. A class may hand out what
 // was used before, so that its content is still to be looked at.
@@ -294,22 +294,22 @@ func (p *Pod) MadeBlank(_ context.Context, device string) (bool, error) {
 // Unseen is true: whoever provisions volumes of a class may hand out what was used before.
 func (p *Pod) Unseen() bool { return true }
 
-// overAPI is the way to the container over the API.
-type overAPI struct{ pod *Pod }
+// apiTransport is the way to the container over the API.
+type apiTransport struct{ pod *Pod }
 
-func (w overAPI) Dial(ctx context.Context) (target.Connection, error) {
+func (w apiTransport) Dial(ctx context.Context) (target.Connection, error) {
 	p := w.pod
 	name, _ := p.now()
 	if c := p.again(name); c != nil {
 		return c, nil
 	}
-	if err := p.fate(ctx, name); err != nil {
+	if err := p.podStatus(ctx, name); err != nil {
 		return nil, err
 	}
 	c, err := dial(ctx, p.cluster, name, p.fateOf(name))
 	if err != nil {
-		if fate := p.fate(ctx, name); fate != nil {
-			return nil, fate
+		if gone := p.podStatus(ctx, name); gone != nil {
+			return nil, gone
 		}
 		return nil, err
 	}
@@ -334,9 +334,9 @@ func (p *Pod) again(name string) *connection {
 	return c
 }
 
-// Rest gives the connection back until the next use.
-func (p *Pod) Rest() error {
-	err := p.Shell.Rest()
+// Disconnect gives the connection back until the next use.
+func (p *Pod) Disconnect() error {
+	err := p.Shell.Disconnect()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rested = err == nil
@@ -344,7 +344,7 @@ func (p *Pod) Rest() error {
 }
 
 // Vanished asks what became of the container.
-func (w overAPI) Vanished(ctx context.Context) string {
+func (w apiTransport) Vanished(ctx context.Context) string {
 	if err := w.pod.Lost(ctx); err != nil {
 		return err.Error()
 	}
@@ -359,9 +359,9 @@ func limitText(r Range) string {
 	return r.Limit
 }
 
-// fate is an error that is target.ErrGone when a pod does not run any more; nil while it does, and while nobody can
-// tell.
-func (p *Pod) fate(ctx context.Context, name string) error {
+// podStatus is an error that is target.ErrGone when a pod does not run any more; nil while it does, and while nobody
+// can tell.
+func (p *Pod) podStatus(ctx context.Context, name string) error {
 	pod, err := p.cluster.get(ctx, pods(), name)
 	if absent(err) {
 		return p.gone(name, "it was deleted")
@@ -385,7 +385,7 @@ func (p *Pod) fate(ctx context.Context, name string) error {
 }
 
 func (p *Pod) fateOf(name string) func(context.Context) error {
-	return func(ctx context.Context) error { return p.fate(ctx, name) }
+	return func(ctx context.Context) error { return p.podStatus(ctx, name) }
 }
 
 func (p *Pod) gone(name, why string) error {
@@ -396,18 +396,18 @@ func (p *Pod) gone(name, why string) error {
 // Lost says why the pod is gone for good; nil while it is there, or nobody can tell.
 func (p *Pod) Lost(ctx context.Context) error {
 	name, _ := p.now()
-	if err := p.fate(ctx, name); errors.Is(err, target.ErrGone) {
+	if err := p.podStatus(ctx, name); errors.Is(err, target.ErrGone) {
 		return err
 	}
 	return nil
 }
 
-// Renew makes another pod in place of one that is lost, on the same node: another one would be another machine. The
+// Replace makes another pod in place of one that is lost, on the same node: another one would be another machine. The
 // claim is kept.
-func (p *Pod) Renew(ctx context.Context) error { return p.replace(ctx) }
+func (p *Pod) Replace(ctx context.Context) error { return p.replace(ctx) }
 
-// Incarnation is the name of the present pod.
-func (p *Pod) Incarnation() string {
+// Generation is the name of the present pod.
+func (p *Pod) Generation() string {
 	name, _ := p.now()
 	return name
 }
@@ -534,18 +534,18 @@ func less(a, b string) bool {
 }
 
 var (
-	_ target.Target     = (*Pod)(nil)
-	_ target.Leftovers  = (*Pod)(nil)
-	_ target.Receiver   = (*Pod)(nil)
-	_ target.Closer     = (*Pod)(nil)
-	_ target.Clock      = (*Pod)(nil)
-	_ target.Caveats    = (*Pod)(nil)
-	_ target.Booter     = (*Pod)(nil)
-	_ target.Disposable = (*Pod)(nil)
-	_ target.Holder     = (*Pod)(nil)
-	_ target.Perishable = (*Pod)(nil)
-	_ target.Addressed  = (*Pod)(nil)
-	_ target.Labelled   = (*Pod)(nil)
-	_ target.Described  = (*Pod)(nil)
-	_ target.Connection = (*connection)(nil)
+	_ target.Target       = (*Pod)(nil)
+	_ target.Leftovers    = (*Pod)(nil)
+	_ target.Receiver     = (*Pod)(nil)
+	_ target.Closer       = (*Pod)(nil)
+	_ target.Clock        = (*Pod)(nil)
+	_ target.Caveats      = (*Pod)(nil)
+	_ target.Booter       = (*Pod)(nil)
+	_ target.Disposable   = (*Pod)(nil)
+	_ target.HasTestPath  = (*Pod)(nil)
+	_ target.Replaceable  = (*Pod)(nil)
+	_ target.Addressed    = (*Pod)(nil)
+	_ target.Labelled     = (*Pod)(nil)
+	_ target.FactProvider = (*Pod)(nil)
+	_ target.Connection   = (*connection)(nil)
 )

@@ -130,7 +130,7 @@ func TestALoadOutlivesItsStreams(t *testing.T) {
 	}
 }
 
-func TestAPodIsLostAndRenewed(t *testing.T) {
+func TestAPodIsLostAndReplaced(t *testing.T) {
 	cluster(t)
 	t.Parallel()
 	p := opened(t, "kube:pod?emptydir&namespace="+space(t))
@@ -154,7 +154,7 @@ func TestAPodIsLostAndRenewed(t *testing.T) {
 	if err := p.Lost(t.Context()); err == nil || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("%v", err)
 	}
-	if err := p.Renew(t.Context()); err != nil {
+	if err := p.Replace(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := p.Run(t.Context(), "echo", "back"); err != nil || string(out.Stdout) != "back\n" {

@@ -64,8 +64,8 @@ type Machine struct {
 	kexecs     bool
 	next       string
 	lost       bool
-	perished   error
-	incarnated int
+	destroyed  error
+	generation int
 	ports      []port // besides eth0
 	mounts     []*Mount
 	mountsMade int

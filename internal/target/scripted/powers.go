@@ -53,12 +53,12 @@ func (h Host) Boot(ctx context.Context, spec target.BootSpec) error {
 // Pod is a machine that can be gone for good, and of which another can be had.
 type Pod struct{ *Target }
 
-var _ target.Perishable = Pod{}
+var _ target.Replaceable = Pod{}
 
-// Perish has the machine be gone for good, with all that runs there.
-func (m *Machine) Perish(why string) {
+// Destroy has the machine be gone for good, with all that runs there.
+func (m *Machine) Destroy(why string) {
 	m.mu.Lock()
-	m.perished = &lab.Error{What: why, Target: m.Name}
+	m.destroyed = &lab.Error{What: why, Target: m.Name}
 	var open []*job
 	for _, p := range m.processes {
 		if p.timer != nil {
@@ -76,27 +76,27 @@ func (m *Machine) Perish(why string) {
 func (p Pod) Lost(context.Context) error {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
-	return p.machine.perished
+	return p.machine.destroyed
 }
 
-// Renew has another be there.
-func (p Pod) Renew(ctx context.Context) error {
+// Replace has another be there.
+func (p Pod) Replace(ctx context.Context) error {
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return err
 	}
 	p.machine.boot()
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
-	p.machine.perished = nil
-	p.machine.incarnated++
+	p.machine.destroyed = nil
+	p.machine.generation++
 	return nil
 }
 
-// Incarnation counts them.
-func (p Pod) Incarnation() string {
+// Generation counts them.
+func (p Pod) Generation() string {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
-	return fmt.Sprint(p.machine.incarnated)
+	return fmt.Sprint(p.machine.generation)
 }
 
 // Place is a target that was made with something to be measured.
@@ -105,7 +105,7 @@ type Place struct {
 	Path string
 }
 
-var _ target.Holder = Place{}
+var _ target.HasTestPath = Place{}
 
-// Place is where that is.
-func (p Place) Place() string { return p.Path }
+// TestPath is where that is.
+func (p Place) TestPath() string { return p.Path }

@@ -23,12 +23,12 @@ type Target struct {
 }
 
 var (
-	_ target.Target    = (*Target)(nil)
-	_ target.Leftovers = (*Target)(nil)
-	_ target.Receiver  = (*Target)(nil)
-	_ target.Clock     = (*Target)(nil)
-	_ target.Crowded   = (*Target)(nil)
-	_ target.Closer    = (*Target)(nil)
+	_ target.Target      = (*Target)(nil)
+	_ target.Leftovers   = (*Target)(nil)
+	_ target.Receiver    = (*Target)(nil)
+	_ target.Clock       = (*Target)(nil)
+	_ target.FleetMember = (*Target)(nil)
+	_ target.Closer      = (*Target)(nil)
 )
 
 // Open connects to the machine by a name, "scripted://db1". That fails at once where it can't be reached, as a first
@@ -51,8 +51,8 @@ func (t *Target) Name() string { return t.name }
 // Close gives nothing back, because nothing is held.
 func (t *Target) Close() error { return nil }
 
-// Rest does nothing, either.
-func (t *Target) Rest() error { return nil }
+// Disconnect does nothing, either.
+func (t *Target) Disconnect() error { return nil }
 
 // ClockOffset is none.
 func (t *Target) ClockOffset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
@@ -67,7 +67,7 @@ func (t *Target) reach(ctx context.Context) error {
 			return err
 		}
 		m.mu.Lock()
-		lost, gone := m.lost, m.perished
+		lost, gone := m.lost, m.destroyed
 		m.mu.Unlock()
 		switch {
 		case gone != nil:

@@ -10,19 +10,20 @@ import (
 	"headroom/internal/target"
 )
 
-// mostRenewals is how often a run goes on after its target was lost: what is lost more often is no place to measure on.
-const mostRenewals = 3
+// mostReplacements is how often a run goes on after its target was lost: what is lost more often is no place to
+// measure on.
+const mostReplacements = 3
 
-// perishing are the ends of a session that can be lost for good, and of which another can be had: its target, and the
-// server of a network's tests.
-func (s *Session) perishing() []target.Perishable {
+// replaceable are the ends of a session that can be lost for good and replaced: its target, and the server of a
+// network's tests.
+func (s *Session) replaceable() []target.Replaceable {
 	ends := []target.Target{s.Target}
 	if s.Server != nil && s.Server.Target != s.Target {
 		ends = append(ends, s.Server.Target)
 	}
-	var all []target.Perishable
+	var all []target.Replaceable
 	for _, e := range ends {
-		if p, ok := e.(target.Perishable); ok {
+		if p, ok := e.(target.Replaceable); ok {
 			all = append(all, p)
 		}
 	}
@@ -34,7 +35,7 @@ func (s *Session) lost(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	for _, p := range s.perishing() {
+	for _, p := range s.replaceable() {
 		if why := p.Lost(ctx); why != nil {
 			return why
 		}
@@ -42,26 +43,26 @@ func (s *Session) lost(ctx context.Context) error {
 	return nil
 }
 
-// renew has other ends in place of those that were lost in the course of a repetition, so that the repetition is lost
-// and not the run. It returns the error of the repetition where both are still there, and where no other can be had.
-func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error, tell func(Event)) error {
+// replace replaces the ends that were lost in the course of a repetition, so that the repetition is lost and not the
+// run. It returns the error of the repetition where both are still there, and where there is no replacement.
+func (s *Session) replace(ctx context.Context, next plan.Repetition, failed error, tell func(Event)) error {
 	why := s.lost(ctx)
 	if why == nil {
 		return failed
 	}
-	if s.renewed == mostRenewals {
-		return errors.Join(why, &lab.Error{What: fmt.Sprintf("it is the loss number %d in this run", s.renewed+1),
+	if s.replacements == mostReplacements {
+		return errors.Join(why, &lab.Error{What: fmt.Sprintf("it is the loss number %d in this run", s.replacements+1),
 			Hints: []string{"what was finished is kept; when the cluster is at rest: headroom run --resume " +
 				s.RunID}})
 	}
-	s.renewed++
+	s.replacements++
 	tell(Event{Doing: "waiting for another target in place of one that is gone", Begins: true})
-	for _, p := range s.perishing() {
+	for _, p := range s.replaceable() {
 		why := p.Lost(ctx)
 		if why == nil {
 			continue
 		}
-		if err := p.Renew(ctx); err != nil {
+		if err := p.Replace(ctx); err != nil {
 			s.outcome.Stuck = false // what went on there is gone with it
 			return errors.Join(why, err)
 		}
@@ -73,20 +74,20 @@ func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error,
 	}
 	// Nothing goes on any more of what could not be ended.
 	s.outcome.Stuck = false
-	return s.meetAnew(ctx)
+	return s.reattach(ctx)
 }
 
-// incarnations tell the ends that are there from those that were there before, one of which another session may have
-// had renewed.
-func (s *Session) incarnations() (words [2]string) {
-	for i, p := range s.perishing() {
-		words[i] = p.Incarnation()
+// generations tell the ends that are there from those that were there before, one of which another session may have
+// replaced.
+func (s *Session) generations() (words [2]string) {
+	for i, p := range s.replaceable() {
+		words[i] = p.Generation()
 	}
 	return words
 }
 
-// meetAnew takes up ends of which one is in place of another: what runs next finds a machine that was away.
-func (s *Session) meetAnew(ctx context.Context) error {
+// reattach prepares the session for ends of which one was replaced: what runs next finds a machine that was away.
+func (s *Session) reattach(ctx context.Context) error {
 	s.visit, s.previous = visited{}, ""
 	if err := s.afterBoot(ctx); err != nil {
 		return err
