@@ -10,7 +10,7 @@ import (
 // sayActive says once of each run of the store that another process is measuring on the same disks at the moment. Both
 // runs go on: their warnings say afterwards what they did to each other.
 func (m *measurement) sayActive() {
-	if len(m.place().Disks) == 0 || fleeting(m.target.Name()) || isPod(m.target.Name()) {
+	if len(m.place().Disks) == 0 || m.traits(m.target.Name()).Made() {
 		return
 	}
 	m.lookedForActive.Do(func() { m.active = m.store.Active() }) // before this command begins runs of its own

@@ -23,7 +23,7 @@ func (p *program) openAtOnce(ctx context.Context, names []string) ([]target.Targ
 	}
 	var wait sync.WaitGroup
 	for i, name := range names {
-		if isPod(name) {
+		if p.traits(name).Scheduled {
 			wait.Go(func() { open(i) })
 		} else if within.Err() == nil {
 			open(i)

@@ -130,7 +130,7 @@ func (p *program) completeCommits(c *cobra.Command, args []string, word string) 
 
 // chooseCommits makes the one choice of such a search: its commits, in their order.
 func (x *experiment) chooseCommits() error {
-	if x.options.on != here {
+	if !x.traits(x.options.on).Local {
 		return usage("commits are built and measured on this machine", "leave out --on")
 	}
 	scheme, name, err := factor.Find(commitFactor)

@@ -61,7 +61,7 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 		return nil, nil, err
 	}
 	choices := factor.FactsApart(lasting(a.Facts), lasting(b.Facts))
-	if o.reboot != "" || o.bootOn != "" || slices.ContainsFunc(o.ends, fleeting) {
+	if o.reboot != "" || o.bootOn != "" || slices.ContainsFunc(o.ends, p.bootsFreely) {
 		// Where the lines do not differ, or can't be taken apart, their arguments are among the rest.
 		if arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"),
 			valueOf(b.Facts, "kernel.cmdline")); err == nil {

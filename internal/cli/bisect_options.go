@@ -162,7 +162,7 @@ func (p *program) tenths(did string) func(done, of int) {
 
 // chooseOptions makes a choice of each group of options.
 func (x *experiment) chooseOptions() error {
-	if !fleeting(x.options.on) {
+	if !x.traits(x.options.on).HostedHere {
 		return usage("the kernels that are built are started in a guest", "--on qemu:FILE")
 	}
 	for i, g := range x.options.kernels.Groups {

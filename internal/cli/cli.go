@@ -22,7 +22,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
-	"headroom/internal/target/qemu"
 	"headroom/internal/visible"
 )
 
@@ -90,7 +89,7 @@ type program struct {
 	// naming is how the commands in what is said are called.
 	naming naming
 	// links connect the guests that a command starts.
-	links qemu.Links
+	links guestLinks
 	// making has what commands are making that end at once.
 	making sync.WaitGroup
 	// saying is held for each thing that is said: targets that are opened at once say it at any time.

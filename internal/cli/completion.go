@@ -8,7 +8,6 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/reference"
 	"headroom/internal/suite"
-	"headroom/internal/target/kube"
 )
 
 // completeRuns offers the runs of the store to the shell.
@@ -43,17 +42,8 @@ func (p *program) completeSubjects(most int) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		runs, _ := p.completeRuns(c, args, word)
-		return append(targetNames(), runs...), cobra.ShellCompDirectiveDefault
+		return append(p.targetNames(), runs...), cobra.ShellCompDirectiveDefault
 	}
-}
-
-// targetNames are the beginnings of targets.
-func targetNames() []string {
-	return []string{here + "\tthis machine", "ssh://\ta host, as your ssh knows it", guestScheme +
-		"\ta guest in QEMU, by the file that describes it",
-		kube.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
-		kube.Scheme + "nodes?\ta pod on each node, for the node itself",
-		kube.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}
 }
 
 // completeFlag offers the values of a flag.

@@ -56,7 +56,7 @@ func (c *contest) targetNames(args []string) ([]string, error) {
 func (c *contest) openTargets(ctx context.Context, names []string) error {
 	c.targets = map[string]target.Target{}
 	for i, arm := range armNames() {
-		if i > 0 && names[i] == names[0] && !isPod(names[i]) && !fleeting(names[i]) {
+		if i > 0 && names[i] == names[0] && !c.traits(names[i]).Made() {
 			c.targets[arm] = c.targets[plan.Base]
 			break
 		}

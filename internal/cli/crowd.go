@@ -13,14 +13,13 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
-	"headroom/internal/target/kube"
 )
 
 // openTargets opens all targets, those for which one name stands among them, and makes each a part of the run.
 func (t *together) openTargets(ctx context.Context, named []namedTarget) error {
 	alone := func(name string) bool {
-		set, _ := kube.SetOf(name)
-		return set == "" && !kube.Several(name)
+		traits := t.traits(name)
+		return traits.Set == "" && !traits.Several
 	}
 	var names []string
 	for _, n := range named {
@@ -41,18 +40,18 @@ func (t *together) openTargets(ctx context.Context, named []namedTarget) error {
 			named = named[1:]
 			continue
 		}
-		set, _ := kube.SetOf(first.name)
+		set := t.traits(first.name).Set
 		// A run that is resumed names each of a set.
 		var members, roles []string
 		name := first.name
 		for n := 0; set != "" && n < len(named); n++ {
-			of, member := kube.SetOf(named[n].name)
-			if of != set {
+			of := t.traits(named[n].name)
+			if of.Set != set {
 				break
 			}
-			name, members, roles = set, append(members, member), append(roles, named[n].role)
+			name, members, roles = set, append(members, of.Member), append(roles, named[n].role)
 		}
-		if err := t.openSet(ctx, name, members, roles, first); err != nil {
+		if err := t.addSet(ctx, name, members, roles, first); err != nil {
 			return err
 		}
 		named = named[max(1, len(members)):]
@@ -60,58 +59,27 @@ func (t *together) openTargets(ctx context.Context, named []namedTarget) error {
 	return nil
 }
 
-// openPods makes the pods that a name stands for. Which are the members of the set that they are.
-func (p *program) openPods(ctx context.Context, name string, members []string) (pods *kube.Set,
-	which []string, err error) {
-	o, err := p.podOptions(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := p.openStore()
-	if err == nil {
-		err = s.Writable()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	pods, err = kube.OpenSet(ctx, o, members, kube.Host{Records: s.Pods(), Say: func(text string) { p.say("", text) }})
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, text := range pods.LeftOut {
-		p.say("", text)
-	}
-	for _, p := range pods.Pods {
-		_, member := kube.SetOf(p.Name())
-		which = append(which, member)
-	}
-	return pods, which, nil
-}
-
-// prefixOfMembers begins the roles of the pods that a name stands for: nodes are known by their own names, unless a
+// prefixOfMembers begins the roles of the targets that a name stands for: nodes are known by their own names, unless a
 // role was typed.
-func prefixOfMembers(typed namedTarget) string {
-	switch {
-	case !typed.numbered:
+func (p *program) prefixOfMembers(typed namedTarget) string {
+	if !typed.numbered {
 		return typed.role + "-"
-	case !kube.OfNodes(typed.name):
-		return "pod-"
 	}
-	return ""
+	return p.traits(typed.name).MemberPrefix
 }
 
-// openSet opens the pods that a name stands for. Roles are those that they have had, if any.
-func (t *together) openSet(ctx context.Context, name string, members, roles []string, typed namedTarget) error {
-	pods, which, err := t.openPods(ctx, name, members)
+// addSet opens the targets that a name stands for. Roles are those that they have had, if any.
+func (t *together) addSet(ctx context.Context, name string, members, roles []string, typed namedTarget) error {
+	set, err := t.openSet(ctx, name, members)
 	if err != nil {
 		return err
 	}
 	t.close = append(t.close, func() {
-		if err := pods.Close(); err != nil {
+		if err := set.close(); err != nil {
 			t.printError(err)
 		}
 	})
-	for _, text := range pods.LeftOut {
+	for _, text := range set.leftOut {
 		t.leftOut = append(t.leftOut, lab.Warning{Code: "target-left-out", Text: text})
 	}
 	had := map[string]string{}
@@ -119,11 +87,11 @@ func (t *together) openSet(ctx context.Context, name string, members, roles []st
 		had[member] = roles[i]
 	}
 	typed.numbered = typed.numbered || len(members) > 0
-	for i, role := range rolesOfMembers(prefixOfMembers(typed), which) {
-		if was := had[which[i]]; was != "" {
+	for i, role := range rolesOfMembers(t.prefixOfMembers(typed), set.members) {
+		if was := had[set.members[i]]; was != "" {
 			role = was
 		}
-		t.add(role, pods.Pods[i])
+		t.add(role, set.targets[i])
 	}
 	return nil
 }

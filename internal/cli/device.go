@@ -38,7 +38,7 @@ func (m *measurement) claim(ctx context.Context, place lab.Place) (*device, erro
 
 // hold is claim for a device of any number; nil for one of another machine, which is only read.
 func (m *measurement) hold(ctx context.Context, place lab.Place) (*device, error) {
-	if m.target.Name() != here {
+	if !target.IsLocal(m.target) {
 		return nil, m.holdThere(ctx, place)
 	}
 	if m.options.destroy != "" && m.options.sampled != "" {

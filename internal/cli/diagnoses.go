@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 	"headroom/internal/outliers"
 	"headroom/internal/rule"
 	"headroom/internal/runner"
-	"headroom/internal/target/kube"
+	"headroom/internal/target"
 )
 
 // diagnosesSchema names the document of `headroom doctor --json` on several machines. Fields are added to it, never
@@ -60,14 +61,14 @@ func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
 			n = namedTarget{role: role, name: name}
 		}
 		if slices.ContainsFunc(all, func(o namedTarget) bool { return o.role == n.role }) {
-			if !isPod(n.name) { // two pods that are described alike may be on two nodes
+			if !p.traits(n.name).Scheduled { // two pods that are described alike may be on two nodes
 				return nil, usage(typed + " stands twice")
 			}
 			n.role = fmt.Sprintf("%s (%d)", n.role, len(all)+1)
 		}
 		all = append(all, n)
 	}
-	if len(all) == 1 && !kube.Several(all[0].name) {
+	if len(all) == 1 && !p.traits(all[0].name).Several {
 		return nil, nil
 	}
 	return all, nil
@@ -181,22 +182,22 @@ func hostOf(name string) []lab.Fact {
 // openWards opens those for which one name stands, and says how each is read. Others are opened when it is their turn.
 func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOptions, d *diagnoses) (all []ward,
 	closeAll func(), err error) {
-	var sets []*kube.Set
+	var sets []*targetSet
 	closeAll = func() {
 		for _, s := range sets {
-			if err := s.Close(); err != nil {
+			if err := s.close(); err != nil {
 				p.printError(err)
 			}
 		}
 	}
 	for _, n := range named {
-		if !kube.Several(n.name) {
+		if !p.traits(n.name).Several {
 			all = append(all, ward{n, func(ctx context.Context) (facts.Document, error) {
 				return p.subject(ctx, n.name, o.timeout)
 			}})
 			continue
 		}
-		set, which, err := p.openPods(ctx, n.name, nil)
+		set, err := p.openSet(ctx, n.name, nil)
 		if err != nil {
 			if len(named) == 1 || ctx.Err() != nil {
 				return nil, closeAll, err
@@ -205,23 +206,23 @@ func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOp
 			continue
 		}
 		sets = append(sets, set)
-		for _, text := range set.LeftOut {
+		for _, text := range set.leftOut {
 			if o.redact {
 				name, _, _ := strings.Cut(strings.TrimPrefix(text, "node "), " ")
 				text = facts.NewRedactor([]lab.Fact{{Key: "cluster.node", Value: name}}).Text(text)
 			}
 			d.LeftOut = append(d.LeftOut, text)
 		}
-		for i, role := range rolesOfMembers(prefixOfMembers(n), which) {
+		for i, role := range rolesOfMembers(p.prefixOfMembers(n), set.members) {
 			if slices.ContainsFunc(all, func(w ward) bool { return w.role == role }) { // of another cluster
 				role = fmt.Sprintf("%s (%d)", role, len(all)+1)
 			}
-			pod := set.Pods[i]
+			t := set.targets[i]
 			all = append(all,
-				ward{namedTarget{role: role, name: pod.Name()}, func(ctx context.Context) (facts.Document, error) {
-					doc, err := p.factsOfTarget(ctx, pod, o.timeout)
-					if resting := pod.Disconnect(); err == nil {
-						err = resting
+				ward{namedTarget{role: role, name: t.Name()}, func(ctx context.Context) (facts.Document, error) {
+					doc, err := p.factsOfTarget(ctx, t, o.timeout)
+					if f, ok := t.(target.FleetMember); ok {
+						err = cmp.Or(err, f.Disconnect())
 					}
 					return doc, err
 				}})

@@ -86,7 +86,7 @@ them are not like the others.`,
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
 	p.jsonFlag(c)
-	completeFlag(c, "on", targetNames)
+	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "for", rule.Systems)
 	completeFlag(c, "fail-on", rule.Severities)
 	return c

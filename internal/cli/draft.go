@@ -144,7 +144,7 @@ func (m *measurement) resolvePlace(ctx context.Context, su suite.Suite, args []s
 		return lab.Place{}, usage("measure what? name a directory or a device",
 			fmt.Sprintf("for example: headroom run %s .", su.Name))
 	}
-	if m.target.Name() != here && !filepath.IsAbs(path) {
+	if !target.IsLocal(m.target) && !filepath.IsAbs(path) {
 		return lab.Place{}, usage(fmt.Sprintf("%s is on %s, where no working directory is known", path,
 			m.target.Name()), "write the whole path: /srv")
 	}

@@ -18,7 +18,6 @@ import (
 	"headroom/internal/outage"
 	"headroom/internal/runner"
 	"headroom/internal/target"
-	"headroom/internal/target/kube"
 	"headroom/internal/unit"
 )
 
@@ -342,8 +341,8 @@ func (m *measurement) planNamed(ctx context.Context, u lab.Upset, t target.Targe
 	if t.Name() == m.target.Name() {
 		w.Place = m.place()
 	}
-	if vm, ok := m.target.(*kube.Machine); ok {
-		w.Machine, w.Namespace = vm.Names()
+	if vm, ok := m.target.(target.Migratable); ok {
+		w.Machine, w.Namespace = vm.MachineName()
 	}
 	k, known := event.Find(u.Named[0])
 	if !known {

@@ -64,7 +64,7 @@ and "doctor" read.`,
 		"what is not read by then is unknown; a slow machine needs more")
 	c.Flags().StringArrayVar(&o.on, "on", nil, "the target to read, the same as the argument")
 	p.jsonFlag(c)
-	completeFlag(c, "on", targetNames)
+	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "only", factAreas)
 	c.AddCommand(p.factsDiffCommand())
 	return c

@@ -25,8 +25,8 @@ func (m *measurement) requireFio(ctx context.Context) error {
 		Err: err,
 		Hints: []string{"install it: apt install fio (Debian, Ubuntu), dnf install fio (Fedora, RHEL), zypper " +
 			"install fio (SUSE), pacman -S fio (Arch), apk add fio (Alpine)"}}
-	if m.target.Name() != here {
-		e.Target = m.target.Name()
+	if name := target.RemoteName(m.target); name != "" {
+		e.Target = name
 		e.Hints = append(e.Hints, "or have a static binary copied there for the run: --bring-fio PATH")
 	}
 	if own, ok := errors.AsType[*lab.Error](err); ok {

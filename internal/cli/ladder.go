@@ -148,7 +148,7 @@ what the pod network (CNI) costs.`,
 	f.StringArrayVar(&o.groups, "group", nil, "NAME=ADDRESS,ADDRESS...: ports that are a rung together")
 	f.IntVar(&o.pairs, "pairs", 1, "pairs of processes for each address")
 	f.IntVar(&o.port, "port", iperf3.Port, "that the first server process listens on; each further pair takes the next")
-	completeFlag(c, "on", targetNames)
+	completeFlag(c, "on", p.targetNames)
 	f.StringArrayVar(&o.guests, "guest", nil, "a guest whose disks are rungs too: qemu:FILE; may be repeated")
 	f.StringVar(&o.direction, "direction", bothDirections, "of a network, seen from the clients: send, receive or both")
 	f.StringArrayVar(&o.keep, "keep", nil, "of a network: a setting that must stay as it is, like cmdline:numa=off; "+
@@ -204,10 +204,10 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 	if len(o.keep)+len(o.beside) > 0 {
 		return usage("--keep and --beside are for the ladder of a network", "leave them out")
 	}
-	if err := checkGuests(o.guests); err != nil {
+	if err := p.checkGuests(o.guests); err != nil {
 		return err
 	}
-	if _, err := o.machine(); err != nil {
+	if _, err := o.machine(p.kinds()); err != nil {
 		return err
 	}
 	if !o.dryRun.asked() {
@@ -249,12 +249,12 @@ func (o ladderOptions) terms() (lab.Terms, error) {
 }
 
 // machine is the name of the target that the ladder stands on.
-func (o ladderOptions) machine() (string, error) {
+func (o ladderOptions) machine(kinds targetKinds) (string, error) {
 	name, err := onlyTarget(o.on)
 	switch {
-	case err != nil || name == here:
+	case err != nil || kinds.traits(name).Local:
 		return name, err
-	case fleeting(name):
+	case kinds.traits(name).HostedHere:
 		return "", usage("a ladder stands on a machine with storage, and "+name+" is a guest",
 			"its disks are rungs with --guest "+name)
 	case len(o.guests) > 0:
@@ -270,7 +270,7 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	on, err := s.options.machine()
+	on, err := s.options.machine(s.kinds())
 	if err != nil {
 		return err
 	}
@@ -376,7 +376,7 @@ func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
 			c.Params["numjobs"], c.Params["offset_increment"] = strconv.Itoa(n), strconv.FormatInt(step, 10)
 		}
 		switch {
-		case r.disk != nil && r.disk.Blank():
+		case r.disk != nil && r.disk.Blank:
 			// it was made for the guest; what was never written is read without storage
 			c.Steps = []lab.Step{lab.Fill, lab.Load}
 		case place.Kind != lab.Directory:
@@ -551,14 +551,13 @@ func rungOf(run lab.Run) ladder.Rung {
 			r.Jobs = n
 		}
 	}
-	if name := targetOfRun(run); name != here {
-		r.Target = name
-	}
+	r.Target = run.Targets[0].Remote()
 	switch {
 	case r.Kind == ladder.Guest:
 		r.Places, r.CPUs = []string{place.Resolved}, processors(run)
 		r.Interface, r.Backing = run.Arms[0].Levels[interfaceLevel], run.Arms[0].Levels[backingLevel]
-		r.Name = filepath.Base(place.Path) + " in " + filepath.Base(strings.TrimPrefix(r.Target, guestScheme))
+		_, file, _ := strings.Cut(r.Target, ":")
+		r.Name = filepath.Base(place.Path) + " in " + filepath.Base(file)
 	case place.Members != nil:
 		r.Places, r.Jobs = slices.Clone(place.Members), len(place.Members)
 		first, last := strings.TrimPrefix(r.Places[0], "/dev/"), strings.TrimPrefix(r.Places[r.Jobs-1], "/dev/")

@@ -14,21 +14,20 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/target"
-	"headroom/internal/target/qemu"
 	"headroom/internal/unit"
 )
 
 // climbedGuest is a virtual machine whose disks are rungs.
 type climbedGuest struct {
 	// name of the target: "qemu:FILE".
-	name string
-	file qemu.File
+	name  string
+	disks []target.Disk
 }
 
 // checkGuests refuses at once what is no guest.
-func checkGuests(names []string) error {
+func (p *program) checkGuests(names []string) error {
 	for i, name := range names {
-		if !fleeting(name) {
+		if kind := p.kinds().of(name); kind == nil || kind.Disks == nil {
 			return usage(fmt.Sprintf("--guest %s is no guest that could be started", name),
 				"write --guest qemu:FILE; docs/guests.md says what is in the file")
 		}
@@ -86,29 +85,20 @@ func (s *ascent) guest(name string) *climbedGuest {
 
 // startGuest reads what a guest is, and starts it when it can serve as rungs.
 func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, error) {
-	path := strings.TrimPrefix(name, guestScheme)
-	text, err := readInput(path)
+	disks, err := s.kinds().of(name).Disks(name)
 	if err != nil {
-		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the guest's description", Err: err}
-	}
-	g := &climbedGuest{name: name}
-	if g.file, err = qemu.Decode(path, text); err != nil {
 		return nil, err
 	}
-	switch {
-	case g.file.Image != "":
-		return nil, usage(path+" starts from an image, whose own system names its disks, so that they can't be told "+
-			"apart from here",
-			"leave image: out, and name a kernel: headroom makes the guest's file system")
-	case len(g.file.Disks) == 0:
-		return nil, usage(path+" has no disks, so that there is nothing to climb to",
+	if len(disks) == 0 {
+		return nil, usage(s.kinds().rest(name)+" has no disks, so that there is nothing to climb to",
 			`add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
 	}
+	g := &climbedGuest{name: name, disks: disks}
 	s.guests = append(s.guests, g)
 	if err := s.checkImages(ctx); err != nil {
 		return nil, err
 	}
-	return s.openGuestWith(ctx, name, s.images)
+	return s.openIn(ctx, name, s.images)
 }
 
 // checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose
@@ -116,8 +106,8 @@ func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, er
 func (s *ascent) checkImages(ctx context.Context) error {
 	need := int64(0)
 	for _, g := range s.guests {
-		for _, d := range g.file.Disks {
-			if d.BlankImage() {
+		for _, d := range g.disks {
+			if d.Image {
 				need += d.Size
 			}
 		}
@@ -136,7 +126,7 @@ func (s *ascent) checkImages(ctx context.Context) error {
 	}
 	for _, arm := range s.names {
 		m := s.arms[arm]
-		if m.target.Name() != here {
+		if !target.IsLocal(m.target) {
 			continue
 		}
 		shared, err := m.onOneFilesystem(ctx, images, m.place())
@@ -169,15 +159,15 @@ func (s *ascent) disksOf(ctx context.Context, t target.Target, g *climbedGuest, 
 	}
 	var bare, stored []rung
 	highest := 0
-	for i := range g.file.Disks {
-		d := &g.file.Disks[i]
+	for i := range g.disks {
+		d := &g.disks[i]
 		path := "/dev/disk/by-id/" + d.Name
 		place, err := facts.ResolvePlace(ctx, t, path)
 		if err != nil {
 			return nil, err
 		}
 		r := rung{name: d.Name + " of " + g.name, kind: ladder.Guest, place: place, guest: g, disk: d}
-		if !d.Stored() {
+		if !d.Stored {
 			bare = append(bare, r)
 			continue
 		}
@@ -211,7 +201,7 @@ func (s *ascent) disksOf(ctx context.Context, t target.Target, g *climbedGuest, 
 }
 
 // under is the number, from 1, of the rung of the host that the data of a guest's disk lies on; 0 for none.
-func (s *ascent) under(ctx context.Context, d *qemu.Disk, host []rung) (int, error) {
+func (s *ascent) under(ctx context.Context, d *target.Disk, host []rung) (int, error) {
 	data, err := s.dataOf(ctx, d)
 	if err != nil {
 		return 0, err
@@ -246,8 +236,8 @@ func (s *ascent) under(ctx context.Context, d *qemu.Disk, host []rung) (int, err
 }
 
 // dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
-func (s *ascent) dataOf(ctx context.Context, d *qemu.Disk) (lab.Place, error) {
-	if d.BlankImage() {
+func (s *ascent) dataOf(ctx context.Context, d *target.Disk) (lab.Place, error) {
+	if d.Image {
 		return facts.ResolvePlace(ctx, s.base, s.images)
 	}
 	file, err := filepath.EvalSymlinks(d.File)
@@ -266,7 +256,7 @@ func (s *ascent) dataOf(ctx context.Context, d *qemu.Disk) (lab.Place, error) {
 
 // diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees
 // of them and that QEMU serves them with.
-func diskLevels(d qemu.Disk) map[string]string {
+func diskLevels(d target.Disk) map[string]string {
 	queues := "as QEMU has them"
 	if d.Queues > 0 {
 		queues = strconv.Itoa(d.Queues)
@@ -304,7 +294,7 @@ func (s *ascent) takeUp(ctx context.Context, name string) error {
 			continue
 		}
 		disk := filepath.Base(run.Targets[0].Place.Path)
-		same := slices.ContainsFunc(g.file.Disks, func(d qemu.Disk) bool {
+		same := slices.ContainsFunc(g.disks, func(d target.Disk) bool {
 			levels := maps.Clone(run.Arms[0].Levels)
 			maps.Copy(levels, diskLevels(d))
 			return d.Name == disk && maps.Equal(levels, run.Arms[0].Levels)

@@ -11,7 +11,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/target"
-	"headroom/internal/target/qemu"
 	"headroom/internal/unit"
 )
 
@@ -27,7 +26,7 @@ type rung struct {
 	below int
 	// guest whose disk it is; nil for what is on the machine that the ladder stands on.
 	guest *climbedGuest
-	disk  *qemu.Disk
+	disk  *target.Disk
 }
 
 // targetOf is where a rung is measured.

@@ -98,7 +98,7 @@ func layersOf(args []string, kinds targetKinds) []layerSide {
 			called = ""
 		case i+1 < len(args) && !namesTarget(args[i+1], kinds):
 			on, called = what, name
-		case what != here:
+		case !kinds.traits(what).Local:
 			all = append(all, layerSide{name, what, ""})
 		}
 	}
@@ -177,7 +177,7 @@ func layerName(m *measurement) string {
 		return words[len(words)-1]
 	}
 	path := m.place().Path
-	if on := targetOfRun(m.run); on != here { // a survey that is shown again has its targets in the run alone
+	if on := m.run.Targets[0].Remote(); on != "" { // a survey that is shown again has its targets in the run alone
 		return path + " of " + on
 	}
 	return path

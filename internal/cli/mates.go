@@ -30,7 +30,7 @@ func (x *experiment) withMates(on []string) (first string, mates []string, err e
 			return "", nil, usage(fmt.Sprintf("there is no role %q in a sweep of several targets, of which what they "+
 				"do together is one result", role), "write --on "+name)
 		}
-		if !fleeting(name) && !isPod(name) {
+		if !x.traits(name).Made() {
 			return "", nil, usage(fmt.Sprintf("%s is not headroom's own, so that it can't be one of several in a sweep",
 				name),
 				"guests, pods and machines of KubeVirt can: qemu:FILE, kube:pod?…, kube:vm?…",

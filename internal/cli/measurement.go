@@ -244,10 +244,10 @@ func (m *measurement) experiment() runner.Experiment {
 	if m.server != nil {
 		e.Server = &m.server.Server
 	}
-	if m.target.Name() == here {
+	if target.IsLocal(m.target) {
 		e.Tree, _ = os.Getwd() // where there is none, {tree} can't be filled in, and the load says so
 	}
-	if fleeting(m.target.Name()) { // a guest, whose host this machine is
+	if m.traits(m.target.Name()).HostedHere {
 		e.Host = m.local()
 	}
 	if m.device != nil {

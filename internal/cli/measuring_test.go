@@ -155,7 +155,7 @@ func wrongEndsOf(c *cobra.Command) []string {
 		if role != clientRole && role != serverRole {
 			complaints = append(complaints, end+" does not say which end it is")
 		}
-		if _, err := kube.Parse(name); isPod(name) && err != nil {
+		if _, err := kube.Parse(name); strings.HasPrefix(name, kube.Scheme) && err != nil {
 			complaints = append(complaints, err.Error())
 		}
 	}
@@ -217,7 +217,7 @@ func checkTyped(text, command, on string) error {
 		return errors.New("a sweep has at least two levels of " + text)
 	case choice.Scheme.Name == "exec":
 		return errors.New(text + " needs an experiment's file")
-	case choice.Scheme.Class == factor.OfBoot && on != "TARGET" && !strings.HasPrefix(on, guestScheme):
+	case choice.Scheme.Class == factor.OfBoot && on != "TARGET" && !strings.HasPrefix(on, qemu.Scheme):
 		return errors.New(text + " needs --on with what can be started anew")
 	case choice.Scheme.Name != "guest":
 		return nil

@@ -108,8 +108,8 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
 	o.events.define(f, "where events are: client, server or a target; once for all, or for each")
-	completeFlag(c, "on", targetNames)
-	completeFlag(c, "event-on", targetNames)
+	completeFlag(c, "on", p.targetNames)
+	completeFlag(c, "event-on", p.targetNames)
 	completeFlag(c, "event", eventNames)
 	p.jsonFlag(c)
 	c.AddCommand(p.interferenceCommand())
@@ -285,8 +285,8 @@ func (n *network) open(ctx context.Context) error {
 	}
 	for _, e := range n.ends {
 		key := e.name
-		if isPod(e.name) {
-			key = e.role // two ends that are described alike are two pods
+		if n.traits(e.name).Scheduled {
+			key = e.role // two ends of one name are two pods
 		}
 		if n.opened[key] == nil {
 			t, err := n.openTarget(ctx, e.name)
@@ -388,7 +388,7 @@ func (n *network) address(ctx context.Context, pair int, from, to *networkEnd) (
 	}
 	// sshd tells of a connection: the client's address and port, then the server's (ssh(1), SSH_CONNECTION).
 	at, end := 2, to
-	if to.name == here {
+	if n.traits(to.name).Local {
 		at, end = 0, from
 	}
 	out, err := end.target.Run(ctx, "printenv", "SSH_CONNECTION")
@@ -593,7 +593,7 @@ func (n *network) again(b *store.Bundle) error {
 // sayPairs names the pairs that measure with a suite, the first of many.
 func (n *network) sayPairs(suiteName string) {
 	where := func(e *networkEnd) string {
-		if e.name == here {
+		if n.traits(e.name).Local {
 			return "this machine"
 		}
 		return e.name

@@ -87,7 +87,7 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run, or show a complete one again")
 	o.result.flags(c)
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
-	completeFlag(c, "on", targetNames)
+	completeFlag(c, "on", p.targetNames)
 	p.jsonFlag(c)
 	return c
 }

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
+	"headroom/internal/target"
 )
 
 // climbing is the kind of study that goes up from the loopback of a machine to all its ports, both ways.
@@ -221,7 +222,7 @@ func (l *networkLadder) machines(ctx context.Context) ([]*networkEnd, error) {
 			return nil, err
 		}
 		machine := strings.TrimSpace(string(files[bootIDPath].Data))
-		if isPod(e.name) {
+		if _, shared := e.target.(target.SharesKernel); shared {
 			machine = e.role
 		} else if machine == "" {
 			machine = e.name
@@ -448,7 +449,7 @@ func rungName(run lab.Run, r ladder.Rung) string {
 	switch r.Kind {
 	case ladder.Loopback:
 		for _, t := range run.Targets {
-			if t.Role == r.Places[0] && t.Target != here {
+			if t.Role == r.Places[0] && t.Remote() != "" {
 				return "loopback of " + t.Target
 			}
 		}

@@ -107,9 +107,9 @@ With --event something is done on purpose while each load on a mount goes on, on
 		"do what the suite's source did, faults included: through the client's cache")
 	o.events.define(f, "where events are: client (default), server or a target; once for all, or for each")
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing")
-	completeFlag(c, "on", targetNames)
-	completeFlag(c, "guest", targetNames)
-	completeFlag(c, "event-on", targetNames)
+	completeFlag(c, "on", p.targetNames)
+	completeFlag(c, "guest", p.targetNames)
+	completeFlag(c, "event-on", p.targetNames)
 	completeFlag(c, "event", eventNames)
 	p.jsonFlag(c)
 	return c

@@ -9,7 +9,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
-	"headroom/internal/target/kube"
+	"headroom/internal/target"
 )
 
 // nodeOf begins the role of a pod in its node's network that is held beside the end of that name.
@@ -22,8 +22,11 @@ func (l *networkLadder) betweenPods() bool {
 		return false
 	}
 	return !slices.ContainsFunc(l.ends, func(e *networkEnd) bool {
-		o, err := kube.Parse(e.name)
-		return !isPod(e.name) || err != nil || o.Machine != nil || o.HostNetwork
+		pod, ok := e.target.(target.HasNodeNetwork)
+		if ok {
+			_, _, ok = pod.NodeNetwork()
+		}
+		return !ok
 	})
 }
 
@@ -35,12 +38,9 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 	}
 	var added []*networkEnd
 	for _, e := range l.ends {
-		pod, ok := e.target.(*kube.Pod)
-		if !ok {
-			return &lab.Error{What: "it is no pod", Target: e.name}
-		}
-		e.recorded.Target = kube.OnNode(e.name, pod.Node()) // what is resumed goes on between the same nodes
-		own := &networkEnd{role: nodeOf + e.role, name: kube.InNodeNetwork(e.name, pod.Node())}
+		same, inNode, _ := e.target.(target.HasNodeNetwork).NodeNetwork()
+		e.recorded.Target = same // what is resumed goes on between the same nodes
+		own := &networkEnd{role: nodeOf + e.role, name: inNode}
 		err := error(nil)
 		if own.target, err = l.openTarget(ctx, own.name); err == nil {
 			l.opened[own.role] = own.target
@@ -147,9 +147,9 @@ func podRungName(run lab.Run, r ladder.Rung) string {
 func nodesOf(run lab.Run) []string {
 	var names []string
 	for _, t := range run.Targets {
-		o, err := kube.Parse(t.Target)
-		if err == nil && strings.HasPrefix(t.Role, nodeOf) && !slices.Contains(names, o.Node) {
-			names = append(names, o.Node)
+		node := savedTraits(t.Target).Node
+		if node != "" && strings.HasPrefix(t.Role, nodeOf) && !slices.Contains(names, node) {
+			names = append(names, node)
 		}
 	}
 	return names

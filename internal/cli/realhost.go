@@ -15,25 +15,8 @@ import (
 	"headroom/internal/store"
 	"headroom/internal/target"
 	"headroom/internal/target/bootloader"
-	"headroom/internal/target/kube"
 	"headroom/internal/unit"
 )
-
-// talosScheme begins the name of a Talos node.
-const talosScheme = "talos://"
-
-func (p *program) openTalos(ctx context.Context, name string) (target.Target, error) {
-	node := strings.TrimPrefix(name, talosScheme)
-	if node == "" || strings.HasPrefix(node, "-") {
-		return nil, usage(fmt.Sprintf("%q is no target: the node is missing", name),
-			"write talos://NODE, as talosctl --nodes takes it")
-	}
-	n, err := bootloader.NewTalos(ctx, node, bootloader.Options{})
-	if err != nil {
-		return nil, err // and no node that is nil in an interface which is not
-	}
-	return n, nil
-}
 
 // realHost is a machine that an experiment starts anew and that is not headroom's own: others may be at work on it.
 type realHost struct {
@@ -64,28 +47,30 @@ func (x *experiment) bootedName() string {
 
 // checkBoots refuses at once what could not be started anew, or may not be.
 func (x *experiment) checkBoots(ctx context.Context) error {
-	if _, ok := x.target.(*bootloader.Talos); ok {
-		return &lab.Error{Kind: lab.Refused, What: "no load can be run on a Talos node from here: it has no shell",
+	of := x.traits(x.target.Name())
+	if of.BootOnly {
+		return &lab.Error{Kind: lab.Refused, What: "no load can be run on a " + of.Noun + " from here: it has no shell",
 			Target: x.target.Name(),
 			Hints: []string{"measure from a machine that uses it, and vary the node's boot: --on ssh://CLIENT " +
 				"--boot-on " + x.target.Name()}}
 	}
-	name := x.bootedName()
-	if isPod(x.target.Name()) {
-		return x.checkPod()
+	if of.Scheduled {
+		return x.checkScheduled(of)
 	}
+	name := x.bootedName()
+	booted := x.traits(name)
 	switch {
 	case !x.boots() && (x.options.reboot != "" || x.options.bootOn != ""):
 		return usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing",
 			"headroom factors says what each factor needs")
 	case !x.boots():
 		return nil
-	case fleeting(name) && x.options.bootOn == "":
+	case booted.OwnBoot && x.options.bootOn == "":
 		if x.options.reboot != "" {
 			return usage("a guest is headroom's own, and started anew without --reboot")
 		}
 		return nil
-	case fleeting(name) || name == here || !x.kinds().has(name) || slices.ContainsFunc(x.choices,
+	case booted.OwnBoot || booted.Local || !x.kinds().has(name) || slices.ContainsFunc(x.choices,
 		func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
 		return x.cantBoot()
 	case x.options.reboot == "":
@@ -106,29 +91,25 @@ const (
 	guestFactors = "guest"
 )
 
-// checkPod refuses what a pod can't vary. Settings of its node are put back through another pod if headroom is killed,
-// which must come to the same node.
-func (x *experiment) checkPod() error {
-	o, err := kube.Parse(x.target.Name())
-	if err != nil {
-		return err
-	}
+// checkScheduled refuses what a pod, or a machine of a cluster, can't vary. Settings of a node are put back through
+// another pod if headroom is killed, which must come to the same node.
+func (x *experiment) checkScheduled(of target.Traits) error {
 	if x.options.reboot != "" || x.options.bootOn != "" {
 		return usage("a pod, or a machine of KubeVirt, is headroom's own, and is varied without --reboot and --boot-on")
 	}
 	for _, c := range x.choices {
 		switch {
-		case o.Machine != nil && c.Scheme.Class == factor.OfBoot && c.Scheme.Name != guestFactors:
+		case of.LosesSettings && c.Scheme.Class == factor.OfBoot && c.Scheme.Name != guestFactors:
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() +
 				" is nothing that a machine of KubeVirt can be started with", Target: x.target.Name(),
 				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its kernel and " +
 					"the arguments of that are those of its image"}}
-		case o.Machine != nil: // whatever is changed in a guest goes with it
+		case of.LosesSettings: // whatever is changed in a guest goes with it
 		case c.Scheme.Class == factor.OfBoot && c.Scheme.Name != podScheme:
 			return &lab.Error{Kind: lab.Refused, What: "a pod can't start its node anew, which " + c.Factor() +
 				" needs", Target: x.target.Name(),
 				Hints: []string{"measure the node itself: --on ssh://root@NODE --reboot ssh://root@NODE"}}
-		case c.Scheme.Class == factor.Live && o.Node == "":
+		case c.Scheme.Class == factor.Live && of.Node == "":
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is a setting of the node, and no node is named",
 				Target: x.target.Name(),
 				Hints: []string{"add node=NAME, so that it can be put back there if headroom is killed; it takes " +
@@ -189,18 +170,7 @@ func bootable(ctx context.Context, t target.Target, o bootloader.Options) (targe
 			What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(),
 			Hints: []string{"run it on another machine"}}
 	}
-	if _, ok := t.(*bootloader.Talos); ok {
-		n, err := bootloader.NewTalos(ctx, strings.TrimPrefix(t.Name(), talosScheme), o)
-		if err != nil {
-			return nil, "", err
-		}
-		return n, "talosctl", nil
-	}
-	h, err := bootloader.New(ctx, t, o)
-	if err != nil {
-		return nil, "", err
-	}
-	return h, h.Way(), nil
+	return bootloader.Find(ctx, t, o)
 }
 
 // unfinished is the error about a host that an earlier experiment may have left changed.

@@ -87,7 +87,7 @@ func (x *experiment) openReference(ctx context.Context, on string, many int) (*m
 		on = here
 	}
 	r := &measurement{program: x.program, store: x.store, target: x.target, beside: x.measurement, role: referenceArm}
-	if on != x.target.Name() || isPod(on) { // two that are described alike are two pods
+	if on != x.target.Name() || x.traits(on).Scheduled { // two of one name are two targets
 		opened, err := x.openAtOnce(ctx, slices.Repeat([]string{on}, many))
 		if err != nil {
 			return nil, err

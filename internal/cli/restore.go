@@ -18,7 +18,6 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
-	"headroom/internal/target/kube"
 )
 
 // recoverAbandoned ends and removes what a killed headroom left behind on targets that are wanted, puts back the
@@ -52,7 +51,9 @@ func (p *program) tidy(ctx context.Context, s *store.Store, on ...string) error 
 	if err := s.Writable(); err != nil {
 		return err
 	}
-	wanted := func(name string) bool { return name == here || slices.Contains(on, "") || slices.Contains(on, name) }
+	wanted := func(name string) bool {
+		return p.traits(name).Local || slices.Contains(on, "") || slices.Contains(on, name)
+	}
 	_, err := p.recoverAbandoned(ctx, s, wanted, nil, factor.Report)
 	if _, untrusted := errors.AsType[*store.Untrusted](err); untrusted {
 		return err
@@ -81,13 +82,12 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		if len(parts) > 1 {
 			there = " on " + left.Target
 		}
-		switch {
-		case fleeting(left.Target):
+		switch of := p.traits(left.Target); {
+		case of.HostedHere:
 			did = append(did, "its guest "+left.Target+" went with it")
-		case kube.Goes(left.Target):
-			set, _ := kube.SetOf(left.Target)
-			if gone[cmp.Or(set, left.Target)]++; set == "" {
-				did = append(did, "all that it had there went with its "+podWord(left.Target)+" "+left.Target)
+		case of.Ephemeral:
+			if gone[cmp.Or(of.Set, left.Target)]++; of.Set == "" {
+				did = append(did, "all that it had there went with its "+of.Noun+" "+left.Target)
 			}
 		case !wanted(left.Target):
 			later = append(later, left.Target)
@@ -100,7 +100,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		}
 	}
 	for set, n := range gone {
-		if kube.Several(set) {
+		if p.traits(set).Several {
 			did = append(did, fmt.Sprintf("all that it had there went with %s of %s", plural(n, "pod"), set))
 		}
 	}
@@ -232,8 +232,7 @@ func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func
 	pending = slices.DeleteFunc(pending, func(left factor.Left) bool { return !which(left) })
 	errs := []error{err}
 	for _, left := range pending {
-		// the guest that was changed is gone, or is not to be had again
-		if fleeting(left.Target) || kube.IsMachine(left.Target) {
+		if p.traits(left.Target).LosesSettings {
 			errs = append(errs, os.Remove(left.Path))
 			continue
 		}

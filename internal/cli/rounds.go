@@ -45,7 +45,7 @@ func (s *rounds) reach(ctx context.Context, name string) (target.Target, error) 
 		return t, nil
 	}
 	open := s.openTarget
-	if fleeting(name) && s.openGuest != nil {
+	if s.traits(name).HostedHere && s.openGuest != nil {
 		open = s.openGuest
 	}
 	t, err := open(ctx, name)
@@ -205,7 +205,7 @@ func (m *measurement) whereBriefly() string {
 	if m.place().Kind == lab.NoPlace {
 		return "nothing at all"
 	}
-	if m.target.Name() != here {
+	if !target.IsLocal(m.target) {
 		return m.place().Path + " of " + m.target.Name()
 	}
 	return m.place().Path

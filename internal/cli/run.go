@@ -141,8 +141,8 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
 	o.events.define(f,
 		"where events are: a target (default: the one under test) or its role; once for all, or for each")
-	completeFlag(c, "on", targetNames)
-	completeFlag(c, "event-on", targetNames)
+	completeFlag(c, "on", p.targetNames)
+	completeFlag(c, "event-on", p.targetNames)
 	completeFlag(c, "event", eventNames)
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
 	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(formatNames(reportFormats()),

@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/report"
 	"headroom/internal/target"
+	"headroom/internal/target/qemu"
 	"headroom/internal/target/scripted"
 )
 
@@ -23,8 +24,12 @@ import (
 // machine is lost. Each test is in a bubble of synctest, so that loads take their thirty seconds by a clock that nobody
 // waits for.
 
-// scriptedScheme begins the names of scripted machines.
-const scriptedScheme = "scripted://"
+const (
+	// scriptedScheme begins the names of scripted machines.
+	scriptedScheme = "scripted://"
+	// guestScheme begins the names of guests.
+	guestScheme = qemu.Scheme
+)
 
 // scriptedLab is scripted machines, a store, and the command line.
 type scriptedLab struct {
@@ -136,10 +141,14 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 	var stdout, stderr bytes.Buffer
 	var kinds []TargetKind
 	for _, scheme := range l.schemes {
-		kinds = append(kinds,
-			TargetKind{scheme, scheme + "NAME", func(_ context.Context, name string) (target.Target, error) {
-				return l.open(name, strings.TrimPrefix(name, scheme))
-			}})
+		kind := TargetKind{Scheme: scheme, Form: scheme + "NAME"}
+		if own := new(program).kinds().of(scheme); own != nil {
+			kind.Traits, kind.Disks = own.Traits, own.Disks
+		}
+		kind.Open = func(_ context.Context, name string) (target.Target, error) {
+			return l.open(name, strings.TrimPrefix(name, scheme))
+		}
+		kinds = append(kinds, kind)
 	}
 	code := Run(l.Context(), Surroundings{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")},
 		args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,

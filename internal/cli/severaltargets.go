@@ -13,7 +13,6 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
-	"headroom/internal/target/kube"
 	"headroom/internal/validity"
 )
 
@@ -32,7 +31,7 @@ const targetLevel = "target"
 func (p *program) severalTargets(o runOptions, s *store.Store) ([]namedTarget, error) {
 	if o.resume == "" {
 		named, err := rolesOf(o.on)
-		if len(o.on) < 2 && (err != nil || len(named) == 0 || !kube.Several(named[0].name)) {
+		if len(o.on) < 2 && (err != nil || len(named) == 0 || !p.traits(named[0].name).Several) {
 			return nil, nil
 		}
 		return named, err

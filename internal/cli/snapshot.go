@@ -25,9 +25,9 @@ func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t tar
 	without ...string) (facts.Document, error) {
 	switch {
 	case limit != facts.SnapshotLimit:
-	case fleeting(t.Name()):
+	case p.traits(t.Name()).HostedHere:
 		limit = guestLimit
-	case t.Name() != here:
+	case !target.IsLocal(t):
 		limit = elsewhereLimit
 	}
 	taken := time.Now()
@@ -143,7 +143,7 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 // ofOthers says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go with
 // them.
 func (m *measurement) ofOthers(f lab.Fact) bool {
-	return isPod(m.target.Name()) && f.About != "" && (strings.HasPrefix(f.Key, "disk.") ||
+	return m.traits(m.target.Name()).Scheduled && f.About != "" && (strings.HasPrefix(f.Key, "disk.") ||
 		strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.place().Disks, f.About)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/runner"
-	"headroom/internal/target/kube"
+	"headroom/internal/target"
 )
 
 // stepsSchema is that of what a dry run prints as JSON.
@@ -68,7 +68,7 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 				if !x.untouched(arm) {
 					for _, e := range x.entries(entered, arm.Levels) {
 						did = append(did, e.text)
-						if e.boot && x.forgetful() {
+						if e.boot && x.losesDataOnBoot() {
 							laid[storageRole] = false
 						}
 					}
@@ -126,10 +126,10 @@ func (m *measurement) preview(ctx context.Context, lines map[string]runner.Lines
 	return nil
 }
 
-// forgetful says whether a directory of the target is empty again after a boot: that of a guest which lives in memory,
-// or of a pod whose volume goes with it.
-func (x *experiment) forgetful() bool {
-	return (fleeting(x.target.Name()) || kube.Forgets(x.target.Name())) && x.place().Kind == lab.Directory
+// losesDataOnBoot says whether a directory of the target is empty again after a boot.
+func (x *experiment) losesDataOnBoot() bool {
+	t, ok := x.target.(target.LosesDataOnBoot)
+	return ok && t.LosesDataOnBoot() && x.place().Kind == lab.Directory
 }
 
 func (m *measurement) filename() string {

@@ -20,7 +20,7 @@ import (
 )
 
 // here is the name of this machine as a target.
-const here = "local"
+const here = target.LocalName
 
 // standardInput is the name of what another program hands on.
 const standardInput = "-"

@@ -8,14 +8,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
-	"headroom/internal/target/kube"
-	"headroom/internal/target/qemu"
 )
 
 // sshConfigVariable names a configuration file for ssh in place of the user's own.
@@ -24,176 +21,26 @@ const sshConfigVariable = "HEADROOM_SSH_CONFIG"
 // patienceVariable says how long a lost connection is tried for again.
 const patienceVariable = "HEADROOM_SSH_PATIENCE"
 
-// TargetKind is one kind of place where commands run.
-type TargetKind struct {
-	// Scheme is what its names begin with, "ssh:"; Form is how they are written.
-	Scheme, Form string
-	Open         func(ctx context.Context, name string) (target.Target, error)
-}
-
-// targetKinds is a list of them. Of two that a name fits, the first one counts.
-type targetKinds []TargetKind
-
-// kinds are all that this program has.
-func (p *program) kinds() targetKinds {
-	return append(slices.Clone(targetKinds(p.Kinds)), targetKinds{
-		{here, "local", func(context.Context, string) (target.Target, error) { return p.local(), nil }},
-		{"ssh:", "ssh://[user@]host[:port]", p.openSSH},
-		{guestScheme, "qemu:FILE", p.openGuest},
-		{kube.Scheme, kube.Form, p.openPod},
-		{talosScheme, "talos://NODE", p.openTalos},
-	}...)
-}
-
-// of is the kind of a name; nil where it is no target's.
-func (k targetKinds) of(name string) *TargetKind {
-	i := slices.IndexFunc(k, func(k TargetKind) bool {
-		return name == k.Scheme || k.Scheme != here && strings.HasPrefix(name, k.Scheme)
-	})
-	if i < 0 {
-		return nil
-	}
-	return &k[i]
-}
-
-// has says whether an argument names a target and can't be the name of anything else.
-func (k targetKinds) has(name string) bool { return k.of(name) != nil }
-
-// forms is how targets are written.
-func (k targetKinds) forms() string {
-	var forms []string
-	for _, k := range k {
-		forms = append(forms, k.Form)
-	}
-	return strings.Join(forms, " or ")
-}
-
-func (p *program) openSSH(ctx context.Context, name string) (target.Target, error) {
-	o, err := target.ParseSSH(name)
-	if err != nil {
-		return nil, err
-	}
-	if config := p.Env(sshConfigVariable); config != "" {
-		o.Args = append([]string{"-F", config}, o.Args...)
-	}
-	if patience := p.Env(patienceVariable); patience != "" {
-		if o.Patience, err = time.ParseDuration(patience); err != nil {
-			return nil, usage(patienceVariable+"="+patience+" is no time", "write something like 10m")
-		}
-	}
-	s := target.NewSSH(o)
-	if err := s.Connect(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
-}
-
-// guestScheme begins the name of a guest in QEMU; a description file follows.
-const guestScheme = "qemu:"
-
-func (p *program) openGuest(ctx context.Context, name string) (target.Target, error) {
-	return p.openGuestWith(ctx, name, os.TempDir())
-}
-
-// openGuestWith starts a guest whose blank images are made in a folder.
-func (p *program) openGuestWith(ctx context.Context, name, images string) (target.Target, error) {
-	if kind := targetKinds(p.Kinds).of(name); kind != nil {
-		return kind.Open(ctx, name)
-	}
-	p.say("", "starting the guest of "+strings.TrimPrefix(name, guestScheme))
-	g, err := qemu.OpenOn(ctx, name, strings.TrimPrefix(name, guestScheme),
-		qemu.Host{Folder: jobsFolder(), Images: images, Links: &p.links})
-	if err != nil {
-		return nil, err // and no guest that is nil in an interface which is not
-	}
-	return g, nil
-}
-
-func (p *program) openPod(ctx context.Context, name string) (target.Target, error) {
-	o, err := p.podOptions(name)
-	if err != nil {
-		return nil, err
-	}
-	if o.Several() {
-		return nil, usage(name+" stands for several pods, which headroom run measures and headroom doctor diagnoses",
-			"for one node: "+name+"&node=NAME")
-	}
-	s, err := p.openStore()
-	if err == nil {
-		err = s.Writable()
-	}
-	if err != nil {
-		return nil, err
-	}
-	on := kube.Host{Records: s.Pods(), Say: func(text string) { p.say("", text) }}
-	if o.Machine != nil {
-		return p.openMachine(ctx, o, on)
-	}
-	pod, err := kube.Open(ctx, o, on)
-	if err != nil {
-		return nil, err // and no pod that is nil in an interface which is not
-	}
-	p.say("", "the pod runs on node "+pod.Node())
-	return pod, nil
-}
-
-// openMachine makes a machine of KubeVirt.
-func (p *program) openMachine(ctx context.Context, o kube.Options, on kube.Host) (target.Target, error) {
-	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
-		o.Machine.Boot = p.Env(kube.DiskVariable)
-	}
-	if config := p.Env(sshConfigVariable); config != "" {
-		on.SSH = []string{"-F", config}
-	}
-	m, err := kube.OpenMachine(ctx, o, on)
-	if err != nil {
-		return nil, err // and no machine that is nil in an interface which is not
-	}
-	p.say("", "the machine runs on node "+m.Node())
-	return m, nil
-}
-
-// podOptions are those of a pod, or of several, by its name.
-func (p *program) podOptions(name string) (kube.Options, error) {
-	o, err := kube.Parse(name)
-	if err == nil && o.Image == "" {
-		o.Image = p.Env(kube.ImageVariable)
-	}
-	return o, err
-}
-
-// isPod says whether a target is a pod, or a machine of KubeVirt, that is made to be measured.
-func isPod(name string) bool { return strings.HasPrefix(name, kube.Scheme) }
-
-// podWord is what such a target is.
-func podWord(name string) string {
-	if kube.IsMachine(name) {
-		return "machine"
-	}
-	return "pod"
-}
-
-// withEmulation adds what QEMU knows of a guest and the guest itself may have been too slow to say: that its processor
-// is a program. Every report of it must say so.
+// withEmulation adds what the host knows of a guest and the guest itself may have been too slow to say: that its
+// processor is a program. Every report of it must say so.
 func withEmulation(t target.Target, all []lab.Fact) []lab.Fact {
 	const key = "vm.emulated"
-	g, ok := t.(*qemu.Guest)
-	if !ok || g.Accelerator() != qemu.Emulation {
+	if e, ok := t.(target.MaybeEmulated); !ok || !e.Emulated() {
 		return all
 	}
 	all = slices.DeleteFunc(all, func(f lab.Fact) bool { return f.Key == key })
 	return append(all, lab.Fact{Key: key, Value: "on", Source: "QEMU's -accel"})
 }
 
-// ownArguments holds a guest against the arguments of its description, as it was started with them alone, and returns
-// those that nothing shows the effect of.
+// ownArguments compares a target with the kernel arguments that it was started with, and returns those that nothing
+// shows the effect of.
 func ownArguments(ctx context.Context, t target.Target) ([]lab.Unverified, error) {
-	g, ok := t.(*qemu.Guest)
+	g, ok := t.(target.HasBootArguments)
 	if !ok {
 		return nil, nil
 	}
 	levels := map[string]string{}
-	for _, argument := range g.Arguments() {
+	for _, argument := range g.BootArguments() {
 		name, value, _ := strings.Cut(argument, "=")
 		levels["cmdline:"+name] = value
 	}
@@ -209,9 +56,6 @@ func unverifiedLevels(ctx context.Context, t target.Target, levels map[string]st
 	}
 	return all, err
 }
-
-// fleeting says whether nothing that a target holds outlives the headroom that opened it.
-func fleeting(name string) bool { return strings.HasPrefix(name, guestScheme) }
 
 // openTarget opens a place where commands run; closeTarget gives it back.
 func (p *program) openTarget(ctx context.Context, name string) (target.Target, error) {
@@ -312,15 +156,18 @@ func (p *program) targetFor(o runOptions, s *store.Store) (string, error) {
 	return was, nil
 }
 
+// bootsFreely says whether a target is booted in any way that an experiment varies, without permission.
+func (p *program) bootsFreely(name string) bool { return p.traits(name).OwnBoot }
+
 const bootIDPath = "/proc/sys/kernel/random/boot_id"
 
 // onThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told
 // it is not.
 func onThisMachine(ctx context.Context, t target.Target) bool {
-	if t.Name() == here {
+	if target.IsLocal(t) {
 		return true
 	}
-	if isPod(t.Name()) {
+	if _, shared := t.(target.SharesKernel); shared {
 		return false // whatever machine its node is, it sees other files, and may be taken away
 	}
 	own, err := os.ReadFile(bootIDPath)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 // A server that takes connections and never answers is waited for until the user stops it, and what is printed then
@@ -60,5 +61,27 @@ func TestOpeningIsStoppedAndLeavesSomething(t *testing.T) {
 	want := "stopped before kube:pod was ready: context canceled\nthe pod can't be removed"
 	if lab.KindOf(err) != lab.Cancelled || err.Error() != want {
 		t.Errorf("%v: %q, want %q", lab.KindOf(err), err, want)
+	}
+}
+
+func TestTraitsOfNames(t *testing.T) {
+	p := new(program)
+	for name, want := range map[string]target.Traits{
+		"local":       {Local: true},
+		"local:1":     {},
+		"ssh://db1":   {},
+		"/srv":        {},
+		"talos://n1":  {Noun: "Talos node", BootOnly: true},
+		"qemu:a.yaml": {Noun: "guest", HostedHere: true, OwnBoot: true, Ephemeral: true, LosesSettings: true},
+		"kube:vm?a=b": {Noun: "machine", Scheduled: true, LosesSettings: true, MemberPrefix: "pod-"}, // a faulty name
+		"kube:vm?":    {Noun: "machine", Scheduled: true, LosesSettings: true, Ephemeral: true, MemberPrefix: "pod-"},
+		"kube:pod?":   {Noun: "pod", Scheduled: true, Ephemeral: true, MemberPrefix: "pod-"},
+		"kube:nodes":  {Noun: "pod", Scheduled: true, Ephemeral: true, Several: true},
+		"kube:nodes?hostpath=/srv&node=n1": {Noun: "pod", Scheduled: true, Node: "n1", Set: "kube:nodes?hostpath=/srv",
+			Member: "n1"},
+	} {
+		if got := p.traits(name); got != want {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

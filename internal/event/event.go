@@ -130,8 +130,8 @@ func (k Kind) Ready(ctx context.Context, w Where, words []string) error {
 // onTarget has an error name the target that it is about.
 func onTarget(err error, w Where) error {
 	var e *lab.Error
-	if errors.As(err, &e) && e.Target == "" && w.Target.Name() != "local" {
-		e.Target = w.Target.Name()
+	if errors.As(err, &e) && e.Target == "" {
+		e.Target = target.RemoteName(w.Target)
 	}
 	return err
 }

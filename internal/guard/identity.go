@@ -158,7 +158,7 @@ func printable(s string) string {
 // onlyHere refuses other machines: the guard opens devices itself, so it can only look at this one. To judge a device
 // of another machine by the device of the same name here would be the worst of mistakes.
 func onlyHere(t target.Target) error {
-	if _, ok := t.(*target.Local); ok {
+	if _, ok := t.(target.LocalFiles); ok {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Refused,

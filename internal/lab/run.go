@@ -431,6 +431,17 @@ type RunTarget struct {
 	NotVerified []Unverified `json:"not_verified,omitempty"`
 }
 
+// LocalTarget is the name of this machine as a target.
+const LocalTarget = "local"
+
+// Remote is the name of a target that is not this machine; empty for this machine, and where it is not known.
+func (t RunTarget) Remote() string {
+	if t.Target == LocalTarget {
+		return ""
+	}
+	return t.Target
+}
+
 // PlaceKind says what kind of thing a load is pointed at.
 type PlaceKind string
 

@@ -65,8 +65,8 @@ func joinFacts(t lab.RunTarget, gap string, keys ...string) string {
 func machineText(t lab.RunTarget) string {
 	parts := []string{joinFacts(t, " ", "machine.vendor", "machine.product"), joinFacts(t, "", "cpu.model")}
 	text := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
-	if t.Target != "" && t.Target != "local" {
-		text = strings.TrimSuffix(t.Target+": "+text, ": ")
+	if name := t.Remote(); name != "" {
+		text = strings.TrimSuffix(name+": "+text, ": ")
 	}
 	return text
 }

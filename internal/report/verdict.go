@@ -217,8 +217,8 @@ func places(s *Summary) string {
 		switch {
 		case name == "":
 			name = t.Target
-		case t.Target != "local" && t.Target != "":
-			name += " of " + t.Target
+		case t.Remote() != "":
+			name += " of " + t.Remote()
 		}
 		if name != "" {
 			names = append(names, name)

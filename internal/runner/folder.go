@@ -39,7 +39,7 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 	if len(behind) > 0 {
 		owner = user
 	}
-	if _, here := s.Target.(*target.Local); here {
+	if _, here := s.Target.(target.LocalFiles); here {
 		id, err := s.commands.tools.number(owner)
 		if err == nil {
 			err = makeHere(folder, id)
@@ -178,7 +178,7 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 		return &lab.Error{What: "can't remove " + folder + ": something is mounted on " + point, Target: t.Name(),
 			Hints: []string{"unmount it, then: headroom restore"}}
 	}
-	if _, here := t.(*target.Local); here {
+	if _, here := t.(target.LocalFiles); here {
 		err := inFolder(filepath.Dir(folder), func(f *safepath.Folder) error {
 			return f.RemoveAll(filepath.Base(folder))
 		})

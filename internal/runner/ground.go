@@ -45,7 +45,7 @@ func survey(ctx context.Context, t target.Target, dir string) (ground, error) {
 			Output: string(out.Stderr), Err: err}
 	}
 	g := ground{root: user == 0}
-	_, g.here = t.(*target.Local)
+	_, g.here = t.(target.LocalFiles)
 	files := target.Owners(ctx, t)
 	err = safepath.Check(files, dir, user)
 	if _, g.shared = errors.AsType[*safepath.Unsafe](err); g.shared {
@@ -78,9 +78,7 @@ func refused(t target.Target, what string, unsafe *safepath.Unsafe) error {
 		unsafe),
 		Hints: []string{"make a directory that only root can change, all the way up: install -d -m 755 DIR",
 			"or run headroom as the user whom the directory belongs to, without root's rights"}}
-	if t.Name() != "local" {
-		e.Target = t.Name()
-	}
+	e.Target = target.RemoteName(t)
 	return e
 }
 

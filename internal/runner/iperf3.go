@@ -139,11 +139,7 @@ const untilListening = 10 * time.Second
 func (s *Session) listen(ctx context.Context, cell Cell) error {
 	port := s.Server.Port
 	fault := func(what string, hints ...string) *lab.Error {
-		e := &lab.Error{What: what, Hints: hints}
-		if s.Server.Target.Name() != "local" {
-			e.Target = s.Server.Target.Name()
-		}
-		return e
+		return &lab.Error{What: what, Target: target.RemoteName(s.Server.Target), Hints: hints}
 	}
 	g, _ := served.Of(cell.Engine)
 	listening := map[served.Listening]func(context.Context, target.Target, int) (bool, error){

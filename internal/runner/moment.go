@@ -27,7 +27,7 @@ type offset struct {
 
 // offsetOf asks a target for its time. The clock of this machine needs no asking.
 func offsetOf(ctx context.Context, t target.Target) offset {
-	if t.Name() == "local" {
+	if target.IsLocal(t) {
 		return offset{known: true}
 	}
 	c, ok := t.(target.Clock)

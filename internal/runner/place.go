@@ -196,10 +196,7 @@ func Shown(name string, params map[string]string, path string) string {
 
 // elsewhere is the target's name for errors, where it needs to be said.
 func (s *Session) elsewhere() string {
-	if s.Target.Name() == "local" {
-		return ""
-	}
-	return s.Target.Name()
+	return target.RemoteName(s.Target)
 }
 
 // cleanUp leaves the place as it was found. It goes on after an error and reports all of them.
@@ -221,7 +218,7 @@ func (s *Session) cleanUp() error {
 
 // RemoveScratch deletes a scratch file and says whether there was one.
 func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, error) {
-	if _, here := t.(*target.Local); here {
+	if _, here := t.(target.LocalFiles); here {
 		removed := false
 		err := inFolder(filepath.Dir(path), func(f *safepath.Folder) (err error) {
 			removed, err = f.Remove(filepath.Base(path))

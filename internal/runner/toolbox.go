@@ -88,9 +88,7 @@ func (b *Toolbox) find(ctx context.Context, t target.Target, c lab.Cell) error {
 	}
 	e := &lab.Error{What: fmt.Sprintf("%s needs %s, which is not installed", c.Job, strings.Join(missing, ", ")),
 		Hints: hints}
-	if t.Name() != "local" {
-		e.Target = t.Name()
-	}
+	e.Target = target.RemoteName(t)
 	return e
 }
 

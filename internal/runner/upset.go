@@ -236,7 +236,7 @@ wait:
 	}
 	if !state.Started.IsZero() {
 		h.begun, h.ended = state.Started, state.Ended
-		if e.Target.Name() != "local" {
+		if !target.IsLocal(e.Target) {
 			h.unsure = jobStep
 		}
 	}

@@ -30,7 +30,10 @@ type Local struct {
 func NewLocal(jobs string) *Local { return &Local{jobs: jobs} }
 
 // Name is "local".
-func (l *Local) Name() string { return "local" }
+func (l *Local) Name() string { return LocalName }
+
+// LocalFiles says that its files are those of this process.
+func (l *Local) LocalFiles() {}
 
 // FS is the whole file system of this machine.
 func (l *Local) FS() fs.FS { return os.DirFS("/") }

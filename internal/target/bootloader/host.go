@@ -63,6 +63,23 @@ type Host struct {
 	left *Record
 }
 
+// Find finds out how a target can be booted, and changes nothing. It returns the target with the power to boot, and the
+// name of the way.
+func Find(ctx context.Context, t target.Target, o Options) (target.Booter, string, error) {
+	if n, ok := t.(*Talos); ok {
+		n, err := NewTalos(ctx, n.node, o)
+		if err != nil {
+			return nil, "", err
+		}
+		return n, "talosctl", nil
+	}
+	h, err := New(ctx, t, o)
+	if err != nil {
+		return nil, "", err
+	}
+	return h, h.Way(), nil
+}
+
 // New finds out how a target can be booted, and changes nothing. Refused is this machine, on which headroom itself
 // would not survive, and a machine for which no way is safe.
 func New(ctx context.Context, t target.Target, o Options) (*Host, error) {

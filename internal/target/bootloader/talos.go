@@ -28,6 +28,12 @@ type Talos struct {
 	legacy bool
 }
 
+// TalosScheme begins the name of a Talos node as a target.
+const TalosScheme = "talos://"
+
+// TalosTraits are what is so of every Talos node.
+func TalosTraits() target.Traits { return target.Traits{Noun: "Talos node", BootOnly: true} }
+
 // talosName is how a Talos node is booted.
 const talosName = "talos"
 
@@ -83,7 +89,7 @@ func (n *Talos) bootedWithUKI(ctx context.Context) (bool, error) {
 }
 
 // Name is "talos://" and the node.
-func (n *Talos) Name() string { return "talos://" + n.node }
+func (n *Talos) Name() string { return TalosScheme + n.node }
 
 // Run refuses: there is nothing on a node that could be run.
 func (n *Talos) Run(_ context.Context, argv ...string) (target.Output, error) {

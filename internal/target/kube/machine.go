@@ -98,8 +98,8 @@ func OpenMachine(ctx context.Context, o Options, on Host) (*Machine, error) {
 // name is that of the machine, of its instance, of its secret and of its timer.
 func (m *Machine) name() string { return "headroom-" + m.session }
 
-// Names are those of the machine and of its namespace.
-func (m *Machine) Names() (machine, namespace string) { return m.name(), m.cluster.namespace }
+// MachineName is that of the machine, and of its namespace.
+func (m *Machine) MachineName() (name, namespace string) { return m.name(), m.cluster.namespace }
 
 // claimName is that of the claim that is made for it; empty for none.
 func (m *Machine) claimName() string {
@@ -365,4 +365,5 @@ var (
 	_ target.Replaceable = (*Machine)(nil)
 	_ target.Addressed   = (*Machine)(nil)
 	_ target.Labelled    = (*Machine)(nil)
+	_ target.Migratable  = (*Machine)(nil)
 )

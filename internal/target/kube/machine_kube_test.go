@@ -352,7 +352,7 @@ func aMachine(t *testing.T) {
 	if err := m.Lost(t.Context()); err != nil {
 		t.Error(err)
 	}
-	name, _ := m.Names()
+	name, _ := m.MachineName()
 	kubectl(t, "", "delete", "vmi", "-n", namespace, name)
 	if err := m.Lost(t.Context()); !errors.Is(err, target.ErrGone) {
 		t.Errorf("its instance was deleted: %v", err)

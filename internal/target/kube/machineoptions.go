@@ -199,12 +199,5 @@ func (d MachineDisk) faults() []string {
 	return faults
 }
 
-// IsMachine says whether a target is a machine of KubeVirt, by its name.
-func IsMachine(name string) bool {
-	rest, kube := strings.CutPrefix(name, Scheme)
-	kind, _, _ := strings.Cut(rest, "?")
-	return kube && kind == machineKind
-}
-
 // DiskVariable names the container disk of machines whose names say none.
 const DiskVariable = "HEADROOM_KUBE_DISK"

@@ -36,12 +36,11 @@ func TestParseMachine(t *testing.T) {
 	if o, err := Parse("kube:pod?class=a"); err != nil || o.Machine != nil {
 		t.Errorf("a pod has %+v, %v", o.Machine, err)
 	}
-	if !IsMachine("kube:vm?class=a") || !IsMachine("kube:vm") || IsMachine("kube:pod?class=vm") ||
-		IsMachine("qemu:kube:vm") {
-		t.Error("it can't be told what is a machine")
-	}
-	if !Goes("kube:vm?claim=a") || Forgets("kube:vm?class=a") {
-		t.Error("it can't be told what goes with a machine")
+	for name, want := range map[string]string{"kube:vm?class=a": "machine", "kube:vm": "machine",
+		"kube:pod?class=vm": "pod", "kube:nodes": "pod"} {
+		if got := TraitsOf(name); got.Noun != want || got.LosesSettings != (want == "machine") {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func theRoleOfMachinesIsWhatTheyTake(t *testing.T) {
 	if err := m.Label(t.Context(), "7XYZ"); err != nil {
 		t.Error(err)
 	}
-	made, _ := m.Names()
+	made, _ := m.MachineName()
 	kubectl(t, "", "delete", "vmi", "-n", namespace, made)
 	if err := m.Replace(t.Context()); err != nil {
 		t.Errorf("%v\n%s", err, details(err))

@@ -358,16 +358,16 @@ const (
 	mostPods = 100000
 )
 
-// OnNode is the name of a pod like another that runs on a node.
-func OnNode(name, node string) string {
-	return reworded(name, []string{"node"}, "node="+url.QueryEscape(node))
+// onNode is the name of a pod like this one that runs on a node.
+func (o Options) onNode(node string) string {
+	return reworded(o.Name, []string{"node"}, "node="+url.QueryEscape(node))
 }
 
-// InNodeNetwork is the name of a pod like another, on a node and in the node's own network. It has no volume, and keeps
-// to no standard that forbids that.
-func InNodeNetwork(name, node string) string {
-	return reworded(name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode", "at",
-		"restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
+// inNodeNetwork is the name of a pod like this one, on a node and in the node's own network. It has no volume, and
+// keeps to no standard that forbids that.
+func (o Options) inNodeNetwork(node string) string {
+	return reworded(o.Name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode",
+		"at", "restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
 }
 
 // reworded is a name without some options, and with others.
@@ -385,18 +385,6 @@ func reworded(name string, without []string, with ...string) string {
 // Several says whether the name stands for several pods, however many there turn out to be.
 func (o Options) Several() bool { return o.Nodes && o.Node == "" || o.Count > 0 && o.Replica == 0 }
 
-// Several says whether a name of a target stands for several pods.
-func Several(name string) bool {
-	o, err := Parse(name)
-	return err == nil && o.Several()
-}
-
-// OfNodes says whether a name of a target stands for nodes, or for one.
-func OfNodes(name string) bool {
-	o, err := Parse(name)
-	return err == nil && o.Nodes
-}
-
 // member is the name of one of the several pods that a name stands for: by its node, or by its number.
 func (o Options) member(node string, replica int) string {
 	option := "node=" + url.QueryEscape(node)
@@ -410,13 +398,13 @@ func (o Options) member(node string, replica int) string {
 	return o.Name + join + option
 }
 
-// SetOf is the name that stands for several pods of which this is one, and which of them it is: its node, or its
+// memberOf is the name that stands for several pods of which this is one, and which of them it is: its node, or its
 // number. It is empty for a pod by itself, and for a name that a user has written.
-func SetOf(name string) (set, which string) {
-	o, err := Parse(name)
-	if err != nil || o.Several() {
+func (o Options) memberOf() (set, which string) {
+	if o.Several() {
 		return "", ""
 	}
+	name := o.Name
 	i := max(strings.LastIndex(name, "?"), strings.LastIndex(name, "&"))
 	if i < 0 {
 		return "", ""
@@ -467,20 +455,6 @@ func amounts(value string, r *Range) error {
 	}
 	*r = Range{from, to}
 	return nil
-}
-
-// Goes says whether all that a pod or machine with this name is measured on goes with it, by its name: what was left
-// there need not be looked after. A claim that is there already is only read by a machine.
-func Goes(name string) bool {
-	o, err := Parse(name)
-	return err == nil && (o.Machine != nil || o.Volume.Kind != Existing && o.Volume.Kind != HostPath)
-}
-
-// Forgets says whether the volume of a pod with this name goes with the pod, so that the next one finds it empty.
-func Forgets(name string) bool {
-	o, err := Parse(name)
-	return err == nil && o.Machine == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral ||
-		o.Volume.Kind == "")
 }
 
 // ImageVariable names the image of pods whose names say none.

@@ -118,25 +118,26 @@ func TestSeveral(t *testing.T) {
 		"kube:pod":                                  {},
 		"local":                                     {},
 	} {
-		set, which := SetOf(name)
-		if Several(name) != want.several || set != want.set || which != want.which {
-			t.Errorf("%s: %v, %q, %q", name, Several(name), set, which)
+		got := TraitsOf(name)
+		if got.Several != want.several || got.Set != want.set || got.Member != want.which {
+			t.Errorf("%s: %+v", name, got)
 		}
 		if o, err := Parse(name); want.several && err == nil {
-			if set, _ := SetOf(o.member("n-1", 1)); set != name {
+			if set := TraitsOf(o.member("n-1", 1)).Set; set != name {
 				t.Errorf("%s has the member %s, which is of %q", name, o.member("n-1", 1), set)
 			}
 		}
 	}
 }
 
-func TestGoesAndForgets(t *testing.T) {
+func TestEphemeral(t *testing.T) {
 	for name, want := range map[string][2]bool{"kube:pod?class=a": {true, false}, "kube:pod?emptydir": {true, true},
 		"kube:pod?ephemeral=a":   {true, true},
-		"kube:pod?hostpath=/srv": {false, false}, "kube:pod?claim=a": {false, false}, "local": {false, false},
-		"kube:pod": {true, true}} {
-		if got := [2]bool{Goes(name), Forgets(name)}; got != want {
-			t.Errorf("%s: %v", name, got)
+		"kube:pod?hostpath=/srv": {false, false}, "kube:pod?claim=a": {false, false}, "kube:vm?class=a": {true, false},
+		"kube:vm?claim=a": {true, false}, "kube:pod": {true, true}} {
+		o, err := Parse(name)
+		if got := [2]bool{TraitsOf(name).Ephemeral, o.losesDataOnBoot()}; got != want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
 }
@@ -153,7 +154,8 @@ func TestTheSamePodElsewhere(t *testing.T) {
 			"kube:pod?emptydir&at=/x&restricted&selector=zone=a,disk=b&node=n1",
 			"kube:pod?selector=zone=a,disk=b&node=n1&hostnetwork"},
 	} {
-		on, in := OnNode(c.name, "n1"), InNodeNetwork(c.name, "n1")
+		o := Options{Name: c.name}
+		on, in := o.onNode("n1"), o.inNodeNetwork("n1")
 		if on != c.onNode || in != c.inNodeNetwork {
 			t.Errorf("%s: %s, %s", c.name, on, in)
 		}

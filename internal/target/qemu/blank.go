@@ -40,8 +40,5 @@ func (d Disk) Stored() bool { return d.Backing == onImage || d.Backing == onFile
 // anything.
 func (d Disk) Blank() bool { return d.Backing == onImage || d.Backing == onMemory }
 
-// BlankImage says whether an image is made for a disk in a folder of this machine.
-func (d Disk) BlankImage() bool { return d.Backing == onImage }
-
 // Unseen is false: headroom itself has made the images.
 func (g *Guest) Unseen() bool { return false }

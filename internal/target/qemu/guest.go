@@ -140,7 +140,7 @@ func (g *Guest) startBeside(ctx context.Context, file string, on Host) error {
 			return &lab.Error{Kind: lab.Usage, What: "the guest of " + own + " needs that of " + other +
 				" beside it, which needs this one"}
 		}
-		b, err := OpenOn(ctx, "qemu:"+other, other, on)
+		b, err := OpenOn(ctx, Scheme+other, other, on)
 		if err != nil {
 			return err
 		}
@@ -191,15 +191,21 @@ func (g *Guest) Ended() bool { return g.process == nil || g.process.ended() }
 // Caveats are what is to be said of every measurement in the guest.
 func (g *Guest) Caveats(ctx context.Context) []string {
 	caveats := g.SSH.Caveats(ctx)
-	if g.accelerator == Emulation {
+	if g.Emulated() {
 		caveats = append(caveats, "this guest is emulated: its processor is a program, so that its rates are those "+
 			"of no hardware; compare them with one another only")
 	}
 	return caveats
 }
 
-// Arguments are those that its description has for the kernel.
-func (g *Guest) Arguments() []string { return slices.Clone(g.file.Arguments) }
+// Emulated says whether its processor is a program.
+func (g *Guest) Emulated() bool { return g.accelerator == Emulation }
+
+// BootArguments are those that its description has for the kernel.
+func (g *Guest) BootArguments() []string { return slices.Clone(g.file.Arguments) }
+
+// LosesDataOnBoot is true: the guest's file system is in memory.
+func (g *Guest) LosesDataOnBoot() bool { return true }
 
 // Levels are the levels of the machine's settings as the guest was last started, by name.
 func (g *Guest) Levels() map[string]string {

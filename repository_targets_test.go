@@ -1,0 +1,127 @@
+package headroom
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// kindsOfTargets are the packages that have one kind of target each.
+func kindsOfTargets() []string {
+	return []string{"internal/target/qemu", "internal/target/kube", "internal/target/bootloader",
+		"internal/target/scripted"}
+}
+
+// listOfKinds is the one file outside internal/target that may know what kind a target is.
+const listOfKinds = "internal/cli/targetkinds.go"
+
+// usersOfKinds are the files that may import a kind of target, with the reason.
+func usersOfKinds() map[string]string {
+	return map[string]string{
+		listOfKinds:                         "it lists the kinds and opens targets",
+		"internal/cli/podsleft.go":          "records of what was made in a cluster, which restore removes",
+		"internal/cli/bootleft.go":          "records of what was put on a host for a boot, which restore undoes",
+		"internal/cli/realhost.go":          "a host is recorded before it is booted",
+		"internal/cli/experimentoptions.go": "the help of --boot-way names the ways",
+	}
+}
+
+func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
+	users := map[string]bool{}
+	for _, f := range goFiles(t, false) {
+		for _, imp := range f.imports {
+			ours, _ := strings.CutPrefix(imp, "headroom/")
+			if within(f.dir, "internal/target") || !slices.Contains(kindsOfTargets(), ours) {
+				continue
+			}
+			users[f.name] = true
+			if usersOfKinds()[f.name] == "" {
+				t.Errorf("%s imports %s; ask an open target by an interface of internal/target/capabilities.go, and a "+
+					"name for its traits", f.name, ours)
+			}
+		}
+	}
+	for name, reason := range usersOfKinds() {
+		if !users[name] {
+			t.Errorf("usersOfKinds() has %s (%s), which imports no kind any more", name, reason)
+		}
+	}
+}
+
+// What a target can do is asked by interface: no type assertion to a kind, no comparison of its name, and no look at
+// how that begins.
+func TestTargetsAreAskedByInterface(t *testing.T) {
+	asked := 0
+	for _, f := range goFiles(t, false) {
+		if within(f.dir, "internal/target") || f.name == listOfKinds {
+			continue
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TypeAssertExpr:
+				if strings.HasPrefix(exprName(n.Type), "target.") {
+					asked++
+				}
+				f.refuseKind(t, n.Type)
+			case *ast.CaseClause:
+				for _, e := range n.List {
+					f.refuseKind(t, e)
+				}
+			case *ast.BinaryExpr:
+				f.refuseComparison(t, n)
+			case *ast.CallExpr:
+				f.refusePrefix(t, n)
+			}
+			return true
+		})
+	}
+	if asked == 0 {
+		t.Error("nobody asks what a target can do, or the test does not see it")
+	}
+}
+
+// refuseKind reports a pointer to a type of a package of targets: their interfaces are no pointers, and their errors
+// are asked for by errors.As.
+func (f goFile) refuseKind(t *testing.T, e ast.Expr) {
+	t.Helper()
+	star, ok := e.(*ast.StarExpr)
+	if !ok {
+		return
+	}
+	pkg, _, _ := strings.Cut(exprName(star.X), ".")
+	if slices.ContainsFunc(append(kindsOfTargets(), "internal/target"), func(dir string) bool {
+		return strings.HasSuffix(dir, "/"+pkg)
+	}) {
+		t.Errorf("%s asks for %s; ask for an interface of internal/target/capabilities.go", f.at(e), exprName(star.X))
+	}
+}
+
+// refuseComparison reports names of targets that are compared with that of this machine.
+func (f goFile) refuseComparison(t *testing.T, n *ast.BinaryExpr) {
+	t.Helper()
+	name := n.X
+	if call, ok := n.X.(*ast.CallExpr); ok {
+		name = call.Fun
+	}
+	said, isSelector := name.(*ast.SelectorExpr)
+	literal, isLiteral := n.Y.(*ast.BasicLit)
+	if (n.Op == token.EQL || n.Op == token.NEQ) && isSelector && slices.Contains([]string{"Name", "Target"},
+		said.Sel.Name) && isLiteral && literal.Value == `"local"` {
+		t.Errorf("%s compares a name; ask target.IsLocal, or RunTarget.Remote of a saved run", f.at(n))
+	}
+}
+
+// refusePrefix reports looks at how the name of a target begins.
+func (f goFile) refusePrefix(t *testing.T, n *ast.CallExpr) {
+	t.Helper()
+	if !slices.Contains([]string{"strings.HasPrefix", "strings.TrimPrefix", "strings.CutPrefix"}, exprName(n.Fun)) {
+		return
+	}
+	scheme := regexp.MustCompile(`^"(kube|qemu|ssh|talos):`)
+	if literal, ok := n.Args[1].(*ast.BasicLit); ok && scheme.MatchString(literal.Value) {
+		t.Errorf("%s looks at the name of a target; ask for its traits", f.at(n))
+	}
+}
