@@ -124,7 +124,7 @@ func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
 
 // checkPaths refuses what would be looked for from the working directory of another machine.
 func (s *ascent) checkPaths(args []string) error {
-	name := elsewhere(s.base)
+	name := target.RemoteName(s.base)
 	if name == "" {
 		return nil
 	}

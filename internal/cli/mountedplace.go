@@ -102,7 +102,7 @@ func (x *experiment) sameRoot(ctx context.Context, level string, first *string) 
 	argv := []string{"stat", "-c", "%i %z", "--", x.place().Path}
 	out, err := x.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't tell what is mounted", Target: elsewhere(x.target), Command: argv,
+		err = &lab.Error{What: "can't tell what is mounted", Target: target.RemoteName(x.target), Command: argv,
 			Output: string(out.Stderr)}
 	}
 	if err != nil {
@@ -115,7 +115,7 @@ func (x *experiment) sameRoot(ctx context.Context, level string, first *string) 
 	if root != *first {
 		return &lab.Error{Kind: lab.Refused,
 			What:   fmt.Sprintf("%s leads to another directory than the first level of %s", level, factor.NFSFactor),
-			Target: elsewhere(x.target),
+			Target: target.RemoteName(x.target),
 			Hints: []string{"all levels must be mounts of one directory of one server, by whatever address and " +
 				"transport"}}
 	}

@@ -329,7 +329,7 @@ func (n *network) require(ctx context.Context, t target.Target) error {
 		if err == nil && (out.ExitCode == 0 || bytes.HasPrefix(out.Stdout, []byte("Version:"))) {
 			continue
 		}
-		e := &lab.Error{What: program + " can't be used", Target: elsewhere(t), Command: argv,
+		e := &lab.Error{What: program + " can't be used", Target: target.RemoteName(t), Command: argv,
 			Output: string(out.Stderr), Err: err, Hints: []string{"install it: " + n.programs[program]}}
 		if own, ok := errors.AsType[*lab.Error](err); ok {
 			e.Err = own.Err // the command is told already

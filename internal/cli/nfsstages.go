@@ -302,7 +302,7 @@ func (x *nfsStages) sharedFile(ctx context.Context, m *measurement) (*runner.Lai
 	}
 	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(m.place().Size, 10) {
 		return nil, &lab.Error{What: fmt.Sprintf("the file that lies in %s of the server is not seen in the mount",
-			x.options.Export), Target: elsewhere(m.target), Output: string(out.Stderr),
+			x.options.Export), Target: target.RemoteName(m.target), Output: string(out.Stderr),
 			Hints: []string{"--export is the directory on the server, --path what its clients call it: " +
 				x.options.Path + " is another one"}}
 	}
@@ -368,7 +368,7 @@ func (x *nfsStages) checkGuest(ctx context.Context, s nfsStage) error {
 		return err
 	}
 	refuse := func(what string) error {
-		return &lab.Error{Kind: lab.Refused, What: what, Target: elsewhere(client),
+		return &lab.Error{Kind: lab.Refused, What: what, Target: target.RemoteName(client),
 			Hints: []string{"name the mount on which the guest's disk lies: --mounted DIR",
 				"it takes root to see what others have open"}}
 	}

@@ -103,7 +103,7 @@ func tryPlacement(ctx context.Context, t target.Target, name, level string, at f
 	if err == nil && out.ExitCode == 0 {
 		return nil
 	}
-	return &lab.Error{What: fmt.Sprintf("%s=%s can't be had", name, level), Target: elsewhere(t), Command: argv,
+	return &lab.Error{What: fmt.Sprintf("%s=%s can't be had", name, level), Target: target.RemoteName(t), Command: argv,
 		Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 		Hints: []string{"taskset is in util-linux, numactl in the package of its name; lscpu shows the CPUs and nodes"}}
 }

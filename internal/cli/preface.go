@@ -45,7 +45,7 @@ func (p *program) say(prefix, text string) {
 // where is what was taken for the place: "quick in /srv: ext4 on sda; a scratch file of 1 GiB, removed at the end".
 func (m *measurement) where() string {
 	place, there := m.place(), ""
-	if name := elsewhere(m.target); name != "" {
+	if name := target.RemoteName(m.target); name != "" {
 		there = " of " + name
 	}
 	switch {
@@ -64,7 +64,7 @@ func (m *measurement) where() string {
 	case place.Kind == lab.Device:
 		return fmt.Sprintf("%s on %s: %s", m.run.Suite, place.Path, m.device.describe())
 	case there != "":
-		return m.run.Suite + " on " + elsewhere(m.target) + ", which touches no storage"
+		return m.run.Suite + " on " + target.RemoteName(m.target) + ", which touches no storage"
 	default:
 		return m.run.Suite + ", which touches no storage"
 	}

@@ -249,7 +249,7 @@ func (x *experiment) samePlace(ctx context.Context) error {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Refused, What: was.Path + " is not what it was before the boot",
-		Target: elsewhere(x.target), Hints: []string{
+		Target: target.RemoteName(x.target), Hints: []string{
 			"before: " + placeWords(was), "now: " + placeWords(now), "what is measured must be mounted when the " +
 				"machine starts, and keep its name: /etc/fstab, /dev/disk/by-id"}}
 }

@@ -194,7 +194,7 @@ func (p *program) clearThere(ctx context.Context, t target.Target, s *store.Stor
 		dir := filepath.Dir(path)
 		if out, err := t.Run(ctx, "test", "-d", dir); err != nil || out.ExitCode != 0 {
 			return nil, &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not "+
-				"there now", id, dir), Target: elsewhere(t), Err: err,
+				"there now", id, dir), Target: target.RemoteName(t), Err: err,
 				Hints: []string{"mount it, then: headroom restore"}}
 		}
 		removed, err := runner.RemoveScratch(ctx, t, path)

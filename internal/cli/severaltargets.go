@@ -407,7 +407,8 @@ func (m *measurement) whereabouts(ctx context.Context, place lab.Place) (whereab
 	argv := []string{"stat", "-L", "-c", format, "--", path}
 	out, err := m.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't find out what " + path + " is", Target: elsewhere(m.target), Command: argv,
+		err = &lab.Error{What: "can't find out what " + path + " is",
+			Target: target.RemoteName(m.target), Command: argv,
 			Output: string(out.Stderr)}
 	}
 	w.place = string(out.Stdout)

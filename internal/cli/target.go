@@ -177,11 +177,3 @@ func onThisMachine(ctx context.Context, t target.Target) bool {
 	files, err := t.ReadFiles(ctx, bootIDPath)
 	return err == nil && files[bootIDPath].Err == nil && string(files[bootIDPath].Data) == string(own)
 }
-
-// elsewhere is how an error names a target; this machine needs no name.
-func elsewhere(t target.Target) string {
-	if t.Name() == here {
-		return ""
-	}
-	return t.Name()
-}

@@ -190,7 +190,7 @@ func (a adapterPages) read(ctx context.Context, s Spot) reading {
 	value, _, _ := strings.Cut(got.values[p.label], " ") // "off [fixed]", "off  TX: n/a"
 	if value == "" || value == "n/a" {
 		return reading{err: &lab.Error{What: "the driver of " + s.Path + " has no " + p.name,
-			Target: elsewhere(a.target), Command: []string{"ethtool", p.page, s.Path}}}
+			Target: target.RemoteName(a.target), Command: []string{"ethtool", p.page, s.Path}}}
 	}
 	return reading{value: value}
 }
@@ -199,13 +199,14 @@ func askAdapter(ctx context.Context, t target.Target, option, device string) pag
 	argv := []string{"ethtool", option, device}
 	out, err := t.Run(ctx, argv...)
 	if err != nil {
-		return page{err: &lab.Error{What: "can't ask for the parameters of " + device, Target: elsewhere(t),
+		return page{err: &lab.Error{What: "can't ask for the parameters of " + device, Target: target.RemoteName(t),
 			Command: argv, Err: err,
 			Hints: []string{"install ethtool there"}}}
 	}
 	if out.ExitCode != 0 {
 		said := strings.TrimSpace(string(out.Stderr))
-		return page{err: &lab.Error{What: "can't read the parameters of " + device, Target: elsewhere(t), Command: argv,
+		return page{err: &lab.Error{What: "can't read the parameters of " + device,
+			Target: target.RemoteName(t), Command: argv,
 			Output: said, Hints: hintsFor(said)}}
 	}
 	return page{values: parseAdapterPage(string(out.Stdout))}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 // bundle is a set of sysctls that are recommended together.
@@ -84,12 +85,13 @@ func bindBundle(ctx context.Context, w Where, name string) (Setting, error) {
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errReadOnly):
 			s.lacks, why = append(s.lacks, "sysctl:"+o.name), err
 		default:
-			return Setting{}, &lab.Error{What: "can't look at " + path, Target: elsewhere(w.Target), Err: err}
+			return Setting{}, &lab.Error{What: "can't look at " + path, Target: target.RemoteName(w.Target), Err: err}
 		}
 	}
 	if len(had) == 0 {
-		return Setting{}, &lab.Error{What: "nothing of bundle:" + name + " can be set", Target: elsewhere(w.Target),
-			Err: why,
+		return Setting{}, &lab.Error{What: "nothing of bundle:" + name + " can be set",
+			Target: target.RemoteName(w.Target),
+			Err:    why,
 			Hints: []string{"a container or network namespace shows few of the kernel's settings: measure on the " +
 				"host itself"}}
 	}

@@ -77,7 +77,7 @@ func realPaths(ctx context.Context, t target.Target, paths []string) ([]string, 
 	if out.ExitCode != 0 || len(resolved) != len(paths) {
 		said := strings.TrimSpace(string(out.Stderr))
 		return nil, &lab.Error{What: fmt.Sprintf("can't find out what %s really is", strings.Join(paths, ", ")),
-			Target:  elsewhere(t),
+			Target:  target.RemoteName(t),
 			Command: argv, Output: said, Hints: hintsFor(said)}
 	}
 	return resolved, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 const cpuRoot = "/sys/devices/system/cpu"
@@ -55,7 +56,7 @@ func bindCPU(ctx context.Context, w Where, name string) (Setting, error) {
 	}
 	if len(paths) == 0 {
 		return Setting{}, &lab.Error{Kind: lab.Refused, What: "the CPUs have no setting cpu:" + name,
-			Target: elsewhere(w.Target),
+			Target: target.RemoteName(w.Target),
 			Hints:  []string{"a guest's host decides on frequencies; on hardware the driver of cpufreq may be missing"}}
 	}
 	s := Setting{spots: files(paths)}
@@ -85,7 +86,7 @@ func (s Setting) smt(ctx context.Context, w Where) (Setting, error) {
 	level, err := s.Read(ctx)
 	if err == nil && level != "on" && level != "off" {
 		err = &lab.Error{Kind: lab.Refused, What: "SMT can't be switched here: " + s.spots[0].Path + " says " + level,
-			Target: elsewhere(w.Target)}
+			Target: target.RemoteName(w.Target)}
 	}
 	s.possible = []string{"on", "off"}
 	return s, err
@@ -138,8 +139,9 @@ func bindOnline(ctx context.Context, w Where) (Setting, error) {
 		}
 	}
 	if len(switched) == 0 {
-		return Setting{}, &lab.Error{Kind: lab.Refused, What: "no CPU can be switched off", Target: elsewhere(w.Target),
-			Hints: []string{"the kernel may be built without CONFIG_HOTPLUG_CPU, or there is one CPU only"}}
+		return Setting{}, &lab.Error{Kind: lab.Refused, What: "no CPU can be switched off",
+			Target: target.RemoteName(w.Target),
+			Hints:  []string{"the kernel may be built without CONFIG_HOTPLUG_CPU, or there is one CPU only"}}
 	}
 	var s Setting
 	for _, n := range switched {

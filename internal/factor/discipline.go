@@ -74,13 +74,14 @@ func disciplinesOf(ctx context.Context, t target.Target, device string) (discipl
 	}
 	if out.ExitCode != 0 {
 		said := strings.TrimSpace(string(out.Stderr))
-		return disciplines{}, &lab.Error{What: "can't read the queueing discipline of " + device, Target: elsewhere(t),
+		return disciplines{}, &lab.Error{What: "can't read the queueing discipline of " + device,
+			Target:  target.RemoteName(t),
 			Command: argv, Output: said,
 			Hints: append(hintsFor(said), "tc comes with iproute2")}
 	}
 	d, err := parseDisciplines(out.Stdout)
 	if err != nil {
-		return d, &lab.Error{What: "can't read the queueing discipline of " + device, Target: elsewhere(t),
+		return d, &lab.Error{What: "can't read the queueing discipline of " + device, Target: target.RemoteName(t),
 			Command: argv, Err: err}
 	}
 	return d, nil
@@ -135,7 +136,8 @@ func writeDiscipline(ctx context.Context, t target.Target, s Spot, mark, value s
 		out, err := t.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
 			said := complaint(string(out.Stderr))
-			err = &lab.Error{What: fmt.Sprintf("can't give %s the discipline %s", s.Path, value), Target: elsewhere(t),
+			err = &lab.Error{What: fmt.Sprintf("can't give %s the discipline %s", s.Path, value),
+				Target:  target.RemoteName(t),
 				Command: argv[4:], Output: said,
 				Hints: append(hintsFor(said),
 					"the kernel may have no such discipline: its module is sch_"+value[strings.LastIndex(value,

@@ -82,7 +82,7 @@ func (e *NoEffect) Unwrap() error { return e.Err }
 // missed is the error of an argument without effect.
 func (e Effect) missed(t target.Target) error {
 	return &NoEffect{&lab.Error{What: fmt.Sprintf("the kernel was started with %s, which has no effect: %s", e.Argument,
-		e.Why), Target: elsewhere(t),
+		e.Why), Target: target.RemoteName(t),
 		Hints: []string{"look at its spelling, and at what this kernel and its modules take (modinfo -p MODULE)",
 			"something else may override it: another argument, /etc/modprobe.d, /etc/sysctl.d, the machine itself",
 			"or leave it out"}}}
@@ -97,7 +97,7 @@ func Effects(ctx context.Context, t target.Target, names ...string) (map[string]
 	k := shownKernel{ctx: ctx, target: t}
 	text, err := k.text("/proc/cmdline")
 	if err != nil {
-		return nil, &lab.Error{What: "can't read /proc/cmdline", Target: elsewhere(t), Err: err}
+		return nil, &lab.Error{What: "can't read /proc/cmdline", Target: target.RemoteName(t), Err: err}
 	}
 	line := kernelArguments(text)
 	effects := map[string]Effect{}

@@ -68,7 +68,8 @@ func (c *Commands) read(ctx context.Context, t target.Target, name string) readi
 		return reading{err: err}
 	}
 	if out.ExitCode != 0 {
-		return reading{err: &lab.Error{What: "the command that verifies " + name + " failed", Target: elsewhere(t),
+		return reading{err: &lab.Error{What: "the command that verifies " + name + " failed",
+			Target:  target.RemoteName(t),
 			Command: c.Verify,
 			Output:  strings.TrimSpace(string(out.Stderr))}}
 	}

@@ -93,7 +93,7 @@ func (w Where) adapter(name string) (string, error) {
 	}
 	if w.Adapter == "" {
 		return "", &lab.Error{Kind: lab.Usage, What: "it is not known which adapter the tests take",
-			Target: elsewhere(w.Target),
+			Target: target.RemoteName(w.Target),
 			Hints: []string{"name it: ip address shows them", UnderTest +
 				" is the one that has the address under test, or leads to it, where a network is measured"}}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 var interruptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
@@ -72,11 +73,11 @@ func interruptsOf(ctx context.Context, w Where, name string) ([]string, error) {
 			}
 		}
 		return nil, &lab.Error{Kind: lab.Refused, What: name +
-			" has no message-signalled interrupts to be found below /sys", Target: elsewhere(w.Target),
+			" has no message-signalled interrupts to be found below /sys", Target: target.RemoteName(w.Target),
 			Hints: []string{"name the interrupt by its number: /proc/interrupts"}}
 	}
 	return nil, &lab.Error{Kind: lab.Usage, What: "there is no disk and no adapter " + name,
-		Target: elsewhere(w.Target)}
+		Target: target.RemoteName(w.Target)}
 }
 
 // effectiveAffinity says, asked later, whether interrupts go where they were sent. Where a move waits for the next
@@ -112,7 +113,7 @@ func effectiveAffinity(ctx context.Context, w Where, numbers []string, level str
 				return !slices.Contains(asked, cpu)
 			}) {
 				return &lab.Error{What: fmt.Sprintf("interrupt %s goes to %s, and %s was asked for", n,
-					formatCPUs(cpus), level), Target: elsewhere(w.Target)}
+					formatCPUs(cpus), level), Target: target.RemoteName(w.Target)}
 			}
 		}
 		return nil

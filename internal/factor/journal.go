@@ -314,7 +314,7 @@ func (j *Journal) before(ctx context.Context, s Setting, level string, wanted []
 	for i, spot := range s.spots {
 		if r := readings[i]; r.err != nil && spot.OneWay == "" {
 			return nil, &lab.Error{What: s.factor + " can't be changed: what is there can't be read",
-				Target: elsewhere(j.target), Err: r.err, Hints: detailsOf(r.err)}
+				Target: target.RemoteName(j.target), Err: r.err, Hints: detailsOf(r.err)}
 		}
 		if !storable(readings[i].value) {
 			return nil, &lab.Error{Kind: lab.Refused,
@@ -379,7 +379,7 @@ func (j *Journal) carryOut(ctx context.Context, s Setting, next *step) error {
 		return cause
 	case missed:
 		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.factor, s.levelOf(values), next.Level),
-			Target: elsewhere(j.target),
+			Target: target.RemoteName(j.target),
 			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " +
 				s.factor + " shows what is possible"}}
 	}
@@ -441,7 +441,7 @@ func (j *Journal) settle(ctx context.Context, doing string, positions []position
 }
 
 func (j *Journal) unreachable(err error) error {
-	return &lab.Error{What: "can't read settings", Target: elsewhere(j.target), Err: err}
+	return &lab.Error{What: "can't read settings", Target: target.RemoteName(j.target), Err: err}
 }
 
 // Holds says whether everything that was changed is still in effect: a later change can have undone an earlier one, and
@@ -470,7 +470,7 @@ func (j *Journal) Holds(ctx context.Context) error {
 		}
 		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q",
 			factors[spot.key()], spot, readings[i].value, p.New),
-			Target: elsewhere(j.target), Err: readings[i].err,
+			Target: target.RemoteName(j.target), Err: readings[i].err,
 			Hints: []string{"two factors that change one thing can't be varied together"}})
 	}
 	for _, s := range j.open {

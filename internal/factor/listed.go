@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 	"headroom/internal/yamlfile"
 )
 
@@ -18,7 +19,7 @@ func (s Setting) CheckLevel(level string) error {
 	}
 	scheduler := strings.HasSuffix(s.spots[0].Path, "/queue/scheduler") // of several disks all are
 	e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has no level %q", s.factor, level),
-		Target: elsewhere(s.target),
+		Target: target.RemoteName(s.target),
 		Hints:  []string{"here it takes " + strings.Join(s.possible, ", ")}}
 	switch near := yamlfile.DidYouMean(level, s.possible); {
 	case near != "":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 var moduleParameter = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+$`)
@@ -32,13 +33,13 @@ func bindModule(ctx context.Context, w Where, name string) (Setting, error) {
 	module, param, _ := strings.Cut(name, ".")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Setting{}, &lab.Error{What: "there is no " + file, Target: elsewhere(w.Target),
+		return Setting{}, &lab.Error{What: "there is no " + file, Target: target.RemoteName(w.Target),
 			Hints: []string{"the module is not loaded, has no such parameter, or does not show it", "modinfo -p " +
 				module + " lists the parameters"}}
 	case err != nil:
 		return Setting{}, err
 	case info.Mode()&0o222 == 0:
-		return Setting{}, &lab.Error{Kind: lab.Refused, Target: elsewhere(w.Target),
+		return Setting{}, &lab.Error{Kind: lab.Refused, Target: target.RemoteName(w.Target),
 			What: fmt.Sprintf("module:%s needs a reload: the parameter is read when %s is loaded and can't be "+
 				"written afterwards", name, module),
 			Hints: []string{"as a factor of the boot it can be varied: cmdline:" + module + "." + param +

@@ -246,7 +246,7 @@ func bindMount(ctx context.Context, w Where, name string) (Setting, error) {
 		if o.only != nil && !slices.Contains(o.only, m.kind) {
 			return Setting{},
 				&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("mount:%s is an option of %s, and %s is %s", name,
-					strings.Join(o.only, " and "), dir, m.kind), Target: elsewhere(w.Target)}
+					strings.Join(o.only, " and "), dir, m.kind), Target: target.RemoteName(w.Target)}
 		}
 		return Setting{spots: []Spot{{Kind: inMount, Path: dir, Name: name}}, possible: o.levels}, nil
 	}

@@ -130,7 +130,7 @@ func NFSSetting(ctx context.Context, t target.Target, m NFSMount, folder string)
 			}
 			var own *lab.Error
 			if errors.As(err, &own) && own.Target == "" {
-				own.Target = elsewhere(t)
+				own.Target = target.RemoteName(t)
 			}
 			return err
 		}

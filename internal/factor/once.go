@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 // onceDone is the kind of a spot that stands for what a command of the user's does, and another undoes. Nobody can read
@@ -77,7 +78,8 @@ func (j *Journal) undoOnce(ctx context.Context, s *step) error {
 	if j.foreign == Accept {
 		return j.note(s, accepted)
 	}
-	fault := &lab.Error{What: fmt.Sprintf("%s was not undone", s.Factor), Target: elsewhere(j.target), Command: undo,
+	fault := &lab.Error{What: fmt.Sprintf("%s was not undone", s.Factor),
+		Target: target.RemoteName(j.target), Command: undo,
 		Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 		Hints: []string{"headroom restore tries it again; headroom restore --accept leaves it and forgets it"}}
 	if err != nil {

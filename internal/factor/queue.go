@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 var queueAttribute = regexp.MustCompile(`^(iosched/)?[a-z0-9_]+$`)
@@ -24,7 +25,7 @@ func bindQueue(ctx context.Context, w Where, name string) (Setting, error) {
 	if len(w.Place.Disks) == 0 {
 		return Setting{}, &lab.Error{Kind: lab.Refused, What: "queue:" + name +
 			" is about the disks under the place, and there are none",
-			Target: elsewhere(w.Target),
+			Target: target.RemoteName(w.Target),
 			Hints:  []string{"name a place on a disk: tmpfs and file systems over the network have no queue here"}}
 	}
 	s := Setting{listed: true}

@@ -113,7 +113,7 @@ func (s Setting) readable(ctx context.Context, t target.Target) (Setting, error)
 	}
 	for i, r := range readings {
 		if r.err != nil && s.spots[i].OneWay == "" {
-			return Setting{}, &lab.Error{What: r.err.Error(), Target: elsewhere(t), Hints: detailsOf(r.err)}
+			return Setting{}, &lab.Error{What: r.err.Error(), Target: target.RemoteName(t), Hints: detailsOf(r.err)}
 		}
 	}
 	return s, nil

@@ -219,7 +219,8 @@ func (s Spot) write(ctx context.Context, t target.Target, mark, value, old strin
 	}
 	if out.ExitCode != 0 {
 		said := complaint(string(out.Stderr))
-		return &lab.Error{What: fmt.Sprintf("can't set %s to %q", s, value), Target: elsewhere(t), Command: argv,
+		return &lab.Error{What: fmt.Sprintf("can't set %s to %q", s, value),
+			Target: target.RemoteName(t), Command: argv,
 			Output: said, Hints: hintsFor(said)}
 	}
 	return nil
@@ -235,14 +236,6 @@ func complaint(stderr string) string {
 		}
 	}
 	return strings.Join(kept, "\n")
-}
-
-// elsewhere is the name of a target that is not this machine.
-func elsewhere(t target.Target) string {
-	if t.Name() == "local" {
-		return ""
-	}
-	return t.Name()
 }
 
 // hintsFor says what to try, by the reason that the kernel gave.

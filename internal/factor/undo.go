@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 // Undo puts back what the journal has changed, the last change first. It goes on after an error and returns all of
@@ -110,7 +111,7 @@ func (j *Journal) foreigners(s *step, back []position, readings []reading) ([]st
 			continue
 		}
 		keys = append(keys, p.key())
-		errs = append(errs, &lab.Error{Kind: lab.Refused, Target: elsewhere(j.target),
+		errs = append(errs, &lab.Error{Kind: lab.Refused, Target: target.RemoteName(j.target),
 			What: fmt.Sprintf("%s is %q now: somebody else has changed it since headroom set it to %q; it was %q "+
 				"before, and is left alone", p.Spot, r.value, p.New, p.Old),
 			Hints: []string{"headroom restore --anyway puts back what was there before",
@@ -144,7 +145,7 @@ func (j *Journal) putBack(ctx context.Context, s *step, main, along []position) 
 			now = "can't be read (" + readings[i].err.Error() + ")"
 		}
 		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s was not put back: it %s and was %q", p.Spot, now, p.Old),
-			Target: elsewhere(j.target), Err: failed[i],
+			Target: target.RemoteName(j.target), Err: failed[i],
 			Hints: append(detailsOf(failed[i]), "headroom restore tries it again; headroom restore --accept leaves "+
 				"it and forgets the change")})
 	}
@@ -164,7 +165,7 @@ func (j *Journal) awaitWriters(ctx context.Context) error {
 		case <-ctx.Done():
 			return &lab.Error{What: fmt.Sprintf("commands that change settings are still running: processes %s",
 				strings.Join(running, ", ")),
-				Target: elsewhere(j.target), Hints: []string{"end them, then: headroom restore"}}
+				Target: target.RemoteName(j.target), Hints: []string{"end them, then: headroom restore"}}
 		case <-time.After(writersPause):
 		}
 	}

@@ -111,8 +111,9 @@ func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 	now := time.Now()
 	files, err := g.target.ReadFiles(ctx, g.all...)
 	if err != nil {
-		return validity.Counters{}, &lab.Error{What: "can't read the machine's counters", Target: elsewhere(g.target),
-			Err: err}
+		return validity.Counters{}, &lab.Error{What: "can't read the machine's counters",
+			Target: target.RemoteName(g.target),
+			Err:    err}
 	}
 	c := validity.Counters{Time: now, Throttles: -1, PressureIO: -1, MaxMHz: g.maxMHz}
 	c.Disks = parseDiskStats(files[diskStatsPath].Data, g.disks)
@@ -166,8 +167,9 @@ func (g *Gauges) ReadDisks(ctx context.Context) (validity.Counters, error) {
 	now := time.Now()
 	files, err := g.target.ReadFiles(ctx, diskStatsPath)
 	if err != nil {
-		return validity.Counters{}, &lab.Error{What: "can't read the disks' counters", Target: elsewhere(g.target),
-			Err: err}
+		return validity.Counters{}, &lab.Error{What: "can't read the disks' counters",
+			Target: target.RemoteName(g.target),
+			Err:    err}
 	}
 	return validity.Counters{Time: now, Disks: parseDiskStats(files[diskStatsPath].Data, g.disks)}, nil
 }

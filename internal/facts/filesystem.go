@@ -36,7 +36,7 @@ func Free(ctx context.Context, t target.Target, dir string) (Space, error) {
 	}
 	s, err := parseSpace(p)
 	if err != nil {
-		return Space{}, &lab.Error{What: "can't find out how much room is left in " + dir, Target: elsewhere(t),
+		return Space{}, &lab.Error{What: "can't find out how much room is left in " + dir, Target: target.RemoteName(t),
 			Command: spaceCommand(dir), Err: err}
 	}
 	return s, nil
@@ -120,12 +120,4 @@ func collectFilesystem(fsys fs.FS, in Scope) []lab.Fact {
 		facts = append(facts, whole(f.key, f.value, lab.ShellQuote(command)))
 	}
 	return facts
-}
-
-// elsewhere is how an error names a target; this machine needs no name.
-func elsewhere(t target.Target) string {
-	if t.Name() == "local" {
-		return ""
-	}
-	return t.Name()
 }

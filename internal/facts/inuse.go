@@ -52,7 +52,7 @@ func readDisks(ctx context.Context, t target.Target, disks []string) (map[string
 		err = files[diskStatsPath].Err
 	}
 	if err != nil {
-		return nil, &lab.Error{What: "can't see whether the disks are in use", Target: elsewhere(t), Err: err}
+		return nil, &lab.Error{What: "can't see whether the disks are in use", Target: target.RemoteName(t), Err: err}
 	}
 	return parseDiskStats(files[diskStatsPath].Data, disks), nil
 }

@@ -53,7 +53,7 @@ func (m *Meter) Read(ctx context.Context) (Reading, error) {
 	now := time.Now()
 	files, err := m.target.ReadFiles(ctx, m.files...)
 	if err != nil {
-		return Reading{}, &lab.Error{What: "can't read what the machine has spent", Target: elsewhere(m.target),
+		return Reading{}, &lab.Error{What: "can't read what the machine has spent", Target: target.RemoteName(m.target),
 			Err: err}
 	}
 	r := Reading{time: now, energy: microjoules(m.energy, files)}

@@ -48,13 +48,14 @@ func PathsOfNFS(ctx context.Context, t target.Target, point string) (NFSPaths, e
 	}
 	for _, p := range []string{mountInfoPath, mountStatsPath} {
 		if err := files[p].Err; err != nil {
-			return NFSPaths{}, &lab.Error{What: "can't read what came of the mount on " + point, Target: elsewhere(t),
-				Err: err}
+			return NFSPaths{}, &lab.Error{What: "can't read what came of the mount on " + point,
+				Target: target.RemoteName(t),
+				Err:    err}
 		}
 	}
 	p, err := nfsPathsAt(point, files[mountInfoPath].Data, files[mountStatsPath].Data)
 	if err != nil {
-		return p, &lab.Error{What: err.Error(), Target: elsewhere(t)}
+		return p, &lab.Error{What: err.Error(), Target: target.RemoteName(t)}
 	}
 	p.Addresses = p.addresses(rpcSwitches(reader{t.FS()}))
 	return p, ctx.Err()

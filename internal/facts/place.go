@@ -47,7 +47,7 @@ func ResolvePlace(ctx context.Context, t target.Target, name string) (lab.Place,
 		m, ok := mountOf(s.mounts, resolved)
 		if !ok {
 			return lab.Place{}, &lab.Error{What: "can't tell which file system " + full + " is on",
-				Target: elsewhere(t),
+				Target: target.RemoteName(t),
 				Hints:  []string{mountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
 		}
 		place.Filesystem = m.kind
@@ -74,7 +74,7 @@ func ResolvePlace(ctx context.Context, t target.Target, name string) (lab.Place,
 }
 
 func usage(t target.Target, what string, hints ...string) error {
-	return &lab.Error{Kind: lab.Usage, What: what, Target: elsewhere(t), Hints: hints}
+	return &lab.Error{Kind: lab.Usage, What: what, Target: target.RemoteName(t), Hints: hints}
 }
 
 // placeError says why there is nothing to measure at a path.
@@ -85,10 +85,10 @@ func placeError(t target.Target, full string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage(t, "there is no directory "+full, "make it: "+lab.ShellQuote([]string{"mkdir", "-p", full}))
 	case errors.Is(err, fs.ErrPermission):
-		return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: elsewhere(t), Err: err,
+		return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: target.RemoteName(t), Err: err,
 			Hints: []string{"run headroom as a user who may read it, or as root"}}
 	}
-	return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: elsewhere(t), Err: err}
+	return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: target.RemoteName(t), Err: err}
 }
 
 // wrongKind says what to give instead of something that is neither a directory nor a block device.
@@ -132,11 +132,12 @@ func SameDevice(ctx context.Context, t target.Target, place lab.Place, name stri
 		resolved, err = s.resolve(full)
 	}
 	if err != nil {
-		return false, &lab.Error{What: "can't find out which disk " + full + " is on", Target: elsewhere(t), Err: err}
+		return false, &lab.Error{What: "can't find out which disk " + full + " is on",
+			Target: target.RemoteName(t), Err: err}
 	}
 	here, ok := mountOf(s.mounts, resolved)
 	if !ok {
-		return false, &lab.Error{What: "can't find out which disk " + full + " is on", Target: elsewhere(t),
+		return false, &lab.Error{What: "can't find out which disk " + full + " is on", Target: target.RemoteName(t),
 			Hints: []string{mountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
 	}
 	for _, disk := range s.disks(s.ofMount(here)...) {

@@ -25,7 +25,7 @@ func ReadTally(ctx context.Context, t target.Target) (Tally, error) {
 	now := time.Now()
 	files, err := t.ReadFiles(ctx, interruptsPath, softIRQsPath, vmStatPath, statPath)
 	if err != nil {
-		return nil, &lab.Error{What: "can't read what the kernel counts", Target: elsewhere(t), Err: err}
+		return nil, &lab.Error{What: "can't read what the kernel counts", Target: target.RemoteName(t), Err: err}
 	}
 	all := Tally{lab.TallySeconds: float64(now.UnixNano()) / float64(time.Second)}
 	all.addInterrupts(files[interruptsPath].Data)

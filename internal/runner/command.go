@@ -44,7 +44,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 		return c.Command != nil && slices.Contains(command.Uses(*c.Command), command.Tree)
 	}) {
 		return &lab.Error{Kind: lab.Usage, What: "{tree} is a folder of this machine, where commits are built",
-			Target: s.elsewhere(),
+			Target: target.RemoteName(s.Target),
 			Hints:  []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
 	}
 	if s.commands.tools, err = FindTools(ctx, s.Target, cells); err != nil {
@@ -61,7 +61,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 	argv := []string{"readlink", "-f", "--", s.Place.Path}
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't find " + s.Place.Path, Target: s.elsewhere(), Command: argv,
+		err = &lab.Error{What: "can't find " + s.Place.Path, Target: target.RemoteName(s.Target), Command: argv,
 			Output: string(out.Stderr)}
 	}
 	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.owner())
@@ -152,7 +152,8 @@ func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 			return err
 		}
 		if done != nil {
-			return &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed", Target: s.elsewhere(),
+			return &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed",
+				Target:  target.RemoteName(s.Target),
 				Command: argv, Output: done.Error(),
 				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}}
 		}

@@ -56,7 +56,8 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 	argv := slices.Concat(behind, []string{"test", "-w", folder})
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: fmt.Sprintf("the user %s can't get to %s", user, s.Place.Path), Target: s.elsewhere(),
+		err = &lab.Error{What: fmt.Sprintf("the user %s can't get to %s", user, s.Place.Path),
+			Target:  target.RemoteName(s.Target),
 			Command: argv,
 			Hints: []string{"a tool of this suite refuses to be root, so it runs as " + user +
 				": name a directory that everybody may enter (chmod o+x, all the way up)"}}
@@ -99,7 +100,8 @@ func (s *Session) makeElsewhere(ctx context.Context, folder, user string) error 
 	for _, argv := range steps {
 		out, err := s.Target.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
-			err = &lab.Error{What: "can't make the folder " + folder, Target: s.elsewhere(), Command: argv,
+			err = &lab.Error{What: "can't make the folder " + folder,
+				Target: target.RemoteName(s.Target), Command: argv,
 				Output: string(out.Stderr)}
 		}
 		if err != nil {

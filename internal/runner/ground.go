@@ -74,12 +74,10 @@ func CheckPlace(ctx context.Context, t target.Target, place lab.Place, cells []l
 
 // refused is the error of what root does not do where others can change the way.
 func refused(t target.Target, what string, unsafe *safepath.Unsafe) error {
-	e := &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s: %s, and who can change that can put a link there", what,
-		unsafe),
+	return &lab.Error{Kind: lab.Refused, Target: target.RemoteName(t),
+		What: fmt.Sprintf("%s: %s, and who can change that can put a link there", what, unsafe),
 		Hints: []string{"make a directory that only root can change, all the way up: install -d -m 755 DIR",
 			"or run headroom as the user whom the directory belongs to, without root's rights"}}
-	e.Target = target.RemoteName(t)
-	return e
 }
 
 // held is a scratch file that is open as long as it is used, where others can put something else under its name.
@@ -146,7 +144,7 @@ func (s *Session) makeScratch(ctx context.Context) error {
 }
 
 func (s *Session) cantMake(err error) error {
-	e := &lab.Error{What: "can't make the scratch file " + s.scratch, Target: s.elsewhere(), Err: err}
+	e := &lab.Error{What: "can't make the scratch file " + s.scratch, Target: target.RemoteName(s.Target), Err: err}
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		e.Hints = []string{"somebody has put something under that name: look who, and remove it"}
@@ -165,7 +163,7 @@ func (s *Session) makeThere(ctx context.Context) error {
 	argv := []string{"sh", "-c", makeScript, "sh", s.scratch, strconv.FormatInt(s.Scratch, 10)}
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: s.elsewhere(),
+		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: target.RemoteName(s.Target),
 			Output: firstLines(string(out.Stderr), 3)}
 	}
 	s.made = err == nil

@@ -157,11 +157,11 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	s.did = append(s.did, Shown(string(step), params, path))
 	if done.timedOut {
 		return &lab.Error{What: fmt.Sprintf("%s had not ended after %s, and was", doing, unit.Duration(done.limit)),
-			Target: s.elsewhere(), Command: done.argv,
+			Target: target.RemoteName(s.Target), Command: done.argv,
 			Hints: []string{"look at the kernel's log for a device that does not answer"}}
 	}
 	if done.state.ExitCode != 0 {
-		e := &lab.Error{What: doing + " failed", Target: s.elsewhere(), Command: done.argv,
+		e := &lab.Error{What: doing + " failed", Target: target.RemoteName(s.Target), Command: done.argv,
 			Output: firstLines(done.said(), 5)}
 		if strings.Contains(done.said(), "No space left") {
 			e.Hints = []string{"free some space, or take a smaller file with --size"}
@@ -192,11 +192,6 @@ func WriteAllParams(step lab.Step, scratch int64) map[string]string {
 // itself.
 func Shown(name string, params map[string]string, path string) string {
 	return lab.ShellQuote(fio.Argv(name, params, fio.Options{Filename: path}))
-}
-
-// elsewhere is the target's name for errors, where it needs to be said.
-func (s *Session) elsewhere() string {
-	return target.RemoteName(s.Target)
 }
 
 // cleanUp leaves the place as it was found. It goes on after an error and reports all of them.

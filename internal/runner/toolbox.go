@@ -86,10 +86,8 @@ func (b *Toolbox) find(ctx context.Context, t target.Target, c lab.Cell) error {
 	} else {
 		hints = append(hints, "install what has it; on Debian, apt-file search bin/"+missing[0]+" names the package")
 	}
-	e := &lab.Error{What: fmt.Sprintf("%s needs %s, which is not installed", c.Job, strings.Join(missing, ", ")),
-		Hints: hints}
-	e.Target = target.RemoteName(t)
-	return e
+	return &lab.Error{What: fmt.Sprintf("%s needs %s, which is not installed", c.Job, strings.Join(missing, ", ")),
+		Target: target.RemoteName(t), Hints: hints}
 }
 
 // findUser finds out who commands run as.
