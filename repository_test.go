@@ -223,6 +223,38 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 	}
 }
 
+// One loop starts repetitions, runner.Conduct: experiments of all kinds are schedules that it follows.
+func TestOneLoopStartsRepetitions(t *testing.T) {
+	conducted := false
+	for _, f := range goFiles(t, false) {
+		for _, d := range f.tree.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			ast.Inspect(fn.Body, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				sel, ok := call.Fun.(*ast.SelectorExpr)
+				if !ok || sel.Sel.Name != "Repeat" || slices.Contains([]string{"strings.Repeat", "bytes.Repeat",
+					"slices.Repeat"}, exprName(sel)) {
+					return true
+				}
+				conducted = conducted || fn.Name.Name == "Conduct"
+				if !slices.Contains([]string{"Conduct", "Repeat"}, fn.Name.Name) {
+					t.Errorf("%s: %s carries out a repetition; have runner.Conduct do it", f.at(n), fn.Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	if !conducted {
+		t.Error("runner.Conduct carries out nothing")
+	}
+}
+
 // A loop over fixtures that finds none passes without having tested anything.
 func TestNoEmptyFixtureLoop(t *testing.T) {
 	finders := []string{"filepath.Glob", "fs.Glob", "os.ReadDir", "fs.ReadDir"}

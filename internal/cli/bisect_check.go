@@ -264,7 +264,7 @@ func (x *check) carryOut(ctx context.Context) error {
 	session, err := runner.Open(ctx, e, w)
 	var outcome runner.Outcome
 	if err == nil {
-		err = x.follow(ctx, session)
+		err = runner.Conduct(ctx, &checking{x, session, nil})
 		var closing error
 		outcome, closing = session.Close()
 		err = errors.Join(err, closing)
@@ -276,26 +276,36 @@ func (x *check) carryOut(ctx context.Context) error {
 	return x.answer(outcome.Repetitions)
 }
 
-// follow measures until it is clear, a load has failed, or it was measured as often as was allowed.
-func (x *check) follow(ctx context.Context, session *runner.Session) error {
-	var measured []lab.Repetition
-	for pass := 1; pass <= x.most; pass++ {
-		for i, c := range x.run.Cells {
-			r, err := session.Repeat(ctx, plan.Repetition{Cell: c.ID, Arm: c.Arm, Number: pass,
-				Block: pass, Position: i + 1})
-			if _, unprepared := errors.AsType[*runner.Unprepared](err); unprepared {
-				return &ending{statusSkip, err}
-			}
-			if err != nil {
-				return err
-			}
-			measured = append(measured, r)
-		}
-		if logs, failed := x.logs(measured); failed || x.side(logs) != stat.NeitherSide {
-			return nil
+// checking names the passes over the loads of a check: until it is clear, a load has failed, or they were measured as
+// often as was allowed.
+type checking struct {
+	*check
+	session  *runner.Session
+	measured []lab.Repetition
+}
+
+func (c *checking) Next(context.Context) (plan.Repetition, bool, error) {
+	cells := c.run.Cells
+	passes, i := len(c.measured)/len(cells), len(c.measured)%len(cells)
+	if i == 0 {
+		logs, failed := c.logs(c.measured)
+		if passes == c.most || failed || c.side(logs) != stat.NeitherSide {
+			return plan.Repetition{}, false, nil
 		}
 	}
-	return nil
+	return plan.Repetition{Cell: cells[i].ID, Arm: cells[i].Arm, Number: passes + 1, Block: passes + 1,
+		Position: i + 1}, true, nil
+}
+
+func (c *checking) Repeat(ctx context.Context, next plan.Repetition) error {
+	r, err := c.session.Repeat(ctx, next)
+	if _, unprepared := errors.AsType[*runner.Unprepared](err); unprepared {
+		return &ending{statusSkip, err}
+	}
+	if err == nil {
+		c.measured = append(c.measured, r)
+	}
+	return err
 }
 
 // answer says what was found, and ends as git bisect run reads it.

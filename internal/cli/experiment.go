@@ -503,21 +503,34 @@ func (x *experiment) schedule() schedule {
 // follow the plan, or the search, to its end.
 func (x *experiment) follow(ctx context.Context, open *sessions) error {
 	if x.kind == bisecting {
-		return x.hunt(ctx, open.underTest)
+		return x.search(ctx, open.underTest)
 	}
+	return runner.Conduct(ctx, &visiting{x, open})
+}
+
+// visiting names the visits to the arms of an experiment, in the order of its plan.
+type visiting struct {
+	*experiment
+	open *sessions
+}
+
+// Next is what the plan names; at its end the pairs of settings whose effects do not add up are measured as well.
+func (v *visiting) Next(context.Context) (plan.Repetition, bool, error) {
 	for {
-		next, more := x.visits.Next(open.done())
-		if !more {
-			more, err := x.addPairs(open)
-			if !more || err != nil {
-				return err
-			}
-			continue
+		next, more := v.visits.Next(v.open.done())
+		if more {
+			return next, true, nil
 		}
-		if _, err := open.of(x.arm(next.Arm)).Repeat(ctx, next); err != nil {
-			return err
+		if more, err := v.addPairs(v.open); !more || err != nil {
+			return plan.Repetition{}, false, err
 		}
 	}
+}
+
+// Repeat carries out a repetition in the session of its arm.
+func (v *visiting) Repeat(ctx context.Context, next plan.Repetition) error {
+	_, err := v.open.of(v.arm(next.Arm)).Repeat(ctx, next)
+	return err
 }
 
 // tried begins the run when all levels have shown to be possible.

@@ -77,31 +77,115 @@ func (x *experiment) takeUpHunt() (err error) {
 	return err
 }
 
-// hunt measures what the search asks for until it is over. What was asked is on disk before it is measured, so that a
+// search measures what the search asks for until it is over. What was asked is on disk before it is measured, so that a
 // search that is resumed asks nothing twice.
-func (x *experiment) hunt(ctx context.Context, session *runner.Session) error {
-	begun := time.Now()
-	if asked := x.run.Experiment.Asked; len(asked) > 0 && asked[len(asked)-1].Failed == "" &&
-		!bisection.Carried(x.run, asked[len(asked)-1].Arm, x.keptIn(len(asked))) {
-		if err := x.answer(ctx, session); err != nil { // the one that was interrupted
+func (x *experiment) search(ctx context.Context, session *runner.Session) error {
+	s := &searching{experiment: x, session: session, begun: time.Now()}
+	asked := x.run.Experiment.Asked
+	if n := len(asked); n > 0 && asked[n-1].Failed == "" && !bisection.Carried(x.run, asked[n-1].Arm, x.keptIn(n)) {
+		if err := s.goOn(ctx); err != nil { // with the question that was interrupted
 			return err
 		}
 	}
-	for {
-		q, more := x.hunted.Search.Next()
-		if !more || x.options.budget > 0 && time.Since(begun) > x.options.budget {
-			return nil
+	return runner.Conduct(ctx, s)
+}
+
+// searching names the repetitions that answer the questions of a search.
+type searching struct {
+	*experiment
+	session *runner.Session
+	begun   time.Time
+	// open says that a question is being answered: left is what is still to be measured for it, and measured what was.
+	open     bool
+	left     []plan.Repetition
+	measured []lab.Repetition
+}
+
+// Next is the next repetition for the question that is open, or the first for the next question.
+func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
+	for len(s.left) == 0 {
+		if err := s.answer(); err != nil {
+			return plan.Repetition{}, false, err
 		}
-		if x.doubtful() {
+		q, more := s.hunted.Search.Next()
+		if !more || s.options.budget > 0 && time.Since(s.begun) > s.options.budget {
+			return plan.Repetition{}, false, nil
+		}
+		if s.doubtful() {
 			q = search.Question{Bundle: make(search.Bundle, len(q.Bundle)), Purpose: search.Anchor}
 		}
-		if err := x.ask(session, q); err != nil {
-			return err
+		if err := s.ask(s.session, q); err != nil {
+			return plan.Repetition{}, false, err
 		}
-		if err := x.answer(ctx, session); err != nil {
-			return err
+		if err := s.goOn(ctx); err != nil {
+			return plan.Repetition{}, false, err
 		}
 	}
+	next := s.left[0]
+	s.left = s.left[1:]
+	return next, true, nil
+}
+
+// Repeat carries out a repetition. A state that can't be measured is an answer, too.
+func (s *searching) Repeat(ctx context.Context, next plan.Repetition) error {
+	r, err := s.session.Repeat(ctx, next)
+	if why := unmeasurable(r, err); why != "" {
+		s.open, s.left = false, nil
+		return s.skip(ctx, why, err)
+	}
+	if err == nil {
+		s.measured = append(s.measured, r)
+	}
+	return err
+}
+
+// goOn begins to answer the question that was asked last. What an interrupted visit has measured for it counts.
+func (s *searching) goOn(ctx context.Context) error {
+	asked := s.run.Experiment.Asked
+	block, arm := len(asked), asked[len(asked)-1].Arm
+	s.measured = s.keptIn(block)
+	for _, r := range s.measured {
+		if why := unmeasurable(r, nil); why != "" {
+			return s.skip(ctx, why, nil)
+		}
+	}
+	times := 0 // that the arm was measured before
+	for _, a := range asked[:block-1] {
+		if a.Arm == arm {
+			times++
+		}
+	}
+	s.open, s.left = true, nil
+	position := 0
+	for _, c := range s.run.Cells {
+		if c.Arm != arm {
+			continue
+		}
+		for turn := range c.Repetitions {
+			position++
+			next := plan.Repetition{Cell: c.ID, Arm: arm, Number: times*c.Repetitions + turn + 1, Block: block,
+				Position: position}
+			if !slices.ContainsFunc(s.measured, func(r lab.Repetition) bool {
+				return r.Cell == next.Cell && r.Number == next.Number
+			}) {
+				s.left = append(s.left, next)
+			}
+		}
+	}
+	return nil
+}
+
+// answer tells the search what was measured for the question that is open.
+func (s *searching) answer() error {
+	if !s.open {
+		return nil
+	}
+	s.open = false
+	if err := s.hunted.Add(s.run, s.measured); err != nil {
+		return err
+	}
+	s.tell(runner.Event{Doing: "  " + s.standing(), Begins: true})
+	return nil
 }
 
 // ask takes down what is measured next, with an arm of its own where it is measured for the first time.
@@ -124,53 +208,6 @@ func (x *experiment) ask(session *runner.Session, q search.Question) error {
 	if before < len(x.run.Cells) {
 		session.Add(x.measurement.experiment())
 	}
-	return nil
-}
-
-// answer measures what was asked last, but for what an interrupted visit has measured, and tells the search.
-func (x *experiment) answer(ctx context.Context, session *runner.Session) error {
-	asked := x.run.Experiment.Asked
-	block, arm := len(asked), asked[len(asked)-1].Arm
-	measured := x.keptIn(block)
-	for _, r := range measured {
-		if why := unmeasurable(r, nil); why != "" {
-			return x.skip(ctx, why, nil)
-		}
-	}
-	times := 0 // that the arm was measured before
-	for _, a := range asked[:block-1] {
-		if a.Arm == arm {
-			times++
-		}
-	}
-	position := 0
-	for _, c := range x.run.Cells {
-		if c.Arm != arm {
-			continue
-		}
-		for turn := range c.Repetitions {
-			position++
-			next := plan.Repetition{Cell: c.ID, Arm: arm, Number: times*c.Repetitions + turn + 1,
-				Block: block, Position: position}
-			if slices.ContainsFunc(measured, func(r lab.Repetition) bool {
-				return r.Cell == next.Cell && r.Number == next.Number
-			}) {
-				continue
-			}
-			r, err := session.Repeat(ctx, next)
-			if why := unmeasurable(r, err); why != "" {
-				return x.skip(ctx, why, err)
-			}
-			if err != nil {
-				return err
-			}
-			measured = append(measured, r)
-		}
-	}
-	if err := x.hunted.Add(x.run, measured); err != nil {
-		return err
-	}
-	x.tell(runner.Event{Doing: "  " + x.standing(), Begins: true})
 	return nil
 }
 

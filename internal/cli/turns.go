@@ -77,19 +77,35 @@ func (c *turns) carryOut(ctx context.Context, show onlooker) error {
 	sessions := map[string]*runner.Session{}
 	writers := map[string]*store.Writer{}
 	err := c.open(ctx, sessions, writers, show)
-	for err == nil {
-		next, more := c.plan.Next(c.done)
-		if !more {
-			break
-		}
-		var rep lab.Repetition
-		if rep, err = sessions[next.Arm].Repeat(ctx, next); err == nil {
-			c.done = append(c.done, c.doneOf(next.Arm, rep))
-			show.measured(next)
-		}
+	if err == nil {
+		err = runner.Conduct(ctx, &interleaved{c, sessions, show})
 	}
 	show.end()
 	return c.close(ctx, sessions, writers, err)
+}
+
+// interleaved are the open sessions of measurements that take turns.
+type interleaved struct {
+	*turns
+	sessions map[string]*runner.Session
+	show     onlooker
+}
+
+// Next is what the plan names after what was measured in all arms.
+func (i *interleaved) Next(context.Context) (plan.Repetition, bool, error) {
+	next, more := i.plan.Next(i.done)
+	return next, more, nil
+}
+
+// Repeat carries out a repetition in the session of its arm.
+func (i *interleaved) Repeat(ctx context.Context, next plan.Repetition) error {
+	rep, err := i.sessions[next.Arm].Repeat(ctx, next)
+	if err != nil {
+		return err
+	}
+	i.done = append(i.done, i.doneOf(next.Arm, rep))
+	i.show.measured(next)
+	return nil
 }
 
 // open begins all runs. After an error those that it began are in the maps, to be closed.

@@ -157,23 +157,11 @@ func Run(ctx context.Context, e Experiment, saver Saver) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err = s.follow(ctx, e.Plan); err == nil && e.AtEnd != nil {
+	if err = Conduct(ctx, planned{s, e.Plan}); err == nil && e.AtEnd != nil {
 		err = e.AtEnd(ctx, Laid{filepath.Base(s.scratch), s.layout})
 	}
 	outcome, closing := s.Close()
 	return outcome, errors.Join(err, closing)
-}
-
-func (s *Session) follow(ctx context.Context, p plan.Plan) error {
-	for {
-		next, more := p.Next(s.Done())
-		if !more {
-			return nil
-		}
-		if _, err := s.Repeat(ctx, next); err != nil {
-			return err
-		}
-	}
 }
 
 // Event is one piece of progress.

@@ -46,12 +46,8 @@ func RunTogether(ctx context.Context, j Joint, saver Saver) (Outcome, error) {
 	t := &together{Joint: j, saver: &oneAtATime{Saver: saver}, rates: make([]Event, len(j.Experiments)),
 		sums: j.Kept, crowd: crowded(j)}
 	err := t.open(ctx)
-	for err == nil {
-		next, more := t.Plan.Next(t.done())
-		if !more {
-			break
-		}
-		err = t.repeat(ctx, next)
+	if err == nil {
+		err = Conduct(ctx, t)
 	}
 	outcome, closing := t.close()
 	return outcome, errors.Join(err, closing)
@@ -160,9 +156,15 @@ func (t *together) taking(cell string) (*joint, error) {
 	return newJoint(sessions), nil
 }
 
-// repeat carries out one repetition on all targets, all of them at once or by turns. When the load of one fails, the
+// Next is what the plan names after what all targets have done.
+func (t *together) Next(context.Context) (plan.Repetition, bool, error) {
+	next, more := t.Plan.Next(t.done())
+	return next, more, nil
+}
+
+// Repeat carries out one repetition on all targets, all of them at once or by turns. When the load of one fails, the
 // others are kept; when a target is lost and another can be had in its place, all of its turn carry it out anew.
-func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
+func (t *together) Repeat(ctx context.Context, next plan.Repetition) error {
 	all, err := t.taking(next.Cell)
 	if err != nil {
 		return err
