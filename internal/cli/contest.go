@@ -142,7 +142,7 @@ func (c *contest) agree() error {
 	for _, arm := range armNames() {
 		run := &c.arms[arm].run
 		run.Pair, run.Seed, run.Terms = base.ID, base.Seed, &c.terms
-		run.Order, run.Repetitions = "pairs", 0
+		run.Design, run.Order, run.Repetitions = lab.DesignLive, "pairs", 0
 		for i := range run.Cells {
 			run.Cells[i].Repetitions = 0 // nobody knows beforehand
 		}

@@ -60,7 +60,7 @@ func (m *measurement) draftOn(su suite.Suite, place lab.Place) error {
 	m.run = lab.Run{
 		ID: store.NewID(), Label: m.options.label, Status: lab.Running, Source: lab.Measured, Created: time.Now(),
 		Version: m.Version,
-		Command: m.Args, Suite: su.Name, SuiteText: su.Text, Order: string(su.Order), Seed: seed,
+		Command: m.Args, Design: lab.DesignRun, Suite: su.Name, SuiteText: su.Text, Order: string(su.Order), Seed: seed,
 		Repetitions: su.Repetitions,
 		Pause:       su.Interval.Seconds(), AsPublished: m.options.asPublished,
 		Arms:    []lab.Arm{{ID: onlyArm, Role: storageRole, Levels: map[string]string{}}},

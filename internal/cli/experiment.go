@@ -173,7 +173,7 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 	if err != nil {
 		return err
 	}
-	x.run.Experiment, x.suiteName = terms, args[0]
+	x.run.Experiment, x.run.Design, x.suiteName = terms, lab.Design(x.kind), args[0]
 	if x.options.settableOnly {
 		if err := x.leaveOut(ctx); err != nil {
 			return err
@@ -480,7 +480,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 		x.end(ctx, w, outcome, err)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", plural(len(outcome.Repetitions), "repetition"),
-				resumeCommand(x.run, x.store.ShortID(x.run.ID)))
+				x.run.MadeBy().Resume(x.store.ShortID(x.run.ID)))
 		}
 		return err
 	}
@@ -617,7 +617,7 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 func (x *experiment) resumable(b *store.Bundle) error {
 	switch {
 	case b.Run.Experiment == nil || b.Run.Experiment.Kind != x.kind:
-		return usage(fmt.Sprintf("run %s is no %s", b.Run.ID, x.kind), resumeCommand(b.Run, x.options.resume))
+		return usage(fmt.Sprintf("run %s is no %s", b.Run.ID, x.kind), b.Run.MadeBy().Resume(x.options.resume))
 	case b.Run.Status != lab.Interrupted:
 		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status),
 			"headroom "+x.kind+" --show "+x.options.resume+" shows it")

@@ -89,7 +89,7 @@ func (p *program) writeExperiment(b *store.Bundle, format string, w io.Writer, o
 	}
 	id := o.ShortID(b.Run.ID)
 	if b.Run.Status == lab.Interrupted {
-		fmt.Fprintln(w, "go on: "+resumeCommand(b.Run, id))
+		fmt.Fprintln(w, "go on: "+b.Run.MadeBy().Resume(id))
 	}
 	_, err := fmt.Fprintln(w, "each load in each arm: headroom show "+id+" --cells")
 	return err

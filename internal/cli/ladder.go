@@ -390,6 +390,7 @@ func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
 			c.Params["ioengine"], c.Params["direct"], c.Params["iodepth"] = "psync", "0", "1"
 		}
 	}
+	run.Design = lab.DesignLadder
 	run.Pair, run.Seed, run.Order, run.Repetitions = s.first().run.ID, s.first().run.Seed, "rounds", s.passes
 	run.Arms = []lab.Arm{
 		{ID: onlyArm, Role: storageRole, Levels: map[string]string{rungLevel: arm, kindLevel: string(r.kind)}}}

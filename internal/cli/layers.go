@@ -221,6 +221,7 @@ func (s *survey) agree() error {
 				}
 			}
 		}
+		run.Design = lab.DesignLayers
 		run.Pair, run.Seed, run.Order, run.Repetitions = s.first().run.ID, s.first().run.Seed, "rounds", s.passes
 		run.Arms = []lab.Arm{{ID: onlyArm, Role: storageRole, Levels: map[string]string{layerLevel: arm}}}
 	}

@@ -90,7 +90,7 @@ func (m *measurement) carryOut(ctx context.Context) (failed error) {
 	if err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.share(len(outcome.Repetitions)),
-				resumeCommand(m.run, m.store.ShortID(m.run.ID)))
+				m.run.MadeBy().Resume(m.store.ShortID(m.run.ID)))
 		}
 		return err
 	}

@@ -436,7 +436,7 @@ func (n *network) draft(ctx context.Context, su suite.Suite) error {
 		if err := m.draftOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
 			return err
 		}
-		m.run.ID, m.run.Network = id, n.pairs[i:i+1]
+		m.run.ID, m.run.Design, m.run.Network = id, lab.DesignNet, n.pairs[i:i+1]
 		if len(n.pairs) > 1 {
 			m.takeRole()
 		} else {
@@ -542,12 +542,12 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 	switch {
 	case b.Run.Experiment != nil:
 		return usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind),
-			resumeCommand(b.Run, n.options.resume))
+			b.Run.MadeBy().Resume(n.options.resume))
 	case b.Run.Study != nil:
 		return usage(fmt.Sprintf("run %s measured %s", b.Run.ID, b.Run.Study.Kind),
-			resumeCommand(b.Run, n.options.resume))
+			b.Run.MadeBy().Resume(n.options.resume))
 	case len(b.Run.Network) == 0 || b.Run.Source != lab.Measured:
-		return usage(fmt.Sprintf("run %s measured no network", b.Run.ID), resumeCommand(b.Run, n.options.resume))
+		return usage(fmt.Sprintf("run %s measured no network", b.Run.ID), b.Run.MadeBy().Resume(n.options.resume))
 	case b.Run.Status != lab.Interrupted:
 		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status))
 	}

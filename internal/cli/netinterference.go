@@ -378,7 +378,7 @@ func (s *interferenceStudy) takeUp(ctx context.Context) error {
 	}
 	if b.Run.Study == nil || b.Run.Study.Kind != interfering {
 		return usage(fmt.Sprintf("run %s says nothing of interference", b.Run.ID),
-			resumeCommand(b.Run, s.options.resume))
+			b.Run.MadeBy().Resume(s.options.resume))
 	}
 	if b.Run.Status != lab.Interrupted {
 		return s.show(b)
@@ -423,7 +423,7 @@ func (s *interferenceStudy) carryOut(ctx context.Context) error {
 		return err
 	}
 	t.join()
-	t.run.Network = s.pairs
+	t.run.Design, t.run.Network = lab.DesignInterference, s.pairs
 	if s.options.dryRun.asked() {
 		return s.printPlan(t)
 	}

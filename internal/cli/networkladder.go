@@ -90,7 +90,7 @@ func (p *program) networkLadder(ctx context.Context, o ladderOptions, args []str
 	t := l.asTogether()
 	t.leftOut = l.leftOut
 	t.join()
-	t.run.Network = l.pairs
+	t.run.Design, t.run.Network = lab.DesignNetworkLadder, l.pairs
 	if o.dryRun.asked() {
 		return l.printPlan(t)
 	}

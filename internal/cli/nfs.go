@@ -225,7 +225,7 @@ func (x *nfsStages) takeUp(args []string) error {
 		return err
 	}
 	if named.Run.NFS == nil {
-		return usage("run "+named.Run.ID+" is no stage of headroom nfs", resumeCommand(named.Run, x.options.resume))
+		return usage("run "+named.Run.ID+" is no stage of headroom nfs", named.Run.MadeBy().Resume(x.options.resume))
 	}
 	x.id, x.suite = named.Run.Pair, named.Run.Suite
 	x.options.NFS, x.options.label, x.options.asPublished, x.options.seed = *named.Run.NFS, named.Run.Label,

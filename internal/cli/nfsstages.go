@@ -248,7 +248,7 @@ func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) err
 			return err
 		}
 	}
-	m.run.Pair = x.id
+	m.run.Design, m.run.Pair = lab.DesignNFS, x.id
 	settled := x.options.NFS
 	settled.Asked = s.asked
 	m.run.NFS = &settled

@@ -129,7 +129,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		did = []string{"nothing was left behind"}
 	}
 	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", id, strings.Join(did, ", "),
-		resumeCommand(a.Run, id))
+		a.Run.MadeBy().Resume(id))
 	return nil
 }
 

@@ -25,12 +25,12 @@ func (m *measurement) takeUp(ctx context.Context, args []string) error {
 	switch {
 	case b.Run.Experiment != nil:
 		return usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind),
-			resumeCommand(b.Run, m.options.resume))
+			b.Run.MadeBy().Resume(m.options.resume))
 	case len(b.Run.Network) > 0:
-		return usage(fmt.Sprintf("run %s measures a network", b.Run.ID), resumeCommand(b.Run, m.options.resume))
+		return usage(fmt.Sprintf("run %s measures a network", b.Run.ID), b.Run.MadeBy().Resume(m.options.resume))
 	case b.Run.Pair != "":
 		return usage(fmt.Sprintf("run %s is one of those that a comparison measures in turns", b.Run.ID),
-			resumeCommand(b.Run, m.options.resume))
+			b.Run.MadeBy().Resume(m.options.resume))
 	case b.Run.Source != lab.Measured:
 		return usage(fmt.Sprintf("run %s was not measured here, so it can't be resumed", b.Run.ID))
 	case b.Run.Status != lab.Interrupted && !(more && b.Run.Status == lab.Complete):

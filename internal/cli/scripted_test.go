@@ -14,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/store"
 	"headroom/internal/target"
 	"headroom/internal/target/qemu"
 	"headroom/internal/target/scripted"
@@ -65,12 +67,33 @@ func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 			l.machines[name] = l.network.New(name)
 		}
 		test(l)
+		l.designs()
 		for _, name := range slices.Sorted(maps.Keys(l.machines)) {
 			for _, line := range l.machines[name].Unforeseen() {
 				t.Errorf("nothing is written down about, on %s: %s", name, line)
 			}
 		}
 	})
+}
+
+// designs fails the test where a run does not record what it was measured for, or where it could not be told from the
+// rest of the header, as it is told of the runs of earlier versions.
+func (l *scriptedLab) designs() {
+	l.Helper()
+	s := store.Open(filepath.Join(l.dir, "store"))
+	rows, _ := s.List() // some tests damage runs
+	for _, row := range rows {
+		b, err := s.Find(row.ID)
+		if err != nil || b.Run.Source != lab.Measured {
+			continue
+		}
+		earlier := b.Run
+		earlier.Design = ""
+		if recorded := b.Run.Design; recorded == "" || recorded != earlier.MadeBy() {
+			l.Errorf("run %s (%s) records the design %q, and without that shows %q", row.ID, b.Run.Suite, recorded,
+				earlier.MadeBy())
+		}
+	}
 }
 
 // folderInMemory is a folder of the test's own, where nothing waits for a disk if that can be had.

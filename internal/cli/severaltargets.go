@@ -618,7 +618,7 @@ func (t *together) measure(ctx context.Context) (runner.Outcome, error) {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(t.Stderr, "%d of %s are kept; go on with: %s\n",
 				len(outcome.Repetitions), plural(t.planned(), "repetition"),
-				resumeCommand(t.run, t.store.ShortID(t.run.ID)))
+				t.run.MadeBy().Resume(t.store.ShortID(t.run.ID)))
 		}
 		return outcome, err
 	}

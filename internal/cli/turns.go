@@ -147,7 +147,7 @@ func (c *turns) close(ctx context.Context, sessions map[string]*runner.Session, 
 	}
 	if err = errors.Join(failures...); err != nil && len(c.done) > 0 {
 		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", plural(len(c.done), "load"),
-			resumeCommand(c.first().run, c.store.ShortID(c.first().run.ID)))
+			c.first().run.MadeBy().Resume(c.store.ShortID(c.first().run.ID)))
 	}
 	if err == nil && failed == len(c.done) {
 		return &lab.Error{What: "all loads failed",
@@ -159,29 +159,5 @@ func (c *turns) close(ctx context.Context, sessions map[string]*runner.Session, 
 func (c *turns) release() {
 	for _, m := range c.arms {
 		m.release()
-	}
-}
-
-// resumeCommand is what to type to go on with an interrupted run.
-func resumeCommand(run lab.Run, id string) string {
-	switch {
-	case run.Experiment != nil:
-		return "headroom " + run.Experiment.Kind + " --resume " + id
-	case run.Study != nil && run.Study.Kind == interfering:
-		return "headroom net interference --resume " + id
-	case run.Study != nil && run.Study.Kind == climbing:
-		return "headroom ladder --resume " + id
-	case len(run.Network) > 0:
-		return "headroom net --resume " + id
-	case run.Pair == "":
-		return "headroom run --resume " + id
-	case run.NFS != nil:
-		return "headroom nfs --resume " + id
-	case run.Arms[0].Levels[layerLevel] != "":
-		return "headroom compare --layers --resume " + id
-	case run.Arms[0].Levels[rungLevel] != "":
-		return "headroom ladder --resume " + id
-	default:
-		return "headroom compare --live --resume " + id
 	}
 }

@@ -49,6 +49,8 @@ type Run struct {
 	Version string `json:"version"`
 	// Command is the argument vector as the user typed it.
 	Command []string `json:"command,omitempty"`
+	// Design is what the run was measured for; empty in runs that were made before it was recorded (MadeBy).
+	Design Design `json:"design,omitempty"`
 
 	Suite string `json:"suite"`
 	// SuiteText is the suite file itself, so that the run can be repeated without it.

@@ -1,0 +1,66 @@
+package lab
+
+// Design is the kind of experiment that a run was measured for, as its header records it.
+type Design string
+
+// The designs.
+const (
+	// DesignRun measures the cells of a suite, on one target or on several at the same time.
+	DesignRun Design = "run"
+	// DesignLive compares two sides that are measured by turns, DesignLayers the layers of a host's storage.
+	DesignLive   Design = "live"
+	DesignLayers Design = "layers"
+	// DesignLadder climbs from memory to the whole system, DesignNetworkLadder from a loopback to all ports.
+	DesignLadder        Design = "ladder"
+	DesignNetworkLadder Design = "network-ladder"
+	// DesignNet measures pairs of a client and a server, DesignInterference what loads take from each other.
+	DesignNet          Design = "net"
+	DesignInterference Design = "interference"
+	// DesignNFS measures the ways to an NFS server, one after the other.
+	DesignNFS Design = "nfs"
+	// DesignSweep, DesignAblation and DesignBisection vary settings.
+	DesignSweep     Design = "sweep"
+	DesignAblation  Design = "ablate"
+	DesignBisection Design = "bisect"
+)
+
+// MadeBy is the design of a run. Runs that were made before headers recorded one show it by what else they have.
+func (r Run) MadeBy() Design {
+	level := func(name string) bool { return len(r.Arms) > 0 && r.Arms[0].Levels[name] != "" }
+	switch {
+	case r.Design != "":
+		return r.Design
+	case r.Experiment != nil:
+		return Design(r.Experiment.Kind)
+	case r.Study != nil && r.Study.Kind == "interference":
+		return DesignInterference
+	case r.Study != nil && r.Study.Kind == "ladder":
+		return DesignNetworkLadder
+	case len(r.Network) > 0:
+		return DesignNet
+	case r.Pair == "":
+		return DesignRun
+	case r.NFS != nil:
+		return DesignNFS
+	case level("layer"):
+		return DesignLayers
+	case level("rung"):
+		return DesignLadder
+	default:
+		return DesignLive
+	}
+}
+
+// Resume is the command that goes on with an interrupted run, of an ID as people type it.
+func (d Design) Resume(id string) string {
+	verb := string(d)
+	switch d {
+	case DesignLive, DesignLayers:
+		verb = "compare --" + verb
+	case DesignNetworkLadder:
+		verb = "ladder"
+	case DesignInterference:
+		verb = "net interference"
+	}
+	return "headroom " + verb + " --resume " + id
+}
