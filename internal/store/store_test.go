@@ -325,6 +325,22 @@ func TestTheIndexIsRebuilt(t *testing.T) {
 	check("one less", "ABCDEFGH02 1  complete")
 }
 
+func TestShortIDs(t *testing.T) {
+	s := Open(t.TempDir())
+	for _, id := range []string{"ABCDEFGH01", "ABCDEFGH02", "ABCDX00000", "K000000000", "KZZZZZZZZZ"} {
+		save(t, s, id, 0)
+	}
+	shortID := s.ShortIDs()
+	for id, want := range map[string]string{
+		"ABCDEFGH01": "ABCDEFGH01", "ABCDEFGH02": "ABCDEFGH02", "ABCDX00000": "ABCDX", "K000000000": "K000",
+		"KZZZZZZZZZ": "KZZZ", "ABCDEFGH99": "ABCDEFGH9", "ZZZZZZZZZZ": "ZZZZ", "0000000000": "0000", "abc": "abc",
+	} {
+		if got := shortID(id); got != want {
+			t.Errorf("ShortIDs()(%q) = %q, want %q", id, got, want)
+		}
+	}
+}
+
 func TestADamagedBundleIsNamedAndHidesNoOther(t *testing.T) {
 	s := Open(t.TempDir())
 	save(t, s, "ABCDEFGH01", 1)
