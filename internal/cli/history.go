@@ -217,8 +217,7 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	errs := []error{err}
 	var bundles []*store.Bundle
 	for _, r := range rows {
-		// what an experiment varies has no history
-		if suiteOf(r) != suite || r.Status == lab.Running || r.Experiment != "" {
+		if r.Status == lab.Running || !ofSuite(r, suite) {
 			continue
 		}
 		b, err := s.Find(r.ID)
@@ -230,6 +229,9 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	}
 	return bundles, errors.Join(errs...)
 }
+
+// ofSuite says whether a run is one of a suite as it is: what an experiment varies can't be held against others.
+func ofSuite(r store.Row, suite string) bool { return suiteOf(r) == suite && r.Experiment == "" }
 
 func suiteOf(r store.Row) string {
 	if r.Suite == "" {

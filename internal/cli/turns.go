@@ -40,13 +40,14 @@ func (c *turns) partners(of *store.Bundle) ([]*store.Bundle, error) {
 	rows, damaged := c.store.List()
 	var found []*store.Bundle
 	for _, row := range rows {
+		if of.Run.Pair == "" || row.Pair != of.Run.Pair {
+			continue
+		}
 		b, err := c.store.Find(row.ID)
 		if err != nil {
 			return nil, errors.Join(err, damaged)
 		}
-		if of.Run.Pair != "" && b.Run.Pair == of.Run.Pair {
-			found = append(found, b)
-		}
+		found = append(found, b)
 	}
 	return found, nil
 }
