@@ -66,8 +66,6 @@ func siblings() map[string]string {
 func forbidden() []struct{ path, only, reason string } {
 	return []struct{ path, only, reason string }{
 		{"os/exec", "internal/target", "processes are started on targets only"},
-		{"modernc.org/sqlite", "internal/store", "SQL lives in the index and nowhere else"},
-		{"database/sql", "internal/store", "SQL lives in the index and nowhere else"},
 		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
 		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven " +
 			"megabytes of memory on every machine that is measured"},

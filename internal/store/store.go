@@ -1,5 +1,5 @@
 // Package store keeps runs. A run is a bundle: one folder that holds everything, is complete after every
-// saved repetition, and can be copied, mailed and read without this program. A SQLite index over the bundles
+// saved repetition, and can be copied, mailed and read without this program. A file with a line for each bundle
 // makes lists quick; it is rebuilt from them whenever it is missing or stale, so it is never the truth.
 //
 // A bundle:
