@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -81,7 +82,7 @@ func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
 	if len(cut) > 1 {
 		for _, r := range cut {
 			if len(m.parts) < mostParts {
-				add(r, "one of "+counted(len(cut), r.noun))
+				add(r, "one of "+prose.Count(len(cut), r.noun))
 			}
 		}
 	}
@@ -94,7 +95,7 @@ func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
 			if len(own) == 1 {
 				r := own[0]
 				r.value, r.most = value, most
-				add(r, "one of "+counted(len(users), u.noun))
+				add(r, "one of "+prose.Count(len(users), u.noun))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/prose"
 	"headroom/internal/rule"
 )
 
@@ -215,7 +216,7 @@ func effect(f rule.Finding) string {
 	first := f.Effects[0]
 	return fmt.Sprintf("published: %s (%s; %s); not measured here; %s: headroom rules show %s", first.Text,
 		first.Where, first.Source.Title,
-		plural(len(f.Effects)-1, "more figure"), f.Rule)
+		prose.Count(len(f.Effects)-1, "more figure"), f.Rule)
 }
 
 // bySetting puts together what is one change on several systems.

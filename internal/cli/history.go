@@ -14,6 +14,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/history"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/store"
 	"headroom/internal/unit"
@@ -243,7 +244,7 @@ func suiteOf(r store.Row) string {
 func (p *program) noHistory(s *store.Store, suite string) error {
 	hints := []string{"headroom list shows the runs"}
 	if names := suitesIn(s); len(names) > 0 {
-		hints = append(hints, "there are runs of "+listed(names))
+		hints = append(hints, "there are runs of "+prose.List(names))
 	}
 	return usage(fmt.Sprintf("no run of a suite %q is kept", suite), hints...)
 }

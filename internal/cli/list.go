@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/visible"
 )
@@ -53,7 +54,7 @@ func (p *program) listCommand() *cobra.Command {
 				return err
 			}
 			if len(rows) == 0 && len(all) > 0 {
-				fmt.Fprintf(p.Stdout, "none of %s fits; headroom list shows all\n", plural(len(all), "run"))
+				fmt.Fprintf(p.Stdout, "none of %s fits; headroom list shows all\n", prose.Count(len(all), "run"))
 				return err
 			}
 			if failed := p.printRows(s, rows); failed != nil {

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 )
@@ -131,7 +132,7 @@ func (c *turns) close(ctx context.Context, sessions map[string]*runner.Session, 
 		failures = append(failures, c.arms[arm].end(ctx, w, outcome, err))
 	}
 	if err = errors.Join(failures...); err != nil && len(c.done) > 0 {
-		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", plural(len(c.done), "load"),
+		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", prose.Count(len(c.done), "load"),
 			resumeCommand(c.first().run, c.store.ShortID(c.first().run.ID)))
 	}
 	if err == nil && failed == len(c.done) {

@@ -54,35 +54,23 @@ func Capital(text string) string {
 }
 
 // Wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A
-// word that is longer than a line is broken.
+// word that is longer than a line has one of its own, since people copy paths and addresses.
 func Wrap(text string, width, indent int) []string {
 	text = visible.Text(text) // before it is measured
 	var lines []string
-	lead := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	line, empty := lead, true
-	flush := func() {
-		lines = append(lines, strings.TrimRight(line, " "))
-		line, empty = strings.Repeat(" ", indent), true
-	}
+	line, empty := text[:len(text)-len(strings.TrimLeft(text, " "))], true
 	for word := range strings.FieldsSeq(text) {
-		if !empty && Columns(line)+1+Columns(word) > width {
-			flush()
-		}
-		if !empty {
+		switch {
+		case empty:
+		case Columns(line)+1+Columns(word) > width:
+			lines = append(lines, line)
+			line = strings.Repeat(" ", indent)
+		default:
 			line += " "
-		}
-		for Columns(line)+Columns(word) > width {
-			room := max(width-Columns(line), 1)
-			head := string([]rune(word)[:room])
-			line, word = line+head, word[len(head):]
-			flush()
 		}
 		line, empty = line+word, false
 	}
-	if !empty || len(lines) == 0 {
-		flush()
-	}
-	return lines
+	return append(lines, strings.TrimRight(line, " "))
 }
 
 // Columns that a text takes on a terminal. Everything headroom prints is one column a character; names that users

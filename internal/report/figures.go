@@ -95,27 +95,3 @@ func confidenceText(c float64) string { return fmt.Sprintf("%.0f%%", math.Floor(
 
 // number prints a value for a program: in full, without an exponent, which not every spreadsheet reads.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// count prints "1 repetition", "3 repetitions".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-// sentence joins words as a person would: "a", "a and b", "a, b and c".
-func sentence(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
-// capital gives a text an upper-case first letter.
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}

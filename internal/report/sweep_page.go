@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -306,7 +307,7 @@ func pageGroups(d *sweep.Document) []sweepPageGroup {
 		if r := g.Recommended; r != nil {
 			one.Level, one.Worst, one.Bounds = choiceLevel(d, r), lossText(r.Loss), lossBounds(r.Loss)
 			if r.ToldApart {
-				one.Others = sentence(without(r.Set, r.Level))
+				one.Others = prose.List(without(r.Set, r.Level))
 			}
 			if r.Gain != nil && r.Level != d.Baseline {
 				one.Gain = joinNonEmpty(changeText(r.Gain.Ratio), ratioBounds(r.Gain))
@@ -328,7 +329,7 @@ func pageKernel(d *sweep.Document, k sweep.Kernel) sweepPageKernel {
 			changes = append(changes, joinNonEmpty(changeText(c.Ratio.Ratio), ratioBounds(&c.Ratio), c.Title))
 		}
 	}
-	out.Change = few(changes)
+	out.Change = prose.Few(changes, 3)
 	return out
 }
 
