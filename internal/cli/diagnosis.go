@@ -197,7 +197,7 @@ func (w *wrapper) afterShort(f rule.Finding) {
 func (w *wrapper) head(f rule.Finding) {
 	fmt.Fprintln(w.out)
 	head := severityWord(f.Severity)
-	title := wrap(f.Title, w.columns()-len(head)-len(f.Rule)-2)
+	title := prose.Wrap(f.Title, w.columns()-len(head)-len(f.Rule)-2, 0)
 	gap := max(2, w.columns()-len(head)-len([]rune(title[0]))-len(f.Rule))
 	if w.colour != nil && f.Severity == "high" {
 		head = w.colour("\x1b[1;31m") + "HIGH" + w.colour("\x1b[0m") + "  "

@@ -249,14 +249,10 @@ func groupBy(rows []*compare.Compared, of func(*compare.Compared) (keys, texts [
 
 // about names the first few jobs.
 func (g grouped) about() string {
-	const most = 3
 	if g.all {
 		return "all"
 	}
-	if more := len(g.jobs) - most; more > 1 {
-		return strings.Join(g.jobs[:most], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return prose.List(g.jobs)
+	return prose.Few(g.jobs, 3)
 }
 
 // noteTexts are the notes of a table. Those that begin alike up to a colon are said in one.
