@@ -444,7 +444,7 @@ func (t ablationText) reading() []string {
 		text += fmt.Sprintf(" Intervals hold with %s each at all looks together, so that all %d claims are right "+
 			"with %s. A change within %s counts as none.",
 			confidenceDigits(t.Confidence), t.Claims, confidenceDigits(1-t.Alpha),
-			strings.Replace(unit.Percent(t.Margin), ".0%", "%", 1))
+			unit.RoundPercent(t.Margin))
 	}
 	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitNumber) string {
 		return t.short(ablationNumber{n.Cell, n.Metric})

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/compare"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/unit"
 )
 
 // compareHeadline is the answer about one new run in a sentence: "talos against debian, 8 jobs: slower in 5, same in 2,
@@ -353,7 +354,7 @@ func compareReading(d *compare.Document, rows []*compare.Compared) []string {
 		if per["pair"] {
 			text += " Pairs may be looked at any time."
 		}
-		text += fmt.Sprintf(" A change within %s counts as none (--margin).", percentOf(d.Margin))
+		text += fmt.Sprintf(" A change within %s counts as none (--margin).", unit.RoundPercent(d.Margin))
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Suggests != nil }) {

@@ -14,32 +14,7 @@ import (
 const absent = "–"
 
 // figure prints a value of a metric for a person.
-func figure(u lab.Unit, v float64) string {
-	switch u {
-	case lab.PerSecond, lab.Count:
-		return unit.IOPS(v)
-	case lab.BytesPerSecond:
-		return unit.Bandwidth(v)
-	case lab.BitsPerSecond:
-		return unit.Bitrate(v)
-	case lab.Seconds:
-		return unit.Latency(v)
-	case lab.PerOperation:
-		return unit.Latency(v) + "/op"
-	case lab.JoulesPerOp:
-		return unit.Energy(v) + "/op"
-	case lab.Share:
-		return unit.Percent(v)
-	case "B":
-		return unit.Bytes(v)
-	default: // of a metric that a suite names
-		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
-		if err != nil {
-			rounded = v // cannot be: FormatFloat wrote it
-		}
-		return number(rounded) + " " + string(u)
-	}
-}
+func figure(u lab.Unit, v float64) string { return unit.Value(u, v) }
 
 // roundFigure prints a round value, as those of an axis, without digits that say nothing: "10 µs" for "10.0 µs".
 func roundFigure(u lab.Unit, v float64) string {

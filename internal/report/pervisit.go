@@ -24,11 +24,11 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 		return []string{fmt.Sprintf("%s: too few to tell how many repetitions %s is worth.",
 			prose.Capital(prose.Count(p.Visits, noun)), one)}
 	}
-	text := fmt.Sprintf("%ss differ by %s, loads within %s by %s", prose.Capital(noun), roundPercent(*n.Between), one,
-		roundPercent(*n.Within))
+	text := fmt.Sprintf("%ss differ by %s, loads within %s by %s", prose.Capital(noun),
+		unit.RoundPercent(*n.Between), one, unit.RoundPercent(*n.Within))
 	if *n.Between == 0 {
 		text = fmt.Sprintf("%ss differ by no more than loads within one let expect, %s", prose.Capital(noun),
-			roundPercent(*n.Within))
+			unit.RoundPercent(*n.Within))
 	}
 	if len(p.Numbers) > 1 {
 		text += fmt.Sprintf(" (%s, the least sure of %s)", title(n), prose.Count(len(p.Numbers), "number"))

@@ -117,7 +117,7 @@ type sweepLine struct {
 func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 	title := "Sweep over " + d.Factor
 	p := sweepPage{Head: newPageHead(title, "", sweepPageStyle, heatStyle()), Title: title, Factor: d.Factor,
-		Answer: sweepAnswer(d), Share: roundPercent(d.Share),
+		Answer: sweepAnswer(d), Share: unit.RoundPercent(d.Share),
 		Baseline: d.Baseline, Harm: harmTexts(d), Notes: d.Notes, Reading: slices.Concat(costsText(d), sweepReading(d))}
 	if m := matrixOf(d); m != nil {
 		p.Tables = []sweepPageTable{
@@ -214,7 +214,7 @@ func cellTitle(d *sweep.Document, c *sweep.Cell) string {
 	if c.Gain != nil {
 		text += ", " + joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain)) + " over " + d.Baseline
 	}
-	text += "; " + roundPercent(d.Share) + " of it at " + c.SmallestForShare
+	text += "; " + unit.RoundPercent(d.Share) + " of it at " + c.SmallestForShare
 	if surely := surelyLevels(d, c); surely != "" {
 		text += ", surely " + surely
 	}

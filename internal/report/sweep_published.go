@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/prose"
 	"headroom/internal/sweep"
+	"headroom/internal/unit"
 )
 
 // publishedText says how many of a source's loads are here, and how its gains lie to those here; nil where none was
@@ -46,8 +47,8 @@ func publishedText(d *sweep.Document) []string {
 		lines = append(lines, fmt.Sprintf("it varies %s, and here %s was varied", p.Factor, d.Factor))
 	}
 	if p.Share != d.Share {
-		lines = append(lines, fmt.Sprintf("there %s of the best is enough, and here %s", roundPercent(p.Share),
-			roundPercent(d.Share)))
+		lines = append(lines, fmt.Sprintf("there %s of the best is enough, and here %s", unit.RoundPercent(p.Share),
+			unit.RoundPercent(d.Share)))
 	}
 	return lines
 }

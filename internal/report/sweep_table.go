@@ -31,7 +31,8 @@ func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 	m := matrixOf(d)
 	if m != nil {
 		out.line("")
-		out.wrapped(strong, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor, roundPercent(d.Share)), 0)
+		out.wrapped(strong, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor,
+			unit.RoundPercent(d.Share)), 0)
 		out.matrix(m, matrixEnough(d), totalEnough(d))
 		out.line("")
 		out.wrapped(strong, "gain of the best level over "+d.Baseline, 0)

@@ -54,8 +54,8 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	}
 	switch {
 	case !c.ToldApart && c.Verdict == sweep.Same:
-		return fmt.Sprintf("%s makes no difference of more than %s to %s%s", d.Factor, roundPercent(d.Margin), c.Title,
-			ceiling)
+		return fmt.Sprintf("%s makes no difference of more than %s to %s%s", d.Factor,
+			unit.RoundPercent(d.Margin), c.Title, ceiling)
 	case !c.ToldApart:
 		text := fmt.Sprintf("no level of %s can be told from the best for %s", d.Factor, c.Title)
 		if d.Blocks < sweep.FewestBlocks {
@@ -71,7 +71,7 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 		text += fmt.Sprintf("; %s over %s", joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain)), d.Baseline)
 	}
 	if c.SmallestForShare != c.Best {
-		text += fmt.Sprintf("; %s of that from %s on", roundPercent(d.Share), c.SmallestForShare)
+		text += fmt.Sprintf("; %s of that from %s on", unit.RoundPercent(d.Share), c.SmallestForShare)
 		if b := c.SmallestBetween; b.From != b.To {
 			text += " (surely " + betweenLevels(b) + ")"
 		}
@@ -97,7 +97,7 @@ func meansAnswer(d *sweep.Document) string {
 			text += fmt.Sprintf(", %s over %s", changeText(c.Gain.Ratio), d.Baseline)
 		}
 		if c.SmallestForShare != c.Top {
-			text += fmt.Sprintf("; %s of that from %s on", roundPercent(d.Share), c.SmallestForShare)
+			text += fmt.Sprintf("; %s of that from %s on", unit.RoundPercent(d.Share), c.SmallestForShare)
 		}
 		return text
 	case r == nil:
@@ -126,7 +126,7 @@ func choiceAnswer(d *sweep.Document) string {
 		return d.Factor + ": no level was measured with every load, so there is no single choice for all of them"
 	}
 	if !slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return c.Verdict != sweep.Same || c.ToldApart }) {
-		return fmt.Sprintf("%s makes no difference of more than %s to %s", d.Factor, roundPercent(d.Margin),
+		return fmt.Sprintf("%s makes no difference of more than %s to %s", d.Factor, unit.RoundPercent(d.Margin),
 			theLoads(d))
 	}
 	if !r.ToldApart {
@@ -195,11 +195,8 @@ func atWorst(d *sweep.Document, l sweep.Loss) string {
 	return text
 }
 
-// roundPercent is a share that somebody chose, without a zero that says nothing: 3%.
-func roundPercent(share float64) string { return strings.Replace(unit.Percent(share), ".0%", "%", 1) }
-
 // bare is a share in percent without the sign.
-func bare(share float64) string { return strings.TrimSuffix(roundPercent(share), "%") }
+func bare(share float64) string { return strings.TrimSuffix(unit.RoundPercent(share), "%") }
 
 // ratioBounds are "[+2.1, +9]" in percent.
 func ratioBounds(r *sweep.Ratio) string {
@@ -235,7 +232,7 @@ func countsAnswer(d *sweep.Document) string {
 		}
 	}
 	add("better than at "+d.Baseline, counts[sweep.Better])
-	add("no better by more than "+roundPercent(d.Margin), counts[sweep.Same])
+	add("no better by more than "+unit.RoundPercent(d.Margin), counts[sweep.Same])
 	add("undecided", counts[sweep.Undecided])
 	add("at the ceiling", ceiling)
 	text := prose.Count(len(d.Cells), sweepNoun(d)) + ": " + strings.Join(parts, ", ")
@@ -498,7 +495,7 @@ func legendTexts(d *sweep.Document) []string {
 		case "·":
 			text = "· no level can be told from another"
 		case "=":
-			text = fmt.Sprintf("= no level makes a difference of more than %s", roundPercent(d.Margin))
+			text = fmt.Sprintf("= no level makes a difference of more than %s", unit.RoundPercent(d.Margin))
 		default:
 			if strings.HasSuffix(enoughText(d, &c), "?") {
 				text = "? the next level may do, or be needed"
