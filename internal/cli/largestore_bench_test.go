@@ -78,7 +78,8 @@ func manyRuns(t *testing.T, runs, repetitions int) (dir string, header int) {
 	for i := 1; i < runs; i++ {
 		to := filepath.Join(dir, "runs", idOf(i))
 		errs := []error{os.MkdirAll(filepath.Join(to, "repetitions"), 0o755), os.Mkdir(filepath.Join(to, "raw"), 0o755),
-			os.WriteFile(filepath.Join(to, "run.json"), bytes.ReplaceAll(data, []byte(idOf(0)), []byte(idOf(i))), 0o644)}
+			os.WriteFile(filepath.Join(to, "run.json"),
+				bytes.ReplaceAll(data, []byte(idOf(0)), []byte(idOf(i))), 0o644)}
 		for _, s := range segments {
 			errs = append(errs, os.Link(s, filepath.Join(to, "repetitions", filepath.Base(s))))
 		}

@@ -64,7 +64,8 @@ func TestWrap(t *testing.T) {
 		want          []string
 	}{
 		{"", 10, 2, []string{""}}, {"   ", 10, 2, []string{""}}, {"a b", 10, 2, []string{"a b"}},
-		{"one two three", 8, 0, []string{"one two", "three"}}, {"  one two three", 9, 4, []string{"  one two", "    three"}},
+		{"one two three", 8, 0, []string{"one two", "three"}},
+		{"  one two three", 9, 4, []string{"  one two", "    three"}},
 		{"see /dev/disk/by-id/nvme-1 there", 10, 2, []string{"see", "  /dev/disk/by-id/nvme-1", "  there"}},
 		{"é é é", 3, 0, []string{"é é", "é"}}, {"a\x1b[1mb\nc", 80, 0, []string{`a\u001b[1mb c`}},
 	} {

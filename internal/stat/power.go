@@ -81,8 +81,8 @@ func detectableErrors(t, freedom float64) float64 {
 	return t*(1-1/(4*freedom)) + distuv.UnitNormal.Quantile(power)*math.Sqrt(1+t*t/(2*freedom))
 }
 
-// PairsFor is how many pairs PairedChange takes to tell a change of the wanted ratio (1.03 or 0.97) from none in four of
-// five comparisons. 0 for a ratio of 1 or an unknown spread, which no number tells.
+// PairsFor is how many pairs PairedChange takes to tell a change of the wanted ratio (1.03 or 0.97) from none in four
+// of five comparisons. 0 for a ratio of 1 or an unknown spread, which no number tells.
 func PairsFor(spread, wanted, alpha float64) int {
 	distance := math.Abs(math.Log(wanted))
 	return fewest(func(n int) bool {
