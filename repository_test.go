@@ -39,7 +39,7 @@ func layers() [][]string {
 		{"internal/target"},
 		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document"},
 		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search",
-			"internal/golden", "internal/figure", "internal/safepath", "internal/visible"},
+			"internal/golden", "internal/figure", "internal/prose", "internal/safepath", "internal/visible"},
 	}
 }
 
@@ -58,6 +58,7 @@ func siblings() map[string]string {
 		"internal/facts -> internal/validity":            "facts reads the counters that the checks look at",
 		"internal/event -> internal/facts": "by which addresses an NFS mount reaches its server is a " +
 			"fact like others",
+		"internal/prose -> internal/visible": "a line is measured as it is shown",
 		"internal/factor -> internal/facts": "what came of an NFS mount is a fact like others",
 	}
 }
@@ -66,8 +67,6 @@ func siblings() map[string]string {
 func forbidden() []struct{ path, only, reason string } {
 	return []struct{ path, only, reason string }{
 		{"os/exec", "internal/target", "processes are started on targets only"},
-		{"modernc.org/sqlite", "internal/store", "SQL lives in the index and nowhere else"},
-		{"database/sql", "internal/store", "SQL lives in the index and nowhere else"},
 		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
 		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven " +
 			"megabytes of memory on every machine that is measured"},

@@ -356,20 +356,9 @@ func TestControlGroup(t *testing.T) {
 	}
 }
 
-func TestMemoryNeedsRungs(t *testing.T) {
+func TestMemoryHasNoCeiling(t *testing.T) {
 	m := NewMachine(lab.RunTarget{Place: lab.Place{Kind: lab.Directory, Filesystem: "tmpfs"}})
-	params := map[string]string{"bs": "8k", "numjobs": "8"}
-	if all := m.Of(params); len(all) > 0 {
+	if all := m.Of(map[string]string{"bs": "8k", "numjobs": "8"}); len(all) > 0 {
 		t.Errorf("%+v", all)
-	}
-	all := m.Of(params, Rung{Name: "memory", Value: 4e9, Core: 2})
-	whole, ok := Tightest(all, "read.bandwidth")
-	if !ok || whole.Value != 32e9 || whole.Limiter != "memory on core 2" {
-		t.Errorf("%+v", whole)
-	}
-	warnings := Check(map[string]float64{"read.bandwidth": 3.9e9}, nil, all)
-	if len(warnings) != 1 || warnings[0].Code != "at-one-of-several" ||
-		!strings.Contains(warnings[0].Text, "one core") {
-		t.Errorf("%+v", warnings)
 	}
 }

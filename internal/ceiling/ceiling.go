@@ -1,6 +1,5 @@
 // Package ceiling works out what the hardware allows: bounds on metrics from the facts of a machine (PCIe, Ethernet,
-// InfiniBand, SATA, SAS, limits of control groups) and from rungs that were measured, each with its derivation. It
-// reaches no machine.
+// InfiniBand, SATA, SAS, limits of control groups), each with its derivation. It reaches no machine.
 //
 //	PCIe, Ethernet, InfiniBand, DiskLink   one link: the formula, with its source
 //	Derive                                 facts that follow from others: what each disk's, NIC's and port's path carries
@@ -8,7 +7,6 @@
 //	ParseLinks, Links.Ceilings             the ceilings of links that somebody states, where there are no facts
 //	Check, CheckExtremes                   numbers that can't be real, and numbers that look like a part of the machine
 //	FindPlateau                            cells that agree at the top
-//	Rungs                                  what can be measured to know the machine's own limits
 //
 // Every rate has two numbers. Value is what a load can expect at best, under assumptions that the derivation names;
 // headroom is counted from it. Most is what can't be exceeded under any assumption that the facts leave open; only a

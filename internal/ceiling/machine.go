@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -81,7 +82,7 @@ func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
 	if len(cut) > 1 {
 		for _, r := range cut {
 			if len(m.parts) < mostParts {
-				add(r, "one of "+counted(len(cut), r.noun))
+				add(r, "one of "+prose.Count(len(cut), r.noun))
 			}
 		}
 	}
@@ -94,7 +95,7 @@ func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
 			if len(own) == 1 {
 				r := own[0]
 				r.value, r.most = value, most
-				add(r, "one of "+counted(len(users), u.noun))
+				add(r, "one of "+prose.Count(len(users), u.noun))
 			}
 		}
 	}
@@ -275,11 +276,11 @@ func (v inventory) down(port string) bool {
 }
 
 // Of are the ceilings of a load with these fio parameters, for reads and writes, in bytes and in operations where all
-// have one size. Rungs are those that were measured on the same machine.
-func (m *Machine) Of(params map[string]string, rungs ...Rung) []Ceiling {
+// have one size.
+func (m *Machine) Of(params map[string]string) []Ceiling {
 	var all []Ceiling
 	for i, d := range directions() {
-		for _, c := range m.inDirection(d, params, rungs) {
+		for _, c := range m.inDirection(d, params) {
 			c.Metric = lab.Bandwidth(d)
 			all = append(all, c)
 			if block, ok := blockSize(params, i); ok {
@@ -294,15 +295,10 @@ func (m *Machine) Of(params map[string]string, rungs ...Rung) []Ceiling {
 	return all
 }
 
-// inDirection are the ceilings on the bytes of a direction.
-func (m *Machine) inDirection(direction string, params map[string]string, rungs []Rung) []Ceiling {
-	if engine, _, _ := strings.Cut(params["ioengine"], ":"); engine == "null" {
-		return nil
-	}
-	if m.inMemory(params) {
-		return memoryCeilings(params, rungs)
-	}
-	if !m.total.known() {
+// inDirection are the ceilings on the bytes of a direction. What memory answers has none that facts tell.
+func (m *Machine) inDirection(direction string, params map[string]string) []Ceiling {
+	engine, _, _ := strings.Cut(params["ioengine"], ":")
+	if engine == "null" || m.inMemory(params) || !m.total.known() {
 		return nil
 	}
 	most := func(r rate) float64 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"headroom/internal/prose"
 )
 
 // user is a thing that moves data over PCI: a disk, a NIC, a port.
@@ -105,7 +107,7 @@ func together(cut []rate) rate {
 			names, derivations = append(names, more), append(derivations, more)
 			break
 		}
-		names = append(names, counted(g.n, g.r.noun)+" "+g.r.kind)
+		names = append(names, prose.Count(g.n, g.r.noun)+" "+g.r.kind)
 		text := g.r.derivation
 		if g.n > 1 {
 			text = fmt.Sprintf("%d times (%s)", g.n, text)
@@ -115,11 +117,4 @@ func together(cut []rate) rate {
 	sum.kind = strings.Join(names, " + ")
 	sum.derivation = strings.Join(derivations, "; ") + "; together " + figure(sum.value)
 	return sum
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -8,6 +8,7 @@ import (
 	"headroom/internal/bisection"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 )
 
@@ -186,6 +187,6 @@ func (p *program) bisectRun(c *cobra.Command, o experimentOptions, args []string
 		return err
 	}
 	return &lab.Error{Kind: lab.Undecided,
-		What:  fmt.Sprintf("no culprit was found in %s", plural(d.Measurements, "measurement")),
+		What:  fmt.Sprintf("no culprit was found in %s", prose.Count(d.Measurements, "measurement")),
 		Hints: []string{"more of them may: --max-boots, --budget", "a longer load, or --repeat 2, is less noisy"}}
 }

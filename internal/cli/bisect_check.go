@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/stat"
 	"headroom/internal/store"
@@ -155,7 +156,7 @@ func (p *program) check(ctx context.Context, terms checkTerms, args []string) er
 	}
 	if !stat.Apart(x.good, x.bad, checkRisk) {
 		return usage(fmt.Sprintf("the runs %s and %s can't be told apart: %s and %s", terms.good, terms.bad,
-			plural(len(x.good), "repetition"), plural(len(x.bad), "repetition")),
+			prose.Count(len(x.good), "repetition"), prose.Count(len(x.bad), "repetition")),
 			"measure both more often: headroom run --repeat 10", "or they don't differ")
 	}
 	return x.carryOut(ctx)
@@ -203,7 +204,7 @@ func (x *check) levelOf(b *store.Bundle) ([]float64, error) {
 	}
 	if len(logs) < 2 {
 		return nil, usage(fmt.Sprintf("run %s has %s of all that %s measures", x.store.ShortID(b.Run.ID),
-			plural(len(logs), "repetition"), x.run.Suite),
+			prose.Count(len(logs), "repetition"), x.run.Suite),
 			"both runs must be of the same suite, with two repetitions or more: headroom run --repeat 5")
 	}
 	return logs, nil
@@ -315,7 +316,7 @@ func (x *check) answer(measured []lab.Repetition) error {
 		return &ending{statusSkip, &lab.Error{What: "a load failed, so that this can't be told",
 			Hints: []string{"headroom show " + x.store.ShortID(x.run.ID) + " --raw shows what it said"}}}
 	}
-	after := fmt.Sprintf("%s (run %s)", plural(len(logs), "measurement"), x.store.ShortID(x.run.ID))
+	after := fmt.Sprintf("%s (run %s)", prose.Count(len(logs), "measurement"), x.store.ShortID(x.run.ID))
 	change := func(level []float64) string {
 		return fmt.Sprintf("%+.1f%%", 100*math.Expm1(gonum.Mean(logs, nil)-gonum.Mean(level, nil)))
 	}

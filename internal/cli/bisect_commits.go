@@ -13,6 +13,7 @@ import (
 	"headroom/internal/commits"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -213,7 +214,7 @@ func (x *experiment) commitText(hash string) string {
 // commitsText is what a search among commits is about, for people.
 func (x *experiment) commitsText() string {
 	e := x.run.Experiment
-	text := fmt.Sprintf("%s of %s after %s", plural(len(e.Factors[0].Levels)-1, "commit"), e.Commits.Tree,
+	text := fmt.Sprintf("%s of %s after %s", prose.Count(len(e.Factors[0].Levels)-1, "commit"), e.Commits.Tree,
 		x.commitText(e.Factors[0].Levels[0]))
 	if len(e.Commits.Build) > 0 {
 		text += ", built with " + lab.ShellQuote(e.Commits.Build)
@@ -234,7 +235,7 @@ func (p *program) tidyBuilds(ctx context.Context, s *store.Store) (int, error) {
 		if errs = append(errs, err); len(removed) > 0 {
 			n++
 			fmt.Fprintf(p.Stderr, "run %s was cut off or deleted: removed %s that it had built or begun to build\n",
-				s.ShortID(left.Run), plural(len(removed), "commit"))
+				s.ShortID(left.Run), prose.Count(len(removed), "commit"))
 		}
 	}
 	return n, errors.Join(errs...)

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/validity"
 )
 
@@ -76,7 +77,7 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 	})
 	if len(choices) < 2 {
 		return nil, nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow,
-			plural(len(choices), "thing")),
+			prose.Count(len(choices), "thing")),
 			"headroom facts diff "+fast+" "+slow+" shows what else differs",
 			"of one difference headroom ablate tells what it costs")
 	}
@@ -163,7 +164,7 @@ func (x *experiment) leaveOut(ctx context.Context) error {
 		x.run.Warnings = append(x.run.Warnings, w)
 	}
 	if len(x.choices) < 2 {
-		return usage(fmt.Sprintf("of what differs, %s can be set here", plural(len(x.choices), "setting")),
+		return usage(fmt.Sprintf("of what differs, %s can be set here", prose.Count(len(x.choices), "setting")),
 			"of one difference headroom ablate tells what it costs")
 	}
 	return nil

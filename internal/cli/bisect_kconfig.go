@@ -10,6 +10,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 func (p *program) bisectKconfigCommand() *cobra.Command {
@@ -72,7 +73,7 @@ func buildsApart(good, bad string) ([]string, *lab.Unsearched, error) {
 	boots, rest := knowledge.ByBoots(sides[0], sides[1])
 	if len(boots) == 0 {
 		return nil, nil, usage(fmt.Sprintf("no boot argument stands for any of the %s between the two builds",
-			plural(len(rest), "difference")),
+			prose.Count(len(rest), "difference")),
 			"headroom facts diff "+good+" "+bad+" lists them")
 	}
 	var list []string

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/kbuild"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/target"
 )
@@ -74,7 +75,7 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 	k.Groups, k.Follows = between.Groups, between.Follows
 	if len(k.Groups) < 2 {
 		return nil, usage(fmt.Sprintf("in %s the two configurations differ in %s that can be switched", k.Tree,
-			plural(len(k.Groups), "thing")),
+			prose.Count(len(k.Groups), "thing")),
 			"what a single difference costs: build both kernels, and headroom sweep --factor kernel:=GOOD,BAD")
 	}
 	s := &kernelSeries{Kernels: k}

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/stat"
 	"headroom/internal/store"
@@ -465,12 +466,12 @@ func compareGate(d compare.Document, failOn string) error {
 	switch {
 	case bad > 0:
 		return &lab.Error{Kind: lab.Gate,
-			What: fmt.Sprintf("%d of %s %s", bad, plural(total, "number"), verbal(bad, what))}
+			What: fmt.Sprintf("%d of %s %s", bad, prose.Count(total, "number"), verbal(bad, what))}
 	case total == 0:
 		return &lab.Error{Kind: lab.Undecided, What: "the runs have no number in common"}
 	case unsure > 0:
 		return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("%d of %s could not be decided", unsure,
-			plural(total, "number")),
+			prose.Count(total, "number")),
 			Hints: gateHints(counts, d.New)}
 	}
 	return nil

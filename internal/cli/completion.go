@@ -17,9 +17,9 @@ func (p *program) completeRuns(_ *cobra.Command, _ []string, _ string) ([]string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	rows, _ := s.List() // a damaged run is no reason to offer none
-	names := []string{"last"}
+	names, shortID := []string{"last"}, s.ShortIDs()
 	for _, r := range rows {
-		names = append(names, s.ShortID(r.ID)+"\t"+strings.TrimSpace(suiteText(r)+" "+r.Label))
+		names = append(names, shortID(r.ID)+"\t"+strings.TrimSpace(suiteText(r)+" "+r.Label))
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/compare"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/stat"
 	"headroom/internal/store"
@@ -130,7 +131,7 @@ func (c *contest) agree() error {
 			"jobs are compared by their names: headroom suites show NAME prints them")
 	}
 	if left > 0 {
-		fmt.Fprintf(c.Stderr, "%s that only one side has: left out\n", plural(left, "cell"))
+		fmt.Fprintf(c.Stderr, "%s that only one side has: left out\n", prose.Count(left, "cell"))
 	}
 	c.terms.Claims = 0
 	for _, cell := range base.Cells {
@@ -158,7 +159,7 @@ func (c *contest) fewPairs() error {
 		return nil
 	}
 	what := fmt.Sprintf("--pairs %d is too few for any verdict of %s", c.options.pairs,
-		plural(c.terms.Claims, "number"))
+		prose.Count(c.terms.Claims, "number"))
 	hint := fmt.Sprintf("%d are the least: the more numbers there are, the more pairs each takes", least)
 	if c.options.pairs < stat.FewestPairs(1) {
 		return usage(what, hint)
@@ -314,8 +315,8 @@ func (c *contest) nothingLeft() error {
 		}
 	}
 	if undecided > 0 {
-		return usage(fmt.Sprintf("%s would hardly get a verdict within %s", plural(undecided, "cell"),
-			plural(c.terms.Pairs, "pair")),
+		return usage(fmt.Sprintf("%s would hardly get a verdict within %s", prose.Count(undecided, "cell"),
+			prose.Count(c.terms.Pairs, "pair")),
 			fmt.Sprintf("allow more: --pairs %d", 2*c.terms.Pairs), show)
 	}
 	return usage("no cell of this comparison needs another pair", show)
@@ -383,7 +384,7 @@ func (c *contest) preface() {
 	}
 	once := suite.EstimateTime(cells, c.base().pause())
 	text := fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm",
-		plural(len(c.base().run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm)
+		prose.Count(len(c.base().run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm)
 	if once > 0 {
 		text += fmt.Sprintf("; a pass takes about %s", unit.Duration(2*once))
 	}

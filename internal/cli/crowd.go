@@ -10,6 +10,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -237,7 +238,7 @@ func (t *together) preface(ctx context.Context) {
 	t.parts[0].preface(ctx)
 	how := "all at once"
 	if t.byTurns() {
-		how = plural(t.run.AtOnce, "target") + " at a time"
+		how = prose.Count(t.run.AtOnce, "target") + " at a time"
 	}
 	t.say("", fmt.Sprintf("and the same on %d more, %s", len(t.parts)-1, how))
 }

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/guard"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/prose"
 	"headroom/internal/target"
 )
 
@@ -114,7 +115,7 @@ func (d *device) describe() string {
 	}
 	if d.evidence.FilesUnseen > 0 {
 		text += fmt.Sprintf("; %s on network file systems, which programs write to, could not be looked at",
-			plural(d.evidence.FilesUnseen, "file"))
+			prose.Count(d.evidence.FilesUnseen, "file"))
 	}
 	return text
 }

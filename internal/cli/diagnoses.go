@@ -14,6 +14,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
+	"headroom/internal/prose"
 	"headroom/internal/rule"
 	"headroom/internal/runner"
 	"headroom/internal/target"
@@ -266,8 +267,8 @@ func (d diagnoses) gate(failOn string) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s", plural(len(found), "finding"),
-		failOn, strings.Join(found, ", "))}
+	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s",
+		prose.Count(len(found), "finding"), failOn, strings.Join(found, ", "))}
 }
 
 // missed is the error of machines of which nothing is known.
@@ -282,6 +283,6 @@ func (d diagnoses) missed() error {
 		return nil
 	}
 	return &lab.Error{What: fmt.Sprintf("%d of %s could not be diagnosed: %s", len(names),
-		plural(len(d.Machines), "machine"), firstOf(names, ", ")),
+		prose.Count(len(d.Machines), "machine"), firstOf(names, ", ")),
 		Hints: []string{"one by itself says more: headroom doctor TARGET"}}
 }

@@ -8,6 +8,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
+	"headroom/internal/prose"
 	"headroom/internal/rule"
 )
 
@@ -68,9 +69,9 @@ func diagnosesTitle(d diagnoses) string {
 		}
 	}
 	known := len(d.known())
-	title := plural(known, "machine")
+	title := prose.Count(known, "machine")
 	if known < len(d.Machines) {
-		title = fmt.Sprintf("%d of %s", known, plural(len(d.Machines), "machine"))
+		title = fmt.Sprintf("%d of %s", known, prose.Count(len(d.Machines), "machine"))
 	}
 	switch {
 	case known == 0:
@@ -84,7 +85,7 @@ func diagnosesTitle(d diagnoses) string {
 				counts = append(counts, fmt.Sprintf("%d %s", severities[s], s))
 			}
 		}
-		title += fmt.Sprintf(": %s (%s), the one most likely to matter first", plural(found, "finding"),
+		title += fmt.Sprintf(": %s (%s), the one most likely to matter first", prose.Count(found, "finding"),
 			strings.Join(counts, ", "))
 	}
 	return title + fmt.Sprintf("; %d can't be told on all of them", unknown)

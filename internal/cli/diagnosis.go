@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/prose"
 	"headroom/internal/rule"
 )
 
@@ -196,7 +197,7 @@ func (w *wrapper) afterShort(f rule.Finding) {
 func (w *wrapper) head(f rule.Finding) {
 	fmt.Fprintln(w.out)
 	head := severityWord(f.Severity)
-	title := wrap(f.Title, w.columns()-len(head)-len(f.Rule)-2)
+	title := prose.Wrap(f.Title, w.columns()-len(head)-len(f.Rule)-2, 0)
 	gap := max(2, w.columns()-len(head)-len([]rune(title[0]))-len(f.Rule))
 	if w.colour != nil && f.Severity == "high" {
 		head = w.colour("\x1b[1;31m") + "HIGH" + w.colour("\x1b[0m") + "  "
@@ -215,7 +216,7 @@ func effect(f rule.Finding) string {
 	first := f.Effects[0]
 	return fmt.Sprintf("published: %s (%s; %s); not measured here; %s: headroom rules show %s", first.Text,
 		first.Where, first.Source.Title,
-		plural(len(f.Effects)-1, "more figure"), f.Rule)
+		prose.Count(len(f.Effects)-1, "more figure"), f.Rule)
 }
 
 // bySetting puts together what is one change on several systems.

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/ceiling"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/rule"
 )
 
@@ -194,5 +195,5 @@ func gate(r rule.Report, failOn string) error {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s",
-		plural(len(titles), "finding"), failOn, strings.Join(titles, ", "))}
+		prose.Count(len(titles), "finding"), failOn, strings.Join(titles, ", "))}
 }

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/served"
 	"headroom/internal/outage"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/target"
 	"headroom/internal/unit"
@@ -127,7 +128,7 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 			"there is one for each event that is a command, in their order")
 	}
 	if len(o.on) > 1 && len(o.on) != len(all) {
-		return nil, usage(fmt.Sprintf("--event-on is there %d times for %s", len(o.on), plural(len(all), "event")),
+		return nil, usage(fmt.Sprintf("--event-on is there %d times for %s", len(o.on), prose.Count(len(all), "event")),
 			"name one for all, or one for each in their order")
 	}
 	slices.SortStableFunc(all, func(a, b lab.Upset) int { return int(math.Copysign(1, a.At-b.At)) })

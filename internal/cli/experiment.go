@@ -16,6 +16,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
@@ -396,14 +397,14 @@ func (x *experiment) preface() {
 	if x.host != nil {
 		x.say("  ", x.host.text())
 	}
-	text := fmt.Sprintf("%s in %s, each visited %s at most", plural(len(x.run.Cells)/len(x.run.Arms), "cell"),
-		plural(len(x.run.Arms), "arm"),
-		plural(e.Blocks, "time"))
+	text := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(len(x.run.Cells)/len(x.run.Arms), "cell"),
+		prose.Count(len(x.run.Arms), "arm"),
+		prose.Count(e.Blocks, "time"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()); t > 0 {
 		text += "; about " + unit.Duration(t*time.Duration(e.Blocks)) + " besides changing settings"
 		if x.options.budget > 0 {
 			text += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.budget),
-				plural(max(1, min(e.Blocks, int(x.options.budget/t))), "block"))
+				prose.Count(max(1, min(e.Blocks, int(x.options.budget/t))), "block"))
 		}
 	}
 	if x.network == nil && x.place().Kind != lab.NoPlace {
@@ -479,7 +480,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	if err = errors.Join(err, x.endMates(ctx), x.endPairs(ctx, err), x.endReference(ctx, err),
 		x.end(ctx, w, outcome, err)); err != nil {
 		if len(outcome.Repetitions) > 0 {
-			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", plural(len(outcome.Repetitions), "repetition"),
+			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", prose.Count(len(outcome.Repetitions), "repetition"),
 				x.run.MadeBy().Resume(x.store.ShortID(x.run.ID)))
 		}
 		return err

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/suite"
 )
@@ -113,7 +114,7 @@ func (x *experiment) canAddUp(su suite.Suite) error {
 		return nil
 	}
 	return usage(fmt.Sprintf("%s measures RDMA, of which %s have no sum: perftest tells no rates by the second",
-		su.Jobs[i].Name, plural(len(x.network.pairs), "pair")),
+		su.Jobs[i].Name, prose.Count(len(x.network.pairs), "pair")),
 		"take one client, one server and one address")
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/visible"
 )
 
@@ -128,7 +129,7 @@ func factsTitle(d facts.Document, shown int) string {
 			}
 		}
 	}
-	title := d.Target + ": " + plural(shown, "fact")
+	title := d.Target + ": " + prose.Count(shown, "fact")
 	if unknown > 0 {
 		title += fmt.Sprintf(", %d unknown", unknown)
 	}

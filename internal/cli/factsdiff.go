@@ -11,6 +11,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // shownDifferences is how many differences are listed unless asked otherwise: as many as are worth reading in a row.
@@ -174,31 +175,22 @@ func differencesTitle(d diff.Document) string {
 		{d.Counts.Facts, "fact"}} {
 		switch {
 		case c.n > 0 && c.what == "fact" && len(parts) > 0:
-			parts = append(parts, plural(c.n, "other fact"))
+			parts = append(parts, prose.Count(c.n, "other fact"))
 		case c.n > 0:
-			parts = append(parts, plural(c.n, c.what))
+			parts = append(parts, prose.Count(c.n, c.what))
 		}
 	}
 	title := fmt.Sprintf("A is %s, B is %s: ", d.A, d.B)
 	if len(parts) == 0 {
 		title += "no difference"
 	} else {
-		title += listed(parts) + " " + verb(d.Counts.Options+d.Counts.Arguments+d.Counts.Sysctls+d.Counts.Facts)
+		title += prose.List(parts) + " " + verb(d.Counts.Options+d.Counts.Arguments+d.Counts.Sysctls+d.Counts.Facts)
 	}
 	if d.Counts.NotComparable > 0 {
 		title += fmt.Sprintf("; %d can't be compared, because not both sides know them (--all lists them)",
 			d.Counts.NotComparable)
 	}
 	return title
-}
-
-// listed joins words as a sentence does: a, b and c.
-func listed(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 func verb(n int) string {

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/suite"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
@@ -56,7 +57,7 @@ func (x *experiment) fitBudget() {
 		plan.Coarse(len(levels), max(fewestLevels, room), max(0, slices.Index(levels, x.options.baseline))))
 	var without []string
 	if left := len(levels) - len(kept); left > 0 {
-		without = append(without, fmt.Sprintf("%s of %d", plural(left, "level"), len(levels)))
+		without = append(without, fmt.Sprintf("%s of %d", prose.Count(left, "level"), len(levels)))
 	}
 	x.choices[0].Levels, x.run.Experiment.Factors[0].Levels = kept, kept
 	each := visit.Seconds() / float64(len(cells))
@@ -66,7 +67,7 @@ func (x *experiment) fitBudget() {
 			fewer = append(fewer, x.run.Cells[i])
 		}
 		if left := len(cells) - len(fewer); left > 0 {
-			without = append(without, fmt.Sprintf("%s of %d", plural(left, "load"), len(cells)))
+			without = append(without, fmt.Sprintf("%s of %d", prose.Count(left, "load"), len(cells)))
 		}
 		x.run.Cells = fewer
 	}
@@ -75,8 +76,9 @@ func (x *experiment) fitBudget() {
 	}
 	w := lab.Warning{Code: "left-out-for-budget", Taints: []string{},
 		Text: fmt.Sprintf("left out, since %s of everything take %s and --budget is %s: %s; measured are the levels "+
-			"%s; what lies between them is worth a sweep of its own once it is known where", plural(blocks, "block"),
-			unit.Duration(visit*time.Duration(blocks*len(levels))), unit.Duration(x.options.budget),
+			"%s; what lies between them is worth a sweep of its own once it is known where",
+			prose.Count(blocks, "block"), unit.Duration(visit*time.Duration(blocks*len(levels))),
+			unit.Duration(x.options.budget),
 			strings.Join(without, " and "), strings.Join(levelWords(kept), ", "))}
 	x.say("", w.Text)
 	x.run.Warnings = append(x.run.Warnings, w)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"headroom/internal/prose"
 )
 
 // commandGroups are the headings under which help lists the commands, in this order, with the commands below them.
@@ -78,7 +80,7 @@ func reflow(text string, width int) string {
 	var out, paragraph []string
 	end := func() {
 		if len(paragraph) > 0 {
-			out = append(out, wrap(strings.Join(paragraph, " "), width)...)
+			out = append(out, prose.Wrap(strings.Join(paragraph, " "), width, 0)...)
 		}
 		paragraph = nil
 	}
@@ -107,7 +109,7 @@ func fitLine(line string, width int) string {
 		head = m
 	}
 	indent := strings.Repeat(" ", len([]rune(head)))
-	lines := wrap(line[len(head):], width-len(indent))
+	lines := prose.Wrap(line[len(head):], width-len(indent), 0)
 	return head + strings.Join(lines, "\n"+indent)
 }
 

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/history"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/store"
 	"headroom/internal/unit"
@@ -217,8 +218,7 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	errs := []error{err}
 	var bundles []*store.Bundle
 	for _, r := range rows {
-		// what an experiment varies has no history
-		if suiteOf(r) != suite || r.Status == lab.Running || r.Experiment != "" {
+		if r.Status == lab.Running || !ofSuite(r, suite) {
 			continue
 		}
 		b, err := s.Find(r.ID)
@@ -231,6 +231,9 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	return bundles, errors.Join(errs...)
 }
 
+// ofSuite says whether a run is one of a suite as it is: what an experiment varies can't be held against others.
+func ofSuite(r store.Row, suite string) bool { return suiteOf(r) == suite && r.Experiment == "" }
+
 func suiteOf(r store.Row) string {
 	if r.Suite == "" {
 		return r.Label
@@ -241,7 +244,7 @@ func suiteOf(r store.Row) string {
 func (p *program) noHistory(s *store.Store, suite string) error {
 	hints := []string{"headroom list shows the runs"}
 	if names := suitesIn(s); len(names) > 0 {
-		hints = append(hints, "there are runs of "+listed(names))
+		hints = append(hints, "there are runs of "+prose.List(names))
 	}
 	return usage(fmt.Sprintf("no run of a suite %q is kept", suite), hints...)
 }

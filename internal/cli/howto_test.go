@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"headroom/internal/golden"
+	"headroom/internal/prose"
 )
 
 // howto is a page of docs whose commands are carried out in their order. What each prints stands below it.
@@ -60,7 +61,7 @@ func (h howto) follow(t *testing.T) (printed []string) {
 	if time.Since(began) < 10*time.Second {
 		took = "less than ten seconds"
 	}
-	page = summaryLine.ReplaceAllString(page, fmt.Sprintf("%s, %s in all.", plural(len(printed), "command"), took))
+	page = summaryLine.ReplaceAllString(page, fmt.Sprintf("%s, %s in all.", prose.Count(len(printed), "command"), took))
 	if err := os.WriteFile(h.page, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}

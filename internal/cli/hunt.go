@@ -12,6 +12,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/search"
@@ -246,18 +247,18 @@ func (x *experiment) huntPreface() {
 	if x.host != nil {
 		x.say("  ", x.host.text())
 	}
-	differences := plural(len(e.Factors), "difference") + " between the fast state and the slow one"
+	differences := prose.Count(len(e.Factors), "difference") + " between the fast state and the slow one"
 	if e.Steps {
-		differences = plural(len(e.Factors[0].Levels), "level") + " of " + e.Factors[0].Factor
+		differences = prose.Count(len(e.Factors[0].Levels), "level") + " of " + e.Factors[0].Factor
 	}
 	if e.Commits != nil {
 		differences = x.commitsText()
 	}
 	if e.Kernels != nil {
 		differences = fmt.Sprintf("%s between the builds of two kernels, made of Linux %s in %s",
-			plural(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
+			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
 	}
-	text := fmt.Sprintf("%s; %s at most, proof apart", differences, plural(e.Blocks, "measurement"))
+	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()) / time.Duration(len(x.run.Arms)); t > 0 {
 		text += "; one takes about " + unit.Duration(t) + " besides changing settings"
 	}

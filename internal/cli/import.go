@@ -17,6 +17,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/ingest"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/stat"
 	"headroom/internal/store"
 	"headroom/internal/validity"
@@ -162,7 +163,7 @@ func hasFacts(name string) error {
 func giveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
 	if len(run.Targets) != 1 {
 		return usage(fmt.Sprintf("the results are of %s, and --facts tells of one",
-			plural(len(run.Targets), "machine or place")), "import those of each by themselves")
+			prose.Count(len(run.Targets), "machine or place")), "import those of each by themselves")
 	}
 	t := &run.Targets[0]
 	t.Facts = append(t.Facts, facts.Brief(known.Facts)...)
@@ -319,11 +320,11 @@ func (p *program) printImported(s *store.Store, b *store.Bundle) error {
 			return p.printJSON(runsDocument{runsSchema, []store.Row{r}})
 		}
 		id := s.ShortID(r.ID)
-		fmt.Fprintf(p.Stdout, "imported as %s: %s, %s (headroom show %s)\n", id, plural(r.Cells, "cell"),
-			plural(r.Repetitions, "repetition"), id)
+		fmt.Fprintf(p.Stdout, "imported as %s: %s, %s (headroom show %s)\n", id, prose.Count(r.Cells, "cell"),
+			prose.Count(r.Repetitions, "repetition"), id)
 		for _, stage := range b.Run.Stages {
-			fmt.Fprintf(p.Stdout, "  stage %s: %s from %s\n", stage.Name, plural(cellsIn(b.Run, stage.Name), "load"),
-				stage.From)
+			fmt.Fprintf(p.Stdout, "  stage %s: %s from %s\n", stage.Name,
+				prose.Count(cellsIn(b.Run, stage.Name), "load"), stage.From)
 		}
 		if len(b.Run.Stages) > 0 {
 			fmt.Fprintf(p.Stdout, "  side by side: headroom stages %s\n", id)

@@ -20,6 +20,7 @@ import (
 	"headroom/internal/ladder"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/rule"
 	"headroom/internal/suite"
@@ -343,7 +344,7 @@ func (s *ascent) share(su suite.Suite, rungs []rung) (int64, error) {
 			share = min(share, wholeBlocks(r.place.Size/int64(r.apart())))
 		}
 		if share < 1<<20 {
-			return 0, usage(r.name + " is too small to be read by " + plural(r.jobs, "job"))
+			return 0, usage(r.name + " is too small to be read by " + prose.Count(r.jobs, "job"))
 		}
 	}
 	return share, nil
@@ -419,8 +420,8 @@ func (s *ascent) preface(ctx context.Context) {
 
 // effort is what the ladder costs.
 func (s *ascent) effort() string {
-	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes,
-		plural(len(s.names), "rung"))
+	text := fmt.Sprintf("%s in %d passes over %s", prose.Count(len(s.first().run.Cells), "cell"), s.passes,
+		prose.Count(len(s.names), "rung"))
 	total, writes := time.Duration(0), suite.Writes{}
 	for _, arm := range s.names {
 		m := s.arms[arm]

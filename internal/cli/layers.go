@@ -16,6 +16,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/layers"
 	"headroom/internal/load/fio"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/suite"
@@ -235,7 +236,7 @@ func (s *survey) agree() error {
 			were = "that writes was"
 		}
 		s.notes = append(s.notes, fmt.Sprintf("%s %s left out: what lies on a device is kept, so devices are only read",
-			plural(left, "cell"), were))
+			prose.Count(left, "cell"), were))
 	}
 	return nil
 }
@@ -279,8 +280,8 @@ func (s *survey) preface() {
 	for _, arm := range s.names {
 		fmt.Fprintf(s.Stderr, "layer %s  %s\n", arm, s.arms[arm].where())
 	}
-	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes,
-		plural(len(s.names), "layer"))
+	text := fmt.Sprintf("%s in %d passes over %s", prose.Count(len(s.first().run.Cells), "cell"), s.passes,
+		prose.Count(len(s.names), "layer"))
 	if e := suite.EstimateTime(s.first().suiteCells(), s.first().pause()); e > 0 {
 		text += "; about " + unit.Duration(time.Duration(len(s.names))*e)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/visible"
 )
@@ -53,7 +54,7 @@ func (p *program) listCommand() *cobra.Command {
 				return err
 			}
 			if len(rows) == 0 && len(all) > 0 {
-				fmt.Fprintf(p.Stdout, "none of %s fits; headroom list shows all\n", plural(len(all), "run"))
+				fmt.Fprintf(p.Stdout, "none of %s fits; headroom list shows all\n", prose.Count(len(all), "run"))
 				return err
 			}
 			if failed := p.printRows(s, rows); failed != nil {
@@ -89,12 +90,13 @@ func (p *program) printRows(s *store.Store, rows []store.Row) error {
 	}
 	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tLABEL\tSUITE\tWHERE\tCREATED\tCELLS\tREPETITIONS\tSTATUS")
+	shortID := s.ShortIDs()
 	for _, r := range rows {
 		where := strings.TrimSpace(r.Target + " " + r.Place)
 		if r.Format != "" {
 			where = strings.TrimSpace(where + " (" + r.Format + ")")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", s.ShortID(r.ID), visible.Line(r.Label),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", shortID(r.ID), visible.Line(r.Label),
 			visible.Line(suiteText(r)), visible.Line(where),
 			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, r.Status)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/stat"
 	"headroom/internal/unit"
@@ -83,7 +84,7 @@ func (s *liveProgress) measured(r plan.Repetition) {
 		for _, m := range metrics {
 			fmt.Fprintf(s.Stderr, "%s  %s %s: %s %s after %s\n", s.count(), s.titles[r.Cell], m.Metric,
 				outcomeWord(s.metric(r.Cell, m.Metric), m, ending),
-				changeText(m.Change), plural(m.Change.N, "pair"))
+				changeText(m.Change), prose.Count(m.Change.N, "pair"))
 		}
 		if ending == plan.Failing {
 			fmt.Fprintf(s.Stderr, "%s  %s: given up, because no pair of the first block could be measured\n",

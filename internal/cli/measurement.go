@@ -14,6 +14,7 @@ import (
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -303,7 +304,7 @@ func (m *measurement) pause() time.Duration { return time.Duration(m.run.Pause *
 // share is how many repetitions of all.
 func (m *measurement) share(n int) string {
 	if m.run.Anytime {
-		return plural(n, "repetition")
+		return prose.Count(n, "repetition")
 	}
 	return fmt.Sprintf("%d of %d repetitions", n, m.planned())
 }

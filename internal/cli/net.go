@@ -16,6 +16,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/load/served"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
@@ -224,7 +225,8 @@ func (n *network) name() error {
 	}
 	if servers := len(n.of(serverRole)); len(n.options.addresses) > 1 && servers > 1 &&
 		len(n.options.addresses) != servers {
-		return usage(fmt.Sprintf("%d addresses are named for %s", len(n.options.addresses), plural(servers, "server")),
+		return usage(fmt.Sprintf("%d addresses are named for %s", len(n.options.addresses),
+			prose.Count(servers, "server")),
 			"name one for each server, in the order of --on")
 	}
 	return nil
@@ -348,13 +350,13 @@ func (n *network) pair(ctx context.Context) error {
 		return usage(fmt.Sprintf("the number of pairs, %d, is not from 1 to %d", n.options.pairs, suite.MostPairs))
 	case n.options.pairs > 0 && n.options.pairs < count:
 		return usage(fmt.Sprintf("too few pairs, %d, for %s, %s and their addresses: some would have no partner",
-			n.options.pairs, plural(len(clients), "client"), plural(len(servers), "server")),
+			n.options.pairs, prose.Count(len(clients), "client"), prose.Count(len(servers), "server")),
 			fmt.Sprintf("take at least %d, or name fewer", count))
 	case n.options.pairs > 0:
 		count = n.options.pairs
 	}
 	if n.options.port < 1 || n.options.port+count-1 > 65535 {
-		return usage(fmt.Sprintf("there are no ports from %d on for %s", n.options.port, plural(count, "pair")))
+		return usage(fmt.Sprintf("there are no ports from %d on for %s", n.options.port, prose.Count(count, "pair")))
 	}
 	for i := range count {
 		pair := lab.NetworkPair{Client: clients[i%len(clients)].role, Server: servers[i%len(servers)].role,
@@ -613,7 +615,7 @@ func (n *network) preface() {
 	m := n.parts[0]
 	n.sayPairs(m.run.Suite)
 	loads := m.planned() - len(m.kept)
-	text := plural(len(m.run.Cells), "cell") + "; " + plural(loads, "test")
+	text := prose.Count(len(m.run.Cells), "cell") + "; " + prose.Count(loads, "test")
 	if len(n.pairs) > 1 {
 		text += " of each pair, all pairs at once"
 	}

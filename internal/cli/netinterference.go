@@ -17,6 +17,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -197,7 +198,8 @@ func (s *interferenceStudy) pairUp() error {
 		}
 	}
 	if n := len(s.pairs); n > suite.MostPairs || s.options.port+n > 65536 {
-		return usage(fmt.Sprintf("%s are too many", plural(n, "pair")), "take fewer with --pairs, or fewer addresses")
+		return usage(fmt.Sprintf("%s are too many", prose.Count(n, "pair")),
+			"take fewer with --pairs, or fewer addresses")
 	}
 	return nil
 }
@@ -438,7 +440,7 @@ func (s *interferenceStudy) measure(ctx context.Context, t *together) error {
 func (s *interferenceStudy) loads() []string {
 	var lines []string
 	for _, g := range s.study.Groups {
-		how := plural(len(g.Arms), "pair") + " of iperf3"
+		how := prose.Count(len(g.Arms), "pair") + " of iperf3"
 		if ofStorage(g) {
 			how = "fio"
 		}
@@ -449,7 +451,7 @@ func (s *interferenceStudy) loads() []string {
 
 // effort is what the study costs.
 func (s *interferenceStudy) effort(t *together) string {
-	return fmt.Sprintf("%s in %s", plural(len(s.study.Occasions), "combination"), s.takes(t))
+	return fmt.Sprintf("%s in %s", prose.Count(len(s.study.Occasions), "combination"), s.takes(t))
 }
 
 // printPlan is what --dry-run prints: what each load is, and the order of the combinations.

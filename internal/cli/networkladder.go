@@ -13,6 +13,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
@@ -205,7 +206,7 @@ func (l *networkLadder) addLoopbacks(ctx context.Context, each int) error {
 		l.loopbacks = append(l.loopbacks, loopback)
 	}
 	if between > suite.MostPairs || l.options.port+len(l.pairs) > 65536 {
-		return usage(fmt.Sprintf("%s are too many", plural(between, "pair")),
+		return usage(fmt.Sprintf("%s are too many", prose.Count(between, "pair")),
 			"take fewer with --pairs, or fewer addresses")
 	}
 	return nil
@@ -358,8 +359,8 @@ func (l *networkLadder) measure(ctx context.Context, t *together) error {
 
 // effort is what the ladder costs.
 func (l *networkLadder) effort(t *together) string {
-	return fmt.Sprintf("%s on %s by %s, in %s", plural(len(l.study.Occasions), "test"),
-		plural(len(rungsOf(t.run)), "rung"), plural(len(l.pairs), "pair"), l.takes(t))
+	return fmt.Sprintf("%s on %s by %s, in %s", prose.Count(len(l.study.Occasions), "test"),
+		prose.Count(len(rungsOf(t.run)), "rung"), prose.Count(len(l.pairs), "pair"), l.takes(t))
 }
 
 // printPlan is what --dry-run prints: the commands of each rung, and the order.

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/factor"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/stages"
 	"headroom/internal/store"
 )
@@ -142,7 +143,7 @@ func writeKept(w io.Writer, d *stages.Document, bundles []*store.Bundle) error {
 	text := "To have " + stage + " for good"
 	if len(mounts) > 1 {
 		text += fmt.Sprintf(", the fastest of %s in %d of %s by the medians; a difference of a few per cent may be "+
-			"noise", plural(len(mounts), "mount"), won, plural(of, "load"))
+			"noise", prose.Count(len(mounts), "mount"), won, prose.Count(of, "load"))
 	}
 	fmt.Fprintf(w, "\n%s:\n", text)
 	for _, f := range keptFiles(mounts[stage], clientIsProxmox(bundles)) {

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/validity"
 )
 
@@ -54,7 +55,7 @@ func (t nfsTraffic) doubts(after nfsTraffic, addresses int) []lab.Warning {
 	var doubts []string
 	if len(idle) > 0 {
 		doubts = append(doubts, fmt.Sprintf("of %s, number %s carried no call",
-			plural(len(after.paths.Transports), "transport"), strings.Join(idle, " and ")))
+			prose.Count(len(after.paths.Transports), "transport"), strings.Join(idle, " and ")))
 	}
 	before, now, noun := t.wires.Cards, after.wires.Cards, "network card"
 	if after.paths.Transports[0].Kind == overRDMA {

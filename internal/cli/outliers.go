@@ -52,7 +52,7 @@ const mostOtherRuns = 10
 func (p *program) otherRunsOf(run lab.Run) [][]outliers.Sample {
 	var all [][]outliers.Sample
 	_, others := p.runsOfSuite(run.ID)
-	for _, b := range others {
+	for b := range others {
 		if !measuredTogether(b.Run) || b.Run.Study != nil {
 			continue
 		}

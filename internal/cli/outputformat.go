@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/prose"
 	"headroom/internal/report"
 )
 
@@ -57,7 +58,7 @@ func chosenFormat(output, format string, json bool, known []outputFormat) (strin
 	flag, named := jsonTyped(json)
 	if format != "" {
 		if !slices.Contains(formatNames(known), format) {
-			return "", usage("there is no format "+format, "it is one of "+listed(formatNames(known)))
+			return "", usage("there is no format "+format, "it is one of "+prose.List(formatNames(known)))
 		}
 		if json && format != "json" {
 			return "", usage("--json and --format " + format + " exclude each other")

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 )
 
@@ -53,7 +54,7 @@ func (x *experiment) addPairs(open *sessions) (bool, error) {
 	open.underTest.Add(more)
 	x.visits = plan
 	x.clock.follow(plan, more.Cells[before:])
-	x.tell(runner.Event{Doing: "effects do not add up; " + plural(len(suspects), "pair") +
+	x.tell(runner.Event{Doing: "effects do not add up; " + prose.Count(len(suspects), "pair") +
 		" of settings in further blocks", Begins: true})
 	return true, nil
 }
@@ -136,5 +137,5 @@ func (x *experiment) pairsText() string {
 		return ""
 	}
 	return fmt.Sprintf("where effects do not add up: at most %s of settings beside the baseline, in as many blocks "+
-		"again", plural(x.run.Experiment.MostPairs, "pair"))
+		"again", prose.Count(x.run.Experiment.MostPairs, "pair"))
 }

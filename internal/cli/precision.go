@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 )
@@ -52,7 +53,7 @@ func (m *measurement) aim() error {
 func (m *measurement) checkBudget() error {
 	if pass := m.pursuitPlan().Pass(); m.run.Budget > 0 && m.run.Budget < pass {
 		return usage(fmt.Sprintf("--budget %s is shorter than one pass over %s, which takes about %s", m.options.budget,
-			plural(len(m.run.Cells), "cell"), unit.Duration(secondsToDuration(math.Ceil(pass)))),
+			prose.Count(len(m.run.Cells), "cell"), unit.Duration(secondsToDuration(math.Ceil(pass)))),
 			fmt.Sprintf("an interval takes %d passes: --budget %s", plan.Fewest,
 				secondsToDuration(math.Ceil(plan.Fewest*pass))))
 	}
@@ -78,7 +79,7 @@ func (m *measurement) mostRepetitions() int {
 
 // pursuitEffort is what such a run takes at most: cells, loads, time.
 func (m *measurement) pursuitEffort() []string {
-	cells := plural(len(m.run.Cells), "cell")
+	cells := prose.Count(len(m.run.Cells), "cell")
 	pass := m.pursuitPlan().Pass()
 	if pass > 0 {
 		cells += fmt.Sprintf(", about %s a pass, %d passes (%s) for an interval",
@@ -88,7 +89,7 @@ func (m *measurement) pursuitEffort() []string {
 	most := "at most " + unit.Duration(m.budgetLeft())
 	if m.run.Budget == 0 {
 		loads := len(m.run.Cells)*m.mostRepetitions() - len(m.kept)
-		most = "at most " + plural(loads, "load")
+		most = "at most " + prose.Count(loads, "load")
 		if pass > 0 {
 			most += ", " + unit.Duration(secondsToDuration(pass*float64(loads)/float64(len(m.run.Cells))))
 		}

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/suite"
 	"headroom/internal/target"
@@ -92,7 +93,7 @@ func (m *measurement) describeDirectory(place lab.Place) string {
 func (m *measurement) effort(ctx context.Context) []string {
 	cells := m.suiteCells()
 	place := m.place()
-	parts := []string{plural(len(cells), "cell"), plural(m.planned()-len(m.kept), "load")}
+	parts := []string{prose.Count(len(cells), "cell"), prose.Count(m.planned()-len(m.kept), "load")}
 	if t := suite.EstimateTime(cells, m.pause()); t > 0 {
 		parts = append(parts, "about "+unit.Duration(t))
 	}
@@ -132,7 +133,7 @@ func writtenText(w suite.Writes) string {
 		parts = append(parts, unit.Capacity(w.Total()))
 	}
 	if n := len(unbounded); n > 0 {
-		parts = append(parts, "what "+plural(n, "cell")+" can write in the time")
+		parts = append(parts, "what "+prose.Count(n, "cell")+" can write in the time")
 	}
 	return strings.Join(parts, " and ")
 }
@@ -182,7 +183,7 @@ func (m *measurement) listPlan(l listing) {
 		more = " or more"
 	}
 	m.listLoads(l, func(c runner.Cell) string {
-		return fmt.Sprintf("%s, %s%s: %v", c.Title, plural(c.Repetitions, "repetition"), more, c.Steps)
+		return fmt.Sprintf("%s, %s%s: %v", c.Title, prose.Count(c.Repetitions, "repetition"), more, c.Steps)
 	})
 }
 
@@ -216,12 +217,4 @@ func (m *measurement) workFolder(cell string) string {
 		return "FOLDER" // of the job, in memory
 	}
 	return filepath.Join(runner.WorkFolder(m.place().Path, m.owner()), cell)
-}
-
-// plural is a number with its noun: "1 cell", "2 cells".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/unit"
 )
@@ -97,7 +98,7 @@ func (u *pursuit) table() []string {
 				spread = "±" + unit.Percent(e.Width)
 			}
 			fmt.Fprintf(w, "%s\t%s %s\t%s\t%s\n", name, direction, quantity(c.Metric(e.Metric), e.Metric, e.Center),
-				spread, plural(s.N, "repetition"))
+				spread, prose.Count(s.N, "repetition"))
 		}
 		if len(s.Metrics) == 0 {
 			fmt.Fprintf(w, "%s\tno result\t\t\n", name)

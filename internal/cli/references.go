@@ -257,17 +257,8 @@ func (p *program) showReference(r reference.Reference) {
 }
 
 // metricText is a figure with the name of its metric: "read.iops 97.8k".
-func metricText(metric string, v float64) string { return metric + " " + figureText(metric, v) }
-
-func figureText(metric string, v float64) string {
-	switch lab.Metric(metric).Unit {
-	case lab.BytesPerSecond:
-		return unit.Bandwidth(v)
-	case lab.Seconds:
-		return unit.Latency(v)
-	default:
-		return unit.IOPS(v)
-	}
+func metricText(metric string, v float64) string {
+	return metric + " " + unit.Value(lab.Metric(metric).Unit, v)
 }
 
 // paramText lists parameters as fio takes them, in alphabetical order.
@@ -406,7 +397,7 @@ func (p *program) printStandings(w *wrapper, c cellStandings) {
 	for _, s := range c.Standings {
 		w.line("  ", fmt.Sprintf("%s: %.3gx %s (%s against %s)", s.Grade, s.Ratio, s.Reference,
 			metricText(s.Metric, s.Measured),
-			figureText(s.Metric, s.Published)))
+			unit.Value(lab.Metric(s.Metric).Unit, s.Published)))
 		var differ []string
 		for _, d := range s.Differences {
 			differ = append(differ, d.String())

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -101,7 +102,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 	}
 	for set, n := range gone {
 		if p.traits(set).Several {
-			did = append(did, fmt.Sprintf("all that it had there went with %s of %s", plural(n, "pod"), set))
+			did = append(did, fmt.Sprintf("all that it had there went with %s of %s", prose.Count(n, "pod"), set))
 		}
 	}
 	if e := a.Run.Experiment; e != nil && e.Kernels != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -70,7 +71,7 @@ func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run 
 		return nil
 	}
 	var found []history.Run
-	for _, b := range others {
+	for b := range others {
 		if slices.ContainsFunc(compared, func(r compare.Run) bool { return r.ID == b.Run.ID }) || b.Run.Pair != "" {
 			continue
 		}
@@ -83,24 +84,32 @@ func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run 
 	return found
 }
 
-// runsOfSuite are a saved run and the other whole runs of its suite, the newest first; nil where it is not in the
-// store.
-func (p *program) runsOfSuite(id string) (mine *store.Bundle, others []*store.Bundle) {
+// runsOfSuite are a saved run and the other whole runs of its suite, the newest first, each read when it is asked for;
+// nil and none where it is not in the store.
+func (p *program) runsOfSuite(id string) (mine *store.Bundle, others iter.Seq[*store.Bundle]) {
+	none := func(func(*store.Bundle) bool) {}
 	s, err := p.openStore()
 	if err != nil || !s.Has(id) {
-		return nil, nil
+		return nil, none
 	}
 	rows, _ := s.List()
 	at := slices.IndexFunc(rows, func(r store.Row) bool { return r.ID == id })
 	if at < 0 || suiteOf(rows[at]) == "" {
-		return nil, nil
+		return nil, none
 	}
+	suite := suiteOf(rows[at])
 	if mine, err = s.Find(id); err != nil {
-		return nil, nil
+		return nil, none
 	}
-	bundles, _ := measuredRuns(s, suiteOf(rows[at]))
-	slices.SortFunc(bundles, func(a, b *store.Bundle) int { return b.Run.Created.Compare(a.Run.Created) })
-	return mine, slices.DeleteFunc(bundles, func(b *store.Bundle) bool {
-		return b.Run.ID == id || b.Run.Status != lab.Complete
+	rows = slices.DeleteFunc(rows, func(r store.Row) bool {
+		return r.ID == id || r.Status != lab.Complete || !ofSuite(r, suite)
 	})
+	slices.SortFunc(rows, func(a, b store.Row) int { return b.Created.Compare(a.Created) })
+	return mine, func(yield func(*store.Bundle) bool) {
+		for _, r := range rows {
+			if b, err := s.Find(r.ID); err == nil && !yield(b) {
+				return
+			}
+		}
+	}
 }

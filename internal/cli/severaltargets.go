@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -617,7 +618,7 @@ func (t *together) measure(ctx context.Context) (runner.Outcome, error) {
 	if err := errors.Join(runErr, t.end(ctx, w, outcome, runErr)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(t.Stderr, "%d of %s are kept; go on with: %s\n",
-				len(outcome.Repetitions), plural(t.planned(), "repetition"),
+				len(outcome.Repetitions), prose.Count(t.planned(), "repetition"),
 				t.run.MadeBy().Resume(t.store.ShortID(t.run.ID)))
 		}
 		return outcome, err

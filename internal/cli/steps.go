@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/target"
 )
@@ -190,7 +191,7 @@ func (x *experiment) listVisits(l listing, visits []stepVisit) {
 	for _, v := range visits {
 		if !slices.Contains(seen, v.Arm) {
 			seen = append(seen, v.Arm)
-			l.line("arm %s: %s, %s", v.Arm, x.armText(v), plural(len(v.Loads), "load"))
+			l.line("arm %s: %s, %s", v.Arm, x.armText(v), prose.Count(len(v.Loads), "load"))
 		}
 		if v.Block != block {
 			block = v.Block

@@ -187,7 +187,7 @@ func TestForgedStore(t *testing.T) {
 						t.Errorf("%s: %v, want the run: %s", command, err, out)
 					}
 				}
-				if _, err := os.Lstat(filepath.Join(dir, "index.sqlite")); err == nil {
+				if _, err := os.Lstat(filepath.Join(dir, "index.jsonl")); err == nil {
 					t.Error("to list it root wrote an index into it")
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 )
@@ -40,13 +41,14 @@ func (c *turns) partners(of *store.Bundle) ([]*store.Bundle, error) {
 	rows, damaged := c.store.List()
 	var found []*store.Bundle
 	for _, row := range rows {
+		if of.Run.Pair == "" || row.Pair != of.Run.Pair {
+			continue
+		}
 		b, err := c.store.Find(row.ID)
 		if err != nil {
 			return nil, errors.Join(err, damaged)
 		}
-		if of.Run.Pair != "" && b.Run.Pair == of.Run.Pair {
-			found = append(found, b)
-		}
+		found = append(found, b)
 	}
 	return found, nil
 }
@@ -146,7 +148,7 @@ func (c *turns) close(ctx context.Context, sessions map[string]*runner.Session, 
 		failures = append(failures, c.arms[arm].end(ctx, w, outcome, err))
 	}
 	if err = errors.Join(failures...); err != nil && len(c.done) > 0 {
-		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", plural(len(c.done), "load"),
+		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", prose.Count(len(c.done), "load"),
 			c.first().run.MadeBy().Resume(c.store.ShortID(c.first().run.ID)))
 	}
 	if err == nil && failed == len(c.done) {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"headroom/internal/visible"
+	"headroom/internal/prose"
 )
 
 // wrapper prints paragraphs no wider than the terminal, or 100 columns where there is none.
@@ -27,37 +27,14 @@ func (w *wrapper) columns() int {
 
 // line prints text behind a prefix; what does not fit goes on below, as far to the right.
 func (w *wrapper) line(prefix, text string) {
-	indent := strings.Repeat(" ", len([]rune(prefix)))
-	for _, l := range wrap(text, w.columns()-len(indent)) {
+	indent := strings.Repeat(" ", prose.Columns(prefix))
+	for _, l := range prose.Wrap(strings.TrimLeft(text, " "), w.columns()-len(indent), 0) {
 		fmt.Fprintln(w.out, strings.TrimRight(prefix+l, " "))
 		prefix = indent
 	}
 }
 
-// wrap breaks text into lines at spaces; a word that is longer than a line gets one of its own.
-func wrap(text string, width int) []string {
-	var lines []string
-	current := ""
-	for word := range strings.FieldsSeq(visible.Text(text)) {
-		switch {
-		case current == "":
-			current = word
-		case len([]rune(current))+1+len([]rune(word)) <= width:
-			current += " " + word
-		default:
-			lines = append(lines, current)
-			current = word
-		}
-	}
-	return append(lines, current)
-}
-
 // manyNames is how many things a line names before it counts.
 const manyNames = 4
 
-func names(list []string) string {
-	if more := len(list) - manyNames; more > 0 {
-		return strings.Join(list[:manyNames], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(list, ", ")
-}
+func names(list []string) string { return prose.Few(list, manyNames) }

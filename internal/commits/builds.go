@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/target"
 )
 
@@ -424,26 +425,11 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 	return &Unbuilt{Commit: hash, Reason: lab.ShellQuote(b.Build) + " ended with " + how + quoted(string(said))}
 }
 
-// mostLines and mostQuoted bound what is quoted of a build's output.
-const (
-	mostLines  = 5
-	mostQuoted = 500
-)
-
-// quoted are the last lines of a text, where programs say what went wrong.
+// quoted are the last lines of a text.
 func quoted(text string) string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(strings.ToValidUTF8(line, "?")); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) == 0 {
+	said := prose.LastLines(text, func(string) bool { return false })
+	if said == "" {
 		return ", and printed nothing"
 	}
-	said := []rune(strings.Join(lines[max(0, len(lines)-mostLines):], " / "))
-	if len(said) > mostQuoted {
-		said = append([]rune("…"), said[len(said)-mostQuoted:]...)
-	}
-	return ": " + string(said)
+	return ": " + said
 }

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"headroom/internal/lab"
 	"headroom/internal/stat"
@@ -125,9 +124,9 @@ func (c *Compared) decide(s sample, p *power) stat.Change {
 	}
 	switch decision {
 	case stat.Same:
-		c.Why = "within " + percent(c.Margin)
+		c.Why = "within " + unit.RoundPercent(c.Margin)
 		if change.Lo > 1 || change.Hi < 1 {
-			c.Why = c.direction(change.Ratio) + ", within the margin of " + percent(c.Margin)
+			c.Why = c.direction(change.Ratio) + ", within the margin of " + unit.RoundPercent(c.Margin)
 		}
 	case stat.Above, stat.Below:
 		least, most := share(change.Lo), share(change.Hi)
@@ -136,7 +135,8 @@ func (c *Compared) decide(s sample, p *power) stat.Change {
 		}
 		c.Why = fmt.Sprintf("by %s at least", amount(least))
 		if !beyond(least, c.Margin) {
-			c.Why = fmt.Sprintf("by %s to %s, so perhaps within %s", amount(least), amount(most), percent(c.Margin))
+			c.Why = fmt.Sprintf("by %s to %s, so perhaps within %s", amount(least), amount(most),
+				unit.RoundPercent(c.Margin))
 		}
 		if c.Verdict == Differs {
 			c.Why = c.side(change.Ratio) + " " + c.Why + " in these two sessions"
@@ -190,11 +190,12 @@ func (c *Compared) undecided(s sample, p *power, change stat.Change) {
 		c.Why = "nothing below " + amount(c.Smallest) + " would have shown; "
 		switch c.More {
 		case 0:
-			c.Why += fmt.Sprintf("over %d more %ss would be needed for %s", mostMore, s.per, percent(c.Margin))
+			c.Why += fmt.Sprintf("over %d more %ss would be needed for %s", mostMore, s.per,
+				unit.RoundPercent(c.Margin))
 		case 1:
-			c.Why += fmt.Sprintf("1 more %s would tell %s", s.per, percent(c.Margin))
+			c.Why += fmt.Sprintf("1 more %s would tell %s", s.per, unit.RoundPercent(c.Margin))
 		default:
-			c.Why += fmt.Sprintf("%d more %ss would tell %s", c.More, s.per, percent(c.Margin))
+			c.Why += fmt.Sprintf("%d more %ss would tell %s", c.More, s.per, unit.RoundPercent(c.Margin))
 		}
 	}
 }
@@ -230,18 +231,15 @@ func (c *Compared) side(ratio float64) string {
 
 // direction says how much a metric moved and which way, in the words of the metric: "1.9% faster", "4% higher".
 func (c *Compared) direction(ratio float64) string {
-	return percent(math.Abs(share(ratio))) + " " + c.side(ratio)
+	return unit.RoundPercent(math.Abs(share(ratio))) + " " + c.side(ratio)
 }
-
-// percent prints a share without a zero that says nothing: 3%, 1.2%.
-func percent(v float64) string { return strings.Replace(unit.Percent(v), ".0%", "%", 1) }
 
 // amount prints how large a change is, from ten times on as a factor.
 func amount(change float64) string {
 	if change >= 9 {
 		return fmt.Sprintf("%.3gx", 1+change)
 	}
-	return percent(math.Abs(change))
+	return unit.RoundPercent(math.Abs(change))
 }
 
 // share is a ratio as a change: 0.61 is -39%.

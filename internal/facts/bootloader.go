@@ -1,13 +1,12 @@
 package facts
 
 import (
-	"encoding/binary"
 	"io/fs"
 	"regexp"
 	"strings"
-	"unicode/utf16"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/bootloader"
 )
 
 // The variables by which a boot loader tells firmware who it is. Source: The Boot Loader Interface of the UAPI Group
@@ -29,7 +28,7 @@ func bootLoader(r reader) lab.Fact {
 		return known(key, "uki", stubSource)
 	}
 	if data, err := fs.ReadFile(r.fsys, inside(loaderInfo)); err == nil {
-		switch name := strings.ToLower(parseEFIText(data)); {
+		switch name := strings.ToLower(bootloader.EFIText(data)); {
 		case strings.HasPrefix(name, "systemd-boot"):
 			return known(key, "systemd-boot", loaderSource)
 		case strings.HasPrefix(name, "grub"):
@@ -55,24 +54,6 @@ func bootLoader(r reader) lab.Fact {
 		return known(key, "grub", cmdlinePath) // "(hd0,gpt2)/vmlinuz-5.14.0": a device in GRUB's own words
 	}
 	return unknown(key, loaderSource, "neither firmware nor /boot nor the boot arguments name one")
-}
-
-// parseEFIText reads an EFI variable that holds text: four bytes of attributes, then UTF-16 in little endian with a
-// zero at its end, as in 06 00 00 00 73 00 79 00 73 00 74 00 65 00 6d 00 64 00 for "systemd".
-func parseEFIText(data []byte) string {
-	if len(data) < 4 {
-		return ""
-	}
-	data = data[4:]
-	units := make([]uint16, 0, len(data)/2)
-	for ; len(data) >= 2; data = data[2:] {
-		u := binary.LittleEndian.Uint16(data)
-		if u == 0 {
-			break
-		}
-		units = append(units, u)
-	}
-	return string(utf16.Decode(units))
 }
 
 // pveConfig is where Proxmox VE keeps its version, as a piece of Perl.

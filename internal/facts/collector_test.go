@@ -27,7 +27,11 @@ func TestGolden(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			place, facts := m.snapshot(t)
 			checkWhole(t, facts)
-			counters, err := ReadCounters(t.Context(), m, place.Disks)
+			gauges, err := FindGauges(t.Context(), m, place.Disks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counters, err := gauges.Read(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

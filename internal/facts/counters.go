@@ -92,16 +92,6 @@ func (g *Gauges) CountServer(point string) {
 	}
 }
 
-// ReadCounters looks for the counters and reads them once. Around loads, FindGauges once and Read before and after each
-// is cheaper.
-func ReadCounters(ctx context.Context, t target.Target, disks []string) (validity.Counters, error) {
-	g, err := FindGauges(ctx, t, disks)
-	if err != nil {
-		return validity.Counters{}, err
-	}
-	return g.Read(ctx)
-}
-
 // Read reads all counters in one round trip. What can't be read is absent as validity.Counters says; the error says
 // that the target can't be reached.
 func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {

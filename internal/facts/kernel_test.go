@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/bootloader"
 )
 
 // files makes a machine of a few files.
@@ -324,7 +325,7 @@ func FuzzConfig(f *testing.F) {
 func FuzzEFIText(f *testing.F) {
 	seed(f, loaderInfo)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if text := parseEFIText(data); strings.Contains(text, "\x00") || len(text) > 3*len(data) {
+		if text := bootloader.EFIText(data); strings.Contains(text, "\x00") || len(text) > 3*len(data) {
 			t.Errorf("%q", text)
 		}
 	})

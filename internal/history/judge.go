@@ -3,7 +3,6 @@ package history
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/stat"
@@ -83,6 +82,3 @@ func runs(n int) string {
 	}
 	return fmt.Sprintf("%d runs", n)
 }
-
-// Span is the time from the first run of a series to the last.
-func (s Series) Span() time.Duration { return s.Runs[len(s.Runs)-1].Created.Sub(s.Runs[0].Created) }

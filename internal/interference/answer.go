@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -123,10 +124,7 @@ func names(d *Document, groups []int) string {
 	for _, g := range groups {
 		list = append(list, d.Groups[g].Name)
 	}
-	if n := len(list); n > 1 {
-		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
-	}
-	return strings.Join(list, "")
+	return prose.List(list)
 }
 
 func verb(groups []int, one, several string) string {

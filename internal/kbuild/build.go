@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/target"
 )
 
@@ -235,29 +236,15 @@ func shortages() []string {
 		"Killed signal terminated program", "Disk quota exceeded", "Input/output error"}
 }
 
-// mostLines and mostQuoted bound what is quoted of make's output.
-const (
-	mostLines  = 5
-	mostQuoted = 500
-)
-
 // lastLines of what make printed, but for those in which one make after the other says that it has failed.
 func lastLines(text string) string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(strings.ToValidUTF8(line, "?"))
-		if line != "" && !strings.HasPrefix(line, "make[") && !strings.HasPrefix(line, "make: ***") {
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) == 0 {
+	said := prose.LastLines(text, func(line string) bool {
+		return strings.HasPrefix(line, "make[") || strings.HasPrefix(line, "make: ***")
+	})
+	if said == "" {
 		return "it printed nothing"
 	}
-	said := []rune(strings.Join(lines[max(0, len(lines)-mostLines):], " / "))
-	if len(said) > mostQuoted {
-		said = append([]rune("…"), said[len(said)-mostQuoted:]...)
-	}
-	return string(said)
+	return said
 }
 
 // keep a kernel that was built: it is in its folder as a whole, or the folder is not there.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -113,7 +114,7 @@ func saturated(r *Rung, c *Cell, cpus int) []string {
 			*c.CPU, whose, cpus)}
 	case *c.CPU >= near*float64(r.Jobs):
 		return []string{fmt.Sprintf("each of its %s takes a whole processor, which is what holds it",
-			plural(r.Jobs, "process"))}
+			prose.Count(r.Jobs, "process"))}
 	}
 	return nil
 }
@@ -230,11 +231,4 @@ func amount(u lab.Unit, v float64) string {
 		return unit.Bitrate(v)
 	}
 	return unit.IOPS(v) + " IOPS"
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ses", n, noun)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"headroom/internal/ablation"
+	"headroom/internal/prose"
 )
 
 // WriteAblation writes what each setting costs or gains: the answer, the loads side by side where there are several, a
@@ -119,6 +120,6 @@ func (p *paragraphs) sideBySide(t ablationText, numbers []ablationNumber) {
 		p.line(l)
 	}
 	if len(left) > 0 {
-		p.wrapped(faint, "Left out for want of room: "+sentence(left)+"; the tables below have them.", 0)
+		p.wrapped(faint, "Left out for want of room: "+prose.List(left)+"; the tables below have them.", 0)
 	}
 }

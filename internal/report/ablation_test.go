@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/ablation"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/rule"
 )
 
@@ -119,7 +120,7 @@ func TestAblationFitsTheTerminal(t *testing.T) {
 		for _, width := range []int{40, 60, 80, 100, 160, 250} {
 			text := ablationTable(t, d, width)
 			for line := range strings.Lines(text) {
-				if columns(strings.TrimRight(line, "\n")) > width {
+				if prose.Columns(strings.TrimRight(line, "\n")) > width {
 					t.Errorf("wider than %d: %q", width, line)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/ablation"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -158,7 +159,7 @@ func (t ablationText) headline() string {
 	}
 	notVerified := ""
 	if len(unsure) > 0 {
-		notVerified = "not verified: whether " + sentence(unsure) + " " + verb(len(unsure), "was", "were") +
+		notVerified = "not verified: whether " + prose.List(unsure) + " " + verb(len(unsure), "was", "were") +
 			" in effect"
 	}
 	return strings.Join(slices.DeleteFunc([]string{text, rest, notVerified}, func(part string) bool {
@@ -326,7 +327,7 @@ func (t ablationText) sums() []string {
 			pairs = append(pairs, strings.Join(t.named(p[:]), " with "))
 		}
 		lines = append(lines, "Effects don't add up, and which settings stand in each other's way is not measured "+
-			"yet. The likeliest: "+sentence(pairs)+".")
+			"yet. The likeliest: "+prose.List(pairs)+".")
 	}
 	return lines
 }
@@ -338,7 +339,7 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set, which is %s times as much.",
 			names[0], changeText(p.Alone.Ratio), changeText(p.Removed.Ratio), estimateRatio(i.Estimate))
 	}
-	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied", sentence(names),
+	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied", prose.List(names),
 		estimateRatio(i.Estimate))
 	switch i.Verdict {
 	case ablation.Same:
@@ -368,7 +369,7 @@ func visibleFrom(e ablation.Estimate) string {
 func (t ablationText) unexplained(u ablation.Unexplained) string {
 	whole := "All settings together: " + joined(&u.Together) + ". "
 	names := t.named(u.Settings)
-	what := "what " + sentence(names) + " alone " +
+	what := "what " + prose.List(names) + " alone " +
 		map[bool]string{true: "does", false: "do, multiplied"}[len(names) == 1]
 	switch {
 	case u.Seen.Verdict == ablation.Faster || u.Seen.Verdict == ablation.Slower:
@@ -437,13 +438,13 @@ func costWord(cost string) string {
 
 func (t ablationText) reading() []string {
 	text := fmt.Sprintf("%s in %s. Changes are taken within a block, between the setting and the baseline (alone) or "+
-		"between the tuned set and the set without it (in the set); one value is one visit.", count(t.Visits, "visit"),
-		count(t.Blocks, "block"))
+		"between the tuned set and the set without it (in the set); one value is one visit.",
+		prose.Count(t.Visits, "visit"), prose.Count(t.Blocks, "block"))
 	if t.Claims > 0 {
 		text += fmt.Sprintf(" Intervals hold with %s each at all looks together, so that all %d claims are right "+
 			"with %s. A change within %s counts as none.",
 			confidenceDigits(t.Confidence), t.Claims, confidenceDigits(1-t.Alpha),
-			strings.Replace(unit.Percent(t.Margin), ".0%", "%", 1))
+			unit.RoundPercent(t.Margin))
 	}
 	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitNumber) string {
 		return t.short(ablationNumber{n.Cell, n.Metric})

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // bisectionText is a search for culprits in words.
@@ -74,7 +75,7 @@ func (t bisectionText) culprits() string {
 	for _, c := range t.Culprits {
 		names = append(names, t.name(c.Factor, c.Bad))
 	}
-	return sentence(names)
+	return prose.List(names)
 }
 
 // answer is the first thing that a reader sees.
@@ -88,7 +89,7 @@ func (t bisectionText) answer() []string {
 		}
 		return []string{"Many small effects: the ends differ by " + t.loss() + ", and no setting does a sixth of it."}
 	case bisection.Undecided:
-		text := "Undecided after " + count(t.Measurements, "measurement")
+		text := "Undecided after " + prose.Count(t.Measurements, "measurement")
 		if t.Unprovable {
 			return []string{text + ": " + t.likeliest(t.Steps[len(t.Steps)-1], mostNamed) +
 				", which can't be proved, since what it takes can't be measured."}
@@ -104,7 +105,7 @@ func (t bisectionText) answer() []string {
 	e := t.Explained
 	lines := []string{fmt.Sprintf("%s %s %s of the loss (%s, and %d more to prove it).", t.culprits(),
 		verb(len(t.Culprits), "explains", "explain"), explainedText(e),
-		count(t.Measurements, "measurement"), t.Proofs)}
+		prose.Count(t.Measurements, "measurement"), t.Proofs)}
 	if len(t.Culprits) > 1 {
 		lines = append(lines, t.roles())
 	}
@@ -123,7 +124,7 @@ func (t bisectionText) opposing() string {
 	n := len(names)
 	return fmt.Sprintf("%s %s no part in the loss: with %s the slow state is likely to be %s than without. That was "+
 		"not proved.",
-		sentence(names), verb(n, "has", "have"), verb(n, "it", "them"), t.Opposing[0].Direction)
+		prose.List(names), verb(n, "has", "have"), verb(n, "it", "them"), t.Opposing[0].Direction)
 }
 
 // stepsFound are the steps of a series that make a difference, in order.
@@ -139,8 +140,8 @@ func (t bisectionText) stepsFound() []string {
 			parts = append(parts, t.step(c.Good, c.Bad)+" "+t.valueTitle()+" "+t.change(c.Effect))
 		}
 	}
-	return []string{capital(sentence(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).",
-		count(t.Measurements, "measurement"), t.Proofs)}
+	return []string{prose.Capital(prose.List(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).",
+		prose.Count(t.Measurements, "measurement"), t.Proofs)}
 }
 
 // titled is a state with what it is called: a commit with its subject.
@@ -171,9 +172,9 @@ func (t bisectionText) oneOf(c bisection.Culprit) string {
 // states are how many there are of a series.
 func (t bisectionText) states(n int) string {
 	if t.Candidates[0].Title != "" {
-		return count(n, "commit")
+		return prose.Count(n, "commit")
 	}
-	return count(n, "state")
+	return prose.Count(n, "state")
 }
 
 // notMeasured are the states that can't be measured, and what that leaves open.
@@ -187,7 +188,7 @@ func (t bisectionText) notMeasured() []string {
 		}
 	}
 	if n := len(t.Unmeasurable); n > 0 {
-		what := count(n, "mixture")
+		what := prose.Count(n, "mixture")
 		if t.Series {
 			what = fmt.Sprintf("%d of %s", n, t.states(len(t.Candidates)+1))
 		}
@@ -253,9 +254,9 @@ func (t bisectionText) change(r *bisection.Ratio) string {
 
 // ends says how far they are apart, how noisy a measurement is, and what that takes.
 func (t bisectionText) ends() string {
-	text := count(len(t.Candidates), "differing setting")
+	text := prose.Count(len(t.Candidates), "differing setting")
 	if t.Series {
-		text = count(len(t.Candidates), "step")
+		text = prose.Count(len(t.Candidates), "step")
 	}
 	if t.Loss == nil {
 		return text
@@ -277,14 +278,15 @@ func (t bisectionText) before() []string {
 		lines = append(lines, "By what is known of such settings, most likely at first: "+strings.Join(parts, ", ")+".")
 	}
 	if u := t.Unsearched; u != nil {
-		lines = append(lines, capital(UnsearchedText(*u))+".")
+		lines = append(lines, prose.Capital(UnsearchedText(*u))+".")
 	}
 	return lines
 }
 
 // UnsearchedText says what a search leaves out.
 func UnsearchedText(u lab.Unsearched) string {
-	text := "not searched, since nothing stands for it that could be set here: " + count(u.Count, "other difference")
+	text := "not searched, since nothing stands for it that could be set here: " +
+		prose.Count(u.Count, "other difference")
 	if len(u.First) > 0 {
 		text += ", the likeliest to matter first: " + strings.Join(u.First, ", ")
 	}
@@ -355,7 +357,7 @@ func (t bisectionText) named(numbers []int) string {
 		c := t.Candidates[n-1]
 		names = append(names, t.name(c.Factor, c.Bad))
 	}
-	return sentence(names)
+	return prose.List(names)
 }
 
 func (t bisectionText) others(numbers []int) []int {
@@ -414,7 +416,7 @@ func (t bisectionText) notCleared() []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"Not verified, and so not cleared: nothing shows whether " + sentence(names) + " " +
+	return []string{"Not verified, and so not cleared: nothing shows whether " + prose.List(names) + " " +
 		verb(len(names), "was", "were") + " in effect."}
 }
 
@@ -450,9 +452,9 @@ func (t bisectionText) together() []string {
 		if n := len(c.With); n > 0 {
 			names := slices.Clone(c.With[:min(n, mostNamed)])
 			if n > mostNamed {
-				names = append(names, count(n-mostNamed, "other"))
+				names = append(names, prose.Count(n-mostNamed, "other"))
 			}
-			lines = append(lines, t.name(c.Factor, c.Bad)+" can't be switched without "+sentence(names)+": any of "+
+			lines = append(lines, t.name(c.Factor, c.Bad)+" can't be switched without "+prose.List(names)+": any of "+
 				"these may be what costs.")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/ceiling"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -164,7 +165,7 @@ func ceilingTexts(s *Summary) []string {
 		for _, name := range one.directions {
 			best = append(best, unit.Percent(one.best[name])+" of it by "+name)
 		}
-		texts = append(texts, "Ceiling of "+sentence(one.directions)+": "+one.text+" Reached: "+sentence(best)+".")
+		texts = append(texts, "Ceiling of "+prose.List(one.directions)+": "+one.text+" Reached: "+prose.List(best)+".")
 	}
 	return texts
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // namesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do:
@@ -145,7 +146,7 @@ func commandTexts(lines []row, all []mark) []string {
 		texts = append(texts, text)
 	}
 	if len(texts) > mostJobs+1 {
-		texts = append(texts[:mostJobs], count(len(texts)-mostJobs, "more job"))
+		texts = append(texts[:mostJobs], prose.Count(len(texts)-mostJobs, "more job"))
 	}
 	return texts
 }

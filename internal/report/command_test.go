@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // commandRun has a command of two cells that decides by a metric of its own, one that decides by its time, and a fio
@@ -78,7 +79,7 @@ func TestCommandsInTables(t *testing.T) {
 			t.Fatalf("at %d columns:\n%s", width, narrow)
 		}
 		for line := range strings.Lines(narrow) {
-			if n := columns(strings.TrimRight(line, "\n")); n > width {
+			if n := prose.Columns(strings.TrimRight(line, "\n")); n > width {
 				t.Fatalf("a line of %d columns at %d:\n%s", n, width, narrow)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/compare"
+	"headroom/internal/prose"
 )
 
 // compareShortlist has the warnings of a comparison as its table shows them: the most important ones in a line each,
@@ -85,7 +86,7 @@ func (p *paragraphs) shortlist(l compareShortlist, rows []*compare.Compared, aga
 			others = append(others, w.Code)
 			continue
 		}
-		p.marked(w.Code, shorten(": "+w.Text, p.width-columns(w.Code)), 0)
+		p.marked(w.Code, shorten(": "+w.Text, p.width-prose.Columns(w.Code)), 0)
 		printed = append(printed, w.Code)
 	}
 	for _, more := range moreWarnings(printed, others, l.notes, again+" --warnings", p.width) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/compare"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -117,11 +118,10 @@ func undecidedText(rows []*compare.Compared) string {
 		return ""
 	}
 	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) would have shown", n,
-		percentOf(least.Smallest), least.Job, percentOf(most.Smallest), most.Job)
+		unit.RoundPercent(least.Smallest), least.Job, unit.RoundPercent(most.Smallest), most.Job)
 	if fewest > 0 {
-		text += fmt.Sprintf("; at least %s would tell %s", count(fewest, "more repetition"), percentOf(least.Margin))
+		text += fmt.Sprintf("; at least %s would tell %s", prose.Count(fewest, "more repetition"),
+			unit.RoundPercent(least.Margin))
 	}
 	return text
 }
-
-func percentOf(share float64) string { return strings.Replace(unit.Percent(share), ".0%", "%", 1) }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/compare"
+	"headroom/internal/prose"
 	"headroom/internal/reference"
 )
 
@@ -41,14 +42,14 @@ type paragraphs struct {
 func (p *paragraphs) line(text string) { p.out.WriteString(text + "\n") }
 
 func (p *paragraphs) wrapped(s style, text string, indent int) {
-	for _, l := range wrap(text, p.width, indent) {
+	for _, l := range prose.Wrap(text, p.width, indent) {
 		p.line(s.paint(l, p.o))
 	}
 }
 
 // marked is a paragraph that begins with a sign.
 func (p *paragraphs) marked(sign, text string, indent int) {
-	for i, l := range wrap(sign+text, p.width, indent) {
+	for i, l := range prose.Wrap(sign+text, p.width, indent) {
 		if i == 0 {
 			l = alarm.paint(sign, p.o) + strings.TrimPrefix(l, sign)
 		}
@@ -59,9 +60,9 @@ func (p *paragraphs) marked(sign, text string, indent int) {
 // command is what to type, in several lines that a shell takes for one where it is longer than the terminal is wide.
 func (p *paragraphs) command(what, command string) {
 	const goesOn = ` \`
-	lines := wrap(what+command, p.width, 2)
+	lines := prose.Wrap(what+command, p.width, 2)
 	if len(lines) > 1 {
-		lines = wrap(what+command, p.width-len(goesOn), 2)
+		lines = prose.Wrap(what+command, p.width-len(goesOn), 2)
 	}
 	for i, l := range lines {
 		if i < len(lines)-1 {
@@ -132,7 +133,7 @@ func unchecked(c *compare.Compared) []string {
 	if len(c.Unchecked) == 0 {
 		return nil
 	}
-	return []string{sentence(c.Unchecked)}
+	return []string{prose.List(c.Unchecked)}
 }
 
 // compareTable writes the table and says whether it had no room for why.

@@ -21,6 +21,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/golden"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/visible"
 )
 
@@ -205,7 +206,7 @@ func TestCompareFitsTheTerminal(t *testing.T) {
 	for width := 80; width <= 200; width += 4 {
 		text := writtenComparison(t, d, "table", Options{Width: width})
 		for line := range strings.Lines(text) {
-			if n := columns(strings.TrimRight(line, "\n")); n > width {
+			if n := prose.Columns(strings.TrimRight(line, "\n")); n > width {
 				t.Errorf("%d columns in a terminal of %d: %s", n, width, line)
 			}
 		}

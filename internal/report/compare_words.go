@@ -9,6 +9,8 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/unit"
 )
 
 // compareHeadline is the answer about one new run in a sentence: "talos against debian, 8 jobs: slower in 5, same in 2,
@@ -25,14 +27,14 @@ func compareHeadline(d *compare.Document, n *compare.Next) string {
 			parts = append(parts, fmt.Sprintf("%s in %d", word, c))
 		}
 	}
-	text := fmt.Sprintf("%s against %s, %s", n.Name, d.Base.Name, count(n.Jobs, "job"))
+	text := fmt.Sprintf("%s against %s, %s", n.Name, d.Base.Name, prose.Count(n.Jobs, "job"))
 	switch {
 	case n.Jobs == 0:
 		return fmt.Sprintf("%s and %s have no load in common", n.Name, d.Base.Name)
 	case total == 0:
 		return text + ": no number in common"
 	case total != n.Jobs:
-		text += ", " + count(total, "number")
+		text += ", " + prose.Count(total, "number")
 	}
 	if len(counts) == 1 {
 		for word := range counts {
@@ -248,14 +250,10 @@ func groupBy(rows []*compare.Compared, of func(*compare.Compared) (keys, texts [
 
 // about names the first few jobs.
 func (g grouped) about() string {
-	const most = 3
 	if g.all {
 		return "all"
 	}
-	if more := len(g.jobs) - most; more > 1 {
-		return strings.Join(g.jobs[:most], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return sentence(g.jobs)
+	return prose.Few(g.jobs, 3)
 }
 
 // noteTexts are the notes of a table. Those that begin alike up to a colon are said in one.
@@ -270,7 +268,7 @@ func noteTexts(rows []*compare.Compared) []string {
 			continue
 		}
 		at[head] = len(out)
-		out = append(out, capital(g.text)+about)
+		out = append(out, prose.Capital(g.text)+about)
 	}
 	return append(out, caveatTexts(rows)...)
 }
@@ -352,11 +350,11 @@ func compareReading(d *compare.Document, rows []*compare.Compared) []string {
 			text += fmt.Sprintf(", so that all %d verdicts are right with %s", d.Comparisons,
 				confidenceDigits(1-d.Alpha))
 		}
-		text += "; one value is one " + sentence(sortedKeys(per)) + "."
+		text += "; one value is one " + prose.List(sortedKeys(per)) + "."
 		if per["pair"] {
 			text += " Pairs may be looked at any time."
 		}
-		text += fmt.Sprintf(" A change within %s counts as none (--margin).", percentOf(d.Margin))
+		text += fmt.Sprintf(" A change within %s counts as none (--margin).", unit.RoundPercent(d.Margin))
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Suggests != nil }) {
@@ -413,12 +411,12 @@ func differenceTitle(n *compare.Next, all []*compare.Difference) string {
 	case len(parts) == 0 || len(all) == conditions && conditions <= shownResidue:
 		return "They also differ in:"
 	}
-	return "They also differ in " + sentence(parts) + ". Most likely to matter:"
+	return "They also differ in " + prose.List(parts) + ". Most likely to matter:"
 }
 
 // countThousands is count with thousands apart: "4,905 kernel options".
 func countThousands(n int, noun string) string {
-	text := count(n, noun)
+	text := prose.Count(n, noun)
 	digits, rest, _ := strings.Cut(text, " ")
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -491,7 +489,7 @@ func unmatchedText(d *compare.Document, n *compare.Next) []string {
 			}
 		}
 		if len(names) > 0 {
-			lines = append(lines, fmt.Sprintf("Not compared, of %s: %s.", side.name, sentence(names)))
+			lines = append(lines, fmt.Sprintf("Not compared, of %s: %s.", side.name, prose.List(names)))
 		}
 		if d.Base.ID == n.ID {
 			break

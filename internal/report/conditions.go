@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
@@ -129,9 +130,9 @@ func repetitionText(s *Summary) string {
 	case most == 0:
 		return ""
 	case least == most:
-		return count(most, "repetition")
+		return prose.Count(most, "repetition")
 	default:
-		return fmt.Sprintf("%d to %s", least, count(most, "repetition"))
+		return fmt.Sprintf("%d to %s", least, prose.Count(most, "repetition"))
 	}
 }
 

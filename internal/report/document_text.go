@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/document"
+	"headroom/internal/prose"
 )
 
 // writeDocumentText writes for a terminal: text that is wrapped, and tables that lose columns where there is no room.
@@ -32,7 +33,7 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 			}
 		case document.Sentence:
 			if b.Role == document.Reading && len(left) > 0 {
-				p.wrapped(faint, "Left out for want of room: "+sentence(left)+"; --json has all.", 0)
+				p.wrapped(faint, "Left out for want of room: "+prose.List(left)+"; --json has all.", 0)
 				left = nil
 			}
 			p.sentence(b)

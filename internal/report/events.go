@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/outage"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -85,7 +86,7 @@ func eventTexts(s *Summary) []string {
 	for k, load := range s.Events.Loads {
 		if k == mostEventLoads {
 			lines = append(lines, fmt.Sprintf("%s more had events; --json has all of them.",
-				count(len(s.Events.Loads)-k, "load")))
+				prose.Count(len(s.Events.Loads)-k, "load")))
 			break
 		}
 		for i, f := range load.Findings {
@@ -164,7 +165,7 @@ func eventText(load EventLoad, u lab.Upset, h lab.Happened, f outage.Finding) st
 			"back to "+unit.Percent(outage.Enough)+" of what it was "+briefSeconds(*f.Recovery)+" after the event")
 	}
 	if load.Retransmits != nil && len(load.Findings) == 1 {
-		parts = append(parts, count(int(math.Round(*load.Retransmits)), "retransmit")+" in the whole test")
+		parts = append(parts, prose.Count(int(math.Round(*load.Retransmits)), "retransmit")+" in the whole test")
 	}
 	if load.Slowest != nil && *load.Slowest > f.Stall+waitedLonger {
 		parts = append(parts, "the slowest I/O of the load took "+briefSeconds(*load.Slowest)+", while others went on")

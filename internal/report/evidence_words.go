@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // counterTitles are what the kernel counts, where its own names say little.
@@ -40,8 +41,8 @@ func (t bisectionText) evidence(e *bisection.Evidence, culprits int) []string {
 		lines = append(lines, "For the same work with "+verb(culprits, "it", "them")+": "+strings.Join(parts, ", ")+".")
 	}
 	if len(e.Moved) == 0 && e.Counters > 0 {
-		lines = append(lines, "Of "+count(e.Counters, "other thing")+" that the kernel counts none came more often "+
-			"in a second, or more seldom for the same work.")
+		lines = append(lines, "Of "+prose.Count(e.Counters, "other thing")+" that the kernel counts none came more "+
+			"often in a second, or more seldom for the same work.")
 	}
 	return lines
 }

@@ -14,32 +14,7 @@ import (
 const absent = "–"
 
 // figure prints a value of a metric for a person.
-func figure(u lab.Unit, v float64) string {
-	switch u {
-	case lab.PerSecond, lab.Count:
-		return unit.IOPS(v)
-	case lab.BytesPerSecond:
-		return unit.Bandwidth(v)
-	case lab.BitsPerSecond:
-		return unit.Bitrate(v)
-	case lab.Seconds:
-		return unit.Latency(v)
-	case lab.PerOperation:
-		return unit.Latency(v) + "/op"
-	case lab.JoulesPerOp:
-		return unit.Energy(v) + "/op"
-	case lab.Share:
-		return unit.Percent(v)
-	case "B":
-		return unit.Bytes(v)
-	default: // of a metric that a suite names
-		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
-		if err != nil {
-			rounded = v // cannot be: FormatFloat wrote it
-		}
-		return number(rounded) + " " + string(u)
-	}
-}
+func figure(u lab.Unit, v float64) string { return unit.Value(u, v) }
 
 // roundFigure prints a round value, as those of an axis, without digits that say nothing: "10 µs" for "10.0 µs".
 func roundFigure(u lab.Unit, v float64) string {
@@ -95,27 +70,3 @@ func confidenceText(c float64) string { return fmt.Sprintf("%.0f%%", math.Floor(
 
 // number prints a value for a program: in full, without an exponent, which not every spreadsheet reads.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// count prints "1 repetition", "3 repetitions".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-// sentence joins words as a person would: "a", "a and b", "a, b and c".
-func sentence(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
-// capital gives a text an upper-case first letter.
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/history"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/stat"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
@@ -61,7 +62,7 @@ func (h historyText) write() {
 		h.paragraph(faint, "", line)
 	}
 	if len(left) > 0 {
-		h.paragraph(faint, "", "Left out for want of room: "+sentence(left)+".")
+		h.paragraph(faint, "", "Left out for want of room: "+prose.List(left)+".")
 	}
 	for _, line := range h.next() {
 		h.paragraph(plain, "", line)
@@ -70,8 +71,8 @@ func (h historyText) write() {
 
 // paragraph writes a text behind a prefix; what does not fit goes on below, as far to the right.
 func (h historyText) paragraph(s style, prefix, text string) {
-	indent := columns(prefix)
-	for i, line := range wrap(text, h.o.width()-indent, 0) {
+	indent := prose.Columns(prefix)
+	for i, line := range prose.Wrap(text, h.o.width()-indent, 0) {
 		if i > 0 {
 			prefix = strings.Repeat(" ", indent)
 		}
@@ -101,7 +102,7 @@ func historyTitle(suite string, s *history.Series) string {
 		text += ", " + s.Place.Path
 	}
 	first, last := s.Runs[0].Created, s.Runs[len(s.Runs)-1].Created
-	text += ": " + count(len(s.Runs), "run")
+	text += ": " + prose.Count(len(s.Runs), "run")
 	if len(s.Runs) > 1 {
 		text += " over " + spanText(last.Sub(first))
 	}
@@ -121,9 +122,9 @@ func spanText(d time.Duration) string {
 	case days < 2:
 		return unit.Duration(d)
 	case days < 14:
-		return count(int(math.Round(days)), "day")
+		return prose.Count(int(math.Round(days)), "day")
 	default:
-		return count(int(math.Round(days/7)), "week")
+		return prose.Count(int(math.Round(days/7)), "week")
 	}
 }
 
@@ -132,9 +133,10 @@ func (h historyText) answer() []string {
 	var lines []string
 	switch n := len(h.s.Events); {
 	case n == 0 && h.s.FewestAfter == 0:
-		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.", count(len(h.s.Cells), "figure")))
+		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.",
+			prose.Count(len(h.s.Cells), "figure")))
 	case n == 0:
-		lines = append(lines, fmt.Sprintf("No change found in %s.", count(len(h.s.Cells), "figure")))
+		lines = append(lines, fmt.Sprintf("No change found in %s.", prose.Count(len(h.s.Cells), "figure")))
 	default:
 		for _, e := range h.s.Events {
 			lines = append(lines, h.eventSentence(e))
@@ -149,7 +151,7 @@ func (h historyText) eventSentence(e history.Event) string {
 	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " +
 		stepText(c.Estimate) + ", " + c.Verdict
 	if more := len(e.Cells) - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more of %s", more, count(len(h.s.Cells), "figure"))
+		text += fmt.Sprintf(", and %d more of %s", more, prose.Count(len(h.s.Cells), "figure"))
 	}
 	text += ", since " + day(e.Created) + " (run " + h.id(e.Run) + ")"
 	var with []string
@@ -165,7 +167,7 @@ func (h historyText) eventSentence(e history.Event) string {
 		when = "; about then "
 	}
 	if len(with) > 0 {
-		text += when + sentence(with)
+		text += when + prose.List(with)
 	}
 	return text + "."
 }
@@ -225,29 +227,20 @@ func (h historyText) newestSentence() string {
 		day(h.s.Runs[len(h.s.Runs)-1].Created) + ", "
 	switch {
 	case len(bad) > 0:
-		text := newest + "shows a regression: " + few(bad)
+		text := newest + "shows a regression: " + prose.Few(bad, 3)
 		if len(open) > 0 {
-			text += "; " + count(len(open), "figure") + " can't be told"
+			text += "; " + prose.Count(len(open), "figure") + " can't be told"
 		}
 		return text + "."
 	case measured == 0:
 		return newest + "has none of these cells."
 	case len(open) == measured:
-		return newest + "can't be told to be as good as those before it or not: " + few(open) + "."
+		return newest + "can't be told to be as good as those before it or not: " + prose.Few(open, 3) + "."
 	case len(open) > 0:
 		return newest + fmt.Sprintf("shows no regression in %d of %s; can't be told: %s.", measured-len(open),
-			count(measured, "figure"), few(open))
+			prose.Count(measured, "figure"), prose.Few(open, 3))
 	}
 	return newest + "has no regression of more than " + unit.Percent(h.Margin) + " in any figure."
-}
-
-// few names the first of many.
-func few(list []string) string {
-	const most = 3
-	if more := len(list) - most; more > 1 {
-		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return sentence(list)
 }
 
 // shortenIDs shortens the ids of runs in a text.
@@ -487,8 +480,8 @@ func (h historyText) reading() []string {
 		}
 	}
 	if len(wander) > 0 {
-		lines = append(lines, "Neighbouring runs are alike ("+few(wander)+"): the level wanders, so changes come out "+
-			"by chance more often than said.")
+		lines = append(lines, "Neighbouring runs are alike ("+prose.Few(wander, 3)+"): the level wanders, so changes "+
+			"come out by chance more often than said.")
 	}
 	var ended []string
 	for _, t := range h.s.Cells {
@@ -497,14 +490,15 @@ func (h historyText) reading() []string {
 		}
 	}
 	if len(ended) > 0 {
-		lines = append(lines, "Not in the newest run, because the load is another or was left out: "+few(ended)+".")
+		lines = append(lines, "Not in the newest run, because the load is another or was left out: "+
+			prose.Few(ended, 3)+".")
 	}
 	if h.s.FewestAfter > 0 {
 		lines = append(lines,
 			fmt.Sprintf("A run counts with its median. When nothing changes, at most one such history in %.0f shows "+
 				"a change at one look; a change must have %s after it to be found, and until then the newest run is "+
 				"compared alone.",
-				1/h.Alpha, count(h.s.FewestAfter, "run")))
+				1/h.Alpha, prose.Count(h.s.FewestAfter, "run")))
 	} else {
 		lines = append(lines, "A run counts with its median. So few runs can't show a change for certain; the newest "+
 			"is compared with those before it.")
@@ -527,9 +521,9 @@ func (h historyText) warned() string {
 	}
 	var words []string
 	for _, code := range sortedKeys(runs) {
-		words = append(words, code+" in "+count(len(runs[code]), "run"))
+		words = append(words, code+" in "+prose.Count(len(runs[code]), "run"))
 	}
-	return few(words)
+	return prose.Few(words, 3)
 }
 
 // next is what to type now.

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/interference"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -17,7 +18,7 @@ func InterferenceDocument(d interference.Document, o Options) document.Document 
 	for _, g := range d.Groups {
 		names = append(names, g.Name)
 	}
-	out := document.Document{Title: "Interference of " + sentence(names)}
+	out := document.Document{Title: "Interference of " + prose.List(names)}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
 	add(document.Sentence{Role: document.Answer, Text: d.Answer.Text})
 	add(keptTable(&d, all)...)
@@ -169,6 +170,6 @@ func keptCell(k interference.Kept) document.Cell {
 func interferenceReading(d *interference.Document) string {
 	return fmt.Sprintf("Kept is the rate beside others as a share of the same one alone in the same pass. Who loses "+
 		"does more than %g%% less for sure; all %s of %d passes hold together with %s. Rates are those of the "+
-		"seconds in which all were running.", 100*d.Margin, countOf(d.Claims, "verdict"), d.Passes,
+		"seconds in which all were running.", 100*d.Margin, prose.Count(d.Claims, "verdict"), d.Passes,
 		confidenceDigits(1-d.Alpha))
 }

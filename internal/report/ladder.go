@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/ladder"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -252,7 +253,7 @@ func ladderReading(d *ladder.Document) string {
 		"same pass: %s. Short is what stays below that by more than %g%% for sure, at a ceiling or not",
 		promised, 100*d.Margin)
 	if d.Claims > 0 {
-		text += fmt.Sprintf("; all %s of %d passes hold together with %s", countOf(d.Claims, "verdict"), d.Passes,
+		text += fmt.Sprintf("; all %s of %d passes hold together with %s", prose.Count(d.Claims, "verdict"), d.Passes,
 			confidenceDigits(1-d.Alpha))
 	}
 	text += ". Intervals of rates hold with " + confidenceDigits(0.95) + " each."
@@ -262,13 +263,6 @@ func ladderReading(d *ladder.Document) string {
 			"behind it."
 	}
 	return text
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // suspectsOf is what doctor finds at the ends of a network that falls short.

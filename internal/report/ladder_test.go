@@ -8,6 +8,7 @@ import (
 	"headroom/internal/ceiling"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/prose"
 )
 
 // sharedLink is a ladder of four drives behind a link that carries less than the four of them.
@@ -74,7 +75,7 @@ func TestALadderIsTold(t *testing.T) {
 			}
 		}
 		for line := range strings.Lines(b.String()) {
-			if columns(strings.TrimRight(line, "\n")) > width {
+			if prose.Columns(strings.TrimRight(line, "\n")) > width {
 				t.Errorf("wider than the terminal of %d: %q", width, line)
 			}
 		}
@@ -146,7 +147,7 @@ func TestALadderThroughAGuestIsTold(t *testing.T) {
 			t.Errorf("said %d times:\n%s", n, b.String())
 		}
 		for line := range strings.Lines(b.String()) {
-			if columns(strings.TrimRight(line, "\n")) > width {
+			if prose.Columns(strings.TrimRight(line, "\n")) > width {
 				t.Errorf("wider than the terminal of %d: %q", width, line)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/layers"
+	"headroom/internal/prose"
 )
 
 func TestLayersAreTold(t *testing.T) {
@@ -44,7 +45,7 @@ func TestLayersAreTold(t *testing.T) {
 			}
 		}
 		for line := range strings.Lines(b.String()) {
-			if columns(strings.TrimRight(line, "\n")) > 80 {
+			if prose.Columns(strings.TrimRight(line, "\n")) > 80 {
 				t.Errorf("wider than the terminal: %q", line)
 			}
 		}
@@ -90,7 +91,7 @@ func TestWarningsOfLayersAreMarked(t *testing.T) {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {
-				if columns(strings.TrimRight(line, "\n")) > width {
+				if prose.Columns(strings.TrimRight(line, "\n")) > width {
 					t.Errorf("wider than a terminal of %d: %q", width, line)
 				}
 			}

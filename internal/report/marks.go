@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"headroom/internal/prose"
 )
 
 // mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again
@@ -167,9 +169,9 @@ func (t markedText) about(most int) string {
 		}
 		name := t.names[i]
 		if t.repetitions[i] > 0 && t.repetitions[i] < c.N {
-			name += " (" + strconv.Itoa(t.repetitions[i]) + " of " + count(c.N, "repetition") + ")"
+			name += " (" + strconv.Itoa(t.repetitions[i]) + " of " + prose.Count(c.N, "repetition") + ")"
 		}
 		names = append(names, name)
 	}
-	return sentence(names)
+	return prose.List(names)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/visible"
 )
 
@@ -121,7 +122,7 @@ func (fs *familySet) addMetric(name string, m Metric, labels []label) {
 
 // openMetricsName gives a quantity a name that ends with its base unit, as both formats ask for.
 func openMetricsName(quantity string, u lab.Unit) (name, unit, help string) {
-	help = capital(strings.ReplaceAll(quantity, "_", " ")) + "."
+	help = prose.Capital(strings.ReplaceAll(quantity, "_", " ")) + "."
 	switch {
 	case quantity == "iops":
 		return "operations_per_second", "operations_per_second", "I/O operations a second."

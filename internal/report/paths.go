@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"headroom/internal/paths"
+	"headroom/internal/prose"
 	"headroom/internal/stages"
 )
 
@@ -63,14 +64,15 @@ func (p *pathSentences) texts() []string {
 	var lines []string
 	for i, text := range p.said {
 		if i == mostPaths {
-			lines = append(lines, fmt.Sprintf("What %s more went over: --json has all.", count(len(p.said)-i, "load")))
+			lines = append(lines, fmt.Sprintf("What %s more went over: --json has all.",
+				prose.Count(len(p.said)-i, "load")))
 			break
 		}
 		about := p.about[i]
 		if len(about) > mostPathLoads {
 			about = append(slices.Clone(about[:mostPathLoads]), fmt.Sprintf("%d more", len(about)-mostPathLoads))
 		}
-		lines = append(lines, "Ways of "+sentence(about)+": "+text+".")
+		lines = append(lines, "Ways of "+prose.List(about)+": "+text+".")
 	}
 	return lines
 }

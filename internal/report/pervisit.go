@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -21,16 +22,16 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 	n := p.Numbers[0]
 	if n.Between == nil || n.Within == nil {
 		return []string{fmt.Sprintf("%s: too few to tell how many repetitions %s is worth.",
-			capital(count(p.Visits, noun)), one)}
+			prose.Capital(prose.Count(p.Visits, noun)), one)}
 	}
-	text := fmt.Sprintf("%ss differ by %s, loads within %s by %s", capital(noun), roundPercent(*n.Between), one,
-		roundPercent(*n.Within))
+	text := fmt.Sprintf("%ss differ by %s, loads within %s by %s", prose.Capital(noun),
+		unit.RoundPercent(*n.Between), one, unit.RoundPercent(*n.Within))
 	if *n.Between == 0 {
-		text = fmt.Sprintf("%ss differ by no more than loads within one let expect, %s", capital(noun),
-			roundPercent(*n.Within))
+		text = fmt.Sprintf("%ss differ by no more than loads within one let expect, %s", prose.Capital(noun),
+			unit.RoundPercent(*n.Within))
 	}
 	if len(p.Numbers) > 1 {
-		text += fmt.Sprintf(" (%s, the least sure of %s)", title(n), count(len(p.Numbers), "number"))
+		text += fmt.Sprintf(" (%s, the least sure of %s)", title(n), prose.Count(len(p.Numbers), "number"))
 	}
 	costs := ""
 	if p.VisitSeconds != nil {
@@ -46,7 +47,7 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 	case n.Repeat > 1:
 		text += fmt.Sprintf(": --repeat %d gives the narrowest intervals for the time", n.Repeat)
 	default:
-		text += fmt.Sprintf(": %s are too few to tell which --repeat is best%s", count(p.Visits, noun),
+		text += fmt.Sprintf(": %s are too few to tell which --repeat is best%s", prose.Count(p.Visits, noun),
 			betweenRepeats(n))
 	}
 	return []string{text + costs + "."}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
@@ -35,7 +36,7 @@ func distribution(c *Cell, direction string) (p picture, ok bool) {
 	d.area(curve, wash)
 	d.line(curve, accent, 1.2)
 	d.percentiles(h)
-	p = picture{Title: capital(direction) + " latency", Caption: operationsText(h)}
+	p = picture{Title: prose.Capital(direction) + " latency", Caption: operationsText(h)}
 	p.SVG = d.svg(c.Job + ": " + p.Title)
 	p.Head = []string{"latency", "of all", "up to here"}
 	sum := 0.0

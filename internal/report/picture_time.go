@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 const (
@@ -48,7 +49,7 @@ func overTime(c *Cell, metric string) (p picture, ok bool) {
 		d.line(points(s), accent, 1.2)
 	}
 	p = picture{Title: timeTitle(metric)}
-	p.Caption = fmt.Sprintf("%s, a line each", count(len(lines), "repetition"))
+	p.Caption = fmt.Sprintf("%s, a line each", prose.Count(len(lines), "repetition"))
 	if len(lines) == 1 {
 		p.Caption = "1 repetition"
 	}
@@ -65,7 +66,7 @@ func timeTitle(metric string) string {
 	if quantity == "iops" {
 		quantity = "IOPS"
 	}
-	return capital(strings.TrimSpace(direction+" "+quantity+" "+part)) + " over time"
+	return prose.Capital(strings.TrimSpace(direction+" "+quantity+" "+part)) + " over time"
 }
 
 // points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in

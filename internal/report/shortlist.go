@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/validity"
 )
 
@@ -200,7 +201,7 @@ func (l shortlist) lines(id string, o Options) []string {
 			"--warnings")
 	}
 	for _, more := range moreWarnings(printed, others, l.notes, command, o.width()) {
-		lines = append(lines, wrap(more.what+more.command, o.width(), 2)...)
+		lines = append(lines, prose.Wrap(more.what+more.command, o.width(), 2)...)
 	}
 	return lines
 }
@@ -233,7 +234,7 @@ func (l shortlist) about(m mark) string {
 	case len(names) == len(l.run.Cells) && len(names) > 1:
 		return "all"
 	case len(names) <= few:
-		return sentence(names)
+		return prose.List(names)
 	}
 	return strconv.Itoa(len(names)) + " of " + strconv.Itoa(len(l.run.Cells))
 }
@@ -243,10 +244,10 @@ func (l shortlist) about(m mark) string {
 func briefMark(sign, text, about string, width int) string {
 	const readable = 24
 	head, tail := sign+" ", " ["+shorten(about, width/3)+"]"
-	if width-columns(head)-columns(tail) < readable {
+	if width-prose.Columns(head)-prose.Columns(tail) < readable {
 		tail = ""
 	}
-	return head + shorten(text, max(width-columns(head)-columns(tail), 1)) + tail
+	return head + shorten(text, max(width-prose.Columns(head)-prose.Columns(tail), 1)) + tail
 }
 
 // moreText is a line that ends in what to type, if anything.
@@ -261,7 +262,7 @@ func moreWarnings(printed, others, notes []string, command string, width int) []
 			noun  string
 			codes []string
 		}{{"more warning", others}, {"note", notes}} {
-			text := count(len(kind.codes), kind.noun)
+			text := prose.Count(len(kind.codes), kind.noun)
 			if len(printed) == 0 {
 				text = strings.Replace(text, "more ", "", 1)
 			}
@@ -276,7 +277,7 @@ func moreWarnings(printed, others, notes []string, command string, width int) []
 	}
 	var lines []moreText
 	named := 2
-	for named > 0 && columns(counts(named)+": "+command) > width {
+	for named > 0 && prose.Columns(counts(named)+": "+command) > width {
 		named--
 	}
 	what := counts(named)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/prose"
 	"headroom/internal/stages"
 )
 
@@ -35,7 +36,7 @@ func WriteStages(w io.Writer, d stages.Document, o Options) error {
 		out.marked("!", " "+n, 2)
 	}
 	if len(left) > 0 {
-		out.wrapped(faint, "Left out for want of room: "+sentence(left)+"; --json has all.", 0)
+		out.wrapped(faint, "Left out for want of room: "+prose.List(left)+"; --json has all.", 0)
 	}
 	if !slices.ContainsFunc(d.Stages, func(s stages.Stage) bool { return s.Links != "" }) {
 		out.wrapped(faint, "Without --link nothing is said of what the links can carry.", 0)
@@ -66,7 +67,7 @@ func stagesHeadline(d *stages.Document) string {
 	for _, f := range d.Findings {
 		published[f.Code] += len(f.Published)
 	}
-	text := fmt.Sprintf("%s in %s", count(len(d.Rows), "row"), count(len(d.Stages), "stage"))
+	text := fmt.Sprintf("%s in %s", prose.Count(len(d.Rows), "row"), prose.Count(len(d.Stages), "stage"))
 	var found []string
 	add := func(n int, one, many string) {
 		if n == 1 {
@@ -87,10 +88,10 @@ func stagesHeadline(d *stages.Document) string {
 	add(rows["at-one-of-several"], "is at the ceiling of one link", "are at the ceiling of one link")
 	add(rows["writes-by-cache"], "was answered by a cache", "were answered by a cache")
 	if len(found) > 0 {
-		text += ": " + sentence(found)
+		text += ": " + prose.List(found)
 	}
 	if printed > 0 {
-		text += fmt.Sprintf("; of %s published, ", count(printed, "row"))
+		text += fmt.Sprintf("; of %s published, ", prose.Count(printed, "row"))
 		var wrong []string
 		if n := published["label-differs"]; n > 0 {
 			wrong = append(wrong, fmt.Sprintf("%d called otherwise than what was run", n))
@@ -104,7 +105,7 @@ func stagesHeadline(d *stages.Document) string {
 		if len(wrong) == 0 {
 			wrong = []string{"all as measured"}
 		}
-		text += sentence(wrong)
+		text += prose.List(wrong)
 	}
 	return text
 }
@@ -175,7 +176,7 @@ func publishedIn(d *stages.Document, f stages.Finding) string {
 	case 1:
 		return "table " + tables[0]
 	default:
-		return "tables " + sentence(tables)
+		return "tables " + prose.List(tables)
 	}
 }
 
@@ -363,7 +364,7 @@ func (p *paragraphs) publishedTable(d *stages.Document, number int, t stages.Pub
 	p.line("")
 	p.wrapped(strong, fmt.Sprintf("%s, %s: %d agree to their last digit with what was measured, %d with the rounded "+
 		"figures beside them, %d with neither",
-		title, count(figures, "figure"), same[stages.Measured], same[stages.Derived],
+		title, prose.Count(figures, "figure"), same[stages.Measured], same[stages.Derived],
 		same[stages.Differs]+same[stages.Unknown]), 0)
 	g, _ := fit(slices.Concat([]column{label, ran}, columns, []column{signs}), p.width)
 	for _, l := range g.lines(p.o) {

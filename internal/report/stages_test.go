@@ -11,6 +11,7 @@ import (
 	"headroom/internal/ceiling"
 	"headroom/internal/ingest"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/reference"
 	"headroom/internal/stages"
 )
@@ -97,7 +98,7 @@ func TestStagesFitTheTerminal(t *testing.T) {
 	for width := 60; width <= 200; width += 4 {
 		text := writtenStages(t, d, width)
 		for line := range strings.Lines(text) {
-			if n := columns(strings.TrimRight(line, "\n")); n > width {
+			if n := prose.Columns(strings.TrimRight(line, "\n")); n > width {
 				t.Errorf("%d columns in a terminal of %d: %s", n, width, line)
 			}
 		}

@@ -24,8 +24,8 @@ func writeSweepMarkdown(w io.Writer, d *sweep.Document, _ Options) error {
 		out.WriteString(line + "\n\n")
 	}
 	if m := matrixOf(d); m != nil {
-		markdownMatrix(out, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor, roundPercent(d.Share)), m,
-			matrixEnough(d), totalEnough(d))
+		markdownMatrix(out, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor,
+			unit.RoundPercent(d.Share)), m, matrixEnough(d), totalEnough(d))
 		markdownMatrix(out, "gain of the best level over "+d.Baseline, m, matrixGain(d), totalGain(d))
 	}
 	if len(d.Cells) > 0 {

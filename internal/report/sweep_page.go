@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -116,7 +117,7 @@ type sweepLine struct {
 func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 	title := "Sweep over " + d.Factor
 	p := sweepPage{Head: newPageHead(title, "", sweepPageStyle, heatStyle()), Title: title, Factor: d.Factor,
-		Answer: sweepAnswer(d), Share: roundPercent(d.Share),
+		Answer: sweepAnswer(d), Share: unit.RoundPercent(d.Share),
 		Baseline: d.Baseline, Harm: harmTexts(d), Notes: d.Notes, Reading: slices.Concat(costsText(d), sweepReading(d))}
 	if m := matrixOf(d); m != nil {
 		p.Tables = []sweepPageTable{
@@ -213,7 +214,7 @@ func cellTitle(d *sweep.Document, c *sweep.Cell) string {
 	if c.Gain != nil {
 		text += ", " + joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain)) + " over " + d.Baseline
 	}
-	text += "; " + roundPercent(d.Share) + " of it at " + c.SmallestForShare
+	text += "; " + unit.RoundPercent(d.Share) + " of it at " + c.SmallestForShare
 	if surely := surelyLevels(d, c); surely != "" {
 		text += ", surely " + surely
 	}
@@ -306,7 +307,7 @@ func pageGroups(d *sweep.Document) []sweepPageGroup {
 		if r := g.Recommended; r != nil {
 			one.Level, one.Worst, one.Bounds = choiceLevel(d, r), lossText(r.Loss), lossBounds(r.Loss)
 			if r.ToldApart {
-				one.Others = sentence(without(r.Set, r.Level))
+				one.Others = prose.List(without(r.Set, r.Level))
 			}
 			if r.Gain != nil && r.Level != d.Baseline {
 				one.Gain = joinNonEmpty(changeText(r.Gain.Ratio), ratioBounds(r.Gain))
@@ -328,7 +329,7 @@ func pageKernel(d *sweep.Document, k sweep.Kernel) sweepPageKernel {
 			changes = append(changes, joinNonEmpty(changeText(c.Ratio.Ratio), ratioBounds(&c.Ratio), c.Title))
 		}
 	}
-	out.Change = few(changes)
+	out.Change = prose.Few(changes, 3)
 	return out
 }
 

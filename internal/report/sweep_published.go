@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
+	"headroom/internal/unit"
 )
 
 // publishedText says how many of a source's loads are here, and how its gains lie to those here; nil where none was
@@ -22,7 +24,7 @@ func publishedText(d *sweep.Document) []string {
 		return []string{fmt.Sprintf("%s has no load in common with these: none does the same in blocks of the same "+
 			"size, as deep, in as many jobs", p.Source)}
 	}
-	text := fmt.Sprintf("beside %s, of another machine: %s in common", p.Source, count(len(p.Loads), "load"))
+	text := fmt.Sprintf("beside %s, of another machine: %s in common", p.Source, prose.Count(len(p.Loads), "load"))
 	counts := map[string]int{}
 	for _, l := range p.Loads {
 		counts[l.Agrees]++
@@ -45,8 +47,8 @@ func publishedText(d *sweep.Document) []string {
 		lines = append(lines, fmt.Sprintf("it varies %s, and here %s was varied", p.Factor, d.Factor))
 	}
 	if p.Share != d.Share {
-		lines = append(lines, fmt.Sprintf("there %s of the best is enough, and here %s", roundPercent(p.Share),
-			roundPercent(d.Share)))
+		lines = append(lines, fmt.Sprintf("there %s of the best is enough, and here %s", unit.RoundPercent(p.Share),
+			unit.RoundPercent(d.Share)))
 	}
 	return lines
 }

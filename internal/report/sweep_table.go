@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -30,7 +31,8 @@ func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 	m := matrixOf(d)
 	if m != nil {
 		out.line("")
-		out.wrapped(strong, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor, roundPercent(d.Share)), 0)
+		out.wrapped(strong, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor,
+			unit.RoundPercent(d.Share)), 0)
 		out.matrix(m, matrixEnough(d), totalEnough(d))
 		out.line("")
 		out.wrapped(strong, "gain of the best level over "+d.Baseline, 0)
@@ -93,9 +95,9 @@ func (p *paragraphs) matrix(m *sweepMatrix, of func(*sweep.Cell) string, total f
 	for _, r := range m.Rows {
 		texts := r.texts(of, total)
 		body = append(body, texts)
-		label = max(label, columns(r.Label))
+		label = max(label, prose.Columns(r.Label))
 		for i, t := range texts {
-			widths[i] = max(widths[i], columns(t), columns(m.Columns[i].Inner))
+			widths[i] = max(widths[i], prose.Columns(t), prose.Columns(m.Columns[i].Inner))
 		}
 	}
 	label = min(max(label, len(m.Inner)), p.width/2)
@@ -131,17 +133,17 @@ func (p *paragraphs) matrixPart(m *sweepMatrix, body [][]string, widths []int, l
 				}
 			}
 			if title := m.Outer + " " + m.Columns[i].Outer; (i == from || m.Columns[i].Outer != m.Columns[i-1].Outer) &&
-				columns(line) < at {
-				line += strings.Repeat(" ", at-columns(line)) + title
+				prose.Columns(line) < at {
+				line += strings.Repeat(" ", at-prose.Columns(line)) + title
 			}
 		}
 		p.line(faint.paint(shorten(line, p.width), p.o))
 	}
 	row := func(name string, texts func(i int) string) string {
 		line := shorten(name, label)
-		line += strings.Repeat(" ", label-columns(line))
+		line += strings.Repeat(" ", label-prose.Columns(line))
 		for i := from; i < to; i++ {
-			line += strings.Repeat(" ", m.gap(i, from)+widths[i]-columns(texts(i))) + texts(i)
+			line += strings.Repeat(" ", m.gap(i, from)+widths[i]-prose.Columns(texts(i))) + texts(i)
 		}
 		return strings.TrimRight(line, " ")
 	}
@@ -213,14 +215,14 @@ func (p *paragraphs) sweepCells(d *sweep.Document, all []mark) {
 	bare.Colour = nil
 	coloured := g.lines(p.o)
 	for i, l := range g.lines(bare) {
-		if columns(l) > p.width {
+		if prose.Columns(l) > p.width {
 			p.line(shorten(l, p.width))
 			continue
 		}
 		p.line(coloured[i])
 	}
 	if len(left) > 0 {
-		p.wrapped(faint, "Left out for want of room: "+sentence(left)+".", 0)
+		p.wrapped(faint, "Left out for want of room: "+prose.List(left)+".", 0)
 	}
 }
 
@@ -390,7 +392,7 @@ func (p *paragraphs) kernels(d *sweep.Document) {
 			}
 		}
 		if n > 0 {
-			fixes = "← " + count(n, "load")
+			fixes = "← " + prose.Count(n, "load")
 		}
 		change.cells = append(change.cells, fixes)
 	}

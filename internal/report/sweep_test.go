@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 )
 
@@ -159,7 +160,7 @@ func TestSweepTables(t *testing.T) {
 		for _, width := range []int{40, 80, 160} {
 			text := writtenSweep(t, d, "table", Options{Width: width})
 			for line := range strings.Lines(text) {
-				if columns(strings.TrimRight(line, "\n")) > width {
+				if prose.Columns(strings.TrimRight(line, "\n")) > width {
 					t.Errorf("%s: wider than %d: %q", name, width, line)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -49,12 +50,12 @@ func sweepAnswer(d *sweep.Document) []string {
 func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	ceiling := ""
 	if c.AtCeiling {
-		ceiling = fmt.Sprintf("; it is at the ceiling, %s", sentence(sweepCeilings(d)))
+		ceiling = fmt.Sprintf("; it is at the ceiling, %s", prose.List(sweepCeilings(d)))
 	}
 	switch {
 	case !c.ToldApart && c.Verdict == sweep.Same:
-		return fmt.Sprintf("%s makes no difference of more than %s to %s%s", d.Factor, roundPercent(d.Margin), c.Title,
-			ceiling)
+		return fmt.Sprintf("%s makes no difference of more than %s to %s%s", d.Factor,
+			unit.RoundPercent(d.Margin), c.Title, ceiling)
 	case !c.ToldApart:
 		text := fmt.Sprintf("no level of %s can be told from the best for %s", d.Factor, c.Title)
 		if d.Blocks < sweep.FewestBlocks {
@@ -64,13 +65,13 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	}
 	text := fmt.Sprintf("%s: %s is best", c.Title, setting(d, c.Best))
 	if others := c.BestSet[1:]; len(others) > 0 {
-		text += ", not told from " + sentence(others)
+		text += ", not told from " + prose.List(others)
 	}
 	if c.Gain != nil && c.Top != d.Baseline {
 		text += fmt.Sprintf("; %s over %s", joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain)), d.Baseline)
 	}
 	if c.SmallestForShare != c.Best {
-		text += fmt.Sprintf("; %s of that from %s on", roundPercent(d.Share), c.SmallestForShare)
+		text += fmt.Sprintf("; %s of that from %s on", unit.RoundPercent(d.Share), c.SmallestForShare)
 		if b := c.SmallestBetween; b.From != b.To {
 			text += " (surely " + betweenLevels(b) + ")"
 		}
@@ -96,14 +97,14 @@ func meansAnswer(d *sweep.Document) string {
 			text += fmt.Sprintf(", %s over %s", changeText(c.Gain.Ratio), d.Baseline)
 		}
 		if c.SmallestForShare != c.Top {
-			text += fmt.Sprintf("; %s of that from %s on", roundPercent(d.Share), c.SmallestForShare)
+			text += fmt.Sprintf("; %s of that from %s on", unit.RoundPercent(d.Share), c.SmallestForShare)
 		}
 		return text
 	case r == nil:
 		return d.Factor + ": no level was measured with every load, so there is no single choice for all of them"
 	}
 	text := fmt.Sprintf("by the means %s is the best single choice for %s: %s", setting(d, r.Level),
-		count(len(d.Cells), sweepNoun(d)), atWorst(d, r.Loss))
+		prose.Count(len(d.Cells), sweepNoun(d)), atWorst(d, r.Loss))
 	if r.Gain != nil && r.Level != d.Baseline {
 		text += fmt.Sprintf(", %s against %s on average", changeText(r.Gain.Ratio), d.Baseline)
 	}
@@ -115,7 +116,7 @@ func noNoise(blocks int) string {
 	if blocks == 1 {
 		return "1 block says nothing of noise"
 	}
-	return count(blocks, "block") + " say nothing of noise"
+	return prose.Count(blocks, "block") + " say nothing of noise"
 }
 
 // choiceAnswer is about one level for all loads.
@@ -125,7 +126,7 @@ func choiceAnswer(d *sweep.Document) string {
 		return d.Factor + ": no level was measured with every load, so there is no single choice for all of them"
 	}
 	if !slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return c.Verdict != sweep.Same || c.ToldApart }) {
-		return fmt.Sprintf("%s makes no difference of more than %s to %s", d.Factor, roundPercent(d.Margin),
+		return fmt.Sprintf("%s makes no difference of more than %s to %s", d.Factor, unit.RoundPercent(d.Margin),
 			theLoads(d))
 	}
 	if !r.ToldApart {
@@ -149,7 +150,7 @@ func choiceAnswer(d *sweep.Document) string {
 			d.Baseline)
 	}
 	if len(r.Set) > 1 {
-		text += "; not told from " + sentence(without(r.Set, r.Level))
+		text += "; not told from " + prose.List(without(r.Set, r.Level))
 	}
 	return text
 }
@@ -162,7 +163,7 @@ func theLoads(d *sweep.Document) string {
 	if len(d.Cells) == 1 {
 		return d.Cells[0].Title
 	}
-	return "any of " + count(len(d.Cells), sweepNoun(d))
+	return "any of " + prose.Count(len(d.Cells), sweepNoun(d))
 }
 
 // sweepNoun is what the cells of a sweep are called: a load that reads and writes has two numbers.
@@ -194,11 +195,8 @@ func atWorst(d *sweep.Document, l sweep.Loss) string {
 	return text
 }
 
-// roundPercent is a share that somebody chose, without a zero that says nothing: 3%.
-func roundPercent(share float64) string { return strings.Replace(unit.Percent(share), ".0%", "%", 1) }
-
 // bare is a share in percent without the sign.
-func bare(share float64) string { return strings.TrimSuffix(roundPercent(share), "%") }
+func bare(share float64) string { return strings.TrimSuffix(unit.RoundPercent(share), "%") }
 
 // ratioBounds are "[+2.1, +9]" in percent.
 func ratioBounds(r *sweep.Ratio) string {
@@ -234,10 +232,10 @@ func countsAnswer(d *sweep.Document) string {
 		}
 	}
 	add("better than at "+d.Baseline, counts[sweep.Better])
-	add("no better by more than "+roundPercent(d.Margin), counts[sweep.Same])
+	add("no better by more than "+unit.RoundPercent(d.Margin), counts[sweep.Same])
 	add("undecided", counts[sweep.Undecided])
 	add("at the ceiling", ceiling)
-	text := count(len(d.Cells), sweepNoun(d)) + ": " + strings.Join(parts, ", ")
+	text := prose.Count(len(d.Cells), sweepNoun(d)) + ": " + strings.Join(parts, ", ")
 	if harmed > 0 {
 		text += fmt.Sprintf("; some level does harm in %d", harmed)
 	}
@@ -271,7 +269,7 @@ func harmTexts(d *sweep.Document) []string {
 	}
 	var out []string
 	for _, s := range all {
-		text := fmt.Sprintf("%s is worse than %s in %s: %s", s.level, s.than, count(len(s.loads), "load"),
+		text := fmt.Sprintf("%s is worse than %s in %s: %s", s.level, s.than, prose.Count(len(s.loads), "load"),
 			joinNonEmpty(changeText(s.worst.Ratio), ratioBounds(&s.worst)))
 		if len(s.loads) == 1 {
 			text = fmt.Sprintf("%s is worse than %s in %s: %s", s.level, s.than, s.title,
@@ -338,7 +336,8 @@ func costsText(d *sweep.Document) []string {
 			text = fmt.Sprintf("An I/O at %s takes %sx the %s of one at %s", d.Recommended.Level, factor(lo),
 				names[metric], d.Baseline)
 		}
-		out = append(out, text+fmt.Sprintf(" (clear of noise in %d of %s, each at 95%%).", clear, count(n, "load")))
+		out = append(out, text+fmt.Sprintf(" (clear of noise in %d of %s, each at 95%%).", clear,
+			prose.Count(n, "load")))
 	}
 	return out
 }
@@ -388,12 +387,13 @@ func sweepSureness(d *sweep.Document) []string {
 	}
 	lines := []string{fmt.Sprintf("%s. Levels are held against each other within a block; all statements about cells "+
 		"hold together with %s (each of %d intervals with %s).",
-		capital(count(d.Blocks, "block")), confidenceDigits(1-d.Alpha), d.Claims, confidenceDigits(d.Confidence))}
+		prose.Capital(prose.Count(d.Blocks, "block")), confidenceDigits(1-d.Alpha), d.Claims,
+		confidenceDigits(d.Confidence))}
 	if d.Settled > 0 {
 		lines = append(lines,
 			fmt.Sprintf("Decided after %s, so that the rest of the budget went to the others: %s of %d. Both looks "+
 				"share the risk.",
-				count(sweep.FewestBlocks, "block"), count(d.Settled, "load"), loadCount(d)))
+				prose.Count(sweep.FewestBlocks, "block"), prose.Count(d.Settled, "load"), loadCount(d)))
 	}
 	if d.Blocks < fewBlocks && d.Blocks > 0 {
 		lines = append(lines, "So few blocks make wide intervals: where noise is 2%, five show a gain of 30%, ten "+
@@ -495,7 +495,7 @@ func legendTexts(d *sweep.Document) []string {
 		case "·":
 			text = "· no level can be told from another"
 		case "=":
-			text = fmt.Sprintf("= no level makes a difference of more than %s", roundPercent(d.Margin))
+			text = fmt.Sprintf("= no level makes a difference of more than %s", unit.RoundPercent(d.Margin))
 		default:
 			if strings.HasSuffix(enoughText(d, &c), "?") {
 				text = "? the next level may do, or be needed"
@@ -519,7 +519,7 @@ func legendTexts(d *sweep.Document) []string {
 func chainAnswer(d *sweep.Document) []string {
 	places := chainPlaces(d)
 	if len(places) == 0 {
-		return []string{fmt.Sprintf("no change between neighbours of %s", count(len(d.Chain.Kernels), "kernel"))}
+		return []string{fmt.Sprintf("no change between neighbours of %s", prose.Count(len(d.Chain.Kernels), "kernel"))}
 	}
 	var lines []string
 	for _, p := range places {
@@ -615,7 +615,7 @@ func curveAnswer(d *sweep.Document, c *sweep.Curve) string {
 		if !k.ToldApart {
 			text = "no knee can be told"
 		} else if len(k.Set) > 1 {
-			text += ", not told from " + sentence(without(k.Set, k.Level))
+			text += ", not told from " + prose.List(without(k.Set, k.Level))
 		}
 		parts = append(parts, text)
 	}

@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"headroom/internal/lab"
-	"headroom/internal/visible"
+	"headroom/internal/prose"
 )
 
 // defaultWidth is that of a terminal which does not tell.
@@ -41,7 +40,7 @@ func writeTables(w io.Writer, runs []Summary, o Options) error {
 func writeTable(out *bufio.Writer, s *Summary, o Options) {
 	width := o.width()
 	paragraph := func(style style, text string) {
-		for _, line := range wrap(text, width, 0) {
+		for _, line := range prose.Wrap(text, width, 0) {
 			out.WriteString(style.paint(line, o) + "\n")
 		}
 	}
@@ -71,7 +70,7 @@ func writeTable(out *bufio.Writer, s *Summary, o Options) {
 		paragraph(faint, line)
 	}
 	if len(left) > 0 {
-		paragraph(faint, "Left out for want of room: "+sentence(left)+".")
+		paragraph(faint, "Left out for want of room: "+prose.List(left)+".")
 	}
 	for _, line := range next(s, o) {
 		paragraph(plain, line)
@@ -127,7 +126,7 @@ func writeMark(out *bufio.Writer, m mark, compact bool, width int, o Options) {
 	for i, t := range m.texts {
 		if i == most && len(m.texts) > most+1 {
 			rest := strconv.Itoa(len(m.texts)-most) + " more like these: --json has all of them"
-			for _, line := range wrap(strings.Repeat(" ", indent)+rest, width, indent) {
+			for _, line := range prose.Wrap(strings.Repeat(" ", indent)+rest, width, indent) {
 				out.WriteString(line + "\n")
 			}
 			return
@@ -139,7 +138,7 @@ func writeMark(out *bufio.Writer, m mark, compact bool, width int, o Options) {
 		if compact && len(m.taints) > 0 && !slices.Contains(m.taints, "*") {
 			about += ": " + strings.Join(m.taints, ", ")
 		}
-		for j, line := range wrap(head+t.text+" ["+about+"]", width, indent) {
+		for j, line := range prose.Wrap(head+t.text+" ["+about+"]", width, indent) {
 			if i == 0 && j == 0 {
 				line = alarm.paint(m.sign(), o) + strings.TrimPrefix(line, m.sign())
 			}
@@ -290,39 +289,3 @@ func (s style) paint(text string, o Options) string {
 	}
 	return o.Colour("\x1b["+string(s)+"m") + text + o.Colour("\x1b[0m")
 }
-
-// wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A
-// word that is longer than a line is broken.
-func wrap(text string, width, indent int) []string {
-	text = visible.Text(text) // before it is measured
-	var lines []string
-	lead := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	line, empty := lead, true
-	flush := func() {
-		lines = append(lines, strings.TrimRight(line, " "))
-		line, empty = strings.Repeat(" ", indent), true
-	}
-	for word := range strings.FieldsSeq(text) {
-		if !empty && columns(line)+1+columns(word) > width {
-			flush()
-		}
-		if !empty {
-			line += " "
-		}
-		for columns(line)+columns(word) > width {
-			room := max(width-columns(line), 1)
-			head := string([]rune(word)[:room])
-			line, word = line+head, word[len(head):]
-			flush()
-		}
-		line, empty = line+word, false
-	}
-	if !empty || len(lines) == 0 {
-		flush()
-	}
-	return lines
-}
-
-// columns that a text takes on a terminal. Everything headroom prints is one column a character; names that users
-// gave are taken as such too.
-func columns(text string) int { return utf8.RuneCountInString(text) }

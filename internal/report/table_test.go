@@ -3,9 +3,6 @@ package report
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
-
-	"headroom/internal/visible"
 )
 
 func TestAlignUnits(t *testing.T) {
@@ -74,28 +71,4 @@ func TestRowsTellTheirParameters(t *testing.T) {
 			t.Errorf("%s: %q, want %q", r.job, r.params, want[i])
 		}
 	}
-}
-
-func FuzzWrap(f *testing.F) {
-	f.Add("Each number is the median of 3 repetitions; ± covers it", 40, 3)
-	f.Add("   !1 /dev/disk/by-id/nvme-a-name-that-is-far-longer-than-the-line-is-wide", 20, 4)
-	f.Add("", 10, 0)
-	f.Fuzz(func(t *testing.T, text string, width, indent int) {
-		if width < 10 || width > 300 || indent < 0 || indent > width/2 || !utf8.ValidString(text) {
-			return
-		}
-		if lead := len(text) - len(strings.TrimLeft(text, " ")); lead > width/2 {
-			return // nobody indents by more than that
-		}
-		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
-		lines := wrap(text, width, indent)
-		for _, line := range lines {
-			if columns(line) > width {
-				t.Errorf("%d columns: %q", columns(line), line)
-			}
-		}
-		if got := squeeze(strings.Join(lines, "")); got != squeeze(visible.Text(text)) {
-			t.Errorf("text was lost or added: %q became %q", text, got)
-		}
-	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
@@ -62,7 +63,7 @@ func precisionTexts(s *Summary) []string {
 	case len(s.Undecided) == 0:
 		return []string{"What each job is decided by is known to " + within + " or better."}
 	}
-	lines := []string{capital(outOf(s)) + " left undecided, to " + within + ":"}
+	lines := []string{prose.Capital(outOf(s)) + " left undecided, to " + within + ":"}
 	extra := telling(s)
 	for _, u := range s.Undecided {
 		i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.ID == u.Cell })
@@ -112,14 +113,15 @@ func (u Undecided) text(within string) string {
 		took = " (" + unit.Duration(time.Duration(u.Seconds*float64(time.Second))) + ")"
 	}
 	if u.Width == nil {
-		return fmt.Sprintf("has no interval after %s; %d more%s would give one", count(u.N, "repetition"), u.More, took)
+		return fmt.Sprintf("has no interval after %s; %d more%s would give one", prose.Count(u.N, "repetition"),
+			u.More, took)
 	}
 	if u.Seconds > aDay {
 		return fmt.Sprintf("±%s after %s; a day of repeating would not reach %s", unit.Percent(*u.Width),
-			count(u.N, "repetition"), within)
+			prose.Count(u.N, "repetition"), within)
 	}
-	return fmt.Sprintf("±%s after %s; about %d more%s would reach %s", unit.Percent(*u.Width), count(u.N, "repetition"),
-		u.More, took, within)
+	return fmt.Sprintf("±%s after %s; about %d more%s would reach %s", unit.Percent(*u.Width),
+		prose.Count(u.N, "repetition"), u.More, took, within)
 }
 
 // metricText is a metric's name in words: "read IOPS", "mean write latency".

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // verdict is the answer in a few sentences: the best that was seen in each direction, how long one small request
@@ -36,7 +37,7 @@ func answer(s *Summary, all []mark) string {
 	if len(reach) == 0 {
 		return "No I/O was measured."
 	}
-	return capital(strings.Join(reach, "; ")) + "."
+	return prose.Capital(strings.Join(reach, "; ")) + "."
 }
 
 // bestText names the highest IOPS and the highest bandwidth of a direction and the jobs that reached them.
@@ -58,7 +59,7 @@ func bestText(lines []row, direction string, all []mark) string {
 	if len(words) == 2 && strings.HasSuffix(words[1], of) {
 		words[0] = strings.TrimSuffix(words[0], of) // both come from one job, which is named once
 	}
-	return "reach " + sentence(words)
+	return "reach " + prose.List(words)
 }
 
 // highest finds the row of a direction with the highest center of a metric, the lowest where that is better; the metric
@@ -98,7 +99,7 @@ func singleText(lines []row, all []mark) string {
 	if len(found) == 0 {
 		return ""
 	}
-	return capital(strings.Join(found, "; ")) + "."
+	return prose.Capital(strings.Join(found, "; ")) + "."
 }
 
 // singles are the rows that say how long one small request takes: the first of reads and the first of writes.
@@ -130,9 +131,9 @@ func trustText(s *Summary, all []mark) string {
 		}
 	}
 	var parts []string
-	of := fmt.Sprintf("%d of %s", measured, count(planned, "repetition"))
+	of := fmt.Sprintf("%d of %s", measured, prose.Count(planned, "repetition"))
 	if s.Anytime {
-		of = count(measured, "repetition")
+		of = prose.Count(measured, "repetition")
 	}
 	switch s.Status {
 	case lab.Interrupted:
@@ -143,19 +144,20 @@ func trustText(s *Summary, all []mark) string {
 		parts = append(parts, "The run is at "+of+".")
 	}
 	if empty > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, count(len(s.Cells), "measurement")))
+		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, prose.Count(len(s.Cells), "measurement")))
 	}
 	switch {
 	case len(all) == 0:
 		parts = append(parts, "No warnings.")
 	case warned == 0:
-		parts = append(parts, fmt.Sprintf("%s about the whole run.", capital(count(len(s.Warnings), "warning"))))
+		parts = append(parts, fmt.Sprintf("%s about the whole run.",
+			prose.Capital(prose.Count(len(s.Warnings), "warning"))))
 	default:
 		verb := "carry"
 		if warned == 1 {
 			verb = "carries"
 		}
-		text := fmt.Sprintf("%d of %s %s a warning", warned, count(len(s.Cells), "measurement"), verb)
+		text := fmt.Sprintf("%d of %s %s a warning", warned, prose.Count(len(s.Cells), "measurement"), verb)
 		if n := len(s.Warnings); n > 0 {
 			text += ", and so does the whole run"
 		}
@@ -202,11 +204,11 @@ func between(s *Summary) string {
 	}
 	slices.Sort(from)
 	slices.Sort(to)
-	text := "from " + sentence(slices.Compact(from)) + " to " + sentence(slices.Compact(to))
+	text := "from " + prose.List(slices.Compact(from)) + " to " + prose.List(slices.Compact(to))
 	if len(s.Network) == 1 {
 		return text + " at " + s.Network[0].Address
 	}
-	return text + ", " + count(len(s.Network), "pair")
+	return text + ", " + prose.Count(len(s.Network), "pair")
 }
 
 // places are where the loads went: the device or directory, with the target where it is another machine.
@@ -224,5 +226,5 @@ func places(s *Summary) string {
 			names = append(names, name)
 		}
 	}
-	return sentence(names)
+	return prose.List(names)
 }

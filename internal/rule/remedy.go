@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"headroom/internal/lab"
 )
 
 // Instruction is a remedy written down for a system.
@@ -67,16 +65,6 @@ type circumstances struct {
 	machine *machine
 	// about are the things of the finding.
 	about []string
-}
-
-// Render writes a remedy down for one system: what to type, where it is kept over a boot, how to undo it. about are the
-// things that it is for. Facts tell distributions and boot loaders apart.
-func Render(r Remedy, about []string, system string, snapshot []lab.Fact) (Instruction, error) {
-	if writerFor(system) == nil {
-		return Instruction{}, &lab.Error{Kind: lab.Usage, What: "remedies can't be written for " + system,
-			Hints: []string{"choose from " + strings.Join(Systems(), ", ")}}
-	}
-	return render(r, about, newMachine(newVocabulary(), snapshot), systems{names: []string{system}})[0], nil
 }
 
 // systems are those to write for: asked for by the user, who gets each that has a place for the setting, or found, of

@@ -66,15 +66,6 @@ func simulatedReach(spread float64, base, next int, confidence float64) float64 
 	return quantileOfSorted(reach, power)
 }
 
-// RepetitionsFor is how many values a side UnpairedChange takes to tell a change of the wanted ratio (1.03 or 0.97)
-// from none in four of five comparisons. 0 for a ratio of 1 or an unknown spread, which no number tells.
-func RepetitionsFor(spread, wanted, confidence float64) int {
-	distance := math.Abs(math.Log(wanted))
-	return fewest(func(n int) bool {
-		return math.Log(MinimumDetectable(spread, n, n, confidence)) <= distance && distance > 0
-	})
-}
-
 // MinimumDetectablePairs is MinimumDetectable for PairedChange after a number of pairs; spread is that of the logarithm
 // of a pair. NaN where so few pairs decide nothing.
 func MinimumDetectablePairs(spread float64, pairs int, alpha float64) float64 {
@@ -90,7 +81,8 @@ func detectableErrors(t, freedom float64) float64 {
 	return t*(1-1/(4*freedom)) + distuv.UnitNormal.Quantile(power)*math.Sqrt(1+t*t/(2*freedom))
 }
 
-// PairsFor is RepetitionsFor for PairedChange: after so many pairs four of five comparisons are decided.
+// PairsFor is how many pairs PairedChange takes to tell a change of the wanted ratio (1.03 or 0.97) from none in four
+// of five comparisons. 0 for a ratio of 1 or an unknown spread, which no number tells.
 func PairsFor(spread, wanted, alpha float64) int {
 	distance := math.Abs(math.Log(wanted))
 	return fewest(func(n int) bool {

@@ -1,7 +1,6 @@
 package stat
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -40,37 +39,6 @@ func TestMinimumDetectable(t *testing.T) {
 	}
 }
 
-// The table of the usual formula 2((z_a/2+z_b)/d)^2: from 16 a side on, ranks, Student's t and the formula hardly
-// differ.
-func TestRepetitionsFor(t *testing.T) {
-	for d, want := range map[float64]float64{0.25: 252, 0.5: 63, 0.75: 28, 1: 16} {
-		if got := RepetitionsFor(0.01, math.Exp(0.01*d), 0.95); float64(got) < want || float64(got) > want*1.3+1 {
-			t.Errorf("%v spreads apart: %d a side, the formula says %v", d, got, want)
-		}
-	}
-	for _, wanted := range []float64{1.02, 1.03, 1.1, 0.9, 0.4} {
-		n := RepetitionsFor(0.02, wanted, 0.95)
-		if at := MinimumDetectable(0.02, n, n, 0.95); math.Log(at) > math.Abs(math.Log(wanted)) {
-			t.Errorf("%v: %d a side detect only %v", wanted, n, at)
-		}
-		if before := MinimumDetectable(0.02, n-1, n-1, 0.95); math.Log(before) <= math.Abs(math.Log(wanted)) {
-			t.Errorf("%v: %d a side, but %d are enough", wanted, n, n-1)
-		}
-	}
-	for _, c := range []struct {
-		name           string
-		spread, wanted float64
-		want           int
-	}{
-		{"no change can be told", 0.01, 1, 0}, {"unknown spread", math.NaN(), 1.03, 0},
-		{"a jump between modes takes four values to see", 0, 1.03, 4}, {"more than a jump", 0.001, 3, 2},
-	} {
-		if got := RepetitionsFor(c.spread, c.wanted, 0.95); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
-	}
-}
-
 func TestPairsFor(t *testing.T) {
 	const trials = 400
 	noise := runNoises()[0]
@@ -103,15 +71,5 @@ func TestPairsFor(t *testing.T) {
 	}
 	if !math.IsNaN(MinimumDetectablePairs(0.01, 3, 0.05)) {
 		t.Error("three pairs decide nothing")
-	}
-}
-
-func BenchmarkRepetitionsFor(b *testing.B) {
-	for _, wanted := range []float64{1.5, 1.05, 1.01} {
-		b.Run(fmt.Sprint(wanted), func(b *testing.B) {
-			for b.Loop() {
-				RepetitionsFor(0.02, wanted, 0.99)
-			}
-		})
 	}
 }

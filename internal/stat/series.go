@@ -32,18 +32,6 @@ func Lag1(values []float64) float64 {
 	return with / own
 }
 
-// EffectiveSize is how many independent values the series is worth: n(1-r)/(1+r), with r the lag-1 autocorrelation, for
-// a process that forgets at a constant rate (AR(1)). It is between 1 and n: negative correlation is not counted as
-// a gain, because in I/O series it comes from counting at the edges of seconds.
-func EffectiveSize(values []float64) float64 {
-	n := float64(len(values))
-	r := Lag1(values)
-	if math.IsNaN(r) || r <= 0 {
-		return n
-	}
-	return max(1, n*(1-r)/(1+r))
-}
-
 const (
 	// minBatches keeps enough batches to say something of their spread; Schmeiser (1982) finds little gain
 	// beyond 10 to 30.

@@ -39,16 +39,6 @@ func TestLag1(t *testing.T) {
 	}
 }
 
-func TestEffectiveSize(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 2))
-	near(t, "independent", EffectiveSize(wander(r, 10_000, 100, 5, 0)), 10_000, 500)
-	// (1-0.6)/(1+0.6) = 1/4.
-	near(t, "phi 0.6", EffectiveSize(wander(r, 10_000, 100, 5, 0.6)), 2_500, 250)
-	near(t, "constant", EffectiveSize([]float64{4, 4, 4, 4}), 4, 0)
-	near(t, "saw", EffectiveSize([]float64{1, -1, 1, -1, 1, -1}), 6, 0)
-	near(t, "ramp", EffectiveSize([]float64{1, 2, 3}), 3, 0)
-}
-
 func TestBatchMeans(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	if _, length := BatchMeans(wander(r, 400, 100, 5, -0.1)); length != 1 {

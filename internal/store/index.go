@@ -1,30 +1,25 @@
 package store
 
 import (
-	"database/sql"
-	_ "embed"
+	"bufio"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
-
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
 )
 
-// indexSchema is the whole schema. There are no migrations: the index can be made again from the bundles in
-// moments, so an index of another version is deleted.
-//
-//go:embed index.sql
-var indexSchema string
+// indexVersion is raised when a Row has another field, or a field another meaning: lines of other versions are stale.
+const indexVersion = 5
 
-// indexVersion is raised with every change of index.sql.
-const indexVersion = 4
-
-// Row is a run as the index knows it: what a list shows.
+// Row is a run as a list shows it.
 type Row struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
@@ -47,146 +42,103 @@ type Row struct {
 	Repetitions int        `json:"repetitions"`
 }
 
-// List returns the runs, the one that was added last first. The index is brought up to date from the bundles first: a
-// bundle whose run.json or number of segments has changed is read again, one that is gone is dropped. A bundle that
-// can't be read does not hide the others: it is named in the error, beside the rows of the rest.
+// List returns the runs, the one that was added last first. A bundle whose run.json or number of segments has changed
+// since the index was written is read again. A bundle that can't be read does not hide the others: it is named in the
+// error, next to the rows of the rest.
 func (s *Store) List() ([]Row, error) {
 	ids, err := s.ids()
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	rows, damaged, err := s.readIndex(ids, s.openIndex)
-	if err != nil { // a device that is full, a folder that can't be written to: the runs can still be shown
-		rows, damaged, err = s.readIndex(ids, openInMemory)
-	}
-	for i := range rows {
-		if rows[i].Status == lab.Running && !safepath.Locked(filepath.Join(s.runs(), rows[i].ID, activeName)) {
-			rows[i].Status = lab.Interrupted
+	entries, damaged := s.entries(ids)
+	rows := make([]Row, 0, len(entries))
+	for _, e := range entries {
+		e.Row.Created, e.Row.Added = e.Created.Local(), e.Added.Local()
+		if e.Status == lab.Running && !safepath.Locked(filepath.Join(s.runs(), e.ID, activeName)) {
+			e.Status = lab.Interrupted
 		}
+		rows = append(rows, e.Row)
 	}
-	return rows, errors.Join(damaged, err)
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(b.Added.Compare(a.Added), b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
+	})
+	return rows, damaged
 }
 
-// readIndex brings an index up to date and reads it. Damaged are the runs that could not be read.
-func (s *Store) readIndex(ids []string, open func() (*sql.DB, error)) (rows []Row, damaged, err error) {
-	db, err := open()
-	if err != nil {
-		return nil, nil, err
-	}
-	defer db.Close()
-	if damaged, err = s.refresh(db, ids); err != nil {
-		return nil, nil, err
-	}
-	rows, err = query(db)
-	return rows, damaged, err
+// entry is a line of the index: a row, and the stamp of the bundle that it was made from.
+type entry struct {
+	Stamp string    `json:"stamp"`
+	Added time.Time `json:"added"`
+	Row
 }
 
-// openInMemory opens an index that is of use once.
-func openInMemory() (*sql.DB, error) { return openDatabase(":memory:") }
-
-// openIndex opens the index beside the runs. In a store that others can change it could be a link, through which root
-// would write: there the index is made anew each time, in memory.
-func (s *Store) openIndex() (*sql.DB, error) {
-	if Trust(s.dir) != nil {
-		return openInMemory()
+// entries are those of the bundles that can be read. Damaged are the others.
+func (s *Store) entries(ids []string) (entries []entry, damaged error) {
+	trusted := Trust(s.dir) == nil // in a folder that others can change the index could be a link or a lie
+	var known map[string]entry
+	if trusted {
+		known = s.readIndex()
 	}
-	name := filepath.Join(s.dir, "index.sqlite")
-	db, err := openDatabase(name)
-	if err == nil {
-		return db, nil
-	}
-	// Whatever is wrong with it, the bundles are the truth and a new one is quickly made.
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(name + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-	}
-	if db, err = openDatabase(name); err != nil {
-		return nil, &lab.Error{What: "can't make the index " + name, Err: err}
-	}
-	return db, nil
-}
-
-func openDatabase(name string) (*sql.DB, error) {
-	// An index can be lost without harm, so it is not flushed; two processes wait for each other.
-	db, err := sql.Open("sqlite",
-		"file:"+name+"?_pragma=busy_timeout(5000)&_pragma=synchronous(off)&_pragma=journal_mode(memory)")
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	var version int
-	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	switch version {
-	case indexVersion:
-		return db, nil
-	case 0:
-		_, err := db.Exec(indexSchema + fmt.Sprintf("; PRAGMA user_version = %d", indexVersion))
-		if err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
-		return db, nil
-	default:
-		return nil, errors.Join(fmt.Errorf("index of version %d", version), db.Close())
-	}
-}
-
-// refresh makes the index agree with the bundles, in one transaction. Damaged are the runs that could not be read.
-func (s *Store) refresh(db *sql.DB, ids []string) (damaged, err error) {
-	known, err := stamps(db)
-	if err != nil {
-		return nil, err
-	}
-	tx, err := db.Begin()
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	stale := false
 	var unread []error
 	for _, id := range ids {
 		stamp, err := stampOf(filepath.Join(s.runs(), id))
-		if err == nil && known[id] == stamp {
-			delete(known, id)
-			continue
-		}
-		var row Row
-		if err == nil {
-			row, err = s.read(id)
+		e := known[id]
+		if err == nil && e.Stamp != stamp {
+			stale = true
+			e, err = s.entry(id, stamp)
 		}
 		if err != nil {
 			unread = append(unread, err)
 			continue
 		}
-		if err := insert(tx, row, stamp); err != nil {
-			return nil, err
-		}
-		delete(known, id)
+		entries = append(entries, e)
 	}
-	for id := range known {
-		if _, err := tx.Exec("DELETE FROM runs WHERE id = ?", id); err != nil {
-			return nil, err
-		}
+	if trusted && (stale || len(known) != len(entries)) {
+		_ = s.writeIndex(entries) // on a full or read-only file system the bundles are read each time
 	}
-	return errors.Join(unread...), tx.Commit()
+	return entries, errors.Join(unread...)
 }
 
-func stamps(db *sql.DB) (map[string]string, error) {
-	rows, err := db.Query("SELECT id, stamp FROM runs")
+// indexName is the file with the rows of all bundles, a JSON object a line. It makes lists quick where there are
+// thousands of runs, and can be deleted at any time.
+const indexName = "index.jsonl"
+
+// readIndex reads the lines up to one that is damaged.
+func (s *Store) readIndex() map[string]entry {
+	f, err := os.Open(filepath.Join(s.dir, indexName))
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	defer rows.Close()
-	known := map[string]string{}
-	for rows.Next() {
-		var id, stamp string
-		if err := rows.Scan(&id, &stamp); err != nil {
-			return nil, err
+	defer f.Close()
+	known := map[string]entry{}
+	for in := json.NewDecoder(bufio.NewReader(f)); ; {
+		var e entry
+		if in.Decode(&e) != nil {
+			return known
 		}
-		known[id] = stamp
+		known[e.ID] = e
 	}
-	return known, rows.Err()
+}
+
+// writeIndex replaces the index. It is not flushed, since nothing is lost with it. Until it is complete it has a name
+// that recovery removes.
+func (s *Store) writeIndex(entries []entry) error {
+	f, err := os.CreateTemp(s.runs(), ".new-index-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // does nothing once renamed
+	out := bufio.NewWriter(f)
+	lines := json.NewEncoder(out)
+	for _, e := range entries {
+		err = errors.Join(err, lines.Encode(e))
+	}
+	if err := errors.Join(err, out.Flush(), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	_ = os.Remove(filepath.Join(s.dir, "index.sqlite")) // of older versions
+	return os.Rename(f.Name(), filepath.Join(s.dir, indexName))
 }
 
 // stampOf changes whenever a bundle does: every change ends in a rename in one of the two folders.
@@ -203,18 +155,19 @@ func stampOf(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d %d %d", header.ModTime().UnixNano(), header.Size(), records.ModTime().UnixNano()), nil
+	return fmt.Sprintf("%d %d %d %d", indexVersion, header.ModTime().UnixNano(), header.Size(),
+		records.ModTime().UnixNano()), nil
 }
 
-// read makes a row out of a bundle.
-func (s *Store) read(id string) (Row, error) {
+// entry reads a bundle.
+func (s *Store) entry(id, stamp string) (entry, error) {
 	b, err := s.bundle(id)
 	if err != nil {
-		return Row{}, err
+		return entry{}, err
 	}
 	r := b.Run
-	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Pair: r.Pair, Created: r.Created, Added: b.added(),
-		Status: r.Status, Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
+	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Pair: r.Pair, Created: r.Created, Status: r.Status,
+		Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
 	if r.Experiment != nil {
 		row.Experiment = r.Experiment.Title()
 	}
@@ -225,36 +178,5 @@ func (s *Store) read(id string) (Row, error) {
 		row.Target, row.Place = r.Targets[0].Target, r.Targets[0].Place.Path
 	}
 	row.Repetitions, err = b.countRepetitions()
-	return row, err
-}
-
-func insert(tx *sql.Tx, r Row, stamp string) error {
-	_, err := tx.Exec(`INSERT OR REPLACE INTO runs
-		(id, stamp, label, suite, experiment, pair, stage, target, place, created, added, status, source, format,
-		cells, repetitions)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, stamp, r.Label, r.Suite, r.Experiment, r.Pair, r.Stage, r.Target, r.Place, r.Created.UnixNano(),
-		r.Added.UnixNano(), r.Status, r.Source, r.Format, r.Cells, r.Repetitions)
-	return err
-}
-
-func query(db *sql.DB) ([]Row, error) {
-	rows, err := db.Query(`SELECT id, label, suite, experiment, pair, stage, target, place, created, added, status,
-		source, format, cells, repetitions FROM runs ORDER BY added DESC, created DESC, id`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []Row
-	for rows.Next() {
-		var r Row
-		var created, added int64
-		if err := rows.Scan(&r.ID, &r.Label, &r.Suite, &r.Experiment, &r.Pair, &r.Stage, &r.Target, &r.Place,
-			&created, &added, &r.Status, &r.Source, &r.Format, &r.Cells, &r.Repetitions); err != nil {
-			return nil, err
-		}
-		r.Created, r.Added = time.Unix(0, created), time.Unix(0, added)
-		list = append(list, r)
-	}
-	return list, rows.Err()
+	return entry{Stamp: stamp, Added: b.added(), Row: row}, err
 }

@@ -1,5 +1,5 @@
 // Package store keeps runs. A run is a bundle: one folder that holds everything, is complete after every
-// saved repetition, and can be copied, mailed and read without this program. A SQLite index over the bundles
+// saved repetition, and can be copied, mailed and read without this program. A file with a line for each bundle
 // makes lists quick; it is rebuilt from them whenever it is missing or stale, so it is never the truth.
 //
 // A bundle:
@@ -57,7 +57,7 @@ func (s *Store) Dir() string { return s.dir }
 
 func (s *Store) runs() string { return filepath.Join(s.dir, "runs") }
 
-// ids lists the bundles in the store, oldest name first.
+// ids lists the bundles in the store, sorted.
 func (s *Store) ids() ([]string, error) {
 	entries, err := os.ReadDir(s.runs())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -224,19 +224,33 @@ func (s *Store) Remove(id string) error {
 }
 
 // ShortID is the shortest start of id, of at least four characters, that no other run in the store shares.
-func (s *Store) ShortID(id string) string {
+func (s *Store) ShortID(id string) string { return s.ShortIDs()(id) }
+
+// ShortIDs is ShortID for many: the store is read once.
+func (s *Store) ShortIDs() func(id string) string {
 	ids, err := s.ids()
-	if err != nil {
-		return id
-	}
-	for n := 4; n < len(id); n++ {
-		if !slices.ContainsFunc(ids, func(other string) bool {
-			return other != id && strings.HasPrefix(other, id[:n])
-		}) {
-			return id[:n]
+	return func(id string) string {
+		if err != nil {
+			return id
 		}
+		at, _ := slices.BinarySearch(ids, id)
+		n := 4
+		for _, other := range ids[max(at-1, 0):min(at+2, len(ids))] { // those before and after it share most
+			if other != id {
+				n = max(n, sharedStart(id, other)+1)
+			}
+		}
+		return id[:min(n, len(id))]
 	}
-	return id
+}
+
+// sharedStart is how many bytes two texts begin with in common.
+func sharedStart(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // headerSchema names the format of run.json in a bundle. A newer one is refused with advice.

@@ -272,7 +272,7 @@ func TestWhatWasAddedLastIsLast(t *testing.T) {
 	if err := os.Chtimes(mark, time.Time{}, exampleRun("").Created.AddDate(1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(s.Dir(), "index.sqlite")); err != nil {
+	if err := os.Remove(filepath.Join(s.Dir(), indexName)); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := s.Find("last"); err != nil || b.Run.ID != "ABCDEFGH01" {
@@ -283,7 +283,7 @@ func TestWhatWasAddedLastIsLast(t *testing.T) {
 func TestTheIndexIsRebuilt(t *testing.T) {
 	s := Open(t.TempDir())
 	save(t, s, "ABCDEFGH01", 2)
-	index := filepath.Join(s.Dir(), "index.sqlite")
+	index := filepath.Join(s.Dir(), indexName)
 	check := func(what string, want ...string) {
 		t.Helper()
 		rows, err := s.List()
@@ -303,12 +303,26 @@ func TestTheIndexIsRebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("missing", "ABCDEFGH01 2  complete")
-	if err := os.WriteFile(index,
-		[]byte("this is not a database, and longer than the header of one: "+strings.Repeat("x", 200)),
-		0o644); err != nil {
+	whole, err := os.ReadFile(index)
+	if err != nil {
 		t.Fatal(err)
 	}
-	check("damaged", "ABCDEFGH01 2  complete")
+	for _, damaged := range []string{"this is no line of an index", string(whole[:len(whole)/2]), ""} {
+		if err := os.WriteFile(index, []byte(damaged), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		check("damaged", "ABCDEFGH01 2  complete")
+		if again, err := os.ReadFile(index); err != nil || !bytes.Equal(again, whole) {
+			t.Errorf("the index is %q, %v; want %q", again, err, whole)
+		}
+	}
+	if err := errors.Join(os.Remove(index), os.Mkdir(index, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	check("it can't be written", "ABCDEFGH01 2  complete")
+	if err := os.Remove(index); err != nil {
+		t.Fatal(err)
+	}
 	b, err := s.Find("ABCDEFGH01")
 	if err != nil {
 		t.Fatal(err)
@@ -323,6 +337,53 @@ func TestTheIndexIsRebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("one less", "ABCDEFGH02 1  complete")
+	if left, err := filepath.Glob(filepath.Join(s.runs(), ".new-*")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A row that comes from the index is the one that was read from the bundle.
+func TestRowsOfTheIndexAreThoseOfTheBundles(t *testing.T) {
+	s := Open(t.TempDir())
+	run := exampleRun("ABCDEFGH01")
+	run.Label, run.Pair, run.Format = "a \"label\"\nof two lines", "ABCDEFGH01", "fio"
+	run.Created, run.Added = run.Created.Add(123456789), run.Created.Add(time.Hour)
+	run.Experiment = &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: "queue:scheduler"}}}
+	run.NFS = &lab.NFS{Client: "local"}
+	run.Arms[0].Levels = map[string]string{lab.StageLevel: "one path"}
+	w, err := s.Create(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close(func(*lab.Run) {}) //nolint:errcheck // the run goes on while it is listed
+	read, err := s.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := s.List()
+	if err != nil || !reflect.DeepEqual(kept, read) {
+		t.Errorf("from the index\n%+v, %v\nfrom the bundle\n%+v", kept, err, read)
+	}
+	if len(read) != 1 || read[0].Stage != "one path" || !read[0].Added.Equal(run.Added) ||
+		read[0].Status != lab.Running {
+		t.Errorf("from the bundle\n%+v", read)
+	}
+}
+
+func TestShortIDs(t *testing.T) {
+	s := Open(t.TempDir())
+	for _, id := range []string{"ABCDEFGH01", "ABCDEFGH02", "ABCDX00000", "K000000000", "KZZZZZZZZZ"} {
+		save(t, s, id, 0)
+	}
+	shortID := s.ShortIDs()
+	for id, want := range map[string]string{
+		"ABCDEFGH01": "ABCDEFGH01", "ABCDEFGH02": "ABCDEFGH02", "ABCDX00000": "ABCDX", "K000000000": "K000",
+		"KZZZZZZZZZ": "KZZZ", "ABCDEFGH99": "ABCDEFGH9", "ZZZZZZZZZZ": "ZZZZ", "0000000000": "0000", "abc": "abc",
+	} {
+		if got := shortID(id); got != want {
+			t.Errorf("ShortIDs()(%q) = %q, want %q", id, got, want)
+		}
+	}
 }
 
 func TestADamagedBundleIsNamedAndHidesNoOther(t *testing.T) {

@@ -30,15 +30,6 @@ func EstimateTime(cells []Cell, pause time.Duration) time.Duration {
 	return total + time.Duration(max(loads-1, 0))*pause
 }
 
-// EstimatePreparation says how long the one fill or layout takes that all cells share: a device or scratch file of size
-// bytes, at a bandwidth in bytes a second. It is 0 when nothing is to be prepared or one of the two is unknown.
-func EstimatePreparation(cells []Cell, size int64, bandwidth float64) time.Duration {
-	if !prepares(cells) || bandwidth <= 0 {
-		return 0
-	}
-	return time.Duration(float64(size) / bandwidth * float64(time.Second))
-}
-
 // Writes is how many bytes carrying out cells writes at most.
 type Writes struct {
 	// Prepare is one fill or layout, Load all repetitions of all loads that have a bound.

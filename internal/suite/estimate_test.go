@@ -28,19 +28,10 @@ func TestEstimateTime(t *testing.T) {
 		if got := EstimateTime(cells, s.Interval); got != want {
 			t.Errorf("%s takes %v, want %v", name, got, want)
 		}
-		if got := EstimatePreparation(cells, 4e9, 2e9); got != 2*time.Second {
-			t.Errorf("%s is prepared in %v", name, got)
-		}
 	}
 	cells := oneJob(t, "fio: {rw: read, size: 1g}")
 	if got := EstimateTime(cells, 0); got != 0 {
 		t.Errorf("a load that ends by size takes %v", got)
-	}
-	if got := EstimatePreparation(cells, 1<<30, 0); got != 0 {
-		t.Errorf("at an unknown bandwidth preparing takes %v", got)
-	}
-	if got := EstimatePreparation(oneJob(t, "fio: {rw: read, ioengine: null}"), 1<<30, 1e9); got != 0 {
-		t.Errorf("preparing nothing takes %v", got)
 	}
 }
 
@@ -54,7 +45,8 @@ func TestQuickIsQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if total := EstimateTime(cells, s.Interval) + EstimatePreparation(cells, s.Size, 200e6); total > 70*time.Second {
+	layout := time.Duration(float64(s.Size) / 200e6 * float64(time.Second))
+	if total := EstimateTime(cells, s.Interval) + layout; total > 70*time.Second {
 		t.Errorf("quick takes %v", total)
 	}
 }

@@ -226,16 +226,6 @@ func reads(params map[string]string) bool {
 // trims says whether a load discards blocks itself, which is only work where they were written before.
 func trims(params map[string]string) bool { return strings.Contains(params["rw"], "trim") }
 
-// sequential says whether each process of a load goes through its blocks in order.
-func sequential(params map[string]string) bool {
-	base, _, _ := strings.Cut(params["rw"], ":")
-	switch base {
-	case "", "read", "write", "rw", "readwrite", "trim", "trimwrite":
-		return true
-	}
-	return false
-}
-
 // eachPart says whether a value of up to three parts, for reads, writes and trims, is made of good ones. A part may be
 // missing ("8k,,"), but not all of them.
 func eachPart(value string, good func(string) bool) bool {

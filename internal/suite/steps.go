@@ -56,19 +56,6 @@ func (c Cell) LayoutKind() string {
 	return kind
 }
 
-// NeverWritten says that the cell reads blocks which its own steps leave unwritten, so that its reads measure less than
-// the drive: the warning "never-written".
-func (c Cell) NeverWritten() bool {
-	return lab.ByFio(c.Engine) && reads(c.Params) && c.LayoutKind() == layoutDiscarded
-}
-
-// SharesBlocks says that several processes go through the same blocks in order, so that all but the first find them in
-// some cache (fio #1501, #1416): 55 GB/s from a PCIe 3 drive. The key divide, or offset_increment, keeps them apart.
-func (c Cell) SharesBlocks() bool {
-	return lab.ByFio(c.Engine) && touchesStorage(c.Params) && sequential(c.Params) && processes(c.Params) > 1 &&
-		c.Params["offset_increment"] == ""
-}
-
 // Writes says whether the load itself writes, trims or may do so. Of a command nobody knows.
 func (c Cell) Writes() bool {
 	return c.Engine == lab.EngineExec || lab.ByFio(c.Engine) && touchesStorage(c.Params) && !fio.OnlyReads(c.Params)

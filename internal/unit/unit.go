@@ -59,6 +59,37 @@ func Percent(share float64) string {
 	}
 }
 
+// RoundPercent is Percent without a zero that says nothing: 3%, 1.2%.
+func RoundPercent(share float64) string { return strings.Replace(Percent(share), ".0%", "%", 1) }
+
+// Value prints a value in a base unit, as lab.Unit names them, with the figures above; in another unit with four
+// digits.
+func Value[U ~string](base U, v float64) string {
+	switch base {
+	case "1/s", "count":
+		return IOPS(v)
+	case "B/s":
+		return Bandwidth(v)
+	case "bit/s":
+		return Bitrate(v)
+	case "s":
+		return Latency(v)
+	case "s/op":
+		return Latency(v) + "/op"
+	case "J/op":
+		return Energy(v) + "/op"
+	case "1":
+		return Percent(v)
+	case "B":
+		return Bytes(v)
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	if err != nil {
+		rounded = v // cannot be: FormatFloat wrote it
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64) + " " + string(base)
+}
+
 // Duration prints how long something takes, to the second: 9m 40s, 1h 05m, 0.4s.
 func Duration(d time.Duration) string {
 	switch {

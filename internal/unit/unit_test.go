@@ -92,3 +92,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestValue(t *testing.T) {
+	for want, got := range map[string]string{
+		"66.1k": Value("1/s", 66_100), "12": Value("count", 12), "1.00 GiB/s": Value("B/s", 1<<30),
+		"9.41 Gbit/s": Value("bit/s", 9.41e9), "14.2 µs": Value("s", 14.2e-6), "14.2 µs/op": Value("s/op", 14.2e-6),
+		"3.00 mJ/op": Value("J/op", 0.003), "62%": Value("1", 0.62), "512 MiB": Value("B", 512<<20),
+		"123500 tx": Value("tx", 123_456), "3%": RoundPercent(0.03), "1.2%": RoundPercent(0.012),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

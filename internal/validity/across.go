@@ -123,14 +123,16 @@ func wide(h History) []Found {
 			}
 			if half := (i.Hi - i.Lo) / 2 / i.Center; half > wideInterval {
 				reach := max(i.Hi-i.Center, i.Center-i.Lo) / i.Center // as tables print it
-				taints, center := []string{name}, figure(c.Cell, name, i.Center)
+				u := c.Cell.Metric(name).Unit
+				taints, center := []string{name}, unit.Value(u, i.Center)
 				if d, isRate := strings.CutSuffix(name, ".iops"); isRate {
 					taints, center = speedOf(d), unit.IOPS(i.Center)+" IOPS"
 				}
 				found = append(found, Found{c.Cell.ID, lab.Warning{Taints: taints, Text: fmt.Sprintf(
 					"%d repetitions spread from %s to %s around a median of %s (±%s): differences below that "+
 						"can't be seen; find out what differs between them, or repeat more",
-					len(values), figure(c.Cell, name, i.Lo), figure(c.Cell, name, i.Hi), center, unit.Percent(reach))}})
+					len(values), unit.Value(u, i.Lo), unit.Value(u, i.Hi), center,
+					unit.Percent(reach))}})
 			}
 		}
 	}
@@ -152,22 +154,6 @@ func (c CellHistory) rates() []string {
 		names = append(names, lab.IOPS(d))
 	}
 	return names
-}
-
-// figure prints a value of a metric.
-func figure(c lab.Cell, metric string, v float64) string {
-	switch u := c.Metric(metric).Unit; u {
-	case lab.PerSecond, lab.Count:
-		return unit.IOPS(v)
-	case lab.Seconds:
-		return unit.Latency(v)
-	case lab.BitsPerSecond:
-		return unit.Bitrate(v)
-	case lab.BytesPerSecond:
-		return unit.Bandwidth(v)
-	default:
-		return fmt.Sprintf("%.4g %s", v, u)
-	}
 }
 
 // values of a metric, in the order of the repetitions; those that lack it are left out.

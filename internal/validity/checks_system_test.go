@@ -194,7 +194,11 @@ func (b *bench) fio(filename string, params ...string) []lab.Warning {
 
 func (b *bench) read(ctx context.Context) validity.Counters {
 	b.t.Helper()
-	c, err := facts.ReadCounters(ctx, b.local, b.place.Disks)
+	gauges, err := facts.FindGauges(ctx, b.local, b.place.Disks)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	c, err := gauges.Read(ctx)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"strings"
 
@@ -21,7 +19,7 @@ type Section struct {
 	// Params are its own options with those of the global sections above it underneath. An option without a value is
 	// "1".
 	Params map[string]string
-	// Lines on which the options stand; those of an included file have the line of the include.
+	// Lines on which the options stand.
 	Lines map[string]int
 }
 
@@ -41,32 +39,22 @@ type Section struct {
 // Some of what fio takes is refused, because it would not mean what it says: a blank after = (fio makes it part of the
 // value, and reads bs= 4k as 1 byte), text after the ] of a section (fio cuts a letter off the name). So are
 // ${VARIABLE} and $ncpus, $pagesize, $mb_memory: what they stand for is not in the file, so a run could not be
-// repeated from it. An include needs ParseJobFileFS.
+// repeated from it. Nor are other files included.
 //
 // All errors come at once, joined, each with its line.
 func ParseJobFile(r io.Reader) ([]Section, error) {
-	p := jobFile{include: func(string) ([]byte, error) {
-		return nil, fmt.Errorf("the file can't be looked for from here")
-	}}
-	return p.parse(r)
-}
-
-// ParseJobFileFS is ParseJobFile for the file of that name, with its includes, which are looked for beside it.
-func ParseJobFileFS(fsys fs.FS, name string) ([]Section, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
+	p := jobFile{global: map[string]string{}, globals: map[string]int{}}
+	p.lines(r)
+	if len(p.sections) == 0 && len(p.errs) == 0 {
+		p.fail(1, "the job file has no job", "a job begins with a line like [name]")
 	}
-	defer f.Close()
-	p := jobFile{include: func(other string) ([]byte, error) {
-		return fs.ReadFile(fsys, path.Join(path.Dir(name), other))
-	}}
-	return p.parse(f)
+	if len(p.errs) > 0 {
+		return nil, p.errs
+	}
+	return p.sections, nil
 }
 
 type jobFile struct {
-	include func(name string) ([]byte, error)
-
 	sections []Section
 	global   map[string]string
 	globals  map[string]int // lines
@@ -88,33 +76,18 @@ func (e jobFileErrors) Error() string {
 
 func (e jobFileErrors) Unwrap() []error { return e }
 
-func (p *jobFile) parse(r io.Reader) ([]Section, error) {
-	p.global, p.globals = map[string]string{}, map[string]int{}
-	p.lines(r, 0, 0)
-	if len(p.sections) == 0 && len(p.errs) == 0 {
-		p.fail(1, "the job file has no job", "a job begins with a line like [name]")
-	}
-	if len(p.errs) > 0 {
-		return nil, p.errs
-	}
-	return p.sections, nil
-}
-
 func (p *jobFile) fail(line int, what, hint string) {
 	p.errs = append(p.errs, &lab.Error{
 		Kind: lab.Usage, What: fmt.Sprintf("line %d: %s", line, what), Hints: []string{hint},
 	})
 }
 
-// lines reads a file; within an include, every line counts as the one of the include.
-func (p *jobFile) lines(r io.Reader, depth, at int) {
+func (p *jobFile) lines(r io.Reader) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
-	number := at
+	number := 0
 	for in.Scan() {
-		if at == 0 {
-			number++
-		}
+		number++
 		text := in.Text()
 		if i := strings.IndexAny(text, ";#"); i >= 0 {
 			text = text[:i]
@@ -123,13 +96,9 @@ func (p *jobFile) lines(r io.Reader, depth, at int) {
 		switch {
 		case text == "":
 		case strings.HasPrefix(text, "["):
-			if at > 0 {
-				p.fail(at, "the included file has a section "+text, "fio takes only options from an included file")
-				continue
-			}
 			p.section(text, number)
 		default:
-			p.option(text, number, depth)
+			p.option(text, number)
 		}
 	}
 	if err := in.Err(); err != nil {
@@ -150,9 +119,9 @@ func (p *jobFile) section(text string, line int) {
 	}
 }
 
-func (p *jobFile) option(text string, line, depth int) {
+func (p *jobFile) option(text string, line int) {
 	if name, ok := strings.CutPrefix(text, "include "); ok {
-		p.read(strings.TrimSpace(name), line, depth)
+		p.fail(line, "can't include "+strings.TrimSpace(name), "put its lines here instead")
 		return
 	}
 	key, value, given := strings.Cut(text, "=")
@@ -198,21 +167,4 @@ var replaced = regexp.MustCompile(`\$\{[^}]*\}|\$(ncpus|pagesize|mb_memory)`)
 // filename_format.
 func variable(value string) string {
 	return replaced.FindString(value)
-}
-
-// maxIncludes is how deep included files may include others.
-const maxIncludes = 8
-
-func (p *jobFile) read(name string, line, depth int) {
-	if depth >= maxIncludes {
-		p.fail(line, fmt.Sprintf("files include one another more than %d deep", maxIncludes),
-			"does one include itself?")
-		return
-	}
-	data, err := p.include(name)
-	if err != nil {
-		p.fail(line, fmt.Sprintf("can't include %s: %v", name, err), "put its lines here instead")
-		return
-	}
-	p.lines(strings.NewReader(string(data)), depth+1, line)
 }

@@ -5,9 +5,9 @@ import (
 	"unicode/utf16"
 )
 
-// parseEFIText reads an EFI variable that holds text: four bytes of attributes, then UTF-16 in little endian with a
+// EFIText reads an EFI variable that holds text: four bytes of attributes, then UTF-16 in little endian with a
 // zero at its end, as in 06 00 00 00 67 00 72 00 75 00 62 00 00 00 for "grub".
-func parseEFIText(data []byte) string {
+func EFIText(data []byte) string {
 	if len(data) < 4 {
 		return ""
 	}

@@ -104,5 +104,5 @@ func (m machine) efiVariable(ctx context.Context, name string) (string, error) {
 	if err := files[p].Err; err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	return parseEFIText(files[p].Data), nil
+	return EFIText(files[p].Data), nil
 }

@@ -89,7 +89,7 @@ func (s *standIn) efi(name, text string) error {
 }
 
 func (s *standIn) efiText(name string) string {
-	return parseEFIText([]byte(s.text("sys/firmware/efi/efivars/" + name + "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")))
+	return EFIText([]byte(s.text("sys/firmware/efi/efivars/" + name + "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f")))
 }
 
 func (s *standIn) Name() string { return "ssh://root@db1" }

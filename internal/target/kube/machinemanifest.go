@@ -118,23 +118,8 @@ func machineSpec(o Options, name, claim string, labels map[string]string) object
 		"evictionStrategy":              "None",
 		"terminationGracePeriodSeconds": int64(30),
 	}
-	if o.Tolerate {
-		spec["tolerations"] = []any{object{"operator": "Exists"}}
-	}
-	if len(o.NodeLabels) > 0 {
-		spec["nodeSelector"] = texts(o.NodeLabels)
-	}
-	if o.Node != "" {
-		spec["affinity"] = affinityTo(o.Node)
-	}
+	schedule(spec, o)
 	return object{"runStrategy": runOnce, "template": object{"metadata": object{"labels": texts(labels)}, "spec": spec}}
-}
-
-// affinityTo is an affinity to one node, by its name.
-func affinityTo(node string) object {
-	return object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{
-		"nodeSelectorTerms": []any{
-			object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}}}}}
 }
 
 // bootVolume is where the machine starts from. A claim is seen through an image of what differs, so that nothing is

@@ -96,6 +96,17 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 	if o.PullSecret != "" {
 		spec["imagePullSecrets"] = []any{object{"name": o.PullSecret}}
 	}
+	schedule(spec, o)
+	spec["containers"] = []any{container}
+	return &unstructured.Unstructured{Object: object{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": object{"name": name, "labels": texts(labels)},
+		"spec":     spec,
+	}}
+}
+
+// schedule says on which nodes a pod or a machine may run.
+func schedule(spec object, o Options) {
 	if o.Tolerate {
 		spec["tolerations"] = []any{object{"operator": "Exists"}}
 	}
@@ -107,12 +118,13 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 		// consumer is never bound.
 		spec["affinity"] = affinityTo(o.Node)
 	}
-	spec["containers"] = []any{container}
-	return &unstructured.Unstructured{Object: object{
-		"apiVersion": "v1", "kind": "Pod",
-		"metadata": object{"name": name, "labels": texts(labels)},
-		"spec":     spec,
-	}}
+}
+
+// affinityTo is an affinity to one node, by its name.
+func affinityTo(node string) object {
+	return object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{
+		"nodeSelectorTerms": []any{
+			object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}}}}}
 }
 
 func volumeOf(o Options, claim string, labels map[string]string) object {

@@ -1,0 +1,95 @@
+// Package prose makes sentences of numbers and words, and breaks them into lines for a terminal.
+package prose
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"headroom/internal/visible"
+)
+
+// Count is a number with its noun: "1 repetition", "3 repetitions", "2 processes".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + Plural(noun)
+}
+
+// Plural of a noun that ends as most do: blocks, processes, batches.
+func Plural(noun string) string {
+	for _, end := range []string{"s", "x", "ch", "sh"} {
+		if strings.HasSuffix(noun, end) {
+			return noun + "es"
+		}
+	}
+	return noun + "s"
+}
+
+// List joins words as a person would: "a", "a and b", "a, b and c".
+func List(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// Few is the List of some words, or the first of them where there are many: "a, b, c and 5 more". One more than most is
+// still named, since to count it takes as much room.
+func Few(words []string, most int) string {
+	if more := len(words) - most; more > 1 {
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return List(words)
+}
+
+// Capital gives a text an upper-case first letter.
+func Capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// Wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A
+// word that is longer than a line has one of its own, since people copy paths and addresses.
+func Wrap(text string, width, indent int) []string {
+	text = visible.Text(text) // before it is measured
+	var lines []string
+	line, empty := text[:len(text)-len(strings.TrimLeft(text, " "))], true
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case empty:
+		case Columns(line)+1+Columns(word) > width:
+			lines = append(lines, line)
+			line = strings.Repeat(" ", indent)
+		default:
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	return append(lines, strings.TrimRight(line, " "))
+}
+
+// Columns that a text takes on a terminal. Everything headroom prints is one column a character; names that users
+// gave are taken as such too.
+func Columns(text string) int { return utf8.RuneCountInString(text) }
+
+// LastLines are the last few lines of what a program printed, where it says what went wrong, in one line. Empty lines
+// and those to skip don't count; it is empty where there are no others.
+func LastLines(printed string, skip func(line string) bool) string {
+	const mostLines, mostRunes = 5, 500
+	var lines []string
+	for line := range strings.Lines(printed) {
+		if line = strings.TrimSpace(strings.ToValidUTF8(line, "?")); line != "" && !skip(line) {
+			lines = append(lines, line)
+		}
+	}
+	said := []rune(strings.Join(lines[max(0, len(lines)-mostLines):], " / "))
+	if len(said) > mostRunes {
+		said = append([]rune("…"), said[len(said)-mostRunes:]...)
+	}
+	return string(said)
+}
