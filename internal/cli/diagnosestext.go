@@ -5,18 +5,20 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/diagnosis"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
 	"headroom/internal/rule"
+	"headroom/internal/unit"
 )
 
 // printDiagnoses prints each finding once, with the machines that it is on; then by what a few of them are not like the
 // others; then what can't be told.
-func (p *program) printDiagnoses(d diagnoses, o doctorOptions) {
+func (p *program) printDiagnoses(d diagnosis.Several, o doctorOptions) {
 	full := o.all || len(o.systems) > 0
 	w := &wrapper{out: p.Stdout, width: columns(p.Stdout), colour: p.colour(p.Stdout)}
-	known := d.known()
+	known := d.Known()
 	w.line("", diagnosesTitle(d))
 	for _, m := range d.Machines {
 		if m.Diagnosis == nil {
@@ -32,18 +34,18 @@ func (p *program) printDiagnoses(d diagnoses, o doctorOptions) {
 		if s.Verdict != rule.Found {
 			continue
 		}
-		if s.Severity == low && !full {
+		if s.Severity == rule.Low && !full {
 			notes = []string{"Findings of low severity are shortened: --all or --for SYSTEM tells them in full."}
 		} else {
 			measuring += s.Each[0][0].Measure + "\n"
 		}
-		w.shared(s, known, s.Severity == low && !full)
+		w.shared(s, known, s.Severity == rule.Low && !full)
 	}
 	w.unlike(d.Unlike, o.all)
-	names, reports := d.reports()
+	names, reports := d.Reports()
 	w.untold(untoldIn(names, reports), known, o.all)
 	for _, v := range []rule.Verdict{rule.Clear, rule.NotApplicable} {
-		w.others(d.onAll(v), v)
+		w.others(d.OnAll(v), v)
 	}
 	if stands := stoodFor(measuring); stands != "" {
 		notes = append(notes, "In lines \"measure\" "+stands+".")
@@ -55,7 +57,7 @@ func (p *program) printDiagnoses(d diagnoses, o doctorOptions) {
 }
 
 // diagnosesTitle counts rules, as that of one machine does.
-func diagnosesTitle(d diagnoses) string {
+func diagnosesTitle(d diagnosis.Several) string {
 	severities := map[string]int{}
 	found, unknown := 0, 0
 	for _, s := range d.Findings {
@@ -67,7 +69,7 @@ func diagnosesTitle(d diagnoses) string {
 			unknown++
 		}
 	}
-	known := len(d.known())
+	known := len(d.Known())
 	title := plural(known, "machine")
 	if known < len(d.Machines) {
 		title = fmt.Sprintf("%d of %s", known, plural(len(d.Machines), "machine"))
@@ -90,27 +92,12 @@ func diagnosesTitle(d diagnoses) string {
 	return title + fmt.Sprintf("; %d can't be told on all of them", unknown)
 }
 
-// onWhich says on how many of some machines, and on which: or on which not, where those are the few.
-func onWhich(on, of []string) string {
-	const few, many = 3, 8
-	if len(on) == len(of) {
-		return fmt.Sprintf("on all %d", len(of))
-	}
-	which := firstOf(on, ", ")
-	if but := len(of) - len(on); but <= few && len(of) >= many {
-		which = "all but " + strings.Join(slices.DeleteFunc(slices.Clone(of), func(name string) bool {
-			return slices.Contains(on, name)
-		}), ", ")
-	}
-	return fmt.Sprintf("on %d of %d: %s", len(on), len(of), which)
-}
-
 // shared prints a finding of several machines. What to do is that of the first of them.
 func (w *wrapper) shared(s rule.Shared, of []string, short bool) {
 	f := s.Each[0][0]
 	f.Severity = s.Severity
 	w.head(f)
-	w.line(indent, onWhich(s.On, of))
+	w.line(indent, diagnosis.On(s.On, of))
 	type reading struct {
 		text string
 		on   []string
@@ -172,7 +159,7 @@ func (w *wrapper) unlike(all []outliers.Unlike, full bool) {
 
 // unlikeText is a fact by which some are not like the others, in words.
 func unlikeText(u outliers.Unlike) string {
-	on := firstOf(u.On, ", ")
+	on := unit.Names(u.On, ", ")
 	others := fmt.Sprintf("on %d of %d", u.Alike, u.Machines)
 	var text string
 	switch {
@@ -208,18 +195,4 @@ func commonTo(list []string) string {
 		return list[0]
 	}
 	return ""
-}
-
-// onAll is an answer that the rules give on every machine, as a report of one.
-func (d diagnoses) onAll(v rule.Verdict) rule.Report {
-	known := d.known()
-	var r rule.Report
-	for _, s := range d.Findings {
-		if s.Verdict == v && len(s.On) == len(known) && !slices.ContainsFunc(d.Findings, func(o rule.Shared) bool {
-			return o.Rule == s.Rule && o.Verdict != v
-		}) {
-			r.Findings = append(r.Findings, rule.Finding{Rule: s.Rule, Verdict: v})
-		}
-	}
-	return r
 }

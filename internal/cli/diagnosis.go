@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/diagnosis"
 	"headroom/internal/rule"
 )
 
@@ -20,7 +21,7 @@ func (p *program) printDiagnosis(r rule.Report, o doctorOptions) {
 	for _, f := range r.Findings {
 		switch {
 		case f.Verdict != rule.Found:
-		case f.Severity == low && !full:
+		case f.Severity == rule.Low && !full:
 			w.short(f)
 			notes = []string{"Findings of low severity are shortened: --all or --for SYSTEM tells them in full."}
 		default:
@@ -113,14 +114,12 @@ func diagnosisTitle(r rule.Report) string {
 	return title
 }
 
-const low = "low"
-
 // severityWord is what stands before a finding, always of one width.
 func severityWord(severity string) string {
 	switch severity {
-	case "high":
+	case rule.High:
 		return "HIGH  "
-	case "medium":
+	case rule.Medium:
 		return "MED   "
 	}
 	return "LOW   "
@@ -138,11 +137,11 @@ func (w *wrapper) finding(f rule.Finding) {
 
 // after is what comes after the evidence: the effect, and what to do.
 func (w *wrapper) after(f rule.Finding) {
-	w.line(indent, effect(f))
+	w.line(indent, f.MainEffect())
 	for _, k := range f.Kept {
 		w.line(indent, strings.Replace(k, f.Effect, "what it costs is above", 1))
 	}
-	for i, r := range bySetting(f.Remedies) {
+	for i, r := range rule.BySetting(f.Remedies) {
 		w.remedy(i, r)
 	}
 	prefix := indent + "measure: "
@@ -182,7 +181,7 @@ func (w *wrapper) afterShort(f rule.Finding) {
 	if change == "" {
 		change, _, _ = strings.Cut(strings.TrimSpace(r.Text), "\n")
 	}
-	change += caveats(r.Reboot, r.Destroys)
+	change += rule.Caveats(r.Reboot, r.Destroys)
 	if r.Only != "" {
 		change += ", " + r.Only
 	}
@@ -198,38 +197,13 @@ func (w *wrapper) head(f rule.Finding) {
 	head := severityWord(f.Severity)
 	title := wrap(f.Title, w.columns()-len(head)-len(f.Rule)-2)
 	gap := max(2, w.columns()-len(head)-len([]rune(title[0]))-len(f.Rule))
-	if w.colour != nil && f.Severity == "high" {
+	if w.colour != nil && f.Severity == rule.High {
 		head = w.colour("\x1b[1;31m") + "HIGH" + w.colour("\x1b[0m") + "  "
 	}
 	fmt.Fprintf(w.out, "%s%s%s%s\n", head, title[0], strings.Repeat(" ", gap), f.Rule)
 	for _, l := range title[1:] {
 		fmt.Fprintln(w.out, indent+l)
 	}
-}
-
-// effect is what was measured here, or the first published figure; the others are in the rule.
-func effect(f rule.Finding) string {
-	if f.Measured != nil || len(f.Effects) < 2 {
-		return f.Effect
-	}
-	first := f.Effects[0]
-	return fmt.Sprintf("published: %s (%s; %s); not measured here; %s: headroom rules show %s", first.Text,
-		first.Where, first.Source.Title,
-		plural(len(f.Effects)-1, "more figure"), f.Rule)
-}
-
-// bySetting puts together what is one change on several systems.
-func bySetting(all []rule.Instruction) [][]rule.Instruction {
-	var groups [][]rule.Instruction
-	for _, r := range all {
-		last := len(groups) - 1
-		if last >= 0 && r.Set != "" && groups[last][0].Set == r.Set {
-			groups[last] = append(groups[last], r)
-			continue
-		}
-		groups = append(groups, []rule.Instruction{r})
-	}
-	return groups
 }
 
 // remedy prints a change: the setting first, in one line; then how it is made on each system, in full for the best
@@ -243,10 +217,10 @@ func (w *wrapper) remedy(i int, systems []rule.Instruction) {
 	command, isCommand := strings.CutPrefix(r.Set, "exec:")
 	switch {
 	case isCommand:
-		fmt.Fprintln(w.out, prefix+command+caveats(r.Reboot, r.Destroys)) // in one line, as it is to be typed
+		fmt.Fprintln(w.out, prefix+command+rule.Caveats(r.Reboot, r.Destroys)) // in one line, as it is to be typed
 		prefix = below
 	case r.Set != "":
-		w.line(prefix, r.Set+caveats(r.Reboot, r.Destroys))
+		w.line(prefix, r.Set+rule.Caveats(r.Reboot, r.Destroys))
 		prefix = below
 	}
 	for _, s := range systems {
@@ -262,7 +236,7 @@ func (w *wrapper) remedy(i int, systems []rule.Instruction) {
 			lines[0] = s.System + ": " + lines[0]
 		}
 		if r.Set == "" {
-			lines[len(lines)-1] += caveats(s.Reboot, s.Destroys)
+			lines[len(lines)-1] += rule.Caveats(s.Reboot, s.Destroys)
 		}
 		w.line(prefix, lines[0])
 		for _, l := range lines[1:] {
@@ -276,19 +250,6 @@ func (w *wrapper) remedy(i int, systems []rule.Instruction) {
 	if r.Cost != "" {
 		w.line(below+"cost: ", r.Cost)
 	}
-}
-
-// caveats are what a reader must know of a change before making it.
-func caveats(reboot, destroys bool) string {
-	switch {
-	case reboot && destroys:
-		return " (DESTROYS DATA; needs a reboot)"
-	case destroys:
-		return " (DESTROYS DATA)"
-	case reboot:
-		return " (needs a reboot)"
-	}
-	return ""
 }
 
 // told leaves out the numbers of the kernel's release where there is other evidence: what kernel(6, 2) asks for says
@@ -381,7 +342,7 @@ func (w *wrapper) untold(rows []untold, of []string, all bool) {
 		}
 		where := ""
 		if len(u.on) < len(of) {
-			where = " (" + onWhich(u.on, of) + ")"
+			where = " (" + diagnosis.On(u.on, of) + ")"
 		}
 		w.line("?     ", rules+": "+u.why+where)
 	}

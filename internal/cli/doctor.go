@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/ceiling"
+	"headroom/internal/diagnosis"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/rule"
@@ -101,25 +101,25 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
-	report := o.ask(set, o.redacted(d))
-	defaults, onlyBuild, err := kernelDefaults(d.Facts)
-	switch {
-	case err != nil:
+	if o.redact {
+		d = d.Redacted()
+	}
+	found, err := diagnosis.Of(set, d, o.asked())
+	if err != nil {
 		return err
-	case p.json && onlyBuild:
-		err = p.printJSON(buildDiagnosis{report, defaults})
-	case p.json:
-		err = p.printJSON(report)
-	default:
-		p.printDiagnosis(report, o)
-		if onlyBuild {
-			p.printKernelDefaults(defaults, o.all)
+	}
+	if p.json {
+		err = p.printJSON(found)
+	} else {
+		p.printDiagnosis(found.Report, o)
+		if found.OnlyBuild() {
+			p.printKernelDefaults(found.Defaults, o.all)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return gate(report, o.failOn)
+	return gate(found.Report, o.failOn)
 }
 
 // rulesToAsk are the rules, when all that is asked for can be had.
@@ -142,20 +142,9 @@ func (o doctorOptions) rulesToAsk() (*rule.Set, error) {
 	return loadRules(o.rules)
 }
 
-// redacted is what is known of a machine, without names where that is asked for.
-func (o doctorOptions) redacted(d facts.Document) facts.Document {
-	if o.redact {
-		d.Target, d.Facts = facts.NewRedactor(d.Facts).Text(d.Target), facts.Redact(d.Facts)
-	}
-	return d
-}
-
-// ask asks the rules about a machine.
-func (o doctorOptions) ask(set *rule.Set, d facts.Document) rule.Report {
-	report := set.Evaluate(append(slices.Clone(d.Facts), ceiling.Derive(d.Facts)...),
-		rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all})
-	report.Target = d.Target
-	return report
+// asked is how the rules are asked.
+func (o doctorOptions) asked() rule.Options {
+	return rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all}
 }
 
 // loadRules reads the built-in rules and those of a file.
@@ -180,19 +169,25 @@ func loadRules(file string) (*rule.Set, error) {
 
 // gate fails when a finding is at least as severe as asked for.
 func gate(r rule.Report, failOn string) error {
-	if failOn == "" {
-		return nil
-	}
-	worst := slices.Index(rule.Severities(), failOn)
-	var titles []string
+	var found []string
 	for _, f := range r.Findings {
-		if f.Verdict == rule.Found && slices.Index(rule.Severities(), f.Severity) <= worst {
-			titles = append(titles, f.Rule)
+		if f.Verdict == rule.Found && failsGate(f.Severity, failOn) {
+			found = append(found, f.Rule)
 		}
 	}
-	if len(titles) == 0 {
+	return gateError(found, failOn)
+}
+
+// failsGate says whether a severity is one that fails, or worse. Without --fail-on none does.
+func failsGate(severity, failOn string) bool {
+	return slices.Index(rule.Severities(), severity) <= slices.Index(rule.Severities(), failOn)
+}
+
+// gateError names what was found; nil where nothing was.
+func gateError(found []string, failOn string) error {
+	if len(found) == 0 {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s",
-		plural(len(titles), "finding"), failOn, strings.Join(titles, ", "))}
+		plural(len(found), "finding"), failOn, strings.Join(found, ", "))}
 }

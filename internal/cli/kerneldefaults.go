@@ -2,42 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/rule"
 )
-
-// buildDiagnosis is what can be said of a machine of which only the configuration of a kernel build is known.
-type buildDiagnosis struct {
-	rule.Report
-	// Defaults are what the kernel does unless something on the machine says otherwise.
-	Defaults []diff.Default `json:"kernel_defaults"`
-}
-
-// kernelDefaults are the slow defaults of a build, where nothing but a build is known; ok is false where more is.
-func kernelDefaults(known []lab.Fact) (defaults []diff.Default, ok bool, err error) {
-	const family = "kernel.config."
-	options := map[string]string{}
-	for _, f := range known {
-		option, is := strings.CutPrefix(f.Key, family)
-		if !is && f.Unknown == "" && f.Key != "kernel.release" { // which the file names, too
-			return nil, false, nil
-		}
-		if is {
-			options[option] = f.Value
-		}
-	}
-	if len(options) == 0 {
-		return nil, false, nil
-	}
-	knowledge, err := diff.Load()
-	if err != nil {
-		return nil, false, err
-	}
-	return knowledge.SlowDefaults(options), true, nil
-}
 
 // mostDefaults is how many defaults are printed without --all.
 const mostDefaults = 5
