@@ -10,8 +10,10 @@ import (
 
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/report"
 	"headroom/internal/rule"
 	"headroom/internal/runner"
 	"headroom/internal/target/kube"
@@ -99,11 +101,14 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 		machines = machines.Redacted()
 	}
 	d := machines.Document(knowledge)
-	if p.json {
-		err = p.printJSON(d)
-	} else {
-		p.printDiagnoses(d, o)
+	of := func(shown report.Options) document.Document {
+		told := d
+		if !shown.Serials && !o.redact {
+			told = machines.Redacted().Document(knowledge)
+		}
+		return report.SeveralDoctorDocument(told, o.shown())
 	}
+	err = p.showResult(nil, resultDocument{published: d, document: of}, o.result)
 	if err == nil {
 		err = gateOfSeveral(d, o.failOn)
 	}

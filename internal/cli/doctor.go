@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/diagnosis"
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/report"
 	"headroom/internal/rule"
 )
 
@@ -25,6 +27,7 @@ type doctorOptions struct {
 	systems  []string
 	timeout  time.Duration
 	on       []string
+	result   documentOutput
 }
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -49,6 +52,7 @@ them are not like the others.`,
   headroom doctor 'kube:nodes?selector=node-role.kubernetes.io/worker='
   headroom doctor ssh://db1 ssh://db2 ssh://db3
   headroom doctor last
+  headroom doctor ssh://node7 -o node7.html
   headroom doctor 4J0P:server
   headroom doctor --keep cmdline:numa=off
   headroom doctor --for talos --fail-on high
@@ -57,6 +61,9 @@ them are not like the others.`,
 			"nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(many),
 		RunE: func(c *cobra.Command, args []string) error {
+			if _, _, err := o.result.formats(p.json); err != nil {
+				return err
+			}
 			several, err := p.subjectsOn(args, o.on)
 			if err != nil {
 				return err
@@ -85,6 +92,7 @@ them are not like the others.`,
 		"what is not read by then is unknown; a slow machine needs more")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
+	o.result.flags(c)
 	p.jsonFlag(c)
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "for", rule.Systems)
@@ -108,15 +116,14 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
-	if p.json {
-		err = p.printJSON(found)
-	} else {
-		p.printDiagnosis(found.Report, o)
-		if found.OnlyBuild() {
-			p.printKernelDefaults(found.Defaults, o.all)
+	of := func(shown report.Options) document.Document {
+		told := found
+		if !shown.Serials && !o.redact { // names are hidden in facts rather than in texts, where some look like words
+			told.Report = diagnosis.Ask(set, d.Redacted(), o.asked())
 		}
+		return report.DoctorDocument(told, o.shown())
 	}
-	if err != nil {
+	if err := p.showResult(nil, resultDocument{published: found, document: of}, o.result); err != nil {
 		return err
 	}
 	return gate(found.Report, o.failOn)
@@ -145,6 +152,11 @@ func (o doctorOptions) rulesToAsk() (*rule.Set, error) {
 // asked is how the rules are asked.
 func (o doctorOptions) asked() rule.Options {
 	return rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all}
+}
+
+// shown is how much of the answers is shown.
+func (o doctorOptions) shown() report.DoctorOptions {
+	return report.DoctorOptions{Full: o.all || len(o.systems) > 0, All: o.all}
 }
 
 // loadRules reads the built-in rules and those of a file.

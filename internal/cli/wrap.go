@@ -12,8 +12,6 @@ import (
 type wrapper struct {
 	out   io.Writer
 	width int
-	// colour makes an escape sequence for out; nil for none.
-	colour func(sequence string) string
 }
 
 const plainWidth = 100
@@ -60,4 +58,13 @@ func names(list []string) string {
 		return strings.Join(list[:manyNames], ", ") + fmt.Sprintf(" and %d more", more)
 	}
 	return strings.Join(list, ", ")
+}
+
+// listed joins words as a sentence does: a, b and c.
+func listed(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
