@@ -27,6 +27,7 @@ func layers() [][]string {
 		{"cmd/headroom"},
 		{"internal/cli"},
 		{"internal/runner", "internal/report", "internal/store", "internal/ingest"},
+		{"internal/diagnosis"},
 		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder",
 			"internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage",
 			"internal/outliers"},

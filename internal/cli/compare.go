@@ -88,7 +88,7 @@ target or on several.`,
 				return err
 			}
 			if live.layers {
-				live.result = documentOutput{o.output, o.formatName}
+				live.result = documentOutput{output: o.output, format: o.formatName}
 				return p.compareLayers(c.Context(), live, args)
 			}
 			if live.live {

@@ -173,38 +173,9 @@ func (t *together) saveEarly(m *measurement) error {
 	machine := facts.Machine(own.Facts)
 	m.machine = &machine
 	if first := t.parts[0]; m != first {
-		own.FactsAs, own.Facts = first.role, factsBeside(first.run.Targets[0].Facts, own.Facts)
+		own.FactsAs, own.Facts = first.role, facts.Differing(first.run.Targets[0].Facts, own.Facts)
 	}
 	return nil
-}
-
-// notThere is why a fact is not known that only another machine has.
-const notThere = "it is not there"
-
-// factsBeside are the facts that are not as those of another, and those that only the other has, as unknown ones. They
-// hold no text in common with the files that they were read from.
-func factsBeside(other, own []lab.Fact) []lab.Fact {
-	type name struct{ key, about string }
-	theirs := make(map[name]lab.Fact, len(other))
-	for _, f := range other {
-		theirs[name{f.Key, f.About}] = f
-	}
-	var kept []lab.Fact
-	for _, f := range own {
-		at := name{f.Key, f.About}
-		if o, has := theirs[at]; !has || o.Value != f.Value || o.Unknown != f.Unknown {
-			f.Key, f.About, f.Value, f.Source, f.Unknown = strings.Clone(f.Key), strings.Clone(f.About),
-				strings.Clone(f.Value), strings.Clone(f.Source), strings.Clone(f.Unknown)
-			kept = append(kept, f)
-		}
-		delete(theirs, at)
-	}
-	for _, f := range other {
-		if _, missing := theirs[name{f.Key, f.About}]; missing {
-			kept = append(kept, lab.Fact{Key: f.Key, About: f.About, Unknown: notThere})
-		}
-	}
-	return kept
 }
 
 // compareAfterwards takes the second snapshot of each target.

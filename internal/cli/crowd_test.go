@@ -28,16 +28,6 @@ func TestRolesOfMembers(t *testing.T) {
 	}
 }
 
-func TestFactsBeside(t *testing.T) {
-	other := []lab.Fact{{Key: "a", Value: "1"}, {Key: "b", About: "x", Value: "2"}, {Key: "c", Value: "3"}}
-	own := []lab.Fact{{Key: "a", Value: "1"}, {Key: "b", About: "x", Value: "4"}, {Key: "d", Value: "5"}}
-	want := []lab.Fact{{Key: "b", About: "x", Value: "4"}, {Key: "d", Value: "5"},
-		{Key: "c", Unknown: "it is not there"}}
-	if got := factsBeside(other, own); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestHowManyAreAlike(t *testing.T) {
 	run := lab.Run{Targets: []lab.RunTarget{
 		{Role: "a", Facts: []lab.Fact{{Key: "pci.link.width", About: "nvme0", Value: "4"}}},

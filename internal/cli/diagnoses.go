@@ -5,41 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 
+	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
-	"headroom/internal/outliers"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/rule"
 	"headroom/internal/runner"
 	"headroom/internal/target"
+	"headroom/internal/unit"
 )
-
-// diagnosesSchema names the document of `headroom doctor --json` on several machines. Fields are added to it, never
-// renamed and never removed.
-const diagnosesSchema = "headroom/diagnoses/v1"
-
-// diagnoses are what holds several machines back.
-type diagnoses struct {
-	Schema   string            `json:"schema"`
-	Machines []diagnosed       `json:"machines"`
-	Findings []rule.Shared     `json:"findings"`
-	Unlike   []outliers.Unlike `json:"unlike"`
-	// LeftOut says of nodes that were meant and can have no pod why.
-	LeftOut []string `json:"left_out,omitempty"`
-}
-
-// diagnosed is one of them: what the rules say, or why nothing is known.
-type diagnosed struct {
-	Name      string       `json:"name"`
-	Diagnosis *rule.Report `json:"diagnosis,omitempty"`
-	Error     string       `json:"error,omitempty"`
-}
 
 // subjectsOn are what arguments or --on name, where that is more than one machine: a run may be of several.
 func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
@@ -81,7 +62,7 @@ type ward struct {
 	read func(ctx context.Context) (facts.Document, error)
 }
 
-// diagnoseSeveral diagnoses several machines, some at a time. One that can't be reached is said, and ends nothing.
+// diagnoseSeveral diagnoses several machines, some at a time. One that can't be reached is reported, and ends nothing.
 func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o doctorOptions) error {
 	set, err := o.rulesToAsk()
 	if err != nil {
@@ -91,14 +72,15 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 	if err != nil {
 		return err
 	}
-	d := diagnoses{Schema: diagnosesSchema}
-	wards, closeAll, err := p.openWards(ctx, named, o, &d)
+	wards, leftOut, closeAll, err := p.openWards(ctx, named, o)
 	defer closeAll()
 	if err != nil {
 		return err
 	}
-	d.Machines = make([]diagnosed, len(wards))
-	known := newManyFacts(len(wards))
+	machines := diagnosis.NewCollection(len(wards), func(d facts.Document) rule.Report {
+		return diagnosis.Ask(set, d, o.asked())
+	})
+	machines.LeaveOut(leftOut...)
 	var mu sync.Mutex // one is asked about at a time, which takes memory
 	err = runner.Visits(ctx, len(wards), func(ctx context.Context, i int) error {
 		doc, err := wards[i].read(ctx)
@@ -107,53 +89,35 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		d.Machines[i] = o.diagnosis(set, wards[i].namedTarget, doc, err)
-		if err == nil {
-			known.keep(i, o.redacted(doc).Facts)
+		if err != nil {
+			machines.Miss(i, wards[i].role, wards[i].name, inALine(err))
+		} else {
+			machines.Add(i, wards[i].role, wards[i].name, doc)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	names, reports := d.reports()
-	d.Findings = rule.Share(names, reports)
-	at := known.kept()
-	var ofKnown []string
-	for _, i := range at {
-		ofKnown = append(ofKnown, names[i])
+	if o.redact {
+		machines = machines.Redacted()
 	}
-	d.Unlike = outliers.Machines(knowledge, ofKnown, func(i int) []lab.Fact { return known.of(at[i]) })
-	if p.json {
-		err = p.printJSON(d)
-	} else {
-		p.printDiagnoses(d, o)
+	d := machines.Document(knowledge)
+	of := func(shown report.Options) document.Document {
+		told := d
+		if !shown.Serials && !o.redact {
+			told = machines.Redacted().Document(knowledge)
+		}
+		return report.SeveralDoctorDocument(told, o.shown())
+	}
+	err = p.showResult(nil, resultDocument{published: d, document: of}, o.result)
+	if err == nil {
+		err = gateOfSeveral(d, o.failOn)
 	}
 	if err == nil {
-		err = d.gate(o.failOn)
-	}
-	if err == nil {
-		err = d.missed()
+		err = missedMachines(d)
 	}
 	return err
-}
-
-// diagnosis is what the rules say of one machine, or why nothing is known of it.
-func (o doctorOptions) diagnosis(set *rule.Set, n namedTarget, doc facts.Document, err error) diagnosed {
-	if err != nil {
-		d := diagnosed{Name: n.role, Error: inALine(err)}
-		if o.redact { // nobody has said what it is called but who typed it
-			r := facts.NewRedactor(hostOf(n.name))
-			d.Name, d.Error = r.Text(d.Name), r.Text(d.Error)
-		}
-		return d
-	}
-	name := n.role
-	if o.redact {
-		name = facts.NewRedactor(doc.Facts).Text(name)
-	}
-	report := o.ask(set, o.redacted(doc))
-	return diagnosed{Name: name, Diagnosis: &report}
 }
 
 // inALine is an error with the last that a program said.
@@ -167,21 +131,8 @@ func inALine(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// hostOf is what the name of a target says of what its host is called.
-func hostOf(name string) []lab.Fact {
-	u, err := url.Parse(name)
-	if err != nil {
-		return nil
-	}
-	called := []lab.Fact{{Key: "host.name", Value: u.Hostname()}}
-	if u.User != nil {
-		called = append(called, lab.Fact{Key: "host.name", Value: u.User.Username()})
-	}
-	return append(called, lab.Fact{Key: "cluster.node", Value: u.Query().Get("node")})
-}
-
 // openWards opens those for which one name stands, and says how each is read. Others are opened when it is their turn.
-func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOptions, d *diagnoses) (all []ward,
+func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOptions) (all []ward, leftOut []string,
 	closeAll func(), err error) {
 	var sets []*targetSet
 	closeAll = func() {
@@ -201,19 +152,13 @@ func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOp
 		set, err := p.openSet(ctx, n.name, nil)
 		if err != nil {
 			if len(named) == 1 || ctx.Err() != nil {
-				return nil, closeAll, err
+				return nil, nil, closeAll, err
 			}
 			all = append(all, ward{n, func(context.Context) (facts.Document, error) { return facts.Document{}, err }})
 			continue
 		}
 		sets = append(sets, set)
-		for _, text := range set.leftOut {
-			if o.redact {
-				name, _, _ := strings.Cut(strings.TrimPrefix(text, "node "), " ")
-				text = facts.NewRedactor([]lab.Fact{{Key: "cluster.node", Value: name}}).Text(text)
-			}
-			d.LeftOut = append(d.LeftOut, text)
-		}
+		leftOut = append(leftOut, set.leftOut...)
 		for i, role := range rolesOfMembers(p.prefixOfMembers(n), set.members) {
 			if slices.ContainsFunc(all, func(w ward) bool { return w.role == role }) { // of another cluster
 				role = fmt.Sprintf("%s (%d)", role, len(all)+1)
@@ -229,60 +174,27 @@ func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOp
 				}})
 		}
 	}
-	return all, closeAll, nil
+	return all, leftOut, closeAll, nil
 }
 
-// reports are those of all machines, nil where nothing is known, with their names.
-func (d diagnoses) reports() ([]string, []*rule.Report) {
-	names, reports := make([]string, len(d.Machines)), make([]*rule.Report, len(d.Machines))
-	for i, m := range d.Machines {
-		names[i], reports[i] = m.Name, m.Diagnosis
-	}
-	return names, reports
-}
-
-// known are the machines that could be diagnosed.
-func (d diagnoses) known() []string {
-	var names []string
-	for _, m := range d.Machines {
-		if m.Diagnosis != nil {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
-// gate fails when a finding on any machine is at least as severe as asked for.
-func (d diagnoses) gate(failOn string) error {
-	if failOn == "" {
-		return nil
-	}
-	worst := slices.Index(rule.Severities(), failOn)
+// gateOfSeveral fails when a finding on any machine is at least as severe as asked for.
+func gateOfSeveral(d diagnosis.Several, failOn string) error {
 	var found []string
 	for _, f := range d.Findings {
-		if f.Verdict == rule.Found && slices.Index(rule.Severities(), f.Severity) <= worst {
-			found = append(found, fmt.Sprintf("%s (%s)", f.Rule, onWhich(f.On, d.known())))
+		if f.Verdict == rule.Found && failsGate(f.Severity, failOn) {
+			found = append(found, fmt.Sprintf("%s (%s)", f.Rule, diagnosis.On(f.On, d.Known())))
 		}
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s",
-		prose.Count(len(found), "finding"), failOn, strings.Join(found, ", "))}
+	return gateError(found, failOn)
 }
 
-// missed is the error of machines of which nothing is known.
-func (d diagnoses) missed() error {
-	var names []string
-	for _, m := range d.Machines {
-		if m.Diagnosis == nil {
-			names = append(names, m.Name)
-		}
-	}
+// missedMachines is the error of machines of which nothing is known.
+func missedMachines(d diagnosis.Several) error {
+	names := d.Missed()
 	if len(names) == 0 {
 		return nil
 	}
 	return &lab.Error{What: fmt.Sprintf("%d of %s could not be diagnosed: %s", len(names),
-		prose.Count(len(d.Machines), "machine"), firstOf(names, ", ")),
+		prose.Count(len(d.Machines), "machine"), unit.Names(names, ", ")),
 		Hints: []string{"one by itself says more: headroom doctor TARGET"}}
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"headroom/internal/diagnosis"
 	"headroom/internal/facts"
 	"headroom/internal/golden"
 	"headroom/internal/lab"
@@ -108,7 +109,7 @@ func TestDoctorOfSeveralMachines(t *testing.T) {
 	golden.Equal(t, printed, out)
 
 	code, out, said = doctor(t, append(slices.Clone(names), "--json")...)
-	var d diagnoses
+	var d diagnosis.Several
 	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 {
 		t.Fatalf("%d, %v\n%s", code, err, said)
 	}
@@ -118,7 +119,7 @@ func TestDoctorOfSeveralMachines(t *testing.T) {
 			on[f.Rule] = f.On
 		}
 	}
-	if d.Schema != diagnosesSchema || len(d.Machines) != 12 || d.Machines[2].Diagnosis == nil ||
+	if d.Schema != diagnosis.SeveralSchema || len(d.Machines) != 12 || d.Machines[2].Diagnosis == nil ||
 		d.Machines[2].Diagnosis.Schema != rule.Schema ||
 		!slices.Equal(on["nvme-scheduler"], []string{"node-7.json", "node-9.json"}) ||
 		!slices.Equal(on["nvme-link-lanes"], []string{"node-3.json"}) || len(on["deep-idle"]) != 12 {
@@ -207,7 +208,7 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 		{[]string{"last:server", files[0]}, []string{"last:server", files[0]}, []string{"last:server"}},
 	} {
 		code, out, said := typed(append([]string{"doctor", "--json"}, c.args...)...)
-		var d diagnoses
+		var d diagnosis.Several
 		if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 {
 			t.Errorf("%q: %d, %v\n%s", c.args, code, err, said)
 			continue
@@ -261,53 +262,9 @@ func TestDoctorOfSeveralMachinesHidesNames(t *testing.T) {
 		strings.Contains(out+said, "worker-9") {
 		t.Errorf("%d\n%s\n%s", code, said, out)
 	}
-	var d diagnoses
+	var d diagnosis.Several
 	if err := json.Unmarshal([]byte(out), &d); err != nil || len(d.Machines) != 4 ||
 		d.Machines[0].Name == d.Machines[1].Name || !strings.HasPrefix(d.Machines[0].Name, "hidden-") {
 		t.Errorf("%v %+v", err, d.Machines)
-	}
-}
-
-// Of all machines but the first only what differs is held, and all of it is told.
-func TestManyFacts(t *testing.T) {
-	machines := [][]lab.Fact{
-		{{Key: "a", Value: "1"}, {Key: "b", About: "x", Value: "1"}, {Key: "c", Unknown: "closed"}},
-		{{Key: "a", Value: "2"}, {Key: "c", Unknown: "closed"}, {Key: "d", Value: "4"}},
-		{{Key: "a", Value: "1"}, {Key: "b", About: "x", Value: "1"}, {Key: "c", Unknown: "closed"}},
-	}
-	m := newManyFacts(4)
-	for _, i := range []int{1, 0, 2} {
-		m.keep(i, machines[i])
-	}
-	if at := m.kept(); !slices.Equal(at, []int{0, 1, 2}) {
-		t.Errorf("%v", at)
-	}
-	for i, want := range machines {
-		got := m.of(i)
-		slices.SortFunc(got, func(a, b lab.Fact) int { return strings.Compare(a.Key, b.Key) })
-		if !slices.Equal(got, want) {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-	}
-}
-
-func TestOnWhich(t *testing.T) {
-	var of []string
-	for i := range 12 {
-		of = append(of, fmt.Sprint("n", i+1))
-	}
-	for _, c := range []struct {
-		on   []string
-		want string
-	}{
-		{of, "on all 12"},
-		{of[2:3], "on 1 of 12: n3"},
-		{of[1:], "on 11 of 12: all but n1"},
-		{of[:6], "on 6 of 12: n1, n2, n3, n4, n5, n6"},
-		{of[:8], "on 8 of 12: n1, n2, n3, n4, n5, 3 more"},
-	} {
-		if got := onWhich(c.on, of); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
 	}
 }

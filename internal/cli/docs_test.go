@@ -10,6 +10,7 @@ import (
 	"headroom/internal/ablation"
 	"headroom/internal/bisection"
 	"headroom/internal/compare"
+	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/history"
@@ -91,7 +92,7 @@ func loadExample(t *testing.T, name, kind, example string) {
 		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document),
 		factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document),
 		bisection.Schema: new(bisection.Document),
-		stages.Schema:    new(stages.Document), diagnosesSchema: new(diagnoses)}
+		stages.Schema:    new(stages.Document), diagnosis.SeveralSchema: new(diagnosis.Several)}
 	into, ok := known[schema.Schema]
 	if !ok {
 		t.Errorf("%s: an example of the schema %q", name, schema.Schema)

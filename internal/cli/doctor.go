@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/ceiling"
+	"headroom/internal/diagnosis"
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/rule"
 )
 
@@ -26,6 +28,7 @@ type doctorOptions struct {
 	systems  []string
 	timeout  time.Duration
 	on       []string
+	result   documentOutput
 }
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -50,6 +53,7 @@ them are not like the others.`,
   headroom doctor 'kube:nodes?selector=node-role.kubernetes.io/worker='
   headroom doctor ssh://db1 ssh://db2 ssh://db3
   headroom doctor last
+  headroom doctor ssh://node7 -o node7.html
   headroom doctor 4J0P:server
   headroom doctor --keep cmdline:numa=off
   headroom doctor --for talos --fail-on high
@@ -58,6 +62,9 @@ them are not like the others.`,
 			"nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(many),
 		RunE: func(c *cobra.Command, args []string) error {
+			if _, _, err := o.result.formats(p.json); err != nil {
+				return err
+			}
 			several, err := p.subjectsOn(args, o.on)
 			if err != nil {
 				return err
@@ -86,6 +93,7 @@ them are not like the others.`,
 		"what is not read by then is unknown; a slow machine needs more")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
+	o.result.flags(c)
 	p.jsonFlag(c)
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "for", rule.Systems)
@@ -102,25 +110,24 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
-	report := o.ask(set, o.redacted(d))
-	defaults, onlyBuild, err := kernelDefaults(d.Facts)
-	switch {
-	case err != nil:
-		return err
-	case p.json && onlyBuild:
-		err = p.printJSON(buildDiagnosis{report, defaults})
-	case p.json:
-		err = p.printJSON(report)
-	default:
-		p.printDiagnosis(report, o)
-		if onlyBuild {
-			p.printKernelDefaults(defaults, o.all)
-		}
+	if o.redact {
+		d = d.Redacted()
 	}
+	found, err := diagnosis.Of(set, d, o.asked())
 	if err != nil {
 		return err
 	}
-	return gate(report, o.failOn)
+	of := func(shown report.Options) document.Document {
+		told := found
+		if !shown.Serials && !o.redact { // names are hidden in facts rather than in texts, where some look like words
+			told.Report = diagnosis.Ask(set, d.Redacted(), o.asked())
+		}
+		return report.DoctorDocument(told, o.shown())
+	}
+	if err := p.showResult(nil, resultDocument{published: found, document: of}, o.result); err != nil {
+		return err
+	}
+	return gate(found.Report, o.failOn)
 }
 
 // rulesToAsk are the rules, when all that is asked for can be had.
@@ -143,20 +150,14 @@ func (o doctorOptions) rulesToAsk() (*rule.Set, error) {
 	return loadRules(o.rules)
 }
 
-// redacted is what is known of a machine, without names where that is asked for.
-func (o doctorOptions) redacted(d facts.Document) facts.Document {
-	if o.redact {
-		d.Target, d.Facts = facts.NewRedactor(d.Facts).Text(d.Target), facts.Redact(d.Facts)
-	}
-	return d
+// asked is how the rules are asked.
+func (o doctorOptions) asked() rule.Options {
+	return rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all}
 }
 
-// ask asks the rules about a machine.
-func (o doctorOptions) ask(set *rule.Set, d facts.Document) rule.Report {
-	report := set.Evaluate(append(slices.Clone(d.Facts), ceiling.Derive(d.Facts)...),
-		rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all})
-	report.Target = d.Target
-	return report
+// shown is how much of the answers is shown.
+func (o doctorOptions) shown() report.DoctorOptions {
+	return report.DoctorOptions{Full: o.all || len(o.systems) > 0, All: o.all}
 }
 
 // loadRules reads the built-in rules and those of a file.
@@ -181,19 +182,25 @@ func loadRules(file string) (*rule.Set, error) {
 
 // gate fails when a finding is at least as severe as asked for.
 func gate(r rule.Report, failOn string) error {
-	if failOn == "" {
-		return nil
-	}
-	worst := slices.Index(rule.Severities(), failOn)
-	var titles []string
+	var found []string
 	for _, f := range r.Findings {
-		if f.Verdict == rule.Found && slices.Index(rule.Severities(), f.Severity) <= worst {
-			titles = append(titles, f.Rule)
+		if f.Verdict == rule.Found && failsGate(f.Severity, failOn) {
+			found = append(found, f.Rule)
 		}
 	}
-	if len(titles) == 0 {
+	return gateError(found, failOn)
+}
+
+// failsGate says whether a severity is one that fails, or worse. Without --fail-on none does.
+func failsGate(severity, failOn string) bool {
+	return slices.Index(rule.Severities(), severity) <= slices.Index(rule.Severities(), failOn)
+}
+
+// gateError names what was found; nil where nothing was.
+func gateError(found []string, failOn string) error {
+	if len(found) == 0 {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s",
-		prose.Count(len(titles), "finding"), failOn, strings.Join(titles, ", "))}
+		prose.Count(len(found), "finding"), failOn, strings.Join(found, ", "))}
 }

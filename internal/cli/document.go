@@ -14,12 +14,16 @@ import (
 )
 
 // documentOutput is where a result goes: to the terminal, and into a file where one is named.
-type documentOutput struct{ output, format string }
+type documentOutput struct {
+	output, format string
+	// more are formats that this result has and others have not.
+	more []outputFormat
+}
 
 // flags adds -o and --format.
 func (o *documentOutput) flags(c *cobra.Command) {
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write the result into a file, too: .html, .md, .csv or .json")
-	formatFlag(c, &o.format, documentFormats())
+	formatFlag(c, &o.format, slices.Concat(documentFormats(), o.more))
 }
 
 func documentFormats() []outputFormat {
@@ -33,7 +37,7 @@ func documentFormats() []outputFormat {
 // formats are that of the file, empty where none is named, and that of standard output. They are asked for before
 // anything is measured.
 func (o documentOutput) formats(json bool) (file, printed string, err error) {
-	format, err := chosenFormat(o.output, o.format, json, documentFormats())
+	format, err := chosenFormat(o.output, o.format, json, slices.Concat(documentFormats(), o.more))
 	switch {
 	case ownOutput(o.output):
 		return "", format, err
@@ -47,10 +51,18 @@ func (o documentOutput) formats(json bool) (file, printed string, err error) {
 type resultDocument struct {
 	// published is the document of --json.
 	published any
-	// document makes the one for people.
+	// document makes the one for people. Without Serials of the options it is for others.
 	document func(report.Options) document.Document
 	// runs that it was made of: what they know of hardware and hosts is hidden in files.
 	runs []lab.Run
+}
+
+// shortIDs shortens the ids of runs of a store; nil where a result has no run.
+func shortIDs(s *store.Store) func(id string) string {
+	if s == nil {
+		return nil
+	}
+	return s.ShortID
 }
 
 // showResult writes a result into the file that was named, and prints it.
@@ -61,7 +73,7 @@ func (p *program) showResult(s *store.Store, r resultDocument, o documentOutput)
 	}
 	if file != "" {
 		var out bytes.Buffer
-		if err := writeResult(&out, r, file, report.Options{ShortID: s.ShortID}); err != nil {
+		if err := writeResult(&out, r, file, report.Options{ShortID: shortIDs(s)}); err != nil {
 			return err
 		}
 		if err := p.writeFile(o.output, out.Bytes()); err != nil {
@@ -73,7 +85,7 @@ func (p *program) showResult(s *store.Store, r resultDocument, o documentOutput)
 	}
 	var out bytes.Buffer
 	if err := writeResult(&out, r, printed, report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout),
-		ShortID: s.ShortID}); err != nil {
+		ShortID: shortIDs(s)}); err != nil {
 		return err
 	}
 	_, err = p.Stdout.Write(out.Bytes())
@@ -85,6 +97,7 @@ func writeResult(w io.Writer, r resultDocument, format string, o report.Options)
 	if format == "json" {
 		return encodeJSON(w, r.published)
 	}
+	o.Serials = format == "table"
 	d := r.document(o)
 	if format != "table" {
 		d = report.WithoutSerials(d, r.runs...)

@@ -73,8 +73,7 @@ and "doctor" read.`,
 
 func (p *program) printFacts(d facts.Document, o factsOptions) error {
 	if o.redact {
-		d.Target = facts.NewRedactor(d.Facts).Text(d.Target)
-		d.Facts = facts.Redact(d.Facts)
+		d = d.Redacted()
 	}
 	d.Facts = chosenFacts(d.Facts, o.only)
 	if len(d.Facts) == 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,17 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/diff"
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
-	"headroom/internal/prose"
+	"headroom/internal/report"
 )
 
-// shownDifferences is how many differences are listed unless asked otherwise: as many as are worth reading in a row.
-const shownDifferences = 20
-
 type factsDiffOptions struct {
-	format string
+	result documentOutput
 	top    int
 	all    bool
 	redact bool
@@ -40,6 +39,7 @@ comes last.`,
   headroom facts diff ssh://node6 ssh://node7
   headroom facts diff last:node6 last:node7
   headroom facts diff /boot/config-6.1.0-50-amd64 /boot/config-6.12.9
+  headroom facts diff node6.json node7.json -o differences.html
   headroom facts diff old.config new.config --format diffconfig`,
 		Args:              between(2, 2, "two things to compare: targets, runs, files, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(2),
@@ -62,26 +62,23 @@ comes last.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.format, "format", "",
-		"diffconfig prints the differing build options as the kernel's scripts/diffconfig does")
-	f.IntVar(&o.top, "top", shownDifferences, "how many differences to list")
+	o.result.more = []outputFormat{diffconfigFormat()}
+	o.result.flags(c)
+	f.IntVar(&o.top, "top", report.ShownDifferences, "how many differences to list")
 	f.BoolVar(&o.all, "all", false, "list all differences, and what can't be compared")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	p.jsonFlag(c)
-	completeFlag(c, "format", func() []string { return []string{diffconfig} })
 	return c
 }
 
-// diffconfig is the format of the kernel's scripts/diffconfig.
-const diffconfig = "diffconfig"
+// diffconfigFormat is that of the kernel's scripts/diffconfig.
+func diffconfigFormat() outputFormat { return outputFormat{"diffconfig", ".diffconfig"} }
 
 func (o factsDiffOptions) check(json bool) error {
-	switch {
-	case o.format != "" && o.format != diffconfig:
-		return usage("there is no format "+o.format, "--format diffconfig, or --json")
-	case o.format != "" && json:
-		return usage("--format diffconfig and --json exclude each other")
-	case o.top < 0:
+	if _, _, err := o.result.formats(json); err != nil {
+		return err
+	}
+	if o.top < 0 {
 		return usage(fmt.Sprintf("--top %d is no number of differences", o.top),
 			"--top 0 prints the first line only, --all all differences")
 	}
@@ -89,14 +86,12 @@ func (o factsDiffOptions) check(json bool) error {
 }
 
 func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
-	if o.format == diffconfig {
-		for _, d := range []facts.Document{a, b} {
-			if len(configOf(d)) == 0 {
-				return usage("no build option of "+d.Target+" is known", "kernels with CONFIG_IKCONFIG_PROC show "+
-					"theirs in /proc/config.gz, distributions in /boot/config-$(uname -r)")
-			}
-		}
-		return kconfig.Diffconfig(p.Stdout, configOf(a), configOf(b), false)
+	file, printed, err := o.result.formats(p.json)
+	if err != nil {
+		return err
+	}
+	if diffconfig := diffconfigFormat().name; file == diffconfig || printed == diffconfig {
+		return p.diffconfig(a, b, o.result)
 	}
 	if !inCommon(a, b) {
 		return usage(a.Target+" and "+b.Target+" have nothing in common that could be compared",
@@ -109,11 +104,32 @@ func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
 		return err
 	}
 	d := knowledge.Compare(side(a, o.redact), side(b, o.redact))
-	if p.json {
-		return p.printJSON(d)
+	of := func(shown report.Options) document.Document {
+		told := d
+		if !shown.Serials && !o.redact {
+			told = knowledge.Compare(side(a, true), side(b, true))
+		}
+		return report.FactsDiffDocument(told, report.FactsDiffOptions{Top: o.top, All: o.all})
 	}
-	p.printDifferences(d, o)
-	return nil
+	return p.showResult(nil, resultDocument{published: d, document: of}, o.result)
+}
+
+// diffconfig prints the build options that differ as scripts/diffconfig does, or writes them into a file.
+func (p *program) diffconfig(a, b facts.Document, o documentOutput) error {
+	for _, d := range []facts.Document{a, b} {
+		if len(configOf(d)) == 0 {
+			return usage("no build option of "+d.Target+" is known", "kernels with CONFIG_IKCONFIG_PROC show "+
+				"theirs in /proc/config.gz, distributions in /boot/config-$(uname -r)")
+		}
+	}
+	if ownOutput(o.output) {
+		return kconfig.Diffconfig(p.Stdout, configOf(a), configOf(b), false)
+	}
+	var out bytes.Buffer
+	if err := kconfig.Diffconfig(&out, configOf(a), configOf(b), false); err != nil {
+		return err
+	}
+	return p.writeFile(o.output, out.Bytes())
 }
 
 // inCommon says whether there is a key that both sides know something of.
@@ -129,7 +145,7 @@ func inCommon(a, b facts.Document) bool {
 
 func side(d facts.Document, redact bool) diff.Side {
 	if redact {
-		d.Target, d.Facts = facts.NewRedactor(d.Facts).Text(d.Target), facts.Redact(d.Facts)
+		d = d.Redacted()
 	}
 	return diff.Side{Name: d.Target, Facts: d.Facts}
 }
@@ -143,184 +159,4 @@ func configOf(d facts.Document) kconfig.Config {
 		}
 	}
 	return c
-}
-
-func (p *program) printDifferences(d diff.Document, o factsDiffOptions) {
-	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
-	w.line("", differencesTitle(d))
-	shown := d.Differences
-	if !o.all {
-		shown = shown[:min(len(shown), o.top)]
-	}
-	for _, x := range shown {
-		fmt.Fprintln(p.Stdout)
-		w.difference(x)
-	}
-	if more := len(d.Differences) - len(shown); more > 0 {
-		fmt.Fprintln(p.Stdout)
-		w.line("", fmt.Sprintf("%d more, less likely to matter: --top %d, --all, or --json", more,
-			max(shownDifferences, 2*len(shown))))
-	}
-	if o.all {
-		w.notComparable(d.NotComparable)
-	}
-}
-
-func differencesTitle(d diff.Document) string {
-	var parts []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{d.Counts.Options, "kernel option"}, {d.Counts.Arguments, "boot argument"}, {d.Counts.Sysctls, "sysctl"},
-		{d.Counts.Facts, "fact"}} {
-		switch {
-		case c.n > 0 && c.what == "fact" && len(parts) > 0:
-			parts = append(parts, prose.Count(c.n, "other fact"))
-		case c.n > 0:
-			parts = append(parts, prose.Count(c.n, c.what))
-		}
-	}
-	title := fmt.Sprintf("A is %s, B is %s: ", d.A, d.B)
-	if len(parts) == 0 {
-		title += "no difference"
-	} else {
-		title += prose.List(parts) + " " + verb(d.Counts.Options+d.Counts.Arguments+d.Counts.Sysctls+d.Counts.Facts)
-	}
-	if d.Counts.NotComparable > 0 {
-		title += fmt.Sprintf("; %d can't be compared, because not both sides know them (--all lists them)",
-			d.Counts.NotComparable)
-	}
-	return title
-}
-
-func verb(n int) string {
-	if n == 1 {
-		return "differs"
-	}
-	return "differ"
-}
-
-// difference prints what differs and on which side it is likely slower, then why.
-func (w *wrapper) difference(x diff.Difference) {
-	if x.Kind == "thing" {
-		side, what := "A", x.A
-		if x.A == "" {
-			side, what = "B", x.B
-		}
-		w.line(fmt.Sprintf("%3d  ", x.Rank), x.Fact+" "+what+": only "+side+" has it")
-		return
-	}
-	head := x.Name
-	if about := pairs(x.About); about != "" && x.Kind != "thing" { // whose name says it
-		head += " of " + about
-	}
-	a, b := w.values(x)
-	head += fmt.Sprintf(": A %s, B %s", a, b)
-	if x.Slower != "" {
-		head += "; " + strings.ToUpper(x.Slower) + " is likely slower"
-	}
-	w.line(fmt.Sprintf("%3d  ", x.Rank), head)
-	const indent = "     "
-	for _, text := range []string{x.Why, published(x), upperSides(x.Note)} {
-		if text != "" {
-			w.line(indent, text)
-		}
-	}
-	if x.Argument != "" {
-		w.line(indent, "boot argument of equal meaning: "+x.Argument)
-	}
-	if n := len(x.Follows); n > 0 {
-		w.line(indent, fmt.Sprintf("what follows from it: %s", names(last(x.Follows))))
-	}
-}
-
-// values are the two values as people read them, and as they are where that would make them look alike.
-func (w *wrapper) values(x diff.Difference) (a, b string) {
-	show := func(value string) string {
-		if value == "" || x.Kind != "fact" {
-			return value
-		}
-		return facts.Show(lab.Fact{Key: x.Fact, Value: value})
-	}
-	if a, b = show(x.A), show(x.B); a == b {
-		a, b = x.A, x.B
-	}
-	if a == x.A {
-		a = orNothing(a)
-	}
-	if b == x.B {
-		b = orNothing(b)
-	}
-	return a, b
-}
-
-// upperSides writes the sides of a note as the text does, A and B; in JSON they are called a and b.
-func upperSides(note string) string {
-	for _, side := range []string{"a", "b"} {
-		if rest, ok := strings.CutPrefix(note, side+" "); ok {
-			return strings.ToUpper(side) + " " + rest
-		}
-		note = strings.Replace(note, "the kernel of "+side+" ", "the kernel of "+strings.ToUpper(side)+" ", 1)
-	}
-	return note
-}
-
-func published(x diff.Difference) string {
-	if x.Effect == "" {
-		return ""
-	}
-	text := "published: " + x.Effect
-	if x.Source != nil {
-		text += " (" + x.Source.Title + ")"
-	}
-	return text
-}
-
-// last are the names without what is the same for all of their kind.
-func last(keys []string) []string {
-	keys = slices.Clone(keys)
-	for i, k := range keys {
-		keys[i] = strings.TrimPrefix(strings.TrimPrefix(k, "kernel.config."), "sysctl.")
-	}
-	return keys
-}
-
-func orNothing(value string) string {
-	if value == "" {
-		return "nothing"
-	}
-	if strings.ContainsAny(value, " ,") {
-		return lab.ShellQuote([]string{value})
-	}
-	return value
-}
-
-func pairs(list []diff.Pair) string {
-	var text []string
-	for _, p := range list {
-		switch {
-		case p.A == p.B || p.B == "":
-			text = append(text, p.A)
-		case p.A == "":
-			text = append(text, p.B)
-		default:
-			text = append(text, p.A+"/"+p.B)
-		}
-	}
-	return names(text)
-}
-
-func (w *wrapper) notComparable(list []diff.NotComparable) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintln(w.out)
-	w.line("", "can't be compared:")
-	for _, n := range list {
-		name := n.Fact
-		if n.About != "" {
-			name += " of " + n.About
-		}
-		w.line("?    ", name+": "+n.Why)
-	}
 }

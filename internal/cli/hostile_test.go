@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -120,7 +121,10 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 			[]string{"export", disk, "--format", format, "-o", "export." + format})
 	}
 	for _, extension := range []string{"html", "md", "csv", "json"} {
-		commands = append(commands, []string{"compare", disk, tmpfs, "--anyway", "-o", "compare." + extension})
+		commands = append(commands, []string{"compare", disk, tmpfs, "--anyway", "-o", "compare." + extension},
+			[]string{"doctor", "a.json", "-o", "doctor." + extension},
+			[]string{"doctor", "a.json", "b.json", "-o", "doctors." + extension},
+			[]string{"facts", "diff", "a.json", "b.json", "-o", "diff." + extension})
 	}
 	// On a terminal headroom's own colours are sent, and nothing else; what a load generator printed is shown there.
 	own := regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -167,23 +171,29 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 	}
 	checked := 0
 	for _, file := range files {
-		if name := filepath.Base(file); strings.HasPrefix(name, "export.") || strings.HasPrefix(name, "compare.") ||
-			name == "report.html" {
+		kind, _, _ := strings.Cut(filepath.Base(file), ".")
+		if name := filepath.Base(file); name == "report.html" ||
+			slices.Contains([]string{"export", "compare", "doctor", "doctors", "diff"}, kind) {
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkHarmless(t, []string{name}, "the file", string(data))
-			switch filepath.Ext(name) {
-			case ".html":
+			switch ext := filepath.Ext(name); {
+			case kind == "doctor" || kind == "doctors" || kind == "diff":
+				text := strings.ReplaceAll(string(data), `\<script`, "")
+				if ext != ".json" && ext != ".csv" && strings.Contains(text, "<script") {
+					t.Errorf("%s: a name is markup", name) // where it is not hidden, because it is the host's
+				}
+			case ext == ".html":
 				checkMarkup(t, name, string(data))
-			case ".markdown", ".md":
+			case ext == ".markdown" || ext == ".md":
 				checkTables(t, name, string(data))
 			}
 			checked++
 		}
 	}
-	if checked != 7+4+1 {
+	if checked != 7+4*4+1 {
 		t.Errorf("%d files were written", checked)
 	}
 }

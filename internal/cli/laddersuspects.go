@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ceiling"
+	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
+	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/rule"
@@ -45,16 +46,15 @@ func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Susp
 		}
 		told = append(told, t.Target)
 		n := 0
-		for _, f := range set.Evaluate(append(slices.Clone(t.Facts), ceiling.Derive(t.Facts)...),
-			rule.Options{Keep: keep}).Findings {
-			if n == mostSuspects || f.Verdict != rule.Found || f.Severity == low || !ofNetworks(f) ||
+		for _, f := range diagnosis.Ask(set, facts.Document{Facts: t.Facts}, rule.Options{Keep: keep}).Findings {
+			if n == mostSuspects || f.Verdict != rule.Found || f.Severity == rule.Low || !ofNetworks(f) ||
 				ofOtherPorts(f, t, through[t.Role]) {
 				continue
 			}
 			n++
-			c := ladder.Suspect{Target: t.Target, Rule: f.Rule, Severity: f.Severity, Title: f.Title, Effect: effect(f),
-				Remedies: []string{}, Kept: f.Kept}
-			for _, systems := range bySetting(f.Remedies) {
+			c := ladder.Suspect{Target: t.Target, Rule: f.Rule, Severity: f.Severity, Title: f.Title,
+				Effect: f.MainEffect(), Remedies: []string{}, Kept: f.Kept}
+			for _, systems := range rule.BySetting(f.Remedies) {
 				r := systems[0]
 				text := r.Set
 				if text == "" || strings.HasPrefix(text, "exec:") {

@@ -79,7 +79,7 @@ func wrongWith(t *testing.T, command string) []string {
 		return []string{"it is no command of headroom"}
 	}
 	for _, w := range regexp.MustCompile(`\b[A-Z]{3,}\b`).FindAllString(command, -1) {
-		if !slices.ContainsFunc(placeholders(), func(p placeholder) bool { return p.word == w }) {
+		if !slices.ContainsFunc(rule.Placeholders(), func(p rule.Placeholder) bool { return p.Word == w }) {
 			return []string{"nobody says what " + w + " stands for"}
 		}
 	}
@@ -284,13 +284,13 @@ func TestRemediesAreCalledLikeFactors(t *testing.T) {
 }
 
 func TestPlaceholdersAreExplained(t *testing.T) {
-	got := stoodFor("headroom ablate nvme DEVICE --setting queue:scheduler=none\nheadroom run quick DIR --label before")
+	got := rule.PlaceholdersIn("headroom ablate nvme DEVICE --setting queue:scheduler=none\nheadroom run quick DIR --label before")
 	want := "DIR is a directory on the storage in question; " +
 		"DEVICE is a disk (an empty one; ladder only reads, so there it may be in use)"
 	if got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
-	if got := stoodFor("headroom compare before after"); got != "" {
+	if got := rule.PlaceholdersIn("headroom compare before after"); got != "" {
 		t.Errorf("%q", got)
 	}
 }

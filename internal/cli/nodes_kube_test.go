@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"headroom/internal/diagnosis"
 )
 
 // document is what is looked at of a run.
@@ -280,7 +282,7 @@ func TestDoctorOfNodes(t *testing.T) {
 	var said listened
 	cmd.Stderr = &said
 	out, err := cmd.Output()
-	var d diagnoses
+	var d diagnosis.Several
 	if json.Unmarshal(out, &d) != nil || err == nil || cmd.ProcessState.ExitCode() != 1 ||
 		!strings.Contains(said.String(), "1 of 3 machines could not be diagnosed: "+nobody) {
 		t.Fatalf("%v\n%s\n%s", err, &said, out)
@@ -314,7 +316,7 @@ func TestDoctorOfSimulatedNodes(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &said)
 	}
-	var d diagnoses
+	var d diagnosis.Several
 	if err := json.Unmarshal(out, &d); err != nil || len(d.Machines) != 20 || d.Machines[6].Name != "simulated-7" {
 		t.Fatalf("%v\n%.2000s", err, out)
 	}

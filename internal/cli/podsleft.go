@@ -8,6 +8,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/kube"
+	"headroom/internal/unit"
 )
 
 // clearClusters removes from clusters what headrooms that were killed have made there, for targets that are wanted. It
@@ -19,7 +20,7 @@ func (p *program) clearClusters(ctx context.Context, s *store.Store, wanted func
 		r := left.Record
 		if !wanted(r.Target) {
 			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n",
-				firstOf(r.Names(), " and "), r.Namespace)
+				unit.Names(r.Names(), " and "), r.Namespace)
 			errs = append(errs, left.Keep())
 			continue
 		}
@@ -31,7 +32,7 @@ func (p *program) clearClusters(ctx context.Context, s *store.Store, wanted func
 			continue
 		}
 		if len(removed) > 0 {
-			fmt.Fprintf(p.Stderr, "removed from namespace %s: %s\n", r.Namespace, firstOf(removed, " and "))
+			fmt.Fprintf(p.Stderr, "removed from namespace %s: %s\n", r.Namespace, unit.Names(removed, " and "))
 		}
 		errs = append(errs, left.Forget())
 	}

@@ -19,6 +19,7 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
+	"headroom/internal/unit"
 )
 
 // recoverAbandoned ends and removes what a killed headroom left behind on targets that are wanted, puts back the
@@ -120,7 +121,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 	}
 	if len(later) > 0 {
 		fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", id,
-			firstOf(later, " and "))
+			unit.Names(later, " and "))
 		return nil
 	}
 	if err := s.Clear(a); err != nil {
@@ -132,15 +133,6 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", id, strings.Join(did, ", "),
 		a.Run.MadeBy().Resume(id))
 	return nil
-}
-
-// firstOf are the first of some names, and how many more there are.
-func firstOf(names []string, between string) string {
-	const most = 6
-	if len(names) <= most {
-		return strings.Join(names, between)
-	}
-	return fmt.Sprintf("%s%s%d more", strings.Join(names[:most-1], ", "), between, len(names)-most+1)
 }
 
 // clearTarget removes what a run left on one target, and says what it did. What it had mounted to measure it is mounted

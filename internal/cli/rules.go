@@ -195,7 +195,7 @@ func printRule(w *wrapper, r rule.Rule) {
 		if m.Set != "" {
 			text = strings.TrimSuffix(m.Set+": "+text, ": ")
 		}
-		text += caveats(m.Reboot, m.Destroys)
+		text += rule.Caveats(m.Reboot, m.Destroys)
 		if m.Only != "" {
 			text += " (only if " + m.Only + ")"
 		}

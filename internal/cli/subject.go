@@ -17,6 +17,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
+	"headroom/internal/unit"
 )
 
 // here is the name of this machine as a target.
@@ -178,7 +179,8 @@ func factsOfRun(b *store.Bundle, role string) (facts.Document, error) {
 		for _, r := range known {
 			hints = append(hints, b.Run.ID+":"+r)
 		}
-		return usage(what, "name one of them: "+firstOf(hints, ", "), "headroom doctor "+b.Run.ID+" diagnoses them all")
+		return usage(what, "name one of them: "+unit.Names(hints, ", "),
+			"headroom doctor "+b.Run.ID+" diagnoses them all")
 	}
 	switch {
 	case len(known) == 0:

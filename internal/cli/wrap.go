@@ -12,8 +12,6 @@ import (
 type wrapper struct {
 	out   io.Writer
 	width int
-	// colour makes an escape sequence for out; nil for none.
-	colour func(sequence string) string
 }
 
 const plainWidth = 100

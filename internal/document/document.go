@@ -12,7 +12,7 @@ type Document struct {
 	Blocks []Block
 }
 
-// Block is a Sentence, a Heading, a List, a Warning, a Table or a Command.
+// Block is a Sentence, a Heading, a List, a Warning, a Table, a Command or Entries.
 type Block interface{ block() }
 
 // Role says what a sentence is for.
@@ -177,6 +177,8 @@ func rewritten(b Block, rewrite func(string) string) Block {
 		}
 		b.Columns, b.Rows = columns, rows
 		return b
+	case Entries:
+		return b.rewritten(rewrite)
 	}
 	return b
 }

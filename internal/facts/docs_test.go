@@ -26,6 +26,7 @@ What headroom knows of a machine, by key. ` + "`headroom facts`" + ` shows them 
 They are read from this machine, or come from a saved run (of several targets, from one by its role: ` + "`RUN:ROLE`" + `), from a file or from standard input (` + "`-`" + `): a snapshot
 (` + "`headroom facts --json > FILE`" + `), a kernel's configuration, the output of ` + "`sysctl -a`" + `. ` + "`headroom facts diff A B`" + ` compares any two of them;
 two that know nothing in common, such as a configuration and a sysctl dump, are an error and not "no difference".
+` + "`-o FILE.html`" + `, ` + "`.md`" + `, ` + "`.csv`" + ` or ` + "`.json`" + ` writes the differences into a file as well; the CSV has all of them.
 
 - A fact about one thing of several says which: ` + "`disk.queue.scheduler`" + ` *about* ` + "`nvme0n1`" + `. The place that a run measures has keys of
   its own, ` + "`disk.under-test.queue.scheduler`" + `, so that two runs compare whatever their disks are called.

@@ -240,6 +240,12 @@ func Redact(facts []lab.Fact) []lab.Fact {
 	return out
 }
 
+// Redacted is the snapshot without names; the one given stays as it is.
+func (d Document) Redacted() Document {
+	d.Target, d.Facts = NewRedactor(d.Facts).Text(d.Target), Redact(d.Facts)
+	return d
+}
+
 // hiddenPrefix begins what stands for a name.
 const hiddenPrefix = "hidden-"
 

@@ -16,17 +16,14 @@ func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 	if !o.NoHeader {
 		out.write([]string{"table", "row", "name", "column", "unit", "value", "lo", "hi", "text", "warnings"})
 	}
-	number := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return out.number(*v)
-	}
 	codes := codesBySign(d)
 	heading := ""
 	for _, b := range d.Blocks {
 		if h, ok := b.(document.Heading); ok {
 			heading = h.Text
+		}
+		if e, ok := b.(document.Entries); ok {
+			out.entries(e)
 		}
 		t, ok := b.(document.Table)
 		if !ok {
@@ -38,13 +35,25 @@ func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 				if k := t.Columns[j].Kind; k == document.Words || k == document.Bar || c.Text == "" {
 					continue
 				}
-				out.write([]string{t.Name, strconv.Itoa(i + 1), name, t.Columns[j].Title, c.Unit, number(c.Value),
-					number(c.Lo), number(c.Hi),
-					joinNonEmpty(c.Text, c.Interval), codes(heading + " " + c.Signs)})
+				out.cell([]string{t.Name, strconv.Itoa(i + 1), name, t.Columns[j].Title}, c,
+					codes(heading+" "+c.Signs))
 			}
 		}
 	}
 	return out.flush()
+}
+
+// cell writes what a cell holds behind where it stands, and before the codes of its warnings.
+func (t *sheetTable) cell(place []string, c document.Cell, codes string) {
+	fields := append(place, c.Unit)
+	for _, v := range []*float64{c.Value, c.Lo, c.Hi} {
+		text := ""
+		if v != nil {
+			text = t.number(*v)
+		}
+		fields = append(fields, text)
+	}
+	t.write(append(fields, joinNonEmpty(c.Text, c.Interval), codes))
 }
 
 // codesBySign gives the codes of the warnings whose signs are in a text: "page-cache few-operations". A sign in the

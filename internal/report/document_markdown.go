@@ -45,6 +45,8 @@ func writeDocumentMarkdown(w io.Writer, d document.Document, _ Options) error {
 				strings.Join(texts, " "))
 		case document.Table:
 			markdownTable(out, b, notes)
+		case document.Entries:
+			markdownEntries(out, b.List)
 		}
 	}
 	return out.Flush() // keeps the first error of all writes

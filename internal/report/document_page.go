@@ -6,6 +6,7 @@ import (
 	"html"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"headroom/internal/document"
@@ -34,6 +35,7 @@ type pageBlock struct {
 	List    []pageItem
 	Warning *pageWarning
 	Table   *pageTable
+	Entries []pageEntry
 }
 
 type pageItem struct {
@@ -68,7 +70,11 @@ type pageBar struct{ X, Width, Class string }
 
 // writeDocumentPage writes one self-contained page.
 func writeDocumentPage(w io.Writer, d document.Document, _ Options) error {
-	page := documentPage{Head: newPageHead(d.Title, "", documentStyle), Title: withLinks(d.Title)}
+	styles := []string{documentStyle}
+	if slices.ContainsFunc(d.Blocks, func(b document.Block) bool { _, is := b.(document.Entries); return is }) {
+		styles = append(styles, entriesStyle)
+	}
+	page := documentPage{Head: newPageHead(d.Title, "", styles...), Title: withLinks(d.Title)}
 	headline := false
 	for _, b := range d.Blocks {
 		shown := newPageBlock(b)
@@ -111,6 +117,8 @@ func newPageBlock(b document.Block) pageBlock {
 		return pageBlock{Warning: &pageWarning{b, strings.TrimPrefix(b.Sign, "!")}}
 	case document.Table:
 		return pageBlock{Table: newPageTable(b)}
+	case document.Entries:
+		return pageBlock{Entries: newPageEntries(b.List)}
 	}
 	return pageBlock{}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/diff"
 	"headroom/internal/document"
 	"headroom/internal/interference"
 	"headroom/internal/lab"
@@ -62,6 +63,26 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 		"interference": func(o Options) document.Document { return InterferenceDocument(sharedCeiling(), o) },
 		"ladder":       func(o Options) document.Document { return LadderDocument(sharedLink(), o) },
 		"ladder-guest": func(o Options) document.Document { return LadderDocument(throughGuest(), o) },
+		"doctor": func(Options) document.Document {
+			return DoctorDocument(heldBack(), DoctorOptions{})
+		},
+		"doctor-all": func(Options) document.Document {
+			return DoctorDocument(heldBack(), DoctorOptions{Full: true, All: true})
+		},
+		"doctor-clear": func(Options) document.Document { return DoctorDocument(clearMachine(), DoctorOptions{}) },
+		"doctor-build": func(Options) document.Document { return DoctorDocument(onlyBuild(), DoctorOptions{}) },
+		"doctor-several": func(Options) document.Document {
+			return SeveralDoctorDocument(manyMachines(), DoctorOptions{})
+		},
+		"factsdiff": func(Options) document.Document {
+			return FactsDiffDocument(fewDifferences(), FactsDiffOptions{All: true})
+		},
+		"factsdiff-many": func(Options) document.Document {
+			return FactsDiffDocument(manyDifferences(), FactsDiffOptions{Top: 12})
+		},
+		"factsdiff-none": func(Options) document.Document {
+			return FactsDiffDocument(diff.Document{A: "one.sysctl", B: "two.sysctl"}, FactsDiffOptions{Top: 20})
+		},
 	} {
 		for _, f := range DocumentFormats() {
 			for _, width := range []int{80, 160} {
@@ -111,12 +132,16 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 		document.Warning{Sign: "!1", Code: "<c>",
 			Texts: []document.WarningText{{Text: "<t>", About: "<a>", All: "<a>"}}},
 		document.Command{What: "<w>", Text: "rm <x>"},
+		document.Entries{List: []document.Entry{{Mark: "<m>", Title: "<h>", ID: "<d>",
+			Parts: []document.Part{{Name: "<n>", Lines: []document.Line{{Label: "<l>", Text: "<s>"},
+				{Text: "<v>", Typed: true}}}}}}},
 	}}
 	var b strings.Builder
 	if err := writeDocumentPage(&b, d, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, markup := range []string{"<script>", "<b> ", "<u>", "<a href>", "<c>", "<t>", "<x>", "<w>"} {
+	for _, markup := range []string{"<script>", "<b> ", "<u>", "<a href>", "<c>", "<t>", "<x>", "<w>", "<m>",
+		"<h>", "<d>", "<n>", "<l>", "<s>", "<v>"} {
 		if strings.Contains(b.String(), markup) {
 			t.Errorf("%s in\n%s", markup, b.String())
 		}

@@ -17,7 +17,7 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 	var left []string
 	apart := false // the next block is to stand apart from the last
 	for i, b := range d.Blocks {
-		if i > 0 && (apart || standsApart(b)) {
+		if i > 0 && (apart || standsApart(b, d.Blocks[i-1])) {
 			p.line("")
 		}
 		apart = false
@@ -44,16 +44,22 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 		case document.Table:
 			left = append(left, p.table(b)...)
 			apart = true
+		case document.Entries:
+			p.entries(b.List)
+			apart = true
 		}
 	}
 	return p.out.Flush() // keeps the first error of all writes
 }
 
-// standsApart says whether a block has a blank line above it.
-func standsApart(b document.Block) bool {
+// standsApart says whether a block has a blank line between it and the one before.
+func standsApart(b, before document.Block) bool {
 	switch b := b.(type) {
 	case document.Heading:
 		return true
+	case document.Entries:
+		_, headed := before.(document.Heading)
+		return !headed && len(b.List) > 0
 	case document.Sentence:
 		return b.Role == document.More
 	}

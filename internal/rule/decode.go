@@ -264,8 +264,15 @@ func ruleClasses() []string {
 		"quality"}
 }
 
-// Severities are the severities of findings, the worst first.
-func Severities() []string { return []string{"high", "medium", "low"} }
+// The severities of findings.
+const (
+	High   = "high"
+	Medium = "medium"
+	Low    = "low"
+)
+
+// Severities are those of findings, the worst first.
+func Severities() []string { return []string{High, Medium, Low} }
 
 func metrics() []string { return []string{"iops", "bandwidth", "latency", "cpu", "variance"} }
 

@@ -53,3 +53,18 @@ func (m Measured) String() string {
 	percent := func(share float64) string { return fmt.Sprintf("%.0f%%", math.Round(share*100)) }
 	return fmt.Sprintf("measured here: %s of %s (%s to %s)", percent(m.Loss), m.Metric, percent(m.Low), percent(m.High))
 }
+
+// MainEffect is what was measured here, or the first published figure; the others are in the rule.
+func (f Finding) MainEffect() string {
+	more := len(f.Effects) - 1
+	if f.Measured != nil || more < 1 {
+		return f.Effect
+	}
+	figures := "1 more figure"
+	if more > 1 {
+		figures = fmt.Sprintf("%d more figures", more)
+	}
+	first := f.Effects[0]
+	return fmt.Sprintf("published: %s (%s; %s); not measured here; %s: headroom rules show %s", first.Text,
+		first.Where, first.Source.Title, figures, f.Rule)
+}

@@ -21,6 +21,33 @@ type Instruction struct {
 	Cost string `json:"cost"`
 }
 
+// BySetting puts together what is one change on several systems.
+func BySetting(all []Instruction) [][]Instruction {
+	var groups [][]Instruction
+	for _, r := range all {
+		last := len(groups) - 1
+		if last >= 0 && r.Set != "" && groups[last][0].Set == r.Set {
+			groups[last] = append(groups[last], r)
+			continue
+		}
+		groups = append(groups, []Instruction{r})
+	}
+	return groups
+}
+
+// Caveats are what a reader must know of a change before making it.
+func Caveats(reboot, destroys bool) string {
+	switch {
+	case reboot && destroys:
+		return " (DESTROYS DATA; needs a reboot)"
+	case destroys:
+		return " (DESTROYS DATA)"
+	case reboot:
+		return " (needs a reboot)"
+	}
+	return ""
+}
+
 // Systems are those that remedies can be written for, with --for.
 func Systems() []string {
 	return []string{"talos", "grub", "systemd-boot", "proxmox", "sysctl.d", "modprobe.d", "udev", "tmpfiles.d", "tuned",

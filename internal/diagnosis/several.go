@@ -1,0 +1,90 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/outliers"
+	"headroom/internal/rule"
+	"headroom/internal/unit"
+)
+
+// SeveralSchema names the document of `headroom doctor --json` on several machines. Fields are added to it, never
+// renamed and never removed.
+const SeveralSchema = "headroom/diagnoses/v1"
+
+// Several is what the rules say of several machines.
+type Several struct {
+	Schema   string            `json:"schema"`
+	Machines []Machine         `json:"machines"`
+	Findings []rule.Shared     `json:"findings"`
+	Unlike   []outliers.Unlike `json:"unlike"`
+	// LeftOut says of nodes that were meant and can have no pod why.
+	LeftOut []string `json:"left_out,omitempty"`
+}
+
+// Machine is one of them: what the rules say, or why nothing is known of it.
+type Machine struct {
+	Name      string       `json:"name"`
+	Diagnosis *rule.Report `json:"diagnosis,omitempty"`
+	Error     string       `json:"error,omitempty"`
+}
+
+// Reports are those of all machines, nil where nothing is known, with their names.
+func (s Several) Reports() ([]string, []*rule.Report) {
+	names, reports := make([]string, len(s.Machines)), make([]*rule.Report, len(s.Machines))
+	for i, m := range s.Machines {
+		names[i], reports[i] = m.Name, m.Diagnosis
+	}
+	return names, reports
+}
+
+// Known are the machines that could be diagnosed.
+func (s Several) Known() []string {
+	return s.names(func(m Machine) bool { return m.Diagnosis != nil })
+}
+
+// Missed are the machines that could not be diagnosed.
+func (s Several) Missed() []string {
+	return s.names(func(m Machine) bool { return m.Diagnosis == nil })
+}
+
+func (s Several) names(of func(Machine) bool) []string {
+	var names []string
+	for _, m := range s.Machines {
+		if of(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// OnAll is an answer that the rules give on every machine, as a report of one.
+func (s Several) OnAll(v rule.Verdict) rule.Report {
+	known := s.Known()
+	var r rule.Report
+	for _, f := range s.Findings {
+		if f.Verdict == v && len(f.On) == len(known) && !slices.ContainsFunc(s.Findings, func(o rule.Shared) bool {
+			return o.Rule == f.Rule && o.Verdict != v
+		}) {
+			r.Findings = append(r.Findings, rule.Finding{Rule: f.Rule, Verdict: v})
+		}
+	}
+	return r
+}
+
+// On says on how many of some machines, and on which: or on which not, where those are the few.
+func On(on, of []string) string {
+	const few, many = 3, 8
+	if len(on) == len(of) {
+		return fmt.Sprintf("on all %d", len(of))
+	}
+	which := unit.Names(on, ", ")
+	if but := len(of) - len(on); but <= few && len(of) >= many {
+		which = "all but " + strings.Join(slices.DeleteFunc(slices.Clone(of), func(name string) bool {
+			return slices.Contains(on, name)
+		}), ", ")
+	}
+	return fmt.Sprintf("on %d of %d: %s", len(on), len(of), which)
+}

@@ -1,0 +1,161 @@
+package report
+
+import (
+	"strings"
+
+	"headroom/internal/document"
+	"headroom/internal/rule"
+)
+
+// evidencePart is what was read for a finding, and where; in one line where the finding is shortened.
+func evidencePart(f rule.Finding, o DoctorOptions) document.Part {
+	part := document.Part{Name: "read", Obvious: true}
+	if text := briefEvidence(f); o.shortens(f) && text != "" {
+		part.Lines = []document.Line{{Text: text}}
+		return part
+	}
+	for _, e := range shownEvidence(f.Evidence) {
+		text := evidenceText(e)
+		if e.Source != "" {
+			text += " (" + e.Source + ")"
+		}
+		part.Lines = append(part.Lines, document.Line{Text: text})
+	}
+	return part
+}
+
+// briefEvidence is all evidence in a line.
+func briefEvidence(f rule.Finding) string {
+	var read []string
+	for _, e := range shownEvidence(f.Evidence) {
+		read = append(read, evidenceText(e))
+	}
+	return strings.Join(read, "; ")
+}
+
+// shownEvidence leaves out the numbers of the kernel's release where there is other evidence: what kernel(6, 2) asks
+// for says nothing of the finding.
+func shownEvidence(all []rule.Evidence) []rule.Evidence {
+	var kept []rule.Evidence
+	for _, e := range all {
+		if e.Fact != "kernel.major" && e.Fact != "kernel.minor" {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) == 0 {
+		return all
+	}
+	return kept
+}
+
+func evidenceText(e rule.Evidence) string {
+	text := e.Fact + " is " + e.Value
+	if len(e.About) > 0 {
+		text += " for " + few(e.About)
+	}
+	return text
+}
+
+// effectAndRemedies are what a finding costs, what to do, and how to measure it.
+func effectAndRemedies(f rule.Finding) []document.Part {
+	var parts []document.Part
+	if effect := f.MainEffect(); effect != "" {
+		parts = append(parts, document.Part{Name: "effect", Obvious: true, Lines: []document.Line{{Text: effect}}})
+	}
+	parts = append(parts, keptPart(f, "what it costs is above"))
+	for i, systems := range rule.BySetting(f.Remedies) {
+		parts = append(parts, remedyPart(i, systems))
+	}
+	measure := document.Part{Name: "measure"}
+	for command := range strings.Lines(f.Measure) {
+		measure.Lines = append(measure.Lines, document.Line{Text: strings.TrimSpace(command), Typed: true})
+	}
+	return append(parts, measure)
+}
+
+// keptPart says what it costs to keep what must stay; an effect that stands above already is replaced.
+func keptPart(f rule.Finding, effect string) document.Part {
+	part := document.Part{Name: "kept"}
+	for _, k := range f.Kept {
+		text := strings.Replace(strings.TrimPrefix(k, "kept: "), f.Effect, effect, 1)
+		part.Lines = append(part.Lines, document.Line{Text: text})
+	}
+	return part
+}
+
+// briefRemedy is the first change of a finding and its cost.
+func briefRemedy(f rule.Finding) []document.Part {
+	parts := []document.Part{keptPart(f, f.Effect)}
+	if len(f.Remedies) == 0 {
+		return parts
+	}
+	r := f.Remedies[0]
+	change := r.Set
+	if change == "" {
+		change, _, _ = strings.Cut(strings.TrimSpace(r.Text), "\n")
+	}
+	change += rule.Caveats(r.Reboot, r.Destroys)
+	if r.Only != "" {
+		change += ", " + r.Only
+	}
+	parts = append(parts, document.Part{Name: "change", Lines: []document.Line{{Text: change}}})
+	if r.Cost != "" && r.Cost != "none" {
+		parts = append(parts, document.Part{Name: "cost", Lines: []document.Line{{Text: r.Cost}}})
+	}
+	return parts
+}
+
+// remedyPart is a change: the setting first, in one line; then how it is made on each system, in full for the best
+// remedy and for those that are no setting; then what it costs.
+func remedyPart(number int, systems []rule.Instruction) document.Part {
+	r := systems[0]
+	part := document.Part{Name: "change"}
+	if number > 0 {
+		part.Name = "or"
+	}
+	add := func(l document.Line) { part.Lines = append(part.Lines, l) }
+	caveats := rule.Caveats(r.Reboot, r.Destroys)
+	command, isCommand := strings.CutPrefix(r.Set, "exec:")
+	switch {
+	case isCommand:
+		if caveats != "" {
+			add(document.Line{Text: strings.Trim(caveats, " ()") + ":"})
+		}
+		add(document.Line{Text: command, Typed: true})
+	case r.Set != "":
+		add(document.Line{Text: r.Set + caveats})
+	}
+	for _, s := range systems {
+		if r.Set != "" && number > 0 && !isCommand {
+			break
+		}
+		text := s.Text
+		if isCommand {
+			text = strings.TrimSuffix(strings.TrimSuffix(text, command), ": ")
+		}
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if len(systems) > 1 {
+			text = s.System + ": " + text
+		}
+		lines := strings.Split(text, "\n")
+		if r.Set == "" && len(lines) == 1 {
+			lines[0] += caveats
+		}
+		add(document.Line{Text: lines[0]})
+		for _, line := range lines[1:] {
+			add(document.Line{Text: line, Typed: true}) // a file's text keeps its own lines
+		}
+		if r.Set == "" && len(lines) > 1 && caveats != "" {
+			add(document.Line{Text: strings.Trim(caveats, " ()")})
+		}
+	}
+	if r.Only != "" {
+		add(document.Line{Text: r.Only}) // begins with "only if"
+	}
+	if r.Cost != "" {
+		add(document.Line{Label: "cost", Text: r.Cost})
+	}
+	return part
+}

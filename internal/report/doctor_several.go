@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/diagnosis"
+	"headroom/internal/document"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/outliers"
+	"headroom/internal/rule"
+	"headroom/internal/unit"
+)
+
+// SeveralDoctorDocument has each finding once, with the machines that it is on; then by what a few of them are not like
+// the others; then what can't be told.
+func SeveralDoctorDocument(d diagnosis.Several, o DoctorOptions) document.Document {
+	known := d.Known()
+	out := document.Document{Title: "Diagnosis of " + count(len(d.Machines), "machine"), Blocks: severalAnswer(d)}
+	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
+	for _, m := range d.Machines {
+		if m.Diagnosis == nil {
+			add(document.Sentence{Role: document.Note, Text: m.Name + " could not be diagnosed: " + m.Error})
+		}
+	}
+	for _, text := range d.LeftOut {
+		add(document.Sentence{Role: document.Note, Text: text})
+	}
+	var found findings
+	for _, s := range d.Findings {
+		if s.Verdict == rule.Found {
+			f := s.Each[0][0] // what to do is that of the first of them
+			f.Severity = s.Severity
+			on := document.Line{Text: diagnosis.On(s.On, known)}
+			found.add(f, o, document.Part{Name: "machines", Obvious: true, Lines: []document.Line{on}},
+				sharedEvidence(s))
+		}
+	}
+	add(found.blocks()...)
+	add(unlikeBlocks(d.Unlike, o)...)
+	names, reports := d.Reports()
+	add(untoldBlocks(untoldIn(names, reports), known, o)...)
+	for _, v := range []rule.Verdict{rule.Clear, rule.NotApplicable} {
+		add(otherRules(d.OnAll(v), v)...)
+	}
+	return out
+}
+
+// severalAnswer counts rules, as that of one machine does.
+func severalAnswer(d diagnosis.Several) []document.Block {
+	severities := map[string]int{}
+	unknown := 0
+	for _, s := range d.Findings {
+		switch s.Verdict {
+		case rule.Found:
+			severities[s.Severity]++
+		case rule.Unknown:
+			unknown++
+		}
+	}
+	known := len(d.Known())
+	title := count(known, "machine")
+	if known < len(d.Machines) {
+		title = fmt.Sprintf("%d of %s", known, count(len(d.Machines), "machine"))
+	}
+	if known == 0 {
+		return []document.Block{document.Sentence{Role: document.Answer, Text: title + ": none could be diagnosed"}}
+	}
+	return []document.Block{
+		document.Sentence{Role: document.Answer, Text: title + ": " + findingsText(severities, "any of them")},
+		document.Sentence{Role: document.Detail, Text: fmt.Sprintf("%d can't be told on all of them", unknown)}}
+}
+
+// sharedEvidence is what was read for a finding: by machine where it is not the same on all of them.
+func sharedEvidence(s rule.Shared) document.Part {
+	type reading struct {
+		text string
+		on   []string
+	}
+	var readings []reading
+	for i, each := range s.Each {
+		var texts []string
+		for _, f := range each {
+			texts = append(texts, briefEvidence(f))
+		}
+		text := strings.Join(texts, "; ")
+		at := slices.IndexFunc(readings, func(r reading) bool { return r.text == text })
+		if at < 0 {
+			at, readings = len(readings), append(readings, reading{text: text})
+		}
+		readings[at].on = append(readings[at].on, s.On[i])
+	}
+	const most = 4 // that are told
+	part := document.Part{Name: "read", Obvious: true}
+	left := len(s.On)
+	for i, r := range readings {
+		text := r.text
+		if i == most {
+			text = fmt.Sprintf("and otherwise on %d more: --json has all of it", left)
+		} else if text != "" && len(readings) > 1 {
+			text = few(r.on) + ": " + text
+		}
+		if text != "" {
+			part.Lines = append(part.Lines, document.Line{Text: text})
+		}
+		if i == most {
+			break
+		}
+		left -= len(r.on)
+	}
+	return part
+}
+
+// unlikeBlocks are by what a few machines are not like the others.
+func unlikeBlocks(all []outliers.Unlike, o DoctorOptions) []document.Block {
+	const most = 10 // that are shown, unless all are
+	if len(all) == 0 {
+		return nil
+	}
+	var list []document.Entry
+	for _, u := range all {
+		slower := ""
+		if u.Slower {
+			slower = "likely"
+		}
+		list = append(list, document.Entry{Mark: "~", Name: u.Fact, Title: unlikeText(u), Values: []document.Value{
+			textValue("fact", u.Fact), textValue("on", strings.Join(u.On, ", ")),
+			textValue("about", strings.Join(u.About, ", ")), textValue("here", u.Here), textValue("there", u.There),
+			textValue("slower", slower)}})
+	}
+	const title = "Not like the others"
+	entries := document.Entries{Name: title, List: list}
+	if len(list) > most && !o.All {
+		entries.List, entries.Rest = list[:most], list[most:]
+	}
+	blocks := []document.Block{document.Heading{Text: title}, entries}
+	if more := len(entries.Rest); more > 0 {
+		blocks = append(blocks, document.Sentence{Role: document.Reading,
+			Text: fmt.Sprintf("%d more, less likely to matter: --all", more)})
+	}
+	return blocks
+}
+
+// unlikeText is a fact by which some are not like the others, in words.
+func unlikeText(u outliers.Unlike) string {
+	on := unit.Names(u.On, ", ")
+	others := fmt.Sprintf("on %d of %d", u.Alike, u.Machines)
+	var text string
+	switch {
+	case u.Kind == "thing" && u.Here == "":
+		text = fmt.Sprintf("%s: no %s %s, which is there %s", on, u.Fact, u.There, others)
+	case u.Kind == "thing":
+		text = fmt.Sprintf("%s: %s %s, which is not there %s", on, u.Fact, u.Here, others)
+	default:
+		name := u.Name
+		if about := slices.Compact(slices.Clone(u.About)); len(about) == 1 {
+			name += " of " + about[0]
+		}
+		show := func(value string) string {
+			switch {
+			case value == "":
+				return "not given"
+			case u.Kind == "fact":
+				return facts.Show(lab.Fact{Key: u.Fact, Value: value})
+			}
+			return value
+		}
+		text = fmt.Sprintf("%s: %s is %s, and %s %s", on, name, show(u.Here), show(u.There), others)
+	}
+	if u.Slower {
+		text += "; likely slower"
+	}
+	return text + ": " + u.Why
+}

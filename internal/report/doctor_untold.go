@@ -1,0 +1,87 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/diagnosis"
+	"headroom/internal/document"
+	"headroom/internal/rule"
+)
+
+// untold is what can't be told for one reason: rules, and the machines where they are asked in vain.
+type untold struct {
+	why       string
+	rules, on []string
+}
+
+// notCollected is the reason for facts that a snapshot does not have at all: one line is enough for all of them.
+const notCollected = "not collected"
+
+// untoldIn puts together what can't be told by what would have to be read, because one closed file keeps several rules
+// silent. Machines have names; nil is the report of one that could not be read.
+func untoldIn(names []string, reports []*rule.Report) []untold {
+	var rows []untold
+	for i, r := range reports {
+		if r == nil {
+			continue
+		}
+		for _, f := range r.Findings {
+			if f.Verdict != rule.Unknown {
+				continue
+			}
+			why := whyUnknown(f)
+			at := slices.IndexFunc(rows, func(u untold) bool { return u.why == why })
+			if at < 0 {
+				at, rows = len(rows), append(rows, untold{why: why})
+			}
+			u := &rows[at]
+			if !slices.Contains(u.rules, f.Rule) {
+				u.rules = append(u.rules, f.Rule)
+			}
+			if n := len(u.on); n == 0 || u.on[n-1] != names[i] {
+				u.on = append(u.on, names[i])
+			}
+		}
+	}
+	return rows
+}
+
+func whyUnknown(f rule.Finding) string {
+	switch {
+	case len(f.Missing) == 0:
+		return "unknown"
+	case f.Missing[0].Reason == notCollected:
+		return notCollected
+	}
+	return f.Missing[0].Fact + ": " + f.Missing[0].Reason
+}
+
+// untoldBlocks are what can't be told: of several machines, of which all are given, with those it can't be told of.
+func untoldBlocks(rows []untold, of []string, o DoctorOptions) []document.Block {
+	const most = 8 // rules that wait for one fact before they are counted
+	if len(rows) == 0 {
+		return nil
+	}
+	var list []document.Entry
+	for _, u := range rows {
+		all := strings.Join(u.rules, ", ")
+		rules := all
+		if more := len(u.rules) - most; more > 1 && !o.All {
+			rules = strings.Join(u.rules[:most], ", ") + fmt.Sprintf(" and %d more (--all)", more)
+		}
+		where := ""
+		if len(u.on) < len(of) {
+			where = diagnosis.On(u.on, of)
+		}
+		title := rules + ": " + u.why
+		if where != "" {
+			title += " (" + where + ")"
+		}
+		list = append(list, document.Entry{Mark: "?", Name: all, Title: title, Values: []document.Value{
+			textValue("rules", all), textValue("why", u.why), textValue("on", where)}})
+	}
+	const title = "Can't be told"
+	return []document.Block{document.Heading{Text: title}, document.Entries{Name: title, List: list}}
+}

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/document"
+	"headroom/internal/visible"
+)
+
+//go:embed document_entries.css
+var entriesStyle string
+
+// severe is how a terminal shows the mark of what matters most.
+const severe style = "1;31"
+
+// entries of a terminal: the mark on the left, what the entry is called on the right, its paragraphs below. Entries
+// without paragraphs are lines close together.
+func (p *paragraphs) entries(list []document.Entry) {
+	width, right := markColumn(list)
+	for i, e := range list {
+		if i > 0 && (len(e.Parts) > 0 || len(list[i-1].Parts) > 0) {
+			p.line("")
+		}
+		p.entry(e, width, right)
+	}
+}
+
+// markColumn is how wide the marks are, with the gap to their titles. Numbers are aligned to the right.
+func markColumn(list []document.Entry) (width int, right bool) {
+	const narrow, number, gap = 4, 3, 2
+	right = !slices.ContainsFunc(list, func(e document.Entry) bool {
+		_, err := strconv.Atoi(e.Mark)
+		return err != nil
+	})
+	width = narrow
+	if right {
+		width = number
+	}
+	for _, e := range list {
+		width = max(width, columns(e.Mark))
+	}
+	return width + gap, right
+}
+
+func (p *paragraphs) entry(e document.Entry, width int, right bool) {
+	mark, indent := visible.Line(e.Mark), strings.Repeat(" ", width)
+	painted := map[document.Level]style{document.High: severe, document.Medium: alarm}[e.Level].paint(mark, p.o)
+	padding := strings.Repeat(" ", width-2-columns(mark))
+	head := painted + padding + "  "
+	if right {
+		head = padding + painted + "  "
+	}
+	const least = 20 // of a title, where a terminal is narrow
+	id := visible.Line(e.ID)
+	room := p.width - width
+	if id != "" {
+		room = max(room-columns(id)-2, least)
+	}
+	for i, l := range wrap(e.Title, room, 0) {
+		switch {
+		case i > 0:
+			p.line(indent + l)
+		case id != "":
+			gap := strings.Repeat(" ", max(2, p.width-width-columns(l)-columns(id)))
+			p.line(head + l + gap + faint.paint(id, p.o))
+		default:
+			p.line(strings.TrimRight(head+l, " "))
+		}
+	}
+	for _, part := range e.Parts {
+		p.part(part, indent)
+	}
+}
+
+// part has its name in a column of its own.
+func (p *paragraphs) part(part document.Part, indent string) {
+	if !part.Obvious {
+		indent += fmt.Sprintf("%-8s ", part.Name+":")
+	}
+	for _, l := range part.Lines {
+		lead := indent
+		if l.Label != "" {
+			lead += l.Label + ": "
+		}
+		if l.Typed {
+			p.line(lead + visible.Line(l.Text))
+		} else {
+			p.hanging(lead, l.Text)
+		}
+		indent = strings.Repeat(" ", columns(indent))
+	}
+}
+
+// hanging is text whose first line has something in front of it, and whose other lines begin as far to the right.
+func (p *paragraphs) hanging(lead, text string) {
+	for _, l := range wrap(text, max(p.width-columns(lead), narrowest/2), 0) {
+		p.line(strings.TrimRight(lead+l, " "))
+		lead = strings.Repeat(" ", columns(lead))
+	}
+}
+
+// entries of a CSV file have a line for their title, for each value and for each line of their paragraphs.
+func (t *sheetTable) entries(e document.Entries) {
+	for i, one := range slices.Concat(e.List, e.Rest) {
+		line := func(column string, c document.Cell) {
+			if c.Text != "" {
+				t.cell([]string{e.Name, strconv.Itoa(i + 1), one.Called(), column}, c, "")
+			}
+		}
+		line("title", document.Cell{Text: one.Title})
+		for _, v := range one.Values {
+			line(v.Name, v.Cell)
+		}
+		for _, part := range one.Parts {
+			for _, l := range part.Lines {
+				column := part.Name
+				if l.Label != "" {
+					column = l.Label
+				}
+				line(column, document.Cell{Text: l.Text})
+			}
+		}
+	}
+}
+
+func markdownEntries(out *bufio.Writer, list []document.Entry) {
+	for _, e := range list {
+		out.WriteString("- ")
+		if e.Mark != "" {
+			out.WriteString("**" + escapeMarkdown(e.Mark) + "** ")
+		}
+		out.WriteString(escapeMarkdown(e.Title))
+		if e.ID != "" {
+			out.WriteString(" (" + escapeMarkdown(e.ID) + ")")
+		}
+		out.WriteString("\n")
+		for _, part := range e.Parts {
+			markdownPart(out, part)
+		}
+	}
+}
+
+// markdownPart is an item below its entry. What is typed stands between fences.
+func markdownPart(out *bufio.Writer, part document.Part) {
+	out.WriteString("  - " + escapeMarkdown(part.Name) + ":")
+	const indent, fence = "    ", "```"
+	fenced := false
+	for i, l := range part.Lines {
+		if l.Typed != fenced {
+			if fenced = l.Typed; fenced {
+				out.WriteString("\n" + indent + fence + "sh")
+			} else {
+				out.WriteString("\n" + indent + fence)
+			}
+		}
+		switch {
+		case l.Typed:
+			out.WriteString("\n" + indent + visible.Line(l.Text))
+		case i == 0:
+			out.WriteString(" " + escapeMarkdown(l.String()))
+		case part.Lines[i-1].Typed:
+			out.WriteString("\n" + indent + escapeMarkdown(l.String()))
+		default:
+			out.WriteString("<br>\n" + indent + escapeMarkdown(l.String()))
+		}
+	}
+	if fenced {
+		out.WriteString("\n" + indent + fence)
+	}
+	out.WriteString("\n")
+}
+
+type pageEntry struct {
+	Mark, Level, Title, ID string
+	Parts                  []pagePart
+}
+
+type pagePart struct {
+	Name  string
+	Texts []pageParagraph
+}
+
+// pageParagraph is a paragraph, or lines that are typed.
+type pageParagraph struct {
+	Label, Text string
+	Typed       bool
+}
+
+func newPageEntries(list []document.Entry) []pageEntry {
+	var entries []pageEntry
+	for _, e := range list {
+		shown := pageEntry{Mark: visible.Line(e.Mark), Title: visible.Line(e.Title), ID: visible.Line(e.ID),
+			Level: map[document.Level]string{document.High: "high", document.Medium: "medium",
+				document.Low: "low"}[e.Level]}
+		for _, part := range e.Parts {
+			shown.Parts = append(shown.Parts, newPagePart(part))
+		}
+		entries = append(entries, shown)
+	}
+	return entries
+}
+
+func newPagePart(part document.Part) pagePart {
+	shown := pagePart{Name: part.Name}
+	for i, l := range part.Lines {
+		text := visible.Line(l.Text)
+		if i > 0 && l.Typed && part.Lines[i-1].Typed {
+			shown.Texts[len(shown.Texts)-1].Text += "\n" + text
+			continue
+		}
+		shown.Texts = append(shown.Texts, pageParagraph{l.Label, text, l.Typed})
+	}
+	return shown
+}
