@@ -197,13 +197,15 @@ func TestHistoryPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<!doctype html>", "<svg", `class="change"`, "6.12.9&lt;b&gt;", "worse"} {
+	for _, want := range []string{"<!doctype html>", "<svg", "read IOPS</text>", "month, UTC</text>",
+		"6.12.9&lt;b&gt;", "worse"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	if points := strings.Count(string(text), "<circle"); points != 40 {
-		t.Errorf("%d points, want 40", points)
+	if reads, writes := strings.Count(string(text), "<circle"), strings.Count(string(text), "l3.8,3.8"); reads != 20 ||
+		writes != 20 {
+		t.Errorf("%d and %d points, want 20 of reads and as many of writes", reads, writes)
 	}
 	for _, never := range []string{"6.12.9<b>", "NaN", "http://", "<script"} {
 		if strings.Contains(string(text), never) {
