@@ -62,6 +62,10 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 		"interference": func(o Options) document.Document { return InterferenceDocument(sharedCeiling(), o) },
 		"ladder":       func(o Options) document.Document { return LadderDocument(sharedLink(), o) },
 		"ladder-guest": func(o Options) document.Document { return LadderDocument(throughGuest(), o) },
+		"history":      func(o Options) document.Document { return HistoryDocument(updated(t), o) },
+		"history-odd":  func(o Options) document.Document { return HistoryDocument(oddHistory(), o) },
+		"stages":       func(o Options) document.Document { return StagesDocument(asPublished(t), o) },
+		"stages-odd":   func(o Options) document.Document { return StagesDocument(oddStages(), o) },
 	} {
 		for _, f := range DocumentFormats() {
 			for _, width := range []int{80, 160} {
@@ -111,12 +115,20 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 		document.Warning{Sign: "!1", Code: "<c>",
 			Texts: []document.WarningText{{Text: "<t>", About: "<a>", All: "<a>"}}},
 		document.Command{What: "<w>", Text: "rm <x>"},
+		document.Plots{Reading: "<r>", List: []document.Plot{{Title: "<p>", Note: "<n>",
+			X: document.Axis{Title: "<X>"}, Y: document.Axis{Title: "<Y>", Scale: document.Names,
+				Names: []string{"<N>", "<M>"}},
+			Series: []document.Series{{Points: []document.Point{{Value: 1, Name: "<k>", Text: "<v>", Codes: []string{"<o>"}},
+				{At: 1, Value: 2}}}},
+			Marks:      []document.Mark{{Text: "<m>"}},
+			References: []document.Reference{{Name: "<f>"}}}}},
 	}}
 	var b strings.Builder
 	if err := writeDocumentPage(&b, d, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, markup := range []string{"<script>", "<b> ", "<u>", "<a href>", "<c>", "<t>", "<x>", "<w>"} {
+	for _, markup := range []string{"<script>", "<b> ", "<u>", "<a href>", "<c>", "<t>", "<x>", "<w>",
+		"<r>", "<p>", "<n>", "<X>", "<Y>", "<N>", "<k>", "<v>", "<o>", "<m>", "<f>"} {
 		if strings.Contains(b.String(), markup) {
 			t.Errorf("%s in\n%s", markup, b.String())
 		}
