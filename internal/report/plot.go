@@ -3,6 +3,7 @@ package report
 import (
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,9 @@ type plotted struct {
 	across bool
 }
 
+// mostTitle is how many characters of an axis's title have room.
+const mostTitle = 56
+
 // drawPlot draws a plot.
 func drawPlot(p document.Plot) template.HTML {
 	d := plotted{plot: p, across: p.Y.Scale == document.Names}
@@ -26,6 +30,7 @@ func drawPlot(p document.Plot) template.HTML {
 	if d.across {
 		values, places = p.X, p.Y
 	}
+	values.Title = shorten(values.Title, mostTitle)
 	value, place := valueScale(p, values), placeScale(p, places)
 	if d.across {
 		for i := range place.ticks {
@@ -294,14 +299,17 @@ func (d plotted) unit() lab.Unit {
 // series draws levels below, and points above their intervals and lines.
 func (d plotted) series(s document.Series) {
 	colour, dashes := directionColour(s.Direction)
+	points := slices.DeleteFunc(slices.Clone(s.Points), func(p document.Point) bool {
+		return math.IsNaN(p.At) || math.IsNaN(p.Value)
+	})
 	if s.Joined {
-		var points []point
-		for _, p := range s.Points {
-			points = append(points, d.at(p.At, p.Value))
+		var line []point
+		for _, p := range points {
+			line = append(line, d.at(p.At, p.Value))
 		}
-		d.path(d.through(points), colour, 1.8, dashes)
+		d.path(d.through(line), colour, 1.8, dashes)
 	}
-	for _, p := range s.Points {
+	for _, p := range points {
 		d.titled(joinNonEmpty(pointName(d.plot, p)+":", p.Text, strings.Join(p.Codes, " ")), func() {
 			if s.Bars {
 				d.bar(d.at(p.At-0.3, 0), d.at(p.At+0.3, p.Value), colour)
@@ -322,7 +330,7 @@ func (d plotted) series(s document.Series) {
 
 // interval is a line between its ends; one that goes on beyond the picture ends in an arrow.
 func (d plotted) interval(p document.Point, colour string) {
-	if p.Lo == nil || p.Hi == nil {
+	if p.Lo == nil || p.Hi == nil || math.IsNaN(*p.Lo+*p.Hi) {
 		return
 	}
 	lo, hi := d.at(p.At, *p.Lo), d.at(p.At, *p.Hi)

@@ -127,7 +127,11 @@ func checkPicture(t *testing.T, p document.Plot) {
 	}
 	drawn := 0
 	for _, s := range p.Series {
-		drawn += len(s.Points)
+		for _, at := range s.Points {
+			if !math.IsNaN(at.Value) {
+				drawn++
+			}
+		}
 	}
 	if dots != drawn {
 		t.Errorf("%s: %d dots for %d points in\n%s", p.Title, dots, drawn, svg)
