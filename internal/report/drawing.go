@@ -131,7 +131,7 @@ func (d *drawing) axes() {
 		d.path("M"+coordinates(d.toX(t.value), bottom)+"v"+coordinates(length), frame, 0.5, "")
 		if t.name != "" {
 			x, _ := d.nameAt(t)
-			d.text(x, bottom+belowData-5, "middle", muted, pictureText, t.name)
+			d.text(x, bottom+belowData-4, "middle", muted, pictureText, t.name)
 		}
 	}
 	if d.y.title != "" {

@@ -17,8 +17,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// title is the suite, where it ran, and over what time.
-func (h historyText) title() string {
+// where is the suite, and the machine and the place where it ran.
+func (h historyText) where() string {
 	s := h.s
 	where := s.Host
 	if where == "" {
@@ -31,8 +31,14 @@ func (h historyText) title() string {
 	if s.Place.Path != "" {
 		text += ", " + s.Place.Path
 	}
+	return text
+}
+
+// title is where, and over what time.
+func (h historyText) title() string {
+	s := h.s
 	first, last := s.Runs[0].Created, s.Runs[len(s.Runs)-1].Created
-	text += ": " + count(len(s.Runs), "run")
+	text := h.where() + ": " + count(len(s.Runs), "run")
 	if len(s.Runs) > 1 {
 		text += " over " + spanText(last.Sub(first))
 	}

@@ -65,7 +65,7 @@ func roundSteps(from, to float64, n int, base float64) []float64 {
 	var out []float64
 	first, last := math.Ceil(from/base/step-hair), math.Floor(to/base/step+hair)
 	for i := first; i <= last; i++ {
-		out = append(out, i*step*base)
+		out = append(out, i*step*base+0) // no -0
 	}
 	return out
 }
@@ -75,8 +75,12 @@ func linearTicks(from, to float64, u lab.Unit) []tick {
 	most := max(math.Abs(from), math.Abs(to))
 	var ticks []tick
 	for n := 4; n > 0; n-- {
-		ticks = ticksAt(roundSteps(from, to, n, baseOf(u, most)),
-			func(v float64) string { return roundFigure(u, v) })
+		ticks = ticksAt(roundSteps(from, to, n, baseOf(u, most)), func(v float64) string {
+			if v == 0 {
+				return "0" // in every unit
+			}
+			return roundFigure(u, v)
+		})
 		same := func(a, b tick) bool { return a.name == b.name }
 		if len(slices.CompactFunc(slices.Clone(ticks), same)) == len(ticks) {
 			return ticks

@@ -46,9 +46,14 @@ func stagesPlot(d *stages.Document, rows []stages.Row) document.Plot {
 			loads = append(loads, load)
 		}
 		p.Y.Names = append(p.Y.Names, r.Stage)
-		s.Points = append(s.Points, document.Point{At: float64(i), Value: value(r), Name: r.Title + " in " + r.Stage,
+		s.Points = append(s.Points, document.Point{At: float64(i), Value: value(r), Name: "in " + r.Stage,
 			Text: figure(u, value(r)), Codes: r.Warnings})
 		most = max(most, value(r))
+	}
+	if len(loads) > 1 {
+		for i, r := range rows {
+			s.Points[i].Name = stagesLoad(r) + " in " + r.Stage
+		}
 	}
 	p.Title, p.Series = strings.Join(loads, "; "), []document.Series{s}
 	for i, r := range rows {

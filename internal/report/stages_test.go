@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +119,10 @@ func TestStagesFitTheTerminal(t *testing.T) {
 				t.Errorf("%d columns: no %q in\n%s", width, want, text)
 			}
 		}
+		alone := d
+		alone.Published, alone.Findings = nil, slices.DeleteFunc(slices.Clone(d.Findings),
+			func(f stages.Finding) bool { return len(f.Published) > 0 })
+		text = writtenStages(t, alone, width)
 		if left := strings.Contains(text, "Left out for want of room: "); left == strings.Contains(text, "Gbit/s  ") {
 			t.Errorf("%d columns: something was left out, %v, in\n%s", width, left, text)
 		}
