@@ -19,7 +19,7 @@ func stagesPlots(d *stages.Document) document.Plots {
 		}
 		plot := stagesPlot(d, d.Rows[from:to])
 		if len(plot.References) > 0 {
-			plots.Reading = "The dark lines are what the links of a stage carry together, where that is near."
+			plots.Reading = "A line across a row is what the links of that stage carry together, where that is near."
 		}
 		plots.List = append(plots.List, plot)
 		from = to
