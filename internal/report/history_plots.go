@@ -60,7 +60,8 @@ func (h historyText) plot(t history.Track) document.Plot {
 }
 
 func (h historyText) level(points []history.Point, at func(run string) float64) document.Level {
-	return document.Level{From: at(points[0].Run), To: at(points[len(points)-1].Run), Value: stat.Median(centers(points))}
+	return document.Level{From: at(points[0].Run), To: at(points[len(points)-1].Run),
+		Value: stat.Median(centers(points))}
 }
 
 // reach is what the scale shows at least: twice the margin on either side of the middle, so that scatter does not look

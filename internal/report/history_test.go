@@ -29,9 +29,9 @@ func updated(t *testing.T) history.Document {
 			v *= 1 + 0.004*math.Sin(float64(7*i))
 			return []float64{v, v * 1.003, v * 0.996}
 		}
-		runs = append(runs, history.Run{ID: fmt.Sprintf("RUN%02dXXXXX", i), Host: "db1", Target: "local", Complete: true,
-			Created: time.Date(2026, 7, 4, 3, 0, 0, 0, time.UTC).AddDate(0, 0, 7*i),
-			Place:   lab.Place{Kind: lab.Device, Path: "/dev/nvme1n1"},
+		runs = append(runs, history.Run{ID: fmt.Sprintf("RUN%02dXXXXX", i), Host: "db1", Target: "local",
+			Complete: true, Created: time.Date(2026, 7, 4, 3, 0, 0, 0, time.UTC).AddDate(0, 0, 7*i),
+			Place: lab.Place{Kind: lab.Device, Path: "/dev/nvme1n1"},
 			Cells: []history.Cell{
 				{Job: "randread", Params: map[string]string{"bs": "4k", "iodepth": "128"},
 					Values: map[string][]float64{"read.iops": level(1.7e6, 0.93)}},

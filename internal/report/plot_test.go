@@ -44,9 +44,9 @@ func ofCells(t *testing.T, cells int) history.Document {
 
 // Whatever is drawn stays in its picture, no text is over another, and there is a mark for each point.
 func TestPlotsStayInTheirFrames(t *testing.T) {
-	plots := slices.Concat(plotsOf(HistoryDocument(updated(t), Options{})), plotsOf(HistoryDocument(oddHistory(),
-		Options{})), plotsOf(StagesDocument(asPublished(t), Options{})), plotsOf(StagesDocument(oddStages(), Options{})),
-		oddPlots())
+	plots := slices.Concat(plotsOf(HistoryDocument(updated(t), Options{})),
+		plotsOf(HistoryDocument(oddHistory(), Options{})), plotsOf(StagesDocument(asPublished(t), Options{})),
+		plotsOf(StagesDocument(oddStages(), Options{})), oddPlots())
 	for _, p := range plots {
 		checkPicture(t, p)
 	}
@@ -55,7 +55,8 @@ func TestPlotsStayInTheirFrames(t *testing.T) {
 	}
 }
 
-// oddPlots are along and upwards on every scale, with values and times that a scale can't be made of by the usual rules.
+// oddPlots are along and upwards on every scale, with values and times that a scale can't be made of by the usual
+// rules.
 func oddPlots() []document.Plot {
 	var plots []document.Plot
 	nothing, all := math.NaN(), math.Inf(1)
@@ -63,7 +64,8 @@ func oddPlots() []document.Plot {
 		{100.01, 100.02}, {1 << 20, 1 << 40}, {0, 1e6}} {
 		for _, u := range []lab.Unit{lab.PerSecond, lab.BytesPerSecond, lab.Seconds, lab.Share, "widgets"} {
 			for _, y := range []document.Scale{document.Linear, document.Logarithmic} {
-				for _, x := range []document.Scale{document.Linear, document.Logarithmic, document.Time, document.Names} {
+				for _, x := range []document.Scale{document.Linear, document.Logarithmic, document.Time,
+					document.Names} {
 					p := document.Plot{Title: fmt.Sprint(values, u, y, x), X: document.Axis{Scale: x, Title: "places"},
 						Y: document.Axis{Scale: y, Unit: string(u), Title: "values"}}
 					s := document.Series{Direction: lab.Write, Joined: true}
@@ -120,7 +122,8 @@ func checkPicture(t *testing.T, p document.Plot) {
 			for _, word := range regexp.MustCompile(`[^\s,MLHVZlv]+`).FindAllString(attributes[name], -1) {
 				v, err := strconv.ParseFloat(word, 64)
 				if err != nil || math.IsNaN(v) || v < -6 || v > max(pictureWidth, height)+1 {
-					t.Errorf("%s: %s=%q of a picture of %v by %v", p.Title, name, attributes[name], pictureWidth, height)
+					t.Errorf("%s: %s=%q of a picture of %v by %v", p.Title, name, attributes[name], pictureWidth,
+						height)
 				}
 			}
 		}

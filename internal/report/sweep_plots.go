@@ -13,7 +13,7 @@ func newSweepLine(p document.Plot) sweepLine { return sweepLine{p.Title, p.Note,
 
 // levelPlot is a number over the levels, from zero: how much a level matters is what it is about.
 func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
-	plot := document.Plot{Title: c.Title, Note: metricTitle(c.Metric, true),
+	plot := document.Plot{Title: c.Title,
 		X: document.Axis{Title: d.Factor, Scale: document.Names},
 		Y: document.Axis{Title: metricName(c.Metric), Unit: string(c.Unit), Scale: document.Linear, From: new(float64)}}
 	direction, _, _ := cutMetric(c.Metric)
@@ -49,7 +49,7 @@ func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
 	if c.AtCeiling && c.Ceiling.Metric == c.Metric && c.Ceiling.Value < most*1.05 {
 		refer("ceiling", c.Ceiling.Value, false)
 	}
-	refer(roundPercent(d.Share)+" of the best", enough, true)
+	refer("", enough, true) // the text below the pictures has its name
 	return plot
 }
 
