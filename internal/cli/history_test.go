@@ -214,6 +214,20 @@ func TestHistoryPage(t *testing.T) {
 	}
 }
 
+// A page is for others, and hides the name of the machine that a table has.
+func TestHistoryPageHidesNames(t *testing.T) {
+	dir := t.TempDir()
+	weekly{runs: 4, kernel: at(9, "6.1.0", "6.12.9"), factor: at(9, 1.0, 1), noise: 0.01, seed: 12,
+		host: "node"}.fill(t, dir)
+	for format, named := range map[string]bool{"table": true, "html": false, "markdown": false, "csv": false} {
+		code, out, errs := typed([]string{"history", "nvme", "--format", format}, dir)
+		if code != 0 || strings.Contains(out, "nvme on node, ") != named ||
+			strings.Contains(out, "nvme on hidden-") == named {
+			t.Errorf("%s: exit %d, %s\n%s", format, code, errs, out)
+		}
+	}
+}
+
 // One run alone is a history too, of which nothing can be told.
 func TestHistoryOfOneRun(t *testing.T) {
 	dir := t.TempDir()
