@@ -80,15 +80,19 @@ func (p *program) showResult(s *store.Store, r resultDocument, o documentOutput)
 			return err
 		}
 	}
-	if printed == "json" {
+	to := p.Stdout
+	switch printed {
+	case "json":
 		return p.printJSON(r.published)
+	case "table":
+		to = p.naming.to(to)
 	}
 	var out bytes.Buffer
 	if err := writeResult(&out, r, printed, report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout),
 		ShortID: shortIDs(s)}); err != nil {
 		return err
 	}
-	_, err = p.Stdout.Write(out.Bytes())
+	_, err = to.Write(out.Bytes())
 	return err
 }
 

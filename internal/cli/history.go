@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/diff"
+	"headroom/internal/document"
 	"headroom/internal/history"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
@@ -24,7 +24,7 @@ type historyOptions struct {
 	history.Options
 	since, margin string
 	failOn        string
-	output        string
+	result        documentOutput
 }
 
 func (p *program) historyCommand() *cobra.Command {
@@ -53,11 +53,15 @@ label are a history.
   headroom history nvme --since 90d --cell randread
   headroom history nvme --metric read.latency.p99
   headroom history nvme --margin 5% --fail-on regression
-  headroom history nvme -o history.html`,
+  headroom history nvme -o history.html
+  headroom history nvme --format markdown`,
 		Args:              between(1, 1, "the name of a suite, or the label of imports, as headroom list shows it"),
 		ValidArgsFunction: p.completeMeasuredSuites,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
+				return err
+			}
+			if _, _, err := o.result.formats(p.json); err != nil {
 				return err
 			}
 			return p.showHistory(args[0], o)
@@ -73,8 +77,7 @@ label are a history.
 	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha,
 		"probability of a false alarm at one look; 0.01 for a gate that looks every week")
 	f.StringVar(&o.failOn, "fail-on", "", "regression: exit with 3 when there is one, 5 when it can't be told")
-	f.StringVarP(&o.output, "output", "o", "",
-		"write one self-contained page to this file, or the document to FILE.json")
+	o.result.flags(c)
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", func() []string { return []string{failOnRegression} })
 	return c
@@ -95,13 +98,7 @@ func (o *historyOptions) check() error {
 		return usage("--margin "+o.margin+": "+err.Error(), "--margin 3%")
 	}
 	o.Margin = margin
-	_, err = o.format()
-	return err
-}
-
-// format of the file that is written: a page, or the document.
-func (o *historyOptions) format() (string, error) {
-	return formatFor(o.output, "", "", "html", []outputFormat{{"html", ".html"}, {"json", ".json"}})
+	return nil
 }
 
 // sinceWhen reads a date, how long ago, or the run from which on.
@@ -151,7 +148,7 @@ func (p *program) showHistory(suite string, o historyOptions) error {
 		return usage("no cell of "+suite+" has that in its name, or that metric",
 			"headroom history "+suite+" shows the names; headroom show last --json the metrics")
 	}
-	if err := p.writeHistory(s, doc, o); err != nil {
+	if err := p.showResult(s, historyResult(doc, bundles), o.result); err != nil {
 		return err
 	}
 	if o.failOn == "" {
@@ -160,30 +157,14 @@ func (p *program) showHistory(suite string, o historyOptions) error {
 	return errors.Join(gateOf(s, doc), damaged)
 }
 
-func (p *program) writeHistory(s *store.Store, doc history.Document, o historyOptions) error {
-	options := report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout), ShortID: s.ShortID}
-	if o.output != "" {
-		format, err := o.format()
-		if err != nil {
-			return err
-		}
-		var page bytes.Buffer
-		if format == "json" {
-			err = encodeJSON(&page, doc)
-		} else {
-			err = report.WriteHistoryPage(&page, doc, options)
-		}
-		if err != nil {
-			return err
-		}
-		if err := p.writeFile(o.output, page.Bytes()); err != nil {
-			return err
-		}
+func historyResult(d history.Document, bundles []*store.Bundle) resultDocument {
+	r := resultDocument{published: d, document: func(o report.Options) document.Document {
+		return report.HistoryDocument(d, o)
+	}}
+	for _, b := range bundles {
+		r.runs = append(r.runs, b.Run)
 	}
-	if p.json {
-		return p.printJSON(doc)
-	}
-	return report.WriteHistory(p.naming.to(p.Stdout), doc, options)
+	return r
 }
 
 // gateOf is the error that a gate answers with.

@@ -197,17 +197,33 @@ func TestHistoryPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<!doctype html>", "<svg", `class="change"`, "6.12.9&lt;b&gt;", "worse"} {
+	for _, want := range []string{"<!doctype html>", "<svg", "read IOPS</text>", "month, UTC</text>",
+		"6.12.9&lt;b&gt;", "worse"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	if points := strings.Count(string(text), "<circle"); points != 40 {
-		t.Errorf("%d points, want 40", points)
+	if reads, writes := strings.Count(string(text), "<circle"), strings.Count(string(text), "l3.8,3.8"); reads != 20 ||
+		writes != 20 {
+		t.Errorf("%d and %d points, want 20 of reads and as many of writes", reads, writes)
 	}
 	for _, never := range []string{"6.12.9<b>", "NaN", "http://", "<script"} {
 		if strings.Contains(string(text), never) {
 			t.Errorf("the page has %s", never)
+		}
+	}
+}
+
+// A page is for others, and hides the name of the machine that a table has.
+func TestHistoryPageHidesNames(t *testing.T) {
+	dir := t.TempDir()
+	weekly{runs: 4, kernel: at(9, "6.1.0", "6.12.9"), factor: at(9, 1.0, 1), noise: 0.01, seed: 12,
+		host: "node"}.fill(t, dir)
+	for format, named := range map[string]bool{"table": true, "html": false, "markdown": false, "csv": false} {
+		code, out, errs := typed([]string{"history", "nvme", "--format", format}, dir)
+		if code != 0 || strings.Contains(out, "nvme on node, ") != named ||
+			strings.Contains(out, "nvme on hidden-") == named {
+			t.Errorf("%s: exit %d, %s\n%s", format, code, errs, out)
 		}
 	}
 }

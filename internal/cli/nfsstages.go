@@ -430,16 +430,16 @@ func (x *nfsStages) report() error {
 		x.json || len(bundles) == 1 {
 		return err
 	}
-	d, err := x.program.stages(bundles[0], stagesOptions{})
+	d, runs, err := x.program.stages(bundles[0], stagesOptions{})
 	if err != nil {
 		return err
 	}
-	options, err := x.reportOptions(x.Stdout, report.Options{})
+	s, err := x.openStore()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(x.Stdout)
-	if err := report.WriteStages(x.Stdout, d, options); err != nil {
+	if err := x.showResult(s, stagesResult(d, runs), documentOutput{}); err != nil {
 		return err
 	}
 	return writeKept(x.Stdout, &d, bundles)

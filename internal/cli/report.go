@@ -58,7 +58,7 @@ func (p *program) stagesOf(bundles []*store.Bundle) (map[string]*stages.Document
 		if len(stageNames(b.Run)) == 0 {
 			continue
 		}
-		d, err := p.stages(b, stagesOptions{})
+		d, _, err := p.stages(b, stagesOptions{})
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,8 @@ type stagedRun struct {
 	lab.Run
 	repetitions iter.Seq2[lab.Repetition, error]
 	warnings    []stages.Warning
+	// parts are the runs that it is made of.
+	parts []lab.Run
 }
 
 // staged finds out what stages a run has, or is one of.
@@ -35,7 +37,7 @@ func (p *program) staged(b *store.Bundle) (stagedRun, error) {
 	}
 	if len(parts) == 1 {
 		found, err := stageWarnings(b, func(cell string) string { return cell })
-		return stagedRun{b.Run, b.Repetitions(), found}, err
+		return stagedRun{b.Run, b.Repetitions(), found, []lab.Run{b.Run}}, err
 	}
 	whole := stagedRun{Run: parts[0].Run, repetitions: func(yield func(lab.Repetition, error) bool) {
 		for i, part := range parts {
@@ -50,6 +52,7 @@ func (p *program) staged(b *store.Bundle) (stagedRun, error) {
 	}}
 	whole.Arms, whole.Cells, whole.Stages = nil, nil, nil
 	for i, part := range parts {
+		whole.parts = append(whole.parts, part.Run)
 		for _, a := range part.Run.Arms {
 			a.ID = partCell(i, a.ID)
 			whole.Arms = append(whole.Arms, a)

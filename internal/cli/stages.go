@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/ceiling"
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/reference"
 	"headroom/internal/report"
@@ -19,7 +19,7 @@ import (
 type stagesOptions struct {
 	of, links []string
 	published string
-	output    string
+	result    documentOutput
 }
 
 func (p *program) stagesCommand() *cobra.Command {
@@ -49,25 +49,22 @@ whose runs stands for all.`,
 		Args:              between(1, 1, "one run"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if _, _, err := o.result.formats(p.json); err != nil {
+				return err
+			}
 			bundles, err := p.findAll(args)
 			if err != nil {
 				return err
 			}
-			d, err := p.stages(bundles[0], o)
+			d, runs, err := p.stages(bundles[0], o)
 			if err != nil {
 				return err
 			}
-			if !ownOutput(o.output) {
-				return p.writeStagesTo(o.output, bundles, &d)
-			}
-			if p.json {
-				return p.printJSON(d)
-			}
-			options, err := p.reportOptions(p.Stdout, report.Options{})
+			s, err := p.openStore()
 			if err != nil {
 				return err
 			}
-			return report.WriteStages(p.Stdout, d, options)
+			return p.showResult(s, stagesResult(d, runs), o.result)
 		},
 	}
 	f := c.Flags()
@@ -75,45 +72,31 @@ whose runs stands for all.`,
 		"against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
 	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two "+
 		"paths=2x32Gbit/s', rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all others;\nRATE none for none")
-	f.StringVarP(&o.output, "output", "o", "",
-		"write the run's page with the stages on it to a file: .html, .md or .json")
+	o.result.flags(c)
 	f.StringVar(&o.published, "published", "", "published table to hold against it: FILE or reference:NAME")
 	p.jsonFlag(c)
 	completeFlag(c, "published", func() []string { return publishedNames(reference.TableNames) })
 	return c
 }
 
-// writeStagesTo writes the page of a run with its stages, as they were asked for, or their document.
-func (p *program) writeStagesTo(output string, bundles []*store.Bundle, d *stages.Document) error {
-	flag, named := jsonTyped(p.json)
-	known := []outputFormat{{"html", ".html"}, {"markdown", ".md"}, {"json", ".json"}}
-	format, err := formatFor(output, flag, named, "", known)
-	if err != nil {
-		return err
-	}
-	var page bytes.Buffer
-	if format == "json" {
-		err = encodeJSON(&page, d)
-	} else {
-		err = p.write(format, bundles, &page, report.Options{Stages: map[string]*stages.Document{bundles[0].Run.ID: d}})
-	}
-	if err != nil {
-		return err
-	}
-	return p.writeFile(output, page.Bytes())
+// stagesResult is what is shown of stages, of one run or of several.
+func stagesResult(d stages.Document, runs []lab.Run) resultDocument {
+	return resultDocument{published: d, runs: runs, document: func(o report.Options) document.Document {
+		return report.StagesDocument(d, o)
+	}}
 }
 
-// stages makes the document of a run.
-func (p *program) stages(b *store.Bundle, o stagesOptions) (stages.Document, error) {
+// stages makes the document of a run, and names the runs that it is of.
+func (p *program) stages(b *store.Bundle, o stagesOptions) (stages.Document, []lab.Run, error) {
 	run, err := p.staged(b)
 	if err != nil {
-		return stages.Document{}, err
+		return stages.Document{}, nil, err
 	}
 	options := stages.Options{Warnings: run.warnings}
 	for _, text := range o.of {
 		a, err := stages.Of(run.Run, text)
 		if err != nil {
-			return stages.Document{}, err
+			return stages.Document{}, nil, err
 		}
 		options.Against = append(options.Against, a)
 	}
@@ -121,12 +104,13 @@ func (p *program) stages(b *store.Bundle, o stagesOptions) (stages.Document, err
 		options.Against = againstFewer(stageNames(run.Run))
 	}
 	if options.Links, err = stageLinks(run.Run, o.links); err != nil {
-		return stages.Document{}, err
+		return stages.Document{}, nil, err
 	}
 	if options.Published, err = readPublished(o.published, reference.BuiltInTables, reference.ParseTables); err != nil {
-		return stages.Document{}, err
+		return stages.Document{}, nil, err
 	}
-	return stages.Make(run.Run, run.repetitions, options)
+	d, err := stages.Make(run.Run, run.repetitions, options)
+	return d, run.parts, err
 }
 
 // stageLinks reads --link: of a stage, or of all that have none of their own.

@@ -72,7 +72,8 @@ func TestStagesDocs(t *testing.T) {
 	}
 }
 
-// A page has the stages of its run beside each other: shares, pairs that are not alike, and what the stated links say.
+// A page has the stages of its run beside each other: shares, pairs that are not alike, and what the stated links say;
+// so has the page of the run, without links.
 func TestStagesOnAPage(t *testing.T) {
 	t.Chdir("../..")
 	store, dir := t.TempDir(), t.TempDir()

@@ -12,13 +12,15 @@ type Document struct {
 	Blocks []Block
 }
 
-// Block is a Sentence, a Heading, a List, a Warning, a Table, a Command or Entries.
+// Block is a Sentence, a Heading, a List, a Warning, a Table, a Command, Entries or Plots.
 type Block interface{ block() }
 
 // Role says what a sentence is for.
 type Role string
 
 const (
+	// Subject says what the rest is about, or the part up to the next subject: the machine, the time.
+	Subject Role = "subject"
 	// Answer is what the reader wants to know. The first of a document is its headline.
 	Answer Role = "answer"
 	// More is a paragraph that says more of the answer.
@@ -40,8 +42,11 @@ type Sentence struct {
 // Heading is above a table.
 type Heading struct{ Text string }
 
-// List has items, each with lines below it.
-type List struct{ Items []Item }
+// List has items, each with lines below it. A terminal shows the first Brief of them; 0 is all.
+type List struct {
+	Items []Item
+	Brief int
+}
 
 // Item of a list.
 type Item struct {
@@ -54,6 +59,8 @@ type Warning struct {
 	// Sign is "!1".
 	Sign, Code string
 	Texts      []WarningText
+	// Apart says that each text is about something else, so that the first few don't stand for all.
+	Apart bool
 }
 
 // WarningText is a sentence, and what it is about. All names what it is about where a writer has room for it, About
@@ -77,6 +84,11 @@ type Table struct {
 
 // Row of a table. One that the answer is about is strong.
 type Row struct {
+	// Group is above the first of some rows, and names what they have in common. Apart from the group before they
+	// are where they are no more of the same.
+	Group string
+	Apart bool
+
 	Cells  []Cell
 	Strong bool
 }
@@ -93,6 +105,8 @@ const (
 	Verdict Kind = "verdict"
 	// Bar is a picture of the row, which files for other programs leave out.
 	Bar Kind = "bar"
+	// Sketch is a picture of the row in characters, for texts: pages have plots.
+	Sketch Kind = "sketch"
 )
 
 // Column of a table.
@@ -105,7 +119,7 @@ type Column struct {
 	Optional bool
 }
 
-// Cell is what people read, and the value behind it.
+// Cell is what people read, and the value behind it. Signs without a text are about the whole row.
 type Cell struct {
 	Text string
 	// Interval is "[1.2, 1.4]", and Signs "!1 !3"; empty for none.
@@ -152,7 +166,7 @@ func rewritten(b Block, rewrite func(string) string) Block {
 				items[i].Below = append(items[i].Below, rewrite(text))
 			}
 		}
-		return List{items}
+		return List{items, b.Brief}
 	case Warning:
 		texts := make([]WarningText, len(b.Texts))
 		for i, t := range b.Texts {
@@ -169,7 +183,7 @@ func rewritten(b Block, rewrite func(string) string) Block {
 		}
 		rows := make([]Row, len(b.Rows))
 		for i, row := range b.Rows {
-			rows[i] = Row{make([]Cell, len(row.Cells)), row.Strong}
+			rows[i] = Row{rewrite(row.Group), row.Apart, make([]Cell, len(row.Cells)), row.Strong}
 			for j, c := range row.Cells {
 				c.Text = rewrite(c.Text)
 				rows[i].Cells[j] = c
@@ -178,6 +192,8 @@ func rewritten(b Block, rewrite func(string) string) Block {
 		b.Columns, b.Rows = columns, rows
 		return b
 	case Entries:
+		return b.rewritten(rewrite)
+	case Plots:
 		return b.rewritten(rewrite)
 	}
 	return b
@@ -189,16 +205,21 @@ func (t Table) Empty(column int) bool {
 		return false
 	}
 	for _, row := range t.Rows {
-		if row.Cells[column].Text != "" {
+		if row.Cells[column].Text != "" || row.Cells[column].Signs != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// RowName is what identifies a row: its words.
+// RowName is what identifies a row: its group and its words.
 func (t Table) RowName(row int) string {
 	var words []string
+	for i := row; i >= 0 && len(words) == 0; i-- {
+		if t.Rows[i].Group != "" {
+			words = append(words, t.Rows[i].Group)
+		}
+	}
 	for i, c := range t.Rows[row].Cells {
 		if t.Columns[i].Kind == Words && c.Text != "" {
 			words = append(words, c.Text)

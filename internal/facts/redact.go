@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/netip"
@@ -53,7 +54,9 @@ func NewRedactor(facts []lab.Fact) Redactor {
 			r.guests[f.About] = true
 		}
 	}
-	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(r.secrets, func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b)) // equal ones together
+	})
 	r.secrets = slices.Compact(r.secrets)
 	return r
 }

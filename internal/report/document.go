@@ -53,8 +53,9 @@ func warningBlocks(all []mark) []document.Block {
 // WithoutSerials is a document for others: without what names one piece of hardware or one host of the runs that it was
 // made of.
 func WithoutSerials(d document.Document, runs ...lab.Run) document.Document {
+	var known []lab.Fact
 	for _, run := range runs {
-		d = d.Rewritten(facts.NewRedactor(identifying(run.Targets, run.Experiment)).Text)
+		known = append(known, identifying(run.Targets, run.Experiment)...)
 	}
-	return d
+	return d.Rewritten(facts.NewRedactor(known).Text)
 }

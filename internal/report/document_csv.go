@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"headroom/internal/document"
 )
 
-// writeDocumentCSV writes tidy data: one line a number, with the table and the names of its row, in base units. What is
-// no number has its text.
+// writeDocumentCSV writes tidy data: one line a number, with the table and the names of its row, in base units, or with
+// the picture and the name of its point. What is no number has its text.
 func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 	out := newTable(w, o)
 	if !o.NoHeader {
@@ -19,24 +20,28 @@ func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 	codes := codesBySign(d)
 	heading := ""
 	for _, b := range d.Blocks {
-		if h, ok := b.(document.Heading); ok {
-			heading = h.Text
-		}
-		if e, ok := b.(document.Entries); ok {
-			out.entries(e)
-		}
-		t, ok := b.(document.Table)
-		if !ok {
-			continue
-		}
-		for i, row := range t.Rows {
-			name := t.RowName(i)
-			for j, c := range row.Cells {
-				if k := t.Columns[j].Kind; k == document.Words || k == document.Bar || c.Text == "" {
-					continue
+		switch b := b.(type) {
+		case document.Heading:
+			heading = b.Text
+		case document.Entries:
+			out.entries(b)
+		case document.Plots:
+			for _, p := range b.List {
+				if !p.Tabled {
+					plotCSV(out.write, out.optional, p)
 				}
-				out.cell([]string{t.Name, strconv.Itoa(i + 1), name, t.Columns[j].Title}, c,
-					codes(heading+" "+c.Signs))
+			}
+		case document.Table:
+			for i, row := range b.Rows {
+				name, ofRow := b.RowName(i), rowWide(row)
+				for j, c := range row.Cells {
+					k := b.Columns[j].Kind
+					if k == document.Words || k == document.Bar || k == document.Sketch || c.Text == "" {
+						continue
+					}
+					out.cell([]string{b.Name, strconv.Itoa(i + 1), name, b.Columns[j].Title}, c,
+						codes(joinNonEmpty(heading, ofRow, c.Signs)))
+				}
 			}
 		}
 	}
@@ -45,15 +50,50 @@ func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 
 // cell writes what a cell holds behind where it stands, and before the codes of its warnings.
 func (t *sheetTable) cell(place []string, c document.Cell, codes string) {
-	fields := append(place, c.Unit)
-	for _, v := range []*float64{c.Value, c.Lo, c.Hi} {
-		text := ""
-		if v != nil {
-			text = t.number(*v)
-		}
-		fields = append(fields, text)
-	}
+	fields := append(place, c.Unit, t.optional(c.Value), t.optional(c.Lo), t.optional(c.Hi))
 	t.write(append(fields, joinNonEmpty(c.Text, c.Interval), codes))
+}
+
+// rowWide are the signs that are about all numbers of a row.
+func rowWide(row document.Row) string {
+	var all []string
+	for _, c := range row.Cells {
+		if c.Text == "" {
+			all = append(all, c.Signs)
+		}
+	}
+	return joinNonEmpty(all...)
+}
+
+// plotCSV writes a line for each point. Its name is what it is called, and where it is.
+func plotCSV(write func([]string), number func(*float64) string, p document.Plot) {
+	values, places := p.Y, p.X
+	if p.Y.Scale == document.Names {
+		values, places = p.X, p.Y
+	}
+	n := 0
+	for _, s := range p.Series {
+		for _, at := range s.Points {
+			n++
+			name := at.Name
+			if places.Scale != document.Names || name == "" {
+				name = joinNonEmpty(name, axisText(places, at.At, number))
+			}
+			write([]string{p.Title, strconv.Itoa(n), name, values.Title, values.Unit, number(&at.Value), number(at.Lo),
+				number(at.Hi), at.Text, strings.Join(at.Codes, " ")})
+		}
+	}
+}
+
+// axisText is a place on an axis as programs read it.
+func axisText(a document.Axis, at float64, number func(*float64) string) string {
+	switch i := int(at); {
+	case a.Scale == document.Time:
+		return time.Unix(int64(at), 0).UTC().Format(time.RFC3339)
+	case a.Scale == document.Names && i >= 0 && i < len(a.Names):
+		return a.Names[i]
+	}
+	return number(&at)
 }
 
 // codesBySign gives the codes of the warnings whose signs are in a text: "page-cache few-operations". A sign in the

@@ -12,11 +12,20 @@ import (
 // writeDocumentMarkdown writes GitHub's dialect. The signs of warnings are links to footnotes.
 func writeDocumentMarkdown(w io.Writer, d document.Document, _ Options) error {
 	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "## %s\n", escapeMarkdown(d.Title))
+	blocksMarkdown(out, d, "")
+	return out.Flush() // keeps the first error of all writes
+}
+
+// blocksMarkdown writes the blocks. The names of footnotes, which are those of a whole file, begin with a prefix.
+func blocksMarkdown(out *bufio.Writer, d document.Document, prefix string) {
 	notes := func(text string) string {
-		return signs(escapeMarkdown(text), func(n string) string { return "[^" + n + "]" })
+		return signs(escapeMarkdown(text), func(n string) string { return "[^" + prefix + n + "]" })
 	}
-	fmt.Fprintf(out, "## %s\n", notes(d.Title))
 	for _, b := range d.Blocks {
+		if _, picture := b.(document.Plots); picture {
+			continue
+		}
 		out.WriteString("\n")
 		switch b := b.(type) {
 		case document.Heading:
@@ -41,15 +50,14 @@ func writeDocumentMarkdown(w io.Writer, d document.Document, _ Options) error {
 			for _, t := range b.Texts {
 				texts = append(texts, escapeMarkdown(t.Text)+" ("+escapeMarkdown(t.All)+")")
 			}
-			fmt.Fprintf(out, "[^%s]: **%s**: %s\n", strings.TrimPrefix(b.Sign, "!"), escapeMarkdown(b.Code),
-				strings.Join(texts, " "))
+			fmt.Fprintf(out, "[^%s%s]: **%s**: %s\n", prefix, strings.TrimPrefix(b.Sign, "!"),
+				escapeMarkdown(b.Code), strings.Join(texts, " "))
 		case document.Table:
 			markdownTable(out, b, notes)
 		case document.Entries:
 			markdownEntries(out, b.List)
 		}
 	}
-	return out.Flush() // keeps the first error of all writes
 }
 
 func markdownTable(out *bufio.Writer, t document.Table, notes func(string) string) {
@@ -69,6 +77,14 @@ func markdownTable(out *bufio.Writer, t document.Table, notes func(string) strin
 		return "---"
 	})
 	for _, row := range t.Rows {
+		if row.Group != "" {
+			line(func(i int, _ document.Column) string {
+				if i > 0 {
+					return ""
+				}
+				return "**" + escapeMarkdown(row.Group) + "**"
+			})
+		}
 		line(func(i int, _ document.Column) string {
 			c := row.Cells[i]
 			text := joinNonEmpty(escapeMarkdown(c.Text), escapeMarkdown(c.Interval), notes(c.Signs))

@@ -29,13 +29,14 @@ type documentPage struct {
 
 // pageBlock is a block in the one field that is set.
 type pageBlock struct {
-	Headline, Answer, Heading, Detail, Note, Reading template.HTML
+	Subject, Headline, Answer, Heading, Detail, Note, Reading template.HTML
 
 	Command *document.Command
 	List    []pageItem
 	Warning *pageWarning
 	Table   *pageTable
 	Entries []pageEntry
+	Plots   *pagePlots
 }
 
 type pageItem struct {
@@ -45,7 +46,7 @@ type pageItem struct {
 
 type pageWarning struct {
 	document.Warning
-	Number string
+	ID string
 }
 
 type pageTable struct {
@@ -54,6 +55,7 @@ type pageTable struct {
 }
 
 type pageRow struct {
+	Group  string
 	Cells  []pageCell
 	Strong bool
 }
@@ -74,25 +76,47 @@ func writeDocumentPage(w io.Writer, d document.Document, _ Options) error {
 	if slices.ContainsFunc(d.Blocks, func(b document.Block) bool { _, is := b.(document.Entries); return is }) {
 		styles = append(styles, entriesStyle)
 	}
-	page := documentPage{Head: newPageHead(d.Title, "", styles...), Title: withLinks(d.Title)}
-	headline := false
-	for _, b := range d.Blocks {
-		shown := newPageBlock(b)
-		if shown.Answer != "" && !headline {
-			shown.Headline, shown.Answer, headline = shown.Answer, "", true
-		}
-		page.Blocks = append(page.Blocks, shown)
-	}
-	return writeHTML(w, documentPageText, page)
+	links := warningLinks("w")
+	return writeHTML(w, documentPageText, documentPage{Head: newPageHead(d.Title, "", styles...),
+		Title: links.text(d.Title), Blocks: links.blocks(d)})
 }
 
-func newPageBlock(b document.Block) pageBlock {
+// warningLinks is what the anchors of a document's warnings begin with: a page can have several documents.
+type warningLinks string
+
+// text is a text whose signs lead to their warnings.
+func (l warningLinks) text(text string) template.HTML {
+	return template.HTML(signs(html.EscapeString(visible.Line(text)), func(n string) string {
+		return `<a class="sign" href="#` + string(l) + n + `">!` + n + `</a>`
+	}))
+}
+
+// blocks are those of a document. The first answer on each subject is a headline.
+func (l warningLinks) blocks(d document.Document) []pageBlock {
+	var blocks []pageBlock
+	headline := false
+	for _, b := range d.Blocks {
+		shown := l.block(b)
+		switch {
+		case shown.Subject != "":
+			headline = false
+		case shown.Answer != "" && !headline:
+			shown.Headline, shown.Answer, headline = shown.Answer, "", true
+		}
+		blocks = append(blocks, shown)
+	}
+	return blocks
+}
+
+func (l warningLinks) block(b document.Block) pageBlock {
 	switch b := b.(type) {
 	case document.Heading:
-		return pageBlock{Heading: withLinks(b.Text)}
+		return pageBlock{Heading: l.text(b.Text)}
 	case document.Sentence:
-		text := withLinks(b.Text)
+		text := l.text(b.Text)
 		switch b.Role {
+		case document.Subject:
+			return pageBlock{Subject: text}
 		case document.Answer:
 			return pageBlock{Answer: text}
 		case document.Note:
@@ -104,9 +128,9 @@ func newPageBlock(b document.Block) pageBlock {
 	case document.List:
 		var items []pageItem
 		for _, item := range b.Items {
-			shown := pageItem{Text: withLinks(item.Text)}
+			shown := pageItem{Text: l.text(item.Text)}
 			for _, text := range item.Below {
-				shown.Below = append(shown.Below, withLinks(text))
+				shown.Below = append(shown.Below, l.text(text))
 			}
 			items = append(items, shown)
 		}
@@ -114,29 +138,31 @@ func newPageBlock(b document.Block) pageBlock {
 	case document.Command:
 		return pageBlock{Command: &b}
 	case document.Warning:
-		return pageBlock{Warning: &pageWarning{b, strings.TrimPrefix(b.Sign, "!")}}
+		return pageBlock{Warning: &pageWarning{b, string(l) + strings.TrimPrefix(b.Sign, "!")}}
 	case document.Table:
-		return pageBlock{Table: newPageTable(b)}
+		return pageBlock{Table: l.table(b)}
 	case document.Entries:
 		return pageBlock{Entries: newPageEntries(b.List)}
+	case document.Plots:
+		return pageBlock{Plots: newPagePlots(b)}
 	}
 	return pageBlock{}
 }
 
-func newPageTable(t document.Table) *pageTable {
+func (l warningLinks) table(t document.Table) *pageTable {
 	p := &pageTable{Rows: make([]pageRow, len(t.Rows))}
 	for i, c := range t.Columns {
-		if t.Empty(i) {
+		if t.Empty(i) || c.Kind == document.Sketch {
 			continue
 		}
 		p.Head = append(p.Head, c)
 		for j, row := range t.Rows {
 			of := row.Cells[i]
-			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Signs: withLinks(of.Signs)}
+			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Signs: l.text(of.Signs)}
 			if c.Kind == document.Bar {
 				cell.Bar = newPageBar(of)
 			}
-			p.Rows[j].Cells, p.Rows[j].Strong = append(p.Rows[j].Cells, cell), row.Strong
+			p.Rows[j].Cells, p.Rows[j].Strong, p.Rows[j].Group = append(p.Rows[j].Cells, cell), row.Strong, row.Group
 		}
 	}
 	return p
@@ -150,11 +176,4 @@ func newPageBar(c document.Cell) *pageBar {
 	const narrowest = 0.005 // so that nothing added is still seen
 	return &pageBar{fmt.Sprintf("%.2f", 100*min(lo, 1-narrowest)), fmt.Sprintf("%.2f", 100*max(hi-lo, narrowest)),
 		class}
-}
-
-// withLinks is a text whose signs lead to their warnings.
-func withLinks(text string) template.HTML {
-	return template.HTML(signs(html.EscapeString(visible.Line(text)), func(n string) string {
-		return `<a class="sign" href="#w` + n + `">!` + n + `</a>`
-	}))
 }

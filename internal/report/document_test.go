@@ -83,6 +83,10 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 		"factsdiff-none": func(Options) document.Document {
 			return FactsDiffDocument(diff.Document{A: "one.sysctl", B: "two.sysctl"}, FactsDiffOptions{Top: 20})
 		},
+		"history":     func(o Options) document.Document { return HistoryDocument(updated(t), o) },
+		"history-odd": func(o Options) document.Document { return HistoryDocument(oddHistory(), o) },
+		"stages":      func(o Options) document.Document { return StagesDocument(asPublished(t), o) },
+		"stages-odd":  func(o Options) document.Document { return StagesDocument(oddStages(), o) },
 	} {
 		for _, f := range DocumentFormats() {
 			for _, width := range []int{80, 160} {
@@ -135,13 +139,20 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 		document.Entries{List: []document.Entry{{Mark: "<m>", Title: "<h>", ID: "<d>",
 			Parts: []document.Part{{Name: "<n>", Lines: []document.Line{{Label: "<l>", Text: "<s>"},
 				{Text: "<v>", Typed: true}}}}}}},
+		document.Plots{Reading: "<r>", List: []document.Plot{{Title: "<p>", Note: "<n>",
+			X: document.Axis{Title: "<X>"}, Y: document.Axis{Title: "<Y>", Scale: document.Names,
+				Names: []string{"<N>", "<M>"}},
+			Series: []document.Series{{Points: []document.Point{{Value: 1, Name: "<k>", Text: "<v>", Codes: []string{"<o>"}},
+				{At: 1, Value: 2}}}},
+			Marks:      []document.Mark{{Text: "<m>"}},
+			References: []document.Reference{{Name: "<f>"}}}}},
 	}}
 	var b strings.Builder
 	if err := writeDocumentPage(&b, d, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, markup := range []string{"<script>", "<b> ", "<u>", "<a href>", "<c>", "<t>", "<x>", "<w>", "<m>",
-		"<h>", "<d>", "<n>", "<l>", "<s>", "<v>"} {
+		"<h>", "<d>", "<l>", "<s>", "<r>", "<p>", "<n>", "<X>", "<Y>", "<N>", "<k>", "<v>", "<o>", "<f>"} {
 		if strings.Contains(b.String(), markup) {
 			t.Errorf("%s in\n%s", markup, b.String())
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -16,21 +17,20 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 	p := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
 	var left []string
 	apart := false // the next block is to stand apart from the last
-	for i, b := range d.Blocks {
-		if i > 0 && (apart || standsApart(b, d.Blocks[i-1])) {
+	var before document.Block
+	for _, b := range d.Blocks {
+		if _, picture := b.(document.Plots); picture {
+			continue
+		}
+		if before != nil && (apart || standsApart(before, b)) {
 			p.line("")
 		}
-		apart = false
+		apart, before = false, b
 		switch b := b.(type) {
 		case document.Heading:
 			p.wrapped(strong, b.Text, 0)
 		case document.List:
-			for _, item := range b.Items {
-				p.wrapped(plain, item.Text, 2)
-				for _, text := range item.Below {
-					p.wrapped(plain, "  "+text, 4)
-				}
-			}
+			p.list(b)
 		case document.Sentence:
 			if b.Role == document.Reading && len(left) > 0 {
 				p.wrapped(faint, "Left out for want of room: "+prose.List(left)+"; --json has all.", 0)
@@ -52,25 +52,43 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 	return p.out.Flush() // keeps the first error of all writes
 }
 
-// standsApart says whether a block has a blank line between it and the one before.
-func standsApart(b, before document.Block) bool {
+// standsApart says whether a block has a blank line between it and the one before it.
+func standsApart(before, b document.Block) bool {
+	_, headed := before.(document.Heading)
+	_, listed := before.(document.List)
 	switch b := b.(type) {
 	case document.Heading:
 		return true
 	case document.Entries:
-		_, headed := before.(document.Heading)
 		return !headed && len(b.List) > 0
+	case document.Table:
+		return !headed
+	case document.Warning:
+		return listed
 	case document.Sentence:
-		return b.Role == document.More
+		return b.Role == document.More || b.Role == document.Subject || b.Role == document.Reading && listed
 	}
 	return false
+}
+
+func (p *paragraphs) list(l document.List) {
+	for i, item := range l.Items {
+		if i == l.Brief && i > 0 {
+			p.wrapped(faint, fmt.Sprintf("and %d more", len(l.Items)-i), 2)
+			return
+		}
+		p.wrapped(plain, item.Text, 2)
+		for _, text := range item.Below {
+			p.wrapped(plain, "  "+text, 4)
+		}
+	}
 }
 
 func (p *paragraphs) sentence(s document.Sentence) {
 	switch s.Role {
 	case document.Answer:
 		p.wrapped(strong, s.Text, 0)
-	case document.More:
+	case document.Subject, document.More:
 		p.wrapped(plain, s.Text, 0)
 	case document.Note:
 		p.marked("! ", s.Text, 2)
@@ -89,7 +107,7 @@ func (p *paragraphs) warning(w document.Warning) {
 		switch {
 		case i == 0:
 			p.marked(w.Sign, " "+w.Code+": "+t.Text+" ["+t.About+"]", indent)
-		case i == most && len(w.Texts) > most+1:
+		case i == most && len(w.Texts) > most+1 && !w.Apart:
 			rest := strconv.Itoa(len(w.Texts)-most) + " more like these: --json has all of them"
 			p.wrapped(plain, strings.Repeat(" ", indent)+rest, indent)
 			return
@@ -119,8 +137,17 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 	}
 	g, left := fit(all, p.width)
 	for i, l := range g.lines(p.o) {
-		if i > 0 && t.Rows[i-1].Strong {
-			l = strong.paint(l, p.o)
+		if i > 0 {
+			row := t.Rows[i-1]
+			if row.Apart {
+				p.line("")
+			}
+			if row.Group != "" {
+				p.wrapped(strong, row.Group, 0)
+			}
+			if row.Strong {
+				l = strong.paint(l, p.o)
+			}
 		}
 		p.line(l)
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"headroom/internal/visible"
 )
 
 // drawing is a picture in the making: two scales and what lies between them, in the colours of the page (its CSS
@@ -16,22 +18,16 @@ type drawing struct {
 	height float64
 	// textSize is that of the names at the y axis.
 	textSize float64
-	left     float64
-	shapes   strings.Builder
+	// What is left free around the data.
+	left, right, above, below float64
+
+	shapes strings.Builder
+	// written are the places of labels.
+	written []box
 }
 
-// scale is an axis: where it begins and ends, and what is written at it.
-type scale struct {
-	min, max    float64
-	logarithmic bool
-	ticks       []tick
-}
-
-// tick is a place on a scale; one without a name is drawn smaller.
-type tick struct {
-	value float64
-	name  string
-}
+// box is a place in a drawing, in its own units.
+type box struct{ left, top, right, bottom float64 }
 
 // point is a place in a drawing, in units of the data.
 type point struct{ x, y float64 }
@@ -55,18 +51,32 @@ const (
 	aboveData     = 6.0
 	belowData     = 19.0
 	rightOfData   = 8.0
+	titleHeight   = 14.0
 	tickLength    = 3.0
 )
 
 // newDrawing is one of a height whose names at the y axis have a size.
 func newDrawing(x, y scale, height, textSize float64) *drawing {
-	d := &drawing{x: x, y: y, height: height, textSize: textSize}
+	d := newFrame(x, y, height, textSize)
+	d.axes()
+	return d
+}
+
+// newFrame is a drawing without its axes.
+func newFrame(x, y scale, height, textSize float64) *drawing {
+	d := &drawing{x: x, y: y, height: height, textSize: textSize, right: rightOfData, above: aboveData,
+		below: belowData}
+	if y.title != "" {
+		d.above += titleHeight
+	}
+	if x.title != "" {
+		d.below += titleHeight
+	}
 	widest := 0.0
 	for _, t := range y.ticks {
 		widest = max(widest, textWidth(t.name))
 	}
 	d.left = 2 + widest*textSize + 6
-	d.axes()
 	return d
 }
 
@@ -83,21 +93,12 @@ func textWidth(text string) float64 {
 	return width
 }
 
-// share says where on a scale a value is, from 0 to 1; what is beyond an end is at it.
-func (s scale) share(v float64) float64 {
-	v = min(max(v, s.min), s.max)
-	if s.logarithmic {
-		return math.Log(v/s.min) / math.Log(s.max/s.min)
-	}
-	return (v - s.min) / (s.max - s.min)
-}
-
 func (d *drawing) toX(v float64) float64 {
-	return d.left + d.x.share(v)*(pictureWidth-d.left-rightOfData)
+	return d.left + d.x.share(v)*(pictureWidth-d.left-d.right)
 }
 
 func (d *drawing) toY(v float64) float64 {
-	return d.height - belowData - d.y.share(v)*(d.height-belowData-aboveData)
+	return d.height - d.below - d.y.share(v)*(d.height-d.below-d.above)
 }
 
 // at says where an x lies, as a share of the width of the drawing.
@@ -105,25 +106,46 @@ func (d *drawing) at(x float64) float64 { return d.toX(x) / pictureWidth }
 
 // axes draws a faint line across for each name of the y axis, and the x axis with its ticks.
 func (d *drawing) axes() {
-	bottom := d.height - belowData
-	for _, t := range d.y.ticks {
+	bottom, end := d.height-d.below, coordinates(pictureWidth-d.right)
+	ticks := legible(d.y.ticks, func(t tick) (from, to float64) {
+		y := -d.toY(t.value) // upwards
+		return y - 0.6*d.textSize, y + 0.6*d.textSize
+	})
+	for _, t := range ticks {
 		if y := d.toY(t.value); t.name != "" {
-			d.path("M"+coordinates(d.left, y)+"H"+coordinates(pictureWidth-rightOfData), frame, 0.5, "")
+			d.path("M"+coordinates(d.left, y)+"H"+end, frame, 0.5, "")
 			d.text(d.left-6, y+0.35*d.textSize, "end", muted, d.textSize, t.name)
 		}
 	}
-	d.path("M"+coordinates(d.left, bottom)+"H"+coordinates(pictureWidth-rightOfData), frame, 0.5, "")
-	for _, t := range d.x.ticks {
+	d.path("M"+coordinates(d.left, bottom)+"H"+end, frame, 0.5, "")
+	const gap = 3
+	ticks = legible(d.x.ticks, func(t tick) (from, to float64) {
+		x, half := d.nameAt(t)
+		return x - half - gap, x + half + gap
+	})
+	for _, t := range ticks {
 		length := tickLength
 		if t.name == "" {
 			length /= 2
 		}
-		x := d.toX(t.value)
-		d.path("M"+coordinates(x, bottom)+"v"+coordinates(length), frame, 0.5, "")
+		d.path("M"+coordinates(d.toX(t.value), bottom)+"v"+coordinates(length), frame, 0.5, "")
 		if t.name != "" {
-			d.text(x, d.height-5, "middle", muted, pictureText, t.name)
+			x, _ := d.nameAt(t)
+			d.text(x, bottom+belowData-4, "middle", muted, pictureText, t.name)
 		}
 	}
+	if d.y.title != "" {
+		d.text(2, pictureText, "start", muted, pictureText, d.y.title)
+	}
+	if d.x.title != "" {
+		d.text(d.left+(pictureWidth-d.left-d.right)/2, d.height-4, "middle", muted, pictureText, d.x.title)
+	}
+}
+
+// nameAt is the middle of a name at the x axis, which stays within the drawing, and half of its width.
+func (d *drawing) nameAt(t tick) (x, half float64) {
+	half = textWidth(t.name) * pictureText / 2
+	return min(max(d.toX(t.value), half), pictureWidth-half), half
 }
 
 // line connects points.
@@ -143,8 +165,53 @@ func (d *drawing) area(points []point, colour string) {
 
 // dot is a filled circle.
 func (d *drawing) dot(p point, colour string) {
-	fmt.Fprintf(&d.shapes, `<circle cx="%s" cy="%s" r="3" fill="%s"/>`+"\n", coordinates(d.toX(p.x)),
-		coordinates(d.toY(p.y)), colour)
+	d.circle(p, colour, "")
+}
+
+func (d *drawing) circle(p point, colour, more string) {
+	fmt.Fprintf(&d.shapes, `<circle cx="%s" cy="%s" r="3" fill="%s"%s/>`+"\n", coordinates(d.toX(p.x)),
+		coordinates(d.toY(p.y)), colour, more)
+}
+
+// diamond is as large as a dot.
+func (d *drawing) diamond(p point, colour, more string) {
+	fmt.Fprintf(&d.shapes, `<path d="M%sl3.8,3.8l-3.8,3.8l-3.8,-3.8Z" fill="%s"%s/>`+"\n",
+		coordinates(d.toX(p.x), d.toY(p.y)-3.8), colour, more)
+}
+
+// arrow is a head at a point that says that something goes on: upwards, by y, or across, by x.
+func (d *drawing) arrow(p point, x, y float64, colour string) {
+	const size = 4.5
+	atX, atY := d.toX(p.x), d.toY(p.y)
+	d.path("M"+coordinates(atX-size*(x+0.7*y), atY+size*(y+0.7*x))+"L"+coordinates(atX, atY)+"L"+
+		coordinates(atX-size*(x-0.7*y), atY+size*(y-0.7*x)), colour, 1.2, "")
+}
+
+// bar is a rectangle between two corners, never so narrow that it is not seen.
+func (d *drawing) bar(a, b point, colour string) {
+	x, y := min(d.toX(a.x), d.toX(b.x)), min(d.toY(a.y), d.toY(b.y))
+	fmt.Fprintf(&d.shapes, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", coordinates(x),
+		coordinates(y), coordinates(max(1, math.Abs(d.toX(a.x)-d.toX(b.x)))),
+		coordinates(max(1, math.Abs(d.toY(a.y)-d.toY(b.y)))), colour)
+}
+
+// titled are shapes with what the pointer shows above them.
+func (d *drawing) titled(title string, draw func()) {
+	d.shapes.WriteString("<g><title>" + template.HTMLEscapeString(visible.Line(title)) + "</title>")
+	draw()
+	d.shapes.WriteString("</g>\n")
+}
+
+// free says whether there is room for a label: of two in one place the first is written. What has no room is shown by
+// the pointer.
+func (d *drawing) free(b box) bool {
+	for _, w := range d.written {
+		if b.left < w.right && w.left < b.right && b.top < w.bottom && w.top < b.bottom {
+			return false
+		}
+	}
+	d.written = append(d.written, b)
+	return true
 }
 
 // label writes text beside a point and below its height: right of it, or left where there is no room.

@@ -152,8 +152,10 @@ func writeAsStages(t *testing.T, name string, data []byte, merits reference.Meri
 	run.ID = "7KQ4M2X9TD"
 	writeLevels(t, run, reps.all(), merits)
 	d, err := stages.Make(run, reps.all(), stages.Options{})
-	if err == nil {
-		err = report.WriteStages(io.Discard, d, report.Options{})
+	for _, f := range report.DocumentFormats() {
+		if err == nil {
+			err = f.Write(io.Discard, report.StagesDocument(d, report.Options{}), report.Options{})
+		}
 	}
 	if _, ofTheUser := errors.AsType[*lab.Error](err); err != nil && !ofTheUser {
 		t.Errorf("as stages: %v", err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 )
@@ -19,12 +20,12 @@ func writeMarkdown(w io.Writer, runs []Summary, o Options) error {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		writeSection(out, &runs[i], newStagesOnPage(o.Stages[runs[i].ID], i+1), i+1)
+		writeSection(out, &runs[i], besideRun(o.Stages[runs[i].ID], o), i+1)
 	}
 	return out.Flush() // keeps the first error of all writes
 }
 
-func writeSection(out *bufio.Writer, s *Summary, staged *stagesOnPage, section int) {
+func writeSection(out *bufio.Writer, s *Summary, staged document.Document, section int) {
 	all := marks(s)
 	// Footnotes are of the whole document: the number of the section keeps those of several runs apart.
 	notes := func(text string) string {
@@ -71,8 +72,9 @@ func writeSection(out *bufio.Writer, s *Summary, staged *stagesOnPage, section i
 		}
 		fmt.Fprintf(out, "[^%d-%d]: **%s**: %s\n", section, m.number, escapeMarkdown(m.code), strings.Join(texts, " "))
 	}
-	if staged != nil {
-		staged.writeMarkdown(out)
+	if len(staged.Blocks) > 0 {
+		out.WriteString("\n### Stages\n")
+		blocksMarkdown(out, staged, fmt.Sprintf("stages-%d-", section))
 	}
 	writeFactTable(out, s)
 }

@@ -30,11 +30,15 @@ func writePage(w io.Writer, runs []Summary, o Options) error {
 	var titles []string
 	for i := range runs {
 		run := newPageRun(&runs[i], i+1)
-		run.Stages = newStagesOnPage(o.Stages[runs[i].ID], i+1)
+		links := warningLinks(fmt.Sprintf("s%d-", i+1)) // the run has warnings of its own, numbered from 1
+		for _, b := range links.blocks(besideRun(o.Stages[runs[i].ID], o)) {
+			b.Answer, b.Headline = b.Answer+b.Headline, "" // the run has one
+			run.Stages = append(run.Stages, b)
+		}
 		p.Runs = append(p.Runs, run)
 		titles = append(titles, title(&runs[i], nil))
 	}
-	p.Head = newPageHead(strings.Join(titles, "; "), pageScript, heatStyle())
+	p.Head = newPageHead(strings.Join(titles, "; "), pageScript, documentStyle, heatStyle())
 	return writeHTML(w, pageText, p)
 }
 
@@ -52,8 +56,8 @@ type pageRun struct {
 	Jobs                  []pageJob
 	Marks                 []pageMark
 	Reading               []string
-	// Stages are nil for a run without.
-	Stages      *stagesOnPage
+	// Stages are none for a run without.
+	Stages      []pageBlock
 	Pictured    []picturedCell
 	NotPictured int
 	Targets     []pageTarget

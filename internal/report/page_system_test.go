@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 )
 
@@ -31,7 +32,7 @@ addEventListener("load", () => {
   if (document.documentElement.scrollWidth > wide) found.push("the page is " + document.documentElement.scrollWidth + " wide in " + wide);
   for (const e of document.querySelectorAll("body *")) {
     const box = e.getBoundingClientRect();
-    const scrolls = e.closest(".scroll, .maps, svg") !== null;
+    const scrolls = e.closest(".scroll, .maps, .wide, svg") !== null;
     if (!scrolls && box.width > 0 && box.right > wide + 1 && e.closest("details:not([open]) > :not(summary)") === null)
       found.push(e.tagName + "." + e.className + " reaches to " + Math.round(box.right) + " of " + wide);
   }
@@ -40,6 +41,17 @@ addEventListener("load", () => {
     drawing.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width / 2, bubbles: true}));
     if (box.width > 0 && !drawing.querySelector(".tip")) found.push("no numbers under the pointer");
     drawing.dispatchEvent(new PointerEvent("pointerleave"));
+  }
+  for (const svg of document.querySelectorAll(".drawn svg")) {
+    const frame = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+    texts.forEach(([text, a], i) => {
+      if (a.width > 0 && (a.left < frame.left - 1 || a.right > frame.right + 1 || a.top < frame.top - 1 || a.bottom > frame.bottom + 1))
+        found.push("in a picture, " + text + " reaches beyond it");
+      for (const [other, b] of texts.slice(0, i))
+        if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 4 && b.top < a.bottom - 4)
+          found.push("in a picture, " + text + " is over " + other);
+    });
   }
   for (const e of performance.getEntriesByType("resource")) if (!e.name.startsWith("data:")) found.push("request: " + e.name);
   const text = document.querySelector(".drawing text, .drawn text").getBoundingClientRect();
@@ -61,6 +73,24 @@ func TestComparePageInChromium(t *testing.T) {
 func TestSweepPageInChromium(t *testing.T) {
 	lookAt(t, writtenSweep(t, bySuite(10), "html", Options{}))
 	lookAt(t, writtenSweep(t, byKernel(), "html", Options{}))
+}
+
+func TestDocumentPagesInChromium(t *testing.T) {
+	for name, d := range map[string]document.Document{
+		"history":              HistoryDocument(updated(t), Options{}),
+		"odd history":          HistoryDocument(oddHistory(), Options{}),
+		"history of 200 cells": HistoryDocument(ofCells(t, 200), Options{}),
+		"stages":               StagesDocument(asPublished(t), Options{}),
+		"odd stages":           StagesDocument(oddStages(), Options{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			if err := writeDocumentPage(&b, d, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			lookAt(t, b.String())
+		})
+	}
 }
 
 // watcher goes before the policy, which is then not for it. It writes down what the policy forbids, and tries the

@@ -15,6 +15,8 @@ import (
 var (
 	//go:embed head.html.tmpl
 	headText string
+	//go:embed blocks.html.tmpl
+	blocksText string
 	//go:embed page.css
 	pageStyle string
 )
@@ -59,6 +61,9 @@ func heatStyle() string {
 // writeHTML fills in a page whose template begins with the head.
 func writeHTML(w io.Writer, text string, page any) error {
 	t, err := template.New("head").Parse(headText)
+	if err == nil {
+		_, err = t.New("blocks").Parse(blocksText)
+	}
 	if err == nil {
 		t, err = t.New("page").Parse(text)
 	}

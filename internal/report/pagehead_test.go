@@ -2,28 +2,15 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"html"
 	"regexp"
 	"strings"
 	"testing"
-
-	"headroom/internal/history"
 )
 
 // pages are one of each kind, and of those whose content depends on what was measured, several.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	var remembered history.Document
-	if err := json.Unmarshal(
-		[]byte(`{"schema": "headroom/history/v1", "suite": "nvme", "alpha": 0.05, "margin": 0.03, "verdict": "none",
- "series": [{"host": "h1", "target": "local", "place": {"kind": "device", "path": "/dev/nvme1n1"}, "verdict": "none", "fewest_after": 5,
-   "runs": [{"id": "7KQ4M2X9TD", "created": "2026-10-03T03:00:00Z", "complete": true}, {"id": "2JYYXZC13Z", "created": "2026-10-04T03:00:00Z", "complete": true}],
-   "cells": [{"job": "randread", "params": {"bs": "4k"}, "levels": {}, "name": "randread 4k", "metric": "read.iops", "unit": "1/s", "better": "higher",
-     "points": [{"run": "7KQ4M2X9TD", "center": 1580000, "lo": 1578000, "hi": 1583000, "n": 3}, {"run": "2JYYXZC13Z", "center": 1570000, "n": 3}],
-     "changes": [], "newest": {"run": "2JYYXZC13Z", "against": 1, "verdict": "none", "why": "as before"}}]}]}`), &remembered); err != nil {
-		t.Fatal(err)
-	}
 	written := map[string]string{
 		"run":     written(t, "html", fixtures(t), Options{}),
 		"compare": writtenComparison(t, comparison(t), "html", Options{}),
@@ -36,7 +23,12 @@ func pages(t *testing.T) map[string]string {
 			return writeAblationPage(b, hardened(twoCells(), costly), Options{})
 		},
 		"bisection": func(b *bytes.Buffer) error { return writeBisectionPage(b, hunted(), Options{}) },
-		"history":   func(b *bytes.Buffer) error { return WriteHistoryPage(b, remembered, Options{}) },
+		"history": func(b *bytes.Buffer) error {
+			return writeDocumentPage(b, HistoryDocument(updated(t), Options{}), Options{})
+		},
+		"stages": func(b *bytes.Buffer) error {
+			return writeDocumentPage(b, StagesDocument(asPublished(t), Options{}), Options{})
+		},
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {

@@ -31,7 +31,7 @@ func distribution(c *Cell, direction string) (p picture, ok bool) {
 	}
 	curve = append(curve, point{last.to, 0})
 	d := newDrawing(
-		scale{min: first.from, max: last.to, logarithmic: true, ticks: logTicks(first.from, last.to)},
+		scale{min: first.from, max: last.to, logarithmic: true, ticks: logTicks(first.from, last.to, lab.Seconds)},
 		scale{max: most * 1.15, ticks: ticksAt(evenSteps(most, 3, 1), unit.Percent)}, pictureHeight, pictureText)
 	d.area(curve, wash)
 	d.line(curve, accent, 1.2)
@@ -107,24 +107,4 @@ func bucketsOf(h lab.Histogram) []bucket {
 		out = append(out, bucket{edge(k), edge(k + 1), shares[k] / total})
 	}
 	return out
-}
-
-// logTicks names the powers of ten; where fewer than two of them are in sight also 2 and 5 times them.
-func logTicks(from, to float64) []tick {
-	inSight := math.Floor(math.Log10(to)) - math.Ceil(math.Log10(from)) + 1
-	var ticks []tick
-	for e := math.Floor(math.Log10(from)); e <= math.Ceil(math.Log10(to)); e++ {
-		for m := 1.0; m < 10; m++ {
-			v := m * math.Pow(10, e)
-			if v < from*(1-1e-9) || v > to*(1+1e-9) {
-				continue
-			}
-			name := ""
-			if m == 1 || inSight < 2 && (m == 2 || m == 5) {
-				name = roundFigure(lab.Seconds, v)
-			}
-			ticks = append(ticks, tick{v, name})
-		}
-	}
-	return ticks
 }

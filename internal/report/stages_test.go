@@ -2,9 +2,9 @@ package report
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,8 +51,9 @@ func stagesOfTheReport(t *testing.T, o stages.Options) stages.Document {
 	return d
 }
 
-// asPublished holds the stages against each other as the report does, over its ports of QDR InfiniBand.
-func asPublished(t *testing.T) stages.Options {
+// asPublished are the stages of the report against each other as it has them, over its ports of QDR InfiniBand, beside
+// its own tables.
+func asPublished(t *testing.T) stages.Document {
 	t.Helper()
 	one, err := ceiling.ParseLinks("QDR")
 	if err != nil {
@@ -60,41 +61,53 @@ func asPublished(t *testing.T) stages.Options {
 	}
 	two := one
 	two.N = 2
-	return stages.Options{Against: []stages.Against{{Stage: "two paths", Of: "one path"},
+	published, err := reference.BuiltInTables("nfs-rdma-report")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stagesOfTheReport(t, stages.Options{Against: []stages.Against{{Stage: "two paths", Of: "one path"},
 		{Stage: "rdma", Of: "two paths"}},
-		Links: map[string]ceiling.Links{"one path": one, "two paths": two, "rdma": two}}
+		Links:     map[string]ceiling.Links{"one path": one, "two paths": two, "rdma": two},
+		Published: published})
+}
+
+// oddStages have a load that nothing was measured of, one of operations alone, one 50 times faster, one in one stage
+// only, and long names.
+func oddStages() stages.Document {
+	long := strings.Repeat("a stage with a long name, ", 8)
+	share, lo, hi := 51.0, 48.0, 53.0
+	row := func(stage, title, direction string, group int, iops, bandwidth float64) stages.Row {
+		return stages.Row{Stage: stage, Title: title, Params: map[string]string{"rw": direction}, Direction: direction,
+			Group: group, IOPS: iops, Bandwidth: bandwidth, N: 3}
+	}
+	d := stages.Document{Run: "7KQ4M2X9TD", Against: []stages.Against{{Stage: long, Of: "disk"}},
+		Stages: []stages.Stage{{Stage: lab.Stage{Name: "disk"}}, {Stage: lab.Stage{Name: long},
+			Links: "one link of 10 Gbit/s", Rate: 1.25e9}},
+		Rows: []stages.Row{
+			row("disk", "write 4k q1", "write", 0, 1000, 4096e3), row(long, "write 4k q1", "write", 0, 51e3, 51*4096e3),
+			row("disk", "read 1m q8", "read", 1, 0, 0), row(long, "read 1m q8", "read", 1, 0, 0),
+			row("disk", "flush", "sync", 2, 800, 0), row(long, "flush", "sync", 2, 15e3, 0),
+			row("disk", strings.Repeat("randread-of-a-long-name-", 8), "read", 3, 64e3, 64e3*4096),
+		}}
+	d.Rows[1].Efficiency = []stages.Efficiency{{Of: "disk", Ratio: share, Lo: &lo, Hi: &hi, Pairs: 6}}
+	d.Rows[1].Warnings = []string{"above-ceiling"}
+	d.Findings = []stages.Finding{{Warning: lab.Warning{Code: "above-ceiling", Text: "more than the link carries"},
+		Rows: []int{1}, N: 3, Repetitions: 1}}
+	return d
 }
 
 func writtenStages(t *testing.T, d stages.Document, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := WriteStages(&b, d, Options{Width: width}); err != nil {
+	if err := writeDocumentText(&b, StagesDocument(d, Options{}), Options{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-func TestStagesAreTold(t *testing.T) {
-	o := asPublished(t)
-	var err error
-	if o.Published, err = reference.BuiltInTables("nfs-rdma-report"); err != nil {
-		t.Fatal(err)
-	}
-	d := stagesOfTheReport(t, o)
-	for _, width := range []int{80, 160} {
-		got := writtenStages(t, d, width)
-		compareGolden(t, fmt.Sprintf("stages-%d.txt", width), got)
-	}
-}
-
 // Whatever the width, no line is longer, and the share that a stage reaches is there before other figures are.
 func TestStagesFitTheTerminal(t *testing.T) {
-	o := asPublished(t)
-	var err error
-	if o.Published, err = reference.BuiltInTables("nfs-rdma-report"); err != nil {
-		t.Fatal(err)
-	}
-	d := stagesOfTheReport(t, o)
+	d := asPublished(t)
 	for width := 60; width <= 200; width += 4 {
 		text := writtenStages(t, d, width)
 		for line := range strings.Lines(text) {
@@ -107,6 +120,10 @@ func TestStagesFitTheTerminal(t *testing.T) {
 				t.Errorf("%d columns: no %q in\n%s", width, want, text)
 			}
 		}
+		alone := d
+		alone.Published, alone.Findings = nil, slices.DeleteFunc(slices.Clone(d.Findings),
+			func(f stages.Finding) bool { return len(f.Published) > 0 })
+		text = writtenStages(t, alone, width)
 		if left := strings.Contains(text, "Left out for want of room: "); left == strings.Contains(text, "Gbit/s  ") {
 			t.Errorf("%d columns: something was left out, %v, in\n%s", width, left, text)
 		}
@@ -118,7 +135,7 @@ func TestStagesWithoutFaults(t *testing.T) {
 	d := stagesOfTheReport(t, stages.Options{Against: []stages.Against{{Stage: "rdma", Of: "two paths"}}})
 	text := writtenStages(t, d, 100)
 	if !strings.HasPrefix(text, "22 rows in 4 stages: 4 were answered by a cache\n") ||
-		!strings.Contains(text, "Without --link nothing is said") || strings.Contains(text, "!2") ||
+		!strings.Contains(text, "Nothing is said of what the links can") || strings.Contains(text, "!2") ||
 		strings.Contains(text, "brackets") {
 		t.Error(text)
 	}

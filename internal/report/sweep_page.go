@@ -3,6 +3,7 @@ package report
 import (
 	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/sweep"
-	"headroom/internal/unit"
 )
 
 var (
@@ -101,16 +101,8 @@ type sweepPageMark struct{ Sign, Code, Text, About string }
 
 // sweepLine is a picture of a number over the levels.
 type sweepLine struct {
-	Name, Note    string
-	Width, Height int
-	Points        []historyPoint
-	Path          string
-	Ticks         []historyMark
-	Names         []historyMark
-	// Enough is the height of the share that is asked for, Reference that of the reference arm, Ceiling that of the
-	// ceiling; 0 for none.
-	Enough, Reference, Ceiling float64
-	Log                        bool
+	Name, Note string
+	SVG        template.HTML
 }
 
 // writeSweepPage writes one page that needs nothing else.
@@ -138,10 +130,10 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 			p.Share + " of the best."
 	}
 	if d.Reference != "" {
-		p.LinesReading += " The thin grey line is " + d.Reference + "."
+		p.LinesReading += " The line across is " + d.Reference + "."
 	}
 	if len(sweepCeilings(d)) > 0 {
-		p.LinesReading += " The dark line is the ceiling."
+		p.LinesReading += " The ceiling is a line across, too."
 	}
 	if len(d.Cells) == 0 {
 		p.LinesTitle, p.LinesReading = "Latency over load",
@@ -159,11 +151,11 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 		}
 	}
 	for i := range d.Cells {
-		p.Lines = append(p.Lines, levelLine(d, &d.Cells[i]))
+		p.Lines = append(p.Lines, newSweepLine(levelPlot(d, &d.Cells[i])))
 	}
 	for i := range d.Curves {
-		if line, ok := curveLine(d, &d.Curves[i]); ok {
-			p.Lines = append(p.Lines, line)
+		if plot, ok := curvePlot(d, &d.Curves[i]); ok {
+			p.Lines = append(p.Lines, newSweepLine(plot))
 		}
 	}
 	if len(p.Lines) > mostLines {
@@ -331,127 +323,4 @@ func pageKernel(d *sweep.Document, k sweep.Kernel) sweepPageKernel {
 	}
 	out.Change = prose.Few(changes, 3)
 	return out
-}
-
-// levelLine draws a number over the levels, from zero: how much a level matters is what it is about.
-func levelLine(d *sweep.Document, c *sweep.Cell) sweepLine {
-	line := sweepLine{Name: c.Title, Note: metricTitle(c.Metric, true), Width: pictureWidth, Height: pictureHeight}
-	most := 0.0
-	for _, p := range c.Levels {
-		if p.Value != nil {
-			most = max(most, *p.Value)
-			if p.Hi != nil {
-				most = max(most, min(*p.Hi, 1.5**p.Value))
-			}
-		}
-	}
-	if c.Reference != nil && c.Reference.Value != nil {
-		most = max(most, *c.Reference.Value)
-	}
-	y := func(v float64) float64 {
-		return pictureHeight - pictureBottom - min(v/most/1.05, 1.02)*(pictureHeight-pictureBottom-pictureTop)
-	}
-	x := func(i int) float64 {
-		return pictureLeft + 16 + float64(i)/math.Max(1, float64(len(c.Levels)-1))*(pictureWidth-pictureLeft-40)
-	}
-	for i, p := range c.Levels {
-		line.Names = append(line.Names, historyMark{x(i), shorten(p.Level, nameRoom(len(c.Levels)))})
-		if p.Value == nil {
-			continue
-		}
-		point := historyPoint{X: x(i), Y: y(*p.Value), Tainted: len(p.Warnings) > 0, Title: setting(d, p.Level) + ": " +
-			figureNamed(c.Metric, c.Unit, *p.Value)}
-		if p.Known() {
-			point.Interval, point.Lo, point.Hi = true, y(*p.Lo), y(*p.Hi)
-			point.Title += ", " + figure(c.Unit, *p.Lo) + " to " + figure(c.Unit, *p.Hi)
-		}
-		line.add(point)
-	}
-	top := *topPoint(c).Value
-	line.Enough = y(top * d.Share)
-	if c.Better == lab.Lower {
-		line.Enough = y(top / d.Share)
-	}
-	if c.Reference != nil && c.Reference.Value != nil {
-		line.Reference = y(*c.Reference.Value)
-	}
-	if c.AtCeiling && c.Ceiling.Metric == c.Metric && c.Ceiling.Value < most*1.05 {
-		line.Ceiling = y(c.Ceiling.Value)
-	}
-	for _, v := range evenSteps(most, 4, tickBase(c.Unit, most)) {
-		line.Ticks = append(line.Ticks, historyMark{y(v), roundFigure(c.Unit, v)})
-	}
-	return line
-}
-
-// nameRoom is how many characters the name of a level may have below a picture.
-func nameRoom(levels int) int { return max(3, 50/max(levels, 1)) }
-
-// tickBase makes steps round in the unit that is printed.
-func tickBase(u lab.Unit, most float64) float64 {
-	base := 1.0
-	if u == lab.BytesPerSecond {
-		for base*1024 <= most {
-			base *= 1024
-		}
-	}
-	return base
-}
-
-func (l *sweepLine) add(p historyPoint) {
-	command := "L"
-	if len(l.Points) == 0 {
-		command = "M"
-	}
-	l.Path += fmt.Sprintf("%s%.1f %.1f", command, p.X, p.Y)
-	l.Points = append(l.Points, p)
-}
-
-// curveLine draws the tail of latency over the rate that was reached, both on logarithmic scales.
-func curveLine(d *sweep.Document, c *sweep.Curve) (sweepLine, bool) {
-	line := sweepLine{Name: c.Title, Note: fmt.Sprintf("%s %s over the rate reached", c.Direction, c.Quantile),
-		Width: pictureWidth, Height: pictureHeight, Log: true}
-	lowX, highX, lowY, highY := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-	for _, p := range c.Points {
-		if p.Reached == nil || p.Tail == nil {
-			continue
-		}
-		lowX, highX = min(lowX, p.Reached.Value), max(highX, p.Reached.Value)
-		lowY, highY = min(lowY, p.Tail.Value), max(highY, p.Tail.Value)
-	}
-	if !(highX > lowX) || !(lowY > 0) {
-		return line, false
-	}
-	if c.Limit != nil {
-		lowY, highY = min(lowY, c.Limit.Seconds), max(highY, c.Limit.Seconds)
-	}
-	lowY, highY = lowY/1.2, highY*1.2
-	x := func(v float64) float64 {
-		return pictureLeft + 16 + math.Log(v/lowX)/math.Log(highX/lowX)*(pictureWidth-pictureLeft-40)
-	}
-	y := func(v float64) float64 {
-		share := math.Log(v/lowY) / math.Log(highY/lowY)
-		return pictureHeight - pictureBottom - min(max(share, -0.02), 1.02)*(pictureHeight-pictureBottom-pictureTop)
-	}
-	rate := lab.Metric(c.Rate).Unit
-	for _, p := range c.Points {
-		if p.Reached == nil || p.Tail == nil {
-			continue
-		}
-		point := historyPoint{X: x(p.Reached.Value), Y: y(p.Tail.Value),
-			Title: setting(d, p.Level) + ": " + figureNamed(c.Rate, rate, p.Reached.Value) + ", " + c.Quantile + " " +
-				unit.Latency(p.Tail.Value)}
-		if p.Tail.Known() {
-			point.Interval, point.Lo, point.Hi = true, y(*p.Tail.Lo), y(*p.Tail.Hi)
-		}
-		line.add(point)
-	}
-	if c.Limit != nil {
-		line.Enough = y(c.Limit.Seconds)
-	}
-	line.Names = []historyMark{{x(lowX), figure(rate, lowX)}, {x(highX), figure(rate, highX)}}
-	for _, v := range []float64{lowY * 1.2, math.Sqrt(lowY * highY), highY / 1.2} {
-		line.Ticks = append(line.Ticks, historyMark{y(v), unit.Latency(v)})
-	}
-	return line, true
 }

@@ -1,0 +1,143 @@
+package document
+
+// Plots are pictures that are looked at side by side. Texts leave them out; a file for other programs has their points.
+type Plots struct {
+	List []Plot
+	// Reading says how to read the pictures.
+	Reading string
+}
+
+// Plot is a picture of values along an axis: over time, over the levels of a setting, or of some things by their names.
+type Plot struct {
+	// Title says what is drawn, and Note a little more, such as a verdict.
+	Title, Note string
+	// X is the axis across and Y the one upwards. Values are at Y, unless that one has names.
+	X, Y   Axis
+	Series []Series
+	// Marks are places along the axis where something changed.
+	Marks []Mark
+	// References are values to compare the points with.
+	References []Reference
+	// Tabled says that a table of the document has the same numbers.
+	Tabled bool
+}
+
+// Scale is how values lie on an axis.
+type Scale string
+
+const (
+	// Linear is a scale on which equal differences are equally far apart.
+	Linear Scale = "linear"
+	// Logarithmic is one on which equal ratios are.
+	Logarithmic Scale = "logarithmic"
+	// Time is one of seconds since 1970.
+	Time Scale = "time"
+	// Names is one of things: the places 0, 1 and so on have the names of the axis.
+	Names Scale = "names"
+)
+
+// Axis of a plot. It shows all points, and From and To where they are set.
+type Axis struct {
+	// Title says what is along it: "read IOPS".
+	Title string
+	// Unit is the base unit of its values.
+	Unit     string
+	Scale    Scale
+	Names    []string
+	From, To *float64
+}
+
+// Series are points that belong together.
+type Series struct {
+	// Direction is "read" or "write", which have a colour and a sign of their own, or something else.
+	Direction string
+	// Joined points have a line through them; Bars reach from zero to the value.
+	Joined, Bars bool
+	Points       []Point
+	// Levels are what the points were at, over some time.
+	Levels []Level
+}
+
+// Point is a value at a place along the other axis.
+type Point struct {
+	At, Value float64
+	// Lo and Hi are the interval of the value; nil for none.
+	Lo, Hi *float64
+	// Name tells it from other points, and Text is the value with its interval as people read it.
+	Name, Text string
+	// Codes are those of the warnings that taint it.
+	Codes []string
+}
+
+// Level is a value that holds from one place to another.
+type Level struct{ From, To, Value float64 }
+
+// Mark is a place with what happened there.
+type Mark struct {
+	At   float64
+	Text string
+}
+
+// Reference is a value to compare points with: between two places, or everywhere where these are the same.
+type Reference struct {
+	Level
+	// Name is written beside it.
+	Name string
+	// Dashed is for one that is no measurement: a limit that was asked for.
+	Dashed bool
+}
+
+func (Plots) block() {}
+
+// Points counts the points of all series.
+func (p Plot) Points() int {
+	n := 0
+	for _, s := range p.Series {
+		n += len(s.Points)
+	}
+	return n
+}
+
+func (p Plots) rewritten(rewrite func(string) string) Plots {
+	out := Plots{Reading: rewrite(p.Reading)}
+	for _, plot := range p.List {
+		out.List = append(out.List, plot.rewritten(rewrite))
+	}
+	return out
+}
+
+func (p Plot) rewritten(rewrite func(string) string) Plot {
+	p.Title, p.Note = rewrite(p.Title), rewrite(p.Note)
+	p.X, p.Y = p.X.rewritten(rewrite), p.Y.rewritten(rewrite)
+	series := make([]Series, len(p.Series))
+	for i, s := range p.Series {
+		points := make([]Point, len(s.Points))
+		for j, at := range s.Points {
+			at.Name, at.Text = rewrite(at.Name), rewrite(at.Text)
+			points[j] = at
+		}
+		s.Points = points
+		series[i] = s
+	}
+	marks := make([]Mark, len(p.Marks))
+	for i, m := range p.Marks {
+		marks[i] = Mark{m.At, rewrite(m.Text)}
+	}
+	references := make([]Reference, len(p.References))
+	for i, r := range p.References {
+		r.Name = rewrite(r.Name)
+		references[i] = r
+	}
+	p.Series, p.Marks, p.References = series, marks, references
+	return p
+}
+
+func (a Axis) rewritten(rewrite func(string) string) Axis {
+	a.Title = rewrite(a.Title)
+	names := make([]string, len(a.Names))
+	for i, name := range a.Names {
+		names[i] = rewrite(name)
+	}
+	a.Names = names
+	return a
+}

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"html/template"
+
+	"headroom/internal/document"
+	"headroom/internal/visible"
+)
+
+// mostOpenPlots is how many pictures a page opens with; the others are folded away.
+const mostOpenPlots = 12
+
+// pagePlots are pictures side by side.
+type pagePlots struct {
+	Open, Folded []pagePlot
+	Reading      string
+}
+
+// pagePlot is a picture, or a line of text for the only point that there is.
+type pagePlot struct {
+	Title, Note string
+	SVG         template.HTML
+	Alone       string
+}
+
+func newPagePlots(b document.Plots) *pagePlots {
+	plots := &pagePlots{}
+	for _, p := range b.List {
+		shown := pagePlot{Title: visible.Line(p.Title), Note: visible.Line(p.Note)}
+		if p.Points() > 1 {
+			shown.SVG, plots.Reading = drawPlot(p), b.Reading
+		} else {
+			shown.Alone = onlyPoint(p)
+		}
+		if len(plots.Open) < mostOpenPlots {
+			plots.Open = append(plots.Open, shown)
+		} else {
+			plots.Folded = append(plots.Folded, shown)
+		}
+	}
+	return plots
+}
+
+// onlyPoint is the point of a picture that would have no other.
+func onlyPoint(p document.Plot) string {
+	for _, s := range p.Series {
+		for _, at := range s.Points {
+			return visible.Line(joinNonEmpty(at.Text, pointName(p, at)))
+		}
+	}
+	return absent
+}

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/stages"
+)
+
+// stagesHeadline counts what weakens the table.
+func stagesHeadline(d *stages.Document) string {
+	rows := map[string]int{}
+	for _, r := range d.Rows {
+		for _, code := range r.Warnings {
+			rows[code]++
+		}
+	}
+	published := map[string]int{}
+	printed, lost := 0, 0
+	for _, p := range d.Published {
+		printed += len(p.Rows)
+		for _, r := range p.Rows {
+			if r.Row == nil {
+				lost++
+			}
+		}
+	}
+	for _, f := range d.Findings {
+		published[f.Code] += len(f.Published)
+	}
+	text := fmt.Sprintf("%s in %s", count(len(d.Rows), "row"), count(len(d.Stages), "stage"))
+	var found []string
+	add := func(n int, one, many string) {
+		if n == 1 {
+			found = append(found, "1 "+one)
+		} else if n > 1 {
+			found = append(found, strconv.Itoa(n)+" "+many)
+		}
+	}
+	add(rows["unlike-pair"], "is held against another load", "are held against other loads")
+	above := 0
+	for _, r := range d.Rows {
+		if slices.Contains(r.Warnings, "samples-above-ceiling") || slices.Contains(r.Warnings, "maxima-above-ceiling") {
+			above++
+		}
+	}
+	add(rows["above-ceiling"], "is faster than its links", "are faster than their links")
+	add(above, "has samples above its links", "have samples above their links")
+	add(rows["at-one-of-several"], "is at the ceiling of one link", "are at the ceiling of one link")
+	add(rows["writes-by-cache"], "was answered by a cache", "were answered by a cache")
+	if len(found) > 0 {
+		text += ": " + sentence(found)
+	}
+	if printed > 0 {
+		text += fmt.Sprintf("; of %s published, ", count(printed, "row"))
+		var wrong []string
+		if n := published["label-differs"]; n > 0 {
+			wrong = append(wrong, fmt.Sprintf("%d called otherwise than what was run", n))
+		}
+		if n := published["published-differs"]; n > 0 {
+			wrong = append(wrong, fmt.Sprintf("%d with other figures than were measured", n))
+		}
+		if lost > 0 {
+			wrong = append(wrong, fmt.Sprintf("%d with figures that no load here has, or several have", lost))
+		}
+		if len(wrong) == 0 {
+			wrong = []string{"all as measured"}
+		}
+		text += sentence(wrong)
+	}
+	return text
+}
+
+func stageLine(s stages.Stage) string {
+	text := s.Name
+	if s.From != "" {
+		text += ": from " + s.From
+	}
+	if s.Links != "" {
+		text += ", over " + s.Links
+	}
+	return text
+}
+
+// stagesShared are the codes that all rows have.
+func stagesShared(d *stages.Document) []string {
+	if len(d.Rows) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.Rows[0].Warnings), func(code string) bool {
+		return slices.ContainsFunc(d.Rows, func(r stages.Row) bool { return !slices.Contains(r.Warnings, code) })
+	})
+}
+
+// stagesOfAll are the codes that are about every number: those that all rows have, and those of the run.
+func stagesOfAll(d *stages.Document) []string {
+	codes := stagesShared(d)
+	for _, f := range d.Findings {
+		if len(f.Rows) == 0 && len(f.Published) == 0 && len(f.Taints) > 0 {
+			codes = append(codes, f.Code)
+		}
+	}
+	return codes
+}
+
+// stagesMarks numbers the findings by code.
+func stagesMarks(d *stages.Document) []mark {
+	var out []mark
+	for _, f := range d.Findings {
+		w := Warning{Warning: f.Warning, Repetitions: f.Repetitions}
+		switch {
+		case len(f.Published) > 0:
+			out = addMark(out, w, &Cell{N: f.N}, publishedIn(d, f))
+		case len(f.Rows) == 0:
+			out = addMark(out, w, nil, "")
+		}
+		for _, i := range f.Rows {
+			if len(f.Published) == 0 {
+				out = addMark(out, w, &Cell{N: f.N}, d.Rows[i].Title+" in "+d.Rows[i].Stage)
+			}
+		}
+	}
+	return out
+}
+
+// publishedIn names the published tables that a finding is about.
+func publishedIn(d *stages.Document, f stages.Finding) string {
+	var tables []string
+	for _, p := range f.Published {
+		if name := d.Published[p.Table].Name; name != "" && !slices.Contains(tables, name) {
+			tables = append(tables, name)
+		}
+	}
+	switch len(tables) {
+	case 0:
+		return "the published table"
+	case 1:
+		return "table " + tables[0]
+	default:
+		return "tables " + sentence(tables)
+	}
+}
+
+// sharedTail is what all sentences end with, from a semicolon on: what the figures before it mean is said once.
+func sharedTail(texts []markedText) string {
+	for i := range texts[0].text {
+		tail := texts[0].text[i:]
+		without := func(t markedText) bool { return !strings.HasSuffix(t.text, tail) }
+		if strings.HasPrefix(tail, "; ") && !slices.ContainsFunc(texts, without) {
+			return tail
+		}
+	}
+	return ""
+}
+
+// stagesLoad is what was run, and which direction of it where it has both.
+func stagesLoad(r stages.Row) string {
+	if strings.TrimPrefix(r.Params["rw"], "rand") == r.Direction {
+		return r.Title
+	}
+	return joinNonEmpty(r.Title, r.Direction)
+}
+
+func stagesSpread(d *stages.Document) string {
+	unlike := false
+	for _, r := range d.Rows {
+		for _, e := range r.Efficiency {
+			unlike = unlike || len(e.Unlike) > 0
+		}
+	}
+	if unlike {
+		return "; those in brackets are of a load that is not alike"
+	}
+	return ""
+}
+
+func gigabits(v float64) string {
+	if v < 10 {
+		return fixed(v, 3)
+	}
+	return fixed(v, 2)
+}
+
+func fixed(v float64, decimals int) string {
+	if v <= 0 {
+		return absent
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// agreesSign is a published figure with a sign where it is not the measured one: ~ follows from the table's own
+// figures, ≠ from nothing.
+func agreesSign(f stages.Figure) string {
+	switch f.Agrees {
+	case stages.Measured:
+		return f.Published
+	case stages.Derived:
+		return "~" + f.Published
+	case stages.Unknown:
+		return "?" + f.Published
+	default:
+		return "≠" + f.Published
+	}
+}
