@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/prose"
 	"headroom/internal/stages"
 )
 
@@ -30,7 +31,7 @@ func stagesHeadline(d *stages.Document) string {
 	for _, f := range d.Findings {
 		published[f.Code] += len(f.Published)
 	}
-	text := fmt.Sprintf("%s in %s", count(len(d.Rows), "row"), count(len(d.Stages), "stage"))
+	text := fmt.Sprintf("%s in %s", prose.Count(len(d.Rows), "row"), prose.Count(len(d.Stages), "stage"))
 	var found []string
 	add := func(n int, one, many string) {
 		if n == 1 {
@@ -51,10 +52,10 @@ func stagesHeadline(d *stages.Document) string {
 	add(rows["at-one-of-several"], "is at the ceiling of one link", "are at the ceiling of one link")
 	add(rows["writes-by-cache"], "was answered by a cache", "were answered by a cache")
 	if len(found) > 0 {
-		text += ": " + sentence(found)
+		text += ": " + prose.List(found)
 	}
 	if printed > 0 {
-		text += fmt.Sprintf("; of %s published, ", count(printed, "row"))
+		text += fmt.Sprintf("; of %s published, ", prose.Count(printed, "row"))
 		var wrong []string
 		if n := published["label-differs"]; n > 0 {
 			wrong = append(wrong, fmt.Sprintf("%d called otherwise than what was run", n))
@@ -68,7 +69,7 @@ func stagesHeadline(d *stages.Document) string {
 		if len(wrong) == 0 {
 			wrong = []string{"all as measured"}
 		}
-		text += sentence(wrong)
+		text += prose.List(wrong)
 	}
 	return text
 }
@@ -139,7 +140,7 @@ func publishedIn(d *stages.Document, f stages.Finding) string {
 	case 1:
 		return "table " + tables[0]
 	default:
-		return "tables " + sentence(tables)
+		return "tables " + prose.List(tables)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/sweep"
+	"headroom/internal/unit"
 )
 
 var (
