@@ -22,6 +22,7 @@ const listOfKinds = "internal/cli/targetkinds.go"
 func usersOfKinds() map[string]string {
 	return map[string]string{
 		listOfKinds:                         "it lists the kinds and opens targets",
+		"internal/facts/bootloader.go":      "EFI variables hold text in the same way for facts and for boots",
 		"internal/cli/podsleft.go":          "records of what was made in a cluster, which restore removes",
 		"internal/cli/bootleft.go":          "records of what was put on a host for a boot, which restore undoes",
 		"internal/cli/realhost.go":          "a host is recorded before it is booted",

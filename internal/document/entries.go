@@ -15,9 +15,9 @@ type Entries struct {
 type Entry struct {
 	// Mark stands before the title: how severe it is, which rank it has.
 	Mark string
-	// Level is how much the mark strikes the eye.
-	Level Level
-	Title string
+	// Severity is how much the mark strikes the eye.
+	Severity Severity
+	Title    string
 	// ID is what the entry is called where one asks for more of it. Name identifies it in files for other programs
 	// where it has none.
 	ID, Name string
@@ -26,12 +26,12 @@ type Entry struct {
 	Parts  []Part
 }
 
-// Level is how severe an entry is.
-type Level int
+// Severity is how severe an entry is.
+type Severity int
 
-// Levels of entries.
+// The severities of entries.
 const (
-	Ordinary Level = iota
+	Ordinary Severity = iota
 	Low
 	Medium
 	High

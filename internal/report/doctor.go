@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/prose"
+
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
 	"headroom/internal/document"
@@ -84,7 +86,7 @@ func findingsText(severities map[string]int, of string) string {
 	if n == 0 {
 		return "nothing found that holds the I/O of " + of + " back"
 	}
-	text := fmt.Sprintf("%s (%s)", count(n, "finding"), strings.Join(counts, ", "))
+	text := fmt.Sprintf("%s (%s)", prose.Count(n, "finding"), strings.Join(counts, ", "))
 	if n > 1 {
 		text += ", the one most likely to matter first"
 	}
@@ -100,7 +102,7 @@ type findings struct {
 
 // add adds a finding with what was read.
 func (l *findings) add(f rule.Finding, o DoctorOptions, read ...document.Part) {
-	e := document.Entry{Mark: severityMark(f.Severity), Level: severityLevel(f.Severity), Title: f.Title, ID: f.Rule,
+	e := document.Entry{Mark: severityMark(f.Severity), Severity: severityOf(f.Severity), Title: f.Title, ID: f.Rule,
 		Values: []document.Value{textValue("severity", f.Severity), textValue("about", strings.Join(f.About, ", "))}}
 	if o.shortens(f) {
 		l.shortened = true
@@ -145,7 +147,7 @@ func severityMark(severity string) string {
 	return "LOW"
 }
 
-func severityLevel(severity string) document.Level {
+func severityOf(severity string) document.Severity {
 	switch severity {
 	case rule.High:
 		return document.High

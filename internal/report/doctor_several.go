@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/prose"
+
 	"headroom/internal/diagnosis"
 	"headroom/internal/document"
 	"headroom/internal/facts"
@@ -18,7 +20,7 @@ import (
 // the others; then what can't be told.
 func SeveralDoctorDocument(d diagnosis.Several, o DoctorOptions) document.Document {
 	known := d.Known()
-	out := document.Document{Title: "Diagnosis of " + count(len(d.Machines), "machine"), Blocks: severalAnswer(d)}
+	out := document.Document{Title: "Diagnosis of " + prose.Count(len(d.Machines), "machine"), Blocks: severalAnswer(d)}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
 	for _, m := range d.Machines {
 		if m.Diagnosis == nil {
@@ -61,9 +63,9 @@ func severalAnswer(d diagnosis.Several) []document.Block {
 		}
 	}
 	known := len(d.Known())
-	title := count(known, "machine")
+	title := prose.Count(known, "machine")
 	if known < len(d.Machines) {
-		title = fmt.Sprintf("%d of %s", known, count(len(d.Machines), "machine"))
+		title = fmt.Sprintf("%d of %s", known, prose.Count(len(d.Machines), "machine"))
 	}
 	if known == 0 {
 		return []document.Block{document.Sentence{Role: document.Answer, Text: title + ": none could be diagnosed"}}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/prose"
+
 	"headroom/internal/document"
 	"headroom/internal/visible"
 )
@@ -42,15 +44,15 @@ func markColumn(list []document.Entry) (width int, right bool) {
 		width = number
 	}
 	for _, e := range list {
-		width = max(width, columns(e.Mark))
+		width = max(width, prose.Columns(e.Mark))
 	}
 	return width + gap, right
 }
 
 func (p *paragraphs) entry(e document.Entry, width int, right bool) {
 	mark, indent := visible.Line(e.Mark), strings.Repeat(" ", width)
-	painted := map[document.Level]style{document.High: severe, document.Medium: alarm}[e.Level].paint(mark, p.o)
-	padding := strings.Repeat(" ", width-2-columns(mark))
+	painted := map[document.Severity]style{document.High: severe, document.Medium: alarm}[e.Severity].paint(mark, p.o)
+	padding := strings.Repeat(" ", width-2-prose.Columns(mark))
 	head := painted + padding + "  "
 	if right {
 		head = padding + painted + "  "
@@ -59,14 +61,14 @@ func (p *paragraphs) entry(e document.Entry, width int, right bool) {
 	id := visible.Line(e.ID)
 	room := p.width - width
 	if id != "" {
-		room = max(room-columns(id)-2, least)
+		room = max(room-prose.Columns(id)-2, least)
 	}
-	for i, l := range wrap(e.Title, room, 0) {
+	for i, l := range prose.Wrap(e.Title, room, 0) {
 		switch {
 		case i > 0:
 			p.line(indent + l)
 		case id != "":
-			gap := strings.Repeat(" ", max(2, p.width-width-columns(l)-columns(id)))
+			gap := strings.Repeat(" ", max(2, p.width-width-prose.Columns(l)-prose.Columns(id)))
 			p.line(head + l + gap + faint.paint(id, p.o))
 		default:
 			p.line(strings.TrimRight(head+l, " "))
@@ -92,15 +94,15 @@ func (p *paragraphs) part(part document.Part, indent string) {
 		} else {
 			p.hanging(lead, l.Text)
 		}
-		indent = strings.Repeat(" ", columns(indent))
+		indent = strings.Repeat(" ", prose.Columns(indent))
 	}
 }
 
 // hanging is text whose first line has something in front of it, and whose other lines begin as far to the right.
 func (p *paragraphs) hanging(lead, text string) {
-	for _, l := range wrap(text, max(p.width-columns(lead), narrowest/2), 0) {
+	for _, l := range prose.Wrap(text, max(p.width-prose.Columns(lead), narrowest/2), 0) {
 		p.line(strings.TrimRight(lead+l, " "))
-		lead = strings.Repeat(" ", columns(lead))
+		lead = strings.Repeat(" ", prose.Columns(lead))
 	}
 }
 
@@ -195,8 +197,8 @@ func newPageEntries(list []document.Entry) []pageEntry {
 	var entries []pageEntry
 	for _, e := range list {
 		shown := pageEntry{Mark: visible.Line(e.Mark), Title: visible.Line(e.Title), ID: visible.Line(e.ID),
-			Level: map[document.Level]string{document.High: "high", document.Medium: "medium",
-				document.Low: "low"}[e.Level]}
+			Level: map[document.Severity]string{document.High: "high", document.Medium: "medium",
+				document.Low: "low"}[e.Severity]}
 		for _, part := range e.Parts {
 			shown.Parts = append(shown.Parts, newPagePart(part))
 		}

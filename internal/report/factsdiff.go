@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/prose"
+
 	"headroom/internal/diff"
 	"headroom/internal/document"
 	"headroom/internal/facts"
@@ -56,9 +58,9 @@ func factsDiffAnswer(d diff.Document) []document.Block {
 		{d.Counts.Facts, "fact"}} {
 		switch {
 		case c.n > 0 && c.what == "fact" && len(parts) > 0:
-			parts = append(parts, count(c.n, "other fact"))
+			parts = append(parts, prose.Count(c.n, "other fact"))
 		case c.n > 0:
-			parts = append(parts, count(c.n, c.what))
+			parts = append(parts, prose.Count(c.n, c.what))
 		}
 	}
 	title := fmt.Sprintf("A is %s, B is %s: ", d.A, d.B)
@@ -66,9 +68,9 @@ func factsDiffAnswer(d diff.Document) []document.Block {
 	case 0:
 		title += "no difference"
 	case 1:
-		title += sentence(parts) + " differs"
+		title += prose.List(parts) + " differs"
 	default:
-		title += sentence(parts) + " differ"
+		title += prose.List(parts) + " differ"
 	}
 	blocks := []document.Block{document.Sentence{Role: document.Answer, Text: title}}
 	if n := d.Counts.NotComparable; n > 0 {

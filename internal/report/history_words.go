@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/prose"
+
 	"headroom/internal/compare"
 	"headroom/internal/diff"
 	"headroom/internal/facts"
@@ -38,7 +40,7 @@ func (h historyText) where() string {
 func (h historyText) title() string {
 	s := h.s
 	first, last := s.Runs[0].Created, s.Runs[len(s.Runs)-1].Created
-	text := h.where() + ": " + count(len(s.Runs), "run")
+	text := h.where() + ": " + prose.Count(len(s.Runs), "run")
 	if len(s.Runs) > 1 {
 		text += " over " + spanText(last.Sub(first))
 	}
@@ -62,9 +64,9 @@ func spanText(d time.Duration) string {
 	case days < 2:
 		return unit.Duration(d)
 	case days < 14:
-		return count(int(math.Round(days)), "day")
+		return prose.Count(int(math.Round(days)), "day")
 	default:
-		return count(int(math.Round(days/7)), "week")
+		return prose.Count(int(math.Round(days/7)), "week")
 	}
 }
 
@@ -73,9 +75,9 @@ func (h historyText) answer() []string {
 	var lines []string
 	switch n := len(h.s.Events); {
 	case n == 0 && h.s.FewestAfter == 0:
-		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.", count(len(h.s.Cells), "figure")))
+		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.", prose.Count(len(h.s.Cells), "figure")))
 	case n == 0:
-		lines = append(lines, fmt.Sprintf("No change found in %s.", count(len(h.s.Cells), "figure")))
+		lines = append(lines, fmt.Sprintf("No change found in %s.", prose.Count(len(h.s.Cells), "figure")))
 	default:
 		for _, e := range h.s.Events {
 			lines = append(lines, h.eventSentence(e))
@@ -90,7 +92,7 @@ func (h historyText) eventSentence(e history.Event) string {
 	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " +
 		stepText(c.Estimate) + ", " + c.Verdict
 	if more := len(e.Cells) - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more of %s", more, count(len(h.s.Cells), "figure"))
+		text += fmt.Sprintf(", and %d more of %s", more, prose.Count(len(h.s.Cells), "figure"))
 	}
 	text += ", since " + h.when(e.Created) + " (run " + h.id(e.Run) + ")"
 	var with []string
@@ -106,7 +108,7 @@ func (h historyText) eventSentence(e history.Event) string {
 		when = "; about then "
 	}
 	if len(with) > 0 {
-		text += when + sentence(with)
+		text += when + prose.List(with)
 	}
 	return text + "."
 }
@@ -168,7 +170,7 @@ func (h historyText) newestSentence() string {
 	case len(bad) > 0:
 		text := newest + "shows a regression: " + few(bad)
 		if len(open) > 0 {
-			text += "; " + count(len(open), "figure") + " can't be told"
+			text += "; " + prose.Count(len(open), "figure") + " can't be told"
 		}
 		return text + "."
 	case measured == 0:
@@ -177,7 +179,7 @@ func (h historyText) newestSentence() string {
 		return newest + "can't be told to be as good as those before it or not: " + few(open) + "."
 	case len(open) > 0:
 		return newest + fmt.Sprintf("shows no regression in %d of %s; can't be told: %s.", measured-len(open),
-			count(measured, "figure"), few(open))
+			prose.Count(measured, "figure"), few(open))
 	}
 	return newest + "has no regression of more than " + unit.Percent(h.Margin) + " in any figure."
 }
@@ -188,7 +190,7 @@ func few(list []string) string {
 	if more := len(list) - most; more > 1 {
 		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	return sentence(list)
+	return prose.List(list)
 }
 
 // shortenIDs shortens the ids of runs in a text.
@@ -311,7 +313,7 @@ func (h historyText) reading() []string {
 			fmt.Sprintf("A run counts with its median. When nothing changes, at most one such history in %.0f shows "+
 				"a change at one look; a change must have %s after it to be found, and until then the newest run is "+
 				"compared alone.",
-				1/h.Alpha, count(h.s.FewestAfter, "run")))
+				1/h.Alpha, prose.Count(h.s.FewestAfter, "run")))
 	} else {
 		lines = append(lines, "A run counts with its median. So few runs can't show a change for certain; the newest "+
 			"is compared with those before it.")
@@ -334,7 +336,7 @@ func (h historyText) warned() string {
 	}
 	var words []string
 	for _, code := range sortedKeys(runs) {
-		words = append(words, code+" in "+count(len(runs[code]), "run"))
+		words = append(words, code+" in "+prose.Count(len(runs[code]), "run"))
 	}
 	return few(words)
 }
