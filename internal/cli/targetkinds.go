@@ -176,7 +176,8 @@ func (p *program) openGuest(ctx context.Context, name string) (target.Target, er
 func (p *program) openGuestIn(ctx context.Context, name, images string) (target.Target, error) {
 	file := strings.TrimPrefix(name, qemu.Scheme)
 	p.say("", "starting the guest of "+file)
-	g, err := qemu.OpenOn(ctx, name, file, qemu.Host{Folder: jobsFolder(), Images: images, Links: &p.links.Links})
+	g, err := qemu.OpenOn(ctx, name, file, qemu.Host{Folder: jobsFolder(), Images: images,
+		Links: &p.links.Links, Say: func(text string) { p.say("", text) }})
 	if err != nil {
 		return nil, err // and no guest that is nil in an interface which is not
 	}

@@ -194,6 +194,14 @@ func TestBootsThatFail(t *testing.T) {
 	if _, ok := errors.AsType[*target.NotStarted](err); !ok {
 		t.Errorf("%v does not say that the guest did not come up", err)
 	}
+	// A kernel that has said nothing after half of the time may hang in the emulator, and is started once more.
+	var told []string
+	g.say = func(text string) { told = append(told, text) }
+	err = g.Boot(t.Context(), target.BootSpec{Arguments: []string{"rdinit=/bin/cat"}})
+	if err == nil || !strings.Contains(err.Error(), "30s have passed (limit: in the guest's file)") ||
+		len(told) != 1 || !strings.Contains(told[0], "hung in the emulator while its kernel started") {
+		t.Errorf("a kernel that says nothing: %v; the user was told %q", err, told)
+	}
 	if n := qemus(t, g.dir); n != 0 {
 		t.Errorf("%d processes run after boots that failed", n)
 	}

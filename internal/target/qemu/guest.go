@@ -45,6 +45,8 @@ type Guest struct {
 	port    int
 	// now is the description that the running guest was started from.
 	now File
+	// say is told what a user wants to know of a start.
+	say func(text string)
 }
 
 // bootable are the files of a kernel that QEMU takes.
@@ -64,6 +66,8 @@ type Host struct {
 	Images string
 	// Links connect it with other guests that have the same.
 	Links *Links
+	// Say is told what a user wants to know of a start; nil for nobody.
+	Say func(text string)
 	// starting are the descriptions of the guests for which this one is started.
 	starting []string
 }
@@ -97,7 +101,11 @@ func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Guest{file: f, program: f.QEMU, ready: map[string]bootable{}, links: cmp.Or(on.Links, &Links{})}
+	g := &Guest{file: f, program: f.QEMU, ready: map[string]bootable{}, links: cmp.Or(on.Links, &Links{}),
+		say: on.Say}
+	if g.say == nil {
+		g.say = func(string) {}
+	}
 	if g.program == "" {
 		if g.program, err = initramfs.Find("qemu-system-x86_64"); err != nil {
 			return nil, &lab.Error{What: "QEMU is not installed", Hints: []string{"apt install qemu-system-x86"},

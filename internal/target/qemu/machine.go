@@ -17,6 +17,8 @@ type start struct {
 	arguments string
 	// imageFormat is that of the image, raw or qcow2.
 	imageFormat string
+	// hangs says that the emulator may bring the kernel to a stand, which is looked for.
+	hangs bool
 	// port on 127.0.0.1 that leads to the guest's SSH.
 	port int
 	// paths of the disks' images, in the order of the disks.
