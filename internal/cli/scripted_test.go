@@ -87,6 +87,9 @@ func (l *scriptedLab) designs() {
 		if err != nil || b.Run.Source != lab.Measured {
 			continue
 		}
+		if b.Run.Version != "test" {
+			continue // of an earlier version
+		}
 		earlier := b.Run
 		earlier.Design = ""
 		if recorded := b.Run.Design; recorded == "" || recorded != earlier.MadeBy() {

@@ -142,8 +142,8 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 		document.Plots{Reading: "<r>", List: []document.Plot{{Title: "<p>", Note: "<n>",
 			X: document.Axis{Title: "<X>"}, Y: document.Axis{Title: "<Y>", Scale: document.Names,
 				Names: []string{"<N>", "<M>"}},
-			Series: []document.Series{{Points: []document.Point{{Value: 1, Name: "<k>", Text: "<v>", Codes: []string{"<o>"}},
-				{At: 1, Value: 2}}}},
+			Series: []document.Series{{Points: []document.Point{{Value: 1, Name: "<k>", Text: "<v>",
+				Codes: []string{"<o>"}}, {At: 1, Value: 2}}}},
 			Marks:      []document.Mark{{Text: "<m>"}},
 			References: []document.Reference{{Name: "<f>"}}}}},
 	}}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,12 +26,12 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 		if before != nil && (apart || standsApart(before, b)) {
 			p.line("")
 		}
-		apart, before = false, b
+		apart = false
 		switch b := b.(type) {
 		case document.Heading:
 			p.wrapped(strong, b.Text, 0)
 		case document.List:
-			p.list(b)
+			p.list(b, before)
 		case document.Sentence:
 			if b.Role == document.Reading && len(left) > 0 {
 				p.wrapped(faint, "Left out for want of room: "+prose.List(left)+"; --json has all.", 0)
@@ -42,12 +43,17 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 		case document.Command:
 			p.command(b.What+": ", b.Text)
 		case document.Table:
-			left = append(left, p.table(b)...)
+			for _, title := range p.table(b) {
+				if !slices.Contains(left, title) { // several tables can lose it
+					left = append(left, title)
+				}
+			}
 			apart = true
 		case document.Entries:
 			p.entries(b.List)
 			apart = true
 		}
+		before = b
 	}
 	return p.out.Flush() // keeps the first error of all writes
 }
@@ -71,15 +77,20 @@ func standsApart(before, b document.Block) bool {
 	return false
 }
 
-func (p *paragraphs) list(l document.List) {
+// list writes items, below the sentence before them a little to the right.
+func (p *paragraphs) list(l document.List, before document.Block) {
+	lead := ""
+	if _, said := before.(document.Sentence); said {
+		lead = "  "
+	}
 	for i, item := range l.Items {
 		if i == l.Brief && i > 0 {
-			p.wrapped(faint, fmt.Sprintf("and %d more", len(l.Items)-i), 2)
+			p.wrapped(faint, fmt.Sprintf("%sand %d more", lead, len(l.Items)-i), 2)
 			return
 		}
-		p.wrapped(plain, item.Text, 2)
+		p.wrapped(plain, lead+item.Text, 2+len(lead))
 		for _, text := range item.Below {
-			p.wrapped(plain, "  "+text, 4)
+			p.wrapped(plain, lead+"  "+text, 4+len(lead))
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (h historyText) id(run string) string {
 
 // table has a row for each cell: a line of its runs, the level that it is at, and what is said of the newest run.
 func (h historyText) table() document.Table {
-	t := document.Table{Name: h.title(), Columns: []document.Column{
+	t := document.Table{Name: h.where(), Columns: []document.Column{
 		{Title: "job", Kind: document.Words},
 		{Title: "runs", Kind: document.Sketch, Drop: 2},
 		{Title: "now", Kind: document.Number},
@@ -77,7 +77,7 @@ func (h historyText) row(t history.Track, room int) document.Row {
 	now := lastSegment(t)
 	level := stat.Median(now)
 	var scatter, change, since document.Cell
-	if c := stat.NextChange(now, level, 0.95); len(now) > 2 {
+	if c := stat.NextChange(now, level, 0.95); len(now) > 2 && !math.IsNaN(c.Spread) {
 		scatter = document.Cell{Text: "±" + unit.Percent(c.Spread), Value: &c.Spread, Unit: string(lab.Share)}
 	}
 	if n := len(t.Changes); n > 0 {
@@ -178,7 +178,7 @@ func (h historyText) event(e history.Event) []document.Block {
 				{Text: atMost(c.P), Value: &c.P, Unit: "1"}}})
 		}
 	}
-	blocks := []document.Block{document.Heading{Text: title + ":"}, t,
+	blocks := []document.Block{document.Heading{Text: title}, t,
 		document.Sentence{Role: document.Detail, Text: h.differencesNote(e)}}
 	list := document.List{Brief: mostExplained}
 	for _, d := range e.Differences {

@@ -75,7 +75,8 @@ func (h historyText) answer() []string {
 	var lines []string
 	switch n := len(h.s.Events); {
 	case n == 0 && h.s.FewestAfter == 0:
-		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.", prose.Count(len(h.s.Cells), "figure")))
+		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.",
+			prose.Count(len(h.s.Cells), "figure")))
 	case n == 0:
 		lines = append(lines, fmt.Sprintf("No change found in %s.", prose.Count(len(h.s.Cells), "figure")))
 	default:

@@ -159,7 +159,10 @@ func shareCell(r *stages.Row, of string) document.Cell {
 // measured.
 func publishedTable(d *stages.Document, number int, all []mark) []document.Block {
 	p := d.Published[number]
-	title := joinNonEmpty("published", p.Name)
+	title := "published"
+	if p.Name != "" {
+		title += ": " + p.Name
+	}
 	t := document.Table{Name: title, Columns: []document.Column{{Title: "published as", Kind: document.Words},
 		{Title: "what ran", Kind: document.Words}}}
 	var names []string
