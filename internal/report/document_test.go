@@ -139,7 +139,7 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 		document.Entries{List: []document.Entry{{Mark: "<m>", Title: "<h>", ID: "<d>",
 			Parts: []document.Part{{Name: "<n>", Lines: []document.Line{{Label: "<l>", Text: "<s>"},
 				{Text: "<v>", Typed: true}}}}}}},
-		document.Plots{Reading: "<r>", List: []document.Plot{{Title: "<p>", Note: "<n>",
+		document.Plots{Reading: "<r>", List: []document.Plot{{Title: "<P>", Note: "<n>",
 			X: document.Axis{Title: "<X>"}, Y: document.Axis{Title: "<Y>", Scale: document.Names,
 				Names: []string{"<N>", "<M>"}},
 			Series: []document.Series{{Points: []document.Point{{Value: 1, Name: "<k>", Text: "<v>",
@@ -152,7 +152,7 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, markup := range []string{"<script>", "<b> ", "<u>", "<a href>", "<c>", "<t>", "<x>", "<w>", "<m>",
-		"<h>", "<d>", "<l>", "<s>", "<r>", "<p>", "<n>", "<X>", "<Y>", "<N>", "<k>", "<v>", "<o>", "<f>"} {
+		"<h>", "<d>", "<l>", "<s>", "<r>", "<P>", "<n>", "<X>", "<Y>", "<N>", "<k>", "<v>", "<o>", "<f>"} {
 		if strings.Contains(b.String(), markup) {
 			t.Errorf("%s in\n%s", markup, b.String())
 		}
