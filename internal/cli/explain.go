@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/rule"
+	"headroom/internal/unit"
 	"headroom/internal/validity"
 	"headroom/internal/yamlfile"
 )
@@ -128,7 +129,7 @@ func noExplanation(name string, known []string) error {
 		near = []string{one}
 	}
 	if len(near) > 0 {
-		hints = append([]string{"did you mean " + names(near) + "?"}, hints...)
+		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
 	}
 	return usage(fmt.Sprintf("there is no warning, rule or metric %q", name), hints...)
 }

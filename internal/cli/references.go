@@ -184,7 +184,7 @@ func noReference(name string, references []reference.Reference) error {
 		}
 	}
 	if len(near) > 0 {
-		hints = append([]string{"did you mean " + names(near) + "?"}, hints...)
+		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
 	}
 	return usage(fmt.Sprintf("there is no reference %q", name), hints...)
 }

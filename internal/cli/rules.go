@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/rule"
+	"headroom/internal/unit"
 )
 
 // ruleRow is a rule in the published JSON document of rules.
@@ -148,7 +149,7 @@ func (p *program) rulesShowCommand(file *string) *cobra.Command {
 func noRule(name string, rules []rule.Rule) error {
 	hints := []string{"headroom rules lists them"}
 	if near := nearNames(name, explained{rules: rules}.ids()); len(near) > 0 {
-		hints = append([]string{"did you mean " + names(near) + "?"}, hints...)
+		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
 	}
 	return usage("there is no rule "+name, hints...)
 }
