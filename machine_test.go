@@ -35,7 +35,7 @@ func fine() map[string]string {
 			"by which loads are exact",
 		"internal/cli/scriptedlost_test.go TestScriptedLoadBySizeHangs": "the clock of a bubble, " +
 			"by which loads are exact",
-		"internal/cli/severaltargets_system_test.go TestSeveralTargetsAreMeasuredTogether": "a rate and its own " +
+		"internal/cli/multitarget_system_test.go TestSeveralTargetsAreMeasuredTogether": "a rate and its own " +
 			"values by the second",
 		"internal/load/fio/fio_system_test.go TestArgvOnRealFio": "a limit of rate that fio keeps to, and two " +
 			"accounts of one run",

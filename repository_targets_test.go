@@ -23,8 +23,8 @@ func usersOfKinds() map[string]string {
 	return map[string]string{
 		listOfKinds:                         "it lists the kinds and opens targets",
 		"internal/facts/bootloader.go":      "EFI variables hold text in the same way for facts and for boots",
-		"internal/cli/podsleft.go":          "records of what was made in a cluster, which restore removes",
-		"internal/cli/bootleft.go":          "records of what was put on a host for a boot, which restore undoes",
+		"internal/cli/podleftovers.go":      "records of what was made in a cluster, which restore removes",
+		"internal/cli/bootleftovers.go":     "records of what was put on a host for a boot, which restore undoes",
 		"internal/cli/realhost.go":          "a host is recorded before it is booted",
 		"internal/cli/experimentoptions.go": "the help of --boot-way names the ways",
 	}
@@ -107,10 +107,10 @@ func (f goFile) refuseComparison(t *testing.T, n *ast.BinaryExpr) {
 	if call, ok := n.X.(*ast.CallExpr); ok {
 		name = call.Fun
 	}
-	said, isSelector := name.(*ast.SelectorExpr)
+	printed, isSelector := name.(*ast.SelectorExpr)
 	literal, isLiteral := n.Y.(*ast.BasicLit)
 	if (n.Op == token.EQL || n.Op == token.NEQ) && isSelector && slices.Contains([]string{"Name", "Target"},
-		said.Sel.Name) && isLiteral && literal.Value == `"local"` {
+		printed.Sel.Name) && isLiteral && literal.Value == `"local"` {
 		t.Errorf("%s compares a name; ask target.IsLocal, or RunTarget.Remote of a saved run", f.at(n))
 	}
 }

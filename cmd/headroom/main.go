@@ -18,7 +18,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A reader that goes away (| head) must not end the process in the midst of a run: the write fails instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	os.Exit(cli.Run(context.Background(), cli.Surroundings{
+	os.Exit(cli.Run(context.Background(), cli.Environment{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version,
 		Signals: signals, Exit: os.Exit,
 		Footprint: new(cli.Footprint),

@@ -12,7 +12,7 @@ import (
 	"headroom/internal/rule"
 )
 
-func usual() Terms { return Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, Fewest: 3} }
+func usual() Terms { return Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, MinBlocks: 3} }
 
 func TestArms(t *testing.T) {
 	for id, want := range map[string]string{"baseline-2": Baseline, "baseline": Baseline, "tuned-3": Tuned, "-2": "-2",
@@ -21,13 +21,13 @@ func TestArms(t *testing.T) {
 			t.Errorf("%s is a visit of %s, want %s", id, got, want)
 		}
 	}
-	for arm, want := range map[string][]int{"+2": {2}, Together(3, 1): {1, 3}, "-2": nil, Tuned: nil,
+	for arm, want := range map[string][]int{"+2": {2}, PairArm(3, 1): {1, 3}, "-2": nil, Tuned: nil,
 		"+x": nil, "+0": nil} {
 		if got := settingsOf(arm); !slices.Equal(got, want) {
 			t.Errorf("%s has the settings %v, want %v", arm, got, want)
 		}
 	}
-	if Again(Baseline, 2) != "baseline-2" || Again(Baseline, 1) != Baseline || Removed(4) != "-4" {
+	if VisitArm(Baseline, 2) != "baseline-2" || VisitArm(Baseline, 1) != Baseline || RemovedArm(4) != "-4" {
 		t.Error("arms are named otherwise than in the run")
 	}
 }
@@ -185,7 +185,7 @@ func TestEffectsThatDoNotAddUp(t *testing.T) {
 	if u := doc.Unexplained[0]; *u.Seen.Hi > 0.9 || *u.All.Hi > 0.9 {
 		t.Errorf("the whole is less than its parts: %+v", u)
 	}
-	d.Arms = append(d.Arms, Together(1, 2))
+	d.Arms = append(d.Arms, PairArm(1, 2))
 	doc = Compute(d, carryOut(r, d, usual(), twice), usual(), nil)
 	last := doc.Interactions[len(doc.Interactions)-1]
 	if !slices.Equal(last.Settings, []int{1, 2}) || last.Verdict != Slower ||
@@ -256,7 +256,7 @@ func TestAVisitIsOneValue(t *testing.T) {
 
 func savedRun() (lab.Run, []lab.Repetition) {
 	run := lab.Run{ID: "7KQ4M2X9TD", Experiment: &lab.Experiment{Kind: "ablate", Baseline: Baseline, Margin: 0.03,
-		Alpha: 0.05, Blocks: 8, Fewest: 3}}
+		Alpha: 0.05, Blocks: 8, MinBlocks: 3}}
 	settings := []Setting{{"cmdline:init_on_free", "1"}, {"cmdline:mitigations", "off"}}
 	var repetitions []lab.Repetition
 	for _, arm := range designFor(2).Arms {
@@ -352,7 +352,7 @@ func TestVisitsThatRepeat(t *testing.T) {
 		t.Fatalf("%v: %+v", err, doc.PerVisit)
 	}
 	var metrics []string
-	for _, n := range doc.PerVisit.Numbers {
+	for _, n := range doc.PerVisit.Metrics {
 		metrics = append(metrics, n.Cell+" "+n.Metric)
 	}
 	slices.Sort(metrics)

@@ -13,19 +13,19 @@ const (
 	Tuned    = "tuned"
 )
 
-// Alone is the arm with one setting added to the baseline: "+3".
-func Alone(setting int) string { return "+" + strconv.Itoa(setting) }
+// AloneArm is the arm with one setting added to the baseline: "+3".
+func AloneArm(setting int) string { return "+" + strconv.Itoa(setting) }
 
-// Removed is the arm with all settings but one: "-3".
-func Removed(setting int) string { return "-" + strconv.Itoa(setting) }
+// RemovedArm is the arm with all settings but one: "-3".
+func RemovedArm(setting int) string { return "-" + strconv.Itoa(setting) }
 
-// Together is the arm with two settings added to the baseline: "+1+3".
-func Together(setting, other int) string {
-	return Alone(min(setting, other)) + Alone(max(setting, other))
+// PairArm is the arm with two settings added to the baseline: "+1+3".
+func PairArm(setting, other int) string {
+	return AloneArm(min(setting, other)) + AloneArm(max(setting, other))
 }
 
-// Again is another visit of an arm in the same block: "baseline-2" is the second one of the baseline.
-func Again(arm string, visit int) string {
+// VisitArm is another visit of an arm in the same block: "baseline-2" is the second one of the baseline.
+func VisitArm(arm string, visit int) string {
 	if visit < 2 {
 		return arm
 	}

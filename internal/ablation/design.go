@@ -24,7 +24,7 @@ type Setting struct {
 	Level  string `json:"level"`
 }
 
-// The levels that are words, as lab.Varied has them.
+// The levels that are words, as lab.VariedFactor has them.
 const (
 	found  = "found"
 	absent = "absent"
@@ -72,8 +72,8 @@ type Terms struct {
 	Margin float64
 	// Alpha bounds the probability that any of the claims is wrong, all of them together.
 	Alpha float64
-	// Blocks is how many times each arm is visited at most, Fewest how many times at least.
-	Blocks, Fewest int
+	// Blocks is how many times each arm is visited at most, MinBlocks how many times at least.
+	Blocks, MinBlocks int
 	// Pairs is how many pairs of settings are measured at most where effects do not add up, PairsFrom the first block
 	// that visits any; 0 while none does.
 	Pairs, PairsFrom int
@@ -83,7 +83,7 @@ type Terms struct {
 func TermsOf(run lab.Run) Terms {
 	t := Terms{Margin: 0.03, Alpha: 0.05}
 	if e := run.Experiment; e != nil {
-		t = Terms{Margin: e.Margin, Alpha: e.Alpha, Blocks: e.Blocks, Fewest: e.Fewest, Pairs: e.MostPairs,
+		t = Terms{Margin: e.Margin, Alpha: e.Alpha, Blocks: e.Blocks, MinBlocks: e.MinBlocks, Pairs: e.MostPairs,
 			PairsFrom: e.PairsFrom}
 	}
 	if t.Blocks == 0 {
@@ -100,7 +100,7 @@ func (d Design) has(arm string) bool { return slices.Contains(d.Arms, arm) }
 func (d Design) Claims() int {
 	arms, metrics := 0, 0
 	for n := range d.Settings {
-		for _, arm := range []string{Alone(n + 1), Removed(n + 1)} {
+		for _, arm := range []string{AloneArm(n + 1), RemovedArm(n + 1)} {
 			if d.has(arm) {
 				arms++
 			}

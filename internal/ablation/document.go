@@ -27,8 +27,8 @@ type Document struct {
 	Blocks int `json:"blocks"`
 	Visits int `json:"visits"`
 	// Cells are the loads, with the metrics that decide.
-	Cells    []Cell   `json:"cells"`
-	Settings []Priced `json:"settings"`
+	Cells    []Cell          `json:"cells"`
+	Settings []SettingEffect `json:"settings"`
 	// Interactions are settings that do something else with others than alone, and all pairs that were measured.
 	Interactions []Interaction `json:"interactions"`
 	// Unexplained is what all settings together do beyond the product of what each does alone, by cell and metric.
@@ -57,8 +57,8 @@ const (
 	NotVerified Verdict = "not-verified"
 )
 
-// Priced is one setting.
-type Priced struct {
+// SettingEffect is one setting.
+type SettingEffect struct {
 	Setting
 	// Number of the setting, from 1: its arms are "+1" and "-1".
 	Number int `json:"number"`
@@ -73,12 +73,12 @@ type Priced struct {
 	NotVerified string `json:"not_verified,omitempty"`
 	// Cost is what having the setting costs in security, durability, power or money, or what doing without it does;
 	// empty where no rule tells.
-	Cost  string  `json:"cost,omitempty"`
-	Cells []Price `json:"cells"`
+	Cost  string       `json:"cost,omitempty"`
+	Cells []CellEffect `json:"cells"`
 }
 
-// Price is one setting for one number.
-type Price struct {
+// CellEffect is one setting for one number.
+type CellEffect struct {
 	Cell    string     `json:"cell"`
 	Metric  string     `json:"metric"`
 	Unit    lab.Unit   `json:"unit"`
@@ -141,7 +141,7 @@ type Control struct {
 func (c Control) Different() bool { return c.Verdict == Faster || c.Verdict == Slower }
 
 // estimate is a change as it is published; nil where there is none.
-func (e *experiment) estimate(c stat.BlockedChange, better lab.Better) *Estimate {
+func (a *analysis) estimate(c stat.BlockedChange, better lab.Better) *Estimate {
 	if math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) {
 		return nil
 	}
@@ -150,10 +150,10 @@ func (e *experiment) estimate(c stat.BlockedChange, better lab.Better) *Estimate
 		return out
 	}
 	out.Lo, out.Hi, out.Confidence = &c.Lo, &c.Hi, c.Confidence
-	out.Verdict = verdictOf(c.Decide(e.Margin), better)
+	out.Verdict = verdictOf(c.Decide(a.Margin), better)
 	blocks := c.N
-	if c.Hopeless(e.Margin, e.Blocks) {
-		blocks = max(blocks, e.Blocks)
+	if c.Futile(a.Margin, a.Blocks) {
+		blocks = max(blocks, a.Blocks)
 	}
 	if share := c.Detectable(blocks) - 1; !math.IsNaN(share) && !math.IsInf(share, 0) {
 		out.Detectable = &share

@@ -102,13 +102,13 @@ func designOf(run lab.Run) (Design, error) {
 		levels[arm.ID] = arm.Levels
 	}
 	for n := 1; ; n++ {
-		set, ok := levels[Alone(n)]
+		set, ok := levels[AloneArm(n)]
 		if !ok {
 			break
 		}
 		s, err := settingOf(set)
 		if err != nil {
-			return d, &lab.Error{What: fmt.Sprintf("arm %s of run %s", Alone(n), run.ID), Err: err}
+			return d, &lab.Error{What: fmt.Sprintf("arm %s of run %s", AloneArm(n), run.ID), Err: err}
 		}
 		d.Settings = append(d.Settings, s)
 	}

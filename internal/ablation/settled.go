@@ -12,7 +12,7 @@ import (
 // any setting alone is, the tuned set as long as any removed one. A run may look after each block: the intervals hold
 // at all looks together.
 func Settled(d Design, measured []Measured, t Terms) []bool {
-	e := newExperiment(d, measured, t)
+	e := newAnalysis(d, measured, t)
 	settled := make([]bool, len(d.Arms))
 	for i, arm := range d.Arms {
 		settled[i] = e.settled(arm)
@@ -30,41 +30,41 @@ func Settled(d Design, measured []Measured, t Terms) []bool {
 }
 
 // begun says that an arm has the fewest blocks in all cells.
-func (e *experiment) begun(arm string) bool {
-	return e.all(func(of number) bool { return e.blocks(of, arm) >= max(e.Fewest, 1) })
+func (a *analysis) begun(arm string) bool {
+	return a.all(func(of number) bool { return a.blocks(of, arm) >= max(a.MinBlocks, 1) })
 }
 
 // settled says it of an arm with settings added or one removed.
-func (e *experiment) settled(arm string) bool {
-	return e.begun(arm) && e.all(func(of number) bool {
-		if e.blocks(of, arm) >= e.Blocks {
+func (a *analysis) settled(arm string) bool {
+	return a.begun(arm) && a.all(func(of number) bool {
+		if a.blocks(of, arm) >= a.Blocks {
 			return true
 		}
-		c, ok := e.about(of, arm)
-		return ok && c.Known() && (c.Decide(e.Margin) != stat.Undecided || c.Hopeless(e.Margin, e.Blocks))
+		c, ok := a.about(of, arm)
+		return ok && c.Known() && (c.Decide(a.Margin) != stat.Undecided || c.Futile(a.Margin, a.Blocks))
 	})
 }
 
 // about is the change that an arm was measured for.
-func (e *experiment) about(of number, arm string) (stat.BlockedChange, bool) {
-	for n := range e.Settings {
-		if arm == Removed(n+1) {
-			return e.removed(of, n+1), true
+func (a *analysis) about(of number, arm string) (stat.BlockedChange, bool) {
+	for n := range a.Settings {
+		if arm == RemovedArm(n+1) {
+			return a.removed(of, n+1), true
 		}
 	}
 	switch added := settingsOf(arm); len(added) {
 	case 1:
-		return e.alone(of, added[0]), true
+		return a.alone(of, added[0]), true
 	case 2:
-		return e.pair(of, added[0], added[1]), true
+		return a.pair(of, added[0], added[1]), true
 	}
 	return stat.BlockedChange{}, false
 }
 
 // all says whether something holds for the deciding metrics of all cells; where they are not known yet it does not.
-func (e *experiment) all(holds func(number) bool) bool {
-	known := len(e.Cells) > 0
-	for _, c := range e.Cells {
+func (a *analysis) all(holds func(number) bool) bool {
+	known := len(a.Cells) > 0
+	for _, c := range a.Cells {
 		known = known && len(c.Metrics) > 0
 		for _, m := range c.Metrics {
 			if known = known && holds(number{c.ID, m}); !known {
@@ -76,10 +76,10 @@ func (e *experiment) all(holds func(number) bool) bool {
 }
 
 // blocks is how many visited an arm.
-func (e *experiment) blocks(of number, arm string) int {
+func (a *analysis) blocks(of number, arm string) int {
 	var seen []int
-	for _, v := range e.visits[of] {
-		if e.arms[v.Arm] == arm && !slices.Contains(seen, v.Block) {
+	for _, v := range a.visits[of] {
+		if a.arms[v.Arm] == arm && !slices.Contains(seen, v.Block) {
 			seen = append(seen, v.Block)
 		}
 	}

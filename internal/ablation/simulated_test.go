@@ -12,10 +12,10 @@ type machine func(arm string, block int) map[string]float64
 // designFor is one with so many settings: the baseline twice a block, each setting alone and removed, and the tuned
 // set.
 func designFor(settings int, cells ...Cell) Design {
-	d := Design{Arms: []string{Baseline, Again(Baseline, 2), Tuned}, Cells: cells}
+	d := Design{Arms: []string{Baseline, VisitArm(Baseline, 2), Tuned}, Cells: cells}
 	for n := 1; n <= settings; n++ {
 		d.Settings = append(d.Settings, Setting{Factor: "cmdline:s" + string(rune('0'+n)), Level: "1"})
-		d.Arms = append(d.Arms, Alone(n), Removed(n))
+		d.Arms = append(d.Arms, AloneArm(n), RemovedArm(n))
 	}
 	return d
 }
@@ -37,7 +37,7 @@ func in(arm string, settings int) []int {
 	}
 	var list []int
 	for n := 1; n <= settings; n++ {
-		if arm != Removed(n) && (arm == Tuned || arm[0] == '-') || slices.Contains(settingsOf(arm), n) {
+		if arm != RemovedArm(n) && (arm == Tuned || arm[0] == '-') || slices.Contains(settingsOf(arm), n) {
 			list = append(list, n)
 		}
 	}

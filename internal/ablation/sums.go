@@ -7,40 +7,40 @@ import (
 )
 
 // sumUp says of one number whether effects add up and whether the baseline equals itself.
-func (e *experiment) sumUp(d *Document, of number, better lab.Better) {
-	for n := 1; n <= len(e.Settings); n++ {
-		if x := e.estimate(e.disagreement(of, n), better); x != nil && x.Verdict != Undecided && x.Verdict != Same {
+func (a *analysis) sumUp(d *Document, of number, better lab.Better) {
+	for n := 1; n <= len(a.Settings); n++ {
+		if x := a.estimate(a.disagreement(of, n), better); x != nil && x.Verdict != Undecided && x.Verdict != Same {
 			d.Interactions = append(d.Interactions, Interaction{[]int{n}, of.cell, of.metric, *x})
 		}
 	}
-	for _, arm := range e.Arms {
+	for _, arm := range a.Arms {
 		if p := settingsOf(arm); len(p) == 2 {
-			if x := e.estimate(e.pair(of, p[0], p[1]), better); x != nil {
+			if x := a.estimate(a.pair(of, p[0], p[1]), better); x != nil {
 				d.Interactions = append(d.Interactions, Interaction{p, of.cell, of.metric, *x})
 			}
 		}
 	}
-	if u, ok := e.unexplained(d, of, better); ok {
+	if u, ok := a.unexplained(d, of, better); ok {
 		d.Unexplained = append(d.Unexplained, u)
 	}
-	if c, ok := e.control(of, better); ok {
+	if c, ok := a.control(of, better); ok {
 		d.Controls = append(d.Controls, c)
 	}
 }
 
-func (e *experiment) unexplained(d *Document, of number, better lab.Better) (Unexplained, bool) {
+func (a *analysis) unexplained(d *Document, of number, better lab.Better) (Unexplained, bool) {
 	u := Unexplained{Cell: of.cell, Metric: of.metric, Settings: []int{}}
 	var all []int
 	for _, s := range d.Settings {
 		all = append(all, s.Number)
-		i := slices.IndexFunc(s.Cells, func(p Price) bool { return p.Cell == of.cell && p.Metric == of.metric })
+		i := slices.IndexFunc(s.Cells, func(p CellEffect) bool { return p.Cell == of.cell && p.Metric == of.metric })
 		if x := s.Cells[i].Alone; x != nil && (x.Verdict == Faster || x.Verdict == Slower) {
 			u.Settings = append(u.Settings, s.Number)
 		}
 	}
-	whole := e.estimate(e.ratio(of, "", map[string]float64{Tuned: 1, Baseline: -1}, e.perSum()), better)
-	beyondAll := e.estimate(e.beyond(of, all), better)
-	beyondSeen := e.estimate(e.beyond(of, u.Settings), better)
+	whole := a.estimate(a.ratio(of, "", map[string]float64{Tuned: 1, Baseline: -1}, a.perSum()), better)
+	beyondAll := a.estimate(a.beyond(of, all), better)
+	beyondSeen := a.estimate(a.beyond(of, u.Settings), better)
 	if whole == nil || beyondAll == nil || beyondSeen == nil {
 		return u, false
 	}
@@ -50,16 +50,16 @@ func (e *experiment) unexplained(d *Document, of number, better lab.Better) (Une
 
 // control holds the second visit of the baseline against the first. It has an error of its own, shared over the cells:
 // 5% of the runs distrust themselves for nothing.
-func (e *experiment) control(of number, better lab.Better) (Control, bool) {
-	second := Again(Baseline, 2)
-	if !e.has(second) {
+func (a *analysis) control(of number, better lab.Better) (Control, bool) {
+	second := VisitArm(Baseline, 2)
+	if !a.has(second) {
 		return Control{}, false
 	}
 	numbers := 0
-	e.each(func(number, lab.MetricInfo) { numbers++ })
-	last := e.last(of, Baseline)
-	c := e.change(e.fit(of, last, true), map[string]float64{second: 1, Baseline: -1}, e.Alpha/float64(numbers))
-	x := e.estimate(c, better)
+	a.each(func(number, lab.MetricInfo) { numbers++ })
+	last := a.last(of, Baseline)
+	c := a.change(a.fit(of, last, true), map[string]float64{second: 1, Baseline: -1}, a.Alpha/float64(numbers))
+	x := a.estimate(c, better)
 	if x == nil {
 		return Control{}, false
 	}

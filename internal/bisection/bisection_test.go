@@ -14,8 +14,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// hunted is a run that is carried out on a simulated machine.
-type hunted struct {
+// simulatedSearch is a run that is carried out on a simulated machine.
+type simulatedSearch struct {
 	run         lab.Run
 	repetitions []lab.Repetition
 	r           *rand.Rand
@@ -25,7 +25,7 @@ type hunted struct {
 }
 
 // unstartable says that a factor is set that needs another.
-func (h *hunted) unstartable(levels map[string]string) bool {
+func (h *simulatedSearch) unstartable(levels map[string]string) bool {
 	for one, other := range h.needs {
 		if levels[one] == "1" && levels[other] != "1" {
 			return true
@@ -34,11 +34,11 @@ func (h *hunted) unstartable(levels map[string]string) bool {
 	return false
 }
 
-func newHunt(seed uint64, factors int, slow map[string]float64) *hunted {
-	h := &hunted{r: rand.New(rand.NewPCG(seed, 1)), slow: slow}
+func newSimulatedSearch(seed uint64, factors int, slow map[string]float64) *simulatedSearch {
+	h := &simulatedSearch{r: rand.New(rand.NewPCG(seed, 1)), slow: slow}
 	e := &lab.Experiment{Kind: bisection.Kind, Margin: 0.05, Blocks: 150}
 	for i := range factors {
-		e.Factors = append(e.Factors, lab.Varied{Factor: fmt.Sprintf("cmdline:a%d", i),
+		e.Factors = append(e.Factors, lab.VariedFactor{Factor: fmt.Sprintf("cmdline:a%d", i),
 			Levels: []string{"absent", "1"}})
 	}
 	h.run = lab.Run{ID: "TEST", Seed: seed, Experiment: e}
@@ -46,12 +46,12 @@ func newHunt(seed uint64, factors int, slow map[string]float64) *hunted {
 }
 
 // next asks, measures and answers; false when the search is over.
-func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
+func (h *simulatedSearch) next(t *testing.T, p *bisection.Progress) bool {
 	q, more := p.Search.Next()
 	if !more {
 		return false
 	}
-	levels := bisection.Levels(h.run.Experiment, q.Bundle)
+	levels := bisection.Levels(h.run.Experiment, q.Subset)
 	i := slices.IndexFunc(h.run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
 	if i < 0 {
 		i = len(h.run.Arms)
@@ -60,11 +60,12 @@ func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
 		h.run.Cells = append(h.run.Cells, lab.Cell{ID: "read@" + id, Job: "read", Arm: id, Engine: "fio"})
 	}
 	terms := *h.run.Experiment
-	terms.Asked = append(slices.Clone(terms.Asked), lab.Asked{Arm: h.run.Arms[i].ID, Purpose: q.Purpose.String()})
+	terms.SearchSteps = append(slices.Clone(terms.SearchSteps),
+		lab.SearchStep{Arm: h.run.Arms[i].ID, Purpose: q.Purpose.String()})
 	h.run.Experiment = &terms
 	if level := levels["commit:"]; strings.HasSuffix(level, "9") || strings.HasSuffix(level, "a") ||
 		h.unstartable(levels) {
-		terms.Asked[len(terms.Asked)-1].Failed = "no rule"
+		terms.SearchSteps[len(terms.SearchSteps)-1].Failed = "no rule"
 		if err := p.Skip(h.run); err != nil {
 			t.Fatal(err)
 		}
@@ -79,8 +80,8 @@ func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
 	if h.run.Experiment.Steps {
 		speed *= 1 - h.series[levels[h.run.Experiment.Factors[0].Factor]]
 	}
-	r := lab.Repetition{Cell: "read@" + h.run.Arms[i].ID, Block: len(terms.Asked), Number: 1,
-		Boot:   fmt.Sprint(len(terms.Asked)),
+	r := lab.Repetition{Cell: "read@" + h.run.Arms[i].ID, Block: len(terms.SearchSteps), Number: 1,
+		Boot:   fmt.Sprint(len(terms.SearchSteps)),
 		Values: map[string]float64{"read.iops": speed, "read.latency.mean": 1 / speed}}
 	h.repetitions = append(h.repetitions, r)
 	if err := p.Add(h.run, []lab.Repetition{r}); err != nil {
@@ -89,7 +90,7 @@ func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
 	return true
 }
 
-func begin(t *testing.T, h *hunted) *bisection.Progress {
+func begin(t *testing.T, h *simulatedSearch) *bisection.Progress {
 	t.Helper()
 	p, err := bisection.Begin(h.run)
 	if err != nil {
@@ -108,7 +109,7 @@ func jsonOf(t *testing.T, d bisection.Document) string {
 }
 
 // replayAll goes to the end of a search. After any measurement a replay has the same answer, and asks the same next.
-func (h *hunted) replayAll(t *testing.T, p *bisection.Progress) {
+func (h *simulatedSearch) replayAll(t *testing.T, p *bisection.Progress) {
 	t.Helper()
 	for more := true; more; {
 		again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
@@ -120,7 +121,7 @@ func (h *hunted) replayAll(t *testing.T, p *bisection.Progress) {
 		}
 		q, _ := p.Search.Next()
 		r, _ := again.Search.Next()
-		if !slices.Equal(q.Bundle, r.Bundle) {
+		if !slices.Equal(q.Subset, r.Subset) {
 			t.Fatalf("after %d: asks %v and %v", len(h.repetitions), q, r)
 		}
 		more = h.next(t, p)
@@ -130,7 +131,7 @@ func (h *hunted) replayAll(t *testing.T, p *bisection.Progress) {
 // A setting that makes the slow state faster is no culprit: it is reported as one that opposes the loss, with the
 // direction, and a culprit with what was measured without it alone.
 func TestAnOpposingSettingIsNoCulprit(t *testing.T) {
-	h := newHunt(4, 24, map[string]float64{"cmdline:a5": 0.4, "cmdline:a20": -0.2})
+	h := newSimulatedSearch(4, 24, map[string]float64{"cmdline:a5": 0.4, "cmdline:a20": -0.2})
 	p := begin(t, h)
 	for h.next(t, p) {
 	}
@@ -150,7 +151,7 @@ func TestAnOpposingSettingIsNoCulprit(t *testing.T) {
 
 // Mixtures that can't be measured are in the run, with the reasons: what is replayed leaves them out, too.
 func TestReplayLeavesOutWhatCannotBeMeasured(t *testing.T) {
-	h := newHunt(5, 16, map[string]float64{"cmdline:a7": 0.3})
+	h := newSimulatedSearch(5, 16, map[string]float64{"cmdline:a7": 0.3})
 	h.needs = map[string]string{"cmdline:a2": "cmdline:a11", "cmdline:a4": "cmdline:a5"}
 	p := begin(t, h)
 	h.replayAll(t, p)
@@ -165,13 +166,13 @@ func TestReplayLeavesOutWhatCannotBeMeasured(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	if len(d.Steps)+len(d.Unmeasurable) != len(h.run.Experiment.Asked) {
-		t.Errorf("%d measured and %d not, of %d", len(d.Steps), len(d.Unmeasurable), len(h.run.Experiment.Asked))
+	if len(d.Steps)+len(d.Unmeasurable) != len(h.run.Experiment.SearchSteps) {
+		t.Errorf("%d measured and %d not, of %d", len(d.Steps), len(d.Unmeasurable), len(h.run.Experiment.SearchSteps))
 	}
 }
 
 func TestReplayIsWhatWasMeasured(t *testing.T) {
-	h := newHunt(1, 24, map[string]float64{"cmdline:a7": 0.3})
+	h := newSimulatedSearch(1, 24, map[string]float64{"cmdline:a7": 0.3})
 	p := begin(t, h)
 	h.replayAll(t, p)
 	d := p.Document()
@@ -195,7 +196,7 @@ func TestReplayIsWhatWasMeasured(t *testing.T) {
 
 // The measurement that an interruption cut off is asked for again, and no other.
 func TestAnInterruptedMeasurementIsNotCounted(t *testing.T) {
-	h := newHunt(2, 12, map[string]float64{"cmdline:a3": 0.3})
+	h := newSimulatedSearch(2, 12, map[string]float64{"cmdline:a3": 0.3})
 	p := begin(t, h)
 	for range 7 {
 		h.next(t, p)
@@ -212,7 +213,7 @@ func TestAnInterruptedMeasurementIsNotCounted(t *testing.T) {
 
 // A latency, or a time, is better when it is lower, and shown as it is.
 func TestTimesAreBetterLower(t *testing.T) {
-	h := newHunt(3, 8, map[string]float64{"cmdline:a3": 0.4})
+	h := newSimulatedSearch(3, 8, map[string]float64{"cmdline:a3": 0.4})
 	p := begin(t, h)
 	for h.next(t, p) {
 	}
@@ -234,7 +235,7 @@ func TestTimesAreBetterLower(t *testing.T) {
 
 // All arms are judged by the metric of the first measurement.
 func TestOneMetricDecides(t *testing.T) {
-	h := newHunt(4, 8, map[string]float64{"cmdline:a3": 0.4})
+	h := newSimulatedSearch(4, 8, map[string]float64{"cmdline:a3": 0.4})
 	p := begin(t, h)
 	for range 4 {
 		h.next(t, p)
@@ -251,9 +252,10 @@ func TestOneMetricDecides(t *testing.T) {
 
 // Of a series the steps are found, up and down.
 func TestSeries(t *testing.T) {
-	h := newHunt(6, 0, nil)
+	h := newSimulatedSearch(6, 0, nil)
 	h.run.Experiment.Steps = true
-	h.run.Experiment.Factors = []lab.Varied{{Factor: "kernel:", Levels: []string{"6.1", "6.2", "6.3", "6.4", "6.5"}}}
+	h.run.Experiment.Factors = []lab.VariedFactor{
+		{Factor: "kernel:", Levels: []string{"6.1", "6.2", "6.3", "6.4", "6.5"}}}
 	h.slow = nil
 	h.series = map[string]float64{"6.1": 0.4, "6.4": 0.4, "6.5": 0.4}
 	p := begin(t, h)
@@ -278,9 +280,9 @@ func TestSeries(t *testing.T) {
 // States of a series that can't be measured are left out, in a replay as well; a culprit beside them is a range, and
 // the document says why.
 func TestSeriesWithStatesThatCannotBeMeasured(t *testing.T) {
-	h := newHunt(7, 0, nil)
+	h := newSimulatedSearch(7, 0, nil)
 	h.run.Experiment.Steps = true
-	f := lab.Varied{Factor: "commit:"}
+	f := lab.VariedFactor{Factor: "commit:"}
 	h.series = map[string]float64{}
 	for i := range 21 {
 		level := fmt.Sprintf("%012x", 1+i)
@@ -289,7 +291,7 @@ func TestSeriesWithStatesThatCannotBeMeasured(t *testing.T) {
 			h.series[level] = 0.6
 		}
 	}
-	h.run.Experiment.Factors = []lab.Varied{f}
+	h.run.Experiment.Factors = []lab.VariedFactor{f}
 	p := begin(t, h)
 	for h.next(t, p) {
 		again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
@@ -328,13 +330,16 @@ func TestSeriesWithStatesThatCannotBeMeasured(t *testing.T) {
 }
 
 func TestDamagedRuns(t *testing.T) {
-	for name, damage := range map[string]func(*hunted){
-		"no bisection": func(h *hunted) { h.run.Experiment.Kind = "sweep" },
-		"has no arm":   func(h *hunted) { h.run.Experiment.Asked[2].Arm = "other"; h.run.Cells[0].Arm = "other" },
-		"at neither":   func(h *hunted) { h.run.Arms[0].Levels["cmdline:a2"] = "7" },
-		"the purpose":  func(h *hunted) { h.run.Experiment.Asked[0].Purpose = "fun" },
+	for name, damage := range map[string]func(*simulatedSearch){
+		"no bisection": func(h *simulatedSearch) { h.run.Experiment.Kind = "sweep" },
+		"has no arm": func(h *simulatedSearch) {
+			h.run.Experiment.SearchSteps[2].Arm = "other"
+			h.run.Cells[0].Arm = "other"
+		},
+		"at neither":  func(h *simulatedSearch) { h.run.Arms[0].Levels["cmdline:a2"] = "7" },
+		"the purpose": func(h *simulatedSearch) { h.run.Experiment.SearchSteps[0].Purpose = "fun" },
 	} {
-		h := newHunt(5, 6, map[string]float64{"cmdline:a3": 0.4})
+		h := newSimulatedSearch(5, 6, map[string]float64{"cmdline:a3": 0.4})
 		p := begin(t, h)
 		for range 5 {
 			h.next(t, p)
@@ -354,7 +359,7 @@ func TestDamagedRuns(t *testing.T) {
 
 // What nothing shows to be in effect is not cleared by a search that finds another one guilty; a culprit has an effect.
 func TestWhatIsNotVerifiedIsNotCleared(t *testing.T) {
-	h := newHunt(3, 6, map[string]float64{"cmdline:a2": 0.4})
+	h := newSimulatedSearch(3, 6, map[string]float64{"cmdline:a2": 0.4})
 	for _, factor := range []string{"cmdline:a2", "cmdline:a4"} {
 		h.run.NotVerified = append(h.run.NotVerified,
 			lab.Unverified{Factor: factor, Level: "1", Reason: "nothing shows it"})

@@ -4,5 +4,5 @@
 //
 // A run of this kind has an arm for each bundle that was measured. An arm names every factor with one of its two
 // levels: the first is the fast state's, the second the slow one's. The experiment lists which arm was measured next,
-// and what for (lab.Asked); the block of a repetition is the place in that list, from 1.
+// and what for (lab.SearchStep); the block of a repetition is the place in that list, from 1.
 package bisection

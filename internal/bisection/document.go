@@ -59,15 +59,15 @@ type Document struct {
 	// Expected are those that were thought likely before anything was measured, from what is known of such settings,
 	// with that probability. Absent where all were thought of alike.
 	Expected []Candidate `json:"expected,omitempty"`
-	// Unsearched is what differs between the two states beside the candidates, and no setting stands for.
-	Unsearched *lab.Unsearched `json:"unsearched,omitempty"`
-	Metric     string          `json:"metric,omitempty"`
-	Unit       lab.Unit        `json:"unit,omitempty"`
+	// Excluded is what differs between the two states beside the candidates, and no setting stands for.
+	Excluded *lab.Excluded `json:"unsearched,omitempty"`
+	Metric   string        `json:"metric,omitempty"`
+	Unit     lab.Unit      `json:"unit,omitempty"`
 	// Better says whether more or less of the metric is; ratios are those of rates in either case. Absent as the metric
 	// is.
-	Better   lab.Better `json:"better,omitempty"`
-	Steps    []Taken    `json:"steps"`
-	Warnings []Warning  `json:"warnings"`
+	Better   lab.Better   `json:"better,omitempty"`
+	Steps    []StepResult `json:"steps"`
+	Warnings []Warning    `json:"warnings"`
 }
 
 // Outcome of a search.
@@ -168,8 +168,8 @@ type Share struct {
 	Hi    float64 `json:"hi"`
 }
 
-// Taken is one measurement.
-type Taken struct {
+// StepResult is one measurement.
+type StepResult struct {
 	Number  int    `json:"number"`
 	Arm     string `json:"arm"`
 	Purpose string `json:"purpose"`
@@ -183,8 +183,8 @@ type Taken struct {
 func (p *Progress) Document() Document {
 	s, e := p.Search, p.Run.Experiment
 	d := Document{Schema: Schema, Run: p.Run.ID, Outcome: Undecided, Series: e.Steps, Culprits: []Culprit{},
-		Candidates: []Candidate{}, Steps: []Taken{}, Warnings: p.warnings(),
-		Measurements: s.Measurements(), Proofs: s.Proofs(), Unsearched: e.Unsearched}
+		Candidates: []Candidate{}, Steps: []StepResult{}, Warnings: p.warnings(),
+		Measurements: s.Measurements(), Proofs: s.Proofs(), Excluded: e.Excluded}
 	probabilities := s.Probabilities()
 	for i := range probabilities {
 		c := p.candidate(i, probabilities[i])
@@ -200,13 +200,13 @@ func (p *Progress) Document() Document {
 	d.Unmeasurable = p.unmeasurable()
 	a := s.Answer()
 	switch {
-	case a.Alike:
+	case a.SameSpeed:
 		d.Outcome = NoDifference
 	case a.ManySmall:
 		d.Outcome = ManySmall
 	case a.Unprovable:
 		d.Unprovable = true
-	case a.Over():
+	case a.Finished():
 		d.Outcome = Found
 		for i, c := range a.Culprits {
 			first, last := s.Range(c)
@@ -217,7 +217,7 @@ func (p *Progress) Document() Document {
 			if e.Steps {
 				culprit.Effect = ratioOf(s.StepEffect(i))
 				space := search.Space{Candidates: len(probabilities)}
-				culprit.Evidence = p.evidence([][2]search.Bundle{{space.First(first), space.First(last + 1)}})
+				culprit.Evidence = p.evidence([][2]search.Subset{{space.First(first), space.First(last + 1)}})
 			}
 			if !e.Steps {
 				reverted, added := s.OwnProof(i)
@@ -235,7 +235,7 @@ func (p *Progress) Document() Document {
 			share, lo, hi := s.Explained()
 			d.Explained = &Share{share, lo, hi}
 			space := search.Space{Candidates: len(probabilities)}
-			d.Evidence = p.evidence([][2]search.Bundle{{space.None(), space.Only(a.Culprits...)},
+			d.Evidence = p.evidence([][2]search.Subset{{space.None(), space.Only(a.Culprits...)},
 				{space.Without(a.Culprits...), space.All()}})
 		}
 	}
@@ -247,12 +247,13 @@ func (p *Progress) Document() Document {
 			d.Wanted = ends.WantedAnchors()
 		}
 		if left := candidates(e) - len(p.failed); s.Apart() && left > 1 {
-			d.InformationLimit = search.Limit(left, math.Abs(ends.Difference)/s.Spread(), worthAProof)
+			d.InformationLimit = search.Limit(left, math.Abs(ends.Difference)/s.Spread(), proofProbability)
 		}
 	}
 	for _, step := range p.Steps {
-		t := Taken{Number: step.Number, Arm: step.Arm, Purpose: step.Purpose.String(), Applied: applied(step.Bundle),
-			Value: step.Value}
+		t := StepResult{Number: step.Number, Arm: step.Arm, Purpose: step.Purpose.String(),
+			Applied: applied(step.Subset),
+			Value:   step.Value}
 		for _, l := range step.Likeliest {
 			t.Likeliest = append(t.Likeliest, p.suspect(l))
 		}

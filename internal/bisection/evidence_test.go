@@ -18,28 +18,28 @@ func proved(r *rand.Rand, measurements int, perSecond, perWork func(with bool) m
 	space := search.Space{Candidates: 2}
 	p := &Progress{}
 	for i := range measurements {
-		bundle := []search.Bundle{space.None(), space.Only(0), space.Only(1), space.All()}[i%4]
+		subset := []search.Subset{space.None(), space.Only(0), space.Only(1), space.All()}[i%4]
 		noise := func() float64 { return math.Exp(0.05 * r.NormFloat64()) }
 		rate, seconds := 1000*noise(), 5*noise()
-		if bundle[0] {
+		if subset[0] {
 			rate *= 0.4
 		}
-		tally := map[string]float64{lab.TallySeconds: seconds, lab.TallyBusy: seconds * noise()}
-		for name, n := range perSecond(bundle[0]) {
-			tally[name] += n * seconds * noise()
+		counters := map[string]float64{lab.CounterSeconds: seconds, lab.CounterBusy: seconds * noise()}
+		for name, n := range perSecond(subset[0]) {
+			counters[name] += n * seconds * noise()
 		}
-		for name, n := range perWork(bundle[0]) {
-			tally[name] += n * rate * seconds * noise()
+		for name, n := range perWork(subset[0]) {
+			counters[name] += n * rate * seconds * noise()
 		}
-		p.Steps = append(p.Steps, Step{Number: i + 1, Question: search.Question{Bundle: bundle},
-			rate: rate, tally: tally})
+		p.Steps = append(p.Steps, Step{Number: i + 1, Question: search.Question{Subset: subset},
+			rate: rate, counters: counters})
 	}
 	return p
 }
 
-func between() [][2]search.Bundle {
+func between() [][2]search.Subset {
 	space := search.Space{Candidates: 2}
-	return [][2]search.Bundle{{space.None(), space.Only(0)}, {space.Without(0), space.All()}}
+	return [][2]search.Subset{{space.None(), space.Only(0)}, {space.Without(0), space.All()}}
 }
 
 // many counters that come as often in a second, or as often for the same work, whatever is slow.
@@ -78,7 +78,7 @@ func TestEvidence(t *testing.T) {
 			wrong++
 		}
 		names := []string{}
-		for _, m := range e.Moved {
+		for _, m := range e.Changed {
 			names = append(names, m.Counter)
 		}
 		if len(names) < 2 || names[0] != "interrupts.TLB" || !slices.Contains(names, "stat.ctxt") {
@@ -103,11 +103,11 @@ func TestNoEvidence(t *testing.T) {
 		t.Errorf("%+v of one measurement each", e)
 	}
 	p := proved(r, 16, none, func(with bool) map[string]float64 { return map[string]float64{"interrupts.MCE": 0.001} })
-	if e := p.evidence(between()); e == nil || e.Counters != 0 || len(e.Moved) > 0 {
+	if e := p.evidence(between()); e == nil || e.Counters != 0 || len(e.Changed) > 0 {
 		t.Errorf("%+v of what is rare", e)
 	}
 	for i := range p.Steps {
-		p.Steps[i].tally = nil
+		p.Steps[i].counters = nil
 	}
 	if e := p.evidence(between()); e != nil {
 		t.Errorf("%+v of nothing", e)

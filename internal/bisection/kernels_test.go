@@ -166,20 +166,20 @@ func (b between) once(seed uint64) trials {
 	culprit := b.culprit(r)
 	others := slices.DeleteFunc(r.Perm(b.of), func(c int) bool { return c == culprit })[:b.others]
 	s := search.New(search.Space{Candidates: b.of, Priors: b.priors},
-		search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Build: b.build, Seed: seed})
+		search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 150, Build: b.build, Seed: seed})
 	built := map[string]bool{}
 	n := 0.0
 	for q, more := s.Next(); more; q, more = s.Next() {
-		if c := q.Bundle.Count(); c > 0 && c < b.of {
-			built[fmt.Sprint(q.Bundle)] = true
+		if c := q.Subset.Count(); c > 0 && c < b.of {
+			built[fmt.Sprint(q.Subset)] = true
 		}
 		n++
 		log := math.Log(1000) + b.model.Runs(r, 1)[0]
-		if q.Bundle[culprit] {
+		if q.Subset[culprit] {
 			log += b.effect
 		}
 		for _, c := range others {
-			if q.Bundle[c] {
+			if q.Subset[c] {
 				log += b.small
 			}
 		}
@@ -188,7 +188,7 @@ func (b between) once(seed uint64) trials {
 		}
 	}
 	one := trials{kernels: []float64{float64(len(built))}, boots: []float64{n}}
-	if a := s.Answer(); a.Over() && slices.Equal(a.Culprits, []int{culprit}) {
+	if a := s.Answer(); a.Finished() && slices.Equal(a.Culprits, []int{culprit}) {
 		one.right = 1
 	}
 	return one

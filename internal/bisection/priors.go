@@ -94,8 +94,8 @@ func (p *Progress) Expected() []Suspect {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
-	return all[:min(mostExpected, len(all))]
+	return all[:min(maxExpected, len(all))]
 }
 
-// mostExpected are as many as a sentence holds.
-const mostExpected = 3
+// maxExpected are as many as a sentence holds.
+const maxExpected = 3

@@ -15,7 +15,7 @@ import (
 func apart(factors ...[3]string) *lab.Experiment {
 	e := &lab.Experiment{Kind: bisection.Kind, Margin: 0.05, Blocks: 150}
 	for _, f := range factors {
-		e.Factors = append(e.Factors, lab.Varied{Factor: f[0], Levels: f[1:]})
+		e.Factors = append(e.Factors, lab.VariedFactor{Factor: f[0], Levels: f[1:]})
 	}
 	return e
 }
@@ -70,7 +70,7 @@ func TestPriorsOfWhatNothingIsKnownOf(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 	series := &lab.Experiment{Kind: bisection.Kind, Steps: true,
-		Factors: []lab.Varied{{Factor: "kernel:", Levels: []string{"6.1", "6.2", "6.3"}}}}
+		Factors: []lab.VariedFactor{{Factor: "kernel:", Levels: []string{"6.1", "6.2", "6.3"}}}}
 	if p := bisection.Priors(knowledge(t), series); p != nil {
 		t.Errorf("%v", p)
 	}
@@ -78,7 +78,7 @@ func TestPriorsOfWhatNothingIsKnownOf(t *testing.T) {
 
 // The run has the priors, so that a search that goes on later is the same, and they are in the document.
 func TestARunKeepsItsPriors(t *testing.T) {
-	h := newHunt(8, 12, map[string]float64{"cmdline:a3": 0.3})
+	h := newSimulatedSearch(8, 12, map[string]float64{"cmdline:a3": 0.3})
 	h.run.Experiment.Priors = make([]float64, 12)
 	for i := range h.run.Experiment.Priors {
 		h.run.Experiment.Priors[i] = 0.05
@@ -116,7 +116,7 @@ func TestARunKeepsItsPriors(t *testing.T) {
 // Priors that are wrong lead to the same answer.
 func TestWrongPriorsDoNotMislead(t *testing.T) {
 	for seed := range uint64(5) {
-		h := newHunt(seed+20, 24, map[string]float64{"cmdline:a7": 0.3})
+		h := newSimulatedSearch(seed+20, 24, map[string]float64{"cmdline:a7": 0.3})
 		h.run.Experiment.Priors = make([]float64, 24)
 		for i := range h.run.Experiment.Priors {
 			h.run.Experiment.Priors[i] = 0.2 / 24

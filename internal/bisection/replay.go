@@ -16,11 +16,11 @@ import (
 const Kind = "bisect"
 
 const (
-	// worthAProof is the probability from which an answer is proved: a proof costs some measurements, and a wrong
+	// proofProbability is the probability from which an answer is proved: a proof costs some measurements, and a wrong
 	// answer does not survive it.
-	worthAProof = 0.8
-	// usualNoise of one measurement, until there are some.
-	usualNoise = 0.05
+	proofProbability = 0.8
+	// defaultNoise of one measurement, until there are some.
+	defaultNoise = 0.05
 )
 
 // Progress is a run as far as it has come.
@@ -35,9 +35,9 @@ type Progress struct {
 	metric  string
 	info    lab.MetricInfo
 	several bool
-	// distrust of repetitions, each code with the first text that it had.
-	distrust []Warning
-	measured int
+	// warningCounts of repetitions, each code with the first text that it had.
+	warningCounts []Warning
+	measured      int
 	// failed are the states of a series that can't be measured, with the reasons; broken are mixtures of settings.
 	failed map[int]string
 	broken []State
@@ -52,8 +52,8 @@ type Step struct {
 	// Value that decides: the metric of the suite's cell; where there are several, the geometric mean of all as rates.
 	Value float64
 	// rate of the work, as searches take it: more is better. Tally is what the kernel counted meanwhile.
-	rate  float64
-	tally map[string]float64
+	rate     float64
+	counters map[string]float64
 	// Likeliest candidates after it, with their probabilities.
 	Likeliest []Suspect
 }
@@ -80,9 +80,10 @@ func Begin(run lab.Run) (*Progress, error) {
 			run.ID, space.Candidates),
 			Hints: []string{"its header, run.json, was changed or damaged"}}
 	}
-	terms := search.Terms{Confidence: worthAProof, Noise: usualNoise, Worth: e.Margin, Most: e.Blocks, Seed: run.Seed}
+	terms := search.Terms{Confidence: proofProbability, Noise: defaultNoise, MinEffect: e.Margin,
+		MaxMeasurements: e.Blocks, Seed: run.Seed}
 	if e.Steps && e.Commits == nil { // commits lie between two that differ, and each takes a build
-		terms.Probes = min(space.Candidates-1, mostProbes)
+		terms.Probes = min(space.Candidates-1, maxProbes)
 	}
 	if e.Kernels != nil {
 		terms.Build = kernelCost
@@ -94,8 +95,8 @@ func Begin(run lab.Run) (*Progress, error) {
 // kernelCost is how many measurements it takes as long as to build a kernel, roughly: minutes beside tens of seconds.
 const kernelCost = 10
 
-// mostProbes are the states of a series that are measured before anything is thought of it: it may go up and down.
-const mostProbes = 9
+// maxProbes are the states of a series that are measured before anything is thought of it: it may go up and down.
+const maxProbes = 9
 
 // candidates are the factors that differ, or the steps of a series.
 func candidates(e *lab.Experiment) int {
@@ -115,7 +116,7 @@ func Replay(run lab.Run, repetitions iter.Seq[lab.Repetition]) (*Progress, error
 	for r := range repetitions {
 		byBlock[r.Block] = append(byBlock[r.Block], r)
 	}
-	for i, asked := range run.Experiment.Asked {
+	for i, asked := range run.Experiment.SearchSteps {
 		if asked.Failed != "" {
 			if err := p.skip(asked); err != nil {
 				return nil, err
@@ -136,8 +137,8 @@ func Replay(run lab.Run, repetitions iter.Seq[lab.Repetition]) (*Progress, error
 // Add a measurement that was made now, the last of those that the experiment lists.
 func (p *Progress) Add(run lab.Run, repetitions []lab.Repetition) error {
 	p.Run = run
-	n := len(run.Experiment.Asked)
-	asked := run.Experiment.Asked[n-1]
+	n := len(run.Experiment.SearchSteps)
+	asked := run.Experiment.SearchSteps[n-1]
 	value, whole := p.value(asked.Arm, repetitions)
 	if !whole {
 		return NoResult(run)
@@ -147,13 +148,14 @@ func (p *Progress) Add(run lab.Run, repetitions []lab.Repetition) error {
 
 // NoResult is the error of a measurement, the last of those that the experiment lists, that has none.
 func NoResult(run lab.Run) error {
-	n := len(run.Experiment.Asked)
-	return &lab.Error{What: fmt.Sprintf("measurement %d, of arm %s, has no result", n, run.Experiment.Asked[n-1].Arm),
+	n := len(run.Experiment.SearchSteps)
+	return &lab.Error{What: fmt.Sprintf("measurement %d, of arm %s, has no result", n,
+		run.Experiment.SearchSteps[n-1].Arm),
 		Hints: []string{"headroom show " + run.ID + " --raw shows what the load generator said"}}
 }
 
-func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions []lab.Repetition) error {
-	bundle, err := BundleOf(p.Run, asked.Arm)
+func (p *Progress) add(number int, asked lab.SearchStep, value float64, repetitions []lab.Repetition) error {
+	subset, err := SubsetOf(p.Run, asked.Arm)
 	if err != nil {
 		return err
 	}
@@ -161,8 +163,8 @@ func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions [
 	if err != nil {
 		return err
 	}
-	p.distrusts(repetitions)
-	q := search.Question{Bundle: bundle, Purpose: purpose}
+	p.countWarnings(repetitions)
+	q := search.Question{Subset: subset, Purpose: purpose}
 	if err := p.Search.Add(q, value); err != nil {
 		return &lab.Error{What: fmt.Sprintf("measurement %d of run %s", number, p.Run.ID), Err: err}
 	}
@@ -171,7 +173,7 @@ func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions [
 		shown = 1 / value
 	}
 	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, rate: value,
-		tally: tallyOf(repetitions), Likeliest: p.likeliest(3)})
+		counters: kernelCountersOf(repetitions), Likeliest: p.likeliest(3)})
 	return nil
 }
 
@@ -193,16 +195,16 @@ func (p *Progress) likeliest(n int) []Suspect {
 	})
 }
 
-// BundleOf an arm: which factors have the slow state's level.
-func BundleOf(run lab.Run, arm string) (search.Bundle, error) {
+// SubsetOf an arm: which factors have the slow state's level.
+func SubsetOf(run lab.Run, arm string) (search.Subset, error) {
 	i := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == arm })
 	if i < 0 {
 		return nil, &lab.Error{What: fmt.Sprintf("run %s has no arm %s", run.ID, arm)}
 	}
 	if run.Experiment.Steps {
-		return bundleOfStep(run, run.Arms[i])
+		return subsetOfStep(run, run.Arms[i])
 	}
-	var b search.Bundle
+	var b search.Subset
 	for _, f := range run.Experiment.Factors {
 		switch level, ok := run.Arms[i].Levels[f.Factor]; {
 		case ok && level == f.Levels[0]:
@@ -217,8 +219,8 @@ func BundleOf(run lab.Run, arm string) (search.Bundle, error) {
 	return b, nil
 }
 
-// bundleOfStep is the state of a series, as the steps up to it.
-func bundleOfStep(run lab.Run, arm lab.Arm) (search.Bundle, error) {
+// subsetOfStep is the state of a series, as the steps up to it.
+func subsetOfStep(run lab.Run, arm lab.Arm) (search.Subset, error) {
 	f := run.Experiment.Factors[0]
 	at := slices.Index(f.Levels, arm.Levels[f.Factor])
 	if at < 0 {
@@ -229,7 +231,7 @@ func bundleOfStep(run lab.Run, arm lab.Arm) (search.Bundle, error) {
 }
 
 // Levels of a bundle, by factor.
-func Levels(e *lab.Experiment, b search.Bundle) map[string]string {
+func Levels(e *lab.Experiment, b search.Subset) map[string]string {
 	levels := map[string]string{}
 	if e.Steps {
 		levels[e.Factors[0].Factor] = e.Factors[0].Levels[b.Count()]
@@ -244,8 +246,8 @@ func Levels(e *lab.Experiment, b search.Bundle) map[string]string {
 	return levels
 }
 
-// Carried says that all loads of a visit to an arm were carried out, whether they failed or not.
-func Carried(run lab.Run, arm string, repetitions []lab.Repetition) bool {
+// Completed says that all loads of a visit to an arm were carried out, whether they failed or not.
+func Completed(run lab.Run, arm string, repetitions []lab.Repetition) bool {
 	for _, c := range run.Cells {
 		n := 0
 		for _, r := range repetitions {
@@ -263,7 +265,7 @@ func Carried(run lab.Run, arm string, repetitions []lab.Repetition) bool {
 // value of the measurements of one visit: the geometric mean over cells and deciding metrics, each as a rate; false
 // where a cell has none.
 func (p *Progress) value(arm string, repetitions []lab.Repetition) (value float64, whole bool) {
-	if !Carried(p.Run, arm, repetitions) {
+	if !Completed(p.Run, arm, repetitions) {
 		return 0, false
 	}
 	var logs []float64
@@ -326,16 +328,16 @@ type Warning struct {
 	N           int `json:"n,omitempty"`
 }
 
-func (p *Progress) distrusts(repetitions []lab.Repetition) {
+func (p *Progress) countWarnings(repetitions []lab.Repetition) {
 	for _, r := range repetitions {
 		p.measured++
 		for _, w := range r.Warnings {
-			i := slices.IndexFunc(p.distrust, func(other Warning) bool { return other.Code == w.Code })
+			i := slices.IndexFunc(p.warningCounts, func(other Warning) bool { return other.Code == w.Code })
 			if i < 0 {
-				i = len(p.distrust)
-				p.distrust = append(p.distrust, Warning{Warning: w})
+				i = len(p.warningCounts)
+				p.warningCounts = append(p.warningCounts, Warning{Warning: w})
 			}
-			p.distrust[i].Repetitions++
+			p.warningCounts[i].Repetitions++
 		}
 	}
 }
@@ -346,7 +348,7 @@ func (p *Progress) warnings() []Warning {
 	for _, w := range p.Run.Warnings {
 		list = append(list, Warning{Warning: w})
 	}
-	for _, w := range p.distrust {
+	for _, w := range p.warningCounts {
 		w.N = p.measured
 		list = append(list, w)
 	}

@@ -22,27 +22,27 @@ type State struct {
 // Skip the arm that was asked for last: the run says why it can't be measured.
 func (p *Progress) Skip(run lab.Run) error {
 	p.Run = run
-	return p.skip(run.Experiment.Asked[len(run.Experiment.Asked)-1])
+	return p.skip(run.Experiment.SearchSteps[len(run.Experiment.SearchSteps)-1])
 }
 
-func (p *Progress) skip(asked lab.Asked) error {
-	bundle, err := BundleOf(p.Run, asked.Arm)
+func (p *Progress) skip(asked lab.SearchStep) error {
+	subset, err := SubsetOf(p.Run, asked.Arm)
 	if err != nil {
 		return err
 	}
-	if err := p.Search.Skip(bundle); err != nil {
+	if err := p.Search.Skip(subset); err != nil {
 		return &lab.Error{What: "arm " + asked.Arm + " of run " + p.Run.ID + " can't be left out", Err: err}
 	}
 	if p.Run.Experiment.Steps {
-		p.failed[bundle.Count()] = asked.Failed
+		p.failed[subset.Count()] = asked.Failed
 	} else {
-		p.broken = append(p.broken, State{Applied: applied(bundle), Reason: asked.Failed})
+		p.broken = append(p.broken, State{Applied: applied(subset), Reason: asked.Failed})
 	}
 	return nil
 }
 
 // applied are the numbers, from 1, of the candidates of a bundle.
-func applied(b search.Bundle) []int {
+func applied(b search.Subset) []int {
 	list := []int{}
 	for i, is := range b {
 		if is {
@@ -54,7 +54,7 @@ func applied(b search.Bundle) []int {
 
 // End says that an arm is one of the two ends.
 func End(run lab.Run, arm string) bool {
-	b, err := BundleOf(run, arm)
+	b, err := SubsetOf(run, arm)
 	return err == nil && (b.Count() == 0 || b.Count() == len(b))
 }
 

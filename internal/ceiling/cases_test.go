@@ -190,9 +190,9 @@ func TestCaseIOThreads(t *testing.T) {
 		}
 	}
 	p, ok := FindPlateau(lab.Bandwidth(lab.Read), points)
-	said := "Reads stop at 7.28 GB/s in 6 of 8 cells, whatever iodepth and target: 101% of the 7.20 GB/s of PCIe 3.0 " +
-		"x8 uplink 0000:17:00.0."
-	if !ok || !p.Reached || p.String() != said {
+	printed := "Reads stop at 7.28 GB/s in 6 of 8 cells, whatever iodepth and target: 101% of the 7.20 GB/s of PCIe " +
+		"3.0 x8 uplink 0000:17:00.0."
+	if !ok || !p.Reached || p.String() != printed {
 		t.Errorf("%v: %s", ok, p)
 	}
 	if _, ok := FindPlateau(lab.Bandwidth(lab.Read), points[:3]); ok {

@@ -46,7 +46,7 @@ func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) 
 }
 
 func checkResult(metric, direction string, v float64, ceilings []Ceiling) *lab.Warning {
-	if whole, ok := firm(ceilings, metric); ok && v > whole.Most*overMean {
+	if whole, ok := firstExceeded(ceilings, metric); ok && v > whole.Most*overMean {
 		return &lab.Warning{Code: "above-ceiling", Taints: []string{direction + ".*"}, Text: fmt.Sprintf(
 			"%s were measured, and no more than %s can pass %s (%s): something nearer answered, a cache or "+
 				"compression; use direct=1, or more data than memory holds",
@@ -72,7 +72,7 @@ func (c Ceiling) highest() float64 {
 }
 
 func checkSamples(metric, direction string, samples []lab.Series, ceilings []Ceiling) *lab.Warning {
-	c, ok := firm(ceilings, metric)
+	c, ok := firstExceeded(ceilings, metric)
 	if !ok {
 		return nil
 	}
@@ -100,8 +100,8 @@ func checkSamples(metric, direction string, samples []lab.Series, ceilings []Cei
 		over, n, amount(metric, c.Most), c.Limiter, amount(metric, highest), amount(metric, sum/float64(n)))}
 }
 
-// firm is the ceiling of a metric that is exceeded first.
-func firm(all []Ceiling, metric string) (Ceiling, bool) {
+// firstExceeded is the ceiling of a metric that is exceeded first.
+func firstExceeded(all []Ceiling, metric string) (Ceiling, bool) {
 	best, found := Ceiling{Most: math.Inf(1)}, false
 	for _, c := range all {
 		if c.Metric == metric && c.Part == "" && c.Most < best.Most {

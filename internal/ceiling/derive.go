@@ -11,7 +11,7 @@ import (
 // Derive works out the facts that follow from others: those that the catalogue marks as computed. What can't be worked
 // out is unknown, with what is missing. It takes time in proportion to the number of things.
 func Derive(all []lab.Fact) []lab.Fact {
-	d := deriver{inventory: newInventory(all), nodes: map[string]*crossing{}}
+	d := deriver{inventory: newInventory(all), nodes: map[string]*linkTraffic{}}
 	var derived []lab.Fact
 	derived = append(derived, d.disks()...)
 	derived = append(derived, d.adapters("nic", d.nicRate)...)
@@ -25,11 +25,11 @@ func Derive(all []lab.Fact) []lab.Fact {
 
 type deriver struct {
 	inventory
-	nodes map[string]*crossing
+	nodes map[string]*linkTraffic
 }
 
-// crossing is a PCI function with what goes through its link.
-type crossing struct {
+// linkTraffic is a PCI function with what goes through its link.
+type linkTraffic struct {
 	rate   rate
 	reason string
 	disks  int
@@ -38,10 +38,10 @@ type crossing struct {
 	guess string
 }
 
-func (d *deriver) crossing(address string) *crossing {
+func (d *deriver) linkTraffic(address string) *linkTraffic {
 	c := d.nodes[address]
 	if c == nil {
-		c = &crossing{}
+		c = &linkTraffic{}
 		c.rate, c.reason = d.link(address)
 		d.nodes[address] = c
 	}
@@ -52,7 +52,7 @@ func (d *deriver) crossing(address string) *crossing {
 func (d *deriver) narrowest(path []string) (least rate, reason string) {
 	least = unbounded()
 	for _, address := range path {
-		c := d.crossing(address)
+		c := d.linkTraffic(address)
 		if !c.rate.known() {
 			return unbounded(), "the link of " + address + " is not known: " + c.reason
 		}
@@ -83,7 +83,7 @@ func (d *deriver) disks() []lab.Fact {
 		controller := paths[i][len(paths[i])-1]
 		demand, guess := d.demand(disk, controller, behind[controller])
 		for _, address := range paths[i] {
-			c := d.crossing(address)
+			c := d.linkTraffic(address)
 			c.disks++
 			c.demand += demand
 			if guess != "" {
@@ -105,7 +105,7 @@ func (d *deriver) demand(disk, controller string, together int) (demand float64,
 		v, _, _ := l.Rate()
 		return v, ""
 	}
-	c := d.crossing(controller)
+	c := d.linkTraffic(controller)
 	if !c.rate.known() {
 		return 0, "what " + disk + " asks for is not known: " + c.reason
 	}
@@ -128,9 +128,9 @@ func (d *deriver) disk(disk string, path []string, reason string) []lab.Fact {
 		bytesFact("disk.pci.bandwidth.possible", disk, v, "pci.link.max_speed, pci.link.max_width", possible),
 		textFact("disk.pci.narrowest", disk, least.kind+" at "+least.name, "pci.path", why),
 	}
-	worst, share := (*crossing)(nil), math.Inf(1)
+	worst, share := (*linkTraffic)(nil), math.Inf(1)
 	for _, address := range path {
-		c := d.crossing(address)
+		c := d.linkTraffic(address)
 		if why == "" && c.guess != "" {
 			why = c.guess
 		}

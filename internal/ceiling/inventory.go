@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// mostSteps is how many functions a path may have from the root to a device; buses nest a handful deep.
-const mostSteps = 32
+// maxSteps is how many functions a path may have from the root to a device; buses nest a handful deep.
+const maxSteps = 32
 
 // inventory finds facts by key and thing, each in one step: a machine may have thousands of disks.
 type inventory struct {
@@ -90,7 +90,7 @@ func (v inventory) path(address string) (path []string, reason string) {
 		return nil, f.Unknown
 	}
 	path = facts.ParseList(f.Value)
-	if len(path) == 0 || len(path) > mostSteps {
+	if len(path) == 0 || len(path) > maxSteps {
 		return nil, "pci.path of " + address + " has " + strconv.Itoa(len(path)) + " steps"
 	}
 	return path, ""
@@ -108,7 +108,7 @@ func (v inventory) linkOf(class, about, speedKey, widthKey string) (r rate, reas
 	if class == "disk" {
 		address = v.text("disk.pci.address", about)
 	}
-	if v.madeUp(address) {
+	if v.emulated(address) {
 		return unbounded(), about + " is a virtual machine's device, whose link the hypervisor makes up"
 	}
 	speed, width := v.of(class+"."+speedKey, about), v.of(class+"."+widthKey, about)
@@ -132,10 +132,10 @@ func (v inventory) virtual() bool {
 	return hypervisor != "" && hypervisor != "none"
 }
 
-// madeUp says whether a function is one that a hypervisor emulates: QEMU shows a virtio disk at 2.5 GT/s and one lane,
-// whatever it carries. In a virtual machine only a device of another maker, passed through, has a link to speak of.
-// Vendors: virtio, QEMU, VMware, Microsoft, Amazon, Google, Xen (pci.ids).
-func (v inventory) madeUp(address string) bool {
+// emulated says whether a function is one that a hypervisor emulates: QEMU shows a virtio disk at 2.5 GT/s and one
+// lane, whatever it carries. In a virtual machine only a device of another maker, passed through, has a link to speak
+// of. Vendors: virtio, QEMU, VMware, Microsoft, Amazon, Google, Xen (pci.ids).
+func (v inventory) emulated(address string) bool {
 	if !v.virtual() {
 		return false
 	}

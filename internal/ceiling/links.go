@@ -138,7 +138,7 @@ func CheckExtremes(samples map[string]lab.Samples, mean map[string]float64, ceil
 	for _, d := range directions() {
 		metric := lab.Bandwidth(d)
 		s, known := samples[metric]
-		c, ok := firm(ceilings, metric)
+		c, ok := firstExceeded(ceilings, metric)
 		if !known || !ok || s.Max <= c.Most*overSample {
 			continue
 		}

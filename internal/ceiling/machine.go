@@ -45,7 +45,7 @@ func NewMachine(t lab.RunTarget) *Machine {
 	if m.virtual() {
 		m.claims = false // what its devices show is the hypervisor's word
 	}
-	users := m.users()
+	users := m.endpoints()
 	if len(users) == 0 {
 		return m
 	}
@@ -58,7 +58,7 @@ func NewMachine(t lab.RunTarget) *Machine {
 		links[address] = r
 		return r
 	}
-	root := grow(users, link)
+	root := buildTree(users, link)
 	value, most, cut := root.flow()
 	if math.IsInf(value, 1) || !(value > 0) {
 		return m
@@ -70,7 +70,7 @@ func NewMachine(t lab.RunTarget) *Machine {
 }
 
 // addParts finds what a load may have been confined to: one of the things that are limits together, or one user alone.
-func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
+func (m *Machine) addParts(users []endpoint, cut []rate, link func(string) rate) {
 	add := func(r rate, text string) {
 		same := func(p part) bool { return p.rate.value == r.value }
 		// A part that is nearly the whole can't be told from it.
@@ -91,7 +91,7 @@ func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
 			if len(m.parts) == mostParts {
 				return
 			}
-			value, most, own := grow([]user{u}, link).flow()
+			value, most, own := buildTree([]endpoint{u}, link).flow()
 			if len(own) == 1 {
 				r := own[0]
 				r.value, r.most = value, most
@@ -101,13 +101,13 @@ func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
 	}
 }
 
-// users are what carries the load's data: the disks of the place, or the NICs and ports that lead to a network file
+// endpoints are what carries the load's data: the disks of the place, or the NICs and ports that lead to a network file
 // system or to disks elsewhere. None when that is not known for all of them.
-func (m *Machine) users() []user {
+func (m *Machine) endpoints() []endpoint {
 	switch m.place.Filesystem {
 	case "nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "fuse.glusterfs":
 		m.network = true
-		if m.here() {
+		if m.isLocal() {
 			return nil
 		}
 		return m.links(m.rdma())
@@ -131,7 +131,7 @@ func (m *Machine) users() []user {
 		m.network, m.claims = true, false
 		return m.links(m.text("disk.transport", remote[0]) == "rdma")
 	}
-	var users []user
+	var users []endpoint
 	for _, name := range local {
 		users = append(users, m.disk(name))
 	}
@@ -139,8 +139,8 @@ func (m *Machine) users() []user {
 }
 
 // disk under the place. Its path is as much as is known; where only its own link is, that stands for the path.
-func (m *Machine) disk(name string) user {
-	u := user{name: name, noun: "disk", demand: unbounded()}
+func (m *Machine) disk(name string) endpoint {
+	u := endpoint{name: name, noun: "disk", demand: unbounded()}
 	u.demand.noun, u.demand.name = u.noun, name
 	if l, ok := ParseDiskLink(m.text("disk.link", name)); ok {
 		u.demand = l.rate()
@@ -185,11 +185,11 @@ func (m *Machine) rdma() bool {
 	return false
 }
 
-// here says whether the server of a network file system is this machine, as far as its name tells: then no wire is
+// isLocal says whether the server of a network file system is this machine, as far as its name tells: then no wire is
 // used.
 //
 //	server:/export    10.1.2.3:/export    [fe80::1]:/export    //server/share
-func (m *Machine) here() bool {
+func (m *Machine) isLocal() bool {
 	source := m.machine("filesystem.source")
 	host, _, _ := strings.Cut(strings.TrimPrefix(source, "//"), "/")
 	host = strings.Trim(strings.TrimSuffix(host, ":"), "[]")
@@ -216,7 +216,7 @@ func (m *Machine) here() bool {
 
 // links are the ways off the machine. Which of them a load takes is not known, so that all of them together are the
 // bound; none when one is up whose speed is not known.
-func (m *Machine) links(rdma bool) []user {
+func (m *Machine) links(rdma bool) []endpoint {
 	users := m.ports(!rdma)
 	if rdma {
 		return users
@@ -239,8 +239,8 @@ func (m *Machine) links(rdma bool) []user {
 	return users
 }
 
-func (m *Machine) nic(name string) user {
-	u := user{name: name, noun: "NIC", demand: unbounded()}
+func (m *Machine) nic(name string) endpoint {
+	u := endpoint{name: name, noun: "NIC", demand: unbounded()}
 	mtu, _ := m.number("nic.mtu", name)
 	if bits, ok := m.number("nic.speed", name); ok && bits > 0 {
 		u.demand = ethernet(bits, int(mtu))
@@ -251,14 +251,14 @@ func (m *Machine) nic(name string) user {
 }
 
 // ports that are up. With TCP only those of InfiniBand count: a port over Ethernet is a NIC as well.
-func (m *Machine) ports(infiniBandOnly bool) []user {
-	var users []user
+func (m *Machine) ports(infiniBandOnly bool) []endpoint {
+	var users []endpoint
 	for _, name := range m.things["port"] {
 		overEthernet := m.text("port.layer", name) == "Ethernet"
 		if infiniBandOnly && overEthernet || m.down(name) {
 			continue
 		}
-		u := user{name: name, noun: "port", demand: unbounded()}
+		u := endpoint{name: name, noun: "port", demand: unbounded()}
 		if p, ok := ParsePortRate(m.text("port.rate", name)); ok {
 			u.demand = infiniBand(p, overEthernet)
 		}

@@ -24,9 +24,9 @@ func Ethernet(bits float64, mtu int) (value, most float64, derivation string) {
 	}
 	line := bits / 8
 	known := mtu >= 576 && mtu <= 65535
-	size, said := float64(mtu), fmt.Sprintf("at an MTU of %d", mtu)
+	size, printed := float64(mtu), fmt.Sprintf("at an MTU of %d", mtu)
 	if !known {
-		size, said = commonMTU, fmt.Sprintf("at an MTU of %d (assumed)", commonMTU)
+		size, printed = commonMTU, fmt.Sprintf("at an MTU of %d (assumed)", commonMTU)
 	}
 	value = line * (size - tcpHeaders - timestamps) / (size + ethernetFrame)
 	most = line
@@ -34,7 +34,7 @@ func Ethernet(bits float64, mtu int) (value, most float64, derivation string) {
 		most = line * (size - tcpHeaders) / (size + ethernetFrame)
 	}
 	return value, most, fmt.Sprintf("%s, of which %g of %g bytes are data %s: %s", bitRate(bits),
-		size-tcpHeaders-timestamps, size+ethernetFrame, said, figure(value))
+		size-tcpHeaders-timestamps, size+ethernetFrame, printed, figure(value))
 }
 
 func ethernet(bits float64, mtu int) rate {

@@ -97,9 +97,10 @@ func PCIe(gigatransfers float64, lanes, payload int) (value, most float64, deriv
 	}
 	encoded := gigatransfers * 1e9 / 8 * float64(lanes) * g.share
 	known := payload >= 128 && payload <= 4096
-	data, said := float64(payload), fmt.Sprintf("packets of %d bytes", payload)
+	data, printed := float64(payload), fmt.Sprintf("packets of %d bytes", payload)
 	if !known {
-		data, said = commonPayload, fmt.Sprintf("packets of %d bytes (assumed: MaxPayload is not known)", commonPayload)
+		data, printed = commonPayload, fmt.Sprintf("packets of %d bytes (assumed: MaxPayload is not known)",
+			commonPayload)
 	}
 	frame := float64(framing)
 	if g.flits {
@@ -112,7 +113,7 @@ func PCIe(gigatransfers float64, lanes, payload int) (value, most float64, deriv
 	}
 	return value, most,
 		fmt.Sprintf("%g GT/s x %d lanes x %s = %s, of which %s with %g more of header and framing leave %s",
-			gigatransfers, lanes, g.encoding, figure(encoded), said, longHeader+frame, figure(value))
+			gigatransfers, lanes, g.encoding, figure(encoded), printed, longHeader+frame, figure(value))
 }
 
 // pcie is PCIe as a rate with a name.

@@ -15,8 +15,8 @@ const (
 	// level is how near to the best a cell must be to share its plateau: what repeated runs of one load differ by on a
 	// quiet machine.
 	level = 0.05
-	// fewestLevel cells make a plateau: two may agree by chance.
-	fewestLevel = 3
+	// minLevel cells make a plateau: two may agree by chance.
+	minLevel = 3
 	// near is how far from a plateau a ceiling may lie and still be named as its reason.
 	near = 0.10
 )
@@ -78,7 +78,7 @@ func FindPlateau(metric string, points []Point) (Plateau, bool) {
 		}
 	}
 	p.Reached = p.Known && p.Value >= p.Nearest.Value*(1-near) && p.Value <= p.Nearest.Value*(1+near)
-	return p, len(p.Cells) >= fewestLevel && len(p.Whatever) > 0
+	return p, len(p.Cells) >= minLevel && len(p.Whatever) > 0
 }
 
 // String says it in a sentence.

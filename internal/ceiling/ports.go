@@ -14,7 +14,7 @@ import (
 func Ports(t lab.RunTarget, addresses []string) (Ceiling, bool) {
 	v := newInventory(t.Facts)
 	m := &Machine{inventory: v}
-	var users []user
+	var users []endpoint
 	names := v.withAddresses(addresses)
 	complete := len(names) == len(addresses)
 	slices.Sort(names)
@@ -32,8 +32,8 @@ func Ports(t lab.RunTarget, addresses []string) (Ceiling, bool) {
 	return m.flowOf(users, complete)
 }
 
-// Exits is the same for all ways off a machine, where it is not known which of them its loads take.
-func Exits(t lab.RunTarget) (Ceiling, bool) {
+// EgressCeiling is the same for all ways off a machine, where it is not known which of them its loads take.
+func EgressCeiling(t lab.RunTarget) (Ceiling, bool) {
 	m := &Machine{inventory: newInventory(t.Facts)}
 	return m.flowOf(m.links(false), true)
 }
@@ -53,12 +53,12 @@ func (v inventory) withAddresses(addresses []string) []string {
 	return names
 }
 
-func (m *Machine) flowOf(users []user, complete bool) (Ceiling, bool) {
+func (m *Machine) flowOf(users []endpoint, complete bool) (Ceiling, bool) {
 	if len(users) == 0 || !complete {
 		return Ceiling{}, false
 	}
 	links := map[string]rate{}
-	root := grow(users, func(address string) rate {
+	root := buildTree(users, func(address string) rate {
 		if _, ok := links[address]; !ok {
 			links[address], _ = m.link(address)
 		}

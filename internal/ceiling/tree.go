@@ -8,8 +8,8 @@ import (
 	"headroom/internal/prose"
 )
 
-// user is a thing that moves data over PCI: a disk, a NIC, a port.
-type user struct {
+// endpoint is a thing that moves data over PCI: a disk, a NIC, a port.
+type endpoint struct {
 	name, noun string
 	// demand is what it can move by itself, whatever PCI carries: a SATA link, a wire; unbounded for an NVMe drive.
 	demand rate
@@ -19,15 +19,15 @@ type user struct {
 
 // branch is a PCI function in a tree, with what lies behind it.
 type branch struct {
-	rate     rate
-	branches map[string]*branch
-	order    []string
-	users    []user
+	rate      rate
+	branches  map[string]*branch
+	order     []string
+	endpoints []endpoint
 }
 
-// grow makes the tree of the paths of some things. Each function is looked at once, whatever number of things lie
+// buildTree makes the tree of the paths of some things. Each function is looked at once, whatever number of things lie
 // behind it.
-func grow(users []user, link func(address string) rate) *branch {
+func buildTree(users []endpoint, link func(address string) rate) *branch {
 	root := &branch{rate: unbounded()}
 	for _, u := range users {
 		at := root
@@ -42,7 +42,7 @@ func grow(users []user, link func(address string) rate) *branch {
 			}
 			at = next
 		}
-		at.users = append(at.users, u)
+		at.endpoints = append(at.endpoints, u)
 	}
 	return root
 }
@@ -50,7 +50,7 @@ func grow(users []user, link func(address string) rate) *branch {
 // flow is what can pass a branch: its own link, or all behind it together, whichever is less. The cut is what holds it
 // back: one link, or several things each at its own limit.
 func (b *branch) flow() (value, most float64, cut []rate) {
-	for _, u := range b.users {
+	for _, u := range b.endpoints {
 		value, most, cut = value+u.demand.value, most+u.demand.most, append(cut, u.demand)
 	}
 	for _, address := range b.order {
@@ -63,8 +63,8 @@ func (b *branch) flow() (value, most float64, cut []rate) {
 	}
 	switch {
 	case len(b.order) > 0:
-	case len(b.users) == 1:
-		own.noun, own.name = b.users[0].noun, b.users[0].name
+	case len(b.endpoints) == 1:
+		own.noun, own.name = b.endpoints[0].noun, b.endpoints[0].name
 	default:
 		own.noun = "adapter"
 	}

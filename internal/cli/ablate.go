@@ -24,7 +24,7 @@ anew.`,
   headroom ablate quick /srv --setting queue:nr_requests=32 --alone --dry-run
   headroom ablate network --on server=ssh://db1 --setting bundle:esnet=100g --setting qdisc:under-test=fq --setting client:nic:eth0/mtu=9000
   headroom ablate arguments.yaml --on qemu:guest.yaml -o arguments.html`,
-		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
+		Args:              argumentCount(0, 2, "a suite and a directory or device, or an experiment's file"),
 		ValidArgsFunction: completeSuites,
 		RunE:              func(c *cobra.Command, args []string) error { return p.ablateRun(c, o, args) },
 	}
@@ -32,7 +32,7 @@ anew.`,
 	f.StringArrayVar(&o.factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
 	f.BoolVar(&o.alone, "alone", false, "only add each to the machine as found; halves the time, and says nothing of "+
 		"how they act together")
-	f.IntVar(&o.pairs, "pairs", ablation.MostPairs,
+	f.IntVar(&o.pairs, "pairs", ablation.MaxPairs,
 		"pairs of settings to measure at most where effects do not add up; 0 for none")
 	o.flags(p, c)
 	p.jsonFlag(c)
@@ -40,9 +40,9 @@ anew.`,
 }
 
 func (p *program) ablateRun(c *cobra.Command, o experimentOptions, args []string) error {
-	id, err := p.experimentRun(c, ablating, o, args)
+	id, err := p.experimentRun(c, ablateKind, o, args)
 	if err != nil || id == "" {
 		return err
 	}
-	return p.reportExperiment(c.Context(), id, ablating, o)
+	return p.reportExperiment(c.Context(), id, ablateKind, o)
 }

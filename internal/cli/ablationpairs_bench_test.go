@@ -46,5 +46,5 @@ func TestAblationOverEightPairsPrecisely(t *testing.T) {
 	if len(d.Unexplained) != 1 || len(d.Suspects) > 0 {
 		t.Errorf("%d sums, suspects %v", len(d.Unexplained), d.Suspects)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }

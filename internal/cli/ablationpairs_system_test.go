@@ -86,7 +86,7 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 	if now := state(); now != before {
 		t.Fatalf("before\n%s\nafter\n%s", before, now)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	if out, err := h.command("ablate", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -101,7 +101,7 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
-		slow := strings.HasSuffix(rep.Cell, "@"+ablation.Alone(1))
+		slow := strings.HasSuffix(rep.Cell, "@"+ablation.AloneArm(1))
 		limit := 2 * goodputOf(40)
 		if slow {
 			limit = goodputOf(40) + goodputOf(10)
@@ -121,7 +121,7 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 		}
 		var meant []string
 		for _, p := range rep.Ports {
-			if p.Meant {
+			if p.Expected {
 				meant = append(meant, p.End+" "+p.Port)
 			}
 			// What is in the bucket, and what comes after the test's own time, is not of its rate.
@@ -151,5 +151,5 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 	if now := state(); now != before {
 		t.Errorf("before\n%s\nafter\n%s", before, now)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }

@@ -24,20 +24,20 @@ func TestScriptedSecondRunOnADisk(t *testing.T) {
 			}
 			return w
 		}
-		const told = "at the moment, and the two disturb each other"
+		const reported = "at the moment, and the two disturb each other"
 		other := measuring("nvme9n1")
-		if o := l.run(args...).ends(0); strings.Contains(o.stderr, told) {
+		if o := l.run(args...).ends(0); strings.Contains(o.stderr, reported) {
 			t.Errorf("it says so of another disk: %s", o.stderr)
 		}
 		same := measuring("nvme0n1")
-		line := "run " + s.ShortID(same.Run().ID) + " is measuring nvme0n1 " + told
+		line := "run " + s.ShortID(same.Run().ID) + " is measuring nvme0n1 " + reported
 		l.run(args...).ends(0).says(line, "headroom list --status running")
 		for _, w := range []*store.Writer{other, same} {
 			if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if o := l.run(args...).ends(0); strings.Contains(o.stderr, told) {
+		if o := l.run(args...).ends(0); strings.Contains(o.stderr, reported) {
 			t.Errorf("it says so of a run that has ended: %s", o.stderr)
 		}
 	})

@@ -20,9 +20,9 @@ const baselineVisits = 2
 // found.
 func (x *experiment) arms() ([]lab.Arm, error) {
 	switch x.kind {
-	case ablating:
+	case ablateKind:
 		return x.ablationArms()
-	case bisecting:
+	case bisectKind:
 		return x.endArms()
 	}
 	return x.sweepArms()
@@ -40,7 +40,7 @@ func (x *experiment) sweepArms() ([]lab.Arm, error) {
 	}
 	var arms []lab.Arm
 	for i, level := range c.Levels {
-		arm := lab.Arm{ID: strconv.Itoa(i + 1), Role: x.under(), Levels: map[string]string{c.Factor(): level}}
+		arm := lab.Arm{ID: strconv.Itoa(i + 1), Role: x.loadRole(), Levels: map[string]string{c.Factor(): level}}
 		arms = append(arms, arm)
 		if level == x.options.baseline || i == 0 && x.options.baseline == "" {
 			x.run.Experiment.Baseline = arm.ID
@@ -64,7 +64,7 @@ func (x *experiment) ablationArms() ([]lab.Arm, error) {
 	x.run.Experiment.Baseline = ablation.Baseline
 	var arms []lab.Arm
 	for visit := range baselineVisits {
-		arms = append(arms, lab.Arm{ID: ablation.Again(ablation.Baseline, visit+1), Levels: map[string]string{}})
+		arms = append(arms, lab.Arm{ID: ablation.VisitArm(ablation.Baseline, visit+1), Levels: map[string]string{}})
 	}
 	tuned := map[string]string{}
 	for i, c := range x.choices {
@@ -77,18 +77,18 @@ func (x *experiment) ablationArms() ([]lab.Arm, error) {
 				"with --alone each is tried by itself")
 		}
 		tuned[c.Factor()] = c.Levels[0]
-		arms = append(arms, lab.Arm{ID: ablation.Alone(i + 1), Levels: map[string]string{c.Factor(): c.Levels[0]}})
+		arms = append(arms, lab.Arm{ID: ablation.AloneArm(i + 1), Levels: map[string]string{c.Factor(): c.Levels[0]}})
 	}
 	if !x.options.alone && len(x.choices) > 1 {
 		arms = append(arms, lab.Arm{ID: ablation.Tuned, Levels: tuned})
 		for i, c := range x.choices {
 			without := maps.Clone(tuned)
 			delete(without, c.Factor())
-			arms = append(arms, lab.Arm{ID: ablation.Removed(i + 1), Levels: without})
+			arms = append(arms, lab.Arm{ID: ablation.RemovedArm(i + 1), Levels: without})
 		}
 	}
 	for i := range arms {
-		arms[i].Role = x.under()
+		arms[i].Role = x.loadRole()
 	}
 	return arms, nil
 }
@@ -135,7 +135,7 @@ func (x *experiment) addArm(arm lab.Arm, like string) {
 		c.Environment, c.Placement = factor.LoadEnvironment(arm.Levels), x.placement(0, arm.Levels)
 		x.run.Cells = append(x.run.Cells, c)
 	}
-	x.shareCells()
+	x.setPeerCells()
 }
 
 // cellsAt are the cells of the suite with levels of the load, which are refused where no load generator takes them.
@@ -151,5 +151,5 @@ func (x *experiment) cellsAt(levels map[string]string) ([]lab.Cell, error) {
 		x.measurement.options.set = append(slices.Clone(x.measurement.options.set), name+"="+params[name])
 	}
 	cells, err := x.expand(&su, place)
-	return recorded(cells), err
+	return recordedCells(cells), err
 }

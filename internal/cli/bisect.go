@@ -12,8 +12,8 @@ import (
 	"headroom/internal/report"
 )
 
-// bisecting is the third kind of experiment: its arms are chosen one by one.
-const bisecting = bisection.Kind
+// bisectKind is the third kind of experiment: its arms are chosen one by one.
+const bisectKind = bisection.Kind
 
 func (p *program) bisectCommand() *cobra.Command {
 	var o experimentOptions
@@ -32,7 +32,7 @@ ones that only act together, are found as well.`,
   headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf
   headroom bisect --resume last
   headroom bisect --show last -o culprit.html`,
-		Args: between(0, 0, "no argument"),
+		Args: argumentCount(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume == "" && o.show == "" {
 				return usage("headroom bisect needs to know what differs", "headroom bisect kernels: a series of "+
@@ -69,7 +69,7 @@ anew: a guest (qemu:FILE), or a real one that --reboot names.`,
 	f := c.Flags()
 	f.StringVar(&good, "good", "", "the fast state's kernel arguments (default: none of those in --bad)")
 	f.StringVar(&bad, "bad", "", "the slow state's kernel arguments")
-	return p.bisectBetween(c, &o, func() ([]string, error) { return factor.ArgumentsApart(good, bad) })
+	return p.completeBisectCommand(c, &o, func() ([]string, error) { return factor.DifferingArguments(good, bad) })
 }
 
 func (p *program) bisectSysctlCommand() *cobra.Command {
@@ -87,7 +87,7 @@ changed, and put back at the end.`,
 	f := c.Flags()
 	f.StringVar(&good, "good", "", "a file with the fast state's sysctls")
 	f.StringVar(&bad, "bad", "", "a file with the slow state's sysctls")
-	return p.bisectBetween(c, &o, func() ([]string, error) { return sysctlsApart(good, bad) })
+	return p.completeBisectCommand(c, &o, func() ([]string, error) { return differingSysctls(good, bad) })
 }
 
 func (p *program) bisectSettingsCommand() *cobra.Command {
@@ -101,7 +101,7 @@ second the slow one's. headroom factors lists what can be set.`,
   headroom bisect settings read.yaml /dev/nvme0n1 --on qemu:guest.yaml --setting guest:iommu=none,intel --setting cmdline:quiet=absent,`,
 	}
 	c.Flags().StringArrayVar(&o.factors, "setting", nil, "a setting that differs: FACTOR=FAST,SLOW; may be repeated")
-	return p.bisectBetween(c, &o, func() ([]string, error) { return o.factors, nil })
+	return p.completeBisectCommand(c, &o, func() ([]string, error) { return o.factors, nil })
 }
 
 func (p *program) bisectKernelsCommand() *cobra.Command {
@@ -116,7 +116,7 @@ Several changes are found as well, in either direction.`,
 		Example: `  headroom bisect kernels read.yaml /dev/nvme0n1 --on qemu:guest.yaml --kernel 6.1.0-28-amd64 --kernel linux-image-6.6.deb --kernel bzImage-6.11`,
 	}
 	c.Flags().StringArrayVar(&kernels, "kernel", nil, "a kernel of the series, in its order; may be repeated")
-	return p.bisectBetween(c, &o, func() ([]string, error) {
+	return p.completeBisectCommand(c, &o, func() ([]string, error) {
 		if len(kernels) == 0 {
 			return nil, nil
 		}
@@ -133,13 +133,13 @@ func (p *program) bisectStepsCommand() *cobra.Command {
 		Example: `  headroom bisect steps quick /srv --setting queue:nr_requests=1024,512,256,128,64,32,16,8`,
 	}
 	c.Flags().StringArrayVar(&o.factors, "setting", nil, "the factor with its levels in their order")
-	return p.bisectBetween(c, &o, func() ([]string, error) { return o.factors, nil })
+	return p.completeBisectCommand(c, &o, func() ([]string, error) { return o.factors, nil })
 }
 
-// bisectBetween completes the command of one kind of search, which knows what differs between its two states.
-func (p *program) bisectBetween(c *cobra.Command, o *experimentOptions,
+// completeBisectCommand completes the command of one kind of search, which knows what differs between its two states.
+func (p *program) completeBisectCommand(c *cobra.Command, o *experimentOptions,
 	differences func() ([]string, error)) *cobra.Command {
-	c.Args, c.ValidArgsFunction = between(0, 2, "a suite and a directory or device"), completeSuites
+	c.Args, c.ValidArgsFunction = argumentCount(0, 2, "a suite and a directory or device"), completeSuites
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if o.resume == "" && o.show == "" {
 			if o.factors, err = differences(); err != nil {
@@ -153,7 +153,7 @@ func (p *program) bisectBetween(c *cobra.Command, o *experimentOptions,
 	return c
 }
 
-func sysctlsApart(good, bad string) ([]string, error) {
+func differingSysctls(good, bad string) ([]string, error) {
 	if good == "" || bad == "" {
 		return nil, usage("headroom bisect sysctl needs both states",
 			"name a file with --good and one with --bad; sysctl -a prints one")
@@ -166,23 +166,23 @@ func sysctlsApart(good, bad string) ([]string, error) {
 		}
 		texts[i] = string(data)
 	}
-	return factor.SysctlsApart(texts[0], texts[1])
+	return factor.DifferingSysctls(texts[0], texts[1])
 }
 
 // bisectRun searches and reports; a search that came to no answer ends with an exit code of its own.
 func (p *program) bisectRun(c *cobra.Command, o experimentOptions, args []string) error {
-	id, err := p.experimentRun(c, bisecting, o, args)
+	id, err := p.experimentRun(c, bisectKind, o, args)
 	if err != nil || id == "" {
 		return err
 	}
-	if err := p.reportExperiment(c.Context(), id, bisecting, o); err != nil || o.show != "" {
+	if err := p.reportExperiment(c.Context(), id, bisectKind, o); err != nil || o.show != "" {
 		return err
 	}
-	b, err := p.findExperiment(id, bisecting)
+	b, err := p.findExperiment(id, bisectKind)
 	if err != nil {
 		return err
 	}
-	d, err := bisected(b, report.Options{Serials: true})
+	d, err := bisectionOf(b, report.Options{Serials: true})
 	if err != nil || d.Outcome != bisection.Undecided {
 		return err
 	}

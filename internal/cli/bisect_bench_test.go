@@ -14,7 +14,7 @@ import (
 // What a culprit does shows in what the kernel counts: one that starts programs is told from one that sleeps. The
 // kernel counts for the whole machine, so that it takes a quiet one.
 func TestWhatACulpritMoves(t *testing.T) {
-	v := newVictim(t)
+	v := newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(`version: 1
 jobs:
   - name: work
@@ -31,12 +31,14 @@ jobs:
 		if d.Outcome != bisection.Found || d.Evidence == nil || d.Evidence.Counters == 0 {
 			t.Fatalf("%s: %s, %+v", culprit, d.Outcome, d.Evidence)
 		}
-		i := slices.IndexFunc(d.Evidence.Moved, func(m bisection.Moved) bool { return m.Counter == "stat.processes" })
+		i := slices.IndexFunc(d.Evidence.Changed, func(m bisection.ChangedCounter) bool {
+			return m.Counter == "stat.processes"
+		})
 		if (i >= 0) != (culprit == "STARTS") {
-			t.Errorf("%s: %+v", culprit, d.Evidence.Moved)
+			t.Errorf("%s: %+v", culprit, d.Evidence.Changed)
 		}
 		if i >= 0 {
-			m := d.Evidence.Moved[i]
+			m := d.Evidence.Changed[i]
 			figure.Record(t, figure.Figure{Name: "evidence/new-processes", Unit: "ratio", Center: m.Ratio, Lo: m.Lo,
 				Hi: m.Hi, Confidence: 0.95,
 				Text: "new processes for the same work, with what starts 100 programs and without it"})

@@ -27,27 +27,27 @@ const (
 	statusStop = 129
 )
 
-// ending ends the command with an exit code of its own; without an error nothing is left to be said.
-type ending struct {
+// exitError ends the command with an exit code of its own; without an error nothing is left to be said.
+type exitError struct {
 	code int
 	err  error
 }
 
-func (e *ending) Error() string {
+func (e *exitError) Error() string {
 	if e.err == nil {
 		return ""
 	}
 	return e.err.Error()
 }
 
-func (e *ending) Unwrap() error { return e.err }
+func (e *exitError) Unwrap() error { return e.err }
 
-// stopping has an error end git bisect run, whatever its kind: it would take any other code for an answer.
-func stopping(err error) error {
-	if _, ok := errors.AsType[*ending](err); ok || err == nil || exitCode(err) >= 128 {
+// stopBisect has an error end git bisect run, whatever its kind: it would take any other code for an answer.
+func stopBisect(err error) error {
+	if _, ok := errors.AsType[*exitError](err); ok || err == nil || exitCode(err) >= 128 {
 		return err
 	}
-	return &ending{statusStop, err}
+	return &exitError{statusStop, err}
 }
 
 // check is the measurement of a state that is to be found good or bad.
@@ -79,18 +79,19 @@ headroom bisect commits does the whole search, with fewer measurements where the
 	}
 	// Errors in the command line end git bisect run as well.
 	c.Args = func(c *cobra.Command, args []string) error {
-		return stopping(between(1, 2, "a suite and a directory")(c, args))
+		return stopBisect(argumentCount(1, 2, "a suite and a directory")(c, args))
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return stopping(usage(err.Error(), c.CommandPath()+" --help lists the flags"))
+		return stopBisect(usage(err.Error(), c.CommandPath()+" --help lists the flags"))
 	})
 	c.ValidArgsFunction = completeSuites
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if good == "" || bad == "" || most < 2 {
-			return stopping(usage("headroom bisect check needs a good run and a bad one, and two measurements or more",
-				"--good RUN --bad RUN; headroom list names them"))
+			return stopBisect(
+				usage("headroom bisect check needs a good run and a bad one, and two measurements or more",
+					"--good RUN --bad RUN; headroom list names them"))
 		}
-		return stopping(p.check(c.Context(), checkTerms{good, bad, build, most, runOptions{label: label, set: set}},
+		return stopBisect(p.check(c.Context(), checkTerms{good, bad, build, most, runOptions{label: label, set: set}},
 			args))
 	}
 	f := c.Flags()
@@ -122,10 +123,10 @@ func (p *program) check(ctx context.Context, terms checkTerms, args []string) er
 	if err != nil {
 		return err
 	}
-	if err := p.tidy(ctx, s, here); err != nil {
+	if err := p.recoverLeftovers(ctx, s, localTarget); err != nil {
 		return err
 	}
-	t, err := p.openTarget(ctx, here)
+	t, err := p.openTarget(ctx, localTarget)
 	if err != nil {
 		return err
 	}
@@ -150,16 +151,16 @@ func (p *program) check(ctx context.Context, terms checkTerms, args []string) er
 		if err != nil {
 			return err
 		}
-		if *side.logs, err = x.levelOf(b); err != nil {
+		if *side.logs, err = x.savedLevel(b); err != nil {
 			return err
 		}
 	}
-	if !stat.Apart(x.good, x.bad, checkRisk) {
+	if !stat.Differ(x.good, x.bad, checkRisk) {
 		return usage(fmt.Sprintf("the runs %s and %s can't be told apart: %s and %s", terms.good, terms.bad,
 			prose.Count(len(x.good), "repetition"), prose.Count(len(x.bad), "repetition")),
 			"measure both more often: headroom run --repeat 10", "or they don't differ")
 	}
-	return x.carryOut(ctx)
+	return x.execute(ctx)
 }
 
 // buildHere builds what is checked out. A build that fails says nothing of the speed.
@@ -172,7 +173,7 @@ func (x *check) buildHere(ctx context.Context, argv []string) error {
 		return err
 	}
 	if out.ExitCode != 0 {
-		return &ending{statusSkip, &lab.Error{What: "the build failed", Command: argv,
+		return &exitError{statusSkip, &lab.Error{What: "the build failed", Command: argv,
 			Output: lastLines(string(out.Stdout)+string(out.Stderr), 5)}}
 	}
 	return nil
@@ -183,8 +184,8 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// levelOf a saved run: its passes over the cells that are measured now.
-func (x *check) levelOf(b *store.Bundle) ([]float64, error) {
+// savedLevel a saved run: its passes over the cells that are measured now.
+func (x *check) savedLevel(b *store.Bundle) ([]float64, error) {
 	if b.Run.Experiment != nil {
 		return nil, usage("run "+x.store.ShortID(b.Run.ID)+" is a "+b.Run.Experiment.Noun()+", and no level",
 			"name a run that headroom run made")
@@ -198,7 +199,7 @@ func (x *check) levelOf(b *store.Bundle) ([]float64, error) {
 	}
 	var logs []float64
 	for pass := 1; pass <= len(byPass); pass++ {
-		if log, ok := x.pass(byPass[pass]); ok {
+		if log, ok := x.passMean(byPass[pass]); ok {
 			logs = append(logs, log)
 		}
 	}
@@ -210,8 +211,8 @@ func (x *check) levelOf(b *store.Bundle) ([]float64, error) {
 	return logs, nil
 }
 
-// pass over all cells, as the mean logarithm of their deciding metrics as rates; false where a cell has none.
-func (x *check) pass(repetitions []lab.Repetition) (log float64, whole bool) {
+// passMean over all cells, as the mean logarithm of their deciding metrics as rates; false where a cell has none.
+func (x *check) passMean(repetitions []lab.Repetition) (log float64, whole bool) {
 	sum, n := 0.0, 0
 	for _, c := range x.run.Cells {
 		i := slices.IndexFunc(repetitions, func(r lab.Repetition) bool { return r.Cell == c.ID })
@@ -236,7 +237,7 @@ func (x *check) pass(repetitions []lab.Repetition) (log float64, whole bool) {
 // logs of the passes that are whole, and whether a load has failed.
 func (x *check) logs(measured []lab.Repetition) (logs []float64, failed bool) {
 	for from := 0; from+len(x.run.Cells) <= len(measured); from += len(x.run.Cells) {
-		log, ok := x.pass(measured[from : from+len(x.run.Cells)])
+		log, ok := x.passMean(measured[from : from+len(x.run.Cells)])
 		if !ok {
 			return logs, true
 		}
@@ -253,13 +254,13 @@ func (x *check) side(logs []float64) stat.Side {
 	return stat.SideOf(x.good, x.bad, logs, x.most-1, x.alpha)
 }
 
-func (x *check) carryOut(ctx context.Context) error {
+func (x *check) execute(ctx context.Context) error {
 	x.run.Anytime = true // what is measured decides how often
 	w, err := x.begin(ctx)
 	if err != nil {
 		return err
 	}
-	e := x.experiment()
+	e := x.runnerMeasurement()
 	show := x.newProgress(&checkClock{most: x.most * len(x.run.Cells)})
 	e.Progress = show.tell
 	session, err := runner.Open(ctx, e, w)
@@ -274,7 +275,7 @@ func (x *check) carryOut(ctx context.Context) error {
 	if err := errors.Join(err, x.end(ctx, w, outcome, err)); err != nil {
 		return err
 	}
-	return x.answer(outcome.Repetitions)
+	return x.reportSide(outcome.Repetitions)
 }
 
 // checking names the passes over the loads of a check: until it is clear, a load has failed, or they were measured as
@@ -301,7 +302,7 @@ func (c *checking) Next(context.Context) (plan.Repetition, bool, error) {
 func (c *checking) Repeat(ctx context.Context, next plan.Repetition) error {
 	r, err := c.session.Repeat(ctx, next)
 	if _, unprepared := errors.AsType[*runner.Unprepared](err); unprepared {
-		return &ending{statusSkip, err}
+		return &exitError{statusSkip, err}
 	}
 	if err == nil {
 		c.measured = append(c.measured, r)
@@ -309,11 +310,11 @@ func (c *checking) Repeat(ctx context.Context, next plan.Repetition) error {
 	return err
 }
 
-// answer says what was found, and ends as git bisect run reads it.
-func (x *check) answer(measured []lab.Repetition) error {
+// reportSide says what was found, and ends as git bisect run reads it.
+func (x *check) reportSide(measured []lab.Repetition) error {
 	logs, failed := x.logs(measured)
 	if failed {
-		return &ending{statusSkip, &lab.Error{What: "a load failed, so that this can't be told",
+		return &exitError{statusSkip, &lab.Error{What: "a load failed, so that this can't be told",
 			Hints: []string{"headroom show " + x.store.ShortID(x.run.ID) + " --raw shows what it said"}}}
 	}
 	after := fmt.Sprintf("%s (run %s)", prose.Count(len(logs), "measurement"), x.store.ShortID(x.run.ID))
@@ -326,26 +327,27 @@ func (x *check) answer(measured []lab.Repetition) error {
 		return nil
 	case stat.SecondSide:
 		fmt.Fprintf(x.Stdout, "bad: %s from the good run, after %s\n", change(x.good), after)
-		return &ending{code: statusBad}
+		return &exitError{code: statusBad}
 	}
-	return &ending{statusSkip, &lab.Error{What: fmt.Sprintf("neither good (%s from it) nor bad (%s from it), after %s",
-		change(x.good), change(x.bad), after),
-		Hints: []string{"--most allows for more measurements"}}}
+	return &exitError{statusSkip,
+		&lab.Error{What: fmt.Sprintf("neither good (%s from it) nor bad (%s from it), after %s",
+			change(x.good), change(x.bad), after),
+			Hints: []string{"--most allows for more measurements"}}}
 }
 
 // checkClock counts. Nobody knows how many measurements it still takes.
 type checkClock struct{ done, most int }
 
-func (c *checkClock) see(e runner.Event) {
+func (c *checkClock) update(e runner.Progress) {
 	if e.Ended != nil {
 		c.done++
 	}
 }
 
-func (c *checkClock) left(runner.Event) (time.Duration, bool) { return 0, false }
+func (c *checkClock) left(runner.Progress) (time.Duration, bool) { return 0, false }
 
-func (c *checkClock) bound() string { return "of at most" }
+func (c *checkClock) boundText() string { return "of at most" }
 
-func (c *checkClock) table() []string { return nil }
+func (c *checkClock) resultTable() []string { return nil }
 
-func (c *checkClock) count() string { return fmt.Sprintf("%d of at most %d", c.done, c.most) }
+func (c *checkClock) countText() string { return fmt.Sprintf("%d of at most %d", c.done, c.most) }

@@ -51,8 +51,8 @@ culprit lies beside them, it is named as one of several. A commit is built once,
 	f.StringVar(&tree, "tree", ".", "the git tree")
 	f.StringVar(&build, "build", "", "the command that builds a commit in its folder, as words: no shell reads it")
 	f.IntVar(&kept, "keep-built", kept, "built commits that are kept at most while the search goes on")
-	p.bisectBetween(c, &o, func() ([]string, error) { return nil, nil })
-	c.Args = between(0, 3, "a range of commits, a suite, and a directory or device")
+	p.completeBisectCommand(c, &o, func() ([]string, error) { return nil, nil })
+	c.Args = argumentCount(0, 3, "a range of commits, a suite, and a directory or device")
 	c.ValidArgsFunction = p.completeCommits
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.resume != "" || o.show != "" {
@@ -146,8 +146,8 @@ func (x *experiment) chooseCommits() error {
 	return nil
 }
 
-// into takes the series down in an experiment.
-func (s *commitSeries) into(e *lab.Experiment) {
+// recordIn takes the series down in an experiment.
+func (s *commitSeries) recordIn(e *lab.Experiment) {
 	if s == nil {
 		return
 	}
@@ -175,7 +175,7 @@ func (x *experiment) openBuilds(ctx context.Context) error {
 
 // buildTerms say how what was started for a build is found and ended.
 func buildTerms(t target.Target, owner string) commits.Terms {
-	mark := runner.Marked(owner)
+	mark := runner.MarkFor(owner)
 	return commits.Terms{Mark: mark, Trust: store.Trust, End: func(ctx context.Context, folder string) error {
 		return runner.EndProcesses(ctx, t, target.Started{Mark: mark, Folder: folder})
 	}}
@@ -189,8 +189,8 @@ func (x *experiment) closeBuilds(ctx context.Context, failed error) error {
 	return x.builds.Close(context.WithoutCancel(ctx), failed != nil)
 }
 
-// buildEntry is the step that makes an arm's commit the one that is measured; nil where arms are no commits.
-func (x *experiment) buildEntry(levels map[string]string) []entry {
+// buildStep is the step that makes an arm's commit the one that is measured; nil where arms are no commits.
+func (x *experiment) buildStep(levels map[string]string) []armStep {
 	hash := levels[commitFactor]
 	if x.builds == nil || hash == "" {
 		return nil
@@ -199,7 +199,7 @@ func (x *experiment) buildEntry(levels map[string]string) []entry {
 	if x.builds.Has(hash) {
 		text = "take " + hash + " as it was built"
 	}
-	return []entry{{text: text, do: func(ctx context.Context) error { return x.builds.Enter(ctx, hash) }}}
+	return []armStep{{text: text, do: func(ctx context.Context) error { return x.builds.Enter(ctx, hash) }}}
 }
 
 // commitText is a commit with its subject.
@@ -222,16 +222,16 @@ func (x *experiment) commitsText() string {
 	return text
 }
 
-// tidyBuilds removes the commits that a killed search was about to build, and those that were built for searches that
-// will not go on. It returns how many searches had left any.
-func (p *program) tidyBuilds(ctx context.Context, s *store.Store) (int, error) {
+// recoverBuilds removes the commits that a killed search was about to build, and those that were built for searches
+// that will not go on. It returns how many searches had left any.
+func (p *program) recoverBuilds(ctx context.Context, s *store.Store) (int, error) {
 	pending, err := commits.Pending(s.Built(), store.Trust)
 	errs := []error{err}
 	n := 0
 	for _, left := range pending {
 		b, err := s.Find(left.Run)
-		goesOn := err == nil && (b.Active() || b.Run.Status == lab.Interrupted || b.Run.Status == lab.Running)
-		removed, err := left.Tidy(ctx, p.local(), goesOn, buildTerms(p.local(), left.Run))
+		continues := err == nil && (b.Active() || b.Run.Status == lab.Interrupted || b.Run.Status == lab.Running)
+		removed, err := left.Recover(ctx, p.local(), continues, buildTerms(p.local(), left.Run))
 		if errs = append(errs, err); len(removed) > 0 {
 			n++
 			fmt.Fprintf(p.Stderr, "run %s was cut off or deleted: removed %s that it had built or begun to build\n",

@@ -52,8 +52,8 @@ int main(int argc, char **argv)
 }
 `
 
-// toldTimes is how such a program is measured.
-const toldTimes = "    metrics: {took: {match: 'took ([0-9]+)', unit: s, better: lower, decides: true}}\n"
+// printedTimes is how such a program is measured.
+const printedTimes = "    metrics: {took: {match: 'took ([0-9]+)', unit: s, better: lower, decides: true}}\n"
 
 // newHistory has commits numbered from 0, of which that of a number is slow and all after it.
 func newHistory(t *testing.T, commits, slow int, faults map[int]fault, build string) *commitHistory {
@@ -145,11 +145,11 @@ func (h *commitHistory) builds() map[string]map[string]int {
 // number of a commit by its hash.
 func (h *commitHistory) number(hash string) int { return slices.Index(h.hashes, hash) }
 
-// searcher is a victim with a suite for such a program, and the arguments of the search.
-func (h *commitHistory) searcher() (v victim, arguments []string) {
+// bisectFixture is a victim with a suite for such a program, and the arguments of the search.
+func (h *commitHistory) bisectFixture() (v fixture, arguments []string) {
 	h.t.Helper()
-	v = newVictim(h.t)
-	h.file(v.suite, "version: 1\njobs:\n  - name: work\n    exec: [\"{tree}/bench\", \"{dir}/file\"]\n"+toldTimes)
+	v = newFixture(h.t)
+	h.file(v.suite, "version: 1\njobs:\n  - name: work\n    exec: [\"{tree}/bench\", \"{dir}/file\"]\n"+printedTimes)
 	return v, []string{"bisect", "commits", "main~" + fmt.Sprint(len(h.hashes)-1) + "..main", v.suite, v.place,
 		"--tree", h.dir, "--build", "make", "--seed", "7"}
 }
@@ -158,13 +158,13 @@ func (h *commitHistory) searcher() (v victim, arguments []string) {
 func (h *commitHistory) searched() (bisection.Document, string) {
 	h.t.Helper()
 	before := h.state()
-	v, arguments := h.searcher()
+	v, arguments := h.bisectFixture()
 	cmd := v.command(append(arguments, "--json")...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var printed strings.Builder
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		h.t.Fatalf("%v\n%s", err, said.String())
+		h.t.Fatalf("%v\n%s", err, printed.String())
 	}
 	var d bisection.Document
 	if err := json.Unmarshal(out, &d); err != nil {
@@ -268,7 +268,7 @@ func TestAnEndThatDoesNotBuild(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t, 6, 3, map[int]fault{5: unbuildable}, "")
 	before := h.state()
-	v, arguments := h.searcher()
+	v, arguments := h.bisectFixture()
 	// No commit is told from another by a suite that runs nothing of what was built.
 	network := append(slices.Clone(arguments[:3]), append([]string{"network"}, arguments[5:]...)...)
 	if out, err := v.command(network...).CombinedOutput(); err == nil ||
@@ -297,12 +297,12 @@ func TestAKilledSearchAmongCommitsGoesOn(t *testing.T) {
 	// the machine is.
 	h := newHistory(t, 24, 17, faults, "; if mkdir LOG.$$(basename $$PWD) 2>/dev/null; then sleep 1000; fi")
 	before := h.state()
-	v, arguments := h.searcher()
+	v, arguments := h.bisectFixture()
 	killed := map[string]int{}
 	for {
 		cmd := v.command(arguments...)
-		var said strings.Builder
-		cmd.Stdout, cmd.Stderr = &said, &said
+		var printed strings.Builder
+		cmd.Stdout, cmd.Stderr = &printed, &printed
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestAKilledSearchAmongCommitsGoesOn(t *testing.T) {
 		hash, err := h.nextBuild(killed, ended)
 		if hash == "" {
 			if err != nil {
-				t.Fatalf("%v\n%s", err, said.String())
+				t.Fatalf("%v\n%s", err, printed.String())
 			}
 			break
 		}
@@ -376,13 +376,13 @@ func (h *commitHistory) nextBuild(killed map[string]int, ended chan error) (stri
 func TestAMachineThatFailsIsNoCommitsFault(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t, 24, 17, nil, "; sleep 0.2")
-	v, arguments := h.searcher()
+	v, arguments := h.bisectFixture()
 	flag := filepath.Join(t.TempDir(), "flag")
 	h.file(flag, "")
-	h.file(v.suite, "version: 1\njobs:\n  - name: work\n    exec: [sh, -c, 'test -e \"$1\" && exec \"$2\" \"$3\"', sh, "+flag+", \"{tree}/bench\", \"{dir}/file\"]\n"+toldTimes)
+	h.file(v.suite, "version: 1\njobs:\n  - name: work\n    exec: [sh, -c, 'test -e \"$1\" && exec \"$2\" \"$3\"', sh, "+flag+", \"{tree}/bench\", \"{dir}/file\"]\n"+printedTimes)
 	cmd := v.command(arguments...)
-	var said strings.Builder
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed strings.Builder
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -391,15 +391,15 @@ func TestAMachineThatFailsIsNoCommitsFault(t *testing.T) {
 	for n := 0; n < 3; n = len(h.builds()["begin"]) {
 		select {
 		case err := <-ended:
-			t.Fatalf("it ended: %v\n%s", err, said.String())
+			t.Fatalf("it ended: %v\n%s", err, printed.String())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	if err := os.Remove(flag); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err == nil || !strings.Contains(said.String(), "one of the two ends, can't be measured") {
-		t.Fatalf("%v\n%s", err, said.String())
+	if err := <-ended; err == nil || !strings.Contains(printed.String(), "one of the two ends, can't be measured") {
+		t.Fatalf("%v\n%s", err, printed.String())
 	}
 	h.file(flag, "")
 	if out, err := v.command("bisect", "--resume", "last").CombinedOutput(); err != nil {
@@ -417,7 +417,7 @@ func TestCheckUnderGitBisectRun(t *testing.T) {
 	t.Parallel()
 	faults := map[int]fault{9: unbuildable, 10: crashing}
 	h := newHistory(t, 20, 13, faults, "")
-	v, _ := h.searcher()
+	v, _ := h.bisectFixture()
 	in := func(argv ...string) (string, int) {
 		t.Helper()
 		cmd := exec.Command(argv[0], argv[1:]...)

@@ -30,16 +30,16 @@ and where the target may be started anew, kernel arguments. What can't be set is
   headroom bisect facts fast.json slow.json read.yaml /dev/nvme0n1 --on qemu:guest.yaml`,
 		Args: func(c *cobra.Command, args []string) error {
 			if o.resume != "" || o.show != "" {
-				return between(0, 0, "no argument")(c, args)
+				return argumentCount(0, 0, "no argument")(c, args)
 			}
-			return between(3, 4, "two machines, a suite and a directory or device")(c, args)
+			return argumentCount(3, 4, "two machines, a suite and a directory or device")(c, args)
 		},
 		ValidArgsFunction: p.completeSubjects(2),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if o.resume != "" || o.show != "" {
 				return p.bisectRun(c, o, args)
 			}
-			if o.factors, o.unsearched, err = p.factsApart(c.Context(), args[0], args[1], o); err != nil {
+			if o.factors, o.excluded, err = p.differingFactors(c.Context(), args[0], args[1], o); err != nil {
 				return err
 			}
 			return p.bisectRun(c, o, args[2:])
@@ -50,8 +50,9 @@ and where the target may be started anew, kernel arguments. What can't be set is
 	return c
 }
 
-// factsApart are the settings that differ between two machines, and the rest of what differs.
-func (p *program) factsApart(ctx context.Context, fast, slow string, o experimentOptions) ([]string, *lab.Unsearched,
+// differingFactors are the settings that differ between two machines, and the rest of what differs.
+func (p *program) differingFactors(ctx context.Context, fast, slow string, o experimentOptions) ([]string,
+	*lab.Excluded,
 	error) {
 	a, err := p.subject(ctx, fast, facts.SnapshotLimit)
 	if err != nil {
@@ -61,10 +62,10 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 	if err != nil {
 		return nil, nil, err
 	}
-	choices := factor.FactsApart(lasting(a.Facts), lasting(b.Facts))
+	choices := factor.DifferingFactors(settingsOf(a.Facts), settingsOf(b.Facts))
 	if o.reboot != "" || o.bootOn != "" || slices.ContainsFunc(o.ends, p.bootsFreely) {
 		// Where the lines do not differ, or can't be taken apart, their arguments are among the rest.
-		if arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"),
+		if arguments, err := factor.DifferingArguments(valueOf(a.Facts, "kernel.cmdline"),
 			valueOf(b.Facts, "kernel.cmdline")); err == nil {
 			choices = append(choices, arguments...)
 		}
@@ -73,7 +74,7 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 	choices = slices.DeleteFunc(choices, func(choice string) bool {
 		name, _, _ := strings.Cut(choice, "=")
 		chosen[name] = true
-		return factor.Kept(o.keep, name)
+		return factor.IsKept(o.keep, name)
 	})
 	if len(choices) < 2 {
 		return nil, nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow,
@@ -81,13 +82,13 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 			"headroom facts diff "+fast+" "+slow+" shows what else differs",
 			"of one difference headroom ablate tells what it costs")
 	}
-	rest, err := notAmong(chosen, a, b)
-	return choices, unsearched(rest), err
+	rest, err := differencesWithout(chosen, a, b)
+	return choices, excludedDifferences(rest), err
 }
 
-// notAmong are the differences between two machines that none of some factors stands for: no factor does, disks of one
-// machine differ in it, or it is a kernel argument and nothing may be started anew.
-func notAmong(chosen map[string]bool, a, b facts.Document) ([]diff.Difference, error) {
+// differencesWithout are the differences between two machines that none of some factors stands for: no factor does,
+// disks of one machine differ in it, or it is a kernel argument and nothing may be started again.
+func differencesWithout(chosen map[string]bool, a, b facts.Document) ([]diff.Difference, error) {
 	knowledge, err := diff.Load()
 	if err != nil {
 		return nil, err
@@ -102,8 +103,8 @@ func notAmong(chosen map[string]bool, a, b facts.Document) ([]diff.Difference, e
 		}), nil
 }
 
-// lasting are the facts that are a machine's settings: no counters, no names, nothing that was not read.
-func lasting(all []lab.Fact) []lab.Fact {
+// settingsOf are the facts that are a machine's settings: no counters, no names, nothing that was not read.
+func settingsOf(all []lab.Fact) []lab.Fact {
 	catalogue := facts.NewIndex()
 	return slices.DeleteFunc(slices.Clone(all), func(f lab.Fact) bool {
 		d, _ := catalogue.Lookup(f.Key)
@@ -120,8 +121,9 @@ func valueOf(all []lab.Fact, key string) string {
 	return all[i].Value
 }
 
-// leaveOut takes settings out of a search between machines that this target does not have, or does not let be written.
-func (x *experiment) leaveOut(ctx context.Context) error {
+// excludeUnavailable takes settings out of a search between machines that this target does not have, or does not let be
+// written.
+func (x *experiment) excludeUnavailable(ctx context.Context) error {
 	if err := x.findMachines(ctx); err != nil {
 		return err
 	}
@@ -130,7 +132,7 @@ func (x *experiment) leaveOut(ctx context.Context) error {
 		if c.Scheme.Class != factor.Live {
 			return nil
 		}
-		for _, m := range x.changed {
+		for _, m := range x.variedMachines {
 			settings, err := m.find(ctx, c)
 			if err != nil {
 				return err
@@ -155,12 +157,12 @@ func (x *experiment) leaveOut(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	x.run.Experiment.Factors = slices.DeleteFunc(x.run.Experiment.Factors, func(v lab.Varied) bool {
+	x.run.Experiment.Factors = slices.DeleteFunc(x.run.Experiment.Factors, func(v lab.VariedFactor) bool {
 		return !slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == v.Factor })
 	})
 	if len(left) > 0 {
 		w := validity.NotSettable(left)
-		x.say("", w.Text)
+		x.print("", w.Text)
 		x.run.Warnings = append(x.run.Warnings, w)
 	}
 	if len(x.choices) < 2 {

@@ -18,7 +18,7 @@ import (
 func TestABisectionBetweenTwoMachines(t *testing.T) {
 	t.Parallel()
 	ownNetwork(t)
-	v, _ := hunter(t)
+	v, _ := bisectFixture(t)
 	names := []string{"tcp_keepalive_time", "tcp_keepalive_intvl", "tcp_fin_timeout"}
 	state := func() (all string) {
 		for _, name := range names {
@@ -43,7 +43,7 @@ jobs:
 	if err := os.WriteFile(good, out, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	bad := otherwise(t, out, map[string]string{
+	bad := changedSnapshot(t, out, map[string]string{
 		"sysctl.net.ipv4.tcp_keepalive_time": "7007", "sysctl.net.ipv4.tcp_keepalive_intvl": "71",
 		"sysctl.net.ipv4.tcp_fin_timeout": "55",
 		"sysctl.kernel.osrelease":         "1.2.3", "sysctl.kernel.core_pattern": "x",
@@ -68,7 +68,7 @@ jobs:
 		!strings.Contains(d.Warnings[i].Text, "kernel.core_pattern") {
 		t.Errorf("warnings: %+v", d.Warnings)
 	}
-	if u := d.Unsearched; u == nil || u.Count != 1 || !slices.Equal(u.First, []string{"INIT_ON_FREE_DEFAULT_ON"}) {
+	if u := d.Excluded; u == nil || u.Count != 1 || !slices.Equal(u.First, []string{"INIT_ON_FREE_DEFAULT_ON"}) {
 		t.Errorf("not searched: %+v", u)
 	}
 	if after := state(); after != before {
@@ -76,8 +76,9 @@ jobs:
 	}
 }
 
-// otherwise is a snapshot with some facts of other values, in a file; those that the snapshot does not have are added.
-func otherwise(t *testing.T, snapshot []byte, values map[string]string) (file string) {
+// changedSnapshot is a snapshot with some facts of other values, in a file; those that the snapshot does not have are
+// added.
+func changedSnapshot(t *testing.T, snapshot []byte, values map[string]string) (file string) {
 	t.Helper()
 	var document map[string]any
 	if err := json.Unmarshal(snapshot, &document); err != nil {

@@ -55,8 +55,9 @@ func TestTheSlowArgumentsAreFound(t *testing.T) {
 			arguments := append(harmlessArguments()[:24-n], slow...)
 			random.Shuffle(len(arguments), func(i, j int) { arguments[i], arguments[j] = arguments[j], arguments[i] })
 			t.Logf("seed %d: %v among %d", seed, slow, len(arguments))
-			v := newVictim(t)
-			d := hunt(t, v, "bisect", "args", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--bad",
+			v := newFixture(t)
+			d := runBisect(t, v, "bisect", "args", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t),
+				"--bad",
 				strings.Join(arguments, " "), "--json")
 			searched(t, figure.Name("guests/arguments", n), fmt.Sprintf("%d slow ones of %d arguments, %v", n,
 				len(arguments), slow), d)
@@ -81,8 +82,8 @@ func TestTheSlowArgumentsAreFound(t *testing.T) {
 // more memory. The search goes on beside such mixtures, and finds the argument that has nothing to do with them.
 func TestASearchGoesOnBesideGuestsThatDoNotStart(t *testing.T) {
 	guestSearches(t)
-	v := newVictim(t)
-	d := hunt(t, v, "bisect", "settings", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t),
+	v := newFixture(t)
+	d := runBisect(t, v, "bisect", "settings", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t),
 		"--json", "--seed", "1",
 		"--setting", "guest:memory=512M,2G", "--setting", "cmdline:hugepages=0,800", "--setting",
 		"cmdline:slub_debug=absent,FZPU",
@@ -125,7 +126,7 @@ func searched(t *testing.T, name, what string, d bisection.Document) {
 }
 
 // smallReads is a suite whose figure is decided by what the kernel does for each read.
-func smallReads(t *testing.T, v victim) string {
+func smallReads(t *testing.T, v fixture) string {
 	t.Helper()
 	suite := filepath.Join(filepath.Dir(v.suite), "read.yaml")
 	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, iodepth: 32, ioengine: libaio, direct: " +
@@ -136,8 +137,8 @@ func smallReads(t *testing.T, v victim) string {
 	return suite
 }
 
-// hunt searches, logs what became the likeliest on the way, and returns the answer.
-func hunt(t *testing.T, v victim, arguments ...string) (d bisection.Document) {
+// runBisect searches, logs what became the likeliest on the way, and returns the answer.
+func runBisect(t *testing.T, v fixture, arguments ...string) (d bisection.Document) {
 	t.Helper()
 	cmd := v.command(arguments...)
 	var log strings.Builder

@@ -40,12 +40,12 @@ switch one without the other stay together. Kernels are kept in the user's cache
 	f.StringVar(&k.Bad, "bad", "", "the slow kernel's configuration")
 	f.StringVar(&k.Tree, "tree", "", "the source of a kernel, to build what boots alone don't show")
 	f.StringArrayVar(&k.Make, "make", nil, "a variable for the kernel's make, like CC=gcc-12; may be repeated")
-	p.bisectBetween(c, &o, func() (list []string, err error) {
+	p.completeBisectCommand(c, &o, func() (list []string, err error) {
 		if k.Tree != "" {
 			o.kernels, err = p.kernelsBetween(c.Context(), k)
 			return nil, err
 		}
-		list, o.unsearched, err = buildsApart(k.Good, k.Bad)
+		list, o.excluded, err = differingBuilds(k.Good, k.Bad)
 		return list, err
 	})
 	if err := c.MarkFlagDirname("tree"); err != nil {
@@ -54,8 +54,8 @@ switch one without the other stay together. Kernels are kept in the user's cache
 	return c
 }
 
-// buildsApart are the kernel arguments that stand for what differs between two builds, and what is left.
-func buildsApart(good, bad string) ([]string, *lab.Unsearched, error) {
+// differingBuilds are the kernel arguments that stand for what differs between two builds, and what is left.
+func differingBuilds(good, bad string) ([]string, *lab.Excluded, error) {
 	if good == "" || bad == "" {
 		return nil, nil, usage("headroom bisect kconfig needs both configurations",
 			"name a file with --good and one with --bad, like /boot/config-$(uname -r)")
@@ -80,22 +80,22 @@ func buildsApart(good, bad string) ([]string, *lab.Unsearched, error) {
 	for _, b := range boots {
 		list = append(list, factor.Series("cmdline:"+b.Argument, []string{b.A, b.B}))
 	}
-	return list, unsearched(rest), nil
+	return list, excludedDifferences(rest), nil
 }
 
-// namedUnsearched are as many as a sentence holds.
-const namedUnsearched = 6
+// maxNamedExcluded are as many as a sentence holds.
+const maxNamedExcluded = 6
 
-// unsearched are differences between a fast side, a, and a slow one that are left out of a search, with the likeliest
-// to matter.
-func unsearched(rest []diff.Difference) *lab.Unsearched {
+// excludedDifferences are differences between a fast side, a, and a slow one that are left out of a search, with the
+// likeliest to matter.
+func excludedDifferences(rest []diff.Difference) *lab.Excluded {
 	if len(rest) == 0 {
 		return nil
 	}
-	u := &lab.Unsearched{Count: len(rest)}
+	u := &lab.Excluded{Count: len(rest)}
 	for _, d := range rest {
 		// what makes the fast side slow, as far as is known, is no suspect
-		if d.Slower != "a" && len(u.First) < namedUnsearched {
+		if d.Slower != "a" && len(u.First) < maxNamedExcluded {
 			u.First = append(u.First, d.Name)
 		}
 	}

@@ -98,12 +98,12 @@ func TestTheSlowKernelIsFound(t *testing.T) {
 	if err := os.WriteFile(file, append(text, "qemu: "+qemu+"\n"...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	arguments := []string{"bisect", "kernels", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:" + file, "--json"}
 	for _, k := range all {
 		arguments = append(arguments, "--kernel", k)
 	}
-	d := hunt(t, v, arguments...)
+	d := runBisect(t, v, arguments...)
 	searched(t, "guests/kernels", fmt.Sprintf("of %d kernels %s and later are slow", len(all),
 		filepath.Base(all[first])), d)
 	t.Logf("%+v", d.Culprits)

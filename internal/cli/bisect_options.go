@@ -31,8 +31,8 @@ type kernelSeries struct {
 
 // builtKernels makes the kernels of a search.
 type builtKernels struct {
-	tree    *kbuild.Tree
-	between *kbuild.Between
+	tree  *kbuild.Tree
+	mixer *kbuild.Between
 	// made are the mixtures whose kernels were made, by what is switched.
 	made map[string]bool
 }
@@ -58,17 +58,17 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 	if err != nil {
 		return nil, err
 	}
-	tree, err := openTree(ctx, k, kbuild.Terms{Target: p.local(), Waiting: p.waitsForBuild})
+	tree, err := openTree(ctx, k, kbuild.Terms{Target: p.local(), Waiting: p.warnBuildBusy})
 	if err != nil {
 		return nil, err
 	}
 	k.Tree, k.Release = tree.Dir, tree.Release
 	if boots > 1 {
-		p.say("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
+		p.print("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
 			"and no kernel is built", boots))
 	}
-	p.say("", "asking "+k.Tree+" which options can be switched one without the other")
-	between, err := tree.Between(ctx, texts[0], texts[1], known, p.tenths("asked about"))
+	p.print("", "asking "+k.Tree+" which options can be switched one without the other")
+	between, err := tree.Between(ctx, texts[0], texts[1], known, p.reportTenths("asked about"))
 	if err != nil {
 		return nil, err
 	}
@@ -146,17 +146,17 @@ func openTree(ctx context.Context, k lab.Kernels, terms kbuild.Terms) (*kbuild.T
 	return kbuild.Open(ctx, terms)
 }
 
-func (p *program) waitsForBuild(folder string) {
-	p.say("", "another process builds kernels in "+folder+"; waiting for it")
+func (p *program) warnBuildBusy(folder string) {
+	p.print("", "another process builds kernels in "+folder+"; waiting for it")
 }
 
-// tenths tells how far something has come, at every tenth of it.
-func (p *program) tenths(did string) func(done, of int) {
-	said := 0
+// reportTenths tells how far something has come, at every tenth of it.
+func (p *program) reportTenths(did string) func(done, of int) {
+	printed := 0
 	return func(done, of int) {
-		if tenth := 10 * done / max(1, of); tenth > said {
-			said = tenth
-			p.say("  ", fmt.Sprintf("%s %d of %d", did, done, of))
+		if tenth := 10 * done / max(1, of); tenth > printed {
+			printed = tenth
+			p.print("  ", fmt.Sprintf("%s %d of %d", did, done, of))
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (x *experiment) chooseOptions() error {
 		if err != nil {
 			return err
 		}
-		if factor.Kept(x.options.keep, optionScheme+g[0]) {
+		if factor.IsKept(x.options.keep, optionScheme+g[0]) {
 			return &lab.Error{Kind: lab.Refused, What: optionScheme + g[0] + " is to be kept, and differs",
 				Hints: []string{"give it the same value in both configurations"}}
 		}
@@ -201,7 +201,7 @@ func (x *experiment) openKernels(ctx context.Context) error {
 	local := x.local()
 	of := buildTerms(local, x.owner())
 	tree, err := openTree(ctx, *k, kbuild.Terms{Target: local, Run: x.run.ID, Mark: of.Mark, End: of.End,
-		AtStep: x.AtStep, Waiting: x.waitsForBuild})
+		AtStep: x.AtStep, Waiting: x.warnBuildBusy})
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (x *experiment) openKernels(ctx context.Context) error {
 			k.Tree, tree.Release, k.Release)}
 	}
 	between, err := tree.Regroup(ctx, texts[0], texts[1], k.Groups, k.Follows)
-	x.kernels = &builtKernels{tree: tree, between: between, made: map[string]bool{}}
+	x.kernels = &builtKernels{tree: tree, mixer: between, made: map[string]bool{}}
 	return err
 }
 
@@ -231,9 +231,9 @@ func (p *program) endKernelBuild(ctx context.Context, run string) (ended bool, e
 	return len(jobs) > 0, buildTerms(local, run).End(ctx, filepath.Join(jobsFolder(), run))
 }
 
-// kernelEntry is the step that makes the kernel of an arm, and has the spec start it; nil where arms have no kernels of
+// kernelStep is the step that makes the kernel of an arm, and has the spec start it; nil where arms have no kernels of
 // their own.
-func (x *experiment) kernelEntry(levels map[string]string, spec *target.BootSpec) []entry {
+func (x *experiment) kernelStep(levels map[string]string, spec *target.BootSpec) []armStep {
 	if x.kernels == nil {
 		return nil
 	}
@@ -250,7 +250,7 @@ func (x *experiment) kernelEntry(levels map[string]string, spec *target.BootSpec
 		text = fmt.Sprintf("take the kernel with %d of %d options as in the slow one, as it was built", n,
 			len(switched))
 	}
-	return []entry{{text: text, do: func(ctx context.Context) error {
+	return []armStep{{text: text, do: func(ctx context.Context) error {
 		kernel, err := x.kernels.make(ctx, switched)
 		spec.Kernel = kernel.Image
 		return err
@@ -259,7 +259,7 @@ func (x *experiment) kernelEntry(levels map[string]string, spec *target.BootSpec
 
 // make a kernel, or find it where it was made before.
 func (k *builtKernels) make(ctx context.Context, switched []bool) (kbuild.Kernel, error) {
-	mixed, err := k.between.Mix(ctx, switched)
+	mixed, err := k.mixer.Mix(ctx, switched)
 	if err != nil {
 		return kbuild.Kernel{}, err
 	}

@@ -67,7 +67,7 @@ func TestTheSlowOptionIsFound(t *testing.T) {
 	slow := slowOptions()[rand.New(rand.NewPCG(seed, 0)).IntN(len(slowOptions()))]
 	good, bad := configurations(t, append(harmlessOptions(), slow...))
 	t.Logf("seed %d: %v", seed, slow)
-	v := newVictim(t)
+	v := newFixture(t)
 	suite := smallReads(t, v)
 	cache := t.TempDir()
 	command := func(arguments ...string) *exec.Cmd {
@@ -114,7 +114,7 @@ func TestTheSlowOptionIsFound(t *testing.T) {
 	if out, err := resumed.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	d := hunt(t, v, "bisect", "--show", "options", "--json")
+	d := runBisect(t, v, "bisect", "--show", "options", "--json")
 	what := fmt.Sprintf("a slow one of %d groups of options, %v", len(d.Candidates), slow)
 	searched(t, "guests/options", what, d)
 	figure.Record(t, figure.Figure{Name: "guests/options/kernels", Center: float64(len(built())), Better: figure.Lower,

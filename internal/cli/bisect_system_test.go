@@ -26,10 +26,10 @@ jobs:
     metrics: {took: {match: 'took ([0-9]+)', unit: s, better: lower, decides: true}}
 `
 
-// hunter is a victim with that program, and the arguments of a search for what makes it slow.
-func hunter(t *testing.T) (v victim, arguments []string) {
+// bisectFixture is a victim with that program, and the arguments of a search for what makes it slow.
+func bisectFixture(t *testing.T) (v fixture, arguments []string) {
 	t.Helper()
-	v = newVictim(t)
+	v = newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(oneSlowVariable), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func hunter(t *testing.T) (v victim, arguments []string) {
 	return v, arguments
 }
 
-func found(t *testing.T, v victim) bisection.Document {
+func found(t *testing.T, v fixture) bisection.Document {
 	t.Helper()
 	out, err := v.command("bisect", "settings", "--show", "last", "--json").Output()
 	if err != nil {
@@ -57,7 +57,7 @@ func found(t *testing.T, v victim) bisection.Document {
 // machine's: TestWhatACulpritMoves.
 func TestACulpritIsFoundWithEvidence(t *testing.T) {
 	t.Parallel()
-	v, arguments := hunter(t)
+	v, arguments := bisectFixture(t)
 	if out, err := v.command(arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -72,7 +72,7 @@ func TestACulpritIsFoundWithEvidence(t *testing.T) {
 // the answer is the same.
 func TestAKilledBisectionGoesOn(t *testing.T) {
 	t.Parallel()
-	v, arguments := hunter(t)
+	v, arguments := bisectFixture(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	kills, begun := 0, false
 	for {
@@ -127,7 +127,7 @@ func TestAKilledBisectionGoesOn(t *testing.T) {
 		}
 		measured[r.Block]++
 	}
-	for i := range b.Run.Experiment.Asked {
+	for i := range b.Run.Experiment.SearchSteps {
 		if measured[i+1] != 1 {
 			t.Errorf("measurement %d was made %d times", i+1, measured[i+1])
 		}
@@ -144,7 +144,7 @@ func TestAKilledBisectionGoesOn(t *testing.T) {
 func TestABisectionOfSysctls(t *testing.T) {
 	t.Parallel()
 	ownNetwork(t)
-	v, _ := hunter(t)
+	v, _ := bisectFixture(t)
 	state := func() string {
 		return contentOf(t, netSetting("tcp_keepalive_time")) + contentOf(t, netSetting("tcp_fin_timeout"))
 	}

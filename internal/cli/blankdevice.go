@@ -16,16 +16,16 @@ import (
 )
 
 // blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so
-// that it needs no inspection, but where others have made it. It is asked about anew before each write, because a guest
-// can give its disks other names at its next boot.
+// that it needs no inspection, but where others have made it. It is asked about again before each write, because a
+// guest can give its disks other names at its next boot.
 type blankDevice struct {
 	target target.Target
 	path   string
 }
 
-// holdThere sees to a device of another machine: the guard opens devices itself, so that it can only look at those of
+// holdRemote sees to a device of another machine: the guard opens devices itself, so that it can only look at those of
 // this one. There, devices are only read, unless they were made for the target.
-func (m *measurement) holdThere(ctx context.Context, place lab.Place) error {
+func (m *measurement) holdRemote(ctx context.Context, place lab.Place) error {
 	i := slices.IndexFunc(m.run.Cells, writes)
 	if i < 0 {
 		return nil
@@ -69,10 +69,10 @@ func (b *blankDevice) look(ctx context.Context, m *measurement, size int64) erro
 	if !ok {
 		return &lab.Error{What: b.path + " can't be read at any place", Target: b.target.Name()}
 	}
-	seen, err := guard.Look(ctx, device, size)
+	seen, err := guard.ReadSample(ctx, device, size)
 	if err == nil && !seen.Data && !seen.Whole {
 		_, err = m.whileRead(ctx, b.path, func(ctx context.Context, tell func(guard.Progress)) error {
-			seen, err = b.readWhole(ctx, device, size, tell)
+			seen, err = b.readAll(ctx, device, size, tell)
 			return err
 		})
 	}
@@ -96,9 +96,9 @@ func (b *blankDevice) look(ctx context.Context, m *measurement, size int64) erro
 // comparedAtOnce is how much of a device one command compares with zeros; more is said between two of them.
 const comparedAtOnce = 1 << 30
 
-// readWhole has the target compare the device with zeros, so that its content does not travel; where the target has no
+// readAll has the target compare the device with zeros, so that its content does not travel; where the target has no
 // cmp, it does.
-func (b *blankDevice) readWhole(ctx context.Context, device io.ReaderAt, size int64, tell func(guard.Progress)) (
+func (b *blankDevice) readAll(ctx context.Context, device io.ReaderAt, size int64, tell func(guard.Progress)) (
 	guard.Sample, error) {
 	for at := int64(0); at < size; at += comparedAtOnce {
 		length := min(comparedAtOnce, size-at)
@@ -108,7 +108,7 @@ func (b *blankDevice) readWhole(ctx context.Context, device io.ReaderAt, size in
 			return guard.Sample{}, ctx.Err()
 		}
 		if err != nil || out.ExitCode != 0 { // there are data, it can't be read, or there is no cmp: this tells which
-			return guard.LookWhole(ctx, device, at, size, tell)
+			return guard.ReadAll(ctx, device, at, size, tell)
 		}
 		tell(guard.Progress{Done: at + length, Read: at + length, Size: size})
 	}

@@ -12,20 +12,20 @@ import (
 	"headroom/internal/target"
 )
 
-// handedOut is this machine with a volume that somebody else made for it.
-type handedOut struct{ *target.Local }
+// providedDevice is this machine with a volume that somebody else made for it.
+type providedDevice struct{ *target.Local }
 
-func (handedOut) MadeBlank(context.Context, string) (bool, error) { return true, nil }
-func (handedOut) Unseen() bool                                    { return true }
+func (providedDevice) MadeBlank(context.Context, string) (bool, error) { return true, nil }
+func (providedDevice) Unseen() bool                                    { return true }
 
-// cmpless is one that has no cmp.
-type cmpless struct{ handedOut }
+// withoutCmp is one that has no cmp.
+type withoutCmp struct{ providedDevice }
 
-func (c cmpless) Run(ctx context.Context, argv ...string) (target.Output, error) {
+func (c withoutCmp) Run(ctx context.Context, argv ...string) (target.Output, error) {
 	if argv[0] == "cmp" {
 		return target.Output{ExitCode: 127}, nil
 	}
-	return c.handedOut.Run(ctx, argv...)
+	return c.providedDevice.Run(ctx, argv...)
 }
 
 // TestAVolumeIsReadWhole: a block of data anywhere on a volume that was handed out is found, with cmp and without.
@@ -40,8 +40,8 @@ func TestAVolumeIsReadWhole(t *testing.T) {
 	if err := f.Truncate(size); err != nil {
 		t.Fatal(err)
 	}
-	local := handedOut{target.NewLocal(t.TempDir())}
-	m := &measurement{program: &program{Surroundings: Surroundings{Stderr: io.Discard}}}
+	local := providedDevice{target.NewLocal(t.TempDir())}
+	m := &measurement{program: &program{Environment: Environment{Stderr: io.Discard}}}
 	look := func(on target.Target) error { return (&blankDevice{on, volume}).look(context.Background(), m, size) }
 	if err := look(local); err != nil {
 		t.Errorf("a blank volume: %v", err)
@@ -50,7 +50,7 @@ func TestAVolumeIsReadWhole(t *testing.T) {
 		if _, err := f.WriteAt([]byte("data"), at); err != nil {
 			t.Fatal(err)
 		}
-		for _, on := range []target.Target{local, cmpless{local}} {
+		for _, on := range []target.Target{local, withoutCmp{local}} {
 			if err := look(on); lab.KindOf(err) != lab.Refused ||
 				!strings.Contains(err.Error(), "and holds data at byte") {
 				t.Errorf("data at %d: %v", at, err)

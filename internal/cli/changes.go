@@ -11,13 +11,13 @@ import (
 	"headroom/internal/validity"
 )
 
-// changedMachine is one whose settings an experiment varies: the one under test, or an end of a network.
-type changedMachine struct {
+// variedMachine is one whose settings an experiment varies: the one under test, or an end of a network.
+type variedMachine struct {
 	// role is that of an end of a network, of which there may be several of a kind: client-2, a client. Both are empty
 	// for the machine of a storage.
 	role, kind string
 	// where its settings are found: once for each adapter under test.
-	where []factor.Where
+	where []factor.Scope
 	// settings are its live factors, by name: one that is about the adapter under test is found on each of them.
 	settings map[string][]factor.Setting
 	journal  *factor.Journal
@@ -37,7 +37,7 @@ func (x *experiment) bind(ctx context.Context) error {
 			continue
 		}
 		var found []foundLevel
-		for _, m := range x.changed {
+		for _, m := range x.variedMachines {
 			settings, err := m.find(ctx, c)
 			if err != nil {
 				return err
@@ -57,7 +57,7 @@ func (x *experiment) bind(ctx context.Context) error {
 					at += " " + m.where[j].Adapter
 				}
 				found = append(found, foundLevel{at, level})
-				x.warnOfLacks(s, at)
+				x.warnOfMissing(s, at)
 			}
 			if len(settings) > 0 {
 				m.settings[v.Factor] = settings
@@ -68,8 +68,8 @@ func (x *experiment) bind(ctx context.Context) error {
 	return nil
 }
 
-// warnOfLacks says once which parts of a setting a machine does not have.
-func (x *experiment) warnOfLacks(s factor.Setting, at string) {
+// warnOfMissing says once which parts of a setting a machine does not have.
+func (x *experiment) warnOfMissing(s factor.Setting, at string) {
 	if len(s.Lacks()) == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (x *experiment) warnOfLacks(s factor.Setting, at string) {
 }
 
 // find the settings of a machine that a choice is about; none where it is about another.
-func (m *changedMachine) find(ctx context.Context, c factor.Choice) ([]factor.Setting, error) {
+func (m *variedMachine) find(ctx context.Context, c factor.Choice) ([]factor.Setting, error) {
 	if c.Role != "" && c.Role != m.kind {
 		return nil, nil
 	}
@@ -118,9 +118,9 @@ func foundAt(found []foundLevel) string {
 
 // findMachines finds those whose settings are varied.
 func (x *experiment) findMachines(ctx context.Context) (err error) {
-	x.changed = []*changedMachine{{where: []factor.Where{{Target: x.target, Place: x.place()}}}}
+	x.variedMachines = []*variedMachine{{where: []factor.Scope{{Target: x.target, Place: x.place()}}}}
 	if x.network != nil {
-		if x.changed, err = x.network.machines(ctx); err != nil {
+		if x.variedMachines, err = x.network.machines(ctx); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (x *experiment) findMachines(ctx context.Context) (err error) {
 	for name, c := range x.run.Experiment.Commands {
 		commands[name] = factor.Commands(c)
 	}
-	for _, m := range x.changed {
+	for _, m := range x.variedMachines {
 		m.settings = map[string][]factor.Setting{}
 		for i := range m.where {
 			m.where[i].Commands = commands
@@ -140,18 +140,18 @@ func (x *experiment) findMachines(ctx context.Context) (err error) {
 // openJournals begins those of all machines: of the one that loads run on by the name of the run, of others with their
 // role behind it.
 func (x *experiment) openJournals(ctx context.Context) error {
-	for i, m := range x.changed {
+	for i, m := range x.variedMachines {
 		id := x.run.ID
 		if i > 0 {
 			id += "-" + m.role
 		}
 		var err error
 		if m.journal, err = factor.Create(x.store.Changes(), id, m.where[0].Target); err != nil {
-			return errors.Join(err, x.putBack(ctx))
+			return errors.Join(err, x.restoreSettings(ctx))
 		}
 		for _, w := range m.where {
-			if err := m.journal.Keep(ctx, w.Named(factor.KeptAt(x.run.Experiment.Keep, m.kind))); err != nil {
-				return errors.Join(err, x.putBack(ctx))
+			if err := m.journal.Keep(ctx, w.Named(factor.KeepOfRole(x.run.Experiment.Keep, m.kind))); err != nil {
+				return errors.Join(err, x.restoreSettings(ctx))
 			}
 		}
 		if x.AtStep != nil {
@@ -161,9 +161,9 @@ func (x *experiment) openJournals(ctx context.Context) error {
 	return nil
 }
 
-// change makes a level effective on all machines that the factor is of.
-func (x *experiment) change(ctx context.Context, name, level string) error {
-	for _, m := range x.changed {
+// applyLevel makes a level effective on all machines that the factor is of.
+func (x *experiment) applyLevel(ctx context.Context, name, level string) error {
+	for _, m := range x.variedMachines {
 		for _, s := range m.settings[name] {
 			if err := m.journal.Change(ctx, s, level); err != nil {
 				return err
@@ -176,7 +176,7 @@ func (x *experiment) change(ctx context.Context, name, level string) error {
 // undo puts back what was changed, on all machines, the last of them first.
 func (x *experiment) undo(ctx context.Context) error {
 	var errs []error
-	for _, m := range slices.Backward(x.changed) {
+	for _, m := range slices.Backward(x.variedMachines) {
 		if m.journal != nil {
 			errs = append(errs, m.journal.Undo(ctx))
 		}
@@ -184,18 +184,18 @@ func (x *experiment) undo(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// holds says whether everything that was changed is still in effect.
-func (x *experiment) holds(ctx context.Context) error {
+// checkInEffect says whether everything that was changed is still in effect.
+func (x *experiment) checkInEffect(ctx context.Context) error {
 	var errs []error
-	for _, m := range x.changed {
-		errs = append(errs, m.journal.Holds(ctx))
+	for _, m := range x.variedMachines {
+		errs = append(errs, m.journal.CheckInEffect(ctx))
 	}
 	return errors.Join(errs...)
 }
 
-// possible are the levels that a factor can have, as far as the machine says whose it is.
-func (x *experiment) possible(name string) []string {
-	for _, m := range x.changed {
+// possibleLevels are the levels that a factor can have, as far as the machine says whose it is.
+func (x *experiment) possibleLevels(name string) []string {
+	for _, m := range x.variedMachines {
 		for _, s := range m.settings[name] {
 			return s.Possible()
 		}
@@ -203,11 +203,11 @@ func (x *experiment) possible(name string) []string {
 	return nil
 }
 
-// putBack leaves every setting as it was found, also after an error or an interruption.
-func (x *experiment) putBack(ctx context.Context) error {
+// restoreSettings leaves every setting as it was found, also after an error or an interruption.
+func (x *experiment) restoreSettings(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
-	for _, m := range slices.Backward(x.changed) {
+	for _, m := range slices.Backward(x.variedMachines) {
 		if m.journal == nil {
 			continue
 		}

@@ -25,8 +25,8 @@ import (
 	"headroom/internal/visible"
 )
 
-// Surroundings are everything outside the process that the program touches besides files.
-type Surroundings struct {
+// Environment are everything outside the process that the program touches besides files.
+type Environment struct {
 	// Args is the command line as typed, with the program's name first.
 	Args           []string
 	Stdin          io.Reader
@@ -46,30 +46,30 @@ type Surroundings struct {
 }
 
 // Run carries out a command line and returns the exit code.
-func Run(ctx context.Context, s Surroundings) int {
-	s.Footprint.giveBackProgram() // libraries that most commands never use set themselves up when a program starts
-	p := &program{Surroundings: s, key: visible.NewKey(), unshown: s.Stdout}
-	out, said := p.key.Writer(s.Stdout), p.key.Writer(s.Stderr)
-	p.Stdout, p.Stderr = over(out, s.Stdout), over(said, s.Stderr)
+func Run(ctx context.Context, s Environment) int {
+	s.Footprint.releaseProgramPages() // libraries that most commands never use set themselves up when a program starts
+	p := &program{Environment: s, key: visible.NewKey(), rawStdout: s.Stdout}
+	out, printed := p.key.Writer(s.Stdout), p.key.Writer(s.Stderr)
+	p.Stdout, p.Stderr = withDescriptor(out, s.Stdout), withDescriptor(printed, s.Stderr)
 	root := p.rootCommand()
 	if s.asPlugin() {
 		p.naming = pluginNaming(root)
-		p.naming.tree(root)
+		p.naming.rewriteHelp(root)
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginWords}
 		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
-		p.Stderr = p.naming.to(p.Stderr)
+		p.Stderr = p.naming.writer(p.Stderr)
 	}
 	root.SetArgs(s.words())
 	root.SetIn(s.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	ctx, ended := p.heedSignals(ctx)
+	ctx, ended := p.handleSignals(ctx)
 	defer ended()
 	err := root.ExecuteContext(ctx)
-	if err != nil && err.Error() != "" && !readerGone(err) {
+	if err != nil && err.Error() != "" && !isBrokenPipe(err) {
 		p.printError(err)
 	}
-	if flushed := errors.Join(out.Flush(), said.Flush()); err == nil {
+	if flushed := errors.Join(out.Flush(), printed.Flush()); err == nil {
 		err = flushed
 	}
 	return exitCode(err)
@@ -77,31 +77,31 @@ func Run(ctx context.Context, s Surroundings) int {
 
 // program is what the commands share: where they are, and the flags that all of them take.
 type program struct {
-	Surroundings
+	Environment
 	storeDir string
 	json     bool
 	// key marks the program's own control characters on Stdout and Stderr, which show all others; unshown is the
 	// standard output that sends what it gets.
-	key     visible.Key
-	unshown io.Writer
+	key       visible.Key
+	rawStdout io.Writer
 	// trust says to go on with a run that was imported.
 	trust bool
 	// naming is how the commands in what is said are called.
 	naming naming
 	// links connect the guests that a command starts.
 	links guestLinks
-	// making has what commands are making that end at once.
-	making sync.WaitGroup
-	// saying is held for each thing that is said: targets that are opened at once say it at any time.
-	saying sync.Mutex
-	// carriedOut are the runs that the command has begun, and savedIn is where; guarded by saying.
-	carriedOut []string
-	savedIn    *store.Store
-	// active are the runs that other processes were carrying out when this command first looked; saidActive are those
+	// unfinishedWork has what commands are making that end at once.
+	unfinishedWork sync.WaitGroup
+	// outputMu is held for each thing that is said: targets that are opened at once say it at any time.
+	outputMu sync.Mutex
+	// startedRuns are the runs that the command has begun, and savedIn is where; guarded by saying.
+	startedRuns []string
+	savedIn     *store.Store
+	// active are the runs that other processes were carrying out when this command first looked; warnedActive are those
 	// of them that the user was told of, guarded by saying.
-	active          []*store.Bundle
-	lookedForActive sync.Once
-	saidActive      []string
+	active       []*store.Bundle
+	activeOnce   sync.Once
+	warnedActive []string
 }
 
 func (p *program) rootCommand() *cobra.Command {
@@ -127,7 +127,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.storeDir, "store", "",
 		"folder that runs are kept in (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
-	p.addReading(root,
+	p.addReadOnly(root,
 		p.suitesCommand(),
 		p.listCommand(),
 		p.showCommand(),
@@ -180,8 +180,8 @@ func usage(what string, hints ...string) error {
 	return &lab.Error{Kind: lab.Usage, What: what, Hints: hints}
 }
 
-// between demands a number of arguments and says which.
-func between(least, most int, names string) cobra.PositionalArgs {
+// argumentCount demands a number of arguments and says which.
+func argumentCount(least, most int, names string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
 			return usage(fmt.Sprintf("%s takes %s", c.CommandPath(), names),
@@ -191,8 +191,8 @@ func between(least, most int, names string) cobra.PositionalArgs {
 	}
 }
 
-// many is no limit on arguments.
-const many = 1 << 20
+// unlimited is no limit on arguments.
+const unlimited = 1 << 20
 
 func (p *program) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&p.json, "json", false, "print JSON")

@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// dieBefore is the number of the step of saving before which the process kills itself.
-const dieBefore = "HEADROOM_TEST_DIE_BEFORE"
+// exitBefore is the number of the step of saving before which the process kills itself.
+const exitBefore = "HEADROOM_TEST_DIE_BEFORE"
 
 // The test binary is the command too: scripts and tests run it by the name headroom.
 func TestMain(m *testing.M) {
@@ -24,17 +24,17 @@ func TestMain(m *testing.M) {
 		signals := make(chan os.Signal, 8)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as cmd/headroom does
-		os.Exit(Run(context.Background(), Surroundings{
+		os.Exit(Run(context.Background(), Environment{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test",
-			AtStep:  dier(),
+			AtStep:  exitAt(),
 			Signals: signals, Exit: os.Exit, Footprint: new(Footprint),
 		}))
 	}
 	testscript.Main(m, map[string]func(){"headroom": headroom, pluginFile: headroom, completionFile: headroom})
 }
 
-func dier() func(string) {
-	last, err := strconv.Atoi(os.Getenv(dieBefore))
+func exitAt() func(string) {
+	last, err := strconv.Atoi(os.Getenv(exitBefore))
 	if err != nil {
 		return nil
 	}

@@ -110,14 +110,14 @@ func TestALadderBetweenPodsChargesThePodNetworkPrecisely(t *testing.T) {
 // Headroom takes little memory for many nodes.
 func TestManySimulatedNodesPrecisely(t *testing.T) {
 	nodes, most, took, calls := newPodRun(t).manyNodes()
-	said := fmt.Sprintf("%d SIMULATED nodes, two repetitions of one load of 30 s: ", nodes)
+	printed := fmt.Sprintf("%d SIMULATED nodes, two repetitions of one load of 30 s: ", nodes)
 	for _, f := range []figure.Figure{
 		{Name: "memory", Unit: "B", Center: float64(most), Text: "memory of headroom at most"},
 		{Name: "time", Unit: "s", Center: took.Seconds(), Text: "in all"},
 		{Name: "requests", Center: float64(calls["all"]), Text: "requests of the API"},
 		{Name: "streams", Center: float64(calls["exec"]), Text: "streams among them"},
 	} {
-		f.Name, f.Text, f.Better = figure.Name("cluster/simulated", nodes, f.Name), said+f.Text, figure.Lower
+		f.Name, f.Text, f.Better = figure.Name("cluster/simulated", nodes, f.Name), printed+f.Text, figure.Lower
 		figure.Record(t, f)
 	}
 	if most > 300e6 {

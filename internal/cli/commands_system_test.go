@@ -41,9 +41,9 @@ jobs:
         while :; do sleep 77704.MARK; done
 `
 
-func newStubborn(t *testing.T) victim {
+func newStubborn(t *testing.T) fixture {
 	t.Helper()
-	v := newVictim(t)
+	v := newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(strings.ReplaceAll(stubborn, "MARK", v.mark)), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -52,14 +52,14 @@ func newStubborn(t *testing.T) victim {
 }
 
 // stop has the command not end by itself, go that it does.
-func (v victim) stop() {
+func (v fixture) stop() {
 	v.t.Helper()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(v.place), "stop"), nil, 0o644); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-func (v victim) letGo() {
+func (v fixture) releaseJobs() {
 	v.t.Helper()
 	if err := os.Remove(filepath.Join(filepath.Dir(v.place), "stop")); err != nil {
 		v.t.Fatal(err)
@@ -67,7 +67,7 @@ func (v victim) letGo() {
 }
 
 // sleepers are the processes of the stubborn command that are there.
-func (v victim) sleepers() string {
+func (v fixture) sleepers() string {
 	v.t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil || len(lines) == 0 {
@@ -83,13 +83,13 @@ func (v victim) sleepers() string {
 	return strings.Join(found, ", ")
 }
 
-// untilAsleep waits until all of the stubborn command's processes are there.
-func (v victim) untilAsleep() {
+// waitUntilAsleep waits until all of the stubborn command's processes are there.
+func (v fixture) waitUntilAsleep() {
 	v.t.Helper()
 	await(v.t, "the stubborn command was started", func() bool { return strings.Count(v.sleepers(), ",") == 3 })
 }
 
-func (v victim) nothingLeft(where string) {
+func (v fixture) checkNothingLeft(where string) {
 	v.t.Helper()
 	if left := v.sleepers(); left != "" {
 		v.t.Errorf("%s: still running: %s", where, left)
@@ -108,19 +108,19 @@ func TestCommandInterruptedAndResumed(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v.untilAsleep()
+	v.waitUntilAsleep()
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
 		t.Errorf("%v, want exit code 130\n%s", err, stderr.String())
 	}
-	v.nothingLeft("after Ctrl-C")
-	v.letGo()
+	v.checkNothingLeft("after Ctrl-C")
+	v.releaseJobs()
 	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	v.nothingLeft("after the end")
+	v.checkNothingLeft("after the end")
 	rows, err := store.Open(v.store).List()
 	if err != nil || len(rows) != 1 || rows[0].Status != lab.Complete || rows[0].Repetitions != 6 {
 		t.Errorf("resumed to %+v, %v", rows, err)
@@ -138,7 +138,7 @@ func TestCommandOfAKilledRunIsEnded(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v.untilAsleep()
+	v.waitUntilAsleep()
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	if left := v.sleepers(); left == "" {
@@ -148,7 +148,7 @@ func TestCommandOfAKilledRunIsEnded(t *testing.T) {
 		!strings.Contains(string(out), "removed "+v.place) {
 		t.Errorf("%v\n%s", err, out)
 	}
-	v.nothingLeft("after restore")
+	v.checkNothingLeft("after restore")
 }
 
 // open is a directory that every user may enter, which those of tests are not; its path is short enough for a socket.
@@ -170,7 +170,7 @@ func TestSuitePgbench(t *testing.T) {
 	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); err != nil || len(found) == 0 {
 		t.Skip("postgresql is not installed")
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	place := open(t)
 	out, err := v.command("run", "pgbench", place, "--set", "seconds=1", "--set", "scale=1", "--set", "clients=2",
 		"--repeat", "1").CombinedOutput()
@@ -210,7 +210,7 @@ func TestSuitePgbenchNeedsAnOpenDirectory(t *testing.T) {
 	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); err != nil || len(found) == 0 {
 		t.Skip("postgresql is not installed")
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	place := open(t)
 	if err := os.Chmod(place, 0o700); err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestSuiteBuild(t *testing.T) {
 			t.Skip(tool + " is not installed")
 		}
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	tree := t.TempDir()
 	makefile := "defconfig:\n\techo configured > $(O)/.config\nvmlinux:\n\tgrep -q configured $(O)/.config\n\t$(CC) " +
 		"-c -o $(O)/vmlinux.o main.c\n"
@@ -246,5 +246,5 @@ func TestSuiteBuild(t *testing.T) {
 	if files, err := os.ReadDir(tree); err != nil || len(files) != 2 {
 		t.Errorf("the tree was written to: %v, %v", files, err)
 	}
-	v.nothingLeft("after the build")
+	v.checkNothingLeft("after the build")
 }

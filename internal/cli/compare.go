@@ -80,7 +80,7 @@ target or on several.`,
 			if live.live || live.layers {
 				return nil
 			}
-			return between(2, many, "a base and one run or more")(c, args)
+			return argumentCount(2, unlimited, "a base and one run or more")(c, args)
 		},
 		ValidArgsFunction: p.completeComparable,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -185,8 +185,8 @@ func (o compareOptions) knownMetrics(runs []compare.Run) error {
 	return nil
 }
 
-// onTerms takes from the terms of a live comparison what the flags leave open, so that the answer is the same again.
-func (o compareOptions) onTerms(s compare.Options, t lab.Terms) compare.Options {
+// withTerms takes from the terms of a live comparison what the flags leave open, so that the answer is the same again.
+func (o compareOptions) withTerms(s compare.Options, t lab.Terms) compare.Options {
 	if len(o.margins) == 0 {
 		s.Margin = t.Margin
 	}
@@ -232,13 +232,13 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 		return err
 	}
 	nameSides(runs)
-	p.tellApart(runs)
+	p.disambiguateNames(runs)
 	knowledge, err := diff.Load()
 	if err != nil {
 		return err
 	}
 	if t := runs[0].Terms; t != nil && len(runs) == 2 && runs[1].Pair == runs[0].Pair {
-		settings = o.onTerms(settings, *t)
+		settings = o.withTerms(settings, *t)
 	}
 	settings.Others = p.otherSessions(runs, o.anyway)
 	d := compare.Compare(knowledge, runs[0], runs[1:], settings)
@@ -255,12 +255,13 @@ func (o compareOptions) format(json bool) (string, error) {
 
 func (p *program) writeComparison(d compare.Document, format string, o compareOptions) error {
 	var b bytes.Buffer
-	options := report.Options{Width: columns(p.Stdout), Serials: o.serials, RawCells: o.raw, Again: o.again(),
-		Warnings: o.warnings}
+	options := report.Options{Width: columns(p.Stdout), Serials: o.serials, RawCells: o.raw,
+		RepeatCommand: o.repeatFlags(),
+		Warnings:      o.warnings}
 	if o.output == "" {
 		options.Colour = p.colour(p.Stdout)
 	}
-	options.ShortID = p.typed(o)
+	options.ShortID = p.commandLineNames(o)
 	if format == "json" {
 		if o.output == "" {
 			return p.printJSON(d)
@@ -283,8 +284,8 @@ func (p *program) writeComparison(d compare.Document, format string, o compareOp
 	return err
 }
 
-// typed says how the runs of a comparison are named on a command line: by ID where the store has them.
-func (p *program) typed(o compareOptions) func(id string) string {
+// commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them.
+func (p *program) commandLineNames(o compareOptions) func(id string) string {
 	s, err := p.openStore()
 	return func(id string) string {
 		switch {
@@ -297,8 +298,8 @@ func (p *program) typed(o compareOptions) func(id string) string {
 	}
 }
 
-// again are the flags that ask for the same comparison once more.
-func (o compareOptions) again() string {
+// repeatFlags are the flags that ask for the same comparison once more.
+func (o compareOptions) repeatFlags() string {
 	var argv []string
 	for _, m := range o.margins {
 		argv = append(argv, "--margin", m)
@@ -388,8 +389,8 @@ func nameSides(runs []compare.Run) {
 	}
 }
 
-// tellApart adds the ID to the names of different runs that are called the same.
-func (p *program) tellApart(runs []compare.Run) {
+// disambiguateNames adds the ID to the names of different runs that are called the same.
+func (p *program) disambiguateNames(runs []compare.Run) {
 	ids := map[string][]string{}
 	for _, r := range runs {
 		if !slices.Contains(ids[r.Name], r.ID) {
@@ -453,7 +454,7 @@ func compareGate(d compare.Document, failOn string) error {
 		total++
 	}
 	bad := counts[compare.Slower] + counts[compare.Worse]
-	unsure := counts[compare.Undecided] + counts[compare.Differs] + counts[compare.Incomparable]
+	uncertainty := counts[compare.Undecided] + counts[compare.Differs] + counts[compare.Incomparable]
 	what := "slower or worse"
 	switch failOn {
 	case "":
@@ -469,8 +470,8 @@ func compareGate(d compare.Document, failOn string) error {
 			What: fmt.Sprintf("%d of %s %s", bad, prose.Count(total, "number"), verbal(bad, what))}
 	case total == 0:
 		return &lab.Error{Kind: lab.Undecided, What: "the runs have no number in common"}
-	case unsure > 0:
-		return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("%d of %s could not be decided", unsure,
+	case uncertainty > 0:
+		return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("%d of %s could not be decided", uncertainty,
 			prose.Count(total, "number")),
 			Hints: gateHints(counts, d.New)}
 	}
@@ -478,7 +479,7 @@ func compareGate(d compare.Document, failOn string) error {
 }
 
 // gateHints say what would decide it.
-func gateHints(counts map[compare.Verdict]int, runs []compare.Next) []string {
+func gateHints(counts map[compare.Verdict]int, runs []compare.ComparedRun) []string {
 	var hints []string
 	if counts[compare.Undecided] > 0 {
 		hints = append(hints, "undecided: measure both with more repetitions (headroom run --repeat), or in turns "+
@@ -487,7 +488,7 @@ func gateHints(counts map[compare.Verdict]int, runs []compare.Next) []string {
 	if counts[compare.Differs] > 0 {
 		hints = append(hints,
 			fmt.Sprintf("differs: how far sessions of this load differ is not known; measure in turns (headroom "+
-				"compare --live), each side in two boots, or the suite %d times more", stat.FewestSessions))
+				"compare --live), each side in two boots, or the suite %d times more", stat.MinSessions))
 	}
 	doubtful := 0
 	for _, n := range runs {

@@ -19,9 +19,9 @@ func TestImagePrintsARow(t *testing.T) {
 	t.Parallel()
 	cluster := kubetest.Start(t)
 	device := attachLoopOf(t, 16<<20, "") // loads of 60 s end when they have been through it
-	out, said, code := inContainer(t, cluster, "row", "run", "nvme", device, "--format", "sheet")
+	out, printed, code := inContainer(t, cluster, "row", "run", "nvme", device, "--format", "sheet")
 	if code != "0" {
-		t.Fatalf("exit code %s\n%s\n%s", code, out, said)
+		t.Fatalf("exit code %s\n%s\n%s", code, out, printed)
 	}
 	t.Log(out)
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
@@ -29,8 +29,8 @@ func TestImagePrintsARow(t *testing.T) {
 		t.Fatalf("%v: not a line of titles and a row:\n%s", err, out)
 	}
 	if warnings := rows[1][len(rows[1])-1]; !slices.Contains(strings.Fields(warnings), "programs-hidden") ||
-		!strings.Contains(said, "outside of this container") {
-		t.Errorf("that other programs can't be seen is not said: %s\n%s", warnings, said)
+		!strings.Contains(printed, "outside of this container") {
+		t.Errorf("that other programs can't be seen is not said: %s\n%s", warnings, printed)
 	}
 	for _, title := range []string{"randwrite_fsync 4k q1 write IOPS", "read 4M q16 bandwidth (MiB/s)"} {
 		i := slices.Index(rows[0], title)
@@ -47,9 +47,9 @@ func TestImageRefusesWhatTheMachineUses(t *testing.T) {
 	before := stored(t, device)
 	refused := func(name, why string) {
 		t.Helper()
-		out, said, code := inContainer(t, cluster, name, "run", "nvme", device, "--format", "sheet")
-		if code != "4" || out != "" || !strings.Contains(said, why) {
-			t.Errorf("%s: exit code %s\n%s\n%s", name, code, out, said)
+		out, printed, code := inContainer(t, cluster, name, "run", "nvme", device, "--format", "sheet")
+		if code != "4" || out != "" || !strings.Contains(printed, why) {
+			t.Errorf("%s: exit code %s\n%s\n%s", name, code, out, printed)
 		}
 	}
 	refused("holds-data", "ext4")

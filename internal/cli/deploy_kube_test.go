@@ -29,7 +29,7 @@ func newDeployed(t *testing.T) deployed {
 	d.Kubectl(t, "", "label", "namespace", d.namespace, "pod-security.kubernetes.io/enforce=restricted")
 	t.Cleanup(func() {
 		d.Kubectl(t, "", "delete", "namespace", d.namespace)
-		d.GiveBack(t, d.namespace)
+		d.ReleaseNamespace(t, d.namespace)
 	})
 	return d
 }
@@ -171,11 +171,12 @@ func TestDeployedCronJob(t *testing.T) {
 		d.kubectl("create", "job", "--from", "cronjob/headroom-nightly", night)
 		d.completed(night)
 	}
-	if said := d.kubectl("logs", "job/second"); !strings.Contains(said, "quick on headroom-nightly, /data: 2 runs") {
-		t.Errorf("no history of two runs:\n%s", said)
+	if printed := d.kubectl("logs", "job/second"); !strings.Contains(printed,
+		"quick on headroom-nightly, /data: 2 runs") {
+		t.Errorf("no history of two runs:\n%s", printed)
 	}
-	if said := d.kubectl("logs", "job/second", "--container", "run"); !strings.Contains(said, "saved as ") {
-		t.Errorf("no table:\n%s", said)
+	if printed := d.kubectl("logs", "job/second", "--container", "run"); !strings.Contains(printed, "saved as ") {
+		t.Errorf("no table:\n%s", printed)
 	}
 	remove()
 
@@ -222,15 +223,15 @@ func TestDeployedDaemonSet(t *testing.T) {
 		t.Helper()
 		return d.kubectl(append([]string{"exec", "daemonset/headroom", "--", "headroom"}, args...)...)
 	}
-	if said := headroom("doctor"); said == "" {
+	if printed := headroom("doctor"); printed == "" {
 		t.Error("doctor says nothing")
 	}
 	name, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := headroom("facts", "--only", "host.name"); !strings.Contains(said, name) {
-		t.Errorf("the node is not named %s:\n%s", name, said)
+	if printed := headroom("facts", "--only", "host.name"); !strings.Contains(printed, name) {
+		t.Errorf("the node is not named %s:\n%s", name, printed)
 	}
 	device := attachLoopOf(t, 64<<20, "")
 	var run struct{ ID, Status string }

@@ -40,12 +40,12 @@ func (m *measurement) claim(ctx context.Context, place lab.Place) (*device, erro
 // hold is claim for a device of any number; nil for one of another machine, which is only read.
 func (m *measurement) hold(ctx context.Context, place lab.Place) (*device, error) {
 	if !target.IsLocal(m.target) {
-		return nil, m.holdThere(ctx, place)
+		return nil, m.holdRemote(ctx, place)
 	}
 	if m.options.destroy != "" && m.options.sampled != "" {
 		return nil, usage("--destroy and --sampled exclude each other", "--destroy needs no look at the content at all")
 	}
-	d := m.heldBeside(place)
+	d := m.heldByConcurrent(place)
 	if d == nil {
 		evidence, claim, err := guard.Inspect(ctx, m.target, place.Path)
 		if err != nil {
@@ -64,7 +64,7 @@ func (m *measurement) hold(ctx context.Context, place lab.Place) (*device, error
 	consent := guard.Consent{Destroy: guard.Override(m.options.destroy), Sampled: guard.Override(m.options.sampled)}
 	var err error
 	if guard.MustRead(d.evidence, steps, onlyReads, consent) {
-		consent.Later, err = m.readWhole(ctx, d)
+		consent.Later, err = m.readAll(ctx, d)
 	}
 	if err == nil {
 		d.verdict, err = guard.Judge(d.evidence, steps, onlyReads, consent)
@@ -77,9 +77,9 @@ func (m *measurement) hold(ctx context.Context, place lab.Place) (*device, error
 	return d, nil
 }
 
-// heldBeside is the device if a measurement beside this one holds it; nil otherwise.
-func (m *measurement) heldBeside(place lab.Place) *device {
-	for other := m.beside; other != nil; other = other.beside {
+// heldByConcurrent is the device if a measurement beside this one holds it; nil otherwise.
+func (m *measurement) heldByConcurrent(place lab.Place) *device {
+	for other := m.concurrent; other != nil; other = other.concurrent {
 		for _, d := range append([]*device{other.device}, other.members...) {
 			if d != nil && d.owner == nil && d.claim.Identity().Device == place.Resolved &&
 				d.claim.StillTheSame() == nil {
@@ -139,7 +139,7 @@ func (d *device) leaveClean(ctx context.Context, t target.Target) (string, error
 	if !d.verdict.MayWrite || d.owner != nil && d.owner.verdict.MayWrite {
 		return "", nil // nothing was written, or the owner cleans
 	}
-	done, err := d.claim.LeaveClean(ctx, t, d.verdict)
+	done, err := d.claim.CleanUp(ctx, t, d.verdict)
 	text := fmt.Sprintf("%s was left %s", d.claim.Identity().Path, done.How)
 	if err == nil && !done.Blank {
 		text += "; the next run on it must name it, because test data are still on it"

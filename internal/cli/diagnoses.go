@@ -56,15 +56,15 @@ func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
 	return all, nil
 }
 
-// ward is one of several machines that are to be diagnosed, and how what is known of it is read.
-type ward struct {
+// diagnosisTarget is one of several machines that are to be diagnosed, and how what is known of it is read.
+type diagnosisTarget struct {
 	namedTarget
 	read func(ctx context.Context) (facts.Document, error)
 }
 
 // diagnoseSeveral diagnoses several machines, some at a time. One that can't be reached is reported, and ends nothing.
 func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o doctorOptions) error {
-	set, err := o.rulesToAsk()
+	set, err := o.selectedRules()
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 	if err != nil {
 		return err
 	}
-	wards, leftOut, closeAll, err := p.openWards(ctx, named, o)
+	wards, leftOut, closeAll, err := p.openDiagnosisTargets(ctx, named, o)
 	defer closeAll()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
-			machines.Miss(i, wards[i].role, wards[i].name, inALine(err))
+			machines.Miss(i, wards[i].role, wards[i].name, oneLineError(err))
 		} else {
 			machines.Add(i, wards[i].role, wards[i].name, doc)
 		}
@@ -104,11 +104,11 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 	}
 	d := machines.Document(knowledge)
 	of := func(shown report.Options) document.Document {
-		told := d
+		reported := d
 		if !shown.Serials && !o.redact {
-			told = machines.Redacted().Document(knowledge)
+			reported = machines.Redacted().Document(knowledge)
 		}
-		return report.SeveralDoctorDocument(told, o.shown())
+		return report.SeveralDoctorDocument(reported, o.shown())
 	}
 	err = p.showResult(nil, resultDocument{published: d, document: of}, o.result)
 	if err == nil {
@@ -120,19 +120,21 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 	return err
 }
 
-// inALine is an error with the last that a program said.
-func inALine(err error) string {
+// oneLineError is an error with the last that a program said.
+func oneLineError(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*lab.Error](err); ok {
-		if said := strings.TrimSpace(e.Output); said != "" {
-			text += ": " + said[strings.LastIndexByte(said, '\n')+1:]
+		if printed := strings.TrimSpace(e.Output); printed != "" {
+			text += ": " + printed[strings.LastIndexByte(printed, '\n')+1:]
 		}
 	}
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// openWards opens those for which one name stands, and says how each is read. Others are opened when it is their turn.
-func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOptions) (all []ward, leftOut []string,
+// openDiagnosisTargets opens those for which one name stands, and says how each is read. Others are opened when it is
+// their turn.
+func (p *program) openDiagnosisTargets(ctx context.Context, named []namedTarget,
+	o doctorOptions) (all []diagnosisTarget, leftOut []string,
 	closeAll func(), err error) {
 	var sets []*targetSet
 	closeAll = func() {
@@ -144,7 +146,7 @@ func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOp
 	}
 	for _, n := range named {
 		if !p.traits(n.name).Several {
-			all = append(all, ward{n, func(ctx context.Context) (facts.Document, error) {
+			all = append(all, diagnosisTarget{n, func(ctx context.Context) (facts.Document, error) {
 				return p.subject(ctx, n.name, o.timeout)
 			}})
 			continue
@@ -154,24 +156,27 @@ func (p *program) openWards(ctx context.Context, named []namedTarget, o doctorOp
 			if len(named) == 1 || ctx.Err() != nil {
 				return nil, nil, closeAll, err
 			}
-			all = append(all, ward{n, func(context.Context) (facts.Document, error) { return facts.Document{}, err }})
+			all = append(all, diagnosisTarget{n, func(context.Context) (facts.Document, error) {
+				return facts.Document{}, err
+			}})
 			continue
 		}
 		sets = append(sets, set)
 		leftOut = append(leftOut, set.leftOut...)
 		for i, role := range rolesOfMembers(p.prefixOfMembers(n), set.members) {
-			if slices.ContainsFunc(all, func(w ward) bool { return w.role == role }) { // of another cluster
+			if slices.ContainsFunc(all, func(w diagnosisTarget) bool { return w.role == role }) { // of another cluster
 				role = fmt.Sprintf("%s (%d)", role, len(all)+1)
 			}
 			t := set.targets[i]
 			all = append(all,
-				ward{namedTarget{role: role, name: t.Name()}, func(ctx context.Context) (facts.Document, error) {
-					doc, err := p.factsOfTarget(ctx, t, o.timeout)
-					if f, ok := t.(target.FleetMember); ok {
-						err = cmp.Or(err, f.Disconnect())
-					}
-					return doc, err
-				}})
+				diagnosisTarget{namedTarget{role: role, name: t.Name()},
+					func(ctx context.Context) (facts.Document, error) {
+						doc, err := p.factsOfTarget(ctx, t, o.timeout)
+						if f, ok := t.(target.FleetMember); ok {
+							err = cmp.Or(err, f.Disconnect())
+						}
+						return doc, err
+					}})
 		}
 	}
 	return all, leftOut, closeAll, nil
@@ -190,7 +195,7 @@ func gateOfSeveral(d diagnosis.Several, failOn string) error {
 
 // missedMachines is the error of machines of which nothing is known.
 func missedMachines(d diagnosis.Several) error {
-	names := d.Missed()
+	names := d.UnreachableError()
 	if len(names) == 0 {
 		return nil
 	}

@@ -58,10 +58,10 @@ func alikeMachines(t *testing.T, n int, change func(i int, all []lab.Fact) []lab
 }
 
 // doctor is a diagnosis as it is typed.
-func doctor(t *testing.T, args ...string) (code int, out, said string) {
+func doctor(t *testing.T, args ...string) (code int, out, printed string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = Run(context.Background(), Surroundings{Args: append([]string{"headroom", "doctor", "--store", t.TempDir()},
+	code = Run(context.Background(), Environment{Args: append([]string{"headroom", "doctor", "--store", t.TempDir()},
 		args...), Stdin: strings.NewReader(""),
 		Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
 	return code, stdout.String(), stderr.String()
@@ -125,8 +125,8 @@ func TestDoctorOfSeveralMachines(t *testing.T) {
 		!slices.Equal(on["nvme-link-lanes"], []string{"node-3.json"}) || len(on["deep-idle"]) != 12 {
 		t.Errorf("%+v", on)
 	}
-	if len(d.Unlike) != 2 || d.Unlike[0].Alike != 11 && d.Unlike[1].Alike != 11 {
-		t.Errorf("%+v", d.Unlike)
+	if len(d.Deviations) != 2 || d.Deviations[0].SameCount != 11 && d.Deviations[1].SameCount != 11 {
+		t.Errorf("%+v", d.Deviations)
 	}
 
 	// A gate is met or not by all of them, and of one it says the same as by itself.
@@ -134,8 +134,8 @@ func TestDoctorOfSeveralMachines(t *testing.T) {
 	if code != 3 || !strings.Contains(said, "nvme-scheduler (on 2 of 12: node-7.json, node-9.json)") {
 		t.Errorf("%d\n%s", code, said)
 	}
-	if code, _, said := doctor(t, "node-1.json", "node-2.json", "--fail-on", "high"); code != 0 {
-		t.Errorf("%d\n%s", code, said)
+	if code, _, printed := doctor(t, "node-1.json", "node-2.json", "--fail-on", "high"); code != 0 {
+		t.Errorf("%d\n%s", code, printed)
 	}
 	for _, c := range []struct {
 		args []string
@@ -145,8 +145,8 @@ func TestDoctorOfSeveralMachines(t *testing.T) {
 		{[]string{"node-1.json", "--on", "local"}, "name two things"},
 		{[]string{"node-1.json", "node-2.json", "--fail-on", "terrible"}, "is no severity"},
 	} {
-		if code, _, said := doctor(t, c.args...); code != 2 || !strings.Contains(said, c.want) {
-			t.Errorf("%q: %d\n%s", c.args, code, said)
+		if code, _, printed := doctor(t, c.args...); code != 2 || !strings.Contains(printed, c.want) {
+			t.Errorf("%q: %d\n%s", c.args, code, printed)
 		}
 	}
 }
@@ -186,10 +186,10 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 	if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
 		t.Fatal(err)
 	}
-	typed := func(args ...string) (code int, out, said string) {
+	typed := func(args ...string) (code int, out, printed string) {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		code = Run(context.Background(), Surroundings{Args: append([]string{"headroom", "--store", kept}, args...),
+		code = Run(context.Background(), Environment{Args: append([]string{"headroom", "--store", kept}, args...),
 			Stdin:  strings.NewReader(""),
 			Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
 		return code, stdout.String(), stderr.String()
@@ -207,10 +207,10 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 		{[]string{"last", files[0]}, []string{"last:client", "last:server", files[0]}, []string{"last:server"}},
 		{[]string{"last:server", files[0]}, []string{"last:server", files[0]}, []string{"last:server"}},
 	} {
-		code, out, said := typed(append([]string{"doctor", "--json"}, c.args...)...)
+		code, out, printed := typed(append([]string{"doctor", "--json"}, c.args...)...)
 		var d diagnosis.Several
 		if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 {
-			t.Errorf("%q: %d, %v\n%s", c.args, code, err, said)
+			t.Errorf("%q: %d, %v\n%s", c.args, code, err, printed)
 			continue
 		}
 		var machines, on []string
@@ -228,15 +228,15 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 	}
 
 	for role, narrow := range map[string]bool{"client": false, "server": true} {
-		code, out, said := typed("doctor", "at:once:"+role)
+		code, out, printed := typed("doctor", "at:once:"+role)
 		if code != 0 || !strings.Contains(out, "run "+run.ID+":"+role+" (at:once)") ||
 			strings.Contains(out, "nvme-link-lanes") != narrow {
-			t.Errorf("%s: %d\n%s\n%s", role, code, said, out)
+			t.Errorf("%s: %d\n%s\n%s", role, code, printed, out)
 		}
 	}
-	if code, out, said := typed("facts", "diff", "last:client", "last:server"); code != 0 ||
+	if code, out, printed := typed("facts", "diff", "last:client", "last:server"); code != 0 ||
 		!strings.Contains(out, "disk.pci.link.width") {
-		t.Errorf("%d\n%s\n%s", code, said, out)
+		t.Errorf("%d\n%s\n%s", code, printed, out)
 	}
 	for want, args := range map[string][]string{
 		"is of 2 targets":                         {"facts", "last"},
@@ -244,8 +244,8 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 		`knows nothing of a target "witness"`:     {"doctor", "last:witness"},
 		`no run is called "9ZZZ:client"`:          {"doctor", "9ZZZ:client"},
 	} {
-		if code, _, said := typed(args...); code != 2 || !strings.Contains(said, want) {
-			t.Errorf("%q: %d\n%s", args, code, said)
+		if code, _, printed := typed(args...); code != 2 || !strings.Contains(printed, want) {
+			t.Errorf("%q: %d\n%s", args, code, printed)
 		}
 	}
 }
@@ -256,11 +256,11 @@ func TestDoctorOfSeveralMachinesHidesNames(t *testing.T) {
 		return append(all, lab.Fact{Key: "disk.serial", About: "nvme0n1", Value: fmt.Sprintf("S4NDNA0M%d", i)})
 	})
 	t.Chdir(filepath.Dir(files[0]))
-	code, out, said := doctor(t, "--json", "--redact", "--all", "node-1.json", "node-2.json", "node-3.json",
+	code, out, printed := doctor(t, "--json", "--redact", "--all", "node-1.json", "node-2.json", "node-3.json",
 		"kube:pod?node=worker-9&kubeconfig=/nonexistent")
-	if code != 1 || strings.Contains(out+said, "node-1") || strings.Contains(out+said, "S4NDNA0M") ||
-		strings.Contains(out+said, "worker-9") {
-		t.Errorf("%d\n%s\n%s", code, said, out)
+	if code != 1 || strings.Contains(out+printed, "node-1") || strings.Contains(out+printed, "S4NDNA0M") ||
+		strings.Contains(out+printed, "worker-9") {
+		t.Errorf("%d\n%s\n%s", code, printed, out)
 	}
 	var d diagnosis.Several
 	if err := json.Unmarshal([]byte(out), &d); err != nil || len(d.Machines) != 4 ||

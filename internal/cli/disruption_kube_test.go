@@ -28,16 +28,16 @@ type result struct {
 	}
 }
 
-// going is a headroom that goes on beside the test.
-type going struct {
+// runningCommand is a headroom that goes on beside the test.
+type runningCommand struct {
 	r         podRun
 	cmd       *exec.Cmd
 	said, out listened
 }
 
-func (r podRun) start(args ...string) *going {
+func (r podRun) start(args ...string) *runningCommand {
 	r.t.Helper()
-	g := &going{r: r, cmd: r.command(args...)}
+	g := &runningCommand{r: r, cmd: r.command(args...)}
 	g.cmd.Stderr, g.cmd.Stdout = &g.said, &g.out
 	if err := g.cmd.Start(); err != nil {
 		r.t.Fatal(err)
@@ -46,7 +46,7 @@ func (r podRun) start(args ...string) *going {
 }
 
 // whole is the document of a run that has come to its end with some repetitions of each of some cells.
-func (g *going) whole(cells, repetitions int) result {
+func (g *runningCommand) whole(cells, repetitions int) result {
 	g.r.t.Helper()
 	if err := g.cmd.Wait(); err != nil {
 		g.r.t.Fatalf("%v\n%s", err, &g.said)
@@ -77,7 +77,7 @@ func (d result) lost() []string {
 	return texts
 }
 
-// One pod of two that is taken away costs the repetition of both, which is carried out anew.
+// One pod of two that is taken away costs the repetition of both, which is carried out again.
 func TestARunOnTwoPodsOneOfWhichIsDeleted(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)

@@ -18,17 +18,17 @@ import (
 )
 
 type doctorOptions struct {
-	rules    string
-	failOn   string
-	all      bool
-	unpriced bool
-	risks    bool
-	redact   bool
-	keep     []string
-	systems  []string
-	timeout  time.Duration
-	on       []string
-	result   documentOutput
+	rules        string
+	failOn       string
+	all          bool
+	unquantified bool
+	risks        bool
+	redact       bool
+	keep         []string
+	systems      []string
+	timeout      time.Duration
+	on           []string
+	result       documentOutput
 }
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -58,9 +58,9 @@ them are not like the others.`,
   headroom doctor --keep cmdline:numa=off
   headroom doctor --for talos --fail-on high
   ssh node7 headroom facts --json | headroom doctor -`,
-		Args: between(0, many,
+		Args: argumentCount(0, unlimited,
 			"nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
-		ValidArgsFunction: p.completeSubjects(many),
+		ValidArgsFunction: p.completeSubjects(unlimited),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, _, err := o.result.formats(p.json); err != nil {
 				return err
@@ -87,7 +87,7 @@ them are not like the others.`,
 		"exit with 3 when there is a finding of this severity or worse: high, medium, low")
 	f.BoolVar(&o.all, "all", false, "tell findings of low severity in full, and list the rules that are clear or do "+
 		"not apply")
-	f.BoolVar(&o.unpriced, "unpriced", false, "ask rules too whose effect nobody published and no arithmetic gives")
+	f.BoolVar(&o.unquantified, "unpriced", false, "ask rules too whose effect nobody published and no arithmetic gives")
 	f.BoolVar(&o.risks, "risks", false, "tell risks that were taken too: mitigations or the IOMMU switched off")
 	f.DurationVar(&o.timeout, "timeout", facts.SnapshotLimit,
 		"what is not read by then is unknown; a slow machine needs more")
@@ -102,7 +102,7 @@ them are not like the others.`,
 }
 
 func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error {
-	set, err := o.rulesToAsk()
+	set, err := o.selectedRules()
 	if err != nil {
 		return err
 	}
@@ -118,11 +118,11 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 		return err
 	}
 	of := func(shown report.Options) document.Document {
-		told := found
+		reported := found
 		if !shown.Serials && !o.redact { // names are hidden in facts rather than in texts, where some look like words
-			told.Report = diagnosis.Ask(set, d.Redacted(), o.asked())
+			reported.Report = diagnosis.Ask(set, d.Redacted(), o.asked())
 		}
-		return report.DoctorDocument(told, o.shown())
+		return report.DoctorDocument(reported, o.shown())
 	}
 	if err := p.showResult(nil, resultDocument{published: found, document: of}, o.result); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	return gate(found.Report, o.failOn)
 }
 
-// rulesToAsk are the rules, when all that is asked for can be had.
-func (o doctorOptions) rulesToAsk() (*rule.Set, error) {
+// selectedRules are the rules, when all that is asked for can be had.
+func (o doctorOptions) selectedRules() (*rule.Set, error) {
 	if o.failOn != "" && !slices.Contains(rule.Severities(), o.failOn) {
 		return nil, usage("--fail-on "+o.failOn+" is no severity",
 			"severities are "+strings.Join(rule.Severities(), ", "))
@@ -152,7 +152,7 @@ func (o doctorOptions) rulesToAsk() (*rule.Set, error) {
 
 // asked is how the rules are asked.
 func (o doctorOptions) asked() rule.Options {
-	return rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all}
+	return rule.Options{Keep: o.keep, Systems: o.systems, Unquantified: o.unquantified, Risks: o.risks, All: o.all}
 }
 
 // shown is how much of the answers is shown.

@@ -85,7 +85,7 @@ func (p *program) showResult(s *store.Store, r resultDocument, o documentOutput)
 	case "json":
 		return p.printJSON(r.published)
 	case "table":
-		to = p.naming.to(to)
+		to = p.naming.writer(to)
 	}
 	var out bytes.Buffer
 	if err := writeResult(&out, r, printed, report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout),

@@ -20,7 +20,7 @@ import (
 // boot takes, and a load in a guest costs CPU time of this machine, too.
 func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	out, err := v.command("ablate", readSuite(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--setting",
 		"cmdline:nvme.io_queue_depth=2", "--alone", "--blocks", "1",
 		"--repeat", "2", "--seed", "1").CombinedOutput()
@@ -29,7 +29,7 @@ func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 	}
 	boots, fills := map[string]bool{}, 0
 	var did []string
-	for r, err := range v.only().Repetitions() {
+	for r, err := range v.onlyRun().Repetitions() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 		t.Errorf("did %q in %d boots with %d fills\n%s", did, len(boots), fills, out)
 	}
 	var codes []string
-	for _, w := range v.only().Run.Warnings {
+	for _, w := range v.onlyRun().Run.Warnings {
 		codes = append(codes, w.Code)
 	}
 	if !slices.Contains(codes, "emulated-guest") || slices.Contains(codes, "settings-changed") ||
@@ -68,8 +68,8 @@ func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := d.PerVisit
-	if p == nil || !p.Boots || p.Visits != 3 || p.Repetitions != 2 || len(p.Numbers) != 1 ||
-		p.Numbers[0].Metric != "read.iops" || p.VisitSeconds == nil || *p.VisitSeconds <= 0 ||
+	if p == nil || !p.Boots || p.Visits != 3 || p.Repetitions != 2 || len(p.Metrics) != 1 ||
+		p.Metrics[0].Metric != "read.iops" || p.VisitSeconds == nil || *p.VisitSeconds <= 0 ||
 		*p.RepetitionSeconds <= 0 {
 		t.Errorf("%s", shown)
 	}
@@ -85,7 +85,7 @@ func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 // that its description has: what is not verified is so in the store, in the JSON and on the page.
 func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	suite, guest := readSuite(t, v), guestFile(t)
 	described, err := os.ReadFile(guest)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	unseen := "no place is known where a kernel shows it"
-	run := v.only().Run
+	run := v.onlyRun().Run
 	if want := []lab.Unverified{{Factor: "cmdline:threadirqs", Reason: unseen}}; !slices.Equal(run.NotVerified, want) {
 		t.Errorf("of the settings: %+v\n%s", run.NotVerified, out)
 	}
@@ -143,7 +143,7 @@ func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 // An argument that does nothing ends the run before anything is measured.
 func TestAnArgumentWithoutEffectIsRefused(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	suite, guest := readSuite(t, v), guestFile(t)
 	described, err := os.ReadFile(guest)
 	if err != nil {

@@ -27,7 +27,7 @@ type eventOptions struct {
 	events, undo, on []string
 	length           string
 	noUndo           bool
-	left             string
+	expectedShare    string
 }
 
 // eventFlags are their names.
@@ -43,17 +43,17 @@ func (o *eventOptions) define(f *pflag.FlagSet, where string) {
 	f.StringArrayVar(&o.on, "event-on", nil, where)
 	f.StringVar(&o.length, "event-for", "20s",
 		"how long after it an event is undone; at the end of the load at the latest")
-	f.StringVar(&o.left, "event-left", "",
+	f.StringVar(&o.expectedShare, "event-left", "",
 		"what an event should leave of the rate, like 50%; it is shown beside what was left")
 }
 
-// undoing is what stands in the place of a command to undo all events before it.
-const undoing = "undo"
+// undoEvents is what stands in the place of a command to undo all events before it.
+const undoEvents = "undo"
 
-// upsets reads the events. where finds the target of an event by what --event-on says, "" for nothing.
-func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset, error) {
+// parse reads the events. where finds the target of an event by what --event-on says, "" for nothing.
+func (o eventOptions) parse(where func(on string) (string, error)) ([]lab.Event, error) {
 	if len(o.events) == 0 {
-		if len(o.undo)+len(o.on) > 0 || o.left != "" || o.noUndo {
+		if len(o.undo)+len(o.on) > 0 || o.expectedShare != "" || o.noUndo {
 			return nil, usage("there is no event",
 				"name one: --event '30s: ip link set eth1 down' --undo 'ip link set eth1 up'")
 		}
@@ -64,12 +64,12 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 		return nil, usage("--event-for "+o.length+" is no length of time", "write something like 20s")
 	}
 	left := 0.0
-	if o.left != "" {
-		if left, err = unit.ParseShare(o.left); err != nil {
+	if o.expectedShare != "" {
+		if left, err = unit.ParseShare(o.expectedShare); err != nil {
 			return nil, usage("--event-left: " + err.Error())
 		}
 	}
-	var all []lab.Upset
+	var all []lab.Event
 	undo := o.undo
 	for _, text := range o.events {
 		at, what, found := strings.Cut(text, ":")
@@ -79,13 +79,13 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 			return nil, usage(fmt.Sprintf("--event %q does not say when and what", text),
 				"write the time after the start of the load, and the command: --event '30s: ip link set eth1 down'")
 		}
-		if what == undoing {
-			if err := undoAt(all, after.Seconds(), text); err != nil {
+		if what == undoEvents {
+			if err := undoEventsAt(all, after.Seconds(), text); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		u := lab.Upset{At: after.Seconds(), For: length.Seconds(), Left: left}
+		u := lab.Event{At: after.Seconds(), For: length.Seconds(), ExpectedShare: left}
 		if u.Target, err = o.target(len(all), where); err != nil {
 			return nil, err
 		}
@@ -131,7 +131,7 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 		return nil, usage(fmt.Sprintf("--event-on is there %d times for %s", len(o.on), prose.Count(len(all), "event")),
 			"name one for all, or one for each in their order")
 	}
-	slices.SortStableFunc(all, func(a, b lab.Upset) int { return int(math.Copysign(1, a.At-b.At)) })
+	slices.SortStableFunc(all, func(a, b lab.Event) int { return int(math.Copysign(1, a.At-b.At)) })
 	return all, nil
 }
 
@@ -157,10 +157,10 @@ func eventNames() []string {
 	return all
 }
 
-// undoAt undoes all events so far at a moment of the load.
-func undoAt(all []lab.Upset, at float64, text string) error {
+// undoEventsAt undoes all events so far at a moment of the load.
+func undoEventsAt(all []lab.Event, at float64, text string) error {
 	for i, u := range all {
-		if u.Undone() && at > u.At && (u.For == 0 || u.At+u.For > at || i == len(all)-1) {
+		if u.HasUndo() && at > u.At && (u.For == 0 || u.At+u.For > at || i == len(all)-1) {
 			all[i].For = at - u.At
 		}
 	}
@@ -211,22 +211,22 @@ func wordsOf(flag, command string) ([]string, error) {
 	return strings.Fields(command), nil
 }
 
-// planUpsets takes up the events that the command line names, on targets that where tells.
-func (m *measurement) planUpsets(where func(string) (string, error)) error {
-	events, err := m.options.events.upsets(where)
+// planEvents takes up the events that the command line names, on targets that where tells.
+func (m *measurement) planEvents(where func(string) (string, error)) error {
+	events, err := m.options.events.parse(where)
 	if err != nil {
 		return err
 	}
-	return m.takeUpsets(events)
+	return m.setEvents(events)
 }
 
-// takeUpsets makes these the events of a new run, and refuses those that a load is too short for.
-func (m *measurement) takeUpsets(events []lab.Upset) error {
-	m.run.Upsets = events
+// setEvents makes these the events of a new run, and refuses those that a load is too short for.
+func (m *measurement) setEvents(events []lab.Event) error {
+	m.run.Events = events
 	if len(events) == 0 {
 		return nil
 	}
-	last := m.run.Upsets[len(m.run.Upsets)-1].At
+	last := m.run.Events[len(m.run.Events)-1].At
 	for _, c := range m.run.Cells {
 		if c.Command != nil || c.Engine == lab.EnginePerftest {
 			return usage("an event needs a load with a rate over time, and "+c.Job+" has none",
@@ -237,21 +237,21 @@ func (m *measurement) takeUpsets(events []lab.Upset) error {
 			return usage("it is not known how long "+c.Job+" runs, so that no event can be planned",
 				"give it a time: --set runtime=60s --set time_based=1")
 		}
-		if last+outage.Shortest > took || m.run.Upsets[0].At < outage.Shortest {
+		if last+outage.MinBefore > took || m.run.Events[0].At < outage.MinBefore {
 			option := "runtime"
 			if _, network := served.Of(c.Engine); network {
 				option = "time"
 			}
 			return usage(fmt.Sprintf("%s counts for %s, and an event needs %.0f s before it to know what is usual, "+
-				"and as many after it", c.Job, unit.Duration(secondsToDuration(took)), outage.Shortest),
+				"and as many after it", c.Job, unit.Duration(secondsToDuration(took)), outage.MinBefore),
 				fmt.Sprintf("make it longer: --set %s=%.0fs", option, math.Ceil(last)+30))
 		}
 	}
 	return nil
 }
 
-// ofTarget is what --event-on may say of a run of storage: a target, and where it says nothing the one under test.
-func (m *measurement) ofTarget(on string) (string, error) {
+// eventTarget is what --event-on may say of a run of storage: a target, and where it says nothing the one under test.
+func (m *measurement) eventTarget(on string) (string, error) {
 	switch {
 	case on == "" || on == storageRole:
 		return m.target.Name(), nil
@@ -264,9 +264,9 @@ func (m *measurement) ofTarget(on string) (string, error) {
 // eventJournal stands in the ID of a journal of events between that of the run and a number.
 const eventJournal = "-event-"
 
-// openUpsets opens the targets of the run's events, but for those that are open, and their journals. What it returns
+// openEvents opens the targets of the run's events, but for those that are open, and their journals. What it returns
 // gives them back, with what could not be undone.
-func (m *measurement) openUpsets(ctx context.Context, open ...target.Target) (func() error, error) {
+func (m *measurement) openEvents(ctx context.Context, open ...target.Target) (func() error, error) {
 	var opened []target.Target
 	journals := map[string]*factor.Journal{}
 	closing := func() error {
@@ -286,59 +286,59 @@ func (m *measurement) openUpsets(ctx context.Context, open ...target.Target) (fu
 	for _, t := range open {
 		known[t.Name()] = t
 	}
-	for i, u := range m.run.Upsets {
-		upset, err := m.openUpset(ctx, u, known, journals, i, &opened)
+	for i, u := range m.run.Events {
+		ev, err := m.openEvent(ctx, u, known, journals, i, &opened)
 		if err != nil {
 			return nil, errors.Join(err, closing())
 		}
-		m.upsets = append(m.upsets, upset)
+		m.events = append(m.events, ev)
 	}
 	return closing, nil
 }
 
-func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[string]target.Target,
-	journals map[string]*factor.Journal, i int, opened *[]target.Target) (runner.Upset, error) {
-	upset := runner.Upset{Upset: u, Target: known[u.Target]}
+func (m *measurement) openEvent(ctx context.Context, u lab.Event, known map[string]target.Target,
+	journals map[string]*factor.Journal, i int, opened *[]target.Target) (runner.ScheduledEvent, error) {
+	ev := runner.ScheduledEvent{Event: u, Target: known[u.Target]}
 	var err error
-	if upset.Target == nil {
-		if err := m.tidy(ctx, m.store, u.Target); err != nil {
-			return upset, err
+	if ev.Target == nil {
+		if err := m.recoverLeftovers(ctx, m.store, u.Target); err != nil {
+			return ev, err
 		}
-		if upset.Target, err = m.openTarget(ctx, u.Target); err != nil {
-			return upset, err
+		if ev.Target, err = m.openTarget(ctx, u.Target); err != nil {
+			return ev, err
 		}
-		known[u.Target] = upset.Target
-		*opened = append(*opened, upset.Target)
+		known[u.Target] = ev.Target
+		*opened = append(*opened, ev.Target)
 	}
 	if len(u.Named) > 0 {
-		if upset.Upset, err = m.planNamed(ctx, u, upset.Target); err != nil {
-			return upset, err
+		if ev.Event, err = m.planNamed(ctx, u, ev.Target); err != nil {
+			return ev, err
 		}
-		m.run.Upsets[i] = upset.Upset
+		m.run.Events[i] = ev.Event
 	}
-	if !u.Undone() {
-		return upset, nil
+	if !u.HasUndo() {
+		return ev, nil
 	}
 	if journals[u.Target] == nil {
-		j, err := factor.Create(m.store.Changes(), fmt.Sprintf("%s%s%d", m.run.ID, eventJournal, i+1), upset.Target)
+		j, err := factor.Create(m.store.Changes(), fmt.Sprintf("%s%s%d", m.run.ID, eventJournal, i+1), ev.Target)
 		if err != nil {
-			return upset, err
+			return ev, err
 		}
 		if m.AtStep != nil {
 			j.AtStep(m.AtStep)
 		}
 		journals[u.Target] = j
 	}
-	upset.Journal = journals[u.Target]
+	ev.Journal = journals[u.Target]
 	if u.Factor != "" {
-		upset.Setting, err = factor.Bind(ctx, factor.Where{Target: upset.Target, Place: m.place()}, u.Factor)
+		ev.Setting, err = factor.Bind(ctx, factor.Scope{Target: ev.Target, Place: m.place()}, u.Factor)
 	}
-	return upset, err
+	return ev, err
 }
 
 // planNamed says what an event that is known by its name comes to on its target, as that is now.
-func (m *measurement) planNamed(ctx context.Context, u lab.Upset, t target.Target) (lab.Upset, error) {
-	w := event.Where{Target: t}
+func (m *measurement) planNamed(ctx context.Context, u lab.Event, t target.Target) (lab.Event, error) {
+	w := event.Scope{Target: t}
 	if t.Name() == m.target.Name() {
 		w.Place = m.place()
 	}
@@ -351,28 +351,28 @@ func (m *measurement) planNamed(ctx context.Context, u lab.Upset, t target.Targe
 	}
 	p, err := k.Plan(ctx, w, u.Named)
 	u.Command, u.Undo = p.Command, p.Undo
-	if u.Left == 0 {
-		u.Left = p.Left
+	if u.ExpectedShare == 0 {
+		u.ExpectedShare = p.ExpectedShare
 	}
 	return u, err
 }
 
-// sayUpsets says what will be done on purpose.
-func (m *measurement) sayUpsets() {
-	if m.bystander {
+// printEvents says what will be done on purpose.
+func (m *measurement) printEvents() {
+	if m.observer {
 		return
 	}
-	for _, u := range m.run.Upsets {
+	for _, u := range m.run.Events {
 		text := fmt.Sprintf("event: %s into each load, %s", unit.Duration(secondsToDuration(u.At)), u.Text())
 		if u.Target != m.target.Name() {
 			text += " on " + u.Target
 		}
 		switch {
-		case u.Undone() && u.For > 0:
+		case u.HasUndo() && u.For > 0:
 			text += ", undone " + unit.Duration(secondsToDuration(u.For)) + " later"
-		case u.Undone():
+		case u.HasUndo():
 			text += ", undone at the end"
 		}
-		m.say("  ", text)
+		m.print("  ", text)
 	}
 }

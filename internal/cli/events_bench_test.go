@@ -27,9 +27,9 @@ import (
 )
 
 // watch reads every 20 ms what the links of a host have received, until it is told to stop.
-func (p twoPaths) watch(ns string) (stop func() []look) {
+func (p twoPaths) watch(ns string) (stop func() []byteSample) {
 	p.t.Helper()
-	var looks []look
+	var looks []byteSample
 	var wait sync.WaitGroup
 	done, begun := make(chan struct{}), make(chan error)
 	wait.Go(func() {
@@ -50,7 +50,7 @@ func (p twoPaths) watch(ns string) (stop func() []look) {
 			if err != nil {
 				continue
 			}
-			one := look{at: time.Now()}
+			one := byteSample{at: time.Now()}
 			for line := range strings.Lines(string(text)) {
 				name, counts, found := strings.Cut(strings.TrimSpace(line), ":")
 				if fields := strings.Fields(counts); found && strings.HasPrefix(name, "headroom") && len(fields) > 0 {
@@ -64,21 +64,22 @@ func (p twoPaths) watch(ns string) (stop func() []look) {
 	if err := <-begun; err != nil {
 		p.t.Fatal(err)
 	}
-	return func() []look {
+	return func() []byteSample {
 		close(done)
 		wait.Wait()
 		return looks
 	}
 }
 
-// besideHand records what an event is said to have done beside what was counted by hand.
-func besideHand(t *testing.T, name, what, unit string, said, byHand, off float64) {
+// compareWithCapture records what an event is said to have done beside what was counted by hand.
+func compareWithCapture(t *testing.T, name, what, unit string, printed, byHand, off float64) {
 	t.Helper()
 	figure.Record(t, figure.Figure{Name: figure.Name("net/event", name, "by hand"), Unit: unit, Center: byHand,
 		Text: what + ", by hand"})
-	figure.Record(t, figure.Figure{Name: figure.Name("net/event", name, "found"), Unit: unit, Center: said, Text: what})
-	if !(math.Abs(said-byHand) <= off) {
-		t.Errorf("%s: %.3f, by hand %.3f", what, said, byHand)
+	figure.Record(t, figure.Figure{Name: figure.Name("net/event", name, "found"), Unit: unit, Center: printed,
+		Text: what})
+	if !(math.Abs(printed-byHand) <= off) {
+		t.Errorf("%s: %.3f, by hand %.3f", what, printed, byHand)
 	}
 }
 
@@ -97,22 +98,28 @@ func TestACutPathByHand(t *testing.T) {
 	}
 	before := rateBetween(looks, cut.Add(-6*time.Second), cut)
 	degraded := rateBetween(looks, cut.Add(5*time.Second), put.Add(-time.Second)) / before
-	stall, _ := byHand(looks, cut, put, before)
-	_, back := byHand(looks, cut, put.Add(8*time.Second), before)
+	stall, _ := independentEstimate(looks, cut, put, before)
+	_, back := independentEstimate(looks, cut, put.Add(8*time.Second), before)
 	level := f.Before.Center * f.Event.Level.Center
 	precise(t, "event/cut-path/before", "before one of two paths is cut", &f.Before.Center, p.goodput())
 	precise(t, "event/cut-path/meanwhile", "while one of two paths is cut", &level, p.goodput()/2)
-	besideHand(t, "cut path/stall", "one of two paths is cut: how long nothing comes through", "s", f.Stall, stall,
+	compareWithCapture(t, "cut path/stall", "one of two paths is cut: how long nothing comes through",
+		"s", f.Stall, stall,
 		0.15)
-	besideHand(t, "cut path/left", "one of two paths is cut: what is left", "share", f.Event.Level.Center, degraded,
+	compareWithCapture(t, "cut path/left", "one of two paths is cut: what is left", "share", f.Event.Level.Center,
+		degraded,
 		0.02)
-	besideHand(t, "cut path/back", "one of two paths is cut: when the rate is back", "s", *f.Recovery, back, 0.4)
-	besideHand(t, "cut path/undone", "one of two paths is cut: until that is undone", "s", h.Undone+h.UndoTook-h.At,
+	compareWithCapture(t, "cut path/back", "one of two paths is cut: when the rate is back", "s", *f.Recovery, back,
+		0.4)
+	compareWithCapture(t, "cut path/undone", "one of two paths is cut: until that is undone", "s",
+		h.Undone+h.UndoTook-h.At,
 		put.Sub(cut).Seconds(), 0.2)
-	figure.Record(t, figure.Figure{Name: "net/event/cut-path/unsure", Unit: "s", Center: h.Unsure, Better: figure.Lower,
-		Text: "how far the moment of an event may be wrong, by iperf3"})
-	if f.Stall < goesOver-0.1 || f.Lowest > 0.01 || *f.Event.Fell > 0.2 || h.Unsure > 0.3 {
-		t.Errorf("a stall of %.2f s, lowest %.3f, fell after %.2f s, ±%.2f", f.Stall, f.Lowest, *f.Event.Fell, h.Unsure)
+	figure.Record(t, figure.Figure{Name: "net/event/cut-path/unsure", Unit: "s", Center: h.Uncertainty,
+		Better: figure.Lower,
+		Text:   "how far the moment of an event may be wrong, by iperf3"})
+	if f.Stall < goesOver-0.1 || f.Lowest > 0.01 || *f.Event.Fell > 0.2 || h.Uncertainty > 0.3 {
+		t.Errorf("a stall of %.2f s, lowest %.3f, fell after %.2f s, ±%.2f", f.Stall, f.Lowest, *f.Event.Fell,
+			h.Uncertainty)
 	}
 	p.nothingChanged()
 }
@@ -120,7 +127,7 @@ func TestACutPathByHand(t *testing.T) {
 // A file system that is frozen for a known time stalls the load for as long.
 func TestAFrozenFileSystemByHand(t *testing.T) {
 	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
-	v := newVictim(t)
+	v := newFixture(t)
 	mount := freezable(t)
 	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, " +
 		"ioengine: psync, rate_iops: 2000, runtime: 18s, time_based: 1}\n"
@@ -161,19 +168,21 @@ func TestADownLinkUponRequestsByHand(t *testing.T) {
 	h := slowHosts(t, 2)
 	const at, down = 8, 2
 	one, rep := h.downUponRequests(24, at, down)
-	stall := rep.Values[lab.UpsetStall]
+	stall := rep.Values[lab.EventStall]
 	figure.Record(t, figure.Figure{Name: "net/event/requests/down", Unit: "s", Center: one.Undone - one.At,
-		Text: fmt.Sprintf("how long a link was down, %.2f s into a test (give or take %.2f s)", one.At, one.Unsure)})
+		Text: fmt.Sprintf("how long a link was down, %.2f s into a test (give or take %.2f s)",
+			one.At, one.Uncertainty)})
 	figure.Record(t, figure.Figure{Name: "net/event/requests/stall", Unit: "s", Center: stall,
 		Text: "how long nothing was answered"})
-	if math.Abs(one.At-at) > 2 || one.Unsure <= 0 || one.Unsure > 1 {
-		t.Errorf("the event was %.2f s into the test, give or take %.2f s, and was to be at %d s", one.At, one.Unsure,
+	if math.Abs(one.At-at) > 2 || one.Uncertainty <= 0 || one.Uncertainty > 1 {
+		t.Errorf("the event was %.2f s into the test, give or take %.2f s, and was to be at %d s",
+			one.At, one.Uncertainty,
 			at)
 	}
 	if stall < one.Undone-one.At-0.2 || stall > 8 {
 		t.Errorf("nothing was answered for %.2f s: %+v", stall, rep.Warnings)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // An event that comes upon two pairs at once is carried out once, and each of them says what it did to it. Each is held

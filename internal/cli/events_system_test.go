@@ -170,12 +170,12 @@ func TestEventCutsOneOfTwoPaths(t *testing.T) {
 	}
 	// The other path has too little for it to be back before the cut is undone; a second is what it takes to say so.
 	if !marked(t, p.mark("put")).After(marked(t, p.mark("cut"))) || h.Undone <= h.At ||
-		*f.Recovery < h.Undone-h.At-h.Unsure-1 {
+		*f.Recovery < h.Undone-h.At-h.Uncertainty-1 {
 		t.Errorf("back %.2f s after it: %+v", *f.Recovery, h)
 	}
 	values := s.Cells[0].Metrics
-	if values[lab.UpsetStall].Center != f.Stall || values[lab.UpsetRecovery].Center != *f.Recovery ||
-		values[lab.UpsetStall].Better != lab.Lower {
+	if values[lab.EventStall].Center != f.Stall || values[lab.EventRecovery].Center != *f.Recovery ||
+		values[lab.EventStall].Better != lab.Lower {
 		t.Errorf("%+v", values)
 	}
 	out, err := p.command("report", s.ID).Output()
@@ -311,8 +311,8 @@ func TestEventLosesAPort(t *testing.T) {
 	f, h := s.Events.Loads[0].Findings[0], s.Events.Loads[0].Happened[0]
 	if f.Unknown != "" || h.Failed != "" || f.Stall < (h.Undone-h.At)/2 || !f.Event.Dip || f.Recovery == nil {
 		t.Errorf("%+v, %+v", f, h)
-		for rep, err := range p.only().Repetitions() {
-			t.Logf("%v, rates every %g s: %.3g", err, rep.Upsets.Rate.Interval, rep.Upsets.Rate.Values)
+		for rep, err := range p.onlyRun().Repetitions() {
+			t.Logf("%v, rates every %g s: %.3g", err, rep.Events.Rate.Interval, rep.Events.Rate.Values)
 		}
 	}
 	if after := state(); after != before {
@@ -344,7 +344,7 @@ func TestEventLosesAPort(t *testing.T) {
 	// Whoever is logged in from the other end of the link would lose it.
 	reached := func(from, port string) string {
 		t.Helper()
-		run := p.victim.command("run", "quick", p.place, "--set", "runtime=60s", "--event", "10s: lose-port "+port)
+		run := p.fixture.command("run", "quick", p.place, "--set", "runtime=60s", "--event", "10s: lose-port "+port)
 		cmd := exec.Command("ip", append([]string{"netns", "exec", p.client, run.Path}, run.Args[1:]...)...)
 		cmd.Env = append(os.Environ(), "SSH_CONNECTION="+from+" 40000 198.18.7.1 22")
 		out, err := cmd.CombinedOutput()
@@ -372,25 +372,25 @@ func TestEventStoppedAndKilled(t *testing.T) {
 	p := newTwoPaths(t, 40)
 	down := func(cmd *exec.Cmd) *bytes.Buffer {
 		t.Helper()
-		var said bytes.Buffer
-		cmd.Stderr = &said
+		var printed bytes.Buffer
+		cmd.Stderr = &printed
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(time.Minute); p.isUp(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("the link is never cut\n%s", &said)
+				t.Fatalf("the link is never cut\n%s", &printed)
 			}
 		}
-		return &said
+		return &printed
 	}
 	stopped := p.net(60, "--event", "5s: sh "+p.cut, "--event-for", "50s")
-	said := down(stopped)
+	printed := down(stopped)
 	if err := stopped.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	if err := stopped.Wait(); err == nil || stopped.ProcessState.ExitCode() != 130 {
-		t.Errorf("stopped: %v\n%s", err, said)
+		t.Errorf("stopped: %v\n%s", err, printed)
 	}
 	p.nothingChanged()
 
@@ -413,7 +413,7 @@ func TestEventStoppedAndKilled(t *testing.T) {
 // An event that fails is said, and nothing is left to undo of it.
 func TestEventThatFails(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(frozenSuite(11)), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -425,7 +425,7 @@ func TestEventThatFails(t *testing.T) {
 	if pending, err := factor.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
-	if left := processesOf(t, v.only().Run.ID); len(left) > 0 {
+	if left := processesOf(t, v.onlyRun().Run.ID); len(left) > 0 {
 		t.Errorf("still running: %v", left)
 	}
 }
@@ -438,7 +438,7 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 		t.Skip("mounting needs root")
 	}
 	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
-	v := newVictim(t)
+	v := newFixture(t)
 	mount := freezable(t)
 	if err := os.WriteFile(v.suite, []byte(frozenSuite(60)), 0o644); err != nil {
 		t.Fatal(err)
@@ -448,8 +448,8 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 	writeScript(t, freeze, "fsfreeze --freeze "+mount, "touch "+frozen)
 	killed := v.command("run", v.suite, mount, "--size", "16m", "--event", "5s: sh "+freeze, "--undo",
 		"fsfreeze --unfreeze "+mount, "--event-for", "50s")
-	var said bytes.Buffer
-	killed.Stderr = &said
+	var printed bytes.Buffer
+	killed.Stderr = &printed
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -458,7 +458,7 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it is never frozen\n%s", &said)
+			t.Fatalf("it is never frozen\n%s", &printed)
 		}
 	}
 	if err := killed.Process.Kill(); err != nil {
@@ -505,14 +505,14 @@ func TestEventSetsAFactor(t *testing.T) {
 	killed := h.command("run", h.suite, mountedInMemory(t), "--on", "ssh://net-a", "--size", "16m", "--event",
 		fmt.Sprintf("%ds: sysctl:net.ipv4.tcp_fin_timeout=%s", early, other), "--event",
 		fmt.Sprintf("%ds: undo", early+1))
-	var said bytes.Buffer
-	killed.Stderr = &said
+	var printed bytes.Buffer
+	killed.Stderr = &printed
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(2 * time.Minute); level() != other; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it is never set\n%s", &said)
+			t.Fatalf("it is never set\n%s", &printed)
 		}
 	}
 	if err := killed.Process.Kill(); err != nil {
@@ -520,9 +520,9 @@ func TestEventSetsAFactor(t *testing.T) {
 	}
 	_ = killed.Wait()
 	s := eventsOf(t, h.command("run", "--resume", "last", "--json")) // which puts back what the killed one left
-	happened := s.Events.Loads[0].Happened[0]
-	if level() != found || happened.Failed != "" || happened.At <= 0 || happened.Undone <= happened.At {
-		t.Errorf("%s, found %s: %+v", level(), found, happened)
+	occurrences := s.Events.Loads[0].Happened[0]
+	if level() != found || occurrences.Failed != "" || occurrences.At <= 0 || occurrences.Undone <= occurrences.At {
+		t.Errorf("%s, found %s: %+v", level(), found, occurrences)
 	}
 	if f := s.Events.Loads[0].Findings[0]; f.Unknown != "" {
 		t.Errorf("%+v", f)
@@ -535,7 +535,7 @@ func TestEventSetsAFactor(t *testing.T) {
 // What can't be right is refused before anything is done.
 func TestEventRefusals(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	for _, c := range []struct {
 		args  []string
 		code  int

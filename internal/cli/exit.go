@@ -38,11 +38,11 @@ func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	if e, ok := errors.AsType[*ending](err); ok {
+	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
 	}
-	if readerGone(err) {
-		return codeReaderGone
+	if isBrokenPipe(err) {
+		return exitBrokenPipe
 	}
 	kind := lab.KindOf(err)
 	if errors.Is(err, context.Canceled) {
@@ -86,20 +86,20 @@ func (p *program) printError(err error) {
 	}
 }
 
-// codeReaderGone is what shells report of a program that wrote to a pipe without a reader: 128 and the number of
+// exitBrokenPipe is what shells report of a program that wrote to a pipe without a reader: 128 and the number of
 // SIGPIPE.
-const codeReaderGone = 128 + int(syscall.SIGPIPE)
+const exitBrokenPipe = 128 + int(syscall.SIGPIPE)
 
-// readerGone says whether all that went wrong is that nobody reads standard output any more, as in headroom export last
-// | head.
-func readerGone(err error) bool {
+// isBrokenPipe says whether all that went wrong is that nobody reads standard output any more, as in headroom export
+// last | head.
+func isBrokenPipe(err error) bool {
 	switch e := err.(type) {
 	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !readerGone(one) })
+		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !isBrokenPipe(one) })
 	case *fs.PathError:
 		return e.Path == "/dev/stdout" && errors.Is(e.Err, syscall.EPIPE)
 	case interface{ Unwrap() error }:
-		return readerGone(e.Unwrap())
+		return isBrokenPipe(e.Unwrap())
 	}
 	return false
 }

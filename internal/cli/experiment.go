@@ -27,8 +27,8 @@ import (
 
 // The kinds of experiments that visit the same arms again and again.
 const (
-	sweeping = "sweep"
-	ablating = "ablate"
+	sweepKind  = "sweep"
+	ablateKind = "ablate"
 )
 
 // experiment is a measurement with several arms: settings are changed between visits, and put back.
@@ -37,18 +37,18 @@ type experiment struct {
 	kind    string
 	options experimentOptions
 	choices []factor.Choice
-	// changed are the machines whose settings are varied, the one that loads run on first.
-	changed []*changedMachine
+	// variedMachines are the machines whose settings are varied, the one that loads run on first.
+	variedMachines []*variedMachine
 	// network is where its tests run; nil for an experiment on storage.
 	network *network
 	// localities are where the adapters of each pair hang, of its client and its server; nil where nothing depends on
 	// it.
 	localities []map[string]factor.Locality
 	visits     *plan.Visits
-	// entered are the levels of the arm that was entered last; nil at first.
-	entered map[string]string
-	tell    func(runner.Event)
-	clock   *visitClock
+	// enteredLevels are the levels of the arm that was entered last; nil at first.
+	enteredLevels map[string]string
+	report        func(runner.Progress)
+	clock         *visitClock
 	// suiteName is what was typed for the suite.
 	suiteName string
 	writer    *store.Writer
@@ -56,18 +56,18 @@ type experiment struct {
 	hunted *bisection.Progress
 	// reference is measured on another place; nil for none.
 	reference *measurement
-	// ahead are targets that were opened with another one, and that nothing is measured on yet.
-	ahead []target.Target
-	// takenDown are the arms whose machine was taken down.
-	takenDown map[string]bool
-	// host is a real machine that is started anew; nil for a guest, and where nothing takes a boot.
+	// openedEarly are targets that were opened with another one, and that nothing is measured on yet.
+	openedEarly []target.Target
+	// armSnapshots are the arms whose machine was taken down.
+	armSnapshots map[string]bool
+	// host is a real machine that is started again; nil for a guest, and where nothing takes a boot.
 	host *realHost
 	// builds are the built commits; nil where no commits are searched.
 	builds *commits.Builds
 	// kernels are built for a search among options; nil for others.
 	kernels *builtKernels
-	// noting is held while what boots have shown is noted in the run.
-	noting sync.Mutex
+	// runMu is held while what boots have shown is noted in the run.
+	runMu sync.Mutex
 }
 
 // vary carries out an experiment, or says what it would do.
@@ -77,11 +77,11 @@ func (p *program) vary(ctx context.Context, kind string, o experimentOptions, ar
 		return nil, err
 	}
 	x := &experiment{measurement: &measurement{program: p, store: s}, kind: kind, options: o,
-		takenDown: map[string]bool{}}
+		armSnapshots: map[string]bool{}}
 	if o.resume != "" {
-		err = x.takeUp(ctx, args)
+		err = x.resumeExperiment(ctx, args)
 	} else {
-		err = x.draw(ctx, args)
+		err = x.newRun(ctx, args)
 	}
 	defer x.release()
 	if err != nil {
@@ -93,12 +93,12 @@ func (p *program) vary(ctx context.Context, kind string, o experimentOptions, ar
 	if o.dryRun.asked() {
 		return x, x.printSteps(ctx)
 	}
-	x.preface()
-	return x, x.carryOut(ctx)
+	x.printSummary()
+	return x, x.execute(ctx)
 }
 
-// draw makes a new run out of the command line and the experiment's file.
-func (x *experiment) draw(ctx context.Context, args []string) error {
+// newRun makes a new run out of the command line and the experiment's file.
+func (x *experiment) newRun(ctx context.Context, args []string) error {
 	args, err := x.options.read(x.kind, args)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 		return err
 	}
 	if su == nil {
-		if x.options.on, x.options.mates, err = x.withMates(x.options.ends); err != nil {
+		if x.options.on, x.options.peers, err = x.splitPeers(x.options.ends); err != nil {
 			return err
 		}
 	}
@@ -120,28 +120,28 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 		return err
 	}
 	if su != nil {
-		err = x.reachEnds(ctx, *su)
+		err = x.openEnds(ctx, *su)
 	} else if err = x.ofStorage(); err == nil {
-		err = x.reach(ctx, append([]string{x.options.on}, x.options.mates...), x.options.reference,
+		err = x.openTargets(ctx, append([]string{x.options.on}, x.options.peers...), x.options.reference,
 			x.options.referenceOn)
 	}
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(x.checkBoots(ctx), x.checkMates()); err != nil {
+	if err := errors.Join(x.checkBoots(ctx), x.checkPeers()); err != nil {
 		return err
 	}
 	x.measurement.options = x.options.runOptions()
-	if x.kind == sweeping {
+	if x.kind == sweepKind {
 		// The first level for all: cells that only differ in what is varied become one. The arms have their own.
 		for name, value := range factor.LoadParams(nil, firstLevels(x.choices)) {
 			x.measurement.options.set = append(x.measurement.options.set, name+"="+value)
 		}
 	}
 	if su != nil {
-		err = x.drawOn(ctx, args, su, terms)
+		err = x.newRunOn(ctx, args, su, terms)
 	} else {
-		err = x.drawOnPlace(ctx, args, terms)
+		err = x.newRunOnPlace(ctx, args, terms)
 	}
 	if err != nil {
 		return err
@@ -149,8 +149,8 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	return x.bind(ctx)
 }
 
-// drawOnPlace makes the new run of a suite on a place, which the experiment may have to mount.
-func (x *experiment) drawOnPlace(ctx context.Context, args []string, terms *lab.Experiment) error {
+// newRunOnPlace makes the new run of a suite on a place, which the experiment may have to mount.
+func (x *experiment) newRunOnPlace(ctx context.Context, args []string, terms *lab.Experiment) error {
 	if x.mounts() && len(args) > 1 {
 		return usage(factor.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+
 			args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
@@ -159,24 +159,24 @@ func (x *experiment) drawOnPlace(ctx context.Context, args []string, terms *lab.
 		if folder != "" {
 			args = append(args, folder)
 		}
-		return x.drawOn(ctx, args, nil, terms)
+		return x.newRunOn(ctx, args, nil, terms)
 	})
 }
 
-// drawOn makes the new run: of the suite of a network, or where there is none of what args name on a place.
-func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.Suite, terms *lab.Experiment) error {
+// newRunOn makes the new run: of the suite of a network, or where there is none of what args name on a place.
+func (x *experiment) newRunOn(ctx context.Context, args []string, network *suite.Suite, terms *lab.Experiment) error {
 	var err error
 	if network != nil {
-		err = x.draftOn(*network, lab.Place{Kind: lab.NoPlace})
+		err = x.newHeaderOn(*network, lab.Place{Kind: lab.NoPlace})
 	} else {
-		err = x.draft(ctx, args)
+		err = x.newHeader(ctx, args)
 	}
 	if err != nil {
 		return err
 	}
 	x.run.Experiment, x.run.Design, x.suiteName = terms, lab.Design(x.kind), args[0]
 	if x.options.settableOnly {
-		if err := x.leaveOut(ctx); err != nil {
+		if err := x.excludeUnavailable(ctx); err != nil {
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 	if x.run.Arms, err = x.arms(); err != nil {
 		return err
 	}
-	if err := x.expect(); err != nil {
+	if err := x.recordPriors(); err != nil {
 		return err
 	}
 	if x.run.Cells, err = x.inArms(x.run.Cells); err != nil {
@@ -192,31 +192,32 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 	}
 	x.run.Order, x.run.Repetitions, x.run.Budget = "visits", 0, x.options.budget.Seconds()
 	if network != nil {
-		x.drawPairs()
-	} else if err := x.ready(ctx); err != nil {
+		x.newPairs()
+	} else if err := x.secureAndSnapshot(ctx); err != nil {
 		return err
 	}
 	if network == nil {
-		if err := x.drawMates(ctx, x.measurement, storageRole, args); err != nil {
+		if err := x.newPeers(ctx, x.measurement, storageRole, args); err != nil {
 			return err
 		}
-		x.enterMates()
+		x.enterPeers()
 	}
-	return x.drawReference(ctx)
+	return x.newReference(ctx)
 }
 
-// reach opens the target and its mates, after what a killed run has left there and on others of the run was mended.
-func (x *experiment) reach(ctx context.Context, names []string, others ...string) error {
+// openTargets opens the target and its peers, after what a killed run has left there and on others of the run was
+// mended.
+func (x *experiment) openTargets(ctx context.Context, names []string, others ...string) error {
 	if !x.options.dryRun.asked() {
 		// that would be everywhere
 		all := slices.DeleteFunc(slices.Concat(names, others), func(name string) bool { return name == "" })
-		if err := x.tidy(ctx, x.store, all...); err != nil {
+		if err := x.recoverLeftovers(ctx, x.store, all...); err != nil {
 			return err
 		}
 	}
-	opened, err := x.openAtOnce(ctx, names)
+	opened, err := x.openConcurrently(ctx, names)
 	if err == nil {
-		x.target, x.ahead = opened[0], opened[1:]
+		x.target, x.openedEarly = opened[0], opened[1:]
 	}
 	return err
 }
@@ -235,7 +236,7 @@ func (x *experiment) choose() error {
 				"--kernel NEWEST", "headroom bisect steps … --setting FACTOR=LEVEL,LEVEL,LEVEL")
 		}
 		verb := x.kind
-		if x.kind == bisecting {
+		if x.kind == bisectKind {
 			verb += " settings"
 		}
 		return usage("headroom "+verb+" varies what? name it with "+x.options.flag(x.kind),
@@ -248,12 +249,12 @@ func (x *experiment) choose() error {
 		if err != nil {
 			return err
 		}
-		if x.kind == ablating && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] ||
-			x.kind != ablating && seen[c.Factor()] {
+		if x.kind == ablateKind && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] ||
+			x.kind != ablateKind && seen[c.Factor()] {
 			return usage(text + " stands twice")
 		}
 		seen[c.Factor()+"="+strings.Join(c.Levels, ",")], seen[c.Factor()] = true, true
-		if x.kind == sweeping && c.Scheme.Name == "job" && slices.Contains(c.Levels, factor.Found) {
+		if x.kind == sweepKind && c.Scheme.Name == "job" && slices.Contains(c.Levels, factor.Found) {
 			return usage(c.Factor()+" has no level that could be found: a suite can have several of it",
 				"name the level")
 		}
@@ -265,7 +266,7 @@ func (x *experiment) choose() error {
 			return usage("a kernel is built for each measurement of such a search, which takes its source",
 				"headroom bisect kconfig SUITE --tree DIR --good CONFIG --bad CONFIG")
 		}
-		if factor.Kept(x.options.keep, c.Factor()) {
+		if factor.IsKept(x.options.keep, c.Factor()) {
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is to be kept, so it can't be varied",
 				Hints: []string{"leave it out, or take it off --keep"}}
 		}
@@ -284,19 +285,19 @@ func firstLevels(choices []factor.Choice) map[string]string {
 
 // terms are those of the experiment as the run keeps them.
 func (x *experiment) terms() (*lab.Experiment, error) {
-	if x.options.pairs < 0 || x.options.pairs > ablation.MostPairs {
+	if x.options.pairs < 0 || x.options.pairs > ablation.MaxPairs {
 		return nil, usage(fmt.Sprintf("--pairs %d is no number of pairs", x.options.pairs),
-			fmt.Sprintf("write a number from 0 to %d", ablation.MostPairs))
+			fmt.Sprintf("write a number from 0 to %d", ablation.MaxPairs))
 	}
 	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.blocks, Keep: x.options.keep, Commands: x.options.commands,
 		Margin: 0.03, Alpha: 0.05, BootOn: x.options.bootOn}
-	if x.kind == bisecting {
+	if x.kind == bisectKind {
 		e.Margin = 0.05
 	}
 	if e.Blocks == 0 {
 		e.Blocks = defaultBlocks(x.kind)
 	}
-	if x.kind == ablating && !x.options.alone && len(x.choices) > 2 {
+	if x.kind == ablateKind && !x.options.alone && len(x.choices) > 2 {
 		e.MostPairs = x.options.pairs
 	}
 	for _, s := range []struct {
@@ -314,9 +315,9 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 		*s.to = v
 	}
 	for _, c := range x.choices {
-		e.Factors = append(e.Factors, lab.Varied{Factor: c.Factor(), Levels: c.Levels, Needs: c.Scheme.Needs})
+		e.Factors = append(e.Factors, lab.VariedFactor{Factor: c.Factor(), Levels: c.Levels, Needs: c.Scheme.Needs})
 	}
-	x.options.commits.into(e)
+	x.options.commits.recordIn(e)
 	if k := x.options.kernels; k != nil {
 		e.Kernels = &k.Kernels
 	}
@@ -325,18 +326,20 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 
 // plan is that of the visits, or the search that asks for them.
 func (x *experiment) plan() error {
-	x.reboots = x.boots() && x.bootsHere() || x.mounts() // what was mounted when it was taken down is gone in the end
-	if x.kind == bisecting {
-		return x.takeUpHunt()
+	// what was mounted when it was taken down is gone in the end
+	x.reboots = x.boots() && x.bootsLoadTarget() || x.mounts()
+	if x.kind == bisectKind {
+		return x.replaySearch()
 	}
-	terms := plan.VisitTerms{Blocks: x.run.Experiment.Blocks, Fewest: x.run.Experiment.Fewest, Budget: x.run.Budget}
-	arms := x.visited()
+	terms := plan.VisitTerms{Blocks: x.run.Experiment.Blocks, MinBlocks: x.run.Experiment.MinBlocks,
+		Budget: x.run.Budget}
+	arms := x.armCells()
 	var settled func([]plan.Done) []string
 	switch {
-	case x.kind == ablating:
-		settled = settledIn(x.run)
+	case x.kind == ablateKind:
+		settled = settledArms(x.run)
 	case x.run.Experiment.Looks > 0:
-		terms.Fewest, settled = sweep.FewestBlocks, settledLoads(x.run, arms)
+		terms.MinBlocks, settled = sweep.MinBlocks, settledLoads(x.run, arms)
 	}
 	x.visits = plan.InVisits(arms, terms, settled, x.run.Seed)
 	if len(x.run.Experiment.Pairs) > 0 {
@@ -345,9 +348,9 @@ func (x *experiment) plan() error {
 	return nil
 }
 
-// settledIn says which arms of an ablation need no further visit. The plan asks again and again after the same
+// settledArms says which arms of an ablation need no further visit. The plan asks again and again after the same
 // repetitions.
-func settledIn(run lab.Run) func([]plan.Done) []string {
+func settledArms(run lab.Run) func([]plan.Done) []string {
 	known := map[int][]string{}
 	return func(done []plan.Done) []string {
 		if names, ok := known[len(done)]; ok {
@@ -368,8 +371,8 @@ func settledIn(run lab.Run) func([]plan.Done) []string {
 	}
 }
 
-// visited are the arms with their cells, as the plan sees them.
-func (x *experiment) visited() []plan.VisitedArm {
+// armCells are the arms with their cells, as the plan sees them.
+func (x *experiment) armCells() []plan.VisitedArm {
 	var arms []plan.VisitedArm
 	cells := x.planCells()
 	for _, a := range x.run.Arms {
@@ -384,18 +387,18 @@ func (x *experiment) visited() []plan.VisitedArm {
 	return arms
 }
 
-func (x *experiment) preface() {
+func (x *experiment) printSummary() {
 	e := x.run.Experiment
-	if x.kind == bisecting {
-		x.huntPreface()
+	if x.kind == bisectKind {
+		x.printSearchSummary()
 		return
 	}
-	x.sayWhere()
+	x.printPlace()
 	if x.reference != nil {
-		x.say("reference: ", x.reference.where())
+		x.print("reference: ", x.reference.where())
 	}
 	if x.host != nil {
-		x.say("  ", x.host.text())
+		x.print("  ", x.host.text())
 	}
 	text := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(len(x.run.Cells)/len(x.run.Arms), "cell"),
 		prose.Count(len(x.run.Arms), "arm"),
@@ -409,12 +412,12 @@ func (x *experiment) preface() {
 	}
 	if x.network == nil && x.place().Kind != lab.NoPlace {
 		var all suite.Writes
-		for _, side := range x.sides() {
+		for _, side := range x.measurements() {
 			all = all.And(side.writes(side.suiteCells()).Times(e.Blocks))
 		}
 		text += "; writes at most " + writtenText(all)
 	}
-	x.say("  ", text)
+	x.print("  ", text)
 	for _, v := range e.Factors {
 		line := v.Factor + ": " + strings.Join(levelWords(v.Levels), ", ")
 		if v.Found != "" {
@@ -423,19 +426,19 @@ func (x *experiment) preface() {
 		if v.Needs != "" && v.Needs != "nothing" {
 			line += "; needs a " + v.Needs
 		}
-		x.say("  ", line)
+		x.print("  ", line)
 	}
 }
 
-// sayWhere says what is measured: one place, several at the same time, or the pairs of a network.
-func (x *experiment) sayWhere() {
+// printPlace says what is measured: one place, several at the same time, or the pairs of a network.
+func (x *experiment) printPlace() {
 	if x.network != nil {
-		x.network.sayPairs(x.run.Suite)
+		x.network.printPairs(x.run.Suite)
 		return
 	}
-	x.say("", x.where())
-	for _, m := range x.mates {
-		x.say("at the same time: ", m.where())
+	x.print("", x.where())
+	for _, m := range x.peers {
+		x.print("at the same time: ", m.where())
 	}
 }
 
@@ -450,20 +453,20 @@ func levelWords(levels []string) []string {
 	return words
 }
 
-// carryOut visits the arms until the plan has come to its end, and puts every setting back whatever happens.
-func (x *experiment) carryOut(ctx context.Context) error {
+// execute visits the arms until the plan has come to its end, and puts every setting back whatever happens.
+func (x *experiment) execute(ctx context.Context) error {
 	if err := x.openJournals(ctx); err != nil {
 		return err
 	}
 	show := x.newProgress(x.schedule())
-	x.tell = show.tell
-	w, err := x.tried(ctx)
+	x.report = show.tell
+	w, err := x.beginAfterTrials(ctx)
 	if err != nil {
 		show.end()
-		return errors.Join(err, x.putBack(ctx))
+		return errors.Join(err, x.restoreSettings(ctx))
 	}
 	x.writer = w
-	var open sessions
+	var open sideSessions
 	if err = errors.Join(x.openBuilds(ctx), x.openKernels(ctx)); err == nil {
 		err = open.open(ctx, x, w, show.tell)
 	}
@@ -471,13 +474,13 @@ func (x *experiment) carryOut(ctx context.Context) error {
 		err = x.follow(ctx, &open)
 	}
 	// first, because what is left on the host can only be removed when it is there
-	err = errors.Join(err, x.bootBack(ctx))
+	err = errors.Join(err, x.bootDefault(ctx))
 	show.end()
 	err = errors.Join(err, x.mountToClean(ctx))
 	outcome, closing := open.close()
-	err = errors.Join(err, closing, x.putBack(ctx))
+	err = errors.Join(err, closing, x.restoreSettings(ctx))
 	err = errors.Join(err, x.closeBuilds(ctx, err))
-	if err = errors.Join(err, x.endMates(ctx), x.endPairs(ctx, err), x.endReference(ctx, err),
+	if err = errors.Join(err, x.endPeers(ctx), x.endPairs(ctx, err), x.endReference(ctx, err),
 		x.end(ctx, w, outcome, err)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", prose.Count(len(outcome.Repetitions), "repetition"),
@@ -493,17 +496,17 @@ func (x *experiment) carryOut(ctx context.Context) error {
 }
 
 // schedule is what the progress is told by.
-func (x *experiment) schedule() schedule {
-	if x.kind == bisecting {
-		return &huntClock{experiment: x}
+func (x *experiment) schedule() progressSource {
+	if x.kind == bisectKind {
+		return &searchClock{experiment: x}
 	}
-	x.clock = newVisitClock(x.visits, x.measurement.experiment().Cells, x.keptOfAll())
+	x.clock = newVisitClock(x.visits, x.measurement.runnerMeasurement().Cells, x.savedOfAll())
 	return x.clock
 }
 
 // follow the plan, or the search, to its end.
-func (x *experiment) follow(ctx context.Context, open *sessions) error {
-	if x.kind == bisecting {
+func (x *experiment) follow(ctx context.Context, open *sideSessions) error {
+	if x.kind == bisectKind {
 		return x.search(ctx, open.underTest)
 	}
 	return runner.Conduct(ctx, &visiting{x, open})
@@ -512,7 +515,7 @@ func (x *experiment) follow(ctx context.Context, open *sessions) error {
 // visiting names the visits to the arms of an experiment, in the order of its plan.
 type visiting struct {
 	*experiment
-	open *sessions
+	open *sideSessions
 }
 
 // Next is what the plan names; at its end the pairs of settings whose effects do not add up are measured as well.
@@ -534,23 +537,23 @@ func (v *visiting) Repeat(ctx context.Context, next plan.Repetition) error {
 	return err
 }
 
-// tried begins the run when all levels have shown to be possible.
-func (x *experiment) tried(ctx context.Context) (*store.Writer, error) {
-	if err := x.try(ctx); err != nil {
+// beginAfterTrials begins the run when all levels have shown to be possible.
+func (x *experiment) beginAfterTrials(ctx context.Context) (*store.Writer, error) {
+	if err := x.tryLevels(ctx); err != nil {
 		return nil, err
 	}
 	w, err := x.begin(ctx)
 	if err != nil {
 		return w, err
 	}
-	if err := x.beginMates(ctx, w); err != nil {
+	if err := x.beginPeers(ctx, w); err != nil {
 		return nil, errors.Join(err, w.Close(func(r *lab.Run) { r.Status = lab.Interrupted }))
 	}
 	return w, nil
 }
 
-// takeUp makes the experiment out of one that was interrupted.
-func (x *experiment) takeUp(ctx context.Context, args []string) error {
+// resumeExperiment makes the experiment out of one that was interrupted.
+func (x *experiment) resumeExperiment(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("--resume takes everything from the run", "headroom "+x.kind+" --resume "+x.options.resume)
 	}
@@ -570,17 +573,17 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 		x.choices = append(x.choices, factor.Choice{Role: role, Scheme: scheme, Name: name, Levels: v.Levels})
 	}
 	if len(b.Run.Network) > 0 {
-		err = x.reachEndsAgain(ctx, b)
+		err = x.reopenEnds(ctx, b)
 	} else {
 		names := []string{targetOfRun(b.Run)}
-		for _, m := range matesOfRun(b.Run, storageRole) {
+		for _, m := range peersOfRun(b.Run, storageRole) {
 			names = append(names, m.Target)
 		}
 		var all []string
 		for _, t := range b.Run.Targets {
 			all = append(all, t.Target)
 		}
-		err = x.reach(ctx, names, all...)
+		err = x.openTargets(ctx, names, all...)
 	}
 	if err != nil {
 		return err
@@ -591,22 +594,22 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 	}
 	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy,
 		sampled: x.options.sampled}
-	goOn := func(string) error { return x.goOn(ctx, b, ofRole(b.Run, x.under())) }
-	err = x.whileMounted(ctx, ofRole(b.Run, x.under()).Targets[0].Place.Path, goOn)
+	goOn := func(string) error { return x.resumeFrom(ctx, b, ofRole(b.Run, x.loadRole())) }
+	err = x.whileMounted(ctx, ofRole(b.Run, x.loadRole()).Targets[0].Place.Path, goOn)
 	if err != nil {
 		return err
 	}
 	if x.network != nil {
-		if err := x.goOnWithPairs(ctx, b); err != nil {
+		if err := x.resumePairs(ctx, b); err != nil {
 			return err
 		}
 	} else {
-		if err := x.takeUpMates(ctx, b, x.measurement, storageRole); err != nil {
+		if err := x.resumePeers(ctx, b, x.measurement, storageRole); err != nil {
 			return err
 		}
-		x.enterMates()
+		x.enterPeers()
 	}
-	if err := x.takeUpReference(ctx, b); err != nil {
+	if err := x.resumeReference(ctx, b); err != nil {
 		return err
 	}
 	if x.options.budget > 0 { // from now on; the plan counts from the first load
@@ -629,7 +632,7 @@ func (x *experiment) resumable(b *store.Bundle) error {
 // release gives back what the experiment holds: the device, and a target that must be closed.
 func (x *experiment) release() {
 	x.measurement.release()
-	targets := append(x.releaseMates(), x.ahead...)
+	targets := append(x.releasePeers(), x.openedEarly...)
 	if r := x.reference; r != nil {
 		r.release()
 		if r.target != x.target {
@@ -641,7 +644,7 @@ func (x *experiment) release() {
 		x.network.close()
 		return
 	}
-	x.closeAtOnce(append(targets, x.target))
+	x.closeConcurrently(append(targets, x.target))
 }
 
 // read folds an experiment's file into the flags, which come first, and returns the suite and the place.
@@ -667,12 +670,12 @@ func (o *experimentOptions) read(kind string, args []string) ([]string, error) {
 		return nil, usage(fmt.Sprintf("%s is an experiment for %s", args[0], e.Kind), "headroom "+e.Kind+" "+args[0])
 	}
 	rest := args[1:]
-	o.fold(e)
+	o.mergeFile(e)
 	if e.Suite == "" && len(rest) == 0 {
 		return nil, usage(args[0]+" names no suite", "add suite: quick to it")
 	}
 	if e.Suite != "" {
-		rest = append([]string{beside(args[0], e.Suite)}, rest...)
+		rest = append([]string{suitePath(args[0], e.Suite)}, rest...)
 	}
 	if len(rest) < 2 && e.Place != "" {
 		rest = append(rest, e.Place)
@@ -680,8 +683,8 @@ func (o *experimentOptions) read(kind string, args []string) ([]string, error) {
 	return rest, nil
 }
 
-// beside is a suite's file as an experiment's file names it: relative to itself.
-func beside(file, name string) string {
+// suitePath is a suite's file as an experiment's file names it: relative to itself.
+func suitePath(file, name string) string {
 	if filepath.Ext(name) == "" && !strings.ContainsRune(name, filepath.Separator) || filepath.IsAbs(name) {
 		return name
 	}

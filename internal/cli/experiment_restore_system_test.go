@@ -14,7 +14,7 @@ import (
 func TestAKilledAblationIsPutBack(t *testing.T) {
 	t.Parallel()
 	ownNetwork(t)
-	v := newVictim(t)
+	v := newFixture(t)
 	suite := v.suiteOf(nullLoad)
 	names := []string{"tcp_keepalive_time", "tcp_keepalive_intvl", "tcp_fin_timeout"}
 	state := func() string {
@@ -47,13 +47,13 @@ func TestAKilledAblationIsPutBack(t *testing.T) {
 			t.Fatalf("before\n%s\nafter\n%s", before, after)
 		}
 	}
-	v.nothingLeft("after all kills")
+	v.checkNothingLeft("after all kills")
 }
 
 // A sweep that is killed leaves nothing on its reference, whichever of the two was measured.
 func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	reference := t.TempDir()
 	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, size: 4m, runtime: " +
 		"200ms, time_based: 1}}\n"
@@ -87,14 +87,14 @@ func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
 		if left, err := os.ReadDir(reference); err != nil || len(left) != 0 {
 			t.Fatalf("left on the reference: %v, %v", left, err)
 		}
-		v.nothingLeft("after a kill")
+		v.checkNothingLeft("after a kill")
 	}
 }
 
 // A budget ends an experiment before the next block; the first is always finished.
 func TestAnExperimentEndsOnItsBudget(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	suite := filepath.Join(filepath.Dir(v.suite), "idle.yaml")
 	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: " +
 		"200ms, time_based: 1}}\n"
@@ -106,7 +106,7 @@ func TestAnExperimentEndsOnItsBudget(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	blocks := map[int]int{}
-	for r, err := range v.only().Repetitions() {
+	for r, err := range v.onlyRun().Repetitions() {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,10 +69,10 @@ func mountedDisk(t *testing.T) string {
 	return place
 }
 
-// experimentVictim is a victim with the suite of experiments, on a disk of its own.
-func experimentVictim(t *testing.T) victim {
+// experimentFixture is a victim with the suite of experiments, on a disk of its own.
+func experimentFixture(t *testing.T) fixture {
 	t.Helper()
-	v := newVictim(t)
+	v := newFixture(t)
 	v.place = mountedDisk(t)
 	if err := os.WriteFile(v.suite, []byte(experimentSuite), 0o644); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestDryRunListsWhatIsDone(t *testing.T) {
 			ownNetwork(t)
 			sysctl := netSetting("tcp_keepalive_time")
 			before := contentOf(t, sysctl)
-			v := experimentVictim(t)
+			v := experimentFixture(t)
 			args := slices.Concat([]string{args[0], v.suite, v.place, "--seed", "5", "--blocks", "2"}, args[1:])
 			out, err := v.command(append(args, "--dry-run", "--json")...).Output()
 			if err != nil {
@@ -203,7 +203,7 @@ func TestInterruptedAndResumedExperiments(t *testing.T) {
 			ownNetwork(t)
 			sysctl := netSetting("tcp_keepalive_time")
 			before := contentOf(t, sysctl)
-			v := experimentVictim(t)
+			v := experimentFixture(t)
 			verb, settings := settings[0], settings[1:]
 			v.interrupt(v.command(append([]string{verb, v.suite, v.place, "--blocks", "2"}, settings...)...),
 				"block 1 of 2, ", syscall.SIGINT)

@@ -16,11 +16,11 @@ import (
 )
 
 // An experiment on a network is measured between as many pairs of clients and servers as headroom net would: the first
-// of them is the measurement, the others are its mates, so that what is kept of a test is what all pairs carried
+// of them is the measurement, the others are its peers, so that what is kept of a test is what all pairs carried
 // together.
 
-// under is the role of the machine that loads run on, of several clients the first.
-func (x *experiment) under() string {
+// loadRole is the role of the machine that loads run on, of several clients the first.
+func (x *experiment) loadRole() string {
 	if x.network != nil {
 		return x.network.pairs[0].Client
 	}
@@ -69,8 +69,8 @@ func (x *experiment) ofStorage() error {
 	return nil
 }
 
-// reachEnds opens the clients and the servers, and makes the measurements between them.
-func (x *experiment) reachEnds(ctx context.Context, su suite.Suite) error {
+// openEnds opens the clients and the servers, and makes the measurements between them.
+func (x *experiment) openEnds(ctx context.Context, su suite.Suite) error {
 	if x.boots() {
 		return usage("a setting of the boot is varied for storage only",
 			"measure before and after the boot with headroom net, and compare the runs")
@@ -98,10 +98,10 @@ func (x *experiment) reachEnds(ctx context.Context, su suite.Suite) error {
 	if err := x.canAddUp(su); err != nil {
 		return err
 	}
-	if err := n.lookAtEnds(ctx); err != nil {
+	if err := n.snapshotEnds(ctx); err != nil {
 		return err
 	}
-	x.joinPairs()
+	x.makePairs()
 	return x.locate(ctx)
 }
 
@@ -118,21 +118,21 @@ func (x *experiment) canAddUp(su suite.Suite) error {
 		"take one client, one server and one address")
 }
 
-// joinPairs makes the measurements of all pairs.
-func (x *experiment) joinPairs() {
+// makePairs makes the measurements of all pairs.
+func (x *experiment) makePairs() {
 	x.measurement = x.network.part(0)
 	for i := range x.network.pairs[1:] {
-		x.measurement.mates = append(x.measurement.mates, x.network.part(i+1))
+		x.measurement.peers = append(x.measurement.peers, x.network.part(i+1))
 	}
 }
 
-// drawPairs gives the run the targets of all ends, and each further pair the loads of the first.
-func (x *experiment) drawPairs() {
+// newPairs gives the run the targets of all ends, and each further pair the loads of the first.
+func (x *experiment) newPairs() {
 	x.run.Network, x.run.Targets = x.network.pairs, nil
 	for _, e := range x.network.ends {
 		x.run.Targets = append(x.run.Targets, e.recorded)
 	}
-	for i, m := range x.mates {
+	for i, m := range x.peers {
 		m.run = x.run
 		m.run.Targets, m.run.Warnings = []lab.RunTarget{x.network.end(x.network.pairs[i+1].Client).recorded}, nil
 	}
@@ -141,13 +141,13 @@ func (x *experiment) drawPairs() {
 			Text: fmt.Sprintf("each test was carried out by %d pairs at the same moment; its numbers are what they "+
 				"did together, in the seconds in which all were running", n)})
 	}
-	x.shareCells()
+	x.setPeerCells()
 }
 
-// shareCells gives the mates the cells of the run; a pair of a network has load generators of its own, where settings
+// setPeerCells gives the peers the cells of the run; a pair of a network has load generators of its own, where settings
 // place them.
-func (x *experiment) shareCells() {
-	for i, m := range x.mates {
+func (x *experiment) setPeerCells() {
+	for i, m := range x.peers {
 		m.run.Cells = slices.Clone(x.run.Cells)
 		if x.network == nil {
 			continue
@@ -159,11 +159,11 @@ func (x *experiment) shareCells() {
 	}
 }
 
-// reachEndsAgain opens the ends of a run that was interrupted.
-func (x *experiment) reachEndsAgain(ctx context.Context, b *store.Bundle) error {
+// reopenEnds opens the ends of a run that was interrupted.
+func (x *experiment) reopenEnds(ctx context.Context, b *store.Bundle) error {
 	n := x.program.network(x.store, netOptions{})
 	x.network = &n
-	if err := n.again(b); err != nil {
+	if err := n.readEnds(b); err != nil {
 		return err
 	}
 	for _, c := range b.Run.Cells {
@@ -172,27 +172,27 @@ func (x *experiment) reachEndsAgain(ctx context.Context, b *store.Bundle) error 
 	if err := n.open(ctx); err != nil {
 		return err
 	}
-	x.joinPairs()
+	x.makePairs()
 	return x.locate(ctx)
 }
 
-// goOnWithPairs takes up what the pairs of an interrupted run have measured, after the first of them was.
-func (x *experiment) goOnWithPairs(ctx context.Context, b *store.Bundle) error {
+// resumePairs takes up what the pairs of an interrupted run have measured, after the first of them was.
+func (x *experiment) resumePairs(ctx context.Context, b *store.Bundle) error {
 	x.run.Targets = b.Run.Targets
-	for i, m := range x.mates {
+	for i, m := range x.peers {
 		part := x.run
 		part.Targets, part.Warnings = []lab.RunTarget{x.network.end(x.network.pairs[i+1].Client).recorded}, nil
-		if err := m.goOn(ctx, b, part); err != nil {
+		if err := m.resumeFrom(ctx, b, part); err != nil {
 			return err
 		}
-		x.takeWarnings(m)
+		x.addWarnings(m)
 	}
-	x.shareCells()
+	x.setPeerCells()
 	return nil
 }
 
-// takeWarnings gives the run what was found on the client of a mate.
-func (x *experiment) takeWarnings(m *measurement) {
+// addWarnings gives the run what was found on the client of a peer.
+func (x *experiment) addWarnings(m *measurement) {
 	for _, w := range m.run.Warnings {
 		w.Text = m.client + ": " + w.Text
 		x.run.Warnings = append(x.run.Warnings, w)
@@ -200,16 +200,16 @@ func (x *experiment) takeWarnings(m *measurement) {
 	m.run.Warnings = nil
 }
 
-// endPairs says what changed on the clients of mates, after a run that ended with runErr.
+// endPairs says what changed on the clients of peers, after a run that ended with runErr.
 func (x *experiment) endPairs(ctx context.Context, runErr error) error {
 	if x.network == nil || runErr != nil {
 		return nil
 	}
-	for _, m := range x.mates {
+	for _, m := range x.peers {
 		if err := m.compareAfterwards(ctx, x.writer); err != nil {
 			return err
 		}
-		x.takeWarnings(m)
+		x.addWarnings(m)
 	}
 	return nil
 }
@@ -217,21 +217,21 @@ func (x *experiment) endPairs(ctx context.Context, runErr error) error {
 // machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several
 // pairs once. A client and a server may be one target: what the journal of the first has changed there is in effect for
 // the second already.
-func (n *network) machines(ctx context.Context) ([]*changedMachine, error) {
-	var all []*changedMachine
+func (n *network) machines(ctx context.Context) ([]*variedMachine, error) {
+	var all []*variedMachine
 	add := func(kind, role string, adapters []string) {
 		t := n.end(role).target
-		i := slices.IndexFunc(all, func(m *changedMachine) bool { return m.kind == kind && m.where[0].Target == t })
+		i := slices.IndexFunc(all, func(m *variedMachine) bool { return m.kind == kind && m.where[0].Target == t })
 		if i < 0 {
-			i, all = len(all), append(all, &changedMachine{role: role, kind: kind, where: []factor.Where{{Target: t}}})
+			i, all = len(all), append(all, &variedMachine{role: role, kind: kind, where: []factor.Scope{{Target: t}}})
 		}
 		m := all[i]
 		for _, adapter := range adapters {
 			switch {
 			case m.where[0].Adapter == "":
 				m.where[0].Adapter = adapter
-			case !slices.ContainsFunc(m.where, func(w factor.Where) bool { return w.Adapter == adapter }):
-				m.where = append(m.where, factor.Where{Target: t, Adapter: adapter})
+			case !slices.ContainsFunc(m.where, func(w factor.Scope) bool { return w.Adapter == adapter }):
+				m.where = append(m.where, factor.Scope{Target: t, Adapter: adapter})
 			}
 		}
 	}
@@ -246,9 +246,9 @@ func (n *network) machines(ctx context.Context) ([]*changedMachine, error) {
 		if err != nil {
 			return nil, err
 		}
-		add(clientRole, pair.Client, at.Meant)
-		add(serverRole, pair.Server, there.Meant)
+		add(clientRole, pair.Client, at.Expected)
+		add(serverRole, pair.Server, there.Expected)
 	}
-	slices.SortStableFunc(all, func(a, b *changedMachine) int { return strings.Compare(a.kind, b.kind) })
+	slices.SortStableFunc(all, func(a, b *variedMachine) int { return strings.Compare(a.kind, b.kind) })
 	return all, nil
 }

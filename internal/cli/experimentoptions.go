@@ -24,8 +24,8 @@ type experimentOptions struct {
 	// port those of its server.
 	on   string
 	ends []string
-	// mates are further targets of a storage, which are loaded at the same moment.
-	mates     []string
+	// peers are further targets of a storage, which are loaded at the same moment.
+	peers     []string
 	addresses []string
 	port      int
 	// networkPairs are how many pairs of clients and servers measure at the same time; 0 for as many as there are of
@@ -48,8 +48,8 @@ type experimentOptions struct {
 	alone        bool
 	// noPriors takes all candidates of a search for equally likely at first.
 	noPriors bool
-	// unsearched is what differs and is left out of a search.
-	unsearched *lab.Unsearched
+	// excluded is what differs and is left out of a search.
+	excluded *lab.Excluded
 	// steps of one factor are searched, in the order of its levels.
 	steps bool
 	// commits are that series, where it is one of commits; nil for others.
@@ -64,13 +64,13 @@ type experimentOptions struct {
 	// published names figures of merit that somebody published: a reference or a file; empty for none.
 	published string
 	dryRun    dryRun
-	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads
+	// reboot is the real machine that may be started again; bootOn the one that is, where it is not the one that loads
 	// run on.
-	reboot    string
-	bootOn    string
-	bootWay   string
-	bootLimit time.Duration
-	output    string
+	reboot     string
+	bootOn     string
+	bootMethod string
+	bootLimit  time.Duration
+	output     string
 	// formatName is --format.
 	formatName string
 	rawCells   bool
@@ -78,7 +78,7 @@ type experimentOptions struct {
 
 // flag is the name of the flag that says what is varied.
 func (o *experimentOptions) flag(kind string) string {
-	if kind == sweeping {
+	if kind == sweepKind {
 		return "--factor"
 	}
 	return "--setting"
@@ -86,9 +86,9 @@ func (o *experimentOptions) flag(kind string) string {
 
 func exampleOf(kind string) string {
 	switch kind {
-	case ablating:
+	case ablateKind:
 		return "sysctl:vm.dirty_ratio=5 --setting queue:scheduler=none"
-	case bisecting:
+	case bisectKind:
 		return "sysctl:vm.dirty_ratio=20,5 --setting queue:scheduler=none,bfq"
 	}
 	return "queue:scheduler=none,mq-deadline"
@@ -103,9 +103,9 @@ const blocksInBudget = 20
 // measurements.
 func defaultBlocks(kind string) int {
 	switch kind {
-	case ablating:
+	case ablateKind:
 		return 12
-	case bisecting:
+	case bisectKind:
 		return 150
 	}
 	return 6
@@ -156,7 +156,7 @@ func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 		"what runs there ends")
 	f.StringVar(&o.bootOn, "boot-on", "",
 		"vary the boot of another machine than the one that loads run on: ssh://root@host, talos://NODE")
-	f.StringVar(&o.bootWay, "boot-way", "", "how a real machine is booted: "+strings.Join(bootloader.Ways(),
+	f.StringVar(&o.bootMethod, "boot-way", "", "how a real machine is booted: "+strings.Join(bootloader.Methods(),
 		", ")+" (default: the first that is possible)")
 	f.DurationVar(&o.bootLimit, "boot-limit", 10*time.Minute, "how long a boot of a real machine may take")
 	f.StringArrayVar(&o.set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
@@ -191,7 +191,7 @@ func (o *experimentOptions) check(c *cobra.Command, kind string) error {
 	case o.show != "":
 		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "sampled", "max-writes", "reboot",
 			"boot-way", "boot-limit"), "means nothing with --show"
-		if kind == sweeping {
+		if kind == sweepKind {
 			settled = slices.DeleteFunc(settled, func(name string) bool { return slices.Contains(levelFlags(), name) })
 		}
 	case o.resume == "":
@@ -211,8 +211,8 @@ func (o *experimentOptions) runOptions() runOptions {
 		maxWrites: o.writes, dryRun: o.dryRun}
 }
 
-// fold takes from an experiment's file what the flags leave open.
-func (o *experimentOptions) fold(e suite.Experiment) {
+// mergeFile takes from an experiment's file what the flags leave open.
+func (o *experimentOptions) mergeFile(e suite.Experiment) {
 	o.factors = append(e.Factors, o.factors...)
 	o.keep = append(e.Keep, o.keep...)
 	o.set = append(e.Set, o.set...)
@@ -254,7 +254,7 @@ func percentOr(share float64) string {
 	if share == 0 {
 		return ""
 	}
-	return asked(share)
+	return typedPercent(share)
 }
 
 func experimentFormats() []outputFormat {

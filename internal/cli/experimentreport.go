@@ -49,12 +49,12 @@ func (p *program) showExperiment(b *store.Bundle, o experimentOptions) error {
 
 // writeExperimentTo writes to the output that was asked for, with the options that go with it.
 func (p *program) writeExperimentTo(o experimentOptions, write func(io.Writer, report.Options) error) error {
-	merits, err := o.merits()
+	scores, err := o.publishedScores()
 	if err != nil {
 		return err
 	}
-	return p.writeWhole(o.output, func(w io.Writer) error {
-		options, err := p.reportOptions(w, report.Options{RawCells: o.rawCells, Merits: merits})
+	return p.writeAtomically(o.output, func(w io.Writer) error {
+		options, err := p.reportOptions(w, report.Options{RawCells: o.rawCells, Scores: scores})
 		if err != nil {
 			return err
 		}
@@ -62,12 +62,12 @@ func (p *program) writeExperimentTo(o experimentOptions, write func(io.Writer, r
 	})
 }
 
-// merits are the published figures of merit that were asked for; nil for none.
-func (o *experimentOptions) merits() (*reference.Merits, error) {
+// publishedScores are the published figures of merit that were asked for; nil for none.
+func (o *experimentOptions) publishedScores() (*reference.Scores, error) {
 	if o.published == "" {
 		return nil, nil
 	}
-	m, err := readPublished(o.published, reference.BuiltInMerits, reference.ParseMerits)
+	m, err := readPublished(o.published, reference.BuiltInScores, reference.ParseScores)
 	return &m, err
 }
 
@@ -75,13 +75,13 @@ func (o *experimentOptions) merits() (*reference.Merits, error) {
 // have.
 func (p *program) writeExperiment(b *store.Bundle, format string, w io.Writer, o report.Options) error {
 	if format == "table" {
-		w = p.naming.to(w)
+		w = p.naming.writer(w)
 	}
 	write := writeAblation
 	switch b.Run.Experiment.Kind {
-	case sweeping:
+	case sweepKind:
 		write = writeSweep
-	case bisecting:
+	case bisectKind:
 		write = writeBisection
 	}
 	if err := write(b, format, w, o); err != nil || format != "table" {
@@ -95,8 +95,8 @@ func (p *program) writeExperiment(b *store.Bundle, format string, w io.Writer, o
 	return err
 }
 
-// readable is a run as reports may tell of it: without serial numbers, unless they were asked for.
-func readable(b *store.Bundle, o report.Options) (lab.Run, iter.Seq2[lab.Repetition, error]) {
+// redactedRun is a run as reports may tell of it: without serial numbers, unless they were asked for.
+func redactedRun(b *store.Bundle, o report.Options) (lab.Run, iter.Seq2[lab.Repetition, error]) {
 	if o.Serials {
 		return b.Run, b.Repetitions()
 	}
@@ -108,7 +108,7 @@ func writeSweep(b *store.Bundle, format string, w io.Writer, o report.Options) e
 	if err != nil {
 		return err
 	}
-	run, repetitions := readable(b, o)
+	run, repetitions := redactedRun(b, o)
 	d, err := report.SweepOf(run, repetitions, byArm, sweep.Settings{})
 	if err != nil {
 		return err
@@ -117,8 +117,8 @@ func writeSweep(b *store.Bundle, format string, w io.Writer, o report.Options) e
 }
 
 func writeSweepDocument(d sweep.Document, format string, w io.Writer, o report.Options) error {
-	if o.Merits != nil {
-		d.Beside(*o.Merits)
+	if o.Scores != nil {
+		d.AddPublished(*o.Scores)
 	}
 	if format == "json" {
 		return encodeJSON(w, d)
@@ -129,7 +129,7 @@ func writeSweepDocument(d sweep.Document, format string, w io.Writer, o report.O
 }
 
 func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options) error {
-	run, all := readable(b, o)
+	run, all := redactedRun(b, o)
 	repetitions, failed := withoutErrors(all)
 	d, err := ablation.FromRun(run, repetitions)
 	if *failed != nil {
@@ -147,7 +147,7 @@ func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options
 }
 
 func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Options) error {
-	d, err := bisected(b, o)
+	d, err := bisectionOf(b, o)
 	if err != nil {
 		return err
 	}
@@ -159,9 +159,9 @@ func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Option
 		d, o)
 }
 
-// bisected is what a search for culprits has found.
-func bisected(b *store.Bundle, o report.Options) (bisection.Document, error) {
-	run, all := readable(b, o)
+// bisectionOf is what a search for culprits has found.
+func bisectionOf(b *store.Bundle, o report.Options) (bisection.Document, error) {
+	run, all := redactedRun(b, o)
 	repetitions, failed := withoutErrors(all)
 	progress, err := bisection.Replay(run, repetitions)
 	if err := cmp.Or(*failed, err); err != nil {
@@ -186,7 +186,7 @@ func (p *program) findExperiment(ref, kind string) (*store.Bundle, error) {
 // armRole names the snapshot of the machine as it was in an arm of a sweep.
 func armRole(arm string) string { return "arm-" + arm }
 
-// factsByArm are the facts of the machine in each arm, where they were taken down: of a machine that was started anew.
+// factsByArm are the facts of the machine in each arm, where they were taken down: of a machine that was started again.
 func factsByArm(b *store.Bundle) (map[string][]lab.Fact, error) {
 	byArm := map[string][]lab.Fact{}
 	for _, arm := range b.Run.Arms {

@@ -61,7 +61,7 @@ better, and how repetitions are combined. Case does not matter. Without a name i
   headroom explain read.latency.p99
   headroom explain p99
   headroom explain`,
-		Args:              between(0, 1, "the code of a warning, the id of a rule, or a metric"),
+		Args:              argumentCount(0, 1, "the code of a warning, the id of a rule, or a metric"),
 		ValidArgsFunction: completeExplained,
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := allExplained()
@@ -124,7 +124,7 @@ func (e explained) metricNames() (names []string) {
 
 func noExplanation(name string, known []string) error {
 	hints := []string{"headroom explain lists them"}
-	near := nearNames(strings.ToLower(name), known)
+	near := similarNames(strings.ToLower(name), known)
 	if one := yamlfile.Nearest(name, known); len(near) == 0 && one != "" {
 		near = []string{one}
 	}

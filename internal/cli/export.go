@@ -27,7 +27,7 @@ serial numbers, addresses, host and user names hidden, in what the load generato
   headroom export 7KQ4 --format sheet --decimal-comma
   headroom export last --format openmetrics -o /var/lib/node_exporter/headroom.prom
   headroom export 7KQ4 --format run -o for-a-colleague.headroom`,
-		Args:              between(1, many, "one run or more"),
+		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			flag := ""
@@ -80,7 +80,7 @@ func (p *program) exportRun(ctx context.Context, bundles []*store.Bundle, output
 		if columns(p.Stdout) > 0 {
 			return usage("a run is not for a terminal", "name a file: -o FILE.headroom")
 		}
-		return write(p.unshown)
+		return write(p.rawStdout)
 	}
 	return p.writeOutput(ctx, output, write)
 }

@@ -56,7 +56,7 @@ mount: are about a place, which is then named too. Nothing is changed.`,
   headroom factors queue
   headroom factors sysctl:vm.dirty_ratio
   headroom factors queue:scheduler /srv --on ssh://db1`,
-		Args:              between(0, 2, "a factor and, for queue: and mount:, a place"),
+		Args:              argumentCount(0, 2, "a factor and, for queue: and mount:, a place"),
 		ValidArgsFunction: completeFactors,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -65,7 +65,7 @@ mount: are about a place, which is then named too. Nothing is changed.`,
 			return p.showFactor(c.Context(), on, args)
 		},
 	}
-	c.Flags().StringVar(&on, "on", here, "target to read the factor on")
+	c.Flags().StringVar(&on, "on", localTarget, "target to read the factor on")
 	p.jsonFlag(c)
 	return c
 }
@@ -105,7 +105,7 @@ func (p *program) listFactors(schemes []factor.Scheme) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(p.Stdout, fitted(table.String(), columns(p.Stdout))); err != nil {
+	if _, err := io.WriteString(p.Stdout, cutLines(table.String(), columns(p.Stdout))); err != nil {
 		return err
 	}
 	fmt.Fprintln(p.Stdout, "\nheadroom factors NAME shows one: its form and levels, or what is in effect here")
@@ -151,7 +151,7 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 		return row, err
 	}
 	defer p.closeTarget(t)
-	where := factor.Where{Target: t}
+	where := factor.Scope{Target: t}
 	if len(places) > 0 {
 		if where.Place, err = facts.ResolvePlace(ctx, t, places[0]); err != nil {
 			return row, err

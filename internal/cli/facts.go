@@ -41,7 +41,7 @@ and "doctor" read.`,
   headroom facts qemu:guest.yaml
   headroom facts last
   headroom facts diff node6.json node7.json`,
-		Args: between(0, 1, "nothing, or what to show the facts of: a target, a run, a file, - for "+
+		Args: argumentCount(0, 1, "nothing, or what to show the facts of: a target, a run, a file, - for "+
 			"standard input"),
 		ValidArgsFunction: p.completeSubjects(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -41,7 +41,7 @@ comes last.`,
   headroom facts diff /boot/config-6.1.0-50-amd64 /boot/config-6.12.9
   headroom facts diff node6.json node7.json -o differences.html
   headroom facts diff old.config new.config --format diffconfig`,
-		Args:              between(2, 2, "two things to compare: targets, runs, files, - for standard input"),
+		Args:              argumentCount(2, 2, "two things to compare: targets, runs, files, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.check(p.json); err != nil {
@@ -105,11 +105,11 @@ func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
 	}
 	d := knowledge.Compare(side(a, o.redact), side(b, o.redact))
 	of := func(shown report.Options) document.Document {
-		told := d
+		reported := d
 		if !shown.Serials && !o.redact {
-			told = knowledge.Compare(side(a, true), side(b, true))
+			reported = knowledge.Compare(side(a, true), side(b, true))
 		}
-		return report.FactsDiffDocument(told, report.FactsDiffOptions{Top: o.top, All: o.all})
+		return report.FactsDiffDocument(reported, report.FactsDiffOptions{Top: o.top, All: o.all})
 	}
 	return p.showResult(nil, resultDocument{published: d, document: of}, o.result)
 }

@@ -57,8 +57,8 @@ func checkFio(name string) error {
 	return nil
 }
 
-// bringFio copies the user's fio to the target. What a kill would leave of it is on disk before.
-func (m *measurement) bringFio(ctx context.Context, saver runner.Saver) error {
+// copyFio copies the user's fio to the target. What a kill would leave of it is on disk before.
+func (m *measurement) copyFio(ctx context.Context, saver runner.Saver) error {
 	if m.options.bringFio == "" {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (m *measurement) bringFio(ctx context.Context, saver runner.Saver) error {
 	if err != nil {
 		return &lab.Error{Kind: lab.Usage, What: "can't read --bring-fio", Err: err}
 	}
-	if err := saver.Leave(lab.Leftovers{Target: m.target.Name(), Jobs: m.run.ID}); err != nil {
+	if err := saver.AnnounceLeftovers(lab.Leftovers{Target: m.target.Name(), Jobs: m.run.ID}); err != nil {
 		return err
 	}
 	name, err := r.Receive(ctx, m.run.ID+"-brought/fio", data, 0o700)

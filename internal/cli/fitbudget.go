@@ -14,18 +14,18 @@ import (
 	"headroom/internal/unit"
 )
 
-// fewestLevels are measured in any case, where there are as many: two ends say nothing of what is between them.
-const fewestLevels = 3
+// minLevels are measured in any case, where there are as many: two ends say nothing of what is between them.
+const minLevels = 3
 
-// forAll is how much of a budget that is too small for everything goes to the blocks that all loads get; the rest is
-// for those whose answer is open after them.
-const forAll = 0.75
+// budgetShareForAll is how much of a budget that is too small for everything goes to the blocks that all loads get; the
+// rest is for those whose answer is open after them.
+const budgetShareForAll = 0.75
 
 // fitBudget leaves out of a sweep what does not fit into its budget often enough to say anything: levels first, so that
 // a coarse grid is left of them, then loads. A block is never cut, and one that takes longer than the budget would be
 // all that is measured. What is left of the budget goes to the loads that are not decided by then.
 func (x *experiment) fitBudget() {
-	if x.kind != sweeping || x.options.budget <= 0 || len(x.choices) != 1 || x.hasCommands() {
+	if x.kind != sweepKind || x.options.budget <= 0 || len(x.choices) != 1 || x.hasCommands() {
 		return
 	}
 	cells := x.suiteCells()
@@ -36,11 +36,11 @@ func (x *experiment) fitBudget() {
 	if visit <= 0 || len(cells) == 0 {
 		return // nobody knows how long it takes
 	}
-	blocks := min(sweep.FewestBlocks, x.run.Experiment.Blocks)
+	blocks := min(sweep.MinBlocks, x.run.Experiment.Blocks)
 	if x.options.blocks == 0 {
 		x.run.Experiment.Blocks = blocksInBudget
 	}
-	if x.run.Experiment.Blocks > sweep.FewestBlocks {
+	if x.run.Experiment.Blocks > sweep.MinBlocks {
 		x.run.Experiment.Looks = 2
 	}
 	levels := x.choices[0].Levels
@@ -50,11 +50,11 @@ func (x *experiment) fitBudget() {
 	}
 	budget := x.options.budget.Seconds()
 	if x.run.Experiment.Looks > 0 {
-		budget *= forAll
+		budget *= budgetShareForAll
 		room = int(budget / (float64(blocks) * visit.Seconds()))
 	}
 	kept := levelsAt(levels,
-		plan.Coarse(len(levels), max(fewestLevels, room), max(0, slices.Index(levels, x.options.baseline))))
+		plan.Coarse(len(levels), max(minLevels, room), max(0, slices.Index(levels, x.options.baseline))))
 	var without []string
 	if left := len(levels) - len(kept); left > 0 {
 		without = append(without, fmt.Sprintf("%s of %d", prose.Count(left, "level"), len(levels)))
@@ -80,7 +80,7 @@ func (x *experiment) fitBudget() {
 			prose.Count(blocks, "block"), unit.Duration(visit*time.Duration(blocks*len(levels))),
 			unit.Duration(x.options.budget),
 			strings.Join(without, " and "), strings.Join(levelWords(kept), ", "))}
-	x.say("", w.Text)
+	x.print("", w.Text)
 	x.run.Warnings = append(x.run.Warnings, w)
 }
 

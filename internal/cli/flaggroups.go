@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// fewFlags is the largest number of flags, --help included, that a command lists under one heading: more are not taken
-// in at a glance.
-const fewFlags = 8
+// maxUngroupedFlags is the largest number of flags, --help included, that a command lists under one heading: more are
+// not taken in at a glance.
+const maxUngroupedFlags = 8
 
 // flagGroup is a heading of a command's help and the flags below it, in this order.
 type flagGroup struct {
@@ -20,8 +20,9 @@ type flagGroup struct {
 	flags []string
 }
 
-// flagGroups are the headings under which help lists the flags of commands with more than fewFlags. All of them share
-// the list, so that a flag which was found in the help of one command is below the same heading in the others.
+// flagGroups are the headings under which help lists the flags of commands with more than maxUngroupedFlags. All of
+// them share the list, so that a flag which was found in the help of one command is below the same heading in the
+// others.
 func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"What is measured:", []string{
@@ -80,7 +81,7 @@ func firstFlags() map[string][]string {
 
 // groupFlags puts the flags in the help of a command under headings where there are many.
 func groupFlags(c *cobra.Command, help string) string {
-	if len(shownFlags(c)) <= fewFlags {
+	if len(shownFlags(c)) <= maxUngroupedFlags {
 		return help
 	}
 	plain := "Flags:\n" + strings.TrimRightFunc(c.LocalFlags().FlagUsages(), unicode.IsSpace)

@@ -89,12 +89,12 @@ func flagLines(help string) []string {
 
 // commandsWithMany are the commands whose help lists flags under headings.
 func commandsWithMany() []*cobra.Command {
-	p := &program{Surroundings: Surroundings{Env: func(string) string { return "" }}}
+	p := &program{Environment: Environment{Env: func(string) string { return "" }}}
 	var found []*cobra.Command
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {
 		c.InitDefaultHelpFlag()
-		if len(shownFlags(c)) > fewFlags {
+		if len(shownFlags(c)) > maxUngroupedFlags {
 			found = append(found, c)
 		}
 		for _, below := range c.Commands() {

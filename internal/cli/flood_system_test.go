@@ -34,7 +34,7 @@ jobs:
 
 func TestLoadsThatPrintTooMuch(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(printing), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestFioThatPrintsGarbage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	programs := t.TempDir()
 	script := `#!/bin/sh
 case "$*" in
@@ -114,7 +114,7 @@ func TestFioThatPrintsEscapes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	programs := t.TempDir()
 	line := "\x1b]0;owned\a\x1b[2K\r\u009b31m\u202efio: all is well"
 	messages := strings.Repeat(line+"\n", 5<<20/len(line))
@@ -162,7 +162,7 @@ esac
 	}
 }
 
-func (v victim) saved(run string) []lab.Repetition {
+func (v fixture) saved(run string) []lab.Repetition {
 	v.t.Helper()
 	b, err := store.Open(v.store).Find(run)
 	if err != nil {

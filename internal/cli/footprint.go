@@ -15,38 +15,38 @@ import (
 // Footprint keeps the memory of headroom's process small: what it takes is taken from the machine under test. It is of
 // the whole process, and belongs to main; nil, as in tests of which many share a process, leaves the process as it is.
 type Footprint struct {
-	mu     sync.Mutex
-	frugal int // that want little garbage, of targets that are looked at side by side
-	usual  int // percent of garbage otherwise
+	mu             sync.Mutex
+	lowMemoryUsers int // that want little garbage, of targets that are looked at side by side
+	defaultPercent int // percent of garbage otherwise
 }
 
-// frugally makes little garbage from here on, until the function it returns is called. Not while loads run: to collect
-// so often takes processor time, which they feel more.
-func (f *Footprint) frugally() (restore func()) {
+// withLowMemory makes little garbage from here on, until the function it returns is called. Not while loads run: to
+// collect so often takes processor time, which they feel more.
+func (f *Footprint) withLowMemory() (restore func()) {
 	if f == nil {
 		return func() {}
 	}
 	const percent = 10 // of garbage beside what lives; the default is as much again
 	f.mu.Lock()
-	if f.frugal == 0 {
-		f.usual = debug.SetGCPercent(percent)
+	if f.lowMemoryUsers == 0 {
+		f.defaultPercent = debug.SetGCPercent(percent)
 	}
-	f.frugal++
+	f.lowMemoryUsers++
 	f.mu.Unlock()
-	f.giveBack()
+	f.releaseMemory()
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.frugal--
-		if f.frugal == 0 {
-			debug.SetGCPercent(f.usual)
+		f.lowMemoryUsers--
+		if f.lowMemoryUsers == 0 {
+			debug.SetGCPercent(f.defaultPercent)
 		}
 	}
 }
 
-// rarely lets garbage grow to three times what lives, though not beyond a limit in bytes in all, until the function it
-// returns is called.
-func (f *Footprint) rarely(limit int64) (restore func()) {
+// withRareGC lets garbage grow to three times what lives, though not beyond a limit in bytes in all, until the function
+// it returns is called.
+func (f *Footprint) withRareGC(limit int64) (restore func()) {
 	if f == nil {
 		return func() {}
 	}
@@ -54,17 +54,18 @@ func (f *Footprint) rarely(limit int64) (restore func()) {
 	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(before) }
 }
 
-// giveBack returns to the machine under test the memory that headroom does not need now: garbage, and the pages of its
-// own program that starting up has mapped. What is still needed of the program is mapped again when it is next touched.
-func (f *Footprint) giveBack() {
+// releaseMemory returns to the machine under test the memory that headroom does not need now: garbage, and the pages of
+// its own program that starting up has mapped. What is still needed of the program is mapped again when it is next
+// touched.
+func (f *Footprint) releaseMemory() {
 	if f != nil {
 		debug.FreeOSMemory()
-		f.giveBackProgram()
+		f.releaseProgramPages()
 	}
 }
 
-// giveBackProgram is giveBack without looking for garbage, which takes memory itself.
-func (f *Footprint) giveBackProgram() {
+// releaseProgramPages is giveBack without looking for garbage, which takes memory itself.
+func (f *Footprint) releaseProgramPages() {
 	if f == nil {
 		return
 	}

@@ -23,7 +23,7 @@ func TestOnlyWhatNobodyCanWriteIsGivenBack(t *testing.T) {
 			t.Errorf("%q: %x, %x, %v", line, from, size, ok)
 		}
 	}
-	new(Footprint).giveBack() // and go on
+	new(Footprint).releaseMemory() // and go on
 }
 
 // Targets are looked at side by side, and the first is not the last to end.
@@ -31,8 +31,8 @@ func TestFrugalOnesThatOverlap(t *testing.T) {
 	usual := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(usual)
 	var f Footprint
-	first := f.frugally()
-	second := f.frugally()
+	first := f.withLowMemory()
+	second := f.withLowMemory()
 	first()
 	if now := debug.SetGCPercent(10); now != 10 {
 		t.Errorf("one is at work still, and garbage grows to %d%%", now)

@@ -40,7 +40,7 @@ func kernelOfGuests(t *testing.T) string {
 }
 
 // readSuite is a suite with one short load.
-func readSuite(t *testing.T, v victim) string {
+func readSuite(t *testing.T, v fixture) string {
 	t.Helper()
 	suite := filepath.Join(filepath.Dir(v.suite), "read.yaml")
 	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, iodepth: 8, ioengine: libaio, direct: " +

@@ -39,11 +39,11 @@ func groupCommands(root *cobra.Command) {
 	}
 }
 
-// helpWidth is that of help where its output is no terminal, and widestHelp is as wide as lines may be to be read with
-// ease.
+// helpWidth is that of help where its output is no terminal, and maxHelpWidth is as wide as lines may be to be read
+// with ease.
 const (
-	helpWidth  = 80
-	widestHelp = 100
+	helpWidth    = 80
+	maxHelpWidth = 100
 )
 
 // fitHelp has the help of all commands fit the terminal.
@@ -52,7 +52,7 @@ func (p *program) fitHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		width := helpWidth
 		if n := columns(p.Stdout); n > 0 {
-			width = min(n, widestHelp)
+			width = min(n, maxHelpWidth)
 		}
 		var text strings.Builder
 		out := c.OutOrStdout()
@@ -75,7 +75,7 @@ func (p *program) fitHelp(root *cobra.Command) {
 	})
 }
 
-// reflow breaks the paragraphs of a text anew. Lines that are indented stay as they are.
+// reflow breaks the paragraphs of a text again. Lines that are indented stay as they are.
 func reflow(text string, width int) string {
 	var out, paragraph []string
 	end := func() {

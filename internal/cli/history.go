@@ -55,7 +55,8 @@ label are a history.
   headroom history nvme --margin 5% --fail-on regression
   headroom history nvme -o history.html
   headroom history nvme --format markdown`,
-		Args:              between(1, 1, "the name of a suite, or the label of imports, as headroom list shows it"),
+		Args: argumentCount(1, 1,
+			"the name of a suite, or the label of imports, as headroom list shows it"),
 		ValidArgsFunction: p.completeMeasuredSuites,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
@@ -101,8 +102,8 @@ func (o *historyOptions) check() error {
 	return nil
 }
 
-// sinceWhen reads a date, how long ago, or the run from which on.
-func sinceWhen(s *store.Store, text string, now time.Time) (time.Time, error) {
+// parseSince reads a date, how long ago, or the run from which on.
+func parseSince(s *store.Store, text string, now time.Time) (time.Time, error) {
 	if day, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
 		return day, nil
 	}
@@ -133,7 +134,7 @@ func (p *program) showHistory(suite string, o historyOptions) error {
 		return errors.Join(p.noHistory(s, suite), damaged)
 	}
 	if o.since != "" {
-		if o.Since, err = sinceWhen(s, o.since, time.Now()); err != nil {
+		if o.Since, err = parseSince(s, o.since, time.Now()); err != nil {
 			return err
 		}
 	}
@@ -303,7 +304,7 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 	var cells []*history.Cell
 	for _, c := range b.Run.Cells {
 		cell := &history.Cell{Job: c.Job, Params: c.Params, Levels: arms[c.Arm].Levels,
-			Role:   roleAt(b.Run, arms[c.Arm].Role),
+			Role:   roleWithPlace(b.Run, arms[c.Arm].Role),
 			Values: map[string][]float64{}, Own: c.Metrics, Warnings: c.Warnings}
 		at[c.ID], cells = cell, append(cells, cell)
 	}
@@ -328,8 +329,8 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 	return r, nil
 }
 
-// roleAt is a role, with its place where that is not the one that the run's history is of.
-func roleAt(r lab.Run, role string) string {
+// roleWithPlace is a role, with its place where that is not the one that the run's history is of.
+func roleWithPlace(r lab.Run, role string) string {
 	for _, t := range r.Targets[min(1, len(r.Targets)):] {
 		if t.Role == role {
 			return strings.Join([]string{role, t.Target, t.Place.Path}, " ")

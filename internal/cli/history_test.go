@@ -100,7 +100,7 @@ func typed(args []string, dir string) (code int, stdout, stderr string) {
 		}
 		return ""
 	}
-	code = Run(context.Background(), Surroundings{Args: append([]string{"headroom"}, args...),
+	code = Run(context.Background(), Environment{Args: append([]string{"headroom"}, args...),
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 		Env: env, Version: "test"})
 	return code, out.String(), errs.String()

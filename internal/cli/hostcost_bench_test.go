@@ -16,7 +16,7 @@ import (
 // The CPU time of the host is at least that of fio, and no more than the cores had.
 func TestHostCPUIsBetweenFioAndAllCores(t *testing.T) {
 	var over []float64
-	for _, r := range nullLoads(t, newVictim(t), "local") {
+	for _, r := range nullLoads(t, newFixture(t), "local") {
 		host, own, cores := hostSeconds(r), r.Values[lab.CPUPerIO]*r.Values[lab.IOPS(lab.Read)]*r.Seconds,
 			float64(runtime.NumCPU())
 		over = append(over, host/own)
@@ -35,7 +35,7 @@ func TestHostCPUIsThatOfAllCores(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("a host with one core has no more than the guest")
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	for range runtime.NumCPU() {
 		start(t, exec.CommandContext(t.Context(), "nice", "-n", "19", "sh", "-c", "while :; do :; done"))
 	}
@@ -51,7 +51,7 @@ func TestHostCPUIsThatOfAllCores(t *testing.T) {
 }
 
 // readInAGuest measures once in a guest with one core.
-func readInAGuest(t *testing.T, v victim) {
+func readInAGuest(t *testing.T, v fixture) {
 	t.Helper()
 	file := guestFile(t)
 	text, err := os.ReadFile(file)

@@ -16,7 +16,7 @@ import (
 const nullLoad = "version: 1\nname: idle\njobs:\n  - {name: nothing, fio: {rw: randread, bs: 4k, ioengine: \"null\", " +
 	"size: 1g, runtime: 1s, time_based: 1}}\n"
 
-func (v victim) suiteOf(text string) string {
+func (v fixture) suiteOf(text string) string {
 	v.t.Helper()
 	file := filepath.Join(filepath.Dir(v.suite), "one.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -35,17 +35,17 @@ func TestHostCPUOfALoad(t *testing.T) {
 	t.Parallel()
 	t.Run("here", func(t *testing.T) {
 		t.Parallel()
-		hostCPUIsShown(t, newVictim(t), "local")
+		hostCPUIsShown(t, newFixture(t), "local")
 	})
 	t.Run("over ssh", func(t *testing.T) {
 		t.Parallel()
-		v, _ := newRemoteVictim(t)
+		v, _ := newRemoteFixture(t)
 		hostCPUIsShown(t, v, "ssh://under-test")
 	})
 }
 
 // nullLoads are the repetitions of a null load at two levels.
-func nullLoads(t *testing.T, v victim, on string) []lab.Repetition {
+func nullLoads(t *testing.T, v fixture, on string) []lab.Repetition {
 	t.Helper()
 	if out, err := v.command("sweep", v.suiteOf(nullLoad), "--factor", "job:bs=4k,8k", "--blocks", "2", "--on",
 		on).CombinedOutput(); err != nil {
@@ -55,10 +55,10 @@ func nullLoads(t *testing.T, v victim, on string) []lab.Repetition {
 }
 
 // onlyRepetitions are those of the only run of a store.
-func onlyRepetitions(t *testing.T, v victim) []lab.Repetition {
+func onlyRepetitions(t *testing.T, v fixture) []lab.Repetition {
 	t.Helper()
 	var all []lab.Repetition
-	for r, err := range v.only().Repetitions() {
+	for r, err := range v.onlyRun().Repetitions() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func onlyRepetitions(t *testing.T, v victim) []lab.Repetition {
 	return all
 }
 
-func hostCPUIsShown(t *testing.T, v victim, on string) {
+func hostCPUIsShown(t *testing.T, v fixture, on string) {
 	t.Helper()
 	all := nullLoads(t, v, on)
 	if len(all) != 4 {

@@ -20,13 +20,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostile is a name as somebody gives it who wants to trick the reader: a title, a line that is painted over, a
+// hostileText is a name as somebody gives it who wants to trick the reader: a title, a line that is painted over, a
 // sequence in 8 bits, text the other way round, markup, a footnote, a formula.
-const hostile = "=1+1|`x`\x1b]0;owned\a\x1b[2K\r\u009b31m\u202e\u2066<script>alert(1)</script>![x](//e.test)\n| a | " +
-	"b |\x7f"
+const hostileText = "=1+1|`x`\x1b]0;owned\a\x1b[2K\r\u009b31m\u202e\u2066<script>alert(1)</script>![x](//e.test)\n| " +
+	"a | b |\x7f"
 
 // hostileLabel is a label that can't be a path.
-func hostileLabel() string { return strings.ReplaceAll(hostile, "/", "") }
+func hostileLabel() string { return strings.ReplaceAll(hostileText, "/", "") }
 
 // Whoever sends a run, or facts, decides over names and texts in it. Nothing that headroom then prints or writes has a
 // character that a terminal obeys.
@@ -38,7 +38,7 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HEADROOM_STORE="+at("store"), "TERM=xterm", "NO_COLOR=")
 		return cmd
 	}
-	headroom := func(args ...string) (out, said string, err error) {
+	headroom := func(args ...string) (out, printed string, err error) {
 		cmd := command(args)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -47,9 +47,9 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 	}
 	must := func(args ...string) string {
 		t.Helper()
-		out, said, err := headroom(args...)
+		out, printed, err := headroom(args...)
 		if err != nil {
-			t.Fatalf("headroom %q: %v\n%s%s", args, err, out, said)
+			t.Fatalf("headroom %q: %v\n%s%s", args, err, out, printed)
 		}
 		return out
 	}
@@ -60,8 +60,8 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 			rewriteJSON(t, filepath.Join("testdata/compare", side, n+".json"), file, func(d map[string]any) {
 				for _, j := range d["jobs"].([]any) {
 					job := j.(map[string]any)
-					job["jobname"] = hostile + job["jobname"].(string)
-					job["job options"].(map[string]any)["description"] = hostile
+					job["jobname"] = hostileText + job["jobname"].(string)
+					job["job options"].(map[string]any)["description"] = hostileText
 				}
 			})
 			args = append(args, file)
@@ -82,15 +82,15 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 		facts := []map[string]string{
 			{"fact": "kernel.release", "value": "6.12.0"}, {"fact": "kernel.major", "value": "6"},
 			{"fact": "kernel.minor", "value": "12"},
-			{"fact": "kernel.cmdline", "value": "ro iommu.strict=1 " + hostile + name, "source": hostile},
+			{"fact": "kernel.cmdline", "value": "ro iommu.strict=1 " + hostileText + name, "source": hostileText},
 			{"fact": "kvm.loaded", "value": "on"},
-			{"fact": "iommu.vfio_groups", "value": "0"}, {"fact": "host.name", "value": hostile},
-			{"fact": "cpu.model", "unknown": hostile},
-			{"fact": "pci.class", "about": "0000" + hostile, "value": "nvme"},
-			{"fact": "pci.iommu.group_type", "about": "0000" + hostile, "value": "DMA", "source": hostile},
-			{"fact": "sysctl.vm.swappiness", "value": name + hostile},
+			{"fact": "iommu.vfio_groups", "value": "0"}, {"fact": "host.name", "value": hostileText},
+			{"fact": "cpu.model", "unknown": hostileText},
+			{"fact": "pci.class", "about": "0000" + hostileText, "value": "nvme"},
+			{"fact": "pci.iommu.group_type", "about": "0000" + hostileText, "value": "DMA", "source": hostileText},
+			{"fact": "sysctl.vm.swappiness", "value": name + hostileText},
 		}
-		data, err := json.Marshal(map[string]any{"schema": "headroom/facts/v1", "target": hostile, "facts": facts})
+		data, err := json.Marshal(map[string]any{"schema": "headroom/facts/v1", "target": hostileText, "facts": facts})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,10 +109,11 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 		{"facts", disk}, {"facts", "a.json"}, {"facts", "a.json", "--json"}, {"facts", "a.json", "--sources"},
 		{"facts", "diff", "a.json", "b.json"},
 		{"facts", "diff", "a.json", "b.json", "--all"}, {"facts", "diff", disk, tmpfs}, {"__complete", "show", ""},
-		{"show", hostile}, {"doctor", hostile},
-		{"export", disk, "--format", hostile}, {hostile}, {"show", "--" + hostile}, {"run", hostile, dir},
+		{"show", hostileText}, {"doctor", hostileText},
+		{"export", disk, "--format", hostileText}, {hostileText}, {"show", "--" + hostileText},
+		{"run", hostileText, dir},
 		{"run", "--resume", disk},
-		{"import", at(hostile)}, {"restore"},
+		{"import", at(hostileText)}, {"restore"},
 	}
 	must("label", disk, "again"+hostileLabel())
 	must("label", "again"+hostileLabel(), disk)
@@ -154,13 +155,13 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 	commands = append(commands, []string{"export", disk, "--format", "csv", "--raw-cells"}, []string{"rm", disk})
 	shown := 0
 	for _, args := range commands {
-		out, said, _ := headroom(args...)
-		if out+said == "" {
+		out, printed, _ := headroom(args...)
+		if out+printed == "" {
 			t.Errorf("headroom %q says nothing", args)
 		}
 		checkHarmless(t, args, "standard output", out)
-		checkHarmless(t, args, "standard error", said)
-		shown += strings.Count(out+said, `\u001b`)
+		checkHarmless(t, args, "standard error", printed)
+		shown += strings.Count(out+printed, `\u001b`)
 	}
 	if shown == 0 {
 		t.Error("no output has the name at all")
@@ -279,25 +280,25 @@ func checkTables(t *testing.T, name, text string) {
 
 // spoil puts the name into all that the header of a run says.
 func spoil(run map[string]any) {
-	warning := map[string]any{"code": hostile, "text": strings.Repeat(hostile, 100_000/len(hostile)),
+	warning := map[string]any{"code": hostileText, "text": strings.Repeat(hostileText, 100_000/len(hostileText)),
 		"taints": []string{"*"}}
-	known := map[string]any{"code": "kernel-log", "text": hostile, "taints": []string{}}
+	known := map[string]any{"code": "kernel-log", "text": hostileText, "taints": []string{}}
 	run["label"] = run["label"].(string) + hostileLabel()
-	run["version"], run["suite"], run["suite_text"], run["command"] = hostile, hostile, hostile,
-		[]string{"headroom", hostile}
+	run["version"], run["suite"], run["suite_text"], run["command"] = hostileText, hostileText, hostileText,
+		[]string{"headroom", hostileText}
 	run["warnings"] = []any{warning, known}
-	run["targets"] = []any{map[string]any{"role": "storage", "target": hostile,
-		"place": map[string]any{"kind": "directory", "path": "/" + hostile,
-			"filesystem": hostile, "disks": []string{hostile}}, "facts": []any{
-			map[string]any{"fact": "host.name", "value": "host" + hostile, "source": hostile},
-			map[string]any{"fact": "kernel.release", "value": "6.1" + hostile},
-			map[string]any{"fact": "disk.model", "about": hostile, "value": hostile},
-			map[string]any{"fact": hostile, "unknown": hostile},
+	run["targets"] = []any{map[string]any{"role": "storage", "target": hostileText,
+		"place": map[string]any{"kind": "directory", "path": "/" + hostileText,
+			"filesystem": hostileText, "disks": []string{hostileText}}, "facts": []any{
+			map[string]any{"fact": "host.name", "value": "host" + hostileText, "source": hostileText},
+			map[string]any{"fact": "kernel.release", "value": "6.1" + hostileText},
+			map[string]any{"fact": "disk.model", "about": hostileText, "value": hostileText},
+			map[string]any{"fact": hostileText, "unknown": hostileText},
 		}}}
 	for _, c := range run["cells"].([]any) {
 		cell := c.(map[string]any)
 		cell["warnings"] = []any{warning}
-		cell["params"].(map[string]any)["ioengine"] = hostile
+		cell["params"].(map[string]any)["ioengine"] = hostileText
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // into the page.
 func TestHowToFindEnoughIOThreads(t *testing.T) {
 	guest, images := iothreadsGuest(t), t.TempDir()
-	v := newVictim(t)
+	v := newFixture(t)
 	t.Chdir("../..")
 	printed := howto{page: filepath.Join("docs", "howto-iothreads.md"), run: func(t *testing.T, line string) string {
 		cmd := v.command(argumentsOf(strings.ReplaceAll(line, "qemu:guest.yaml", "qemu:"+guest))[1:]...)
@@ -32,5 +32,5 @@ func TestHowToFindEnoughIOThreads(t *testing.T) {
 		!strings.Contains(printed[1], "4 loads in common") {
 		t.Errorf("%q", printed)
 	}
-	v.nothingLeft("after the sweep")
+	v.checkNothingLeft("after the sweep")
 }

@@ -25,7 +25,7 @@ import (
 
 func (p *program) importCommand() *cobra.Command {
 	var label, snapshot string
-	var g givenStages
+	var g stageArguments
 	c := &cobra.Command{
 		Use:   "import [FILE...]",
 		Short: "Make a run of other tools' results, or take back an exported run",
@@ -47,7 +47,7 @@ prints it there, or a saved run of it. Ceilings, headroom doctor RUN and compari
   headroom import --stages 'ram,one path,two paths,rdma' page.txt
   headroom import results/*.json --facts nas1.json
   headroom import from-a-colleague.headroom`,
-		Args: between(0, many, "files"),
+		Args: argumentCount(0, unlimited, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
 			sources, order, err := g.sources(args)
 			if err != nil {
@@ -57,10 +57,10 @@ prints it there, or a saved run of it. Ceilings, headroom doctor RUN and compari
 			if err != nil {
 				return err
 			}
-			if err := p.tidy(c.Context(), s, here); err != nil {
+			if err := p.recoverLeftovers(c.Context(), s, localTarget); err != nil {
 				return err
 			}
-			defer p.Footprint.rarely(memoryFor(sources))()
+			defer p.Footprint.withRareGC(memoryFor(sources))()
 			return p.interruptible(c.Context(), func() error {
 				known, err := p.importFacts(c.Context(), snapshot)
 				if err != nil {
@@ -115,7 +115,7 @@ func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ing
 			if known != nil {
 				return nil, hasFacts(standardInput)
 			}
-			defer p.unlessDone(ctx, s.DropImports)()
+			defer p.discardOnInterrupt(ctx, s.DropImports)()
 			b, err := s.ImportExport(in)
 			return p.labelled(s, b, label, err)
 		}
@@ -158,9 +158,9 @@ func hasFacts(name string) error {
 	return usage(name+" is a run of headroom's own, which has the facts of its machines", "import it without --facts")
 }
 
-// giveFacts keeps what is known of the machine that results are of. Of results of several machines it is not known
+// saveFacts keeps what is known of the machine that results are of. Of results of several machines it is not known
 // which it is.
-func giveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
+func saveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
 	if len(run.Targets) != 1 {
 		return usage(fmt.Sprintf("the results are of %s, and --facts tells of one",
 			prose.Count(len(run.Targets), "machine or place")), "import those of each by themselves")
@@ -209,7 +209,7 @@ func isRun(name string) (bool, error) {
 }
 
 func (p *program) importRun(ctx context.Context, s *store.Store, name, label string) (*store.Bundle, error) {
-	defer p.unlessDone(ctx, s.DropImports)()
+	defer p.discardOnInterrupt(ctx, s.DropImports)()
 	b, err := s.Adopt(name)
 	return p.labelled(s, b, label, err)
 }
@@ -230,14 +230,14 @@ func (p *program) importResults(ctx context.Context, s *store.Store, sources []i
 	if err != nil {
 		return nil, err
 	}
-	defer p.unlessDone(ctx, func() error { return s.Remove(header.ID) })()
+	defer p.discardOnInterrupt(ctx, func() error { return s.Remove(header.ID) })()
 	sink := &importSink{writer: w, latency: map[string]map[string]lab.Histogram{}}
 	read, err := ingest.ImportStages(ctx, sources, order, open, sink)
 	if err == nil {
 		err = w.Commit()
 	}
 	if err == nil && known != nil {
-		err = giveFacts(w, &read, *known)
+		err = saveFacts(w, &read, *known)
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.Discard())
@@ -254,7 +254,7 @@ func (p *program) importResults(ctx context.Context, s *store.Store, sources []i
 		for i, c := range r.Cells {
 			r.Cells[i].Latency = sink.latency[c.ID]
 		}
-		r.Distrust(validity.Run(*r, slices.Values(sink.light)))
+		r.AddRunWarnings(validity.Run(*r, slices.Values(sink.light)))
 	})
 	if err != nil {
 		return nil, err

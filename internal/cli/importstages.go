@@ -12,14 +12,14 @@ import (
 	"headroom/internal/lab"
 )
 
-// givenStages are the stages that import is told of.
-type givenStages struct {
+// stageArguments are the stages that import is told of.
+type stageArguments struct {
 	named []string
 	order string
 }
 
 // sources are the files to import, and the names of the stages of one page in its order.
-func (g givenStages) sources(args []string) ([]ingest.Source, []string, error) {
+func (g stageArguments) sources(args []string) ([]ingest.Source, []string, error) {
 	switch {
 	case len(g.named) > 0 && g.order != "":
 		return nil, nil, usage("--stage and --stages are two ways to say the same",

@@ -12,9 +12,9 @@ import (
 	"headroom/internal/lab"
 )
 
-// mostInput is the largest file that is read at once: suites, experiments, rules. The largest that people have are
+// maxInput is the largest file that is read at once: suites, experiments, rules. The largest that people have are
 // published tables and kernel configurations of some hundred kilobytes.
-const mostInput = 8 << 20
+const maxInput = 8 << 20
 
 // openInput opens a file that the user named, or a folder. Anything else may never end, or never begin: a pipe that
 // nobody writes to can't even be opened. Pipes that the shell has opened (<(...), /dev/stdin) have a writer.
@@ -47,14 +47,14 @@ func nameOfKind(m fs.FileMode) string {
 	return "a device"
 }
 
-// mostProgram is the largest program that is copied to a target; a static fio with all engines has some ten megabytes.
-const mostProgram = 512 << 20
+// maxProgram is the largest program that is copied to a target; a static fio with all engines has some ten megabytes.
+const maxProgram = 512 << 20
 
 // readInput reads a file of moderate size that the user named.
-func readInput(name string) ([]byte, error) { return readUpTo(name, mostInput) }
+func readInput(name string) ([]byte, error) { return readUpTo(name, maxInput) }
 
 // readProgram reads a program that the user named.
-func readProgram(name string) ([]byte, error) { return readUpTo(name, mostProgram) }
+func readProgram(name string) ([]byte, error) { return readUpTo(name, maxProgram) }
 
 func readUpTo(name string, most int64) ([]byte, error) {
 	f, err := openInput(name)

@@ -14,7 +14,7 @@ import (
 func TestIOThreadsAgainstTheHostPrecisely(t *testing.T) {
 	cells := iothreadsAgainstTheHost(t)
 	for disk, c := range cells {
-		t.Logf("%s: best with %s IOThreads (told apart: %v)", disk, c.Top, c.ToldApart)
+		t.Logf("%s: best with %s IOThreads (told apart: %v)", disk, c.Top, c.Distinguishable)
 		for name, r := range map[string]*sweep.Ratio{"gain over none": c.Gain, "to the host": c.ToReference} {
 			if r == nil {
 				continue

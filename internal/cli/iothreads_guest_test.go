@@ -51,7 +51,7 @@ func iothreadsAgainstTheHost(t *testing.T) map[string]sweep.Cell {
 	t.Helper()
 	file := iothreadsGuest(t)
 	images := t.TempDir()
-	v := newVictim(t)
+	v := newFixture(t)
 	v.suite = filepath.Join(filepath.Dir(v.suite), "reads.yaml")
 	text := "version: 1\njobs:\n  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 16, numjobs: 4, ioengine: " +
 		"libaio, direct: 1, size: 100%, runtime: 3s, time_based: 1, group_reporting: 1}}\n"
@@ -70,11 +70,11 @@ func iothreadsAgainstTheHost(t *testing.T) map[string]sweep.Cell {
 		}
 		cmd := v.command(args...)
 		cmd.Env = append(os.Environ(), "TMPDIR="+images)
-		var said strings.Builder
-		cmd.Stderr = &said
+		var printed strings.Builder
+		cmd.Stderr = &printed
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("%v\n%s", err, said.String())
+			t.Fatalf("%v\n%s", err, printed.String())
 		}
 		var d sweep.Document
 		if err := json.Unmarshal(out, &d); err != nil {
@@ -99,7 +99,7 @@ func iothreadsAgainstTheHost(t *testing.T) map[string]sweep.Cell {
 			t.Errorf("%s: the reference is %+v", disk, c.Reference)
 		}
 		cells[disk] = c
-		v.nothingLeft(disk)
+		v.checkNothingLeft(disk)
 	}
 	if left, err := os.ReadDir(images); err != nil || len(left) != 0 {
 		t.Errorf("left on the reference: %v, %v", left, err)

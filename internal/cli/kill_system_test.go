@@ -34,7 +34,7 @@ jobs:
   - {name: write, fio: {rw: randwrite}}
 `
 
-type victim struct {
+type fixture struct {
 	t                   *testing.T
 	suite, place, store string
 	// env is what its commands have in their environment besides the test's own.
@@ -43,10 +43,10 @@ type victim struct {
 	mark string
 }
 
-func newVictim(t *testing.T) victim {
+func newFixture(t *testing.T) fixture {
 	t.Helper()
 	dir := t.TempDir()
-	v := victim{t: t, suite: filepath.Join(dir, "kill.yaml"), place: filepath.Join(dir, "place"),
+	v := fixture{t: t, suite: filepath.Join(dir, "kill.yaml"), place: filepath.Join(dir, "place"),
 		store: filepath.Join(dir, "store"),
 		mark:  strconv.FormatUint(rand.Uint64(), 10)}
 	if err := os.WriteFile(v.suite, []byte(killSuite), 0o644); err != nil {
@@ -58,12 +58,12 @@ func newVictim(t *testing.T) victim {
 	return v
 }
 
-func (v victim) command(args ...string) *exec.Cmd {
+func (v fixture) command(args ...string) *exec.Cmd {
 	return v.within("headroom", append(args, "--store", v.store)...)
 }
 
 // within is a command of any name in the victim's environment.
-func (v victim) within(name string, args ...string) *exec.Cmd {
+func (v fixture) within(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	if len(v.env) > 0 {
 		cmd.Env = append(os.Environ(), v.env...)
@@ -79,7 +79,7 @@ func with(cmd *exec.Cmd, env ...string) *exec.Cmd {
 
 // verify holds what must be true after a kill and the next start: what was said to be finished is there and whole, and
 // no load, scratch file or job folder is left.
-func (v victim) verify(where, stderr string) {
+func (v fixture) verify(where, stderr string) {
 	v.t.Helper()
 	out, err := v.command("restore").CombinedOutput()
 	if err != nil {
@@ -148,11 +148,11 @@ func TestKilledAtStepsOfSavingARun(t *testing.T) {
 		for i := range 2 {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {
 				t.Parallel()
-				v := newVictim(t)
+				v := newFixture(t)
 				for step := next.Add(every); ; step = next.Add(every) {
 					var stderr bytes.Buffer
 					cmd := with(v.command("run", v.suite, v.place, "--repeat", "1", "--set", "runtime=50ms"),
-						dieBefore+"="+strconv.FormatInt(step, 10))
+						exitBefore+"="+strconv.FormatInt(step, 10))
 					cmd.Stderr = &stderr
 					if err := cmd.Run(); err == nil {
 						return // it has no such step
@@ -181,7 +181,7 @@ func TestKilledAtStepsOfSavingARun(t *testing.T) {
 // The run is the only record of what a killed process left, so deleting it must not come before clearing up.
 func TestDeletingAKilledRunClearsUpFirst(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	cmd := v.command("run", v.suite, v.place, "--set", "runtime=1h") // so that it is killed in the midst of a load
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestDeletingAKilledRunClearsUpFirst(t *testing.T) {
 }
 
 // interrupt sends the signal when a line with the prefix is printed, and expects the command to end in order.
-func (v victim) interrupt(cmd *exec.Cmd, prefix string, sig syscall.Signal) {
+func (v fixture) interrupt(cmd *exec.Cmd, prefix string, sig syscall.Signal) {
 	v.t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -216,9 +216,9 @@ func (v victim) interrupt(cmd *exec.Cmd, prefix string, sig syscall.Signal) {
 	if err := cmd.Start(); err != nil {
 		v.t.Fatal(err)
 	}
-	said := ""
+	printed := ""
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said += lines.Text() + "\n"
+		printed += lines.Text() + "\n"
 		if strings.HasPrefix(lines.Text(), prefix) {
 			if err := cmd.Process.Signal(sig); err != nil {
 				v.t.Fatal(err)
@@ -226,7 +226,7 @@ func (v victim) interrupt(cmd *exec.Cmd, prefix string, sig syscall.Signal) {
 		}
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
-		v.t.Errorf("%v: %v, want exit code 130\n%s", sig, err, said)
+		v.t.Errorf("%v: %v, want exit code 130\n%s", sig, err, printed)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 	for name, sig := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := newVictim(t)
+			v := newFixture(t)
 			v.interrupt(v.command("run", v.suite, v.place), "2/6  ", sig)
 			if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
 				t.Errorf("left in the directory: %v, %v", files, err)
@@ -260,7 +260,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 // A run that looks for a precision goes on with the same plan and what is left of its budget.
 func TestInterruptedAndResumedWithABudget(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	const budget = 12.0
 	v.interrupt(v.command("run", v.suite, v.place, "--precision", "0.0001%", "--budget", "12s"), "1  ", syscall.SIGINT)
 	out, err := v.command("run", "--resume", "last").CombinedOutput()

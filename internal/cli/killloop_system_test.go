@@ -74,7 +74,7 @@ func changedSettings() map[string]string {
 	return map[string]string{"net.ipv4.tcp_keepalive_time": "7000", "net.ipv4.tcp_notsent_lowat": "131072"}
 }
 
-func killedCommands(v victim) []killedCommand {
+func killedCommands(v fixture) []killedCommand {
 	var settings []string
 	for name, value := range changedSettings() {
 		settings = append(settings, "--setting", "sysctl:"+name+"="+value)
@@ -90,8 +90,8 @@ func killedCommands(v victim) []killedCommand {
 	}
 }
 
-// tallied is what came of all rounds.
-type tallied struct {
+// killCounts is what came of all rounds.
+type killCounts struct {
 	mu sync.Mutex
 	// kills by what was killed, and how many found a setting changed, a load that went on, a file in the place.
 	kills                   map[string]int
@@ -107,13 +107,13 @@ type tallied struct {
 
 type killWorker struct {
 	t    *testing.T
-	all  *tallied
+	all  *killCounts
 	seed int
 	// round is the number of the current one, moments are those at which it has killed, and again those that it is to
 	// kill at.
 	round          int
 	moments, again []string
-	victim
+	fixture
 	before map[string]string
 }
 
@@ -139,7 +139,7 @@ func TestKilledOverAndOver(t *testing.T) {
 	if len(again) > 0 {
 		workers = 1
 	}
-	all := &tallied{kills: map[string]int{}, whole: map[string]time.Duration{}, step: map[string]int{}, stride: 1}
+	all := &killCounts{kills: map[string]int{}, whole: map[string]time.Duration{}, step: map[string]int{}, stride: 1}
 	if kills < 1000 {
 		all.stride = 11
 	}
@@ -152,20 +152,20 @@ func TestKilledOverAndOver(t *testing.T) {
 			// The namespaces are those of this thread, which ends with the goroutine.
 			runtime.LockOSThread()
 			w := killWorker{t: t, all: all, seed: seed}
-			if err := w.settle(filepath.Join(base, strconv.Itoa(i))); err != nil {
+			if err := w.recover(filepath.Join(base, strconv.Itoa(i))); err != nil {
 				t.Error(err)
 				return
 			}
 			if len(again) > 0 {
 				for range 3 { // at a moment it is not always found doing the same
 					w.round, w.again = atoi(t, again[0]), again[1:]
-					w.once()
+					w.runOnce()
 				}
 				return
 			}
 			for all.goesOn(kills) && time.Now().Before(end) {
 				w.round = int(rounds.Add(1))
-				w.once()
+				w.runOnce()
 				if w.round%100 == 0 {
 					t.Logf("%s", all.say(time.Since(began)))
 				}
@@ -193,13 +193,13 @@ func atoi(t *testing.T, text string) int {
 }
 
 // goesOn says whether more kills are wanted: not when many have failed.
-func (a *tallied) goesOn(kills int) bool {
+func (a *killCounts) goesOn(kills int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.total < kills && a.failures < 50
 }
 
-func (a *tallied) say(took time.Duration) string {
+func (a *killCounts) say(took time.Duration) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return fmt.Sprintf("%d kills (%v) in %s, %.1f a second; %d found settings changed, %d a load going on, %d a file "+
@@ -208,8 +208,8 @@ func (a *tallied) say(took time.Duration) string {
 		a.ended, a.failures)
 }
 
-// settle makes the surroundings of a worker: network and mounts that nobody else has, all of it in memory.
-func (w *killWorker) settle(dir string) error {
+// recover makes the surroundings of a worker: network and mounts that nobody else has, all of it in memory.
+func (w *killWorker) recover(dir string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (w *killWorker) settle(dir string) error {
 			return err
 		}
 	}
-	w.victim = victim{t: w.t, suite: filepath.Join(dir, "kill.yaml"), place: filepath.Join(dir, "place"),
+	w.fixture = fixture{t: w.t, suite: filepath.Join(dir, "kill.yaml"), place: filepath.Join(dir, "place"),
 		store: filepath.Join(dir, "store")}
 	if err := errors.Join(os.Mkdir(w.place, 0o755), os.WriteFile(w.suite, []byte(killLoopSuite), 0o644)); err != nil {
 		return err
@@ -255,24 +255,24 @@ func (w *killWorker) start(stderr *bytes.Buffer, dieAt int, args ...string) (*ex
 	cmd := w.command(args...)
 	cmd.Env = append(os.Environ(), w.mark())
 	if dieAt > 0 {
-		cmd.Env = append(cmd.Env, dieBefore+"="+strconv.Itoa(dieAt))
+		cmd.Env = append(cmd.Env, exitBefore+"="+strconv.Itoa(dieAt))
 	}
 	cmd.Stderr = stderr
 	return cmd, cmd.Start()
 }
 
-// once is a round.
-func (w *killWorker) once() {
+// runOnce is a round.
+func (w *killWorker) runOnce() {
 	random := rand.New(rand.NewPCG(uint64(w.seed), uint64(w.round)))
-	commands := killedCommands(w.victim)
+	commands := killedCommands(w.fixture)
 	c := commands[w.round%len(commands)]
 	w.moments = nil
-	said, wrong := w.kill(random, c.name, c.args...)
+	printed, wrong := w.kill(random, c.name, c.args...)
 	if c.restored && len(wrong) == 0 {
 		_, wrong = w.kill(random, "restore", "restore")
 	}
 	if len(wrong) == 0 {
-		wrong = w.nothingLeft(said)
+		wrong = w.leftovers(printed)
 	}
 	if c.resumed && len(wrong) == 0 {
 		wrong = w.resume(random)
@@ -280,7 +280,8 @@ func (w *killWorker) once() {
 	if len(wrong) > 0 {
 		w.all.fail() // it is told at once: who stops the loop is to know it, too
 		w.t.Errorf("%s: %s\nagain: HEADROOM_KILLS_AGAIN='%d %s' scripts/kills\n%s",
-			c.name, strings.Join(wrong, "; "), w.round, strings.Join(w.moments, " "), said[max(0, len(said)-1500):])
+			c.name, strings.Join(wrong, "; "), w.round, strings.Join(w.moments, " "),
+			printed[max(0, len(printed)-1500):])
 		w.endAll()
 	}
 	for _, dir := range []string{w.store, w.place} {
@@ -293,7 +294,7 @@ func (w *killWorker) once() {
 	}
 }
 
-func (a *tallied) fail() {
+func (a *killCounts) fail() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.failures++
@@ -318,13 +319,13 @@ func (w *killWorker) next(random *rand.Rand, name string) string {
 }
 
 // kill carries out a command and kills it. It returns what the command said, and what went wrong.
-func (w *killWorker) kill(random *rand.Rand, name string, args ...string) (said string, wrong []string) {
-	moment := w.next(random, name)
-	w.moments = append(w.moments, moment)
-	step, _ := strconv.Atoi(moment)
+func (w *killWorker) kill(random *rand.Rand, name string, args ...string) (printed string, wrong []string) {
+	timestamp := w.next(random, name)
+	w.moments = append(w.moments, timestamp)
+	step, _ := strconv.Atoi(timestamp)
 	after := 24 * time.Hour
 	if step == 0 {
-		after, _ = time.ParseDuration(moment)
+		after, _ = time.ParseDuration(timestamp)
 	}
 	var stderr bytes.Buffer
 	began := time.Now()
@@ -362,12 +363,12 @@ func (w *killWorker) kill(random *rand.Rand, name string, args ...string) (said 
 		wrong = []string{fmt.Sprintf("%v: it failed instead of dying: %v", args, err)}
 	}
 	a.mu.Unlock()
-	w.see()
+	w.observe()
 	return stderr.String(), wrong
 }
 
-// see notes what a kill has left.
-func (w *killWorker) see() {
+// observe notes what a kill has left.
+func (w *killWorker) observe() {
 	now, err := settings()
 	changed := err == nil && !maps.Equal(now, w.before)
 	files, err := os.ReadDir(w.place)
@@ -437,8 +438,8 @@ func (w *killWorker) did(args ...string) (string, error) {
 	return stderr.String(), err
 }
 
-// nothingLeft restores, and says what is left all the same.
-func (w *killWorker) nothingLeft(stderr string) (wrong []string) {
+// leftovers restores, and says what is left all the same.
+func (w *killWorker) leftovers(stderr string) (wrong []string) {
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	restored, err := w.did("restore")
 	if err != nil {
@@ -531,7 +532,7 @@ func (w *killWorker) resume(random *rand.Rand) []string {
 	if _, wrong := w.kill(random, "resume", "run", "--resume", rows[0].ID); len(wrong) > 0 {
 		return wrong
 	}
-	wrong := w.nothingLeft("")
+	wrong := w.leftovers("")
 	again := w.runs()
 	if len(again) != 1 || again[0].Repetitions < rows[0].Repetitions {
 		wrong = append(wrong, fmt.Sprintf("resumed to %+v from %+v", again, rows))

@@ -50,7 +50,7 @@ func TestKrewInstallsThePlugin(t *testing.T) {
 	if err := os.Symlink(pluginFile, filepath.Join(bin, completionFile)); err != nil {
 		t.Fatal(err)
 	}
-	if said := run("kubectl", "__complete", "headroom", "run", "qui"); !strings.HasPrefix(said, "quick\n") {
-		t.Errorf("its completion is\n%s", said)
+	if printed := run("kubectl", "__complete", "headroom", "run", "qui"); !strings.HasPrefix(printed, "quick\n") {
+		t.Errorf("its completion is\n%s", printed)
 	}
 }

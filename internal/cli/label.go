@@ -9,7 +9,7 @@ func (p *program) labelCommand() *cobra.Command {
 		Use:               "label RUN TEXT",
 		Short:             "Give a run another label",
 		Example:           "  headroom label last 'before tuning'",
-		Args:              between(2, 2, "a run and a text"),
+		Args:              argumentCount(2, 2, "a run and a text"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := p.openStore()

@@ -110,7 +110,7 @@ what the pod network (CNI) costs.`,
   headroom ladder --on 'client=kube:pod?node=worker-1' --on 'server=kube:pod?node=worker-2'
   headroom ladder --resume last --keep cmdline:numa=off
   headroom ladder --resume 'as found' --beside 'numa on' --beside 'one socket' --keep cmdline:numa=off`,
-		Args: between(0, many, "places, from the bottom up"),
+		Args: argumentCount(0, unlimited, "places, from the bottom up"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
 				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha",
@@ -165,14 +165,14 @@ what the pod network (CNI) costs.`,
 	return c
 }
 
-// ascent is the measurements of all rungs, which take turns.
-type ascent struct {
-	rounds
+// ladderRun is the measurements of all rungs, which take turns.
+type ladderRun struct {
+	fixedPasses
 	options ladderOptions
 	margin  float64
 	// base is the machine that the ladder stands on.
 	base   target.Target
-	guests []*climbedGuest
+	guests []*ladderGuest
 	// images is the folder in which guests' blank images are made.
 	images string
 }
@@ -188,7 +188,8 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 	if err != nil {
 		return err
 	}
-	s := &ascent{rounds: rounds{turns: turns{program: p, store: st}, passes: o.passes, level: rungLevel}, options: o}
+	s := &ladderRun{fixedPasses: fixedPasses{turns: turns{program: p, store: st}, passes: o.passes, level: rungLevel},
+		options: o}
 	terms, err := o.terms()
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 		return usage("--resume takes the rungs from the runs", "headroom ladder --resume "+o.resume)
 	}
 	if o.resume != "" {
-		if b, err := st.Find(o.resume); err == nil && b.Run.Study != nil && b.Run.Study.Kind == climbing {
+		if b, err := st.Find(o.resume); err == nil && b.Run.Study != nil && b.Run.Study.Kind == networkLadderKind {
 			return p.resumeNetworkLadder(ctx, st, b, o)
 		}
 	}
@@ -212,16 +213,16 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 		return err
 	}
 	if !o.dryRun.asked() {
-		if err := s.tidyAll(ctx); err != nil {
+		if err := s.recoverAll(ctx); err != nil {
 			return err
 		}
 	}
 	s.images, s.openGuest = os.TempDir(), s.startGuest
 	defer s.release()
 	if o.resume != "" {
-		err = s.takeUp(ctx, o.resume)
+		err = s.resumeLadder(ctx, o.resume)
 	} else {
-		err = s.draw(ctx, args)
+		err = s.newRuns(ctx, args)
 	}
 	if err != nil {
 		return err
@@ -231,8 +232,8 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 		if o.dryRun.asked() {
 			return s.printPlan()
 		}
-		s.preface(ctx)
-		if err := s.carryOut(ctx, &roundsProgress{rounds: &s.rounds, width: columns(s.Stderr)}); err != nil {
+		s.printSummary(ctx)
+		if err := s.execute(ctx, &passesProgress{fixedPasses: &s.fixedPasses, width: columns(s.Stderr)}); err != nil {
 			return err
 		}
 	}
@@ -265,8 +266,8 @@ func (o ladderOptions) machine(kinds targetKinds) (string, error) {
 	return name, nil
 }
 
-// draw makes a run for each rung.
-func (s *ascent) draw(ctx context.Context, args []string) error {
+// newRuns makes a run for each rung.
+func (s *ladderRun) newRuns(ctx context.Context, args []string) error {
 	su, err := loadSuite(s.options.suite)
 	if err != nil {
 		return err
@@ -301,24 +302,24 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 	var beside *measurement
 	for i, r := range rungs {
 		arm := strconv.Itoa(i + 1)
-		m := &measurement{program: s.program, store: s.store, target: s.targetOf(r), beside: beside,
+		m := &measurement{program: s.program, store: s.store, target: s.targetOf(r), concurrent: beside,
 			options: runOptions{seed: s.options.seed, set: s.options.set}}
 		if s.options.label != "" {
 			m.options.label = s.options.label + " " + arm
 		}
-		if err := m.draftOn(su, r.place); err != nil {
+		if err := m.newHeaderOn(su, r.place); err != nil {
 			return err
 		}
 		s.names = append(s.names, arm)
 		s.arms[arm], beside = m, m
-		s.fit(&m.run, r, arm, share)
+		s.fitRun(&m.run, r, arm, share)
 	}
 	if len(s.first().run.Cells) == 0 {
 		return usage("no job of the suite "+su.Name+" only reads, and a ladder only reads",
 			"headroom suites show ladder prints one that does")
 	}
 	for _, arm := range s.names {
-		if err := s.arms[arm].ready(ctx); err != nil {
+		if err := s.arms[arm].secureAndSnapshot(ctx); err != nil {
 			return err
 		}
 	}
@@ -326,7 +327,7 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 }
 
 // share is how many bytes each job of each rung reads: as many everywhere, and no more than the smallest rung has.
-func (s *ascent) share(su suite.Suite, rungs []rung) (int64, error) {
+func (s *ladderRun) share(su suite.Suite, rungs []rung) (int64, error) {
 	share := int64(defaultScratch)
 	if n := su.ScratchSize(nil); n > 0 {
 		share = n
@@ -341,7 +342,7 @@ func (s *ascent) share(su suite.Suite, rungs []rung) (int64, error) {
 	}
 	for _, r := range rungs {
 		if r.place.Kind == lab.Device {
-			share = min(share, wholeBlocks(r.place.Size/int64(r.apart())))
+			share = min(share, roundToBlocks(r.place.Size/int64(r.jobsPerPlace())))
 		}
 		if share < 1<<20 {
 			return 0, usage(r.name + " is too small to be read by " + prose.Count(r.jobs, "job"))
@@ -350,12 +351,12 @@ func (s *ascent) share(su suite.Suite, rungs []rung) (int64, error) {
 	return share, nil
 }
 
-// wholeBlocks rounds down to what the largest block of a load needs.
-func wholeBlocks(n int64) int64 { return n - n%(1<<20) }
+// roundToBlocks rounds down to what the largest block of a load needs.
+func roundToBlocks(n int64) int64 { return n - n%(1<<20) }
 
-// fit makes the run of a rung: loads that only read, by as many jobs as drives carry the rung, each on a part of its
+// fitRun makes the run of a rung: loads that only read, by as many jobs as drives carry the rung, each on a part of its
 // own.
-func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
+func (s *ladderRun) fitRun(run *lab.Run, r rung, arm string, share int64) {
 	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool { return !fio.OnlyReads(c.Params) })
 	place := &run.Targets[0].Place
 	if r.kind == ladder.Memory {
@@ -366,14 +367,14 @@ func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
 		place.Size = share * int64(r.jobs)
 	} else if place.Kind == lab.Device {
 		// Parts are spread over all of it, so that a volume of drives one after the other has a part on each.
-		step = wholeBlocks(place.Size / int64(r.apart()))
+		step = roundToBlocks(place.Size / int64(r.jobsPerPlace()))
 	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		c.Repetitions = s.passes
 		c.Params = maps.Clone(c.Params)
 		c.Params["size"] = strconv.FormatInt(share, 10)
-		if n := r.apart(); n > 1 {
+		if n := r.jobsPerPlace(); n > 1 {
 			c.Params["numjobs"], c.Params["offset_increment"] = strconv.Itoa(n), strconv.FormatInt(step, 10)
 		}
 		switch {
@@ -404,22 +405,22 @@ func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
 	run.Terms = &lab.Terms{Margin: s.margin, Alpha: s.options.alpha}
 }
 
-func (s *ascent) preface(ctx context.Context) {
+func (s *ladderRun) printSummary(ctx context.Context) {
 	for _, arm := range s.names {
-		s.say("", fmt.Sprintf("rung %s  %s", arm, rungOf(s.arms[arm].run).Name))
+		s.print("", fmt.Sprintf("rung %s  %s", arm, rungOf(s.arms[arm].run).Name))
 	}
-	s.say("  ", s.effort())
+	s.print("  ", s.estimate())
 	for _, name := range slices.Sorted(maps.Keys(s.opened)) {
 		if t, ok := s.opened[name].(target.Caveats); ok {
 			for _, text := range t.Caveats(ctx) {
-				s.say("  ", name+": "+text)
+				s.print("  ", name+": "+text)
 			}
 		}
 	}
 }
 
-// effort is what the ladder costs.
-func (s *ascent) effort() string {
+// estimate is what the ladder costs.
+func (s *ladderRun) estimate() string {
 	text := fmt.Sprintf("%s in %d passes over %s", prose.Count(len(s.first().run.Cells), "cell"), s.passes,
 		prose.Count(len(s.names), "rung"))
 	total, writes := time.Duration(0), suite.Writes{}
@@ -438,7 +439,7 @@ func (s *ascent) effort() string {
 }
 
 // report judges what was saved.
-func (s *ascent) report() error {
+func (s *ladderRun) report() error {
 	var steps []ladder.Step
 	var measured []ladder.Measured
 	var warnings []ladder.Warning
@@ -480,7 +481,7 @@ func (s *ascent) report() error {
 				Repetitions: w.repetitions, N: w.n})
 		}
 	}
-	d := ladder.Climb(steps, s.loads(), measured, warnings, s.notes, terms)
+	d := ladder.Analyze(steps, s.loads(), measured, warnings, s.notes, terms)
 	return s.showResult(s.store, ladderResult(d, s.runs()...), s.options.result)
 }
 
@@ -489,7 +490,7 @@ func ladderResult(d ladder.Document, runs ...lab.Run) resultDocument {
 }
 
 // loads are the cells, titled as one job's: how many jobs there are is a matter of the rung.
-func (s *ascent) loads() []ladder.Load {
+func (s *ladderRun) loads() []ladder.Load {
 	var list []ladder.Load
 	run := s.first().run
 	for _, arm := range s.names {

@@ -32,16 +32,16 @@ jobs:
     fio: {rw: read, bs: 256k, iodepth: 4}
 `
 
-// rack is loop devices in memory, whose reads the kernel throttles.
-type rack struct {
-	arena
+// ladderFixture is loop devices in memory, whose reads the kernel throttles.
+type ladderFixture struct {
+	comparisonFixture
 	throttled throttled
 	suite     string
 }
 
-func newRack(t *testing.T) rack {
+func newLadderFixture(t *testing.T) ladderFixture {
 	t.Helper()
-	r := rack{arena: newArena(t), throttled: newThrottled(t)}
+	r := ladderFixture{comparisonFixture: newComparisonFixture(t), throttled: newThrottled(t)}
 	r.suite = filepath.Join(t.TempDir(), "rungs.yaml")
 	if err := os.WriteFile(r.suite, []byte(ladderSuite), 0o644); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func newRack(t *testing.T) rack {
 }
 
 // drive is a loop device of a file in memory, which is a disk to the kernel.
-func (r rack) drive() string {
+func (r ladderFixture) drive() string {
 	r.t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "headroom-test-")
 	if err != nil {
@@ -64,7 +64,7 @@ func (r rack) drive() string {
 	return r.loop(image)
 }
 
-func (r rack) loop(args ...string) string {
+func (r ladderFixture) loop(args ...string) string {
 	r.t.Helper()
 	out, err := exec.Command("losetup", append([]string{"--find", "--show"}, args...)...).CombinedOutput()
 	if err != nil {
@@ -79,8 +79,8 @@ func (r rack) loop(args ...string) string {
 	return device
 }
 
-// climb runs ladder with --json in the control group.
-func (r rack) climb(args ...string) ladder.Document {
+// ladder runs ladder with --json in the control group.
+func (r ladderFixture) ladder(args ...string) ladder.Document {
 	r.t.Helper()
 	cmd := r.throttled.command(append([]string{"headroom", "ladder", "--json", "--store", r.store}, args...)...)
 	var stderr strings.Builder
@@ -122,14 +122,14 @@ const megabytes = 1 << 20
 // suffers from it.
 func TestLadderNamesASlowDrive(t *testing.T) {
 	t.Parallel()
-	r := newRack(t)
+	r := newLadderFixture(t)
 	var drives []string
 	for i := range 3 {
 		drives = append(drives, r.drive())
 		r.throttled.bytes(drives[i], 16*megabytes)
 	}
 	r.throttled.bytes(drives[2], 4*megabytes)
-	d := r.climb("--suite", r.suite, "--passes", "3", "--margin", "50%", strings.Join(drives, ","))
+	d := r.ladder("--suite", r.suite, "--passes", "3", "--margin", "50%", strings.Join(drives, ","))
 	if rung := named(t, d); rung.Name != drives[2] || rung.Kind != ladder.Drive {
 		t.Errorf("%s is named, %s is slow", rung.Name, drives[2])
 	}
@@ -138,7 +138,7 @@ func TestLadderNamesASlowDrive(t *testing.T) {
 		kinds = append(kinds, rung.Kind)
 	}
 	if want := []ladder.Kind{ladder.Memory, ladder.Null, ladder.Null, ladder.Drive, ladder.Drive, ladder.Drive,
-		ladder.Together, ladder.Together}; !slices.Equal(kinds, want) {
+		ladder.DriveGroup, ladder.DriveGroup}; !slices.Equal(kinds, want) {
 		t.Errorf("climbed %v, want %v", kinds, want)
 	}
 }
@@ -148,7 +148,7 @@ func TestLadderNamesASlowDrive(t *testing.T) {
 // the device for themselves at first, stay far from what would do.
 func TestLadderNamesWhatDrivesShare(t *testing.T) {
 	t.Parallel()
-	r := newRack(t)
+	r := newLadderFixture(t)
 	shared := r.drive()
 	var parts []string
 	for i := range 6 {
@@ -158,10 +158,10 @@ func TestLadderNamesWhatDrivesShare(t *testing.T) {
 		parts = append(parts, part)
 	}
 	r.throttled.bytes(shared, 17*megabytes)
-	d := r.climb(append([]string{"--suite", r.suite, "--passes", "3", "--margin", "40%", "--set", "runtime=1s"},
+	d := r.ladder(append([]string{"--suite", r.suite, "--passes", "3", "--margin", "40%", "--set", "runtime=1s"},
 		append(slices.Clone(parts), strings.Join(parts, ","))...)...)
 	rung := named(t, d)
-	if rung.Kind != ladder.Together || len(rung.Places) != 6 {
+	if rung.Kind != ladder.DriveGroup || len(rung.Places) != 6 {
 		t.Errorf("%s is named", rung.Name)
 	}
 }
@@ -175,13 +175,13 @@ func TestLadderNamesASlowVolume(t *testing.T) {
 	}{"slowed": {4, true}, "not slowed": {16, false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRack(t)
+			r := newLadderFixture(t)
 			drive := r.drive()
 			upper := r.loop("--direct-io=on", drive)
 			r.throttled.bytes(drive, 16*megabytes)
 			r.throttled.bytes(upper, c.limit*megabytes)
 			before := contents(t, drive)
-			d := r.climb("--suite", r.suite, "--passes", "3", "--margin", "50%", drive, upper)
+			d := r.ladder("--suite", r.suite, "--passes", "3", "--margin", "50%", drive, upper)
 			if c.slow {
 				if rung := named(t, d); rung.Name != upper || rung.Kind != ladder.Volume {
 					t.Errorf("%s is named, %s is slow", rung.Name, upper)
@@ -192,7 +192,7 @@ func TestLadderNamesASlowVolume(t *testing.T) {
 			if after := contents(t, drive); before != after {
 				t.Error("the device was written to")
 			}
-			again := r.climb("--resume", d.Rungs[0].Run)
+			again := r.ladder("--resume", d.Rungs[0].Run)
 			a, _ := json.Marshal([]any{d.Rungs, d.Answer})
 			b, _ := json.Marshal([]any{again.Rungs, again.Answer})
 			if string(a) != string(b) {
@@ -206,7 +206,7 @@ func TestLadderNamesASlowVolume(t *testing.T) {
 // same order.
 func TestLadderDoesWhatItSaid(t *testing.T) {
 	t.Parallel()
-	r := newRack(t)
+	r := newLadderFixture(t)
 	drives := r.drive() + "," + r.drive()
 	args := []string{"--suite", r.suite, "--passes", "2", "--seed", "7", "--set", "runtime=200ms", drives}
 	out, err := exec.Command("headroom", append([]string{"ladder", "--dry-run=full", "--store", r.store},
@@ -228,7 +228,7 @@ func TestLadderDoesWhatItSaid(t *testing.T) {
 			plannedOrder = append(plannedOrder, strings.Fields(numbers)...)
 		}
 	}
-	d := r.climb(args...)
+	d := r.ladder(args...)
 	done := map[string]bool{}
 	began := map[string]lab.Repetition{}
 	var starts []string
@@ -267,7 +267,7 @@ func TestLadderDoesWhatItSaid(t *testing.T) {
 	}
 }
 
-// asSaid is a command without what is drawn anew for each run, or says where fio's output goes.
+// asSaid is a command without what is drawn again for each run, or says where fio's output goes.
 func asSaid(command string) string {
 	var kept []string
 	for _, word := range strings.Fields(command) {
@@ -286,13 +286,13 @@ func asSaid(command string) string {
 
 func TestLadderInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
-	r := newRack(t)
-	code, stderr := r.cutOff(syscall.SIGINT, "ladder", "--suite", r.suite, "--passes", "3", "--set", "runtime=300ms",
+	r := newLadderFixture(t)
+	code, stderr := r.interrupt(syscall.SIGINT, "ladder", "--suite", r.suite, "--passes", "3", "--set", "runtime=300ms",
 		r.drive()+","+r.drive())
 	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
-	d := r.climb("--resume", "last")
+	d := r.ladder("--resume", "last")
 	if len(d.Rungs) != 6 {
 		t.Fatalf("%d rungs", len(d.Rungs))
 	}
@@ -306,8 +306,9 @@ func TestLadderInterruptedAndResumed(t *testing.T) {
 // A ladder stands on a machine that is reached over ssh, which is this one: two drives together, and it goes on there.
 func TestLadderStandsOnAnotherMachine(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteVictim(t)
-	r := rack{arena: arena{victim: v}, suite: filepath.Join(t.TempDir(), "rungs.yaml")}
+	v, _ := newRemoteFixture(t)
+	r := ladderFixture{comparisonFixture: comparisonFixture{fixture: v},
+		suite: filepath.Join(t.TempDir(), "rungs.yaml")}
 	if err := os.WriteFile(r.suite, []byte(ladderSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +317,7 @@ func TestLadderStandsOnAnotherMachine(t *testing.T) {
 	}
 	first, second := r.drive(), r.drive()
 	const on = "ssh://under-test"
-	code, stderr := r.cutOff(syscall.SIGINT, "ladder", first+","+second, "--on", on, "--suite", r.suite, "--passes",
+	code, stderr := r.interrupt(syscall.SIGINT, "ladder", first+","+second, "--on", on, "--suite", r.suite, "--passes",
 		"2", "--set", "runtime=300ms", "--size", "8m")
 	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
@@ -329,7 +330,7 @@ func TestLadderStandsOnAnotherMachine(t *testing.T) {
 	if err := json.Unmarshal(out, &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Rungs) != 6 || d.Rungs[5].Kind != ladder.Together ||
+	if len(d.Rungs) != 6 || d.Rungs[5].Kind != ladder.DriveGroup ||
 		!slices.Equal(d.Rungs[5].Places, []string{first, second}) {
 		t.Fatalf("%+v", d.Rungs)
 	}
@@ -358,7 +359,7 @@ func TestLadderStandsOnAnotherMachine(t *testing.T) {
 // What can't be done is refused before anything is started or written.
 func TestLadderRefusesGuests(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"none.yaml":  "version: 1\nkernel: 6.1.0-1-amd64\n",

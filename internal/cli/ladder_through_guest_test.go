@@ -17,16 +17,16 @@ import (
 	"headroom/internal/store"
 )
 
-// throughGuest is a directory with a guest over it: a disk with nothing behind it, one on an image that is made there,
-// and one on a file of the user's.
-type throughGuest struct {
-	arena
+// guestLadderFixture is a directory with a guest over it: a disk with nothing behind it, one on an image that is made
+// there, and one on a file of the user's.
+type guestLadderFixture struct {
+	comparisonFixture
 	suite, file, kept string
 }
 
-func newThroughGuest(t *testing.T) throughGuest {
+func newGuestLadderFixture(t *testing.T) guestLadderFixture {
 	t.Helper()
-	g := throughGuest{file: guestFile(t), arena: newArena(t)}
+	g := guestLadderFixture{file: guestFile(t), comparisonFixture: newComparisonFixture(t)}
 	g.suite, g.kept = filepath.Join(t.TempDir(), "one.yaml"), filepath.Join(g.place, "kept")
 	text, err := os.ReadFile(g.file)
 	if err != nil {
@@ -49,23 +49,23 @@ func newThroughGuest(t *testing.T) throughGuest {
 	return g
 }
 
-// climb takes up or begins a ladder.
-func (g throughGuest) climb(args ...string) (d ladder.Document, stderr string) {
+// ladder takes up or begins a ladder.
+func (g guestLadderFixture) ladder(args ...string) (d ladder.Document, stderr string) {
 	g.t.Helper()
 	cmd := g.command(append([]string{"ladder", "--json"}, args...)...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var printed strings.Builder
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		g.t.Fatalf("%v\n%s", err, said.String())
+		g.t.Fatalf("%v\n%s", err, printed.String())
 	}
 	if err := json.Unmarshal(out, &d); err != nil {
 		g.t.Fatalf("%v\n%s", err, out)
 	}
-	return d, said.String()
+	return d, printed.String()
 }
 
-func (g throughGuest) nothingLeft(when string) {
+func (g guestLadderFixture) checkNothingLeft(when string) {
 	g.t.Helper()
 	// Other guests may run on the machine; this one has a disk of its own.
 	if left := guestsOf(g.t, g.kept); len(left) != 0 {
@@ -76,22 +76,23 @@ func (g throughGuest) nothingLeft(when string) {
 	}
 }
 
-// A ladder through a guest is stopped, goes on with the guest started anew, and says of the guest's disks what its own
+// A ladder through a guest is stopped, goes on with the guest started again, and says of the guest's disks what its own
 // intervals say.
 func TestLadderClimbsThroughAGuest(t *testing.T) {
 	t.Parallel()
-	g := newThroughGuest(t)
+	g := newGuestLadderFixture(t)
 	before := contents(t, g.kept)
-	code, stderr := g.cutOff(syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite", g.suite,
+	code, stderr := g.interrupt(syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite",
+		g.suite,
 		"--passes", "4", "--size", "8m", "--margin", "30%")
 	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
-	g.nothingLeft("stopped")
-	d, said := g.climb("--resume", "last")
-	g.nothingLeft("at the end")
-	if strings.Count(said, "starting the guest") != 1 {
-		t.Errorf("the guest was not started once:\n%s", said)
+	g.checkNothingLeft("stopped")
+	d, printed := g.ladder("--resume", "last")
+	g.checkNothingLeft("at the end")
+	if strings.Count(printed, "starting the guest") != 1 {
+		t.Errorf("the guest was not started once:\n%s", printed)
 	}
 	var kinds, backings []string
 	for i, r := range d.Rungs {
@@ -122,16 +123,16 @@ func TestLadderClimbsThroughAGuest(t *testing.T) {
 	}) {
 		t.Errorf("nothing says that the guest is emulated: %+v", d.Warnings)
 	}
-	again, said := g.climb("--resume", d.Rungs[0].Run)
+	again, printed := g.ladder("--resume", d.Rungs[0].Run)
 	a, _ := json.Marshal([]any{d.Rungs, d.Answer, d.Guests})
 	b, _ := json.Marshal([]any{again.Rungs, again.Answer, again.Guests})
-	if string(a) != string(b) || said != "" {
-		t.Errorf("shown again it says something else, or starts the guest: %s\n%s\n%s", said, a, b)
+	if string(a) != string(b) || printed != "" {
+		t.Errorf("shown again it says something else, or starts the guest: %s\n%s\n%s", printed, a, b)
 	}
 }
 
 // agrees holds that the verdicts and causes are those of the intervals that are printed.
-func (g throughGuest) agrees(d ladder.Document) {
+func (g guestLadderFixture) agrees(d ladder.Document) {
 	g.t.Helper()
 	none, data, users := d.Rungs[2].Cells[0], d.Rungs[3].Cells[0], d.Rungs[4].Cells[0]
 	least := 1 - d.Margin
@@ -155,10 +156,10 @@ func (g throughGuest) agrees(d ladder.Document) {
 	case *none.Reached.Lo >= least:
 		want, says = ladder.Storage, "it is the storage behind it"
 	}
-	for _, told := range d.Guests {
-		g.t.Log(told.Text)
-		if told.Rung == 3 && told.Verdict == ladder.Short && !strings.Contains(told.Text, says) {
-			g.t.Errorf("nothing of %q in %q", says, told.Text)
+	for _, reported := range d.Guests {
+		g.t.Log(reported.Text)
+		if reported.Rung == 3 && reported.Verdict == ladder.Short && !strings.Contains(reported.Text, says) {
+			g.t.Errorf("nothing of %q in %q", says, reported.Text)
 		}
 	}
 	if data.Verdict == ladder.Short && data.Cause != want {
@@ -175,7 +176,7 @@ func (g throughGuest) agrees(d ladder.Document) {
 
 // filled holds that the image that was made for the guest was written before it was read, once for each guest that was
 // started, and nothing else.
-func (g throughGuest) filled(rungs []ladder.Rung) {
+func (g guestLadderFixture) filled(rungs []ladder.Rung) {
 	g.t.Helper()
 	for _, r := range rungs[2:] {
 		b, err := store.Open(g.store).Find(r.Run)

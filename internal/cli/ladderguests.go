@@ -17,8 +17,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// climbedGuest is a virtual machine whose disks are rungs.
-type climbedGuest struct {
+// ladderGuest is a virtual machine whose disks are rungs.
+type ladderGuest struct {
 	// name of the target: "qemu:FILE".
 	name  string
 	disks []target.Disk
@@ -38,9 +38,9 @@ func (p *program) checkGuests(names []string) error {
 	return nil
 }
 
-// tidyAll mends what killed runs have left on this machine and in the guests that are meant.
-func (s *ascent) tidyAll(ctx context.Context) error {
-	names := append([]string{here}, s.options.guests...)
+// recoverAll mends what killed runs have left on this machine and in the guests that are meant.
+func (s *ladderRun) recoverAll(ctx context.Context) error {
+	names := append([]string{localTarget}, s.options.guests...)
 	for _, on := range s.options.on {
 		_, name := roleOf(on)
 		names = append(names, name)
@@ -48,12 +48,12 @@ func (s *ascent) tidyAll(ctx context.Context) error {
 	if s.options.resume != "" {
 		names = append(names, s.targetsBefore(s.options.resume)...)
 	}
-	return s.tidy(ctx, s.store, names...)
+	return s.recoverLeftovers(ctx, s.store, names...)
 }
 
 // guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are
 // started when the host's own rungs are known to be possible.
-func (s *ascent) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
+func (s *ladderRun) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
 	for _, r := range host {
 		if r.kind == ladder.Files {
 			s.images = r.place.Path // the highest: the same storage through the guest
@@ -75,8 +75,8 @@ func (s *ascent) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
 }
 
 // guest that was started, by the name of its target; nil for none.
-func (s *ascent) guest(name string) *climbedGuest {
-	i := slices.IndexFunc(s.guests, func(g *climbedGuest) bool { return g.name == name })
+func (s *ladderRun) guest(name string) *ladderGuest {
+	i := slices.IndexFunc(s.guests, func(g *ladderGuest) bool { return g.name == name })
 	if i < 0 {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s *ascent) guest(name string) *climbedGuest {
 }
 
 // startGuest reads what a guest is, and starts it when it can serve as rungs.
-func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, error) {
+func (s *ladderRun) startGuest(ctx context.Context, name string) (target.Target, error) {
 	disks, err := s.kinds().of(name).Disks(name)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, er
 		return nil, usage(s.kinds().rest(name)+" has no disks, so that there is nothing to climb to",
 			`add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
 	}
-	g := &climbedGuest{name: name, disks: disks}
+	g := &ladderGuest{name: name, disks: disks}
 	s.guests = append(s.guests, g)
 	if err := s.checkImages(ctx); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, er
 
 // checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose
 // image can't grow.
-func (s *ascent) checkImages(ctx context.Context) error {
+func (s *ladderRun) checkImages(ctx context.Context) error {
 	need := int64(0)
 	for _, g := range s.guests {
 		for _, d := range g.disks {
@@ -116,7 +116,7 @@ func (s *ascent) checkImages(ctx context.Context) error {
 		return nil
 	}
 	what := "the blank images of the guests (" + unit.Bytes(float64(need)) + ")"
-	under, err := s.reach(ctx, here)
+	under, err := s.reach(ctx, localTarget)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *ascent) checkImages(ctx context.Context) error {
 }
 
 // disksOf are the rungs of one guest.
-func (s *ascent) disksOf(ctx context.Context, t target.Target, g *climbedGuest, host []rung) ([]rung, error) {
+func (s *ladderRun) disksOf(ctx context.Context, t target.Target, g *ladderGuest, host []rung) ([]rung, error) {
 	top := 0 // the rung of the host that disks without storage are held against
 	for i, r := range host {
 		if r.kind != ladder.Memory && r.kind != ladder.Null {
@@ -171,7 +171,7 @@ func (s *ascent) disksOf(ctx context.Context, t target.Target, g *climbedGuest, 
 			bare = append(bare, r)
 			continue
 		}
-		if r.below, err = s.under(ctx, d, host); err != nil {
+		if r.below, err = s.lowerRung(ctx, d, host); err != nil {
 			return nil, err
 		}
 		highest = max(highest, r.below)
@@ -200,8 +200,8 @@ func (s *ascent) disksOf(ctx context.Context, t target.Target, g *climbedGuest, 
 	return rungs, nil
 }
 
-// under is the number, from 1, of the rung of the host that the data of a guest's disk lies on; 0 for none.
-func (s *ascent) under(ctx context.Context, d *target.Disk, host []rung) (int, error) {
+// lowerRung is the number, from 1, of the rung of the host that the data of a guest's disk lies on; 0 for none.
+func (s *ladderRun) lowerRung(ctx context.Context, d *target.Disk, host []rung) (int, error) {
 	data, err := s.dataOf(ctx, d)
 	if err != nil {
 		return 0, err
@@ -236,7 +236,7 @@ func (s *ascent) under(ctx context.Context, d *target.Disk, host []rung) (int, e
 }
 
 // dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
-func (s *ascent) dataOf(ctx context.Context, d *target.Disk) (lab.Place, error) {
+func (s *ladderRun) dataOf(ctx context.Context, d *target.Disk) (lab.Place, error) {
 	if d.Image {
 		return facts.ResolvePlace(ctx, s.base, s.images)
 	}
@@ -265,14 +265,14 @@ func diskLevels(d target.Disk) map[string]string {
 		queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
-// takeUp goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
-// the same disks.
-func (s *ascent) takeUp(ctx context.Context, name string) error {
+// resumeLadder goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must
+// have the same disks.
+func (s *ladderRun) resumeLadder(ctx context.Context, name string) error {
 	b, err := s.store.Find(name)
 	if err != nil {
 		return err
 	}
-	found, err := s.partners(b)
+	found, err := s.interleavedRuns(b)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (s *ascent) takeUp(ctx context.Context, name string) error {
 			number, s.images = n, b.Run.Targets[0].Place.Path
 		}
 	}
-	if err := s.rounds.takeUp(ctx, name, ""); err != nil {
+	if err := s.fixedPasses.resumeRuns(ctx, name, ""); err != nil {
 		return err
 	}
 	for _, arm := range s.names {

@@ -13,10 +13,10 @@ import (
 )
 
 // printPlan is what --dry-run prints: the commands of each rung, the order of all loads, and the time they take.
-// Scratch files have the ID of their run in their name, which is drawn anew for the real runs.
-func (s *ascent) printPlan() error {
+// Scratch files have the ID of their run in their name, which is drawn again for the real runs.
+func (s *ladderRun) printPlan() error {
 	l := s.listing(s.options.dryRun)
-	l.line("%s", s.effort())
+	l.line("%s", s.estimate())
 	for _, arm := range s.names {
 		m := s.arms[arm]
 		place := m.place()
@@ -31,7 +31,7 @@ func (s *ascent) printPlan() error {
 		}
 		if slices.ContainsFunc(m.run.Cells, func(c lab.Cell) bool { return slices.Contains(c.Steps, lab.Fill) }) {
 			l.line("  fill, once")
-			l.commands("  " + runner.Shown(string(lab.Fill), runner.WriteAllParams(lab.Fill, 0), filename))
+			l.commands("  " + runner.ShownCommand(string(lab.Fill), runner.WriteAllParams(lab.Fill, 0), filename))
 		}
 		for _, c := range m.run.Cells {
 			l.line("  %s: %v", c.ID, c.Steps)
@@ -48,7 +48,7 @@ func (s *ascent) printPlan() error {
 }
 
 // listOrder says in which order the loads come.
-func (s *rounds) listOrder(l listing, of string) {
+func (s *fixedPasses) listOrder(l listing, of string) {
 	seed := s.first().run.Seed
 	if !l.full {
 		l.line("in each of %d passes each load on all %s, in an order that is drawn (--seed %d)", s.passes, of, seed)

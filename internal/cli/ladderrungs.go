@@ -25,23 +25,23 @@ type rung struct {
 	// below is the number, from 1, of the rung that it lies on; 0 for none.
 	below int
 	// guest whose disk it is; nil for what is on the machine that the ladder stands on.
-	guest *climbedGuest
+	guest *ladderGuest
 	disk  *target.Disk
 }
 
 // targetOf is where a rung is measured.
-func (s *ascent) targetOf(r rung) target.Target {
+func (s *ladderRun) targetOf(r rung) target.Target {
 	if r.guest == nil {
 		return s.base
 	}
 	return s.opened[r.guest.name]
 }
 
-// stands says that a rung lies on others.
-func (r rung) stands() bool { return r.kind == ladder.Volume || r.kind == ladder.Files }
+// hasLower says that a rung lies on others.
+func (r rung) hasLower() bool { return r.kind == ladder.Volume || r.kind == ladder.Files }
 
-// apart is how many jobs share one place, each on a part of its own.
-func (r rung) apart() int {
+// jobsPerPlace is how many jobs share one place, each on a part of its own.
+func (r rung) jobsPerPlace() int {
 	if r.place.Members != nil {
 		return 1
 	}
@@ -61,7 +61,7 @@ const (
 )
 
 // rungs finds them under one place, or takes several as they were named.
-func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
+func (s *ladderRun) rungs(ctx context.Context, args []string) ([]rung, error) {
 	if err := s.checkPaths(args); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
-	top, levels, err := s.look(ctx, args[0])
+	top, levels, err := s.inspect(ctx, args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
 			}
 		}
 	}
-	if rungs, err = s.bare(ctx, len(drives)); err != nil {
+	if rungs, err = s.withoutStorage(ctx, len(drives)); err != nil {
 		return nil, err
 	}
 	rungs = append(rungs, drives...)
@@ -119,11 +119,11 @@ func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
 		return nil, usage("no disk is known under "+top.Path+", so there is nothing to climb from",
 			"name the rungs from the bottom up: headroom ladder null /dev/sdb "+top.Path)
 	}
-	return rungs, s.stack(ctx, rungs)
+	return rungs, s.findLower(ctx, rungs)
 }
 
 // checkPaths refuses what would be looked for from the working directory of another machine.
-func (s *ascent) checkPaths(args []string) error {
+func (s *ladderRun) checkPaths(args []string) error {
 	name := target.RemoteName(s.base)
 	if name == "" {
 		return nil
@@ -143,8 +143,8 @@ func (s *ascent) checkPaths(args []string) error {
 	return nil
 }
 
-// look finds what lies under a place, which may be several devices.
-func (s *ascent) look(ctx context.Context, arg string) (lab.Place, []facts.Level, error) {
+// inspect finds what lies under a place, which may be several devices.
+func (s *ladderRun) inspect(ctx context.Context, arg string) (lab.Place, []facts.Level, error) {
 	top, err := s.resolve(ctx, arg)
 	if err != nil || top.Members == nil {
 		if err != nil {
@@ -169,16 +169,17 @@ func (s *ascent) look(ctx context.Context, arg string) (lab.Place, []facts.Level
 }
 
 // resolve takes commas for several devices, unless there is something of that name.
-func (s *ascent) resolve(ctx context.Context, arg string) (lab.Place, error) {
+func (s *ladderRun) resolve(ctx context.Context, arg string) (lab.Place, error) {
 	place, err := facts.ResolvePlace(ctx, s.base, arg)
 	if err != nil && strings.Contains(arg, ",") {
-		return resolveTogether(ctx, s.base, arg)
+		return resolveDevices(ctx, s.base, arg)
 	}
 	return place, err
 }
 
-// bare are the rungs without storage: memory, and the null device, alone and for as many jobs as there are drives.
-func (s *ascent) bare(ctx context.Context, drives int) ([]rung, error) {
+// withoutStorage are the rungs without storage: memory, and the null device, alone and for as many jobs as there are
+// drives.
+func (s *ladderRun) withoutStorage(ctx context.Context, drives int) ([]rung, error) {
 	var rungs []rung
 	place, err := facts.ResolvePlace(ctx, s.base, memoryFolder)
 	if err == nil && place.Filesystem == "tmpfs" {
@@ -207,21 +208,21 @@ func (s *ascent) bare(ctx context.Context, drives int) ([]rung, error) {
 
 // null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it
 // would stay.
-func (s *ascent) null(ctx context.Context, jobs int) (rung, error) {
+func (s *ladderRun) null(ctx context.Context, jobs int) (rung, error) {
 	if place, err := facts.ResolvePlace(ctx, s.base, nullDevice); err == nil && place.Kind == lab.Device {
 		return rung{name: nullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
 	}
 	return rung{name: "fio's null engine", kind: ladder.Null, place: lab.Place{Kind: lab.NoPlace}, jobs: jobs}, nil
 }
 
-func (s *ascent) device(ctx context.Context, kind ladder.Kind, path string, jobs int) (rung, error) {
+func (s *ladderRun) device(ctx context.Context, kind ladder.Kind, path string, jobs int) (rung, error) {
 	place, err := facts.ResolvePlace(ctx, s.base, path)
 	return rung{name: path, kind: kind, place: place, jobs: jobs}, err
 }
 
-func (s *ascent) group(ctx context.Context, paths string) (rung, error) {
-	place, err := resolveTogether(ctx, s.base, paths)
-	return rung{name: paths, kind: ladder.Together, place: place, jobs: len(place.Members)}, err
+func (s *ladderRun) group(ctx context.Context, paths string) (rung, error) {
+	place, err := resolveDevices(ctx, s.base, paths)
+	return rung{name: paths, kind: ladder.DriveGroup, place: place, jobs: len(place.Members)}, err
 }
 
 // groups are the drives that are loaded at the same time: neighbours in pairs, then all. Of an odd number the last is
@@ -250,7 +251,7 @@ func internalVolume(l facts.Level) bool {
 }
 
 // named are the rungs as the user named them.
-func (s *ascent) named(ctx context.Context, args []string) ([]rung, error) {
+func (s *ladderRun) named(ctx context.Context, args []string) ([]rung, error) {
 	var rungs []rung
 	for _, arg := range args {
 		if arg == nullWord {
@@ -261,7 +262,7 @@ func (s *ascent) named(ctx context.Context, args []string) ([]rung, error) {
 			rungs = append(rungs, r)
 			continue
 		}
-		top, levels, err := s.look(ctx, arg)
+		top, levels, err := s.inspect(ctx, arg)
 		if err != nil {
 			return nil, err
 		}
@@ -269,18 +270,18 @@ func (s *ascent) named(ctx context.Context, args []string) ([]rung, error) {
 		switch {
 		case top.Members != nil:
 			r.jobs = len(top.Members)
-		case r.stands():
-			r.jobs = s.carriers(levels, rungs)
+		case r.hasLower():
+			r.jobs = s.countDrives(levels, rungs)
 		}
 		rungs = append(rungs, r)
 	}
-	return rungs, s.stack(ctx, rungs)
+	return rungs, s.findLower(ctx, rungs)
 }
 
 func kindOf(top lab.Place, levels []facts.Level) ladder.Kind {
 	switch {
 	case top.Members != nil:
-		return ladder.Together
+		return ladder.DriveGroup
 	case top.Path == nullDevice:
 		return ladder.Null
 	case top.Filesystem == "tmpfs" || top.Filesystem == "ramfs":
@@ -293,8 +294,8 @@ func kindOf(top lab.Place, levels []facts.Level) ladder.Kind {
 	return ladder.Volume
 }
 
-// carriers is how many drives carry a place; where the kernel does not say, as many as the rung named before it has.
-func (s *ascent) carriers(levels []facts.Level, before []rung) int {
+// countDrives is how many drives carry a place; where the kernel does not say, as many as the rung named before it has.
+func (s *ladderRun) countDrives(levels []facts.Level, before []rung) int {
 	n := 0
 	for _, l := range levels {
 		if l.Kind == "disk" {
@@ -307,14 +308,14 @@ func (s *ascent) carriers(levels []facts.Level, before []rung) int {
 	return max(1, n)
 }
 
-// stack finds out which rung each volume and file system lies on.
-func (s *ascent) stack(ctx context.Context, rungs []rung) error {
+// findLower finds out which rung each volume and file system lies on.
+func (s *ladderRun) findLower(ctx context.Context, rungs []rung) error {
 	for i := range rungs {
-		if !rungs[i].stands() {
+		if !rungs[i].hasLower() {
 			continue
 		}
 		for j := i - 1; j >= 0 && rungs[i].below == 0; j-- {
-			on, err := s.on(ctx, rungs[j], rungs[i], j == i-1)
+			on, err := s.liesOn(ctx, rungs[j], rungs[i], j == i-1)
 			if err != nil {
 				return err
 			}
@@ -326,13 +327,13 @@ func (s *ascent) stack(ctx context.Context, rungs []rung) error {
 	return nil
 }
 
-// on says whether a rung lies on a lower one with as many jobs. Of several devices at the same time that is so where
-// both have the same disks. Where the kernel does not say, what was named just before it is taken for it.
-func (s *ascent) on(ctx context.Context, lower, upper rung, next bool) (bool, error) {
+// liesOn says whether a rung lies on a lower one with as many jobs. Of several devices at the same time that is so
+// where both have the same disks. Where the kernel does not say, what was named just before it is taken for it.
+func (s *ladderRun) liesOn(ctx context.Context, lower, upper rung, next bool) (bool, error) {
 	switch {
 	case lower.kind == ladder.Memory || lower.kind == ladder.Null || lower.jobs != upper.jobs:
 		return false, nil
-	case lower.kind == ladder.Together:
+	case lower.kind == ladder.DriveGroup:
 		return len(upper.place.Disks) > 0 && slices.Equal(lower.place.Disks, upper.place.Disks), nil
 	}
 	on, known, err := facts.Stacked(ctx, s.base, lower.place, upper.place)

@@ -16,8 +16,8 @@ import (
 	"headroom/internal/store"
 )
 
-// mostSuspects of each end are told with a ladder; doctor tells all.
-const mostSuspects = 3
+// maxSuspects of each end are told with a ladder; doctor tells all.
+const maxSuspects = 3
 
 // suspects are what doctor finds at the ends of a network whose ladder falls short, as far as it can cost bandwidth:
 // the server's first. What is at the end whose own loopback falls short is all that matters then; and of what is about
@@ -38,16 +38,16 @@ func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Susp
 	}
 	var all []ladder.Suspect
 	ends := append([]lab.RunTarget{serverOf(run)}, run.Targets...)
-	var told []string
+	var reported []string
 	for _, t := range ends {
 		onNode := slices.ContainsFunc(run.Targets, func(o lab.RunTarget) bool { return o.Role == nodeOf+t.Role })
-		if onNode || slices.Contains(told, t.Target) || rung.Kind == ladder.Loopback && rung.Places[0] != t.Role {
+		if onNode || slices.Contains(reported, t.Target) || rung.Kind == ladder.Loopback && rung.Places[0] != t.Role {
 			continue
 		}
-		told = append(told, t.Target)
+		reported = append(reported, t.Target)
 		n := 0
 		for _, f := range diagnosis.Ask(set, facts.Document{Facts: t.Facts}, rule.Options{Keep: keep}).Findings {
-			if n == mostSuspects || f.Verdict != rule.Found || f.Severity == rule.Low || !ofNetworks(f) ||
+			if n == maxSuspects || f.Verdict != rule.Found || f.Severity == rule.Low || !ofNetworks(f) ||
 				ofOtherPorts(f, t, through[t.Role]) {
 				continue
 			}
@@ -84,7 +84,7 @@ func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error)
 			}
 			for _, p := range rep.Ports {
 				role := map[string]string{clientRole: pair.Client, serverRole: pair.Server}[p.End]
-				if p.Meant && !slices.Contains(through[role], p.Port) {
+				if p.Expected && !slices.Contains(through[role], p.Port) {
 					through[role] = append(through[role], p.Port)
 				}
 			}
@@ -120,8 +120,8 @@ func ofNetworks(f rule.Finding) bool {
 		slices.Contains([]string{"network", "memory", "pcie", "iommu", "power", "kernel", "virtualisation"}, f.Class)
 }
 
-// trials are other ladders of the same ports beside one, by their highest rung.
-func trials(st *store.Store, b *store.Bundle, d *ladder.Document, o ladderOptions) ([]ladder.Trial, error) {
+// otherLadders are other ladders of the same ports beside one, by their highest rung.
+func otherLadders(st *store.Store, b *store.Bundle, d *ladder.Document, o ladderOptions) ([]ladder.TuningRun, error) {
 	if len(o.beside) == 0 {
 		return nil, nil
 	}
@@ -129,13 +129,13 @@ func trials(st *store.Store, b *store.Bundle, d *ladder.Document, o ladderOption
 	if err != nil {
 		return nil, err
 	}
-	var all []ladder.Trial
+	var all []ladder.TuningRun
 	for _, name := range o.beside {
 		other, err := st.Find(name)
 		if err != nil {
 			return nil, err
 		}
-		if other.Run.Study == nil || other.Run.Study.Kind != climbing {
+		if other.Run.Study == nil || other.Run.Study.Kind != networkLadderKind {
 			return nil, usage(fmt.Sprintf("run %s climbed no network, so it can't stand beside a ladder that did",
 				other.Run.ID))
 		}
@@ -147,10 +147,10 @@ func trials(st *store.Store, b *store.Bundle, d *ladder.Document, o ladderOption
 			return nil, usage(fmt.Sprintf("run %s has no rung of several ports or one in common with %s", other.Run.ID,
 				b.Run.ID), "climb the same addresses in both")
 		}
-		t := ladder.Trial{Run: other.Run.ID, Label: other.Run.Label, Changed: []string{},
+		t := ladder.TuningRun{Run: other.Run.ID, Label: other.Run.Label, Changed: []string{},
 			Unit: string(lab.BitsPerSecond)}
 		for _, r := range rungsOf(b.Run) {
-			if slices.ContainsFunc(r.occasions, func(o lab.Occasion) bool { return o.ID == id }) {
+			if slices.ContainsFunc(r.combinations, func(o lab.Combination) bool { return o.ID == id }) {
 				t.Name = r.Name
 			}
 		}
@@ -163,7 +163,7 @@ func trials(st *store.Store, b *store.Bundle, d *ladder.Document, o ladderOption
 		differences := knowledge.Compare(diff.Side{Name: b.Run.ID, Facts: serverOf(b.Run).Facts},
 			diff.Side{Name: other.Run.ID, Facts: serverOf(other.Run).Facts}).Differences
 		for _, x := range differences {
-			if len(t.Changed) < mostSuspects {
+			if len(t.Changed) < maxSuspects {
 				t.Changed = append(t.Changed, fmt.Sprintf("%s: %s, then %s", x.Name, orAbsent(x.A), orAbsent(x.B)))
 			}
 			for _, k := range o.keep {
@@ -195,12 +195,12 @@ func concerns(keep string, x diff.Difference) bool {
 
 // highest is the highest rung before both ways that two ladders have, and what it does to the server in each.
 func highest(a, b *store.Bundle) (id string, before, after []float64, err error) {
-	for _, o := range a.Run.Study.Occasions {
-		same := func(other lab.Occasion) bool {
+	for _, o := range a.Run.Study.Combinations {
+		same := func(other lab.Combination) bool {
 			return other.ID == o.ID && (o.Network != "" || slices.Equal(other.Over, o.Over))
 		}
 		if kind := ladder.Kind(o.Kind); (kind == ladder.Port || kind == ladder.Ports) && o.Direction == lab.Send &&
-			slices.ContainsFunc(b.Run.Study.Occasions, same) {
+			slices.ContainsFunc(b.Run.Study.Combinations, same) {
 			id = o.ID
 		}
 	}
@@ -209,7 +209,7 @@ func highest(a, b *store.Bundle) (id string, before, after []float64, err error)
 			if err != nil {
 				return nil, err
 			}
-			if v, ok := rep.Values[lab.Bitrate(lab.Send)]; ok && rep.Cell == runner.CellOf(id, runner.Everybody) {
+			if v, ok := rep.Values[lab.Bitrate(lab.Send)]; ok && rep.Cell == runner.CellOf(id, runner.AllTargets) {
 				list = append(list, v)
 			}
 		}

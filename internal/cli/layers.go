@@ -30,9 +30,9 @@ const layerLevel = "layer"
 // differences are half as wide as from five.
 const defaultRounds = 10
 
-// survey is the measurements of all layers of a host's storage, which take turns.
-type survey struct {
-	rounds
+// layerRun is the measurements of all layers of a host's storage, which take turns.
+type layerRun struct {
+	fixedPasses
 	options liveOptions
 }
 
@@ -45,7 +45,8 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 	if err != nil {
 		return err
 	}
-	s := &survey{rounds: rounds{turns: turns{program: p, store: st}, passes: o.pairs, level: layerLevel}, options: o}
+	s := &layerRun{fixedPasses: fixedPasses{turns: turns{program: p, store: st}, passes: o.pairs, level: layerLevel},
+		options: o}
 	defer s.release()
 	if s.passes == 0 {
 		s.passes = defaultRounds
@@ -58,24 +59,24 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 			return usage("--resume takes the layers from the runs", "headroom compare --layers --resume "+o.resume)
 		}
 		if !o.dryRun.asked() {
-			if err := p.tidy(ctx, st, s.targetsBefore(o.resume)...); err != nil {
+			if err := p.recoverLeftovers(ctx, st, s.targetsBefore(o.resume)...); err != nil {
 				return err
 			}
 		}
-		err = s.takeUp(ctx, o.resume, o.writes)
+		err = s.resumeRuns(ctx, o.resume, o.writes)
 	} else {
-		err = s.draw(ctx, args)
+		err = s.newRuns(ctx, args)
 	}
 	if err != nil {
 		return err
 	}
 	s.setPlan(o.budget)
 	if _, more := s.plan.Next(s.done); more {
-		s.preface()
+		s.printSummary()
 		if o.dryRun.asked() {
 			return s.printPlan()
 		}
-		if err := s.carryOut(ctx, &roundsProgress{rounds: &s.rounds, width: columns(s.Stderr)}); err != nil {
+		if err := s.execute(ctx, &passesProgress{fixedPasses: &s.fixedPasses, width: columns(s.Stderr)}); err != nil {
 			return err
 		}
 	}
@@ -90,7 +91,7 @@ type layerSide struct{ name, target, place string }
 // target that no place follows is a layer by itself.
 func layersOf(args []string, kinds targetKinds) []layerSide {
 	var all []layerSide
-	on, called := here, ""
+	on, called := localTarget, ""
 	for i, typed := range args {
 		name, what := roleOf(typed)
 		switch {
@@ -111,8 +112,8 @@ func namesTarget(typed string, kinds targetKinds) bool {
 	return kinds.has(what)
 }
 
-// draw makes a run for each layer out of the command line.
-func (s *survey) draw(ctx context.Context, args []string) error {
+// newRuns makes a run for each layer out of the command line.
+func (s *layerRun) newRuns(ctx context.Context, args []string) error {
 	name := s.options.suite
 	if name == "" && len(args) > 0 && isSuite(args[0]) {
 		name, args = args[0], args[1:]
@@ -134,7 +135,7 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 		targets = append(targets, side.target)
 	}
 	if !s.options.dryRun.asked() {
-		if err := s.tidy(ctx, s.store, targets...); err != nil {
+		if err := s.recoverLeftovers(ctx, s.store, targets...); err != nil {
 			return err
 		}
 	}
@@ -147,24 +148,24 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 			return err
 		}
 		m := &measurement{program: s.program, options: s.options.runOptions(0, cmp.Or(side.name, arm), nil),
-			store: s.store, target: t, beside: beside}
+			store: s.store, target: t, concurrent: beside}
 		m.options.destroy, m.options.sampled = "", "" // devices are only read
 		m.options.label = cmp.Or(m.options.label, side.name)
 		typed := []string{name, side.place}
 		if side.place == "" {
 			typed = typed[:1]
 		}
-		if err := m.draft(ctx, typed); err != nil {
+		if err := m.newHeader(ctx, typed); err != nil {
 			return err
 		}
 		s.names = append(s.names, arm)
 		s.arms[arm], beside = m, m
 	}
-	if err := s.agree(); err != nil {
+	if err := s.shareCells(); err != nil {
 		return err
 	}
 	for _, arm := range s.names {
-		if err := s.arms[arm].ready(ctx); err != nil {
+		if err := s.arms[arm].secureAndSnapshot(ctx); err != nil {
 			return err
 		}
 	}
@@ -184,9 +185,9 @@ func layerName(m *measurement) string {
 	return path
 }
 
-// agree leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same size
-// everywhere.
-func (s *survey) agree() error {
+// setPeerCells leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same
+// size everywhere.
+func (s *layerRun) shareCells() error {
 	devices, smallest := 0, int64(defaultScratch)
 	if n, err := size(s.options.size); err == nil && n > 0 {
 		smallest = n
@@ -242,7 +243,7 @@ func (s *survey) agree() error {
 }
 
 // checkOrder compares the order of the arguments with what the kernel knows of the stack.
-func (s *survey) checkOrder(ctx context.Context) error {
+func (s *layerRun) checkOrder(ctx context.Context) error {
 	for i := 1; i < len(s.names); i++ {
 		lower, upper := s.arms[s.names[i-1]], s.arms[s.names[i]]
 		if lower.target != upper.target {
@@ -266,7 +267,7 @@ func (s *survey) checkOrder(ctx context.Context) error {
 }
 
 // printPlan is what --dry-run prints: the loads of each layer, and their order.
-func (s *survey) printPlan() error {
+func (s *layerRun) printPlan() error {
 	l := s.listing(s.options.dryRun)
 	for _, arm := range s.names {
 		l.line("layer %s  %s", arm, s.arms[arm].where())
@@ -276,7 +277,7 @@ func (s *survey) printPlan() error {
 	return l.end()
 }
 
-func (s *survey) preface() {
+func (s *layerRun) printSummary() {
 	for _, arm := range s.names {
 		fmt.Fprintf(s.Stderr, "layer %s  %s\n", arm, s.arms[arm].where())
 	}
@@ -293,7 +294,7 @@ func (s *survey) preface() {
 }
 
 // report compares what was saved.
-func (s *survey) report() error {
+func (s *layerRun) report() error {
 	var list []layers.Layer
 	var measured []layers.Measured
 	var warnings []layers.Warning

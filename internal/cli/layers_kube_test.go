@@ -23,11 +23,11 @@ func layersOfPods(t *testing.T) (delay layers.Interval, confidence float64) {
 	raw, files := r.class("fast")+"&mode=block", r.class("slow")
 	cmd := r.command("compare", "--layers", "--json", "raw="+raw, "pod="+files, "--size", "8m", "--set",
 		"runtime=500ms", "--pairs", "6")
-	var said listened
-	cmd.Stderr = &said
+	var printed listened
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, &said)
+		t.Fatalf("%v\n%s", err, &printed)
 	}
 	var d layers.Document
 	if err := json.Unmarshal(out, &d); err != nil {
@@ -63,24 +63,24 @@ func TestLayersOfPodsOfAHeadroomThatIsKilled(t *testing.T) {
 		t.Fatalf("%q are left by a kill", left)
 	}
 	cmd := r.command("compare", "--layers", "--resume", "last", "--json")
-	var said listened
-	cmd.Stderr = &said
+	var printed listened
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	var d layers.Document
 	if err == nil {
 		err = json.Unmarshal(out, &d)
 	}
 	if err != nil || len(d.Layers) != 2 {
-		t.Fatalf("%v\n%s", err, &said)
+		t.Fatalf("%v\n%s", err, &printed)
 	}
 	for _, name := range left {
-		if !strings.Contains(said.String(), strings.TrimPrefix(name, "pod/")) {
-			t.Errorf("nothing of %s in\n%s", name, &said)
+		if !strings.Contains(printed.String(), strings.TrimPrefix(name, "pod/")) {
+			t.Errorf("nothing of %s in\n%s", name, &printed)
 		}
 	}
-	if strings.Contains(said.String(), "headroom restore") ||
-		strings.Count(said.String(), "removed from namespace "+r.namespace) != 2 {
-		t.Errorf("it is left to others what to remove:\n%s", &said)
+	if strings.Contains(printed.String(), "headroom restore") ||
+		strings.Count(printed.String(), "removed from namespace "+r.namespace) != 2 {
+		t.Errorf("it is left to others what to remove:\n%s", &printed)
 	}
 	if out, err := r.command("restore").CombinedOutput(); err != nil || string(out) != "nothing was left behind\n" {
 		t.Errorf("%v\n%s", err, out)

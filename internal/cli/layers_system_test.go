@@ -17,15 +17,15 @@ import (
 	"headroom/internal/store"
 )
 
-// pile is a stack of real layers: a loop device of a file in memory, one on top of it, and an ext4 in that.
-type pile struct {
-	arena
+// layersFixture is a stack of real layers: a loop device of a file in memory, one on top of it, and an ext4 in that.
+type layersFixture struct {
+	comparisonFixture
 	lower, upper, files string
 }
 
-func newPile(t *testing.T) pile {
+func newLayersFixture(t *testing.T) layersFixture {
 	t.Helper()
-	p := pile{arena: newArena(t), lower: attachLoop(t, "")}
+	p := layersFixture{comparisonFixture: newComparisonFixture(t), lower: attachLoop(t, "")}
 	p.upper = loopOver(t, p.lower)
 	p.files = filepath.Join(t.TempDir(), "files")
 	if err := os.Mkdir(p.files, 0o755); err != nil {
@@ -59,17 +59,17 @@ func loopOver(t *testing.T, device string) string {
 	return upper
 }
 
-// survey runs compare --layers with --json.
-func (p pile) survey(args ...string) layers.Document {
+// layers runs compare --layers with --json.
+func (p layersFixture) layers(args ...string) layers.Document {
 	p.t.Helper()
-	return p.surveyed(exec.Command("headroom", p.layersOf(args)...))
+	return p.layersOfCommand(exec.Command("headroom", p.layersOf(args)...))
 }
 
-func (p pile) layersOf(args []string) []string {
+func (p layersFixture) layersOf(args []string) []string {
 	return append([]string{"compare", "--layers", "--json", "--store", p.store}, args...)
 }
 
-func (p pile) surveyed(cmd *exec.Cmd) layers.Document {
+func (p layersFixture) layersOfCommand(cmd *exec.Cmd) layers.Document {
 	p.t.Helper()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -102,14 +102,14 @@ const layersMetric, layersDelay = "read.latency.mean", 50e-3
 // second, the upper loop device: 50 ms for each of reads that come one at a time.
 func delayedLayer(t *testing.T) layers.Document {
 	t.Helper()
-	p := newPile(t)
+	p := newLayersFixture(t)
 	group := newThrottled(t)
 	group.reads(p.upper, 20)
 	suite := p.suiteOf("version: 1\nname: reads\nsize: 8m\ndefaults: {ioengine: libaio, direct: 1, runtime: 1s, " +
 		"time_based: 1, randrepeat: 0}\njobs:\n  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: " +
 		"[1]}}\n")
 	args := p.layersOf([]string{suite, p.lower, p.upper, p.files, "--pairs", "4"})
-	return p.surveyed(group.command(append([]string{"headroom"}, args...)...))
+	return p.layersOfCommand(group.command(append([]string{"headroom"}, args...)...))
 }
 
 // A delay that is put at one layer is charged to that one, and not to the one above. How long it is, a test with the
@@ -132,10 +132,10 @@ func TestLayersFindADelayWhereItIs(t *testing.T) {
 // Devices that hold something are only read, layers in the wrong order are told, and what was saved can be shown again.
 func TestLayersLeaveDevicesAlone(t *testing.T) {
 	t.Parallel()
-	p := pile{arena: newArena(t), lower: attachLoopOf(t, 32<<20, "ext4")}
+	p := layersFixture{comparisonFixture: newComparisonFixture(t), lower: attachLoopOf(t, 32<<20, "ext4")}
 	p.upper = loopOver(t, p.lower)
 	before := contents(t, p.lower)
-	d := p.survey(p.upper, p.lower, "--set", "runtime=200ms", "--pairs", "2")
+	d := p.layers(p.upper, p.lower, "--set", "runtime=200ms", "--pairs", "2")
 	if after := contents(t, p.lower); before != after {
 		t.Error("the device was written to")
 	}
@@ -150,7 +150,7 @@ func TestLayersLeaveDevicesAlone(t *testing.T) {
 			t.Errorf("a device was measured with %s", s.Params["rw"])
 		}
 	}
-	again := p.survey("--resume", d.Layers[1].Run)
+	again := p.layers("--resume", d.Layers[1].Run)
 	a, _ := json.Marshal([]any{d.Steps, d.Warnings})
 	b, _ := json.Marshal([]any{again.Steps, again.Warnings})
 	if string(a) != string(b) {
@@ -164,12 +164,12 @@ func TestLayersLeaveDevicesAlone(t *testing.T) {
 
 func TestLayersInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
+	a := newComparisonFixture(t)
 	other := filepath.Join(t.TempDir(), "other")
 	if err := os.Mkdir(other, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	code, stderr := a.cutOff(syscall.SIGINT, "compare", "--layers", a.base, a.place, other, "--pairs", "3")
+	code, stderr := a.interrupt(syscall.SIGINT, "compare", "--layers", a.base, a.place, other, "--pairs", "3")
 	if code != 130 || !strings.Contains(stderr, "compare --layers --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
@@ -208,7 +208,7 @@ func mappedDelay(t *testing.T) layers.Interval {
 	if out, err := exec.Command("dmsetup", "targets").CombinedOutput(); err != nil {
 		t.Skip("this kernel has no device mapper: " + strings.SplitN(string(out), "\n", 2)[0])
 	}
-	p := pile{arena: newArena(t), lower: attachLoopOf(t, 64<<20, "")}
+	p := layersFixture{comparisonFixture: newComparisonFixture(t), lower: attachLoopOf(t, 64<<20, "")}
 	name := fmt.Sprintf("headroom-test-%d", os.Getpid())
 	out, err := exec.Command("dmsetup", "create", name, "--table", "0 131072 delay "+p.lower+" 0 100").CombinedOutput()
 	if err != nil {
@@ -219,6 +219,6 @@ func mappedDelay(t *testing.T) layers.Interval {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
-	d := p.survey(p.lower, "/dev/mapper/"+name, "--set", "runtime=1s", "--pairs", "3")
+	d := p.layers(p.lower, "/dev/mapper/"+name, "--set", "runtime=1s", "--pairs", "3")
 	return added(t, d, "randread-q1", layersMetric, 1)
 }

@@ -81,7 +81,7 @@ func TestFiguresOfMeritOfAnImport(t *testing.T) {
 			return got == nil || got.Ratio/want > 1.001 || got.Ratio/want < 0.999
 		}
 		if c.Top != "16" || c.SmallestForShare != enough || off(c.Gain, gain) || off(c.ToReference, reference) ||
-			c.Verdict != sweep.Undecided || c.ToldApart {
+			c.Verdict != sweep.Undecided || c.Distinguishable {
 			t.Errorf("%+v", c)
 		}
 	}

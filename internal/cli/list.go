@@ -33,7 +33,7 @@ func (p *program) listCommand() *cobra.Command {
   headroom list --suite quick --since 7d
   headroom list --on ssh://db1 --status interrupted
   headroom list --limit 10 --json`,
-		Args: between(0, 0, "no argument"),
+		Args: argumentCount(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			s, err := p.openStore()
 			if err != nil {

@@ -49,7 +49,7 @@ func (l *listFilter) of(s *store.Store, rows []store.Row) (fitting []store.Row, 
 	}
 	var since time.Time
 	if l.since != "" {
-		if since, err = sinceWhen(s, l.since, time.Now()); err != nil {
+		if since, err = parseSince(s, l.since, time.Now()); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -141,7 +141,7 @@ func (o *liveOptions) sides(args []string, kinds targetKinds) (base, next liveSi
 		suites = []string{"quick"}
 	}
 	if len(targets) == 0 {
-		targets = []string{here}
+		targets = []string{localTarget}
 	}
 	fault := func(what string) error {
 		return usage(what, "two places: headroom compare --live --suite quick /mnt/a /mnt/b",
@@ -189,18 +189,18 @@ func (o *liveOptions) runOptions(of int, arm string, set []string) runOptions {
 }
 
 // live measures two sides in turns until each cell has its verdict.
-func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args []string) (*contest, error) {
+func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args []string) (*pairedComparison, error) {
 	s, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return nil, err
 	}
-	c := &contest{turns: turns{program: p, store: s}, options: o, terms: terms}
+	c := &pairedComparison{turns: turns{program: p, store: s}, options: o, terms: terms}
 	names, err := c.targetNames(args)
 	if err != nil {
 		return nil, err
 	}
 	if !o.dryRun.asked() {
-		if err := p.tidy(ctx, s, names...); err != nil {
+		if err := p.recoverLeftovers(ctx, s, names...); err != nil {
 			return nil, err
 		}
 	}
@@ -210,18 +210,18 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 	}
 	defer c.release()
 	if o.resume != "" {
-		err = c.takeUp(ctx)
+		err = c.resumeComparison(ctx)
 	} else {
-		err = c.draw(ctx, args)
+		err = c.newRuns(ctx, args)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.preface()
+	c.printSummary()
 	if o.dryRun.asked() {
 		return c, c.printPlan()
 	}
-	return c, c.carryOut(ctx, newLiveProgress(c))
+	return c, c.execute(ctx, newComparisonProgress(c))
 }
 
 // compareLive measures two sides in turns, and compares what was saved.

@@ -53,7 +53,7 @@ func TestLiveOnRealStorage(t *testing.T) {
 		{"5-slower", "a load that is 5% slower (rate_iops)", "500", "475", compare.Slower, 40, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := newArena(t)
+			a := newComparisonFixture(t)
 			base, next := a.paced("base", c.base), a.paced("next", c.next)
 			counts := map[compare.Verdict]int{}
 			wrong, good, pairs := 0, 0, 0
@@ -96,7 +96,7 @@ func claimsNothing(v compare.Verdict) bool {
 }
 
 // paced is a suite with a pace; empty for none.
-func (a arena) paced(name, pace string) string {
+func (a comparisonFixture) paced(name, pace string) string {
 	a.t.Helper()
 	if pace != "" {
 		pace = ", rate_iops: " + pace
@@ -109,7 +109,7 @@ func (a arena) paced(name, pace string) string {
 }
 
 // verdict makes a live comparison of one load and returns what it says.
-func (a arena) verdict(base, next string) compare.Compared {
+func (a comparisonFixture) verdict(base, next string) compare.ComparedMetric {
 	a.t.Helper()
 	cmd := a.command("compare", "--live", "--json", "--confirm", "0", base, next, a.place)
 	var stderr strings.Builder

@@ -30,10 +30,10 @@ jobs:
   - {name: write, fio: {rw: randwrite}}
 `
 
-// toldSuite is a load that says itself how fast it is, within 2%, so that what is decided of it holds on every machine.
-// It takes what it says from a file that it counts in; what a decision does with the noise of machines is tried on
-// values that were recorded.
-const toldSuite = `version: 1
+// printedSuite is a load that says itself how fast it is, within 2%, so that what is decided of it holds on every
+// machine. It takes what it says from a file that it counts in; what a decision does with the noise of machines is
+// tried on values that were recorded.
+const printedSuite = `version: 1
 name: told
 title: commands that say how fast they are
 place: directory
@@ -42,17 +42,17 @@ jobs:
   - {name: write, exec: [sh, -c, 'echo x >> {count}; n=$(grep -c x {count}); echo rate $((%[1]d + n * 7 %% 20))'], metrics: *m}
 `
 
-// arena is a place for live comparisons, with suites of a known pace.
-type arena struct {
-	victim
+// comparisonFixture is a place for live comparisons, with suites of a known pace.
+type comparisonFixture struct {
+	fixture
 	base, slower string
-	// told and toldSlower say what they measured.
-	told, toldSlower string
+	// printed and printedSlower say what they measured.
+	printed, printedSlower string
 }
 
-func newArena(t *testing.T) arena {
+func newComparisonFixture(t *testing.T) comparisonFixture {
 	t.Helper()
-	a := arena{victim: newVictim(t)}
+	a := comparisonFixture{fixture: newFixture(t)}
 	dir := filepath.Dir(a.suite)
 	for path, pace := range map[*string]int{&a.base: 1000, &a.slower: 100} {
 		*path = filepath.Join(dir, fmt.Sprintf("paced%d.yaml", pace))
@@ -60,9 +60,9 @@ func newArena(t *testing.T) arena {
 			t.Fatal(err)
 		}
 	}
-	for path, rate := range map[*string]int{&a.told: 1000, &a.toldSlower: 800} {
+	for path, rate := range map[*string]int{&a.printed: 1000, &a.printedSlower: 800} {
 		*path = filepath.Join(dir, fmt.Sprintf("told%d.yaml", rate))
-		text := strings.ReplaceAll(fmt.Sprintf(toldSuite, rate), "{count}", filepath.Join(dir, "count"))
+		text := strings.ReplaceAll(fmt.Sprintf(printedSuite, rate), "{count}", filepath.Join(dir, "count"))
 		if err := os.WriteFile(*path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func newArena(t *testing.T) arena {
 }
 
 // sides are the two runs of the only comparison in the store.
-func (a arena) sides() (base, next *store.Bundle) {
+func (a comparisonFixture) sides() (base, next *store.Bundle) {
 	a.t.Helper()
 	rows, err := store.Open(a.store).List()
 	if err != nil || len(rows) != 2 {
@@ -95,7 +95,7 @@ func (a arena) sides() (base, next *store.Bundle) {
 }
 
 // pairsOf holds that both runs have the same pairs of each cell, numbered without a gap, and returns how many.
-func (a arena) pairsOf(base, next *store.Bundle) map[string]int {
+func (a comparisonFixture) pairsOf(base, next *store.Bundle) map[string]int {
 	a.t.Helper()
 	count := func(b *store.Bundle) map[string]int {
 		n := map[string]int{}
@@ -117,7 +117,7 @@ func (a arena) pairsOf(base, next *store.Bundle) map[string]int {
 	return of
 }
 
-func (a arena) mustRun(args ...string) string {
+func (a comparisonFixture) mustRun(args ...string) string {
 	a.t.Helper()
 	cmd := a.command(args...)
 	var stderr bytes.Buffer
@@ -131,11 +131,11 @@ func (a arena) mustRun(args ...string) string {
 
 func TestLiveAgainstItself(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
-	said := a.mustRun("compare", "--live", "--suite", a.told, a.place, a.place, "--seed", "1")
-	if n := strings.Count(said, ": same "); n < 2 || strings.Contains(said, "slower") ||
-		strings.Contains(said, "faster") {
-		t.Errorf("not the same as itself:\n%s", said)
+	a := newComparisonFixture(t)
+	printed := a.mustRun("compare", "--live", "--suite", a.printed, a.place, a.place, "--seed", "1")
+	if n := strings.Count(printed, ": same "); n < 2 || strings.Contains(printed, "slower") ||
+		strings.Contains(printed, "faster") {
+		t.Errorf("not the same as itself:\n%s", printed)
 	}
 	base, next := a.sides()
 	for cell, n := range a.pairsOf(base, next) {
@@ -155,15 +155,15 @@ func TestLiveAgainstItself(t *testing.T) {
 
 func TestLiveFindsASlowdown(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
-	said := a.mustRun("compare", "--live", a.told, a.toldSlower, a.place)
-	if n := strings.Count(said, ": slower "); n < 2 {
-		t.Errorf("a fifth slower was not found:\n%s", said)
+	a := newComparisonFixture(t)
+	printed := a.mustRun("compare", "--live", a.printed, a.printedSlower, a.place)
+	if n := strings.Count(printed, ": slower "); n < 2 {
+		t.Errorf("a fifth slower was not found:\n%s", printed)
 	}
 	base, next := a.sides()
 	for cell, n := range a.pairsOf(base, next) {
 		if n > 10 {
-			t.Errorf("%s took %d pairs\n%s", cell, n, said)
+			t.Errorf("%s took %d pairs\n%s", cell, n, printed)
 		}
 	}
 	confirming := 0
@@ -183,10 +183,10 @@ func TestLiveFindsASlowdown(t *testing.T) {
 // Two loads of fio that hold themselves to rates of which one is a tenth of the other.
 func TestLiveFindsASlowLoad(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
-	said := a.mustRun("compare", "--live", a.base, a.slower, a.place, "--metrics", "read.iops,write.iops")
-	if n := strings.Count(said, ": slower "); n < 2 {
-		t.Errorf("a tenth of the rate was not found slower:\n%s", said)
+	a := newComparisonFixture(t)
+	printed := a.mustRun("compare", "--live", a.base, a.slower, a.place, "--metrics", "read.iops,write.iops")
+	if n := strings.Count(printed, ": slower "); n < 2 {
+		t.Errorf("a tenth of the rate was not found slower:\n%s", printed)
 	}
 	base, next := a.sides()
 	a.pairsOf(base, next)
@@ -194,8 +194,8 @@ func TestLiveFindsASlowLoad(t *testing.T) {
 
 func TestLiveInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
-	code, stderr := a.cutOff(syscall.SIGINT, "compare", "--live", a.base, a.slower, a.place)
+	a := newComparisonFixture(t)
+	code, stderr := a.interrupt(syscall.SIGINT, "compare", "--live", a.base, a.slower, a.place)
 	if code != 130 || !strings.Contains(stderr, "compare --live --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
@@ -216,9 +216,9 @@ func TestLiveInterruptedAndResumed(t *testing.T) {
 
 func TestLiveKilledAndResumed(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
-	a.cutOff(syscall.SIGKILL, "compare", "--live", a.base, a.slower, a.place)
-	if said := a.mustRun("restore"); said == "" {
+	a := newComparisonFixture(t)
+	a.interrupt(syscall.SIGKILL, "compare", "--live", a.base, a.slower, a.place)
+	if printed := a.mustRun("restore"); printed == "" {
 		t.Error("nothing is said of what was left behind")
 	}
 	if files, err := os.ReadDir(a.place); err != nil || len(files) != 0 {
@@ -229,7 +229,7 @@ func TestLiveKilledAndResumed(t *testing.T) {
 	a.bothComplete()
 }
 
-func (a arena) bothComplete() {
+func (a comparisonFixture) bothComplete() {
 	a.t.Helper()
 	base, next := a.sides()
 	if base.Run.Status != lab.Complete || next.Run.Status != lab.Complete {
@@ -238,13 +238,13 @@ func (a arena) bothComplete() {
 	a.pairsOf(base, next)
 }
 
-// cutOff starts a command, sends it a signal when two runs have saved something, and returns its exit code and what it
-// said.
-func (a arena) cutOff(signal syscall.Signal, args ...string) (code int, stderr string) {
+// interrupt starts a command, sends it a signal when two runs have saved something, and returns its exit code and what
+// it said.
+func (a comparisonFixture) interrupt(signal syscall.Signal, args ...string) (code int, stderr string) {
 	a.t.Helper()
 	cmd := a.command(args...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	if err := cmd.Start(); err != nil {
 		a.t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func (a arena) cutOff(signal syscall.Signal, args ...string) (code int, stderr s
 	await(a.t, "two runs have saved something", func() bool {
 		select {
 		case <-ended:
-			a.t.Fatal("it ended by itself: " + said.String())
+			a.t.Fatal("it ended by itself: " + printed.String())
 		default:
 		}
 		rows, err := store.Open(a.store).List()
@@ -266,15 +266,16 @@ func (a arena) cutOff(signal syscall.Signal, args ...string) (code int, stderr s
 		a.t.Fatal(err)
 	}
 	<-ended
-	return cmd.ProcessState.ExitCode(), said.String()
+	return cmd.ProcessState.ExitCode(), printed.String()
 }
 
 // What ended undecided is given more pairs or more time; what has its verdict is left as it is.
 func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
+	a := newComparisonFixture(t)
 	// So small a probability of error takes more than six pairs, however clear the difference is.
-	a.mustRun("compare", "--live", a.told, a.toldSlower, a.place, "--alpha", "0.000001", "--pairs", "6", "--confirm",
+	a.mustRun("compare", "--live", a.printed, a.printedSlower, a.place, "--alpha", "0.000001", "--pairs", "6",
+		"--confirm",
 		"0")
 	base, next := a.sides()
 	before := a.pairsOf(base, next)
@@ -300,7 +301,7 @@ func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 		}
 	}
 	for _, b := range []*store.Bundle{base, next} {
-		if b.Run.Terms.Pairs != 40 || !slices.Equal(b.Run.Terms.Earlier, []int{6}) {
+		if b.Run.Terms.Pairs != 40 || !slices.Equal(b.Run.Terms.EarlierPairs, []int{6}) {
 			t.Errorf("%s: terms %+v", b.Run.ID, b.Run.Terms)
 		}
 	}
@@ -309,14 +310,14 @@ func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 // One side on this machine and the other over ssh take turns, and go on after an interruption.
 func TestLiveOfTwoTargets(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
+	a := newComparisonFixture(t)
 	a.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	there := t.TempDir()
 	a.mustRun("compare", "--live", "--suite", a.base, "local", "ssh://under-test", a.place, there, "--metrics",
 		"read.iops,write.iops", "--alpha", "0.000001", "--pairs", "4", "--confirm", "0")
 	base, next := a.sides()
 	a.pairsOf(base, next)
-	if base.Run.Targets[0].Target != here || next.Run.Targets[0].Target != "ssh://under-test" {
+	if base.Run.Targets[0].Target != localTarget || next.Run.Targets[0].Target != "ssh://under-test" {
 		t.Errorf("measured on %s and %s", base.Run.Targets[0].Target, next.Run.Targets[0].Target)
 	}
 	// What is undecided after so few pairs goes on, and both targets are found again.
@@ -332,7 +333,7 @@ func TestLiveOfTwoTargets(t *testing.T) {
 // Two sides on one device share its claim, and what they wrote is cleaned when both have ended.
 func TestLiveOnDevices(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
+	a := newComparisonFixture(t)
 	first, second := attachLoop(t, ""), attachLoop(t, "")
 	a.mustRun("compare", "--live", "--suite", a.base, "--metrics", "read.iops,write.iops", first, second, "--pairs",
 		"4", "--confirm", "0", "--set", "direct=1")
@@ -354,7 +355,7 @@ func TestLiveOnDevices(t *testing.T) {
 // What holds data is refused before anything is measured, whichever side it is on.
 func TestLiveRefusesADeviceWithData(t *testing.T) {
 	t.Parallel()
-	a := newArena(t)
+	a := newComparisonFixture(t)
 	empty, full := attachLoop(t, ""), attachLoop(t, "ext4")
 	for _, places := range [][]string{{empty, full}, {full, empty}} {
 		cmd := a.command(slices.Concat([]string{"compare", "--live", "--suite", a.base}, places)...)

@@ -13,16 +13,17 @@ func TestSidesOfALiveComparison(t *testing.T) {
 		suite, set string
 		base, next liveSide
 	}{
-		{"/mnt/a /mnt/b", "", "", liveSide{"quick", "/mnt/a", here}, liveSide{"quick", "/mnt/b", here}},
-		{"/mnt/a /mnt/b", "nvme", "", liveSide{"nvme", "/mnt/a", here}, liveSide{"nvme", "/mnt/b", here}},
-		{"cdm /mnt/a /mnt/a", "", "", liveSide{"cdm", "/mnt/a", here}, liveSide{"cdm", "/mnt/a", here}},
-		{"a.yaml b.fio /srv", "", "", liveSide{"a.yaml", "/srv", here}, liveSide{"b.fio", "/srv", here}},
-		{"/srv", "", "iodepth=1", liveSide{"quick", "/srv", here}, liveSide{"quick", "/srv", here}},
-		{"./quick /srv", "", "", liveSide{"quick", "./quick", here}, liveSide{"quick", "/srv", here}},
-		{"a.yaml b.yaml", "", "", liveSide{"a.yaml", "", here}, liveSide{"b.yaml", "", here}}, // loads without storage
+		{"/mnt/a /mnt/b", "", "", liveSide{"quick", "/mnt/a", localTarget}, liveSide{"quick", "/mnt/b", localTarget}},
+		{"/mnt/a /mnt/b", "nvme", "", liveSide{"nvme", "/mnt/a", localTarget}, liveSide{"nvme", "/mnt/b", localTarget}},
+		{"cdm /mnt/a /mnt/a", "", "", liveSide{"cdm", "/mnt/a", localTarget}, liveSide{"cdm", "/mnt/a", localTarget}},
+		{"a.yaml b.fio /srv", "", "", liveSide{"a.yaml", "/srv", localTarget}, liveSide{"b.fio", "/srv", localTarget}},
+		{"/srv", "", "iodepth=1", liveSide{"quick", "/srv", localTarget}, liveSide{"quick", "/srv", localTarget}},
+		{"./quick /srv", "", "", liveSide{"quick", "./quick", localTarget}, liveSide{"quick", "/srv", localTarget}},
+		// loads without storage
+		{"a.yaml b.yaml", "", "", liveSide{"a.yaml", "", localTarget}, liveSide{"b.yaml", "", localTarget}},
 		{"ssh://a ssh://b /srv", "", "", liveSide{"quick", "/srv", "ssh://a"}, liveSide{"quick", "/srv", "ssh://b"}},
 		{"ssh://a /a /b nvme", "", "", liveSide{"nvme", "/a", "ssh://a"}, liveSide{"nvme", "/b", "ssh://a"}},
-		{"local qemu:guest.yaml /a /b", "", "", liveSide{"quick", "/a", here},
+		{"local qemu:guest.yaml /a /b", "", "", liveSide{"quick", "/a", localTarget},
 			liveSide{"quick", "/b", "qemu:guest.yaml"}},
 		{"kube:pod?class=fast kube:pod?class=slow", "", "", liveSide{"quick", "", "kube:pod?class=fast"},
 			liveSide{"quick", "", "kube:pod?class=slow"}},
@@ -69,8 +70,8 @@ func TestClaimsOfACell(t *testing.T) {
 		{"randread", "read.iops write.iops", 1}, {"randrw", "read.iops write.iops", 2},
 		{"write", "write.iops cpu.per_io", 2},
 	} {
-		contest := contest{terms: lab.Terms{Metrics: strings.Fields(c.metrics)}}
-		if got := contest.claims(lab.Cell{Params: map[string]string{"rw": c.rw}}); got != c.want {
+		contest := pairedComparison{terms: lab.Terms{Metrics: strings.Fields(c.metrics)}}
+		if got := contest.decidedMetrics(lab.Cell{Params: map[string]string{"rw": c.rw}}); got != c.want {
 			t.Errorf("%s by %q: %d claims, want %d", c.rw, c.metrics, got, c.want)
 		}
 	}

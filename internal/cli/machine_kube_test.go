@@ -99,13 +99,13 @@ func (c *clocked) Write(p []byte) (int, error) {
 func (r machineRun) sweepOf(args ...string) sweep.Document {
 	r.t.Helper()
 	cmd := r.command(append([]string{"sweep"}, args...)...)
-	said := clocked{begun: time.Now()}
-	cmd.Stderr = &said
+	printed := clocked{begun: time.Now()}
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("%v\n%s", err, &said)
+		r.t.Fatalf("%v\n%s", err, &printed)
 	}
-	r.t.Logf("%s\n%s", &said, out)
+	r.t.Logf("%s\n%s", &printed, out)
 	out, err = r.command("sweep", "--show", "last", "--json").Output()
 	if err != nil {
 		r.t.Fatal(err)
@@ -199,25 +199,25 @@ func (r machineRun) report(suite, machines string, loads, blocks int, on []strin
 		if *c.Reference.Value <= *c.Levels[0].Value {
 			t.Errorf("%s: the pod reaches %v, an emulated machine %v", c.Title, *c.Reference.Value, *c.Levels[0].Value)
 		}
-		name, said := figure.Name("iothreads", machines, c.Title),
+		name, printed := figure.Name("iothreads", machines, c.Title),
 			fmt.Sprintf("stand-in for KubeVirt, %s, %s: IOPS ", machines, c.Title)
 		for _, p := range c.Levels {
 			figure.Record(t, figure.Figure{Name: figure.Name(name, "with", p.Level), Unit: "1/s", Center: *p.Value,
-				N: p.N, Text: said + "with so many IOThreads"})
+				N: p.N, Text: printed + "with so many IOThreads"})
 		}
 		figure.Record(t, figure.Figure{Name: name + "/pods", Unit: "1/s", Center: *c.Reference.Value, N: blocks,
-			Text: said + "in as many pods"})
+			Text: printed + "in as many pods"})
 	}
 	argvs := r.virt.Argvs()[before:]
 	if got := iothreadsOf(argvs); !slices.Equal(got, levels) {
 		t.Errorf("guests had %v IOThreads", got)
 	}
 	many := len(on) / 2
-	if len(argvs) < many*(1+len(levels)) { // each is made, and started anew at each level
+	if len(argvs) < many*(1+len(levels)) { // each is made, and started again at each level
 		t.Errorf("%d guests were started", len(argvs))
 	}
-	if said := r.warned(d, "sum-of-targets") > 0; said != (many > 1) {
-		t.Errorf("that %s are several is said: %v", machines, said)
+	if printed := r.warned(d, "sum-of-targets") > 0; printed != (many > 1) {
+		t.Errorf("that %s are several is said: %v", machines, printed)
 	}
 }
 
@@ -237,18 +237,18 @@ func TestASweepOfMachinesThatIsKilled(t *testing.T) {
 	args := []string{"sweep", suite, "--on", r.machine(), "--factor", "guest:iothreads=0,2", "--blocks",
 		"1", "--size", "64m"}
 	run := r.command(args...)
-	var said listened
-	run.Stderr = &said
+	var printed listened
+	run.Stderr = &printed
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(5 * time.Minute); !strings.Contains(r.kubectl("get", "vm", "-n", r.namespace, "-o",
 		"jsonpath={.items[*].metadata.labels}"), "headroom.dev/run"); time.Sleep(time.Second) {
 		if time.Now().After(end) {
-			t.Fatalf("no run begins\n%s", &said)
+			t.Fatalf("no run begins\n%s", &printed)
 		}
 	}
-	said.await(t, "boot with iothreads=")
+	printed.await(t, "boot with iothreads=")
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

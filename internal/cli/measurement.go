@@ -30,10 +30,10 @@ type measurement struct {
 	store   *store.Store
 	target  target.Target
 
-	run    lab.Run
-	kept   []lab.Repetition
-	resume *store.Bundle
-	before facts.Document // the machine before the first load
+	run     lab.Run
+	saved   []lab.Repetition
+	resumed *store.Bundle
+	before  facts.Document // the machine before the first load
 	// machine is what checks look at of it; nil where the facts of the run have all of that.
 	machine *validity.Machine
 	device  *device // nil for a directory
@@ -46,7 +46,7 @@ type measurement struct {
 	maxWrites int64
 	// role of the target in a run that measures several, but for the one under test; empty for a run by itself.
 	role string
-	// reboots says that the machine is started anew on the way, or the place mounted, so that it is not the one that
+	// reboots says that the machine is started again on the way, or the place mounted, so that it is not the one that
 	// was found when the run ends.
 	reboots bool
 	// server of a network's tests, nil where storage is measured, and client, the role of the target in them.
@@ -54,20 +54,21 @@ type measurement struct {
 	client string
 	// backends are other machines that the data of the place comes from or through.
 	backends []runner.Backend
-	// laid is a scratch file that another run has laid out and removes; nil where the run has its own.
-	laid *runner.Laid
-	// watched says that another part of the run keeps the snapshots of the target.
-	watched bool
-	// upsets are the events of the run, open. bystander says that another part of the run carries them out.
-	upsets    []runner.Upset
-	bystander bool
-	// mates carry out each load at the same moment, on other targets, and enter makes an arm effective on a mate.
-	mates []*measurement
-	enter func(ctx context.Context, arm string) (runner.Entrance, error)
-	// at is where the place is, in a run on several targets.
-	at whereabouts
-	// beside is a measurement that goes on at the same time and was planned before this one; nil for a run by itself.
-	beside *measurement
+	// sharedScratch is a scratch file that another run has laid out and removes; nil where the run has its own.
+	sharedScratch *runner.SharedScratch
+	// snapshotElsewhere says that another part of the run keeps the snapshots of the target.
+	snapshotElsewhere bool
+	// events are the events of the run, open. observer says that another part of the run carries them out.
+	events   []runner.ScheduledEvent
+	observer bool
+	// peers carry out each load at the same moment, on other targets, and enter makes an arm effective on a peer.
+	peers []*measurement
+	enter func(ctx context.Context, arm string) (runner.ArmEntry, error)
+	// location is where the place is, in a run on several targets.
+	location location
+	// concurrent is a measurement that goes on at the same time and was planned before this one; nil for a run by
+	// itself.
+	concurrent *measurement
 }
 
 func (m *measurement) place() lab.Place { return m.run.Targets[0].Place }
@@ -81,16 +82,16 @@ const (
 	onlyArm     = "1"
 )
 
-func (m *measurement) carryOut(ctx context.Context) (failed error) {
-	giveBack, err := m.openUpsets(ctx)
+func (m *measurement) execute(ctx context.Context) (failed error) {
+	release, err := m.openEvents(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { failed = errors.Join(failed, giveBack()) }()
-	outcome, err := m.measure(ctx, func(runner.Laid) error { return nil })
+	defer func() { failed = errors.Join(failed, release()) }()
+	outcome, err := m.measure(ctx, func(runner.SharedScratch) error { return nil })
 	if err != nil {
 		if len(outcome.Repetitions) > 0 {
-			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.share(len(outcome.Repetitions)),
+			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.shareOfAll(len(outcome.Repetitions)),
 				m.run.MadeBy().Resume(m.store.ShortID(m.run.ID)))
 		}
 		return err
@@ -103,24 +104,24 @@ func (m *measurement) carryOut(ctx context.Context) (failed error) {
 
 // measure carries out the run without a report. then is called when the loads have ended, before what was made for them
 // is removed.
-func (m *measurement) measure(ctx context.Context, then func(runner.Laid) error) (runner.Outcome, error) {
+func (m *measurement) measure(ctx context.Context, then func(runner.SharedScratch) error) (runner.Outcome, error) {
 	w, err := m.begin(ctx)
 	if err != nil {
 		return runner.Outcome{}, err
 	}
-	e := m.experiment()
+	e := m.runnerMeasurement()
 	var show *progress
 	if m.run.Anytime {
-		p := m.pursuitPlan()
-		e.Plan, show = p, m.newProgress(newPursuit(p, m.run, e.Cells, m.kept))
+		p := m.adaptivePlan()
+		e.Plan, show = p, m.newProgress(newAdaptiveProgress(p, m.run, e.Cells, m.saved))
 	} else {
 		order := m.order()
-		e.Plan, show = plan.Fixed(order), m.newProgress(newClock(e.Cells, notKept(order, m.kept), m.pause()))
+		e.Plan, show = plan.Fixed(order), m.newProgress(newOrderClock(e.Cells, notSaved(order, m.saved), m.pause()))
 	}
 	e.Progress = show.tell
-	e.AtEnd = func(_ context.Context, laid runner.Laid) error {
+	e.AtEnd = func(_ context.Context, scratch runner.SharedScratch) error {
 		show.end()
-		return then(laid)
+		return then(scratch)
 	}
 	outcome, runErr := runner.Run(ctx, e, w)
 	show.end()
@@ -142,11 +143,11 @@ func (m *measurement) begin(ctx context.Context) (*store.Writer, error) {
 	if err != nil {
 		return w, err
 	}
-	if err = m.label(ctx, m.run.ID); err == nil && m.resume == nil {
-		err = m.putAside(w)
+	if err = m.label(ctx, m.run.ID); err == nil && m.resumed == nil {
+		err = m.saveInitialSnapshot(w)
 	}
 	if err == nil {
-		err = m.bringFio(ctx, w)
+		err = m.copyFio(ctx, w)
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.Close(func(r *lab.Run) { r.Status = lab.Interrupted }))
@@ -173,10 +174,10 @@ func (m *measurement) label(ctx context.Context, run string) error {
 // end leaves the place clean and closes the bundle of a run that ended with runErr. Its error is what went wrong here.
 func (m *measurement) end(ctx context.Context, w *store.Writer, outcome runner.Outcome, runErr error) error {
 	end, err := w.Close, error(nil)
-	if outcome.Stuck {
+	if outcome.Aborted {
 		end = w.Abandon // its load may still write
 	} else {
-		err = m.leaveClean(ctx)
+		err = m.cleanDevice(ctx)
 	}
 	if runErr == nil && err == nil {
 		err = m.compareAfterwards(ctx, w)
@@ -184,20 +185,20 @@ func (m *measurement) end(ctx context.Context, w *store.Writer, outcome runner.O
 	return errors.Join(err, end(func(r *lab.Run) {
 		r.Status = statusOf(errors.Join(runErr, err), outcome)
 		r.Finished = time.Now()
-		r.Trust(validity.OfRuns()) // a resumed run has those of its first part
+		r.RemoveWarnings(validity.OfRuns()) // a resumed run has those of its first part
 		r.Warnings = append(slices.Clone(m.run.Warnings), outcome.Warnings...)
-		r.Distrust(validity.Run(*r, slices.Values(outcome.Repetitions)))
+		r.AddRunWarnings(validity.Run(*r, slices.Values(outcome.Repetitions)))
 	}))
 }
 
-// leaveClean cleans the device, also after an error or an interruption: what was measured is saved by now.
-func (m *measurement) leaveClean(ctx context.Context) error {
+// cleanDevice cleans the device, also after an error or an interruption: what was measured is saved by now.
+func (m *measurement) cleanDevice(ctx context.Context) error {
 	if m.device == nil {
 		return nil
 	}
-	said, err := m.device.leaveClean(context.WithoutCancel(ctx), m.target)
-	if said != "" && err == nil {
-		fmt.Fprintln(m.Stderr, said)
+	printed, err := m.device.leaveClean(context.WithoutCancel(ctx), m.target)
+	if printed != "" && err == nil {
+		fmt.Fprintln(m.Stderr, printed)
 	}
 	return err
 }
@@ -215,9 +216,9 @@ func statusOf(err error, outcome runner.Outcome) lab.Status {
 }
 
 func (m *measurement) open() (*store.Writer, error) {
-	m.begins(m.store, m.run.ID)
-	if m.resume != nil {
-		w, err := m.store.Resume(m.resume)
+	m.registerRun(m.store, m.run.ID)
+	if m.resumed != nil {
+		w, err := m.store.Resume(m.resumed)
 		if err != nil {
 			return nil, err
 		}
@@ -229,13 +230,13 @@ func (m *measurement) open() (*store.Writer, error) {
 	return m.store.Create(m.run)
 }
 
-func (m *measurement) experiment() runner.Experiment {
-	e := runner.Experiment{
+func (m *measurement) runnerMeasurement() runner.Measurement {
+	e := runner.Measurement{
 		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(),
-		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
-		Upsets: m.upsets, Bystander: m.bystander,
-		Backends: m.backends, Laid: m.laid, Enter: m.enter,
-		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
+		Program: m.fio, Scratch: m.place().Size, Saved: m.saved, MaxWrites: m.maxWrites, Pause: m.pause(),
+		Events: m.events, Observer: m.observer,
+		Backends: m.backends, SharedScratch: m.sharedScratch, Enter: m.enter,
+		CountKernel: m.run.Experiment != nil && m.run.Experiment.Kind == bisectKind,
 	}
 	if m.machine != nil {
 		e.Machine = *m.machine
@@ -255,20 +256,20 @@ func (m *measurement) experiment() runner.Experiment {
 		e.Claim, e.Blank = m.device, m.device.verdict.SeemsBlank()
 	}
 	if m.blank != nil {
-		e.Claim, e.Blank = m.blank, len(m.kept) == 0
+		e.Claim, e.Blank = m.blank, len(m.saved) == 0
 	}
 	for _, c := range m.run.Cells {
 		e.Cells = append(e.Cells, m.cellToRun(c))
 	}
-	for _, mate := range m.mates {
-		e.Mates = append(e.Mates, mate.experiment())
+	for _, peer := range m.peers {
+		e.Peers = append(e.Peers, peer.runnerMeasurement())
 	}
 	return e
 }
 
 func (m *measurement) cellToRun(c lab.Cell) runner.Cell {
 	title := suiteCell(c).Title()
-	if m.role != "" && len(m.mates) == 0 { // what several do at the same moment is shown as one
+	if m.role != "" && len(m.peers) == 0 { // what several do at the same moment is shown as one
 		title += " on " + m.role
 	}
 	return runner.Cell{Cell: c, Title: title, Expected: expectedTime(c)}
@@ -280,10 +281,10 @@ func (m *measurement) owner() string { return runner.Owner(m.run.ID, m.role) }
 // expectedTime of a load, ramp included; 0 when it ends by size, and for a command of which nobody knows.
 func expectedTime(c lab.Cell) time.Duration {
 	if c.Command != nil {
-		return secondsToDuration(c.Command.Takes)
+		return secondsToDuration(c.Command.ExpectedSeconds)
 	}
 	if g, ok := served.Of(c.Engine); ok {
-		return g.Takes(c.Params)
+		return g.TestTime(c.Params)
 	}
 	d := fio.WantedRuntime(c.Params)
 	if d > 0 {
@@ -301,8 +302,8 @@ func suiteCell(c lab.Cell) suite.Cell {
 
 func (m *measurement) pause() time.Duration { return time.Duration(m.run.Pause * float64(time.Second)) }
 
-// share is how many repetitions of all.
-func (m *measurement) share(n int) string {
+// shareOfAll is how many repetitions of all.
+func (m *measurement) shareOfAll(n int) string {
 	if m.run.Anytime {
 		return prose.Count(n, "repetition")
 	}
@@ -320,7 +321,7 @@ func (m *measurement) planned() int {
 // report prints the finished run, and where to look for a reason. Doctor is not asked here: the rules take more memory
 // than all of the measuring.
 func (m *measurement) report() error {
-	defer m.Footprint.frugally()()
+	defer m.Footprint.withLowMemory()()
 	b, err := m.store.Find(m.run.ID)
 	if err != nil {
 		return err
@@ -333,7 +334,7 @@ func (m *measurement) report() error {
 		format != "table" {
 		return err
 	}
-	fmt.Fprintf(m.naming.to(m.Stdout), "what may hold this machine back: headroom doctor %s\n",
+	fmt.Fprintf(m.naming.writer(m.Stdout), "what may hold this machine back: headroom doctor %s\n",
 		m.store.ShortID(m.run.ID))
 	return nil
 }

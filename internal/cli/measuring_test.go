@@ -128,7 +128,7 @@ func wrongNetwork(args []string) []string {
 
 // bare is the command line without anything that would be carried out.
 func bare() *cobra.Command {
-	p := &program{Surroundings: Surroundings{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
+	p := &program{Environment: Environment{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
 		return ""
 	}}}
 	return p.rootCommand()
@@ -211,9 +211,9 @@ func checkTyped(text, command, on string) error {
 	switch {
 	case err != nil:
 		return err
-	case command == ablating && len(choice.Levels) != 1:
+	case command == ablateKind && len(choice.Levels) != 1:
 		return errors.New("an ablation has one level of " + text)
-	case command == sweeping && len(choice.Levels) < 2:
+	case command == sweepKind && len(choice.Levels) < 2:
 		return errors.New("a sweep has at least two levels of " + text)
 	case choice.Scheme.Name == "exec":
 		return errors.New(text + " needs an experiment's file")
@@ -284,7 +284,8 @@ func TestRemediesAreCalledLikeFactors(t *testing.T) {
 }
 
 func TestPlaceholdersAreExplained(t *testing.T) {
-	got := rule.PlaceholdersIn("headroom ablate nvme DEVICE --setting queue:scheduler=none\nheadroom run quick DIR --label before")
+	got := rule.PlaceholdersIn("headroom ablate nvme DEVICE --setting queue:scheduler=none\nheadroom run quick DIR " +
+		"--label before")
 	want := "DIR is a directory on the storage in question; " +
 		"DEVICE is a disk (an empty one; ladder only reads, so there it may be in use)"
 	if got != want {

@@ -26,7 +26,7 @@ func (x *experiment) whileMounted(ctx context.Context, folder string, do func(fo
 	}
 	levels := x.mountLevels()
 	switch {
-	case x.kind != sweeping:
+	case x.kind != sweepKind:
 		return usage(factor.NFSFactor+" is for sweeps: what others hold a level against is what was found, and "+
 			"nothing is mounted there", "headroom sweep SUITE --factor '"+factor.NFSFactor+"=…'")
 	case x.options.dryRun.asked():
@@ -58,7 +58,7 @@ func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target
 	if p.AtStep != nil {
 		journal.AtStep(p.AtStep)
 	}
-	setting, err := factor.Bind(ctx, factor.Where{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}},
+	setting, err := factor.Bind(ctx, factor.Scope{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}},
 		factor.NFSFactor)
 	if err != nil {
 		return err
@@ -72,10 +72,10 @@ func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target
 // mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the
 // server.
 func (x *experiment) mountToClean(ctx context.Context) error {
-	if !x.mounts() || x.entered == nil || slices.Contains(x.changed[0].journal.Open(), factor.NFSFactor) {
+	if !x.mounts() || x.enteredLevels == nil || slices.Contains(x.variedMachines[0].journal.Open(), factor.NFSFactor) {
 		return nil
 	}
-	err := x.change(context.WithoutCancel(ctx), factor.NFSFactor, x.mountLevels()[0])
+	err := x.applyLevel(context.WithoutCancel(ctx), factor.NFSFactor, x.mountLevels()[0])
 	if err != nil {
 		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " +
 			x.run.ID + " there", Hints: []string{"remove it by hand"}}, err)

@@ -71,7 +71,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
   headroom net ./my-network.yaml --on server=ssh://db1 --label 'jumbo frames'
   headroom net --on server=ssh://db1 --set time=60s --event '20s: ip link set eth1 down' --undo 'ip link set eth1 up' --event-on client
   headroom net --resume last`,
-		Args:              between(0, 1, "a suite"),
+		Args:              argumentCount(0, 1, "a suite"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
@@ -150,7 +150,7 @@ func (p *program) net(ctx context.Context, o netOptions, args []string) error {
 	n := p.network(s, o)
 	defer n.close()
 	if o.resume != "" {
-		return n.goOn(ctx, args)
+		return n.resumeRun(ctx, args)
 	}
 	if err := n.name(); err != nil {
 		return err
@@ -168,37 +168,37 @@ func (p *program) net(ctx context.Context, o netOptions, args []string) error {
 	if err := n.pair(ctx); err != nil {
 		return err
 	}
-	if err := n.draft(ctx, su); err != nil {
+	if err := n.newHeader(ctx, su); err != nil {
 		return err
 	}
-	t := n.together()
+	t := n.multiTarget()
 	if t != nil {
 		t.join()
 		t.run.Network = n.pairs
 	}
-	return n.carryOut(ctx, t)
+	return n.execute(ctx, t)
 }
 
-// carryOut measures, or says what would be: one pair by itself, several together.
-func (n *network) carryOut(ctx context.Context, t *together) error {
-	n.preface()
+// execute measures, or says what would be: one pair by itself, several together.
+func (n *network) execute(ctx context.Context, t *multiTargetRun) error {
+	n.printSummary()
 	switch {
 	case t == nil && n.options.dryRun.asked():
 		return n.parts[0].printPlan()
 	case t == nil:
-		return n.parts[0].carryOut(ctx)
+		return n.parts[0].execute(ctx)
 	case n.options.dryRun.asked():
 		return t.printPlan()
 	}
-	return t.carryOut(ctx)
+	return t.execute(ctx)
 }
 
-// together are the pairs as measurements that are carried out together; nil for one.
-func (n *network) together() *together {
+// multiTarget are the pairs as measurements that are carried out together; nil for one.
+func (n *network) multiTarget() *multiTargetRun {
 	if len(n.parts) < 2 {
 		return nil
 	}
-	return &together{program: n.program, options: n.options.runOptions, store: n.store, parts: n.parts}
+	return &multiTargetRun{program: n.program, options: n.options.runOptions, store: n.store, parts: n.parts}
 }
 
 // name the ends that the command line says.
@@ -213,7 +213,7 @@ func (n *network) name() error {
 	}
 	for _, role := range []string{clientRole, serverRole} {
 		if len(named[role]) == 0 {
-			named[role] = []string{here}
+			named[role] = []string{localTarget}
 		}
 		for i, name := range named[role] {
 			as := role
@@ -281,7 +281,7 @@ func (n *network) open(ctx context.Context) error {
 		for _, e := range n.ends {
 			names = append(names, e.name)
 		}
-		if err := n.tidy(ctx, n.store, names...); err != nil {
+		if err := n.recoverLeftovers(ctx, n.store, names...); err != nil {
 			return err
 		}
 	}
@@ -346,8 +346,8 @@ func (n *network) pair(ctx context.Context) error {
 	clients, servers := n.of(clientRole), n.of(serverRole)
 	count := max(len(clients), len(servers), len(n.options.addresses))
 	switch {
-	case n.options.pairs < 0 || n.options.pairs > suite.MostPairs:
-		return usage(fmt.Sprintf("the number of pairs, %d, is not from 1 to %d", n.options.pairs, suite.MostPairs))
+	case n.options.pairs < 0 || n.options.pairs > suite.MaxPairs:
+		return usage(fmt.Sprintf("the number of pairs, %d, is not from 1 to %d", n.options.pairs, suite.MaxPairs))
 	case n.options.pairs > 0 && n.options.pairs < count:
 		return usage(fmt.Sprintf("too few pairs, %d, for %s, %s and their addresses: some would have no partner",
 			n.options.pairs, prose.Count(len(clients), "client"), prose.Count(len(servers), "server")),
@@ -424,9 +424,9 @@ func (n *network) suite(args []string) (suite.Suite, error) {
 	return su, err
 }
 
-// draft makes the header of a new run.
-func (n *network) draft(ctx context.Context, su suite.Suite) error {
-	if err := n.lookAtEnds(ctx); err != nil {
+// newHeader makes the header of a new run.
+func (n *network) newHeader(ctx context.Context, su suite.Suite) error {
+	if err := n.snapshotEnds(ctx); err != nil {
 		return err
 	}
 	if n.options.seed == 0 {
@@ -435,24 +435,24 @@ func (n *network) draft(ctx context.Context, su suite.Suite) error {
 	id := store.NewID()
 	for i := range n.pairs {
 		m := n.part(i)
-		if err := m.draftOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
+		if err := m.newHeaderOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
 			return err
 		}
 		m.run.ID, m.run.Design, m.run.Network = id, lab.DesignNet, n.pairs[i:i+1]
 		if len(n.pairs) > 1 {
-			m.takeRole()
+			m.prefixRole()
 		} else {
 			m.run.Arms[0].Role = clientRole
 		}
 		m.run.Targets = []lab.RunTarget{n.end(n.pairs[i].Client).recorded, n.end(n.pairs[i].Server).recorded}
 		n.parts = append(n.parts, m)
 	}
-	return n.planUpsets()
+	return n.planEvents()
 }
 
-// planUpsets takes up the events, which come upon the tests of all pairs.
-func (n *network) planUpsets() error {
-	err := n.parts[0].planUpsets(func(on string) (string, error) {
+// planEvents takes up the events, which come upon the tests of all pairs.
+func (n *network) planEvents() error {
+	err := n.parts[0].planEvents(func(on string) (string, error) {
 		for _, e := range n.ends {
 			if e.role == on {
 				return e.name, nil
@@ -465,30 +465,30 @@ func (n *network) planUpsets() error {
 			return on, nil
 		}
 		var hints []string
-		for _, e := range n.ends[:min(len(n.ends), mostNamed)] {
+		for _, e := range n.ends[:min(len(n.ends), maxNamed)] {
 			hints = append(hints, "--event-on "+e.role)
 		}
 		return "", usage("it is not said where the events are",
 			append(hints, "--event-on TARGET, which is "+n.kinds().forms())...)
 	})
 	for _, m := range n.parts[1:] {
-		m.run.Upsets = slices.Clone(n.parts[0].run.Upsets)
+		m.run.Events = slices.Clone(n.parts[0].run.Events)
 	}
 	return err
 }
 
-// lookAtEnds takes down all machines as they are.
-func (n *network) lookAtEnds(ctx context.Context) error {
-	defer n.Footprint.frugally()()
+// snapshotEnds takes down all machines as they are.
+func (n *network) snapshotEnds(ctx context.Context) error {
+	defer n.Footprint.withLowMemory()()
 	for _, e := range n.ends {
-		if err := n.lookAt(ctx, e); err != nil {
+		if err := n.snapshotEnd(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (n *network) lookAt(ctx context.Context, e *networkEnd) (err error) {
+func (n *network) snapshotEnd(ctx context.Context, e *networkEnd) (err error) {
 	if e.facts, err = n.snapshot(ctx, e.target, lab.Place{Kind: lab.NoPlace}); err != nil {
 		return err
 	}
@@ -515,8 +515,8 @@ func (n *network) part(i int) *measurement {
 		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port,
 			Assigned: pair.Assigned, Role: server.role, ClientRole: client.role}, role: server.role,
 			before: server.facts}}
-	m.watched, m.bystander = !first(pair.Client), i > 0
-	m.server.watched = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
+	m.snapshotElsewhere, m.observer = !first(pair.Client), i > 0
+	m.server.snapshotElsewhere = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
 	if len(n.pairs) > 1 {
 		m.role = pairRole(i)
 	}
@@ -528,12 +528,12 @@ type serverEnd struct {
 	runner.Server
 	role   string
 	before facts.Document
-	// watched says that another part of the run keeps its snapshots.
-	watched bool
+	// snapshotElsewhere says that another part of the run keeps its snapshots.
+	snapshotElsewhere bool
 }
 
-// goOn takes up a run that was interrupted.
-func (n *network) goOn(ctx context.Context, args []string) error {
+// resumeRun takes up a run that was interrupted.
+func (n *network) resumeRun(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("--resume takes the suite from the run", "headroom net --resume "+n.options.resume)
 	}
@@ -553,7 +553,7 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 	case b.Run.Status != lab.Interrupted:
 		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status))
 	}
-	if err := n.again(b); err != nil {
+	if err := n.readEnds(b); err != nil {
 		return err
 	}
 	for _, c := range b.Run.Cells {
@@ -565,19 +565,19 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 	for i := range n.pairs {
 		n.parts = append(n.parts, n.part(i))
 	}
-	t := n.together()
+	t := n.multiTarget()
 	if t == nil {
-		if err := n.parts[0].goOn(ctx, b, b.Run); err != nil {
+		if err := n.parts[0].resumeFrom(ctx, b, b.Run); err != nil {
 			return err
 		}
-	} else if err := t.goOn(ctx, b); err != nil {
+	} else if err := t.resumeFrom(ctx, b); err != nil {
 		return err
 	}
-	return n.carryOut(ctx, t)
+	return n.execute(ctx, t)
 }
 
-// again takes pairs and ends from a run.
-func (n *network) again(b *store.Bundle) error {
+// readEnds takes pairs and ends from a run.
+func (n *network) readEnds(b *store.Bundle) error {
 	n.pairs = slices.Clone(b.Run.Network) // addresses may be others now
 	for _, t := range b.Run.Targets {
 		n.ends = append(n.ends, &networkEnd{role: t.Role, name: t.Target, recorded: t})
@@ -592,8 +592,8 @@ func (n *network) again(b *store.Bundle) error {
 	return nil
 }
 
-// sayPairs names the pairs that measure with a suite, the first of many.
-func (n *network) sayPairs(suiteName string) {
+// printPairs names the pairs that measure with a suite, the first of many.
+func (n *network) printPairs(suiteName string) {
 	where := func(e *networkEnd) string {
 		if n.traits(e.name).Local {
 			return "this machine"
@@ -601,20 +601,20 @@ func (n *network) sayPairs(suiteName string) {
 		return e.name
 	}
 	for i, pair := range n.pairs {
-		if i == mostNamed {
-			n.say("", fmt.Sprintf("and %d pairs more", len(n.pairs)-i))
+		if i == maxNamed {
+			n.print("", fmt.Sprintf("and %d pairs more", len(n.pairs)-i))
 			break
 		}
-		n.say("", fmt.Sprintf("%s from %s to %s at %s, port %d", suiteName, where(n.end(pair.Client)),
+		n.print("", fmt.Sprintf("%s from %s to %s at %s, port %d", suiteName, where(n.end(pair.Client)),
 			where(n.end(pair.Server)), pair.Address, pair.Port))
 	}
 }
 
-// preface says on standard error what is about to happen.
-func (n *network) preface() {
+// printSummary says on standard error what is about to happen.
+func (n *network) printSummary() {
 	m := n.parts[0]
-	n.sayPairs(m.run.Suite)
-	loads := m.planned() - len(m.kept)
+	n.printPairs(m.run.Suite)
+	loads := m.planned() - len(m.saved)
 	text := prose.Count(len(m.run.Cells), "cell") + "; " + prose.Count(loads, "test")
 	if len(n.pairs) > 1 {
 		text += " of each pair, all pairs at once"
@@ -622,9 +622,9 @@ func (n *network) preface() {
 	if t := suite.EstimateTime(m.suiteCells(), m.pause()); t > 0 {
 		text += "; about " + unit.Duration(t)
 	}
-	n.say("  ", text)
-	m.sayUpsets()
+	n.print("  ", text)
+	m.printEvents()
 }
 
-// mostNamed are the pairs that the preface names.
-const mostNamed = 4
+// maxNamed are the pairs that the preface names.
+const maxNamed = 4

@@ -36,7 +36,7 @@ func TestNetRatesPrecisely(t *testing.T) {
 		rate := d.Cells[i].Metrics[metric].Center
 		precise(t, "link/"+metric, fmt.Sprintf("%s of a link of %d Mbit/s", metric, h.mbit), &rate, h.goodput())
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	const pairs = 24
 	h = newTwoHosts(t, 400)
 	d = h.manyPairs(pairs, 12)
@@ -47,12 +47,12 @@ func TestNetRatesPrecisely(t *testing.T) {
 	all := d.Cells[pairs].Metrics
 	together := all[lab.Bitrate(lab.Send)].Center
 	precise(t, "pairs/together", fmt.Sprintf("%d pairs over a link of %d Mbit/s, over the %.0f seconds of all", pairs,
-		h.mbit, all[lab.TogetherSeconds].Center), &together, h.goodput())
+		h.mbit, all[lab.CommonSeconds].Center), &together, h.goodput())
 	figure.Record(t, figure.Figure{Name: "net/pairs/sum", Unit: "bit/s", Center: sum,
 		Text: "what the means of each pair add up to"})
-	figure.Record(t, figure.Figure{Name: "net/pairs/apart", Unit: "s", Center: all[lab.TogetherApart].Center,
+	figure.Record(t, figure.Figure{Name: "net/pairs/apart", Unit: "s", Center: all[lab.StartSkew].Center,
 		Better: figure.Lower, Text: "how far apart the pairs started"})
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // How long an answer takes is what the link makes a request wait, and how many come is what it carries.
@@ -63,14 +63,14 @@ func TestRequestsPrecisely(t *testing.T) {
 		c, want := d.Cells[i], h.each(frame)
 		rate, p50, mean := c.Metrics[lab.RequestRate].Center, c.Metrics[lab.Latency(lab.Request, "p50")].Center,
 			c.Metrics[lab.Latency(lab.Request, "mean")].Center
-		said := fmt.Sprintf("a message of 1400 bytes over %s waits %.3f ms for a link of %d Mbit/s", c.Job, 1e3*want,
+		printed := fmt.Sprintf("a message of 1400 bytes over %s waits %.3f ms for a link of %d Mbit/s", c.Job, 1e3*want,
 			h.mbit)
 		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "p50"), Unit: "s", Center: p50,
-			Text: said + ": the median answer"})
+			Text: printed + ": the median answer"})
 		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "mean"), Unit: "s", Center: mean,
-			Text: said + ": the mean answer"})
+			Text: printed + ": the mean answer"})
 		figure.Record(t, figure.Figure{Name: figure.Name("net/requests", c.Job, "rate"), Unit: "1/s", Center: rate,
-			Text: said + ": answers a second"})
+			Text: printed + ": answers a second"})
 		if p50 < 0.97*want || p50 > 1.05*want || rate > 1.03/want || rate < 0.9/want {
 			t.Errorf("%s: the median answer took %g s of %g, %g came a second", c.Job, p50, want, rate)
 		}
@@ -87,7 +87,7 @@ func TestRequestsPrecisely(t *testing.T) {
 	if rate < 0.9*most || rate > 1.05*most || lost < 0.95*(1-most/1000) || lost > 1.05*(1-most/1000) {
 		t.Errorf("%.1f answered a second, %.3f lost", rate, lost)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 
 	h = slowHosts(t, 4)
 	const pairs = 3
@@ -96,13 +96,13 @@ func TestRequestsPrecisely(t *testing.T) {
 	rate, p50 := all[lab.RequestRate].Center, all[lab.Latency(lab.Request, "p50")].Center
 	figure.Record(t, figure.Figure{Name: "net/requests/pairs/rate", Unit: "1/s", Center: rate,
 		Text: fmt.Sprintf("answers a second of %d pairs over the %.0f seconds of all; the link carries %.1f",
-			pairs, all[lab.TogetherSeconds].Center, most)})
+			pairs, all[lab.CommonSeconds].Center, most)})
 	figure.Record(t, figure.Figure{Name: "net/requests/pairs/p50", Unit: "s", Center: p50,
 		Text: "the median answer of them"})
 	if rate < 0.9*most || rate > 1.03*most || p50 < 0.9*pairs/most || p50 > 1.1*pairs/most {
 		t.Errorf("%.1f a second, %.2f ms", rate, 1e3*p50)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // What iperf3 claims is what the ports of both ends counted, but for headers.
@@ -110,7 +110,7 @@ func TestPortsPrecisely(t *testing.T) {
 	h := newTwoHosts(t, 200)
 	check := func(port, jobs string) {
 		t.Helper()
-		for _, c := range h.claimed(port, jobs) {
+		for _, c := range h.reportedTraffic(port, jobs) {
 			figure.Record(t, figure.Figure{Name: figure.Name("net/ports", c.what), Unit: "ratio",
 				Center: float64(c.arrived) / c.claimed,
 				Text: fmt.Sprintf("what the receiver's port counted of the %.1f MB that iperf3 claims; the "+
@@ -122,7 +122,7 @@ func TestPortsPrecisely(t *testing.T) {
 	check("headroom0", jobs)
 	h.bridged()
 	check("bridge0", jobs)
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // Ports of 50, 100 (two) and 50 Mbit/s that have 100 together, as in the field report a thousand times as fast: each
@@ -136,7 +136,7 @@ func TestInterferencePrecisely(t *testing.T) {
 		precise(t, figure.Name("interference", d.Groups[i].Name), d.Groups[i].Name+" alone", d.Groups[i].Alone.Value,
 			goodputOf(mbit))
 	}
-	for _, together := range d.Together {
+	for _, together := range d.Combinations {
 		what := fmt.Sprintf("groups %v together", together.Groups)
 		precise(t, figure.Name("interference", what), what, together.Sum.Value, goodputOf(100))
 	}
@@ -145,7 +145,7 @@ func TestInterferencePrecisely(t *testing.T) {
 		d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
 		t.Errorf("%+v", d.Shared)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // Beside a storage that fio reads from, a link loses nothing: the two share no ceiling here, and both are measured at
@@ -156,15 +156,16 @@ func TestInterferenceBesideStoragePrecisely(t *testing.T) {
 		"time=5s", "--size", "16m", "--set-fio", "rate=20m")
 	precise(t, "interference/link/alone", "a link alone", d.Groups[0].Alone.Value, goodputOf(20))
 	precise(t, "interference/storage/alone", "storage alone", d.Groups[1].Alone.Value, 8*20*1<<20)
-	precise(t, "interference/both", "a link and storage together", d.Together[0].Sum.Value, goodputOf(20)+8*20*1<<20)
+	precise(t, "interference/both", "a link and storage together", d.Combinations[0].Sum.Value,
+		goodputOf(20)+8*20*1<<20)
 	if d.Answer.Verdict == interference.Loses {
 		t.Errorf("%+v", d)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
-// climbed is a ladder of some ports, to the server.
-func (h twoHosts) climbed(args ...string) ladder.Document {
+// ladder is a ladder of some ports, to the server.
+func (h twoHosts) ladder(args ...string) ladder.Document {
 	h.t.Helper()
 	all := append([]string{"ladder", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--json", "--set",
 		"parallel=2", "--passes", "3", "--direction", "send"}, args...)
@@ -175,7 +176,7 @@ func (h twoHosts) climbed(args ...string) ladder.Document {
 // planted, and each rung that is held back is named.
 func TestANetworkLadderPrecisely(t *testing.T) {
 	h := newPorts(t, 75, port{"198.18.8.1", 60}, port{"198.18.8.2", 60}, port{"198.18.8.3", 30})
-	d := h.climbed("--group", "data=198.18.8.1,198.18.8.2", "--address", "198.18.8.3", "--set", "time=4s", "--pairs",
+	d := h.ladder("--group", "data=198.18.8.1,198.18.8.2", "--address", "198.18.8.3", "--set", "time=4s", "--pairs",
 		"2")
 	for name, mbit := range map[string]int{"198.18.8.1": 60, "198.18.8.2": 60, "198.18.8.3": 30, "data (2 ports)": 75,
 		"all 3 ports": 75} {
@@ -194,7 +195,7 @@ func TestANetworkLadderPrecisely(t *testing.T) {
 	if c := rungCalled(t, d, "loopback of"); c.Center == nil || *c.Center < 1e9 {
 		t.Errorf("the loopback: %+v", c)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // How much of a send buffer is on its way at a time is the kernel's: a writer is woken when a third is free
@@ -215,5 +216,5 @@ func TestSendBuffersPrecisely(t *testing.T) {
 	if c.Top != buffer(sizes[2]) || c.Gain == nil {
 		t.Errorf("top %q, gain %+v", c.Top, c.Gain)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }

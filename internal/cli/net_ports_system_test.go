@@ -21,15 +21,15 @@ var portsChecked = []string{"another-way", "shared-port", "port-errors", "unused
 func (h twoHosts) ported(cmd *exec.Cmd) (report.Summary, map[string]string) {
 	h.t.Helper()
 	d := documentOf[report.Summary](h, cmd)
-	said := map[string]string{}
+	printed := map[string]string{}
 	for _, c := range d.Cells {
 		for _, w := range c.Warnings {
 			if slices.Contains(portsChecked, w.Code) {
-				said[w.Code] += w.Text + "\n"
+				printed[w.Code] += w.Text + "\n"
 			}
 		}
 	}
-	return d, said
+	return d, printed
 }
 
 // through is a port of an end in the only repetition of a cell.
@@ -60,16 +60,16 @@ func TestPortsCountWhatIperf3Claims(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)
 	const both = "  - {name: both, iperf3: {time: 2s, bidir: 1}}\n"
-	for _, c := range h.claimed("headroom0", bothWays+both) {
+	for _, c := range h.reportedTraffic("headroom0", bothWays+both) {
 		c.within(t, 0.5, 2)
 	}
 	h.bridged()
-	h.claimed("bridge0", both, "--pairs", "2")
-	h.nothingLeft()
+	h.reportedTraffic("bridge0", both, "--pairs", "2")
+	h.checkNothingLeft()
 }
 
-// claim is what iperf3 says that it moved in a direction, and what the ports of both ends counted, in bytes.
-type claim struct {
+// reportedFlow is what iperf3 says that it moved in a direction, and what the ports of both ends counted, in bytes.
+type reportedFlow struct {
 	what          string
 	claimed       float64
 	sent, arrived int64
@@ -77,7 +77,7 @@ type claim struct {
 
 // within holds both counts against the claim. iperf3's bytes are those of its own time, and a port's those between two
 // looks at it.
-func (c claim) within(t *testing.T, least, most float64) {
+func (c reportedFlow) within(t *testing.T, least, most float64) {
 	t.Helper()
 	for _, counted := range []int64{c.sent, c.arrived} {
 		if float64(counted) < least*c.claimed || float64(counted) > most*c.claimed {
@@ -86,13 +86,13 @@ func (c claim) within(t *testing.T, least, most float64) {
 	}
 }
 
-// claimed measures through a port of the client, where nothing may be said against it, and returns the claims of the
-// pair if there is only one.
-func (h twoHosts) claimed(port, jobs string, args ...string) (claims []claim) {
+// reportedTraffic measures through a port of the client, where nothing may be said against it, and returns the claims
+// of the pair if there is only one.
+func (h twoHosts) reportedTraffic(port, jobs string, args ...string) (claims []reportedFlow) {
 	h.t.Helper()
-	d, said := h.ported(h.net(jobs, append(args, "--json")...))
-	if len(said) > 0 {
-		h.t.Errorf("through %s, %v: %v", port, args, said)
+	d, printed := h.ported(h.net(jobs, append(args, "--json")...))
+	if len(printed) > 0 {
+		h.t.Errorf("through %s, %v: %v", port, args, printed)
 	}
 	for _, c := range d.Cells {
 		seconds := 2 + map[bool]float64{true: 1}[c.Params["omit"] != ""]
@@ -107,7 +107,8 @@ func (h twoHosts) claimed(port, jobs string, args ...string) (claims []claim) {
 				from, to = through(h.t, c, "server", "headroom0").Sent.Bytes,
 					through(h.t, c, "client", port).Received.Bytes
 			}
-			claims = append(claims, claim{fmt.Sprintf("%s %s through %s", c.Job, direction, port), claimed, from, to})
+			claims = append(claims, reportedFlow{fmt.Sprintf("%s %s through %s", c.Job, direction, port), claimed, from,
+				to})
 		}
 	}
 	if want := 2*strings.Count(jobs, "bidir") + strings.Count(jobs, "name: send") +
@@ -135,8 +136,8 @@ func TestPortsOfALoopback(t *testing.T) {
 		cmd := h.net("  - {name: both, iperf3: {time: 1s, bidir: 1, bitrate: 20m}}\n", append(args, "--json")...)
 		cmd.Args = append(cmd.Args[:3], append([]string{"--on", "client=ssh://net-b", "--on", "server=ssh://net-b",
 			"--address", "127.0.0.1", "--store", h.store, "--json"}, args...)...)
-		if _, said := h.ported(cmd); len(said) > 0 {
-			t.Errorf("%v: %v", args, said)
+		if _, printed := h.ported(cmd); len(printed) > 0 {
+			t.Errorf("%v: %v", args, printed)
 		}
 	}
 }
@@ -149,26 +150,26 @@ func TestPortsFindTrafficThatWentAnotherWay(t *testing.T) {
 	h.second()
 	one := "  - {name: send, iperf3: {time: 2s, bitrate: 20m}}\n"
 	h.must("ip", "-n", h.client, "route", "add", serverAddress+"/32", "via", "198.18.9.2", "dev", "headroom1")
-	d, said := h.ported(h.net(one, "--json"))
-	t.Log(strings.TrimSpace(said["another-way"]))
-	if text := said["another-way"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the client") ||
+	d, printed := h.ported(h.net(one, "--json"))
+	t.Log(strings.TrimSpace(printed["another-way"]))
+	if text := printed["another-way"]; len(printed) != 1 || !strings.Contains(text, "headroom0 of the client") ||
 		!strings.Contains(text, "headroom1 sent") ||
 		!strings.Contains(text, "headroom0 of the server (198.18.7.2) received") ||
 		!strings.Contains(text, "headroom1 received") || !strings.Contains(text, "ip route get") {
-		t.Errorf("%v", said)
+		t.Errorf("%v", printed)
 	}
-	if p := through(t, d.Cells[0], "client", "headroom1"); p.Meant || p.Sent.Bytes < 1<<20 {
+	if p := through(t, d.Cells[0], "client", "headroom1"); p.Expected || p.Sent.Bytes < 1<<20 {
 		t.Errorf("%+v", p)
 	}
 	// Both ends are the server's machine: its own address is reached through its loopback.
 	cmd := h.net(one, "--json")
 	cmd.Args[slices.Index(cmd.Args, "client=ssh://net-a")] = "client=ssh://net-b"
-	_, said = h.ported(cmd)
-	t.Log(strings.TrimSpace(said["another-way"]))
-	if text := said["another-way"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the machine") ||
+	_, printed = h.ported(cmd)
+	t.Log(strings.TrimSpace(printed["another-way"]))
+	if text := printed["another-way"]; len(printed) != 1 || !strings.Contains(text, "headroom0 of the machine") ||
 		strings.Contains(text, "of the server") ||
 		!strings.Contains(text, "it never left the machine, which has both addresses") {
-		t.Errorf("%v", said)
+		t.Errorf("%v", printed)
 	}
 }
 
@@ -190,12 +191,12 @@ func TestPortsFindOthersTrafficAndDrops(t *testing.T) {
 	h.listens("176F")
 	stop := beside(h.client, "iperf3", "--client", serverAddress, "--port", "5999", "--udp", "--bitrate",
 		"20m", "--time", "60")
-	_, said := h.ported(h.net(one, "--json"))
+	_, printed := h.ported(h.net(one, "--json"))
 	stop()
-	t.Log(strings.TrimSpace(said["shared-port"]))
-	if text := said["shared-port"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the client sent") ||
+	t.Log(strings.TrimSpace(printed["shared-port"]))
+	if text := printed["shared-port"]; len(printed) != 1 || !strings.Contains(text, "headroom0 of the client sent") ||
 		!strings.Contains(text, "were others'") {
-		t.Errorf("%v", said)
+		t.Errorf("%v", printed)
 	}
 
 	// Frames of a protocol that nobody knows (0x88b5 is for experiments) are dropped by whoever receives them.
@@ -209,13 +210,13 @@ while True:
     time.sleep(0.005)
 `
 	stop = beside(h.client, "python3", "-c", frames)
-	d, said := h.ported(h.net(one, "--json"))
+	d, printed := h.ported(h.net(one, "--json"))
 	stop()
-	t.Log(strings.TrimSpace(said["port-errors"]))
+	t.Log(strings.TrimSpace(printed["port-errors"]))
 	dropped := through(t, d.Cells[0], "server", "headroom0").Received.Dropped
-	if text := said["port-errors"]; len(said) != 1 ||
+	if text := printed["port-errors"]; len(printed) != 1 ||
 		!strings.Contains(text, fmt.Sprintf("headroom0 of the server received: dropped %d", dropped)) || dropped < 10 {
-		t.Errorf("%d dropped, %v", dropped, said)
+		t.Errorf("%d dropped, %v", dropped, printed)
 	}
 }
 
@@ -234,24 +235,24 @@ func TestPortsOfSeveralNextHops(t *testing.T) {
 		cmd.Args[slices.Index(cmd.Args, serverAddress)] = service
 		return h.ported(cmd)
 	}
-	d, said := many()
-	if len(said) > 0 {
-		t.Errorf("%v", said)
+	d, printed := many()
+	if len(printed) > 0 {
+		t.Errorf("%v", printed)
 	}
 	for _, end := range []string{"client", "server"} {
 		for _, port := range []string{"headroom0", "headroom1"} {
-			if p := through(t, d.Cells[0], end, port); !p.Meant || max(p.Sent.Bytes, p.Received.Bytes) < 1<<16 {
+			if p := through(t, d.Cells[0], end, port); !p.Expected || max(p.Sent.Bytes, p.Received.Bytes) < 1<<16 {
 				t.Errorf("%s: %+v", end, p)
 			}
 		}
 	}
 	// By addresses alone all flows of two hosts are one.
 	h.must("ip", "netns", "exec", h.client, "sh", "-c", "echo 0 >/proc/sys/net/ipv4/fib_multipath_hash_policy")
-	_, said = many()
-	t.Log(strings.TrimSpace(said["unused-hop"]))
-	if text := said["unused-hop"]; len(said) != 1 || !strings.Contains(text, "of 32 flows headroom0 sent ") ||
+	_, printed = many()
+	t.Log(strings.TrimSpace(printed["unused-hop"]))
+	if text := printed["unused-hop"]; len(printed) != 1 || !strings.Contains(text, "of 32 flows headroom0 sent ") ||
 		!strings.Contains(text, "at the client") || !strings.Contains(text, "(0%)") {
-		t.Errorf("%v", said)
+		t.Errorf("%v", printed)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }

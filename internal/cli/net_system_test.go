@@ -25,7 +25,7 @@ import (
 // twoHosts are two network namespaces with a link between them, each reached over ssh by a server of its own. The link
 // has a known rate in both directions, given to it by the kernel's token bucket (tc-tbf(8)).
 type twoHosts struct {
-	victim
+	fixture
 	// client and server are the namespaces, and config is how ssh reaches them.
 	client, server, config string
 	// mbit is the link's rate, bytes of Ethernet frames included.
@@ -61,7 +61,7 @@ func twoNamespaces(t *testing.T) twoHosts {
 	// Several tests of one process run side by side.
 	own := rand.Uint32()
 	client, server := fmt.Sprintf("headroom-a-%08x", own), fmt.Sprintf("headroom-b-%08x", own)
-	h := twoHosts{victim: newVictim(t), client: client, server: server}
+	h := twoHosts{fixture: newFixture(t), client: client, server: server}
 	for _, ns := range []string{client, server} {
 		h.must("ip", "netns", "add", ns)
 		t.Cleanup(func() { h.must("ip", "netns", "delete", ns) })
@@ -83,7 +83,7 @@ func twoNamespaces(t *testing.T) twoHosts {
 }
 
 func (h twoHosts) command(args ...string) *exec.Cmd {
-	cmd := h.victim.command(args...)
+	cmd := h.fixture.command(args...)
 	cmd.Env = append(os.Environ(), sshConfigVariable+"="+h.config)
 	return cmd
 }
@@ -186,8 +186,8 @@ func (h twoHosts) running() []string {
 	return all
 }
 
-// nothingLeft says that nothing listens or runs on either host, and no folder of a job is there.
-func (h twoHosts) nothingLeft() {
+// checkNothingLeft says that nothing listens or runs on either host, and no folder of a job is there.
+func (h twoHosts) checkNothingLeft() {
 	h.t.Helper()
 	if left := h.running(); len(left) > 0 {
 		h.t.Errorf("still running: %v", left)
@@ -229,7 +229,7 @@ func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 		}
 		atMost(t, metric, &m.Center, 3*h.goodput()/2)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	// In the words of the table, the ends of it.
 	out, err := h.command("report", d.ID).Output()
 	if err != nil || !strings.Contains(string(out), "link from ssh://net-a to ssh://net-b at "+serverAddress) {
@@ -244,10 +244,10 @@ func TestNetAddsUpManyPairs(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)
 	d := h.manyPairs(8, 20)
-	if all := d.Cells[8].Metrics; all[lab.Bitrate(lab.Send)].Center <= 0 || all[lab.TogetherSeconds].Center <= 0 {
+	if all := d.Cells[8].Metrics; all[lab.Bitrate(lab.Send)].Center <= 0 || all[lab.CommonSeconds].Center <= 0 {
 		t.Errorf("%+v", d.Cells[8])
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // manyPairs send side by side for some seconds; the last cell is that of all.
@@ -322,7 +322,7 @@ func TestNetStoppedAndKilled(t *testing.T) {
 	if code := h.stopped(stopped, syscall.SIGINT); code != 130 {
 		t.Errorf("stopped: %d", code)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	if out, err := h.command("run", "--resume", "last").CombinedOutput(); err == nil ||
 		!bytes.Contains(out, []byte("headroom net --resume")) {
 		t.Errorf("resumed as a run of storage: %v\n%s", err, out)
@@ -334,7 +334,7 @@ func TestNetStoppedAndKilled(t *testing.T) {
 		}
 	}
 	reps := 0
-	for _, err := range h.only().Repetitions() {
+	for _, err := range h.onlyRun().Repetitions() {
 		if reps++; err != nil {
 			t.Error(err)
 		}
@@ -349,7 +349,7 @@ func TestNetStoppedAndKilled(t *testing.T) {
 	if err != nil || !bytes.Contains(out, []byte("headroom net --resume")) {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // Whatever is in the way is said with the way out, and nothing is left.
@@ -389,5 +389,5 @@ func TestNetRefusals(t *testing.T) {
 	refused(nameless, 2, "it is not known by which address ssh://net-b is to be reached", "--address")
 	refused(h.command("run", "network", h.place), 2, "headroom net network")
 	refused(h.command("net", "quick"), 2, "the suite quick measures no network")
-	h.nothingLeft()
+	h.checkNothingLeft()
 }

@@ -149,7 +149,7 @@ func TestASweepFindsTheWindowThatHoldsALinkBack(t *testing.T) {
 	if after := h.setUp(); after != before {
 		t.Errorf("before\n%s\nafter\n%s", before, after)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // buffer is a send buffer as the kernel is told of it.
@@ -211,7 +211,7 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 		if after := h.setUp(); after != before || sysctls() != set {
 			t.Fatalf("before\n%s%s\nafter\n%s%s", before, set, after, sysctls())
 		}
-		h.nothingLeft()
+		h.checkNothingLeft()
 	}
 	if changed == 0 {
 		t.Error("no kill came while a setting was changed")
@@ -242,7 +242,7 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch rate := rep.Values[lab.Bitrate(lab.Send)]; {
-		case strings.HasSuffix(rep.Cell, "@"+ablation.Alone(1)):
+		case strings.HasSuffix(rep.Cell, "@"+ablation.AloneArm(1)):
 			if rate == 0 || rate > 1.25*most {
 				t.Errorf("%.1f Mbit/s with the small buffer, and %.1f go through it", rate/1e6, most/1e6)
 			}
@@ -256,7 +256,7 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 	if after := h.setUp(); after != before || sysctls() != set {
 		t.Errorf("before\n%s%s\nafter\n%s%s", before, set, after, sysctls())
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // The queueing discipline of an adapter, of one queue and of several, and a set of sysctls are set for their arm and
@@ -309,7 +309,7 @@ func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
 		!strings.Contains(string(out), "has the discipline tbf with options of somebody's") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // A namespace has not all of a bundle: the rest is set and put back, and what is missing is named.
@@ -345,20 +345,20 @@ func TestABundleLeavesOutWhatTheKernelHasNot(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	d := documentOf[netDocument](h, h.command("show", "last", "--json"))
-	var said []string
+	var printed []string
 	for _, w := range d.Warnings {
 		if w.Code == "bundle-incomplete" {
-			said = append(said, w.Text)
+			printed = append(printed, w.Text)
 		}
 	}
-	if len(said) != 2 || !strings.Contains(said[0], "bundle:esnet without sysctl:net.core.") ||
-		!strings.Contains(said[0], "at the client") || strings.Contains(said[0], "tcp_rmem") {
-		t.Errorf("%q", said)
+	if len(printed) != 2 || !strings.Contains(printed[0], "bundle:esnet without sysctl:net.core.") ||
+		!strings.Contains(printed[0], "at the client") || strings.Contains(printed[0], "tcp_rmem") {
+		t.Errorf("%q", printed)
 	}
 	if now := sysctls(); now != before {
 		t.Errorf("before\n%s\nafter\n%s", before, now)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // The load generators of both ends run where an arm puts them, and nowhere else.
@@ -392,7 +392,7 @@ func TestLoadGeneratorsRunWhereTheyArePut(t *testing.T) {
 		t.Errorf("they ran on %v", where)
 	}
 	commands := map[string]bool{}
-	for rep, err := range h.only().Repetitions() {
+	for rep, err := range h.onlyRun().Repetitions() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,5 +413,5 @@ func TestLoadGeneratorsRunWhereTheyArePut(t *testing.T) {
 		!strings.Contains(string(out), "pin:cpus=4000 can't be had") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }

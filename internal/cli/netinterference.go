@@ -25,8 +25,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// interfering is the kind of study that says what loads take from each other.
-const interfering = "interference"
+// interferenceKind is the kind of study that says what loads take from each other.
+const interferenceKind = "interference"
 
 // interferenceOptions are the flags of net interference.
 type interferenceOptions struct {
@@ -55,7 +55,7 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 		Example: `  headroom net interference --on client=ssh://a --on client=ssh://b --on server=ssh://db1 --group application=10.0.1.1,10.0.2.1 --group data=10.0.3.1,10.0.4.1,10.0.5.1,10.0.6.1 --group backup=10.0.7.1,10.0.8.1
   headroom net interference --on server=ssh://db1 --group application=10.0.1.1 --group data=/dev/mapper/mpatha --passes 10
   headroom net interference --resume last`,
-		Args: between(0, 0, "no arguments"),
+		Args: argumentCount(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.resume != "" {
 				for _, name := range []string{"label", "passes", "seed", "set", "set-fio", "size", "on", "group",
@@ -93,9 +93,9 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 	return c
 }
 
-// interferenceStudy is a network whose groups are loaded in all combinations.
-type interferenceStudy struct {
-	networkStudy
+// interferenceRun is a network whose groups are loaded in all combinations.
+type interferenceRun struct {
+	concurrentNetwork
 	options interferenceOptions
 	// groupOf is the group of each pair.
 	groupOf []string
@@ -109,10 +109,10 @@ func (p *program) interference(ctx context.Context, o interferenceOptions) error
 	if err != nil {
 		return err
 	}
-	s := &interferenceStudy{networkStudy: p.networkStudy(st, o.netOptions, interfering), options: o}
+	s := &interferenceRun{concurrentNetwork: p.networkStudy(st, o.netOptions, interferenceKind), options: o}
 	defer s.close()
 	if o.resume != "" {
-		return s.takeUp(ctx)
+		return s.resumeInterference(ctx)
 	}
 	if s.terms, err = termsOf(o.margin, o.alpha, o.passes); err != nil {
 		return err
@@ -120,23 +120,23 @@ func (p *program) interference(ctx context.Context, o interferenceOptions) error
 	if err := s.named(); err != nil {
 		return err
 	}
-	if err := s.reach(ctx); err != nil {
+	if err := s.openEnds(ctx); err != nil {
 		return err
 	}
 	if err := s.pairUp(); err != nil {
 		return err
 	}
-	if err := s.drawParts(ctx); err != nil {
+	if err := s.newParts(ctx); err != nil {
 		return err
 	}
-	return s.carryOut(ctx)
+	return s.execute(ctx)
 }
 
-// mostGroups keeps the combinations few enough for a coffee: eight groups have 37.
-const mostGroups = 8
+// maxGroups keeps the combinations few enough for a coffee: eight groups have 37.
+const maxGroups = 8
 
 // named reads --group.
-func (s *interferenceStudy) named() error {
+func (s *interferenceRun) named() error {
 	for _, typed := range s.options.groups {
 		name, over := roleOf(typed)
 		fault := func(why string) error {
@@ -148,14 +148,14 @@ func (s *interferenceStudy) named() error {
 			return fault("has no name of small letters, digits and hyphens")
 		case over == "":
 			return fault("says nothing of what it goes through")
-		case name == runner.Everybody || name == clientRole || name == serverRole:
+		case name == runner.AllTargets || name == clientRole || name == serverRole:
 			return fault("has a name that stands for something else")
-		case len(name) > longestRole-4:
+		case len(name) > maxRoleLength-4:
 			return fault("has a name that is too long")
-		case slices.ContainsFunc(s.study.Groups, func(g lab.StudyGroup) bool { return g.Name == name }):
+		case slices.ContainsFunc(s.design.Groups, func(g lab.DesignGroup) bool { return g.Name == name }):
 			return fault("has the name of another group")
 		}
-		g := lab.StudyGroup{Name: name, Over: strings.Split(over, ",")}
+		g := lab.DesignGroup{Name: name, Over: strings.Split(over, ",")}
 		for _, what := range g.Over {
 			_, err := netip.ParseAddr(what)
 			switch isPath := strings.HasPrefix(what, "/"); {
@@ -165,24 +165,24 @@ func (s *interferenceStudy) named() error {
 				return fault("goes through " + strconv.Quote(what) + ", which is neither an address nor a whole path")
 			}
 		}
-		s.study.Groups = append(s.study.Groups, g)
+		s.design.Groups = append(s.design.Groups, g)
 	}
-	if n := len(s.study.Groups); n < 2 || n > mostGroups {
-		return usage(fmt.Sprintf("interference is between 2 to %d groups, and --group names %d", mostGroups, n),
+	if n := len(s.design.Groups); n < 2 || n > maxGroups {
+		return usage(fmt.Sprintf("interference is between 2 to %d groups, and --group names %d", maxGroups, n),
 			"--group application=10.0.1.1,10.0.2.1 --group data=/dev/mapper/mpatha")
 	}
 	return nil
 }
 
 // ofStorage says whether a group is read by fio.
-func ofStorage(g lab.StudyGroup) bool { return strings.HasPrefix(g.Over[0], "/") }
+func ofStorage(g lab.DesignGroup) bool { return strings.HasPrefix(g.Over[0], "/") }
 
 // pairUp makes the pairs of all groups of a network: the clients take turns.
-func (s *interferenceStudy) pairUp() error {
-	if s.options.pairs < 1 || s.options.pairs > suite.MostPairs {
-		return usage(fmt.Sprintf("--pairs %d is not from 1 to %d", s.options.pairs, suite.MostPairs))
+func (s *interferenceRun) pairUp() error {
+	if s.options.pairs < 1 || s.options.pairs > suite.MaxPairs {
+		return usage(fmt.Sprintf("--pairs %d is not from 1 to %d", s.options.pairs, suite.MaxPairs))
 	}
-	for _, g := range s.study.Groups {
+	for _, g := range s.design.Groups {
 		if ofStorage(g) {
 			continue
 		}
@@ -197,7 +197,7 @@ func (s *interferenceStudy) pairUp() error {
 			}
 		}
 	}
-	if n := len(s.pairs); n > suite.MostPairs || s.options.port+n > 65536 {
+	if n := len(s.pairs); n > suite.MaxPairs || s.options.port+n > 65536 {
 		return usage(fmt.Sprintf("%s are too many", prose.Count(n, "pair")),
 			"take fewer with --pairs, or fewer addresses")
 	}
@@ -229,14 +229,14 @@ func (n *network) listenerOf(address string) (string, error) {
 	return "", usage("no server is known to have the address "+address, "ip address on the server shows its own")
 }
 
-// drawParts makes the measurements of all loads, with a cell for each combination that they are in.
-func (s *interferenceStudy) drawParts(ctx context.Context) error {
+// newParts makes the measurements of all loads, with a cell for each combination that they are in.
+func (s *interferenceRun) newParts(ctx context.Context) error {
 	if s.network.options.seed == 0 {
 		s.network.options.seed = rand.Uint64()
 	}
 	id := store.NewID()
-	for i := range s.study.Groups {
-		g := &s.study.Groups[i]
+	for i := range s.design.Groups {
+		g := &s.design.Groups[i]
 		var parts []*measurement
 		if ofStorage(*g) {
 			m, err := s.storagePart(*g)
@@ -257,25 +257,25 @@ func (s *interferenceStudy) drawParts(ctx context.Context) error {
 		for n, m := range parts {
 			m.role = fmt.Sprintf("%s-%d", g.Name, n+1)
 			g.Arms = append(g.Arms, m.role)
-			if err := s.draftPart(m); err != nil {
+			if err := s.newPartHeader(m); err != nil {
 				return err
 			}
 			m.run.ID = id
 			s.parts = append(s.parts, m)
 		}
 	}
-	for _, c := range interference.Combinations(len(s.study.Groups)) {
-		o := lab.Occasion{}
+	for _, c := range interference.Combinations(len(s.design.Groups)) {
+		o := lab.Combination{}
 		for _, g := range c {
-			o.Groups = append(o.Groups, s.study.Groups[g].Name)
+			o.Groups = append(o.Groups, s.design.Groups[g].Name)
 		}
 		o.ID, o.Title = strings.Join(o.Groups, "+"), strings.Join(o.Groups, ", ")
-		s.study.Occasions = append(s.study.Occasions, o)
+		s.design.Combinations = append(s.design.Combinations, o)
 	}
 	for _, m := range s.parts {
-		s.onOccasions(m)
+		s.addCombinations(m)
 		if m.server == nil {
-			if err := m.ready(ctx); err != nil {
+			if err := m.secureAndSnapshot(ctx); err != nil {
 				return err
 			}
 		}
@@ -284,7 +284,7 @@ func (s *interferenceStudy) drawParts(ctx context.Context) error {
 }
 
 // storagePart is the measurement of a device or directory of the server.
-func (s *interferenceStudy) storagePart(g lab.StudyGroup) (*measurement, error) {
+func (s *interferenceRun) storagePart(g lab.DesignGroup) (*measurement, error) {
 	servers := s.of(serverRole)
 	if len(servers) > 1 {
 		return nil, usage("there are several servers, and it is not known which of them has "+g.Over[0],
@@ -298,14 +298,14 @@ func (s *interferenceStudy) storagePart(g lab.StudyGroup) (*measurement, error) 
 }
 
 // fioTimes have fio run for as long as iperf3 does.
-func (s *interferenceStudy) fioTimes() []string {
+func (s *interferenceRun) fioTimes() []string {
 	su, err := s.networkSuite()
 	if err != nil || len(su.Jobs) == 0 {
 		return nil // it is said where the suite is used
 	}
 	params := su.Jobs[0].Network.Options
 	omit, _ := unit.ParseDuration(params["omit"])
-	run := iperf3.Takes(params) - omit
+	run := iperf3.TestTime(params) - omit
 	return []string{"time_based=1", "runtime=" + strconv.Itoa(int(run.Seconds())) + "s", "ramp_time=" +
 		strconv.Itoa(int(omit.Seconds())) + "s"}
 }
@@ -320,15 +320,15 @@ func (n *network) networkSuite() (suite.Suite, error) {
 	return su.With(append([]string{"parallel=4"}, n.options.set...))
 }
 
-// draftPart makes the header of the run of one load.
-func (s *interferenceStudy) draftPart(m *measurement) error {
+// newPartHeader makes the header of the run of one load.
+func (s *interferenceRun) newPartHeader(m *measurement) error {
 	if m.server == nil {
 		place := m.run.Targets[0].Place
 		su, err := loadSuite("ladder")
 		if err != nil {
 			return err
 		}
-		if err := m.draftOn(su, place); err != nil {
+		if err := m.newHeaderOn(su, place); err != nil {
 			return err
 		}
 		m.run.Cells = slices.DeleteFunc(m.run.Cells, func(c lab.Cell) bool { return !fio.OnlyReads(c.Params) })
@@ -341,13 +341,13 @@ func (s *interferenceStudy) draftPart(m *measurement) error {
 			return err
 		}
 		m.options.set = nil // they are in the suite
-		if err := m.draftOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
+		if err := m.newHeaderOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
 			return err
 		}
 	}
 	m.run.Cells = m.run.Cells[:1]
 	m.run.Cells[0].Repetitions = s.options.passes
-	s.settle(m, interfering, s.options.passes)
+	s.setDesign(m, interferenceKind, s.options.passes)
 	if m.server != nil {
 		return nil
 	}
@@ -357,12 +357,12 @@ func (s *interferenceStudy) draftPart(m *measurement) error {
 	return nil
 }
 
-// onOccasions gives a part a cell for each combination that its group is in.
-func (s *interferenceStudy) onOccasions(m *measurement) {
+// addCombinations gives a part a cell for each combination that its group is in.
+func (s *interferenceRun) addCombinations(m *measurement) {
 	like := m.run.Cells[0]
 	m.run.Cells = nil
-	for _, o := range s.study.Occasions {
-		if slices.ContainsFunc(s.study.Groups, func(g lab.StudyGroup) bool {
+	for _, o := range s.design.Combinations {
+		if slices.ContainsFunc(s.design.Groups, func(g lab.DesignGroup) bool {
 			return slices.Contains(g.Arms, m.role) && slices.Contains(o.Groups, g.Name)
 		}) {
 			c := like
@@ -372,28 +372,28 @@ func (s *interferenceStudy) onOccasions(m *measurement) {
 	}
 }
 
-// takeUp goes on with an interrupted run, or shows a complete one.
-func (s *interferenceStudy) takeUp(ctx context.Context) error {
+// resumeInterference goes on with an interrupted run, or shows a complete one.
+func (s *interferenceRun) resumeInterference(ctx context.Context) error {
 	b, err := s.store.Find(s.options.resume)
 	if err != nil {
 		return err
 	}
-	if b.Run.Study == nil || b.Run.Study.Kind != interfering {
+	if b.Run.Study == nil || b.Run.Study.Kind != interferenceKind {
 		return usage(fmt.Sprintf("run %s says nothing of interference", b.Run.ID),
 			b.Run.MadeBy().Resume(s.options.resume))
 	}
 	if b.Run.Status != lab.Interrupted {
 		return s.show(b)
 	}
-	s.study = *b.Run.Study
-	if err := s.again(b); err != nil {
+	s.design = *b.Run.Study
+	if err := s.readEnds(b); err != nil {
 		return err
 	}
 	if err := s.open(ctx); err != nil {
 		return err
 	}
 	at := 0
-	for _, g := range s.study.Groups {
+	for _, g := range s.design.Groups {
 		for _, arm := range g.Arms {
 			var m *measurement
 			if ofStorage(g) {
@@ -411,17 +411,17 @@ func (s *interferenceStudy) takeUp(ctx context.Context) error {
 			s.parts = append(s.parts, m)
 		}
 	}
-	t := s.asTogether()
-	if err := t.goOn(ctx, b); err != nil {
+	t := s.asMultiTarget()
+	if err := t.resumeFrom(ctx, b); err != nil {
 		return err
 	}
 	return s.measure(ctx, t)
 }
 
-// carryOut measures a new run, or says what would be.
-func (s *interferenceStudy) carryOut(ctx context.Context) error {
-	t := s.asTogether()
-	if err := t.tellApart(ctx); err != nil {
+// execute measures a new run, or says what would be.
+func (s *interferenceRun) execute(ctx context.Context) error {
+	t := s.asMultiTarget()
+	if err := t.checkDistinct(ctx); err != nil {
 		return err
 	}
 	t.join()
@@ -432,14 +432,14 @@ func (s *interferenceStudy) carryOut(ctx context.Context) error {
 	return s.measure(ctx, t)
 }
 
-func (s *interferenceStudy) measure(ctx context.Context, t *together) error {
-	return s.carryOutStudy(ctx, t, s.loads(), s.effort(t), s.show)
+func (s *interferenceRun) measure(ctx context.Context, t *multiTargetRun) error {
+	return s.executeDesign(ctx, t, s.loads(), s.estimate(t), s.show)
 }
 
 // loads are the groups in a line each.
-func (s *interferenceStudy) loads() []string {
+func (s *interferenceRun) loads() []string {
 	var lines []string
-	for _, g := range s.study.Groups {
+	for _, g := range s.design.Groups {
 		how := prose.Count(len(g.Arms), "pair") + " of iperf3"
 		if ofStorage(g) {
 			how = "fio"
@@ -449,15 +449,15 @@ func (s *interferenceStudy) loads() []string {
 	return lines
 }
 
-// effort is what the study costs.
-func (s *interferenceStudy) effort(t *together) string {
-	return fmt.Sprintf("%s in %s", prose.Count(len(s.study.Occasions), "combination"), s.takes(t))
+// estimate is what the study costs.
+func (s *interferenceRun) estimate(t *multiTargetRun) string {
+	return fmt.Sprintf("%s in %s", prose.Count(len(s.design.Combinations), "combination"), s.durationText(t))
 }
 
 // printPlan is what --dry-run prints: what each load is, and the order of the combinations.
-func (s *interferenceStudy) printPlan(t *together) error {
+func (s *interferenceRun) printPlan(t *multiTargetRun) error {
 	l := s.listing(s.options.dryRun)
-	l.line("%s", s.effort(t))
+	l.line("%s", s.estimate(t))
 	for _, m := range s.parts {
 		l.line("\n%s, on %s:", m.role, m.target.Name())
 		one := *m
@@ -469,7 +469,7 @@ func (s *interferenceStudy) printPlan(t *together) error {
 }
 
 // show analyses a saved run.
-func (s *interferenceStudy) show(b *store.Bundle) error {
+func (s *interferenceRun) show(b *store.Bundle) error {
 	d, err := interferenceOf(b)
 	if err != nil {
 		return err
@@ -499,15 +499,15 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 			place[arm] = i
 		}
 	}
-	occasions := map[string][]int{}
-	for _, o := range study.Occasions {
+	combinations := map[string][]int{}
+	for _, o := range study.Combinations {
 		for _, name := range o.Groups {
-			occasions[o.ID] = append(occasions[o.ID], place[name])
+			combinations[o.ID] = append(combinations[o.ID], place[name])
 		}
 	}
 	type visit struct {
-		occasion string
-		block    int
+		combination string
+		block       int
 	}
 	rates := map[visit]map[int]float64{}
 	for rep, err := range b.Repetitions() {
@@ -516,7 +516,7 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 		}
 		i := strings.LastIndex(rep.Cell, "@")
 		id, arm := rep.Cell[:max(i, 0)], rep.Cell[i+1:]
-		if !slices.ContainsFunc(study.Groups, func(g lab.StudyGroup) bool { return g.Name == arm }) {
+		if !slices.ContainsFunc(study.Groups, func(g lab.DesignGroup) bool { return g.Name == arm }) {
 			continue
 		}
 		at := visit{id, rep.Block}
@@ -543,7 +543,7 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 		if g, ok := place[w.cell[i+1:]]; ok && i >= 0 {
 			about = g
 		}
-		warnings = append(warnings, interference.Warning{Groups: append([]int{}, occasions[w.cell[:max(i, 0)]]...),
+		warnings = append(warnings, interference.Warning{Groups: append([]int{}, combinations[w.cell[:max(i, 0)]]...),
 			About: about, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
 	}
 	d := interference.Analyse(groups, measured, warnings, nil, terms)

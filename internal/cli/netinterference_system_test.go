@@ -84,17 +84,17 @@ func TestInterferenceNamesTheSharedCeiling(t *testing.T) {
 	for _, g := range d.Groups {
 		atMost(t, g.Name+" alone", g.Alone.Value, goodputOf(20))
 	}
-	for _, together := range d.Together {
+	for _, together := range d.Combinations {
 		if together.Sum.Value == nil || *together.Sum.Value <= 0 {
 			t.Errorf("groups %v together: %+v", together.Groups, together.Sum)
 		}
 	}
 	t.Log(d.Answer.Text)
-	if len(d.Together) != 1 || len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1}) ||
+	if len(d.Combinations) != 1 || len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1}) ||
 		d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
-		t.Errorf("%+v, %+v", d.Together, d.Shared)
+		t.Errorf("%+v, %+v", d.Combinations, d.Shared)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	again := documentOf[interference.Document](h, h.command("net", "interference", "--resume", "last", "--json"))
 	if again.Answer != d.Answer {
 		t.Errorf("shown again: %q, not %q", again.Answer.Text, d.Answer.Text)
@@ -129,11 +129,11 @@ func TestInterferenceBesideStorage(t *testing.T) {
 		!strings.Contains(string(out), "headroom net interference --resume") {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	if code := begin(syscall.SIGINT, `(?m)^2/6 `); code != 130 {
 		t.Errorf("stopped: %d", code)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	d := documentOf[interference.Document](h, h.command("net", "interference", "--resume", "last", "--json"))
 	atMost(t, "backup alone", d.Groups[0].Alone.Value, goodputOf(20))
 	atMost(t, "data alone", d.Groups[1].Alone.Value, 8*4<<20)
@@ -159,14 +159,14 @@ func TestInterferenceBesideStorage(t *testing.T) {
 			t.Errorf("%s was measured %d times", cell, n)
 		}
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	h.must("rmdir", folder) // which nothing is left in
 }
 
 // What is typed wrong is said with the way out.
 func TestInterferenceRefusals(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	for _, c := range []struct {
 		args, words string
 	}{

@@ -52,7 +52,7 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	guestSearches(t)
 	sshtest.Tool(t, "ib_write_bw", "/usr/bin/ib_write_bw")
 	sshtest.Tool(t, "strace", "/usr/bin/strace")
-	v := newVictim(t)
+	v := newFixture(t)
 	server, _ := guestsBySSH(t, "rdma-server", rdmaGuest(t, "1"), "rdma-client", rdmaGuest(t, "2"))
 	suite := func(jobs string) {
 		if err := os.WriteFile(v.suite, []byte("version: 1\nname: roce\nrepetitions: 1\njobs:\n"+jobs), 0o644); err !=
@@ -87,11 +87,11 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	for i, direction := range []string{lab.Send, lab.Receive} {
 		m := d.Cells[i].Metrics
 		bits, rate := m[lab.Bitrate(direction)].Center, m[direction+".rate"].Center
-		said := d.Cells[i].Job + " by soft RoCE between two emulated guests"
+		printed := d.Cells[i].Job + " by soft RoCE between two emulated guests"
 		figure.Record(t, figure.Figure{Name: figure.Name("rdma", d.Cells[i].Job, "bitrate"), Unit: "bit/s",
-			Center: bits, Text: said})
+			Center: bits, Text: printed})
 		figure.Record(t, figure.Figure{Name: figure.Name("rdma", d.Cells[i].Job, "rate"), Unit: "1/s", Center: rate,
-			Text: said + ": operations a second"})
+			Text: printed + ": operations a second"})
 		// Of the average two digits after the point are printed, in MiB/s.
 		if slack := 0.005*8*(1<<20) + 1e-6*bits; rate <= 0 || math.Abs(bits-rate*1024*8) > slack+0.5*1024*8 {
 			t.Errorf("%s: %g bit/s and %g operations of 1024 bytes: %+v", d.Cells[i].Job, bits, rate,
@@ -101,11 +101,12 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	for _, c := range d.Cells[2:] {
 		of := func(part string) float64 { return c.Metrics[lab.Latency(lab.Request, part)].Center }
 		rate := c.Metrics[lab.RequestRate].Center
-		said := c.Job + " by soft RoCE between two emulated guests"
+		printed := c.Job + " by soft RoCE between two emulated guests"
 		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "p50"), Unit: "s", Center: of("p50"),
-			Text: said + ": the median answer"})
-		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "rate"), Unit: "1/s", Center: rate, Text: said +
-			": answers a second"})
+			Text: printed + ": the median answer"})
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "rate"), Unit: "1/s",
+			Center: rate, Text: printed +
+				": answers a second"})
 		if of("min") <= 0 || of("min") > of("p50") || of("p50") > of("max") || of("mean") > of("max") ||
 			math.Abs(rate*of("mean")-1) > 0.001 {
 			t.Errorf("%s: %+v, %+v", c.Job, c.Metrics, c.Warnings)
@@ -120,7 +121,7 @@ func TestNetMeasuresRDMA(t *testing.T) {
 		}
 	}
 	// A server that gets next to no CPU once it listens does so for the second time long after the client has come:
-	// what was missed is carried out anew, and said. The third server has its CPU for itself.
+	// what was missed is carried out again, and said. The third server has its CPU for itself.
 	suite("  - {name: late, rdma: {test: ib_write_bw, duration: 6s, size: 1024}}\n")
 	onGuest(t, server, "setsid sh -c '"+slowServers+"' >/dev/null 2>&1 </dev/null & true")
 	stderr.Reset()

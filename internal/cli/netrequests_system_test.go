@@ -79,7 +79,7 @@ client.close()
 	if !warned(load.Warnings, "unanswered") {
 		t.Errorf("%+v", load.Warnings)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // asked are requests of 1400 bytes over UDP and TCP, one at a time, and so many a second.
@@ -109,10 +109,10 @@ func TestNetAddsUpAnswers(t *testing.T) {
 	t.Parallel()
 	h := slowHosts(t, 2)
 	all, most := h.askedTogether(3, 8), 1/h.each(datagram(1400))
-	if rate := all[lab.RequestRate].Center; rate <= 0 || rate > 1.25*most || all[lab.TogetherSeconds].Center <= 0 {
+	if rate := all[lab.RequestRate].Center; rate <= 0 || rate > 1.25*most || all[lab.CommonSeconds].Center <= 0 {
 		t.Errorf("%.1f a second of %.1f: %+v", rate, most, all)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // askedTogether is what pairs come to that ask over UDP, each one at a time.
@@ -166,7 +166,7 @@ func TestNetSaysThatAPingPongStoodStill(t *testing.T) {
 		!strings.Contains(out, "a datagram was lost, for which") {
 		t.Error(out)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // What is stopped or killed leaves no listener, and a server ends by itself where nobody ends it. What is in the way is
@@ -195,7 +195,7 @@ func TestNetRequestsStoppedAndKilled(t *testing.T) {
 	if code := h.stopped(stopped, syscall.SIGINT); code != 130 {
 		t.Errorf("stopped: %d", code)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	if sees() {
 		t.Error("something listens still")
 	}
@@ -206,7 +206,7 @@ func TestNetRequestsStoppedAndKilled(t *testing.T) {
 		!bytes.Contains(out, []byte("headroom net --resume")) {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 	if sees() {
 		t.Error("something listens still")
 	}
@@ -240,7 +240,7 @@ func TestNetRequestsStoppedAndKilled(t *testing.T) {
 		!bytes.Contains(out, []byte("Cannot assign requested address")) {
 		t.Errorf("%v\n%s", err, out)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // An event comes upon requests as upon any load: for as long as the link is down nothing is answered, and TCP needs a
@@ -249,17 +249,17 @@ func TestNetEventUponRequests(t *testing.T) {
 	t.Parallel()
 	h := slowHosts(t, 1)
 	one, rep := h.downUponRequests(19, early, 4)
-	if one.At <= 0 || one.Undone <= one.At || one.Unsure <= 0 {
+	if one.At <= 0 || one.Undone <= one.At || one.Uncertainty <= 0 {
 		t.Errorf("%+v", one)
 	}
-	if stall := rep.Values[lab.UpsetStall]; stall < (one.Undone-one.At)/2 {
+	if stall := rep.Values[lab.EventStall]; stall < (one.Undone-one.At)/2 {
 		t.Errorf("nothing was answered for %.2f s of %.2f: %+v", stall, one.Undone-one.At, rep.Warnings)
 	}
 	// By its own rates the requests stopped when the event is said to have been.
 	quiet := 0
-	for i, rate := range rep.Upsets.Rate.Values {
-		if from := float64(i) * rep.Upsets.Rate.Interval; from > one.At+one.Unsure+0.2 &&
-			from < one.Undone-one.Unsure-0.2 {
+	for i, rate := range rep.Events.Rate.Values {
+		if from := float64(i) * rep.Events.Rate.Interval; from > one.At+one.Uncertainty+0.2 &&
+			from < one.Undone-one.Uncertainty-0.2 {
 			if quiet++; rate != 0 {
 				t.Errorf("%.1f requests a second were answered at %.1f s, while the link was down", rate, from)
 			}
@@ -268,24 +268,24 @@ func TestNetEventUponRequests(t *testing.T) {
 	if quiet == 0 {
 		t.Errorf("no step of the rates lies in the event: %+v", one)
 	}
-	h.nothingLeft()
+	h.checkNothingLeft()
 }
 
 // downUponRequests takes the link down for a while under requests over TCP.
-func (h twoHosts) downUponRequests(seconds, at, down int) (lab.Happened, lab.Repetition) {
+func (h twoHosts) downUponRequests(seconds, at, down int) (lab.Occurrence, lab.Repetition) {
 	h.t.Helper()
 	d := h.measured(h.net(fmt.Sprintf("  - {name: tcp, sockperf: {protocol: tcp, msg-size: 1400, time: %ds}}\n",
 		seconds), "--json", "--event-on", "client",
 		"--event", fmt.Sprintf("%ds: ip link set headroom0 down", at), "--undo", "ip link set headroom0 up",
 		"--event-for", fmt.Sprintf("%ds", down)))
 	var rep lab.Repetition
-	for one, err := range h.only().Repetitions() {
+	for one, err := range h.onlyRun().Repetitions() {
 		if rep = one; err != nil {
 			h.t.Fatal(err)
 		}
 	}
-	if rep.Upsets == nil || len(rep.Upsets.Each) != 1 {
-		h.t.Fatalf("%+v, %+v", rep.Upsets, d.Cells[0].Warnings)
+	if rep.Events == nil || len(rep.Events.Each) != 1 {
+		h.t.Fatalf("%+v, %+v", rep.Events, d.Cells[0].Warnings)
 	}
-	return rep.Upsets.Each[0], rep
+	return rep.Events.Each[0], rep
 }

@@ -20,8 +20,8 @@ import (
 	"headroom/internal/target"
 )
 
-// climbing is the kind of study that goes up from the loopback of a machine to all its ports, both ways.
-const climbing = "ladder"
+// networkLadderKind is the kind of study that goes up from the loopback of a machine to all its ports, both ways.
+const networkLadderKind = "ladder"
 
 // The directions in which a network is climbed, seen from the clients.
 const bothDirections = "both"
@@ -36,7 +36,7 @@ func (o ladderOptions) ofNetwork() bool {
 
 // networkLadder is the rungs of a network, which are combinations of pairs in one run.
 type networkLadder struct {
-	networkStudy
+	concurrentNetwork
 	options ladderOptions
 	// ports are the pairs of each address, by their place, and loopbacks those of each machine.
 	ports     []portPairs
@@ -67,12 +67,12 @@ func (p *program) networkLadder(ctx context.Context, o ladderOptions, args []str
 	if !slices.Contains([]string{lab.Send, lab.Receive, bothDirections}, o.direction) {
 		return usage("--direction "+o.direction+" is none", "write send (to the server), receive or both")
 	}
-	l := &networkLadder{networkStudy: p.networkStudy(st, o.ofEnds(), climbing), options: o}
+	l := &networkLadder{concurrentNetwork: p.networkStudy(st, o.ofEnds(), networkLadderKind), options: o}
 	defer l.close()
 	if l.terms, err = o.terms(); err != nil {
 		return err
 	}
-	if err := l.reach(ctx); err != nil {
+	if err := l.openEnds(ctx); err != nil {
 		return err
 	}
 	if err := l.addNodes(ctx); err != nil {
@@ -85,10 +85,10 @@ func (p *program) networkLadder(ctx context.Context, o ladderOptions, args []str
 	if err := rungs(ctx); err != nil {
 		return err
 	}
-	if err := l.drawParts(); err != nil {
+	if err := l.newParts(); err != nil {
 		return err
 	}
-	t := l.asTogether()
+	t := l.asMultiTarget()
 	t.leftOut = l.leftOut
 	t.join()
 	t.run.Design, t.run.Network = lab.DesignNetworkLadder, l.pairs
@@ -106,7 +106,7 @@ func (o ladderOptions) ofEnds() netOptions {
 }
 
 // addressGroups are the ports that --address and --group name, and the groups of several.
-func (l *networkLadder) addressGroups(ctx context.Context) (addresses []string, groups []lab.StudyGroup, err error) {
+func (l *networkLadder) addressGroups(ctx context.Context) (addresses []string, groups []lab.DesignGroup, err error) {
 	add := func(flag, list string) ([]string, error) {
 		all := strings.Split(list, ",")
 		for _, a := range all {
@@ -129,7 +129,7 @@ func (l *networkLadder) addressGroups(ctx context.Context) (addresses []string, 
 		if err != nil {
 			return nil, nil, err
 		}
-		groups = append(groups, lab.StudyGroup{Name: name, Over: all})
+		groups = append(groups, lab.DesignGroup{Name: name, Over: all})
 	}
 	for _, typed := range l.options.addresses {
 		if _, err := add("--address "+typed, typed); err != nil {
@@ -171,21 +171,21 @@ func (l *networkLadder) rungs(ctx context.Context) error {
 		return err
 	}
 	for _, b := range l.loopbacks {
-		l.rung("", "loopback-"+b.name, ladder.Loopback, b.name)
+		l.addRung("", "loopback-"+b.name, ladder.Loopback, b.name)
 	}
-	l.rung("", "flow", ladder.Flow, addresses[0])
+	l.addRung("", "flow", ladder.Flow, addresses[0])
 	for i, a := range addresses {
-		l.rung("", fmt.Sprintf("port-%d", i+1), ladder.Port, a)
+		l.addRung("", fmt.Sprintf("port-%d", i+1), ladder.Port, a)
 	}
 	for _, g := range groups {
 		if len(g.Over) > 1 && len(g.Over) < len(addresses) {
-			l.rung("", "group-"+g.Name, ladder.Ports, g.Over...)
+			l.addRung("", "group-"+g.Name, ladder.Ports, g.Over...)
 		}
 	}
 	if len(addresses) > 1 {
-		l.rung("", "all", ladder.Ports, addresses...)
+		l.addRung("", "all", ladder.Ports, addresses...)
 	}
-	l.bothWays("", "both-ways", addresses...)
+	l.addBothDirections("", "both-ways", addresses...)
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (l *networkLadder) addLoopbacks(ctx context.Context, each int) error {
 		}
 		l.loopbacks = append(l.loopbacks, loopback)
 	}
-	if between > suite.MostPairs || l.options.port+len(l.pairs) > 65536 {
+	if between > suite.MaxPairs || l.options.port+len(l.pairs) > 65536 {
 		return usage(fmt.Sprintf("%s are too many", prose.Count(between, "pair")),
 			"take fewer with --pairs, or fewer addresses")
 	}
@@ -236,28 +236,29 @@ func (l *networkLadder) machines(ctx context.Context) ([]*networkEnd, error) {
 	return list, nil
 }
 
-// rung is measured in both directions, one after the other; a loopback has only one.
-func (l *networkLadder) rung(network ladder.Network, id string, kind ladder.Kind, over ...string) {
+// addRung is measured in both directions, one after the other; a loopback has only one.
+func (l *networkLadder) addRung(network ladder.Network, id string, kind ladder.Kind, over ...string) {
 	for _, direction := range l.directions() {
-		o := lab.Occasion{ID: id + "-" + direction, Rung: id, Kind: string(kind), Over: over, Direction: direction,
+		o := lab.Combination{ID: id + "-" + direction, Rung: id, Kind: string(kind), Over: over, Direction: direction,
 			Network: string(network)}
 		o.Title = o.Rung + ", " + direction
 		if kind == ladder.Loopback {
 			o.ID, o.Title, o.Direction = id, id, lab.Send
 		}
-		l.study.Occasions = append(l.study.Occasions, o)
+		l.design.Combinations = append(l.design.Combinations, o)
 		if kind == ladder.Loopback {
 			return
 		}
 	}
 }
 
-// bothWays is the rung of all that goes one way while as much goes the other.
-func (l *networkLadder) bothWays(network ladder.Network, id string, over ...string) {
+// addBothDirections is the rung of all that goes one way while as much goes the other.
+func (l *networkLadder) addBothDirections(network ladder.Network, id string, over ...string) {
 	if l.options.direction == bothDirections {
-		l.study.Occasions = append(l.study.Occasions, lab.Occasion{ID: id, Title: "all, both ways at once", Rung: id,
-			Kind: string(ladder.BothWays), Over: over,
-			Direction: bothDirections, Network: string(network)})
+		l.design.Combinations = append(l.design.Combinations,
+			lab.Combination{ID: id, Title: "all, both ways at once", Rung: id,
+				Kind: string(ladder.BothWays), Over: over,
+				Direction: bothDirections, Network: string(network)})
 	}
 }
 
@@ -269,8 +270,8 @@ func (l *networkLadder) directions() []string {
 	return []string{l.options.direction}
 }
 
-// loaded are the pairs that an occasion loads.
-func (l *networkLadder) loaded(o lab.Occasion) []int {
+// loadedPairs are the pairs that an occasion loads.
+func (l *networkLadder) loadedPairs(o lab.Combination) []int {
 	var pairs []int
 	from := l.ports
 	if o.Kind == string(ladder.Loopback) {
@@ -289,8 +290,8 @@ func (l *networkLadder) loaded(o lab.Occasion) []int {
 	return pairs
 }
 
-// drawParts makes the measurement of each pair, with a cell for each occasion that loads it.
-func (l *networkLadder) drawParts() error {
+// newParts makes the measurement of each pair, with a cell for each occasion that loads it.
+func (l *networkLadder) newParts() error {
 	if l.network.options.seed == 0 {
 		l.network.options.seed = rand.Uint64()
 	}
@@ -311,26 +312,26 @@ func (l *networkLadder) drawParts() error {
 	for i := range l.pairs {
 		m := l.part(i)
 		m.role, m.options.set = pairRole(i), nil // the options are in the suite
-		if err := m.draftOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
+		if err := m.newHeaderOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
 			return err
 		}
 		like := m.run.Cells[0]
 		m.run.ID, m.run.Cells = id, nil
-		for _, o := range l.study.Occasions {
-			if slices.Contains(l.loaded(o), i) {
+		for _, o := range l.design.Combinations {
+			if slices.Contains(l.loadedPairs(o), i) {
 				c := like
 				c.ID, c.Job, c.Params, c.Repetitions = o.ID, o.ID, directed(like.Params, o), l.options.passes
 				m.run.Cells = append(m.run.Cells, c)
 			}
 		}
-		l.settle(m, "network ladder", l.options.passes)
+		l.setDesign(m, "network ladder", l.options.passes)
 		l.parts = append(l.parts, m)
 	}
 	return nil
 }
 
 // directed are the options of a test on an occasion.
-func directed(params map[string]string, o lab.Occasion) map[string]string {
+func directed(params map[string]string, o lab.Combination) map[string]string {
 	own := map[string]string{}
 	for name, v := range params {
 		own[name] = v
@@ -347,29 +348,29 @@ func directed(params map[string]string, o lab.Occasion) map[string]string {
 	return own
 }
 
-func (l *networkLadder) measure(ctx context.Context, t *together) error {
+func (l *networkLadder) measure(ctx context.Context, t *multiTargetRun) error {
 	var rungs []string
 	for _, r := range rungsOf(t.run) {
 		rungs = append(rungs, "rung "+r.Name)
 	}
-	return l.carryOutStudy(ctx, t, rungs, l.effort(t), func(b *store.Bundle) error {
+	return l.executeDesign(ctx, t, rungs, l.estimate(t), func(b *store.Bundle) error {
 		return l.showNetworkLadder(l.store, b, l.options)
 	})
 }
 
-// effort is what the ladder costs.
-func (l *networkLadder) effort(t *together) string {
-	return fmt.Sprintf("%s on %s by %s, in %s", prose.Count(len(l.study.Occasions), "test"),
-		prose.Count(len(rungsOf(t.run)), "rung"), prose.Count(len(l.pairs), "pair"), l.takes(t))
+// estimate is what the ladder costs.
+func (l *networkLadder) estimate(t *multiTargetRun) string {
+	return fmt.Sprintf("%s on %s by %s, in %s", prose.Count(len(l.design.Combinations), "test"),
+		prose.Count(len(rungsOf(t.run)), "rung"), prose.Count(len(l.pairs), "pair"), l.durationText(t))
 }
 
 // printPlan is what --dry-run prints: the commands of each rung, and the order.
-func (l *networkLadder) printPlan(t *together) error {
+func (l *networkLadder) printPlan(t *multiTargetRun) error {
 	list := l.listing(l.options.dryRun)
-	list.line("%s", l.effort(t))
-	for _, o := range l.study.Occasions {
+	list.line("%s", l.estimate(t))
+	for _, o := range l.design.Combinations {
 		list.line("\n%s:", o.Title)
-		for _, i := range l.loaded(o) {
+		for _, i := range l.loadedPairs(o) {
 			m := l.parts[i]
 			for _, c := range m.run.Cells {
 				if c.ID == runner.CellOf(o.ID, m.role) {
@@ -391,10 +392,10 @@ func (p *program) resumeNetworkLadder(ctx context.Context, st *store.Store, b *s
 	if b.Run.Status != lab.Interrupted {
 		return p.showNetworkLadder(st, b, o)
 	}
-	l := &networkLadder{networkStudy: p.networkStudy(st, o.ofEnds(), climbing), options: o}
-	l.study = *b.Run.Study
+	l := &networkLadder{concurrentNetwork: p.networkStudy(st, o.ofEnds(), networkLadderKind), options: o}
+	l.design = *b.Run.Study
 	defer l.close()
-	if err := l.again(b); err != nil {
+	if err := l.readEnds(b); err != nil {
 		return err
 	}
 	if err := l.open(ctx); err != nil {
@@ -405,8 +406,8 @@ func (p *program) resumeNetworkLadder(ctx context.Context, st *store.Store, b *s
 		m.role = pairRole(i)
 		l.parts = append(l.parts, m)
 	}
-	t := l.asTogether()
-	if err := t.goOn(ctx, b); err != nil {
+	t := l.asMultiTarget()
+	if err := t.resumeFrom(ctx, b); err != nil {
 		return err
 	}
 	return l.measure(ctx, t)
@@ -415,25 +416,25 @@ func (p *program) resumeNetworkLadder(ctx context.Context, st *store.Store, b *s
 // networkRung is a rung with the occasions on which it is measured.
 type networkRung struct {
 	ladder.Rung
-	occasions []lab.Occasion
+	combinations []lab.Combination
 }
 
 // rungsOf are the rungs of a saved ladder, from the bottom up.
 func rungsOf(run lab.Run) []networkRung {
 	var rungs []networkRung
-	for _, o := range run.Study.Occasions {
+	for _, o := range run.Study.Combinations {
 		i := slices.IndexFunc(rungs, func(r networkRung) bool { return r.Name == o.Rung })
 		if i < 0 {
 			i = len(rungs)
 			rungs = append(rungs, networkRung{Rung: ladder.Rung{Name: o.Rung, Kind: ladder.Kind(o.Kind), Places: o.Over,
 				Run: run.ID, Network: ladder.Network(o.Network)}})
 		}
-		rungs[i].occasions = append(rungs[i].occasions, o)
+		rungs[i].combinations = append(rungs[i].combinations, o)
 	}
 	for i := range rungs {
 		r := &rungs[i]
 		for _, c := range run.Cells {
-			if c.Arm != runner.Everybody && strings.HasPrefix(c.ID, r.occasions[0].ID+"@") {
+			if c.Arm != runner.AllTargets && strings.HasPrefix(c.ID, r.combinations[0].ID+"@") {
 				r.Jobs++
 			}
 		}
@@ -477,7 +478,7 @@ func (p *program) showNetworkLadder(st *store.Store, b *store.Bundle, o ladderOp
 	if d.Suspects, err = suspects(b, &d, o.keep); err != nil {
 		return err
 	}
-	if d.Trials, err = trials(st, b, &d, o); err != nil {
+	if d.TuningRuns, err = otherLadders(st, b, &d, o); err != nil {
 		return err
 	}
 	return p.showResult(st, ladderResult(d, b.Run), o.result)
@@ -491,15 +492,15 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 	}
 	rungs := rungsOf(b.Run)
 	steps := make([]ladder.Step, len(rungs))
-	visits := map[string]visit{}
+	visits := map[string]combinationLoad{}
 	for i, r := range rungs {
 		steps[i] = stepOfNetwork(b.Run, rungs, i)
-		for _, o := range r.occasions {
+		for _, o := range r.combinations {
 			directions := []string{o.Direction}
 			if o.Direction == bothDirections || r.Kind == ladder.Loopback {
 				directions = []string{lab.Send, lab.Receive}
 			}
-			visits[o.ID] = visit{i, directions}
+			visits[o.ID] = combinationLoad{i, directions}
 		}
 	}
 	var measured []ladder.Measured
@@ -507,8 +508,8 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 		if err != nil {
 			return ladder.Document{}, err
 		}
-		id, everybody := strings.CutSuffix(rep.Cell, runner.CellOf("", runner.Everybody))
-		if !everybody || rep.Failed() {
+		id, allTargets := strings.CutSuffix(rep.Cell, runner.CellOf("", runner.AllTargets))
+		if !allTargets || rep.Failed() {
 			continue
 		}
 		for _, direction := range visits[id].directions {
@@ -533,24 +534,26 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 			continue
 		}
 		for _, direction := range v.directions {
-			said := func(o ladder.Warning) bool { return o.Rung == v.rung && o.Cell == direction && o.Code == w.Code }
-			if !slices.ContainsFunc(warnings, said) { // many pairs of a rung say the same
+			printed := func(o ladder.Warning) bool {
+				return o.Rung == v.rung && o.Cell == direction && o.Code == w.Code
+			}
+			if !slices.ContainsFunc(warnings, printed) { // many pairs of a rung say the same
 				warnings = append(warnings, ladder.Warning{Rung: v.rung, Cell: direction, Warning: w.Warning,
 					Repetitions: w.repetitions, N: w.n})
 			}
 		}
 	}
-	return ladder.Climb(steps, climbedDirections(b.Run), measured, warnings, podNotes(b.Run), terms), nil
+	return ladder.Analyze(steps, directionLoads(b.Run), measured, warnings, podNotes(b.Run), terms), nil
 }
 
-// visit is what an occasion measures: a rung, in one direction or in both.
-type visit struct {
+// combinationLoad is what an occasion measures: a rung, in one direction or in both.
+type combinationLoad struct {
 	rung       int
 	directions []string
 }
 
-// climbedDirections are the two loads of a ladder.
-func climbedDirections(run lab.Run) []ladder.Load {
+// directionLoads are the two loads of a ladder.
+func directionLoads(run lab.Run) []ladder.Load {
 	var loads []ladder.Load
 	titles := map[string]string{lab.Send: "to the server", lab.Receive: "from the server"}
 	params := map[string]string{}
@@ -561,7 +564,7 @@ func climbedDirections(run lab.Run) []ladder.Load {
 		}
 	}
 	for _, direction := range []string{lab.Send, lab.Receive} {
-		if !slices.ContainsFunc(run.Study.Occasions, func(o lab.Occasion) bool {
+		if !slices.ContainsFunc(run.Study.Combinations, func(o lab.Combination) bool {
 			return o.Direction == direction && o.Kind != string(ladder.Loopback)
 		}) {
 			continue
@@ -572,23 +575,23 @@ func climbedDirections(run lab.Run) []ladder.Load {
 	return loads
 }
 
-// in says whether a target is an end of the loads of a network: of nodes those that are in no pod network, of all else
-// the others.
-func in(network ladder.Network, t lab.RunTarget) bool {
+// isEnd says whether a target is an end of the loads of a network: of nodes those that are in no pod network, of all
+// else the others.
+func isEnd(network ladder.Network, t lab.RunTarget) bool {
 	return strings.HasPrefix(t.Role, nodeOf) == (network == ladder.Nodes)
 }
 
-// clientsCarry is what all clients together can send, by all their ways out: which of them their tests take is not
+// clientCeiling is what all clients together can send, by all their ways out: which of them their tests take is not
 // known.
-func clientsCarry(run lab.Run, network ladder.Network) (all ceiling.Ceiling, known bool) {
+func clientCeiling(run lab.Run, network ladder.Network) (all ceiling.Ceiling, known bool) {
 	var names []string
 	for _, t := range run.Targets {
-		if !in(network, t) || !slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool {
+		if !isEnd(network, t) || !slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool {
 			return p.Client == t.Role && p.Server != t.Role
 		}) {
 			continue
 		}
-		c, ok := ceiling.Exits(t)
+		c, ok := ceiling.EgressCeiling(t)
 		if !ok {
 			return ceiling.Ceiling{}, false
 		}
@@ -612,7 +615,7 @@ func serverOf(run lab.Run) lab.RunTarget {
 // serverIn is the server in a network.
 func serverIn(run lab.Run, network ladder.Network) lab.RunTarget {
 	for _, t := range run.Targets {
-		if in(network, t) && slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool {
+		if isEnd(network, t) && slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool {
 			return p.Server == t.Role && p.Client != t.Role
 		}) {
 			return t
@@ -636,7 +639,7 @@ func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
 		}
 	}
 	carries, known := ceiling.Ports(server, ports)
-	clients, clientsKnown := clientsCarry(run, r.Network)
+	clients, clientsKnown := clientCeiling(run, r.Network)
 	for _, direction := range []string{lab.Send, lab.Receive} {
 		if r.Kind != ladder.Loopback && clientsKnown {
 			c := clients

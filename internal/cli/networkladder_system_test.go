@@ -100,7 +100,7 @@ func ladderOfTwo(t *testing.T) (h twoHosts, before string, begin func(seconds in
 // asBefore says that nothing is left and both hosts are set up as they were.
 func (h twoHosts) asBefore(when, before string) {
 	h.t.Helper()
-	h.nothingLeft()
+	h.checkNothingLeft()
 	if after := h.setUp(); after != before {
 		h.t.Errorf("%s: before\n%s\nafter\n%s", when, before, after)
 	}

@@ -39,18 +39,18 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	run := lab.Run{ID: store.NewID(), Label: r.label, Status: lab.Complete, Source: lab.Measured,
 		Created: time.Unix(1724000000, 0), Suite: "network ladder", Repetitions: 4,
 		Terms:   &lab.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha},
-		Targets: []lab.RunTarget{client, server}, Study: &lab.Study{Kind: climbing},
-		Arms: []lab.Arm{{ID: runner.Everybody, Role: runner.Everybody,
-			Levels: map[string]string{targetLevel: runner.Everybody}}}}
+		Targets: []lab.RunTarget{client, server}, Study: &lab.ConcurrentDesign{Kind: networkLadderKind},
+		Arms: []lab.Arm{{ID: runner.AllTargets, Role: runner.AllTargets,
+			Levels: map[string]string{targetLevel: runner.AllTargets}}}}
 	rates := map[string]float64{}
 	add := func(id string, kind ladder.Kind, gigabits float64, over ...string) {
-		o := lab.Occasion{ID: id + "-send", Title: id, Rung: id, Kind: string(kind), Over: over, Direction: lab.Send}
+		o := lab.Combination{ID: id + "-send", Title: id, Rung: id, Kind: string(kind), Over: over, Direction: lab.Send}
 		if kind == ladder.Loopback {
 			o.ID = id
 		}
-		run.Study.Occasions = append(run.Study.Occasions, o)
+		run.Study.Combinations = append(run.Study.Combinations, o)
 		rates[o.ID] = gigabits * 1e9
-		run.Cells = append(run.Cells, lab.Cell{ID: runner.CellOf(o.ID, runner.Everybody), Arm: runner.Everybody,
+		run.Cells = append(run.Cells, lab.Cell{ID: runner.CellOf(o.ID, runner.AllTargets), Arm: runner.AllTargets,
 			Job: o.ID, Engine: lab.EngineIperf3, Params: map[string]string{"parallel": "16"}})
 	}
 	for i := range 8 {
@@ -73,9 +73,9 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	for block := 1; block <= 4; block++ {
-		for _, o := range run.Study.Occasions {
+		for _, o := range run.Study.Combinations {
 			rate := rates[o.ID] * (1 + 0.004*float64((block*7+len(o.ID))%3-1))
-			rep := lab.Repetition{Cell: runner.CellOf(o.ID, runner.Everybody), Number: block, Block: block,
+			rep := lab.Repetition{Cell: runner.CellOf(o.ID, runner.AllTargets), Number: block, Block: block,
 				Values: map[string]float64{lab.Bitrate(lab.Send): rate}}
 			if err := w.Repetition(rep); err != nil {
 				t.Fatal(err)
@@ -127,23 +127,23 @@ func TestTheReportOf200GbitIsReplayed(t *testing.T) {
 	reportedLadder{host: "beeline-numa-off.yaml", label: "one socket", loopback: 250, all: 160,
 		without: []string{"cpu.threads"},
 		with:    []lab.Fact{{Key: "cpu.threads", Value: "64"}}}.recorded(t, dir)
-	said := func(args ...string) (ladder.Document, string) {
+	printed := func(args ...string) (ladder.Document, string) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		all := append([]string{"headroom", "ladder", "--store", dir, "--resume", found}, args...)
-		if code := Run(t.Context(), Surroundings{Args: all, Stdout: &out, Stderr: &errs}); code != 0 {
+		if code := Run(t.Context(), Environment{Args: all, Stdout: &out, Stderr: &errs}); code != 0 {
 			t.Fatalf("%v: %d\n%s", args, code, &errs)
 		}
 		var d ladder.Document
 		text := out.String()
 		out.Reset()
-		if code := Run(t.Context(), Surroundings{Args: append(all, "--json"), Stdout: &out, Stderr: &errs}); code !=
+		if code := Run(t.Context(), Environment{Args: append(all, "--json"), Stdout: &out, Stderr: &errs}); code !=
 			0 || json.Unmarshal(out.Bytes(), &d) != nil {
 			t.Fatalf("%v: %d\n%s", args, code, &errs)
 		}
 		return d, strings.Join(strings.Fields(text), " ")
 	}
-	d, text := said("--beside", "numa on", "--beside", "one socket")
+	d, text := printed("--beside", "numa on", "--beside", "one socket")
 	t.Log(text)
 	if d.Answer.Rung == nil || d.Rungs[*d.Answer.Rung].Kind != ladder.Loopback || len(d.Suspects) == 0 ||
 		d.Suspects[0].Rule != "numa-one-node" {
@@ -156,7 +156,7 @@ func TestTheReportOf200GbitIsReplayed(t *testing.T) {
 			t.Errorf("without --keep nothing of %q", w)
 		}
 	}
-	kept, text := said("--beside", "numa on", "--beside", "one socket", "--keep", "cmdline:numa=off")
+	kept, text := printed("--beside", "numa on", "--beside", "one socket", "--keep", "cmdline:numa=off")
 	t.Log(text)
 	for _, w := range []string{"kept: cmdline:numa=off", "not offered: cmdline:numa=absent", "CPUs of one socket",
 		"The best of it is not allowed: numa on 190 Gbit/s. The best that is: one socket 160 Gbit/s.",
@@ -165,7 +165,7 @@ func TestTheReportOf200GbitIsReplayed(t *testing.T) {
 			t.Errorf("with --keep nothing of %q", w)
 		}
 	}
-	if i, any := ladder.Best(kept.Trials); i != 1 || any != 0 {
+	if i, any := ladder.Best(kept.TuningRuns); i != 1 || any != 0 {
 		t.Errorf("the best are %d and %d", i, any)
 	}
 }

@@ -66,7 +66,7 @@ With --event something is done on purpose while each load on a mount goes on, on
   headroom nfs --resume last
   headroom nfs --address 10.0.1.1 --export /srv --set runtime=5 --set size=64m --set offset_increment=64m --size 512m
   headroom nfs --on client=ssh://pve1 --address 10.0.1.1 --address 10.0.2.1 --export /srv --set runtime=60s --event '20s: ip link set eth2 down' --undo 'ip link set eth2 up' --event-left 50%`,
-		Args:              between(0, 1, "a suite"),
+		Args:              argumentCount(0, 1, "a suite"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range append(eventFlags(), "on", "export", "path", "address", "nfs-version", "options",
@@ -129,10 +129,10 @@ type nfsStages struct {
 	// id is that of the first run, which all share.
 	id string
 	// bundles are what was measured, and earlier what is taken up of it, by what the stages were called at first.
-	bundles []string
-	earlier map[string]*store.Bundle
-	// laid is the scratch file that the server's own stage has laid out, while that goes on.
-	laid *runner.Laid
+	bundles     []string
+	earlierRuns map[string]*store.Bundle
+	// sharedScratch is the scratch file that the server's own stage has laid out, while that goes on.
+	sharedScratch *runner.SharedScratch
 }
 
 func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
@@ -141,14 +141,14 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 		return err
 	}
 	x := &nfsStages{program: p, options: o, store: s, suite: "nfs", id: store.NewID(),
-		opened: map[string]target.Target{}, earlier: map[string]*store.Bundle{}}
+		opened: map[string]target.Target{}, earlierRuns: map[string]*store.Bundle{}}
 	if len(args) > 0 {
 		x.suite = args[0]
 	}
 	if o.resume == "" {
 		x.loads, err = loadSuite(x.suite)
 	} else {
-		err = x.takeUp(args)
+		err = x.resumeStages(args)
 	}
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 		return usage("the suite "+x.loads.Name+" measures no storage", "headroom net "+x.suite)
 	}
 	if o.resume == "" {
-		if x.options.Events, err = o.events.upsets(x.eventTarget); err != nil {
+		if x.options.Events, err = o.events.parse(x.eventTarget); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 		return err
 	}
 	if o.resume != "" {
-		if err := x.findEarlier(); err != nil {
+		if err := x.findEarlierRuns(); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 	if err := x.checkEvents(ctx); err != nil {
 		return err
 	}
-	if err := x.carryOut(ctx, stages); err != nil {
+	if err := x.execute(ctx, stages); err != nil {
 		return err
 	}
 	return x.report()
@@ -208,15 +208,15 @@ func (x *nfsStages) checkEvents(ctx context.Context) error {
 			}
 			defer x.closeTarget(t)
 		}
-		if err := k.Ready(ctx, event.Where{Target: t}, u.Named); err != nil {
+		if err := k.Ready(ctx, event.Scope{Target: t}, u.Named); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeUp reads what was settled when an interrupted experiment began. What it has measured is kept.
-func (x *nfsStages) takeUp(args []string) error {
+// resumeStages reads what was settled when an interrupted experiment began. What it has measured is kept.
+func (x *nfsStages) resumeStages(args []string) error {
 	if len(args) > 0 {
 		return usage("--resume takes the suite from the runs", "headroom nfs --resume "+x.options.resume)
 	}
@@ -234,16 +234,16 @@ func (x *nfsStages) takeUp(args []string) error {
 	return err
 }
 
-// findEarlier looks up what is measured already, when what a killed headroom has left was mended.
-func (x *nfsStages) findEarlier() error {
+// findEarlierRuns looks up what is measured already, when what a killed headroom has left was mended.
+func (x *nfsStages) findEarlierRuns() error {
 	named, err := x.store.Find(x.options.resume)
 	if err != nil {
 		return err
 	}
-	found, err := (&turns{program: x.program, store: x.store}).partners(named)
+	found, err := (&turns{program: x.program, store: x.store}).interleavedRuns(named)
 	slices.SortFunc(found, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
 	for _, b := range found {
-		x.earlier[b.Run.NFS.Asked] = b
+		x.earlierRuns[b.Run.NFS.Requested] = b
 		x.bundles = append(x.bundles, b.Run.ID)
 	}
 	return err
@@ -264,7 +264,7 @@ func (x *nfsStages) name() error {
 		*to = name
 	}
 	if o.Client == "" {
-		o.Client = here
+		o.Client = localTarget
 	}
 	if o.Client == o.Server {
 		return usage("client and server are both "+o.Client, "what goes through a machine's own loopback is no network")

@@ -92,7 +92,7 @@ as_published: {note: through the cache, fio: {direct: 0, invalidate: 0}}
 `
 
 // measuredStages are the runs of one headroom nfs, the oldest first.
-func (v victim) measuredStages() []*store.Bundle {
+func (v fixture) measuredStages() []*store.Bundle {
 	v.t.Helper()
 	rows, err := store.Open(v.store).List()
 	if err != nil || len(rows) == 0 {
@@ -125,7 +125,7 @@ func codesOf(t *testing.T, b *store.Bundle) []string {
 }
 
 // nfs measures between two guests that it starts, and returns what it said and the runs.
-func (v victim) nfs(more ...string) (string, []*store.Bundle) {
+func (v fixture) nfs(more ...string) (string, []*store.Bundle) {
 	v.t.Helper()
 	client, server := nfsGuests(v.t)
 	if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
@@ -144,7 +144,7 @@ func (v victim) nfs(more ...string) (string, []*store.Bundle) {
 // of its mount.
 func TestNFSFromEndToEnd(t *testing.T) {
 	guestSearches(t)
-	v := newVictim(t)
+	v := newFixture(t)
 	began := time.Now()
 	out, bundles := v.nfs("--address", "10.0.12.1")
 	t.Logf("five stages between two emulated guests, %s", time.Since(began).Round(time.Second))
@@ -167,7 +167,7 @@ func TestNFSFromEndToEnd(t *testing.T) {
 		"RDMA multipath"}; !slices.Equal(stages, want) {
 		t.Errorf("stages %q, want %q\n%s", stages, want, out)
 	}
-	v.nothingLeft("after the experiment")
+	v.checkNothingLeft("after the experiment")
 }
 
 // The built-in suite itself, nothing of it smaller or shorter: 8 GiB on the server, three repetitions of six loads in
@@ -178,7 +178,7 @@ func TestNFSWholeSuite(t *testing.T) {
 	if err := unix.Sysinfo(&machine); err != nil || machine.Totalram*uint64(machine.Unit) < 16<<30 {
 		t.Skip("not measured: a server with 8 GiB of files in memory takes a machine with 16 GiB")
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	client, server := nfsGuests(t)
 	for file, changes := range map[string][]string{client: {"memory: 640m", "memory: 1500m\nlimit: 20m"},
 		server: {"memory: 640m", "memory: 10g\nlimit: 20m", "size=200m", "size=9g"}} {
@@ -217,14 +217,14 @@ func TestNFSWholeSuite(t *testing.T) {
 		"RDMA multipath"}; !slices.Equal(stages, want) {
 		t.Errorf("stages %q, want %q\n%s", stages, want, out)
 	}
-	v.nothingLeft("after the experiment")
+	v.checkNothingLeft("after the experiment")
 }
 
 // What the client's cache answers is told by what the server has sent and was sent. That seconds are faster than the
 // link is not said in a guest, whose cards have no speed of their own.
 func TestNFSThroughTheCacheIsMarked(t *testing.T) {
 	guestSearches(t)
-	v := newVictim(t)
+	v := newFixture(t)
 	out, bundles := v.nfs("--as-published", "--transport", "tcp", "--set", "runtime=4s", "--set", "size=2m", "--set",
 		"bs=64k", "--size", "2m")
 	if len(bundles) != 2 || !bundles[1].Run.AsPublished {
@@ -357,7 +357,7 @@ func (p nfsPair) change(level string) error {
 	}
 	err = j.Change(p.t.Context(), setting, level)
 	if err == nil {
-		err = j.Holds(p.t.Context())
+		err = j.CheckInEffect(p.t.Context())
 	}
 	if undone := j.Undo(p.t.Context()); undone != nil || len(j.Open()) != 0 {
 		p.t.Errorf("%s is not undone: %v", level, undone)
@@ -411,7 +411,7 @@ func TestNFSMountsAreVerifiedAndUndone(t *testing.T) {
 // restore undoes.
 func (p nfsPair) killed() {
 	t := p.t
-	v := newVictim(t)
+	v := newFixture(t)
 	text := strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: 60s", 1)
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -423,13 +423,13 @@ func (p nfsPair) killed() {
 			t.Errorf("%s: %v\n%s", where, err, out)
 		}
 		p.clean(where)
-		v.nothingLeft(where)
+		v.checkNothingLeft(where)
 	}
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for range 3 {
 		step := 2 + random.IntN(12) // of the journal, which comes before any run
 		cmd := v.command(args...)
-		cmd.Env = append(os.Environ(), dieBefore+"="+strconv.Itoa(step))
+		cmd.Env = append(os.Environ(), exitBefore+"="+strconv.Itoa(step))
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "died before") {
 			t.Fatalf("step %d: %v\n%s", step, err, out)
@@ -454,11 +454,11 @@ func (p nfsPair) killed() {
 }
 
 // loading starts the experiment, and returns when a load works on the mount; the stage of the server comes before.
-func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
+func (p nfsPair) loading(v fixture, args []string) *exec.Cmd {
 	p.t.Helper()
 	cmd := v.command(args...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
@@ -471,7 +471,7 @@ func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	p.t.Fatalf("no load is seen on the mount\n%s", said.String())
+	p.t.Fatalf("no load is seen on the mount\n%s", printed.String())
 	return nil
 }
 
@@ -480,7 +480,7 @@ func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
 func TestNFSIsResumed(t *testing.T) {
 	guestSearches(t)
 	p := startNFSPair(t, nil)
-	v := newVictim(t)
+	v := newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: 20s", 1)),
 		0o644); err != nil {
 		t.Fatal(err)
@@ -540,7 +540,7 @@ func TestNFSIsResumed(t *testing.T) {
 func TestNFSMountsAreSwept(t *testing.T) {
 	guestSearches(t)
 	p := startNFSPair(t, nil)
-	sweep := func(v victim, runtime string, levels ...string) []string {
+	sweep := func(v fixture, runtime string, levels ...string) []string {
 		if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: "+runtime, 1)),
 			0o644); err != nil {
 			t.Fatal(err)
@@ -550,7 +550,7 @@ func TestNFSMountsAreSwept(t *testing.T) {
 	}
 	tcp, more := "10.0.11.1:/ vers=4.2,proto=tcp", "10.0.11.1:/ vers=4.2,proto=tcp,nconnect=2,rsize=65536,noac"
 	rdma := "10.0.11.1,10.0.12.1:/ vers=4.2,proto=rdma,port=20049,max_connect=2"
-	v := newVictim(t)
+	v := newFixture(t)
 	began := time.Now()
 	out, err := v.command(sweep(v, "1s", tcp, more, rdma)...).CombinedOutput()
 	if err != nil {
@@ -559,7 +559,7 @@ func TestNFSMountsAreSwept(t *testing.T) {
 	t.Logf("a sweep over three mounts, %s\n%s", time.Since(began).Round(time.Second), out)
 	p.clean("after a sweep")
 	measured := map[string]int{}
-	b := v.only()
+	b := v.onlyRun()
 	for r, err := range b.Repetitions() {
 		if err != nil || r.Values["read.iops"]+r.Values["write.iops"] <= 0 {
 			t.Errorf("%+v, %v", r.Values, err)
@@ -578,7 +578,7 @@ func TestNFSMountsAreSwept(t *testing.T) {
 		"with RDMA it has no effect": "10.0.11.1:/ vers=4.2,proto=rdma,port=20049,nconnect=2",
 		"leads to another directory": "10.0.11.1:/other vers=4.2,proto=tcp",
 	} {
-		v := newVictim(t)
+		v := newFixture(t)
 		if out, err := v.command(sweep(v, "1s", tcp, level)...).CombinedOutput(); err == nil ||
 			!strings.Contains(string(out), want) {
 			t.Errorf("%v\n%s\nwant %s", err, out, want)
@@ -588,10 +588,10 @@ func TestNFSMountsAreSwept(t *testing.T) {
 	p.clean("after refusals")
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for range 3 {
-		v := newVictim(t)
+		v := newFixture(t)
 		step := 2 + random.IntN(120)
 		cmd := v.command(sweep(v, "1s", tcp, more)...)
-		cmd.Env = append(os.Environ(), dieBefore+"="+strconv.Itoa(step))
+		cmd.Env = append(os.Environ(), exitBefore+"="+strconv.Itoa(step))
 		out, _ := cmd.CombinedOutput()
 		_, where, _ := strings.Cut(string(out), "died before: ")
 		if out, err := v.command("restore").CombinedOutput(); err != nil {
@@ -599,7 +599,7 @@ func TestNFSMountsAreSwept(t *testing.T) {
 		}
 		p.clean(fmt.Sprintf("step %d, %s", step, where))
 	}
-	v = newVictim(t)
+	v = newFixture(t)
 	cmd := p.loading(v, sweep(v, "30s", tcp, more))
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)

@@ -120,7 +120,7 @@ func TestNFSInsideAVirtualMachine(t *testing.T) {
 	})
 	const tcp = "vers=4.2,proto=tcp"
 	p.run(p.client, "mount.nfs 10.0.11.1:/ /mnt -o "+tcp+",retry=0 && truncate -s 96M /mnt/disk.raw")
-	v := newVictim(t)
+	v := newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -166,15 +166,15 @@ END
 			"-device", "virtio-blk-pci,drive=data,serial=on-nfs-1"},
 	} {
 		cmd := exec.Command(argv[0], argv[1:]...)
-		var said bytes.Buffer
-		cmd.Stderr = &said
+		var printed bytes.Buffer
+		cmd.Stderr = &printed
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			t.Logf("%s: %s", argv[0], said.String())
+			t.Logf("%s: %s", argv[0], printed.String())
 		})
 		if argv[0] == "ssh" {
 			for end := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Second) {
@@ -196,7 +196,7 @@ END
 	}
 	t.Setenv(sshConfigVariable, file)
 	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
-		if said, _ := os.ReadFile(console); strings.Contains(string(said), "headroom: this guest is ready") {
+		if printed, _ := os.ReadFile(console); strings.Contains(string(printed), "headroom: this guest is ready") {
 			break
 		}
 		if time.Now().After(end) {
@@ -242,7 +242,7 @@ END
 // inner runs a command in the machine.
 func (p nfsPair) inner(config, command string) {
 	p.t.Helper()
-	t, err := (&program{Surroundings: Surroundings{Env: func(name string) string {
+	t, err := (&program{Environment: Environment{Env: func(name string) string {
 		if name == sshConfigVariable {
 			return config
 		}
@@ -252,7 +252,7 @@ func (p nfsPair) inner(config, command string) {
 		p.t.Fatal(err)
 	}
 	p.run(t, command)
-	(&program{Surroundings: Surroundings{Stderr: os.Stderr}}).closeTarget(t)
+	(&program{Environment: Environment{Stderr: os.Stderr}}).closeTarget(t)
 }
 
 // freeTCPPort is one on which nobody listens now.

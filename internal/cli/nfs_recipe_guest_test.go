@@ -28,7 +28,7 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newVictim(t)
+	v := newFixture(t)
 	dir := filepath.Dir(v.suite)
 	for _, name := range []string{"server.yaml", "client.yaml"} {
 		m := regexp.MustCompile("(?s)```yaml\n# " + regexp.QuoteMeta(name) + "\n(.*?)```").FindSubmatch(page)
@@ -67,10 +67,10 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	// What went over each path, and what to paste for good, wherever lines are broken.
-	said := strings.Join(strings.Fields(string(out)), " ")
+	printed := strings.Join(strings.Fields(string(out)), " ")
 	for _, want := range []string{"bytes at the client: eth0", "transport 2 (tcp)", "transport 2 (rdma)",
 		" for good, the fastest of 4 mounts", "in /etc/fstab", "10.0.11.1:/"} {
-		if !strings.Contains(said, want) {
+		if !strings.Contains(printed, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}
 	}
@@ -86,5 +86,5 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 			t.Errorf("no stage %q among %v", want, stages)
 		}
 	}
-	v.nothingLeft("after the stages")
+	v.checkNothingLeft("after the stages")
 }

@@ -32,7 +32,7 @@ import (
 // server's card, as a switch between them would that dies, and mend it: the client's own card does not notice. What the
 // client's cards receive and send is written down by its QEMU.
 type trunk struct {
-	victim
+	fixture
 	client   string
 	cut, put string
 	folder   string
@@ -57,7 +57,7 @@ func newTrunk(t *testing.T, after string) trunk {
 	if _, err := exec.LookPath("/usr/sbin/tc"); err != nil {
 		t.Skip("tc of iproute2 is not installed")
 	}
-	k := trunk{victim: newVictim(t), folder: t.TempDir()}
+	k := trunk{fixture: newFixture(t), folder: t.TempDir()}
 	monitor := filepath.Join(k.folder, "monitor")
 	for _, end := range []string{".in", ".out"} {
 		if err := syscall.Mkfifo(monitor+end, 0o600); err != nil {
@@ -171,16 +171,16 @@ func (k trunk) frames(link int) []frame {
 }
 
 // looks are what both links together had brought, every 20 ms.
-func looksOf(all []frame) []look {
+func samplesOf(all []frame) []byteSample {
 	slices.SortFunc(all, func(a, b frame) int { return a.at.Compare(b.at) })
-	var looks []look
+	var looks []byteSample
 	sum, i := 0.0, 0
 	for at := all[0].at; i < len(all); at = at.Add(20 * time.Millisecond) {
 		for i < len(all) && !all[i].at.After(at) {
 			sum += all[i].bytes
 			i++
 		}
-		looks = append(looks, look{at: at, bytes: sum})
+		looks = append(looks, byteSample{at: at, bytes: sum})
 	}
 	return looks
 }
@@ -252,7 +252,7 @@ jobs:
 	}
 	cuts, puts := k.marks("on"), k.marks("off")
 	kept, second := k.frames(0), k.frames(1)
-	looks := looksOf(slices.Concat(kept, second))
+	looks := samplesOf(slices.Concat(kept, second))
 	begins, lengths := silences(second, 10)
 	for i, load := range s.Events.Loads {
 		f, h := load.Findings[0], load.Happened[0]
@@ -273,7 +273,7 @@ jobs:
 		before := rateBetween(looks, cut.Add(-6*time.Second), cut)
 		degraded := rateBetween(looks, cut.Add(2*time.Second), put.Add(-time.Second)) / before
 		end := cut.Add(time.Duration(silent * float64(time.Second))).Add(5 * time.Second)
-		stall, back := byHand(looks, cut, end, before)
+		stall, back := independentEstimate(looks, cut, end, before)
 		if load.Slowest == nil {
 			t.Fatalf("%s: nothing is known of its slowest read", load.Job)
 		}
@@ -288,7 +288,7 @@ jobs:
 			{Name: "back/by-hand", Unit: "s", Center: back, Text: "when the rate is back, by hand"},
 			{Name: "back/found", Unit: "s", Center: *f.Recovery, Text: "when the rate is back"},
 			{Name: "slowest", Unit: "s", Center: *load.Slowest, Text: "the slowest read"},
-			{Name: "unsure", Unit: "s", Center: h.Unsure, Better: figure.Lower,
+			{Name: "unsure", Unit: "s", Center: h.Uncertainty, Better: figure.Lower,
 				Text: "how far the moment may be wrong"},
 		} {
 			r.Name, r.Text = figure.Name("nfs/trunk", load.Job, r.Name),
@@ -302,7 +302,7 @@ jobs:
 		if l := f.Event.Level; degraded < l.Lo-0.02 || degraded > l.Hi+0.02 || math.Abs(l.Center-degraded) > 0.05 {
 			t.Errorf("%s: %+v left, by hand %.3f", load.Job, l, degraded)
 		}
-		if math.Abs(*f.Recovery-back) > 0.4+h.Unsure {
+		if math.Abs(*f.Recovery-back) > 0.4+h.Uncertainty {
 			t.Errorf("%s: back after %.2f s, by hand %.2f", load.Job, *f.Recovery, back)
 		}
 		if math.Abs(h.Undone-h.At-took) > 0.3 {
@@ -378,14 +378,14 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 	const moves = "a cut NFS trunk is moved to the other address: "
 	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/after", Unit: "s", Center: waited,
 		Text: fmt.Sprintf(moves+"how long after the cut, which lasts %.2f s (give or take %.2f s)", cut.Undone-cut.At,
-			moved.Unsure)})
+			moved.Uncertainty)})
 	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/slowest", Unit: "s", Center: *load.Slowest, Text: moves +
 		"the slowest read"})
 	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/left", Unit: "share", Center: after,
 		Text: moves + "the rate then"})
 	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/back", Unit: "share",
 		Center: mean(moved.Undone+3, 51) / before, Text: moves + "the rate at the end"})
-	if *load.Slowest < waited-moved.Unsure-1 || *load.Slowest > waited+moved.Unsure+2 {
+	if *load.Slowest < waited-moved.Uncertainty-1 || *load.Slowest > waited+moved.Uncertainty+2 {
 		t.Errorf("the slowest read took %.2f s, and the trunk was moved after %.2f", *load.Slowest, waited)
 	}
 	if math.Abs(after-0.5) > 0.06 {
@@ -418,22 +418,22 @@ func TestNFSStagesHaveEvents(t *testing.T) {
 	for i, want := range [][]float64{{1}, {0.5, 0.5}} {
 		stage := bundles[i].Run.Arms[0].Levels[stageLevel]
 		for r, err := range bundles[i].Repetitions() {
-			if err != nil || r.Upsets == nil {
+			if err != nil || r.Events == nil {
 				t.Fatalf("%s: %+v, %v", stage, r.Values, err)
 			}
-			all := outage.Of(*r.Upsets)
+			all := outage.Of(*r.Events)
 			if len(all) != len(want) {
 				t.Fatalf("%s: %d events", stage, len(all))
 			}
 			for n, f := range all {
-				if f.Unknown != "" || f.Event.Level == nil || r.Upsets.Each[n].Failed != "" {
-					t.Fatalf("%s: %+v, %+v", stage, f, r.Upsets.Each[n])
+				if f.Unknown != "" || f.Event.Level == nil || r.Events.Each[n].Failed != "" {
+					t.Fatalf("%s: %+v, %+v", stage, f, r.Events.Each[n])
 				}
 				figure.Record(t, figure.Figure{Name: figure.Name("nfs/stage-events", stage, n+1, "left"), Unit: "share",
 					Center: f.Event.Level.Center,
-					Text:   fmt.Sprintf("%s, %s: what is left", stage, bundles[i].Run.Upsets[n].Text())})
+					Text:   fmt.Sprintf("%s, %s: what is left", stage, bundles[i].Run.Events[n].Text())})
 				if math.Abs(f.Event.Level.Center-want[n]) > 0.06 {
-					t.Errorf("%s, %s: %.3f is left", stage, bundles[i].Run.Upsets[n].Text(), f.Event.Level.Center)
+					t.Errorf("%s, %s: %.3f is left", stage, bundles[i].Run.Events[n].Text(), f.Event.Level.Center)
 				}
 			}
 		}

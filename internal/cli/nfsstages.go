@@ -48,7 +48,7 @@ func (x *nfsStages) open(ctx context.Context) error {
 		return name == ""
 	})
 	if !x.options.dryRun.asked() {
-		if err := x.tidy(ctx, x.store, names...); err != nil {
+		if err := x.recoverLeftovers(ctx, x.store, names...); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (x *nfsStages) stages(ctx context.Context) ([]nfsStage, error) {
 	if server := x.opened[x.options.Server]; server != nil {
 		all = append(all, nfsStage{asked: "the server's own storage", target: server, folder: x.options.Export})
 	} else {
-		x.say("", "without --on server=TARGET the server's own storage is not measured")
+		x.print("", "without --on server=TARGET the server's own storage is not measured")
 	}
 	if point := x.options.Mounted; point != "" {
 		all = append(all, nfsStage{asked: "the mount on " + point, target: client, folder: point, point: point})
@@ -102,7 +102,7 @@ func (x *nfsStages) stages(ctx context.Context) ([]nfsStage, error) {
 				return nil, err
 			}
 			if lacks != "" {
-				x.say("", "RDMA is left out: "+lacks)
+				x.print("", "RDMA is left out: "+lacks)
 				continue
 			}
 		}
@@ -147,8 +147,8 @@ func (x *nfsStages) lacksRDMA(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// carryOut measures all stages. One that can't be had does not keep the others from being measured.
-func (x *nfsStages) carryOut(ctx context.Context, stages []nfsStage) (err error) {
+// execute measures all stages. One that can't be had does not keep the others from being measured.
+func (x *nfsStages) execute(ctx context.Context, stages []nfsStage) (err error) {
 	if x.journal, err = factor.Create(x.store.Changes(), x.id, x.opened[x.options.Client]); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (x *nfsStages) carryOut(ctx context.Context, stages []nfsStage) (err error)
 	rest()
 	if fatal != nil {
 		if len(x.bundles) > 0 {
-			x.say("", "what was measured is kept; go on with: headroom nfs --resume "+x.store.ShortID(x.bundles[0]))
+			x.print("", "what was measured is kept; go on with: headroom nfs --resume "+x.store.ShortID(x.bundles[0]))
 		}
 		return fatal
 	}
@@ -190,14 +190,14 @@ func (x *nfsStages) carryOut(ctx context.Context, stages []nfsStage) (err error)
 
 // measure one stage: mount it, see what came of it, measure, unmount it. rest measures the stages after it.
 func (x *nfsStages) measure(ctx context.Context, s nfsStage, rest func()) (err error) {
-	earlier := x.earlier[s.asked]
+	earlier := x.earlierRuns[s.asked]
 	if earlier != nil && earlier.Run.Status != lab.Interrupted {
 		return nil
 	}
-	m := &measurement{program: x.program, options: x.runOptions(), store: x.store, target: s.target, resume: earlier}
+	m := &measurement{program: x.program, options: x.runOptions(), store: x.store, target: s.target, resumed: earlier}
 	defer m.release()
 	if s.mount != nil {
-		x.say("", "mounting "+s.mount.String()+" for "+s.asked)
+		x.print("", "mounting "+s.mount.String()+" for "+s.asked)
 		setting, problem := factor.NFSSetting(ctx, s.target, *s.mount, s.folder)
 		if problem != nil {
 			return problem
@@ -230,53 +230,53 @@ func (x *nfsStages) runOptions() runOptions {
 
 // prepare makes the run of a stage, or takes up the one that was interrupted.
 func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) error {
-	if m.resume != nil {
-		return m.goOn(ctx, m.resume, m.resume.Run)
+	if m.resumed != nil {
+		return m.resumeFrom(ctx, m.resumed, m.resumed.Run)
 	}
 	place, err := facts.ResolvePlace(ctx, s.target, s.folder)
 	if err != nil {
 		return err
 	}
-	if err := m.draftOn(x.loads, place); err != nil {
+	if err := m.newHeaderOn(x.loads, place); err != nil {
 		return err
 	}
 	if len(x.bundles) == 0 {
 		m.run.ID = x.id
 	}
 	if s.point != "" {
-		if err := m.takeUpsets(s.upsets(x.options.Events)); err != nil {
+		if err := m.setEvents(s.eventsFor(x.options.Events)); err != nil {
 			return err
 		}
 	}
 	m.run.Design, m.run.Pair = lab.DesignNFS, x.id
 	settled := x.options.NFS
-	settled.Asked = s.asked
+	settled.Requested = s.asked
 	m.run.NFS = &settled
 	if s.point == "" && slices.Contains(memoryFilesystems(), place.Filesystem) {
 		m.run.Cells = throughMemory(m.run.Cells)
 	}
 	if s.mount != nil {
-		if m.laid, err = x.sharedFile(ctx, m); err != nil {
+		if m.sharedScratch, err = x.sharedFile(ctx, m); err != nil {
 			return err
 		}
 	}
-	if err := m.ready(ctx); err != nil {
+	if err := m.secureAndSnapshot(ctx); err != nil {
 		return err
 	}
 	x.bundles = append(x.bundles, m.run.ID)
 	return nil
 }
 
-// upsets are the events that a stage on a mount can have: no loss of an address that it does not use.
-func (s nfsStage) upsets(all []lab.Upset) []lab.Upset {
-	var own []lab.Upset
+// eventsFor are the events that a stage on a mount can have: no loss of an address that it does not use.
+func (s nfsStage) eventsFor(all []lab.Event) []lab.Event {
+	var own []lab.Event
 	for _, u := range all {
 		if s.mount != nil && len(u.Named) == 2 && u.Named[0] == event.LoseTrunk && !slices.Contains(s.mount.Addresses,
 			addressOf(u.Named[1])) {
 			continue
 		}
 		if s.addresses() == 1 {
-			u.Left = 0 // which is said of all addresses
+			u.ExpectedShare = 0 // which is said of all addresses
 		}
 		own = append(own, u)
 	}
@@ -291,11 +291,11 @@ func addressOf(text string) netip.Addr {
 
 // sharedFile is the scratch file that the server's own stage has laid out, as a client sees it; nil where there is none
 // that the client may write to. It spares a layout over the network for each stage.
-func (x *nfsStages) sharedFile(ctx context.Context, m *measurement) (*runner.Laid, error) {
-	if x.laid == nil {
+func (x *nfsStages) sharedFile(ctx context.Context, m *measurement) (*runner.SharedScratch, error) {
+	if x.sharedScratch == nil {
 		return nil, nil
 	}
-	file := m.place().Path + "/" + x.laid.Name
+	file := m.place().Path + "/" + x.sharedScratch.Name
 	out, err := m.target.Run(ctx, "stat", "-c", "%s", "--", file)
 	if err != nil {
 		return nil, err
@@ -309,7 +309,7 @@ func (x *nfsStages) sharedFile(ctx context.Context, m *measurement) (*runner.Lai
 	if out, err = m.target.Run(ctx, "test", "-w", file); err != nil || out.ExitCode != 0 {
 		return nil, err // root of a client is nobody there
 	}
-	return x.laid, nil
+	return x.sharedScratch, nil
 }
 
 // load measures a stage that is prepared.
@@ -326,30 +326,30 @@ func (x *nfsStages) load(ctx context.Context, m *measurement, s nfsStage, rest f
 	if s.inside {
 		stage += insideGuest
 	}
-	if was := m.run.Arms[0].Levels[stageLevel]; m.resume != nil && was != stage {
+	if was := m.run.Arms[0].Levels[stageLevel]; m.resumed != nil && was != stage {
 		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("run %s measured %s, and it is %s now", m.run.ID, was,
 			stage), Hints: []string{"start a new experiment"}}
 	}
 	m.run.Arms[0].Levels = map[string]string{stageLevel: stage}
-	giveBack, err := m.openUpsets(ctx, slices.Collect(maps.Values(x.opened))...)
+	release, err := m.openEvents(ctx, slices.Collect(maps.Values(x.opened))...)
 	if err != nil {
 		return err
 	}
-	defer func() { failed = errors.Join(failed, giveBack()) }()
-	x.say("", stage)
-	m.preface(ctx)
-	outcome, err := m.measure(ctx, func(laid runner.Laid) error {
+	defer func() { failed = errors.Join(failed, release()) }()
+	x.print("", stage)
+	m.printSummary(ctx)
+	outcome, err := m.measure(ctx, func(scratch runner.SharedScratch) error {
 		if before == nil {
-			if laid.State.Bytes > 0 && !m.run.AsPublished && x.options.Mounted == "" {
-				x.laid = &laid
+			if scratch.State.Bytes > 0 && !m.run.AsPublished && x.options.Mounted == "" {
+				x.sharedScratch = &scratch
 			}
 			rest()
-			x.laid = nil
+			x.sharedScratch = nil
 			return nil
 		}
 		after, err := x.traffic(ctx, s.point)
 		if err == nil {
-			m.run.Warnings = append(m.run.Warnings, before.doubts(*after, s.addresses())...)
+			m.run.Warnings = append(m.run.Warnings, before.warnings(*after, s.addresses())...)
 		}
 		return err
 	})
@@ -442,7 +442,7 @@ func (x *nfsStages) report() error {
 	if err := x.showResult(s, stagesResult(d, runs), documentOutput{}); err != nil {
 		return err
 	}
-	return writeKept(x.Stdout, &d, bundles)
+	return writeConfigHelp(x.Stdout, &d, bundles)
 }
 
 // printStages is what --dry-run prints.

@@ -15,8 +15,8 @@ import (
 
 // nfsTraffic is what the ways of an NFS mount have carried so far.
 type nfsTraffic struct {
-	paths facts.NFSPaths
-	wires facts.Wires
+	paths      facts.NFSPaths
+	interfaces facts.InterfaceCounters
 }
 
 func (x *nfsStages) traffic(ctx context.Context, point string) (*nfsTraffic, error) {
@@ -24,7 +24,7 @@ func (x *nfsStages) traffic(ctx context.Context, point string) (*nfsTraffic, err
 	if err != nil {
 		return nil, err
 	}
-	wires, err := facts.ReadWires(ctx, x.opened[x.options.Client])
+	wires, err := facts.ReadInterfaceCounters(ctx, x.opened[x.options.Client])
 	return &nfsTraffic{paths, wires}, err
 }
 
@@ -44,8 +44,9 @@ func (t nfsTraffic) stage() string {
 // carriedShare of all that was carried makes a card or port one of those that the load went over.
 const carriedShare = 0.05
 
-// doubts are what the counters say against a mount that was to go to a number of addresses, when it has been measured.
-func (t nfsTraffic) doubts(after nfsTraffic, addresses int) []lab.Warning {
+// warnings are what the counters say against a mount that was to go to a number of addresses, when it has been
+// measured.
+func (t nfsTraffic) warnings(after nfsTraffic, addresses int) []lab.Warning {
 	var idle []string
 	for i, transport := range after.paths.Transports {
 		if i < len(t.paths.Transports) && transport.Sent <= t.paths.Transports[i].Sent {
@@ -57,9 +58,9 @@ func (t nfsTraffic) doubts(after nfsTraffic, addresses int) []lab.Warning {
 		doubts = append(doubts, fmt.Sprintf("of %s, number %s carried no call",
 			prose.Count(len(after.paths.Transports), "transport"), strings.Join(idle, " and ")))
 	}
-	before, now, noun := t.wires.Cards, after.wires.Cards, "network card"
+	before, now, noun := t.interfaces.Cards, after.interfaces.Cards, "network card"
 	if after.paths.Transports[0].Kind == overRDMA {
-		before, now, noun = t.wires.Ports, after.wires.Ports, "RDMA port"
+		before, now, noun = t.interfaces.Ports, after.interfaces.Ports, "RDMA port"
 	}
 	switch used := carriers(before, now); {
 	case len(now) > 0 && len(used) == 0:

@@ -40,11 +40,11 @@ type nodesDocument struct {
 func (r podRun) document(args ...string) nodesDocument {
 	r.t.Helper()
 	cmd := r.command(append(args, "--json")...)
-	var said listened
-	cmd.Stderr = &said
+	var printed listened
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("%v\n%s", err, &said)
+		r.t.Fatalf("%v\n%s", err, &printed)
 	}
 	var d nodesDocument
 	if err := json.Unmarshal(out, &d); err != nil {
@@ -175,12 +175,12 @@ func TestNodesOfAHeadroomThatIsKilled(t *testing.T) {
 func (r podRun) killed(on string) {
 	r.t.Helper()
 	run := r.command("run", r.suite, "--on", on+r.namespace)
-	var said listened
-	run.Stderr = &said
+	var printed listened
+	run.Stderr = &printed
 	if err := run.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	said.await(r.t, "1/2  ")
+	printed.await(r.t, "1/2  ")
 	if err := run.Process.Kill(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -238,12 +238,12 @@ func (r podRun) manyNodes() (nodes int, most int64, took time.Duration, calls ma
 	script := `export KUBECONFIG="$HEADROOM_COUNTED"; out=$1; shift; exec "$@" >"$out"`
 	cmd := exec.Command("../../scripts/kube-simulated",
 		append([]string{strconv.Itoa(nodes), "sh", "-c", script, "sh", stdout}, own.Args...)...)
-	var said listened
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed listened
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	begun := time.Now()
 	peak := watchPeak(t, "run "+suite)
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%.5000s", err, said.String())
+		t.Fatalf("%v\n%.5000s", err, printed.String())
 	}
 	took = time.Since(begun)
 	data, err := os.ReadFile(stdout)
@@ -279,13 +279,13 @@ func TestDoctorOfNodes(t *testing.T) {
 	nobody := "ssh://nobody@nobody.invalid"
 	cmd := r.command("doctor", "kube:nodes?selector=kubernetes.io/hostname=node1&namespace="+r.namespace,
 		"pod="+r.pod(""), nobody, "--json")
-	var said listened
-	cmd.Stderr = &said
+	var printed listened
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	var d diagnosis.Several
 	if json.Unmarshal(out, &d) != nil || err == nil || cmd.ProcessState.ExitCode() != 1 ||
-		!strings.Contains(said.String(), "1 of 3 machines could not be diagnosed: "+nobody) {
-		t.Fatalf("%v\n%s\n%s", err, &said, out)
+		!strings.Contains(printed.String(), "1 of 3 machines could not be diagnosed: "+nobody) {
+		t.Fatalf("%v\n%s\n%s", err, &printed, out)
 	}
 	var names []string
 	for _, m := range d.Machines {
@@ -294,8 +294,8 @@ func TestDoctorOfNodes(t *testing.T) {
 			t.Errorf("%s: %s", m.Name, m.Error)
 		}
 	}
-	if !slices.Equal(names, []string{"node1", "pod", nobody}) || len(d.Findings) == 0 || len(d.Unlike) > 0 {
-		t.Errorf("%q, %d findings, %+v", names, len(d.Findings), d.Unlike)
+	if !slices.Equal(names, []string{"node1", "pod", nobody}) || len(d.Findings) == 0 || len(d.Deviations) > 0 {
+		t.Errorf("%q, %d findings, %+v", names, len(d.Findings), d.Deviations)
 	}
 	if left := r.made(); len(left) > 0 {
 		t.Errorf("%q are left", left)
@@ -310,11 +310,11 @@ func TestDoctorOfSimulatedNodes(t *testing.T) {
 	script := `kubectl patch node simulated-7 --subresource status --patch '{"status":{"nodeInfo":{"kubeletVersion":"v1.30.1"}}}' >/dev/null; exec "$@"`
 	cmd := exec.Command("../../scripts/kube-simulated",
 		append([]string{"20", "sh", "-c", script, "sh"}, own.Args...)...)
-	var said listened
-	cmd.Stderr = &said
+	var printed listened
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, &said)
+		t.Fatalf("%v\n%s", err, &printed)
 	}
 	var d diagnosis.Several
 	if err := json.Unmarshal(out, &d); err != nil || len(d.Machines) != 20 || d.Machines[6].Name != "simulated-7" {
@@ -325,10 +325,10 @@ func TestDoctorOfSimulatedNodes(t *testing.T) {
 			t.Errorf("%s: %s", m.Name, m.Error)
 		}
 	}
-	if len(d.Unlike) != 1 || d.Unlike[0].Fact != "cluster.kubelet" ||
-		!slices.Equal(d.Unlike[0].On, []string{"simulated-7"}) || d.Unlike[0].Here != "v1.30.1" ||
-		d.Unlike[0].Alike != 19 {
-		t.Errorf("%+v", d.Unlike)
+	if len(d.Deviations) != 1 || d.Deviations[0].Fact != "cluster.kubelet" ||
+		!slices.Equal(d.Deviations[0].On, []string{"simulated-7"}) || d.Deviations[0].Value != "v1.30.1" ||
+		d.Deviations[0].SameCount != 19 {
+		t.Errorf("%+v", d.Deviations)
 	}
 	for _, f := range d.Findings {
 		if f.Verdict == "finding" && len(f.On) != 20 {

@@ -167,7 +167,7 @@ func (l *scriptedLab) keeps(before, now report.Summary) int {
 }
 
 // printsAsBefore fails the test when the JSON of a command lacks something that the older binary printed, or has it
-// otherwise. Fields may be added; sentences for people may be written anew.
+// otherwise. Fields may be added; sentences for people may be written again.
 func (l *scriptedLab) printsAsBefore(prints []olderPrint) {
 	l.Helper()
 	if len(prints) == 0 {

@@ -216,7 +216,7 @@ func gitTree(l *scriptedLab) {
 		if slices.Contains(slowCommits(), built) {
 			rate = "rate 50\n"
 		}
-		return scripted.Result{Takes: 3 * time.Second, Stdout: rate}
+		return scripted.Result{Duration: 3 * time.Second, Stdout: rate}
 	}
 }
 

@@ -178,9 +178,9 @@ func olderKinds() []olderKind {
 			made: olderRun(olderReads, []string{"run"}, append(onEach("a", "b"), "/srv", "--label", "kept",
 				"--at-once", "1")...),
 			cut: loadCut("b", "--name=reads", 1), resume: []string{"run"}},
-		{name: "run-many", machines: aCrowd(), set: nothing,
+		{name: "run-many", machines: fleetOf33(), set: nothing,
 			made: olderRun(strings.Replace(olderReads, "3s", "2s", 1), []string{"run"},
-				append(onEach(aCrowd()...), "/srv", "--label", "kept")...),
+				append(onEach(fleetOf33()...), "/srv", "--label", "kept")...),
 			cut: loadCut("n20", "--name=reads", 2), resume: []string{"run"}},
 		{name: "net", machines: ends, set: nothing,
 			made: olderRun(olderSend, []string{"net"}, betweenEnds()...),
@@ -192,7 +192,7 @@ func olderKinds() []olderKind {
 		{name: "net-requests", machines: ends,
 			set: func(l *scriptedLab) {
 				for _, end := range ends {
-					l.machine(end).Prints("sockperf --version", scripted.Output{Stdout: "sockperf, version 3.10\n"})
+					l.machine(end).SetOutput("sockperf --version", scripted.Output{Stdout: "sockperf, version 3.10\n"})
 				}
 			},
 			made: olderRun(olderAnswers, []string{"net"}, betweenEnds()...),
@@ -299,7 +299,7 @@ func benchesAt(m *scripted.Machine, rate int) {
 	n := 0
 	m.Programs["bench"] = func(*scripted.Load) scripted.Result {
 		n++
-		return scripted.Result{Takes: 5 * time.Second, Stdout: fmt.Sprintf("rate %d\n", rate*(100+n%5-2)/10)}
+		return scripted.Result{Duration: 5 * time.Second, Stdout: fmt.Sprintf("rate %d\n", rate*(100+n%5-2)/10)}
 	}
 }
 

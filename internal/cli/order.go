@@ -35,15 +35,15 @@ func (m *measurement) planCells() []plan.Cell {
 		}
 		cell := plan.Cell{ID: c.ID, Repetitions: c.Repetitions, Stage: stage}
 		if t := expectedTime(c); t > 0 {
-			cell.Seconds = (t + perRepetition + m.pause()).Seconds()
+			cell.Seconds = (t + repetitionOverhead + m.pause()).Seconds()
 		}
 		cells = append(cells, cell)
 	}
 	return cells
 }
 
-// notKept is the part of an order that an earlier part of the run has not carried out.
-func notKept(order []plan.Repetition, kept []lab.Repetition) []plan.Repetition {
+// notSaved is the part of an order that an earlier part of the run has not carried out.
+func notSaved(order []plan.Repetition, kept []lab.Repetition) []plan.Repetition {
 	return slices.DeleteFunc(slices.Clone(order), func(r plan.Repetition) bool {
 		return slices.ContainsFunc(kept, func(k lab.Repetition) bool {
 			return k.Cell == r.Cell && k.Number == r.Number

@@ -15,14 +15,14 @@ import (
 // findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other
 // runs they were so, and by what their machines differ.
 func (p *program) findOutliers(b *store.Bundle, s *report.Summary, serials bool) error {
-	if !measuredTogether(b.Run) || b.Run.Study != nil {
+	if !isMultiTarget(b.Run) || b.Run.Study != nil {
 		return nil
 	}
 	s.Outliers = outliers.Find(s.Samples())
 	if s.Outliers == nil || len(s.Outliers.Found) == 0 {
 		return nil
 	}
-	s.Outliers.Recall(p.otherRunsOf(b.Run))
+	s.Outliers.AddOtherRuns(p.otherRunsOf(b.Run))
 	knowledge, err := diff.Load()
 	if err != nil {
 		return err
@@ -44,8 +44,8 @@ func (p *program) findOutliers(b *store.Bundle, s *report.Summary, serials bool)
 	return nil
 }
 
-// mostOtherRuns are asked about outliers, the newest ones: more tell hardly better whether a difference lasts.
-const mostOtherRuns = 10
+// maxOtherRuns are asked about outliers, the newest ones: more tell hardly better whether a difference lasts.
+const maxOtherRuns = 10
 
 // otherRunsOf are the samples of the other whole runs of a run's suite, of the targets that they have in common. A run
 // that is not in the store has none; what is damaged tells nothing, and `headroom list` says that it is.
@@ -53,7 +53,7 @@ func (p *program) otherRunsOf(run lab.Run) [][]outliers.Sample {
 	var all [][]outliers.Sample
 	_, others := p.runsOfSuite(run.ID)
 	for b := range others {
-		if !measuredTogether(b.Run) || b.Run.Study != nil {
+		if !isMultiTarget(b.Run) || b.Run.Study != nil {
 			continue
 		}
 		s, err := report.Summarize(b.Run, b.Repetitions())
@@ -63,7 +63,7 @@ func (p *program) otherRunsOf(run lab.Run) [][]outliers.Sample {
 		samples := slices.DeleteFunc(s.Samples(), func(s outliers.Sample) bool {
 			return !sameTarget(run, b.Run, s.Role)
 		})
-		if all = append(all, samples); len(all) == mostOtherRuns {
+		if all = append(all, samples); len(all) == maxOtherRuns {
 			break
 		}
 	}
@@ -83,8 +83,8 @@ func sameTarget(a, b lab.Run, role string) bool {
 	return found[0].Target == found[1].Target && found[0].Place.Path == found[1].Place.Path
 }
 
-// fewDifferences are as many as are worth a line.
-const fewDifferences = 3
+// maxShownDifferences are as many as are worth a line.
+const maxShownDifferences = 3
 
 // differencesOf are by what one machine of a run differs from another, those that can matter and that not every other
 // has its own of.
@@ -102,19 +102,19 @@ func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical str
 	var all []outliers.Difference
 	for _, d := range knowledge.Compare(diff.Side{Name: role, Facts: sides[0].Facts},
 		diff.Side{Name: typical, Facts: sides[1].Facts}).Differences {
-		if len(all) == fewDifferences || d.Weight <= diff.Unknown {
+		if len(all) == maxShownDifferences || d.Weight <= diff.Unknown {
 			break
 		}
-		one := outliers.Difference{Fact: d.Name, Here: d.A, There: d.B, Why: d.Why}
+		one := outliers.Difference{Fact: d.Name, Value: d.A, Typical: d.B, Why: d.Why}
 		if d.Kind == "fact" {
-			one.Here, one.There = facts.Show(lab.Fact{Key: d.Fact, Value: d.A}),
+			one.Value, one.Typical = facts.Show(lab.Fact{Key: d.Fact, Value: d.A}),
 				facts.Show(lab.Fact{Key: d.Fact, Value: d.B})
 		}
 		if len(d.About) > 0 {
 			one.About = d.About[0].A
 		}
-		if alike, told := alikeAmong(b.Run, d.Fact, one.About, d.B, role, typical); told {
-			if alike == 0 && len(b.Run.Targets) > outliers.Fewest {
+		if alike, reported := countSameValue(b.Run, d.Fact, one.About, d.B, role, typical); reported {
+			if alike == 0 && len(b.Run.Targets) > outliers.MinTargets {
 				continue // each has its own
 			}
 			one.Alike = &alike
@@ -138,14 +138,15 @@ func hideNames(r facts.Redactor, one outliers.Difference, d diff.Difference) out
 			}
 		}
 	}
-	one.Fact, one.Here, one.There, one.About = clean(one.Fact), clean(one.Here), clean(one.There), clean(one.About)
+	one.Fact, one.Value, one.Typical, one.About = clean(one.Fact), clean(one.Value), clean(one.Typical),
+		clean(one.About)
 	return one
 }
 
-// alikeAmong is how many of a run's targets but two have a value of a fact; false where the header of the run does not
-// tell of it.
-func alikeAmong(run lab.Run, key, about, value string, but ...string) (int, bool) {
-	value0, told := "", false
+// countSameValue is how many of a run's targets but two have a value of a fact; false where the header of the run does
+// not tell of it.
+func countSameValue(run lab.Run, key, about, value string, but ...string) (int, bool) {
+	value0, reported := "", false
 	lookUp := func(t lab.RunTarget) (string, bool) {
 		for _, f := range t.Facts {
 			if f.Key == key && f.About == about {
@@ -158,15 +159,15 @@ func alikeAmong(run lab.Run, key, about, value string, but ...string) (int, bool
 	for i, t := range run.Targets {
 		v, has := lookUp(t)
 		if i == 0 {
-			value0, told = v, has
+			value0, reported = v, has
 		}
 		if !has && t.FactsAs != "" {
-			v, has = value0, told
+			v, has = value0, reported
 		}
 		if has && v == value && t.Role != but[0] && t.Role != but[1] {
 			n++
 		}
-		told = told || has
+		reported = reported || has
 	}
-	return n, told
+	return n, reported
 }

@@ -47,23 +47,23 @@ func (p *program) writeOutput(ctx context.Context, name string, write func(io.Wr
 }
 
 func (p *program) replace(ctx context.Context, name string, write func(io.Writer) error) error {
-	p.making.Add(1) // a command that ends at once waits until the unfinished file is gone
-	defer p.making.Done()
+	p.unfinishedWork.Add(1) // a command that ends at once waits until the unfinished file is gone
+	defer p.unfinishedWork.Done()
 	folder, err := safepath.OpenFolder(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
-	whole := func(w io.Writer) error { return write(untilDone{ctx, w}) }
+	whole := func(w io.Writer) error { return write(contextWriter{ctx, w}) }
 	return errors.Join(folder.Write(filepath.Base(name), whole), folder.Close())
 }
 
-// untilDone fails to write once the context is done.
-type untilDone struct {
+// contextWriter fails to write once the context is done.
+type contextWriter struct {
 	ctx context.Context
 	to  io.Writer
 }
 
-func (u untilDone) Write(data []byte) (int, error) {
+func (u contextWriter) Write(data []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -41,22 +41,22 @@ jobs:
   - {name: touch, exec: [touch, made], user: nobody}
 `
 
-// theirs is a directory of nobody's, beside things of root's that everybody can reach and nobody else can read or
-// write.
-type theirs struct {
+// otherUserFixture is a directory of nobody's, beside things of root's that everybody can reach and nobody else can
+// read or write.
+type otherUserFixture struct {
 	t                    *testing.T
 	base, place, secret  string
 	store, writes, users string
 	env                  []string
 }
 
-func newTheirs(t *testing.T) theirs {
+func newOtherUserFixture(t *testing.T) otherUserFixture {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("what root does for others is tested as root")
 	}
 	base := t.TempDir()
-	h := theirs{t: t, base: base, place: filepath.Join(base, "theirs"), secret: filepath.Join(base, "secret"),
+	h := otherUserFixture{t: t, base: base, place: filepath.Join(base, "theirs"), secret: filepath.Join(base, "secret"),
 		store:  filepath.Join(base, "store"),
 		writes: filepath.Join(base, "writes.yaml"), users: filepath.Join(base, "users.yaml")}
 	for _, dir := range []string{base, filepath.Dir(base)} {
@@ -73,32 +73,32 @@ func newTheirs(t *testing.T) theirs {
 // other is the number of the user nobody and of the group nogroup.
 const other = 65534
 
-func (h theirs) must(err error) {
+func (h otherUserFixture) must(err error) {
 	h.t.Helper()
 	if err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h theirs) command(args ...string) *exec.Cmd {
+func (h otherUserFixture) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("headroom", append(args, "--store", h.store)...)
 	cmd.Env = append(os.Environ(), h.env...)
 	return cmd
 }
 
 // as has nobody run a script until the function that is returned is called; it says what the script printed.
-func (h theirs) as(script string, args ...string) func() string {
+func (h otherUserFixture) as(script string, args ...string) func() string {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(h.t.Context())
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, "sh"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: other, Gid: other}}
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Dir = &said, &said, "/"
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &printed, &printed, "/"
 	h.must(cmd.Start())
 	return func() string {
 		cancel()
 		_ = cmd.Wait() // it was killed, or has done its work
-		return said.String()
+		return printed.String()
 	}
 }
 
@@ -111,7 +111,7 @@ while :; do
 	sleep 0.02
 done`
 
-func (h theirs) sum(name string) [sha256.Size]byte {
+func (h otherUserFixture) sum(name string) [sha256.Size]byte {
 	h.t.Helper()
 	data, err := os.ReadFile(name)
 	h.must(err)
@@ -122,14 +122,14 @@ func (h theirs) sum(name string) [sha256.Size]byte {
 // to a device.
 func TestScratchFileSwappedByItsOwner(t *testing.T) {
 	t.Parallel()
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	device := attachLoopOf(t, 64<<20, "ext4")
 	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	for _, c := range []struct {
 		name, to, on, says string
 	}{
-		{"a file", h.secret, here, "somebody has put something else in the place of"},
-		{"a device", device, here, "somebody has put something else in the place of"},
+		{"a file", h.secret, localTarget, "somebody has put something else in the place of"},
+		{"a device", device, localTarget, "somebody has put something else in the place of"},
 		{"a file, over ssh", h.secret, "ssh://under-test", "nothing is written to " + h.place + " as root"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,10 +146,11 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 				!strings.Contains(string(out), "install -d -m 755 DIR") {
 				t.Errorf("%v, want an error with the reason and the way out: %s", err, out)
 			}
-			if (swapped == "swapped\n") != (c.on == here) {
+			if (swapped == "swapped\n") != (c.on == localTarget) {
 				t.Errorf("the owner said %q", swapped)
 			}
-			if info, err := os.Stat(filepath.Join(h.place, "moved")); c.on == here && (err != nil || info.Size() != 0) {
+			if info, err := os.Stat(filepath.Join(h.place, "moved")); c.on == localTarget &&
+				(err != nil || info.Size() != 0) {
 				t.Errorf("the file that was moved away still takes space: %v", err)
 			}
 			h.must(exec.Command("find", h.place, "-mindepth", "1", "-delete").Run())
@@ -164,7 +165,7 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 // file, and says how fio got it.
 func TestRootMeasuresInDirectoryOfAnother(t *testing.T) {
 	t.Parallel()
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	if out, err := h.command("run", h.writes, h.place).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -195,16 +196,16 @@ func TestRootMeasuresInDirectoryOfAnother(t *testing.T) {
 // In a directory like /tmp a name can be taken: that of a run that was interrupted is known.
 func TestNameOfScratchFileTaken(t *testing.T) {
 	t.Parallel()
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	shared := filepath.Join(h.base, "shared")
 	h.must(os.Mkdir(shared, 0o755))
 	h.must(os.Chmod(shared, os.ModeSticky|0o777))
 	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	before := h.sum(h.secret)
-	for _, on := range []string{here, "ssh://under-test"} {
+	for _, on := range []string{localTarget, "ssh://under-test"} {
 		cmd := h.command("run", h.writes, shared, "--on", on, "--set", "runtime=2s", "--repeat", "2")
-		var said bytes.Buffer
-		cmd.Stderr = &said
+		var printed bytes.Buffer
+		cmd.Stderr = &printed
 		h.must(cmd.Start())
 		await(t, "a scratch file is made", func() bool {
 			files, _ := filepath.Glob(filepath.Join(shared, "headroom-*.scratch"))
@@ -212,7 +213,7 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 		})
 		h.must(cmd.Process.Signal(os.Interrupt))
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
-			t.Fatalf("%v, want exit code 130\n%s", err, said.String())
+			t.Fatalf("%v, want exit code 130\n%s", err, printed.String())
 		}
 		b, err := store.Open(h.store).Find("last")
 		h.must(err)
@@ -229,7 +230,7 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 		if h.sum(h.secret) != before {
 			t.Fatalf("%s: a link was followed: %s", on, out)
 		}
-		if err := os.Remove(name); err != nil && on == here {
+		if err := os.Remove(name); err != nil && on == localTarget {
 			t.Error(err)
 		}
 		if out, err := h.command("run", "--resume", b.Run.ID).CombinedOutput(); err != nil {
@@ -241,11 +242,11 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 // Commands go by names, so that root runs none where others can change what a name stands for.
 func TestCommandsInDirectoryOfAnother(t *testing.T) {
 	t.Parallel()
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	own := filepath.Join(h.base, "own")
 	h.must(os.Mkdir(own, 0o755))
-	for _, on := range []string{here, "ssh://under-test"} {
+	for _, on := range []string{localTarget, "ssh://under-test"} {
 		out, err := h.command("run", h.users, h.place, "--on", on).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), h.place+" belongs to user 65534") ||
 			!strings.Contains(string(out), "install -d -m 755 DIR") {
@@ -263,7 +264,7 @@ func TestCommandsInDirectoryOfAnother(t *testing.T) {
 // A folder on the way to an output may be a link of somebody else's, and so lead anywhere.
 func TestOutputThroughLinkOfAnother(t *testing.T) {
 	t.Parallel()
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

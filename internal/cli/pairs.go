@@ -16,9 +16,9 @@ import (
 // addPairs goes on with an ablation that has come to its end and whose effects do not add up: the pairs of settings
 // that are the likeliest reason are measured together, beside the baseline and each of the two alone, in blocks of
 // their own. It says whether there are any.
-func (x *experiment) addPairs(open *sessions) (bool, error) {
+func (x *experiment) addPairs(open *sideSessions) (bool, error) {
 	e := x.run.Experiment
-	if x.kind != ablating || e.MostPairs == 0 || len(e.Pairs) > 0 {
+	if x.kind != ablateKind || e.MostPairs == 0 || len(e.Pairs) > 0 {
 		return false, nil
 	}
 	done := open.done()
@@ -50,11 +50,11 @@ func (x *experiment) addPairs(open *sessions) (bool, error) {
 	}); err != nil {
 		return false, err
 	}
-	more := x.measurement.experiment()
+	more := x.measurement.runnerMeasurement()
 	open.underTest.Add(more)
 	x.visits = plan
 	x.clock.follow(plan, more.Cells[before:])
-	x.tell(runner.Event{Doing: "effects do not add up; " + prose.Count(len(suspects), "pair") +
+	x.report(runner.Progress{Doing: "effects do not add up; " + prose.Count(len(suspects), "pair") +
 		" of settings in further blocks", Begins: true})
 	return true, nil
 }
@@ -72,8 +72,8 @@ func repetitionsOf(done []plan.Done) func(func(lab.Repetition) bool) {
 
 // levelsOf the settings of a pair, both of them.
 func (x *experiment) levelsOf(p [2]int) map[string]string {
-	levels := maps.Clone(x.arm(ablation.Alone(p[0])).Levels)
-	maps.Copy(levels, x.arm(ablation.Alone(p[1])).Levels)
+	levels := maps.Clone(x.arm(ablation.AloneArm(p[0])).Levels)
+	maps.Copy(levels, x.arm(ablation.AloneArm(p[1])).Levels)
 	return levels
 }
 
@@ -90,7 +90,7 @@ func (x *experiment) hasCommands() bool {
 
 // addPair adds the arm of two settings to the run.
 func (x *experiment) addPair(p [2]int) {
-	x.addArm(lab.Arm{ID: ablation.Together(p[0], p[1]), Role: x.under(), Levels: x.levelsOf(p)}, ablation.Baseline)
+	x.addArm(lab.Arm{ID: ablation.PairArm(p[0], p[1]), Role: x.loadRole(), Levels: x.levelsOf(p)}, ablation.Baseline)
 }
 
 // pairVisits is the plan of the blocks with pairs: beside each, both of its settings alone and the baseline, since
@@ -99,7 +99,7 @@ func (x *experiment) pairVisits() *plan.Visits {
 	e := x.run.Experiment
 	needs := map[string][]string{} // the arms that a pair is held against
 	for _, p := range e.Pairs {
-		needs[ablation.Together(p[0], p[1])] = append(baselines(), ablation.Alone(p[0]), ablation.Alone(p[1]))
+		needs[ablation.PairArm(p[0], p[1])] = append(baselines(), ablation.AloneArm(p[0]), ablation.AloneArm(p[1]))
 	}
 	// open are the arms that some pair needs, itself included.
 	open := func(settled []string) []string {
@@ -112,13 +112,13 @@ func (x *experiment) pairVisits() *plan.Visits {
 		return arms
 	}
 	all := open(nil)
-	arms := slices.DeleteFunc(x.visited(), func(a plan.VisitedArm) bool { return !slices.Contains(all, a.ID) })
-	of := settledIn(x.run)
+	arms := slices.DeleteFunc(x.armCells(), func(a plan.VisitedArm) bool { return !slices.Contains(all, a.ID) })
+	of := settledArms(x.run)
 	settled := func(done []plan.Done) []string {
 		left := open(of(done))
 		return slices.DeleteFunc(slices.Clone(all), func(arm string) bool { return slices.Contains(left, arm) })
 	}
-	return plan.InVisits(arms, plan.VisitTerms{First: e.PairsFrom, Blocks: e.Blocks, Fewest: e.Fewest,
+	return plan.InVisits(arms, plan.VisitTerms{First: e.PairsFrom, Blocks: e.Blocks, MinBlocks: e.MinBlocks,
 		Budget: x.run.Budget}, settled, x.run.Seed)
 }
 
@@ -126,7 +126,7 @@ func (x *experiment) pairVisits() *plan.Visits {
 func baselines() []string {
 	var names []string
 	for visit := range baselineVisits {
-		names = append(names, ablation.Again(ablation.Baseline, visit+1))
+		names = append(names, ablation.VisitArm(ablation.Baseline, visit+1))
 	}
 	return names
 }

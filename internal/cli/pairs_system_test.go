@@ -29,7 +29,7 @@ jobs:
 // Where effects do not add up the pair that is why is measured, and named with what the two come to together.
 func TestAnAblationMeasuresThePairThatDoesNotAddUp(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	v.suite = filepath.Join(filepath.Dir(v.suite), "redundant.yaml")
 	if err := os.WriteFile(v.suite, []byte(redundant), 0o644); err != nil {
 		t.Fatal(err)
@@ -39,17 +39,17 @@ func TestAnAblationMeasuresThePairThatDoesNotAddUp(t *testing.T) {
 	ablate := func(more ...string) ablation.Document {
 		t.Helper()
 		cmd := v.command(slices.Concat([]string{"ablate", v.suite}, settings, more, []string{"--json"})...)
-		var said strings.Builder
-		cmd.Stderr = &said
+		var printed strings.Builder
+		cmd.Stderr = &printed
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("%v\n%s", err, said.String())
+			t.Fatalf("%v\n%s", err, printed.String())
 		}
 		var d ablation.Document
 		if err := json.Unmarshal(out, &d); err != nil {
 			t.Fatal(err)
 		}
-		t.Log(said.String())
+		t.Log(printed.String())
 		return d
 	}
 	pair := func(d ablation.Document) *ablation.Interaction {

@@ -51,7 +51,7 @@ func (x *experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair,
 		kind   string
 		target target.Target
 		ports  []string
-	}{{clientRole, client, at.Meant}, {serverRole, server, there.Meant}} {
+	}{{clientRole, client, at.Expected}, {serverRole, server, there.Expected}} {
 		if ends[e.kind], err = localityOf(ctx, e.target, e.ports); err != nil {
 			return nil, err
 		}

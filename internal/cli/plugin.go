@@ -21,13 +21,13 @@ const (
 const pluginWords = "kubectl headroom"
 
 // asPlugin says whether kubectl has started this program, by the name of the file that it has started.
-func (s Surroundings) asPlugin() bool {
+func (s Environment) asPlugin() bool {
 	name := filepath.Base(s.Args[0])
 	return name == pluginFile || name == completionFile
 }
 
 // words are the arguments of the command line. What completes words gets those that it completes alone.
-func (s Surroundings) words() []string {
+func (s Environment) words() []string {
 	if filepath.Base(s.Args[0]) == completionFile {
 		return append([]string{cobra.ShellCompRequestCmd}, s.Args[1:]...)
 	}
@@ -55,29 +55,29 @@ func pluginNaming(root *cobra.Command) naming {
 	return naming{regexp.MustCompile(`(^|[^-./\w])(?:kubectl )?headroom(\s+(?:` + strings.Join(names, "|") + `)\b)`)}
 }
 
-// tree turns the help of a command and of all below it. Error messages and usage lines begin with the name that the
-// root shows.
-func (n naming) tree(c *cobra.Command) {
+// rewriteHelp turns the help of a command and of all below it. Error messages and usage lines begin with the name that
+// the root shows.
+func (n naming) rewriteHelp(c *cobra.Command) {
 	c.Short, c.Long, c.Example = n.text(c.Short), n.text(c.Long), n.text(c.Example)
 	for _, below := range c.Commands() {
-		n.tree(below)
+		n.rewriteHelp(below)
 	}
 }
 
-// to is a writer that turns what is written to w; each write must have whole commands. It still says which terminal it
-// is.
-func (n naming) to(w io.Writer) io.Writer {
+// writer is a writer that turns what is written to w; each write must have whole commands. It still says which terminal
+// it is.
+func (n naming) writer(w io.Writer) io.Writer {
 	if n.commands == nil {
 		return w
 	}
-	return over(namedWriter{n, w}, w)
+	return withDescriptor(namedWriter{n, w}, w)
 }
 
 // descriptor is what a terminal is asked about by.
 type descriptor interface{ Fd() uintptr }
 
-// over is w with the descriptor of what it writes to, where that has one.
-func over(w, to io.Writer) io.Writer {
+// withDescriptor is w with the descriptor of what it writes to, where that has one.
+func withDescriptor(w, to io.Writer) io.Writer {
 	if f, ok := to.(descriptor); ok {
 		return describedWriter{w, f}
 	}

@@ -56,7 +56,7 @@ func newPodRun(t *testing.T) podRun {
 			t.Errorf("%q are left", left)
 		}
 		r.kubectl("delete", "namespace", r.namespace, "--wait=false")
-		cluster.GiveBack(t, r.namespace)
+		cluster.ReleaseNamespace(t, r.namespace)
 	})
 	return r
 }
@@ -117,12 +117,12 @@ func TestARunInAPodThatIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
 	run := r.command("run", r.suite, "--on", r.pod(""))
-	var said listened
-	run.Stderr = &said
+	var printed listened
+	run.Stderr = &printed
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said.await(t, "1/2  ")
+	printed.await(t, "1/2  ")
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -171,16 +171,16 @@ func TestARunWhosePodIsDeleted(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
 	run := r.command("run", r.suite, "--on", r.pod(""), "--json")
-	var said listened
+	var printed listened
 	var out bytes.Buffer
-	run.Stderr, run.Stdout = &said, &out
+	run.Stderr, run.Stdout = &printed, &out
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said.await(t, "1/2  ")
+	printed.await(t, "1/2  ")
 	r.kubectl("delete", "-n", r.namespace, r.made()[0], "--grace-period=0", "--force")
 	if err := run.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, &said)
+		t.Fatalf("%v\n%s", err, &printed)
 	}
 	var document struct {
 		Status   string

@@ -44,7 +44,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 		err := error(nil)
 		if own.target, err = l.openTarget(ctx, own.name); err == nil {
 			l.opened[own.role] = own.target
-			err = l.lookAt(ctx, own)
+			err = l.snapshotEnd(ctx, own)
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -57,9 +57,9 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 				}
 			}
 			text := "the rung below the pod network is left out, so that what that costs is not known: the same pods " +
-				"in their nodes' own network can't be had: " + why(err)
+				"in their nodes' own network can't be had: " + shortError(err)
 			l.leftOut = append(l.leftOut, lab.Warning{Code: "target-left-out", Text: text})
-			l.say("! ", text)
+			l.print("! ", text)
 			return nil
 		}
 		added = append(added, own)
@@ -68,8 +68,8 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 	return nil
 }
 
-// why is an error in a line, with its reason and the first way out.
-func why(err error) string {
+// shortError is an error in a line, with its reason and the first way out.
+func shortError(err error) string {
 	e, ok := errors.AsType[*lab.Error](err)
 	if !ok {
 		return err.Error()
@@ -112,14 +112,14 @@ func (l *networkLadder) podRungs(ctx context.Context) error {
 		return err
 	}
 	for _, b := range l.loopbacks {
-		l.rung(ladder.Pods, "loopback-"+b.name, ladder.Loopback, b.name)
+		l.addRung(ladder.Pods, "loopback-"+b.name, ladder.Loopback, b.name)
 	}
 	for _, network := range []ladder.Network{ladder.Nodes, ladder.Pods} {
-		l.rung(network, "flow-"+string(network), ladder.Flow, addresses[network])
-		l.rung(network, "port-"+string(network), ladder.Port, addresses[network])
+		l.addRung(network, "flow-"+string(network), ladder.Flow, addresses[network])
+		l.addRung(network, "port-"+string(network), ladder.Port, addresses[network])
 	}
 	for _, network := range []ladder.Network{ladder.Nodes, ladder.Pods} {
-		l.bothWays(network, "both-ways-"+string(network), addresses[network])
+		l.addBothDirections(network, "both-ways-"+string(network), addresses[network])
 	}
 	return nil
 }

@@ -16,15 +16,15 @@ import (
 	"headroom/internal/target/kubetest"
 )
 
-// climbing are the arguments of a short ladder between two pods.
-func (r podRun) climbing(more ...string) []string {
+// ladderArguments are the arguments of a short ladder between two pods.
+func (r podRun) ladderArguments(more ...string) []string {
 	pod := "kube:pod?namespace=" + r.namespace
 	return append([]string{"ladder", "--on", "client=" + pod, "--on", "server=" + pod, "--set", "time=2s", "--set",
 		"parallel=2", "--direction", "send", "--passes", "3", "--seed", "5"}, more...)
 }
 
 // ladder is the document of a ladder that has come to its end.
-func (g *going) ladder() (d ladder.Document) {
+func (g *runningCommand) ladder() (d ladder.Document) {
 	g.r.t.Helper()
 	if err := g.cmd.Wait(); err != nil {
 		g.r.t.Fatalf("%v\n%s", err, &g.said)
@@ -71,7 +71,7 @@ func TestALadderBetweenPodsChargesThePodNetwork(t *testing.T) {
 func (r podRun) chargedPodNetwork() ladder.Document {
 	t := r.t
 	t.Helper()
-	g := r.start(r.climbing("--json")...)
+	g := r.start(r.ladderArguments("--json")...)
 	r.slowPods(kubetest.Start(t), 2, 100)
 	d := g.ladder()
 	var names []string
@@ -116,7 +116,7 @@ func TestALadderBetweenPodsWithoutHostNetwork(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
 	r.kubectl("label", "namespace", r.namespace, "pod-security.kubernetes.io/enforce=baseline")
-	g := r.start(r.climbing("--passes", "2", "--set", "time=1s", "--json")...)
+	g := r.start(r.ladderArguments("--passes", "2", "--set", "time=1s", "--json")...)
 	d := g.ladder()
 	i := slices.IndexFunc(d.Warnings, func(w ladder.Warning) bool { return w.Code == "target-left-out" })
 	if i < 0 || !strings.Contains(d.Warnings[i].Text, `violates PodSecurity "baseline`) ||
@@ -137,7 +137,7 @@ func TestALadderBetweenPodsThatIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)
 	// another test has pods in the same node's network
-	args := r.climbing("--passes", "2", "--set", "time=1s", "--port", "5301")
+	args := r.ladderArguments("--passes", "2", "--set", "time=1s", "--port", "5301")
 	killed := r.start(args...)
 	killed.said.await(t, "2/12  ")
 	if err := killed.cmd.Process.Kill(); err != nil {

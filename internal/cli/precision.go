@@ -14,15 +14,15 @@ import (
 	"headroom/internal/unit"
 )
 
-// mostRepetitions of a cell when a precision is asked for and no budget ends the run: with 100, the interval of a
+// maxRepetitions of a cell when a precision is asked for and no budget ends the run: with 100, the interval of a
 // median reaches about 0.4 standard deviations to each side; a cell that is not precise enough by then has another
 // trouble than too few repetitions.
-const mostRepetitions = 100
+const maxRepetitions = 100
 
-// aim takes up --precision and --budget. For a run that is resumed the budget is what it has from now on; without one
-// an interrupted run has what is left. Values that were measured in a fixed number count as well: the intervals hold at
-// any number.
-func (m *measurement) aim() error {
+// readPrecision takes up --precision and --budget. For a run that is resumed the budget is what it has from now on;
+// without one an interrupted run has what is left. Values that were measured in a fixed number count as well: the
+// intervals hold at any number.
+func (m *measurement) readPrecision() error {
 	if m.options.precision != "" {
 		v, err := unit.ParseShare(m.options.precision)
 		if err != nil {
@@ -39,7 +39,7 @@ func (m *measurement) aim() error {
 		m.run.Budget, m.run.Anytime = d.Seconds(), true
 	}
 	switch {
-	case m.resume == nil:
+	case m.resumed == nil:
 		return m.checkBudget()
 	case m.options.budget != "":
 		m.run.Budget += m.spent()
@@ -51,17 +51,17 @@ func (m *measurement) aim() error {
 
 // checkBudget refuses one that is known to be too short to measure everything once.
 func (m *measurement) checkBudget() error {
-	if pass := m.pursuitPlan().Pass(); m.run.Budget > 0 && m.run.Budget < pass {
+	if pass := m.adaptivePlan().Pass(); m.run.Budget > 0 && m.run.Budget < pass {
 		return usage(fmt.Sprintf("--budget %s is shorter than one pass over %s, which takes about %s", m.options.budget,
 			prose.Count(len(m.run.Cells), "cell"), unit.Duration(secondsToDuration(math.Ceil(pass)))),
-			fmt.Sprintf("an interval takes %d passes: --budget %s", plan.Fewest,
-				secondsToDuration(math.Ceil(plan.Fewest*pass))))
+			fmt.Sprintf("an interval takes %d passes: --budget %s", plan.MinForQuantile,
+				secondsToDuration(math.Ceil(plan.MinForQuantile*pass))))
 	}
 	return nil
 }
 
-// pursuitPlan is the plan of a run that has a precision or a budget.
-func (m *measurement) pursuitPlan() *plan.Precision {
+// adaptivePlan is the plan of a run that has a precision or a budget.
+func (m *measurement) adaptivePlan() *plan.Precision {
 	goal := plan.Goal{Within: m.run.Precision, Budget: m.run.Budget, Most: m.mostRepetitions()}
 	return plan.ByPrecision(m.planCells(), orderOf(suite.Order(m.run.Order)), m.run.Seed, goal)
 }
@@ -70,41 +70,41 @@ func (m *measurement) mostRepetitions() int {
 	if m.run.Budget > 0 {
 		return math.MaxInt
 	}
-	most := mostRepetitions
+	most := maxRepetitions
 	for _, c := range m.run.Cells {
 		most = max(most, c.Repetitions)
 	}
 	return most
 }
 
-// pursuitEffort is what such a run takes at most: cells, loads, time.
-func (m *measurement) pursuitEffort() []string {
+// adaptiveEstimate is what such a run takes at most: cells, loads, time.
+func (m *measurement) adaptiveEstimate() []string {
 	cells := prose.Count(len(m.run.Cells), "cell")
-	pass := m.pursuitPlan().Pass()
+	pass := m.adaptivePlan().Pass()
 	if pass > 0 {
 		cells += fmt.Sprintf(", about %s a pass, %d passes (%s) for an interval",
-			unit.Duration(secondsToDuration(pass)), plan.Fewest,
-			unit.Duration(secondsToDuration(plan.Fewest*pass)))
+			unit.Duration(secondsToDuration(pass)), plan.MinForQuantile,
+			unit.Duration(secondsToDuration(plan.MinForQuantile*pass)))
 	}
 	most := "at most " + unit.Duration(m.budgetLeft())
 	if m.run.Budget == 0 {
-		loads := len(m.run.Cells)*m.mostRepetitions() - len(m.kept)
+		loads := len(m.run.Cells)*m.mostRepetitions() - len(m.saved)
 		most = "at most " + prose.Count(loads, "load")
 		if pass > 0 {
 			most += ", " + unit.Duration(secondsToDuration(pass*float64(loads)/float64(len(m.run.Cells))))
 		}
 	}
 	if m.run.Precision > 0 {
-		most = "until ±" + asked(m.run.Precision) + ", " + most
+		most = "until ±" + typedPercent(m.run.Precision) + ", " + most
 	}
 	return []string{cells, most}
 }
 
-// pursuitEnd says in a line when such a run ends.
-func (m *measurement) pursuitEnd() string {
+// adaptiveEnd says in a line when such a run ends.
+func (m *measurement) adaptiveEnd() string {
 	var ends []string
 	if m.run.Precision > 0 {
-		ends = append(ends, "each number is known to ±"+asked(m.run.Precision))
+		ends = append(ends, "each number is known to ±"+typedPercent(m.run.Precision))
 	}
 	if m.run.Budget > 0 {
 		ends = append(ends, unit.Duration(m.budgetLeft())+" are spent")
@@ -114,8 +114,8 @@ func (m *measurement) pursuitEnd() string {
 	return "repeats where the interval is widest, until " + strings.Join(ends, " or ")
 }
 
-// asked prints a share as somebody typed it: 3%.
-func asked(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }
+// typedPercent prints a share as somebody typed it: 3%.
+func typedPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }
 
 // writesAtMost bounds what the loads that are still to come write, besides layout and fill: all the time that there is
 // goes to the cell that writes fastest.
@@ -147,7 +147,7 @@ func (m *measurement) budgetLeft() time.Duration {
 // spent is how many seconds of a budget an earlier part of the run took.
 func (m *measurement) spent() float64 {
 	s := 0.0
-	for _, r := range m.kept {
+	for _, r := range m.saved {
 		s += r.Took
 	}
 	return s

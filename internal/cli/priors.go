@@ -8,11 +8,11 @@ import (
 	"headroom/internal/diff"
 )
 
-// expect takes down what a search leaves out, and what is known of its settings, so that it stays the same search when
-// it goes on with a newer headroom.
-func (x *experiment) expect() error {
-	x.run.Experiment.Unsearched = x.options.unsearched
-	if x.kind != bisecting || x.options.noPriors {
+// recordPriors takes down what a search leaves out, and what is known of its settings, so that it stays the same search
+// when it goes on with a newer headroom.
+func (x *experiment) recordPriors() error {
+	x.run.Experiment.Excluded = x.options.excluded
+	if x.kind != bisectKind || x.options.noPriors {
 		return nil
 	}
 	knowledge, err := diff.Load()
@@ -23,11 +23,11 @@ func (x *experiment) expect() error {
 	return nil
 }
 
-// expected are the candidates that are thought likely before anything is measured; empty where all are alike.
-func (x *experiment) expected() string {
+// priorText are the candidates that are thought likely before anything is measured; empty where all are alike.
+func (x *experiment) priorText() string {
 	var parts []string
 	for _, s := range x.hunted.Expected() {
-		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidate(s), 100*s.Probability))
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidateText(s), 100*s.Probability))
 	}
 	if len(parts) == 0 {
 		return ""

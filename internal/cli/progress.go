@@ -13,22 +13,22 @@ import (
 	"headroom/internal/visible"
 )
 
-// schedule knows how far a run has come.
-type schedule interface {
-	see(runner.Event)
+// progressSource knows how far a run has come.
+type progressSource interface {
+	update(runner.Progress)
 	// left is how long it takes from now on, where that can be told; bound says of what kind that is.
-	left(runner.Event) (time.Duration, bool)
-	bound() string
-	// count of the repetitions that have ended.
-	count() string
-	// table is what has been measured, once there is something of every cell; nil before.
-	table() []string
+	left(runner.Progress) (time.Duration, bool)
+	boundText() string
+	// countText of the repetitions that have ended.
+	countText() string
+	// resultTable is what has been measured, once there is something of every cell; nil before.
+	resultTable() []string
 }
 
 // progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one.
 // Elsewhere it is a line for each finished repetition, and the table once.
 type progress struct {
-	schedule
+	progressSource
 	started       time.Time
 	out           io.Writer
 	key           visible.Key // of out
@@ -37,22 +37,22 @@ type progress struct {
 	tabled        bool
 }
 
-func (p *program) newProgress(s schedule) *progress {
-	return &progress{schedule: s, started: time.Now(), out: p.Stderr, key: p.key, width: columns(p.Stderr),
+func (p *program) newProgress(s progressSource) *progress {
+	return &progress{progressSource: s, started: time.Now(), out: p.Stderr, key: p.key, width: columns(p.Stderr),
 		height: lines(p.Stderr)}
 }
 
-func (s *progress) tell(e runner.Event) {
-	s.see(e)
+func (s *progress) tell(e runner.Progress) {
+	s.update(e)
 	if s.width == 0 {
-		s.plain(e)
+		s.printLine(e)
 		return
 	}
-	table := s.table()
+	table := s.resultTable()
 	if most := max(0, s.height-2); len(table) > most {
 		table = table[:most]
 	}
-	text := s.back()
+	text := s.clear()
 	for _, line := range table {
 		text += fit(line, s.width-1) + "\n"
 	}
@@ -60,20 +60,20 @@ func (s *progress) tell(e runner.Event) {
 	fmt.Fprint(s.out, text+fit(s.statusLine(e), s.width-1))
 }
 
-// back goes to where the drawing began and clears it.
-func (s *progress) back() string {
+// clear goes to where the drawing began and clears it.
+func (s *progress) clear() string {
 	if s.drawn == 0 {
 		return s.key.Own("\r\x1b[J")
 	}
 	return s.key.Own(fmt.Sprintf("\r\x1b[%dA\x1b[J", s.drawn))
 }
 
-// plain writes a line when something has ended, or when something begins of which nobody knows how long it takes.
-func (s *progress) plain(e runner.Event) {
+// printLine writes a line when something has ended, or when something begins of which nobody knows how long it takes.
+func (s *progress) printLine(e runner.Progress) {
 	switch {
 	case e.Ended != nil:
-		fmt.Fprintf(s.out, "%s  %s  %s\n", s.count(), e.Doing, outcomeOf(e.Cell, *e.Ended))
-		if table := s.table(); table != nil && !s.tabled {
+		fmt.Fprintf(s.out, "%s  %s  %s\n", s.countText(), e.Doing, outcomeText(e.Cell, *e.Ended))
+		if table := s.resultTable(); table != nil && !s.tabled {
 			s.tabled = true
 			fmt.Fprintln(s.out, strings.Join(table, "\n"))
 		}
@@ -85,24 +85,24 @@ func (s *progress) plain(e runner.Event) {
 // end clears what was painted.
 func (s *progress) end() {
 	if s.width > 0 {
-		fmt.Fprint(s.out, s.back())
+		fmt.Fprint(s.out, s.clear())
 	}
 }
 
 // statusLine is one line of what goes on:
 //
 //	1m 12s of about 9m 40s ▕██▌            ▏ 3/24 randwrite 4k q128 x4 (42s left)  1.02M IOPS  3.98 GiB/s
-func (s *progress) statusLine(e runner.Event) string {
+func (s *progress) statusLine(e runner.Progress) string {
 	elapsed := time.Since(s.started)
 	line := unit.Duration(elapsed.Truncate(time.Second))
 	if left, known := s.left(e); known {
 		total := elapsed + left
-		line += " " + s.bound() + " " + unit.Duration(total.Truncate(time.Second)) + " " +
+		line += " " + s.boundText() + " " + unit.Duration(total.Truncate(time.Second)) + " " +
 			bar(elapsed.Seconds()/max(total.Seconds(), 1e-9), 16)
 	}
-	line += " " + s.count() + " " + e.Doing
+	line += " " + s.countText() + " " + e.Doing
 	if e.Ended != nil {
-		return line + "  " + outcomeOf(e.Cell, *e.Ended)
+		return line + "  " + outcomeText(e.Cell, *e.Ended)
 	}
 	if e.Left > 0 {
 		line += " (" + unit.Duration(e.Left.Round(time.Second)) + " left)"
@@ -113,8 +113,8 @@ func (s *progress) statusLine(e runner.Event) string {
 	return line
 }
 
-// outcomeOf is a repetition in a few words.
-func outcomeOf(c *runner.Cell, r lab.Repetition) string {
+// outcomeText is a repetition in a few words.
+func outcomeText(c *runner.Cell, r lab.Repetition) string {
 	var parts []string
 	if c != nil && c.Command != nil {
 		for _, name := range lab.Deciding(c.Metrics, c.Params, r.Values) {
@@ -148,7 +148,7 @@ func outcomeOf(c *runner.Cell, r lab.Repetition) string {
 			parts = append(parts, part+" "+unit.Latency(v))
 		}
 	}
-	if _, sum := r.Values[lab.TogetherApart]; len(parts) == 0 && sum &&
+	if _, sum := r.Values[lab.StartSkew]; len(parts) == 0 && sum &&
 		!slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
 		parts = []string{"measured"} // loads of several kinds, which have no sum
 	}

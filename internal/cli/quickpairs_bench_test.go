@@ -36,7 +36,7 @@ func TestQuickPairsPrecisely(t *testing.T) {
 	q := quickPairs{t: t, headroom: binary(t), dir: t.TempDir()}
 	unlimited := func(argv ...string) *exec.Cmd { return exec.Command(argv[0], argv[1:]...) }
 	before := q.run(unlimited)
-	var incomparable, wrong, probably, told, covered int
+	var incomparable, wrong, probably, reported, covered int
 	for range wanted {
 		limit := newThrottled(t)
 		limit.bytes(q.disk(), int(q.reads(before)/2))
@@ -68,7 +68,7 @@ func TestQuickPairsPrecisely(t *testing.T) {
 				slower, interval = s.Verdict == compare.Slower, s.Bounds
 			}
 			if slower {
-				told++
+				reported++
 			}
 			if interval.Known() && *interval.Lo <= 0.5 && *interval.Hi >= 0.5 {
 				covered++
@@ -87,13 +87,13 @@ func TestQuickPairsPrecisely(t *testing.T) {
 	share("incomparable", incomparable, figure.Lower, "one after the other: any row incomparable")
 	share("wrong", wrong, figure.Lower, "one after the other: any row called faster or slower")
 	share("probably", probably, figure.Lower, "one after the other: any of six rows called probably faster or slower")
-	share("half-told", told, figure.Higher,
+	share("half-told", reported, figure.Higher,
 		"the second limited to half the rate of sequential reads: these called slower or probably slower")
 	share("half-covered", covered, figure.Higher,
 		"the second limited to half the rate of sequential reads: the interval covers a half")
-	if most := wanted / 10; incomparable > most || wrong > 0 || told < wanted-most || covered < wanted-most {
+	if most := wanted / 10; incomparable > most || wrong > 0 || reported < wanted-most || covered < wanted-most {
 		t.Errorf("of %d pairs: incomparable %d, wrong %d; limited: told %d, covered %d", wanted, incomparable,
-			wrong, told, covered)
+			wrong, reported, covered)
 	}
 }
 

@@ -18,22 +18,22 @@ import (
 	"headroom/internal/unit"
 )
 
-// realHost is a machine that an experiment starts anew and that is not headroom's own: others may be at work on it.
+// realHost is a machine that an experiment starts again and that is not headroom's own: others may be at work on it.
 type realHost struct {
 	target.Booter
-	name, way string
+	name, method string
 	// opened is set for a target that is not the one where loads run, which must be closed.
-	opened target.Target
-	kept   *bootloader.Kept
-	limit  time.Duration
+	opened  target.Target
+	journal *bootloader.BootJournal
+	limit   time.Duration
 	// doing is the step that goes on.
 	doing string
-	// away is set while nobody knows how the host runs: a boot failed or was interrupted.
-	away bool
+	// notReachable is set while nobody knows how the host runs: a boot failed or was interrupted.
+	notReachable bool
 }
 
-// bootsHere says whether what is varied at a boot is varied where loads run.
-func (x *experiment) bootsHere() bool {
+// bootsLoadTarget says whether what is varied at a boot is varied where loads run.
+func (x *experiment) bootsLoadTarget() bool {
 	return x.options.bootOn == "" || x.options.bootOn == x.target.Name()
 }
 
@@ -45,7 +45,7 @@ func (x *experiment) bootedName() string {
 	return x.target.Name()
 }
 
-// checkBoots refuses at once what could not be started anew, or may not be.
+// checkBoots refuses at once what could not be started again, or may not be.
 func (x *experiment) checkBoots(ctx context.Context) error {
 	of := x.traits(x.target.Name())
 	if of.BootOnly {
@@ -72,7 +72,7 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 		return nil
 	case booted.OwnBoot || booted.Local || !x.kinds().has(name) || slices.ContainsFunc(x.choices,
 		func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
-		return x.cantBoot()
+		return x.bootError()
 	case x.options.reboot == "":
 		return &lab.Error{Kind: lab.Refused,
 			What: fmt.Sprintf("%s starts %s anew at every visit, and nobody has allowed that", x.bootFactor(), name),
@@ -119,7 +119,7 @@ func (x *experiment) checkScheduled(of target.Traits) error {
 	return nil
 }
 
-func (x *experiment) cantBoot() error {
+func (x *experiment) bootError() error {
 	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be started anew from here, which %s needs",
 		x.bootedName(), x.bootFactor()),
 		Hints: []string{"measure a guest: --on qemu:FILE",
@@ -127,13 +127,13 @@ func (x *experiment) cantBoot() error {
 			"headroom factors says what each factor needs"}}
 }
 
-// openHost finds out how a real host can be started anew, and changes nothing.
+// openHost finds out how a real host can be started again, and changes nothing.
 func (x *experiment) openHost(ctx context.Context, name string) error {
 	h := &realHost{name: name, limit: x.options.bootLimit}
 	t := x.target
-	if !x.bootsHere() {
+	if !x.bootsLoadTarget() {
 		if !x.options.dryRun.asked() {
-			if err := x.tidy(ctx, x.store, name); err != nil {
+			if err := x.recoverLeftovers(ctx, x.store, name); err != nil {
 				return err
 			}
 		}
@@ -153,17 +153,18 @@ func (x *experiment) openHost(ctx context.Context, name string) error {
 			return unfinished(l)
 		}
 	}
-	o := bootloader.Options{Way: x.options.bootWay, Limit: h.limit, Before: x.keepBoot, After: x.forgetBoot,
+	o := bootloader.Options{Method: x.options.bootMethod, Limit: h.limit, Before: x.recordBoot,
+		After: x.removeBootRecord,
 		Waiting: func(left time.Duration) {
-			if x.tell != nil {
-				x.tell(runner.Event{Doing: h.doing, Left: left})
+			if x.report != nil {
+				x.report(runner.Progress{Doing: h.doing, Left: left})
 			}
 		}}
-	h.Booter, h.way, err = bootable(ctx, t, o)
+	h.Booter, h.method, err = bootable(ctx, t, o)
 	return err
 }
 
-// bootable is a target with the power to start it anew, and the way in which it is.
+// bootable is a target with the power to start it again, and the way in which it is.
 func bootable(ctx context.Context, t target.Target, o bootloader.Options) (target.Booter, string, error) {
 	if onThisMachine(ctx, t) {
 		return nil, "", &lab.Error{Kind: lab.Refused,
@@ -174,7 +175,7 @@ func bootable(ctx context.Context, t target.Target, o bootloader.Options) (targe
 }
 
 // unfinished is the error about a host that an earlier experiment may have left changed.
-func unfinished(l bootloader.Left) error {
+func unfinished(l bootloader.Leftover) error {
 	if l.InUse {
 		return &lab.Error{Kind: lab.Refused, What: "another headroom is starting it anew", Target: l.Record.Target,
 			Hints: []string{"wait until that experiment has ended"}}
@@ -184,38 +185,38 @@ func unfinished(l bootloader.Left) error {
 		Hints: []string{"headroom restore --reboot " + l.Record.Target + " puts that right"}}
 }
 
-// keepBoot has on disk what is about to be put on the host.
-func (x *experiment) keepBoot(r bootloader.Record) error {
-	if x.host.kept == nil {
-		x.host.kept = bootloader.NewKept(x.store.Changes(), x.run.ID)
+// recordBoot has on disk what is about to be put on the host.
+func (x *experiment) recordBoot(r bootloader.Record) error {
+	if x.host.journal == nil {
+		x.host.journal = bootloader.NewBootJournal(x.store.Changes(), x.run.ID)
 		if x.AtStep != nil {
-			x.host.kept.AtStep(x.AtStep)
+			x.host.journal.AtStep(x.AtStep)
 		}
 	}
-	return x.host.kept.Before(r)
+	return x.host.journal.Before(r)
 }
 
-func (x *experiment) forgetBoot(r bootloader.Record) error {
-	if x.host.kept == nil {
+func (x *experiment) removeBootRecord(r bootloader.Record) error {
+	if x.host.journal == nil {
 		return nil
 	}
-	return x.host.kept.After(r)
+	return x.host.journal.After(r)
 }
 
-// boot starts the machine anew for an arm.
+// boot starts the machine again for an arm.
 func (x *experiment) boot(ctx context.Context, spec target.BootSpec) error {
 	if x.host == nil {
 		b, ok := x.target.(target.Booter)
 		if !ok {
-			return x.cantBoot()
+			return x.bootError()
 		}
 		return b.Boot(ctx, spec)
 	}
 	x.host.doing = bootText(spec)
 	err := x.host.Boot(ctx, spec)
 	// which say that nothing was begun
-	x.host.away = err != nil && lab.KindOf(err) != lab.Refused && lab.KindOf(err) != lab.Usage
-	if err != nil || !x.bootsHere() {
+	x.host.notReachable = err != nil && lab.KindOf(err) != lab.Refused && lab.KindOf(err) != lab.Usage
+	if err != nil || !x.bootsLoadTarget() {
 		return err
 	}
 	return x.samePlace(ctx)
@@ -238,7 +239,7 @@ func (x *experiment) samePlace(ctx context.Context) error {
 	}
 	resolve := facts.ResolvePlace
 	if was.Members != nil {
-		resolve = resolveTogether
+		resolve = resolveDevices
 	}
 	now, err := resolve(ctx, x.target, was.Path)
 	if err != nil {
@@ -265,13 +266,13 @@ func placeWords(p lab.Place) string {
 	return text + ", disks " + strings.Join(p.Disks, ", ")
 }
 
-// bootBack has a real host run as it starts by itself, also after an error or an interruption.
-func (x *experiment) bootBack(ctx context.Context) error {
-	if x.host == nil || !x.host.away && (x.host.kept == nil || !x.host.kept.Held()) {
+// bootDefault has a real host run as it starts by itself, also after an error or an interruption.
+func (x *experiment) bootDefault(ctx context.Context) error {
+	if x.host == nil || !x.host.notReachable && (x.host.journal == nil || !x.host.journal.Held()) {
 		return nil
 	}
-	x.host.doing = x.host.backText()
-	x.tell(runner.Event{Doing: x.host.doing, Begins: true})
+	x.host.doing = x.host.restoreText()
+	x.report(runner.Progress{Doing: x.host.doing, Begins: true})
 	if err := x.host.Boot(context.WithoutCancel(ctx), target.BootSpec{}); err != nil {
 		return errors.Join(&lab.Error{What: "it is not back at its own boot arguments", Target: x.host.name,
 			Hints: []string{"what it takes to put that right is kept: headroom restore --reboot " + x.host.name}}, err)
@@ -279,13 +280,13 @@ func (x *experiment) bootBack(ctx context.Context) error {
 	return nil
 }
 
-func (h *realHost) backText() string {
+func (h *realHost) restoreText() string {
 	return "start " + h.name + " by itself, and verify its own arguments"
 }
 
-// text says how the host is started anew, for the preface.
+// text says how the host is started again, for the preface.
 func (h *realHost) text() string {
-	return fmt.Sprintf("%s is started anew by %s at every visit; each boot may take %s", h.name, h.way,
+	return fmt.Sprintf("%s is started anew by %s at every visit; each boot may take %s", h.name, h.method,
 		unit.Duration(h.limit))
 }
 
@@ -294,8 +295,8 @@ func (x *experiment) releaseHost() {
 	if x.host == nil {
 		return
 	}
-	if x.host.kept != nil {
-		if err := x.host.kept.Close(); err != nil {
+	if x.host.journal != nil {
+		if err := x.host.journal.Close(); err != nil {
 			x.printError(err)
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"headroom/internal/target/initramfs"
 )
 
-// hostName is how headroom calls the machine that is started anew.
+// hostName is how headroom calls the machine that is started again.
 const hostName = "ssh://root@db1"
 
 // hostRamdisk finds the disk with the system. It is small, because GRUB reads it through firmware that is emulated.
@@ -107,8 +107,8 @@ func startHost(t *testing.T) *host {
 		"-drive", "file="+system+",if=virtio,format=raw,readonly=on",
 		"-netdev", fmt.Sprintf("user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", port), "-device",
 		"virtio-net-pci,netdev=n,romfile=")
-	var said bytes.Buffer
-	qemu.Stdout, qemu.Stderr = &said, &said
+	var printed bytes.Buffer
+	qemu.Stdout, qemu.Stderr = &printed, &printed
 	if err := qemu.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func startHost(t *testing.T) *host {
 		cancel()
 		_ = qemu.Wait()
 		if text, err := os.ReadFile(h.console); t.Failed() && err == nil {
-			t.Logf("QEMU said %q; the end of the console:\n%s", said.String(), tail(string(text), 5000))
+			t.Logf("QEMU said %q; the end of the console:\n%s", printed.String(), tail(string(text), 5000))
 		}
 	})
 	h.ssh = target.NewSSH(target.SSHOptions{Name: hostName, Destination: "root@db1", Args: []string{"-F", h.config},
@@ -129,11 +129,11 @@ func startHost(t *testing.T) *host {
 func (h *host) do(argv ...string) string {
 	h.t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		h.t.Fatalf("%s: %v\n%s%s", lab.ShellQuote(argv), err, out, said.String())
+		h.t.Fatalf("%s: %v\n%s%s", lab.ShellQuote(argv), err, out, printed.String())
 	}
 	return string(out)
 }
@@ -313,7 +313,7 @@ func (h *host) await(boots int) {
 
 // untouched proves that the machine runs with its own arguments, and that nothing of headroom's is on it. GRUB itself
 // leaves next_entry there, empty.
-func (h *host) untouched(v victim, own, when string) {
+func (h *host) untouched(v fixture, own, when string) {
 	h.t.Helper()
 	h.await(1)
 	out, err := h.ssh.Run(h.t.Context(), "sh", "-c", "cat /proc/cmdline; ls /boot/grub/custom.cfg /boot/place "+
@@ -332,19 +332,19 @@ func (h *host) untouched(v victim, own, when string) {
 	}
 }
 
-func (h *host) experiment(v victim, more ...string) *exec.Cmd {
+func (h *host) experiment(v fixture, more ...string) *exec.Cmd {
 	return v.command(append([]string{"ablate", v.suite, "/boot/place", "--on", hostName, "--setting",
 		"cmdline:init_on_alloc=1", "--setting", "cmdline:quiet=absent",
 		"--alone", "--blocks", "1", "--seed", "2"}, more...)...)
 }
 
 // measured is a started host, an experiment for it, and the host's own arguments.
-func measured(t *testing.T) (h *host, v victim, own string) {
+func measured(t *testing.T) (h *host, v fixture, own string) {
 	t.Helper()
 	h = startHost(t)
 	t.Setenv(sshConfigVariable, h.config)
 	t.Setenv(patienceVariable, "5s") // less than a boot takes: waiting for one is not left to the connection
-	v = newVictim(t)
+	v = newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(strings.Replace(remoteSuite, "runtime: 3s", "runtime: 1s", 1)),
 		0o644); err != nil {
 		t.Fatal(err)
@@ -356,7 +356,7 @@ func measured(t *testing.T) (h *host, v victim, own string) {
 	return h, v, own
 }
 
-// An experiment starts a machine anew over ssh and its own GRUB for each visit, and leaves it as it was.
+// An experiment starts a machine again over ssh and its own GRUB for each visit, and leaves it as it was.
 func TestAnAblationBootsARealHost(t *testing.T) {
 	h, v, own := measured(t)
 	out, err := h.experiment(v).CombinedOutput()
@@ -377,9 +377,9 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 	}
 	expected := map[string]string{"boot": own, "boot without quiet": strings.Replace(own, " quiet", "", 1),
 		"boot with arguments init_on_alloc=1": own + " init_on_alloc=1"}
-	boots, ids, laid := h.boots()[1:], map[string]bool{}, 0
+	boots, ids, scratch := h.boots()[1:], map[string]bool{}, 0
 	var did []string
-	for r, err := range v.only().Repetitions() {
+	for r, err := range v.onlyRun().Repetitions() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,14 +393,14 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 		did = append(did, r.Did[0])
 		for _, step := range r.Did {
 			if strings.Contains(step, "layout") {
-				laid++
+				scratch++
 			}
 		}
 	}
 	t.Logf("%d visits in %s, each a boot through GRUB in an emulated machine", len(did),
 		time.Since(began).Round(time.Second))
-	if len(ids) != 4 || len(did) != 4 || laid != 1 {
-		t.Errorf("%d visits in %d boots with %d layouts: %q\n%s", len(did), len(ids), laid, did, out)
+	if len(ids) != 4 || len(did) != 4 || scratch != 1 {
+		t.Errorf("%d visits in %d boots with %d layouts: %q\n%s", len(did), len(ids), scratch, did, out)
 	}
 	if boots[len(boots)-1] != own {
 		t.Errorf("the last boot was with %s", boots[len(boots)-1])
@@ -421,8 +421,8 @@ func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
 		{"on the way", 6 * time.Second, false}, {"when it is up", 0, true}} {
 		before := len(h.boots())
 		cmd := h.experiment(v, "--reboot", hostName)
-		said := filepath.Join(t.TempDir(), "said")
-		f, err := os.Create(said)
+		printed := filepath.Join(t.TempDir(), "said")
+		f, err := os.Create(printed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -435,7 +435,7 @@ func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
 			return slices.ContainsFunc(h.boots()[before:], func(b string) bool { return b != own })
 		}
 		for end := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-			text := string(read(t, said))
+			text := string(read(t, printed))
 			if (strings.Contains(text, "boot with") || strings.Contains(text, "boot without")) && (!c.up || other()) {
 				break
 			}

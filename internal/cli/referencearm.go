@@ -19,8 +19,8 @@ import (
 // It is the role of its target too.
 const referenceArm = "reference"
 
-// drawReference adds the reference to a new run, if one was asked for.
-func (x *experiment) drawReference(ctx context.Context) error {
+// newReference adds the reference to a new run, if one was asked for.
+func (x *experiment) newReference(ctx context.Context) error {
 	if x.options.reference == "" {
 		if x.options.referenceOn != "" {
 			return usage("--reference-on "+x.options.referenceOn+" names a target, and no place on it",
@@ -38,11 +38,11 @@ func (x *experiment) drawReference(ctx context.Context) error {
 				"--reference PLACE --reference-on "+on)
 		}
 		on, at = x.options.reference, nil
-	} else if len(x.mates) > 0 {
+	} else if len(x.peers) > 0 {
 		return usage("several targets are held against one place "+x.options.reference,
 			"name a reference of which there can be as many: --reference 'kube:pod?…'")
 	}
-	r, err := x.openReference(ctx, on, 1+len(x.mates))
+	r, err := x.openReference(ctx, on, 1+len(x.peers))
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	for name, value := range factor.LoadParams(nil, baseline) {
 		r.options.set = append(r.options.set, name+"="+value)
 	}
-	if err := r.draft(ctx, append([]string{x.suiteName}, at...)); err != nil {
+	if err := r.newHeader(ctx, append([]string{x.suiteName}, at...)); err != nil {
 		return err
 	}
 	r.run.ID, r.run.Targets[0].Role = x.run.ID, referenceArm
@@ -67,10 +67,10 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	if r.target == x.target && r.place().Path == x.place().Path {
 		return usage(fmt.Sprintf("the reference %s is the place under test", x.options.reference))
 	}
-	if err := r.ready(ctx); err != nil {
+	if err := r.secureAndSnapshot(ctx); err != nil {
 		return err
 	}
-	if err := x.drawMates(ctx, r, referenceArm, []string{x.suiteName}); err != nil {
+	if err := x.newPeers(ctx, r, referenceArm, []string{x.suiteName}); err != nil {
 		return err
 	}
 	x.run.Experiment.Reference = referenceArm
@@ -84,15 +84,16 @@ func (x *experiment) drawReference(ctx context.Context) error {
 // not made for it. Where there are many of what is held against it, there are as many of it.
 func (x *experiment) openReference(ctx context.Context, on string, many int) (*measurement, error) {
 	if on == "" {
-		on = here
+		on = localTarget
 	}
-	r := &measurement{program: x.program, store: x.store, target: x.target, beside: x.measurement, role: referenceArm}
+	r := &measurement{program: x.program, store: x.store, target: x.target, concurrent: x.measurement,
+		role: referenceArm}
 	if on != x.target.Name() || x.traits(on).Scheduled { // two of one name are two targets
-		opened, err := x.openAtOnce(ctx, slices.Repeat([]string{on}, many))
+		opened, err := x.openConcurrently(ctx, slices.Repeat([]string{on}, many))
 		if err != nil {
 			return nil, err
 		}
-		r.target, x.ahead = opened[0], opened[1:]
+		r.target, x.openedEarly = opened[0], opened[1:]
 	}
 	x.reference = r
 	return r, nil
@@ -112,20 +113,20 @@ func (x *experiment) sameLoads(cells []lab.Cell) error {
 	return nil
 }
 
-// takeUpReference finds the reference of an interrupted run again.
-func (x *experiment) takeUpReference(ctx context.Context, b *store.Bundle) error {
+// resumeReference finds the reference of an interrupted run again.
+func (x *experiment) resumeReference(ctx context.Context, b *store.Bundle) error {
 	if b.Run.Experiment.Reference == "" {
 		return nil
 	}
 	part := ofRole(b.Run, referenceArm)
-	r, err := x.openReference(ctx, part.Targets[0].Target, 1+len(matesOfRun(b.Run, referenceArm)))
+	r, err := x.openReference(ctx, part.Targets[0].Target, 1+len(peersOfRun(b.Run, referenceArm)))
 	if err != nil {
 		return err
 	}
-	if err := r.goOn(ctx, b, part); err != nil {
+	if err := r.resumeFrom(ctx, b, part); err != nil {
 		return err
 	}
-	if err := x.takeUpMates(ctx, b, r, referenceArm); err != nil {
+	if err := x.resumePeers(ctx, b, r, referenceArm); err != nil {
 		return err
 	}
 	x.run.Cells = b.Run.Cells
@@ -144,34 +145,35 @@ func ofRole(run lab.Run, role string) lab.Run {
 	return run
 }
 
-// sides are what the experiment measures on, by role: the place under test, and the reference where there is one.
-func (x *experiment) sides() []*measurement {
+// measurements are what the experiment measures on, by role: the place under test, and the reference where there is
+// one.
+func (x *experiment) measurements() []*measurement {
 	under := *x.measurement
-	under.run = ofRole(x.run, x.under())
+	under.run = ofRole(x.run, x.loadRole())
 	if x.reference == nil {
 		return []*measurement{&under}
 	}
 	return []*measurement{&under, x.reference}
 }
 
-// untouched says whether an arm is on a machine where nothing is varied: whatever is in effect elsewhere stays.
-func (x *experiment) untouched(arm lab.Arm) bool {
+// unvaried says whether an arm is on a machine where nothing is varied: whatever is in effect elsewhere stays.
+func (x *experiment) unvaried(arm lab.Arm) bool {
 	return arm.Role == referenceArm && x.reference.target != x.target
 }
 
-// sessions are the open sessions of the sides.
-type sessions struct {
+// sideSessions are the open sessions of the sides.
+type sideSessions struct {
 	underTest *runner.Session
 	// reference is nil where the experiment has none.
 	reference *runner.Session
 }
 
 // open begins the sessions of all sides. Those that were opened before an error are in it, to be closed.
-func (s *sessions) open(ctx context.Context, x *experiment, w *store.Writer, progress func(runner.Event)) error {
+func (s *sideSessions) open(ctx context.Context, x *experiment, w *store.Writer, progress func(runner.Progress)) error {
 	var saver runner.Saver = w
-	for _, side := range x.sides() {
-		e := side.experiment()
-		e.Enter, e.Progress = x.enter, progress // those of mates have their own, and are not told of
+	for _, side := range x.measurements() {
+		e := side.runnerMeasurement()
+		e.Enter, e.Progress = x.enter, progress // those of peers have their own, and are not told of
 		if x.builds != nil {
 			e.Tree = x.builds.Link()
 		}
@@ -189,7 +191,7 @@ func (s *sessions) open(ctx context.Context, x *experiment, w *store.Writer, pro
 }
 
 // of is the session that an arm is measured in.
-func (s *sessions) of(arm lab.Arm) *runner.Session {
+func (s *sideSessions) of(arm lab.Arm) *runner.Session {
 	if arm.Role == referenceArm {
 		return s.reference
 	}
@@ -197,14 +199,14 @@ func (s *sessions) of(arm lab.Arm) *runner.Session {
 }
 
 // each are those that are open.
-func (s *sessions) each() []*runner.Session {
+func (s *sideSessions) each() []*runner.Session {
 	return slices.DeleteFunc([]*runner.Session{s.underTest, s.reference}, func(o *runner.Session) bool {
 		return o == nil
 	})
 }
 
 // done are the repetitions of all sides.
-func (s *sessions) done() []plan.Done {
+func (s *sideSessions) done() []plan.Done {
 	var all []plan.Done
 	for _, session := range s.each() {
 		all = append(all, session.Done()...)
@@ -213,25 +215,25 @@ func (s *sessions) done() []plan.Done {
 }
 
 // close ends all sessions, and joins how they went.
-func (s *sessions) close() (runner.Outcome, error) {
+func (s *sideSessions) close() (runner.Outcome, error) {
 	var all runner.Outcome
 	var errs []error
 	for _, session := range s.each() {
 		o, err := session.Close()
 		errs = append(errs, err)
-		all.Measured, all.Failed, all.Stuck = all.Measured+o.Measured, all.Failed+o.Failed, all.Stuck || o.Stuck
+		all.Measured, all.Failed, all.Aborted = all.Measured+o.Measured, all.Failed+o.Failed, all.Aborted || o.Aborted
 		all.Warnings = append(all.Warnings, o.Warnings...)
 		all.Repetitions = append(all.Repetitions, o.Repetitions...)
 	}
 	return all, errors.Join(errs...)
 }
 
-// keptOfAll are the repetitions that an earlier part of the run has saved, of all sides.
-func (x *experiment) keptOfAll() []lab.Repetition {
+// savedOfAll are the repetitions that an earlier part of the run has saved, of all sides.
+func (x *experiment) savedOfAll() []lab.Repetition {
 	if x.reference == nil {
-		return x.kept
+		return x.saved
 	}
-	return slices.Concat(x.kept, x.reference.kept)
+	return slices.Concat(x.saved, x.reference.saved)
 }
 
 // endReference leaves the place of the reference clean after a run that ended with runErr, and says what changed on its
@@ -241,7 +243,7 @@ func (x *experiment) endReference(ctx context.Context, runErr error) error {
 	if r == nil {
 		return nil
 	}
-	err := r.leaveClean(ctx)
+	err := r.cleanDevice(ctx)
 	if err == nil && runErr == nil && r.target != x.target {
 		err = r.compareAfterwards(ctx, x.writer)
 	}

@@ -69,7 +69,7 @@ comparable each is before it shows it. headroom compare takes reference:NAME for
 a run.`,
 		Example: "  headroom references\n  headroom references show kbench/samsung-850-pro\n  headroom references " +
 			"for last\n  headroom compare reference:kbench/samsung-850-pro last",
-		Args: between(0, 0, "no argument, show NAME or for RUN"),
+		Args: argumentCount(0, 0, "no argument, show NAME or for RUN"),
 		RunE: func(*cobra.Command, []string) error {
 			return p.listReferences()
 		},
@@ -96,12 +96,12 @@ func (p *program) listReferences() error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err = io.WriteString(p.Stdout, fitted(table.String(), columns(p.Stdout)))
+	_, err = io.WriteString(p.Stdout, cutLines(table.String(), columns(p.Stdout)))
 	return err
 }
 
-// fitted cuts the lines of a table to a width; a width of 0 is none.
-func fitted(table string, width int) string {
+// cutLines cuts the lines of a table to a width; a width of 0 is none.
+func cutLines(table string, width int) string {
 	if width == 0 {
 		return table
 	}
@@ -205,7 +205,7 @@ func (p *program) referencesShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "show NAME",
 		Short:             "Show published results with their conditions, and with what the source does not say",
-		Args:              between(1, 1, "the name of a reference"),
+		Args:              argumentCount(1, 1, "the name of a reference"),
 		ValidArgsFunction: completeReferences,
 		Example:           "  headroom references show nfs-rdma-report/rdma-multipath",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -295,7 +295,7 @@ before the ratio: "same conditions", "close" (the same load on the same model
 of drive), or "only the order of magnitude", where a factor of two says
 nothing. What differs or is not known is listed.`,
 		Example:           "  headroom references for last\n  headroom references for 7KQ4 --all --json",
-		Args:              between(1, 1, "a run"),
+		Args:              argumentCount(1, 1, "a run"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := p.openStore()
@@ -314,8 +314,8 @@ nothing. What differs or is not known is listed.`,
 	return c
 }
 
-// fewStandings are shown of each load, the most comparable: one good one tells more than ten that are none.
-const fewStandings = 3
+// maxShownStandings are shown of each load, the most comparable: one good one tells more than ten that are none.
+const maxShownStandings = 3
 
 func (p *program) showStandings(name string, b *store.Bundle, all bool) error {
 	references, err := reference.BuiltIn()
@@ -343,8 +343,8 @@ func (p *program) showStandings(name string, b *store.Bundle, all bool) error {
 			loads++
 			grades[standings[0].Grade]++
 		}
-		if !all && len(standings) > fewStandings {
-			standings = standings[:fewStandings]
+		if !all && len(standings) > maxShownStandings {
+			standings = standings[:maxShownStandings]
 		}
 		document.Cells = append(document.Cells, cellStandings{c.Job, c.Params, standings})
 	}

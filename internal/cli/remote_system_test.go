@@ -37,9 +37,9 @@ jobs:
   - {name: read, fio: {rw: randread}}
 `
 
-func newRemoteVictim(t *testing.T) (victim, *sshtest.Server) {
+func newRemoteFixture(t *testing.T) (fixture, *sshtest.Server) {
 	server := sshtest.Start(t)
-	v := newVictim(t)
+	v := newFixture(t)
 	v.env = []string{sshConfigVariable + "=" + server.Config}
 	if err := os.WriteFile(v.suite, []byte(remoteSuite), 0o644); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func newRemoteVictim(t *testing.T) (victim, *sshtest.Server) {
 }
 
 // measuring starts a run over ssh and waits until it has come to a line of progress.
-func (v victim) measuring(until string) *exec.Cmd {
+func (v fixture) measuring(until string) *exec.Cmd {
 	v.t.Helper()
 	cmd := v.command("run", v.suite, v.place, "--on", "ssh://under-test")
 	name := filepath.Join(v.t.TempDir(), "stderr")
@@ -75,8 +75,8 @@ func (v victim) measuring(until string) *exec.Cmd {
 	return cmd
 }
 
-// only is the one run of the store.
-func (v victim) only() *store.Bundle {
+// onlyRun is the one run of the store.
+func (v fixture) onlyRun() *store.Bundle {
 	v.t.Helper()
 	rows, err := store.Open(v.store).List()
 	if err != nil || len(rows) != 1 {
@@ -89,10 +89,10 @@ func (v victim) only() *store.Bundle {
 	return b
 }
 
-func (v victim) repetitions() int {
+func (v fixture) repetitions() int {
 	v.t.Helper()
 	n := 0
-	for _, err := range v.only().Repetitions() {
+	for _, err := range v.onlyRun().Repetitions() {
 		if err != nil {
 			v.t.Error(err)
 		}
@@ -102,12 +102,12 @@ func (v victim) repetitions() int {
 }
 
 // clean says that nothing of a run is left: no scratch file, no process, no folder of a job.
-func (v victim) clean() {
+func (v fixture) clean() {
 	v.t.Helper()
 	if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
 		v.t.Errorf("left in the directory: %v, %v", files, err)
 	}
-	id := v.only().Run.ID
+	id := v.onlyRun().Run.ID
 	if left := processesOf(v.t, id); len(left) != 0 {
 		v.t.Errorf("still running: %v", left)
 	}
@@ -119,7 +119,7 @@ func (v victim) clean() {
 
 func TestARunElsewhereIsInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteVictim(t)
+	v, _ := newRemoteFixture(t)
 	cmd := v.measuring(`(?m)^1/3  `)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -128,27 +128,27 @@ func TestARunElsewhereIsInterruptedAndResumed(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 	v.clean()
-	if b := v.only(); b.Run.Status != lab.Interrupted || targetOfRun(b.Run) != "ssh://under-test" {
+	if b := v.onlyRun(); b.Run.Status != lab.Interrupted || targetOfRun(b.Run) != "ssh://under-test" {
 		t.Errorf("%s on %s", b.Run.Status, targetOfRun(b.Run))
 	}
 	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("resumed: %v\n%s", err, out)
 	}
-	if n := v.repetitions(); n != 3 || v.only().Run.Status != lab.Complete {
-		t.Errorf("%d repetitions, %s", n, v.only().Run.Status)
+	if n := v.repetitions(); n != 3 || v.onlyRun().Run.Status != lab.Complete {
+		t.Errorf("%d repetitions, %s", n, v.onlyRun().Run.Status)
 	}
 	v.clean()
 }
 
 func TestARunElsewhereIsKilledAndRestored(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteVictim(t)
+	v, _ := newRemoteFixture(t)
 	cmd := v.measuring(`(?m)^1/3  `)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if len(processesOf(t, v.only().Run.ID)) == 0 {
+	if len(processesOf(t, v.onlyRun().Run.ID)) == 0 {
 		t.Log("the load had ended by itself") // it goes on without headroom, unless it was between two
 	}
 	// A run on another target leaves it alone and says so.
@@ -195,7 +195,7 @@ func master(t *testing.T, headroom int) int {
 
 func TestAConnectionIsCutDuringALoad(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteVictim(t)
+	v, _ := newRemoteFixture(t)
 	cmd := v.measuring(`(?m)^1/3  `)
 	if err := syscall.Kill(master(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestAConnectionIsCutDuringALoad(t *testing.T) {
 	if n := v.repetitions(); n != 3 {
 		t.Errorf("%d repetitions", n)
 	}
-	for r, err := range v.only().Repetitions() {
+	for r, err := range v.onlyRun().Repetitions() {
 		if err != nil || r.Seconds < 2 || len(r.Warnings) > 0 && r.Warnings[0].Code == "no-result" {
 			t.Errorf("repetition %d: %.1f s, %+v, %v", r.Number, r.Seconds, r.Warnings, err)
 		}
@@ -217,7 +217,7 @@ func TestAConnectionIsCutDuringALoad(t *testing.T) {
 // A machine that can't be reached any more may go on with the load; what is left there is looked after later.
 func TestATargetIsLostForGood(t *testing.T) {
 	t.Parallel()
-	v, server := newRemoteVictim(t)
+	v, server := newRemoteFixture(t)
 	v.env = append(v.env, patienceVariable+"=2s")
 	cmd := v.measuring(`(?m)^1/3  `)
 	server.Stop()
@@ -232,7 +232,7 @@ func TestATargetIsLostForGood(t *testing.T) {
 		!strings.Contains(string(out), "can't be looked after now") {
 		t.Errorf("restore without the target: %v\n%s", err, out)
 	}
-	server.Again(t)
+	server.Restart(t)
 	if out, err := v.command("restore").CombinedOutput(); err != nil {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
@@ -259,7 +259,7 @@ func main() { panic(syscall.Exec("FIO", os.Args, os.Environ())) }
 
 func TestFioIsBroughtAlong(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteVictim(t)
+	v, _ := newRemoteFixture(t)
 	fio, err := exec.LookPath("fio")
 	if err != nil {
 		t.Skip("fio is not installed")
@@ -279,7 +279,7 @@ func TestFioIsBroughtAlong(t *testing.T) {
 	if out, err := v.command(append(args, binary)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for r, err := range v.only().Repetitions() {
+	for r, err := range v.onlyRun().Repetitions() {
 		if err != nil || !strings.HasSuffix(r.Command[0], "-brought/fio") || r.Values["read.iops"] <= 0 {
 			t.Errorf("%+v, %v", r.Command, err)
 		}

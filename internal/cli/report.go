@@ -41,7 +41,7 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 		summaries = append(summaries, s)
 	}
 	if format == "table" {
-		w = p.naming.to(w)
+		w = p.naming.writer(w)
 	}
 	if o.Stages == nil && (format == "html" || format == "markdown") {
 		if o.Stages, err = p.stagesOf(bundles); err != nil {
@@ -135,7 +135,7 @@ asked for. A sweep or an ablation is written as what it has found; --cells has e
 		Example: `  headroom report last -o page.html
   headroom report 7KQ4 --output page.html --serials
   headroom report last --warnings`,
-		Args:              between(1, many, "one run or more"),
+		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			flag, named := jsonTyped(p.json)
@@ -197,11 +197,11 @@ func (p *program) writeTo(output, format string, write writer, bundles []*store.
 	if ownOutput(output) && format == "html" && columns(p.Stdout) > 0 {
 		return usage("a page is not for a terminal", "name a file: -o page.html")
 	}
-	return p.writeWhole(output, func(w io.Writer) error { return write(format, bundles, w, o) })
+	return p.writeAtomically(output, func(w io.Writer) error { return write(format, bundles, w, o) })
 }
 
-// writeWhole writes to a file, which appears whole or not at all, or to standard output.
-func (p *program) writeWhole(output string, write func(io.Writer) error) error {
+// writeAtomically writes to a file, which appears whole or not at all, or to standard output.
+func (p *program) writeAtomically(output string, write func(io.Writer) error) error {
 	if ownOutput(output) {
 		return write(p.Stdout)
 	}

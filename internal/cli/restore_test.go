@@ -44,13 +44,13 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 			err := cmd.Run()
 			return stderr.String(), err
 		}
-		said, err := restore(dieBefore + "=" + strconv.Itoa(n))
+		printed, err := restore(exitBefore + "=" + strconv.Itoa(n))
 		ended := err == nil
-		if !ended && !strings.Contains(said, "died before") {
-			t.Fatalf("step %d: it failed instead of dying:\n%s", n, said)
+		if !ended && !strings.Contains(printed, "died before") {
+			t.Fatalf("step %d: it failed instead of dying:\n%s", n, printed)
 		}
-		if said, err := restore(); err != nil {
-			t.Errorf("step %d: %v\n%s", n, err, said)
+		if printed, err := restore(); err != nil {
+			t.Errorf("step %d: %v\n%s", n, err, printed)
 		}
 		for _, s := range settings {
 			if got, err := os.ReadFile(s); err != nil || string(got) != "old" {
@@ -75,24 +75,24 @@ func TestRestoreOfSeveralTargets(t *testing.T) {
 	for _, c := range []struct {
 		third   string
 		cleared bool
-	}{{here, true}, {"nowhere", false}} {
+	}{{localTarget, true}, {"nowhere", false}} {
 		dir := t.TempDir()
 		s := store.Open(dir)
 		run := lab.Run{ID: "ABCDEFGH01", Status: lab.Running, Source: lab.Measured,
-			Targets: []lab.RunTarget{{Role: "a", Target: here}, {Role: "b", Target: here},
+			Targets: []lab.RunTarget{{Role: "a", Target: localTarget}, {Role: "b", Target: localTarget},
 				{Role: "c", Target: c.third}}}
 		w, err := s.Create(run)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var scratch []string
-		for i, target := range []string{here, here, c.third} {
+		for i, target := range []string{localTarget, localTarget, c.third} {
 			name := filepath.Join(t.TempDir(), "headroom-ABCDEFGH01.scratch")
 			if err := os.WriteFile(name, nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
 			scratch = append(scratch, name)
-			if err := w.Leave(lab.Leftovers{Target: target, Jobs: "ABCDEFGH01-" + strconv.Itoa(i),
+			if err := w.AnnounceLeftovers(lab.Leftovers{Target: target, Jobs: "ABCDEFGH01-" + strconv.Itoa(i),
 				Scratch: []string{name}}); err != nil {
 				t.Fatal(err)
 			}

@@ -12,8 +12,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// takeUp makes the measurement out of a run that was interrupted.
-func (m *measurement) takeUp(ctx context.Context, args []string) error {
+// resumeRun makes the measurement out of a run that was interrupted.
+func (m *measurement) resumeRun(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("--resume takes the suite and the place from the run", "headroom run --resume "+m.options.resume)
 	}
@@ -37,12 +37,12 @@ func (m *measurement) takeUp(ctx context.Context, args []string) error {
 		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status),
 			"a complete one is repeated more with --precision 3% or --budget 10m")
 	}
-	return m.goOn(ctx, b, b.Run)
+	return m.resumeFrom(ctx, b, b.Run)
 }
 
-// goOn takes up what a run, or a part of it with some of its cells and targets, has measured so far, and looks where it
-// was.
-func (m *measurement) goOn(ctx context.Context, b *store.Bundle, part lab.Run) error {
+// resumeFrom takes up what a run, or a part of it with some of its cells and targets, has measured so far, and looks
+// where it was.
+func (m *measurement) resumeFrom(ctx context.Context, b *store.Bundle, part lab.Run) error {
 	for rep, err := range b.Repetitions() {
 		if err != nil {
 			return err
@@ -51,29 +51,29 @@ func (m *measurement) goOn(ctx context.Context, b *store.Bundle, part lab.Run) e
 			continue
 		}
 		rep.Latency, rep.Series = nil, nil
-		m.kept = append(m.kept, rep)
+		m.saved = append(m.saved, rep)
 	}
-	m.run, m.resume = part, b
-	m.run.Trust(validity.OfRuns())
-	if err := m.aim(); err != nil {
+	m.run, m.resumed = part, b
+	m.run.RemoveWarnings(validity.OfRuns())
+	if err := m.readPrecision(); err != nil {
 		return err
 	}
-	if err := m.findAgain(ctx); err != nil {
+	if err := m.findPlaceAgain(ctx); err != nil {
 		return err
 	}
 	return m.compareWithFirstPart(ctx)
 }
 
-// findAgain looks up the place of an interrupted run as it is now. The same path can lead to another device than before
-// a reboot; what is there must be inspected, and must be what the run was on.
-func (m *measurement) findAgain(ctx context.Context) error {
+// findPlaceAgain looks up the place of an interrupted run as it is now. The same path can lead to another device than
+// before a reboot; what is there must be inspected, and must be what the run was on.
+func (m *measurement) findPlaceAgain(ctx context.Context) error {
 	was := m.place()
 	if was.Kind == lab.NoPlace {
 		return nil
 	}
 	resolve := facts.ResolvePlace
 	if was.Members != nil {
-		resolve = resolveTogether
+		resolve = resolveDevices
 	}
 	now, err := resolve(ctx, m.target, was.Path)
 	if err != nil {
@@ -90,7 +90,7 @@ func (m *measurement) findAgain(ctx context.Context) error {
 	}
 	m.run.Targets = slices.Clone(m.run.Targets)
 	m.run.Targets[0].Place = now
-	if err := m.secure(ctx); err != nil {
+	if err := m.securePlace(ctx); err != nil {
 		return err
 	}
 	if m.device != nil {

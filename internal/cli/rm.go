@@ -15,14 +15,15 @@ func (p *program) rmCommand() *cobra.Command {
 		Use:               "rm RUN...",
 		Short:             "Delete runs",
 		Example:           "  headroom rm 7KQ4\n  headroom rm last",
-		Args:              between(1, many, "one run or more"),
+		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := p.openStore()
 			if err != nil {
 				return err
 			}
-			if err := p.tidy(c.Context(), s, ""); err != nil { // a killed run is the only record of what it left
+			// a killed run is the only record of what it left
+			if err := p.recoverLeftovers(c.Context(), s, ""); err != nil {
 				return err
 			}
 			// All names are looked up before any run is deleted: with "last" twice, the second is the same run.
@@ -54,7 +55,7 @@ func (p *program) rmCommand() *cobra.Command {
 				}
 				fmt.Fprintf(p.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
 			}
-			_, err = p.tidyBuilds(c.Context(), s)
+			_, err = p.recoverBuilds(c.Context(), s)
 			return err
 		},
 	}

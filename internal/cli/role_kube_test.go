@@ -14,19 +14,19 @@ import (
 	"headroom/internal/target/kubetest"
 )
 
-// ann is a user with the rights of a role in a namespace, and no others.
-type ann struct {
+// limitedAccount is a user with the rights of a role in a namespace, and no others.
+type limitedAccount struct {
 	podRun
 	*kubetest.Account
 }
 
-func (a ann) command(args ...string) *exec.Cmd {
+func (a limitedAccount) command(args ...string) *exec.Cmd {
 	cmd := a.podRun.command(args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+a.Kubeconfig)
 	return cmd
 }
 
-func (a ann) works(args ...string) {
+func (a limitedAccount) works(args ...string) {
 	a.t.Helper()
 	if out, err := a.command(args...).CombinedOutput(); err != nil {
 		a.t.Errorf("headroom %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -37,7 +37,7 @@ func (a ann) works(args ...string) {
 // the one is named.
 func TestTheRoleIsWhatItTakes(t *testing.T) {
 	r := newPodRun(t)
-	a, all := ann{r, kubetest.Start(t).Account(t, r.namespace)}, kubetest.Rights(t, "../../deploy/role.yaml")
+	a, all := limitedAccount{r, kubetest.Start(t).Account(t, r.namespace)}, kubetest.Rights(t, "../../deploy/role.yaml")
 	claimed := fmt.Sprintf("kube:pod?class=fast&size=1Gi&namespace=%s", r.namespace)
 	for i, missing := range all {
 		a.May(t, slices.Delete(slices.Clone(all), i, i+1), all)
@@ -60,12 +60,12 @@ func TestTheRoleIsWhatItTakes(t *testing.T) {
 	a.works("net", "--on", "client="+r.pod(""), "--on", "server="+r.pod(""), "--repeat", "1", "--set", "time=1s",
 		"--set", "omit=0s", "--set", "parallel=1")
 	killed := a.command("run", r.suite, "--on", claimed)
-	var said listened
-	killed.Stderr = &said
+	var printed listened
+	killed.Stderr = &printed
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said.await(t, "1/2  ")
+	printed.await(t, "1/2  ")
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

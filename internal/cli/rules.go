@@ -54,7 +54,7 @@ func (p *program) rulesCommand() *cobra.Command {
 its source. --rules checks a file of your own. docs/doctor.md shows how to
 write one.`,
 		Example: "  headroom rules\n  headroom rules show iommu-strict\n  headroom rules --rules mine.yaml",
-		Args:    between(0, 0, "no argument, or show ID"),
+		Args:    argumentCount(0, 0, "no argument, or show ID"),
 		RunE: func(*cobra.Command, []string) error {
 			set, err := loadRules(file)
 			if err != nil {
@@ -85,7 +85,7 @@ func (p *program) listRules(rules []rule.Rule) error {
 	fmt.Fprintln(w, "ID\tAREA\tEACH\tSEVERITY\tWHAT")
 	for _, r := range rules {
 		title := r.Title
-		if r.Unpriced {
+		if r.Unquantified {
 			title += " (unpriced)"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Class, r.Scope, r.Severity, title)
@@ -94,12 +94,13 @@ func (p *program) listRules(rules []rule.Rule) error {
 		return err
 	}
 	// a rule is a line; show tells the rest
-	_, err := io.WriteString(p.Stdout, fitted(table.String(), columns(p.Stdout)))
+	_, err := io.WriteString(p.Stdout, cutLines(table.String(), columns(p.Stdout)))
 	return err
 }
 
 func rowOf(r rule.Rule) ruleRow {
-	row := ruleRow{ID: r.ID, Title: r.Title, Class: r.Class, Scope: r.Scope, Severity: r.Severity, Priced: !r.Unpriced,
+	row := ruleRow{ID: r.ID, Title: r.Title, Class: r.Class, Scope: r.Scope, Severity: r.Severity,
+		Priced:  !r.Unquantified,
 		Guard:   r.Guard,
 		Applies: r.Applies, When: r.When, Because: r.Because, Effects: r.Effects, Sources: r.Sources,
 		Measure: r.Measuring(),
@@ -115,7 +116,7 @@ func (p *program) rulesShowCommand(file *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a rule: its condition, its effect, its sources and what changes it",
-		Args:  between(1, 1, "the id of a rule"),
+		Args:  argumentCount(1, 1, "the id of a rule"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			set, err := loadRules("")
 			if err != nil {
@@ -148,14 +149,14 @@ func (p *program) rulesShowCommand(file *string) *cobra.Command {
 // noRule names the rules whose id has the name in it, or begins like it: who asks has seen it somewhere.
 func noRule(name string, rules []rule.Rule) error {
 	hints := []string{"headroom rules lists them"}
-	if near := nearNames(name, explained{rules: rules}.ids()); len(near) > 0 {
+	if near := similarNames(name, explained{rules: rules}.ids()); len(near) > 0 {
 		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
 	}
 	return usage("there is no rule "+name, hints...)
 }
 
-// nearNames are those that have a name in them, or begin like it.
-func nearNames(name string, known []string) (near []string) {
+// similarNames are those that have a name in them, or begin like it.
+func similarNames(name string, known []string) (near []string) {
 	for _, k := range known {
 		if name != "" && strings.Contains(k, name) || len(name) > 4 && strings.HasPrefix(k, name[:5]) {
 			near = append(near, k)
@@ -210,7 +211,7 @@ func printRule(w *wrapper, r rule.Rule) {
 	for _, s := range r.Sources {
 		row("source", s.Title+" "+s.URL)
 	}
-	if r.Unpriced {
+	if r.Unquantified {
 		row("", "unpriced: nobody's figure was read, so it is asked with --unpriced only")
 	}
 }

@@ -89,9 +89,10 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
   headroom run --resume last --budget 10m`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(o.on) > 1 {
-				return between(0, 1+len(o.on), "a suite and a directory or device, or one for each target")(c, args)
+				return argumentCount(0, 1+len(o.on), "a suite and a directory or device, or one for each target")(c,
+					args)
 			}
-			return between(0, 2, "a suite and a directory or device")(c, args)
+			return argumentCount(0, 2, "a suite and a directory or device")(c, args)
 		},
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -111,7 +112,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 				return usage(fmt.Sprintf("there is no format %q", o.format),
 					"the formats are "+strings.Join(known, ", "))
 			}
-			if err := p.placeFirst(args, len(o.on) > 0); err != nil {
+			if err := p.refusePlaceFirst(args, len(o.on) > 0); err != nil {
 				return err
 			}
 			return p.run(c.Context(), o, args)
@@ -161,14 +162,14 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 		if err != nil {
 			return err
 		}
-		return p.runTogether(ctx, s, o, several, args)
+		return p.runMultiTarget(ctx, s, o, several, args)
 	}
 	name, err := p.targetFor(o, s)
 	if err != nil {
 		return err
 	}
 	if !o.dryRun.asked() {
-		if err := p.tidy(ctx, s, name); err != nil {
+		if err := p.recoverLeftovers(ctx, s, name); err != nil {
 			return err
 		}
 	}
@@ -184,7 +185,7 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 func (p *program) runOn(ctx context.Context, m *measurement, args []string) error {
 	var err error
 	if m.options.resume != "" {
-		err = m.takeUp(ctx, args)
+		err = m.resumeRun(ctx, args)
 	} else {
 		err = m.plan(ctx, args)
 	}
@@ -192,9 +193,9 @@ func (p *program) runOn(ctx context.Context, m *measurement, args []string) erro
 		return err
 	}
 	defer m.release()
-	m.preface(ctx)
+	m.printSummary(ctx)
 	if m.options.dryRun.asked() {
 		return m.printPlan()
 	}
-	return m.carryOut(ctx)
+	return m.execute(ctx)
 }

@@ -71,7 +71,7 @@ func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 		test(l)
 		l.designs()
 		for _, name := range slices.Sorted(maps.Keys(l.machines)) {
-			for _, line := range l.machines[name].Unforeseen() {
+			for _, line := range l.machines[name].Unexpected() {
 				t.Errorf("nothing is written down about, on %s: %s", name, line)
 			}
 		}
@@ -178,7 +178,7 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 		}
 		kinds = append(kinds, kind)
 	}
-	code := Run(l.Context(), Surroundings{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")},
+	code := Run(l.Context(), Environment{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")},
 		args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
 		Env: func(name string) string { return l.env[name] }, Version: "test", Signals: l.signals, AtStep: l.steps,
 		Exit: func(code int) {
@@ -208,8 +208,9 @@ func (l *scriptedLab) open(name, machine string) (target.Target, error) {
 	return t, nil
 }
 
-// atRest fails the test when something of a run is left on a machine: a scratch file, the folder of a job, a load.
-func (l *scriptedLab) atRest(name string) {
+// checkNothingLeft fails the test when something of a run is left on a machine: a scratch file, the folder of a job, a
+// load.
+func (l *scriptedLab) checkNothingLeft(name string) {
 	l.Helper()
 	m := l.machine(name)
 	for _, folder := range []string{"/srv", "/tmp", "/dev/shm/headroom-0"} {

@@ -68,7 +68,7 @@ func (l *scriptedLab) asFound(name string) {
 		}
 	}
 	l.noJournals(filepath.Join(l.dir, "store"))
-	l.atRest(name)
+	l.checkNothingLeft(name)
 }
 
 // noJournals fails the test when a store has one of changes or of boots.
@@ -229,7 +229,7 @@ func TestScriptedAblationGoesOn(t *testing.T) {
 func TestScriptedSettingHasNoEffect(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
-		m.Takes(swappiness, func(old, written string) (string, error) {
+		m.OnWrite(swappiness, func(old, written string) (string, error) {
 			if written == "1" {
 				return "10", nil
 			}
@@ -332,7 +332,7 @@ jobs:
 			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 				m := l.machine("db1")
 				m.Programs["bench"] = func(*scripted.Load) scripted.Result {
-					return scripted.Result{Takes: 3 * time.Second, Stdout: "rate 100\n"}
+					return scripted.Result{Duration: 3 * time.Second, Stdout: "rate 100\n"}
 				}
 				args := append(slices.Insert(slices.Clone(args), 1, l.file("suite.yaml", suite), "/srv", "--on",
 					"scripted://db1"), "--seed", "5", "--blocks", "2")

@@ -23,8 +23,8 @@ func eight() []string {
 		"queue:scheduler=none,kyber"}
 }
 
-// searched are the arguments of a search among some settings.
-func (l *scriptedLab) searched(settings []string, more ...string) []string {
+// bisectArguments are the arguments of a search among some settings.
+func (l *scriptedLab) bisectArguments(settings []string, more ...string) []string {
 	args := []string{"bisect", "settings", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--seed",
 		"1"}
 	for _, s := range settings {
@@ -33,8 +33,8 @@ func (l *scriptedLab) searched(settings []string, more ...string) []string {
 	return append(args, more...)
 }
 
-// answered is what a search has found.
-func (l *scriptedLab) answered() bisection.Document {
+// bisectionDocument is what a search has found.
+func (l *scriptedLab) bisectionDocument() bisection.Document {
 	l.Helper()
 	return decoded[bisection.Document](l.run("bisect", "--show", "last", "--json").ends(0))
 }
@@ -81,8 +81,8 @@ func TestScriptedBisectSettings(t *testing.T) {
 				m := l.machine("db1")
 				m.Noise = 0.01
 				c.script(m)
-				l.run(l.searched(eight())...).ends(0)
-				d := l.answered()
+				l.run(l.bisectArguments(eight())...).ends(0)
+				d := l.bisectionDocument()
 				if d.Outcome != c.outcome || !slices.Equal(culprits(d), c.found) || len(d.Candidates) != 8 {
 					t.Errorf("%s: %v, of %d", d.Outcome, culprits(d), len(d.Candidates))
 				}
@@ -120,12 +120,13 @@ func TestScriptedBisectGoesOn(t *testing.T) {
 		for _, at := range []int{1, 3, 6} { // of all, those that were cut off among them
 			m.AtLoad("--name=writes", at, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
 		}
-		l.run(l.searched(eight(), "--dry-run")...).ends(0).says("first the slow state", "set queue:scheduler=kyber",
+		l.run(l.bisectArguments(eight(), "--dry-run")...).ends(0).says("first the slow state",
+			"set queue:scheduler=kyber",
 			"sysctl:vm.swappiness: 60 or 1")
 		if len(m.Loads()) > 0 {
 			t.Error("a dry run has started a load")
 		}
-		l.run(l.searched(eight())...).ends(130)
+		l.run(l.bisectArguments(eight())...).ends(130)
 		for i := range 2 {
 			l.asFound("db1")
 			l.run("bisect", "--resume", "last").ends(130).says("headroom bisect --resume")
@@ -134,7 +135,7 @@ func TestScriptedBisectGoesOn(t *testing.T) {
 			}
 		}
 		l.run("bisect", "--resume", "last").ends(0)
-		d, run := l.answered(), l.bundle("last").Run
+		d, run := l.bisectionDocument(), l.bundle("last").Run
 		if run.Status != lab.Complete || d.Outcome != bisection.Found ||
 			!slices.Equal(culprits(d), []string{"queue:read_ahead_kb=16"}) {
 			t.Errorf("the run is %s: %s, %v", run.Status, d.Outcome, culprits(d))
@@ -143,9 +144,9 @@ func TestScriptedBisectGoesOn(t *testing.T) {
 		for _, r := range l.repetitions("last") {
 			measured[r.Block]++
 		}
-		if len(measured) != len(run.Experiment.Asked) || slices.Max(slices.Collect(maps.Values(measured))) != 1 ||
+		if len(measured) != len(run.Experiment.SearchSteps) || slices.Max(slices.Collect(maps.Values(measured))) != 1 ||
 			len(d.Steps) != len(measured) {
-			t.Errorf("%d were asked, %d steps, measured: %v", len(run.Experiment.Asked), len(d.Steps), measured)
+			t.Errorf("%d were asked, %d steps, measured: %v", len(run.Experiment.SearchSteps), len(d.Steps), measured)
 		}
 		l.asFound("db1")
 	})
@@ -159,8 +160,9 @@ func TestScriptedBisectWithoutAnAnswer(t *testing.T) {
 		slowWrites(m, map[string]float64{readAhead + "=16": 0.7})
 		for flag, most := range map[string]int{"--max-boots": 3, "--budget": 4} {
 			value := map[string]string{"--max-boots": "3", "--budget": "35s"}[flag]
-			l.run(l.searched(eight(), flag, value)...).ends(5).says("no culprit was found in")
-			if d := l.answered(); d.Outcome != bisection.Undecided || d.Measurements != most || len(d.Culprits) != 0 {
+			l.run(l.bisectArguments(eight(), flag, value)...).ends(5).says("no culprit was found in")
+			if d := l.bisectionDocument(); d.Outcome != bisection.Undecided || d.Measurements != most ||
+				len(d.Culprits) != 0 {
 				t.Errorf("with %s: %s after %d measurements", flag, d.Outcome, d.Measurements)
 			}
 		}
@@ -185,7 +187,7 @@ func TestScriptedBisectSysctl(t *testing.T) {
 		l.run(append(args, "--good", good, "--bad", bad, "--keep", "sysctl:vm.swappiness")...).ends(4).says(
 			"sysctl:vm.swappiness is to be kept")
 		l.run(append(args, "--good", good, "--bad", bad)...).ends(0).says("vm.swappiness")
-		if d := l.answered(); d.Outcome != bisection.Found ||
+		if d := l.bisectionDocument(); d.Outcome != bisection.Found ||
 			!slices.Equal(culprits(d), []string{"sysctl:vm.swappiness=1"}) || len(d.Candidates) != 3 {
 			t.Errorf("%s: %v of %d", d.Outcome, culprits(d), len(d.Candidates))
 		}
@@ -212,7 +214,7 @@ func TestScriptedBisectSteps(t *testing.T) {
 		l.run(append(args, "--dry-run")...).ends(0).says("every measurement sets queue:nr_requests to one of 1023, " +
 			"512, 256, 128, 64, 32, 16, 8")
 		l.run(args...).ends(0)
-		d := l.answered()
+		d := l.bisectionDocument()
 		if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Good != "128" ||
 			d.Culprits[0].Bad != "64" || math.Abs(d.Culprits[0].Effect.Ratio-0.6) > 0.02 {
 			t.Errorf("%s: %+v", d.Outcome, d.Culprits)
@@ -238,13 +240,13 @@ func TestScriptedBisectArgs(t *testing.T) {
 			"--good", "ro")
 		l.run(append(args, "--dry-run")...).ends(0).says("cmdline:noresume: absent or there", "boot with arguments")
 		l.run(args...).ends(0).says("slub_debug")
-		d := l.answered()
+		d := l.bisectionDocument()
 		if d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"cmdline:slub_debug=FZPU"}) ||
 			len(d.Candidates) != 6 {
 			t.Errorf("%s: %v of %d", d.Outcome, culprits(d), len(d.Candidates))
 		}
 		failed := 0
-		for _, a := range l.bundle("last").Run.Experiment.Asked {
+		for _, a := range l.bundle("last").Run.Experiment.SearchSteps {
 			if a.Failed != "" {
 				failed++
 			}
@@ -274,7 +276,7 @@ func TestScriptedBisectWithoutAnEnd(t *testing.T) {
 		}
 		hangs = false
 		l.run("bisect", "--resume", "last").ends(0)
-		if d := l.answered(); d.Outcome != bisection.Found ||
+		if d := l.bisectionDocument(); d.Outcome != bisection.Found ||
 			!slices.Equal(culprits(d), []string{"cmdline:slub_debug=FZPU"}) {
 			t.Errorf("%s: %v", d.Outcome, culprits(d))
 		}
@@ -296,12 +298,12 @@ func TestScriptedBisectKconfig(t *testing.T) {
 		l.run(append(args, "--good", good, "--bad", l.file("none.config", "hello\n"))...).ends(2)
 		l.run(append(args, "--good", good, "--bad", good)...).ends(2).says("no boot argument stands for any")
 		l.run(append(args, "--good", good, "--bad", bad)...).ends(0).says("iommu.strict", "KASAN")
-		d := l.answered()
+		d := l.bisectionDocument()
 		if d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"cmdline:iommu.strict=1"}) {
 			t.Errorf("%s: %v of %+v", d.Outcome, culprits(d), d.Candidates)
 		}
-		if d.Unsearched == nil || !slices.Contains(d.Unsearched.First, "KASAN") {
-			t.Errorf("not searched: %+v", d.Unsearched)
+		if d.Excluded == nil || !slices.Contains(d.Excluded.First, "KASAN") {
+			t.Errorf("not searched: %+v", d.Excluded)
 		}
 		// Kernels are only built where a guest is to start them.
 		l.run("bisect", "kconfig", filepath.Join(l.dir, "suite.yaml"), "/srv", "--on", "qemu:db1", "--good", good,
@@ -326,7 +328,7 @@ func TestScriptedBisectFacts(t *testing.T) {
 		l.run(append(args, "--keep", "sysctl:vm.*")...).ends(2).says("that can be set")
 		l.run("bisect", "facts", "scripted://fast").ends(2).says("two machines, a suite")
 		l.run(append(args, "--keep", "sysctl:vm.dirty_ratio")...).ends(0).says("vm.vfs_cache_pressure")
-		d := l.answered()
+		d := l.bisectionDocument()
 		var names []string
 		for _, c := range d.Candidates {
 			names = append(names, c.Factor)
@@ -363,8 +365,8 @@ func TestScriptedBisectWithMixturesThatFail(t *testing.T) {
 			}
 			return io
 		}
-		l.run(l.searched(eight())...).ends(0)
-		d := l.answered()
+		l.run(l.bisectArguments(eight())...).ends(0)
+		d := l.bisectionDocument()
 		if d.Outcome != bisection.Found || !slices.Equal(culprits(d), []string{"queue:read_ahead_kb=16"}) ||
 			len(d.Unmeasurable) == 0 {
 			t.Errorf("%s: %v; can't be measured: %+v", d.Outcome, culprits(d), d.Unmeasurable)

@@ -11,7 +11,7 @@ import (
 // here has a scripted machine stand for this one.
 func (l *scriptedLab) here(name string) *scripted.Machine {
 	l.machines[""] = l.machine(name)
-	l.schemes = append(l.schemes, here)
+	l.schemes = append(l.schemes, localTarget)
 	return l.machine(name)
 }
 
@@ -23,7 +23,7 @@ func TestScriptedBisectCheck(t *testing.T) {
 		benchmarks(m, nil)
 		bench := func(*scripted.Load) scripted.Result {
 			n++
-			return scripted.Result{Takes: 5 * time.Second,
+			return scripted.Result{Duration: 5 * time.Second,
 				Stdout: fmt.Sprintf("rate %d\n", int(1000*rate*(1+0.01*float64(n%5-2))))}
 		}
 		m.Programs["bench"] = bench
@@ -81,6 +81,6 @@ func TestScriptedBisectCheck(t *testing.T) {
 		m.Programs["make-data"] = func(*scripted.Load) scripted.Result { return scripted.Result{} }
 		m.AtLoad("bench --count", 0, func(e *scripted.Event) { e.After(2*time.Second, l.interrupt) })
 		l.run(check()...).ends(130)
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }

@@ -44,9 +44,9 @@ func benchmarks(m *scripted.Machine, does map[string]func(n int) scripted.Result
 				if !m.Exists(load.Folder+"/prepared") || load.Env["MODE"] != "direct" {
 					return scripted.Result{Exit: 3, Stderr: "nothing is prepared\n"}
 				}
-				return scripted.Result{Takes: 5 * time.Second, Stdout: "rate 100\n"}
+				return scripted.Result{Duration: 5 * time.Second, Stdout: "rate 100\n"}
 			}
-			return scripted.Result{Takes: time.Second}
+			return scripted.Result{Duration: time.Second}
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestScriptedCommandIsPreparedAndCleanedUp(t *testing.T) {
 			!strings.HasPrefix(p["in"], "/srv/headroom-") || p["job"] != "bench" {
 			t.Errorf("parameters %v in %s", bench.Params, bench.Folder)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -105,12 +105,12 @@ func TestScriptedPreparationFails(t *testing.T) {
 			"make-data", "clean"}) {
 			t.Errorf("it started %v", got)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 		l.run("run", "--resume", "last").ends(0)
 		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "bench", "rate")) != 3 {
 			t.Errorf("the run is %s, with %v", d.Status, values(d, "bench", "rate"))
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -124,18 +124,18 @@ func TestScriptedCommandFails(t *testing.T) {
 		warns   []string
 		says    string
 	}{
-		"exit code": {"bench", scripted.Result{Takes: time.Second, Exit: 7, Stderr: "out of memory\n"}, 2,
+		"exit code": {"bench", scripted.Result{Duration: time.Second, Exit: 7, Stderr: "out of memory\n"}, 2,
 			[]string{"command-failed", "few-repetitions"}, "out of memory"},
-		"no number": {"bench", scripted.Result{Takes: time.Second, Stdout: "done\n"}, 2,
+		"no number": {"bench", scripted.Result{Duration: time.Second, Stdout: "done\n"}, 2,
 			[]string{"command-failed", "few-repetitions"}, "rate"},
-		"signal": {"bench", scripted.Result{Takes: time.Second, Signal: "segmentation fault"}, 2,
+		"signal": {"bench", scripted.Result{Duration: time.Second, Signal: "segmentation fault"}, 2,
 			[]string{"command-failed", "few-repetitions"}, "segmentation fault"},
 		"timeout": {"bench", scripted.Result{Hangs: true}, 2, []string{"command-failed", "few-repetitions"},
 			"was ended after its timeout of 20s"},
 		"clean-up": {"clean", scripted.Result{Exit: 1, Stderr: "busy\n"}, 3, []string{"cleanup-failed"}, "busy"},
 		"clean-up hangs": {"clean", scripted.Result{Hangs: true}, 3, []string{"cleanup-failed"},
 			"it was ended after its timeout"},
-		"prepare is slow": {"make-data", scripted.Result{Takes: 15 * time.Second}, 3, nil, "No warnings"},
+		"prepare is slow": {"make-data", scripted.Result{Duration: 15 * time.Second}, 3, nil, "No warnings"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
@@ -145,9 +145,9 @@ func TestScriptedCommandFails(t *testing.T) {
 					case n == 2:
 						return c.does
 					case c.program == "bench":
-						return scripted.Result{Takes: 5 * time.Second, Stdout: "rate 100\n"}
+						return scripted.Result{Duration: 5 * time.Second, Stdout: "rate 100\n"}
 					}
-					return scripted.Result{Takes: time.Second}
+					return scripted.Result{Duration: time.Second}
 				}})
 				code := 0
 				if c.kept < 3 {
@@ -167,7 +167,7 @@ func TestScriptedCommandFails(t *testing.T) {
 				if got := programs(m); len(got) != 12 {
 					t.Errorf("it started %v", got)
 				}
-				l.atRest("db1")
+				l.checkNothingLeft("db1")
 			})
 		})
 	}
@@ -188,7 +188,7 @@ func TestScriptedCommandThatIsNotInstalled(t *testing.T) {
 		}
 		l.run("run", l.file("tree.yaml", "version: 1\njobs:\n  - {name: built, exec: ['{tree}/bench']}\n"), "/srv",
 			"--on", "scripted://db1").ends(2).says("{tree}")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -214,7 +214,7 @@ func TestScriptedCommandOfAnotherUser(t *testing.T) {
 		}) {
 			t.Error("nobody does not own the folder")
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -236,7 +236,7 @@ func TestScriptedCommandLeavesAMount(t *testing.T) {
 		l.run("restore").ends(1).says("something is mounted on")
 		m.Set("/proc/self/mountinfo", mounted)
 		l.run("restore").ends(0).says("removed /srv/headroom-")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -250,12 +250,12 @@ func TestScriptedCommandIsInterrupted(t *testing.T) {
 			e.After(5*time.Second, l.interrupt)
 		})
 		l.run(l.benches()...).ends(130).says("1 of 3 repetitions are kept")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 		l.run("run", "--resume", "last").ends(0)
 		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "bench", "rate")) != 3 {
 			t.Errorf("the run is %s, with %v", d.Status, values(d, "bench", "rate"))
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -263,19 +263,19 @@ func TestScriptedCommandIsInterrupted(t *testing.T) {
 // it.
 func TestScriptedCommandDies(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		d := &crashes{scriptedLab: l, machine: l.machine("db1")}
 		benchmarks(d.machine, nil)
 		d.machine.AtLoad("bench --count", 2, func(e *scripted.Event) {
-			e.After(2*time.Second, func() { d.note("a load") })
+			e.After(2*time.Second, func() { d.record("a load") })
 		})
 		l.run(l.benches()...).ends(0)
-		left := d.noted()[0]
-		left.back()
-		d.after(left, "restore").ends(0).says("ended its load", "removed /srv/headroom-",
+		left := d.list()[0]
+		left.restore()
+		d.afterCrash(left, "restore").ends(0).says("ended its load", "removed /srv/headroom-",
 			"go on with: headroom run --resume")
-		l.atRest("db1")
-		d.after(left, "run", "--resume", "last").ends(0)
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
+		d.afterCrash(left, "run", "--resume", "last").ends(0)
+		l.checkNothingLeft("db1")
 	})
 }
 

@@ -14,16 +14,16 @@ import (
 func TestScriptedResultsInEveryFormat(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		twoFolders(l.machine("db1"))
-		l.survey("/srv/a", "/srv/b", "--pairs", "3", "--size", "16m", "-o", "page.pdf").ends(2).says(
+		l.layers("/srv/a", "/srv/b", "--pairs", "3", "--size", "16m", "-o", "page.pdf").ends(2).says(
 			"can't be told from its name", ".html")
 		l.run("ladder", "/srv/a", "--on", "scripted://db1", "--format", "pdf").ends(2).says("there is no format pdf",
 			"markdown")
 		if loads := l.loaded("db1"); len(loads) > 0 {
 			t.Errorf("it was loaded: %v", loads)
 		}
-		l.survey("/srv/a", "/srv/b", "--pairs", "3", "--size", "16m", "--label", "all").ends(0)
+		l.layers("/srv/a", "/srv/b", "--pairs", "3", "--size", "16m", "--label", "all").ends(0)
 		l.inEveryFormat("compare", "--layers", "--resume", "all 1")
-		l.climb("/srv/a", "--passes", "3", "--size", "16m", "--label", "climbed").ends(0)
+		l.ladder("/srv/a", "--passes", "3", "--size", "16m", "--label", "climbed").ends(0)
 		l.inEveryFormat("ladder", "--resume", "climbed 1")
 	})
 }

@@ -61,7 +61,7 @@ func TestScriptedDryRunOfAComparison(t *testing.T) {
 		l.run("compare", "--live", l.file("suite.yaml", scriptedSuite), "/srv/a", "/srv/b", "scripted://db1",
 			"--seed", "3", "--dry-run=full").ends(0).says("base: ", "new: ", "--filename=/srv/a/", "--filename=/srv/b/",
 			"--seed 3")
-		l.survey("/srv/a", "/srv/b", "--seed", "3", "--dry-run=full").ends(0).
+		l.layers("/srv/a", "/srv/b", "--seed", "3", "--dry-run=full").ends(0).
 			says("layer 1  ", "--filename=/srv/b/", "The order, by layers, with --seed 3", "pass 1  ")
 		l.run("compare", "first", "second", "--dry-run").ends(2).says(
 			"--dry-run means nothing without --live or --layers")

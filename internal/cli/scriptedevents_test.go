@@ -32,10 +32,10 @@ func linkCommands(m *scripted.Machine) {
 	for name, state := range map[string]string{"cut": "down", "put": "up"} {
 		m.Programs[name] = func(*scripted.Load) scripted.Result {
 			m.Set(link, state)
-			return scripted.Result{Takes: time.Second}
+			return scripted.Result{Duration: time.Second}
 		}
 	}
-	m.Prints("put", scripted.Output{})
+	m.SetOutput("put", scripted.Output{})
 	m.Answer = func(argv []string) (scripted.Output, bool) {
 		if argv[len(argv)-1] != "put" {
 			return scripted.Output{}, false
@@ -56,9 +56,9 @@ func outageOf(from, to int, share float64) []float64 {
 	return all
 }
 
-// happenedIn is what became of the first event in each load.
-func happenedIn(d report.Summary) []lab.Happened {
-	var all []lab.Happened
+// occurrencesIn is what became of the first event in each load.
+func occurrencesIn(d report.Summary) []lab.Occurrence {
+	var all []lab.Occurrence
 	if d.Events == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func TestScriptedEvent(t *testing.T) {
 		if d.Status != lab.Complete || !slices.Equal(codes(d), []string{"few-repetitions"}) {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
 		}
-		for _, h := range happenedIn(d) {
+		for _, h := range occurrencesIn(d) {
 			if math.Abs(h.At-20) > 0.2 || math.Abs(h.Took-1) > 0.01 || math.Abs(h.Undone-30) > 0.2 || h.Failed != "" {
 				t.Errorf("what happened is %+v", h)
 			}
@@ -109,13 +109,13 @@ func TestScriptedEvent(t *testing.T) {
 			math.Abs(*f.Recovery-13) > 0.5 {
 			t.Errorf("found is %+v", f)
 		}
-		if got := values(d, "reads", lab.UpsetStall); len(got) != 2 || math.Abs(got[0]-13) > 0.3 {
+		if got := values(d, "reads", lab.EventStall); len(got) != 2 || math.Abs(got[0]-13) > 0.3 {
 			t.Errorf("the stalls are %v", got)
 		}
 		l.run("show", "last").ends(0).says("cut")
 		l.run("report", "last", "-o", l.dir+"/page.html").ends(0)
 		l.run("restore").ends(0).says("nothing was left behind")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -125,7 +125,7 @@ func TestScriptedEventLost(t *testing.T) {
 		m := l.machine("db1")
 		linkCommands(m)
 		suite := l.file("suite.yaml", eventsSuite)
-		m.AtLoad("--name=reads", 1, func(e *scripted.Event) { e.After(25*time.Second, m.Lose) })
+		m.AtLoad("--name=reads", 1, func(e *scripted.Event) { e.After(25*time.Second, m.Disconnect) })
 		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put", "--event-for",
 			"10s").ends(1).
 			says("the connection was lost", "headroom restore")
@@ -133,21 +133,21 @@ func TestScriptedEventLost(t *testing.T) {
 			t.Errorf("nobody could put it back, and it is %s", linkOf(m))
 		}
 		l.run("restore").ends(1).says("can't connect")
-		m.Reach()
+		m.Reconnect()
 		l.run("restore").ends(0)
 		if linkOf(m) != "up" {
 			t.Errorf("it is %s", linkOf(m))
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 		l.run("run", "--resume", "last").ends(0)
-		if got := happenedIn(l.saved("last")); len(got) != 2 {
+		if got := occurrencesIn(l.saved("last")); len(got) != 2 {
 			t.Errorf("what happened is %+v", got)
 		}
 		if linkOf(m) != "up" {
 			t.Errorf("then it is %s", linkOf(m))
 		}
 		l.run("restore").ends(0).says("nothing was left behind")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -162,14 +162,14 @@ func TestScriptedEventInterrupt(t *testing.T) {
 		if linkOf(m) != "up" {
 			t.Errorf("it is %s", linkOf(m))
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 		l.run("run", "--resume", "last", "--event", "20s: cut").ends(2).says(
 			"--event can't be changed when a run is resumed")
 		l.run("run", "--resume", "last").ends(0)
-		if got := happenedIn(l.saved("last")); len(got) != 2 {
+		if got := occurrencesIn(l.saved("last")); len(got) != 2 {
 			t.Errorf("what happened is %+v", got)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -179,7 +179,7 @@ func TestScriptedEventInterruptedItself(t *testing.T) {
 		m := l.machine("db1")
 		linkCommands(m)
 		m.AtLoad("cut", 1, func(e *scripted.Event) {
-			e.Result.Takes = time.Hour
+			e.Result.Duration = time.Hour
 			e.After(3*time.Second, l.interrupt)
 		})
 		l.run("run", l.file("suite.yaml", eventsSuite), "/srv", "--on", "scripted://db1", "--event", "20s: cut",
@@ -188,7 +188,7 @@ func TestScriptedEventInterruptedItself(t *testing.T) {
 			t.Errorf("it is %s", linkOf(m))
 		}
 		l.run("restore").ends(0).says("nothing was left behind")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -203,7 +203,7 @@ func TestScriptedEventFails(t *testing.T) {
 			"--undo", "put").ends(1).
 			says("! event-failed", "2 of 2 loads failed")
 		d := l.saved("last")
-		if got := values(d, "reads", lab.UpsetStall); got != nil {
+		if got := values(d, "reads", lab.EventStall); got != nil {
 			t.Errorf("the stalls are %v", got)
 		}
 		if !slices.Contains(codes(d), "event-failed") {
@@ -213,14 +213,14 @@ func TestScriptedEventFails(t *testing.T) {
 			t.Errorf("the numbers of the loads are %v", got)
 		}
 		for i, want := range []string{"cut: no such link", "it had not ended 1m 00s after the load, and was"} {
-			if got := happenedIn(d)[i].Failed; got != want {
+			if got := occurrencesIn(d)[i].Failed; got != want {
 				t.Errorf("of load %d it says %q", i+1, got)
 			}
 		}
 		if linkOf(m) != "up" {
 			t.Errorf("it is %s", linkOf(m))
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -280,8 +280,8 @@ func TestScriptedEventFactor(t *testing.T) {
 		if a, b := m.Get(file), other.Get(file); a != "20" || b != "20" {
 			t.Errorf("they are %s and %s", a, b)
 		}
-		l.atRest("db1")
-		l.atRest("other")
+		l.checkNothingLeft("db1")
+		l.checkNothingLeft("other")
 	})
 }
 
@@ -330,7 +330,7 @@ func TestScriptedEventRefusals(t *testing.T) {
 		if got := l.loaded("db1"); len(got) > 0 {
 			t.Errorf("loads were started: %v", got)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -365,7 +365,7 @@ func TestScriptedSeveralEvent(t *testing.T) {
 			t.Errorf("%d loads tell of it", n)
 		}
 		for role, want := range map[string]float64{"a": 0.5, "b": 1} {
-			if got := valuesOf(d, role, "reads", lab.UpsetDip); len(got) != 2 || math.Abs(got[0]-want) > 0.01 ||
+			if got := valuesOf(d, role, "reads", lab.EventDip); len(got) != 2 || math.Abs(got[0]-want) > 0.01 ||
 				math.Abs(got[1]-want) > 0.01 {
 				t.Errorf("the dips of %s are %v", role, got)
 			}
@@ -380,7 +380,7 @@ func TestScriptedSeveralEvent(t *testing.T) {
 			t.Errorf("it was cut %d times", cuts)
 		}
 		for _, n := range []string{"a", "b", "server"} {
-			l.atRest(n)
+			l.checkNothingLeft(n)
 		}
 	})
 }

@@ -36,8 +36,8 @@ func TestScriptedNetwork(t *testing.T) {
 		if n := len(l.machine("server").Loads()); n != 15 {
 			t.Errorf("%d servers for 15 tests", n)
 		}
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -59,17 +59,17 @@ jobs:
 			if !m.Exists(load.Folder + "/prepared") {
 				return scripted.Result{Exit: 1, Stderr: "nothing is prepared"}
 			}
-			return scripted.Result{Takes: 3 * time.Second, Stdout: "rate 100\n"}
+			return scripted.Result{Duration: 3 * time.Second, Stdout: "rate 100\n"}
 		}
 		l.run("run", l.file("suite.yaml", suite), "/srv", "--on", "scripted://db1").ends(0)
 		if got := values(l.saved("last"), "says", "rate"); !slices.Equal(got, []float64{100, 100}) {
 			t.Errorf("rates: %v", got)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
-// A guest is started anew for each level of what is decided at boot.
+// A guest is started again for each level of what is decided at boot.
 func TestScriptedBoots(t *testing.T) {
 	inScriptedLab(t, []string{"scripted"}, func(l *scriptedLab) {
 		m := l.machine("scripted")

@@ -91,7 +91,7 @@ func addVolume(m *scripted.Machine, point string, drives ...int) {
 }
 
 // climbed are the rungs of a ladder by their names.
-func climbedRungs(d ladder.Document) map[string]ladder.Rung {
+func rungsByName(d ladder.Document) map[string]ladder.Rung {
 	all := map[string]ladder.Rung{}
 	for _, r := range d.Rungs {
 		all[r.Name] = r
@@ -117,7 +117,7 @@ func reached(r ladder.Rung) int {
 
 const scriptedDrives = "/dev/nvme0n1,/dev/nvme1n1,/dev/nvme2n1"
 
-func (l *scriptedLab) climb(args ...string) scriptedOutcome {
+func (l *scriptedLab) ladder(args ...string) scriptedOutcome {
 	l.Helper()
 	return l.run(append([]string{"ladder", "--suite", l.file("rungs.yaml", rungsSuite), "--on", "scripted://db1",
 		"--seed", "3"}, args...)...)
@@ -129,16 +129,16 @@ func TestScriptedLadderNamesASlowDrive(t *testing.T) {
 		m := l.machine("db1")
 		m.AddDrive(2)
 		reads(m, map[string]float64{"/dev/nvme0n1": 1000, "/dev/nvme1n1": 1000, "/dev/nvme2n1": 500}, 9000)
-		d := documentIn[ladder.Document](l.climb(scriptedDrives, "--passes", "4", "--json").ends(0))
+		d := documentIn[ladder.Document](l.ladder(scriptedDrives, "--passes", "4", "--json").ends(0))
 		var kinds []ladder.Kind
 		for _, r := range d.Rungs {
 			kinds = append(kinds, r.Kind)
 		}
 		if want := []ladder.Kind{ladder.Memory, ladder.Null, ladder.Null, ladder.Drive, ladder.Drive, ladder.Drive,
-			ladder.Together, ladder.Together}; !slices.Equal(kinds, want) {
+			ladder.DriveGroup, ladder.DriveGroup}; !slices.Equal(kinds, want) {
 			t.Errorf("climbed %v, want %v", kinds, want)
 		}
-		rungs := climbedRungs(d)
+		rungs := rungsByName(d)
 		if got := answered(d); got != "/dev/nvme2n1" || d.Answer.Verdict != ladder.Short || reached(rungs[got]) != 50 {
 			t.Errorf("the answer is %+v, of which %d%% are reached", d.Answer, reached(rungs[got]))
 		}
@@ -153,7 +153,7 @@ func TestScriptedLadderNamesASlowDrive(t *testing.T) {
 				t.Errorf("a device is written to: %s", load.Line())
 			}
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 		again := l.run("ladder", "--resume", "last").ends(0).says("/dev/nvme2n1 reaches 50%", "nvme0n1 … nvme2n1",
 			"Measured on scripted://db1.", "null engine, which makes no system call")
 		if strings.Contains(again.stderr, "pass") {
@@ -168,8 +168,8 @@ func TestScriptedLadderNamesWhatDrivesShare(t *testing.T) {
 		m := l.machine("db1")
 		m.AddDrive(2)
 		reads(m, map[string]float64{"/dev/nvme0n1": 1000, "/dev/nvme1n1": 1000, "/dev/nvme2n1": 1000}, 2100)
-		d := documentIn[ladder.Document](l.climb(scriptedDrives, "--passes", "4", "--json").ends(0))
-		rungs := climbedRungs(d)
+		d := documentIn[ladder.Document](l.ladder(scriptedDrives, "--passes", "4", "--json").ends(0))
+		rungs := rungsByName(d)
 		if got := answered(d); got != "nvme0n1 … nvme2n1" || reached(rungs[got]) != 70 || rungs[got].Jobs != 3 {
 			t.Errorf("the answer is %+v, of which %d%% are reached", d.Answer, reached(rungs[got]))
 		}
@@ -197,7 +197,7 @@ func TestScriptedLadderNamesASlowVolume(t *testing.T) {
 				addVolume(m, "/data", 1, 2)
 				reads(m, map[string]float64{"/dev/nvme1n1": 1000, "/dev/nvme2n1": 1000, "/dev/md0": c.volume,
 					"/data": c.files}, 9000)
-				d := documentIn[ladder.Document](l.climb("/data", "--passes", "4", "--size", "64m", "--label",
+				d := documentIn[ladder.Document](l.ladder("/data", "--passes", "4", "--size", "64m", "--label",
 					"stack", "--json").ends(0))
 				var names []string
 				for _, r := range d.Rungs {
@@ -223,7 +223,7 @@ func TestScriptedLadderNamesASlowVolume(t *testing.T) {
 				if got := l.saved(d.Rungs[7].Run); got.Label != "stack 8" {
 					t.Errorf("the label is %q", got.Label)
 				}
-				l.atRest("db1")
+				l.checkNothingLeft("db1")
 			})
 		})
 	}
@@ -234,29 +234,30 @@ func TestScriptedLadderDoesWhatItSaid(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		args := []string{"/dev/nvme0n1,/dev/nvme1n1", "--passes", "2"}
-		said := l.climb(append(args, "--dry-run=full")...).ends(0).says("1 cell in 2 passes over 6 rungs; about 2m 05s",
+		printed := l.ladder(append(args, "--dry-run=full")...).ends(0).says(
+			"1 cell in 2 passes over 6 rungs; about 2m 05s",
 			"layout, once", "with --seed 3")
 		if got := l.loaded("db1"); len(got) > 0 {
 			t.Fatalf("loads were started: %v", got)
 		}
 		l.run("show", "last").ends(2)
 		var order, commands []string
-		for line := range strings.Lines(said.stdout) {
+		for line := range strings.Lines(printed.stdout) {
 			line = strings.TrimSpace(line)
 			if _, arms, ok := strings.Cut(line, "read: "); ok && strings.HasPrefix(line, "pass ") {
 				order = append(order, strings.Fields(arms)...)
 			}
 			if strings.HasPrefix(line, "fio ") && !strings.Contains(line, "--name=layout") {
-				commands = append(commands, spoken(line))
+				commands = append(commands, withoutQuotes(line))
 			}
 		}
-		l.climb(args...).ends(0)
+		l.ladder(args...).ends(0)
 		var done []string
 		for _, load := range m.Loads() {
 			if load.Params["name"] == "layout" {
 				continue
 			}
-			i := slices.Index(commands, spoken(load.Line()))
+			i := slices.Index(commands, withoutQuotes(load.Line()))
 			if i < 0 {
 				t.Errorf("not said: %s", load.Line())
 			}
@@ -268,8 +269,8 @@ func TestScriptedLadderDoesWhatItSaid(t *testing.T) {
 	})
 }
 
-// spoken is a command without what is drawn anew for each run, and without where fio's output goes.
-func spoken(command string) string {
+// withoutQuotes is a command without what is drawn again for each run, and without where fio's output goes.
+func withoutQuotes(command string) string {
 	var kept []string
 	for _, word := range strings.Fields(command) {
 		switch {
@@ -288,8 +289,8 @@ func TestScriptedLadderInterruptAndResume(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		m.AtLoad("--name=read", 5, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.climb("/dev/nvme0n1,/dev/nvme1n1", "--passes", "2").ends(130).says("headroom ladder --resume")
-		l.atRest("db1")
+		l.ladder("/dev/nvme0n1,/dev/nvme1n1", "--passes", "2").ends(130).says("headroom ladder --resume")
+		l.checkNothingLeft("db1")
 		l.run("ladder", "--resume", "last", "/srv").ends(2).says("--resume takes the rungs from the runs")
 		l.run("ladder", "--resume", "last", "--passes", "9").ends(2).says("--passes can't be changed")
 		l.run("ladder", "--resume", "last", "--keep", "sysctl:vm.swappiness=1").ends(2).says(
@@ -310,7 +311,7 @@ func TestScriptedLadderInterruptAndResume(t *testing.T) {
 				t.Errorf("%s on %s was measured %d times", r.Name, r.Target, r.Cells[0].N)
 			}
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -319,8 +320,8 @@ func TestScriptedLadderLoadFails(t *testing.T) {
 		l.machine("db1").AtLoad("--filename=/dev/nvme1n1", 1, func(e *scripted.Event) {
 			e.Fail(1, "fio: io_u error: Remote I/O error\n")
 		})
-		o := l.climb("/dev/nvme0n1", "/dev/nvme1n1", "--passes", "3", "--json").ends(0).says("Remote I/O error")
-		l.atRest("db1")
+		o := l.ladder("/dev/nvme0n1", "/dev/nvme1n1", "--passes", "3", "--json").ends(0).says("Remote I/O error")
+		l.checkNothingLeft("db1")
 		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
 		if len(d.Rungs) != 2 || d.Rungs[0].Cells[0].N != 3 || d.Rungs[1].Cells[0].N != 2 {
 			t.Errorf("%+v\n%s", d.Rungs, o.stderr)
@@ -331,10 +332,10 @@ func TestScriptedLadderLoadFails(t *testing.T) {
 func TestScriptedLadderTargetLost(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
-		m.AtLoad("--name=read", 3, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
-		l.climb("null", "/dev/nvme0n1", "/srv", "--passes", "2").ends(1).says("the connection was lost",
+		m.AtLoad("--name=read", 3, func(e *scripted.Event) { e.After(5*time.Second, m.Disconnect) })
+		l.ladder("null", "/dev/nvme0n1", "/srv", "--passes", "2").ends(1).says("the connection was lost",
 			"headroom ladder --resume")
-		m.Reach()
+		m.Reconnect()
 		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
 		for _, r := range d.Rungs {
 			if r.Cells[0].N != 2 {
@@ -345,14 +346,14 @@ func TestScriptedLadderTargetLost(t *testing.T) {
 			!slices.Equal(rungs[2].Cells[0].Expected.Rungs, []int{1}) {
 			t.Errorf("%+v", rungs)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
 // No pass begins that would end later than the budget says.
 func TestScriptedLadderBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.climb("null", "/dev/nvme0n1", "--passes", "9", "--budget", "65s").ends(0)
+		l.ladder("null", "/dev/nvme0n1", "--passes", "9", "--budget", "65s").ends(0)
 		if n := len(l.loaded("db1")); n != 6 {
 			t.Errorf("%d loads of ten seconds in 65", n)
 		}
@@ -387,7 +388,7 @@ func TestScriptedLadderRefusals(t *testing.T) {
 			{"null /dev/nvme0n1 --guest qemu:x", "guests are started on this machine", 2},
 			{"null /dev/nvme0n1 --on qemu:x", "", 2},
 		} {
-			o := l.climb(strings.Fields(c.args)...)
+			o := l.ladder(strings.Fields(c.args)...)
 			if o.code != c.code {
 				t.Errorf("%s: exit code %d\n%s", c.args, o.code, o.stderr)
 			}
@@ -428,7 +429,7 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inScriptedLab(t, []string{"host", "guest"}, func(l *scriptedLab) {
 				host, guest := l.machine("host"), l.machine("guest")
-				l.schemes = append(l.schemes, here, guestScheme)
+				l.schemes = append(l.schemes, localTarget, guestScheme)
 				l.file("vmlinuz", "")
 				file := l.file("guest.yaml", guestFileText)
 				l.machines[""], l.machines[file] = host, guest // local, and qemu:FILE
@@ -443,7 +444,7 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 				host.AtLoad("--name=read", 4, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
 				l.run(args...).ends(130)
 				d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
-				rungs := climbedRungs(d)
+				rungs := rungsByName(d)
 				data, none := rungs["data in guest.yaml"], rungs["none in guest.yaml"]
 				if data.Kind != ladder.Guest || data.Backing != "image" || none.Backing != "null" ||
 					data.Cells[0].N != 4 || none.Cells[0].N != 4 {
@@ -468,7 +469,7 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 func TestScriptedLadderRefusesGuests(t *testing.T) {
 	inScriptedLab(t, []string{"host", "guest"}, func(l *scriptedLab) {
 		host := l.machine("host")
-		l.schemes = append(l.schemes, here, guestScheme)
+		l.schemes = append(l.schemes, localTarget, guestScheme)
 		l.machines[""] = host
 		l.file("vmlinuz", "")
 		suite := l.file("rungs.yaml", rungsSuite)

@@ -54,7 +54,7 @@ func addedAt(t *testing.T, d layers.Document, cell string, layer int) float64 {
 	return 0
 }
 
-func (l *scriptedLab) survey(args ...string) scriptedOutcome {
+func (l *scriptedLab) layers(args ...string) scriptedOutcome {
 	l.Helper()
 	return l.run(append([]string{"compare", "--layers", l.file("answers.yaml", layersSuite), "scripted://db1"},
 		args...)...)
@@ -68,7 +68,7 @@ func TestScriptedLayersFindADelayWhereItIs(t *testing.T) {
 		addVolume(m, "/data", 2)
 		answers(m, map[string]time.Duration{"/dev/nvme2n1": 100 * time.Microsecond, "/dev/md0": 1100 * time.Microsecond,
 			"/data": 1110 * time.Microsecond})
-		o := l.survey("/dev/nvme2n1", "/dev/md0", "/data", "--pairs", "6", "--json").ends(0)
+		o := l.layers("/dev/nvme2n1", "/dev/md0", "/data", "--pairs", "6", "--json").ends(0)
 		d := documentIn[layers.Document](o)
 		if device, files := addedAt(t, d, "reads", 1), addedAt(t, d, "reads", 2); math.Abs(device-1000) > 25 ||
 			math.Abs(files-10) > 25 {
@@ -86,7 +86,7 @@ func TestScriptedLayersFindADelayWhereItIs(t *testing.T) {
 				t.Errorf("it writes: %s", load.Line())
 			}
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 		l.run("compare", "--layers", "--resume", "last").ends(0).says("most of it at /dev/md0 of scripted://db1")
 		if left := m.Names("/data"); len(left) > 0 {
 			t.Errorf("left: %v", left)
@@ -101,11 +101,11 @@ func TestScriptedLayersNamedWrong(t *testing.T) {
 		m := l.machine("db1")
 		m.AddDrive(2)
 		addVolume(m, "/data", 2)
-		d := documentIn[layers.Document](l.survey("/dev/md0", "/dev/nvme1n1", "--pairs", "2", "--json").ends(0))
+		d := documentIn[layers.Document](l.layers("/dev/md0", "/dev/nvme1n1", "--pairs", "2", "--json").ends(0))
 		if d.Stacked() {
 			t.Errorf("%+v", d)
 		}
-		d = documentIn[layers.Document](l.survey("/srv", "/data", "--pairs", "2", "--json").ends(0))
+		d = documentIn[layers.Document](l.layers("/srv", "/data", "--pairs", "2", "--json").ends(0))
 		cells := map[string]bool{}
 		for _, s := range d.Steps {
 			cells[s.Cell] = true
@@ -113,7 +113,7 @@ func TestScriptedLayersNamedWrong(t *testing.T) {
 		if !cells["reads"] || !cells["writes"] {
 			t.Errorf("%v", cells)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -121,8 +121,8 @@ func TestScriptedLayersInterruptAndResume(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		m.AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.survey("/dev/nvme0n1", "/srv", "--pairs", "3").ends(130).says("compare --layers --resume")
-		l.atRest("db1")
+		l.layers("/dev/nvme0n1", "/srv", "--pairs", "3").ends(130).says("compare --layers --resume")
+		l.checkNothingLeft("db1")
 		l.run("compare", "--layers", "--resume", "last", "/srv").ends(2).says("--resume takes the layers from the runs")
 		before := len(l.loaded("db1"))
 		l.run("compare", "--layers", "--resume", "last", "--json").ends(0)
@@ -138,7 +138,7 @@ func TestScriptedLayersInterruptAndResume(t *testing.T) {
 		if n := len(values(l.saved("last"), "reads", "read.iops")); n != 3 {
 			t.Errorf("%d values", n)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -148,13 +148,13 @@ func TestScriptedLayersLoadFails(t *testing.T) {
 		l.machine("db1").AtLoad("--name=reads", 3, func(e *scripted.Event) {
 			e.Fail(1, "fio: io_u error: Remote I/O error\n")
 		})
-		l.survey("/dev/nvme0n1", "/srv", "--pairs", "4").ends(0).says("Remote I/O error", "(1 of 4 repetitions)")
-		l.atRest("db1")
+		l.layers("/dev/nvme0n1", "/srv", "--pairs", "4").ends(0).says("Remote I/O error", "(1 of 4 repetitions)")
+		l.checkNothingLeft("db1")
 		l.machine("db1").AtLoad("--name=reads", 0, func(e *scripted.Event) {
 			e.Fail(1, "fio: io_u error: Remote I/O error\n")
 		})
-		l.survey("/dev/nvme0n1", "/srv", "--pairs", "2").ends(1).says("all loads failed")
-		l.atRest("db1")
+		l.layers("/dev/nvme0n1", "/srv", "--pairs", "2").ends(1).says("all loads failed")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -182,8 +182,8 @@ func TestScriptedLayersOnTwoTargets(t *testing.T) {
 
 func TestScriptedLayersRefusals(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.survey("/srv").ends(2).says("--layers takes two places or more")
-		l.survey("/srv", "/dev/nvme0n1", "--pairs", "1").ends(2).says("too few passes")
+		l.layers("/srv").ends(2).says("--layers takes two places or more")
+		l.layers("/srv", "/dev/nvme0n1", "--pairs", "1").ends(2).says("too few passes")
 		writes := l.file("writes.yaml", strings.ReplaceAll(layersSuite, "randread", "randwrite"))
 		l.run("compare", "--layers", writes, "scripted://db1", "/dev/nvme0n1",
 			"/srv").ends(2).says("no job of the suite only reads")

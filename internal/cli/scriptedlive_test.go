@@ -50,7 +50,7 @@ func verdicts(d compare.Document) map[string]compare.Verdict {
 }
 
 // of is what a comparison says of a job.
-func of(t *testing.T, d compare.Document, job string) compare.Compared {
+func of(t *testing.T, d compare.Document, job string) compare.ComparedMetric {
 	t.Helper()
 	for _, c := range d.Cells {
 		if c.Job == job {
@@ -58,7 +58,7 @@ func of(t *testing.T, d compare.Document, job string) compare.Compared {
 		}
 	}
 	t.Fatalf("there is no job %s among %d", job, len(d.Cells))
-	return compare.Compared{}
+	return compare.ComparedMetric{}
 }
 
 // sidesOf are the places of the loads of a job, in order: a letter for each.
@@ -115,7 +115,7 @@ func TestScriptedLive(t *testing.T) {
 		l.run("list").ends(0).says("drives base", "drives new")
 		m.Remove("/srv/a")
 		m.Remove("/srv/b")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -135,8 +135,8 @@ func TestScriptedLiveSame(t *testing.T) {
 			c.Change.N != len(l.loaded("db2"))-1 {
 			t.Errorf("%d pairs, of %v and %v", c.Change.N, l.loaded("db1"), l.loaded("db2"))
 		}
-		l.atRest("db1")
-		l.atRest("db2")
+		l.checkNothingLeft("db1")
+		l.checkNothingLeft("db2")
 	})
 }
 
@@ -182,7 +182,7 @@ func TestScriptedLiveUndecided(t *testing.T) {
 		}
 		m.Remove("/srv/a")
 		m.Remove("/srv/b")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -220,7 +220,7 @@ func TestScriptedLiveInterruptAndResume(t *testing.T) {
 		}
 		m.Remove("/srv/a")
 		m.Remove("/srv/b")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -232,23 +232,23 @@ func TestScriptedLiveTargetLost(t *testing.T) {
 			io.Read /= 2
 			return io
 		}
-		lost.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, lost.Lose) })
+		lost.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, lost.Disconnect) })
 		suite := l.file("suite.yaml", scriptedSuite)
 		l.run("compare", "--live", "--suite", suite, "/srv", "scripted://db1", "scripted://db2", "--seed",
 			"3").ends(1).says("the connection was lost", "are kept; go on with: headroom compare --live --resume")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 		if names := lost.Names("/srv"); len(names) != 1 {
 			t.Errorf("nobody could remove the scratch file of the new side, but there is %v", names)
 		}
 		l.run("compare", "--live", "--resume", "last").ends(1).says("can't connect")
-		lost.Reach()
+		lost.Reconnect()
 		d := compared(l.run("compare", "--live", "--resume", "last", "--json").ends(0))
 		if got := verdicts(d); !maps.Equal(got, map[string]compare.Verdict{"reads": compare.Slower,
 			"writes": compare.Same}) {
 			t.Errorf("the verdicts are %v", got)
 		}
-		l.atRest("db1")
-		l.atRest("db2")
+		l.checkNothingLeft("db1")
+		l.checkNothingLeft("db2")
 	})
 }
 
@@ -262,7 +262,7 @@ func TestScriptedLiveFailing(t *testing.T) {
 		m.Fio = func(load *scripted.Load) scripted.IO {
 			io := scripted.Drive(load)
 			if load.Params["name"] == "reads" && strings.HasPrefix(load.Params["filename"], broken) {
-				return scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error", Takes: time.Second}
+				return scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error", Duration: time.Second}
 			}
 			return io
 		}
@@ -283,7 +283,7 @@ func TestScriptedLiveFailing(t *testing.T) {
 			"headroom show")
 		m.Remove("/srv/a")
 		m.Remove("/srv/b")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -297,9 +297,9 @@ func TestScriptedLiveStandsStill(t *testing.T) {
 	}{
 		"no I/O in every second": {2, scripted.IO{}, compare.Incomparable},
 		"fails in every second": {2, scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error",
-			Takes: time.Second}, compare.Incomparable},
+			Duration: time.Second}, compare.Incomparable},
 		"fails in one of three": {3, scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error",
-			Takes: time.Second}, compare.Incomparable},
+			Duration: time.Second}, compare.Incomparable},
 		"no I/O in one of eleven": {11, scripted.IO{}, compare.Same},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -342,7 +342,7 @@ func TestScriptedLiveBudget(t *testing.T) {
 		if took := time.Since(start); took > 2*time.Minute+10*time.Second || n != 2+12 {
 			t.Errorf("%d loads in %s", n, took)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"headroom/internal/target/scripted"
 )
 
-// A target of which another can be had: what was lost with it is carried out anew.
+// A target of which another can be had: what was lost with it is carried out again.
 
 func asPod(t *scripted.Target) target.Target { return scripted.Pod{Target: t} }
 
@@ -39,7 +39,7 @@ func TestScriptedReplaced(t *testing.T) {
 			"writes", "writes"}) {
 			t.Errorf("the loads were %v", got)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -73,7 +73,7 @@ func TestScriptedSeveralReplaced(t *testing.T) {
 		if !slices.Contains(codes(d), "target-lost") || slices.Contains(codes(d), "no-sum") {
 			t.Errorf("the warnings are %q", codes(d))
 		}
-		for _, role := range []string{"a", "b", runner.Everybody} {
+		for _, role := range []string{"a", "b", runner.AllTargets} {
 			if got := len(valuesOf(d, role, "reads", "read.iops")); got != 3 {
 				t.Errorf("%d values of %s", got, role)
 			}
@@ -82,13 +82,13 @@ func TestScriptedSeveralReplaced(t *testing.T) {
 		if a, b := l.loaded("a"), l.loaded("b"); !slices.Equal(a, want) || !slices.Equal(b, want) {
 			t.Errorf("the loads were %v and %v", a, b)
 		}
-		l.atRest("a")
-		l.atRest("b")
+		l.checkNothingLeft("a")
+		l.checkNothingLeft("b")
 	})
 }
 
 // A sweep of several guests has one result of each load: what they did together.
-func TestScriptedMates(t *testing.T) {
+func TestScriptedPeers(t *testing.T) {
 	inScriptedLab(t, []string{"one", "two"}, func(l *scriptedLab) {
 		l.schemes = append(l.schemes, guestScheme)
 		for _, n := range []string{"one", "two"} {
@@ -102,7 +102,7 @@ func TestScriptedMates(t *testing.T) {
 				return io
 			}
 		}
-		suite := l.file("suite.yaml", crowdSuite)
+		suite := l.file("suite.yaml", fleetSuite)
 		sweep := []string{"sweep", suite, "/srv", "--on", "qemu:one", "--on", "qemu:two", "--blocks", "3", "--seed",
 			"1"}
 		l.run(append(sweep, "--factor", "sysctl:vm.dirty_ratio=5,40")...).ends(2).says(
@@ -131,8 +131,8 @@ func TestScriptedMates(t *testing.T) {
 		if a, b := l.loaded("one"), l.loaded("two"); !slices.Equal(a, b) {
 			t.Errorf("the loads were %v and %v", a, b)
 		}
-		l.atRest("one")
-		l.atRest("two")
+		l.checkNothingLeft("one")
+		l.checkNothingLeft("two")
 	})
 }
 
@@ -146,7 +146,7 @@ func TestScriptedSweepCutAnywhere(t *testing.T) {
 			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 				const file = "/proc/sys/vm/dirty_ratio"
 				m := l.machine("db1")
-				suite := l.file("suite.yaml", crowdSuite)
+				suite := l.file("suite.yaml", fleetSuite)
 				sweep := func() scriptedOutcome {
 					return l.run("sweep", suite, "/srv", "--on", "scripted://db1", "--factor",
 						"sysctl:vm.dirty_ratio=5,40", "--blocks", "2", "--set", "runtime=5s", "--seed", "1")
@@ -164,14 +164,14 @@ func TestScriptedSweepCutAnywhere(t *testing.T) {
 							return
 						}
 						if c.lost {
-							m.Lose()
+							m.Disconnect()
 							return
 						}
 						l.interrupt()
 					}
 					o := sweep()
 					l.steps = nil
-					m.Reach()
+					m.Reconnect()
 					if came < at || o.code != map[bool]int{true: 1, false: 130}[c.lost] {
 						t.Errorf("step %d of %d, the exit code is %d: %s", came, at, o.code, o.stderr)
 					}
@@ -183,7 +183,7 @@ func TestScriptedSweepCutAnywhere(t *testing.T) {
 						t.Errorf("cut off at step %d it is %s: %s%s%s", at, now, o.stderr, r.stdout, r.stderr)
 					}
 					l.run("restore").ends(0).says("nothing was left behind")
-					l.atRest("db1")
+					l.checkNothingLeft("db1")
 				}
 			})
 		})
@@ -220,7 +220,7 @@ func TestScriptedLoadBySizeHangs(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		m.AtLoad("--name=reads", 1, func(e *scripted.Event) { e.Result.Hangs = true })
-		suite := l.file("suite.yaml", strings.Replace(crowdSuite, "runtime: 30s, time_based: 1", "size: 64m", 1))
+		suite := l.file("suite.yaml", strings.Replace(fleetSuite, "runtime: 30s, time_based: 1", "size: 64m", 1))
 		start := time.Now()
 		l.run("run", suite, "/srv", "--on", "scripted://db1").ends(1).says("1 of 2 loads failed",
 			"fio had not ended after 14m 39s, and was: it did not say")
@@ -231,7 +231,7 @@ func TestScriptedLoadBySizeHangs(t *testing.T) {
 		if got := len(values(l.saved("last"), "reads", "read.iops")); got != 1 {
 			t.Errorf("%d values", got)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -275,6 +275,6 @@ func TestScriptedPrecision(t *testing.T) {
 		if more < 10 || more > 18 || len(d.Undecided) == 0 {
 			t.Errorf("in three minutes there were %d more, and undecided are %+v", more, d.Undecided)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }

@@ -101,7 +101,7 @@ func TestScriptedNetOfSeveralPairs(t *testing.T) {
 			t.Errorf("%d, %d and %d loads", a, b, s)
 		}
 		for _, name := range []string{"a", "b", "server"} {
-			l.atRest(name)
+			l.checkNothingLeft(name)
 		}
 	})
 }
@@ -144,8 +144,8 @@ func TestScriptedNetTestFails(t *testing.T) {
 		if !slices.Contains(codes(d), "no-result") {
 			t.Errorf("%v", codes(d))
 		}
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -158,8 +158,8 @@ func TestScriptedNetInterruptAndResume(t *testing.T) {
 					e.After(2*time.Second, l.interrupt)
 				})
 				l.run(l.ends("net", suite, "--pairs", pairs)...).ends(130).says("headroom net --resume")
-				l.atRest("client")
-				l.atRest("server")
+				l.checkNothingLeft("client")
+				l.checkNothingLeft("server")
 				if d := l.saved("last"); d.Status != lab.Interrupted {
 					t.Errorf("it is %s", d.Status)
 				}
@@ -175,8 +175,8 @@ func TestScriptedNetInterruptAndResume(t *testing.T) {
 					}
 				}
 				l.run("net", "--resume", "last").ends(2).says("there is nothing to resume")
-				l.atRest("client")
-				l.atRest("server")
+				l.checkNothingLeft("client")
+				l.checkNothingLeft("server")
 			})
 		})
 	}
@@ -185,17 +185,17 @@ func TestScriptedNetInterruptAndResume(t *testing.T) {
 func TestScriptedNetServerLost(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		server := l.machine("server")
-		server.AtLoad("--server", 3, func(e *scripted.Event) { e.After(2*time.Second, server.Lose) })
+		server.AtLoad("--server", 3, func(e *scripted.Event) { e.After(2*time.Second, server.Disconnect) })
 		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--pairs", "2")...).ends(1).says("the connection was lost",
 			"headroom net --resume")
-		server.Reach()
+		server.Reconnect()
 		l.run("net", "--resume", "last").ends(1).says("2 of 4 loads failed") // whose end is not known are kept as such
 		if d := l.saved("last"); d.Status != lab.Complete || !slices.Equal(ratesOf(d, "send@all", "send.bitrate"),
 			[]float64{18.8e9}) || !slices.Contains(codes(d), "no-sum") {
 			t.Errorf("%s with %v, %v", d.Status, ratesOf(d, "send@all", "send.bitrate"), codes(d))
 		}
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -213,7 +213,7 @@ func TestScriptedNetServerDoesNotListen(t *testing.T) {
 		}
 		l.run(l.ends("net", suite)...).ends(1).says("iperf3 can't listen on 198.18.0.2, port 5201",
 			"Cannot assign requested address")
-		server.Shows("/proc/net/tcp", func() string {
+		server.Computed("/proc/net/tcp", func() string {
 			return "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +
 				"   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24017 1 " +
 				"0000000000000000 100 0 0 10 0\n"
@@ -222,8 +222,8 @@ func TestScriptedNetServerDoesNotListen(t *testing.T) {
 		if n := len(l.machine("client").Loads()); n > 0 {
 			t.Errorf("%d clients were started", n)
 		}
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -236,7 +236,7 @@ func TestScriptedNetWithinOneMachine(t *testing.T) {
 			!slices.Equal(codes(l.saved("last")), []string{"few-repetitions"}) {
 			t.Errorf("%v", got)
 		}
-		l.atRest("one")
+		l.checkNothingLeft("one")
 	})
 }
 
@@ -314,7 +314,7 @@ func TestScriptedNetOverSeveralNextHops(t *testing.T) {
 		meant := map[string]bool{}
 		for _, r := range l.repetitions("last") {
 			for _, p := range r.Ports {
-				if p.Meant {
+				if p.Expected {
 					meant[p.End+" "+p.Port] = true
 				}
 			}
@@ -392,7 +392,7 @@ func TestScriptedNetRefusals(t *testing.T) {
 			}
 			o.says(c.words)
 		}
-		l.machine("server").Lacks("iperf3")
+		l.machine("server").Without("iperf3")
 		l.run(l.ends("net")...).ends(1).says("iperf3 can't be used", "install it")
 		for _, name := range []string{"client", "server"} {
 			if n := len(l.machine(name).Loads()); n > 0 {
@@ -416,7 +416,7 @@ func TestScriptedInterferenceNamesTheSharedCeiling(t *testing.T) {
 				t.Errorf("%s alone: %v, not %g", d.Groups[i].Name, got, want)
 			}
 		}
-		for _, together := range d.Together {
+		for _, together := range d.Combinations {
 			if got := together.Sum.Value; got == nil || math.Abs(*got-16e9) > 0.02*16e9 {
 				t.Errorf("groups %v together: %v", together.Groups, got)
 			}
@@ -431,8 +431,8 @@ func TestScriptedInterferenceNamesTheSharedCeiling(t *testing.T) {
 			t.Errorf("shown again: %q, not %q", again.Answer.Text, d.Answer.Text)
 		}
 		l.run("net", "--resume", "last").ends(2).says("measured interference")
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -446,8 +446,8 @@ func TestScriptedInterferenceBesideStorage(t *testing.T) {
 			"--set", "time=5s", "--size", "16m", "--set-fio", "bs=64k", "--seed", "3")
 		l.run(args...).ends(130).says("backup: 1 pair of iperf3, 198.18.0.2", "data: fio, /srv",
 			"headroom net interference --resume")
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 		d := documentIn[interference.Document](l.run("net", "interference", "--resume", "last", "--json").ends(0))
 		if d.Groups[0].Kind != "network" || d.Groups[1].Kind != "storage" || d.Answer.Verdict == interference.Loses ||
 			len(d.Shared) != 0 {
@@ -465,8 +465,8 @@ func TestScriptedInterferenceBesideStorage(t *testing.T) {
 				t.Errorf("%s was measured %d times", c.ID, c.N)
 			}
 		}
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -477,8 +477,8 @@ func TestScriptedInterferenceTestFails(t *testing.T) {
 		l.machine("client").AtLoad("198.18.1.2", 2, func(e *scripted.Event) { e.Fail(1, "iperf3: interrupt") })
 		l.run(l.ends("net", "interference", "--group", "a=198.18.1.2", "--group", "b=198.18.2.2", "--passes", "3",
 			"--set", "time=2s")...).ends(1).says("1 of 12 loads failed")
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -492,7 +492,7 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 		o := l.run(l.ends("ladder", "--group", "data=198.18.1.2,198.18.2.2", "--address", "198.18.3.2", "--passes", "4",
 			"--set", "time=4s", "--direction", "send", "--json")...).ends(0)
 		d := documentIn[ladder.Document](o)
-		rungs := climbedRungs(d)
+		rungs := rungsByName(d)
 		for name, want := range map[string]struct {
 			gigabits float64
 			reached  int
@@ -523,8 +523,8 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 		}
 		l.run("ladder", "--resume", "last").ends(0).says("198.18.3.2", "all 3 ports", "loopback of scripted://client")
 		l.run("ladder", "--resume", "last", "--keep", "cmdline:numa=off").ends(0)
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -562,8 +562,8 @@ func TestScriptedNetworkLadderInterruptAndResume(t *testing.T) {
 		})
 		l.run(l.ends("ladder", "--passes", "2", "--set", "time=2s", "--seed", "5")...).ends(130).says(
 			"rung one flow to 198.18.0.2", "rung both ways at once", "headroom ladder --resume")
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
 		s := l.saved(d.Rungs[0].Run)
 		for _, c := range s.Cells {
@@ -579,8 +579,8 @@ func TestScriptedNetworkLadderInterruptAndResume(t *testing.T) {
 			"198.18.0.2", "both ways at once"}; !slices.Equal(names, want) {
 			t.Errorf("%q", names)
 		}
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -589,8 +589,8 @@ func TestScriptedNetworkLadderTestFails(t *testing.T) {
 		l.machine("client").AtLoad("--client 198.18.0.2", 1, func(e *scripted.Event) { e.Fail(1, "iperf3: interrupt") })
 		l.run(l.ends("ladder", "--passes", "2", "--set", "time=2s", "--direction", "receive")...).ends(1).says(
 			"1 of 8 loads failed", "iperf3: interrupt")
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -627,8 +627,8 @@ func TestScriptedSweepOfBothEnds(t *testing.T) {
 		if d := l.saved("last"); len(d.Cells) < 4 || client.Get(wmem) != "212992" || server.Get(rmem) != "212992" {
 			t.Errorf("%d cells; %s and %s are not as they were", len(d.Cells), client.Get(wmem), server.Get(rmem))
 		}
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -699,10 +699,10 @@ func TestScriptedRequests(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		client := l.machine("client")
 		suite := l.file("requests.yaml", requestsSuite)
-		client.Prints("sockperf --version", scripted.Output{Stderr: "sockperf: not found", Exit: 127})
+		client.SetOutput("sockperf --version", scripted.Output{Stderr: "sockperf: not found", Exit: 127})
 		l.run(l.ends("net", suite)...).ends(1).says("sockperf can't be used", "install it")
 		for _, name := range []string{"client", "server"} {
-			l.machine(name).Prints("sockperf --version", scripted.Output{Stdout: "sockperf, version 3.10\n"})
+			l.machine(name).SetOutput("sockperf --version", scripted.Output{Stdout: "sockperf, version 3.10\n"})
 		}
 		client.Exchange = func(load *scripted.Load) scripted.Exchange {
 			e := scripted.Exchange{Answers: 2 * time.Millisecond}
@@ -722,7 +722,7 @@ func TestScriptedRequests(t *testing.T) {
 		if got := values(d, "load", "request.lost"); len(got) != 2 || math.Abs(got[0]-0.1) > 0.001 {
 			t.Errorf("%v of %+v", got, d.Cells[1].Metrics)
 		}
-		l.atRest("server")
+		l.checkNothingLeft("server")
 
 		client.Exchange = func(*scripted.Load) scripted.Exchange {
 			return scripted.Exchange{Answers: time.Millisecond,
@@ -734,8 +734,8 @@ func TestScriptedRequests(t *testing.T) {
 		client.AtLoad("sockperf", 0, func(e *scripted.Event) { e.Fail(127, "sockperf: symbol lookup error") })
 		l.run(l.ends("net", suite, "--repeat", "1")...).ends(1).says("sockperf printed no result",
 			"symbol lookup error")
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }
 
@@ -751,13 +751,13 @@ jobs:
 
 // hasRDMA has a machine's adapter do RDMA, with perftest installed.
 func hasRDMA(m *scripted.Machine, help string) {
-	m.Prints("rdma -j link show",
+	m.SetOutput("rdma -j link show",
 		scripted.Output{Stdout: `[{"ifindex":0,"port":1,"ifname":"mlx5_0","state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth0","netdev_index":2}]`})
-	m.Prints("ip -o address", scripted.Output{Stdout: "1: lo    inet 127.0.0.1/8 scope host lo\n2: eth0    inet " +
+	m.SetOutput("ip -o address", scripted.Output{Stdout: "1: lo    inet 127.0.0.1/8 scope host lo\n2: eth0    inet " +
 		m.Address + "/24 scope global eth0\n"})
 	for _, program := range []string{"ib_write_bw", "ib_send_lat"} {
-		m.Prints(program+" --version", scripted.Output{Stdout: "Version: 6.10\n", Exit: 1})
-		m.Prints(program+" --help", scripted.Output{Stdout: help})
+		m.SetOutput(program+" --version", scripted.Output{Stdout: "Version: 6.10\n", Exit: 1})
+		m.SetOutput(program+" --help", scripted.Output{Stdout: help})
 	}
 	m.Answer = func(argv []string) (scripted.Output, bool) {
 		if strings.Join(argv, " ") != "rdma -j resource show cm_id" {
@@ -789,10 +789,10 @@ func TestScriptedRDMA(t *testing.T) {
 				t.Errorf("it listens everywhere: %s", load.Line())
 			}
 		}
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 
-		// A client that came too early is started anew, and what it says is kept; three times too early is one too
+		// A client that came too early is started again, and what it says is kept; three times too early is one too
 		// many.
 		client.AtLoad("ib_write_bw", 1, func(e *scripted.Event) {
 			e.Fail(1, "Event: RDMA_CM_EVENT_REJECTED; error: 8.\nFailed to connect RDMA CM events.\n")
@@ -812,13 +812,13 @@ func TestScriptedRDMA(t *testing.T) {
 
 		// A server that can't be bound is refused where it would listen on more than the port under test.
 		hasRDMA(server, "")
-		server.Prints("rdma -j link show",
+		server.SetOutput("rdma -j link show",
 			scripted.Output{Stdout: `[{"ifname":"mlx5_0","port":1,"state":"ACTIVE","netdev":"eth0"},{"ifname":"mlx5_1","port":1,"state":"ACTIVE","netdev":"eth1"}]`})
 		l.run(l.ends("net", suite)...).ends(4).says("would listen on all ports with RDMA: mlx5_0 eth0, mlx5_1 eth1")
-		server.Prints("rdma -j link show",
+		server.SetOutput("rdma -j link show",
 			scripted.Output{Stdout: `[{"ifname":"mlx5_1","port":1,"state":"ACTIVE","netdev":"eth1"}]`})
 		l.run(l.ends("net", suite)...).ends(1).says("there is no RDMA on it")
-		l.atRest("client")
-		l.atRest("server")
+		l.checkNothingLeft("client")
+		l.checkNothingLeft("server")
 	})
 }

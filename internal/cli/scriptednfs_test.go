@@ -71,8 +71,8 @@ func (l *scriptedLab) unmounted() {
 	if left := client.Names("/run"); len(left) > 0 {
 		l.Errorf("left in /run: %v", left)
 	}
-	l.atRest("client")
-	l.atRest("nas")
+	l.checkNothingLeft("client")
+	l.checkNothingLeft("nas")
 }
 
 // The server's own storage, a mount by one address, and one by two: each is a run, and stands beside the others.
@@ -262,10 +262,10 @@ func TestScriptedNFSTargetLost(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
 		l.exported()
 		client := l.machine("client")
-		client.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, client.Lose) })
+		client.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, client.Disconnect) })
 		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address",
 			"198.18.0.2")...).ends(1).says("the connection was lost")
-		client.Reach()
+		client.Reconnect()
 		l.run("nfs", "--resume", "last").ends(0)
 		if got := values(l.staged()["TCP single path"], "reads", "read.iops"); !slices.Equal(got,
 			[]float64{2000, 2000}) {
@@ -292,10 +292,10 @@ func TestScriptedNFSMounted(t *testing.T) {
 		}
 		args := []string{"nfs", suite, "--on", "client=scripted://client", "--mounted", "/mnt/data", "--guest",
 			"scripted://vm", "--guest-place", "/srv"}
-		client.Prints(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`, scripted.Output{})
+		client.SetOutput(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`, scripted.Output{})
 		l.run(args...).ends(4).says("no virtual machine has a file of /mnt/data open")
 		open := func(uuid string) {
-			client.Prints(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`,
+			client.SetOutput(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`,
 				scripted.Output{Stdout: "/proc/77/fd:\ntotal 0\nlrwx------ 1 root root 64 Jan  1 12:00 9 -> " +
 					"/mnt/data/vm.raw\n"})
 			client.Set("/proc/77/cmdline",

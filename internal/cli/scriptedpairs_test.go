@@ -55,7 +55,7 @@ func (l *scriptedLab) wasFound(names ...string) {
 				l.Errorf("%s of %s is left with an MTU of %s", port, name, mtu)
 			}
 		}
-		l.atRest(name)
+		l.checkNothingLeft(name)
 	}
 	l.noJournals(l.dir + "/store")
 }
@@ -115,11 +115,13 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 		}
 		// Each port of both ends is counted once, and the slow one carries half as much.
 		for _, r := range l.repetitions("last") {
-			slow := strings.Contains(r.Cell, "@"+ablation.Alone(1)) || strings.Contains(r.Cell, "@"+ablation.Tuned) ||
-				strings.Contains(r.Cell, "@"+ablation.Removed(2)) || strings.Contains(r.Cell, "@"+ablation.Removed(3))
+			slow := strings.Contains(r.Cell, "@"+ablation.AloneArm(1)) ||
+				strings.Contains(r.Cell, "@"+ablation.Tuned) ||
+				strings.Contains(r.Cell, "@"+ablation.RemovedArm(2)) ||
+				strings.Contains(r.Cell, "@"+ablation.RemovedArm(3))
 			var sent []float64
 			for _, p := range r.Ports {
-				if !p.Meant {
+				if !p.Expected {
 					t.Errorf("%s of the %s was not meant", p.Port, p.End)
 				}
 				if p.End == "client" {
@@ -240,21 +242,21 @@ func TestScriptedBundleLeavesOutWhatTheKernelHasNot(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.run(l.ends("sweep", l.file("send.yaml", sendSuite), "--factor", "client:bundle:esnet=10g,100g",
 			"--blocks", "2")...).ends(0)
-		var said []string
+		var printed []string
 		for _, w := range l.bundle("last").Run.Warnings {
 			if w.Code == "bundle-incomplete" {
-				said = append(said, w.Text)
+				printed = append(printed, w.Text)
 			}
 		}
-		if len(said) != 1 || !strings.Contains(said[0], "sysctl:net.ipv4.tcp_mtu_probing at the client") ||
-			strings.Contains(said[0], "wmem_max") {
-			t.Errorf("%q", said)
+		if len(printed) != 1 || !strings.Contains(printed[0], "sysctl:net.ipv4.tcp_mtu_probing at the client") ||
+			strings.Contains(printed[0], "wmem_max") {
+			t.Errorf("%q", printed)
 		}
 		l.run("factors", "bundle:esnet", "--on", "scripted://client").ends(0).says("lacking",
 			"sysctl:net.ipv4.tcp_mtu_probing")
 		if m := l.machine("client"); m.Get(sendMemory) != "212992" || m.Get(receiveMemory) != "212992" {
 			t.Errorf("%s and %s are left", m.Get(sendMemory), m.Get(receiveMemory))
 		}
-		l.atRest("client")
+		l.checkNothingLeft("client")
 	})
 }

@@ -17,30 +17,30 @@ import (
 	"headroom/internal/target/scripted"
 )
 
-// death is what a process leaves that dies at a moment: its store, and the machine as it was.
-type death struct {
+// crash is what a process leaves that dies at a moment: its store, and the machine as it was.
+type crash struct {
 	at, store string
-	back      func()
+	restore   func()
 }
 
-// deaths collects what a process would leave at moments while it goes on to its end. So one run has all that can be
+// crashes collects what a process would leave at moments while it goes on to its end. So one run has all that can be
 // left of it, and a bubble need hold no process that is gone.
-type deaths struct {
+type crashes struct {
 	*scriptedLab
 	machine *scripted.Machine
 	mu      sync.Mutex // of all: some are noted by the clock
-	all     []death
+	all     []crash
 }
 
-// noted are those that were taken down.
-func (d *deaths) noted() []death {
+// list are those that were taken down.
+func (d *crashes) list() []crash {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.all)
 }
 
-// note takes down what a death at this moment would leave.
-func (d *deaths) note(at string) {
+// record takes down what a death at this moment would leave.
+func (d *crashes) record(at string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	store := filepath.Join(d.dir, fmt.Sprint("left", len(d.all)))
@@ -48,17 +48,17 @@ func (d *deaths) note(at string) {
 		d.Errorf("at %s: %v", at, err)
 		return
 	}
-	d.all = append(d.all, death{at, store, d.machine.Remember()})
+	d.all = append(d.all, crash{at, store, d.machine.Snapshot()})
 }
 
-// after runs a command on what a death has left.
-func (d *deaths) after(left death, args ...string) scriptedOutcome {
+// afterCrash runs a command on what a death has left.
+func (d *crashes) afterCrash(left crash, args ...string) scriptedOutcome {
 	d.Helper()
 	return d.run(append(slices.Clone(args), "--store", left.store)...)
 }
 
-// nothingIsLeft fails the test unless all is as it was found.
-func (d *deaths) nothingIsLeft(left death) {
+// checkNothingLeft fails the test unless all is as it was found.
+func (d *crashes) checkNothingLeft(left crash) {
 	d.Helper()
 	d.asFound(d.machine.Name)
 	d.noJournals(left.store)
@@ -68,28 +68,28 @@ func (d *deaths) nothingIsLeft(left death) {
 // on.
 func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		d := &crashes{scriptedLab: l, machine: l.machine("db1")}
 		l.steps = func(step string) {
 			// saving is tested elsewhere
 			if of := strings.Fields(step)[0]; slices.Contains([]string{"record", "change", "undo", "remove"}, of) ||
 				step == "flush the journal" {
-				d.note(step)
+				d.record(step)
 			}
 		}
 		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) {
-			e.After(5*time.Second, func() { d.note("a load") })
+			e.After(5*time.Second, func() { d.record("a load") })
 		})
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
 			"queue:read_ahead_kb=16,256", "--blocks", "1", "--seed", "1").ends(0)
 		l.steps = nil
 		var between, loads, resumed int
-		for i, left := range d.noted() {
-			left.back()
+		for i, left := range d.list() {
+			left.restore()
 			changed := d.machine.Get(readAhead) != "128"
 			if strings.HasPrefix(left.at, "change ") && !changed {
 				between++ // it is recorded, and not set yet
 			}
-			o := d.after(left, "restore").ends(0)
+			o := d.afterCrash(left, "restore").ends(0)
 			if changed {
 				o.says("are as they were: queue:read_ahead_kb")
 			}
@@ -97,21 +97,21 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 				loads++
 				o.says("ended its load", "removed /srv/headroom-")
 			}
-			d.nothingIsLeft(left)
-			d.after(left, "restore").ends(0).says("nothing was left behind")
+			d.checkNothingLeft(left)
+			d.afterCrash(left, "restore").ends(0).says("nothing was left behind")
 			if i%8 == 0 || left.at == "a load" {
-				shown := d.after(left, "show", "last", "--json")
+				shown := d.afterCrash(left, "show", "last", "--json")
 				if shown.code == 2 || decoded[report.Summary](shown.ends(0)).Status == lab.Complete {
 					continue // nothing is begun yet, or nothing is left to measure
 				}
 				resumed++
-				d.after(left, "sweep", "--resume", "last").ends(0)
-				d.nothingIsLeft(left)
+				d.afterCrash(left, "sweep", "--resume", "last").ends(0)
+				d.checkNothingLeft(left)
 			}
 		}
-		if len(d.noted()) < 20 || between < 2 || loads != 1 || resumed < 2 {
+		if len(d.list()) < 20 || between < 2 || loads != 1 || resumed < 2 {
 			t.Errorf("it died %d times: %d between what is recorded and what is set, %d at a load; it went on %d times",
-				len(d.noted()), between, loads, resumed)
+				len(d.list()), between, loads, resumed)
 		}
 	})
 }
@@ -120,22 +120,22 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 // run goes on to its end.
 func TestScriptedRunDiesAtEachStepOfSaving(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		d := &crashes{scriptedLab: l, machine: l.machine("db1")}
 		const repetitions = 3
 		var begun []int // loads, by death
 		l.steps = func(step string) {
 			writes := slices.DeleteFunc(l.loaded("db1"), func(name string) bool { return name != "writes" })
 			begun = append(begun, len(writes))
-			d.note(step)
+			d.record(step)
 		}
 		l.run("run", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--repeat",
 			strconv.Itoa(repetitions)).ends(0)
 		l.steps = nil
 		resumed := 0
-		for i, left := range d.noted() {
-			left.back()
-			d.after(left, "restore").ends(0)
-			d.nothingIsLeft(left)
+		for i, left := range d.list() {
+			left.restore()
+			d.afterCrash(left, "restore").ends(0)
+			d.checkNothingLeft(left)
 			rows, err := store.Open(left.store).List()
 			if err != nil || len(rows) > 1 {
 				t.Fatalf("at %s: %d runs, %v", left.at, len(rows), err)
@@ -154,8 +154,8 @@ func TestScriptedRunDiesAtEachStepOfSaving(t *testing.T) {
 				continue
 			}
 			resumed++
-			d.after(left, "run", "--resume", "last").ends(0)
-			d.nothingIsLeft(left)
+			d.afterCrash(left, "run", "--resume", "last").ends(0)
+			d.checkNothingLeft(left)
 			if saved = wholeRepetitions(t, left, rows[0].ID); saved != repetitions {
 				t.Errorf("at %s: it went on to %d repetitions of %d", left.at, saved, repetitions)
 			}
@@ -168,7 +168,7 @@ func TestScriptedRunDiesAtEachStepOfSaving(t *testing.T) {
 
 // wholeRepetitions counts the repetitions of a run in what a death has left, and fails the test unless they are whole
 // and the run is said to have ended.
-func wholeRepetitions(t *testing.T, left death, run string) int {
+func wholeRepetitions(t *testing.T, left crash, run string) int {
 	t.Helper()
 	b, err := store.Open(left.store).Find(run)
 	if err != nil {
@@ -198,53 +198,54 @@ func wholeRepetitions(t *testing.T, left death, run string) int {
 // What a run that died has left elsewhere waits until that machine is named, or all are.
 func TestScriptedLeftOnAnotherMachine(t *testing.T) {
 	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {
-		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		d := &crashes{scriptedLab: l, machine: l.machine("db1")}
 		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) {
-			e.After(5*time.Second, func() { d.note("a load") })
+			e.After(5*time.Second, func() { d.record("a load") })
 		})
 		suite := l.file("suite.yaml", oneLoad)
 		l.run("ablate", suite, "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1", "--setting",
 			"queue:read_ahead_kb=16", "--blocks", "1", "--seed", "2").ends(0)
-		left := d.noted()[0]
-		left.back()
+		left := d.list()[0]
+		left.restore()
 		if d.machine.Get(swappiness) == "60" && d.machine.Get(readAhead) == "128" {
 			t.Fatal("no setting was changed when it died")
 		}
-		d.after(left, "run", suite, "/srv", "--on", "scripted://db2", "--repeat", "1").ends(0).
+		d.afterCrash(left, "run", suite, "/srv", "--on", "scripted://db2", "--repeat", "1").ends(0).
 			says("on scripted://db1 was cut off; to look after what it left there: headroom restore",
 				"settings on scripted://db1 are still changed")
-		d.machine.Lose()
-		d.after(left, "restore").ends(1).says("what it left on scripted://db1 can't be looked after now",
+		d.machine.Disconnect()
+		d.afterCrash(left, "restore").ends(1).says("what it left on scripted://db1 can't be looked after now",
 			"are still changed", "and it can't be reached")
-		d.machine.Reach()
+		d.machine.Reconnect()
 		// A run on that machine mends it first. This one is an ablation that goes on.
-		d.after(left, "ablate", "--resume", "last~1").ends(2)
-		d.after(left, "run", suite, "/srv", "--on", "scripted://db1", "--repeat", "1").ends(0).says("ended its load",
+		d.afterCrash(left, "ablate", "--resume", "last~1").ends(2)
+		d.afterCrash(left, "run", suite, "/srv", "--on", "scripted://db1", "--repeat",
+			"1").ends(0).says("ended its load",
 			"are as they were")
-		d.nothingIsLeft(left)
-		l.atRest("db2")
+		d.checkNothingLeft(left)
+		l.checkNothingLeft("db2")
 	})
 }
 
 // A setting that somebody else has changed after a death counts as headroom's own only where it was never read back.
-func TestScriptedForeignChangeAfterADeath(t *testing.T) {
+func TestScriptedExternalChangeAfterACrash(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		d := &crashes{scriptedLab: l, machine: l.machine("db1")}
 		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) {
-			e.After(5*time.Second, func() { d.note("a load") })
+			e.After(5*time.Second, func() { d.record("a load") })
 		})
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
 			"sysctl:vm.swappiness=1,10", "--blocks", "1", "--seed", "1").ends(0)
-		left := d.noted()[0]
-		left.back()
+		left := d.list()[0]
+		left.restore()
 		d.machine.Set(swappiness, "77")
-		d.after(left, "restore").ends(4).says(`is "77" now: somebody else has changed it`)
-		d.after(left, "restore", "--anyway").ends(0)
-		d.nothingIsLeft(left)
+		d.afterCrash(left, "restore").ends(4).says(`is "77" now: somebody else has changed it`)
+		d.afterCrash(left, "restore", "--anyway").ends(0)
+		d.checkNothingLeft(left)
 	})
 }
 
-// kexecs has db1 be a machine that is started anew by kexec, as rented ones are.
+// kexecs has db1 be a machine that is started again by kexec, as rented ones are.
 func (l *scriptedLab) kexecs(slow map[string]float64) *scripted.Machine {
 	m := l.bootable(slow)
 	delete(l.opened, "db1")
@@ -255,7 +256,7 @@ func (l *scriptedLab) kexecs(slow map[string]float64) *scripted.Machine {
 // cmdline of a scripted machine as it starts by itself.
 const ownCmdline = "BOOT_IMAGE=/boot/vmlinuz-6.12.0-scripted root=/dev/vda1 ro quiet"
 
-// A real host is started anew at every visit, with other arguments, and by itself in the end, also when interrupted.
+// A real host is started again at every visit, with other arguments, and by itself in the end, also when interrupted.
 func TestScriptedSweepOfARealHost(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.kexecs(map[string]float64{"mitigations=off": 1.25})
@@ -321,39 +322,40 @@ func TestScriptedRealHostHangs(t *testing.T) {
 // is allowed.
 func TestScriptedRealHostIsLeft(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		d := &deaths{scriptedLab: l, machine: l.kexecs(nil)}
+		d := &crashes{scriptedLab: l, machine: l.kexecs(nil)}
 		d.machine.AtLoad("--name=writes", 1, func(e *scripted.Event) {
-			e.After(5*time.Second, func() { d.note("a load") })
+			e.After(5*time.Second, func() { d.record("a load") })
 		})
 		l.steps = func(step string) {
 			if step == "start anew" || step == "forget the record of a boot" {
-				d.note(step)
+				d.record(step)
 			}
 		}
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1",
 			"--factor", "cmdline:mitigations=auto,off", "--blocks", "1",
 			"--seed", "1").ends(0)
 		l.steps = nil
-		for _, left := range d.noted() {
-			left.back()
+		for _, left := range d.list() {
+			left.restore()
 			runs := d.machine.Get("/proc/cmdline")
 			if runs == ownCmdline {
-				d.after(left, "restore").ends(0).says("runs with its own boot arguments")
+				d.afterCrash(left, "restore").ends(0).says("runs with its own boot arguments")
 			} else {
-				d.after(left, "run", filepath.Join(l.dir, "suite.yaml"), "/srv", "--on", "scripted://db1", "--repeat",
+				d.afterCrash(left, "run", filepath.Join(l.dir, "suite.yaml"), "/srv", "--on", "scripted://db1",
+					"--repeat",
 					"1")
-				d.after(left, "restore").ends(4).says("it still runs, or will start, as run",
+				d.afterCrash(left, "restore").ends(4).says("it still runs, or will start, as run",
 					"headroom restore --reboot scripted://db1")
-				d.after(left, "restore", "--reboot", "scripted://db1").ends(0).says(
+				d.afterCrash(left, "restore", "--reboot", "scripted://db1").ends(0).says(
 					"was started anew, and runs with its own boot arguments")
 			}
 			if now := d.machine.Get("/proc/cmdline"); now != ownCmdline {
 				t.Errorf("at %s: it runs with %s", left.at, now)
 			}
-			d.after(left, "restore").ends(0).says("nothing was left behind")
-			d.nothingIsLeft(left)
+			d.afterCrash(left, "restore").ends(0).says("nothing was left behind")
+			d.checkNothingLeft(left)
 		}
-		if n := len(d.noted()); n != 4 {
+		if n := len(d.list()); n != 4 {
 			t.Errorf("it died %d times", n)
 		}
 	})
@@ -397,7 +399,7 @@ func TestScriptedBootOfAnotherMachine(t *testing.T) {
 			"scripted://db1", "--bad", "nfsd.threads=1 skew_tick=1", "--seed", "1"}
 		l.run(append(args, "--dry-run")...).ends(4).says("nobody has allowed that")
 		l.run(append(args, "--reboot", "scripted://db1")...).ends(0)
-		if d := l.answered(); !slices.Equal(culprits(d), []string{"cmdline:nfsd.threads=1"}) {
+		if d := l.bisectionDocument(); !slices.Equal(culprits(d), []string{"cmdline:nfsd.threads=1"}) {
 			t.Errorf("%s: %v", d.Outcome, culprits(d))
 		}
 		if now := m.Get("/proc/cmdline"); now != ownCmdline || len(m.Loads()) != 0 {

@@ -77,7 +77,7 @@ func TestScriptedRun(t *testing.T) {
 			"writes", "writes"}) {
 			t.Errorf("the loads were %v", got)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -98,7 +98,7 @@ func TestScriptedLoadFails(t *testing.T) {
 		if n := len(values(d, "writes", "write.iops")); n != 3 {
 			t.Errorf("what came after it has %d values", n)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -114,7 +114,7 @@ func TestScriptedLoadHangs(t *testing.T) {
 		if r, w := len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")); r != 2 || w != 3 {
 			t.Errorf("%d and %d values", r, w)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -128,7 +128,7 @@ func TestScriptedInterruptAndResume(t *testing.T) {
 			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")),
 				len(values(d, "writes", "write.iops")))
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 
 		before := len(l.loaded("db1"))
 		l.run("run", "--resume", "last").ends(0)
@@ -141,7 +141,7 @@ func TestScriptedInterruptAndResume(t *testing.T) {
 			[]string{"layout", "reads", "writes", "writes", "writes"}) {
 			t.Errorf("then the loads were %v", got)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -156,7 +156,7 @@ func TestScriptedBudget(t *testing.T) {
 		if d.Status != lab.Complete || reads+writes > 24 || reads+writes < 20 || min(reads, writes) < 2 {
 			t.Errorf("the run is %s, with %d and %d values", d.Status, reads, writes)
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -173,14 +173,14 @@ func TestScriptedDryRun(t *testing.T) {
 			}
 		}
 		l.run("show", "last").ends(2)
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
 func TestScriptedTargetLost(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
-		m.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
+		m.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(5*time.Second, m.Disconnect) })
 		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says(
 			"the connection was lost, and could not be made again", "1 of 6 repetitions are kept")
 		if names := m.Names("/srv"); len(names) != 1 {
@@ -188,14 +188,14 @@ func TestScriptedTargetLost(t *testing.T) {
 		}
 		// While it can't be reached nothing can be done about it.
 		l.run("run", "--resume", "last").ends(1).says("can't connect")
-		m.Reach()
+		m.Reconnect()
 		l.run("run", "--resume", "last").ends(0)
 		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 ||
 			len(values(d, "writes", "write.iops")) != 3 {
 			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")),
 				len(values(d, "writes", "write.iops")))
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -204,14 +204,14 @@ func TestScriptedTargetLostForAMinute(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		m.AtLoad("--name=reads", 2, func(e *scripted.Event) {
-			e.After(5*time.Second, m.Lose)
-			e.After(65*time.Second, m.Reach)
+			e.After(5*time.Second, m.Disconnect)
+			e.After(65*time.Second, m.Reconnect)
 		})
 		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0)
 		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 {
 			t.Errorf("the run is %s, with %d values", d.Status, len(values(d, "reads", "read.iops")))
 		}
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }
 
@@ -256,6 +256,6 @@ func TestScriptedSweepAndRestore(t *testing.T) {
 			t.Errorf("it is %s, not as it was", now)
 		}
 		l.run("restore").ends(0).says("nothing was left behind")
-		l.atRest("db1")
+		l.checkNothingLeft("db1")
 	})
 }

@@ -37,7 +37,8 @@ func TestScriptedSweep(t *testing.T) {
 			t.Fatalf("%d cells in %d blocks", len(d.Cells), d.Blocks)
 		}
 		c := d.Cells[0]
-		if slices.Sort(c.BestSet); !slices.Equal(c.BestSet, []string{"128", "256"}) || c.Best != "128" || !c.ToldApart {
+		if slices.Sort(c.BestSet); !slices.Equal(c.BestSet, []string{"128", "256"}) || c.Best != "128" ||
+			!c.Distinguishable {
 			t.Errorf("the best are %v, of which %s is the smallest", c.BestSet, c.Best)
 		}
 		if c.SmallestForShare != "64" || c.SmallestBetween != (sweep.Between{From: "64", To: "64"}) || d.Share != 0.9 {
@@ -229,7 +230,7 @@ func TestScriptedSweepLosesItsTarget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		readAheadHelps(m)
-		m.AtLoad("--name=writes", 3, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
+		m.AtLoad("--name=writes", 3, func(e *scripted.Event) { e.After(5*time.Second, m.Disconnect) })
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
 			"queue:read_ahead_kb=16,32,64", "--blocks", "2", "--seed", "1").ends(1).
 			says("the connection was lost", "2 repetitions")
@@ -238,7 +239,7 @@ func TestScriptedSweepLosesItsTarget(t *testing.T) {
 		}
 		l.run("restore").ends(1).says("queue:read_ahead_kb", "can't be reached")
 		l.run("doctor").ends(0)
-		m.Reach()
+		m.Reconnect()
 		l.run("sweep", "--resume", "last").ends(0).says("queue:read_ahead_kb")
 		counts := blocksOf(l.repetitions("last"))
 		if d := l.saved("last"); d.Status != lab.Complete || len(counts) != 2*3 {
@@ -248,10 +249,10 @@ func TestScriptedSweepLosesItsTarget(t *testing.T) {
 	})
 }
 
-// bootable has the machine db1 be a guest, qemu:db1, which can be started anew.
+// bootable has the machine db1 be a guest, qemu:db1, which can be started again.
 func (l *scriptedLab) bootable(slow map[string]float64) *scripted.Machine {
 	m := l.machine("db1")
-	m.Prints("dmesg", scripted.Output{})
+	m.SetOutput("dmesg", scripted.Output{})
 	l.schemes = append(l.schemes, guestScheme)
 	l.opened["db1"] = func(t *scripted.Target) target.Target { return scripted.Host{Target: t} }
 	m.Fio = func(load *scripted.Load) scripted.IO {

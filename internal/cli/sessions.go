@@ -13,8 +13,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// mostSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
-const mostSessions = 50
+// maxSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
+const maxSessions = 50
 
 // otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same
 // machine and in the same place. Those where a warning of the load would keep it from being compared are left out,
@@ -25,7 +25,7 @@ func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of com
 	weights := validity.Weights()
 	return func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
 		if _, known := read[of.ID]; !known {
-			read[of.ID] = p.sessionsLike(of.ID, compared)
+			read[of.ID] = p.comparableSessions(of.ID, compared)
 		}
 		var sessions [][]float64
 		for _, r := range read[of.ID] {
@@ -60,8 +60,8 @@ func spoiled(weights map[string]validity.Weight, c history.Cell, metric string) 
 	})
 }
 
-// sessionsLike are the saved runs of the same suite, machine and place as a run, but for those that are compared.
-func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run {
+// comparableSessions are the saved runs of the same suite, machine and place as a run, but for those that are compared.
+func (p *program) comparableSessions(id string, compared []compare.Run) []history.Run {
 	mine, others := p.runsOfSuite(id)
 	if mine == nil {
 		return nil
@@ -76,7 +76,7 @@ func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run 
 			continue
 		}
 		if r, err := historyRun(b); err == nil && r.Where() == this.Where() {
-			if found = append(found, r); len(found) == mostSessions {
+			if found = append(found, r); len(found) == maxSessions {
 				break
 			}
 		}

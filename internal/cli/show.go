@@ -24,7 +24,7 @@ A table has the most important warnings in a line each and counts the others; --
   headroom show 7KQ4 --json
   headroom show 7KQ4 --raw
   headroom show 7KQ4 --cells`,
-		Args:              between(1, many, "one run or more"),
+		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			bundles, err := p.findAll(args)
@@ -55,7 +55,7 @@ A table has the most important warnings in a line each and counts the others; --
 // printRaw prints what load generators printed: to the byte, but for a terminal, which would carry out the control
 // characters in it.
 func (p *program) printRaw(bundles []*store.Bundle) error {
-	w := p.unshown
+	w := p.rawStdout
 	if columns(w) > 0 {
 		w = p.Stdout
 	}

@@ -13,45 +13,45 @@ import (
 	"headroom/internal/store"
 )
 
-// sameWish is how long a second signal counts as the first one come again: timeout(1) sends its own to the process and
-// to the process's group, and so do others who want to be sure.
-const sameWish = 2 * time.Second
+// repeatedSignalWindow is how long a second signal counts as the first one come again: timeout(1) sends its own to the
+// process and to the process's group, and so do others who want to be sure.
+const repeatedSignalWindow = 2 * time.Second
 
-// wish is what a signal asks for.
-type wish int
+// signalAction is what a signal asks for.
+type signalAction int
 
 const (
-	stopInOrder wish = iota
-	already
-	cutShort
+	stopCleanly signalAction = iota
+	alreadyStopping
+	stopNow
 )
 
 // stopSignals decides what each signal of several asks for.
 type stopSignals struct {
-	first time.Time
-	came  int
+	first    time.Time
+	received int
 }
 
-// heed takes a signal that came at a time. One that comes clearly later than the first one, and a third one in any
+// action takes a signal that came at a time. One that comes clearly later than the first one, and a third one in any
 // case, asks not to wait for the clean-up.
-func (s *stopSignals) heed(at time.Time) wish {
-	s.came++
+func (s *stopSignals) action(at time.Time) signalAction {
+	s.received++
 	switch {
-	case s.came == 1:
+	case s.received == 1:
 		s.first = at
-		return stopInOrder
-	case s.came == 2 && at.Sub(s.first) < sameWish:
-		return already
+		return stopCleanly
+	case s.received == 2 && at.Sub(s.first) < repeatedSignalWindow:
+		return alreadyStopping
 	}
-	return cutShort
+	return stopNow
 }
 
-// patienceToSay is how long the last words may take: who reads them may not be there.
-const patienceToSay = time.Second
+// lastMessageTimeout is how long the last words may take: who reads them may not be there.
+const lastMessageTimeout = time.Second
 
-// heedSignals has signals end the context, and the process where its clean-up is cut short. The returned function ends
-// that.
-func (p *program) heedSignals(ctx context.Context) (context.Context, func()) {
+// handleSignals has signals end the context, and the process where its clean-up is cut short. The returned function
+// ends that.
+func (p *program) handleSignals(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -61,18 +61,18 @@ func (p *program) heedSignals(ctx context.Context) (context.Context, func()) {
 			case <-done:
 				return
 			case sig := <-p.Signals:
-				switch s.heed(time.Now()) {
-				case stopInOrder:
+				switch s.action(time.Now()) {
+				case stopCleanly:
 					cancel(stopSignal(sig.String() + " signal received"))
 					go fmt.Fprintf(p.Stderr, "stopping; press Ctrl-C again after %s to cut the clean-up short\n",
-						sameWish)
-				case already:
-				case cutShort:
-					said := make(chan struct{})
-					go func() { p.sayCut(); close(said) }()
+						repeatedSignalWindow)
+				case alreadyStopping:
+				case stopNow:
+					printed := make(chan struct{})
+					go func() { p.printUnfinishedCleanup(); close(printed) }()
 					select {
-					case <-said:
-					case <-time.After(patienceToSay):
+					case <-printed:
+					case <-time.After(lastMessageTimeout):
 					}
 					p.Exit(exitCodeOf(sig))
 				}
@@ -98,18 +98,18 @@ func exitCodeOf(sig os.Signal) int {
 	return 1
 }
 
-// begins notes a run that is carried out, to be named when its clean-up is cut short.
-func (p *program) begins(s *store.Store, id string) {
-	p.saying.Lock()
-	defer p.saying.Unlock()
-	p.carriedOut, p.savedIn = append(p.carriedOut, id), s
+// registerRun notes a run that is carried out, to be named when its clean-up is cut short.
+func (p *program) registerRun(s *store.Store, id string) {
+	p.outputMu.Lock()
+	defer p.outputMu.Unlock()
+	p.startedRuns, p.savedIn = append(p.startedRuns, id), s
 }
 
-// sayCut says what is left when the clean-up is cut short.
-func (p *program) sayCut() {
-	p.saying.Lock()
-	ids, s := slices.Clone(p.carriedOut), p.savedIn
-	p.saying.Unlock()
+// printUnfinishedCleanup says what is left when the clean-up is cut short.
+func (p *program) printUnfinishedCleanup() {
+	p.outputMu.Lock()
+	ids, s := slices.Clone(p.startedRuns), p.savedIn
+	p.outputMu.Unlock()
 	what := "what was changed or made"
 	if s != nil {
 		rows, _ := s.List() // what can't be listed now, restore finds all the same

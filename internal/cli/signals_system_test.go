@@ -27,7 +27,7 @@ func stopped(t *testing.T, within []string, stop func(cmd *exec.Cmd)) {
 	ownNetwork(t)
 	stoppedSysctl := netSetting("tcp_keepalive_time")
 	before := contentOf(t, stoppedSysctl)
-	v := newVictim(t)
+	v := newFixture(t)
 	argv := slices.Concat(within, []string{"headroom", "ablate", v.suite, v.place, "--store", v.store,
 		"--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--blocks", "20"})
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -39,9 +39,9 @@ func stopped(t *testing.T, within []string, stop func(cmd *exec.Cmd)) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said := ""
+	printed := ""
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said += lines.Text() + "\n"
+		printed += lines.Text() + "\n"
 		if stop != nil && strings.HasPrefix(lines.Text(), "set sysctl:") {
 			time.Sleep(150 * time.Millisecond) // in the midst of a load
 			stop(cmd)
@@ -50,16 +50,16 @@ func stopped(t *testing.T, within []string, stop func(cmd *exec.Cmd)) {
 	}
 	_ = cmd.Wait()
 	if stop != nil && within == nil {
-		t.Fatalf("it changed nothing:\n%s", said)
+		t.Fatalf("it changed nothing:\n%s", printed)
 	}
 	if after := contentOf(t, stoppedSysctl); after != before {
-		t.Errorf("%s was %q and is %q\n%s", stoppedSysctl, before, after, said)
+		t.Errorf("%s was %q and is %q\n%s", stoppedSysctl, before, after, printed)
 	}
 	var out bytes.Buffer
 	restore := v.command("restore")
 	restore.Stdout, restore.Stderr = &out, &out
 	if err := restore.Run(); err != nil || out.String() != "nothing was left behind\n" {
-		t.Errorf("restore found %s%v, after\n%s", out.String(), err, said)
+		t.Errorf("restore found %s%v, after\n%s", out.String(), err, printed)
 	}
 	if rows, err := store.Open(v.store).List(); err != nil || len(rows) > 1 ||
 		len(rows) == 1 && rows[0].Status != lab.Interrupted {
@@ -92,7 +92,7 @@ func TestTimeoutPutsAllBack(t *testing.T) {
 // A signal that comes clearly later cuts the clean-up short, which says so; restore does the rest.
 func TestALaterSignalCutsTheCleanUpShort(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newFixture(t)
 	// A process that does not end when asked holds the clean-up up. It says when it has stopped listening.
 	deaf := filepath.Join(t.TempDir(), "deaf")
 	suite := `version: 1
@@ -108,8 +108,8 @@ jobs:
 		t.Fatal(err)
 	}
 	cmd := v.command("run", v.suite, v.place)
-	said := filepath.Join(t.TempDir(), "stderr")
-	stderr, err := os.Create(said)
+	printed := filepath.Join(t.TempDir(), "stderr")
+	stderr, err := os.Create(printed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +123,9 @@ jobs:
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	// The time counts from when the first has come, not from when it was sent.
 	await(t, "the first signal has come", func() bool {
-		return strings.Contains(contentOf(t, said), "press Ctrl-C again after")
+		return strings.Contains(contentOf(t, printed), "press Ctrl-C again after")
 	})
-	time.Sleep(sameWish + 200*time.Millisecond)
+	time.Sleep(repeatedSignalWindow + 200*time.Millisecond)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
 	rows, err := store.Open(v.store).List()
@@ -135,8 +135,8 @@ jobs:
 	want := "the clean-up was cut short; what run " + rows[0].ID[:4] +
 		" has changed or made may be left; to put it back: headroom restore"
 	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) ||
-		!strings.Contains(contentOf(t, said), want) {
-		t.Errorf("exit code %d, it said\n%s", code, contentOf(t, said))
+		!strings.Contains(contentOf(t, printed), want) {
+		t.Errorf("exit code %d, it said\n%s", code, contentOf(t, printed))
 	}
 	v.verify("cut short", "")
 }

@@ -18,21 +18,23 @@ func TestWhatSignalsAskFor(t *testing.T) {
 	start := time.Unix(100, 0)
 	for name, c := range map[string]struct {
 		after []time.Duration
-		want  []wish
+		want  []signalAction
 	}{
-		"one":                    {[]time.Duration{0}, []wish{stopInOrder}},
-		"timeout(1)":             {[]time.Duration{0, 20 * time.Millisecond}, []wish{stopInOrder, already}},
-		"at the end of the time": {[]time.Duration{0, sameWish - 1}, []wish{stopInOrder, already}},
-		"clearly later":          {[]time.Duration{0, sameWish}, []wish{stopInOrder, cutShort}},
+		"one": {[]time.Duration{0}, []signalAction{stopCleanly}},
+		"timeout(1)": {[]time.Duration{0, 20 * time.Millisecond},
+			[]signalAction{stopCleanly, alreadyStopping}},
+		"at the end of the time": {[]time.Duration{0, repeatedSignalWindow - 1},
+			[]signalAction{stopCleanly, alreadyStopping}},
+		"clearly later": {[]time.Duration{0, repeatedSignalWindow}, []signalAction{stopCleanly, stopNow}},
 		"twice, and later": {[]time.Duration{0, 20 * time.Millisecond, time.Minute},
-			[]wish{stopInOrder, already, cutShort}},
+			[]signalAction{stopCleanly, alreadyStopping, stopNow}},
 		"three times": {[]time.Duration{0, 20 * time.Millisecond, 40 * time.Millisecond},
-			[]wish{stopInOrder, already, cutShort}},
+			[]signalAction{stopCleanly, alreadyStopping, stopNow}},
 	} {
 		var s stopSignals
-		var got []wish
+		var got []signalAction
 		for _, after := range c.after {
-			got = append(got, s.heed(start.Add(after)))
+			got = append(got, s.action(start.Add(after)))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -43,9 +45,9 @@ func TestWhatSignalsAskFor(t *testing.T) {
 // The first signal ends the context and says why; the third ends the process, and says what may be left.
 func TestSignalsEndTheContext(t *testing.T) {
 	signals, codes := make(chan os.Signal), make(chan int, 1)
-	var said strings.Builder
-	p := &program{Surroundings: Surroundings{Signals: signals, Exit: func(code int) { codes <- code }, Stderr: &said}}
-	ctx, ended := p.heedSignals(t.Context())
+	var printed strings.Builder
+	p := &program{Environment: Environment{Signals: signals, Exit: func(code int) { codes <- code }, Stderr: &printed}}
+	ctx, ended := p.handleSignals(t.Context())
 	signals <- syscall.SIGTERM
 	<-ctx.Done()
 	err := &lab.Error{What: "stopped", Err: context.Cause(ctx)}
@@ -58,7 +60,7 @@ func TestSignalsEndTheContext(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	ended()
-	if !strings.Contains(said.String(), "to put it back: headroom restore\n") {
-		t.Errorf("it said %q", said.String())
+	if !strings.Contains(printed.String(), "to put it back: headroom restore\n") {
+		t.Errorf("it said %q", printed.String())
 	}
 }

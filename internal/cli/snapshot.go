@@ -28,7 +28,7 @@ func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t tar
 	case p.traits(t.Name()).HostedHere:
 		limit = guestLimit
 	case !target.IsLocal(t):
-		limit = elsewhereLimit
+		limit = remoteSnapshotLimit
 	}
 	taken := time.Now()
 	all, err := facts.SnapshotWithin(ctx, limit, t, place, without...)
@@ -39,32 +39,32 @@ func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t tar
 		err
 }
 
-// elsewhereLimit is the time that a snapshot of another machine takes at most unless asked otherwise: thousands of
+// remoteSnapshotLimit is the time that a snapshot of another machine takes at most unless asked otherwise: thousands of
 // files come over a network.
-const elsewhereLimit = 5 * facts.SnapshotLimit
+const remoteSnapshotLimit = 5 * facts.SnapshotLimit
 
 // guestLimit is the same of a guest, which may be emulated beside others on a machine that has more to do.
 const guestLimit = 20 * facts.SnapshotLimit
 
-// putAside keeps the first snapshot in the bundle, and gives its memory back before a load starts.
-func (m *measurement) putAside(w *store.Writer) error {
-	defer m.Footprint.frugally()()
+// saveInitialSnapshot keeps the first snapshot in the bundle, and gives its memory back before a load starts.
+func (m *measurement) saveInitialSnapshot(w *store.Writer) error {
+	defer m.Footprint.withLowMemory()()
 	var err error
-	if !m.watched {
+	if !m.snapshotElsewhere {
 		err = w.Facts(m.targetRole(), store.Before, m.before)
 	}
-	if err == nil && m.server != nil && !m.server.watched {
+	if err == nil && m.server != nil && !m.server.snapshotElsewhere {
 		err = w.Facts(m.server.role, store.Before, m.server.before)
 		m.server.before.Facts = nil
 	}
 	m.before.Facts = nil
-	m.Footprint.giveBack()
+	m.Footprint.releaseMemory()
 	return err
 }
 
 // compareAfterwards takes the second snapshot of a run, and warns of what somebody changed since the first.
 func (m *measurement) compareAfterwards(ctx context.Context, w *store.Writer) error {
-	if m.watched {
+	if m.snapshotElsewhere {
 		return nil
 	}
 	b, err := m.store.Find(m.run.ID)
@@ -76,43 +76,43 @@ func (m *measurement) compareAfterwards(ctx context.Context, w *store.Writer) er
 
 // compareWithBefore takes the second snapshot of the run in b, and keeps it.
 func (m *measurement) compareWithBefore(ctx context.Context, b *store.Bundle, w *store.Writer) error {
-	defer m.Footprint.frugally()()
+	defer m.Footprint.withLowMemory()()
 	after, err := m.snapshot(ctx, m.target, m.place(), facts.Tools)
 	if err != nil {
 		return err
 	}
-	m.Footprint.giveBack() // what reading took, before comparing and saving take theirs
+	m.Footprint.releaseMemory() // what reading took, before comparing and saving take theirs
 	if !m.reboots {
 		err = m.warnOfChanges(b, after)
 	}
 	if err != nil {
 		return err
 	}
-	m.Footprint.giveBack()
+	m.Footprint.releaseMemory()
 	err = w.Facts(m.targetRole(), store.After, after)
 	after.Facts = nil
-	m.Footprint.giveBack() // the report comes next
+	m.Footprint.releaseMemory() // the report comes next
 	return err
 }
 
 // compareWithFirstPart compares the machine of a resumed run with that of its first part; a reboot may lie between.
 func (m *measurement) compareWithFirstPart(ctx context.Context) error {
-	if m.watched {
+	if m.snapshotElsewhere {
 		return nil
 	}
-	defer m.Footprint.frugally()()
+	defer m.Footprint.withLowMemory()()
 	now, err := m.snapshot(ctx, m.target, m.place())
 	if err != nil {
 		return err
 	}
-	err = m.warnOfChanges(m.resume, now)
-	m.Footprint.giveBack()
+	err = m.warnOfChanges(m.resumed, now)
+	m.Footprint.releaseMemory()
 	return err
 }
 
 // warnOfChanges says what differs from the first snapshot of the run in b.
 func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
-	m.run.Trust([]string{"settings-changed"})
+	m.run.RemoveWarnings([]string{"settings-changed"})
 	var failed error
 	before := func(yield func(lab.Fact) bool) {
 		for f, err := range b.EachFact(m.targetRole(), store.Before) {
@@ -121,28 +121,28 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 			}
 		}
 	}
-	var said []string
+	var printed []string
 	changes := facts.Changes(before, now.Facts)
 	other := otherLoops(changes)
 	for _, c := range changes {
-		if m.ofOthers(c.After) || other[c.After.About] {
+		if m.ofOtherPods(c.After) || other[c.After.About] {
 			continue
 		}
 		name := c.After.Key
 		if c.After.About != "" {
 			name += " of " + c.After.About
 		}
-		said = append(said, fmt.Sprintf("%s: %s, then %s", name, c.Before.Value, c.After.Value))
+		printed = append(printed, fmt.Sprintf("%s: %s, then %s", name, c.Before.Value, c.After.Value))
 	}
-	if len(said) > 0 {
-		m.run.Warnings = append(m.run.Warnings, validity.SettingsChanged(said))
+	if len(printed) > 0 {
+		m.run.Warnings = append(m.run.Warnings, validity.SettingsChanged(printed))
 	}
 	return failed
 }
 
-// ofOthers says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go with
-// them.
-func (m *measurement) ofOthers(f lab.Fact) bool {
+// ofOtherPods says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go
+// with them.
+func (m *measurement) ofOtherPods(f lab.Fact) bool {
 	return m.traits(m.target.Name()).Scheduled && f.About != "" && (strings.HasPrefix(f.Key, "disk.") ||
 		strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.place().Disks, f.About)
 }

@@ -7,7 +7,7 @@ import (
 	"headroom/internal/lab"
 )
 
-// A loop device that was made anew is another one; one whose setting changed is the same.
+// A loop device that was made again is another one; one whose setting changed is the same.
 func TestOtherLoops(t *testing.T) {
 	change := func(key, about string) facts.Change {
 		return facts.Change{Before: lab.Fact{Key: key, About: about, Value: "a"},

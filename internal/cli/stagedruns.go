@@ -30,7 +30,7 @@ func (p *program) staged(b *store.Bundle) (stagedRun, error) {
 		if err != nil {
 			return stagedRun{}, err
 		}
-		if parts, err = (&turns{program: p, store: s}).partners(b); err != nil {
+		if parts, err = (&turns{program: p, store: s}).interleavedRuns(b); err != nil {
 			return stagedRun{}, err
 		}
 		slices.SortFunc(parts, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })

@@ -48,7 +48,7 @@ func TestStagesOfSeveralRuns(t *testing.T) {
 		last = run.ID
 	}
 	var out, errs bytes.Buffer
-	if code := Run(t.Context(), Surroundings{Args: []string{"headroom", "stages", last, "--store", dir, "--json"},
+	if code := Run(t.Context(), Environment{Args: []string{"headroom", "stages", last, "--store", dir, "--json"},
 		Stdout: &out, Stderr: &errs}); code != 0 {
 		t.Fatalf("%d\n%s", code, &errs)
 	}

@@ -46,7 +46,7 @@ whose runs stands for all.`,
   headroom stages last --link 'rdma=PCIe 3.0 x8' -o stages.html
   headroom stages last --published table.csv
   headroom stages last --published reference:nfs-rdma-report`,
-		Args:              between(1, 1, "one run"),
+		Args:              argumentCount(1, 1, "one run"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, _, err := o.result.formats(p.json); err != nil {
@@ -117,7 +117,7 @@ func (p *program) stages(b *store.Bundle, o stagesOptions) (stages.Document, []l
 func stageLinks(run lab.Run, given []string) (map[string]ceiling.Links, error) {
 	const none = "none"
 	links := map[string]ceiling.Links{}
-	said := map[string]bool{}
+	printed := map[string]bool{}
 	rest := ""
 	for _, text := range given {
 		// The rate has no sign of equality, and a stage may.
@@ -129,10 +129,10 @@ func stageLinks(run lab.Run, given []string) (map[string]ceiling.Links, error) {
 		if err != nil && rate != none {
 			return nil, usage("--link "+text+": "+err.Error(), "for example --link 'two paths=2x32Gbit/s'")
 		}
-		if said[name] {
+		if printed[name] {
 			return nil, usage(fmt.Sprintf("--link %s: links of %q were given before", text, name))
 		}
-		said[name] = true
+		printed[name] = true
 		switch {
 		case name == "":
 			rest = rate
@@ -141,7 +141,7 @@ func stageLinks(run lab.Run, given []string) (map[string]ceiling.Links, error) {
 		}
 	}
 	names := stageNames(run)
-	for name := range said {
+	for name := range printed {
 		if name != "" && !slices.Contains(names, name) {
 			return nil, usage(fmt.Sprintf("--link: this run has no stage %q", name),
 				"it has "+strings.Join(names, ", "))
@@ -151,7 +151,7 @@ func stageLinks(run lab.Run, given []string) (map[string]ceiling.Links, error) {
 		return links, nil
 	}
 	for _, name := range names {
-		if !said[name] {
+		if !printed[name] {
 			l, err := ceiling.ParseLinks(rest)
 			if err != nil {
 				return nil, err

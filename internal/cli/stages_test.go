@@ -26,7 +26,7 @@ func printedBy(t *testing.T, store, line string) string {
 	t.Helper()
 	args := argumentsOf(line)
 	var out, errs bytes.Buffer
-	code := Run(context.Background(), Surroundings{Args: append(args, "--store", store), Stdin: strings.NewReader(""),
+	code := Run(context.Background(), Environment{Args: append(args, "--store", store), Stdin: strings.NewReader(""),
 		Stdout: &out, Stderr: &errs,
 		Env: func(string) string { return "" }, Version: "test"})
 	if code != 0 {

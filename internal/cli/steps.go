@@ -47,30 +47,30 @@ type stepLoad struct {
 // steps goes through the plan as the runner would, were no arm to settle early.
 func (x *experiment) steps(ctx context.Context) (steps, error) {
 	s := steps{Schema: stepsSchema, Visits: []stepVisit{}}
-	for _, t := range x.trials() {
+	for _, t := range x.levelTrials() {
 		s.First = append(s.First, t.text())
 	}
 	lines := map[string]runner.Lines{}
 	sides := map[string]*measurement{}
-	for _, side := range x.sides() {
+	for _, side := range x.measurements() {
 		sides[side.targetRole()] = side
 		if err := side.preview(ctx, lines); err != nil {
 			return s, err
 		}
 	}
 	var entered map[string]string
-	laid := map[string]bool{} // by role
+	scratch := map[string]bool{} // by role
 	for block := x.visits.First(); block <= x.visits.Last(); block++ {
 		for _, r := range x.visits.Block(block, nil) {
 			n := len(s.Visits) - 1
 			var did []string
 			if n < 0 || s.Visits[n].Arm != r.Arm || s.Visits[n].Block != block {
 				arm := x.arm(r.Arm)
-				if !x.untouched(arm) {
-					for _, e := range x.entries(entered, arm.Levels) {
+				if !x.unvaried(arm) {
+					for _, e := range x.armSteps(entered, arm.Levels) {
 						did = append(did, e.text)
 						if e.boot && x.losesDataOnBoot() {
-							laid[storageRole] = false
+							scratch[storageRole] = false
 						}
 					}
 					entered = arm.Levels
@@ -83,11 +83,11 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 			for _, step := range x.cell(r.Cell).Steps {
 				switch {
 				case step == lab.Discard:
-					laid[role] = false
+					scratch[role] = false
 					did = append(did, "discard "+path)
-				case (step == lab.Layout || step == lab.Fill) && !laid[role]:
-					laid[role] = true
-					did = append(did, runner.Shown(string(step), runner.WriteAllParams(step, size), path))
+				case (step == lab.Layout || step == lab.Fill) && !scratch[role]:
+					scratch[role] = true
+					did = append(did, runner.ShownCommand(string(step), runner.WriteAllParams(step, size), path))
 				}
 			}
 			of := lines[r.Cell]
@@ -96,15 +96,15 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 		}
 	}
 	s.Then = x.pairsText()
-	for _, e := range x.entries(entered, nil) {
+	for _, e := range x.armSteps(entered, nil) {
 		if !e.boot {
 			s.End = append(s.End, e.text)
 		}
 	}
 	if x.host != nil {
-		s.End = append(s.End, x.host.backText()+", unless the last boot was that")
+		s.End = append(s.End, x.host.restoreText()+", unless the last boot was that")
 	}
-	for _, side := range x.sides() {
+	for _, side := range x.measurements() {
 		if side.place().Kind == lab.Directory {
 			s.End = append(s.End, "remove "+side.filename())
 		}
@@ -114,7 +114,7 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 
 // preview adds the command lines of a side's loads, by cell.
 func (m *measurement) preview(ctx context.Context, lines map[string]runner.Lines) error {
-	e := m.experiment()
+	e := m.runnerMeasurement()
 	p, err := runner.NewPreview(ctx, e)
 	if err != nil {
 		return err
@@ -147,8 +147,8 @@ func (x *experiment) cell(id string) lab.Cell {
 
 // printSteps is what --dry-run prints.
 func (x *experiment) printSteps(ctx context.Context) error {
-	if x.kind == bisecting {
-		return x.printHunt(ctx)
+	if x.kind == bisectKind {
+		return x.printSearch(ctx)
 	}
 	s, err := x.steps(ctx)
 	if err != nil {
@@ -157,9 +157,9 @@ func (x *experiment) printSteps(ctx context.Context) error {
 	if x.json {
 		return x.printJSON(s)
 	}
-	x.preface()
+	x.printSummary()
 	if !slices.ContainsFunc(x.run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
-		x.say("  ", "with --repeat 2 the report says how many repetitions "+x.visitWord()+" is worth")
+		x.print("  ", "with --repeat 2 the report says how many repetitions "+x.visitWord()+" is worth")
 	}
 	l := x.listing(x.options.dryRun)
 	if len(s.First) > 0 {

@@ -53,11 +53,11 @@ func (r podRun) class(name string) string {
 func (r podRun) verdicts(args ...string) map[string]string {
 	r.t.Helper()
 	cmd := r.command(append(args, "--json")...)
-	var said listened
-	cmd.Stderr = &said
+	var printed listened
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("%v: %v\n%s", args, err, &said)
+		r.t.Fatalf("%v: %v\n%s", args, err, &printed)
 	}
 	var document struct {
 		Cells []struct{ Job, Metric, Verdict, Why string }
@@ -89,7 +89,7 @@ func twoClassesAreComparedLive(t *testing.T) {
 			"--pairs", "6", "--confirm", "0")
 	}
 	r.expect(live("fast", "slow"), "slower")
-	kubetest.Start(t).GiveBack(t, r.namespace)
+	kubetest.Start(t).ReleaseNamespace(t, r.namespace)
 	r.expect(live("fast", "fast"), "same", "undecided") // on a machine that has much else to do, neither keeps its pace
 }
 
@@ -106,7 +106,7 @@ func twoClassesAreComparedAfterwards(t *testing.T) {
 	r.expect(r.verdicts("compare", "fast", "slow", "--metrics", "write.iops", "--anyway"), "differs")
 }
 
-// A volume that went with its pod is made anew with the next one.
+// A volume that went with its pod is made again with the next one.
 func aRunWhoseVolumeGoesWithItsPod(t *testing.T) {
 	r := newClassRun(t)
 	g := r.start("run", r.suite, "--on", r.class("fast"), "--json")

@@ -87,8 +87,8 @@ setup: |
   echo 0 65536 multipath 0 0 %s | dmsetup create mpatha --uuid mpath-test --noudevsync
 `
 
-// sayings are the verdicts of the rules about a saved run.
-func (v victim) sayings(run string) map[string]rule.Verdict {
+// verdicts are the verdicts of the rules about a saved run.
+func (v fixture) verdicts(run string) map[string]rule.Verdict {
 	v.t.Helper()
 	out, err := v.command("doctor", run, "--json", "--all").Output()
 	if err != nil {
@@ -100,20 +100,20 @@ func (v victim) sayings(run string) map[string]rule.Verdict {
 	}
 	// Of a rule about each of several disks, what it says of those that it is about.
 	order := []rule.Verdict{"", rule.NotApplicable, rule.Unknown, rule.Clear, rule.Found}
-	said := map[string]rule.Verdict{}
+	printed := map[string]rule.Verdict{}
 	for _, f := range d.Findings {
-		if slices.Index(order, f.Verdict) > slices.Index(order, said[f.Rule]) {
-			said[f.Rule] = f.Verdict
+		if slices.Index(order, f.Verdict) > slices.Index(order, printed[f.Rule]) {
+			printed[f.Rule] = f.Verdict
 		}
 	}
-	return said
+	return printed
 }
 
 // Two guests with Debian's kernel: NVMe/TCP over one path and over two, iSCSI over two whose paths are one group or one
 // group each. Each is measured, and what is known of paths and depths is found where it is so, and not where it is not.
 func TestStorageOverNetworksIsMeasuredAndDiagnosed(t *testing.T) {
 	guestSearches(t)
-	v := newVictim(t)
+	v := newFixture(t)
 	for _, program := range []string{"iscsistart", "dmsetup"} {
 		if _, err := exec.LookPath("/usr/sbin/" + program); err != nil {
 			t.Skip(program + " is not installed")
@@ -160,15 +160,15 @@ func TestStorageOverNetworksIsMeasuredAndDiagnosed(t *testing.T) {
 		if rate <= 0 {
 			t.Errorf("%s: %+v", c.device, d.Cells)
 		}
-		said := v.sayings(d.ID)
+		printed := v.verdicts(d.ID)
 		want := map[string]rule.Verdict{"nvme-fabric-one-path": c.onePath, "multipath-one-path-a-group": c.apart,
 			"iscsi-queue-depth": rule.Found, "iscsi-session-down": rule.Clear, "multipath-paths-down": rule.Clear}
 		if c.apart == rule.Found {
 			delete(want, "multipath-paths-down") // which asks only where all paths are in one group
 		}
 		for id, verdict := range want {
-			if said[id] != verdict {
-				t.Errorf("%s: %s is %q, not %q", c.name, id, said[id], verdict)
+			if printed[id] != verdict {
+				t.Errorf("%s: %s is %q, not %q", c.name, id, printed[id], verdict)
 			}
 		}
 	}

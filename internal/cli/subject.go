@@ -20,8 +20,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// here is the name of this machine as a target.
-const here = target.LocalName
+// localTarget is the name of this machine as a target.
+const localTarget = target.LocalName
 
 // standardInput is the name of what another program hands on.
 const standardInput = "-"
@@ -30,7 +30,7 @@ const standardInput = "-"
 // run of several ("4J0P:server"), a file (a snapshot, a kernel configuration, the output of sysctl -a), or such a file
 // from standard input ("-"). Reading a machine may take limit.
 func (p *program) subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
-	if name = spelledHere(name); p.kinds().has(name) {
+	if name = localSpelling(name); p.kinds().has(name) {
 		t, err := p.openTarget(ctx, name)
 		if err != nil {
 			return facts.Document{}, err

@@ -27,7 +27,7 @@ func (p *program) suitesCommand() *cobra.Command {
 		Use:     "suites",
 		Short:   "List the built-in suites, or show what is in one",
 		Example: "  headroom suites\n  headroom suites show nvme",
-		Args:    between(0, 1, "no argument, or show NAME"),
+		Args:    argumentCount(0, 1, "no argument, or show NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
@@ -103,7 +103,7 @@ func (p *program) suitesShowCommand() *cobra.Command {
 		Example: `  headroom suites show nvme
   headroom suites show nvme --as-published
   headroom suites show quick --file > my.yaml`,
-		Args:              between(1, 1, "the name of a suite or a suite file"),
+		Args:              argumentCount(1, 1, "the name of a suite or a suite file"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.showSuite(args[0], file, asPublished)

@@ -37,7 +37,7 @@ several levels (headroom import), and of stages; --factor says by which of the t
   headroom sweep --show last
   headroom sweep --show last --published reference:iothreads-report
   headroom sweep --show last --factor guest:iothreads --reference kube:runtime_class=runc`,
-		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
+		Args:              argumentCount(0, 2, "a suite and a directory or device, or an experiment's file"),
 		ValidArgsFunction: completeSuites,
 		RunE:              func(c *cobra.Command, args []string) error { return p.sweepRun(c, o, args) },
 	}
@@ -52,20 +52,20 @@ several levels (headroom import), and of stages; --factor says by which of the t
 	f.StringVar(&o.published, "published", "",
 		"figures of merit that somebody published, to show beside those of the same loads: FILE or reference:NAME")
 	o.flags(p, c)
-	completeFlag(c, "published", func() []string { return publishedNames(reference.MeritNames) })
+	completeFlag(c, "published", func() []string { return publishedNames(reference.ScoreNames) })
 	p.jsonFlag(c)
 	return c
 }
 
 func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string) error {
-	id, err := p.experimentRun(c, sweeping, o, args)
+	id, err := p.experimentRun(c, sweepKind, o, args)
 	if err != nil || id == "" {
 		return err
 	}
 	if o.show != "" {
 		return p.interruptible(c.Context(), func() error { return p.showSweep(c, o) })
 	}
-	return p.reportExperiment(c.Context(), id, sweeping, o)
+	return p.reportExperiment(c.Context(), id, sweepKind, o)
 }
 
 // showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels
@@ -86,7 +86,7 @@ func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
 		}
 		return p.showLevels(run, format, o)
 	}
-	b, err := p.findExperiment(o.show, sweeping)
+	b, err := p.findExperiment(o.show, sweepKind)
 	if err != nil {
 		return err
 	}
@@ -105,13 +105,13 @@ func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptio
 	if _, err := o.format(p.json); err != nil {
 		return "", err // rather now than after the measuring
 	}
-	if _, err := o.merits(); err != nil {
+	if _, err := o.publishedScores(); err != nil {
 		return "", err
 	}
 	if o.show != "" {
 		return o.show, nil
 	}
-	if err := p.placeFirst(args, len(o.ends) > 0); err != nil {
+	if err := p.refusePlaceFirst(args, len(o.ends) > 0); err != nil {
 		return "", err
 	}
 	x, err := p.vary(c.Context(), kind, o, args)

@@ -43,7 +43,7 @@ func talosNodeStandIn(t *testing.T) (dir string, env []string) {
 }
 
 // ownTalos proves that the node is as it was, and that nothing is kept.
-func (v victim) ownTalos(dir, when string) {
+func (v fixture) ownTalos(dir, when string) {
 	v.t.Helper()
 	for name, want := range map[string]string{"cmdline": talosOwn + "\n", "patch": "", "config": talosMachine} {
 		if got := string(read(v.t, filepath.Join(dir, name))); got != want {
@@ -59,7 +59,7 @@ func (v victim) ownTalos(dir, when string) {
 }
 
 // holding lists the files of the store that hold a text.
-func (v victim) holding(text string) (names []string) {
+func (v fixture) holding(text string) (names []string) {
 	v.t.Helper()
 	err := filepath.WalkDir(v.store, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && bytes.Contains(read(v.t, p), []byte(text)) {
@@ -73,9 +73,9 @@ func (v victim) holding(text string) (names []string) {
 	return names
 }
 
-func talosVictim(t *testing.T) (v victim, dir string, args []string) {
+func talosFixture(t *testing.T) (v fixture, dir string, args []string) {
 	t.Helper()
-	v = newVictim(t)
+	v = newFixture(t)
 	dir, v.env = talosNodeStandIn(t)
 	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: " +
 		"100ms, time_based: 1}}\n"
@@ -89,7 +89,7 @@ func talosVictim(t *testing.T) (v victim, dir string, args []string) {
 
 func TestAnAblationBootsATalosNode(t *testing.T) {
 	t.Parallel()
-	v, dir, args := talosVictim(t)
+	v, dir, args := talosFixture(t)
 	out, err := v.command(args...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--reboot "+talosNode) {
 		t.Fatalf("not allowed: %v\n%s", err, out)
@@ -112,7 +112,7 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var did []string
-	for r, err := range v.only().Repetitions() {
+	for r, err := range v.onlyRun().Repetitions() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,8 +123,8 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 		"boot without init_on_alloc"}; !slices.Equal(did, want) {
 		t.Errorf("did %q\n%s", did, out)
 	}
-	if e := v.only().Run.Experiment; e.BootOn != talosNode || v.only().Run.Status != lab.Complete {
-		t.Errorf("%+v, %s", e, v.only().Run.Status)
+	if e := v.onlyRun().Run.Experiment; e.BootOn != talosNode || v.onlyRun().Run.Status != lab.Complete {
+		t.Errorf("%+v, %s", e, v.onlyRun().Run.Status)
 	}
 	v.ownTalos(dir, "at the end")
 	if strings.Contains(string(out), talosSecret) {
@@ -136,11 +136,11 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 // to install.
 func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
 	t.Parallel()
-	v, dir, args := talosVictim(t)
+	v, dir, args := talosFixture(t)
 	args = append(args, "--reboot", talosNode)
 	changed, kept := 0, 0
 	for step := 1; ; step += 6 {
-		out, err := with(v.command(args...), dieBefore+"="+strconv.Itoa(step)).CombinedOutput()
+		out, err := with(v.command(args...), exitBefore+"="+strconv.Itoa(step)).CombinedOutput()
 		if err == nil {
 			break // it has no such step
 		}

@@ -59,7 +59,7 @@ func unverifiedLevels(ctx context.Context, t target.Target, levels map[string]st
 
 // openTarget opens a place where commands run; closeTarget gives it back.
 func (p *program) openTarget(ctx context.Context, name string) (target.Target, error) {
-	name = spelledHere(name)
+	name = localSpelling(name)
 	kind := p.kinds().of(name)
 	if kind == nil {
 		return nil, usage(fmt.Sprintf("%q is no target", name),
@@ -88,12 +88,12 @@ func stoppedOpening(ctx context.Context, name string, err error) error {
 }
 
 // closeTarget gives a target back; what goes wrong there is said, and changes no result.
-func (p *program) closeTarget(t target.Target) { p.closeAtOnce([]target.Target{t}) }
+func (p *program) closeTarget(t target.Target) { p.closeConcurrently([]target.Target{t}) }
 
-// spelledHere is the name of a target, where localhost is this machine.
-func spelledHere(name string) string {
+// localSpelling is the name of a target, where localhost is this machine.
+func localSpelling(name string) string {
 	if name == "localhost" {
-		return here
+		return localTarget
 	}
 	return name
 }
@@ -109,15 +109,15 @@ func hostHint(name string) []string {
 // roleOf splits "[ROLE=]TARGET".
 func roleOf(on string) (role, name string) {
 	if m := regexp.MustCompile(`^([a-z][a-z0-9-]*)=(.*)$`).FindStringSubmatch(on); m != nil {
-		return m[1], spelledHere(m[2])
+		return m[1], localSpelling(m[2])
 	}
-	return "", spelledHere(on)
+	return "", localSpelling(on)
 }
 
 // onlyTarget is the target of --on, of which there is one for now; this machine without the flag.
 func onlyTarget(on []string) (string, error) {
 	if len(on) == 0 {
-		return here, nil
+		return localTarget, nil
 	}
 	if len(on) > 1 {
 		return "", usage("--on is given more than once; of the commands that measure, only headroom run takes "+
@@ -133,7 +133,7 @@ func onlyTarget(on []string) (string, error) {
 // targetOfRun is the name of the target that a run was measured on.
 func targetOfRun(run lab.Run) string {
 	if len(run.Targets) == 0 || run.Targets[0].Target == "" {
-		return here
+		return localTarget
 	}
 	return run.Targets[0].Target
 }

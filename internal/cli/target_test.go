@@ -39,16 +39,16 @@ func TestOpeningIsStopped(t *testing.T) {
 		}
 	}()
 	const target = "kube:pod?image=x"
-	var said strings.Builder
-	code := Run(ctx, Surroundings{Args: []string{"headroom", "run", "quick", "--on", target},
-		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &said,
+	var printed strings.Builder
+	code := Run(ctx, Environment{Args: []string{"headroom", "run", "quick", "--on", target},
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &printed,
 		Env: func(key string) string {
 			return map[string]string{"HEADROOM_STORE": t.TempDir(), "XDG_STATE_HOME": t.TempDir(),
 				"KUBECONFIG": config}[key]
 		}, Version: "test"})
 	if want := "headroom: stopped before " + target + " was ready: the user said so\n"; code != 130 ||
-		!strings.HasSuffix(said.String(), want) {
-		t.Errorf("exit code %d, want 130; it said %q, want %q at the end", code, said.String(), want)
+		!strings.HasSuffix(printed.String(), want) {
+		t.Errorf("exit code %d, want 130; it said %q, want %q at the end", code, printed.String(), want)
 	}
 }
 

@@ -51,7 +51,7 @@ type targetKinds []TargetKind
 // kinds are all that this program has.
 func (p *program) kinds() targetKinds {
 	return append(slices.Clone(targetKinds(p.Kinds)), targetKinds{
-		{Scheme: here, Form: here, Completions: []string{here + "\tthis machine"},
+		{Scheme: localTarget, Form: localTarget, Completions: []string{localTarget + "\tthis machine"},
 			Traits: func(string) target.Traits { return target.Traits{Local: true} },
 			Open:   func(context.Context, string) (target.Target, error) { return p.local(), nil }},
 		{Scheme: "ssh:", Form: "ssh://[user@]host[:port]", Open: p.openSSH,
@@ -134,7 +134,7 @@ func (p *program) openSet(ctx context.Context, name string, members []string) (*
 		return nil, err
 	}
 	for _, text := range set.leftOut {
-		p.say("", text)
+		p.print("", text)
 	}
 	return set, nil
 }
@@ -175,9 +175,9 @@ func (p *program) openGuest(ctx context.Context, name string) (target.Target, er
 // openGuestIn starts a guest whose blank images are made in a folder.
 func (p *program) openGuestIn(ctx context.Context, name, images string) (target.Target, error) {
 	file := strings.TrimPrefix(name, qemu.Scheme)
-	p.say("", "starting the guest of "+file)
+	p.print("", "starting the guest of "+file)
 	g, err := qemu.OpenOn(ctx, name, file, qemu.Host{Folder: jobsFolder(), Images: images,
-		Links: &p.links.Links, Say: func(text string) { p.say("", text) }})
+		Links: &p.links.Links, Say: func(text string) { p.print("", text) }})
 	if err != nil {
 		return nil, err // and no guest that is nil in an interface which is not
 	}
@@ -225,7 +225,7 @@ func (p *program) openPod(ctx context.Context, name string) (target.Target, erro
 	if err != nil {
 		return nil, err // and no pod that is nil in an interface which is not
 	}
-	p.say("", "the pod runs on node "+pod.Node())
+	p.print("", "the pod runs on node "+pod.Node())
 	return pod, nil
 }
 
@@ -238,7 +238,7 @@ func (p *program) podHost() (kube.Host, error) {
 	if err != nil {
 		return kube.Host{}, err
 	}
-	return kube.Host{Records: s.Pods(), Say: func(text string) { p.say("", text) }}, nil
+	return kube.Host{Records: s.Pods(), Report: func(text string) { p.print("", text) }}, nil
 }
 
 // openMachine makes a machine of KubeVirt.
@@ -253,7 +253,7 @@ func (p *program) openMachine(ctx context.Context, o kube.Options, on kube.Host)
 	if err != nil {
 		return nil, err // and no machine that is nil in an interface which is not
 	}
-	p.say("", "the machine runs on node "+m.Node())
+	p.print("", "the machine runs on node "+m.Node())
 	return m, nil
 }
 

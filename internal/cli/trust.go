@@ -43,7 +43,7 @@ func (p *program) openStoreFor(resume string) (*store.Store, error) {
 	}
 	all := []*store.Bundle{b}
 	if b.Run.Pair != "" {
-		if all, err = (&turns{program: p, store: s}).partners(b); err != nil {
+		if all, err = (&turns{program: p, store: s}).interleavedRuns(b); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (p *program) accept(s *store.Store, b *store.Bundle) error {
 					b.Run.ID, c.Job, complaint)}
 		}
 	}
-	lines, err := carriedOut(b.Run)
+	lines, err := executedCommands(b.Run)
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func (p *program) accept(s *store.Store, b *store.Bundle) error {
 	return err
 }
 
-// carriedOut is all that the header of a run has headroom do, a line each, commands as one would type them.
-func carriedOut(run lab.Run) ([]string, error) {
+// executedCommands is all that the header of a run has headroom do, a line each, commands as one would type them.
+func executedCommands(run lab.Run) ([]string, error) {
 	var lines []string
 	add := func(what string, argv []string) {
 		if line := what + " " + lab.ShellQuote(argv); len(argv) > 0 && !slices.Contains(lines, line) {
@@ -113,7 +113,7 @@ func carriedOut(run lab.Run) ([]string, error) {
 		add("search for programs in:", c.Path)
 	}
 	for _, t := range run.Targets {
-		add("on:", given(t.Target, t.Place.Path))
+		add("on:", nonEmptyWords(t.Target, t.Place.Path))
 	}
 	for _, pair := range run.Network {
 		add("traffic from "+pair.Client+" to "+pair.Server+":",
@@ -141,15 +141,16 @@ func carriedOut(run lab.Run) ([]string, error) {
 				add("load "+job.Name+":", append([]string{lab.EngineFio}, assigned(job.Fio)...))
 			}
 		}
-		add("NFS, client and server:", given(n.Client, n.Server, n.Export, n.Path, n.Mounted, n.Guest, n.GuestPlace))
+		add("NFS, client and server:", nonEmptyWords(n.Client, n.Server, n.Export, n.Path, n.Mounted,
+			n.Guest, n.GuestPlace))
 		add("NFS, addresses of the server:", n.Addresses)
 		add("NFS, transports:", n.Transports)
 		add("NFS, mount options:", n.Options)
 		add("NFS, parameters of every load:", n.Set)
-		add("NFS, size of the scratch file:", given(n.Size))
-		upsets(n.Events, add)
+		add("NFS, size of the scratch file:", nonEmptyWords(n.Size))
+		addEventCommands(n.Events, add)
 	}
-	upsets(run.Upsets, add)
+	addEventCommands(run.Events, add)
 	if e := run.Experiment; e != nil {
 		for _, f := range e.Factors {
 			add("setting:", append([]string{f.Factor}, f.Levels...))
@@ -164,12 +165,12 @@ func carriedOut(run lab.Run) ([]string, error) {
 			add("boots of:", []string{e.BootOn})
 		}
 		if e.Commits != nil {
-			add("commits of "+e.Commits.Tree+":", given(e.Commits.Good, e.Commits.Bad))
+			add("commits of "+e.Commits.Tree+":", nonEmptyWords(e.Commits.Good, e.Commits.Bad))
 			add("build in a tree of "+e.Commits.Tree+":", e.Commits.Build)
 		}
 		if e.Kernels != nil {
 			add("build kernels of:", append([]string{e.Kernels.Tree}, e.Kernels.Make...))
-			add("between the configurations:", given(e.Kernels.Good, e.Kernels.Bad))
+			add("between the configurations:", nonEmptyWords(e.Kernels.Good, e.Kernels.Bad))
 		}
 	}
 	for _, a := range run.Arms {
@@ -181,7 +182,7 @@ func carriedOut(run lab.Run) ([]string, error) {
 	return lines, nil
 }
 
-func upsets(all []lab.Upset, add func(what string, argv []string)) {
+func addEventCommands(all []lab.Event, add func(what string, argv []string)) {
 	for _, u := range all {
 		add("event on "+u.Target+":", u.Command)
 		add("event on "+u.Target+", undo:", u.Undo)
@@ -191,8 +192,8 @@ func upsets(all []lab.Upset, add func(what string, argv []string)) {
 	}
 }
 
-// given leaves out what is empty.
-func given(words ...string) []string {
+// nonEmptyWords leaves out what is empty.
+func nonEmptyWords(words ...string) []string {
 	return slices.DeleteFunc(words, func(s string) bool { return s == "" })
 }
 

@@ -24,17 +24,17 @@ import (
 // forgery is what another user wants root to do: to run a command, to write a file of root's, to remove a folder of
 // root's and what a link leads to.
 type forgery struct {
-	theirs
+	otherUserFixture
 	// ran is made by the command that root is to run; kept holds "kept", and is to be overwritten; below and behind are
 	// folders with a file.
 	ran, kept, below, behind string
 }
 
 func newForgery(t *testing.T) forgery {
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	private := filepath.Join(h.base, "private")
-	f := forgery{theirs: h, ran: filepath.Join(private, "ran"), kept: filepath.Join(private, "kept"),
+	f := forgery{otherUserFixture: h, ran: filepath.Join(private, "ran"), kept: filepath.Join(private, "kept"),
 		below:  filepath.Join(private, "headroom-FARGED0000.work"),
 		behind: filepath.Join(private, "behind")}
 	h.must(os.Mkdir(private, 0o755))
@@ -152,7 +152,7 @@ func TestForgedStore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := newForgery(t)
-			for _, on := range []string{here, "ssh://under-test"} {
+			for _, on := range []string{localTarget, "ssh://under-test"} {
 				base := filepath.Join(f.base, fmt.Sprint("data", i, on[:3]))
 				dir := filepath.Join(base, "headroom")
 				f.in(dir, on)
@@ -215,7 +215,7 @@ func TestForgedFilesInOwnStore(t *testing.T) {
 			{"can be written to by everybody", func(name string) error { return os.Chmod(name, 0o777) }},
 		} {
 			f.must(os.RemoveAll(dir))
-			f.in(dir, here)
+			f.in(dir, localTarget)
 			name := filepath.Join(dir, c.fault)
 			f.must(how.do(name))
 			// What else is there may be carried out; so only that is left which is not.
@@ -295,7 +295,7 @@ func TestForgedRecordsOfPodsAndCommits(t *testing.T) {
 // The forgeries do what they are meant to where root trusts them: the tests above would be worth nothing otherwise.
 func TestForgeriesAreEffective(t *testing.T) {
 	t.Parallel()
-	for _, on := range []string{here, "ssh://under-test"} {
+	for _, on := range []string{localTarget, "ssh://under-test"} {
 		f := newForgery(t)
 		dir := filepath.Join(f.base, "store")
 		f.in(dir, on)
@@ -312,7 +312,7 @@ func TestLabelOfRunOfAnother(t *testing.T) {
 	t.Parallel()
 	f := newForgery(t)
 	dir := filepath.Join(f.place, "store")
-	f.in(dir, here)
+	f.in(dir, localTarget)
 	f.must(os.Remove(filepath.Join(dir, "runs", forgedID, "active.json")))
 	run := filepath.Join(dir, "runs", forgedID)
 	for _, store := range []string{dir, f.store} { // in its own, and beside another
@@ -342,7 +342,7 @@ func TestLeftoversNamedByOthers(t *testing.T) {
 		fmt.Sprintf(`{"jobs":%q,"folders":[%q]}`, forgedID, link), // a link has a name like ours
 	} {
 		f.must(os.RemoveAll(dir))
-		f.in(dir, here)
+		f.in(dir, localTarget)
 		f.must(os.RemoveAll(filepath.Join(dir, "changes")))
 		f.must(os.WriteFile(filepath.Join(dir, "runs", forgedID, "active.json"), []byte(left), 0o644))
 		out, _ := f.command("restore").CombinedOutput()
@@ -365,7 +365,7 @@ func TestTrustedStores(t *testing.T) {
 			"1").CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
-		f.in(dir, here)
+		f.in(dir, localTarget)
 		out, err := f.command("restore").CombinedOutput()
 		if err != nil || !strings.Contains(f.did(dir), "ran the command") {
 			t.Errorf("%s: %v, want that what was left is put right: %s", dir, err, out)
@@ -386,7 +386,7 @@ jobs:
 // A run that came from elsewhere has its commands shown, and carries none out before the user has said so.
 func TestResumeOfImportedRun(t *testing.T) {
 	t.Parallel()
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	lines := filepath.Join(h.base, "lines")
 	name := filepath.Join(h.base, "commands.yaml")
 	h.must(os.WriteFile(name, fmt.Appendf(nil, commandsSuite, lines), 0o644))
@@ -396,8 +396,8 @@ func TestResumeOfImportedRun(t *testing.T) {
 		return strings.Count(string(data), "line\n")
 	}
 	cmd := h.command("run", name, h.base)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	h.must(cmd.Start())
 	await(t, "two commands were run", func() bool {
 		data, _ := os.ReadFile(lines)
@@ -405,7 +405,7 @@ func TestResumeOfImportedRun(t *testing.T) {
 	})
 	h.must(cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
-		t.Fatalf("%v, want exit code 130\n%s", err, said.String())
+		t.Fatalf("%v, want exit code 130\n%s", err, printed.String())
 	}
 	b, err := store.Open(h.store).Find("last")
 	h.must(err)
@@ -456,7 +456,7 @@ func TestResumeOfRunOfAnother(t *testing.T) {
 	for _, args := range [][]string{{"run"}, {"run", "--trust"}, {"sweep"}, {"net"}, {"ladder"}, {"nfs"},
 		{"compare", "--live"}, {"compare", "--layers"}, {"net", "interference"}} {
 		f.must(os.RemoveAll(dir))
-		f.in(dir, here)
+		f.in(dir, localTarget)
 		f.must(os.RemoveAll(filepath.Join(dir, "changes")))
 		f.must(os.Remove(filepath.Join(dir, "runs", forgedID, "active.json")))
 		name := filepath.Join(dir, "runs", forgedID, "run.json")
@@ -474,7 +474,7 @@ func TestListOfAStoreThatIsFull(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting takes root")
 	}
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat", "1", "--label",
 		"kept").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -507,7 +507,7 @@ func TestListOfAStoreThatIsFull(t *testing.T) {
 // What a user may not read is named, with the reason: no list says that there is nothing.
 func TestListOfAStoreThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	h := newTheirs(t)
+	h := newOtherUserFixture(t)
 	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat",
 		"1").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -54,35 +54,37 @@ func unmeasurable(r lab.Repetition, err error) string {
 	return text
 }
 
-// inARow is after how many states in a row that can't be measured an end is: it may be the machine's fault by now.
-const inARow = 3
+// maxFailuresInARow is after how many states in a row that can't be measured an end is: it may be the machine's fault
+// by now.
+const maxFailuresInARow = 3
 
-// doubtful says that so many have failed.
-func (x *experiment) doubtful() bool {
-	asked := x.run.Experiment.Asked
-	return len(asked) >= inARow && !slices.ContainsFunc(asked[len(asked)-inARow:], func(a lab.Asked) bool {
-		return a.Failed == ""
-	})
+// tooManyFailed says that so many have failed.
+func (x *experiment) tooManyFailed() bool {
+	asked := x.run.Experiment.SearchSteps
+	return len(asked) >= maxFailuresInARow && !slices.ContainsFunc(asked[len(asked)-maxFailuresInARow:],
+		func(a lab.SearchStep) bool {
+			return a.Failed == ""
+		})
 }
 
 // skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
 // nothing to hold the others against, and those that failed just before it are tried again when the search goes on.
 func (x *experiment) skip(ctx context.Context, why string, failed error) error {
 	e := *x.run.Experiment
-	e.Asked = slices.Clone(e.Asked)
-	last := len(e.Asked) - 1
-	arm := x.arm(e.Asked[last].Arm)
+	e.SearchSteps = slices.Clone(e.SearchSteps)
+	last := len(e.SearchSteps) - 1
+	arm := x.arm(e.SearchSteps[last].Arm)
 	if bisection.End(x.run, arm.ID) {
-		for i := last - 1; i >= 0 && e.Asked[i].Failed != ""; i-- {
-			e.Asked[i].Failed = ""
+		for i := last - 1; i >= 0 && e.SearchSteps[i].Failed != ""; i-- {
+			e.SearchSteps[i].Failed = ""
 		}
-		return errors.Join(x.noteAsked(&e), x.endFailed(arm, why, failed))
+		return errors.Join(x.recordSearchStep(&e), x.endStateError(arm, why, failed))
 	}
-	e.Asked[last].Failed = why
-	if err := x.noteAsked(&e); err != nil {
+	e.SearchSteps[last].Failed = why
+	if err := x.recordSearchStep(&e); err != nil {
 		return err
 	}
-	x.tell(runner.Event{Doing: "  " + x.stateText(arm) + " can't be measured: " + why, Begins: true})
+	x.report(runner.Progress{Doing: "  " + x.stateText(arm) + " can't be measured: " + why, Begins: true})
 	err := x.hunted.Skip(x.run)
 	if x.builds != nil {
 		err = errors.Join(err, x.builds.Drop(ctx, arm.Levels[commitFactor]))
@@ -90,14 +92,14 @@ func (x *experiment) skip(ctx context.Context, why string, failed error) error {
 	return err
 }
 
-// noteAsked has on disk what was asked, and what came of it.
-func (x *experiment) noteAsked(e *lab.Experiment) error {
+// recordSearchStep has on disk what was asked, and what came of it.
+func (x *experiment) recordSearchStep(e *lab.Experiment) error {
 	x.run.Experiment = e
 	return x.writer.Update(func(r *lab.Run) { r.Experiment = e })
 }
 
-// endFailed is the error of an end that can't be measured.
-func (x *experiment) endFailed(arm lab.Arm, why string, failed error) error {
+// endStateError is the error of an end that can't be measured.
+func (x *experiment) endStateError(arm lab.Arm, why string, failed error) error {
 	hash := arm.Levels[commitFactor]
 	switch {
 	case hash != "":
@@ -126,11 +128,11 @@ func (x *experiment) stateText(arm lab.Arm) string {
 			as = append(as, f.Factor)
 		}
 	}
-	if len(as) > fewNamed {
+	if len(as) > maxShownNames {
 		return fmt.Sprintf("a mixture with %d of %d as in the slow state", len(as), len(e.Factors))
 	}
 	return "the fast state with " + strings.Join(as, ", ")
 }
 
-// fewNamed is how many settings of a mixture a line names.
-const fewNamed = 3
+// maxShownNames is how many settings of a mixture a line names.
+const maxShownNames = 3

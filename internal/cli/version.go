@@ -28,7 +28,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version, the commit and the Go version",
 		Example: "  headroom version\n  headroom version --json",
-		Args:    between(0, 0, "no argument"),
+		Args:    argumentCount(0, 0, "no argument"),
 		RunE:    func(*cobra.Command, []string) error { return p.printVersion() },
 	}
 	p.jsonFlag(c)

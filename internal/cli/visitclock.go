@@ -16,10 +16,10 @@ type visitClock struct {
 	loads map[string]time.Duration // what a load of a cell is expected to take
 	cells map[string]runner.Cell
 
-	done    []plan.Done
-	visits  int           // that have begun
-	entered time.Duration // what all of them took besides loads
-	ahead   remaining
+	done      []plan.Done
+	visits    int           // that have begun
+	entered   time.Duration // what all of them took besides loads
+	remaining remaining
 }
 
 type remaining struct {
@@ -30,15 +30,15 @@ type remaining struct {
 
 func newVisitClock(p *plan.Visits, cells []runner.Cell, kept []lab.Repetition) *visitClock {
 	c := &visitClock{plan: p, loads: map[string]time.Duration{}, cells: map[string]runner.Cell{}}
-	c.know(cells)
+	c.addCells(cells)
 	for _, r := range kept {
 		c.add(c.cells[r.Cell].Cell, r)
 	}
-	c.look()
+	c.refresh()
 	return c
 }
 
-func (c *visitClock) know(cells []runner.Cell) {
+func (c *visitClock) addCells(cells []runner.Cell) {
 	for _, cell := range cells {
 		c.loads[cell.ID] = cell.Expected
 		c.cells[cell.ID] = cell
@@ -48,14 +48,14 @@ func (c *visitClock) know(cells []runner.Cell) {
 // follow goes on with another plan, which has other cells besides.
 func (c *visitClock) follow(p *plan.Visits, cells []runner.Cell) {
 	c.plan = p
-	c.know(cells)
-	c.look()
+	c.addCells(cells)
+	c.refresh()
 }
 
-func (c *visitClock) see(e runner.Event) {
+func (c *visitClock) update(e runner.Progress) {
 	if e.Ended != nil && e.Cell != nil {
 		c.add(e.Cell.Cell, *e.Ended)
-		c.look()
+		c.refresh()
 	}
 }
 
@@ -68,9 +68,9 @@ func (c *visitClock) add(cell lab.Cell, r lab.Repetition) {
 	c.entered += max(0, secondsToDuration(r.Took)-c.loads[cell.ID])
 }
 
-// look counts what the plan still has, were no further arm to settle.
-func (c *visitClock) look() {
-	c.ahead = remaining{}
+// refresh counts what the plan still has, were no further arm to settle.
+func (c *visitClock) refresh() {
+	c.remaining = remaining{}
 	ended := map[string]map[int]bool{}
 	for _, d := range c.done {
 		if ended[d.Cell] == nil {
@@ -90,35 +90,35 @@ func (c *visitClock) look() {
 			}
 			if r.Arm != arm {
 				arm = r.Arm
-				c.ahead.visits++
+				c.remaining.visits++
 			}
-			c.ahead.repetitions++
-			c.ahead.loads += c.loads[r.Cell]
-			c.ahead.unknown = c.ahead.unknown || c.loads[r.Cell] == 0
+			c.remaining.repetitions++
+			c.remaining.loads += c.loads[r.Cell]
+			c.remaining.unknown = c.remaining.unknown || c.loads[r.Cell] == 0
 		}
 	}
 }
 
-func (c *visitClock) left(e runner.Event) (time.Duration, bool) {
-	left := c.ahead.loads
+func (c *visitClock) left(e runner.Progress) (time.Duration, bool) {
+	left := c.remaining.loads
 	if e.Cell != nil && e.Ended == nil && !e.Begins {
 		left -= max(0, e.Cell.Expected-e.Left) // what the load in progress has taken
 	}
 	if c.visits == 0 {
-		return left, !c.ahead.unknown
+		return left, !c.remaining.unknown
 	}
-	return left + time.Duration(c.ahead.visits)*c.entered/time.Duration(c.visits), !c.ahead.unknown
+	return left + time.Duration(c.remaining.visits)*c.entered/time.Duration(c.visits), !c.remaining.unknown
 }
 
-func (c *visitClock) bound() string { return "of at most" }
+func (c *visitClock) boundText() string { return "of at most" }
 
-// table is nil: arms are compared when the run has ended.
-func (c *visitClock) table() []string { return nil }
+// resultTable is nil: arms are compared when the run has ended.
+func (c *visitClock) resultTable() []string { return nil }
 
-func (c *visitClock) count() string {
+func (c *visitClock) countText() string {
 	block := 1
 	if n := len(c.done); n > 0 {
 		block = c.done[n-1].Block
 	}
-	return fmt.Sprintf("block %d of %d, %d loads left", block, c.plan.Last(), c.ahead.repetitions)
+	return fmt.Sprintf("block %d of %d, %d loads left", block, c.plan.Last(), c.remaining.repetitions)
 }

@@ -32,7 +32,7 @@ func (w *wrapper) line(prefix, text string) {
 	}
 }
 
-// manyNames is how many things a line names before it counts.
-const manyNames = 4
+// maxListedNames is how many things a line names before it counts.
+const maxListedNames = 4
 
-func names(list []string) string { return prose.Few(list, manyNames) }
+func names(list []string) string { return prose.Few(list, maxListedNames) }

@@ -50,8 +50,8 @@ type Builds struct {
 
 const schema = "headroom/built/v1"
 
-// made is the record of a folder.
-type made struct {
+// buildRecord is the record of a folder.
+type buildRecord struct {
 	Schema string `json:"schema"`
 	Run    string `json:"run"`
 	// Repository that worktrees are added to.
@@ -59,10 +59,10 @@ type made struct {
 }
 
 const (
-	record  = "made.json"
-	link    = "tree"
-	builtOf = ".built" // marks a commit that was built
-	aside   = ".aside" // where a built tree is while git forgets its worktree
+	recordFile   = "made.json"
+	link         = "tree"
+	buildsSuffix = ".built" // marks a commit that was built
+	movedSuffix  = ".aside" // where a built tree is while git forgets its worktree
 )
 
 // Begin takes up the folder of a run below root, or makes it. What an earlier part of the run has built is in it; what
@@ -92,7 +92,7 @@ func Begin(ctx context.Context, root string, tree Tree, terms Terms) (*Builds, e
 	if err := b.write(); err != nil {
 		return nil, errors.Join(err, b.lock.Close())
 	}
-	if _, err := b.tidy(ctx); err != nil {
+	if _, err := b.removeUnfinished(ctx); err != nil {
 		return nil, errors.Join(err, b.lock.Close())
 	}
 	return b, nil
@@ -105,7 +105,7 @@ func take(dir string, tree Tree, terms Terms) (*Builds, error) {
 		return nil, err
 	}
 	// The lock of a process that was killed just now can be held for a moment by a child that it had begun to start.
-	for end := time.Now().Add(lockLinger); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(lockTimeout); ; time.Sleep(20 * time.Millisecond) {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			break
 		}
@@ -120,15 +120,15 @@ func take(dir string, tree Tree, terms Terms) (*Builds, error) {
 	return &Builds{Terms: terms, tree: tree, dir: dir, lock: f}, nil
 }
 
-const lockLinger = 500 * time.Millisecond
+const lockTimeout = 500 * time.Millisecond
 
 // write the record, so that whoever finds the folder knows whose worktrees are in it.
 func (b *Builds) write() error {
-	data, err := json.Marshal(made{Schema: schema, Run: b.Run, Repository: b.tree.Repository})
+	data, err := json.Marshal(buildRecord{Schema: schema, Run: b.Run, Repository: b.tree.Repository})
 	if err != nil {
 		return err
 	}
-	return writeSafely(filepath.Join(b.dir, record), data)
+	return writeSafely(filepath.Join(b.dir, recordFile), data)
 }
 
 // writeSafely has a file whole on disk, with its name, or not at all.
@@ -156,7 +156,7 @@ func writeSafely(path string, data []byte) error {
 func (b *Builds) Link() string { return filepath.Join(b.dir, link) }
 
 // Has says whether a commit is built.
-func (b *Builds) Has(hash string) bool { return exists(b.path(hash) + builtOf) }
+func (b *Builds) Has(hash string) bool { return exists(b.path(hash) + buildsSuffix) }
 
 func (b *Builds) path(hash string) string { return filepath.Join(b.dir, hash) }
 
@@ -179,7 +179,7 @@ func (b *Builds) Enter(ctx context.Context, hash string) error {
 		}
 	}
 	now := time.Now()
-	if err := os.Chtimes(b.path(hash)+builtOf, now, now); err != nil {
+	if err := os.Chtimes(b.path(hash)+buildsSuffix, now, now); err != nil {
 		return err
 	}
 	next := b.Link() + ".new"
@@ -192,7 +192,7 @@ func (b *Builds) Enter(ctx context.Context, hash string) error {
 	if err := os.Rename(next, b.Link()); err != nil {
 		return err
 	}
-	return b.forgetOldest(ctx)
+	return b.removeOldest(ctx)
 }
 
 // make a commit: check it out, build it, and take its worktree from git's list.
@@ -209,10 +209,10 @@ func (b *Builds) make(ctx context.Context, hash string) error {
 		return errors.Join(err, b.remove(ctx, hash))
 	}
 	b.AtStep("mark as built " + hash)
-	if err := writeSafely(path+builtOf, nil); err != nil {
+	if err := writeSafely(path+buildsSuffix, nil); err != nil {
 		return err
 	}
-	if err := b.settle(context.WithoutCancel(ctx), hash); err != nil {
+	if err := b.finishBuild(context.WithoutCancel(ctx), hash); err != nil {
 		return err
 	}
 	// What the build wrote is not to be written out under the load.
@@ -220,32 +220,32 @@ func (b *Builds) make(ctx context.Context, hash string) error {
 	return err
 }
 
-// settle a built commit: git forgets its worktree, and the folder stays. A crash at any line of it leaves what settling
-// again mends.
-func (b *Builds) settle(ctx context.Context, hash string) error {
+// finishBuild a built commit: git forgets its worktree, and the folder stays. A crash at any line of it leaves what
+// settling again mends.
+func (b *Builds) finishBuild(ctx context.Context, hash string) error {
 	path := b.path(hash)
 	if exists(filepath.Join(path, ".git")) {
 		b.AtStep("put aside " + hash)
-		if err := os.Rename(path, path+aside); err != nil {
+		if err := os.Rename(path, path+movedSuffix); err != nil {
 			return err
 		}
 	}
-	if !exists(path + aside) {
+	if !exists(path + movedSuffix) {
 		return nil
 	}
 	b.AtStep("forget the worktree " + hash)
-	if err := b.forget(ctx, path); err != nil {
+	if err := b.pruneWorktree(ctx, path); err != nil {
 		return err
 	}
 	b.AtStep("take back " + hash)
-	if err := os.RemoveAll(filepath.Join(path+aside, ".git")); err != nil {
+	if err := os.RemoveAll(filepath.Join(path+movedSuffix, ".git")); err != nil {
 		return err
 	}
-	return os.Rename(path+aside, path)
+	return os.Rename(path+movedSuffix, path)
 }
 
-// forget has git take a worktree from its list, whether its folder is still there or not; then that goes too.
-func (b *Builds) forget(ctx context.Context, path string) error {
+// pruneWorktree has git take a worktree from its list, whether its folder is still there or not; then that goes too.
+func (b *Builds) pruneWorktree(ctx context.Context, path string) error {
 	if !exists(b.tree.Repository) { // the whole repository is gone
 		return nil
 	}
@@ -270,7 +270,7 @@ func (b *Builds) remove(ctx context.Context, hash string) error {
 	ctx = context.WithoutCancel(ctx)
 	path := b.path(hash)
 	b.AtStep("remove " + hash)
-	if err := os.Remove(path + builtOf); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(path + buildsSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if b.End != nil {
@@ -279,17 +279,17 @@ func (b *Builds) remove(ctx context.Context, hash string) error {
 		}
 	}
 	// A build may leave folders that nobody may write to; git and rm both stop at them.
-	for _, folder := range []string{path, path + aside} {
+	for _, folder := range []string{path, path + movedSuffix} {
 		if exists(folder) {
 			if _, err := b.tree.target.Run(ctx, "chmod", "-R", "u+rwX", "--", folder); err != nil {
 				return err
 			}
 		}
 	}
-	if err := b.forget(ctx, path); err != nil {
+	if err := b.pruneWorktree(ctx, path); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(path), os.RemoveAll(path+aside))
+	return errors.Join(os.RemoveAll(path), os.RemoveAll(path+movedSuffix))
 }
 
 // hashes of all commits in the folder, built or not.
@@ -301,21 +301,22 @@ func (b *Builds) hashes() ([]string, error) {
 	var list []string
 	for _, e := range entries {
 		name, _, _ := strings.Cut(e.Name(), ".")
-		if name != link && name+".json" != record && !slices.Contains(list, name) {
+		if name != link && name+".json" != recordFile && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
 	return list, nil
 }
 
-// tidy removes what was not built to its end, and settles the rest. It returns the commits that were removed.
-func (b *Builds) tidy(ctx context.Context) ([]string, error) {
+// removeUnfinished removes what was not built to its end, and settles the rest. It returns the commits that were
+// removed.
+func (b *Builds) removeUnfinished(ctx context.Context) ([]string, error) {
 	list, err := b.hashes()
 	errs := []error{err}
 	var removed []string
 	for _, hash := range list {
-		if b.Has(hash) && (exists(b.path(hash)) || exists(b.path(hash)+aside)) {
-			errs = append(errs, b.settle(ctx, hash))
+		if b.Has(hash) && (exists(b.path(hash)) || exists(b.path(hash)+movedSuffix)) {
+			errs = append(errs, b.finishBuild(ctx, hash))
 			continue
 		}
 		err := b.remove(ctx, hash)
@@ -326,8 +327,8 @@ func (b *Builds) tidy(ctx context.Context) ([]string, error) {
 	return removed, errors.Join(errs...)
 }
 
-// forgetOldest removes the commits that were used longest ago, where there are more than are to be kept.
-func (b *Builds) forgetOldest(ctx context.Context) error {
+// removeOldest removes the commits that were used longest ago, where there are more than are to be kept.
+func (b *Builds) removeOldest(ctx context.Context) error {
 	type used struct {
 		hash string
 		at   time.Time
@@ -338,7 +339,7 @@ func (b *Builds) forgetOldest(ctx context.Context) error {
 	}
 	var all []used
 	for _, hash := range list {
-		if info, err := os.Stat(b.path(hash) + builtOf); err == nil {
+		if info, err := os.Stat(b.path(hash) + buildsSuffix); err == nil {
 			all = append(all, used{hash, info.ModTime()})
 		}
 	}
@@ -410,11 +411,11 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 	if err != nil {
 		return err
 	}
-	said, err := job.Tail(after, "stdout", 1<<16)
+	printed, err := job.Tail(after, "stdout", 1<<16)
 	if err = errors.Join(err, job.Remove(after)); err != nil || state.ExitCode == 0 && state.Signal == "" {
 		return err
 	}
-	if full := unix.ENOSPC.Error(); strings.Contains(strings.ToLower(string(said)), full) {
+	if full := unix.ENOSPC.Error(); strings.Contains(strings.ToLower(string(printed)), full) {
 		return &lab.Error{What: "building " + hash + " failed: " + full, Command: b.Build,
 			Hints: []string{"free some space, then go on with --resume; --keep-built keeps fewer commits"}}
 	}
@@ -422,14 +423,14 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 	if state.Signal != "" {
 		how = "signal: " + state.Signal
 	}
-	return &Unbuilt{Commit: hash, Reason: lab.ShellQuote(b.Build) + " ended with " + how + quoted(string(said))}
+	return &Unbuilt{Commit: hash, Reason: lab.ShellQuote(b.Build) + " ended with " + how + quoted(string(printed))}
 }
 
 // quoted are the last lines of a text.
 func quoted(text string) string {
-	said := prose.LastLines(text, func(string) bool { return false })
-	if said == "" {
+	printed := prose.LastLines(text, func(string) bool { return false })
+	if printed == "" {
 		return ", and printed nothing"
 	}
-	return ": " + said
+	return ": " + printed
 }

@@ -316,7 +316,7 @@ func TestACrashAtEachStep(t *testing.T) {
 			t.Fatalf("before %q: %v, %v", last, left, err)
 		}
 		for _, l := range left {
-			if _, err := l.Tidy(context.Background(), local(t), true, Terms{}); err != nil {
+			if _, err := l.Recover(context.Background(), local(t), true, Terms{}); err != nil {
 				t.Errorf("before %q: %v", last, err)
 			}
 		}
@@ -336,7 +336,7 @@ func TestACrashAtEachStep(t *testing.T) {
 		if left, err = Pending(s.root, anyFile); err != nil || len(left) != 1 {
 			t.Fatalf("%v, %v", left, err)
 		}
-		if _, err := left[0].Tidy(context.Background(), local(t), false, Terms{}); err != nil {
+		if _, err := left[0].Recover(context.Background(), local(t), false, Terms{}); err != nil {
 			t.Error(err)
 		}
 		if left, err := os.ReadDir(s.root); err != nil || len(left) != 0 || state(t, s.dir) != before {
@@ -383,7 +383,8 @@ func TestAFolderInUse(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Fatal(left, err)
 	}
-	if removed, err := left[0].Tidy(context.Background(), local(t), false, Terms{}); err != nil || len(removed) != 0 ||
+	if removed, err := left[0].Recover(context.Background(), local(t), false, Terms{}); err != nil ||
+		len(removed) != 0 ||
 		!b.Has(s.commits[1].Hash) {
 		t.Errorf("%v, %v", removed, err)
 	}

@@ -67,13 +67,13 @@ func (t Tree) git(ctx context.Context, args ...string) (string, error) {
 		return "", err
 	}
 	if out.ExitCode != 0 {
-		said := strings.TrimSpace(string(out.Stderr))
+		printed := strings.TrimSpace(string(out.Stderr))
 		hint := []string(nil)
-		if strings.Contains(said, "No such file or directory") && strings.HasPrefix(said, "env: ") {
+		if strings.Contains(printed, "No such file or directory") && strings.HasPrefix(printed, "env: ") {
 			hint = []string{"install git"}
 		}
 		return "", &lab.Error{What: "git " + args[0] + " failed",
-			Command: append([]string{"git", "-C", t.Dir}, args...), Output: said, Hints: hint}
+			Command: append([]string{"git", "-C", t.Dir}, args...), Output: printed, Hints: hint}
 	}
 	return strings.TrimSuffix(string(out.Stdout), "\n"), nil
 }

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Left is the folder of a run that nobody works on.
-type Left struct {
+// Leftover is the folder of a run that nobody works on.
+type Leftover struct {
 	// Run is the ID of the run, Repository where its worktrees come from.
 	Run, Repository string
 	dir             string
@@ -22,27 +22,27 @@ type Left struct {
 
 // Pending lists the folders below root that nobody works on. Trust says whether the record of one may be acted on; any
 // other is left alone, unread, with that error.
-func Pending(root string, trust func(name string) error) ([]Left, error) {
+func Pending(root string, trust func(name string) error) ([]Leftover, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	errs := []error{err}
-	var found []Left
+	var found []Leftover
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
-		if err := trust(filepath.Join(dir, record)); err != nil {
+		if err := trust(filepath.Join(dir, recordFile)); err != nil {
 			if !safepath.Locked(dir) { // else it is that of somebody who is at work
 				errs = append(errs, err)
 			}
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, record))
+		data, err := os.ReadFile(filepath.Join(dir, recordFile))
 		if errors.Is(err, fs.ErrNotExist) {
 			_ = os.Remove(dir) // it was about to be made; one that holds anything has a record
 			continue
 		}
-		var m made
+		var m buildRecord
 		if err == nil {
 			err = json.Unmarshal(data, &m)
 		}
@@ -50,27 +50,27 @@ func Pending(root string, trust func(name string) error) ([]Left, error) {
 			err = fmt.Errorf("it is of run %q", m.Run)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(dir, record), err))
+			errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(dir, recordFile), err))
 			continue
 		}
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		found = append(found, Left{Run: m.Run, Repository: m.Repository, dir: dir})
+		found = append(found, Leftover{Run: m.Run, Repository: m.Repository, dir: dir})
 	}
 	return found, errors.Join(errs...)
 }
 
-// Tidy removes what the run was about to build when it was cut off, or, unless it is to be kept, all that it has built.
-// It returns the commits that were removed. A folder that a living process works on is left alone.
-func (l Left) Tidy(ctx context.Context, t target.Target, keep bool, terms Terms) ([]string, error) {
+// Recover removes what the run was about to build when it was cut off, or, unless it is to be kept, all that it has
+// built. It returns the commits that were removed. A folder that a living process works on is left alone.
+func (l Leftover) Recover(ctx context.Context, t target.Target, keep bool, terms Terms) ([]string, error) {
 	terms.Run = l.Run
 	b, err := take(l.dir, Tree{target: t, Repository: l.Repository}, terms)
 	if b == nil || err != nil {
 		return nil, err
 	}
-	removed, err := b.tidy(ctx)
+	removed, err := b.removeUnfinished(ctx)
 	if err != nil || keep {
 		return removed, errors.Join(err, b.Close(ctx, true))
 	}

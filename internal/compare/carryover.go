@@ -8,8 +8,8 @@ import (
 	"headroom/internal/stat"
 )
 
-// turn is one value of a live comparison.
-type turn struct {
+// period is one value of a live comparison.
+type period struct {
 	start  time.Time
 	next   bool // whether it is of the new side
 	load   int
@@ -20,43 +20,43 @@ type turn struct {
 // carryOver is what one side of a live comparison leaves to whatever follows it, by metric, as all its loads together
 // show it; nothing where it is not known when they started.
 func carryOver(base, next Run) map[string]stat.CarryOver {
-	var all []turn
+	var all []period
 	for side, run := range []Run{base, next} {
 		for load, c := range run.Cells {
 			for metric, values := range c.Values {
 				for _, v := range values {
 					if !v.Start.IsZero() {
-						all = append(all, turn{v.Start, side == 1, load, metric, v.Value})
+						all = append(all, period{v.Start, side == 1, load, metric, v.Value})
 					}
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b turn) int { return a.start.Compare(b.start) })
-	loads := map[string]map[int]*stat.Turns{} // by metric and load
-	var before, now *turn
+	slices.SortStableFunc(all, func(a, b period) int { return a.start.Compare(b.start) })
+	loads := map[string]map[int]*stat.Periods{} // by metric and load
+	var before, now *period
 	for i := range all {
 		t := &all[i]
 		if now == nil || !t.start.Equal(now.start) || t.next != now.next {
 			before, now = now, t
 		}
 		if loads[t.metric] == nil {
-			loads[t.metric] = map[int]*stat.Turns{}
+			loads[t.metric] = map[int]*stat.Periods{}
 		}
 		if loads[t.metric][t.load] == nil {
-			loads[t.metric][t.load] = &stat.Turns{}
+			loads[t.metric][t.load] = &stat.Periods{}
 		}
 		of := &loads[t.metric][t.load].Base
 		if t.next {
 			of = &loads[t.metric][t.load].New
 		}
 		if before != nil {
-			*of = append(*of, stat.Turn{Value: t.value, AfterNew: before.next})
+			*of = append(*of, stat.Period{Value: t.value, AfterNew: before.next})
 		}
 	}
 	found := map[string]stat.CarryOver{}
 	for metric, byLoad := range loads {
-		var turns []stat.Turns
+		var turns []stat.Periods
 		for _, load := range slices.Sorted(maps.Keys(byLoad)) {
 			turns = append(turns, *byLoad[load])
 		}

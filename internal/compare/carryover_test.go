@@ -102,11 +102,11 @@ func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
 	l := leaving{random: rand.New(rand.NewPCG(3, 1)), left: 0.15, noise: 0.01}
 	base, next := inTurns(t, 8, 1, l.measure)
 	d := Compare(knowledge(t), base, []Run{next}, Options{})
-	said := false
+	printed := false
 	for _, c := range d.Cells {
-		said = said || c.Carried && strings.Contains(c.Why, "one side leaves something to whatever follows it: ")
+		printed = printed || c.Carried && strings.Contains(c.Why, "one side leaves something to whatever follows it: ")
 	}
-	if last := d.Warnings[len(d.Warnings)-1]; !said || last.Code != "carry-over" ||
+	if last := d.Warnings[len(d.Warnings)-1]; !printed || last.Code != "carry-over" ||
 		!strings.Contains(last.Text, "--set ramp_time=30s") {
 		t.Errorf("%+v", d.Warnings)
 	}

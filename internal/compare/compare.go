@@ -66,7 +66,7 @@ func (o Options) others(base, run Run, m match, metric string) [][]float64 {
 
 // pending is a comparison that waits for the confidence, which depends on how many there are.
 type pending struct {
-	cell   Compared
+	cell   ComparedMetric
 	sample sample
 	// of is the number of the pair of cells.
 	of int
@@ -86,24 +86,24 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 	if o.Alpha == 0 {
 		o.Alpha = DefaultAlpha
 	}
-	doc := Document{Schema: Schema, Base: infoOf(base), New: []Next{}, Margin: o.Margin, Alpha: o.Alpha,
-		Cells:     []Compared{},
+	doc := Document{Schema: Schema, Base: infoOf(base), New: []ComparedRun{}, Margin: o.Margin, Alpha: o.Alpha,
+		Cells:     []ComparedMetric{},
 		Unmatched: []Unmatched{}, Differences: []Difference{}, Warnings: []RunWarning{}}
 	var all [][]pending
 	for _, run := range runs {
 		pairs, onlyBase, onlyNew := matchCells(base.Cells, run.Cells)
-		list := pend(base, run, pairs, o)
+		list := pendingCells(base, run, pairs, o)
 		for _, p := range list {
 			if p.cell.Verdict != Incomparable {
 				doc.Comparisons++
 			}
 		}
 		all = append(all, list)
-		doc.New = append(doc.New, Next{RunInfo: infoOf(run), Jobs: len(pairs), Counts: map[Verdict]int{},
+		doc.New = append(doc.New, ComparedRun{RunInfo: infoOf(run), Jobs: len(pairs), Counts: map[Verdict]int{},
 			Means: []Mean{}})
 		doc.Unmatched = append(doc.Unmatched, unmatched(run.ID, base.ID, onlyBase)...)
 		doc.Unmatched = append(doc.Unmatched, unmatched(run.ID, run.ID, onlyNew)...)
-		differences, counts := residue(knowledge, base, run, pairs)
+		differences, counts := otherDifferences(knowledge, base, run, pairs)
 		doc.Differences = append(doc.Differences, differences...)
 		doc.New[len(doc.New)-1].DifferenceCounts = counts
 		doc.New[len(doc.New)-1].FactsKnown = knowsMachine(base) && knowsMachine(run)
@@ -121,7 +121,7 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 		for k := range list {
 			p := &list[k]
 			if p.cell.Verdict != Incomparable {
-				p.weigh(p.cell.decide(p.sample, power))
+				p.applyDisturbances(p.cell.decide(p.sample, power))
 			}
 			if p.cell.Would != nil {
 				doc.New[i].Doubtful++
@@ -135,7 +135,7 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 			doc.New[i].Counts[p.cell.Verdict]++
 			doc.Cells = append(doc.Cells, p.cell)
 		}
-		if slices.ContainsFunc(doc.Cells, func(c Compared) bool { return c.Carried && c.Run == runs[i].ID }) {
+		if slices.ContainsFunc(doc.Cells, func(c ComparedMetric) bool { return c.Carried && c.Run == runs[i].ID }) {
 			doc.Warnings = append(doc.Warnings, RunWarning{Run: runs[i].ID, Code: "carry-over",
 				Text: "one side leaves something behind (data to be written back, garbage to " +
 					"be collected) that slows whatever follows it, and the other side follows it more often than it " +
@@ -181,22 +181,23 @@ func claims(comparisons int, base Run, runs []Run) int {
 	return n
 }
 
-// pend makes the comparisons of all pairs of cells, without verdicts but for what is incomparable.
-func pend(base, run Run, pairs []match, o Options) []pending {
+// pendingCells makes the comparisons of all pairs of cells, without verdicts but for what is incomparable.
+func pendingCells(base, run Run, pairs []match, o Options) []pending {
 	var list []pending
 	weights := validity.Weights()
 	for i, m := range pairs {
 		ofCell, unchecked := cellReasons(base, run, m)
 		asked := o.Metrics
 		if paired(base, run) {
-			ofCell, m.notes = deliberate(ofCell, m.notes)
+			ofCell, m.notes = withoutDeliberate(ofCell, m.notes)
 			if len(asked) == 0 {
-				asked = steering(base, m)
+				asked = stopMetrics(base, m)
 			}
 		}
 		for _, metric := range metricsOf(m, asked) {
 			info := lab.MetricOf(m.base.Own, metric)
-			c := Compared{Run: run.ID, Job: m.base.Job, Params: orEmpty(m.base.Params), Levels: orEmpty(m.base.Levels),
+			c := ComparedMetric{Run: run.ID, Job: m.base.Job, Params: orEmpty(m.base.Params),
+				Levels: orEmpty(m.base.Levels),
 				Target: m.base.Target,
 				Metric: metric, Unit: info.Unit, Better: info.Better, Margin: o.margin(metric),
 				Base: figures(m.base.Values[metric]), New: figures(m.next.Values[metric]), Notes: m.notes,
@@ -284,7 +285,7 @@ func sessionsUnknown(base, run Run) RunWarning {
 	return RunWarning{Run: run.ID, Code: "sessions-unknown",
 		Text: fmt.Sprintf("%s and %s are one session each, and how far sessions of a load that differs here lie "+
 			"apart is not known: it takes %d saved runs of it beside these, or two boots on each side; or measure in "+
-			"turns with headroom compare --live", base.Name, run.Name, stat.FewestSessions)}
+			"turns with headroom compare --live", base.Name, run.Name, stat.MinSessions)}
 }
 
 // runWarnings say what the verdicts about a run do not cover.

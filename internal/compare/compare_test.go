@@ -62,7 +62,7 @@ func noisy(r *rand.Rand, n int, level, spread float64) []float64 {
 	return out
 }
 
-func only(t *testing.T, d Document) Compared {
+func only(t *testing.T, d Document) ComparedMetric {
 	t.Helper()
 	if len(d.Cells) != 1 {
 		t.Fatalf("%d numbers, want one: %+v", len(d.Cells), d.Cells)
@@ -632,7 +632,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func TestResidue(t *testing.T) {
+func TestOtherDifferences(t *testing.T) {
 	base, next := run("BASE", reads+" runtime=10", 100, 101, 99), run("NEXT", reads+" runtime=60", 100, 101, 99)
 	base.Facts = []lab.Fact{{Key: "kernel.cmdline", Value: "quiet"}, {Key: "kernel.release", Value: "6.1.0"}}
 	next.Facts = []lab.Fact{{Key: "kernel.cmdline", Value: "quiet iommu.strict=1"},

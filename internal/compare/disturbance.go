@@ -49,7 +49,7 @@ func disturbances(weights map[string]validity.Weight, reasons []Reason, base, ne
 func mostError(weights map[string]validity.Weight, run Run, cell Cell, code, metric string) float64 {
 	most := 0.0
 	for _, w := range warningsOf(run, cell) {
-		if w.Code != code || !w.doubts(weights, metric, cell.N) {
+		if w.Code != code || !w.taints(weights, metric, cell.N) {
 			continue
 		}
 		if w.MostError == 0 {
@@ -98,9 +98,9 @@ func movedBeyond(list []disturbance, margin float64) bool {
 	})
 }
 
-// weigh takes the verdict back where what disturbed the sides could have turned it, or marks it where that is not to
-// matter, and says else what weakens it. What is undecided claims nothing that could be turned.
-func (p *pending) weigh(change stat.Change) {
+// applyDisturbances takes the verdict back where what disturbed the sides could have turned it, or marks it where that
+// is not to matter, and says else what weakens it. What is undecided claims nothing that could be turned.
+func (p *pending) applyDisturbances(change stat.Change) {
 	c := &p.cell
 	c.Suggests = p.suggestion(change)
 	if len(p.disturbed) == 0 {

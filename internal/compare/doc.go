@@ -8,7 +8,7 @@
 //	sample        what counts as one value: a repetition, a boot, or a pair of a live comparison
 //	verdict       same, faster, slower, undecided: decided by an interval and a margin, at a confidence that holds for all
 //	              verdicts of the document together
-//	residue       what else differs between the two, the likeliest to matter first
+//	other differences       what else differs between the two, the likeliest to matter first
 //
 // Compare makes of it the Document, the published JSON document headroom/compare/v1.
 package compare

@@ -11,9 +11,9 @@ const Schema = "headroom/compare/v1"
 
 // Document is the result of a comparison of one or several new runs with a base.
 type Document struct {
-	Schema string  `json:"schema"`
-	Base   RunInfo `json:"base"`
-	New    []Next  `json:"new"`
+	Schema string        `json:"schema"`
+	Base   RunInfo       `json:"base"`
+	New    []ComparedRun `json:"new"`
 	// Margin is the largest difference that counts as none (0.03: from 1/1.03 to 1.03); cells whose metric has another
 	// say so.
 	Margin float64 `json:"margin"`
@@ -24,8 +24,8 @@ type Document struct {
 	Confidence  float64 `json:"confidence"`
 	// Cells are one for each metric of each pair of cells, in the order of the base; of several new runs, the first
 	// comes first.
-	Cells     []Compared  `json:"cells"`
-	Unmatched []Unmatched `json:"unmatched"`
+	Cells     []ComparedMetric `json:"cells"`
+	Unmatched []Unmatched      `json:"unmatched"`
 	// Differences between the runs and their machines, the likeliest to matter first.
 	Differences []Difference `json:"differences"`
 	Warnings    []RunWarning `json:"warnings"`
@@ -49,8 +49,8 @@ type Condition struct {
 	Text string `json:"text"`
 }
 
-// Next is a run that is compared with the base, with the sums over its cells.
-type Next struct {
+// ComparedRun is a run that is compared with the base, with the sums over its cells.
+type ComparedRun struct {
 	RunInfo
 	// Jobs is how many cells have a partner; Counts is how many numbers got each verdict.
 	Jobs   int             `json:"jobs"`
@@ -119,8 +119,8 @@ func Verdicts() []Verdict {
 	return []Verdict{Slower, Worse, Faster, Better, Differs, Same, Undecided, Incomparable}
 }
 
-// Compared is one metric of one pair of cells.
-type Compared struct {
+// ComparedMetric is one metric of one pair of cells.
+type ComparedMetric struct {
 	// Run is the ID of the new run.
 	Run string `json:"run"`
 	Job string `json:"job"`
@@ -186,8 +186,8 @@ type Change struct {
 	N   int    `json:"n"`
 	// Spread is the standard deviation of the logarithm of one value, or of one pair.
 	Spread *float64 `json:"spread,omitempty"`
-	// Familiar are the P values that readers of other tools look for. They decide nothing.
-	Familiar *PValues `json:"familiar,omitempty"`
+	// PValues are the P values that readers of other tools look for. They decide nothing.
+	PValues *PValues `json:"familiar,omitempty"`
 }
 
 // Suggestion is what values suggest that prove nothing. It stands for one number by itself, and is wrong more often

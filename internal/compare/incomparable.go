@@ -14,7 +14,7 @@ import (
 
 // cellReasons are those for which no metric of two cells can be compared.
 func cellReasons(base, next Run, m match) (reasons []Reason, unchecked []string) {
-	differ, unchecked := parameterDifferences(m.base, m.next, base.saysAll(), next.saysAll())
+	differ, unchecked := parameterDifferences(m.base, m.next, base.paramsComplete(), next.paramsComplete())
 	if i := slices.IndexFunc(differ, func(p Pair) bool { return p.Name == "direct" }); i >= 0 {
 		d := differ[i]
 		reasons = append(reasons, Reason{Code: "direct", Items: []Pair{d},
@@ -49,12 +49,12 @@ func pairText(pairs []Pair) string {
 
 // memoryReason says that buffered data fits into the memory of one side and not of the other.
 func memoryReason(base, next Run, m match) (Reason, bool) {
-	sizeA, memoryA := extent(base, m.base)
-	sizeB, memoryB := extent(next, m.next)
+	sizeA, memoryA := sizeAndMemory(base, m.base)
+	sizeB, memoryB := sizeAndMemory(next, m.next)
 	if sizeA <= 0 || sizeB <= 0 || memoryA <= 0 || memoryB <= 0 || (sizeA < memoryA) == (sizeB < memoryB) {
 		return Reason{}, false
 	}
-	if param(m.base, base.saysAll(), "direct") != "0" || param(m.next, next.saysAll(), "direct") != "0" {
+	if param(m.base, base.paramsComplete(), "direct") != "0" || param(m.next, next.paramsComplete(), "direct") != "0" {
 		return Reason{}, false
 	}
 	side := map[bool]string{true: "base", false: "new"}[sizeA < memoryA]
@@ -65,8 +65,9 @@ func memoryReason(base, next Run, m match) (Reason, bool) {
 			{"memory.total", strconv.FormatInt(memoryA, 10), strconv.FormatInt(memoryB, 10)}}}, true
 }
 
-// extent is how much data a cell works on, and how much memory its machine has, in bytes; 0 for what is not known.
-func extent(r Run, c Cell) (size, memory int64) {
+// sizeAndMemory is how much data a cell works on, and how much memory its machine has, in bytes; 0 for what is not
+// known.
+func sizeAndMemory(r Run, c Cell) (size, memory int64) {
 	if memory, _ = strconv.ParseInt(r.fact("memory.total"), 10, 64); memory == 0 {
 		return 0, 0
 	}
@@ -76,10 +77,10 @@ func extent(r Run, c Cell) (size, memory int64) {
 	return size, memory
 }
 
-// doubts says whether the warning is a reason to look twice at a metric that n repetitions of the cell have. One that
+// taints says whether the warning is a reason to look twice at a metric that n repetitions of the cell have. One that
 // fewer than half of them have is none: what befell some of them is part of the spread that decides. Nor is one about
 // the spread.
-func (w Warning) doubts(weights map[string]validity.Weight, metric string, n int) bool {
+func (w Warning) taints(weights map[string]validity.Weight, metric string, n int) bool {
 	weight := weights[w.Code]
 	return w.Tainted(metric) && weight != validity.Widens && weight != validity.Note &&
 		(w.Repetitions == 0 || 2*w.Repetitions >= n)
@@ -89,7 +90,7 @@ func (w Warning) doubts(weights map[string]validity.Weight, metric string, n int
 // of all checks.
 func (w Warning) Spoils(weights map[string]validity.Weight, metric string, n int) bool {
 	weight := weights[w.Code]
-	return w.doubts(weights, metric, n) && weight != validity.Slows && weight != validity.Moves
+	return w.taints(weights, metric, n) && weight != validity.Slows && weight != validity.Moves
 }
 
 // warningsOf are those of the run as a whole and of a cell.
@@ -110,11 +111,11 @@ func warningReasons(weights map[string]validity.Weight, base, next Run, m match,
 		cell Cell
 	}{{"base", base, m.base}, {"new", next, m.next}} {
 		for _, w := range warningsOf(side.run, side.cell) {
-			if !w.doubts(weights, metric, side.cell.N) {
+			if !w.taints(weights, metric, side.cell.N) {
 				continue
 			}
-			said := func(r Reason) bool { return r.Items[0].Name == w.Code }
-			if i := slices.IndexFunc(reasons, said); i >= 0 {
+			printed := func(r Reason) bool { return r.Items[0].Name == w.Code }
+			if i := slices.IndexFunc(reasons, printed); i >= 0 {
 				if side.name == "new" && reasons[i].Items[0].New == "" {
 					reasons[i].Items[0].New = w.Text
 					reasons[i].Text = w.Code + " on both sides: " + w.Text
@@ -155,15 +156,15 @@ func reasonsFor(weights map[string]validity.Weight, base, next Run, m match, ofC
 // Of the loads of a side so many may fail, or this share of them: one that fails by chance says little, and those that
 // work in between say nothing of the others.
 const (
-	mostFailed      = 1
-	mostFailedShare = 0.1
+	maxFailed      = 1
+	maxFailedShare = 0.1
 )
 
 // failedReason says that loads of a side gave no result. What the others measured would make that side look as good as
 // if it always worked.
 func failedReason(m match) (Reason, bool) {
 	a, b := failed(m.base), failed(m.next)
-	many := func(failed, of int) bool { return failed > mostFailed && float64(failed) > mostFailedShare*float64(of) }
+	many := func(failed, of int) bool { return failed > maxFailed && float64(failed) > maxFailedShare*float64(of) }
 	text := fmt.Sprintf("loads failed, and have no result: %d of %d on the base side, %d of %d on the new side", a,
 		m.base.N, b, m.next.N)
 	return Reason{Code: "failed", Text: text}, many(a, m.base.N) || many(b, m.next.N)

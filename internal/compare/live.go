@@ -23,8 +23,8 @@ func Deciding[V any](terms *lab.Terms, own map[string]lab.MetricInfo, base, next
 	return lab.Deciding(own, common, measured)
 }
 
-// steering are the metrics that a live comparison was decided by.
-func steering(base Run, m match) []string {
+// stopMetrics are the metrics that a live comparison was decided by.
+func stopMetrics(base Run, m match) []string {
 	return Deciding(base.Terms, m.base.Own, m.base.Params, m.next.Params, m.base.Values)
 }
 
@@ -41,7 +41,7 @@ func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]R
 	for _, r := range reasons {
 		if r.Code == "warning" {
 			code := r.Items[0].Name
-			if slices.Contains(harmlessInTurns(), code) || has(base, m.base, code) && has(next, m.next, code) {
+			if slices.Contains(harmlessInterleaved(), code) || has(base, m.base, code) && has(next, m.next, code) {
 				shared = append(shared, code)
 				continue
 			}
@@ -55,15 +55,16 @@ func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]R
 	return left, notes
 }
 
-// harmlessInTurns are warnings about what pairs take care of, or about the machine that both sides share: one side may
-// have them by chance alone. And about a pace, which is compared where it differs.
-func harmlessInTurns() []string {
+// harmlessInterleaved are warnings about what pairs take care of, or about the machine that both sides share: one side
+// may have them by chance alone. And about a pace, which is compared where it differs.
+func harmlessInterleaved() []string {
 	return []string{"position-effect", "fresh-layout", "busy-before", "other-load", "settings-changed",
 		"cpu-steal", "rate-limited"}
 }
 
-// deliberate takes the parameters off the reasons: who measures two loads in turns has chosen what they differ in.
-func deliberate(reasons []Reason, notes []string) ([]Reason, []string) {
+// withoutDeliberate takes the parameters off the reasons: who measures two loads in turns has chosen what they differ
+// in.
+func withoutDeliberate(reasons []Reason, notes []string) ([]Reason, []string) {
 	var left []Reason
 	for _, r := range reasons {
 		if r.Code == "parameters" || r.Code == "direct" {

@@ -103,13 +103,13 @@ func levelText(levels map[string]string) string {
 
 func both(notes ...func(Cell, Cell) string) func(Cell, Cell) string {
 	return func(a, b Cell) string {
-		var said []string
+		var printed []string
 		for _, n := range notes {
 			if text := n(a, b); text != "" {
-				said = append(said, text)
+				printed = append(printed, text)
 			}
 		}
-		return strings.Join(said, "; ")
+		return strings.Join(printed, "; ")
 	}
 }
 

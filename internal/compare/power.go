@@ -60,8 +60,8 @@ func (p *power) smallest(s sample, change stat.Change) float64 {
 	return math.Expm1(p.reach(len(s.base), len(s.next)).at(change.Spread))
 }
 
-// mostMore is the number of further repetitions above which none is named: nobody would make them.
-const mostMore = 1000
+// maxAdditional is the number of further repetitions above which none is named: nobody would make them.
+const maxAdditional = 1000
 
 // more is how many further values each side needs for a verdict, in four of five cases, if the spread stays what it is:
 // to tell the change from none, or to show that it lies within the margin, whichever takes fewer. The change that was
@@ -75,13 +75,13 @@ func (p *power) more(s sample, change stat.Change, margin float64) int {
 		if s.planned > 0 {
 			needed = p.sequential(s.planned).PairsFor(change.Spread, math.Exp(wanted))
 		}
-		if needed == 0 || needed-change.N > mostMore {
+		if needed == 0 || needed-change.N > maxAdditional {
 			return 0
 		}
 		return max(needed-change.N, 1)
 	}
 	enough := func(i int) bool { n := change.N + 1 + i; return p.reach(n, n).at(change.Spread) <= wanted }
-	if i := sort.Search(mostMore, enough); i < mostMore {
+	if i := sort.Search(maxAdditional, enough); i < maxAdditional {
 		return i + 1
 	}
 	return 0

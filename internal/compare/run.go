@@ -83,8 +83,8 @@ func (r Run) place(role string) lab.Place {
 	return lab.Place{}
 }
 
-// saysAll is whether the parameters of the run's cells are all that were set, so that one that is absent has fio's
-// default. Of tables that others made only what they print is known.
-func (r Run) saysAll() bool {
+// paramsComplete is whether the parameters of the run's cells are all that were set, so that one that is absent has
+// fio's default. Of tables that others made only what they print is known.
+func (r Run) paramsComplete() bool {
 	return r.Source != lab.Imported || r.Format == "fio" || r.Format == "bench-fio"
 }

@@ -43,7 +43,7 @@ type sample struct {
 }
 
 // sampleOf takes pairs where the two runs belong to one live comparison, boots where each side has two at least, and
-// else repetitions. Boots differ from each other by more than repetitions within one do (memory is laid out anew,
+// else repetitions. Boots differ from each other by more than repetitions within one do (memory is laid out again,
 // modules load in another order), so repetitions of one boot are not independent values of its setting.
 func sampleOf(base, next []Value, paired bool) sample {
 	base, next = inOrder(positive(base)), inOrder(positive(next))

@@ -21,7 +21,7 @@ func (p *pending) suggestion(change stat.Change) *Suggestion {
 	by, sessions := p.sample.suggest(shownConfidence)
 	ratio := c.New.Center / c.Base.Center
 	sameSign := (by.Ratio > 1) == (ratio > 1)
-	if !(by.Chance >= stat.ClearChance) || !sameSign || !beyond(share(max(ratio, 1/ratio)), c.Margin) {
+	if !(by.Chance >= stat.ClearChance) || !sameSign || !exceeds(share(max(ratio, 1/ratio)), c.Margin) {
 		return nil
 	}
 	// The model's interval around the ratio that is printed. At the chance that makes a change probable, an interval of
@@ -77,17 +77,17 @@ func decision(base, next Run, list []pending) *Decision {
 		}
 	}
 	switch {
-	case sessions < stat.FewestSessions:
-		n := stat.FewestSessions - sessions
+	case sessions < stat.MinSessions:
+		n := stat.MinSessions - sessions
 		return &Decision{
-			Command: fmt.Sprintf("for i in $(seq %d); do %s; done", n, typed(next.Command)),
+			Command: fmt.Sprintf("for i in $(seq %d); do %s; done", n, shellCommand(next.Command)),
 			Seconds: float64(n*next.Repetitions) * each,
 			Why:     fmt.Sprintf("a verdict takes %d more runs, which tell how far runs of this load differ", n),
 		}
 	case more > 0:
 		repetitions := next.Repetitions + more
 		return &Decision{
-			Command: typed(withRepetitions(next.Command, repetitions)),
+			Command: shellCommand(withRepetitions(next.Command, repetitions)),
 			Seconds: float64(repetitions) * each,
 			Why:     fmt.Sprintf("a verdict on %s takes %d repetitions on both sides", of, repetitions),
 		}
@@ -95,8 +95,10 @@ func decision(base, next Run, list []pending) *Decision {
 	return nil
 }
 
-// typed is a command as a user would type it, without the path of the program.
-func typed(argv []string) string { return lab.ShellQuote(append([]string{"headroom"}, argv[1:]...)) }
+// shellCommand is a command as a user would type it, without the path of the program.
+func shellCommand(argv []string) string {
+	return lab.ShellQuote(append([]string{"headroom"}, argv[1:]...))
+}
 
 // withRepetitions asks for another number of repetitions.
 func withRepetitions(argv []string, n int) []string {

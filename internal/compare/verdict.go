@@ -65,7 +65,7 @@ func logs(values []float64) []float64 {
 // agreeing is a change whose ratio is that of the two sides that stand beside it. Where values lie on two levels, the
 // median of all ratios may even have the other sign than the ratio of the medians; the interval takes in both then, so
 // that nothing is claimed against what can be read.
-func (c *Compared) agreeing(change stat.Change) stat.Change {
+func (c *ComparedMetric) agreeing(change stat.Change) stat.Change {
 	if !(c.Base.Center > 0) || !(c.New.Center > 0) {
 		return change
 	}
@@ -85,7 +85,7 @@ func bounds(lo, hi, confidence float64) Bounds {
 }
 
 // decide fills in the change, the verdict and why. It returns the change that decides.
-func (c *Compared) decide(s sample, p *power) stat.Change {
+func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 	two := s.change(p)
 	if s.per != perPair {
 		two = c.agreeing(two)
@@ -106,13 +106,13 @@ func (c *Compared) decide(s sample, p *power) stat.Change {
 			Estimator: once.Estimator, Per: s.per, N: once.N}
 	}
 	if s.per != perPair {
-		c.Change.Familiar = familiar(stat.Familiar(s.base, s.next))
+		c.Change.PValues = pValues(stat.ClassicPValues(s.base, s.next))
 	}
 	decision := change.Decide(c.Margin)
-	if change.Despite(s.carry).Decide(c.Margin) != decision {
+	if change.AdjustedFor(s.carry).Decide(c.Margin) != decision {
 		c.Verdict, c.Carried = Undecided, true
 		c.Why = fmt.Sprintf("one side leaves something to whatever follows it: %s in turns, perhaps %s each by itself",
-			c.direction(change.Ratio), c.direction(s.carry.Alone(change.Ratio)))
+			c.direction(change.Ratio), c.direction(s.carry.Remaining(change.Ratio)))
 		return change
 	}
 	if !c.Change.Known() {
@@ -134,7 +134,7 @@ func (c *Compared) decide(s sample, p *power) stat.Change {
 			least, most = most, least
 		}
 		c.Why = fmt.Sprintf("by %s at least", amount(least))
-		if !beyond(least, c.Margin) {
+		if !exceeds(least, c.Margin) {
 			c.Why = fmt.Sprintf("by %s to %s, so perhaps within %s", amount(least), amount(most),
 				unit.RoundPercent(c.Margin))
 		}
@@ -161,8 +161,8 @@ func newChange(s sample, change stat.Change) *Change {
 	return c
 }
 
-// familiar is nil where there is no P value at all.
-func familiar(p stat.PValues) *PValues {
+// pValues is nil where there is no P value at all.
+func pValues(p stat.PValues) *PValues {
 	out := PValues{}
 	if !math.IsNaN(p.MannWhitney) {
 		out.MannWhitney = &p.MannWhitney
@@ -176,7 +176,7 @@ func familiar(p stat.PValues) *PValues {
 	return &out
 }
 
-func (c *Compared) undecided(s sample, p *power, change stat.Change) {
+func (c *ComparedMetric) undecided(s sample, p *power, change stat.Change) {
 	switch {
 	case change.N == 0:
 		c.Why = "no pair of repetitions"
@@ -190,7 +190,7 @@ func (c *Compared) undecided(s sample, p *power, change stat.Change) {
 		c.Why = "nothing below " + amount(c.Smallest) + " would have shown; "
 		switch c.More {
 		case 0:
-			c.Why += fmt.Sprintf("over %d more %ss would be needed for %s", mostMore, s.per,
+			c.Why += fmt.Sprintf("over %d more %ss would be needed for %s", maxAdditional, s.per,
 				unit.RoundPercent(c.Margin))
 		case 1:
 			c.Why += fmt.Sprintf("1 more %s would tell %s", s.per, unit.RoundPercent(c.Margin))
@@ -201,7 +201,7 @@ func (c *Compared) undecided(s sample, p *power, change stat.Change) {
 }
 
 // verdictOf says a decision in the words of a metric.
-func (c *Compared) verdictOf(d stat.Decision) Verdict {
+func (c *ComparedMetric) verdictOf(d stat.Decision) Verdict {
 	good, bad := Better, Worse
 	if speed(c.Unit) {
 		good, bad = Faster, Slower
@@ -218,7 +218,7 @@ func (c *Compared) verdictOf(d stat.Decision) Verdict {
 }
 
 // side says which way a metric moved, in its words: "faster", "higher".
-func (c *Compared) side(ratio float64) string {
+func (c *ComparedMetric) side(ratio float64) string {
 	words := [2]string{"lower", "higher"}
 	if speed(c.Unit) {
 		words = [2]string{"slower", "faster"}
@@ -230,7 +230,7 @@ func (c *Compared) side(ratio float64) string {
 }
 
 // direction says how much a metric moved and which way, in the words of the metric: "1.9% faster", "4% higher".
-func (c *Compared) direction(ratio float64) string {
+func (c *ComparedMetric) direction(ratio float64) string {
 	return unit.RoundPercent(math.Abs(share(ratio))) + " " + c.side(ratio)
 }
 
@@ -245,7 +245,7 @@ func amount(change float64) string {
 // share is a ratio as a change: 0.61 is -39%.
 func share(ratio float64) float64 { return ratio - 1 }
 
-// beyond says whether a change lies outside the margin, which is as wide below as above on a logarithmic scale.
-func beyond(change, margin float64) bool {
+// exceeds says whether a change lies outside the margin, which is as wide below as above on a logarithmic scale.
+func exceeds(change, margin float64) bool {
 	return math.Abs(math.Log1p(change)) >= math.Log1p(margin)-1e-12
 }

@@ -8,9 +8,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// fioBreak is a version of fio from which on it measures or does something else, so that numbers from before and after
+// fioChange is a version of fio from which on it measures or does something else, so that numbers from before and after
 // it are not of one kind.
-type fioBreak struct {
+type fioChange struct {
 	major, minor int
 	// Param and value that the load must have for it to matter; empty for any.
 	param, value string
@@ -26,10 +26,10 @@ type fioBreak struct {
 // coarse is the latency below which whole microseconds are coarser than a percent.
 const coarse = 100e-6
 
-// fioBreaks are those that are known.
-func fioBreaks() []fioBreak {
+// fioChanges are those that are known.
+func fioChanges() []fioChange {
 	latencies := []string{"read.latency.*", "write.latency.*", "trim.latency.*", "mixed.latency.*"}
-	return []fioBreak{
+	return []fioChange{
 		{major: 3, minor: 0, metrics: latencies, below: coarse,
 			what:   "before fio 3.0 latency is counted in whole microseconds",
 			source: "https://github.com/axboe/fio/pull/387"},
@@ -45,7 +45,7 @@ func fioBreaks() []fioBreak {
 
 // versionReason says that a break of fio lies between the versions of the two sides.
 func versionReason(m match, base, next string, metric string, values [2]float64) (Reason, bool) {
-	for _, b := range fioBreaks() {
+	for _, b := range fioChanges() {
 		beforeA, okA := b.before(base)
 		beforeB, okB := b.before(next)
 		if !okA || !okB || beforeA == beforeB || !b.concerns(m, metric, values) {
@@ -57,12 +57,12 @@ func versionReason(m match, base, next string, metric string, values [2]float64)
 	return Reason{}, false
 }
 
-func (b fioBreak) before(version string) (before, known bool) {
+func (b fioChange) before(version string) (before, known bool) {
 	major, minor, ok := fio.Version(version)
 	return major < b.major || major == b.major && minor < b.minor, ok
 }
 
-func (b fioBreak) concerns(m match, metric string, values [2]float64) bool {
+func (b fioChange) concerns(m match, metric string, values [2]float64) bool {
 	if !(lab.Warning{Taints: b.metrics}).Tainted(metric) {
 		return false
 	}

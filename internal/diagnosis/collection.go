@@ -98,6 +98,6 @@ func (c *Collection) Document(knowledge *diff.Knowledge) Several {
 			known = append(known, i)
 		}
 	}
-	s.Unlike = outliers.Machines(knowledge, s.Known(), func(i int) []lab.Fact { return c.factsOf(known[i]) })
+	s.Deviations = outliers.Machines(knowledge, s.Known(), func(i int) []lab.Fact { return c.factsOf(known[i]) })
 	return s
 }

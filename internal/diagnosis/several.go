@@ -16,10 +16,10 @@ const SeveralSchema = "headroom/diagnoses/v1"
 
 // Several is what the rules say of several machines.
 type Several struct {
-	Schema   string            `json:"schema"`
-	Machines []Machine         `json:"machines"`
-	Findings []rule.Shared     `json:"findings"`
-	Unlike   []outliers.Unlike `json:"unlike"`
+	Schema     string               `json:"schema"`
+	Machines   []Machine            `json:"machines"`
+	Findings   []rule.Shared        `json:"findings"`
+	Deviations []outliers.Deviation `json:"unlike"`
 	// LeftOut says of nodes that were meant and can have no pod why.
 	LeftOut []string `json:"left_out,omitempty"`
 }
@@ -45,8 +45,8 @@ func (s Several) Known() []string {
 	return s.names(func(m Machine) bool { return m.Diagnosis != nil })
 }
 
-// Missed are the machines that could not be diagnosed.
-func (s Several) Missed() []string {
+// UnreachableError are the machines that could not be diagnosed.
+func (s Several) UnreachableError() []string {
 	return s.names(func(m Machine) bool { return m.Diagnosis == nil })
 }
 

@@ -349,8 +349,8 @@ func (c *comparison) linkUnbuilt(d *candidate) {
 		return // it has a weight of its own
 	}
 	for _, e := range c.linked[d.Name] {
-		a, givenA := e.asked(d.Name, d.A)
-		b, givenB := e.asked(d.Name, d.B)
+		a, givenA := e.resultOf(d.Name, d.A)
+		b, givenB := e.resultOf(d.Name, d.B)
 		weight, slower := 0.0, ""
 		switch {
 		case givenA && givenB && a != b:
@@ -369,8 +369,8 @@ func (c *comparison) linkUnbuilt(d *candidate) {
 	}
 }
 
-// asked is what an argument with this value makes of an option.
-func (e *entry) asked(argument, value string) (result string, ok bool) {
+// resultOf is what an argument with this value makes of an option.
+func (e *entry) resultOf(argument, value string) (result string, ok bool) {
 	for _, o := range e.boot {
 		if o.name == argument && o.value == value {
 			return o.result, true

@@ -17,8 +17,8 @@ type Default struct {
 	Weight   float64 `json:"weight"`
 }
 
-// leastDefault is the weight from which on a default is told: below it an effect on I/O is hardly expected.
-const leastDefault = 0.02
+// minDefault is the weight from which on a default is told: below it an effect on I/O is hardly expected.
+const minDefault = 0.02
 
 // SlowDefaults are the options of a build that are set to what is known to cost I/O and that a boot argument overrides,
 // the likeliest to matter first. The build alone does not tell what is in effect: arguments, hardware and drivers
@@ -27,7 +27,7 @@ func (k *Knowledge) SlowDefaults(options map[string]string) []Default {
 	var found []Default
 	for _, e := range k.exact {
 		argument := e.fastArgument()
-		if e.Option == "" || argument == "" || e.Weight < leastDefault || options[e.Option] != e.Slow {
+		if e.Option == "" || argument == "" || e.Weight < minDefault || options[e.Option] != e.Slow {
 			continue
 		}
 		found = append(found, Default{Option: e.Option, Value: e.Slow, Why: e.Why, Effect: e.Effect, Argument: argument,
@@ -36,11 +36,11 @@ func (k *Knowledge) SlowDefaults(options map[string]string) []Default {
 	slices.SortFunc(found, func(a, b Default) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Option, b.Option))
 	})
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	return slices.DeleteFunc(found, func(d Default) bool {
 		name, _, _ := strings.Cut(d.Argument, "=")
-		again := told[name]
-		told[name] = true
+		again := reported[name]
+		reported[name] = true
 		return again
 	})
 }

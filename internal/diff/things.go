@@ -62,7 +62,7 @@ func (c *comparison) things() {
 		}
 		thingsA, thingsB := c.a.things[class], c.b.things[class]
 		if len(thingsA) == 0 || len(thingsB) == 0 {
-			if !c.sawClass(class) {
+			if !c.hasClass(class) {
 				c.incomparable(class, "", len(thingsA) == 0, len(thingsB) == 0,
 					"no such thing was seen there, or it was not looked for")
 				continue
@@ -83,9 +83,9 @@ func (c *comparison) things() {
 	}
 }
 
-// sawClass says whether both sides looked for things of any class, so that having none of one class is something they
+// hasClass says whether both sides looked for things of any class, so that having none of one class is something they
 // know.
-func (c *comparison) sawClass(class string) bool {
+func (c *comparison) hasClass(class string) bool {
 	return len(c.a.things) > 0 && len(c.b.things) > 0 && !strings.HasSuffix(class, underTest)
 }
 

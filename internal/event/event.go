@@ -12,8 +12,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Where is where an event is to happen.
-type Where struct {
+// Scope is where an event is to happen.
+type Scope struct {
 	Target target.Target
 	// Place under test, on the machine that is measured; without a kind where the event is on another one, or a network
 	// is measured.
@@ -27,8 +27,8 @@ type Plan struct {
 	// Command does it. Undo puts back what was there when it was planned, and does no harm twice; empty where the event
 	// ends by itself.
 	Command, Undo []string
-	// Left is the share of the rate that it should leave; 0 where that can't be said.
-	Left float64
+	// ExpectedShare is the share of the rate that it should leave; 0 where that can't be said.
+	ExpectedShare float64
 }
 
 // Kind is an event that is known by its name.
@@ -41,10 +41,10 @@ type Kind struct {
 	Does, Refused string
 	// Undone says that it has a way back of its own.
 	Undone bool
-	plan   func(ctx context.Context, w Where, words []string) (Plan, error)
+	plan   func(ctx context.Context, w Scope, words []string) (Plan, error)
 	// ready looks at what does not depend on what is measured, where the plan does; nil where that can be planned at
 	// any time.
-	ready func(ctx context.Context, w Where) error
+	ready func(ctx context.Context, w Scope) error
 }
 
 // LoseTrunk is the name of the event that takes an address away from an NFS mount.
@@ -59,7 +59,7 @@ func Kinds() []Kind {
 			Refused: "a port that is down, or has no link; the one by which headroom, or whoever is logged in, " +
 				"reaches the machine"},
 		{Name: LoseTrunk, Arguments: "ADDRESS", Words: 1, Undone: true, plan: loseTrunk,
-			ready:   func(ctx context.Context, w Where) error { return hasIP(ctx, w.Target) },
+			ready:   func(ctx context.Context, w Scope) error { return hasIP(ctx, w.Target) },
 			Does:    "the same with the port by which the NFS mount under test reaches that address of its server",
 			Refused: "an address that the mount does not use; a port by which it reaches its other addresses, too"},
 		{Name: "lose-path", Arguments: "DISK", Words: 1, Undone: true, plan: losePath,
@@ -106,7 +106,7 @@ func (k Kind) Check(words []string) error {
 }
 
 // Plan looks at the machine and says how the event is carried out there. words are those of the event, its name first.
-func (k Kind) Plan(ctx context.Context, w Where, words []string) (Plan, error) {
+func (k Kind) Plan(ctx context.Context, w Scope, words []string) (Plan, error) {
 	if err := k.Check(words); err != nil {
 		return Plan{}, err
 	}
@@ -116,7 +116,7 @@ func (k Kind) Plan(ctx context.Context, w Where, words []string) (Plan, error) {
 
 // Ready says why an event can't be carried out on a machine, as far as that is known before what is measured is there:
 // a mount is made stages later than the first load.
-func (k Kind) Ready(ctx context.Context, w Where, words []string) error {
+func (k Kind) Ready(ctx context.Context, w Scope, words []string) error {
 	if k.ready == nil {
 		_, err := k.Plan(ctx, w, words)
 		return err
@@ -128,7 +128,7 @@ func (k Kind) Ready(ctx context.Context, w Where, words []string) error {
 }
 
 // onTarget has an error name the target that it is about.
-func onTarget(err error, w Where) error {
+func onTarget(err error, w Scope) error {
 	var e *lab.Error
 	if errors.As(err, &e) && e.Target == "" {
 		e.Target = target.RemoteName(w.Target)
@@ -141,15 +141,15 @@ func refused(hint, format string, args ...any) error {
 	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf(format, args...), Hints: []string{hint}}
 }
 
-// said is what a command printed, and whether it succeeded. The folders of system tools are added to the path, which a
-// plain user's lacks.
-func said(ctx context.Context, t target.Target, argv ...string) (string, bool, error) {
+// output is what a command printed, and whether it succeeded. The folders of system tools are added to the path, which
+// a plain user's lacks.
+func output(ctx context.Context, t target.Target, argv ...string) (string, bool, error) {
 	out, err := t.Run(ctx, append([]string{"sh", "-c", `PATH="$PATH:/usr/sbin:/sbin"; exec "$@"`, "sh"}, argv...)...)
 	return string(out.Stdout), out.ExitCode == 0, err
 }
 
-func restart(ctx context.Context, w Where, words []string) (Plan, error) {
-	_, ok, err := said(ctx, w.Target, "systemctl", "is-active", words[0])
+func restart(ctx context.Context, w Scope, words []string) (Plan, error) {
+	_, ok, err := output(ctx, w.Target, "systemctl", "is-active", words[0])
 	if err == nil && !ok {
 		err = refused("systemctl status "+words[0], "the service %s is not active, so that it can't be restarted",
 			words[0])
@@ -157,8 +157,8 @@ func restart(ctx context.Context, w Where, words []string) (Plan, error) {
 	return Plan{Command: []string{"systemctl", "restart", words[0]}}, err
 }
 
-func qmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
-	text, ok, err := said(ctx, w.Target, "qm", "status", words[0])
+func qmMigrate(ctx context.Context, w Scope, words []string) (Plan, error) {
+	text, ok, err := output(ctx, w.Target, "qm", "status", words[0])
 	if err == nil && (!ok || !strings.Contains(text, "running")) {
 		err = refused("--event-on ssh://root@NODE names the node where it is; qm list shows its guests",
 			"no guest %s runs there that could be moved", words[0])
@@ -166,8 +166,8 @@ func qmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
 	return Plan{Command: []string{"qm", "migrate", words[0], words[1], "--online"}}, err
 }
 
-func virshMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
-	text, ok, err := said(ctx, w.Target, "virsh", "domstate", words[0])
+func virshMigrate(ctx context.Context, w Scope, words []string) (Plan, error) {
+	text, ok, err := output(ctx, w.Target, "virsh", "domstate", words[0])
 	if err == nil && (!ok || !strings.Contains(text, "running")) {
 		err = refused("--event-on ssh://root@HOST names the host where it is; virsh list shows its guests",
 			"no guest %s runs there that could be moved", words[0])

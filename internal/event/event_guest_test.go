@@ -94,7 +94,7 @@ setup: |
 		}
 		return strings.TrimSpace(string(out.Stdout))
 	}
-	w := Where{Target: g}
+	w := Scope{Target: g}
 	plan := func(words ...string) Plan {
 		t.Helper()
 		k, _ := Find(words[0])
@@ -161,7 +161,7 @@ setup: |
 	// A bond can spare one of two ports, and not the last one that has a link.
 	stands := func(want ...string) {
 		t.Helper()
-		got, err := standsOn(t.Context(), g, "vlan8")
+		got, err := lowerDevices(t.Context(), g, "vlan8")
 		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
 			t.Errorf("vlan8 stands on %q, %v; want %q", got, err, want)
 		}

@@ -28,7 +28,7 @@ done`
 
 // vmMigrate has KubeVirt move a machine to another node, as virtctl migrate does. Source: KubeVirt's API reference,
 // VirtualMachineInstanceMigration.
-func vmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
+func vmMigrate(ctx context.Context, w Scope, words []string) (Plan, error) {
 	namespace, name, ok := strings.Cut(words[0], "/")
 	if words[0] == underTest {
 		namespace, name, ok = w.Namespace, w.Machine, w.Machine != ""
@@ -38,7 +38,8 @@ func vmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
 			"%q names no machine of KubeVirt; under-test is one that is measured as kube:vm?…", words[0])
 	}
 	const condition = `{.status.phase} {.status.conditions[?(@.type=="LiveMigratable")].status} {.status.conditions[?(@.type=="LiveMigratable")].message}`
-	text, there, err := said(ctx, w.Target, "kubectl", "get", "vmi", "-n", namespace, name, "-o", "jsonpath="+condition)
+	text, there, err := output(ctx, w.Target, "kubectl", "get", "vmi", "-n", namespace, name, "-o",
+		"jsonpath="+condition)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -50,20 +50,20 @@ func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 	for words, want := range map[string]string{namespace + "/halted": "no machine halted", namespace +
 		"/nobody": "no machine nobody", namespace + "/stays": "PVC data is not shared",
 		"under-test": "names no machine", "db1": "names no machine"} {
-		_, err := kind.Plan(t.Context(), Where{Target: here}, []string{"vm-migrate", words})
+		_, err := kind.Plan(t.Context(), Scope{Target: here}, []string{"vm-migrate", words})
 		if lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", words, err)
 		}
 	}
 	for phase, want := range map[string]bool{"Succeeded": true, "Failed": false} {
-		p, err := kind.Plan(t.Context(), Where{Target: here, Machine: "db1", Namespace: namespace},
+		p, err := kind.Plan(t.Context(), Scope{Target: here, Machine: "db1", Namespace: namespace},
 			[]string{"vm-migrate", "under-test"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(p.Command[0], p.Command[1:]...)
-		var said strings.Builder
-		cmd.Stderr = &said
+		var printed strings.Builder
+		cmd.Stderr = &printed
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 			name = strings.TrimSpace(kubectl("", "get", "vmim", "-n", namespace, "-o",
 				"jsonpath={.items[*].metadata.name}"))
 			if time.Now().After(end) {
-				t.Fatalf("no migration is made: %s", &said)
+				t.Fatalf("no migration is made: %s", &printed)
 			}
 		}
 		if of := kubectl("", "get", "vmim", "-n", namespace, name, "-o", "jsonpath={.spec.vmiName}"); of != "db1" {
@@ -80,8 +80,8 @@ func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 		}
 		kubectl("", "patch", "vmim", "-n", namespace, name, "--subresource", "status", "--type", "merge", "--patch",
 			`{"status": {"phase": "`+phase+`", "migrationState": {"failureReason": "no node for it"}}}`)
-		if err := cmd.Wait(); (err == nil) != want || !want && !strings.Contains(said.String(), "no node for it") {
-			t.Errorf("%s: %v, %s", phase, err, &said)
+		if err := cmd.Wait(); (err == nil) != want || !want && !strings.Contains(printed.String(), "no node for it") {
+			t.Errorf("%s: %v, %s", phase, err, &printed)
 		}
 		kubectl("", "delete", "vmim", "-n", namespace, name)
 	}

@@ -13,7 +13,7 @@ import (
 const stateScript = `echo "$2" > "/sys/block/$1/device/state"`
 
 // losePath takes one path of a multipath away, as a disk that does not answer any more.
-func losePath(ctx context.Context, w Where, words []string) (Plan, error) {
+func losePath(ctx context.Context, w Scope, words []string) (Plan, error) {
 	disk := words[0]
 	state, err := stateOf(ctx, w.Target, disk)
 	if err != nil {
@@ -69,6 +69,6 @@ func stateOf(ctx context.Context, t target.Target, disk string) (string, error) 
 
 // names in a folder; none where it is not there.
 func names(ctx context.Context, t target.Target, folder string) ([]string, error) {
-	text, _, err := said(ctx, t, "ls", folder)
+	text, _, err := output(ctx, t, "ls", folder)
 	return strings.Fields(text), err
 }

@@ -33,12 +33,12 @@ func callIP(arguments ...string) []string {
 	return append([]string{"sh", "-c", ipScript, "headroom"}, arguments...)
 }
 
-func losePort(ctx context.Context, w Where, words []string) (Plan, error) {
+func losePort(ctx context.Context, w Scope, words []string) (Plan, error) {
 	port := words[0]
 	if err := isLosable(ctx, w.Target, port); err != nil {
 		return Plan{}, err
 	}
-	lost, err := goesWith(ctx, w.Target, port)
+	lost, err := lostWithPort(ctx, w.Target, port)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -47,7 +47,7 @@ func losePort(ctx context.Context, w Where, words []string) (Plan, error) {
 }
 
 // loseTrunk is losePort with the port by which the mount under test reaches an address of its server.
-func loseTrunk(ctx context.Context, w Where, words []string) (Plan, error) {
+func loseTrunk(ctx context.Context, w Scope, words []string) (Plan, error) {
 	a, err := netip.ParseAddr(words[0])
 	if err != nil {
 		return Plan{}, refused("headroom facts shows the addresses that a mount uses", "%s is no address of a server",
@@ -88,7 +88,7 @@ func loseTrunk(ctx context.Context, w Where, words []string) (Plan, error) {
 			"all addresses of the mount are reached by %s, so that none would be left", port)
 	}
 	plan, err := losePort(ctx, w, []string{port})
-	plan.Left = float64(left) / float64(len(p.Addresses))
+	plan.ExpectedShare = float64(left) / float64(len(p.Addresses))
 	return plan, err
 }
 
@@ -98,7 +98,7 @@ func loseTrunk(ctx context.Context, w Where, words []string) (Plan, error) {
 //	10.0.12.1 via 10.0.11.254 dev bond0 src 10.0.11.2 uid 0
 //	local 127.0.0.1 dev lo table local src 127.0.0.1 uid 0
 func portTo(ctx context.Context, t target.Target, a netip.Addr) (string, error) {
-	text, ok, err := said(ctx, t, callIP("route", "get", a.String())...)
+	text, ok, err := output(ctx, t, callIP("route", "get", a.String())...)
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +135,7 @@ func isLosable(ctx context.Context, t target.Target, port string) error {
 	case !isSet(files[carrierOf(port)]):
 		return refused("ip link show dev "+port, "the port %s has no link: nothing would be lost", port)
 	}
-	from, err := reachedFrom(ctx, t)
+	from, err := sshClientAddress(ctx, t)
 	if err != nil || !from.IsValid() {
 		return err
 	}
@@ -143,7 +143,7 @@ func isLosable(ctx context.Context, t target.Target, port string) error {
 	if err != nil {
 		return err
 	}
-	needs, err := standsOn(ctx, t, way)
+	needs, err := lowerDevices(ctx, t, way)
 	if err == nil && slices.Contains(needs, port) {
 		err = refused("reach it by another port, or lose another one", "by the port %s goes the way back to %s, from "+
 			"which the machine is reached: nobody could put it up again", port, from)
@@ -151,12 +151,12 @@ func isLosable(ctx context.Context, t target.Target, port string) error {
 	return err
 }
 
-// reachedFrom is the address from which the machine is reached by ssh; the zero one where it is not. Source: sshd(8),
-// SSH_CONNECTION.
+// sshClientAddress is the address from which the machine is reached by ssh; the zero one where it is not. Source:
+// sshd(8), SSH_CONNECTION.
 //
 //	10.0.2.2 38770 10.0.2.15 22
-func reachedFrom(ctx context.Context, t target.Target) (netip.Addr, error) {
-	text, _, err := said(ctx, t, "sh", "-c", `echo "$SSH_CONNECTION"`)
+func sshClientAddress(ctx context.Context, t target.Target) (netip.Addr, error) {
+	text, _, err := output(ctx, t, "sh", "-c", `echo "$SSH_CONNECTION"`)
 	if err != nil {
 		return netip.Addr{}, err
 	}
@@ -168,9 +168,9 @@ func reachedFrom(ctx context.Context, t target.Target) (netip.Addr, error) {
 	return a.WithZone(""), nil
 }
 
-// standsOn is a port and all that it can't do without: what a bridge or VLAN is made over, and the port of a bond where
-// no other has a link.
-func standsOn(ctx context.Context, t target.Target, port string) ([]string, error) {
+// lowerDevices is a port and all that it can't do without: what a bridge or VLAN is made over, and the port of a bond
+// where no other has a link.
+func lowerDevices(ctx context.Context, t target.Target, port string) ([]string, error) {
 	all := []string{port}
 	for i := 0; i < len(all); i++ {
 		below, err := related(ctx, t, all[i], "lower_")
@@ -214,7 +214,7 @@ func related(ctx context.Context, t target.Target, port, prefix string) ([]strin
 
 // hasIP refuses a machine without the ip of iproute2.
 func hasIP(ctx context.Context, t target.Target) error {
-	text, _, err := said(ctx, t, callIP("-V")...)
+	text, _, err := output(ctx, t, callIP("-V")...)
 	if err == nil && !strings.Contains(text, "iproute2") {
 		err = refused("apt install iproute2", "there is no ip of iproute2, and another's does not tell which routes "+
 			"come back by themselves")
@@ -222,9 +222,9 @@ func hasIP(ctx context.Context, t target.Target) error {
 	return err
 }
 
-// goesWith are the routes and addresses that the kernel takes away with a port, as arguments of ip that put them back:
-// all routes but those that come with an address, and addresses of IPv6, of the port and of what is made over it.
-func goesWith(ctx context.Context, t target.Target, port string) ([]string, error) {
+// lostWithPort are the routes and addresses that the kernel takes away with a port, as arguments of ip that put them
+// back: all routes but those that come with an address, and addresses of IPv6, of the port and of what is made over it.
+func lostWithPort(ctx context.Context, t target.Target, port string) ([]string, error) {
 	if err := hasIP(ctx, t); err != nil {
 		return nil, err
 	}
@@ -238,13 +238,13 @@ func goesWith(ctx context.Context, t target.Target, port string) ([]string, erro
 	}
 	var near, far []string
 	for _, p := range ports {
-		text, _, err := said(ctx, t, callIP("-6", "-o", "address", "show", "dev", p, "scope", "global")...)
+		text, _, err := output(ctx, t, callIP("-6", "-o", "address", "show", "dev", p, "scope", "global")...)
 		if err != nil {
 			return nil, err
 		}
 		near = append(near, addressesOf(text, p)...)
 		for _, family := range []string{"-4", "-6"} {
-			text, _, err := said(ctx, t, callIP(family, "route", "show", "table", "all", "dev", p)...)
+			text, _, err := output(ctx, t, callIP(family, "route", "show", "table", "all", "dev", p)...)
 			if err != nil {
 				return nil, err
 			}

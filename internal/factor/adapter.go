@@ -25,7 +25,7 @@ type adapterParameter struct {
 }
 
 // adapterParameters are in the order in which they are put back: the number of channels first, because drivers make
-// rings anew with them, and offloads from those that others stand on. The level of tso is that of its plain feature:
+// rings again with them, and offloads from those that others stand on. The level of tso is that of its plain feature:
 // the line that sums it up says on as long as any feature is, although none sends a segment without sg. Source:
 // ethtool(8), and the pages that ethtool 6.1 prints.
 func adapterParameters() []adapterParameter {
@@ -101,7 +101,7 @@ func checkNIC(name, level string) error {
 	return nil
 }
 
-func bindNIC(ctx context.Context, w Where, name string) (Setting, error) {
+func bindNIC(ctx context.Context, w Scope, name string) (Setting, error) {
 	device, param, _ := strings.Cut(name, "/")
 	device, err := w.adapter(device)
 	if err != nil {
@@ -109,7 +109,7 @@ func bindNIC(ctx context.Context, w Where, name string) (Setting, error) {
 	}
 	if param == mtu {
 		s := oneFile("/sys/class/net/" + device + "/mtu")
-		s.along = adapterCompanions(ctx, w.Target, device)
+		s.companions = adapterCompanions(ctx, w.Target, device)
 		s.values = func(level string) ([]string, error) {
 			// net/ipv6/addrconf.c, addrconf_notify: below IPV6_MIN_MTU an adapter loses its IPv6 addresses and routes.
 			if n, err := strconv.Atoi(level); err == nil && n < 1280 && !w.allows("nic:"+name) {
@@ -120,15 +120,15 @@ func bindNIC(ctx context.Context, w Where, name string) (Setting, error) {
 		return s.readable(ctx, w.Target)
 	}
 	s := Setting{spots: []Spot{{Kind: inAdapter, Path: device, Name: param}},
-		along: adapterCompanions(ctx, w.Target, device)}
+		companions: adapterCompanions(ctx, w.Target, device)}
 	if p, err := findAdapterParameter(param); err == nil && p.flag {
 		s.possible = []string{"on", "off"}
 	}
 	return s.readable(ctx, w.Target)
 }
 
-// adapterCompanions are all the parameters of an adapter: drivers set some anew when others change, and offloads depend
-// on each other.
+// adapterCompanions are all the parameters of an adapter: drivers set some again when others change, and offloads
+// depend on each other.
 func adapterCompanions(ctx context.Context, t target.Target, device string) []Spot {
 	spots := []Spot{{Kind: inFile, Path: "/sys/class/net/" + device + "/mtu"}}
 	for _, p := range adapterParameters() {
@@ -204,10 +204,10 @@ func askAdapter(ctx context.Context, t target.Target, option, device string) pag
 			Hints: []string{"install ethtool there"}}}
 	}
 	if out.ExitCode != 0 {
-		said := strings.TrimSpace(string(out.Stderr))
+		printed := strings.TrimSpace(string(out.Stderr))
 		return page{err: &lab.Error{What: "can't read the parameters of " + device,
 			Target: target.RemoteName(t), Command: argv,
-			Output: said, Hints: hintsFor(said)}}
+			Output: printed, Hints: hintsFor(printed)}}
 	}
 	return page{values: parseAdapterPage(string(out.Stdout))}
 }

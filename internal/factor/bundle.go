@@ -66,7 +66,7 @@ func checkBundle(name, level string) error {
 // bindBundle is a set of sysctls that are set together. Those that the target does not have, as an older kernel, or
 // does not let be set, as a container, are left out, and the setting says which: the rest is what can be had of the
 // recommendation there.
-func bindBundle(ctx context.Context, w Where, name string) (Setting, error) {
+func bindBundle(ctx context.Context, w Scope, name string) (Setting, error) {
 	b, err := findBundle(name)
 	if err != nil {
 		return Setting{}, &lab.Error{Kind: lab.Usage, What: err.Error()}

@@ -16,7 +16,7 @@ import (
 // block/mq-deadline.c (async_depth follows nr_requests), drivers/cpufreq/intel_pstate.c (the governor performance sets
 // the preference), kernel/cpu.c and kernel/irq/cpuhotplug.c (a CPU that goes offline takes its frequency policy and the
 // affinity of interrupts with it), net/core/dev.c and drivers (offloads depend on each other; a new MTU or number of
-// channels sets rings anew).
+// channels sets rings again).
 
 var (
 	cpuOnline = regexp.MustCompile(`^/sys/devices/system/cpu/(cpu\d+/online|smt/control)$`)
@@ -75,10 +75,10 @@ func realPaths(ctx context.Context, t target.Target, paths []string) ([]string, 
 	}
 	resolved := strings.Split(strings.TrimSuffix(string(out.Stdout), "\n"), "\n")
 	if out.ExitCode != 0 || len(resolved) != len(paths) {
-		said := strings.TrimSpace(string(out.Stderr))
+		printed := strings.TrimSpace(string(out.Stderr))
 		return nil, &lab.Error{What: fmt.Sprintf("can't find out what %s really is", strings.Join(paths, ", ")),
 			Target:  target.RemoteName(t),
-			Command: argv, Output: said, Hints: hintsFor(said)}
+			Command: argv, Output: printed, Hints: hintsFor(printed)}
 	}
 	return resolved, nil
 }

@@ -44,7 +44,7 @@ func checkCPU(name, level string) error {
 	return nil
 }
 
-func bindCPU(ctx context.Context, w Where, name string) (Setting, error) {
+func bindCPU(ctx context.Context, w Scope, name string) (Setting, error) {
 	if name == "online" {
 		return bindOnline(ctx, w)
 	}
@@ -61,13 +61,13 @@ func bindCPU(ctx context.Context, w Where, name string) (Setting, error) {
 	}
 	s := Setting{spots: files(paths)}
 	for _, p := range paths {
-		s.along = append(s.along, companionsOfFile(ctx, w.Target, p)...)
+		s.companions = append(s.companions, companionsOfFile(ctx, w.Target, p)...)
 	}
 	switch {
 	case name == "smt":
 		return s.smt(ctx, w)
 	case strings.HasSuffix(paths[0], "/no_turbo"):
-		s.inverted()
+		s.invert()
 	case name == "governor":
 		s.possible = listed(ctx, w, path.Dir(paths[0])+"/scaling_available_governors")
 	case name == "epp":
@@ -77,7 +77,7 @@ func bindCPU(ctx context.Context, w Where, name string) (Setting, error) {
 }
 
 // smt refuses where the kernel has no choice: notsupported, notimplemented, forceoff.
-func (s Setting) smt(ctx context.Context, w Where) (Setting, error) {
+func (s Setting) smt(ctx context.Context, w Scope) (Setting, error) {
 	s, err := s.readable(ctx, w.Target)
 	if err != nil {
 		return s, err
@@ -92,15 +92,15 @@ func (s Setting) smt(ctx context.Context, w Where) (Setting, error) {
 	return s, err
 }
 
-// inverted is for no_turbo, which is 1 where boost is 0.
-func (s *Setting) inverted() {
+// invert is for no_turbo, which is 1 where boost is 0.
+func (s *Setting) invert() {
 	flip := func(v string) string { return map[string]string{"0": "1", "1": "0"}[v] }
 	s.values = func(level string) ([]string, error) { return []string{flip(level)}, nil }
 	s.level = func(values []string) string { return flip(values[0]) }
 }
 
 // listed are the words of a file; nil where it is not there.
-func listed(ctx context.Context, w Where, file string) []string {
+func listed(ctx context.Context, w Scope, file string) []string {
 	read, err := w.Target.ReadFiles(ctx, file)
 	if err != nil || read[file].Err != nil {
 		return nil
@@ -109,7 +109,7 @@ func listed(ctx context.Context, w Where, file string) []string {
 }
 
 // bindOnline is the set of CPUs that are online: each that can be switched has a file.
-func bindOnline(ctx context.Context, w Where) (Setting, error) {
+func bindOnline(ctx context.Context, w Scope) (Setting, error) {
 	const presentFile, onlineFile = cpuRoot + "/present", cpuRoot + "/online"
 	read, err := w.Target.ReadFiles(ctx, presentFile, onlineFile)
 	if err != nil {
@@ -147,7 +147,7 @@ func bindOnline(ctx context.Context, w Where) (Setting, error) {
 	for _, n := range switched {
 		s.spots = append(s.spots, Spot{Kind: inFile, Path: fmt.Sprintf("%s/cpu%d/online", cpuRoot, n)})
 	}
-	s.along = hotplugCompanions(ctx, w.Target)
+	s.companions = hotplugCompanions(ctx, w.Target)
 	s.possible = []string{formatCPUs(present)}
 	s.level = func(values []string) string {
 		online := slices.Clone(fixed)

@@ -76,7 +76,7 @@ func (p plan) bind(t target.Target, name string) (Setting, error) {
 		s.factor, s.target = "exec:"+filepath.Base(file), t
 		return s, nil
 	}
-	w := Where{Target: t}
+	w := Scope{Target: t}
 	w.Place.Disks = p.Place
 	return Bind(context.Background(), w, name)
 }
@@ -104,7 +104,7 @@ func (p plan) carryOut() {
 			check(j.Change(ctx, s, p.Levels[i]))
 			fmt.Println("changed", name)
 		}
-		check(j.Holds(ctx))
+		check(j.CheckInEffect(ctx))
 		check(j.Undo(ctx))
 	}
 	check(j.Close())
@@ -112,7 +112,7 @@ func (p plan) carryOut() {
 }
 
 // run starts the process, and returns what it said and whether it came to its end.
-func (p plan) run(t *testing.T) (said string, ended bool) {
+func (p plan) run(t *testing.T) (printed string, ended bool) {
 	t.Helper()
 	out, err := p.command(t).CombinedOutput()
 	if strings.Contains(string(out), "failed:") {
@@ -168,9 +168,9 @@ func (p plan) restore(t *testing.T, where string) {
 // atEachStep kills the process before each step and in each write, and has same say what is different afterwards.
 func (p plan) atEachStep(t *testing.T, least int, different func() string) {
 	t.Helper()
-	said, ended := p.run(t)
+	printed, ended := p.run(t)
 	if !ended {
-		t.Fatalf("it does not end by itself: %s", said)
+		t.Fatalf("it does not end by itself: %s", printed)
 	}
 	if d := different(); d != "" {
 		t.Fatalf("without being killed: %s", d)
@@ -184,7 +184,7 @@ func (p plan) atEachStep(t *testing.T, least int, different func() string) {
 			} else {
 				q.DieInWrite = n
 			}
-			said, ended := q.run(t)
+			printed, ended := q.run(t)
 			if ended {
 				t.Logf("%d %ss", n-1, in)
 				if in == "step" && n < least {
@@ -192,7 +192,7 @@ func (p plan) atEachStep(t *testing.T, least int, different func() string) {
 				}
 				break
 			}
-			last := strings.TrimSpace(said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:])
+			last := strings.TrimSpace(printed[strings.LastIndex(strings.TrimSpace(printed), "\n")+1:])
 			if kind := strings.Join(strings.Fields(last)[:3], " "); !slices.Contains(kinds, kind) {
 				kinds = append(kinds, kind)
 			}

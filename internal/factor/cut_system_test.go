@@ -64,7 +64,7 @@ func TestConnectionCut(t *testing.T) {
 				cutConnections(t)
 			}
 		})
-		w := Where{Target: host}
+		w := Scope{Target: host}
 		w.Place.Disks = []string{disk}
 		var failed error
 		for _, c := range [][2]string{{"sysctl:vm.dirty_expire_centisecs", "2900"}, {"queue:read_ahead_kb", "64"}} {
@@ -96,7 +96,7 @@ func TestConnectionCut(t *testing.T) {
 				t.Errorf("step %d: changes are left and this is said: %v", n, failed)
 			}
 		}
-		server.Again(t)
+		server.Restart(t)
 		restoreOver(t, dir, options)
 		if d := differ(before, contents(t, watched...)); d != "" {
 			t.Fatalf("step %d: %s", n, d)

@@ -32,7 +32,7 @@ const multiQueue = "mq"
 
 // bindDiscipline is the queueing discipline that an adapter sends through. One that somebody has set up is refused,
 // since its options can't be put back; those that the kernel gives to an adapter by itself have the handle 0.
-func bindDiscipline(ctx context.Context, w Where, name string) (Setting, error) {
+func bindDiscipline(ctx context.Context, w Scope, name string) (Setting, error) {
 	device, err := w.adapter(name)
 	if err != nil {
 		return Setting{}, err
@@ -73,11 +73,11 @@ func disciplinesOf(ctx context.Context, t target.Target, device string) (discipl
 		return disciplines{}, err
 	}
 	if out.ExitCode != 0 {
-		said := strings.TrimSpace(string(out.Stderr))
+		printed := strings.TrimSpace(string(out.Stderr))
 		return disciplines{}, &lab.Error{What: "can't read the queueing discipline of " + device,
 			Target:  target.RemoteName(t),
-			Command: argv, Output: said,
-			Hints: append(hintsFor(said), "tc comes with iproute2")}
+			Command: argv, Output: printed,
+			Hints: append(hintsFor(printed), "tc comes with iproute2")}
 	}
 	d, err := parseDisciplines(out.Stdout)
 	if err != nil {
@@ -135,11 +135,11 @@ func writeDiscipline(ctx context.Context, t target.Target, s Spot, mark, value s
 		argv := append([]string{"sh", "-c", runScript, mark, "tc", "qdisc"}, args...)
 		out, err := t.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
-			said := complaint(string(out.Stderr))
+			printed := complaint(string(out.Stderr))
 			err = &lab.Error{What: fmt.Sprintf("can't give %s the discipline %s", s.Path, value),
 				Target:  target.RemoteName(t),
-				Command: argv[4:], Output: said,
-				Hints: append(hintsFor(said),
+				Command: argv[4:], Output: printed,
+				Hints: append(hintsFor(printed),
 					"the kernel may have no such discipline: its module is sch_"+value[strings.LastIndex(value,
 						" ")+1:])}
 		}

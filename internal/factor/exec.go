@@ -29,7 +29,7 @@ func checkExec(name, _ string) error {
 	return nil
 }
 
-func bindExec(ctx context.Context, w Where, name string) (Setting, error) {
+func bindExec(ctx context.Context, w Scope, name string) (Setting, error) {
 	c, ok := w.Commands[name]
 	factorName := "exec:" + name
 	switch {

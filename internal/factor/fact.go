@@ -11,25 +11,25 @@ import (
 )
 
 // OfFact is the factor that sets what a fact of a machine tells: of sysctl.vm.swappiness sysctl:vm.swappiness. Kernel
-// arguments are not among them, since a fact holds the whole command line; see ArgumentsApart.
+// arguments are not among them, since a fact holds the whole command line; see DifferingArguments.
 func OfFact(key string) (factorName string, ok bool) {
-	for _, f := range told() {
+	for _, f := range factSchemes() {
 		if name, is := strings.CutPrefix(key, f.facts); is {
 			return f.factors + name, true
 		}
 	}
-	factorName, ok = toldAlone()[key]
+	factorName, ok = factFactors()[key]
 	return factorName, ok
 }
 
 // FactOf is the fact that tells what a factor sets; the other way round of OfFact.
 func FactOf(factorName string) (key string, ok bool) {
-	for _, f := range told() {
+	for _, f := range factSchemes() {
 		if name, is := strings.CutPrefix(factorName, f.factors); is {
 			return f.facts + name, true
 		}
 	}
-	for key, name := range toldAlone() {
+	for key, name := range factFactors() {
 		if name == factorName {
 			return key, true
 		}
@@ -37,13 +37,13 @@ func FactOf(factorName string) (key string, ok bool) {
 	return "", false
 }
 
-// told are families of facts with the schemes whose factors they tell of, by what their names begin with.
-func told() []struct{ facts, factors string } {
+// factSchemes are families of facts with the schemes whose factors they tell of, by what their names begin with.
+func factSchemes() []struct{ facts, factors string } {
 	return []struct{ facts, factors string }{{"sysctl.", "sysctl:"}, {"module.", "module:"}, {"disk.queue.", "queue:"}}
 }
 
-// toldAlone are the factors that single facts tell of.
-func toldAlone() map[string]string {
+// factFactors are the factors that single facts tell of.
+func factFactors() map[string]string {
 	return map[string]string{
 		"cpu.governor":                       "cpu:governor",
 		"cpu.energy_preference":              "cpu:epp",
@@ -57,10 +57,10 @@ func toldAlone() map[string]string {
 	}
 }
 
-// FactsApart are the settings in which two machines differ, as choices of two levels, the first machine's and the
+// DifferingFactors are the settings in which two machines differ, as choices of two levels, the first machine's and the
 // second's; those of disks only where all disks of a machine have the same. Facts that one machine does not know are
 // left out, and so is what no factor sets.
-func FactsApart(good, bad []lab.Fact) []string {
+func DifferingFactors(good, bad []lab.Fact) []string {
 	fast, slow := levelsOfFacts(good), levelsOfFacts(bad)
 	var list []string
 	for _, f := range good {

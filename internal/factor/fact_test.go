@@ -7,7 +7,7 @@ import (
 	"headroom/internal/lab"
 )
 
-func TestFactsApart(t *testing.T) {
+func TestDifferingFactors(t *testing.T) {
 	fact := func(key, about, value string) lab.Fact { return lab.Fact{Key: key, About: about, Value: value} }
 	good := []lab.Fact{
 		fact("sysctl.vm.swappiness", "", "60"), fact("sysctl.vm.dirty_ratio", "", "20"),
@@ -28,7 +28,7 @@ func TestFactsApart(t *testing.T) {
 	}
 	want := []string{"sysctl:vm.swappiness=60,10", "module:nvme_core.io_timeout=30,60", "queue:scheduler=none,bfq",
 		"sysfs:/sys/kernel/mm/transparent_hugepage/enabled=always,madvise"}
-	if got := FactsApart(good, bad); !slices.Equal(got, want) {
+	if got := DifferingFactors(good, bad); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

@@ -2,7 +2,7 @@
 //
 // A factor is named SCHEME:NAME ("sysctl:vm.dirty_ratio", "queue:scheduler"). Three classes differ in when a level
 // takes effect: factors of the load change what is run (job:, env:), factors of the boot take effect when the machine
-// is started anew (cmdline:, kernel:, guest:), and all others are live: they are read, set and put back while the
+// is started again (cmdline:, kernel:, guest:), and all others are live: they are read, set and put back while the
 // machine runs, through a Journal, which has the old value on disk before a new one is set.
 //
 // A live factor is bound to a target as a Setting: the spots (files, mount options, parameters of an adapter) that hold
@@ -34,7 +34,7 @@ type Class int
 const (
 	OfLoad Class = iota // changes the command line or environment of the load
 	Live                // is set while the machine runs
-	OfBoot              // takes effect when the machine is started anew
+	OfBoot              // takes effect when the machine is started again
 )
 
 // String is the class in a word: "load", "live", "boot".
@@ -64,13 +64,13 @@ type Scheme struct {
 	// known.
 	check func(name, level string) error
 	// bind finds the setting on a target; nil unless the class is Live.
-	bind func(ctx context.Context, w Where, name string) (Setting, error)
+	bind func(ctx context.Context, w Scope, name string) (Setting, error)
 	// canonical writes a level as the target does, beyond what is the same for all; nil where that is nothing.
 	canonical func(level string) string
 }
 
-// Where is the place that settings are found on.
-type Where struct {
+// Scope is the place that settings are found on.
+type Scope struct {
 	Target target.Target
 	// Place under test: queue: is about its disks, mount: about its mount.
 	Place lab.Place
@@ -87,7 +87,7 @@ type Where struct {
 const UnderTest = "under-test"
 
 // adapter is the one that a factor names.
-func (w Where) adapter(name string) (string, error) {
+func (w Scope) adapter(name string) (string, error) {
 	if name != UnderTest {
 		return name, nil
 	}
@@ -101,7 +101,7 @@ func (w Where) adapter(name string) (string, error) {
 }
 
 // Named are texts of what is to be kept with the name of the adapter under test in them.
-func (w Where) Named(texts []string) []string {
+func (w Scope) Named(texts []string) []string {
 	var named []string
 	for _, text := range texts {
 		for _, scheme := range []string{"nic:", "irq:", "qdisc:"} {
@@ -115,7 +115,7 @@ func (w Where) Named(texts []string) []string {
 }
 
 // allows says whether the user has named a factor as one that may be changed all the same.
-func (w Where) allows(factorName string) bool {
+func (w Scope) allows(factorName string) bool {
 	for _, a := range w.Allow {
 		if a == factorName {
 			return true
@@ -173,7 +173,7 @@ const maxText = 4096
 func wrong(what string) error { return &lab.Error{Kind: lab.Usage, What: what} }
 
 // Bind finds a live factor on a target.
-func Bind(ctx context.Context, w Where, factorName string) (Setting, error) {
+func Bind(ctx context.Context, w Scope, factorName string) (Setting, error) {
 	s, name, err := Find(factorName)
 	if err != nil {
 		return Setting{}, err

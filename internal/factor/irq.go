@@ -27,7 +27,7 @@ func checkIRQ(name, level string) error {
 }
 
 // bindIRQ is the affinity of one interrupt, or of all of a device.
-func bindIRQ(ctx context.Context, w Where, name string) (Setting, error) {
+func bindIRQ(ctx context.Context, w Scope, name string) (Setting, error) {
 	numbers, err := interruptsOf(ctx, w, name)
 	if err != nil {
 		return Setting{}, err
@@ -47,7 +47,7 @@ func bindIRQ(ctx context.Context, w Where, name string) (Setting, error) {
 
 // interruptsOf are the interrupts by a number, or of a disk or adapter: those that the device on its bus has asked for.
 // A virtio device asks by its parent. Source: Documentation/ABI/testing/sysfs-bus-pci, msi_irqs and irq.
-func interruptsOf(ctx context.Context, w Where, name string) ([]string, error) {
+func interruptsOf(ctx context.Context, w Scope, name string) ([]string, error) {
 	if strings.Trim(name, "0123456789") == "" {
 		return []string{name}, nil
 	}
@@ -83,7 +83,7 @@ func interruptsOf(ctx context.Context, w Where, name string) ([]string, error) {
 // effectiveAffinity says, asked later, whether interrupts go where they were sent. Where a move waits for the next
 // interrupt, as on x86 without remapping, one that has not come since the change proves nothing. Source:
 // Documentation/core-api/irq/irq-affinity.rst; kernel/irq/migration.c.
-func effectiveAffinity(ctx context.Context, w Where, numbers []string, level string) (func(context.Context) error,
+func effectiveAffinity(ctx context.Context, w Scope, numbers []string, level string) (func(context.Context) error,
 	error) {
 	asked, err := parseCPUs(level)
 	if err != nil {

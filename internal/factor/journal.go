@@ -38,22 +38,22 @@ type Journal struct {
 	open []*step
 	seq  int
 	// damaged are lines that nobody can read, and yet whole ones follow.
-	damaged []string
-	kept    []kept
-	foreign Foreign
+	damaged        []string
+	keepRules      []keepRule
+	externalChange ExternalChange
 	// unsure is set when a command may still be about to write: its headroom was killed, or it was cut off.
 	unsure bool
 	atStep func(step string)
 }
 
-// Foreign says what Undo does where somebody else has changed a value since.
-type Foreign int
+// ExternalChange says what Undo does where somebody else has changed a value since.
+type ExternalChange int
 
 // What can be done about a value of somebody else.
 const (
-	Report  Foreign = iota // leave it, say so, and keep the change in the journal
-	PutBack                // put back what was there before the change all the same
-	Accept                 // leave it, and forget the change
+	Report  ExternalChange = iota // leave it, say so, and keep the change in the journal
+	Restore                       // put back what was there before the change all the same
+	Accept                        // leave it, and forget the change
 )
 
 const changesSchema = "headroom/changes/v1"
@@ -76,11 +76,11 @@ type step struct {
 	// Boot is the machine's boot_id: what the kernel holds in memory is not there after another boot.
 	Boot  string     `json:"boot,omitempty"`
 	Spots []position `json:"spots"`
-	// Along are the spots that the kernel changes with these.
-	Along []position `json:"along,omitempty"`
+	// Companions are the spots that the kernel changes with these.
+	Companions []position `json:"along,omitempty"`
 
 	applied bool
-	// effective is asked by Holds; nil where the values tell all.
+	// effective is asked by CheckInEffect; nil where the values tell all.
 	effective func(context.Context) error
 }
 
@@ -102,7 +102,7 @@ type event struct {
 const (
 	applied  = "applied"  // the new values were read back
 	undone   = "undone"   // the old values were read back
-	rebooted = "rebooted" // the machine was started anew, and nothing of it outlived that
+	rebooted = "rebooted" // the machine was started again, and nothing of it outlived that
 	accepted = "accepted" // what is there now is to stay
 )
 
@@ -178,8 +178,9 @@ func lockNamed(f *os.File, path string) error {
 // process at each.
 func (j *Journal) AtStep(f func(step string)) { j.atStep = f }
 
-// OnForeign says what Undo does where somebody else has changed a value since. Without it such a value is reported.
-func (j *Journal) OnForeign(f Foreign) { j.foreign = f }
+// OnExternalChange says what Undo does where somebody else has changed a value since. Without it such a value is
+// reported.
+func (j *Journal) OnExternalChange(f ExternalChange) { j.externalChange = f }
 
 // ID of the journal; Target is the name of the target it is about.
 func (j *Journal) ID() string { return j.head.ID }
@@ -269,7 +270,7 @@ func (j *Journal) Change(ctx context.Context, s Setting, level string) error {
 	if err := j.refuseKept(ctx, s); err != nil {
 		return err
 	}
-	next, err := j.before(ctx, s, level, wanted)
+	next, err := j.newStep(ctx, s, level, wanted)
 	if err != nil {
 		return err
 	}
@@ -282,16 +283,16 @@ func (j *Journal) Change(ctx context.Context, s Setting, level string) error {
 	}
 	j.seq++
 	j.open = append(j.open, next)
-	err = j.carryOut(ctx, s, next)
+	err = j.apply(ctx, s, next)
 	if err == nil {
 		next.applied = true
 		return j.note(next, applied)
 	}
-	return errors.Join(err, j.takeBack(ctx, next))
+	return errors.Join(err, j.undoFailed(ctx, next))
 }
 
-// takeBack undoes a step that failed.
-func (j *Journal) takeBack(ctx context.Context, failed *step) error {
+// undoFailed undoes a step that failed.
+func (j *Journal) undoFailed(ctx context.Context, failed *step) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := j.undoStep(ctx, failed); err != nil {
 		return err
@@ -300,9 +301,9 @@ func (j *Journal) takeBack(ctx context.Context, failed *step) error {
 	return nil
 }
 
-// before reads what is there and makes the record of a change; nil where nothing has to be changed.
-func (j *Journal) before(ctx context.Context, s Setting, level string, wanted []string) (*step, error) {
-	along := without(s.along, s.spots)
+// newStep reads what is there and makes the record of a change; nil where nothing has to be changed.
+func (j *Journal) newStep(ctx context.Context, s Setting, level string, wanted []string) (*step, error) {
+	along := without(s.companions, s.spots)
 	all := append(append(append([]Spot{}, s.spots...), along...), Spot{Kind: inFile, Path: bootID})
 	readings, err := readSpots(ctx, j.target, all)
 	if err != nil {
@@ -329,7 +330,7 @@ func (j *Journal) before(ctx context.Context, s Setting, level string, wanted []
 	}
 	for i, spot := range along {
 		if r := readings[len(s.spots)+i]; r.err == nil && storable(r.value) {
-			next.Along = append(next.Along, position{Spot: spot, Old: r.value})
+			next.Companions = append(next.Companions, position{Spot: spot, Old: r.value})
 		}
 	}
 	return next, nil
@@ -356,9 +357,9 @@ func without(spots, others []Spot) []Spot {
 	return left
 }
 
-// carryOut sets the values of a step and holds what is in effect against what was asked for.
-func (j *Journal) carryOut(ctx context.Context, s Setting, next *step) error {
-	readings, failed, err := j.settle(ctx, "change", next.Spots, func(p position) string { return p.New })
+// apply sets the values of a step and holds what is in effect against what was asked for.
+func (j *Journal) apply(ctx context.Context, s Setting, next *step) error {
+	readings, failed, err := j.writeSpots(ctx, "change", next.Spots, func(p position) string { return p.New })
 	if err != nil {
 		return err
 	}
@@ -383,7 +384,7 @@ func (j *Journal) carryOut(ctx context.Context, s Setting, next *step) error {
 			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " +
 				s.factor + " shows what is possible"}}
 	}
-	if err := j.holdKept(ctx, next); err != nil {
+	if err := j.restoreKept(ctx, next); err != nil {
 		return err
 	}
 	if s.later != nil {
@@ -398,10 +399,11 @@ func (p position) readable() bool { return p.OneWay == "" || p.Old != "" }
 // passes is how often spots are gone over at most: one can depend on another that comes after it.
 const passes = 3
 
-// settle brings spots to their values, in order. It goes over those that are not there yet again as long as that helps:
-// the old value of one can become possible by another's (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It returns
-// what they are in the end and why the last attempt at each failed; the error says that the target can't be reached.
-func (j *Journal) settle(ctx context.Context, doing string, positions []position, value func(position) string) (
+// writeSpots brings spots to their values, in order. It goes over those that are not there yet again as long as that
+// helps: the old value of one can become possible by another's (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It
+// returns what they are in the end and why the last attempt at each failed; the error says that the target can't be
+// reached.
+func (j *Journal) writeSpots(ctx context.Context, doing string, positions []position, value func(position) string) (
 	[]reading, []error, error) {
 	spots := make([]Spot, len(positions))
 	for i, p := range positions {
@@ -444,9 +446,9 @@ func (j *Journal) unreachable(err error) error {
 	return &lab.Error{What: "can't read settings", Target: target.RemoteName(j.target), Err: err}
 }
 
-// Holds says whether everything that was changed is still in effect: a later change can have undone an earlier one, and
-// an interrupt moves when it next comes. It is to be asked before a load and after it.
-func (j *Journal) Holds(ctx context.Context) error {
+// CheckInEffect says whether everything that was changed is still in effect: a later change can have undone an earlier
+// one, and an interrupt moves when it next comes. It is to be asked before a load and after it.
+func (j *Journal) CheckInEffect(ctx context.Context) error {
 	newest := map[string]position{}
 	factors := map[string]string{}
 	var order []Spot

@@ -93,7 +93,7 @@ func TestAChangeIsUndoneAndLeavesNoJournal(t *testing.T) {
 	if got, err := s.Read(t.Context()); err != nil || got != "0x20" {
 		t.Errorf("%q, %v", got, err)
 	}
-	b.must(j.Holds(t.Context()))
+	b.must(j.CheckInEffect(t.Context()))
 	b.must(j.Change(t.Context(), s, "32")) // is in effect already
 	b.holds("depth", "0x20")
 	b.must(j.Change(t.Context(), s, Found))
@@ -152,15 +152,15 @@ func TestUndoIgnoresTheEndOfItsContext(t *testing.T) {
 }
 
 func TestTheValueOfSomebodyElseIsLeftAlone(t *testing.T) {
-	for policy, want := range map[Foreign]struct {
+	for policy, want := range map[ExternalChange]struct {
 		value string
 		kept  bool
-	}{Report: {"theirs", true}, PutBack: {"old", false}, Accept: {"theirs", false}} {
+	}{Report: {"theirs", true}, Restore: {"old", false}, Accept: {"theirs", false}} {
 		b := newBench(t)
 		j := b.journal()
 		b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
 		b.put("a", "theirs")
-		j.OnForeign(policy)
+		j.OnExternalChange(policy)
 		if err := j.Undo(t.Context()); (err != nil) != want.kept ||
 			want.kept && !strings.Contains(err.Error(), "somebody else") {
 			t.Errorf("%v: %v", policy, err)
@@ -235,7 +235,7 @@ func tiedBench(t *testing.T) (bench, Setting) {
 	b := newBench(t)
 	s := b.setting("scheduler", "mq-deadline")
 	b.put("nr_requests", "200")
-	s.along = files([]string{filepath.Join(b.dir, "nr_requests"), filepath.Join(b.dir, "not-there")})
+	s.companions = files([]string{filepath.Join(b.dir, "nr_requests"), filepath.Join(b.dir, "not-there")})
 	b.target = tied{b.target, func(path, value string) {
 		if filepath.Base(path) == "scheduler" {
 			b.put("nr_requests", map[string]string{"none": "1023", "mq-deadline": "256"}[value])
@@ -261,7 +261,7 @@ func TestWhatTheKernelChangesAlongIsPutBack(t *testing.T) {
 func TestWhatIsKeptIsHeldBesideAChange(t *testing.T) {
 	b, s := tiedBench(t)
 	j := b.journal()
-	j.kept = []kept{{"queue:nr_requests", wildcard("queue:nr_requests"), func(s Spot, _ string) bool {
+	j.keepRules = []keepRule{{"queue:nr_requests", wildcard("queue:nr_requests"), func(s Spot, _ string) bool {
 		return filepath.Base(s.Path) == "nr_requests"
 	}}}
 	b.must(j.Change(t.Context(), s, "none"))
@@ -485,7 +485,8 @@ func TestOneFactorThatUndoesAnotherIsSeen(t *testing.T) {
 	b.must(j.Change(t.Context(), b.setting("ratio", "10"), "20"))
 	b.must(j.Change(t.Context(), b.setting("bytes", "0"), "4096"))
 	b.put("ratio", "0")
-	if err := j.Holds(t.Context()); err == nil || !strings.Contains(err.Error(), "exec:ratio is no longer in effect") {
+	if err := j.CheckInEffect(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "exec:ratio is no longer in effect") {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// kept is a setting that must stay as it is.
-type kept struct {
+// keepRule is a setting that must stay as it is.
+type keepRule struct {
 	text string
 	// factor matches whole names of factors.
 	factor *regexp.Regexp
@@ -29,14 +29,15 @@ func (j *Journal) Keep(ctx context.Context, texts []string) error {
 		if err != nil {
 			return &lab.Error{Kind: lab.Usage, What: "can't keep " + text, Err: err, Hints: detailsOf(err)}
 		}
-		j.kept = append(j.kept, kept{text: text, factor: wildcard(factorName), spot: j.spotsOf(ctx, scheme, name)})
+		j.keepRules = append(j.keepRules, keepRule{text: text, factor: wildcard(factorName),
+			spot: j.spotsOf(ctx, scheme, name)})
 	}
 	return nil
 }
 
-// Kept says whether a factor is among those that must stay as they are, by its name; Keep takes texts of the same form.
-// It is for factors that no journal changes, and for saying so before anything is done.
-func Kept(texts []string, factorName string) bool {
+// IsKept says whether a factor is among those that must stay as they are, by its name; Keep takes texts of the same
+// form. It is for factors that no journal changes, and for saying so before anything is done.
+func IsKept(texts []string, factorName string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")
 		_, own := SplitRole(name)
@@ -83,7 +84,7 @@ func (j *Journal) spotsOf(ctx context.Context, scheme Scheme, name string) func(
 		return inFiles(patterns...)
 	case "irq":
 		var patterns []string
-		numbers, err := interruptsOf(ctx, Where{Target: j.target}, name)
+		numbers, err := interruptsOf(ctx, Scope{Target: j.target}, name)
 		if err != nil {
 			numbers = []string{name}
 		}
@@ -119,7 +120,7 @@ func (j *Journal) spotsOf(ctx context.Context, scheme Scheme, name string) func(
 
 // refuseKept refuses a setting that must stay as it is.
 func (j *Journal) refuseKept(ctx context.Context, s Setting) error {
-	if len(j.kept) == 0 {
+	if len(j.keepRules) == 0 {
 		return nil
 	}
 	resolved, err := j.resolve(ctx, s.spots)
@@ -127,7 +128,7 @@ func (j *Journal) refuseKept(ctx context.Context, s Setting) error {
 		return err
 	}
 	_, bare := SplitRole(s.factor)
-	for _, k := range j.kept {
+	for _, k := range j.keepRules {
 		if k.factor.MatchString(bare) || slices.ContainsFunc(s.spots, func(spot Spot) bool {
 			return k.spot(spot, resolved[spot.key()])
 		}) {
@@ -160,26 +161,26 @@ func (j *Journal) resolve(ctx context.Context, spots []Spot) (map[string]string,
 	return resolved, nil
 }
 
-// holdKept puts back at once what is to be kept and the kernel has changed along with a step. Where both can't be, the
-// step fails.
-func (j *Journal) holdKept(ctx context.Context, s *step) error {
-	if len(j.kept) == 0 || len(s.Along) == 0 {
+// restoreKept puts back at once what is to be kept and the kernel has changed along with a step. Where both can't be,
+// the step fails.
+func (j *Journal) restoreKept(ctx context.Context, s *step) error {
+	if len(j.keepRules) == 0 || len(s.Companions) == 0 {
 		return nil
 	}
 	var held []position
-	for _, p := range s.Along {
+	for _, p := range s.Companions {
 		resolved, err := j.resolve(ctx, []Spot{p.Spot})
 		if err != nil {
 			continue // it went with the change, and comes back with the undoing
 		}
-		if slices.ContainsFunc(j.kept, func(k kept) bool { return k.spot(p.Spot, resolved[p.key()]) }) {
+		if slices.ContainsFunc(j.keepRules, func(k keepRule) bool { return k.spot(p.Spot, resolved[p.key()]) }) {
 			held = append(held, p)
 		}
 	}
 	if len(held) == 0 {
 		return nil
 	}
-	now, failed, err := j.settle(ctx, "hold", held, func(p position) string { return p.Old })
+	now, failed, err := j.writeSpots(ctx, "hold", held, func(p position) string { return p.Old })
 	if err != nil {
 		return err
 	}
@@ -190,11 +191,11 @@ func (j *Journal) holdKept(ctx context.Context, s *step) error {
 					s.Factor, p.Spot), Err: failed[i]}
 		}
 	}
-	return j.stillThere(ctx, s)
+	return j.checkStep(ctx, s)
 }
 
-// stillThere says whether the values of a step are still in effect.
-func (j *Journal) stillThere(ctx context.Context, s *step) error {
+// checkStep says whether the values of a step are still in effect.
+func (j *Journal) checkStep(ctx context.Context, s *step) error {
 	var spots []Spot
 	for _, p := range s.Spots {
 		spots = append(spots, p.Spot)

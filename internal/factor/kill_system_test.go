@@ -94,16 +94,16 @@ func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 	for kills < 15 || changed < 5 {
 		kills++
 		cmd := p.command(t)
-		var said strings.Builder
-		cmd.Stdout = &said
+		var printed strings.Builder
+		cmd.Stdout = &printed
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Duration(random.Int64N(int64(longest))))
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if strings.Contains(said.String(), "failed:") {
-			t.Fatalf("it failed instead of dying:\n%s", said.String())
+		if strings.Contains(printed.String(), "failed:") {
+			t.Fatalf("it failed instead of dying:\n%s", printed.String())
 		}
 		where := fmt.Sprintf("kill %d", kills)
 		if left, err := Pending(filepath.Join(p.Dir, "changes"), anyFile); err == nil && len(left) == 1 &&

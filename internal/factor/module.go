@@ -27,7 +27,7 @@ func modulePath(name string) string {
 	return "/sys/module/" + strings.ReplaceAll(module, "-", "_") + "/parameters/" + param
 }
 
-func bindModule(ctx context.Context, w Where, name string) (Setting, error) {
+func bindModule(ctx context.Context, w Scope, name string) (Setting, error) {
 	file := modulePath(name)
 	info, err := fs.Stat(w.Target.FS(), strings.TrimPrefix(file, "/"))
 	module, param, _ := strings.Cut(name, ".")

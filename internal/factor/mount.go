@@ -210,7 +210,7 @@ func remountCommand(s Spot, level string, f target.File) ([]string, error) {
 }
 
 // bindMount is an option of the mount that the place lies on.
-func bindMount(ctx context.Context, w Where, name string) (Setting, error) {
+func bindMount(ctx context.Context, w Scope, name string) (Setting, error) {
 	if name == nfsName {
 		return nfsMounts(w.Target, w.Place.Path)
 	}

@@ -75,7 +75,7 @@ func (j *Journal) undoOnce(ctx context.Context, s *step) error {
 	if err == nil && out.ExitCode == 0 {
 		return j.note(s, undone)
 	}
-	if j.foreign == Accept {
+	if j.externalChange == Accept {
 		return j.note(s, accepted)
 	}
 	fault := &lab.Error{What: fmt.Sprintf("%s was not undone", s.Factor),

@@ -82,7 +82,7 @@ func TestAnnouncedThatIsNotUndone(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "event: cut was not undone") || len(j.Open()) != 1 {
 		t.Errorf("%v, %v", err, j.Open())
 	}
-	j.OnForeign(Accept)
+	j.OnExternalChange(Accept)
 	if err := j.Undo(t.Context()); err != nil || len(j.Open()) != 0 {
 		t.Errorf("%v, %v", err, j.Open())
 	}

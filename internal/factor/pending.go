@@ -17,8 +17,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Left is a journal that nobody works on: the process that made it was killed, or could not undo everything.
-type Left struct {
+// Leftover is a journal that nobody works on: the process that made it was killed, or could not undo everything.
+type Leftover struct {
 	Path, ID, Target string
 	// Factors whose changes are not undone, in the order in which they were made.
 	Factors []string
@@ -26,13 +26,13 @@ type Left struct {
 
 // Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made.
 // Trust says whether one may be acted on; any other is left alone, unread, with that error.
-func Pending(dir string, trust func(name string) error) ([]Left, error) {
+func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	errs := []error{err}
-	var found []Left
+	var found []Leftover
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		unfinished := strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".new")
@@ -57,7 +57,7 @@ func Pending(dir string, trust func(name string) error) ([]Left, error) {
 				errs = append(errs, err)
 				continue
 			}
-			found = append(found, Left{Path: path, ID: j.head.ID, Target: j.head.Target, Factors: j.Open()})
+			found = append(found, Leftover{Path: path, ID: j.head.ID, Target: j.head.Target, Factors: j.Open()})
 		}
 	}
 	return found, errors.Join(errs...)
@@ -104,11 +104,11 @@ func Load(path string, t target.Target) (*Journal, error) {
 		return nil, errors.Join(fmt.Errorf("%s is about %s, not %s", path, j.head.Target, name), f.Close())
 	}
 	j.file, j.target, j.unsure, j.atStep = f, t, true, func(string) {}
-	return j, j.cutOff()
+	return j, j.truncateUnfinished()
 }
 
-// cutOff removes a half-written last line, so that the next line is one.
-func (j *Journal) cutOff() error {
+// truncateUnfinished removes a half-written last line, so that the next line is one.
+func (j *Journal) truncateUnfinished() error {
 	data, err := os.ReadFile(j.path)
 	if err != nil {
 		return err

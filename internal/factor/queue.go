@@ -21,7 +21,7 @@ func checkQueue(name, _ string) error {
 }
 
 // bindQueue is an attribute of the queues of all disks under the place.
-func bindQueue(ctx context.Context, w Where, name string) (Setting, error) {
+func bindQueue(ctx context.Context, w Scope, name string) (Setting, error) {
 	if len(w.Place.Disks) == 0 {
 		return Setting{}, &lab.Error{Kind: lab.Refused, What: "queue:" + name +
 			" is about the disks under the place, and there are none",
@@ -42,7 +42,7 @@ func bindQueue(ctx context.Context, w Where, name string) (Setting, error) {
 		return Setting{}, err
 	}
 	for i, spot := range s.spots {
-		s.along = append(s.along, companionsOfFile(ctx, w.Target, resolved[i])...)
+		s.companions = append(s.companions, companionsOfFile(ctx, w.Target, resolved[i])...)
 		_, choices := chosen(string(read[spot.Path].Data))
 		if i == 0 {
 			s.possible = choices

@@ -27,8 +27,8 @@ func concerns(a, b string) bool {
 	return first == "" || second == "" || first == second
 }
 
-// KeptAt are the texts of what is to be kept that are about the machine of a role, without the role.
-func KeptAt(texts []string, role string) []string {
+// KeepOfRole are the texts of what is to be kept that are about the machine of a role, without the role.
+func KeepOfRole(texts []string, role string) []string {
 	var own []string
 	for _, text := range texts {
 		of, bare := SplitRole(text)

@@ -38,15 +38,15 @@ func TestKeptOnAnEnd(t *testing.T) {
 		{"server:sysctl:net.ipv4.tcp_wmem", "client:sysctl:net.ipv4.tcp_wmem", false},
 		{"client:nic:*", "client:nic:eth0/mtu", true},
 	} {
-		if got := Kept([]string{c.kept}, c.factor); got != c.want {
+		if got := IsKept([]string{c.kept}, c.factor); got != c.want {
 			t.Errorf("--keep %s, %s: %v", c.kept, c.factor, got)
 		}
 	}
-	if got := KeptAt([]string{"client:nic:eth0/mtu", "server:irq:eth1", "cpu:governor"}, Client); !slices.Equal(got,
+	if got := KeepOfRole([]string{"client:nic:eth0/mtu", "server:irq:eth1", "cpu:governor"}, Client); !slices.Equal(got,
 		[]string{"nic:eth0/mtu", "cpu:governor"}) {
 		t.Errorf("%q", got)
 	}
-	w := Where{Adapter: "eth7"}
+	w := Scope{Adapter: "eth7"}
 	if got := w.Named([]string{"nic:under-test/mtu", "qdisc:under-test", "nic:eth0/mtu"}); !slices.Equal(got,
 		[]string{"nic:eth7/mtu", "qdisc:eth7", "nic:eth0/mtu"}) {
 		t.Errorf("%q", got)

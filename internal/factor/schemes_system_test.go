@@ -58,7 +58,7 @@ func loopDisk(t *testing.T) string {
 
 // tried changes a factor to a level, sees that it is in effect, undoes it, and holds all files given against what they
 // were.
-func tried(t *testing.T, w Where, factorName, level string, watched ...string) {
+func tried(t *testing.T, w Scope, factorName, level string, watched ...string) {
 	t.Helper()
 	before := contents(t, watched...)
 	s, err := Bind(t.Context(), w, factorName)
@@ -80,7 +80,7 @@ func tried(t *testing.T, w Where, factorName, level string, watched ...string) {
 	if err := j.Change(t.Context(), s, level); err != nil {
 		t.Errorf("%s=%s: %v", factorName, level, err)
 	}
-	if err := j.Holds(t.Context()); err != nil {
+	if err := j.CheckInEffect(t.Context()); err != nil {
 		t.Errorf("%s=%s: %v", factorName, level, err)
 	}
 	if now, err := s.Read(t.Context()); err != nil || !Equal(scheme.Name, now, level) {
@@ -127,9 +127,9 @@ func contents(t *testing.T, paths ...string) map[string]string {
 	return all
 }
 
-func here(t *testing.T) Where {
+func here(t *testing.T) Scope {
 	t.Helper()
-	return Where{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs"))}
+	return Scope{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs"))}
 }
 
 // usualSysctls gives what these tests change other levels than theirs, for as long as a test runs: what a test changed
@@ -191,7 +191,7 @@ func TestQueue(t *testing.T) {
 	tried(t, w, "queue:scheduler", other, queue)
 	tried(t, w, "queue:read_ahead_kb", "64", queue)
 	tried(t, w, "queue:nomerges", "2", queue)
-	// What the kernel sets anew with the scheduler is put back, also where it was set by hand before.
+	// What the kernel sets again with the scheduler is put back, also where it was set by hand before.
 	for _, set := range []string{"nr_requests", "iosched/read_expire"} {
 		path := filepath.Join(queue, set)
 		if _, err := os.Stat(path); err == nil {

@@ -16,8 +16,8 @@ type Setting struct {
 	target target.Target
 	// spots in the order in which they are set.
 	spots []Spot
-	// along are spots that the kernel changes along with these; those that can be read are put back after them.
-	along []Spot
+	// companions are spots that the kernel changes along with these; those that can be read are put back after them.
+	companions []Spot
 	// lacks are parts of the setting that the target does not have or does not let be set, by their own names as
 	// factors.
 	lacks []string

@@ -61,8 +61,8 @@ func (s Spot) String() string {
 // key tells one spot from another.
 func (s Spot) key() string { return s.Kind + "\x00" + s.Path + "\x00" + s.Name }
 
-// outlivesBoot says whether a value is still there when the machine was started anew. What /proc and /sys hold, options
-// of mounts and of adapters are the kernel's memory; of the user's own commands nobody knows.
+// outlivesBoot says whether a value is still there when the machine was started again. What /proc and /sys hold,
+// options of mounts and of adapters are the kernel's memory; of the user's own commands nobody knows.
 func (s Spot) outlivesBoot() bool {
 	switch s.Kind {
 	case inMount, inAdapter, inDiscipline, inNFS, inModules:
@@ -218,10 +218,10 @@ func (s Spot) write(ctx context.Context, t target.Target, mark, value, old strin
 		return err
 	}
 	if out.ExitCode != 0 {
-		said := complaint(string(out.Stderr))
+		printed := complaint(string(out.Stderr))
 		return &lab.Error{What: fmt.Sprintf("can't set %s to %q", s, value),
 			Target: target.RemoteName(t), Command: argv,
-			Output: said, Hints: hintsFor(said)}
+			Output: printed, Hints: hintsFor(printed)}
 	}
 	return nil
 }
@@ -239,8 +239,8 @@ func complaint(stderr string) string {
 }
 
 // hintsFor says what to try, by the reason that the kernel gave.
-func hintsFor(said string) []string {
-	said = strings.ToLower(said)
+func hintsFor(printed string) []string {
+	printed = strings.ToLower(printed)
 	for _, known := range []struct{ reason, hint string }{
 		{"permission denied", "settings are changed as root; a file that only reads takes no value at all"},
 		{"operation not permitted", "settings are changed as root, and the kernel may be locked down"},
@@ -254,7 +254,7 @@ func hintsFor(said string) []string {
 		{"no such file", "this kernel or driver has no such setting"},
 		{"file does not exist", "this kernel or driver has no such setting"},
 	} {
-		if strings.Contains(said, known.reason) {
+		if strings.Contains(printed, known.reason) {
 			return []string{known.hint}
 		}
 	}

@@ -37,12 +37,12 @@ func sysctlPath(name string) string {
 	return path.Join("/proc/sys", path.Join("/", name))
 }
 
-func bindSysctl(ctx context.Context, w Where, name string) (Setting, error) {
+func bindSysctl(ctx context.Context, w Scope, name string) (Setting, error) {
 	return bindProc(ctx, w, "sysctl:"+name, sysctlPath(name))
 }
 
 // bindProc is a file below /proc/sys, whatever it was called.
-func bindProc(ctx context.Context, w Where, factorName, file string) (Setting, error) {
+func bindProc(ctx context.Context, w Scope, factorName, file string) (Setting, error) {
 	s := oneFile(file)
 	if reason := oneWaySysctl(strings.TrimPrefix(file, "/proc/sys/")); reason != "" {
 		if !w.allows(factorName) {
@@ -50,7 +50,7 @@ func bindProc(ctx context.Context, w Where, factorName, file string) (Setting, e
 		}
 		s.spots[0].OneWay = reason
 	}
-	s.along = files(sysctlCompanions(file))
+	s.companions = files(sysctlCompanions(file))
 	return s.readable(ctx, w.Target)
 }
 

@@ -25,7 +25,7 @@ func refusal(factorName, reason string) error {
 			"] in the experiment file"}}
 }
 
-func bindSysfs(ctx context.Context, w Where, name string) (Setting, error) {
+func bindSysfs(ctx context.Context, w Scope, name string) (Setting, error) {
 	factorName := "sysfs:" + name
 	if strings.HasPrefix(name, "/proc/sys/") {
 		return bindProc(ctx, w, factorName, name)
@@ -41,7 +41,7 @@ func bindSysfs(ctx context.Context, w Where, name string) (Setting, error) {
 			return Setting{}, refusal(factorName, reason)
 		}
 	}
-	s.along = companionsOfFile(ctx, w.Target, resolved[0])
+	s.companions = companionsOfFile(ctx, w.Target, resolved[0])
 	files, err := w.Target.ReadFiles(ctx, name)
 	if err != nil {
 		return Setting{}, err

@@ -19,9 +19,9 @@ import (
 // them. It ignores the end of ctx: a run that is stopped must still leave the machine as it was.
 //
 // A value that is neither the old nor the new one was set by somebody else since. It is left as it is, reported, and
-// stays in the journal, unless OnForeign says otherwise: whoever set it knows of it, and headroom does not. Where the
-// change was never read back, because the process died in between, any value that is not the old one counts as
-// headroom's own.
+// stays in the journal, unless OnExternalChange says otherwise: whoever set it knows of it, and headroom does not.
+// Where the change was never read back, because the process died in between, any value that is not the old one counts
+// as headroom's own.
 func (j *Journal) Undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
@@ -78,18 +78,20 @@ func (j *Journal) undoStep(ctx context.Context, s *step) error {
 		if len(back) == 0 {
 			return j.note(s, rebooted)
 		}
-		s.Along = nil
+		s.Companions = nil
 	}
-	foreign, err := j.foreigners(s, back, readings[1:])
-	if len(foreign) > 0 && j.foreign == Accept {
+	external, err := j.externalChanges(s, back, readings[1:])
+	if len(external) > 0 && j.externalChange == Accept {
 		return j.note(s, accepted)
 	}
-	if len(foreign) > 0 {
-		back = slices.DeleteFunc(slices.Clone(back), func(p position) bool { return slices.Contains(foreign, p.key()) })
-		return errors.Join(err, j.putBack(ctx, s, back, nil))
+	if len(external) > 0 {
+		back = slices.DeleteFunc(slices.Clone(back), func(p position) bool {
+			return slices.Contains(external, p.key())
+		})
+		return errors.Join(err, j.restore(ctx, s, back, nil))
 	}
-	if err := j.putBack(ctx, s, back, s.Along); err != nil {
-		if j.foreign == Accept {
+	if err := j.restore(ctx, s, back, s.Companions); err != nil {
+		if j.externalChange == Accept {
 			return j.note(s, accepted)
 		}
 		return err
@@ -97,9 +99,9 @@ func (j *Journal) undoStep(ctx context.Context, s *step) error {
 	return j.note(s, undone)
 }
 
-// foreigners are the spots whose value somebody else has set, with the error that tells of them.
-func (j *Journal) foreigners(s *step, back []position, readings []reading) ([]string, error) {
-	if !s.applied || j.foreign == PutBack {
+// externalChanges are the spots whose value somebody else has set, with the error that tells of them.
+func (j *Journal) externalChanges(s *step, back []position, readings []reading) ([]string, error) {
+	if !s.applied || j.externalChange == Restore {
 		return nil, nil
 	}
 	var keys []string
@@ -120,9 +122,9 @@ func (j *Journal) foreigners(s *step, back []position, readings []reading) ([]st
 	return keys, errors.Join(errs...)
 }
 
-// putBack sets the old values, the last spot first, and then those that the kernel has changed along, and holds the
+// restore sets the old values, the last spot first, and then those that the kernel has changed along, and holds the
 // values against what is there in the end. What was allowed by name although it may not come back is tried.
-func (j *Journal) putBack(ctx context.Context, s *step, main, along []position) error {
+func (j *Journal) restore(ctx context.Context, s *step, main, along []position) error {
 	main = slices.Clone(main)
 	slices.Reverse(main)
 	main = slices.DeleteFunc(main, func(p position) bool { return !p.readable() })
@@ -130,7 +132,7 @@ func (j *Journal) putBack(ctx context.Context, s *step, main, along []position) 
 	if len(all) == 0 {
 		return nil
 	}
-	readings, failed, err := j.settle(ctx, "undo", all, func(p position) string { return p.Old })
+	readings, failed, err := j.writeSpots(ctx, "undo", all, func(p position) string { return p.Old })
 	if err != nil {
 		return err
 	}
@@ -171,8 +173,8 @@ func (j *Journal) awaitWriters(ctx context.Context) error {
 	}
 }
 
-// blankLooks is at how many looks a process without arguments is taken for one that is becoming another program.
-const blankLooks = 50
+// maxEmptyReads is at how many looks a process without arguments is taken for one that is becoming another program.
+const maxEmptyReads = 50
 
 const writersPause = 20 * time.Millisecond
 
@@ -205,7 +207,7 @@ func (j *Journal) writers(ctx context.Context, blank map[string]int) ([]string, 
 			return string(arg) == j.mark()
 		}):
 			running = append(running, pid)
-		case f.Err == nil && len(f.Data) == 0 && blank[pid] < blankLooks:
+		case f.Err == nil && len(f.Data) == 0 && blank[pid] < maxEmptyReads:
 			stats = append(stats, "/proc/"+pid+"/stat")
 		}
 	}
@@ -218,7 +220,7 @@ func (j *Journal) writers(ctx context.Context, blank map[string]int) ([]string, 
 	for _, p := range stats {
 		pid := strings.Split(p, "/")[2]
 		if blank[pid]++; read[p].Err != nil || noProgram(string(read[p].Data)) {
-			blank[pid] = blankLooks
+			blank[pid] = maxEmptyReads
 			continue
 		}
 		running = append(running, pid)

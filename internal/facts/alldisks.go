@@ -183,7 +183,7 @@ func (s stack) misaligned(disk string) lab.Fact {
 	}
 	minimum, _ := s.number(queue + "minimum_io_size")
 	optimal, _ := s.number(queue + "optimal_io_size")
-	grain := grain(physical, minimum, optimal)
+	grain := alignmentUnit(physical, minimum, optimal)
 	var off []string
 	for _, p := range s.known.partitions[disk] {
 		start, err := s.number(class(p) + "/start")
@@ -200,10 +200,10 @@ func (s stack) misaligned(disk string) lab.Fact {
 	return listOf(key, off, class(disk)+"/*/start")
 }
 
-// grain is what a partition should start on a multiple of, in bytes. Some disks and USB adapters report the largest
-// transfer that they take as the optimal one, 65535 sectors or 4095 pages; nothing can be aligned to that, and it is
-// left out.
-func grain(physical, minimum, optimal int64) int64 {
+// alignmentUnit is what a partition should start on a multiple of, in bytes. Some disks and USB adapters report the
+// largest transfer that they take as the optimal one, 65535 sectors or 4095 pages; nothing can be aligned to that, and
+// it is left out.
+func alignmentUnit(physical, minimum, optimal int64) int64 {
 	g := max(physical, minimum, sectorSize)
 	for _, unit := range []int64{sectorSize, 4096} {
 		if n := optimal / unit; optimal%unit == 0 && n > 255 && n&(n+1) == 0 {

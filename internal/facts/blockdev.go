@@ -20,7 +20,7 @@ const sectorSize = 512
 type stack struct {
 	reader
 	mounts []mount
-	// known holds what was read of every block device at once; without it each question reads anew. See newInventory.
+	// known holds what was read of every block device at once; without it each question reads again. See newInventory.
 	known *inventory
 }
 

@@ -27,7 +27,7 @@ func TestGolden(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			place, facts := m.snapshot(t)
 			checkWhole(t, facts)
-			gauges, err := FindGauges(t.Context(), m, place.Disks)
+			gauges, err := NewCounterReader(t.Context(), m, place.Disks)
 			if err != nil {
 				t.Fatal(err)
 			}

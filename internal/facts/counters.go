@@ -15,9 +15,9 @@ import (
 	"headroom/internal/validity"
 )
 
-// Gauges reads the machine's counters around a load. Which files there are is found out once, because looking for
-// them costs more than reading them.
-type Gauges struct {
+// CounterReader reads the machine's counters around a load. Which files there are is found out once, because looking
+// for them costs more than reading them.
+type CounterReader struct {
 	target target.Target
 	disks  []string
 	// throttles, clocks and sensors are paths; sensors by disk.
@@ -29,13 +29,13 @@ type Gauges struct {
 	quotas []string
 	// mount is a point of NFS whose traffic is counted; empty for none. Uppers are ports that lie on others, which
 	// count the same bytes.
-	mount  string
-	uppers []string
+	mount      string
+	upperDisks []string
 	// ports says that those of the machine are counted, meant are those that a network's tests should take, and
 	// pauseless says that they count no pause frames.
-	ports     bool
-	meant     []string
-	pauseless bool
+	ports         bool
+	expectedPorts []string
+	withoutPauses bool
 }
 
 // The files that every kernel has, or that are simply left out where it does not.
@@ -51,16 +51,16 @@ const (
 // asks about. On larger machines they are picked evenly.
 const maxClocks = 32
 
-// FindGauges looks for the counters of a machine and of some disks, by kernel name.
-func FindGauges(ctx context.Context, t target.Target, disks []string) (*Gauges, error) {
+// NewCounterReader looks for the counters of a machine and of some disks, by kernel name.
+func NewCounterReader(ctx context.Context, t target.Target, disks []string) (*CounterReader, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	r := reader{t.FS()}
-	g := &Gauges{target: t, disks: slices.Clone(disks), sensors: map[string]string{}}
+	g := &CounterReader{target: t, disks: slices.Clone(disks), sensors: map[string]string{}}
 	g.throttles = throttleFiles(r)
 	policies := r.glob(cpuDir + "/cpufreq/policy*")
-	for _, p := range pick(policies, maxClocks) {
+	for _, p := range spaced(policies, maxClocks) {
 		if r.exists(p + "/scaling_cur_freq") {
 			g.clocks = append(g.clocks, p+"/scaling_cur_freq")
 		}
@@ -84,17 +84,17 @@ func FindGauges(ctx context.Context, t target.Target, disks []string) (*Gauges, 
 
 // CountServer adds what goes between an NFS mount and its server, by its connections, and through the ports of the
 // machine.
-func (g *Gauges) CountServer(point string) {
-	g.mount, g.ports = point, true
-	g.all = append(g.all, mountStatsPath, netDevPath)
-	for _, uppers := range portsOver(g.target) {
-		g.uppers = append(g.uppers, uppers...)
+func (c *CounterReader) CountServer(point string) {
+	c.mount, c.ports = point, true
+	c.all = append(c.all, mountStatsPath, netDevPath)
+	for _, uppers := range portsOver(c.target) {
+		c.upperDisks = append(c.upperDisks, uppers...)
 	}
 }
 
 // Read reads all counters in one round trip. What can't be read is absent as validity.Counters says; the error says
 // that the target can't be reached.
-func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
+func (g *CounterReader) Read(ctx context.Context) (validity.Counters, error) {
 	if err := ctx.Err(); err != nil {
 		return validity.Counters{}, err
 	}
@@ -153,15 +153,15 @@ func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 
 // ReadDisks reads the counters of the disks alone. It is for looking on while a load runs: reading a core's clock can
 // interrupt that core, so Read is not for every second. What can't be read is absent, as with Read.
-func (g *Gauges) ReadDisks(ctx context.Context) (validity.Counters, error) {
+func (c *CounterReader) ReadDisks(ctx context.Context) (validity.Counters, error) {
 	now := time.Now()
-	files, err := g.target.ReadFiles(ctx, diskStatsPath)
+	files, err := c.target.ReadFiles(ctx, diskStatsPath)
 	if err != nil {
 		return validity.Counters{}, &lab.Error{What: "can't read the disks' counters",
-			Target: target.RemoteName(g.target),
+			Target: target.RemoteName(c.target),
 			Err:    err}
 	}
-	return validity.Counters{Time: now, Disks: parseDiskStats(files[diskStatsPath].Data, g.disks)}, nil
+	return validity.Counters{Time: now, Disks: parseDiskStats(files[diskStatsPath].Data, c.disks)}, nil
 }
 
 func trimmed(f target.File) string { return string(bytes.TrimSpace(f.Data)) }
@@ -179,12 +179,12 @@ func numberIn(f target.File) (int64, bool) {
 func throttleFiles(r reader) []string {
 	dir := cpuDir + "/cpu[0-9]*/thermal_throttle"
 	return append(
-		oncePer(r, r.glob(dir+"/core_throttle_count"), "core_cpus_list"),
-		oncePer(r, r.glob(dir+"/package_throttle_count"), "physical_package_id")...)
+		firstPerTopology(r, r.glob(dir+"/core_throttle_count"), "core_cpus_list"),
+		firstPerTopology(r, r.glob(dir+"/package_throttle_count"), "physical_package_id")...)
 }
 
-// oncePer keeps the first file of those whose CPUs share a value in their topology.
-func oncePer(r reader, files []string, part string) []string {
+// firstPerTopology keeps the first file of those whose CPUs share a value in their topology.
+func firstPerTopology(r reader, files []string, part string) []string {
 	seen := map[string]bool{}
 	var kept []string
 	for _, p := range files {
@@ -197,8 +197,8 @@ func oncePer(r reader, files []string, part string) []string {
 	return kept
 }
 
-// pick takes at most n of a list, evenly spread.
-func pick(list []string, n int) []string {
+// spaced takes at most n of a list, evenly spread.
+func spaced(list []string, n int) []string {
 	if len(list) <= n {
 		return list
 	}

@@ -14,7 +14,7 @@ func TestCountersOfThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := FindGauges(t.Context(), local, place.Disks)
+	g, err := NewCounterReader(t.Context(), local, place.Disks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,17 +111,17 @@ func TestPick(t *testing.T) {
 	for i := range list {
 		list[i] = string(rune('a' + i))
 	}
-	got := pick(list, 4)
+	got := spaced(list, 4)
 	if len(got) != 4 || got[0] != list[0] || got[3] != list[75] {
 		t.Errorf("%v", got)
 	}
-	if len(pick(list[:3], 4)) != 3 {
+	if len(spaced(list[:3], 4)) != 3 {
 		t.Error("a short list is not kept whole")
 	}
 }
 
-func BenchmarkGauges(b *testing.B) {
-	g, err := FindGauges(b.Context(), target.NewLocal(b.TempDir()), []string{"vda", "sda", "nvme0n1"})
+func BenchmarkCounterReader(b *testing.B) {
+	g, err := NewCounterReader(b.Context(), target.NewLocal(b.TempDir()), []string{"vda", "sda", "nvme0n1"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -123,15 +123,15 @@ var channelName = regexp.MustCompile(`(?i)^(.*?channel[ _-]?[0-9a-z]+?)(?:[ _-]|
 // channels.
 var channelLetter = regexp.MustCompile(`(?i)^(.*dimm(?:[ _-]p[0-9])?[ _-]?[a-z])[ _-]?([0-9]+)$`)
 
-// mostOnChannel is how many modules one channel of any processor takes.
-const mostOnChannel = 3
+// maxPerChannel is how many modules one channel of any processor takes.
+const maxPerChannel = 3
 
 // longRows says whether a letter has more slots than a channel can have: DIMM_A1 to DIMM_A12 of Dell's PowerEdge 11G
 // and 12G, whose letters are sockets.
 func longRows(slots []memorySlot) bool {
 	for _, s := range slots {
 		if found := channelLetter.FindStringSubmatch(s.locator); found != nil {
-			if n, err := strconv.Atoi(found[2]); err != nil || n > mostOnChannel {
+			if n, err := strconv.Atoi(found[2]); err != nil || n > maxPerChannel {
 				return true
 			}
 		}

@@ -30,7 +30,7 @@
 //	ResolvePlace   what the user gave: a directory or a device, and the whole disks underneath
 //	InUse          whether somebody else keeps those disks busy
 //	Endurance      how much of a drive's life is used, where the drive tells
-//	Gauges         counters before and after each load
+//	CounterReader         counters before and after each load
 //
 // What several collectors need (all block devices, all processes, /proc/interrupts) is read once for a snapshot.
 //

@@ -59,8 +59,8 @@ func microjoules(counters []energyCounter, files map[string]target.File) []int64
 	return counts
 }
 
-// mostWatts is more than any package takes for long: the largest are made for 500 W.
-const mostWatts = 700
+// maxWatts is more than any package takes for long: the largest are made for 500 W.
+const maxWatts = 700
 
 // joules that the packages took in a time; 0 when that is not known. A counter of 32 bits comes to its end within
 // minutes (AMD's after 65 kJ, which is four minutes at 280 W), and one that did so once more than it seems would have
@@ -69,7 +69,7 @@ func joules(counters []energyCounter, before, after []int64, taken time.Duration
 	if len(before) != len(counters) || len(after) != len(counters) {
 		return 0
 	}
-	most := mostWatts * 1e6 * taken.Seconds()
+	most := maxWatts * 1e6 * taken.Seconds()
 	var sum float64
 	for i, c := range counters {
 		used := after[i] - before[i]

@@ -30,8 +30,8 @@ func ethtoolCommand(option, name string) []string {
 	return []string{"ethtool", option, name}
 }
 
-// asked picks the adapters to ask: those with hardware, with a link first.
-func asked(r reader, nics []nic) []nic {
+// ethtoolNICs picks the adapters to ask: those with hardware, with a link first.
+func ethtoolNICs(r reader, nics []nic) []nic {
 	nics = slices.DeleteFunc(slices.Clone(nics), func(n nic) bool { return !n.hardware() })
 	up := make(map[string]bool, len(nics))
 	for _, n := range nics {
@@ -56,7 +56,7 @@ func ethtoolCommands(in Scope) [][]string {
 	r := reader{in.Files}
 	nics, _ := findNICs(r)
 	var commands [][]string
-	for _, n := range asked(r, nics) {
+	for _, n := range ethtoolNICs(r, nics) {
 		if strings.HasPrefix(n.name, "-") {
 			continue // the kernel allows such a name, and ethtool would take it for an option
 		}
@@ -77,7 +77,7 @@ func collectEthtool(fsys fs.FS, in Scope) []lab.Fact {
 	r := reader{fsys}
 	nics, _ := findNICs(r)
 	chosen := map[string]bool{}
-	for _, n := range asked(r, nics) {
+	for _, n := range ethtoolNICs(r, nics) {
 		chosen[n.name] = true
 	}
 	var all []lab.Fact
@@ -123,15 +123,15 @@ func (e *ethtool) output(option string) (text, source, reason string) {
 	p := e.in.lookup(argv)
 	switch {
 	case strings.Contains(p.Failed, "not supported"):
-		return "", source, notTold
+		return "", source, notReported
 	case p.Failed != "":
 		return "", source, toolFailed("ethtool", p.Failed)
 	}
 	return p.Stdout, source, ""
 }
 
-// notTold is for what a driver has no answer to: the kernel says "Operation not supported" or ethtool prints "n/a".
-const notTold = "the driver does not tell"
+// notReported is for what a driver has no answer to: the kernel says "Operation not supported" or ethtool prints "n/a".
+const notReported = "the driver does not tell"
 
 // value is one value of an option's output.
 func (e *ethtool) value(option, name string) (value, source, reason string) {
@@ -141,7 +141,7 @@ func (e *ethtool) value(option, name string) (value, source, reason string) {
 	}
 	value, ok := parseEthtool(text)[name]
 	if !ok || value == "" || value == "n/a" {
-		return "", source, notTold
+		return "", source, notReported
 	}
 	return value, source, ""
 }
@@ -171,7 +171,7 @@ func (e *ethtool) flags(option string, keys [][2]string) {
 		}
 		on, ok := ParseFlag(firstWord(value))
 		if reason == "" && !ok {
-			reason = notTold
+			reason = notReported
 		}
 		if reason != "" {
 			e.add(unknown(k[0], source, reason))
@@ -197,7 +197,7 @@ func (e *ethtool) channels() {
 		case reason != "":
 			e.add(unknown(k[0], source, reason))
 		default:
-			e.add(unknown(k[0], source, notTold))
+			e.add(unknown(k[0], source, notReported))
 		}
 	}
 }
@@ -210,7 +210,7 @@ func (e *ethtool) identity(r reader, n nic) {
 			value = ""
 		}
 		if reason == "" && value == "" {
-			reason = notTold
+			reason = notReported
 		}
 		if reason == "" {
 			e.add(known(k[0], value, source))

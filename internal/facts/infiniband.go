@@ -107,13 +107,13 @@ func (p *port) link(state, layer string, rate lab.Fact) {
 	}
 	p.add(whole("port.lanes", lanes, rate.Source))
 	if layer == "Ethernet" {
-		p.add(unknown("port.generation", rate.Source, onEthernet))
+		p.add(unknown("port.generation", rate.Source, ethernetPort))
 		return
 	}
 	p.add(known("port.generation", generation, rate.Source))
 }
 
-const onEthernet = "the port runs Ethernet, whose speeds the kernel only words like InfiniBand's"
+const ethernetPort = "the port runs Ethernet, whose speeds the kernel only words like InfiniBand's"
 
 // ratePattern matches what the kernel prints: the rate of data for 8b/10b links (SDR to QDR) is 4/5 of that.
 var ratePattern = regexp.MustCompile(`^[0-9.]+ Gb/sec \((\d{1,2})X ?([A-Z0-9]*)\)$`)
@@ -153,7 +153,7 @@ func (p *port) adapter(layer string) {
 	source := p.device + "/board_id; " + p.device + "/hca_type"
 	switch {
 	case layer == "Ethernet":
-		p.add(unknown("port.best_generation", source, onEthernet))
+		p.add(unknown("port.best_generation", source, ethernetPort))
 	case best == "":
 		p.add(unknown("port.best_generation", source,
 			"neither model nor board tells: the same chip is sold for several generations"))

@@ -30,9 +30,9 @@ func Levels(ctx context.Context, t target.Target, place lab.Place) ([]Level, err
 		return nil, err
 	}
 	s := newStack(reader{t.FS()})
-	found := map[string]*rise{}
+	found := map[string]*layerHeight{}
 	for _, top := range s.tops(place) {
-		s.rise(top, found)
+		s.layerHeight(top, found)
 	}
 	var names []string
 	for name := range found {
@@ -51,20 +51,20 @@ func Levels(ctx context.Context, t target.Target, place lab.Place) ([]Level, err
 	return levels, nil
 }
 
-// rise is a level with how far it is above the disks.
-type rise struct {
+// layerHeight is a level with how far it is above the disks.
+type layerHeight struct {
 	Level
 	height int
 }
 
-// rise finds a device and all below it. A device that changes while it is looked at could seem to lie on itself; it is
-// found once.
-func (s stack) rise(name string, found map[string]*rise) *rise {
+// layerHeight finds a device and all below it. A device that changes while it is looked at could seem to lie on itself;
+// it is found once.
+func (s stack) layerHeight(name string, found map[string]*layerHeight) *layerHeight {
 	if r := found[name]; r != nil {
 		return r
 	}
 	l := s.layer(name)
-	r := &rise{Level: Level{Path: s.node(name), Kind: l.kind, Size: s.size(name)}}
+	r := &layerHeight{Level: Level{Path: s.node(name), Kind: l.kind, Size: s.size(name)}}
 	found[name] = r
 	switch l.kind {
 	case "dm":
@@ -82,7 +82,7 @@ func (s stack) rise(name string, found map[string]*rise) *rise {
 		return r
 	}
 	for _, b := range l.below {
-		under := s.rise(b, found)
+		under := s.layerHeight(b, found)
 		r.height = max(r.height, under.height+1)
 		r.Disks = append(r.Disks, under.Disks...)
 	}

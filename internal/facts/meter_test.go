@@ -19,10 +19,10 @@ func (m *machine) put(files map[string]string) {
 }
 
 // readingOf reads a machine that has these files, too.
-func readingOf(t *testing.T, m *machine, files map[string]string) (*Meter, Reading) {
+func readingOf(t *testing.T, m *machine, files map[string]string) (*EnergyMeter, EnergyReading) {
 	t.Helper()
 	m.put(files)
-	meter, err := FindMeter(t.Context(), m)
+	meter, err := NewEnergyMeter(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestCPUTimeThatWasSpent(t *testing.T) {
 		if got := meter.Between(first, last).CPUSeconds; math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v s, want %v s", name, got, c.want)
 		}
-		if got := meter.Between(Reading{}, last).CPUSeconds; got != 0 {
+		if got := meter.Between(EnergyReading{}, last).CPUSeconds; got != 0 {
 			t.Errorf("%s: %v s since nobody knows when", name, got)
 		}
 	}
@@ -66,7 +66,7 @@ func TestCPUTimeThatWasSpent(t *testing.T) {
 // charges the test alone, and what there was of all cores.
 func burnt(t *testing.T) (spent, own, most float64) {
 	t.Helper()
-	meter, err := FindMeter(t.Context(), target.NewLocal(t.TempDir()))
+	meter, err := NewEnergyMeter(t.Context(), target.NewLocal(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

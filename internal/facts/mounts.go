@@ -195,7 +195,7 @@ func (s stack) mountDisks(m mount) lab.Fact {
 	key, source := "mount.disks", "/sys/dev/block/"+m.device
 	switch m.kind {
 	case "zfs":
-		return unknown(key, source, zfsHides)
+		return unknown(key, source, zfsHidden)
 	case "overlay":
 		return unknown(key, source, "the layers of an overlay can be out of sight")
 	}

@@ -156,15 +156,15 @@ func (p NFSPaths) addresses(switches []rpcSwitch) []string {
 	return found
 }
 
-// Wires are what a machine's network cards and RDMA ports have moved since it started, both ways together: cards in
-// bytes, by their names, and ports in whatever they count, by device and number: "rxe0/1".
-type Wires struct {
+// InterfaceCounters are what a machine's network cards and RDMA ports have moved since it started, both ways together:
+// cards in bytes, by their names, and ports in whatever they count, by device and number: "rxe0/1".
+type InterfaceCounters struct {
 	Cards, Ports map[string]int64
 }
 
-// ReadWires reads the counters of all cards and ports of a target, loopback apart.
-func ReadWires(ctx context.Context, t target.Target) (Wires, error) {
-	w := Wires{Cards: map[string]int64{}, Ports: map[string]int64{}}
+// ReadInterfaceCounters reads the counters of all cards and ports of a target, loopback apart.
+func ReadInterfaceCounters(ctx context.Context, t target.Target) (InterfaceCounters, error) {
+	w := InterfaceCounters{Cards: map[string]int64{}, Ports: map[string]int64{}}
 	r := reader{t.FS()}
 	paths := map[string]func(int64){}
 	add := func(to map[string]int64, name string, files ...string) {

@@ -37,7 +37,7 @@ func TestPathsOfNFS(t *testing.T) {
 // What a server has sent and was sent is counted around loads, direct I/O included.
 func TestServerIsCounted(t *testing.T) {
 	m := saved(t, "nfs-client")
-	g, err := FindGauges(t.Context(), m, nil)
+	g, err := NewCounterReader(t.Context(), m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestWires(t *testing.T) {
 	} {
 		m.files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	w, err := ReadWires(t.Context(), m)
+	w, err := ReadInterfaceCounters(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,10 +18,10 @@ import (
 
 // Ports are those of one end of a network's tests.
 type Ports struct {
-	// Meant are the ports that the tests should take: one, or of a route with several next hops one for each; none
+	// Expected are the ports that the tests should take: one, or of a route with several next hops one for each; none
 	// where that can't be told. Address is the address of them or the one that they lead to.
-	Meant   []string
-	Address string
+	Expected []string
+	Address  string
 	// Over are ports by those that lie on them, directly or not.
 	Over map[string][]string
 	// Network names the machine's network: two ends with the same share all ports and counters. Containers have their
@@ -51,7 +51,7 @@ func FindPorts(ctx context.Context, client, server target.Target, address string
 		return at, there, err
 	}
 	if len(hops) > 1 {
-		at.Meant, there.Meant = overHops(links, others, hops)
+		at.Expected, there.Expected = overHops(links, others, hops)
 		return at, there, nil
 	}
 	meant := near(links, of, false)
@@ -64,18 +64,18 @@ func FindPorts(ctx context.Context, client, server target.Target, address string
 			meant = []string{routed}
 		}
 	}
-	at.Meant, there.Meant = only(meant, of), only(near(others, of, true), of)
+	at.Expected, there.Expected = only(meant, of), only(near(others, of, true), of)
 	return at, there, nil
 }
 
 // portsOf is what is known of the ports of an end, and their links; no links where the target does not tell.
 func portsOf(ctx context.Context, t target.Target, of netip.Addr) (Ports, map[string]link, error) {
 	p := Ports{Address: of.String(), Over: map[string][]string{}}
-	said, err := t.Run(ctx, addressCommand()...)
-	if err != nil || said.ExitCode != 0 {
+	printed, err := t.Run(ctx, addressCommand()...)
+	if err != nil || printed.ExitCode != 0 {
 		return p, nil, ctx.Err() // without ip nothing is known
 	}
-	links, err := parseAddresses(Printed{Stdout: string(said.Stdout)})
+	links, err := parseAddresses(Printed{Stdout: string(printed.Stdout)})
 	if err != nil {
 		return p, nil, nil
 	}
@@ -228,28 +228,28 @@ func portsOver(t target.Target) map[string][]string {
 const netDevPath = "/proc/net/dev"
 
 // CountPorts adds the counters of all ports, and what is known of some of them in more detail.
-func (g *Gauges) CountPorts(meant []string) {
-	g.ports, g.meant = true, meant
-	g.all = append(g.all, netDevPath)
+func (c *CounterReader) CountPorts(meant []string) {
+	c.ports, c.expectedPorts = true, meant
+	c.all = append(c.all, netDevPath)
 	for _, port := range meant {
-		g.all = append(g.all, g.mtuOf(port))
+		c.all = append(c.all, c.mtuOf(port))
 	}
 }
 
-func (g *Gauges) mtuOf(port string) string { return netDir + "/" + port + "/mtu" }
+func (c *CounterReader) mtuOf(port string) string { return netDir + "/" + port + "/mtu" }
 
 // readPorts takes the ports' counters from what was read.
-func (g *Gauges) readPorts(ctx context.Context, files map[string]target.File, c *validity.Counters) error {
+func (g *CounterReader) readPorts(ctx context.Context, files map[string]target.File, c *validity.Counters) error {
 	if !g.ports {
 		return nil
 	}
 	c.Ports = parseNetDev(files[netDevPath].Data)
 	if g.mount != "" {
 		maps.DeleteFunc(c.Ports, func(port string, _ validity.PortCounters) bool {
-			return port == loopbackPort || slices.Contains(g.uppers, port)
+			return port == loopbackPort || slices.Contains(g.upperDisks, port)
 		})
 	}
-	for _, port := range g.meant {
+	for _, port := range g.expectedPorts {
 		if n, ok := numberIn(files[g.mtuOf(port)]); ok && (c.MTU == 0 || int(n) < c.MTU) {
 			c.MTU = int(n)
 		}
@@ -261,8 +261,8 @@ func (g *Gauges) readPorts(ctx context.Context, files map[string]target.File, c 
 }
 
 // readPauses asks for the pause frames of a port.
-func (g *Gauges) readPauses(ctx context.Context, port string, c *validity.Counters) error {
-	if g.pauseless {
+func (g *CounterReader) readPauses(ctx context.Context, port string, c *validity.Counters) error {
+	if g.withoutPauses {
 		return nil
 	}
 	out, err := g.target.Run(ctx, "ethtool", "--include-statistics", "--show-pause", port)
@@ -270,7 +270,7 @@ func (g *Gauges) readPauses(ctx context.Context, port string, c *validity.Counte
 		return err
 	}
 	received, sent, ok := parsePauses(string(out.Stdout))
-	if g.pauseless = err != nil || !ok; g.pauseless {
+	if g.withoutPauses = err != nil || !ok; g.withoutPauses {
 		return nil // the driver does not count them, or ethtool is older than 5.10, and asking again would say the same
 	}
 	p := c.Ports[port]

@@ -147,7 +147,7 @@ func TestGrain(t *testing.T) {
 		{512, 512, 1 << 20, 1 << 20},
 		{4096, 4096, 16773120, 4096}, {512, 512, 33553920, 512}, {4096, 4096, 1000, 4096}, {0, 0, 0, 512},
 	} {
-		if got := grain(c.physical, c.minimum, c.optimal); got != c.want {
+		if got := alignmentUnit(c.physical, c.minimum, c.optimal); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

@@ -67,8 +67,8 @@ func (s stack) volume(d blockDevice, used map[string]bool, mapped string) []lab.
 	members := listOf("volume.members", d.below, dir+"/slaves")
 	disks := listOf("volume.disks", s.disksUnder(d.name), dir+"/slaves")
 	if d.kind == "zfs" {
-		members = unknown(members.Key, members.Source, zfsHides)
-		disks = unknown(disks.Key, disks.Source, zfsHides)
+		members = unknown(members.Key, members.Source, zfsHidden)
+		disks = unknown(disks.Key, disks.Source, zfsHidden)
 	}
 	return []lab.Fact{
 		name,
@@ -184,14 +184,14 @@ func (s stack) md(name string) []lab.Fact {
 	return facts
 }
 
-// dmAnswer is what dmsetup told of all devices, or why it did not.
-type dmAnswer struct {
+// dmOutput is what dmsetup told of all devices, or why it did not.
+type dmOutput struct {
 	targets        map[string][]dmTarget
 	source, reason string
 }
 
-func (s stack) dmTargets(in Scope, command []string) dmAnswer {
-	a := dmAnswer{source: lab.ShellQuote(command)}
+func (s stack) dmTargets(in Scope, command []string) dmOutput {
+	a := dmOutput{source: lab.ShellQuote(command)}
 	if a.reason = s.cannotRun("dmsetup", "dmsetup"); a.reason != "" {
 		return a
 	}
@@ -202,7 +202,7 @@ func (s stack) dmTargets(in Scope, command []string) dmAnswer {
 }
 
 // of is what was told of one device.
-func (a dmAnswer) of(name string) (targets []dmTarget, reason string) {
+func (a dmOutput) of(name string) (targets []dmTarget, reason string) {
 	if a.reason != "" {
 		return nil, a.reason
 	}
@@ -213,7 +213,7 @@ func (a dmAnswer) of(name string) (targets []dmTarget, reason string) {
 }
 
 // mapped describes a device-mapper device by its table, which only root may read.
-func (s stack) mapped(d blockDevice, name string, tables, status dmAnswer) []lab.Fact {
+func (s stack) mapped(d blockDevice, name string, tables, status dmOutput) []lab.Fact {
 	targets, reason := tables.of(name)
 	var facts []lab.Fact
 	put := func(key string, ok bool, value string) {
@@ -254,14 +254,14 @@ func (s stack) mapped(d blockDevice, name string, tables, status dmAnswer) []lab
 }
 
 // multipath describes a multipath map. Its members are in /sys; how it picks among them only root may read.
-func (s stack) multipath(d blockDevice, name string, tables, status dmAnswer) []lab.Fact {
+func (s stack) multipath(d blockDevice, name string, tables, status dmOutput) []lab.Fact {
 	dir := class(d.name)
 	facts := []lab.Fact{
 		s.fact("multipath.name", dir+"/dm/name"),
 		whole("multipath.paths", int64(len(d.below)), dir+"/slaves"),
 		listOf("multipath.members", d.below, dir+"/slaves"),
 	}
-	read := func(a dmAnswer, parse func([]string) (multipathMap, bool)) (multipathMap, string) {
+	read := func(a dmOutput, parse func([]string) (multipathMap, bool)) (multipathMap, string) {
 		targets, reason := a.of(name)
 		if reason != "" {
 			return multipathMap{}, reason

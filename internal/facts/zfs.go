@@ -9,8 +9,8 @@ import (
 
 const arcStatsPath = "/proc/spl/kstat/zfs/arcstats"
 
-// zfsHides is why nothing lies under a volume or a file system of ZFS.
-const zfsHides = "ZFS does not show in /sys what its pools are made of"
+// zfsHidden is why nothing lies under a volume or a file system of ZFS.
+const zfsHidden = "ZFS does not show in /sys what its pools are made of"
 
 // collectZFS describes ZFS where its module is loaded.
 func collectZFS(fsys fs.FS, _ Scope) []lab.Fact {

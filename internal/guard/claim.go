@@ -24,7 +24,7 @@ import (
 // (Measured with Linux 6.18, fio 3.33 and util-linux 2.38.) The claim also holds the lock by which udev and systemd
 // leave a device alone, so that nobody looks for partitions in what a benchmark writes.
 type Claim struct {
-	surroundings
+	environment
 	file      *os.File
 	others    []*os.File // the same storage under other names, held too
 	identity  Identity
@@ -33,7 +33,7 @@ type Claim struct {
 }
 
 // openClaim opens a block device. The string says why it could not be had exclusively.
-func openClaim(s surroundings, path string) (*Claim, string, error) {
+func openClaim(s environment, path string) (*Claim, string, error) {
 	busy := ""
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_EXCL, 0)
 	if errors.Is(err, unix.EBUSY) {
@@ -43,7 +43,7 @@ func openClaim(s surroundings, path string) (*Claim, string, error) {
 	if err != nil {
 		return nil, busy, err
 	}
-	c := &Claim{surroundings: s, file: file, exclusive: busy == ""}
+	c := &Claim{environment: s, file: file, exclusive: busy == ""}
 	if c.exclusive && !c.lock() {
 		c.exclusive, busy = false, "another program holds its lock (flock)"
 	}
@@ -88,7 +88,7 @@ func (c *Claim) claimOthers(f *family) []Use {
 	var uses []Use
 	for _, m := range f.members {
 		overLoop := m.relation == underneath && f.loops[c.identity.Disk] != (backing{})
-		if m.relation != twin && !overLoop {
+		if m.relation != samePathDevice && !overLoop {
 			continue
 		}
 		file, err := os.OpenFile(m.node, os.O_RDONLY|unix.O_EXCL, 0)
@@ -102,7 +102,7 @@ func (c *Claim) claimOthers(f *family) []Use {
 }
 
 // StillTheSame says whether the path still leads to the device that was inspected, and the device still holds the same
-// medium. Ask it before each step that writes, because fio and others open the path anew. Errors are of kind Refused.
+// medium. Ask it before each step that writes, because fio and others open the path again. Errors are of kind Refused.
 func (c *Claim) StillTheSame() error {
 	changed := func(what string, err error) error {
 		return &lab.Error{Kind: lab.Refused, Err: err,

@@ -148,7 +148,7 @@ func TestLeaveClean(t *testing.T) {
 			claim, verdict := claimed(t, d.node, "")
 			c.dirty(d)
 			here := target.NewLocal(t.TempDir())
-			done, err := claim.LeaveClean(context.Background(), here, verdict)
+			done, err := claim.CleanUp(context.Background(), here, verdict)
 			if err != nil || !done.Blank || done.How != c.how {
 				t.Fatalf("got %+v, %v", done, err)
 			}
@@ -184,7 +184,7 @@ func TestLeaveCleanWithoutDiscard(t *testing.T) {
 			random(d, c.size/2, mib)
 			tables()[0].make(d)
 			zfs(d, 0, 1, 2, 3)
-			done, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), verdict)
+			done, err := claim.CleanUp(context.Background(), target.NewLocal(t.TempDir()), verdict)
 			if err != nil || done.How != c.how || done.Blank != (c.how == "zeroed") {
 				t.Fatalf("got %+v, %v", done, err)
 			}
@@ -211,13 +211,13 @@ func TestLeaveCleanNeedsTheVerdict(t *testing.T) {
 	needRoot(t)
 	d, other := newDisk(t, 64*mib), newDisk(t, 64*mib)
 	claim, verdict := claimed(t, d.node, "")
-	_, foreign := claimed(t, other.node, "")
+	_, external := claimed(t, other.node, "")
 	random(d, 0, mib)
 	before := d.fingerprint()
 	reading := verdict
 	reading.MayWrite = false
-	for _, v := range []guard.Verdict{{}, foreign, reading} {
-		if _, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), v); lab.KindOf(err) !=
+	for _, v := range []guard.Verdict{{}, external, reading} {
+		if _, err := claim.CleanUp(context.Background(), target.NewLocal(t.TempDir()), v); lab.KindOf(err) !=
 			lab.Refused {
 			t.Errorf("cleaned: %v", err)
 		}

@@ -13,7 +13,7 @@ import (
 	"headroom/internal/target"
 )
 
-// Cleaned says in what state LeaveClean left a device.
+// Cleaned says in what state CleanUp left a device.
 type Cleaned struct {
 	// How it was done: "discarded", "zeroed" or "headers wiped".
 	How string `json:"how"`
@@ -45,7 +45,7 @@ func (c *Claim) Discard(ctx context.Context, v Verdict) error {
 	return errors.Join(c.rangewise(ctx, w, unix.BLKDISCARD, "discard", extent{0, c.identity.Size}), w.Close())
 }
 
-// LeaveClean leaves nothing on the device that could be taken for a file system, a partition table or a member of
+// CleanUp leaves nothing on the device that could be taken for a file system, a partition table or a member of
 // anything, and proves it: the data that a benchmark leaves can look like a partition table by chance (fio issue 1942).
 //
 // It discards the whole device when that is possible, which is also how a drive wants to be left. Not every drive reads
@@ -55,7 +55,7 @@ func (c *Claim) Discard(ctx context.Context, v Verdict) error {
 //
 // The verdict must be the one that allowed the run to write. After Ctrl-C, give it a context of its own: it does
 // nothing under one that is cancelled.
-func (c *Claim) LeaveClean(ctx context.Context, t target.Target, v Verdict) (Cleaned, error) {
+func (c *Claim) CleanUp(ctx context.Context, t target.Target, v Verdict) (Cleaned, error) {
 	if err := c.mayWrite(ctx, v); err != nil {
 		return Cleaned{}, err
 	}
@@ -69,7 +69,7 @@ func (c *Claim) LeaveClean(ctx context.Context, t target.Target, v Verdict) (Cle
 	if c.identity.Discard {
 		switch err := c.rangewise(ctx, w, unix.BLKDISCARD, "discard", whole); {
 		case err == nil:
-			if done.Blank, err = c.provedBlank(ctx, t); err != nil || done.Blank {
+			if done.Blank, err = c.inspectAgain(ctx, t); err != nil || done.Blank {
 				done.How = "discarded"
 				return done, err
 			}
@@ -81,7 +81,7 @@ func (c *Claim) LeaveClean(ctx context.Context, t target.Target, v Verdict) (Cle
 		if err := c.rangewise(ctx, w, unix.BLKZEROOUT, "zero", whole); err != nil {
 			return done, err
 		}
-		if done.Blank, err = c.provedBlank(ctx, t); err != nil || done.Blank {
+		if done.Blank, err = c.inspectAgain(ctx, t); err != nil || done.Blank {
 			done.How = "zeroed"
 			return done, err
 		}
@@ -105,7 +105,7 @@ func (c *Claim) wipeHeaders(ctx context.Context, t target.Target, w *os.File) er
 			return err
 		}
 		if left = found; len(left) == 0 {
-			c.forgetPartitions()
+			c.rereadPartitions()
 			return nil
 		}
 		for _, s := range left {
@@ -118,8 +118,8 @@ func (c *Claim) wipeHeaders(ctx context.Context, t target.Target, w *os.File) er
 	return &lab.Error{What: fmt.Sprintf("%s still holds %s after it was wiped", c.identity.Path, left[0])}
 }
 
-// provedBlank inspects the device again, as for the next run.
-func (c *Claim) provedBlank(ctx context.Context, t target.Target) (bool, error) {
+// inspectAgain inspects the device again, as for the next run.
+func (c *Claim) inspectAgain(ctx context.Context, t target.Target) (bool, error) {
 	signatures, err := c.signaturesNow(ctx, t)
 	if err != nil || len(signatures) > 0 {
 		return false, err
@@ -135,7 +135,7 @@ func (c *Claim) provedBlank(ctx context.Context, t target.Target) (bool, error) 
 	if e.Sample.Data {
 		return false, nil
 	}
-	c.forgetPartitions()
+	c.rereadPartitions()
 	return true, nil
 }
 
@@ -149,14 +149,14 @@ func (c *Claim) signaturesNow(ctx context.Context, t target.Target) ([]Signature
 		return nil, err
 	}
 	defer device.release()
-	marks, err := findMarks(device, c.identity.Size)
+	marks, err := findSignatures(device, c.identity.Size)
 	return append(found, marks...), err
 }
 
-// forgetPartitions has the kernel look for partitions again, in case it saw some in the data of the benchmark. Not
+// rereadPartitions has the kernel look for partitions again, in case it saw some in the data of the benchmark. Not
 // every device can have partitions, and a plain user may not ask; then there is nothing to forget or nothing to be
 // done.
-func (c *Claim) forgetPartitions() {
+func (c *Claim) rereadPartitions() {
 	_ = unix.IoctlSetInt(int(c.file.Fd()), unix.BLKRRPART, 0)
 }
 

@@ -1,13 +1,13 @@
 // Package guard keeps headroom from destroying data: it decides whether a job's steps may write to a block device.
 //
 // It works in two halves. Inspect gathers evidence: it takes the device for itself (O_EXCL), then looks at how it is
-// used, at every signature on it, and at a sample of its contents; where that leaves it open, ReadWhole reads all of
+// used, at every signature on it, and at a sample of its contents; where that leaves it open, ReadAll reads all of
 // it. Judge weighs the evidence and touches nothing, so every decision can be tested from text.
 //
 //	evidence, claim, err := guard.Inspect(ctx, target, "/dev/nvme1n1")
 //	defer claim.Close()
 //	if guard.MustRead(evidence, steps, loadOnlyReads, consent) {
-//		err = claim.ReadWhole(ctx, &evidence, progress)
+//		err = claim.ReadAll(ctx, &evidence, progress)
 //	}
 //	verdict, err := guard.Judge(evidence, steps, loadOnlyReads, consent)
 //	...

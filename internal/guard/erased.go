@@ -37,9 +37,9 @@ const (
 	identifyLength    = 4096
 )
 
-// erasedOnes says whether the device itself states that blocks which were erased read as FF. Only NVMe can say so; what
-// can't be asked does not say it.
-func (c *Claim) erasedOnes() bool {
+// erasedReadsOnes says whether the device itself states that blocks which were erased read as FF. Only NVMe can say so;
+// what can't be asked does not say it.
+func (c *Claim) erasedReadsOnes() bool {
 	if !strings.HasPrefix(c.identity.Name, "nvme") {
 		return false
 	}

@@ -38,18 +38,18 @@ type Check string
 
 // The checks.
 const (
-	Exclusive   Check = "exclusive use"
-	Mounts      Check = "mounts in all namespaces"
-	Swap        Check = "swap"
-	Layers      Check = "layers above and below"
-	OtherPaths  Check = "other paths to the drive"
-	Writers     Check = "programs that write to it"
-	Signatures  Check = "signatures that libblkid knows"
-	EndMarks    Check = "signatures at both ends"
-	ContentRead Check = "its content"
+	Exclusive     Check = "exclusive use"
+	Mounts        Check = "mounts in all namespaces"
+	Swap          Check = "swap"
+	Layers        Check = "layers above and below"
+	OtherPaths    Check = "other paths to the drive"
+	Writers       Check = "programs that write to it"
+	Signatures    Check = "signatures that libblkid knows"
+	EndSignatures Check = "signatures at both ends"
+	ContentRead   Check = "its content"
 )
 
 // Checks are all checks, in the order in which they are made.
 func Checks() []Check {
-	return []Check{Exclusive, Mounts, Swap, Layers, OtherPaths, Writers, Signatures, EndMarks, ContentRead}
+	return []Check{Exclusive, Mounts, Swap, Layers, OtherPaths, Writers, Signatures, EndSignatures, ContentRead}
 }

@@ -29,7 +29,7 @@ func TestReadingFigures(t *testing.T) {
 			start = time.Now()
 		}
 		if !evidence.Sample.Whole || reread {
-			if err := claim.ReadWhole(context.Background(), &evidence, func(guard.Progress) {}); err != nil {
+			if err := claim.ReadAll(context.Background(), &evidence, func(guard.Progress) {}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -22,7 +22,7 @@ import (
 type fixture struct {
 	name    string
 	archive *txtar.Archive
-	around  surroundings
+	around  environment
 	files   fstest.MapFS
 }
 
@@ -50,7 +50,7 @@ func fixtures(t testing.TB) []fixture {
 			}
 			f.files[file.Name] = &fstest.MapFile{Mode: 0o444, Data: data}
 		}
-		f.around = surroundings{files: f.files, number: f.number, loopTarget: f.loopTarget, self: 4711}
+		f.around = environment{files: f.files, number: f.number, loopTarget: f.loopTarget, self: 4711}
 		all = append(all, f)
 	}
 	return all

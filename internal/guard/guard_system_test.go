@@ -71,7 +71,7 @@ func inspected(t *testing.T, path string) (guard.Evidence, *guard.Claim) {
 	t.Helper()
 	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), path)
 	if err == nil && guard.MustRead(evidence, destructive(), false, guard.Consent{}) {
-		err = claim.ReadWhole(context.Background(), &evidence, func(guard.Progress) {})
+		err = claim.ReadAll(context.Background(), &evidence, func(guard.Progress) {})
 	}
 	if err != nil {
 		t.Fatal(errors.Join(err, claim.Close()))
@@ -125,7 +125,7 @@ func (l layout) judge(t *testing.T) {
 	}
 	verdict, err = guard.Judge(evidence, destructive(), false, guard.Consent{Destroy: name + "0"})
 	mustRefuse(t, verdict, err, "does not name it")
-	if _, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), verdict); lab.KindOf(err) !=
+	if _, err := claim.CleanUp(context.Background(), target.NewLocal(t.TempDir()), verdict); lab.KindOf(err) !=
 		lab.Refused {
 		t.Errorf("cleaned without permission: %v", err)
 	}

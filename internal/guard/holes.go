@@ -22,10 +22,10 @@ type holes struct {
 	allocated int64
 }
 
-// knowsHoles says whether a file system answers SEEK_DATA right: never with a hole where there are data that are not on
-// the disk yet. Network file systems can't know what another machine writes, FUSE says what somebody's program wants,
-// and ZFS had holes where there were data (openzfs/zfs issue 15526). Numbers: include/uapi/linux/magic.h.
-func knowsHoles(kind int64) bool {
+// reportsHoles says whether a file system answers SEEK_DATA right: never with a hole where there are data that are not
+// on the disk yet. Network file systems can't know what another machine writes, FUSE says what somebody's program
+// wants, and ZFS had holes where there were data (openzfs/zfs issue 15526). Numbers: include/uapi/linux/magic.h.
+func reportsHoles(kind int64) bool {
 	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC,
 		unix.TMPFS_MAGIC}, kind)
 }
@@ -81,7 +81,7 @@ func openBacking(name string, status *unix.LoopInfo64) (*os.File, error) {
 	if err := unix.Fstatfs(int(place.Fd()), &system); err != nil {
 		return nil, err
 	}
-	if !knowsHoles(int64(system.Type)) {
+	if !reportsHoles(int64(system.Type)) {
 		return nil, fmt.Errorf("the file system of %s is not known to tell its holes", name)
 	}
 	return os.Open(descriptorPath(place))

@@ -56,7 +56,7 @@ func (i Identity) Token() string {
 }
 
 // identify reads what /sys says of a drive. Partitions have the model, the serial number and the queue of their disk.
-func (s surroundings) identify(name string, d blockDevice) Identity {
+func (s environment) identify(name string, d blockDevice) Identity {
 	disk := classDir(d.disk)
 	number := func(file string) int64 {
 		n, err := strconv.ParseInt(s.optional(disk+file), 10, 64)
@@ -81,7 +81,7 @@ func (s surroundings) identify(name string, d blockDevice) Identity {
 }
 
 // model joins vendor and model, unless the vendor says nothing: SATA drives all carry "ATA", virtio a PCI number.
-func (s surroundings) model(disk string) string {
+func (s environment) model(disk string) string {
 	dir := classDir(disk) + "/device"
 	model := strings.Join(strings.Fields(s.optional(dir+"/model")), " ")
 	if model == "" {
@@ -98,7 +98,7 @@ func (s surroundings) model(disk string) string {
 // serial looks where each kind of drive keeps its serial number: NVMe and MMC beside the device, virtio at the disk,
 // SCSI and SATA in page 80h of the vital product data, USB bridges in udev's database only. What all lack, a wwid may
 // have; it is as good for naming one drive among many.
-func (s surroundings) serial(disk string) string {
+func (s environment) serial(disk string) string {
 	dir := classDir(disk)
 	for _, file := range []string{dir + "/device/serial", dir + "/serial"} {
 		if t := printable(s.optional(file)); t != "" {
@@ -133,7 +133,7 @@ func udevSerial(record string) string {
 }
 
 // wwid is the worldwide name: of NVMe at the disk ("eui.0025…"), of SCSI at the device ("naa.5000…").
-func (s surroundings) wwid(disk string) string {
+func (s environment) wwid(disk string) string {
 	for _, file := range []string{"/wwid", "/device/wwid"} {
 		// A drive that was never given a name says zero; all such drives would be "the same".
 		t := printable(s.optional(classDir(disk) + file))
@@ -155,9 +155,9 @@ func printable(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// onlyHere refuses other machines: the guard opens devices itself, so it can only look at this one. To judge a device
-// of another machine by the device of the same name here would be the worst of mistakes.
-func onlyHere(t target.Target) error {
+// requireLocal refuses other machines: the guard opens devices itself, so it can only look at this one. To judge a
+// device of another machine by the device of the same name here would be the worst of mistakes.
+func requireLocal(t target.Target) error {
 	if _, ok := t.(target.LocalFiles); ok {
 		return nil
 	}

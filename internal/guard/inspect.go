@@ -15,9 +15,9 @@ import (
 	"headroom/internal/target"
 )
 
-// here is this machine.
-func here(t target.Target) surroundings {
-	return surroundings{
+// localEnvironment is this machine.
+func localEnvironment(t target.Target) environment {
+	return environment{
 		files: t.FS(),
 		number: func(name string) (Number, bool) {
 			info, err := os.Stat(name)
@@ -51,13 +51,13 @@ func loopTarget(node string) (backing, error) {
 
 // Inspect finds out how a path is used, which signatures are on it and what a sample of its content holds, and takes
 // the device for this run. It writes nothing. It reads for two seconds, or what a device up to 1 GiB needs to be read
-// whole. That is enough to refuse most devices that hold anything; ReadWhole proves that one holds nothing.
+// whole. That is enough to refuse most devices that hold anything; ReadAll proves that one holds nothing.
 //
 // The claim is nil when the path is no block device or can't be opened; the evidence says so, and Judge refuses it. It
 // must be closed when the run has ended. An error means that the inspection itself was cut off or could not begin.
 func Inspect(ctx context.Context, t target.Target, path string) (Evidence, *Claim, error) {
 	e := Evidence{Path: path}
-	if err := onlyHere(t); err != nil {
+	if err := requireLocal(t); err != nil {
 		return e, nil, err
 	}
 	info, err := os.Stat(path)
@@ -69,7 +69,7 @@ func Inspect(ctx context.Context, t target.Target, path string) (Evidence, *Clai
 		e.NotADevice = kindOf(info)
 		return e, nil, nil
 	}
-	claim, busy, err := openClaim(here(t), path)
+	claim, busy, err := openClaim(localEnvironment(t), path)
 	if err != nil {
 		e.NotADevice = "a block device that can't be opened: " + cause(err)
 		return e, nil, nil // as above
@@ -191,7 +191,7 @@ func (c *Claim) readSignatures(ctx context.Context, t target.Target, f *family, 
 		return err
 	}
 	defer device.release()
-	marks, err := findMarks(device, e.Identity.Size)
+	marks, err := findSignatures(device, e.Identity.Size)
 	if err != nil {
 		e.ContentUnknown = append(e.ContentUnknown, err.Error())
 	}
@@ -200,7 +200,7 @@ func (c *Claim) readSignatures(ctx context.Context, t target.Target, f *family, 
 			e.Signatures = append(e.Signatures, m)
 		}
 	}
-	e.Checks = append(e.Checks, Signatures, EndMarks)
+	e.Checks = append(e.Checks, Signatures, EndSignatures)
 	return nil
 }
 
@@ -220,7 +220,7 @@ func (c *Claim) readContent(ctx context.Context, e *Evidence) error {
 		return err
 	}
 	defer r.release()
-	if r.little() {
+	if r.isSmall() {
 		err = c.readAll(ctx, r, e, func(Progress) {})
 	} else {
 		err = c.sample(ctx, e)
@@ -236,7 +236,7 @@ func (c *Claim) sample(ctx context.Context, e *Evidence) error {
 		return err
 	}
 	defer device.release()
-	e.Sample, err = sample(ctx, device, e.Identity.Size, c.erasedOnes(),
+	e.Sample, err = sample(ctx, device, e.Identity.Size, c.erasedReadsOnes(),
 		rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -79,7 +79,7 @@ func destroys(steps []lab.Step, onlyReads bool) bool {
 // to the device, and nobody has named it to be written to all the same.
 func MustRead(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) bool {
 	return destroys(steps, onlyReads) && e.NotADevice == "" && !e.Sample.Whole && consent.Destroy == "" &&
-		consent.Sampled == "" && !weigh(e).any()
+		consent.Sampled == "" && !reasonsAgainst(e).any()
 }
 
 // Judge decides whether steps may be carried out on a device. steps are those of every job, onlyReads says that every
@@ -93,7 +93,7 @@ func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdi
 			e.Path, e.NotADevice),
 			Hints: notADeviceHints(e.NotADevice)}
 	}
-	r := weigh(e)
+	r := reasonsAgainst(e)
 	v.Empty = !r.any() && e.Sample.Whole
 	if !destroys(steps, onlyReads) {
 		return v, nil
@@ -139,8 +139,8 @@ func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdi
 // any says whether there is a reason at all.
 func (r reasons) any() bool { return len(r.use)+len(r.content) > 0 }
 
-// weigh turns evidence into reasons.
-func weigh(e Evidence) reasons {
+// reasonsAgainst turns evidence into reasons.
+func reasonsAgainst(e Evidence) reasons {
 	var r reasons
 	if e.Identity.Size == 0 {
 		r.use = append(r.use, "it has no medium")
@@ -163,7 +163,7 @@ func weigh(e Evidence) reasons {
 	if len(e.BuiltOn) > 0 {
 		r.content = append(r.content, "it is built on "+strings.Join(e.BuiltOn, ", "))
 	}
-	r.content = append(r.content, holdings(e.Signatures)...)
+	r.content = append(r.content, signatureKinds(e.Signatures)...)
 	if len(e.Partitions) > 0 {
 		r.content = append(r.content, "it has partitions: "+strings.Join(e.Partitions, ", "))
 	}
@@ -179,8 +179,8 @@ func weigh(e Evidence) reasons {
 	return r
 }
 
-// holdings names each kind of signature once: a GPT has two headers, a ZFS member hundreds of uberblocks.
-func holdings(signatures []Signature) []string {
+// signatureKinds names each kind of signature once: a GPT has two headers, a ZFS member hundreds of uberblocks.
+func signatureKinds(signatures []Signature) []string {
 	var words []string
 	for i, s := range signatures {
 		alike := func(o Signature) bool { return o.Who == s.Who && o.What == s.What }

@@ -167,4 +167,4 @@ func (f *family) processes() []string {
 	return pids
 }
 
-func (s surroundings) namespace(pid string) string { return s.link("proc/" + pid + "/ns/mnt") }
+func (s environment) namespace(pid string) string { return s.link("proc/" + pid + "/ns/mnt") }

@@ -73,16 +73,16 @@ func (s Sample) String() string {
 // extent is a stretch of a device, in bytes.
 type extent struct{ at, length int64 }
 
-// Look samples a device of this size that is not on this machine, as Inspect does with one that is, until it finds
-// data. It says nothing of who uses the device. What it returns is Whole only for a device that is small enough to be
-// read whole at once.
-func Look(ctx context.Context, device io.ReaderAt, size int64) (Sample, error) {
+// ReadSample samples a device of this size that is not on this machine, as Inspect does with one that is, until it
+// finds data. It says nothing of who uses the device. What it returns is Whole only for a device that is small enough
+// to be read whole at once.
+func ReadSample(ctx context.Context, device io.ReaderAt, size int64) (Sample, error) {
 	return sample(ctx, device, size, false, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 }
 
-// LookWhole reads such a device from a place to its end, until it finds data. What is before that place was found
+// ReadAll reads such a device from a place to its end, until it finds data. What is before that place was found
 // blank. tell hears of each piece.
-func LookWhole(ctx context.Context, device io.ReaderAt, from, size int64, tell func(Progress)) (Sample, error) {
+func ReadAll(ctx context.Context, device io.ReaderAt, from, size int64, tell func(Progress)) (Sample, error) {
 	r := &sampler{device: device, buffer: make([]byte, readSize), size: size, seen: []extent{{0, from}}}
 	for at := from; at < size && !r.found.Data; at += readSize {
 		if err := r.read(ctx, extent{at, min(readSize, size-at)}); err != nil {
@@ -99,7 +99,7 @@ func LookWhole(ctx context.Context, device io.ReaderAt, from, size int64, tell f
 // cuts it off. erasedOnes says that FF throughout is what the device returns for erased blocks.
 //
 // It can miss data. What it can't miss is a stretch longer than Gap, a signature, or a quick format of the usual kinds
-// whose headers were wiped. So it is there to refuse a device with data at once; ReadWhole proves one empty.
+// whose headers were wiped. So it is there to refuse a device with data at once; ReadAll proves one empty.
 func sample(ctx context.Context, device io.ReaderAt, size int64, erasedOnes bool, draw *rand.Rand) (Sample, error) {
 	r := &sampler{device: device, buffer: make([]byte, readSize), size: size, erasedOnes: erasedOnes}
 	if size <= wholeUpTo {
@@ -204,7 +204,7 @@ func (r *sampler) read(ctx context.Context, e extent) error {
 		if err := readFull(r.device, p, at); err != nil {
 			return err
 		}
-		r.look(p, at)
+		r.check(p, at)
 		r.seen = append(r.seen, extent{at, int64(len(p))})
 		if r.found.Data {
 			return nil
@@ -215,8 +215,8 @@ func (r *sampler) read(ctx context.Context, e extent) error {
 	return nil
 }
 
-// look says whether a piece is data: anything but one value throughout, the same as in all pieces before it.
-func (r *sampler) look(p []byte, at int64) {
+// check says whether a piece is data: anything but one value throughout, the same as in all pieces before it.
+func (r *sampler) check(p []byte, at int64) {
 	if len(r.seen) == 0 && r.erasedOnes && p[0] == 0xff {
 		r.found.Fill = 0xff
 	}

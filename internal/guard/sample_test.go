@@ -150,14 +150,14 @@ func TestPieces(t *testing.T) {
 
 // TestMarks puts each signature where it belongs, on devices of even and odd sizes.
 func TestMarks(t *testing.T) {
-	if len(marks()) == 0 {
+	if len(signaturePatterns()) == 0 {
 		t.Fatal("no marks")
 	}
 	for _, size := range []int64{64 << 20, 64<<20 + 3*512, 100<<20 + 7*4096} {
-		for _, m := range marks() {
+		for _, m := range signaturePatterns() {
 			places := m.at(size)
 			for _, at := range []int64{places[0], places[len(places)-1]} {
-				found, err := findMarks(sparse{size: size, data: map[int64][]byte{at: m.magic}}, size)
+				found, err := findSignatures(sparse{size: size, data: map[int64][]byte{at: m.magic}}, size)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -170,12 +170,12 @@ func TestMarks(t *testing.T) {
 				}
 			}
 		}
-		if found, err := findMarks(sparse{size: size}, size); err != nil || len(found) > 0 {
+		if found, err := findSignatures(sparse{size: size}, size); err != nil || len(found) > 0 {
 			t.Errorf("a blank device has %v, %v", found, err)
 		}
 	}
 	for _, size := range []int64{512, 1024, 7 << 10} {
-		if found, err := findMarks(sparse{size: size}, size); err != nil || len(found) > 0 {
+		if found, err := findSignatures(sparse{size: size}, size); err != nil || len(found) > 0 {
 			t.Errorf("a blank device of %d bytes has %v, %v", size, found, err)
 		}
 	}

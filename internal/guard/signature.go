@@ -8,19 +8,19 @@ import (
 	"io"
 )
 
-// mark is a signature that headroom itself looks for: some that libblkid lacks, and those that survive at the end of a
-// device when its beginning was wiped. They would be refused as data as well; knowing them by name tells the user what
-// it is.
-type mark struct {
+// signaturePattern is a signature that headroom itself looks for: some that libblkid lacks, and those that survive at
+// the end of a device when its beginning was wiped. They would be refused as data as well; knowing them by name tells
+// the user what it is.
+type signaturePattern struct {
 	what string
 	// at gives the places of the mark on a device of a size in bytes; those that are not on it are passed over.
 	at    func(size int64) []int64
 	magic []byte
 }
 
-// marks is the list. Sources are beside the groups.
-func marks() []mark {
-	return []mark{
+// signaturePatterns is the list. Sources are beside the groups.
+func signaturePatterns() []signaturePattern {
+	return []signaturePattern{
 		// UEFI specification 5.3: the header is in the second block, its backup in the last. Both block sizes are
 		// tried, because a drive can change its block size on the way from one enclosure to another.
 		{"a GPT partition table", places(512, 4096), []byte("EFI PART")},
@@ -126,10 +126,10 @@ func luksBackups(int64) []int64 {
 	return offsets
 }
 
-// findMarks looks for headroom's own list of signatures. It reads only where one can be.
-func findMarks(device io.ReaderAt, size int64) ([]Signature, error) {
+// findSignatures looks for headroom's own list of signatures. It reads only where one can be.
+func findSignatures(device io.ReaderAt, size int64) ([]Signature, error) {
 	var found []Signature
-	for _, m := range marks() {
+	for _, m := range signaturePatterns() {
 		for _, at := range m.at(size) {
 			if at < 0 || at+int64(len(m.magic)) > size {
 				continue

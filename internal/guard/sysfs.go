@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// surroundings is what the guard can see of a machine without opening a device: its file system, and where nodes lead.
+// environment is what the guard can see of a machine without opening a device: its file system, and where nodes lead.
 // Tests put a tree of text in its place.
-type surroundings struct {
+type environment struct {
 	files fs.FS
 	// number is the device number of the block device that a path leads to; false when it leads to something else
 	// or nowhere.
@@ -23,31 +23,31 @@ type surroundings struct {
 }
 
 // text reads a small file of /proc or /sys without the white space around it.
-func (s surroundings) text(name string) (string, error) {
+func (s environment) text(name string) (string, error) {
 	data, err := fs.ReadFile(s.files, name)
 	return strings.TrimSpace(string(data)), err
 }
 
 // optional reads a file that not every device or kernel has: "" when it is not there or can't be read. It must not
 // be used for anything whose absence would make a device look free.
-func (s surroundings) optional(name string) string {
+func (s environment) optional(name string) string {
 	t, _ := s.text(name) // absence is the answer
 	return t
 }
 
 // link reads where a link leads; "" when that can't be told.
-func (s surroundings) link(name string) string {
+func (s environment) link(name string) string {
 	l, _ := fs.ReadLink(s.files, name) // absence is the answer
 	return l
 }
 
-func (s surroundings) exists(name string) bool {
+func (s environment) exists(name string) bool {
 	_, err := fs.Stat(s.files, name)
 	return err == nil
 }
 
 // entries lists a folder that may be absent; any other fault is an error.
-func (s surroundings) entries(name string) ([]string, error) {
+func (s environment) entries(name string) ([]string, error) {
 	list, err := fs.ReadDir(s.files, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -76,7 +76,7 @@ func classDir(name string) string { return "sys/class/block/" + name }
 //	MAJOR=259
 //	DEVNAME=nvme0n1p2
 //	PARTN=2
-func (s surroundings) device(name string) (blockDevice, error) {
+func (s environment) device(name string) (blockDevice, error) {
 	uevent, err := s.text(classDir(name) + "/uevent")
 	if err != nil {
 		return blockDevice{}, err
@@ -114,7 +114,7 @@ func (s surroundings) device(name string) (blockDevice, error) {
 }
 
 // named finds the kernel's name for a device number.
-func (s surroundings) named(n Number) (string, error) {
+func (s environment) named(n Number) (string, error) {
 	link, err := fs.ReadLink(s.files, "sys/dev/block/"+n.String())
 	if err != nil {
 		return "", err
@@ -135,7 +135,7 @@ func parseUevent(text string) map[string]string {
 
 // describe says what a device is, for a person: "dm-1 (LVM volume vg0-root)". It only helps to understand a refusal, so
 // what can't be read is left out.
-func (s surroundings) describe(name string) string {
+func (s environment) describe(name string) string {
 	dir := classDir(name)
 	switch {
 	case s.exists(dir + "/dm"):

@@ -25,12 +25,12 @@ type Progress struct {
 	Size int64
 }
 
-// ReadWhole reads everything on the device, until it finds data, and completes the evidence with that. Nothing else
+// ReadAll reads everything on the device, until it finds data, and completes the evidence with that. Nothing else
 // proves a device empty. It may take as long as the drive takes to be read once: tell hears of it several times a
 // second. Of a loop device over a file only what is not a hole of the file is read, where that can be known.
 //
 // In that time others may have begun to use the device, so that it is looked at once more how it is used.
-func (c *Claim) ReadWhole(ctx context.Context, e *Evidence, tell func(Progress)) error {
+func (c *Claim) ReadAll(ctx context.Context, e *Evidence, tell func(Progress)) error {
 	r, err := c.toRead(ctx)
 	if err != nil {
 		return err
@@ -39,12 +39,12 @@ func (c *Claim) ReadWhole(ctx context.Context, e *Evidence, tell func(Progress))
 	if err := c.readAll(ctx, r, e, tell); err != nil {
 		return err
 	}
-	return c.lookAgain(e)
+	return c.checkUseAgain(e)
 }
 
 // readAll reads what is to be read, and puts down what it found.
-func (c *Claim) readAll(ctx context.Context, r *remainder, e *Evidence, tell func(Progress)) error {
-	s := &scan{stretches: r.next, stopped: make(chan struct{})}
+func (c *Claim) readAll(ctx context.Context, r *unreadRange, e *Evidence, tell func(Progress)) error {
+	s := &scan{nextRange: r.next, stopped: make(chan struct{})}
 	open := func() (*directReader, error) { return newDirectReader(c.file, chunkSize) }
 	err := c.chooseFill(s)
 	if err == nil {
@@ -73,7 +73,7 @@ func (c *Claim) readAll(ctx context.Context, r *remainder, e *Evidence, tell fun
 
 // chooseFill takes the first byte for what blank blocks read as, where the device says that this may be FF.
 func (c *Claim) chooseFill(s *scan) error {
-	if !c.erasedOnes() {
+	if !c.erasedReadsOnes() {
 		return nil
 	}
 	first := make([]byte, 1)
@@ -86,8 +86,8 @@ func (c *Claim) chooseFill(s *scan) error {
 	return nil
 }
 
-// lookAgain adds what has begun to use the device since it was inspected.
-func (c *Claim) lookAgain(e *Evidence) error {
+// checkUseAgain adds what has begun to use the device since it was inspected.
+func (c *Claim) checkUseAgain(e *Evidence) error {
 	d, err := c.device(c.identity.Name)
 	if err != nil {
 		return err
@@ -116,8 +116,8 @@ type scan struct {
 	fill byte
 	// mutex guards stretches, which are handed out in order, and what was found.
 	mutex     sync.Mutex
-	stretches func() (extent, bool, error)
-	data      *discovery
+	nextRange func() (extent, bool, error)
+	data      *firstData
 	failed    error
 	stopped   chan struct{}
 	once      sync.Once
@@ -125,8 +125,8 @@ type scan struct {
 	read, done atomic.Int64
 }
 
-// discovery is the first byte that is not blank.
-type discovery struct {
+// firstData is the first byte that is not blank.
+type firstData struct {
 	at   int64
 	ones bool
 }
@@ -190,7 +190,7 @@ func (s *scan) next(ctx context.Context) (extent, bool) {
 		return extent{}, false
 	default:
 	}
-	e, more, err := s.stretches()
+	e, more, err := s.nextRange()
 	if err != nil {
 		s.failed = err
 		s.stop()
@@ -210,8 +210,8 @@ func (s *scan) work(ctx context.Context, reader *directReader) {
 			s.fail(err)
 			return
 		}
-		s.look(first, e.at)
-		s.look(second, e.at+int64(len(first)))
+		s.check(first, e.at)
+		s.check(second, e.at+int64(len(first)))
 		s.read.Add(e.length)
 		for end := e.at + e.length; ; { // the furthest of those that are in flight
 			if was := s.done.Load(); was >= end || s.done.CompareAndSwap(was, end) {
@@ -221,8 +221,8 @@ func (s *scan) work(ctx context.Context, reader *directReader) {
 	}
 }
 
-// look compares with what blank blocks read as, and ends the reading where they differ.
-func (s *scan) look(p []byte, at int64) {
+// check compares with what blank blocks read as, and ends the reading where they differ.
+func (s *scan) check(p []byte, at int64) {
 	first := firstNot(p, s.fill)
 	if first < 0 {
 		return
@@ -230,7 +230,7 @@ func (s *scan) look(p []byte, at int64) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if found := at + int64(first); s.data == nil || found < s.data.at {
-		s.data = &discovery{found, ones(p[first:])}
+		s.data = &firstData{found, ones(p[first:])}
 	}
 	s.stop()
 }
@@ -248,30 +248,30 @@ func firstNot(p []byte, fill byte) int {
 	return -1
 }
 
-// remainder is what must be read to know all of a device: everything, or what is not a hole.
-type remainder struct {
+// unreadRange is what must be read to know all of a device: everything, or what is not a hole.
+type unreadRange struct {
 	size, at int64
 	holes    *holes // nil where they are not known
 }
 
-func (c *Claim) toRead(ctx context.Context) (*remainder, error) {
+func (c *Claim) toRead(ctx context.Context) (*unreadRange, error) {
 	h, err := c.holesBelow(ctx)
-	return &remainder{size: c.identity.Size, holes: h}, err
+	return &unreadRange{size: c.identity.Size, holes: h}, err
 }
 
-func (r *remainder) release() {
+func (r *unreadRange) release() {
 	if r.holes != nil {
 		_ = r.holes.file.Close() // it was only looked at
 	}
 }
 
-// little says whether so little is to be read that no sample is needed beforehand.
-func (r *remainder) little() bool {
+// isSmall says whether so little is to be read that no sample is needed beforehand.
+func (r *unreadRange) isSmall() bool {
 	return r.size <= wholeUpTo || r.holes != nil && r.holes.allocated <= wholeUpTo
 }
 
 // next is the next stretch to read, in order; false at the end.
-func (r *remainder) next() (extent, bool, error) {
+func (r *unreadRange) next() (extent, bool, error) {
 	e := extent{r.at, min(chunkSize, r.size-r.at)}
 	if r.holes != nil {
 		var err error

@@ -108,7 +108,7 @@ func TestSampledByName(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	t.Log(v)
-	if err := claim.ReadWhole(context.Background(), &evidence, func(guard.Progress) {}); err != nil {
+	if err := claim.ReadAll(context.Background(), &evidence, func(guard.Progress) {}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err = guard.Judge(evidence, destructive(), false, guard.Consent{}); err != nil || !v.Empty {
@@ -128,7 +128,7 @@ func TestInterruptedReading(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := claim.ReadWhole(ctx, &evidence, func(guard.Progress) {}); !errors.Is(err, context.Canceled) ||
+	if err := claim.ReadAll(ctx, &evidence, func(guard.Progress) {}); !errors.Is(err, context.Canceled) ||
 		evidence.Sample.Whole {
 		t.Errorf("%v, %+v", err, evidence.Sample)
 	}
@@ -153,7 +153,7 @@ func TestWhoComesMeanwhile(t *testing.T) {
 	}
 	defer claim.Close()
 	d.background("dash", "sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 600`, "sh", d.node)
-	if err := claim.ReadWhole(context.Background(), &evidence, func(guard.Progress) {}); err != nil {
+	if err := claim.ReadAll(context.Background(), &evidence, func(guard.Progress) {}); err != nil {
 		t.Fatal(err)
 	}
 	v, err := guard.Judge(evidence, destructive(), false, guard.Consent{})

@@ -37,8 +37,8 @@ func sparseFile(t *testing.T, size int64, data map[int64]string) *os.File {
 
 // scanned reads a file of a size whole.
 func scanned(ctx context.Context, f *os.File, size int64) (*scan, error) {
-	r := &remainder{size: size}
-	s := &scan{stretches: r.next, stopped: make(chan struct{})}
+	r := &unreadRange{size: size}
+	s := &scan{nextRange: r.next, stopped: make(chan struct{})}
 	return s, s.run(ctx, func() (*directReader, error) { return newDirectReader(f, chunkSize) }, func() {})
 }
 
@@ -75,8 +75,8 @@ func TestScanStops(t *testing.T) {
 	const size = 256 << 20
 	count := func(s *scan, then func(int64)) *atomic.Int64 {
 		var handed atomic.Int64
-		next := s.stretches
-		s.stretches = func() (extent, bool, error) {
+		next := s.nextRange
+		s.nextRange = func() (extent, bool, error) {
 			then(handed.Add(1))
 			return next()
 		}
@@ -85,7 +85,7 @@ func TestScanStops(t *testing.T) {
 	file := sparseFile(t, size, map[int64]string{2 << 20: "x"})
 	open := func() (*directReader, error) { return newDirectReader(file, chunkSize) }
 
-	s := &scan{stretches: (&remainder{size: size}).next, stopped: make(chan struct{})}
+	s := &scan{nextRange: (&unreadRange{size: size}).next, stopped: make(chan struct{})}
 	s.stop()
 	handed := count(s, func(int64) {})
 	if err := s.run(context.Background(), open, func() {}); err != nil || handed.Load() != 0 {
@@ -93,7 +93,7 @@ func TestScanStops(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
-	s = &scan{stretches: (&remainder{size: size, at: 4 << 20}).next, stopped: make(chan struct{})}
+	s = &scan{nextRange: (&unreadRange{size: size, at: 4 << 20}).next, stopped: make(chan struct{})}
 	handed = count(s, func(n int64) {
 		if n == 5 {
 			cancel()
@@ -110,7 +110,7 @@ func TestScanFailsOnWhatItCannotRead(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "can't read") {
 		t.Errorf("got %v", err)
 	}
-	s := &scan{stretches: func() (extent, bool, error) { return extent{}, false, errors.New("no holes") },
+	s := &scan{nextRange: func() (extent, bool, error) { return extent{}, false, errors.New("no holes") },
 		stopped: make(chan struct{})}
 	err = s.run(context.Background(), func() (*directReader, error) {
 		return newDirectReader(sparseFile(t, 4<<20, nil), chunkSize)
@@ -140,7 +140,7 @@ func TestHoles(t *testing.T) {
 	data := map[int64]string{0: "a", 5<<20 + 4095: "b", 40 << 20: strings.Repeat("c", 5<<20), size - 1: "d"}
 	for _, offset := range []int64{0, 4096, 1 << 20, 512} {
 		f := sparseFile(t, size, data)
-		r := &remainder{size: size - offset - 8192, holes: &holes{file: f, name: f.Name(), offset: offset}}
+		r := &unreadRange{size: size - offset - 8192, holes: &holes{file: f, name: f.Name(), offset: offset}}
 		covered, end := int64(0), int64(0)
 		var all []extent
 		for {

@@ -38,21 +38,21 @@ func Analyze(suite string, runs []Run, facts FactsOf, knowledge *diff.Knowledge,
 	}
 	doc := Document{Schema: Schema, Suite: suite, Since: o.Since, Alpha: o.Alpha, Margin: o.Margin,
 		Verdict: None, Series: []Series{}}
-	for _, group := range likeWithLike(runs, o.Since) {
-		s := follow(group, o)
+	for _, group := range comparableRuns(runs, o.Since) {
+		s := newSeries(group, o)
 		var err error
 		if s.Events, err = events(s, facts, knowledge); err != nil {
 			return doc, err
 		}
-		doc.Verdict = graver(doc.Verdict, s.Verdict)
+		doc.Verdict = worseVerdict(doc.Verdict, s.Verdict)
 		doc.Series = append(doc.Series, s)
 	}
 	return doc, nil
 }
 
-// likeWithLike are the runs of one machine and place together, each in the order of time; the group with the newest run
-// first.
-func likeWithLike(runs []Run, since time.Time) [][]Run {
+// comparableRuns are the runs of one machine and place together, each in the order of time; the group with the newest
+// run first.
+func comparableRuns(runs []Run, since time.Time) [][]Run {
 	var groups [][]Run
 	at := map[string]int{}
 	for _, r := range runs {
@@ -74,8 +74,8 @@ func likeWithLike(runs []Run, since time.Time) [][]Run {
 	return groups
 }
 
-// follow makes the series of runs that are alike.
-func follow(runs []Run, o Options) Series {
+// newSeries makes the series of runs that are alike.
+func newSeries(runs []Run, o Options) Series {
 	newest := runs[len(runs)-1]
 	s := Series{Host: newest.Host, Target: newest.Target, Place: newest.Place, Cells: tracks(runs, o), Verdict: None}
 	for _, r := range runs {
@@ -87,15 +87,15 @@ func follow(runs []Run, o Options) Series {
 		t := &s.Cells[i]
 		points := search.ChangePoints(t.centers())
 		t.Changes = changes(t, points, o.Margin)
-		t.Lag1 = wander(t, points)
+		t.Lag1 = residualCorrelation(t, points)
 		t.Ended = t.Points[len(t.Points)-1].Run != newest.ID
 		t.judge(newest, s.FewestAfter, o.Alpha/float64(len(s.Cells)), o.Margin)
-		s.Verdict = graver(s.Verdict, t.Newest.Verdict)
+		s.Verdict = worseVerdict(s.Verdict, t.Newest.Verdict)
 	}
 	return s
 }
 
-func graver(a, b Verdict) Verdict {
+func worseVerdict(a, b Verdict) Verdict {
 	for _, v := range []Verdict{Regression, Undecided} {
 		if a == v || b == v {
 			return v
@@ -144,13 +144,13 @@ func estimate(c stat.Change) Estimate {
 	return e
 }
 
-// fewestForLag is how many runs it takes to say anything of neighbours: the estimate then strays by 0.3.
-const fewestForLag = 12
+// minForLag is how many runs it takes to say anything of neighbours: the estimate then strays by 0.3.
+const minForLag = 12
 
-// wander is the correlation of neighbouring runs around the levels between the changes that are proved: those that are
-// not may be what it looks like.
-func wander(t *Track, points []stat.ChangePoint) *float64 {
-	if len(t.Points) < fewestForLag {
+// residualCorrelation is the correlation of neighbouring runs around the levels between the changes that are proved:
+// those that are not may be what it looks like.
+func residualCorrelation(t *Track, points []stat.ChangePoint) *float64 {
+	if len(t.Points) < minForLag {
 		return nil
 	}
 	proved := slices.DeleteFunc(slices.Clone(points), func(p stat.ChangePoint) bool { return p.Likely })

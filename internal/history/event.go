@@ -11,8 +11,8 @@ import (
 // ten is found further away.
 const near = 2
 
-// mostDifferences is how many are kept of an event: the rest are ranked below these, and compare lists them.
-const mostDifferences = 20
+// maxDifferences is how many are kept of an event: the rest are ranked below these, and compare lists them.
+const maxDifferences = 20
 
 // events are the times at which cells changed, and what else did. Changes of several cells within two runs are one
 // event, at the run at which most of them have it: the time of one change is an estimate, and the facts of a run too
@@ -89,7 +89,7 @@ func (e *Event) explain(s Series, at int, facts FactsOf, knowledge *diff.Knowled
 		d := knowledge.Compare(diff.Side{Name: s.Runs[before].ID, Facts: a},
 			diff.Side{Name: s.Runs[after].ID, Facts: b})
 		if len(d.Differences) > 0 {
-			e.Differences, e.Near = d.Differences[:min(len(d.Differences), mostDifferences)], around > 0
+			e.Differences, e.Near = d.Differences[:min(len(d.Differences), maxDifferences)], around > 0
 			return nil
 		}
 	}

@@ -175,7 +175,7 @@ func TestNewestRun(t *testing.T) {
 				}
 				verdict := None
 				for _, c := range all {
-					verdict = graver(verdict, c.Newest.Verdict)
+					verdict = worseVerdict(verdict, c.Newest.Verdict)
 				}
 				switch verdict {
 				case Regression:

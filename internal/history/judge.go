@@ -9,9 +9,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// fewestBefore is how many runs the newest is compared with at least: of fewer, heavy tails and two modes make the
+// minBefore is how many runs the newest is compared with at least: of fewer, heavy tails and two modes make the
 // interval of the next too narrow.
-const fewestBefore = 6
+const minBefore = 6
 
 // cleared is the confidence of the interval whose lower end clears a run: with 95% the level is not below it.
 const cleared = 0.90
@@ -23,7 +23,7 @@ const cleared = 0.90
 func (t *Track) judge(newest Run, fewestAfter int, alpha, margin float64) {
 	last := len(t.Points) - 1
 	segment := t.centers()[t.edges()[len(t.Changes)]:last]
-	leave := max(0, min(max(fewestAfter, stat.FewestBesides)-1, len(segment)-fewestBefore))
+	leave := max(0, min(max(fewestAfter, stat.MinBesides)-1, len(segment)-minBefore))
 	base := segment[:len(segment)-leave]
 	n := Newest{Run: t.Points[last].Run, Against: len(base)}
 	alarm := stat.NextChange(base, t.Points[last].Center, 1-alpha)
@@ -57,8 +57,8 @@ func (t *Track) likelyWorse() bool {
 // newestVerdict judges the newest run alone.
 func (t *Track) newestVerdict(alarm, clear stat.Change, margin float64) (Verdict, string, *float64) {
 	switch {
-	case alarm.N < stat.FewestBesides:
-		return Undecided, fmt.Sprintf("%s before it at this level; it takes %d", runs(alarm.N), stat.FewestBesides), nil
+	case alarm.N < stat.MinBesides:
+		return Undecided, fmt.Sprintf("%s before it at this level; it takes %d", runs(alarm.N), stat.MinBesides), nil
 	case verdict(alarm.Decide(margin), t.Better) == worse:
 		return Regression, "worse than the " + runs(alarm.N) + " before it", nil
 	}

@@ -15,7 +15,7 @@ func tracks(runs []Run, o Options) []Track {
 	at := map[string]int{}
 	for _, r := range slices.Backward(runs) {
 		for _, c := range r.Cells {
-			for _, metric := range followed(c, o.Metric) {
+			for _, metric := range trackedMetrics(c, o.Metric) {
 				key := key(c) + "\x00" + metric
 				i, known := at[key]
 				if !known {
@@ -47,8 +47,8 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// followed are the metrics of a cell to follow.
-func followed(c Cell, metric string) []string {
+// trackedMetrics are the metrics of a cell to follow.
+func trackedMetrics(c Cell, metric string) []string {
 	if metric == "" {
 		return lab.Deciding(c.Own, c.Params, c.Values)
 	}

@@ -29,16 +29,16 @@ func benchFio() Importer {
 			return strings.Count(path.Base(name), "-") >= 2 && tree.MatchString(name) &&
 				bytes.Contains(head, []byte(`"fio version"`))
 		},
-		read: func(f file, d *draft) error {
+		read: func(f file, d *runBuilder) error {
 			m := tree.FindStringSubmatch(f.path)
-			said := map[string]string{"rw": m[4], "bs": m[3], "iodepth": m[5], "numjobs": m[6]}
+			printed := map[string]string{"rw": m[4], "bs": m[3], "iodepth": m[5], "numjobs": m[6]}
 			if m[2] != "" {
-				said["rwmixread"] = m[2]
+				printed["rwmixread"] = m[2]
 			}
 			return readFio(f, d, func(into *measurement) {
 				into.facts = append(into.facts, lab.Fact{Key: "import.tool", Value: "bench-fio",
 					Source: path.Dir(f.name)})
-				into.params = under(into.params, said)
+				into.params = mergeUnder(into.params, printed)
 				if into.place.Kind != lab.Device {
 					// The tree has only the last part of the name of a device, or of a directory.
 					into.levels = map[string]string{"tree:device": m[1]}
@@ -48,8 +48,8 @@ func benchFio() Importer {
 	}
 }
 
-// under returns params with those of further that are not in it.
-func under(params, further map[string]string) map[string]string {
+// mergeUnder returns params with those of further that are not in it.
+func mergeUnder(params, further map[string]string) map[string]string {
 	if params == nil {
 		params = map[string]string{}
 	}

@@ -64,7 +64,7 @@ func (c *cells) find(arm string, m measurement) (*cell, bool) {
 		kept = map[string]string{}
 	}
 	telling := kept
-	if m.jobSaysAll {
+	if m.paramsComplete {
 		telling = nil
 	}
 	found := &cell{Cell: lab.Cell{ID: c.id(m.job, telling), Arm: arm, Engine: m.engine, Job: m.job, Params: kept}}

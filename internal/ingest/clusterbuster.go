@@ -38,10 +38,10 @@ func clusterBuster() Importer {
 			case cbReportName, cbReportName + ".gz", cbIndexName:
 				return true
 			}
-			return topHas(head, `"clusterbusterResults"`) || topHas(head, `"worker_results"`) ||
-				topHas(head, `"total_instances"`, `"total_pods"`)
+			return headHas(head, `"clusterbusterResults"`) || headHas(head, `"worker_results"`) ||
+				headHas(head, `"total_instances"`, `"total_pods"`)
 		},
-		read: func(f file, d *draft) error {
+		read: func(f file, d *runBuilder) error {
 			if path.Base(f.path) == cbIndexName {
 				return readCBIndex(f, d)
 			}
@@ -51,7 +51,7 @@ func clusterBuster() Importer {
 }
 
 // readCBIndex takes from a bundle's index what did not succeed.
-func readCBIndex(f file, d *draft) error {
+func readCBIndex(f file, d *runBuilder) error {
 	var result string
 	var failed []string
 	err := jx.DecodeBytes(f.data).Obj(func(d *jx.Decoder, key string) error {
@@ -76,7 +76,7 @@ func readCBIndex(f file, d *draft) error {
 	return nil
 }
 
-func readCB(f file, d *draft) error {
+func readCB(f file, d *runBuilder) error {
 	r, err := parseCB(f.data)
 	switch {
 	case err != nil:
@@ -164,7 +164,7 @@ func job(key string) string {
 
 // addWorkers adds one repetition for each key: ClusterBuster starts all workers of a key together, so their work is
 // added up as that of fio's jobs of one group is.
-func (r *cbReport) addWorkers(f file, d *draft) error {
+func (r *cbReport) addWorkers(f file, d *runBuilder) error {
 	var keys []string
 	for _, w := range r.workers {
 		for _, res := range w.results {
@@ -188,7 +188,7 @@ func (r *cbReport) addWorkers(f file, d *draft) error {
 			m := fromGroup(f, g, together)
 			m.host, m.place, m.levels = base.host, lab.Place{}, base.levels
 			m.facts = append(m.facts, base.facts...)
-			m.params = under(m.params, r.params(key))
+			m.params = mergeUnder(m.params, r.params(key))
 			m.job = job(key)
 			if len(groups) > 1 {
 				m.job += "-" + g.Name
@@ -277,7 +277,7 @@ func apart(spans []span, workers int) (lab.Warning, bool) {
 }
 
 // addSummary adds what a json-summary has of each key: sums, and means of means.
-func (r *cbReport) addSummary(f file, d *draft) error {
+func (r *cbReport) addSummary(f file, d *runBuilder) error {
 	if len(r.summary.results) == 0 {
 		return fmt.Errorf("its summary has no results; the report's status is %s", excerpt(r.status))
 	}

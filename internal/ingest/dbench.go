@@ -62,7 +62,7 @@ func dbenchLines() []dbenchLine {
 	}
 }
 
-func readDbench(f file, d *draft) error {
+func readDbench(f file, d *runBuilder) error {
 	summaries, err := parseDbench(string(f.data))
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (fig dbenchFigure) addTo(all []measurement, v float64) []measurement {
 		all[n-1].repetition.Values[fig.metric] = v
 		return all
 	}
-	m := measurement{job: fig.job, jobSaysAll: true, engine: "fio", params: map[string]string{"rw": fig.rw}}
+	m := measurement{job: fig.job, paramsComplete: true, engine: "fio", params: map[string]string{"rw": fig.rw}}
 	m.repetition.Values = map[string]float64{fig.metric: v}
 	return append(all, m)
 }

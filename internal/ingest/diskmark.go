@@ -23,8 +23,8 @@ func crystalDiskMark() Importer {
 		Name:  "crystaldiskmark",
 		Title: "CrystalDiskMark text (7 and later)",
 		Units: "MB/s are 1,000,000 bytes a second; KiB and MiB of blocks are binary; us",
-		Sniff: func(_ string, head []byte) bool { return topHas(head, "CrystalDiskMark ") },
-		read:  func(f file, d *draft) error { return readDiskMark(f, "diskspd", d) },
+		Sniff: func(_ string, head []byte) bool { return headHas(head, "CrystalDiskMark ") },
+		read:  func(f file, d *runBuilder) error { return readDiskMark(f, "diskspd", d) },
 	}
 }
 
@@ -39,8 +39,8 @@ func kDiskMark() Importer {
 		Title: "KDiskMark text",
 		Units: "MB/s are fio's KiB/s over 1000, and so 2.34% low: the bandwidth is IOPS times the block, whose KiB " +
 			"and MiB are binary; us",
-		Sniff: func(_ string, head []byte) bool { return topHas(head, "KDiskMark (") },
-		read:  func(f file, d *draft) error { return readDiskMark(f, "fio", d) },
+		Sniff: func(_ string, head []byte) bool { return headHas(head, "KDiskMark (") },
+		read:  func(f file, d *runBuilder) error { return readDiskMark(f, "fio", d) },
 	}
 }
 
@@ -90,7 +90,7 @@ func rowPattern() *regexp.Regexp {
 		`\s+([\d.]+)\s+MB/s\s+\[\s*([\d.]+)\s+IOPS\]\s+<\s*([\d.]+)\s+us>`)
 }
 
-func readDiskMark(f file, engine string, d *draft) error {
+func readDiskMark(f file, engine string, d *runBuilder) error {
 	reports, err := parseDiskMark(string(f.data))
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (r *diskMark) fact(key, value string) {
 }
 
 // add turns the rows into measurements.
-func (r *diskMark) add(f file, engine string, d *draft) error {
+func (r *diskMark) add(f file, engine string, d *runBuilder) error {
 	facts := append([]lab.Fact{{Key: "import.tool", Value: r.tool}}, r.facts...)
 	if r.generator != "" {
 		facts = append(facts, lab.Fact{Key: "fio.version", Value: r.generator})
@@ -296,8 +296,8 @@ func (row diskMarkRow) measurement(engine string) measurement {
 		// The names are those of the suite cdm, so that the two can be put side by side.
 		job: fmt.Sprintf("%s%s-Q%dT%d-%s", kind, strings.ToUpper(bs), row.queues, row.tasks,
 			strings.ToLower(row.section.heading)),
-		jobSaysAll: true,
-		engine:     engine,
+		paramsComplete: true,
+		engine:         engine,
 		params: map[string]string{
 			"rw": rw, "bs": bs, "iodepth": strconv.Itoa(row.queues), "numjobs": strconv.Itoa(row.tasks),
 		},

@@ -21,13 +21,13 @@ func fioJSON() Importer {
 		Title: "fio's JSON and JSON+",
 		Units: "bw_bytes are bytes a second, bw KiB/s; latencies of _ns in ns, those of fio 2 in us",
 		Sniff: func(_ string, head []byte) bool { return bytes.Contains(head, []byte(`"fio version"`)) },
-		read:  func(f file, d *draft) error { return readFio(f, d, func(*measurement) {}) },
+		read:  func(f file, d *runBuilder) error { return readFio(f, d, func(*measurement) {}) },
 	}
 }
 
 // readFio adds every group of jobs in fio's documents. Amend completes a measurement with what the importer knows
 // besides.
-func readFio(f file, d *draft, amend func(*measurement)) error {
+func readFio(f file, d *runBuilder, amend func(*measurement)) error {
 	docs, err := d.parser.ParseBytes(f.data)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func readFio(f file, d *draft, amend func(*measurement)) error {
 	return nil
 }
 
-func addDocument(f file, doc fio.Document, d *draft, amend func(*measurement)) error {
+func addDocument(f file, doc fio.Document, d *runBuilder, amend func(*measurement)) error {
 	for _, g := range doc.Groups() {
 		m := fromGroup(f, g, doc)
 		amend(&m)

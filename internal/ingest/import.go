@@ -31,17 +31,17 @@ func Import(ctx context.Context, names []string, open Opener, sink Sink) (lab.Ru
 // same load in another. Sources name their stages, or order names those of one source, which then begin where a load
 // comes again or where another host's prompt stands. Both at once are no use.
 func ImportStages(ctx context.Context, sources []Source, order []string, open Opener, sink Sink) (lab.Run, error) {
-	i := &importing{importers: Importers(), draft: newDraft(sink), seen: map[uint64]struct{}{},
+	i := &importing{importers: Importers(), builder: newRunBuilder(sink), seen: map[uint64]struct{}{},
 		seed: maphash.MakeSeed()}
-	i.draft.staging.order = order
-	w := files{open: open, skip: i.leaveOut, read: func(f fs.File, name, path string, given bool) error {
+	i.builder.staging.order = order
+	w := files{open: open, skip: i.skip, read: func(f fs.File, name, path string, given bool) error {
 		if err := ctx.Err(); err != nil {
 			return &lab.Error{Kind: lab.Cancelled, What: "the import was stopped; nothing was imported", Err: err}
 		}
 		return i.read(f, name, path, given)
 	}}
 	for _, source := range sources {
-		i.draft.staging.source = source
+		i.builder.staging.source = source
 		if err := w.walk(source.Name); err != nil {
 			return lab.Run{}, err
 		}
@@ -50,7 +50,7 @@ func ImportStages(ctx context.Context, sources []Source, order []string, open Op
 	if err != nil {
 		return lab.Run{}, err
 	}
-	if err := i.draft.staging.check(sources); err != nil {
+	if err := i.builder.staging.check(sources); err != nil {
 		return lab.Run{}, err
 	}
 	return run, nil
@@ -59,19 +59,19 @@ func ImportStages(ctx context.Context, sources []Source, order []string, open Op
 // importing is an import under way.
 type importing struct {
 	importers []Importer
-	draft     *draft
+	builder   *runBuilder
 	reader    reader
 
 	// seen has a hash of every file: the same result twice is not two repetitions.
 	seen map[uint64]struct{}
 	seed maphash.Seed
 
-	bad      []string // one line each, up to maxListed
-	badCount int
-	left     []string // up to three
-	leftSum  int
-	unknown  bool
-	repeated int
+	bad          []string // one line each, up to maxListed
+	badCount     int
+	skipped      []string // up to three
+	skippedBytes int
+	unknown      bool
+	repeated     int
 }
 
 // maxListed bounds how many bad files an error names.
@@ -90,7 +90,7 @@ func (i *importing) read(f fs.File, name, path string, given bool) error {
 	if len(i.bad) < maxListed {
 		i.bad = append(i.bad, name+": "+strings.TrimPrefix(reason(err), name+": "))
 	}
-	i.draft.sink = nowhere{}
+	i.builder.sink = discardSink{}
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	if err != nil {
 		return err
 	}
-	source := i.draft.staging.source
+	source := i.builder.staging.source
 	if source.First > 0 {
 		if err := b.finish(rest); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	imp := importerFor(i.importers, path, head)
 	switch {
 	case imp == nil && !given:
-		i.leaveOut(name)
+		i.skip(name)
 		return nil
 	case imp == nil && len(head) == 0:
 		return errors.New("this file is empty")
@@ -138,15 +138,15 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		return nil
 	}
 	i.seen[hash] = struct{}{}
-	i.draft.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
+	i.builder.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
 	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: decode(b.data),
-		before: max(0, source.First-1)}, i.draft)
+		before: max(0, source.First-1)}, i.builder)
 }
 
-func (i *importing) leaveOut(name string) {
-	i.leftSum++
-	if len(i.left) < 3 {
-		i.left = append(i.left, name)
+func (i *importing) skip(name string) {
+	i.skippedBytes++
+	if len(i.skipped) < 3 {
+		i.skipped = append(i.skipped, name)
 	}
 }
 
@@ -154,27 +154,28 @@ func (i *importing) finish() (lab.Run, error) {
 	if i.badCount > 0 {
 		return lab.Run{}, i.badFiles()
 	}
-	if i.leftSum > 0 {
+	if i.skippedBytes > 0 {
 		more := ""
-		if i.leftSum > len(i.left) {
+		if i.skippedBytes > len(i.skipped) {
 			more = ", …"
 		}
-		i.draft.warn(lab.Warning{
+		i.builder.warn(lab.Warning{
 			Code: "import-left-out",
 			Text: fmt.Sprintf("%s left out, because nothing in them looks like results, "+
 				"or because they are hidden, links or marked as failed: %s%s",
-				counted(i.leftSum, "file or directory was", "files or directories were"), strings.Join(i.left, ", "),
+				counted(i.skippedBytes, "file or directory was", "files or directories were"),
+				strings.Join(i.skipped, ", "),
 				more),
 		})
 	}
 	if i.repeated > 0 {
-		i.draft.warn(lab.Warning{
+		i.builder.warn(lab.Warning{
 			Code: "import-duplicate",
 			Text: counted(i.repeated, "file was", "files were") +
 				" given twice, byte for byte, and counted once: the same result again is no second repetition",
 		})
 	}
-	run := i.draft.finish()
+	run := i.builder.finish()
 	if len(run.Cells) == 0 {
 		return lab.Run{}, &lab.Error{
 			Kind: lab.Usage, What: "there are no results in what was given", Hints: []string{known(i.importers)},

@@ -18,7 +18,7 @@ type Importer struct {
 	// that the user gave; head is its beginning, in UTF-8, all of it where it is shorter than 64 KiB.
 	Sniff func(name string, head []byte) bool
 
-	read func(f file, d *draft) error
+	read func(f file, d *runBuilder) error
 }
 
 // Importers are asked in this order, so the special stand before the general.
@@ -38,10 +38,10 @@ func Importers() []Importer {
 	}
 }
 
-// topHas says whether all the words stand at the top of a file, where special tools name themselves. A file that begins
-// as fio's own JSON has none of them and is not searched: with ten thousand such files it would cost a twentieth of the
-// import.
-func topHas(head []byte, words ...string) bool {
+// headHas says whether all the words stand at the top of a file, where special tools name themselves. A file that
+// begins as fio's own JSON has none of them and is not searched: with ten thousand such files it would cost a twentieth
+// of the import.
+func headHas(head []byte, words ...string) bool {
 	inside := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("{")), " \r\n\t")
 	if bytes.HasPrefix(inside, []byte(`"fio version"`)) {
 		return false

@@ -28,7 +28,7 @@ func iperf3JSON() Importer {
 	}
 }
 
-func readIperf3(f file, d *draft) error {
+func readIperf3(f file, d *runBuilder) error {
 	r, err := iperf3.Parse(f.data)
 	if err != nil {
 		return err
@@ -63,8 +63,8 @@ func iperf3Job(r iperf3.Result) string {
 // iperf3Params are the options that the test was started with, by their long names.
 func iperf3Params(r iperf3.Result) map[string]string {
 	params := map[string]string{}
-	set := func(name, value string, said bool) {
-		if said {
+	set := func(name, value string, printed bool) {
+		if printed {
 			params[name] = value
 		}
 	}

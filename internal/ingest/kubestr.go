@@ -20,13 +20,13 @@ func kubestr() Importer {
 		Title: "kubestr's JSON",
 		Units: "bw_bytes are bytes a second, bw KiB/s, as in fio's JSON",
 		Sniff: func(_ string, head []byte) bool {
-			return topHas(head, `"storageClass"`) && bytes.Contains(head, []byte(`"fioConfig"`))
+			return headHas(head, `"storageClass"`) && bytes.Contains(head, []byte(`"fioConfig"`))
 		},
 		read: readKubestr,
 	}
 }
 
-func readKubestr(f file, d *draft) error {
+func readKubestr(f file, d *runBuilder) error {
 	// kubestr prints lines on its progress before the document.
 	begin := bytes.IndexByte(f.data, '{')
 	if begin < 0 {

@@ -27,7 +27,7 @@ func proxmoxMigration() Importer {
 		Title: "the log of a migration by Proxmox VE",
 		Units: "KiB, MiB and GiB are binary; ms",
 		Sniff: func(_ string, head []byte) bool {
-			return topHas(head, " starting migration of VM ", " to node '")
+			return headHas(head, " starting migration of VM ", " to node '")
 		},
 		read: readProxmoxMigration,
 	}
@@ -43,7 +43,7 @@ var (
 	migrationEnds  = regexp.MustCompile(`finished (successfully|with problems) \(duration (\d+):(\d\d):(\d\d)\)`)
 )
 
-func readProxmoxMigration(f file, d *draft) error {
+func readProxmoxMigration(f file, d *runBuilder) error {
 	m := measurement{job: "migration", engine: "proxmox", params: map[string]string{},
 		repetition: lab.Repetition{Values: map[string]float64{}}}
 	var speeds speedLog
@@ -82,8 +82,8 @@ func readProxmoxMigration(f file, d *draft) error {
 			}
 			m.repetition.Values[lab.Downtime] = ms / 1000
 		}
-		if said, found := strings.CutPrefix(text, "ERROR: "); found && fault == "" {
-			fault = said
+		if printed, found := strings.CutPrefix(text, "ERROR: "); found && fault == "" {
+			fault = printed
 		}
 		if p := migrationEnds.FindStringSubmatch(text); p != nil {
 			took := 0.0
@@ -136,14 +136,14 @@ type speedLog struct {
 	bits  map[int]float64
 }
 
-// longestLog is of how many seconds a series is made: a day.
-const longestLog = 86400
+// maxLogSeconds is of how many seconds a series is made: a day.
+const maxLogSeconds = 86400
 
 func (l *speedLog) add(at time.Time, bits float64) {
 	if l.bits == nil {
 		l.first, l.bits = at, map[int]float64{}
 	}
-	if i := int(at.Sub(l.first).Seconds()); i >= 0 && i < longestLog {
+	if i := int(at.Sub(l.first).Seconds()); i >= 0 && i < maxLogSeconds {
 		l.bits[i], l.last = bits, max(l.last, i)
 	}
 }
@@ -157,7 +157,7 @@ func (l *speedLog) series() (s lab.Series, mean float64) {
 	s = lab.Series{Metric: lab.Bitrate(lab.Send), Interval: 1, Values: make([]float64, l.last+1)}
 	next := 0.0
 	for i := l.last; i >= 0; i-- {
-		if v, said := l.bits[i]; said {
+		if v, printed := l.bits[i]; printed {
 			next = v
 		}
 		s.Values[i] = next

@@ -13,8 +13,8 @@ type Sink interface {
 	Repetition(rep lab.Repetition) error
 }
 
-// nowhere is the sink once a file has proved bad: the others are still checked, so that all bad ones can be named.
-type nowhere struct{}
+// discardSink is the sink once a file has proved bad: the others are still checked, so that all bad ones can be named.
+type discardSink struct{}
 
-func (nowhere) Raw(string, []byte) error        { return nil }
-func (nowhere) Repetition(lab.Repetition) error { return nil }
+func (discardSink) Raw(string, []byte) error        { return nil }
+func (discardSink) Repetition(lab.Repetition) error { return nil }

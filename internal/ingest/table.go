@@ -210,7 +210,7 @@ func (c *tableColumn) metric(direction string) string {
 	return lab.Latency(direction, c.quantity)
 }
 
-func readTable(f file, d *draft) error {
+func readTable(f file, d *runBuilder) error {
 	t, err := readTableHead(f.data)
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func (t *table) row(fields []string) ([]measurement, error) {
 		}
 		switch c.kind {
 		case ofParameter:
-			m.params[c.name] = asInFio(c.name, text)
+			m.params[c.name] = fioSpelling(c.name, text)
 		case ofJob:
 			m.job = text
 		case ofHost:
@@ -304,7 +304,7 @@ func (t *table) row(fields []string) ([]measurement, error) {
 			n = len(found)
 			at[key] = n
 			one := m
-			one.levels, one.repetition.Values = under(maps.Clone(c.levels), m.levels), map[string]float64{}
+			one.levels, one.repetition.Values = mergeUnder(maps.Clone(c.levels), m.levels), map[string]float64{}
 			found = append(found, one)
 		}
 		found[n].repetition.Values[c.metric(direction)] = v * c.perUnit
@@ -312,8 +312,8 @@ func (t *table) row(fields []string) ([]measurement, error) {
 	return found, nil
 }
 
-// asInFio writes a parameter as fio has it. To fio 4KiB are 4000 bytes; who writes a table means 4096.
-func asInFio(name, text string) string {
+// fioSpelling writes a parameter as fio has it. To fio 4KiB are 4000 bytes; who writes a table means 4096.
+func fioSpelling(name, text string) string {
 	switch {
 	case name == "rw":
 		return strings.ToLower(text)

@@ -29,7 +29,7 @@ func fioText() Importer {
 			return bytes.Contains(head, []byte("(groupid=")) || bytes.Contains(head, []byte(": IOPS=")) ||
 				firstCommand(head) > 0
 		},
-		read: func(f file, d *draft) error { return readText(f, prompt, d) },
+		read: func(f file, d *runBuilder) error { return readText(f, prompt, d) },
 	}
 }
 
@@ -53,7 +53,7 @@ func firstCommand(text []byte) int {
 // exampleLine shows in errors what was expected.
 const exampleLine = `"read: IOPS=5312, BW=20.8MiB/s …" or "iops : min=…, avg=…"`
 
-func readText(f file, prompt *regexp.Regexp, d *draft) error {
+func readText(f file, prompt *regexp.Regexp, d *runBuilder) error {
 	blocks, err := fio.ParseText(bytes.NewReader(f.data))
 	if err != nil {
 		return err
@@ -83,12 +83,12 @@ func readText(f file, prompt *regexp.Regexp, d *draft) error {
 	return nil
 }
 
-type whereabouts struct{ host, dir string }
+type promptLocation struct{ host, dir string }
 
-func promptOf(prompt *regexp.Regexp, line string) whereabouts {
+func promptOf(prompt *regexp.Regexp, line string) promptLocation {
 	m := prompt.FindStringSubmatch(line)
 	if m == nil {
-		return whereabouts{}
+		return promptLocation{}
 	}
-	return whereabouts{host: m[1], dir: m[2]}
+	return promptLocation{host: m[1], dir: m[2]}
 }

@@ -11,15 +11,15 @@ import (
 
 // answer says in words who loses to whom, and whether that is one ceiling.
 func answer(d *Document) Answer {
-	if len(d.Together) == 0 {
+	if len(d.Combinations) == 0 {
 		return Answer{Verdict: Undecided, Text: "one load by itself has nothing to lose to"}
 	}
-	all := d.Together[len(d.Together)-1]
+	all := d.Combinations[len(d.Combinations)-1]
 	if all.Sum.Value == nil || all.Alone.Value == nil {
 		return Answer{Verdict: Undecided, Text: "no pass has all of the loads alone and together, so that nothing " +
 			"can be told"}
 	}
-	for _, t := range d.Together {
+	for _, t := range d.Combinations {
 		if t.Whole.Verdict == Loses {
 			return Answer{Verdict: Loses, Text: lossText(d, all)}
 		}
@@ -29,7 +29,7 @@ func answer(d *Document) Answer {
 		return Answer{Verdict: Loses, Text: strings.Join(losers, "; ") + "; what they do together is " +
 			share(all.Whole) + " of the sum of each alone"}
 	}
-	if open(d) {
+	if undecided(d) {
 		return Answer{Verdict: Undecided,
 			Text: fmt.Sprintf("nobody is sure to lose, but it can't be told of all: %s together do %s, %s of the sum "+
 				"of each alone; more --passes tell more",
@@ -42,7 +42,7 @@ func answer(d *Document) Answer {
 }
 
 // lossText says what is lost by whom, and to which ceiling.
-func lossText(d *Document, all Together) string {
+func lossText(d *Document, all CombinationResult) string {
 	text := fmt.Sprintf("%s together do %s, %s of the sum of each alone (%s)", names(d, all.Groups), amount(all.Sum),
 		share(all.Whole), amount(all.Alone))
 	for _, s := range d.Shared {
@@ -52,13 +52,13 @@ func lossText(d *Document, all Together) string {
 		}
 		text += "; " + sharedText(d, s, who)
 	}
-	if free := free(d); len(free) > 0 && len(d.Shared) > 0 {
+	if free := unaffected(d); len(free) > 0 && len(d.Shared) > 0 {
 		text += "; " + names(d, free) + " " + verb(free, "has", "have") + " no part in that"
 	}
 	return text
 }
 
-func sharedText(d *Document, s Shared, who string) string {
+func sharedText(d *Document, s SharedCeiling, who string) string {
 	switch {
 	case len(s.Groups) == 2 && s.One == Agrees:
 		return fmt.Sprintf("%s share a ceiling of %s", who, amount(s.Rate))
@@ -76,7 +76,7 @@ func sharedText(d *Document, s Shared, who string) string {
 // losses are the groups that lose, and beside whom, where the sum does not show it.
 func losses(d *Document) []string {
 	var texts []string
-	for _, t := range d.Together {
+	for _, t := range d.Combinations {
 		for i, k := range t.Kept {
 			if k.Verdict == Loses {
 				var others []int
@@ -93,17 +93,17 @@ func losses(d *Document) []string {
 	return texts
 }
 
-// open says whether any verdict is.
-func open(d *Document) bool {
-	return slices.ContainsFunc(d.Together, func(t Together) bool {
+// undecided says whether any verdict is.
+func undecided(d *Document) bool {
+	return slices.ContainsFunc(d.Combinations, func(t CombinationResult) bool {
 		return t.Whole.Verdict == Undecided || slices.ContainsFunc(t.Kept, func(k Kept) bool {
 			return k.Verdict == Undecided
 		})
 	})
 }
 
-// free are the groups that share no ceiling with others.
-func free(d *Document) []int {
+// unaffected are the groups that share no ceiling with others.
+func unaffected(d *Document) []int {
 	var list []int
 	for g := range d.Groups {
 		in := false

@@ -10,13 +10,13 @@ type Document struct {
 	Schema string `json:"schema"`
 	// Groups are the loads, in the order in which they were named.
 	Groups []Group `json:"groups"`
-	// Together are the combinations that were measured, each alone left out, in the order in which they were measured:
-	// every two, then all.
-	Together []Together `json:"together"`
+	// Combinations are the combinations that were measured, each alone left out, in the order in which they were
+	// measured: every two, then all.
+	Combinations []CombinationResult `json:"together"`
 	// Shared are the ceilings that several groups have in common; none where nobody loses, or where it can't be told
 	// who does.
-	Shared []Shared `json:"shared"`
-	Answer Answer   `json:"answer"`
+	Shared []SharedCeiling `json:"shared"`
+	Answer Answer          `json:"answer"`
 	// Margin is how much less than alone counts as nothing, as a share of it.
 	Margin float64 `json:"margin"`
 	// Alpha bounds the probability that any of the Claims is wrong.
@@ -50,8 +50,8 @@ type Rate struct {
 	N     int      `json:"n"`
 }
 
-// Together is a combination of groups.
-type Together struct {
+// CombinationResult is a combination of groups.
+type CombinationResult struct {
 	// Groups by their place, from 0.
 	Groups []int `json:"groups"`
 	// Kept is what each of them keeps of what it does alone, in their order.
@@ -82,8 +82,8 @@ const (
 	Undecided Verdict = "undecided"
 )
 
-// Shared is a ceiling that groups have in common.
-type Shared struct {
+// SharedCeiling is a ceiling that groups have in common.
+type SharedCeiling struct {
 	Groups []int `json:"groups"`
 	// Rate of them together.
 	Rate Rate `json:"rate"`

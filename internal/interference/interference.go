@@ -109,7 +109,8 @@ func (r record) alone(groups []int) map[int]float64 {
 // Analyse makes the document.
 func Analyse(groups []Group, measured []Measured, warnings []Warning, notes []string, terms Terms) Document {
 	r := recordOf(measured)
-	d := Document{Schema: Schema, Groups: slices.Clone(groups), Together: []Together{}, Shared: []Shared{},
+	d := Document{Schema: Schema, Groups: slices.Clone(groups), Combinations: []CombinationResult{},
+		Shared: []SharedCeiling{},
 		Margin: terms.Margin, Alpha: terms.Alpha, Passes: terms.Passes,
 		Warnings: append([]Warning{}, warnings...), Notes: append([]string{}, notes...)}
 	combinations := Combinations(len(groups))
@@ -126,12 +127,12 @@ func Analyse(groups []Group, measured []Measured, warnings []Warning, notes []st
 		if len(c) < 2 {
 			continue
 		}
-		t := Together{Groups: c, Kept: []Kept{}, Sum: rateOf(r.rates(c, c)), Alone: rateOf(r.alone(c))}
+		t := CombinationResult{Groups: c, Kept: []Kept{}, Sum: rateOf(r.rates(c, c)), Alone: rateOf(r.alone(c))}
 		for _, g := range c {
 			t.Kept = append(t.Kept, kept(r.rates(c, []int{g}), r.alone([]int{g}), terms.Margin, surely))
 		}
 		t.Whole = kept(r.rates(c, c), r.alone(c), terms.Margin, surely)
-		d.Together = append(d.Together, t)
+		d.Combinations = append(d.Combinations, t)
 	}
 	d.Shared = append(d.Shared, r.shared(&d, surely)...)
 	d.Answer = answer(&d)
@@ -187,19 +188,19 @@ func kept(of, to map[int]float64, margin, surely float64) Kept {
 
 // shared are the ceilings that groups have in common: those that lose together by two are one; where only all of them
 // do, all are.
-func (r record) shared(d *Document, surely float64) []Shared {
-	sets := meeting(d)
-	var list []Shared
+func (r record) shared(d *Document, surely float64) []SharedCeiling {
+	sets := contendingSets(d)
+	var list []SharedCeiling
 	for _, set := range sets {
 		largest := set
 		if len(set) > 2 { // of several only all groups together were measured
-			largest = d.Together[len(d.Together)-1].Groups
+			largest = d.Combinations[len(d.Combinations)-1].Groups
 		}
-		s := Shared{Groups: set, Rate: rateOf(r.rates(largest, set)), One: Agrees}
+		s := SharedCeiling{Groups: set, Rate: rateOf(r.rates(largest, set)), One: Agrees}
 		if s.Rate.Value == nil {
 			continue
 		}
-		for _, t := range d.Together {
+		for _, t := range d.Combinations {
 			inside := !slices.ContainsFunc(t.Groups, func(g int) bool { return !slices.Contains(set, g) })
 			if inside && !slices.Equal(t.Groups, largest) {
 				s.One = worse(s.One, r.agrees(t, largest, set, *s.Rate.Value, d.Margin, surely))
@@ -212,7 +213,7 @@ func (r record) shared(d *Document, surely float64) []Shared {
 
 // agrees says whether a combination does what one ceiling that was measured with the largest allows it: as much as that
 // where it is short of each alone, and else no more than that.
-func (r record) agrees(t Together, largest, set []int, ceiling, margin, surely float64) Agreement {
+func (r record) agrees(t CombinationResult, largest, set []int, ceiling, margin, surely float64) Agreement {
 	switch t.Whole.Verdict {
 	case Keeps:
 		if t.Alone.Value != nil && *t.Alone.Value <= ceiling*(1+margin) {
@@ -239,15 +240,15 @@ func worse(a, b Agreement) Agreement {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// meeting are the sets of groups that take from each other, by pairs that lose together; all of them where no pair does
-// and all together do.
-func meeting(d *Document) [][]int {
+// contendingSets are the sets of groups that take from each other, by pairs that lose together; all of them where no
+// pair does and all together do.
+func contendingSets(d *Document) [][]int {
 	set := make([]int, len(d.Groups)) // which set a group is in, by its lowest member
 	for i := range set {
 		set[i] = i
 	}
 	any := false
-	for _, t := range d.Together {
+	for _, t := range d.Combinations {
 		if len(t.Groups) != 2 || t.Whole.Verdict != Loses {
 			continue
 		}
@@ -259,8 +260,8 @@ func meeting(d *Document) [][]int {
 			}
 		}
 	}
-	if n := len(d.Together); !any && n > 0 && d.Together[n-1].Whole.Verdict == Loses {
-		return [][]int{d.Together[n-1].Groups}
+	if n := len(d.Combinations); !any && n > 0 && d.Combinations[n-1].Whole.Verdict == Loses {
+		return [][]int{d.Combinations[n-1].Groups}
 	}
 	var sets [][]int
 	for low := range set {

@@ -77,11 +77,11 @@ const gigabit = 1e9
 func TestOneSharedCeilingIsFound(t *testing.T) {
 	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit},
 		links: []link{{[]int{0, 1, 2}, 100 * gigabit}}}
-	told := 0
+	reported := 0
 	for seed := range uint64(200) {
 		d := m.analyse(rand.New(rand.NewPCG(1, seed)), 6)
 		if len(d.Shared) == 1 && d.Shared[0].One == Agrees {
-			told++
+			reported++
 		}
 		if len(d.Shared) != 1 || d.Shared[0].One == Disagrees || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) ||
 			math.Abs(*d.Shared[0].Rate.Value/100/gigabit-1) > 0.15 {
@@ -97,7 +97,7 @@ func TestOneSharedCeilingIsFound(t *testing.T) {
 			}
 		}
 	}
-	figure.Record(t, figure.Share("interference/one-ceiling/told", told, 200,
+	figure.Record(t, figure.Share("interference/one-ceiling/told", reported, 200,
 		figure.Higher).Saying("runs whose groups share one ceiling that are told so; none is told otherwise"))
 }
 
@@ -173,7 +173,7 @@ func TestNobodyIsAccusedForNothing(t *testing.T) {
 func TestWhatCannotBeTold(t *testing.T) {
 	m := machine{alone: []float64{gigabit, gigabit}, links: []link{{[]int{0, 1}, gigabit}}}
 	one := m.analyse(rand.New(rand.NewPCG(6, 0)), 1)
-	if one.Answer.Verdict != Undecided || one.Together[0].Whole.Value == nil {
+	if one.Answer.Verdict != Undecided || one.Combinations[0].Whole.Value == nil {
 		t.Errorf("one pass: %+v", one.Answer)
 	}
 	groups := []Group{{Name: "a"}, {Name: "b"}}
@@ -183,7 +183,7 @@ func TestWhatCannotBeTold(t *testing.T) {
 	}
 	failed := Analyse(groups, []Measured{{Block: 1, Rates: map[int]float64{0: 1, 1: 0}}, {Block: 1, Rates: nil}}, nil,
 		nil, Terms{Margin: 0.05, Alpha: 0.05})
-	if failed.Together[0].Sum.N != 0 {
+	if failed.Combinations[0].Sum.N != 0 {
 		t.Errorf("failed loads: %+v", failed)
 	}
 }

@@ -53,7 +53,7 @@ func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, 
 		}
 		options, ties := initial(left, known)
 		b.Groups = options
-		b.share()
+		b.findCommon()
 		if err := b.close(ctx, ties, say); err != nil {
 			return err
 		}
@@ -70,18 +70,18 @@ func (t *Tree) Regroup(ctx context.Context, good, bad []byte, groups [][]string,
 			return err
 		}
 		b.Groups, b.Follows = groups, follows
-		b.share()
+		b.findCommon()
 		return b.check(ctx)
 	})
 	return b, err
 }
 
 func (t *Tree) ends(ctx context.Context, good, bad []byte) (*Between, error) {
-	g, err := t.settle(ctx, good)
+	g, err := t.complete(ctx, good)
 	if err != nil {
 		return nil, err
 	}
-	b, err := t.settle(ctx, bad)
+	b, err := t.complete(ctx, bad)
 	return &Between{tree: t, Good: g.config, Bad: b.config}, err
 }
 
@@ -124,8 +124,8 @@ func found(option string) bool {
 	return false
 }
 
-// share writes down the lines that both ends have.
-func (b *Between) share() {
+// findCommon writes down the lines that both ends have.
+func (b *Between) findCommon() {
 	grouped := map[string]bool{}
 	for _, g := range append(slices.Clone(b.Groups), b.Follows) {
 		for _, option := range g {
@@ -168,7 +168,7 @@ func (b *Between) mix(ctx context.Context, switched []bool, last int) (Mixed, er
 	if last >= 0 {
 		text.WriteString(b.lines(last, switched[last]))
 	}
-	s, err := b.tree.settle(ctx, text.Bytes())
+	s, err := b.tree.complete(ctx, text.Bytes())
 	if err != nil {
 		return Mixed{}, err
 	}

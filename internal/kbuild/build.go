@@ -133,7 +133,7 @@ func (t *Tree) build(ctx context.Context, hash string, config kconfig.Config) (K
 }
 
 // words of make for a kernel. Who built it where, when, and for the how many-th time is the same for all, so that they
-// differ in their options and names alone, and no more is made anew than that.
+// differ in their options and names alone, and no more is made again than that.
 func (t *Tree) words(hash string) []string {
 	return []string{"O=" + t.objects(), "LOCALVERSION=-headroom-" + hash[:8], "KBUILD_BUILD_USER=headroom",
 		"KBUILD_BUILD_HOST=headroom", "KBUILD_BUILD_VERSION=1",
@@ -146,7 +146,7 @@ func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
 	for _, option := range slices.Sorted(maps.Keys(config)) {
 		text.WriteString(t.line(option, config[option]))
 	}
-	s, err := t.settle(ctx, []byte(text.String()))
+	s, err := t.complete(ctx, []byte(text.String()))
 	if err != nil {
 		return err
 	}
@@ -159,11 +159,11 @@ func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
 	return os.WriteFile(filepath.Join(t.objects(), ".config"), s.text, 0o644)
 }
 
-// making runs make ("$@"), with its errors among its output, in the order in which both came. When it comes to its end
-// in order, its objects can be trusted ($1, with the mark $2 that says otherwise), also when nobody is there any more
-// to see it. A make that is asked to end removes what was half made in most cases only: sometimes it finds that its
-// children are gone before it has asked why.
-const making = `objects=$1 unclean=$2
+// makeScript runs make ("$@"), with its errors among its output, in the order in which both came. When it comes to its
+// end in order, its objects can be trusted ($1, with the mark $2 that says otherwise), also when nobody is there any
+// more to see it. A make that is asked to end removes what was half made in most cases only: sometimes it finds that
+// its children are gone before it has asked why.
+const makeScript = `objects=$1 unclean=$2
 shift 2
 "$@" 2>&1
 code=$?
@@ -178,7 +178,7 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	argv := t.argv(words...)
 	t.jobs++
 	spec := target.JobSpec{ID: fmt.Sprintf("%s-kernel%d-%d", t.Run, os.Getpid(), t.jobs),
-		Argv: slices.Concat([]string{"sh", "-c", making, "sh", t.objects(), t.unclean()}, argv)}
+		Argv: slices.Concat([]string{"sh", "-c", makeScript, "sh", t.objects(), t.unclean()}, argv)}
 	if t.Mark != "" {
 		spec.Env = []string{t.Mark}
 	}
@@ -190,7 +190,7 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	select {
 	case <-job.Done():
 	case <-ctx.Done():
-		err := job.Kill(after, patience)
+		err := job.Kill(after, stopGrace)
 		if t.End != nil {
 			err = errors.Join(err, t.End(after, t.objects()))
 		}
@@ -204,19 +204,19 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	if err = errors.Join(err, job.Remove(after)); err != nil || state.ExitCode == 0 && state.Signal == "" {
 		return err
 	}
-	said := string(output)
+	printed := string(output)
 	how := fmt.Sprintf("exit status %d", state.ExitCode)
 	if state.Signal != "" {
 		how = "signal: " + state.Signal
 	}
 	// Make says "*** [mm/slub.o] Killed" of a compiler that did not end by itself.
-	if state.Signal != "" || state.ExitCode > 128 || strings.Contains(said, "] Killed") ||
-		strings.Contains(said, "] Terminated") {
+	if state.Signal != "" || state.ExitCode > 128 || strings.Contains(printed, "] Killed") ||
+		strings.Contains(printed, "] Terminated") {
 		return &lab.Error{What: "building kernel " + hash + " was ended by another: " + how, Command: argv,
-			Output: lastLines(said), Hints: []string{"the kernel ends compilers when the memory is short: dmesg"}}
+			Output: lastLines(printed), Hints: []string{"the kernel ends compilers when the memory is short: dmesg"}}
 	}
-	for _, short := range shortages() {
-		if strings.Contains(said, short) {
+	for _, short := range shortageMessages() {
+		if strings.Contains(printed, short) {
 			return &lab.Error{What: "building kernel " + hash + " failed: " + short, Command: argv,
 				Hints: []string{"make room and try again; " + t.Out + " can be removed whenever nothing is built"}}
 		}
@@ -224,33 +224,33 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	if err := os.Remove(t.unclean()); err != nil {
 		return err
 	}
-	return &Unbuilt{Config: hash, Reason: "make ended with " + how + ": " + lastLines(said)}
+	return &Unbuilt{Config: hash, Reason: "make ended with " + how + ": " + lastLines(printed)}
 }
 
-// patience is how long a job that is asked to end may take.
-const patience = 3 * time.Second
+// stopGrace is how long a job that is asked to end may take.
+const stopGrace = 3 * time.Second
 
-// shortages are what a compiler or linker says when it is the machine's fault and not that of what is built.
-func shortages() []string {
+// shortageMessages are what a compiler or linker says when it is the machine's fault and not that of what is built.
+func shortageMessages() []string {
 	return []string{"No space left on device", "Cannot allocate memory", "virtual memory exhausted",
 		"Killed signal terminated program", "Disk quota exceeded", "Input/output error"}
 }
 
 // lastLines of what make printed, but for those in which one make after the other says that it has failed.
 func lastLines(text string) string {
-	said := prose.LastLines(text, func(line string) bool {
+	printed := prose.LastLines(text, func(line string) bool {
 		return strings.HasPrefix(line, "make[") || strings.HasPrefix(line, "make: ***")
 	})
-	if said == "" {
+	if printed == "" {
 		return "it printed nothing"
 	}
-	return said
+	return printed
 }
 
 // keep a kernel that was built: it is in its folder as a whole, or the folder is not there.
 func (t *Tree) keep(hash, image string) error {
 	folder := filepath.Join(t.Out, hash)
-	aside := t.aside()
+	aside := t.movedFolder()
 	if err := os.Mkdir(aside, 0o755); err != nil {
 		return err
 	}

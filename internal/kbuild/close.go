@@ -8,10 +8,11 @@ import (
 	"sync"
 )
 
-// answer is what the tree says of a group.
-type answer struct {
-	// along are the groups that change when it alone is switched: on in the good configuration, or off in the bad one.
-	along []int
+// groupResult is what the tree says of a group.
+type groupResult struct {
+	// changedWith are the groups that change when it alone is switched: on in the good configuration, or off in the bad
+	// one.
+	changedWith []int
 	// refused says that it is not switched without others.
 	refused bool
 	// follows says that it stays as it is in both ends, whatever is asked of it.
@@ -24,7 +25,7 @@ type member struct {
 	// known counts down from the options that were known to lead or follow, so that they lead, the first before the
 	// second.
 	known int
-	answer
+	groupResult
 	moves int
 }
 
@@ -39,7 +40,7 @@ func (b *Between) close(ctx context.Context, leaders []int, say func(done, of in
 	if say == nil {
 		say = func(int, int) {}
 	}
-	p := &progress{say: say}
+	p := &progress{report: say}
 	members := make([]member, len(b.Groups))
 	open := make([]int, len(b.Groups))
 	for i, g := range b.Groups {
@@ -50,7 +51,7 @@ func (b *Between) close(ctx context.Context, leaders []int, say func(done, of in
 		}
 	}
 	for first := true; len(open) > 0; first = false {
-		if err := b.ask(ctx, members, open, p); err != nil {
+		if err := b.probeGroups(ctx, members, open, p); err != nil {
 			return err
 		}
 		ties := make([][]int, len(members))
@@ -67,12 +68,12 @@ func (b *Between) close(ctx context.Context, leaders []int, say func(done, of in
 				ties[i] = nil
 				continue
 			}
-			for _, j := range m.along {
+			for _, j := range m.changedWith {
 				if !members[j].follows {
 					ties[i] = append(ties[i], j)
 				}
 			}
-			members[i].along = nil // joining numbers the groups anew
+			members[i].changedWith = nil // joining numbers the groups again
 			tied = tied || len(ties[i]) > 0
 		}
 		for i := 0; !tied && i < len(members); i++ {
@@ -112,30 +113,30 @@ func (b *Between) close(ctx context.Context, leaders []int, say func(done, of in
 type progress struct {
 	mu       sync.Mutex
 	done, of int
-	say      func(done, of int)
+	report   func(done, of int)
 }
 
 func (p *progress) add(done, of int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.of = p.done+done, p.of+of
-	p.say(p.done, p.of)
+	p.report(p.done, p.of)
 }
 
-// ask the tree about some of the groups, of several at the same time.
-func (b *Between) ask(ctx context.Context, members []member, about []int, p *progress) error {
+// probeGroups the tree about some of the groups, of several at the same time.
+func (b *Between) probeGroups(ctx context.Context, members []member, about []int, p *progress) error {
 	asked, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p.add(0, 2*len(about))
 	var all sync.WaitGroup
 	for _, i := range about {
 		all.Go(func() {
-			a, err := b.answer(asked, i, p)
+			a, err := b.probeGroup(asked, i, p)
 			if err != nil {
 				cancel(err)
 				return
 			}
-			members[i].answer, members[i].moves = a, len(a.along)
+			members[i].groupResult, members[i].moves = a, len(a.changedWith)
 		})
 	}
 	all.Wait()
@@ -145,17 +146,17 @@ func (b *Between) ask(ctx context.Context, members []member, about []int, p *pro
 	return context.Cause(asked)
 }
 
-// answer asks what comes of one group.
-func (b *Between) answer(ctx context.Context, group int, p *progress) (answer, error) {
-	a := answer{follows: len(b.Groups[group]) == 1}
+// probeGroup asks what comes of one group.
+func (b *Between) probeGroup(ctx context.Context, group int, p *progress) (groupResult, error) {
+	a := groupResult{follows: len(b.Groups[group]) == 1}
 	for _, bad := range []bool{false, true} {
-		m, err := b.mix(ctx, b.only(bad, group), group)
+		m, err := b.mix(ctx, b.mixOf(bad, group), group)
 		if err != nil {
 			return a, err
 		}
 		for j := range b.Groups {
-			if j != group && len(b.differ(m.Config, j, bad)) > 0 && !slices.Contains(a.along, j) {
-				a.along = append(a.along, j)
+			if j != group && len(b.differ(m.Config, j, bad)) > 0 && !slices.Contains(a.changedWith, j) {
+				a.changedWith = append(a.changedWith, j)
 			}
 		}
 		a.refused = a.refused || len(b.differ(m.Config, group, !bad)) > 0
@@ -165,8 +166,8 @@ func (b *Between) answer(ctx context.Context, group int, p *progress) (answer, e
 	return a, nil
 }
 
-// only has all groups as one end has them, but for some.
-func (b *Between) only(bad bool, but ...int) []bool {
+// mixOf has all groups as one end has them, but for some.
+func (b *Between) mixOf(bad bool, but ...int) []bool {
 	switched := slices.Repeat([]bool{bad}, len(b.Groups))
 	for _, i := range but {
 		switched[i] = !bad
@@ -192,7 +193,7 @@ func (b *Between) needed(ctx context.Context, group int) ([]int, error) {
 				if failed != nil {
 					return true
 				}
-				m, err := b.mix(ctx, b.only(bad, slices.Concat(needed, others[:n])...), group)
+				m, err := b.mix(ctx, b.mixOf(bad, slices.Concat(needed, others[:n])...), group)
 				failed = err
 				return err == nil && len(b.differ(m.Config, group, !bad)) == 0
 			})

@@ -178,9 +178,9 @@ func TestTies(t *testing.T) {
 				t.Errorf("%d of %d questions", done, of)
 			}
 			for _, bad := range []bool{false, true} {
-				possible(t, b, [][]bool{b.only(bad)})
+				possible(t, b, [][]bool{b.mixOf(bad)})
 				for i := range b.Groups {
-					possible(t, b, [][]bool{b.only(bad, i)})
+					possible(t, b, [][]bool{b.mixOf(bad, i)})
 				}
 			}
 			again, err := tree.Regroup(t.Context(), []byte(c.good), []byte(c.bad), b.Groups, b.Follows)
@@ -259,12 +259,12 @@ func TestKernelGroups(t *testing.T) {
 		}
 	}
 	for _, bad := range []bool{false, true} {
-		m, err := b.Mix(t.Context(), b.only(bad))
+		m, err := b.Mix(t.Context(), b.mixOf(bad))
 		if err != nil || len(differences(m.Config, b.end(bad))) > 0 {
 			t.Errorf("the end comes out with %v, %v", differences(m.Config, b.end(bad)), err)
 		}
 		for i := range b.Groups {
-			m, err := b.Mix(t.Context(), b.only(bad, i))
+			m, err := b.Mix(t.Context(), b.mixOf(bad, i))
 			if err != nil || len(m.Refused) > 0 {
 				t.Errorf("%q alone: %q is refused, %v", b.Groups[i], m.Refused, err)
 			}
@@ -510,9 +510,9 @@ func TestTwoProcesses(t *testing.T) {
 // settled is a configuration as the tree completes it.
 func (t *Tree) settled(test *testing.T, text []byte) (kconfig.Config, error) {
 	test.Helper()
-	var s settled
+	var s completedConfig
 	err := t.locked(test.Context(), func() (err error) {
-		s, err = t.settle(test.Context(), text)
+		s, err = t.complete(test.Context(), text)
 		return err
 	})
 	return s.config, err
@@ -532,7 +532,7 @@ func stamps(t *Tree) map[string]time.Time {
 	return all
 }
 
-// dependsOn says whether an object is made anew when an option changes, by what the tree's own make noted of it
+// dependsOn says whether an object is made again when an option changes, by what the tree's own make noted of it
 // (fixdep):
 //
 //	  $(wildcard include/config/PREEMPT) \

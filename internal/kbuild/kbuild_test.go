@@ -36,7 +36,7 @@ func TestFound(t *testing.T) {
 // What ties connect becomes one, led by what was known, then by what takes the most along.
 func TestJoin(t *testing.T) {
 	members := []member{{options: []string{"K", "k"}, known: 1}, {options: []string{"A"}},
-		{options: []string{"B"}, moves: 2}, {options: []string{"C"}, moves: 3, answer: answer{refused: true}},
+		{options: []string{"B"}, moves: 2}, {options: []string{"C"}, moves: 3, groupResult: groupResult{refused: true}},
 		{options: []string{"D"}}, {options: []string{"E"}, moves: 5}}
 	joined, open := join(members, [][]int{nil, {2}, nil, {1}, {0}, nil})
 	var got [][]string

@@ -54,11 +54,11 @@ type Tree struct {
 	identity string
 	// folder is the tree's own in Out.
 	folder string
-	// settlers are the numbers of the folders in which configurations are settled, of which each has one at a time.
-	settlers chan int
-	// tidied says that nothing runs any more that a killed process has left in the folder.
-	tidied bool
-	jobs   int
+	// configSlots are the numbers of the folders in which configurations are settled, of which each has one at a time.
+	configSlots chan int
+	// recovered says that nothing runs any more that a killed process has left in the folder.
+	recovered bool
+	jobs      int
 
 	mu sync.Mutex
 	// strings are the options that were seen to be strings, which have quotes whatever is in them.
@@ -91,20 +91,20 @@ func Open(ctx context.Context, terms Terms) (*Tree, error) {
 	if err := refuse(terms.Dir); err != nil {
 		return nil, err
 	}
-	t := &Tree{Terms: terms, settlers: make(chan int, mostSettlers), strings: map[string]bool{}}
-	for i := range min(mostSettlers, runtime.NumCPU()) {
-		t.settlers <- i
+	t := &Tree{Terms: terms, configSlots: make(chan int, maxConcurrentConfigs), strings: map[string]bool{}}
+	for i := range min(maxConcurrentConfigs, runtime.NumCPU()) {
+		t.configSlots <- i
 	}
 	argv := t.argv("-s", "kernelversion")
-	said, err := t.Target.Run(ctx, argv...)
+	printed, err := t.Target.Run(ctx, argv...)
 	if err != nil {
 		return nil, err
 	}
-	if said.ExitCode != 0 {
+	if printed.ExitCode != 0 {
 		return nil, &lab.Error{What: "the kernel's make does not say its version", Command: argv,
-			Output: string(said.Stderr), Hints: []string{"apt install make gcc"}}
+			Output: string(printed.Stderr), Hints: []string{"apt install make gcc"}}
 	}
-	t.Release = strings.TrimSpace(string(said.Stdout))
+	t.Release = strings.TrimSpace(string(printed.Stdout))
 	if err := os.MkdirAll(t.Out, 0o755); err != nil {
 		return nil, err
 	}
@@ -200,8 +200,8 @@ func (t *Tree) argv(words ...string) []string {
 func (t *Tree) objects() string { return filepath.Join(t.folder, "objects") }
 func (t *Tree) unclean() string { return filepath.Join(t.folder, "unclean") }
 
-// aside is where a kernel is put together before it gets its name.
-func (t *Tree) aside() string { return filepath.Join(t.folder, "aside") }
+// movedFolder is where a kernel is put together before it gets its name.
+func (t *Tree) movedFolder() string { return filepath.Join(t.folder, "aside") }
 
 // lock the tree's folder against other processes, and remove what a killed one has left in halves.
 func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
@@ -216,7 +216,7 @@ func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			break
 		}
-		if waited == lockLinger && t.Waiting != nil {
+		if waited == lockTimeout && t.Waiting != nil {
 			t.Waiting(t.folder)
 		}
 		select {
@@ -226,28 +226,28 @@ func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
 		case <-time.After(lockPause):
 		}
 	}
-	if err := t.tidy(ctx); err != nil {
+	if err := t.recoverLeftovers(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f.Close, nil
 }
 
-// lockLinger is how long the lock of a process that was killed just now can be held by a child that it had begun to
+// lockTimeout is how long the lock of a process that was killed just now can be held by a child that it had begun to
 // start.
 const (
-	lockLinger = 500 * time.Millisecond
-	lockPause  = 100 * time.Millisecond
+	lockTimeout = 500 * time.Millisecond
+	lockPause   = 100 * time.Millisecond
 )
 
-// tidy ends what a killed process has left running, and removes what can't be trusted.
-func (t *Tree) tidy(ctx context.Context) error {
-	if t.End != nil && (!t.tidied || exists(t.unclean())) {
+// recoverLeftovers ends what a killed process has left running, and removes what can't be trusted.
+func (t *Tree) recoverLeftovers(ctx context.Context) error {
+	if t.End != nil && (!t.recovered || exists(t.unclean())) {
 		if err := t.End(ctx, t.folder); err != nil {
 			return err
 		}
 	}
-	t.tidied = true
-	if err := os.RemoveAll(t.aside()); err != nil {
+	t.recovered = true
+	if err := os.RemoveAll(t.movedFolder()); err != nil {
 		return err
 	}
 	// Half a file looks like a whole one to make, because it is newer than all that it is made of.

@@ -28,8 +28,8 @@ type Command struct {
 	Environment map[string]string `json:"environment,omitempty"`
 	// Timeout ends the command, and each one before and after it, in seconds; 0 is none.
 	Timeout float64 `json:"timeout,omitempty"`
-	// Takes is how long the command is expected to take, in seconds; 0 when nobody knows.
-	Takes float64 `json:"takes,omitempty"`
+	// ExpectedSeconds is how long the command is expected to take, in seconds; 0 when nobody knows.
+	ExpectedSeconds float64 `json:"takes,omitempty"`
 	// Match finds the values of the cell's own metrics in what the command prints.
 	Match map[string]Match `json:"match,omitempty"`
 	// Needs are the tools that must be there, with the package that has each. Path are folders to look for tools in

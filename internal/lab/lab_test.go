@@ -116,7 +116,7 @@ func TestAWarningIsASentence(t *testing.T) {
 		long := []Warning{{Text: "fio said: " + strings.Repeat(unit, 5<<20/len(unit)) + " the end"}}
 		Brief(long)
 		text := long[0].Text
-		if len(text) > mostWarned+100 || strings.ContainsAny(text, "\n") || !strings.HasPrefix(text, "fio said:") ||
+		if len(text) > maxWarningText+100 || strings.ContainsAny(text, "\n") || !strings.HasPrefix(text, "fio said:") ||
 			!strings.HasSuffix(text, "the end") || !utf8.ValidString(text) {
 			t.Errorf("%d bytes: %.100q", len(text), text)
 		}

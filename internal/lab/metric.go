@@ -29,20 +29,20 @@ const (
 // the last of them started and how far that may be wrong, when the first and the last was done after the first start,
 // and how long all were running.
 const (
-	togetherPrefix    = "together."
-	TogetherApart     = togetherPrefix + "apart"
-	TogetherUnsure    = togetherPrefix + "unsure"
-	TogetherFirstDone = togetherPrefix + "first_done"
-	TogetherLastDone  = togetherPrefix + "last_done"
-	TogetherSeconds   = togetherPrefix + "seconds"
+	togetherPrefix   = "together."
+	StartSkew        = togetherPrefix + "apart"
+	StartUncertainty = togetherPrefix + "unsure"
+	FirstDone        = togetherPrefix + "first_done"
+	LastDone         = togetherPrefix + "last_done"
+	CommonSeconds    = togetherPrefix + "seconds"
 )
 
 // What an event did to the load that it came upon: the longest time without anything, the time until the rate was back,
 // both in seconds, and by what share the lowest step lay below what was usual.
 const (
-	UpsetStall    = "event.stall"
-	UpsetRecovery = "event.recovery"
-	UpsetDip      = "event.dip"
+	EventStall    = "event.stall"
+	EventRecovery = "event.recovery"
+	EventDip      = "event.dip"
 )
 
 // Downtime is how many seconds a guest stood still while it was moved to another host.
@@ -143,7 +143,7 @@ func Metric(name string) MetricInfo {
 		return MetricInfo{Unit: PerOperation, Better: Lower}
 	case name == EnergyPerIO:
 		return MetricInfo{Unit: JoulesPerOp, Better: Lower}
-	case name == UpsetDip:
+	case name == EventDip:
 		return MetricInfo{Unit: Share, Better: Lower}
 	case strings.HasPrefix(name, togetherPrefix), strings.HasPrefix(name, "event."):
 		return MetricInfo{Unit: Seconds, Better: Lower}

@@ -56,14 +56,14 @@ func MetricTexts() []MetricText {
 		of(ClientCPU, "CPU time of the network's load generator on the client, as a share of one core"),
 		of(ServerCPU, "CPU time of the network's load generator on the server, as a share of one core"),
 
-		of(UpsetStall, "longest time during an event without any completed operation"),
-		of(UpsetRecovery, "time from an event until the rate is back and stays"),
-		of(UpsetDip, "how far the rate fell after an event, as a share of what it was before"),
-		of(TogetherApart, "time between the first and the last start of loads on several targets"),
-		of(TogetherUnsure, "how far "+TogetherApart+" may be wrong, since clocks are known only so well"),
-		of(TogetherFirstDone, "time from the first start on several targets until the first of them ended"),
-		of(TogetherLastDone, "time from the first start on several targets until the last of them ended"),
-		of(TogetherSeconds, "time in which the loads of all targets ran; sums over targets are of this time"),
+		of(EventStall, "longest time during an event without any completed operation"),
+		of(EventRecovery, "time from an event until the rate is back and stays"),
+		of(EventDip, "how far the rate fell after an event, as a share of what it was before"),
+		of(StartSkew, "time between the first and the last start of loads on several targets"),
+		of(StartUncertainty, "how far "+StartSkew+" may be wrong, since clocks are known only so well"),
+		of(FirstDone, "time from the first start on several targets until the first of them ended"),
+		of(LastDone, "time from the first start on several targets until the last of them ended"),
+		of(CommonSeconds, "time in which the loads of all targets ran; sums over targets are of this time"),
 	}
 }
 

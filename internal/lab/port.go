@@ -6,9 +6,9 @@ type PortTraffic struct {
 	// End is the role of the machine, "client" or "server".
 	End  string `json:"end"`
 	Port string `json:"port"`
-	// Meant says that the address under test, or the way to it, is this port's, or one of the ways of a route with
+	// Expected says that the address under test, or the way to it, is this port's, or one of the ways of a route with
 	// several next hops.
-	Meant    bool     `json:"meant,omitempty"`
+	Expected bool     `json:"meant,omitempty"`
 	Received PortFlow `json:"received"`
 	Sent     PortFlow `json:"sent"`
 }

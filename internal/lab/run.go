@@ -83,15 +83,15 @@ type Run struct {
 	// Levels[StageLevel].
 	Stages []Stage `json:"stages,omitempty"`
 
-	// Upsets are what is done on purpose while each load goes on: the events of the run.
-	Upsets []Upset `json:"events,omitempty"`
+	// Events are what is done on purpose while each load goes on: the events of the run.
+	Events []Event `json:"events,omitempty"`
 
 	// Network are the pairs of a client and a server between which one is measured; none in a run of storage.
 	Network []NetworkPair `json:"network,omitempty"`
 	// NFS says what the run is a stage of; nil where it is none.
 	NFS *NFS `json:"nfs,omitempty"`
 	// Study says which parts of the run are loaded at the same time; nil where all of them are, every time.
-	Study *Study `json:"study,omitempty"`
+	Study *ConcurrentDesign `json:"study,omitempty"`
 	// AtOnce is how many of several targets are loaded at the same time, by turns; 0 where all of them are.
 	AtOnce int `json:"at_once,omitempty"`
 
@@ -117,14 +117,14 @@ type Terms struct {
 	// Pairs that a cell is given at most to reach its verdict, and Confirm how many follow it.
 	Pairs   int `json:"pairs"`
 	Confirm int `json:"confirm"`
-	// Earlier are what Pairs was before the comparison was gone on with.
-	Earlier []int `json:"earlier_pairs,omitempty"`
+	// EarlierPairs are what Pairs was before the comparison was gone on with.
+	EarlierPairs []int `json:"earlier_pairs,omitempty"`
 }
 
 // FirstPairs is how many pairs a cell was given before anything was measured.
 func (t Terms) FirstPairs() int {
-	if len(t.Earlier) > 0 {
-		return t.Earlier[0]
+	if len(t.EarlierPairs) > 0 {
+		return t.EarlierPairs[0]
 	}
 	return t.Pairs
 }
@@ -135,7 +135,7 @@ type Experiment struct {
 	// Kind is the verb: "sweep", "ablate".
 	Kind string `json:"kind"`
 	// Factors in the order in which they are shown.
-	Factors []Varied `json:"factors"`
+	Factors []VariedFactor `json:"factors"`
 	// Baseline is the arm that the others are held against; Reference is one that is no level of the factor (the same
 	// disk on the host), empty for none. Both are IDs of arms.
 	Baseline  string `json:"baseline"`
@@ -143,9 +143,9 @@ type Experiment struct {
 	// Margin within which two levels are the same, Alpha bounds the probability that any claim is wrong.
 	Margin float64 `json:"margin"`
 	Alpha  float64 `json:"alpha"`
-	// Blocks is how many times all arms are visited at most, Fewest how many times at least.
-	Blocks int `json:"blocks"`
-	Fewest int `json:"fewest,omitempty"`
+	// Blocks is how many times all arms are visited at most, MinBlocks how many times at least.
+	Blocks    int `json:"blocks"`
+	MinBlocks int `json:"fewest,omitempty"`
 	// Looks is how many times what was measured is looked at to decide which loads are worth more blocks: each
 	// statement shares its risk out among them. 0 where all loads have as many.
 	Looks int `json:"looks,omitempty"`
@@ -172,25 +172,25 @@ type Experiment struct {
 	// Priors say of each factor how likely it was the culprit before anything was measured; they sum to 1. Nil where
 	// all were thought of alike.
 	Priors []float64 `json:"priors,omitempty"`
-	// Unsearched is what differs between the two states and is not searched, since no setting stands for it: an option
+	// Excluded is what differs between the two states and is not searched, since no setting stands for it: an option
 	// of the kernel's build, a device; nil for none.
-	Unsearched *Unsearched `json:"unsearched,omitempty"`
-	// Asked are the measurements of a search for culprits in their order, which what was measured before decides.
-	Asked []Asked `json:"asked,omitempty"`
+	Excluded *Excluded `json:"unsearched,omitempty"`
+	// SearchSteps are the measurements of a search for culprits in their order, which what was measured before decides.
+	SearchSteps []SearchStep `json:"asked,omitempty"`
 	// Keep are the settings that must stay as they are.
 	Keep []string `json:"keep,omitempty"`
 	// Commands are those of exec: factors, by their names.
 	Commands map[string]SettingCommands `json:"commands,omitempty"`
 }
 
-// Unsearched are differences that a search leaves out: how many, and the first of them, the likeliest to matter.
-type Unsearched struct {
+// Excluded are differences that a search leaves out: how many, and the first of them, the likeliest to matter.
+type Excluded struct {
 	Count int      `json:"count"`
 	First []string `json:"first"`
 }
 
-// Asked is one measurement of a search: the arm that is visited, and what for ("anchor", "tell", "proof").
-type Asked struct {
+// SearchStep is one measurement of a search: the arm that is visited, and what for ("anchor", "tell", "proof").
+type SearchStep struct {
 	Arm     string `json:"arm"`
 	Purpose string `json:"purpose"`
 	// Failed is why the arm can't be measured at all: a commit doesn't build, or its program crashes. The search goes
@@ -275,8 +275,8 @@ const StageLevel = "stage"
 // NFS is what the storage of an NFS server is measured by, stage by stage, each a run of its own. It holds all that it
 // takes to measure the stages that are missing; what it leaves out is as the suite says.
 type NFS struct {
-	// Asked is what the stage was called before it was known what came of it.
-	Asked string `json:"asked,omitempty"`
+	// Requested is what the stage was called before it was known what came of it.
+	Requested string `json:"asked,omitempty"`
 	// Client and Server are names of targets; Server is empty where its own storage is left out.
 	Client string `json:"client"`
 	Server string `json:"server,omitempty"`
@@ -303,7 +303,7 @@ type NFS struct {
 	Repeat int      `json:"repeat,omitempty"`
 	Order  string   `json:"order,omitempty"`
 	// Events of each load on a mount. What each should leave of the rate is said of all addresses.
-	Events []Upset `json:"events,omitempty"`
+	Events []Event `json:"events,omitempty"`
 }
 
 // NetworkPair is a client and a server, by their roles. The server listens on a port of an address, which is one of its
@@ -318,26 +318,26 @@ type NetworkPair struct {
 	Assigned bool `json:"assigned,omitempty"`
 }
 
-// Study is what a run is about that loads some of its arms at the same time, then others.
-type Study struct {
+// ConcurrentDesign is what a run is about that loads some of its arms at the same time, then others.
+type ConcurrentDesign struct {
 	// Kind is the question: "interference", "ladder".
 	Kind string `json:"kind"`
 	// Groups of an interference; none of a ladder.
-	Groups []StudyGroup `json:"groups,omitempty"`
-	// Occasions in the order in which they are shown.
-	Occasions []Occasion `json:"occasions"`
+	Groups []DesignGroup `json:"groups,omitempty"`
+	// Combinations in the order in which they are shown.
+	Combinations []Combination `json:"occasions"`
 }
 
-// StudyGroup are arms that are loaded together. There is an arm of its name, which holds what they do together.
-type StudyGroup struct {
+// DesignGroup are arms that are loaded together. There is an arm of its name, which holds what they do together.
+type DesignGroup struct {
 	Name string `json:"name"`
 	// Over is what the load goes through: the addresses of a network's ports, or a device or directory.
 	Over []string `json:"over"`
 	Arms []string `json:"arms"`
 }
 
-// Occasion is what is loaded at the same time. Its cells are called by its ID and their arm, "ID@ARM".
-type Occasion struct {
+// Combination is what is loaded at the same time. Its cells are called by its ID and their arm, "ID@ARM".
+type Combination struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	// Groups that are loaded, of an interference.
@@ -352,9 +352,9 @@ type Occasion struct {
 	Network string `json:"network,omitempty"`
 }
 
-// Upset is what is done on purpose while a load goes on: a link is cut, a server restarts. Either a command is carried
+// Event is what is done on purpose while a load goes on: a link is cut, a server restarts. Either a command is carried
 // out, or a factor is set.
-type Upset struct {
+type Event struct {
 	// At is how many seconds after the start of what counts of the load. For is how many seconds later it is undone, at
 	// the end of the load at the latest; 0 where it ends by itself.
 	At  float64 `json:"at"`
@@ -367,47 +367,47 @@ type Upset struct {
 	Undo    []string `json:"undo,omitempty"`
 	Factor  string   `json:"factor,omitempty"`
 	Level   string   `json:"level,omitempty"`
-	// Left is the share of the rate that it should leave; 0 where nobody said.
-	Left float64 `json:"left,omitempty"`
+	// ExpectedShare is the share of the rate that it should leave; 0 where nobody said.
+	ExpectedShare float64 `json:"left,omitempty"`
 }
 
 // Text is what is done, as one would type it.
-func (u Upset) Text() string {
+func (e Event) Text() string {
 	switch {
-	case u.Factor != "":
-		return u.Factor + "=" + u.Level
-	case len(u.Named) > 0:
-		return ShellQuote(u.Named)
+	case e.Factor != "":
+		return e.Factor + "=" + e.Level
+	case len(e.Named) > 0:
+		return ShellQuote(e.Named)
 	}
-	return ShellQuote(u.Command)
+	return ShellQuote(e.Command)
 }
 
-// Undone says whether it is undone, and does not end by itself.
-func (u Upset) Undone() bool { return u.Factor != "" || len(u.Undo) > 0 || u.For > 0 }
+// HasUndo says whether it is undone, and does not end by itself.
+func (e Event) HasUndo() bool { return e.Factor != "" || len(e.Undo) > 0 || e.For > 0 }
 
-// Upsets are what became of the events of a load, with its rate in fine steps.
-type Upsets struct {
+// EventResult are what became of the events of a load, with its rate in fine steps.
+type EventResult struct {
 	// Rate of all directions together, in the metric's unit.
 	Rate Series `json:"rate"`
 	// Each has an entry for each event of the run, in their order.
-	Each []Happened `json:"each"`
+	Each []Occurrence `json:"each"`
 }
 
-// Happened is when an event was carried out, in seconds from the start of the rate, and for how long: Took and UndoTook
-// are how long its commands ran.
-type Happened struct {
+// Occurrence is when an event was carried out, in seconds from the start of the rate, and for how long: Took and
+// UndoTook are how long its commands ran.
+type Occurrence struct {
 	At       float64 `json:"at"`
 	Took     float64 `json:"took"`
 	Undone   float64 `json:"undone,omitempty"`
 	UndoTook float64 `json:"undo_took,omitempty"`
-	// Unsure is by how much the moments may be wrong.
-	Unsure float64 `json:"unsure"`
+	// Uncertainty is by how much the moments may be wrong.
+	Uncertainty float64 `json:"unsure"`
 	// Failed is why it was not carried out, in a line; it did not come then, or not as it was meant.
 	Failed string `json:"failed,omitempty"`
 }
 
-// Varied is one factor of an experiment.
-type Varied struct {
+// VariedFactor is one factor of an experiment.
+type VariedFactor struct {
 	// Factor is its name with its scheme: "sysctl:vm.dirty_ratio".
 	Factor string `json:"factor"`
 	// Levels that are tried, in the order in which they are shown. The word "found" stands for what was there before.
@@ -563,16 +563,16 @@ type Repetition struct {
 	Values map[string]float64 `json:"values"`
 	// Samples are the extremes of what the load generator sampled, by metric, where it prints them and not the samples.
 	Samples map[string]Samples `json:"samples,omitempty"`
-	// Tally is how often the kernel did what it counts, meanwhile: "interrupts.TLB", "softirqs.RCU", "vmstat.pgfault",
-	// "stat.ctxt". "seconds" is how long that was, and "cpu.busy" the seconds that CPUs were busy. Only searches for
-	// culprits keep it.
-	Tally map[string]float64 `json:"tally,omitempty"`
+	// KernelCounters is how often the kernel did what it counts, meanwhile: "interrupts.TLB", "softirqs.RCU",
+	// "vmstat.pgfault", "stat.ctxt". "seconds" is how long that was, and "cpu.busy" the seconds that CPUs were busy.
+	// Only searches for culprits keep it.
+	KernelCounters map[string]float64 `json:"tally,omitempty"`
 	// Latency by direction: completion latency of every operation.
 	Latency map[string]Histogram `json:"latency,omitempty"`
 	Series  []Series             `json:"series,omitempty"`
-	// Upsets are the events of the load; nil for a run that has none.
-	Upsets   *Upsets   `json:"events,omitempty"`
-	Warnings []Warning `json:"warnings,omitempty"`
+	// Events are the events of the load; nil for a run that has none.
+	Events   *EventResult `json:"events,omitempty"`
+	Warnings []Warning    `json:"warnings,omitempty"`
 	// Raw names the files of this repetition in the bundle's raw archive.
 	Raw []string `json:"raw,omitempty"`
 }
@@ -590,8 +590,8 @@ func (r Repetition) Failed() bool {
 
 // In the tally of a repetition, the seconds that were counted, and those that CPUs were busy.
 const (
-	TallySeconds = "seconds"
-	TallyBusy    = "cpu.busy"
+	CounterSeconds = "seconds"
+	CounterBusy    = "cpu.busy"
 )
 
 // Samples are the extremes of a load generator's samples of one metric, in its unit.
@@ -643,16 +643,17 @@ type Fact struct {
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// Distrust adds what checks of the whole run found: by cell ID, with "" for the run.
-func (r *Run) Distrust(found map[string][]Warning) {
+// AddRunWarnings adds what checks of the whole run found: by cell ID, with "" for the run.
+func (r *Run) AddRunWarnings(found map[string][]Warning) {
 	r.Warnings = append(r.Warnings, found[""]...)
 	for i, c := range r.Cells {
 		r.Cells[i].Warnings = append(r.Cells[i].Warnings, found[c.ID]...)
 	}
 }
 
-// Trust takes back what Distrust added under some codes: checks of the whole run are made anew when it has grown.
-func (r *Run) Trust(codes []string) {
+// RemoveWarnings takes back what AddRunWarnings added under some codes: checks of the whole run are made again when it
+// has grown.
+func (r *Run) RemoveWarnings(codes []string) {
 	taken := func(w Warning) bool { return slices.Contains(codes, w.Code) }
 	r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), taken)
 	r.Cells = slices.Clone(r.Cells)

@@ -25,8 +25,8 @@ func Shorten(text string, head, tail int) string {
 
 // The bounds of what is kept of other programs' output outside of the raw files.
 const (
-	// mostWarned is how long a warning can be: it is a sentence.
-	mostWarned = 2000
+	// maxWarningText is how long a warning can be: it is a sentence.
+	maxWarningText = 2000
 	// endOfOutput is how much of either end of a command's output an error shows.
 	endOfOutput = 4 << 10
 )
@@ -34,7 +34,7 @@ const (
 // Brief is a warning whose text is one line, no longer than a sentence can be. Whoever is quoted in it did not heed
 // that.
 func (w Warning) Brief() Warning {
-	w.Text = Shorten(strings.Join(strings.Fields(w.Text), " "), mostWarned/2, mostWarned/2)
+	w.Text = Shorten(strings.Join(strings.Fields(w.Text), " "), maxWarningText/2, maxWarningText/2)
 	return w
 }
 

@@ -151,7 +151,7 @@ func fullCores(d *Document, r *Rung, c *Cell) []string {
 }
 
 // several says that a rung is several things of one kind at the same time.
-func (k Kind) several() bool { return k == Together || k == Ports }
+func (k Kind) several() bool { return k == DriveGroup || k == Ports }
 
 // eachAtItsCeiling says whether all rungs that an expectation comes from are at a ceiling of their own in a cell.
 func eachAtItsCeiling(d *Document, c *Cell) bool {

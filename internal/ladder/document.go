@@ -15,14 +15,14 @@ type Document struct {
 	Answer Answer `json:"answer"`
 	// Guests say of each disk of a guest whether the same storage does less through it, and what takes the rest; none
 	// without guests.
-	Guests []Through `json:"guests,omitempty"`
+	Guests []GuestLoss `json:"guests,omitempty"`
 	// PodNetwork says of each load between pods what the pod network costs of what the same pods reach in their nodes'
 	// own; none without pods.
 	PodNetwork []PodLoss `json:"pod_network,omitempty"`
-	// Suspects are what doctor finds at the ends of a network that falls short; Trials are other ladders of the same
-	// ports. Absent for storage.
-	Suspects []Suspect `json:"suspects,omitempty"`
-	Trials   []Trial   `json:"trials,omitempty"`
+	// Suspects are what doctor finds at the ends of a network that falls short; TuningRuns are other ladders of the
+	// same ports. Absent for storage.
+	Suspects   []Suspect   `json:"suspects,omitempty"`
+	TuningRuns []TuningRun `json:"trials,omitempty"`
 	// Margin is how much a rung may stay below what is expected of it, as a share of that.
 	Margin float64 `json:"margin"`
 	// Alpha bounds the probability that any of the Claims (cells with an expectation) is wrong.
@@ -39,16 +39,16 @@ type Document struct {
 type Kind string
 
 // The kinds, from the bottom up. Memory and Null say what the machine does without any storage; a Drive is a whole
-// disk; Together are several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD);
+// disk; DriveGroup are several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD);
 // Files are a file system; Guest is a disk of a virtual machine, measured inside it.
 const (
-	Memory   Kind = "memory"
-	Null     Kind = "null"
-	Drive    Kind = "drive"
-	Together Kind = "together"
-	Volume   Kind = "volume"
-	Files    Kind = "filesystem"
-	Guest    Kind = "guest"
+	Memory     Kind = "memory"
+	Null       Kind = "null"
+	Drive      Kind = "drive"
+	DriveGroup Kind = "together"
+	Volume     Kind = "volume"
+	Files      Kind = "filesystem"
+	Guest      Kind = "guest"
 )
 
 // The kinds of rungs of a network, from the bottom up. Loopback is what a machine moves from itself to itself; a Flow
@@ -68,7 +68,7 @@ func (k Kind) bare() bool { return k == Memory || k == Null }
 // Rung is one thing that was measured.
 type Rung struct {
 	Name string `json:"name"`
-	// Places are the devices or the directory, or the addresses of a network's ports; several for Together and Ports,
+	// Places are the devices or the directory, or the addresses of a network's ports; several for DriveGroup and Ports,
 	// none for a null engine.
 	Places []string `json:"places"`
 	Kind   Kind     `json:"kind"`
@@ -92,9 +92,9 @@ type Rung struct {
 	// Run is the ID of the run that holds what was measured here.
 	Run   string `json:"run"`
 	Cells []Cell `json:"cells"`
-	// twin is the rung of a guest's disk without storage that this one is held beside, by its place from 0; -1 for
-	// none.
-	twin int
+	// withoutStorageRung is the rung of a guest's disk without storage that this one is held beside, by its place from
+	// 0; -1 for none.
+	withoutStorageRung int
 }
 
 // Cell is the rate of one load at one rung.

@@ -5,10 +5,10 @@ import "slices"
 // expected is what the rungs below promise for a cell, by block, with its origin in words and the rungs that it comes
 // from. Nothing is promised to a rung without storage, and to a drive only by drives like it. A loopback is promised
 // what the facts say that the machine's ports carry.
-func (c *climb) expected(rung int, cell, metric string) (from string, rungs []int, values map[int]float64) {
-	s := c.steps[rung]
+func (a *analysis) expected(rung int, cell, metric string) (from string, rungs []int, values map[int]float64) {
+	s := a.steps[rung]
 	if s.Network == Pods && s.Below >= 0 {
-		return c.steps[s.Below].Name, []int{s.Below}, c.series(s.Below, cell, metric)
+		return a.steps[s.Below].Name, []int{s.Below}, a.series(s.Below, cell, metric)
 	}
 	switch s.Kind {
 	case Memory, Null, Flow:
@@ -19,50 +19,50 @@ func (c *climb) expected(rung int, cell, metric string) (from string, rungs []in
 			return "", nil, nil
 		}
 		return "what its ports can carry: " + carries.Limiter, []int{},
-			constant(carries.Value, c.series(rung, cell, metric))
+			constant(carries.Value, a.series(rung, cell, metric))
 	case Port:
 		if from = "ports like it"; s.Like == UnknownSpeed {
 			from = "the other ports, of which no speed is known"
 		}
-		rungs = c.alike(rung)
-		return from, rungs, c.over(rungs, cell, metric, middle)
+		rungs = a.equalRungs(rung)
+		return from, rungs, a.combine(rungs, cell, metric, middle)
 	case BothWays:
-		return c.steps[s.Below].Name + " one way", []int{s.Below}, c.series(s.Below, cell, metric)
+		return a.steps[s.Below].Name + " one way", []int{s.Below}, a.series(s.Below, cell, metric)
 	case Drive:
-		from, rungs = "drives like it", c.alike(rung)
-		return from, rungs, c.over(rungs, cell, metric, middle)
-	case Together, Ports:
-		from, rungs = "the sum of each alone", c.alone(rung)
-		return from, rungs, c.over(rungs, cell, metric, sum)
+		from, rungs = "drives like it", a.equalRungs(rung)
+		return from, rungs, a.combine(rungs, cell, metric, middle)
+	case DriveGroup, Ports:
+		from, rungs = "the sum of each alone", a.singleRungs(rung)
+		return from, rungs, a.combine(rungs, cell, metric, sum)
 	}
 	if s.Below >= 0 {
-		return c.steps[s.Below].Name, []int{s.Below}, c.series(s.Below, cell, metric)
+		return a.steps[s.Below].Name, []int{s.Below}, a.series(s.Below, cell, metric)
 	}
 	if s.Kind == Guest {
 		return "", nil, nil // its disks have names of their own
 	}
-	if rungs = c.drivesUnder(rung); len(rungs) > 0 {
-		return "the sum of its drives, each alone", rungs, c.over(rungs, cell, metric, sum)
+	if rungs = a.drivesUnder(rung); len(rungs) > 0 {
+		return "the sum of its drives, each alone", rungs, a.combine(rungs, cell, metric, sum)
 	}
 	return "", nil, nil
 }
 
-// alike are the other drives or ports that one should be as fast as.
-func (c *climb) alike(rung int) []int {
+// equalRungs are the other drives or ports that one should be as fast as.
+func (a *analysis) equalRungs(rung int) []int {
 	var found []int
-	for i, s := range c.steps {
-		if i != rung && s.Kind == c.steps[rung].Kind && s.Like != "" && s.Like == c.steps[rung].Like {
+	for i, s := range a.steps {
+		if i != rung && s.Kind == a.steps[rung].Kind && s.Like != "" && s.Like == a.steps[rung].Like {
 			found = append(found, i)
 		}
 	}
 	return found
 }
 
-// alone are the rungs where each member of a rung was measured by itself; none unless all of them were.
-func (c *climb) alone(rung int) []int {
+// singleRungs are the rungs where each member of a rung was measured by itself; none unless all of them were.
+func (a *analysis) singleRungs(rung int) []int {
 	var found []int
-	for _, place := range c.steps[rung].Places {
-		i := slices.IndexFunc(c.steps, func(s Step) bool {
+	for _, place := range a.steps[rung].Places {
+		i := slices.IndexFunc(a.steps, func(s Step) bool {
 			return s.Kind != Guest && s.Kind != Flow && len(s.Places) == 1 && s.Places[0] == place
 		})
 		if i < 0 {
@@ -74,10 +74,10 @@ func (c *climb) alone(rung int) []int {
 }
 
 // drivesUnder are the rungs of the drives under a rung; none unless all of them were measured.
-func (c *climb) drivesUnder(rung int) []int {
+func (a *analysis) drivesUnder(rung int) []int {
 	var found []int
-	for _, disk := range c.steps[rung].Disks {
-		i := slices.IndexFunc(c.steps, func(s Step) bool {
+	for _, disk := range a.steps[rung].Disks {
+		i := slices.IndexFunc(a.steps, func(s Step) bool {
 			return s.Kind == Drive && slices.Equal(s.Disks, []string{disk})
 		})
 		if i < 0 {
@@ -88,11 +88,11 @@ func (c *climb) drivesUnder(rung int) []int {
 	return found
 }
 
-// over puts several rungs together, in the blocks that all of them have.
-func (c *climb) over(rungs []int, cell, metric string, together func([]float64) float64) map[int]float64 {
+// combine puts several rungs together, in the blocks that all of them have.
+func (a *analysis) combine(rungs []int, cell, metric string, together func([]float64) float64) map[int]float64 {
 	parts := map[int][]float64{}
 	for _, i := range rungs {
-		for block, v := range c.series(i, cell, metric) {
+		for block, v := range a.series(i, cell, metric) {
 			parts[block] = append(parts[block], v)
 		}
 	}

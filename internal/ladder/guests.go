@@ -22,8 +22,8 @@ const (
 	Unclear   Cause = "unclear"
 )
 
-// Through is what one load does on the same storage through a guest.
-type Through struct {
+// GuestLoss is what one load does on the same storage through a guest.
+type GuestLoss struct {
 	// Rung of the guest's disk by its place from 0, and the cell.
 	Rung int    `json:"rung"`
 	Cell string `json:"cell,omitempty"`
@@ -38,9 +38,9 @@ func (r *Rung) withoutStorage() bool {
 	return r.Kind == Guest && (r.Backing == "null" || r.Backing == "memory")
 }
 
-// twin is the rung of a disk of the same guest that differs from one in nothing but that no storage lies behind it; -1
-// for none. Of several the first, which is one that is backed by nothing at all if there is one.
-func twin(steps []Step, rung int) int {
+// withoutStorageTwin is the rung of a disk of the same guest that differs from one in nothing but that no storage lies
+// behind it; -1 for none. Of several the first, which is one that is backed by nothing at all if there is one.
+func withoutStorageTwin(steps []Step, rung int) int {
 	s := steps[rung]
 	if s.Kind != Guest || s.withoutStorage() {
 		return -1
@@ -51,23 +51,24 @@ func twin(steps []Step, rung int) int {
 }
 
 // emulationCeiling is what the same guest does on a disk without storage.
-func (c *climb) emulationCeiling(rung int, cell, metric string) []ceiling.Ceiling {
-	i := twin(c.steps, rung)
+func (a *analysis) emulationCeiling(rung int, cell, metric string) []ceiling.Ceiling {
+	i := withoutStorageTwin(a.steps, rung)
 	if i < 0 {
 		return nil
 	}
-	rates := c.series(i, cell, metric)
+	rates := a.series(i, cell, metric)
 	if len(rates) == 0 {
 		return nil
 	}
 	v := average(rates).Ratio
-	return []ceiling.Ceiling{{Metric: metric, Value: v, Most: math.Inf(1), Limiter: c.steps[i].Name,
-		Derivation: fmt.Sprintf("measured on %s, behind which there is no storage: %s", c.steps[i].Name,
+	return []ceiling.Ceiling{{Metric: metric, Value: v, Most: math.Inf(1), Limiter: a.steps[i].Name,
+		Derivation: fmt.Sprintf("measured on %s, behind which there is no storage: %s", a.steps[i].Name,
 			amount(lab.Metric(metric).Unit, v))}}
 }
 
-// blame says of each disk of a guest that falls short whether a disk without storage in the same guest does too.
-func (c *climb) blame(d *Document) {
+// attributeLosses says of each disk of a guest that falls short whether a disk without storage in the same guest does
+// too.
+func (a *analysis) attributeLosses(d *Document) {
 	for i := range d.Rungs {
 		r := &d.Rungs[i]
 		if r.Kind != Guest {
@@ -79,14 +80,14 @@ func (c *climb) blame(d *Document) {
 			case !cell.Verdict.falls():
 			case r.withoutStorage():
 				cell.Cause = Emulation
-			case r.twin < 0:
+			case r.withoutStorageRung < 0:
 				cell.Cause = Unclear
 			default:
-				cell.Cause = causeOf(cell, &d.Rungs[r.twin].Cells[j], d.Margin)
+				cell.Cause = causeOf(cell, &d.Rungs[r.withoutStorageRung].Cells[j], d.Margin)
 			}
 		}
 	}
-	d.Guests = c.through(d)
+	d.Guests = a.guestLosses(d)
 }
 
 // causeOf decides by the intervals of both disks, which hold together with all others of the ladder.
@@ -107,10 +108,10 @@ func causeOf(disk, bare *Cell, margin float64) Cause {
 // bareOf is the rung of a disk without storage that a cell of a guest's disk was decided by, and its cell; nil for
 // none.
 func bareOf(d *Document, r *Rung, c *Cell) (*Rung, *Cell) {
-	if r.twin < 0 {
+	if r.withoutStorageRung < 0 {
 		return nil, nil
 	}
-	bare := &d.Rungs[r.twin]
+	bare := &d.Rungs[r.withoutStorageRung]
 	i := slices.IndexFunc(bare.Cells, func(o Cell) bool { return o.Cell == c.Cell })
 	return bare, &bare.Cells[i]
 }
@@ -147,13 +148,13 @@ func causeText(d *Document, r *Rung, c *Cell) string {
 	return text + openText(d, bare, other)
 }
 
-// through has an entry for each load that is not as fast through a guest, and one for a disk that all loads are as fast
-// on. A disk without storage is told of where no other is that it explains.
-func (c *climb) through(d *Document) []Through {
-	var list []Through
+// guestLosses has an entry for each load that is not as fast through a guest, and one for a disk that all loads are as
+// fast on. A disk without storage is told of where no other is that it explains.
+func (a *analysis) guestLosses(d *Document) []GuestLoss {
+	var list []GuestLoss
 	explains := map[int]bool{}
 	for i := range d.Rungs {
-		explains[d.Rungs[i].twin] = true
+		explains[d.Rungs[i].withoutStorageRung] = true
 	}
 	for i := range d.Rungs {
 		r := &d.Rungs[i]
@@ -163,10 +164,10 @@ func (c *climb) through(d *Document) []Through {
 		reaching, from := []string{}, ""
 		for j := range r.Cells {
 			cell := &r.Cells[j]
-			t := Through{Rung: i, Cell: cell.Cell, Verdict: cell.Verdict, Cause: cell.Cause}
+			t := GuestLoss{Rung: i, Cell: cell.Cell, Verdict: cell.Verdict, Cause: cell.Cause}
 			switch {
 			case cell.Verdict.falls():
-				t.Text = fallText(d, r, cell, c.terms.CPUs)
+				t.Text = fallText(d, r, cell, a.terms.CPUs)
 			case cell.Verdict == Undecided:
 				t.Text = "whether a guest loses anything can't be told: " + openText(d, r, cell)
 			case cell.Verdict == Reaches:
@@ -178,7 +179,7 @@ func (c *climb) through(d *Document) []Through {
 			list = append(list, t)
 		}
 		if len(reaching) > 0 {
-			list = append(list, Through{Rung: i, Verdict: Reaches,
+			list = append(list, GuestLoss{Rung: i, Verdict: Reaches,
 				Text: fmt.Sprintf("%s does what %s does in %s", r.Name, from, strings.Join(reaching, ", "))})
 		}
 	}

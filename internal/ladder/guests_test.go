@@ -64,7 +64,7 @@ func TestWhatAGuestLosesIsVirtioOrTheStorageBehindIt(t *testing.T) {
 		{"nothing is promised", healthy().disk("g", "none", "null", "blk", top, 9e9).disk("g", "data", "image", "blk",
 			-1, 1e9), "", Unexpected, "", nil},
 	} {
-		d := c.m.climb(rand.New(rand.NewPCG(1, 2)), 6)
+		d := c.m.analyze(rand.New(rand.NewPCG(1, 2)), 6)
 		named := ""
 		if d.Answer.Rung != nil {
 			named = d.Rungs[*d.Answer.Rung].Name
@@ -73,7 +73,7 @@ func TestWhatAGuestLosesIsVirtioOrTheStorageBehindIt(t *testing.T) {
 		if named != c.rung || last.Verdict != c.verdict || last.Cause != c.cause {
 			t.Errorf("%s: named %q, %s of %q: %s", c.name, named, last.Verdict, last.Cause, d.Answer.Text)
 		}
-		i := slices.IndexFunc(d.Guests, func(g Through) bool { return g.Rung == len(d.Rungs)-1 })
+		i := slices.IndexFunc(d.Guests, func(g GuestLoss) bool { return g.Rung == len(d.Rungs)-1 })
 		if (i >= 0) != (c.want != nil) {
 			t.Errorf("%s: %+v", c.name, d.Guests)
 			continue
@@ -89,7 +89,7 @@ func TestWhatAGuestLosesIsVirtioOrTheStorageBehindIt(t *testing.T) {
 // A disk without storage that is as good as at the margin decides nothing, and this is said.
 func TestAnUndecidedDiskWithoutStorageExplainsNothing(t *testing.T) {
 	d := healthy().disk("g", "none", "null", "blk", top, 4e9*(1-DefaultMargin)).disk("g", "data", "image", "blk", top,
-		1e9).climb(rand.New(rand.NewPCG(1, 2)), 4)
+		1e9).analyze(rand.New(rand.NewPCG(1, 2)), 4)
 	bare, data := d.Rungs[top+1].Cells[0], d.Rungs[top+2].Cells[0]
 	if bare.Verdict != Undecided || data.Cause != Unclear || !strings.Contains(d.Answer.Text,
 		"can't be told: none in g reaches 9") || !strings.Contains(d.Answer.Text, "--passes") {
@@ -113,7 +113,7 @@ func TestAGuestIsAnotherMachine(t *testing.T) {
 					"cpu.system": 0.9}})
 		}
 	}
-	d := Climb(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: 0.05, Alpha: 0.05, Passes: 4, CPUs: 64})
+	d := Analyze(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: 0.05, Alpha: 0.05, Passes: 4, CPUs: 64})
 	if e := d.Rungs[7].Cells[0].Expected; e != nil {
 		t.Errorf("a disk of the guest was taken for one of the host: %+v", e)
 	}
@@ -139,7 +139,7 @@ func TestFewCausesAreWrong(t *testing.T) {
 		causes := map[Cause]int{}
 		for range ladders {
 			d := healthy().disk("g", "none", "null", "blk", top, bare).disk("g", "data", "image", "blk",
-				top, data).climb(r, 6)
+				top, data).analyze(r, 6)
 			causes[d.Rungs[top+2].Cells[0].Cause]++
 		}
 		return causes

@@ -23,7 +23,7 @@ func healthyPorts() ports {
 		all: 96e9, either: 96e9}
 }
 
-func (p ports) climb(r *rand.Rand, warnings ...Warning) Document {
+func (p ports) analyze(r *rand.Rand, warnings ...Warning) Document {
 	var steps []Step
 	var rates []float64
 	add := func(kind Kind, rate float64, places ...string) *Step {
@@ -56,7 +56,7 @@ func (p ports) climb(r *rand.Rand, warnings ...Warning) Document {
 		}
 	}
 	load := Load{Title: "tcp x4 to the server", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}
-	return Climb(steps, []Load{load}, measured, warnings, nil,
+	return Analyze(steps, []Load{load}, measured, warnings, nil,
 		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
 }
 
@@ -83,7 +83,7 @@ func TestTheFirstRungOfANetworkThatFallsShort(t *testing.T) {
 		p := healthyPorts()
 		c.change(&p)
 		for seed := range uint64(20) {
-			d := p.climb(rand.New(rand.NewPCG(7, seed)))
+			d := p.analyze(rand.New(rand.NewPCG(7, seed)))
 			got := Kind("")
 			if d.Answer.Rung != nil {
 				got = d.Rungs[*d.Answer.Rung].Kind
@@ -110,7 +110,7 @@ func TestAFullCoreIsNamedWhereItSetsThePortApart(t *testing.T) {
 		at    []Warning
 		named bool
 	}{{[]Warning{full(short)}, true}, {[]Warning{full(short), full(equal)}, false}, {[]Warning{full(equal)}, false}} {
-		d := p.climb(rand.New(rand.NewPCG(7, 1)), c.at...)
+		d := p.analyze(rand.New(rand.NewPCG(7, 1)), c.at...)
 		if d.Answer.Rung == nil || *d.Answer.Rung != short || strings.Contains(d.Answer.Text, "CPU 3") != c.named {
 			t.Errorf("%d warnings: %s", len(c.at), d.Answer.Text)
 		}
@@ -119,7 +119,7 @@ func TestAFullCoreIsNamedWhereItSetsThePortApart(t *testing.T) {
 
 // Nothing is promised to one flow, and ports of another speed are no equals.
 func TestWhatPortsAreHeldAgainst(t *testing.T) {
-	d := healthyPorts().climb(rand.New(rand.NewPCG(8, 0)))
+	d := healthyPorts().analyze(rand.New(rand.NewPCG(8, 0)))
 	for i, r := range d.Rungs {
 		e := r.Cells[0].Expected
 		switch r.Kind {

@@ -41,7 +41,8 @@ func betweenPods(r *rand.Rand, share float64) Document {
 		}
 	}
 	load := Load{Title: "tcp x4 to the server", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}
-	return Climb(steps, []Load{load}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
+	return Analyze(steps, []Load{load}, measured, nil, nil,
+		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
 }
 
 // What the pod network takes is told with an interval that holds it, and charged to the pod network; what it does not
@@ -97,7 +98,7 @@ func TestPodsThatWereMeasuredOnce(t *testing.T) {
 		{Rung: Rung{Name: "pod to pod", Kind: Port, Network: Pods, Places: []string{"b"}}, Below: 0}}
 	measured := []Measured{{Rung: 0, Cell: "send", Block: 1, Values: map[string]float64{"send.bitrate": 10}},
 		{Rung: 1, Cell: "send", Block: 1, Values: map[string]float64{"send.bitrate": 5}}}
-	d := Climb(steps, []Load{{Title: "tcp", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}}, measured, nil, nil,
+	d := Analyze(steps, []Load{{Title: "tcp", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}}, measured, nil, nil,
 		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 1})
 	if len(d.PodNetwork) != 1 || d.PodNetwork[0].Cost.Lo != nil || d.PodNetwork[0].Verdict != Undecided ||
 		strings.Contains(d.PodNetwork[0].Text, "[") {

@@ -32,7 +32,7 @@ func TestFewAreAccusedOnRecordedDisks(t *testing.T) {
 						Values: map[string]float64{"read.bandwidth": v, "read.iops": v / (1 << 20)}})
 				}
 			}
-			if Climb(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha,
+			if Analyze(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha,
 				Passes: passes, CPUs: 8}).Answer.Rung != nil {
 				wrong++
 			}

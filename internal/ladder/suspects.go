@@ -14,8 +14,8 @@ type Suspect struct {
 	Kept     []string `json:"kept,omitempty"`
 }
 
-// Trial is another ladder of the same ports, climbed with something changed.
-type Trial struct {
+// TuningRun is another ladder of the same ports, climbed with something changed.
+type TuningRun struct {
 	Run   string `json:"run"`
 	Label string `json:"label,omitempty"`
 	// Changed is what differs on the server, the likeliest to matter first: "numa: off, then absent".
@@ -32,7 +32,7 @@ type Trial struct {
 }
 
 // Best of the trials that keep what must be kept, and of those that need not; -1 for none that gains for sure.
-func Best(trials []Trial) (kept, any int) {
+func Best(trials []TuningRun) (kept, any int) {
 	kept, any = -1, -1
 	for i, t := range trials {
 		if t.Change.Lo == nil || *t.Change.Lo <= 1 {

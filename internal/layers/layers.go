@@ -135,16 +135,16 @@ func (v values) pairs(lower, upper int, metric string, which func(block int) boo
 	return below, above
 }
 
-func all(int) bool        { return true }
-func odd(block int) bool  { return block%2 == 1 }
-func even(block int) bool { return block%2 == 0 }
+func everyBlock(int) bool       { return true }
+func oddBlocks(block int) bool  { return block%2 == 1 }
+func evenBlocks(block int) bool { return block%2 == 0 }
 
 // step is a layer against the one below.
 func (v values) step(cell Cell, metric string, layer int) Step {
 	info := lab.Metric(metric)
 	s := Step{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric, Unit: info.Unit,
 		Better: info.Better, Layer: layer}
-	_, here := v.pairs(layer, layer, metric, all)
+	_, here := v.pairs(layer, layer, metric, everyBlock)
 	s.N = len(here)
 	if s.N > 0 {
 		s.Value = stat.MeanInterval(here, confidence).Center // differences of means add up, those of medians do not
@@ -152,7 +152,7 @@ func (v values) step(cell Cell, metric string, layer int) Step {
 	if layer == 0 {
 		return s
 	}
-	below, above := v.pairs(layer-1, layer, metric, all)
+	below, above := v.pairs(layer-1, layer, metric, everyBlock)
 	if len(below) == 0 {
 		return s
 	}
@@ -194,13 +194,13 @@ func (v values) sum(cell Cell, metric string) (Sum, bool) {
 	var parts stat.Interval
 	variance := 0.0
 	for layer := 1; layer <= top; layer++ {
-		below, above := v.pairs(layer-1, layer, metric, odd)
+		below, above := v.pairs(layer-1, layer, metric, oddBlocks)
 		parts.Center += stat.MeanInterval(differences(below, above), confidence).Center
 	}
-	below, above := v.pairs(0, top, metric, odd)
+	below, above := v.pairs(0, top, metric, oddBlocks)
 	spread := stat.MeanInterval(differences(below, above), confidence)
 	parts.Lo, parts.Hi = parts.Center-(spread.Hi-spread.Lo)/2, parts.Center+(spread.Hi-spread.Lo)/2
-	below, above = v.pairs(0, top, metric, even)
+	below, above = v.pairs(0, top, metric, evenBlocks)
 	whole := stat.MeanInterval(differences(below, above), confidence)
 	if !parts.Known() || !whole.Known() {
 		return Sum{}, false

@@ -54,8 +54,8 @@ type Finding struct {
 	// Event is the time until it was undone, or the end; Undo is the time from then on, nil where nothing was undone.
 	Event Phase  `json:"event"`
 	Undo  *Phase `json:"undo,omitempty"`
-	// Recovery is the time from the event until the rate was back to Enough of what it was, and stayed there until the
-	// event was undone, or for good. Nil says that it was not back within the load, and 0 that it never fell.
+	// Recovery is the time from the event until the rate was back to RecoveredShare of what it was, and stayed there
+	// until the event was undone, or for good. Nil says that it was not back within the load, and 0 that it never fell.
 	Recovery *float64 `json:"recovery"`
 	// Stall is the longest time without anything from the event on.
 	Stall float64 `json:"stall"`
@@ -76,33 +76,33 @@ type Phase struct {
 	// Lowest step; Stall is the longest time without anything that began here.
 	Lowest float64 `json:"lowest"`
 	Stall  float64 `json:"stall"`
-	// Back is how long after From the rate was back to Enough of what it was, for the rest of the phase; nil where it
-	// was not, or never fell.
+	// Back is how long after From the rate was back to RecoveredShare of what it was, for the rest of the phase; nil
+	// where it was not, or never fell.
 	Back *float64 `json:"back,omitempty"`
 	// Level that the rate settled on; nil where the phase is too short to tell.
 	Level *Level `json:"level,omitempty"`
 }
 
 const (
-	// Enough is the share of the rate before that counts as being back.
-	Enough = 0.95
-	// Nothing is the share below which a step counts as one in which nothing came through.
-	Nothing = 0.01
-	// Shortest is how many seconds a load must have run before an event, and between two, to know what is usual.
-	Shortest = 5.0
-	// holdSeconds are those for which a rate must be back to be called so.
-	holdSeconds = 1.0
-	// fewestDip is the least that a dip must be deep, and moreThanNoise how many times as deep as the deepest of
+	// RecoveredShare is the share of the rate before that counts as being back.
+	RecoveredShare = 0.95
+	// StalledShare is the share below which a step counts as one in which nothing came through.
+	StalledShare = 0.01
+	// MinBefore is how many seconds a load must have run before an event, and between two, to know what is usual.
+	MinBefore = 5.0
+	// recoveredSeconds are those for which a rate must be back to be called so.
+	recoveredSeconds = 1.0
+	// minDip is the least that a dip must be deep, and moreThanNoise how many times as deep as the deepest of
 	// before.
-	fewestDip     = 0.1
+	minDip        = 0.1
 	moreThanNoise = 3.0
-	// soon is how many seconds after the event a dip begins that is called its own. One that comes later must be deep:
-	// late is the share that it must fall below.
-	soon = 3.0
-	late = 0.5
-	// settledIn is the part of the first steps that is left out of what is usual: a load that has just begun.
-	settledIn  = 1.0
-	confidence = 0.95
+	// promptDelay is how many seconds after the event a dip begins that is called its own. One that comes later must be
+	// deep: late is the share that it must fall below.
+	promptDelay  = 3.0
+	lateDipShare = 0.5
+	// warmUpSeconds is the part of the first steps that is left out of what is usual: a load that has just begun.
+	warmUpSeconds = 1.0
+	confidence    = 0.95
 )
 
 // Analyze says of each event what it did. They are in the order of time.
@@ -127,22 +127,22 @@ func Analyze(r Rate, events []Event) []Finding {
 	return all
 }
 
-// stretch is a part of a rate as shares of a level.
-type stretch struct {
+// segment is a part of a rate as shares of a level.
+type segment struct {
 	step   float64
 	first  int // of the whole
 	values []float64
 }
 
 // at is when a value of the stretch begins.
-func (s stretch) at(i int) float64 { return float64(s.first+i) * s.step }
+func (s segment) at(i int) float64 { return float64(s.first+i) * s.step }
 
 // between are the steps that begin no earlier than from and end no later than to.
-func (r Rate) between(from, to, level float64) stretch {
+func (r Rate) between(from, to, level float64) segment {
 	const slack = 1e-6 // of a step
 	first := min(max(0, int(math.Ceil(from/r.Step-slack))), len(r.Values))
 	end := max(first, min(len(r.Values), int(math.Floor(to/r.Step+slack))))
-	s := stretch{step: r.Step, first: first}
+	s := segment{step: r.Step, first: first}
 	for _, v := range r.Values[first:end] {
 		s.values = append(s.values, v/level)
 	}
@@ -157,13 +157,13 @@ func analyze(r Rate, e Event, from, to float64) Finding {
 		return unknown("the load has no rate over time")
 	}
 	until := e.At - e.Unsure
-	if from == 0 && until-settledIn >= Shortest {
-		from = settledIn
+	if from == 0 && until-warmUpSeconds >= MinBefore {
+		from = warmUpSeconds
 	}
 	before := r.between(from, until, 1)
-	if seconds := float64(len(before.values)) * r.Step; seconds < Shortest-r.Step/2 {
+	if seconds := float64(len(before.values)) * r.Step; seconds < MinBefore-r.Step/2 {
 		return unknown("%.1f s of the load came before it, and it takes %.0f to know what is usual", max(0, seconds),
-			Shortest)
+			MinBefore)
 	}
 	level := stat.Median(before.values)
 	if !(level > 0) {
@@ -173,7 +173,7 @@ func analyze(r Rate, e Event, from, to float64) Finding {
 	before = r.between(from, until, level)
 	f.StallBefore = longest(stallsOf(before, before.values))
 	f.Limit = limitOf(before, shortWindow)
-	if float64(len(before.values))*r.Step >= 2*Shortest {
+	if float64(len(before.values))*r.Step >= 2*MinBefore {
 		f.LongLimit = limitOf(before, longWindow)
 	}
 
@@ -182,14 +182,14 @@ func analyze(r Rate, e Event, from, to float64) Finding {
 		end = min(to, e.Undone)
 	}
 	whole := r.between(math.Floor((e.At-e.Unsure)/r.Step)*r.Step, to, level)
-	if float64(len(whole.values))*r.Step < holdSeconds {
+	if float64(len(whole.values))*r.Step < recoveredSeconds {
 		return unknown("the load ended %.1f s after it", float64(len(whole.values))*r.Step)
 	}
 	stalls := stallsOf(r.between(0, to, level), whole.values)
-	usual := usually{Finding: f, stalls: stalls, quiet: quiet(before.values), unsure: e.Unsure, level: level}
+	usual := baseline{Finding: f, stalls: stalls, quiet: recoveredRate(before.values), unsure: e.Unsure, level: level}
 	f.Event = usual.phase(r, e.At, end, e.Took, nil)
 	f.Stall, f.Lowest = longest(stalls), lowest(whole.values)
-	if end < to && to-end >= holdSeconds {
+	if end < to && to-end >= recoveredSeconds {
 		p := usual.phase(r, end, to, 0, &f.Event)
 		f.Undo = &p
 	}
@@ -212,15 +212,15 @@ func (f Finding) recovery() *float64 {
 	return nil
 }
 
-// usually is what a phase is held against.
-type usually struct {
+// baseline is what a phase is held against.
+type baseline struct {
 	Finding
 	stalls               []stall
 	quiet, unsure, level float64
 }
 
 // phase is what happened from one moment to another, after another phase or none.
-func (u usually) phase(r Rate, from, to, took float64, after *Phase) Phase {
+func (u baseline) phase(r Rate, from, to, took float64, after *Phase) Phase {
 	p := Phase{From: from, To: to}
 	s := r.between(math.Floor((from-u.unsure)/r.Step)*r.Step, to, u.level)
 	if len(s.values) == 0 {
@@ -238,7 +238,7 @@ func (u usually) phase(r Rate, from, to, took float64, after *Phase) Phase {
 	// A stall is a dip when it is clearly longer than those that the load has by itself, however wild it is otherwise.
 	p.Dip = p.Stall > moreThanNoise*u.StallBefore+r.Step
 	low := after != nil && after.Dip && after.Back == nil
-	at, found := u.fall(s, from+took+soon)
+	at, found := u.fall(s, from+took+promptDelay)
 	if p.Dip && !found {
 		at, found = begun, true
 	}
@@ -249,7 +249,7 @@ func (u usually) phase(r Rate, from, to, took float64, after *Phase) Phase {
 		}
 	}
 	if p.Dip || low {
-		if at, found := s.backTo(Enough, u.quiet, p.after(s)); found {
+		if at, found := s.recovery(RecoveredShare, u.quiet, p.after(s)); found {
 			back := max(0, at-from)
 			p.Back = &back
 		}
@@ -258,12 +258,12 @@ func (u usually) phase(r Rate, from, to, took float64, after *Phase) Phase {
 	return p
 }
 
-// quiet is what a step must reach at least to be one of a rate that is back: nine of ten before the event do, and what
-// is Enough is enough.
-func quiet(before []float64) float64 { return min(Enough, stat.Quantile(before, 0.1)) }
+// recoveredRate is what a step must reach at least to be one of a rate that is back: nine of ten before the event do,
+// and what is RecoveredShare is enough.
+func recoveredRate(before []float64) float64 { return min(RecoveredShare, stat.Quantile(before, 0.1)) }
 
 // after is the step of a stretch in which the fall began: before it nothing can have come back.
-func (p Phase) after(s stretch) int {
+func (p Phase) after(s segment) int {
 	if p.Fell == nil {
 		return 0
 	}
@@ -271,7 +271,7 @@ func (p Phase) after(s stretch) int {
 }
 
 // window is how many steps are looked at together.
-func (s stretch) window(seconds float64) int { return max(1, int(math.Round(seconds/s.step))) }
+func (s segment) window(seconds float64) int { return max(1, int(math.Round(seconds/s.step))) }
 
 // The windows that a dip is looked for in, in seconds: a step alone is too noisy, and a lasting loss of little shows in
 // a long one first.
@@ -281,16 +281,16 @@ const (
 )
 
 // limitOf is the share that the mean of a window must fall below to have fallen by more than it does by itself.
-func limitOf(before stretch, seconds float64) float64 {
+func limitOf(before segment, seconds float64) float64 {
 	low := math.Inf(1)
 	for _, m := range before.means(seconds) {
 		low = min(low, m)
 	}
-	return 1 - max(fewestDip, moreThanNoise*(1-low))
+	return 1 - max(minDip, moreThanNoise*(1-low))
 }
 
 // means of all windows, each under the number of its first step.
-func (s stretch) means(seconds float64) []float64 {
+func (s segment) means(seconds float64) []float64 {
 	n := s.window(seconds)
 	if n > len(s.values) {
 		return nil
@@ -309,16 +309,16 @@ func (s stretch) means(seconds float64) []float64 {
 
 // fall is when the rate first fell by more than it does by itself: until a moment by what the noise allows, later by a
 // lot.
-func (u usually) fall(s stretch, until float64) (float64, bool) {
+func (u baseline) fall(s segment, until float64) (float64, bool) {
 	first, found := math.Inf(1), false
 	for _, w := range []struct{ seconds, limit float64 }{{shortWindow, u.Limit}, {longWindow, u.LongLimit}} {
 		for k, m := range s.means(w.seconds) {
 			limit := w.limit
 			if s.at(k) > until {
-				limit = min(limit, late)
+				limit = min(limit, lateDipShare)
 			}
 			if m < limit {
-				first, found = min(first, s.onset(k, (1+limit)/2)), true
+				first, found = min(first, s.fallTime(k, (1+limit)/2)), true
 				break
 			}
 		}
@@ -326,9 +326,9 @@ func (u usually) fall(s stretch, until float64) (float64, bool) {
 	return first, found
 }
 
-// onset is when the rate fell below a limit for a window that begins at k. Where the step in which it fell was in part
-// a good one, the part says when.
-func (s stretch) onset(k int, limit float64) float64 {
+// fallTime is when the rate fell below a limit for a window that begins at k. Where the step in which it fell was in
+// part a good one, the part says when.
+func (s segment) fallTime(k int, limit float64) float64 {
 	for i := k; i < len(s.values); i++ {
 		if s.values[i] >= limit {
 			continue
@@ -342,11 +342,11 @@ func (s stretch) onset(k int, limit float64) float64 {
 	return s.at(k)
 }
 
-// backTo is the first moment, no earlier than a step, from which the rate is at a share again: the step itself is a
+// recovery is the first moment, no earlier than a step, from which the rate is at a share again: the step itself is a
 // usual one, so is the second that it begins, and so is all the rest. The rest decides because a rate that was lost for
 // good swings up now and then, too.
-func (s stretch) backTo(share, quiet float64, from int) (float64, bool) {
-	hold := s.window(holdSeconds)
+func (s segment) recovery(share, quiet float64, from int) (float64, bool) {
+	hold := s.window(recoveredSeconds)
 	for i := from; i+hold <= len(s.values); i++ {
 		if s.values[i] >= quiet && stat.Median(s.values[i:i+hold]) >= share && stat.Median(s.values[i:]) >= share {
 			return s.at(i), true
@@ -357,21 +357,21 @@ func (s stretch) backTo(share, quiet float64, from int) (float64, bool) {
 
 // settled is the level that the rate came to rest at, after a fall and what followed it: from where it first reaches
 // what it has in the second half.
-func (s stretch) settled(from int) *Level {
+func (s segment) settled(from int) *Level {
 	rest := s.values[from:]
-	if float64(len(rest))*s.step < Shortest/2 {
+	if float64(len(rest))*s.step < MinBefore/2 {
 		return nil
 	}
 	half := stat.Median(rest[len(rest)/2:])
-	tail := stretch{step: s.step, first: s.first + from, values: rest}
+	tail := segment{step: s.step, first: s.first + from, values: rest}
 	begin := 0
 	if half > 0 {
-		if at, found := tail.backTo(Enough*half, Enough*half, 0); found {
+		if at, found := tail.recovery(RecoveredShare*half, RecoveredShare*half, 0); found {
 			begin = int(math.Round(at/s.step)) - tail.first
 		}
 	}
 	tail.values = rest[begin:]
-	if float64(len(tail.values))*s.step < holdSeconds {
+	if float64(len(tail.values))*s.step < recoveredSeconds {
 		return nil
 	}
 	l := levelOf(tail)
@@ -380,7 +380,7 @@ func (s stretch) settled(from int) *Level {
 
 // levelOf is the median of a stretch. Neighbouring steps resemble each other, so the interval is that of means over as
 // many as it takes until they do not.
-func levelOf(s stretch) Level {
+func levelOf(s segment) Level {
 	batches, _ := stat.BatchMeans(s.values)
 	i := stat.MedianInterval(batches, confidence)
 	l := Level{Center: stat.Median(s.values), Lo: i.Lo, Hi: i.Hi, Confidence: i.Confidence}
@@ -398,7 +398,7 @@ type stall struct{ from, length float64 }
 // them. The steps at both ends count for the part of them that is missing. A load that makes up for what it missed, as
 // one with a rate to keep does, has more than usual in the last of them, which says nothing of when it went on: it
 // counts for half.
-func stallsOf(s stretch, last []float64) []stall {
+func stallsOf(s segment, last []float64) []stall {
 	missing := func(i int) float64 {
 		if i < 0 || i >= len(s.values) {
 			return 0
@@ -414,7 +414,7 @@ func stallsOf(s stretch, last []float64) []stall {
 	var all []stall
 	for i := len(s.values) - len(last); i < len(s.values); i++ {
 		begin := i
-		for i < len(s.values) && s.values[i] < Nothing {
+		for i < len(s.values) && s.values[i] < StalledShare {
 			i++
 		}
 		if i > begin {
@@ -442,10 +442,10 @@ func lowest(values []float64) float64 {
 }
 
 // Of says of each event of a load what it did.
-func Of(u lab.Upsets) []Finding {
+func Of(u lab.EventResult) []Finding {
 	var events []Event
 	for _, h := range u.Each {
-		events = append(events, Event{At: h.At, Took: h.Took, Undone: h.Undone, Unsure: h.Unsure})
+		events = append(events, Event{At: h.At, Took: h.Took, Undone: h.Undone, Unsure: h.Uncertainty})
 	}
 	return Analyze(Rate{Step: u.Rate.Interval, Values: u.Rate.Values}, events)
 }

@@ -67,7 +67,7 @@ func TestKnownDips(t *testing.T) {
 				stall = undone - at + c.after
 			}
 			back := stall
-			if c.share < Enough {
+			if c.share < RecoveredShare {
 				back = undone - at + c.after
 			}
 			name, slack := m.Name, 0.3
@@ -102,18 +102,18 @@ func printed(of any) string {
 // A load that makes up for what it missed, within a moment, does not make its stalls shorter.
 func TestStallsOfLoadsThatCatchUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	const at, most, moment, tries = 20.0, 2.5, 0.02, 200
+	const at, most, timestamp, tries = 20.0, 2.5, 0.02, 200
 	sum, worst := 0.0, 0.0
 	for range tries {
 		begun, stall := at+r.Float64(), most*(1+r.Float64())/2
 		f := Analyze(simulated(r, noise.Gaussian(0.02), 70, func(now float64) float64 {
 			switch {
-			case now < begun || now >= begun+stall+moment:
+			case now < begun || now >= begun+stall+timestamp:
 				return 1
 			case now < begun+stall:
 				return 0
 			}
-			return 1 + stall/moment
+			return 1 + stall/timestamp
 		}), []Event{{At: at, Undone: at + 10, Unsure: 0.01}})[0]
 		sum += f.Stall - stall
 		worst = max(worst, math.Abs(f.Stall-stall))

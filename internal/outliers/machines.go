@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Unlike is a fact by which a few of many machines are not like the others.
-type Unlike struct {
+// Deviation is a fact by which a few of many machines are not like the others.
+type Deviation struct {
 	// Kind, Fact and Name are those of a diff.Difference: a thing is there or is not.
 	Kind string `json:"kind"`
 	Fact string `json:"fact"`
@@ -19,12 +19,12 @@ type Unlike struct {
 	// On are the machines, About what it is about on each of them, in their order; empty for the machine as a whole.
 	On    []string `json:"on"`
 	About []string `json:"about,omitempty"`
-	// Here is the value on these, There that on the Alike others that agree, of all Machines of which it is known. Each
-	// is empty where there is nothing.
-	Here     string `json:"here"`
-	There    string `json:"there"`
-	Alike    int    `json:"alike"`
-	Machines int    `json:"machines"`
+	// Value is the value on these, Typical that on the Alike others that agree, of all Machines of which it is known.
+	// Each is empty where there is nothing.
+	Value     string `json:"here"`
+	Typical   string `json:"there"`
+	SameCount int    `json:"alike"`
+	Machines  int    `json:"machines"`
 	// Weight orders, and Why is the mechanism; see diff.Difference. Slower says that these are likely slower for it.
 	Weight float64 `json:"weight"`
 	Why    string  `json:"why"`
@@ -34,14 +34,14 @@ type Unlike struct {
 // Machines finds by what a few of some machines are not like the others, the likeliest to matter first: values that
 // more than half of them have, and others have otherwise. What nothing is known of is left out, and of two machines
 // nobody can say which is the odd one. Facts may be made when they are asked for.
-func Machines(knowledge *diff.Knowledge, names []string, of func(i int) []lab.Fact) []Unlike {
-	found := []Unlike{}
-	if len(names) < Fewest {
+func Machines(knowledge *diff.Knowledge, names []string, of func(i int) []lab.Fact) []Deviation {
+	found := []Deviation{}
+	if len(names) < MinTargets {
 		return found
 	}
 	typical := nearest(len(names), of)
 	base := diff.Side{Name: names[typical], Facts: of(typical)}
-	differing := map[string]*differing{}
+	differing := map[string]*factDeviations{}
 	unknown := map[string]map[int]bool{} // who does not know a fact
 	for i := range names {
 		if i == typical {
@@ -56,16 +56,16 @@ func Machines(knowledge *diff.Knowledge, names []string, of func(i int) []lab.Fa
 		}
 		for _, one := range d.Differences {
 			if one.Weight > diff.Unknown {
-				note(differing, one, i)
+				addDifference(differing, one, i)
 			}
 		}
 	}
 	for _, d := range differing {
-		found = append(found, d.odd(names, typical, unknown[d.fact])...)
+		found = append(found, d.deviations(names, typical, unknown[d.fact])...)
 	}
-	slices.SortFunc(found, func(a, b Unlike) int {
+	slices.SortFunc(found, func(a, b Deviation) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(len(a.On), len(b.On)),
-			strings.Compare(a.Fact, b.Fact), strings.Compare(a.There, b.There), strings.Compare(a.Here, b.Here))
+			strings.Compare(a.Fact, b.Fact), strings.Compare(a.Typical, b.Typical), strings.Compare(a.Value, b.Value))
 	})
 	return found
 }
@@ -97,8 +97,8 @@ func nearest(n int, of func(i int) []lab.Fact) int {
 	return best
 }
 
-// differing is what the most typical machine has, and others otherwise.
-type differing struct {
+// factDeviations is what the most typical machine has, and others otherwise.
+type factDeviations struct {
 	kind, fact, name, there string
 	weight                  float64
 	why                     string
@@ -112,7 +112,7 @@ type other struct {
 	slower       string
 }
 
-func note(all map[string]*differing, one diff.Difference, machine int) {
+func addDifference(all map[string]*factDeviations, one diff.Difference, machine int) {
 	id := one.Fact + "\x00" + one.B
 	name, things := one.Name, [2]string{}
 	if len(one.About) > 0 {
@@ -127,7 +127,7 @@ func note(all map[string]*differing, one diff.Difference, machine int) {
 	}
 	d := all[id]
 	if d == nil {
-		d = &differing{kind: one.Kind, fact: one.Fact, name: name, there: one.B, about: things[1],
+		d = &factDeviations{kind: one.Kind, fact: one.Fact, name: name, there: one.B, about: things[1],
 			others: map[int]other{}}
 		all[id] = d
 	}
@@ -141,8 +141,8 @@ func note(all map[string]*differing, one diff.Difference, machine int) {
 	d.others[machine] = other{one.A, things[0], one.Slower}
 }
 
-// odd are those who are not like more than half of the machines that know it.
-func (d *differing) odd(names []string, typical int, unknown map[int]bool) []Unlike {
+// deviations are those who are not like more than half of the machines that know it.
+func (d *factDeviations) deviations(names []string, typical int, unknown map[int]bool) []Deviation {
 	by := map[string][]int{}
 	known := 0
 	for i := range names {
@@ -168,13 +168,14 @@ func (d *differing) odd(names []string, typical int, unknown map[int]bool) []Unl
 	if common != d.there {
 		slowest = "b"
 	}
-	var all []Unlike
+	var all []Deviation
 	for value, who := range by {
 		if value == common {
 			continue
 		}
-		u := Unlike{Kind: d.kind, Fact: d.fact, Name: d.name, Here: value, There: common, Alike: len(by[common]),
-			Machines: known, Weight: d.weight, Why: d.why}
+		u := Deviation{Kind: d.kind, Fact: d.fact, Name: d.name, Value: value, Typical: common,
+			SameCount: len(by[common]),
+			Machines:  known, Weight: d.weight, Why: d.why}
 		for _, i := range who {
 			o := d.others[i]
 			if i == typical || o.value == "" && o.about == "" {

@@ -49,8 +49,8 @@ func find(t *testing.T, names []string, machines []map[lab.Fact]string) []string
 	var texts []string
 	for _, u := range Machines(knowledge, names, func(i int) []lab.Fact { return factsOf(machines[i]) }) {
 		slower := map[bool]string{true: " slower", false: ""}[u.Slower]
-		texts = append(texts, fmt.Sprintf("%s %v %v: %q, %q on %d of %d%s", u.Fact, u.On, u.About, u.Here, u.There,
-			u.Alike, u.Machines, slower))
+		texts = append(texts, fmt.Sprintf("%s %v %v: %q, %q on %d of %d%s", u.Fact, u.On, u.About, u.Value, u.Typical,
+			u.SameCount, u.Machines, slower))
 	}
 	return texts
 }

@@ -22,13 +22,13 @@ type OtherRuns struct {
 // its own in each run, slow in one of five, two others agree by chance in one of 25 at most, and three of four in one
 // of 37.
 const (
-	fewestAlike = 2
-	alikeShare  = 0.75
+	minAlike   = 2
+	alikeShare = 0.75
 )
 
-// Recall asks other saved runs of the suite, each with its samples of the same targets in the same places, about the
-// outliers that were found.
-func (d *Document) Recall(others [][]Sample) {
+// AddOtherRuns asks other saved runs of the suite, each with its samples of the same targets in the same places, about
+// the outliers that were found.
+func (d *Document) AddOtherRuns(others [][]Sample) {
 	// of each run, by cell and metric: the changes by role
 	tables := make([]map[[2]string]map[string]stat.Change, len(others))
 	for k := range tables {
@@ -49,7 +49,7 @@ func (d *Document) Recall(others [][]Sample) {
 			}
 		}
 		r := &o.OtherRuns
-		r.Lasting = r.Alike >= fewestAlike && float64(r.Alike) >= alikeShare*float64(r.Runs)
+		r.Lasting = r.Alike >= minAlike && float64(r.Alike) >= alikeShare*float64(r.Runs)
 		if r.Runs > 0 {
 			o.Text += fmt.Sprintf("; so it was in %d of %s", r.Alike, otherRuns(r.Runs))
 		}
@@ -72,7 +72,7 @@ func changesOf(samples []Sample, o *Outlier) map[string]stat.Change {
 			table = append(table, s)
 		}
 	}
-	if len(table) < Fewest {
+	if len(table) < MinTargets {
 		return nil
 	}
 	byRole := map[string]stat.Change{}

@@ -26,8 +26,8 @@ const (
 	Margin = 0.03
 )
 
-// Fewest is how many targets there must be: of two, nobody can say which is the odd one.
-const Fewest = 3
+// MinTargets is how many targets there must be: of two, nobody can say which is the odd one.
+const MinTargets = 3
 
 // Sample is what one metric of one cell was on one target, by repetition.
 type Sample struct {
@@ -48,9 +48,10 @@ type Document struct {
 	Margin  float64 `json:"margin"`
 	// Found are the targets that are not like the others, the farthest first.
 	Found []Outlier `json:"found"`
-	// Fewest is how many repetitions of each it takes for any target to be named; Lacking says that there are fewer.
-	Fewest  int  `json:"fewest,omitempty"`
-	Lacking bool `json:"lacking,omitempty"`
+	// MinTargets is how many repetitions of each it takes for any target to be named; Lacking says that there are
+	// fewer.
+	MinTargets int  `json:"fewest,omitempty"`
+	Lacking    bool `json:"lacking,omitempty"`
 	// Correlation is what the intervals allow for at most: how alike neighbouring repetitions are, by the upper limit
 	// of its estimate. Widened is how many times wider than for independent repetitions they are for it. Assumed is set
 	// where a target has two repetitions, which can't show it.
@@ -87,12 +88,12 @@ type Outlier struct {
 type Difference struct {
 	Fact  string `json:"fact"`
 	About string `json:"about,omitempty"`
-	// Here and There are the values, of the outlier and of the typical target. Alike is how many of the others have it
-	// as the typical one; nil where that is not known.
-	Here  string `json:"here"`
-	There string `json:"there"`
-	Alike *int   `json:"alike,omitempty"`
-	Why   string `json:"why,omitempty"`
+	// Value and Typical are the values, of the outlier and of the typical target. Alike is how many of the others have
+	// it as the typical one; nil where that is not known.
+	Value   string `json:"here"`
+	Typical string `json:"there"`
+	Alike   *int   `json:"alike,omitempty"`
+	Why     string `json:"why,omitempty"`
 }
 
 // Find holds targets against each other. It is nil where there are too few of them.
@@ -110,11 +111,11 @@ func Find(samples []Sample) *Document {
 		roles[s.Role] = true
 	}
 	d := &Document{Targets: len(roles), Alpha: Alpha, Margin: Margin, Found: []Outlier{}}
-	if d.Targets < Fewest {
+	if d.Targets < MinTargets {
 		return nil
 	}
 	for _, key := range order {
-		if len(tables[key]) >= Fewest {
+		if len(tables[key]) >= MinTargets {
 			d.Claims += len(tables[key])
 		}
 	}
@@ -122,11 +123,11 @@ func Find(samples []Sample) *Document {
 	known := false
 	for _, key := range order {
 		table := tables[key]
-		if len(table) < Fewest {
+		if len(table) < MinTargets {
 			continue
 		}
 		compared := stat.FromOthers(aligned(table), confidence)
-		d.allowFor(compared)
+		d.setDependence(compared)
 		nearest := typical(table, compared.Changes)
 		for i, c := range compared.Changes {
 			known = known || c.Known()
@@ -135,7 +136,7 @@ func Find(samples []Sample) *Document {
 			}
 		}
 	}
-	d.Fewest = stat.FewestFromOthers
+	d.MinTargets = stat.MinFromOthers
 	d.Lacking = !known
 	slices.SortStableFunc(d.Found, func(a, b Outlier) int {
 		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
@@ -166,7 +167,7 @@ func aligned(table []Sample) [][]float64 {
 			have[number]++
 		}
 	}
-	maps.DeleteFunc(have, func(_, targets int) bool { return targets < Fewest })
+	maps.DeleteFunc(have, func(_, targets int) bool { return targets < MinTargets })
 	numbers := slices.Sorted(maps.Keys(have))
 	rows := make([][]float64, len(table))
 	for i, s := range table {
@@ -204,8 +205,8 @@ func measured(changes []stat.Change) int {
 	return n
 }
 
-// allowFor keeps the strongest correlation among the tables.
-func (d *Document) allowFor(c stat.OthersCompared) {
+// setDependence keeps the strongest correlation among the tables.
+func (d *Document) setDependence(c stat.OthersCompared) {
 	if c.Widened <= d.Widened {
 		return
 	}
@@ -231,7 +232,7 @@ func found(s Sample, c stat.Change, typical string, of int) Outlier {
 
 // against names those whose median a target is compared with, where so many were measured.
 func against(targets int) string {
-	if targets <= stat.MostAgainstAll {
+	if targets <= stat.MaxAgainstAll {
 		return fmt.Sprintf("all %d", targets)
 	}
 	return fmt.Sprintf("the %d others", targets-1)
@@ -249,7 +250,7 @@ func (o *Outlier) Explain(differences []Difference, others int) {
 		if d.About != "" {
 			name += " of " + d.About
 		}
-		text := fmt.Sprintf("its %s is %s, %s on %s", name, orNothing(d.Here), orNothing(d.There), o.Typical)
+		text := fmt.Sprintf("its %s is %s, %s on %s", name, orNothing(d.Value), orNothing(d.Typical), o.Typical)
 		if d.Alike != nil {
 			text += fmt.Sprintf(" and %d of the %d others", *d.Alike, others)
 		}
@@ -276,7 +277,7 @@ func (d *Document) answer() string {
 	switch {
 	case d.Lacking:
 		return fmt.Sprintf("Of %d targets none can be compared with the others yet: it takes %d repetitions of each "+
-			"(--repeat %d).", d.Targets, d.Fewest, d.Fewest)
+			"(--repeat %d).", d.Targets, d.MinTargets, d.MinTargets)
 	case len(names) == 0:
 		return fmt.Sprintf("Of %d targets none is sure to be more than %s from the median of the others (%d "+
 			"decisions share an error of %s).%s",

@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 		d.Found[0].Typical == "node-2" {
 		t.Fatalf("%+v", d)
 	}
-	d.Found[0].Explain([]Difference{{Fact: "pci.link.width", About: "nvme0", Here: "2", There: "4", Alike: new(10)}},
+	d.Found[0].Explain([]Difference{{Fact: "pci.link.width", About: "nvme0", Value: "2", Typical: "4", Alike: new(10)}},
 		10)
 	if text := d.Found[0].Text; !strings.Contains(text, "node-2: read.iops of read is") ||
 		!strings.Contains(text, "less than the median of the 11 others") ||
@@ -74,12 +74,12 @@ func TestOtherRuns(t *testing.T) {
 		"without it":        {[][]Sample{alike[2:], alike[:2], nil}, OtherRuns{}, "was not like"},
 	} {
 		d := Find(samples(12, 4, 0.82))
-		d.Recall(c.others)
+		d.AddOtherRuns(c.others)
 		if got := d.Found[0].OtherRuns; got != c.expect || !strings.Contains(d.Text, c.heading) {
 			t.Errorf("%s: %+v, %s", name, got, d.Text)
 		}
-		if said := strings.Contains(d.Found[0].Text, fmt.Sprintf("so it was in %d of %d other run", c.expect.Alike,
-			c.expect.Runs)); said != (c.expect.Runs > 0) {
+		if printed := strings.Contains(d.Found[0].Text, fmt.Sprintf("so it was in %d of %d other run", c.expect.Alike,
+			c.expect.Runs)); printed != (c.expect.Runs > 0) {
 			t.Errorf("%s: %s", name, d.Found[0].Text)
 		}
 	}
@@ -90,7 +90,7 @@ func TestTooFew(t *testing.T) {
 		t.Errorf("of two: %+v", d)
 	}
 	d := Find(samples(12, 1, 0.5))
-	if len(d.Found) != 0 || !d.Lacking || d.Fewest != 2 || !strings.Contains(d.Text, "--repeat 2") {
+	if len(d.Found) != 0 || !d.Lacking || d.MinTargets != 2 || !strings.Contains(d.Text, "--repeat 2") {
 		t.Errorf("%+v", d)
 	}
 	if d := Find(samples(12, 2, 0.5)); len(d.Found) != 1 || d.Found[0].Role != "node-2" || !d.Assumed {

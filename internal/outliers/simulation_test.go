@@ -49,7 +49,7 @@ func TestSimulatedLevelsThatLast(t *testing.T) {
 					continue
 				}
 				inOne++
-				d.Recall([][]Sample{simulatedRun(m, r, targets, n), simulatedRun(m, r, targets, n)})
+				d.AddOtherRuns([][]Sample{simulatedRun(m, r, targets, n), simulatedRun(m, r, targets, n)})
 				for _, o := range d.Found {
 					if o.OtherRuns.Lasting {
 						lasting++

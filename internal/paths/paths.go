@@ -44,8 +44,8 @@ func (c *Counted) Add(rep lab.Repetition) {
 	ends := map[string][]lab.PortTraffic{}
 	var roles []string
 	for _, p := range rep.Ports {
-		if !p.Meant && slices.ContainsFunc(rep.Ports, func(o lab.PortTraffic) bool {
-			return o.Meant && o.End == p.End
+		if !p.Expected && slices.ContainsFunc(rep.Ports, func(o lab.PortTraffic) bool {
+			return o.Expected && o.End == p.End
 		}) {
 			continue
 		}
@@ -105,8 +105,8 @@ func (c *Counted) Shares() []Share {
 	return all
 }
 
-// mostNamed are the ways that a sentence names one by one.
-const mostNamed = 4
+// maxNamed are the ways that a sentence names one by one.
+const maxNamed = 4
 
 // Text says what each way carried: "bytes at the client: eth1 90%, eth2 10% (n=3)".
 func Text(shares []Share) string {
@@ -128,7 +128,7 @@ func textOf(shares []Share) string {
 		head += " at the " + shares[0].End
 	}
 	tail := fmt.Sprintf(" (n=%d)", shares[0].N)
-	if len(shares) > mostNamed {
+	if len(shares) > maxNamed {
 		by := func(a, b Share) int { return cmp.Compare(a.Share, b.Share) }
 		least, most := slices.MinFunc(shares, by), slices.MaxFunc(shares, by)
 		return fmt.Sprintf("%s: %d ways, from %s of %s to %s of %s", head, len(shares), percent(least.Share), least.Way,

@@ -7,7 +7,7 @@ import (
 )
 
 func port(end, name string, meant bool, bytes int64) lab.PortTraffic {
-	return lab.PortTraffic{End: end, Port: name, Meant: meant, Sent: lab.PortFlow{Bytes: bytes},
+	return lab.PortTraffic{End: end, Port: name, Expected: meant, Sent: lab.PortFlow{Bytes: bytes},
 		Received: lab.PortFlow{Bytes: bytes / 100}}
 }
 

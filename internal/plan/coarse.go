@@ -5,7 +5,7 @@ import "slices"
 // Coarse chooses at most so many of n things in a row, as far apart as they can lie: those to keep, the first and the
 // last, and then always the middle of the widest gap. They are in their order; those to keep are among them even where
 // they are more.
-func Coarse(n, most int, keep ...int) []int {
+func Coarse(n, limit int, keep ...int) []int {
 	var chosen []int
 	add := func(i int) {
 		if !slices.Contains(chosen, i) {
@@ -17,11 +17,11 @@ func Coarse(n, most int, keep ...int) []int {
 		add(i)
 	}
 	for _, i := range []int{0, n - 1} {
-		if len(chosen) < most && n > 0 {
+		if len(chosen) < limit && n > 0 {
 			add(i)
 		}
 	}
-	for len(chosen) < min(most, n) {
+	for len(chosen) < min(limit, n) {
 		widest, at := 1, -1
 		for i := 1; i < len(chosen); i++ {
 			if gap := chosen[i] - chosen[i-1]; gap > widest {

@@ -16,7 +16,7 @@ const (
 // Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that
 // whatever drifts (heat, caches, neighbours) meets both alike. Two pairs are a block, in the order ABBA or BAAB: what
 // is owed to coming second cancels. Of four blocks two have either order, as drawn: a rhythm of as many runs as a block
-// has meets both sides. A pass carries out one pair of each cell that still needs one, in an order drawn anew.
+// has meets both sides. A pass carries out one pair of each cell that still needs one, in an order drawn again.
 //
 // Cells are looked at after whole blocks only, where both orders count alike. They may be looked at after each of them
 // (stat.GroupSequential), and the claims about all metrics of all cells share one probability of error.
@@ -42,10 +42,10 @@ func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
 }
 
 const (
-	// perBlock is how many pairs a block has: one in either order.
-	perBlock = 2
-	// balanced is among how many blocks both orders come as often.
-	balanced = 4
+	// pairsPerBlock is how many pairs a block has: one in either order.
+	pairsPerBlock = 2
+	// pairsToBalance is among how many blocks both orders come as often.
+	pairsToBalance = 4
 )
 
 // Next is the next half of a pair. The numbers of a repetition and of its block are that of the pair within its cell.
@@ -58,7 +58,7 @@ func (p *Pairs) Next(done []Done) (Repetition, bool) {
 				break // no cell wants a pair of this number, nor a later one
 			}
 			if found {
-				return next, c.begun(pass) || p.affords(done, c)
+				return next, c.begun(pass) || p.fitsBudget(done, c)
 			}
 		}
 	}
@@ -88,17 +88,17 @@ func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellP
 
 // order of the arms in a pair.
 func (p *Pairs) order(cell string, pair int) [2]string {
-	block := (pair - 1) / perBlock
-	place := slices.Index(random(p.seed, cell, block/balanced).Perm(balanced), block%balanced)
-	swapped := place < balanced/2
-	if second := (pair-1)%perBlock == 1; swapped != second {
+	block := (pair - 1) / pairsPerBlock
+	place := slices.Index(random(p.seed, cell, block/pairsToBalance).Perm(pairsToBalance), block%pairsToBalance)
+	swapped := place < pairsToBalance/2
+	if second := (pair-1)%pairsPerBlock == 1; swapped != second {
 		return [2]string{New, Base}
 	}
 	return [2]string{Base, New}
 }
 
-// affords says whether another pair of the cell fits into the budget, going by the longest that it had so far.
-func (p *Pairs) affords(done []Done, c *cellPairs) bool {
+// fitsBudget says whether another pair of the cell fits into the budget, going by the longest that it had so far.
+func (p *Pairs) fitsBudget(done []Done, c *cellPairs) bool {
 	if p.budget == 0 {
 		return true
 	}

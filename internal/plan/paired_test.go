@@ -139,7 +139,7 @@ func TestACellWithItsVerdictIsDroppedAndConfirmed(t *testing.T) {
 	if s.Decision != stat.Below || s.Change.N != 6 || s.Confirmed.N != 4 || math.Abs(s.Confirmed.Ratio-0.5) > 0.02 {
 		t.Errorf("%+v", s)
 	}
-	if metrics, ending := p.Verdicts("noisy", done); metrics[0].Decision != stat.Undecided || ending != Hopeless {
+	if metrics, ending := p.Verdicts("noisy", done); metrics[0].Decision != stat.Undecided || ending != Futile {
 		t.Errorf("%+v, %q", metrics, ending)
 	}
 }
@@ -155,13 +155,13 @@ func TestACellHasAtMostThePairsOfTheTerms(t *testing.T) {
 			switch {
 			case r.Arm == Base:
 				return 1000
-			case (r.Number-1)/perBlock%2 == 0:
+			case (r.Number-1)/pairsPerBlock%2 == 0:
 				return 1040
 			}
 			return 985
 		})
 		if _, ending := p.Verdicts("a", done); len(done) > 2*pairs || ending == Decided ||
-			len(done) < 2*pairs && ending != Hopeless {
+			len(done) < 2*pairs && ending != Futile {
 			t.Errorf("%d pairs allowed, %d loads, %q", pairs, len(done), ending)
 		}
 	}
@@ -191,7 +191,7 @@ func TestMorePairsLeaveVerdictsAlone(t *testing.T) {
 		measure := noisyPairs(rand.New(rand.NewPCG(6, seed)), 0.85, 0.08)
 		done := followPairs(t, p, measure)
 		after := before
-		after.Pairs, after.Earlier = 30, []int{before.Pairs}
+		after.Pairs, after.EarlierPairs = 30, []int{before.Pairs}
 		longer := Paired(named("a", "b"), after, 0, seed)
 		all := slices.Clone(done)
 		for {
@@ -217,7 +217,7 @@ func TestMorePairsLeaveVerdictsAlone(t *testing.T) {
 				if is[0].Change.N > was[0].Change.N {
 					reopened++
 				}
-				if is[0].Change.N == was[0].Change.N && now != Hopeless || now == Open || is[0].Change.N > after.Pairs {
+				if is[0].Change.N == was[0].Change.N && now != Futile || now == Open || is[0].Change.N > after.Pairs {
 					t.Errorf("%s, %q, was %+v, is %+v, %q", cell, ending, was, is, now)
 				}
 			}
@@ -261,7 +261,7 @@ func TestASideThatStandsStillIsNotTheSame(t *testing.T) {
 		done = append(done, Done{Repetition: r, Seconds: 1, Values: map[string]float64{"read.iops": v}})
 	}
 	metrics, ending := p.Verdicts("a", done)
-	if len(metrics) != 1 || !metrics[0].Zeros || metrics[0].Decision != stat.Undecided || ending != Hopeless ||
+	if len(metrics) != 1 || !metrics[0].Zeros || metrics[0].Decision != stat.Undecided || ending != Futile ||
 		len(done) != 8 {
 		t.Errorf("%d loads, %+v, %q", len(done), metrics, ending)
 	}
@@ -272,10 +272,10 @@ func TestOfFourBlocksTwoBeginWithEitherSide(t *testing.T) {
 	orders := map[string]bool{}
 	for four := range 40 {
 		order := ""
-		for block := range balanced {
-			order += p.order("a", (four*balanced+block)*perBlock+1)[0] + " "
+		for block := range pairsToBalance {
+			order += p.order("a", (four*pairsToBalance+block)*pairsPerBlock+1)[0] + " "
 		}
-		if strings.Count(order, New) != balanced/2 {
+		if strings.Count(order, New) != pairsToBalance/2 {
 			t.Errorf("blocks begin with %s", order)
 		}
 		orders[order] = true
@@ -297,8 +297,8 @@ func TestACellThatAlwaysFailsIsGivenUp(t *testing.T) {
 	for _, d := range done {
 		count[d.Cell]++
 	}
-	if count["c0"] != 2*perBlock {
-		t.Errorf("%d repetitions of a cell that never works, want %d", count["c0"], 2*perBlock)
+	if count["c0"] != 2*pairsPerBlock {
+		t.Errorf("%d repetitions of a cell that never works, want %d", count["c0"], 2*pairsPerBlock)
 	}
 	if _, ending := p.Verdicts("c0", done); ending != Failing {
 		t.Errorf("it ended as %q", ending)

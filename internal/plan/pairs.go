@@ -27,11 +27,11 @@ type Ending string
 
 // The endings. Open cells need more pairs; a plan that ended on its budget leaves some.
 const (
-	Open     Ending = ""
-	Decided  Ending = "decided"
-	Hopeless Ending = "hopeless" // a verdict within the pairs that are left is too unlikely, or impossible
-	Spent    Ending = "spent"    // all pairs that the terms allow
-	Failing  Ending = "failing"  // no pair of the first block could be measured
+	Open        Ending = ""
+	Decided     Ending = "decided"
+	Futile      Ending = "hopeless" // a verdict within the pairs that are left is too unlikely, or impossible
+	OutOfBudget Ending = "spent"    // all pairs that the terms allow
+	Failing     Ending = "failing"  // no pair of the first block could be measured
 )
 
 // Verdicts are those of a cell's metrics, by name, and why the cell ended. There are none before its first pair.
@@ -47,8 +47,9 @@ type cellPairs struct {
 	looks *stat.GroupSequential
 	// pairs by number-1 and arm; the last can lack an arm, and a load that failed has no values.
 	pairs []map[string]Done
-	// steered is how many of them a verdict may rest on: whole blocks, up to those that were planned as confirmation.
-	steered int
+	// reportedPairs is how many of them a verdict may rest on: whole blocks, up to those that were planned as
+	// confirmation.
+	reportedPairs int
 	// confirming is set when some were: the verdict was reached, and nothing that came later takes it back.
 	confirming bool
 }
@@ -72,8 +73,8 @@ func (p *Pairs) sort(list []Cell, done []Done) []*cellPairs {
 				c.confirming = true
 				break
 			}
-			if n := i + 1; len(pair) == 2 && n%perBlock == 0 {
-				c.steered = n
+			if n := i + 1; len(pair) == 2 && n%pairsPerBlock == 0 {
+				c.reportedPairs = n
 			}
 		}
 		cells[i] = c
@@ -87,7 +88,7 @@ func (c *cellPairs) ending() Ending {
 	if c.confirming {
 		return Decided
 	}
-	if c.steered == 0 {
+	if c.reportedPairs == 0 {
 		return Open
 	}
 	metrics := c.metrics()
@@ -97,17 +98,17 @@ func (c *cellPairs) ending() Ending {
 		return Failing
 	case !slices.ContainsFunc(metrics, undecided):
 		return Decided
-	case c.steered >= c.terms.Pairs:
-		return Spent
-	case !slices.ContainsFunc(metrics, func(s PairedMetric) bool { return undecided(s) && !c.hopeless(s) }):
-		return Hopeless
+	case c.reportedPairs >= c.terms.Pairs:
+		return OutOfBudget
+	case !slices.ContainsFunc(metrics, func(s PairedMetric) bool { return undecided(s) && !c.futile(s) }):
+		return Futile
 	default:
 		return Open
 	}
 }
 
-func (c *cellPairs) hopeless(s PairedMetric) bool {
-	return s.Zeros || c.looks.Hopeless(s.Change, c.terms.Margin, c.terms.Pairs)
+func (c *cellPairs) futile(s PairedMetric) bool {
+	return s.Zeros || c.looks.Futile(s.Change, c.terms.Margin, c.terms.Pairs)
 }
 
 // wants says whether a pair of this number is to be measured, when all before it have been.
@@ -115,21 +116,21 @@ func (c *cellPairs) wants(pair int) bool {
 	if pair <= len(c.pairs) {
 		return true
 	}
-	if !c.confirming && len(c.pairs) > c.steered && pair == len(c.pairs)+1 {
+	if !c.confirming && len(c.pairs) > c.reportedPairs && pair == len(c.pairs)+1 {
 		return true // completes a block
 	}
 	switch c.ending() {
 	case Open:
 		return true
 	case Decided:
-		return pair <= c.steered+c.terms.Confirm
+		return pair <= c.reportedPairs+c.terms.Confirm
 	default:
 		return false
 	}
 }
 
 // confirms says that a pair which is wanted comes after the verdict.
-func (c *cellPairs) confirms(pair int) bool { return pair > c.steered && c.ending() == Decided }
+func (c *cellPairs) confirms(pair int) bool { return pair > c.reportedPairs && c.ending() == Decided }
 
 func (c *cellPairs) begun(pair int) bool { return pair <= len(c.pairs) && len(c.pairs[pair-1]) > 0 }
 
@@ -142,7 +143,7 @@ func (c *cellPairs) has(pair int, arm string) bool {
 }
 
 func (c *cellPairs) metrics() []PairedMetric {
-	steered, after := c.pairs[:c.steered], c.pairs[c.steered:]
+	steered, after := c.pairs[:c.reportedPairs], c.pairs[c.reportedPairs:]
 	var list []PairedMetric
 	for _, metric := range metricsOf(steered) {
 		change := c.looks.Change(blocks(steered, metric))
@@ -172,10 +173,10 @@ func metricsOf(pairs []map[string]Done) []string {
 // blocks are those of one metric that have all four values.
 func blocks(pairs []map[string]Done, metric string) []stat.ABBA {
 	var list []stat.ABBA
-	for i := 0; i+1 < len(pairs); i += perBlock {
+	for i := 0; i+1 < len(pairs); i += pairsPerBlock {
 		b := stat.ABBA{NewFirst: pairs[i][New].Position < pairs[i][Base].Position}
 		complete := true
-		for k, pair := range pairs[i : i+perBlock] {
+		for k, pair := range pairs[i : i+pairsPerBlock] {
 			base, next := pair[Base].Values[metric], pair[New].Values[metric]
 			b.Base[k], b.New[k] = math.Log(base), math.Log(next)
 			complete = complete && base > 0 && next > 0

@@ -24,16 +24,16 @@ type PerVisit struct {
 	// not on record.
 	VisitSeconds      *float64 `json:"visit_seconds,omitempty"`
 	RepetitionSeconds *float64 `json:"repetition_seconds,omitempty"`
-	// Numbers are the deciding metrics of all cells, the one with the widest interval first: that one decides when an
+	// Metrics are the deciding metrics of all cells, the one with the widest interval first: that one decides when an
 	// experiment can end.
-	Numbers []VisitNumber `json:"numbers"`
-	// Repeat is the best number of repetitions, for the first of Numbers; absent where it can't be told.
+	Metrics []VisitMetric `json:"numbers"`
+	// Repeat is the best number of repetitions, for the first of Metrics; absent where it can't be told.
 	Repeat int `json:"repeat,omitempty"`
 }
 
-// VisitNumber is what visits and repetitions of one metric of one cell differ by, as standard deviations of logarithms:
+// VisitMetric is what visits and repetitions of one metric of one cell differ by, as standard deviations of logarithms:
 // 0.06 is 6%.
-type VisitNumber struct {
+type VisitMetric struct {
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`
 	// Between visits, beyond what repetitions explain, and Within a visit; absent where too few visits tell.
@@ -76,9 +76,9 @@ func (v *VisitRecord) Add(r lab.Repetition, failed bool) {
 // PerVisit is nil for visits that have one repetition of each cell, and where nothing varies. Deciding are the metrics
 // that a cell is decided by, whose ID is the one that it has in the suite, without the arm.
 func (v *VisitRecord) PerVisit(deciding func(cell string) []string) *PerVisit {
-	out := &PerVisit{Numbers: []VisitNumber{}}
+	out := &PerVisit{Metrics: []VisitMetric{}}
 	if e := v.run.Experiment; e != nil {
-		out.Boots = slices.ContainsFunc(e.Factors, func(f lab.Varied) bool { return f.Needs == "reboot" })
+		out.Boots = slices.ContainsFunc(e.Factors, func(f lab.VariedFactor) bool { return f.Needs == "reboot" })
 	}
 	out.Visits, out.Repetitions = v.counts()
 	if out.Repetitions < 2 {
@@ -91,34 +91,34 @@ func (v *VisitRecord) PerVisit(deciding func(cell string) []string) *PerVisit {
 	for _, cell := range v.loads() {
 		for _, metric := range deciding(cell) {
 			l := stat.VarianceByLevel(v.boots(cell, metric))
-			n := VisitNumber{Cell: cell, Metric: metric, Between: deviation(l.Between), Within: deviation(l.Within),
+			n := VisitMetric{Cell: cell, Metric: metric, Between: deviation(l.Between), Within: deviation(l.Within),
 				spread: -1}
 			if n.Within != nil && n.Between != nil {
 				n.spread = l.Between + l.Within/float64(out.Repetitions)
 			}
-			if n.spread >= 0 && n.spread < steady*steady {
+			if n.spread >= 0 && n.spread < zeroVariance*zeroVariance {
 				continue
 			}
 			if timed {
 				r := l.Repetitions(visit, repetition)
 				n.From, n.To = r.From, r.To
-				if r.Told {
+				if r.Known {
 					n.Repeat = r.Best
 				}
 			}
-			out.Numbers = append(out.Numbers, n)
+			out.Metrics = append(out.Metrics, n)
 		}
 	}
-	if len(out.Numbers) == 0 {
+	if len(out.Metrics) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(out.Numbers, func(a, b VisitNumber) int { return cmp.Compare(b.spread, a.spread) })
-	out.Repeat = out.Numbers[0].Repeat
+	slices.SortStableFunc(out.Metrics, func(a, b VisitMetric) int { return cmp.Compare(b.spread, a.spread) })
+	out.Repeat = out.Metrics[0].Repeat
 	return out
 }
 
-// steady is a spread that is none: the rounding of a number that never changes.
-const steady = 1e-9
+// zeroVariance is a spread that is none: the rounding of a number that never changes.
+const zeroVariance = 1e-9
 
 func deviation(variance float64) *float64 {
 	if math.IsNaN(variance) {
@@ -211,7 +211,7 @@ func (v *VisitRecord) boots(cell, metric string) []stat.Boot {
 
 // costs are the seconds that a visit takes besides its repetitions, and those of one repetition of all cells. They are
 // read off the gaps between the end of a load and the start of the next one: all that happens there is in them, a
-// scratch file that is written anew after a boot too, which the record of a repetition leaves out of what it took.
+// scratch file that is written again after a boot too, which the record of a repetition leaves out of what it took.
 // Medians, because a run that was interrupted has a gap that is none of either.
 func (v *VisitRecord) costs() (visit, repetition float64, known bool) {
 	reps := slices.DeleteFunc(slices.Clone(v.reps), func(r lab.Repetition) bool { return r.Start.IsZero() })

@@ -25,7 +25,7 @@ type booted struct {
 // carriedOut is a run on a machine, in the order of its plan.
 func carriedOut(m booted) (lab.Run, *VisitRecord) {
 	run := lab.Run{Experiment: &lab.Experiment{Kind: "ablate",
-		Factors: []lab.Varied{{Factor: "cmdline:quiet", Needs: "reboot"}}}}
+		Factors: []lab.VariedFactor{{Factor: "cmdline:quiet", Needs: "reboot"}}}}
 	effects := map[string]float64{"baseline": 0, "baseline-2": 0, "+1": 1, "+2": -1, "tuned": 2}
 	arms := []string{"baseline", "baseline-2", "+1", "+2", "tuned"}
 	if m.reference {
@@ -86,7 +86,7 @@ func TestPerVisit(t *testing.T) {
 	boots := booted{boot: 11, load: 5, between: 0.06, within: 0.03, blocks: 8, repetitions: 2, jobs: []string{"a"}}
 	_, record := carriedOut(boots)
 	p := record.PerVisit(reads)
-	if p == nil || !p.Boots || p.Visits != 40 || p.Repetitions != 2 || p.Repeat != 1 || len(p.Numbers) != 1 ||
+	if p == nil || !p.Boots || p.Visits != 40 || p.Repetitions != 2 || p.Repeat != 1 || len(p.Metrics) != 1 ||
 		p.VisitSeconds == nil {
 		t.Fatalf("%+v", p)
 	}
@@ -101,8 +101,8 @@ func TestPerVisit(t *testing.T) {
 			t.Errorf("seed %d: --repeat %d, a boot takes %v, a repetition %v", seed, p.Repeat, *p.VisitSeconds,
 				*p.RepetitionSeconds)
 		}
-		between += *p.Numbers[0].Between * *p.Numbers[0].Between / trials
-		within += *p.Numbers[0].Within * *p.Numbers[0].Within / trials
+		between += *p.Metrics[0].Between * *p.Metrics[0].Between / trials
+		within += *p.Metrics[0].Within * *p.Metrics[0].Within / trials
 	}
 	if math.Abs(math.Sqrt(between)-0.06) > 0.005 || math.Abs(math.Sqrt(within)-0.03) > 0.002 {
 		t.Errorf("boots differ by %v, loads by %v", math.Sqrt(between), math.Sqrt(within))
@@ -113,11 +113,11 @@ func TestPerVisit(t *testing.T) {
 		jobs: []string{"a", "b"}, reference: true, interrupted: 20}
 	_, record = carriedOut(several)
 	p = record.PerVisit(reads)
-	if p == nil || len(p.Numbers) != 2 || p.Numbers[0].Cell != "b" || p.Repeat < 7 || p.Repeat > 14 || p.Visits != 60 {
+	if p == nil || len(p.Metrics) != 2 || p.Metrics[0].Cell != "b" || p.Repeat < 7 || p.Repeat > 14 || p.Visits != 60 {
 		t.Fatalf("%+v", p)
 	}
-	if math.Abs(*p.VisitSeconds-55) > 3 || math.Abs(*p.RepetitionSeconds-5) > 0.01 || *p.Numbers[0].Within > 0.12 {
-		t.Errorf("a boot takes %v, a repetition %v: %+v", *p.VisitSeconds, *p.RepetitionSeconds, p.Numbers)
+	if math.Abs(*p.VisitSeconds-55) > 3 || math.Abs(*p.RepetitionSeconds-5) > 0.01 || *p.Metrics[0].Within > 0.12 {
+		t.Errorf("a boot takes %v, a repetition %v: %+v", *p.VisitSeconds, *p.RepetitionSeconds, p.Metrics)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestPerVisitSaysNothingItDoesNotKnow(t *testing.T) {
 	for i := range record.reps {
 		record.reps[i].Start = time.Time{}
 	}
-	if p := record.PerVisit(reads); p == nil || p.Repeat != 0 || p.VisitSeconds != nil || p.Numbers[0].Between == nil {
+	if p := record.PerVisit(reads); p == nil || p.Repeat != 0 || p.VisitSeconds != nil || p.Metrics[0].Between == nil {
 		t.Errorf("without starts: %+v", p)
 	}
 	_, record = carriedOut(booted{boot: 9, load: 5, blocks: 8, repetitions: 2, jobs: []string{"a"}})

@@ -109,19 +109,19 @@ func (p *Precision) inStage(stage []Cell, first, block int, h history, allowance
 }
 
 const (
-	// wideAs is how wide an interval must be, as a share of the widest, for a cell to be in every pass: less than 1, so
-	// that passes have more than one cell and its repetitions do not follow each other.
-	wideAs = 0.5
-	// everyPass is how often all unfinished cells have a turn.
-	everyPass = 4
+	// widthShare is how wide an interval must be, as a share of the widest, for a cell to be in every pass: less than
+	// 1, so that passes have more than one cell and its repetitions do not follow each other.
+	widthShare = 0.5
+	// fullPassEvery is how often all unfinished cells have a turn.
+	fullPassEvery = 4
 )
 
 // pass are the cells of a pass in their order; before is what was measured until it began.
 func (p *Precision) pass(stage []Cell, number int, before history) []Cell {
 	widest := 0.0
-	known := map[string]Standing{}
+	known := map[string]CellEstimate{}
 	for _, c := range stage {
-		s := p.standing(c, before[c.ID])
+		s := p.cellEstimate(c, before[c.ID])
 		known[c.ID] = s
 		if s.unfinished {
 			widest = max(widest, s.Width())
@@ -138,7 +138,7 @@ func (p *Precision) pass(stage []Cell, number int, before history) []Cell {
 		}
 		c := stage[slices.IndexFunc(stage, func(c Cell) bool { return c.ID == r.Cell })]
 		s := known[r.Cell]
-		if s.unfinished && (number%everyPass == 0 || s.N < c.Repetitions || s.Width() >= wideAs*widest) {
+		if s.unfinished && (number%fullPassEvery == 0 || s.N < c.Repetitions || s.Width() >= widthShare*widest) {
 			pass = append(pass, c)
 		}
 	}

@@ -90,7 +90,7 @@ func TestIntervalsCoverWhenStoppedByPrecision(t *testing.T) {
 			m := machine{random: rand.New(rand.NewPCG(seed, 7)),
 				value: map[string]func(*rand.Rand) float64{"a": model, "b": model}}
 			p := ByPrecision(threeCells()[:2], Interleaved, seed, Goal{Within: 0.03, Most: 100})
-			for _, s := range p.Standings(m.follow(t, p, nil)) {
+			for _, s := range p.CellEstimates(m.follow(t, p, nil)) {
 				intervals++
 				repetitions = append(repetitions, s.N)
 				if e := s.Metrics[0]; !e.Known() || e.Lo > 1000 || e.Hi < 1000 {
@@ -149,14 +149,14 @@ func TestRepetitionsGoWhereTheIntervalIsWidest(t *testing.T) {
 		for cell, n := range counts(done) {
 			total[cell] += n
 		}
-		for _, s := range p.Standings(done) {
-			if s.N < 100 && !s.Precise(within) || s.Precise(within) != (s.Metrics[0].More == 0) {
+		for _, s := range p.CellEstimates(done) {
+			if s.N < 100 && !s.Precise(within) || s.Precise(within) != (s.Metrics[0].Additional == 0) {
 				t.Errorf("seed %d: ended at %+v", seed, s)
 			}
 		}
 	}
 	// Twice the noise takes four times as many.
-	if total["a"] != 10*Fewest || total["b"] < 2*total["a"] || total["c"] < 2*total["b"] {
+	if total["a"] != 10*MinForQuantile || total["b"] < 2*total["a"] || total["c"] < 2*total["b"] {
 		t.Errorf("%v", total)
 	}
 }
@@ -195,7 +195,7 @@ func TestNoCellIsStarved(t *testing.T) {
 			nil)
 		last := map[string]int{}
 		for _, d := range done {
-			if d.Block-last[d.Cell] > everyPass {
+			if d.Block-last[d.Cell] > fullPassEvery {
 				t.Errorf("seed %d: %s has its turn in pass %d and then in pass %d", seed, d.Cell, last[d.Cell], d.Block)
 			}
 			last[d.Cell] = d.Block
@@ -282,20 +282,20 @@ func TestHowManyMoreItTakes(t *testing.T) {
 		width float64
 		n     int
 		want  int
-	}{{0.03, 10, 0}, {0.06, 10, 30}, {0.031, 10, 1}, {math.Inf(1), 3, Fewest - 3}, {math.Inf(1), 9, 1}} {
-		if got := More(c.width, 0.03, c.n); got != c.want {
+	}{{0.03, 10, 0}, {0.06, 10, 30}, {0.031, 10, 1}, {math.Inf(1), 3, MinForQuantile - 3}, {math.Inf(1), 9, 1}} {
+		if got := AdditionalRepetitions(c.width, 0.03, c.n); got != c.want {
 			t.Errorf("±%v after %d: %d more, want %d", c.width, c.n, got, c.want)
 		}
 	}
 	var values []float64
-	for i := range Fewest {
+	for i := range MinForQuantile {
 		if stat.MedianSequence(values, confidence).Known() {
 			t.Errorf("%d values have an interval", i)
 		}
 		values = append(values, float64(i))
 	}
 	if !stat.MedianSequence(values, confidence).Known() {
-		t.Errorf("%d values have no interval", Fewest)
+		t.Errorf("%d values have no interval", MinForQuantile)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestTheForecastIsAboutRight(t *testing.T) {
 		p := ByPrecision([]Cell{{ID: "a", Repetitions: 3}}, Interleaved, seed, Goal{Within: 0.03, Most: 1000})
 		done := m.follow(t, p, nil)
 		half := len(done) / 2
-		ratios = append(ratios, float64(p.Standings(done[:half])[0].Metrics[0].More)/float64(len(done)-half))
+		ratios = append(ratios, float64(p.CellEstimates(done[:half])[0].Metrics[0].Additional)/float64(len(done)-half))
 	}
 	slices.Sort(ratios)
 	if median := ratios[len(ratios)/2]; median < 0.8 || median > 2 {

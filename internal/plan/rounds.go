@@ -8,7 +8,7 @@ import (
 
 // Rounds compares several arms with a number of blocks that is fixed beforehand. In a block every cell is carried out
 // in all arms, one after the other, so that what drifts meets them alike; the order of the arms is drawn for each two
-// blocks and turned round in the second of them, and cells come in an order drawn anew.
+// blocks and turned round in the second of them, and cells come in an order drawn again.
 type Rounds struct {
 	cells  []Cell
 	arms   []string

@@ -2,15 +2,15 @@ package plan
 
 import "slices"
 
-// Visits takes turns between arms that are dear to get to: a machine is started anew for each, or a setting is changed.
-// In a block every arm is visited once and all of its cells are carried out there, so that the visit is the unit. The
-// order of the arms is drawn for each two blocks and turned round in the second of them, so that what drifts meets them
-// alike.
+// Visits takes turns between arms that are dear to get to: a machine is started again for each, or a setting is
+// changed. In a block every arm is visited once and all of its cells are carried out there, so that the visit is the
+// unit. The order of the arms is drawn for each two blocks and turned round in the second of them, so that what drifts
+// meets them alike.
 type Visits struct {
-	arms    []VisitedArm
-	terms   VisitTerms
-	settled func(done []Done) []string
-	seed    uint64
+	arms     []VisitedArm
+	terms    VisitTerms
+	finished func(done []Done) []string
+	seed     uint64
 }
 
 // VisitedArm is an arm with its cells; Repetitions of a cell are those of one visit.
@@ -24,7 +24,7 @@ type VisitTerms struct {
 	// First is the number of the first block: 0 or 1, or more for a plan that follows another.
 	First int
 	// Blocks at most, and Fewest before an arm may be left out.
-	Blocks, Fewest int
+	Blocks, MinBlocks int
 	// Budget in seconds, 0 for none; the plan ends before a block that would go beyond it, but not before the first has
 	// ended. A block in which less is left to measure is taken to need as much less time.
 	Budget float64
@@ -33,16 +33,16 @@ type VisitTerms struct {
 // InVisits is the plan of a number of blocks at most. Settled names, after each whole block, the arms and the cells
 // that need no further visit, and they get none; nil visits all of them in every block.
 func InVisits(arms []VisitedArm, terms VisitTerms, settled func(done []Done) []string, seed uint64) *Visits {
-	return &Visits{arms: arms, terms: terms, settled: settled, seed: seed}
+	return &Visits{arms: arms, terms: terms, finished: settled, seed: seed}
 }
 
 // Next is the first repetition in the order that has not ended.
 func (p *Visits) Next(done []Done) (Repetition, bool) {
-	ended := map[visited]bool{}
+	ended := map[repetitionKey]bool{}
 	seconds, longest := 0.0, 0.0
 	perBlock := map[int]float64{}
 	for _, d := range done {
-		ended[visitKey(d.Repetition)] = true
+		ended[keyOf(d.Repetition)] = true
 		seconds += d.Seconds
 		perBlock[d.Block] += d.Seconds
 		longest = max(longest, perBlock[d.Block])
@@ -54,7 +54,7 @@ func (p *Visits) Next(done []Done) (Repetition, bool) {
 		}
 		_, begun := perBlock[block]
 		for _, r := range p.order(block, arms) {
-			if ended[visitKey(r)] {
+			if ended[keyOf(r)] {
 				continue
 			}
 			if !begun && block > 1 && p.terms.Budget > 0 && seconds+longest*p.shareOf(arms) > p.terms.Budget {
@@ -81,17 +81,17 @@ func (p *Visits) Block(block int, done []Done) []Repetition {
 // an arm is not left out in the midst of one.
 func (p *Visits) inBlock(block int, done []Done) []VisitedArm {
 	open := p.arms
-	if p.settled == nil {
+	if p.finished == nil {
 		return open
 	}
-	for look := p.First() + max(1, p.terms.Fewest); look <= block && len(open) > 0; look++ {
+	for look := p.First() + max(1, p.terms.MinBlocks); look <= block && len(open) > 0; look++ {
 		var before []Done
 		for _, d := range done {
 			if d.Block < look {
 				before = append(before, d)
 			}
 		}
-		settled := p.settled(before)
+		settled := p.finished(before)
 		var left []VisitedArm
 		for _, a := range open {
 			a.Cells = slices.DeleteFunc(slices.Clone(a.Cells), func(c Cell) bool {
@@ -142,7 +142,7 @@ func (p *Visits) order(block int, arms []VisitedArm) []Repetition {
 		}
 		for turn := range most {
 			cells := slices.Clone(arm.Cells)
-			random(p.seed, arm.ID, block*maxTurns+turn).Shuffle(len(cells), func(i, j int) {
+			random(p.seed, arm.ID, block*maxRepetitionNumber+turn).Shuffle(len(cells), func(i, j int) {
 				cells[i], cells[j] = cells[j], cells[i]
 			})
 			slices.SortStableFunc(cells, func(a, b Cell) int { return a.Stage - b.Stage })
@@ -160,12 +160,12 @@ func (p *Visits) order(block int, arms []VisitedArm) []Repetition {
 	return order
 }
 
-// maxTurns keeps the numbers of draws apart: no visit repeats a cell more often.
-const maxTurns = 1 << 16
+// maxRepetitionNumber keeps the numbers of draws apart: no visit repeats a cell more often.
+const maxRepetitionNumber = 1 << 16
 
-func visitKey(r Repetition) visited { return visited{r.Cell, r.Number} }
+func keyOf(r Repetition) repetitionKey { return repetitionKey{r.Cell, r.Number} }
 
-type visited struct {
+type repetitionKey struct {
 	cell   string
 	number int
 }

@@ -115,7 +115,7 @@ func TestSettledArmsAreLeftOutFromTheNextBlockOn(t *testing.T) {
 		}
 		return nil
 	}
-	done := all(t, InVisits(threeArms(), VisitTerms{Blocks: 9, Fewest: 2}, settled, 1))
+	done := all(t, InVisits(threeArms(), VisitTerms{Blocks: 9, MinBlocks: 2}, settled, 1))
 	visits := map[string]int{}
 	for _, d := range done {
 		visits[d.Arm] = max(visits[d.Arm], d.Block)
@@ -130,7 +130,8 @@ func TestSettledCellsAreLeftOut(t *testing.T) {
 	settled := func([]Done) []string { return []string{"read@baseline", "read@+1", "read@+2"} }
 	for budget, blocks := range map[float64]int{27: 3, 29: 3, 30: 4, 33: 5} { // of 9 seconds each, then 3
 		counts, last := map[string]int{}, 0
-		for _, d := range all(t, InVisits(threeArms(), VisitTerms{Blocks: 9, Fewest: 3, Budget: budget}, settled, 1)) {
+		for _, d := range all(t, InVisits(threeArms(), VisitTerms{Blocks: 9, MinBlocks: 3, Budget: budget}, settled,
+			1)) {
 			counts[d.Cell]++
 			last = max(last, d.Block)
 		}

@@ -98,11 +98,12 @@ func sameKind(published, measured map[string]string) bool {
 		return false
 	}
 	here, there := inFlight(measured), inFlight(published)
-	return published["iodepth"] == "" || published["numjobs"] == "" || here <= fewTimes*there && there <= fewTimes*here
+	return published["iodepth"] == "" || published["numjobs"] == "" || here <= depthFactor*there &&
+		there <= depthFactor*here
 }
 
-// fewTimes as many operations in flight are still the same kind of load.
-const fewTimes = 4
+// depthFactor as many operations in flight are still the same kind of load.
+const depthFactor = 4
 
 func inFlight(params map[string]string) int {
 	depth, _ := strconv.Atoi(Parameter(params, "iodepth"))

@@ -89,7 +89,7 @@ func columnOf(title string) (Column, bool) {
 //	multipath,IPoIB single randread Q1T1 8k,10558,80.5,0.675283105,
 //	multipath,IPoIB con=2 randread Q1T1 8k,10275,80.3,0.673605383,99.7515528
 func ParseTables(name string, r io.Reader) ([]Table, error) {
-	in := newTyped(name, r)
+	in := newCSVTable(name, r)
 	head, line, err := in.head("label, IOPS, MiB/s")
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func writeAblationMarkdown(w io.Writer, d ablation.Document, _ Options) error {
 			"| besides speed |\n| --- | ---: | --- | ---: | --- | --- | ---: | --- |\n",
 			escapeMarkdown(joinNonEmpty(t.title(n), t.signs(n))))
 		for _, s := range t.Settings {
-			p := t.price(s, n)
+			p := t.effect(s, n)
 			if p == nil {
 				continue
 			}

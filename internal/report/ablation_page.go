@@ -18,22 +18,22 @@ type ablationPage struct {
 	Title, Headline string
 	// Broken are the controls that failed; they stand by the answer.
 	Broken []string
-	// Heads and Beside are the loads side by side, where there are several.
-	Heads   []string
-	Beside  []ablationBeside
-	Numbers []ablationPageNumber
-	Costs   [][2]string
-	Sums    []string
-	Marks   []string
-	Reading []string
+	// Heads and SideBySide are the loads side by side, where there are several.
+	Heads      []string
+	SideBySide []sideBySideRow
+	Numbers    []ablationPageNumber
+	Costs      [][2]string
+	Sums       []string
+	Marks      []string
+	Reading    []string
 }
 
-type ablationBeside struct {
+type sideBySideRow struct {
 	Name  string
-	Cells []ablationSide
+	Cells []sideBySideCell
 }
 
-type ablationSide struct{ Head, Text string }
+type sideBySideCell struct{ Head, Text string }
 
 type ablationPageNumber struct {
 	Title, Signs string
@@ -71,17 +71,17 @@ func newAblationPage(t ablationText) (ablationPage, error) {
 			page.Heads = append(page.Heads, t.short(n))
 		}
 		for _, s := range t.Settings {
-			b := ablationBeside{Name: names[s.Number]}
+			b := sideBySideRow{Name: names[s.Number]}
 			for _, n := range numbers {
-				b.Cells = append(b.Cells, ablationSide{t.short(n), besideText(t.price(s, n))})
+				b.Cells = append(b.Cells, sideBySideCell{t.short(n), sideBySideText(t.effect(s, n))})
 			}
-			page.Beside = append(page.Beside, b)
+			page.SideBySide = append(page.SideBySide, b)
 		}
 	}
 	for _, n := range numbers {
 		number := ablationPageNumber{Title: t.title(n), Signs: t.signs(n)}
 		for _, s := range t.Settings {
-			p := t.price(s, n)
+			p := t.effect(s, n)
 			if p == nil {
 				continue
 			}
@@ -99,11 +99,11 @@ func newAblationPage(t ablationText) (ablationPage, error) {
 
 // forestRows are the ratios of a number as a picture of a comparison has them: of each setting the one alone, and below
 // it the one in the set.
-func (t ablationText) forestRows(n ablationNumber) []*compare.Compared {
-	var rows []*compare.Compared
+func (t ablationText) forestRows(n ablationNumber) []*compare.ComparedMetric {
+	var rows []*compare.ComparedMetric
 	names := t.names()
 	for _, s := range t.Settings {
-		p := t.price(s, n)
+		p := t.effect(s, n)
 		if p == nil {
 			continue
 		}
@@ -118,7 +118,7 @@ func (t ablationText) forestRows(n ablationNumber) []*compare.Compared {
 			if side.Verdict != ablation.Undecided && side.Verdict != ablation.NotVerified {
 				verdict = compare.Verdict(side.Verdict)
 			}
-			rows = append(rows, &compare.Compared{Job: side.name, Margin: t.Margin, Verdict: verdict,
+			rows = append(rows, &compare.ComparedMetric{Job: side.name, Margin: t.Margin, Verdict: verdict,
 				Unit:   lab.PerSecond,
 				Change: &compare.Change{Ratio: side.Ratio, Bounds: compare.Bounds{Lo: side.Lo, Hi: side.Hi}}})
 		}

@@ -28,7 +28,7 @@ func WriteAblation(w io.Writer, d ablation.Document, o Options) error {
 	for _, n := range numbers {
 		p.line("")
 		p.wrapped(strong, joinNonEmpty(t.title(n), t.signs(n)), 0)
-		p.prices(t, n)
+		p.effects(t, n)
 	}
 	if costs := t.costs(); len(costs) > 0 {
 		p.line("")
@@ -62,19 +62,19 @@ func WriteAblation(w io.Writer, d ablation.Document, o Options) error {
 	return p.out.Flush() // keeps the first error of all writes
 }
 
-// prices is the table of one number.
-func (p *paragraphs) prices(t ablationText, n ablationNumber) {
+// effects is the table of one number.
+func (p *paragraphs) effects(t ablationText, n ablationNumber) {
 	setting := column{title: "setting"}
 	alone, aloneBounds := column{title: "alone", right: true}, column{gap: 1, optional: true}
 	set, setBounds := column{title: "in the set", right: true}, column{gap: 1, optional: true}
 	verdict, seen := column{title: "verdict"}, column{title: "visible from", drop: 2, right: true, optional: true}
 	cost := column{title: "besides speed", drop: 3, optional: true}
-	if p.width < roomy {
+	if p.width < wideTerminal {
 		set.title, seen.title = "in set", "seen from"
 	}
 	names := t.names()
 	for _, s := range t.Settings {
-		c := t.price(s, n)
+		c := t.effect(s, n)
 		if c == nil {
 			continue
 		}
@@ -108,7 +108,7 @@ func (p *paragraphs) sideBySide(t ablationText, numbers []ablationNumber) {
 	for i, n := range numbers {
 		c := column{title: t.short(n), drop: i}
 		for _, s := range t.Settings {
-			c.cells = append(c.cells, besideText(t.price(s, n)))
+			c.cells = append(c.cells, sideBySideText(t.effect(s, n)))
 		}
 		columns = append(columns, c)
 	}

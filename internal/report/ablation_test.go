@@ -20,7 +20,8 @@ import (
 // hardened is an ablation of boot arguments, measured by a machine that multiplies what they do.
 func hardened(cells []ablation.Cell,
 	does func(arm string, has []int, cell string, r *rand.Rand) float64) ablation.Document {
-	design := ablation.Design{Arms: []string{ablation.Baseline, ablation.Again(ablation.Baseline, 2), ablation.Tuned},
+	design := ablation.Design{Arms: []string{ablation.Baseline, ablation.VisitArm(ablation.Baseline, 2),
+		ablation.Tuned},
 		Cells: cells}
 	for i, s := range []ablation.Setting{{Factor: "cmdline:slub_debug", Level: "FZPU"},
 		{Factor: "cmdline:init_on_alloc", Level: "1"}, {Factor: "cmdline:init_on_free", Level: "1"},
@@ -28,7 +29,7 @@ func hardened(cells []ablation.Cell,
 		{Factor: "cmdline:nvme.use_threaded_interrupts", Level: "1"},
 		{Factor: "cmdline:audit", Level: "0"}, {Factor: "cmdline:quiet"}} {
 		design.Settings = append(design.Settings, s)
-		design.Arms = append(design.Arms, ablation.Alone(i+1), ablation.Removed(i+1))
+		design.Arms = append(design.Arms, ablation.AloneArm(i+1), ablation.RemovedArm(i+1))
 	}
 	r := rand.New(rand.NewPCG(11, 11))
 	var measured []ablation.Measured
@@ -36,7 +37,8 @@ func hardened(cells []ablation.Cell,
 		for _, arm := range design.Arms {
 			var has []int
 			for n := 1; n <= len(design.Settings); n++ {
-				if arm == ablation.Alone(n) || arm == ablation.Tuned || arm[0] == '-' && arm != ablation.Removed(n) {
+				if arm == ablation.AloneArm(n) || arm == ablation.Tuned ||
+					arm[0] == '-' && arm != ablation.RemovedArm(n) {
 					has = append(has, n)
 				}
 			}
@@ -54,7 +56,7 @@ func hardened(cells []ablation.Cell,
 		"cmdline:mitigations=off": {With: "All mitigations of CPU flaws are switched off"},
 	}
 	cost := func(setting string) rule.Cost { return costs[setting] }
-	d := ablation.Compute(design, measured, ablation.Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, Fewest: 3}, cost)
+	d := ablation.Compute(design, measured, ablation.Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, MinBlocks: 3}, cost)
 	d.Run = "7KQ4M2X9TD"
 	d.Warnings = append(d.Warnings, ablation.Warning{Cell: "randread", Warning: lab.Warning{Code: "emulated",
 		Text: "the guest was emulated, not virtualised", Taints: []string{"*"}}, Repetitions: 76, N: 76})

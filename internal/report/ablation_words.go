@@ -34,8 +34,10 @@ func newAblationText(d ablation.Document) ablationText {
 
 // names of the settings, by number from 1; without their scheme where all have the same.
 func (t ablationText) names() []string {
-	scheme := func(s ablation.Priced) string { before, _, _ := strings.Cut(s.Factor, ":"); return before + ":" }
-	same := !slices.ContainsFunc(t.Settings, func(s ablation.Priced) bool { return scheme(s) != scheme(t.Settings[0]) })
+	scheme := func(s ablation.SettingEffect) string { before, _, _ := strings.Cut(s.Factor, ":"); return before + ":" }
+	same := !slices.ContainsFunc(t.Settings, func(s ablation.SettingEffect) bool {
+		return scheme(s) != scheme(t.Settings[0])
+	})
 	names := []string{""}
 	for _, s := range t.Settings {
 		name := s.String()
@@ -101,8 +103,8 @@ func (t ablationText) short(n ablationNumber) string {
 	return joinNonEmpty(t.cellTitle(n.cell), metricTitle(n.metric, true))
 }
 
-// price of a setting for a number; nil where there is none.
-func (t ablationText) price(s ablation.Priced, n ablationNumber) *ablation.Price {
+// effect of a setting for a number; nil where there is none.
+func (t ablationText) effect(s ablation.SettingEffect, n ablationNumber) *ablation.CellEffect {
 	for i, p := range s.Cells {
 		if p.Cell == n.cell && p.Metric == n.metric {
 			return &s.Cells[i]
@@ -118,10 +120,10 @@ func (t ablationText) headline() string {
 	undecided, same := 0, 0
 	most := 0.0
 	names := t.names()
-	var unsure []string
+	var uncertainty []string
 	for _, s := range t.Settings {
 		if s.NotVerified != "" {
-			unsure = append(unsure, names[s.Number])
+			uncertainty = append(uncertainty, names[s.Number])
 			continue
 		}
 		switch s.Verdict {
@@ -158,8 +160,8 @@ func (t ablationText) headline() string {
 		rest += " (too few blocks to see any)"
 	}
 	notVerified := ""
-	if len(unsure) > 0 {
-		notVerified = "not verified: whether " + prose.List(unsure) + " " + verb(len(unsure), "was", "were") +
+	if len(uncertainty) > 0 {
+		notVerified = "not verified: whether " + prose.List(uncertainty) + " " + verb(len(uncertainty), "was", "were") +
 			" in effect"
 	}
 	return strings.Join(slices.DeleteFunc([]string{text, rest, notVerified}, func(part string) bool {
@@ -168,7 +170,7 @@ func (t ablationText) headline() string {
 }
 
 // verdict of a number, as a table has it.
-func (t ablationText) verdict(s ablation.Priced, p *ablation.Price) string {
+func (t ablationText) verdict(s ablation.SettingEffect, p *ablation.CellEffect) string {
 	switch {
 	case p.Verdict == ablation.NotVerified:
 		return "not verified"
@@ -193,10 +195,10 @@ func (t ablationText) countSettings() string {
 }
 
 // does says what a setting does, load by load: "slub_debug=FZPU costs 41% [38, 44] of randread 4k q32".
-func (t ablationText) does(name string, s ablation.Priced) string {
+func (t ablationText) does(name string, s ablation.SettingEffect) string {
 	var parts []string
 	for _, n := range t.numbers() {
-		p := t.price(s, n)
+		p := t.effect(s, n)
 		if p == nil || p.Verdict == ablation.Undecided || p.Verdict == ablation.Same {
 			continue
 		}
@@ -219,7 +221,7 @@ func decided(e *ablation.Estimate) bool {
 }
 
 // effectText is a ratio in words. A rate falls by a share, a time grows by one.
-func effectText(e *ablation.Estimate, p *ablation.Price, title string) string {
+func effectText(e *ablation.Estimate, p *ablation.CellEffect, title string) string {
 	lo, hi := *e.Lo-1, *e.Hi-1
 	if e.Ratio < 1 {
 		lo, hi = 1-*e.Hi, 1-*e.Lo
@@ -269,7 +271,7 @@ func joined(e *ablation.Estimate) string { return joinNonEmpty(estimateTexts(e))
 
 // detectable is the smallest difference, as a share, that would have been seen of a setting about which nothing is
 // decided: alone or in the set, whichever shows it first. 0 where something is decided or nothing can be said.
-func detectable(p *ablation.Price) float64 {
+func detectable(p *ablation.CellEffect) float64 {
 	least := 0.0
 	for _, e := range []*ablation.Estimate{p.Alone, p.Removed} {
 		if p.Verdict == ablation.Undecided && e != nil && e.Detectable != nil && (least == 0 || *e.Detectable < least) {
@@ -290,8 +292,8 @@ func visibleText(share float64) string {
 	return "-" + sharePercent(share/(1+share)) + "/+" + percentShort(share)
 }
 
-// besideText is what a side by side table has room for: the change that decided, or the one alone in parentheses.
-func besideText(p *ablation.Price) string {
+// sideBySideText is what a side by side table has room for: the change that decided, or the one alone in parentheses.
+func sideBySideText(p *ablation.CellEffect) string {
 	switch {
 	case p == nil || p.Alone == nil && p.Removed == nil:
 		return absent
@@ -335,7 +337,7 @@ func (t ablationText) sums() []string {
 func (t ablationText) interaction(i ablation.Interaction) string {
 	names := t.named(i.Settings)
 	if len(i.Settings) == 1 {
-		p := t.price(t.Settings[i.Settings[0]-1], ablationNumber{i.Cell, i.Metric})
+		p := t.effect(t.Settings[i.Settings[0]-1], ablationNumber{i.Cell, i.Metric})
 		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set, which is %s times as much.",
 			names[0], changeText(p.Alone.Ratio), changeText(p.Removed.Ratio), estimateRatio(i.Estimate))
 	}
@@ -446,14 +448,16 @@ func (t ablationText) reading() []string {
 			confidenceDigits(t.Confidence), t.Claims, confidenceDigits(1-t.Alpha),
 			unit.RoundPercent(t.Margin))
 	}
-	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitNumber) string {
+	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitMetric) string {
 		return t.short(ablationNumber{n.Cell, n.Metric})
 	})...)
 	if len(t.numbers()) > 1 {
 		lines = append(lines, "Side by side, a change in parentheses is not decided.")
 	}
-	lower := func(p ablation.Price) bool { return p.Better == lab.Lower }
-	if slices.ContainsFunc(t.Settings, func(s ablation.Priced) bool { return slices.ContainsFunc(s.Cells, lower) }) {
+	lower := func(p ablation.CellEffect) bool { return p.Better == lab.Lower }
+	if slices.ContainsFunc(t.Settings, func(s ablation.SettingEffect) bool {
+		return slices.ContainsFunc(s.Cells, lower)
+	}) {
 		lines = append(lines, "Of times and latencies less is better: +3% is slower.")
 	}
 	return lines

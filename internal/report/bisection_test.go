@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// hunted is a search among four arguments that found one, with what a reader must see of it.
-func hunted() bisection.Document {
+// bisectionDocument is a search among four arguments that found one, with what a reader must see of it.
+func bisectionDocument() bisection.Document {
 	candidates := []bisection.Candidate{
 		{Factor: "cmdline:audit", Good: "absent", Bad: "0", Probability: 0.01},
 		{Factor: "cmdline:quiet", Good: "absent", Bad: "", Probability: 0.004},
@@ -28,15 +28,16 @@ func hunted() bisection.Document {
 		Reverted:  &bisection.Ratio{Ratio: 0.63, Lo: 0.6, Hi: 0.66, Measurements: 6},
 		Applied:   &bisection.Ratio{Ratio: 0.64, Lo: 0.61, Hi: 0.67, Measurements: 6},
 		Explained: &bisection.Share{Share: 0.97, Lo: 0.91, Hi: 1.03},
-		Evidence: &bisection.Evidence{Counters: 87, CPU: &bisection.Moved{Counter: lab.TallyBusy, Ratio: 1.58, Lo: 1.49,
+		Evidence: &bisection.Evidence{Counters: 87, CPU: &bisection.ChangedCounter{Counter: lab.CounterBusy,
+			Ratio: 1.58, Lo: 1.49,
 			Hi: 1.67, Without: 0.9, With: 0.91},
-			Moved: []bisection.Moved{{Counter: "interrupts.TLB", Ratio: 812, Lo: 640, Hi: 1030,
+			Changed: []bisection.ChangedCounter{{Counter: "interrupts.TLB", Ratio: 812, Lo: 640, Hi: 1030,
 				Without: 0.3, With: 310.4},
 				{Counter: "softirqs.RCU", Ratio: 14.2, Lo: 11, Hi: 18.3, Without: 21, With: 190},
 				{Counter: "vmstat.pgfault", Ratio: 0.21, Lo: 0.18, Hi: 0.25, Without: 400, With: 52}}},
 		Candidates: candidates, Metric: "read.iops", Unit: lab.PerSecond,
 		Expected: []bisection.Candidate{with(2, 0.62), with(0, 0.28)},
-		Steps: []bisection.Taken{
+		Steps: []bisection.StepResult{
 			{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2, 3, 4}, Value: 3900},
 			{Number: 2, Arm: "fast", Purpose: "anchor", Applied: []int{}, Value: 6300},
 			{Number: 3, Arm: "mix1", Purpose: "tell", Applied: []int{1, 3}, Value: 4000,
@@ -53,8 +54,8 @@ func hunted() bisection.Document {
 	}
 }
 
-// huntedCommits are searches among four commits: one names a commit, and one can't tell three apart.
-func huntedCommits() (one, several bisection.Document) {
+// commitBisections are searches among four commits: one names a commit, and one can't tell three apart.
+func commitBisections() (one, several bisection.Document) {
 	step := func(i int, p float64) bisection.Candidate {
 		hash := func(i int) string { return strings.Repeat("abcde"[i:i+1], 11) + "0" }
 		return bisection.Candidate{Factor: "commit:", Good: hash(i), Bad: hash(i + 1),
@@ -65,7 +66,8 @@ func huntedCommits() (one, several bisection.Document) {
 		Loss: &bisection.Ratio{Ratio: 0.4, Lo: 0.36, Hi: 0.44, Measurements: 4}, Metric: "elapsed", Unit: lab.Seconds,
 		Better:     lab.Lower,
 		Candidates: []bisection.Candidate{step(0, 0), step(1, 0.999), step(2, 0), step(3, 0)},
-		Steps: []bisection.Taken{{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2, 3, 4}, Value: 0.25},
+		Steps: []bisection.StepResult{{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2, 3, 4},
+			Value: 0.25},
 			{Number: 3, Arm: "mix1", Purpose: "tell", Applied: []int{1}, Value: 0.1,
 				Likeliest: []bisection.Candidate{step(1, 0.6)}}},
 		Unmeasurable: []bisection.State{{Level: step(2, 0).Bad, Title: "Tidy",
@@ -83,8 +85,8 @@ func huntedCommits() (one, several bisection.Document) {
 	return one, several
 }
 
-// huntedKernels is a search among three kernels, named by the folders that they lie in.
-func huntedKernels() bisection.Document {
+// kernelBisection is a search among three kernels, named by the folders that they lie in.
+func kernelBisection() bisection.Document {
 	const folder = "/var/cache/kernels/linux-image-"
 	first := bisection.Candidate{Factor: "kernel:", Good: folder + "6.1.0-47-amd64", Bad: folder + "6.1.0-56-amd64"}
 	second := bisection.Candidate{Factor: "kernel:", Good: first.Bad, Bad: folder + "6.12.117-amd64",
@@ -97,16 +99,16 @@ func huntedKernels() bisection.Document {
 		Culprits: []bisection.Culprit{{Factor: "kernel:", Good: second.Good, Bad: second.Bad, Confidence: 0.999,
 			Needed: true, Enough: true,
 			Effect: &bisection.Ratio{Ratio: 0.6, Lo: 0.57, Hi: 0.63, Measurements: 8}}},
-		Steps: []bisection.Taken{{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2}, Value: 3900},
+		Steps: []bisection.StepResult{{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2}, Value: 3900},
 			{Number: 3, Arm: "mix1", Purpose: "tell", Applied: []int{1}, Value: 6400,
 				Likeliest: []bisection.Candidate{second}}}}
 }
 
 func TestBisectionTables(t *testing.T) {
 	var out bytes.Buffer
-	found := hunted()
+	found := bisectionDocument()
 	builds := found
-	builds.Unsearched = &lab.Unsearched{Count: 3056, First: []string{"INTEL_IOMMU_DEFAULT_ON", "GCC_PLUGIN_STACKLEAK"}}
+	builds.Excluded = &lab.Excluded{Count: 3056, First: []string{"INTEL_IOMMU_DEFAULT_ON", "GCC_PLUGIN_STACKLEAK"}}
 	partly := found
 	partly.Explained = &bisection.Share{Share: 0.5, Lo: 0.4, Hi: 0.6}
 	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:audit", Good: "absent",
@@ -137,8 +139,8 @@ func TestBisectionTables(t *testing.T) {
 		"there is no /sys/devices/system/cpu/vulnerabilities/spectre_v1"
 	openAlike := alike
 	openAlike.Candidates = open.Candidates
-	one, several := huntedCommits()
-	kernels := huntedKernels()
+	one, several := commitBisections()
+	kernels := kernelBisection()
 	for _, c := range []struct {
 		name  string
 		d     bisection.Document
@@ -163,7 +165,7 @@ func TestBisectionTables(t *testing.T) {
 func TestBisectionFormats(t *testing.T) {
 	for _, f := range BisectionFormats() {
 		var out bytes.Buffer
-		if err := f.Write(&out, hunted(), Options{}); err != nil {
+		if err := f.Write(&out, bisectionDocument(), Options{}); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()

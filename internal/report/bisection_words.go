@@ -91,7 +91,7 @@ func (t bisectionText) answer() []string {
 	case bisection.Undecided:
 		text := "Undecided after " + prose.Count(t.Measurements, "measurement")
 		if t.Unprovable {
-			return []string{text + ": " + t.likeliest(t.Steps[len(t.Steps)-1], mostNamed) +
+			return []string{text + ": " + t.likeliest(t.Steps[len(t.Steps)-1], maxNamed) +
 				", which can't be proved, since what it takes can't be measured."}
 		}
 		if t.Wanted > 0 {
@@ -152,13 +152,13 @@ func titled(level, title string) string {
 	return level + " (" + title + ")"
 }
 
-// mostNamed is how many of those that nothing tells apart are named in the answer; the others are among what can't be
+// maxNamed is how many of those that nothing tells apart are named in the answer; the others are among what can't be
 // measured.
-const mostNamed = 3
+const maxNamed = 3
 
 // oneOf is a culprit that is one of several.
 func (t bisectionText) oneOf(c bisection.Culprit) string {
-	if len(c.Among) > mostNamed {
+	if len(c.Among) > maxNamed {
 		return fmt.Sprintf("one of the %d commits after %s up to %s", len(c.Among), c.Good, c.Bad)
 	}
 	var names []string
@@ -277,14 +277,14 @@ func (t bisectionText) before() []string {
 	if len(parts) > 0 {
 		lines = append(lines, "By what is known of such settings, most likely at first: "+strings.Join(parts, ", ")+".")
 	}
-	if u := t.Unsearched; u != nil {
-		lines = append(lines, prose.Capital(UnsearchedText(*u))+".")
+	if u := t.Excluded; u != nil {
+		lines = append(lines, prose.Capital(ExcludedText(*u))+".")
 	}
 	return lines
 }
 
-// UnsearchedText says what a search leaves out.
-func UnsearchedText(u lab.Unsearched) string {
+// ExcludedText says what a search leaves out.
+func ExcludedText(u lab.Excluded) string {
 	text := "not searched, since nothing stands for it that could be set here: " +
 		prose.Count(u.Count, "other difference")
 	if len(u.First) > 0 {
@@ -325,7 +325,7 @@ func (t bisectionText) value(v float64) string {
 }
 
 // tried is a bundle in words: by what is applied, or by what is left out, whichever is shorter.
-func (t bisectionText) tried(s bisection.Taken) string {
+func (t bisectionText) tried(s bisection.StepResult) string {
 	text := t.mixture(s.Applied)
 	if t.Series {
 		text = t.state(len(s.Applied))
@@ -370,7 +370,7 @@ func (t bisectionText) others(numbers []int) []int {
 	return rest
 }
 
-func (t bisectionText) likeliest(s bisection.Taken, most int) string {
+func (t bisectionText) likeliest(s bisection.StepResult, most int) string {
 	var parts []string
 	for _, c := range s.Likeliest[:min(most, len(s.Likeliest))] {
 		name := t.name(c.Factor, c.Bad)
@@ -450,9 +450,9 @@ func (t bisectionText) together() []string {
 	var lines []string
 	for _, c := range t.Culprits {
 		if n := len(c.With); n > 0 {
-			names := slices.Clone(c.With[:min(n, mostNamed)])
-			if n > mostNamed {
-				names = append(names, prose.Count(n-mostNamed, "other"))
+			names := slices.Clone(c.With[:min(n, maxNamed)])
+			if n > maxNamed {
+				names = append(names, prose.Count(n-maxNamed, "other"))
 			}
 			lines = append(lines, t.name(c.Factor, c.Bad)+" can't be switched without "+prose.List(names)+": any of "+
 				"these may be what costs.")

@@ -75,18 +75,18 @@ func plateaus(cells []Cell, gathered map[string]*gathering) []Plateau {
 		}
 	}
 	var all []Plateau
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, metric := range ceiling.Metrics() {
 		for _, group := range order {
 			if group != metric && (len(group) <= len(metric) || group[:len(metric)+1] != metric+" ") {
 				continue
 			}
 			p, ok := ceiling.FindPlateau(metric, points[group])
-			if !ok || told[p.Cells[0]] {
+			if !ok || reported[p.Cells[0]] {
 				continue // the same cells, in other units
 			}
 			for _, id := range p.Cells {
-				told[id] = true
+				reported[id] = true
 			}
 			out := Plateau{Metric: metric, Value: p.Value, Cells: p.Cells, Whatever: p.Whatever, Reached: p.Reached,
 				Text: p.String()}
@@ -132,12 +132,12 @@ func reachedText(r row) string {
 
 // ceilingTexts say what the ceilings are and where they come from, each once.
 func ceilingTexts(s *Summary) []string {
-	type said struct {
+	type printed struct {
 		text       string
 		directions []string
 		best       map[string]float64 // highest share reached, by direction
 	}
-	var all []said
+	var all []printed
 	for _, c := range s.Cells {
 		for _, d := range []struct{ direction, name string }{{lab.Read, "reads"}, {lab.Write, "writes"}} {
 			m := c.metric(lab.Bandwidth(d.direction))
@@ -145,9 +145,9 @@ func ceilingTexts(s *Summary) []string {
 				continue
 			}
 			text := fmt.Sprintf("%s, %s: %s.", figure(m.Unit, m.Ceiling.Value), m.Ceiling.Limiter, m.Ceiling.Derivation)
-			i := slices.IndexFunc(all, func(have said) bool { return have.text == text })
+			i := slices.IndexFunc(all, func(have printed) bool { return have.text == text })
 			if i < 0 {
-				i, all = len(all), append(all, said{text: text, best: map[string]float64{}})
+				i, all = len(all), append(all, printed{text: text, best: map[string]float64{}})
 			}
 			if !slices.Contains(all[i].directions, d.name) {
 				all[i].directions = append(all[i].directions, d.name)

@@ -124,8 +124,8 @@ func bestOfCommands(lines []row) []row {
 	return found
 }
 
-// mostJobs that the answer names.
-const mostJobs = 4
+// maxJobs that the answer names.
+const maxJobs = 4
 
 // commandTexts say of each job that runs a command what it reached: "tpcb: transactions 810/s at best (clients=8, !1)".
 func commandTexts(lines []row, all []mark) []string {
@@ -145,8 +145,8 @@ func commandTexts(lines []row, all []mark) []string {
 		}
 		texts = append(texts, text)
 	}
-	if len(texts) > mostJobs+1 {
-		texts = append(texts[:mostJobs], prose.Count(len(texts)-mostJobs, "more job"))
+	if len(texts) > maxJobs+1 {
+		texts = append(texts[:maxJobs], prose.Count(len(texts)-maxJobs, "more job"))
 	}
 	return texts
 }

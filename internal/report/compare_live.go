@@ -7,7 +7,7 @@ import (
 )
 
 // confirmedText is what the pairs of a live comparison say that came after each verdict, one line a row that has some.
-func confirmedText(rows []*compare.Compared) []string {
+func confirmedText(rows []*compare.ComparedMetric) []string {
 	var lines []string
 	titles := rowTitles(rows)
 	for i, c := range rows {

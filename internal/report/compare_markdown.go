@@ -49,14 +49,14 @@ func writeCompareMarkdown(w io.Writer, d *compare.Document, _ Options) error {
 		if len(all) > 0 {
 			fmt.Fprintf(out, "\n%s\n\n", escapeMarkdown(differenceTitle(n, all)))
 		}
-		for j, x := range all[:min(len(all), shownResidue)] {
+		for j, x := range all[:min(len(all), shownOtherDifferences)] {
 			fmt.Fprintf(out, "%d. %s %s\n", j+1, escapeMarkdown(differenceHead(x)), escapeMarkdown(differenceDetail(x)))
 		}
 	}
 	return out.Flush() // keeps the first error of all writes
 }
 
-func writeComparedLine(out *bufio.Writer, t rowTitle, c *compare.Compared) {
+func writeComparedLine(out *bufio.Writer, t rowTitle, c *compare.ComparedMetric) {
 	base, baseSpread := sideText(c.Unit, c.Base)
 	next, nextSpread := sideText(c.Unit, c.New)
 	change, interval := changeTexts(c)

@@ -17,8 +17,8 @@ var (
 	comparePageStyle string
 )
 
-// mostListed is how many differences a page holds: those of two kernels are thousands, and the JSON has them.
-const mostListed = 100
+// maxListed is how many differences a page holds: those of two kernels are thousands, and the JSON has them.
+const maxListed = 100
 
 type comparePage struct {
 	Head pageHead
@@ -74,7 +74,7 @@ func writeComparePage(w io.Writer, d *compare.Document, _ Options) error {
 	return writeHTML(w, comparePageText, page)
 }
 
-func newComparePart(d *compare.Document, n *compare.Next) (comparePart, error) {
+func newComparePart(d *compare.Document, n *compare.ComparedRun) (comparePart, error) {
 	rows := compareRows(d, n.ID)
 	part := comparePart{Title: "comparison", Headline: compareHeadline(d, n), Base: d.Base.Name, New: n.Name,
 		Reading: compareReading(d, rows),
@@ -90,7 +90,7 @@ func newComparePart(d *compare.Document, n *compare.Next) (comparePart, error) {
 	part.Forest = forest(rows)
 	part.Rows = comparePageRows(rows)
 	part.ReasonTitle = "Why some numbers are incomparable"
-	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Anyway }) {
+	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Anyway }) {
 		part.ReasonTitle = "Compared anyway, though"
 	}
 	for i, g := range groupReasons(rows) {
@@ -104,7 +104,7 @@ func newComparePart(d *compare.Document, n *compare.Next) (comparePart, error) {
 	return part, nil
 }
 
-func comparePageRows(rows []*compare.Compared) []comparePageRow {
+func comparePageRows(rows []*compare.ComparedMetric) []comparePageRow {
 	var out []comparePageRow
 	titles := rowTitles(rows)
 	signs := reasonSigns(rows)
@@ -122,21 +122,21 @@ func comparePageRows(rows []*compare.Compared) []comparePageRow {
 	return out
 }
 
-func (part *comparePart) addDifferences(d *compare.Document, n *compare.Next) {
+func (part *comparePart) addDifferences(d *compare.Document, n *compare.ComparedRun) {
 	all := differencesOf(d, n.ID)
 	part.DifferenceTitle = strings.TrimSuffix(differenceTitle(n, all), ":")
 	if text := noFacts(n, len(all)); text != "" {
 		part.DifferenceTitle = text
 	}
-	part.NotListed = max(0, len(all)-mostListed)
-	for i, x := range all[:min(len(all), mostListed)] {
+	part.NotListed = max(0, len(all)-maxListed)
+	for i, x := range all[:min(len(all), maxListed)] {
 		name := x.Name
 		if name == "" {
 			name = x.Fact
 		}
-		item := comparePageDifference{Name: joinNonEmpty(name, x.About), Base: orNothing(x.Base), New: orNothing(x.New),
+		item := comparePageDifference{Name: joinNonEmpty(name, x.About), Base: orEmpty(x.Base), New: orEmpty(x.New),
 			Why: differenceDetail(x)}
-		if i < 2*shownResidue {
+		if i < 2*shownOtherDifferences {
 			part.Differences = append(part.Differences, item)
 		} else {
 			part.More = append(part.More, item)

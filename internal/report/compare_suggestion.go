@@ -14,7 +14,7 @@ import (
 const probably = "probably "
 
 // comparedWord is the verdict of a row, or what its values suggest where they prove nothing.
-func comparedWord(c *compare.Compared) string {
+func comparedWord(c *compare.ComparedMetric) string {
 	if c.Suggests != nil {
 		return probably + string(c.Suggests.Verdict)
 	}
@@ -23,7 +23,7 @@ func comparedWord(c *compare.Compared) string {
 
 // shownChange is the change of a row with the interval that is shown: the model's, of what is probable. nil where there
 // is none.
-func shownChange(c *compare.Compared) *compare.Change {
+func shownChange(c *compare.ComparedMetric) *compare.Change {
 	if c.Suggests == nil {
 		return c.Change
 	}
@@ -51,7 +51,7 @@ func comparedWords() []string {
 }
 
 // whyText is why a row has its verdict, or what it suggests.
-func whyText(c *compare.Compared) string {
+func whyText(c *compare.ComparedMetric) string {
 	s := c.Suggests
 	if s == nil {
 		return c.Why
@@ -79,7 +79,7 @@ func suggestedAmount(s *compare.Suggestion) string {
 }
 
 // decisionText is what to type for a verdict, and how long that takes; empty where nobody knows.
-func decisionText(n *compare.Next) (what, command string) {
+func decisionText(n *compare.ComparedRun) (what, command string) {
 	if n.Decide == nil {
 		return "", ""
 	}
@@ -89,15 +89,15 @@ func decisionText(n *compare.Next) (what, command string) {
 
 // undecidedBySpread says whether a row suggests nothing because its values spread too far for the change that they
 // show.
-func undecidedBySpread(c *compare.Compared) bool {
+func undecidedBySpread(c *compare.ComparedMetric) bool {
 	return c.Verdict == compare.Undecided && c.Suggests == nil && c.Smallest > 0
 }
 
 // undecidedText says of several rows at once what would have shown, and how many repetitions the first of them takes;
 // empty for one or two, which have a line each.
-func undecidedText(rows []*compare.Compared) string {
+func undecidedText(rows []*compare.ComparedMetric) string {
 	const few = 2
-	var least, most *compare.Compared
+	var least, most *compare.ComparedMetric
 	n, fewest := 0, 0
 	for _, c := range rows {
 		if !undecidedBySpread(c) {

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/reference"
 )
 
-// shownResidue is how many differences a table lists: what fits on a screen beside the answer.
-const shownResidue = 5
+// shownOtherDifferences is how many differences a table lists: what fits on a screen beside the answer.
+const shownOtherDifferences = 5
 
 // writeCompareTable writes an overview where there are several new runs, and for each of them the answer, the table,
 // what weakens it, what else differs, and what to type next.
@@ -59,24 +59,24 @@ func (p *paragraphs) marked(sign, text string, indent int) {
 
 // command is what to type, in several lines that a shell takes for one where it is longer than the terminal is wide.
 func (p *paragraphs) command(what, command string) {
-	const goesOn = ` \`
+	const continues = ` \`
 	lines := prose.Wrap(what+command, p.width, 2)
 	if len(lines) > 1 {
-		lines = prose.Wrap(what+command, p.width-len(goesOn), 2)
+		lines = prose.Wrap(what+command, p.width-len(continues), 2)
 	}
 	for i, l := range lines {
 		if i < len(lines)-1 {
-			l += goesOn
+			l += continues
 		}
 		p.line(l)
 	}
 }
 
-func (p *paragraphs) compared(d *compare.Document, n *compare.Next) {
+func (p *paragraphs) compared(d *compare.Document, n *compare.ComparedRun) {
 	rows := compareRows(d, n.ID)
 	p.wrapped(strong, compareHeadline(d, n), 0)
 	p.runWarnings(d, n, true)
-	listed := newCompareShortlist(d, n, rows)
+	listed := newCompareTopWarnings(d, n, rows)
 	signs := listed.signs
 	if p.o.Warnings {
 		signs = reasonSigns(rows)
@@ -98,7 +98,7 @@ func (p *paragraphs) compared(d *compare.Document, n *compare.Next) {
 			p.wrapped(plain, "One side does not tell "+g.text+" ["+g.about()+"]", 2)
 		}
 	} else {
-		p.shortlist(listed, rows, p.again(d, n))
+		p.topWarnings(listed, rows, p.repeatCommand(d, n))
 	}
 	for _, text := range unmatchedText(d, n) {
 		p.wrapped(plain, text, 2)
@@ -112,7 +112,7 @@ func (p *paragraphs) compared(d *compare.Document, n *compare.Next) {
 	for _, text := range compareReading(d, rows) {
 		p.wrapped(faint, text, 0)
 	}
-	p.residue(d, n)
+	p.otherDifferences(d, n)
 	p.next(d, n, rows)
 }
 
@@ -121,7 +121,7 @@ const sameRun = "same-run"
 
 // runWarnings are those about the comparison as a whole. That a run was compared with itself stands by the answer: it
 // is a slip mostly.
-func (p *paragraphs) runWarnings(d *compare.Document, n *compare.Next, itself bool) {
+func (p *paragraphs) runWarnings(d *compare.Document, n *compare.ComparedRun, itself bool) {
 	for _, w := range d.Warnings {
 		if w.Run == n.ID && itself == (w.Code == sameRun) {
 			p.marked(w.Code, ": "+w.Text, 2)
@@ -129,7 +129,7 @@ func (p *paragraphs) runWarnings(d *compare.Document, n *compare.Next, itself bo
 	}
 }
 
-func unchecked(c *compare.Compared) []string {
+func unchecked(c *compare.ComparedMetric) []string {
 	if len(c.Unchecked) == 0 {
 		return nil
 	}
@@ -137,8 +137,8 @@ func unchecked(c *compare.Compared) []string {
 }
 
 // compareTable writes the table and says whether it had no room for why.
-func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*compare.Compared,
-	signs func(*compare.Compared) []string) (whyLeft bool) {
+func (p *paragraphs) compareTable(d *compare.Document, n *compare.ComparedRun, rows []*compare.ComparedMetric,
+	signs func(*compare.ComparedMetric) []string) (whyLeft bool) {
 	const whyTitle, rangeTitle = "why", "range"
 	job, what := column{title: "job"}, column{optional: true}
 	base, baseSpread := column{title: "base", figures: true},
@@ -166,7 +166,7 @@ func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*
 		if !titles[i].first {
 			label = ""
 		}
-		if p.width < roomy {
+		if p.width < wideTerminal {
 			metric = briefTitle(metric)
 		}
 		job.cells = append(job.cells, label)
@@ -177,7 +177,7 @@ func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*
 		next.cells, nextSpread.cells = append(next.cells, number), append(nextSpread.cells, spread)
 		text, bounds := changeTexts(c)
 		change.cells, interval.cells = append(change.cells, text), append(interval.cells, bounds)
-		verdict.cells = append(verdict.cells, joinNonEmpty(comparedWord(c), fewSigns(signs(c))))
+		verdict.cells = append(verdict.cells, joinNonEmpty(comparedWord(c), firstSigns(signs(c))))
 		forest.cells = append(forest.cells, scale.draw(c))
 		text = whyText(c)
 		if c.Verdict == compare.Incomparable {
@@ -185,7 +185,7 @@ func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*
 		}
 		why.cells = append(why.cells, text)
 	}
-	if p.width < roomy {
+	if p.width < wideTerminal {
 		verdict.gap = 1
 	}
 	lay := func() grid {
@@ -216,7 +216,7 @@ func cloned(columns ...column) []column {
 }
 
 // paintVerdict colours the word, which says it already.
-func (p *paragraphs) paintVerdict(line string, c *compare.Compared) string {
+func (p *paragraphs) paintVerdict(line string, c *compare.ComparedMetric) string {
 	v, word := c.Verdict, comparedWord(c)
 	colours := map[compare.Verdict]style{compare.Slower: "31", compare.Worse: "31", compare.Faster: "32",
 		compare.Better:  "32",
@@ -228,7 +228,7 @@ func (p *paragraphs) paintVerdict(line string, c *compare.Compared) string {
 }
 
 // paintWould makes faint the change of a row that has no verdict.
-func (p *paragraphs) paintWould(line string, c *compare.Compared) string {
+func (p *paragraphs) paintWould(line string, c *compare.ComparedMetric) string {
 	if c.Would == nil || c.Change != nil {
 		return line
 	}
@@ -244,39 +244,39 @@ func (p *paragraphs) paintWould(line string, c *compare.Compared) string {
 	return line[:from] + faint.paint(line[from:to], p.o) + line[to:]
 }
 
-// roomy is the width from which on metrics are written out.
-const roomy = 100
+// wideTerminal is the width from which on metrics are written out.
+const wideTerminal = 100
 
-// mostWhys is how many explanations are listed: a matrix of a hundred cells would hide the rest.
-const mostWhys = 8
+// maxReasons is how many explanations are listed: a matrix of a hundred cells would hide the rest.
+const maxReasons = 8
 
 // whys are the explanations that the table had no room for, of what is undecided.
-func (p *paragraphs) whys(rows []*compare.Compared) {
-	told := 0
+func (p *paragraphs) whys(rows []*compare.ComparedMetric) {
+	reported := 0
 	together := undecidedText(rows)
 	if together != "" {
-		told++
+		reported++
 		p.wrapped(plain, together, 2)
 	}
-	for _, g := range groupTexts(rows, func(c *compare.Compared) []string {
+	for _, g := range groupTexts(rows, func(c *compare.ComparedMetric) []string {
 		if c.Verdict != compare.Undecided && c.Suggests == nil || together != "" && undecidedBySpread(c) {
 			return nil
 		}
 		return []string{comparedWord(c) + ": " + whyText(c)}
 	}) {
-		if told++; told == mostWhys+1 {
+		if reported++; reported == maxReasons+1 {
 			p.wrapped(plain, "more like these: --json has all of it", 2)
 			break
 		}
 		p.wrapped(plain, g.text+" ["+g.about()+"]", 2)
 	}
-	if told > 0 {
+	if reported > 0 {
 		p.line("")
 	}
 }
 
-// fewSigns prints the signs of a row, the first ones where there are many: a row must fit.
-func fewSigns(signs []string) string {
+// firstSigns prints the signs of a row, the first ones where there are many: a row must fit.
+func firstSigns(signs []string) string {
 	const most = 3
 	if more := len(signs) - most; more > 0 {
 		return strings.Join(signs[:most], " ") + " +" + strconv.Itoa(more)
@@ -285,9 +285,9 @@ func fewSigns(signs []string) string {
 }
 
 // reasons why numbers are not comparable.
-func (p *paragraphs) reasons(rows []*compare.Compared) {
+func (p *paragraphs) reasons(rows []*compare.ComparedMetric) {
 	all := groupReasons(rows)
-	p.saidAnyway(rows)
+	p.acceptedReasons(rows)
 	for i, g := range all {
 		sign := mark{number: i + 1}.sign()
 		p.marked(sign, " "+g.text+" ["+g.about()+"]", len(sign)+1)
@@ -297,14 +297,14 @@ func (p *paragraphs) reasons(rows []*compare.Compared) {
 	}
 }
 
-// saidAnyway says that the user asked for what follows to be put up with.
-func (p *paragraphs) saidAnyway(rows []*compare.Compared) {
-	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Anyway }) {
+// acceptedReasons says that the user asked for what follows to be put up with.
+func (p *paragraphs) acceptedReasons(rows []*compare.ComparedMetric) {
+	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Anyway }) {
 		p.wrapped(plain, "Compared anyway (--anyway), though:", 0)
 	}
 }
 
-func (p *paragraphs) residue(d *compare.Document, n *compare.Next) {
+func (p *paragraphs) otherDifferences(d *compare.Document, n *compare.ComparedRun) {
 	all := differencesOf(d, n.ID)
 	p.line("")
 	if text := noFacts(n, len(all)); text != "" {
@@ -312,7 +312,7 @@ func (p *paragraphs) residue(d *compare.Document, n *compare.Next) {
 		return
 	}
 	p.wrapped(plain, differenceTitle(n, all), 0)
-	for i, x := range all[:min(len(all), shownResidue)] {
+	for i, x := range all[:min(len(all), shownOtherDifferences)] {
 		p.wrapped(plain, "  "+strconv.Itoa(i+1)+"  "+differenceHead(x), 5)
 		if text := differenceDetail(x); text != "" {
 			p.wrapped(faint, "     "+text, 5)
@@ -328,18 +328,18 @@ func (p *paragraphs) short(id string) string {
 	return id
 }
 
-// again is the command that makes the comparison with a run once more.
-func (p *paragraphs) again(d *compare.Document, n *compare.Next) string {
-	return "headroom " + joinNonEmpty("compare", p.short(d.Base.ID), p.short(n.ID), p.o.Again)
+// repeatCommand is the command that makes the comparison with a run once more.
+func (p *paragraphs) repeatCommand(d *compare.Document, n *compare.ComparedRun) string {
+	return "headroom " + joinNonEmpty("compare", p.short(d.Base.ID), p.short(n.ID), p.o.RepeatCommand)
 }
 
 // next is what to type now.
-func (p *paragraphs) next(d *compare.Document, n *compare.Next, rows []*compare.Compared) {
+func (p *paragraphs) next(d *compare.Document, n *compare.ComparedRun, rows []*compare.ComparedMetric) {
 	base, next := p.short(d.Base.ID), p.short(n.ID)
-	command := p.again(d, n)
+	command := p.repeatCommand(d, n)
 	all := differencesOf(d, n.ID)
 	published := strings.HasPrefix(d.Base.ID, reference.Prefix) || strings.HasPrefix(n.ID, reference.Prefix)
-	if more := len(all) - shownResidue; more > 0 && published {
+	if more := len(all) - shownOtherDifferences; more > 0 && published {
 		p.command(strconv.Itoa(more)+" more: ", command+" --json")
 	} else if more > 0 {
 		p.command(strconv.Itoa(more)+" more: ", "headroom facts diff "+base+" "+next)
@@ -347,7 +347,7 @@ func (p *paragraphs) next(d *compare.Document, n *compare.Next, rows []*compare.
 	if run, ok := measuredOf(d, n); ok && published {
 		p.command("how comparable it is: ", "headroom references for "+p.short(run))
 	}
-	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return len(c.Reasons) > 0 && !c.Anyway }) {
+	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return len(c.Reasons) > 0 && !c.Anyway }) {
 		p.command("compare them nevertheless: ", command+" --anyway")
 	}
 	if what, decide := decisionText(n); decide != "" {
@@ -357,7 +357,7 @@ func (p *paragraphs) next(d *compare.Document, n *compare.Next, rows []*compare.
 }
 
 // measuredOf is the ID of the side that is no published result; ok is false where neither is or both are.
-func measuredOf(d *compare.Document, n *compare.Next) (id string, ok bool) {
+func measuredOf(d *compare.Document, n *compare.ComparedRun) (id string, ok bool) {
 	base, next := strings.HasPrefix(d.Base.ID, reference.Prefix), strings.HasPrefix(n.ID, reference.Prefix)
 	if base {
 		return n.ID, !next
@@ -371,11 +371,11 @@ const forestWidth = 25
 // ratioScale is the logarithmic scale of the ranges of a table.
 type ratioScale struct{ reach float64 }
 
-// mostReach is the factor at which the scale ends: beyond it a picture adds nothing to the number.
-const mostReach = 4
+// maxRatio is the factor at which the scale ends: beyond it a picture adds nothing to the number.
+const maxRatio = 4
 
-// newRatioScale is as wide as the widest interval, twice the margin at least, and mostReach at most.
-func newRatioScale(rows []*compare.Compared) ratioScale {
+// newRatioScale is as wide as the widest interval, twice the margin at least, and maxRatio at most.
+func newRatioScale(rows []*compare.ComparedMetric) ratioScale {
 	a := ratioScale{}
 	for _, c := range rows {
 		a.reach = max(a.reach, 2*math.Log1p(c.Margin))
@@ -387,7 +387,7 @@ func newRatioScale(rows []*compare.Compared) ratioScale {
 			a.reach = max(a.reach, math.Abs(math.Log(*shownChange(c).Lo)), math.Abs(math.Log(*shownChange(c).Hi)))
 		}
 	}
-	a.reach = min(a.reach, math.Log(mostReach))
+	a.reach = min(a.reach, math.Log(maxRatio))
 	return a
 }
 
@@ -399,7 +399,7 @@ func (a ratioScale) at(ratio float64) (column int, inside bool) {
 }
 
 // draw is a row's range: ● the estimate, ── the interval, ┊ no change, ░ the margin.
-func (a ratioScale) draw(c *compare.Compared) string {
+func (a ratioScale) draw(c *compare.ComparedMetric) string {
 	if shownChange(c) == nil || !(shownChange(c).Ratio > 0) {
 		return ""
 	}

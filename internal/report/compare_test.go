@@ -256,11 +256,11 @@ func TestForestIsDrawn(t *testing.T) {
 }
 
 func TestTextForest(t *testing.T) {
-	ratio := func(lo, mid, hi float64) *compare.Compared {
-		return &compare.Compared{Margin: 0.03,
+	ratio := func(lo, mid, hi float64) *compare.ComparedMetric {
+		return &compare.ComparedMetric{Margin: 0.03,
 			Change: &compare.Change{Ratio: mid, Bounds: compare.Bounds{Lo: &lo, Hi: &hi}}}
 	}
-	rows := []*compare.Compared{ratio(0.5, 0.6, 0.7), ratio(0.99, 1, 1.01), ratio(0.1, 1.2, 9),
+	rows := []*compare.ComparedMetric{ratio(0.5, 0.6, 0.7), ratio(0.99, 1, 1.01), ratio(0.1, 1.2, 9),
 		ratio(math.Exp(-2), 0.15, 0.16)}
 	a := newRatioScale(rows)
 	for i, want := range []string{
@@ -293,10 +293,10 @@ func TestChangeText(t *testing.T) {
 }
 
 func TestNotesThatBeginAlikeAreSaidOnce(t *testing.T) {
-	row := func(job string, notes ...string) *compare.Compared {
-		return &compare.Compared{Job: job, Unit: lab.PerSecond, Metric: "read.iops", Notes: notes}
+	row := func(job string, notes ...string) *compare.ComparedMetric {
+		return &compare.ComparedMetric{Job: job, Unit: lab.PerSecond, Metric: "read.iops", Notes: notes}
 	}
-	got := noteTexts([]*compare.Compared{row("a", "in doubt: x", "in doubt: y"),
+	got := noteTexts([]*compare.ComparedMetric{row("a", "in doubt: x", "in doubt: y"),
 		row("b", "in doubt: x", "something else")})
 	want := []string{"In doubt: x [all]; y [a IOPS]", "Something else [b IOPS]"}
 	if strings.Join(got, "|") != strings.Join(want, "|") {

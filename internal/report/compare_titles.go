@@ -23,7 +23,7 @@ type rowTitle struct {
 func (t rowTitle) name() string { return joinNonEmpty(t.job, t.params) }
 
 // rowTitles of a table. The rows of a cell stand one below the other.
-func rowTitles(rows []*compare.Compared) []rowTitle {
+func rowTitles(rows []*compare.ComparedMetric) []rowTitle {
 	cells := cellsOf(rows)
 	s := Summary{}
 	jobs := map[string]int{}
@@ -31,7 +31,7 @@ func rowTitles(rows []*compare.Compared) []rowTitle {
 		s.Cells = append(s.Cells, Cell{Job: cell[0].Job, Params: cell[0].Params, Levels: cell[0].Levels})
 		jobs[cell[0].Job]++
 	}
-	extra := telling(&s)
+	extra := distinguishingParams(&s)
 	tellMetric := len(cells) < len(rows)
 	for _, c := range rows {
 		tellMetric = tellMetric || !isSpeed(c.Unit) || c.Unit == lab.PerSecond // which is printed without a unit
@@ -44,7 +44,7 @@ func rowTitles(rows []*compare.Compared) []rowTitle {
 				t.params = paramText(&s.Cells[i], extra[c.Job])
 			}
 			if tellMetric {
-				t.metric = metricTitle(c.Metric, manyDirections(cell))
+				t.metric = metricTitle(c.Metric, severalDirections(cell))
 			}
 			titles = append(titles, t)
 		}
@@ -53,8 +53,8 @@ func rowTitles(rows []*compare.Compared) []rowTitle {
 }
 
 // cellsOf are the rows by cell.
-func cellsOf(rows []*compare.Compared) [][]*compare.Compared {
-	var cells [][]*compare.Compared
+func cellsOf(rows []*compare.ComparedMetric) [][]*compare.ComparedMetric {
+	var cells [][]*compare.ComparedMetric
 	for i, c := range rows {
 		if i == 0 || !sameCell(rows[i-1], c) {
 			cells = append(cells, nil)
@@ -64,13 +64,13 @@ func cellsOf(rows []*compare.Compared) [][]*compare.Compared {
 	return cells
 }
 
-func sameCell(a, b *compare.Compared) bool {
+func sameCell(a, b *compare.ComparedMetric) bool {
 	return a.Run == b.Run && a.Job == b.Job && a.NewJob == b.NewJob && maps.Equal(a.Params, b.Params) &&
 		maps.Equal(a.Levels, b.Levels)
 }
 
-// manyDirections says whether the rows of a cell are of several directions; flushes are known by their own name.
-func manyDirections(cell []*compare.Compared) bool {
+// severalDirections says whether the rows of a cell are of several directions; flushes are known by their own name.
+func severalDirections(cell []*compare.ComparedMetric) bool {
 	seen := map[string]bool{}
 	for _, c := range cell {
 		if direction, _, _ := cutMetric(c.Metric); direction != "" && direction != lab.Sync {

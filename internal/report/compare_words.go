@@ -15,7 +15,7 @@ import (
 
 // compareHeadline is the answer about one new run in a sentence: "talos against debian, 8 jobs: slower in 5, same in 2,
 // undecided in 1; mean 0.61x [0.59, 0.63]".
-func compareHeadline(d *compare.Document, n *compare.Next) string {
+func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 	counts, total := map[string]int{}, 0
 	for _, c := range compareRows(d, n.ID) {
 		counts[comparedWord(c)]++
@@ -60,7 +60,7 @@ func compareHeadline(d *compare.Document, n *compare.Next) string {
 }
 
 // doubtfulText says how many of the incomparable numbers, which stand last, are so for no more than doubts.
-func doubtfulText(n *compare.Next) string {
+func doubtfulText(n *compare.ComparedRun) string {
 	if n.Doubtful == 0 {
 		return ""
 	}
@@ -142,7 +142,7 @@ func changeBounds(c *compare.Change) string {
 
 // changeTexts are the change of a row and its interval; in parentheses, and with fewer digits, what it would be where
 // warnings forbid a verdict.
-func changeTexts(c *compare.Compared) (change, interval string) {
+func changeTexts(c *compare.ComparedMetric) (change, interval string) {
 	switch {
 	case c.Change != nil:
 		return changeText(c.Change.Ratio), changeBounds(shownChange(c))
@@ -176,7 +176,7 @@ func sideText(u lab.Unit, f compare.Figures) (number, spread string) {
 }
 
 // verdictText is the verdict with what belongs to it wherever it stands.
-func verdictText(c *compare.Compared) string {
+func verdictText(c *compare.ComparedMetric) string {
 	text := comparedWord(c)
 	if c.Anyway {
 		text += " (anyway)"
@@ -185,8 +185,8 @@ func verdictText(c *compare.Compared) string {
 }
 
 // compareRows are the numbers about one new run.
-func compareRows(d *compare.Document, run string) []*compare.Compared {
-	var out []*compare.Compared
+func compareRows(d *compare.Document, run string) []*compare.ComparedMetric {
+	var out []*compare.ComparedMetric
 	for i := range d.Cells {
 		if d.Cells[i].Run == run {
 			out = append(out, &d.Cells[i])
@@ -211,16 +211,16 @@ type grouped struct {
 	all bool
 }
 
-// fewRows is up to how many rows a remark names the metrics too.
-const fewRows = 20
+// maxRowsWithMetrics is up to how many rows a remark names the metrics too.
+const maxRowsWithMetrics = 20
 
 // groupTexts collects what is said of several jobs, so that it is said once.
-func groupTexts(rows []*compare.Compared, of func(*compare.Compared) []string) []grouped {
-	return groupBy(rows, func(c *compare.Compared) (keys, texts []string) { texts = of(c); return texts, texts })
+func groupTexts(rows []*compare.ComparedMetric, of func(*compare.ComparedMetric) []string) []grouped {
+	return groupBy(rows, func(c *compare.ComparedMetric) (keys, texts []string) { texts = of(c); return texts, texts })
 }
 
 // groupBy is groupTexts where the first of several texts with the same key speaks for all.
-func groupBy(rows []*compare.Compared, of func(*compare.Compared) (keys, texts []string)) []grouped {
+func groupBy(rows []*compare.ComparedMetric, of func(*compare.ComparedMetric) (keys, texts []string)) []grouped {
 	var out []grouped
 	var times []int
 	titles := rowTitles(rows)
@@ -234,7 +234,7 @@ func groupBy(rows []*compare.Compared, of func(*compare.Compared) (keys, texts [
 			}
 			times[i]++
 			name := c.Job
-			if len(rows) <= fewRows {
+			if len(rows) <= maxRowsWithMetrics {
 				name = joinNonEmpty(name, titles[n].metric)
 			}
 			if !slices.Contains(out[i].jobs, name) {
@@ -257,13 +257,13 @@ func (g grouped) about() string {
 }
 
 // noteTexts are the notes of a table. Those that begin alike up to a colon are said in one.
-func noteTexts(rows []*compare.Compared) []string {
+func noteTexts(rows []*compare.ComparedMetric) []string {
 	var out []string
 	at := map[string]int{}
-	for _, g := range groupTexts(rows, func(c *compare.Compared) []string { return c.Notes }) {
+	for _, g := range groupTexts(rows, func(c *compare.ComparedMetric) []string { return c.Notes }) {
 		head, rest, list := strings.Cut(g.text, ": ")
 		about := " [" + g.about() + "]"
-		if i, said := at[head]; list && said {
+		if i, printed := at[head]; list && printed {
 			out[i] += "; " + rest + about
 			continue
 		}
@@ -275,9 +275,9 @@ func noteTexts(rows []*compare.Compared) []string {
 
 // caveatTexts are what had a hand in the numbers of a table and turned no verdict, each warning once with the figures
 // of the first row that has it.
-func caveatTexts(rows []*compare.Compared) []string {
+func caveatTexts(rows []*compare.ComparedMetric) []string {
 	var out []string
-	for _, g := range groupBy(rows, func(c *compare.Compared) (keys, texts []string) {
+	for _, g := range groupBy(rows, func(c *compare.ComparedMetric) (keys, texts []string) {
 		for _, caveat := range c.Caveats {
 			keys, texts = append(keys, caveat.Code), append(texts, caveat.Text)
 		}
@@ -290,8 +290,8 @@ func caveatTexts(rows []*compare.Compared) []string {
 
 // groupReasons numbers the reasons of a table: each warning once, whatever its figures in each cell; without the advice
 // that follows the last semicolon of its text, which is about one run and not about two.
-func groupReasons(rows []*compare.Compared) []grouped {
-	return groupBy(rows, func(c *compare.Compared) (keys, texts []string) {
+func groupReasons(rows []*compare.ComparedMetric) []grouped {
+	return groupBy(rows, func(c *compare.ComparedMetric) (keys, texts []string) {
 		for _, r := range c.Reasons {
 			text := r.Text
 			if i := strings.LastIndex(text, "; "); r.Code == "warning" && i > 0 {
@@ -311,9 +311,9 @@ func reasonKey(r compare.Reason) string {
 }
 
 // reasonSigns gives the signs of a row's reasons by their numbers.
-func reasonSigns(rows []*compare.Compared) func(*compare.Compared) []string {
+func reasonSigns(rows []*compare.ComparedMetric) func(*compare.ComparedMetric) []string {
 	all := groupReasons(rows)
-	return func(c *compare.Compared) []string {
+	return func(c *compare.ComparedMetric) []string {
 		var signs []string
 		for i, g := range all {
 			if slices.ContainsFunc(c.Reasons, func(r compare.Reason) bool { return reasonKey(r) == g.key }) {
@@ -325,7 +325,7 @@ func reasonSigns(rows []*compare.Compared) func(*compare.Compared) []string {
 }
 
 // compareReading says how the numbers are to be read.
-func compareReading(d *compare.Document, rows []*compare.Compared) []string {
+func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []string {
 	var lines []string
 	per := map[string]bool{}
 	spreadKnown, lower := false, false
@@ -357,11 +357,11 @@ func compareReading(d *compare.Document, rows []*compare.Compared) []string {
 		text += fmt.Sprintf(" A change within %s counts as none (--margin).", unit.RoundPercent(d.Margin))
 		lines = append(lines, text)
 	}
-	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Suggests != nil }) {
+	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Suggests != nil }) {
 		lines = append(lines, "Probably is no proof: of ten such rows where nothing changed, one says it. Its "+
 			"interval is that of a model, noise with heavy tails.")
 	}
-	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Would != nil }) {
+	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Would != nil }) {
 		lines = append(lines, "A change in parentheses is what it would be if the warnings did not matter: no verdict.")
 	}
 	if lower {
@@ -385,7 +385,7 @@ func confidenceDigits(c float64) string {
 }
 
 // differenceTitle counts what else differs.
-func differenceTitle(n *compare.Next, all []*compare.Difference) string {
+func differenceTitle(n *compare.ComparedRun, all []*compare.Difference) string {
 	c := n.DifferenceCounts
 	conditions := 0
 	for _, x := range all {
@@ -408,7 +408,7 @@ func differenceTitle(n *compare.Next, all []*compare.Difference) string {
 		return ""
 	case !n.FactsKnown:
 		return "They also differ, as far as is known, in:"
-	case len(parts) == 0 || len(all) == conditions && conditions <= shownResidue:
+	case len(parts) == 0 || len(all) == conditions && conditions <= shownOtherDifferences:
 		return "They also differ in:"
 	}
 	return "They also differ in " + prose.List(parts) + ". Most likely to matter:"
@@ -433,10 +433,10 @@ func differenceHead(x *compare.Difference) string {
 	if x.About != "" {
 		name += " of " + x.About
 	}
-	return fmt.Sprintf("%s: %s -> %s", name, orNothing(x.Base), orNothing(x.New))
+	return fmt.Sprintf("%s: %s -> %s", name, orEmpty(x.Base), orEmpty(x.New))
 }
 
-func orNothing(value string) string {
+func orEmpty(value string) string {
 	if value == "" {
 		return "nothing"
 	}
@@ -472,7 +472,7 @@ func differencesOf(d *compare.Document, run string) []*compare.Difference {
 }
 
 // unmatchedText names the cells that only one side has; empty when there are none.
-func unmatchedText(d *compare.Document, n *compare.Next) []string {
+func unmatchedText(d *compare.Document, n *compare.ComparedRun) []string {
 	var lines []string
 	for _, side := range []struct{ id, name string }{{d.Base.ID, d.Base.Name}, {n.ID, n.Name}} {
 		var names []string
@@ -499,7 +499,7 @@ func unmatchedText(d *compare.Document, n *compare.Next) []string {
 }
 
 // noFacts says why no difference is listed; empty when some are.
-func noFacts(n *compare.Next, differences int) string {
+func noFacts(n *compare.ComparedRun, differences int) string {
 	switch {
 	case differences > 0:
 		return ""

@@ -149,7 +149,7 @@ func repetitionRange(s *Summary) (least, most int) {
 
 // reading explains how the numbers are to be read: what stands in the middle, what the ± covers and how surely.
 func reading(s *Summary) []string {
-	return slices.Concat(eventTexts(s), precisionTexts(s), readingOfSpread(s), togetherTexts(s), pathTexts(s),
+	return slices.Concat(eventTexts(s), precisionTexts(s), readingOfSpread(s), startSkewTexts(s), pathTexts(s),
 		outlierTexts(s), ceilingTexts(s))
 }
 
@@ -162,7 +162,7 @@ func readingOfSpread(s *Summary) []string {
 		line := "Each job was measured once, so the spread is not known"
 		switch {
 		case s.Anytime:
-			line += fmt.Sprintf("; it takes %d repetitions, which is a larger --budget", plan.Fewest)
+			line += fmt.Sprintf("; it takes %d repetitions, which is a larger --budget", plan.MinForQuantile)
 		case s.Source == lab.Measured:
 			line += "; --repeat 6 or more gives one that is 95% sure"
 		}
@@ -173,11 +173,12 @@ func readingOfSpread(s *Summary) []string {
 	if least != most {
 		of = fmt.Sprintf("%d to %d", least, most)
 	}
-	line := "Each number is the median of " + of + " repetitions; ± covers the true median" + surelyText(s)
-	if s.Anytime && most < plan.Fewest {
-		line = fmt.Sprintf("Each number is the median of %s repetitions; an interval (±) takes %d", of, plan.Fewest)
-	} else if s.Anytime && least < plan.Fewest {
-		line += fmt.Sprintf("; it takes %d repetitions", plan.Fewest)
+	line := "Each number is the median of " + of + " repetitions; ± covers the true median" + confidenceSentence(s)
+	if s.Anytime && most < plan.MinForQuantile {
+		line = fmt.Sprintf("Each number is the median of %s repetitions; an interval (±) takes %d", of,
+			plan.MinForQuantile)
+	} else if s.Anytime && least < plan.MinForQuantile {
+		line += fmt.Sprintf("; it takes %d repetitions", plan.MinForQuantile)
 	} else if least < 2 {
 		line += "; a number without ± was measured once"
 	}
@@ -191,16 +192,16 @@ func readingOfSpread(s *Summary) []string {
 	return lines
 }
 
-// muchWider is how many times wider an interval must be for alike neighbours before it is mentioned.
-const muchWider = 1.5
+// notablyWider is how many times wider an interval must be for alike neighbours before it is mentioned.
+const notablyWider = 1.5
 
 // dependenceText says what the intervals take for granted of neighbouring repetitions.
 func dependenceText(s *Summary, most int) string {
-	if most < stat.FewestForDependence {
+	if most < stat.MinForDependence {
 		if s.Anytime {
 			return ""
 		}
-		return "± takes repetitions as independent, which fewer than " + strconv.Itoa(stat.FewestForDependence) +
+		return "± takes repetitions as independent, which fewer than " + strconv.Itoa(stat.MinForDependence) +
 			" can't show."
 	}
 	widest := 0.0
@@ -211,16 +212,16 @@ func dependenceText(s *Summary, most int) string {
 			}
 		}
 	}
-	if widest < muchWider {
+	if widest < notablyWider {
 		return ""
 	}
 	return fmt.Sprintf("Neighbouring repetitions are alike, so ± is up to %.2g times wider; levels that last as long "+
 		"as the run are not in it.", widest)
 }
 
-// surelyText says with which confidence the intervals hold. Below 95% it says what would be enough: six is the fewest
-// values of which [min, max] covers the median with 95%.
-func surelyText(s *Summary) string {
+// confidenceSentence says with which confidence the intervals hold. Below 95% it says what would be enough: six is the
+// fewest values of which [min, max] covers the median with 95%.
+func confidenceSentence(s *Summary) string {
 	least, most := 1.0, 0.0
 	for _, c := range s.Cells {
 		for _, m := range c.Metrics {

@@ -65,8 +65,8 @@ func doctorAnswer(r rule.Report) []document.Block {
 	}
 	counts := fmt.Sprintf("%d can't be told, %d clear, %d do not apply", len(unknown), r.Counts.Clear,
 		r.Counts.NotApplicable)
-	if r.PrivilegedWouldTell > 0 {
-		counts += fmt.Sprintf("; as root %d more could be told", r.PrivilegedWouldTell)
+	if r.PrivilegedWouldAnswer > 0 {
+		counts += fmt.Sprintf("; as root %d more could be told", r.PrivilegedWouldAnswer)
 	}
 	return []document.Block{
 		document.Sentence{Role: document.Answer, Text: r.Target + ": " + findingsText(severities, "this machine")},

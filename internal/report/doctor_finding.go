@@ -51,7 +51,7 @@ func shownEvidence(all []rule.Evidence) []rule.Evidence {
 func evidenceText(e rule.Evidence) string {
 	text := e.Fact + " is " + e.Value
 	if len(e.About) > 0 {
-		text += " for " + few(e.About)
+		text += " for " + firstNames(e.About)
 	}
 	return text
 }

@@ -41,7 +41,7 @@ func SeveralDoctorDocument(d diagnosis.Several, o DoctorOptions) document.Docume
 		}
 	}
 	add(found.blocks()...)
-	add(unlikeBlocks(d.Unlike, o)...)
+	add(unlikeBlocks(d.Deviations, o)...)
 	names, reports := d.Reports()
 	add(untoldBlocks(untoldIn(names, reports), known, o)...)
 	for _, v := range []rule.Verdict{rule.Clear, rule.NotApplicable} {
@@ -102,7 +102,7 @@ func sharedEvidence(s rule.Shared) document.Part {
 		if i == most {
 			text = fmt.Sprintf("and otherwise on %d more: --json has all of it", left)
 		} else if text != "" && len(readings) > 1 {
-			text = few(r.on) + ": " + text
+			text = firstNames(r.on) + ": " + text
 		}
 		if text != "" {
 			part.Lines = append(part.Lines, document.Line{Text: text})
@@ -116,7 +116,7 @@ func sharedEvidence(s rule.Shared) document.Part {
 }
 
 // unlikeBlocks are by what a few machines are not like the others.
-func unlikeBlocks(all []outliers.Unlike, o DoctorOptions) []document.Block {
+func unlikeBlocks(all []outliers.Deviation, o DoctorOptions) []document.Block {
 	const most = 10 // that are shown, unless all are
 	if len(all) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func unlikeBlocks(all []outliers.Unlike, o DoctorOptions) []document.Block {
 		}
 		list = append(list, document.Entry{Mark: "~", Name: u.Fact, Title: unlikeText(u), Values: []document.Value{
 			textValue("fact", u.Fact), textValue("on", strings.Join(u.On, ", ")),
-			textValue("about", strings.Join(u.About, ", ")), textValue("here", u.Here), textValue("there", u.There),
+			textValue("about", strings.Join(u.About, ", ")), textValue("here", u.Value), textValue("there", u.Typical),
 			textValue("slower", slower)}})
 	}
 	const title = "Not like the others"
@@ -146,15 +146,15 @@ func unlikeBlocks(all []outliers.Unlike, o DoctorOptions) []document.Block {
 }
 
 // unlikeText is a fact by which some are not like the others, in words.
-func unlikeText(u outliers.Unlike) string {
+func unlikeText(u outliers.Deviation) string {
 	on := unit.Names(u.On, ", ")
-	others := fmt.Sprintf("on %d of %d", u.Alike, u.Machines)
+	others := fmt.Sprintf("on %d of %d", u.SameCount, u.Machines)
 	var text string
 	switch {
-	case u.Kind == "thing" && u.Here == "":
-		text = fmt.Sprintf("%s: no %s %s, which is there %s", on, u.Fact, u.There, others)
+	case u.Kind == "thing" && u.Value == "":
+		text = fmt.Sprintf("%s: no %s %s, which is there %s", on, u.Fact, u.Typical, others)
 	case u.Kind == "thing":
-		text = fmt.Sprintf("%s: %s %s, which is not there %s", on, u.Fact, u.Here, others)
+		text = fmt.Sprintf("%s: %s %s, which is not there %s", on, u.Fact, u.Value, others)
 	default:
 		name := u.Name
 		if about := slices.Compact(slices.Clone(u.About)); len(about) == 1 {
@@ -169,7 +169,7 @@ func unlikeText(u outliers.Unlike) string {
 			}
 			return value
 		}
-		text = fmt.Sprintf("%s: %s is %s, and %s %s", on, name, show(u.Here), show(u.There), others)
+		text = fmt.Sprintf("%s: %s is %s, and %s %s", on, name, show(u.Value), show(u.Typical), others)
 	}
 	if u.Slower {
 		text += "; likely slower"

@@ -75,7 +75,7 @@ func heldBack() diagnosis.Document {
 		unknownFinding("probes-set", "kernel.tracer", "permission denied"),
 		{Rule: "numa-off", Verdict: rule.Clear}, {Rule: "nic-mtu", Verdict: rule.Clear},
 		{Rule: "iommu-lazy", Verdict: rule.NotApplicable, Note: "told by iommu-strict"}},
-		Counts: rule.Counts{Finding: 3, Clear: 2, NotApplicable: 1, Unknown: 3}, PrivilegedWouldTell: 2}}
+		Counts: rule.Counts{Finding: 3, Clear: 2, NotApplicable: 1, Unknown: 3}, PrivilegedWouldAnswer: 2}}
 }
 
 // onlyBuild is a kernel's configuration.
@@ -94,8 +94,8 @@ func clearMachine() diagnosis.Document {
 // manyMachines are five, of which one can't be reached and one has another scheduler.
 func manyMachines() diagnosis.Several {
 	d := diagnosis.Several{Schema: diagnosis.SeveralSchema, LeftOut: []string{"node gpu-1 has a taint"},
-		Unlike: []outliers.Unlike{{Kind: "fact", Fact: "disk.queue.scheduler", Name: "disk.queue.scheduler",
-			On: []string{"db3"}, About: []string{"nvme0n1"}, Here: "bfq", There: "none", Alike: 3, Machines: 4,
+		Deviations: []outliers.Deviation{{Kind: "fact", Fact: "disk.queue.scheduler", Name: "disk.queue.scheduler",
+			On: []string{"db3"}, About: []string{"nvme0n1"}, Value: "bfq", Typical: "none", SameCount: 3, Machines: 4,
 			Slower: true, Why: "each request passes a scheduler"}}}
 	for _, name := range []string{"db1", "db2", "db3", "db4"} {
 		sector := sectorFinding()
@@ -128,7 +128,7 @@ func TestDoctorAnswer(t *testing.T) {
 		{rule.Report{Target: "n7", Findings: []rule.Finding{found("a", "low")}},
 			"n7: 1 finding (1 low)\n0 can't be told, 0 clear, 0 do not apply\n"},
 		{rule.Report{Target: "n7", Findings: []rule.Finding{found("a", "high"), found("b", "low"), found("b", "low"),
-			found("c", "low")}, PrivilegedWouldTell: 2},
+			found("c", "low")}, PrivilegedWouldAnswer: 2},
 			"n7: 3 findings (1 high, 2 low), the one most likely to matter first\n" +
 				"0 can't be told, 0 clear, 0 do not apply; as root 2 more could be told\n"},
 		{rule.Report{Target: "dump", Findings: []rule.Finding{{Rule: "a", Verdict: rule.Unknown}}},

@@ -23,7 +23,7 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 		if _, picture := b.(document.Plots); picture {
 			continue
 		}
-		if before != nil && (apart || standsApart(before, b)) {
+		if before != nil && (apart || needsBlankLine(before, b)) {
 			p.line("")
 		}
 		apart = false
@@ -58,8 +58,8 @@ func writeDocumentText(w io.Writer, d document.Document, o Options) error {
 	return p.out.Flush() // keeps the first error of all writes
 }
 
-// standsApart says whether a block has a blank line between it and the one before it.
-func standsApart(before, b document.Block) bool {
+// needsBlankLine says whether a block has a blank line between it and the one before it.
+func needsBlankLine(before, b document.Block) bool {
 	_, headed := before.(document.Heading)
 	_, listed := before.(document.List)
 	switch b := b.(type) {
@@ -80,7 +80,7 @@ func standsApart(before, b document.Block) bool {
 // list writes items, below the sentence before them a little to the right.
 func (p *paragraphs) list(l document.List, before document.Block) {
 	lead := ""
-	if _, said := before.(document.Sentence); said {
+	if _, printed := before.(document.Sentence); printed {
 		lead = "  "
 	}
 	for i, item := range l.Items {

@@ -19,7 +19,7 @@ const EventSchema = "headroom/event/v1"
 // Events are what was done on purpose while the loads went on, and what it did to each.
 type Events struct {
 	Schema string      `json:"schema"`
-	Events []lab.Upset `json:"events"`
+	Events []lab.Event `json:"events"`
 	Loads  []EventLoad `json:"loads"`
 }
 
@@ -32,7 +32,7 @@ type EventLoad struct {
 	Rate lab.Series `json:"rate"`
 	Unit lab.Unit   `json:"unit"`
 	// Happened and Findings have an entry for each event, in their order.
-	Happened []lab.Happened   `json:"happened"`
+	Happened []lab.Occurrence `json:"happened"`
 	Findings []outage.Finding `json:"findings"`
 	// Retransmits of the whole test, where its sender tells.
 	Retransmits *float64 `json:"retransmits,omitempty"`
@@ -45,11 +45,11 @@ type EventLoad struct {
 
 // eventLoad is what events did to a repetition.
 func eventLoad(rep lab.Repetition) EventLoad {
-	e := EventLoad{Cell: rep.Cell, Repetition: rep.Number, Rate: rep.Upsets.Rate, Happened: rep.Upsets.Each,
-		Findings: outage.Of(*rep.Upsets)}
+	e := EventLoad{Cell: rep.Cell, Repetition: rep.Number, Rate: rep.Events.Rate, Happened: rep.Events.Each,
+		Findings: outage.Of(*rep.Events)}
 	e.Unit = lab.Metric("all." + e.Rate.Metric).Unit
 	for _, direction := range []string{lab.Send, lab.Receive} {
-		if n, told := rep.Values[lab.Retransmits(direction)]; told {
+		if n, reported := rep.Values[lab.Retransmits(direction)]; reported {
 			if e.Retransmits == nil {
 				e.Retransmits = new(float64)
 			}
@@ -57,7 +57,8 @@ func eventLoad(rep lab.Repetition) EventLoad {
 		}
 	}
 	for _, direction := range []string{lab.Read, lab.Write, lab.Trim} {
-		if took, told := rep.Values[lab.Latency(direction, "max")]; told && (e.Slowest == nil || took > *e.Slowest) {
+		if took, reported := rep.Values[lab.Latency(direction, "max")]; reported &&
+			(e.Slowest == nil || took > *e.Slowest) {
 			e.Slowest = &took
 		}
 	}
@@ -73,8 +74,8 @@ func eventLoad(rep lab.Repetition) EventLoad {
 // told.
 const waitedLonger = 1.0
 
-// mostEventLoads are those that the table tells of one by one.
-const mostEventLoads = 12
+// maxEventLoads are those that the table tells of one by one.
+const maxEventLoads = 12
 
 // eventTexts say what each event did to each load.
 func eventTexts(s *Summary) []string {
@@ -84,7 +85,7 @@ func eventTexts(s *Summary) []string {
 	var lines []string
 	coarse := 0.0
 	for k, load := range s.Events.Loads {
-		if k == mostEventLoads {
+		if k == maxEventLoads {
 			lines = append(lines, fmt.Sprintf("%s more had events; --json has all of them.",
 				prose.Count(len(s.Events.Loads)-k, "load")))
 			break
@@ -138,7 +139,7 @@ func briefSeconds(v float64) string {
 }
 
 // eventText is what an event did to a load, in a few sentences.
-func eventText(load EventLoad, u lab.Upset, h lab.Happened, f outage.Finding) string {
+func eventText(load EventLoad, u lab.Event, h lab.Occurrence, f outage.Finding) string {
 	switch {
 	case h.Failed != "":
 		return "it was not carried out as it was meant: " + h.Failed + "."
@@ -148,8 +149,8 @@ func eventText(load EventLoad, u lab.Upset, h lab.Happened, f outage.Finding) st
 	parts := []string{eventPhase(f.Event, "it", load, f)}
 	if l := f.Event.Level; l != nil && f.Event.Dip {
 		text := "meanwhile the rate settled at " + levelText(*l)
-		if u.Left > 0 {
-			text += fmt.Sprintf(", where %s should be left", unit.Percent(u.Left))
+		if u.ExpectedShare > 0 {
+			text += fmt.Sprintf(", where %s should be left", unit.Percent(u.ExpectedShare))
 		}
 		parts = append(parts, text)
 	}
@@ -158,11 +159,12 @@ func eventText(load EventLoad, u lab.Upset, h lab.Happened, f outage.Finding) st
 	}
 	switch {
 	case f.Recovery == nil:
-		parts = append(parts, "the rate was not back to "+unit.Percent(outage.Enough)+" of what it was when the load "+
-			"ended")
+		parts = append(parts, "the rate was not back to "+unit.Percent(outage.RecoveredShare)+" of what it was when "+
+			"the load ended")
 	case *f.Recovery > 0:
 		parts = append(parts,
-			"back to "+unit.Percent(outage.Enough)+" of what it was "+briefSeconds(*f.Recovery)+" after the event")
+			"back to "+unit.Percent(outage.RecoveredShare)+" of what it was "+briefSeconds(*f.Recovery)+" after the "+
+				"event")
 	}
 	if load.Retransmits != nil && len(load.Findings) == 1 {
 		parts = append(parts, prose.Count(int(math.Round(*load.Retransmits)), "retransmit")+" in the whole test")

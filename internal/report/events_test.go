@@ -9,15 +9,15 @@ import (
 	"headroom/internal/lab"
 )
 
-// upsetRun is a run whose load has a rate of 1000 for 20 s, nothing for 2 s, half until 30 s, and all of it again, in
+// eventRun is a run whose load has a rate of 1000 for 20 s, nothing for 2 s, half until 30 s, and all of it again, in
 // each of its repetitions, and a last one that is not back.
-func upsetRun(t *testing.T) Summary {
+func eventRun(t *testing.T) Summary {
 	t.Helper()
 	run := lab.Run{ID: "RUN1", Suite: "s", Source: lab.Measured, Status: lab.Complete,
 		Arms: []lab.Arm{{ID: "1", Role: "storage"}}, Targets: []lab.RunTarget{{Role: "storage", Target: "ssh://db1"}},
 		Cells: []lab.Cell{{ID: "c", Arm: "1", Job: "reads", Engine: lab.EngineFio}},
-		Upsets: []lab.Upset{{At: 20, For: 10, Target: "ssh://switch", Command: []string{"sh", "cut.sh"},
-			Undo: []string{"sh", "put.sh"}, Left: 0.5}}}
+		Events: []lab.Event{{At: 20, For: 10, Target: "ssh://switch", Command: []string{"sh", "cut.sh"},
+			Undo: []string{"sh", "put.sh"}, ExpectedShare: 0.5}}}
 	var reps []lab.Repetition
 	for n := range 2 {
 		rate := lab.Series{Metric: "iops", Interval: 0.1}
@@ -33,11 +33,11 @@ func upsetRun(t *testing.T) Summary {
 		}
 		reps = append(reps, lab.Repetition{Cell: "c", Number: n + 1,
 			Values: map[string]float64{"read.iops": 800, "read.latency.max": []float64{2.1, 12.4}[n]},
-			Upsets: &lab.Upsets{Rate: rate,
-				Each: []lab.Happened{{At: 20, Took: 0.1, Undone: 30, UndoTook: 0.1, Unsure: 0.01}}}})
+			Events: &lab.EventResult{Rate: rate,
+				Each: []lab.Occurrence{{At: 20, Took: 0.1, Undone: 30, UndoTook: 0.1, Uncertainty: 0.01}}}})
 	}
 	reps = append(reps, lab.Repetition{Cell: "c", Number: 3, Values: map[string]float64{},
-		Upsets: &lab.Upsets{Each: []lab.Happened{{Failed: "no such link"}}}})
+		Events: &lab.EventResult{Each: []lab.Occurrence{{Failed: "no such link"}}}})
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
 		for _, r := range reps {
 			if !yield(r, nil) {
@@ -52,7 +52,7 @@ func upsetRun(t *testing.T) Summary {
 }
 
 func TestEventsInWords(t *testing.T) {
-	s := upsetRun(t)
+	s := eventRun(t)
 	text := strings.Join(eventTexts(&s), "\n")
 	for _, words := range []string{
 		"Event: sh cut.sh (reads, repetition 1, 20 s into it): after it the rate fell within 0.1 s to 0% of 1.00k, " +
@@ -79,7 +79,7 @@ func TestEventsInWords(t *testing.T) {
 
 // The published document is whole, and what nobody knows is null there.
 func TestEventsPublished(t *testing.T) {
-	s := upsetRun(t)
+	s := eventRun(t)
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

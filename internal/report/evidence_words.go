@@ -29,7 +29,7 @@ func (t bisectionText) evidence(e *bisection.Evidence, culprits int) []string {
 	if e.CPU != nil {
 		parts = append(parts, "CPU time of all programs "+movedText(*e.CPU))
 	}
-	for _, m := range e.Moved {
+	for _, m := range e.Changed {
 		title, ok := counterTitles()[m.Counter]
 		if !ok {
 			title = strings.ReplaceAll(m.Counter, ".", " ")
@@ -40,7 +40,7 @@ func (t bisectionText) evidence(e *bisection.Evidence, culprits int) []string {
 	if len(parts) > 0 {
 		lines = append(lines, "For the same work with "+verb(culprits, "it", "them")+": "+strings.Join(parts, ", ")+".")
 	}
-	if len(e.Moved) == 0 && e.Counters > 0 {
+	if len(e.Changed) == 0 && e.Counters > 0 {
 		lines = append(lines, "Of "+prose.Count(e.Counters, "other thing")+" that the kernel counts none came more "+
 			"often in a second, or more seldom for the same work.")
 	}
@@ -49,8 +49,8 @@ func (t bisectionText) evidence(e *bisection.Evidence, culprits int) []string {
 
 // movedText is how often something came with the culprits, as a multiple, or from what to what where it hardly came
 // without.
-func movedText(m bisection.Moved) string {
-	if m.Counter != lab.TallyBusy && m.Without*1000 < m.With {
+func movedText(m bisection.ChangedCounter) string {
+	if m.Counter != lab.CounterBusy && m.Without*1000 < m.With {
 		return fmt.Sprintf("from %s to %s a second", figure(lab.Count, m.Without), figure(lab.Count, m.With))
 	}
 	return fmt.Sprintf("%s times [%s, %s]", multiple(m.Ratio), multiple(m.Lo), multiple(m.Hi))

@@ -17,7 +17,7 @@ func ablated() (lab.Run, []lab.Repetition) {
 	run := lab.Run{ID: "7KQ4M2X9TD", Suite: "quick", Status: lab.Interrupted,
 		Warnings: []lab.Warning{{Code: "busy-before", Text: "disk " + serial + " was busy"}},
 		Experiment: &lab.Experiment{Kind: "ablate", Baseline: "baseline", Keep: []string{"sysfs:/" + serial},
-			Factors: []lab.Varied{{Factor: "job:iodepth", Levels: []string{"4"}},
+			Factors: []lab.VariedFactor{{Factor: "job:iodepth", Levels: []string{"4"}},
 				{Factor: "exec:tuned", Levels: []string{serial}}}},
 		Targets: []lab.RunTarget{
 			{Role: "storage", Target: "local", Facts: []lab.Fact{{Key: "disk.under-test.serial", Value: serial}}}}}
@@ -96,7 +96,8 @@ func TestComparableArms(t *testing.T) {
 // Of mounts that are levels every address is hidden, also those that no fact names.
 func TestRedactedMounts(t *testing.T) {
 	const level = "10.0.1.1,10.0.2.1:/srv vers=4.2,proto=rdma,max_connect=2"
-	run := lab.Run{Experiment: &lab.Experiment{Factors: []lab.Varied{{Factor: "mount:nfs", Levels: []string{level}}}},
+	run := lab.Run{Experiment: &lab.Experiment{
+		Factors: []lab.VariedFactor{{Factor: "mount:nfs", Levels: []string{level}}}},
 		Arms: []lab.Arm{{Levels: map[string]string{"mount:nfs": level}}}}
 	clean, _ := Redacted(run, nil)
 	got := clean.Arms[0].Levels["mount:nfs"]

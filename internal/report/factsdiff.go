@@ -115,7 +115,7 @@ func differenceEntry(x diff.Difference) document.Entry {
 		part("argument", "boot argument of equal meaning: "+x.Argument)
 	}
 	if len(x.Follows) > 0 {
-		part("follows", "what follows from it: "+few(shortKeys(x.Follows)))
+		part("follows", "what follows from it: "+firstNames(shortKeys(x.Follows)))
 	}
 	return e
 }
@@ -194,7 +194,7 @@ func thingNames(list []diff.Pair) string {
 			names = append(names, p.A+"/"+p.B)
 		}
 	}
-	return few(names)
+	return firstNames(names)
 }
 
 func notComparable(all []diff.NotComparable) []document.Block {

@@ -29,8 +29,8 @@ type Options struct {
 	// Warnings prints all warnings in full below a table for a terminal, rather than the most important ones
 	// briefly.
 	Warnings bool
-	// Again are the flags of a comparison, for the command that is said next.
-	Again string
+	// RepeatCommand are the flags of a comparison, for the command that is said next.
+	RepeatCommand string
 	// Colour makes escape sequences that the writer sends, which repeat what the text already says; nil for none.
 	Colour func(sequence string) string
 	// Serials prints serial numbers and world wide names. Without it they are hidden wherever they stand.
@@ -48,8 +48,8 @@ type Options struct {
 	// Stages are the stages of runs that have some, beside each other, by the ID of the run; pages and Markdown show
 	// them.
 	Stages map[string]*stages.Document
-	// Merits are published figures of merit that a sweep is held against; nil for none.
-	Merits *reference.Merits
+	// Scores are published figures of merit that a sweep is held against; nil for none.
+	Scores *reference.Scores
 	// RawCells leaves texts in what spreadsheets read as they are, also those that a spreadsheet takes for formulas.
 	RawCells bool
 }

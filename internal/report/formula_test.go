@@ -49,7 +49,7 @@ func TestNoSheetHasAFormula(t *testing.T) {
 	for i := range ablated.Settings {
 		ablated.Settings[i].Factor, ablated.Settings[i].Cost = evil, evil
 	}
-	searched := hunted()
+	searched := bisectionDocument()
 	for i := range searched.Candidates {
 		searched.Candidates[i].Factor = evil
 	}

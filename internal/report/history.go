@@ -146,8 +146,8 @@ func sparkline(t history.Track, room int, margin float64) string {
 	return b.String()
 }
 
-// mostExplained is how many differences of an event are listed on a terminal: compare has all.
-const mostExplained = 5
+// maxExplained is how many differences of an event are listed on a terminal: compare has all.
+const maxExplained = 5
 
 // event lists what changed, and what else did.
 func (h historyText) event(e history.Event) []document.Block {
@@ -180,7 +180,7 @@ func (h historyText) event(e history.Event) []document.Block {
 	}
 	blocks := []document.Block{document.Heading{Text: title}, t,
 		document.Sentence{Role: document.Detail, Text: h.differencesNote(e)}}
-	list := document.List{Brief: mostExplained}
+	list := document.List{Brief: maxExplained}
 	for _, d := range e.Differences {
 		list.Items = append(list.Items, document.Item{Text: differenceText(d)})
 	}

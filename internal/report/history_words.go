@@ -81,14 +81,14 @@ func (h historyText) answer() []string {
 		lines = append(lines, fmt.Sprintf("No change found in %s.", prose.Count(len(h.s.Cells), "figure")))
 	default:
 		for _, e := range h.s.Events {
-			lines = append(lines, h.eventSentence(e))
+			lines = append(lines, h.changeSentence(e))
 		}
 	}
 	return append(lines, h.newestSentence())
 }
 
-// eventSentence names what changed most, by how much, since when, and with which update.
-func (h historyText) eventSentence(e history.Event) string {
+// changeSentence names what changed most, by how much, since when, and with which update.
+func (h historyText) changeSentence(e history.Event) string {
 	track, c := h.largest(e)
 	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " +
 		stepText(c.Estimate) + ", " + c.Verdict
@@ -169,7 +169,7 @@ func (h historyText) newestSentence() string {
 		h.when(h.s.Runs[len(h.s.Runs)-1].Created) + ", "
 	switch {
 	case len(bad) > 0:
-		text := newest + "shows a regression: " + few(bad)
+		text := newest + "shows a regression: " + firstNames(bad)
 		if len(open) > 0 {
 			text += "; " + prose.Count(len(open), "figure") + " can't be told"
 		}
@@ -177,16 +177,16 @@ func (h historyText) newestSentence() string {
 	case measured == 0:
 		return newest + "has none of these cells."
 	case len(open) == measured:
-		return newest + "can't be told to be as good as those before it or not: " + few(open) + "."
+		return newest + "can't be told to be as good as those before it or not: " + firstNames(open) + "."
 	case len(open) > 0:
 		return newest + fmt.Sprintf("shows no regression in %d of %s; can't be told: %s.", measured-len(open),
-			prose.Count(measured, "figure"), few(open))
+			prose.Count(measured, "figure"), firstNames(open))
 	}
 	return newest + "has no regression of more than " + unit.Percent(h.Margin) + " in any figure."
 }
 
-// few names the first of many.
-func few(list []string) string {
+// firstNames names the first of many.
+func firstNames(list []string) string {
 	const most = 3
 	if more := len(list) - most; more > 1 {
 		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
@@ -297,8 +297,8 @@ func (h historyText) reading() []string {
 		}
 	}
 	if len(wander) > 0 {
-		lines = append(lines, "Neighbouring runs are alike ("+few(wander)+"): the level wanders, so changes come out "+
-			"by chance more often than said.")
+		lines = append(lines, "Neighbouring runs are alike ("+firstNames(wander)+"): the level wanders, so changes "+
+			"come out by chance more often than said.")
 	}
 	var ended []string
 	for _, t := range h.s.Cells {
@@ -307,7 +307,8 @@ func (h historyText) reading() []string {
 		}
 	}
 	if len(ended) > 0 {
-		lines = append(lines, "Not in the newest run, because the load is another or was left out: "+few(ended)+".")
+		lines = append(lines,
+			"Not in the newest run, because the load is another or was left out: "+firstNames(ended)+".")
 	}
 	if h.s.FewestAfter > 0 {
 		lines = append(lines,
@@ -339,5 +340,5 @@ func (h historyText) warned() string {
 	for _, code := range sortedKeys(runs) {
 		words = append(words, code+" in "+prose.Count(len(runs[code]), "run"))
 	}
-	return few(words)
+	return firstNames(words)
 }

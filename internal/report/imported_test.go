@@ -42,8 +42,8 @@ func (k *kept) all() iter.Seq2[lab.Repetition, error] {
 	}
 }
 
-// mostToWrite is how large a file is at most: importers are given larger ones by a target of their own.
-const mostToWrite = 16 << 10
+// maxToWrite is how large a file is at most: importers are given larger ones by a target of their own.
+const maxToWrite = 16 << 10
 
 // FuzzWriteWhatIsImported has whatever an importer accepts shown, written in each format, compared with itself, and
 // read as stages.
@@ -58,7 +58,7 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 			return err
 		}
 		data, err := os.ReadFile(name)
-		if rel, _ := filepath.Rel(imports, name); len(data) <= mostToWrite {
+		if rel, _ := filepath.Rel(imports, name); len(data) <= maxToWrite {
 			f.Add(filepath.ToSlash(rel), data)
 			added++
 		}
@@ -77,12 +77,12 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	merits, err := reference.BuiltInMerits("iothreads-report")
+	scores, err := reference.BuiltInScores("iothreads-report")
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		if !fs.ValidPath(name) || name == "." || len(data) > mostToWrite {
+		if !fs.ValidPath(name) || name == "." || len(data) > maxToWrite {
 			return
 		}
 		var reps kept
@@ -115,13 +115,13 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 				t.Errorf("compared, %s: %v", format.Name, err)
 			}
 		}
-		writeLevels(t, run, reps.all(), merits)
-		writeAsStages(t, name, data, merits)
+		writeLevels(t, run, reps.all(), scores)
+		writeAsStages(t, name, data, scores)
 	})
 }
 
 // writeLevels writes the figures of merit over each factor of a run, beside published ones.
-func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition, error], merits reference.Merits) {
+func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition, error], scores reference.Scores) {
 	t.Helper()
 	for _, factor := range sweep.Factors(run.Arms) {
 		d, err := report.LevelsOf(run, repetitions, sweep.By{Factor: factor})
@@ -129,7 +129,7 @@ func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition
 			t.Errorf("by %s: %v", factor, err)
 			continue
 		}
-		d.Beside(merits)
+		d.AddPublished(scores)
 		for _, format := range report.SweepFormats() {
 			if err := format.Write(io.Discard, d, report.Options{}); err != nil {
 				t.Errorf("by %s, %s: %v", factor, format.Name, err)
@@ -139,7 +139,7 @@ func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition
 }
 
 // writeAsStages reads a file as one stage and the same once more as another, where that can be done.
-func writeAsStages(t *testing.T, name string, data []byte, merits reference.Merits) {
+func writeAsStages(t *testing.T, name string, data []byte, scores reference.Scores) {
 	t.Helper()
 	again := "again/" + name
 	files := fstest.MapFS{name: {Data: data, Mode: 0o644}, again: {Data: append(bytes.Clone(data), '\n'), Mode: 0o644}}
@@ -150,7 +150,7 @@ func writeAsStages(t *testing.T, name string, data []byte, merits reference.Meri
 		return
 	}
 	run.ID = "7KQ4M2X9TD"
-	writeLevels(t, run, reps.all(), merits)
+	writeLevels(t, run, reps.all(), scores)
 	d, err := stages.Make(run, reps.all(), stages.Options{})
 	for _, f := range report.DocumentFormats() {
 		if err == nil {

@@ -67,7 +67,7 @@ func keptTable(d *interference.Document, all []mark) []document.Block {
 	const title = "What each keeps of what it does alone"
 	t := document.Table{Name: title, Columns: []document.Column{{Title: "load", Kind: document.Words},
 		{Title: "alone", Kind: document.Number}}}
-	columns := besides(d)
+	columns := besideColumns(d)
 	for i, c := range columns {
 		// Where there is no room intervals go first, then the others one by one; what is beside all of them stays.
 		column := document.Column{Title: c.title, Kind: document.Number, Drop: 1 + i, DropInterval: 1 + len(columns) +
@@ -90,7 +90,7 @@ func keptTable(d *interference.Document, all []mark) []document.Block {
 		for _, c := range columns {
 			cell := document.Cell{}
 			if i := c.with(g); i >= 0 {
-				cell = keptCell(d.Together[i].Kept[slices.Index(d.Together[i].Groups, g)])
+				cell = keptCell(d.Combinations[i].Kept[slices.Index(d.Combinations[i].Groups, g)])
 			}
 			row = append(row, cell)
 		}
@@ -99,24 +99,24 @@ func keptTable(d *interference.Document, all []mark) []document.Block {
 	return []document.Block{document.Heading{Text: title}, t}
 }
 
-// beside is a column of the table of what is kept.
-type beside struct {
+// besideColumn is a column of the table of what is kept.
+type besideColumn struct {
 	title string
 	// with is the combination in which a group is measured beside what the column stands for; -1 for none.
 	with func(group int) int
 }
 
-// besides are the columns: each group, and all others where there are more than one.
-func besides(d *interference.Document) []beside {
-	var list []beside
+// besideColumns are the columns: each group, and all others where there are more than one.
+func besideColumns(d *interference.Document) []besideColumn {
+	var list []besideColumn
 	find := func(groups []int) int {
 		slices.Sort(groups)
-		return slices.IndexFunc(d.Together, func(t interference.Together) bool {
+		return slices.IndexFunc(d.Combinations, func(t interference.CombinationResult) bool {
 			return slices.Equal(t.Groups, groups)
 		})
 	}
 	for other, group := range d.Groups {
-		list = append(list, beside{"beside " + group.Name, func(g int) int {
+		list = append(list, besideColumn{"beside " + group.Name, func(g int) int {
 			if g == other {
 				return -1
 			}
@@ -124,7 +124,7 @@ func besides(d *interference.Document) []beside {
 		}})
 	}
 	if len(d.Groups) > 2 {
-		list = append(list, beside{"beside all", func(int) int { return len(d.Together) - 1 }})
+		list = append(list, besideColumn{"beside all", func(int) int { return len(d.Combinations) - 1 }})
 	}
 	return list
 }
@@ -139,7 +139,7 @@ func togetherTable(d *interference.Document) []document.Block {
 		{Title: "kept", Kind: document.Number, DropInterval: 1},
 		{Title: "verdict", Kind: document.Verdict},
 	}}
-	for _, c := range d.Together {
+	for _, c := range d.Combinations {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: groupNames(d, c.Groups)}, rateCell(c.Sum),
 			rateCell(c.Alone), keptCell(c.Whole),
 			{Text: string(c.Whole.Verdict)}}})

@@ -32,7 +32,7 @@ func LadderDocument(d ladder.Document, o Options) document.Document {
 		}
 	}
 	add(suspectsOf(&d)...)
-	add(trialsOf(&d)...)
+	add(tuningRuns(&d)...)
 	for i := range d.Rungs[0].Cells {
 		add(ladderTable(&d, i, all)...)
 	}
@@ -86,7 +86,7 @@ func ladderMarks(d *ladder.Document) []mark {
 	}
 	var out []mark
 	for _, w := range d.Warnings {
-		if !tells(d, w) {
+		if !taintsShown(d, w) {
 			continue
 		}
 		about := d.Rungs[w.Rung].Name
@@ -98,8 +98,8 @@ func ladderMarks(d *ladder.Document) []mark {
 	return out
 }
 
-// tells says whether a warning is about a number that the tables show, or about a run as a whole.
-func tells(d *ladder.Document, w ladder.Warning) bool {
+// taintsShown says whether a warning is about a number that the tables show, or about a run as a whole.
+func taintsShown(d *ladder.Document, w ladder.Warning) bool {
 	if w.Cell == "" {
 		return true
 	}
@@ -287,13 +287,13 @@ func suspectsOf(d *ladder.Document) []document.Block {
 	return []document.Block{document.Heading{Text: "What is known of the machines that may be why"}, list}
 }
 
-// trialsOf is what other ladders of the same ports reached.
-func trialsOf(d *ladder.Document) []document.Block {
-	if len(d.Trials) == 0 {
+// tuningRuns is what other ladders of the same ports reached.
+func tuningRuns(d *ladder.Document) []document.Block {
+	if len(d.TuningRuns) == 0 {
 		return nil
 	}
 	var list document.List
-	for _, t := range d.Trials {
+	for _, t := range d.TuningRuns {
 		text := fmt.Sprintf("%s: %s %s, %s before (%s)", joinNonEmpty(t.Label, t.Run), t.Name, unit.Bitrate(t.After),
 			unit.Bitrate(t.Before), shareOfChange(t.Change))
 		if len(t.Changed) > 0 {
@@ -305,13 +305,13 @@ func trialsOf(d *ladder.Document) []document.Block {
 		list.Items = append(list.Items, document.Item{Text: text})
 	}
 	return []document.Block{document.Heading{Text: "What was tried"}, list,
-		document.Sentence{Role: document.Answer, Text: bestTrial(d)}}
+		document.Sentence{Role: document.Answer, Text: bestTuningRun(d)}}
 }
 
-// bestTrial names the best of what was tried, and of what is allowed.
-func bestTrial(d *ladder.Document) string {
-	kept, any := ladder.Best(d.Trials)
-	name := func(i int) string { return joinNonEmpty(d.Trials[i].Label, unit.Bitrate(d.Trials[i].After)) }
+// bestTuningRun names the best of what was tried, and of what is allowed.
+func bestTuningRun(d *ladder.Document) string {
+	kept, any := ladder.Best(d.TuningRuns)
+	name := func(i int) string { return joinNonEmpty(d.TuningRuns[i].Label, unit.Bitrate(d.TuningRuns[i].After)) }
 	switch {
 	case any < 0:
 		return "None of it gained anything that is sure."

@@ -35,7 +35,7 @@ func sharedLink() ladder.Document {
 		rung ladder.Rung
 		rate float64
 	}{
-		{ladder.Rung{Name: "nvme0n1 … nvme3n1", Kind: ladder.Together, Places: nodes, Run: "ALL"}, 6.7e9},
+		{ladder.Rung{Name: "nvme0n1 … nvme3n1", Kind: ladder.DriveGroup, Places: nodes, Run: "ALL"}, 6.7e9},
 		{ladder.Rung{Name: "/dev/md0", Kind: ladder.Volume, Places: []string{"/dev/md0"}, Run: "MD"}, 6.6e9},
 		{ladder.Rung{Name: "/srv", Filesystem: "ext4", Kind: ladder.Files, Places: []string{"/srv"}, Run: "FS"}, 6.6e9},
 	} {
@@ -54,7 +54,7 @@ func sharedLink() ladder.Document {
 		Cell: lab.Cell{ID: "read", Params: map[string]string{"rw": "read", "bs": "1m"}}}
 	warnings := []ladder.Warning{{Rung: 5, Cell: "read", Warning: lab.Warning{Code: "busy",
 		Text: "something else used the disks", Taints: []string{"read.*"}}, Repetitions: 1, N: 6}}
-	return ladder.Climb(steps, []ladder.Load{load}, measured, warnings, []string{"memory was measured with one job"},
+	return ladder.Analyze(steps, []ladder.Load{load}, measured, warnings, []string{"memory was measured with one job"},
 		ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: 6})
 }
 
@@ -115,7 +115,7 @@ func throughGuest() ladder.Document {
 		{Title: "randread 4k q1",
 			Cell: lab.Cell{ID: "randread", Params: map[string]string{"rw": "randread", "bs": "4k"}}}}
 	warnings := []ladder.Warning{{Rung: 2, Warning: lab.Warning{Code: "emulated-guest", Text: "the guest is emulated"}}}
-	return ladder.Climb(steps, loads, measured, warnings, nil,
+	return ladder.Analyze(steps, loads, measured, warnings, nil,
 		ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: 6})
 }
 

@@ -76,7 +76,7 @@ func addMark(all []mark, w Warning, c *Cell, name string) []mark {
 
 // cellNames are the shortest that tell the cells of a run apart, by the cell's ID.
 func cellNames(s *Summary) map[string]string {
-	extra, sizes, names := telling(s), map[string]int{}, map[string]string{}
+	extra, sizes, names := distinguishingParams(s), map[string]int{}, map[string]string{}
 	for _, c := range s.Cells {
 		sizes[c.Job]++
 	}

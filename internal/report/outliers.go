@@ -12,7 +12,7 @@ func (s Summary) Samples() []outliers.Sample {
 	var all []outliers.Sample
 	for _, c := range s.Cells {
 		cell, own := strings.CutSuffix(c.ID, "@"+c.Role)
-		if !own || c.Role == everybody {
+		if !own || c.Role == allTargets {
 			continue
 		}
 		for _, name := range c.primary() {
@@ -28,11 +28,11 @@ func (s Summary) Samples() []outliers.Sample {
 	return all
 }
 
-// everybody is the role of what all targets did together.
-const everybody = "all"
+// allTargets is the role of what all targets did together.
+const allTargets = "all"
 
-// mostOutliers is how many are told in words.
-const mostOutliers = 10
+// maxOutliers is how many are told in words.
+const maxOutliers = 10
 
 // outlierTexts say which targets are not like the others.
 func outlierTexts(s *Summary) []string {
@@ -42,7 +42,7 @@ func outlierTexts(s *Summary) []string {
 	}
 	texts := []string{d.Text}
 	for i, o := range d.Found {
-		if i == mostOutliers {
+		if i == maxOutliers {
 			texts = append(texts, fmt.Sprintf("%d more: --json has all of them.", len(d.Found)-i))
 			break
 		}

@@ -20,9 +20,9 @@ var (
 	pageScript string
 )
 
-// mostPictured is of how many cells a page has the pictures. They are some 30 KB a cell, and a page that is to be
+// maxPictured is of how many cells a page has the pictures. They are some 30 KB a cell, and a page that is to be
 // mailed must stay within a few megabytes.
-const mostPictured = 40
+const maxPictured = 40
 
 // writePage writes one page with a part a run.
 func writePage(w io.Writer, runs []Summary, o Options) error {
@@ -179,7 +179,7 @@ func newPageRun(s *Summary, section int) pageRun {
 	}
 	run.Jobs = pageJobs(s, all)
 	run.Pictured = picturedCells(s)
-	run.NotPictured = max(0, len(s.Cells)-mostPictured)
+	run.NotPictured = max(0, len(s.Cells)-maxPictured)
 	return run
 }
 
@@ -209,7 +209,7 @@ func newPageMark(m mark, section int) pageMark {
 // pageCommands are the load's own command lines, ready to be pasted.
 func pageCommands(s *Summary) []pageCommand {
 	var out []pageCommand
-	extra := telling(s)
+	extra := distinguishingParams(s)
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if len(c.Command) > 0 {
@@ -250,12 +250,12 @@ func pageNotes(s *Summary) []condition {
 // picturedCells draws the pictures of the first cells. Those of a job with a matrix are folded: its maps come first.
 func picturedCells(s *Summary) []picturedCell {
 	var out []picturedCell
-	extra := telling(s)
+	extra := distinguishingParams(s)
 	sizes := map[string]int{}
 	for _, c := range s.Cells {
 		sizes[c.Job]++
 	}
-	for i := range s.Cells[:min(len(s.Cells), mostPictured)] {
+	for i := range s.Cells[:min(len(s.Cells), maxPictured)] {
 		c := &s.Cells[i]
 		pictures := picturesOf(c)
 		if p, ok := eventPicture(s, c); ok {

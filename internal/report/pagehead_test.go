@@ -22,7 +22,7 @@ func pages(t *testing.T) map[string]string {
 		"ablation": func(b *bytes.Buffer) error {
 			return writeAblationPage(b, hardened(twoCells(), costly), Options{})
 		},
-		"bisection": func(b *bytes.Buffer) error { return writeBisectionPage(b, hunted(), Options{}) },
+		"bisection": func(b *bytes.Buffer) error { return writeBisectionPage(b, bisectionDocument(), Options{}) },
 		"history": func(b *bytes.Buffer) error {
 			return writeDocumentPage(b, HistoryDocument(updated(t), Options{}), Options{})
 		},

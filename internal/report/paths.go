@@ -9,17 +9,17 @@ import (
 	"headroom/internal/stages"
 )
 
-// mostPaths are the sentences about ways that a report has; all are in its JSON.
-const mostPaths = 8
+// maxPaths are the sentences about ways that a report has; all are in its JSON.
+const maxPaths = 8
 
 // pathTexts say what share of each load went over each of several ways.
 func pathTexts(s *Summary) []string {
-	whole := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Role == everybody })
+	whole := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Role == allTargets })
 	var all pathSentences
-	extra := telling(s)
+	extra := distinguishingParams(s)
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if whole && c.Role != everybody {
+		if whole && c.Role != allTargets {
 			continue // of several pairs each counts what all of them send over a port
 		}
 		name := c.Job
@@ -63,19 +63,19 @@ func (p *pathSentences) add(load string, shares []paths.Share) {
 func (p *pathSentences) texts() []string {
 	var lines []string
 	for i, text := range p.said {
-		if i == mostPaths {
+		if i == maxPaths {
 			lines = append(lines, fmt.Sprintf("What %s more went over: --json has all.",
 				prose.Count(len(p.said)-i, "load")))
 			break
 		}
 		about := p.about[i]
-		if len(about) > mostPathLoads {
-			about = append(slices.Clone(about[:mostPathLoads]), fmt.Sprintf("%d more", len(about)-mostPathLoads))
+		if len(about) > maxPathLoads {
+			about = append(slices.Clone(about[:maxPathLoads]), fmt.Sprintf("%d more", len(about)-maxPathLoads))
 		}
 		lines = append(lines, "Ways of "+prose.List(about)+": "+text+".")
 	}
 	return lines
 }
 
-// mostPathLoads are the loads that one sentence names.
-const mostPathLoads = 4
+// maxPathLoads are the loads that one sentence names.
+const maxPathLoads = 4

@@ -11,7 +11,7 @@ import (
 )
 
 // perVisitText says what visits differ by and how many repetitions they are worth; nothing where that was not measured.
-func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []string {
+func perVisitText(p *plan.PerVisit, title func(plan.VisitMetric) string) []string {
 	if p == nil {
 		return nil
 	}
@@ -19,7 +19,7 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 	if p.Boots {
 		one, noun = "a boot", "boot"
 	}
-	n := p.Numbers[0]
+	n := p.Metrics[0]
 	if n.Between == nil || n.Within == nil {
 		return []string{fmt.Sprintf("%s: too few to tell how many repetitions %s is worth.",
 			prose.Capital(prose.Count(p.Visits, noun)), one)}
@@ -30,8 +30,8 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 		text = fmt.Sprintf("%ss differ by no more than loads within one let expect, %s", prose.Capital(noun),
 			unit.RoundPercent(*n.Within))
 	}
-	if len(p.Numbers) > 1 {
-		text += fmt.Sprintf(" (%s, the least sure of %s)", title(n), prose.Count(len(p.Numbers), "number"))
+	if len(p.Metrics) > 1 {
+		text += fmt.Sprintf(" (%s, the least sure of %s)", title(n), prose.Count(len(p.Metrics), "number"))
 	}
 	costs := ""
 	if p.VisitSeconds != nil {
@@ -54,7 +54,7 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitNumber) string) []strin
 }
 
 // betweenRepeats are those that may be the best.
-func betweenRepeats(n plan.VisitNumber) string {
+func betweenRepeats(n plan.VisitMetric) string {
 	switch {
 	case n.From > 0 && n.To > 0:
 		return fmt.Sprintf(", from %d to %d", n.From, n.To)
@@ -67,7 +67,7 @@ func betweenRepeats(n plan.VisitNumber) string {
 // oneOfEach is what one repetition is: of a load, or of several.
 func oneOfEach(p *plan.PerVisit) string {
 	var loads []string
-	for _, n := range p.Numbers {
+	for _, n := range p.Metrics {
 		if !slices.Contains(loads, n.Cell) {
 			loads = append(loads, n.Cell)
 		}

@@ -16,13 +16,13 @@ func visits() []struct {
 	of   *plan.PerVisit
 } {
 	is := func(v float64) *float64 { return &v }
-	number := func(cell string, between, within float64, repeat, from, to int) plan.VisitNumber {
-		return plan.VisitNumber{Cell: cell, Metric: "read.iops", Between: is(between), Within: is(within),
+	number := func(cell string, between, within float64, repeat, from, to int) plan.VisitMetric {
+		return plan.VisitMetric{Cell: cell, Metric: "read.iops", Between: is(between), Within: is(within),
 			Repeat: repeat, From: from, To: to}
 	}
-	boots := func(visits int, boot, load float64, repeat int, numbers ...plan.VisitNumber) *plan.PerVisit {
+	boots := func(visits int, boot, load float64, repeat int, numbers ...plan.VisitMetric) *plan.PerVisit {
 		return &plan.PerVisit{Boots: true, Visits: visits, Repetitions: 2, VisitSeconds: is(boot),
-			RepetitionSeconds: is(load), Numbers: numbers, Repeat: repeat}
+			RepetitionSeconds: is(load), Metrics: numbers, Repeat: repeat}
 	}
 	live := boots(24, 0.2, 5.4, 1, number("randread", 0.013, 0.03, 1, 1, 1))
 	live.Boots = false
@@ -42,7 +42,7 @@ func visits() []struct {
 		{"anything", boots(6, 155, 5.4, 0, number("randread", 0, 0.03, 0, 1, 0))},
 		{"live", live},
 		{"no starts", untimed},
-		{"one boot", boots(1, 11, 5, 0, plan.VisitNumber{Cell: "randread", Metric: "read.iops", Within: is(0.03)})},
+		{"one boot", boots(1, 11, 5, 0, plan.VisitMetric{Cell: "randread", Metric: "read.iops", Within: is(0.03)})},
 	}
 }
 
@@ -50,7 +50,7 @@ func TestPerVisitText(t *testing.T) {
 	var b strings.Builder
 	for _, v := range visits() {
 		b.WriteString(v.what + "\n")
-		for _, line := range perVisitText(v.of, func(n plan.VisitNumber) string { return n.Cell + " 4k" }) {
+		for _, line := range perVisitText(v.of, func(n plan.VisitMetric) string { return n.Cell + " 4k" }) {
 			b.WriteString("  " + line + "\n")
 		}
 	}

@@ -14,17 +14,17 @@ const (
 	forestEnds = 34 // the axis below and a little air above
 )
 
-// mostForest is how many rows the picture has: more are read in the table.
-const mostForest = 60
+// maxForestRows is how many rows the picture has: more are read in the table.
+const maxForestRows = 60
 
 // forest draws the ratios of a comparison with their intervals, one row a number, on a logarithmic scale, with the
 // margin as a band. What is decided is drawn in the accent colour. It is empty where there is no ratio to draw.
-func forest(rows []*compare.Compared) template.HTML {
-	var shown []*compare.Compared
+func forest(rows []*compare.ComparedMetric) template.HTML {
+	var shown []*compare.ComparedMetric
 	var names []string
 	titles := rowTitles(rows)
 	for i, c := range rows {
-		if shownChange(c) != nil && shownChange(c).Ratio > 0 && len(shown) < mostForest {
+		if shownChange(c) != nil && shownChange(c).Ratio > 0 && len(shown) < maxForestRows {
 			shown, names = append(shown, c),
 				append(names, shorten(joinNonEmpty(titles[i].name(), titles[i].metric), 24))
 		}
@@ -49,7 +49,7 @@ func forest(rows []*compare.Compared) template.HTML {
 }
 
 // forestRow draws the margin, the interval and the estimate of one number at a height.
-func (d *drawing) forestRow(c *compare.Compared, y float64) {
+func (d *drawing) forestRow(c *compare.ComparedMetric, y float64) {
 	lo, hi := 1/(1+c.Margin), 1+c.Margin
 	d.area([]point{{lo, y - 0.5}, {hi, y - 0.5}, {hi, y + 0.5}, {lo, y + 0.5}}, wash)
 	colour := muted

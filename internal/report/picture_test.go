@@ -45,7 +45,7 @@ func TestLongSeriesKeepTheirStalls(t *testing.T) {
 			t.Fatalf("point %d goes back in time", i)
 		}
 	}
-	if len(got) > mostPoints || low != 3 || high != 5000 {
+	if len(got) > maxPoints || low != 3 || high != 5000 {
 		t.Errorf("%d points between %v and %v", len(got), low, high)
 	}
 }

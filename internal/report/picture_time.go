@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// mostPoints of a line; more would not be seen on a page and only make it heavy.
-	mostPoints = 240
-	// mostRows of the table below it.
-	mostRows = 60
-	// fewestPoints that make a line worth a picture.
-	fewestPoints = 3
+	// maxPoints of a line; more would not be seen on a page and only make it heavy.
+	maxPoints = 240
+	// maxRows of the table below it.
+	maxRows = 60
+	// minPoints that make a line worth a picture.
+	minPoints = 3
 )
 
 // overTime draws one metric of a cell over the time of its repetitions, a line each. ok is false where there is no
@@ -25,7 +25,7 @@ func overTime(c *Cell, metric string) (p picture, ok bool) {
 	var lines []Series
 	length, most := 0.0, 0.0
 	for _, s := range c.Series {
-		if s.Metric != metric || len(s.Values) < fewestPoints || !(s.Interval > 0) {
+		if s.Metric != metric || len(s.Values) < minPoints || !(s.Interval > 0) {
 			continue
 		}
 		lines = append(lines, s)
@@ -74,13 +74,13 @@ func timeTitle(metric string) string {
 func points(s Series) []point {
 	at := func(i int) point { return point{(float64(i) + 0.5) * s.Interval, s.Values[i]} }
 	var out []point
-	if len(s.Values) <= mostPoints {
+	if len(s.Values) <= maxPoints {
 		for i := range s.Values {
 			out = append(out, at(i))
 		}
 		return out
 	}
-	stretches := mostPoints / 2
+	stretches := maxPoints / 2
 	for k := range stretches {
 		from, to := k*len(s.Values)/stretches, (k+1)*len(s.Values)/stretches
 		low, high := from, from
@@ -105,8 +105,8 @@ func points(s Series) []point {
 func timeTable(lines []Series, unit lab.Unit, length float64, at func(float64) float64) (head []string,
 	rows []pictureRow) {
 	step := lines[0].Interval
-	if n := length / step; n > mostRows {
-		step *= math.Ceil(n / mostRows)
+	if n := length / step; n > maxRows {
+		step *= math.Ceil(n / maxRows)
 	}
 	head = []string{"seconds"}
 	for _, s := range lines {

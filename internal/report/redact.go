@@ -67,7 +67,7 @@ func redact(s Summary, names bool) Summary {
 	}
 	of := s.Targets
 	s.Targets = withoutFacts(s).Targets
-	s = everyText(s, redactor.Text, but...)
+	s = mapTexts(s, redactor.Text, but...)
 	for i, t := range of {
 		for _, f := range t.Facts {
 			s.Targets[i].Facts = append(s.Targets[i].Facts, redactor.Fact(f))

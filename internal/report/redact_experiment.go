@@ -18,13 +18,13 @@ func Redacted(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (lab.Ru
 		run.Targets[i] = t
 		run.Targets[i].Facts = nil
 	}
-	run = everyText(run, clean, but...)
+	run = mapTexts(run, clean, but...)
 	for i, t := range of {
 		run.Targets[i].Facts = t.Facts
 	}
 	return run, func(yield func(lab.Repetition, error) bool) {
 		for r, err := range repetitions {
-			if !yield(everyText(r, clean, but...), err) {
+			if !yield(mapTexts(r, clean, but...), err) {
 				return
 			}
 		}

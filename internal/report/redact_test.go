@@ -101,7 +101,7 @@ func TestRedactReachesEveryText(t *testing.T) {
 // Where a host is called as its role is, its role is still told: factors begin with it.
 func TestRedactKeepsRolesOfExperiments(t *testing.T) {
 	const factor = "server:sysctl:net.core.rmem_max"
-	s := Summary{Experiment: &lab.Experiment{Factors: []lab.Varied{{Factor: factor, Levels: []string{"1", "2"}}}}}
+	s := Summary{Experiment: &lab.Experiment{Factors: []lab.VariedFactor{{Factor: factor, Levels: []string{"1", "2"}}}}}
 	s.Targets = []lab.RunTarget{{Role: "client"},
 		{Role: "server", Facts: []lab.Fact{{Key: "host.name", Value: "server"}}}}
 	s.Cells = []Cell{{Role: "server", Levels: map[string]string{factor: "1"}, Target: "ssh://server"}}

@@ -31,7 +31,7 @@ type row struct {
 // rows of a run, in the order of its cells.
 func rows(s *Summary) []row {
 	var out []row
-	extra := telling(s)
+	extra := distinguishingParams(s)
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		directions := c.Directions()
@@ -135,8 +135,8 @@ func sizes(c *Cell) []string {
 	return words
 }
 
-// notated are the parameters that have a notation of their own in paramText.
-func notated() []string {
+// shortNotation are the parameters that have a notation of their own in paramText.
+func shortNotation() []string {
 	return []string{"rw", "rwmixread", "bs", "iodepth", "numjobs", "fsync", "fdatasync"}
 }
 
@@ -144,14 +144,14 @@ func notated() []string {
 func settings(c *Cell, extra []string) []string {
 	var words []string
 	for _, key := range extra {
-		if v := c.Params[key]; v != "" && !slices.Contains(notated(), key) {
+		if v := c.Params[key]; v != "" && !slices.Contains(shortNotation(), key) {
 			words = append(words, key+"="+v)
 		}
 	}
 	for _, factor := range sortedKeys(c.Levels) {
 		name, ofLoad := strings.CutPrefix(factor, "job:")
-		if said := slices.Contains(extra, name) || slices.Contains([]string{"bs", "iodepth", "numjobs"},
-			name); ofLoad && said && c.Params[name] == c.Levels[factor] {
+		if printed := slices.Contains(extra, name) || slices.Contains([]string{"bs", "iodepth", "numjobs"},
+			name); ofLoad && printed && c.Params[name] == c.Levels[factor] {
 			continue
 		}
 		words = append(words, factor+"="+c.Levels[factor])
@@ -162,8 +162,9 @@ func settings(c *Cell, extra []string) []string {
 	return words
 }
 
-// telling finds, by job, the parameters that differ between the job's cells: without them two rows would read the same.
-func telling(s *Summary) map[string][]string {
+// distinguishingParams finds, by job, the parameters that differ between the job's cells: without them two rows would
+// read the same.
+func distinguishingParams(s *Summary) map[string][]string {
 	values := map[string]map[string][]string{}
 	for i := range s.Cells {
 		c := &s.Cells[i]

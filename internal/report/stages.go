@@ -42,8 +42,9 @@ func StagesDocument(d stages.Document, o Options) document.Document {
 		add(document.Sentence{Role: document.Reading, Text: "Nothing is said of what the links can carry without " +
 			"headroom stages " + id + " --link RATE."})
 	}
-	add(document.Sentence{Role: document.Reading, Text: "Each row is labelled by the command line that ran. Shares are " +
-		"of bytes a second" + stagesSpread(&d) + "."})
+	add(document.Sentence{Role: document.Reading,
+		Text: "Each row is labelled by the command line that ran. Shares are " +
+			"of bytes a second" + stagesSpread(&d) + "."})
 	return out
 }
 
@@ -166,7 +167,7 @@ func publishedTable(d *stages.Document, number int, all []mark) []document.Block
 	t := document.Table{Name: title, Columns: []document.Column{{Title: "published as", Kind: document.Words},
 		{Title: "what ran", Kind: document.Words}}}
 	var names []string
-	same := map[stages.Agrees]int{}
+	same := map[stages.Agreement]int{}
 	figures := 0
 	for _, r := range p.Rows {
 		for _, f := range r.Figures {

@@ -65,8 +65,8 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 		Cells:    make([]Cell, 0, len(run.Cells)),
 		Warnings: []Warning{},
 	}
-	if len(run.Upsets) > 0 {
-		s.Events = &Events{Schema: EventSchema, Events: run.Upsets, Loads: []EventLoad{}}
+	if len(run.Events) > 0 {
+		s.Events = &Events{Schema: EventSchema, Events: run.Events, Loads: []EventLoad{}}
 	}
 	if s.Targets == nil {
 		s.Targets = []lab.RunTarget{}
@@ -84,7 +84,7 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 		g.addCell(cell)
 		c := g.cell(cell, armOf(run, cell), run)
 		s.Cells = append(s.Cells, c)
-		for _, load := range g.upset { // of a run that has events, so that there are Events
+		for _, load := range g.eventLoads { // of a run that has events, so that there are Events
 			load.Job = cell.Job
 			s.Events.Loads = append(s.Events.Loads, load)
 		}
@@ -105,18 +105,18 @@ func armOf(run lab.Run, cell lab.Cell) lab.Arm {
 
 // gathering is what is kept of the repetitions of one cell while they go by.
 type gathering struct {
-	n        int
-	took     float64 // seconds, of all repetitions together
-	values   map[string][]Value
-	latency  map[string]lab.Histogram
-	series   []Series
-	ports    []PortTraffic
-	calls    []TransportCalls
-	paths    paths.Counted
-	command  []string
-	warnings []Warning
-	ceilings []ceiling.Ceiling
-	upset    []EventLoad
+	n          int
+	took       float64 // seconds, of all repetitions together
+	values     map[string][]Value
+	latency    map[string]lab.Histogram
+	series     []Series
+	ports      []PortTraffic
+	calls      []TransportCalls
+	paths      paths.Counted
+	command    []string
+	warnings   []Warning
+	ceilings   []ceiling.Ceiling
+	eventLoads []EventLoad
 }
 
 func newGathering(ceilings []ceiling.Ceiling) *gathering {
@@ -154,8 +154,8 @@ func (g *gathering) add(rep lab.Repetition) error {
 		g.calls = append(g.calls, TransportCalls{Repetition: rep.Number, Number: i + 1, TransportCalls: t})
 	}
 	g.paths.Add(rep)
-	if rep.Upsets != nil && rep.Upsets.Each != nil {
-		g.upset = append(g.upset, eventLoad(rep))
+	if rep.Events != nil && rep.Events.Each != nil {
+		g.eventLoads = append(g.eventLoads, eventLoad(rep))
 	}
 	if g.command == nil {
 		g.command = rep.Command

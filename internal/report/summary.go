@@ -47,7 +47,7 @@ type Summary struct {
 	// Network are the pairs between which one is measured; absent in a run of storage.
 	Network []lab.NetworkPair `json:"network,omitempty"`
 	// Study says which arms are loaded at the same time; absent where all are.
-	Study *lab.Study `json:"study,omitempty"`
+	Study *lab.ConcurrentDesign `json:"study,omitempty"`
 
 	Targets []lab.RunTarget `json:"targets"`
 	Cells   []Cell          `json:"cells"`

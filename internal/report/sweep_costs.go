@@ -70,12 +70,12 @@ func costLines(d *sweep.Document) []costLine {
 	return lines
 }
 
-// mostCostLines is up to how many a table has them; the page has all.
-const mostCostLines = 24
+// maxCostLines is up to how many a table has them; the page has all.
+const maxCostLines = 24
 
 func (p *paragraphs) costs(d *sweep.Document) {
 	lines := costLines(d)
-	if len(lines) == 0 || len(lines) > mostCostLines {
+	if len(lines) == 0 || len(lines) > maxCostLines {
 		return
 	}
 	p.line("")

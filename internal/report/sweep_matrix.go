@@ -206,7 +206,7 @@ func totalGain(d *sweep.Document) func(*sweep.Group) string {
 func totalText(d *sweep.Document, g *sweep.Group, text string) string {
 	switch {
 	case d.MeansOnly:
-		return byMeans + text
+		return meanSign + text
 	case g.Better == 0:
 		return "·"
 	}

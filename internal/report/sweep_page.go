@@ -21,11 +21,11 @@ var (
 	sweepPageStyle string
 )
 
-// mostHeat is how many loads the heat map shows at once.
-const mostHeat = 24
+// maxHeatRows is how many loads the heat map shows at once.
+const maxHeatRows = 24
 
-// mostLines is how many pictures a page opens with; the others are folded away.
-const mostLines = 12
+// maxLines is how many pictures a page opens with; the others are folded away.
+const maxLines = 12
 
 type sweepPage struct {
 	Head     pageHead
@@ -121,7 +121,7 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 	}
 	if len(d.Cells) > 0 {
 		p.Heat = heatOf(d)
-		p.HeatFolded = len(p.Heat.Rows) > mostHeat
+		p.HeatFolded = len(p.Heat.Rows) > maxHeatRows
 		p.Legend = legendTexts(d)
 	}
 	p.LinesTitle, p.LinesReading = "By level", "A point is the mean of its blocks, its line the interval with 95% by "+
@@ -143,9 +143,9 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 	p.Groups = pageGroups(d)
 	p.Published = publishedText(d)
 	p.PublishedRows = publishedRows(d)
-	p.PublishedFolded = len(p.PublishedRows) > mostHeat
+	p.PublishedFolded = len(p.PublishedRows) > maxHeatRows
 	p.CostTitles, p.Costs = costTitles(), costLines(d)
-	p.CostsFolded = len(p.Costs) > mostHeat
+	p.CostsFolded = len(p.Costs) > maxHeatRows
 	if d.Chain != nil {
 		for _, k := range d.Chain.Kernels {
 			p.Chain = append(p.Chain, pageKernel(d, k))
@@ -159,8 +159,8 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 			p.Lines = append(p.Lines, newSweepLine(plot))
 		}
 	}
-	if len(p.Lines) > mostLines {
-		p.Lines, p.More = p.Lines[:mostLines], p.Lines[mostLines:]
+	if len(p.Lines) > maxLines {
+		p.Lines, p.More = p.Lines[:maxLines], p.Lines[maxLines:]
 	}
 	for _, m := range sweepMarks(d) {
 		for _, text := range m.texts {
@@ -218,7 +218,7 @@ func cellTitle(d *sweep.Document, c *sweep.Cell) string {
 func levelHeat(d *sweep.Document) func(*sweep.Cell) int {
 	return func(c *sweep.Cell) int {
 		i := slices.IndexFunc(d.Levels, func(l sweep.Level) bool { return l.Name == c.SmallestForShare })
-		if !c.ToldApart && !d.MeansOnly || len(d.Levels) < 2 {
+		if !c.Distinguishable && !d.MeansOnly || len(d.Levels) < 2 {
 			return 0
 		}
 		return 100 * i / (len(d.Levels) - 1)
@@ -281,7 +281,7 @@ func heatOf(d *sweep.Document) *sweepHeat {
 				cell.Title += ", " + joinNonEmpty(changeText(p.ToBaseline.Ratio), ratioBounds(p.ToBaseline)) + " to " +
 					d.Baseline
 			}
-			cell.Best = c.ToldApart && slices.Contains(c.BestSet, p.Level)
+			cell.Best = c.Distinguishable && slices.Contains(c.BestSet, p.Level)
 			cell.Harm = slices.ContainsFunc(c.Harm, func(x sweep.Harm) bool { return x.Level == p.Level })
 			row.Cells = append(row.Cells, cell)
 		}
@@ -299,7 +299,7 @@ func pageGroups(d *sweep.Document) []sweepPageGroup {
 		}
 		if r := g.Recommended; r != nil {
 			one.Level, one.Worst, one.Bounds = choiceLevel(d, r), lossText(r.Loss), lossBounds(r.Loss)
-			if r.ToldApart {
+			if r.Distinguishable {
 				one.Others = prose.List(without(r.Set, r.Level))
 			}
 			if r.Gain != nil && r.Level != d.Baseline {

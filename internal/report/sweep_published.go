@@ -62,14 +62,14 @@ func publishedRows(d *sweep.Document) []publishedRow {
 		return nil
 	}
 	loads := slices.Clone(d.Published.Loads)
-	apart := func(l sweep.PublishedLoad) float64 { return math.Abs(math.Log((1 + l.Gain) / l.Here.Ratio)) }
+	apart := func(l sweep.PublishedLoad) float64 { return math.Abs(math.Log((1 + l.Gain) / l.Measured.Ratio)) }
 	slices.SortStableFunc(loads, func(a, b sweep.PublishedLoad) int { return cmp.Compare(apart(b), apart(a)) })
 	var rows []publishedRow
 	for _, l := range loads {
-		i := slices.IndexFunc(d.Cells, func(c sweep.Cell) bool { return c.Cell == l.Cell && c.Gain == l.Here })
+		i := slices.IndexFunc(d.Cells, func(c sweep.Cell) bool { return c.Cell == l.Cell && c.Gain == l.Measured })
 		rows = append(rows,
 			publishedRow{l.Title, gainText(d, &d.Cells[i]),
-				ratioBounds(&sweep.Ratio{Ratio: l.Here.Ratio, Bounds: l.Bounds}), wholeChange(1 + l.Gain),
+				ratioBounds(&sweep.Ratio{Ratio: l.Measured.Ratio, Bounds: l.Bounds}), wholeChange(1 + l.Gain),
 				enoughText(d, &d.Cells[i]), l.Smallest})
 	}
 	return rows
@@ -93,7 +93,7 @@ func (p *paragraphs) published(d *sweep.Document) {
 		column{gap: 1, drop: 2, of: "gain here", optional: true}
 	there, enough, enoughThere := column{title: "there", right: true}, column{title: bare(d.Share) + "% from here"},
 		column{title: "there"}
-	for _, r := range rows[:min(len(rows), mostListedCells)] {
+	for _, r := range rows[:min(len(rows), maxListedCells)] {
 		load.cells, gain.cells, bounds.cells = append(load.cells, r.Load), append(gain.cells, r.Gain),
 			append(bounds.cells, r.Bounds)
 		there.cells, enough.cells, enoughThere.cells = append(there.cells, r.There), append(enough.cells, r.Enough),
@@ -103,7 +103,7 @@ func (p *paragraphs) published(d *sweep.Document) {
 	for _, l := range g.lines(p.o) {
 		p.line(l)
 	}
-	if more := len(rows) - mostListedCells; more > 0 {
+	if more := len(rows) - maxListedCells; more > 0 {
 		p.wrapped(faint, fmt.Sprintf("those that differ most; %d more are in --json and on the page", more), 0)
 	}
 }

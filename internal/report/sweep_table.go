@@ -13,8 +13,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// mostListedCells is up to how many cells a table lists one by one where it has a matrix.
-const mostListedCells = 12
+// maxListedCells is up to how many cells a table lists one by one where it has a matrix.
+const maxListedCells = 12
 
 // writeSweepTable writes the answer, the matrix of the smallest levels and that of the gains, the cells one by one
 // where they are few, groups, curves and kernels, what weakens them, and what to type next.
@@ -39,7 +39,7 @@ func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 		out.matrix(m, matrixGain(d), totalGain(d))
 		out.legend(d)
 	}
-	if m == nil && len(d.Cells) > 0 || len(d.Cells) > 0 && len(d.Cells) <= mostListedCells {
+	if m == nil && len(d.Cells) > 0 || len(d.Cells) > 0 && len(d.Cells) <= maxListedCells {
 		out.line("")
 		out.sweepCells(d, all)
 		if m == nil {
@@ -55,14 +55,14 @@ func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 	out.published(d)
 	out.line("")
 	for i, text := range harmTexts(d) {
-		if i == mostHarm {
-			out.wrapped(faint, fmt.Sprintf("  %d more such pairs are in --json", len(harmTexts(d))-mostHarm), 2)
+		if i == maxHarm {
+			out.wrapped(faint, fmt.Sprintf("  %d more such pairs are in --json", len(harmTexts(d))-maxHarm), 2)
 			break
 		}
 		out.marked("! ", text, 2)
 	}
 	for _, one := range all {
-		writeMark(out.out, one, m != nil && len(d.Cells) > mostListedCells, out.width, o)
+		writeMark(out.out, one, m != nil && len(d.Cells) > maxListedCells, out.width, o)
 	}
 	for _, n := range d.Notes {
 		out.marked("! ", n, 2)
@@ -303,7 +303,7 @@ func (p *paragraphs) groups(d *sweep.Document) {
 			continue
 		}
 		others := without(r.Set, r.Level)
-		if !r.ToldApart {
+		if !r.Distinguishable {
 			others = nil
 		}
 		level.cells, set.cells = append(level.cells, choiceLevel(d, r)), append(set.cells, strings.Join(others, ", "))
@@ -332,8 +332,8 @@ func sweepValue(param, value string) string {
 func choiceLevel(d *sweep.Document, r *sweep.Recommended) string {
 	switch {
 	case d.MeansOnly:
-		return byMeans + r.Level
-	case !r.ToldApart:
+		return meanSign + r.Level
+	case !r.Distinguishable:
 		return "·"
 	}
 	return r.Level
@@ -435,7 +435,7 @@ func (p *paragraphs) curve(d *sweep.Document, c *sweep.Curve) {
 		if c.Limit != nil && c.Limit.Level == point.Level {
 			notes = append(notes, "← within "+unit.Latency(c.Limit.Seconds))
 		}
-		if c.Knee != nil && c.Knee.ToldApart && c.Knee.Level == point.Level {
+		if c.Knee != nil && c.Knee.Distinguishable && c.Knee.Level == point.Level {
 			notes = append(notes, "← knee")
 		}
 		note.cells = append(note.cells, strings.Join(notes, ", "))

@@ -281,7 +281,8 @@ func TestSweepOfARun(t *testing.T) {
 	if _, err := SweepOf(run, repetitions, nil, sweep.Settings{}); lab.KindOf(err) != lab.Usage {
 		t.Errorf("a run that varies nothing is no sweep: %v", err)
 	}
-	run.Experiment = &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: "sysctl:x", Levels: []string{"1"}}},
+	run.Experiment = &lab.Experiment{Kind: "sweep",
+		Factors:  []lab.VariedFactor{{Factor: "sysctl:x", Levels: []string{"1"}}},
 		Baseline: run.Arms[0].ID, Margin: 0.03, Alpha: 0.05, Share: 0.9}
 	d, err := SweepOf(run, repetitions, nil, sweep.Settings{})
 	if err != nil || d.Factor != "sysctl:x" || len(d.Levels) != 1 || len(d.Cells) != 0 {

@@ -35,7 +35,7 @@ func sweepAnswer(d *sweep.Document) []string {
 	}
 	switch {
 	case d.MeansOnly:
-		return append(lines, meansAnswer(d), nothingProved)
+		return append(lines, meansAnswer(d), sequentialNote)
 	case d.Chain != nil && len(d.Cells) == 1:
 		return lines
 	case d.Chain != nil:
@@ -53,13 +53,13 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 		ceiling = fmt.Sprintf("; it is at the ceiling, %s", prose.List(sweepCeilings(d)))
 	}
 	switch {
-	case !c.ToldApart && c.Verdict == sweep.Same:
+	case !c.Distinguishable && c.Verdict == sweep.Same:
 		return fmt.Sprintf("%s makes no difference of more than %s to %s%s", d.Factor,
 			unit.RoundPercent(d.Margin), c.Title, ceiling)
-	case !c.ToldApart:
+	case !c.Distinguishable:
 		text := fmt.Sprintf("no level of %s can be told from the best for %s", d.Factor, c.Title)
-		if d.Blocks < sweep.FewestBlocks {
-			text += ": " + noNoise(d.Blocks)
+		if d.Blocks < sweep.MinBlocks {
+			text += ": " + tooFewBlocks(d.Blocks)
 		}
 		return text + ceiling
 	}
@@ -79,11 +79,11 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	return text + ceiling
 }
 
-// byMeans is the sign before a figure that no interval stands behind.
-const byMeans = "~"
+// meanSign is the sign before a figure that no interval stands behind.
+const meanSign = "~"
 
-// nothingProved is said where levels were not visited by turns.
-const nothingProved = "the levels were measured one after the other, not by turns: what else changed between them is " +
+// sequentialNote is said where levels were not visited by turns.
+const sequentialNote = "the levels were measured one after the other, not by turns: what else changed between them is " +
 	"in these figures, so nothing is proved"
 
 // meansAnswer is about all loads, where there are means alone.
@@ -111,8 +111,8 @@ func meansAnswer(d *sweep.Document) string {
 	return text
 }
 
-// noNoise says that there are too few blocks to tell levels apart.
-func noNoise(blocks int) string {
+// tooFewBlocks says that there are too few blocks to tell levels apart.
+func tooFewBlocks(blocks int) string {
 	if blocks == 1 {
 		return "1 block says nothing of noise"
 	}
@@ -125,14 +125,14 @@ func choiceAnswer(d *sweep.Document) string {
 	if r == nil {
 		return d.Factor + ": no level was measured with every load, so there is no single choice for all of them"
 	}
-	if !slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return c.Verdict != sweep.Same || c.ToldApart }) {
+	if !slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return c.Verdict != sweep.Same || c.Distinguishable }) {
 		return fmt.Sprintf("%s makes no difference of more than %s to %s", d.Factor, unit.RoundPercent(d.Margin),
 			theLoads(d))
 	}
-	if !r.ToldApart {
+	if !r.Distinguishable {
 		text := fmt.Sprintf("no level of %s can be told to be a better single choice than another", d.Factor)
-		if d.Blocks < sweep.FewestBlocks {
-			text += ": " + noNoise(d.Blocks)
+		if d.Blocks < sweep.MinBlocks {
+			text += ": " + tooFewBlocks(d.Blocks)
 		}
 		return text + fmt.Sprintf("; by the means %s loses least, %s", r.Level, atWorst(d, r.Loss))
 	}
@@ -244,22 +244,22 @@ func countsAnswer(d *sweep.Document) string {
 
 // harmTexts say which levels are worse than a lower one or the baseline, in which loads.
 func harmTexts(d *sweep.Document) []string {
-	type said struct {
+	type printed struct {
 		level, than string
 		loads       []string
 		worst       sweep.Ratio
 		title       string
 	}
-	var all []said
+	var all []printed
 	if d.Chain != nil {
 		return nil // the chain tells where it was lost
 	}
 	for _, c := range d.Cells {
 		for _, h := range c.Harm {
-			i := slices.IndexFunc(all, func(s said) bool { return s.level == h.Level && s.than == h.Than })
+			i := slices.IndexFunc(all, func(s printed) bool { return s.level == h.Level && s.than == h.Than })
 			if i < 0 {
 				i = len(all)
-				all = append(all, said{level: h.Level, than: h.Than})
+				all = append(all, printed{level: h.Level, than: h.Than})
 			}
 			all[i].loads = append(all[i].loads, c.Title)
 			if all[i].title == "" || math.Abs(math.Log(h.Ratio.Ratio)) > math.Abs(math.Log(all[i].worst.Ratio)) {
@@ -282,8 +282,8 @@ func harmTexts(d *sweep.Document) []string {
 	return out
 }
 
-// mostHarm is how many sentences of harm a table has.
-const mostHarm = 5
+// maxHarm is how many sentences of harm a table has.
+const maxHarm = 5
 
 // ceilingNotes name what limits the loads that are at their ceiling, each limiter once.
 func sweepCeilings(d *sweep.Document) []string {
@@ -344,13 +344,13 @@ func costsText(d *sweep.Document) []string {
 
 // sweepReading says how the numbers come about and how sure they are, and what visits differ by.
 func sweepReading(d *sweep.Document) []string {
-	return append(sweepSureness(d), perVisitText(d.PerVisit, func(n plan.VisitNumber) string {
+	return append(sweepSureness(d), perVisitText(d.PerVisit, func(n plan.VisitMetric) string {
 		return sweepTitle(d, n)
 	})...)
 }
 
 // sweepTitle of a number: with its metric where the load has several.
-func sweepTitle(d *sweep.Document, n plan.VisitNumber) string {
+func sweepTitle(d *sweep.Document, n plan.VisitMetric) string {
 	title, several := "", false
 	for _, c := range d.Curves {
 		if c.Cell == n.Cell {
@@ -393,7 +393,7 @@ func sweepSureness(d *sweep.Document) []string {
 		lines = append(lines,
 			fmt.Sprintf("Decided after %s, so that the rest of the budget went to the others: %s of %d. Both looks "+
 				"share the risk.",
-				prose.Count(sweep.FewestBlocks, "block"), prose.Count(d.Settled, "load"), loadCount(d)))
+				prose.Count(sweep.MinBlocks, "block"), prose.Count(d.Settled, "load"), loadCount(d)))
 	}
 	if d.Blocks < fewBlocks && d.Blocks > 0 {
 		lines = append(lines, "So few blocks make wide intervals: where noise is 2%, five show a gain of 30%, ten "+
@@ -421,10 +421,10 @@ const fewBlocks = 10
 func bestLevels(d *sweep.Document, c *sweep.Cell) string {
 	switch {
 	case d.MeansOnly:
-		return byMeans + c.Top
-	case !c.ToldApart && c.Verdict == sweep.Same:
+		return meanSign + c.Top
+	case !c.Distinguishable && c.Verdict == sweep.Same:
 		return "="
-	case !c.ToldApart:
+	case !c.Distinguishable:
 		return "·"
 	case len(c.BestSet) > 1:
 		return c.Best + " or " + strings.Join(c.BestSet[1:], ", ")
@@ -438,10 +438,10 @@ func enoughText(d *sweep.Document, c *sweep.Cell) string {
 	text := c.SmallestForShare
 	switch {
 	case d.MeansOnly:
-		text = byMeans + text
-	case !c.ToldApart && c.Verdict == sweep.Same:
+		text = meanSign + text
+	case !c.Distinguishable && c.Verdict == sweep.Same:
 		text = "="
-	case !c.ToldApart:
+	case !c.Distinguishable:
 		text = "·"
 	case c.SmallestBetween != (sweep.Between{From: text, To: text}):
 		text += "?"
@@ -474,7 +474,7 @@ func gainText(d *sweep.Document, c *sweep.Cell) string {
 	case c.Gain == nil:
 		return ""
 	case d.MeansOnly:
-		return byMeans + wholeChange(c.Gain.Ratio)
+		return meanSign + wholeChange(c.Gain.Ratio)
 	case c.Gain.Verdict == sweep.Better:
 		return wholeChange(c.Gain.Ratio)
 	case c.Verdict == sweep.Same:
@@ -487,7 +487,7 @@ func gainText(d *sweep.Document, c *sweep.Cell) string {
 func legendTexts(d *sweep.Document) []string {
 	var texts []string
 	if d.MeansOnly {
-		texts = append(texts, byMeans+" by the means alone, without an interval")
+		texts = append(texts, meanSign+" by the means alone, without an interval")
 	}
 	for _, c := range d.Cells {
 		text := ""
@@ -612,7 +612,7 @@ func curveAnswer(d *sweep.Document, c *sweep.Curve) string {
 	}
 	if k := c.Knee; k != nil {
 		text := "knee at " + k.Level
-		if !k.ToldApart {
+		if !k.Distinguishable {
 			text = "no knee can be told"
 		} else if len(k.Set) > 1 {
 			text += ", not told from " + prose.List(without(k.Set, k.Level))

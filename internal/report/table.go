@@ -149,17 +149,17 @@ func writeMark(out *bufio.Writer, m mark, compact bool, width int, o Options) {
 
 // layOutListed lays a table out with the warnings that go with it: all of them where they are asked for, else a
 // shortlist.
-func layOutListed(s *Summary, o Options) (listed shortlist, table grid, left []string, compact bool) {
-	listed = shortlist{run: s, marks: marks(s)}
+func layOutListed(s *Summary, o Options) (listed topWarnings, table grid, left []string, compact bool) {
+	listed = topWarnings{run: s, marks: marks(s)}
 	if !o.Warnings {
-		listed = newShortlist(s, nil)
+		listed = newTopWarnings(s, nil)
 	}
 	table, left, compact = layOut(rows(listed.run), listed.marks, o.width())
 	if o.Warnings || len(left) == 0 {
 		return listed, table, left, compact
 	}
 	// What the table has no room for needs no mark, unless there is room for it without that mark.
-	fewer := newShortlist(s, left)
+	fewer := newTopWarnings(s, left)
 	if t, still, c := layOut(rows(fewer.run), fewer.marks, o.width()); slices.Equal(still, left) {
 		return fewer, t, left, c
 	}

@@ -41,7 +41,7 @@ func undecided(c Cell, within, each float64) []Undecided {
 			i.Lo, i.Hi = m.Lo, m.Hi
 		}
 		width := plan.Width(i)
-		more := plan.More(width, within, len(m.Values))
+		more := plan.AdditionalRepetitions(width, within, len(m.Values))
 		if more == 0 {
 			continue
 		}
@@ -64,7 +64,7 @@ func precisionTexts(s *Summary) []string {
 		return []string{"What each job is decided by is known to " + within + " or better."}
 	}
 	lines := []string{prose.Capital(outOf(s)) + " left undecided, to " + within + ":"}
-	extra := telling(s)
+	extra := distinguishingParams(s)
 	for _, u := range s.Undecided {
 		i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.ID == u.Cell })
 		c := &s.Cells[i]
@@ -74,8 +74,8 @@ func precisionTexts(s *Summary) []string {
 	return lines
 }
 
-// aDay is how many seconds somebody may be advised to spend.
-const aDay = 24 * 3600
+// secondsPerDay is how many seconds somebody may be advised to spend.
+const secondsPerDay = 24 * 3600
 
 // moreTime is about what a complete run needs to decide the rest, to the minute; 0 when there is none or nobody knows,
 // and when no time would do.
@@ -88,7 +88,7 @@ func moreTime(s *Summary) time.Duration {
 	for _, seconds := range byCell {
 		total += seconds
 	}
-	if s.Status != lab.Complete || total > aDay {
+	if s.Status != lab.Complete || total > secondsPerDay {
 		return 0
 	}
 	return time.Duration(math.Ceil(total/60)) * time.Minute
@@ -116,7 +116,7 @@ func (u Undecided) text(within string) string {
 		return fmt.Sprintf("has no interval after %s; %d more%s would give one", prose.Count(u.N, "repetition"),
 			u.More, took)
 	}
-	if u.Seconds > aDay {
+	if u.Seconds > secondsPerDay {
 		return fmt.Sprintf("±%s after %s; a day of repeating would not reach %s", unit.Percent(*u.Width),
 			prose.Count(u.N, "repetition"), within)
 	}

@@ -146,7 +146,7 @@ func checkCase(t *testing.T, rule Rule, want Verdict, c ruleCase) {
 		// The deciding facts of a thing are missing, not the thing.
 		snapshot = append(ruleCase{{Key: rule.Scope + ".present", About: aThing}}, c...)
 	}
-	report := set.Evaluate(snapshot, Options{Unpriced: true, Risks: true, All: true})
+	report := set.Evaluate(snapshot, Options{Unquantified: true, Risks: true, All: true})
 	n := report.Counts
 	good := map[Verdict]bool{
 		Found:   n.Finding > 0,
@@ -183,7 +183,7 @@ func TestEveryRuleHasASource(t *testing.T) {
 		t.Fatal("no rules are built in")
 	}
 	for _, r := range rules {
-		if !r.Unpriced && len(r.Sources) == 0 && len(r.Effects) == 0 {
+		if !r.Unquantified && len(r.Sources) == 0 && len(r.Effects) == 0 {
 			t.Errorf("%s has no source; find one or write unpriced: true", r.ID)
 		}
 		for _, s := range r.Sources {
@@ -201,7 +201,7 @@ func TestEnoughRulesArePriced(t *testing.T) {
 	}
 	priced := 0
 	for _, r := range rules {
-		if !r.Unpriced {
+		if !r.Unquantified {
 			priced++
 		}
 	}

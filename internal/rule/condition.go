@@ -34,7 +34,7 @@ func (l *language) compile(text, scope string) (*condition, []fault) {
 	if issues.Err() != nil {
 		return nil, celFaults(issues, "")
 	}
-	w := &walker{language: l, scope: scope, info: parsed.NativeRep().SourceInfo(), steps: map[int64]bool{}}
+	w := &nameChecker{language: l, scope: scope, info: parsed.NativeRep().SourceInfo(), steps: map[int64]bool{}}
 	w.walk(parsed.NativeRep().Expr(), nil)
 	if len(w.faults) > 0 {
 		return nil, w.faults
@@ -47,7 +47,7 @@ func (l *language) compile(text, scope string) (*condition, []fault) {
 		return nil, []fault{{line: 1, message: "its value is " + t.String() + ", not true or false",
 			hint: "compare it with something"}}
 	}
-	if faults := growing(checked.NativeRep(), w.steps); len(faults) > 0 {
+	if faults := growingOperations(checked.NativeRep(), w.steps); len(faults) > 0 {
 		return nil, faults
 	}
 	program, err := l.env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
@@ -57,9 +57,9 @@ func (l *language) compile(text, scope string) (*condition, []fault) {
 	return &condition{text: text, program: program}, nil
 }
 
-// growing finds operations that make something larger out of what there is. A few in a row outgrow any memory, or take
-// longer than anybody waits, before CEL's limit on costs looks: it counts a call once the call is done.
-func growing(checked *ast.AST, steps map[int64]bool) []fault {
+// growingOperations finds operations that make something larger out of what there is. A few in a row outgrow any
+// memory, or take longer than anybody waits, before CEL's limit on costs looks: it counts a call once the call is done.
+func growingOperations(checked *ast.AST, steps map[int64]bool) []fault {
 	banned := map[string]string{
 		"add_list":                         "joining lists",
 		"string_replace_string_string":     "replace",
@@ -84,11 +84,11 @@ func growing(checked *ast.AST, steps map[int64]bool) []fault {
 
 // kindsOf is the hint for a type error: what the facts of the condition are.
 func (l *language) kindsOf(keys []string) string {
-	var said []string
+	var printed []string
 	for _, k := range keys {
-		said = append(said, k+" is "+kindName(l.kinds[k]))
+		printed = append(printed, k+" is "+kindName(l.kinds[k]))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(printed, "; ")
 }
 
 func celFaults(issues *cel.Issues, hint string) []fault {
@@ -100,8 +100,8 @@ func celFaults(issues *cel.Issues, hint string) []fault {
 	return faults
 }
 
-// walker looks at every name of a condition before CEL does, because it can say more about a wrong one.
-type walker struct {
+// nameChecker looks at every name of a condition before CEL does, because it can say more about a wrong one.
+type nameChecker struct {
 	*language
 	scope  string
 	info   *ast.SourceInfo
@@ -113,13 +113,13 @@ type walker struct {
 	steps map[int64]bool
 }
 
-func (w *walker) fault(e ast.Expr, hint, format string, args ...any) {
+func (w *nameChecker) fault(e ast.Expr, hint, format string, args ...any) {
 	w.faults = append(w.faults, fault{line: max(w.info.GetStartLocation(e.ID()).Line(), 1), hint: hint,
 		message: fmt.Sprintf(format, args...)})
 }
 
 // walk visits e; local are the variables of the loops around it.
-func (w *walker) walk(e ast.Expr, local []string) {
+func (w *nameChecker) walk(e ast.Expr, local []string) {
 	switch e.Kind() {
 	case ast.IdentKind, ast.SelectKind:
 		if name, ok := dotted(e); ok {
@@ -189,7 +189,7 @@ func isTable(name string) bool {
 }
 
 // name checks a variable.
-func (w *walker) name(e ast.Expr, name string) {
+func (w *nameChecker) name(e ast.Expr, name string) {
 	first, rest, _ := strings.Cut(name, ".")
 	if first == "kernel" && strings.HasPrefix(rest, "config.") {
 		first, rest = configTable, strings.TrimPrefix(rest, "config.")
@@ -218,7 +218,7 @@ func (w *walker) name(e ast.Expr, name string) {
 }
 
 // table checks the key of a table, which must stand there as it is.
-func (w *walker) table(e ast.Expr, table string, key ast.Expr) {
+func (w *nameChecker) table(e ast.Expr, table string, key ast.Expr) {
 	called := strings.TrimPrefix(table, "@")
 	if key.Kind() != ast.LiteralKind || key.AsLiteral().Type() != types.StringType {
 		w.fault(e, "", "the name in %s must be text in quotes", called)
@@ -252,32 +252,33 @@ func (w *walker) table(e ast.Expr, table string, key ast.Expr) {
 }
 
 // visible are the keys that a rule of this scope can use.
-func (w *walker) visible() []string {
+func (w *nameChecker) visible() []string {
 	return slices.DeleteFunc(slices.Clone(w.keys), func(k string) bool {
 		class := w.classOf(k)
 		return class != "" && class != w.scope
 	})
 }
 
-func (w *walker) didYouMean(name string, known []string) string {
+func (w *nameChecker) didYouMean(name string, known []string) string {
 	if near := nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "headroom facts lists them"
 }
 
-// answer is what a condition says.
-type answer int
+// truth is what a condition says.
+type truth int
 
 const (
-	no answer = iota
+	no truth = iota
 	yes
-	// perhaps: facts are missing that would decide.
-	perhaps
+	// unknown: facts are missing that would decide.
+	unknown
 )
 
-// ask evaluates the condition; the facts that it read, and those that were missing where that matters, are returned.
-func (c *condition) ask(m *machine, class, about string) (answer, []Evidence, []Missing) {
+// evaluate evaluates the condition; the facts that it read, and those that were missing where that matters, are
+// returned.
+func (c *condition) evaluate(m *machine, class, about string) (truth, []Evidence, []Missing) {
 	r := &reading{machine: m, class: class, about: about}
 	value, _, err := c.program.Eval(r)
 	switch v := value.(type) {
@@ -293,9 +294,9 @@ func (c *condition) ask(m *machine, class, about string) (answer, []Evidence, []
 				missing = append(missing, r.missing[i])
 			}
 		}
-		return perhaps, nil, missing
+		return unknown, nil, missing
 	}
-	return perhaps, nil, []Missing{r.failed(err, value)}
+	return unknown, nil, []Missing{r.failed(err, value)}
 }
 
 // tooMuchWork is the reason when a condition was stopped at its limit.

@@ -116,14 +116,14 @@ func TestConditions(t *testing.T) {
 			"from 'string' to 'int'"},
 	} {
 		m := newMachine(newVocabulary(), machine)
-		answer, _, missing := compiled(t, c.text, c.scope).ask(m, c.scope, c.about)
+		answer, _, missing := compiled(t, c.text, c.scope).evaluate(m, c.scope, c.about)
 		got := map[any]string{yes: "yes", no: "no"}[answer]
-		if answer == perhaps {
-			var said []string
+		if answer == unknown {
+			var printed []string
 			for _, m := range missing {
-				said = append(said, m.Fact+": "+m.Reason)
+				printed = append(printed, m.Fact+": "+m.Reason)
 			}
-			got = strings.Join(said, ", ")
+			got = strings.Join(printed, ", ")
 		}
 		if got != c.want {
 			t.Errorf("%s: got %s, want %s", c.text, got, c.want)
@@ -144,7 +144,7 @@ func TestEvidenceIsWhatWasRead(t *testing.T) {
 		`size(values("disk.size")) == 2`:                 "[values(disk.size)=1, 2]",
 		`cpu.governor == "a" || cpu.cores == 4`:          "[cpu.cores=4]",
 	} {
-		answer, evidence, _ := compiled(t, text, "").ask(newMachine(newVocabulary(), facts), "", "")
+		answer, evidence, _ := compiled(t, text, "").evaluate(newMachine(newVocabulary(), facts), "", "")
 		var got []string
 		for _, e := range evidence {
 			got = append(got, e.Fact+"="+e.Value)
@@ -216,8 +216,8 @@ func TestConditionsAreBounded(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("disk.model d%d = model", i))
 	}
 	c := compiled(t, `values("disk.model").all(a, values("disk.model").all(b, values("disk.model").all(c, a == b && b == c)))`, "")
-	answer, _, missing := c.ask(newMachine(newVocabulary(), snapshot(t, lines...)), "", "")
-	if answer != perhaps || len(missing) != 1 || missing[0].Reason != tooMuchWork {
+	answer, _, missing := c.evaluate(newMachine(newVocabulary(), snapshot(t, lines...)), "", "")
+	if answer != unknown || len(missing) != 1 || missing[0].Reason != tooMuchWork {
 		t.Errorf("got %v, %v", answer, missing)
 	}
 	// Nor is it tried for each of 4,000 disks.
@@ -236,7 +236,7 @@ func TestOldRuns(t *testing.T) {
 	if !slices.Equal(m.things["disk"], []string{"under-test", "under-test.2"}) {
 		t.Fatalf("things: %v", m.things["disk"])
 	}
-	if answer, _, _ := c.ask(m, "disk", "under-test"); answer != yes {
+	if answer, _, _ := c.evaluate(m, "disk", "under-test"); answer != yes {
 		t.Error("the disk under test is not seen")
 	}
 	m = newMachine(newVocabulary(), snapshot(t, "disk.under-test.queue.scheduler = bfq",

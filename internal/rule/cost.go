@@ -41,7 +41,7 @@ func (s *Set) CostOf(text string) Cost {
 			continue
 		}
 		for _, remedy := range f.Remedies {
-			if changed := parseSetting(remedy.Set); cost.Without == "" && (keep{setting: wanted}).same(changed) {
+			if changed := parseSetting(remedy.Set); cost.Without == "" && (keepSetting{setting: wanted}).same(changed) {
 				cost.Without = remedy.Cost
 			}
 		}
@@ -63,6 +63,6 @@ func (s *Set) findings(arguments string) map[string]Finding {
 
 // is says whether both are one setting to the same value.
 func (s setting) is(other setting) bool {
-	return (keep{setting: s}).same(other) && s.removed == other.removed &&
+	return (keepSetting{setting: s}).same(other) && s.removed == other.removed &&
 		strings.EqualFold(s.meaning(), other.meaning())
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// price says what a finding may cost: figures as they were published, with where and by whom, and what was measured
+// setEffect says what a finding may cost: figures as they were published, with where and by whom, and what was measured
 // here when something was. What is published about one machine is never said of another.
-func (f *Finding) price(r *Rule, measured map[string]Measured) {
+func (f *Finding) setEffect(r *Rule, measured map[string]Measured) {
 	f.Effects = r.Effects
 	published := r.published()
 	if m, ok := measured[r.ID]; ok {

@@ -26,10 +26,10 @@ func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 		to = detect(m)
 	}
 	report := Report{Schema: Schema, Findings: []Finding{}}
-	told := tellers{}
+	reported := foundRules{}
 	for i := range s.rules {
 		rule := &s.rules[i]
-		if rule.Unpriced && !o.Unpriced || rule.Risk && !o.Risks {
+		if rule.Unquantified && !o.Unquantified || rule.Risk && !o.Risks {
 			continue
 		}
 		var outcomes []outcome
@@ -39,18 +39,18 @@ func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 				out = outcomes[n-1] // nor would it come to an end for the next of thousands
 				out.about = about
 			} else {
-				out = rule.ask(m, about)
+				out = rule.evaluate(m, about)
 			}
-			told.silence(rule, &out)
+			reported.silences(rule, &out)
 			outcomes = append(outcomes, out)
 		}
 		if len(outcomes) == 0 {
-			outcomes = []outcome{rule.nothing(m)}
+			outcomes = []outcome{rule.withoutThings(m)}
 		}
 		for _, out := range outcomes {
 			report.Counts.add(out.verdict)
 			if out.verdict == Unknown && slices.ContainsFunc(out.missing, needsRoot) {
-				report.PrivilegedWouldTell++
+				report.PrivilegedWouldAnswer++
 			}
 		}
 		for _, f := range group(rule, outcomes) {
@@ -58,8 +58,8 @@ func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 				continue
 			}
 			if f.Verdict == Found {
-				f.price(rule, o.Measured)
-				f.offer(rule, m, kept, to)
+				f.setEffect(rule, o.Measured)
+				f.addRemedies(rule, m, kept, to)
 			}
 			report.Findings = append(report.Findings, f)
 		}
@@ -81,19 +81,19 @@ func (m *machine) thingsOf(scope string) []string {
 	return m.things[scope]
 }
 
-// ask answers for one thing. A condition that is false decides even when it is unknown whether the rule applies: either
-// way there is nothing to find.
-func (r *Rule) ask(m *machine, about string) outcome {
+// evaluate answers for one thing. A condition that is false decides even when it is unknown whether the rule applies:
+// either way there is nothing to find.
+func (r *Rule) evaluate(m *machine, about string) outcome {
 	out := outcome{about: about, verdict: Clear}
 	applies := yes
 	if r.applies != nil {
-		applies, _, out.missing = r.applies.ask(m, r.Scope, about)
+		applies, _, out.missing = r.applies.evaluate(m, r.Scope, about)
 	}
 	if applies == no {
 		out.verdict = NotApplicable
 		return out
 	}
-	when, evidence, missing := r.when.ask(m, r.Scope, about)
+	when, evidence, missing := r.when.evaluate(m, r.Scope, about)
 	switch {
 	case when == no:
 		out.missing = nil
@@ -110,45 +110,45 @@ func (r *Rule) ask(m *machine, about string) outcome {
 	return out
 }
 
-// nothing is the answer of a rule whose scope has no things here.
-func (r *Rule) nothing(m *machine) outcome {
+// withoutThings is the answer of a rule whose scope has no things here.
+func (r *Rule) withoutThings(m *machine) outcome {
 	if f, closed := m.closed[r.Scope]; closed {
 		return outcome{verdict: Unknown, missing: []Missing{{Fact: f.Key, Reason: f.Unknown}}}
 	}
 	return outcome{verdict: NotApplicable, note: "there is no " + r.Scope + " here"}
 }
 
-// tellers are the rules that have found something, by what they found it about.
-type tellers map[teller]bool
+// foundRules are the rules that have found something, by what they found it about.
+type foundRules map[foundRule]bool
 
-type teller struct{ rule, scope, about string }
+type foundRule struct{ rule, scope, about string }
 
-// silence makes a rule not applicable whose cause another rule's finding tells, about the same thing or the machine. A
+// silences makes a rule not applicable whose cause another rule's finding tells, about the same thing or the machine. A
 // rule that was silenced passes it on: what it would have told is told.
-func (t tellers) silence(r *Rule, out *outcome) {
+func (t foundRules) silences(r *Rule, out *outcome) {
 	if out.verdict != Found && out.verdict != Unknown {
 		return
 	}
 	for _, id := range r.SilentIf {
-		if !t[teller{id, r.Scope, out.about}] && !t[teller{id, "", ""}] &&
-			(r.Scope != "" || !t[teller{id, anything, ""}]) {
+		if !t[foundRule{id, r.Scope, out.about}] && !t[foundRule{id, "", ""}] &&
+			(r.Scope != "" || !t[foundRule{id, anything, ""}]) {
 			continue
 		}
-		t.tell(r, out.about)
+		t.add(r, out.about)
 		*out = outcome{about: out.about, verdict: NotApplicable, note: "told by " + id}
 		return
 	}
 	if out.verdict == Found {
-		t.tell(r, out.about)
+		t.add(r, out.about)
 	}
 }
 
 // anything stands for the scope of all things: a rule about the machine is told by what was found about one of them.
 const anything = "*"
 
-func (t tellers) tell(r *Rule, about string) {
-	t[teller{r.ID, r.Scope, about}] = true
-	t[teller{r.ID, anything, ""}] = true
+func (t foundRules) add(r *Rule, about string) {
+	t[foundRule{r.ID, r.Scope, about}] = true
+	t[foundRule{r.ID, anything, ""}] = true
 }
 
 // needsRoot says whether root could read what is missing.

@@ -48,8 +48,8 @@ func TestVerdicts(t *testing.T) {
 	if want := (Counts{Finding: 1, Clear: 3, NotApplicable: 2, Unknown: 3}); r.Counts != want {
 		t.Errorf("counts %+v, want %+v", r.Counts, want)
 	}
-	if r.PrivilegedWouldTell != 1 {
-		t.Errorf("root would tell %d", r.PrivilegedWouldTell)
+	if r.PrivilegedWouldAnswer != 1 {
+		t.Errorf("root would tell %d", r.PrivilegedWouldAnswer)
 	}
 	missing := fmt.Sprint(r.Findings[2].Missing)
 	if missing != "[{disk.queue.scheduler [d] permission denied; root may read it} {disk.driver [f] no such file here}]" {
@@ -121,7 +121,7 @@ func TestOrder(t *testing.T) {
 	if r.Findings[5].Title != "now: The title of quality" || !r.Findings[5].Guard {
 		t.Errorf("a guard's title: %s", r.Findings[5].Title)
 	}
-	if r := s.Evaluate(nil, Options{Unpriced: true}); !slices.Contains(said(r), "hidden finding") {
+	if r := s.Evaluate(nil, Options{Unquantified: true}); !slices.Contains(said(r), "hidden finding") {
 		t.Error("--unpriced shows no more")
 	}
 }
@@ -276,16 +276,16 @@ func TestOnly(t *testing.T) {
 	remedies := func(lines ...string) string {
 		lines = append(lines, "disk.driver nvme0n1 = nvme", "disk.driver nvme1n1 = nvme", "disk.driver sda = sd",
 			"os.boot_loader = grub")
-		var said []string
+		var printed []string
 		for _, f := range s.Evaluate(snapshot(t, lines...), Options{}).Findings {
 			for _, r := range f.Remedies {
-				said = append(said, r.Set+"|"+r.Only)
+				printed = append(printed, r.Set+"|"+r.Only)
 			}
 			if f.Rule == "disks" && !strings.Contains(f.Remedies[0].Text, `KERNEL=="nvme*n*"`) {
 				t.Errorf("the remedy is for other disks: %s", f.Remedies[0].Text)
 			}
 		}
-		return strings.Join(said, " ")
+		return strings.Join(printed, " ")
 	}
 	for fact, want := range map[string]string{
 		"iommu.vfio_groups = 0": "queue:scheduler=none| cmdline:iommu=off| |",

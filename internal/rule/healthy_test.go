@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// leastHealthy is how many hosts there are at least.
-	leastHealthy = 8
-	// mostUnknown rules may be left open on a host that root has read: silence would mean nothing.
-	mostUnknown = 7
-	// leastClear rules have looked at what they ask about and found nothing.
-	leastClear = 45
-	// mostFindings that the owner of a healthy machine should read.
-	mostFindings = 10
+	// minHealthy is how many hosts there are at least.
+	minHealthy = 8
+	// maxUnknown rules may be left open on a host that root has read: silence would mean nothing.
+	maxUnknown = 7
+	// minClear rules have looked at what they ask about and found nothing.
+	minClear = 45
+	// maxFindings that the owner of a healthy machine should read.
+	maxFindings = 10
 )
 
 func healthyHosts(t *testing.T) map[string][]lab.Fact {
 	t.Helper()
 	names, err := filepath.Glob("testdata/healthy/*.yaml")
-	if err != nil || len(names) < leastHealthy {
+	if err != nil || len(names) < minHealthy {
 		t.Fatalf("only %d hosts: %v", len(names), err)
 	}
 	all := map[string][]lab.Fact{}
@@ -95,20 +95,20 @@ func TestHealthyHosts(t *testing.T) {
 					fmt.Fprintf(&b, "unknown %s%s for want of %s\n", f.Rule, about, strings.Join(missing, ", "))
 				}
 			}
-			for _, f := range set.Evaluate(host, Options{Unpriced: true}).Findings {
+			for _, f := range set.Evaluate(host, Options{Unquantified: true}).Findings {
 				if f.Verdict == Found && !strings.Contains(b.String(), " "+f.Rule+": ") {
 					fmt.Fprintf(&b, "unpriced %s: %s\n", f.Rule, f.Title)
 				}
 			}
-			if found > mostFindings {
-				t.Errorf("%d findings, more than %d", found, mostFindings)
+			if found > maxFindings {
+				t.Errorf("%d findings, more than %d", found, maxFindings)
 			}
-			if unknown > mostUnknown {
-				t.Errorf("%d rules are left open, more than %d", unknown, mostUnknown)
+			if unknown > maxUnknown {
+				t.Errorf("%d rules are left open, more than %d", unknown, maxUnknown)
 			}
 			t.Logf("%d findings, %d clear, %d unknown", found, len(clear), unknown)
-			if len(clear) < leastClear {
-				t.Errorf("only %d rules are clear, fewer than %d", len(clear), leastClear)
+			if len(clear) < minClear {
+				t.Errorf("only %d rules are clear, fewer than %d", len(clear), minClear)
 			}
 			golden.Equal(t, name+".golden", b.String())
 		})

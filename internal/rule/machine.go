@@ -31,8 +31,8 @@ type machine struct {
 	// closed are classes of which nothing could be listed, with the fact that says why.
 	closed    map[string]lab.Fact
 	arguments map[string]string
-	// flaws is where the kernel lists the flaws of CPUs that it knows; empty when none was read.
-	flaws string
+	// vulnerabilities is where the kernel lists the flaws of CPUs that it knows; empty when none was read.
+	vulnerabilities string
 }
 
 // part is a fact about one thing.
@@ -80,8 +80,8 @@ func placeFact(key string) (about, plain string, ok bool) {
 
 // take puts a fact where conditions look for it.
 func (m *machine) take(f lab.Fact, class string, seen map[part]bool) {
-	if strings.HasPrefix(f.Key, flawPrefix) && f.Unknown == "" {
-		m.flaws = path.Dir(f.Source)
+	if strings.HasPrefix(f.Key, vulnerabilityPrefix) && f.Unknown == "" {
+		m.vulnerabilities = path.Dir(f.Source)
 	}
 	switch {
 	case f.About == "":
@@ -103,7 +103,7 @@ func (m *machine) take(f lab.Fact, class string, seen map[part]bool) {
 	}
 }
 
-const flawPrefix = "cpu.vulnerability."
+const vulnerabilityPrefix = "cpu.vulnerability."
 
 // find is the fact of a key; about is the thing when the key is of a class. A fact that nobody collected is one that is
 // unknown, but for flaws of CPUs: the kernel has a file for each that it knows, so "none" is what it says of the
@@ -116,8 +116,8 @@ func (m *machine) find(key, about string) lab.Fact {
 	} else {
 		f, ok = m.parts[part{about, key}]
 	}
-	if !ok && m.flaws != "" && strings.HasPrefix(key, flawPrefix) {
-		return lab.Fact{Key: key, Value: "none", Source: m.flaws}
+	if !ok && m.vulnerabilities != "" && strings.HasPrefix(key, vulnerabilityPrefix) {
+		return lab.Fact{Key: key, Value: "none", Source: m.vulnerabilities}
 	}
 	if !ok {
 		return lab.Fact{Key: key, About: about, Unknown: notCollected}
@@ -269,12 +269,12 @@ func (r *reading) value(f lab.Fact, kind facts.Kind) ref.Val {
 	default:
 		v = types.String(f.Value)
 	}
-	r.saw(f.Key, f.About, f.Value, f.Source)
+	r.record(f.Key, f.About, f.Value, f.Source)
 	return v
 }
 
-// saw notes a fact that the condition read.
-func (r *reading) saw(key, about, value, source string) {
+// record notes a fact that the condition read.
+func (r *reading) record(key, about, value, source string) {
 	e := Evidence{Fact: key, Value: value, Source: source}
 	if about != "" {
 		e.About = []string{about}
@@ -326,7 +326,7 @@ func (t table) look(name string) ref.Val {
 		if where.Unknown != "" {
 			return r.unknown(key, "", where.Unknown)
 		}
-		r.saw(key, "", "n", where.Source)
+		r.record(key, "", "n", where.Source)
 		return types.String("n")
 	case argumentTable:
 		line := r.find("kernel.cmdline", "")
@@ -335,9 +335,9 @@ func (t table) look(name string) ref.Val {
 		}
 		value, given := r.arguments[plainName(name)]
 		if given {
-			r.saw(line.Key, "", name+"="+value, line.Source)
+			r.record(line.Key, "", name+"="+value, line.Source)
 		} else {
-			r.saw(line.Key, "", "no "+name, line.Source)
+			r.record(line.Key, "", "no "+name, line.Source)
 		}
 		return types.String(value)
 	case sysctlTable:
@@ -349,7 +349,7 @@ func (t table) look(name string) ref.Val {
 		if f, closed := r.closed[name]; closed && len(things) == 0 {
 			return r.unknown(f.Key, "", f.Unknown)
 		}
-		r.saw("count("+name+")", "", strconv.Itoa(len(things)), "")
+		r.record("count("+name+")", "", strconv.Itoa(len(things)), "")
 		return types.Int(len(things))
 	case valuesTable, sumTable:
 		return t.gather(name)
@@ -401,13 +401,13 @@ func (t table) gather(key string) ref.Val {
 		return r.unknown(key, "", reason)
 	}
 	if t.name == sumTable {
-		r.saw("sum("+key+")", "", strconv.FormatFloat(sum, 'g', -1, 64), source)
+		r.record("sum("+key+")", "", strconv.FormatFloat(sum, 'g', -1, 64), source)
 		return types.Double(sum)
 	}
 	if len(distinct) == 0 {
 		distinct = []string{"none"}
 	}
-	r.saw("values("+key+")", "", strings.Join(distinct, ", "), source)
+	r.record("values("+key+")", "", strings.Join(distinct, ", "), source)
 	return types.NewStringList(types.DefaultTypeAdapter, values)
 }
 

@@ -57,7 +57,7 @@ func TestTextsThatAreMistaken(t *testing.T) {
 
 func verdict(s *Set, id string, lines []string, t *testing.T) (Verdict, []Missing) {
 	t.Helper()
-	for _, f := range s.Evaluate(snapshot(t, lines...), Options{All: true, Unpriced: true, Risks: true}).Findings {
+	for _, f := range s.Evaluate(snapshot(t, lines...), Options{All: true, Unquantified: true, Risks: true}).Findings {
 		if f.Rule == id {
 			return f.Verdict, f.Missing
 		}

@@ -55,7 +55,7 @@ func Systems() []string {
 }
 
 // writer turns a setting into words for one system; ok is false when the system has no place for such a setting.
-type writer func(s setting, c circumstances) (text, undo string, ok bool)
+type writer func(s setting, c remedyContext) (text, undo string, ok bool)
 
 func writerFor(system string) writer {
 	switch system {
@@ -87,8 +87,8 @@ func writerFor(system string) writer {
 	return nil
 }
 
-// circumstances are what a remedy's wording depends on.
-type circumstances struct {
+// remedyContext are what a remedy's wording depends on.
+type remedyContext struct {
 	machine *machine
 	// about are the things of the finding.
 	about []string
@@ -133,7 +133,7 @@ func render(r Remedy, about []string, m *machine, to systems) []Instruction {
 		if write == nil || !to.serves(system, s.kind, out) {
 			continue
 		}
-		if text, undo, ok := write(s, circumstances{m, about}); ok {
+		if text, undo, ok := write(s, remedyContext{m, about}); ok {
 			one := in
 			one.System, one.Undo = system, undo
 			one.Text = join(r.Text, m.outside()+text) + m.inPlace(s)
@@ -143,12 +143,12 @@ func render(r Remedy, about []string, m *machine, to systems) []Instruction {
 	if len(out) == 0 {
 		if to.found {
 			in.Text = join(r.Text,
-				"set "+s.kind+" "+s.argument()+" (no recipe is known for this system; "+elsewhere(s.kind)+")")
+				"set "+s.kind+" "+s.argument()+" (no recipe is known for this system; "+otherSystemHint(s.kind)+")")
 			return []Instruction{in}
 		}
 		in.System = to.names[0]
 		in.Text = join(r.Text, fmt.Sprintf("%s has no place for %s; %s", strings.Join(to.names, ", "),
-			r.Set, elsewhere(s.kind)))
+			r.Set, otherSystemHint(s.kind)))
 		return []Instruction{in}
 	}
 	return out
@@ -161,8 +161,8 @@ func join(first, then string) string {
 	return strings.TrimRight(first, ". ") + ": " + then
 }
 
-// elsewhere says where a kind of setting is made.
-func elsewhere(kind string) string {
+// otherSystemHint says where a kind of setting is made.
+func otherSystemHint(kind string) string {
 	switch kind {
 	case "cmdline":
 		return "boot arguments belong to the boot loader: try grub, systemd-boot, proxmox or talos"

@@ -23,7 +23,7 @@ func (s setting) bootArgument() (setting, bool) {
 // grub writes for GRUB 2 as distributions wrap it: /etc/default/grub and update-grub on Debian and Ubuntu, grubby on
 // the Red Hat family, grub2-mkconfig on SUSE, grub-mkconfig where there is no wrapper (Arch Linux, Gentoo), and a
 // MachineConfig on RHEL CoreOS.
-func grub(s setting, c circumstances) (text, undo string, ok bool) {
+func grub(s setting, c remedyContext) (text, undo string, ok bool) {
 	s, ok = s.bootArgument()
 	if !ok {
 		return "", "", false
@@ -64,7 +64,7 @@ func grubFile(s setting, update string) (text, undo string, ok bool) {
 
 // systemdBoot writes for systemd-boot and for unified kernel images, both of which take /etc/kernel/cmdline when
 // kernel-install makes the entry or the image (kernel-install(8), ukify(1)).
-func systemdBoot(s setting, c circumstances) (text, undo string, ok bool) {
+func systemdBoot(s setting, c remedyContext) (text, undo string, ok bool) {
 	s, ok = s.bootArgument()
 	if !ok {
 		return "", "", false
@@ -87,7 +87,7 @@ func systemdBoot(s setting, c circumstances) (text, undo string, ok bool) {
 
 // proxmox writes for Proxmox VE, which boots with systemd-boot on ZFS and UEFI without Secure Boot and with GRUB
 // elsewhere; proxmox-boot-tool status tells. The way is described in its administration guide, "Host Bootloader".
-func proxmox(s setting, c circumstances) (text, undo string, ok bool) {
+func proxmox(s setting, c remedyContext) (text, undo string, ok bool) {
 	switch s.kind {
 	case "guest":
 		return proxmoxGuest(s)
@@ -121,7 +121,7 @@ func proxmox(s setting, c circumstances) (text, undo string, ok bool) {
 
 // proxmoxMount writes for a storage of Proxmox VE, which it mounts itself on /mnt/pve/STORAGE; other mounts are the
 // system's own. Proxmox VE documentation: pvesm(1), NFS backend.
-func proxmoxMount(s setting, c circumstances) (text, undo string, ok bool) {
+func proxmoxMount(s setting, c remedyContext) (text, undo string, ok bool) {
 	var names []string
 	for _, point := range c.about {
 		name, below := strings.CutPrefix(point, "/mnt/pve/")
@@ -150,7 +150,7 @@ func proxmoxMount(s setting, c circumstances) (text, undo string, ok bool) {
 // with GRUB the field counts at the next upgrade, unless machine.install.grubUseUKICmdline says that GRUB takes the
 // image's too (new installations from 1.12 on). Talos documentation: Boot Loader; Image Factory; Configuration
 // reference.
-func talos(s setting, c circumstances) (text, undo string, ok bool) {
+func talos(s setting, c remedyContext) (text, undo string, ok bool) {
 	const undoField = "remove the lines and apply the configuration again"
 	switch s.kind {
 	case "sysctl":

@@ -8,7 +8,7 @@ import (
 )
 
 // sysctlD writes for sysctl.d(5).
-func sysctlD(s setting, _ circumstances) (text, undo string, ok bool) {
+func sysctlD(s setting, _ remedyContext) (text, undo string, ok bool) {
 	if s.kind != "sysctl" {
 		return "", "", false
 	}
@@ -18,7 +18,7 @@ func sysctlD(s setting, _ circumstances) (text, undo string, ok bool) {
 
 // modprobeD writes for modprobe.d(5). A driver that the initramfs loads reads the copy in there; one that is built into
 // the kernel reads the boot arguments only.
-func modprobeD(s setting, c circumstances) (text, undo string, ok bool) {
+func modprobeD(s setting, c remedyContext) (text, undo string, ok bool) {
 	module, parameter, dotted := strings.Cut(s.name, ".")
 	if s.kind != "module" || !dotted {
 		return "", "", false
@@ -36,7 +36,7 @@ func modprobeD(s setting, c circumstances) (text, undo string, ok bool) {
 }
 
 // udev writes for udev(7): a rule sets the queue whenever the disk appears or changes.
-func udev(s setting, c circumstances) (text, undo string, ok bool) {
+func udev(s setting, c remedyContext) (text, undo string, ok bool) {
 	if s.kind != "queue" {
 		return "", "", false
 	}
@@ -48,7 +48,7 @@ func udev(s setting, c circumstances) (text, undo string, ok bool) {
 // queueRule is the udev rule for an attribute of a disk's queue:
 //
 //	ACTION=="add|change", SUBSYSTEM=="block", KERNEL=="nvme*n*", ENV{DEVTYPE}=="disk", ATTR{queue/scheduler}="none"
-func queueRule(s setting, c circumstances) string {
+func queueRule(s setting, c remedyContext) string {
 	return fmt.Sprintf(
 		`ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", KERNEL=="%s", ATTR{queue/%s}="%s"`,
 		kernelPattern(c), s.name, s.value)
@@ -59,7 +59,7 @@ var diskName = regexp.MustCompile(`^(nvme|sd|vd|xvd|hd|mmcblk|dasd|pmem|nbd|rbd|
 
 // kernelPattern matches the disks of the finding. Names move from boot to boot, so a pattern for the kind is better
 // than names, and it is taken when no disk of that kind is without the finding.
-func kernelPattern(c circumstances) string {
+func kernelPattern(c remedyContext) string {
 	if len(c.about) == 0 {
 		return "nvme*n*|sd*|vd*"
 	}
@@ -89,7 +89,7 @@ func kernelPattern(c circumstances) string {
 }
 
 // tmpfilesD writes for tmpfiles.d(5), whose type w writes a file of sysfs at boot.
-func tmpfilesD(s setting, _ circumstances) (text, undo string, ok bool) {
+func tmpfilesD(s setting, _ remedyContext) (text, undo string, ok bool) {
 	path, ok := s.sysfsPath()
 	if !ok {
 		return "", "", false
@@ -115,7 +115,7 @@ func (s setting) sysfsPath() (string, bool) {
 }
 
 // tuned writes a profile for TuneD: the plug-ins sysctl, cpu, disk, sysfs, modules and bootloader of tuned.conf(5).
-func tuned(s setting, c circumstances) (text, undo string, ok bool) {
+func tuned(s setting, c remedyContext) (text, undo string, ok bool) {
 	var section string
 	switch s.kind {
 	case "sysctl":

@@ -35,7 +35,7 @@ func proxmoxGuest(s setting) (text, undo string, ok bool) {
 }
 
 // libvirt writes elements of the domain's XML (formatdomain): virsh edit, then a cold start.
-func libvirt(s setting, _ circumstances) (text, undo string, ok bool) {
+func libvirt(s setting, _ remedyContext) (text, undo string, ok bool) {
 	var element string
 	switch s.name {
 	case "iothreads":
@@ -72,7 +72,7 @@ func libvirt(s setting, _ circumstances) (text, undo string, ok bool) {
 
 // kubevirt writes fields of a VirtualMachine's spec.template.spec (KubeVirt's user guide, Disks and Volumes; the
 // supplemental pool is in KubeVirt since 1.5).
-func kubevirt(s setting, _ circumstances) (text, undo string, ok bool) {
+func kubevirt(s setting, _ remedyContext) (text, undo string, ok bool) {
 	if s.kind != "guest" {
 		return "", "", false
 	}

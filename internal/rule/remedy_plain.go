@@ -8,7 +8,7 @@ import (
 )
 
 // plain says what to type for a trial, and how it is kept where that needs no other system.
-func plain(s setting, c circumstances) (text, undo string, ok bool) {
+func plain(s setting, c remedyContext) (text, undo string, ok bool) {
 	names := c.about
 	if len(names) == 0 {
 		names = []string{"DEVICE"}
@@ -154,7 +154,7 @@ func plainNIC(s setting, names []string) (text, undo string, ok bool) {
 }
 
 // talosNIC writes the documents EthernetConfig (since Talos 1.10) and, for the MTU, LinkConfig (since 1.12).
-func talosNIC(s setting, c circumstances) (text, undo string, ok bool) {
+func talosNIC(s setting, c remedyContext) (text, undo string, ok bool) {
 	name := "INTERFACE"
 	if len(c.about) > 0 {
 		name = c.about[0]
@@ -214,7 +214,7 @@ func plainGuest(s setting) (text, undo string, ok bool) {
 }
 
 // plainMount writes for fstab(5).
-func plainMount(s setting, c circumstances) (text, undo string, ok bool) {
+func plainMount(s setting, c remedyContext) (text, undo string, ok bool) {
 	where := "the file system's"
 	if len(c.about) > 0 {
 		where = strings.Join(c.about[:min(4, len(c.about))], "'s and ") + "'s"

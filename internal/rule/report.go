@@ -25,8 +25,8 @@ type Report struct {
 	Target   string    `json:"target,omitempty"`
 	Findings []Finding `json:"findings"`
 	Counts   Counts    `json:"counts"`
-	// PrivilegedWouldTell counts the unknown answers that root would get.
-	PrivilegedWouldTell int `json:"privileged_would_tell"`
+	// PrivilegedWouldAnswer counts the unknown answers that root would get.
+	PrivilegedWouldAnswer int `json:"privileged_would_tell"`
 }
 
 // Counts are answers, one for each rule and thing.
@@ -108,8 +108,8 @@ type Options struct {
 	Measured map[string]Measured
 	// Risks that were taken are told too.
 	Risks bool
-	// Unpriced rules are asked too.
-	Unpriced bool
+	// Unquantified rules are asked too.
+	Unquantified bool
 	// All answers are wanted, not only findings and unknowns.
 	All bool
 }

@@ -36,7 +36,7 @@ type Rule struct {
 	// Conflicts names advice that says the opposite: "kernel-hardening-checker: iommu.strict=1".
 	Conflicts []string `yaml:"conflicts"`
 	// Measure is the command that would price it: "headroom ablate nvme DEVICE --setting queue:scheduler=none". Where
-	// no factor makes the change (a card is moved, a share is mounted anew) it is a run, "headroom run nfs DIR", which
+	// no factor makes the change (a card is moved, a share is mounted again) it is a run, "headroom run nfs DIR", which
 	// is made before and after: Measuring says so. Words in capitals stand for what the reader puts there.
 	Measure string `yaml:"measure"`
 	// SilentIf are IDs of rules whose finding (about the same thing, or the machine) already tells this one's cause.
@@ -49,8 +49,8 @@ type Rule struct {
 	// Risk marks a rule about a risk that was taken rather than a loss (the IOMMU is off, mitigations are off): nothing
 	// is slower for it, so it is asked only when risks are wanted.
 	Risk bool `yaml:"risk"`
-	// Unpriced rules have no source that was read and no arithmetic; they are shown with --unpriced only.
-	Unpriced bool `yaml:"unpriced"`
+	// Unquantified rules have no source that was read and no arithmetic; they are shown with --unpriced only.
+	Unquantified bool `yaml:"unpriced"`
 
 	// place is where the rule stands, for messages; the conditions are what Decode made of Applies and When.
 	place         place

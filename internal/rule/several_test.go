@@ -24,7 +24,7 @@ func TestShare(t *testing.T) {
 	names, reports = append(names, "gone"), append(reports, nil)
 	shared := Share(names, reports)
 	// Nothing is lost, nothing is told twice, and nothing is on a machine of which nothing is known.
-	found, told := 0, 0
+	found, reported := 0, 0
 	for _, r := range reports[:len(reports)-1] {
 		found += len(r.Findings)
 	}
@@ -39,7 +39,7 @@ func TestShare(t *testing.T) {
 			t.Errorf("%s is on %q, with findings of %d", s.Rule, s.On, len(s.Each))
 		}
 		for _, each := range s.Each {
-			told += len(each)
+			reported += len(each)
 			for _, f := range each {
 				if f.Rule != s.Rule || f.Verdict != s.Verdict || worse(f.Severity, s.Severity) {
 					t.Errorf("%s of severity %s among those of %s", f.Rule, f.Severity, s.Rule)
@@ -50,7 +50,7 @@ func TestShare(t *testing.T) {
 			t.Errorf("%s stands behind %s", s.Rule, shared[i-1].Rule)
 		}
 	}
-	if told != found || found < 20 {
-		t.Errorf("%d of %d answers are told", told, found)
+	if reported != found || found < 20 {
+		t.Errorf("%d of %d answers are told", reported, found)
 	}
 }

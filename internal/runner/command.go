@@ -19,8 +19,8 @@ import (
 // execEngine runs any command, in a folder of its own.
 type execEngine struct{}
 
-// commands is what a session knows of the cells that run commands; zero where there are none.
-type commands struct {
+// commandState is what a session knows of the cells that run commands; zero where there are none.
+type commandState struct {
 	tools Toolbox
 	// folder that holds those of the cells; empty without a directory.
 	folder string
@@ -50,10 +50,10 @@ func (s *Session) openCommands(ctx context.Context) error {
 	if s.commands.tools, err = FindTools(ctx, s.Target, cells); err != nil {
 		return err
 	}
-	if s.commands.started, err = StartedBy(ctx, s.Target, cells, s.owner(), ""); err != nil {
+	if s.commands.started, err = StartedBy(ctx, s.Target, cells, s.ownerName(), ""); err != nil {
 		return err
 	}
-	s.commands.started.Own = true
+	s.commands.started.OwnedByJob = true
 	if s.Place.Kind != lab.Directory {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 		err = &lab.Error{What: "can't find " + s.Place.Path, Target: target.RemoteName(s.Target), Command: argv,
 			Output: string(out.Stderr)}
 	}
-	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.owner())
+	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.ownerName())
 	s.commands.started.Folder = s.commands.folder
 	return err
 }
@@ -73,7 +73,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 const enterFolder = `cd -- "$1" && PATH="$PATH$2" && shift 2 && exec "$@"`
 
 func (execEngine) load(ctx context.Context, s *Session, cell Cell) (load, error) {
-	filled, err := s.filled(ctx, cell)
+	filled, err := s.filledCommand(ctx, cell)
 	if err != nil {
 		return load{}, err
 	}
@@ -84,15 +84,15 @@ func (execEngine) load(ctx context.Context, s *Session, cell Cell) (load, error)
 
 // commandLoad is a job that runs one of a cell's argument vectors.
 func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load {
-	env := append([]string{Marked(s.owner())}, environmentOf(cell.Cell, filled.Environment)...)
-	argv = slices.Concat(s.commands.tools.behind(filled.User), argv)
+	env := append([]string{MarkFor(s.ownerName())}, environmentOf(cell.Cell, filled.Environment)...)
+	argv = slices.Concat(s.commands.tools.commandPrefix(filled.User), argv)
 	folder := s.folderOf(cell)
 	if folder == "" {
 		folder = "." // the job's own
 	}
 	spec := target.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder,
 		s.commands.tools.path(filled)}, argv), Env: env}
-	return load{engine: execEngine{}, spec: spec, argv: typed(cell.Cell, argv),
+	return load{engine: execEngine{}, spec: spec, argv: shellCommand(cell.Cell, argv),
 		timeout: time.Duration(filled.Timeout * float64(time.Second))}
 }
 
@@ -104,9 +104,9 @@ func (s *Session) folderOf(cell Cell) string {
 	return filepath.Join(s.commands.folder, cell.ID)
 }
 
-// filled is a cell's command with all that only the target knows. The CPUs are counted anew each time: a setting may
-// switch some off.
-func (s *Session) filled(ctx context.Context, cell Cell) (lab.Command, error) {
+// filledCommand is a cell's command with all that only the target knows. The CPUs are counted again each time: a
+// setting may switch some off.
+func (s *Session) filledCommand(ctx context.Context, cell Cell) (lab.Command, error) {
 	values := map[string]string{command.Job: cell.Job}
 	if s.Tree != "" {
 		values[command.Tree] = s.Tree
@@ -137,7 +137,7 @@ func (e *Unprepared) Unwrap() error { return e.fault }
 // command would measure something else, so its failure ends the run.
 func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 	s.commands.begun = cell.ID
-	filled, err := s.filled(ctx, cell)
+	filled, err := s.filledCommand(ctx, cell)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 		}
 	}
 	for _, argv := range filled.Prepare {
-		done, err := s.runBeside(ctx, cell, filled, argv, "preparing "+cell.Title+": "+argv[0])
+		done, err := s.runCommand(ctx, cell, filled, argv, "preparing "+cell.Title+": "+argv[0])
 		if err != nil {
 			return err
 		}
@@ -157,14 +157,14 @@ func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 				Command: argv, Output: done.Error(),
 				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}}
 		}
-		s.did = append(s.did, lab.ShellQuote(s.commandLoad(cell, filled, argv).argv))
+		s.entrySteps = append(s.entrySteps, lab.ShellQuote(s.commandLoad(cell, filled, argv).argv))
 	}
 	return nil
 }
 
-// runBeside runs what is done before or after a measurement. The first error is how the command failed, the second that
-// it could not be carried out.
-func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed,
+// runCommand runs what is done before or after a measurement. The first error is how the command failed, the second
+// that it could not be carried out.
+func (s *Session) runCommand(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed,
 	err error) {
 	l := s.commandLoad(cell, filled, argv)
 	l.doing = doing
@@ -172,7 +172,7 @@ func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, 
 	if err != nil {
 		return nil, err
 	}
-	defer done.forget(ctx)
+	defer done.cleanup(ctx)
 	if done.timedOut {
 		return fmt.Errorf("it was ended after its timeout of %s", unit.Duration(done.limit)), nil
 	}
@@ -186,7 +186,7 @@ func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, 
 // endCommand carries out what is to be done after a cell's command, ends all that still runs, and removes the folder.
 // It does so after an error too, and once. Its warnings taint nothing: what was measured was measured before.
 func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
-	if s.commands.begun != cell.ID || s.outcome.Stuck {
+	if s.commands.begun != cell.ID || s.outcome.Aborted {
 		return nil
 	}
 	s.commands.begun = ""
@@ -198,10 +198,10 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 					"; the next repetition began in a new folder all the same"})
 		}
 	}
-	filled, err := s.filled(ctx, cell)
+	filled, err := s.filledCommand(ctx, cell)
 	warn(err)
 	for _, argv := range filled.CleanUp {
-		failed, err := s.runBeside(ctx, cell, filled, argv, "cleaning up after "+cell.Title+": "+argv[0])
+		failed, err := s.runCommand(ctx, cell, filled, argv, "cleaning up after "+cell.Title+": "+argv[0])
 		warn(failed)
 		warn(err)
 	}
@@ -215,7 +215,7 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 func (execEngine) raw() (output, messages string) { return "stdout", "stderr" }
 
 func (execEngine) collect(ctx context.Context, job target.Job) (printed, error) {
-	return bothStreams(ctx, job)
+	return fetchStreams(ctx, job)
 }
 
 func outcomeOf(done ended) command.Ended {
@@ -243,4 +243,4 @@ func (execEngine) read(_ context.Context, done ended, rep *lab.Repetition, evide
 }
 
 // progress of a command is not known.
-func (execEngine) progress([]byte, time.Duration, *Event) {}
+func (execEngine) progress([]byte, time.Duration, *Progress) {}

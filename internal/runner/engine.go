@@ -26,7 +26,7 @@ type engine interface {
 	// the load failed.
 	read(ctx context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool
 	// progress adds to an event what a load in progress printed last.
-	progress(text []byte, expected time.Duration, e *Event)
+	progress(text []byte, expected time.Duration, e *Progress)
 	// raw names the two files that are kept of what was printed.
 	raw() (output, messages string)
 }
@@ -77,9 +77,9 @@ type printed struct {
 	cut []*target.Cut
 }
 
-// mostPrinted is how much a load may print before it is ended: its files are in the memory of the machine that is
+// maxPrinted is how much a load may print before it is ended: its files are in the memory of the machine that is
 // measured.
-const mostPrinted = 4 * target.MostFetched
+const maxPrinted = 4 * target.MaxFetched
 
 // fetch reads a file of the job's. One that is too long is noted, and is no error: what can be parsed of it will show.
 func (p *printed) fetch(ctx context.Context, job target.Job, name string) ([]byte, error) {
@@ -96,7 +96,7 @@ func (e ended) warnCut() []lab.Warning {
 	for _, c := range e.cut {
 		all = append(all, lab.Warning{Code: "output-cut", Taints: []string{}, Text: fmt.Sprintf(
 			"the load wrote %s to its file %s, more than the %s that are read; its beginning and its end are kept",
-			unit.Bytes(float64(c.Size)), c.Name, unit.Bytes(target.MostFetched))})
+			unit.Bytes(float64(c.Size)), c.Name, unit.Bytes(target.MaxFetched))})
 	}
 	return all
 }
@@ -109,7 +109,7 @@ func (e ended) warnFlood() []lab.Warning {
 	return []lab.Warning{{Code: "too-much-output", Taints: []string{"*"}, Text: fmt.Sprintf(
 		"%s had printed %s when it was ended, and may print %s: that is kept in the memory of the machine under "+
 			"test; nothing of this repetition counts",
-		e.argv[0], unit.Bytes(float64(e.flood)), unit.Bytes(mostPrinted))}}
+		e.argv[0], unit.Bytes(float64(e.flood)), unit.Bytes(maxPrinted))}}
 }
 
 // ended is a job that has ended, with what it printed.
@@ -125,8 +125,8 @@ type ended struct {
 	flood int64
 	// during are the machine's counters in the middle of the load; zero when it was too short for a look.
 	during validity.Counters
-	// happened is what became of the events of the load.
-	happened []happening
+	// occurrences is what became of the events of the load.
+	occurrences []occurrence
 	// spent is what the host spent while it ran.
 	spent facts.Spent
 }
@@ -134,31 +134,31 @@ type ended struct {
 // floods says whether the job has printed more than it may by now. A target that can't tell is one whose job ends soon,
 // or whose counters can't be read any more either.
 func (e *ended) floods(ctx context.Context) bool {
-	if n, err := e.job.Size(ctx, "stdout", "stderr", outputName); err == nil && n > mostPrinted {
+	if n, err := e.job.Size(ctx, "stdout", "stderr", outputName); err == nil && n > maxPrinted {
 		e.flood = n
 	}
 	return e.flood > 0
 }
 
-// mostSaid is how much of either end of what was printed is searched for what went wrong.
-const mostSaid = 64 << 10
+// maxSearchedOutput is how much of either end of what was printed is searched for what went wrong.
+const maxSearchedOutput = 64 << 10
 
-// said is what was printed, apart from status lines: of what is long its ends.
-func (e ended) said() string {
+// outputText is what was printed, apart from status lines: of what is long its ends.
+func (e ended) outputText() string {
 	output := e.output
-	if len(output) > 2*mostSaid {
-		output = slices.Concat(output[:mostSaid], []byte("\n"), output[len(output)-mostSaid:])
+	if len(output) > 2*maxSearchedOutput {
+		output = slices.Concat(output[:maxSearchedOutput], []byte("\n"), output[len(output)-maxSearchedOutput:])
 	}
-	return lab.Shorten(e.messages, mostSaid, mostSaid) + string(output)
+	return lab.Shorten(e.messages, maxSearchedOutput, maxSearchedOutput) + string(output)
 }
 
-// mostQuoted is how much of a line that a load generator printed fits into a warning; the bundle has all of it.
-const mostQuoted = 300
+// maxQuoted is how much of a line that a load generator printed fits into a warning; the bundle has all of it.
+const maxQuoted = 300
 
 // reason is why there is no result, in a line.
 func (e ended) reason(err error) string {
-	if line := firstLines(e.said(), 1); line != "" {
-		return lab.Shorten(strings.ToValidUTF8(line, "?"), mostQuoted, 0)
+	if line := headLines(e.outputText(), 1); line != "" {
+		return lab.Shorten(strings.ToValidUTF8(line, "?"), maxQuoted, 0)
 	}
 	if e.state.Signal != "" {
 		return "ended by signal: " + e.state.Signal
@@ -169,5 +169,5 @@ func (e ended) reason(err error) string {
 	return fmt.Sprintf("exit status %d", e.state.ExitCode)
 }
 
-// forget deletes the job's folder. It is in memory, so that nothing is lost but some of that when it can't be deleted.
-func (e ended) forget(ctx context.Context) { _ = e.job.Remove(context.WithoutCancel(ctx)) }
+// cleanup deletes the job's folder. It is in memory, so that nothing is lost but some of that when it can't be deleted.
+func (e ended) cleanup(ctx context.Context) { _ = e.job.Remove(context.WithoutCancel(ctx)) }

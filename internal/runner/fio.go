@@ -32,16 +32,17 @@ func (f fioEngine) load(ctx context.Context, s *Session, cell Cell) (load, error
 			return load{}, err
 		}
 	}
-	if err := errors.Join(s.makeScratch(ctx), s.stillThere()); err != nil {
+	if err := errors.Join(s.makeScratch(ctx), s.checkSameScratch()); err != nil {
 		return load{}, err
 	}
 	l := fioLoad(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
-		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: f.step}, s.handed())
-	l.spec.Env, l.argv = cell.Environment, typed(cell.Cell, l.argv)
+		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: f.step},
+		s.passedFilename())
+	l.spec.Env, l.argv = cell.Environment, shellCommand(cell.Cell, l.argv)
 	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
 	l.movesData = movesData(cell.Params, s.Place)
 	if l.expected == 0 {
-		l.slowest = slowestOf(cell.Params, s.size())
+		l.slowest = slowestTime(cell.Params, s.size())
 	}
 	return l, nil
 }
@@ -87,7 +88,7 @@ func (fioEngine) collect(ctx context.Context, job target.Job) (printed, error) {
 }
 
 func (f fioEngine) read(ctx context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
-	evidence.ExitCode, evidence.Stderr, evidence.Wanted = done.state.ExitCode, done.said(),
+	evidence.ExitCode, evidence.Stderr, evidence.Wanted = done.state.ExitCode, done.outputText(),
 		fio.WantedRuntime(evidence.Cell.Params)
 	documents, err := fio.ParseBytes(done.output)
 	if err != nil || len(documents) == 0 {
@@ -143,30 +144,30 @@ func (f fioEngine) series(ctx context.Context, job target.Job, p *printed) []lab
 
 // rate is that of all operations. fio writes no samples while nothing is done, so that one that did nothing any more
 // ends with the load.
-func (f fioEngine) rate(ctx context.Context, _ *Session, a *attempt, clock offset) (lab.Series, moment, bool) {
+func (f fioEngine) rate(ctx context.Context, _ *Session, a *attempt, clock clockOffset) (lab.Series, timestamp, bool) {
 	data, err := a.done.job.Fetch(ctx, logPrefix+"_iops.log")
 	if err != nil {
-		return lab.Series{}, moment{}, false
+		return lab.Series{}, timestamp{}, false
 	}
 	samples, err := fio.ParseLog(bytes.NewReader(data))
 	if err != nil {
-		return lab.Series{}, moment{}, false
+		return lab.Series{}, timestamp{}, false
 	}
 	s, start, ok := fio.Fine(samples, "iops", f.step)
 	if !ok {
-		return lab.Series{}, moment{}, false
+		return lab.Series{}, timestamp{}, false
 	}
 	for want := int(a.rep.Seconds / s.Interval); want-len(s.Values) >= int(time.Second/f.step); {
 		s.Values = append(s.Values, 0)
 	}
-	return s, moment{Time: start.Add(-clock.ahead), unsure: clock.unsure + punctual}, true
+	return s, timestamp{Time: start.Add(-clock.offset), uncertainty: clock.uncertainty + maxFirstSampleDelay}, true
 }
 
-// punctual is how late fio's thread may be with the first sample, by which the start of its rate is known.
-const punctual = 10 * time.Millisecond
+// maxFirstSampleDelay is how late fio's thread may be with the first sample, by which the start of its rate is known.
+const maxFirstSampleDelay = 10 * time.Millisecond
 
 // progress is what fio said last of how it is getting on.
-func (fioEngine) progress(text []byte, expected time.Duration, e *Event) {
+func (fioEngine) progress(text []byte, expected time.Duration, e *Progress) {
 	if eta, ok := fio.LastETA(text); ok {
 		e.IOPS, e.Bandwidth = sum(eta.IOPS), sum(eta.Bandwidth)
 		if expected == 0 && eta.Known {

@@ -20,21 +20,21 @@ import (
 // nobody's folder is taken for it.
 func WorkFolder(dir, runID string) string { return filepath.Join(dir, "headroom-"+runID+".work") }
 
-// mark is the variable in the environment of everything that a command starts.
-const mark = "HEADROOM_RUN"
+// environmentMark is the variable in the environment of everything that a command starts.
+const environmentMark = "HEADROOM_RUN"
 
-// Marked is the mark of a run, or of one of its targets. The id comes last, so that no mark is the start of another.
-func Marked(owner string) string {
+// MarkFor is the mark of a run, or of one of its targets. The id comes last, so that no mark is the start of another.
+func MarkFor(owner string) string {
 	id, role, several := strings.Cut(owner, "-")
 	if !several {
-		return mark + "=" + id
+		return environmentMark + "=" + id
 	}
-	return mark + "=" + role + "-" + id
+	return environmentMark + "=" + role + "-" + id
 }
 
 // makeFolder makes a new folder for the commands of a cell, which a user must be able to write to.
 func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
-	behind := s.commands.tools.behind(user)
+	behind := s.commands.tools.commandPrefix(user)
 	owner := ""
 	if len(behind) > 0 {
 		owner = user
@@ -42,12 +42,12 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 	if _, here := s.Target.(target.LocalFiles); here {
 		id, err := s.commands.tools.number(owner)
 		if err == nil {
-			err = makeHere(folder, id)
+			err = makeLocalFolder(folder, id)
 		}
 		if err != nil {
 			return &lab.Error{What: "can't make the folder " + folder, Err: err}
 		}
-	} else if err := s.makeElsewhere(ctx, folder, owner); err != nil {
+	} else if err := s.makeRemoteFolder(ctx, folder, owner); err != nil {
 		return err
 	}
 	if len(behind) == 0 {
@@ -65,11 +65,11 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 	return err
 }
 
-// nobody is the number of no user: the one for whom chown changes nothing.
-const nobody = -1
+// noUser is the number of no user: the one for whom chown changes nothing.
+const noUser = -1
 
-// makeHere makes a folder of this machine for a user, each step in what the one before it has opened.
-func makeHere(folder string, user int) error {
+// makeLocalFolder makes a folder of this machine for a user, each step in what the one before it has opened.
+func makeLocalFolder(folder string, user int) error {
 	outer := filepath.Dir(folder)
 	return inFolder(filepath.Dir(outer), func(place *safepath.Folder) error {
 		work, err := place.Mkdir(filepath.Base(outer), 0o755)
@@ -89,9 +89,9 @@ func makeHere(folder string, user int) error {
 	})
 }
 
-// makeElsewhere makes a folder of another machine for a user; empty for none. Root has none made where others can
+// makeRemoteFolder makes a folder of another machine for a user; empty for none. Root has none made where others can
 // change the way.
-func (s *Session) makeElsewhere(ctx context.Context, folder, user string) error {
+func (s *Session) makeRemoteFolder(ctx context.Context, folder, user string) error {
 	steps := [][]string{{"mkdir", "-p", "-m", "0755", "--", filepath.Dir(folder)},
 		{"mkdir", "-m", "0700", "--", folder}}
 	if user != "" {
@@ -131,7 +131,7 @@ func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool
 	if err != nil || out.ExitCode != 0 {
 		return false, err
 	}
-	g, err := survey(ctx, t, filepath.Dir(of.Folder))
+	g, err := checkDirAccess(ctx, t, filepath.Dir(of.Folder))
 	if err == nil && g.root && g.unsafe != nil {
 		err = refused(t, of.Folder+" is not removed as root", g.unsafe)
 	}
@@ -143,7 +143,7 @@ func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool
 
 // StartedBy is what the commands of some cells have started on a target.
 func StartedBy(ctx context.Context, t target.Target, cells []lab.Cell, owner, folder string) (target.Started, error) {
-	of := target.Started{Mark: Marked(owner), Folder: folder}
+	of := target.Started{Mark: MarkFor(owner), Folder: folder}
 	var names []string
 	for _, c := range cells {
 		if c.Command == nil || c.Command.User == "" || slices.Contains(names, c.Command.User) {
@@ -193,7 +193,7 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't remove " + folder, Target: t.Name(), Command: argv,
-			Output: firstLines(string(out.Stderr), 3),
+			Output: headLines(string(out.Stderr), 3),
 			Hints:  []string{"remove it by hand"}}
 	}
 	return err
@@ -219,8 +219,8 @@ func mountedBelow(table, folder string) string {
 
 // The times that processes are given to end by themselves, and to be gone when they were killed.
 const (
-	grace   = 5 * time.Second
-	tooLong = 20 * time.Second
+	killGrace   = 5 * time.Second
+	killTimeout = 20 * time.Second
 )
 
 // EndProcesses ends everything that a run's commands have started: what carries the run's mark in its environment, and
@@ -233,12 +233,12 @@ func EndProcesses(ctx context.Context, t target.Target, of target.Started) error
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		if time.Since(began) > tooLong {
+		if time.Since(began) > killTimeout {
 			return &lab.Error{What: "processes that the run's commands started can't be ended: " +
 				strings.Join(found, " "), Target: t.Name(),
 				Hints: []string{"they are likely waiting for a device; end them, then: headroom restore"}}
 		}
-		if asked = found; time.Since(began) > grace {
+		if asked = found; time.Since(began) > killGrace {
 			signal, asked = syscall.SIGKILL, nil
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -54,7 +54,7 @@ func (e iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, erro
 	if e.step > 0 {
 		argv = iperf3.Finely(argv, e.step)
 	}
-	return load{engine: e, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
+	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
 		doing: cell.Title, expected: cell.Expected, cell: &cell}, nil
 }
 
@@ -79,7 +79,7 @@ const (
 func (iperf3Engine) raw() (output, messages string) { return "iperf3.json", "messages" }
 
 func (iperf3Engine) collect(ctx context.Context, job target.Job) (printed, error) {
-	return bothStreams(ctx, job)
+	return fetchStreams(ctx, job)
 }
 
 func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
@@ -91,7 +91,7 @@ func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evi
 		return true
 	}
 	rep.Values, rep.Seconds = r.Values(), r.Ran()
-	evidence.Claims = claimsOf(r, evidence.Cell.Params)
+	evidence.Reported = reportedTraffic(r, evidence.Cell.Params)
 	for _, s := range r.Series() {
 		rep.Series = append(rep.Series, bySecond(s))
 	}
@@ -101,10 +101,10 @@ func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evi
 
 // rate is that of both directions. iperf3 does not tell exactly when the time that counts began. It did after the
 // process was there and its connection was made, and so long before the process ended that the test fits in between.
-func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock offset) (lab.Series, moment, bool) {
+func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock clockOffset) (lab.Series, timestamp, bool) {
 	r, err := iperf3.Parse(a.done.output)
 	if err != nil {
-		return lab.Series{}, moment{}, false
+		return lab.Series{}, timestamp{}, false
 	}
 	var sum lab.Series
 	for i, s := range r.Series() {
@@ -118,22 +118,23 @@ func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock offset
 		}
 	}
 	earliest, latest := a.done.state.Started, a.done.state.Ended.Add(-secondsOf(r.Ran()+r.Omit))
-	if said := r.Start.Add(-clock.ahead); !r.Start.IsZero() && said.After(earliest) {
-		earliest = said
+	if printed := r.Start.Add(-clock.offset); !r.Start.IsZero() && printed.After(earliest) {
+		earliest = printed
 	}
 	if latest.Before(earliest) {
 		latest = earliest
 	}
 	half := latest.Sub(earliest) / 2
-	return sum, moment{Time: earliest.Add(half + secondsOf(r.Omit)), unsure: half + clock.unsure + jobStep},
+	return sum, timestamp{Time: earliest.Add(half + secondsOf(r.Omit)), uncertainty: half + clock.uncertainty +
+			jobTimeStep},
 		len(sum.Values) > 0
 }
 
 // progress has nothing to add: with --json iperf3 prints nothing before it ends.
-func (iperf3Engine) progress([]byte, time.Duration, *Event) {}
+func (iperf3Engine) progress([]byte, time.Duration, *Progress) {}
 
-// untilListening is how long a server may take until it listens.
-const untilListening = 10 * time.Second
+// listenTimeout is how long a server may take until it listens.
+const listenTimeout = 10 * time.Second
 
 // listen starts the server of a test and waits until it listens.
 func (s *Session) listen(ctx context.Context, cell Cell) error {
@@ -161,16 +162,16 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 			"be measured", port),
 			"end it, or take another port: --port 5301", "who it is: ss -lntup, and rdma resource show cm_id for RDMA")
 	}
-	s.servers++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: s.serverArgv(cell, at),
+	s.serverCount++
+	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.ownerName(), s.serverCount), Argv: s.serverArgv(cell, at),
 		Env: cell.Environment}
-	if step := s.fineStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
+	if step := s.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		spec.Argv = iperf3.Finely(spec.Argv, step)
 	}
-	if s.serving, err = s.Server.Target.Start(ctx, spec); err != nil {
+	if s.serverJob, err = s.Server.Target.Start(ctx, spec); err != nil {
 		return err
 	}
-	end := time.NewTimer(untilListening)
+	end := time.NewTimer(listenTimeout)
 	defer end.Stop()
 	for {
 		up, err := listening(ctx, s.Server.Target, port)
@@ -178,23 +179,23 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 			return err
 		}
 		select {
-		case <-s.serving.Done():
-			said := ""
+		case <-s.serverJob.Done():
+			printed := ""
 			for _, name := range []string{"stdout", "stderr"} {
-				text, err := s.serving.Tail(ctx, name, mostSaid)
+				text, err := s.serverJob.Tail(ctx, name, maxSearchedOutput)
 				if err != nil {
 					return err
 				}
-				said += string(text)
+				printed += string(text)
 			}
-			said = cmp.Or(g.Said([]byte(said)), said)
+			printed = cmp.Or(g.ErrorText([]byte(printed)), printed)
 			e := fault(fmt.Sprintf("%s can't listen on %s, port %d", g.Program(cell.Params), s.Server.Address, port),
 				"the address must be one of the server's own: ip address; name another with --address")
-			e.Command, e.Output = spec.Argv, strings.TrimSpace(said)
+			e.Command, e.Output = spec.Argv, strings.TrimSpace(printed)
 			return e
 		case <-end.C:
 			e := fault(fmt.Sprintf("%s does not listen on %s, port %d, after %s", g.Program(cell.Params),
-				s.Server.Address, port, unit.Duration(untilListening)))
+				s.Server.Address, port, unit.Duration(listenTimeout)))
 			e.Command = spec.Argv
 			return e
 		case <-ctx.Done():
@@ -204,32 +205,32 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	}
 }
 
-// quoteServer adds to why a test has no result what its server said, which is nowhere else.
-func (s *Session) quoteServer(ctx context.Context, warnings []lab.Warning) {
-	if s.serving == nil {
+// addServerOutput adds to why a test has no result what its server said, which is nowhere else.
+func (s *Session) addServerOutput(ctx context.Context, warnings []lab.Warning) {
+	if s.serverJob == nil {
 		return
 	}
-	text, err := s.serving.Tail(ctx, "stderr", mostSaid)
-	said := strings.TrimSpace(string(text))
-	if err != nil || said == "" {
+	text, err := s.serverJob.Tail(ctx, "stderr", maxSearchedOutput)
+	printed := strings.TrimSpace(string(text))
+	if err != nil || printed == "" {
 		return
 	}
 	for i, w := range warnings {
 		if w.Code == "no-result" {
 			warnings[i].Text += "; its server said: " +
-				lab.Shorten(strings.Join(strings.Fields(firstLines(said, 5)), " "), mostQuoted, mostQuoted)
+				lab.Shorten(strings.Join(strings.Fields(headLines(printed, 5)), " "), maxQuoted, maxQuoted)
 		}
 	}
 }
 
-// hangUp ends the server of a test, whatever became of it. A server of one test has ended by itself where all went
+// stopServer ends the server of a test, whatever became of it. A server of one test has ended by itself where all went
 // well.
-func (s *Session) hangUp(ctx context.Context) []lab.Warning {
-	job := s.serving
+func (s *Session) stopServer(ctx context.Context) []lab.Warning {
+	job := s.serverJob
 	if job == nil {
 		return nil
 	}
-	s.serving = nil
+	s.serverJob = nil
 	err := job.Kill(ctx, time.Second)
 	if err == nil {
 		err = job.Remove(ctx)
@@ -237,17 +238,17 @@ func (s *Session) hangUp(ctx context.Context) []lab.Warning {
 	if err == nil {
 		return nil
 	}
-	s.outcome.Stuck = true
+	s.outcome.Aborted = true
 	return []lab.Warning{{Code: "cleanup-failed", Taints: []string{},
 		Text: fmt.Sprintf("the server of the test on %s may still listen: %v; it ends by itself within %s of when "+
 			"the test would have",
 			s.Server.Target.Name(), err, unit.Duration(served.Longest(0)))}}
 }
 
-// endBeside ends what a repetition has running beside its load, and carries out what comes after it.
-func (s *Session) endBeside(ctx context.Context, cell Cell) []lab.Warning {
+// endServerAndCommand ends what a repetition has running beside its load, and carries out what comes after it.
+func (s *Session) endServerAndCommand(ctx context.Context, cell Cell) []lab.Warning {
 	if _, network := served.Of(cell.Engine); network {
-		return s.hangUp(ctx)
+		return s.stopServer(ctx)
 	}
 	return s.endCommand(ctx, cell)
 }

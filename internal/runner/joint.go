@@ -9,33 +9,35 @@ import (
 	"headroom/internal/plan"
 )
 
-// joint is one repetition on all targets that carry it out.
-type joint struct {
+// jointRepetition is one repetition on all targets that carry it out.
+type jointRepetition struct {
 	sessions []*Session
 	attempts []*attempt
-	offsets  []offset
-	// own is what the repetition is for one of them, and begins is called when all are ready and none has begun.
-	own    func(s *Session) plan.Repetition
-	begins func()
+	offsets  []clockOffset
+	// repetitionOf is what the repetition is for one of them, and begins is called when all are ready and none has
+	// begun.
+	repetitionOf func(s *Session) plan.Repetition
+	onStart      func()
 	// load has all of them begin at the same moment, and returns when they have ended. errs are why loads came to no
 	// end, err is why nothing is to be kept.
 	load func(ctx context.Context) (errs []error, err error)
-	// forget ends what is beside the loads, and deletes what their jobs have left.
-	forget func(ctx context.Context)
+	// cleanup ends what is beside the loads, and deletes what their jobs have left.
+	cleanup func(ctx context.Context)
 	// replaces says that a lost target is replaced, and not done without.
 	replaces bool
 }
 
-func newJoint(sessions []*Session) *joint {
-	j := &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions)),
+func newJoint(sessions []*Session) *jointRepetition {
+	j := &jointRepetition{sessions: sessions, attempts: make([]*attempt, len(sessions)),
+		offsets:  make([]clockOffset, len(sessions)),
 		replaces: true}
-	j.load, j.forget = j.atOnce, j.forgetAll
+	j.load, j.cleanup = j.runFollowed, j.cleanupAll
 	return j
 }
 
 // repeat carries out the repetition on all of them, and has it kept. When a target is lost and another can be had in
-// its place, all of them carry it out anew.
-func (j *joint) repeat(ctx context.Context, keep func() error) error {
+// its place, all of them carry it out again.
+func (j *jointRepetition) repeat(ctx context.Context, keep func() error) error {
 	for {
 		kept, failed := j.attempt(ctx, keep)
 		if kept || failed == nil {
@@ -50,9 +52,9 @@ func (j *joint) repeat(ctx context.Context, keep func() error) error {
 
 // attempt carries it out once. It is kept unless a target was lost; when the load of one came to no end, the others
 // are, and the error says why it did not.
-func (j *joint) attempt(ctx context.Context, keep func() error) (kept bool, err error) {
+func (j *jointRepetition) attempt(ctx context.Context, keep func() error) (kept bool, err error) {
 	clear(j.attempts)
-	defer j.forget(ctx)
+	defer j.cleanup(ctx)
 	errs, err := j.load(ctx)
 	if err != nil {
 		return false, err
@@ -65,7 +67,7 @@ func (j *joint) attempt(ctx context.Context, keep func() error) (kept bool, err 
 			j.attempts[i].lost(err)
 		}
 	}
-	j.heedUpsets(ctx)
+	j.recordEvents(ctx)
 	return true, errors.Join(append(errs, keep())...)
 }
 
@@ -81,48 +83,50 @@ func joined(errs []error) error {
 }
 
 // lost says whether a target is gone of which another is to be had.
-func (j *joint) lost(ctx context.Context) bool {
+func (j *jointRepetition) lost(ctx context.Context) bool {
 	return j.replaces && slices.ContainsFunc(j.sessions, func(s *Session) bool { return s.lost(ctx) != nil })
 }
 
-// atOnce is the load of targets that are followed, all of them at the same time.
-func (j *joint) atOnce(ctx context.Context) (errs []error, err error) {
+// runFollowed is the load of targets that are followed, all of them at the same time.
+func (j *jointRepetition) runFollowed(ctx context.Context) (errs []error, err error) {
 	// One that is stopped half-way into a level would look like one that is lost.
-	entered := j.each(func(i int, s *Session) (err error) {
-		j.attempts[i], err = s.approach(ctx, j.own(s))
+	entered := j.forEach(func(i int, s *Session) (err error) {
+		j.attempts[i], err = s.enterArm(ctx, j.repetitionOf(s))
 		return err
 	})
 	if err := errors.Join(entered...); err != nil {
 		return nil, j.sessions[0].stoppedOr(ctx, err)
 	}
-	err = j.all(ctx, func(ctx context.Context, i int, s *Session) error { return s.settle(ctx, j.attempts[i]) })
-	if err != nil {
-		return nil, err
-	}
-	// The counters are read when nobody prepares anything any more.
-	err = j.all(ctx, func(ctx context.Context, i int, s *Session) error {
-		j.offsets[i] = offsetOf(ctx, s.Target)
-		return s.ready(ctx, j.attempts[i])
+	err = j.forAll(ctx, func(ctx context.Context, i int, s *Session) error {
+		return s.prepareStorage(ctx, j.attempts[i])
 	})
 	if err != nil {
 		return nil, err
 	}
-	j.begins()
+	// The counters are read when nobody prepares anything any more.
+	err = j.forAll(ctx, func(ctx context.Context, i int, s *Session) error {
+		j.offsets[i] = readClockOffset(ctx, s.Target)
+		return s.prepareLoad(ctx, j.attempts[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.onStart()
 	// All are ready, and none has begun: this is the barrier.
-	return j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) }), nil
+	return j.forEach(func(i int, s *Session) error { return s.runLoad(ctx, j.attempts[i]) }), nil
 }
 
 // replace replaces the targets that were lost. It says whether there were some, and all could be replaced.
-func (j *joint) replace(ctx context.Context) (again bool, err error) {
+func (j *jointRepetition) replace(ctx context.Context) (again bool, err error) {
 	if !j.replaces {
 		return false, nil
 	}
 	for _, s := range j.sessions {
-		before, tell := s.replacements, s.tell
-		if s.Progress == nil { // a mate: the first tells for it
-			tell = j.sessions[0].tell
+		before, tell := s.replacements, s.report
+		if s.Progress == nil { // a peer: the first tells for it
+			tell = j.sessions[0].report
 		}
-		if err := s.replace(ctx, j.own(s), nil, tell); err != nil {
+		if err := s.replace(ctx, j.repetitionOf(s), nil, tell); err != nil {
 			return false, err
 		}
 		again = again || s.replacements > before
@@ -130,17 +134,17 @@ func (j *joint) replace(ctx context.Context) (again bool, err error) {
 	return again, nil
 }
 
-func (j *joint) forgetAll(ctx context.Context) {
+func (j *jointRepetition) cleanupAll(ctx context.Context) {
 	for i, a := range j.attempts {
 		if a != nil {
-			j.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)
-			a.forget(ctx)
+			j.sessions[i].endServerAndCommand(context.WithoutCancel(ctx), a.cell)
+			a.cleanup(ctx)
 		}
 	}
 }
 
-// each does something with every session at the same time, and waits for all of them.
-func (j *joint) each(f func(i int, s *Session) error) []error {
+// forEach does something with every session at the same time, and waits for all of them.
+func (j *jointRepetition) forEach(f func(i int, s *Session) error) []error {
 	errs := make([]error, len(j.sessions))
 	var wait sync.WaitGroup
 	for i, s := range j.sessions {
@@ -150,14 +154,14 @@ func (j *joint) each(f func(i int, s *Session) error) []error {
 	return errs
 }
 
-// all is each for what is of no use when one of the sessions fails: then the others are stopped. The error is what
+// forAll is each for what is of no use when one of the sessions fails: then the others are stopped. The error is what
 // failed first.
-func (j *joint) all(ctx context.Context, f func(ctx context.Context, i int, s *Session) error) error {
+func (j *jointRepetition) forAll(ctx context.Context, f func(ctx context.Context, i int, s *Session) error) error {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	var once sync.Once
 	var first error
-	errs := j.each(func(i int, s *Session) error {
+	errs := j.forEach(func(i int, s *Session) error {
 		err := f(within, i, s)
 		if err != nil {
 			once.Do(func() { first = err; stop() })
@@ -165,7 +169,7 @@ func (j *joint) all(ctx context.Context, f func(ctx context.Context, i int, s *S
 		return err
 	})
 	for i, s := range j.sessions {
-		if s.outcome.Stuck && errs[i] != first { // what is left on a target is said in any case
+		if s.outcome.Aborted && errs[i] != first { // what is left on a target is said in any case
 			first = errors.Join(first, errs[i])
 		}
 	}

@@ -13,22 +13,22 @@ import (
 
 // How long a load may go on. One that hangs is ended, and its repetition has failed; the run goes on with the next one.
 const (
-	// spare is the least that a load may take beyond its own time.
-	spare = time.Minute
-	// spareForData is for a load of fio's that may lay out files of its own before its time, or flush a cache after it,
-	// and for one that events come upon: what it works on may take minutes to come back.
-	spareForData = 10 * time.Minute
-	// longest is for a load that does not say how long it takes, nor how much it moves.
-	longest = 24 * time.Hour
+	// timeAllowance is the least that a load may take beyond its own time.
+	timeAllowance = time.Minute
+	// dataTimeAllowance is for a load of fio's that may lay out files of its own before its time, or flush a cache
+	// after it, and for one that events come upon: what it works on may take minutes to come back.
+	dataTimeAllowance = 10 * time.Minute
+	// maxLoadTime is for a load that does not say how long it takes, nor how much it moves.
+	maxLoadTime = 24 * time.Hour
 	// The rates below which nothing that is measured moves data: bytes and operations a second.
-	slowestBytes, slowestOperations = 1 << 20, 20
+	minBytesPerSecond, minOperationsPerSecond = 1 << 20, 20
 )
 
 // limit is the time after which a load is ended.
 func (s *Session) limit(l load) time.Duration {
-	beyond := spare
-	if l.movesData || len(s.Upsets) > 0 {
-		beyond = spareForData
+	beyond := timeAllowance
+	if l.movesData || len(s.Events) > 0 {
+		beyond = dataTimeAllowance
 	}
 	if s.spare > 0 {
 		beyond = s.spare
@@ -40,16 +40,16 @@ func (s *Session) limit(l load) time.Duration {
 	case isCommand && l.expected > 0: // what its suite says that it takes is a guess
 		return max(10*l.expected, l.expected+time.Hour)
 	case l.expected > 0:
-		return l.expected + max(beyond, min(l.expected, longest))
+		return l.expected + max(beyond, min(l.expected, maxLoadTime))
 	case l.slowest > 0:
 		return l.slowest + beyond
 	}
-	return longest
+	return maxLoadTime
 }
 
-// slowestOf is how long a load that ends by size takes at the very least of rates; 0 when nothing is known of its size,
-// or it holds itself to a rate of its own.
-func slowestOf(params map[string]string, whole int64) time.Duration {
+// slowestTime is how long a load that ends by size takes at the very least of rates; 0 when nothing is known of its
+// size, or it holds itself to a rate of its own.
+func slowestTime(params map[string]string, whole int64) time.Duration {
 	for _, held := range []string{"rate", "rate_iops", "rate_min", "thinktime", "thinkcycles"} {
 		if params[held] != "" {
 			return 0
@@ -62,7 +62,7 @@ func slowestOf(params map[string]string, whole int64) time.Duration {
 	} else if n, err := unit.ParseBytes(bs); err == nil && n > 0 {
 		block = n
 	}
-	seconds := max(moved/slowestBytes, moved/float64(block)/slowestOperations)
+	seconds := max(moved/minBytesPerSecond, moved/float64(block)/minOperationsPerSecond)
 	if moved == 0 || seconds > math.MaxInt64/float64(4*time.Second) {
 		return 0
 	}

@@ -30,8 +30,8 @@ func (k *kept) Repetition(r lab.Repetition) error {
 	return nil
 }
 
-func (k *kept) Commit() error             { return nil }
-func (k *kept) Leave(lab.Leftovers) error { return nil }
+func (k *kept) Commit() error                         { return nil }
+func (k *kept) AnnounceLeftovers(lab.Leftovers) error { return nil }
 
 // A load that hangs and ignores the signal is ended at its limit: its repetition has failed, what it printed is kept,
 // and the next one is carried out.
@@ -58,7 +58,7 @@ cp "` + result + `" fio.json
 		Params: map[string]string{"rw": "read", "runtime": "100ms", "time_based": "1"}},
 		Title: "read", Expected: 100 * time.Millisecond}
 	saver := &kept{raw: map[string]string{}}
-	s, err := Open(t.Context(), Experiment{RunID: "7KQ4M2X9TD", Target: target.NewLocal(jobs), Program: program,
+	s, err := Open(t.Context(), Measurement{RunID: "7KQ4M2X9TD", Target: target.NewLocal(jobs), Program: program,
 		Scratch: 1 << 20,
 		Place:   lab.Place{Kind: lab.Directory, Path: place}, Cells: []Cell{cell}}, saver)
 	if err != nil {
@@ -69,8 +69,9 @@ cp "` + result + `" fio.json
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := slices.IndexFunc(hung.Warnings, func(w lab.Warning) bool { return w.Code == "not-ended" })
-	if said < 0 || len(hung.Values) > 0 || !strings.Contains(hung.Warnings[said].Text, "had not ended after 0.4s") {
+	printed := slices.IndexFunc(hung.Warnings, func(w lab.Warning) bool { return w.Code == "not-ended" })
+	if printed < 0 || len(hung.Values) > 0 ||
+		!strings.Contains(hung.Warnings[printed].Text, "had not ended after 0.4s") {
 		t.Errorf("%+v", hung)
 	}
 	// The shell of which a child is killed first says so.
@@ -85,7 +86,7 @@ cp "` + result + `" fio.json
 		t.Errorf("the next one: %+v, %v", next, err)
 	}
 	outcome, err := s.Close()
-	if err != nil || outcome.Measured != 2 || outcome.Failed != 1 || outcome.Stuck || len(saver.repetitions) != 2 {
+	if err != nil || outcome.Measured != 2 || outcome.Failed != 1 || outcome.Aborted || len(saver.repetitions) != 2 {
 		t.Errorf("%+v, %v", outcome, err)
 	}
 	left, err := target.SignalStarted(context.Background(), s.Target, target.Started{Mark: "none=", Folder: jobs}, 0,
@@ -105,7 +106,7 @@ func TestLimits(t *testing.T) {
 	fioLoad := func(expected time.Duration, params map[string]string, p lab.Place) load {
 		l := load{engine: fioEngine{}, expected: expected, movesData: movesData(params, p)}
 		if expected == 0 {
-			l.slowest = slowestOf(params, 1<<30)
+			l.slowest = slowestTime(params, 1<<30)
 		}
 		return l
 	}
@@ -123,12 +124,12 @@ func TestLimits(t *testing.T) {
 		"a size":          {fioLoad(0, sized, disk), 1024*time.Second + time.Minute},
 		"a size in 4 KiB": {fioLoad(0, direct, disk), (1<<18)/20*time.Second + 200*time.Millisecond + time.Minute},
 		"a size, at a rate": {fioLoad(0, map[string]string{"rw": "read", "rate": "1k", "direct": "1"}, disk),
-			longest},
+			maxLoadTime},
 		"without end": {fioLoad(0, map[string]string{"rw": "read", "time_based": "1", "direct": "1"}, disk),
-			longest},
+			maxLoadTime},
 		"a network's test":    {load{engine: iperf3Engine{}, expected: 12 * time.Second}, 72 * time.Second},
 		"a command's timeout": {load{engine: execEngine{}, expected: time.Hour, timeout: time.Minute}, time.Minute},
-		"a command":           {load{engine: execEngine{}}, longest},
+		"a command":           {load{engine: execEngine{}}, maxLoadTime},
 		"a command's time":    {load{engine: execEngine{}, expected: 20 * time.Minute}, 200 * time.Minute},
 		"a short command":     {load{engine: execEngine{}, expected: time.Minute}, 61 * time.Minute},
 	} {
@@ -136,8 +137,8 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	upset := &Session{Experiment: Experiment{Upsets: []Upset{{}}}}
-	if got := upset.limit(load{engine: iperf3Engine{}, expected: time.Minute}); got != 11*time.Minute {
+	ev := &Session{Measurement: Measurement{Events: []ScheduledEvent{{}}}}
+	if got := ev.limit(load{engine: iperf3Engine{}, expected: time.Minute}); got != 11*time.Minute {
 		t.Errorf("with events %s", got)
 	}
 }

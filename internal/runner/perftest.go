@@ -72,11 +72,11 @@ func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 	return true, nil
 }
 
-// mostMissed is how often a repetition is carried out anew because its client missed its server: a machine on which it
+// maxMissed is how often a repetition is carried out again because its client missed its server: a machine on which it
 // does so four times is no place to measure on.
-const mostMissed = 3
+const maxMissed = 3
 
-// errMissed is why a repetition is carried out anew: nothing was measured in it, and nothing is wrong with what is
+// errMissed is why a repetition is carried out again: nothing was measured in it, and nothing is wrong with what is
 // measured.
 var errMissed = errors.New("perftest's client came before its server listened again")
 
@@ -85,22 +85,22 @@ func (a *attempt) missed() bool {
 	return a.failed && a.cell.Engine == lab.EnginePerftest && perftest.Missed(a.done.messages)
 }
 
-// warnMissed keeps in the run that a repetition was carried out anew.
+// warnMissed keeps in the run that a repetition was carried out again.
 func (s *Session) warnMissed(next plan.Repetition, times int) {
 	s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "connection-missed",
 		Text: fmt.Sprintf("repetition %d of %s was carried out anew (%d of at most %d times): perftest connects "+
 			"twice, and its client came before its server listened for the second time",
-			next.Number, next.Cell, times, mostMissed)})
+			next.Number, next.Cell, times, maxMissed)})
 }
 
 func (perftestEngine) raw() (output, messages string) { return "perftest.txt", "messages" }
 
 func (perftestEngine) collect(ctx context.Context, job target.Job) (printed, error) {
-	return bothStreams(ctx, job)
+	return fetchStreams(ctx, job)
 }
 
-// bothStreams are what a job printed: its standard output is read, its standard error has messages.
-func bothStreams(ctx context.Context, job target.Job) (printed, error) {
+// fetchStreams are what a job printed: its standard output is read, its standard error has messages.
+func fetchStreams(ctx context.Context, job target.Job) (printed, error) {
 	var p printed
 	var err error
 	if p.output, err = p.fetch(ctx, job, "stdout"); err != nil {
@@ -130,4 +130,4 @@ func (perftestEngine) read(_ context.Context, done ended, rep *lab.Repetition, e
 }
 
 // progress has nothing to add: perftest prints nothing before it ends.
-func (perftestEngine) progress([]byte, time.Duration, *Event) {}
+func (perftestEngine) progress([]byte, time.Duration, *Progress) {}

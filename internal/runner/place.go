@@ -38,7 +38,7 @@ func (s *Session) prepare(ctx context.Context, cell Cell) error {
 	if _, network := served.Of(cell.Engine); network {
 		err := s.listen(ctx, cell)
 		if err != nil {
-			s.hangUp(context.WithoutCancel(ctx))
+			s.stopServer(context.WithoutCancel(ctx))
 		}
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Session) prepare(ctx context.Context, cell Cell) error {
 		return nil
 	}
 	steps := cell.Steps
-	if s.ground.shared && cell.Params["ioengine"] != "null" && !slices.Contains(steps, lab.Layout) {
+	if s.dirAccess.shared && cell.Params["ioengine"] != "null" && !slices.Contains(steps, lab.Layout) {
 		steps = slices.Concat([]lab.Step{lab.Layout}, steps) // fio is not to make the file
 	}
 	for _, step := range steps {
@@ -95,8 +95,8 @@ func (s *Session) discard(ctx context.Context) error {
 	if err := s.mayWrite(); err != nil {
 		return err
 	}
-	s.did = append(s.did, "discard "+s.Place.Path)
-	s.tell(Event{Doing: "discarding " + s.Place.Path, Begins: true})
+	s.entrySteps = append(s.entrySteps, "discard "+s.Place.Path)
+	s.report(Progress{Doing: "discarding " + s.Place.Path, Begins: true})
 	err := s.Claim.Discard(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
 		s.warnOnce(lab.Warning{Code: "discard-unsupported", Taints: []string{"write.*"},
@@ -137,8 +137,8 @@ func (s *Session) mayWrite() error {
 }
 
 func (s *Session) laidOut(kind string, bytes int64) {
-	s.layouts++
-	s.layout = lab.LayoutState{Kind: kind, ID: fmt.Sprint(s.layouts), Written: time.Now(), Bytes: bytes}
+	s.layoutCount++
+	s.layout = lab.LayoutState{Kind: kind, ID: fmt.Sprint(s.layoutCount), Written: time.Now(), Bytes: bytes}
 }
 
 // writeAll has fio write to the scratch file or the device from end to end.
@@ -146,15 +146,15 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	path := s.filename()
 	params := WriteAllParams(step, s.Scratch)
 	began := time.Now()
-	defer func() { s.once += time.Since(began) }()
-	l := fioLoad(string(step), params, fio.Options{Program: s.Program, Filename: path}, s.handed())
-	l.doing, l.movesData, l.slowest = doing, true, slowestOf(params, s.size())
+	defer func() { s.preparationTime += time.Since(began) }()
+	l := fioLoad(string(step), params, fio.Options{Program: s.Program, Filename: path}, s.passedFilename())
+	l.doing, l.movesData, l.slowest = doing, true, slowestTime(params, s.size())
 	done, err := s.run(ctx, l)
 	if err != nil {
 		return err
 	}
-	defer done.forget(ctx)
-	s.did = append(s.did, Shown(string(step), params, path))
+	defer done.cleanup(ctx)
+	s.entrySteps = append(s.entrySteps, ShownCommand(string(step), params, path))
 	if done.timedOut {
 		return &lab.Error{What: fmt.Sprintf("%s had not ended after %s, and was", doing, unit.Duration(done.limit)),
 			Target: target.RemoteName(s.Target), Command: done.argv,
@@ -162,8 +162,8 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	}
 	if done.state.ExitCode != 0 {
 		e := &lab.Error{What: doing + " failed", Target: target.RemoteName(s.Target), Command: done.argv,
-			Output: firstLines(done.said(), 5)}
-		if strings.Contains(done.said(), "No space left") {
+			Output: headLines(done.outputText(), 5)}
+		if strings.Contains(done.outputText(), "No space left") {
 			e.Hints = []string{"free some space, or take a smaller file with --size"}
 		}
 		return e
@@ -188,19 +188,19 @@ func WriteAllParams(step lab.Step, scratch int64) map[string]string {
 	return params
 }
 
-// Shown is a load's command line as plans and records show it: without the files that headroom has fio write for
+// ShownCommand is a load's command line as plans and records show it: without the files that headroom has fio write for
 // itself.
-func Shown(name string, params map[string]string, path string) string {
+func ShownCommand(name string, params map[string]string, path string) string {
 	return lab.ShellQuote(fio.Argv(name, params, fio.Options{Filename: path}))
 }
 
 // cleanUp leaves the place as it was found. It goes on after an error and reports all of them.
 func (s *Session) cleanUp() error {
-	if s.outcome.Stuck {
+	if s.outcome.Aborted {
 		return nil // a load that could not be killed has files open; the next start looks again
 	}
 	if s.lost(context.Background()) != nil {
-		s.outcome.Stuck = true // what is left there, if it did not go with the target, is for the next start, too
+		s.outcome.Aborted = true // what is left there, if it did not go with the target, is for the next start, too
 		return nil
 	}
 	errs := []error{s.removeScratch(context.Background())}
@@ -246,7 +246,7 @@ func (s *Session) warnOnce(w lab.Warning) {
 	}
 }
 
-func firstLines(text string, n int) string {
+func headLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[:min(n, len(lines))], "\n")
 }

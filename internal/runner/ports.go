@@ -20,33 +20,35 @@ func (s *Session) findPorts(ctx context.Context) error {
 		nil {
 		return err
 	}
-	s.gauges.CountPorts(s.clientPorts.Meant)
-	s.served.CountPorts(s.serverPorts.Meant)
+	s.counters.CountPorts(s.clientPorts.Expected)
+	s.serverCounters.CountPorts(s.serverPorts.Expected)
 	return nil
 }
 
-// claimsOf is what iperf3 says went through the network.
-func claimsOf(r iperf3.Result, params map[string]string) map[string]validity.Claim {
-	claims := map[string]validity.Claim{}
+// reportedTraffic is what iperf3 says went through the network.
+func reportedTraffic(r iperf3.Result, params map[string]string) map[string]validity.ReportedTraffic {
+	claims := map[string]validity.ReportedTraffic{}
 	for direction, f := range map[string]*iperf3.Flow{lab.Send: r.Forward, lab.Receive: r.Reverse} {
 		if f != nil {
-			claims[direction] = validity.Claim{Arrived: f.Arrived, Handed: f.Handed, Payload: iperf3.Payload(params),
-				Again: max(0, f.Retransmits), Flows: iperf3.Flows(params)}
+			claims[direction] = validity.ReportedTraffic{Arrived: f.Arrived, Handed: f.Handed,
+				Payload:       iperf3.Payload(params),
+				Retransmitted: max(0, f.Retransmits), Flows: iperf3.Flows(params)}
 		}
 	}
 	return claims
 }
 
-// passed is one end of a test on its way through a port: the claims of the test there, and the counters around it.
-type passed struct {
+// networkPathEnd is one end of a test on its way through a port: the claims of the test there, and the counters around
+// it.
+type networkPathEnd struct {
 	ports          facts.Ports
 	before, after  validity.Counters
-	sent, received validity.Claim
+	sent, received validity.ReportedTraffic
 }
 
-// passedBy are the two ends of a test, client first; nil where nothing is claimed.
-func (s *Session) passedBy(claims map[string]validity.Claim, before, after validity.Counters,
-	server *validity.ServerCounters) []passed {
+// pathEndsOf are the two ends of a test, client first; nil where nothing is claimed.
+func (s *Session) pathEndsOf(claims map[string]validity.ReportedTraffic, before, after validity.Counters,
+	server *validity.ServerCounters) []networkPathEnd {
 	if len(claims) == 0 || server == nil {
 		return nil
 	}
@@ -55,7 +57,7 @@ func (s *Session) passedBy(claims map[string]validity.Claim, before, after valid
 		mtu = n
 	}
 	send, receive := validity.WithHeaders(claims[lab.Send], claims[lab.Receive], mtu)
-	return []passed{
+	return []networkPathEnd{
 		{ports: s.clientPorts, before: before, after: after, sent: send, received: receive},
 		{ports: s.serverPorts, before: server.Before, after: server.After, sent: receive, received: send},
 	}
@@ -66,40 +68,42 @@ func (s *Session) passedBy(claims map[string]validity.Claim, before, after valid
 // from before the first of them began to after the last had ended. It adds what it finds to the repetitions, and
 // returns it.
 func checkPorts(attempts []*attempt) []lab.Warning {
-	var ends []passed
+	var ends []networkPathEnd
 	claimed := true
 	for _, a := range attempts {
-		ends = append(ends, a.passed...)
+		ends = append(ends, a.pathEnds...)
 		claimed = claimed && !a.failed
 	}
-	var said []lab.Warning
+	var printed []lab.Warning
 	for _, a := range attempts {
-		if a.passed == nil {
+		if a.pathEnds == nil {
 			continue
 		}
-		p := validity.Passage{Client: through(ends, a.passed[0].ports), Server: through(ends, a.passed[1].ports)}
-		p.Same = a.passed[0].ports.Network == a.passed[1].ports.Network && slices.Equal(p.Client.Meant, p.Server.Meant)
+		p := validity.NetworkPath{Client: pathEndThrough(ends, a.pathEnds[0].ports),
+			Server: pathEndThrough(ends, a.pathEnds[1].ports)}
+		p.Same = a.pathEnds[0].ports.Network == a.pathEnds[1].ports.Network &&
+			slices.Equal(p.Client.Expected, p.Server.Expected)
 		a.rep.Ports = p.Traffic()
 		if !claimed {
 			continue // what a test that failed has moved is not known
 		}
-		for _, w := range validity.Ports(validity.Evidence{Cell: a.cell.Cell, Repetition: a.rep, Passage: &p}) {
+		for _, w := range validity.Ports(validity.Evidence{Cell: a.cell.Cell, Repetition: a.rep, NetworkPath: &p}) {
 			a.rep.Warnings = append(a.rep.Warnings, w)
-			if !slices.ContainsFunc(said, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
-				said = append(said, w)
+			if !slices.ContainsFunc(printed, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
+				printed = append(printed, w)
 			}
 		}
 	}
-	return said
+	return printed
 }
 
-// leastCarried is the part of all that went through the ports of a machine from which on one of them was a way of the
-// load.
-const leastCarried = 0.01
+// minCarriedShare is the part of all that went through the ports of a machine from which on one of them was a way of
+// the load.
+const minCarriedShare = 0.01
 
-// carriedTo is what went between a mount and its server meanwhile, by the ports and by the connections of the machine
-// of a role; nothing where there is no mount.
-func carriedTo(role string, before, after validity.Counters) (ports []lab.PortTraffic,
+// serverTraffic is what went between a mount and its server meanwhile, by the ports and by the connections of the
+// machine of a role; nothing where there is no mount.
+func serverTraffic(role string, before, after validity.Counters) (ports []lab.PortTraffic,
 	transports []lab.TransportCalls) {
 	if before.Server == nil || after.Server == nil {
 		return nil, nil
@@ -114,7 +118,7 @@ func carriedTo(role string, before, after validity.Counters) (ports []lab.PortTr
 		}
 	}
 	ports = slices.DeleteFunc(ports, func(p lab.PortTraffic) bool {
-		return float64(p.Received.Bytes+p.Sent.Bytes) < leastCarried*float64(total)
+		return float64(p.Received.Bytes+p.Sent.Bytes) < minCarriedShare*float64(total)
 	})
 	if len(before.Transports) != len(after.Transports) {
 		return ports, nil // one came or went meanwhile, and which one is not known
@@ -141,31 +145,32 @@ func portsOfAll(sessions []*Session, attempts []*attempt) []lab.PortTraffic {
 			switch {
 			case known < 0:
 				all = append(all, p)
-			case p.Meant && !all[known].Meant: // another pair takes it on purpose
+			case p.Expected && !all[known].Expected: // another pair takes it on purpose
 				all[known] = p
 			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b lab.PortTraffic) int {
-		return cmp.Or(cmp.Compare(a.End, b.End), -cmp.Compare(weight(a), weight(b)), cmp.Compare(a.Port, b.Port))
+		return cmp.Or(cmp.Compare(a.End, b.End), -cmp.Compare(expectedFirst(a), expectedFirst(b)),
+			cmp.Compare(a.Port, b.Port))
 	})
 	return all
 }
 
-// weight has ports that were meant stand before others.
-func weight(p lab.PortTraffic) int {
-	if p.Meant {
+// expectedFirst has ports that were meant stand before others.
+func expectedFirst(p lab.PortTraffic) int {
+	if p.Expected {
 		return 1
 	}
 	return 0
 }
 
-// through is all that is claimed of one port, or of those of several next hops, with the counters around it.
-func through(ends []passed, at facts.Ports) validity.PassageEnd {
-	end := validity.PassageEnd{Meant: at.Meant, Address: at.Address, Over: at.Over}
+// pathEndThrough is all that is claimed of one port, or of those of several next hops, with the counters around it.
+func pathEndThrough(ends []networkPathEnd, at facts.Ports) validity.NetworkPathEnd {
+	end := validity.NetworkPathEnd{Expected: at.Expected, Address: at.Address, Over: at.Over}
 	var first, last validity.Counters
 	for _, e := range ends {
-		if e.ports.Network != at.Network || !slices.Equal(e.ports.Meant, at.Meant) {
+		if e.ports.Network != at.Network || !slices.Equal(e.ports.Expected, at.Expected) {
 			continue
 		}
 		end.Sent, end.Received = end.Sent.Plus(e.sent), end.Received.Plus(e.received)

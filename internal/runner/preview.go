@@ -21,10 +21,10 @@ type Lines struct {
 }
 
 // NewPreview looks up what the commands of an experiment need on its target. A tool that is not installed is an error.
-func NewPreview(ctx context.Context, e Experiment) (Preview, error) {
-	s := &Session{Experiment: e}
+func NewPreview(ctx context.Context, e Measurement) (Preview, error) {
+	s := &Session{Measurement: e}
 	if e.Place.Kind == lab.Directory {
-		s.scratch = ScratchFile(e.Place.Path, e.owner())
+		s.scratch = ScratchFile(e.Place.Path, e.ownerName())
 	}
 	return Preview{s}, s.openCommands(ctx)
 }
@@ -34,15 +34,15 @@ func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
 	s := p.session
 	if _, ok := served.Of(cell.Engine); ok && s.Server != nil {
 		server := s.serverArgv(cell, served.End{Address: s.Server.Address, Port: s.Server.Port})
-		return Lines{Prepare: []string{s.Server.Target.Name() + ": " + lab.ShellQuote(typed(cell.Cell, server))},
-			Load: lab.ShellQuote(typed(cell.Cell, s.clientArgv(cell)))}, nil
+		return Lines{Prepare: []string{s.Server.Target.Name() + ": " + lab.ShellQuote(shellCommand(cell.Cell, server))},
+			Load: lab.ShellQuote(shellCommand(cell.Cell, s.clientArgv(cell)))}, nil
 	}
 	if cell.Command == nil {
 		argv := fio.Argv(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
 			fio.Options{Filename: s.filename(), Together: s.Place.Members})
-		return Lines{Load: lab.ShellQuote(typed(cell.Cell, argv))}, nil
+		return Lines{Load: lab.ShellQuote(shellCommand(cell.Cell, argv))}, nil
 	}
-	filled, err := s.filled(ctx, cell)
+	filled, err := s.filledCommand(ctx, cell)
 	if err != nil {
 		return Lines{}, err
 	}
@@ -55,8 +55,8 @@ func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
 	return Lines{Prepare: all(filled.Prepare), Load: all([][]string{filled.Argv})[0], CleanUp: all(filled.CleanUp)}, nil
 }
 
-// typed is an argument vector with the variables that are set for it, as one would type it.
-func typed(cell lab.Cell, argv []string) []string {
+// shellCommand is an argument vector with the variables that are set for it, as one would type it.
+func shellCommand(cell lab.Cell, argv []string) []string {
 	if len(cell.Environment) == 0 {
 		return argv
 	}

@@ -45,7 +45,7 @@ func (s *Session) lost(ctx context.Context) error {
 
 // replace replaces the ends that were lost in the course of a repetition, so that the repetition is lost and not the
 // run. It returns the error of the repetition where both are still there, and where there is no replacement.
-func (s *Session) replace(ctx context.Context, next plan.Repetition, failed error, tell func(Event)) error {
+func (s *Session) replace(ctx context.Context, next plan.Repetition, failed error, tell func(Progress)) error {
 	why := s.lost(ctx)
 	if why == nil {
 		return failed
@@ -56,24 +56,25 @@ func (s *Session) replace(ctx context.Context, next plan.Repetition, failed erro
 				s.RunID}})
 	}
 	s.replacements++
-	tell(Event{Doing: "waiting for another target in place of one that is gone", Begins: true})
+	tell(Progress{Doing: "waiting for another target in place of one that is gone", Begins: true})
 	for _, p := range s.replaceable() {
 		why := p.Lost(ctx)
 		if why == nil {
 			continue
 		}
 		if err := p.Replace(ctx); err != nil {
-			s.outcome.Stuck = false // what went on there is gone with it
+			s.outcome.Aborted = false // what went on there is gone with it
 			return errors.Join(why, err)
 		}
-		text := fmt.Sprintf("repetition %d of %s was lost and carried out anew: %s", next.Number, next.Cell, what(why))
+		text := fmt.Sprintf("repetition %d of %s was lost and carried out anew: %s", next.Number,
+			next.Cell, briefError(why))
 		if s.Server != nil && any(s.Server.Target) == any(p) {
 			text += "; the server of the test was there"
 		}
 		s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "target-lost", Text: text})
 	}
 	// Nothing goes on any more of what could not be ended.
-	s.outcome.Stuck = false
+	s.outcome.Aborted = false
 	return s.reattach(ctx)
 }
 
@@ -88,7 +89,7 @@ func (s *Session) generations() (words [2]string) {
 
 // reattach prepares the session for ends of which one was replaced: what runs next finds a machine that was away.
 func (s *Session) reattach(ctx context.Context) error {
-	s.visit, s.previous = visited{}, ""
+	s.visit, s.previous = visitID{}, ""
 	if err := s.afterBoot(ctx); err != nil {
 		return err
 	}
@@ -98,8 +99,8 @@ func (s *Session) reattach(ctx context.Context) error {
 	return nil
 }
 
-// what is an error in a line, without what to do about it.
-func what(err error) string {
+// briefError is an error in a line, without what to do about it.
+func briefError(err error) string {
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		return e.What
 	}

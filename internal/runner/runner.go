@@ -29,9 +29,9 @@ type Saver interface {
 	Raw(name string, data []byte) error
 	Repetition(lab.Repetition) error
 	Commit() error
-	// Leave records what would be left behind, before it comes to be. It replaces what was told of the same target and
-	// jobs, and keeps what was told of others.
-	Leave(lab.Leftovers) error
+	// AnnounceLeftovers records what would be left behind, before it comes to be. It replaces what was told of the same
+	// target and jobs, and keeps what was told of others.
+	AnnounceLeftovers(lab.Leftovers) error
 }
 
 // Claim holds a device that was proved to be free for this run.
@@ -51,8 +51,8 @@ type Cell struct {
 	Expected time.Duration
 }
 
-// Experiment is what to measure, and where.
-type Experiment struct {
+// Measurement is what to measure, and where.
+type Measurement struct {
 	RunID  string
 	Target target.Target
 	// Role of the target in a run that measures several at the same time; empty where there is one.
@@ -62,9 +62,9 @@ type Experiment struct {
 	Place   lab.Place
 	// Server of a network's tests; nil where none is measured.
 	Server *Server
-	// Mates carry out each load of a session at the same moment, on other targets; what is kept of it is what all did
+	// Peers carry out each load of a session at the same moment, on other targets; what is kept of it is what all did
 	// together. Their cells have the same names, and each has a role.
-	Mates []Experiment
+	Peers []Measurement
 	// Backends are other machines that the data of the place comes from or through.
 	Backends []Backend
 	// Tree is the folder of the target that {tree} in a command stands for; empty where there is none.
@@ -78,33 +78,33 @@ type Experiment struct {
 	Plan plan.Plan
 	// Enter makes the levels of an arm effective, by its ID, and says what it does; it is called at the first
 	// repetition of each visit. Nil where there is nothing to vary.
-	Enter func(ctx context.Context, arm string) (Entrance, error)
+	Enter func(ctx context.Context, arm string) (ArmEntry, error)
 	// Pause before each load but the first, for a device to come to rest.
 	Pause time.Duration
 	// Scratch is the size of the scratch file of a directory, in bytes.
 	Scratch int64
-	// Laid is a scratch file that is there already and that somebody else removes; nil where the session has one of its
-	// own.
-	Laid *Laid
+	// SharedScratch is a scratch file that is there already and that somebody else removes; nil where the session has
+	// one of its own.
+	SharedScratch *SharedScratch
 	// AtEnd is called when the plan has come to its end, and before anything is removed; nil for nothing.
-	AtEnd func(ctx context.Context, laid Laid) error
+	AtEnd func(ctx context.Context, laid SharedScratch) error
 	// Claim on the device; nil for a directory.
 	Claim Claim
 	// Blank says that the device was proved to hold nothing, so that reads of it find blocks that nobody wrote.
 	Blank bool
 	// MaxWrites ends the run when the disks under test have been written more bytes than this; 0 is no limit.
 	MaxWrites int64
-	// Tallied says that what the kernel counts is read before and after each load. On a machine with a thousand CPUs
-	// that is megabytes.
-	Tallied bool
-	// Upsets are the events that come upon each load. Bystander says that another experiment of a joint one carries
+	// CountKernel says that what the kernel counts is read before and after each load. On a machine with a thousand
+	// CPUs that is megabytes.
+	CountKernel bool
+	// Events are the events that come upon each load. Bystander says that another experiment of a joint one carries
 	// them out.
-	Upsets    []Upset
-	Bystander bool
-	// Kept are the repetitions that an earlier part of the run saved.
-	Kept []lab.Repetition
+	Events   []ScheduledEvent
+	Observer bool
+	// Saved are the repetitions that an earlier part of the run saved.
+	Saved []lab.Repetition
 	// Progress is told what happens; it must return at once.
-	Progress func(Event)
+	Progress func(Progress)
 }
 
 // Backend is a machine that the data of the place comes from or through: the server of an NFS mount, the host of a
@@ -118,15 +118,15 @@ type Backend struct {
 	Mount string
 }
 
-// Laid is a scratch file, by its name in the directory under test, and what it holds.
-type Laid struct {
+// SharedScratch is a scratch file, by its name in the directory under test, and what it holds.
+type SharedScratch struct {
 	Name  string
 	State lab.LayoutState
 }
 
-// owner is in the names of all that is made on the target. Two targets of a run may be one machine, or see one file
+// ownerName is in the names of all that is made on the target. Two targets of a run may be one machine, or see one file
 // system.
-func (e Experiment) owner() string { return Owner(e.RunID, e.Role) }
+func (e Measurement) ownerName() string { return Owner(e.RunID, e.Role) }
 
 // Owner is what the names of all that a run makes on a target contain: its ID, and the target's role where there are
 // several.
@@ -141,9 +141,9 @@ func Owner(runID, role string) string {
 type Outcome struct {
 	// Measured repetitions, kept ones included, and those among them whose load failed.
 	Measured, Failed int
-	// Stuck says that something is left on the target: a load that could not be killed, so that it may still write when
-	// the run has ended, or a scratch file that could not be removed, because the target can't be reached.
-	Stuck bool
+	// Aborted says that something is left on the target: a load that could not be killed, so that it may still write
+	// when the run has ended, or a scratch file that could not be removed, because the target can't be reached.
+	Aborted bool
 	// Warnings that concern the run or a cell of it, not one repetition.
 	Warnings []lab.Warning
 	// Repetitions without their distributions and series: those kept and those measured.
@@ -152,20 +152,20 @@ type Outcome struct {
 
 // Run carries out the experiment. It ends early with ctx's error when ctx is cancelled, and with the first error that
 // makes going on pointless; what was saved until then stays saved either way, and the place is cleaned.
-func Run(ctx context.Context, e Experiment, saver Saver) (Outcome, error) {
+func Run(ctx context.Context, e Measurement, saver Saver) (Outcome, error) {
 	s, err := Open(ctx, e, saver)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if err = Conduct(ctx, planned{s, e.Plan}); err == nil && e.AtEnd != nil {
-		err = e.AtEnd(ctx, Laid{filepath.Base(s.scratch), s.layout})
+		err = e.AtEnd(ctx, SharedScratch{filepath.Base(s.scratch), s.layout})
 	}
 	outcome, closing := s.Close()
 	return outcome, errors.Join(err, closing)
 }
 
-// Event is one piece of progress.
-type Event struct {
+// Progress is one piece of progress.
+type Progress struct {
 	// Doing is what goes on: a cell's title, "laying out 1 GiB".
 	Doing string
 	// Begins is set by the first event of something.

@@ -18,8 +18,8 @@ type sockperfEngine struct {
 	step time.Duration
 	// log is of the repetition's requests, once it was fetched, and doubt why there is none. It is not kept: it has 40
 	// bytes a request.
-	log   sockperf.Log
-	doubt error
+	log      sockperf.Log
+	logError error
 }
 
 func (e *sockperfEngine) load(_ context.Context, s *Session, cell Cell) (load, error) {
@@ -29,14 +29,14 @@ func (e *sockperfEngine) load(_ context.Context, s *Session, cell Cell) (load, e
 // servedLoad is the client of a network's test.
 func servedLoad(e engine, s *Session, cell Cell) load {
 	argv := s.clientArgv(cell)
-	return load{engine: e, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
+	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
 		doing: cell.Title, expected: cell.Expected, cell: &cell}
 }
 
 func (*sockperfEngine) raw() (output, messages string) { return "sockperf.txt", "messages" }
 
 func (e *sockperfEngine) collect(ctx context.Context, job target.Job) (printed, error) {
-	p, err := bothStreams(ctx, job)
+	p, err := fetchStreams(ctx, job)
 	if err != nil {
 		return p, err
 	}
@@ -46,7 +46,7 @@ func (e *sockperfEngine) collect(ctx context.Context, job target.Job) (printed, 
 		return p, nil // a test without answers
 	}
 	if err == nil && len(p.cut) == cut { // a part of the log would be taken for all requests
-		e.log, e.doubt = sockperf.ParseLog(text)
+		e.log, e.logError = sockperf.ParseLog(text)
 	}
 	return p, err
 }
@@ -69,19 +69,19 @@ func (e *sockperfEngine) read(_ context.Context, done ended, rep *lab.Repetition
 }
 
 // rate is that of the answers, from the first request that counts on.
-func (e *sockperfEngine) rate(_ context.Context, _ *Session, a *attempt, _ offset) (lab.Series, moment, bool) {
+func (e *sockperfEngine) rate(_ context.Context, _ *Session, a *attempt, _ clockOffset) (lab.Series, timestamp, bool) {
 	if len(e.log) == 0 {
-		return lab.Series{}, moment{}, false
+		return lab.Series{}, timestamp{}, false
 	}
-	lead, _ := e.lead(a.done)
+	lead, _ := e.startLead(a.done)
 	slack := (a.done.state.Ended.Sub(a.done.state.Started) - secondsOf(e.log.Ends())) / 2
-	return e.log.Rates(e.step.Seconds()), moment{Time: a.done.state.Started.Add(lead + max(0, slack)),
-		unsure: max(0, slack) + jobStep}, true
+	return e.log.Rates(e.step.Seconds()), timestamp{Time: a.done.state.Started.Add(lead + max(0, slack)),
+		uncertainty: max(0, slack) + jobTimeStep}, true
 }
 
-// lead is when what counts began, from the start of the process on: by the client's clock, which starts with the
+// startLead is when what counts began, from the start of the process on: by the client's clock, which starts with the
 // process or a little later.
-func (e *sockperfEngine) lead(done ended) (time.Duration, bool) {
+func (e *sockperfEngine) startLead(done ended) (time.Duration, bool) {
 	if len(e.log) == 0 || secondsOf(e.log.Ends()) > done.state.Ended.Sub(done.state.Started) {
 		return 0, false // a clock that did not start with the process
 	}
@@ -89,4 +89,4 @@ func (e *sockperfEngine) lead(done ended) (time.Duration, bool) {
 }
 
 // progress has nothing to add: sockperf prints nothing before it ends.
-func (*sockperfEngine) progress([]byte, time.Duration, *Event) {}
+func (*sockperfEngine) progress([]byte, time.Duration, *Progress) {}

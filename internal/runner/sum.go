@@ -15,14 +15,14 @@ import (
 	"headroom/internal/validity"
 )
 
-// straddle is the part of a second in which a load need not have run yet for the second to count: starts that are
-// milliseconds apart should not cost one.
-const straddle = 0.1
+// maxMissingShare is the part of a second in which a load need not have run yet for the second to count: starts that
+// are milliseconds apart should not cost one.
+const maxMissingShare = 0.1
 
-// common finds the seconds (intervals) in which all of several loads were running for sure. The series of load i began
-// at starts[i] and has lengths[i] values. The first common one has the number from[i] in each, and n follow one
+// commonSeconds finds the seconds (intervals) in which all of several loads were running for sure. The series of load i
+// began at starts[i] and has lengths[i] values. The first common one has the number from[i] in each, and n follow one
 // another.
-func common(starts []moment, lengths []int, interval time.Duration) (from []int, n int) {
+func commonSeconds(starts []timestamp, lengths []int, interval time.Duration) (from []int, n int) {
 	n = math.MaxInt
 	for i, s := range starts {
 		late, left := 0.0, float64(lengths[i])
@@ -30,12 +30,13 @@ func common(starts []moment, lengths []int, interval time.Duration) (from []int,
 			if j == i {
 				continue // whenever it began, it ran for all of its own seconds
 			}
-			distance, unsure := float64(o.Sub(s.Time))/float64(interval), float64(o.spread+s.spread)/float64(interval)
-			late, left = max(late, distance+unsure), min(left, float64(lengths[j])+distance-unsure)
+			distance, uncertainty := float64(o.Sub(s.Time))/float64(interval),
+				float64(o.spread+s.spread)/float64(interval)
+			late, left = max(late, distance+uncertainty), min(left, float64(lengths[j])+distance-uncertainty)
 		}
-		first := max(0, int(math.Ceil(late-straddle)))
+		first := max(0, int(math.Ceil(late-maxMissingShare)))
 		from = append(from, first)
-		n = min(n, int(math.Floor(left+straddle))-first)
+		n = min(n, int(math.Floor(left+maxMissingShare))-first)
 	}
 	return from, max(0, n)
 }
@@ -52,16 +53,16 @@ func lengthOf(rep lab.Repetition) int {
 	return n
 }
 
-// addUp adds the series of some of several repetitions, second by second, over those in which all were running. A
+// sumSeries adds the series of some of several repetitions, second by second, over those in which all were running. A
 // metric that one of them lacks is left out.
-func addUp(parts []lab.Repetition, starts []moment, members []int) []lab.Series {
+func sumSeries(parts []lab.Repetition, starts []timestamp, members []int) []lab.Series {
 	lengths := make([]int, len(parts))
 	for i, p := range parts {
 		lengths[i] = lengthOf(p)
 	}
 	var sums []lab.Series
 	for _, first := range parts[members[0]].Series {
-		from, n := common(starts, lengths, time.Duration(first.Interval*float64(time.Second)))
+		from, n := commonSeconds(starts, lengths, time.Duration(first.Interval*float64(time.Second)))
 		if n == 0 {
 			return nil
 		}
@@ -150,26 +151,27 @@ func sumValues(sum lab.Repetition, parts []lab.Repetition) map[string]float64 {
 	return values
 }
 
-// sum is what everybody did in one repetition. Doubts about their start are added to their own repetitions, too.
-func (t *together) sum(next plan.Repetition, cell *Cell, j *joint) lab.Repetition {
-	sum := t.emptySum(next, cell, j)
+// sumRepetition is what everybody did in one repetition. Doubts about their start are added to their own repetitions,
+// too.
+func (t *jointRun) sumRepetition(next plan.Repetition, cell *Cell, j *jointRepetition) lab.Repetition {
+	sum := t.newSum(next, cell, j)
 	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.done.state.Started.IsZero() }) ||
-		len(j.timeless()) > 0 {
-		return j.fill(sum, everyone(j))
+		len(j.withoutClock()) > 0 {
+		return j.sumMembers(sum, allMembers(j))
 	}
-	at := starts(j.attempts, j.offsets)
+	at := startTimes(j.attempts, j.offsets)
 	maps.Copy(sum.Values, timing(at, j.attempts))
-	for _, w := range doubts(at, j.parts()) {
+	for _, w := range timingWarnings(at, j.repetitions()) {
 		sum.Warnings = append(sum.Warnings, w)
 		for _, a := range j.attempts {
 			a.rep.Warnings = append(a.rep.Warnings, w)
 		}
 	}
-	return j.fill(sum, everyone(j))
+	return j.sumMembers(sum, allMembers(j))
 }
 
-// ofGroups are the sums of the groups that carry out a cell.
-func (t *together) ofGroups(next plan.Repetition, j *joint) []lab.Repetition {
+// groupSums are the sums of the groups that carry out a cell.
+func (t *jointRun) groupSums(next plan.Repetition, j *jointRepetition) []lab.Repetition {
 	var sums []lab.Repetition
 	for _, group := range slices.Sorted(maps.Keys(t.Groups)) {
 		cell := t.sumCell(CellOf(next.Cell, group))
@@ -182,13 +184,13 @@ func (t *together) ofGroups(next plan.Repetition, j *joint) []lab.Repetition {
 				members = append(members, i)
 			}
 		}
-		sums = append(sums, j.fill(t.emptySum(next, cell, j), members))
+		sums = append(sums, j.sumMembers(t.newSum(next, cell, j), members))
 	}
 	return sums
 }
 
-// emptySum is a sum before anything is added up.
-func (t *together) emptySum(next plan.Repetition, cell *Cell, j *joint) lab.Repetition {
+// newSum is a sum before anything is added up.
+func (t *jointRun) newSum(next plan.Repetition, cell *Cell, j *jointRepetition) lab.Repetition {
 	sum := lab.Repetition{Cell: cell.ID, Number: next.Number, Block: next.Block, Position: next.Position,
 		Start: j.attempts[0].rep.Start, Values: map[string]float64{}}
 	if n := len(t.sums); n > 0 {
@@ -202,19 +204,19 @@ func (t *together) emptySum(next plan.Repetition, cell *Cell, j *joint) lab.Repe
 		sum.Took = max(sum.Took, a.rep.Took)
 	}
 	sum.Boot = strings.Join(boots, "+") // another boot of any of them is another of the whole
-	if len(boots) >= FewestOfCrowd {
+	if len(boots) >= MinFleet {
 		sum.Boot = fmt.Sprintf("%x", sha256.Sum256([]byte(sum.Boot)))
 	}
 	return sum
 }
 
-// fill adds up what some did in the seconds in which everybody was running, or says why that can't be done.
-func (j *joint) fill(sum lab.Repetition, members []int) lab.Repetition {
+// sumMembers adds up what some did in the seconds in which everybody was running, or says why that can't be done.
+func (j *jointRepetition) sumMembers(sum lab.Repetition, members []int) lab.Repetition {
 	refuse := func(why string) lab.Repetition {
 		sum.Warnings = append(sum.Warnings, validity.NoSum(why))
 		return sum
 	}
-	if timeless := j.timeless(); len(timeless) > 0 {
+	if timeless := j.withoutClock(); len(timeless) > 0 {
 		sum.Warnings = append(sum.Warnings, validity.NoClock(timeless))
 		return refuse("the clocks can't be compared")
 	}
@@ -238,8 +240,8 @@ func (j *joint) fill(sum lab.Repetition, members []int) lab.Repetition {
 	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.cell.Engine == lab.EnginePerftest }) {
 		return refuse("perftest has no rates by the second, and the means of each are not of the same time")
 	}
-	parts := j.parts()
-	sum.Series = addUp(parts, starts(j.attempts, j.offsets), members)
+	parts := j.repetitions()
+	sum.Series = sumSeries(parts, startTimes(j.attempts, j.offsets), members)
 	if len(sum.Series) == 0 {
 		return refuse("there is no second in which all have a rate")
 	}
@@ -248,14 +250,14 @@ func (j *joint) fill(sum lab.Repetition, members []int) lab.Repetition {
 		own = append(own, parts[i])
 	}
 	sum.Seconds = float64(len(sum.Series[0].Values)) * sum.Series[0].Interval
-	sum.Values[lab.TogetherSeconds] = sum.Seconds
+	sum.Values[lab.CommonSeconds] = sum.Seconds
 	sum.Latency = mergeLatency(own)
 	maps.Copy(sum.Values, sumValues(sum, own))
 	return sum
 }
 
-// parts are the repetitions of all.
-func (j *joint) parts() []lab.Repetition {
+// repetitions are the repetitions of all.
+func (j *jointRepetition) repetitions() []lab.Repetition {
 	var parts []lab.Repetition
 	for _, a := range j.attempts {
 		parts = append(parts, a.rep)
@@ -263,8 +265,8 @@ func (j *joint) parts() []lab.Repetition {
 	return parts
 }
 
-// timeless are the roles of those whose clocks can't be compared.
-func (j *joint) timeless() []string {
+// withoutClock are the roles of those whose clocks can't be compared.
+func (j *jointRepetition) withoutClock() []string {
 	var roles []string
 	for i, o := range j.offsets {
 		if !o.known {
@@ -274,7 +276,7 @@ func (j *joint) timeless() []string {
 	return roles
 }
 
-func everyone(j *joint) []int {
+func allMembers(j *jointRepetition) []int {
 	all := make([]int, len(j.attempts))
 	for i := range all {
 		all[i] = i
@@ -283,10 +285,10 @@ func everyone(j *joint) []int {
 }
 
 // timing is how far apart the loads started, and when the first and the last of them was done, from the first start on.
-func timing(at []moment, attempts []*attempt) map[string]float64 {
-	distance, unsure := apart(at)
-	first, _ := ends(at)
-	values := map[string]float64{lab.TogetherApart: distance.Seconds(), lab.TogetherUnsure: unsure.Seconds()}
+func timing(at []timestamp, attempts []*attempt) map[string]float64 {
+	distance, uncertainty := skew(at)
+	first, _ := firstAndLast(at)
+	values := map[string]float64{lab.StartSkew: distance.Seconds(), lab.StartUncertainty: uncertainty.Seconds()}
 	firstDone, lastDone := math.Inf(1), 0.0
 	for i, a := range attempts {
 		if a.failed {
@@ -296,14 +298,14 @@ func timing(at []moment, attempts []*attempt) map[string]float64 {
 		firstDone, lastDone = min(firstDone, done), max(lastDone, done)
 	}
 	if lastDone > 0 {
-		values[lab.TogetherFirstDone], values[lab.TogetherLastDone] = firstDone, lastDone
+		values[lab.FirstDone], values[lab.LastDone] = firstDone, lastDone
 	}
 	return values
 }
 
-// doubts about loads that are said to have run together.
-func doubts(at []moment, parts []lab.Repetition) []lab.Warning {
-	distance, unsure := apart(at)
+// timingWarnings about loads that are said to have run together.
+func timingWarnings(at []timestamp, parts []lab.Repetition) []lab.Warning {
+	distance, uncertainty := skew(at)
 	shortest := math.Inf(1)
 	for _, p := range parts {
 		if p.Seconds > 0 {
@@ -313,5 +315,5 @@ func doubts(at []moment, parts []lab.Repetition) []lab.Warning {
 	if math.IsInf(shortest, 0) {
 		return nil // none of them measured anything
 	}
-	return validity.Together(distance, unsure, time.Duration(shortest*float64(time.Second)))
+	return validity.StartSkew(distance, uncertainty, time.Duration(shortest*float64(time.Second)))
 }

@@ -124,8 +124,8 @@ func (b *Toolbox) findUser(ctx context.Context, t target.Target, c lab.Cell) err
 	return nil
 }
 
-// behind is what an argument vector stands behind to be run as a user; nothing where headroom is not root.
-func (b Toolbox) behind(user string) []string {
+// commandPrefix is what an argument vector stands behind to be run as a user; nothing where headroom is not root.
+func (b Toolbox) commandPrefix(user string) []string {
 	ids, known := b.users[user]
 	if !known {
 		return nil
@@ -136,7 +136,7 @@ func (b Toolbox) behind(user string) []string {
 // number is that of a user whom commands run as; of an empty name, of none.
 func (b Toolbox) number(user string) (int, error) {
 	if user == "" {
-		return nobody, nil
+		return noUser, nil
 	}
 	return strconv.Atoi(b.users[user][0])
 }

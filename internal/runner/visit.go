@@ -11,44 +11,44 @@ import (
 	"headroom/internal/plan"
 )
 
-// Entrance is what was done to make an arm's levels effective.
-type Entrance struct {
+// ArmEntry is what was done to make an arm's levels effective.
+type ArmEntry struct {
 	// Did has a line for each step, as a dry run lists them.
 	Did []string
-	// Booted says that the machine was started anew, so that it has other counters and perhaps another scratch file.
+	// Booted says that the machine was started again, so that it has other counters and perhaps another scratch file.
 	Booted bool
-	// Mounted says that the place was mounted anew, so that it is looked for what was laid out.
+	// Mounted says that the place was mounted again, so that it is looked for what was laid out.
 	Mounted bool
 }
 
-// visited is the arm that was entered last, and in which block. A visit that an interruption cut in two is entered
+// visitID is the arm that was entered last, and in which block. A visit that an interruption cut in two is entered
 // again.
-type visited struct {
+type visitID struct {
 	arm   string
 	block int
 }
 
 // enter makes the arm of a repetition effective, unless it is that of the repetition before it.
 func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition) error {
-	visit := visited{cell.Arm, next.Block}
+	visit := visitID{cell.Arm, next.Block}
 	if s.Enter == nil || s.visit == visit {
 		return nil
 	}
-	s.visit = visited{}
-	if err := s.letGo(); err != nil {
+	s.visit = visitID{}
+	if err := s.releaseScratch(); err != nil {
 		return err
 	}
 	in, err := s.Enter(ctx, cell.Arm)
 	if err != nil {
 		return err
 	}
-	s.did = in.Did
+	s.entrySteps = in.Did
 	if in.Booted {
 		err = s.afterBoot(ctx)
 	} else if in.Mounted {
-		err = s.lookForScratch(ctx)
+		err = s.checkScratch(ctx)
 	}
-	if same, lost := s.takeHold(); err == nil && (lost != nil || !same) {
+	if same, lost := s.openScratch(); err == nil && (lost != nil || !same) {
 		err = errors.Join(s.replaced(), lost)
 	}
 	if err != nil {
@@ -61,16 +61,16 @@ func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition
 
 // afterBoot looks at the machine that came up: its boot, its counters, and whether the scratch file is still there.
 func (s *Session) afterBoot(ctx context.Context) error {
-	s.writtenBefore = s.written(s.lastLook)
-	if err := s.lookAtMachine(ctx); err != nil {
+	s.writtenBefore = s.bytesWritten(s.lastCounters)
+	if err := s.readMachine(ctx); err != nil {
 		return err
 	}
-	s.lastLook = s.atStart
-	return s.lookForScratch(ctx)
+	s.lastCounters = s.atStart
+	return s.checkScratch(ctx)
 }
 
-// lookForScratch forgets the layout where the scratch file is not there any more.
-func (s *Session) lookForScratch(ctx context.Context) error {
+// checkScratch forgets the layout where the scratch file is not there any more.
+func (s *Session) checkScratch(ctx context.Context) error {
 	if s.layout.Kind != written {
 		return nil // a device keeps what it holds
 	}
@@ -80,30 +80,30 @@ func (s *Session) lookForScratch(ctx context.Context) error {
 	}
 	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(s.Scratch, 10) {
 		s.layout = lab.LayoutState{}
-		return s.forgetScratch(ctx)
+		return s.resetScratch(ctx)
 	}
 	return nil
 }
 
-// lookAtMachine takes down the boot and the counters as they are now.
-func (s *Session) lookAtMachine(ctx context.Context) error {
-	s.met = s.generations()
+// readMachine takes down the boot and the counters as they are now.
+func (s *Session) readMachine(ctx context.Context) error {
+	s.knownGenerations = s.generations()
 	files, err := s.Target.ReadFiles(ctx, bootID)
 	if err != nil {
 		return err
 	}
 	s.boot = strings.TrimSpace(string(files[bootID].Data))
-	if s.gauges, err = facts.FindGauges(ctx, s.Target, s.Place.Disks); err != nil {
+	if s.counters, err = facts.NewCounterReader(ctx, s.Target, s.Place.Disks); err != nil {
 		return err
 	}
 	if strings.HasPrefix(s.Machine.Filesystem, "nfs") && s.Machine.MountPoint != "" {
-		s.gauges.CountServer(s.Machine.MountPoint)
+		s.counters.CountServer(s.Machine.MountPoint)
 	}
 	if s.Server != nil {
 		if err := s.Server.find(ctx); err != nil {
 			return err
 		}
-		if s.served, err = facts.FindGauges(ctx, s.Server.Target, nil); err != nil {
+		if s.serverCounters, err = facts.NewCounterReader(ctx, s.Server.Target, nil); err != nil {
 			return err
 		}
 		there, err := s.Server.Target.ReadFiles(ctx, bootID)
@@ -117,7 +117,7 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 	}
 	s.backends = nil
 	for _, b := range s.Backends {
-		g, err := facts.FindGauges(ctx, b.Target, nil)
+		g, err := facts.NewCounterReader(ctx, b.Target, nil)
 		if err != nil {
 			return err
 		}
@@ -126,9 +126,9 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 		}
 		s.backends = append(s.backends, g)
 	}
-	if s.meter, err = facts.FindMeter(ctx, s.host()); err != nil {
+	if s.meter, err = facts.NewEnergyMeter(ctx, s.host()); err != nil {
 		return err
 	}
-	s.atStart, err = s.gauges.Read(ctx)
+	s.atStart, err = s.counters.Read(ctx)
 	return err
 }

@@ -57,7 +57,7 @@ func find(name string) (int, error) {
 			if to, err = readLink(at, part); err == nil {
 				rest = append(strings.Split(to, "/"), rest...)
 				switch links++; {
-				case links > mostLinks:
+				case links > maxLinks:
 					err = unix.ELOOP
 				case strings.HasPrefix(to, "/"):
 					next, err = unix.Open("/", folder, 0)

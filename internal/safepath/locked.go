@@ -22,7 +22,7 @@ func Locked(name string) bool {
 	}
 	defer f.Close()
 	for began := time.Now(); unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil; time.Sleep(inheritedPause) {
-		limit, waits := patience()[ownerOf(f)]
+		limit, waits := lockWait()[ownerOf(f)]
 		if !waits || time.Since(began) > limit {
 			return true
 		}
@@ -39,10 +39,10 @@ const (
 	unseen
 )
 
-// patience is how long a lock is waited for whose owner is not alive, much longer than it takes to start a program; and
+// lockWait is how long a lock is waited for whose owner is not alive, much longer than it takes to start a program; and
 // one whose owner is not to be seen: the kernel leaves locks out that are taken or given up while it lists them, and in
 // a container those of the dead and of other containers.
-func patience() map[owner]time.Duration {
+func lockWait() map[owner]time.Duration {
 	return map[owner]time.Duration{dead: 10 * time.Second, unseen: time.Second}
 }
 

@@ -55,8 +55,8 @@ func Check(s System, name string, user int) error { return walk(s, name, user, f
 // comes: make the file with O_EXCL.
 func CheckFolder(s System, name string, user int) error { return walk(s, name, user, true) }
 
-// mostLinks is the kernel's own limit (MAXSYMLINKS).
-const mostLinks = 40
+// maxLinks is the kernel's own limit (MAXSYMLINKS).
+const maxLinks = 40
 
 func walk(s System, name string, user int, shared bool) error {
 	if !path.IsAbs(name) {
@@ -96,7 +96,7 @@ func walk(s System, name string, user int, shared bool) error {
 		if info.Owner != 0 && info.Owner != user {
 			return &Unsafe{Name: next, Why: fmt.Sprintf("is a link of user %d", info.Owner)}
 		}
-		if links++; links > mostLinks {
+		if links++; links > maxLinks {
 			return fmt.Errorf("%s: too many symbolic links", name)
 		}
 		to, err := s.Readlink(next)

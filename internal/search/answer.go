@@ -25,8 +25,8 @@ type Answer struct {
 	// Opposing are settings that move the result against the difference of the ends: without them it would be larger.
 	// They are as likely as was asked of culprits, but not proved.
 	Opposing []int
-	// Alike: the ends don't differ by as much as is worth a search.
-	Alike bool
+	// SameSpeed: the ends don't differ by as much as is worth a search.
+	SameSpeed bool
 	// ManySmall: there is a difference, and no candidate does much of it.
 	ManySmall bool
 }
@@ -44,19 +44,22 @@ type Role struct {
 	Enough bool
 }
 
-// Over says that nothing needs to be measured any more.
-func (a Answer) Over() bool { return a.Likely && (a.Proved || a.Unprovable) || a.Alike || a.ManySmall }
+// Finished says that nothing needs to be measured any more.
+func (a Answer) Finished() bool {
+	return a.Likely && (a.Proved || a.Unprovable) || a.SameSpeed || a.ManySmall
+}
 
 // Answer as it stands.
 func (s *Search) Answer() Answer { return s.widest(s.answer) }
 
-// speaksForMore is the evidence from which on a further culprit is looked for. One that nobody has looked for stays
-// about as likely as it was at first, since small effects can't be seen; that is no reason to go on. At 1, one search
-// in ten goes on where small effects are all there is; at 2, the second of two culprits is missed in one of twenty.
-const speaksForMore = 1.4
+// furtherCulpritEvidence is the evidence from which on a further culprit is looked for. One that nobody has looked for
+// stays about as likely as it was at first, since small effects can't be seen; that is no reason to go on. At 1, one
+// search in ten goes on where small effects are all there is; at 2, the second of two culprits is missed in one of
+// twenty.
+const furtherCulpritEvidence = 1.4
 
-// sureUnproved is the probability of an answer that nothing can prove, from which on the search is over.
-const sureUnproved = 0.99
+// unprovedConfidence is the probability of an answer that nothing can prove, from which on the search is over.
+const unprovedConfidence = 0.99
 
 // likeliest answer to what was measured.
 func (s *Search) likeliest() Answer {
@@ -65,11 +68,11 @@ func (s *Search) likeliest() Answer {
 	switch {
 	case p.known != nil:
 	case s.terms.Probes > 0:
-		a.Alike = s.alikeThroughout()
+		a.SameSpeed = s.sameSpeedThroughout()
 	default:
-		a.Alike = s.Ends().alike(s.terms.Worth)
+		a.SameSpeed = s.Ends().sameSpeed(s.terms.MinEffect)
 	}
-	if a.Alike {
+	if a.SameSpeed {
 		return a
 	}
 	var likely []int
@@ -86,13 +89,14 @@ func (s *Search) likeliest() Answer {
 	culprits, opposing := s.sides(likely, effects)
 	if len(culprits) == 0 {
 		small, _ := p.unexplained()
-		a.ManySmall = small >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(smallestCulprit, 4)
+		a.ManySmall = small >= s.terms.Confidence && a.More < furtherCulpritEvidence &&
+			s.wouldHaveBeenSeen(smallestCulprit, 4)
 		return a
 	}
 	a.Culprits = large(likely, effects, culprits)
 	a.Opposing = s.sure(large(likely, effects, opposing))
 	a.Probability = p.all(a.Culprits)
-	a.Likely = a.Probability >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(1, 2)
+	a.Likely = a.Probability >= s.terms.Confidence && a.More < furtherCulpritEvidence && s.wouldHaveBeenSeen(1, 2)
 	if s.proof == nil || !slices.Equal(a.Culprits, s.proof.culprits) {
 		return a
 	}
@@ -100,7 +104,7 @@ func (s *Search) likeliest() Answer {
 	case proved:
 		a.Proved, a.Roles = true, s.proof.roles(p.spread())
 	case impossible:
-		a.Unprovable = a.Probability >= sureUnproved
+		a.Unprovable = a.Probability >= unprovedConfidence
 	}
 	return a
 }
@@ -108,26 +112,26 @@ func (s *Search) likeliest() Answer {
 // smallestCulprit is the share of the loss that a candidate must do, for "many small effects" to be wrong.
 const smallestCulprit = 1. / 6
 
-// lookedFor says whether a further culprit would have been seen, one that does this share of what the culprits so far
-// leave unexplained. That may be many small effects, but not before as many measurements as it takes to find one, so
-// many times over.
-func (s *Search) lookedFor(share, times float64) bool {
+// wouldHaveBeenSeen says whether a further culprit would have been seen, one that does this share of what the culprits
+// so far leave unexplained. That may be many small effects, but not before as many measurements as it takes to find
+// one, so many times over.
+func (s *Search) wouldHaveBeenSeen(share, times float64) bool {
 	probability, d := s.posterior.unexplained()
 	if probability < 0.5 {
 		return true
 	}
 	tells := 0
-	for _, q := range s.asked {
-		if q.Purpose == Tell {
+	for _, q := range s.questions {
+		if q.Purpose == Distinguish {
 			tells++
 		}
 	}
 	return float64(tells) >= times*math.Log2(float64(s.space.Candidates))/Capacity(share*d)
 }
 
-// smallBeside is the share of the largest effect below which a candidate is no culprit of its own, though it has an
-// effect.
-const smallBeside = 0.4
+// smallEffectShare is the share of the largest effect below which a candidate is no culprit of its own, though it has
+// an effect.
+const smallEffectShare = 0.4
 
 // sides are the places of the candidates whose effects go the way in which the ends differ, and of those that go the
 // other way. Steps are all on the first: a series may go up and down, and each step is an answer by itself.
@@ -150,7 +154,7 @@ func large(candidates []int, effects []float64, places []int) []int {
 	}
 	var list []int
 	for _, i := range places {
-		if !(math.Abs(effects[i]) < smallBeside*largest) {
+		if !(math.Abs(effects[i]) < smallEffectShare*largest) {
 			list = append(list, candidates[i])
 		}
 	}

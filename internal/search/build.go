@@ -12,20 +12,20 @@ const savedBits = 1
 const (
 	// provable hypotheses are the likeliest ones whose proofs are thought of.
 	provable = 8
-	// worthAThought is how likely they must be at least.
-	worthAThought = 0.02
+	// minProofProbability is how likely they must be at least.
+	minProofProbability = 0.02
 )
 
-// soonest of the bundles: the one that is expected to say most for its time, among the given ones, those that were
-// measured before, and those that the proof of a likely answer would need.
-func (s *Search) soonest(bundles []Bundle) Question {
-	built, again := s.built()
-	saved := s.ofProofs()
-	all := slices.Concat(bundles, again)
-	saved = slices.DeleteFunc(saved, func(p needed) bool { return s.isBroken(p.bundle) })
+// mostInformative of the bundles: the one that is expected to say most for its time, among the given ones, those that
+// were measured before, and those that the proof of a likely answer would need.
+func (s *Search) mostInformative(subsets []Subset) Question {
+	built, again := s.builtSubsets()
+	saved := s.proofSubsets()
+	all := slices.Concat(subsets, again)
+	saved = slices.DeleteFunc(saved, func(p needed) bool { return s.isBroken(p.subset) })
 	// again, too: they differ from an end by the culprits alone, so that nothing else can be in it
 	for _, p := range saved {
-		all = append(all, p.bundle)
+		all = append(all, p.subset)
 	}
 	var best Question
 	most := -1.
@@ -35,39 +35,39 @@ func (s *Search) soonest(bundles []Bundle) Question {
 		if !contains(built, b) {
 			cost += s.terms.Build
 			for _, p := range saved {
-				if slices.Equal(p.bundle, b) {
+				if slices.Equal(p.subset, b) {
 					worth += savedBits * p.probability
 				}
 			}
 		}
 		if worth/cost > most {
-			most, best = worth/cost, Question{Bundle: b, Bits: bits}
+			most, best = worth/cost, Question{Subset: b, Bits: bits}
 		}
 	}
 	return best
 }
 
-func contains(list []Bundle, b Bundle) bool {
-	return slices.ContainsFunc(list, func(other Bundle) bool { return slices.Equal(other, b) })
+func contains(list []Subset, b Subset) bool {
+	return slices.ContainsFunc(list, func(other Subset) bool { return slices.Equal(other, b) })
 }
 
-// mostAgain is how often a mixture is measured to tell hypotheses apart. What it has of its own, a sum of effects too
-// small to look for, does not become less with repetitions, but looks ever surer; in another mixture it is another, and
-// so a part of the noise. States of a series have no such sums.
-const mostAgain = 2
+// maxReplicates is how often a mixture is measured to tell hypotheses apart. What it has of its own, a sum of effects
+// too small to look for, does not become less with repetitions, but looks ever surer; in another mixture it is another,
+// and so a part of the noise. States of a series have no such sums.
+const maxReplicates = 2
 
-// built are the bundles that were measured before, and those of them that are worth measuring again.
-func (s *Search) built() (all, again []Bundle) {
+// builtSubsets are the bundles that were measured before, and those of them that are worth measuring again.
+func (s *Search) builtSubsets() (all, again []Subset) {
 	var times []int
-	for _, q := range s.asked {
-		i := slices.IndexFunc(all, func(b Bundle) bool { return slices.Equal(b, q.Bundle) })
+	for _, q := range s.questions {
+		i := slices.IndexFunc(all, func(b Subset) bool { return slices.Equal(b, q.Subset) })
 		if i < 0 {
-			i, all, times = len(all), append(all, q.Bundle), append(times, 0)
+			i, all, times = len(all), append(all, q.Subset), append(times, 0)
 		}
 		times[i]++
 	}
 	for i, b := range all {
-		if s.space.Ordered || times[i] < mostAgain {
+		if s.space.Ordered || times[i] < maxReplicates {
 			again = append(again, b)
 		}
 	}
@@ -76,34 +76,34 @@ func (s *Search) built() (all, again []Bundle) {
 
 // needed is a bundle that a proof would need, with the probability that it will be that one.
 type needed struct {
-	bundle      Bundle
+	subset      Subset
 	probability float64
 }
 
-// ofProofs are the bundles that the proofs of the likeliest answers would need: each with its culprits alone, and
+// proofSubsets are the bundles that the proofs of the likeliest answers would need: each with its culprits alone, and
 // without them.
-func (s *Search) ofProofs() []needed {
+func (s *Search) proofSubsets() []needed {
 	if s.space.Ordered {
 		return nil
 	}
 	p := s.posterior
 	var list []needed
-	add := func(b Bundle, probability float64) {
-		if i := slices.IndexFunc(list, func(n needed) bool { return slices.Equal(n.bundle, b) }); i >= 0 {
+	add := func(b Subset, probability float64) {
+		if i := slices.IndexFunc(list, func(n needed) bool { return slices.Equal(n.subset, b) }); i >= 0 {
 			list[i].probability += probability
 			return
 		}
 		list = append(list, needed{b, probability})
 	}
 	for _, h := range p.hypotheses {
-		if h.probability < worthAThought || len(list) >= 2*provable {
+		if h.probability < minProofProbability || len(list) >= 2*provable {
 			break
 		}
 		if len(h.classes) == 0 {
 			continue
 		}
 		for _, answer := range p.members(h) {
-			if answer.probability >= worthAThought {
+			if answer.probability >= minProofProbability {
 				add(s.space.Only(answer.culprits...), answer.probability)
 				add(s.space.Without(answer.culprits...), answer.probability)
 			}
@@ -125,7 +125,7 @@ func (p *posterior) members(h *hypothesis) []possible {
 		var list []possible
 		c := &p.classes[h.classes[0]]
 		for _, m := range c.members {
-			if probability := h.probability * p.priors[m] / c.mass; probability >= worthAThought {
+			if probability := h.probability * p.priors[m] / c.mass; probability >= minProofProbability {
 				list = append(list, possible{[]int{m}, probability})
 			}
 		}

@@ -30,10 +30,10 @@ func TestFewerAreBuiltWhereBuildingTakesLong(t *testing.T) {
 				var built, measured []float64
 				right := 0
 				for seed := range n {
-					s, culprits, bundles := w.counting(uint64(seed + 1))
-					built, measured = append(built, float64(bundles)),
+					s, culprits, subsets := w.counting(uint64(seed + 1))
+					built, measured = append(built, float64(subsets)),
 						append(measured, float64(s.Measurements()+s.Proofs()))
-					if a := s.Answer(); a.Over() && slices.Equal(a.Culprits, culprits) {
+					if a := s.Answer(); a.Finished() && slices.Equal(a.Culprits, culprits) {
 						right++
 					}
 				}
@@ -62,7 +62,7 @@ func TestFewerAreBuiltWhereBuildingTakesLong(t *testing.T) {
 }
 
 // counting is one search, with the number of bundles besides the ends that were measured.
-func (w row) counting(seed uint64) (s *search.Search, culprits []int, bundles int) {
+func (w row) counting(seed uint64) (s *search.Search, culprits []int, subsets int) {
 	r := rand.New(rand.NewPCG(seed, 78))
 	log, culprits := w.plant(r, -w.d*w.kind.sd)
 	m := machine{log, func() float64 { return w.kind.model.Runs(r, 1)[0] }}
@@ -70,10 +70,10 @@ func (w row) counting(seed uint64) (s *search.Search, culprits []int, bundles in
 	s = search.New(w.space, w.terms)
 	built := map[string]bool{}
 	for q, more := s.Next(); more; q, more = s.Next() {
-		if n := q.Bundle.Count(); n > 0 && n < w.space.Candidates {
-			built[fmt.Sprint(q.Bundle)] = true
+		if n := q.Subset.Count(); n > 0 && n < w.space.Candidates {
+			built[fmt.Sprint(q.Subset)] = true
 		}
-		if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+		if err := s.Add(q, m.measure(q.Subset)); err != nil {
 			panic(err)
 		}
 	}

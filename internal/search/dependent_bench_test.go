@@ -37,7 +37,7 @@ func TestSearchesOnDependentNoise(t *testing.T) {
 	models = append([]noise.Model{noise.Wandering(0.2, 0.03), noise.Wandering(0.5, 0.03), noise.Wandering(0.9, 0.03),
 		noise.TwoMode(0.15, 0.5, 0.01, 0.9),
 		noise.TwoMode(0.15, 0.2, 0.003, 0.9)}, models...)
-	nothing := func(*rand.Rand, float64) (func(search.Bundle) float64, []int) { return planted(nil), nil }
+	nothing := func(*rand.Rand, float64) (func(search.Subset) float64, []int) { return planted(nil), nil }
 	for _, m := range models {
 		for _, w := range []row{
 			{name: "32 steps", d: 2, plant: one(32), space: search.Space{Candidates: 32, Ordered: true}},
@@ -46,8 +46,8 @@ func TestSearchesOnDependentNoise(t *testing.T) {
 			{name: "32 settings alike", plant: nothing, space: settings(32)},
 		} {
 			w.kind, w.terms = inOrder(m), terms()
-			if w.terms.Most = 1000; w.d == 0 {
-				w.terms.Worth = 0.05
+			if w.terms.MaxMeasurements = 1000; w.d == 0 {
+				w.terms.MinEffect = 0.05
 			}
 			n := min(100, searches())
 			r := w.run(n)

@@ -57,16 +57,16 @@ func outliers(share float64) kind {
 }
 
 // helped is one culprit among the first n, and a setting that makes the slow state faster by half as much.
-func helped(n int) func(*rand.Rand, float64) (func(search.Bundle) float64, []int) {
-	return func(r *rand.Rand, effect float64) (func(search.Bundle) float64, []int) {
+func helped(n int) func(*rand.Rand, float64) (func(search.Subset) float64, []int) {
+	return func(r *rand.Rand, effect float64) (func(search.Subset) float64, []int) {
 		order := r.Perm(n)
 		return planted(map[int]float64{order[0]: effect, order[1]: -effect / 2}), order[:1]
 	}
 }
 
 // three culprits among the first n, with the same effect each.
-func three(n int) func(*rand.Rand, float64) (func(search.Bundle) float64, []int) {
-	return func(r *rand.Rand, effect float64) (func(search.Bundle) float64, []int) {
+func three(n int) func(*rand.Rand, float64) (func(search.Subset) float64, []int) {
+	return func(r *rand.Rand, effect float64) (func(search.Subset) float64, []int) {
 		culprits := r.Perm(n)[:3]
 		slices.Sort(culprits)
 		return planted(map[int]float64{culprits[0]: effect, culprits[1]: effect, culprits[2]: effect}), culprits
@@ -82,7 +82,7 @@ func disturbed() []row {
 				space: search.Space{Candidates: n, Ordered: true}})
 		}
 	}
-	of32 := func(name string, d float64, k kind, plant func(*rand.Rand, float64) (func(search.Bundle) float64, []int)) {
+	of32 := func(name string, d float64, k kind, plant func(*rand.Rand, float64) (func(search.Subset) float64, []int)) {
 		rows = append(rows, row{name: "disturbed, 32 settings" + name, d: d, kind: k, plant: plant,
 			space: settings(32)})
 	}
@@ -112,7 +112,7 @@ func disturbed() []row {
 func TestDisturbedSearches(t *testing.T) {
 	for _, w := range disturbed() {
 		w.terms = terms()
-		w.terms.Most = 1000
+		w.terms.MaxMeasurements = 1000
 		t.Run(fmt.Sprint(w.name, w.d, w.kind.name), func(t *testing.T) {
 			if !figure.Whole && w.d < 2 {
 				t.Skip("takes long; TestADriftIsNoStep is shorter, and scripts/bench runs it")
@@ -125,7 +125,7 @@ func TestDisturbedSearches(t *testing.T) {
 // finished is a search of a row, as in row.run.
 func finished(w row, seed uint64) (*search.Search, []int) {
 	w.terms = terms()
-	w.terms.Most = 1000
+	w.terms.MaxMeasurements = 1000
 	return w.once(seed)
 }
 
@@ -183,13 +183,13 @@ func TestAnAnswerSaysWhatItLeaves(t *testing.T) {
 	for _, d := range []float64{2, 4} {
 		w := row{d: d, kind: kinds()[0], plant: three(32), space: settings(32)}
 		n := figure.Times(8, searches())
-		fewer, said := 0, 0
+		fewer, printed := 0, 0
 		for seed := range uint64(n) {
 			s, culprits := finished(w, seed+1)
 			if a := s.Answer(); a.Proved && len(a.Culprits) < len(culprits) {
 				fewer++
 				if _, _, hi := s.Explained(); hi < 0.9 {
-					said++
+					printed++
 				}
 			}
 		}
@@ -197,11 +197,11 @@ func TestAnAnswerSaysWhatItLeaves(t *testing.T) {
 		figure.Record(t, figure.Share(figure.Name("search/three", "fewer", fmt.Sprintf("d %g", d)), fewer, n,
 			figure.Lower).Saying("%s: fewer are named", what))
 		if fewer > 0 {
-			figure.Record(t, figure.Share(figure.Name("search/three", "said", fmt.Sprintf("d %g", d)), said, fewer,
+			figure.Record(t, figure.Share(figure.Name("search/three", "said", fmt.Sprintf("d %g", d)), printed, fewer,
 				figure.Higher).Saying("%s: of these, the answer leaves a tenth of the loss or more", what))
 		}
-		if fewer > n/2 || said < fewer-1-fewer/5 {
-			t.Errorf("%s: %d of %d name fewer, and %d of these say that something is left", what, fewer, n, said)
+		if fewer > n/2 || printed < fewer-1-fewer/5 {
+			t.Errorf("%s: %d of %d name fewer, and %d of these say that something is left", what, fewer, n, printed)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (s *Search) effect(fewer, more []float64) Effect {
 		return Effect{math.NaN(), math.NaN(), math.NaN(), len(fewer) + len(more)}
 	}
 	difference := center(more, s.Spread()) - center(fewer, s.Spread())
-	freedom := float64(max(1, len(s.asked)-most))
+	freedom := float64(max(1, len(s.questions)-maxColumns))
 	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.975) * s.Spread() *
 		math.Sqrt(1/float64(len(fewer))+1/float64(len(more)))
 	return Effect{math.Exp(difference), math.Exp(difference - half), math.Exp(difference + half),

@@ -10,14 +10,14 @@ const (
 	// levels settles at an edge and never learns them.
 	standardErrorsOrdered = 3
 	// Bundles teach the levels by themselves; it only has to be likely that there is something to find.
-	standardErrorsBundles = 2
+	standardErrorsSubsets = 2
 	// standardErrorsAlike are those that the ends may differ by at most, when they are called alike.
 	standardErrorsAlike = 2
-	// closely are those within half of what is worth a search. A difference not much below it would take very many
+	// closeShare are those within half of what is worth a search. A difference not much below it would take very many
 	// measurements to be as sure of, for a question that hardly matters; then one standard error is enough.
-	closely, standardErrorsClose = 2, 1
-	// fewestAnchors of each end.
-	fewestAnchors = 2
+	closeShare, standardErrorsClose = 2, 1
+	// minAnchors of each end.
+	minAnchors = 2
 	// anchorsAgain are the measurements after which both ends are measured again, since machines drift.
 	anchorsAgain = 12
 	// enoughPairs from which on the ends are compared in pairs: fewer say too little of how much pairs differ among
@@ -35,11 +35,11 @@ type Ends struct {
 // Ends of what is searched.
 func (s *Search) Ends() Ends {
 	var e Ends
-	for j, q := range s.asked {
-		switch q.Bundle.Count() {
+	for j, q := range s.questions {
+		switch q.Subset.Count() {
 		case 0:
 			e.Fast = append(e.Fast, s.posterior.logs[j])
-		case len(q.Bundle):
+		case len(q.Subset):
 			e.Slow = append(e.Slow, s.posterior.logs[j])
 		}
 	}
@@ -91,14 +91,14 @@ func (e Ends) fewest() int { return min(len(e.Fast), len(e.Slow)) }
 
 // apart by so many standard errors, and by as much as is worth a search.
 func (e Ends) apart(errors, worth float64) bool {
-	return e.fewest() >= fewestAnchors && math.Abs(e.Difference) >= max(errors*e.StandardError, math.Log1p(worth))
+	return e.fewest() >= minAnchors && math.Abs(e.Difference) >= max(errors*e.StandardError, math.Log1p(worth))
 }
 
-// alike says that they differ by less than is worth a search.
-func (e Ends) alike(worth float64) bool {
+// sameSpeed says that they differ by less than is worth a search.
+func (e Ends) sameSpeed(worth float64) bool {
 	difference, most := math.Abs(e.Difference), math.Log1p(worth)
-	return e.fewest() > fewestAnchors && (difference+standardErrorsAlike*e.StandardError <= most ||
-		closely*e.StandardError <= most/2 && difference+standardErrorsClose*e.StandardError <= most)
+	return e.fewest() > minAnchors && (difference+standardErrorsAlike*e.StandardError <= most ||
+		closeShare*e.StandardError <= most/2 && difference+standardErrorsClose*e.StandardError <= most)
 }
 
 // WantedAnchors are how many measurements of each end it would take to tell them apart, if they differ as much as it
@@ -114,13 +114,13 @@ func (e Ends) WantedAnchors() int {
 // Apart says that the ends are told apart as well as this kind of search needs.
 func (s *Search) Apart() bool {
 	if s.space.Ordered {
-		return s.Ends().apart(standardErrorsOrdered, s.terms.Worth)
+		return s.Ends().apart(standardErrorsOrdered, s.terms.MinEffect)
 	}
-	return s.Ends().apart(standardErrorsBundles, s.terms.Worth)
+	return s.Ends().apart(standardErrorsSubsets, s.terms.MinEffect)
 }
 
 // anchor says whether an end is to be measured, and which: the slow one first, then in turns.
-func (s *Search) anchor() (Bundle, bool) {
+func (s *Search) anchor() (Subset, bool) {
 	e := s.Ends()
 	switch {
 	case len(e.Slow) < len(e.Fast):
@@ -138,13 +138,13 @@ func (s *Search) differs() bool { return s.posterior.none() < 1-s.terms.Confiden
 
 // sinceAnchor are the measurements since an end was measured.
 func (s *Search) sinceAnchor() int {
-	for i := range s.asked {
-		b := s.asked[len(s.asked)-1-i].Bundle
+	for i := range s.questions {
+		b := s.questions[len(s.questions)-1-i].Subset
 		if n := b.Count(); n == 0 || n == len(b) {
 			return i
 		}
 	}
-	return len(s.asked)
+	return len(s.questions)
 }
 
 // probes are the states of a series that are measured before anything is thought of it: the ends, and some between.
@@ -160,43 +160,43 @@ func (s *Search) probes() []int {
 }
 
 // probe is the one that was measured least, while there are too few measurements or no difference is to be seen.
-func (s *Search) probe() (Bundle, bool) {
+func (s *Search) probe() (Subset, bool) {
 	var next, least int
 	for i, at := range s.probes() {
 		if n := s.times(at); i == 0 || n < least {
 			next, least = at, n
 		}
 	}
-	if s.terms.Probes == 0 || least >= fewestAnchors && s.differs() {
+	if s.terms.Probes == 0 || least >= minAnchors && s.differs() {
 		return nil, false
 	}
 	return s.space.First(next), true
 }
 
-// alikeThroughout says that the states of a series differ by less than is worth a search.
-func (s *Search) alikeThroughout() bool {
+// sameSpeedThroughout says that the states of a series differ by less than is worth a search.
+func (s *Search) sameSpeedThroughout() bool {
 	lowest, highest, least := math.Inf(1), math.Inf(-1), math.MaxInt
 	for _, at := range s.probes() {
 		var logs []float64
-		for j, q := range s.asked {
-			if q.Bundle.Count() == at {
+		for j, q := range s.questions {
+			if q.Subset.Count() == at {
 				logs = append(logs, s.posterior.logs[j])
 			}
 		}
 		least = min(least, len(logs))
-		if least <= fewestAnchors {
+		if least <= minAnchors {
 			return false
 		}
 		lowest, highest = min(lowest, mean(logs)), max(highest, mean(logs))
 	}
-	return highest-lowest+standardErrorsAlike*s.Spread()*math.Sqrt(2/float64(least)) <= math.Log1p(s.terms.Worth)
+	return highest-lowest+standardErrorsAlike*s.Spread()*math.Sqrt(2/float64(least)) <= math.Log1p(s.terms.MinEffect)
 }
 
 // times that the state after so many steps was measured.
 func (s *Search) times(steps int) int {
 	n := 0
-	for _, q := range s.asked {
-		if q.Bundle.Count() == steps {
+	for _, q := range s.questions {
+		if q.Subset.Count() == steps {
 			n++
 		}
 	}

@@ -9,15 +9,15 @@ const (
 	freedom = 8
 	// scale of that distribution, as a share of the standard deviation: where it resembles a Gaussian most.
 	scale = 0.90
-	// farthest is how many standard deviations a measurement is taken to be off at most where their spread is learnt,
-	// as by P. Huber (Robust Statistics, 1981, proposal 2). Of Gaussian noise one in 370 is farther off, so that it
-	// costs nothing there.
-	farthest = 3
-	// usual is the spread of effects in units of the noise that are expected: what is searched is seen within some
-	// measurements, so that it is neither far below the noise nor hundreds of times above it.
-	usual = 4
-	// most is the largest number of columns of a regression: the level, the background, and three culprits.
-	most = 5
+	// maxDeviation is how many standard deviations a measurement is taken to be off at most where their spread is
+	// learnt, as by P. Huber (Robust Statistics, 1981, proposal 2). Of Gaussian noise one in 370 is farther off, so
+	// that it costs nothing there.
+	maxDeviation = 3
+	// priorEffectSpread is the spread of effects in units of the noise that are expected: what is searched is seen
+	// within some measurements, so that it is neither far below the noise nor hundreds of times above it.
+	priorEffectSpread = 4
+	// maxColumns is the largest number of columns of a regression: the level, the background, and three culprits.
+	maxColumns = 5
 )
 
 // known are levels and spread that were measured before, so that they need not be learnt.
@@ -41,7 +41,7 @@ type data struct {
 // fit is a regression of the measurements on some candidates.
 type fit struct {
 	// level of the fast state, slope of the background, and what each candidate adds.
-	beta [most]float64
+	beta [maxColumns]float64
 	// sloped says that the background has a slope: many small effects of settings, or a drift of the machine during a
 	// series.
 	sloped bool
@@ -62,7 +62,7 @@ func (f *fit) columns() int {
 }
 
 // row of the regression for one measurement.
-func (d *data) row(f *fit, j int, applied [][]bool) (x [most]float64) {
+func (d *data) row(f *fit, j int, applied [][]bool) (x [maxColumns]float64) {
 	x[0] = 1
 	if f.sloped {
 		x[1] = d.background[j]
@@ -95,7 +95,7 @@ func (d *data) fit(applied [][]bool, sloped bool, start *fit, iterations int) fi
 		f.beta, f.spread = start.beta, start.spread
 		weigh(&f, d.residuals(&f, applied))
 	}
-	var root [most][most]float64
+	var root [maxColumns][maxColumns]float64
 	var residuals []float64
 	for range iterations {
 		root = d.solve(&f, applied, columns)
@@ -139,9 +139,9 @@ func weigh(f *fit, residuals []float64) {
 }
 
 // solve the weighted regression, and give the root (Cholesky's) of its matrix.
-func (d *data) solve(f *fit, applied [][]bool, columns int) (root [most][most]float64) {
-	var matrix [most][most]float64
-	var right [most]float64
+func (d *data) solve(f *fit, applied [][]bool, columns int) (root [maxColumns][maxColumns]float64) {
+	var matrix [maxColumns][maxColumns]float64
+	var right [maxColumns]float64
 	// Most hypotheses have one culprit and are fitted after every measurement, so that the columns, of zeros and ones
 	// but for the background, are not spelt out here.
 	first := f.columns()
@@ -173,7 +173,7 @@ func (d *data) solve(f *fit, applied [][]bool, columns int) (root [most][most]fl
 		}
 	}
 	for a := 1; a < columns; a++ {
-		matrix[a][a] += 1. / (usual * usual)
+		matrix[a][a] += 1. / (priorEffectSpread * priorEffectSpread)
 	}
 	for a := range columns {
 		for b := range a + 1 {
@@ -208,7 +208,7 @@ func (d *data) solve(f *fit, applied [][]bool, columns int) (root [most][most]fl
 func (d *data) penalty(f *fit, columns int) float64 {
 	sum := d.noise * d.noise
 	for a := 1; a < columns; a++ {
-		sum += f.beta[a] * f.beta[a] / (usual * usual)
+		sum += f.beta[a] * f.beta[a] / (priorEffectSpread * priorEffectSpread)
 	}
 	return sum
 }
@@ -218,19 +218,19 @@ func (d *data) penalty(f *fit, columns int) float64 {
 // have.
 func (d *data) respread(f *fit, residuals []float64, columns int) {
 	sum := d.penalty(f, columns)
-	limit := math.Pow(farthest*f.spread/scale, 2)
+	limit := math.Pow(maxDeviation*f.spread/scale, 2)
 	for _, r := range residuals {
 		sum += min(r*r, limit)
 	}
 	f.spread = scale * math.Sqrt(sum/float64(len(residuals)+columns))
 }
 
-func (d *data) evidence(f *fit, residuals []float64, columns int, root [most][most]float64) float64 {
+func (d *data) evidence(f *fit, residuals []float64, columns int, root [maxColumns][maxColumns]float64) float64 {
 	// Of the powers of the spread, those of the effects' priors and of Laplace's approximation cancel but for the
 	// level's.
 	e := -float64(len(d.logs)) * math.Log(f.spread)
 	e -= d.penalty(f, columns) / (2 * f.spread * f.spread)
-	e -= float64(columns-1) * math.Log(usual)
+	e -= float64(columns-1) * math.Log(priorEffectSpread)
 	for a := range columns {
 		e -= math.Log(root[a][a])
 	}

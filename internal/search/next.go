@@ -12,7 +12,7 @@ const proposals = 16
 
 // Question is what to measure next.
 type Question struct {
-	Bundle Bundle
+	Subset Subset
 	// Bits that the answer is expected to say about who is a culprit.
 	Bits    float64
 	Purpose Purpose
@@ -23,7 +23,7 @@ type Purpose int
 
 // Tell the hypotheses apart; Anchor the search at an end, to see the levels; Proof of an answer.
 const (
-	Tell Purpose = iota
+	Distinguish Purpose = iota
 	Anchor
 	Proof
 )
@@ -33,21 +33,21 @@ func (p Purpose) String() string { return [...]string{"tell", "anchor", "proof"}
 
 // ParsePurpose reads such a word.
 func ParsePurpose(word string) (Purpose, error) {
-	for p := Tell; p <= Proof; p++ {
+	for p := Distinguish; p <= Proof; p++ {
 		if p.String() == word {
 			return p, nil
 		}
 	}
-	return Tell, fmt.Errorf("no measurement has the purpose %q", word)
+	return Distinguish, fmt.Errorf("no measurement has the purpose %q", word)
 }
 
 // best of some bundles: the one that is expected to say the most.
-func (s *Search) best(bundles []Bundle) Question {
+func (s *Search) best(subsets []Subset) Question {
 	var best Question
 	most := math.Inf(-1)
-	for _, b := range bundles {
+	for _, b := range subsets {
 		if bits := s.posterior.information(b); bits > most {
-			most, best = bits, Question{Bundle: b, Bits: bits}
+			most, best = bits, Question{Subset: b, Bits: bits}
 		}
 	}
 	return best
@@ -55,7 +55,7 @@ func (s *Search) best(bundles []Bundle) Question {
 
 // steps are the states worth a look in an ordered search: between any two that were measured those that divide the
 // probability, and the measured ones again.
-func (s *Search) steps() []Bundle {
+func (s *Search) steps() []Subset {
 	at := map[int]bool{0: true, s.space.Candidates: true}
 	for _, c := range s.posterior.classes {
 		at[c.members[0]] = true
@@ -73,15 +73,15 @@ func (s *Search) steps() []Bundle {
 		list = append(list, n)
 	}
 	slices.Sort(list)
-	var bundles []Bundle
+	var subsets []Subset
 	for _, n := range list {
-		bundles = append(bundles, s.space.First(n))
+		subsets = append(subsets, s.space.First(n))
 	}
-	return bundles
+	return subsets
 }
 
 // halves are random bundles with about half of the probability in each, the likely candidates combined in all ways.
-func (s *Search) halves(r *rand.Rand) []Bundle {
+func (s *Search) halves(r *rand.Rand) []Subset {
 	inclusion := s.posterior.inclusion()
 	order := r.Perm(len(inclusion))
 	slices.SortStableFunc(order, func(a, b int) int {
@@ -93,7 +93,7 @@ func (s *Search) halves(r *rand.Rand) []Bundle {
 		}
 		return 0
 	})
-	var bundles []Bundle
+	var subsets []Subset
 	for range proposals {
 		b := s.space.None()
 		for i := 0; i < len(order); i++ {
@@ -104,9 +104,9 @@ func (s *Search) halves(r *rand.Rand) []Bundle {
 				i++
 			}
 		}
-		bundles = append(bundles, b)
+		subsets = append(subsets, b)
 	}
-	return bundles
+	return subsets
 }
 
 // likely culprits are applied or not each for itself, others in pairs of which one is applied.
@@ -117,7 +117,7 @@ const bins = 96
 
 // information in bits that measuring a bundle is expected to give about which hypothesis is true: the entropy of what
 // is expected, less that of the noise alone. Levels and effects are taken as each hypothesis estimates them.
-func (p *posterior) information(b Bundle) float64 {
+func (p *posterior) information(b Subset) float64 {
 	background := p.beside(b)
 	applied := make([]float64, len(p.classes))
 	for i, c := range p.classes {

@@ -36,7 +36,7 @@ func bayesect(python string) peer {
 	return peer{name: "git_bayesect", shares: []float64{0.5}, open: func() (finder, func() error, error) {
 		p, err := startPlayer(python, "testdata/bayesect.py")
 		return func(space search.Space, test *tester) ([]int, error) {
-			return p.play(strconv.Itoa(space.Candidates), func(asked []int) search.Bundle {
+			return p.play(strconv.Itoa(space.Candidates), func(asked []int) search.Subset {
 				return space.First(asked[0])
 			}, test)
 		}, p.close, err
@@ -49,7 +49,7 @@ func ddmin(python string) peer {
 	return peer{name: "ddmin (picire)", shares: []float64{0.5, 0.75}, open: func() (finder, func() error, error) {
 		p, err := startPlayer(python, "testdata/ddmin.py")
 		return func(space search.Space, test *tester) ([]int, error) {
-			return p.play(strconv.Itoa(space.Candidates), func(asked []int) search.Bundle {
+			return p.play(strconv.Itoa(space.Candidates), func(asked []int) search.Subset {
 				return space.Only(asked...)
 			}, test)
 		}, p.close, err
@@ -80,7 +80,7 @@ func startPlayer(python, script string) (*player, error) {
 func (p *player) close() error { return errors.Join(p.in.Close(), p.process.Wait()) }
 
 // play a search, answering what is asked.
-func (p *player) play(begin string, bundle func([]int) search.Bundle, test *tester) ([]int, error) {
+func (p *player) play(begin string, subset func([]int) search.Subset, test *tester) ([]int, error) {
 	say := begin
 	for {
 		if _, err := fmt.Fprintln(p.in, say); err != nil {
@@ -103,9 +103,9 @@ func (p *player) play(begin string, bundle func([]int) search.Bundle, test *test
 			return numbers, nil
 		}
 		switch {
-		case test.asked >= mostAsked:
+		case test.asked >= maxQuestions:
 			say = "stop"
-		case test.slow(bundle(numbers)):
+		case test.slow(subset(numbers)):
 			say = "1"
 		default:
 			say = "0"

@@ -64,8 +64,8 @@ func (p peer) all() []tuning {
 	return list
 }
 
-// mostAsked in one search; a method that asks more has lost its way.
-const mostAsked = 1000
+// maxQuestions in one search; a method that asks more has lost its way.
+const maxQuestions = 1000
 
 // tester says of states whether they are slow.
 type tester struct {
@@ -82,7 +82,7 @@ func newTester(m machine, space search.Space, s tuning) *tester {
 	return t
 }
 
-func (t *tester) level(b search.Bundle, times int) float64 {
+func (t *tester) level(b search.Subset, times int) float64 {
 	log, values := t.machine.log(b), make([]float64, times)
 	for i := range values {
 		values[i] = log + t.machine.noise()
@@ -91,7 +91,7 @@ func (t *tester) level(b search.Bundle, times int) float64 {
 	return t.tuning.middle(values)
 }
 
-func (t *tester) slow(b search.Bundle) bool {
+func (t *tester) slow(b search.Subset) bool {
 	t.asked++
 	return t.level(b, t.tuning.repeats) < t.threshold
 }
@@ -286,12 +286,12 @@ func (w row) ourSearch(seed uint64) ours {
 		if !more {
 			break
 		}
-		if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+		if err := s.Add(q, m.measure(q.Subset)); err != nil {
 			panic(err)
 		}
 	}
 	o.measured, o.proofs = s.Measurements(), s.Proofs()
-	if s.Answer().Over() {
+	if s.Answer().Finished() {
 		o.provedRight = right()
 	} else {
 		o.undecided = 1
@@ -357,7 +357,7 @@ func TestBesideOthersOrdered(t *testing.T) {
 			for _, k := range kinds() {
 				w := row{name: fmt.Sprintf("%d steps", n), d: d, kind: k, plant: one(n),
 					space: search.Space{Candidates: n, Ordered: true}, terms: terms()}
-				w.terms.Most = 1000
+				w.terms.MaxMeasurements = 1000
 				peers := []peer{bisection()}
 				if python != "" && (n <= 128 || k.name == "Gaussian") {
 					peers = append(peers, bayesect(python))
@@ -378,7 +378,7 @@ func TestBesideOthersUnordered(t *testing.T) {
 	python := pythonOfPeers(t)
 	for _, c := range []struct {
 		candidates, culprits int
-		plant                func(*rand.Rand, float64) (func(search.Bundle) float64, []int)
+		plant                func(*rand.Rand, float64) (func(search.Subset) float64, []int)
 		ds                   []float64
 		kinds                []kind
 	}{

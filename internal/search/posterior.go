@@ -30,17 +30,17 @@ type hypothesis struct {
 // prior probabilities of the number of culprits: none, one, two, three.
 func priorOfCount(n int) float64 { return [...]float64{0.1, 0.55, 0.27, 0.08}[n] }
 
-// mostCulprits of a hypothesis.
-const mostCulprits = 3
+// maxCulprits of a hypothesis.
+const maxCulprits = 3
 
 // posterior is what the measurements say of the candidates.
 type posterior struct {
 	data
 	// ordered candidates are steps: what is beside them is not other candidates but the time.
-	ordered bool
-	priors  []float64
-	classes []class
-	nobody  [2]fit
+	ordered   bool
+	priors    []float64
+	classes   []class
+	noCulprit [2]fit
 	// bestEvidence for one culprit alone.
 	bestEvidence float64
 	// hypotheses, the likeliest first; their probabilities sum to 1.
@@ -57,12 +57,12 @@ func newPosterior(s Space, noise float64, k *known) *posterior {
 		everyone.members = append(everyone.members, i)
 	}
 	p.classes = []class{everyone}
-	p.settle()
+	p.updateProbabilities()
 	return p
 }
 
 // add a measurement.
-func (p *posterior) add(b Bundle, log float64) {
+func (p *posterior) add(b Subset, log float64) {
 	if p.background != nil {
 		p.background = append(p.background, p.beside(b))
 	}
@@ -77,7 +77,7 @@ const drifts = 100
 
 // beside the candidates, what a bundle has if it is measured next: the share of them that is applied, or of steps the
 // time.
-func (p *posterior) beside(b Bundle) float64 {
+func (p *posterior) beside(b Subset) float64 {
 	if p.ordered {
 		return float64(len(p.logs)) / drifts
 	}
@@ -85,7 +85,7 @@ func (p *posterior) beside(b Bundle) float64 {
 }
 
 // split the classes by who of them was applied.
-func (p *posterior) split(b Bundle) {
+func (p *posterior) split(b Subset) {
 	var next []class
 	for _, c := range p.classes {
 		var with, without []int
@@ -116,8 +116,8 @@ func (p *posterior) massOf(members []int) float64 {
 	return sum
 }
 
-// settle the probabilities after new measurements.
-func (p *posterior) settle() {
+// updateProbabilities the probabilities after new measurements.
+func (p *posterior) updateProbabilities() {
 	p.hypotheses = p.hypotheses[:0]
 	best := math.Inf(-1)
 	for slope := range 2 {
@@ -125,8 +125,8 @@ func (p *posterior) settle() {
 		if sloped && p.background == nil {
 			break
 		}
-		p.nobody[slope] = p.fit(nil, sloped, p.startOf(&p.nobody[slope]), p.iterations(&p.nobody[slope]))
-		p.hypotheses = append(p.hypotheses, p.weighed(nil, p.nobody[slope]))
+		p.noCulprit[slope] = p.fit(nil, sloped, p.startOf(&p.noCulprit[slope]), p.iterations(&p.noCulprit[slope]))
+		p.hypotheses = append(p.hypotheses, p.weighed(nil, p.noCulprit[slope]))
 		for i := range p.classes {
 			c := &p.classes[i]
 			c.alone[slope] = p.fit([][]bool{c.applied}, sloped, p.startOf(&c.alone[slope]),
@@ -137,18 +137,18 @@ func (p *posterior) settle() {
 	}
 	p.bestEvidence = best
 	p.normalize()
-	if p.known == nil && len(p.logs) >= enough {
+	if p.known == nil && len(p.logs) >= minForSeveralCulprits {
 		p.extend(1)
 		p.extend(2)
 	}
 }
 
-// enough measurements to think of more than one culprit.
-const enough = 6
+// minForSeveralCulprits measurements to think of more than one culprit.
+const minForSeveralCulprits = 6
 
 // startOf a fit is where it ended before the last measurement.
 func (p *posterior) startOf(f *fit) *fit {
-	if f.weights == nil || len(p.logs) < 2*enough {
+	if f.weights == nil || len(p.logs) < 2*minForSeveralCulprits {
 		return nil // few measurements: from the start, so as not to stay where the first ones led
 	}
 	return f
@@ -157,7 +157,7 @@ func (p *posterior) startOf(f *fit) *fit {
 // iterations of a fit: where it begins at the last one's end one will do, and some for those that matter.
 func (p *posterior) iterations(f *fit) int {
 	switch {
-	case len(p.logs) < 2*enough:
+	case len(p.logs) < 2*minForSeveralCulprits:
 		return 12
 	case f.evidence < p.bestEvidence-10:
 		return 1
@@ -214,7 +214,7 @@ const (
 	// parents are how many hypotheses of k culprits are extended by one more, each at least so likely.
 	parents  = 6
 	credible = 0.02
-	// fitted are how many extensions are fitted anew; the others keep what one step of the regression says of them.
+	// fitted are how many extensions are fitted again; the others keep what one step of the regression says of them.
 	fitted = 16
 	// bothWays are how many are fitted with many small effects as well as without.
 	bothWays = 8
@@ -247,7 +247,7 @@ func (p *posterior) extend(culprits int) {
 			from = append(from, h)
 		}
 	}
-	seen, together := map[set]bool{}, map[[mostCulprits]int]bool{}
+	seen, together := map[set]bool{}, map[[maxCulprits]int]bool{}
 	var made []*hypothesis
 	for _, h := range from {
 		for _, extended := range p.extensions(h) {
@@ -296,7 +296,7 @@ func (p *posterior) extend(culprits int) {
 
 // set of culprits, to know it again.
 type set struct {
-	classes [mostCulprits]int
+	classes [maxCulprits]int
 	sloped  bool
 }
 
@@ -329,7 +329,7 @@ func (p *posterior) extensions(h *hypothesis) []*hypothesis {
 	n, culprits := len(p.logs), len(h.classes)
 	applied := p.appliedOf(h.classes)
 	columns := h.columns() + culprits
-	residuals, rows := p.residuals(&h.fit, applied), make([][most]float64, n)
+	residuals, rows := p.residuals(&h.fit, applied), make([][maxColumns]float64, n)
 	for j, w := range h.weights { // both weighted
 		residuals[j] *= w
 		for a, x := range p.row(&h.fit, j, applied) {
@@ -338,15 +338,15 @@ func (p *posterior) extensions(h *hypothesis) []*hypothesis {
 	}
 	probe := h.fit
 	root := p.solve(&probe, applied, columns)
-	before := h.log + math.Log(float64(culprits+1)*priorOfCount(culprits+1)/priorOfCount(culprits)/usual)
+	before := h.log + math.Log(float64(culprits+1)*priorOfCount(culprits+1)/priorOfCount(culprits)/priorEffectSpread)
 	var list []*hypothesis
 	for i := range p.classes {
 		if slices.Contains(h.classes, i) {
 			continue
 		}
 		c := &p.classes[i]
-		var shared [most]float64
-		own, score := 1./(usual*usual), 0.0
+		var shared [maxColumns]float64
+		own, score := 1./(priorEffectSpread*priorEffectSpread), 0.0
 		for j, in := range c.applied {
 			if !in {
 				continue
@@ -423,7 +423,7 @@ func (p *posterior) all(culprits []int) float64 {
 // more is the evidence that there are more than so many culprits: the odds that the measurements give, by those of
 // before.
 func (p *posterior) more(culprits int) float64 {
-	if culprits >= mostCulprits {
+	if culprits >= maxCulprits {
 		return 0
 	}
 	var these, more, theseBefore, moreBefore float64
@@ -436,7 +436,7 @@ func (p *posterior) more(culprits int) float64 {
 		}
 	}
 	theseBefore = priorOfCount(culprits)
-	for k := culprits + 1; k <= mostCulprits; k++ {
+	for k := culprits + 1; k <= maxCulprits; k++ {
 		moreBefore += priorOfCount(k)
 	}
 	return more / these / (moreBefore / theseBefore)

@@ -41,7 +41,7 @@ type proof struct {
 
 // trial compares two bundles.
 type trial struct {
-	fewer, more Bundle
+	fewer, more Subset
 	effect      float64
 	// least that it must be, by so many standard errors above it: what is worth a search, or a culprit of its own
 	// beside larger ones.
@@ -62,11 +62,11 @@ const (
 	errorsAboveWorth = 1
 	// errorsToRefute are the standard errors that it must be below half of what the answer says.
 	errorsToRefute = 2.5
-	// fewestPairs and mostPairs of a trial.
-	fewestPairs = 3
-	mostPairs   = 60
-	// restAfterRefutal are the measurements before an answer is tried again.
-	restAfterRefutal = 4
+	// minPairs and maxPairs of a trial.
+	minPairs = 3
+	maxPairs = 60
+	// refutalPause are the measurements before an answer is tried again.
+	refutalPause = 4
 )
 
 // newProof of an answer, whose culprits must do together what is worth a search.
@@ -74,7 +74,7 @@ func newProof(space Space, culprits []int, effects []float64, worth float64, beg
 	p := &proof{ordered: space.Ordered, culprits: culprits, begun: begun}
 	sum, least := 0.0, 0.0
 	for _, e := range effects {
-		least = max(least, smallBeside*math.Abs(e))
+		least = max(least, smallEffectShare*math.Abs(e))
 	}
 	for i, c := range culprits {
 		sum += effects[i]
@@ -108,48 +108,48 @@ func (p *proof) trials() []*trial {
 	return all
 }
 
-// leaveOut the trials of which a bundle can't be measured.
-func (p *proof) leaveOut(broken func(Bundle) bool) {
+// exclude the trials of which a bundle can't be measured.
+func (p *proof) exclude(broken func(Subset) bool) {
 	for _, t := range p.trials() {
 		t.impossible = broken(t.fewer) || broken(t.more)
 	}
 }
 
-// takeUp what was measured before and counts: the ends, and what was measured for another proof, but for trials that
+// reuse what was measured before and counts: the ends, and what was measured for another proof, but for trials that
 // failed there. If all else has led to the same answer again, chance may have failed them.
-func (p *proof) takeUp(before *proof, asked []Question, logs []float64, spread float64) {
+func (p *proof) reuse(before *proof, asked []Question, logs []float64, spread float64) {
 	for _, t := range p.trials() {
 		failed := before != nil && slices.ContainsFunc(before.trials(), func(old *trial) bool {
 			return slices.Equal(t.more, old.more) && slices.Equal(t.fewer, old.fewer) && old.verdict(spread) == refuted
 		})
 		if p.ordered {
 			if !failed {
-				t.takeUpTurns(asked, logs)
+				t.reuseStepTrials(asked, logs)
 			}
 			continue
 		}
 		for j, q := range asked {
 			if q.Purpose == Anchor || q.Purpose == Proof && !failed {
-				t.add(q.Bundle, logs[j])
+				t.add(q.Subset, logs[j])
 			}
 		}
 	}
 }
 
-// takeUpTurns takes up what was measured for a proof of the same step: both its states, one right after the other.
-func (t *trial) takeUpTurns(asked []Question, logs []float64) {
+// reuseStepTrials takes up what was measured for a proof of the same step: both its states, one right after the other.
+func (t *trial) reuseStepTrials(asked []Question, logs []float64) {
 	for j := 1; j < len(asked); j++ {
 		a, b := asked[j-1], asked[j]
-		if a.Purpose == Proof && b.Purpose == Proof && t.holds(a.Bundle) && t.holds(b.Bundle) &&
-			!slices.Equal(a.Bundle, b.Bundle) {
-			t.add(a.Bundle, logs[j-1])
-			t.add(b.Bundle, logs[j])
+		if a.Purpose == Proof && b.Purpose == Proof && t.holds(a.Subset) && t.holds(b.Subset) &&
+			!slices.Equal(a.Subset, b.Subset) {
+			t.add(a.Subset, logs[j-1])
+			t.add(b.Subset, logs[j])
 			j++
 		}
 	}
 }
 
-func (t *trial) holds(b Bundle) bool { return slices.Equal(b, t.fewer) || slices.Equal(b, t.more) }
+func (t *trial) holds(b Subset) bool { return slices.Equal(b, t.fewer) || slices.Equal(b, t.more) }
 
 // verdict of a trial, with the spread of one measurement.
 func (t *trial) verdict(spread float64) verdict {
@@ -157,7 +157,7 @@ func (t *trial) verdict(spread float64) verdict {
 		return impossible
 	}
 	n := min(len(t.logsFewer), len(t.logsMore))
-	if n < fewestPairs {
+	if n < minPairs {
 		return open
 	}
 	difference := center(t.logsMore, spread) - center(t.logsFewer, spread)
@@ -172,7 +172,7 @@ func (t *trial) verdict(spread float64) verdict {
 	case difference >= errorsToProve*errors && difference-t.least >= t.above*errors,
 		plain >= own*quantile(errorsToProve, df) && plain-t.least >= own*quantile(t.above, df):
 		return proved
-	case wanted-difference >= errorsToRefute*errors, wanted-plain >= own*quantile(errorsToRefute, df), n >= mostPairs:
+	case wanted-difference >= errorsToRefute*errors, wanted-plain >= own*quantile(errorsToRefute, df), n >= maxPairs:
 		return refuted
 	}
 	return open
@@ -287,7 +287,7 @@ func (p *proof) roles(spread float64) []Role {
 
 // next bundle to measure: of the trial that is wanted, the side with fewer measurements. Of two alike the one that came
 // second the last time comes first, so that a steady drift favours neither.
-func (p *proof) next(spread float64) Bundle {
+func (p *proof) next(spread float64) Subset {
 	t, _ := p.wanted(spread)
 	fewer, more := len(t.logsFewer), len(t.logsMore)
 	if more < fewer || p.ordered && more == fewer && more%2 == 1 {
@@ -300,19 +300,19 @@ func (p *proof) next(spread float64) Bundle {
 // which it was made.
 func (p *proof) add(q Question, log, spread float64) {
 	switch {
-	case q.Purpose == Tell:
+	case q.Purpose == Distinguish:
 	case !p.ordered:
 		for _, t := range p.trials() {
-			t.add(q.Bundle, log)
+			t.add(q.Subset, log)
 		}
 	case q.Purpose == Proof:
 		if t, v := p.wanted(spread); v == open {
-			t.add(q.Bundle, log)
+			t.add(q.Subset, log)
 		}
 	}
 }
 
-func (t *trial) add(b Bundle, log float64) {
+func (t *trial) add(b Subset, log float64) {
 	switch {
 	case slices.Equal(b, t.more):
 		t.logsMore = append(t.logsMore, log)

@@ -14,14 +14,14 @@ type Terms struct {
 	// Noise is the spread of one measurement that is expected, as a ratio (0.05: 5%). It counts as much as one
 	// measurement, and matters until there are some.
 	Noise float64
-	// Worth is the smallest difference between the ends that is worth a search, as a ratio (0.05: 5%); ends that are
-	// closer are alike.
-	Worth float64
+	// MinEffect is the smallest difference between the ends that is worth a search, as a ratio (0.05: 5%); ends that
+	// are closer are alike.
+	MinEffect float64
 	// Probes are how many states between the ends are measured first, where candidates are ordered: a series may go up
 	// and down, so that ends that are alike say nothing. 0 for none.
 	Probes int
-	// Most measurements, proofs apart; 0 for no limit.
-	Most int
+	// MaxMeasurements measurements, proofs apart; 0 for no limit.
+	MaxMeasurements int
 	// Build is how many measurements a bundle that was never measured before costs beside its own: a kernel that must
 	// be built takes longer than a boot of one that is there. 0 where bundles are there as they are.
 	Build float64
@@ -36,11 +36,11 @@ type Search struct {
 	whole, space Space
 	states       []int
 	// broken are the mixtures of settings that can't be measured.
-	broken []Bundle
+	broken []Subset
 
 	terms     Terms
 	posterior *posterior
-	asked     []Question
+	questions []Question
 	proof     *proof
 	answer    Answer
 }
@@ -59,53 +59,53 @@ func NewWithLevels(space Space, terms Terms, fast, effect, spread float64) *Sear
 
 // Add what was measured for a question: any positive figure of which more is better.
 func (s *Search) Add(q Question, value float64) error {
-	if err := s.whole.check(q.Bundle); err != nil {
+	if err := s.whole.check(q.Subset); err != nil {
 		return err
 	}
-	if s.Skipped(q.Bundle) {
-		return fmt.Errorf("the state with %d of %d applied was measured, though it can't be", q.Bundle.Count(),
-			len(q.Bundle))
+	if s.Skipped(q.Subset) {
+		return fmt.Errorf("the state with %d of %d applied was measured, though it can't be", q.Subset.Count(),
+			len(q.Subset))
 	}
 	if !(value > 0) || math.IsInf(value, 1) {
 		return fmt.Errorf("%g was measured, which has no logarithm", value)
 	}
-	q.Bundle = s.narrow(q.Bundle)
+	q.Subset = s.narrow(q.Subset)
 	log := math.Log(value)
 	if s.proof != nil {
 		s.proof.add(q, log, s.posterior.spread())
 	}
-	s.posterior.add(q.Bundle, log)
-	s.asked = append(s.asked, q)
-	s.posterior.settle()
-	s.judge()
+	s.posterior.add(q.Subset, log)
+	s.questions = append(s.questions, q)
+	s.posterior.updateProbabilities()
+	s.updateAnswer()
 	return nil
 }
 
-// judge what is known now, and begin a proof where an answer is worth one.
-func (s *Search) judge() {
+// updateAnswer what is known now, and begin a proof where an answer is worth one.
+func (s *Search) updateAnswer() {
 	s.answer = s.likeliest()
 	if s.proof != nil && s.proof.verdict(s.posterior.spread()) == open {
 		return
 	}
 	a := s.answer
 	if !a.Likely || a.Proved || s.proof != nil && slices.Equal(a.Culprits, s.proof.culprits) &&
-		s.Measurements() < s.proof.begun+restAfterRefutal {
+		s.Measurements() < s.proof.begun+refutalPause {
 		return
 	}
 	before := s.proof
-	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.terms.Worth, s.Measurements())
-	s.proof.leaveOut(s.isBroken)
-	s.proof.takeUp(before, s.asked, s.posterior.logs, s.posterior.spread())
+	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.terms.MinEffect, s.Measurements())
+	s.proof.exclude(s.isBroken)
+	s.proof.reuse(before, s.questions, s.posterior.logs, s.posterior.spread())
 	s.answer = s.likeliest() // the ends may have proved it already
 }
 
 // Measurements so far, proofs apart.
-func (s *Search) Measurements() int { return len(s.asked) - s.Proofs() }
+func (s *Search) Measurements() int { return len(s.questions) - s.Proofs() }
 
 // Proofs are the measurements that were made to prove an answer.
 func (s *Search) Proofs() int {
 	n := 0
-	for _, q := range s.asked {
+	for _, q := range s.questions {
 		if q.Purpose == Proof {
 			n++
 		}
@@ -123,36 +123,36 @@ func (s *Search) Spread() float64 { return s.posterior.spread() }
 func (s *Search) Next() (Question, bool) {
 	q, more := s.next()
 	if more {
-		q.Bundle = s.widen(q.Bundle)
+		q.Subset = s.widen(q.Subset)
 	}
 	return q, more
 }
 
 func (s *Search) next() (Question, bool) {
 	switch {
-	case s.answer.Over():
+	case s.answer.Finished():
 		return Question{}, false
 	case s.proof != nil && s.proof.verdict(s.posterior.spread()) == open:
-		return Question{Bundle: s.proof.next(s.posterior.spread()), Purpose: Proof}, true
-	case s.terms.Most > 0 && s.Measurements() >= s.terms.Most:
+		return Question{Subset: s.proof.next(s.posterior.spread()), Purpose: Proof}, true
+	case s.terms.MaxMeasurements > 0 && s.Measurements() >= s.terms.MaxMeasurements:
 		return Question{}, false
 	}
 	if s.posterior.known == nil {
 		if b, wanted := s.probe(); wanted {
-			return Question{Bundle: b, Purpose: Anchor}, true
+			return Question{Subset: b, Purpose: Anchor}, true
 		}
 		if b, wanted := s.anchor(); wanted {
-			return Question{Bundle: b, Purpose: Anchor}, true
+			return Question{Subset: b, Purpose: Anchor}, true
 		}
 	}
 	best := s.best
 	if s.terms.Build > 0 {
-		best = s.soonest
+		best = s.mostInformative
 	}
 	if s.space.Ordered {
 		return best(s.steps()), true
 	}
-	halves := slices.DeleteFunc(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)+len(s.broken))))),
+	halves := slices.DeleteFunc(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.questions)+len(s.broken))))),
 		s.isBroken)
 	if len(halves) == 0 {
 		return Question{}, false

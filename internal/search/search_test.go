@@ -12,7 +12,7 @@ import (
 )
 
 // simulated machine with 3% noise.
-func simulated(seed uint64, log func(search.Bundle) float64) machine {
+func simulated(seed uint64, log func(search.Subset) float64) machine {
 	r := rand.New(rand.NewPCG(seed, 5))
 	model := noise.Gaussian(0.03)
 	return machine{log, func() float64 { return model.Runs(r, 1)[0] }}
@@ -23,9 +23,10 @@ func settings(n int) search.Space { return search.Space{Candidates: n} }
 // Ends that don't differ are no reason to search.
 func TestNoDifferenceToFind(t *testing.T) {
 	for seed := range uint64(20) {
-		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 100, Seed: seed})
+		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 100,
+			Seed: seed})
 		finish(s, simulated(seed, planted(nil)))
-		if a := s.Answer(); !a.Alike || len(a.Culprits) > 0 {
+		if a := s.Answer(); !a.SameSpeed || len(a.Culprits) > 0 {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
 		if s.Measurements() > 60 {
@@ -45,9 +46,10 @@ func TestNoDifferenceOnAMachineThatDrifts(t *testing.T) {
 			drift = 0.95*drift + 0.1*math.Sqrt(1-0.95*0.95)*r.NormFloat64()
 			return drift + 0.02*r.NormFloat64()
 		}}
-		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 300, Seed: seed})
+		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 300,
+			Seed: seed})
 		finish(s, m)
-		if a := s.Answer(); !a.Alike || len(a.Culprits) > 0 {
+		if a := s.Answer(); !a.SameSpeed || len(a.Culprits) > 0 {
 			t.Errorf("seed %d: %+v after %d", seed, a, s.Measurements())
 		}
 		sum += s.Measurements()
@@ -66,9 +68,10 @@ func TestNoDifferenceOnAMachineThatDrifts(t *testing.T) {
 func TestADifferenceThatIsNotWorthASearch(t *testing.T) {
 	otherwise := 0
 	for seed := range uint64(20) {
-		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 100, Seed: seed})
+		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 100,
+			Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{7: +0.03})))
-		if a := s.Answer(); !a.Alike {
+		if a := s.Answer(); !a.SameSpeed {
 			otherwise++
 			t.Logf("seed %d: %+v after %d measurements", seed, a, s.Measurements())
 		}
@@ -86,12 +89,13 @@ func TestManySmallEffects(t *testing.T) {
 	}
 	named := 0
 	for seed := range uint64(10) {
-		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 150,
+			Seed: seed})
 		finish(s, simulated(seed, planted(effects)))
 		switch a := s.Answer(); {
 		case a.ManySmall:
 			named++
-		case a.Over():
+		case a.Finished():
 			t.Errorf("seed %d: %+v", seed, a)
 		}
 	}
@@ -103,23 +107,23 @@ func TestManySmallEffects(t *testing.T) {
 // Two that only do harm together are both needed; of two that do the same harm, each is enough.
 func TestCulpritsThatActTogether(t *testing.T) {
 	for name, c := range map[string]struct {
-		log  func(search.Bundle) float64
+		log  func(search.Subset) float64
 		role search.Role
 	}{
-		"both needed": {func(b search.Bundle) float64 { return -0.4 * float64(btoi(b[3] && b[17])) },
+		"both needed": {func(b search.Subset) float64 { return -0.4 * float64(btoi(b[3] && b[17])) },
 			search.Role{Needed: true}},
-		"each does it all": {func(b search.Bundle) float64 { return -0.4 * float64(btoi(b[3] || b[17])) },
+		"each does it all": {func(b search.Subset) float64 { return -0.4 * float64(btoi(b[3] || b[17])) },
 			search.Role{Enough: true}},
 		"each does half": {planted(map[int]float64{3: -0.2, 17: -0.2}), search.Role{Needed: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			right := 0
 			for seed := range uint64(10) {
-				s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05,
-					Most: 150, Seed: seed})
+				s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05,
+					MaxMeasurements: 150, Seed: seed})
 				finish(s, simulated(seed, c.log))
 				a := s.Answer()
-				if a.Over() && slices.Equal(a.Culprits, []int{3, 17}) &&
+				if a.Finished() && slices.Equal(a.Culprits, []int{3, 17}) &&
 					slices.Equal(a.Roles, []search.Role{c.role, c.role}) {
 					right++
 				} else {
@@ -144,10 +148,11 @@ func btoi(b bool) int {
 // effect: without it alone the slow state would be slower. It is reported as what it is.
 func TestOppositeEffects(t *testing.T) {
 	for seed := range uint64(5) {
-		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 150,
+			Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{5: -0.5, 30: +0.25})))
 		a := s.Answer()
-		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) ||
+		if !a.Finished() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) ||
 			!slices.Equal(a.Roles, []search.Role{{Needed: true, Enough: true}}) {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
@@ -162,10 +167,11 @@ func TestOppositeEffects(t *testing.T) {
 // against that opposes it.
 func TestAGainIsNoLoss(t *testing.T) {
 	for seed := range uint64(5) {
-		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 150,
+			Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{5: +0.5, 30: -0.25})))
 		a := s.Answer()
-		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) ||
+		if !a.Finished() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) ||
 			!a.Roles[0].Faster {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
@@ -178,11 +184,11 @@ func TestASeriesThatGoesUpAndDown(t *testing.T) {
 	speed := []float64{0, 0.5, 0.5, 0, 0, 0, 0, 0, 0, 0, 0} // 6.1 to 6.11
 	steps := search.Space{Candidates: len(speed) - 1, Ordered: true}
 	for seed := range uint64(20) {
-		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9,
-			Most: 150, Seed: seed})
-		finish(s, simulated(seed, func(b search.Bundle) float64 { return speed[b.Count()] }))
+		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, Probes: 9,
+			MaxMeasurements: 150, Seed: seed})
+		finish(s, simulated(seed, func(b search.Subset) float64 { return speed[b.Count()] }))
 		a := s.Answer()
-		if !a.Over() || !slices.Equal(a.Culprits, []int{0, 2}) ||
+		if !a.Finished() || !slices.Equal(a.Culprits, []int{0, 2}) ||
 			!slices.Equal(a.Roles, []search.Role{{Faster: true}, {Needed: true}}) {
 			t.Errorf("seed %d: %+v after %d", seed, a, s.Measurements())
 		}
@@ -194,11 +200,12 @@ func TestASeriesWithoutADifference(t *testing.T) {
 	steps := search.Space{Candidates: 6, Ordered: true}
 	alike := 0
 	for seed := range uint64(10) {
-		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.1, Probes: 5, Most: 150, Seed: seed})
+		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.1, Probes: 5,
+			MaxMeasurements: 150, Seed: seed})
 		finish(s, simulated(seed, planted(nil)))
-		if a := s.Answer(); a.Alike {
+		if a := s.Answer(); a.SameSpeed {
 			alike++
-		} else if a.Over() {
+		} else if a.Finished() {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
 	}
@@ -210,19 +217,19 @@ func TestASeriesWithoutADifference(t *testing.T) {
 // A search that is told again what was measured asks the same again: that is how one goes on after an interruption.
 func TestAReplayedSearchAsksTheSame(t *testing.T) {
 	for _, space := range []search.Space{settings(60), {Candidates: 60, Ordered: true}} {
-		terms := search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 60, Seed: 3}
+		terms := search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 60, Seed: 3}
 		m := simulated(1, planted(map[int]float64{20: -0.1}))
 		s, again := search.New(space, terms), search.New(space, terms)
 		for {
 			q, more := s.Next()
-			if r, andMore := again.Next(); more != andMore || !slices.Equal(q.Bundle, r.Bundle) ||
+			if r, andMore := again.Next(); more != andMore || !slices.Equal(q.Subset, r.Subset) ||
 				q.Purpose != r.Purpose {
 				t.Fatalf("after %d: %v and %v", s.Measurements(), q, r)
 			}
 			if !more {
 				break
 			}
-			value := m.measure(q.Bundle)
+			value := m.measure(q.Subset)
 			if err := s.Add(q, value); err != nil {
 				t.Fatal(err)
 			}
@@ -237,14 +244,14 @@ func TestWhatCannotBeAdded(t *testing.T) {
 	steps := search.Space{Candidates: 3, Ordered: true}
 	s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05})
 	for _, bad := range []struct {
-		bundle search.Bundle
+		subset search.Subset
 		value  float64
 	}{
-		{search.Bundle{true}, 1}, {search.Bundle{false, true, false}, 1}, {steps.All(), 0}, {steps.All(), -1},
+		{search.Subset{true}, 1}, {search.Subset{false, true, false}, 1}, {steps.All(), 0}, {steps.All(), -1},
 		{steps.All(), math.NaN()}, {steps.All(), math.Inf(1)},
 	} {
-		if err := s.Add(search.Question{Bundle: bad.bundle}, bad.value); err == nil {
-			t.Errorf("%v with %v was taken", bad.bundle, bad.value)
+		if err := s.Add(search.Question{Subset: bad.subset}, bad.value); err == nil {
+			t.Errorf("%v with %v was taken", bad.subset, bad.value)
 		}
 	}
 	if s.Measurements() != 0 {
@@ -269,9 +276,10 @@ func TestALargeStep(t *testing.T) {
 		for seed := range uint64(10) {
 			culprit := int(seed*seed*7) % 64
 			s := search.New(search.Space{Candidates: 64, Ordered: true},
-				search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150, Seed: seed})
+				search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, Probes: 9, MaxMeasurements: 150,
+					Seed: seed})
 			finish(s, simulated(seed, planted(map[int]float64{culprit: -math.Log(times)})))
-			if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{culprit}) || s.Measurements() > 40 {
+			if a := s.Answer(); !a.Finished() || !slices.Equal(a.Culprits, []int{culprit}) || s.Measurements() > 40 {
 				t.Errorf("%g times slower, seed %d: %+v after %d, planted step %d", times, seed, a, s.Measurements(),
 					culprit)
 			}

@@ -30,17 +30,17 @@ func searches() int {
 // machine is simulated: some candidates change its speed, and each measurement has noise.
 type machine struct {
 	// log of its speed with a bundle, but for the noise.
-	log   func(search.Bundle) float64
+	log   func(search.Subset) float64
 	noise func() float64
 }
 
-func (m machine) measure(b search.Bundle) float64 {
+func (m machine) measure(b search.Subset) float64 {
 	return math.Exp(math.Log(1000) + m.log(b) + m.noise())
 }
 
 // planted effects add up; negative ones make slower.
-func planted(effects map[int]float64) func(search.Bundle) float64 {
-	return func(b search.Bundle) float64 {
+func planted(effects map[int]float64) func(search.Subset) float64 {
+	return func(b search.Subset) float64 {
 		sum := 0.0
 		for c, effect := range effects {
 			if b[c] {
@@ -86,7 +86,7 @@ type row struct {
 	d    float64
 	kind kind
 	// plant the culprits and what else has an effect, given the culprit's.
-	plant func(r *rand.Rand, effect float64) (log func(search.Bundle) float64, culprits []int)
+	plant func(r *rand.Rand, effect float64) (log func(search.Subset) float64, culprits []int)
 	space search.Space
 	terms search.Terms
 	// known: levels and spread are said beforehand.
@@ -104,7 +104,7 @@ type result struct {
 }
 
 func terms() search.Terms {
-	return search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.005, Most: 300}
+	return search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.005, MaxMeasurements: 300}
 }
 
 // run the searches, on all cores.
@@ -123,7 +123,7 @@ func (w row) run(n int) result {
 				all.counts = append(all.counts, float64(s.Measurements()))
 				all.proofs = append(all.proofs, float64(s.Proofs()))
 				switch {
-				case !a.Over():
+				case !a.Finished():
 					all.undecided++
 				case slices.Equal(a.Culprits, culprits):
 					all.right++
@@ -163,7 +163,7 @@ func finish(s *search.Search, m machine) {
 		if !more {
 			return
 		}
-		if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+		if err := s.Add(q, m.measure(q.Subset)); err != nil {
 			panic(err)
 		}
 	}
@@ -217,16 +217,16 @@ func (w row) check(t *testing.T, few int) {
 }
 
 // one culprit among the first n.
-func one(n int) func(*rand.Rand, float64) (func(search.Bundle) float64, []int) {
-	return func(r *rand.Rand, effect float64) (func(search.Bundle) float64, []int) {
+func one(n int) func(*rand.Rand, float64) (func(search.Subset) float64, []int) {
+	return func(r *rand.Rand, effect float64) (func(search.Subset) float64, []int) {
 		c := r.IntN(n)
 		return planted(map[int]float64{c: effect}), []int{c}
 	}
 }
 
 // beside one culprit some other candidates have a share of its effect.
-func beside(n, others int, share float64) func(*rand.Rand, float64) (func(search.Bundle) float64, []int) {
-	return func(r *rand.Rand, effect float64) (func(search.Bundle) float64, []int) {
+func beside(n, others int, share float64) func(*rand.Rand, float64) (func(search.Subset) float64, []int) {
+	return func(r *rand.Rand, effect float64) (func(search.Subset) float64, []int) {
 		order := r.Perm(n)
 		effects := map[int]float64{order[0]: effect}
 		for _, c := range order[1 : 1+others] {
@@ -236,16 +236,16 @@ func beside(n, others int, share float64) func(*rand.Rand, float64) (func(search
 	}
 }
 
-func two(n int) func(*rand.Rand, float64) (func(search.Bundle) float64, []int) {
-	return func(r *rand.Rand, effect float64) (func(search.Bundle) float64, []int) {
+func two(n int) func(*rand.Rand, float64) (func(search.Subset) float64, []int) {
+	return func(r *rand.Rand, effect float64) (func(search.Subset) float64, []int) {
 		culprits := r.Perm(n)[:2]
 		slices.Sort(culprits)
 		return planted(map[int]float64{culprits[0]: effect, culprits[1]: effect}), culprits
 	}
 }
 
-func last(n int) func(*rand.Rand, float64) (func(search.Bundle) float64, []int) {
-	return func(_ *rand.Rand, effect float64) (func(search.Bundle) float64, []int) {
+func last(n int) func(*rand.Rand, float64) (func(search.Subset) float64, []int) {
+	return func(_ *rand.Rand, effect float64) (func(search.Subset) float64, []int) {
 		return planted(map[int]float64{n - 1: effect}), []int{n - 1}
 	}
 }
@@ -260,7 +260,7 @@ func TestOrderedSearches(t *testing.T) {
 					space: search.Space{Candidates: n, Ordered: true}, terms: terms(), mean: 1.3 * limit}
 				t.Run(fmt.Sprint(w.name, d, k.name), func(t *testing.T) { w.check(t, 8) })
 				w.name, w.known, w.mean = fmt.Sprintf("%d steps", n), false, 1.8*limit+64/(d*d)
-				w.terms.Most = 1000
+				w.terms.MaxMeasurements = 1000
 				t.Run(fmt.Sprint(w.name, d, k.name), func(t *testing.T) { w.check(t, few(d)) })
 			}
 		}

@@ -14,7 +14,7 @@ var ErrEnd = errors.New("an end can't be measured")
 // In a series nothing tells the step to it from the step after it any more, so that the two become one step that holds
 // both; the search goes on among those that are left. A mixture of settings is not asked for again, and others tell
 // what it would have told.
-func (s *Search) Skip(b Bundle) error {
+func (s *Search) Skip(b Subset) error {
 	if err := s.whole.check(b); err != nil {
 		return err
 	}
@@ -24,30 +24,30 @@ func (s *Search) Skip(b Bundle) error {
 	case s.Skipped(b):
 		return nil
 	}
-	asked, logs := s.asked, s.posterior.logs
+	asked, logs := s.questions, s.posterior.logs
 	for i := range asked {
-		asked[i].Bundle = s.widen(asked[i].Bundle)
+		asked[i].Subset = s.widen(asked[i].Subset)
 	}
-	s.leaveOut(b)
+	s.exclude(b)
 	s.posterior = newPosterior(s.space, s.terms.Noise, s.posterior.known)
-	s.asked, s.proof = nil, nil
+	s.questions, s.proof = nil, nil
 	for i, q := range asked {
-		if slices.Equal(q.Bundle, b) {
+		if slices.Equal(q.Subset, b) {
 			continue
 		}
-		q.Bundle = s.narrow(q.Bundle)
-		s.posterior.add(q.Bundle, logs[i])
-		s.posterior.settle()
-		s.asked = append(s.asked, q)
+		q.Subset = s.narrow(q.Subset)
+		s.posterior.add(q.Subset, logs[i])
+		s.posterior.updateProbabilities()
+		s.questions = append(s.questions, q)
 	}
 	s.answer = Answer{}
-	if len(s.asked) > 0 {
-		s.judge()
+	if len(s.questions) > 0 {
+		s.updateAnswer()
 	}
 	return nil
 }
 
-func (s *Search) leaveOut(b Bundle) {
+func (s *Search) exclude(b Subset) {
 	if !s.whole.Ordered {
 		s.broken = append(s.broken, slices.Clone(b))
 		return
@@ -76,12 +76,12 @@ func (s *Search) merged() Space {
 }
 
 // Skipped says that a state can't be measured.
-func (s *Search) Skipped(b Bundle) bool {
+func (s *Search) Skipped(b Subset) bool {
 	return s.isBroken(b) || s.states != nil && !slices.Contains(s.states, b.Count())
 }
 
 // isBroken says that a mixture of settings can't be measured.
-func (s *Search) isBroken(b Bundle) bool { return contains(s.broken, b) }
+func (s *Search) isBroken(b Subset) bool { return contains(s.broken, b) }
 
 // Range is the first and the last of the steps that nothing tells from this one, because the states between them can't
 // be measured; the step itself where there are none.
@@ -103,7 +103,7 @@ func (s *Search) merge(step int) int {
 }
 
 // widen a bundle of the states that are left to one of all.
-func (s *Search) widen(b Bundle) Bundle {
+func (s *Search) widen(b Subset) Subset {
 	if s.states == nil {
 		return b
 	}
@@ -111,7 +111,7 @@ func (s *Search) widen(b Bundle) Bundle {
 }
 
 // narrow a bundle to one of the states that are left, of which it must be.
-func (s *Search) narrow(b Bundle) Bundle {
+func (s *Search) narrow(b Subset) Subset {
 	if s.states == nil {
 		return b
 	}

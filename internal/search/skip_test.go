@@ -29,17 +29,17 @@ func (x series) finish(t *testing.T, s *search.Search, m machine) map[int]int {
 		if !more {
 			return asked
 		}
-		n := q.Bundle.Count()
-		if asked[n]++; s.Skipped(q.Bundle) {
+		n := q.Subset.Count()
+		if asked[n]++; s.Skipped(q.Subset) {
 			t.Fatalf("state %d was asked for again, though it can't be measured", n)
 		}
 		if x.broken[n] {
-			if err := s.Skip(q.Bundle); err != nil {
+			if err := s.Skip(q.Subset); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+		if err := s.Add(q, m.measure(q.Subset)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +55,7 @@ func stepAt(culprit int) func(int) float64 {
 }
 
 func commits() search.Terms {
-	return search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150}
+	return search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, Probes: 9, MaxMeasurements: 150}
 }
 
 // Of 64 commits ten don't build, and one crashes; which ones is drawn. The slow one is found, or else the range that it
@@ -72,7 +72,7 @@ func TestCommitsThatCannotBeMeasured(t *testing.T) {
 		culprit := r.IntN(64)
 		x.speed = stepAt(culprit)
 		s := search.New(x.space(), commits())
-		asked := x.finish(t, s, simulated(seed, func(b search.Bundle) float64 { return x.speed(b.Count()) }))
+		asked := x.finish(t, s, simulated(seed, func(b search.Subset) float64 { return x.speed(b.Count()) }))
 		a := s.Answer()
 		first, last := culprit, culprit
 		for x.broken[first] {
@@ -81,7 +81,7 @@ func TestCommitsThatCannotBeMeasured(t *testing.T) {
 		for x.broken[last+1] {
 			last++
 		}
-		if !a.Over() || !slices.Equal(a.Culprits, []int{first}) {
+		if !a.Finished() || !slices.Equal(a.Culprits, []int{first}) {
 			t.Errorf("seed %d: %+v, planted step %d of %d to %d", seed, a, culprit, first, last)
 			continue
 		}
@@ -129,15 +129,15 @@ func TestNothingBetweenTheEndsCanBeMeasured(t *testing.T) {
 		terms := commits()
 		terms.Probes = 5
 		s := search.New(x.space(), terms)
-		x.finish(t, s, simulated(3, func(b search.Bundle) float64 { return x.speed(b.Count()) }))
+		x.finish(t, s, simulated(3, func(b search.Subset) float64 { return x.speed(b.Count()) }))
 		a := s.Answer()
 		if culprit == 99 {
-			if !a.Alike {
+			if !a.SameSpeed {
 				t.Errorf("%+v", a)
 			}
 			continue
 		}
-		if first, last := s.Range(0); !a.Over() || !slices.Equal(a.Culprits, []int{0}) || first != 0 || last != 5 {
+		if first, last := s.Range(0); !a.Finished() || !slices.Equal(a.Culprits, []int{0}) || first != 0 || last != 5 {
 			t.Errorf("%+v, steps %d to %d", a, first, last)
 		}
 		if e := s.StepEffect(0); e.Lo > 0.368 || e.Hi < 0.367 {
@@ -150,7 +150,7 @@ func TestNothingBetweenTheEndsCanBeMeasured(t *testing.T) {
 // range.
 func TestAStateThatFailsNowAndThen(t *testing.T) {
 	x := series{steps: 64, speed: stepAt(20)}
-	m := simulated(1, func(b search.Bundle) float64 { return x.speed(b.Count()) })
+	m := simulated(1, func(b search.Subset) float64 { return x.speed(b.Count()) })
 	s := search.New(x.space(), commits())
 	times := 0
 	for {
@@ -158,10 +158,10 @@ func TestAStateThatFailsNowAndThen(t *testing.T) {
 		if !more {
 			break
 		}
-		if q.Bundle.Count() == 21 {
+		if q.Subset.Count() == 21 {
 			if times++; times == 2 {
 				before := s.Measurements() + s.Proofs()
-				if err := s.Skip(q.Bundle); err != nil {
+				if err := s.Skip(q.Subset); err != nil {
 					t.Fatal(err)
 				}
 				if after := s.Measurements() + s.Proofs(); after != before-1 {
@@ -170,12 +170,12 @@ func TestAStateThatFailsNowAndThen(t *testing.T) {
 				continue
 			}
 		}
-		if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+		if err := s.Add(q, m.measure(q.Subset)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	a := s.Answer()
-	if first, last := s.Range(20); times != 2 || !a.Over() || !slices.Equal(a.Culprits, []int{20}) ||
+	if first, last := s.Range(20); times != 2 || !a.Finished() || !slices.Equal(a.Culprits, []int{20}) ||
 		first != 20 || last != 21 {
 		t.Errorf("%+v, steps %d to %d, asked for %d times", a, first, last, times)
 	}
@@ -186,8 +186,8 @@ func TestTwoStepsOneOfThemARange(t *testing.T) {
 	x := series{steps: 64, broken: map[int]bool{10: true, 11: true, 30: true}}
 	x.speed = func(state int) float64 { return -0.5*float64(btoi(state > 9)) - 0.5*float64(btoi(state > 40)) }
 	s := search.New(x.space(), commits())
-	x.finish(t, s, simulated(2, func(b search.Bundle) float64 { return x.speed(b.Count()) }))
-	if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{9, 40}) {
+	x.finish(t, s, simulated(2, func(b search.Subset) float64 { return x.speed(b.Count()) }))
+	if a := s.Answer(); !a.Finished() || !slices.Equal(a.Culprits, []int{9, 40}) {
 		t.Fatalf("%+v", a)
 	}
 	if first, last := s.Range(9); first != 9 || last != 11 {
@@ -201,21 +201,21 @@ func TestTwoStepsOneOfThemARange(t *testing.T) {
 // A search that is told again what was measured and what could not be asks the same again.
 func TestAReplayedSearchSkipsTheSame(t *testing.T) {
 	x := series{steps: 64, broken: map[int]bool{7: true, 21: true, 22: true, 23: true, 50: true}, speed: stepAt(22)}
-	m := simulated(1, func(b search.Bundle) float64 { return x.speed(b.Count()) })
+	m := simulated(1, func(b search.Subset) float64 { return x.speed(b.Count()) })
 	s, again := search.New(x.space(), commits()), search.New(x.space(), commits())
 	for {
 		q, more := s.Next()
-		if r, andMore := again.Next(); more != andMore || !slices.Equal(q.Bundle, r.Bundle) || q.Purpose != r.Purpose {
+		if r, andMore := again.Next(); more != andMore || !slices.Equal(q.Subset, r.Subset) || q.Purpose != r.Purpose {
 			t.Fatalf("after %d: %v and %v", s.Measurements(), q, r)
 		}
 		if !more {
 			break
 		}
-		value := m.measure(q.Bundle)
+		value := m.measure(q.Subset)
 		for _, to := range []*search.Search{s, again} {
 			var err error
-			if x.broken[q.Bundle.Count()] {
-				err = to.Skip(q.Bundle)
+			if x.broken[q.Subset.Count()] {
+				err = to.Skip(q.Subset)
 			} else {
 				err = to.Add(q, value)
 			}
@@ -229,12 +229,12 @@ func TestAReplayedSearchSkipsTheSame(t *testing.T) {
 func TestWhatCannotBeSkipped(t *testing.T) {
 	steps := search.Space{Candidates: 3, Ordered: true}
 	s := search.New(steps, commits())
-	for _, end := range []search.Bundle{steps.None(), steps.All()} {
+	for _, end := range []search.Subset{steps.None(), steps.All()} {
 		if err := s.Skip(end); !errors.Is(err, search.ErrEnd) {
 			t.Errorf("%v", err)
 		}
 	}
-	if err := s.Skip(search.Bundle{false, true, false}); err == nil {
+	if err := s.Skip(search.Subset{false, true, false}); err == nil {
 		t.Error("a bundle with gaps was skipped")
 	}
 	if err := search.New(settings(4), commits()).Skip(settings(4).All()); !errors.Is(err, search.ErrEnd) {
@@ -246,7 +246,7 @@ func TestWhatCannotBeSkipped(t *testing.T) {
 	if err := s.Skip(steps.First(1)); err != nil {
 		t.Error(err)
 	}
-	if err := s.Add(search.Question{Bundle: steps.First(1)}, 1); err == nil {
+	if err := s.Add(search.Question{Subset: steps.First(1)}, 1); err == nil {
 		t.Error("a skipped state was measured")
 	}
 }
@@ -255,16 +255,16 @@ func TestWhatCannotBeSkipped(t *testing.T) {
 // them, and nothing broken is asked for twice. Where one side of its proof is broken the other shows it; where both are
 // it stays unproved.
 func TestCulpritsBesideBrokenMixtures(t *testing.T) {
-	needs := func(one, other int) func(search.Bundle) bool {
-		return func(b search.Bundle) bool { return b[one] && !b[other] }
+	needs := func(one, other int) func(search.Subset) bool {
+		return func(b search.Subset) bool { return b[one] && !b[other] }
 	}
-	both := func(x, y func(search.Bundle) bool) func(search.Bundle) bool {
-		return func(b search.Bundle) bool { return x(b) || y(b) }
+	both := func(x, y func(search.Subset) bool) func(search.Subset) bool {
+		return func(b search.Subset) bool { return x(b) || y(b) }
 	}
 	const culprit = 7
 	for _, c := range []struct {
 		name   string
-		broken func(search.Bundle) bool
+		broken func(search.Subset) bool
 		role   search.Role
 		proved bool
 	}{
@@ -275,10 +275,11 @@ func TestCulpritsBesideBrokenMixtures(t *testing.T) {
 	} {
 		for seed := range uint64(8) {
 			x := mixtures{space: settings(24), broken: c.broken}
-			s := search.New(x.space, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+			s := search.New(x.space, search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 150,
+				Seed: seed})
 			x.finish(t, s, simulated(seed, planted(map[int]float64{culprit: -0.3})))
 			a := s.Answer()
-			if !a.Over() || !slices.Equal(a.Culprits, []int{culprit}) || a.Proved != c.proved ||
+			if !a.Finished() || !slices.Equal(a.Culprits, []int{culprit}) || a.Proved != c.proved ||
 				a.Unprovable == c.proved || c.proved && a.Roles[0] != c.role {
 				t.Errorf("%s, seed %d: %+v after %d measurements", c.name, seed, a, s.Measurements())
 			}
@@ -301,29 +302,29 @@ func explained(s *search.Search, a search.Answer) (reverted, applied float64) {
 // mixtures of simulated settings, some of which can't be measured.
 type mixtures struct {
 	space  search.Space
-	broken func(search.Bundle) bool
+	broken func(search.Subset) bool
 }
 
 // finish a search among them.
 func (x mixtures) finish(t *testing.T, s *search.Search, m machine) {
 	t.Helper()
-	var refused []search.Bundle
+	var refused []search.Subset
 	for {
 		q, more := s.Next()
 		if !more {
 			return
 		}
-		if !x.broken(q.Bundle) {
-			if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+		if !x.broken(q.Subset) {
+			if err := s.Add(q, m.measure(q.Subset)); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if slices.ContainsFunc(refused, func(b search.Bundle) bool { return slices.Equal(b, q.Bundle) }) {
-			t.Fatalf("%v was asked for again, though it can't be measured", q.Bundle)
+		if slices.ContainsFunc(refused, func(b search.Subset) bool { return slices.Equal(b, q.Subset) }) {
+			t.Fatalf("%v was asked for again, though it can't be measured", q.Subset)
 		}
-		refused = append(refused, q.Bundle)
-		if err := s.Skip(q.Bundle); err != nil {
+		refused = append(refused, q.Subset)
+		if err := s.Skip(q.Subset); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -332,16 +333,16 @@ func (x mixtures) finish(t *testing.T, s *search.Search, m machine) {
 // What was measured of a mixture before it failed counts no longer, and the rest does.
 func TestAMixtureThatFailsLater(t *testing.T) {
 	space := settings(3)
-	s := search.New(space, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 50})
-	for _, b := range []search.Bundle{space.All(), space.None(), space.Only(1)} {
-		if err := s.Add(search.Question{Bundle: b}, 1+float64(b.Count())); err != nil {
+	s := search.New(space, search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 50})
+	for _, b := range []search.Subset{space.All(), space.None(), space.Only(1)} {
+		if err := s.Add(search.Question{Subset: b}, 1+float64(b.Count())); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := s.Skip(space.Only(1)); err != nil || s.Measurements() != 2 {
 		t.Errorf("%v, and %d measurements are left", err, s.Measurements())
 	}
-	if err := s.Add(search.Question{Bundle: space.Only(1)}, 1); err == nil {
+	if err := s.Add(search.Question{Subset: space.Only(1)}, 1); err == nil {
 		t.Error("a skipped mixture was measured")
 	}
 }

@@ -16,17 +16,17 @@ type Space struct {
 	Ordered bool
 }
 
-// Bundle says of each candidate whether it is applied: as in the slow state (true), or as in the fast one.
-type Bundle []bool
+// Subset says of each candidate whether it is applied: as in the slow state (true), or as in the fast one.
+type Subset []bool
 
 // None and All are the two ends.
-func (s Space) None() Bundle { return make(Bundle, s.Candidates) }
+func (s Space) None() Subset { return make(Subset, s.Candidates) }
 
 // All candidates applied is the slow end.
-func (s Space) All() Bundle { return s.First(s.Candidates) }
+func (s Space) All() Subset { return s.First(s.Candidates) }
 
 // First is the state after so many steps.
-func (s Space) First(n int) Bundle {
+func (s Space) First(n int) Subset {
 	b := s.None()
 	for i := range n {
 		b[i] = true
@@ -35,7 +35,7 @@ func (s Space) First(n int) Bundle {
 }
 
 // Only these candidates are applied.
-func (s Space) Only(candidates ...int) Bundle {
+func (s Space) Only(candidates ...int) Subset {
 	b := s.None()
 	for _, c := range candidates {
 		b[c] = true
@@ -44,7 +44,7 @@ func (s Space) Only(candidates ...int) Bundle {
 }
 
 // Without these candidates, all others being applied.
-func (s Space) Without(candidates ...int) Bundle {
+func (s Space) Without(candidates ...int) Subset {
 	b := s.All()
 	for _, c := range candidates {
 		b[c] = false
@@ -53,7 +53,7 @@ func (s Space) Without(candidates ...int) Bundle {
 }
 
 // Count of the candidates that are applied.
-func (b Bundle) Count() int {
+func (b Subset) Count() int {
 	n := 0
 	for _, applied := range b {
 		if applied {
@@ -64,11 +64,11 @@ func (b Bundle) Count() int {
 }
 
 // ordered says that a bundle is the state after some steps.
-func (b Bundle) ordered() bool {
+func (b Subset) ordered() bool {
 	return !slices.Contains(b[min(b.Count(), len(b)):], true)
 }
 
-func (s Space) check(b Bundle) error {
+func (s Space) check(b Subset) error {
 	if len(b) != s.Candidates {
 		return fmt.Errorf("a bundle of %d candidates, where there are %d", len(b), s.Candidates)
 	}

@@ -85,8 +85,8 @@ type Efficiency struct {
 // Difference is a parameter in which two loads differ.
 type Difference struct {
 	Param string `json:"param"`
-	Here  string `json:"here"`
-	There string `json:"there"`
+	Value string `json:"here"`
+	Other string `json:"there"`
 }
 
 // Finding is a reason to distrust a row, or a row of a published table.
@@ -128,21 +128,21 @@ type Figure struct {
 	// Published is the figure as it was printed.
 	Published string `json:"published"`
 	// Recomputed from what was measured, in the column's unit; nil where that can't be.
-	Recomputed *float64 `json:"recomputed,omitempty"`
-	Agrees     Agrees   `json:"agrees"`
+	Recomputed *float64  `json:"recomputed,omitempty"`
+	Agrees     Agreement `json:"agrees"`
 }
 
-// Agrees says how far a published figure agrees with a recomputed one.
-type Agrees string
+// Agreement says how far a published figure agrees with a recomputed one.
+type Agreement string
 
 // A figure agrees when it is the recomputed one, rounded or cut off to as many decimals as it has.
 const (
 	// Measured: with what was measured.
-	Measured Agrees = "measured"
+	Measured Agreement = "measured"
 	// Derived: with what follows from the bandwidths that the table itself prints, rounded as they are.
-	Derived Agrees = "derived"
+	Derived Agreement = "derived"
 	// Differs: with neither.
-	Differs Agrees = "no"
+	Differs Agreement = "no"
 	// Unknown: there is nothing to hold it against.
-	Unknown Agrees = "unknown"
+	Unknown Agreement = "unknown"
 )

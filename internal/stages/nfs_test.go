@@ -108,7 +108,7 @@ func TestTheReportsTablesAreRecomputed(t *testing.T) {
 		"IPoIB single randread Q8T8 1M": 1000.0 / 1024,
 		"RDMA con=2 randwrite Q1T1 8k":  1024.0 / 1000, "RDMA con=2 randread Q1T1 8k": 1024.0 / 1000}
 	figures := 0
-	agree := map[stages.Agrees]int{}
+	agree := map[stages.Agreement]int{}
 	for i, table := range d.Published {
 		bandwidth := map[int]float64{} // as printed, by row
 		for _, p := range table.Rows {
@@ -275,7 +275,7 @@ func TestPairsAtDifferentDepths(t *testing.T) {
 		}
 	}
 	e := rowOf(t, d, twoPaths, "randread 1m q1 x8").Efficiency[0]
-	if len(e.Unlike) != 1 || e.Unlike[0] != (stages.Difference{Param: "iodepth", Here: "1", There: "8"}) {
+	if len(e.Unlike) != 1 || e.Unlike[0] != (stages.Difference{Param: "iodepth", Value: "1", Other: "8"}) {
 		t.Errorf("%+v", e)
 	}
 }

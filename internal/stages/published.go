@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// inherited is how far a figure that follows from a rounded one may be from what was measured: figures of four
-	// digits are cut off to within 0.1%.
-	inherited = 1e-3
+	// roundingTolerance is how far a figure that follows from a rounded one may be from what was measured: figures of
+	// four digits are cut off to within 0.1%.
+	roundingTolerance = 1e-3
 	// factorDigits is to how many digits converters print what a MiB/s is in Gbit/s (0.00838861), which tables are made
 	// with.
 	factorDigits = 6
@@ -211,7 +211,8 @@ func (d *Document) judge(table reference.Table, p PublishedRow, at Place) {
 			continue
 		}
 		printed, err := strconv.ParseFloat(f.Published, 64)
-		if off := printed / *f.Recomputed - 1; err == nil && (f.Agrees == Differs || math.Abs(off) > inherited) {
+		if off := printed / *f.Recomputed - 1; err == nil &&
+			(f.Agrees == Differs || math.Abs(off) > roundingTolerance) {
 			c := table.Columns[slices.IndexFunc(table.Columns, func(c reference.Column) bool {
 				return c.Title == f.Column
 			})]
@@ -261,18 +262,18 @@ var (
 // mislabelled says in words what a label says otherwise than what was run. What it does not say is not held against it.
 func mislabelled(label string, r *Row) []string {
 	var words []string
-	differ := func(what, said, ran string) {
-		if said != "" && reference.Plain(said) != reference.Plain(ran) {
-			words = append(words, fmt.Sprintf("%s was %s, not %s", what, ran, said))
+	differ := func(what, printed, ran string) {
+		if printed != "" && reference.Plain(printed) != reference.Plain(ran) {
+			words = append(words, fmt.Sprintf("%s was %s, not %s", what, ran, printed))
 		}
 	}
 	if m := labelOperation.FindStringSubmatch(label); m != nil {
 		rw := reference.Parameter(r.Params, "rw")
-		said := strings.ToLower(m[1] + m[2])
+		printed := strings.ToLower(m[1] + m[2])
 		if m[1] == "" {
 			rw = strings.TrimPrefix(rw, "rand") // "read" alone says nothing of the order
 		}
-		differ("rw", said, rw)
+		differ("rw", printed, rw)
 	}
 	for _, p := range []struct {
 		param   string

@@ -314,7 +314,7 @@ func unlike(here, there map[string]string) []Difference {
 	for _, name := range loadParams() {
 		a, b := reference.Parameter(here, name), reference.Parameter(there, name)
 		if reference.Plain(a) != reference.Plain(b) {
-			all = append(all, Difference{Param: name, Here: a, There: b})
+			all = append(all, Difference{Param: name, Value: a, Other: b})
 		}
 	}
 	return all
@@ -559,7 +559,7 @@ func (d *Document) addUnlike() {
 			}
 			var words []string
 			for _, u := range e.Unlike {
-				words = append(words, fmt.Sprintf("%s %s against %s", u.Param, orUnset(u.Here), orUnset(u.There)))
+				words = append(words, fmt.Sprintf("%s %s against %s", u.Param, orUnset(u.Value), orUnset(u.Other)))
 			}
 			d.add(Finding{Rows: []int{i},
 				Warning: lab.Warning{Code: "unlike-pair", Taints: []string{}, Text: fmt.Sprintf(

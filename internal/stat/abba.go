@@ -60,14 +60,14 @@ func (g *GroupSequential) Change(blocks []ABBA) Change {
 	return c.around(mean, g.after(n), 1-g.alpha)
 }
 
-// Hopeless says that most pairs (a cap, or what a budget allows) will hardly be enough for a verdict at this margin on
+// Futile says that most pairs (a cap, or what a budget allows) will hardly be enough for a verdict at this margin on
 // what Change estimated: that the chance of one, going by the mean and the spread so far, is below 10%. Stopping then
 // can't make a wrong verdict, since it makes none.
-func (g *GroupSequential) Hopeless(c Change, margin float64, most int) bool {
+func (g *GroupSequential) Futile(c Change, margin float64, most int) bool {
 	if !c.Known() {
 		return false
 	}
-	return c.Decide(margin) == Undecided && (c.N >= most || g.chanceToDecide(c, margin, most) < hopeless)
+	return c.Decide(margin) == Undecided && (c.N >= most || g.chanceToDecide(c, margin, most) < futilityChance)
 }
 
 // chanceToDecide is the probability that the interval after most pairs gives a verdict. The mean after them is the mean

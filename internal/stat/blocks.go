@@ -71,7 +71,7 @@ func FitBlocks(visits []Visit) *Blocks {
 	}
 	b.Freedom = len(visits) - len(blocks) - len(b.arms) + 1
 	if b.levels != nil && b.Freedom > 0 {
-		b.Spread = math.Sqrt(b.leftOver(values) / float64(b.Freedom))
+		b.Spread = math.Sqrt(b.residualVariance(values) / float64(b.Freedom))
 	}
 	return b
 }
@@ -111,8 +111,8 @@ func (b *Blocks) solve(values [][][]float64) {
 	b.inverse, b.levels = inverse, append([]float64{0}, solved.RawVector().Data...)
 }
 
-// leftOver is the sum of squares that levels of arms and blocks do not explain.
-func (b *Blocks) leftOver(values [][][]float64) float64 {
+// residualVariance is the sum of squares that levels of arms and blocks do not explain.
+func (b *Blocks) residualVariance(values [][][]float64) float64 {
 	sum := 0.0
 	for _, block := range values {
 		var rest []float64
@@ -217,12 +217,12 @@ func fewestBlocks(alpha float64) int {
 	return max(3, int(math.Ceil(math.Log(4/alpha)/math.Log(12))))
 }
 
-// Hopeless is Hopeless for a change in blocks that all arms of it go on to be visited in, most at most.
-func (c BlockedChange) Hopeless(margin float64, most int) bool {
+// Futile is Futile for a change in blocks that all arms of it go on to be visited in, most at most.
+func (c BlockedChange) Futile(margin float64, most int) bool {
 	if !c.Known() || c.Decide(margin) != Undecided {
 		return false
 	}
-	return c.N >= most || c.chanceToDecide(margin, most) < hopeless
+	return c.N >= most || c.chanceToDecide(margin, most) < futilityChance
 }
 
 func (c BlockedChange) chanceToDecide(margin float64, most int) float64 {

@@ -14,9 +14,9 @@ import (
 // ablation is a block experiment with eight settings: a baseline visited twice a block (arm 0), each setting alone (1
 // to 8), all of them (100) and all but one (101 to 108). The first one costs 40%, the others nothing.
 const (
-	settings   = 8
-	tunedArm   = 100
-	mostBlocks = 8
+	settings  = 8
+	tunedArm  = 100
+	maxBlocks = 8
 )
 
 func ablationArms() []int {
@@ -59,14 +59,14 @@ func TestSimulatedBlocks(t *testing.T) {
 		{noise.Gaussian(0.1), 1, 3.5}, {noise.Gaussian(0.15), 1, 5}, {noise.Gaussian(0.1), 3, 4},
 		{noise.StudentT3(0.1), 1, 3.5}, {noise.StudentT3(0.1), 3, 4},
 		{noise.TwoMode(0.3, 0.05, 0.02, 0), 1, 3.5}, {noise.TwoMode(0.3, 0.1, 0.02, 0), 1, 4},
-		{noise.TwoMode(0.5, 0.08, 0.02, 0), 1, mostBlocks},
-		{noise.TwoMode(0.7, 0.05, 0.01, 0), 1, mostBlocks}, {noise.TwoMode(0.3, 0.2, 0.02, 0), 1, 5},
+		{noise.TwoMode(0.5, 0.08, 0.02, 0), 1, maxBlocks},
+		{noise.TwoMode(0.7, 0.05, 0.01, 0), 1, maxBlocks}, {noise.TwoMode(0.3, 0.2, 0.02, 0), 1, 5},
 		{noise.TwoMode(0.3, 0.2, 0.02, 0.8), 1, 5},
 		{noise.Wandering(0.8, 0.1), 1, 3.5}, {noise.Drift(0.01, 0.05), 1, 3.5},
 	}
 	if figure.Whole {
 		for _, m := range recorded(t) {
-			machines = append(machines, machine{m, 1, mostBlocks + 1}) // some hide 40% for longer
+			machines = append(machines, machine{m, 1, maxBlocks + 1}) // some hide 40% for longer
 		}
 	}
 	for i, c := range machines {
@@ -75,11 +75,11 @@ func TestSimulatedBlocks(t *testing.T) {
 		var wrong, byPairs int
 		var blocks, pairs float64
 		for range n {
-			runs := c.Runs(r, mostBlocks*len(ablationArms()))
+			runs := c.Runs(r, maxBlocks*len(ablationArms()))
 			var visits []stat.Visit
 			logs := map[int][]float64{} // of an arm against its partner, one a block
-			spoiled, spoiledByPairs, found, foundByPairs := false, false, mostBlocks+1, mostBlocks+1
-			for block := 1; block <= mostBlocks; block++ {
+			spoiled, spoiledByPairs, found, foundByPairs := false, false, maxBlocks+1, maxBlocks+1
+			for block := 1; block <= maxBlocks; block++ {
 				drawn := blockOf(r, block, runs[(block-1)*len(ablationArms()):], c.loud)
 				visits = append(visits, drawn...)
 				fit := stat.FitBlocks(visits)
@@ -154,9 +154,9 @@ func TestSimulatedBlocksOfOtherSizes(t *testing.T) {
 				spoiled := false
 				cells := max(1, size.claims/size.arms)
 				for range cells {
-					runs := model.Runs(r, mostBlocks*(size.arms+2))
+					runs := model.Runs(r, maxBlocks*(size.arms+2))
 					var visits []stat.Visit
-					for block := 1; block <= mostBlocks && !spoiled; block++ {
+					for block := 1; block <= maxBlocks && !spoiled; block++ {
 						for j, p := range r.Perm(size.arms + 2) {
 							visits = append(visits, stat.Visit{Block: block, Arm: max(p-1, 0),
 								Log: runs[(block-1)*(size.arms+2)+j]})

@@ -69,7 +69,7 @@ func TestBlocksThatSayNothing(t *testing.T) {
 	for name, visits := range map[string][]Visit{"none": nil, "one arm": {{1, 1, 0}, {2, 1, 0}},
 		"blocks that share no arm": apart, "one block": apart[:2]} {
 		c := FitBlocks(visits).Change(map[int]float64{2: 1, 1: -1}, 0.05)
-		if c.Known() || c.Hopeless(0.03, 5) || !math.IsNaN(c.Detectable(max(c.N, 1))) {
+		if c.Known() || c.Futile(0.03, 5) || !math.IsNaN(c.Detectable(max(c.N, 1))) {
 			t.Errorf("%s claim %+v", name, c)
 		}
 	}
@@ -143,7 +143,7 @@ func TestAWildVisitIsNoChange(t *testing.T) {
 	}
 }
 
-func TestBlocksAreHopelessOrNot(t *testing.T) {
+func TestBlocksAreFutileOrNot(t *testing.T) {
 	draw := func(effect float64, blocks int) BlockedChange {
 		r := rand.New(rand.NewPCG(2, 2))
 		var visits []Visit
@@ -158,16 +158,16 @@ func TestBlocksAreHopelessOrNot(t *testing.T) {
 		}
 		return FitBlocks(visits).Change(map[int]float64{1: 1, 0: -1}, 0.05/12)
 	}
-	if c := draw(0, 3); !c.Hopeless(0.03, 8) {
+	if c := draw(0, 3); !c.Futile(0.03, 8) {
 		t.Errorf("nothing to be seen in 8 blocks at 10%% noise, and not hopeless: %+v", c)
 	}
-	if c := draw(0, 3); c.Hopeless(0.03, 10000) {
+	if c := draw(0, 3); c.Futile(0.03, 10000) {
 		t.Errorf("10000 blocks show that there is nothing, and it is hopeless: %+v", c)
 	}
-	if c := draw(-0.2, 3); c.Decide(0.03) != Undecided || c.Hopeless(0.03, 8) {
+	if c := draw(-0.2, 3); c.Decide(0.03) != Undecided || c.Futile(0.03, 8) {
 		t.Errorf("a change that needs a few blocks more: %+v", c)
 	}
-	if c := draw(-0.8, 4); c.Decide(0.03) != Below || c.Hopeless(0.03, 8) || c.Detectable(4) < 1.2 ||
+	if c := draw(-0.8, 4); c.Decide(0.03) != Below || c.Futile(0.03, 8) || c.Detectable(4) < 1.2 ||
 		c.Detectable(4) > 2 || c.Detectable(16) > math.Sqrt(c.Detectable(4)) || !math.IsNaN(c.Detectable(3)) {
 		t.Errorf("a change that is clear: %+v, detectable %v in 4 blocks, %v in 16", c, c.Detectable(4),
 			c.Detectable(16))

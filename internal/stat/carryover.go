@@ -6,15 +6,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Turn is a value of one side of a comparison in turns, with whether it came right after the new side, of whatever
+// Period is a value of one side of a comparison in turns, with whether it came right after the new side, of whatever
 // load.
-type Turn struct {
+type Period struct {
 	Value    float64
 	AfterNew bool
 }
 
-// Turns are the values of both sides of one load.
-type Turns struct{ Base, New []Turn }
+// Periods are the values of both sides of one load.
+type Periods struct{ Base, New []Period }
 
 // CarryOver is what the new side leaves to whatever follows it (dirty pages, garbage to collect, a cache that it
 // fills), against what the base leaves. In turns a side follows the other more often than it follows itself, so that
@@ -26,19 +26,19 @@ type CarryOver struct {
 	Share float64
 }
 
-// carried is the probability at which carry-over counts as found. A finding makes no claim, it withholds some.
-const carried = 0.01
+// carryOverAlpha is the probability at which carry-over counts as found. A finding makes no claim, it withholds some.
+const carryOverAlpha = 0.01
 
 // Found says that one side leaves more to what follows it than the other.
-func (c CarryOver) Found() bool { return c.Marked > 0 && c.P < carried }
+func (c CarryOver) Found() bool { return c.Marked > 0 && c.P < carryOverAlpha }
 
 // FindCarryOver asks it of all loads together, each of whose sides has a level of its own. That the second of a pair is
 // slower on both sides is none: what follows the new side is then slower on the base, and faster on the new side.
-func FindCarryOver(loads []Turns) CarryOver {
+func FindCarryOver(loads []Periods) CarryOver {
 	var groups [][]Marked
 	var after, of [2]float64
 	for _, l := range loads {
-		for side, turns := range [][]Turn{l.Base, l.New} {
+		for side, turns := range [][]Period{l.Base, l.New} {
 			group := make([]Marked, len(turns))
 			for i, t := range turns {
 				group[i] = Marked{Value: t.Value, Marked: t.AfterNew}
@@ -52,12 +52,12 @@ func FindCarryOver(loads []Turns) CarryOver {
 	return CarryOver{Effect: OrderEffect(groups), Share: after[1]/max(of[1], 1) - after[0]/max(of[0], 1)}
 }
 
-// Alone is what a change in turns would be if each side followed itself alone.
-func (c CarryOver) Alone(ratio float64) float64 { return ratio * math.Pow(c.Ratio, 1-c.Share) }
+// Remaining is what a change in turns would be if each side followed itself alone.
+func (c CarryOver) Remaining(ratio float64) float64 { return ratio * math.Pow(c.Ratio, 1-c.Share) }
 
-// Despite widens the interval of a comparison in turns, where carry-over was found, to hold what was seen, what the
+// AdjustedFor widens the interval of a comparison in turns, where carry-over was found, to hold what was seen, what the
 // sides would do if both followed the same, and what each would do alone: a decision on it stands for all three.
-func (c Change) Despite(carry CarryOver) Change {
+func (c Change) AdjustedFor(carry CarryOver) Change {
 	if !carry.Found() || !c.Known() {
 		return c
 	}

@@ -10,19 +10,19 @@ import (
 // that.
 func TestCarryOverIsFoundAndTakenOff(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	turns := func(level, left float64, after ...bool) []Turn {
-		list := make([]Turn, len(after))
+	turns := func(level, left float64, after ...bool) []Period {
+		list := make([]Period, len(after))
 		for i, a := range after {
 			v := level * math.Exp(0.01*r.NormFloat64())
 			if a {
 				v *= 1 - left
 			}
-			list[i] = Turn{v, a}
+			list[i] = Period{v, a}
 		}
 		return list
 	}
-	loads := func(left float64) []Turns {
-		return []Turns{{turns(1000, left, true, true, true, false), turns(900, left, false, false, false, true)},
+	loads := func(left float64) []Periods {
+		return []Periods{{turns(1000, left, true, true, true, false), turns(900, left, false, false, false, true)},
 			{turns(10, left, true, true, true, false), turns(9, left, false, false, false, true)}}
 	}
 	if c := FindCarryOver(loads(0)); c.Found() {
@@ -38,12 +38,12 @@ func TestCarryOverIsFoundAndTakenOff(t *testing.T) {
 	// In turns the base is slowed in three of four, the new side in one of four; by itself the new side is slowed each
 	// time.
 	seen := Change{Ratio: 1.03, Lo: 1.02, Hi: 1.04, Confidence: 0.95}
-	wide := seen.Despite(c)
-	if alone := c.Alone(seen.Ratio); math.Abs(alone-1.03*math.Pow(0.9, 1.5)) > 0.04 || wide.Lo > alone ||
+	wide := seen.AdjustedFor(c)
+	if alone := c.Remaining(seen.Ratio); math.Abs(alone-1.03*math.Pow(0.9, 1.5)) > 0.04 || wide.Lo > alone ||
 		wide.Hi < seen.Hi {
 		t.Errorf("by itself %v, [%v, %v]", alone, wide.Lo, wide.Hi)
 	}
-	if unknown := (Change{Lo: math.NaN(), Hi: math.NaN()}).Despite(c); unknown.Known() {
+	if unknown := (Change{Lo: math.NaN(), Hi: math.NaN()}).AdjustedFor(c); unknown.Known() {
 		t.Errorf("%+v", unknown)
 	}
 }

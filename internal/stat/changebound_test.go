@@ -57,7 +57,7 @@ func knownStep(logs []float64, size float64) float64 {
 	m := newStepModel(logs, Median(logs), 0)
 	spread := math.Sqrt(m.squares / float64(n))
 	var sum logSum
-	for place := FewestBesides; place <= n-FewestBesides; place++ {
+	for place := MinBesides; place <= n-MinBesides; place++ {
 		along := m.restUpTo[n] - m.restUpTo[place]
 		length := float64(place*(n-place)) / float64(n)
 		for step := -2.0; step <= 2; step += 0.05 {
@@ -70,5 +70,5 @@ func knownStep(logs []float64, size float64) float64 {
 	// The scale is integrated over in alone, and leaves a factor that depends on n only.
 	k := float64(n-1) / 2
 	gamma, _ := math.Lgamma(k)
-	return sum.log() + math.Log(0.05/float64(2*(n-2*FewestBesides+1))) - (math.Log(0.5) + k*math.Log(2) + gamma)
+	return sum.log() + math.Log(0.05/float64(2*(n-2*MinBesides+1))) - (math.Log(0.5) + k*math.Log(2) + gamma)
 }

@@ -24,8 +24,8 @@ type ChangePoint struct {
 	Likely bool
 }
 
-// FewestBesides is how many values a change point has on either side. Fewer are a level that nobody has seen settle.
-const FewestBesides = 3
+// MinBesides is how many values a change point has on either side. Fewer are a level that nobody has seen settle.
+const MinBesides = 3
 
 // confidenceOfChange is that of the interval of one change point.
 const confidenceOfChange = 0.95
@@ -91,12 +91,12 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 		return found
 	}
 	if phi := StepCorrelation(values, found); phi > ClearCorrelation(len(values), len(found)) {
-		found = s.foundAgain(values, found)
+		found = s.confirmed(values, found)
 	}
 	if len(found) == 0 {
 		return found
 	}
-	logs, enough := tamed(logsOf(values), found), clearEvidence+math.Log(provedLevel/s.level)
+	logs, enough := clampOutliers(logsOf(values), found), clearEvidence+math.Log(provedLevel/s.level)
 	somewhere := changeEvidence(logs) > enough
 	for i := range found {
 		from, to := neighbours(found, i, len(values))
@@ -108,9 +108,9 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 // provedLevel is the level that clearEvidence belongs to.
 const provedLevel = 0.05
 
-// tamed are logarithms with those that are more than three standard deviations from the level of their segment put
-// there; the deviation is told by the median distance.
-func tamed(logs []float64, points []ChangePoint) []float64 {
+// clampOutliers are logarithms with those that are more than three standard deviations from the level of their segment
+// put there; the deviation is told by the median distance.
+func clampOutliers(logs []float64, points []ChangePoint) []float64 {
 	const deviations = 3
 	levels, distances := make([]float64, 0, len(logs)), make([]float64, 0, len(logs))
 	from := 0
@@ -137,9 +137,9 @@ func indexes(points []ChangePoint) []int {
 	return out
 }
 
-// foundAgain are the changes that remain when the correlation around them is taken out. As long as that leaves fewer,
+// confirmed are the changes that remain when the correlation around them is taken out. As long as that leaves fewer,
 // there is more correlation to take out.
-func (s *ChangeSearch) foundAgain(values []float64, points []ChangePoint) []ChangePoint {
+func (s *ChangeSearch) confirmed(values []float64, points []ChangePoint) []ChangePoint {
 	for len(points) > 0 {
 		phi := StepCorrelation(values, points)
 		if !(phi > 0) {
@@ -149,7 +149,7 @@ func (s *ChangeSearch) foundAgain(values []float64, points []ChangePoint) []Chan
 		for i := range again {
 			again[i].Index++ // the first value has none before it
 		}
-		again = settle(values, again)
+		again = estimateChanges(values, again)
 		if len(again) >= len(points) {
 			return again
 		}
@@ -162,7 +162,7 @@ func (s *ChangeSearch) foundAgain(values []float64, points []ChangePoint) []Chan
 func (s *ChangeSearch) search(values []float64) []ChangePoint {
 	points := s.split(nil, values, 0, len(values))
 	slices.SortFunc(points, func(a, b ChangePoint) int { return cmp.Compare(a.Index, b.Index) })
-	return settle(values, points)
+	return estimateChanges(values, points)
 }
 
 // whitened are the values, from the second on, over a power of the one before.
@@ -186,8 +186,8 @@ func errorOfCorrelation(n, points int) float64 {
 // leftByLevels is the part of a correlation that fitting the levels leaves, 1 - 3·levels/n.
 func leftByLevels(n, points int) float64 { return max(0.1, 1-3*float64(points+1)/float64(n)) }
 
-// mostStepCorrelation is the largest that StepCorrelation gives: beyond it a series says nothing of steps.
-const mostStepCorrelation = 0.9
+// maxStepCorrelation is the largest that StepCorrelation gives: beyond it a series says nothing of steps.
+const maxStepCorrelation = 0.9
 
 // StepCorrelation is the correlation at lag 1 around the levels between change points, corrected for what fitting each
 // level takes of it: (1+3r)/n for one level (Kendall 1954), so many times that for several. NaN for fewer than three
@@ -214,14 +214,14 @@ func StepCorrelation(values []float64, points []ChangePoint) float64 {
 		return math.NaN()
 	}
 	part := float64(len(points)+1) / float64(len(logs))
-	return min(mostStepCorrelation, (product/square+part)/leftByLevels(len(logs), len(points)))
+	return min(maxStepCorrelation, (product/square+part)/leftByLevels(len(logs), len(points)))
 }
 
 // FewestAfter is how many values must follow a change, so large that no value is on the wrong side of it, to be found
 // in a series of n; 0 when no number is enough.
 func (s *ChangeSearch) FewestAfter(n int) int {
 	weights := newWeights(n)
-	for k := FewestBesides; k <= n/2; k++ {
+	for k := MinBesides; k <= n/2; k++ {
 		low, high := pairSum(n-k), pairSum(k)
 		if s.p(n, weights.energy(k, high, pairSum(n)-low-high), s.level) <= s.level {
 			return k
@@ -235,7 +235,7 @@ func (s *ChangeSearch) FewestAfter(n int) int {
 // stretch looks best.
 func (s *ChangeSearch) split(points []ChangePoint, values []float64, from, to int) []ChangePoint {
 	n := to - from
-	if n < 2*FewestBesides {
+	if n < 2*MinBesides {
 		return points
 	}
 	part := float64(n) / float64(len(values))
@@ -253,17 +253,17 @@ func (s *ChangeSearch) split(points []ChangePoint, values []float64, from, to in
 	return s.split(points, values, at, to)
 }
 
-// A split is a change when fewer than fewestReached permutations of all reach it, and more than that where the level is
-// so high that fewestPermutations would not be used: the more permutations there are, the less their chance decides.
+// A split is a change when fewer than minReached permutations of all reach it, and more than that where the level is
+// so high that minPermutations would not be used: the more permutations there are, the less their chance decides.
 const (
-	fewestReached      = 10
-	fewestPermutations = 10000
+	minReached      = 10
+	minPermutations = 10000
 )
 
 // p is how often a permutation of n values reaches what was observed, from as many permutations as a decision at the
 // level takes.
 func (s *ChangeSearch) p(n int, observed, level float64) float64 {
-	reached := max(fewestReached, math.Ceil(fewestPermutations*level))
+	reached := max(minReached, math.Ceil(minPermutations*level))
 	need := int(math.Ceil(reached/level)) - 1
 	null := s.nulls[n]
 	if len(null) < need {
@@ -296,7 +296,7 @@ func (s *ChangeSearch) ranks(values []float64) []int {
 }
 
 // mostDifferent is the stretch [first, end) of an order of the ranks 0 to n-1 that has the largest energy distance from
-// the rest. Both have FewestBesides values at least, and so has what is left on either side of the stretch, or nothing.
+// the rest. Both have MinBesides values at least, and so has what is left on either side of the stretch, or nothing.
 // The sums over pairs are whole numbers, so that equal stretches are equal.
 func mostDifferent(ranks []int, w weights) (first, end int, largest float64) {
 	n := len(ranks)
@@ -312,11 +312,11 @@ func mostDifferent(ranks []int, w weights) (first, end int, largest float64) {
 			to += max(d, -d)
 			within[i] += to
 		}
-		if n-j-1 < FewestBesides {
+		if n-j-1 < MinBesides {
 			continue // what goes on to the end is the rest of what begins at the start
 		}
-		for i := 0; i <= j+1-FewestBesides; i++ {
-			if i > 0 && i < FewestBesides {
+		for i := 0; i <= j+1-MinBesides; i++ {
+			if i > 0 && i < MinBesides {
 				continue
 			}
 			if q := w.energy(j+1-i, within[i], toAll[j+1]-toAll[i]-2*within[i]); q > largest {
@@ -353,15 +353,15 @@ func (w weights) energy(values, within, across int) float64 {
 // pairSum is the sum of the distances of all pairs of n neighbouring ranks.
 func pairSum(n int) int { return n * (n*n - 1) / 6 }
 
-// settle places and estimates the changes between the segments, and drops those that are none: the smallest first,
-// because its neighbours get longer segments when it goes.
-func settle(values []float64, points []ChangePoint) []ChangePoint {
+// estimateChanges places and estimates the changes between the segments, and drops those that are none: the smallest
+// first, because its neighbours get longer segments when it goes.
+func estimateChanges(values []float64, points []ChangePoint) []ChangePoint {
 	logs := logsOf(values)
 	for {
 		for range points { // a point may move its neighbours
 			for i := range points {
 				from, to := neighbours(points, i, len(values))
-				points[i].Index = from + place(logs[from:to])
+				points[i].Index = from + bestSplit(logs[from:to])
 			}
 		}
 		weakest, smallest := -1, math.Inf(1)
@@ -392,12 +392,12 @@ func neighbours(points []ChangePoint, i, n int) (from, to int) {
 	return from, to
 }
 
-// place is where a stretch with one change is best cut: where the distances of all values to the median of their side
-// are least in sum. Ranks tell that there is a change, and little of where, because to them the lowest value above a
-// step is next to the highest one below.
-func place(logs []float64) int {
+// bestSplit is where a stretch with one change is best cut: where the distances of all values to the median of their
+// side are least in sum. Ranks tell that there is a change, and little of where, because to them the lowest value above
+// a step is next to the highest one below.
+func bestSplit(logs []float64) int {
 	at, least := 0, math.Inf(1)
-	for k := FewestBesides; k <= len(logs)-FewestBesides; k++ {
+	for k := MinBesides; k <= len(logs)-MinBesides; k++ {
 		if sum := cost(logs, k); sum < least {
 			at, least = k, sum
 		}
@@ -406,10 +406,12 @@ func place(logs []float64) int {
 }
 
 // cost is what a cut leaves unexplained.
-func cost(values []float64, at int) float64 { return around(values[:at]) + around(values[at:]) }
+func cost(values []float64, at int) float64 {
+	return sumOfDistances(values[:at]) + sumOfDistances(values[at:])
+}
 
-// around is the sum of the distances to the median.
-func around(values []float64) float64 {
+// sumOfDistances is the sum of the distances to the median.
+func sumOfDistances(values []float64) float64 {
 	middle, sum := Median(values), 0.0
 	for _, v := range values {
 		sum += math.Abs(v - middle)

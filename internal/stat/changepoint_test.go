@@ -175,7 +175,7 @@ func TestFewestAfter(t *testing.T) {
 		for k := c.want - 1; k <= c.want; k++ {
 			r := rand.New(rand.NewPCG(15, uint64(c.n)))
 			if found := len(s.ChangePoints(simulated(r, c.n, (*rand.Rand).NormFloat64, 0.001, c.n-k, 0.5))) ==
-				1; found && k < c.want && k >= FewestBesides {
+				1; found && k < c.want && k >= MinBesides {
 				t.Errorf("%d runs: found with %d after it", c.n, k)
 			} else if !found && k == c.want {
 				t.Errorf("%d runs: not found with %d after it", c.n, k)
@@ -274,7 +274,7 @@ func TestFewestAfterByFamily(t *testing.T) {
 				Text: fmt.Sprintf("runs after which a change is found, at %s, %d cells, 20 to 50 runs", f.name,
 					series)})
 		}
-		if least < FewestBesides || most > 12 {
+		if least < MinBesides || most > 12 {
 			t.Errorf("%d series: %d to %d", series, least, most)
 		}
 	}

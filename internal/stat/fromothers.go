@@ -19,8 +19,8 @@ type OthersCompared struct {
 	Assumed bool
 }
 
-// FewestFromOthers is how many values a member must have for an interval.
-const FewestFromOthers = 2
+// MinFromOthers is how many values a member must have for an interval.
+const MinFromOthers = 2
 
 // unseenCorrelation is what is assumed of two values a member, which can't show how alike neighbours are.
 const unseenCorrelation = 0.8
@@ -216,7 +216,7 @@ func (p pooledRows) correlations(most int) (likeliest, largest float64) {
 	// correlation.
 	varying, each := p.effectiveRows()
 	reach := limitOfCorrelation * max(math.Sqrt(scatter*rows/max(1, rows-1))/square, 1/math.Sqrt(varying*each))
-	high := mostCorrelation
+	high := maxCorrelation
 	if most <= 4 {
 		high = unseenCorrelation // of rows so short, 0 and 1 differ by less than chance
 	}
@@ -244,8 +244,8 @@ func (p pooledRows) correlationThatShows(shown, high float64) float64 {
 	return low
 }
 
-// mostCorrelation is the largest that a short row can show.
-const mostCorrelation = 0.9
+// maxCorrelation is the largest that a short row can show.
+const maxCorrelation = 0.9
 
 // arMoments are what n values of an AR(1) of variance 1 have on average around their own mean: the sum of squares, the
 // sum of the products of neighbours, and the variance of the mean.
@@ -277,9 +277,9 @@ func (p pooledRows) widening(n int) float64 {
 	return math.Sqrt(m.ofMean * float64(n) * float64(n-1) / m.square)
 }
 
-// MostAgainstAll is up to how many rows each is compared with the median of all: two slow ones of five, and one of
+// MaxAgainstAll is up to how many rows each is compared with the median of all: two slow ones of five, and one of
 // three, move the median of the others halfway to them.
-const MostAgainstAll = 5
+const MaxAgainstAll = 5
 
 // mediansOfOthers are those of the levels; NaN for a row without any.
 func (p pooledRows) mediansOfOthers() []float64 {
@@ -290,7 +290,7 @@ func (p pooledRows) mediansOfOthers() []float64 {
 		}
 	}
 	known := MediansOfOthers(levels)
-	if len(levels) <= MostAgainstAll {
+	if len(levels) <= MaxAgainstAll {
 		known = slices.Repeat([]float64{Median(levels)}, len(levels))
 	}
 	middles := make([]float64, len(p.rows))
@@ -313,7 +313,7 @@ func (p pooledRows) change(i int, middle, confidence float64) Change {
 	}
 	difference := own.level - middle
 	c.Ratio = math.Exp(difference)
-	if own.n() < FewestFromOthers {
+	if own.n() < MinFromOthers {
 		return c
 	}
 	c.Spread = math.Sqrt(own.variance())
@@ -378,16 +378,16 @@ func chooseLog(n, k int) float64 {
 	return math.Exp(min(a-b-c, 700))
 }
 
-// fewValues is up to how many values on one side the distribution of ranks is counted out, however many there are on
-// the other: the normal one has tails that are far too long there.
-const fewValues = 5
+// exactRankLimit is up to how many values on one side the distribution of ranks is counted out, however many there are
+// on the other: the normal one has tails that are far too long there.
+const exactRankLimit = 5
 
 // lopsidedRank is criticalRank where one side has few values and the other may have thousands.
 func lopsidedRank(few, many int, confidence float64) int {
 	if few > many {
 		few, many = many, few
 	}
-	if few*many <= exactLimit || few > fewValues {
+	if few*many <= exactLimit || few > exactRankLimit {
 		return criticalRank(few, many, confidence)
 	}
 	// ways[u] is the number of partitions of u into at most few parts, each at most many; up to many the second bound

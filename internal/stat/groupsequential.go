@@ -26,18 +26,19 @@ type GroupSequential struct {
 }
 
 const (
-	// withinPlan and beyondPlan are the shares of alpha for the pairs that are given and for those after them.
-	withinPlan = 2.0 / 3
-	beyondPlan = 0.2
-	// mostBlocksPlanned bounds the table; more pairs have the sequence without an end after it.
-	mostBlocksPlanned = 100
+	// plannedAlphaShare and extraAlphaShare are the shares of alpha for the pairs that are given and for those after
+	// them.
+	plannedAlphaShare = 2.0 / 3
+	extraAlphaShare   = 0.2
+	// maxBlocksPlanned bounds the table; more pairs have the sequence without an end after it.
+	maxBlocksPlanned = 100
 	// nodes of the numerical integration; four times as many change critical values by less than 0.3%.
 	nodes = 48
 )
 
 // NewGroupSequential plans so many pairs. An odd number is that of its last block begun.
 func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
-	g := &GroupSequential{alpha: alpha, critical: make([]float64, min((pairs+1)/2, mostBlocksPlanned))}
+	g := &GroupSequential{alpha: alpha, critical: make([]float64, min((pairs+1)/2, maxBlocksPlanned))}
 	first := (FewestPairs(alpha) + 1) / 2
 	for i := range g.critical {
 		g.critical[i] = math.Inf(1)
@@ -61,7 +62,9 @@ func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
 // it is spent: of few blocks the largest t of runs that jump between two levels are far from those of normal ones.
 func spending(alpha float64, looks int) []float64 {
 	power := max(1, 1+math.Log10(0.05/alpha))
-	spent := func(look int) float64 { return withinPlan * alpha * math.Pow(float64(look)/float64(looks), power) }
+	spent := func(look int) float64 {
+		return plannedAlphaShare * alpha * math.Pow(float64(look)/float64(looks), power)
+	}
 	list := make([]float64, looks)
 	for i := range list {
 		list[i] = spent(i+1) - spent(i)
@@ -77,7 +80,7 @@ func (g *GroupSequential) after(blocks int) float64 {
 	case blocks <= len(g.critical):
 		return g.critical[blocks-1]
 	}
-	return criticalMixture(freedomOf(blocks), 1+float64(2*blocks)*effectVariance, beyondPlan*g.alpha)
+	return criticalMixture(freedomOf(blocks), 1+float64(2*blocks)*effectVariance, extraAlphaShare*g.alpha)
 }
 
 // freedomOf is with how many degrees of freedom so many blocks tell the noise: of their 4 runs each, one is spent on

@@ -158,7 +158,7 @@ func TestASecondRunThatIsSlowerOnBothSides(t *testing.T) {
 	}
 }
 
-func TestHopeless(t *testing.T) {
+func TestFutile(t *testing.T) {
 	g := NewGroupSequential(0.05, 20)
 	// so many blocks with exactly this mean and spread of a pair
 	with := func(mean, spread float64, n int) Change {
@@ -180,7 +180,7 @@ func TestHopeless(t *testing.T) {
 		{"too early to say", with(0, 0.1, 1), 20, false},
 		{"half of the cap, quiet, no verdict yet", with(0.02, 0.0141, 4), 20, false},
 	} {
-		if got := g.Hopeless(c.change, 0.03, c.most); got != c.want {
+		if got := g.Futile(c.change, 0.03, c.most); got != c.want {
 			t.Errorf("%s: Hopeless = %v, chance %v of %+v", c.name, got, g.chanceToDecide(c.change, 0.03, c.most),
 				c.change)
 		}

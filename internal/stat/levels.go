@@ -18,7 +18,7 @@ type Boot struct {
 }
 
 // Levels says where the variance of a measurement arises: between boots (page placement, interrupts, address
-// randomisation are drawn anew), or between repetitions within one. The variances have the unit of the values squared;
+// randomisation are drawn again), or between repetitions within one. The variances have the unit of the values squared;
 // of logarithms they are relative.
 type Levels struct {
 	// Between boots, beyond what repetitions within a boot explain; Within a boot. NaN where nothing tells.
@@ -69,15 +69,15 @@ func VarianceByLevel(boots []Boot) Levels {
 	}
 	out.freedom[1] = out.Values - out.Boots
 	out.Within = inside / float64(out.freedom[1])
-	out.leftOver(kept, means)
+	out.residualVariance(kept, means)
 	if out.freedom[0] > 0 {
 		out.Between = max(0, (out.square-out.Within)/out.typical)
 	}
 	return out
 }
 
-// leftOver is the mean square of boots that levels of arms and blocks don't explain.
-func (l *Levels) leftOver(boots []Boot, means []float64) {
+// residualVariance is the mean square of boots that levels of arms and blocks don't explain.
+func (l *Levels) residualVariance(boots []Boot, means []float64) {
 	var arms, blocks []int
 	var sizes []float64
 	for _, b := range boots {
@@ -152,14 +152,14 @@ func repetitionsAt(variances, costs float64) int {
 	if costs <= 0 {
 		return 1 // a boot is as cheap as none
 	}
-	if n := math.Ceil(math.Sqrt(costs / variances)); n < mostRepetitions {
+	if n := math.Ceil(math.Sqrt(costs / variances)); n < maxRepetitions {
 		return max(1, int(n))
 	}
 	return 0
 }
 
-// mostRepetitions is beyond what anybody repeats in a boot.
-const mostRepetitions = 1e6
+// maxRepetitions is beyond what anybody repeats in a boot.
+const maxRepetitions = 1e6
 
 // Repetitions is how many within a boot are worth it, as far as that is known.
 type Repetitions struct {
@@ -169,9 +169,9 @@ type Repetitions struct {
 	// From and To are the best for the largest and for the least ratio of variance between boots to that within which
 	// the values allow, with 90%; 0 where there is no bound.
 	From, To int
-	// Told says that whichever of these ratios is the true one, Best costs at most a fifth more time than the best
+	// Known says that whichever of these ratios is the true one, Best costs at most a fifth more time than the best
 	// number for it would.
-	Told bool
+	Known bool
 }
 
 const (
@@ -192,7 +192,7 @@ func (l Levels) Repetitions(bootCost, repetitionCost float64) Repetitions {
 	if r.Best < 1 {
 		r.Best = max(1, r.From)
 	}
-	r.Told = wasted(r.Best, lo, costs) <= repetitionsWaste && wasted(r.Best, hi, costs) <= repetitionsWaste
+	r.Known = wasted(r.Best, lo, costs) <= repetitionsWaste && wasted(r.Best, hi, costs) <= repetitionsWaste
 	return r
 }
 

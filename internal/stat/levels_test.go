@@ -135,7 +135,7 @@ func TestRepetitionsAreTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		shape
 		boot, repetition float64
-		told             float64 // at least, as a share
+		reported         float64 // at least, as a share
 		exact            bool    // the true best is so small that it can be hit
 	}{
 		"boots differ by more": {shape{arms: 4, blocks: 6, repetitions: 2, between: 0.06, within: 0.03}, 11, 5, 0.9,
@@ -155,13 +155,13 @@ func TestRepetitionsAreTold(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 1))
 		ratio, costs := c.between*c.between/(c.within*c.within), c.boot/c.repetition
 		best := repetitionsAt(ratio, costs)
-		told, within, dear := 0, 0, 0
+		reported, within, dear := 0, 0, 0
 		for range trials {
 			n := VarianceByLevel(simulatedBoots(r, c.shape)).Repetitions(c.boot, c.repetition)
-			if !n.Told {
+			if !n.Known {
 				continue
 			}
-			told++
+			reported++
 			if n.Best >= best-1 && n.Best <= best+1 {
 				within++
 			}
@@ -169,12 +169,13 @@ func TestRepetitionsAreTold(t *testing.T) {
 				dear++
 			}
 		}
-		t.Logf("%s: best %d; told in %d of %d, within one in %d, dear in %d", name, best, told, trials, within, dear)
-		if float64(told) < c.told*trials {
-			t.Errorf("%s: told in %d of %d", name, told, trials)
+		t.Logf("%s: best %d; told in %d of %d, within one in %d, dear in %d", name, best, reported, trials, within,
+			dear)
+		if float64(reported) < c.reported*trials {
+			t.Errorf("%s: told in %d of %d", name, reported, trials)
 		}
-		if c.exact && float64(within) < 0.9*float64(told) {
-			t.Errorf("%s: %d of %d are within one of %d", name, within, told, best)
+		if c.exact && float64(within) < 0.9*float64(reported) {
+			t.Errorf("%s: %d of %d are within one of %d", name, within, reported, best)
 		}
 		if dear > trials/10 { // the interval promises that much
 			t.Errorf("%s: %d of %d cost a fifth more time than %d", name, dear, trials, best)
@@ -186,23 +187,23 @@ func TestRepetitionsAreTold(t *testing.T) {
 func TestRepetitionsKnowTheirLimits(t *testing.T) {
 	const trials = 1000
 	r := rand.New(rand.NewPCG(8, 1))
-	held, told := 0, 0
+	held, reported := 0, 0
 	for range trials {
 		l := VarianceByLevel(simulatedBoots(r, shape{arms: 2, blocks: 3, repetitions: 2, between: 0.02, within: 0.04}))
 		if lo, hi := l.ratio(repetitionsConfidence); lo <= 0.25 && hi >= 0.25 {
 			held++
 		}
 		n := l.Repetitions(60, 5)
-		if n.Told {
-			told++
+		if n.Known {
+			reported++
 		}
 		if n.To > 0 && n.To < n.From {
 			t.Fatalf("%+v", n)
 		}
 	}
 	near(t, "held", float64(held)/trials, repetitionsConfidence, 0.03)
-	if told > trials/20 {
-		t.Errorf("told of 6 boots in %d of %d", told, trials)
+	if reported > trials/20 {
+		t.Errorf("told of 6 boots in %d of %d", reported, trials)
 	}
 	if n := VarianceByLevel(ofOneArm([]float64{1, 2})).Repetitions(1, 1); n != (Repetitions{}) {
 		t.Errorf("one boot: %+v", n)
@@ -210,7 +211,7 @@ func TestRepetitionsKnowTheirLimits(t *testing.T) {
 	if n := VarianceByLevel(ofOneArm([]float64{1, 1}, []float64{1, 1})).Repetitions(1, 1); n != (Repetitions{}) {
 		t.Errorf("nothing differs: %+v", n)
 	}
-	if n := VarianceByLevel(ofOneArm([]float64{1, 1}, []float64{2, 2}, []float64{3, 3})).Repetitions(60, 1); !n.Told ||
+	if n := VarianceByLevel(ofOneArm([]float64{1, 1}, []float64{2, 2}, []float64{3, 3})).Repetitions(60, 1); !n.Known ||
 		n.Best != 1 || n.To != 1 {
 		t.Errorf("only boots differ: %+v", n)
 	}

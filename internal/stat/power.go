@@ -23,7 +23,7 @@ func MinimumDetectable(spread float64, base, next int, confidence float64) float
 	if math.IsNaN(spread) || min(base, next) < 2 {
 		return math.NaN()
 	}
-	if min(base, next) < fewestForFormula || criticalRank(base, next, confidence) < fewestForFormula {
+	if min(base, next) < minForFormula || criticalRank(base, next, confidence) < minForFormula {
 		return math.Exp(simulatedReach(spread, base, next, confidence))
 	}
 	// Welch's test of equal spreads: the interval's half, and as much again as the estimate falls few in one case of
@@ -41,9 +41,9 @@ func MinimumDetectable(spread float64, base, next int, confidence float64) float
 // and more.
 const costOfRanks = 1.07
 
-// fewestForFormula is how many values a side, and ratios outside the interval, the formula takes to be right within a
+// minForFormula is how many values a side, and ratios outside the interval, the formula takes to be right within a
 // tenth.
-const fewestForFormula = 8
+const minForFormula = 8
 
 // simulatedReach asks UnpairedChange itself. As its interval moves with the true change, it is decided as soon as the
 // true change is larger than the interval reaches below it. The draws are always the same, so that the answer is.
@@ -93,7 +93,7 @@ func PairsFor(spread, wanted, alpha float64) int {
 // fewest searches the smallest number of repetitions that are enough, as all larger ones are; 0 where none is.
 func fewest(enough func(n int) bool) int {
 	const most = 1 << 30
-	few, limit := 1, fewestForFormula // from there on it costs little to ask
+	few, limit := 1, minForFormula // from there on it costs little to ask
 	for !enough(limit) {
 		if few, limit = limit, 2*limit; limit > most {
 			return 0

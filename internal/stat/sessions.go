@@ -7,15 +7,15 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// FewestSessions is how many other sessions must be known before anything is said of how far sessions differ. Where a
+// MinSessions is how many other sessions must be known before anything is said of how far sessions differ. Where a
 // share p of all sessions lies on another level, however far away, n others have met the usual one alone and just one
 // of the two compared has met the other with a probability of 2p(1-p)^(n+1), which is 4.7% at most with 14, and 11%
 // with five.
-const FewestSessions = 14
+const MinSessions = 14
 
 // OverSessions widens the interval of a change between two sessions by what sessions of the same load differ by, going
 // by the levels of others that are known. The repetitions of one session tell nothing of the next: memory is laid out
-// anew, a neighbour has come or gone, the drive is fuller. Where sessions differ twice as much as repetitions, two of
+// again, a neighbour has come or gone, the drive is fuller. Where sessions differ twice as much as repetitions, two of
 // them alone are called different in half of all comparisons of a system with itself.
 //
 // The difference of two sessions has twice the variance of one; the levels' own noise is left in it. Levels of sessions
@@ -23,10 +23,10 @@ const FewestSessions = 14
 // counts as known with half of the degrees of freedom of normal levels, which are one less than there are levels. Nor
 // is it less than what pairs of the others differ by, all but as many as the risk: two of them that lie on different
 // levels are two sessions of one system. A tenth more is for the noise of the levels. The two reaches are added as
-// squares. Fewer than [FewestSessions] levels leave the change as it is: see known.
+// squares. Fewer than [MinSessions] levels leave the change as it is: see known.
 func (c Change) OverSessions(levels []float64) (wide Change, known bool) {
 	logs := logsOf(levels)
-	if len(logs) < FewestSessions || !c.Known() {
+	if len(logs) < MinSessions || !c.Known() {
 		return c, false
 	}
 	reach := studentQuantile(0.5+c.Confidence/2, float64(len(logs)-1)/2) * stat.StdDev(logs, nil) * math.Sqrt2

@@ -55,9 +55,9 @@ func TestSimulatedSessionsOfDependentRuns(t *testing.T) {
 func recordSessions(t *testing.T, name string, session func() []float64) (most float64) {
 	t.Helper()
 	const trials = 3000
-	for _, others := range []int{FewestSessions, 20, 40} {
+	for _, others := range []int{MinSessions, 20, 40} {
 		alone, wide := sessionsApart(session, others, trials)
-		if others == FewestSessions {
+		if others == MinSessions {
 			figure.Record(t, figure.Share(name+"/alone", alone, trials, figure.Lower).Saying(
 				"comparisons of a system with itself that two sessions alone would have called different"))
 		}

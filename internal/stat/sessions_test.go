@@ -15,7 +15,7 @@ func TestOverSessionsAddsWhatSessionsDifferBy(t *testing.T) {
 			t.Errorf("%v: %+v, %v", levels, wide, known)
 		}
 	}
-	wide, known := c.OverSessions(slices.Repeat([]float64{100}, FewestSessions))
+	wide, known := c.OverSessions(slices.Repeat([]float64{100}, MinSessions))
 	if !known || math.Abs(wide.Lo-c.Lo) > 1e-12 || math.Abs(wide.Hi-c.Hi) > 1e-12 {
 		t.Errorf("sessions that agree change the interval: %+v", wide)
 	}
@@ -79,7 +79,7 @@ func sessionsApart(session func() []float64, others, trials int) (alone, wide in
 }
 
 func TestSessionsThatDifferAreNotCalledDifferent(t *testing.T) {
-	alone, wide := sessionsApart(sessionsThatDiffer(10, 0.02, rand.New(rand.NewPCG(1, 1))), FewestSessions, 400)
+	alone, wide := sessionsApart(sessionsThatDiffer(10, 0.02, rand.New(rand.NewPCG(1, 1))), MinSessions, 400)
 	if alone < 160 || wide > 24 {
 		t.Errorf("of 400 comparisons of a system with itself, %d are called different by two sessions alone, and %d "+
 			"by what others tell", alone, wide)

@@ -40,8 +40,8 @@ func SideOf(first, second, values []float64, looks int, alpha float64) Side {
 	return SecondSide
 }
 
-// Apart says that two levels differ, by their measurements, with this risk that they don't.
-func Apart(first, second []float64, alpha float64) bool {
+// Differ says that two levels differ, by their measurements, with this risk that they don't.
+func Differ(first, second []float64, alpha float64) bool {
 	n, m := float64(len(first)), float64(len(second))
 	if min(n, m) < 1 || n+m <= 2 {
 		return false

@@ -72,8 +72,8 @@ func TestSidesThatCannotBeTold(t *testing.T) {
 			t.Errorf("%v: %d", c, got)
 		}
 	}
-	if Apart([]float64{1, 1.2}, []float64{1.1, 1.3}, 0.01) || Apart([]float64{1}, []float64{2}, 0.01) ||
-		Apart(nil, nil, 0.01) || !Apart([]float64{1, 1.01, 0.99}, []float64{2, 2.01, 2.02}, 0.01) {
+	if Differ([]float64{1, 1.2}, []float64{1.1, 1.3}, 0.01) || Differ([]float64{1}, []float64{2}, 0.01) ||
+		Differ(nil, nil, 0.01) || !Differ([]float64{1, 1.01, 0.99}, []float64{2, 2.01, 2.02}, 0.01) {
 		t.Error("levels are apart that are not, or are not that are")
 	}
 }

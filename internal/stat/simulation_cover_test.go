@@ -26,7 +26,7 @@ func TestSimulatedCoverageOfChanges(t *testing.T) {
 		covered := make([]int, len(stops))
 		for k := range n {
 			effect := []float64{0, 0.02, 0.05}[k%3]
-			blocks := inTurns(m, r, mostPairs, effect)
+			blocks := inTurns(m, r, maxPairs, effect)
 			for s, stop := range stops {
 				if c := untilVerdict(blocks, planned, stop.stop); c.Lo <= 1+effect && 1+effect <= c.Hi {
 					covered[s]++
@@ -59,7 +59,7 @@ func TestSimulatedCoverageOfMedians(t *testing.T) {
 		for _, half := range []float64{0.01, 0.03} {
 			sequence, fixed, values := 0, 0, 0
 			for range n {
-				levels := c.model.Runs(r, mostPairs)
+				levels := c.model.Runs(r, maxPairs)
 				for k := range levels {
 					levels[k] = math.Exp(levels[k])
 				}
@@ -112,7 +112,7 @@ func TestSimulatedFreshPairs(t *testing.T) {
 	for i, c := range []struct {
 		effect, sd float64
 		most       int
-	}{{0.02, 0.03, 20}, {0.05, 0.03, 20}, {0.10, 0.03, 20}, {0.10, 0.09, 20}, {0.10, 0.09, mostPairs}} {
+	}{{0.02, 0.03, 20}, {0.05, 0.03, 20}, {0.10, 0.03, 20}, {0.10, 0.09, 20}, {0.10, 0.09, maxPairs}} {
 		n := figure.Times(300, 20000)
 		r := rand.New(rand.NewPCG(8, uint64(i)))
 		claimed := 0
@@ -170,7 +170,7 @@ func TestSimulatedRareSlowRuns(t *testing.T) {
 	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	same, lower := 0, 0
 	for range n {
-		blocks := inTurns(noise.Gaussian(within), r, mostPairs, 0)
+		blocks := inTurns(noise.Gaussian(within), r, maxPairs, 0)
 		for i, side := range noise.TwoMode(gap, slow, within, 0).Blocks(r, len(blocks)) {
 			blocks[i].New = side.New
 		}

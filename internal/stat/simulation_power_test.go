@@ -52,7 +52,7 @@ func TestSimulatedPower(t *testing.T) {
 			logs := pairsOf(blocks)
 			changes := []stat.Change{
 				untilVerdict(blocks, planned, func(c stat.Change) bool {
-					return decides(margin)(c) || planned.Hopeless(c, margin, plannedPairs)
+					return decides(margin)(c) || planned.Futile(c, margin, plannedPairs)
 				}),
 				untilVerdict(blocks, planned, decides(margin)),
 				untilStop(logs, alpha, func(c stat.Change) bool { return c.N%2 == 0 && decides(margin)(c) }),

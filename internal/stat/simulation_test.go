@@ -25,8 +25,8 @@ func atMost(t *testing.T, what string, count, n int, limit float64) {
 	}
 }
 
-// mostPairs is as far as anybody looks.
-const mostPairs = 200
+// maxPairs is as far as anybody looks.
+const maxPairs = 200
 
 // untilStop looks at pairs in any order after each until stop says so, and gives what it saw last.
 func untilStop(logs []float64, alpha float64, stop func(stat.Change) bool) stat.Change {
@@ -155,13 +155,13 @@ func TestSimulatedSameAgainstItself(t *testing.T) {
 			var base, next []float64
 			var last stat.Change
 			if c.order == noise.ABBA {
-				blocks := inTurns(c.model, r, mostPairs, 0)
+				blocks := inTurns(c.model, r, maxPairs, 0)
 				last = untilVerdict(blocks, planned, claims)
 				for _, b := range blocks[:25] {
 					base, next = append(base, b.Base[:]...), append(next, b.New[:]...)
 				}
 			} else {
-				base, next = c.model.Samples(r, mostPairs, c.order)
+				base, next = c.model.Samples(r, maxPairs, c.order)
 				logs := slices.Clone(next)
 				for p := range logs {
 					logs[p] -= base[p]
@@ -233,7 +233,7 @@ func TestSimulatedSuiteOfSame(t *testing.T) {
 	}
 	for _, cells := range []int{8, 144} {
 		planned := stat.NewGroupSequential(0.05/float64(cells), plannedPairs)
-		most := map[int]int{8: mostPairs, 144: 2 * plannedPairs}[cells]
+		most := map[int]int{8: maxPairs, 144: 2 * plannedPairs}[cells]
 		for k, kind := range kinds {
 			n := map[int]int{8: figure.Times(25, 2000), 144: figure.Times(2, 400)}[cells]
 			r := rand.New(rand.NewPCG(2, uint64(k)))
@@ -266,7 +266,7 @@ func TestSimulatedPairsToAVerdict(t *testing.T) {
 		var pairs []int
 		right := 0
 		for range n {
-			change := untilVerdict(inTurns(noise.Gaussian(c.sd), r, mostPairs, c.effect), planned, decides(c.margin))
+			change := untilVerdict(inTurns(noise.Gaussian(c.sd), r, maxPairs, c.effect), planned, decides(c.margin))
 			pairs = append(pairs, change.N)
 			if isRight(change.Decide(c.margin), c.effect, c.margin) {
 				right++
@@ -333,7 +333,7 @@ func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
 				patient := untilVerdict(blocks, planned, decides(margin))
 				count(plans[0], patient.N, patient.Decide(margin))
 				quick := untilVerdict(blocks, planned, func(c stat.Change) bool {
-					return c.Decide(margin) != stat.Undecided || planned.Hopeless(c, margin, most)
+					return c.Decide(margin) != stat.Undecided || planned.Futile(c, margin, most)
 				})
 				count(plans[1], quick.N, quick.Decide(margin))
 				count(plans[2], most, stat.PairedOnce(pairsOf(blocks), 0.95).Decide(margin))

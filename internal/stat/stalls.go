@@ -20,9 +20,9 @@ type Stalling struct {
 	Swing float64
 }
 
-// regular is the spread of the distances between episodes, as a share of their mean, up to which they count as
+// periodicSpread is the spread of the distances between episodes, as a share of their mean, up to which they count as
 // periodic. Dips at random (a Poisson process) have 1.
-const regular = 0.3
+const periodicSpread = 0.3
 
 // Stalls looks for dips: values below a fraction (0.5) of the median. The median stands for the normal speed because
 // dips, however deep, do not move it until they fill half of the time.
@@ -57,7 +57,7 @@ func Stalls(values []float64, fraction float64) Stalling {
 			gaps[i] = float64(starts[i+1] - starts[i])
 		}
 		mean, deviation := stat.MeanStdDev(gaps, nil)
-		if deviation <= regular*mean {
+		if deviation <= periodicSpread*mean {
 			out.Period = mean
 		}
 	}

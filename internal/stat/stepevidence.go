@@ -30,9 +30,9 @@ const (
 	clearEvidence = 1
 	// stretchShare of the prior of a change is for stretches.
 	stretchShare = 0.25
-	// mostStretchEnds is how many ends stretches are tried with in a long series: more of them cost time, and tell
+	// maxStretchEnds is how many ends stretches are tried with in a long series: more of them cost time, and tell
 	// little more.
-	mostStretchEnds = 200
+	maxStretchEnds = 200
 )
 
 // correlationPrior is one correlation that is averaged over, with its prior weight for a level that wanders and for one
@@ -58,7 +58,7 @@ const variances = 4
 
 func evidenceOf(values []float64, stretches bool) float64 {
 	n := len(values)
-	if n < 2*FewestBesides {
+	if n < 2*MinBesides {
 		return math.Inf(-1)
 	}
 	centre := floats.Sum(values) / float64(n)
@@ -72,15 +72,15 @@ func evidenceOf(values []float64, stretches bool) float64 {
 		if prior.stepping == 0 {
 			continue
 		}
-		for first := FewestBesides; first <= n-FewestBesides; first++ {
+		for first := MinBesides; first <= n-MinBesides; first++ {
 			m.add(&step, first, n, math.Log(prior.stepping))
 		}
 		if !stretches {
 			continue
 		}
-		stride := 1 + n/mostStretchEnds
-		for first := FewestBesides; first <= n-FewestBesides; first += stride {
-			for end := first + FewestBesides; end <= n-FewestBesides; end += stride {
+		stride := 1 + n/maxStretchEnds
+		for first := MinBesides; first <= n-MinBesides; first += stride {
+			for end := first + MinBesides; end <= n-MinBesides; end += stride {
 				m.add(&stretch, first, end, math.Log(prior.stepping))
 			}
 		}

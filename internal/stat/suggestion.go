@@ -27,9 +27,9 @@ const (
 	// usualSpread is how far repetitions usually differ, as the scale of Student's t, and counts as one value. With it
 	// one value a side suggests something, and two that happen to agree do not suggest too much.
 	usualSpread = 0.023
-	// fewestSpread is how many sessions tell how far sessions differ. Below that the levels of sessions are taken to
+	// minSpread is how many sessions tell how far sessions differ. Below that the levels of sessions are taken to
 	// have a standard deviation of sessionsWider times the scale of repetitions, and usualBetween at least.
-	fewestSpread  = 3
+	minSpread     = 3
 	sessionsWider = 2.5
 	usualBetween  = 0.045
 	// ClearChance is from when on a change is called probable.
@@ -47,7 +47,7 @@ func Suggest(base, next []float64, sessions [][]float64, confidence float64) Sug
 	m := noiseModel{others: others, between: func(scale float64) float64 {
 		return max(sessionsWider*scale, usualBetween)
 	}, freedom: math.Inf(1)}
-	known := len(levels) >= fewestSpread
+	known := len(levels) >= minSpread
 	if known {
 		between := stat.StdDev(levels, nil)
 		m.between, m.freedom = func(float64) float64 { return between }, float64(len(levels)-1)
@@ -136,14 +136,14 @@ func levelOf(values []float64, scale float64) level {
 		densities[i] *= (tails + 1) / 2.0
 	}
 	most := slices.Max(densities)
-	var area, moment, square float64
+	var area, timestamp, square float64
 	for i, d := range densities {
 		width := nodes[min(i+1, len(nodes)-1)] - nodes[max(i-1, 0)]
 		d = math.Exp(d-most) * width / 2
 		at := nodes[i] - values[0] // so that the difference of large squares keeps its digits
-		area, moment, square = area+d, moment+d*at, square+d*at*at
+		area, timestamp, square = area+d, timestamp+d*at, square+d*at*at
 	}
-	mean := moment / area
+	mean := timestamp / area
 	return level{
 		mean:     values[0] + mean,
 		variance: max(square/area-mean*mean, 0),
@@ -151,8 +151,8 @@ func levelOf(values []float64, scale float64) level {
 	}
 }
 
-// mostAnchors is how many values have nodes of their own: of more, the quantiles.
-const mostAnchors = 12
+// maxAnchors is how many values have nodes of their own: of more, the quantiles.
+const maxAnchors = 12
 
 // nodesAround are where the density of a level is looked at, from below.
 func nodesAround(values []float64, scale float64) []float64 {
@@ -164,7 +164,7 @@ func nodesAround(values []float64, scale float64) []float64 {
 			nodes = append(nodes, at-o*scale, at+o*scale)
 		}
 	}
-	anchors := min(len(sorted), mostAnchors)
+	anchors := min(len(sorted), maxAnchors)
 	for i := range anchors {
 		around(sorted[i*(len(sorted)-1)/max(anchors-1, 1)], scale)
 	}

@@ -8,15 +8,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// modes is how far apart, as a ratio, the levels are between which shared and throttled storage jumps from one run to
-// the next. Three runs at one level against three at the other happen in one comparison of 32, agree within each side,
-// and look like certainty. Where there are too few values to rule that out, the interval allows for a jump that was not
-// seen: of 15%, and a little more, so that a jump of just that between rates which a limit holds flat is not decided by
-// rounding.
-const modes = 0.849
+// modeRatio is how far apart, as a ratio, the levels are between which shared and throttled storage jumps from one run
+// to the next. Three runs at one level against three at the other happen in one comparison of 32, agree within each
+// side, and look like certainty. Where there are too few values to rule that out, the interval allows for a jump that
+// was not seen: of 15%, and a little more, so that a jump of just that between rates which a limit holds flat is not
+// decided by rounding.
+const modeRatio = 0.849
 
-// fewestWithoutModes is how many values a side must have before a jump is taken to show among them.
-const fewestWithoutModes = 4
+// minWithoutModes is how many values a side must have before a jump is taken to show among them.
+const minWithoutModes = 4
 
 // UnpairedChange estimates the ratio of two independent samples with a fixed number of values; it must not be looked at
 // again and again until it says what one likes to hear. Values are in the order in which they were measured; those that
@@ -67,9 +67,9 @@ func UnpairedChange(base, next []float64, confidence float64) Change {
 	}
 	center, widened := math.Log(c.Ratio), dependence(a, b)
 	lo, hi = center-(center-lo)*widened, center+(hi-center)*widened
-	if rank == 0 || c.N < fewestWithoutModes {
+	if rank == 0 || c.N < minWithoutModes {
 		c.Estimator = "Hodges-Lehmann, allowing for modes"
-		lo, hi = lo+math.Log(modes), hi-math.Log(modes)
+		lo, hi = lo+math.Log(modeRatio), hi-math.Log(modeRatio)
 	}
 	c.Lo, c.Hi, c.Confidence = math.Exp(lo), math.Exp(hi), confidence
 	return c
@@ -89,8 +89,8 @@ func welch(a, b []float64, confidence float64) (lo, hi float64) {
 	return difference - reach, difference + reach
 }
 
-// FewestForDependence is how many values a series must have to show whether neighbours are alike.
-const FewestForDependence = fewestWithoutModes
+// MinForDependence is how many values a series must have to show whether neighbours are alike.
+const MinForDependence = minWithoutModes
 
 // dependence is how many times wider an interval for the difference of two series is than if their values did not
 // depend on each other: the root of (1+r)/(1-r), with r the autocorrelation at lag 1 of both series together. A short
@@ -103,7 +103,7 @@ func dependence(series ...[]float64) float64 {
 	const most = 0.9
 	var product, square, n float64
 	for _, s := range series {
-		if len(s) < FewestForDependence {
+		if len(s) < MinForDependence {
 			return 1
 		}
 		mean := stat.Mean(s, nil)

@@ -46,10 +46,10 @@ func saveAndDie(dir string, n int) {
 	w, err := s.Create(exampleRun("ABCDEFGH01"))
 	check(err)
 	fmt.Println("created")
-	check(w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01",
+	check(w.AnnounceLeftovers(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01",
 		Scratch: []string{"/srv/headroom-ABCDEFGH01.scratch"}}))
 	fmt.Println("leaving")
-	check(w.Leave(lab.Leftovers{Target: "ssh://db1", Jobs: "ABCDEFGH01",
+	check(w.AnnounceLeftovers(lab.Leftovers{Target: "ssh://db1", Jobs: "ABCDEFGH01",
 		Scratch: []string{"/data/headroom-ABCDEFGH01.scratch"}}))
 	fmt.Println("leaving there")
 	for i := 1; i <= 3; i++ {
@@ -78,10 +78,10 @@ func TestKilledAtEachStepOfSaving(t *testing.T) {
 		cmd := exec.Command(self)
 		cmd.Env = append(os.Environ(), crashStore+"="+dir, crashStep+"="+strconv.Itoa(step))
 		out, err := cmd.Output()
-		said := string(out)
+		printed := string(out)
 		if err == nil {
-			if !strings.Contains(said, "closed") {
-				t.Fatalf("step %d: %s", step, said)
+			if !strings.Contains(printed, "closed") {
+				t.Fatalf("step %d: %s", step, printed)
 			}
 			t.Logf("%d steps", step-1)
 			if step < 30 {
@@ -89,14 +89,14 @@ func TestKilledAtEachStepOfSaving(t *testing.T) {
 			}
 			return
 		}
-		verifyAfterCrash(t, step, dir, said)
+		verifyAfterCrash(t, step, dir, printed)
 	}
 	t.Fatalf("more than %d steps", most)
 }
 
-func verifyAfterCrash(t *testing.T, step int, dir, said string) {
+func verifyAfterCrash(t *testing.T, step int, dir, printed string) {
 	t.Helper()
-	where := fmt.Sprintf("step %d (%s)", step, said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:])
+	where := fmt.Sprintf("step %d (%s)", step, printed[strings.LastIndex(strings.TrimSpace(printed), "\n")+1:])
 	s := Open(dir)
 	// The rest of a bundle that never came to be is cleared by the clock; here the clock is put forward.
 	if half, err := filepath.Glob(filepath.Join(s.runs(), ".new-*")); err == nil && len(half) != 0 {
@@ -108,12 +108,12 @@ func verifyAfterCrash(t *testing.T, step int, dir, said string) {
 		t.Errorf("%s: %v", where, err)
 	}
 	for _, a := range found {
-		if strings.Contains(said, "leaving") && len(a.Left.Scratch) != 1 {
-			t.Errorf("%s: what it would leave is not known: %+v", where, a.Left)
+		if strings.Contains(printed, "leaving") && len(a.Leftovers.Scratch) != 1 {
+			t.Errorf("%s: what it would leave is not known: %+v", where, a.Leftovers)
 		}
-		if strings.Contains(said, "leaving there") && (len(a.Left.Others) != 1 ||
-			a.Left.Others[0].Target != "ssh://db1") {
-			t.Errorf("%s: what it would leave elsewhere is not known: %+v", where, a.Left)
+		if strings.Contains(printed, "leaving there") && (len(a.Leftovers.Others) != 1 ||
+			a.Leftovers.Others[0].Target != "ssh://db1") {
+			t.Errorf("%s: what it would leave elsewhere is not known: %+v", where, a.Leftovers)
 		}
 		if err := s.Clear(a); err != nil {
 			t.Errorf("%s: %v", where, err)
@@ -123,7 +123,7 @@ func verifyAfterCrash(t *testing.T, step int, dir, said string) {
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
 	}
-	if !strings.Contains(said, "created") {
+	if !strings.Contains(printed, "created") {
 		return
 	}
 	if len(rows) != 1 || rows[0].Status != lab.Interrupted && rows[0].Status != lab.Complete {
@@ -134,7 +134,7 @@ func verifyAfterCrash(t *testing.T, step int, dir, said string) {
 		t.Fatalf("%s: %v", where, err)
 	}
 	numbers := numbersOf(t, b)
-	for i := range strings.Count(said, "committed") {
+	for i := range strings.Count(printed, "committed") {
 		if i >= len(numbers) || numbers[i] != i+1 {
 			t.Errorf("%s: committed repetition %d is lost: %v", where, i+1, numbers)
 		}

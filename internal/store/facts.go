@@ -19,13 +19,13 @@ import (
 	"headroom/internal/lab"
 )
 
-// When says which of a run's two snapshots of a target it is.
-type When string
+// SnapshotTime says which of a run's two snapshots of a target it is.
+type SnapshotTime string
 
 // A run takes a snapshot of each target before the first load and one after the last.
 const (
-	Before When = "before"
-	After  When = "after"
+	Before SnapshotTime = "before"
+	After  SnapshotTime = "after"
 )
 
 // factsFile is the name of a snapshot in a bundle. Snapshots are files of their own because they hold every build
@@ -33,7 +33,7 @@ const (
 // along.
 var factsFile = regexp.MustCompile(`^facts/[a-z0-9-]{1,40}\.(before|after)\.json\.zst$`)
 
-func factsName(role string, when When) string {
+func factsName(role string, when SnapshotTime) string {
 	return "facts/" + role + "." + string(when) + ".json.zst"
 }
 
@@ -45,7 +45,7 @@ const factsWindow = 64 << 10
 const maxFacts = 256 << 20
 
 // Facts keeps a snapshot of the target with a role. A later one takes the place of an earlier one.
-func (w *Writer) Facts(role string, when When, d facts.Document) error {
+func (w *Writer) Facts(role string, when SnapshotTime, d facts.Document) error {
 	name := factsName(role, when)
 	if !factsFile.MatchString(name) {
 		return fmt.Errorf("a role is written in small letters, digits and dashes, not %q", role)
@@ -98,7 +98,7 @@ func writeDocument(w io.Writer, d facts.Document) error {
 }
 
 // Known are the roles of the targets of which there is a snapshot.
-func (b *Bundle) Known(when When) []string {
+func (b *Bundle) Known(when SnapshotTime) []string {
 	var roles []string
 	for _, t := range b.Run.Targets {
 		_, err := os.Stat(filepath.Join(b.dir, filepath.FromSlash(factsName(t.Role, when))))
@@ -112,7 +112,7 @@ func (b *Bundle) Known(when When) []string {
 
 // Facts reads a snapshot. A run that was imported, or measured before snapshots were kept apart, has the facts of its
 // header; ok is false when there are none at all.
-func (b *Bundle) Facts(role string, when When) (d facts.Document, ok bool, err error) {
+func (b *Bundle) Facts(role string, when SnapshotTime) (d facts.Document, ok bool, err error) {
 	name := filepath.Join(b.dir, filepath.FromSlash(factsName(role, when)))
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +142,7 @@ func (b *Bundle) Facts(role string, when When) (d facts.Document, ok bool, err e
 
 // EachFact reads the facts of a snapshot one by one, as Facts does all at once: beside a measurement the whole would
 // take memory from the machine. It yields nothing when there is no such snapshot.
-func (b *Bundle) EachFact(role string, when When) iter.Seq2[lab.Fact, error] {
+func (b *Bundle) EachFact(role string, when SnapshotTime) iter.Seq2[lab.Fact, error] {
 	return func(yield func(lab.Fact, error) bool) {
 		f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(factsName(role, when))))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +186,7 @@ func (b *Bundle) EachFact(role string, when When) iter.Seq2[lab.Fact, error] {
 	}
 }
 
-func (b *Bundle) headerFacts(role string, when When) (facts.Document, bool) {
+func (b *Bundle) headerFacts(role string, when SnapshotTime) (facts.Document, bool) {
 	if when != Before {
 		return facts.Document{}, false
 	}

@@ -11,12 +11,12 @@ import (
 // one that holds all that a load generator printed was written by older versions, or by somebody else.
 const (
 	plainLine = 1 << 20
-	mostText  = 256 << 10
-	mostLine  = 256 << 20
+	maxText   = 256 << 10
+	maxLine   = 256 << 20
 )
 
-// readLine reads a line of JSON of any length. Of one that is long, texts longer than mostText are cut; the rest may
-// have mostLine bytes.
+// readLine reads a line of JSON of any length. Of one that is long, texts longer than maxText are cut; the rest may
+// have maxLine bytes.
 func readLine(lines *bufio.Reader) ([]byte, error) {
 	var line []byte
 	var cutter *textCutter
@@ -28,11 +28,11 @@ func readLine(lines *bufio.Reader) ([]byte, error) {
 			line = cutter.cut(line, part)
 		}
 		if cutter == nil && len(line) > plainLine {
-			cutter = &textCutter{most: mostText}
+			cutter = &textCutter{most: maxText}
 			line = cutter.cut(nil, line)
 		}
-		if len(line) > mostLine {
-			return nil, fmt.Errorf("longer than %d MiB", mostLine>>20)
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("longer than %d MiB", maxLine>>20)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			if errors.Is(err, io.EOF) && len(line) > 0 {

@@ -50,8 +50,8 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 	if len(r.Samples) > 0 {
 		encodeSamples(e, r.Samples)
 	}
-	if len(r.Tally) > 0 {
-		encodeByName(e, "tally", r.Tally)
+	if len(r.KernelCounters) > 0 {
+		encodeByName(e, "tally", r.KernelCounters)
 	}
 	if len(r.Latency) > 0 {
 		e.FieldStart("latency")
@@ -70,9 +70,9 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 		}
 		e.ArrEnd()
 	}
-	if r.Upsets != nil {
+	if r.Events != nil {
 		e.FieldStart("events")
-		encodeUpsets(e, *r.Upsets)
+		encodeUpsets(e, *r.Events)
 	}
 	if len(r.Warnings) > 0 {
 		e.FieldStart("warnings")
@@ -103,7 +103,7 @@ func encodePorts(e *jx.Encoder, ports []lab.PortTraffic) {
 		e.ObjStart()
 		text(e, "end", p.End)
 		text(e, "port", p.Port)
-		if p.Meant {
+		if p.Expected {
 			e.FieldStart("meant")
 			e.Bool(true)
 		}
@@ -202,7 +202,7 @@ func encodeSeries(e *jx.Encoder, s lab.Series) {
 	e.ObjEnd()
 }
 
-func encodeUpsets(e *jx.Encoder, u lab.Upsets) {
+func encodeUpsets(e *jx.Encoder, u lab.EventResult) {
 	e.ObjStart()
 	e.FieldStart("rate")
 	encodeSeries(e, u.Rate)
@@ -215,7 +215,7 @@ func encodeUpsets(e *jx.Encoder, u lab.Upsets) {
 			value    float64
 			optional bool
 		}{{"at", h.At, false}, {"took", h.Took, false}, {"undone", h.Undone, true}, {"undo_took", h.UndoTook, true},
-			{"unsure", h.Unsure, false}} {
+			{"unsure", h.Uncertainty, false}} {
 			if f.value != 0 || !f.optional {
 				e.FieldStart(f.name)
 				e.Float64(f.value)

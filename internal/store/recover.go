@@ -17,9 +17,9 @@ import (
 
 // Abandoned is a run whose process was killed, with what it left on its targets.
 type Abandoned struct {
-	Run  lab.Run
-	Left lab.Leftovers
-	dir  string
+	Run       lab.Run
+	Leftovers lab.Leftovers
+	dir       string
 }
 
 // Abandoned lists the runs that were cut off and not yet cleared, and removes the rests of bundles that never came to
@@ -34,7 +34,7 @@ func (s *Store) Abandoned() ([]Abandoned, error) {
 	for _, e := range entries {
 		dir := filepath.Join(s.runs(), e.Name())
 		if strings.HasPrefix(e.Name(), ".") {
-			errs = append(errs, removeHalf(dir))
+			errs = append(errs, removeUnfinished(dir))
 			continue
 		}
 		a, err := abandoned(dir)
@@ -63,12 +63,12 @@ func (s *Store) Active() []*Bundle {
 	return active
 }
 
-// removeHalf removes a bundle that never came to be, or was being deleted.
-func removeHalf(dir string) error {
+// removeUnfinished removes a bundle that never came to be, or was being deleted.
+func removeUnfinished(dir string) error {
 	base := filepath.Base(dir)
 	// A bundle that another process is making right now has its lock as the last step before the rename;
 	// until then it is younger than any process that could have left it, so it is told by the clock.
-	if !strings.HasPrefix(base, ".removed-") && (!strings.HasPrefix(base, ".new-") || beingMade(dir)) {
+	if !strings.HasPrefix(base, ".removed-") && (!strings.HasPrefix(base, ".new-") || isBeingCreated(dir)) {
 		return nil
 	}
 	if err := Trust(dir); err != nil {
@@ -107,19 +107,19 @@ func abandoned(dir string) (*Abandoned, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // its process has ended it meanwhile
 	}
-	if err != nil || json.Unmarshal(data, &a.Left) != nil || a.Left.Jobs == "" {
-		a.Left = anywhere(run) // cut off before it was written, or in the midst
+	if err != nil || json.Unmarshal(data, &a.Leftovers) != nil || a.Leftovers.Jobs == "" {
+		a.Leftovers = leftoversOf(run) // cut off before it was written, or in the midst
 	}
-	if strange, found := notOurs(run.ID, a.Left); found {
+	if strange, found := invalidName(run.ID, a.Leftovers); found {
 		return nil, damaged(fmt.Sprintf("names %q, which is nothing that run %s could have left", strange, run.ID))
 	}
 	return &a, nil
 }
 
-// notOurs finds a name among leftovers that headroom would not have given. Jobs, scratch files and folders of a run
+// invalidName finds a name among leftovers that headroom would not have given. Jobs, scratch files and folders of a run
 // have its id in their names, and so does what it left on one of several targets: "headroom-ID.scratch",
 // "headroom-ID-ROLE.work".
-func notOurs(id string, left lab.Leftovers) (name string, found bool) {
+func invalidName(id string, left lab.Leftovers) (name string, found bool) {
 	of := func(owner string) bool { return owner == id || strings.HasPrefix(owner, id+"-") }
 	for _, part := range left.Parts("") {
 		if !of(part.Jobs) || strings.ContainsAny(part.Jobs, "/\x00") {
@@ -138,8 +138,8 @@ func notOurs(id string, left lab.Leftovers) (name string, found bool) {
 	return "", false
 }
 
-// anywhere is what can be looked for when nobody knows what was left: the jobs of the run, on each of its targets.
-func anywhere(run lab.Run) lab.Leftovers {
+// leftoversOf is what can be looked for when nobody knows what was left: the jobs of the run, on each of its targets.
+func leftoversOf(run lab.Run) lab.Leftovers {
 	left := lab.Leftovers{Jobs: run.ID}
 	for i, t := range run.Targets {
 		if i == 0 {
@@ -167,9 +167,9 @@ func (s *Store) Clear(a Abandoned) error {
 	return os.Remove(filepath.Join(a.dir, activeName))
 }
 
-// beingMade says whether a bundle under construction may still belong to a living process. Making one takes
+// isBeingCreated says whether a bundle under construction may still belong to a living process. Making one takes
 // milliseconds, so a minute is beyond doubt.
-func beingMade(dir string) bool {
+func isBeingCreated(dir string) bool {
 	if safepath.Locked(filepath.Join(dir, activeName)) {
 		return true
 	}

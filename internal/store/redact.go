@@ -49,7 +49,7 @@ func (b *Bundle) allFacts() ([]lab.Fact, error) {
 	var all []lab.Fact
 	for _, t := range b.Run.Targets {
 		all = append(all, t.Facts...)
-		for _, when := range []When{Before, After} {
+		for _, when := range []SnapshotTime{Before, After} {
 			d, _, err := b.Facts(t.Role, when)
 			if err != nil {
 				return nil, err

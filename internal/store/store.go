@@ -293,8 +293,8 @@ func unreadableRun(dir string, err error) error {
 		Hints: []string{"a run is a folder with a run.json"}}
 }
 
-// mostHeader is the largest header: one of ten thousand cells and a thousand targets has some tens of megabytes.
-const mostHeader = 256 << 20
+// maxHeader is the largest header: one of ten thousand cells and a thousand targets has some tens of megabytes.
+const maxHeader = 256 << 20
 
 // openHead waits for nothing: what somebody else has put there could be a pipe.
 func openHead(name string) (*os.File, error) {
@@ -309,13 +309,13 @@ func readHead(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > mostHeader) {
-		err = fmt.Errorf("it is no plain file of at most %d MiB", mostHeader>>20)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxHeader) {
+		err = fmt.Errorf("it is no plain file of at most %d MiB", maxHeader>>20)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(f, mostHeader))
+	return io.ReadAll(io.LimitReader(f, maxHeader))
 }
 
 // describeJSONError says where in data a JSON error lies, as ":line".

@@ -348,7 +348,7 @@ func TestRowsOfTheIndexAreThoseOfTheBundles(t *testing.T) {
 	run := exampleRun("ABCDEFGH01")
 	run.Label, run.Pair, run.Format = "a \"label\"\nof two lines", "ABCDEFGH01", "fio"
 	run.Created, run.Added = run.Created.Add(123456789), run.Created.Add(time.Hour)
-	run.Experiment = &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: "queue:scheduler"}}}
+	run.Experiment = &lab.Experiment{Kind: "sweep", Factors: []lab.VariedFactor{{Factor: "queue:scheduler"}}}
 	run.NFS = &lab.NFS{Client: "local"}
 	run.Arms[0].Levels = map[string]string{lab.StageLevel: "one path"}
 	w, err := s.Create(run)
@@ -453,7 +453,7 @@ func TestLeftoversThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01-a",
+	if err := w.AnnounceLeftovers(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01-a",
 		Scratch: []string{"/srv/headroom-ABCDEFGH01-a.scratch"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -477,7 +477,7 @@ func TestLeftoversThatCannotBeRead(t *testing.T) {
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%d bytes: %v, %v", length, found, err)
 		}
-		if got, err := json.Marshal(found[0].Left); err != nil || string(got) != want {
+		if got, err := json.Marshal(found[0].Leftovers); err != nil || string(got) != want {
 			t.Errorf("%d bytes: %s, %v, want %s", length, got, err, want)
 		}
 	}

@@ -62,9 +62,9 @@ func addFile(archive *tar.Writer, name, as string) error {
 // The bounds of an archive from elsewhere. A run that is measured adds two files a repetition, and a segment is some
 // tens of megabytes: a run of a week has a twentieth of this.
 const (
-	mostEntries     = 400_000
-	mostImportedOne = 8 << 30
-	mostImported    = 64 << 30
+	maxEntries     = 400_000
+	maxImportedOne = 8 << 30
+	maxImported    = 64 << 30
 )
 
 // IsExport says whether head, the first bytes of a file, begin an archive that Export wrote: a tar whose first file
@@ -208,12 +208,12 @@ func (s *Store) unpack(r io.Reader, dir string) (id string, err error) {
 		if folder != id || !bundleFile(rest) {
 			return "", fmt.Errorf("unexpected entry %q", h.Name)
 		}
-		if err := checkMember(h, mostImportedOne); err != nil {
+		if err := checkMember(h, maxImportedOne); err != nil {
 			return "", err
 		}
-		if total += h.Size; total > mostImported || entries > mostEntries {
-			return "", fmt.Errorf("it is larger than any run: more than %d GiB or %d files", mostImported>>30,
-				mostEntries)
+		if total += h.Size; total > maxImported || entries > maxEntries {
+			return "", fmt.Errorf("it is larger than any run: more than %d GiB or %d files", maxImported>>30,
+				maxEntries)
 		}
 		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(rest))); err != nil {
 			return "", err

@@ -46,7 +46,7 @@ func (s *Store) Writable() error {
 		// In a folder like /tmp names must be taken before somebody else takes them.
 		for _, dir := range parts {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return cantMake(s.dir, err)
+				return createError(s.dir, err)
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func rootOwns(dir string) error {
 	return refusal("nothing is written to "+dir+" as root", dir, safepath.Check(safepath.Local{}, dir, 0))
 }
 
-func cantMake(dir string, err error) error {
+func createError(dir string, err error) error {
 	return &lab.Error{What: "can't make the store " + dir, Err: err, Hints: []string{"choose another with --store DIR"}}
 }
 

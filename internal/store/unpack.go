@@ -11,23 +11,23 @@ import (
 
 // The bounds of what a bundle unpacks to. A bundle from elsewhere can hold a few kilobytes that unpack to anything.
 const (
-	// mostWindow is how far back a compression may look: many times what any version of headroom has written.
-	mostWindow = 32 << 20
-	// mostMember is the largest raw file: imports take files up to this size, and of a load's output less is kept.
-	mostMember = 1 << 30
-	// mostUnpacked is the largest raw archive: a segment is committed when it holds some tens of megabytes and one file
+	// maxWindow is how far back a compression may look: many times what any version of headroom has written.
+	maxWindow = 32 << 20
+	// maxMember is the largest raw file: imports take files up to this size, and of a load's output less is kept.
+	maxMember = 1 << 30
+	// maxUnpacked is the largest raw archive: a segment is committed when it holds some tens of megabytes and one file
 	// more.
-	mostUnpacked = 4 << 30
+	maxUnpacked = 4 << 30
 )
 
 // unpack reads what zstd has compressed, as far as a bundle's file can be.
 func unpack(r io.Reader) (io.ReadCloser, error) {
 	dec, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(mostWindow))
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
-	return &limited{dec.IOReadCloser(), mostUnpacked}, nil
+	return &limited{dec.IOReadCloser(), maxUnpacked}, nil
 }
 
 // limited fails where a file unpacks to more than it may.
@@ -39,14 +39,14 @@ type limited struct {
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
 	if l.left -= int64(n); l.left < 0 {
-		return 0, fmt.Errorf("it unpacks to more than %d GiB", mostUnpacked>>30)
+		return 0, fmt.Errorf("it unpacks to more than %d GiB", maxUnpacked>>30)
 	}
 	return n, err
 }
 
 // readMember reads a file of a raw archive.
 func readMember(h *tar.Header, r io.Reader) ([]byte, error) {
-	if err := checkMember(h, mostMember); err != nil {
+	if err := checkMember(h, maxMember); err != nil {
 		return nil, err
 	}
 	data := make([]byte, h.Size)

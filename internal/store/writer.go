@@ -24,11 +24,11 @@ import (
 // Writer adds to a bundle. One process at a time can hold it: a lock on active.json, which the kernel lets go when
 // the process ends in whatever way, tells a run that goes on from one that was killed.
 type Writer struct {
-	store  *Store
-	dir    string
-	run    lab.Run
-	active *os.File
-	left   lab.Leftovers
+	store     *Store
+	dir       string
+	run       lab.Run
+	active    *os.File
+	leftovers lab.Leftovers
 
 	segment int
 	records bytes.Buffer
@@ -86,7 +86,7 @@ func (s *Store) makeRuns() error {
 		return err
 	}
 	if err := os.MkdirAll(s.runs(), 0o755); err != nil {
-		return cantMake(s.dir, err)
+		return createError(s.dir, err)
 	}
 	return nil
 }
@@ -149,12 +149,12 @@ func (w *Writer) writeHeader() error {
 	return w.store.writeFile(filepath.Join(w.dir, headerName), append(data, '\n'))
 }
 
-// Leave records what would be left behind, before it is: the file is flushed when Leave returns. What it was told
-// before of other targets stays. The file is written in place, because the lock is on it; a crash in the midst of that
-// is recovered by the bundle's id, which all names of leftovers contain.
-func (w *Writer) Leave(part lab.Leftovers) error {
+// AnnounceLeftovers records what would be left behind, before it is: the file is flushed when AnnounceLeftovers
+// returns. What it was told before of other targets stays. The file is written in place, because the lock is on it; a
+// crash in the midst of that is recovered by the bundle's id, which all names of leftovers contain.
+func (w *Writer) AnnounceLeftovers(part lab.Leftovers) error {
 	w.store.atStep("write " + activeName)
-	left := w.left.With(part)
+	left := w.leftovers.With(part)
 	data, err := json.Marshal(left)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (w *Writer) Leave(part lab.Leftovers) error {
 		return err
 	}
 	w.store.atStep("flush " + activeName)
-	w.left = left
+	w.leftovers = left
 	return w.active.Sync()
 }
 

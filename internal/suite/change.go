@@ -82,7 +82,7 @@ func (s Suite) ScratchSize(cells []Cell) int64 {
 	size := float64(s.Size)
 	for _, c := range cells {
 		if lab.ByFio(c.Engine) {
-			size = max(size, reach(c.Params))
+			size = max(size, extentEnd(c.Params))
 		}
 	}
 	return int64(min(size, math.MaxInt64/2))

@@ -15,7 +15,7 @@ func (r *reporter) checkCells(s Suite) {
 		if j.faulty {
 			continue
 		}
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		combinations := s.combinations(j)
 		for _, params := range combinations {
 			if j.Exec != nil {
@@ -25,8 +25,8 @@ func (r *reporter) checkCells(s Suite) {
 			if j.Network != nil {
 				fault = func() (string, string) { return j.Network.generator().Fault(params) }
 			}
-			if message, hint := fault(); message != "" && !told[hint] {
-				told[hint] = true
+			if message, hint := fault(); message != "" && !reported[hint] {
+				reported[hint] = true
 				r.Add(j.Line, j.column, hint, "job %s: %s", j.Name, message)
 			}
 		}
@@ -40,7 +40,7 @@ func (r *reporter) checkCells(s Suite) {
 // cellFault says what is wrong with the parameters of one cell; empty when nothing is.
 func cellFault(s Suite, j Job, params map[string]string) (message, hint string) {
 	n := processes(params)
-	end := reach(params)
+	end := extentEnd(params)
 	switch {
 	case params["time_based"] == "1" && runtime(params) == 0:
 		return "time_based needs a runtime", "add a runtime, such as 60s"
@@ -58,9 +58,9 @@ func cellFault(s Suite, j Job, params map[string]string) (message, hint string) 
 	return "", ""
 }
 
-// reach is the end of the part of the file that the load works on, in bytes; 0 where it is given in shares or not at
-// all. Source: fio's HOWTO, offset_increment: process i begins at offset + i * offset_increment.
-func reach(params map[string]string) float64 {
+// extentEnd is the end of the part of the file that the load works on, in bytes; 0 where it is given in shares or not
+// at all. Source: fio's HOWTO, offset_increment: process i begins at offset + i * offset_increment.
+func extentEnd(params map[string]string) float64 {
 	size, err := unit.ParseBytes(params["size"])
 	if err != nil {
 		return 0

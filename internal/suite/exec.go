@@ -365,7 +365,7 @@ func (s Suite) execCell(j Job, values map[string]string) Cell {
 		Params: params, Steps: steps}
 	if d, err := unit.ParseDuration(command.Fill(j.Exec.Takes, values)); err == nil {
 		c.Runtime = d
-		filled.Takes = d.Seconds()
+		filled.ExpectedSeconds = d.Seconds()
 	}
 	return c
 }

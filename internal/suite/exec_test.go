@@ -43,7 +43,7 @@ func TestCommandCells(t *testing.T) {
 		Command: &lab.Command{
 			Argv:    []string{"tool", "--time", "10", "-c8", "--dir", "{dir}", "${HOME}", "{ x }"},
 			Prepare: [][]string{{"mkdir", "a"}, {"cp", "-r", "{source}", "a"}}, CleanUp: [][]string{{"tool", "stop"}},
-			Environment: map[string]string{"PORT": "", "NAME": "{job}"}, Timeout: 60, Takes: 10,
+			Environment: map[string]string{"PORT": "", "NAME": "{job}"}, Timeout: 60, ExpectedSeconds: 10,
 			Match: map[string]lab.Match{"tps": {Expression: "tps = ([0-9.]+)", Scale: 1},
 				"delay": {Expression: "([0-9.]+) ms", Scale: 1e-3}},
 		},

@@ -11,8 +11,8 @@ import (
 	"headroom/internal/yamlfile"
 )
 
-// MostPairs of clients and servers are measured at the same time.
-const MostPairs = 256
+// MaxPairs of clients and servers are measured at the same time.
+const MaxPairs = 256
 
 // Experiment is a file that says what to vary, over which suite, and how long. A zero value leaves the choice to the
 // command line or to the command's default.
@@ -104,7 +104,7 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 		case "address":
 			e.Addresses = r.oneOrSeveral(en.Value, en.Key)
 		case "net_pairs":
-			e.NetworkPairs = r.Count(en.Value, en.Key, 1, MostPairs)
+			e.NetworkPairs = r.Count(en.Value, en.Key, 1, MaxPairs)
 		case "factors":
 			factors, e.Factors = en.Value, r.factors(en.Value, check)
 		case "settings":

@@ -32,7 +32,7 @@ import (
 //   - Without filename, fio gives each process of a section a file of its own; here each has a part of the one scratch
 //     file.
 func DecodeJobFile(name string, data []byte) (Suite, error) {
-	d := &jobFile{reporter: *newReporter(name), told: map[string]bool{}}
+	d := &jobFile{reporter: *newReporter(name), reported: map[string]bool{}}
 	sections, err := fio.ParseJobFile(bytes.NewReader(data))
 	if err != nil {
 		d.parseErrors(err)
@@ -42,7 +42,7 @@ func DecodeJobFile(name string, data []byte) (Suite, error) {
 		Order: Interleaved, Repetitions: defaultRepetitions, Text: string(data)}
 	taken := map[string]bool{}
 	for i, section := range sections {
-		if i > 0 && !waits(section, sections[i-1]) {
+		if i > 0 && !waitsForPrevious(section, sections[i-1]) {
 			d.Add(section.Line, 0,
 				"add stonewall to "+section.Name+" and to each job below it; processes that do the same are numjobs",
 				"%s would run at the same time as %s", section.Name, sections[i-1].Name)
@@ -54,7 +54,7 @@ func DecodeJobFile(name string, data []byte) (Suite, error) {
 	s.Path, s.Place, s.Notes = d.path, d.place(), d.notes
 	if s.Place != Device {
 		for _, j := range s.Jobs {
-			s.Size = max(s.Size, int64(min(reach(j.Fio), 1<<62)))
+			s.Size = max(s.Size, int64(min(extentEnd(j.Fio), 1<<62)))
 		}
 	}
 	d.checkCells(s)
@@ -81,10 +81,10 @@ func (s Suite) ResolvePath(typed string) (string, error) {
 // jobFile is the reading of one.
 type jobFile struct {
 	reporter
-	path  string // of the device or the directory; empty until a section names one
-	owner string // the section that did
-	notes []string
-	told  map[string]bool
+	path     string // of the device or the directory; empty until a section names one
+	owner    string // the section that did
+	notes    []string
+	reported map[string]bool
 }
 
 // parseErrors turns the errors of the parser into problems; they carry their line in the text: "line 3: …".
@@ -110,8 +110,8 @@ func (d *jobFile) parseErrors(err error) {
 	}
 }
 
-// waits says whether fio starts a section only when the one above it has ended.
-func waits(section, above fio.Section) bool {
+// waitsForPrevious says whether fio starts a section only when the one above it has ended.
+func waitsForPrevious(section, above fio.Section) bool {
 	for _, name := range []string{"stonewall", "wait_for_previous"} {
 		if v := section.Params[name]; v != "" && v != "0" {
 			return true
@@ -143,7 +143,7 @@ func (d *jobFile) job(section fio.Section) Job {
 		}
 		switch {
 		case complaint != "":
-			d.once(line, hint, complaint)
+			d.reportOnce(line, hint, complaint)
 		case line >= from[name]: // of two names for one parameter fio takes the one that comes later
 			from[name], j.Fio[name] = line, value
 		}
@@ -159,10 +159,10 @@ func (d *jobFile) job(section fio.Section) Job {
 	return j
 }
 
-// once reports a fault of a line once, though a global section's lines come back with every job.
-func (d *jobFile) once(line int, hint, message string) {
-	if key := strconv.Itoa(line) + message; !d.told[key] {
-		d.told[key] = true
+// reportOnce reports a fault of a line once, though a global section's lines come back with every job.
+func (d *jobFile) reportOnce(line int, hint, message string) {
+	if key := strconv.Itoa(line) + message; !d.reported[key] {
+		d.reported[key] = true
 		d.Add(line, 0, hint, "%s", message)
 	}
 }
@@ -182,7 +182,7 @@ func (d *jobFile) where(section fio.Section) {
 		return
 	}
 	if strings.Contains(file+directory, ":") || file == "-" {
-		d.once(line, "name one device or one directory", "headroom measures one place at a time")
+		d.reportOnce(line, "name one device or one directory", "headroom measures one place at a time")
 		return
 	}
 	path := directory
@@ -198,7 +198,7 @@ func (d *jobFile) where(section fio.Section) {
 	case d.path == "":
 		d.path, d.owner = path, section.Name
 	case d.path != path:
-		d.once(line, "headroom measures one place at a time: make a job file for each",
+		d.reportOnce(line, "headroom measures one place at a time: make a job file for each",
 			fmt.Sprintf("%s works on %s, and %s on %s", section.Name, path, d.owner, d.path))
 	}
 }
@@ -226,10 +226,10 @@ func (d *jobFile) ownParts(section fio.Section, params map[string]string) {
 		return
 	}
 	n := processes(params)
-	size, absolute := params["size"], reach(params) > 0
+	size, absolute := params["size"], extentEnd(params) > 0
 	switch {
 	case size == "":
-		d.once(section.Line, "add size=1g, for example", section.Name+" does not say how large its file is")
+		d.reportOnce(section.Line, "add size=1g, for example", section.Name+" does not say how large its file is")
 	case n > 1 && absolute && params["offset_increment"] == "":
 		params["offset_increment"] = size
 		d.note("the %d processes of %s have a part each of one file, where fio would give each a file of its own",

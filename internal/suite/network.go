@@ -106,7 +106,7 @@ func networkValue(g served.Generator, name, value string) (canonical, complaint,
 func networkCell(j Job, params map[string]string) Cell {
 	g := j.Network.generator()
 	return Cell{Job: j.Name, JobTitle: j.Title, Engine: g.Engine, Params: params, Steps: []lab.Step{lab.Load},
-		Runtime: g.Takes(params)}
+		Runtime: g.TestTime(params)}
 }
 
 // setNetwork sets an option of all jobs that measure a network and whose load generator has it. An axis of that name is

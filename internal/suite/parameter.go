@@ -69,9 +69,9 @@ func parameters() map[string]kind {
 	return kinds
 }
 
-// synonyms returns the other names that fio has for its parameters. Cells carry one name each, so that those of two
-// suites can be compared. Source: the aliases that fio --cmdhelp=NAME prints (fio 3.33).
-func synonyms() map[string]string {
+// parameterAliases returns the other names that fio has for its parameters. Cells carry one name each, so that those of
+// two suites can be compared. Source: the aliases that fio --cmdhelp=NAME prints (fio 3.33).
+func parameterAliases() map[string]string {
 	return map[string]string{
 		"readwrite": "rw", "blocksize": "bs", "blockalign": "ba", "blocksize_range": "bsrange",
 		"blocksize_unaligned": "bs_unaligned", "iodepth_batch_submit": "iodepth_batch",
@@ -85,7 +85,7 @@ func synonyms() map[string]string {
 // CanonicalName takes the dashes off a parameter as it is typed on a command line and replaces a synonym.
 func CanonicalName(typed string) string {
 	name := strings.TrimLeft(typed, "-")
-	if s, ok := synonyms()[name]; ok {
+	if s, ok := parameterAliases()[name]; ok {
 		return s
 	}
 	return name
@@ -101,7 +101,7 @@ func parameterName(typed string) (name, complaint, hint string) {
 	if _, ok := known[name]; ok {
 		return name, "", ""
 	}
-	names := slices.Concat(slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(synonyms())))
+	names := slices.Concat(slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(parameterAliases())))
 	if full := abbreviated(name, names); full != "" {
 		return "", yamlfile.Quoted(typed) + " may be short for " + full, "write the name in full"
 	}

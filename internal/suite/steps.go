@@ -38,7 +38,7 @@ const (
 
 // LayoutKind is the state of the data that the cell's steps prepare for its load, in the words of
 // lab.LayoutState.Kind: "file", "fill", "discarded" or "none". Cells of one kind can be carried out in any order
-// without preparing anew; going from "discarded" to "fill" costs a fill of the whole device.
+// without preparing again; going from "discarded" to "fill" costs a fill of the whole device.
 func (c Cell) LayoutKind() string {
 	kind := layoutNone
 	for _, s := range c.Steps {
@@ -62,7 +62,7 @@ func (c Cell) Writes() bool {
 }
 
 // StepLoad returns the fio parameters with which the steps Fill and Layout write; false for the other steps. The data
-// are drawn anew for each buffer (refill_buffers), so that neither compression nor deduplication can store less than
+// are drawn again for each buffer (refill_buffers), so that neither compression nor deduplication can store less than
 // was written. A fill is one process writing once from end to end: several, each of the whole size, would write as
 // many times over (TKperf PR #47). A layout goes through the page cache and is flushed, because not every file system
 // takes O_DIRECT.

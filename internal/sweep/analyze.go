@@ -41,7 +41,7 @@ func Analyze(in Input) Document {
 			Repetitions: w.Repetitions, N: w.N})
 	}
 	d.Curves = curves(&in)
-	if setsThePace(in.Factor) {
+	if isRate(in.Factor) {
 		return d // how much was asked for is no merit
 	}
 	rows := in.rows()
@@ -65,13 +65,13 @@ func Analyze(in Input) Document {
 // countSettled counts the loads that were left out of the blocks after the look: they have as many as it took, and all
 // of their numbers are settled. Where a run was interrupted others have as few, and are open.
 func (d *Document) countSettled() {
-	if d.Looks < 2 || d.Blocks <= FewestBlocks {
+	if d.Looks < 2 || d.Blocks <= MinBlocks {
 		return
 	}
 	open := map[string]bool{}
 	for i := range d.Cells {
 		c := &d.Cells[i]
-		more := slices.ContainsFunc(c.Levels, func(p Point) bool { return p.N > FewestBlocks })
+		more := slices.ContainsFunc(c.Levels, func(p Point) bool { return p.N > MinBlocks })
 		open[c.Cell] = open[c.Cell] || more || !c.Settled()
 	}
 	for _, o := range open {
@@ -177,7 +177,7 @@ func (in *Input) cell(r *row) Cell {
 		if i == top || !r.isWorseThanAny(i) {
 			c.BestSet = append(c.BestSet, in.name(i))
 		} else {
-			c.ToldApart = true
+			c.Distinguishable = true
 		}
 	}
 	c.Best = c.BestSet[0]
@@ -218,7 +218,7 @@ func (in *Input) point(r *row, i, top int, costs []*row) Point {
 	if p.N == 0 {
 		return p
 	}
-	v, b := r.level(i, alone)
+	v, b := r.level(i, singleConfidence)
 	p.Value, p.Bounds = &v, b
 	p.ToBaseline, p.ToTop = r.published(r.ratios[i][in.Baseline]), r.published(r.ratios[i][top])
 	p.Warnings = in.tainting(i, r.cell.ID, r.metric)
@@ -228,7 +228,7 @@ func (in *Input) point(r *row, i, top int, costs []*row) Point {
 		}
 		p.Costs = cost.among(p.Costs, i)
 		if one := p.Costs[cost.metric]; i != in.Baseline {
-			one.ToBaseline = cost.published(cost.estimate(i, in.Baseline, alone))
+			one.ToBaseline = cost.published(cost.estimate(i, in.Baseline, singleConfidence))
 			p.Costs[cost.metric] = one
 		}
 	}
@@ -349,7 +349,7 @@ func (in *Input) atCeiling(r *row, top int) (bool, *ReachedCeiling) {
 		if !of.measured(top) {
 			continue
 		}
-		v, _ := of.level(top, alone)
+		v, _ := of.level(top, singleConfidence)
 		if share := v / limit.Value; nearest == nil || share > nearest.Share {
 			nearest = &ReachedCeiling{Ceiling: limit, Metric: metric, Share: share}
 		}

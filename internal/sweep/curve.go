@@ -71,19 +71,19 @@ type Limit struct {
 // Source: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer communications",
 // ICC 1979.
 type Knee struct {
-	Level     string   `json:"level"`
-	Set       []string `json:"set"`
-	ToldApart bool     `json:"told_apart"`
+	Level           string   `json:"level"`
+	Set             []string `json:"set"`
+	Distinguishable bool     `json:"told_apart"`
 }
 
-// setsThePace says whether the factor is how much the load asks for, so that no level is better than another.
-func setsThePace(factor string) bool {
+// isRate says whether the factor is how much the load asks for, so that no level is better than another.
+func isRate(factor string) bool {
 	return slices.Contains([]string{"job:rate", "job:rate_iops", "job:thinktime"}, factor)
 }
 
 // IsLoad says whether levels of the factor are more and more load.
 func IsLoad(factor string) bool {
-	return setsThePace(factor) || slices.Contains([]string{"job:iodepth", "job:numjobs"}, factor)
+	return isRate(factor) || slices.Contains([]string{"job:iodepth", "job:numjobs"}, factor)
 }
 
 // curves of all cells and directions.
@@ -164,7 +164,7 @@ func (in *Input) fill(c *Curve, r curveRows, points, pairs float64) {
 		case i == top || !r.power.isWorse(i, top):
 			c.Knee.Set = append(c.Knee.Set, in.name(i))
 		default:
-			c.Knee.ToldApart = true
+			c.Knee.Distinguishable = true
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (r *row) among(costs map[string]Cost, level int) map[string]Cost {
 	if costs == nil {
 		costs = map[string]Cost{}
 	}
-	v, b := r.level(level, alone)
+	v, b := r.level(level, singleConfidence)
 	costs[r.metric] = Cost{Value: v, Bounds: b}
 	return costs
 }

@@ -47,7 +47,7 @@ func TestLoadCurve(t *testing.T) {
 		math.Abs(l.Reached.Value-6000) > 1e-6 || len(l.Exceeding) != 0 {
 		t.Errorf("limit %+v", c.Limit)
 	}
-	if k := c.Knee; !slices.Contains(k.Set, "2500") || !k.ToldApart || slices.Contains(k.Set, "500") ||
+	if k := c.Knee; !slices.Contains(k.Set, "2500") || !k.Distinguishable || slices.Contains(k.Set, "500") ||
 		slices.Contains(k.Set, "10000") {
 		t.Errorf("knee %+v", c.Knee)
 	}

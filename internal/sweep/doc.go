@@ -8,7 +8,7 @@
 //	FromLevels  an input made of a run that was not measured as a sweep: another program's results, stages
 //	Analyze     the figures of merit of each cell, the level for all of them, totals by group; load curves; chains of kernels
 //	Document    the result, the published JSON document headroom/sweep/v1
-//	Beside      published figures of merit, beside those of the same loads
+//	AddPublished      published figures of merit, beside those of the same loads
 //
 // The definitions are those of the IOThreads report (merit.go); each figure has an interval by blocks (row.go): what
 // moves all levels of a block alike cancels in the ratio of two of them.

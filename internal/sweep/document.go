@@ -109,11 +109,11 @@ type Cell struct {
 	Levels    []Point `json:"levels"`
 	Reference *Point  `json:"reference,omitempty"`
 	// Top is the level whose mean is the best. BestSet are those that are not shown to be worse than any other, Top
-	// among them, and Best is the smallest of these. ToldApart says that some level is not in the set.
-	Top       string   `json:"top"`
-	Best      string   `json:"best"`
-	BestSet   []string `json:"best_set"`
-	ToldApart bool     `json:"told_apart"`
+	// among them, and Best is the smallest of these. Distinguishable says that some level is not in the set.
+	Top             string   `json:"top"`
+	Best            string   `json:"best"`
+	BestSet         []string `json:"best_set"`
+	Distinguishable bool     `json:"told_apart"`
 	// SmallestForShare is the smallest level whose mean reaches the share of the top one. With the document's
 	// confidence it lies in SmallestBetween: at the earliest the first level that is not shown to fall short, at the
 	// latest the first that is shown to reach it (absent where none is).
@@ -211,10 +211,10 @@ type Loss struct {
 // smallest.
 type Recommended struct {
 	Loss
-	// Set are the levels that can't be told apart from the one with the least loss. ToldApart says that some level is
-	// not in it.
-	Set       []string `json:"set"`
-	ToldApart bool     `json:"told_apart"`
+	// Set are the levels that can't be told apart from the one with the least loss. Distinguishable says that some
+	// level is not in it.
+	Set             []string `json:"set"`
+	Distinguishable bool     `json:"told_apart"`
 	// Gain over the baseline, the geometric mean of all cells, above 1 where it is better whatever the metric. Its
 	// interval holds with 95% for all levels together.
 	Gain *Ratio `json:"gain,omitempty"`

@@ -62,10 +62,10 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 	for _, a := range run.Arms {
 		l.arms[a.ID] = a
 	}
-	if err := l.takeReference(&in, run, by.Reference); err != nil {
+	if err := l.addReference(&in, run, by.Reference); err != nil {
 		return Input{}, err
 	}
-	l.takeLevels(&in, run)
+	l.addLevels(&in, run)
 	if by.Baseline != "" {
 		if in.Baseline = slices.IndexFunc(in.Levels, func(a Arm) bool { return a.Name == by.Baseline }); in.Baseline <
 			0 {
@@ -74,7 +74,7 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 				Hints: []string{"its levels are " + strings.Join(names(in.Levels), ", ")}}
 		}
 	}
-	l.takeCells(&in, run, ceilings)
+	l.addCells(&in, run, ceilings)
 	counts, failed := newWarningCounts(), 0
 	for r, err := range repetitions {
 		if err != nil {
@@ -92,7 +92,7 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 				Measured{Level: place.level, Cell: place.cell, Block: 1, Values: r.Values})
 		}
 	}
-	in.takeWarnings(run, l.places, counts)
+	in.addWarnings(run, l.places, counts)
 	if left := len(run.Cells) - len(l.places); left > 0 {
 		in.Notes = append(in.Notes, fmt.Sprintf("loads that have no %s are left out: %d", factor, left))
 	}
@@ -167,7 +167,7 @@ func (l *levels) isReference(a lab.Arm) bool {
 	return l.reference.name != "" && a.Levels[l.reference.name] == l.reference.level && a.Levels[l.factor] == ""
 }
 
-func (l *levels) takeReference(in *Input, run lab.Run, text string) error {
+func (l *levels) addReference(in *Input, run lab.Run, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -182,8 +182,8 @@ func (l *levels) takeReference(in *Input, run lab.Run, text string) error {
 	return nil
 }
 
-// takeLevels puts levels that are numbers in their order, and others in that in which they appear.
-func (l *levels) takeLevels(in *Input, run lab.Run) {
+// addLevels puts levels that are numbers in their order, and others in that in which they appear.
+func (l *levels) addLevels(in *Input, run lab.Run) {
 	for _, a := range run.Arms {
 		name := a.Levels[l.factor]
 		if name != "" && !slices.Contains(names(in.Levels), name) {
@@ -196,9 +196,9 @@ func (l *levels) takeLevels(in *Input, run lab.Run) {
 	}
 }
 
-// goAlong are the other factors that have one level at each level of the factor, and not the same at all: they can't be
-// told from it, which is said.
-func (l *levels) goAlong(in *Input, run lab.Run) []string {
+// coupledFactors are the other factors that have one level at each level of the factor, and not the same at all: they
+// can't be told from it, which is said.
+func (l *levels) coupledFactors(in *Input, run lab.Run) []string {
 	var along []string
 	for _, other := range slices.Sorted(maps.Keys(levelsByName(run.Arms))) {
 		at := map[string]string{}
@@ -241,10 +241,10 @@ func (l *levels) severalRoles(run lab.Run) bool {
 	return false
 }
 
-// takeCells joins the loads that differ in the factor alone.
-func (l *levels) takeCells(in *Input, run lab.Run, ceilings map[string][]ceiling.Ceiling) {
+// addCells joins the loads that differ in the factor alone.
+func (l *levels) addCells(in *Input, run lab.Run, ceilings map[string][]ceiling.Ceiling) {
 	index := map[string]int{}
-	along, several := l.goAlong(in, run), l.severalRoles(run)
+	along, several := l.coupledFactors(in, run), l.severalRoles(run)
 	for _, c := range run.Cells {
 		arm, ok := l.arms[c.Arm]
 		level := slices.Index(names(in.Levels), arm.Levels[l.factor])

@@ -57,7 +57,8 @@ func TestFromLevels(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for _, c := range d.Cells {
-		if c.ToldApart || c.Verdict != Undecided || len(c.Harm) > 0 || c.Gain.Known() || c.Gain.Verdict != Undecided {
+		if c.Distinguishable || c.Verdict != Undecided || len(c.Harm) > 0 || c.Gain.Known() ||
+			c.Gain.Verdict != Undecided {
 			t.Errorf("%s: something is proved of levels that were not visited by turns: %+v", c.Title, c)
 		}
 	}
@@ -75,7 +76,7 @@ func TestRepetitionsOfALevelProveNothing(t *testing.T) {
 	}
 	d := Analyze(in)
 	for _, c := range d.Cells {
-		if c.ToldApart || c.Verdict != Undecided || c.Levels[0].N != 1 {
+		if c.Distinguishable || c.Verdict != Undecided || c.Levels[0].N != 1 {
 			t.Errorf("%s: %+v", c.Title, c)
 		}
 	}

@@ -37,12 +37,12 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 	if e.Limit > 0 {
 		in.Settings.Limit, in.Settings.Quantile = e.Limit, e.Quantile
 	}
-	at := in.takeArms(run, known)
+	at := in.addArms(run, known)
 	if in.Baseline < 0 {
 		return Input{}, &lab.Error{What: fmt.Sprintf("run %s has no arm %q, which should be the baseline of its levels",
 			run.ID, e.Baseline)}
 	}
-	cells := in.takeCells(run, at, known)
+	cells := in.addCells(run, at, known)
 	failures, blockless := 0, 0
 	counts, visits := newWarningCounts(), plan.RecordVisits(run)
 	for r, err := range repetitions {
@@ -66,7 +66,7 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 				Values: r.Values})
 		}
 	}
-	in.takeWarnings(run, cells, counts)
+	in.addWarnings(run, cells, counts)
 	in.index()
 	in.PerVisit = visits.PerVisit(in.deciding)
 	if failures > 0 {
@@ -88,7 +88,7 @@ func (in *Input) deciding(cell string) []string {
 }
 
 // factorName of one factor, or of several that were varied together.
-func factorName(factors []lab.Varied) string {
+func factorName(factors []lab.VariedFactor) string {
 	var names []string
 	for _, f := range factors {
 		names = append(names, f.Factor)
@@ -96,8 +96,8 @@ func factorName(factors []lab.Varied) string {
 	return strings.Join(names, " + ")
 }
 
-// takeArms makes levels of the arms, in the order in which the factor lists them, and says which arm is which.
-func (in *Input) takeArms(run lab.Run, known Known) (at map[string]int) {
+// addArms makes levels of the arms, in the order in which the factor lists them, and says which arm is which.
+func (in *Input) addArms(run lab.Run, known Known) (at map[string]int) {
 	e := run.Experiment
 	var arms []lab.Arm
 	for _, a := range run.Arms {
@@ -127,7 +127,7 @@ func (in *Input) takeArms(run lab.Run, known Known) (at map[string]int) {
 }
 
 // levelName is the level of the factor in an arm; one that is missing was left as it was found.
-func levelName(a lab.Arm, factors []lab.Varied) string {
+func levelName(a lab.Arm, factors []lab.VariedFactor) string {
 	var names []string
 	for _, f := range factors {
 		level, ok := a.Levels[f.Factor]
@@ -153,8 +153,8 @@ type place struct {
 	cell  string
 }
 
-// takeCells joins the cells of all arms.
-func (in *Input) takeCells(run lab.Run, at map[string]int, known Known) map[string]place {
+// addCells joins the cells of all arms.
+func (in *Input) addCells(run lab.Run, at map[string]int, known Known) map[string]place {
 	own := map[string]bool{}
 	for _, f := range run.Experiment.Factors {
 		if name, ok := strings.CutPrefix(f.Factor, "job:"); ok {
@@ -227,8 +227,8 @@ func (w *warningCounts) add(at place, warnings []lab.Warning) {
 	}
 }
 
-// takeWarnings lists those of the run, of its cells, and of its repetitions.
-func (in *Input) takeWarnings(run lab.Run, cells map[string]place, counts *warningCounts) {
+// addWarnings lists those of the run, of its cells, and of its repetitions.
+func (in *Input) addWarnings(run lab.Run, cells map[string]place, counts *warningCounts) {
 	for _, w := range run.Warnings {
 		in.Warnings = append(in.Warnings, WarningInput{Level: -1, Warning: w})
 	}

@@ -13,7 +13,7 @@ import (
 // sweepRun is a run of two loads over a factor, with a reference arm, and its repetitions.
 func sweepRun(factor string, levels ...string) (lab.Run, []lab.Repetition) {
 	run := lab.Run{ID: "7KQ4M2X9TD",
-		Experiment: &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: factor, Levels: levels}},
+		Experiment: &lab.Experiment{Kind: "sweep", Factors: []lab.VariedFactor{{Factor: factor, Levels: levels}},
 			Baseline: "arm-" + levels[0], Reference: "host", Margin: 0.05, Alpha: 0.1, Share: 0.8}}
 	var reps []lab.Repetition
 	add := func(arm string, rate float64, levels map[string]string) {
@@ -218,7 +218,7 @@ func TestVisitsThatRepeat(t *testing.T) {
 	}
 	d := Analyze(in)
 	var metrics []string
-	for _, n := range d.PerVisit.Numbers {
+	for _, n := range d.PerVisit.Metrics {
 		metrics = append(metrics, n.Cell+" "+n.Metric)
 	}
 	slices.Sort(metrics)

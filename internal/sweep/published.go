@@ -24,23 +24,23 @@ type Published struct {
 type PublishedLoad struct {
 	Cell  string `json:"cell"`
 	Title string `json:"title"`
-	// Gain of the best level over the baseline there, as a share, and Here, of the level whose mean is the best.
-	Gain float64 `json:"gain"`
-	Here *Ratio  `json:"here,omitempty"`
+	// Gain of the best level over the baseline there, as a share, and Measured, of the level whose mean is the best.
+	Gain     float64 `json:"gain"`
+	Measured *Ratio  `json:"here,omitempty"`
 	// Bounds of the gain here, as ratios, whichever level is really the best. They are absent where a level has no
 	// interval.
 	Bounds
 	// Agrees says how the gain there lies to these bounds: within, above or below; empty where there are none.
 	Agrees string `json:"agrees,omitempty"`
 	// Smallest level that is enough there and here, and the levels here between which it surely lies.
-	Smallest     string  `json:"smallest"`
-	SmallestHere string  `json:"smallest_here"`
-	Between      Between `json:"between"`
+	Smallest         string  `json:"smallest"`
+	SmallestMeasured string  `json:"smallest_here"`
+	Between          Between `json:"between"`
 }
 
-// Beside adds what a source published of the loads of the document. Loads are the same where they do the same in blocks
-// of the same size, as deep, in as many jobs.
-func (d *Document) Beside(m reference.Merits) {
+// AddPublished adds what a source published of the loads of the document. Loads are the same where they do the same in
+// blocks of the same size, as deep, in as many jobs.
+func (d *Document) AddPublished(m reference.Scores) {
 	p := &Published{Source: m.Source, Factor: m.Factor, Share: m.Share, Loads: []PublishedLoad{}}
 	for _, row := range m.Rows {
 		if row.Params[operation] == reference.TotalOf {
@@ -53,8 +53,8 @@ func (d *Document) Beside(m reference.Merits) {
 				continue
 			}
 			found = true
-			one := PublishedLoad{Cell: c.Cell, Title: c.Title, Gain: row.Gain, Here: c.Gain, Smallest: row.Smallest,
-				SmallestHere: c.SmallestForShare, Between: c.SmallestBetween,
+			one := PublishedLoad{Cell: c.Cell, Title: c.Title, Gain: row.Gain, Measured: c.Gain, Smallest: row.Smallest,
+				SmallestMeasured: c.SmallestForShare, Between: c.SmallestBetween,
 				Bounds: c.gainOfAny(d.Baseline)}
 			if one.Known() {
 				switch v := 1 + row.Gain; { // what is printed is rounded to whole per cent

@@ -14,7 +14,7 @@ import (
 // "total" is over the operations.
 func published(t *testing.T) (smallest, gain map[string]float64) {
 	t.Helper()
-	m, err := reference.BuiltInMerits("iothreads-report")
+	m, err := reference.BuiltInScores("iothreads-report")
 	if err != nil {
 		t.Fatal(err)
 	}

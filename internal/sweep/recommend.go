@@ -28,7 +28,7 @@ func (in *Input) recommend(rows []*row) *Recommended {
 			out.Loss = l
 		}
 		if l.Known() && least.Known() && *l.Lo > *least.Hi {
-			out.ToldApart = true // shown to lose more
+			out.Distinguishable = true // shown to lose more
 			continue
 		}
 		out.Set = append(out.Set, l.Level)
@@ -103,7 +103,7 @@ func (in *Input) meanGain(level int, rows []*row) *Ratio {
 	if in.Settings.Anytime {
 		c = stat.PairedChange(logs, 1-confidence)
 	}
-	if c.N < FewestBlocks {
+	if c.N < MinBlocks {
 		c.Lo, c.Hi = math.NaN(), math.NaN()
 	}
 	return of.published(c)

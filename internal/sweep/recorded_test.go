@@ -55,5 +55,5 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 
 // claims says whether anything is called better, harmful, or too small.
 func claims(c Cell) bool {
-	return c.ToldApart || len(c.Harm) > 0 || c.Verdict == Better || c.SmallestBetween.From != "0"
+	return c.Distinguishable || len(c.Harm) > 0 || c.Verdict == Better || c.SmallestBetween.From != "0"
 }

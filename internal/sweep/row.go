@@ -9,13 +9,13 @@ import (
 	"headroom/internal/stat"
 )
 
-// FewestBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in
+// MinBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in
 // three blocks so often that a tenth of all sweeps of such a disk would claim something; with four it is fewer than one
 // in twenty.
-const FewestBlocks = 4
+const MinBlocks = 4
 
-// alone is the confidence of intervals that stand for themselves and decide nothing.
-const alone = 0.95
+// singleConfidence is the confidence of intervals that stand for themselves and decide nothing.
+const singleConfidence = 0.95
 
 // row is one metric of one cell over the levels, with the ratios of all pairs of them. Goodness is the value where more
 // is better and its inverse where less is, so that above 1 always is better.
@@ -24,13 +24,13 @@ type row struct {
 	metric string
 	better lab.Better
 	// levels of the factor; the reference is one more, at the end, where there is one.
-	levels  int
-	values  []map[int]float64 // by level, then by block
-	ratios  [][]stat.Change   // of goodness: ratios[i][j] is level i against level j
-	score   []float64         // goodness by level, NaN where nothing was measured
-	margin  float64
-	anytime bool
-	quiet   *float64 // made by quietSpread
+	levels      int
+	values      []map[int]float64 // by level, then by block
+	ratios      [][]stat.Change   // of goodness: ratios[i][j] is level i against level j
+	score       []float64         // goodness by level, NaN where nothing was measured
+	margin      float64
+	anytime     bool
+	spreadFloor *float64 // made by minSpread
 }
 
 // newRow collects the values of a metric, by a function that takes it from those of a repetition.
@@ -97,28 +97,28 @@ func (r *row) estimate(i, j int, confidence float64) stat.Change {
 	if r.anytime {
 		c = stat.PairedChange(logs, 1-confidence)
 	} else {
-		c = stat.PairedOnceSpread(logs, r.quietSpread(), confidence)
+		c = stat.PairedOnceSpread(logs, r.minSpread(), confidence)
 	}
-	if c.N < FewestBlocks {
+	if c.N < MinBlocks {
 		c.Lo, c.Hi, c.Confidence = math.NaN(), math.NaN(), 0
 	}
 	return c
 }
 
-// shareOfQuiet of the lower quartile is what pairs scatter by at least. All of it would hide gains; with this, as many
-// are found as without it, and of levels that are alike on a recorded disk with heavy tails 4.0% of sweeps tell some
-// apart, where it was 6.1% (scripts/bench sweep: sweep/found/*, sweep/wrong/*).
-const shareOfQuiet = 0.7
+// spreadFloorShare of the lower quartile is what pairs scatter by at least. All of it would hide gains; with this, as
+// many are found as without it, and of levels that are alike on a recorded disk with heavy tails 4.0% of sweeps tell
+// some apart, where it was 6.1% (scripts/bench sweep: sweep/found/*, sweep/wrong/*).
+const spreadFloorShare = 0.7
 
-// quietSpread is how much pairs of levels scatter at least, told by the lower quartile of all pairs. Of dozens of pairs
+// minSpread is how much pairs of levels scatter at least, told by the lower quartile of all pairs. Of dozens of pairs
 // some scatter little by chance, and would be told apart; but a level that does scatter more than the others must not
 // hide what these show.
-func (r *row) quietSpread() float64 {
-	if r.quiet == nil {
+func (r *row) minSpread() float64 {
+	if r.spreadFloor == nil {
 		var spreads []float64
 		for i := range r.values {
 			for j := range i {
-				if c := stat.PairedOnce(r.logRatios(i, j), alone); c.N >= FewestBlocks {
+				if c := stat.PairedOnce(r.logRatios(i, j), singleConfidence); c.N >= MinBlocks {
 					spreads = append(spreads, c.Spread)
 				}
 			}
@@ -126,11 +126,11 @@ func (r *row) quietSpread() float64 {
 		slices.Sort(spreads)
 		quiet := 0.0
 		if len(spreads) > 0 {
-			quiet = shareOfQuiet * spreads[(len(spreads)-1)/4]
+			quiet = spreadFloorShare * spreads[(len(spreads)-1)/4]
 		}
-		r.quiet = &quiet
+		r.spreadFloor = &quiet
 	}
-	return *r.quiet
+	return *r.spreadFloor
 }
 
 // logRatios are the logarithms of goodness in the blocks that both levels have, in the order of the blocks.
@@ -244,7 +244,7 @@ func (r *row) level(i int, confidence float64) (value float64, b Bounds) {
 		logs = append(logs, math.Log(r.values[i][block]))
 	}
 	e := stat.MeanInterval(logs, confidence)
-	if len(logs) < FewestBlocks {
+	if len(logs) < MinBlocks {
 		return math.Exp(e.Center), Bounds{}
 	}
 	return math.Exp(e.Center), bounds(math.Exp(e.Lo), math.Exp(e.Hi))

@@ -20,10 +20,10 @@ type Leftovers interface {
 	ClearJob(ctx context.Context, id string) error
 }
 
-// Booter is a target whose machine can be started anew in another way.
+// Booter is a target whose machine can be started again in another way.
 type Booter interface {
-	// Boot starts the machine anew as the spec says and returns when commands can be run on it. The zero spec starts it
-	// as it starts by itself. A machine that does not come back is an error with a clear end, never an endless wait.
+	// Boot starts the machine again as the spec says and returns when commands can be run on it. The zero spec starts
+	// it as it starts by itself. A machine that does not come back is an error with a clear end, never an endless wait.
 	Boot(ctx context.Context, spec BootSpec) error
 }
 

@@ -5,8 +5,8 @@ func (s *SSH) ThroughTheShell() { s.plain = true }
 
 // Master is the process of the shared connection; 0 without one.
 func (s *SSH) Master() int {
-	s.turn <- struct{}{}
-	defer s.give()
+	s.lock <- struct{}{}
+	defer s.release()
 	if s.link == nil {
 		return 0
 	}

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 )
 
-// MostFetched is the longest file of a job that is read whole: many times fio's result of thousands of jobs with all
+// MaxFetched is the longest file of a job that is read whole: many times fio's result of thousands of jobs with all
 // their latency bins. Without a bound a load generator decides how much memory headroom takes.
-const MostFetched = 64 << 20
+const MaxFetched = 64 << 20
 
-// mostOfEnd is how much of either end of a longer file is read: its beginning says what went wrong first, and programs
+// maxEnd is how much of either end of a longer file is read: its beginning says what went wrong first, and programs
 // print their sums last.
-const mostOfEnd = 1 << 20
+const maxEnd = 1 << 20
 
 // Cut is the error beside the two ends of a file that was too long to be read whole.
 type Cut struct {
@@ -24,7 +24,7 @@ type Cut struct {
 }
 
 func (c *Cut) Error() string {
-	return fmt.Sprintf("%s has %d bytes, and only the first and the last %d were read", c.Name, c.Size, mostOfEnd)
+	return fmt.Sprintf("%s has %d bytes, and only the first and the last %d were read", c.Name, c.Size, maxEnd)
 }
 
 // joinEnds puts a line between the two ends of a file that says what is missing.
@@ -49,14 +49,14 @@ func fetchLocal(path string) ([]byte, error) {
 
 // fetchFrom reads an open file of a known size as Fetch does.
 func fetchFrom(f io.ReaderAt, name string, size int64) ([]byte, error) {
-	if size <= MostFetched {
+	if size <= MaxFetched {
 		return readSection(f, 0, size)
 	}
-	head, err := readSection(f, 0, mostOfEnd)
+	head, err := readSection(f, 0, maxEnd)
 	if err != nil {
 		return nil, err
 	}
-	tail, err := readSection(f, size-mostOfEnd, mostOfEnd)
+	tail, err := readSection(f, size-maxEnd, maxEnd)
 	if err != nil {
 		return nil, err
 	}

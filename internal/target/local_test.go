@@ -119,7 +119,7 @@ func TestKillEndsEverythingThatTheJobStarted(t *testing.T) {
 	if state := await(t, job); state.Signal == "" {
 		t.Errorf("%+v", state)
 	}
-	left, err := signalEach(func(pid int) bool { return worksBelow(pid, job.Dir()) }, syscall.SIGKILL, nil)
+	left, err := signalEach(func(pid int) bool { return worksIn(pid, job.Dir()) }, syscall.SIGKILL, nil)
 	if err != nil || len(left) != 0 {
 		t.Errorf("still there: %v, %v", left, err)
 	}

@@ -28,8 +28,8 @@ type Started struct {
 	// Users are the numbers of those who the commands are run as, beside headroom's own there. Who else works in the
 	// folder was not started by them.
 	Users []string
-	// Own says that this very process has started them, so that none that is older can be one of them.
-	Own bool
+	// OwnedByJob says that this very process has started them, so that none that is older can be one of them.
+	OwnedByJob bool
 }
 
 // SignalStarted sends a signal to each of the processes that were started, but those that have been asked before. It
@@ -53,7 +53,7 @@ func SignalStarted(ctx context.Context, t Target, which Started, signal syscall.
 func signalStartedHere(which Started, signal syscall.Signal, asked []string) ([]string, error) {
 	users := append([]string{strconv.Itoa(os.Getuid())}, which.Users...)
 	oldest := uint64(0)
-	if which.Own {
+	if which.OwnedByJob {
 		self, err := readProcess(os.Getpid())
 		if err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func signalStartedHere(which Started, signal syscall.Signal, asked []string) ([]
 		oldest = self.began
 	}
 	found, err := signalEach(func(pid int) bool {
-		if !marked(pid, which.Mark) && (which.Folder == "" || !worksBelow(pid, which.Folder) ||
+		if !marked(pid, which.Mark) && (which.Folder == "" || !worksIn(pid, which.Folder) ||
 			!slices.Contains(users, realUser(pid))) {
 			return false
 		}
@@ -115,9 +115,9 @@ func marked(pid int, variable string) bool {
 	return false
 }
 
-// worksBelow says whether the working directory of a process is a folder or below it. The folder's path is one without
+// worksIn says whether the working directory of a process is a folder or below it. The folder's path is one without
 // links, as the kernel tells it.
-func worksBelow(pid int, dir string) bool {
+func worksIn(pid int, dir string) bool {
 	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 	return err == nil && (cwd == dir || cwd == dir+" (deleted)" || strings.HasPrefix(cwd, dir+"/"))
 }
@@ -167,8 +167,8 @@ func readProcess(pid int) (process, error) {
 	return process{parent, fields[0], began}, errors.Join(err1, err2)
 }
 
-// awaitsNoDevice says whether a process ends as soon as it gets a processor, or has ended.
-func awaitsNoDevice(id string) bool {
+// notWaitingForDevice says whether a process ends as soon as it gets a processor, or has ended.
+func notWaitingForDevice(id string) bool {
 	pid, err := strconv.Atoi(id)
 	if err != nil {
 		return false
@@ -209,11 +209,11 @@ func KillBelow(dir string) error {
 	var found []string
 	for begun := time.Now(); time.Since(begun) < processorLimit; time.Sleep(20 * time.Millisecond) {
 		var err error
-		found, err = signalEach(func(pid int) bool { return worksBelow(pid, dir) }, syscall.SIGKILL, nil)
+		found, err = signalEach(func(pid int) bool { return worksIn(pid, dir) }, syscall.SIGKILL, nil)
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		if time.Since(begun) > deviceLimit && !slices.ContainsFunc(found, awaitsNoDevice) {
+		if time.Since(begun) > deviceLimit && !slices.ContainsFunc(found, notWaitingForDevice) {
 			break
 		}
 	}

@@ -31,9 +31,9 @@ func asUser(t *testing.T, uid uint32, dir, script string, env ...string) *exec.C
 	return cmd
 }
 
-// hostile starts processes of another user, whose working directories spell what is said of processes of root. Some sit
-// there, others enter and leave without end. It returns the processes of root, one for each.
-func hostile(t *testing.T, n int, folder string) (victims []*exec.Cmd) {
+// protectedProcesses starts processes of another user, whose working directories spell what is said of processes of
+// root. Some sit there, others enter and leave without end. It returns the processes of root, one for each.
+func protectedProcesses(t *testing.T, n int, folder string) (protected []*exec.Cmd) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("other users' processes need root")
@@ -48,7 +48,7 @@ func hostile(t *testing.T, n int, folder string) (victims []*exec.Cmd) {
 	}
 	for i := range n {
 		victim := asUser(t, 0, "/", "exec sleep 1000")
-		victims = append(victims, victim)
+		protected = append(protected, victim)
 		pid := strconv.Itoa(victim.Process.Pid)
 		dir := filepath.Join(base, strconv.Itoa(i), []string{
 			"x\n/proc/" + pid + "/environ",
@@ -65,13 +65,13 @@ func hostile(t *testing.T, n int, folder string) (victims []*exec.Cmd) {
 		}
 		asUser(t, nobody, dir, script)
 	}
-	return victims
+	return protected
 }
 
-// alive says that nobody has ended any of them.
-func alive(t *testing.T, when string, victims []*exec.Cmd) {
+// checkAlive says that nobody has ended any of them.
+func checkAlive(t *testing.T, when string, protected []*exec.Cmd) {
 	t.Helper()
-	for i, v := range victims {
+	for i, v := range protected {
 		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", v.Process.Pid))
 		if err != nil || strings.Contains(string(state), ") Z ") {
 			t.Fatalf("%s: victim %d was killed: %s, %v", when, i, state, err)
@@ -83,7 +83,7 @@ func alive(t *testing.T, when string, victims []*exec.Cmd) {
 func TestForgedFoldersKillNobody(t *testing.T) {
 	server := sshtest.Start(t)
 	folder := "/srv/headroom-7KQ4M2X9TD.work"
-	victims := hostile(t, 20, folder)
+	protected := protectedProcesses(t, 20, folder)
 	of := target.Started{Mark: "HEADROOM_RUN=7KQ4M2X9TD", Folder: folder}
 	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()),
 		"ssh": opened(t, server.Options(""))} {
@@ -93,7 +93,7 @@ func TestForgedFoldersKillNobody(t *testing.T) {
 				t.Fatalf("%s, look %d: found %v, %v", name, i, found, err)
 			}
 		}
-		alive(t, name, victims)
+		checkAlive(t, name, protected)
 	}
 }
 
@@ -107,17 +107,17 @@ func TestForgedFoldersOfJobsKillNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		victims := hostile(t, 20, job.Dir())
+		protected := protectedProcesses(t, 20, job.Dir())
 		for range 5 { // each looks several times
 			if err := job.Kill(t.Context(), 0); err != nil {
 				t.Error(err)
 			}
 		}
-		alive(t, name, victims)
+		checkAlive(t, name, protected)
 		if err := tg.(target.Leftovers).ClearJob(t.Context(), id); err != nil {
 			t.Error(err)
 		}
-		alive(t, name, victims)
+		checkAlive(t, name, protected)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestOthersInTheFolderOfCommandsGoOn(t *testing.T) {
 		if err != nil || len(found) > 0 {
 			t.Errorf("%s: found %v, %v", name, found, err)
 		}
-		alive(t, name, []*exec.Cmd{other})
+		checkAlive(t, name, []*exec.Cmd{other})
 		of.Users = []string{strconv.Itoa(nobody)}
 		found, err = target.SignalStarted(t.Context(), tg, of, syscall.SIGKILL, nil)
 		if err != nil || len(found) != 1 || found[0] != strconv.Itoa(other.Process.Pid) {

@@ -117,9 +117,9 @@ func TestWhatWasStartedIsAskedOnce(t *testing.T) {
 				_ = cmd.Wait()
 			}
 		}
-		said, err := os.ReadFile(filepath.Join(folder, "said"))
-		if err != nil || string(said) != "asked\n" {
-			t.Errorf("%s: it was asked %q, %v", name, said, err)
+		printed, err := os.ReadFile(filepath.Join(folder, "said"))
+		if err != nil || string(printed) != "asked\n" {
+			t.Errorf("%s: it was asked %q, %v", name, printed, err)
 		}
 		for _, file := range []string{"said", "ready"} {
 			if err := os.Remove(filepath.Join(folder, file)); err != nil {
@@ -136,7 +136,7 @@ func TestWhatIsOlderWasNotStarted(t *testing.T) {
 	if folder := os.Getenv(olderIn); folder != "" { // in the younger process
 		for own, want := range map[bool]int{false: 1, true: 0} {
 			found, err := SignalStarted(t.Context(), newLocal(t), Started{Mark: "HEADROOM_RUN=NONE", Folder: folder,
-				Own: own}, syscall.Signal(0), nil)
+				OwnedByJob: own}, syscall.Signal(0), nil)
 			if err != nil || len(found) != want {
 				t.Errorf("own %v: of those that work in %s, %v were found, %v", own, folder, found, err)
 			}

@@ -59,8 +59,8 @@ type Shell struct {
 	jobs string
 	// patience is how long a connection that was lost is tried for again.
 	patience time.Duration
-	// turn is held while the connection is looked at or made.
-	turn chan struct{}
+	// lock is held while the connection is looked at or made.
+	lock chan struct{}
 	// link is the connection; nil before the first use. lost is since when it could not be made again.
 	link   *link
 	lost   time.Time
@@ -69,10 +69,10 @@ type Shell struct {
 	sessions chan struct{}
 	// done ends the followers of jobs.
 	done chan struct{}
-	// brought are the folders there that hold received files. Guarded by turn.
-	brought []string
-	// where is the path by which a file of the machine is read; nil where that is its own.
-	where func(path string) string
+	// uploaded are the folders there that hold received files. Guarded by turn.
+	uploaded []string
+	// rewrite is the path by which a file of the machine is read; nil where that is its own.
+	rewrite func(path string) string
 	// plain is set where files are to be read through the shell although there is SFTP; tests do.
 	plain bool
 }
@@ -103,7 +103,7 @@ func NewShell(name string, transport Transport, patience time.Duration) *Shell {
 	if patience == 0 {
 		patience = defaultPatience
 	}
-	return &Shell{name: name, transport: transport, patience: patience, turn: make(chan struct{}, 1),
+	return &Shell{name: name, transport: transport, patience: patience, lock: make(chan struct{}, 1),
 		sessions: make(chan struct{}, sessionsAtOnce), done: make(chan struct{})}
 }
 
@@ -117,7 +117,7 @@ func (l *link) alive() bool {
 }
 
 // close gives back what the connection holds.
-func (l *link) close() error { return l.closeWithin(closing) }
+func (l *link) close() error { return l.closeWithin(closeTimeout) }
 
 // closeWithin is close where programs there have so long to end by themselves.
 func (l *link) closeWithin(patience time.Duration) error {
@@ -126,7 +126,7 @@ func (l *link) closeWithin(patience time.Duration) error {
 		l.files.close(patience)
 	}
 	for _, w := range l.idle {
-		w.dismiss(patience)
+		w.stop(patience)
 	}
 	l.idle = nil
 	l.mu.Unlock()
@@ -135,25 +135,25 @@ func (l *link) closeWithin(patience time.Duration) error {
 
 // Relocate has files be read by other paths than they have on the machine that is meant: of a container, by those at
 // which it has its host's. Nothing has been read yet.
-func (s *Shell) Relocate(where func(path string) string) { s.where = where }
+func (s *Shell) Relocate(where func(path string) string) { s.rewrite = where }
 
 // Disconnect gives the connection back until the next use. What was copied there stays.
 func (s *Shell) Disconnect() error {
-	s.turn <- struct{}{}
-	defer s.give()
-	return s.hangUp(parting)
+	s.lock <- struct{}{}
+	defer s.release()
+	return s.disconnect(stopGrace)
 }
 
-// Forget gives the connection back, so that the next command makes another: the machine was started anew.
+// Forget gives the connection back, so that the next command makes another: the machine was started again.
 func (s *Shell) Forget() error {
-	s.turn <- struct{}{}
-	defer s.give()
-	s.brought = nil
-	return s.hangUp(closing)
+	s.lock <- struct{}{}
+	defer s.release()
+	s.uploaded = nil
+	return s.disconnect(closeTimeout)
 }
 
-// hangUp ends the connection. Only who has the turn may.
-func (s *Shell) hangUp(patience time.Duration) error {
+// disconnect ends the connection. Only who has the turn may.
+func (s *Shell) disconnect(patience time.Duration) error {
 	if s.link == nil {
 		return nil
 	}
@@ -171,13 +171,13 @@ func (s *Shell) Connect(ctx context.Context) error {
 	return err
 }
 
-// connection is the shared one, made anew if it was lost. The first is tried for once; one that was there is tried for
+// connection is the shared one, made again if it was lost. The first is tried for once; one that was there is tried for
 // with patience.
 func (s *Shell) connection(ctx context.Context) (*link, error) {
-	if err := s.take(ctx); err != nil {
+	if err := s.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer s.give()
+	defer s.release()
 	if s.closed {
 		return nil, &lab.Error{What: "the target is closed", Target: s.Name(), Err: errors.ErrUnsupported}
 	}
@@ -215,16 +215,16 @@ func (s *Shell) connection(ctx context.Context) (*link, error) {
 	}
 }
 
-func (s *Shell) take(ctx context.Context) error {
+func (s *Shell) acquire(ctx context.Context) error {
 	select {
-	case s.turn <- struct{}{}:
+	case s.lock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (s *Shell) give() { <-s.turn }
+func (s *Shell) release() { <-s.lock }
 
 // Run carries out a short command with an empty standard input, in the C locale.
 func (s *Shell) Run(ctx context.Context, argv ...string) (Output, error) {
@@ -252,52 +252,53 @@ func (s *Shell) run(ctx context.Context, input io.Reader, argv []string) (Output
 
 // script carries out a script of ours with arguments. Its exit status must be 0. It may be carried out twice.
 func (s *Shell) script(ctx context.Context, what, text string, args ...string) (string, error) {
-	out, err := s.again(ctx, nil, append([]string{"sh", "-c", text, "sh"}, args...))
+	out, err := s.runRetrying(ctx, nil, append([]string{"sh", "-c", text, "sh"}, args...))
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: what, Target: s.Name(), Output: tail(string(out.Stderr), 2000)}
 	}
 	return string(out.Stdout), err
 }
 
-// again carries out what may be carried out twice, anew when the connection was lost meanwhile. input is nil for none.
-func (s *Shell) again(ctx context.Context, input []byte, argv []string) (Output, error) {
+// runRetrying carries out what may be carried out twice, again when the connection was lost meanwhile. input is nil for
+// none.
+func (s *Shell) runRetrying(ctx context.Context, input []byte, argv []string) (Output, error) {
 	for attempt := 0; ; attempt++ {
 		var from io.Reader
 		if input != nil {
 			from = bytes.NewReader(input)
 		}
 		out, err := s.run(ctx, from, argv)
-		if !errors.Is(err, errConnectionLost) || attempt == attempts {
+		if !errors.Is(err, errConnectionLost) || attempt == maxAttempts {
 			return out, err
 		}
 	}
 }
 
-// attempts is how often what may be done twice is tried again on a new connection.
-const attempts = 3
+// maxAttempts is how often what may be done twice is tried again on a new connection.
+const maxAttempts = 3
 
 // FS is the host's file system.
 func (s *Shell) FS() fs.FS { return shellFS{s} }
 
 // Close ends the shared connection, and leaves nothing behind there but jobs that were not removed.
 func (s *Shell) Close() error {
-	s.turn <- struct{}{}
+	s.lock <- struct{}{}
 	if s.closed {
-		s.give()
+		s.release()
 		return nil
 	}
-	brought := s.brought
-	s.brought = nil
+	brought := s.uploaded
+	s.uploaded = nil
 	used := s.link != nil
-	s.give()
+	s.release()
 	var err error
 	if used && len(brought) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		_, err = s.script(ctx, "can't remove what was copied there", removeScript, brought...)
 		cancel()
 	}
-	s.turn <- struct{}{}
-	defer s.give()
+	s.lock <- struct{}{}
+	defer s.release()
 	s.closed = true
 	close(s.done)
 	if s.link == nil {

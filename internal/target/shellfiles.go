@@ -50,19 +50,19 @@ func (s *Shell) files(ctx context.Context) (remoteFiles, *link, error) {
 		if l.files == nil {
 			l.files = &shellFiles{s}
 		}
-		if s.where != nil {
-			l.files = &relocated{l.files, s.where}
+		if s.rewrite != nil {
+			l.files = &relocated{l.files, s.rewrite}
 		}
 	}
 	return l.files, l, nil
 }
 
-// drop has the way to the files opened anew at the next use.
+// drop has the way to the files opened again at the next use.
 func (l *link) drop(f remoteFiles) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.files == f {
-		f.close(closing)
+		f.close(closeTimeout)
 		l.files = nil
 	}
 }
@@ -76,7 +76,7 @@ func reading[T any](ctx context.Context, s *Shell, do func(remoteFiles) (T, erro
 			return none, err
 		}
 		v, err := do(f)
-		if !errors.Is(err, errConnectionLost) || attempt == attempts {
+		if !errors.Is(err, errConnectionLost) || attempt == maxAttempts {
 			return v, err
 		}
 		l.drop(f)
@@ -91,38 +91,40 @@ func (s *Shell) ReadFiles(ctx context.Context, paths ...string) (map[string]File
 // shellFS is the host's file system as Go's interfaces ask for it.
 type shellFS struct{ s *Shell }
 
-func asked[T any](f shellFS, op, name string, do func(remoteFiles, string) (T, error)) (T, error) {
+func retried[T any](f shellFS, op, name string, do func(remoteFiles, string) (T, error)) (T, error) {
 	var none T
 	if !fs.ValidPath(name) {
 		return none, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	v, err := reading(context.Background(), f.s, func(r remoteFiles) (T, error) { return do(r, path.Join("/", name)) })
 	if err != nil {
-		return none, &fs.PathError{Op: op, Path: name, Err: bare(err)}
+		return none, &fs.PathError{Op: op, Path: name, Err: unwrapPathError(err)}
 	}
 	return v, nil
 }
 
-// bare takes off the path that an error names already.
-func bare(err error) error {
+// unwrapPathError takes off the path that an error names already.
+func unwrapPathError(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}
 	return err
 }
 
-func (f shellFS) Open(name string) (fs.File, error) { return asked(f, "open", name, remoteFiles.open) }
+func (f shellFS) Open(name string) (fs.File, error) {
+	return retried(f, "open", name, remoteFiles.open)
+}
 func (f shellFS) ReadFile(name string) ([]byte, error) {
-	return asked(f, "open", name, remoteFiles.read)
+	return retried(f, "open", name, remoteFiles.read)
 }
 func (f shellFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	return asked(f, "open", name, remoteFiles.list)
+	return retried(f, "open", name, remoteFiles.list)
 }
 
 // Stat tells of a device its number, too, in a *syscall.Stat_t, where stat(1) is there: by its name alone nobody knows
 // what it is.
 func (f shellFS) Stat(name string) (fs.FileInfo, error) {
-	info, err := asked(f, "stat", name, remoteFiles.stat)
+	info, err := retried(f, "stat", name, remoteFiles.stat)
 	if err != nil || info.Mode()&fs.ModeDevice == 0 {
 		return info, err
 	}
@@ -137,9 +139,9 @@ func (f shellFS) Stat(name string) (fs.FileInfo, error) {
 //
 //	7 0
 //	103 1
-func parseNumber(said string) (number uint64, ok bool) {
+func parseNumber(printed string) (number uint64, ok bool) {
 	var major, minor uint32
-	if n, err := fmt.Sscanf(said, "%x %x", &major, &minor); n != 2 || err != nil {
+	if n, err := fmt.Sscanf(printed, "%x %x", &major, &minor); n != 2 || err != nil {
 		return 0, false
 	}
 	return unix.Mkdev(major, minor), true
@@ -162,10 +164,10 @@ type owned struct {
 func (o owned) Sys() any { return o.stat }
 
 func (f shellFS) Lstat(name string) (fs.FileInfo, error) {
-	return asked(f, "lstat", name, remoteFiles.lstat)
+	return retried(f, "lstat", name, remoteFiles.lstat)
 }
 func (f shellFS) ReadLink(name string) (string, error) {
-	return asked(f, "readlink", name, remoteFiles.readLink)
+	return retried(f, "readlink", name, remoteFiles.readLink)
 }
 
 func byName(entries []fs.DirEntry) []fs.DirEntry {

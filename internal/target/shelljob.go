@@ -40,7 +40,7 @@ func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, erro
 	bases := s.jobBases(l)
 	// An interruption meanwhile would leave a folder that nobody knows of. Whoever called hears of the interruption at
 	// the next step.
-	made, cancel := outlasting(ctx, folderLinger)
+	made, cancel := withGrace(ctx, folderGrace)
 	defer cancel()
 	out, err := s.script(made, "can't make a folder", script,
 		append([]string{strconv.Itoa(l.uid), id, newToken()}, bases...)...)
@@ -83,11 +83,11 @@ func jobOf(name string) string {
 	return name[:at]
 }
 
-// folderLinger is how long the making of a folder, a round trip, may go on after an interruption.
-const folderLinger = 20 * time.Second
+// folderGrace is how long the making of a folder, a round trip, may go on after an interruption.
+const folderGrace = 20 * time.Second
 
-// outlasting is a context that ends some time after another.
-func outlasting(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+// withGrace is a context that ends some time after another.
+func withGrace(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {
@@ -106,19 +106,19 @@ func (s *Shell) Start(ctx context.Context, spec JobSpec) (Job, error) {
 		return nil, err
 	}
 	j := &shellJob{s: s, id: spec.ID, dir: dir, done: make(chan struct{})}
-	if err := j.launch(ctx, spec); err != nil {
+	if err := j.startCommand(ctx, spec); err != nil {
 		// It may have begun without our hearing of it.
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 		defer cancel()
 		return nil, errors.Join(err, s.ClearJob(after, spec.ID))
 	}
-	if j.apart = spec.Apart != nil; !j.apart {
+	if j.unattended = spec.Unattended != nil; !j.unattended {
 		go j.follow()
 	}
 	return j, nil
 }
 
-func (j *shellJob) launch(ctx context.Context, spec JobSpec) error {
+func (j *shellJob) startCommand(ctx context.Context, spec JobSpec) error {
 	for name, data := range spec.Files {
 		if err := j.s.write(ctx, path.Join(j.dir, name), data, 0o600); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (j *shellJob) launch(ctx context.Context, spec JobSpec) error {
 			return err
 		}
 	}
-	if spec.Apart != nil && !spec.Apart.Begin.IsZero() {
+	if spec.Unattended != nil && !spec.Unattended.Begin.IsZero() {
 		before := time.Now()
 		files, err := j.s.ReadFiles(ctx, uptimePath)
 		if err != nil {
@@ -139,25 +139,25 @@ func (j *shellJob) launch(ctx context.Context, spec JobSpec) error {
 		if err != nil {
 			return err
 		}
-		j.begin = now + spec.Apart.Begin.Sub(middle).Seconds()
+		j.begin = now + spec.Unattended.Begin.Sub(middle).Seconds()
 	}
 	begin := strconv.Itoa(max(0, int(j.begin*100))) // hundredths of a second, as the kernel tells its uptime
 	argv := slices.Concat([]string{"sh", "-c", launchScript, "sh", j.dir, wrapperScript, spec.Argv[0], begin},
 		spec.Env, spec.Argv)
-	out, err := j.s.again(ctx, nil, argv)
+	out, err := j.s.runRetrying(ctx, nil, argv)
 	fail := func(err error) error {
 		return &lab.Error{What: "can't start " + spec.Argv[0], Target: j.s.Name(), Command: spec.Argv,
 			Output: tail(string(out.Stderr), 2000), Err: err}
 	}
-	switch said := string(out.Stdout); {
+	switch printed := string(out.Stdout); {
 	case err != nil:
 		return err
-	case said == "missing\n":
+	case printed == "missing\n":
 		return fail(fs.ErrNotExist)
 	case out.ExitCode != 0:
 		return fail(nil)
 	default:
-		if j.start, err = parseStart([]byte(said)); err != nil {
+		if j.start, err = parseStart([]byte(printed)); err != nil {
 			return fail(err)
 		}
 	}
@@ -170,8 +170,9 @@ func (s *Shell) write(ctx context.Context, name string, data []byte, mode fs.Fil
 	if data == nil {
 		data = []byte{} // a file without a byte has an input, too
 	}
-	out, err := s.again(ctx, data, []string{"sh", "-c", script, "sh", name, strconv.FormatUint(uint64(mode.Perm()), 8),
-		strconv.Itoa(len(data))})
+	out, err := s.runRetrying(ctx, data,
+		[]string{"sh", "-c", script, "sh", name, strconv.FormatUint(uint64(mode.Perm()), 8),
+			strconv.Itoa(len(data))})
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't write " + name, Target: s.Name(), Output: string(out.Stderr)}
 	}
@@ -188,20 +189,20 @@ func (s *Shell) Receive(ctx context.Context, name string, data []byte, mode fs.F
 	if !fs.ValidPath(name) || file == "." || strings.Contains(file, "/") {
 		return "", &lab.Error{What: fmt.Sprintf("%q is no name for a file to be copied to a target", name)}
 	}
-	dir, err := s.makeFolder(ctx, bringScript, id)
+	dir, err := s.makeFolder(ctx, uploadScript, id)
 	if err != nil {
 		return "", err
 	}
 	// The folder is there, interrupted or not, and Close must know of it.
-	held, cancel := outlasting(ctx, folderLinger)
+	held, cancel := withGrace(ctx, folderGrace)
 	defer cancel()
-	if err := s.take(held); err != nil {
+	if err := s.acquire(held); err != nil {
 		return "", err
 	}
-	if !slices.Contains(s.brought, dir) {
-		s.brought = append(s.brought, dir)
+	if !slices.Contains(s.uploaded, dir) {
+		s.uploaded = append(s.uploaded, dir)
 	}
-	s.give()
+	s.release()
 	full := path.Join(dir, file)
 	return full, s.write(ctx, full, data, mode)
 }
@@ -212,9 +213,10 @@ type shellJob struct {
 	id, dir string
 	start   started
 	done    chan struct{}
-	// apart says that nobody follows the job. begin is the uptime at which its command was to begin; 0 for at once.
-	apart bool
-	begin float64
+	// unattended says that nobody follows the job. begin is the uptime at which its command was to begin; 0 for at
+	// once.
+	unattended bool
+	begin      float64
 
 	mu sync.Mutex
 	// final is the state when the job has ended, or the reason why it will never be known.
@@ -321,20 +323,20 @@ func (j *shellJob) Poll(ctx context.Context) (JobState, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.final == nil {
-		state, err := j.look(ctx)
+		state, err := j.readState(ctx)
 		if !state.Done {
 			return state, err
 		}
 		j.final, j.failed = &state, err
-		if j.apart {
+		if j.unattended {
 			close(j.done)
 		}
 	}
 	return *j.final, j.failed
 }
 
-// look reads the records and looks for the wrapper.
-func (j *shellJob) look(ctx context.Context) (JobState, error) {
+// readState reads the records and looks for the wrapper.
+func (j *shellJob) readState(ctx context.Context) (JobState, error) {
 	end, process := path.Join(j.dir, endRecord), fmt.Sprintf("/proc/%d/stat", j.start.wrapper)
 	before := time.Now()
 	files, err := j.s.ReadFiles(ctx, end, process, uptimePath, path.Join(j.dir, startRecord))
@@ -364,14 +366,14 @@ func (j *shellJob) look(ctx context.Context) (JobState, error) {
 	case err != nil:
 		return running, err
 	case again[end].Err == nil:
-		return j.look(ctx)
+		return j.readState(ctx)
 	}
 	left, err := j.s.script(ctx, "can't look for the job's processes", foundScript, j.dir)
 	if err != nil || left != "" {
 		return running, err
 	}
 	return JobState{Done: true, ExitCode: -1, Started: began, Ended: time.Now()},
-		j.vanished(ctx, files[path.Join(j.dir, startRecord)].Err)
+		j.explainMissing(ctx, files[path.Join(j.dir, startRecord)].Err)
 }
 
 const uptimePath = "/proc/uptime"
@@ -397,9 +399,9 @@ func (j *shellJob) uptime(before time.Time, f File) (up float64, middle time.Tim
 	return up, before.Add(time.Since(before) / 2), nil
 }
 
-// vanished is the error of a job that left no record of its end: all of its processes were killed, and the folder may
-// be gone as well.
-func (j *shellJob) vanished(ctx context.Context, folder error) error {
+// explainMissing is the error of a job that left no record of its end: all of its processes were killed, and the folder
+// may be gone as well.
+func (j *shellJob) explainMissing(ctx context.Context, folder error) error {
 	e := &lab.Error{What: "job " + j.id + " was ended from outside, and left no result", Target: j.s.Name()}
 	if errors.Is(folder, fs.ErrNotExist) {
 		e.Hints = []string{"its folder is gone too: was the machine started anew?"}
@@ -426,8 +428,8 @@ func (s *Shell) Caveats(ctx context.Context) []string {
 
 // How often a job is asked after: often in its first moments, so that a short one is not kept waiting.
 const (
-	firstAsks = 50 * time.Millisecond
-	laterAsks = 250 * time.Millisecond
+	firstPollInterval = 50 * time.Millisecond
+	pollInterval      = 250 * time.Millisecond
 )
 
 // follow asks after the job until it has ended. A connection that can't be made again in time is an end, too.
@@ -454,9 +456,9 @@ func (j *shellJob) follow() {
 			j.mu.Unlock()
 			return
 		}
-		pause := laterAsks
+		pause := pollInterval
 		if time.Since(begun) < 2*time.Second {
-			pause = firstAsks
+			pause = firstPollInterval
 		}
 		select {
 		case <-time.After(pause):
@@ -476,7 +478,7 @@ func (j *shellJob) Fetch(ctx context.Context, name string) ([]byte, error) {
 	name = path.Join(j.dir, name)
 	data, err := reading(ctx, j.s, func(f remoteFiles) ([]byte, error) { return f.fetch(name) })
 	if _, cut := errors.AsType[*Cut](err); err != nil && !cut {
-		err = &fs.PathError{Op: "open", Path: name, Err: bare(err)}
+		err = &fs.PathError{Op: "open", Path: name, Err: unwrapPathError(err)}
 	}
 	return data, err
 }

@@ -26,8 +26,8 @@ import (
 // FirstLine is what a shell there is started with: it reads one line and carries it out.
 const FirstLine = `LC_ALL=C; export LC_ALL; IFS= read -r line && eval "$line"`
 
-// crossing is the command line that the login shell is given.
-const crossing = `exec /bin/sh -c '` + FirstLine + `'`
+// loginShellCommand is the command line that the login shell is given.
+const loginShellCommand = `exec /bin/sh -c '` + FirstLine + `'`
 
 // loop is the first line: from then on each line is carried out.
 const loop = searchPath + `while IFS= read -r line; do eval "$line"; done` + "\n"

@@ -55,7 +55,7 @@ func TestTheLineReachesEveryShell(t *testing.T) {
 			0 {
 			t.Fatalf("the line holds %q", line[i])
 		}
-		inner := strings.TrimSuffix(strings.TrimPrefix(crossing, "exec /bin/sh -c '"), "'")
+		inner := strings.TrimSuffix(strings.TrimPrefix(loginShellCommand, "exec /bin/sh -c '"), "'")
 		cmd := exec.Command(shell[0], append(shell[1:], "-c", inner)...)
 		cmd.Stdin = strings.NewReader(loop + line)
 		var stdout, stderr bytes.Buffer
@@ -76,9 +76,9 @@ func TestTheLineReachesEveryShell(t *testing.T) {
 
 // What the login shell reads holds nothing that shells quote differently.
 func TestTheCrossingIsPlain(t *testing.T) {
-	inner := strings.TrimSuffix(strings.TrimPrefix(crossing, "exec /bin/sh -c '"), "'")
-	if strings.ContainsAny(inner, "'\\!\n\t") || len(crossing) > 500 {
-		t.Errorf("%q", crossing)
+	inner := strings.TrimSuffix(strings.TrimPrefix(loginShellCommand, "exec /bin/sh -c '"), "'")
+	if strings.ContainsAny(inner, "'\\!\n\t") || len(loginShellCommand) > 500 {
+		t.Errorf("%q", loginShellCommand)
 	}
 }
 
@@ -165,15 +165,15 @@ func TestStatusAndDate(t *testing.T) {
 }
 
 func TestNumberOfADevice(t *testing.T) {
-	for said, want := range map[string]uint64{"7 0\n": unix.Mkdev(7, 0), "103 1\n": unix.Mkdev(0x103, 1),
+	for printed, want := range map[string]uint64{"7 0\n": unix.Mkdev(7, 0), "103 1\n": unix.Mkdev(0x103, 1),
 		"fd 1f\n": unix.Mkdev(253, 31)} {
-		if got, ok := parseNumber(said); !ok || got != want {
-			t.Errorf("%q: %d, %v, want %d", said, got, ok, want)
+		if got, ok := parseNumber(printed); !ok || got != want {
+			t.Errorf("%q: %d, %v, want %d", printed, got, ok, want)
 		}
 	}
-	for _, said := range []string{"", "7\n", "x y\n", "?t ?T\n"} {
-		if got, ok := parseNumber(said); ok {
-			t.Errorf("%q: %d", said, got)
+	for _, printed := range []string{"", "7\n", "x y\n", "?t ?T\n"} {
+		if got, ok := parseNumber(printed); ok {
+			t.Errorf("%q: %d", printed, got)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestKillLeavesTheRecordAlone(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- wrapper.Wait() }()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if said, err := os.ReadFile(filepath.Join(dir, "stdout")); err == nil && string(said) == "ready\n" {
+		if printed, err := os.ReadFile(filepath.Join(dir, "stdout")); err == nil && string(printed) == "ready\n" {
 			break
 		}
 		if time.Now().After(end) {

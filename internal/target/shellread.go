@@ -49,8 +49,8 @@ func readFrames(mark string, printed []byte, names []string) (map[string]File, e
 			return nil, fmt.Errorf("what the host printed ends before %s", name)
 		}
 		file := File{Data: data}
-		if code, said, _ := strings.Cut(string(status), " "); code != "0" {
-			file = File{Err: &fs.PathError{Op: "open", Path: name, Err: causeOf(said)}}
+		if code, printed, _ := strings.Cut(string(status), " "); code != "0" {
+			file = File{Err: &fs.PathError{Op: "open", Path: name, Err: causeOf(printed)}}
 		}
 		files[name], printed = file, rest
 	}
@@ -61,22 +61,22 @@ func readFrames(mark string, printed []byte, names []string) (map[string]File, e
 //
 //	cat: /nowhere: No such file or directory
 //	cat: can't open '/root/x': Permission denied
-func causeOf(said string) error {
-	said = strings.TrimSpace(said)
+func causeOf(printed string) error {
+	printed = strings.TrimSpace(printed)
 	for _, errno := range []syscall.Errno{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.EISDIR,
 		syscall.ENOTDIR, syscall.EINVAL, syscall.EIO, syscall.ELOOP} {
-		if strings.HasSuffix(strings.ToLower(said), errno.Error()) {
+		if strings.HasSuffix(strings.ToLower(printed), errno.Error()) {
 			return errno
 		}
 	}
-	if said == "" {
-		said = "it can't be read"
+	if printed == "" {
+		printed = "it can't be read"
 	}
-	return errors.New(said)
+	return errors.New(printed)
 }
 
-// tell carries out a script about one file.
-func (f *shellFiles) tell(script string, args ...string) ([]byte, error) {
+// runScript carries out a script about one file.
+func (f *shellFiles) runScript(script string, args ...string) ([]byte, error) {
 	out, err := f.s.Run(context.Background(), append([]string{"sh", "-c", script, "sh"}, args...)...)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (f *shellFiles) tell(script string, args ...string) ([]byte, error) {
 }
 
 func (f *shellFiles) read(name string) ([]byte, error) {
-	return f.tell(`cat -- "$1"`, name)
+	return f.runScript(`cat -- "$1"`, name)
 }
 
 // fetchScript prints how long a file is, and the file: where it is longer than the second argument, as much of either
@@ -99,7 +99,7 @@ echo "$n"
 if [ "$n" -le "$2" ]; then cat -- "$1"; else head -c "$3" -- "$1" && tail -c "$3" -- "$1"; fi`
 
 func (f *shellFiles) fetch(name string) ([]byte, error) {
-	printed, err := f.tell(fetchScript, name, strconv.Itoa(MostFetched), strconv.Itoa(mostOfEnd))
+	printed, err := f.runScript(fetchScript, name, strconv.Itoa(MaxFetched), strconv.Itoa(maxEnd))
 	if err != nil {
 		return nil, err
 	}
@@ -108,17 +108,17 @@ func (f *shellFiles) fetch(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("wc printed %q, where a number is due", first)
 	}
-	if size <= MostFetched || len(data) != 2*mostOfEnd {
+	if size <= MaxFetched || len(data) != 2*maxEnd {
 		return data, nil
 	}
-	return joinEnds(path.Base(name), size, bytes.Clone(data[:mostOfEnd]), data[mostOfEnd:])
+	return joinEnds(path.Base(name), size, bytes.Clone(data[:maxEnd]), data[maxEnd:])
 }
 
 // sizeScript prints the sum of the lengths of the files that are there.
 const sizeScript = `n=0; for f; do if [ -f "$f" ]; then s=$(wc -c <"$f") && n=$((n+s)); fi; done; echo "$n"`
 
 func (f *shellFiles) size(names []string) (int64, error) {
-	printed, err := f.tell(sizeScript, names...)
+	printed, err := f.runScript(sizeScript, names...)
 	if err != nil {
 		return 0, err
 	}
@@ -126,11 +126,11 @@ func (f *shellFiles) size(names []string) (int64, error) {
 }
 
 func (f *shellFiles) tail(name string, n int64) ([]byte, error) {
-	return f.tell(`tail -c "$2" -- "$1"`, name, strconv.FormatInt(n, 10))
+	return f.runScript(`tail -c "$2" -- "$1"`, name, strconv.FormatInt(n, 10))
 }
 
 func (f *shellFiles) readLink(name string) (string, error) {
-	to, err := f.tell(
+	to, err := f.runScript(
 		`t=$(readlink -- "$1"; echo .) || exit; [ -L "$1" ] || { ls -d -- "$1" >/dev/null && echo "Invalid argument" >&2; exit 1; }; printf %s "${t%??}"`, name)
 	return string(to), err
 }
@@ -150,7 +150,7 @@ func (f *shellFiles) lstat(name string) (fs.FileInfo, error) {
 }
 
 func (f *shellFiles) statWith(script, name string) (status, error) {
-	text, err := f.tell(script, name)
+	text, err := f.runScript(script, name)
 	if err != nil {
 		return status{}, err
 	}
@@ -229,7 +229,7 @@ for f in * .[!.]* ..?*; do
 done`
 
 func (f *shellFiles) list(name string) ([]fs.DirEntry, error) {
-	printed, err := f.tell(listScript, name)
+	printed, err := f.runScript(listScript, name)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (f *shellFile) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	data, err := f.files.tell(
+	data, err := f.files.runScript(
 		`exec <"$1" || exit; if [ "$2" = 1 ]; then dd bs="$3" count=1 2>/dev/null; else tail -c +"$2" | head -c "$3"; fi`, f.path, strconv.FormatInt(f.offset+1, 10), strconv.Itoa(len(p)))
 	if err != nil {
 		return 0, err
@@ -292,7 +292,7 @@ func (f *shellFile) Read(p []byte) (int, error) {
 
 // ReadAt reads at a place, whose bytes are counted: of a device none are skipped by reading them.
 func (f *shellFile) ReadAt(p []byte, at int64) (int, error) {
-	data, err := f.files.tell(`dd if="$1" bs=65536 iflag=skip_bytes,count_bytes skip="$2" count="$3" 2>/dev/null`,
+	data, err := f.files.runScript(`dd if="$1" bs=65536 iflag=skip_bytes,count_bytes skip="$2" count="$3" 2>/dev/null`,
 		f.path, strconv.FormatInt(at, 10), strconv.Itoa(len(p)))
 	if err != nil {
 		return 0, err
@@ -313,7 +313,7 @@ func (f *shellFiles) open(name string) (fs.File, error) {
 		entries, err := f.list(name)
 		return &openFolder{info, entries}, err
 	}
-	if _, err := f.tell(`: <"$1"`, name); err != nil {
+	if _, err := f.runScript(`: <"$1"`, name); err != nil {
 		return nil, err
 	}
 	return &shellFile{files: f, path: name, info: info}, nil

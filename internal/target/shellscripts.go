@@ -140,9 +140,9 @@ const foundScript = belowScript + `found`
 // removeScript deletes folders, and the folder that they are in when nothing else is: FOLDER...
 const removeScript = `for dir; do rm -rf -- "$dir" || exit; rmdir -- "${dir%/*}" 2>/dev/null; done; :`
 
-// bringScript makes a folder whose files can be executed: USER-NUMBER ID TOKEN BASE..., the token is not used. It
+// uploadScript makes a folder whose files can be executed: USER-NUMBER ID TOKEN BASE..., the token is not used. It
 // prints a word and a path, like makeScript.
-const bringScript = `uid=$1; id=$2; shift 3
+const uploadScript = `uid=$1; id=$2; shift 3
 mine() { case $1 in drwx------*) [ "$3" = "$uid" ];; *) false;; esac; }
 for base; do
 	mkdir -m 700 "$base" 2>/dev/null

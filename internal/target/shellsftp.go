@@ -103,8 +103,8 @@ func (f *sftpFiles) close(patience time.Duration) {
 	<-f.ended
 }
 
-// trouble tells what concerns the file from what concerns the connection.
-func trouble(err error) error {
+// sftpError tells what concerns the file from what concerns the connection.
+func sftpError(err error) error {
 	if err == nil || err == io.EOF || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return err
 	}
@@ -130,13 +130,13 @@ func (f sftpFile) Read(p []byte) (int, error) {
 	if n > 0 && err == io.EOF {
 		err = nil
 	}
-	return n, trouble(err)
+	return n, sftpError(err)
 }
 
 func (f sftpFile) Stat() (fs.FileInfo, error) {
 	info, err := f.File.Stat()
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	return named{info, f.name}, nil
 }
@@ -152,7 +152,7 @@ func (f *sftpFiles) open(name string) (fs.File, error) {
 	}
 	file, err := f.client.Open(name)
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	return sftpFile{file, info.Name()}, nil
 }
@@ -163,7 +163,7 @@ const chunk = 1 << 15
 func (f *sftpFiles) read(name string) ([]byte, error) {
 	file, err := f.client.Open(name)
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	defer file.Close()
 	// Files of /proc say that they are empty, those of /sys that they have 4096 bytes: only reading tells. Nearly all
@@ -178,12 +178,12 @@ func (f *sftpFiles) read(name string) ([]byte, error) {
 			return data, nil
 		}
 		if err != nil {
-			return data, trouble(err)
+			return data, sftpError(err)
 		}
 		if n == chunk {
 			rest := bytes.NewBuffer(data)
 			_, err = file.WriteTo(rest) // many requests at a time
-			return rest.Bytes(), trouble(err)
+			return rest.Bytes(), sftpError(err)
 		}
 	}
 }
@@ -214,23 +214,23 @@ func (f *sftpFiles) readMany(ctx context.Context, names []string) (map[string]Fi
 func (f *sftpFiles) fetch(name string) ([]byte, error) {
 	file, err := f.client.Open(name)
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
-	if info.Size() <= MostFetched {
+	if info.Size() <= MaxFetched {
 		var data bytes.Buffer
 		_, err = file.WriteTo(&data) // many requests at a time
-		return data.Bytes(), trouble(err)
+		return data.Bytes(), sftpError(err)
 	}
 	data, err := fetchFrom(file, path.Base(name), info.Size())
 	if _, cut := errors.AsType[*Cut](err); cut {
 		return data, err
 	}
-	return data, trouble(err)
+	return data, sftpError(err)
 }
 
 func (f *sftpFiles) size(names []string) (int64, error) {
@@ -241,7 +241,7 @@ func (f *sftpFiles) size(names []string) (int64, error) {
 			continue
 		}
 		if err != nil {
-			return 0, trouble(err)
+			return 0, sftpError(err)
 		}
 		sum += info.Size()
 	}
@@ -251,15 +251,15 @@ func (f *sftpFiles) size(names []string) (int64, error) {
 func (f *sftpFiles) tail(name string, n int64) ([]byte, error) {
 	file, err := f.client.Open(name)
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	defer file.Close()
 	end, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	if _, err := file.Seek(max(0, end-n), io.SeekStart); err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	data, err := io.ReadAll(sftpFile{file, ""})
 	return data, err
@@ -268,7 +268,7 @@ func (f *sftpFiles) tail(name string, n int64) ([]byte, error) {
 func (f *sftpFiles) list(name string) ([]fs.DirEntry, error) {
 	infos, err := f.client.ReadDir(name)
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	entries := make([]fs.DirEntry, len(infos))
 	for i, info := range infos {
@@ -280,7 +280,7 @@ func (f *sftpFiles) list(name string) ([]fs.DirEntry, error) {
 func (f *sftpFiles) stat(name string) (fs.FileInfo, error) {
 	info, err := f.client.Stat(name)
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	return named{info, base(name)}, nil
 }
@@ -288,7 +288,7 @@ func (f *sftpFiles) stat(name string) (fs.FileInfo, error) {
 func (f *sftpFiles) lstat(name string) (fs.FileInfo, error) {
 	info, err := f.client.Lstat(name)
 	if err != nil {
-		return nil, trouble(err)
+		return nil, sftpError(err)
 	}
 	known, ok := info.Sys().(*sftp.FileStat)
 	if !ok {
@@ -299,7 +299,7 @@ func (f *sftpFiles) lstat(name string) (fs.FileInfo, error) {
 
 func (f *sftpFiles) readLink(name string) (string, error) {
 	to, err := f.client.ReadLink(name)
-	return to, trouble(err)
+	return to, sftpError(err)
 }
 
 // base is the last part of a path; the root of an fs.FS is called ".".

@@ -48,12 +48,12 @@ func (l *link) worker() (*worker, error) {
 // closing is how long a program there may take to end by itself when it has nothing more to read, and parting is the
 // same where there is not much time: it ends then, too, but nobody waits for that.
 const (
-	closing = 2 * time.Second
-	parting = 50 * time.Millisecond
+	closeTimeout = 2 * time.Second
+	stopGrace    = 50 * time.Millisecond
 )
 
-// dismiss has it end when it has nothing more to read.
-func (w *worker) dismiss(patience time.Duration) {
+// stop has it end when it has nothing more to read.
+func (w *worker) stop(patience time.Duration) {
 	_ = w.Stdin.Close()
 	select {
 	case <-w.Ended:
@@ -108,7 +108,7 @@ func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output,
 		return out, l.unfinished(w, begun, argv)
 	}
 	if input != nil {
-		w.dismiss(closing)
+		w.stop(closeTimeout)
 	} else {
 		l.mu.Lock()
 		l.idle = append(l.idle, w)
@@ -178,13 +178,13 @@ func (l *link) unfinished(w *worker, begun bool, argv []string) error {
 	case <-l.Gone():
 	case <-time.After(200 * time.Millisecond): // the master may be a little later than its sessions
 	}
-	said := string(w.stderr.bytes())
-	e := &lab.Error{What: "can't run " + argv[0], Command: argv, Output: tail(said, 2000)}
+	printed := string(w.stderr.bytes())
+	e := &lab.Error{What: "can't run " + argv[0], Command: argv, Output: tail(printed, 2000)}
 	switch {
 	case !l.alive():
 		e.Err = errConnectionLost
-	case l.Refused(said) != "":
-		e.Hints = []string{l.Refused(said)}
+	case l.Refused(printed) != "":
+		e.Hints = []string{l.Refused(printed)}
 	case !begun:
 		e.Hints = []string{"the login shell there must be able to carry out: exec /bin/sh -c '…'; a restricted shell " +
 			"can't"}

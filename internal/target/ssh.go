@@ -104,16 +104,17 @@ exit 0`
 
 // lingers says whether logind there would end a job with the connection.
 func (s *Shell) lingers(ctx context.Context) bool {
-	said, err := s.script(ctx, "can't ask logind", lingerScript)
-	return err == nil && said == "killed\n"
+	printed, err := s.script(ctx, "can't ask logind", lingerScript)
+	return err == nil && printed == "killed\n"
 }
 
 // Caveats are what there is to know of jobs on this host before they are started.
 func (s *SSH) Caveats(ctx context.Context) []string {
-	said := s.Shell.Caveats(ctx)
+	printed := s.Shell.Caveats(ctx)
 	if s.lingers(ctx) {
-		said = append([]string{"systemd-logind there ends everything at logout (KillUserProcesses=yes): a load does " +
-			"not survive a lost connection; as root there: loginctl enable-linger USER"}, said...)
+		printed = append(
+			[]string{"systemd-logind there ends everything at logout (KillUserProcesses=yes): a load does " +
+				"not survive a lost connection; as root there: loginctl enable-linger USER"}, printed...)
 	}
-	return said
+	return printed
 }

@@ -162,7 +162,7 @@ func sleeper(t *testing.T, s *target.SSH, id string) target.Job {
 }
 
 // An interruption, at whatever moment of the start of a job it comes, leaves no folder of it: the run that goes on
-// starts it anew.
+// starts it again.
 func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	server := sshtest.Start(t)
 	o := server.Options("")
@@ -328,7 +328,7 @@ func TestALostHostIsGivenUp(t *testing.T) {
 	if !state.Done || err == nil || !strings.Contains(err.Error(), "could not be made again") {
 		t.Errorf("%+v, %v", state, err)
 	}
-	server.Again(t)
+	server.Restart(t)
 	if ids, err := s.JobsBelow(t.Context(), job.ID()); err != nil || len(ids) != 1 {
 		t.Errorf("the job is found again: %v, %v", ids, err)
 	}

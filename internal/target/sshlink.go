@@ -30,7 +30,7 @@ type sshConnection struct {
 	socket string
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	stderr *lastWords
+	stderr *tailBuffer
 	gone   chan struct{} // closed when the master has ended
 	// uid of the user there, and home folder.
 	uid  int
@@ -53,7 +53,7 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &sshConnection{socket: filepath.Join(folder, "socket"), stderr: &lastWords{}, gone: make(chan struct{})}
+	l := &sshConnection{socket: filepath.Join(folder, "socket"), stderr: &tailBuffer{}, gone: make(chan struct{})}
 	mark := randomHex(16)
 	// The first value of an option counts: what must be so, what the caller says, what would be good. -T, -x and -a: no
 	// terminal, no X11, no agent there. RemoteCommand and forwardings of the user's own configuration are for their own
@@ -66,7 +66,7 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 		o.Args,
 		[]string{"-o", fmt.Sprintf("ConnectTimeout=%d", connectSeconds), "-o",
 			fmt.Sprintf("ServerAliveInterval=%d", aliveSeconds),
-			"-o", fmt.Sprintf("ServerAliveCountMax=%d", aliveCount), "--", o.Destination, crossing})
+			"-o", fmt.Sprintf("ServerAliveCountMax=%d", aliveCount), "--", o.Destination, loginShellCommand})
 	l.cmd = exec.Command("ssh", args...)
 	// A session of its own: a Ctrl-C at the terminal is for headroom alone, which still needs the connection to end
 	// what runs there.
@@ -93,7 +93,7 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer close(ready)
-		hello(stdout, mark, ready)
+		waitForMark(stdout, mark, ready)
 		_, _ = io.Copy(io.Discard, stdout)
 	})
 	go func() {
@@ -110,7 +110,7 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 			<-l.gone
 			return nil, errors.Join(failed("can't connect", nil), l.Close())
 		}
-		return l, l.take(text)
+		return l, l.parseHello(text)
 	case <-timer.C:
 		err = failed("can't connect", fmt.Errorf("no answer within %s", connectLimit))
 	case <-ctx.Done():
@@ -119,10 +119,10 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	return nil, errors.Join(err, l.Close())
 }
 
-// take reads what the host said of itself.
+// parseHello reads what the host said of itself.
 //
 //	1000 /home/ann
-func (l *sshConnection) take(text string) error {
+func (l *sshConnection) parseHello(text string) error {
 	uid, home, _ := strings.Cut(text, " ")
 	l.home = home
 	var err error
@@ -133,8 +133,8 @@ func (l *sshConnection) take(text string) error {
 	return nil
 }
 
-// hello waits for the line with the mark, behind whatever start-up files print.
-func hello(stdout io.Reader, mark string, ready chan<- string) {
+// waitForMark waits for the line with the mark, behind whatever start-up files print.
+func waitForMark(stdout io.Reader, mark string, ready chan<- string) {
 	var seen []byte
 	buffer := make([]byte, 4096)
 	for len(seen) < 1<<20 {
@@ -151,8 +151,8 @@ func hello(stdout io.Reader, mark string, ready chan<- string) {
 }
 
 // connectHints are the ways out of what ssh complains about.
-func connectHints(said string, err error) []string {
-	has := func(text string) bool { return strings.Contains(said, text) }
+func connectHints(printed string, err error) []string {
+	has := func(text string) bool { return strings.Contains(printed, text) }
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return []string{"install the OpenSSH client: the package openssh-client, or openssh-clients"}
@@ -172,8 +172,8 @@ func (l *sshConnection) User() (uid int, home string) { return l.uid, l.home }
 func (l *sshConnection) Gone() <-chan struct{}        { return l.gone }
 
 // Refused knows sshd's limit of sessions.
-func (l *sshConnection) Refused(said string) string {
-	if strings.Contains(said, "Session open refused") || strings.Contains(said, "disabling multiplexing") {
+func (l *sshConnection) Refused(printed string) string {
+	if strings.Contains(printed, "Session open refused") || strings.Contains(printed, "disabling multiplexing") {
 		return "sshd there allows too few sessions over one connection: MaxSessions in its sshd_config should be 10, " +
 			"the default"
 	}
@@ -182,7 +182,7 @@ func (l *sshConnection) Refused(said string) string {
 
 // Shell starts a shell through the user's login shell.
 func (l *sshConnection) Shell(stdout, stderr io.Writer) (*Session, error) {
-	return l.start(stdout, stderr, "--", "shared", crossing)
+	return l.start(stdout, stderr, "--", "shared", loginShellCommand)
 }
 
 // SFTP starts the subsystem, which sshd may have built in.
@@ -234,7 +234,7 @@ func (l *sshConnection) Close() error {
 }
 
 // The path of a socket has 108 bytes with its end (unix(7)), and ssh adds 17 of its own while it makes one.
-const longestSocket = 108 - 1 - 17
+const maxSocketPath = 108 - 1 - 17
 
 func socketBases() []string { return []string{os.TempDir(), "/tmp", "/dev/shm", "/var/tmp"} }
 
@@ -245,12 +245,12 @@ const socketFolders = "headroom-ssh-"
 func socketFolder(bases []string) (string, error) {
 	var failed error
 	for _, base := range bases {
-		if len(base)+len("/"+socketFolders+"4294967295/socket") > longestSocket {
+		if len(base)+len("/"+socketFolders+"4294967295/socket") > maxSocketPath {
 			continue
 		}
 		dir, err := os.MkdirTemp(base, socketFolders)
 		if err == nil {
-			sweep(base)
+			removeStaleSockets(base)
 			return dir, nil
 		}
 		failed = errors.Join(failed, err)
@@ -259,9 +259,9 @@ func socketFolder(bases []string) (string, error) {
 		Hints: []string{"/tmp must exist and be writable"}}
 }
 
-// sweep removes the empty folders that killed headrooms have left. A new one is empty, too, until ssh has its socket
-// there.
-func sweep(base string) {
+// removeStaleSockets removes the empty folders that killed headrooms have left. A new one is empty, too, until ssh has
+// its socket there.
+func removeStaleSockets(base string) {
 	old, err := filepath.Glob(filepath.Join(base, socketFolders+"*"))
 	if err != nil {
 		return
@@ -282,13 +282,13 @@ func randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// lastWords keeps the end of what a long-lived process says.
-type lastWords struct {
+// tailBuffer keeps the end of what a long-lived process says.
+type tailBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (w *lastWords) Write(p []byte) (int, error) {
+func (w *tailBuffer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.b.Len() > 1<<16 {
@@ -297,7 +297,7 @@ func (w *lastWords) Write(p []byte) (int, error) {
 	return w.b.Write(p)
 }
 
-func (w *lastWords) String() string {
+func (w *tailBuffer) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.String()

@@ -40,7 +40,7 @@ type Job interface {
 	// Done is closed when the job has ended.
 	Done() <-chan struct{}
 	// Fetch reads a file of the job's folder: "stdout", "stderr", or what the command itself wrote there. Of one that
-	// is longer than MostFetched it returns the beginning and the end, with a *Cut as the error.
+	// is longer than MaxFetched it returns the beginning and the end, with a *Cut as the error.
 	Fetch(ctx context.Context, name string) ([]byte, error)
 	// Size is how long such files are together by now; one that is not there counts as empty.
 	Size(ctx context.Context, names ...string) (int64, error)
@@ -63,14 +63,14 @@ type JobSpec struct {
 	Stdin []byte
 	// Files are written into the job's folder before it starts.
 	Files map[string][]byte
-	// Apart says how the job goes on apart from this machine, on a target that is a FleetMember; nil for one that
+	// Unattended says how the job goes on apart from this machine, on a target that is a FleetMember; nil for one that
 	// begins at once and is followed.
-	Apart *Apart
+	Unattended *Unattended
 }
 
-// Apart is a job that begins by itself, at a time that was agreed on, and that nobody follows: nothing has to be
+// Unattended is a job that begins by itself, at a time that was agreed on, and that nobody follows: nothing has to be
 // connected while it goes on. Poll says how far it is; Done is closed when Poll has found its end.
-type Apart struct {
+type Unattended struct {
 	// Begin is when the command begins, by this machine's clock; it begins at once where that is over.
 	Begin time.Time
 }

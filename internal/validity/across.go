@@ -95,17 +95,17 @@ func fewRepetitions(h History) []Found {
 }
 
 func few(n int, anytime bool) lab.Warning {
-	said := "one repetition says nothing of how much the number varies from run to run"
+	printed := "one repetition says nothing of how much the number varies from run to run"
 	if n > 1 {
-		said = fmt.Sprintf("%d repetitions show that numbers differ, not by how much", n)
+		printed = fmt.Sprintf("%d repetitions show that numbers differ, not by how much", n)
 	}
 	if anytime {
-		return lab.Warning{Taints: everything(), Text: said +
+		return lab.Warning{Taints: allMetrics(), Text: printed +
 			"; give it a larger --budget: eight repetitions have a 95% interval that " +
 			"may be looked at any time"}
 	}
-	return lab.Warning{Taints: everything(), Text: fmt.Sprintf("%s; repeat at least %d times (--repeat %d), six "+
-		"for a 95%% interval", said, enoughRepetitions, enoughRepetitions)}
+	return lab.Warning{Taints: allMetrics(), Text: fmt.Sprintf("%s; repeat at least %d times (--repeat %d), six "+
+		"for a 95%% interval", printed, enoughRepetitions, enoughRepetitions)}
 }
 
 func wide(h History) []Found {
@@ -126,7 +126,7 @@ func wide(h History) []Found {
 				u := c.Cell.Metric(name).Unit
 				taints, center := []string{name}, unit.Value(u, i.Center)
 				if d, isRate := strings.CutSuffix(name, ".iops"); isRate {
-					taints, center = speedOf(d), unit.IOPS(i.Center)+" IOPS"
+					taints, center = speedMetrics(d), unit.IOPS(i.Center)+" IOPS"
 				}
 				found = append(found, Found{c.Cell.ID, lab.Warning{Taints: taints, Text: fmt.Sprintf(
 					"%d repetitions spread from %s to %s around a median of %s (±%s): differences below that "+
@@ -221,7 +221,7 @@ func ask(questions []question) []Found {
 		}
 		text := fmt.Sprintf(q.text, how) + fmt.Sprintf(" (%d against %d repetitions)", effect.Marked, effect.Unmarked)
 		found = append(found,
-			Found{q.cell, lab.Warning{Taints: everything(), Text: text, MostError: effectShare(effect)}})
+			Found{q.cell, lab.Warning{Taints: allMetrics(), Text: text, MostError: effectShare(effect)}})
 	}
 	return found
 }
@@ -281,7 +281,7 @@ func positionEffect(h History) []Found {
 	for _, k := range kinds {
 		q := question{fewest: orderTwice, text: k.text}
 		for _, c := range h.Cells {
-			if placed := c.placed(); len(placed.Repetitions) > 1 {
+			if placed := c.withPosition(); len(placed.Repetitions) > 1 {
 				q.groups = append(q.groups, placed.marked(k.mark))
 			}
 		}
@@ -293,8 +293,8 @@ func positionEffect(h History) []Found {
 	return append(ask(alone), ask(pooled)...)
 }
 
-// placed leaves out the repetitions whose place in the run is not known.
-func (c CellHistory) placed() CellHistory {
+// withPosition leaves out the repetitions whose place in the run is not known.
+func (c CellHistory) withPosition() CellHistory {
 	unplaced := func(r lab.Repetition) bool { return r.Block == 0 || r.Position == 0 }
 	c.Repetitions = slices.DeleteFunc(slices.Clone(c.Repetitions), unplaced)
 	return c
@@ -377,7 +377,7 @@ func freshLayout(h History) []Found {
 			})
 		case reads && len(c.Repetitions) == 1:
 			r := c.Repetitions[0]
-			found = append(found, Found{c.Cell.ID, lab.Warning{Taints: allOf(lab.Read), Text: fmt.Sprintf(
+			found = append(found, Found{c.Cell.ID, lab.Warning{Taints: metricsOf(lab.Read), Text: fmt.Sprintf(
 				"the only repetition read data that was written %s before, and reads right after a layout can be "+
 					"several times faster than later ones; repeat, so that the others show it",
 				unit.Duration(r.Start.Sub(r.Layout.Written)))}})

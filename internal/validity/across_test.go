@@ -284,19 +284,19 @@ func TestRunsByPrecisionAreJudgedByTheirOwnIntervals(t *testing.T) {
 			reps = append(reps, lab.Repetition{Cell: cells[0].ID, Number: i + 1,
 				Values: map[string]float64{"read.iops": 1000 + 200*float64(i)}})
 		}
-		said := ""
+		printed := ""
 		for _, list := range Run(run, slices.Values(reps)) {
 			for _, w := range list {
 				if w.Code == "wide-interval" || w.Code == "few-repetitions" {
-					said += w.Code
+					printed += w.Code
 				}
 				if w.Code == "few-repetitions" && c.anytime && !strings.Contains(w.Text, "--budget") {
 					t.Errorf("%d values: %s", c.n, w.Text)
 				}
 			}
 		}
-		if said != c.want {
-			t.Errorf("%d values, anytime %v: %q, want %q", c.n, c.anytime, said, c.want)
+		if printed != c.want {
+			t.Errorf("%d values, anytime %v: %q, want %q", c.n, c.anytime, printed, c.want)
 		}
 	}
 }

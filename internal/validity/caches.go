@@ -27,15 +27,15 @@ func neverWritten(e *Evidence) []lab.Warning {
 	layout := e.Repetition.Layout
 	switch {
 	case layout.Kind == "discarded":
-		return warn(allOf(lab.Read), "read from blocks that were discarded and not written since: the drive "+
+		return warn(metricsOf(lab.Read), "read from blocks that were discarded and not written since: the drive "+
 			"answers those without reading its flash; "+
 			"fill the device before read tests (step fill)")
 	case e.isOn("create_on_open"):
-		return warn(allOf(lab.Read), "create_on_open=1 makes an empty file, so reads found holes, which cost no "+
+		return warn(metricsOf(lab.Read), "create_on_open=1 makes an empty file, so reads found holes, which cost no "+
 			"I/O; lay the file out first")
 	case layout.Kind == "file" || layout.Kind == "fill":
-		if want := e.touches(); want > 0 && layout.Bytes > 0 && float64(layout.Bytes) < wroteAll*float64(want) {
-			return warn(allOf(lab.Read), "only %s of the %s that the load may read were ever written (%s); reads "+
+		if want := e.extentBytes(); want > 0 && layout.Bytes > 0 && float64(layout.Bytes) < wroteAll*float64(want) {
+			return warn(metricsOf(lab.Read), "only %s of the %s that the load may read were ever written (%s); reads "+
 				"of the rest cost no I/O; lay out the whole extent",
 				unit.Bytes(float64(layout.Bytes)), unit.Bytes(float64(want)),
 				unit.Percent(float64(layout.Bytes)/float64(want)))
@@ -45,7 +45,7 @@ func neverWritten(e *Evidence) []lab.Warning {
 	direct, _ := e.direct()
 	share, ok := e.reached(lab.Read)
 	if ok && direct && share < reachedShare && e.Place.Kind == lab.Directory && !e.compresses() && !e.inMemory() {
-		return warn(allOf(lab.Read), "fio read %s past the page cache, but the disk itself read %s of that: the "+
+		return warn(metricsOf(lab.Read), "fio read %s past the page cache, but the disk itself read %s of that: the "+
 			"file has holes or space that was reserved and never written; "+
 			"write the file in full before reading it",
 			unit.Bytes(float64(e.traffic(lab.Read).bytes)), portion(share))
@@ -60,7 +60,7 @@ func pageCache(e *Evidence) []lab.Warning {
 		return nil
 	}
 	read := float64(e.traffic(lab.Read).bytes)
-	return warn(allOf(lab.Read), "%s of what fio read came from this machine's memory: fio read %s, %s only "+
+	return warn(metricsOf(lab.Read), "%s of what fio read came from this machine's memory: fio read %s, %s only "+
 		"%s; add direct=1, or take a file of at least %d times the memory",
 		unit.Percent(1-share), unit.Bytes(read), e.storage(), unit.Bytes(share*read), memoryFactor)
 }
@@ -72,7 +72,7 @@ func directNotHonoured(e *Evidence) []lab.Warning {
 		return nil
 	}
 	if _, counted := e.disks(); !counted && e.filesystem() == "zfs" {
-		return warn(allOf(e.directions()...), "direct=1 on ZFS: before OpenZFS 2.3 it is accepted and ignored, so "+
+		return warn(metricsOf(e.directions()...), "direct=1 on ZFS: before OpenZFS 2.3 it is accepted and ignored, so "+
 			"the numbers may be those of its cache; "+
 			"check zfs version and the property direct, or take a file of at least %d times the memory", memoryFactor)
 	}
@@ -83,7 +83,7 @@ func directNotHonoured(e *Evidence) []lab.Warning {
 			continue
 		}
 		done := map[string]string{lab.Read: "read", lab.Write: "wrote"}[d]
-		all = append(all, warn(allOf(d), "direct=1 was asked for, but %s %s %s of the %s that fio %s: the "+
+		all = append(all, warn(metricsOf(d), "direct=1 was asked for, but %s %s %s of the %s that fio %s: the "+
 			"file system, or a loop device below it, buffers it all the same; "+
 			"measure on a file system that honours O_DIRECT, or the device itself",
 			e.storage(), done, portion(share), unit.Bytes(float64(e.traffic(d).bytes)), done)...)
@@ -99,7 +99,7 @@ func memoryBacked(e *Evidence) []lab.Warning {
 	if what == "" && len(e.Place.Disks) > 0 {
 		what = e.Place.Disks[0]
 	}
-	return warn(everything(), "%s lies in memory (%s), so no storage was measured; choose a directory on a disk",
+	return warn(allMetrics(), "%s lies in memory (%s), so no storage was measured; choose a directory on a disk",
 		e.Place.Path, what)
 }
 
@@ -109,7 +109,7 @@ func serverCache(e *Evidence) []lab.Warning {
 	if !e.onNetwork() || !e.did(lab.Read) || size <= 0 || memory <= 0 || size >= memoryFactor*memory {
 		return nil
 	}
-	return warn(allOf(lab.Read), "the %s of data on %s fit into the memory of any server with as much as this "+
+	return warn(metricsOf(lab.Read), "the %s of data on %s fit into the memory of any server with as much as this "+
 		"machine (%s), and direct=1 does not pass the server's cache; "+
 		"use more data than %d times the server's memory, or call it a test of the network",
 		unit.Bytes(float64(size)), e.filesystem(), unit.Bytes(float64(memory)), memoryFactor)
@@ -132,7 +132,7 @@ func smallFile(e *Evidence) []lab.Warning {
 	if len(cached) == 0 {
 		return nil
 	}
-	return warn(allOf(cached...), "buffered I/O on %s of data with %s of memory: most of it fits into the page "+
+	return warn(metricsOf(cached...), "buffered I/O on %s of data with %s of memory: most of it fits into the page "+
 		"cache; add direct=1, or use at least %s",
 		unit.Bytes(float64(size)), unit.Bytes(float64(memory)), unit.Bytes(float64(memoryFactor*memory)))
 }
@@ -145,7 +145,7 @@ func implausiblyFast(e *Evidence) []lab.Warning {
 	if !fast || !plain || e.inMemory() || e.engine() == "null" {
 		return nil
 	}
-	return warn(allOf(lab.Read), "half of the random reads at depth 1 were answered within %s, faster than any "+
+	return warn(metricsOf(lab.Read), "half of the random reads at depth 1 were answered within %s, faster than any "+
 		"drive can: a cache below this machine's own answered "+
 		"(the hypervisor's, a controller's), or the blocks were never written; check the disk's cache mode on the "+
 		"host, fill it and use more data", unit.Latency(p50))

@@ -533,7 +533,7 @@ func Checks() []Check {
 			Repetition: warmingUp,
 			Taints:     "everything of the direction",
 			When: fmt.Sprintf("MSER-5 cuts the start off a series of more than %d values, and its median differs "+
-				"from the rest's by more than %s", minSeries, share(warmedBy)),
+				"from the rest's by more than %s", minSeries, share(warmUpRise)),
 			Do:     "a longer ramp_time",
 			Source: "White, Cobb, Spratt, Winter Simulation Conference 2000",
 		},
@@ -544,7 +544,7 @@ func Checks() []Check {
 			Repetition: drifting,
 			Taints:     "everything of the direction",
 			When: fmt.Sprintf("a trend over the series (Mann-Kendall on batch means, P < %.2g) that changes the "+
-				"speed by more than %s", drifts, share(stat.SteadyRise)),
+				"speed by more than %s", driftAlpha, share(stat.SteadyRise)),
 			Do:     "run until steady",
 			Source: "SNIA SSS PTS for the limit",
 		},
@@ -688,7 +688,7 @@ func Checks() []Check {
 			Title:  "Loads of several targets did not start together",
 			By:     "runner",
 			Taints: "everything",
-			When: "the first and the last load of several targets started further apart than " + share(apartShare) +
+			When: "the first and the last load of several targets started further apart than " + share(skewShare) +
 				" of the shortest one's time",
 			Do:     "run longer, or find what delays the start on one of them",
 			Source: "elbencho's result columns (first done, last done); fio #519",
@@ -699,7 +699,7 @@ func Checks() []Check {
 			Title:  "Nobody knows whether loads of several targets ran at the same time",
 			By:     "runner",
 			Taints: "everything",
-			When: "the clock of a target can't be read, or is known to no more than " + share(apartShare) +
+			When: "the clock of a target can't be read, or is known to no more than " + share(skewShare) +
 				" of the time of the shortest load: " +
 				"half of the time that the quickest of some answers takes",
 			Do:     "run longer, or over a connection that answers faster",
@@ -753,7 +753,7 @@ func Checks() []Check {
 			Code:       "another-way",
 			Weight:     Spoils,
 			Title:      "The traffic took another port than the one that was meant",
-			Repetition: wentAnotherWay,
+			Repetition: otherPortUsed,
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",

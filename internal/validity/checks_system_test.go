@@ -194,11 +194,11 @@ func (b *bench) fio(filename string, params ...string) []lab.Warning {
 
 func (b *bench) read(ctx context.Context) validity.Counters {
 	b.t.Helper()
-	gauges, err := facts.FindGauges(ctx, b.local, b.place.Disks)
+	counters, err := facts.NewCounterReader(ctx, b.local, b.place.Disks)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	c, err := gauges.Read(ctx)
+	c, err := counters.Read(ctx)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -539,79 +539,79 @@ func cases() map[string][]one {
 			}), ""},
 		},
 		"another-way": {
-			{"a route", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "eth1") }),
+			{"a route", throughPorts(func(p *NetworkPath) { p.move(1<<30, "eth0", "eth1") }),
 				"eth0 of the client (198.51.100.2) sent 38.1 KiB of the 1.00 GiB that iperf3 counted, eth1 sent 1.04 " +
 					"GiB; eth0 of the server"},
-			{"the loopback", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "lo") }),
+			{"the loopback", throughPorts(func(p *NetworkPath) { p.move(1<<30, "eth0", "lo") }),
 				"it never left the machine"},
-			{"nothing", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "") }),
+			{"nothing", throughPorts(func(p *NetworkPath) { p.move(1<<30, "eth0", "") }),
 				"that iperf3 counted, no other port did"},
-			{"half of it", throughPorts(func(p *Passage) { p.move(1<<29, "eth0", "eth1") }), "eth1 sent"},
-			{"a VLAN counts once", throughPorts(func(p *Passage) {
+			{"half of it", throughPorts(func(p *NetworkPath) { p.move(1<<29, "eth0", "eth1") }), "eth1 sent"},
+			{"a VLAN counts once", throughPorts(func(p *NetworkPath) {
 				p.move(1<<30, "eth0", "eth1")
 				p.Client.After["eth1.5"], p.Client.Before["eth1.5"] = p.Client.After["eth1"], PortCounters{}
 				p.Client.Over = map[string][]string{"eth1": {"eth1.5"}}
 			}), "iperf3 counted, eth1.5 sent 1.04 GiB; eth0 of the server"},
-			{"both are one", throughPorts(func(p *Passage) {
+			{"both are one", throughPorts(func(p *NetworkPath) {
 				p.move(1<<30, "eth0", "lo")
 				p.Same = true
 			}), "eth0 of the machine (198.51.100.2) sent"},
-			{"as meant", throughPorts(func(*Passage) {}), ""},
+			{"as meant", throughPorts(func(*NetworkPath) {}), ""},
 			{"half over each next hop", throughHops(1<<29, 8), ""},
 			{"all over one next hop", throughHops(0, 8), ""},
-			{"below a bond", throughPorts(func(p *Passage) {
+			{"below a bond", throughPorts(func(p *NetworkPath) {
 				p.Client.After["eth9"], p.Client.Before["eth9"] = p.Client.After["eth0"], p.Client.Before["eth0"]
 				p.Client.Over = map[string][]string{"eth9": {"eth0"}}
 			}), ""},
-			{"not known which", throughPorts(func(p *Passage) {
+			{"not known which", throughPorts(func(p *NetworkPath) {
 				p.move(1<<30, "eth0", "eth1")
-				p.Client.Meant, p.Server.Meant = nil, nil
+				p.Client.Expected, p.Server.Expected = nil, nil
 			}), ""},
-			{"a voice", throughPorts(func(p *Passage) {
+			{"a voice", throughPorts(func(p *NetworkPath) {
 				p.move(1<<30, "eth0", "eth1")
 				p.Client.Sent.Arrived, p.Server.Received.Arrived = 1<<20, 1<<20
 			}), ""},
-			{"no counters", throughPorts(func(p *Passage) { p.Client.Before, p.Server.Before = nil, nil }), ""},
+			{"no counters", throughPorts(func(p *NetworkPath) { p.Client.Before, p.Server.Before = nil, nil }), ""},
 		},
 		"unused-hop": {
 			{"none of many flows", throughHops(0, 8),
 				"of 8 flows eth0 sent 1.04 GiB (100%), eth1 sent 0 B (0%) at the client; of 8 flows eth0 received"},
 			{"half over each", throughHops(1<<29, 8), ""},
 			{"fewer flows than would take all", throughHops(0, 7), ""},
-			{"one way", throughPorts(func(p *Passage) { p.Client.Sent.Flows = 100 }), ""},
-			{"no counters", throughPorts(func(p *Passage) {
-				p.Client.Before, p.Client.Meant = nil, []string{"eth0", "eth1"}
+			{"one way", throughPorts(func(p *NetworkPath) { p.Client.Sent.Flows = 100 }), ""},
+			{"no counters", throughPorts(func(p *NetworkPath) {
+				p.Client.Before, p.Client.Expected = nil, []string{"eth0", "eth1"}
 			}), ""},
 		},
 		"shared-port": {
-			{"a tenth more", throughPorts(func(p *Passage) {
+			{"a tenth more", throughPorts(func(p *NetworkPath) {
 				p.count(&p.Client, func(c *PortCounters) { c.Sent.Bytes += 200 << 20 })
 			}), "eth0 of the client sent 1.23 GiB, and the test accounts for 1.06 GiB at most"},
-			{"the other direction", throughPorts(func(p *Passage) {
+			{"the other direction", throughPorts(func(p *NetworkPath) {
 				p.count(&p.Client, func(c *PortCounters) { c.Received.Bytes += 200 << 20 })
 			}), ""},
-			{"what was still on its way", throughPorts(func(p *Passage) {
+			{"what was still on its way", throughPorts(func(p *NetworkPath) {
 				p.Client.Sent.Handed += 200 << 20
 				p.count(&p.Client, func(c *PortCounters) { c.Sent.Bytes += 200 << 20 })
 			}), ""},
-			{"headers", throughPorts(func(*Passage) {}), ""},
+			{"headers", throughPorts(func(*NetworkPath) {}), ""},
 		},
 		"port-errors": {
-			{"drops", throughPorts(func(p *Passage) {
+			{"drops", throughPorts(func(p *NetworkPath) {
 				p.count(&p.Server, func(c *PortCounters) {
 					c.Received.Dropped += 900
 				})
 			}), "of 740000 packets that eth0 of the server received: dropped 900"},
-			{"errors and pauses", throughPorts(func(p *Passage) {
+			{"errors and pauses", throughPorts(func(p *NetworkPath) {
 				p.count(&p.Client, func(c *PortCounters) { c.Sent.Errors++; c.Sent.Paused += 7 })
 			}), "errors 1, pause frames 7"},
-			{"what switches say to each other", throughPorts(func(p *Passage) {
+			{"what switches say to each other", throughPorts(func(p *NetworkPath) {
 				p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 9 })
 			}), ""},
-			{"few of many", throughPorts(func(p *Passage) {
+			{"few of many", throughPorts(func(p *NetworkPath) {
 				p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 70 })
 			}), ""},
-			{"from before", throughPorts(func(p *Passage) {
+			{"from before", throughPorts(func(p *NetworkPath) {
 				for _, of := range []map[string]PortCounters{p.Server.Before, p.Server.After} {
 					c := of["eth0"]
 					c.Received.Dropped += 1e6
@@ -681,14 +681,15 @@ func throughNetwork(and func(*Evidence)) Evidence {
 }
 
 // throughPorts is a test that sends a GiB from eth0 to eth0 in 740000 packets.
-func throughPorts(and func(*Passage)) Evidence {
-	end := func() PassageEnd {
-		return PassageEnd{Meant: []string{"eth0"}, Address: "198.51.100.2",
+func throughPorts(and func(*NetworkPath)) Evidence {
+	end := func() NetworkPathEnd {
+		return NetworkPathEnd{Expected: []string{"eth0"}, Address: "198.51.100.2",
 			Before: map[string]PortCounters{"eth0": {Received: lab.PortFlow{Bytes: 5000}}, "eth1": {}, "lo": {}},
 			After:  map[string]PortCounters{"eth0": {Received: lab.PortFlow{Bytes: 5000}}, "eth1": {}, "lo": {}}}
 	}
-	p := &Passage{Client: end(), Server: end()}
-	p.Client.Sent, p.Client.Received = WithHeaders(Claim{Arrived: 1 << 30, Handed: 1 << 30}, Claim{}, 1500)
+	p := &NetworkPath{Client: end(), Server: end()}
+	p.Client.Sent, p.Client.Received = WithHeaders(ReportedTraffic{Arrived: 1 << 30, Handed: 1 << 30},
+		ReportedTraffic{}, 1500)
 	p.Server.Received, p.Server.Sent = p.Client.Sent, p.Client.Received
 	const onTheWire = 1<<30 + 740000*52
 	p.count(&p.Client, func(c *PortCounters) { c.Sent = lab.PortFlow{Bytes: onTheWire, Packets: 740000} })
@@ -697,23 +698,23 @@ func throughPorts(and func(*Passage)) Evidence {
 	})
 	and(p)
 	return Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3},
-		Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Passage: p}
+		Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, NetworkPath: p}
 }
 
 // throughHops is a test of some flows over the two next hops eth0 and eth1, of which the second carried a part.
 func throughHops(second, flows int64) Evidence {
-	return throughPorts(func(p *Passage) {
+	return throughPorts(func(p *NetworkPath) {
 		if second > 0 {
 			p.move(second, "eth0", "eth1")
 		}
-		for _, end := range []*PassageEnd{&p.Client, &p.Server} {
-			end.Meant, end.Sent.Flows, end.Received.Flows = []string{"eth0", "eth1"}, flows, flows
+		for _, end := range []*NetworkPathEnd{&p.Client, &p.Server} {
+			end.Expected, end.Sent.Flows, end.Received.Flows = []string{"eth0", "eth1"}, flows, flows
 		}
 	})
 }
 
 // count changes what the port under test has counted in the end.
-func (p *Passage) count(end *PassageEnd, with func(*PortCounters)) {
+func (p *NetworkPath) count(end *NetworkPathEnd, with func(*PortCounters)) {
 	c := end.After["eth0"]
 	with(&c)
 	end.After["eth0"] = c
@@ -721,8 +722,8 @@ func (p *Passage) count(end *PassageEnd, with func(*PortCounters)) {
 
 // move has another port count so many of the bytes at both ends, with all headers but a few, or none where it has no
 // name.
-func (p *Passage) move(payload int64, from, to string) {
-	for _, end := range []*PassageEnd{&p.Client, &p.Server} {
+func (p *NetworkPath) move(payload int64, from, to string) {
+	for _, end := range []*NetworkPathEnd{&p.Client, &p.Server} {
 		a, b := end.After[from], end.After[to]
 		for _, f := range []struct{ from, to *lab.PortFlow }{{&a.Received, &b.Received}, {&a.Sent, &b.Sent}} {
 			if f.from.Packets > 0 {

@@ -20,9 +20,9 @@ func (e *Evidence) param(name string) (string, bool) {
 	return v, ok
 }
 
-// allParams says whether the parameters are known to be complete, so that one that is missing has fio's default. fio
-// repeats all that it was given in its JSON output; an import from text has only those that the text showed.
-func (e *Evidence) allParams() bool {
+// paramsComplete says whether the parameters are known to be complete, so that one that is missing has fio's default.
+// fio repeats all that it was given in its JSON output; an import from text has only those that the text showed.
+func (e *Evidence) paramsComplete() bool {
 	return e.Document.Version != "" && !e.Document.Partial && len(e.Group.Params) > 0
 }
 
@@ -66,7 +66,7 @@ func (e *Evidence) direct() (on, known bool) {
 	if v, ok := e.param("buffered"); ok {
 		return v == "0", true
 	}
-	return false, e.allParams()
+	return false, e.paramsComplete()
 }
 
 // engine is fio's I/O engine, psync by default on Linux; empty when unknown.
@@ -76,7 +76,7 @@ func (e *Evidence) engine() string {
 	case ok:
 		name, _, _ := strings.Cut(v, ":")
 		return name
-	case e.allParams():
+	case e.paramsComplete():
 		return "psync"
 	default:
 		return ""
@@ -320,8 +320,8 @@ func (e *Evidence) compresses() bool {
 	return false
 }
 
-// touches is the extent of the place that the load may read or write, in bytes; 0 when unknown.
-func (e *Evidence) touches() int64 {
+// extentBytes is the extent of the place that the load may read or write, in bytes; 0 when unknown.
+func (e *Evidence) extentBytes() int64 {
 	size := e.amount("size", 0)
 	switch {
 	case size <= 0:
@@ -339,7 +339,7 @@ func (e *Evidence) pattern() string {
 	if !ok {
 		v, ok = e.param("readwrite")
 	}
-	if !ok && e.allParams() {
+	if !ok && e.paramsComplete() {
 		return "read"
 	}
 	v, _, _ = strings.Cut(v, ":")

@@ -44,7 +44,7 @@ func syncEngine(e *Evidence) []lab.Warning {
 	if !slices.Contains(synchronousEngines(), engine) || depth <= 1 {
 		return nil
 	}
-	return warn(everything(), "ioengine=%s carries out one I/O at a time, so iodepth=%.0f had no effect: this is "+
+	return warn(allMetrics(), "ioengine=%s carries out one I/O at a time, so iodepth=%.0f had no effect: this is "+
 		"depth 1 in each job; use ioengine=io_uring or libaio, or more jobs", engine, depth)
 }
 
@@ -53,7 +53,7 @@ func bufferedAsync(e *Evidence) []lab.Warning {
 	if e.engine() != "libaio" || !known || direct || e.depth() <= 1 {
 		return nil
 	}
-	return warn(everything(), "libaio without direct=1 does buffered I/O one after the other inside io_submit, so "+
+	return warn(allMetrics(), "libaio without direct=1 does buffered I/O one after the other inside io_submit, so "+
 		"iodepth=%.0f was not reached, whatever fio's depth table shows; "+
 		"add direct=1, or use ioengine=io_uring", e.depth())
 }
@@ -75,7 +75,7 @@ func depthNotReached(e *Evidence) []lab.Warning {
 		all.inSubmission += t.inSubmission
 	}
 	asked := e.depth() * e.jobs()
-	taints := allOf(e.directions()...)
+	taints := metricsOf(e.directions()...)
 	switch share := e.shallowShare(); {
 	case len(taints) == 0:
 		return nil
@@ -147,7 +147,7 @@ func (e *Evidence) shallowShare() float64 {
 }
 
 func generatorBound(e *Evidence) []lab.Warning {
-	taints := allOf(e.directions()...)
+	taints := metricsOf(e.directions()...)
 	if len(taints) == 0 || e.isOn("hipri") || e.isOn("thinktime_spin") || e.throttledByDesign() {
 		return nil // polling uses all of a core by design, as does fio's waiting for its rate
 	}
@@ -199,25 +199,26 @@ func gtodReduce(e *Evidence) []lab.Warning {
 	if !e.isOn("gtod_reduce") {
 		return nil
 	}
-	return warn(latencyOf(e.directions()...), "gtod_reduce=1 measures no latency, and makes the operations cheaper "+
-		"than any program's; take it for the highest rate only, and leave it out for latency")
+	return warn(latencyMetrics(e.directions()...),
+		"gtod_reduce=1 measures no latency, and makes the operations cheaper "+
+			"than any program's; take it for the highest rate only, and leave it out for latency")
 }
 
 func fioVersion(e *Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, d := range e.directions() {
 		if p50, ok := e.Group.Values[lab.Latency(d, "p50")]; ok && e.before(3, 0) && p50 < wholeMicroseconds {
-			all = append(all, warn(latencyOf(d), "%s counts latency in whole microseconds, which is coarse for a "+
+			all = append(all, warn(latencyMetrics(d), "%s counts latency in whole microseconds, which is coarse for a "+
 				"median of %s; use fio 3", e.Document.Version, unit.Latency(p50))...)
 		}
 	}
 	if e.isOn("lat_percentiles") && e.before(3, 18) {
-		all = append(all, warn(latencyOf(e.directions()...), "%s with lat_percentiles=1 may print percentiles of "+
+		all = append(all, warn(latencyMetrics(e.directions()...), "%s with lat_percentiles=1 may print percentiles of "+
 			"another latency (completion or total) than it says; leave that out, or use fio 3.18",
 			e.Document.Version)...)
 	}
 	if v, _ := e.param("unified_rw_reporting"); v == "both" && e.before(3, 39) {
-		all = append(all, warn(allOf(lab.Mixed), "%s prints zeros for the sum with unified_rw_reporting=both (fio "+
+		all = append(all, warn(metricsOf(lab.Mixed), "%s prints zeros for the sum with unified_rw_reporting=both (fio "+
 			"#1882); use the directions one by one, or fio 3.39", e.Document.Version)...)
 	}
 	return all
@@ -231,7 +232,7 @@ func rampOutlastsRun(e *Evidence) []lab.Warning {
 	if run == 0 || ramp <= run {
 		return nil
 	}
-	return warn(allOf(e.directions()...), "ramp_time (%.0f s) is longer than runtime (%.0f s), where fio starts "+
+	return warn(metricsOf(e.directions()...), "ramp_time (%.0f s) is longer than runtime (%.0f s), where fio starts "+
 		"both clocks at once and does I/O of its own in between (fio #2041); make the ramp shorter than the run",
 		ramp, run)
 }
@@ -271,7 +272,7 @@ func sameBlocks(e *Evidence) []lab.Warning {
 	if !shared || !sequential || e.jobs() <= 1 || e.isOn("offset_increment") || e.engine() == "null" {
 		return nil
 	}
-	return warn(allOf(e.directions()...), "%.0f jobs go through the same blocks of one file in step, so all but "+
+	return warn(metricsOf(e.directions()...), "%.0f jobs go through the same blocks of one file in step, so all but "+
 		"the first find them in a cache; use one job, or offset_increment with size", e.jobs())
 }
 
@@ -281,12 +282,13 @@ func repeatedOffsets(e *Evidence) []lab.Warning {
 	remembers := known && !direct || e.onNetwork()
 	_, seeded := e.param("randseed")
 	repeat, set := e.param("randrepeat")
-	repeats := set && repeat != "0" || !set && e.allParams()
+	repeats := set && repeat != "0" || !set && e.paramsComplete()
 	if !repeats || seeded || e.Repetition.Number < 2 || !e.random() || !e.did(lab.Read) || !remembers {
 		return nil
 	}
-	return warn(allOf(lab.Read), "fio's default randrepeat=1 reads the same blocks in each repetition, and a cache "+
-		"(%s) may remember them from the last; add randrepeat=0", e.cacheName())
+	return warn(metricsOf(lab.Read),
+		"fio's default randrepeat=1 reads the same blocks in each repetition, and a cache "+
+			"(%s) may remember them from the last; add randrepeat=0", e.cacheName())
 }
 
 func (e *Evidence) cacheName() string {
@@ -305,9 +307,10 @@ func clockSource(e *Evidence) []lab.Warning {
 	if !slow || total < slowClockRate {
 		return nil
 	}
-	return warn(allOf(e.directions()...), "the kernel's clock is %s, which costs about a microsecond each time fio "+
-		"reads it, three times an I/O: at %s IOPS that is part of what was measured; "+
-		"find out why tsc is not used (dmesg), or add gtod_reduce=1 for the rate alone",
+	return warn(metricsOf(e.directions()...),
+		"the kernel's clock is %s, which costs about a microsecond each time fio "+
+			"reads it, three times an I/O: at %s IOPS that is part of what was measured; "+
+			"find out why tsc is not used (dmesg), or add gtod_reduce=1 for the rate alone",
 		e.Machine.ClockSource, unit.IOPS(total))
 }
 
@@ -325,7 +328,7 @@ func concurrentJobs(e *Evidence) []lab.Warning {
 	if len(others) == 0 {
 		return nil
 	}
-	return warn(everything(), "%s ran at the same time as %s, so each slowed the other; put stonewall between jobs "+
+	return warn(allMetrics(), "%s ran at the same time as %s, so each slowed the other; put stonewall between jobs "+
 		"that are to run one after the other", mine.Name, strings.Join(others, ", "))
 }
 
@@ -338,7 +341,7 @@ func unevenJobs(e *Evidence) []lab.Warning {
 	if first <= 0 || (last-first)/last <= unevenShare {
 		return nil
 	}
-	return warn(speedOf(e.directions()...), "the first of %d jobs ended after %.1f s and the last after %.1f s: "+
+	return warn(speedMetrics(e.directions()...), "the first of %d jobs ended after %.1f s and the last after %.1f s: "+
 		"their rates were added up, though they ran together only in part; "+
 		"use time_based with runtime", len(e.Group.Jobs), first, last)
 }

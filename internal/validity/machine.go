@@ -67,8 +67,8 @@ func otherLoad(e *Evidence) []lab.Warning {
 	if extra < otherBytes || extra < otherShare*(reads+writes) {
 		return nil
 	}
-	return moved(extra/(extra+reads+writes),
-		warn(allOf(e.directions()...), "%s passed through %s beside the %s that fio moved, so something else "+
+	return mostError(extra/(extra+reads+writes),
+		warn(metricsOf(e.directions()...), "%s passed through %s beside the %s that fio moved, so something else "+
 			"was using it; stop that (iotop -o names it), or read these numbers as shared",
 			unit.Bytes(extra), names(e.Place.Disks), unit.Bytes(reads+writes)))
 }
@@ -94,8 +94,8 @@ func cpuSteal(e *Evidence) []lab.Warning {
 	if !ok || stolen <= stealShare || e.After.CPU.Steal-e.Before.CPU.Steal < stealTime.Seconds() {
 		return nil
 	}
-	return moved(stolen,
-		warn(everything(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
+	return mostError(stolen,
+		warn(allMetrics(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
 			"tails longer than the hardware's own; repeat at a quieter time, or with dedicated CPUs",
 			unit.Percent(stolen)))
 }
@@ -105,7 +105,7 @@ func throttled(e *Evidence) []lab.Warning {
 	if e.Before.Throttles < 0 || e.After.Throttles < 0 || n <= 0 {
 		return nil
 	}
-	return warn(everything(), "the CPU slowed down %d times because it was too hot; see to its cooling and repeat", n)
+	return warn(allMetrics(), "the CPU slowed down %d times because it was too hot; see to its cooling and repeat", n)
 }
 
 func cpuQuota(e *Evidence) []lab.Warning {
@@ -117,8 +117,8 @@ func cpuQuota(e *Evidence) []lab.Warning {
 	if held <= 0 || periods <= 0 || float64(held) <= quotaShare*float64(periods) {
 		return nil
 	}
-	return moved(float64(held)/float64(periods),
-		warn(everything(), "the limit of CPU time held the load back in %d of %d periods, for %s in all: it measured "+
+	return mostError(float64(held)/float64(periods),
+		warn(allMetrics(), "the limit of CPU time held the load back in %d of %d periods, for %s in all: it measured "+
 			"the limit; give it more CPU, or keep the limit for every run that is compared", held, periods,
 			unit.Duration(time.Duration((after.Seconds-before.Seconds)*float64(time.Second)))))
 }
@@ -133,8 +133,8 @@ func cpuFrequency(e *Evidence) []lab.Warning {
 	if e.Machine.Governor != "" {
 		governor = " (governor " + e.Machine.Governor + ")"
 	}
-	return moved(1-now/highest,
-		warn(everything(), "the cores ran at %.0f MHz of %.0f MHz while %s of them were busy%s: a power limit, "+
+	return mostError(1-now/highest,
+		warn(allMetrics(), "the cores ran at %.0f MHz of %.0f MHz while %s of them were busy%s: a power limit, "+
 			"heat or the governor holds them back; lift that, or keep it for every run that is compared",
 			now, highest, unit.Percent(busy), governor))
 }
@@ -142,9 +142,9 @@ func cpuFrequency(e *Evidence) []lab.Warning {
 func diskHot(e *Evidence) []lab.Warning {
 	for _, name := range slices.Sorted(slices.Values(e.Place.Disks)) {
 		if t := e.After.DiskCelsius[name]; t >= hotCelsius {
-			taints := allOf(e.directions()...)
+			taints := metricsOf(e.directions()...)
 			if !lab.ByFio(e.Cell.Engine) {
-				taints = everything()
+				taints = allMetrics()
 			}
 			return warn(taints, "%s was at %.0f °C at the end: drives slow themselves down from "+
 				"70 to 85 °C on; cool it and repeat", name, t)

@@ -75,7 +75,7 @@ func coreFull(e *Evidence) []lab.Warning {
 		if full > 1 {
 			which = fmt.Sprintf("%d CPUs of the %s were full, CPU %d among them", full, end.Name, core)
 		}
-		all = append(all, warn(everything(), "%s, %s of its time with interrupts: %s", which, unit.Percent(interrupts),
+		all = append(all, warn(allMetrics(), "%s, %s of its time with interrupts: %s", which, unit.Percent(interrupts),
 			advice)...)
 	}
 	return all

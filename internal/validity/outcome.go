@@ -23,7 +23,7 @@ const (
 // failed gathers every way in which fio says that something went wrong: a job's errno, errors it went on after, its
 // exit status, and I/Os that came back short. Exit status 0 proves nothing, and a whole document may come with 1.
 func failed(e *Evidence) []lab.Warning {
-	said := append([]string(nil), e.Group.Errors...)
+	printed := append([]string(nil), e.Group.Errors...)
 	var short, dropped int64
 	for _, j := range e.Group.Jobs {
 		for _, d := range j.Directions {
@@ -31,18 +31,18 @@ func failed(e *Evidence) []lab.Warning {
 			dropped += d.DropIOs
 		}
 	}
-	if e.ExitCode != 0 && len(said) == 0 {
-		said = append(said, fmt.Sprintf("fio ended with exit status %d%s", e.ExitCode, firstComplaint(e.Stderr)))
+	if e.ExitCode != 0 && len(printed) == 0 {
+		printed = append(printed, fmt.Sprintf("fio ended with exit status %d%s", e.ExitCode, firstComplaint(e.Stderr)))
 	}
-	if len(said) > 0 {
+	if len(printed) > 0 {
 		advice := "what was counted before is no measurement; mend the cause and repeat"
 		if strings.Contains(e.Stderr+strings.Join(e.Document.Notes, "\n"), "does not support direct") {
 			advice = "the file system refuses O_DIRECT: choose another directory, or direct=0"
 		}
-		return warn(everything(), "%s; %s", strings.Join(said, "; "), advice)
+		return warn(allMetrics(), "%s; %s", strings.Join(printed, "; "), advice)
 	}
 	if short+dropped > 0 {
-		return warn(everything(), "%d I/Os came back short and %d were dropped: the load went past the end of the "+
+		return warn(allMetrics(), "%d I/Os came back short and %d were dropped: the load went past the end of the "+
 			"file or device, or was cut off; look at size and offset", short, dropped)
 	}
 	return nil
@@ -67,7 +67,7 @@ func endedEarly(e *Evidence) []lab.Warning {
 	if !e.isOn("time_based") {
 		advice = "it reached the end of its size: add time_based, or a larger size"
 	}
-	return warn(everything(), "the load ran for %s of the %.0f s that were asked for; %s",
+	return warn(allMetrics(), "the load ran for %s of the %.0f s that were asked for; %s",
 		unit.Latency(e.Group.Seconds), wanted, advice)
 }
 
@@ -78,7 +78,7 @@ func tooShort(e *Evidence) []lab.Warning {
 	if len(endedEarly(e)) > 0 || len(failed(e)) > 0 {
 		return nil // which say why
 	}
-	return warn(everything(), "measured for %s only: starting up and caches weigh more than the storage; run for "+
+	return warn(allMetrics(), "measured for %s only: starting up and caches weigh more than the storage; run for "+
 		"at least %.0f s, better 30", unit.Latency(e.Group.Seconds), shortRun)
 }
 
@@ -96,7 +96,7 @@ func noIO(e *Evidence) []lab.Warning {
 	if len(missing) == 0 {
 		return nil
 	}
-	return warn(allOf(missing...), "rw=%s was asked for, and fio did no I/O of this kind: %s; look at its "+
+	return warn(metricsOf(missing...), "rw=%s was asked for, and fio did no I/O of this kind: %s; look at its "+
 		"messages, and at whether the file exists and has its size", e.pattern(), strings.Join(missing, ", "))
 }
 

@@ -13,46 +13,47 @@ import (
 // PortCounters are those of a port since it appeared.
 type PortCounters struct{ Received, Sent lab.PortFlow }
 
-// Passage is what the ports of both ends counted around a test of a network, or around several at the same time, beside
-// what the load generator says went through them.
-type Passage struct {
-	Client, Server PassageEnd
+// NetworkPath is what the ports of both ends counted around a test of a network, or around several at the same time,
+// beside what the load generator says went through them.
+type NetworkPath struct {
+	Client, Server NetworkPathEnd
 	// Same says that both ends are one port, as on a loopback: then Client is all of it.
 	Same bool
 }
 
-// PassageEnd is one end of a passage.
-type PassageEnd struct {
-	// Meant are the ports that the traffic should take, and Address why: one, or those to several next hops of a route;
-	// none where that is not known.
-	Meant   []string
-	Address string
+// NetworkPathEnd is one end of a passage.
+type NetworkPathEnd struct {
+	// Expected are the ports that the traffic should take, and Address why: one, or those to several next hops of a
+	// route; none where that is not known.
+	Expected []string
+	Address  string
 	// Over are ports by those that lie on them: a bond by its members, a VLAN by its port. What goes through one goes
 	// through both.
 	Over map[string][]string
 	// Before and After are the counters by port.
 	Before, After map[string]PortCounters
 	// Sent and Received are what all tests claim that went through the ports that were meant.
-	Sent, Received Claim
+	Sent, Received ReportedTraffic
 }
 
-// Claim is what the load generator says of one direction of its tests, what did not count included.
-type Claim struct {
+// ReportedTraffic is what the load generator says of one direction of its tests, what did not count included.
+type ReportedTraffic struct {
 	// Arrived at the receiver, and Handed to the kernel of the sender, in bytes of payload: what is between them was on
 	// its way when the test ended, or lost.
 	Arrived, Handed int64
 	// Payload is the least that a packet has of it, in bytes, where the load says; 0 where packets are as large as they
 	// can be.
 	Payload int64
-	// Again is how many packets were sent more than once, and Flows how many streams there were.
-	Again, Flows int64
+	// Retransmitted is how many packets were sent more than once, and Flows how many streams there were.
+	Retransmitted, Flows int64
 	// Headers is what they add at most; see WithHeaders.
 	Headers int64
 }
 
 // Plus is what two tests claim together, headers included.
-func (c Claim) Plus(o Claim) Claim {
-	return Claim{Arrived: c.Arrived + o.Arrived, Handed: c.Handed + o.Handed, Again: c.Again + o.Again, Flows: c.Flows +
+func (c ReportedTraffic) Plus(o ReportedTraffic) ReportedTraffic {
+	return ReportedTraffic{Arrived: c.Arrived + o.Arrived, Handed: c.Handed + o.Handed, Retransmitted: c.Retransmitted +
+		o.Retransmitted, Flows: c.Flows +
 		o.Flows, Headers: c.Headers + o.Headers}
 }
 
@@ -60,26 +61,26 @@ func (c Claim) Plus(o Claim) Claim {
 // (32). Sources: IEEE 802.1Q, RFC 8200, RFC 9293, RFC 7323.
 const (
 	frameHeader = 18
-	mostHeaders = frameHeader + 40 + 32
+	maxHeaders  = frameHeader + 40 + 32
 )
 
 // WithHeaders is the claims of both directions of a test with what headers add to them at most, on ports of an MTU:
 // where the kernel hands segments that are larger to the port, it counts fewer headers. A packet is acknowledged once
 // at most, by a packet of nothing but headers.
-func WithHeaders(send, receive Claim, mtu int) (Claim, Claim) {
+func WithHeaders(send, receive ReportedTraffic, mtu int) (ReportedTraffic, ReportedTraffic) {
 	if mtu <= 0 {
 		mtu = 1280 // the least that IPv6 has (RFC 8200)
 	}
-	packets := func(c Claim) int64 {
-		payload := max(1, int64(mtu-mostHeaders+frameHeader))
+	packets := func(c ReportedTraffic) int64 {
+		payload := max(1, int64(mtu-maxHeaders+frameHeader))
 		if c.Payload > 0 {
 			payload = min(payload, c.Payload)
 		}
-		return c.Handed/payload + c.Again
+		return c.Handed/payload + c.Retransmitted
 	}
 	there, back := packets(send), packets(receive)
-	send.Headers = (there+back)*mostHeaders + send.Again*int64(mtu)
-	receive.Headers = (there+back)*mostHeaders + receive.Again*int64(mtu)
+	send.Headers = (there+back)*maxHeaders + send.Retransmitted*int64(mtu)
+	receive.Headers = (there+back)*maxHeaders + receive.Retransmitted*int64(mtu)
 	return send, receive
 }
 
@@ -87,10 +88,10 @@ const (
 	// portShare is how far a port's bytes may be from those that are claimed: acknowledgements, and what iperf3 and
 	// headroom say to each other, are far less.
 	portShare = 0.05
-	// portNoise is the least in bytes by which they must differ, and minClaim what a test must claim to be looked at:
-	// ssh has the same way, mostly.
-	portNoise = 1 << 20
-	minClaim  = minTraffic
+	// portNoise is the least in bytes by which they must differ, and minReported what a test must claim to be looked
+	// at: ssh has the same way, mostly.
+	portNoise   = 1 << 20
+	minReported = minTraffic
 	// dropsShare is the share of a port's packets from which on its drops are said, and dropsFewest the least of them.
 	// What has no receiver, such as the switches' own frames, counts as dropped on every machine.
 	dropsShare  = 1e-4
@@ -99,16 +100,16 @@ const (
 
 // flow is one direction of an end.
 type flow struct {
-	end       PassageEnd
+	end       NetworkPathEnd
 	name      string // of the end
 	verb      string
 	of        func(PortCounters) lab.PortFlow
-	claim     Claim
+	reported  ReportedTraffic
 	direction string // of the metrics that it is about
 }
 
 // flows are the directions of both ends in which something is claimed.
-func (p Passage) flows() []flow {
+func (p NetworkPath) flows() []flow {
 	received := func(c PortCounters) lab.PortFlow { return c.Received }
 	sent := func(c PortCounters) lab.PortFlow { return c.Sent }
 	all := []flow{
@@ -121,7 +122,9 @@ func (p Passage) flows() []flow {
 		all = []flow{{p.Client, "machine", "sent", sent, p.Client.Sent, lab.Send},
 			{p.Client, "machine", "received", received, p.Client.Received, lab.Send}}
 	}
-	return slices.DeleteFunc(all, func(f flow) bool { return f.claim.Arrived < minClaim || len(f.end.Meant) == 0 })
+	return slices.DeleteFunc(all, func(f flow) bool {
+		return f.reported.Arrived < minReported || len(f.end.Expected) == 0
+	})
 }
 
 // moved is what a port counted in the flow's direction; false where that is not known.
@@ -132,9 +135,9 @@ func (f flow) moved(port string) (lab.PortFlow, bool) {
 	return moved, ok1 && ok2 && moved.Bytes >= 0 && moved.Packets >= 0
 }
 
-// meant is what the ports that were meant counted together; false where that is not known of one of them.
-func (f flow) meant() (sum lab.PortFlow, known bool) {
-	for _, port := range f.end.Meant {
+// expected is what the ports that were meant counted together; false where that is not known of one of them.
+func (f flow) expected() (sum lab.PortFlow, known bool) {
+	for _, port := range f.end.Expected {
 		moved, ok := f.moved(port)
 		if !ok {
 			return sum, false
@@ -145,7 +148,7 @@ func (f flow) meant() (sum lab.PortFlow, known bool) {
 }
 
 // ports are the names of those that were meant.
-func (f flow) ports() string { return strings.Join(f.end.Meant, " and ") }
+func (f flow) ports() string { return strings.Join(f.end.Expected, " and ") }
 
 // carriers are the ports besides those that were meant which carried a good part of the traffic, those that carried
 // most first. Of ports that lie on each other only the uppermost counts.
@@ -154,7 +157,7 @@ func (f flow) carriers() []string {
 	bytes := map[string]int64{}
 	for port := range f.end.After {
 		moved, ok := f.moved(port)
-		if ok && !f.isMeant(port) && moved.Bytes >= max(portNoise, f.claim.Arrived/10) {
+		if ok && !f.isExpected(port) && moved.Bytes >= max(portNoise, f.reported.Arrived/10) {
 			names, bytes[port] = append(names, port), moved.Bytes
 		}
 	}
@@ -167,9 +170,9 @@ func (f flow) carriers() []string {
 	return names
 }
 
-// isMeant says whether a port was meant, or lies below one that was.
-func (f flow) isMeant(port string) bool {
-	return slices.ContainsFunc(f.end.Meant, func(meant string) bool {
+// isExpected says whether a port was meant, or lies below one that was.
+func (f flow) isExpected(port string) bool {
+	return slices.ContainsFunc(f.end.Expected, func(meant string) bool {
 		return port == meant || slices.Contains(f.end.Over[port], meant)
 	})
 }
@@ -177,10 +180,10 @@ func (f flow) isMeant(port string) bool {
 // loopback is the port of traffic that never leaves the machine.
 const loopback = "lo"
 
-// remarks are what a check says of several flows, as one warning.
-type remarks struct{ parts, taints []string }
+// findings are what a check says of several flows, as one warning.
+type findings struct{ parts, taints []string }
 
-func (r *remarks) add(f flow, format string, args ...any) {
+func (r *findings) add(f flow, format string, args ...any) {
 	r.parts = append(r.parts, fmt.Sprintf(format, args...))
 	if taint := f.direction + ".*"; !slices.Contains(r.taints, taint) {
 		r.taints = append(r.taints, taint)
@@ -188,24 +191,24 @@ func (r *remarks) add(f flow, format string, args ...any) {
 }
 
 // warning is one that begins and ends with these words; none where nothing was remarked.
-func (r *remarks) warning(begin, end string) []lab.Warning {
+func (r *findings) warning(begin, end string) []lab.Warning {
 	if len(r.parts) == 0 {
 		return nil
 	}
 	return warn(r.taints, "%s%s%s", begin, strings.Join(r.parts, "; "), end)
 }
 
-// wentAnotherWay looks for tests whose bytes the ports that were meant did not carry.
-func wentAnotherWay(e *Evidence) []lab.Warning {
-	if e.Passage == nil {
+// otherPortUsed looks for tests whose bytes the ports that were meant did not carry.
+func otherPortUsed(e *Evidence) []lab.Warning {
+	if e.NetworkPath == nil {
 		return nil
 	}
-	var r remarks
+	var r findings
 	advice := ""
-	for _, f := range e.Passage.flows() {
-		moved, ok := f.meant()
-		missing := f.claim.Arrived - moved.Bytes
-		if !ok || missing < portNoise || float64(missing) < portShare*float64(f.claim.Arrived) {
+	for _, f := range e.NetworkPath.flows() {
+		moved, ok := f.expected()
+		missing := f.reported.Arrived - moved.Bytes
+		if !ok || missing < portNoise || float64(missing) < portShare*float64(f.reported.Arrived) {
 			continue
 		}
 		instead := "no other port did"
@@ -223,20 +226,20 @@ func wentAnotherWay(e *Evidence) []lab.Warning {
 		}
 		r.add(f, "%s of the %s (%s) %s %s of the %s that iperf3 counted, %s", f.ports(), f.name, f.end.Address, f.verb,
 			unit.Bytes(float64(moved.Bytes)),
-			unit.Bytes(float64(f.claim.Arrived)), instead)
+			unit.Bytes(float64(f.reported.Arrived)), instead)
 	}
 	return r.warning("the traffic went another way: ", advice)
 }
 
 // sharedPort looks for others' traffic on the ports under test.
 func sharedPort(e *Evidence) []lab.Warning {
-	if e.Passage == nil {
+	if e.NetworkPath == nil {
 		return nil
 	}
-	var r remarks
-	for _, f := range e.Passage.flows() {
-		moved, ok := f.meant()
-		most := max(f.claim.Arrived, f.claim.Handed) + f.claim.Headers
+	var r findings
+	for _, f := range e.NetworkPath.flows() {
+		moved, ok := f.expected()
+		most := max(f.reported.Arrived, f.reported.Handed) + f.reported.Headers
 		if more := moved.Bytes - most; ok && more >= portNoise && float64(more) >= portShare*float64(most) {
 			r.add(f, "%s of the %s %s %s, and the test accounts for %s at most, headers included: %s were others'",
 				f.ports(), f.name, f.verb, unit.Bytes(float64(moved.Bytes)), unit.Bytes(float64(most)),
@@ -248,12 +251,12 @@ func sharedPort(e *Evidence) []lab.Warning {
 
 // portErrors looks for what the ports under test lost.
 func portErrors(e *Evidence) []lab.Warning {
-	if e.Passage == nil {
+	if e.NetworkPath == nil {
 		return nil
 	}
-	var r remarks
-	for _, f := range e.Passage.flows() {
-		for _, port := range f.end.Meant {
+	var r findings
+	for _, f := range e.NetworkPath.flows() {
+		for _, port := range f.end.Expected {
 			moved, ok := f.moved(port)
 			if !ok {
 				continue
@@ -287,26 +290,26 @@ const (
 
 // unusedHop looks for next hops of a route that carried next to nothing of many flows.
 func unusedHop(e *Evidence) []lab.Warning {
-	if e.Passage == nil {
+	if e.NetworkPath == nil {
 		return nil
 	}
-	var r remarks
-	for _, f := range e.Passage.flows() {
-		hops := int64(len(f.end.Meant))
-		sum, ok := f.meant()
-		if !ok || hops < 2 || f.claim.Flows < hopFlows*hops {
+	var r findings
+	for _, f := range e.NetworkPath.flows() {
+		hops := int64(len(f.end.Expected))
+		sum, ok := f.expected()
+		if !ok || hops < 2 || f.reported.Flows < hopFlows*hops {
 			continue
 		}
 		var carried []string
 		unused := false
-		for _, port := range f.end.Meant {
+		for _, port := range f.end.Expected {
 			moved, _ := f.moved(port)
 			unused = unused || float64(moved.Bytes) < hopShare*float64(sum.Bytes)/float64(hops)
 			carried = append(carried, fmt.Sprintf("%s %s %s (%.0f%%)", port, f.verb, unit.Bytes(float64(moved.Bytes)),
 				100*float64(moved.Bytes)/float64(max(1, sum.Bytes))))
 		}
 		if unused {
-			r.add(f, "of %d flows %s at the %s", f.claim.Flows, strings.Join(carried, ", "), f.name)
+			r.add(f, "of %d flows %s at the %s", f.reported.Flows, strings.Join(carried, ", "), f.name)
 		}
 	}
 	return r.warning("the route has several next hops, and not all of them are used: ",
@@ -314,17 +317,17 @@ func unusedHop(e *Evidence) []lab.Warning {
 			"flows are told apart by ports (net.ipv4.fib_multipath_hash_policy=1)")
 }
 
-// mostPorts are the rows of an end at most: a host of containers has a port for each.
-const mostPorts = 16
+// maxPorts are the rows of an end at most: a host of containers has a port for each.
+const maxPorts = 16
 
 // Traffic is what went through the ports of both ends: through those that were meant, and all others that carried a
 // part of it.
-func (p Passage) Traffic() []lab.PortTraffic {
+func (p NetworkPath) Traffic() []lab.PortTraffic {
 	var all []lab.PortTraffic
 	least := max(p.Client.Sent.Arrived, p.Client.Received.Arrived) / 100
 	for _, e := range []struct {
 		role string
-		end  PassageEnd
+		end  NetworkPathEnd
 	}{{"client", p.Client}, {"server", p.Server}} {
 		if p.Same && e.role == "server" {
 			continue
@@ -332,20 +335,20 @@ func (p Passage) Traffic() []lab.PortTraffic {
 		var rows []lab.PortTraffic
 		for port, after := range e.end.After {
 			before, known := e.end.Before[port]
-			row := lab.PortTraffic{End: e.role, Port: port, Meant: slices.Contains(e.end.Meant, port),
+			row := lab.PortTraffic{End: e.role, Port: port, Expected: slices.Contains(e.end.Expected, port),
 				Received: after.Received.Less(before.Received), Sent: after.Sent.Less(before.Sent)}
-			if known && (row.Meant || row.Received.Bytes+row.Sent.Bytes > least) {
+			if known && (row.Expected || row.Received.Bytes+row.Sent.Bytes > least) {
 				rows = append(rows, row)
 			}
 		}
 		slices.SortFunc(rows, func(a, b lab.PortTraffic) int {
-			if a.Meant != b.Meant {
-				return map[bool]int{true: -1, false: 1}[a.Meant]
+			if a.Expected != b.Expected {
+				return map[bool]int{true: -1, false: 1}[a.Expected]
 			}
 			return cmp.Or(cmp.Compare(b.Received.Bytes+b.Sent.Bytes, a.Received.Bytes+a.Sent.Bytes),
 				strings.Compare(a.Port, b.Port))
 		})
-		all = append(all, rows[:min(len(rows), mostPorts)]...)
+		all = append(all, rows[:min(len(rows), maxPorts)]...)
 	}
 	return all
 }

@@ -20,7 +20,7 @@ func rateLimited(e *Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, r := range e.rates() {
 		if r.got >= rateShare*r.asked {
-			all = append(all, warn(speedOf(r.direction), "fio held itself to the %s that were asked for, and the "+
+			all = append(all, warn(speedMetrics(r.direction), "fio held itself to the %s that were asked for, and the "+
 				"storage kept up: this is the setting, not the limit; "+
 				"read the latency, or take the rate away", r.format(r.asked, r.direction))...)
 		}
@@ -32,7 +32,7 @@ func rateNotReached(e *Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, r := range e.rates() {
 		if r.got < rateMissed*r.asked && r.got > 0 {
-			all = append(all, warn(latencyOf(r.direction), "%s were asked for and %s of that reached: the "+
+			all = append(all, warn(latencyMetrics(r.direction), "%s were asked for and %s of that reached: the "+
 				"latencies are those of an overloaded queue and grow with the run time; lower the rate",
 				r.format(r.asked, r.direction), unit.Percent(r.got/r.asked))...)
 		}

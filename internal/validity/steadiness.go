@@ -17,11 +17,11 @@ const (
 	// 6%.
 	minTrend  = 20
 	minRounds = 30
-	// warmedBy is by how much the start must differ from the rest before it counts as warming up, and is as much
+	// warmUpRise is by how much the start must differ from the rest before it counts as warming up, and is as much
 	// as SNIA lets the fitted line of a steady state move.
-	warmedBy = stat.SteadyRise
-	// drifts is the probability below which a trend is taken as real.
-	drifts = 0.01
+	warmUpRise = stat.SteadyRise
+	// driftAlpha is the probability below which a trend is taken as real.
+	driftAlpha = 0.01
 	// stallBelow is the share of the median speed below which a second counts as stalled: half is more than
 	// noise, journal commits or one slow flush do.
 	stallBelow = 0.5
@@ -60,8 +60,8 @@ func (e *Evidence) eachSpeed(question func(direction string, values []float64) [
 	return all
 }
 
-// warm is how the start of a series compares with the rest.
-func warm(values []float64) (cut int, ratio float64, warming bool) {
+// warmUp is how the start of a series compares with the rest.
+func warmUp(values []float64) (cut int, ratio float64, warming bool) {
 	cut, settled := stat.WarmUp(values)
 	if cut == 0 || !settled {
 		return 0, 1, false
@@ -71,7 +71,7 @@ func warm(values []float64) (cut int, ratio float64, warming bool) {
 		return 0, 1, false
 	}
 	ratio = head / rest
-	return cut, ratio, math.Abs(ratio-1) > warmedBy
+	return cut, ratio, math.Abs(ratio-1) > warmUpRise
 }
 
 func (e *Evidence) interval() float64 {
@@ -83,13 +83,13 @@ func (e *Evidence) interval() float64 {
 
 func warmingUp(e *Evidence) []lab.Warning {
 	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
-		cut, ratio, warming := warm(values)
+		cut, ratio, warming := warmUp(values)
 		if !warming {
 			return nil
 		}
 		wrong := math.Abs(ratio-1) * float64(cut) / float64(len(values))
-		return moved(wrong,
-			warn(allOf(d), "the first %.0f s of %ss ran at %s of the speed of the rest: a cache was filling or "+
+		return mostError(wrong,
+			warn(metricsOf(d), "the first %.0f s of %ss ran at %s of the speed of the rest: a cache was filling or "+
 				"emptying; add ramp_time=%.0f or more, and run longer",
 				float64(cut)*e.interval(), d, unit.Percent(ratio), math.Ceil(float64(cut)*e.interval())))
 	})
@@ -97,22 +97,22 @@ func warmingUp(e *Evidence) []lab.Warning {
 
 func drifting(e *Evidence) []lab.Warning {
 	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
-		if cut, _, warming := warm(values); warming {
+		if cut, _, warming := warmUp(values); warming {
 			values = values[cut:]
 		}
 		if len(values) < minTrend {
 			return nil
 		}
 		trend := stat.Drift(values)
-		if !(trend.P < drifts) || math.Abs(trend.Rise) <= stat.SteadyRise {
+		if !(trend.P < driftAlpha) || math.Abs(trend.Rise) <= stat.SteadyRise {
 			return nil
 		}
 		how := "fell"
 		if trend.Rise > 0 {
 			how = "rose"
 		}
-		return moved(math.Abs(trend.Rise),
-			warn(allOf(d), "the speed of %ss %s by %s from start to end: the device was not in a lasting state "+
+		return mostError(math.Abs(trend.Rise),
+			warn(metricsOf(d), "the speed of %ss %s by %s from start to end: the device was not in a lasting state "+
 				"(a cache filled, garbage collection began, it got warm); "+
 				"run until it is steady (suite soak)", d, how, unit.Percent(math.Abs(trend.Rise))))
 	})
@@ -128,8 +128,8 @@ func notSteady(e *Evidence) []lab.Warning {
 		if math.IsNaN(s.Range) || s.Steady() {
 			return nil
 		}
-		return moved(s.Range,
-			warn(allOf(d), "the speed of %ss is not steady: between fifths of the run it differs by %s (up to "+
+		return mostError(s.Range,
+			warn(metricsOf(d), "the speed of %ss is not steady: between fifths of the run it differs by %s (up to "+
 				"%s is steady) and changes by %s along a line (up to %s); run longer, or until steady",
 				d, unit.Percent(s.Range), unit.Percent(stat.SteadyRange),
 				unit.Percent(math.Abs(s.Rise)), unit.Percent(stat.SteadyRise)))
@@ -151,8 +151,8 @@ func stalls(e *Evidence) []lab.Warning {
 		if s.Period > 0 {
 			often = ", one every " + unit.Latency(s.Period*e.interval())
 		}
-		return moved(s.Share,
-			warn(allOf(d), "%ss stalled: %s of the time below half the usual speed, in %d stretches%s, the "+
+		return mostError(s.Share,
+			warn(metricsOf(d), "%ss stalled: %s of the time below half the usual speed, in %d stretches%s, the "+
 				"slowest second at %s of it; the mean hides that, so read the series and p99.9, "+
 				"and look for flushes, garbage collection or another user of the device",
 				d, unit.Percent(s.Share), s.Episodes, often, unit.Percent(s.Low/s.Median)))

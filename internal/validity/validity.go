@@ -38,10 +38,10 @@ type Evidence struct {
 	Server *ServerCounters
 	// Backends have the counters of the machines that the data of the place comes from or through.
 	Backends []EndCounters
-	// Claims are what the load generator says went through a network, by direction; nil where it measures none.
-	Claims map[string]Claim
-	// Passage is what the ports of both ends counted; nil where nobody looked.
-	Passage *Passage
+	// Reported are what the load generator says went through a network, by direction; nil where it measures none.
+	Reported map[string]ReportedTraffic
+	// NetworkPath is what the ports of both ends counted; nil where nobody looked.
+	NetworkPath *NetworkPath
 	// Machine is what does not change while a run goes on.
 	Machine Machine
 }
@@ -248,11 +248,11 @@ func warn(taints []string, format string, args ...any) []lab.Warning {
 	return []lab.Warning{{Text: fmt.Sprintf(format, args...), Taints: taints}}
 }
 
-// everything is what a warning taints that leaves no number of the repetition standing.
-func everything() []string { return []string{"*"} }
+// allMetrics is what a warning taints that leaves no number of the repetition standing.
+func allMetrics() []string { return []string{"*"} }
 
-// allOf are the metrics of some directions.
-func allOf(directions ...string) []string {
+// metricsOf are the metrics of some directions.
+func metricsOf(directions ...string) []string {
 	taints := make([]string, len(directions))
 	for i, d := range directions {
 		taints[i] = d + ".*"
@@ -260,8 +260,8 @@ func allOf(directions ...string) []string {
 	return taints
 }
 
-// speedOf are the rates of some directions, whose latencies may be trusted.
-func speedOf(directions ...string) []string {
+// speedMetrics are the rates of some directions, whose latencies may be trusted.
+func speedMetrics(directions ...string) []string {
 	var taints []string
 	for _, d := range directions {
 		taints = append(taints, lab.IOPS(d), lab.Bandwidth(d))
@@ -269,8 +269,8 @@ func speedOf(directions ...string) []string {
 	return taints
 }
 
-// latencyOf are the latencies of some directions, whose rates may be trusted.
-func latencyOf(directions ...string) []string {
+// latencyMetrics are the latencies of some directions, whose rates may be trusted.
+func latencyMetrics(directions ...string) []string {
 	var taints []string
 	for _, d := range directions {
 		taints = append(taints, d+".latency.*")

@@ -29,8 +29,9 @@ func Weights() map[string]Weight {
 	return all
 }
 
-// moved is the answer of a check that knows how far what it warns of can have moved the metrics: by the share at most.
-func moved(share float64, warnings []lab.Warning) []lab.Warning {
+// mostError is the answer of a check that knows how far what it warns of can have moved the metrics: by the share at
+// most.
+func mostError(share float64, warnings []lab.Warning) []lab.Warning {
 	for i := range warnings {
 		warnings[i].MostError = max(0, min(share, 1))
 	}

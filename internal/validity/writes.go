@@ -37,17 +37,18 @@ func unsyncedWrites(e *Evidence) []lab.Warning {
 			return nil
 		}
 		if ok {
-			return warn(allOf(lab.Write), "buffered writes without fsync: of the %s that fio wrote %s had reached "+
+			return warn(metricsOf(lab.Write), "buffered writes without fsync: of the %s that fio wrote %s had reached "+
 				"%s at the end; add direct=1, end_fsync=1 or fsync=N",
 				unit.Bytes(float64(e.traffic(lab.Write).bytes)), portion(share), e.storage())
 		}
-		return warn(allOf(lab.Write), "buffered writes without fsync: the speed is that of the page cache until it "+
-			"fills; add direct=1, end_fsync=1 or fsync=N")
+		return warn(metricsOf(lab.Write),
+			"buffered writes without fsync: the speed is that of the page cache until it "+
+				"fills; add direct=1, end_fsync=1 or fsync=N")
 	}
 	if e.depth()*e.jobs() > 1 || e.Machine.WriteCache != writeBack {
 		return nil
 	}
-	return warn(latencyOf(lab.Write), "the disk has a volatile write cache and nothing asked it to store what it "+
+	return warn(latencyMetrics(lab.Write), "the disk has a volatile write cache and nothing asked it to store what it "+
 		"was sent: the latency is that of the cache, "+
 		"not of a durable write, which can take a hundred times longer; add fsync=1 to see that")
 }
@@ -57,7 +58,7 @@ func flushAbsorbed(e *Evidence) []lab.Warning {
 	if syncs < enoughSyncs || !e.did(lab.Write) || e.inMemory() {
 		return nil
 	}
-	taints := allOf(lab.Write, lab.Sync)
+	taints := metricsOf(lab.Write, lab.Sync)
 	d, counted := e.disks()
 	if counted && float64(d.FlushIOs) < flushesSeen*syncs/e.jobs() {
 		switch {
@@ -99,7 +100,7 @@ func fsyncDominated(e *Evidence) []lab.Warning {
 	busy := e.traffic(lab.Read).inAll + e.traffic(lab.Write).inAll
 	// A job that waits for nothing has all its depth in flight; NaN (no latency) compares false.
 	if rest := 1 - busy/(e.depth()*e.jobs()); rest > flushDominates {
-		return warn(speedOf(lab.Write), "the flush at the end took about %s of the %.1f s: the rate mixes a fast "+
+		return warn(speedMetrics(lab.Write), "the flush at the end took about %s of the %.1f s: the rate mixes a fast "+
 			"part into memory with a wait; "+
 			"write more, or longer, or use direct=1", unit.Percent(rest), e.Group.Seconds)
 	}
@@ -115,9 +116,10 @@ func notPreconditioned(e *Evidence) []lab.Warning {
 	if e.Place.Size <= 0 || written >= preconditioned*float64(e.Place.Size) {
 		return nil
 	}
-	return warn(allOf(lab.Write), "the drive was discarded just before and %s of its %s written since: that is the "+
-		"speed of an empty drive, which has no garbage to collect; "+
-		"for the lasting speed write it full %d times first, then run until steady (suite soak)",
+	return warn(metricsOf(lab.Write),
+		"the drive was discarded just before and %s of its %s written since: that is the "+
+			"speed of an empty drive, which has no garbage to collect; "+
+			"for the lasting speed write it full %d times first, then run until steady (suite soak)",
 		unit.Bytes(written), unit.Capacity(float64(e.Place.Size)), preconditioned)
 }
 
@@ -137,7 +139,7 @@ func compressible(e *Evidence) []lab.Warning {
 		if e.compresses() {
 			where = e.filesystem() + " compresses what is written here"
 		}
-		return warn(allOf(lab.Write), "%s makes the data compressible or repeating, and %s; leave it out, so that "+
+		return warn(metricsOf(lab.Write), "%s makes the data compressible or repeating, and %s; leave it out, so that "+
 			"fio writes random data", reason, where)
 	}
 	if !e.compresses() {
@@ -150,10 +152,11 @@ func compressible(e *Evidence) []lab.Warning {
 			continue // pageCache and unsyncedWrites say what there is to say
 		}
 		if share, ok := e.reached(d); ok && share < reachedShare {
-			all = append(all, warn(allOf(d), "%s compresses, and the disk moved %s of the %s that fio counted: the "+
-				"data compresses or came from memory; "+
-				"use random data (no zero_buffers, a file laid out by headroom) or mount without compression",
-				e.filesystem(), portion(share), unit.Bytes(float64(e.traffic(d).bytes)))...)
+			all = append(all,
+				warn(metricsOf(d), "%s compresses, and the disk moved %s of the %s that fio counted: the "+
+					"data compresses or came from memory; "+
+					"use random data (no zero_buffers, a file laid out by headroom) or mount without compression",
+					e.filesystem(), portion(share), unit.Bytes(float64(e.traffic(d).bytes)))...)
 		}
 	}
 	return all
@@ -168,11 +171,11 @@ func blockBelowSector(e *Evidence) []lab.Warning {
 		switch {
 		case bs <= 0 || !e.did(d) && !(e.asksFor(d) && len(e.Group.Errors) > 0): // refused blocks did nothing
 		case logical > 0 && bs%logical != 0:
-			all = append(all, warn(allOf(d), "%s of %s are no whole number of the device's sectors (%s), which "+
+			all = append(all, warn(metricsOf(d), "%s of %s are no whole number of the device's sectors (%s), which "+
 				"O_DIRECT refuses and the page cache rounds up; use bs=%d or a multiple",
 				d+"s", unit.Bytes(float64(bs)), unit.Bytes(float64(logical)), max(logical, physical))...)
 		case d == lab.Write && physical > 0 && bs%physical != 0:
-			all = append(all, warn(allOf(d), "writes of %s are smaller than the device's physical sectors (%s) or "+
+			all = append(all, warn(metricsOf(d), "writes of %s are smaller than the device's physical sectors (%s) or "+
 				"cut through them, so the device reads before each write; use bs=%d or a multiple",
 				unit.Bytes(float64(bs)), unit.Bytes(float64(physical)), physical)...)
 		}

@@ -27,8 +27,8 @@ func whole(data []byte, line bool) []byte {
 	return append(out[:len(out):len(out)], cut(rest)...)
 }
 
-// acts says whether a terminal would do something else with a character than print it.
-func acts(r rune) bool {
+// isControl says whether a terminal would do something else with a character than print it.
+func isControl(r rune) bool {
 	// U+2028 and U+2029 end lines, U+009B begins a sequence as ESC [ does.
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
@@ -64,7 +64,7 @@ func show(data []byte, key Key, line bool) (out, rest []byte) {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			replace(i, i+size, cut(data[i:i+size]))
-		case acts(r):
+		case isControl(r):
 			replace(i, i+size, fmt.Appendf(nil, "\\u%04x", r))
 		}
 		i += size

@@ -67,12 +67,12 @@ func FuzzVisible(f *testing.F) {
 				t.Errorf("%s: %q is no UTF-8", name, got)
 			}
 			for _, r := range got {
-				if acts(r) && (name == "line" || r != '\n' && r != '\t') {
+				if isControl(r) && (name == "line" || r != '\n' && r != '\t') {
 					t.Errorf("%s: %q of %q has %U", name, got, s, r)
 				}
 			}
 		}
-		if strings.IndexFunc(s, acts) < 0 && utf8.ValidString(s) && (text != s || line != s) {
+		if strings.IndexFunc(s, isControl) < 0 && utf8.ValidString(s) && (text != s || line != s) {
 			t.Errorf("%q became %q and %q", s, text, line)
 		}
 		if Text(text) != text || Line(line) != line {

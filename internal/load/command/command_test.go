@@ -90,7 +90,7 @@ func TestWhatFailedHasNoValues(t *testing.T) {
 		"one is there": {Ended{Stdout: []byte("tps = 1\n")}, "pgbench printed nothing that matches latency: tps = 1"},
 		"no number": {Ended{Stdout: []byte("latency average = 1 ms\ntps = ..\n")},
 			"pgbench printed nothing that matches transactions: latency average = 1 ms / tps = .."},
-		"long": {Ended{ExitCode: 1, Stderr: []byte(long)}, "pgbench ended with exit status 1: …" + long[:mostQuoted]},
+		"long": {Ended{ExitCode: 1, Stderr: []byte(long)}, "pgbench ended with exit status 1: …" + long[:maxQuoted]},
 	} {
 		values, err := Values(pgbench(), c.ended)
 		if err == nil || err.Error() != c.want || values != nil {

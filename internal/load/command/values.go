@@ -126,8 +126,8 @@ func name(c lab.Command) string {
 	return c.Argv[0]
 }
 
-// mostQuoted is how much of what a command printed fits into a warning; the bundle has all of it.
-const mostQuoted = 300
+// maxQuoted is how much of what a command printed fits into a warning; the bundle has all of it.
+const maxQuoted = 300
 
 // quote is the end of what a command printed, where programs say what went wrong: its errors, or else its output.
 func quote(e Ended) string {
@@ -143,11 +143,11 @@ func quote(e Ended) string {
 		if len(last) == 0 {
 			continue
 		}
-		said := []rune(strings.Join(last[max(0, len(last)-3):], " / "))
-		if len(said) > mostQuoted {
-			said = append([]rune("…"), said[len(said)-mostQuoted:]...)
+		printed := []rune(strings.Join(last[max(0, len(last)-3):], " / "))
+		if len(printed) > maxQuoted {
+			printed = append([]rune("…"), printed[len(printed)-maxQuoted:]...)
 		}
-		return ": " + string(said)
+		return ": " + string(printed)
 	}
 	return ", and printed nothing"
 }

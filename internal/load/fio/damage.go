@@ -18,9 +18,9 @@ func tooLarge(at int64) error {
 	}
 }
 
-// broken explains why a document can't be read. The byte comes from the standard library's decoder, which keeps an
-// exact count; the fast one does not give it out.
-func broken(data []byte, at int64, cut bool, err error) error {
+// describeDamage explains why a document can't be read. The byte comes from the standard library's decoder, which keeps
+// an exact count; the fast one does not give it out.
+func describeDamage(data []byte, at int64, cut bool, err error) error {
 	place, cause := "", err
 	if p, ok := errors.AsType[*placeError](err); ok {
 		place, cause = ", in "+p.path(), p.err

@@ -82,13 +82,13 @@ func (p *decoder) decode(data []byte) (Document, error) {
 	}
 	spread(&doc, hosts)
 	for i := range doc.Jobs {
-		settle(&doc.Jobs[i], doc.Global, doc.Version)
+		normalize(&doc.Jobs[i], doc.Global, doc.Version)
 	}
 	return doc, nil
 }
 
-// settle takes away the differences between versions that can only be seen when the whole document has been read.
-func settle(job *Job, global map[string]string, version string) {
+// normalize takes away the differences between versions that can only be seen when the whole document has been read.
+func normalize(job *Job, global map[string]string, version string) {
 	// Up to 3.12, lat_percentiles=1 filed the percentiles of the total latency under clat.
 	value, ok := job.Options["lat_percentiles"]
 	if !ok {
@@ -182,7 +182,7 @@ func (p *decoder) job(doc *Document) error {
 	return nil
 }
 
-// depthLevel is the key of a depth level. Those that fio prints are spelt out to save making each anew.
+// depthLevel is the key of a depth level. Those that fio prints are spelt out to save making each again.
 func depthLevel(key []byte) string {
 	switch string(key) {
 	case "1":

@@ -42,7 +42,7 @@ func (d Document) continuedBy(next Document) bool {
 	if near(between, next.busy()-d.busy(), busySlack) {
 		return true
 	}
-	// The time after the last I/O (end_fsync, say) is no run time. A second run of the same job starts counting anew,
+	// The time after the last I/O (end_fsync, say) is no run time. A second run of the same job starts counting again,
 	// so that its elapsed time is not longer.
 	elapsed := next.elapsed() - d.elapsed()
 	return elapsed >= 1 && near(between, elapsed, elapsedSlack)

@@ -39,7 +39,7 @@ func Fine(samples []LogSample, quantity string, interval time.Duration) (s lab.S
 	// would hide that nothing was done.
 	position := func(at time.Duration) float64 {
 		steps := float64(at-origin) / float64(interval)
-		if edge := math.Round(steps); math.Abs(steps-edge) < onEdge {
+		if edge := math.Round(steps); math.Abs(steps-edge) < edgeTolerance {
 			return edge
 		}
 		return steps
@@ -60,5 +60,5 @@ func Fine(samples []LogSample, quantity string, interval time.Duration) (s lab.S
 	return s, time.UnixMilli(origin.Milliseconds()), len(s.Values) > 0
 }
 
-// onEdge is how near to the edge of a step a moment is on it, in steps.
-const onEdge = 0.2
+// edgeTolerance is how near to the edge of a step a moment is on it, in steps.
+const edgeTolerance = 0.2

@@ -175,7 +175,7 @@ const binLine = 28
 // longest is above any latency, in ns (13 days), and small enough to be multiplied without overflow.
 const longest = 1 << 50
 
-// inOrder sorts bins and adds those that occur twice. fio prints them in order; tools that write fio's JSON anew may
+// inOrder sorts bins and adds those that occur twice. fio prints them in order; tools that write fio's JSON again may
 // not.
 func inOrder(h lab.Histogram) lab.Histogram {
 	byValue := make(map[int64]uint64, len(h.Counts))

@@ -85,7 +85,7 @@ func (p *decoder) liftBins(data []byte, from int) (end int, ok bool) {
 	for {
 		value, behind := digits(data, at)
 		if colon == nil {
-			colon = colonOf(data[behind:])
+			colon = skipColon(data[behind:])
 		}
 		if behind == at || colon == nil || !bytes.HasPrefix(data[behind:], colon) {
 			return 0, false
@@ -100,7 +100,7 @@ func (p *decoder) liftBins(data []byte, from int) (end int, ok bool) {
 		}
 		at = behind
 		if comma == nil {
-			comma = commaOf(data[at:])
+			comma = skipComma(data[at:])
 		}
 		if comma == nil || !bytes.HasPrefix(data[at:], comma) {
 			p.ns, p.counts = ns, counts
@@ -123,8 +123,8 @@ func digits(text []byte, at int) (value int64, behind int) {
 	return value, behind
 }
 
-// colonOf is what ends a key and leads to its value, white space included; nil where text does not begin with it.
-func colonOf(text []byte) []byte {
+// skipColon is what ends a key and leads to its value, white space included; nil where text does not begin with it.
+func skipColon(text []byte) []byte {
 	if !bytes.HasPrefix(text, []byte{'"'}) {
 		return nil
 	}
@@ -135,8 +135,8 @@ func colonOf(text []byte) []byte {
 	return text[:at+space(text[at:])]
 }
 
-// commaOf is what leads from a value to the next key; nil where text does not begin with it.
-func commaOf(text []byte) []byte {
+// skipComma is what leads from a value to the next key; nil where text does not begin with it.
+func skipComma(text []byte) []byte {
 	at, ok := past(text, 0, ',')
 	if !ok {
 		return nil

@@ -82,7 +82,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// The same document in other clothes: read a byte at a time, written anew by other tools, within other JSON.
+// The same document in other clothes: read a byte at a time, written again by other tools, within other JSON.
 func TestShapes(t *testing.T) {
 	for _, file := range fixtures(t, "json") {
 		data := read(t, file)

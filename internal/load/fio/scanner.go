@@ -130,7 +130,7 @@ func (s *scanner) decode(dec *decoder) (Document, error) {
 		}
 	}
 	if err != nil {
-		return Document{}, broken(data, s.offset+int64(s.doc), cut, err)
+		return Document{}, describeDamage(data, s.offset+int64(s.doc), cut, err)
 	}
 	s.pos = end
 	return doc, nil

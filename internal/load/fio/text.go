@@ -106,7 +106,7 @@ func (p *textParser) line(text string) {
 	if p.open != "" {
 		text, p.open = p.open+" "+strings.TrimSpace(text), ""
 	}
-	if cut, goesOn := strings.CutSuffix(text, `\`); goesOn && commandStart(text) >= 0 {
+	if cut, continues := strings.CutSuffix(text, `\`); continues && commandStart(text) >= 0 {
 		p.open = strings.TrimRight(cut, " ")
 		return
 	}

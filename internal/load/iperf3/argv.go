@@ -30,8 +30,8 @@ func Options() map[string]option.Option {
 // defaultTime is iperf3's own.
 const defaultTime = 10 * time.Second
 
-// Takes is how long a test with these options runs, what does not count included.
-func Takes(params map[string]string) time.Duration {
+// TestTime is how long a test with these options runs, what does not count included.
+func TestTime(params map[string]string) time.Duration {
 	run := defaultTime
 	if d, err := unit.ParseDuration(params["time"]); err == nil && d > 0 {
 		run = d

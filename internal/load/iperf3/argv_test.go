@@ -14,14 +14,14 @@ func TestArgv(t *testing.T) {
 	if got := strings.Join(Client(params, "192.0.2.7", 5301), " "); got != client {
 		t.Errorf("got  %s\nwant %s", got, client)
 	}
-	if got := Takes(params); got != 61*time.Second {
+	if got := TestTime(params); got != 61*time.Second {
 		t.Errorf("it takes %s", got)
 	}
-	if got := Takes(nil); got != 10*time.Second {
+	if got := TestTime(nil); got != 10*time.Second {
 		t.Errorf("by itself it takes %s", got)
 	}
 	const server = "timeout -k 5 121 iperf3 --server --one-off --bind 192.0.2.7 --port 5301 --json"
-	if got := strings.Join(Server("192.0.2.7", 5301, Takes(params)+time.Minute), " "); got != server {
+	if got := strings.Join(Server("192.0.2.7", 5301, TestTime(params)+time.Minute), " "); got != server {
 		t.Errorf("got  %s\nwant %s", got, server)
 	}
 	if got := Title(params); got != "udp zerocopy bitrate 1g x8" {

@@ -122,8 +122,8 @@ func ParseError(text []byte) (string, error) {
 		d.Error != "" {
 		return strings.TrimPrefix(d.Error, "error - "), nil
 	}
-	if _, said, found := strings.Cut(string(text), "error - "); found {
-		return strings.TrimSpace(said), nil
+	if _, printed, found := strings.Cut(string(text), "error - "); found {
+		return strings.TrimSpace(printed), nil
 	}
 	return "", errors.New("it says nothing of an error")
 }

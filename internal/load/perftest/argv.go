@@ -49,7 +49,7 @@ func Fault(params map[string]string) (message, hint string) {
 	switch {
 	case params["duration"] != "" && params["iters"] != "":
 		return "duration and iters contradict each other", "delete one of the two"
-	case params["iters"] != "" && iters < leastIterations:
+	case params["iters"] != "" && iters < minIterations:
 		return "perftest makes 5 iterations and more", "raise iters"
 	case params["duration"] != "" && d <= 2*margin:
 		return "perftest leaves out 2 s at either end", "make duration more than 4s"
@@ -58,25 +58,25 @@ func Fault(params map[string]string) (message, hint string) {
 }
 
 const (
-	leastIterations = 5
+	minIterations = 5
 	// margin is what a test by time leaves out at its beginning and at its end (--margin).
 	margin = 2 * time.Second
 	// What a test does where its job does not say: a rate is measured for so long, and answers are timed so often, for
 	// a test of answers by time prints no percentiles.
 	defaultDuration   = 14 * time.Second
 	defaultIterations = 20000
-	// guess is how long a test takes whose number of iterations is given. Nobody knows.
-	guess = 10 * time.Second
-	// around is what a client takes beside its test, to connect and to take in memory.
-	around = 2 * time.Second
+	// defaultTestTime is how long a test takes whose number of iterations is given. Nobody knows.
+	defaultTestTime = 10 * time.Second
+	// setUpTime is what a client takes beside its test, to connect and to take in memory.
+	setUpTime = 2 * time.Second
 )
 
-// Takes is how long a test with these options runs, what does not count included.
-func Takes(params map[string]string) time.Duration {
+// TestTime is how long a test with these options runs, what does not count included.
+func TestTime(params map[string]string) time.Duration {
 	if d, ok := byTime(params); ok {
-		return d + around
+		return d + setUpTime
 	}
-	return guess + around
+	return defaultTestTime + setUpTime
 }
 
 func byTime(params map[string]string) (time.Duration, bool) {

@@ -9,7 +9,7 @@ import "strings"
 //	Segmentation fault
 //
 // With --rdma_cm the two ends connect twice. The first connection is for what they have to tell each other; they agree
-// by it to connect for the test, and then the server begins to listen anew while the client connects. A client that is
+// by it to connect for the test, and then the server begins to listen again while the client connects. A client that is
 // faster is refused: 8 is IB_CM_REJ_INVALID_SERVICE_ID, nobody listens. It means to try ten times more, but the refusal
 // has already been counted as a connection (connects_left), so that it waits for none, and crashes. Source:
 // create_rdma_cm_connection, rdma_cm_client_connection and rdma_cm_event_error_handler in perftest_communication.c;

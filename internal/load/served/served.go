@@ -45,17 +45,17 @@ type Generator struct {
 	// Options that a job can set, and what is wrong with those of one test: message is empty when nothing is.
 	Options func() map[string]option.Option
 	Fault   func(params map[string]string) (message, hint string)
-	// Takes is how long a test runs, and Title what it does in a few words.
-	Takes func(params map[string]string) time.Duration
-	Title func(params map[string]string) string
+	// TestTime is how long a test runs, and Title what it does in a few words.
+	TestTime func(params map[string]string) time.Duration
+	Title    func(params map[string]string) string
 	// Client and Server are the argument vectors. A server listens on the end's address and nowhere else, and ends by
 	// itself after so long.
 	Client func(params map[string]string, at End) []string
 	Server func(params map[string]string, at End, longest time.Duration) []string
 	// Listens is how the server does.
 	Listens func(params map[string]string) Listening
-	// Said is what a server or client says went wrong; empty where it says nothing of that.
-	Said func(text []byte) string
+	// ErrorText is what a server or client says went wrong; empty where it says nothing of that.
+	ErrorText func(text []byte) string
 }
 
 // Generators are all of them.
@@ -65,21 +65,21 @@ func Generators() []Generator {
 			Engine: lab.EngineIperf3, Key: "iperf3", Program: always("iperf3"),
 			Install: "apt install iperf3 (Debian, Ubuntu), dnf install iperf3 (Fedora, RHEL), zypper install iperf " +
 				"(SUSE), pacman -S iperf3 (Arch), apk add iperf3 (Alpine)",
-			Options: iperf3.Options, Fault: iperf3.Fault, Takes: iperf3.Takes, Title: iperf3.Title,
+			Options: iperf3.Options, Fault: iperf3.Fault, TestTime: iperf3.TestTime, Title: iperf3.Title,
 			Client: func(params map[string]string, at End) []string {
 				return iperf3.Client(params, at.Address, at.Port)
 			},
 			Server: func(_ map[string]string, at End, longest time.Duration) []string {
 				return iperf3.Server(at.Address, at.Port, longest)
 			},
-			Listens: func(map[string]string) Listening { return TCP }, // it begins with a connection in any case
-			Said:    said(iperf3.ParseError),
+			Listens:   func(map[string]string) Listening { return TCP }, // it begins with a connection in any case
+			ErrorText: errorText(iperf3.ParseError),
 		},
 		{
 			Engine: lab.EngineSockperf, Key: "sockperf", Program: always("sockperf"),
 			Install: "apt install sockperf (Debian, Ubuntu), dnf install sockperf (Fedora); others build it from " +
 				"https://github.com/Mellanox/sockperf",
-			Options: sockperf.Options, Fault: sockperf.Fault, Takes: sockperf.Takes, Title: sockperf.Title,
+			Options: sockperf.Options, Fault: sockperf.Fault, TestTime: sockperf.TestTime, Title: sockperf.Title,
 			Client: func(params map[string]string, at End) []string {
 				return sockperf.Client(params, at.Address, at.Port)
 			},
@@ -92,12 +92,12 @@ func Generators() []Generator {
 				}
 				return UDP
 			},
-			Said: said(sockperf.ParseError),
+			ErrorText: errorText(sockperf.ParseError),
 		},
 		{
 			Engine: lab.EnginePerftest, Key: "rdma", Program: perftest.Program,
 			Install: "apt install perftest iproute2 (Debian, Ubuntu), dnf install perftest iproute (Fedora, RHEL)",
-			Options: perftest.Options, Fault: perftest.Fault, Takes: perftest.Takes, Title: perftest.Title,
+			Options: perftest.Options, Fault: perftest.Fault, TestTime: perftest.TestTime, Title: perftest.Title,
 			Client: func(params map[string]string, at End) []string {
 				return perftest.Client(params, at.Address, at.Port)
 			},
@@ -108,8 +108,8 @@ func Generators() []Generator {
 				}
 				return argv
 			},
-			Listens: func(map[string]string) Listening { return RDMA },
-			Said:    func([]byte) string { return "" }, // it has no mark for what is an error
+			Listens:   func(map[string]string) Listening { return RDMA },
+			ErrorText: func([]byte) string { return "" }, // it has no mark for what is an error
 		},
 	}
 }
@@ -131,8 +131,8 @@ func always(program string) func(map[string]string) string {
 	return func(map[string]string) string { return program }
 }
 
-// said is a parser of errors whose answer may be empty.
-func said(parse func([]byte) (string, error)) func([]byte) string {
+// errorText is a parser of errors whose answer may be empty.
+func errorText(parse func([]byte) (string, error)) func([]byte) string {
 	return func(text []byte) string {
 		s, err := parse(text)
 		if err != nil {

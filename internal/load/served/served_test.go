@@ -30,8 +30,8 @@ func TestGenerators(t *testing.T) {
 				t.Errorf("%s: %v", g.Engine, argv)
 			}
 		}
-		if g.Takes(nil) < time.Second || g.Title(nil) == "" || g.Install == "" || len(g.Options()) == 0 ||
-			g.Said(nil) != "" {
+		if g.TestTime(nil) < time.Second || g.Title(nil) == "" || g.Install == "" || len(g.Options()) == 0 ||
+			g.ErrorText(nil) != "" {
 			t.Errorf("%s lacks something", g.Engine)
 		}
 		if message, _ := g.Fault(nil); message != "" {

@@ -51,7 +51,7 @@ func Fault(params map[string]string) (message, hint string) {
 			"add mps: 10000, or mps: max for as many as it can"
 	case mode != UnderLoad && params["reply-every"] != "":
 		return "reply-every is for under-load: " + mode + " has no use for it", "delete it, or add mode: under-load"
-	case size > 0 && size < leastMessage || size > mostMessage:
+	case size > 0 && size < minMessage || size > maxMessage:
 		return "a message has from 14 to 65507 bytes", "change msg-size"
 	case seconds < 1:
 		return "sockperf does not count the first 0.4 s and the last 0.05 s", "make time at least 1s"
@@ -62,8 +62,8 @@ func Fault(params map[string]string) (message, hint string) {
 // The sizes that a message can have: sockperf's header, and what fits into a UDP datagram. Source: defs.h,
 // MIN_PAYLOAD_SIZE and MAX_PAYLOAD_SIZE.
 const (
-	leastMessage = 14
-	mostMessage  = 65507
+	minMessage = 14
+	maxMessage = 65507
 )
 
 // defaultTime is headroom's: sockperf's own is one second, of which it counts half.
@@ -80,8 +80,8 @@ func wanted(params map[string]string) float64 {
 // messages and the test, and leaves out 0.4 s of that (client.cpp).
 const Ramp = 2500 * time.Millisecond
 
-// Takes is how long a test with these options runs, what does not count included.
-func Takes(params map[string]string) time.Duration {
+// TestTime is how long a test with these options runs, what does not count included.
+func TestTime(params map[string]string) time.Duration {
 	return time.Duration(wanted(params)*float64(time.Second)) + Ramp
 }
 

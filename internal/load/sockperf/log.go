@@ -70,7 +70,7 @@ func (l Log) Rates(step float64) lab.Series {
 		return s
 	}
 	begin := l.Begins()
-	s.Values = make([]float64, min(mostSteps, int((l.Ends()-begin)/step+1e-6)))
+	s.Values = make([]float64, min(maxSteps, int((l.Ends()-begin)/step+1e-6)))
 	for _, r := range l {
 		if i := int((r.Answered - begin) / step); i < len(s.Values) {
 			s.Values[i] += 1 / step
@@ -79,8 +79,8 @@ func (l Log) Rates(step float64) lab.Series {
 	return s
 }
 
-// mostSteps are those of a week in tenths of a second, so that no slip in a log fills the memory.
-const mostSteps = 7 * 86400 * 10
+// maxSteps are those of a week in tenths of a second, so that no slip in a log fills the memory.
+const maxSteps = 7 * 86400 * 10
 
 // Latency is the distribution of how long answers took, in bins that are at most 1/64 wide, as fio's are: each time is
 // counted at the lower end of its bin.

@@ -92,7 +92,7 @@ func TestArgv(t *testing.T) {
 	if got := Title(params); got != "tcp under-load mps 5000 msg-size 100 nonblocked" {
 		t.Error(got)
 	}
-	if got := Takes(params); got != time.Minute+Ramp {
+	if got := TestTime(params); got != time.Minute+Ramp {
 		t.Error(got)
 	}
 	for _, bad := range []map[string]string{{"mode": "under-load"}, {"reply-every": "1"}, {"msg-size": "13"},

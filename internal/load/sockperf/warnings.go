@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// uncounted is what sockperf leaves out of a test, in seconds: 0.4 at its beginning and 0.05 at its end (defs.h,
-	// TEST_START_WARMUP_MSEC and TEST_END_COOLDOWN_MSEC).
-	uncounted = 0.45
-	// standstill is how many seconds before its time a test must have ended to be called stuck: more than the wait for
-	// a segment that is sent again.
-	standstill = 0.5
+	// uncountedSeconds is what sockperf leaves out of a test, in seconds: 0.4 at its beginning and 0.05 at its end
+	// (defs.h, TEST_START_WARMUP_MSEC and TEST_END_COOLDOWN_MSEC).
+	uncountedSeconds = 0.45
+	// stallSeconds is how many seconds before its time a test must have ended to be called stuck: more than the wait
+	// for a segment that is sent again.
+	stallSeconds = 0.5
 	// enough is the share of the rate asked for that must have been sent.
 	enough = 0.95
 )
@@ -44,7 +44,7 @@ func (r Result) Warnings(params map[string]string) []lab.Warning {
 	if err == nil && asked > 0 {
 		pace = 1 / asked
 	}
-	if stuck := r.Total.Seconds - uncounted - r.Valid.Seconds; stuck > standstill+2*pace {
+	if stuck := r.Total.Seconds - uncountedSeconds - r.Valid.Seconds; stuck > stallSeconds+2*pace {
 		text := fmt.Sprintf("answers came for %.1f s of the %.1f s that the test went on: the rate and the times are "+
 			"of that part alone", r.Valid.Seconds, r.Total.Seconds)
 		if mode == PingPong && params["protocol"] != "tcp" {

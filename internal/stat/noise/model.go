@@ -47,7 +47,8 @@ func independent(name string, draw func(*rand.Rand) float64) Model {
 }
 
 // TwoMode noise is that of a shared disk: a share of the runs is slower by the factor 1-gap, and within each level they
-// differ by little. With stay above 0 a run has the level of the one before with that probability, and else draws anew.
+// differ by little. With stay above 0 a run has the level of the one before with that probability, and else draws
+// again.
 func TwoMode(gap, slow, within, stay float64) Model {
 	name := fmt.Sprintf("two levels, %g%% apart, %g%% of runs slow, %g%% within", 100*gap, 100*slow, 100*within)
 	if stay > 0 {

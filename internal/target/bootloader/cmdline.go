@@ -9,9 +9,9 @@ import (
 	"headroom/internal/target"
 )
 
-// mostBytes of boot arguments that every kernel takes: COMMAND_LINE_SIZE of x86 and arm64, less the final zero. What is
+// maxBytes of boot arguments that every kernel takes: COMMAND_LINE_SIZE of x86 and arm64, less the final zero. What is
 // longer is cut off without a word.
-const mostBytes = 2047
+const maxBytes = 2047
 
 // argument is one boot argument as the kernel understands it, without quotes.
 type argument struct {
@@ -137,9 +137,9 @@ func (c cmdline) with(spec target.BootSpec) (cmdline, error) {
 		}
 		wanted.kernel = append(wanted.kernel, added.kernel...)
 	}
-	if n := len(wanted.String()); n > mostBytes {
+	if n := len(wanted.String()); n > maxBytes {
 		return cmdline{}, &lab.Error{Kind: lab.Refused,
-			What: fmt.Sprintf("the boot arguments are %d bytes long, and a kernel takes %d", n, mostBytes)}
+			What: fmt.Sprintf("the boot arguments are %d bytes long, and a kernel takes %d", n, maxBytes)}
 	}
 	return wanted, nil
 }

@@ -235,7 +235,7 @@ func (g grub) arm(ctx context.Context, m machine, r Record) error {
 		return &lab.Error{Kind: lab.Refused, What: "somebody else has chosen an entry for the next boot, " + next,
 			Target: m.Name()}
 	}
-	if err := m.do(ctx, g.prefix+"editenv", r.Environment, "set", "next_entry="+onceID); err != nil {
+	if err := m.run(ctx, g.prefix+"editenv", r.Environment, "set", "next_entry="+onceID); err != nil {
 		return err
 	}
 	list, err = m.output(ctx, g.prefix+"editenv", r.Environment, "list")
@@ -245,7 +245,7 @@ func (g grub) arm(ctx context.Context, m machine, r Record) error {
 	if err != nil {
 		return err
 	}
-	return m.do(ctx, "sync")
+	return m.run(ctx, "sync")
 }
 
 func (grub) boot(m machine) []string { return reboot(m) }
@@ -263,9 +263,9 @@ func (m machine) unsetNextEntry(ctx context.Context, environment string) error {
 	}
 	var errs []error
 	for _, command := range []string{"grub2-editenv", "grub-editenv"} {
-		err := m.do(ctx, command, environment, "unset", "next_entry")
+		err := m.run(ctx, command, environment, "unset", "next_entry")
 		if err == nil {
-			return m.do(ctx, "sync")
+			return m.run(ctx, "sync")
 		}
 		errs = append(errs, err)
 	}

@@ -56,7 +56,7 @@ func grubEntries(text string) []grubEntry {
 	return entries
 }
 
-// menuentry writes the entry anew with other arguments. It may be chosen without a password: one that is asked for at
+// menuentry writes the entry again with other arguments. It may be chosen without a password: one that is asked for at
 // the console would stop the machine.
 func (e grubEntry) menuentry(id string, args []string) string {
 	var b strings.Builder
@@ -108,9 +108,9 @@ func fromLoaderEntry(e loaderEntry, variables map[string]string, video bool) gru
 // grubQuote quotes a word of a GRUB script, where single quotes keep everything, as in a POSIX shell.
 func grubQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// grubLoses are characters that GRUB puts a backslash before when it hands a word to the kernel, which does not take it
-// away again. Source: grub_create_loader_cmdline in GRUB's grub-core/lib/cmdline.c.
-const grubLoses = `\'"`
+// grubUnsafe are characters that GRUB puts a backslash before when it hands a word to the kernel, which does not take
+// it away again. Source: grub_create_loader_cmdline in GRUB's grub-core/lib/cmdline.c.
+const grubUnsafe = `\'"`
 
 // grubWords are the arguments as words of GRUB's linux command. GRUB quotes one with spaces itself, as a whole.
 //
@@ -125,11 +125,11 @@ func grubWords(c cmdline, fromGRUB cmdline) ([]string, error) {
 	add := func(list []argument) error {
 		for _, a := range list {
 			word := a.text()
-			if strings.ContainsAny(word, grubLoses) {
+			if strings.ContainsAny(word, grubUnsafe) {
 				plain := unescape(word)
 				if !were[a] || escape(plain) != word {
 					return fmt.Errorf("GRUB can't hand %s to a kernel unchanged: it puts a backslash before each of %s",
-						word, grubLoses)
+						word, grubUnsafe)
 				}
 				word = plain
 			}
@@ -151,7 +151,7 @@ func grubWords(c cmdline, fromGRUB cmdline) ([]string, error) {
 func escape(word string) string {
 	var b strings.Builder
 	for _, c := range []byte(word) {
-		if strings.IndexByte(grubLoses, c) >= 0 {
+		if strings.IndexByte(grubUnsafe, c) >= 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(c)
@@ -162,7 +162,7 @@ func escape(word string) string {
 func unescape(word string) string {
 	var b strings.Builder
 	for i := 0; i < len(word); i++ {
-		if word[i] == '\\' && i+1 < len(word) && strings.IndexByte(grubLoses, word[i+1]) >= 0 {
+		if word[i] == '\\' && i+1 < len(word) && strings.IndexByte(grubUnsafe, word[i+1]) >= 0 {
 			i++
 		}
 		b.WriteByte(word[i])

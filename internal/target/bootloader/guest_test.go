@@ -72,8 +72,8 @@ func startGRUBGuest(t *testing.T) *grubGuest {
 		"-nodefaults", "-vga", "std", "-serial", "file:"+console, "-serial", "unix:"+line+",server=on,wait=off",
 		"-monitor", "unix:"+monitor+",server=on,wait=off",
 		"-drive", "file="+disk+",if=virtio,format=raw")
-	var said strings.Builder
-	qemu.Stdout, qemu.Stderr = &said, &said
+	var printed strings.Builder
+	qemu.Stdout, qemu.Stderr = &printed, &printed
 	if err := qemu.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func startGRUBGuest(t *testing.T) *grubGuest {
 		cancel()
 		_ = qemu.Wait()
 		if text, err := os.ReadFile(console); t.Failed() && err == nil {
-			t.Logf("QEMU said %q; the end of the console:\n%s", said.String(), text[max(0, len(text)-6000):])
+			t.Logf("QEMU said %q; the end of the console:\n%s", printed.String(), text[max(0, len(text)-6000):])
 		}
 	})
 	g.serial = newSerial(t, dial(t, line))
@@ -261,8 +261,8 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, detailsOf(err))
 	}
-	if h.Way() != grubName {
-		t.Errorf("booted by %s", h.Way())
+	if h.Method() != grubName {
+		t.Errorf("booted by %s", h.Method())
 	}
 	first := g.mustRead(t, bootIDPath)
 	spec := target.BootSpec{Arguments: []string{"slub_debug=FZPU", `dyndbg="module virtio +p; $x"`},
@@ -281,12 +281,12 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	g.clean(t, "after a boot")
 
 	// A machine that hangs is given up by its user, or by the limit; here, as soon as it says that it hangs.
-	hopeless, giveUp := context.WithCancel(t.Context())
+	futile, giveUp := context.WithCancel(t.Context())
 	go func() {
 		<-g.hangs
 		giveUp()
 	}()
-	if err := h.Boot(hopeless, target.BootSpec{Arguments: []string{"rdinit=/bin/hang"}}); !errors.Is(err, errGone) {
+	if err := h.Boot(futile, target.BootSpec{Arguments: []string{"rdinit=/bin/hang"}}); !errors.Is(err, errGone) {
 		t.Fatalf("a machine that hangs: %v", err)
 	}
 	t.Log("it hangs, and its power is cycled")
@@ -301,7 +301,7 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	g.clean(t, "after the power cycle")
 
 	// Nothing unmounts a file system here before kexec.
-	o.Way = kexecName
+	o.Method = kexecName
 	if _, err := New(t.Context(), g, o); lab.KindOf(err) != lab.Refused {
 		t.Errorf("kexec with a file system that is mounted for writing: %v", err)
 	}

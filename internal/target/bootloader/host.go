@@ -1,4 +1,4 @@
-// Package bootloader starts real machines anew with other boot arguments, once: a one-time entry of GRUB or
+// Package bootloader starts real machines again with other boot arguments, once: a one-time entry of GRUB or
 // systemd-boot, or kexec. A host that does not come back starts with its own arguments at the next power cycle, and
 // what is put on its disks meanwhile is recorded before and taken away after.
 package bootloader
@@ -18,8 +18,8 @@ import (
 
 // Options say how a host is booted.
 type Options struct {
-	// Way is one of Ways; empty for the safest that is possible.
-	Way string
+	// Method is one of Methods; empty for the safest that is possible.
+	Method string
 	// Limit is how long a boot may take; ten minutes if zero.
 	Limit time.Duration
 	// Pause between two looks at whether the machine is back; two seconds if zero.
@@ -56,11 +56,11 @@ func (o Options) complete() Options {
 // Host is a target that can be booted with other arguments. It is the target itself for everything else.
 type Host struct {
 	target.Target
-	options Options
-	natural Record
-	loader  loader
-	// left is what the last boot with other arguments may have left on the host; nil before the first.
-	left *Record
+	options     Options
+	defaultBoot Record
+	loader      loader
+	// leftover is what the last boot with other arguments may have left on the host; nil before the first.
+	leftover *Record
 }
 
 // Find finds out how a target can be booted, and changes nothing. It returns the target with the power to boot, and the
@@ -77,7 +77,7 @@ func Find(ctx context.Context, t target.Target, o Options) (target.Booter, strin
 	if err != nil {
 		return nil, "", err
 	}
-	return h, h.Way(), nil
+	return h, h.Method(), nil
 }
 
 // New finds out how a target can be booted, and changes nothing. Refused is this machine, on which headroom itself
@@ -103,23 +103,23 @@ func New(ctx context.Context, t target.Target, o Options) (*Host, error) {
 	}
 	h := &Host{Target: t, options: o}
 	if o.Resume != nil {
-		h.natural, h.left = *o.Resume, o.Resume
-		if _, err := Undo(ctx, t, h.natural); err != nil {
+		h.defaultBoot, h.leftover = *o.Resume, o.Resume
+		if _, err := Undo(ctx, t, h.defaultBoot); err != nil {
 			return nil, err
 		}
-		h.natural = h.natural.bare()
+		h.defaultBoot = h.defaultBoot.bare()
 	} else {
-		h.natural = Record{Target: t.Name(), Cmdline: strings.TrimSpace(now[cmdlinePath]),
+		h.defaultBoot = Record{Target: t.Name(), Cmdline: strings.TrimSpace(now[cmdlinePath]),
 			Release: strings.TrimSpace(now[releasePath])}
-		if h.natural.Entry, err = m.efiVariable(ctx, "LoaderEntrySelected"); err != nil {
+		if h.defaultBoot.Entry, err = m.efiVariable(ctx, "LoaderEntrySelected"); err != nil {
 			return nil, err
 		}
 	}
-	asked := o.Way
+	asked := o.Method
 	if asked == "" {
-		asked = h.natural.Way
+		asked = h.defaultBoot.Method
 	}
-	h.natural.Way, h.loader, err = choose(ctx, m, h.natural, asked)
+	h.defaultBoot.Method, h.loader, err = choose(ctx, m, h.defaultBoot, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -128,23 +128,23 @@ func New(ctx context.Context, t target.Target, o Options) (*Host, error) {
 
 // bare is the record of a host with nothing of headroom's on it.
 func (r Record) bare() Record {
-	return Record{Target: r.Target, Way: r.Way, Cmdline: r.Cmdline, Release: r.Release, Entry: r.Entry}
+	return Record{Target: r.Target, Method: r.Method, Cmdline: r.Cmdline, Release: r.Release, Entry: r.Entry}
 }
 
-// Way is how the host is booted, one of Ways.
-func (h *Host) Way() string { return h.natural.Way }
+// Method is how the host is booted, one of Methods.
+func (h *Host) Method() string { return h.defaultBoot.Method }
 
-// Boot starts the host anew as the spec says, and returns when commands can be run on it. The zero spec starts it as it
-// starts by itself, and proves that it did.
+// Boot starts the host again as the spec says, and returns when commands can be run on it. The zero spec starts it as
+// it starts by itself, and proves that it did.
 func (h *Host) Boot(ctx context.Context, spec target.BootSpec) error {
 	m := machine{h.Target}
 	if len(spec.Machine) > 0 {
 		return &lab.Error{Kind: lab.Usage, What: "a real machine has no settings of a virtual one", Target: h.Name()}
 	}
-	if zero(spec) {
-		return h.bootByItself(ctx, m)
+	if isEmpty(spec) {
+		return h.bootDefault(ctx, m)
 	}
-	own, err := parseCmdline(h.natural.Cmdline)
+	own, err := parseCmdline(h.defaultBoot.Cmdline)
 	if err != nil {
 		return &lab.Error{Kind: lab.Refused, What: "the host's own boot arguments can't be handed on", Target: h.Name(),
 			Err: err}
@@ -153,14 +153,14 @@ func (h *Host) Boot(ctx context.Context, spec target.BootSpec) error {
 	if err != nil {
 		return err
 	}
-	record, err := h.loader.plan(ctx, m, h.natural, wanted, spec.Kernel)
+	record, err := h.loader.plan(ctx, m, h.defaultBoot, wanted, spec.Kernel)
 	if err != nil {
 		return err
 	}
 	if err := h.options.keep(record); err != nil {
 		return err
 	}
-	h.left = &record
+	h.leftover = &record
 	if err := h.start(ctx, m, record); err != nil {
 		return err
 	}
@@ -168,11 +168,11 @@ func (h *Host) Boot(ctx context.Context, spec target.BootSpec) error {
 	if err != nil {
 		return err
 	}
-	version := h.natural.Release
+	version := h.defaultBoot.Release
 	if spec.Kernel != "" {
 		version = versionOf(spec.Kernel)
 	}
-	return cameBack(h.Name(), spec, version, now[cmdlinePath], strings.TrimSpace(now[releasePath]))
+	return checkBooted(h.Name(), spec, version, now[cmdlinePath], strings.TrimSpace(now[releasePath]))
 }
 
 // start puts the record's files in place, boots, and clears away when the host is back.
@@ -201,14 +201,14 @@ func (h *Host) start(ctx context.Context, m machine, record Record) error {
 			err = &lab.Error{Kind: lab.Refused, What: "GRUB did not delete the choice of the entry, so that a host " +
 				"that hangs would start it again", Target: h.Name(),
 				Hints: []string{"it is deleted now; choose another way than grub, one of " +
-					strings.Join(Ways(), ", ")}}
+					strings.Join(Methods(), ", ")}}
 		}
 	}
 	_, undone := Undo(clean, h.Target, record)
 	return errors.Join(err, undone)
 }
 
-// restart runs a command on the host that starts it anew. That it is still there after a minute says nothing: it may
+// restart runs a command on the host that starts it again. That it is still there after a minute says nothing: it may
 // have been cut off.
 func (h *Host) restart(ctx context.Context, m machine, argv []string) error {
 	return h.options.restart(ctx, m, argv, func(ctx context.Context) (target.Output, error) {
@@ -218,14 +218,14 @@ func (h *Host) restart(ctx context.Context, m machine, argv []string) error {
 	})
 }
 
-// bootByItself starts the host without anything of headroom's on it. After a boot that was given up it may still be on
+// bootDefault starts the host without anything of headroom's on it. After a boot that was given up it may still be on
 // its way, and what was put there for that boot in its place.
-func (h *Host) bootByItself(ctx context.Context, m machine) error {
+func (h *Host) bootDefault(ctx context.Context, m machine) error {
 	if err := h.options.reachable(ctx, m); err != nil {
 		return err
 	}
-	if h.left != nil {
-		if _, err := Undo(ctx, h.Target, *h.left); err != nil {
+	if h.leftover != nil {
+		if _, err := Undo(ctx, h.Target, *h.leftover); err != nil {
 			return err
 		}
 	}
@@ -236,16 +236,16 @@ func (h *Host) bootByItself(ctx context.Context, m machine) error {
 	if err != nil {
 		return err
 	}
-	err = h.options.ended(h.natural, now[cmdlinePath], now[releasePath])
+	err = h.options.ended(h.defaultBoot, now[cmdlinePath], now[releasePath])
 	if err == nil {
-		h.left = nil
+		h.leftover = nil
 	}
 	return err
 }
 
 // ended proves that a machine runs as it starts by itself, and says so to who keeps the record.
 func (o Options) ended(natural Record, cmdline, release string) error {
-	if !sameStart(natural, cmdline, release) {
+	if !sameBoot(natural, cmdline, release) {
 		return &lab.Error{What: "the host started by itself, but not as before", Target: natural.Target,
 			Hints: []string{
 				"before: Linux " + natural.Release + ": " + natural.Cmdline,
@@ -258,8 +258,9 @@ func (o Options) ended(natural Record, cmdline, release string) error {
 	return nil
 }
 
-// cameBack proves that a host runs as it was asked to, with the version that was asked for unless nobody can know it.
-func cameBack(name string, spec target.BootSpec, version, text, release string) error {
+// checkBooted proves that a host runs as it was asked to, with the version that was asked for unless nobody can know
+// it.
+func checkBooted(name string, spec target.BootSpec, version, text, release string) error {
 	now, err := parseCmdline(text)
 	if err != nil {
 		return &lab.Error{What: "the host came back with boot arguments that can't be read", Target: name, Err: err}

@@ -87,7 +87,7 @@ func TestAHostBootsOnceAndReturns(t *testing.T) {
 				found := disks(t, s)
 				var kept []Record
 				o := quick()
-				o.Way = way
+				o.Method = way
 				o.Before = func(r Record) error {
 					if !reflect.DeepEqual(disks(t, s), found) {
 						t.Error("something is on the host before it is recorded")
@@ -98,8 +98,8 @@ func TestAHostBootsOnceAndReturns(t *testing.T) {
 				o.After = func(Record) error { kept = append(kept, Record{}); return nil }
 				h := newHost(t, s, o)
 				if want := map[string]string{"": grubName, kexecName: kexecName}[way]; fixture != "systemd-boot-252" &&
-					h.Way() != want {
-					t.Errorf("booted by %s", h.Way())
+					h.Method() != want {
+					t.Errorf("booted by %s", h.Method())
 				}
 				spec := target.BootSpec{Arguments: []string{"slub_debug=FZPU", `dyndbg="file drivers/nvme/* +p; $x"`},
 					Without: []string{"quiet"}}
@@ -277,7 +277,7 @@ func TestAHostBootsAnotherInstalledKernel(t *testing.T) {
 				s.write(t, name+others[fixture]+map[string]string{"/boot/initramfs-": ".img"}[name], "x")
 			}
 			o := quick()
-			o.Way = way
+			o.Method = way
 			h := newHost(t, s, o)
 			if err := h.Boot(t.Context(), target.BootSpec{Kernel: others[fixture]}); err != nil {
 				t.Errorf("%s: %v %q", fixture, err, detailsOf(err))
@@ -310,8 +310,8 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	answer := func(line, said string) func(s *standIn) {
-		return func(s *standIn) { s.answers[line] = target.Output{Stdout: []byte(said)} }
+	answer := func(line, printed string) func(s *standIn) {
+		return func(s *standIn) { s.answers[line] = target.Output{Stdout: []byte(printed)} }
 	}
 	for name, c := range map[string]struct {
 		odd  func(s *standIn)
@@ -353,9 +353,9 @@ func TestRefusals(t *testing.T) {
 		found := disks(t, s)
 		o := quick()
 		if strings.Contains(name, "kexec") || strings.Contains(name, "locked") || strings.Contains(name, "unmounts") {
-			o.Way = kexecName
+			o.Method = kexecName
 		} else {
-			o.Way = grubName
+			o.Method = grubName
 		}
 		_, err := New(t.Context(), s, o)
 		e, ok := errors.AsType[*lab.Error](err)
@@ -415,7 +415,7 @@ func testAnExperimentIsGoneOnWith(t *testing.T) {
 
 func TestWhatIsChangedSinceIsLeftAlone(t *testing.T) {
 	s := newStandIn(t, "debian-12")
-	r := Record{Way: grubName, Files: []NewFile{{"/boot/grub/custom.cfg", "ours\n"}}}
+	r := Record{Method: grubName, Files: []NewFile{{"/boot/grub/custom.cfg", "ours\n"}}}
 	s.write(t, "/boot/grub/custom.cfg", "ours\nand theirs\n")
 	if _, err := Undo(t.Context(), s, r); lab.KindOf(err) != lab.Refused {
 		t.Error(err)

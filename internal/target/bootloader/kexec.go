@@ -38,7 +38,7 @@ func findKexec(ctx context.Context, m machine, _ Record) (loader, error) {
 		return nil, fmt.Errorf("the kernel is locked down (%s), as with Secure Boot, and starts signed kernels only",
 			text(lockdown))
 	}
-	if err := m.do(ctx, "kexec", "--version"); err != nil {
+	if err := m.run(ctx, "kexec", "--version"); err != nil {
 		return nil, fmt.Errorf("kexec-tools is needed: %w", err)
 	}
 	if m.systemd() {
@@ -59,12 +59,12 @@ func findKexec(ctx context.Context, m machine, _ Record) (loader, error) {
 }
 
 func (kexec) plan(ctx context.Context, m machine, natural Record, wanted cmdline, kernel string) (Record, error) {
-	_, _, err := m.installed(orRelease(kernel, natural))
-	natural.Kernel, natural.Arguments = orRelease(kernel, natural), wanted.String()
+	_, _, err := m.installed(kernelOrRelease(kernel, natural))
+	natural.Kernel, natural.Arguments = kernelOrRelease(kernel, natural), wanted.String()
 	return natural, err
 }
 
-func orRelease(kernel string, natural Record) string {
+func kernelOrRelease(kernel string, natural Record) string {
 	if kernel == "" {
 		return strings.TrimSpace(natural.Release)
 	}
@@ -76,7 +76,7 @@ func (kexec) arm(ctx context.Context, m machine, r Record) error {
 	if err != nil {
 		return err
 	}
-	if err := m.do(ctx, "kexec", "--load", "--kexec-syscall-auto", "--initrd="+initrd, "--command-line="+r.Arguments,
+	if err := m.run(ctx, "kexec", "--load", "--kexec-syscall-auto", "--initrd="+initrd, "--command-line="+r.Arguments,
 		image); err != nil {
 		return err
 	}
@@ -100,5 +100,5 @@ func (m machine) unloadKernel(ctx context.Context) error {
 	if err != nil || strings.TrimSpace(string(files[kexecLoaded].Data)) != "1" {
 		return err
 	}
-	return m.do(ctx, "kexec", "--unload")
+	return m.run(ctx, "kexec", "--unload")
 }

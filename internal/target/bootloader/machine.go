@@ -21,8 +21,8 @@ const (
 // machine is a target with the few things that booting needs of it.
 type machine struct{ target.Target }
 
-// do runs a command that must succeed.
-func (m machine) do(ctx context.Context, argv ...string) error {
+// run runs a command that must succeed.
+func (m machine) run(ctx context.Context, argv ...string) error {
 	_, err := m.output(ctx, argv...)
 	return err
 }

@@ -19,7 +19,7 @@ const onceID = "headroom-once"
 type Record struct {
 	// Target as the user calls it, and the way in which it is booted: "grub", "systemd-boot", "kexec", "talos".
 	Target string `json:"target"`
-	Way    string `json:"way"`
+	Method string `json:"way"`
 	// Cmdline and Release are those of the kernel that the host starts by itself (/proc/cmdline, uname -r).
 	Cmdline string `json:"cmdline"`
 	Release string `json:"release"`
@@ -52,7 +52,7 @@ type NewFile struct {
 // first the choice of the entry, then the entry. It goes on after an error and reports all of them.
 //
 // The host goes on running as it is. Running says whether it still has boot arguments or a kernel that are not its own;
-// then starting it anew ends that, by Host.Boot with the zero spec or by hand. A Talos node that was told to install
+// then starting it again ends that, by Host.Boot with the zero spec or by hand. A Talos node that was told to install
 // something always needs that Boot: how it runs now does not say how it starts next.
 func Undo(ctx context.Context, t target.Target, r Record) (running bool, err error) {
 	m := machine{t}
@@ -69,7 +69,7 @@ func Undo(ctx context.Context, t target.Target, r Record) (running bool, err err
 	if r.OneShot != "" {
 		errs = append(errs, m.unsetOneShot(ctx, r.OneShot))
 	}
-	if r.Way == kexecName {
+	if r.Method == kexecName {
 		errs = append(errs, m.unloadKernel(ctx))
 	}
 	for _, f := range r.Files {
@@ -79,12 +79,12 @@ func Undo(ctx context.Context, t target.Target, r Record) (running bool, err err
 	if err != nil {
 		return true, errors.Join(append(errs, err)...)
 	}
-	return r.Image != "" || !sameStart(r, now[cmdlinePath], now[releasePath]), errors.Join(errs...)
+	return r.Image != "" || !sameBoot(r, now[cmdlinePath], now[releasePath]), errors.Join(errs...)
 }
 
-// sameStart says whether a machine runs as the record says that it starts by itself. What loaders add is left out:
+// sameBoot says whether a machine runs as the record says that it starts by itself. What loaders add is left out:
 // kexec adds nothing, and GRUB's name of a disk may change.
-func sameStart(r Record, text, release string) bool {
+func sameBoot(r Record, text, release string) bool {
 	was, err := parseCmdline(r.Cmdline)
 	now, err2 := parseCmdline(text)
 	return err == nil && err2 == nil && was.own().String() == now.own().String() && strings.TrimSpace(r.Release) ==
@@ -110,10 +110,10 @@ func (m machine) removeNew(ctx context.Context, f NewFile) error {
 			" has been changed since headroom wrote it, and is left alone", Target: m.Name(),
 			Hints: []string{"take out what is headroom's (" + onceID + ") by hand"}}
 	}
-	if err := m.do(ctx, "rm", "-f", "--", f.Path); err != nil {
+	if err := m.run(ctx, "rm", "-f", "--", f.Path); err != nil {
 		return err
 	}
-	return m.do(ctx, "sync")
+	return m.run(ctx, "sync")
 }
 
 // canWriteNew refuses the dd of BusyBox, which would replace a file.
@@ -144,12 +144,12 @@ func (m machine) writeNew(ctx context.Context, f NewFile) error {
 		return errors.Join(ctx.Err(), job.Kill(context.WithoutCancel(ctx), 0), job.Remove(context.WithoutCancel(ctx)))
 	}
 	state, err := job.Poll(ctx)
-	said, _ := job.Fetch(ctx, "stderr")
+	printed, _ := job.Fetch(ctx, "stderr")
 	if err = errors.Join(err, job.Remove(ctx)); err != nil {
 		return err
 	}
 	if state.ExitCode != 0 {
-		return &lab.Error{What: "can't write " + f.Path, Target: m.Name(), Command: argv, Output: string(said)}
+		return &lab.Error{What: "can't write " + f.Path, Target: m.Name(), Command: argv, Output: string(printed)}
 	}
 	now, err := m.read(ctx, f.Path)
 	if err == nil && now[f.Path] != f.Text {
@@ -158,5 +158,5 @@ func (m machine) writeNew(ctx context.Context, f NewFile) error {
 	if err != nil {
 		return err
 	}
-	return m.do(ctx, "sync") // the name in its folder, too
+	return m.run(ctx, "sync") // the name in its folder, too
 }

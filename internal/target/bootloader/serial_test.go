@@ -42,7 +42,7 @@ while read -r id code <&3; do
 done
 `
 
-// serial is a target at the other end of a guest's serial line. A guest that starts anew drops what it was doing, as a
+// serial is a target at the other end of a guest's serial line. A guest that starts again drops what it was doing, as a
 // host does whose connection breaks.
 type serial struct {
 	line  net.Conn

@@ -18,7 +18,7 @@ import (
 	"headroom/internal/target"
 )
 
-// standIn stands in for a host: a tree of files, and the handful of commands that booting needs, written anew here. It
+// standIn stands in for a host: a tree of files, and the handful of commands that booting needs, written again here. It
 // starts kernels as GRUB, systemd-boot and kexec do as far as that is documented; the system tier drives the real ones.
 type standIn struct {
 	root string
@@ -125,11 +125,11 @@ func (s *standIn) Run(_ context.Context, argv ...string) (target.Output, error) 
 	if out, ok := s.answers[line]; ok {
 		return out, nil
 	}
-	said, err := s.carryOut(argv)
+	printed, err := s.carryOut(argv)
 	if err != nil {
 		return target.Output{Stderr: []byte(err.Error()), ExitCode: 1}, nil
 	}
-	return target.Output{Stdout: []byte(said)}, nil
+	return target.Output{Stdout: []byte(printed)}, nil
 }
 
 func (s *standIn) carryOut(argv []string) (string, error) {

@@ -96,7 +96,7 @@ func (s systemdBoot) plan(_ context.Context, m machine, natural Record, wanted c
 	return natural, nil
 }
 
-// oneShot writes a loader entry anew with other arguments. The line of options goes to the kernel as it stands.
+// oneShot writes a loader entry again with other arguments. The line of options goes to the kernel as it stands.
 func oneShot(e loaderEntry, wanted cmdline) string {
 	var b strings.Builder
 	b.WriteString("# Written by headroom for one boot, and removed by it: headroom restore\n")
@@ -116,7 +116,7 @@ func (systemdBoot) arm(ctx context.Context, m machine, r Record) error {
 	if err := m.noOneShot(ctx); err != nil {
 		return err
 	}
-	if err := m.do(ctx, "bootctl", "set-oneshot", r.OneShot); err != nil {
+	if err := m.run(ctx, "bootctl", "set-oneshot", r.OneShot); err != nil {
 		return err
 	}
 	chosen, err := m.efiVariable(ctx, "LoaderEntryOneShot")
@@ -143,5 +143,5 @@ func (m machine) unsetOneShot(ctx context.Context, entry string) error {
 	if err != nil || chosen != entry {
 		return err
 	}
-	return m.do(ctx, "bootctl", "set-oneshot", "") // an empty name deletes the variable: bootctl(1)
+	return m.run(ctx, "bootctl", "set-oneshot", "") // an empty name deletes the variable: bootctl(1)
 }

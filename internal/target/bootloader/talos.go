@@ -16,13 +16,13 @@ import (
 // Talos is a node of Talos Linux, reached by the user's own talosctl: "talos://10.5.0.2". It has no shell, so files can
 // be read and the machine booted, and nothing else; loads run there as pods.
 type Talos struct {
-	node    string
-	here    *target.Local
-	options Options
-	natural Record
-	// baked is set where boot arguments are part of the installed image: with systemd-boot, and with GRUB that takes
-	// them from there.
-	baked bool
+	node        string
+	local       *target.Local
+	options     Options
+	defaultBoot Record
+	// ukiCmdline is set where boot arguments are part of the installed image: with systemd-boot, and with GRUB that
+	// takes them from there.
+	ukiCmdline bool
 	// legacy is set for a talosctl whose upgrades leave out the arguments in the machine configuration unless told
 	// otherwise.
 	legacy bool
@@ -39,12 +39,12 @@ const talosName = "talos"
 
 // NewTalos connects to a node and finds out how it can be booted; it changes nothing.
 func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
-	n := &Talos{node: node, here: target.NewLocal(""), options: o.complete()}
+	n := &Talos{node: node, local: target.NewLocal(""), options: o.complete()}
 	now, err := machine{n}.read(ctx, cmdlinePath, releasePath)
 	if err != nil {
 		return nil, err
 	}
-	n.natural = Record{Target: n.Name(), Way: talosName, Cmdline: strings.TrimSpace(now[cmdlinePath]),
+	n.defaultBoot = Record{Target: n.Name(), Method: talosName, Cmdline: strings.TrimSpace(now[cmdlinePath]),
 		Release: strings.TrimSpace(now[releasePath])}
 	client, err := n.talosctl(ctx, "version", "--client")
 	if err != nil {
@@ -54,24 +54,24 @@ func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.natural.Config, err = n.talosctl(ctx, "get", "machineconfig", "v1alpha1", "-o", "jsonpath={.spec}"); err !=
+	if n.defaultBoot.Config, err = n.talosctl(ctx, "get", "machineconfig", "v1alpha1", "-o", "jsonpath={.spec}"); err !=
 		nil {
 		return nil, err
 	}
 	if o.Resume != nil {
-		n.natural = *o.Resume
+		n.defaultBoot = *o.Resume
 	}
-	install, err := installSection(n.natural.Config)
+	install, err := installSection(n.defaultBoot.Config)
 	if err != nil {
 		return nil, err
 	}
-	if n.baked, err = n.bootedWithUKI(ctx); err != nil {
+	if n.ukiCmdline, err = n.bootedWithUKI(ctx); err != nil {
 		return nil, err
 	}
-	n.baked = n.baked || install.GRUBUseUKICmdline
+	n.ukiCmdline = n.ukiCmdline || install.GRUBUseUKICmdline
 	n.legacy = talosAtLeast(talosTag(client, "Client:"), 1, 13)
 	if o.Resume == nil {
-		n.natural.Installer, err = installer(install.Image, talosTag(server, "Server:"))
+		n.defaultBoot.Installer, err = installer(install.Image, talosTag(server, "Server:"))
 	}
 	return n, err
 }
@@ -80,10 +80,10 @@ func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
 // does not know the resource, or the field, is too old to have been.
 func (n *Talos) bootedWithUKI(ctx context.Context) (bool, error) {
 	argv := n.argv("get", "securitystate", "-o", "jsonpath={.spec.bootedWithUKI}")
-	out, err := n.here.Run(ctx, argv...)
-	if said := string(out.Stderr); err == nil && out.ExitCode != 0 && !strings.Contains(said, "not registered") &&
-		!strings.Contains(said, "not found") {
-		err = &lab.Error{What: "can't tell what started the node", Target: n.Name(), Command: argv, Output: said}
+	out, err := n.local.Run(ctx, argv...)
+	if printed := string(out.Stderr); err == nil && out.ExitCode != 0 && !strings.Contains(printed, "not registered") &&
+		!strings.Contains(printed, "not found") {
+		err = &lab.Error{What: "can't tell what started the node", Target: n.Name(), Command: argv, Output: printed}
 	}
 	return strings.TrimSpace(string(out.Stdout)) == "true", err
 }
@@ -112,22 +112,22 @@ func (n *Talos) ReadFiles(ctx context.Context, paths ...string) (map[string]targ
 	files := make(map[string]target.File, len(paths))
 	for _, p := range paths {
 		argv := n.argv("read", p)
-		out, err := n.here.Run(ctx, argv...)
+		out, err := n.local.Run(ctx, argv...)
 		if err != nil {
 			return nil, err
 		}
-		said := string(out.Stderr)
+		printed := string(out.Stderr)
 		switch {
 		case out.ExitCode == 0:
 			files[p] = target.File{Data: out.Stdout}
-		case strings.Contains(said, "no such file or directory"):
+		case strings.Contains(printed, "no such file or directory"):
 			files[p] = target.File{Err: &fs.PathError{Op: "open", Path: p, Err: fs.ErrNotExist}}
-		case strings.Contains(said, "permission denied") || strings.Contains(said, "code = PermissionDenied"):
+		case strings.Contains(printed, "permission denied") || strings.Contains(printed, "code = PermissionDenied"):
 			files[p] = target.File{Err: &fs.PathError{Op: "open", Path: p, Err: fs.ErrPermission}}
-		case unreachable(said):
-			return nil, &lab.Error{What: "the node can't be reached", Target: n.Name(), Command: argv, Output: said}
+		case unreachable(printed):
+			return nil, &lab.Error{What: "the node can't be reached", Target: n.Name(), Command: argv, Output: printed}
 		default:
-			files[p] = target.File{Err: errors.New(strings.TrimSpace(said))}
+			files[p] = target.File{Err: errors.New(strings.TrimSpace(printed))}
 		}
 	}
 	return files, nil
@@ -135,10 +135,10 @@ func (n *Talos) ReadFiles(ctx context.Context, paths ...string) (map[string]targ
 
 // unreachable tells a node that does not answer from a file that can't be read, by the codes of gRPC that talosctl
 // prints.
-func unreachable(said string) bool {
+func unreachable(printed string) bool {
 	for _, code := range []string{"code = Unavailable", "code = DeadlineExceeded", "connection refused",
 		"context deadline exceeded", "code = Canceled"} {
-		if strings.Contains(said, code) {
+		if strings.Contains(printed, code) {
 			return true
 		}
 	}
@@ -161,7 +161,7 @@ func (n *Talos) argv(args ...string) []string {
 // talosctl is what a talosctl that must succeed prints.
 func (n *Talos) talosctl(ctx context.Context, args ...string) (string, error) {
 	argv := n.argv(args...)
-	out, err := n.here.Run(ctx, argv...)
+	out, err := n.local.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "talosctl " + args[0] + " failed", Target: n.Name(), Command: argv,
 			Output: string(out.Stderr)}

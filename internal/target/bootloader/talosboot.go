@@ -15,10 +15,10 @@ import (
 	"headroom/internal/target"
 )
 
-// Boot starts the node anew as the spec says. Talos takes boot arguments when it is installed, so this is an upgrade to
-// the version that runs already, with the arguments in machine.install.extraKernelArgs; the configuration as it was is
-// applied again, with another such upgrade, by the zero spec. Where arguments are part of the image (UEFI installations
-// since Talos 1.10), spec.Kernel names the installer image that has them, from an Image Factory.
+// Boot starts the node again as the spec says. Talos takes boot arguments when it is installed, so this is an upgrade
+// to the version that runs already, with the arguments in machine.install.extraKernelArgs; the configuration as it was
+// is applied again, with another such upgrade, by the zero spec. Where arguments are part of the image (UEFI
+// installations since Talos 1.10), spec.Kernel names the installer image that has them, from an Image Factory.
 //
 // An upgrade is not for one boot. Talos keeps the system that ran before and returns to it when the new one does not
 // start.
@@ -31,36 +31,36 @@ func (n *Talos) Boot(ctx context.Context, spec target.BootSpec) error {
 	if len(spec.Machine) > 0 {
 		return &lab.Error{Kind: lab.Usage, What: "a real machine has no settings of a virtual one", Target: n.Name()}
 	}
-	if zero(spec) {
-		return n.bootByItself(ctx, m)
+	if isEmpty(spec) {
+		return n.bootDefault(ctx, m)
 	}
-	patch, image := "", n.natural.Installer
+	patch, image := "", n.defaultBoot.Installer
 	if spec.Kernel != "" {
 		image = spec.Kernel
 	}
 	switch arguments := len(spec.Arguments) + len(spec.Without); {
-	case n.baked && arguments > 0 && spec.Kernel == "":
+	case n.ukiCmdline && arguments > 0 && spec.Kernel == "":
 		return n.imageNeeded(spec)
-	case !n.baked && arguments > 0:
+	case !n.ukiCmdline && arguments > 0:
 		var err error
 		if patch, err = talosPatch(spec); err != nil {
 			return err
 		}
 	}
-	record := n.natural
+	record := n.defaultBoot
 	record.Image = image
 	if err := n.options.keep(record); err != nil {
 		return err
 	}
-	n.natural.Image = image
+	n.defaultBoot.Image = image
 	if patch != "" {
-		if err := n.apply(ctx, n.natural.Config, patch); err != nil {
+		if err := n.apply(ctx, n.defaultBoot.Config, patch); err != nil {
 			return err
 		}
 	}
 	if err := n.upgrade(ctx, m, image); err != nil {
 		if patch != "" && !errors.Is(err, errGone) {
-			err = errors.Join(err, n.apply(context.WithoutCancel(ctx), n.natural.Config, ""))
+			err = errors.Join(err, n.apply(context.WithoutCancel(ctx), n.defaultBoot.Config, ""))
 		}
 		return err
 	}
@@ -69,11 +69,11 @@ func (n *Talos) Boot(ctx context.Context, spec target.BootSpec) error {
 		return err
 	}
 	// An image does not say which kernel it holds.
-	return cameBack(n.Name(), spec, "", now[cmdlinePath], strings.TrimSpace(now[releasePath]))
+	return checkBooted(n.Name(), spec, "", now[cmdlinePath], strings.TrimSpace(now[releasePath]))
 }
 
-// bootByItself puts the configuration and the image back, and reboots only if the node runs as it should already.
-func (n *Talos) bootByItself(ctx context.Context, m machine) error {
+// bootDefault puts the configuration and the image back, and reboots only if the node runs as it should already.
+func (n *Talos) bootDefault(ctx context.Context, m machine) error {
 	if err := n.options.reachable(ctx, m); err != nil {
 		return err
 	}
@@ -81,13 +81,13 @@ func (n *Talos) bootByItself(ctx context.Context, m machine) error {
 	if err != nil {
 		return err
 	}
-	if err := n.apply(ctx, n.natural.Config, ""); err != nil {
+	if err := n.apply(ctx, n.defaultBoot.Config, ""); err != nil {
 		return err
 	}
-	if n.natural.Image == "" && sameStart(n.natural, now[cmdlinePath], now[releasePath]) {
+	if n.defaultBoot.Image == "" && sameBoot(n.defaultBoot, now[cmdlinePath], now[releasePath]) {
 		err = n.restart(ctx, m, n.argv("reboot"))
 	} else {
-		err = n.upgrade(ctx, m, n.natural.Installer)
+		err = n.upgrade(ctx, m, n.defaultBoot.Installer)
 	}
 	if err != nil {
 		return err
@@ -95,23 +95,23 @@ func (n *Talos) bootByItself(ctx context.Context, m machine) error {
 	if now, err = m.read(ctx, cmdlinePath, releasePath); err != nil {
 		return err
 	}
-	n.natural.Image = "" // what was told is done
-	return n.options.ended(n.natural, now[cmdlinePath], now[releasePath])
+	n.defaultBoot.Image = "" // what was told is done
+	return n.options.ended(n.defaultBoot, now[cmdlinePath], now[releasePath])
 }
 
 func (n *Talos) upgrade(ctx context.Context, m machine, image string) error {
 	argv := n.argv("upgrade", "--image", image, "--preserve")
-	if n.legacy && !n.baked {
+	if n.legacy && !n.ukiCmdline {
 		argv = append(argv, "--legacy")
 	}
 	return n.restart(ctx, m, argv)
 }
 
-// restart runs a talosctl here that starts the node anew. It waits for the node itself, so it may take as long as a
+// restart runs a talosctl here that starts the node again. It waits for the node itself, so it may take as long as a
 // boot.
 func (n *Talos) restart(ctx context.Context, m machine, argv []string) error {
 	err := n.options.restart(ctx, m, argv, func(ctx context.Context) (target.Output, error) {
-		return n.here.Run(ctx, argv...)
+		return n.local.Run(ctx, argv...)
 	})
 	if late, ok := errors.AsType[*lab.Error](err); ok && errors.Is(err, errGone) {
 		late.Hints = []string{"Talos returns to the system before when a new one does not start; a power cycle may " +

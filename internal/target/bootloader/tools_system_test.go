@@ -24,7 +24,7 @@ func TestRealToolsArmAndUndo(t *testing.T) {
 		g := grub{dir: dir, prefix: "grub-"}
 		run(t, "grub-editenv", g.environment(), "create")
 		run(t, "grub-editenv", g.environment(), "set", "saved_entry=0")
-		own, err := parseCmdline(h.natural.Cmdline)
+		own, err := parseCmdline(h.defaultBoot.Cmdline)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestRealToolsArmAndUndo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := h.loader.plan(t.Context(), machine{s}, h.natural, wanted, "")
+		r, err := h.loader.plan(t.Context(), machine{s}, h.defaultBoot, wanted, "")
 		if err != nil {
 			t.Fatal(err)
 		}

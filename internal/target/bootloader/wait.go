@@ -14,8 +14,8 @@ import (
 // errGone is a machine that went down and did not come back.
 var errGone = errors.New("it went down and did not come back")
 
-// restart starts a machine anew by what ask does, and waits until there is another boot of it. The command's own answer
-// is often lost with the connection, so what counts is the boot's ID.
+// restart starts a machine again by what ask does, and waits until there is another boot of it. The command's own
+// answer is often lost with the connection, so what counts is the boot's ID.
 func (o Options) restart(ctx context.Context, m machine, argv []string,
 	ask func(ctx context.Context) (target.Output, error)) error {
 	before, err := m.read(ctx, bootIDPath)
@@ -32,9 +32,9 @@ func (o Options) restart(ctx context.Context, m machine, argv []string,
 			Output: string(out.Stdout) + string(out.Stderr)}
 	}
 	for {
-		now, err := o.look(ctx, m)
+		now, err := o.readBootID(ctx, m)
 		if err == nil && now != before[bootIDPath] {
-			return o.settle(waiting, m)
+			return o.waitForSystemd(waiting, m)
 		}
 		if waiting.Err() == nil {
 			o.waiting(waiting)
@@ -50,7 +50,7 @@ func (o Options) restart(ctx context.Context, m machine, argv []string,
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return o.late(m, argv, out, time.Since(began).Round(time.Second), err == nil)
+		return o.timeoutError(m, argv, out, time.Since(began).Round(time.Second), err == nil)
 	}
 }
 
@@ -67,7 +67,7 @@ func (o Options) reachable(ctx context.Context, m machine) error {
 	waiting, cancel := context.WithTimeout(ctx, o.Limit)
 	defer cancel()
 	for {
-		_, err := o.look(ctx, m)
+		_, err := o.readBootID(ctx, m)
 		if err == nil {
 			return nil
 		}
@@ -75,7 +75,8 @@ func (o Options) reachable(ctx context.Context, m machine) error {
 			return errors.Join(ctx.Err(), err)
 		}
 		if waiting.Err() != nil {
-			return errors.Join(o.late(m, nil, target.Output{}, time.Since(began).Round(time.Second), false), err)
+			return errors.Join(o.timeoutError(m, nil, target.Output{}, time.Since(began).Round(time.Second), false),
+				err)
 		}
 		o.waiting(waiting)
 		select {
@@ -85,17 +86,17 @@ func (o Options) reachable(ctx context.Context, m machine) error {
 	}
 }
 
-// look reads which boot this is. It is allowed its time also when the rest is over: whether a machine can be cleared up
-// after depends on the last look.
-func (o Options) look(ctx context.Context, m machine) (string, error) {
+// readBootID reads which boot this is. It is allowed its time also when the rest is over: whether a machine can be
+// cleared up after depends on the last look.
+func (o Options) readBootID(ctx context.Context, m machine) (string, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer stop()
 	now, err := m.read(ctx, bootIDPath)
 	return now[bootIDPath], err
 }
 
-// late is the end of a wait that was too long.
-func (o Options) late(m machine, argv []string, out target.Output, took time.Duration, seen bool) error {
+// timeoutError is the end of a wait that was too long.
+func (o Options) timeoutError(m machine, argv []string, out target.Output, took time.Duration, seen bool) error {
 	if seen {
 		return &lab.Error{What: fmt.Sprintf("the machine did not go down in %s", took), Target: m.Name(), Command: argv,
 			Output: string(out.Stdout) + string(out.Stderr)}
@@ -107,9 +108,9 @@ func (o Options) late(m machine, argv []string, out target.Output, took time.Dur
 			"if it only needs longer, allow more time"}}
 }
 
-// settle waits until systemd has started what it starts, so that a load does not compete with that. A service that
-// hangs is none of our business: at most two minutes, or what is left of the limit.
-func (o Options) settle(ctx context.Context, m machine) error {
+// waitForSystemd waits until systemd has started what it starts, so that a load does not compete with that. A service
+// that hangs is none of our business: at most two minutes, or what is left of the limit.
+func (o Options) waitForSystemd(ctx context.Context, m machine) error {
 	if !m.systemd() {
 		return nil
 	}

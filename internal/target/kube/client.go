@@ -29,7 +29,7 @@ type cluster struct {
 	target string
 	// patience is how long a server that can't be reached is tried for again.
 	patience time.Duration
-	known    onceKnown
+	known    clusterCache
 }
 
 // connect reads the user's configuration, as kubectl does. Nothing is asked of the server yet.
@@ -61,7 +61,7 @@ func connect(o Options) (*cluster, error) {
 	return c, nil
 }
 
-// apiPatience is how long an API server may be away, as when it is started anew.
+// apiPatience is how long an API server may be away, as when it is started again.
 const apiPatience = 2 * time.Minute
 
 // The kinds of objects that are made and asked about.
@@ -96,14 +96,14 @@ func (c *cluster) of(kind schema.GroupVersionResource) dynamic.ResourceInterface
 	return c.client.Resource(kind).Namespace(c.namespace)
 }
 
-// asked carries out a request that may be carried out twice, and again when the server was away.
-func asked[T any](ctx context.Context, c *cluster, do func(ctx context.Context) (T, error)) (T, error) {
+// retried carries out a request that may be carried out twice, and again when the server was away.
+func retried[T any](ctx context.Context, c *cluster, do func(ctx context.Context) (T, error)) (T, error) {
 	begun := time.Now()
 	for {
 		one, cancel := context.WithTimeout(ctx, 30*time.Second)
 		v, err := do(one)
 		cancel()
-		if err == nil || ctx.Err() != nil || !away(err) || time.Since(begun) > c.patience {
+		if err == nil || ctx.Err() != nil || !isUnavailable(err) || time.Since(begun) > c.patience {
 			return v, err
 		}
 		select {
@@ -114,8 +114,8 @@ func asked[T any](ctx context.Context, c *cluster, do func(ctx context.Context) 
 	}
 }
 
-// away says that an error is the server's absence, not its answer.
-func away(err error) bool {
+// isUnavailable says that an error is the server's absence, not its answer.
+func isUnavailable(err error) bool {
 	if apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsInternalError(err) {
 		return true
@@ -132,7 +132,7 @@ func away(err error) bool {
 
 func (c *cluster) get(ctx context.Context, kind schema.GroupVersionResource, name string) (*unstructured.Unstructured,
 	error) {
-	return asked(ctx, c, func(ctx context.Context) (*unstructured.Unstructured, error) {
+	return retried(ctx, c, func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return c.of(kind).Get(ctx, name, metav1.GetOptions{})
 	})
 }
@@ -140,14 +140,14 @@ func (c *cluster) get(ctx context.Context, kind schema.GroupVersionResource, nam
 // global is an object that is in no namespace.
 func (c *cluster) global(ctx context.Context, kind schema.GroupVersionResource,
 	name string) (*unstructured.Unstructured, error) {
-	return asked(ctx, c, func(ctx context.Context) (*unstructured.Unstructured, error) {
+	return retried(ctx, c, func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return c.client.Resource(kind).Get(ctx, name, metav1.GetOptions{})
 	})
 }
 
 func (c *cluster) globals(ctx context.Context, kind schema.GroupVersionResource) (*unstructured.UnstructuredList,
 	error) {
-	return asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+	return retried(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 		return c.client.Resource(kind).List(ctx, metav1.ListOptions{})
 	})
 }

@@ -81,8 +81,8 @@ type podNetwork struct {
 	proxied lab.Fact
 }
 
-// onceKnown is what is asked of a cluster once, for however many pods.
-type onceKnown struct {
+// clusterCache is what is asked of a cluster once, for however many pods.
+type clusterCache struct {
 	mu      sync.Mutex
 	network *podNetwork
 }
@@ -133,12 +133,13 @@ func (p *Pod) cniFacts(ctx context.Context, named lab.Fact) []lab.Fact {
 	}
 	settings := source("ConfigMap", cmp.Or(n.by.config, "of the plugin"))
 	own := []lab.Fact{
-		told("cni.version", tagOf(imageOf(n.daemon)), source("DaemonSet", "spec.template.spec.containers.image"),
+		factOrUnknown("cni.version", tagOf(imageOf(n.daemon)),
+			source("DaemonSet", "spec.template.spec.containers.image"),
 			n.why),
-		told("cni.encapsulation", n.encapsulation, settings, n.why),
-		told("cni.encapsulates", n.encapsulates, settings, n.why),
-		told("cni.mtu", n.mtu, settings, n.why),
-		told("cni.plugins", strings.Join(types, ", "), path, "it names no plugin"),
+		factOrUnknown("cni.encapsulation", n.encapsulation, settings, n.why),
+		factOrUnknown("cni.encapsulates", n.encapsulates, settings, n.why),
+		factOrUnknown("cni.mtu", n.mtu, settings, n.why),
+		factOrUnknown("cni.plugins", strings.Join(types, ", "), path, "it names no plugin"),
 	}
 	if n.mtu == "" && mtu != "" {
 		own[3] = known("cni.mtu", mtu, path)
@@ -152,8 +153,8 @@ func (p *Pod) cniFacts(ctx context.Context, named lab.Fact) []lab.Fact {
 	return append(all, own...)
 }
 
-// told is a fact, or why there is none.
-func told(key, value, from, why string) lab.Fact {
+// factOrUnknown is a fact, or why there is none.
+func factOrUnknown(key, value, from, why string) lab.Fact {
 	if value == "" {
 		return unknown(key, from, why)
 	}
@@ -165,7 +166,7 @@ func (c *cluster) daemons(ctx context.Context) ([]unstructured.Unstructured, err
 	var list *unstructured.UnstructuredList
 	var err error
 	for _, namespace := range []string{metav1.NamespaceAll, metav1.NamespaceSystem} {
-		list, err = asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+		list, err = retried(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 			return c.client.Resource(daemons()).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		})
 		if err == nil {
@@ -188,7 +189,7 @@ func pluginOf(found []unstructured.Unstructured) (plugin, *unstructured.Unstruct
 }
 
 func (c *cluster) settings(ctx context.Context, namespace, name string) (map[string]string, error) {
-	o, err := asked(ctx, c, func(ctx context.Context) (*unstructured.Unstructured, error) {
+	o, err := retried(ctx, c, func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return c.client.Resource(configs()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	})
 	if err != nil {
@@ -238,20 +239,20 @@ func tagOf(image string) string {
 //	  {"Network": "10.244.0.0/16", "EnableNFTables": false,
 //	   "Backend": {"Type": "vxlan", "VNI": 1, "Port": 8472}}
 func ofFlannel(config map[string]string, _ object) network {
-	var said struct {
+	var printed struct {
 		Backend struct {
 			Type          string
 			DirectRouting bool
 		}
 	}
-	if json.Unmarshal([]byte(config["net-conf.json"]), &said) != nil {
+	if json.Unmarshal([]byte(config["net-conf.json"]), &printed) != nil {
 		return network{}
 	}
-	switch backend := strings.ToLower(oneLine(said.Backend.Type)); backend {
+	switch backend := strings.ToLower(oneLine(printed.Backend.Type)); backend {
 	case "host-gw", "alloc":
 		return network{encapsulation: "none"}
 	case "vxlan", "ipip":
-		if said.Backend.DirectRouting {
+		if printed.Backend.DirectRouting {
 			return network{encapsulation: backend, encapsulates: betweenSubnets}
 		}
 		return network{encapsulation: backend, encapsulates: always}
@@ -354,11 +355,11 @@ func (c *cluster) proxyFact(ctx context.Context, n network, found []unstructured
 //	kind: KubeProxyConfiguration
 //	mode: "ipvs"
 func proxyMode(config string) string {
-	var said struct{ Kind, Mode string }
-	if yaml.Unmarshal([]byte(config), &said) != nil || said.Kind != "KubeProxyConfiguration" {
+	var printed struct{ Kind, Mode string }
+	if yaml.Unmarshal([]byte(config), &printed) != nil || printed.Kind != "KubeProxyConfiguration" {
 		return ""
 	}
-	return cmp.Or(oneLine(said.Mode), "iptables")
+	return cmp.Or(oneLine(printed.Mode), "iptables")
 }
 
 // confFolders are where the runtime of a node looks for the configuration of the pod network: of most systems, of k3s,

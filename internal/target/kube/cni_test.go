@@ -126,15 +126,15 @@ func FuzzPodNetwork(f *testing.F) {
 	f.Add("kind: KubeProxyConfiguration\nmode: ipvs\n", "registry.example:5000/flannel/flannel")
 	f.Fuzz(func(t *testing.T, text, image string) {
 		types, mtu := readChain([]byte(text))
-		said := append(types, mtu, tagOf(image), proxyMode(text),
+		printed := append(types, mtu, tagOf(image), proxyMode(text),
 			ofFlannel(map[string]string{"net-conf.json": text}, nil).encapsulation)
 		daemon := daemonSet("calico-node", image, text)
 		config := map[string]string{"veth_mtu": text, "mtu": text, "tunnel": text, "routing-mode": image,
 			"kube-proxy-replacement": text}
 		for _, n := range []network{ofCalico(config, daemon.Object), ofCilium(config, daemon.Object)} {
-			said = append(said, n.encapsulation, n.encapsulates, n.mtu, n.proxy)
+			printed = append(printed, n.encapsulation, n.encapsulates, n.mtu, n.proxy)
 		}
-		for _, word := range said {
+		for _, word := range printed {
 			if strings.ContainsAny(word, "\n\t") {
 				t.Errorf("%q", word)
 			}

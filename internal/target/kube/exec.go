@@ -46,7 +46,7 @@ func newConnection(c *cluster, pod string) *connection {
 // dial finds out who the user in the container is. podStatus is an error when the pod is gone.
 func dial(ctx context.Context, c *cluster, pod string, podStatus func(ctx context.Context) error) (*connection, error) {
 	l := newConnection(c, pod)
-	var stdout, stderr words
+	var stdout, stderr outputBuffer
 	session, err := l.Shell(&stdout, &stderr)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func dial(ctx context.Context, c *cluster, pod string, podStatus func(ctx contex
 		session.Kill()
 		return nil, ctx.Err()
 	}
-	if err := l.take(stdout.String()); err != nil {
+	if err := l.parseHello(stdout.String()); err != nil {
 		e := &lab.Error{What: "can't carry out commands in the pod", Target: c.target,
 			Output: strings.TrimSpace(stderr.String()), Err: err,
 			Hints: []string{"by hand: " + c.execCommand(pod)}}
@@ -109,7 +109,7 @@ func (l *connection) watch(podStatus func(ctx context.Context) error) {
 			continue
 		}
 		l.mu.Lock()
-		l.lose()
+		l.markLost()
 		for cancel := range l.open {
 			(*cancel)()
 		}
@@ -117,8 +117,8 @@ func (l *connection) watch(podStatus func(ctx context.Context) error) {
 	}
 }
 
-// lose has everybody know that the connection is lost. The lock is held.
-func (l *connection) lose() {
+// markLost has everybody know that the connection is lost. The lock is held.
+func (l *connection) markLost() {
 	if !l.lost {
 		l.lost = true
 		close(l.gone)
@@ -129,15 +129,15 @@ func (c *cluster) execCommand(pod string) string {
 	return "kubectl exec -n " + c.namespace + " " + pod + " -- id -u"
 }
 
-// take reads what the container said of itself.
+// parseHello reads what the container said of itself.
 //
 //	0 /root
-func (l *connection) take(said string) error {
-	uid, home, _ := strings.Cut(strings.TrimSpace(said), " ")
+func (l *connection) parseHello(printed string) error {
+	uid, home, _ := strings.Cut(strings.TrimSpace(printed), " ")
 	l.home = home
 	var err error
 	if l.uid, err = strconv.Atoi(uid); err != nil {
-		return fmt.Errorf("its shell answers %q, where a user's number is due", said)
+		return fmt.Errorf("its shell answers %q, where a user's number is due", printed)
 	}
 	return nil
 }
@@ -149,13 +149,13 @@ func (l *connection) Gone() <-chan struct{}        { return l.gone }
 func (l *connection) SFTP(_, _ io.Writer) (*target.Session, error) { return nil, nil }
 
 // Refused knows images without a shell, and users who may not carry out commands.
-func (l *connection) Refused(said string) string {
+func (l *connection) Refused(printed string) string {
 	switch {
-	case strings.Contains(said, "/bin/sh") && (strings.Contains(said, "no such file") ||
-		strings.Contains(said, "not found")):
+	case strings.Contains(printed, "/bin/sh") && (strings.Contains(printed, "no such file") ||
+		strings.Contains(printed, "not found")):
 		return "the image has no /bin/sh; take one that has it, with coreutils or BusyBox, util-linux and fio: " +
 			"image=NAME"
-	case strings.Contains(said, "forbidden"):
+	case strings.Contains(printed, "forbidden"):
 		return "ask for a role with the permission create pods/exec"
 	}
 	return ""
@@ -193,7 +193,7 @@ func (l *connection) start(argv []string, stdout, stderr io.Writer) (*target.Ses
 		l.mu.Lock()
 		delete(l.open, &cancel)
 		if broke {
-			l.lose()
+			l.markLost()
 		}
 		l.mu.Unlock()
 		if broke {
@@ -230,7 +230,7 @@ func (c *cluster) executor(pod string, argv []string) (remotecommand.Executor, e
 // Close ends all sessions.
 func (l *connection) Close() error {
 	l.mu.Lock()
-	l.lose()
+	l.markLost()
 	var ended []<-chan struct{}
 	for cancel, e := range l.open {
 		(*cancel)()
@@ -249,19 +249,19 @@ func (l *connection) Close() error {
 	return nil
 }
 
-// words is what a program prints.
-type words struct {
+// outputBuffer is what a program prints.
+type outputBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder
 }
 
-func (w *words) Write(p []byte) (int, error) {
+func (w *outputBuffer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.Write(p)
 }
 
-func (w *words) String() string {
+func (w *outputBuffer) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.String()

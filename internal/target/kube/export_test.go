@@ -10,7 +10,7 @@ func (p *Pod) Names() (pod, namespace string) {
 }
 
 // Abandon is what a SIGKILL leaves: the record without its lock, and all that it names.
-func (p *Pod) Abandon() { _ = p.notes.journal.leave() }
+func (p *Pod) Abandon() { _ = p.record.journal.release() }
 
 // Pieces are the objects that a machine is made of, as JSON.
 func Pieces(o Options) ([]string, error) {
@@ -18,7 +18,7 @@ func Pieces(o Options) ([]string, error) {
 	m.keys.userData = userData("ecdsa-sha2-nistp256 AAAA user", "-----BEGIN\nAAAA\n-----END\n",
 		"ecdsa-sha2-nistp256 AAAA host")
 	var all []string
-	for _, p := range m.pieces("") {
+	for _, p := range m.components("") {
 		text, err := p.object.MarshalJSON()
 		if err != nil {
 			return nil, err
@@ -36,4 +36,4 @@ func (o Options) With(settings map[string]string) (Options, error) {
 }
 
 // Abandon is what a SIGKILL leaves: the record without its lock, and all that it names.
-func (m *Machine) Abandon() { _ = m.journal.leave() }
+func (m *Machine) Abandon() { _ = m.journal.release() }

@@ -22,7 +22,7 @@ import (
 // container. What the user may not read is unknown. They hold no secrets: parameters whose names tell of some are left
 // out.
 func (p *Pod) Facts(ctx context.Context) []lab.Fact {
-	name, node := p.now()
+	name, node := p.current()
 	all := p.cluster.versionFacts(ctx)
 	ofNode, network := p.cluster.nodeFacts(ctx, node)
 	all = append(append(all, ofNode...), p.cniFacts(ctx, network)...)
@@ -59,7 +59,7 @@ func field(key, kind string, o *unstructured.Unstructured, err error, path ...st
 func (c *cluster) versionFacts(ctx context.Context) []lab.Fact {
 	const key = "cluster.version"
 	from := source("/version", "gitVersion")
-	version, err := asked(ctx, c, c.version)
+	version, err := retried(ctx, c, c.version)
 	if err != nil {
 		return []lab.Fact{unknown(key, from, err.Error())}
 	}
@@ -78,14 +78,14 @@ func (c *cluster) version(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var said struct{ GitVersion string }
-	if err := json.Unmarshal(answer, &said); err != nil {
+	var printed struct{ GitVersion string }
+	if err := json.Unmarshal(answer, &printed); err != nil {
 		return "", err
 	}
-	if said.GitVersion == "" {
+	if printed.GitVersion == "" {
 		return "", errors.New("it is not said")
 	}
-	return said.GitVersion, nil
+	return printed.GitVersion, nil
 }
 
 // nodeFacts read NodeSystemInfo of the API's reference, and, for the network of the pods, annotations of the node.
@@ -175,7 +175,7 @@ func (p *Pod) volumeFacts(ctx context.Context) []lab.Fact {
 	if v.Kind == EmptyDir || v.Kind == HostPath {
 		return []lab.Fact{kind}
 	}
-	name, _ := p.now()
+	name, _ := p.current()
 	var all []lab.Fact
 	driver, class := "", ""
 	var volume *unstructured.Unstructured
@@ -225,7 +225,8 @@ func ofVolume(volume object) (driver string, all []lab.Fact) {
 	attributes, _, _ := unstructured.NestedStringMap(volume, "spec", "csi", "volumeAttributes")
 	if driver != "" && len(attributes) > 0 {
 		all = append(all,
-			known("claim.attributes", harmless(attributes), source("PersistentVolume", "spec.csi.volumeAttributes")))
+			known("claim.attributes", withoutSecrets(attributes),
+				source("PersistentVolume", "spec.csi.volumeAttributes")))
 	}
 	return driver, append(all,
 		known("claim.nodes", affinityOf(volume), source("PersistentVolume", "spec.nodeAffinity")))
@@ -236,7 +237,7 @@ func ofVolume(volume object) (driver string, all []lab.Fact) {
 //	kubernetes.io/hostname In node1
 func affinityOf(volume object) string {
 	terms, _, _ := unstructured.NestedSlice(volume, "spec", "nodeAffinity", "required", "nodeSelectorTerms")
-	var said []string
+	var printed []string
 	for _, t := range terms {
 		term, ok := t.(object)
 		if !ok {
@@ -246,16 +247,16 @@ func affinityOf(volume object) string {
 		for _, c := range conditions {
 			if one, ok := c.(object); ok {
 				values, _, _ := unstructured.NestedStringSlice(one, "values")
-				said = append(said, strings.TrimSpace(fmt.Sprintf("%v %v %s", one["key"], one["operator"],
+				printed = append(printed, strings.TrimSpace(fmt.Sprintf("%v %v %s", one["key"], one["operator"],
 					strings.Join(values, " or "))))
 			}
 		}
 	}
-	if len(said) == 0 {
+	if len(printed) == 0 {
 		return "any"
 	}
-	slices.Sort(said)
-	return strings.Join(slices.Compact(said), ", ")
+	slices.Sort(printed)
+	return strings.Join(slices.Compact(printed), ", ")
 }
 
 // remoteAccess is LINSTOR's parameter that says whether a pod may use a volume on a node that has no copy of it:
@@ -288,33 +289,33 @@ func (c *cluster) classFacts(ctx context.Context, name string) []lab.Fact {
 	}
 	from := source("StorageClass", "parameters")
 	parameters, _, _ := unstructured.NestedStringMap(class.Object, "parameters")
-	all = append(all, known("claim.parameters", harmless(parameters), from))
+	all = append(all, known("claim.parameters", withoutSecrets(parameters), from))
 	if provisioner, _, _ := unstructured.NestedString(class.Object, "provisioner"); provisioner == linstor {
 		all = append(all, known("claim.remote_access", remoteAccess(parameters), from))
 	}
 	return all
 }
 
-// telling are words in the names of parameters whose values are secrets, lead to some, or are addresses.
-func telling() []string {
+// secretWords are words in the names of parameters whose values are secrets, lead to some, or are addresses.
+func secretWords() []string {
 	return []string{"secret", "password", "passwd", "passphrase", "token", "key", "user", "credential", "auth", "cert",
 		"server", "endpoint", "monitors", "url", "host", "address", "portal"}
 }
 
-// harmless are parameters as a list, in order, without those that nobody else should see.
-func harmless(parameters map[string]string) string {
-	var said []string
+// withoutSecrets are parameters as a list, in order, without those that nobody else should see.
+func withoutSecrets(parameters map[string]string) string {
+	var printed []string
 	for name, value := range parameters {
 		lower := strings.ToLower(name)
-		if !slices.ContainsFunc(telling(), func(word string) bool { return strings.Contains(lower, word) }) {
-			said = append(said, name+"="+oneLine(value))
+		if !slices.ContainsFunc(secretWords(), func(word string) bool { return strings.Contains(lower, word) }) {
+			printed = append(printed, name+"="+oneLine(value))
 		}
 	}
-	if len(said) == 0 {
+	if len(printed) == 0 {
 		return "none"
 	}
-	slices.Sort(said)
-	return strings.Join(said, ", ")
+	slices.Sort(printed)
+	return strings.Join(printed, ", ")
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -7,7 +7,7 @@ import (
 
 // Nothing that is a secret, leads to one, or is an address is a fact.
 func TestParametersAreHarmless(t *testing.T) {
-	got := harmless(map[string]string{
+	got := withoutSecrets(map[string]string{
 		"linstor.csi.linbit.com/autoPlace": "2", "linstor.csi.linbit.com/storagePool": "nvme",
 		"csi.storage.k8s.io/fstype":                 "xfs",
 		"csi.storage.k8s.io/node-stage-secret-name": "rook", "restuserkey": "hunter2", "resturl": "http://10.0.0.5",
@@ -21,7 +21,7 @@ func TestParametersAreHarmless(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := harmless(nil); got != "none" {
+	if got := withoutSecrets(nil); got != "none" {
 		t.Error(got)
 	}
 }
@@ -74,15 +74,15 @@ func TestFactsOfAVolume(t *testing.T) {
 				"claim.nodes any"},
 		{object{"glusterfs": object{}}, "claim.driver ?; claim.nodes any"},
 	} {
-		var said []string
+		var printed []string
 		_, all := ofVolume(object{"spec": c.spec})
 		for _, f := range all {
 			if f.Unknown != "" {
 				f.Value = "?"
 			}
-			said = append(said, f.Key+" "+f.Value)
+			printed = append(printed, f.Key+" "+f.Value)
 		}
-		if got := strings.Join(said, "; "); got != c.want {
+		if got := strings.Join(printed, "; "); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)
 		}
 	}

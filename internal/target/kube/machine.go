@@ -80,14 +80,14 @@ func OpenMachine(ctx context.Context, o Options, on Host) (*Machine, error) {
 		Args: []string{"-F", filepath.Join(dir, sshConfig)}, Gone: m.instanceStatus})
 	m.record = Record{Target: o.Name, Session: m.session, Server: c.config.Host, Context: o.Context,
 		Kubeconfig: o.Kubeconfig, Namespace: c.namespace}
-	if on.Say != nil {
-		on.Say(fmt.Sprintf("making a machine in namespace %s", c.namespace))
+	if on.Report != nil {
+		on.Report(fmt.Sprintf("making a machine in namespace %s", c.namespace))
 	}
 	if m.keys, err = newKeys(ctx, dir); err == nil {
 		err = m.make(ctx)
 	}
 	if err == nil {
-		err = m.arrive(ctx)
+		err = m.waitUntilReady(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, m.Close())
@@ -131,24 +131,24 @@ func (m *Machine) labels() map[string]string {
 	return l
 }
 
-// piece is one object that a machine is made of.
-type piece struct {
+// component is one object that a machine is made of.
+type component struct {
 	kind schema.GroupVersionResource
 	// word is what an error calls it.
 	word   string
 	object *unstructured.Unstructured
 }
 
-// pieces are all of them, in the order in which they are made: each goes with the timer, which is the first.
-func (m *Machine) pieces(timer types.UID) []piece {
+// components are all of them, in the order in which they are made: each goes with the timer, which is the first.
+func (m *Machine) components(timer types.UID) []component {
 	name, labels := m.name(), m.labels()
-	owned := func(o *unstructured.Unstructured) *unstructured.Unstructured { return goesWith(o, name, timer) }
-	all := []piece{{timers(), "the job that would end it", timerOf(m.options, name, labels)},
+	owned := func(o *unstructured.Unstructured) *unstructured.Unstructured { return ownedByTimer(o, name, timer) }
+	all := []component{{timers(), "the job that would end it", timerOf(m.options, name, labels)},
 		{secrets(), "the secret with its keys", owned(secretOf(name, m.keys.userData, labels))}}
 	if claim := m.claimName(); claim != "" {
-		all = append(all, piece{claims(), "the claim", owned(claimOf(m.options, claim, labels))})
+		all = append(all, component{claims(), "the claim", owned(claimOf(m.options, claim, labels))})
 	}
-	return append(all, piece{machines(), "the machine", owned(machineOf(m.options, name, m.claimName(), labels))})
+	return append(all, component{machines(), "the machine", owned(machineOf(m.options, name, m.claimName(), labels))})
 }
 
 // make makes all that the machine is made of. What is about to be made is on disk before.
@@ -157,12 +157,12 @@ func (m *Machine) make(ctx context.Context) error {
 	if claim := m.claimName(); claim != "" {
 		m.record.Claims = []string{claim}
 	}
-	if err := m.journal.keep(m.record); err != nil {
+	if err := m.journal.save(m.record); err != nil {
 		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: m.options.Name, Err: err}
 	}
 	var timer types.UID
-	for i := range m.pieces("") {
-		p := m.pieces(timer)[i]
+	for i := range m.components("") {
+		p := m.components(timer)[i]
 		made, err := m.cluster.of(p.kind).Create(ctx, p.object,
 			metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 		if err != nil {
@@ -175,8 +175,8 @@ func (m *Machine) make(ctx context.Context) error {
 	return nil
 }
 
-// arrive waits until the machine runs and its guest can be spoken to, and finds the disk under test there.
-func (m *Machine) arrive(ctx context.Context) error {
+// waitUntilReady waits until the machine runs and its guest can be spoken to, and finds the disk under test there.
+func (m *Machine) waitUntilReady(ctx context.Context) error {
 	s, err := m.awaitRunning(ctx)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (m *Machine) Label(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range m.pieces("") {
+	for _, p := range m.components("") {
 		if _, err := m.cluster.of(p.kind).Patch(ctx, p.object.GetName(), types.MergePatchType, patch,
 			metav1.PatchOptions{}); err != nil {
 			return &lab.Error{What: "can't label what was made with the run's ID", Target: m.Name(), Err: err}
@@ -264,14 +264,14 @@ func (m *Machine) Label(ctx context.Context, run string) error {
 
 // Close removes the machine and all that was made for it, and returns when it is gone.
 func (m *Machine) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*goneLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*deletionTimeout)
 	defer cancel()
 	err := m.SSH.Close()
 	_, clearing := m.cluster.clear(ctx, m.record)
 	if clearing != nil {
-		return errors.Join(err, clearing, m.journal.leave()) // headroom restore looks again
+		return errors.Join(err, clearing, m.journal.release()) // headroom restore looks again
 	}
-	return errors.Join(err, os.RemoveAll(m.keys.dir), m.journal.forget())
+	return errors.Join(err, os.RemoveAll(m.keys.dir), m.journal.remove())
 }
 
 // Node is where the machine runs.
@@ -332,7 +332,7 @@ func (m *Machine) gone(why string) error {
 // Lost says why the machine is gone for good; nil while it is there, or nobody can tell.
 func (m *Machine) Lost(ctx context.Context) error { return m.instanceStatus(ctx) }
 
-// Replace starts the machine anew when it is lost, on the same node and with the same disk.
+// Replace starts the machine again when it is lost, on the same node and with the same disk.
 func (m *Machine) Replace(ctx context.Context) error { return m.restart(ctx) }
 
 // Generation is the instance that runs.
@@ -340,16 +340,16 @@ func (m *Machine) Generation() string { return m.uid }
 
 // Caveats are what is to be said of every measurement in the machine.
 func (m *Machine) Caveats(ctx context.Context) []string {
-	said := m.SSH.Caveats(ctx)
+	printed := m.SSH.Caveats(ctx)
 	if m.options.Volume.Kind == Claimed && !m.options.Volume.Block {
-		said = append(said, "the disk is an image in a file system of its claim; mode=block gives the guest the "+
+		printed = append(printed, "the disk is an image in a file system of its claim; mode=block gives the guest the "+
 			"volume itself")
 	}
 	if m.options.Volume.Kind == EmptyDisk {
-		said = append(said, "an emptydisk is a sparse image in the file system of its node, and not a volume of any "+
-			"class")
+		printed = append(printed, "an emptydisk is a sparse image in the file system of its node, and not a volume "+
+			"of any class")
 	}
-	return said
+	return printed
 }
 
 var (

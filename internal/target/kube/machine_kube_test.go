@@ -216,7 +216,7 @@ func aMachineThatIsAbandoned(t *testing.T) {
 	if removed, err := kube.Clear(t.Context(), left[0].Record); err != nil || len(removed) != 0 {
 		t.Errorf("removed %v, %v", removed, err)
 	}
-	if err := left[0].Forget(); err != nil {
+	if err := left[0].Remove(); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(records); err != nil || len(left) != 0 {
@@ -278,13 +278,13 @@ func giveBack(t *testing.T, namespace string) {
 			t.Errorf("blkdiscard %s: %s", f[1], out)
 		}
 	}
-	kubetest.Start(t).GiveBack(t, namespace)
+	kubetest.Start(t).ReleaseNamespace(t, namespace)
 }
 
 // standInPort is that at which guests of the stand-in are reached; 22 may be this machine's own.
 const standInPort = 10022
 
-// A machine of the stand-in starts, is started anew with other IOThreads, which the QEMU behind it has, keeps what is
+// A machine of the stand-in starts, is started again with other IOThreads, which the QEMU behind it has, keeps what is
 // on its disk, is lost and had again, and leaves nothing.
 func aMachine(t *testing.T) {
 	virt, namespace := standIn(t)
@@ -406,10 +406,10 @@ func aMachineOnAFile(t *testing.T) {
 		"/ata") {
 		t.Errorf("the disk is at %s", at)
 	}
-	if said := m.Caveats(t.Context()); !slices.ContainsFunc(said, func(text string) bool {
+	if printed := m.Caveats(t.Context()); !slices.ContainsFunc(printed, func(text string) bool {
 		return strings.Contains(text, "image in a file system of its claim")
 	}) {
-		t.Errorf("nothing of its file system in %q", said)
+		t.Errorf("nothing of its file system in %q", printed)
 	}
 	run("echo kept | dd of=" + m.TestPath() + " conv=fsync 2>/dev/null")
 	if err := m.Boot(t.Context(),

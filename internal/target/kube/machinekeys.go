@@ -69,7 +69,7 @@ func userData(user, host, hostPublic string) string {
 	return b.String()
 }
 
-// writeConfig says where the machine is now, so that one that was started anew at another address is the same target.
+// writeConfig says where the machine is now, so that one that was started again at another address is the same target.
 // The user's own configuration is not read: nothing in it can be meant for this machine.
 func (k keyPair) writeConfig(m MachineOptions, address, proxy string) error {
 	quote := func(name string) string { return `"` + strings.ReplaceAll(filepath.Join(k.dir, name), "%", "%%") + `"` }

@@ -36,8 +36,8 @@ func timerOf(o Options, name string, labels map[string]string) *unstructured.Uns
 	}}
 }
 
-// goesWith has an object go with the timer.
-func goesWith(o *unstructured.Unstructured, timer string, uid types.UID) *unstructured.Unstructured {
+// ownedByTimer has an object go with the timer.
+func ownedByTimer(o *unstructured.Unstructured, timer string, uid types.UID) *unstructured.Unstructured {
 	if uid != "" { // there is none in a rehearsal
 		metadata, _ := o.Object["metadata"].(object)
 		metadata["ownerReferences"] = []any{object{"apiVersion": "batch/v1", "kind": "Job", "name": timer,
@@ -108,7 +108,7 @@ func machineSpec(o Options, name, claim string, labels map[string]string) object
 		domain["resources"] = r
 	}
 	spec := object{
-		// The same at each start, so that one that was started anew is not taken for another machine.
+		// The same at each start, so that one that was started again is not taken for another machine.
 		"hostname": headroom + "-" + labels[sessionLabel],
 		"domain":   domain,
 		"networks": []any{object{"name": "default", "pod": object{}}},

@@ -51,14 +51,14 @@ func TestParseMachineTellsAllFaults(t *testing.T) {
 	if !ok || e.Kind != lab.Usage {
 		t.Fatalf("%v", err)
 	}
-	said := strings.Join(e.Hints, "\n")
+	printed := strings.Join(e.Hints, "\n")
 	for _, fault := range []string{"boot and bootclaim are two disks", "class and emptydisk are two volumes",
 		"cores: it is a whole number", `memory: "much" is no amount`, "bus: it is virtio or scsi or sata",
 		"cache: it is none", "io: it is native or threads", "iothreads: it is a whole number", `no option "hostpath"`,
 		`no option "image"`, `no option "privileged"`, "port: it is", `user: "-x" is no user`,
 		"labels of nodes", `"0" is no time`, "kube:vm?boot="} {
-		if !strings.Contains(said, fault) {
-			t.Errorf("nothing of %q in:\n%s", fault, said)
+		if !strings.Contains(printed, fault) {
+			t.Errorf("nothing of %q in:\n%s", fault, printed)
 		}
 	}
 }

@@ -36,12 +36,12 @@ func (m *Machine) preflight(ctx context.Context) error {
 	if err := errors.Join(refused...); err != nil {
 		return err
 	}
-	return m.rehearse(ctx)
+	return m.dryRunCreate(ctx)
 }
 
 // lacksKubeVirt refuses a cluster without it, and notes its version where it may be seen.
 func (m *Machine) lacksKubeVirt(ctx context.Context) error {
-	_, err := asked(ctx, m.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+	_, err := retried(ctx, m.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 		return m.cluster.of(machines()).List(ctx, metav1.ListOptions{Limit: 1})
 	})
 	if absent(err) {
@@ -50,7 +50,7 @@ func (m *Machine) lacksKubeVirt(ctx context.Context) error {
 			Hints: []string{"kubectl get kubevirt -A shows where it is installed, in a cluster that has it",
 				"without it, measure a pod: kube:pod?class=…"}}
 	}
-	if err != nil && away(err) {
+	if err != nil && isUnavailable(err) {
 		return m.cluster.unreachable(err)
 	}
 	list, err := m.cluster.globals(ctx, kubevirts())
@@ -139,10 +139,10 @@ func (m *Machine) lacksClaims(ctx context.Context) error {
 	return nil
 }
 
-// rehearse has the server go through the making of everything without making it: what the schema of KubeVirt does not
-// know, and what admission forbids, it refuses now.
-func (m *Machine) rehearse(ctx context.Context) error {
-	for _, p := range m.pieces("") {
+// dryRunCreate has the server go through the making of everything without making it: what the schema of KubeVirt does
+// not know, and what admission forbids, it refuses now.
+func (m *Machine) dryRunCreate(ctx context.Context) error {
+	for _, p := range m.components("") {
 		_, err := m.cluster.of(p.kind).Create(ctx, p.object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll},
 			FieldValidation: metav1.FieldValidationStrict})
 		if err != nil {

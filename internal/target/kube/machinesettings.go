@@ -132,7 +132,7 @@ func (m *Machine) Boot(ctx context.Context, spec target.BootSpec) error {
 	return m.restart(ctx)
 }
 
-// restart has an instance made anew of the machine as it is wanted now. What its file systems hold back is written
+// restart has an instance made again of the machine as it is wanted now. What its file systems hold back is written
 // first, when it still answers.
 func (m *Machine) restart(ctx context.Context) error {
 	sync, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -152,7 +152,7 @@ func (m *Machine) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := m.arrive(ctx); err != nil {
+	if err := m.waitUntilReady(ctx); err != nil {
 		return err
 	}
 	return m.verify(ctx)

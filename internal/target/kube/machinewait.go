@@ -28,9 +28,9 @@ type machineStatus struct {
 	leaving bool
 }
 
-// hopelessMachines are words for machines that do not start by themselves any more. A claim, or an image, that is
+// fatalMachineStates are words for machines that do not start by themselves any more. A claim, or an image, that is
 // missing may come; headroom's own claims are there before the machine.
-func hopelessMachines() []string {
+func fatalMachineStates() []string {
 	return []string{"ImagePullBackOff", "ErrorPvcNotFound", "DataVolumeError", "CrashLoopBackOff"}
 }
 
@@ -42,7 +42,7 @@ func machineStatusOf(machine, instance object) machineStatus {
 		return s
 	}
 	s := machineStatus{printable: text(machine, "status", "printableStatus")}
-	s.failed = slices.Contains(hopelessMachines(), s.printable)
+	s.failed = slices.Contains(fatalMachineStates(), s.printable)
 	for _, c := range conditionsOf(machine) {
 		if c["type"] == "Failure" && c["status"] == "True" { // such as one that a webhook does not let be made
 			s.failed = true
@@ -147,8 +147,8 @@ func (m *Machine) notStarted(ctx context.Context, s machineStatus, what string) 
 	if name != "" {
 		names = append(names, name)
 	}
-	said := append(slices.Clone(s.reasons), m.cluster.said(ctx, names...)...)
-	e := &lab.Error{What: "the machine " + what, Target: m.Name(), Output: strings.Join(slices.Compact(said), "\n")}
+	printed := append(slices.Clone(s.reasons), m.cluster.eventMessages(ctx, names...)...)
+	e := &lab.Error{What: "the machine " + what, Target: m.Name(), Output: strings.Join(slices.Compact(printed), "\n")}
 	if s.printable != "" {
 		e.What += ": " + s.printable
 	}
@@ -170,7 +170,7 @@ func (m *Machine) launcher(ctx context.Context, uid string) (status, string) {
 	if uid == "" {
 		return status{}, ""
 	}
-	list, err := asked(ctx, m.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+	list, err := retried(ctx, m.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 		return m.cluster.of(pods()).List(ctx, metav1.ListOptions{LabelSelector: "kubevirt.io/created-by=" + uid})
 	})
 	if err != nil || len(list.Items) == 0 {
@@ -180,9 +180,9 @@ func (m *Machine) launcher(ctx context.Context, uid string) (status, string) {
 }
 
 // hints are the ways out of what keeps a machine from starting.
-func (m *Machine) hints(s machineStatus, said string) []string {
+func (m *Machine) hints(s machineStatus, printed string) []string {
 	has := func(texts ...string) bool {
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(said, text) })
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(printed, text) })
 	}
 	by := "kubectl describe vmi -n " + m.cluster.namespace + " shows machines while they are there"
 	switch {

@@ -24,9 +24,9 @@ const (
 	unprivileged = 65532
 )
 
-// firstProcess is what the container runs: it does nothing, takes note of the ends of orphans, and ends when it is told
+// initScript is what the container runs: it does nothing, takes note of the ends of orphans, and ends when it is told
 // to, which the first process of a container does not by itself.
-const firstProcess = `trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done`
+const initScript = `trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done`
 
 type object = map[string]any
 
@@ -52,7 +52,7 @@ func claimSpec(o Options) object {
 func podOf(o Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
 	container := object{
 		"name": containerName, "image": o.Image, "imagePullPolicy": o.Pull,
-		"command":         []any{"/bin/sh", "-c", firstProcess},
+		"command":         []any{"/bin/sh", "-c", initScript},
 		"securityContext": containerSecurity(o),
 		"resources":       resources(o),
 	}

@@ -208,8 +208,8 @@ func list() []option {
 	number := func(field func(o *Options) *int) func(o *Options, value string) error {
 		return func(o *Options, value string) error {
 			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 || n > mostPods {
-				return fmt.Errorf("%q is no number from 1 to %d", value, mostPods)
+			if err != nil || n < 1 || n > maxPods {
+				return fmt.Errorf("%q is no number from 1 to %d", value, maxPods)
 			}
 			*field(o) = n
 			return nil
@@ -354,24 +354,24 @@ func (o *Options) contradictions(given map[string]bool) []string {
 
 const (
 	nodesKind = "nodes"
-	// mostPods is how many a name can stand for: more than any node or cluster takes.
-	mostPods = 100000
+	// maxPods is how many a name can stand for: more than any node or cluster takes.
+	maxPods = 100000
 )
 
 // onNode is the name of a pod like this one that runs on a node.
 func (o Options) onNode(node string) string {
-	return reworded(o.Name, []string{"node"}, "node="+url.QueryEscape(node))
+	return rewriteName(o.Name, []string{"node"}, "node="+url.QueryEscape(node))
 }
 
 // inNodeNetwork is the name of a pod like this one, on a node and in the node's own network. It has no volume, and
 // keeps to no standard that forbids that.
 func (o Options) inNodeNetwork(node string) string {
-	return reworded(o.Name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode",
+	return rewriteName(o.Name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode",
 		"at", "restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
 }
 
-// reworded is a name without some options, and with others.
-func reworded(name string, without []string, with ...string) string {
+// rewriteName is a name without some options, and with others.
+func rewriteName(name string, without []string, with ...string) string {
 	kind, query, _ := strings.Cut(name, "?")
 	var options []string
 	for part := range strings.SplitSeq(query, "&") {

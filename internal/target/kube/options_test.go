@@ -46,13 +46,13 @@ func TestParseTellsAllFaults(t *testing.T) {
 	if !ok || e.Kind != lab.Usage {
 		t.Fatalf("%v", err)
 	}
-	said := strings.Join(e.Hints, "\n")
+	printed := strings.Join(e.Hints, "\n")
 	for _, fault := range []string{`comes pod, nodes or vm, not "deployment"`, "class and emptydir are two volumes",
 		`no option "sise"`, `cpu: "fast" is no amount`, "privileged takes no value",
 		"2Gi is more than 1Gi", `"UPPER" is no name`, `deadline: "0" is no time`, "pull is always, missing or never",
 		"class is given twice", "mode is filesystem or block"} {
-		if !strings.Contains(said, fault) {
-			t.Errorf("nothing of %q in:\n%s", fault, said)
+		if !strings.Contains(printed, fault) {
+			t.Errorf("nothing of %q in:\n%s", fault, printed)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Pod struct {
 	options Options
 	cluster *cluster
 	session string
-	notes   *notes
+	record  *sessionRecord
 	// base begins the names of what is made for the pod. member says that it is one of a set, which removes what was
 	// made.
 	base   string
@@ -43,8 +43,8 @@ type Pod struct {
 	claimUID    types.UID
 	// user is who the user in the container was found to be; rested says that the last connection was given back, and
 	// not lost.
-	user   *identity
-	rested bool
+	user         *identity
+	disconnected bool
 }
 
 // identity is a user: the number, and the home folder.
@@ -57,8 +57,8 @@ type identity struct {
 type Host struct {
 	// Records is the folder that says what was made, so that it can be removed after a crash.
 	Records string
-	// Say is told what goes on; nil for nobody.
-	Say func(text string)
+	// Report is told what goes on; nil for nobody.
+	Report func(text string)
 	// SSH are arguments of the user's own ssh, where a machine is reached through another host: "-F", FILE.
 	SSH []string
 }
@@ -78,11 +78,11 @@ func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
 	if err := p.preflight(ctx, 1); err != nil {
 		return nil, err
 	}
-	if p.notes, err = c.newNotes(on.Records, o, p.session); err != nil {
+	if p.record, err = c.newSessionRecord(on.Records, o, p.session); err != nil {
 		return nil, err
 	}
-	if on.Say != nil {
-		on.Say(fmt.Sprintf("making a pod in namespace %s", c.namespace))
+	if on.Report != nil {
+		on.Report(fmt.Sprintf("making a pod in namespace %s", c.namespace))
 	}
 	if err := p.start(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -109,13 +109,13 @@ func newPod(c *cluster, o Options, session string) *Pod {
 	return p
 }
 
-// newNotes begins the record of a session.
-func (c *cluster) newNotes(folder string, o Options, session string) (*notes, error) {
+// newSessionRecord begins the record of a session.
+func (c *cluster) newSessionRecord(folder string, o Options, session string) (*sessionRecord, error) {
 	j, err := newJournal(folder, session)
 	if err != nil {
 		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}
 	}
-	return &notes{journal: j, record: Record{Target: o.Name, Session: session, Server: c.config.Host,
+	return &sessionRecord{journal: j, record: Record{Target: o.Name, Session: session, Server: c.config.Host,
 		Context: o.Context, Kubeconfig: o.Kubeconfig, Namespace: c.namespace}}, nil
 }
 
@@ -167,7 +167,7 @@ func (p *Pod) Label(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	name, _ := p.now()
+	name, _ := p.current()
 	_, err = p.cluster.of(pods()).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if claim := p.objects(1).claim; err == nil && claim != "" {
 		_, err = p.cluster.of(claims()).Patch(ctx, claim, types.MergePatchType, patch, metav1.PatchOptions{})
@@ -178,8 +178,8 @@ func (p *Pod) Label(ctx context.Context, run string) error {
 	return nil
 }
 
-// now are the names of the present pod and of its node.
-func (p *Pod) now() (pod, node string) {
+// current are the names of the present pod and of its node.
+func (p *Pod) current() (pod, node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pod, p.node
@@ -187,8 +187,8 @@ func (p *Pod) now() (pod, node string) {
 
 // start makes the next pod, and returns when commands can be carried out in it.
 func (p *Pod) start(ctx context.Context) error {
-	o := p.next()
-	if err := p.notes.add(o); err != nil {
+	o := p.nextObjects()
+	if err := p.record.add(o); err != nil {
 		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: p.Name(), Err: err}
 	}
 	if err := p.make(ctx, o); err != nil {
@@ -208,8 +208,8 @@ func (p *Pod) start(ctx context.Context) error {
 	return nil
 }
 
-// next are the names of what the next try makes.
-func (p *Pod) next() objects {
+// nextObjects are the names of what the next try makes.
+func (p *Pod) nextObjects() objects {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tries++
@@ -254,21 +254,21 @@ func (p *Pod) Close() error {
 	if p.member {
 		return p.Shell.Close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*goneLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*deletionTimeout)
 	defer cancel()
 	err := p.Shell.Close()
-	return errors.Join(err, p.cluster.clearNoted(ctx, p.notes))
+	return errors.Join(err, p.cluster.clearRecorded(ctx, p.record))
 }
 
 // Node is where the pod runs.
 func (p *Pod) Node() string {
-	_, node := p.now()
+	_, node := p.current()
 	return node
 }
 
 // Address is the pod's in the network of the cluster, or its node's with hostnetwork.
 func (p *Pod) Address(ctx context.Context) (string, error) {
-	name, _ := p.now()
+	name, _ := p.current()
 	pod, err := p.cluster.get(ctx, pods(), name)
 	if err != nil {
 		return "", p.cluster.unreachable(err)
@@ -299,8 +299,8 @@ type apiTransport struct{ pod *Pod }
 
 func (w apiTransport) Dial(ctx context.Context) (target.Connection, error) {
 	p := w.pod
-	name, _ := p.now()
-	if c := p.again(name); c != nil {
+	name, _ := p.current()
+	if c := p.reconnect(name); c != nil {
 		return c, nil
 	}
 	if err := p.podStatus(ctx, name); err != nil {
@@ -319,15 +319,15 @@ func (w apiTransport) Dial(ctx context.Context) (target.Connection, error) {
 	return c, nil
 }
 
-// again is a connection in place of one that was given back. All of it is known, so that nothing needs to be asked:
+// reconnect is a connection in place of one that was given back. All of it is known, so that nothing needs to be asked:
 // that the pod is gone, the first command finds out. It is nil where there was none, or it was lost.
-func (p *Pod) again(name string) *connection {
+func (p *Pod) reconnect(name string) *connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.rested || p.user == nil {
+	if !p.disconnected || p.user == nil {
 		return nil
 	}
-	p.rested = false
+	p.disconnected = false
 	c := newConnection(p.cluster, name)
 	c.uid, c.home = p.user.uid, p.user.home
 	go c.watch(p.fateOf(name))
@@ -339,7 +339,7 @@ func (p *Pod) Disconnect() error {
 	err := p.Shell.Disconnect()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rested = err == nil
+	p.disconnected = err == nil
 	return err
 }
 
@@ -395,7 +395,7 @@ func (p *Pod) gone(name, why string) error {
 
 // Lost says why the pod is gone for good; nil while it is there, or nobody can tell.
 func (p *Pod) Lost(ctx context.Context) error {
-	name, _ := p.now()
+	name, _ := p.current()
 	if err := p.podStatus(ctx, name); errors.Is(err, target.ErrGone) {
 		return err
 	}
@@ -408,11 +408,11 @@ func (p *Pod) Replace(ctx context.Context) error { return p.replace(ctx) }
 
 // Generation is the name of the present pod.
 func (p *Pod) Generation() string {
-	name, _ := p.now()
+	name, _ := p.current()
 	return name
 }
 
-// Boot makes the pod anew with other limits, on the same node and with the same claim. The zero spec gives it those
+// Boot makes the pod again with other limits, on the same node and with the same claim. The zero spec gives it those
 // that it was asked for with.
 func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
@@ -449,10 +449,10 @@ func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 func Settings() []string { return []string{"cpu", "memory"} }
 
 // replace removes the pod and makes the next, unless the node takes none. The claim is given to the next one first, so
-// that it does not go with the old; one that went already is made anew, where that is a folder, which is seen to be
+// that it does not go with the old; one that went already is made again, where that is a folder, which is seen to be
 // empty.
 func (p *Pod) replace(ctx context.Context) error {
-	old, node := p.now()
+	old, node := p.current()
 	p.options.Node = node
 	if err := p.lacksNode(ctx); err != nil {
 		return err
@@ -513,17 +513,17 @@ func (p *Pod) volumeGone(hint string) error {
 
 // Caveats are what is to be said of every measurement in the pod.
 func (p *Pod) Caveats(ctx context.Context) []string {
-	said := p.Shell.Caveats(ctx)
+	printed := p.Shell.Caveats(ctx)
 	if p.options.CPU.none() && p.options.Memory.none() {
-		said = append(said,
+		printed = append(printed,
 			"the pod requests no CPU and no memory (BestEffort), so that other pods of node "+p.Node()+" come first; "+
 				"cpu=2&memory=1Gi gives it its own")
 	}
 	if p.provisioner != "" && p.binding == "Immediate" && p.options.Node != "" {
-		said = append(said, "StorageClass "+p.options.Volume.Of+" binds Immediate: the volume was made before the "+
-			"node was known")
+		printed = append(printed, "StorageClass "+p.options.Volume.Of+" binds Immediate: the volume was made before "+
+			"the node was known")
 	}
-	return said
+	return printed
 }
 
 // less compares two amounts; one that can't be read is no less.

@@ -116,7 +116,7 @@ func TestALoadOutlivesItsStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Forget(); err != nil { // all streams end, as when the API server is started anew
+	if err := p.Forget(); err != nil { // all streams end, as when the API server is started again
 		t.Fatal(err)
 	}
 	if state := targettest.Await(t, job); state.ExitCode != 0 {
@@ -291,9 +291,9 @@ func refused(t *testing.T, name, why, hint string) {
 		}
 		return
 	}
-	said := err.Error() + "\n" + details(err)
-	if !strings.Contains(said, why) || !strings.Contains(said, hint) {
-		t.Errorf("%s: nothing of %q and %q in:\n%s", name, why, hint, said)
+	printed := err.Error() + "\n" + details(err)
+	if !strings.Contains(printed, why) || !strings.Contains(printed, hint) {
+		t.Errorf("%s: nothing of %q and %q in:\n%s", name, why, hint, printed)
 	}
 }
 
@@ -329,7 +329,7 @@ func TestWhatAKilledOneLeft(t *testing.T) {
 	if err != nil || len(again) != 0 {
 		t.Errorf("twice: %v, %v", again, err)
 	}
-	if err := left[0].Forget(); err != nil {
+	if err := left[0].Remove(); err != nil {
 		t.Error(err)
 	}
 }
@@ -339,7 +339,7 @@ func TestFactsOfAPod(t *testing.T) {
 	cluster(t)
 	t.Parallel()
 	namespace := space(t)
-	defer kubetest.Start(t).GiveBack(t, namespace)
+	defer kubetest.Start(t).ReleaseNamespace(t, namespace)
 	p, err := open(t, "kube:pod?class=fast&size=1Gi&cpu=100m..1&memory=128Mi&namespace="+namespace)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, details(err))

@@ -30,7 +30,7 @@ func (p *Pod) preflight(ctx context.Context, alike int) error {
 		p.lacksClaim(ctx)); err != nil {
 		return err
 	}
-	return p.rehearse(ctx)
+	return p.dryRunCreate(ctx)
 }
 
 // lacking is the error of permissions that the user has not.
@@ -245,9 +245,9 @@ func (c *cluster) names(ctx context.Context, kind schema.GroupVersionResource) s
 	return strings.Join(all, ", ")
 }
 
-// rehearse has the server go through the making of everything without making it: what admission forbids, as PodSecurity
-// and quotas do, it forbids now.
-func (p *Pod) rehearse(ctx context.Context) error {
+// dryRunCreate has the server go through the making of everything without making it: what admission forbids, as
+// PodSecurity and quotas do, it forbids now.
+func (p *Pod) dryRunCreate(ctx context.Context) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	if p.options.Volume.Kind == Claimed {
 		if _, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, p.objects(0).claim, p.labels()), dry); err !=
@@ -287,12 +287,12 @@ func lacksAccount(err error) bool {
 func (p *Pod) refusal(what string, err error) error { return refusal(p.cluster, p.Name(), what, err) }
 
 func refusal(c *cluster, target, what string, err error) error {
-	if away(err) {
+	if isUnavailable(err) {
 		return c.unreachable(err)
 	}
 	e := &lab.Error{Kind: lab.Refused, What: "the cluster refuses " + what, Target: target, Err: err}
-	said := err.Error()
-	has := func(text string) bool { return strings.Contains(said, text) }
+	printed := err.Error()
+	has := func(text string) bool { return strings.Contains(printed, text) }
 	ns := c.namespace
 	switch {
 	case has("violates PodSecurity \"restricted"):

@@ -45,15 +45,15 @@ func (r Record) kinds() string {
 // Names are those of the pods and machines.
 func (r Record) Names() []string { return slices.Concat(r.Pods, r.Machines) }
 
-// notes are the record of what is made together, and the file that keeps it. The pods of a set share them.
-type notes struct {
+// sessionRecord are the record of what is made together, and the file that keeps it. The pods of a set share them.
+type sessionRecord struct {
 	mu      sync.Mutex
 	journal *journal
 	record  Record
 }
 
 // add returns when it is on disk that objects are about to be made.
-func (n *notes) add(made ...objects) error {
+func (n *sessionRecord) add(made ...objects) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, o := range made {
@@ -64,7 +64,7 @@ func (n *notes) add(made ...objects) error {
 			n.record.Claims = append(n.record.Claims, o.claim)
 		}
 	}
-	return n.journal.keep(n.record)
+	return n.journal.save(n.record)
 }
 
 // objects are the names of what is made for one pod. The claim is the same for all that take its place.
@@ -93,14 +93,14 @@ func newJournal(folder, session string) (*journal, error) {
 	}
 	j := &journal{path, f}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(err, j.forget())
+		return nil, errors.Join(err, j.remove())
 	}
 	return j, nil
 }
 
-// keep returns when the record is on disk. It is written beside the old one, so that a crash leaves one of both; the
+// save returns when the record is on disk. It is written beside the old one, so that a crash leaves one of both; the
 // lock goes with it.
-func (j *journal) keep(r Record) error {
+func (j *journal) save(r Record) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -132,21 +132,21 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// forget removes the record: nothing of it is left in the cluster.
-func (j *journal) forget() error { return errors.Join(os.Remove(j.path), j.file.Close()) }
+// remove removes the record: nothing of it is left in the cluster.
+func (j *journal) remove() error { return errors.Join(os.Remove(j.path), j.file.Close()) }
 
-// leave keeps the record for whoever looks after it later.
-func (j *journal) leave() error { return j.file.Close() }
+// release keeps the record for whoever looks after it later.
+func (j *journal) release() error { return j.file.Close() }
 
-// Left is a record whose headroom is gone.
-type Left struct {
+// Leftover is a record whose headroom is gone.
+type Leftover struct {
 	Record Record
 	file   *journal
 }
 
 // Pending takes the records of headrooms that were killed, or that could not clear up. Each must be given back: with
-// Forget, or Keep. Trust says whether a record may be acted on; any other is left alone, unread, with that error.
-func Pending(folder string, trust func(name string) error) ([]Left, error) {
+// Remove, or Release. Trust says whether a record may be acted on; any other is left alone, unread, with that error.
+func Pending(folder string, trust func(name string) error) ([]Leftover, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -154,7 +154,7 @@ func Pending(folder string, trust func(name string) error) ([]Left, error) {
 	if err != nil {
 		return nil, err
 	}
-	var left []Left
+	var left []Leftover
 	var errs []error
 	for _, e := range entries {
 		path := filepath.Join(folder, e.Name())
@@ -167,7 +167,7 @@ func Pending(folder string, trust func(name string) error) ([]Left, error) {
 			}
 			continue
 		}
-		l, err := takeUp(path)
+		l, err := openLeftover(path)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -178,8 +178,8 @@ func Pending(folder string, trust func(name string) error) ([]Left, error) {
 	return left, errors.Join(errs...)
 }
 
-// takeUp is nil for a record that is in use, or of nothing.
-func takeUp(path string) (*Left, error) {
+// openLeftover is nil for a record that is in use, or of nothing.
+func openLeftover(path string) (*Leftover, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -199,9 +199,9 @@ func takeUp(path string) (*Left, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if len(data) == 0 {
-		return nil, Left{file: j}.Forget() // killed before anything was made
+		return nil, Leftover{file: j}.Remove() // killed before anything was made
 	}
-	l := &Left{file: j}
+	l := &Leftover{file: j}
 	if l.Record, err = readRecord(data); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
@@ -225,10 +225,10 @@ func readRecord(data []byte) (Record, error) {
 	return r, nil
 }
 
-// Forget removes the record, and the keys of a machine that is gone.
-func (l Left) Forget() error {
-	return errors.Join(os.RemoveAll(strings.TrimSuffix(l.file.path, recordSuffix)+keysSuffix), l.file.forget())
+// Remove removes the record, and the keys of a machine that is gone.
+func (l Leftover) Remove() error {
+	return errors.Join(os.RemoveAll(strings.TrimSuffix(l.file.path, recordSuffix)+keysSuffix), l.file.remove())
 }
 
-// Keep leaves the record for later.
-func (l Left) Keep() error { return l.file.leave() }
+// Release leaves the record for later.
+func (l Leftover) Release() error { return l.file.release() }

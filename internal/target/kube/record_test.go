@@ -21,14 +21,14 @@ func TestRecords(t *testing.T) {
 	want := Record{Target: "kube:pod?class=fast", Session: "abc", Server: "https://h:6443", Namespace: "n",
 		Pods: []string{"headroom-abc"}, Claims: []string{"headroom-abc"}}
 	for range 2 {
-		if err := j.keep(want); err != nil {
+		if err := j.save(want); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if left, err := Pending(folder, anyFile); err != nil || len(left) != 0 {
 		t.Errorf("while its headroom lives: %v, %v", left, err)
 	}
-	if err := j.leave(); err != nil {
+	if err := j.release(); err != nil {
 		t.Fatal(err)
 	}
 	left, err := Pending(folder, anyFile)
@@ -38,13 +38,13 @@ func TestRecords(t *testing.T) {
 	if again, err := Pending(folder, anyFile); err != nil || len(again) != 0 {
 		t.Errorf("two clear it at the same time: %v, %v", again, err)
 	}
-	if err := left[0].Keep(); err != nil {
+	if err := left[0].Release(); err != nil {
 		t.Fatal(err)
 	}
 	if left, err = Pending(folder, anyFile); err != nil || len(left) != 1 {
 		t.Fatalf("%+v, %v", left, err)
 	}
-	if err := left[0].Forget(); err != nil {
+	if err := left[0].Remove(); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := Pending(folder, anyFile); err != nil || len(left) != 0 {

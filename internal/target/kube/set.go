@@ -29,15 +29,15 @@ type Set struct {
 	LeftOut []string
 
 	cluster *cluster
-	notes   *notes
+	record  *sessionRecord
 }
 
 const (
 	// page is how many objects are asked for at a time: a cluster has thousands, and each takes some ten kilobytes
 	// here.
 	page = 100
-	// atOnce is how many requests are on their way.
-	atOnce = 16
+	// maxConcurrent is how many requests are on their way.
+	maxConcurrent = 16
 )
 
 // OpenSet makes the pods that a name stands for, and returns when all of them run. Of members, which are the nodes or
@@ -63,12 +63,12 @@ func OpenSet(ctx context.Context, o Options, members []string, on Host) (*Set, e
 	if err := s.Pods[0].preflight(ctx, alike); err != nil {
 		return nil, err
 	}
-	if s.notes, err = c.newNotes(on.Records, o, s.Pods[0].session); err != nil {
+	if s.record, err = c.newSessionRecord(on.Records, o, s.Pods[0].session); err != nil {
 		return nil, err
 	}
-	s.notes.record.Many = true
-	if on.Say != nil {
-		on.Say(fmt.Sprintf("making %d pods in namespace %s", len(s.Pods), c.namespace))
+	s.record.record.Many = true
+	if on.Report != nil {
+		on.Report(fmt.Sprintf("making %d pods in namespace %s", len(s.Pods), c.namespace))
 	}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -107,7 +107,7 @@ func (s *Set) nodes(ctx context.Context, o Options) ([]string, error) {
 	var names []string
 	err := s.cluster.each(ctx, nodes(), metav1.ListOptions{LabelSelector: labels.FormatLabels(o.NodeLabels)},
 		func(n *unstructured.Unstructured) {
-			if why := unfit(n.Object, o.Tolerate); why != "" {
+			if why := whyUnfit(n.Object, o.Tolerate); why != "" {
 				s.LeftOut = append(s.LeftOut, "node "+n.GetName()+" is left out: "+why)
 				return
 			}
@@ -126,12 +126,12 @@ func (s *Set) nodes(ctx context.Context, o Options) ([]string, error) {
 		}
 		return nil, e
 	}
-	slices.SortFunc(names, naturally)
+	slices.SortFunc(names, compareNatural)
 	return names, nil
 }
 
-// unfit says why a node can't have a pod now; empty where it can.
-func unfit(node object, tolerate bool) string {
+// whyUnfit says why a node can't have a pod now; empty where it can.
+func whyUnfit(node object, tolerate bool) string {
 	conditions, _, _ := unstructured.NestedSlice(node, "status", "conditions")
 	ready := "it does not say whether it is ready"
 	for _, c := range conditions {
@@ -153,8 +153,8 @@ func unfit(node object, tolerate bool) string {
 	return ""
 }
 
-// naturally orders names with the numbers in them as numbers: node-2 before node-10.
-func naturally(a, b string) int {
+// compareNatural orders names with the numbers in them as numbers: node-2 before node-10.
+func compareNatural(a, b string) int {
 	for a != "" && b != "" {
 		i, j := digits(a), digits(b)
 		if i > 0 && j > 0 {
@@ -182,16 +182,18 @@ func digits(text string) int {
 func (s *Set) start(ctx context.Context) error {
 	made := make([]objects, len(s.Pods))
 	for i, p := range s.Pods {
-		p.notes = s.notes
+		p.record = s.record
 		p.binding, p.provisioner = s.Pods[0].binding, s.Pods[0].provisioner
-		made[i] = p.next()
+		made[i] = p.nextObjects()
 	}
-	if err := s.notes.add(made...); err != nil {
-		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: s.notes.record.Target,
+	if err := s.record.add(made...); err != nil {
+		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: s.record.record.Target,
 			Err: err}
 	}
 	begun := time.Now()
-	err := several(ctx, len(s.Pods), func(ctx context.Context, i int) error { return s.Pods[i].make(ctx, made[i]) })
+	err := concurrently(ctx, len(s.Pods), func(ctx context.Context, i int) error {
+		return s.Pods[i].make(ctx, made[i])
+	})
 	if err != nil {
 		return err
 	}
@@ -199,7 +201,7 @@ func (s *Set) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.settle(ctx, made, waiting)
+	return s.recordNodes(ctx, made, waiting)
 }
 
 // await returns when all pods run, or when waiting longer changes nothing: then with those that don't, by name.
@@ -207,16 +209,16 @@ func (s *Set) await(ctx context.Context, begun time.Time) (map[string]status, er
 	limit := s.Pods[0].options.Wait + time.Duration(len(s.Pods))*perPod
 	for {
 		waiting := map[string]status{}
-		hopeless := true
+		futile := true
 		err := s.cluster.each(ctx, pods(), s.own("status.phase!=Running"), func(p *unstructured.Unstructured) {
 			one := statusOf(p.Object)
 			waiting[p.GetName()] = one
-			hopeless = hopeless && one.hopeless
+			futile = futile && one.fatal
 		})
 		if err != nil {
 			return nil, s.cluster.unreachable(err)
 		}
-		if len(waiting) == 0 || hopeless || time.Since(begun) > limit {
+		if len(waiting) == 0 || futile || time.Since(begun) > limit {
 			return waiting, nil
 		}
 		select {
@@ -232,11 +234,11 @@ const perPod = 100 * time.Millisecond
 
 // own are the pods of the set that are in some state.
 func (s *Set) own(fields string) metav1.ListOptions {
-	return metav1.ListOptions{LabelSelector: sessionLabel + "=" + s.notes.record.Session, FieldSelector: fields}
+	return metav1.ListOptions{LabelSelector: sessionLabel + "=" + s.record.record.Session, FieldSelector: fields}
 }
 
-// settle takes note of where the pods run, and leaves out nodes whose pods don't.
-func (s *Set) settle(ctx context.Context, made []objects, waiting map[string]status) error {
+// recordNodes takes note of where the pods run, and leaves out nodes whose pods don't.
+func (s *Set) recordNodes(ctx context.Context, made []objects, waiting map[string]status) error {
 	where := map[string]string{}
 	err := s.cluster.each(ctx, pods(), s.own("status.phase=Running"), func(p *unstructured.Unstructured) {
 		if one := statusOf(p.Object); one.running {
@@ -277,12 +279,12 @@ func (s *Set) Close() error {
 	for _, p := range s.Pods {
 		errs = append(errs, p.Shell.Close())
 	}
-	if s.notes == nil {
+	if s.record == nil {
 		return errors.Join(errs...)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*goneLimit+time.Duration(len(s.Pods))*perPod)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*deletionTimeout+time.Duration(len(s.Pods))*perPod)
 	defer cancel()
-	return errors.Join(errors.Join(errs...), s.cluster.clearNoted(ctx, s.notes))
+	return errors.Join(errors.Join(errs...), s.cluster.clearRecorded(ctx, s.record))
 }
 
 // clearMany removes what carries the label of a session: all that it names does.
@@ -308,8 +310,8 @@ func (c *cluster) clearMany(ctx context.Context, r Record) ([]string, error) {
 		if err != nil {
 			return removed, c.unreachable(err)
 		}
-		err = several(ctx, len(all), func(ctx context.Context, i int) error {
-			_, err := asked(ctx, c, func(ctx context.Context) (struct{}, error) {
+		err = concurrently(ctx, len(all), func(ctx context.Context, i int) error {
+			_, err := retried(ctx, c, func(ctx context.Context) (struct{}, error) {
 				return struct{}{}, c.of(k.kind).Delete(ctx, all[i].name,
 					metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &all[i].uid}})
 			})
@@ -339,10 +341,10 @@ func (c *cluster) clearMany(ctx context.Context, r Record) ([]string, error) {
 // awaitNone waits until no object of a kind is there any more.
 func (c *cluster) awaitNone(ctx context.Context, kind schema.GroupVersionResource, word string, own metav1.ListOptions,
 	were int) error {
-	for end := time.Now().Add(goneLimit + time.Duration(were)*perPod); ; {
+	for end := time.Now().Add(deletionTimeout + time.Duration(were)*perPod); ; {
 		one := own
 		one.Limit = 1
-		left, err := asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+		left, err := retried(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 			return c.of(kind).List(ctx, one)
 		})
 		if err != nil {
@@ -370,7 +372,7 @@ func (c *cluster) each(ctx context.Context, kind schema.GroupVersionResource, o 
 	visit func(*unstructured.Unstructured)) error {
 	o.Limit = page
 	for {
-		list, err := asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+		list, err := retried(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 			if kind == nodes() {
 				return c.client.Resource(kind).List(ctx, o)
 			}
@@ -388,15 +390,15 @@ func (c *cluster) each(ctx context.Context, kind schema.GroupVersionResource, o 
 	}
 }
 
-// several does something n times, some of them at the same time. After a failure no more are begun; the error is the
-// first.
-func several(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+// concurrently does something n times, some of them at the same time. After a failure no more are begun; the error is
+// the first.
+func concurrently(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
 	var once sync.Once
 	var first error
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, maxConcurrent)
 	for i := range n {
 		slots <- struct{}{}
 		if ctx.Err() != nil {

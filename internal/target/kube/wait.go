@@ -29,7 +29,7 @@ func (p *Pod) awaitRunning(ctx context.Context, name string) (*unstructured.Unst
 		if s.running {
 			return pod, nil
 		}
-		if s.hopeless {
+		if s.fatal {
 			return nil, p.notStarted(ctx, name, s, "did not start")
 		}
 		if time.Since(begun) > p.options.Wait {
@@ -46,8 +46,8 @@ func (p *Pod) awaitRunning(ctx context.Context, name string) (*unstructured.Unst
 // status is how far a pod is.
 type status struct {
 	running bool
-	// hopeless says that waiting changes nothing.
-	hopeless bool
+	// fatal says that waiting changes nothing.
+	fatal bool
 	// reason is a word of Kubernetes', message what it says.
 	reason, message string
 	// node that it was given to.
@@ -58,9 +58,9 @@ type status struct {
 	over bool
 }
 
-// hopelessReasons are those of a container that waits for something which does not come by itself. ErrImagePull may be
+// fatalReasons are those of a container that waits for something which does not come by itself. ErrImagePull may be
 // a registry that is slow; when it is tried again (ImagePullBackOff) the reason is known.
-func hopelessReasons() []string {
+func fatalReasons() []string {
 	return []string{"ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError",
 		"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 }
@@ -75,7 +75,7 @@ func statusOf(pod object) status {
 		leaving: text("metadata", "deletionTimestamp") != ""}
 	switch text("status", "phase") {
 	case "Failed", "Succeeded":
-		s.over, s.hopeless = true, true
+		s.over, s.fatal = true, true
 	}
 	containers, _, _ := unstructured.NestedSlice(pod, "status", "containerStatuses")
 	for _, c := range containers {
@@ -96,7 +96,7 @@ func statusOf(pod object) status {
 			if s.reason == "" && reason != "ContainerCreating" {
 				s.reason, s.message = reason, message
 			}
-			s.hopeless = s.hopeless || slices.Contains(hopelessReasons(), reason)
+			s.fatal = s.fatal || slices.Contains(fatalReasons(), reason)
 		}
 	}
 	conditions, _, _ := unstructured.NestedSlice(pod, "status", "conditions")
@@ -120,8 +120,8 @@ func statusOf(pod object) status {
 
 // notStarted is the error of a pod that does not start, with what Kubernetes says and the way out.
 func (p *Pod) notStarted(ctx context.Context, name string, s status, what string) error {
-	said := p.cluster.said(ctx, append([]string{name}, p.claimNames(name)...)...)
-	e := &lab.Error{What: "the pod " + what, Target: p.Name(), Output: strings.Join(said, "\n")}
+	printed := p.cluster.eventMessages(ctx, append([]string{name}, p.claimNames(name)...)...)
+	e := &lab.Error{What: "the pod " + what, Target: p.Name(), Output: strings.Join(printed, "\n")}
 	if s.reason != "" {
 		e.What += ": " + s.reason
 	}
@@ -133,9 +133,9 @@ func (p *Pod) notStarted(ctx context.Context, name string, s status, what string
 }
 
 // hints are the ways out of what keeps a pod from starting.
-func (p *Pod) hints(s status, said string) []string {
+func (p *Pod) hints(s status, printed string) []string {
 	o := p.options
-	has := func(text string) bool { return strings.Contains(said, text) }
+	has := func(text string) bool { return strings.Contains(printed, text) }
 	switch {
 	case s.reason == "ErrImageNeverPull":
 		return []string{"the node has no image " + o.Image +
@@ -186,11 +186,11 @@ func (p *Pod) bindingHints() []string {
 	return append(hints, "does the provisioner run, and can it make "+p.options.Volume.Size+"? its log says")
 }
 
-// said is what the events of some objects say, the newest last, each once.
+// eventMessages is what the events of some objects say, the newest last, each once.
 //
 //	Warning FailedScheduling: 0/1 nodes are available: persistentvolumeclaim "x" not found.
-func (c *cluster) said(ctx context.Context, names ...string) []string {
-	list, err := asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+func (c *cluster) eventMessages(ctx context.Context, names ...string) []string {
+	list, err := retried(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 		return c.of(events()).List(ctx, metav1.ListOptions{})
 	})
 	if err != nil {

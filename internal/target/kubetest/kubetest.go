@@ -41,8 +41,8 @@ func Start(t *testing.T) *Cluster {
 		argv = append([]string{script(t)}, argv...)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func Start(t *testing.T) *Cluster {
 	t.Cleanup(func() {
 		_ = stdin.Close()
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("scripts/kube-cluster: %v\n%s", err, said.String())
+			t.Errorf("scripts/kube-cluster: %v\n%s", err, printed.String())
 		}
 	})
 	var known [4]string
@@ -178,9 +178,9 @@ func (c *Cluster) Network(t *testing.T, argv ...string) string {
 	return ""
 }
 
-// GiveBack makes the volumes of claims of a namespace, which are being deleted, available again. The next claim finds
-// on them what was left there.
-func (c *Cluster) GiveBack(t *testing.T, namespace string) {
+// ReleaseNamespace makes the volumes of claims of a namespace, which are being deleted, available again. The next claim
+// finds on them what was left there.
+func (c *Cluster) ReleaseNamespace(t *testing.T, namespace string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		taken := false

@@ -27,7 +27,7 @@ func TestClusterHasFastAndSlowVolumes(t *testing.T) {
 		defer cluster.Kubectl(t, pod, "delete", "--filename", "-")
 		cluster.Kubectl(t, "", "wait", "pod/reads-of-"+class, "--for", "jsonpath={.status.phase}=Succeeded",
 			"--timeout", "3m")
-		var said struct {
+		var printed struct {
 			Jobs []struct {
 				Read struct {
 					Completion struct{ Mean float64 } `json:"clat_ns"`
@@ -36,11 +36,11 @@ func TestClusterHasFastAndSlowVolumes(t *testing.T) {
 		}
 		log := cluster.Kubectl(t, "", "logs", "reads-of-"+class)
 		// What fio complains of comes first.
-		if err := json.Unmarshal([]byte(log[max(0, strings.Index(log, "{")):]), &said); err != nil ||
-			len(said.Jobs) != 1 {
+		if err := json.Unmarshal([]byte(log[max(0, strings.Index(log, "{")):]), &printed); err != nil ||
+			len(printed.Jobs) != 1 {
 			t.Fatalf("%v:\n%s", err, log)
 		}
-		mean[class] = time.Duration(said.Jobs[0].Read.Completion.Mean)
+		mean[class] = time.Duration(printed.Jobs[0].Read.Completion.Mean)
 		t.Logf("%s: %v a read", class, mean[class])
 	}
 	if mean["slow"] < 5*time.Millisecond || mean["fast"] <= 0 || mean["fast"] >= mean["slow"] {

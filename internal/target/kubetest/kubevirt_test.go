@@ -41,7 +41,7 @@ func kept() []definition {
 }
 
 // The kept definitions are of the release that they name, and have what machines are made of. To update they are taken
-// from its module anew.
+// from its module again.
 func TestKubeVirtDefinitions(t *testing.T) {
 	if golden.Update() {
 		text := writeDefinitions(t)

@@ -21,8 +21,8 @@ const (
 // nothing to start. On hosts whose own hypervisor is in the way, /dev/kvm is there and a guest hangs before it has said
 // anything.
 const (
-	firstWords = 5 * time.Second
-	lastWords  = 15 * time.Second
+	probeTimeout         = 5 * time.Second
+	probeTimeoutEmulated = 15 * time.Second
 )
 
 // accelerator is KVM when a kernel gets through its own start with it, emulation otherwise; or what the description
@@ -71,7 +71,7 @@ func (g *Guest) probe(ctx context.Context, k kernel) bool {
 		return false
 	}
 	defer p.stop(0)
-	first, last := time.NewTimer(firstWords), time.NewTimer(lastWords)
+	first, last := time.NewTimer(probeTimeout), time.NewTimer(probeTimeoutEmulated)
 	defer first.Stop()
 	defer last.Stop()
 	for {
@@ -79,8 +79,8 @@ func (g *Guest) probe(ctx context.Context, k kernel) bool {
 		case <-p.done:
 			return p.cmd.ProcessState.Success()
 		case <-first.C:
-			if said, err := os.ReadFile(filepath.Join(dir, consoleFile)); err != nil ||
-				!bytes.Contains(said, []byte("Linux version")) {
+			if printed, err := os.ReadFile(filepath.Join(dir, consoleFile)); err != nil ||
+				!bytes.Contains(printed, []byte("Linux version")) {
 				return false
 			}
 		case <-last.C:

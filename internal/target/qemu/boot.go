@@ -71,7 +71,7 @@ func (g *Guest) Boot(ctx context.Context, spec target.BootSpec) error {
 	if err != nil {
 		return err
 	}
-	g.now = s.file
+	g.running = s.file
 	if s.kernel == "" {
 		return nil
 	}
@@ -108,8 +108,8 @@ func (g *Guest) plan(ctx context.Context, spec target.BootSpec) (start, error) {
 		return start{}, err
 	}
 	s := start{file: f, program: g.program, accelerator: g.accelerator, imageFormat: g.imageFormat, paths: g.paths}
-	for i := range g.wires {
-		s.wires = append(s.wires, 3+len(g.blank)+i)
+	for i := range g.linkEnds {
+		s.links = append(s.links, 3+len(g.blank)+i)
 	}
 	if spec.Kernel != "" {
 		f.Kernel = spec.Kernel
@@ -258,15 +258,15 @@ func (g *Guest) start(ctx context.Context, s start) (taken bool, err error) {
 	}
 	defer log.Close()
 	argv := s.argv()
-	if g.process, err = startProcess(argv, g.dir, log, slices.Concat(g.blank, g.wires)); err != nil {
+	if g.process, err = startProcess(argv, g.dir, log, slices.Concat(g.blank, g.linkEnds)); err != nil {
 		g.process = nil
 		return false, &lab.Error{What: "can't start QEMU", Command: argv, Err: err}
 	}
 	if err := g.await(ctx, s); err != nil {
-		said, _ := os.ReadFile(log.Name())
-		taken = g.process.ended() && bytes.Contains(said, []byte("Could not set up host forwarding rule"))
+		printed, _ := os.ReadFile(log.Name())
+		taken = g.process.ended() && bytes.Contains(printed, []byte("Could not set up host forwarding rule"))
 		return taken, &lab.Error{What: "the guest did not start", Target: g.Name(), Command: argv, Err: err,
-			Output: g.lastWords(said)}
+			Output: g.outputTail(printed)}
 	}
 	return false, nil
 }
@@ -307,7 +307,7 @@ func (g *Guest) await(ctx context.Context, s start) error {
 			return errHung
 		case ended:
 			return fmt.Errorf("QEMU ended (%s)", g.process.cmd.ProcessState)
-		case own && bytes.Contains(console, []byte(ready)), !own && greets(ctx, g.port):
+		case own && bytes.Contains(console, []byte(ready)), !own && answersSSH(ctx, g.port):
 			// ssh and sshd give up a greeting that takes long, as it may in an emulated guest on a busy machine.
 			if refusal = g.Connect(ctx); refusal == nil {
 				return nil
@@ -316,14 +316,15 @@ func (g *Guest) await(ctx context.Context, s start) error {
 		select {
 		case <-g.process.done:
 		case <-ctx.Done():
-			return g.tooLate(ctx, refusal)
+			return g.timeoutError(ctx, refusal)
 		case <-tick.C:
 		}
 	}
 }
 
-// tooLate is why a guest is not waited for any longer: nothing was heard of it in time, or somebody has called it off.
-func (g *Guest) tooLate(ctx context.Context, refusal error) error {
+// timeoutError is why a guest is not waited for any longer: nothing was heard of it in time, or somebody has called it
+// off.
+func (g *Guest) timeoutError(ctx context.Context, refusal error) error {
 	err := errors.Join(context.Cause(ctx), refusal)
 	if errors.Is(context.Cause(ctx), errLimit) {
 		return &target.NotStarted{Err: err}
@@ -331,9 +332,9 @@ func (g *Guest) tooLate(ctx context.Context, refusal error) error {
 	return err
 }
 
-// greets says whether an SSH server answers. QEMU takes a connection to the port at any time, so that only what comes
-// over it counts.
-func greets(ctx context.Context, port int) bool {
+// answersSSH says whether an SSH server answers. QEMU takes a connection to the port at any time, so that only what
+// comes over it counts.
+func answersSSH(ctx context.Context, port int) bool {
 	dialer := net.Dialer{Timeout: time.Second}
 	c, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -348,8 +349,8 @@ func greets(ctx context.Context, port int) bool {
 	return string(greeting[:n]) == "SSH-"
 }
 
-// lastWords are the end of what the guest's console and QEMU itself said.
-func (g *Guest) lastWords(qemu []byte) string {
+// outputTail are the end of what the guest's console and QEMU itself said.
+func (g *Guest) outputTail(qemu []byte) string {
 	console, _ := os.ReadFile(filepath.Join(g.dir, consoleFile))
 	text := strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\n' || c == 0x7f {

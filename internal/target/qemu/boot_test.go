@@ -40,8 +40,8 @@ func TestPanicIsReadWhole(t *testing.T) {
 		err.Error() != "its kernel panicked: VFS: Unable to mount root fs" {
 		t.Errorf("the panic is told as %v", err)
 	}
-	if said := g.lastWords(nil); !strings.HasSuffix(said, "Call Trace:") {
-		t.Errorf("its last words are %q", said)
+	if printed := g.outputTail(nil); !strings.HasSuffix(printed, "Call Trace:") {
+		t.Errorf("its last words are %q", printed)
 	}
 }
 

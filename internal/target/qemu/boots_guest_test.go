@@ -195,12 +195,12 @@ func TestBootsThatFail(t *testing.T) {
 		t.Errorf("%v does not say that the guest did not come up", err)
 	}
 	// A kernel that has said nothing after half of the time may hang in the emulator, and is started once more.
-	var told []string
-	g.say = func(text string) { told = append(told, text) }
+	var reported []string
+	g.say = func(text string) { reported = append(reported, text) }
 	err = g.Boot(t.Context(), target.BootSpec{Arguments: []string{"rdinit=/bin/cat"}})
 	if err == nil || !strings.Contains(err.Error(), "30s have passed (limit: in the guest's file)") ||
-		len(told) != 1 || !strings.Contains(told[0], "hung in the emulator while its kernel started") {
-		t.Errorf("a kernel that says nothing: %v; the user was told %q", err, told)
+		len(reported) != 1 || !strings.Contains(reported[0], "hung in the emulator while its kernel started") {
+		t.Errorf("a kernel that says nothing: %v; the user was told %q", err, reported)
 	}
 	if n := qemus(t, g.dir); n != 0 {
 		t.Errorf("%d processes run after boots that failed", n)
@@ -269,8 +269,8 @@ func busyThreads(t *testing.T, pid int, name string) int {
 	return n
 }
 
-// Two guests reach each other over their links, and nobody else; one that starts anew is reached again, and has carried
-// out its setup.
+// Two guests reach each other over their links, and nobody else; one that starts again is reached again, and has
+// carried out its setup.
 func TestGuestsReachEachOther(t *testing.T) {
 	t.Parallel()
 	links, folder := &Links{}, guests(t)

@@ -150,7 +150,7 @@ func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]
 
 func moduleFile(name string) string { return "modules/" + name + ".ko" }
 
-// loadFile has the commands that load the modules. It is made anew for each start, since the kernel's command line has
+// loadFile has the commands that load the modules. It is made again for each start, since the kernel's command line has
 // arguments of them.
 const loadFile = "etc/headroom-modules"
 

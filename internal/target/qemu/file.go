@@ -20,7 +20,7 @@ const formatVersion = 1
 const (
 	defaultCPUs   = 2
 	defaultMemory = 1 << 30
-	leastMemory   = 384 << 20 // the throwaway file system unpacks to 100 MiB, and its archive lies beside it meanwhile
+	minMemory     = 384 << 20 // the throwaway file system unpacks to 100 MiB, and its archive lies beside it meanwhile
 	defaultLimit  = 3 * time.Minute
 	maxCPUs       = 255 // of one q35 machine
 	maxQueues     = 255
@@ -160,7 +160,7 @@ func (r *reader) file(root *yaml.Node) File {
 			f.Machine.CPUs = r.Count(e.Value, e.Key, 1, maxCPUs)
 		case "memory":
 			f.Machine.Memory = r.Size(e.Value, e.Key)
-			if f.Machine.Memory > 0 && f.Machine.Memory < leastMemory {
+			if f.Machine.Memory > 0 && f.Machine.Memory < minMemory {
 				r.At(e.Value, "write 512m or more", "with so little memory the guest can't unpack its file system")
 			}
 		case "machine":
@@ -404,7 +404,7 @@ func (r *reader) disk(n *yaml.Node) Disk {
 		d.Backing = onImage
 	}
 	for _, key := range []string{"cache", "aio", "queues", "iothreads"} {
-		if at[key] != nil && !slices.Contains(d.takes(), key) {
+		if at[key] != nil && !slices.Contains(d.settingNames(), key) {
 			r.At(at[key], "delete it", "%s on %s takes no %s", d.Kind, d.Backing, key)
 		}
 	}
@@ -423,9 +423,9 @@ func (r *reader) disk(n *yaml.Node) Disk {
 // cached says whether QEMU's cache and way of asking the host matter to a disk.
 func (d Disk) cached() bool { return d.Stored() }
 
-// takes are the settings that a disk has. Memory is a file to QEMU as well, but one without direct access before Linux
-// 6.6.
-func (d Disk) takes() []string {
+// settingNames are the settings that a disk has. Memory is a file to QEMU as well, but one without direct access before
+// Linux 6.6.
+func (d Disk) settingNames() []string {
 	var takes []string
 	if d.Kind != sata { // AHCI has one queue, which QEMU's main loop serves
 		takes = append(takes, "queues")

@@ -40,7 +40,7 @@ func newFolder(base string) (dir string, lock *os.File, err error) {
 		return "", nil, err
 	}
 	defer all.Close()
-	if err := clearLeft(base); err != nil {
+	if err := removeLeftovers(base); err != nil {
 		return "", nil, err
 	}
 	if dir, err = os.MkdirTemp(base, guestPrefix); err != nil {
@@ -50,7 +50,7 @@ func newFolder(base string) (dir string, lock *os.File, err error) {
 	return dir, lock, err
 }
 
-func clearLeft(base string) error {
+func removeLeftovers(base string) error {
 	entries, err := os.ReadDir(base)
 	if err != nil {
 		return err

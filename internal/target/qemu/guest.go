@@ -35,16 +35,16 @@ type Guest struct {
 	// blank are the images that were made for the guest; paths those of all disks, in order.
 	blank []*os.File
 	paths []string
-	// beside are the guests that were started for this one.
-	beside []*Guest
-	// wires are the ends of its networks, in their order, which are given back to links.
-	wires []*os.File
-	links *Links
+	// companions are the guests that were started for this one.
+	companions []*Guest
+	// linkEnds are the ends of its networks, in their order, which are given back to links.
+	linkEnds []*os.File
+	links    *Links
 	// process runs; nil before the first boot.
 	process *process
 	port    int
-	// now is the description that the running guest was started from.
-	now File
+	// running is the description that the running guest was started from.
+	running File
 	// say is told what a user wants to know of a start.
 	say func(text string)
 }
@@ -125,19 +125,19 @@ func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 		return nil, err
 	}
 	on.Links = g.links
-	if err := g.startBeside(ctx, file, on); err != nil {
+	if err := g.startCompanion(ctx, file, on); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	g.SSH = target.NewSSH(target.SSHOptions{Name: name, Destination: hostAlias,
 		Args: []string{"-F", filepath.Join(g.dir, sshConfigFile)}})
-	if err := g.equip(ctx, on.Images); err != nil {
+	if err := g.prepareFiles(ctx, on.Images); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
 }
 
-// startBeside starts the guests that this one needs, which are ready when it starts itself.
-func (g *Guest) startBeside(ctx context.Context, file string, on Host) error {
+// startCompanion starts the guests that this one needs, which are ready when it starts itself.
+func (g *Guest) startCompanion(ctx context.Context, file string, on Host) error {
 	own, err := filepath.Abs(file)
 	if err != nil {
 		return err
@@ -152,13 +152,13 @@ func (g *Guest) startBeside(ctx context.Context, file string, on Host) error {
 		if err != nil {
 			return err
 		}
-		g.beside = append(g.beside, b)
+		g.companions = append(g.companions, b)
 	}
 	return nil
 }
 
-// equip makes the keys and the disks, and finds out what carries the guest out.
-func (g *Guest) equip(ctx context.Context, images string) error {
+// prepareFiles makes the keys and the disks, and finds out what carries the guest out.
+func (g *Guest) prepareFiles(ctx context.Context, images string) error {
 	var err error
 	if g.keys, err = newKeys(ctx, g.dir); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (g *Guest) equip(ctx context.Context, images string) error {
 	if g.blank, g.paths, err = blankDisks(g.file.Disks, images); err != nil {
 		return err
 	}
-	if g.wires, err = g.links.wire(g.file.Networks); err != nil {
+	if g.linkEnds, err = g.links.takeAll(g.file.Networks); err != nil {
 		return err
 	}
 	var k kernel
@@ -219,7 +219,7 @@ func (g *Guest) LosesDataOnBoot() bool { return true }
 func (g *Guest) Levels() map[string]string {
 	levels := map[string]string{}
 	for _, s := range Settings() {
-		if level := s.get(g.now); level != "" {
+		if level := s.get(g.running); level != "" {
 			levels[s.Name] = level
 		}
 	}
@@ -239,10 +239,10 @@ func (g *Guest) Close() error {
 		g.process.stop(stopGrace)
 	}
 	closeAll(g.blank)
-	g.links.give(g.file.Networks, g.wires)
-	g.blank, g.wires = nil, nil
+	g.links.release(g.file.Networks, g.linkEnds)
+	g.blank, g.linkEnds = nil, nil
 	err = errors.Join(err, target.KillBelow(g.dir), os.RemoveAll(g.dir))
-	for _, b := range slices.Backward(g.beside) {
+	for _, b := range slices.Backward(g.companions) {
 		err = errors.Join(err, b.Close())
 	}
 	return errors.Join(err, g.lock.Close())

@@ -98,8 +98,8 @@ func TestGuestPassesTheSuite(t *testing.T) {
 	g := open(t, describe(t, ""))
 	targettest.Run(t, func(*testing.T) target.Target { return g })
 	// The date of the guest's BusyBox tells seconds.
-	if offset, unsure, err := g.ClockOffset(t.Context()); err != nil || unsure >= time.Second {
-		t.Errorf("its clock is off by %s ± %s, %v", offset, unsure, err)
+	if offset, uncertainty, err := g.ClockOffset(t.Context()); err != nil || uncertainty >= time.Second {
+		t.Errorf("its clock is off by %s ± %s, %v", offset, uncertainty, err)
 	}
 }
 

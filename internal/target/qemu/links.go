@@ -25,8 +25,8 @@ type Links struct {
 // maxEnds is how many guests a wire connects.
 const maxEnds = 2
 
-// take gives a guest an end of a wire, which is made for the first one.
-func (l *Links) take(name string) (*os.File, error) {
+// acquire gives a guest an end of a wire, which is made for the first one.
+func (l *Links) acquire(name string) (*os.File, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.free == nil {
@@ -37,7 +37,7 @@ func (l *Links) take(name string) (*os.File, error) {
 			Hints: []string{"give this guest a link of its own with each of them"}}
 	}
 	if l.held[name] == 0 {
-		// Datagrams, so that a guest that starts anew never begins in the middle of a frame.
+		// Datagrams, so that a guest that starts again never begins in the middle of a frame.
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return nil, fmt.Errorf("the link %s: %w", name, err)
@@ -51,8 +51,8 @@ func (l *Links) take(name string) (*os.File, error) {
 	return end, nil
 }
 
-// give takes the ends of a guest back. A wire that no guest has is gone.
-func (l *Links) give(networks []Network, ends []*os.File) {
+// release takes the ends of a guest back. A wire that no guest has is gone.
+func (l *Links) release(networks []Network, ends []*os.File) {
 	if len(ends) == 0 {
 		return
 	}
@@ -68,13 +68,13 @@ func (l *Links) give(networks []Network, ends []*os.File) {
 	}
 }
 
-// wire takes an end for each network of a guest.
-func (l *Links) wire(networks []Network) ([]*os.File, error) {
+// takeAll takes an end for each network of a guest.
+func (l *Links) takeAll(networks []Network) ([]*os.File, error) {
 	var ends []*os.File
 	for _, n := range networks {
-		end, err := l.take(n.Link)
+		end, err := l.acquire(n.Link)
 		if err != nil {
-			l.give(networks, ends)
+			l.release(networks, ends)
 			return nil, err
 		}
 		ends = append(ends, end)

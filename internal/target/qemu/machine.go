@@ -23,8 +23,8 @@ type start struct {
 	port int
 	// paths of the disks' images, in the order of the disks.
 	paths []string
-	// wires are the file descriptors of the networks' ends, in their order.
-	wires []int
+	// links are the file descriptors of the networks' ends, in their order.
+	links []int
 }
 
 // argv is the command. Nothing is in the machine that is not asked for: each device costs time at boot.
@@ -61,7 +61,7 @@ func (s start) argv() []string {
 			"-device", "virtio-net-pci,netdev=net,romfile="+speedOption(ownSpeed(f.Networks)))
 	}
 	for i, w := range f.Networks {
-		argv = append(argv, networkArgv(i, w, s.wires[i])...)
+		argv = append(argv, networkArgv(i, w, s.links[i])...)
 	}
 	if f.Image != "" {
 		// snapshot: what is written goes to a file that has no name, and is gone with QEMU.

@@ -26,7 +26,7 @@ type Network struct {
 // The bounds of what virtio-net takes. Source: the kernel's include/uapi/linux/if_ether.h (ETH_MIN_MTU, ETH_MAX_MTU);
 // IPv4 wants 576.
 const (
-	leastMTU  = 576
+	minMTU    = 576
 	maxMTU    = 65535
 	maxSpeed  = 400_000
 	maxLinks  = 8
@@ -72,7 +72,7 @@ func (r *reader) network(n *yaml.Node) Network {
 		case "address":
 			w.Address = r.address(e.Value)
 		case "mtu":
-			w.MTU = r.Count(e.Value, e.Key, leastMTU, maxMTU)
+			w.MTU = r.Count(e.Value, e.Key, minMTU, maxMTU)
 		case "speed":
 			w.Speed = r.Count(e.Value, e.Key, 1, maxSpeed)
 		case "rdma":

@@ -35,7 +35,7 @@ func TestNetworks(t *testing.T) {
 			Speed: 1000, RDMA: true}) {
 		t.Errorf("%+v", f.Networks)
 	}
-	s := start{program: "qemu", accelerator: Emulation, port: 2222, wires: []int{4, 5}, file: f}
+	s := start{program: "qemu", accelerator: Emulation, port: 2222, links: []int{4, 5}, file: f}
 	got := strings.Join(s.argv(), " ")
 	want := "-device virtio-net-pci,netdev=net,romfile=,speed=1000,duplex=full " +
 		"-netdev dgram,id=link-0,local.type=fd,local.str=4 -device " +
@@ -61,15 +61,15 @@ func TestNetworks(t *testing.T) {
 }
 
 // What one end of a link is sent comes out of the other, a third guest is refused, and a link that nobody has is made
-// anew.
+// again.
 func TestLinks(t *testing.T) {
 	var l Links
 	both := []Network{{Link: "a"}, {Link: "b"}}
-	one, err := l.wire(both)
+	one, err := l.takeAll(both)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := l.wire(both[:1])
+	two, err := l.takeAll(both[:1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,17 +88,17 @@ func TestLinks(t *testing.T) {
 		t.Errorf("%q came through", got)
 	}
 	// The first of these links is free on one end, and must be so after the second was refused.
-	if _, err := l.wire([]Network{{Link: "b"}, {Link: "a"}}); lab.KindOf(err) != lab.Usage ||
+	if _, err := l.takeAll([]Network{{Link: "b"}, {Link: "a"}}); lab.KindOf(err) != lab.Usage ||
 		!strings.Contains(err.Error(), "the link a connects two guests already") {
 		t.Errorf("a third guest: %v", err)
 	}
-	again, err := l.wire(both[1:])
+	again, err := l.takeAll(both[1:])
 	if err != nil {
 		t.Fatalf("the other link after that: %v", err)
 	}
-	l.give(both, one)
-	l.give(both[:1], two)
-	l.give(both[1:], again)
+	l.release(both, one)
+	l.release(both[:1], two)
+	l.release(both[1:], again)
 	if len(l.free) != 0 || l.held["a"]+l.held["b"] != 0 {
 		t.Errorf("left: %v, %v", l.free, l.held)
 	}

@@ -29,7 +29,7 @@ func Settings() []Setting {
 		{"memory", "memory", "512m, 1g, …",
 			func(f *File, level string) string {
 				b, err := unit.ParseBytes(level)
-				if err != nil || b < leastMemory {
+				if err != nil || b < minMemory {
 					return "write 512m or more"
 				}
 				f.Machine.Memory = b
@@ -66,7 +66,7 @@ func ofDisks(name, means, levels string, set func(*Disk, string) string, get fun
 		func(f *File, level string) string {
 			any := false
 			for i := range f.Disks {
-				if !slices.Contains(f.Disks[i].takes(), name) {
+				if !slices.Contains(f.Disks[i].settingNames(), name) {
 					continue
 				}
 				any = true
@@ -82,7 +82,7 @@ func ofDisks(name, means, levels string, set func(*Disk, string) string, get fun
 		func(f File) string {
 			var levels []string
 			for _, d := range f.Disks {
-				if slices.Contains(d.takes(), name) && !slices.Contains(levels, get(d)) {
+				if slices.Contains(d.settingNames(), name) && !slices.Contains(levels, get(d)) {
 					levels = append(levels, get(d))
 				}
 			}

@@ -20,7 +20,7 @@ func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor)
 // and /10.0); devices in JSON came with 6.2.
 const (
 	oldest          = 7 // the first that this was tried with
-	wiresFrom       = 2 // of 7: -netdev dgram
+	linksFrom       = 2 // of 7: -netdev dgram
 	mapsQueues      = 9
 	mapsQueuesSCSI  = 10
 	backportsAdvice = "Debian 12 has QEMU 10 in its backports: apt install -t bookworm-backports qemu-system-x86, or " +
@@ -61,9 +61,9 @@ func (v version) refuses(f File) error {
 		return &lab.Error{What: "QEMU " + v.String() + " is too old; 7.0 is the first that headroom starts guests with",
 			Hints: []string{backportsAdvice}}
 	}
-	if len(f.Networks) > 0 && v.major == 7 && v.minor < wiresFrom {
+	if len(f.Networks) > 0 && v.major == 7 && v.minor < linksFrom {
 		return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("networks between guests need QEMU 7.%d, and this is %s",
-			wiresFrom, v), Hints: []string{backportsAdvice}}
+			linksFrom, v), Hints: []string{backportsAdvice}}
 	}
 	for _, d := range f.Disks {
 		first := mapsQueues

@@ -25,15 +25,15 @@ func (m *Machine) run(ctx context.Context, argv []string) (target.Output, error)
 	m.ran = append(m.ran, line)
 	m.mu.Unlock()
 	var result Result
-	for _, f := range m.due(false, argv) {
+	for _, f := range m.dueTriggers(false, argv) {
 		f.then(&Event{Machine: m, Argv: argv, Result: &result})
 	}
 	if result.Hangs {
 		<-ctx.Done()
 		return target.Output{}, &lab.Error{What: "can't run " + argv[0], Command: argv, Err: ctx.Err()}
 	}
-	if result.Takes > 0 {
-		if err := pause(ctx, result.Takes); err != nil {
+	if result.Duration > 0 {
+		if err := pause(ctx, result.Duration); err != nil {
 			return target.Output{}, &lab.Error{What: "can't run " + argv[0], Command: argv, Err: err}
 		}
 	}
@@ -73,7 +73,7 @@ func (m *Machine) answer(argv []string) (Output, error) {
 	if do, ok := commands()[path.Base(argv[0])]; ok && m.installed(argv[0]) {
 		return do(m, argv)
 	}
-	return Output{}, m.strange(argv)
+	return Output{}, m.unexpectedCommand(argv)
 }
 
 // script carries out a script of headroom's. Which one it is shows in what it says; no shell runs it, so that it can't
@@ -126,7 +126,7 @@ func (m *Machine) script(script string, argv []string) (Output, error) {
 	if inner := l.unwrap(argv); len(inner) > 0 && len(inner) < len(argv) {
 		return m.answer(inner)
 	}
-	return Output{}, m.strange(argv)
+	return Output{}, m.unexpectedCommand(argv)
 }
 
 // findTools is the answer to which tools are there: NUMBER PATTERN... TOOL...
@@ -224,7 +224,7 @@ func words(argv []string) (options string, names []string) {
 
 func (m *Machine) test(argv []string) (Output, error) {
 	if len(argv) != 3 {
-		return Output{}, m.strange(argv)
+		return Output{}, m.unexpectedCommand(argv)
 	}
 	info, err := m.tree.stat(argv[2], true)
 	is := err == nil
@@ -237,7 +237,7 @@ func (m *Machine) test(argv []string) (Output, error) {
 	case "-b":
 		is = is && info.Mode()&fs.ModeDevice != 0
 	default:
-		return Output{}, m.strange(argv)
+		return Output{}, m.unexpectedCommand(argv)
 	}
 	if is {
 		return Output{}, nil
@@ -248,7 +248,7 @@ func (m *Machine) test(argv []string) (Output, error) {
 func (m *Machine) stat(argv []string) (Output, error) {
 	options, names := words(argv)
 	if !strings.Contains(options, "-c") || len(names) < 2 {
-		return Output{}, m.strange(argv)
+		return Output{}, m.unexpectedCommand(argv)
 	}
 	format, names := names[0], names[1:]
 	if names[0] == "--" {
@@ -347,7 +347,7 @@ func (m *Machine) cat(argv []string) (Output, error) {
 func (m *Machine) realpath(argv []string) (Output, error) {
 	options, names := words(argv)
 	if argv[0] == "readlink" && !strings.Contains(options, "f") {
-		return Output{}, m.strange(argv)
+		return Output{}, m.unexpectedCommand(argv)
 	}
 	var out Output
 	for _, name := range names {
@@ -393,7 +393,7 @@ func (m *Machine) ip(argv []string) (Output, error) {
 		return Output{Stdout: fmt.Sprintf(`[{"dst":%q,"dev":%q,"prefsrc":%q,"flags":[],"uid":0,"cache":[]}]`, argv[4],
 			by.name, by.address)}, nil
 	}
-	return Output{}, m.strange(argv)
+	return Output{}, m.unexpectedCommand(argv)
 }
 
 // sysctl reads with -n NAME and writes with -w NAME=VALUE.

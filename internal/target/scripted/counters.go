@@ -57,7 +57,7 @@ func (m *Machine) counted() (counters, time.Time) {
 	c := counters{maps.Clone(m.spent.disks), maps.Clone(m.spent.ports), m.spent.cpu}
 	for _, p := range m.processes {
 		if p.ended.IsZero() {
-			for _, u := range p.result.Uses {
+			for _, u := range p.result.Usage {
 				c.add(u, max(0, now.Sub(p.began).Seconds()))
 			}
 		}
@@ -70,12 +70,12 @@ const processors = 4
 
 // count makes the files of the kernel that count.
 func (m *Machine) count() {
-	m.Shows("/proc/uptime", func() string {
+	m.Computed("/proc/uptime", func() string {
 		_, booted := m.counted()
 		up := time.Since(booted).Seconds()
 		return fmt.Sprintf("%.2f %.2f\n", up, processors*up)
 	})
-	m.Shows("/proc/stat", func() string {
+	m.Computed("/proc/stat", func() string {
 		c, booted := m.counted()
 		line := func(name string, n float64) string {
 			busy := c.cpu * 100 * n / processors
@@ -88,7 +88,7 @@ func (m *Machine) count() {
 		}
 		return text
 	})
-	m.Shows("/proc/diskstats", func() string {
+	m.Computed("/proc/diskstats", func() string {
 		c, _ := m.counted()
 		var text strings.Builder
 		numbers := m.numbers()
@@ -102,7 +102,7 @@ func (m *Machine) count() {
 		}
 		return text.String()
 	})
-	m.Shows("/proc/vmstat", func() string {
+	m.Computed("/proc/vmstat", func() string {
 		c, _ := m.counted()
 		in, out := 0.0, 0.0
 		for _, d := range c.disks {
@@ -110,7 +110,7 @@ func (m *Machine) count() {
 		}
 		return fmt.Sprintf("pgpgin %d\npgpgout %d\n", 4000+whole(in/1024), 4000+whole(out/1024))
 	})
-	m.Shows("/proc/net/dev", func() string {
+	m.Computed("/proc/net/dev", func() string {
 		c, _ := m.counted()
 		text := "Inter-|   Receive                                                |  Transmit\n face |bytes    " +
 			"packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier " +
@@ -130,7 +130,7 @@ func (m *Machine) count() {
 	for way, of := range map[string]func(Use) float64{"rx": func(u Use) float64 {
 		return u.Received
 	}, "tx": func(u Use) float64 { return u.Sent }} {
-		m.Shows("/sys/class/net/eth0/statistics/"+way+"_bytes", m.moved("eth0", of))
+		m.Computed("/sys/class/net/eth0/statistics/"+way+"_bytes", m.portCounter("eth0", of))
 	}
 	sockets := func(protocol, state string) func() string {
 		return func() string {
@@ -147,12 +147,12 @@ func (m *Machine) count() {
 			return text
 		}
 	}
-	m.Shows("/proc/net/tcp", sockets("tcp", "0A"))
-	m.Shows("/proc/net/udp", sockets("udp", "07"))
+	m.Computed("/proc/net/tcp", sockets("tcp", "0A"))
+	m.Computed("/proc/net/udp", sockets("udp", "07"))
 }
 
-// moved is what a port has moved in one direction.
-func (m *Machine) moved(port string, way func(Use) float64) func() string {
+// portCounter is what a port has moved in one direction.
+func (m *Machine) portCounter(port string, way func(Use) float64) func() string {
 	return func() string {
 		c, _ := m.counted()
 		return fmt.Sprintln(whole(way(c.ports[port])))

@@ -17,8 +17,8 @@ type IO struct {
 	Read, Write, Trim float64
 	// Latency is the mean of completion; 0 for the one that the queue's depth leads to.
 	Latency time.Duration
-	// Takes is its time; 0 for what its parameters say.
-	Takes time.Duration
+	// Duration is its time; 0 for what its parameters say.
+	Duration time.Duration
 	// Errno makes it fail, with what Says has it print on standard error.
 	Exit, Errno int
 	Says        string
@@ -116,11 +116,11 @@ func (m *Machine) fio(l *Load) Result {
 		}
 		runs = time.Duration(size / l.Block() / rate * float64(time.Second))
 	}
-	if io.Takes > 0 {
-		runs, ramp = io.Takes, 0
+	if io.Duration > 0 {
+		runs, ramp = io.Duration, 0
 	}
 	m.make(l)
-	r := Result{Takes: ramp + runs, Exit: io.Exit, Files: map[string]string{}}
+	r := Result{Duration: ramp + runs, Exit: io.Exit, Files: map[string]string{}}
 	if io.Says != "" {
 		r.Stderr = io.Says + "\n"
 	}
@@ -135,7 +135,7 @@ func (m *Machine) fio(l *Load) Result {
 		if n := m.mountOf(names[0]); n != nil {
 			client, server := n.uses(io, l.Block())
 			client[0].CPU = io.CPU
-			r.Uses = client
+			r.Usage = client
 			r.ended = n.Server.busy(server)
 		}
 	}
@@ -145,7 +145,7 @@ func (m *Machine) fio(l *Load) Result {
 			break
 		}
 		seen := seen / float64(len(disks))
-		r.Uses = append(r.Uses, Use{Disk: disk, Reads: io.Read * seen, Writes: io.Write * seen,
+		r.Usage = append(r.Usage, Use{Disk: disk, Reads: io.Read * seen, Writes: io.Write * seen,
 			ReadBytes: io.Read * seen * l.Block(), WriteBytes: io.Write * seen * l.Block(),
 			CPU: io.CPU / float64(len(disks))})
 	}
@@ -226,7 +226,7 @@ func (m *Machine) diskOf(l *Load) string {
 
 // busy has the machine be busy from now on, for another one, until the function that it returns is called.
 func (m *Machine) busy(uses []Use) (end func()) {
-	p := &process{machine: m, load: &Load{Machine: m}, result: Result{Uses: uses}, began: time.Now()}
+	p := &process{machine: m, load: &Load{Machine: m}, result: Result{Usage: uses}, began: time.Now()}
 	m.mu.Lock()
 	m.processes = append(m.processes, p)
 	m.mu.Unlock()

@@ -63,11 +63,11 @@ func (m *Machine) iperf3(l *Load) Result {
 	if takes == 0 {
 		takes = 10 * time.Second
 	}
-	r := Result{Takes: omit + takes, Stdout: l.test(s, takes, omit)}
+	r := Result{Duration: omit + takes, Stdout: l.test(s, takes, omit)}
 	if s.Fails != "" {
 		r.Exit = 1
 	}
-	r.Uses = []Use{m.used(l, s, false)}
+	r.Usage = []Use{m.used(l, s, false)}
 	if server != m {
 		listener.adds(server.used(l, s, true))
 	}
@@ -97,7 +97,7 @@ func (m *Machine) listener(port int) *process {
 func (p *process) adds(u Use) {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
-	p.result.Uses, p.began = append(p.result.Uses, u), time.Now()
+	p.result.Usage, p.began = append(p.result.Usage, u), time.Now()
 }
 
 // used is what a test moves through one end.

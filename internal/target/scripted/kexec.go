@@ -12,7 +12,7 @@ const (
 	kexecDisabled = "/proc/sys/kernel/kexec_load_disabled"
 )
 
-// Kexecs has the machine be a real host, as those are started anew: by the kexec of its own kernel, or by firmware,
+// Kexecs has the machine be a real host, as those are started again: by the kexec of its own kernel, or by firmware,
 // both through systemd. OnBoot is told of each boot, and one that does not come up is not to be reached until
 // PowerCycle.
 func (m *Machine) Kexecs() {
@@ -59,10 +59,10 @@ func (m *Machine) kexec(argv []string) (Output, error) {
 		m.Set(kexecLoaded, "1")
 		return Output{}, nil
 	}
-	return Output{}, m.strange(argv)
+	return Output{}, m.unexpectedCommand(argv)
 }
 
-// systemctl says that the machine is up, and starts it anew.
+// systemctl says that the machine is up, and starts it again.
 func (m *Machine) systemctl(argv []string) (Output, error) {
 	switch {
 	case len(argv) == 2 && argv[1] == "is-system-running":
@@ -77,13 +77,13 @@ func (m *Machine) systemctl(argv []string) (Output, error) {
 		m.restart(line)
 		return Output{}, nil
 	}
-	return Output{}, m.strange(argv)
+	return Output{}, m.unexpectedCommand(argv)
 }
 
 // restart has the machine go down in a second and, unless OnBoot says otherwise, be there again when it has started.
 func (m *Machine) restart(line string) {
 	time.AfterFunc(time.Second, func() {
-		m.Lose()
+		m.Disconnect()
 		m.boot()
 	})
 	time.AfterFunc(time.Second+bootTakes, func() {
@@ -91,14 +91,14 @@ func (m *Machine) restart(line string) {
 			return
 		}
 		m.Set("/proc/cmdline", line)
-		m.Reach()
+		m.Reconnect()
 	})
 }
 
 // PowerCycle starts a machine that hangs, with its own arguments.
 func (m *Machine) PowerCycle() {
 	m.boot()
-	m.Reach()
+	m.Reconnect()
 }
 
 // installed says whether a program is there that not all machines have.

@@ -11,7 +11,7 @@ import (
 	"headroom/internal/target/bootloader"
 )
 
-// A machine with kexec is started anew as the package that does so wants real hosts to be, and comes up with its own
+// A machine with kexec is started again as the package that does so wants real hosts to be, and comes up with its own
 // arguments after a power cycle.
 func TestKexecs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -46,8 +46,8 @@ func (l *Load) Line() string { return lab.ShellQuote(l.Typed) }
 
 // Result is what becomes of a load.
 type Result struct {
-	// Takes is its time; Hangs says that it goes on until it is killed, and Unkillable that it does even then.
-	Takes             time.Duration
+	// Duration is its time; Hangs says that it goes on until it is killed, and Unkillable that it does even then.
+	Duration          time.Duration
 	Hangs, Unkillable bool
 	Exit              int
 	Signal            string
@@ -55,7 +55,7 @@ type Result struct {
 	// into its folder.
 	Stdout, Stderr, Early string
 	Files                 map[string]string
-	Uses                  []Use
+	Usage                 []Use
 	// Listens is the port of a server, of a Protocol that is "tcp" if it is empty.
 	Listens  int
 	Protocol string
@@ -78,15 +78,15 @@ type Event struct {
 
 // Fail has the load or the command fail.
 func (e *Event) Fail(exit int, stderr string) {
-	e.Result.Exit, e.Result.Stderr, e.Result.Stdout, e.Result.Files, e.Result.Takes = exit, stderr, "", nil,
-		min(e.Result.Takes, time.Second)
+	e.Result.Exit, e.Result.Stderr, e.Result.Stdout, e.Result.Files, e.Result.Duration = exit, stderr, "", nil,
+		min(e.Result.Duration, time.Second)
 }
 
-// After calls a function some time after this moment: Machine.Lose, or what ends the run.
+// After calls a function some time after this moment: Machine.Disconnect, or what ends the run.
 func (e *Event) After(d time.Duration, do func()) { time.AfterFunc(d, do) }
 
-// fault is what happens at the how manieth load or command that holds a text; at every one where at is 0.
-type fault struct {
+// trigger is what happens at the how manieth load or command that holds a text; at every one where at is 0.
+type trigger struct {
 	loads bool
 	text  string
 	at    int
@@ -98,23 +98,23 @@ type fault struct {
 func (m *Machine) AtLoad(text string, at int, then func(*Event)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.faults = append(m.faults, &fault{loads: true, text: text, at: at, then: then})
+	m.triggers = append(m.triggers, &trigger{loads: true, text: text, at: at, then: then})
 }
 
 // AtCommand is the same for short commands, writes to files among them: sh -c '… dd of="$2" …' MARK VALUE PATH.
 func (m *Machine) AtCommand(text string, at int, then func(*Event)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.faults = append(m.faults, &fault{text: text, at: at, then: then})
+	m.triggers = append(m.triggers, &trigger{text: text, at: at, then: then})
 }
 
-// due are the faults of a load or a command.
-func (m *Machine) due(loads bool, argv []string) []*fault {
+// dueTriggers are the faults of a load or a command.
+func (m *Machine) dueTriggers(loads bool, argv []string) []*trigger {
 	line := lab.ShellQuote(argv)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var due []*fault
-	for _, f := range m.faults {
+	var due []*trigger
+	for _, f := range m.triggers {
 		if f.loads == loads && strings.Contains(line, f.text) {
 			if f.came++; f.at == 0 || f.at == f.came {
 				due = append(due, f)
@@ -261,8 +261,8 @@ const jobsFolder = "/dev/shm/headroom-0"
 func (m *Machine) start(t *Target, spec target.JobSpec) (*job, error) {
 	l := m.newLoad(spec)
 	l.begins = time.Now()
-	if spec.Apart != nil && spec.Apart.Begin.After(l.begins) {
-		l.begins = spec.Apart.Begin
+	if spec.Unattended != nil && spec.Unattended.Begin.After(l.begins) {
+		l.begins = spec.Unattended.Begin
 	}
 	m.mu.Lock()
 	for _, p := range m.processes {
@@ -283,15 +283,15 @@ func (m *Machine) start(t *Target, spec target.JobSpec) (*job, error) {
 		l.Folder = dir
 	}
 	result := m.outcome(l)
-	for _, f := range m.due(true, spec.Argv) {
+	for _, f := range m.dueTriggers(true, spec.Argv) {
 		f.then(&Event{Machine: m, Argv: spec.Argv, Load: l, Result: &result})
 	}
 	if result.Err != nil {
 		m.Remove(dir)
 		return nil, result.Err
 	}
-	if l.limit > 0 && (result.Hangs || result.Takes > l.limit) {
-		result.Takes, result.Hangs, result.Exit = l.limit, false, 124
+	if l.limit > 0 && (result.Hangs || result.Duration > l.limit) {
+		result.Duration, result.Hangs, result.Exit = l.limit, false, 124
 	}
 	p := &process{machine: m, load: l, dir: dir, pid: 1000 + l.Number, result: result, began: l.begins}
 	j := &job{target: t, process: p, done: make(chan struct{})}
@@ -301,7 +301,7 @@ func (m *Machine) start(t *Target, spec target.JobSpec) (*job, error) {
 	m.mu.Lock()
 	m.processes = append(m.processes, p)
 	if !result.Hangs {
-		p.timer = time.AfterFunc(time.Until(l.begins)+result.Takes, p.finish)
+		p.timer = time.AfterFunc(time.Until(l.begins)+result.Duration, p.finish)
 	}
 	m.mu.Unlock()
 	return j, nil
@@ -343,7 +343,7 @@ func (m *Machine) outcome(l *Load) Result {
 		return m.perftest(l)
 	case l.Program == "sleep":
 		seconds, _ := strconv.ParseFloat(l.Argv[1], 64)
-		return Result{Takes: time.Duration(seconds * float64(time.Second))}
+		return Result{Duration: time.Duration(seconds * float64(time.Second))}
 	case l.Program == "touch":
 		for _, name := range l.Argv[1:] {
 			if !path.IsAbs(name) {
@@ -356,7 +356,7 @@ func (m *Machine) outcome(l *Load) Result {
 		out, err := commands()[l.Program](m, l.Argv)
 		return Result{Stdout: out.Stdout, Stderr: out.Stderr, Exit: out.Exit, Err: err}
 	default:
-		return Result{Err: m.strange(l.Typed)}
+		return Result{Err: m.unexpectedCommand(l.Typed)}
 	}
 	return Result{Err: missing(l.Typed)}
 }
@@ -395,7 +395,7 @@ func (p *process) end(exit int, signal string) {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	for _, u := range p.result.Uses {
+	for _, u := range p.result.Usage {
 		m.spent.add(u, max(0, p.ended.Sub(p.began).Seconds()))
 	}
 	handles, lost := slices.Clone(p.handles), m.lost
@@ -419,8 +419,8 @@ func (p *process) kill(signal string) bool {
 	return true
 }
 
-// named are the processes of a job.
-func (m *Machine) named(id string) []*process {
+// withID are the processes of a job.
+func (m *Machine) withID(id string) []*process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []*process

@@ -24,7 +24,7 @@ type Machine struct {
 	Stream func(*Load) Stream
 	// NextHops are those of routes that have several, by the address that they lead to.
 	NextHops map[string][]NextHop
-	// Exchange is the same of clients of sockperf and perftest, for which it is nil for OneByOne.
+	// Exchange is the same of clients of sockperf and perftest, for which it is nil for RequestResponse.
 	Exchange func(*Load) Exchange
 	// Programs are those that jobs can run besides, by the name of their file.
 	Programs map[string]func(*Load) Result
@@ -37,24 +37,24 @@ type Machine struct {
 	Free int64
 	// Network is the machines that it reaches; nil for itself alone.
 	Network *Network
-	// Answer is asked first what a command prints; false is no answer. Nil where there is nothing beyond Prints.
+	// Answer is asked first what a command prints; false is no answer. Nil where there is nothing beyond SetOutput.
 	Answer func(argv []string) (Output, bool)
 	// OnMount is told how an NFS mount is about to be made, to be changed as a kernel would; what it returns is why
 	// there is none. Nil where nothing happens.
 	OnMount func(*Mount) (why string)
-	// OnBoot is told how the machine is started anew; its error is why it does not come up. Nil for one that does.
+	// OnBoot is told how the machine is started again; its error is why it does not come up. Nil for one that does.
 	OnBoot func(kernelArguments string) error
 
 	tree *tree
 	mu   sync.Mutex // of all that follows; never held while anything else is called
 	// answers are what commands print, by the command line.
-	answers map[string]Output
-	absent  map[string]bool
-	faults  []*fault
-	ran     []string
-	loads   []*Load
-	// unforeseen are the commands that nobody wrote down.
-	unforeseen []string
+	answers  map[string]Output
+	absent   map[string]bool
+	triggers []*trigger
+	ran      []string
+	loads    []*Load
+	// unexpected are the commands that nobody wrote down.
+	unexpected []string
 	processes  []*process
 	spent      counters
 	booted     time.Time
@@ -167,17 +167,17 @@ func (m *Machine) at(name string) *node {
 	return n
 }
 
-// Shows has a file hold what a function says whenever it is read.
-func (m *Machine) Shows(name string, now func() string) {
+// Computed has a file hold what a function says whenever it is read.
+func (m *Machine) Computed(name string, now func() string) {
 	n := m.at(name)
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()
 	n.now = now
 }
 
-// Takes is the rule by which the kernel takes a value for a file of /proc or /sys: what the file holds then, or an
+// OnWrite is the rule by which the kernel takes a value for a file of /proc or /sys: what the file holds then, or an
 // error (syscall.EINVAL).
-func (m *Machine) Takes(name string, rule func(old, written string) (string, error)) {
+func (m *Machine) OnWrite(name string, rule func(old, written string) (string, error)) {
 	n := m.at(name)
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()
@@ -227,15 +227,15 @@ func (m *Machine) Folder(name string) {
 // Remove deletes a file or a folder with all that is in it, and says whether there was one.
 func (m *Machine) Remove(name string) bool { return m.tree.remove(name) }
 
-// Prints has a command print something. The command line is written as in a shell: "ip -json address show".
-func (m *Machine) Prints(command string, out Output) {
+// SetOutput has a command print something. The command line is written as in a shell: "ip -json address show".
+func (m *Machine) SetOutput(command string, out Output) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answers[command] = out
 }
 
-// Lacks has programs not be installed.
-func (m *Machine) Lacks(programs ...string) {
+// Without has programs not be installed.
+func (m *Machine) Without(programs ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range programs {
@@ -271,25 +271,25 @@ func (m *Machine) Running() []string {
 	return ids
 }
 
-// Unforeseen are the commands and loads that nobody wrote down. A test that has any is to be completed.
-func (m *Machine) Unforeseen() []string {
+// Unexpected are the commands and loads that nobody wrote down. A test that has any is to be completed.
+func (m *Machine) Unexpected() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.unforeseen)
+	return slices.Clone(m.unexpected)
 }
 
-// strange is the error of a command that nobody wrote down.
-func (m *Machine) strange(argv []string) error {
+// unexpectedCommand is the error of a command that nobody wrote down.
+func (m *Machine) unexpectedCommand(argv []string) error {
 	line := lab.ShellQuote(argv)
 	m.mu.Lock()
-	m.unforeseen = append(m.unforeseen, line)
+	m.unexpected = append(m.unexpected, line)
 	m.mu.Unlock()
 	return &lab.Error{What: "nothing is written down for scripted machine " + m.Name + " about: " + line,
 		Hints: []string{"Machine.Prints, Machine.Answer or Machine.Programs says what it does"}}
 }
 
-// Lose has the machine not be reached any more. What runs there goes on.
-func (m *Machine) Lose() {
+// Disconnect has the machine not be reached any more. What runs there goes on.
+func (m *Machine) Disconnect() {
 	m.mu.Lock()
 	if m.lost {
 		m.mu.Unlock()
@@ -302,12 +302,12 @@ func (m *Machine) Lose() {
 	}
 	m.mu.Unlock()
 	for _, j := range open {
-		time.AfterFunc(m.Patience, j.giveUp)
+		time.AfterFunc(m.Patience, j.loseContact)
 	}
 }
 
-// Reach ends what Lose has begun.
-func (m *Machine) Reach() {
+// Reconnect ends what Disconnect has begun.
+func (m *Machine) Reconnect() {
 	m.mu.Lock()
 	m.lost = false
 	var over []*job
@@ -322,7 +322,7 @@ func (m *Machine) Reach() {
 	}
 }
 
-// boot starts the machine anew: what runs is gone, and so is what the kernel held in memory.
+// boot starts the machine again: what runs is gone, and so is what the kernel held in memory.
 func (m *Machine) boot() {
 	m.mu.Lock()
 	running := slices.Clone(m.processes)

@@ -92,7 +92,7 @@ func (m *Machine) Mounted(source, point, options string) (why string) {
 	m.mounts = append(m.mounts, n)
 	m.mu.Unlock()
 	m.Set("/proc/self/mountinfo", m.Get("/proc/self/mountinfo")+"\n"+n.line())
-	m.Shows("/proc/self/mountstats", m.mountStats)
+	m.Computed("/proc/self/mountstats", m.mountStats)
 	m.listTransports()
 	return ""
 }

@@ -41,8 +41,8 @@ FOLDER/uevent = INTERFACE=NAME
 /sys/class/net/NAME -> FOLDER
 FOLDER/device -> PCI
 `))
-	m.Shows(folder+"/statistics/rx_bytes", m.moved(name, func(u Use) float64 { return u.Received }))
-	m.Shows(folder+"/statistics/tx_bytes", m.moved(name, func(u Use) float64 { return u.Sent }))
+	m.Computed(folder+"/statistics/rx_bytes", m.portCounter(name, func(u Use) float64 { return u.Received }))
+	m.Computed(folder+"/statistics/tx_bytes", m.portCounter(name, func(u Use) float64 { return u.Sent }))
 	m.extend("ip -json address show",
 		fmt.Sprintf(`{"ifindex":%d,"ifname":%q,"flags":["BROADCAST","MULTICAST","UP","LOWER_UP"],"mtu":1500,"qdisc":"fq_codel","operstate":"UP","link_type":"ether",`+
 			`"address":%q,"addr_info":[{"family":"inet","local":%q,"prefixlen":24,"scope":"global","label":%q}]}`, 2+n,

@@ -10,7 +10,7 @@ import (
 	"headroom/internal/target"
 )
 
-// Host is a machine that can be started anew with other arguments.
+// Host is a machine that can be started again with other arguments.
 type Host struct{ *Target }
 
 var _ target.Booter = Host{}
@@ -18,10 +18,10 @@ var _ target.Booter = Host{}
 // bootTakes is how long a machine takes to be there again.
 const bootTakes = 30 * time.Second
 
-// Boot starts the machine anew; what the kernel held in memory is as in server.txtar again, and /proc/cmdline has the
+// Boot starts the machine again; what the kernel held in memory is as in server.txtar again, and /proc/cmdline has the
 // arguments.
 func (h Host) Boot(ctx context.Context, spec target.BootSpec) error {
-	if err := h.reach(ctx); err != nil {
+	if err := h.waitForConnection(ctx); err != nil {
 		return err
 	}
 	m := h.machine

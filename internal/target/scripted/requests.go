@@ -20,8 +20,8 @@ type Exchange struct {
 	Fails string
 }
 
-// OneByOne answers in a millisecond, and moves 100,000 operations of RDMA a second.
-func OneByOne(l *Load) Exchange {
+// RequestResponse answers in a millisecond, and moves 100,000 operations of RDMA a second.
+func RequestResponse(l *Load) Exchange {
 	if strings.HasSuffix(l.Program, "_bw") {
 		return Exchange{Rate: 100_000}
 	}
@@ -30,7 +30,7 @@ func OneByOne(l *Load) Exchange {
 
 func (m *Machine) exchange(l *Load) Exchange {
 	if m.Exchange == nil {
-		return OneByOne(l)
+		return RequestResponse(l)
 	}
 	return m.Exchange(l)
 }
@@ -57,7 +57,7 @@ func (m *Machine) sockperf(l *Load) Result {
 	const head = "sockperf: == version #3.10-no.git == \n"
 	if m.served(l, l.Params["ip"], port) == nil {
 		return Result{Stdout: head + "sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)\n",
-			Exit: 1, Takes: time.Second}
+			Exit: 1, Duration: time.Second}
 	}
 	e := m.exchange(l)
 	seconds := l.number("time", 10)
@@ -70,8 +70,8 @@ func (m *Machine) sockperf(l *Load) Result {
 	sent := int64(valid * rate)
 	lost := int64(float64(sent) * e.Lost)
 	took := e.Answers.Seconds() * 1e6
-	r := Result{Takes: time.Duration((seconds + lead) * float64(time.Second)),
-		Uses: []Use{{Port: m.portTo(l.Params["ip"]).name, CPU: 0.5}}}
+	r := Result{Duration: time.Duration((seconds + lead) * float64(time.Second)),
+		Usage: []Use{{Port: m.portTo(l.Params["ip"]).name, CPU: 0.5}}}
 	if e.Fails != "" {
 		r.Stdout, r.Exit = head+e.Fails, 1
 		return r
@@ -111,14 +111,14 @@ func (m *Machine) perftest(l *Load) Result {
 	}
 	listener := m.served(l, address, port)
 	if listener == nil {
-		return Result{Stderr: "Couldn't connect to " + address + "\n", Exit: 1, Takes: time.Second}
+		return Result{Stderr: "Couldn't connect to " + address + "\n", Exit: 1, Duration: time.Second}
 	}
 	e := m.exchange(l)
 	takes := durationOf(l.Params["duration"])
 	if takes == 0 {
 		takes = time.Duration(l.number("iters", 1000) * e.Answers.Seconds() * float64(time.Second))
 	}
-	r := Result{Takes: takes + time.Second, Uses: []Use{{CPU: 0.2}}}
+	r := Result{Duration: takes + time.Second, Usage: []Use{{CPU: 0.2}}}
 	r.ended = func() { listener.end(0, "") }
 	const line = "---------------------------------------------------------------------------------------\n"
 	kind := strings.Split(strings.TrimPrefix(l.Program, "ib_"), "_")
@@ -128,7 +128,7 @@ func (m *Machine) perftest(l *Load) Result {
 	size, took := l.number("size", 65536), e.Answers.Seconds()*1e6
 	switch {
 	case e.Fails != "":
-		r.Stderr, r.Exit, r.Takes = e.Fails, 1, time.Second
+		r.Stderr, r.Exit, r.Duration = e.Fails, 1, time.Second
 	case strings.HasSuffix(l.Program, "_lat"):
 		r.Stdout = head + " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    " +
 			"t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n" +

@@ -66,7 +66,7 @@ func TestUnforeseen(t *testing.T) {
 	if _, err := tg.Start(t.Context(), target.JobSpec{ID: "a", Argv: []string{"stress"}}); err == nil {
 		t.Error("a program that is not there was started")
 	}
-	if got := m.Unforeseen(); !slices.Equal(got, []string{"mkfs /dev/sda", "stress"}) {
+	if got := m.Unexpected(); !slices.Equal(got, []string{"mkfs /dev/sda", "stress"}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -56,11 +56,11 @@ func (t *Target) Disconnect() error { return nil }
 
 // ClockOffset is none.
 func (t *Target) ClockOffset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
-	return 0, time.Millisecond, t.reach(ctx)
+	return 0, time.Millisecond, t.waitForConnection(ctx)
 }
 
-// reach waits for a connection that was lost, for as long as that is to be hoped for.
-func (t *Target) reach(ctx context.Context) error {
+// waitForConnection waits for a connection that was lost, for as long as that is to be hoped for.
+func (t *Target) waitForConnection(ctx context.Context) error {
 	m := t.machine
 	for began := time.Now(); ; {
 		if err := ctx.Err(); err != nil {
@@ -86,7 +86,7 @@ func (t *Target) reach(ctx context.Context) error {
 
 // Run answers a short command.
 func (t *Target) Run(ctx context.Context, argv ...string) (target.Output, error) {
-	if err := t.reach(ctx); err != nil {
+	if err := t.waitForConnection(ctx); err != nil {
 		return target.Output{}, err
 	}
 	return t.machine.run(ctx, argv)
@@ -94,7 +94,7 @@ func (t *Target) Run(ctx context.Context, argv ...string) (target.Output, error)
 
 // ReadFiles reads files.
 func (t *Target) ReadFiles(ctx context.Context, paths ...string) (map[string]target.File, error) {
-	if err := t.reach(ctx); err != nil {
+	if err := t.waitForConnection(ctx); err != nil {
 		return nil, err
 	}
 	files := make(map[string]target.File, len(paths))
@@ -113,7 +113,7 @@ func (t *Target) FS() fs.FS { return files{t} }
 
 // Start begins a job.
 func (t *Target) Start(ctx context.Context, spec target.JobSpec) (target.Job, error) {
-	if err := t.reach(ctx); err != nil {
+	if err := t.waitForConnection(ctx); err != nil {
 		return nil, err
 	}
 	j, err := t.machine.start(t, spec)
@@ -125,7 +125,7 @@ func (t *Target) Start(ctx context.Context, spec target.JobSpec) (target.Job, er
 
 // Receive writes a file.
 func (t *Target) Receive(ctx context.Context, name string, data []byte, _ fs.FileMode) (string, error) {
-	if err := t.reach(ctx); err != nil {
+	if err := t.waitForConnection(ctx); err != nil {
 		return "", err
 	}
 	full := path.Join(jobsFolder, name)
@@ -135,7 +135,7 @@ func (t *Target) Receive(ctx context.Context, name string, data []byte, _ fs.Fil
 
 // JobsBelow lists the jobs that have a folder.
 func (t *Target) JobsBelow(ctx context.Context, prefix string) ([]string, error) {
-	if err := t.reach(ctx); err != nil {
+	if err := t.waitForConnection(ctx); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(t.machine.Names(jobsFolder), func(id string) bool {
@@ -145,10 +145,10 @@ func (t *Target) JobsBelow(ctx context.Context, prefix string) ([]string, error)
 
 // ClearJob ends a job and deletes its folder.
 func (t *Target) ClearJob(ctx context.Context, id string) error {
-	if err := t.reach(ctx); err != nil {
+	if err := t.waitForConnection(ctx); err != nil {
 		return err
 	}
-	for _, p := range t.machine.named(id) {
+	for _, p := range t.machine.withID(id) {
 		if !p.kill("killed") {
 			return t.stuck(ctx, p)
 		}
@@ -168,25 +168,25 @@ func (t *Target) stuck(ctx context.Context, p *process) error {
 
 // job is a job as its target's user sees it.
 type job struct {
-	target  *Target
-	process *process
-	once    sync.Once
-	done    chan struct{}
-	mu      sync.Mutex
-	given   bool // up
+	target      *Target
+	process     *process
+	once        sync.Once
+	done        chan struct{}
+	mu          sync.Mutex
+	lostContact bool // up
 }
 
 func (j *job) close() { j.once.Do(func() { close(j.done) }) }
 
-// giveUp ends the waiting for a job whose machine was not reached for too long.
-func (j *job) giveUp() {
+// loseContact ends the waiting for a job whose machine was not reached for too long.
+func (j *job) loseContact() {
 	m := j.process.machine
 	m.mu.Lock()
 	lost := m.lost
 	m.mu.Unlock()
 	if lost {
 		j.mu.Lock()
-		j.given = true
+		j.lostContact = true
 		j.mu.Unlock()
 		j.close()
 	}
@@ -197,7 +197,7 @@ func (j *job) Dir() string           { return j.process.dir }
 func (j *job) Done() <-chan struct{} { return j.done }
 
 func (j *job) Poll(ctx context.Context) (target.JobState, error) {
-	if err := j.target.reach(ctx); err != nil {
+	if err := j.target.waitForConnection(ctx); err != nil {
 		return target.JobState{}, err
 	}
 	p := j.process
@@ -208,7 +208,7 @@ func (j *job) Poll(ctx context.Context) (target.JobState, error) {
 		return s, nil
 	}
 	s.Done, s.Ended, s.ExitCode, s.Signal = true, p.ended, p.exit, p.signal
-	for _, u := range p.result.Uses {
+	for _, u := range p.result.Usage {
 		s.UserSeconds += u.CPU * p.ended.Sub(p.began).Seconds() / 2
 	}
 	s.SystemSeconds, s.MaxRSS = s.UserSeconds, 16<<20
@@ -217,7 +217,7 @@ func (j *job) Poll(ctx context.Context) (target.JobState, error) {
 
 // read is a file of the job's folder.
 func (j *job) read(ctx context.Context, name string) ([]byte, error) {
-	if err := j.target.reach(ctx); err != nil {
+	if err := j.target.waitForConnection(ctx); err != nil {
 		return nil, err
 	}
 	full := path.Join(j.process.dir, name)
@@ -231,14 +231,14 @@ func (j *job) read(ctx context.Context, name string) ([]byte, error) {
 // Fetch cuts what is too long as other targets do.
 func (j *job) Fetch(ctx context.Context, name string) ([]byte, error) {
 	data, err := j.read(ctx, name)
-	if size, err := j.Size(ctx, name); err == nil && size > target.MostFetched {
+	if size, err := j.Size(ctx, name); err == nil && size > target.MaxFetched {
 		return data[:min(len(data), 1<<20)], &target.Cut{Name: name, Size: size}
 	}
 	return data, err
 }
 
 func (j *job) Size(ctx context.Context, names ...string) (int64, error) {
-	if err := j.target.reach(ctx); err != nil {
+	if err := j.target.waitForConnection(ctx); err != nil {
 		return 0, err
 	}
 	sum := int64(0)
@@ -257,7 +257,7 @@ func (j *job) Tail(ctx context.Context, name string, n int64) ([]byte, error) {
 }
 
 func (j *job) Kill(ctx context.Context, _ time.Duration) error {
-	if err := j.target.reach(ctx); err != nil {
+	if err := j.target.waitForConnection(ctx); err != nil {
 		return err
 	}
 	if !j.process.kill("terminated") {
@@ -267,7 +267,7 @@ func (j *job) Kill(ctx context.Context, _ time.Duration) error {
 }
 
 func (j *job) Remove(ctx context.Context) error {
-	if err := j.target.reach(ctx); err != nil {
+	if err := j.target.waitForConnection(ctx); err != nil {
 		return err
 	}
 	j.process.machine.Remove(j.process.dir)
@@ -288,7 +288,7 @@ func asked[T any](f files, op, name string, do func(tr *tree, full string) (T, e
 	var v T
 	err := error(fs.ErrInvalid)
 	if fs.ValidPath(name) {
-		if err = f.t.reach(context.Background()); err == nil {
+		if err = f.t.waitForConnection(context.Background()); err == nil {
 			v, err = do(f.t.machine.tree, "/"+name)
 		}
 	}

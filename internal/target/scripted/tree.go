@@ -158,7 +158,7 @@ func (t *tree) write(name string, text []byte) error {
 	if strings.HasPrefix(name, "/proc/") || strings.HasPrefix(name, "/sys/") {
 		old, value = strings.TrimSuffix(old, "\n"), strings.TrimSuffix(value, "\n")
 		if set == nil {
-			set = chooses
+			set = chooseBracketed
 		}
 		if value, err = set(old, value); err != nil {
 			return err
@@ -171,9 +171,9 @@ func (t *tree) write(name string, text []byte) error {
 	return nil
 }
 
-// chooses is how the kernel takes a value: of a file that lists what there is, "none [mq-deadline]", it moves the
-// brackets, and refuses what is not in the list.
-func chooses(old, written string) (string, error) {
+// chooseBracketed is how the kernel takes a value: of a file that lists what there is, "none [mq-deadline]", it moves
+// the brackets, and refuses what is not in the list.
+func chooseBracketed(old, written string) (string, error) {
 	words := strings.Fields(old)
 	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "[") })
 	if at < 0 {

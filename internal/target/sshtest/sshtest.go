@@ -100,7 +100,7 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 			t.Logf("sshd said:\n%s", s.Log())
 		}
 	})
-	s.Again(t)
+	s.Restart(t)
 	return s
 }
 
@@ -110,8 +110,8 @@ func (s *Server) Stop() {
 	_ = s.sshd.Wait()
 }
 
-// Again starts the server as it was.
-func (s *Server) Again(t *testing.T) {
+// Restart starts the server as it was.
+func (s *Server) Restart(t *testing.T) {
 	t.Helper()
 	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

@@ -140,7 +140,7 @@ func longFile(t *testing.T, tg target.Target) {
 }
 
 func jobInput(t *testing.T, tg target.Target) {
-	args := awkward()
+	args := specialArguments()
 	args = slices.DeleteFunc(args, func(a string) bool { return a == "" })
 	job := start(t, tg,
 		target.JobSpec{Argv: append([]string{"sh", "-c",

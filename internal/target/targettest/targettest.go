@@ -27,7 +27,7 @@ import (
 // guest.
 const patience = 2 * time.Minute
 
-// Run has a target pass all of it. open returns the target anew for each test; it must see to closing it. Every target
+// Run has a target pass all of it. open returns the target again for each test; it must see to closing it. Every target
 // must have Leftovers.
 func Run(t *testing.T, open func(t *testing.T) target.Target) {
 	for _, test := range []struct {
@@ -38,10 +38,10 @@ func Run(t *testing.T, open func(t *testing.T) target.Target) {
 		{"a long argument vector", longArguments},
 		{"exit codes", exitCodes},
 		{"signals", signals},
-		{"what can't be run", notRun},
+		{"what can't be run", programMissing},
 		{"large output", largeOutput},
 		{"output without an end of line", bareOutput},
-		{"surroundings of a command", surroundings},
+		{"surroundings of a command", environment},
 		{"a cancelled command ends", cancelled},
 		{"files", files},
 		{"files of the kernel", kernelFiles},
@@ -108,8 +108,8 @@ func folder(t *testing.T, tg target.Target) string {
 	return dir
 }
 
-// awkward are strings that a shell, or a bad imitation of quoting, takes for something else.
-func awkward() []string {
+// specialArguments are strings that a shell, or a bad imitation of quoting, takes for something else.
+func specialArguments() []string {
 	every := make([]byte, 0, 255)
 	for b := 1; b < 256; b++ {
 		every = append(every, byte(b))
@@ -125,7 +125,7 @@ func awkward() []string {
 }
 
 func arguments(t *testing.T, tg target.Target) {
-	args := awkward()
+	args := specialArguments()
 	got := run(t, tg, append([]string{"printf", `%s\0`}, args...)...)
 	if list := strings.Split(strings.TrimSuffix(got, "\x00"), "\x00"); !slices.Equal(list, args) {
 		for i := range min(len(list), len(args)) {
@@ -175,7 +175,7 @@ func signals(t *testing.T, tg target.Target) {
 	}
 }
 
-func notRun(t *testing.T, tg target.Target) {
+func programMissing(t *testing.T, tg target.Target) {
 	dir := folder(t, tg)
 	run(t, tg, "sh", "-c", `echo text >"$1"/text; chmod 644 "$1"/text`, "sh", dir)
 	for _, argv := range [][]string{{"no-such-command-anywhere", "x"}, {"/no/such/command"}, {dir + "/text"}} {
@@ -193,9 +193,9 @@ func largeOutput(t *testing.T, tg target.Target) {
 		fmt.Sprintf(`f=$(mktemp) && head -c %d /dev/urandom >"$f" && sha256sum <"$f" >&2 && cat "$f"; rm -f "$f"`,
 			size))
 	sum := sha256.Sum256(out.Stdout)
-	if said, _, _ := strings.Cut(string(out.Stderr), " "); err != nil || len(out.Stdout) != size ||
-		said != hex.EncodeToString(sum[:]) {
-		t.Errorf("%d bytes of sum %x; sent were %d of sum %s; %v", len(out.Stdout), sum, size, said, err)
+	if printed, _, _ := strings.Cut(string(out.Stderr), " "); err != nil || len(out.Stdout) != size ||
+		printed != hex.EncodeToString(sum[:]) {
+		t.Errorf("%d bytes of sum %x; sent were %d of sum %s; %v", len(out.Stdout), sum, size, printed, err)
 	}
 }
 
@@ -217,7 +217,7 @@ func octal(text string) string {
 	return b.String()
 }
 
-func surroundings(t *testing.T, tg target.Target) {
+func environment(t *testing.T, tg target.Target) {
 	got := run(t, tg, "sh", "-c", `echo "$LC_ALL"; wc -c; case $PATH in */usr/sbin*) echo sbin;; esac`)
 	if strings.Join(strings.Fields(got), " ") != "C 0 sbin" {
 		t.Errorf("locale, bytes of input, path: %q", got)

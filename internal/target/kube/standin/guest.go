@@ -344,7 +344,7 @@ func (k *KubeVirt) seed(ctx context.Context, instance *unstructured.Unstructured
 		if err != nil {
 			return "", err
 		}
-		var told struct {
+		var reported struct {
 			Keys []string          `yaml:"ssh_authorized_keys"`
 			Own  map[string]string `yaml:"ssh_keys"`
 			Root *bool             `yaml:"disable_root"`
@@ -352,15 +352,15 @@ func (k *KubeVirt) seed(ctx context.Context, instance *unstructured.Unstructured
 		if !strings.HasPrefix(string(data), "#cloud-config\n") {
 			return "", errors.New("the user data is not for cloud-init")
 		}
-		if err := yaml.Unmarshal(data, &told); err != nil {
+		if err := yaml.Unmarshal(data, &reported); err != nil {
 			return "", err
 		}
-		if len(told.Keys) == 0 || told.Own["ecdsa_private"] == "" || told.Root == nil || *told.Root {
+		if len(reported.Keys) == 0 || reported.Own["ecdsa_private"] == "" || reported.Root == nil || *reported.Root {
 			return "", errors.New("the user data lets nobody in, or has no key of the machine")
 		}
 		return fmt.Sprintf("cat >>/etc/ssh/authorized_keys <<'END'\n%s\nEND\ncat >/etc/ssh/host_ecdsa <<'END'\n"+
 			"%sEND\nchmod 600 /etc/ssh/host_ecdsa\nsed -i '1i HostKey /etc/ssh/host_ecdsa' /etc/ssh/sshd_config\n"+
-			"hostname %s\n", strings.Join(told.Keys, "\n"), told.Own["ecdsa_private"],
+			"hostname %s\n", strings.Join(reported.Keys, "\n"), reported.Own["ecdsa_private"],
 			text(instance.Object, "spec", "hostname")), nil
 	}
 	return "", errors.New("there is no disk with user data")

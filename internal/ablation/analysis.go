@@ -1,0 +1,155 @@
+package ablation
+
+import (
+	"math"
+	"slices"
+
+	"headroom/internal/stat"
+)
+
+// number is one metric of one cell.
+type number struct{ cell, metric string }
+
+// analysis is a design with what was measured so far.
+type analysis struct {
+	Design
+	Terms
+	// arms by the number under which stat knows them; further visits of the baseline are arms of their own here.
+	arms []string
+	// visits of each number: a value a visit, which is the median of its repetitions.
+	visits map[number][]stat.Visit
+	fits   map[fitted]*stat.Blocks
+}
+
+// fitted names a fit: of the blocks up to the last, with the visits of an arm taken together or each by itself.
+type fitted struct {
+	number
+	last  int
+	apart bool
+}
+
+func newAnalysis(d Design, measured []Measured, t Terms) *analysis {
+	e := &analysis{Design: d, Terms: t, visits: map[number][]stat.Visit{}, fits: map[fitted]*stat.Blocks{}}
+	type visit struct {
+		number
+		arm   string
+		block int
+	}
+	values := map[visit][]float64{}
+	var order []visit
+	for _, m := range measured {
+		v := visit{number{m.Cell, m.Metric}, m.Arm, m.Block}
+		if _, seen := values[v]; !seen {
+			order = append(order, v)
+		}
+		values[v] = append(values[v], m.Value)
+	}
+	for _, v := range order {
+		log := math.Log(stat.Median(values[v]))
+		if math.IsNaN(log) || math.IsInf(log, 0) {
+			continue
+		}
+		e.visits[v.number] = append(e.visits[v.number], stat.Visit{Block: v.block, Arm: e.index(v.arm), Log: log})
+	}
+	return e
+}
+
+// index of an arm, which is made at first sight.
+func (a *analysis) index(arm string) int {
+	i := slices.Index(a.arms, arm)
+	if i < 0 {
+		i = len(a.arms)
+		a.arms = append(a.arms, arm)
+	}
+	return i
+}
+
+// fit is that of the blocks up to the last one.
+func (a *analysis) fit(of number, last int, apart bool) *stat.Blocks {
+	key := fitted{of, last, apart}
+	if b, known := a.fits[key]; known {
+		return b
+	}
+	var visits []stat.Visit
+	for _, v := range a.visits[of] {
+		if v.Block > last {
+			continue
+		}
+		if !apart {
+			v.Arm = a.index(visited(a.arms[v.Arm]))
+		}
+		visits = append(visits, v)
+	}
+	b := stat.FitBlocks(visits)
+	a.fits[key] = b
+	return b
+}
+
+// last is the last block that visited an arm; 0 for none.
+func (a *analysis) last(of number, arm string) int {
+	last := 0
+	for _, v := range a.visits[of] {
+		if visited(a.arms[v.Arm]) == arm {
+			last = max(last, v.Block)
+		}
+	}
+	return last
+}
+
+// ratio of some arms, as exponents that sum to 0. Blocks after the last visit of the arm that it is about don't count:
+// what was found when the arm was dropped stays found, however long the others go on. Nor do those that were added for
+// the sake of pairs, but for pairs.
+func (a *analysis) ratio(of number, about string, weights map[string]float64, alpha float64) stat.BlockedChange {
+	last := math.MaxInt
+	if about != "" {
+		last = a.last(of, about)
+	}
+	if a.PairsFrom > 0 && about != "" && len(settingsOf(about)) != 2 {
+		last = min(last, a.PairsFrom-1)
+	}
+	return a.change(a.fit(of, last, false), weights, alpha)
+}
+
+func (a *analysis) change(b *stat.Blocks, weights map[string]float64, alpha float64) stat.BlockedChange {
+	byIndex := map[int]float64{}
+	for arm, w := range weights {
+		byIndex[a.index(arm)] += w
+	}
+	return b.Change(byIndex, alpha)
+}
+
+// perClaim and perSum are the shares of the error.
+func (a *analysis) perClaim() float64 { return a.Alpha / float64(max(a.Claims(), 1)) }
+func (a *analysis) perSum() float64   { return a.Alpha / float64(max(a.sums(a.Terms.Pairs), 1)) }
+
+// alone is what a setting does to the baseline.
+func (a *analysis) alone(of number, setting int) stat.BlockedChange {
+	return a.ratio(of, AloneArm(setting), map[string]float64{AloneArm(setting): 1, Baseline: -1}, a.perClaim())
+}
+
+// removed is what a setting does to the rest of the tuned set.
+func (a *analysis) removed(of number, setting int) stat.BlockedChange {
+	return a.ratio(of, RemovedArm(setting), map[string]float64{Tuned: 1, RemovedArm(setting): -1}, a.perClaim())
+}
+
+// disagreement is how many times as much a setting does in the tuned set as alone.
+func (a *analysis) disagreement(of number, setting int) stat.BlockedChange {
+	return a.ratio(of, "", map[string]float64{Tuned: 1, RemovedArm(setting): -1, AloneArm(setting): -1, Baseline: 1},
+		a.perSum())
+}
+
+// pair is how many times as much two settings do together as each of them alone.
+func (e *analysis) pair(of number, a, b int) stat.BlockedChange {
+	return e.ratio(of, PairArm(a, b), map[string]float64{PairArm(a, b): 1, AloneArm(a): -1, AloneArm(b): -1,
+		Baseline: 1},
+		e.perSum())
+}
+
+// beyond is how many times as much all settings do together as some of them do alone, multiplied.
+func (a *analysis) beyond(of number, settings []int) stat.BlockedChange {
+	weights := map[string]float64{Tuned: 1, Baseline: float64(len(settings)) - 1}
+	for _, n := range settings {
+		weights[AloneArm(n)]--
+	}
+	return a.ratio(of, "", weights, a.perSum())
+}

@@ -1,0 +1,128 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/diff"
+	"headroom/internal/lab"
+)
+
+// How much a condition of the measurement weighs beside facts of the machine, on the scale of diff.Difference.Weight.
+const (
+	// placeWeight is for another device, directory or file system: what is measured is another thing.
+	placeWeight = 0.5
+	// timingWeight is for another run time or ramp: caches and drives change with the time that a load lasts.
+	timingWeight = 0.05
+	// orderWeight is for another order of the cells, and for what the run was made by.
+	orderWeight = 0.01
+)
+
+// otherDifferences is what differs between two runs besides their numbers, the likeliest to matter first.
+func otherDifferences(knowledge *diff.Knowledge, base, next Run, pairs []match) ([]Difference, DifferenceCounts) {
+	d := knowledge.Compare(diff.Side{Name: base.Name, Facts: base.Facts}, diff.Side{Name: next.Name, Facts: next.Facts})
+	counts := DifferenceCounts{d.Counts.Options, d.Counts.Arguments, d.Counts.Sysctls, d.Counts.Facts,
+		d.Counts.NotComparable}
+	all := conditions(base, next, pairs)
+	sides := map[string]string{"a": "base", "b": "new"}
+	for _, x := range d.Differences {
+		all = append(all, Difference{Fact: x.Fact, Name: x.Name, About: about(x.About), Kind: x.Kind, Base: x.A,
+			New: x.B, Weight: x.Weight,
+			Slower: sides[x.Slower], Why: x.Why, Effect: x.Effect, Argument: x.Argument, Note: sided(x.Note)})
+	}
+	slices.SortStableFunc(all, func(a, b Difference) int { return cmp.Compare(b.Weight, a.Weight) })
+	for i := range all {
+		all[i].Run = next.ID
+	}
+	return all, counts
+}
+
+// conditions are the differences that are not facts of a machine.
+func conditions(base, next Run, pairs []match) []Difference {
+	var out []Difference
+	add := func(fact, a, b string, weight float64, why string) {
+		if a != b {
+			out = append(out, Difference{Fact: fact, Name: strings.TrimPrefix(fact, "run."), Kind: "run", Base: a,
+				New: b, Weight: weight, Why: why})
+		}
+	}
+	for _, t := range base.Targets {
+		a, b := t.Place, next.place(t.Role)
+		if len(next.Targets) == 0 || a.Kind == lab.NoPlace || b.Kind == lab.NoPlace || a.Path == "" || b.Path == "" {
+			continue
+		}
+		add("run.place", a.Path, b.Path, placeWeight, "another place was measured")
+		if a.Filesystem != "" && b.Filesystem != "" {
+			add("run.filesystem", a.Filesystem, b.Filesystem, placeWeight, "another file system was measured")
+		}
+	}
+	for _, name := range timing() {
+		var a, b []string
+		for _, m := range pairs {
+			va, vb := orNone(m.base.Params[name]), orNone(m.next.Params[name])
+			if normal(va) != normal(vb) && base.paramsComplete() && next.paramsComplete() {
+				a, b = append(a, va), append(b, vb)
+			}
+		}
+		add("run."+name, several(a), several(b), timingWeight, "the loads ran for another time or from another start")
+	}
+	if base.Order != "" && next.Order != "" {
+		add("run.order", base.Order, next.Order, orderWeight,
+			"loads leave the storage in a state that the next one finds")
+	}
+	return out
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "not set"
+	}
+	return value
+}
+
+// several are the different values of a list.
+func several(values []string) string {
+	values = slices.Clone(values)
+	slices.Sort(values)
+	return strings.Join(slices.Compact(values), ", ")
+}
+
+func about(pairs []diff.Pair) string {
+	var names []string
+	for _, p := range pairs {
+		name := p.A
+		switch {
+		case p.A == "":
+			name = p.B
+		case p.B != "" && p.A != p.B:
+			name = p.A + "/" + p.B
+		}
+		names = append(names, name)
+	}
+	const most = 3
+	if more := len(names) - most; more > 0 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// sided writes the sides of a note, which diff calls a and b, as a comparison does.
+func sided(note string) string {
+	if note == "" {
+		return ""
+	}
+	var parts []string
+	for part := range strings.SplitSeq(note, "; ") {
+		for letter, name := range map[string]string{"a": "the base", "b": "the new one"} {
+			if rest, ok := strings.CutPrefix(part, letter+" "); ok {
+				part = name + " " + rest
+				break
+			}
+			part = strings.Replace(part, "the kernel of "+letter+" ", "the kernel of "+name+" ", 1)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,340 @@
+package ingest
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/validity"
+)
+
+// measurement is one repetition of one cell as an importer finds it, before it has a cell and a number.
+type measurement struct {
+	// host and place say where it ran, levels which factor levels it ran at; empty where the file does not say.
+	host   string
+	place  lab.Place
+	levels map[string]string
+	// facts of the host that the file states.
+	facts []lab.Fact
+
+	job, engine string
+	params      map[string]string
+	// paramsComplete is set where the job's name alone tells what the load is.
+	paramsComplete bool
+	// repetition has the values; cell, number and raw are filled in by the draft.
+	repetition lab.Repetition
+	// ended is when the measurement was over; zero where the file does not say.
+	ended time.Time
+	// line of the file on which it begins, where a file holds several; 0 where that says nothing.
+	line int
+
+	// group and document are what fio said, for the checks of package validity; zero for other tools.
+	group    fio.Group
+	document fio.Document
+}
+
+// runBuilder is a run as it grows while files are read.
+type runBuilder struct {
+	sink    Sink
+	cells   *cells
+	staging staging
+	checks  []validity.Check
+	parser  fio.Parser
+	// raw names the file at hand in the bundle, name is the user's name of it, given are its bytes until the sink has
+	// them, and files counts those that it has.
+	raw   string
+	name  string
+	given []byte
+	files int
+
+	run     lab.Run
+	formats []string
+	// mixed says of each of mixedKeys what two files disagree on.
+	mixedKeys, mixed []string
+	places           map[string]int // host and device to index of run.Targets
+	arms             map[string]arm
+	// before is the last measurement's place in the run: most files hold more of the same.
+	before struct {
+		host, device string
+		target       int
+	}
+	key []byte
+}
+
+type arm struct {
+	id     string
+	target int
+}
+
+func newRunBuilder(sink Sink) *runBuilder {
+	d := &runBuilder{sink: sink, cells: newCells(), checks: validity.Checks(), places: map[string]int{},
+		arms: map[string]arm{}}
+	d.run = lab.Run{Source: lab.Imported, Status: lab.Complete}
+	d.before.target = -1
+	return d
+}
+
+// begin is called for each file that an importer reads.
+func (d *runBuilder) begin(format, name string, raw []byte) {
+	if !slices.Contains(d.formats, format) {
+		d.formats = append(d.formats, format)
+	}
+	// The number keeps two files of one name apart without a list of all names.
+	d.raw = fmt.Sprintf("%05d/%s", d.files+1, name)
+	d.name = name
+	d.given = raw
+}
+
+// add gives a measurement its cell and number and passes it on.
+func (d *runBuilder) add(m measurement) error {
+	if d.given != nil {
+		if err := d.sink.Raw(d.raw, d.given); err != nil {
+			return &sinkError{err}
+		}
+		d.files++
+		d.given = nil
+	}
+	target := d.target(m)
+	levels := m.levels
+	if d.staging.used() {
+		levels = d.staging.levels(m, string(d.cells.keyOf("", m)), d.where(m))
+	}
+	armed := d.arm(target, levels)
+	c, isNew := d.cells.find(armed.id, m)
+	if isNew {
+		d.run.Cells = append(d.run.Cells, c.Cell)
+	}
+	c.repetitions++
+	rep := m.repetition
+	rep.Cell, rep.Number, rep.Raw = c.ID, c.repetitions, []string{d.raw}
+	if rep.Values == nil {
+		rep.Values = map[string]float64{}
+	}
+	rep.Warnings = append(rep.Warnings, dropImpossible(rep.Values)...)
+	rep.Warnings = append(rep.Warnings, d.check(c.Cell, rep, m)...)
+	d.run.Repetitions = max(d.run.Repetitions, rep.Number)
+	d.date(rep.Start)
+	d.date(m.ended)
+	if err := d.sink.Repetition(rep); err != nil {
+		return &sinkError{err}
+	}
+	return nil
+}
+
+// where a measurement stands, in words.
+func (d *runBuilder) where(m measurement) string {
+	if m.line == 0 {
+		return d.name
+	}
+	return fmt.Sprintf("%s, line %d", d.name, m.line)
+}
+
+// dropImpossible takes out what can't be a measurement, however well it parsed: a damaged digit makes a latency
+// negative.
+func dropImpossible(values map[string]float64) []lab.Warning {
+	var found []lab.Warning
+	for metric, v := range values {
+		if v >= 0 && !math.IsInf(v, 0) {
+			continue
+		}
+		delete(values, metric)
+		found = append(found, lab.Warning{
+			Code: "import-disagrees",
+			Text: fmt.Sprintf("the file says that %s is %g, which can't be; it is left out, look at the file", metric,
+				v),
+			Taints: []string{metric},
+		})
+	}
+	slices.SortFunc(found, func(a, b lab.Warning) int { return strings.Compare(a.Text, b.Text) })
+	return found
+}
+
+// sinkError marks what the sink could not take, which is no fault of the file at hand.
+type sinkError struct{ error }
+
+func (e *sinkError) Unwrap() error { return e.error }
+
+func (d *runBuilder) date(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if d.run.Created.IsZero() || t.Before(d.run.Created) {
+		d.run.Created = t
+	}
+	if t.After(d.run.Finished) {
+		d.run.Finished = t
+	}
+}
+
+// warn adds a warning to the run, once.
+func (d *runBuilder) warn(w lab.Warning) {
+	if w.Taints == nil {
+		w.Taints = []string{}
+	}
+	given := func(old lab.Warning) bool { return old.Code == w.Code && old.Text == w.Text }
+	if !slices.ContainsFunc(d.run.Warnings, given) {
+		d.run.Warnings = append(d.run.Warnings, w)
+	}
+}
+
+// target finds the target of a measurement: one for each host and device. Directories do not tell targets apart,
+// because many tools make a new one each time.
+func (d *runBuilder) target(m measurement) int {
+	dev := ""
+	if m.place.Kind == lab.Device {
+		dev = m.place.Path
+	}
+	if d.before.target < 0 || d.before.host != m.host || d.before.device != dev {
+		key := m.host + "\x00" + dev
+		i, ok := d.places[key]
+		if !ok {
+			i = len(d.run.Targets)
+			d.places[key] = i
+			place := m.place
+			if place.Kind == "" {
+				place.Kind = lab.NoPlace
+			}
+			d.run.Targets = append(d.run.Targets, lab.RunTarget{Target: m.host, Place: place})
+		}
+		d.before.host, d.before.device, d.before.target = m.host, dev, i
+	}
+	t := &d.run.Targets[d.before.target]
+	if t.Place.Kind == lab.Directory && t.Place.Path != m.place.Path {
+		t.Place = lab.Place{Kind: lab.NoPlace}
+	}
+	for _, f := range m.facts {
+		d.fact(t, f)
+	}
+	return d.before.target
+}
+
+// fact adds what a file states of a target. Two files that disagree are a reason to distrust the run; the first
+// disagreement about a key is kept.
+func (d *runBuilder) fact(t *lab.RunTarget, f lab.Fact) {
+	i := slices.IndexFunc(t.Facts, func(old lab.Fact) bool { return old.Key == f.Key })
+	switch {
+	case i < 0:
+		t.Facts = append(t.Facts, f)
+	case t.Facts[i].Value != f.Value && !slices.Contains(d.mixedKeys, f.Key):
+		d.mixedKeys = append(d.mixedKeys, f.Key)
+		d.mixed = append(d.mixed, fmt.Sprintf("%s is %q in %s and %q in %s",
+			f.Key, t.Facts[i].Value, t.Facts[i].Source, f.Value, f.Source))
+	}
+}
+
+// arm finds the arm of a target at some levels.
+func (d *runBuilder) arm(target int, levels map[string]string) arm {
+	d.key = fmt.Appendf(d.key[:0], "%d", target)
+	names := slices.Sorted(maps.Keys(levels))
+	for _, n := range names {
+		d.key = fmt.Appendf(d.key, "\x00%s=%s", n, levels[n])
+	}
+	if known, ok := d.arms[string(d.key)]; ok {
+		return known
+	}
+	var words []string
+	t := d.run.Targets[target]
+	if t.Target != "" {
+		words = append(words, t.Target)
+	}
+	if t.Place.Kind == lab.Device {
+		words = append(words, path.Base(t.Place.Path))
+	}
+	for _, n := range names {
+		words = append(words, n[strings.LastIndexByte(n, ':')+1:], levels[n])
+	}
+	id := slug(strings.Join(words, "-"))
+	if id == "" {
+		id = "all"
+	}
+	// Two hosts whose names differ in signs only are told apart by a number.
+	id = untaken(id, func(s string) bool {
+		return slices.ContainsFunc(d.run.Arms, func(a lab.Arm) bool { return a.ID == s })
+	})
+	if levels = maps.Clone(levels); levels == nil {
+		levels = map[string]string{}
+	}
+	made := arm{id: id, target: target}
+	d.arms[string(d.key)] = made
+	d.run.Arms = append(d.run.Arms, lab.Arm{ID: id, Levels: levels})
+	return made
+}
+
+// finish completes the header: roles can be given only when all targets are known.
+func (d *runBuilder) finish() lab.Run {
+	slices.Sort(d.formats)
+	d.run.Format = strings.Join(d.formats, "+")
+	d.run.Stages = d.staging.stages()
+	for i := range d.run.Targets {
+		t := &d.run.Targets[i]
+		t.Role = "storage"
+		if len(d.run.Targets) > 1 {
+			t.Role = d.role(i)
+		}
+	}
+	for _, a := range d.arms {
+		i := slices.IndexFunc(d.run.Arms, func(r lab.Arm) bool { return r.ID == a.id })
+		d.run.Arms[i].Role = d.run.Targets[a.target].Role
+	}
+	if len(d.mixed) > 0 {
+		d.warn(lab.Warning{
+			Code: "import-mixed",
+			Text: "the files are not of the same conditions: " + strings.Join(d.mixed, "; ") +
+				"; unless that makes no difference, import them as separate runs",
+			Taints: []string{"*"},
+		})
+	}
+	return d.run
+}
+
+// role names the i-th of several targets by its host and device.
+func (d *runBuilder) role(i int) string {
+	t := d.run.Targets[i]
+	words := []string{t.Target}
+	if t.Place.Kind == lab.Device {
+		words = append(words, path.Base(t.Place.Path))
+	}
+	role := slug(strings.Join(words, "-"))
+	if role == "" {
+		role = "storage"
+	}
+	return untaken(role, func(s string) bool {
+		return slices.ContainsFunc(d.run.Targets[:i], func(o lab.RunTarget) bool { return o.Role == s })
+	})
+}
+
+// untaken is name, or name with the first number that makes it new.
+func untaken(name string, taken func(string) bool) string {
+	free := name
+	for n := 2; taken(free); n++ {
+		free = fmt.Sprintf("%s.%d", name, n)
+	}
+	return free
+}
+
+// check asks the checks of package validity what they think of an imported repetition. Most of the evidence is missing,
+// so that many have nothing to say. The list is made once an import: made for every repetition it would cost a tenth of
+// the time.
+func (d *runBuilder) check(c lab.Cell, rep lab.Repetition, m measurement) []lab.Warning {
+	evidence := &validity.Evidence{
+		Cell: c, Repetition: rep, Place: m.place, Group: m.group, Document: m.document,
+		Machine: validity.Machine{FioVersion: m.document.Version},
+	}
+	var all []lab.Warning
+	for _, check := range d.checks {
+		if check.Repetition == nil {
+			continue
+		}
+		for _, w := range check.Repetition(evidence) {
+			w.Code = check.Code
+			all = append(all, w)
+		}
+	}
+	return all
+}

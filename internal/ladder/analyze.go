@@ -1,0 +1,276 @@
+package ladder
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+const (
+	// DefaultMargin and DefaultAlpha are the terms when nobody says otherwise.
+	DefaultMargin = 0.05
+	DefaultAlpha  = 0.05
+	// confidence of the interval of a rate by itself.
+	confidence = 0.95
+	// near is the share of a ceiling from which it explains why a rung falls short: formulas of links leave out what
+	// hand-shakes take.
+	near = 0.90
+)
+
+// Step is a rung before it is judged.
+type Step struct {
+	Rung
+	// Below is the place, from 0, of the rung that a volume or a file system lies on, on as many drives and loaded by
+	// as many jobs; -1 for none. Of a rung between pods it is the same between their nodes.
+	Below int
+	// Like is the same for drives that should be as fast as each other: model and size; and for disks of a guest
+	// between which only what lies behind them differs; and for ports that carry as much. Empty for none.
+	Like string
+	// Ceilings from the facts of the machine, by cell.
+	Ceilings map[string][]ceiling.Ceiling
+	// Carries is what the ports of a machine can carry, where its facts say so, by cell: what its loopback should move,
+	// too.
+	Carries map[string]ceiling.Ceiling
+}
+
+// UnknownSpeed is what ports are Like whose speed no fact tells: then all of them are held against each other.
+const UnknownSpeed = "unknown"
+
+// Load is a cell with its title as people read it.
+type Load struct {
+	lab.Cell
+	Title string
+	// Metric that is climbed by; empty for that of a load on storage.
+	Metric string
+}
+
+// metric is the rate that people read for a load.
+func (l Load) metric() string {
+	if l.Metric != "" {
+		return l.Metric
+	}
+	return metricOf(l.Params)
+}
+
+// Measured is one repetition, by rung and block.
+type Measured struct {
+	Rung   int
+	Cell   string
+	Block  int
+	Values map[string]float64
+}
+
+// Terms are settled before anything is measured.
+type Terms struct {
+	Margin, Alpha float64
+	Passes        int
+	// CPUs of the machine that is not a guest; 0 when that is not known.
+	CPUs int
+}
+
+// analysis is a ladder that is being judged.
+type analysis struct {
+	steps []Step
+	loads []Load
+	terms Terms
+	// values by rung, cell and block.
+	values []map[string]map[int]map[string]float64
+}
+
+// Analyze makes the document.
+func Analyze(steps []Step, loads []Load, measured []Measured, warnings []Warning, notes []string,
+	terms Terms) Document {
+	c := &analysis{steps: steps, loads: loads, terms: terms,
+		values: make([]map[string]map[int]map[string]float64, len(steps))}
+	for _, m := range measured {
+		if c.values[m.Rung] == nil {
+			c.values[m.Rung] = map[string]map[int]map[string]float64{}
+		}
+		if c.values[m.Rung][m.Cell] == nil {
+			c.values[m.Rung][m.Cell] = map[int]map[string]float64{}
+		}
+		c.values[m.Rung][m.Cell][m.Block] = m.Values
+	}
+	d := Document{Schema: Schema, Rungs: []Rung{}, Margin: terms.Margin, Alpha: terms.Alpha, Passes: terms.Passes,
+		Warnings: append([]Warning{}, warnings...), Notes: append([]string{}, notes...)}
+	var logs [][][]float64 // by rung and load
+	for i, s := range steps {
+		rung := s.Rung
+		rung.withoutStorageRung = withoutStorageTwin(steps, i)
+		rung.Cells = make([]Cell, 0, len(loads))
+		var ofRung [][]float64
+		for _, l := range loads {
+			cell, ratios := c.fillCell(i, l)
+			cell.Warnings = tainting(warnings, i, l.ID, cell.Metric)
+			if cell.Expected != nil {
+				d.Claims++
+			}
+			rung.Cells, ofRung = append(rung.Cells, cell), append(ofRung, ratios)
+		}
+		d.Rungs, logs = append(d.Rungs, rung), append(logs, ofRung)
+	}
+	for i := range d.Rungs {
+		for j := range d.Rungs[i].Cells {
+			cell := &d.Rungs[i].Cells[j]
+			cell.decide(logs[i][j], terms.Margin, stat.FamilyWise(terms.Alpha, d.Claims))
+			if cell.Verdict == Short && steps[i].explained(cell) {
+				cell.Verdict = AtCeiling
+			}
+		}
+	}
+	c.attributeLosses(&d)
+	d.PodNetwork = podLosses(&d)
+	d.Answer = answer(&d, terms.CPUs)
+	return d
+}
+
+// tainting are the codes of the warnings that cast doubt on a metric of a cell at a rung.
+func tainting(warnings []Warning, rung int, cell, metric string) []string {
+	var codes []string
+	for _, w := range warnings {
+		if w.Rung == rung && (w.Cell == "" || w.Cell == cell) && w.Tainted(metric) && !slices.Contains(codes, w.Code) {
+			codes = append(codes, w.Code)
+		}
+	}
+	return codes
+}
+
+// metricOf is the rate that people read for a load on storage: bandwidth of large blocks, operations of small ones.
+// Only loads that read are climbed.
+func metricOf(params map[string]string) string {
+	if n, err := unit.ParseBytes(params["bs"]); err == nil && n >= 64<<10 {
+		return lab.Bandwidth(lab.Read)
+	}
+	return lab.IOPS(lab.Read)
+}
+
+// fillCell fills in a cell, but for its verdict, and returns the logarithms of what was reached of what was expected,
+// one for each block.
+func (a *analysis) fillCell(rung int, l Load) (cell Cell, logs []float64) {
+	metric := l.metric()
+	cell = Cell{Cell: l.ID, Title: l.Title, Params: l.Params, Metric: metric, Unit: lab.Metric(metric).Unit,
+		Verdict: Unexpected}
+	here := a.series(rung, l.ID, metric)
+	cell.N = len(here)
+	if cell.N == 0 {
+		return cell, nil
+	}
+	mean := average(here)
+	cell.Center = &mean.Ratio
+	if mean.Known() {
+		cell.Lo, cell.Hi = &mean.Lo, &mean.Hi
+	}
+	if user, system := a.series(rung, l.ID, "cpu.user"), a.series(rung, l.ID, "cpu.system"); len(user) > 0 {
+		cpu := stat.MeanInterval(inOrder(user), confidence).Center
+		if len(system) > 0 {
+			cpu += stat.MeanInterval(inOrder(system), confidence).Center
+		}
+		cell.CPU = &cpu
+	}
+	if tightest, ok := ceiling.Tightest(a.ceilings(rung, l.ID, metric), metric); ok {
+		share := *cell.Center / tightest.Value
+		cell.Ceiling = &Ceiling{Value: tightest.Value, Limiter: tightest.Limiter, Derivation: tightest.Derivation}
+		cell.Share = &share
+	}
+	from, rungs, expected := a.expected(rung, l.ID, metric)
+	promised := map[int]float64{}
+	for _, block := range blocks(here) {
+		if e, ok := expected[block]; ok && e > 0 {
+			promised[block], logs = e, append(logs, math.Log(here[block]/e))
+		}
+	}
+	if len(logs) == 0 {
+		return cell, nil
+	}
+	cell.Expected = &Expected{Value: average(promised).Ratio, From: from, Rungs: rungs}
+	return cell, logs
+}
+
+// ceilings of a rung: those of the hardware, and how many operations as many jobs do against nothing at all, which was
+// measured. Bytes that a null device does not move bound nothing.
+func (a *analysis) ceilings(rung int, cell, metric string) []ceiling.Ceiling {
+	all := slices.Clone(a.steps[rung].Ceilings[cell])
+	if a.steps[rung].Kind == Guest {
+		return append(all, a.emulationCeiling(rung, cell, metric)...)
+	}
+	if a.steps[rung].Kind.bare() || lab.Metric(metric).Unit != lab.PerSecond {
+		return all
+	}
+	for i, s := range a.steps {
+		null := a.series(i, cell, metric)
+		if s.Kind != Null || s.Jobs != a.steps[rung].Jobs || len(null) == 0 {
+			continue
+		}
+		v := average(null).Ratio
+		all = append(all, ceiling.Ceiling{Metric: metric, Value: v, Most: math.Inf(1), Limiter: s.Name,
+			Derivation: fmt.Sprintf("measured on %s: %s", s.Name, amount(lab.Metric(metric).Unit, v))})
+	}
+	return all
+}
+
+// explained says whether a rate is at a ceiling that accounts for what it lacks. What a guest's disk lacks is decided
+// by intervals (blame).
+func (s Step) explained(c *Cell) bool { return s.Kind != Guest && c.Share != nil && *c.Share >= near }
+
+// decide judges by an interval of the confidence that is left for one claim of all.
+func (c *Cell) decide(logs []float64, margin, confidence float64) {
+	if c.Expected == nil {
+		return
+	}
+	change := stat.PairedOnce(logs, confidence)
+	c.Reached = &Interval{Value: change.Ratio}
+	c.Verdict = Undecided
+	if !change.Known() {
+		return
+	}
+	c.Reached.Lo, c.Reached.Hi = &change.Lo, &change.Hi
+	switch {
+	case change.Hi < 1-margin:
+		c.Verdict = Short
+	case change.Lo >= 1-margin:
+		c.Verdict = Reaches
+	}
+}
+
+// series is a metric at a rung by block.
+func (a *analysis) series(rung int, cell, metric string) map[int]float64 {
+	found := map[int]float64{}
+	for block, values := range a.values[rung][cell] {
+		if v, ok := values[metric]; ok && v > 0 {
+			found[block] = v
+		}
+	}
+	return found
+}
+
+// average is the geometric mean of a rate with its interval: then what was reached is a rate over what was promised in
+// the averages too.
+func average(rates map[int]float64) stat.Change {
+	var logs []float64
+	for _, v := range inOrder(rates) {
+		logs = append(logs, math.Log(v))
+	}
+	return stat.PairedOnce(logs, confidence)
+}
+
+func blocks(of map[int]float64) []int {
+	var list []int
+	for b := range of {
+		list = append(list, b)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func inOrder(of map[int]float64) []float64 {
+	var list []float64
+	for _, b := range blocks(of) {
+		list = append(list, of[b])
+	}
+	return list
+}

@@ -1,0 +1,255 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"headroom/internal/lab"
+	"headroom/internal/safepath"
+	"headroom/internal/target"
+)
+
+// dirAccess is what other users of a machine can do to a directory under test.
+type dirAccess struct {
+	// local says that it is on this machine, so that it can be held open.
+	local bool
+	// shared says that others can make names in it, so that one could be taken before headroom comes.
+	shared bool
+	// unsafe says how others can put something else in the place of what headroom has made; nil where they can't.
+	unsafe *safepath.Unsafe
+	// root says that headroom is root there, who may write wherever a link leads.
+	root bool
+}
+
+// checkDirAccess finds out what others can do to a directory. A target that was made with it has no other users.
+func checkDirAccess(ctx context.Context, t target.Target, dir string) (dirAccess, error) {
+	if _, made := t.(target.HasTestPath); made {
+		return dirAccess{}, nil
+	}
+	argv := []string{"id", "-u"}
+	out, err := t.Run(ctx, argv...)
+	if err != nil {
+		return dirAccess{}, err
+	}
+	user, err := strconv.Atoi(strings.TrimSpace(string(out.Stdout)))
+	if err != nil {
+		return dirAccess{}, &lab.Error{What: "can't tell who headroom is there", Target: t.Name(), Command: argv,
+			Output: string(out.Stderr), Err: err}
+	}
+	g := dirAccess{root: user == 0}
+	_, g.local = t.(target.LocalFiles)
+	files := target.Owners(ctx, t)
+	err = safepath.Check(files, dir, user)
+	if _, g.shared = errors.AsType[*safepath.Unsafe](err); g.shared {
+		err = safepath.CheckFolder(files, dir, user)
+		if unsafe, ok := errors.AsType[*safepath.Unsafe](err); ok {
+			g.unsafe, err = unsafe, nil
+		}
+	}
+	return g, err
+}
+
+// CheckPlace refuses a directory in which others could have root write to files of their choice: who may rename what
+// headroom has made there can put a link in its place. A scratch file on this machine is held open, which no other
+// machine does for us; and where commands write, nobody knows.
+func CheckPlace(ctx context.Context, t target.Target, place lab.Place, cells []lab.Cell) error {
+	if place.Kind != lab.Directory {
+		return nil
+	}
+	g, err := checkDirAccess(ctx, t, place.Path)
+	commands := slices.ContainsFunc(cells, func(c lab.Cell) bool { return c.Command != nil })
+	if err != nil || g.unsafe == nil || !g.root || g.local && !commands {
+		return err
+	}
+	return refused(t, "nothing is written to "+place.Path+" as root", g.unsafe)
+}
+
+// refused is the error of what root does not do where others can change the way.
+func refused(t target.Target, what string, unsafe *safepath.Unsafe) error {
+	return &lab.Error{Kind: lab.Refused, Target: target.RemoteName(t),
+		What: fmt.Sprintf("%s: %s, and who can change that can put a link there", what, unsafe),
+		Hints: []string{"make a directory that only root can change, all the way up: install -d -m 755 DIR",
+			"or run headroom as the user whom the directory belongs to, without root's rights"}}
+}
+
+// heldScratch is a scratch file that is open as long as it is used, where others can put something else under its name.
+type heldScratch struct {
+	folder *safepath.Folder
+	file   *os.File
+	info   fs.FileInfo
+}
+
+func (h *heldScratch) close() error { return errors.Join(h.file.Close(), h.folder.Close()) }
+
+// inPlace says whether the file still has its name.
+func (h *heldScratch) inPlace(name string) bool { return h.folder.Holds(filepath.Base(name), h.info) }
+
+// filename is what loads are pointed at: the scratch file, the device, or nothing.
+func (s *Session) filename() string {
+	if s.Place.Kind == lab.Device {
+		return s.Place.Resolved
+	}
+	return s.scratch
+}
+
+// passedFilename is filename as the load generator gets it: a file that is held goes by its descriptor, wherever its
+// path leads.
+func (s *Session) passedFilename() string {
+	if s.held == nil {
+		return s.filename()
+	}
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.held.file.Fd())
+}
+
+// makeScratch makes the scratch file before a load does, where a name in the directory could be taken by others. It has
+// its size, so that fio has no reason to make another one.
+func (s *Session) makeScratch(ctx context.Context) error {
+	if !s.dirAccess.shared || s.scratchMade || s.SharedScratch != nil {
+		return nil
+	}
+	if !s.dirAccess.local {
+		return s.makeRemoteScratch(ctx)
+	}
+	name := filepath.Base(s.scratch)
+	folder, err := safepath.OpenFolder(s.Place.Path)
+	if err != nil {
+		return s.cantMake(err)
+	}
+	file, err := folder.Create(name)
+	if err != nil {
+		return s.cantMake(errors.Join(err, folder.Close()))
+	}
+	s.scratchMade = true
+	s.held = &heldScratch{folder: folder, file: file}
+	if s.held.info, err = file.Stat(); err == nil {
+		err = file.Truncate(s.Scratch)
+	}
+	if err != nil {
+		return s.cantMake(err)
+	}
+	if s.dirAccess.unsafe == nil {
+		return s.releaseScratch()
+	}
+	s.entrySteps = append(s.entrySteps, fmt.Sprintf("hold %s open, and hand it to fio as %s, because %s", s.scratch,
+		s.passedFilename(), s.dirAccess.unsafe))
+	return nil
+}
+
+func (s *Session) cantMake(err error) error {
+	e := &lab.Error{What: "can't make the scratch file " + s.scratch, Target: target.RemoteName(s.Target), Err: err}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		e.Hints = []string{"somebody has put something under that name: look who, and remove it"}
+	case errors.Is(err, syscall.ENOSPC):
+		e.Hints = []string{"free some space, or take a smaller file with --size"}
+	}
+	return e
+}
+
+// makeScript makes a file of a size, for which nobody has taken the name. A POSIX shell makes it with O_EXCL
+// (noclobber), and dd is on every machine that has one.
+const makeScript = `umask 077; set -C; : >"$1" && exec dd if=/dev/null of="$1" bs=1 count=0 seek="$2"`
+
+// makeRemoteScratch makes the scratch file on another machine.
+func (s *Session) makeRemoteScratch(ctx context.Context) error {
+	argv := []string{"sh", "-c", makeScript, "sh", s.scratch, strconv.FormatInt(s.Scratch, 10)}
+	out, err := s.Target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: target.RemoteName(s.Target),
+			Output: headLines(string(out.Stderr), 3)}
+	}
+	s.scratchMade = err == nil
+	return err
+}
+
+// resetScratch removes what is left of a scratch file that is to be made once more.
+func (s *Session) resetScratch(ctx context.Context) error {
+	if !s.scratchMade {
+		return nil
+	}
+	s.scratchMade, s.inode = false, 0
+	_, err := RemoveScratch(ctx, s.Target, s.scratch)
+	return err
+}
+
+// removeScratch deletes the session's scratch file. The space of one that is held is free afterwards, wherever its name
+// is.
+func (s *Session) removeScratch(ctx context.Context) error {
+	if s.held == nil || s.SharedScratch != nil {
+		err := s.releaseScratch()
+		if s.scratch == "" || s.SharedScratch != nil {
+			return err
+		}
+		_, failed := RemoveScratch(ctx, s.Target, s.scratch)
+		return errors.Join(err, failed)
+	}
+	h := s.held
+	s.held = nil
+	err := h.file.Truncate(0)
+	if h.inPlace(s.scratch) {
+		_, failed := h.folder.Remove(filepath.Base(s.scratch))
+		return errors.Join(failed, h.close())
+	}
+	return errors.Join(s.replaced(), err, h.close())
+}
+
+// openScratch opens a scratch file that is there already, where others could put something else under its name. It says
+// whether it is the one that was held before, or the first.
+func (s *Session) openScratch() (bool, error) {
+	if s.dirAccess.unsafe == nil || !s.dirAccess.local || s.held != nil || s.layout.Kind != written {
+		return true, nil
+	}
+	folder, err := safepath.OpenFolder(s.Place.Path)
+	if err != nil {
+		return false, err
+	}
+	file, err := folder.Open(filepath.Base(s.scratch))
+	if err != nil {
+		return false, errors.Join(err, folder.Close())
+	}
+	s.held = &heldScratch{folder: folder, file: file}
+	if s.held.info, err = file.Stat(); err != nil {
+		return false, err
+	}
+	now := inode(s.held.info)
+	same := s.inode == 0 || s.inode == now
+	s.inode = now
+	return same, nil
+}
+
+// inode of a file. It outlasts a mount, which the number of its device does not.
+func inode(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
+
+// releaseScratch closes a scratch file that is held: what is open on a file system keeps it from being mounted again.
+func (s *Session) releaseScratch() error {
+	if s.held == nil {
+		return nil
+	}
+	h := s.held
+	s.inode, s.held = inode(h.info), nil
+	return h.close()
+}
+
+// checkSameScratch refuses to go on where somebody has put something else under the name of a scratch file that is
+// held. The load would not follow it, but what it leads to is nothing that was measured.
+func (s *Session) checkSameScratch() error {
+	if s.held == nil || s.held.inPlace(s.scratch) {
+		return nil
+	}
+	return s.replaced()
+}
+
+func (s *Session) replaced() error {
+	return &lab.Error{Kind: lab.Refused, What: "somebody has put something else in the place of " +
+		s.scratch + ", or removed it",
+		Hints: []string{s.dirAccess.unsafe.Error() + ": find out who did that",
+			"measure in a directory that nobody else can change: install -d -m 755 DIR"}}
+}

@@ -1,0 +1,153 @@
+//go:build system
+
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+const (
+	tries = 1000
+	// other is the number of the user nobody.
+	other = 65534
+)
+
+// otherUsersPlace makes a directory of nobody's in one that everybody can reach, and beside it a file of root's that it
+// returns as victim.
+func otherUsersPlace(t *testing.T) (place, victim string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("what root does for others is tested as root")
+	}
+	base := t.TempDir()
+	place, victim = filepath.Join(base, "place"), filepath.Join(base, "victim")
+	for _, err := range []error{os.Chmod(base, 0o755), os.Chmod(filepath.Dir(base), 0o755), os.Mkdir(place, 0o755),
+		os.Chown(place, other, other),
+		os.WriteFile(victim, []byte("kept"), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return place, victim
+}
+
+// asNobody has a thread of another user do something again and again until the function that is returned is called,
+// which says how often it was done. The rights of a thread are its own (setresuid(2) by itself, which the C library
+// hides); with it the thread ends.
+func asNobody(t *testing.T, do func() bool) (stop func() int64) {
+	t.Helper()
+	var done atomic.Int64
+	end, ended, began := make(chan struct{}), make(chan struct{}), make(chan syscall.Errno)
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // and never unlocked: the thread is not used for anything else
+		_, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, other, other, other)
+		if began <- errno; errno != 0 {
+			return
+		}
+		for {
+			select {
+			case <-end:
+				return
+			default:
+			}
+			if do() {
+				done.Add(1)
+			}
+		}
+	}()
+	if errno := <-began; errno != 0 {
+		t.Fatal(errno)
+	}
+	return func() int64 {
+		close(end)
+		<-ended
+		return done.Load()
+	}
+}
+
+// The owner of the directory swaps the folder of a run, or of a cell, for a link while it is made and given to a user.
+func TestFolderSwappedWhileItIsMade(t *testing.T) {
+	place, victim := otherUsersPlace(t)
+	work := filepath.Join(place, "headroom-ABCDEFGH01.work")
+	n := 0
+	stop := asNobody(t, func() bool {
+		n++
+		aside := filepath.Join(place, "aside"+strconv.Itoa(n))
+		if os.Rename(work, aside) != nil || os.Mkdir(work, 0o777) != nil {
+			return false
+		}
+		return os.Symlink(victim, filepath.Join(work, "cell")) == nil
+	})
+	made := 0
+	for begun, i := time.Now(), 0; i < tries || made == 0 && time.Since(begun) < time.Minute; i++ {
+		if makeLocalFolder(filepath.Join(work, "cell"), other) == nil {
+			made++
+		}
+		if err := os.RemoveAll(work); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+			t.Fatal(err)
+		}
+		if info, err := os.Lstat(victim); err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
+			t.Fatalf("after %d tries the file of root's is given away: %v", i+1, err)
+		}
+	}
+	if swapped := stop(); swapped == 0 || made == 0 {
+		t.Errorf("swapped %d times, and made %d folders: nothing was tried", swapped, made)
+	}
+}
+
+// The owner of the directory swaps the scratch file for a link at any moment between its making and its removal.
+func TestScratchFileSwapped(t *testing.T) {
+	place, victim := otherUsersPlace(t)
+	e := Measurement{RunID: "ABCDEFGH01", Target: target.NewLocal(""),
+		Place: lab.Place{Kind: lab.Directory, Path: place}, Scratch: 4096}
+	g, err := checkDirAccess(t.Context(), e.Target, place)
+	if err != nil || !g.local || !g.root || g.unsafe == nil {
+		t.Fatalf("%+v, %v: it is a directory that others can change", g, err)
+	}
+	scratch := ScratchFile(place, e.RunID)
+	stop := asNobody(t, func() bool {
+		// To have the name first keeps it from being made; to have it after that has it swapped.
+		defer os.Remove(scratch)
+		return os.Rename(scratch, filepath.Join(place, "moved")) == nil && os.Symlink(victim, scratch) == nil
+	})
+	made := 0
+	for begun, i := time.Now(), 0; i < tries || made == 0 && time.Since(begun) < time.Minute; i++ {
+		s := &Session{Measurement: e, dirAccess: g, scratch: scratch}
+		if s.makeScratch(t.Context()) == nil {
+			made++
+			// As fio does, with a name.
+			f, err := os.OpenFile(s.passedFilename(), os.O_WRONLY|os.O_CREATE, 0o644)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteString("overwritten"); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = s.removeScratch(t.Context()) // an error where it was swapped
+		if s.held != nil {
+			t.Fatal("it is still held")
+		}
+		if data, err := os.ReadFile(victim); err != nil || string(data) != "kept" {
+			t.Fatalf("after %d tries the file of root's holds %q, %v", i+1, data, err)
+		}
+	}
+	if swapped := stop(); swapped == 0 || made == 0 {
+		t.Errorf("swapped %d times, and made %d files: nothing was tried", swapped, made)
+	}
+}

@@ -1,0 +1,219 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// How a fleet of targets is measured. Each is visited in its turn, some at a time: a connection takes hundreds of
+// kilobytes here and as much on whatever passes it on, so that none is held between two visits. Loads are started
+// ahead, one after the other, with the time at which all of them begin; nobody follows them. What a load has printed is
+// kept as soon as it is fetched.
+
+const (
+	// MinFleet is from how many targets on they are a fleet.
+	MinFleet = 33
+	// concurrentVisits is how many are visited at the same time.
+	concurrentVisits = 16
+)
+
+// isFleet says whether the targets of a joint experiment are to be visited in their turns. Events come upon loads that
+// are followed.
+func isFleet(j JointMeasurement) bool {
+	if len(j.Measurements) < MinFleet {
+		return false
+	}
+	for _, e := range j.Measurements {
+		if _, ok := e.Target.(target.FleetMember); !ok || e.Server != nil || len(e.Events) > 0 || len(e.Backends) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// disconnect gives back what a target holds between two visits.
+func disconnect(t target.Target) error {
+	if c, ok := t.(target.FleetMember); ok {
+		return c.Disconnect()
+	}
+	return nil
+}
+
+// startLead is how long before they begin loads are started, when all have been visited in some time: as long, and half
+// as much again.
+func startLead(visits time.Duration) time.Duration { return visits*3/2 + time.Second }
+
+// Visits does something with each of n targets, some of them at the same time. After a failure no more are begun; the
+// error is what failed first.
+func Visits(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	var once sync.Once
+	var first error
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, concurrentVisits)
+	for i := range n {
+		slots <- struct{}{}
+		if within.Err() != nil {
+			break
+		}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			if err := do(within, i); err != nil {
+				once.Do(func() { first = err; stop() })
+			}
+		})
+	}
+	wait.Wait()
+	if first == nil && ctx.Err() != nil {
+		first = cancelled(ctx)
+	}
+	return first
+}
+
+// loadFleet is the load of a joint for a fleet.
+func (t *jointRun) loadFleet(ctx context.Context, j *jointRepetition) ([]error, error) {
+	n := len(j.sessions)
+	err := Visits(ctx, n, func(ctx context.Context, i int) (err error) {
+		s := j.sessions[i]
+		j.attempts[i], err = s.prepareRepetition(ctx, j.repetitionOf(s))
+		return errors.Join(err, disconnect(s.Target))
+	})
+	if err != nil {
+		return nil, j.sessions[0].stoppedOr(ctx, err)
+	}
+	begun := time.Now()
+	begin := begun.Add(t.lead)
+	err = Visits(ctx, n, func(ctx context.Context, i int) error {
+		s := j.sessions[i]
+		j.offsets[i] = readClockOffset(ctx, s.Target)
+		return errors.Join(s.startAt(ctx, j.attempts[i], begin), disconnect(s.Target))
+	})
+	if err != nil {
+		return nil, j.sessions[0].stoppedOr(ctx, err)
+	}
+	t.lead = startLead(time.Since(begun))
+	j.onStart()
+	expected := j.attempts[0].cell.Expected
+	if err := waitUntil(ctx, begin.Add(expected)); err != nil {
+		return nil, err // they are ended when they are forgotten
+	}
+	errs := make([]error, n)
+	err = Visits(ctx, n, func(ctx context.Context, i int) error {
+		s := j.sessions[i]
+		errs[i] = errors.Join(s.collect(ctx, j.attempts[i]), disconnect(s.Target))
+		return nil
+	})
+	return errs, err
+}
+
+// waitUntil returns at a time, or with the error of an interruption before.
+func waitUntil(ctx context.Context, at time.Time) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return cancelled(ctx)
+	}
+}
+
+// startAt starts the load of a repetition, which begins at a time.
+func (s *Session) startAt(ctx context.Context, a *attempt, begin time.Time) error {
+	if err := s.prepareLoad(ctx, a); err != nil {
+		return err
+	}
+	a.load.spec.Unattended = &target.Unattended{Begin: begin}
+	a.rep.Start = begin
+	var err error
+	if a.running, err = s.begin(ctx, a.load); err == nil {
+		a.running.eventRun.begin(ctx, a.load) // there are none
+	}
+	return err
+}
+
+// pollInterval is how often a load is asked after that should have ended.
+const pollInterval = time.Second
+
+// collect takes from a load that nobody has followed what was measured, and keeps what it has printed.
+func (s *Session) collect(ctx context.Context, a *attempt) error {
+	r, l := a.running, a.load
+	a.running = nil
+	var err error
+	r.limit = s.limit(l)
+	for end := a.rep.Start.Add(r.limit); err == nil; {
+		var state target.JobState
+		if state, err = r.job.Poll(ctx); err != nil || state.Done {
+			break
+		}
+		if r.floods(ctx) {
+			break
+		}
+		if time.Now().After(end) {
+			r.timedOut = true
+			break
+		}
+		err = waitUntil(ctx, time.Now().Add(pollInterval))
+	}
+	done, err := s.finish(ctx, r, err)
+	if err != nil {
+		return err
+	}
+	err = s.readResult(ctx, a, done)
+	err = errors.Join(err, s.keepPrinted(a, ""))
+	a.cleanup(ctx)
+	a.done.job = nil
+	return err
+}
+
+// cleanupFleet ends the loads of a repetition that were not gathered, and removes what they have left.
+func cleanupFleet(ctx context.Context, j *jointRepetition) {
+	after := context.WithoutCancel(ctx)
+	_ = Visits(after, len(j.sessions), func(ctx context.Context, i int) error {
+		a, s := j.attempts[i], j.sessions[i]
+		if a == nil || a.running == nil {
+			return nil
+		}
+		// An error would end the visits, and all loads are to be ended. One that can't be marks its session as stuck.
+		_, _ = s.finish(ctx, a.running, cancelled(ctx))
+		a.running = nil
+		_ = disconnect(s.Target)
+		return nil
+	})
+}
+
+// lockedSaver is a saver for several sessions.
+type lockedSaver struct {
+	Saver
+	mu sync.Mutex
+}
+
+func (s *lockedSaver) Raw(name string, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Saver.Raw(name, data)
+}
+
+func (s *lockedSaver) Repetition(rep lab.Repetition) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Saver.Repetition(rep)
+}
+
+func (s *lockedSaver) Commit() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Saver.Commit()
+}
+
+func (s *lockedSaver) AnnounceLeftovers(left lab.Leftovers) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Saver.AnnounceLeftovers(left)
+}

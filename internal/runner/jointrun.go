@@ -1,0 +1,300 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+)
+
+// JointMeasurement is an experiment on several targets whose loads are started at the same moment.
+type JointMeasurement struct {
+	// Measurements are those of the targets, each with its role. Their cells have the names that CellOf gives, and
+	// nobody asks their plans. One that lacks a cell stays idle while the others carry it out.
+	Measurements []Measurement
+	// Sums are the cells that hold what several did together: of the role AllTargets, which each cell has, and of
+	// Groups.
+	Sums []Cell
+	// Groups are roles that belong together, by the name of the group. Where all of a group carry out a cell, and there
+	// is a cell of Sums with its name, that holds what they did in the seconds in which everybody was running.
+	Groups map[string][]string
+	// Plan says what comes next, by the names of cells without a role.
+	Plan plan.Plan
+	// AtOnce is how many are loaded at the same time, by turns in their order; 0 is all of them. What was measured by
+	// turns has no sum.
+	AtOnce int
+	// Saved are the repetitions of Sums that an earlier part of the run saved.
+	Saved []lab.Repetition
+	// Progress is told what happens; it must return at once.
+	Progress func(Progress)
+}
+
+// AllTargets is the role of what all targets do together.
+const AllTargets = "all"
+
+// CellOf is the name of a cell on one of several targets.
+func CellOf(cell, role string) string { return cell + "@" + role }
+
+// RunJoint carries out an experiment on several targets. What is measured at the same time is saved at once: a
+// repetition of each target, and their sum.
+func RunJoint(ctx context.Context, j JointMeasurement, saver Saver) (Outcome, error) {
+	t := &jointRun{JointMeasurement: j, saver: &lockedSaver{Saver: saver}, rates: make([]Progress, len(j.Measurements)),
+		sums: j.Saved, fleet: isFleet(j)}
+	err := t.open(ctx)
+	if err == nil {
+		err = Conduct(ctx, t)
+	}
+	outcome, closing := t.close()
+	return outcome, errors.Join(err, closing)
+}
+
+// jointRun is a joint experiment while it goes on.
+type jointRun struct {
+	JointMeasurement
+	saver    Saver
+	sessions []*Session
+	// fleet says that there are so many that each is visited in its turn, and nothing is held for it between two
+	// visits. lead is how long before they begin loads are started then.
+	fleet bool
+	lead  time.Duration
+	sums  []lab.Repetition // without their distributions and series
+
+	// mu guards what the sessions tell at the same time.
+	mu    sync.Mutex
+	rates []Progress
+}
+
+func (t *jointRun) open(ctx context.Context) error {
+	t.sessions = make([]*Session, len(t.Measurements))
+	open := func(ctx context.Context, i int) (err error) {
+		e := t.Measurements[i]
+		e.Progress = func(e Progress) { t.onProgress(i, e) }
+		if t.sessions[i], err = Open(ctx, e, t.saver); err == nil {
+			t.sessions[i].joint = true
+		}
+		return err
+	}
+	if t.fleet {
+		begun := time.Now()
+		err := Visits(ctx, len(t.Measurements), func(ctx context.Context, i int) error {
+			return errors.Join(open(ctx, i), disconnect(t.Measurements[i].Target))
+		})
+		t.lead = startLead(time.Since(begun))
+		return err
+	}
+	for i := range t.Measurements {
+		if err := open(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close ends all sessions, whatever happened.
+func (t *jointRun) close() (Outcome, error) {
+	var all Outcome
+	outcomes, errs := make([]Outcome, len(t.sessions)), make([]error, len(t.sessions))
+	end := func(i int) {
+		if t.sessions[i] != nil {
+			outcomes[i], errs[i] = t.sessions[i].Close()
+		}
+	}
+	if t.fleet {
+		_ = Visits(context.Background(), len(t.sessions), func(_ context.Context, i int) error { // errors are kept
+			end(i)
+			errs[i] = errors.Join(errs[i], disconnect(t.Measurements[i].Target))
+			return nil
+		})
+	} else {
+		for i := range t.sessions {
+			end(i)
+		}
+	}
+	for i, o := range outcomes {
+		all.Measured, all.Failed, all.Aborted = all.Measured+o.Measured, all.Failed+o.Failed, all.Aborted || o.Aborted
+		for _, w := range o.Warnings {
+			w.Text = t.Measurements[i].Role + ": " + w.Text
+			all.Warnings = append(all.Warnings, w)
+		}
+		all.Repetitions = append(all.Repetitions, o.Repetitions...)
+	}
+	all.Repetitions = append(all.Repetitions, t.sums...)
+	return all, errors.Join(errs...)
+}
+
+// done is what the plan looks at.
+func (t *jointRun) done() []plan.Done {
+	if t.sequential() {
+		return t.completedByAll()
+	}
+	var done []plan.Done
+	for _, r := range t.sums {
+		if cell, allTargets := strings.CutSuffix(r.Cell, CellOf("", AllTargets)); allTargets {
+			r.Cell = cell
+			done = append(done, Done(lab.Cell{}, r))
+		}
+	}
+	return done
+}
+
+// jointFor are those who carry out a cell.
+func (t *jointRun) jointFor(cell string) (*jointRepetition, error) {
+	var sessions []*Session
+	for _, s := range t.sessions {
+		if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == CellOf(cell, s.Role) }) {
+			sessions = append(sessions, s)
+		}
+	}
+	if len(sessions) == 0 {
+		return nil, &lab.Error{What: "nobody has a cell " + cell}
+	}
+	return newJoint(sessions), nil
+}
+
+// Next is what the plan names after what all targets have done.
+func (t *jointRun) Next(context.Context) (plan.Repetition, bool, error) {
+	next, more := t.Plan.Next(t.done())
+	return next, more, nil
+}
+
+// Repeat carries out one repetition on all targets, all of them at once or by turns. When the load of one fails, the
+// others are kept; when a target is lost and another can be had in its place, all of its turn carry it out again.
+func (t *jointRun) Repeat(ctx context.Context, next plan.Repetition) error {
+	all, err := t.jointFor(next.Cell)
+	if err != nil {
+		return err
+	}
+	for _, j := range t.batches(all, next) {
+		if err := t.runBatch(ctx, next, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runBatch carries out one repetition on those whose loads start together.
+func (t *jointRun) runBatch(ctx context.Context, next plan.Repetition, j *jointRepetition) error {
+	var sum *Cell
+	if !t.sequential() {
+		var err error
+		if sum, err = t.cell(next.Cell); err != nil {
+			return err
+		}
+	}
+	j.repetitionOf = func(s *Session) plan.Repetition {
+		own := next
+		own.Cell = CellOf(next.Cell, s.Role)
+		return own
+	}
+	j.onStart = func() {
+		cell := sum
+		if cell == nil {
+			cell = &j.attempts[0].cell
+		}
+		t.report(Progress{Doing: cell.Title, Begins: true, Cell: cell, Left: cell.Expected})
+	}
+	if t.fleet {
+		j.load = func(ctx context.Context) ([]error, error) { return t.loadFleet(ctx, j) }
+		j.cleanup, j.replaces = func(ctx context.Context) { cleanupFleet(ctx, j) }, false
+	}
+	return j.repeat(ctx, func() error { return t.save(next, sum, j) })
+}
+
+// lost makes a repetition of an attempt that came to no end.
+func (a *attempt) lost(err error) {
+	a.failed = true
+	a.rep.Values, a.rep.Latency, a.rep.Series = nil, nil, nil
+	a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
+		Text: "the load came to no end that is known: " + err.Error()})
+}
+
+// save puts the repetitions of all targets and their sums on stable storage, all or none of them.
+func (t *jointRun) save(next plan.Repetition, cell *Cell, j *jointRepetition) error {
+	var errs []error
+	var sums []lab.Repetition
+	ports := checkPorts(j.attempts)
+	if cell != nil {
+		sum := t.sumRepetition(next, cell, j)
+		sum.Warnings, sum.Ports = append(sum.Warnings, ports...), portsOfAll(j.sessions, j.attempts)
+		sums = append(t.groupSums(next, j), sum)
+	}
+	for i, s := range j.sessions {
+		errs = append(errs, s.saveResult(j.attempts[i]))
+	}
+	for _, rep := range sums {
+		errs = append(errs, t.saver.Repetition(rep))
+	}
+	if err := j.sessions[0].saveError(j.attempts[0], errors.Join(append(errs, t.saver.Commit())...)); err != nil {
+		return err
+	}
+	for _, rep := range sums {
+		rep.Latency, rep.Series = nil, nil
+		t.sums = append(t.sums, rep)
+	}
+	if cell != nil {
+		t.report(Progress{Doing: cell.Title, Ended: &sums[len(sums)-1], Cell: cell})
+	}
+	for i, s := range j.sessions {
+		s.markSaved(j.attempts[i])
+	}
+	return nil
+}
+
+// cell is that which holds what everybody did in a cell.
+func (t *jointRun) cell(id string) (*Cell, error) {
+	c := t.sumCell(CellOf(id, AllTargets))
+	if c == nil {
+		return nil, &lab.Error{What: "there is no cell " + CellOf(id, AllTargets)}
+	}
+	return c, nil
+}
+
+// sumCell is a cell of Sums by its whole name; nil for none.
+func (t *jointRun) sumCell(id string) *Cell {
+	i := slices.IndexFunc(t.Sums, func(c Cell) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &t.Sums[i]
+}
+
+// onProgress passes on what a session tells. Rates are those of all.
+func (t *jointRun) onProgress(i int, e Progress) {
+	if e.Cell == nil {
+		e.Doing = t.Measurements[i].Role + ": " + e.Doing
+	} else if e.Ended == nil {
+		if e.Begins {
+			return // all of them began at once
+		}
+		if sum, err := t.cell(strings.TrimSuffix(e.Cell.ID, CellOf("", t.Measurements[i].Role))); err == nil {
+			e.Doing, e.Cell = sum.Title, sum
+		} else if !t.sequential() {
+			return
+		}
+		t.mu.Lock()
+		t.rates[i] = e
+		e.IOPS, e.Bandwidth = 0, 0
+		for _, r := range t.rates {
+			e.IOPS, e.Bandwidth = e.IOPS+r.IOPS, e.Bandwidth+r.Bandwidth
+		}
+		t.mu.Unlock()
+	}
+	t.report(e)
+}
+
+func (t *jointRun) report(e Progress) {
+	if t.Progress == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.Begins || e.Ended != nil {
+		clear(t.rates)
+	}
+	t.Progress(e)
+}

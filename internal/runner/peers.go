@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+)
+
+// openPeers opens the sessions of those who carry out each load at the same moment.
+func (s *Session) openPeers(ctx context.Context) error {
+	for _, e := range s.Peers {
+		m, err := Open(ctx, e, s.saver)
+		if err != nil {
+			return errors.Join(err, s.closePeers())
+		}
+		m.joint, s.joint = true, true
+		s.peers = append(s.peers, m)
+	}
+	return nil
+}
+
+func (s *Session) closePeers() error {
+	var errs []error
+	for _, m := range s.peers {
+		o, err := m.Close()
+		errs = append(errs, err)
+		s.outcome.Aborted = s.outcome.Aborted || o.Aborted
+		for _, w := range o.Warnings {
+			w.Text = m.Role + ": " + w.Text
+			s.outcome.Warnings = append(s.outcome.Warnings, w)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// repeatWithPeers carries out one repetition with all peers. One result is kept: what they did together, with what each
+// has printed.
+func (s *Session) repeatWithPeers(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
+	cell, err := s.cell(next.Cell)
+	if err != nil {
+		return lab.Repetition{}, err
+	}
+	j := newJoint(append([]*Session{s}, s.peers...))
+	j.repetitionOf = func(*Session) plan.Repetition { return next }
+	j.onStart = func() { s.report(Progress{Doing: cell.Title, Begins: true, Cell: &cell, Left: cell.Expected}) }
+	var rep lab.Repetition
+	err = j.repeat(ctx, func() error {
+		var err error
+		rep, err = s.saveWithPeers(next, cell, j)
+		return err
+	})
+	return rep, err
+}
+
+// peerWarnings are those that are not said of the whole already. What several say alike, but for the figures in it, is
+// said once, with the figures of the first and who says it; where all do, it is about the whole.
+func peerWarnings(j *jointRepetition, whole []lab.Warning) []lab.Warning {
+	var all []lab.Warning
+	var by [][]string // who says it
+	for i, m := range j.sessions {
+		for _, w := range j.attempts[i].rep.Warnings {
+			if indexOfWarning(whole, w) >= 0 {
+				continue
+			}
+			at := indexOfWarning(all, w)
+			if at < 0 {
+				at, all, by = len(all), append(all, w), append(by, nil)
+			}
+			if !slices.Contains(by[at], m.Role) {
+				by[at] = append(by[at], m.Role)
+			}
+		}
+	}
+	for i, roles := range by {
+		switch {
+		case len(roles) == len(j.sessions) || roles[0] == "":
+		case len(roles) == 1:
+			all[i].Text = roles[0] + ": " + all[i].Text
+		default:
+			all[i].Text = fmt.Sprintf("%s and %d more: %s", roles[0], len(roles)-1, all[i].Text)
+		}
+	}
+	return all
+}
+
+// numberPattern are what warnings differ by that say the same.
+var numberPattern = regexp.MustCompile(`[0-9][0-9.]*`)
+
+// indexOfWarning is where a warning is among some, whatever its figures are; below 0 where it is not.
+func indexOfWarning(warnings []lab.Warning, w lab.Warning) int {
+	text := numberPattern.ReplaceAllString(w.Text, "")
+	return slices.IndexFunc(warnings, func(o lab.Warning) bool {
+		return o.Code == w.Code && numberPattern.ReplaceAllString(o.Text, "") == text
+	})
+}
+
+// saveWithPeers saves what all of them did as one repetition.
+func (s *Session) saveWithPeers(next plan.Repetition, cell Cell, j *jointRepetition) (lab.Repetition, error) {
+	ofPorts := checkPorts(j.attempts)
+	rep := (&jointRun{}).sumRepetition(next, &cell, j)
+	rep.Ports, rep.Warnings = portsOfAll(j.sessions, j.attempts), append(rep.Warnings, ofPorts...)
+	first := j.attempts[0]
+	rep.After, rep.Layout, rep.Did, rep.Command = first.rep.After, first.rep.Layout, first.rep.Did, first.rep.Command
+	var errs []error
+	for i, m := range j.sessions {
+		errs = append(errs, m.keepPrinted(j.attempts[i], m.Role))
+		rep.Raw = append(rep.Raw, j.attempts[i].rep.Raw...)
+	}
+	rep.Warnings = append(rep.Warnings, peerWarnings(j, rep.Warnings)...)
+	errs = append(errs, s.saver.Repetition(rep), s.saver.Commit())
+	whole := &attempt{cell: cell, rep: rep, failed: rep.Failed() ||
+		slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.failed })}
+	if err := s.saveError(whole, errors.Join(errs...)); err != nil {
+		return lab.Repetition{}, err
+	}
+	s.markSaved(whole)
+	for _, m := range s.peers {
+		m.previous = cell.ID
+	}
+	return rep, nil
+}
