@@ -34,7 +34,7 @@ anew.`,
 		"how they act together")
 	f.IntVar(&o.pairs, "pairs", ablation.MaxPairs,
 		"pairs of settings to measure at most where effects do not add up; 0 for none")
-	o.flags(p, c)
+	experimentFlags(&o, p, c)
 	p.jsonFlag(c)
 	return c
 }

@@ -44,7 +44,7 @@ ones that only act together, are found as well.`,
 			return p.bisectRun(c, o, args)
 		},
 	}
-	o.bisectFlags(p, c)
+	bisectFlags(&o, p, c)
 	p.jsonFlag(c)
 	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand(), p.bisectFactsCommand(),
 		p.bisectKernelsCommand(), p.bisectStepsCommand(),
@@ -148,7 +148,7 @@ func (p *program) completeBisectCommand(c *cobra.Command, o *experimentOptions,
 		}
 		return p.bisectRun(c, *o, args)
 	}
-	o.bisectFlags(p, c)
+	bisectFlags(o, p, c)
 	p.jsonFlag(c)
 	return c
 }

@@ -91,8 +91,9 @@ headroom bisect commits does the whole search, with fewer measurements where the
 				usage("headroom bisect check needs a good run and a bad one, and two measurements or more",
 					"--good RUN --bad RUN; headroom list names them"))
 		}
-		return stopBisect(p.check(c.Context(), checkTerms{good, bad, build, most, runOptions{label: label, set: set}},
-			args))
+		return stopBisect(
+			runCheck(c.Context(), p, checkTerms{good, bad, build, most, runOptions{label: label, set: set}},
+				args))
 	}
 	f := c.Flags()
 	f.StringVar(&good, "good", "", "a saved run of the good state")
@@ -118,12 +119,12 @@ type checkTerms struct {
 // checkRisk is how often a check may name the wrong side: a whole bisection takes some ten of them.
 const checkRisk = 0.01
 
-func (p *program) check(ctx context.Context, terms checkTerms, args []string) error {
+func runCheck(ctx context.Context, p *program, terms checkTerms, args []string) error {
 	s, err := p.openStore()
 	if err != nil {
 		return err
 	}
-	if err := p.recoverLeftovers(ctx, s, localTarget); err != nil {
+	if err := recoverLeftovers(ctx, p, s, localTarget); err != nil {
 		return err
 	}
 	t, err := p.openTarget(ctx, localTarget)
@@ -261,7 +262,7 @@ func (x *check) execute(ctx context.Context) error {
 		return err
 	}
 	e := x.runnerMeasurement()
-	show := x.newProgress(&checkClock{most: x.most * len(x.run.Cells)})
+	show := newProgress(x.measurement.program, &checkClock{most: x.most * len(x.run.Cells)})
 	e.Progress = show.tell
 	session, err := runner.Open(ctx, e, w)
 	var outcome runner.Outcome

@@ -224,7 +224,7 @@ func (x *experiment) commitsText() string {
 
 // recoverBuilds removes the commits that a killed search was about to build, and those that were built for searches
 // that will not go on. It returns how many searches had left any.
-func (p *program) recoverBuilds(ctx context.Context, s *store.Store) (int, error) {
+func recoverBuilds(ctx context.Context, p *program, s *store.Store) (int, error) {
 	pending, err := commits.Pending(s.Built(), store.Trust)
 	errs := []error{err}
 	n := 0

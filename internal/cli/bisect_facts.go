@@ -45,7 +45,7 @@ and where the target may be started anew, kernel arguments. What can't be set is
 			return p.bisectRun(c, o, args[2:])
 		},
 	}
-	o.bisectFlags(p, c)
+	bisectFlags(&o, p, c)
 	p.jsonFlag(c)
 	return c
 }

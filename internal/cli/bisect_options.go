@@ -58,7 +58,9 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 	if err != nil {
 		return nil, err
 	}
-	tree, err := openTree(ctx, k, kbuild.Terms{Target: p.local(), Waiting: p.warnBuildBusy})
+	tree, err := openTree(ctx, k, kbuild.Terms{Target: p.local(), Waiting: func(folder string) {
+		warnBuildBusy(p, folder)
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +148,7 @@ func openTree(ctx context.Context, k lab.Kernels, terms kbuild.Terms) (*kbuild.T
 	return kbuild.Open(ctx, terms)
 }
 
-func (p *program) warnBuildBusy(folder string) {
+func warnBuildBusy(p *program, folder string) {
 	p.print("", "another process builds kernels in "+folder+"; waiting for it")
 }
 
@@ -201,7 +203,7 @@ func (x *experiment) openKernels(ctx context.Context) error {
 	local := x.local()
 	of := buildTerms(local, x.owner())
 	tree, err := openTree(ctx, *k, kbuild.Terms{Target: local, Run: x.run.ID, Mark: of.Mark, End: of.End,
-		AtStep: x.AtStep, Waiting: x.warnBuildBusy})
+		AtStep: x.AtStep, Waiting: func(folder string) { warnBuildBusy(x.program, folder) }})
 	if err != nil {
 		return err
 	}
@@ -215,7 +217,7 @@ func (x *experiment) openKernels(ctx context.Context) error {
 }
 
 // endKernelBuild ends what a killed search was building. Objects that are half made are removed before the next build.
-func (p *program) endKernelBuild(ctx context.Context, run string) (ended bool, err error) {
+func endKernelBuild(ctx context.Context, p *program, run string) (ended bool, err error) {
 	local := p.local()
 	jobs, err := local.JobsBelow(ctx, run+"-kernel")
 	if err != nil {

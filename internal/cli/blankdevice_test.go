@@ -41,7 +41,7 @@ func TestAVolumeIsReadWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := providedDevice{target.NewLocal(t.TempDir())}
-	m := &measurement{program: &program{Environment: Environment{Stderr: io.Discard}}}
+	m := &measurement{program: newProgram(Environment{Stderr: io.Discard})}
 	look := func(on target.Target) error { return (&blankDevice{on, volume}).look(context.Background(), m, size) }
 	if err := look(local); err != nil {
 		t.Errorf("a blank volume: %v", err)

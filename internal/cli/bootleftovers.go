@@ -16,7 +16,7 @@ import (
 
 // recoverBoots takes from hosts what an experiment that was cut off had put there for a boot. A host that still runs
 // with other arguments is started again only where that was allowed by name: by now its users may be back.
-func (p *program) recoverBoots(ctx context.Context, s *store.Store, wanted func(target string) bool, allowed []string,
+func recoverBoots(ctx context.Context, p *program, s *store.Store, wanted func(target string) bool, allowed []string,
 	external factor.ExternalChange) (int, error) {
 	pending, err := bootloader.Pending(s.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(l bootloader.Leftover) bool { return l.InUse })
@@ -37,13 +37,13 @@ func (p *program) recoverBoots(ctx context.Context, s *store.Store, wanted func(
 						"when it can be reached: headroom restore"}}, err)
 			continue
 		}
-		errs = append(errs, p.undoBoot(ctx, s, left, t, slices.Contains(allowed, name), external))
+		errs = append(errs, undoBoot(ctx, p, s, left, t, slices.Contains(allowed, name), external))
 		p.closeTarget(t)
 	}
 	return len(pending), errors.Join(errs...)
 }
 
-func (p *program) undoBoot(ctx context.Context, s *store.Store, left bootloader.Leftover, t target.Target, allowed bool,
+func undoBoot(ctx context.Context, p *program, s *store.Store, left bootloader.Leftover, t target.Target, allowed bool,
 	external factor.ExternalChange) error {
 	kept, err := bootloader.Resume(left)
 	if err != nil {
@@ -52,11 +52,11 @@ func (p *program) undoBoot(ctx context.Context, s *store.Store, left bootloader.
 	if p.AtStep != nil {
 		kept.AtStep(p.AtStep)
 	}
-	err = p.undoRecordedBoot(ctx, s, left, t, kept, allowed, external)
+	err = undoRecordedBoot(ctx, p, s, left, t, kept, allowed, external)
 	return errors.Join(err, kept.Close())
 }
 
-func (p *program) undoRecordedBoot(ctx context.Context, s *store.Store, left bootloader.Leftover, t target.Target,
+func undoRecordedBoot(ctx context.Context, p *program, s *store.Store, left bootloader.Leftover, t target.Target,
 	kept *bootloader.BootJournal, allowed bool, external factor.ExternalChange) error {
 	running, err := bootloader.Undo(ctx, t, left.Record)
 	if external == factor.Accept {

@@ -48,18 +48,18 @@ type Environment struct {
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, s Environment) int {
 	s.Footprint.releaseProgramPages() // libraries that most commands never use set themselves up when a program starts
-	p := &program{Environment: s, key: visible.NewKey(), rawStdout: s.Stdout}
+	p := newProgram(s)
 	out, printed := p.key.Writer(s.Stdout), p.key.Writer(s.Stderr)
 	p.Stdout, p.Stderr = withDescriptor(out, s.Stdout), withDescriptor(printed, s.Stderr)
 	root := p.rootCommand()
 	if s.asPlugin() {
 		p.naming = pluginNaming(root)
-		p.naming.rewriteHelp(root)
+		renameTree(p.naming, root)
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginWords}
 		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
 		p.Stderr = p.naming.writer(p.Stderr)
 	}
-	root.SetArgs(s.words())
+	root.SetArgs(commandWords(s))
 	root.SetIn(s.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)

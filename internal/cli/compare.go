@@ -84,17 +84,17 @@ target or on several.`,
 		},
 		ValidArgsFunction: p.completeComparable,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := live.check(c); err != nil {
+			if err := checkLiveOptions(&live, c); err != nil {
 				return err
 			}
 			if live.layers {
 				live.result = documentOutput{output: o.output, format: o.formatName}
-				return p.compareLayers(c.Context(), live, args)
+				return compareLayers(c.Context(), p, live, args)
 			}
 			if live.live {
-				return p.compareLive(c.Context(), live, o, args)
+				return compareLive(c.Context(), p, live, o, args)
 			}
-			return p.interruptible(c.Context(), func() error { return p.compareRuns(args, o) })
+			return p.interruptible(c.Context(), func() error { return compareRuns(p, args, o) })
 		},
 	}
 	f := c.Flags()
@@ -112,7 +112,7 @@ target or on several.`,
 		"undecided")
 	f.BoolVar(&o.serials, "serials", false, "show serial numbers in files, and in formats for others")
 	warningsFlag(c, &o.warnings)
-	live.flags(p, c)
+	liveFlags(&live, p, c)
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", failOns)
 	completeFlag(c, "metrics", commonMetrics)
@@ -196,7 +196,7 @@ func (o compareOptions) withTerms(s compare.Options, t lab.Terms) compare.Option
 	return s
 }
 
-func (p *program) compareRuns(refs []string, o compareOptions) error {
+func compareRuns(p *program, refs []string, o compareOptions) error {
 	settings, err := o.settings()
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 	var failed []error
 	counters := map[string]bool{}
 	for _, ref := range refs {
-		r, moved, err := p.comparable(ref, (o.output != "" || format != "table" && format != "json") && !o.serials)
+		r, moved, err := comparableRun(p, ref, (o.output != "" || format != "table" && format != "json") && !o.serials)
 		for _, key := range moved {
 			counters[key] = true
 		}
@@ -232,7 +232,7 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 		return err
 	}
 	nameSides(runs)
-	p.disambiguateNames(runs)
+	disambiguateNames(p, runs)
 	knowledge, err := diff.Load()
 	if err != nil {
 		return err
@@ -240,9 +240,9 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 	if t := runs[0].Terms; t != nil && len(runs) == 2 && runs[1].Pair == runs[0].Pair {
 		settings = o.withTerms(settings, *t)
 	}
-	settings.Others = p.otherSessions(runs, o.anyway)
+	settings.Others = otherSessions(p, runs, o.anyway)
 	d := compare.Compare(knowledge, runs[0], runs[1:], settings)
-	if err := p.writeComparison(d, format, o); err != nil {
+	if err := writeComparison(p, d, format, o); err != nil {
 		return err
 	}
 	return compareGate(d, o.failOn)
@@ -253,7 +253,7 @@ func (o compareOptions) format(json bool) (string, error) {
 	return chosenFormat(o.output, o.formatName, json, compareFormats())
 }
 
-func (p *program) writeComparison(d compare.Document, format string, o compareOptions) error {
+func writeComparison(p *program, d compare.Document, format string, o compareOptions) error {
 	var b bytes.Buffer
 	options := report.Options{Width: columns(p.Stdout), Serials: o.serials, RawCells: o.raw,
 		RepeatCommand: o.repeatFlags(),
@@ -261,7 +261,7 @@ func (p *program) writeComparison(d compare.Document, format string, o compareOp
 	if o.output == "" {
 		options.Colour = p.colour(p.Stdout)
 	}
-	options.ShortID = p.commandLineNames(o)
+	options.ShortID = commandLineNames(p, o)
 	if format == "json" {
 		if o.output == "" {
 			return p.printJSON(d)
@@ -278,14 +278,14 @@ func (p *program) writeComparison(d compare.Document, format string, o compareOp
 		}
 	}
 	if o.output != "" {
-		return p.writeFile(o.output, b.Bytes())
+		return writeFile(p, o.output, b.Bytes())
 	}
 	_, err := p.Stdout.Write(b.Bytes())
 	return err
 }
 
 // commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them.
-func (p *program) commandLineNames(o compareOptions) func(id string) string {
+func commandLineNames(p *program, o compareOptions) func(id string) string {
 	s, err := p.openStore()
 	return func(id string) string {
 		switch {
@@ -320,7 +320,7 @@ func (o compareOptions) repeatFlags() string {
 }
 
 // findRun finds a saved run by what the user called it.
-func (p *program) findRun(ref string) (*store.Bundle, error) {
+func findRun(p *program, ref string) (*store.Bundle, error) {
 	s, err := p.openStore()
 	if err != nil {
 		return nil, err
@@ -330,14 +330,14 @@ func (p *program) findRun(ref string) (*store.Bundle, error) {
 
 // comparable reads a run, or a published result, as one side of a comparison. Counters are the keys of facts that moved
 // while it went on and are no settings.
-func (p *program) comparable(ref string, redact bool) (r compare.Run, counters []string, err error) {
+func comparableRun(p *program, ref string, redact bool) (r compare.Run, counters []string, err error) {
 	if published, ok, err := findReference(ref); err != nil {
 		return r, nil, err
 	} else if ok {
 		r, err = comparableReference(published, redact)
 		return r, nil, err
 	}
-	b, err := p.findRun(ref)
+	b, err := findRun(p, ref)
 	if err != nil {
 		return r, nil, err
 	}
@@ -349,11 +349,11 @@ func (p *program) comparable(ref string, redact bool) (r compare.Run, counters [
 	if err != nil {
 		return r, nil, err
 	}
-	return report.Comparable(summary, b.Run, p.runName(ref, b.Run), all, redact), counters, nil
+	return report.Comparable(summary, b.Run, runName(p, ref, b.Run), all, redact), counters, nil
 }
 
 // runName is what a run is called in a comparison: its label, or the short form of its ID.
-func (p *program) runName(ref string, run lab.Run) string {
+func runName(p *program, ref string, run lab.Run) string {
 	switch {
 	case run.Label != "":
 		return run.Label
@@ -390,7 +390,7 @@ func nameSides(runs []compare.Run) {
 }
 
 // disambiguateNames adds the ID to the names of different runs that are called the same.
-func (p *program) disambiguateNames(runs []compare.Run) {
+func disambiguateNames(p *program, runs []compare.Run) {
 	ids := map[string][]string{}
 	for _, r := range runs {
 		if !slices.Contains(ids[r.Name], r.ID) {

@@ -19,8 +19,8 @@ type concurrentNetwork struct {
 	terms  lab.Terms
 }
 
-func (p *program) networkStudy(st *store.Store, o netOptions, kind string) concurrentNetwork {
-	return concurrentNetwork{network: p.network(st, o), design: lab.ConcurrentDesign{Kind: kind}}
+func newNetworkStudy(p *program, st *store.Store, o netOptions, kind string) concurrentNetwork {
+	return concurrentNetwork{network: newNetwork(p, st, o), design: lab.ConcurrentDesign{Kind: kind}}
 }
 
 // openEnds opens the ends that the command line names, and takes them down as they are.
@@ -56,7 +56,7 @@ func (s *concurrentNetwork) setDesign(m *measurement, suiteName string, passes i
 	m.run.Terms = &s.terms
 	m.prefixRole()
 	if m.server != nil {
-		m.run.Targets = []lab.RunTarget{s.end(m.client).recorded, s.end(m.server.role).recorded}
+		m.run.Targets = []lab.RunTarget{s.end(m.client).recorded, s.end(m.server.Role).recorded}
 		m.run.Network = s.pairs
 	}
 }

@@ -39,7 +39,7 @@ func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
 			continue
 		}
 		n := namedTarget{role: typed, name: typed, numbered: true}
-		if role, name := roleOf(typed); role != "" && p.kinds().has(name) {
+		if role, name := roleOf(typed); role != "" && p.allKinds().has(name) {
 			n = namedTarget{role: role, name: name}
 		}
 		if slices.ContainsFunc(all, func(o namedTarget) bool { return o.role == n.role }) {
@@ -110,7 +110,7 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 		}
 		return report.SeveralDoctorDocument(reported, o.shown())
 	}
-	err = p.showResult(nil, resultDocument{published: d, document: of}, o.result)
+	err = showResult(p, nil, resultDocument{published: d, document: of}, o.result)
 	if err == nil {
 		err = gateOfSeveral(d, o.failOn)
 	}
@@ -163,7 +163,7 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []namedTarget,
 		}
 		sets = append(sets, set)
 		leftOut = append(leftOut, set.leftOut...)
-		for i, role := range rolesOfMembers(p.prefixOfMembers(n), set.members) {
+		for i, role := range rolesOfMembers(prefixOfMembers(p, n), set.members) {
 			if slices.ContainsFunc(all, func(w diagnosisTarget) bool { return w.role == role }) { // of another cluster
 				role = fmt.Sprintf("%s (%d)", role, len(all)+1)
 			}

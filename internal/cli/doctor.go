@@ -93,7 +93,7 @@ them are not like the others.`,
 		"what is not read by then is unknown; a slow machine needs more")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
-	o.result.flags(c)
+	documentFlags(&o.result, c)
 	p.jsonFlag(c)
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "for", rule.Systems)
@@ -124,7 +124,7 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 		}
 		return report.DoctorDocument(reported, o.shown())
 	}
-	if err := p.showResult(nil, resultDocument{published: found, document: of}, o.result); err != nil {
+	if err := showResult(p, nil, resultDocument{published: found, document: of}, o.result); err != nil {
 		return err
 	}
 	return gate(found.Report, o.failOn)

@@ -21,7 +21,7 @@ type documentOutput struct {
 }
 
 // flags adds -o and --format.
-func (o *documentOutput) flags(c *cobra.Command) {
+func documentFlags(o *documentOutput, c *cobra.Command) {
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write the result into a file, too: .html, .md, .csv or .json")
 	formatFlag(c, &o.format, slices.Concat(documentFormats(), o.more))
 }
@@ -66,7 +66,7 @@ func shortIDs(s *store.Store) func(id string) string {
 }
 
 // showResult writes a result into the file that was named, and prints it.
-func (p *program) showResult(s *store.Store, r resultDocument, o documentOutput) error {
+func showResult(p *program, s *store.Store, r resultDocument, o documentOutput) error {
 	file, printed, err := o.formats(p.json)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (p *program) showResult(s *store.Store, r resultDocument, o documentOutput)
 		if err := writeResult(&out, r, file, report.Options{ShortID: shortIDs(s)}); err != nil {
 			return err
 		}
-		if err := p.writeFile(o.output, out.Bytes()); err != nil {
+		if err := writeFile(p, o.output, out.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func eventFlags() []string {
 	return []string{"event", "undo", "no-undo", "event-on", "event-for", "event-left"}
 }
 
-func (o *eventOptions) define(f *pflag.FlagSet, where string) {
+func eventFlagsOf(o *eventOptions, f *pflag.FlagSet, where string) {
 	f.StringArrayVar(&o.events, "event", nil, "what to do while each load goes on: 'TIME: COMMAND', 'TIME: EVENT' "+
 		"that is known by its name, 'TIME: FACTOR=LEVEL' or 'TIME: undo'; may be repeated")
 	f.StringArrayVar(&o.undo, "undo", nil, "the command that undoes an event; once for each that is a command")
@@ -255,10 +255,10 @@ func (m *measurement) eventTarget(on string) (string, error) {
 	switch {
 	case on == "" || on == storageRole:
 		return m.target.Name(), nil
-	case m.kinds().has(on):
+	case m.allKinds().has(on):
 		return on, nil
 	}
-	return "", usage("--event-on "+on+" is no target", "a target is "+m.kinds().forms())
+	return "", usage("--event-on "+on+" is no target", "a target is "+m.allKinds().forms())
 }
 
 // eventJournal stands in the ID of a journal of events between that of the run and a number.
@@ -301,7 +301,7 @@ func (m *measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 	ev := runner.ScheduledEvent{Event: u, Target: known[u.Target]}
 	var err error
 	if ev.Target == nil {
-		if err := m.recoverLeftovers(ctx, m.store, u.Target); err != nil {
+		if err := recoverLeftovers(ctx, m.program, m.store, u.Target); err != nil {
 			return ev, err
 		}
 		if ev.Target, err = m.openTarget(ctx, u.Target); err != nil {

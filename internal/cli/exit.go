@@ -14,17 +14,16 @@ import (
 	"headroom/internal/lab"
 )
 
-// exitCodes is the one table of them. A code that is not in it means that the program was killed.
-func exitCodes() []struct {
+// exitMeaning is an exit code and what it says.
+type exitMeaning struct {
 	kind    lab.Kind
 	code    int
 	meaning string
-} {
-	return []struct {
-		kind    lab.Kind
-		code    int
-		meaning string
-	}{
+}
+
+// exitCodes is the one table of them. A code that is not in it means that the program was killed.
+func exitCodes() []exitMeaning {
+	return []exitMeaning{
 		{lab.Failure, 1, "failed"},
 		{lab.Usage, 2, "the command line or an input file is wrong"},
 		{lab.Gate, 3, "a gate was not met"},

@@ -71,7 +71,8 @@ type experiment struct {
 }
 
 // vary carries out an experiment, or says what it would do.
-func (p *program) vary(ctx context.Context, kind string, o experimentOptions, args []string) (*experiment, error) {
+func runExperiment(ctx context.Context, p *program, kind string, o experimentOptions, args []string) (*experiment,
+	error) {
 	s, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return nil, err
@@ -211,7 +212,7 @@ func (x *experiment) openTargets(ctx context.Context, names []string, others ...
 	if !x.options.dryRun.asked() {
 		// that would be everywhere
 		all := slices.DeleteFunc(slices.Concat(names, others), func(name string) bool { return name == "" })
-		if err := x.recoverLeftovers(ctx, x.store, all...); err != nil {
+		if err := recoverLeftovers(ctx, x.measurement.program, x.store, all...); err != nil {
 			return err
 		}
 	}
@@ -458,7 +459,7 @@ func (x *experiment) execute(ctx context.Context) error {
 	if err := x.openJournals(ctx); err != nil {
 		return err
 	}
-	show := x.newProgress(x.schedule())
+	show := newProgress(x.measurement.program, x.schedule())
 	x.report = show.tell
 	w, err := x.beginAfterTrials(ctx)
 	if err != nil {

@@ -81,7 +81,7 @@ func (x *experiment) openEnds(ctx context.Context, su suite.Suite) error {
 	if o.port == 0 {
 		o.port = iperf3.Port
 	}
-	n := x.program.network(x.store, o)
+	n := newNetwork(x.program, x.store, o)
 	x.network = &n
 	if err := n.name(); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (x *experiment) setPeerCells() {
 
 // reopenEnds opens the ends of a run that was interrupted.
 func (x *experiment) reopenEnds(ctx context.Context, b *store.Bundle) error {
-	n := x.program.network(x.store, netOptions{})
+	n := newNetwork(x.program, x.store, netOptions{})
 	x.network = &n
 	if err := n.readEnds(b); err != nil {
 		return err

@@ -114,7 +114,7 @@ func defaultBlocks(kind string) int {
 func (o *experimentOptions) perVisit() int { return max(1, o.repeat) }
 
 // flags adds those that sweep and ablate have.
-func (o *experimentOptions) flags(p *program, c *cobra.Command) {
+func experimentFlags(o *experimentOptions, p *program, c *cobra.Command) {
 	f := c.Flags()
 	countVar(f, &o.blocks, "blocks", "visits of every arm at most")
 	countVar(f, &o.repeat, "repeat",
@@ -124,11 +124,11 @@ func (o *experimentOptions) flags(p *program, c *cobra.Command) {
 		"that four blocks have decided get no more")
 	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
 	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
-	o.commonFlags(p, c)
+	commonExperimentFlags(o, p, c)
 }
 
 // bisectFlags adds those that a search for culprits has.
-func (o *experimentOptions) bisectFlags(p *program, c *cobra.Command) {
+func bisectFlags(o *experimentOptions, p *program, c *cobra.Command) {
 	f := c.Flags()
 	countVar(f, &o.repeat, "repeat", "repetitions of every cell in a measurement (default 1)")
 	countVar(f, &o.blocks, "max-boots", "measurements at most, proof apart (default 150)")
@@ -137,11 +137,11 @@ func (o *experimentOptions) bisectFlags(p *program, c *cobra.Command) {
 	if !o.steps { // of which nothing is known
 		f.BoolVar(&o.noPriors, "no-priors", false, "forget what is known of settings: all are equally likely at first")
 	}
-	o.commonFlags(p, c)
+	commonExperimentFlags(o, p, c)
 }
 
 // commonFlags are those of all experiments.
-func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
+func commonExperimentFlags(o *experimentOptions, p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
 	f.StringArrayVar(&o.ends, "on", nil, "where to measure: local, ssh://user@host, qemu:FILE; of a network "+
@@ -176,7 +176,7 @@ func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 }
 
 // check refuses flags that would do nothing beside --resume or --show.
-func (o *experimentOptions) check(c *cobra.Command, kind string) error {
+func checkExperimentOptions(o *experimentOptions, c *cobra.Command, kind string) error {
 	if o.budget < 0 {
 		return usage("--budget "+o.budget.String()+" is no length of time", "write something like 10m or 1h30m")
 	}

@@ -42,19 +42,19 @@ func (p *program) showExperiment(b *store.Bundle, o experimentOptions) error {
 	if err != nil {
 		return err
 	}
-	return p.writeExperimentTo(o, func(w io.Writer, options report.Options) error {
-		return p.writeExperiment(b, format, w, options)
+	return writeExperimentTo(p, o, func(w io.Writer, options report.Options) error {
+		return writeExperiment(p, b, format, w, options)
 	})
 }
 
 // writeExperimentTo writes to the output that was asked for, with the options that go with it.
-func (p *program) writeExperimentTo(o experimentOptions, write func(io.Writer, report.Options) error) error {
+func writeExperimentTo(p *program, o experimentOptions, write func(io.Writer, report.Options) error) error {
 	scores, err := o.publishedScores()
 	if err != nil {
 		return err
 	}
-	return p.writeAtomically(o.output, func(w io.Writer) error {
-		options, err := p.reportOptions(w, report.Options{RawCells: o.rawCells, Scores: scores})
+	return writeAtomically(p, o.output, func(w io.Writer) error {
+		options, err := reportOptions(p, w, report.Options{RawCells: o.rawCells, Scores: scores})
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (o *experimentOptions) publishedScores() (*reference.Scores, error) {
 
 // writeExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments
 // have.
-func (p *program) writeExperiment(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+func writeExperiment(p *program, b *store.Bundle, format string, w io.Writer, o report.Options) error {
 	if format == "table" {
 		w = p.naming.writer(w)
 	}

@@ -38,14 +38,14 @@ serial numbers, addresses, host and user names hidden, in what the load generato
 			if err != nil {
 				return err
 			}
-			bundles, err := p.findAll(args)
+			bundles, err := findAll(p, args)
 			if err != nil {
 				return err
 			}
 			if format == "run" {
 				return p.exportRun(c.Context(), bundles, output, o.Serials)
 			}
-			return p.writeTo(output, format, p.present, bundles, o)
+			return p.writeTo(output, format, writeForPeople, bundles, o)
 		},
 	}
 	f := c.Flags()

@@ -63,7 +63,7 @@ comes last.`,
 	}
 	f := c.Flags()
 	o.result.more = []outputFormat{diffconfigFormat()}
-	o.result.flags(c)
+	documentFlags(&o.result, c)
 	f.IntVar(&o.top, "top", report.ShownDifferences, "how many differences to list")
 	f.BoolVar(&o.all, "all", false, "list all differences, and what can't be compared")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
@@ -111,7 +111,7 @@ func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
 		}
 		return report.FactsDiffDocument(reported, report.FactsDiffOptions{Top: o.top, All: o.all})
 	}
-	return p.showResult(nil, resultDocument{published: d, document: of}, o.result)
+	return showResult(p, nil, resultDocument{published: d, document: of}, o.result)
 }
 
 // diffconfig prints the build options that differ as scripts/diffconfig does, or writes them into a file.
@@ -129,7 +129,7 @@ func (p *program) diffconfig(a, b facts.Document, o documentOutput) error {
 	if err := kconfig.Diffconfig(&out, configOf(a), configOf(b), false); err != nil {
 		return err
 	}
-	return p.writeFile(o.output, out.Bytes())
+	return writeFile(p, o.output, out.Bytes())
 }
 
 // inCommon says whether there is a key that both sides know something of.

@@ -74,7 +74,7 @@ func (s *fixedPasses) targetsBefore(name string) []string {
 		return nil
 	}
 	var names []string
-	found, _ := s.interleavedRuns(b)
+	found, _ := s.store.Partners(b)
 	for _, partner := range found {
 		if on := targetOfRun(partner.Run); !slices.Contains(names, on) {
 			names = append(names, on)
@@ -90,7 +90,7 @@ func (s *fixedPasses) resumeRuns(ctx context.Context, name, maxWrites string) er
 	if err != nil {
 		return err
 	}
-	found, err := s.interleavedRuns(named)
+	found, err := s.store.Partners(named)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func flagLines(help string) []string {
 
 // commandsWithMany are the commands whose help lists flags under headings.
 func commandsWithMany() []*cobra.Command {
-	p := &program{Environment: Environment{Env: func(string) string { return "" }}}
+	p := newProgram(Environment{Env: func(string) string { return "" }})
 	var found []*cobra.Command
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {

@@ -62,7 +62,7 @@ func (t *multiTargetRun) openTargets(ctx context.Context, named []namedTarget) e
 
 // prefixOfMembers begins the roles of the targets that a name stands for: nodes are known by their own names, unless a
 // role was typed.
-func (p *program) prefixOfMembers(typed namedTarget) string {
+func prefixOfMembers(p *program, typed namedTarget) string {
 	if !typed.numbered {
 		return typed.role + "-"
 	}
@@ -88,7 +88,7 @@ func (t *multiTargetRun) addSet(ctx context.Context, name string, members, roles
 		had[member] = roles[i]
 	}
 	typed.numbered = typed.numbered || len(members) > 0
-	for i, role := range rolesOfMembers(t.prefixOfMembers(typed), set.members) {
+	for i, role := range rolesOfMembers(prefixOfMembers(t.program, typed), set.members) {
 		if was := had[set.members[i]]; was != "" {
 			role = was
 		}

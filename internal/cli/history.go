@@ -22,9 +22,9 @@ import (
 
 type historyOptions struct {
 	history.Options
-	since, margin string
-	failOn        string
-	result        documentOutput
+	sinceText, marginText string
+	failOn                string
+	result                documentOutput
 }
 
 func (p *program) historyCommand() *cobra.Command {
@@ -65,20 +65,21 @@ label are a history.
 			if _, _, err := o.result.formats(p.json); err != nil {
 				return err
 			}
-			return p.showHistory(args[0], o)
+			return showHistory(p, args[0], o)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.Cell, "cell", "", "follow only cells with this in their name, as the table shows it")
 	f.StringVar(&o.Metric, "metric", "", "follow this metric, as in JSON (default: IOPS; where the load is paced, "+
 		"the mean latency)")
-	f.StringVar(&o.since, "since", "", "leave out what is older: 90d, 12w, a date such as 2026-10-03, or the first "+
-		"run to take")
-	f.StringVar(&o.margin, "margin", "3%", "largest loss that counts as none")
+	f.StringVar(&o.sinceText, "since", "",
+		"leave out what is older: 90d, 12w, a date such as 2026-10-03, or the first "+
+			"run to take")
+	f.StringVar(&o.marginText, "margin", "3%", "largest loss that counts as none")
 	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha,
 		"probability of a false alarm at one look; 0.01 for a gate that looks every week")
 	f.StringVar(&o.failOn, "fail-on", "", "regression: exit with 3 when there is one, 5 when it can't be told")
-	o.result.flags(c)
+	documentFlags(&o.result, c)
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", func() []string { return []string{failOnRegression} })
 	return c
@@ -94,9 +95,9 @@ func (o *historyOptions) check() error {
 	if !(o.Alpha > 0 && o.Alpha < 1) {
 		return usage(fmt.Sprintf("--alpha %g is no probability", o.Alpha), "0.05 is one false alarm in twenty looks")
 	}
-	margin, err := unit.ParseShare(o.margin)
+	margin, err := unit.ParseShare(o.marginText)
 	if err != nil {
-		return usage("--margin "+o.margin+": "+err.Error(), "--margin 3%")
+		return usage("--margin "+o.marginText+": "+err.Error(), "--margin 3%")
 	}
 	o.Margin = margin
 	return nil
@@ -121,7 +122,7 @@ func parseSince(s *store.Store, text string, now time.Time) (time.Time, error) {
 		"--since 90d, --since 12w, --since 2026-10-03, or --since RUN")
 }
 
-func (p *program) showHistory(suite string, o historyOptions) error {
+func showHistory(p *program, suite string, o historyOptions) error {
 	s, err := p.openStore()
 	if err != nil {
 		return err
@@ -131,10 +132,10 @@ func (p *program) showHistory(suite string, o historyOptions) error {
 		return damaged // there may well be some
 	}
 	if len(bundles) == 0 {
-		return errors.Join(p.noHistory(s, suite), damaged)
+		return errors.Join(noHistory(p, s, suite), damaged)
 	}
-	if o.since != "" {
-		if o.Since, err = parseSince(s, o.since, time.Now()); err != nil {
+	if o.sinceText != "" {
+		if o.Since, err = parseSince(s, o.sinceText, time.Now()); err != nil {
 			return err
 		}
 	}
@@ -149,7 +150,7 @@ func (p *program) showHistory(suite string, o historyOptions) error {
 		return usage("no cell of "+suite+" has that in its name, or that metric",
 			"headroom history "+suite+" shows the names; headroom show last --json the metrics")
 	}
-	if err := p.showResult(s, historyResult(doc, bundles), o.result); err != nil {
+	if err := showResult(p, s, historyResult(doc, bundles), o.result); err != nil {
 		return err
 	}
 	if o.failOn == "" {
@@ -223,7 +224,7 @@ func suiteOf(r store.Row) string {
 	return r.Suite
 }
 
-func (p *program) noHistory(s *store.Store, suite string) error {
+func noHistory(p *program, s *store.Store, suite string) error {
 	hints := []string{"headroom list shows the runs"}
 	if names := suitesIn(s); len(names) > 0 {
 		hints = append(hints, "there are runs of "+prose.List(names))

@@ -57,20 +57,20 @@ prints it there, or a saved run of it. Ceilings, headroom doctor RUN and compari
 			if err != nil {
 				return err
 			}
-			if err := p.recoverLeftovers(c.Context(), s, localTarget); err != nil {
+			if err := recoverLeftovers(c.Context(), p, s, localTarget); err != nil {
 				return err
 			}
 			defer p.Footprint.withRareGC(memoryFor(sources))()
 			return p.interruptible(c.Context(), func() error {
-				known, err := p.importFacts(c.Context(), snapshot)
+				known, err := importFacts(c.Context(), p, snapshot)
 				if err != nil {
 					return err
 				}
-				b, err := p.importFiles(c.Context(), s, sources, order, label, known)
+				b, err := importFiles(c.Context(), p, s, sources, order, label, known)
 				if err != nil {
 					return err
 				}
-				return p.printImported(s, b)
+				return printImported(p, s, b)
 			})
 		},
 	}
@@ -106,7 +106,7 @@ func memoryFor(sources []ingest.Source) int64 {
 	return 40<<20 + 8*largest
 }
 
-func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ingest.Source, order []string,
+func importFiles(ctx context.Context, p *program, s *store.Store, sources []ingest.Source, order []string,
 	label string, known *facts.Document) (*store.Bundle, error) {
 	open := func(name string) (fs.File, error) { return openInput(name) }
 	if len(sources) == 1 && sources[0].Name == standardInput {
@@ -117,7 +117,7 @@ func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ing
 			}
 			defer p.discardOnInterrupt(ctx, s.DropImports)()
 			b, err := s.ImportExport(in)
-			return p.labelled(s, b, label, err)
+			return withLabel(p, s, b, label, err)
 		}
 		open = func(string) (fs.File, error) { return pipedFile{in}, nil }
 	} else if len(sources) == 1 {
@@ -134,18 +134,18 @@ func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ing
 			return nil, hasFacts(name)
 		}
 		if ours {
-			return p.importRun(ctx, s, name, label)
+			return importRun(ctx, p, s, name, label)
 		}
 	}
-	return p.importResults(ctx, s, sources, order, open, label, known)
+	return importResults(ctx, p, s, sources, order, open, label, known)
 }
 
 // importFacts reads the snapshot of the machine that results are of; nil where none is named.
-func (p *program) importFacts(ctx context.Context, name string) (*facts.Document, error) {
+func importFacts(ctx context.Context, p *program, name string) (*facts.Document, error) {
 	if name == "" {
 		return nil, nil
 	}
-	if p.kinds().has(name) {
+	if p.allKinds().has(name) {
 		return nil, usage("--facts "+name+" is a machine as it is now, and results that are imported are of another "+
 			"time", "headroom facts --json --on "+name+" > facts.json, if it is still the same")
 	}
@@ -208,13 +208,13 @@ func isRun(name string) (bool, error) {
 	return store.IsExport(head[:n]), nil
 }
 
-func (p *program) importRun(ctx context.Context, s *store.Store, name, label string) (*store.Bundle, error) {
+func importRun(ctx context.Context, p *program, s *store.Store, name, label string) (*store.Bundle, error) {
 	defer p.discardOnInterrupt(ctx, s.DropImports)()
 	b, err := s.Adopt(name)
-	return p.labelled(s, b, label, err)
+	return withLabel(p, s, b, label, err)
 }
 
-func (p *program) labelled(s *store.Store, b *store.Bundle, label string, err error) (*store.Bundle, error) {
+func withLabel(p *program, s *store.Store, b *store.Bundle, label string, err error) (*store.Bundle, error) {
 	if err != nil || label == "" {
 		return b, err
 	}
@@ -222,7 +222,7 @@ func (p *program) labelled(s *store.Store, b *store.Bundle, label string, err er
 }
 
 // importResults reads other tools' files into a new run. It is all or nothing.
-func (p *program) importResults(ctx context.Context, s *store.Store, sources []ingest.Source, order []string,
+func importResults(ctx context.Context, p *program, s *store.Store, sources []ingest.Source, order []string,
 	open ingest.Opener, label string, known *facts.Document) (*store.Bundle, error) {
 	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(),
 		Version: p.Version, Command: p.Args}
@@ -307,7 +307,7 @@ func (i *importSink) addLatency(rep lab.Repetition) {
 	}
 }
 
-func (p *program) printImported(s *store.Store, b *store.Bundle) error {
+func printImported(p *program, s *store.Store, b *store.Bundle) error {
 	rows, err := s.List()
 	if err != nil {
 		return err

@@ -36,23 +36,6 @@ type interleavedProgress interface {
 
 func (c *turns) first() *measurement { return c.arms[c.names[0]] }
 
-// interleavedRuns are the runs that were measured in turns with one, itself included.
-func (c *turns) interleavedRuns(of *store.Bundle) ([]*store.Bundle, error) {
-	rows, damaged := c.store.List()
-	var found []*store.Bundle
-	for _, row := range rows {
-		if of.Run.Pair == "" || row.Pair != of.Run.Pair {
-			continue
-		}
-		b, err := c.store.Find(row.ID)
-		if err != nil {
-			return nil, errors.Join(err, damaged)
-		}
-		found = append(found, b)
-	}
-	return found, nil
-}
-
 // addSaved gives the plan what earlier parts of the runs have measured.
 func (c *turns) addSaved() {
 	for _, arm := range c.names {

@@ -158,7 +158,7 @@ what the pod network (CNI) costs.`,
 		"of a network: another ladder of the same ports, climbed with something changed; may be repeated")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted ladder, named by one of its runs, or show a complete one "+
 		"again")
-	o.result.flags(c)
+	documentFlags(&o.result, c)
 	dryRunFlag(c, &o.dryRun, "print the rungs, their loads and the time they take, and do nothing"+everyCommand)
 	p.jsonFlag(c)
 	completeFlag(c, "suite", suite.Builtin)
@@ -182,7 +182,7 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 		return err // rather now than after the measuring
 	}
 	if o.ofNetwork() {
-		return p.networkLadder(ctx, o, args)
+		return runNetworkLadder(ctx, p, o, args)
 	}
 	st, err := p.openStoreFor(o.resume)
 	if err != nil {
@@ -200,16 +200,16 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 	}
 	if o.resume != "" {
 		if b, err := st.Find(o.resume); err == nil && b.Run.Study != nil && b.Run.Study.Kind == networkLadderKind {
-			return p.resumeNetworkLadder(ctx, st, b, o)
+			return resumeNetworkLadder(ctx, p, st, b, o)
 		}
 	}
 	if len(o.keep)+len(o.beside) > 0 {
 		return usage("--keep and --beside are for the ladder of a network", "leave them out")
 	}
-	if err := p.checkGuests(o.guests); err != nil {
+	if err := checkGuests(p, o.guests); err != nil {
 		return err
 	}
-	if _, err := o.machine(p.kinds()); err != nil {
+	if _, err := o.machine(p.allKinds()); err != nil {
 		return err
 	}
 	if !o.dryRun.asked() {
@@ -272,7 +272,7 @@ func (s *ladderRun) newRuns(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	on, err := s.options.machine(s.kinds())
+	on, err := s.options.machine(s.allKinds())
 	if err != nil {
 		return err
 	}
@@ -482,7 +482,7 @@ func (s *ladderRun) report() error {
 		}
 	}
 	d := ladder.Analyze(steps, s.loads(), measured, warnings, s.notes, terms)
-	return s.showResult(s.store, ladderResult(d, s.runs()...), s.options.result)
+	return showResult(s.fixedPasses.turns.program, s.store, ladderResult(d, s.runs()...), s.options.result)
 }
 
 func ladderResult(d ladder.Document, runs ...lab.Run) resultDocument {

@@ -25,9 +25,9 @@ type ladderGuest struct {
 }
 
 // checkGuests refuses at once what is no guest.
-func (p *program) checkGuests(names []string) error {
+func checkGuests(p *program, names []string) error {
 	for i, name := range names {
-		if kind := p.kinds().of(name); kind == nil || kind.Disks == nil {
+		if kind := p.allKinds().of(name); kind == nil || kind.Disks == nil {
 			return usage(fmt.Sprintf("--guest %s is no guest that could be started", name),
 				"write --guest qemu:FILE; docs/guests.md says what is in the file")
 		}
@@ -48,7 +48,7 @@ func (s *ladderRun) recoverAll(ctx context.Context) error {
 	if s.options.resume != "" {
 		names = append(names, s.targetsBefore(s.options.resume)...)
 	}
-	return s.recoverLeftovers(ctx, s.store, names...)
+	return recoverLeftovers(ctx, s.fixedPasses.turns.program, s.store, names...)
 }
 
 // guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are
@@ -85,12 +85,12 @@ func (s *ladderRun) guest(name string) *ladderGuest {
 
 // startGuest reads what a guest is, and starts it when it can serve as rungs.
 func (s *ladderRun) startGuest(ctx context.Context, name string) (target.Target, error) {
-	disks, err := s.kinds().of(name).Disks(name)
+	disks, err := s.allKinds().of(name).Disks(name)
 	if err != nil {
 		return nil, err
 	}
 	if len(disks) == 0 {
-		return nil, usage(s.kinds().rest(name)+" has no disks, so that there is nothing to climb to",
+		return nil, usage(s.allKinds().rest(name)+" has no disks, so that there is nothing to climb to",
 			`add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
 	}
 	g := &ladderGuest{name: name, disks: disks}
@@ -272,7 +272,7 @@ func (s *ladderRun) resumeLadder(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.interleavedRuns(b)
+	found, err := s.store.Partners(b)
 	if err != nil {
 		return err
 	}

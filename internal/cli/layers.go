@@ -37,7 +37,7 @@ type layerRun struct {
 }
 
 // compareLayers measures the layers in turns and says what each adds.
-func (p *program) compareLayers(ctx context.Context, o liveOptions, args []string) error {
+func compareLayers(ctx context.Context, p *program, o liveOptions, args []string) error {
 	if _, _, err := o.result.formats(p.json); err != nil {
 		return err // rather now than after the measuring
 	}
@@ -59,7 +59,7 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 			return usage("--resume takes the layers from the runs", "headroom compare --layers --resume "+o.resume)
 		}
 		if !o.dryRun.asked() {
-			if err := p.recoverLeftovers(ctx, st, s.targetsBefore(o.resume)...); err != nil {
+			if err := recoverLeftovers(ctx, p, st, s.targetsBefore(o.resume)...); err != nil {
 				return err
 			}
 		}
@@ -121,7 +121,7 @@ func (s *layerRun) newRuns(ctx context.Context, args []string) error {
 	if name == "" {
 		name = "layers"
 	}
-	sides := layersOf(args, s.kinds())
+	sides := layersOf(args, s.allKinds())
 	if len(sides) < 2 {
 		return usage("--layers takes two places or more, from the bottom up",
 			"for example: headroom compare --layers /dev/sdb /dev/vg/data /srv",
@@ -135,7 +135,7 @@ func (s *layerRun) newRuns(ctx context.Context, args []string) error {
 		targets = append(targets, side.target)
 	}
 	if !s.options.dryRun.asked() {
-		if err := s.recoverLeftovers(ctx, s.store, targets...); err != nil {
+		if err := recoverLeftovers(ctx, s.fixedPasses.turns.program, s.store, targets...); err != nil {
 			return err
 		}
 	}
@@ -329,7 +329,7 @@ func (s *layerRun) report() error {
 		cells = append(cells, layers.Cell{Cell: c, Title: titleOf(c)})
 	}
 	d := layers.Compare(list, cells, measured, warnings, s.notes)
-	return s.showResult(s.store, resultDocument{d, func(o report.Options) document.Document {
+	return showResult(s.fixedPasses.turns.program, s.store, resultDocument{d, func(o report.Options) document.Document {
 		return report.LayersDocument(d, o)
 	}, s.runs()}, s.options.result)
 }

@@ -19,7 +19,7 @@ func TestLayersOfTheCommandLine(t *testing.T) {
 		"raw=ssh://db1 /dev/sdb /srv": {{"raw", "ssh://db1", "/dev/sdb"}, {"", "ssh://db1", "/srv"}},
 		"/srv local":                  {{"", localTarget, "/srv"}}, // which is too few
 	} {
-		if got := layersOf(strings.Fields(args), new(program).kinds()); !slices.Equal(got, want) {
+		if got := layersOf(strings.Fields(args), new(program).allKinds()); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", args, got, want)
 		}
 	}

@@ -22,7 +22,7 @@ func levelFlags() []string { return []string{"factor", "baseline", "reference", 
 func hasLevels(run stagedRun) bool { return run.Experiment == nil && len(sweep.Factors(run.Arms)) > 0 }
 
 // showLevels writes the figures of merit of a run that has levels.
-func (p *program) showLevels(run stagedRun, format string, o experimentOptions) error {
+func showLevels(p *program, run stagedRun, format string, o experimentOptions) error {
 	by := sweep.By{Baseline: o.baseline, Reference: o.reference}
 	switch len(o.factors) {
 	case 0:
@@ -38,8 +38,8 @@ func (p *program) showLevels(run stagedRun, format string, o experimentOptions) 
 		}
 		by.Share = v
 	}
-	return p.writeExperimentTo(o, func(w io.Writer, options report.Options) error {
-		header, repetitions := run.Run, run.repetitions
+	return writeExperimentTo(p, o, func(w io.Writer, options report.Options) error {
+		header, repetitions := run.Run, run.measured
 		if !options.Serials {
 			header, repetitions = report.Redacted(header, repetitions)
 		}

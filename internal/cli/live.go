@@ -38,14 +38,14 @@ type liveOptions struct {
 	result documentOutput
 }
 
-// The pairs that a cell gets at most until its verdict, and those that follow it.
-const (
-	defaultPairs   = 20
-	defaultConfirm = 4
-)
+// defaultPairs are the pairs that a cell gets at most until its verdict.
+const defaultPairs = 20
+
+// defaultConfirm are the pairs that follow the verdict.
+const defaultConfirm = 4
 
 // flags adds them to the command.
-func (o *liveOptions) flags(p *program, c *cobra.Command) {
+func liveFlags(o *liveOptions, p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.live, "live", false, "measure both sides now, in turns, until the verdict")
 	f.BoolVar(&o.layers, "layers", false, "measure the layers of a host's storage, from the bottom up, and say what "+
@@ -79,7 +79,7 @@ func (o *liveOptions) flags(p *program, c *cobra.Command) {
 }
 
 // check refuses flags that would do nothing.
-func (o *liveOptions) check(c *cobra.Command) error {
+func checkLiveOptions(o *liveOptions, c *cobra.Command) error {
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume", "dry-run"}
 	onlyLive := []string{"set-base", "set-new", "destroy", "sampled", "confirm"}
 	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "format", "fail-on",
@@ -189,7 +189,8 @@ func (o *liveOptions) runOptions(of int, arm string, set []string) runOptions {
 }
 
 // live measures two sides in turns until each cell has its verdict.
-func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args []string) (*pairedComparison, error) {
+func runLive(ctx context.Context, p *program, o liveOptions, terms lab.Terms, args []string) (*pairedComparison,
+	error) {
 	s, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 		return nil, err
 	}
 	if !o.dryRun.asked() {
-		if err := p.recoverLeftovers(ctx, s, names...); err != nil {
+		if err := recoverLeftovers(ctx, p, s, names...); err != nil {
 			return nil, err
 		}
 	}
@@ -225,7 +226,7 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 }
 
 // compareLive measures two sides in turns, and compares what was saved.
-func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOptions, args []string) error {
+func compareLive(ctx context.Context, p *program, live liveOptions, o compareOptions, args []string) error {
 	settings, err := o.settings()
 	if err != nil {
 		return err
@@ -243,7 +244,7 @@ func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOp
 	if err != nil {
 		return err
 	}
-	c, err := p.live(ctx, live, terms, args)
+	c, err := runLive(ctx, p, live, terms, args)
 	if err != nil || live.dryRun.asked() {
 		return err
 	}
@@ -253,11 +254,11 @@ func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOp
 		onTerminal := o
 		// after hours the answer is there even where the file can't be written
 		onTerminal.output, onTerminal.failOn = "", ""
-		if err := p.compareRuns(runs, onTerminal); err != nil {
+		if err := compareRuns(p, runs, onTerminal); err != nil {
 			return err
 		}
 	}
-	return p.compareRuns(runs, o)
+	return compareRuns(p, runs, o)
 }
 
 // evenPairs is the number of pairs with the last block complete: a block is two.

@@ -32,14 +32,14 @@ func TestSidesOfALiveComparison(t *testing.T) {
 		if c.set != "" {
 			o.setBase = []string{c.set}
 		}
-		base, next, err := o.sides(strings.Fields(c.args), new(program).kinds())
+		base, next, err := o.sides(strings.Fields(c.args), new(program).allKinds())
 		if err != nil || base != c.base || next != c.next {
 			t.Errorf("%s: %v against %v, %v", c.args, base, next, err)
 		}
 	}
 	for _, args := range []string{"", "/srv", "quick", "quick /srv", "/a /b /c", "a.yaml b.yaml c.yaml /srv",
 		"ssh://a /srv", "ssh://a ssh://b ssh://c /srv"} {
-		if _, _, err := (&liveOptions{}).sides(strings.Fields(args), new(program).kinds()); lab.KindOf(err) !=
+		if _, _, err := (&liveOptions{}).sides(strings.Fields(args), new(program).allKinds()); lab.KindOf(err) !=
 			lab.Usage {
 			t.Errorf("%q: %v, want a usage error", args, err)
 		}

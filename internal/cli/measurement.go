@@ -76,11 +76,11 @@ func (m *measurement) place() lab.Place { return m.run.Targets[0].Place }
 // targetRole is the role of the target in the run.
 func (m *measurement) targetRole() string { return m.run.Targets[0].Role }
 
-// A run of storage jobs has one target, and an arm without levels.
-const (
-	storageRole = "storage"
-	onlyArm     = "1"
-)
+// storageRole is that of the one target of a run of storage jobs.
+const storageRole = "storage"
+
+// onlyArm is the arm without levels of such a run.
+const onlyArm = "1"
 
 func (m *measurement) execute(ctx context.Context) (failed error) {
 	release, err := m.openEvents(ctx)
@@ -113,10 +113,11 @@ func (m *measurement) measure(ctx context.Context, then func(runner.SharedScratc
 	var show *progress
 	if m.run.Anytime {
 		p := m.adaptivePlan()
-		e.Plan, show = p, m.newProgress(newAdaptiveProgress(p, m.run, e.Cells, m.saved))
+		e.Plan, show = p, newProgress(m.program, newAdaptiveProgress(p, m.run, e.Cells, m.saved))
 	} else {
 		order := m.order()
-		e.Plan, show = plan.Fixed(order), m.newProgress(newOrderClock(e.Cells, notSaved(order, m.saved), m.pause()))
+		e.Plan, show = plan.Fixed(order),
+			newProgress(m.program, newOrderClock(e.Cells, notSaved(order, m.saved), m.pause()))
 	}
 	e.Progress = show.tell
 	e.AtEnd = func(_ context.Context, scratch runner.SharedScratch) error {
@@ -330,7 +331,8 @@ func (m *measurement) report() error {
 	if m.json {
 		format = "json"
 	}
-	if err := m.write(format, []*store.Bundle{b}, m.Stdout, report.Options{Names: format == "table"}); err != nil ||
+	if err := writeRuns(m.program, format, []*store.Bundle{b}, m.Stdout,
+		report.Options{Names: format == "table"}); err != nil ||
 		format != "table" {
 		return err
 	}

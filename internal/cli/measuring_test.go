@@ -128,9 +128,9 @@ func wrongNetwork(args []string) []string {
 
 // bare is the command line without anything that would be carried out.
 func bare() *cobra.Command {
-	p := &program{Environment: Environment{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
+	p := newProgram(Environment{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
 		return ""
-	}}}
+	}})
 	return p.rootCommand()
 }
 

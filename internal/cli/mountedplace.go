@@ -38,7 +38,9 @@ func (x *experiment) whileMounted(ctx context.Context, folder string, do func(fo
 	if folder == "" {
 		folder = factor.NFSFolder(store.NewID())
 	}
-	return x.mountedOn(ctx, x.store, x.target, folder, levels[0], func() error { return do(folder) })
+	return whileMounted(ctx, x.measurement.program, x.store, x.target, folder, levels[0], func() error {
+		return do(folder)
+	})
 }
 
 func (x *experiment) mountLevels() []string {
@@ -48,7 +50,7 @@ func (x *experiment) mountLevels() []string {
 }
 
 // mountedOn does something while a level of NFS is mounted on a folder, with a journal of its own.
-func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target, folder, level string,
+func whileMounted(ctx context.Context, p *program, s *store.Store, t target.Target, folder, level string,
 	do func() error) (err error) {
 	journal, err := factor.Create(s.Changes(), store.NewID(), t)
 	if err != nil {

@@ -29,7 +29,7 @@ const targetLevel = "target"
 
 // severalTargets are those that the command line, or the run that is to be resumed, measures at the same time; none
 // where there is one.
-func (p *program) severalTargets(o runOptions, s *store.Store) ([]namedTarget, error) {
+func severalTargets(p *program, o runOptions, s *store.Store) ([]namedTarget, error) {
 	if o.resume == "" {
 		named, err := rolesOf(o.on)
 		if len(o.on) < 2 && (err != nil || len(named) == 0 || !p.traits(named[0].name).Several) {
@@ -102,7 +102,7 @@ type multiTargetRun struct {
 	close []func()
 }
 
-func (p *program) runMultiTarget(ctx context.Context, s *store.Store, o runOptions, named []namedTarget,
+func runMultiTarget(ctx context.Context, p *program, s *store.Store, o runOptions, named []namedTarget,
 	args []string) error {
 	if o.atOnce < 0 {
 		return usage("--at-once is how many targets are loaded at the same time",
@@ -117,7 +117,7 @@ func (p *program) runMultiTarget(ctx context.Context, s *store.Store, o runOptio
 		for _, n := range named {
 			names = append(names, n.name)
 		}
-		if err := p.recoverLeftovers(ctx, s, names...); err != nil {
+		if err := recoverLeftovers(ctx, p, s, names...); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func (p *program) runMultiTarget(ctx context.Context, s *store.Store, o runOptio
 	if o.resume == "" && len(t.parts) == 1 {
 		one := t.parts[0]
 		one.role = ""
-		return p.runOn(ctx, one, args)
+		return runOn(ctx, p, one, args)
 	}
 	defer t.release()
 	if t.isFleet() {
@@ -568,11 +568,11 @@ func (t *multiTargetRun) planEvents() error {
 			}
 			hints = append(hints, "--event-on "+m.role)
 		}
-		if t.kinds().has(on) {
+		if t.allKinds().has(on) {
 			return on, nil
 		}
 		return "", usage("it is not said where the events are",
-			append(hints[:min(len(hints), maxNamed)], "--event-on TARGET, which is "+t.kinds().forms())...)
+			append(hints[:min(len(hints), maxNamed)], "--event-on TARGET, which is "+t.allKinds().forms())...)
 	})
 	for _, m := range t.parts[1:] {
 		m.run.Events = slices.Clone(t.parts[0].run.Events)
@@ -610,9 +610,9 @@ func (t *multiTargetRun) measure(ctx context.Context) (runner.Outcome, error) {
 	}
 	var show *progress
 	if t.sequential() {
-		show = t.newProgress(t.fleetClock(j))
+		show = newProgress(t.program, t.fleetClock(j))
 	} else {
-		show = t.newProgress(&sumClock{newOrderClock(j.Sums, notSaved(left, t.saved), t.parts[0].pause())})
+		show = newProgress(t.program, &sumClock{newOrderClock(j.Sums, notSaved(left, t.saved), t.parts[0].pause())})
 	}
 	j.Progress = show.tell
 	outcome, runErr := runner.RunJoint(ctx, j, w)

@@ -94,7 +94,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.on, "on", nil,
-		"where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
+		"where: client=TARGET or server=TARGET, a target is "+p.allKinds().forms()+" (default local)")
 	f.StringArrayVar(&o.addresses, "address", nil,
 		"of the server, the one under test; once for each server, or several of one, which pairs take in turn")
 	f.IntVar(&o.port, "port", served.Port, "that the first server listens on; each further pair takes the next")
@@ -108,7 +108,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 		"an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
-	o.events.define(f, "where events are: client, server or a target; once for all, or for each")
+	eventFlagsOf(&o.events, f, "where events are: client, server or a target; once for all, or for each")
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "event-on", p.targetNames)
 	completeFlag(c, "event", eventNames)
@@ -138,7 +138,7 @@ type network struct {
 	pairs    []lab.NetworkPair
 }
 
-func (p *program) network(s *store.Store, o netOptions) network {
+func newNetwork(p *program, s *store.Store, o netOptions) network {
 	return network{program: p, options: o, store: s, opened: map[string]target.Target{}}
 }
 
@@ -147,7 +147,7 @@ func (p *program) net(ctx context.Context, o netOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	n := p.network(s, o)
+	n := newNetwork(p, s, o)
 	defer n.close()
 	if o.resume != "" {
 		return n.resumeRun(ctx, args)
@@ -281,7 +281,7 @@ func (n *network) open(ctx context.Context) error {
 		for _, e := range n.ends {
 			names = append(names, e.name)
 		}
-		if err := n.recoverLeftovers(ctx, n.store, names...); err != nil {
+		if err := recoverLeftovers(ctx, n.program, n.store, names...); err != nil {
 			return err
 		}
 	}
@@ -461,7 +461,7 @@ func (n *network) planEvents() error {
 		switch {
 		case on == "" && len(n.opened) == 1:
 			return n.ends[0].name, nil
-		case n.kinds().has(on):
+		case n.allKinds().has(on):
 			return on, nil
 		}
 		var hints []string
@@ -469,7 +469,7 @@ func (n *network) planEvents() error {
 			hints = append(hints, "--event-on "+e.role)
 		}
 		return "", usage("it is not said where the events are",
-			append(hints, "--event-on TARGET, which is "+n.kinds().forms())...)
+			append(hints, "--event-on TARGET, which is "+n.allKinds().forms())...)
 	})
 	for _, m := range n.parts[1:] {
 		m.run.Events = slices.Clone(n.parts[0].run.Events)
@@ -513,7 +513,7 @@ func (n *network) part(i int) *measurement {
 	m := &measurement{program: n.program, options: n.options.runOptions, store: n.store, target: client.target,
 		before: client.facts, client: client.role,
 		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port,
-			Assigned: pair.Assigned, Role: server.role, ClientRole: client.role}, role: server.role,
+			Assigned: pair.Assigned, Role: server.role, ClientRole: client.role},
 			before: server.facts}}
 	m.snapshotElsewhere, m.observer = !first(pair.Client), i > 0
 	m.server.snapshotElsewhere = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
@@ -526,7 +526,6 @@ func (n *network) part(i int) *measurement {
 // serverEnd is the server that a measurement on a client has.
 type serverEnd struct {
 	runner.Server
-	role   string
 	before facts.Document
 	// snapshotElsewhere says that another part of the run keeps its snapshots.
 	snapshotElsewhere bool

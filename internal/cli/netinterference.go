@@ -66,14 +66,14 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 					}
 				}
 			}
-			return p.interference(c.Context(), o)
+			return runInterference(c.Context(), p, o)
 		},
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.groups, "group", nil,
 		"NAME=ADDRESS[,ADDRESS...] or NAME=/PATH: a load, and what it goes through; twice or more")
 	f.StringArrayVar(&o.on, "on", nil,
-		"where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
+		"where: client=TARGET or server=TARGET, a target is "+p.allKinds().forms()+" (default local)")
 	f.IntVar(&o.port, "port", iperf3.Port, "that the first server process listens on; each further pair takes the next")
 	f.IntVar(&o.pairs, "pairs", 1, "pairs of processes for each address")
 	f.IntVar(&o.passes, "passes", defaultPasses, "times that each combination is measured")
@@ -86,7 +86,7 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run, or show a complete one again")
-	o.result.flags(c)
+	documentFlags(&o.result, c)
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
 	completeFlag(c, "on", p.targetNames)
 	p.jsonFlag(c)
@@ -101,7 +101,7 @@ type interferenceRun struct {
 	groupOf []string
 }
 
-func (p *program) interference(ctx context.Context, o interferenceOptions) error {
+func runInterference(ctx context.Context, p *program, o interferenceOptions) error {
 	if _, _, err := o.result.formats(p.json); err != nil {
 		return err // rather now than after the measuring
 	}
@@ -109,7 +109,7 @@ func (p *program) interference(ctx context.Context, o interferenceOptions) error
 	if err != nil {
 		return err
 	}
-	s := &interferenceRun{concurrentNetwork: p.networkStudy(st, o.netOptions, interferenceKind), options: o}
+	s := &interferenceRun{concurrentNetwork: newNetworkStudy(p, st, o.netOptions, interferenceKind), options: o}
 	defer s.close()
 	if o.resume != "" {
 		return s.resumeInterference(ctx)
@@ -475,7 +475,8 @@ func (s *interferenceRun) show(b *store.Bundle) error {
 		return err
 	}
 	of := func(o report.Options) document.Document { return report.InterferenceDocument(d, o) }
-	return s.showResult(s.store, resultDocument{d, of, []lab.Run{b.Run}}, s.options.result)
+	return showResult(s.concurrentNetwork.network.program, s.store, resultDocument{d, of, []lab.Run{b.Run}},
+		s.options.result)
 }
 
 // interferenceOf is the document of a saved run.

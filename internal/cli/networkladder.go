@@ -53,7 +53,7 @@ type portPairs struct {
 	pairs []int
 }
 
-func (p *program) networkLadder(ctx context.Context, o ladderOptions, args []string) error {
+func runNetworkLadder(ctx context.Context, p *program, o ladderOptions, args []string) error {
 	st, err := p.openStore()
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (p *program) networkLadder(ctx context.Context, o ladderOptions, args []str
 	if !slices.Contains([]string{lab.Send, lab.Receive, bothDirections}, o.direction) {
 		return usage("--direction "+o.direction+" is none", "write send (to the server), receive or both")
 	}
-	l := &networkLadder{concurrentNetwork: p.networkStudy(st, o.ofEnds(), networkLadderKind), options: o}
+	l := &networkLadder{concurrentNetwork: newNetworkStudy(p, st, o.ofEnds(), networkLadderKind), options: o}
 	defer l.close()
 	if l.terms, err = o.terms(); err != nil {
 		return err
@@ -354,7 +354,7 @@ func (l *networkLadder) measure(ctx context.Context, t *multiTargetRun) error {
 		rungs = append(rungs, "rung "+r.Name)
 	}
 	return l.executeDesign(ctx, t, rungs, l.estimate(t), func(b *store.Bundle) error {
-		return l.showNetworkLadder(l.store, b, l.options)
+		return showNetworkLadder(l.concurrentNetwork.network.program, l.store, b, l.options)
 	})
 }
 
@@ -388,11 +388,11 @@ func (l *networkLadder) printPlan(t *multiTargetRun) error {
 }
 
 // resumeNetworkLadder goes on with an interrupted ladder, or shows a complete one.
-func (p *program) resumeNetworkLadder(ctx context.Context, st *store.Store, b *store.Bundle, o ladderOptions) error {
+func resumeNetworkLadder(ctx context.Context, p *program, st *store.Store, b *store.Bundle, o ladderOptions) error {
 	if b.Run.Status != lab.Interrupted {
-		return p.showNetworkLadder(st, b, o)
+		return showNetworkLadder(p, st, b, o)
 	}
-	l := &networkLadder{concurrentNetwork: p.networkStudy(st, o.ofEnds(), networkLadderKind), options: o}
+	l := &networkLadder{concurrentNetwork: newNetworkStudy(p, st, o.ofEnds(), networkLadderKind), options: o}
 	l.design = *b.Run.Study
 	defer l.close()
 	if err := l.readEnds(b); err != nil {
@@ -470,7 +470,7 @@ func rungName(run lab.Run, r ladder.Rung) string {
 }
 
 // showNetworkLadder judges what was saved.
-func (p *program) showNetworkLadder(st *store.Store, b *store.Bundle, o ladderOptions) error {
+func showNetworkLadder(p *program, st *store.Store, b *store.Bundle, o ladderOptions) error {
 	d, err := networkLadderOf(b)
 	if err != nil {
 		return err
@@ -481,7 +481,7 @@ func (p *program) showNetworkLadder(st *store.Store, b *store.Bundle, o ladderOp
 	if d.TuningRuns, err = otherLadders(st, b, &d, o); err != nil {
 		return err
 	}
-	return p.showResult(st, ladderResult(d, b.Run), o.result)
+	return showResult(p, st, ladderResult(d, b.Run), o.result)
 }
 
 // networkLadderOf is the document of a saved ladder.
@@ -577,8 +577,8 @@ func directionLoads(run lab.Run) []ladder.Load {
 
 // isEnd says whether a target is an end of the loads of a network: of nodes those that are in no pod network, of all
 // else the others.
-func isEnd(network ladder.Network, t lab.RunTarget) bool {
-	return strings.HasPrefix(t.Role, nodeOf) == (network == ladder.Nodes)
+func isEnd(of ladder.Network, t lab.RunTarget) bool {
+	return strings.HasPrefix(t.Role, nodeOf) == (of == ladder.Nodes)
 }
 
 // clientCeiling is what all clients together can send, by all their ways out: which of them their tests take is not

@@ -82,7 +82,7 @@ With --event something is done on purpose while each load on a mount goes on, on
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.on, "on", nil,
-		"where: client=TARGET (default local) or server=TARGET, a target is "+p.kinds().forms())
+		"where: client=TARGET (default local) or server=TARGET, a target is "+p.allKinds().forms())
 	f.StringVar(&o.Export, "export", "", "the directory on the server")
 	f.StringVar(&o.Path, "path", "", "what clients call it (default: the same)")
 	f.StringArrayVar(&o.Addresses, "address", nil,
@@ -94,18 +94,19 @@ With --event something is done on purpose while each load on a mount goes on, on
 	f.IntVar(&o.RDMAPort, "rdma-port", defaultRDMAPort, "that the server listens on for RDMA")
 	f.StringVar(&o.Mounted, "mounted", "", "a mount of the client that is there already, in place of headroom's own")
 	f.StringVar(&o.Guest, "guest", "",
-		"a virtual machine whose disk lies on the mount of --mounted: "+p.kinds().forms())
+		"a virtual machine whose disk lies on the mount of --mounted: "+p.allKinds().forms())
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device that is measured in the guest")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted experiment, named by one of its runs")
 	f.StringVar(&o.label, "label", "", "text to find the runs by")
-	countVar(f, &o.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
-	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
+	countVar(f, &o.NFS.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
+	f.StringVar(&o.NFS.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
-	f.StringVar(&o.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
-	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
+	f.StringVar(&o.NFS.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
+	f.StringArrayVar(&o.NFS.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.BoolVar(&o.asPublished, "as-published", false,
 		"do what the suite's source did, faults included: through the client's cache")
-	o.events.define(f, "where events are: client (default), server or a target; once for all, or for each")
+	eventFlagsOf(&o.runOptions.events, f, "where events are: client (default), server or a target; once for all, or "+
+		"for each")
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing")
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "guest", p.targetNames)
@@ -160,7 +161,7 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 		return usage("the suite "+x.loads.Name+" measures no storage", "headroom net "+x.suite)
 	}
 	if o.resume == "" {
-		if x.options.Events, err = o.events.parse(x.eventTarget); err != nil {
+		if x.options.NFS.Events, err = o.runOptions.events.parse(x.eventTarget); err != nil {
 			return err
 		}
 	}
@@ -192,7 +193,7 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 // checkEvents refuses events that can't be carried out, before the first load: the mount that they come upon is made
 // stages later.
 func (x *nfsStages) checkEvents(ctx context.Context) error {
-	for _, u := range x.options.Events {
+	for _, u := range x.options.NFS.Events {
 		if len(u.Named) == 0 {
 			continue
 		}
@@ -240,7 +241,7 @@ func (x *nfsStages) findEarlierRuns() error {
 	if err != nil {
 		return err
 	}
-	found, err := (&turns{program: x.program, store: x.store}).interleavedRuns(named)
+	found, err := x.store.Partners(named)
 	slices.SortFunc(found, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
 	for _, b := range found {
 		x.earlierRuns[b.Run.NFS.Requested] = b
@@ -314,11 +315,11 @@ func (x *nfsStages) eventTarget(on string) (string, error) {
 		return x.options.Client, nil
 	case on == serverRole && x.options.Server != "":
 		return x.options.Server, nil
-	case x.kinds().has(on):
+	case x.allKinds().has(on):
 		return on, nil
 	}
 	return "", usage("--event-on "+on+" is no target of this measurement", "--event-on "+clientRole,
-		"--event-on "+serverRole+", with --on "+serverRole+"=TARGET", "a target is "+x.kinds().forms())
+		"--event-on "+serverRole+", with --on "+serverRole+"=TARGET", "a target is "+x.allKinds().forms())
 }
 
 // nameMounted is name for a mount that is there already.

@@ -242,17 +242,17 @@ END
 // inner runs a command in the machine.
 func (p nfsPair) inner(config, command string) {
 	p.t.Helper()
-	t, err := (&program{Environment: Environment{Env: func(name string) string {
+	t, err := (newProgram(Environment{Env: func(name string) string {
 		if name == sshConfigVariable {
 			return config
 		}
 		return os.Getenv(name)
-	}}}).openSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
+	}})).openSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.run(t, command)
-	(&program{Environment: Environment{Stderr: os.Stderr}}).closeTarget(t)
+	(newProgram(Environment{Stderr: os.Stderr})).closeTarget(t)
 }
 
 // freeTCPPort is one on which nobody listens now.

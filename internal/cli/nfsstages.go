@@ -48,7 +48,7 @@ func (x *nfsStages) open(ctx context.Context) error {
 		return name == ""
 	})
 	if !x.options.dryRun.asked() {
-		if err := x.recoverLeftovers(ctx, x.store, names...); err != nil {
+		if err := recoverLeftovers(ctx, x.program, x.store, names...); err != nil {
 			return err
 		}
 	}
@@ -224,7 +224,7 @@ func (x *nfsStages) measure(ctx context.Context, s nfsStage, rest func()) (err e
 func (x *nfsStages) runOptions() runOptions {
 	o := x.options.runOptions
 	o.on, o.resume = nil, ""
-	o.set, o.size, o.repeat, o.order = x.options.Set, x.options.Size, x.options.Repeat, x.options.Order
+	o.set, o.size, o.repeat, o.order = x.options.NFS.Set, x.options.NFS.Size, x.options.NFS.Repeat, x.options.NFS.Order
 	return o
 }
 
@@ -244,7 +244,7 @@ func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) err
 		m.run.ID = x.id
 	}
 	if s.point != "" {
-		if err := m.setEvents(s.eventsFor(x.options.Events)); err != nil {
+		if err := m.setEvents(s.eventsFor(x.options.NFS.Events)); err != nil {
 			return err
 		}
 	}
@@ -418,7 +418,7 @@ func (x *nfsStages) report() error {
 	if len(begun) == 0 {
 		return nil
 	}
-	bundles, err := x.findAll(begun)
+	bundles, err := findAll(x.program, begun)
 	if err != nil {
 		return err
 	}
@@ -426,11 +426,12 @@ func (x *nfsStages) report() error {
 	if x.json {
 		format = "json"
 	}
-	if err := x.present(format, bundles, x.Stdout, report.Options{Names: format == "table"}); err != nil ||
+	if err := writeForPeople(x.program, format, bundles, x.Stdout, report.Options{Names: format == "table"}); err !=
+		nil ||
 		x.json || len(bundles) == 1 {
 		return err
 	}
-	d, runs, err := x.program.stages(bundles[0], stagesOptions{})
+	d, runs, err := stagesDocument(x.program, bundles[0], stagesOptions{})
 	if err != nil {
 		return err
 	}
@@ -439,7 +440,7 @@ func (x *nfsStages) report() error {
 		return err
 	}
 	fmt.Fprintln(x.Stdout)
-	if err := x.showResult(s, stagesResult(d, runs), documentOutput{}); err != nil {
+	if err := showResult(x.program, s, stagesResult(d, runs), documentOutput{}); err != nil {
 		return err
 	}
 	return writeConfigHelp(x.Stdout, &d, bundles)

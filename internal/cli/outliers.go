@@ -14,7 +14,7 @@ import (
 
 // findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other
 // runs they were so, and by what their machines differ.
-func (p *program) findOutliers(b *store.Bundle, s *report.Summary, serials bool) error {
+func findOutliers(p *program, b *store.Bundle, s *report.Summary, serials bool) error {
 	if !isMultiTarget(b.Run) || b.Run.Study != nil {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (p *program) findOutliers(b *store.Bundle, s *report.Summary, serials bool)
 	if s.Outliers == nil || len(s.Outliers.Found) == 0 {
 		return nil
 	}
-	s.Outliers.AddOtherRuns(p.otherRunsOf(b.Run))
+	s.Outliers.AddOtherRuns(otherRunsOf(p, b.Run))
 	knowledge, err := diff.Load()
 	if err != nil {
 		return err
@@ -49,9 +49,9 @@ const maxOtherRuns = 10
 
 // otherRunsOf are the samples of the other whole runs of a run's suite, of the targets that they have in common. A run
 // that is not in the store has none; what is damaged tells nothing, and `headroom list` says that it is.
-func (p *program) otherRunsOf(run lab.Run) [][]outliers.Sample {
+func otherRunsOf(p *program, run lab.Run) [][]outliers.Sample {
 	var all [][]outliers.Sample
-	_, others := p.runsOfSuite(run.ID)
+	_, others := runsOfSuite(p, run.ID)
 	for b := range others {
 		if !isMultiTarget(b.Run) || b.Run.Study != nil {
 			continue

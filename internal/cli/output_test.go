@@ -14,7 +14,7 @@ func writesHello(w io.Writer) error { _, err := io.WriteString(w, "hello"); retu
 
 func TestOutputReplacesWhatHasItsName(t *testing.T) {
 	dir := t.TempDir()
-	p := &program{Environment: Environment{Stderr: io.Discard}}
+	p := newProgram(Environment{Stderr: io.Discard})
 	kept := filepath.Join(dir, "kept")
 	for _, name := range []string{kept, filepath.Join(dir, "old")} {
 		if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
@@ -64,7 +64,7 @@ func TestOutputToStreams(t *testing.T) {
 		data, _ := os.ReadFile(pipe)
 		read <- string(data)
 	}()
-	p := &program{Environment: Environment{Stderr: io.Discard}}
+	p := newProgram(Environment{Stderr: io.Discard})
 	if err := p.writeOutput(t.Context(), pipe, writesHello); err != nil {
 		t.Fatal(err)
 	}

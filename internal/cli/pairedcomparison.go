@@ -38,7 +38,7 @@ func (c *pairedComparison) base() *measurement { return c.arms[plan.Base] }
 // targetNames are those of the two sides: of the command line, or of the runs that are gone on with.
 func (c *pairedComparison) targetNames(args []string) ([]string, error) {
 	if c.options.resume == "" {
-		base, next, err := c.options.sides(args, c.kinds())
+		base, next, err := c.options.sides(args, c.allKinds())
 		return []string{base.target, next.target}, err
 	}
 	if len(args) > 0 {
@@ -84,7 +84,7 @@ func (c *pairedComparison) sharesTarget() bool { return c.targets[plan.New] == c
 
 // newRuns makes two new runs out of the command line.
 func (c *pairedComparison) newRuns(ctx context.Context, args []string) error {
-	base, next, err := c.options.sides(args, c.kinds())
+	base, next, err := c.options.sides(args, c.allKinds())
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (c *pairedComparison) twoRuns() (map[string]*store.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.interleavedRuns(named)
+	all, err := c.store.Partners(named)
 	if err != nil {
 		return nil, err
 	}

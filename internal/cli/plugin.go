@@ -27,7 +27,7 @@ func (s Environment) asPlugin() bool {
 }
 
 // words are the arguments of the command line. What completes words gets those that it completes alone.
-func (s Environment) words() []string {
+func commandWords(s Environment) []string {
 	if filepath.Base(s.Args[0]) == completionFile {
 		return append([]string{cobra.ShellCompRequestCmd}, s.Args[1:]...)
 	}
@@ -57,10 +57,10 @@ func pluginNaming(root *cobra.Command) naming {
 
 // rewriteHelp turns the help of a command and of all below it. Error messages and usage lines begin with the name that
 // the root shows.
-func (n naming) rewriteHelp(c *cobra.Command) {
+func renameTree(n naming, c *cobra.Command) {
 	c.Short, c.Long, c.Example = n.text(c.Short), n.text(c.Long), n.text(c.Example)
 	for _, below := range c.Commands() {
-		n.rewriteHelp(below)
+		renameTree(n, below)
 	}
 }
 

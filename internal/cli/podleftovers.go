@@ -13,7 +13,7 @@ import (
 
 // clearClusters removes from clusters what headrooms that were killed have made there, for targets that are wanted. It
 // needs no run: a pod is made before a run begins, and written down before it is made.
-func (p *program) clearClusters(ctx context.Context, s *store.Store, wanted func(target string) bool) (int, error) {
+func clearClusters(ctx context.Context, p *program, s *store.Store, wanted func(target string) bool) (int, error) {
 	pending, err := kube.Pending(s.Pods(), store.Trust)
 	errs := []error{err}
 	for _, left := range pending {

@@ -89,16 +89,16 @@ func shortError(err error) string {
 func (l *networkLadder) podRungs(ctx context.Context) error {
 	server, clients := l.of(serverRole)[0], l.of(clientRole)
 	addresses := map[ladder.Network]string{}
-	for _, network := range []ladder.Network{ladder.Nodes, ladder.Pods} {
+	for _, layer := range []ladder.Network{ladder.Nodes, ladder.Pods} {
 		prefix := ""
-		if network == ladder.Nodes {
+		if layer == ladder.Nodes {
 			prefix = nodeOf
 		}
 		address, err := l.address(ctx, 0, clients[0], l.end(prefix+server.role))
 		if err != nil {
 			return err
 		}
-		addresses[network] = address
+		addresses[layer] = address
 		port := portPairs{name: address}
 		for i := range max(l.options.pairs, len(clients)) {
 			port.pairs = append(port.pairs, len(l.pairs))

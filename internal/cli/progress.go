@@ -37,7 +37,7 @@ type progress struct {
 	tabled        bool
 }
 
-func (p *program) newProgress(s progressSource) *progress {
+func newProgress(p *program, s progressSource) *progress {
 	return &progress{progressSource: s, started: time.Now(), out: p.Stderr, key: p.key, width: columns(p.Stderr),
 		height: lines(p.Stderr)}
 }

@@ -40,7 +40,7 @@ func (m *measurement) whileRead(ctx context.Context, path string,
 		limited, cancel = context.WithTimeout(ctx, dryRunReads)
 		defer cancel()
 	}
-	show := m.newReadProgress(path)
+	show := newReadProgress(m.program, path)
 	defer show.end()
 	err = read(limited, show.update)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -90,7 +90,7 @@ type readProgress struct {
 	tenths int
 }
 
-func (p *program) newReadProgress(path string) *readProgress {
+func newReadProgress(p *program, path string) *readProgress {
 	return &readProgress{path: path, out: p.Stderr, key: p.key, width: columns(p.Stderr), started: time.Now()}
 }
 

@@ -70,7 +70,7 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 			return usage("a guest is headroom's own, and started anew without --reboot")
 		}
 		return nil
-	case booted.OwnBoot || booted.Local || !x.kinds().has(name) || slices.ContainsFunc(x.choices,
+	case booted.OwnBoot || booted.Local || !x.allKinds().has(name) || slices.ContainsFunc(x.choices,
 		func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
 		return x.bootError()
 	case x.options.reboot == "":
@@ -133,7 +133,7 @@ func (x *experiment) openHost(ctx context.Context, name string) error {
 	t := x.target
 	if !x.bootsLoadTarget() {
 		if !x.options.dryRun.asked() {
-			if err := x.recoverLeftovers(ctx, x.store, name); err != nil {
+			if err := recoverLeftovers(ctx, x.measurement.program, x.store, name); err != nil {
 				return err
 			}
 		}

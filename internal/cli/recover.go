@@ -26,37 +26,39 @@ import (
 // settings that it had changed there, and says what it was. Events are undone first: while a link is cut or a file
 // system frozen, a load may not end and a scratch file not be removed. Loads are ended before other settings are put
 // back under them, and boots come last. Targets that are allowed may be started again.
-func (p *program) recoverRuns(ctx context.Context, s *store.Store, wanted func(target string) bool,
+func recoverRuns(ctx context.Context, p *program, s *store.Store, wanted func(target string) bool,
 	allowed []string, external factor.ExternalChange) (int, error) {
 	ofEvent := func(left factor.Leftover) bool { return strings.Contains(left.ID, eventJournal) }
-	ev, err := p.undoAbandoned(ctx, s, wanted, external, ofEvent)
+	ev, err := undoAbandoned(ctx, p, s, wanted, external, ofEvent)
 	errs := []error{err}
-	taken, err := p.clearClusters(ctx, s, wanted)
+	taken, err := clearClusters(ctx, p, s, wanted)
 	errs = append(errs, err)
 	abandoned, err := s.Abandoned()
 	errs = append(errs, err)
 	for _, a := range abandoned {
-		errs = append(errs, p.clearRun(ctx, s, a, wanted))
+		errs = append(errs, clearRun(ctx, p, s, a, wanted))
 	}
-	built, err := p.recoverBuilds(ctx, s)
+	built, err := recoverBuilds(ctx, p, s)
 	errs = append(errs, err)
-	changed, err := p.undoAbandoned(ctx, s, wanted, external, func(left factor.Leftover) bool { return !ofEvent(left) })
+	changed, err := undoAbandoned(ctx, p, s, wanted, external, func(left factor.Leftover) bool {
+		return !ofEvent(left)
+	})
 	errs = append(errs, err)
-	booted, err := p.recoverBoots(ctx, s, wanted, allowed, external)
+	booted, err := recoverBoots(ctx, p, s, wanted, allowed, external)
 	return ev + taken + len(abandoned) + built + changed + booted, errors.Join(append(errs, err)...)
 }
 
 // recoverLeftovers recovers what can be recovered on this machine and on targets, one that is empty for all of them,
 // and says what can't: that is no reason not to go on. What can't be trusted is one. Every command that adds a run does
 // this first. It does not keep anybody waiting for a machine that has nothing to do with the command.
-func (p *program) recoverLeftovers(ctx context.Context, s *store.Store, on ...string) error {
+func recoverLeftovers(ctx context.Context, p *program, s *store.Store, on ...string) error {
 	if err := s.Writable(); err != nil {
 		return err
 	}
 	wanted := func(name string) bool {
 		return p.traits(name).Local || slices.Contains(on, "") || slices.Contains(on, name)
 	}
-	_, err := p.recoverRuns(ctx, s, wanted, nil, factor.Report)
+	_, err := recoverRuns(ctx, p, s, wanted, nil, factor.Report)
 	if _, untrusted := errors.AsType[*store.Untrusted](err); untrusted {
 		return err
 	}
@@ -68,7 +70,7 @@ func (p *program) recoverLeftovers(ctx context.Context, s *store.Store, on ...st
 
 // clearRun removes what a run left on those of its targets that are wanted. The run counts as cleared when nothing is
 // left on any.
-func (p *program) clearRun(ctx context.Context, s *store.Store, a store.Abandoned,
+func clearRun(ctx context.Context, p *program, s *store.Store, a store.Abandoned,
 	wanted func(target string) bool) error {
 	id := s.ShortID(a.Run.ID)
 	if a.Run.Source == lab.Imported {
@@ -95,7 +97,7 @@ func (p *program) clearRun(ctx context.Context, s *store.Store, a store.Abandone
 		case !wanted(left.Target):
 			later = append(later, left.Target)
 		default:
-			done, err := p.clearTarget(ctx, s, a.Run, left)
+			done, err := clearTarget(ctx, p, s, a.Run, left)
 			for _, d := range done {
 				did = append(did, d+there)
 			}
@@ -108,7 +110,7 @@ func (p *program) clearRun(ctx context.Context, s *store.Store, a store.Abandone
 		}
 	}
 	if e := a.Run.Experiment; e != nil && e.Kernels != nil {
-		ended, err := p.endKernelBuild(ctx, a.Run.ID)
+		ended, err := endKernelBuild(ctx, p, a.Run.ID)
 		if errs = append(errs, err); ended {
 			did = append(did, "ended its build of a kernel")
 		}
@@ -138,7 +140,7 @@ func (p *program) clearRun(ctx context.Context, s *store.Store, a store.Abandone
 
 // clearTarget removes what a run left on one target, and says what it did. What it had mounted to measure it is mounted
 // again where it is not there: its scratch file lies on a server.
-func (p *program) clearTarget(ctx context.Context, s *store.Store, run lab.Run, left lab.Leftovers) ([]string, error) {
+func clearTarget(ctx context.Context, p *program, s *store.Store, run lab.Run, left lab.Leftovers) ([]string, error) {
 	id := s.ShortID(run.ID)
 	t, err := p.openTarget(ctx, left.Target)
 	if err != nil {
@@ -149,22 +151,22 @@ func (p *program) clearTarget(ctx context.Context, s *store.Store, run lab.Run, 
 	defer p.closeTarget(t)
 	level := mountOfRun(run)
 	if level == "" || len(left.Scratch) == 0 {
-		return p.clearOn(ctx, t, s, run, left)
+		return clearOn(ctx, p, t, s, run, left)
 	}
 	folder := filepath.Dir(left.Scratch[0])
 	if _, err := facts.PathsOfNFS(ctx, t, folder); err == nil {
-		return p.clearOn(ctx, t, s, run, left)
+		return clearOn(ctx, p, t, s, run, left)
 	}
 	var did []string
-	err = p.mountedOn(ctx, s, t, folder, level, func() error {
-		did, err = p.clearOn(ctx, t, s, run, left)
+	err = whileMounted(ctx, p, s, t, folder, level, func() error {
+		did, err = clearOn(ctx, p, t, s, run, left)
 		return err
 	})
 	return did, err
 }
 
 // clearOn removes what a run left on a target that can be reached.
-func (p *program) clearOn(ctx context.Context, t target.Target, s *store.Store, run lab.Run,
+func clearOn(ctx context.Context, p *program, t target.Target, s *store.Store, run lab.Run,
 	left lab.Leftovers) ([]string, error) {
 	id := s.ShortID(run.ID)
 	kept, ok := t.(target.Leftovers)
@@ -220,7 +222,7 @@ func (p *program) clearOn(ctx context.Context, t target.Target, s *store.Store, 
 
 // undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended,
 // of those journals that are which.
-func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool,
+func undoAbandoned(ctx context.Context, p *program, s *store.Store, wanted func(target string) bool,
 	external factor.ExternalChange, which func(factor.Leftover) bool) (int, error) {
 	pending, err := factor.Pending(s.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(left factor.Leftover) bool { return !which(left) })
@@ -243,13 +245,13 @@ func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func
 					Hints: []string{"when it can be: headroom restore"}}, err)
 			continue
 		}
-		errs = append(errs, p.undoChanges(ctx, left, t, external))
+		errs = append(errs, undoChanges(ctx, p, left, t, external))
 		p.closeTarget(t)
 	}
 	return len(pending), errors.Join(errs...)
 }
 
-func (p *program) undoChanges(ctx context.Context, left factor.Leftover, t target.Target,
+func undoChanges(ctx context.Context, p *program, left factor.Leftover, t target.Target,
 	external factor.ExternalChange) error {
 	j, err := factor.Load(left.Path, t)
 	if err != nil {
@@ -300,7 +302,7 @@ arguments that are not its own, it takes a boot to end that, which must be allow
 			if err != nil {
 				return err
 			}
-			n, err := p.recoverRuns(c.Context(), s, func(string) bool { return true }, reboot, external)
+			n, err := recoverRuns(c.Context(), p, s, func(string) bool { return true }, reboot, external)
 			if err == nil && n == 0 {
 				fmt.Fprintln(p.Stdout, "nothing was left behind")
 			}

@@ -32,7 +32,7 @@ func (x *experiment) newReference(ctx context.Context) error {
 		return usage("a network has no reference to be held against", "leave out --reference")
 	}
 	on, at := x.options.referenceOn, []string{x.options.reference}
-	if x.kinds().has(x.options.reference) { // what it was made with is measured
+	if x.allKinds().has(x.options.reference) { // what it was made with is measured
 		if on != "" {
 			return usage("--reference names a target, and --reference-on another",
 				"--reference PLACE --reference-on "+on)

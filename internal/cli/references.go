@@ -71,7 +71,7 @@ a run.`,
 			"for last\n  headroom compare reference:kbench/samsung-850-pro last",
 		Args: argumentCount(0, 0, "no argument, show NAME or for RUN"),
 		RunE: func(*cobra.Command, []string) error {
-			return p.listReferences()
+			return listReferences(p)
 		},
 	}
 	p.jsonFlag(c)
@@ -79,13 +79,13 @@ a run.`,
 	return c
 }
 
-func (p *program) listReferences() error {
+func listReferences(p *program) error {
 	references, err := reference.BuiltIn()
 	if err != nil {
 		return err
 	}
 	if p.json {
-		return p.printReferences(references)
+		return printReferences(p, references)
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
@@ -112,7 +112,7 @@ func cutLines(table string, width int) string {
 	return cut.String()
 }
 
-func (p *program) printReferences(references []reference.Reference) error {
+func printReferences(p *program, references []reference.Reference) error {
 	document := referencesDocument{Schema: referencesSchema}
 	for _, r := range references {
 		document.References = append(document.References, rowOfReference(r))
@@ -214,9 +214,9 @@ func (p *program) referencesShowCommand() *cobra.Command {
 				return err
 			}
 			if p.json {
-				return p.printReferences([]reference.Reference{r})
+				return printReferences(p, []reference.Reference{r})
 			}
-			p.showReference(r)
+			showReference(p, r)
 			return nil
 		},
 	}
@@ -224,7 +224,7 @@ func (p *program) referencesShowCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) showReference(r reference.Reference) {
+func showReference(p *program, r reference.Reference) {
 	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
 	w.line("", r.Name+": "+r.Title)
 	row := func(name, text string) {
@@ -306,7 +306,7 @@ nothing. What differs or is not known is listed.`,
 			if err != nil {
 				return err
 			}
-			return p.showStandings(s.ShortID(b.Run.ID), b, all)
+			return showStandings(p, s.ShortID(b.Run.ID), b, all)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "all that is published of a load, not the three most comparable")
@@ -317,7 +317,7 @@ nothing. What differs or is not known is listed.`,
 // maxShownStandings are shown of each load, the most comparable: one good one tells more than ten that are none.
 const maxShownStandings = 3
 
-func (p *program) showStandings(name string, b *store.Bundle, all bool) error {
+func showStandings(p *program, name string, b *store.Bundle, all bool) error {
 	references, err := reference.BuiltIn()
 	if err != nil {
 		return err
@@ -354,7 +354,7 @@ func (p *program) showStandings(name string, b *store.Bundle, all bool) error {
 	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
 	w.line("", standingsSentence(name, loads, len(summary.Cells), grades))
 	for _, c := range document.Cells {
-		p.printStandings(w, c)
+		printStandings(p, w, c)
 	}
 	if loads > 0 {
 		fmt.Fprintln(p.Stdout)
@@ -388,7 +388,7 @@ func standingsSentence(name string, loads, of int, grades map[reference.Grade]in
 	return fmt.Sprintf("published results for %d of %d loads of run %s, %s", loads, of, name, worth)
 }
 
-func (p *program) printStandings(w *wrapper, c cellStandings) {
+func printStandings(p *program, w *wrapper, c cellStandings) {
 	if len(c.Standings) == 0 {
 		return
 	}

@@ -18,14 +18,14 @@ import (
 )
 
 // write writes runs in a format that report knows.
-func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
+func writeRuns(p *program, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	formats := report.Formats()
 	i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == format })
 	if i < 0 {
 		return usage(fmt.Sprintf("there is no format %q", format),
 			"the formats are "+strings.Join(formatNames(exportFormats()), ", "))
 	}
-	o, err := p.reportOptions(w, o)
+	o, err := reportOptions(p, w, o)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 		if err != nil {
 			return err
 		}
-		if err := p.findOutliers(b, &s, o.Serials); err != nil {
+		if err := findOutliers(p, b, &s, o.Serials); err != nil {
 			return err
 		}
 		summaries = append(summaries, s)
@@ -44,7 +44,7 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 		w = p.naming.writer(w)
 	}
 	if o.Stages == nil && (format == "html" || format == "markdown") {
-		if o.Stages, err = p.stagesOf(bundles); err != nil {
+		if o.Stages, err = stagesOf(p, bundles); err != nil {
 			return err
 		}
 	}
@@ -52,13 +52,13 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 }
 
 // stagesOf are the stages of runs that have some, beside each other.
-func (p *program) stagesOf(bundles []*store.Bundle) (map[string]*stages.Document, error) {
+func stagesOf(p *program, bundles []*store.Bundle) (map[string]*stages.Document, error) {
 	all := map[string]*stages.Document{}
 	for _, b := range bundles {
 		if len(stageNames(b.Run)) == 0 {
 			continue
 		}
-		d, _, err := p.stages(b, stagesOptions{})
+		d, _, err := stagesDocument(p, b, stagesOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -69,26 +69,26 @@ func (p *program) stagesOf(bundles []*store.Bundle) (map[string]*stages.Document
 
 // present writes runs for people. A run with several arms is shown as the experiment that it was, where one reads it by
 // itself; beside others on a page, and for programs, it has the cells of all arms.
-func (p *program) present(format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
+func writeForPeople(p *program, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
 	if !alone || !slices.ContainsFunc(bundles, isExperiment) {
-		return p.write(format, bundles, w, o)
+		return writeRuns(p, format, bundles, w, o)
 	}
 	for i, b := range bundles {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		if !isExperiment(b) {
-			if err := p.write(format, []*store.Bundle{b}, w, o); err != nil {
+			if err := writeRuns(p, format, []*store.Bundle{b}, w, o); err != nil {
 				return err
 			}
 			continue
 		}
-		options, err := p.reportOptions(w, o)
+		options, err := reportOptions(p, w, o)
 		if err != nil {
 			return err
 		}
-		if err := p.writeExperiment(b, format, w, options); err != nil {
+		if err := writeExperiment(p, b, format, w, options); err != nil {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func (p *program) present(format string, bundles []*store.Bundle, w io.Writer, o
 func isExperiment(b *store.Bundle) bool { return b.Run.Experiment != nil }
 
 // reportOptions are options with what the terminal and the store add to them; w is where the report goes.
-func (p *program) reportOptions(w io.Writer, o report.Options) (report.Options, error) {
+func reportOptions(p *program, w io.Writer, o report.Options) (report.Options, error) {
 	s, err := p.openStore()
 	if err != nil {
 		return o, err
@@ -107,7 +107,7 @@ func (p *program) reportOptions(w io.Writer, o report.Options) (report.Options, 
 	return o, nil
 }
 
-func (p *program) findAll(refs []string) ([]*store.Bundle, error) {
+func findAll(p *program, refs []string) ([]*store.Bundle, error) {
 	s, err := p.openStore()
 	if err != nil {
 		return nil, err
@@ -149,11 +149,11 @@ asked for. A sweep or an ablation is written as what it has found; --cells has e
 			if !p.json && asked == "" && (o.Warnings || output == "" && columns(p.Stdout) > 0) {
 				format, o.Names = "table", true // a page is for a browser
 			}
-			bundles, err := p.findAll(args)
+			bundles, err := findAll(p, args)
 			if err != nil {
 				return err
 			}
-			return p.writeTo(output, format, p.presenter(cells), bundles, o)
+			return p.writeTo(output, format, presenter(cells), bundles, o)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
@@ -168,15 +168,15 @@ asked for. A sweep or an ablation is written as what it has found; --cells has e
 	return c
 }
 
-// writer is write or present.
-type writer func(format string, bundles []*store.Bundle, w io.Writer, o report.Options) error
+// writer is writeRuns or writeForPeople.
+type writer func(p *program, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error
 
-// presenter is present, unless the cells were asked for.
-func (p *program) presenter(cells bool) writer {
+// presenter is writeForPeople, unless the cells were asked for.
+func presenter(cells bool) writer {
 	if cells {
-		return p.write
+		return writeRuns
 	}
-	return p.present
+	return writeForPeople
 }
 
 func cellsFlag(c *cobra.Command, cells *bool) {
@@ -197,11 +197,11 @@ func (p *program) writeTo(output, format string, write writer, bundles []*store.
 	if ownOutput(output) && format == "html" && columns(p.Stdout) > 0 {
 		return usage("a page is not for a terminal", "name a file: -o page.html")
 	}
-	return p.writeAtomically(output, func(w io.Writer) error { return write(format, bundles, w, o) })
+	return writeAtomically(p, output, func(w io.Writer) error { return write(p, format, bundles, w, o) })
 }
 
 // writeAtomically writes to a file, which appears whole or not at all, or to standard output.
-func (p *program) writeAtomically(output string, write func(io.Writer) error) error {
+func writeAtomically(p *program, output string, write func(io.Writer) error) error {
 	if ownOutput(output) {
 		return write(p.Stdout)
 	}
@@ -209,11 +209,11 @@ func (p *program) writeAtomically(output string, write func(io.Writer) error) er
 	if err := write(&page); err != nil {
 		return err
 	}
-	return p.writeFile(output, page.Bytes())
+	return writeFile(p, output, page.Bytes())
 }
 
 // writeFile writes a text.
-func (p *program) writeFile(output string, data []byte) error {
+func writeFile(p *program, output string, data []byte) error {
 	shown := visible.Text(string(data)) // some day somebody shows the file on a terminal
 	return p.writeOutput(context.Background(), output, func(w io.Writer) error {
 		_, err := io.WriteString(w, shown)

@@ -23,7 +23,7 @@ func (p *program) rmCommand() *cobra.Command {
 				return err
 			}
 			// a killed run is the only record of what it left
-			if err := p.recoverLeftovers(c.Context(), s, ""); err != nil {
+			if err := recoverLeftovers(c.Context(), p, s, ""); err != nil {
 				return err
 			}
 			// All names are looked up before any run is deleted: with "last" twice, the second is the same run.
@@ -55,7 +55,7 @@ func (p *program) rmCommand() *cobra.Command {
 				}
 				fmt.Fprintf(p.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
 			}
-			_, err = p.recoverBuilds(c.Context(), s)
+			_, err = recoverBuilds(c.Context(), p, s)
 			return err
 		},
 	}

@@ -135,12 +135,13 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 		"serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
 	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run; with a finished one if more is asked for")
-	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+p.kinds().forms()+" (default "+
-		"local)")
+	f.StringArrayVar(&o.on, "on", nil,
+		"where to measure: [ROLE=]TARGET, a target is "+p.allKinds().forms()+" (default "+
+			"local)")
 	f.IntVar(&o.atOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after "+
 		"the other (default: all)")
 	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
-	o.events.define(f,
+	eventFlagsOf(&o.events, f,
 		"where events are: a target (default: the one under test) or its role; once for all, or for each")
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "event-on", p.targetNames)
@@ -158,18 +159,18 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if several, err := p.severalTargets(o, s); err != nil || len(several) > 0 {
+	if several, err := severalTargets(p, o, s); err != nil || len(several) > 0 {
 		if err != nil {
 			return err
 		}
-		return p.runMultiTarget(ctx, s, o, several, args)
+		return runMultiTarget(ctx, p, s, o, several, args)
 	}
 	name, err := p.targetFor(o, s)
 	if err != nil {
 		return err
 	}
 	if !o.dryRun.asked() {
-		if err := p.recoverLeftovers(ctx, s, name); err != nil {
+		if err := recoverLeftovers(ctx, p, s, name); err != nil {
 			return err
 		}
 	}
@@ -178,11 +179,11 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 		return err
 	}
 	defer p.closeTarget(t)
-	return p.runOn(ctx, &measurement{program: p, options: o, store: s, target: t}, args)
+	return runOn(ctx, p, &measurement{program: p, options: o, store: s, target: t}, args)
 }
 
 // runOn measures on one target, which is open.
-func (p *program) runOn(ctx context.Context, m *measurement, args []string) error {
+func runOn(ctx context.Context, p *program, m *measurement, args []string) error {
 	var err error
 	if m.options.resume != "" {
 		err = m.resumeRun(ctx, args)

@@ -170,7 +170,7 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 	var kinds []TargetKind
 	for _, scheme := range l.schemes {
 		kind := TargetKind{Scheme: scheme, Form: scheme + "NAME"}
-		if own := new(program).kinds().of(scheme); own != nil {
+		if own := new(program).allKinds().of(scheme); own != nil {
 			kind.Traits, kind.Disks = own.Traits, own.Disks
 		}
 		kind.Open = func(_ context.Context, name string) (target.Target, error) {

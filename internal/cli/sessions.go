@@ -19,13 +19,13 @@ const maxSessions = 50
 // otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same
 // machine and in the same place. Those where a warning of the load would keep it from being compared are left out,
 // unless all are compared anyway. What is damaged tells nothing, and `headroom list` says that it is.
-func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell,
+func otherSessions(p *program, compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell,
 	metric string) [][]float64 {
 	read := map[string][]history.Run{} // by the run that others are looked for of
 	weights := validity.Weights()
 	return func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
 		if _, known := read[of.ID]; !known {
-			read[of.ID] = p.comparableSessions(of.ID, compared)
+			read[of.ID] = comparableSessions(p, of.ID, compared)
 		}
 		var sessions [][]float64
 		for _, r := range read[of.ID] {
@@ -61,8 +61,8 @@ func spoiled(weights map[string]validity.Weight, c history.Cell, metric string) 
 }
 
 // comparableSessions are the saved runs of the same suite, machine and place as a run, but for those that are compared.
-func (p *program) comparableSessions(id string, compared []compare.Run) []history.Run {
-	mine, others := p.runsOfSuite(id)
+func comparableSessions(p *program, id string, compared []compare.Run) []history.Run {
+	mine, others := runsOfSuite(p, id)
 	if mine == nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (p *program) comparableSessions(id string, compared []compare.Run) []histor
 
 // runsOfSuite are a saved run and the other whole runs of its suite, the newest first, each read when it is asked for;
 // nil and none where it is not in the store.
-func (p *program) runsOfSuite(id string) (mine *store.Bundle, others iter.Seq[*store.Bundle]) {
+func runsOfSuite(p *program, id string) (mine *store.Bundle, others iter.Seq[*store.Bundle]) {
 	none := func(func(*store.Bundle) bool) {}
 	s, err := p.openStore()
 	if err != nil || !s.Has(id) {

@@ -27,7 +27,7 @@ A table has the most important warnings in a line each and counts the others; --
 		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			bundles, err := p.findAll(args)
+			bundles, err := findAll(p, args)
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ A table has the most important warnings in a line each and counts the others; --
 			if p.json {
 				format = "json"
 			}
-			return p.presenter(cells)(format, bundles, p.Stdout,
+			return presenter(cells)(p, format, bundles, p.Stdout,
 				report.Options{Names: format == "table", Warnings: warnings})
 		},
 	}

@@ -46,7 +46,7 @@ func TestWhatSignalsAskFor(t *testing.T) {
 func TestSignalsEndTheContext(t *testing.T) {
 	signals, codes := make(chan os.Signal), make(chan int, 1)
 	var printed strings.Builder
-	p := &program{Environment: Environment{Signals: signals, Exit: func(code int) { codes <- code }, Stderr: &printed}}
+	p := newProgram(Environment{Signals: signals, Exit: func(code int) { codes <- code }, Stderr: &printed})
 	ctx, ended := p.handleSignals(t.Context())
 	signals <- syscall.SIGTERM
 	<-ctx.Done()

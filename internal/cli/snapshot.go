@@ -54,7 +54,7 @@ func (m *measurement) saveInitialSnapshot(w *store.Writer) error {
 		err = w.Facts(m.targetRole(), store.Before, m.before)
 	}
 	if err == nil && m.server != nil && !m.server.snapshotElsewhere {
-		err = w.Facts(m.server.role, store.Before, m.server.before)
+		err = w.Facts(m.server.Role, store.Before, m.server.before)
 		m.server.before.Facts = nil
 	}
 	m.before.Facts = nil

@@ -16,21 +16,21 @@ import (
 // other (headroom nfs) as one.
 type stagedRun struct {
 	lab.Run
-	repetitions iter.Seq2[lab.Repetition, error]
-	warnings    []stages.Warning
+	measured iter.Seq2[lab.Repetition, error]
+	warnings []stages.Warning
 	// parts are the runs that it is made of.
 	parts []lab.Run
 }
 
 // staged finds out what stages a run has, or is one of.
-func (p *program) staged(b *store.Bundle) (stagedRun, error) {
+func stagedRunOf(p *program, b *store.Bundle) (stagedRun, error) {
 	parts := []*store.Bundle{b}
 	if b.Run.Pair != "" && len(stageNames(b.Run)) > 0 {
 		s, err := p.openStore()
 		if err != nil {
 			return stagedRun{}, err
 		}
-		if parts, err = (&turns{program: p, store: s}).interleavedRuns(b); err != nil {
+		if parts, err = s.Partners(b); err != nil {
 			return stagedRun{}, err
 		}
 		slices.SortFunc(parts, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
@@ -39,7 +39,7 @@ func (p *program) staged(b *store.Bundle) (stagedRun, error) {
 		found, err := stageWarnings(b, func(cell string) string { return cell })
 		return stagedRun{b.Run, b.Repetitions(), found, []lab.Run{b.Run}}, err
 	}
-	whole := stagedRun{Run: parts[0].Run, repetitions: func(yield func(lab.Repetition, error) bool) {
+	whole := stagedRun{Run: parts[0].Run, measured: func(yield func(lab.Repetition, error) bool) {
 		for i, part := range parts {
 			for rep, err := range part.Repetitions() {
 				rep.Cell = partCell(i, rep.Cell)

@@ -52,11 +52,11 @@ whose runs stands for all.`,
 			if _, _, err := o.result.formats(p.json); err != nil {
 				return err
 			}
-			bundles, err := p.findAll(args)
+			bundles, err := findAll(p, args)
 			if err != nil {
 				return err
 			}
-			d, runs, err := p.stages(bundles[0], o)
+			d, runs, err := stagesDocument(p, bundles[0], o)
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ whose runs stands for all.`,
 			if err != nil {
 				return err
 			}
-			return p.showResult(s, stagesResult(d, runs), o.result)
+			return showResult(p, s, stagesResult(d, runs), o.result)
 		},
 	}
 	f := c.Flags()
@@ -72,7 +72,7 @@ whose runs stands for all.`,
 		"against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
 	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two "+
 		"paths=2x32Gbit/s', rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all others;\nRATE none for none")
-	o.result.flags(c)
+	documentFlags(&o.result, c)
 	f.StringVar(&o.published, "published", "", "published table to hold against it: FILE or reference:NAME")
 	p.jsonFlag(c)
 	completeFlag(c, "published", func() []string { return publishedNames(reference.TableNames) })
@@ -87,8 +87,8 @@ func stagesResult(d stages.Document, runs []lab.Run) resultDocument {
 }
 
 // stages makes the document of a run, and names the runs that it is of.
-func (p *program) stages(b *store.Bundle, o stagesOptions) (stages.Document, []lab.Run, error) {
-	run, err := p.staged(b)
+func stagesDocument(p *program, b *store.Bundle, o stagesOptions) (stages.Document, []lab.Run, error) {
+	run, err := stagedRunOf(p, b)
 	if err != nil {
 		return stages.Document{}, nil, err
 	}
@@ -109,7 +109,7 @@ func (p *program) stages(b *store.Bundle, o stagesOptions) (stages.Document, []l
 	if options.Published, err = readPublished(o.published, reference.BuiltInTables, reference.ParseTables); err != nil {
 		return stages.Document{}, nil, err
 	}
-	d, err := stages.Make(run.Run, run.repetitions, options)
+	d, err := stages.Make(run.Run, run.measured, options)
 	return d, run.parts, err
 }
 

@@ -30,7 +30,7 @@ const standardInput = "-"
 // run of several ("4J0P:server"), a file (a snapshot, a kernel configuration, the output of sysctl -a), or such a file
 // from standard input ("-"). Reading a machine may take limit.
 func (p *program) subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
-	if name = localSpelling(name); p.kinds().has(name) {
+	if name = localSpelling(name); p.allKinds().has(name) {
 		t, err := p.openTarget(ctx, name)
 		if err != nil {
 			return facts.Document{}, err
@@ -95,7 +95,7 @@ func cutRole(name string) (run, role string) {
 // targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,
 // or for one machine.
 func (p *program) targetsOfRun(name string) []namedTarget {
-	if _, err := os.Stat(name); p.kinds().has(name) || name == standardInput || name == "" ||
+	if _, err := os.Stat(name); p.allKinds().has(name) || name == standardInput || name == "" ||
 		err == nil && !isFolder(name) {
 		return nil
 	}

@@ -51,7 +51,7 @@ several levels (headroom import), and of stages; --factor says by which of the t
 	f.StringVar(&o.limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
 	f.StringVar(&o.published, "published", "",
 		"figures of merit that somebody published, to show beside those of the same loads: FILE or reference:NAME")
-	o.flags(p, c)
+	experimentFlags(&o, p, c)
 	completeFlag(c, "published", func() []string { return publishedNames(reference.ScoreNames) })
 	p.jsonFlag(c)
 	return c
@@ -71,11 +71,11 @@ func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string)
 // showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels
 // in another way.
 func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
-	found, err := p.findAll([]string{o.show})
+	found, err := findAll(p, []string{o.show})
 	if err != nil {
 		return err
 	}
-	run, err := p.staged(found[0])
+	run, err := stagedRunOf(p, found[0])
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
 		if err != nil {
 			return err
 		}
-		return p.showLevels(run, format, o)
+		return showLevels(p, run, format, o)
 	}
 	b, err := p.findExperiment(o.show, sweepKind)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
 // experimentRun measures, unless a saved run is to be shown, and returns the ID of the run to report; empty where there
 // is nothing to report.
 func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptions, args []string) (string, error) {
-	if err := o.check(c, kind); err != nil {
+	if err := checkExperimentOptions(&o, c, kind); err != nil {
 		return "", err
 	}
 	if _, err := o.format(p.json); err != nil {
@@ -114,7 +114,7 @@ func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptio
 	if err := p.refusePlaceFirst(args, len(o.ends) > 0); err != nil {
 		return "", err
 	}
-	x, err := p.vary(c.Context(), kind, o, args)
+	x, err := runExperiment(c.Context(), p, kind, o, args)
 	if err != nil || o.dryRun.asked() {
 		return "", err
 	}

@@ -60,10 +60,10 @@ func unverifiedLevels(ctx context.Context, t target.Target, levels map[string]st
 // openTarget opens a place where commands run; closeTarget gives it back.
 func (p *program) openTarget(ctx context.Context, name string) (target.Target, error) {
 	name = localSpelling(name)
-	kind := p.kinds().of(name)
+	kind := p.allKinds().of(name)
 	if kind == nil {
 		return nil, usage(fmt.Sprintf("%q is no target", name),
-			append(hostHint(name), "a target is "+p.kinds().forms())...)
+			append(hostHint(name), "a target is "+p.allKinds().forms())...)
 	}
 	t, err := kind.Open(ctx, name)
 	if err != nil && ctx.Err() != nil {

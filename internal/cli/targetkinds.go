@@ -49,7 +49,7 @@ type targetSet struct {
 type targetKinds []TargetKind
 
 // kinds are all that this program has.
-func (p *program) kinds() targetKinds {
+func (p *program) allKinds() targetKinds {
 	return append(slices.Clone(targetKinds(p.Kinds)), targetKinds{
 		{Scheme: localTarget, Form: localTarget, Completions: []string{localTarget + "\tthis machine"},
 			Traits: func(string) target.Traits { return target.Traits{Local: true} },
@@ -109,7 +109,7 @@ func (k targetKinds) forms() string {
 }
 
 // traits are what the name of a target says of it.
-func (p *program) traits(name string) target.Traits { return p.kinds().traits(name) }
+func (p *program) traits(name string) target.Traits { return p.allKinds().traits(name) }
 
 // savedTraits are those of a target of a saved run, which the real program has opened.
 func savedTraits(name string) target.Traits { return new(program).traits(name) }
@@ -117,7 +117,7 @@ func savedTraits(name string) target.Traits { return new(program).traits(name) }
 // targetNames are the beginnings of targets.
 func (p *program) targetNames() []string {
 	var names []string
-	for _, k := range p.kinds() {
+	for _, k := range p.allKinds() {
 		names = append(names, k.Completions...)
 	}
 	return names
@@ -125,7 +125,7 @@ func (p *program) targetNames() []string {
 
 // openSet opens the targets that one name stands for, and says which are left out.
 func (p *program) openSet(ctx context.Context, name string, members []string) (*targetSet, error) {
-	kind := p.kinds().of(name)
+	kind := p.allKinds().of(name)
 	if kind == nil || kind.OpenSet == nil {
 		return nil, usage(name + " does not stand for several targets")
 	}
@@ -141,7 +141,7 @@ func (p *program) openSet(ctx context.Context, name string, members []string) (*
 
 // openIn opens a target whose disks are images in a folder of this machine.
 func (p *program) openIn(ctx context.Context, name, folder string) (target.Target, error) {
-	kind := p.kinds().of(name)
+	kind := p.allKinds().of(name)
 	if kind == nil || kind.OpenIn == nil {
 		return p.openTarget(ctx, name)
 	}

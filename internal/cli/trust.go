@@ -43,7 +43,7 @@ func (p *program) openStoreFor(resume string) (*store.Store, error) {
 	}
 	all := []*store.Bundle{b}
 	if b.Run.Pair != "" {
-		if all, err = (&turns{program: p, store: s}).interleavedRuns(b); err != nil {
+		if all, err = s.Partners(b); err != nil {
 			return nil, err
 		}
 	}
