@@ -16,17 +16,18 @@ func kindsOfTargets() []string {
 }
 
 // listOfKinds is the one file outside internal/target that may know what kind a target is.
-const listOfKinds = "internal/cli/targetkinds.go"
+const listOfKinds = "internal/app/targetkinds.go"
 
 // usersOfKinds are the files that may import a kind of target, with the reason.
 func usersOfKinds() map[string]string {
 	return map[string]string{
-		listOfKinds:                         "it lists the kinds and opens targets",
-		"internal/facts/bootloader.go":      "EFI variables hold text in the same way for facts and for boots",
-		"internal/cli/podleftovers.go":      "records of what was made in a cluster, which restore removes",
-		"internal/cli/bootleftovers.go":     "records of what was put on a host for a boot, which restore undoes",
-		"internal/cli/realhost.go":          "a host is recorded before it is booted",
-		"internal/cli/experimentoptions.go": "the help of --boot-way names the ways",
+		"internal/app/talos.go":                "it makes a host of the list bootable, by the way that is asked for",
+		listOfKinds:                            "it lists the kinds and opens targets",
+		"internal/facts/bootloader.go":         "EFI variables hold text in the same way for facts and for boots",
+		"internal/recovery/podleftovers.go":    "records of what was made in a cluster, which restore removes",
+		"internal/recovery/bootleftovers.go":   "records of what was put on a host for a boot, which restore undoes",
+		"internal/experiment/vary/realhost.go": "a host is recorded before it is booted",
+		"internal/cli/experimentoptions.go":    "the help of --boot-way names the ways",
 	}
 }
 

@@ -26,6 +26,15 @@ func layers() [][]string {
 	return [][]string{
 		{"cmd/headroom"},
 		{"internal/cli"},
+		{"internal/experiment/ladderrun", "internal/experiment/nfs", "internal/experiment/paired",
+			"internal/experiment/vary"},
+		{"internal/experiment/network"},
+		{"internal/experiment/parallel"},
+		{"internal/experiment"},
+		{"internal/importer"},
+		{"internal/results"},
+		{"internal/recovery"},
+		{"internal/app"},
 		{"internal/runner", "internal/report", "internal/store", "internal/ingest"},
 		{"internal/diagnosis"},
 		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder",
@@ -60,7 +69,7 @@ func siblings() map[string]string {
 		"internal/event -> internal/facts": "by which addresses an NFS mount reaches its server is a " +
 			"fact like others",
 		"internal/prose -> internal/visible": "a line is measured as it is shown",
-		"internal/factor -> internal/facts": "what came of an NFS mount is a fact like others",
+		"internal/factor -> internal/facts":  "what came of an NFS mount is a fact like others",
 	}
 }
 
@@ -78,6 +87,37 @@ func forbidden() []struct{ path, only, reason string } {
 		{"k8s.io", "internal/target/kube", "Kubernetes is one package"},
 		{"k8s.io/client-go/kubernetes", "nowhere",
 			"the typed clientset brings the types of every API into the binary; the dynamic client does"},
+	}
+}
+
+// The command line decides and measures nothing: a command is flags, an experiment or an analysis, and a result.
+func TestCommandsDecideNothing(t *testing.T) {
+	const most, mostOfFile = 7000, 400
+	deciding := []string{"headroom/internal/stat", "headroom/internal/search", "headroom/internal/plan",
+		"gonum.org/v1/gonum/stat"}
+	total := 0
+	for _, f := range goFiles(t, false) {
+		if f.dir != "internal/cli" {
+			continue
+		}
+		for _, path := range f.imports {
+			if slices.Contains(deciding, path) {
+				t.Errorf("%s imports %s; what decides has a package of its own", f.name, path)
+			}
+		}
+		code := 0
+		for _, line := range lines(t, f.name) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				code++
+			}
+		}
+		if code > mostOfFile {
+			t.Errorf("%s has %d lines of code; %d are the most for one command", f.name, code, mostOfFile)
+		}
+		total += code
+	}
+	if total > most || total == 0 {
+		t.Errorf("internal/cli has %d lines of code; %d are the most", total, most)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"headroom/internal/app"
 	"headroom/internal/cli"
 )
 
@@ -18,9 +19,9 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A reader that goes away (| head) must not end the process in the midst of a run: the write fails instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	os.Exit(cli.Run(context.Background(), cli.Environment{
+	os.Exit(cli.Run(context.Background(), app.Environment{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version,
 		Signals: signals, Exit: os.Exit,
-		Footprint: new(cli.Footprint),
+		Footprint: new(app.Footprint),
 	}))
 }

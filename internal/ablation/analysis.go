@@ -139,10 +139,10 @@ func (a *analysis) disagreement(of number, setting int) stat.BlockedChange {
 }
 
 // pair is how many times as much two settings do together as each of them alone.
-func (e *analysis) pair(of number, a, b int) stat.BlockedChange {
-	return e.ratio(of, PairArm(a, b), map[string]float64{PairArm(a, b): 1, AloneArm(a): -1, AloneArm(b): -1,
-		Baseline: 1},
-		e.perSum())
+func (a *analysis) pair(of number, one, other int) stat.BlockedChange {
+	pair := PairArm(one, other)
+	return a.ratio(of, pair, map[string]float64{pair: 1, AloneArm(one): -1, AloneArm(other): -1, Baseline: 1},
+		a.perSum())
 }
 
 // beyond is how many times as much all settings do together as some of them do alone, multiplied.

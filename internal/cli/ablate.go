@@ -4,10 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/ablation"
+	"headroom/internal/app"
+	"headroom/internal/experiment/vary"
 )
 
 func (p *program) ablateCommand() *cobra.Command {
-	var o experimentOptions
+	var o vary.Options
 	c := &cobra.Command{
 		Use:   "ablate SUITE [DEVICE or DIR] --setting FACTOR=LEVEL... | ablate FILE.yaml",
 		Short: "Price each setting: what it costs or gains alone, and in the whole set",
@@ -29,20 +31,20 @@ anew.`,
 		RunE:              func(c *cobra.Command, args []string) error { return p.ablateRun(c, o, args) },
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
-	f.BoolVar(&o.alone, "alone", false, "only add each to the machine as found; halves the time, and says nothing of "+
+	f.StringArrayVar(&o.Factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
+	f.BoolVar(&o.Alone, "alone", false, "only add each to the machine as found; halves the time, and says nothing of "+
 		"how they act together")
-	f.IntVar(&o.pairs, "pairs", ablation.MaxPairs,
+	f.IntVar(&o.Pairs, "pairs", ablation.MaxPairs,
 		"pairs of settings to measure at most where effects do not add up; 0 for none")
 	experimentFlags(&o, p, c)
 	p.jsonFlag(c)
 	return c
 }
 
-func (p *program) ablateRun(c *cobra.Command, o experimentOptions, args []string) error {
-	id, err := p.experimentRun(c, ablateKind, o, args)
+func (p *program) ablateRun(c *cobra.Command, o vary.Options, args []string) error {
+	id, err := p.experimentRun(c, app.AblateKind, o, args)
 	if err != nil || id == "" {
 		return err
 	}
-	return p.reportExperiment(c.Context(), id, ablateKind, o)
+	return p.reportExperiment(c.Context(), id, app.AblateKind, o)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 )
@@ -18,7 +19,7 @@ func TestScriptedSecondRunOnADisk(t *testing.T) {
 		measuring := func(disk string) *store.Writer {
 			place := lab.Place{Kind: lab.Device, Path: "/dev/" + disk, Disks: []string{disk}}
 			w, err := s.Create(lab.Run{ID: store.NewID(), Status: lab.Running,
-				Targets: []lab.RunTarget{{Role: storageRole, Target: "scripted://db1", Place: place}}})
+				Targets: []lab.RunTarget{{Role: app.StorageRole, Target: "scripted://db1", Place: place}}})
 			if err != nil {
 				t.Fatal(err)
 			}

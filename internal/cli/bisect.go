@@ -5,18 +5,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/bisection"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/report"
+	"headroom/internal/results"
 )
 
-// bisectKind is the third kind of experiment: its arms are chosen one by one.
-const bisectKind = bisection.Kind
-
 func (p *program) bisectCommand() *cobra.Command {
-	var o experimentOptions
+	var o vary.Options
 	c := &cobra.Command{
 		Use: "bisect args|sysctl|settings|facts|kconfig|kernels|steps|commits|check ... | bisect --resume RUN | " +
 			"bisect --show RUN",
@@ -34,8 +34,8 @@ ones that only act together, are found as well.`,
   headroom bisect --show last -o culprit.html`,
 		Args: argumentCount(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.resume == "" && o.show == "" {
-				return usage("headroom bisect needs to know what differs", "headroom bisect kernels: a series of "+
+			if o.Resume == "" && o.Show == "" {
+				return app.Usage("headroom bisect needs to know what differs", "headroom bisect kernels: a series of "+
 					"kernels", "headroom bisect commits: the commits of a git tree",
 					"headroom bisect args: kernel arguments",
 					"headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set",
@@ -53,7 +53,7 @@ ones that only act together, are found as well.`,
 }
 
 func (p *program) bisectArgsCommand() *cobra.Command {
-	var o experimentOptions
+	var o vary.Options
 	var good, bad string
 	c := &cobra.Command{
 		Use:   "args SUITE [DEVICE or DIR] --bad ARGUMENTS [--good ARGUMENTS] --on TARGET",
@@ -73,7 +73,7 @@ anew: a guest (qemu:FILE), or a real one that --reboot names.`,
 }
 
 func (p *program) bisectSysctlCommand() *cobra.Command {
-	var o experimentOptions
+	var o vary.Options
 	var good, bad string
 	c := &cobra.Command{
 		Use:   "sysctl SUITE [DEVICE or DIR] --good FILE --bad FILE",
@@ -91,7 +91,7 @@ changed, and put back at the end.`,
 }
 
 func (p *program) bisectSettingsCommand() *cobra.Command {
-	var o experimentOptions
+	var o vary.Options
 	c := &cobra.Command{
 		Use:   "settings SUITE [DEVICE or DIR] --setting FACTOR=FAST,SLOW...",
 		Short: "Which setting makes it slow, of any kind that headroom can change",
@@ -100,12 +100,12 @@ second the slow one's. headroom factors lists what can be set.`,
 		Example: `  headroom bisect settings quick /srv --setting queue:scheduler=none,bfq --setting sysctl:vm.dirty_ratio=20,2
   headroom bisect settings read.yaml /dev/nvme0n1 --on qemu:guest.yaml --setting guest:iommu=none,intel --setting cmdline:quiet=absent,`,
 	}
-	c.Flags().StringArrayVar(&o.factors, "setting", nil, "a setting that differs: FACTOR=FAST,SLOW; may be repeated")
-	return p.completeBisectCommand(c, &o, func() ([]string, error) { return o.factors, nil })
+	c.Flags().StringArrayVar(&o.Factors, "setting", nil, "a setting that differs: FACTOR=FAST,SLOW; may be repeated")
+	return p.completeBisectCommand(c, &o, func() ([]string, error) { return o.Factors, nil })
 }
 
 func (p *program) bisectKernelsCommand() *cobra.Command {
-	o := experimentOptions{steps: true}
+	o := vary.Options{Steps: true}
 	var kernels []string
 	c := &cobra.Command{
 		Use:   "kernels SUITE [DEVICE or DIR] --kernel KERNEL --kernel KERNEL... --on TARGET",
@@ -125,24 +125,24 @@ Several changes are found as well, in either direction.`,
 }
 
 func (p *program) bisectStepsCommand() *cobra.Command {
-	o := experimentOptions{steps: true}
+	o := vary.Options{Steps: true}
 	c := &cobra.Command{
 		Use:     "steps SUITE [DEVICE or DIR] --setting FACTOR=LEVEL,LEVEL,LEVEL...",
 		Short:   "Between which levels of one factor it became slow",
 		Long:    `Finds the steps between neighbouring levels of one factor at which the performance changes.`,
 		Example: `  headroom bisect steps quick /srv --setting queue:nr_requests=1024,512,256,128,64,32,16,8`,
 	}
-	c.Flags().StringArrayVar(&o.factors, "setting", nil, "the factor with its levels in their order")
-	return p.completeBisectCommand(c, &o, func() ([]string, error) { return o.factors, nil })
+	c.Flags().StringArrayVar(&o.Factors, "setting", nil, "the factor with its levels in their order")
+	return p.completeBisectCommand(c, &o, func() ([]string, error) { return o.Factors, nil })
 }
 
 // completeBisectCommand completes the command of one kind of search, which knows what differs between its two states.
-func (p *program) completeBisectCommand(c *cobra.Command, o *experimentOptions,
+func (p *program) completeBisectCommand(c *cobra.Command, o *vary.Options,
 	differences func() ([]string, error)) *cobra.Command {
 	c.Args, c.ValidArgsFunction = argumentCount(0, 2, "a suite and a directory or device"), completeSuites
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		if o.resume == "" && o.show == "" {
-			if o.factors, err = differences(); err != nil {
+		if o.Resume == "" && o.Show == "" {
+			if o.Factors, err = differences(); err != nil {
 				return err
 			}
 		}
@@ -155,12 +155,12 @@ func (p *program) completeBisectCommand(c *cobra.Command, o *experimentOptions,
 
 func differingSysctls(good, bad string) ([]string, error) {
 	if good == "" || bad == "" {
-		return nil, usage("headroom bisect sysctl needs both states",
+		return nil, app.Usage("headroom bisect sysctl needs both states",
 			"name a file with --good and one with --bad; sysctl -a prints one")
 	}
 	texts := make([]string, 2)
 	for i, name := range []string{good, bad} {
-		data, err := readInput(name)
+		data, err := app.ReadInput(name)
 		if err != nil {
 			return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
 		}
@@ -170,19 +170,19 @@ func differingSysctls(good, bad string) ([]string, error) {
 }
 
 // bisectRun searches and reports; a search that came to no answer ends with an exit code of its own.
-func (p *program) bisectRun(c *cobra.Command, o experimentOptions, args []string) error {
-	id, err := p.experimentRun(c, bisectKind, o, args)
+func (p *program) bisectRun(c *cobra.Command, o vary.Options, args []string) error {
+	id, err := p.experimentRun(c, app.BisectKind, o, args)
 	if err != nil || id == "" {
 		return err
 	}
-	if err := p.reportExperiment(c.Context(), id, bisectKind, o); err != nil || o.show != "" {
+	if err := p.reportExperiment(c.Context(), id, app.BisectKind, o); err != nil || o.Show != "" {
 		return err
 	}
-	b, err := p.findExperiment(id, bisectKind)
+	b, err := p.findExperiment(id, app.BisectKind)
 	if err != nil {
 		return err
 	}
-	d, err := bisectionOf(b, report.Options{Serials: true})
+	d, err := results.BisectionOf(b, report.Options{Serials: true})
 	if err != nil || d.Outcome != bisection.Undecided {
 		return err
 	}

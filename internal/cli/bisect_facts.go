@@ -8,16 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/diff"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
-	"headroom/internal/validity"
 )
 
 func (p *program) bisectFactsCommand() *cobra.Command {
-	o := experimentOptions{settableOnly: true}
+	o := vary.Options{SettableOnly: true}
 	c := &cobra.Command{
 		Use:   "facts FAST SLOW SUITE [DEVICE or DIR]",
 		Short: "Which difference between two machines makes one slow: whatever of it can be set here",
@@ -29,17 +30,17 @@ and where the target may be started anew, kernel arguments. What can't be set is
   headroom bisect facts ssh://node6 local quick /srv --keep "sysctl:net.*"
   headroom bisect facts fast.json slow.json read.yaml /dev/nvme0n1 --on qemu:guest.yaml`,
 		Args: func(c *cobra.Command, args []string) error {
-			if o.resume != "" || o.show != "" {
+			if o.Resume != "" || o.Show != "" {
 				return argumentCount(0, 0, "no argument")(c, args)
 			}
 			return argumentCount(3, 4, "two machines, a suite and a directory or device")(c, args)
 		},
 		ValidArgsFunction: p.completeSubjects(2),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if o.resume != "" || o.show != "" {
+			if o.Resume != "" || o.Show != "" {
 				return p.bisectRun(c, o, args)
 			}
-			if o.factors, o.excluded, err = p.differingFactors(c.Context(), args[0], args[1], o); err != nil {
+			if o.Factors, o.Excluded, err = p.differingFactors(c.Context(), args[0], args[1], o); err != nil {
 				return err
 			}
 			return p.bisectRun(c, o, args[2:])
@@ -51,19 +52,19 @@ and where the target may be started anew, kernel arguments. What can't be set is
 }
 
 // differingFactors are the settings that differ between two machines, and the rest of what differs.
-func (p *program) differingFactors(ctx context.Context, fast, slow string, o experimentOptions) ([]string,
+func (p *program) differingFactors(ctx context.Context, fast, slow string, o vary.Options) ([]string,
 	*lab.Excluded,
 	error) {
-	a, err := p.subject(ctx, fast, facts.SnapshotLimit)
+	a, err := p.Subject(ctx, fast, facts.SnapshotLimit)
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := p.subject(ctx, slow, facts.SnapshotLimit)
+	b, err := p.Subject(ctx, slow, facts.SnapshotLimit)
 	if err != nil {
 		return nil, nil, err
 	}
 	choices := factor.DifferingFactors(settingsOf(a.Facts), settingsOf(b.Facts))
-	if o.reboot != "" || o.bootOn != "" || slices.ContainsFunc(o.ends, p.bootsFreely) {
+	if o.Reboot != "" || o.BootOn != "" || slices.ContainsFunc(o.Ends, p.bootsFreely) {
 		// Where the lines do not differ, or can't be taken apart, their arguments are among the rest.
 		if arguments, err := factor.DifferingArguments(valueOf(a.Facts, "kernel.cmdline"),
 			valueOf(b.Facts, "kernel.cmdline")); err == nil {
@@ -74,10 +75,10 @@ func (p *program) differingFactors(ctx context.Context, fast, slow string, o exp
 	choices = slices.DeleteFunc(choices, func(choice string) bool {
 		name, _, _ := strings.Cut(choice, "=")
 		chosen[name] = true
-		return factor.IsKept(o.keep, name)
+		return factor.IsKept(o.Keep, name)
 	})
 	if len(choices) < 2 {
-		return nil, nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow,
+		return nil, nil, app.Usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow,
 			prose.Count(len(choices), "thing")),
 			"headroom facts diff "+fast+" "+slow+" shows what else differs",
 			"of one difference headroom ablate tells what it costs")
@@ -119,55 +120,4 @@ func valueOf(all []lab.Fact, key string) string {
 		return ""
 	}
 	return all[i].Value
-}
-
-// excludeUnavailable takes settings out of a search between machines that this target does not have, or does not let be
-// written.
-func (x *experiment) excludeUnavailable(ctx context.Context) error {
-	if err := x.findMachines(ctx); err != nil {
-		return err
-	}
-	var left []string
-	refuse := func(c factor.Choice) error {
-		if c.Scheme.Class != factor.Live {
-			return nil
-		}
-		for _, m := range x.variedMachines {
-			settings, err := m.find(ctx, c)
-			if err != nil {
-				return err
-			}
-			for _, s := range settings {
-				for _, level := range c.Levels {
-					if err := s.Settable(level); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		return nil
-	}
-	x.choices = slices.DeleteFunc(x.choices, func(c factor.Choice) bool {
-		err := refuse(c)
-		if err != nil {
-			left = append(left, c.Factor()+" ("+err.Error()+")")
-		}
-		return err != nil
-	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	x.run.Experiment.Factors = slices.DeleteFunc(x.run.Experiment.Factors, func(v lab.VariedFactor) bool {
-		return !slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == v.Factor })
-	})
-	if len(left) > 0 {
-		w := validity.NotSettable(left)
-		x.print("", w.Text)
-		x.run.Warnings = append(x.run.Warnings, w)
-	}
-	if len(x.choices) < 2 {
-		return usage(fmt.Sprintf("of what differs, %s can be set here", prose.Count(len(x.choices), "setting")),
-			"of one difference headroom ablate tells what it costs")
-	}
-	return nil
 }

@@ -2,19 +2,19 @@ package cli
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/diff"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 )
 
 func (p *program) bisectKconfigCommand() *cobra.Command {
-	var o experimentOptions
+	var o vary.Options
 	var k lab.Kernels
 	c := &cobra.Command{
 		Use:   "kconfig SUITE [DEVICE or DIR] --good CONFIG --bad CONFIG --on TARGET [--tree DIR]",
@@ -42,10 +42,10 @@ switch one without the other stay together. Kernels are kept in the user's cache
 	f.StringArrayVar(&k.Make, "make", nil, "a variable for the kernel's make, like CC=gcc-12; may be repeated")
 	p.completeBisectCommand(c, &o, func() (list []string, err error) {
 		if k.Tree != "" {
-			o.kernels, err = p.kernelsBetween(c.Context(), k)
+			o.Kernels, err = p.kernelsBetween(c.Context(), k)
 			return nil, err
 		}
-		list, o.excluded, err = differingBuilds(k.Good, k.Bad)
+		list, o.Excluded, err = differingBuilds(k.Good, k.Bad)
 		return list, err
 	})
 	if err := c.MarkFlagDirname("tree"); err != nil {
@@ -57,7 +57,7 @@ switch one without the other stay together. Kernels are kept in the user's cache
 // differingBuilds are the kernel arguments that stand for what differs between two builds, and what is left.
 func differingBuilds(good, bad string) ([]string, *lab.Excluded, error) {
 	if good == "" || bad == "" {
-		return nil, nil, usage("headroom bisect kconfig needs both configurations",
+		return nil, nil, app.Usage("headroom bisect kconfig needs both configurations",
 			"name a file with --good and one with --bad, like /boot/config-$(uname -r)")
 	}
 	knowledge, err := diff.Load()
@@ -66,13 +66,13 @@ func differingBuilds(good, bad string) ([]string, *lab.Excluded, error) {
 	}
 	var sides [2]diff.Side
 	for i, name := range []string{good, bad} {
-		if sides[i], err = readBuild(name); err != nil {
+		if sides[i], err = vary.ReadBuild(name); err != nil {
 			return nil, nil, err
 		}
 	}
 	boots, rest := knowledge.ByBoots(sides[0], sides[1])
 	if len(boots) == 0 {
-		return nil, nil, usage(fmt.Sprintf("no boot argument stands for any of the %s between the two builds",
+		return nil, nil, app.Usage(fmt.Sprintf("no boot argument stands for any of the %s between the two builds",
 			prose.Count(len(rest), "difference")),
 			"headroom facts diff "+good+" "+bad+" lists them")
 	}
@@ -100,21 +100,4 @@ func excludedDifferences(rest []diff.Difference) *lab.Excluded {
 		}
 	}
 	return u
-}
-
-// readBuild reads a file with the configuration of a kernel.
-func readBuild(name string) (diff.Side, error) {
-	data, err := readInput(name)
-	if err != nil {
-		return diff.Side{}, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
-	}
-	s, err := diff.Decode(name, data)
-	if err != nil {
-		return s, err
-	}
-	if !slices.ContainsFunc(s.Facts, func(f lab.Fact) bool { return strings.HasPrefix(f.Key, "kernel.config.") }) {
-		return s, usage(name+" is no configuration of a kernel",
-			"/boot/config-$(uname -r), /proc/config.gz or a .config is one")
-	}
-	return s, nil
 }

@@ -2,55 +2,33 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"headroom/internal/app"
 	"headroom/internal/diff"
-	"headroom/internal/factor"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/kbuild"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
-	"headroom/internal/store"
-	"headroom/internal/target"
 )
-
-// optionScheme begins the names of factors that are options of a kernel's build.
-const optionScheme = "option:"
-
-// kernelSeries are the kernels between two configurations, as a search begins with them.
-type kernelSeries struct {
-	lab.Kernels
-	// levels of each group: what its first option is in the good configuration, and in the bad one.
-	levels [][]string
-}
-
-// builtKernels makes the kernels of a search.
-type builtKernels struct {
-	tree  *kbuild.Tree
-	mixer *kbuild.Between
-	// made are the mixtures whose kernels were made, by what is switched.
-	made map[string]bool
-}
 
 // kernelsBetween asks a tree which options lie between two configurations, and which of them can be switched one
 // without the other.
-func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSeries, error) {
+func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*vary.KernelSeries, error) {
 	var texts [2][]byte
 	for i, name := range []*string{&k.Good, &k.Bad} {
 		if *name == "" {
-			return nil, usage("headroom bisect kconfig needs both configurations",
+			return nil, app.Usage("headroom bisect kconfig needs both configurations",
 				"name a file with --good and one with --bad, like /boot/config-$(uname -r)")
 		}
 		var err error
 		if *name, err = filepath.Abs(*name); err != nil {
 			return nil, err
 		}
-		if texts[i], k.Sums[i], err = readConfiguration(*name); err != nil {
+		if texts[i], k.Sums[i], err = vary.ReadConfiguration(*name); err != nil {
 			return nil, err
 		}
 	}
@@ -58,31 +36,31 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 	if err != nil {
 		return nil, err
 	}
-	tree, err := openTree(ctx, k, kbuild.Terms{Target: p.local(), Waiting: func(folder string) {
-		warnBuildBusy(p, folder)
+	tree, err := vary.OpenTree(ctx, k, kbuild.Terms{Target: p.Local(), Waiting: func(folder string) {
+		vary.WarnBuildBusy(p.App, folder)
 	}})
 	if err != nil {
 		return nil, err
 	}
 	k.Tree, k.Release = tree.Dir, tree.Release
 	if boots > 1 {
-		p.print("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
+		p.Print("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
 			"and no kernel is built", boots))
 	}
-	p.print("", "asking "+k.Tree+" which options can be switched one without the other")
+	p.Print("", "asking "+k.Tree+" which options can be switched one without the other")
 	between, err := tree.Between(ctx, texts[0], texts[1], known, p.reportTenths("asked about"))
 	if err != nil {
 		return nil, err
 	}
 	k.Groups, k.Follows = between.Groups, between.Follows
 	if len(k.Groups) < 2 {
-		return nil, usage(fmt.Sprintf("in %s the two configurations differ in %s that can be switched", k.Tree,
+		return nil, app.Usage(fmt.Sprintf("in %s the two configurations differ in %s that can be switched", k.Tree,
 			prose.Count(len(k.Groups), "thing")),
 			"what a single difference costs: build both kernels, and headroom sweep --factor kernel:=GOOD,BAD")
 	}
-	s := &kernelSeries{Kernels: k}
+	s := &vary.KernelSeries{Kernels: k}
 	for _, g := range k.Groups {
-		s.levels = append(s.levels, []string{optionValue(between.Good, g[0]), optionValue(between.Bad, g[0])})
+		s.Levels = append(s.Levels, []string{optionValue(between.Good, g[0]), optionValue(between.Bad, g[0])})
 	}
 	return s, nil
 }
@@ -92,21 +70,6 @@ func optionValue(c kconfig.Config, option string) string {
 		return v
 	}
 	return "n"
-}
-
-// readConfiguration reads a kernel's configuration, as it is or compressed (/proc/config.gz), with the hash of the
-// file.
-func readConfiguration(name string) (text []byte, sum string, err error) {
-	if _, err := readBuild(name); err != nil {
-		return nil, "", err
-	}
-	data, err := readInput(name)
-	if err != nil {
-		return nil, "", err
-	}
-	hash := sha256.Sum256(data)
-	text, err = diff.Unpack(name, data)
-	return text, hex.EncodeToString(hash[:]), err
 }
 
 // knownOf two configurations are options that follow from others, each group led by what the rest follows from, the
@@ -137,139 +100,13 @@ func knownOf(k lab.Kernels, texts [2][]byte) (groups [][]string, boots int, err 
 	return groups, len(byBoots), nil
 }
 
-// openTree opens the source of a search's kernels. What is built of it is kept for later searches, in the user's cache.
-func openTree(ctx context.Context, k lab.Kernels, terms kbuild.Terms) (*kbuild.Tree, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil, err
-	}
-	terms.Trust = store.Trust
-	terms.Dir, terms.Make, terms.Out = k.Tree, k.Make, filepath.Join(cache, "headroom", "built-kernels")
-	return kbuild.Open(ctx, terms)
-}
-
-func warnBuildBusy(p *program, folder string) {
-	p.print("", "another process builds kernels in "+folder+"; waiting for it")
-}
-
 // reportTenths tells how far something has come, at every tenth of it.
 func (p *program) reportTenths(did string) func(done, of int) {
 	printed := 0
 	return func(done, of int) {
 		if tenth := 10 * done / max(1, of); tenth > printed {
 			printed = tenth
-			p.print("  ", fmt.Sprintf("%s %d of %d", did, done, of))
+			p.Print("  ", fmt.Sprintf("%s %d of %d", did, done, of))
 		}
 	}
-}
-
-// chooseOptions makes a choice of each group of options.
-func (x *experiment) chooseOptions() error {
-	if !x.traits(x.options.on).HostedHere {
-		return usage("the kernels that are built are started in a guest", "--on qemu:FILE")
-	}
-	for i, g := range x.options.kernels.Groups {
-		scheme, name, err := factor.Find(optionScheme + g[0])
-		if err != nil {
-			return err
-		}
-		if factor.IsKept(x.options.keep, optionScheme+g[0]) {
-			return &lab.Error{Kind: lab.Refused, What: optionScheme + g[0] + " is to be kept, and differs",
-				Hints: []string{"give it the same value in both configurations"}}
-		}
-		x.choices = append(x.choices, factor.Choice{Scheme: scheme, Name: name, Levels: x.options.kernels.levels[i]})
-	}
-	return nil
-}
-
-// openKernels takes up the source and the configurations of a search among options.
-func (x *experiment) openKernels(ctx context.Context) error {
-	k := x.run.Experiment.Kernels
-	if k == nil {
-		return nil
-	}
-	var texts [2][]byte
-	for i, name := range []string{k.Good, k.Bad} {
-		text, sum, err := readConfiguration(name)
-		if err != nil {
-			return err
-		}
-		if sum != k.Sums[i] {
-			return &lab.Error{Kind: lab.Refused, What: name + " is not what it was when the search began",
-				Hints: []string{"bring it back, or begin another search"}}
-		}
-		texts[i] = text
-	}
-	local := x.local()
-	of := buildTerms(local, x.owner())
-	tree, err := openTree(ctx, *k, kbuild.Terms{Target: local, Run: x.run.ID, Mark: of.Mark, End: of.End,
-		AtStep: x.AtStep, Waiting: func(folder string) { warnBuildBusy(x.program, folder) }})
-	if err != nil {
-		return err
-	}
-	if tree.Release != k.Release {
-		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is Linux %s, and was %s when the search began",
-			k.Tree, tree.Release, k.Release)}
-	}
-	between, err := tree.Regroup(ctx, texts[0], texts[1], k.Groups, k.Follows)
-	x.kernels = &builtKernels{tree: tree, mixer: between, made: map[string]bool{}}
-	return err
-}
-
-// endKernelBuild ends what a killed search was building. Objects that are half made are removed before the next build.
-func endKernelBuild(ctx context.Context, p *program, run string) (ended bool, err error) {
-	local := p.local()
-	jobs, err := local.JobsBelow(ctx, run+"-kernel")
-	if err != nil {
-		return false, err
-	}
-	for _, job := range jobs {
-		if err := local.ClearJob(ctx, job); err != nil {
-			return false, err
-		}
-	}
-	// Whatever make has started works in the source's folder, which may be somebody else's as well, so that only the
-	// mark counts.
-	return len(jobs) > 0, buildTerms(local, run).End(ctx, filepath.Join(jobsFolder(), run))
-}
-
-// kernelStep is the step that makes the kernel of an arm, and has the spec start it; nil where arms have no kernels of
-// their own.
-func (x *experiment) kernelStep(levels map[string]string, spec *target.BootSpec) []armStep {
-	if x.kernels == nil {
-		return nil
-	}
-	var switched []bool
-	n := 0
-	for _, f := range x.run.Experiment.Factors {
-		bad := levels[f.Factor] == f.Levels[1]
-		if switched = append(switched, bad); bad {
-			n++
-		}
-	}
-	text := fmt.Sprintf("build the kernel with %d of %d options as in the slow one", n, len(switched))
-	if x.kernels.made[fmt.Sprint(switched)] {
-		text = fmt.Sprintf("take the kernel with %d of %d options as in the slow one, as it was built", n,
-			len(switched))
-	}
-	return []armStep{{text: text, do: func(ctx context.Context) error {
-		kernel, err := x.kernels.make(ctx, switched)
-		spec.Kernel = kernel.Image
-		return err
-	}}}
-}
-
-// make a kernel, or find it where it was made before.
-func (k *builtKernels) make(ctx context.Context, switched []bool) (kbuild.Kernel, error) {
-	mixed, err := k.mixer.Mix(ctx, switched)
-	if err != nil {
-		return kbuild.Kernel{}, err
-	}
-	if len(mixed.Refused) > 0 {
-		return kbuild.Kernel{}, &kbuild.Unbuilt{Config: k.tree.Hash(mixed.Config),
-			Reason: "the kernel's own tools set " + strings.Join(mixed.Refused, ", ") + " otherwise"}
-	}
-	kernel, err := k.tree.Build(ctx, mixed.Config)
-	k.made[fmt.Sprint(switched)] = err == nil
-	return kernel, err
 }

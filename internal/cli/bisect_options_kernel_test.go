@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"headroom/internal/bisection"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/figure"
 )
 
@@ -123,7 +124,7 @@ func TestTheSlowOptionIsFound(t *testing.T) {
 		t.Fatalf("%s: %+v", d.Outcome, d.Culprits)
 	}
 	c := d.Culprits[0]
-	if group := append([]string{strings.TrimPrefix(c.Factor, optionScheme)}, c.With...); !slices.Contains(group,
+	if group := append([]string{strings.TrimPrefix(c.Factor, vary.OptionScheme)}, c.With...); !slices.Contains(group,
 		slow[len(slow)-1]) {
 		t.Errorf("%v", group)
 	}

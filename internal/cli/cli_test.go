@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"headroom/internal/app"
 )
 
 // exitBefore is the number of the step of saving before which the process kills itself.
@@ -24,13 +26,13 @@ func TestMain(m *testing.M) {
 		signals := make(chan os.Signal, 8)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as cmd/headroom does
-		os.Exit(Run(context.Background(), Environment{
+		os.Exit(Run(context.Background(), app.Environment{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test",
 			AtStep:  exitAt(),
-			Signals: signals, Exit: os.Exit, Footprint: new(Footprint),
+			Signals: signals, Exit: os.Exit, Footprint: new(app.Footprint),
 		}))
 	}
-	testscript.Main(m, map[string]func(){"headroom": headroom, pluginFile: headroom, completionFile: headroom})
+	testscript.Main(m, map[string]func(){"headroom": headroom, app.PluginFile: headroom, app.CompletionFile: headroom})
 }
 
 func exitAt() func(string) {

@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/lab"
+	"headroom/internal/results"
 )
 
 func TestSidesAreCalledByWhatTheyDifferIn(t *testing.T) {
@@ -29,7 +30,7 @@ func TestSidesAreCalledByWhatTheyDifferIn(t *testing.T) {
 		{"labels that differ", side("A", "quick", "/a"), labelled, "A", "B"},
 	} {
 		runs := []compare.Run{c.a, c.b}
-		nameSides(runs)
+		results.NameSides(runs)
 		if runs[0].Name != c.base || runs[1].Name != c.next {
 			t.Errorf("%s: they are called %s and %s", c.name, runs[0].Name, runs[1].Name)
 		}

@@ -12,7 +12,7 @@ import (
 
 // completeRuns offers the runs of the store to the shell.
 func (p *program) completeRuns(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	s, err := p.openStore()
+	s, err := p.OpenStore()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

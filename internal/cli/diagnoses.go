@@ -9,13 +9,16 @@ import (
 	"strings"
 	"sync"
 
+	"headroom/internal/app"
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
 	"headroom/internal/document"
+	"headroom/internal/experiment/parallel"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/report"
+	"headroom/internal/results"
 	"headroom/internal/rule"
 	"headroom/internal/runner"
 	"headroom/internal/target"
@@ -23,34 +26,34 @@ import (
 )
 
 // subjectsOn are what arguments or --on name, where that is more than one machine: a run may be of several.
-func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
+func (p *program) subjectsOn(args, on []string) ([]parallel.NamedTarget, error) {
 	if len(args) > 0 && len(on) > 0 {
-		return nil, usage(args[0]+" and --on name two things", "leave out one of them")
+		return nil, app.Usage(args[0]+" and --on name two things", "leave out one of them")
 	}
-	var all []namedTarget
+	var all []parallel.NamedTarget
 	for _, typed := range slices.Concat(args, on) {
 		if members := p.targetsOfRun(typed); members != nil {
 			for _, m := range members {
 				if len(args)+len(on) > 1 {
-					m.role = typed + ":" + m.role
+					m.Role = typed + ":" + m.Role
 				}
 				all = append(all, m)
 			}
 			continue
 		}
-		n := namedTarget{role: typed, name: typed, numbered: true}
-		if role, name := roleOf(typed); role != "" && p.allKinds().has(name) {
-			n = namedTarget{role: role, name: name}
+		n := parallel.NamedTarget{Role: typed, Name: typed, Numbered: true}
+		if role, name := app.RoleOf(typed); role != "" && p.AllKinds().Has(name) {
+			n = parallel.NamedTarget{Role: role, Name: name}
 		}
-		if slices.ContainsFunc(all, func(o namedTarget) bool { return o.role == n.role }) {
-			if !p.traits(n.name).Scheduled { // two pods that are described alike may be on two nodes
-				return nil, usage(typed + " stands twice")
+		if slices.ContainsFunc(all, func(o parallel.NamedTarget) bool { return o.Role == n.Role }) {
+			if !p.Traits(n.Name).Scheduled { // two pods that are described alike may be on two nodes
+				return nil, app.Usage(typed + " stands twice")
 			}
-			n.role = fmt.Sprintf("%s (%d)", n.role, len(all)+1)
+			n.Role = fmt.Sprintf("%s (%d)", n.Role, len(all)+1)
 		}
 		all = append(all, n)
 	}
-	if len(all) == 1 && !p.traits(all[0].name).Several {
+	if len(all) == 1 && !p.Traits(all[0].Name).Several {
 		return nil, nil
 	}
 	return all, nil
@@ -58,12 +61,12 @@ func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
 
 // diagnosisTarget is one of several machines that are to be diagnosed, and how what is known of it is read.
 type diagnosisTarget struct {
-	namedTarget
+	parallel.NamedTarget
 	read func(ctx context.Context) (facts.Document, error)
 }
 
 // diagnoseSeveral diagnoses several machines, some at a time. One that can't be reached is reported, and ends nothing.
-func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o doctorOptions) error {
+func (p *program) diagnoseSeveral(ctx context.Context, named []parallel.NamedTarget, o doctorOptions) error {
 	set, err := o.selectedRules()
 	if err != nil {
 		return err
@@ -90,9 +93,9 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
-			machines.Miss(i, wards[i].role, wards[i].name, oneLineError(err))
+			machines.Miss(i, wards[i].Role, wards[i].Name, oneLineError(err))
 		} else {
-			machines.Add(i, wards[i].role, wards[i].name, doc)
+			machines.Add(i, wards[i].Role, wards[i].Name, doc)
 		}
 		return nil
 	})
@@ -110,7 +113,7 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []namedTarget, o do
 		}
 		return report.SeveralDoctorDocument(reported, o.shown())
 	}
-	err = showResult(p, nil, resultDocument{published: d, document: of}, o.result)
+	err = results.ShowResult(p.App, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 	if err == nil {
 		err = gateOfSeveral(d, o.failOn)
 	}
@@ -133,25 +136,25 @@ func oneLineError(err error) string {
 
 // openDiagnosisTargets opens those for which one name stands, and says how each is read. Others are opened when it is
 // their turn.
-func (p *program) openDiagnosisTargets(ctx context.Context, named []namedTarget,
+func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.NamedTarget,
 	o doctorOptions) (all []diagnosisTarget, leftOut []string,
 	closeAll func(), err error) {
-	var sets []*targetSet
+	var sets []*app.TargetSet
 	closeAll = func() {
 		for _, s := range sets {
-			if err := s.close(); err != nil {
-				p.printError(err)
+			if err := s.Close(); err != nil {
+				p.PrintError(err)
 			}
 		}
 	}
 	for _, n := range named {
-		if !p.traits(n.name).Several {
+		if !p.Traits(n.Name).Several {
 			all = append(all, diagnosisTarget{n, func(ctx context.Context) (facts.Document, error) {
-				return p.subject(ctx, n.name, o.timeout)
+				return p.Subject(ctx, n.Name, o.timeout)
 			}})
 			continue
 		}
-		set, err := p.openSet(ctx, n.name, nil)
+		set, err := p.OpenSet(ctx, n.Name, nil)
 		if err != nil {
 			if len(named) == 1 || ctx.Err() != nil {
 				return nil, nil, closeAll, err
@@ -162,16 +165,16 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []namedTarget,
 			continue
 		}
 		sets = append(sets, set)
-		leftOut = append(leftOut, set.leftOut...)
-		for i, role := range rolesOfMembers(prefixOfMembers(p, n), set.members) {
-			if slices.ContainsFunc(all, func(w diagnosisTarget) bool { return w.role == role }) { // of another cluster
+		leftOut = append(leftOut, set.LeftOut...)
+		for i, role := range parallel.RolesOfMembers(parallel.PrefixOfMembers(p.App, n), set.Members) {
+			if slices.ContainsFunc(all, func(w diagnosisTarget) bool { return w.Role == role }) { // of another cluster
 				role = fmt.Sprintf("%s (%d)", role, len(all)+1)
 			}
-			t := set.targets[i]
+			t := set.Targets[i]
 			all = append(all,
-				diagnosisTarget{namedTarget{role: role, name: t.Name()},
+				diagnosisTarget{parallel.NamedTarget{Role: role, Name: t.Name()},
 					func(ctx context.Context) (facts.Document, error) {
-						doc, err := p.factsOfTarget(ctx, t, o.timeout)
+						doc, err := p.FactsOfTarget(ctx, t, o.timeout)
 						if f, ok := t.(target.FleetMember); ok {
 							err = cmp.Or(err, f.Disconnect())
 						}

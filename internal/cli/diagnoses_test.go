@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"headroom/internal/app"
 	"headroom/internal/diagnosis"
 	"headroom/internal/facts"
 	"headroom/internal/golden"
@@ -61,9 +62,10 @@ func alikeMachines(t *testing.T, n int, change func(i int, all []lab.Fact) []lab
 func doctor(t *testing.T, args ...string) (code int, out, printed string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = Run(context.Background(), Environment{Args: append([]string{"headroom", "doctor", "--store", t.TempDir()},
-		args...), Stdin: strings.NewReader(""),
-		Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
+	code = Run(context.Background(),
+		app.Environment{Args: append([]string{"headroom", "doctor", "--store", t.TempDir()},
+			args...), Stdin: strings.NewReader(""),
+			Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -189,7 +191,7 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 	typed := func(args ...string) (code int, out, printed string) {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		code = Run(context.Background(), Environment{Args: append([]string{"headroom", "--store", kept}, args...),
+		code = Run(context.Background(), app.Environment{Args: append([]string{"headroom", "--store", kept}, args...),
 			Stdin:  strings.NewReader(""),
 			Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
 		return code, stdout.String(), stderr.String()

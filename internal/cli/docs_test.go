@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"headroom/internal/ablation"
+	"headroom/internal/app"
 	"headroom/internal/bisection"
 	"headroom/internal/compare"
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/facts"
 	"headroom/internal/history"
 	"headroom/internal/ladder"
@@ -59,7 +61,7 @@ func loadExample(t *testing.T, name, kind, example string) {
 	switch {
 	case kind != "yaml":
 	case suite.IsExperiment([]byte(example)):
-		if _, err := suite.DecodeExperiment(name, []byte(example), checkFactor); err != nil {
+		if _, err := suite.DecodeExperiment(name, []byte(example), vary.CheckFactor); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		return
@@ -85,7 +87,7 @@ func loadExample(t *testing.T, name, kind, example string) {
 		t.Errorf("%s: %v in\n%s", name, err, example)
 		return
 	}
-	known := map[string]any{report.Schema: new(report.Summary), runsSchema: new(runsDocument),
+	known := map[string]any{report.Schema: new(report.Summary), app.RunsSchema: new(app.RunsDocument),
 		facts.DocumentSchema: new(facts.Document),
 		diff.Schema:          new(diff.Document), compare.Schema: new(compare.Document),
 		layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),

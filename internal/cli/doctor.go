@@ -8,12 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/diagnosis"
 	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/report"
+	"headroom/internal/results"
 	"headroom/internal/rule"
 )
 
@@ -28,7 +30,7 @@ type doctorOptions struct {
 	systems      []string
 	timeout      time.Duration
 	on           []string
-	result       documentOutput
+	result       results.DocumentOutput
 }
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -62,7 +64,7 @@ them are not like the others.`,
 			"nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(unlimited),
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, _, err := o.result.formats(p.json); err != nil {
+			if _, _, err := o.result.Formats(p.JSON); err != nil {
 				return err
 			}
 			several, err := p.subjectsOn(args, o.on)
@@ -106,7 +108,7 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
-	d, err := p.subject(c.Context(), name, o.timeout)
+	d, err := p.Subject(c.Context(), name, o.timeout)
 	if err != nil {
 		return err
 	}
@@ -124,7 +126,8 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 		}
 		return report.DoctorDocument(reported, o.shown())
 	}
-	if err := showResult(p, nil, resultDocument{published: found, document: of}, o.result); err != nil {
+	if err := results.ShowResult(p.App, nil, results.ResultDocument{Published: found, Document: of}, o.result); err !=
+		nil {
 		return err
 	}
 	return gate(found.Report, o.failOn)
@@ -133,12 +136,12 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 // selectedRules are the rules, when all that is asked for can be had.
 func (o doctorOptions) selectedRules() (*rule.Set, error) {
 	if o.failOn != "" && !slices.Contains(rule.Severities(), o.failOn) {
-		return nil, usage("--fail-on "+o.failOn+" is no severity",
+		return nil, app.Usage("--fail-on "+o.failOn+" is no severity",
 			"severities are "+strings.Join(rule.Severities(), ", "))
 	}
 	for _, s := range o.systems {
 		if !slices.Contains(rule.Systems(), s) {
-			return nil, usage("--for "+s+" is no system that remedies can be written for",
+			return nil, app.Usage("--for "+s+" is no system that remedies can be written for",
 				"systems are "+strings.Join(rule.Systems(), ", "))
 		}
 	}
@@ -147,7 +150,7 @@ func (o doctorOptions) selectedRules() (*rule.Set, error) {
 			return nil, err
 		}
 	}
-	return loadRules(o.rules)
+	return results.LoadRules(o.rules)
 }
 
 // asked is how the rules are asked.
@@ -158,26 +161,6 @@ func (o doctorOptions) asked() rule.Options {
 // shown is how much of the answers is shown.
 func (o doctorOptions) shown() report.DoctorOptions {
 	return report.DoctorOptions{Full: o.all || len(o.systems) > 0, All: o.all}
-}
-
-// loadRules reads the built-in rules and those of a file.
-func loadRules(file string) (*rule.Set, error) {
-	rules, err := rule.BuiltIn()
-	if err != nil {
-		return nil, err
-	}
-	if file != "" {
-		data, err := readInput(file)
-		if err != nil {
-			return nil, &lab.Error{Kind: lab.Usage, What: "can't read the rules", Err: err}
-		}
-		own, err := rule.Decode(file, data)
-		if err != nil {
-			return nil, err
-		}
-		rules = append(rules, own...)
-	}
-	return rule.Compile(rules)
 }
 
 // gate fails when a finding is at least as severe as asked for.

@@ -1,104 +1,20 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/lab"
+	"headroom/internal/app"
 )
-
-// exitMeaning is an exit code and what it says.
-type exitMeaning struct {
-	kind    lab.Kind
-	code    int
-	meaning string
-}
-
-// exitCodes is the one table of them. A code that is not in it means that the program was killed.
-func exitCodes() []exitMeaning {
-	return []exitMeaning{
-		{lab.Failure, 1, "failed"},
-		{lab.Usage, 2, "the command line or an input file is wrong"},
-		{lab.Gate, 3, "a gate was not met"},
-		{lab.Refused, 4, "refused, because it would not be safe"},
-		{lab.Undecided, 5, "undecided where a decision was asked for"},
-		{lab.Cancelled, 130, "interrupted; what was finished is kept"},
-	}
-}
-
-func exitCode(err error) int {
-	if err == nil {
-		return 0
-	}
-	if e, ok := errors.AsType[*exitError](err); ok {
-		return e.code
-	}
-	if isBrokenPipe(err) {
-		return exitBrokenPipe
-	}
-	kind := lab.KindOf(err)
-	if errors.Is(err, context.Canceled) {
-		kind = lab.Cancelled
-	}
-	for _, e := range exitCodes() {
-		if e.kind == kind {
-			return e.code
-		}
-	}
-	return 1
-}
 
 func exitCodeHelp(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("{{if not .HasParent}}\nExit codes:\n  0    done\n")
-	for _, e := range exitCodes() {
-		fmt.Fprintf(&b, "  %-4d %s\n", e.code, e.meaning)
+	for _, e := range app.ExitCodes() {
+		fmt.Fprintf(&b, "  %-4d %s\n", e.Code, e.Meaning)
 	}
 	b.WriteString("{{end}}")
 	return b.String()
-}
-
-// printError prints an error and its details, as it does for each of several errors that were joined.
-func (p *program) printError(err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			p.printError(e)
-		}
-		return
-	}
-	// a name in it may have lines; they are none of ours
-	fmt.Fprintln(p.Stderr, "headroom: "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
-	var details []string
-	if e, ok := errors.AsType[*lab.Error](err); ok {
-		details = e.Details()
-	}
-	details = append(details, (&lab.Error{Hints: p.storeHints(err)}).Details()...)
-	for _, line := range details {
-		fmt.Fprintln(p.Stderr, "  "+strings.ReplaceAll(line, "\n", "\n  "))
-	}
-}
-
-// exitBrokenPipe is what shells report of a program that wrote to a pipe without a reader: 128 and the number of
-// SIGPIPE.
-const exitBrokenPipe = 128 + int(syscall.SIGPIPE)
-
-// isBrokenPipe says whether all that went wrong is that nobody reads standard output any more, as in headroom export
-// last | head.
-func isBrokenPipe(err error) bool {
-	switch e := err.(type) {
-	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !isBrokenPipe(one) })
-	case *fs.PathError:
-		return e.Path == "/dev/stdout" && errors.Is(e.Err, syscall.EPIPE)
-	case interface{ Unwrap() error }:
-		return isBrokenPipe(e.Unwrap())
-	}
-	return false
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"headroom/internal/experiment/vary"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 )
@@ -133,7 +134,7 @@ func TestDryRunListsWhatIsDone(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, err.(*exec.ExitError).Stderr)
 			}
-			var listed steps
+			var listed vary.Steps
 			if err := json.Unmarshal(out, &listed); err != nil {
 				t.Fatal(err)
 			}

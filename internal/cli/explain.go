@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/rule"
 	"headroom/internal/unit"
@@ -131,15 +132,15 @@ func noExplanation(name string, known []string) error {
 	if len(near) > 0 {
 		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
 	}
-	return usage(fmt.Sprintf("there is no warning, rule or metric %q", name), hints...)
+	return app.Usage(fmt.Sprintf("there is no warning, rule or metric %q", name), hints...)
 }
 
 // listExplained lists names alone: there are hundreds.
 func (p *program) listExplained(e explained) error {
-	if p.json {
+	if p.JSON {
 		return p.printExplained(e)
 	}
-	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
+	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
 	for _, kind := range []struct {
 		what string
 		list []string
@@ -149,16 +150,16 @@ func (p *program) listExplained(e explained) error {
 		{"kinds of metrics", e.metricNames()},
 	} {
 		slices.Sort(kind.list)
-		w.line("", fmt.Sprintf("%d %s:", len(kind.list), kind.what))
-		w.line("  ", strings.Join(kind.list, "  "))
-		w.line("", "")
+		w.Line("", fmt.Sprintf("%d %s:", len(kind.list), kind.what))
+		w.Line("  ", strings.Join(kind.list, "  "))
+		w.Line("", "")
 	}
-	w.line("", "one of them: headroom explain NAME")
+	w.Line("", "one of them: headroom explain NAME")
 	return nil
 }
 
 func (p *program) printExplained(e explained) error {
-	if p.json {
+	if p.JSON {
 		d := explainedDocument{"headroom/explain/v1", []warningRow{}, []ruleRow{}, []metricRow{}}
 		for _, c := range e.checks {
 			d.Warnings = append(d.Warnings, warningRow{c.Code, c.Title, c.When, c.Do, c.Taints, c.Source})
@@ -170,19 +171,19 @@ func (p *program) printExplained(e explained) error {
 			d.Metrics = append(d.Metrics, metricRow{m.Name, m.What, m.Names(), m.Info().Unit, m.Info().Better,
 				m.Combined()})
 		}
-		return p.printJSON(d)
+		return p.PrintJSON(d)
 	}
-	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
+	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
 	printed := 0
 	title := func(kind, name, text string) {
 		if printed++; printed > 1 {
-			w.line("", "")
+			w.Line("", "")
 		}
-		w.line("", kind+" "+name+": "+text)
+		w.Line("", kind+" "+name+": "+text)
 	}
 	for _, c := range e.checks {
 		title("warning", c.Code, c.Title)
-		w.rows([][2]string{{"when", c.When}, {"do", c.Do}, {"taints", c.Taints}, {"source", c.Source}})
+		w.Rows([][2]string{{"when", c.When}, {"do", c.Do}, {"taints", c.Taints}, {"source", c.Source}})
 	}
 	for _, r := range e.rules {
 		title("rule", r.ID, r.Title)
@@ -190,7 +191,7 @@ func (p *program) printExplained(e explained) error {
 	}
 	for _, m := range e.metrics {
 		title("metric", m.Name, m.What)
-		w.rows([][2]string{{"direction", strings.Join(m.Directions, ", ")}, {"part", strings.Join(m.Parts, ", ")},
+		w.Rows([][2]string{{"direction", strings.Join(m.Directions, ", ")}, {"part", strings.Join(m.Parts, ", ")},
 			{"unit", unitWords(m.Info().Unit)}, {"better", string(m.Info().Better)}, {"combined", m.Combined()}})
 	}
 	return nil
@@ -202,15 +203,6 @@ func unitWords(u lab.Unit) string {
 		return "a share: 1 is all"
 	}
 	return string(u)
-}
-
-// rows prints names, each with its text if it has one.
-func (w *wrapper) rows(rows [][2]string) {
-	for _, row := range rows {
-		if row[1] != "" {
-			w.line(fmt.Sprintf("  %-11s", row[0]), row[1])
-		}
-	}
 }
 
 // completeExplained offers all names with their titles.

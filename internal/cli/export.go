@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/report"
+	"headroom/internal/results"
 	"headroom/internal/store"
 )
 
@@ -34,23 +36,24 @@ serial numbers, addresses, host and user names hidden, in what the load generato
 			if c.Flags().Changed("format") {
 				flag = "--format " + format
 			}
-			format, err := formatFor(output, flag, format, "json", exportFormats())
+			format, err := app.FormatFor(output, flag, format, "json", app.ExportFormats())
 			if err != nil {
 				return err
 			}
-			bundles, err := findAll(p, args)
+			bundles, err := results.FindAll(p.App, args)
 			if err != nil {
 				return err
 			}
 			if format == "run" {
 				return p.exportRun(c.Context(), bundles, output, o.Serials)
 			}
-			return p.writeTo(output, format, writeForPeople, bundles, o)
+			return p.writeTo(output, format, results.WriteForPeople, bundles, o)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&format, "format", "json", strings.Join(formatNames(exportFormats()), ", ")+"; without it the suffix "+
-		"of --output decides")
+	f.StringVar(&format, "format", "json",
+		strings.Join(app.FormatNames(app.ExportFormats()), ", ")+"; without it the suffix "+
+			"of --output decides")
 	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
 	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "1,5 and semicolons in csv and sheet")
 	rawCellsFlag(c, &o.RawCells)
@@ -70,17 +73,17 @@ func formatHelp() string {
 
 func (p *program) exportRun(ctx context.Context, bundles []*store.Bundle, output string, serials bool) error {
 	if len(bundles) != 1 {
-		return usage("one run a file with --format run")
+		return app.Usage("one run a file with --format run")
 	}
 	write := bundles[0].ExportRedacted
 	if serials {
 		write = bundles[0].Export
 	}
-	if ownOutput(output) {
-		if columns(p.Stdout) > 0 {
-			return usage("a run is not for a terminal", "name a file: -o FILE.headroom")
+	if app.OwnOutput(output) {
+		if app.Columns(p.Stdout) > 0 {
+			return app.Usage("a run is not for a terminal", "name a file: -o FILE.headroom")
 		}
-		return write(p.rawStdout)
+		return write(p.RawStdout)
 	}
-	return p.writeOutput(ctx, output, write)
+	return p.WriteOutput(ctx, output, write)
 }

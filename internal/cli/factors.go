@@ -9,9 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/results"
 )
 
 // factorsSchema names the published JSON document of factors.
@@ -65,7 +67,7 @@ mount: are about a place, which is then named too. Nothing is changed.`,
 			return p.showFactor(c.Context(), on, args)
 		},
 	}
-	c.Flags().StringVar(&on, "on", localTarget, "target to read the factor on")
+	c.Flags().StringVar(&on, "on", app.LocalTarget, "target to read the factor on")
 	p.jsonFlag(c)
 	return c
 }
@@ -89,12 +91,12 @@ func rowOfScheme(s factor.Scheme) factorRow {
 }
 
 func (p *program) listFactors(schemes []factor.Scheme) error {
-	if p.json {
+	if p.JSON {
 		doc := factorsDocument{Schema: factorsSchema}
 		for _, s := range schemes {
 			doc.Factors = append(doc.Factors, rowOfScheme(s))
 		}
-		return p.printJSON(doc)
+		return p.PrintJSON(doc)
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
@@ -105,7 +107,7 @@ func (p *program) listFactors(schemes []factor.Scheme) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(p.Stdout, cutLines(table.String(), columns(p.Stdout))); err != nil {
+	if _, err := io.WriteString(p.Stdout, results.CutLines(table.String(), app.Columns(p.Stdout))); err != nil {
 		return err
 	}
 	fmt.Fprintln(p.Stdout, "\nheadroom factors NAME shows one: its form and levels, or what is in effect here")
@@ -137,8 +139,8 @@ func (p *program) showFactor(ctx context.Context, on string, args []string) erro
 			return err
 		}
 	}
-	if p.json {
-		return p.printJSON(factorsDocument{Schema: factorsSchema, Factors: []factorRow{row}})
+	if p.JSON {
+		return p.PrintJSON(factorsDocument{Schema: factorsSchema, Factors: []factorRow{row}})
 	}
 	p.printFactor(row)
 	return nil
@@ -146,18 +148,18 @@ func (p *program) showFactor(ctx context.Context, on string, args []string) erro
 
 // readFactor reads the level of a factor on a target.
 func (p *program) readFactor(ctx context.Context, on, name string, places []string, row factorRow) (factorRow, error) {
-	t, err := p.openTarget(ctx, on)
+	t, err := p.OpenTarget(ctx, on)
 	if err != nil {
 		return row, err
 	}
-	defer p.closeTarget(t)
+	defer p.CloseTarget(t)
 	where := factor.Scope{Target: t}
 	if len(places) > 0 {
 		if where.Place, err = facts.ResolvePlace(ctx, t, places[0]); err != nil {
 			return row, err
 		}
 	} else if row.Scheme == "queue" || row.Scheme == "mount" {
-		return row, usage(name+" is about a place, and none is named", "headroom factors "+name+" DIR")
+		return row, app.Usage(name+" is about a place, and none is named", "headroom factors "+name+" DIR")
 	}
 	setting, err := factor.Bind(ctx, where, name)
 	if err != nil {
@@ -173,17 +175,17 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 }
 
 func (p *program) printFactor(row factorRow) {
-	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
+	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
 	line := func(name, text string) {
 		if text != "" {
-			w.line(fmt.Sprintf("  %-10s", name), text)
+			w.Line(fmt.Sprintf("  %-10s", name), text)
 		}
 	}
 	if row.Level == nil {
-		w.line("", row.Scheme+": is "+row.Title)
+		w.Line("", row.Scheme+": is "+row.Title)
 		line("form", row.Syntax)
 	} else {
-		w.line("", fmt.Sprintf("%s is %s on %s", row.Factor, shown(*row.Level), row.Target))
+		w.Line("", fmt.Sprintf("%s is %s on %s", row.Factor, shown(*row.Level), row.Target))
 	}
 	line("possible", strings.Join(row.Possible, ", "))
 	if row.Possible == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
@@ -49,7 +50,7 @@ and "doctor" read.`,
 			if err != nil {
 				return err
 			}
-			d, err := p.subject(c.Context(), name, o.timeout)
+			d, err := p.Subject(c.Context(), name, o.timeout)
 			if err != nil {
 				return err
 			}
@@ -77,12 +78,12 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 	}
 	d.Facts = chosenFacts(d.Facts, o.only)
 	if len(d.Facts) == 0 {
-		return usage(fmt.Sprintf("no fact of %s begins with %s", d.Target, strings.Join(o.only, " or ")),
+		return app.Usage(fmt.Sprintf("no fact of %s begins with %s", d.Target, strings.Join(o.only, " or ")),
 			"headroom facts lists what there is, --all more; a name ends at a dot or an underscore: disk, "+
 				"disk.queue, nic.ring.rx")
 	}
-	if p.json {
-		return p.printJSON(d)
+	if p.JSON {
+		return p.PrintJSON(d)
 	}
 	shown := d.Facts
 	asksForBulk := func(prefix string) bool { return facts.Bulk(strings.TrimRight(prefix, ".*") + ".") }
@@ -92,10 +93,10 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 			shown = brief
 		}
 	}
-	(&wrapper{out: p.Stdout, width: columns(p.Stdout)}).line("", factsTitle(d, len(shown)))
+	(&app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}).Line("", factsTitle(d, len(shown)))
 	for _, s := range facts.Sections(shown) {
 		fmt.Fprintf(p.Stdout, "\n%s\n", s.Title)
-		writeRows(p.Stdout, s.Rows, o, columns(p.Stdout))
+		writeRows(p.Stdout, s.Rows, o, app.Columns(p.Stdout))
 	}
 	return nil
 }
@@ -159,9 +160,9 @@ func writeRows(w io.Writer, rows []facts.Row, o factsOptions, width int) {
 		case width == 0:
 			fmt.Fprintln(w, visible.Line(strings.TrimRight(name+value, " ")))
 		case len(o.only) > 0:
-			(&wrapper{out: w, width: width}).line(name, value)
+			(&app.Wrapper{Out: w, Width: width}).Line(name, value)
 		default:
-			fmt.Fprintln(w, fit(name+value, width))
+			fmt.Fprintln(w, app.Fit(name+value, width))
 		}
 	}
 }

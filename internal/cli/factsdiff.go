@@ -8,16 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/diff"
 	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/results"
 )
 
 type factsDiffOptions struct {
-	result documentOutput
+	result results.DocumentOutput
 	top    int
 	all    bool
 	redact bool
@@ -44,17 +46,17 @@ comes last.`,
 		Args:              argumentCount(2, 2, "two things to compare: targets, runs, files, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.check(p.json); err != nil {
+			if err := o.check(p.JSON); err != nil {
 				return err
 			}
-			if args[0] == standardInput && args[1] == standardInput {
-				return usage("standard input can be one of the two only", "name the other by its file")
+			if args[0] == app.StandardInput && args[1] == app.StandardInput {
+				return app.Usage("standard input can be one of the two only", "name the other by its file")
 			}
-			a, err := p.subject(c.Context(), args[0], facts.SnapshotLimit)
+			a, err := p.Subject(c.Context(), args[0], facts.SnapshotLimit)
 			if err != nil {
 				return err
 			}
-			b, err := p.subject(c.Context(), args[1], facts.SnapshotLimit)
+			b, err := p.Subject(c.Context(), args[1], facts.SnapshotLimit)
 			if err != nil {
 				return err
 			}
@@ -62,7 +64,7 @@ comes last.`,
 		},
 	}
 	f := c.Flags()
-	o.result.more = []outputFormat{diffconfigFormat()}
+	o.result.More = []app.OutputFormat{diffconfigFormat()}
 	documentFlags(&o.result, c)
 	f.IntVar(&o.top, "top", report.ShownDifferences, "how many differences to list")
 	f.BoolVar(&o.all, "all", false, "list all differences, and what can't be compared")
@@ -72,29 +74,31 @@ comes last.`,
 }
 
 // diffconfigFormat is that of the kernel's scripts/diffconfig.
-func diffconfigFormat() outputFormat { return outputFormat{"diffconfig", ".diffconfig"} }
+func diffconfigFormat() app.OutputFormat {
+	return app.OutputFormat{Name: "diffconfig", Suffix: ".diffconfig"}
+}
 
 func (o factsDiffOptions) check(json bool) error {
-	if _, _, err := o.result.formats(json); err != nil {
+	if _, _, err := o.result.Formats(json); err != nil {
 		return err
 	}
 	if o.top < 0 {
-		return usage(fmt.Sprintf("--top %d is no number of differences", o.top),
+		return app.Usage(fmt.Sprintf("--top %d is no number of differences", o.top),
 			"--top 0 prints the first line only, --all all differences")
 	}
 	return nil
 }
 
 func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
-	file, printed, err := o.result.formats(p.json)
+	file, printed, err := o.result.Formats(p.JSON)
 	if err != nil {
 		return err
 	}
-	if diffconfig := diffconfigFormat().name; file == diffconfig || printed == diffconfig {
+	if diffconfig := diffconfigFormat().Name; file == diffconfig || printed == diffconfig {
 		return p.diffconfig(a, b, o.result)
 	}
 	if !inCommon(a, b) {
-		return usage(a.Target+" and "+b.Target+" have nothing in common that could be compared",
+		return app.Usage(a.Target+" and "+b.Target+" have nothing in common that could be compared",
 			"compare two of a kind: two snapshots, two kernel configurations, two outputs of sysctl -a; a snapshot "+
 				"goes with each of them",
 			"an imported run knows next to nothing of its machine")
@@ -111,25 +115,25 @@ func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
 		}
 		return report.FactsDiffDocument(reported, report.FactsDiffOptions{Top: o.top, All: o.all})
 	}
-	return showResult(p, nil, resultDocument{published: d, document: of}, o.result)
+	return results.ShowResult(p.App, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 }
 
 // diffconfig prints the build options that differ as scripts/diffconfig does, or writes them into a file.
-func (p *program) diffconfig(a, b facts.Document, o documentOutput) error {
+func (p *program) diffconfig(a, b facts.Document, o results.DocumentOutput) error {
 	for _, d := range []facts.Document{a, b} {
 		if len(configOf(d)) == 0 {
-			return usage("no build option of "+d.Target+" is known", "kernels with CONFIG_IKCONFIG_PROC show "+
+			return app.Usage("no build option of "+d.Target+" is known", "kernels with CONFIG_IKCONFIG_PROC show "+
 				"theirs in /proc/config.gz, distributions in /boot/config-$(uname -r)")
 		}
 	}
-	if ownOutput(o.output) {
+	if app.OwnOutput(o.Output) {
 		return kconfig.Diffconfig(p.Stdout, configOf(a), configOf(b), false)
 	}
 	var out bytes.Buffer
 	if err := kconfig.Diffconfig(&out, configOf(a), configOf(b), false); err != nil {
 		return err
 	}
-	return writeFile(p, o.output, out.Bytes())
+	return results.WriteFile(p.App, o.Output, out.Bytes())
 }
 
 // inCommon says whether there is a key that both sides know something of.

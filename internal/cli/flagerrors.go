@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/yamlfile"
 )
@@ -21,15 +22,15 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := e.GetFlag()
-		return usage(fmt.Sprintf("--%s needs a value: %s", f.Name, f.Usage), append(exampleFor(f), help)...)
+		return app.Usage(fmt.Sprintf("--%s needs a value: %s", f.Name, f.Usage), append(exampleFor(f), help)...)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := e.GetFlag()
 		takes, _ := takenBy(f)
 		what := fmt.Sprintf("--%s takes %s, and not %q", f.Name, takes, e.GetValue())
-		return usage(what, append(exampleFor(f), help)...)
+		return app.Usage(what, append(exampleFor(f), help)...)
 	}
-	return usage(err.Error(), help)
+	return app.Usage(err.Error(), help)
 }
 
 // unknownFlag names the flag that was most likely meant.
@@ -42,7 +43,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError, help string) error {
 	if near := nearestFlag(c, name); near != "" {
 		hints = slices.Insert(hints, 0, "did you mean --"+near+"?")
 	}
-	return usage("unknown flag: "+typed, hints...)
+	return app.Usage("unknown flag: "+typed, hints...)
 }
 
 // nearestFlag is the flag of a command that a name stands for: the same with one dash, the only one that begins so, or
@@ -74,8 +75,8 @@ func takenBy(f *pflag.Flag) (takes, example string) {
 		return "a whole number from 1", "3"
 	}
 	switch f.Value.Type() {
-	case new(dryRun).Type():
-		return "short or full", string(inFull)
+	case new(app.DryRun).Type():
+		return "short or full", string(app.InFull)
 	case "int":
 		takes, example = "a whole number", "1"
 	case "uint64":
@@ -111,5 +112,5 @@ func exclusive(c *cobra.Command, a, b string) error {
 	if !c.Flags().Changed(a) || !c.Flags().Changed(b) {
 		return nil
 	}
-	return usage("--"+a+" and --"+b+" exclude each other", "leave out one of them")
+	return app.Usage("--"+a+" and --"+b+" exclude each other", "leave out one of them")
 }

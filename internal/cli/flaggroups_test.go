@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"headroom/internal/app"
 )
 
 // A flag that is new to one of these commands must be put into a group, and one that no command has any more out of it.
@@ -89,7 +91,7 @@ func flagLines(help string) []string {
 
 // commandsWithMany are the commands whose help lists flags under headings.
 func commandsWithMany() []*cobra.Command {
-	p := newProgram(Environment{Env: func(string) string { return "" }})
+	p := &program{app.New(app.Environment{Env: func(string) string { return "" }})}
 	var found []*cobra.Command
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {

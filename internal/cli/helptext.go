@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/prose"
 )
 
@@ -51,7 +52,7 @@ func (p *program) fitHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		width := helpWidth
-		if n := columns(p.Stdout); n > 0 {
+		if n := app.Columns(p.Stdout); n > 0 {
 			width = min(n, maxHelpWidth)
 		}
 		var text strings.Builder

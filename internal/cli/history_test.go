@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/facts"
 	"headroom/internal/golden"
 	"headroom/internal/history"
@@ -100,7 +101,7 @@ func typed(args []string, dir string) (code int, stdout, stderr string) {
 		}
 		return ""
 	}
-	code = Run(context.Background(), Environment{Args: append([]string{"headroom"}, args...),
+	code = Run(context.Background(), app.Environment{Args: append([]string{"headroom"}, args...),
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 		Env: env, Version: "test"})
 	return code, out.String(), errs.String()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/golden"
 	"headroom/internal/prose"
 )
@@ -90,7 +91,7 @@ func TestCommandsOfHowTos(t *testing.T) {
 			// Help is printed when all flags before it are known.
 			var errs bytes.Buffer
 			args := append(argumentsOf(m[1]), "--help")
-			if code := Run(context.Background(), Environment{Args: args, Stdin: strings.NewReader(""),
+			if code := Run(context.Background(), app.Environment{Args: args, Stdin: strings.NewReader(""),
 				Stdout: &bytes.Buffer{}, Stderr: &errs, Env: func(string) string {
 					return ""
 				}, Version: "test"}); code != 0 {

@@ -1,35 +1,20 @@
 package cli
 
 import (
-	"bufio"
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"slices"
-	"strings"
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"headroom/internal/facts"
-	"headroom/internal/ingest"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/stat"
-	"headroom/internal/store"
-	"headroom/internal/validity"
+	"headroom/internal/app"
+	"headroom/internal/importer"
+	"headroom/internal/recovery"
 )
 
 func (p *program) importCommand() *cobra.Command {
 	var label, snapshot string
-	var g stageArguments
+	var g importer.StageArguments
 	c := &cobra.Command{
 		Use:   "import [FILE...]",
 		Short: "Make a run of other tools' results, or take back an exported run",
-		Long: "Makes one run of the files given. Where a cell appears again, it is the next repetition.\n\nIt reads:\n" + importHelp() +
+		Long: "Makes one run of the files given. Where a cell appears again, it is the next repetition.\n\nIt reads:\n" + importer.ImportHelp() +
 			`  a run that headroom exported (--format run), or the folder of one
 
 The same load in another stage (another transport, two paths rather than one) is no
@@ -49,296 +34,37 @@ prints it there, or a saved run of it. Ceilings, headroom doctor RUN and compari
   headroom import from-a-colleague.headroom`,
 		Args: argumentCount(0, unlimited, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
-			sources, order, err := g.sources(args)
+			sources, order, err := g.Sources(args)
 			if err != nil {
 				return err
 			}
-			s, err := p.openStore()
+			s, err := p.OpenStore()
 			if err != nil {
 				return err
 			}
-			if err := recoverLeftovers(c.Context(), p, s, localTarget); err != nil {
+			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, app.LocalTarget); err != nil {
 				return err
 			}
-			defer p.Footprint.withRareGC(memoryFor(sources))()
+			defer p.Footprint.WithRareGC(importer.MemoryFor(sources))()
 			return p.interruptible(c.Context(), func() error {
-				known, err := importFacts(c.Context(), p, snapshot)
+				known, err := importer.ImportFacts(c.Context(), p.App, snapshot)
 				if err != nil {
 					return err
 				}
-				b, err := importFiles(c.Context(), p, s, sources, order, label, known)
+				b, err := importer.ImportFiles(c.Context(), p.App, s, sources, order, label, known)
 				if err != nil {
 					return err
 				}
-				return printImported(p, s, b)
+				return importer.PrintImported(p.App, s, b)
 			})
 		},
 	}
 	c.Flags().StringVar(&label, "label", "", "text to find the run by")
 	c.Flags().StringVar(&snapshot, "facts", "", "what the machine was like that the results are of: a snapshot, as "+
 		"headroom facts --json prints it, or a saved run")
-	c.Flags().StringArrayVar(&g.named, "stage", nil,
+	c.Flags().StringArrayVar(&g.Named, "stage", nil,
 		"a stage and what belongs to it: NAME=FILE or NAME=FILE:FIRST-LAST; may be repeated")
-	c.Flags().StringVar(&g.order, "stages", "", "the stages of one page, in its order: NAME,NAME,…")
+	c.Flags().StringVar(&g.Order, "stages", "", "the stages of one page, in its order: NAME,NAME,…")
 	p.jsonFlag(c)
 	return c
-}
-
-func importHelp() string {
-	var b strings.Builder
-	for _, i := range ingest.Importers() {
-		fmt.Fprintf(&b, "  %s\n", i.Title)
-	}
-	return b.String()
-}
-
-// memoryFor is the memory in bytes up to which garbage may grow while these are imported. Nearly all that an import
-// allocates is garbage by the next file, and less than ten megabytes are in use: to collect as often as usual takes a
-// twelfth of the time; more seldom than 40 MiB saves nothing, since fresh memory is not in the processor's cache. A
-// large file takes a few times its size, and must not have all the time go into finding that nothing can be given back.
-func memoryFor(sources []ingest.Source) int64 {
-	var largest int64
-	for _, s := range sources {
-		if info, err := os.Stat(s.Name); err == nil && info.Mode().IsRegular() {
-			largest = max(largest, info.Size())
-		}
-	}
-	return 40<<20 + 8*largest
-}
-
-func importFiles(ctx context.Context, p *program, s *store.Store, sources []ingest.Source, order []string,
-	label string, known *facts.Document) (*store.Bundle, error) {
-	open := func(name string) (fs.File, error) { return openInput(name) }
-	if len(sources) == 1 && sources[0].Name == standardInput {
-		in := bufio.NewReaderSize(p.Stdin, 64<<10)
-		if head, _ := in.Peek(2048); store.IsExport(head) { // less than that is no export
-			if known != nil {
-				return nil, hasFacts(standardInput)
-			}
-			defer p.discardOnInterrupt(ctx, s.DropImports)()
-			b, err := s.ImportExport(in)
-			return withLabel(p, s, b, label, err)
-		}
-		open = func(string) (fs.File, error) { return pipedFile{in}, nil }
-	} else if len(sources) == 1 {
-		name := sources[0].Name
-		ours, err := isRun(name)
-		if err != nil {
-			return nil, &lab.Error{Kind: lab.Usage, What: "can't import " + name, Err: err}
-		}
-		if ours && (order != nil || sources[0].Stage != "") {
-			return nil, usage(name+" is a run of headroom's own, which has its stages or has none",
-				"import it without --stage and --stages")
-		}
-		if ours && known != nil {
-			return nil, hasFacts(name)
-		}
-		if ours {
-			return importRun(ctx, p, s, name, label)
-		}
-	}
-	return importResults(ctx, p, s, sources, order, open, label, known)
-}
-
-// importFacts reads the snapshot of the machine that results are of; nil where none is named.
-func importFacts(ctx context.Context, p *program, name string) (*facts.Document, error) {
-	if name == "" {
-		return nil, nil
-	}
-	if p.allKinds().has(name) {
-		return nil, usage("--facts "+name+" is a machine as it is now, and results that are imported are of another "+
-			"time", "headroom facts --json --on "+name+" > facts.json, if it is still the same")
-	}
-	d, err := p.subject(ctx, name, facts.SnapshotLimit)
-	return &d, err
-}
-
-// hasFacts refuses other facts for a run that brings its own.
-func hasFacts(name string) error {
-	return usage(name+" is a run of headroom's own, which has the facts of its machines", "import it without --facts")
-}
-
-// saveFacts keeps what is known of the machine that results are of. Of results of several machines it is not known
-// which it is.
-func saveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
-	if len(run.Targets) != 1 {
-		return usage(fmt.Sprintf("the results are of %s, and --facts tells of one",
-			prose.Count(len(run.Targets), "machine or place")), "import those of each by themselves")
-	}
-	t := &run.Targets[0]
-	t.Facts = append(t.Facts, facts.Brief(known.Facts)...)
-	return w.Facts(t.Role, store.Before, known)
-}
-
-// pipedFile is what another program hands on, as a file.
-type pipedFile struct{ io.Reader }
-
-func (pipedFile) Stat() (fs.FileInfo, error) { return pipedInfo{}, nil }
-func (pipedFile) Close() error               { return nil }
-
-// pipedInfo is what is known of it.
-type pipedInfo struct{ fs.FileInfo }
-
-func (pipedInfo) IsDir() bool       { return false }
-func (pipedInfo) Mode() fs.FileMode { return 0 }
-
-// isRun says whether name is a run of headroom's own: the folder of one, or an export.
-func isRun(name string) (bool, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return false, err
-	}
-	if info.IsDir() {
-		_, err := store.OpenBundle(name)
-		return err == nil, nil
-	}
-	f, err := openInput(name)
-	if err != nil {
-		return false, err
-	}
-	if !info.Mode().IsRegular() {
-		return false, f.Close() // what is read of a pipe is gone
-	}
-	defer f.Close()
-	head := make([]byte, 2048)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	return store.IsExport(head[:n]), nil
-}
-
-func importRun(ctx context.Context, p *program, s *store.Store, name, label string) (*store.Bundle, error) {
-	defer p.discardOnInterrupt(ctx, s.DropImports)()
-	b, err := s.Adopt(name)
-	return withLabel(p, s, b, label, err)
-}
-
-func withLabel(p *program, s *store.Store, b *store.Bundle, label string, err error) (*store.Bundle, error) {
-	if err != nil || label == "" {
-		return b, err
-	}
-	return b, s.SetLabel(b, label)
-}
-
-// importResults reads other tools' files into a new run. It is all or nothing.
-func importResults(ctx context.Context, p *program, s *store.Store, sources []ingest.Source, order []string,
-	open ingest.Opener, label string, known *facts.Document) (*store.Bundle, error) {
-	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(),
-		Version: p.Version, Command: p.Args}
-	w, err := s.Create(header)
-	if err != nil {
-		return nil, err
-	}
-	defer p.discardOnInterrupt(ctx, func() error { return s.Remove(header.ID) })()
-	sink := &importSink{writer: w, latency: map[string]map[string]lab.Histogram{}}
-	read, err := ingest.ImportStages(ctx, sources, order, open, sink)
-	if err == nil {
-		err = w.Commit()
-	}
-	if err == nil && known != nil {
-		err = saveFacts(w, &read, *known)
-	}
-	if err != nil {
-		return nil, errors.Join(err, w.Discard())
-	}
-	err = w.Close(func(r *lab.Run) {
-		id, version, command, created := r.ID, r.Version, r.Command, r.Created
-		*r = read
-		r.ID, r.Label, r.Version, r.Command, r.Status, r.Source = id, label, version, command,
-			lab.Complete, lab.Imported
-		r.Added = created
-		if r.Created.IsZero() {
-			r.Created = created
-		}
-		for i, c := range r.Cells {
-			r.Cells[i].Latency = sink.latency[c.ID]
-		}
-		r.AddRunWarnings(validity.Run(*r, slices.Values(sink.light)))
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.Find(header.ID)
-}
-
-// importSink writes an import into the store as it is read, a segment every few megabytes.
-type importSink struct {
-	writer  *store.Writer
-	light   []lab.Repetition
-	latency map[string]map[string]lab.Histogram // by cell and direction
-}
-
-// segmentBytes is how much is held before it is committed.
-const segmentBytes = 32 << 20
-
-// maxChecked is how many repetitions the checks of a whole run get to see; it bounds the memory of an import.
-const maxChecked = 500
-
-func (i *importSink) Raw(name string, data []byte) error { return i.writer.Raw(name, data) }
-
-// Repetition saves a repetition without its latency bins, which are added up for the cell: they are most of a record,
-// and the raw file has them too.
-func (i *importSink) Repetition(rep lab.Repetition) error {
-	i.addLatency(rep)
-	rep.Latency = nil
-	if err := i.writer.Repetition(rep); err != nil {
-		return err
-	}
-	if len(i.light) < maxChecked {
-		rep.Series = nil
-		i.light = append(i.light, rep)
-	}
-	if i.writer.Pending() > segmentBytes {
-		return i.writer.Commit()
-	}
-	return nil
-}
-
-func (i *importSink) addLatency(rep lab.Repetition) {
-	if i.latency[rep.Cell] == nil {
-		i.latency[rep.Cell] = map[string]lab.Histogram{}
-	}
-	sums := i.latency[rep.Cell]
-	for direction, h := range rep.Latency {
-		sum := sums[direction]
-		sum.Nanoseconds, sum.Counts = stat.MergeBins(sum.Nanoseconds, sum.Counts, h.Nanoseconds, h.Counts)
-		sums[direction] = sum
-	}
-}
-
-func printImported(p *program, s *store.Store, b *store.Bundle) error {
-	rows, err := s.List()
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if r.ID != b.Run.ID {
-			continue
-		}
-		if p.json {
-			return p.printJSON(runsDocument{runsSchema, []store.Row{r}})
-		}
-		id := s.ShortID(r.ID)
-		fmt.Fprintf(p.Stdout, "imported as %s: %s, %s (headroom show %s)\n", id, prose.Count(r.Cells, "cell"),
-			prose.Count(r.Repetitions, "repetition"), id)
-		for _, stage := range b.Run.Stages {
-			fmt.Fprintf(p.Stdout, "  stage %s: %s from %s\n", stage.Name,
-				prose.Count(cellsIn(b.Run, stage.Name), "load"), stage.From)
-		}
-		if len(b.Run.Stages) > 0 {
-			fmt.Fprintf(p.Stdout, "  side by side: headroom stages %s\n", id)
-		}
-		if len(b.Run.Stages) == 0 && r.Repetitions > r.Cells && b.Run.Format == "fio-text" {
-			fmt.Fprintln(p.Stdout, "  loads that come again are repetitions here; where they are stages of a report, "+
-				"name them: --stage or --stages")
-		}
-		if hint := levelsHint(b.Run, id); hint != "" {
-			fmt.Fprintf(p.Stdout, "  which level is best, and which is enough: %s\n", hint)
-		}
-		for _, w := range b.Run.Warnings {
-			fmt.Fprintf(p.Stdout, "  %s: %s\n", w.Code, w.Text)
-		}
-	}
-	return nil
 }

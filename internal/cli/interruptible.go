@@ -31,7 +31,7 @@ func (p *program) exitOnInterrupt(commands ...*cobra.Command) {
 }
 
 // interruptible carries something out that changes nothing, and returns soon after ctx is done whether it has ended or
-// not. What it was making is taken away by what it gave to discardOnInterrupt, and that is waited for.
+// not. What it was making is taken away by what it gave to DiscardOnInterrupt, and that is waited for.
 func (p *program) interruptible(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
@@ -40,28 +40,11 @@ func (p *program) interruptible(ctx context.Context, do func() error) error {
 		return err
 	case <-ctx.Done():
 	}
-	defer p.unfinishedWork.Wait()
+	defer p.UnfinishedWork.Wait()
 	select {
 	case err := <-done:
 		return err
 	case <-time.After(interruptGrace):
 		return &lab.Error{Kind: lab.Cancelled, What: "interrupted"}
-	}
-}
-
-// discardOnInterrupt takes away what a command is making when it is interrupted: beside the command, which still goes
-// on with it. The command calls what is returned when it has made it.
-func (p *program) discardOnInterrupt(ctx context.Context, takeAway func() error) (done func()) {
-	p.unfinishedWork.Add(1)
-	stop := context.AfterFunc(ctx, func() {
-		defer p.unfinishedWork.Done()
-		if err := takeAway(); err != nil {
-			p.printError(err)
-		}
-	})
-	return func() {
-		if stop() {
-			p.unfinishedWork.Done()
-		}
 	}
 }

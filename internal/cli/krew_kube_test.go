@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"headroom/internal/app"
 )
 
 // krew takes the manifest and the archive, and kubectl then has headroom as a command of its own, with completion.
@@ -47,7 +49,7 @@ func TestKrewInstallsThePlugin(t *testing.T) {
 		"  kubectl headroom run quick /srv\n") || !strings.Contains(help, "kube:pod?OPTIONS") {
 		t.Errorf("its help is\n%s", help)
 	}
-	if err := os.Symlink(pluginFile, filepath.Join(bin, completionFile)); err != nil {
+	if err := os.Symlink(app.PluginFile, filepath.Join(bin, app.CompletionFile)); err != nil {
 		t.Fatal(err)
 	}
 	if printed := run("kubectl", "__complete", "headroom", "run", "qui"); !strings.HasPrefix(printed, "quick\n") {

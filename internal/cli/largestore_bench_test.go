@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/figure"
 	"headroom/internal/figure/sampled"
 	"headroom/internal/lab"
@@ -45,7 +46,7 @@ func TestManyRuns(t *testing.T) {
 			}
 			start := time.Now()
 			var errs bytes.Buffer
-			code := Run(t.Context(), Environment{Args: append([]string{"headroom", "--store", dir}, c.args...),
+			code := Run(t.Context(), app.Environment{Args: append([]string{"headroom", "--store", dir}, c.args...),
 				Stdout: io.Discard, Stderr: &errs, Env: func(string) string { return "" }})
 			times = append(times, time.Since(start).Seconds())
 			if code != 0 && code != 5 { // what a comparison finds does not matter

@@ -10,18 +10,11 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/visible"
 )
-
-// runsDocument is the published JSON document of list and import.
-type runsDocument struct {
-	Schema string      `json:"schema"`
-	Runs   []store.Row `json:"runs"`
-}
-
-const runsSchema = "headroom/runs/v1"
 
 func (p *program) listCommand() *cobra.Command {
 	var l listFilter
@@ -35,7 +28,7 @@ func (p *program) listCommand() *cobra.Command {
   headroom list --limit 10 --json`,
 		Args: argumentCount(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
-			s, err := p.openStore()
+			s, err := p.OpenStore()
 			if err != nil {
 				return err
 			}
@@ -44,11 +37,11 @@ func (p *program) listCommand() *cobra.Command {
 			if wrong != nil {
 				return wrong
 			}
-			if p.json {
+			if p.JSON {
 				if rows == nil {
 					rows = []store.Row{}
 				}
-				return errors.Join(p.printJSON(runsDocument{runsSchema, rows}), err)
+				return errors.Join(p.PrintJSON(app.RunsDocument{Schema: app.RunsSchema, Runs: rows}), err)
 			}
 			if len(rows) == 0 && err != nil { // there may well be some
 				return err

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
+	"headroom/internal/results"
 	"headroom/internal/store"
 )
 
@@ -28,11 +30,11 @@ func (l *listFilter) flags(p *program, c *cobra.Command) {
 	f.StringVar(&l.since, "since", "", "only runs from then on: 90d, 12w, a date such as 2026-10-03, or a run")
 	countVar(f, &l.limit, "limit", "how many to list at most (default: all)")
 	completeFlag(c, "suite", func() []string {
-		s, err := p.openStore()
+		s, err := p.OpenStore()
 		if err != nil {
 			return nil
 		}
-		return suitesIn(s)
+		return results.SuitesIn(s)
 	})
 	completeFlag(c, "status", statusNames)
 }
@@ -44,18 +46,19 @@ func statusNames() []string {
 // of are the rows that fit. More is how many of those the limit has left out.
 func (l *listFilter) of(s *store.Store, rows []store.Row) (fitting []store.Row, more int, err error) {
 	if l.status != "" && !slices.Contains(statusNames(), l.status) {
-		return nil, 0, usage(fmt.Sprintf("--status takes no %q", l.status),
+		return nil, 0, app.Usage(fmt.Sprintf("--status takes no %q", l.status),
 			"it is one of "+strings.Join(statusNames(), ", "))
 	}
 	var since time.Time
 	if l.since != "" {
-		if since, err = parseSince(s, l.since, time.Now()); err != nil {
+		if since, err = results.ParseSince(s, l.since, time.Now()); err != nil {
 			return nil, 0, err
 		}
 	}
 	has := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
 	for _, r := range rows {
-		if (l.suite == "" || suiteOf(r) == l.suite) && has(r.Label, l.label) && has(r.Target+" "+r.Place, l.on) &&
+		if (l.suite == "" || results.SuiteOf(r) == l.suite) && has(r.Label, l.label) &&
+			has(r.Target+" "+r.Place, l.on) &&
 			(l.status == "" || string(r.Status) == l.status) && !r.Created.Before(since) {
 			fitting = append(fitting, r)
 		}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"headroom/internal/app"
+	"headroom/internal/experiment/paired"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -139,7 +141,7 @@ func TestLiveAgainstItself(t *testing.T) {
 	}
 	base, next := a.sides()
 	for cell, n := range a.pairsOf(base, next) {
-		if n >= defaultPairs {
+		if n >= paired.DefaultPairs {
 			t.Errorf("%s took %d pairs", cell, n)
 		}
 	}
@@ -175,8 +177,8 @@ func TestLiveFindsASlowdown(t *testing.T) {
 			confirming++
 		}
 	}
-	if confirming != 2*defaultConfirm {
-		t.Errorf("%d repetitions confirm, want %d", confirming, 2*defaultConfirm)
+	if confirming != 2*paired.DefaultConfirm {
+		t.Errorf("%d repetitions confirm, want %d", confirming, 2*paired.DefaultConfirm)
 	}
 }
 
@@ -311,13 +313,13 @@ func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 func TestLiveOfTwoTargets(t *testing.T) {
 	t.Parallel()
 	a := newComparisonFixture(t)
-	a.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
+	a.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
 	there := t.TempDir()
 	a.mustRun("compare", "--live", "--suite", a.base, "local", "ssh://under-test", a.place, there, "--metrics",
 		"read.iops,write.iops", "--alpha", "0.000001", "--pairs", "4", "--confirm", "0")
 	base, next := a.sides()
 	a.pairsOf(base, next)
-	if base.Run.Targets[0].Target != localTarget || next.Run.Targets[0].Target != "ssh://under-test" {
+	if base.Run.Targets[0].Target != app.LocalTarget || next.Run.Targets[0].Target != "ssh://under-test" {
 		t.Errorf("measured on %s and %s", base.Run.Targets[0].Target, next.Run.Targets[0].Target)
 	}
 	// What is undecided after so few pairs goes on, and both targets are found again.

@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
@@ -128,16 +131,16 @@ func wrongNetwork(args []string) []string {
 
 // bare is the command line without anything that would be carried out.
 func bare() *cobra.Command {
-	p := newProgram(Environment{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
+	p := &program{app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
 		return ""
-	}})
+	}})}
 	return p.rootCommand()
 }
 
 // wrongEnds checks the ends of a network whose ladder is climbed.
 func wrongEnds(c *cobra.Command) []string {
 	typed, _ := c.Flags().GetStringArray("on")
-	if !(ladderOptions{on: typed}).ofNetwork() {
+	if !(ladderrun.Options{On: typed}).OfNetwork() {
 		return []string{"it climbs no network"}
 	}
 	return wrongEndsOf(c)
@@ -151,8 +154,8 @@ func wrongEndsOf(c *cobra.Command) []string {
 	}
 	var complaints []string
 	for _, end := range typed {
-		role, name := roleOf(end)
-		if role != clientRole && role != serverRole {
+		role, name := app.RoleOf(end)
+		if role != experiment.ClientRole && role != experiment.ServerRole {
 			complaints = append(complaints, end+" does not say which end it is")
 		}
 		if _, err := kube.Parse(name); strings.HasPrefix(name, kube.Scheme) && err != nil {
@@ -211,9 +214,9 @@ func checkTyped(text, command, on string) error {
 	switch {
 	case err != nil:
 		return err
-	case command == ablateKind && len(choice.Levels) != 1:
+	case command == app.AblateKind && len(choice.Levels) != 1:
 		return errors.New("an ablation has one level of " + text)
-	case command == sweepKind && len(choice.Levels) < 2:
+	case command == app.SweepKind && len(choice.Levels) < 2:
 		return errors.New("a sweep has at least two levels of " + text)
 	case choice.Scheme.Name == "exec":
 		return errors.New(text + " needs an experiment's file")

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"headroom/internal/app"
+	"headroom/internal/experiment/paired"
 	"headroom/internal/lab"
 )
 
@@ -13,7 +15,7 @@ import (
 // meant: headroom run /srv, headroom run /srv quick. Elsewhere says that the place is on another machine, where nothing
 // is looked up.
 func (p *program) refusePlaceFirst(args []string, elsewhere bool) error {
-	if len(args) == 0 || isSuite(args[0]) {
+	if len(args) == 0 || paired.IsSuite(args[0]) {
 		return nil
 	}
 	place, kind := args[0], ""
@@ -30,13 +32,13 @@ func (p *program) refusePlaceFirst(args []string, elsewhere bool) error {
 	}
 	suite := "quick"
 	words := slices.Clone(p.Args[1:])
-	if i := slices.IndexFunc(args[1:], isSuite); i >= 0 {
+	if i := slices.IndexFunc(args[1:], paired.IsSuite); i >= 0 {
 		suite = args[1+i]
 		at := slices.Index(words, suite)
 		words = slices.Delete(words, at, at+1)
 	}
 	words = slices.Insert(words, slices.Index(words, place), suite)
-	return usage(place+" is "+kind+", and the suite comes first",
+	return app.Usage(place+" is "+kind+", and the suite comes first",
 		lab.ShellQuote(append([]string{"headroom"}, words...)),
 		"headroom suites lists the suites")
 }

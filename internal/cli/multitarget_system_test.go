@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -44,7 +45,7 @@ func newFleetFixture(t *testing.T) fleetFixture {
 		t.Fatal(err)
 	}
 	c := fleetFixture{fixture: newFixture(t), places: map[string]string{}}
-	c.env = []string{sshConfigVariable + "=" + config}
+	c.env = []string{app.SSHConfigVariable + "=" + config}
 	if err := os.WriteFile(c.suite, []byte(remoteSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}

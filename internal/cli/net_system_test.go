@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
+	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -84,7 +86,7 @@ func twoNamespaces(t *testing.T) twoHosts {
 
 func (h twoHosts) command(args ...string) *exec.Cmd {
 	cmd := h.fixture.command(args...)
-	cmd.Env = append(os.Environ(), sshConfigVariable+"="+h.config)
+	cmd.Env = append(os.Environ(), app.SSHConfigVariable+"="+h.config)
 	return cmd
 }
 
@@ -214,11 +216,11 @@ func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)
 	d := h.measured(h.net(bothWays, "--json"))
-	if want := []lab.NetworkPair{{Client: clientRole, Server: serverRole, Address: serverAddress,
+	if want := []lab.NetworkPair{{Client: experiment.ClientRole, Server: experiment.ServerRole, Address: serverAddress,
 		Port: 5201}}; !slices.Equal(d.Network, want) {
 		t.Errorf("%+v", d.Network)
 	}
-	if len(d.Targets) != 2 || d.Targets[0].Role+d.Targets[1].Role != clientRole+serverRole ||
+	if len(d.Targets) != 2 || d.Targets[0].Role+d.Targets[1].Role != experiment.ClientRole+experiment.ServerRole ||
 		d.Targets[1].Target != "ssh://net-b" {
 		t.Errorf("%+v", d.Targets)
 	}

@@ -12,6 +12,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/runner"
@@ -32,16 +35,17 @@ type reportedLadder struct {
 // recorded saves a ladder and returns its ID.
 func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	t.Helper()
-	server := lab.RunTarget{Role: serverRole, Target: "ssh://db1", Place: lab.Place{Kind: lab.NoPlace},
+	server := lab.RunTarget{Role: experiment.ServerRole, Target: "ssh://db1", Place: lab.Place{Kind: lab.NoPlace},
 		Facts: r.facts(t)}
-	client := lab.RunTarget{Role: clientRole, Target: "ssh://generator1", Place: lab.Place{Kind: lab.NoPlace}}
+	client := lab.RunTarget{Role: experiment.ClientRole, Target: "ssh://generator1",
+		Place: lab.Place{Kind: lab.NoPlace}}
 	var addresses []string
 	run := lab.Run{ID: store.NewID(), Label: r.label, Status: lab.Complete, Source: lab.Measured,
 		Created: time.Unix(1724000000, 0), Suite: "network ladder", Repetitions: 4,
 		Terms:   &lab.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha},
-		Targets: []lab.RunTarget{client, server}, Study: &lab.ConcurrentDesign{Kind: networkLadderKind},
+		Targets: []lab.RunTarget{client, server}, Study: &lab.ConcurrentDesign{Kind: ladderrun.NetworkLadderKind},
 		Arms: []lab.Arm{{ID: runner.AllTargets, Role: runner.AllTargets,
-			Levels: map[string]string{targetLevel: runner.AllTargets}}}}
+			Levels: map[string]string{experiment.TargetLevel: runner.AllTargets}}}}
 	rates := map[string]float64{}
 	add := func(id string, kind ladder.Kind, gigabits float64, over ...string) {
 		o := lab.Combination{ID: id + "-send", Title: id, Rung: id, Kind: string(kind), Over: over, Direction: lab.Send}
@@ -55,12 +59,14 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	}
 	for i := range 8 {
 		addresses = append(addresses, fmt.Sprintf("10.0.%d.1", i+1))
-		run.Network = append(run.Network, lab.NetworkPair{Client: clientRole, Server: serverRole, Address: addresses[i],
-			Port: 5201 + i})
+		run.Network = append(run.Network, lab.NetworkPair{Client: experiment.ClientRole, Server: experiment.ServerRole,
+			Address: addresses[i],
+			Port:    5201 + i})
 	}
-	run.Network = append(run.Network, lab.NetworkPair{Client: serverRole, Server: serverRole, Address: "127.0.0.1",
-		Port: 5209})
-	add("loopback-server", ladder.Loopback, r.loopback, serverRole)
+	run.Network = append(run.Network, lab.NetworkPair{Client: experiment.ServerRole, Server: experiment.ServerRole,
+		Address: "127.0.0.1",
+		Port:    5209})
+	add("loopback-server", ladder.Loopback, r.loopback, experiment.ServerRole)
 	for i, a := range addresses {
 		add(fmt.Sprintf("port-%d", i+1), ladder.Port, 24, a)
 	}
@@ -131,13 +137,13 @@ func TestTheReportOf200GbitIsReplayed(t *testing.T) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		all := append([]string{"headroom", "ladder", "--store", dir, "--resume", found}, args...)
-		if code := Run(t.Context(), Environment{Args: all, Stdout: &out, Stderr: &errs}); code != 0 {
+		if code := Run(t.Context(), app.Environment{Args: all, Stdout: &out, Stderr: &errs}); code != 0 {
 			t.Fatalf("%v: %d\n%s", args, code, &errs)
 		}
 		var d ladder.Document
 		text := out.String()
 		out.Reset()
-		if code := Run(t.Context(), Environment{Args: append(all, "--json"), Stdout: &out, Stderr: &errs}); code !=
+		if code := Run(t.Context(), app.Environment{Args: append(all, "--json"), Stdout: &out, Stderr: &errs}); code !=
 			0 || json.Unmarshal(out.Bytes(), &d) != nil {
 			t.Fatalf("%v: %d\n%s", args, code, &errs)
 		}

@@ -18,9 +18,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/app"
 	"headroom/internal/factor"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
+	"headroom/internal/results"
 	"headroom/internal/store"
 	"headroom/internal/target"
 	"headroom/internal/target/qemu"
@@ -113,7 +115,7 @@ func (v fixture) measuredStages() []*store.Bundle {
 // codesOf are the warnings of a run and of its repetitions.
 func codesOf(t *testing.T, b *store.Bundle) []string {
 	t.Helper()
-	all, err := warningsOf(b)
+	all, err := app.WarningsOf(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +152,7 @@ func TestNFSFromEndToEnd(t *testing.T) {
 	t.Logf("five stages between two emulated guests, %s", time.Since(began).Round(time.Second))
 	var stages []string
 	for _, b := range bundles {
-		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
+		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
 		if b.Run.Status != lab.Complete || b.Run.Pair != bundles[0].Run.ID {
 			t.Errorf("%s is %s, of %q", b.Run.ID, b.Run.Status, b.Run.Pair)
 		}
@@ -201,7 +203,7 @@ func TestNFSWholeSuite(t *testing.T) {
 	t.Logf("%s", out)
 	var stages []string
 	for _, b := range v.measuredStages() {
-		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
+		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
 		n := 0
 		for r, err := range b.Repetitions() {
 			if n++; err != nil || r.Values["read.iops"]+r.Values["write.iops"] <= 0 || r.Layout.Bytes != 8<<30 {
@@ -312,7 +314,7 @@ func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile stri
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(sshConfigVariable, file)
+	t.Setenv(app.SSHConfigVariable, file)
 	return first, second
 }
 
@@ -517,7 +519,7 @@ func TestNFSIsResumed(t *testing.T) {
 	p.clean("after it was resumed")
 	var stages []string
 	for _, b := range v.measuredStages() {
-		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
+		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
 		cells := map[string]int{}
 		for r, err := range b.Repetitions() {
 			if err != nil {

@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
+	"headroom/internal/results"
 	"headroom/internal/target/qemu"
 )
 
@@ -138,7 +140,7 @@ END
 { { cat /run/qmp; sleep 100000; } | setsid qemu-system-x86_64 -nodefaults -no-user-config -display none -name inner -uuid `+innerUUID+` -machine q35 -accel tcg -m 16M -S `+
 		`-blockdev driver=file,node-name=data,filename=/mnt/disk.raw,cache.direct=on -qmp stdio >/run/inner.said 2>&1; } </dev/null >/dev/null 2>&1 &`)
 	t.Cleanup(func() { t.Log(p.run(p.client, "cat /run/inner.said")) })
-	config := os.Getenv(sshConfigVariable)
+	config := os.Getenv(app.SSHConfigVariable)
 	both, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +196,7 @@ END
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(sshConfigVariable, file)
+	t.Setenv(app.SSHConfigVariable, file)
 	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		if printed, _ := os.ReadFile(console); strings.Contains(string(printed), "headroom: this guest is ready") {
 			break
@@ -216,7 +218,7 @@ END
 	bundles := v.measuredStages()
 	var stages []string
 	for _, b := range bundles {
-		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
+		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
 		if b.Run.Status != lab.Complete {
 			t.Errorf("%s is %s", stages[len(stages)-1], b.Run.Status)
 		}
@@ -242,17 +244,17 @@ END
 // inner runs a command in the machine.
 func (p nfsPair) inner(config, command string) {
 	p.t.Helper()
-	t, err := (newProgram(Environment{Env: func(name string) string {
-		if name == sshConfigVariable {
+	t, err := (&program{app.New(app.Environment{Env: func(name string) string {
+		if name == app.SSHConfigVariable {
 			return config
 		}
 		return os.Getenv(name)
-	}})).openSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
+	}})}).OpenSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.run(t, command)
-	(newProgram(Environment{Stderr: os.Stderr})).closeTarget(t)
+	(&program{app.New(app.Environment{Stderr: os.Stderr})}).CloseTarget(t)
 }
 
 // freeTCPPort is one on which nobody listens now.

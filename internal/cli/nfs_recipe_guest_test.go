@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"headroom/internal/results"
 )
 
 // The two guests of docs/nfs.md work as they are written there: with the programs of NFS where Debian installs them,
@@ -77,7 +79,7 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	stages := map[string]bool{}
 	for _, b := range v.measuredStages() {
 		for _, a := range b.Run.Arms {
-			stages[a.Levels[stageLevel]] = true
+			stages[a.Levels[results.StageLevel]] = true
 		}
 	}
 	for _, want := range []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path",

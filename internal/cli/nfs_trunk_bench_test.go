@@ -24,6 +24,7 @@ import (
 	"headroom/internal/figure"
 	"headroom/internal/outage"
 	"headroom/internal/report"
+	"headroom/internal/results"
 	"headroom/internal/store"
 )
 
@@ -416,7 +417,7 @@ func TestNFSStagesHaveEvents(t *testing.T) {
 		t.Fatalf("%d stages\n%s", len(bundles), out)
 	}
 	for i, want := range [][]float64{{1}, {0.5, 0.5}} {
-		stage := bundles[i].Run.Arms[0].Levels[stageLevel]
+		stage := bundles[i].Run.Arms[0].Levels[results.StageLevel]
 		for r, err := range bundles[i].Repetitions() {
 			if err != nil || r.Events == nil {
 				t.Fatalf("%s: %+v, %v", stage, r.Values, err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/report"
 )
@@ -65,8 +66,8 @@ func TestOlderBundlesAreShown(t *testing.T) {
 		l.run("show", last, "--cells", "--warnings").ends(0)
 		l.run("show", last, "--raw").ends(0)
 		l.run("compare", first, last, "--anyway").ends(0)
-		for _, f := range reportFormats() {
-			file := filepath.Join(l.dir, "report"+f.suffix)
+		for _, f := range app.ReportFormats() {
+			file := filepath.Join(l.dir, "report"+f.Suffix)
 			l.run(append([]string{"report", "-o", file}, ids...)...).ends(0)
 			if text, err := os.ReadFile(file); err != nil || len(text) < 100 {
 				l.Errorf("%s: %v, %q", file, err, text)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -124,12 +125,12 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 	t.Parallel()
 	h := newOtherUserFixture(t)
 	device := attachLoopOf(t, 64<<20, "ext4")
-	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
+	h.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
 	for _, c := range []struct {
 		name, to, on, says string
 	}{
-		{"a file", h.secret, localTarget, "somebody has put something else in the place of"},
-		{"a device", device, localTarget, "somebody has put something else in the place of"},
+		{"a file", h.secret, app.LocalTarget, "somebody has put something else in the place of"},
+		{"a device", device, app.LocalTarget, "somebody has put something else in the place of"},
 		{"a file, over ssh", h.secret, "ssh://under-test", "nothing is written to " + h.place + " as root"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,10 +147,10 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 				!strings.Contains(string(out), "install -d -m 755 DIR") {
 				t.Errorf("%v, want an error with the reason and the way out: %s", err, out)
 			}
-			if (swapped == "swapped\n") != (c.on == localTarget) {
+			if (swapped == "swapped\n") != (c.on == app.LocalTarget) {
 				t.Errorf("the owner said %q", swapped)
 			}
-			if info, err := os.Stat(filepath.Join(h.place, "moved")); c.on == localTarget &&
+			if info, err := os.Stat(filepath.Join(h.place, "moved")); c.on == app.LocalTarget &&
 				(err != nil || info.Size() != 0) {
 				t.Errorf("the file that was moved away still takes space: %v", err)
 			}
@@ -200,9 +201,9 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 	shared := filepath.Join(h.base, "shared")
 	h.must(os.Mkdir(shared, 0o755))
 	h.must(os.Chmod(shared, os.ModeSticky|0o777))
-	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
+	h.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
 	before := h.sum(h.secret)
-	for _, on := range []string{localTarget, "ssh://under-test"} {
+	for _, on := range []string{app.LocalTarget, "ssh://under-test"} {
 		cmd := h.command("run", h.writes, shared, "--on", on, "--set", "runtime=2s", "--repeat", "2")
 		var printed bytes.Buffer
 		cmd.Stderr = &printed
@@ -230,7 +231,7 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 		if h.sum(h.secret) != before {
 			t.Fatalf("%s: a link was followed: %s", on, out)
 		}
-		if err := os.Remove(name); err != nil && on == localTarget {
+		if err := os.Remove(name); err != nil && on == app.LocalTarget {
 			t.Error(err)
 		}
 		if out, err := h.command("run", "--resume", b.Run.ID).CombinedOutput(); err != nil {
@@ -243,10 +244,10 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 func TestCommandsInDirectoryOfAnother(t *testing.T) {
 	t.Parallel()
 	h := newOtherUserFixture(t)
-	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
+	h.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
 	own := filepath.Join(h.base, "own")
 	h.must(os.Mkdir(own, 0o755))
-	for _, on := range []string{localTarget, "ssh://under-test"} {
+	for _, on := range []string{app.LocalTarget, "ssh://under-test"} {
 		out, err := h.command("run", h.users, h.place, "--on", on).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), h.place+" belongs to user 65534") ||
 			!strings.Contains(string(out), "install -d -m 755 DIR") {

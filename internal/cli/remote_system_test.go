@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -22,7 +23,7 @@ import (
 // TestRemoteScripts runs the sessions that measure another machine: this one, over an sshd of the test's own.
 func TestRemoteScripts(t *testing.T) {
 	t.Parallel()
-	runScripts(t, "testdata/remote", sshConfigVariable+"="+sshtest.Start(t).Config)
+	runScripts(t, "testdata/remote", app.SSHConfigVariable+"="+sshtest.Start(t).Config)
 }
 
 // remoteSuite has loads that take a while, so that there is time to interfere.
@@ -40,7 +41,7 @@ jobs:
 func newRemoteFixture(t *testing.T) (fixture, *sshtest.Server) {
 	server := sshtest.Start(t)
 	v := newFixture(t)
-	v.env = []string{sshConfigVariable + "=" + server.Config}
+	v.env = []string{app.SSHConfigVariable + "=" + server.Config}
 	if err := os.WriteFile(v.suite, []byte(remoteSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +129,8 @@ func TestARunElsewhereIsInterruptedAndResumed(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 	v.clean()
-	if b := v.onlyRun(); b.Run.Status != lab.Interrupted || targetOfRun(b.Run) != "ssh://under-test" {
-		t.Errorf("%s on %s", b.Run.Status, targetOfRun(b.Run))
+	if b := v.onlyRun(); b.Run.Status != lab.Interrupted || app.TargetOfRun(b.Run) != "ssh://under-test" {
+		t.Errorf("%s on %s", b.Run.Status, app.TargetOfRun(b.Run))
 	}
 	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("resumed: %v\n%s", err, out)
@@ -218,7 +219,7 @@ func TestAConnectionIsCutDuringALoad(t *testing.T) {
 func TestATargetIsLostForGood(t *testing.T) {
 	t.Parallel()
 	v, server := newRemoteFixture(t)
-	v.env = append(v.env, patienceVariable+"=2s")
+	v.env = append(v.env, app.PatienceVariable+"=2s")
 	cmd := v.measuring(`(?m)^1/3  `)
 	server.Stop()
 	if err := syscall.Kill(master(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {

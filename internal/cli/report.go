@@ -2,124 +2,15 @@ package cli
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/report"
-	"headroom/internal/stages"
+	"headroom/internal/results"
 	"headroom/internal/store"
-	"headroom/internal/visible"
 )
-
-// write writes runs in a format that report knows.
-func writeRuns(p *program, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
-	formats := report.Formats()
-	i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == format })
-	if i < 0 {
-		return usage(fmt.Sprintf("there is no format %q", format),
-			"the formats are "+strings.Join(formatNames(exportFormats()), ", "))
-	}
-	o, err := reportOptions(p, w, o)
-	if err != nil {
-		return err
-	}
-	var summaries []report.Summary
-	for _, b := range bundles {
-		s, err := report.Summarize(b.Run, b.Repetitions())
-		if err != nil {
-			return err
-		}
-		if err := findOutliers(p, b, &s, o.Serials); err != nil {
-			return err
-		}
-		summaries = append(summaries, s)
-	}
-	if format == "table" {
-		w = p.naming.writer(w)
-	}
-	if o.Stages == nil && (format == "html" || format == "markdown") {
-		if o.Stages, err = stagesOf(p, bundles); err != nil {
-			return err
-		}
-	}
-	return formats[i].Write(w, summaries, o)
-}
-
-// stagesOf are the stages of runs that have some, beside each other.
-func stagesOf(p *program, bundles []*store.Bundle) (map[string]*stages.Document, error) {
-	all := map[string]*stages.Document{}
-	for _, b := range bundles {
-		if len(stageNames(b.Run)) == 0 {
-			continue
-		}
-		d, _, err := stagesDocument(p, b, stagesOptions{})
-		if err != nil {
-			return nil, err
-		}
-		all[b.Run.ID] = &d
-	}
-	return all, nil
-}
-
-// present writes runs for people. A run with several arms is shown as the experiment that it was, where one reads it by
-// itself; beside others on a page, and for programs, it has the cells of all arms.
-func writeForPeople(p *program, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
-	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
-	if !alone || !slices.ContainsFunc(bundles, isExperiment) {
-		return writeRuns(p, format, bundles, w, o)
-	}
-	for i, b := range bundles {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		if !isExperiment(b) {
-			if err := writeRuns(p, format, []*store.Bundle{b}, w, o); err != nil {
-				return err
-			}
-			continue
-		}
-		options, err := reportOptions(p, w, o)
-		if err != nil {
-			return err
-		}
-		if err := writeExperiment(p, b, format, w, options); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func isExperiment(b *store.Bundle) bool { return b.Run.Experiment != nil }
-
-// reportOptions are options with what the terminal and the store add to them; w is where the report goes.
-func reportOptions(p *program, w io.Writer, o report.Options) (report.Options, error) {
-	s, err := p.openStore()
-	if err != nil {
-		return o, err
-	}
-	o.Width, o.Colour, o.ShortID = columns(p.Stdout), p.colour(w), s.ShortID
-	return o, nil
-}
-
-func findAll(p *program, refs []string) ([]*store.Bundle, error) {
-	s, err := p.openStore()
-	if err != nil {
-		return nil, err
-	}
-	var bundles []*store.Bundle
-	var errs []error
-	for _, ref := range refs {
-		found, err := s.FindAll(ref)
-		bundles, errs = append(bundles, found...), append(errs, err)
-	}
-	return bundles, errors.Join(errs...)
-}
 
 func (p *program) reportCommand() *cobra.Command {
 	var output, asked string
@@ -138,18 +29,18 @@ asked for. A sweep or an ablation is written as what it has found; --cells has e
 		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			flag, named := jsonTyped(p.json)
-			format, err := formatFor(output, flag, named, "html", reportFormats())
+			flag, named := app.JSONTyped(p.JSON)
+			format, err := app.FormatFor(output, flag, named, "html", app.ReportFormats())
 			if asked != "" {
-				format, err = chosenFormat(output, asked, p.json, reportFormats())
+				format, err = app.ChosenFormat(output, asked, p.JSON, app.ReportFormats())
 			}
 			if err != nil {
 				return err
 			}
-			if !p.json && asked == "" && (o.Warnings || output == "" && columns(p.Stdout) > 0) {
+			if !p.JSON && asked == "" && (o.Warnings || output == "" && app.Columns(p.Stdout) > 0) {
 				format, o.Names = "table", true // a page is for a browser
 			}
-			bundles, err := findAll(p, args)
+			bundles, err := results.FindAll(p.App, args)
 			if err != nil {
 				return err
 			}
@@ -157,7 +48,7 @@ asked for. A sweep or an ablation is written as what it has found; --cells has e
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
-	formatFlag(c, &asked, reportFormats())
+	formatFlag(c, &asked, app.ReportFormats())
 	cellsFlag(c, &cells)
 	c.Flags().BoolVar(&o.Serials, "serials", false, "show serial numbers")
 	c.Flags().BoolVar(&o.NoFacts, "no-facts", false, "leave the facts of the machine out")
@@ -168,15 +59,15 @@ asked for. A sweep or an ablation is written as what it has found; --cells has e
 	return c
 }
 
-// writer is writeRuns or writeForPeople.
-type writer func(p *program, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error
+// writer is WriteRuns or WriteForPeople.
+type writer func(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error
 
-// presenter is writeForPeople, unless the cells were asked for.
+// presenter is WriteForPeople, unless the cells were asked for.
 func presenter(cells bool) writer {
 	if cells {
-		return writeRuns
+		return results.WriteRuns
 	}
-	return writeForPeople
+	return results.WriteForPeople
 }
 
 func cellsFlag(c *cobra.Command, cells *bool) {
@@ -194,29 +85,20 @@ func rawCellsFlag(c *cobra.Command, raw *bool) {
 
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.
 func (p *program) writeTo(output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
-	if ownOutput(output) && format == "html" && columns(p.Stdout) > 0 {
-		return usage("a page is not for a terminal", "name a file: -o page.html")
+	if app.OwnOutput(output) && format == "html" && app.Columns(p.Stdout) > 0 {
+		return app.Usage("a page is not for a terminal", "name a file: -o page.html")
 	}
-	return writeAtomically(p, output, func(w io.Writer) error { return write(p, format, bundles, w, o) })
+	return writeAtomically(p, output, func(w io.Writer) error { return write(p.App, format, bundles, w, o) })
 }
 
 // writeAtomically writes to a file, which appears whole or not at all, or to standard output.
 func writeAtomically(p *program, output string, write func(io.Writer) error) error {
-	if ownOutput(output) {
+	if app.OwnOutput(output) {
 		return write(p.Stdout)
 	}
 	var page bytes.Buffer
 	if err := write(&page); err != nil {
 		return err
 	}
-	return writeFile(p, output, page.Bytes())
-}
-
-// writeFile writes a text.
-func writeFile(p *program, output string, data []byte) error {
-	shown := visible.Text(string(data)) // some day somebody shows the file on a terminal
-	return p.writeOutput(context.Background(), output, func(w io.Writer) error {
-		_, err := io.WriteString(w, shown)
-		return err
-	})
+	return results.WriteFile(p.App, output, page.Bytes())
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/app"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -75,18 +76,18 @@ func TestRestoreOfSeveralTargets(t *testing.T) {
 	for _, c := range []struct {
 		third   string
 		cleared bool
-	}{{localTarget, true}, {"nowhere", false}} {
+	}{{app.LocalTarget, true}, {"nowhere", false}} {
 		dir := t.TempDir()
 		s := store.Open(dir)
 		run := lab.Run{ID: "ABCDEFGH01", Status: lab.Running, Source: lab.Measured,
-			Targets: []lab.RunTarget{{Role: "a", Target: localTarget}, {Role: "b", Target: localTarget},
+			Targets: []lab.RunTarget{{Role: "a", Target: app.LocalTarget}, {Role: "b", Target: app.LocalTarget},
 				{Role: "c", Target: c.third}}}
 		w, err := s.Create(run)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var scratch []string
-		for i, target := range []string{localTarget, localTarget, c.third} {
+		for i, target := range []string{app.LocalTarget, app.LocalTarget, c.third} {
 			name := filepath.Join(t.TempDir(), "headroom-ABCDEFGH01.scratch")
 			if err := os.WriteFile(name, nil, 0o644); err != nil {
 				t.Fatal(err)

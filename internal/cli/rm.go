@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
+	"headroom/internal/recovery"
 	"headroom/internal/store"
 )
 
@@ -18,12 +20,12 @@ func (p *program) rmCommand() *cobra.Command {
 		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := p.openStore()
+			s, err := p.OpenStore()
 			if err != nil {
 				return err
 			}
 			// a killed run is the only record of what it left
-			if err := recoverLeftovers(c.Context(), p, s, ""); err != nil {
+			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, ""); err != nil {
 				return err
 			}
 			// All names are looked up before any run is deleted: with "last" twice, the second is the same run.
@@ -38,7 +40,7 @@ func (p *program) rmCommand() *cobra.Command {
 					errs = append(errs, &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on",
 						Hints: []string{"end it first, with Ctrl-C where it runs"}})
 				case !s.Has(b.Run.ID):
-					errs = append(errs, usage(b.Dir()+" is not in the store", "delete the folder by hand"))
+					errs = append(errs, app.Usage(b.Dir()+" is not in the store", "delete the folder by hand"))
 				default:
 					found = append(found, b)
 				}
@@ -55,7 +57,7 @@ func (p *program) rmCommand() *cobra.Command {
 				}
 				fmt.Fprintf(p.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
 			}
-			_, err = recoverBuilds(c.Context(), p, s)
+			_, err = recovery.RecoverBuilds(c.Context(), p.App, s)
 			return err
 		},
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
+	"headroom/internal/results"
 	"headroom/internal/rule"
 	"headroom/internal/unit"
 )
@@ -56,7 +58,7 @@ write one.`,
 		Example: "  headroom rules\n  headroom rules show iommu-strict\n  headroom rules --rules mine.yaml",
 		Args:    argumentCount(0, 0, "no argument, or show ID"),
 		RunE: func(*cobra.Command, []string) error {
-			set, err := loadRules(file)
+			set, err := results.LoadRules(file)
 			if err != nil {
 				return err
 			}
@@ -70,12 +72,12 @@ write one.`,
 }
 
 func (p *program) listRules(rules []rule.Rule) error {
-	if p.json {
+	if p.JSON {
 		var rows []ruleRow
 		for _, r := range rules {
 			rows = append(rows, rowOf(r))
 		}
-		return p.printJSON(struct {
+		return p.PrintJSON(struct {
 			Schema string    `json:"schema"`
 			Rules  []ruleRow `json:"rules"`
 		}{"headroom/rules/v1", rows})
@@ -94,7 +96,7 @@ func (p *program) listRules(rules []rule.Rule) error {
 		return err
 	}
 	// a rule is a line; show tells the rest
-	_, err := io.WriteString(p.Stdout, cutLines(table.String(), columns(p.Stdout)))
+	_, err := io.WriteString(p.Stdout, results.CutLines(table.String(), app.Columns(p.Stdout)))
 	return err
 }
 
@@ -118,7 +120,7 @@ func (p *program) rulesShowCommand(file *string) *cobra.Command {
 		Short: "Show a rule: its condition, its effect, its sources and what changes it",
 		Args:  argumentCount(1, 1, "the id of a rule"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			set, err := loadRules("")
+			set, err := results.LoadRules("")
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -130,7 +132,7 @@ func (p *program) rulesShowCommand(file *string) *cobra.Command {
 		},
 		Example: "  headroom rules show iommu-strict",
 		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := loadRules(*file)
+			set, err := results.LoadRules(*file)
 			if err != nil {
 				return err
 			}
@@ -152,7 +154,7 @@ func noRule(name string, rules []rule.Rule) error {
 	if near := similarNames(name, explained{rules: rules}.ids()); len(near) > 0 {
 		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
 	}
-	return usage("there is no rule "+name, hints...)
+	return app.Usage("there is no rule "+name, hints...)
 }
 
 // similarNames are those that have a name in them, or begin like it.
@@ -166,21 +168,21 @@ func similarNames(name string, known []string) (near []string) {
 }
 
 func (p *program) showRule(r rule.Rule) error {
-	if p.json {
-		return p.printJSON(struct {
+	if p.JSON {
+		return p.PrintJSON(struct {
 			Schema string    `json:"schema"`
 			Rules  []ruleRow `json:"rules"`
 		}{"headroom/rules/v1", []ruleRow{rowOf(r)}})
 	}
-	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
-	w.line("", r.ID+": "+r.Title)
+	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
+	w.Line("", r.ID+": "+r.Title)
 	printRule(w, r)
 	return nil
 }
 
 // printRule prints all of a rule but its title.
-func printRule(w *wrapper, r rule.Rule) {
-	row := func(name, text string) { w.rows([][2]string{{name, text}}) }
+func printRule(w *app.Wrapper, r rule.Rule) {
+	row := func(name, text string) { w.Rows([][2]string{{name, text}}) }
 	row("area", r.Class)
 	row("asked of", map[bool]string{true: "each " + r.Scope, false: "the machine"}[r.Scope != ""])
 	row("severity", r.Severity)

@@ -7,36 +7,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/parallel"
+	"headroom/internal/recovery"
 )
 
-// runOptions are the flags of run.
-type runOptions struct {
-	label       string
-	repeat      int
-	precision   string
-	budget      string
-	order       string
-	seed        uint64
-	size        string
-	set         []string
-	asPublished bool
-	destroy     string
-	sampled     string
-	maxWrites   string
-	resume      string
-	format      string
-	dryRun      dryRun
-	on          []string
-	atOnce      int
-	bringFio    string
-	events      eventOptions
-}
-
-// defaultScratch is the size of the scratch file when nobody says otherwise.
-const defaultScratch = 1 << 30
-
 func (p *program) runCommand() *cobra.Command {
-	var o runOptions
+	var o experiment.RunOptions
 	c := &cobra.Command{
 		Use:   "run SUITE [DEVICE or DIR]",
 		Short: "Measure a directory or an empty device",
@@ -88,8 +67,8 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
   headroom run --resume last
   headroom run --resume last --budget 10m`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(o.on) > 1 {
-				return argumentCount(0, 1+len(o.on), "a suite and a directory or device, or one for each target")(c,
+			if len(o.On) > 1 {
+				return argumentCount(0, 1+len(o.On), "a suite and a directory or device, or one for each target")(c,
 					args)
 			}
 			return argumentCount(0, 2, "a suite and a directory or device")(c, args)
@@ -99,104 +78,87 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 			if err := exclusive(c, "format", "json"); err != nil {
 				return err
 			}
-			if o.resume != "" {
-				for _, name := range append(eventFlags(), "label", "repeat", "at-once", "order", "seed", "size",
+			if o.Resume != "" {
+				for _, name := range append(experiment.EventFlags(), "label", "repeat", "at-once", "order", "seed",
+					"size",
 					"set", "as-published") {
 					if c.Flags().Changed(name) {
-						return usage("--"+name+" can't be changed when a run is resumed",
-							"headroom run --resume "+o.resume)
+						return app.Usage("--"+name+" can't be changed when a run is resumed",
+							"headroom run --resume "+o.Resume)
 					}
 				}
 			}
-			if known := formatNames(reportFormats()); !slices.Contains(known, o.format) {
-				return usage(fmt.Sprintf("there is no format %q", o.format),
+			if known := app.FormatNames(app.ReportFormats()); !slices.Contains(known, o.Format) {
+				return app.Usage(fmt.Sprintf("there is no format %q", o.Format),
 					"the formats are "+strings.Join(known, ", "))
 			}
-			if err := p.refusePlaceFirst(args, len(o.on) > 0); err != nil {
+			if err := p.refusePlaceFirst(args, len(o.On) > 0); err != nil {
 				return err
 			}
 			return p.run(c.Context(), o, args)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.label, "label", "", "text to find the run by")
-	countVar(f, &o.repeat, "repeat", "repetitions of every cell, the least with a precision (default: as the suite "+
+	f.StringVar(&o.Label, "label", "", "text to find the run by")
+	countVar(f, &o.Repeat, "repeat", "repetitions of every cell, the least with a precision (default: as the suite "+
 		"says)")
-	f.StringVar(&o.precision, "precision", "", "repeat until every number is known to this, like 3%")
-	f.StringVar(&o.budget, "budget", "", "time for all repetitions, like 10m; it goes where intervals are widest")
-	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
-	f.StringVar(&o.size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
-	f.StringArrayVar(&o.set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may "+
+	f.StringVar(&o.Precision, "precision", "", "repeat until every number is known to this, like 3%")
+	f.StringVar(&o.Budget, "budget", "", "time for all repetitions, like 10m; it goes where intervals are widest")
+	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
+	f.Uint64Var(&o.Seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
+	f.StringVar(&o.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
+	f.StringArrayVar(&o.Set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may "+
 		"be repeated")
-	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included")
-	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
-	f.StringVar(&o.sampled, "sampled", "",
+	f.BoolVar(&o.AsPublished, "as-published", false, "do what the suite's source did, faults included")
+	f.StringVar(&o.Destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
+	f.StringVar(&o.Sampled, "sampled", "",
 		"serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
-	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	p.resumeFlag(c, &o.resume, "go on with an interrupted run; with a finished one if more is asked for")
-	f.StringArrayVar(&o.on, "on", nil,
-		"where to measure: [ROLE=]TARGET, a target is "+p.allKinds().forms()+" (default "+
+	f.StringVar(&o.MaxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
+	p.resumeFlag(c, &o.Resume, "go on with an interrupted run; with a finished one if more is asked for")
+	f.StringArrayVar(&o.On, "on", nil,
+		"where to measure: [ROLE=]TARGET, a target is "+p.AllKinds().Forms()+" (default "+
 			"local)")
-	f.IntVar(&o.atOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after "+
+	f.IntVar(&o.AtOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after "+
 		"the other (default: all)")
-	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
-	eventFlagsOf(&o.events, f,
+	f.StringVar(&o.BringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
+	eventFlagsOf(&o.Events, f,
 		"where events are: a target (default: the one under test) or its role; once for all, or for each")
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "event-on", p.targetNames)
-	completeFlag(c, "event", eventNames)
-	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
-	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(formatNames(reportFormats()),
-		", "))
-	completeFlag(c, "format", func() []string { return formatNames(reportFormats()) })
+	completeFlag(c, "event", experiment.EventNames)
+	dryRunFlag(c, &o.DryRun, "say what would be done, and do nothing"+app.EveryCommand)
+	f.StringVar(&o.Format, "format", "table",
+		"how to print the result: "+strings.Join(app.FormatNames(app.ReportFormats()),
+			", "))
+	completeFlag(c, "format", func() []string { return app.FormatNames(app.ReportFormats()) })
 	p.jsonFlag(c)
 	return c
 }
 
-func (p *program) run(ctx context.Context, o runOptions, args []string) error {
-	s, err := p.openStoreFor(o.resume)
+func (p *program) run(ctx context.Context, o experiment.RunOptions, args []string) error {
+	s, err := p.OpenStoreFor(o.Resume)
 	if err != nil {
 		return err
 	}
-	if several, err := severalTargets(p, o, s); err != nil || len(several) > 0 {
+	if several, err := parallel.SeveralTargets(p.App, o, s); err != nil || len(several) > 0 {
 		if err != nil {
 			return err
 		}
-		return runMultiTarget(ctx, p, s, o, several, args)
+		return parallel.RunMultiTarget(ctx, p.App, s, o, several, args)
 	}
 	name, err := p.targetFor(o, s)
 	if err != nil {
 		return err
 	}
-	if !o.dryRun.asked() {
-		if err := recoverLeftovers(ctx, p, s, name); err != nil {
+	if !o.DryRun.Asked() {
+		if err := recovery.RecoverLeftovers(ctx, p.App, s, name); err != nil {
 			return err
 		}
 	}
-	t, err := p.openTarget(ctx, name)
+	t, err := p.OpenTarget(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer p.closeTarget(t)
-	return runOn(ctx, p, &measurement{program: p, options: o, store: s, target: t}, args)
-}
-
-// runOn measures on one target, which is open.
-func runOn(ctx context.Context, p *program, m *measurement, args []string) error {
-	var err error
-	if m.options.resume != "" {
-		err = m.resumeRun(ctx, args)
-	} else {
-		err = m.plan(ctx, args)
-	}
-	if err != nil {
-		return err
-	}
-	defer m.release()
-	m.printSummary(ctx)
-	if m.options.dryRun.asked() {
-		return m.printPlan()
-	}
-	return m.execute(ctx)
+	defer p.CloseTarget(t)
+	return experiment.RunOn(ctx, p.App, &experiment.Measurement{App: p.App, Options: o, Store: s, Target: t}, args)
 }

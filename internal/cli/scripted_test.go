@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
@@ -167,10 +168,10 @@ type scriptedOutcome struct {
 func (l *scriptedLab) run(args ...string) scriptedOutcome {
 	l.Helper()
 	var stdout, stderr bytes.Buffer
-	var kinds []TargetKind
+	var kinds []app.TargetKind
 	for _, scheme := range l.schemes {
-		kind := TargetKind{Scheme: scheme, Form: scheme + "NAME"}
-		if own := new(program).allKinds().of(scheme); own != nil {
+		kind := app.TargetKind{Scheme: scheme, Form: scheme + "NAME"}
+		if own := app.New(app.Environment{}).AllKinds().Of(scheme); own != nil {
 			kind.Traits, kind.Disks = own.Traits, own.Disks
 		}
 		kind.Open = func(_ context.Context, name string) (target.Target, error) {
@@ -178,17 +179,18 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 		}
 		kinds = append(kinds, kind)
 	}
-	code := Run(l.Context(), Environment{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")},
-		args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-		Env: func(name string) string { return l.env[name] }, Version: "test", Signals: l.signals, AtStep: l.steps,
-		Exit: func(code int) {
-			if l.exit == nil {
-				l.Errorf("the clean-up was cut short, with exit code %d", code)
-				return
-			}
-			l.exit(code)
-		},
-		Kinds: kinds})
+	code := Run(l.Context(),
+		app.Environment{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")},
+			args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+			Env: func(name string) string { return l.env[name] }, Version: "test", Signals: l.signals, AtStep: l.steps,
+			Exit: func(code int) {
+				if l.exit == nil {
+					l.Errorf("the clean-up was cut short, with exit code %d", code)
+					return
+				}
+				l.exit(code)
+			},
+			Kinds: kinds})
 	return scriptedOutcome{l.T, args, code, stdout.String(), stderr.String()}
 }
 
@@ -196,7 +198,7 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 func (l *scriptedLab) open(name, machine string) (target.Target, error) {
 	m := l.machines[machine]
 	if m == nil {
-		return nil, usage("there is no scripted machine " + machine)
+		return nil, app.Usage("there is no scripted machine " + machine)
 	}
 	t, err := m.Open(name)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"headroom/internal/ablation"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/scripted"
@@ -336,7 +337,7 @@ jobs:
 				}
 				args := append(slices.Insert(slices.Clone(args), 1, l.file("suite.yaml", suite), "/srv", "--on",
 					"scripted://db1"), "--seed", "5", "--blocks", "2")
-				listed := decoded[steps](l.run(append(args, "--dry-run", "--json")...).ends(0))
+				listed := decoded[vary.Steps](l.run(append(args, "--dry-run", "--json")...).ends(0))
 				l.run(append(args, "--dry-run=full")...).ends(0).says("at the end, or when interrupted", "bench")
 				if loads := m.Loads(); len(loads) > 0 {
 					t.Fatalf("%d loads were started", len(loads))

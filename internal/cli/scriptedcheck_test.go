@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/target/scripted"
 )
 
 // here has a scripted machine stand for this one.
 func (l *scriptedLab) here(name string) *scripted.Machine {
 	l.machines[""] = l.machine(name)
-	l.schemes = append(l.schemes, localTarget)
+	l.schemes = append(l.schemes, app.LocalTarget)
 	return l.machine(name)
 }
 

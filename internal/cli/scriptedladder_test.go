@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/target"
@@ -416,7 +417,8 @@ disks:
 // blankGuest is a guest whose disks were made for it.
 type blankGuest struct{ *scripted.Target }
 
-func (blankGuest) Unseen() bool                                    { return false }
+func (blankGuest) Unseen() bool { return false }
+
 func (blankGuest) MadeBlank(context.Context, string) (bool, error) { return true, nil }
 
 // A ladder through a guest: its disk reaches less than what it lies on, and the answer says whether virtio itself does.
@@ -429,7 +431,7 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inScriptedLab(t, []string{"host", "guest"}, func(l *scriptedLab) {
 				host, guest := l.machine("host"), l.machine("guest")
-				l.schemes = append(l.schemes, localTarget, guestScheme)
+				l.schemes = append(l.schemes, app.LocalTarget, guestScheme)
 				l.file("vmlinuz", "")
 				file := l.file("guest.yaml", guestFileText)
 				l.machines[""], l.machines[file] = host, guest // local, and qemu:FILE
@@ -469,7 +471,7 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 func TestScriptedLadderRefusesGuests(t *testing.T) {
 	inScriptedLab(t, []string{"host", "guest"}, func(l *scriptedLab) {
 		host := l.machine("host")
-		l.schemes = append(l.schemes, localTarget, guestScheme)
+		l.schemes = append(l.schemes, app.LocalTarget, guestScheme)
 		l.machines[""] = host
 		l.file("vmlinuz", "")
 		suite := l.file("rungs.yaml", rungsSuite)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
 	"headroom/internal/report"
@@ -24,7 +25,7 @@ func onEach(names ...string) []string {
 	return args
 }
 
-// runOn is a run of a suite in /srv on several machines.
+// RunOn is a run of a suite in /srv on several machines.
 func (l *scriptedLab) runOn(names []string, args ...string) scriptedOutcome {
 	l.Helper()
 	return l.run(append(append([]string{"run", l.file("suite.yaml", scriptedSuite), "/srv"}, onEach(names...)...),
@@ -35,7 +36,7 @@ func (l *scriptedLab) runOn(names []string, args ...string) scriptedOutcome {
 func valuesOf(d report.Summary, role, job, metric string) []float64 {
 	var all []float64
 	for _, c := range d.Cells {
-		if c.Job == job && c.Levels[targetLevel] == role {
+		if c.Job == job && c.Levels[experiment.TargetLevel] == role {
 			for _, v := range c.Metrics[metric].Values {
 				all = append(all, v.Value)
 			}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/lab"
 	"headroom/internal/sweep"
 	"headroom/internal/target"
@@ -181,7 +183,7 @@ func TestScriptedSweepAgainstAReference(t *testing.T) {
 		l.run("sweep", "--resume", "last").ends(0)
 		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		if c := d.Cells[0]; c.ToReference == nil || math.Abs(c.ToReference.Ratio-0.5) > 1e-9 ||
-			d.Reference != referenceArm || d.Blocks != 3 {
+			d.Reference != vary.ReferenceArm || d.Blocks != 3 {
 			t.Errorf("to the reference %s: %+v, in %d blocks", d.Reference, c.ToReference, d.Blocks)
 		}
 		counts := blocksOf(l.repetitions("last"))
@@ -382,7 +384,7 @@ func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 		}
 		taken := time.Duration(0)
 		for _, r := range l.repetitions("last") {
-			taken += secondsToDuration(r.Took)
+			taken += experiment.SecondsToDuration(r.Took)
 		}
 		if taken > 12*time.Minute {
 			t.Errorf("it took %s", taken)

@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/history"
 	"headroom/internal/lab"
+	"headroom/internal/results"
 	"headroom/internal/validity"
 )
 
@@ -27,7 +28,7 @@ func TestSessionsThatTellHowFarSessionsDiffer(t *testing.T) {
 		{"a wide spread, which is what is asked for", history.Cell{Warnings: []lab.Warning{spread}}, false},
 	} {
 		c.cell.Values = values
-		if got := spoiled(validity.Weights(), c.cell, "rate"); got != c.spoiled {
+		if got := results.Spoiled(validity.Weights(), c.cell, "rate"); got != c.spoiled {
 			t.Errorf("%s: spoiled %v, want %v", c.name, got, c.spoiled)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/report"
+	"headroom/internal/results"
 	"headroom/internal/store"
 	"headroom/internal/visible"
 )
@@ -27,7 +29,7 @@ A table has the most important warnings in a line each and counts the others; --
 		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			bundles, err := findAll(p, args)
+			bundles, err := results.FindAll(p.App, args)
 			if err != nil {
 				return err
 			}
@@ -35,10 +37,10 @@ A table has the most important warnings in a line each and counts the others; --
 				return p.printRaw(bundles)
 			}
 			format := "table"
-			if p.json {
+			if p.JSON {
 				format = "json"
 			}
-			return presenter(cells)(p, format, bundles, p.Stdout,
+			return presenter(cells)(p.App, format, bundles, p.Stdout,
 				report.Options{Names: format == "table", Warnings: warnings})
 		},
 	}
@@ -55,8 +57,8 @@ A table has the most important warnings in a line each and counts the others; --
 // printRaw prints what load generators printed: to the byte, but for a terminal, which would carry out the control
 // characters in it.
 func (p *program) printRaw(bundles []*store.Bundle) error {
-	w := p.rawStdout
-	if columns(w) > 0 {
+	w := p.RawStdout
+	if app.Columns(w) > 0 {
 		w = p.Stdout
 	}
 	for _, b := range bundles {

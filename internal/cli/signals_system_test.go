@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 )
@@ -125,7 +126,7 @@ jobs:
 	await(t, "the first signal has come", func() bool {
 		return strings.Contains(contentOf(t, printed), "press Ctrl-C again after")
 	})
-	time.Sleep(repeatedSignalWindow + 200*time.Millisecond)
+	time.Sleep(app.RepeatedSignalWindow + 200*time.Millisecond)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
 	rows, err := store.Open(v.store).List()

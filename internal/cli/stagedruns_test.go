@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/app"
+	"headroom/internal/experiment"
 	"headroom/internal/lab"
+	"headroom/internal/results"
 	"headroom/internal/stages"
 	"headroom/internal/store"
 )
@@ -23,10 +26,11 @@ func TestStagesOfSeveralRuns(t *testing.T) {
 	for i, name := range names {
 		run := lab.Run{ID: store.NewID(), Pair: pair, Status: lab.Complete, Source: lab.Measured,
 			Created: time.Unix(1700000000+int64(60*i), 0), Suite: "nfs", Repetitions: 2,
-			Arms: []lab.Arm{{ID: onlyArm, Role: storageRole, Levels: map[string]string{stageLevel: name}}},
-			Cells: []lab.Cell{{ID: "read", Arm: onlyArm, Job: "read", Engine: lab.EngineFio,
+			Arms: []lab.Arm{{ID: experiment.OnlyArm, Role: app.StorageRole,
+				Levels: map[string]string{results.StageLevel: name}}},
+			Cells: []lab.Cell{{ID: "read", Arm: experiment.OnlyArm, Job: "read", Engine: lab.EngineFio,
 				Params: map[string]string{"rw": "randread", "bs": "8k", "direct": "1"}}},
-			Targets: []lab.RunTarget{{Role: storageRole, Target: "local",
+			Targets: []lab.RunTarget{{Role: app.StorageRole, Target: "local",
 				Place: lab.Place{Kind: lab.Directory, Path: "/mnt"}}}}
 		w, err := store.Open(dir).Create(run)
 		if err != nil {
@@ -48,7 +52,7 @@ func TestStagesOfSeveralRuns(t *testing.T) {
 		last = run.ID
 	}
 	var out, errs bytes.Buffer
-	if code := Run(t.Context(), Environment{Args: []string{"headroom", "stages", last, "--store", dir, "--json"},
+	if code := Run(t.Context(), app.Environment{Args: []string{"headroom", "stages", last, "--store", dir, "--json"},
 		Stdout: &out, Stderr: &errs}); code != 0 {
 		t.Fatalf("%d\n%s", code, &errs)
 	}

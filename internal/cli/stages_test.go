@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/app"
 	"headroom/internal/golden"
 )
 
@@ -26,7 +27,8 @@ func printedBy(t *testing.T, store, line string) string {
 	t.Helper()
 	args := argumentsOf(line)
 	var out, errs bytes.Buffer
-	code := Run(context.Background(), Environment{Args: append(args, "--store", store), Stdin: strings.NewReader(""),
+	code := Run(context.Background(), app.Environment{Args: append(args, "--store", store),
+		Stdin:  strings.NewReader(""),
 		Stdout: &out, Stderr: &errs,
 		Env: func(string) string { return "" }, Version: "test"})
 	if code != 0 {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
+	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
@@ -32,8 +34,8 @@ func (p *program) suitesCommand() *cobra.Command {
 			switch {
 			case len(args) == 0:
 				return p.listSuites()
-			case p.json:
-				return usage("--json is for the list of suites", "headroom suites --json",
+			case p.JSON:
+				return app.Usage("--json is for the list of suites", "headroom suites --json",
 					"headroom suites show "+lab.ShellQuote(args))
 			}
 			return p.showSuite(args[0], false, false)
@@ -59,8 +61,8 @@ func (p *program) listSuites() error {
 		rows = append(rows, suiteRow{Name: name, Title: s.Title, Source: s.Source, Place: placeWord(s.Place),
 			Cells: len(cells), Repetitions: s.Repetitions, Seconds: seconds})
 	}
-	if p.json {
-		return p.printJSON(struct {
+	if p.JSON {
+		return p.PrintJSON(struct {
 			Schema string     `json:"schema"`
 			Suites []suiteRow `json:"suites"`
 		}{"headroom/suites/v1", rows})
@@ -116,7 +118,7 @@ func (p *program) suitesShowCommand() *cobra.Command {
 
 // showSuite prints the command lines behind a suite, or its file.
 func (p *program) showSuite(name string, file, asPublished bool) error {
-	s, err := loadSuite(name)
+	s, err := experiment.LoadSuite(name)
 	if err != nil {
 		return err
 	}
@@ -138,5 +140,5 @@ func duration(seconds float64) string {
 	if seconds == 0 {
 		return "?"
 	}
-	return unit.Duration(secondsToDuration(seconds))
+	return unit.Duration(experiment.SecondsToDuration(seconds))
 }

@@ -3,11 +3,14 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
+	"headroom/internal/experiment/vary"
 	"headroom/internal/reference"
+	"headroom/internal/results"
 )
 
 func (p *program) sweepCommand() *cobra.Command {
-	var o experimentOptions
+	var o vary.Options
 	c := &cobra.Command{
 		Use:   "sweep SUITE [DEVICE or DIR] --factor FACTOR=LEVEL,LEVEL... | sweep FILE.yaml",
 		Short: "Vary one factor: which level is best, and which is enough",
@@ -42,51 +45,51 @@ several levels (headroom import), and of stages; --factor says by which of the t
 		RunE:              func(c *cobra.Command, args []string) error { return p.sweepRun(c, o, args) },
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
-	f.StringVar(&o.baseline, "baseline", "", "the level that the others are held against (default: the first)")
-	f.StringVar(&o.reference, "reference", "", "a directory or device that the levels are held against, such as the "+
+	f.StringArrayVar(&o.Factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
+	f.StringVar(&o.Baseline, "baseline", "", "the level that the others are held against (default: the first)")
+	f.StringVar(&o.Reference, "reference", "", "a directory or device that the levels are held against, such as the "+
 		"disk of this machine that a guest's disk is kept on; or a target that is made with one: kube:pod?…")
-	f.StringVar(&o.referenceOn, "reference-on", "", "where the reference is (default local)")
-	f.StringVar(&o.share, "share", "", "of the best level's result that is enough (default 90%)")
-	f.StringVar(&o.limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
-	f.StringVar(&o.published, "published", "",
+	f.StringVar(&o.ReferenceOn, "reference-on", "", "where the reference is (default local)")
+	f.StringVar(&o.Share, "share", "", "of the best level's result that is enough (default 90%)")
+	f.StringVar(&o.Limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
+	f.StringVar(&o.Published, "published", "",
 		"figures of merit that somebody published, to show beside those of the same loads: FILE or reference:NAME")
 	experimentFlags(&o, p, c)
-	completeFlag(c, "published", func() []string { return publishedNames(reference.ScoreNames) })
+	completeFlag(c, "published", func() []string { return results.PublishedNames(reference.ScoreNames) })
 	p.jsonFlag(c)
 	return c
 }
 
-func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string) error {
-	id, err := p.experimentRun(c, sweepKind, o, args)
+func (p *program) sweepRun(c *cobra.Command, o vary.Options, args []string) error {
+	id, err := p.experimentRun(c, app.SweepKind, o, args)
 	if err != nil || id == "" {
 		return err
 	}
-	if o.show != "" {
+	if o.Show != "" {
 		return p.interruptible(c.Context(), func() error { return p.showSweep(c, o) })
 	}
-	return p.reportExperiment(c.Context(), id, sweepKind, o)
+	return p.reportExperiment(c.Context(), id, app.SweepKind, o)
 }
 
 // showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels
 // in another way.
-func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
-	found, err := findAll(p, []string{o.show})
+func (p *program) showSweep(c *cobra.Command, o vary.Options) error {
+	found, err := results.FindAll(p.App, []string{o.Show})
 	if err != nil {
 		return err
 	}
-	run, err := stagedRunOf(p, found[0])
+	run, err := results.StagedRunOf(p.App, found[0])
 	if err != nil {
 		return err
 	}
 	if hasLevels(run) {
-		format, err := o.format(p.json)
+		format, err := o.Format(p.JSON)
 		if err != nil {
 			return err
 		}
 		return showLevels(p, run, format, o)
 	}
-	b, err := p.findExperiment(o.show, sweepKind)
+	b, err := p.findExperiment(o.Show, app.SweepKind)
 	if err != nil {
 		return err
 	}
@@ -98,25 +101,25 @@ func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
 
 // experimentRun measures, unless a saved run is to be shown, and returns the ID of the run to report; empty where there
 // is nothing to report.
-func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptions, args []string) (string, error) {
+func (p *program) experimentRun(c *cobra.Command, kind string, o vary.Options, args []string) (string, error) {
 	if err := checkExperimentOptions(&o, c, kind); err != nil {
 		return "", err
 	}
-	if _, err := o.format(p.json); err != nil {
+	if _, err := o.Format(p.JSON); err != nil {
 		return "", err // rather now than after the measuring
 	}
-	if _, err := o.publishedScores(); err != nil {
+	if _, err := o.PublishedScores(); err != nil {
 		return "", err
 	}
-	if o.show != "" {
-		return o.show, nil
+	if o.Show != "" {
+		return o.Show, nil
 	}
-	if err := p.refusePlaceFirst(args, len(o.ends) > 0); err != nil {
+	if err := p.refusePlaceFirst(args, len(o.Ends) > 0); err != nil {
 		return "", err
 	}
-	x, err := runExperiment(c.Context(), p, kind, o, args)
-	if err != nil || o.dryRun.asked() {
+	x, err := vary.RunExperiment(c.Context(), p.App, kind, o, args)
+	if err != nil || o.DryRun.Asked() {
 		return "", err
 	}
-	return x.run.ID, nil
+	return x.Run.ID, nil
 }

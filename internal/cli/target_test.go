@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -40,7 +41,7 @@ func TestOpeningIsStopped(t *testing.T) {
 	}()
 	const target = "kube:pod?image=x"
 	var printed strings.Builder
-	code := Run(ctx, Environment{Args: []string{"headroom", "run", "quick", "--on", target},
+	code := Run(ctx, app.Environment{Args: []string{"headroom", "run", "quick", "--on", target},
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &printed,
 		Env: func(key string) string {
 			return map[string]string{"HEADROOM_STORE": t.TempDir(), "XDG_STATE_HOME": t.TempDir(),
@@ -56,7 +57,7 @@ func TestOpeningIsStopped(t *testing.T) {
 func TestOpeningIsStoppedAndLeavesSomething(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	err := stoppedOpening(ctx, "kube:pod", errors.Join(ctx.Err(), errors.New("the pod can't be removed"),
+	err := app.StoppedOpening(ctx, "kube:pod", errors.Join(ctx.Err(), errors.New("the pod can't be removed"),
 		fmt.Errorf("asking: %w", ctx.Err())))
 	want := "stopped before kube:pod was ready: context canceled\nthe pod can't be removed"
 	if lab.KindOf(err) != lab.Cancelled || err.Error() != want {
@@ -65,7 +66,7 @@ func TestOpeningIsStoppedAndLeavesSomething(t *testing.T) {
 }
 
 func TestTraitsOfNames(t *testing.T) {
-	p := new(program)
+	p := app.New(app.Environment{})
 	for name, want := range map[string]target.Traits{
 		"local":       {Local: true},
 		"local:1":     {},
@@ -80,7 +81,7 @@ func TestTraitsOfNames(t *testing.T) {
 		"kube:nodes?hostpath=/srv&node=n1": {Noun: "pod", Scheduled: true, Node: "n1", Set: "kube:nodes?hostpath=/srv",
 			Member: "n1"},
 	} {
-		if got := p.traits(name); got != want {
+		if got := p.Traits(name); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -32,7 +33,7 @@ type forgery struct {
 
 func newForgery(t *testing.T) forgery {
 	h := newOtherUserFixture(t)
-	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
+	h.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
 	private := filepath.Join(h.base, "private")
 	f := forgery{otherUserFixture: h, ran: filepath.Join(private, "ran"), kept: filepath.Join(private, "kept"),
 		below:  filepath.Join(private, "headroom-FARGED0000.work"),
@@ -152,7 +153,7 @@ func TestForgedStore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := newForgery(t)
-			for _, on := range []string{localTarget, "ssh://under-test"} {
+			for _, on := range []string{app.LocalTarget, "ssh://under-test"} {
 				base := filepath.Join(f.base, fmt.Sprint("data", i, on[:3]))
 				dir := filepath.Join(base, "headroom")
 				f.in(dir, on)
@@ -215,7 +216,7 @@ func TestForgedFilesInOwnStore(t *testing.T) {
 			{"can be written to by everybody", func(name string) error { return os.Chmod(name, 0o777) }},
 		} {
 			f.must(os.RemoveAll(dir))
-			f.in(dir, localTarget)
+			f.in(dir, app.LocalTarget)
 			name := filepath.Join(dir, c.fault)
 			f.must(how.do(name))
 			// What else is there may be carried out; so only that is left which is not.
@@ -295,7 +296,7 @@ func TestForgedRecordsOfPodsAndCommits(t *testing.T) {
 // The forgeries do what they are meant to where root trusts them: the tests above would be worth nothing otherwise.
 func TestForgeriesAreEffective(t *testing.T) {
 	t.Parallel()
-	for _, on := range []string{localTarget, "ssh://under-test"} {
+	for _, on := range []string{app.LocalTarget, "ssh://under-test"} {
 		f := newForgery(t)
 		dir := filepath.Join(f.base, "store")
 		f.in(dir, on)
@@ -312,7 +313,7 @@ func TestLabelOfRunOfAnother(t *testing.T) {
 	t.Parallel()
 	f := newForgery(t)
 	dir := filepath.Join(f.place, "store")
-	f.in(dir, localTarget)
+	f.in(dir, app.LocalTarget)
 	f.must(os.Remove(filepath.Join(dir, "runs", forgedID, "active.json")))
 	run := filepath.Join(dir, "runs", forgedID)
 	for _, store := range []string{dir, f.store} { // in its own, and beside another
@@ -342,7 +343,7 @@ func TestLeftoversNamedByOthers(t *testing.T) {
 		fmt.Sprintf(`{"jobs":%q,"folders":[%q]}`, forgedID, link), // a link has a name like ours
 	} {
 		f.must(os.RemoveAll(dir))
-		f.in(dir, localTarget)
+		f.in(dir, app.LocalTarget)
 		f.must(os.RemoveAll(filepath.Join(dir, "changes")))
 		f.must(os.WriteFile(filepath.Join(dir, "runs", forgedID, "active.json"), []byte(left), 0o644))
 		out, _ := f.command("restore").CombinedOutput()
@@ -365,7 +366,7 @@ func TestTrustedStores(t *testing.T) {
 			"1").CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
-		f.in(dir, localTarget)
+		f.in(dir, app.LocalTarget)
 		out, err := f.command("restore").CombinedOutput()
 		if err != nil || !strings.Contains(f.did(dir), "ran the command") {
 			t.Errorf("%s: %v, want that what was left is put right: %s", dir, err, out)
@@ -456,7 +457,7 @@ func TestResumeOfRunOfAnother(t *testing.T) {
 	for _, args := range [][]string{{"run"}, {"run", "--trust"}, {"sweep"}, {"net"}, {"ladder"}, {"nfs"},
 		{"compare", "--live"}, {"compare", "--layers"}, {"net", "interference"}} {
 		f.must(os.RemoveAll(dir))
-		f.in(dir, localTarget)
+		f.in(dir, app.LocalTarget)
 		f.must(os.RemoveAll(filepath.Join(dir, "changes")))
 		f.must(os.Remove(filepath.Join(dir, "runs", forgedID, "active.json")))
 		name := filepath.Join(dir, "runs", forgedID, "run.json")

@@ -48,8 +48,8 @@ func (p *program) printVersion() error {
 			}
 		}
 	}
-	if p.json {
-		return p.printJSON(d)
+	if p.JSON {
+		return p.PrintJSON(d)
 	}
 	parts := []string{d.Go, d.Platform}
 	if d.Commit != "" {

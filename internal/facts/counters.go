@@ -84,50 +84,50 @@ func NewCounterReader(ctx context.Context, t target.Target, disks []string) (*Co
 
 // CountServer adds what goes between an NFS mount and its server, by its connections, and through the ports of the
 // machine.
-func (c *CounterReader) CountServer(point string) {
-	c.mount, c.ports = point, true
-	c.all = append(c.all, mountStatsPath, netDevPath)
-	for _, uppers := range portsOver(c.target) {
-		c.upperDisks = append(c.upperDisks, uppers...)
+func (r *CounterReader) CountServer(point string) {
+	r.mount, r.ports = point, true
+	r.all = append(r.all, mountStatsPath, netDevPath)
+	for _, uppers := range portsOver(r.target) {
+		r.upperDisks = append(r.upperDisks, uppers...)
 	}
 }
 
 // Read reads all counters in one round trip. What can't be read is absent as validity.Counters says; the error says
 // that the target can't be reached.
-func (g *CounterReader) Read(ctx context.Context) (validity.Counters, error) {
+func (r *CounterReader) Read(ctx context.Context) (validity.Counters, error) {
 	if err := ctx.Err(); err != nil {
 		return validity.Counters{}, err
 	}
 	now := time.Now()
-	files, err := g.target.ReadFiles(ctx, g.all...)
+	files, err := r.target.ReadFiles(ctx, r.all...)
 	if err != nil {
 		return validity.Counters{}, &lab.Error{What: "can't read the machine's counters",
-			Target: target.RemoteName(g.target),
+			Target: target.RemoteName(r.target),
 			Err:    err}
 	}
-	c := validity.Counters{Time: now, Throttles: -1, PressureIO: -1, MaxMHz: g.maxMHz}
-	c.Disks = parseDiskStats(files[diskStatsPath].Data, g.disks)
+	c := validity.Counters{Time: now, Throttles: -1, PressureIO: -1, MaxMHz: r.maxMHz}
+	c.Disks = parseDiskStats(files[diskStatsPath].Data, r.disks)
 	c.CPU, c.Cores = parseStat(files[statPath].Data)
 	c.PagedIn, c.PagedOut = parseVMStat(files[vmStatPath].Data)
 	c.Load = parseLoad(files[loadPath].Data)
 	if s, ok := parsePressure(files[pressureIOPath].Data); ok {
 		c.PressureIO = s.total
 	}
-	if s := parseMountStats(files[mountStatsPath].Data)[g.mount]; g.mount != "" && s.moved {
+	if s := parseMountStats(files[mountStatsPath].Data)[r.mount]; r.mount != "" && s.moved {
 		c.Server = &validity.ServerBytes{Read: s.read, Written: s.written}
 		for _, t := range s.each {
 			c.Transports = append(c.Transports, validity.TransportCalls{Kind: t.Kind, Calls: t.Sent})
 		}
 	}
-	if err := g.readPorts(ctx, files, &c); err != nil {
+	if err := r.readPorts(ctx, files, &c); err != nil {
 		return c, err
 	}
-	for _, p := range g.throttles {
+	for _, p := range r.throttles {
 		if n, ok := numberIn(files[p]); ok {
 			c.Throttles = max(c.Throttles, 0) + n
 		}
 	}
-	for _, p := range g.quotas {
+	for _, p := range r.quotas {
 		q, ok := parseQuota(files[p].Data)
 		if !ok {
 			continue
@@ -138,12 +138,12 @@ func (g *CounterReader) Read(ctx context.Context) (validity.Counters, error) {
 		c.Quota.Periods, c.Quota.Throttled, c.Quota.Seconds = c.Quota.Periods+q.Periods, c.Quota.Throttled+q.Throttled,
 			c.Quota.Seconds+q.Seconds
 	}
-	c.MHz = meanMHz(g.clocks, func(p string) (int64, error) { return strconv.ParseInt(trimmed(files[p]), 10, 64) })
-	for d, p := range g.sensors {
+	c.MHz = meanMHz(r.clocks, func(p string) (int64, error) { return strconv.ParseInt(trimmed(files[p]), 10, 64) })
+	for d, p := range r.sensors {
 		// Thousandths of a degree. Source: the kernel's Documentation/hwmon/sysfs-interface.rst.
 		if n, ok := numberIn(files[p]); ok {
 			if c.DiskCelsius == nil {
-				c.DiskCelsius = make(map[string]float64, len(g.sensors))
+				c.DiskCelsius = make(map[string]float64, len(r.sensors))
 			}
 			c.DiskCelsius[d] = float64(n) / 1000
 		}
@@ -153,15 +153,15 @@ func (g *CounterReader) Read(ctx context.Context) (validity.Counters, error) {
 
 // ReadDisks reads the counters of the disks alone. It is for looking on while a load runs: reading a core's clock can
 // interrupt that core, so Read is not for every second. What can't be read is absent, as with Read.
-func (c *CounterReader) ReadDisks(ctx context.Context) (validity.Counters, error) {
+func (r *CounterReader) ReadDisks(ctx context.Context) (validity.Counters, error) {
 	now := time.Now()
-	files, err := c.target.ReadFiles(ctx, diskStatsPath)
+	files, err := r.target.ReadFiles(ctx, diskStatsPath)
 	if err != nil {
 		return validity.Counters{}, &lab.Error{What: "can't read the disks' counters",
-			Target: target.RemoteName(c.target),
+			Target: target.RemoteName(r.target),
 			Err:    err}
 	}
-	return validity.Counters{Time: now, Disks: parseDiskStats(files[diskStatsPath].Data, c.disks)}, nil
+	return validity.Counters{Time: now, Disks: parseDiskStats(files[diskStatsPath].Data, r.disks)}, nil
 }
 
 func trimmed(f target.File) string { return string(bytes.TrimSpace(f.Data)) }

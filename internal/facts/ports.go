@@ -228,32 +228,32 @@ func portsOver(t target.Target) map[string][]string {
 const netDevPath = "/proc/net/dev"
 
 // CountPorts adds the counters of all ports, and what is known of some of them in more detail.
-func (c *CounterReader) CountPorts(meant []string) {
-	c.ports, c.expectedPorts = true, meant
-	c.all = append(c.all, netDevPath)
+func (r *CounterReader) CountPorts(meant []string) {
+	r.ports, r.expectedPorts = true, meant
+	r.all = append(r.all, netDevPath)
 	for _, port := range meant {
-		c.all = append(c.all, c.mtuOf(port))
+		r.all = append(r.all, r.mtuOf(port))
 	}
 }
 
-func (c *CounterReader) mtuOf(port string) string { return netDir + "/" + port + "/mtu" }
+func (r *CounterReader) mtuOf(port string) string { return netDir + "/" + port + "/mtu" }
 
 // readPorts takes the ports' counters from what was read.
-func (g *CounterReader) readPorts(ctx context.Context, files map[string]target.File, c *validity.Counters) error {
-	if !g.ports {
+func (r *CounterReader) readPorts(ctx context.Context, files map[string]target.File, c *validity.Counters) error {
+	if !r.ports {
 		return nil
 	}
 	c.Ports = parseNetDev(files[netDevPath].Data)
-	if g.mount != "" {
+	if r.mount != "" {
 		maps.DeleteFunc(c.Ports, func(port string, _ validity.PortCounters) bool {
-			return port == loopbackPort || slices.Contains(g.upperDisks, port)
+			return port == loopbackPort || slices.Contains(r.upperDisks, port)
 		})
 	}
-	for _, port := range g.expectedPorts {
-		if n, ok := numberIn(files[g.mtuOf(port)]); ok && (c.MTU == 0 || int(n) < c.MTU) {
+	for _, port := range r.expectedPorts {
+		if n, ok := numberIn(files[r.mtuOf(port)]); ok && (c.MTU == 0 || int(n) < c.MTU) {
 			c.MTU = int(n)
 		}
-		if err := g.readPauses(ctx, port, c); err != nil {
+		if err := r.readPauses(ctx, port, c); err != nil {
 			return err
 		}
 	}
@@ -261,16 +261,16 @@ func (g *CounterReader) readPorts(ctx context.Context, files map[string]target.F
 }
 
 // readPauses asks for the pause frames of a port.
-func (g *CounterReader) readPauses(ctx context.Context, port string, c *validity.Counters) error {
-	if g.withoutPauses {
+func (r *CounterReader) readPauses(ctx context.Context, port string, c *validity.Counters) error {
+	if r.withoutPauses {
 		return nil
 	}
-	out, err := g.target.Run(ctx, "ethtool", "--include-statistics", "--show-pause", port)
+	out, err := r.target.Run(ctx, "ethtool", "--include-statistics", "--show-pause", port)
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
 	received, sent, ok := parsePauses(string(out.Stdout))
-	if g.withoutPauses = err != nil || !ok; g.withoutPauses {
+	if r.withoutPauses = err != nil || !ok; r.withoutPauses {
 		return nil // the driver does not count them, or ethtool is older than 5.10, and asking again would say the same
 	}
 	p := c.Ports[port]

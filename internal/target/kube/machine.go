@@ -287,7 +287,7 @@ func (m *Machine) Address(ctx context.Context) (string, error) {
 	return s.address, err
 }
 
-// Place is the disk under test, by its serial number; empty without one.
+// TestPath is the disk under test, by its serial number; empty without one.
 func (m *Machine) TestPath() string { return m.place }
 
 // MadeBlank says whether a device is a disk that was made for this machine, and goes with it. A class may hand out what

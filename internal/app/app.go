@@ -1,0 +1,156 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/term"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target"
+	"headroom/internal/visible"
+)
+
+// Environment are everything outside the process that the program touches besides files.
+type Environment struct {
+	// Args is the command line as typed, with the program's name first.
+	Args           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Env            func(string) string
+	Version        string
+	// Signals are those that ask the program to stop, and Exit ends the process where one does not want to wait for
+	// that; nil for none.
+	Signals <-chan os.Signal
+	Exit    func(code int)
+	// Kinds of targets beside the program's own, and before them; nil in the real program.
+	Kinds []TargetKind
+	// AtStep is called before each step of saving a run; tests end the process there. Nil in the real program.
+	AtStep func(string)
+	// Footprint bounds the memory of the process; nil where headroom does not have it to itself.
+	Footprint *Footprint
+}
+
+// App is what the commands share: where they are, and the flags that all of them take.
+type App struct {
+	Environment
+	StoreDir string
+	JSON     bool
+	// Key marks the program's own control characters on Stdout and Stderr, which show all others; unshown is the
+	// standard output that sends what it gets.
+	Key       visible.Key
+	RawStdout io.Writer
+	// Trust says to go on with a run that was imported.
+	Trust bool
+	// Naming is how the commands in what is said are called.
+	Naming Naming
+	// links connect the guests that a command starts.
+	links guestLinks
+	// UnfinishedWork has what commands are making that end at once.
+	UnfinishedWork sync.WaitGroup
+	// outputMu is held for each thing that is said: targets that are opened at once say it at any time.
+	outputMu sync.Mutex
+	// startedRuns are the runs that the command has begun, and savedIn is where; guarded by saying.
+	startedRuns []string
+	savedIn     *store.Store
+	// Active are the runs that other processes were carrying out when this command first looked; warnedActive are those
+	// of them that the user was told of, guarded by saying.
+	Active       []*store.Bundle
+	ActiveOnce   sync.Once
+	warnedActive []string
+}
+
+// Usage is an error in the command line.
+func Usage(what string, hints ...string) error {
+	return &lab.Error{Kind: lab.Usage, What: what, Hints: hints}
+}
+
+func (p *App) PrintJSON(v any) error { return EncodeJSON(p.Stdout, v) }
+
+func EncodeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// OpenStore returns the store of the flag, of $HEADROOM_STORE, or the user's own.
+func (p *App) OpenStore() (*store.Store, error) {
+	dir := p.StoreDir
+	if dir == "" {
+		dir = p.Env("HEADROOM_STORE")
+	}
+	if dir == "" {
+		base := p.Env("XDG_DATA_HOME")
+		if base == "" {
+			home := p.Env("HOME")
+			if home == "" {
+				return nil, Usage("neither HOME nor XDG_DATA_HOME is set",
+					"name a folder for the runs with --store DIR")
+			}
+			base = filepath.Join(home, ".local", "share")
+		}
+		dir = filepath.Join(base, "headroom")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := store.Open(dir)
+	if p.AtStep != nil {
+		s.AtStep(p.AtStep)
+	}
+	return s, nil
+}
+
+// Local is this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints goes
+// to the disk that it loads. The place depends on the user alone: the next start must find what a killed one left.
+func (p *App) Local() *target.Local {
+	return target.NewLocal(JobsFolder())
+}
+
+// JobsFolder holds the folders of jobs and of guests.
+func JobsFolder() string { return fmt.Sprintf("/dev/shm/headroom-%d", os.Getuid()) }
+
+// Columns is the width of the terminal that w is; 0 when it is none.
+func Columns(w io.Writer) int {
+	f, ok := w.(descriptor)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width == 0 { // a serial line does not tell
+		return 80
+	}
+	return width
+}
+
+// Lines is the height of the terminal that w is; 0 when it is none.
+func Lines(w io.Writer) int {
+	f, ok := w.(descriptor)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	_, height, err := term.GetSize(int(f.Fd()))
+	if err != nil || height == 0 {
+		return 24
+	}
+	return height
+}
+
+// Colour makes escape sequences that w sends; it is nil where what goes to w has no colour.
+func (p *App) Colour(w io.Writer) func(sequence string) string {
+	if Columns(w) == 0 || p.Env("NO_COLOR") != "" || p.Env("TERM") == "dumb" {
+		return nil
+	}
+	return p.Key.Own
+}
+
+// New is the app of one command line.
+func New(e Environment) *App {
+	return &App{Environment: e, Key: visible.NewKey(), RawStdout: e.Stdout}
+}

@@ -1,0 +1,38 @@
+package app
+
+import (
+	"headroom/internal/bisection"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// BisectKind is the third kind of experiment: its arms are chosen one by one.
+const BisectKind = bisection.Kind
+
+// The kinds of experiments that visit the same arms again and again.
+const (
+	SweepKind  = "sweep"
+	AblateKind = "ablate"
+)
+
+// RunsDocument is the published JSON document of list and import.
+type RunsDocument struct {
+	Schema string      `json:"schema"`
+	Runs   []store.Row `json:"runs"`
+}
+
+const RunsSchema = "headroom/runs/v1"
+
+// StorageRole is that of the one target of a run of storage jobs.
+const StorageRole = "storage"
+
+// IsMultiTarget says whether the loads of a run are started together on several targets.
+func IsMultiTarget(run lab.Run) bool {
+	return run.Source == lab.Measured && run.Experiment == nil && len(run.Network) == 0 && len(run.Targets) > 1
+}
+
+// MaxNamed are the pairs that the preface names.
+const MaxNamed = 4
+
+// InsideGuest ends the names of stages that were measured in a virtual machine.
+const InsideGuest = ", in a guest"

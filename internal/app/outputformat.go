@@ -1,0 +1,119 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"headroom/internal/prose"
+	"headroom/internal/report"
+)
+
+// OutputFormat is a format that a command writes, and the suffix of its files.
+type OutputFormat struct{ Name, Suffix string }
+
+// ReportFormats are those that show a run.
+func ReportFormats() []OutputFormat {
+	var list []OutputFormat
+	for _, f := range report.Formats() {
+		list = append(list, OutputFormat{f.Name, f.Extension})
+	}
+	return list
+}
+
+// ExportFormats are those of export: a run as one file is among them.
+func ExportFormats() []OutputFormat { return append(ReportFormats(), OutputFormat{"run", ".headroom"}) }
+
+// CompareFormats are those of a comparison.
+func CompareFormats() []OutputFormat {
+	var list []OutputFormat
+	for _, f := range report.CompareFormats() {
+		list = append(list, OutputFormat{f.Name, f.Extension})
+	}
+	return append(list, OutputFormat{"json", ".json"})
+}
+
+// FormatNames are what --format takes.
+func FormatNames(known []OutputFormat) []string {
+	var list []string
+	for _, f := range known {
+		list = append(list, f.Name)
+	}
+	return list
+}
+
+// ChosenFormat is the format that --format, --json and the name of a file ask for, and a table where nothing does.
+func ChosenFormat(output, format string, json bool, known []OutputFormat) (string, error) {
+	flag, named := JSONTyped(json)
+	if format != "" {
+		if !slices.Contains(FormatNames(known), format) {
+			return "", Usage("there is no format "+format, "it is one of "+prose.List(FormatNames(known)))
+		}
+		if json && format != "json" {
+			return "", Usage("--json and --format " + format + " exclude each other")
+		}
+		flag, named = "--format "+format, format
+	}
+	if OwnOutput(output) {
+		return cmp.Or(named, "table"), nil
+	}
+	return FormatFor(output, flag, named, "", known)
+}
+
+// FormatFor is the format to write to an output: the one that a flag names, else the one that the suffix of the file
+// stands for, else the usual one, where a command has one for every name. The flag is given as typed, empty where there
+// is none; the suffix must not contradict it.
+func FormatFor(output, flag, named, usual string, known []OutputFormat) (string, error) {
+	suffix := suffixOf(output)
+	isSuffix := func(f OutputFormat) bool { return f.Suffix == suffix }
+	isFormat := slices.ContainsFunc(ExportFormats(), isSuffix)
+	at := slices.IndexFunc(known, isSuffix)
+	switch {
+	case suffix == "" && flag != "":
+		return named, nil
+	case flag != "":
+		i := slices.IndexFunc(known, func(f OutputFormat) bool { return f.Name == named })
+		if i < 0 || isSuffix(known[i]) || !isFormat || suffix == ".txt" { // every format but a whole run is text
+			return named, nil
+		}
+		return "", Usage(fmt.Sprintf("%s and the name %s ask for two formats", flag, output),
+			"leave out "+flag+", or end the name in "+known[i].Suffix)
+	case at >= 0:
+		return known[at].Name, nil
+	case usual != "" && !isFormat:
+		return usual, nil
+	}
+	var suffixes []string
+	for _, f := range known {
+		if !slices.Contains(suffixes, f.Suffix) {
+			suffixes = append(suffixes, f.Suffix)
+		}
+	}
+	return "", Usage("what to write into "+output+" can't be told from its name",
+		"end it in one of "+strings.Join(suffixes, ", "))
+}
+
+// suffixOf is the suffix by which a file's format is told; empty for standard output.
+func suffixOf(output string) string {
+	if OwnOutput(output) {
+		return ""
+	}
+	switch suffix := strings.ToLower(filepath.Ext(output)); suffix {
+	case ".htm":
+		return ".html"
+	case ".markdown":
+		return ".md"
+	default:
+		return suffix
+	}
+}
+
+// JSONTyped is --json as FormatFor takes it.
+func JSONTyped(json bool) (flag, named string) {
+	if !json {
+		return "", ""
+	}
+	return "--json", "json"
+}

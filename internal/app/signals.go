@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// RepeatedSignalWindow is how long a second signal counts as the first one come again: timeout(1) sends its own to the
+// process and to the process's group, and so do others who want to be sure.
+const RepeatedSignalWindow = 2 * time.Second
+
+// signalAction is what a signal asks for.
+type signalAction int
+
+const (
+	stopCleanly signalAction = iota
+	alreadyStopping
+	stopNow
+)
+
+// stopSignals decides what each signal of several asks for.
+type stopSignals struct {
+	first    time.Time
+	received int
+}
+
+// action takes a signal that came at a time. One that comes clearly later than the first one, and a third one in any
+// case, asks not to wait for the clean-up.
+func (s *stopSignals) action(at time.Time) signalAction {
+	s.received++
+	switch {
+	case s.received == 1:
+		s.first = at
+		return stopCleanly
+	case s.received == 2 && at.Sub(s.first) < RepeatedSignalWindow:
+		return alreadyStopping
+	}
+	return stopNow
+}
+
+// lastMessageTimeout is how long the last words may take: who reads them may not be there.
+const lastMessageTimeout = time.Second
+
+// HandleSignals has signals end the context, and the process where its clean-up is cut short. The returned function
+// ends that.
+func (p *App) HandleSignals(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		var s stopSignals
+		for {
+			select {
+			case <-done:
+				return
+			case sig := <-p.Signals:
+				switch s.action(time.Now()) {
+				case stopCleanly:
+					cancel(stopSignal(sig.String() + " signal received"))
+					go fmt.Fprintf(p.Stderr, "stopping; press Ctrl-C again after %s to cut the clean-up short\n",
+						RepeatedSignalWindow)
+				case alreadyStopping:
+				case stopNow:
+					printed := make(chan struct{})
+					go func() { p.printUnfinishedCleanup(); close(printed) }()
+					select {
+					case <-printed:
+					case <-time.After(lastMessageTimeout):
+					}
+					p.Exit(exitCodeOf(sig))
+				}
+			}
+		}
+	}()
+	return ctx, func() { close(done); cancel(context.Canceled) }
+}
+
+// stopSignal is why a context was ended by a signal.
+type stopSignal string
+
+func (a stopSignal) Error() string { return string(a) }
+
+// Is says that it is a cancellation like others.
+func (a stopSignal) Is(target error) bool { return target == context.Canceled }
+
+// exitCodeOf a process that a signal has ended, as shells give it.
+func exitCodeOf(sig os.Signal) int {
+	if n, ok := sig.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return 1
+}
+
+// RegisterRun notes a run that is carried out, to be named when its clean-up is cut short.
+func (p *App) RegisterRun(s *store.Store, id string) {
+	p.outputMu.Lock()
+	defer p.outputMu.Unlock()
+	p.startedRuns, p.savedIn = append(p.startedRuns, id), s
+}
+
+// printUnfinishedCleanup says what is left when the clean-up is cut short.
+func (p *App) printUnfinishedCleanup() {
+	p.outputMu.Lock()
+	ids, s := slices.Clone(p.startedRuns), p.savedIn
+	p.outputMu.Unlock()
+	what := "what was changed or made"
+	if s != nil {
+		rows, _ := s.List() // what can't be listed now, restore finds all the same
+		var left []string
+		for _, r := range rows {
+			if r.Status == lab.Running && slices.Contains(ids, r.ID) {
+				left = append(left, "run "+s.ShortID(r.ID))
+			}
+		}
+		if len(left) > 0 {
+			what = "what " + strings.Join(left, " and ") + " has changed or made"
+		}
+	}
+	fmt.Fprintf(p.Stderr, "headroom: the clean-up was cut short; %s may be left; to put it back: headroom restore\n",
+		what)
+}

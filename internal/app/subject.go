@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/diff"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// LocalTarget is the name of this machine as a target.
+const LocalTarget = target.LocalName
+
+// StandardInput is the name of what another program hands on.
+const StandardInput = "-"
+
+// Subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a
+// run of several ("4J0P:server"), a file (a snapshot, a kernel configuration, the output of sysctl -a), or such a file
+// from standard input ("-"). Reading a machine may take limit.
+func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
+	if name = localSpelling(name); p.AllKinds().Has(name) {
+		t, err := p.OpenTarget(ctx, name)
+		if err != nil {
+			return facts.Document{}, err
+		}
+		defer p.CloseTarget(t)
+		return p.FactsOfTarget(ctx, t, limit)
+	}
+	if name == "" {
+		return facts.Document{}, Usage("an empty name names nothing to read facts from", subjectHint)
+	}
+	if name == StandardInput {
+		return readSubject("standard input", p.Stdin)
+	}
+	f, err := OpenInput(name)
+	if err == nil {
+		defer f.Close()
+		if !IsFolder(name) {
+			return readSubject(name, f)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't read facts from " + name, Err: err}
+	} else if folder, _ := cutRole(name); filepath.Base(name) != name && !IsFolder(folder) {
+		return facts.Document{}, Usage("there is no "+name, subjectHint) // a run is not called so either
+	}
+	if _, err := os.Stat(filepath.Join(name, "run.json")); IsFolder(name) && filepath.Base(name) != name &&
+		errors.Is(err, fs.ErrNotExist) {
+		return facts.Document{}, Usage(name+" is a folder without a run.json, so it is no run", subjectHint)
+	}
+	b, role, err := p.RunOf(name)
+	if err != nil {
+		return facts.Document{}, notASubject(name, err)
+	}
+	return factsOfRun(b, role)
+}
+
+// RunOf finds the run that an argument stands for, and the role that it may name behind a colon. A label may have
+// colons, too.
+func (p *App) RunOf(name string) (b *store.Bundle, role string, err error) {
+	s, err := p.OpenStore()
+	if err != nil {
+		return nil, "", err
+	}
+	if b, err = s.Find(name); err == nil {
+		return b, "", nil
+	}
+	if run, role := cutRole(name); role != "" {
+		if b, err := s.Find(run); err == nil {
+			return b, role, nil
+		}
+	}
+	return nil, "", err
+}
+
+// cutRole splits RUN:ROLE. Both are empty where there is no role.
+func cutRole(name string) (run, role string) {
+	if i := strings.LastIndexByte(name, ':'); i > 0 && i < len(name)-1 {
+		return name[:i], name[i+1:]
+	}
+	return "", ""
+}
+
+// FactsOfTarget are those of a target and of the place that was made with it.
+func (p *App) FactsOfTarget(ctx context.Context, t target.Target, limit time.Duration) (facts.Document, error) {
+	place := lab.Place{Kind: lab.NoPlace}
+	if h, ok := t.(target.HasTestPath); ok && h.TestPath() != "" {
+		var err error
+		if place, err = facts.ResolvePlace(ctx, t, h.TestPath()); err != nil {
+			return facts.Document{}, err
+		}
+	}
+	return p.SnapshotWithin(ctx, limit, t, place)
+}
+
+const subjectHint = `facts come from "local", ssh://host, a run, one target of it (RUN:ROLE), - (standard input), or a file: a snapshot, a kernel configuration, what sysctl -a printed`
+
+// maxSubject is the largest file that is read: a snapshot of 4,000 disks is some 60 MiB.
+const maxSubject = 256 << 20
+
+func readSubject(name string, from io.Reader) (facts.Document, error) {
+	data, err := io.ReadAll(io.LimitReader(from, maxSubject+1))
+	if err == nil && len(data) > maxSubject {
+		err = fmt.Errorf("it is larger than %d MiB", maxSubject>>20)
+	}
+	if err != nil {
+		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't read facts from " + name, Err: err}
+	}
+	s, err := diff.Decode(name, data)
+	return facts.Document{Schema: facts.DocumentSchema, Target: s.Name, Facts: s.Facts}, err
+}
+
+func IsFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+func notASubject(name string, err error) error {
+	var known *lab.Error
+	if filepath.Base(name) == name && errors.As(err, &known) {
+		known.Hints = append(known.Hints, append(hostHint(name), subjectHint)...)
+	}
+	return err
+}
+
+// factsOfRun are the facts of a run's target; of several, of the one in that role.
+func factsOfRun(b *store.Bundle, role string) (facts.Document, error) {
+	known := b.Known(store.Before)
+	among := func(what string) error {
+		hints := make([]string, 0, len(known)+1)
+		for _, r := range known {
+			hints = append(hints, b.Run.ID+":"+r)
+		}
+		return Usage(what, "name one of them: "+unit.Names(hints, ", "),
+			"headroom doctor "+b.Run.ID+" diagnoses them all")
+	}
+	switch {
+	case len(known) == 0:
+		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "nothing is known of the machine of run " + b.Run.ID,
+			Hints: []string{"imported runs have no facts; compare the machine itself, or a snapshot: headroom facts " +
+				"--json > machine.json"}}
+	case role == "" && len(known) > 1:
+		return facts.Document{}, among(fmt.Sprintf("run %s is of %d targets", b.Run.ID, len(known)))
+	case role == "":
+		role = known[0]
+	case !slices.Contains(known, role):
+		return facts.Document{}, among(fmt.Sprintf("run %s knows nothing of a target %q", b.Run.ID, role))
+	}
+	d, _, err := b.Facts(role, store.Before)
+	if err != nil {
+		return d, err
+	}
+	d.Target = "run " + b.Run.ID
+	if len(known) > 1 {
+		d.Target += ":" + role
+	}
+	if b.Run.Label != "" {
+		d.Target += " (" + b.Run.Label + ")"
+	}
+	return d, nil
+}

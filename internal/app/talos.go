@@ -1,0 +1,19 @@
+package app
+
+import (
+	"context"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/target/bootloader"
+)
+
+// Bootable is a target with the power to start it again, and the way in which it is.
+func Bootable(ctx context.Context, t target.Target, o bootloader.Options) (target.Booter, string, error) {
+	if OnThisMachine(ctx, t) {
+		return nil, "", &lab.Error{Kind: lab.Refused,
+			What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(),
+			Hints: []string{"run it on another machine"}}
+	}
+	return bootloader.Find(ctx, t, o)
+}

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// SSHConfigVariable names a configuration file for ssh in place of the user's own.
+const SSHConfigVariable = "HEADROOM_SSH_CONFIG"
+
+// PatienceVariable says how long a lost connection is tried for again.
+const PatienceVariable = "HEADROOM_SSH_PATIENCE"
+
+// WithEmulation adds what the host knows of a guest and the guest itself may have been too slow to say: that its
+// processor is a program. Every report of it must say so.
+func WithEmulation(t target.Target, all []lab.Fact) []lab.Fact {
+	const key = "vm.emulated"
+	if e, ok := t.(target.MaybeEmulated); !ok || !e.Emulated() {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(f lab.Fact) bool { return f.Key == key })
+	return append(all, lab.Fact{Key: key, Value: "on", Source: "QEMU's -accel"})
+}
+
+// OwnArguments compares a target with the kernel arguments that it was started with, and returns those that nothing
+// shows the effect of.
+func OwnArguments(ctx context.Context, t target.Target) ([]lab.Unverified, error) {
+	g, ok := t.(target.HasBootArguments)
+	if !ok {
+		return nil, nil
+	}
+	levels := map[string]string{}
+	for _, argument := range g.BootArguments() {
+		name, value, _ := strings.Cut(argument, "=")
+		levels["cmdline:"+name] = value
+	}
+	return UnverifiedLevels(ctx, t, levels)
+}
+
+// UnverifiedLevels are those of an arm's levels that nothing shows the effect of; a level without effect is an error.
+func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]string) ([]lab.Unverified, error) {
+	whys, err := factor.UnverifiedLevels(ctx, t, levels)
+	var all []lab.Unverified
+	for name, why := range whys {
+		all = lab.WithUnverified(all, lab.Unverified{Factor: name, Level: levels[name], Reason: why})
+	}
+	return all, err
+}
+
+// OpenTarget opens a place where commands run; CloseTarget gives it back.
+func (p *App) OpenTarget(ctx context.Context, name string) (target.Target, error) {
+	name = localSpelling(name)
+	kind := p.AllKinds().Of(name)
+	if kind == nil {
+		return nil, Usage(fmt.Sprintf("%q is no target", name),
+			append(hostHint(name), "a target is "+p.AllKinds().Forms())...)
+	}
+	t, err := kind.Open(ctx, name)
+	if err != nil && ctx.Err() != nil {
+		return nil, StoppedOpening(ctx, name, err)
+	}
+	return t, err
+}
+
+// StoppedOpening is the error of a target that the user did not wait for: that is why it could not be had, whatever the
+// step at hand says. What could not be removed again is said all the same; it follows the first error.
+func StoppedOpening(ctx context.Context, name string, err error) error {
+	stopped := &lab.Error{Kind: lab.Cancelled, What: "stopped before " + name + " was ready", Err: context.Cause(ctx)}
+	all := []error{stopped}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap()[1:] {
+			if !errors.Is(e, context.Canceled) {
+				all = append(all, e)
+			}
+		}
+	}
+	return errors.Join(all...)
+}
+
+// CloseTarget gives a target back; what goes wrong there is said, and changes no result.
+func (p *App) CloseTarget(t target.Target) { p.CloseConcurrently([]target.Target{t}) }
+
+// localSpelling is the name of a target, where localhost is this machine.
+func localSpelling(name string) string {
+	if name == "localhost" {
+		return LocalTarget
+	}
+	return name
+}
+
+// hostHint says how a host is named as a target; nothing for a text that can't be the name of one.
+func hostHint(name string) []string {
+	if !regexp.MustCompile(`^([\w.-]+@)?[A-Za-z0-9][\w.-]*(:[0-9]+)?$`).MatchString(name) {
+		return nil
+	}
+	return []string{"a host that ssh reaches: ssh://" + name}
+}
+
+// RoleOf splits "[ROLE=]TARGET".
+func RoleOf(on string) (role, name string) {
+	if m := regexp.MustCompile(`^([a-z][a-z0-9-]*)=(.*)$`).FindStringSubmatch(on); m != nil {
+		return m[1], localSpelling(m[2])
+	}
+	return "", localSpelling(on)
+}
+
+// OnlyTarget is the target of --on, of which there is one for now; this machine without the flag.
+func OnlyTarget(on []string) (string, error) {
+	if len(on) == 0 {
+		return LocalTarget, nil
+	}
+	if len(on) > 1 {
+		return "", Usage("--on is given more than once; of the commands that measure, only headroom run takes "+
+			"several targets", "do it on each, then compare the runs")
+	}
+	role, name := RoleOf(on[0])
+	if role != "" && role != StorageRole {
+		return "", Usage(fmt.Sprintf("there is no role %q in a suite of storage jobs", role), "write --on "+name)
+	}
+	return name, nil
+}
+
+// TargetOfRun is the name of the target that a run was measured on.
+func TargetOfRun(run lab.Run) string {
+	if len(run.Targets) == 0 || run.Targets[0].Target == "" {
+		return LocalTarget
+	}
+	return run.Targets[0].Target
+}
+
+const BootIDPath = "/proc/sys/kernel/random/boot_id"
+
+// OnThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told
+// it is not.
+func OnThisMachine(ctx context.Context, t target.Target) bool {
+	if target.IsLocal(t) {
+		return true
+	}
+	if _, shared := t.(target.SharesKernel); shared {
+		return false // whatever machine its node is, it sees other files, and may be taken away
+	}
+	own, err := os.ReadFile(BootIDPath)
+	if err != nil {
+		return false
+	}
+	files, err := t.ReadFiles(ctx, BootIDPath)
+	return err == nil && files[BootIDPath].Err == nil && string(files[BootIDPath].Data) == string(own)
+}

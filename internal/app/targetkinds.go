@@ -1,0 +1,293 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/target/bootloader"
+	"headroom/internal/target/kube"
+	"headroom/internal/target/qemu"
+)
+
+// TargetKind is one kind of place where commands run, and all that this package knows of it. What an open target can
+// do is asked by the interfaces of package target.
+type TargetKind struct {
+	// Scheme is what its names begin with, "ssh:"; Form is how they are written.
+	Scheme, Form string
+	// Completions are the beginnings of names that a shell offers, each with what it stands for after a tab.
+	Completions []string
+	Open        func(ctx context.Context, name string) (target.Target, error)
+	// Traits are what a name says of its target; nil for a machine that is there anyway.
+	Traits func(name string) target.Traits
+	// OpenSet opens the targets that one name stands for, of which members are those that it had before; nil where each
+	// name stands for one.
+	OpenSet func(ctx context.Context, name string, members []string) (*TargetSet, error)
+	// Disks are those that the target will have, and OpenIn opens it with the images of its disks in a folder of this
+	// machine; nil where headroom makes no disks.
+	Disks  func(name string) ([]target.Disk, error)
+	OpenIn func(ctx context.Context, name, folder string) (target.Target, error)
+}
+
+// TargetSet is several targets for which one name stands.
+type TargetSet struct {
+	Targets []target.Target
+	// Members tell them apart, in the same order: nodes, or numbers.
+	Members []string
+	// LeftOut says of each that was meant and is not there why.
+	LeftOut []string
+	Close   func() error
+}
+
+// TargetKinds is a list of them. Of two that a name fits, the first one counts.
+type TargetKinds []TargetKind
+
+// AllKinds are all that this program has.
+func (p *App) AllKinds() TargetKinds {
+	return append(slices.Clone(TargetKinds(p.Kinds)), TargetKinds{
+		{Scheme: LocalTarget, Form: LocalTarget, Completions: []string{LocalTarget + "\tthis machine"},
+			Traits: func(string) target.Traits { return target.Traits{Local: true} },
+			Open:   func(context.Context, string) (target.Target, error) { return p.Local(), nil }},
+		{Scheme: "ssh:", Form: "ssh://[user@]host[:port]", Open: p.OpenSSH,
+			Completions: []string{"ssh://\ta host, as your ssh knows it"}},
+		{Scheme: qemu.Scheme, Form: "qemu:FILE", Open: p.openGuest, OpenIn: p.openGuestIn, Disks: disksOfGuest,
+			Traits:      func(string) target.Traits { return qemu.Traits() },
+			Completions: []string{qemu.Scheme + "\ta guest in QEMU, by the file that describes it"}},
+		{Scheme: kube.Scheme, Form: kube.Form, Open: p.openPod, OpenSet: p.openPods, Traits: kube.TraitsOf,
+			Completions: []string{
+				kube.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
+				kube.Scheme + "nodes?\ta pod on each node, for the node itself",
+				kube.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}},
+		{Scheme: bootloader.TalosScheme, Form: "talos://NODE", Open: p.openTalos,
+			Traits: func(string) target.Traits { return bootloader.TalosTraits() }},
+	}...)
+}
+
+// Of is the kind of a name; nil where it is no target's.
+func (k TargetKinds) Of(name string) *TargetKind {
+	i := slices.IndexFunc(k, func(k TargetKind) bool {
+		return name == k.Scheme || strings.Contains(k.Scheme, ":") && strings.HasPrefix(name, k.Scheme)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &k[i]
+}
+
+// Has says whether an argument names a target and can't be the name of anything else.
+func (k TargetKinds) Has(name string) bool { return k.Of(name) != nil }
+
+// Traits are what a name says of its target.
+func (k TargetKinds) Traits(name string) target.Traits {
+	if kind := k.Of(name); kind != nil && kind.Traits != nil {
+		return kind.Traits(name)
+	}
+	return target.Traits{}
+}
+
+// Rest is a name without the scheme of its kind.
+func (k TargetKinds) Rest(name string) string {
+	if kind := k.Of(name); kind != nil {
+		return strings.TrimPrefix(name, kind.Scheme)
+	}
+	return name
+}
+
+// Forms is how targets are written.
+func (k TargetKinds) Forms() string {
+	var forms []string
+	for _, k := range k {
+		forms = append(forms, k.Form)
+	}
+	return strings.Join(forms, " or ")
+}
+
+// Traits are what the name of a target says of it.
+func (p *App) Traits(name string) target.Traits { return p.AllKinds().Traits(name) }
+
+// SavedTraits are those of a target of a saved run, which the real program has opened.
+func SavedTraits(name string) target.Traits { return new(App).Traits(name) }
+
+// OpenSet opens the targets that one name stands for, and says which are left out.
+func (p *App) OpenSet(ctx context.Context, name string, members []string) (*TargetSet, error) {
+	kind := p.AllKinds().Of(name)
+	if kind == nil || kind.OpenSet == nil {
+		return nil, Usage(name + " does not stand for several targets")
+	}
+	set, err := kind.OpenSet(ctx, name, members)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range set.LeftOut {
+		p.Print("", text)
+	}
+	return set, nil
+}
+
+// OpenIn opens a target whose disks are images in a folder of this machine.
+func (p *App) OpenIn(ctx context.Context, name, folder string) (target.Target, error) {
+	kind := p.AllKinds().Of(name)
+	if kind == nil || kind.OpenIn == nil {
+		return p.OpenTarget(ctx, name)
+	}
+	return kind.OpenIn(ctx, name, folder)
+}
+
+func (p *App) OpenSSH(ctx context.Context, name string) (target.Target, error) {
+	o, err := target.ParseSSH(name)
+	if err != nil {
+		return nil, err
+	}
+	if config := p.Env(SSHConfigVariable); config != "" {
+		o.Args = append([]string{"-F", config}, o.Args...)
+	}
+	if patience := p.Env(PatienceVariable); patience != "" {
+		if o.Patience, err = time.ParseDuration(patience); err != nil {
+			return nil, Usage(PatienceVariable+"="+patience+" is no time", "write something like 10m")
+		}
+	}
+	s := target.NewSSH(o)
+	if err := s.Connect(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (p *App) openGuest(ctx context.Context, name string) (target.Target, error) {
+	return p.openGuestIn(ctx, name, os.TempDir())
+}
+
+// openGuestIn starts a guest whose blank images are made in a folder.
+func (p *App) openGuestIn(ctx context.Context, name, images string) (target.Target, error) {
+	file := strings.TrimPrefix(name, qemu.Scheme)
+	p.Print("", "starting the guest of "+file)
+	g, err := qemu.OpenOn(ctx, name, file, qemu.Host{Folder: JobsFolder(), Images: images,
+		Links: &p.links.Links, Say: func(text string) { p.Print("", text) }})
+	if err != nil {
+		return nil, err // and no guest that is nil in an interface which is not
+	}
+	return g, nil
+}
+
+// guestLinks connect the guests that a command starts.
+type guestLinks struct{ qemu.Links }
+
+// disksOfGuest reads which disks a guest will have, by the file that describes it.
+func disksOfGuest(name string) ([]target.Disk, error) {
+	path := strings.TrimPrefix(name, qemu.Scheme)
+	text, err := ReadInput(path)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the guest's description", Err: err}
+	}
+	f, err := qemu.Decode(path, text)
+	if err != nil {
+		return nil, err
+	}
+	if f.Image != "" {
+		return nil, Usage(path+" starts from an image, whose own system names its disks, so that they can't be told "+
+			"apart from here", "leave image: out, and name a kernel: headroom makes the guest's file system")
+	}
+	return f.Provided(), nil
+}
+
+func (p *App) openPod(ctx context.Context, name string) (target.Target, error) {
+	o, err := p.podOptions(name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Several() {
+		return nil, Usage(name+" stands for several pods, which headroom run measures and headroom doctor diagnoses",
+			"for one node: "+name+"&node=NAME")
+	}
+	on, err := p.podHost()
+	if err != nil {
+		return nil, err
+	}
+	if o.Machine != nil {
+		return p.openMachine(ctx, o, on)
+	}
+	pod, err := kube.Open(ctx, o, on)
+	if err != nil {
+		return nil, err // and no pod that is nil in an interface which is not
+	}
+	p.Print("", "the pod runs on node "+pod.Node())
+	return pod, nil
+}
+
+// podHost is what this machine has for pods.
+func (p *App) podHost() (kube.Host, error) {
+	s, err := p.OpenStore()
+	if err == nil {
+		err = s.Writable()
+	}
+	if err != nil {
+		return kube.Host{}, err
+	}
+	return kube.Host{Records: s.Pods(), Report: func(text string) { p.Print("", text) }}, nil
+}
+
+// openMachine makes a machine of KubeVirt.
+func (p *App) openMachine(ctx context.Context, o kube.Options, on kube.Host) (target.Target, error) {
+	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
+		o.Machine.Boot = p.Env(kube.DiskVariable)
+	}
+	if config := p.Env(SSHConfigVariable); config != "" {
+		on.SSH = []string{"-F", config}
+	}
+	m, err := kube.OpenMachine(ctx, o, on)
+	if err != nil {
+		return nil, err // and no machine that is nil in an interface which is not
+	}
+	p.Print("", "the machine runs on node "+m.Node())
+	return m, nil
+}
+
+// openPods makes the pods that a name stands for.
+func (p *App) openPods(ctx context.Context, name string, members []string) (*TargetSet, error) {
+	o, err := p.podOptions(name)
+	if err != nil {
+		return nil, err
+	}
+	on, err := p.podHost()
+	if err != nil {
+		return nil, err
+	}
+	pods, err := kube.OpenSet(ctx, o, members, on)
+	if err != nil {
+		return nil, err
+	}
+	set := &TargetSet{LeftOut: pods.LeftOut, Close: pods.Close}
+	for _, pod := range pods.Pods {
+		set.Targets = append(set.Targets, pod)
+		set.Members = append(set.Members, kube.TraitsOf(pod.Name()).Member)
+	}
+	return set, nil
+}
+
+// podOptions are those of a pod, or of several, by its name.
+func (p *App) podOptions(name string) (kube.Options, error) {
+	o, err := kube.Parse(name)
+	if err == nil && o.Image == "" {
+		o.Image = p.Env(kube.ImageVariable)
+	}
+	return o, err
+}
+
+func (p *App) openTalos(ctx context.Context, name string) (target.Target, error) {
+	node := strings.TrimPrefix(name, bootloader.TalosScheme)
+	if node == "" || strings.HasPrefix(node, "-") {
+		return nil, Usage(fmt.Sprintf("%q is no target: the node is missing", name),
+			"write talos://NODE, as talosctl --nodes takes it")
+	}
+	n, err := bootloader.NewTalos(ctx, node, bootloader.Options{})
+	if err != nil {
+		return nil, err // and no node that is nil in an interface which is not
+	}
+	return n, nil
+}

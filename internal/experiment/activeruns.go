@@ -1,0 +1,39 @@
+package experiment
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// warnActiveRuns says once of each run of the store that another process is measuring on the same disks at the moment.
+// Both runs go on: their warnings say afterwards what they did to each other.
+func (m *Measurement) warnActiveRuns() {
+	if len(m.Place().Disks) == 0 || m.Traits(m.Target.Name()).Made() {
+		return
+	}
+	m.ActiveOnce.Do(func() { m.Active = m.Store.Active() }) // before this command begins runs of its own
+	for _, b := range m.Active {
+		shared := m.disksShared(b.Run)
+		if len(shared) == 0 || !m.MarkWarned(b.Run.ID) {
+			continue
+		}
+		id := m.Store.ShortID(b.Run.ID)
+		m.Print("! ", "run "+id+" is measuring "+strings.Join(shared, ", ")+" at the moment, and the two disturb each "+
+			"other; headroom list --status running lists it until it has ended")
+	}
+}
+
+// disksShared are the disks under the place that a run measures too.
+func (m *Measurement) disksShared(run lab.Run) []string {
+	var shared []string
+	for _, t := range run.Targets {
+		for _, disk := range t.Place.Disks {
+			if t.Target == m.Target.Name() && slices.Contains(m.Place().Disks, disk) && !slices.Contains(shared, disk) {
+				shared = append(shared, disk)
+			}
+		}
+	}
+	return shared
+}

@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"headroom/internal/guard"
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/target"
+)
+
+// blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so
+// that it needs no inspection, but where others have made it. It is asked about again before each write, because a
+// guest can give its disks other names at its next boot.
+type blankDevice struct {
+	target target.Target
+	path   string
+}
+
+// holdRemote sees to a device of another machine: the guard opens devices itself, so that it can only look at those of
+// this one. There, devices are only read, unless they were made for the target.
+func (m *Measurement) holdRemote(ctx context.Context, place lab.Place) error {
+	i := slices.IndexFunc(m.Run.Cells, writes)
+	if i < 0 {
+		return nil
+	}
+	b := &blankDevice{m.Target, place.Resolved}
+	err := b.mayWrite(ctx)
+	if err == nil {
+		err = b.look(ctx, m, place.Size)
+	}
+	if err == nil {
+		m.blank = b
+		return nil
+	}
+	if _, data := errors.AsType[*notBlank](err); data || lab.KindOf(err) != lab.Refused {
+		return err
+	}
+	return &lab.Error{Kind: lab.Refused, What: m.Run.Cells[i].ID + " writes to " + place.Path +
+		", and devices of another machine can't be proved to be empty", Target: m.Target.Name(),
+		Hints: []string{"measure a directory there, or take a suite whose jobs only read what is there (steps: [load])",
+			"or run headroom on that machine"}}
+}
+
+// notBlank is the refusal of a device that was made for the target and holds data all the same.
+type notBlank struct{ err error }
+
+func (e *notBlank) Error() string { return e.err.Error() }
+
+func (e *notBlank) Unwrap() error { return e.err }
+
+// look reads a device that others have made for the target, as the guard reads one of this machine: what a class of
+// storage hands out may be what somebody gave back.
+func (b *blankDevice) look(ctx context.Context, m *Measurement, size int64) error {
+	if d, ok := b.target.(target.Disposable); !ok || !d.Unseen() {
+		return nil
+	}
+	f, err := b.target.FS().Open(b.path[1:])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	device, ok := f.(io.ReaderAt)
+	if !ok {
+		return &lab.Error{What: b.path + " can't be read at any place", Target: b.target.Name()}
+	}
+	seen, err := guard.ReadSample(ctx, device, size)
+	if err == nil && !seen.Data && !seen.Whole {
+		_, err = m.whileRead(ctx, b.path, func(ctx context.Context, tell func(guard.Progress)) error {
+			seen, err = b.readAll(ctx, device, size, tell)
+			return err
+		})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return &notBlank{&lab.Error{Kind: lab.Refused, What: "can't see whether " + b.path + " is empty",
+			Target: b.target.Name(), Err: err}}
+	}
+	if seen.Data {
+		return &notBlank{
+			&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was made for this %s, and holds data at byte %d",
+				b.path, m.Traits(b.target.Name()).Noun, seen.DataAt), Target: b.target.Name(),
+				Hints: []string{"the provisioner hands out volumes that were used before, and does not wipe them: " +
+					"find out whose data that is"}}}
+	}
+	return nil
+}
+
+// comparedAtOnce is how much of a device one command compares with zeros; more is said between two of them.
+const comparedAtOnce = 1 << 30
+
+// readAll has the target compare the device with zeros, so that its content does not travel; where the target has no
+// cmp, it does.
+func (b *blankDevice) readAll(ctx context.Context, device io.ReaderAt, size int64, tell func(guard.Progress)) (
+	guard.Sample, error) {
+	for at := int64(0); at < size; at += comparedAtOnce {
+		length := min(comparedAtOnce, size-at)
+		out, err := b.target.Run(ctx, "cmp", "-n", strconv.FormatInt(length, 10), b.path, "/dev/zero",
+			strconv.FormatInt(at, 10), "0")
+		if ctx.Err() != nil {
+			return guard.Sample{}, ctx.Err()
+		}
+		if err != nil || out.ExitCode != 0 { // there are data, it can't be read, or there is no cmp: this tells which
+			return guard.ReadAll(ctx, device, at, size, tell)
+		}
+		tell(guard.Progress{Done: at + length, Read: at + length, Size: size})
+	}
+	return guard.Sample{Bytes: size, Places: 1, Whole: true}, nil
+}
+
+// writes says whether a cell writes to a device.
+func writes(c lab.Cell) bool {
+	prepares := slices.ContainsFunc(c.Steps, func(s lab.Step) bool {
+		return s == lab.Discard || s == lab.Fill || s == lab.Layout
+	})
+	return prepares || !fio.OnlyReads(c.Params)
+}
+
+func (b *blankDevice) mayWrite(ctx context.Context) error {
+	if t, ok := b.target.(target.Disposable); ok {
+		blank, err := t.MadeBlank(ctx, b.path)
+		if blank || err != nil {
+			return err
+		}
+	}
+	return &lab.Error{Kind: lab.Refused, What: b.path + " was not made for this target", Target: b.target.Name()}
+}
+
+// MayWrite is asked before each step that writes.
+func (b *blankDevice) MayWrite() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return b.mayWrite(ctx)
+}
+
+// Discard discards the whole device.
+func (b *blankDevice) Discard(ctx context.Context) error {
+	if err := b.mayWrite(ctx); err != nil {
+		return err
+	}
+	argv := []string{"blkdiscard", b.path}
+	out, err := b.target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		return errors.Join(errors.ErrUnsupported, &lab.Error{What: "can't discard " + b.path, Target: b.target.Name(),
+			Command: argv, Output: string(out.Stderr)})
+	}
+	return err
+}

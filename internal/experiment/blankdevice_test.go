@@ -1,0 +1,62 @@
+package experiment
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// providedDevice is this machine with a volume that somebody else made for it.
+type providedDevice struct{ *target.Local }
+
+func (providedDevice) MadeBlank(context.Context, string) (bool, error) { return true, nil }
+
+func (providedDevice) Unseen() bool { return true }
+
+// withoutCmp is one that has no cmp.
+type withoutCmp struct{ providedDevice }
+
+func (c withoutCmp) Run(ctx context.Context, argv ...string) (target.Output, error) {
+	if argv[0] == "cmp" {
+		return target.Output{ExitCode: 127}, nil
+	}
+	return c.providedDevice.Run(ctx, argv...)
+}
+
+// TestAVolumeIsReadWhole: a block of data anywhere on a volume that was handed out is found, with cmp and without.
+func TestAVolumeIsReadWhole(t *testing.T) {
+	const size = 1<<30 + 32<<20
+	volume := filepath.Join(t.TempDir(), "volume")
+	f, err := os.Create(volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	local := providedDevice{target.NewLocal(t.TempDir())}
+	m := &Measurement{App: app.New(app.Environment{Stderr: io.Discard})}
+	look := func(on target.Target) error { return (&blankDevice{on, volume}).look(context.Background(), m, size) }
+	if err := look(local); err != nil {
+		t.Errorf("a blank volume: %v", err)
+	}
+	for _, at := range []int64{size - 20<<20, size - 24<<20 + 4096} {
+		if _, err := f.WriteAt([]byte("data"), at); err != nil {
+			t.Fatal(err)
+		}
+		for _, on := range []target.Target{local, withoutCmp{local}} {
+			if err := look(on); lab.KindOf(err) != lab.Refused ||
+				!strings.Contains(err.Error(), "and holds data at byte") {
+				t.Errorf("data at %d: %v", at, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package experiment
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"headroom/internal/factor"
+)
+
+// VariedMachine is one whose settings an experiment varies: the one under test, or an end of a network.
+type VariedMachine struct {
+	// Role is that of an end of a network, of which there may be several of a kind: client-2, a client. Both are empty
+	// for the machine of a storage.
+	Role, Kind string
+	// Where its settings are found: once for each adapter under test.
+	Where []factor.Scope
+	// Settings are its live factors, by name: one that is about the adapter under test is found on each of them.
+	Settings map[string][]factor.Setting
+	Journal  *factor.Journal
+}
+
+// FoundLevel is a level as it was found somewhere.
+type FoundLevel struct{ At, Level string }
+
+// Find the settings of a machine that a choice is about; none where it is about another.
+func (m *VariedMachine) Find(ctx context.Context, c factor.Choice) ([]factor.Setting, error) {
+	if c.Role != "" && c.Role != m.Kind {
+		return nil, nil
+	}
+	places := m.Where
+	if !strings.Contains(c.Factor(), factor.UnderTest) {
+		places = places[:1]
+	}
+	var settings []factor.Setting
+	for _, w := range places {
+		s, err := factor.Bind(ctx, w, c.Factor())
+		if err != nil {
+			return nil, err
+		}
+		settings = append(settings, s)
+	}
+	return settings, nil
+}
+
+// FoundAt is a level as it was found, and where the ends of a network differ, that of each: "client 1500, server 9000".
+func FoundAt(found []FoundLevel) string {
+	var levels, each []string
+	for _, f := range found {
+		levels, each = append(levels, f.Level), append(each, f.At+" "+f.Level)
+	}
+	if len(slices.Compact(slices.Clone(levels))) == 1 {
+		return levels[0]
+	}
+	return strings.Join(each, ", ")
+}
+
+// LevelTrial is a level that is set once and put back before anything is measured.
+type LevelTrial struct{ Factor, Level string }
+
+func (t LevelTrial) Text() string { return "try " + t.Factor + "=" + t.Level }

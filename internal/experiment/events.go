@@ -1,0 +1,366 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/event"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/load/served"
+	"headroom/internal/outage"
+	"headroom/internal/prose"
+	"headroom/internal/recovery"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// EventOptions are the flags of what is done on purpose while a load goes on.
+type EventOptions struct {
+	Events, Undo, On []string
+	Length           string
+	NoUndo           bool
+	ExpectedShare    string
+}
+
+// EventFlags are their names.
+func EventFlags() []string {
+	return []string{"event", "undo", "no-undo", "event-on", "event-for", "event-left"}
+}
+
+// undoEvents is what stands in the place of a command to undo all events before it.
+const undoEvents = "undo"
+
+// Parse reads the events. where finds the target of an event by what --event-on says, "" for nothing.
+func (o EventOptions) Parse(where func(on string) (string, error)) ([]lab.Event, error) {
+	if len(o.Events) == 0 {
+		if len(o.Undo)+len(o.On) > 0 || o.ExpectedShare != "" || o.NoUndo {
+			return nil, app.Usage("there is no event",
+				"name one: --event '30s: ip link set eth1 down' --undo 'ip link set eth1 up'")
+		}
+		return nil, nil
+	}
+	length, err := unit.ParseDuration(o.Length)
+	if err != nil || length <= 0 {
+		return nil, app.Usage("--event-for "+o.Length+" is no length of time", "write something like 20s")
+	}
+	left := 0.0
+	if o.ExpectedShare != "" {
+		if left, err = unit.ParseShare(o.ExpectedShare); err != nil {
+			return nil, app.Usage("--event-left: " + err.Error())
+		}
+	}
+	var all []lab.Event
+	undo := o.Undo
+	for _, text := range o.Events {
+		at, what, found := strings.Cut(text, ":")
+		what = strings.TrimSpace(what)
+		after, err := unit.ParseDuration(at)
+		if !found || err != nil || what == "" {
+			return nil, app.Usage(fmt.Sprintf("--event %q does not say when and what", text),
+				"write the time after the start of the load, and the command: --event '30s: ip link set eth1 down'")
+		}
+		if what == undoEvents {
+			if err := undoEventsAt(all, after.Seconds(), text); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		u := lab.Event{At: after.Seconds(), For: length.Seconds(), ExpectedShare: left}
+		if u.Target, err = o.target(len(all), where); err != nil {
+			return nil, err
+		}
+		if u.Factor, u.Level, err = factorOf(what); err != nil {
+			return nil, err
+		}
+		if u.Named, err = namedEvent(what); err != nil {
+			return nil, err
+		}
+		if len(u.Named) > 0 {
+			if k, _ := event.Find(u.Named[0]); !k.Undone {
+				u.For = 0
+			}
+		} else if u.Factor == "" {
+			if u.Command, err = WordsOf("--event", what); err != nil {
+				return nil, err
+			}
+			switch {
+			case len(undo) > 0:
+				if u.Undo, err = WordsOf("--undo", undo[0]); err != nil {
+					return nil, err
+				}
+				undo = undo[1:]
+				if len(u.Undo) == 0 {
+					return nil, app.Usage("--undo is empty", "name the command that undoes "+what)
+				}
+			case !o.NoUndo:
+				return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("nothing says how to undo %q", what),
+					Hints: []string{"--undo 'COMMAND' undoes it, also after a crash",
+						"--no-undo says that it ends by itself, as a restart does"}}
+			}
+			if len(u.Undo) == 0 {
+				u.For = 0
+			}
+		}
+		all = append(all, u)
+	}
+	if len(undo) > 0 {
+		return nil, app.Usage(fmt.Sprintf("--undo %q belongs to no event", undo[0]),
+			"there is one for each event that is a command, in their order")
+	}
+	if len(o.On) > 1 && len(o.On) != len(all) {
+		return nil, app.Usage(fmt.Sprintf("--event-on is there %d times for %s", len(o.On),
+			prose.Count(len(all), "event")),
+			"name one for all, or one for each in their order")
+	}
+	slices.SortStableFunc(all, func(a, b lab.Event) int { return int(math.Copysign(1, a.At-b.At)) })
+	return all, nil
+}
+
+// namedEvent are the words of an event that is known by its name; none where a text is something else.
+func namedEvent(what string) ([]string, error) {
+	words := strings.Fields(what)
+	k, known := event.Find(words[0])
+	if !known {
+		return nil, nil
+	}
+	if err := k.Check(words); err != nil {
+		return nil, app.Usage("--event "+what+": "+err.Error(), "--event '30s: "+k.Name+" "+k.Arguments+"'")
+	}
+	return words, nil
+}
+
+// EventNames are those that a shell completes, with what they do.
+func EventNames() []string {
+	var all []string
+	for _, k := range event.Kinds() {
+		all = append(all, "20s: "+k.Name+" "+k.Arguments+"\t"+k.Does)
+	}
+	return all
+}
+
+// undoEventsAt undoes all events so far at a moment of the load.
+func undoEventsAt(all []lab.Event, at float64, text string) error {
+	for i, u := range all {
+		if u.HasUndo() && at > u.At && (u.For == 0 || u.At+u.For > at || i == len(all)-1) {
+			all[i].For = at - u.At
+		}
+	}
+	if n := len(all); n == 0 || at <= all[n-1].At {
+		return app.Usage(fmt.Sprintf("--event %q undoes nothing", text), "what it undoes comes before it")
+	}
+	return nil
+}
+
+// target of an event by its number.
+func (o EventOptions) target(i int, where func(string) (string, error)) (string, error) {
+	switch {
+	case len(o.On) == 0:
+		return where("")
+	case len(o.On) == 1:
+		return where(o.On[0])
+	case i < len(o.On):
+		return where(o.On[i])
+	}
+	return where(o.On[len(o.On)-1]) // the number is found to be wrong later
+}
+
+// factorOf are a factor and its level; none where a text is a command.
+func factorOf(what string) (name, level string, err error) {
+	if strings.ContainsAny(what, " \t") || !strings.Contains(what, "=") || !strings.Contains(what, ":") ||
+		strings.Contains(what, "/") && strings.IndexByte(what, '/') < strings.IndexByte(what, ':') {
+		return "", "", nil
+	}
+	c, err := factor.Parse(what)
+	switch {
+	case err != nil:
+		return "", "", err
+	case len(c.Levels) != 1 || c.Levels[0] == factor.Found:
+		return "", "", app.Usage("an event sets one level: "+what, "for example: --event '30s: sysctl:vm.swappiness=0'")
+	case c.Scheme.Class != factor.Live:
+		return "", "", app.Usage(c.Factor()+" can't be set while a load goes on",
+			"headroom factors says what each factor needs")
+	}
+	return c.Factor(), c.Levels[0], nil
+}
+
+// WordsOf are those of a command on the command line. What only a shell understands is refused, since none reads it.
+func WordsOf(flag, command string) ([]string, error) {
+	if strings.ContainsAny(command, "\"'`$\\|&;<>") {
+		return nil, app.Usage(flag+" takes words, and no shell reads it",
+			"put it into a script: "+flag+" 'sh "+strings.TrimPrefix(flag, "--")+".sh'")
+	}
+	return strings.Fields(command), nil
+}
+
+// PlanEvents takes up the events that the command line names, on targets that where tells.
+func (m *Measurement) PlanEvents(where func(string) (string, error)) error {
+	events, err := m.Options.Events.Parse(where)
+	if err != nil {
+		return err
+	}
+	return m.SetEvents(events)
+}
+
+// SetEvents makes these the events of a new run, and refuses those that a load is too short for.
+func (m *Measurement) SetEvents(events []lab.Event) error {
+	m.Run.Events = events
+	if len(events) == 0 {
+		return nil
+	}
+	last := m.Run.Events[len(m.Run.Events)-1].At
+	for _, c := range m.Run.Cells {
+		if c.Command != nil || c.Engine == lab.EnginePerftest {
+			return app.Usage("an event needs a load with a rate over time, and "+c.Job+" has none",
+				"take a suite of loads of fio, iperf3 or sockperf")
+		}
+		took := (expectedTime(c) - runner.RampOf(c)).Seconds()
+		if took == 0 {
+			return app.Usage("it is not known how long "+c.Job+" runs, so that no event can be planned",
+				"give it a time: --set runtime=60s --set time_based=1")
+		}
+		if last+outage.MinBefore > took || m.Run.Events[0].At < outage.MinBefore {
+			option := "runtime"
+			if _, network := served.Of(c.Engine); network {
+				option = "time"
+			}
+			return app.Usage(
+				fmt.Sprintf("%s counts for %s, and an event needs %.0f s before it to know what is usual, "+
+					"and as many after it", c.Job, unit.Duration(SecondsToDuration(took)), outage.MinBefore),
+				fmt.Sprintf("make it longer: --set %s=%.0fs", option, math.Ceil(last)+30))
+		}
+	}
+	return nil
+}
+
+// EventTarget is what --event-on may say of a run of storage: a target, and where it says nothing the one under test.
+func (m *Measurement) eventTarget(on string) (string, error) {
+	switch {
+	case on == "" || on == app.StorageRole:
+		return m.Target.Name(), nil
+	case m.AllKinds().Has(on):
+		return on, nil
+	}
+	return "", app.Usage("--event-on "+on+" is no target", "a target is "+m.AllKinds().Forms())
+}
+
+// OpenEvents opens the targets of the run's events, but for those that are open, and their journals. What it returns
+// gives them back, with what could not be undone.
+func (m *Measurement) OpenEvents(ctx context.Context, open ...target.Target) (func() error, error) {
+	var opened []target.Target
+	journals := map[string]*factor.Journal{}
+	closing := func() error {
+		var errs []error
+		for _, name := range slices.Sorted(maps.Keys(journals)) {
+			errs = append(errs, journals[name].Undo(context.WithoutCancel(ctx)), journals[name].Close())
+		}
+		for _, t := range opened {
+			m.CloseTarget(t)
+		}
+		return errors.Join(errs...)
+	}
+	known := map[string]target.Target{m.Target.Name(): m.Target}
+	if m.Server != nil {
+		known[m.Server.Target.Name()] = m.Server.Target
+	}
+	for _, t := range open {
+		known[t.Name()] = t
+	}
+	for i, u := range m.Run.Events {
+		ev, err := m.openEvent(ctx, u, known, journals, i, &opened)
+		if err != nil {
+			return nil, errors.Join(err, closing())
+		}
+		m.Events = append(m.Events, ev)
+	}
+	return closing, nil
+}
+
+func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[string]target.Target,
+	journals map[string]*factor.Journal, i int, opened *[]target.Target) (runner.ScheduledEvent, error) {
+	ev := runner.ScheduledEvent{Event: u, Target: known[u.Target]}
+	var err error
+	if ev.Target == nil {
+		if err := recovery.RecoverLeftovers(ctx, m.App, m.Store, u.Target); err != nil {
+			return ev, err
+		}
+		if ev.Target, err = m.OpenTarget(ctx, u.Target); err != nil {
+			return ev, err
+		}
+		known[u.Target] = ev.Target
+		*opened = append(*opened, ev.Target)
+	}
+	if len(u.Named) > 0 {
+		if ev.Event, err = m.planNamed(ctx, u, ev.Target); err != nil {
+			return ev, err
+		}
+		m.Run.Events[i] = ev.Event
+	}
+	if !u.HasUndo() {
+		return ev, nil
+	}
+	if journals[u.Target] == nil {
+		j, err := factor.Create(m.Store.Changes(), fmt.Sprintf("%s%s%d", m.Run.ID, recovery.EventJournal, i+1),
+			ev.Target)
+		if err != nil {
+			return ev, err
+		}
+		if m.AtStep != nil {
+			j.AtStep(m.AtStep)
+		}
+		journals[u.Target] = j
+	}
+	ev.Journal = journals[u.Target]
+	if u.Factor != "" {
+		ev.Setting, err = factor.Bind(ctx, factor.Scope{Target: ev.Target, Place: m.Place()}, u.Factor)
+	}
+	return ev, err
+}
+
+// planNamed says what an event that is known by its name comes to on its target, as that is now.
+func (m *Measurement) planNamed(ctx context.Context, u lab.Event, t target.Target) (lab.Event, error) {
+	w := event.Scope{Target: t}
+	if t.Name() == m.Target.Name() {
+		w.Place = m.Place()
+	}
+	if vm, ok := m.Target.(target.Migratable); ok {
+		w.Machine, w.Namespace = vm.MachineName()
+	}
+	k, known := event.Find(u.Named[0])
+	if !known {
+		return u, app.Usage("no event has the name " + u.Named[0])
+	}
+	p, err := k.Plan(ctx, w, u.Named)
+	u.Command, u.Undo = p.Command, p.Undo
+	if u.ExpectedShare == 0 {
+		u.ExpectedShare = p.ExpectedShare
+	}
+	return u, err
+}
+
+// PrintEvents says what will be done on purpose.
+func (m *Measurement) PrintEvents() {
+	if m.Observer {
+		return
+	}
+	for _, u := range m.Run.Events {
+		text := fmt.Sprintf("event: %s into each load, %s", unit.Duration(SecondsToDuration(u.At)), u.Text())
+		if u.Target != m.Target.Name() {
+			text += " on " + u.Target
+		}
+		switch {
+		case u.HasUndo() && u.For > 0:
+			text += ", undone " + unit.Duration(SecondsToDuration(u.For)) + " later"
+		case u.HasUndo():
+			text += ", undone at the end"
+		}
+		m.Print("  ", text)
+	}
+}

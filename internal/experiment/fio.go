@@ -1,0 +1,92 @@
+package experiment
+
+import (
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+)
+
+// requireFio makes sure that there is a fio on the target before anything is begun there.
+func (m *Measurement) requireFio(ctx context.Context) error {
+	if m.Options.BringFio != "" {
+		return checkFio(m.Options.BringFio)
+	}
+	out, err := m.Target.Run(ctx, "fio", "--version")
+	if err == nil && out.ExitCode == 0 {
+		return nil
+	}
+	e := &lab.Error{What: "fio can't be used", Command: []string{"fio", "--version"}, Output: string(out.Stderr),
+		Err: err,
+		Hints: []string{"install it: apt install fio (Debian, Ubuntu), dnf install fio (Fedora, RHEL), zypper " +
+			"install fio (SUSE), pacman -S fio (Arch), apk add fio (Alpine)"}}
+	if name := target.RemoteName(m.Target); name != "" {
+		e.Target = name
+		e.Hints = append(e.Hints, "or have a static binary copied there for the run: --bring-fio PATH")
+	}
+	if own, ok := errors.AsType[*lab.Error](err); ok {
+		e.Err = own.Err // the command is told already
+	}
+	return e
+}
+
+// checkFio refuses a binary that would not start elsewhere, because it needs libraries.
+func checkFio(name string) error {
+	wrong := func(what string, err error) error {
+		return &lab.Error{Kind: lab.Usage, What: "--bring-fio " + name + ": " + what, Err: err,
+			Hints: []string{"fio is built so with: ./configure --build-static && make"}}
+	}
+	f, err := elf.Open(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return wrong("it can't be read", err)
+	}
+	if err != nil {
+		return wrong("it is no program for Linux", err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return wrong("it is not a static binary, so it needs libraries that need not be there", nil)
+		}
+	}
+	return nil
+}
+
+// CopyFio copies the user's fio to the target. What a kill would leave of it is on disk before.
+func (m *Measurement) CopyFio(ctx context.Context, saver runner.Saver) error {
+	if m.Options.BringFio == "" {
+		return nil
+	}
+	r, ok := m.Target.(target.Receiver)
+	if !ok {
+		return app.Usage("nothing needs to be copied to "+m.Target.Name(), "without --bring-fio its own fio is used")
+	}
+	data, err := app.ReadProgram(m.Options.BringFio)
+	if err != nil {
+		return &lab.Error{Kind: lab.Usage, What: "can't read --bring-fio", Err: err}
+	}
+	if err := saver.AnnounceLeftovers(lab.Leftovers{Target: m.Target.Name(), Jobs: m.Run.ID}); err != nil {
+		return err
+	}
+	name, err := r.Receive(ctx, m.Run.ID+"-brought/fio", data, 0o700)
+	if err != nil {
+		return err
+	}
+	out, err := m.Target.Run(ctx, name, "--version")
+	if err == nil && out.ExitCode != 0 {
+		err = fmt.Errorf("exit status %d", out.ExitCode)
+	}
+	if err != nil {
+		return &lab.Error{What: m.Options.BringFio + " does not run", Target: m.Target.Name(),
+			Output: string(out.Stderr), Err: err,
+			Hints: []string{"it must be built for that machine's processor: uname -m there tells"}}
+	}
+	m.fio = name
+	return nil
+}

@@ -1,0 +1,172 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+	"headroom/internal/validity"
+)
+
+// scratchSize is the size of the scratch file: as asked for, or as the suite needs; 0 for commands, which make their
+// own.
+func (m *Measurement) scratchSize(su suite.Suite, cells []suite.Cell) (int64, error) {
+	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return lab.ByFio(c.Engine) }) {
+		if m.Options.Size != "" {
+			return 0, app.Usage("--size is that of the scratch file, and the suite " + su.Name + " has no use for one")
+		}
+		return 0, nil
+	}
+	if m.Options.Size == "" {
+		if size := su.ScratchSize(cells); size > 0 {
+			return size, nil
+		}
+		return DefaultScratch, nil
+	}
+	n, err := Size(m.Options.Size)
+	if err == nil && n < (suite.Suite{}).ScratchSize(cells) {
+		return 0, app.Usage("--size "+m.Options.Size+" is less than what the jobs work on",
+			"change that too: --set size="+m.Options.Size)
+	}
+	if err != nil || n < 1<<20 {
+		return 0, app.Usage("--size "+m.Options.Size+" is not the size of a scratch file",
+			"write something like 4g; 1m is the least")
+	}
+	return n, nil
+}
+
+// Spare is how much must stay free beside the scratch file: a file system that is full to the last block is slow, and
+// others use it too.
+const Spare = 64 << 20
+
+// checkFreeSpace fails when the scratch file does not fit.
+func (m *Measurement) checkFreeSpace(ctx context.Context, place lab.Place) error {
+	space, err := facts.Free(ctx, m.Target, place.Path)
+	if err != nil {
+		return err
+	}
+	need, what := place.Size, "a scratch file of "+unit.Bytes(float64(place.Size))
+	for other := m.Concurrent; other != nil; other = other.Concurrent {
+		if other.Target.Name() != m.Target.Name() {
+			continue
+		}
+		shared, err := m.OnOneFilesystem(ctx, place, other.Place())
+		if err != nil {
+			return err
+		}
+		if shared {
+			need += other.Place().Size
+			what = fmt.Sprintf("%s beside the others (%s in all)", what, unit.Bytes(float64(need)))
+		}
+	}
+	if space.Available < need+Spare {
+		if need == 0 {
+			what = "what commands write"
+		}
+		return &lab.Error{What: fmt.Sprintf("%s does not fit into %s, where %s are free", what, place.Path,
+			unit.Bytes(float64(space.Available))),
+			Hints: []string{"take a smaller file with --size, or another directory"}}
+	}
+	return nil
+}
+
+// OnOneFilesystem says whether the scratch files of two places take room from the same file system.
+func (m *Measurement) OnOneFilesystem(ctx context.Context, a, b lab.Place) (bool, error) {
+	if a.Kind != lab.Directory || b.Kind != lab.Directory {
+		return false, nil
+	}
+	argv := []string{"stat", "-c", "%d", "--", a.Path, b.Path}
+	out, err := m.Target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't find out which file systems they are on", Command: argv,
+			Output: string(out.Stderr)}
+	}
+	if err != nil {
+		return false, err
+	}
+	numbers := strings.Fields(string(out.Stdout))
+	return len(numbers) == 2 && numbers[0] == numbers[1], nil
+}
+
+// writeLimit reads --max-writes, and refuses at once what is known to go beyond it. What nobody can know beforehand,
+// how much a load writes in its time, the runner watches.
+func (m *Measurement) writeLimit(cells []suite.Cell, place lab.Place) (int64, error) {
+	if m.Options.MaxWrites == "" {
+		return 0, nil
+	}
+	limit, err := Size(m.Options.MaxWrites)
+	if err != nil || limit == 0 {
+		return 0, app.Usage("--max-writes "+m.Options.MaxWrites+" is not an amount", "write something like 500g")
+	}
+	if known := suite.EstimateWrites(cells, place.Size, 0).Total(); known > float64(limit) {
+		return 0, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("this would write %s, more than --max-writes %s",
+			unit.Capacity(known), unit.Capacity(float64(limit))),
+			Hints: []string{"raise the limit, or leave out the cells that fill the device"}}
+	}
+	return limit, nil
+}
+
+// securePlace makes sure that the place can be measured: room for a scratch file, a device that is free and not too
+// much to write.
+func (m *Measurement) securePlace(ctx context.Context) error {
+	m.warnActiveRuns() // before a device is read, which can take hours
+	var err error
+	switch m.Place().Kind {
+	case lab.Directory:
+		if m.SharedScratch == nil {
+			err = m.checkFreeSpace(ctx, m.Place())
+		}
+	case lab.Device:
+		if m.Place().Members != nil {
+			m.members, err = m.claimMembers(ctx)
+			m.warnOfHidden()
+		} else {
+			m.device, err = m.claim(ctx, m.Place())
+			m.warnOfHidden()
+		}
+	case lab.NoPlace:
+	}
+	if err == nil {
+		err = runner.CheckPlace(ctx, m.Target, m.Place(), m.Run.Cells)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := runner.FindTools(ctx, m.Target, m.Run.Cells); err != nil {
+		return err
+	}
+	m.maxWrites, err = m.writeLimit(m.SuiteCells(), m.Place())
+	return err
+}
+
+// warnOfHidden says when programs that have the device open could not be looked for.
+func (m *Measurement) warnOfHidden() {
+	for _, d := range append([]*device{m.device}, m.members...) {
+		var w lab.Warning
+		switch {
+		case d == nil || !d.evidence.ProgramsHidden && d.evidence.ProgramsUnread == 0:
+			continue
+		case d.evidence.ProgramsHidden:
+			w = validity.ProgramsHidden(m.Place().Path)
+		default:
+			w = validity.ProgramsUnread(m.Place().Path, d.evidence.ProgramsUnread)
+		}
+		// a resumed run has it
+		if !slices.ContainsFunc(m.Run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code }) {
+			m.Run.Warnings = append(m.Run.Warnings, w)
+		}
+	}
+}
+
+// Size reads an amount that the user typed. It is fio's notation without its decimal Ki and Mi: here somebody who
+// writes 4GiB means 4 GiB, and fio would not.
+func Size(typed string) (int64, error) {
+	return unit.ParseBytes(strings.ReplaceAll(strings.ToLower(typed), "i", ""))
+}

@@ -1,0 +1,313 @@
+package ladderrun
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/recovery"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// ladderGuest is a virtual machine whose disks are rungs.
+type ladderGuest struct {
+	// name of the target: "qemu:FILE".
+	name  string
+	disks []target.Disk
+}
+
+// CheckGuests refuses at once what is no guest.
+func CheckGuests(p *app.App, names []string) error {
+	for i, name := range names {
+		if kind := p.AllKinds().Of(name); kind == nil || kind.Disks == nil {
+			return app.Usage(fmt.Sprintf("--guest %s is no guest that could be started", name),
+				"write --guest qemu:FILE; docs/guests.md says what is in the file")
+		}
+		if slices.Contains(names[:i], name) {
+			return app.Usage("--guest " + name + " stands twice")
+		}
+	}
+	return nil
+}
+
+// RecoverAll mends what killed runs have left on this machine and in the guests that are meant.
+func (s *LadderRun) RecoverAll(ctx context.Context) error {
+	names := append([]string{app.LocalTarget}, s.Options.Guests...)
+	for _, on := range s.Options.On {
+		_, name := app.RoleOf(on)
+		names = append(names, name)
+	}
+	if s.Options.Resume != "" {
+		names = append(names, s.TargetsBefore(s.Options.Resume)...)
+	}
+	return recovery.RecoverLeftovers(ctx, s.FixedPasses.Turns.App, s.Store, names...)
+}
+
+// guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are
+// started when the host's own rungs are known to be possible.
+func (s *LadderRun) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
+	for _, r := range host {
+		if r.kind == ladder.Files {
+			s.Images = r.place.Path // the highest: the same storage through the guest
+		}
+	}
+	var all []rung
+	for _, name := range s.Options.Guests {
+		t, err := s.Reach(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		rungs, err := s.disksOf(ctx, t, s.guest(name), host)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rungs...)
+	}
+	return all, nil
+}
+
+// guest that was started, by the name of its target; nil for none.
+func (s *LadderRun) guest(name string) *ladderGuest {
+	i := slices.IndexFunc(s.guests, func(g *ladderGuest) bool { return g.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.guests[i]
+}
+
+// StartGuest reads what a guest is, and starts it when it can serve as rungs.
+func (s *LadderRun) StartGuest(ctx context.Context, name string) (target.Target, error) {
+	disks, err := s.AllKinds().Of(name).Disks(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(disks) == 0 {
+		return nil, app.Usage(s.AllKinds().Rest(name)+" has no disks, so that there is nothing to climb to",
+			`add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
+	}
+	g := &ladderGuest{name: name, disks: disks}
+	s.guests = append(s.guests, g)
+	if err := s.checkImages(ctx); err != nil {
+		return nil, err
+	}
+	return s.OpenIn(ctx, name, s.Images)
+}
+
+// checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose
+// image can't grow.
+func (s *LadderRun) checkImages(ctx context.Context) error {
+	need := int64(0)
+	for _, g := range s.guests {
+		for _, d := range g.disks {
+			if d.Image {
+				need += d.Size
+			}
+		}
+	}
+	if need == 0 {
+		return nil
+	}
+	what := "the blank images of the guests (" + unit.Bytes(float64(need)) + ")"
+	under, err := s.Reach(ctx, app.LocalTarget)
+	if err != nil {
+		return err
+	}
+	images, err := facts.ResolvePlace(ctx, under, s.Images)
+	if err != nil {
+		return err
+	}
+	for _, arm := range s.Names {
+		m := s.Arms[arm]
+		if !target.IsLocal(m.Target) {
+			continue
+		}
+		shared, err := m.OnOneFilesystem(ctx, images, m.Place())
+		if err != nil {
+			return err
+		}
+		if shared {
+			need += m.Place().Size
+		}
+	}
+	space, err := facts.Free(ctx, under, s.Images)
+	if err != nil {
+		return err
+	}
+	if space.Available < need+experiment.Spare {
+		return &lab.Error{What: fmt.Sprintf("%s and scratch files need %s in %s, where %s are free", what,
+			unit.Bytes(float64(need)), s.Images, unit.Bytes(float64(space.Available))),
+			Hints: []string{"make the guest's disks smaller"}}
+	}
+	return nil
+}
+
+// disksOf are the rungs of one guest.
+func (s *LadderRun) disksOf(ctx context.Context, t target.Target, g *ladderGuest, host []rung) ([]rung, error) {
+	top := 0 // the rung of the host that disks without storage are held against
+	for i, r := range host {
+		if r.kind != ladder.Memory && r.kind != ladder.Null {
+			top = i + 1
+		}
+	}
+	var bare, stored []rung
+	highest := 0
+	for i := range g.disks {
+		d := &g.disks[i]
+		path := "/dev/disk/by-id/" + d.Name
+		place, err := facts.ResolvePlace(ctx, t, path)
+		if err != nil {
+			return nil, err
+		}
+		r := rung{name: d.Name + " of " + g.name, kind: ladder.Guest, place: place, guest: g, disk: d}
+		if !d.Stored {
+			bare = append(bare, r)
+			continue
+		}
+		if r.below, err = s.lowerRung(ctx, d, host); err != nil {
+			return nil, err
+		}
+		highest = max(highest, r.below)
+		stored = append(stored, r)
+	}
+	// null, then memory
+	slices.SortStableFunc(bare, func(a, b rung) int { return strings.Compare(b.disk.Backing, a.disk.Backing) })
+	if highest == 0 {
+		highest = top
+	}
+	for i := range bare {
+		bare[i].below = highest
+	}
+	rungs := append(bare, stored...)
+	for i := range rungs {
+		// As much in flight as on what it is held against.
+		on := rungs[i].below
+		if on == 0 {
+			on = top
+		}
+		rungs[i].jobs = 1
+		if on > 0 {
+			rungs[i].jobs = host[on-1].jobs
+		}
+	}
+	return rungs, nil
+}
+
+// lowerRung is the number, from 1, of the rung of the host that the data of a guest's disk lies on; 0 for none.
+func (s *LadderRun) lowerRung(ctx context.Context, d *target.Disk, host []rung) (int, error) {
+	data, err := s.dataOf(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	m := experiment.Measurement{App: s.App, Target: s.base}
+	for i := len(host) - 1; i >= 0; i-- {
+		r := host[i]
+		if r.kind == ladder.Memory || r.kind == ladder.Null || r.place.Members != nil {
+			continue
+		}
+		same := r.place.Kind == lab.Device && data.Kind == lab.Device && r.place.Resolved == data.Resolved
+		if !same {
+			if same, err = m.OnOneFilesystem(ctx, r.place, data); err != nil {
+				return 0, err
+			}
+		}
+		if !same && r.place.Kind == lab.Device {
+			on, known, err := facts.Stacked(ctx, s.base, r.place, data)
+			if err != nil {
+				return 0, err
+			}
+			same = on && known
+		}
+		if same {
+			return i + 1, nil
+		}
+	}
+	s.Notes = append(s.Notes,
+		fmt.Sprintf("the guest's disk %s lies on %s, which lies on no rung here, so that nothing is promised to it",
+			d.Name, data.Path))
+	return 0, nil
+}
+
+// dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
+func (s *LadderRun) dataOf(ctx context.Context, d *target.Disk) (lab.Place, error) {
+	if d.Image {
+		return facts.ResolvePlace(ctx, s.base, s.Images)
+	}
+	file, err := filepath.EvalSymlinks(d.File)
+	if err != nil {
+		return lab.Place{}, &lab.Error{What: "can't find the data of the guest's disk " + d.Name, Err: err}
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return lab.Place{}, &lab.Error{What: "can't find the data of the guest's disk " + d.Name, Err: err}
+	}
+	if info.Mode().IsRegular() {
+		file = filepath.Dir(file)
+	}
+	return facts.ResolvePlace(ctx, s.base, file)
+}
+
+// diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees
+// of them and that QEMU serves them with.
+func diskLevels(d target.Disk) map[string]string {
+	queues := "as QEMU has them"
+	if d.Queues > 0 {
+		queues = strconv.Itoa(d.Queues)
+	}
+	return map[string]string{interfaceLevel: d.Kind, backingLevel: d.Backing,
+		queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
+}
+
+// ResumeLadder goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must
+// have the same disks.
+func (s *LadderRun) ResumeLadder(ctx context.Context, name string) error {
+	b, err := s.Store.Find(name)
+	if err != nil {
+		return err
+	}
+	found, err := s.Store.Partners(b)
+	if err != nil {
+		return err
+	}
+	number := 0
+	for _, b := range found {
+		levels := b.Run.Arms[0].Levels
+		if n, err := strconv.Atoi(levels[RungLevel]); err == nil && n > number && levels[kindLevel] ==
+			string(ladder.Files) {
+			number, s.Images = n, b.Run.Targets[0].Place.Path
+		}
+	}
+	if err := s.FixedPasses.ResumeRuns(ctx, name, ""); err != nil {
+		return err
+	}
+	for _, arm := range s.Names {
+		run := s.Arms[arm].Run
+		g := s.guest(app.TargetOfRun(run))
+		if g == nil {
+			continue
+		}
+		disk := filepath.Base(run.Targets[0].Place.Path)
+		same := slices.ContainsFunc(g.disks, func(d target.Disk) bool {
+			levels := maps.Clone(run.Arms[0].Levels)
+			maps.Copy(levels, diskLevels(d))
+			return d.Name == disk && maps.Equal(levels, run.Arms[0].Levels)
+		})
+		if !same {
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("the disk %s of %s is another than the one that run %s was on", disk, g.name,
+					run.ID),
+				Hints: []string{"undo what was changed in the guest's file, or start a new ladder"}}
+		}
+	}
+	return s.checkImages(ctx)
+}

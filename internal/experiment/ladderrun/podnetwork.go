@@ -1,0 +1,105 @@
+package ladderrun
+
+import (
+	"context"
+	"slices"
+
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/network"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/target"
+)
+
+// betweenPods says whether a ladder climbs from pods to one pod by the address that the cluster has given it, so that
+// the pod network is on the way.
+func (l *networkLadder) betweenPods() bool {
+	if len(l.options.Addresses)+len(l.options.Groups) > 0 || len(l.Of(experiment.ServerRole)) != 1 {
+		return false
+	}
+	return !slices.ContainsFunc(l.Ends, func(e *network.End) bool {
+		pod, ok := e.Target.(target.HasNodeNetwork)
+		if ok {
+			_, _, ok = pod.NodeNetwork()
+		}
+		return !ok
+	})
+}
+
+// addNodes makes the same pods once more, on their nodes and in those nodes' own network: what they reach is the rung
+// below the pod network. A cluster that refuses them leaves that rung out.
+func (l *networkLadder) addNodes(ctx context.Context) error {
+	if !l.betweenPods() {
+		return nil
+	}
+	var added []*network.End
+	for _, e := range l.Ends {
+		same, inNode, _ := e.Target.(target.HasNodeNetwork).NodeNetwork()
+		e.Recorded.Target = same // what is resumed goes on between the same nodes
+		own := &network.End{Role: network.NodeOf + e.Role, Name: inNode}
+		err := error(nil)
+		if own.Target, err = l.OpenTarget(ctx, own.Name); err == nil {
+			l.Opened[own.Role] = own.Target
+			err = l.SnapshotEnd(ctx, own)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			for _, a := range append(added, own) {
+				if t := l.Opened[a.Role]; t != nil {
+					l.CloseTarget(t)
+					delete(l.Opened, a.Role)
+				}
+			}
+			text := "the rung below the pod network is left out, so that what that costs is not known: the same pods " +
+				"in their nodes' own network can't be had: " + network.ShortError(err)
+			l.leftOut = append(l.leftOut, lab.Warning{Code: "target-left-out", Text: text})
+			l.Print("! ", text)
+			return nil
+		}
+		added = append(added, own)
+	}
+	l.Ends, l.onNodes = append(l.Ends, added...), true
+	return nil
+}
+
+// podRungs makes the pairs between the nodes and those between the pods, and the rungs of both: each between the pods
+// lies on the same between the nodes.
+func (l *networkLadder) podRungs(ctx context.Context) error {
+	server, clients := l.Of(experiment.ServerRole)[0], l.Of(experiment.ClientRole)
+	addresses := map[ladder.Network]string{}
+	for _, layer := range []ladder.Network{ladder.Nodes, ladder.Pods} {
+		prefix := ""
+		if layer == ladder.Nodes {
+			prefix = network.NodeOf
+		}
+		address, err := l.Address(ctx, 0, clients[0], l.End(prefix+server.Role))
+		if err != nil {
+			return err
+		}
+		addresses[layer] = address
+		port := portPairs{name: address}
+		for i := range max(l.options.Pairs, len(clients)) {
+			port.pairs = append(port.pairs, len(l.Pairs))
+			l.Pairs = append(l.Pairs, lab.NetworkPair{Client: prefix + clients[i%len(clients)].Role, Server: prefix +
+				server.Role, Address: address,
+				Port: l.options.Port + len(l.Pairs), Assigned: true})
+		}
+		l.ports = append(l.ports, port)
+	}
+	if err := l.addLoopbacks(ctx, len(l.ports[0].pairs)); err != nil {
+		return err
+	}
+	for _, b := range l.loopbacks {
+		l.addRung(ladder.Pods, "loopback-"+b.name, ladder.Loopback, b.name)
+	}
+	for _, network := range []ladder.Network{ladder.Nodes, ladder.Pods} {
+		l.addRung(network, "flow-"+string(network), ladder.Flow, addresses[network])
+		l.addRung(network, "port-"+string(network), ladder.Port, addresses[network])
+	}
+	for _, network := range []ladder.Network{ladder.Nodes, ladder.Pods} {
+		l.addBothDirections(network, "both-ways-"+string(network), addresses[network])
+	}
+	return nil
+}

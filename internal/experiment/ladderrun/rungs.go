@@ -1,0 +1,349 @@
+package ladderrun
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// rung is one that is to be climbed.
+type rung struct {
+	name  string
+	kind  ladder.Kind
+	place lab.Place
+	// jobs that load it at the same time, one for each of the drives that carry it: a volume over four drives is held
+	// against four drives with as many operations in flight.
+	jobs int
+	// below is the number, from 1, of the rung that it lies on; 0 for none.
+	below int
+	// guest whose disk it is; nil for what is on the machine that the ladder stands on.
+	guest *ladderGuest
+	disk  *target.Disk
+}
+
+// targetOf is where a rung is measured.
+func (s *LadderRun) targetOf(r rung) target.Target {
+	if r.guest == nil {
+		return s.base
+	}
+	return s.Opened[r.guest.name]
+}
+
+// hasLower says that a rung lies on others.
+func (r rung) hasLower() bool { return r.kind == ladder.Volume || r.kind == ladder.Files }
+
+// jobsPerPlace is how many jobs share one place, each on a part of its own.
+func (r rung) jobsPerPlace() int {
+	if r.place.Members != nil {
+		return 1
+	}
+	return r.jobs
+}
+
+const (
+	// nullWord names the null device among places.
+	nullWord = "null"
+	// nullDevice is there where the module null_blk is: it takes the kernel's whole way through the block layer and
+	// answers at once.
+	nullDevice = "/dev/nullb0"
+	// memoryFolder is a file system in memory that every Linux has; memoryShare is what is read of it, more than most
+	// caches near a core hold.
+	memoryFolder = "/dev/shm"
+	memoryShare  = 256 << 20
+)
+
+// rungs finds them under one place, or takes several as they were named.
+func (s *LadderRun) rungs(ctx context.Context, args []string) ([]rung, error) {
+	if err := s.checkPaths(args); err != nil {
+		return nil, err
+	}
+	if len(args) > 1 {
+		return s.named(ctx, args)
+	}
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	top, levels, err := s.inspect(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	var rungs, drives []rung
+	var paths []string
+	for _, l := range levels {
+		if len(l.Disks) == 1 && l.Disks[0] == l.Path { // nothing is known under it
+			r, err := s.device(ctx, ladder.Drive, l.Path, 1)
+			if err != nil {
+				return nil, err
+			}
+			drives, paths = append(drives, r), append(paths, l.Path)
+			if l.Kind == "drbd" || l.Kind == "zfs" {
+				s.Notes = append(s.Notes, "the kernel does not say what "+l.Path+" lies on: name the rungs below it, "+
+					"like headroom ladder /dev/sdb "+l.Path)
+			}
+		}
+	}
+	if rungs, err = s.withoutStorage(ctx, len(drives)); err != nil {
+		return nil, err
+	}
+	rungs = append(rungs, drives...)
+	for _, group := range groups(paths) {
+		r, err := s.group(ctx, strings.Join(group, ","))
+		if err != nil {
+			return nil, err
+		}
+		rungs = append(rungs, r)
+	}
+	for i, l := range levels {
+		asked := top.Kind == lab.Device && i == len(levels)-1
+		if slices.Contains(paths, l.Path) || l.Kind == "partition" && !asked || internalVolume(l) {
+			continue
+		}
+		r, err := s.device(ctx, ladder.Volume, l.Path, len(l.Disks))
+		if err != nil {
+			return nil, err
+		}
+		rungs = append(rungs, r)
+	}
+	if top.Kind == lab.Directory {
+		rungs = append(rungs, rung{name: top.Path, kind: ladder.Files, place: top, jobs: max(1, len(drives))})
+	}
+	if len(drives) == 0 {
+		return nil, app.Usage("no disk is known under "+top.Path+", so there is nothing to climb from",
+			"name the rungs from the bottom up: headroom ladder null /dev/sdb "+top.Path)
+	}
+	return rungs, s.findLower(ctx, rungs)
+}
+
+// checkPaths refuses what would be looked for from the working directory of another machine.
+func (s *LadderRun) checkPaths(args []string) error {
+	name := target.RemoteName(s.base)
+	if name == "" {
+		return nil
+	}
+	if len(args) == 0 {
+		return app.Usage("climb to what on "+name+"? no working directory is known there",
+			"headroom ladder /srv --on "+name)
+	}
+	for _, arg := range args {
+		for path := range strings.SplitSeq(arg, ",") {
+			if path != nullWord && !filepath.IsAbs(path) {
+				return app.Usage(fmt.Sprintf("%s is on %s, where no working directory is known", path, name),
+					"write the whole path: /srv")
+			}
+		}
+	}
+	return nil
+}
+
+// inspect finds what lies under a place, which may be several devices.
+func (s *LadderRun) inspect(ctx context.Context, arg string) (lab.Place, []facts.Level, error) {
+	top, err := s.resolve(ctx, arg)
+	if err != nil || top.Members == nil {
+		if err != nil {
+			return top, nil, err
+		}
+		levels, err := facts.Levels(ctx, s.base, top)
+		return top, levels, err
+	}
+	var all []facts.Level
+	for _, member := range top.Members {
+		levels, err := facts.Levels(ctx, s.base, lab.Place{Kind: lab.Device, Path: member, Resolved: member})
+		if err != nil {
+			return top, nil, err
+		}
+		for _, l := range levels {
+			if !slices.ContainsFunc(all, func(other facts.Level) bool { return other.Path == l.Path }) {
+				all = append(all, l)
+			}
+		}
+	}
+	return top, all, nil
+}
+
+// resolve takes commas for several devices, unless there is something of that name.
+func (s *LadderRun) resolve(ctx context.Context, arg string) (lab.Place, error) {
+	place, err := facts.ResolvePlace(ctx, s.base, arg)
+	if err != nil && strings.Contains(arg, ",") {
+		return experiment.ResolveDevices(ctx, s.base, arg)
+	}
+	return place, err
+}
+
+// withoutStorage are the rungs without storage: memory, and the null device, alone and for as many jobs as there are
+// drives.
+func (s *LadderRun) withoutStorage(ctx context.Context, drives int) ([]rung, error) {
+	var rungs []rung
+	place, err := facts.ResolvePlace(ctx, s.base, memoryFolder)
+	if err == nil && place.Filesystem == "tmpfs" {
+		space, err := facts.Free(ctx, s.base, memoryFolder)
+		if err != nil {
+			return nil, err
+		}
+		if space.Available < memoryShare+experiment.Spare {
+			s.Notes = append(s.Notes, fmt.Sprintf("memory was left out: %s has %s free", memoryFolder,
+				unit.Bytes(float64(space.Available))))
+		} else {
+			rungs = append(rungs, rung{name: memoryFolder, kind: ladder.Memory, place: place, jobs: 1})
+		}
+	}
+	null, err := s.null(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	rungs = append(rungs, null)
+	if drives > 1 {
+		null.jobs = drives
+		rungs = append(rungs, null)
+	}
+	return rungs, nil
+}
+
+// null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it
+// would stay.
+func (s *LadderRun) null(ctx context.Context, jobs int) (rung, error) {
+	if place, err := facts.ResolvePlace(ctx, s.base, nullDevice); err == nil && place.Kind == lab.Device {
+		return rung{name: nullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
+	}
+	return rung{name: "fio's null engine", kind: ladder.Null, place: lab.Place{Kind: lab.NoPlace}, jobs: jobs}, nil
+}
+
+func (s *LadderRun) device(ctx context.Context, kind ladder.Kind, path string, jobs int) (rung, error) {
+	place, err := facts.ResolvePlace(ctx, s.base, path)
+	return rung{name: path, kind: kind, place: place, jobs: jobs}, err
+}
+
+func (s *LadderRun) group(ctx context.Context, paths string) (rung, error) {
+	place, err := experiment.ResolveDevices(ctx, s.base, paths)
+	return rung{name: paths, kind: ladder.DriveGroup, place: place, jobs: len(place.Members)}, err
+}
+
+// groups are the drives that are loaded at the same time: neighbours in pairs, then all. Of an odd number the last is
+// in no pair; of two, the pair is all.
+func groups(paths []string) [][]string {
+	var list [][]string
+	if len(paths) > 2 {
+		for i := 0; i+1 < len(paths); i += 2 {
+			list = append(list, paths[i:i+2])
+		}
+	}
+	if len(paths) > 1 {
+		list = append(list, paths)
+	}
+	return list
+}
+
+// internalVolume says whether a volume is a part that LVM made for itself. Source: lvmraid(7), lvmthin(7), lvmcache(7).
+func internalVolume(l facts.Level) bool {
+	if l.Kind != "lvm" {
+		return false
+	}
+	return slices.ContainsFunc([]string{"_rimage_", "_rmeta_", "_mimage_", "_mlog", "_tdata", "_tmeta", "_cdata",
+		"_cmeta", "_corig", "-tpool"},
+		func(part string) bool { return strings.Contains(l.Path, part) })
+}
+
+// named are the rungs as the user named them.
+func (s *LadderRun) named(ctx context.Context, args []string) ([]rung, error) {
+	var rungs []rung
+	for _, arg := range args {
+		if arg == nullWord {
+			r, err := s.null(ctx, 1)
+			if err != nil {
+				return nil, err
+			}
+			rungs = append(rungs, r)
+			continue
+		}
+		top, levels, err := s.inspect(ctx, arg)
+		if err != nil {
+			return nil, err
+		}
+		r := rung{name: top.Path, kind: kindOf(top, levels), place: top, jobs: 1}
+		switch {
+		case top.Members != nil:
+			r.jobs = len(top.Members)
+		case r.hasLower():
+			r.jobs = s.countDrives(levels, rungs)
+		}
+		rungs = append(rungs, r)
+	}
+	return rungs, s.findLower(ctx, rungs)
+}
+
+func kindOf(top lab.Place, levels []facts.Level) ladder.Kind {
+	switch {
+	case top.Members != nil:
+		return ladder.DriveGroup
+	case top.Path == nullDevice:
+		return ladder.Null
+	case top.Filesystem == "tmpfs" || top.Filesystem == "ramfs":
+		return ladder.Memory
+	case top.Kind == lab.Directory:
+		return ladder.Files
+	case len(levels) == 1 && levels[0].Kind == "disk":
+		return ladder.Drive
+	}
+	return ladder.Volume
+}
+
+// countDrives is how many drives carry a place; where the kernel does not say, as many as the rung named before it has.
+func (s *LadderRun) countDrives(levels []facts.Level, before []rung) int {
+	n := 0
+	for _, l := range levels {
+		if l.Kind == "disk" {
+			n++
+		}
+	}
+	if n == 0 && len(before) > 0 {
+		n = before[len(before)-1].jobs
+	}
+	return max(1, n)
+}
+
+// findLower finds out which rung each volume and file system lies on.
+func (s *LadderRun) findLower(ctx context.Context, rungs []rung) error {
+	for i := range rungs {
+		if !rungs[i].hasLower() {
+			continue
+		}
+		for j := i - 1; j >= 0 && rungs[i].below == 0; j-- {
+			on, err := s.liesOn(ctx, rungs[j], rungs[i], j == i-1)
+			if err != nil {
+				return err
+			}
+			if on {
+				rungs[i].below = j + 1
+			}
+		}
+	}
+	return nil
+}
+
+// liesOn says whether a rung lies on a lower one with as many jobs. Of several devices at the same time that is so
+// where both have the same disks. Where the kernel does not say, what was named just before it is taken for it.
+func (s *LadderRun) liesOn(ctx context.Context, lower, upper rung, next bool) (bool, error) {
+	switch {
+	case lower.kind == ladder.Memory || lower.kind == ladder.Null || lower.jobs != upper.jobs:
+		return false, nil
+	case lower.kind == ladder.DriveGroup:
+		return len(upper.place.Disks) > 0 && slices.Equal(lower.place.Disks, upper.place.Disks), nil
+	}
+	on, known, err := facts.Stacked(ctx, s.base, lower.place, upper.place)
+	if err == nil && !known && next {
+		s.Notes = append(s.Notes,
+			fmt.Sprintf("the kernel does not say what %s lies on; it is taken to be %s, which was named before it",
+				upper.name, lower.name))
+		return true, nil
+	}
+	return on && known, err
+}

@@ -1,0 +1,119 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/parallel"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// ConcurrentNetwork is a network some of whose loads are carried out at the same time, then others.
+type ConcurrentNetwork struct {
+	Network
+	Design lab.ConcurrentDesign
+	Terms  lab.Terms
+}
+
+func NewNetworkStudy(p *app.App, st *store.Store, o Options, kind string) ConcurrentNetwork {
+	return ConcurrentNetwork{Network: NewNetwork(p, st, o), Design: lab.ConcurrentDesign{Kind: kind}}
+}
+
+// OpenEnds opens the ends that the command line names, and takes them down as they are.
+func (s *ConcurrentNetwork) OpenEnds(ctx context.Context) error {
+	if err := s.Name(); err != nil {
+		return err
+	}
+	if err := s.Open(ctx); err != nil {
+		return err
+	}
+	return s.SnapshotEnds(ctx)
+}
+
+// TermsOf checks what verdicts are to hold by.
+func TermsOf(margin string, alpha float64, passes int) (terms lab.Terms, err error) {
+	if terms.Margin, err = unit.ParseShare(margin); err != nil {
+		return terms, app.Usage("--margin "+margin+": "+err.Error(), "write something like 5%")
+	}
+	switch {
+	case !(alpha > 0 && alpha < 1):
+		return terms, app.Usage(fmt.Sprintf("--alpha %g is no probability", alpha),
+			"0.05 is one wrong answer in twenty")
+	case passes < 2:
+		return terms, app.Usage(fmt.Sprintf("--passes %d is too few: one says nothing of the spread", passes))
+	}
+	terms.Alpha = alpha
+	return terms, nil
+}
+
+// SetDesign makes the header of a drafted part that of a part of the study.
+func (s *ConcurrentNetwork) SetDesign(m *experiment.Measurement, suiteName string, passes int) {
+	m.Run.Suite, m.Run.SuiteText, m.Run.Seed = suiteName, "", s.Network.Options.Seed
+	m.Run.Order, m.Run.Repetitions = string(suite.Shuffled), passes
+	m.Run.Terms = &s.Terms
+	m.PrefixRole()
+	if m.Server != nil {
+		m.Run.Targets = []lab.RunTarget{s.End(m.Client).Recorded, s.End(m.Server.Role).Recorded}
+		m.Run.Network = s.Pairs
+	}
+}
+
+func (s *ConcurrentNetwork) AsMultiTarget() *parallel.MultiTargetRun {
+	return &parallel.MultiTargetRun{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store, Parts: s.Parts,
+		Design: &s.Design}
+}
+
+// ExecuteDesign says what is measured, measures it, and shows it.
+func (s *ConcurrentNetwork) ExecuteDesign(ctx context.Context, t *parallel.MultiTargetRun, what []string, effort string,
+	show func(*store.Bundle) error) error {
+	defer t.Release()
+	for _, line := range what {
+		s.Print("", line)
+	}
+	s.Print("  ", effort)
+	outcome, err := t.Measure(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := s.Store.Find(t.Run.ID)
+	if err == nil {
+		err = show(b)
+	}
+	if err != nil {
+		return err
+	}
+	return experiment.Failures(outcome)
+}
+
+// DurationText says how many passes there are, and the time that is left: "6 passes; about 4m".
+func (s *ConcurrentNetwork) DurationText(t *parallel.MultiTargetRun) string {
+	all := experiment.Measurement{Run: t.Run, Saved: t.Saved}
+	all.Run.Cells = slices.DeleteFunc(slices.Clone(t.Run.Cells), func(c lab.Cell) bool {
+		return c.Arm != runner.AllTargets
+	})
+	text := fmt.Sprintf("%d passes", t.Run.Repetitions)
+	if d := suite.EstimateTime(all.SuiteCells(), all.Pause()); d > 0 {
+		text += "; about " + unit.Duration(d)
+	}
+	return text
+}
+
+// ListOrder says in which order the tests come.
+func (s *ConcurrentNetwork) ListOrder(l app.Listing, t *parallel.MultiTargetRun) {
+	if !l.Full {
+		l.Line("\nin each of %d passes all of them, in an order that is drawn (--seed %d)", t.Run.Repetitions,
+			t.Run.Seed)
+		return
+	}
+	l.Line("\nThe order, with --seed %d:", t.Run.Seed)
+	for _, r := range t.Order() {
+		l.Line("  pass %d  %s", r.Block, r.Cell)
+	}
+}

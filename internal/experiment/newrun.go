@@ -1,0 +1,225 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// Plan makes a new run out of the command line and makes sure that it can be carried out.
+func (m *Measurement) Plan(ctx context.Context, args []string) error {
+	if err := m.NewHeader(ctx, args); err != nil {
+		return err
+	}
+	if err := m.PlanEvents(m.eventTarget); err != nil {
+		return err
+	}
+	return m.SecureAndSnapshot(ctx)
+}
+
+// NewHeader makes the header of a new run.
+func (m *Measurement) NewHeader(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return app.Usage("run what?", "headroom suites lists the suites", "for example: headroom run quick .")
+	}
+	su, err := LoadSuite(args[0])
+	if err != nil {
+		return err
+	}
+	place, err := m.ResolvePlace(ctx, su, args[1:])
+	if err != nil {
+		return err
+	}
+	return m.NewHeaderOn(su, place)
+}
+
+// NewHeaderOn makes the header of a new run of a suite on a place.
+func (m *Measurement) NewHeaderOn(su suite.Suite, place lab.Place) error {
+	cells, err := m.Expand(&su, place)
+	if err != nil {
+		return err
+	}
+	seed := m.Options.Seed
+	if seed == 0 {
+		seed = su.Seed
+	}
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	m.Run = lab.Run{
+		ID: store.NewID(), Label: m.Options.Label, Status: lab.Running, Source: lab.Measured, Created: time.Now(),
+		Version: m.Version,
+		Command: m.Args, Design: lab.DesignRun, Suite: su.Name, SuiteText: su.Text, Order: string(su.Order), Seed: seed,
+		Repetitions: su.Repetitions,
+		Pause:       su.Interval.Seconds(), AsPublished: m.Options.AsPublished,
+		Arms:    []lab.Arm{{ID: OnlyArm, Role: app.StorageRole, Levels: map[string]string{}}},
+		Cells:   RecordedCells(cells),
+		Targets: []lab.RunTarget{{Role: app.StorageRole, Target: m.Target.Name(), Place: place}},
+	}
+	if err := m.readPrecision(); err != nil {
+		return err
+	}
+	for _, note := range su.Notes {
+		m.Run.Warnings = append(m.Run.Warnings, lab.Warning{Code: "read-otherwise", Text: note})
+	}
+	if place.Kind == lab.Directory {
+		if m.Run.Targets[0].Place.Size, err = m.scratchSize(su, cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SecureAndSnapshot secures the place of a drafted run, and takes down the machine as it is.
+func (m *Measurement) SecureAndSnapshot(ctx context.Context) error {
+	defer m.Footprint.WithLowMemory()()
+	var err error
+	if !m.Options.DryRun.Asked() {
+		err = m.requireFio(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err = m.securePlace(ctx); err != nil {
+		return err
+	}
+	if m.Before, err = m.Snapshot(ctx, m.Target, m.Place()); err != nil {
+		return err
+	}
+	m.Run.Targets[0].Facts = app.WithEmulation(m.Target, facts.Brief(m.Before.Facts))
+	if m.Run.Targets[0].NotVerified, err = app.OwnArguments(ctx, m.Target); err != nil {
+		return err
+	}
+	if err := m.warnOfOtherLoad(ctx); err != nil {
+		return err
+	}
+	return m.warnOfStore(ctx)
+}
+
+// LoadSuite finds a suite by its name or reads it from a file.
+func LoadSuite(name string) (suite.Suite, error) {
+	if !strings.ContainsRune(name, filepath.Separator) && filepath.Ext(name) == "" {
+		return suite.Load(name)
+	}
+	data, err := app.ReadInput(name)
+	if err != nil {
+		return suite.Suite{}, &lab.Error{Kind: lab.Usage, What: "can't read the suite", Err: err}
+	}
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		return suite.Decode(name, data)
+	}
+	return suite.DecodeJobFile(name, data)
+}
+
+// ResolvePlace finds out what to measure: what the command line says, or what a fio job file names.
+func (m *Measurement) ResolvePlace(ctx context.Context, su suite.Suite, args []string) (lab.Place, error) {
+	typed := ""
+	if len(args) > 0 {
+		typed = args[0]
+	}
+	path, err := su.ResolvePath(typed)
+	if err != nil {
+		return lab.Place{}, err
+	}
+	if path == "" {
+		if !su.TouchesStorage() {
+			return lab.Place{Kind: lab.NoPlace}, nil
+		}
+		if t, ok := m.Target.(target.HasTestPath); ok {
+			path = t.TestPath()
+		}
+	}
+	if path == "" {
+		return lab.Place{}, app.Usage("measure what? name a directory or a device",
+			fmt.Sprintf("for example: headroom run %s .", su.Name))
+	}
+	if !target.IsLocal(m.Target) && !filepath.IsAbs(path) {
+		return lab.Place{}, app.Usage(fmt.Sprintf("%s is on %s, where no working directory is known", path,
+			m.Target.Name()), "write the whole path: /srv")
+	}
+	return facts.ResolvePlace(ctx, m.Target, path)
+}
+
+// Expand applies the command line to the suite and returns its cells.
+func (m *Measurement) Expand(su *suite.Suite, place lab.Place) ([]suite.Cell, error) {
+	if m.Options.AsPublished {
+		published, err := su.AsPublished()
+		if err != nil {
+			return nil, err
+		}
+		*su = published
+		su.Notes = append(su.Notes, su.Published.Note)
+	}
+	if o := suite.Order(m.Options.Order); o != "" {
+		if !slices.Contains([]suite.Order{suite.Interleaved, suite.Shuffled, suite.Sequential}, o) {
+			return nil, app.Usage("there is no order "+m.Options.Order, "it is interleaved, shuffled or sequential")
+		}
+		su.Order = o
+	}
+	changed, err := su.With(m.Options.Set)
+	if err != nil {
+		return nil, err
+	}
+	*su = changed
+	if err := su.CheckParameters(); err != nil {
+		return nil, err
+	}
+	cells, err := su.Cells(place.Kind, false)
+	if err != nil {
+		return nil, err
+	}
+	for i := range cells {
+		if m.Options.Repeat > 0 {
+			cells[i].Repetitions = m.Options.Repeat
+		}
+	}
+	return cells, nil
+}
+
+// RecordedCells are the cells as the run keeps them.
+func RecordedCells(cells []suite.Cell) []lab.Cell {
+	list := make([]lab.Cell, len(cells))
+	for i, c := range cells {
+		list[i] = lab.Cell{ID: c.ID, Arm: OnlyArm, Job: c.Job, Engine: c.Engine, Command: c.Command, Metrics: c.Metrics,
+			Params: c.Params,
+			Steps:  c.Steps, Repetitions: c.Repetitions}
+	}
+	return list
+}
+
+// warnOfOtherLoad says when the disks are busy before anything was started.
+func (m *Measurement) warnOfOtherLoad(ctx context.Context) error {
+	if len(m.Place().Disks) == 0 {
+		return nil
+	}
+	activity, err := facts.InUse(ctx, m.Target, m.Place().Disks)
+	if err == nil && activity.Disturbing() {
+		m.Run.Warnings = append(m.Run.Warnings, validity.BusyBefore(activity.String()))
+	}
+	return err
+}
+
+// warnOfStore says when the results are kept on the disk that is measured.
+func (m *Measurement) warnOfStore(ctx context.Context) error {
+	if !app.OnThisMachine(ctx, m.Target) {
+		return nil
+	}
+	same, err := facts.SameDevice(ctx, m.Target, m.Place(), m.Store.Dir())
+	if err != nil || !same {
+		return err
+	}
+	m.Run.Warnings = append(m.Run.Warnings, validity.StoreOnDevice(m.Store.Dir(), strings.Join(m.Place().Disks, ", ")))
+	return nil
+}

@@ -1,0 +1,224 @@
+package nfs
+
+import (
+	"context"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/event"
+	"headroom/internal/experiment"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/target"
+)
+
+// Options are the flags of nfs.
+type Options struct {
+	experiment.RunOptions
+	lab.NFS
+}
+
+// Stages are the ways to an NFS server's storage, measured one after the other.
+type Stages struct {
+	*app.App
+	Options   Options
+	Store     *store.Store
+	Suite     string
+	Loads     suite.Suite
+	addresses []netip.Addr
+	Opened    map[string]target.Target
+	// journal of the client's mounts.
+	journal *factor.Journal
+	// ID is that of the first run, which all share.
+	ID string
+	// bundles are what was measured, and earlier what is taken up of it, by what the stages were called at first.
+	bundles     []string
+	EarlierRuns map[string]*store.Bundle
+	// SharedScratch is the scratch file that the server's own stage has laid out, while that goes on.
+	sharedScratch *runner.SharedScratch
+}
+
+// CheckEvents refuses events that can't be carried out, before the first load: the mount that they come upon is made
+// stages later.
+func (x *Stages) CheckEvents(ctx context.Context) error {
+	for _, u := range x.Options.NFS.Events {
+		if len(u.Named) == 0 {
+			continue
+		}
+		k, known := event.Find(u.Named[0])
+		if !known {
+			return app.Usage("no event has the name " + u.Named[0])
+		}
+		t := x.Opened[u.Target]
+		if t == nil {
+			var err error
+			if t, err = x.OpenTarget(ctx, u.Target); err != nil {
+				return err
+			}
+			defer x.CloseTarget(t)
+		}
+		if err := k.Ready(ctx, event.Scope{Target: t}, u.Named); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ResumeStages reads what was settled when an interrupted experiment began. What it has measured is kept.
+func (x *Stages) ResumeStages(args []string) error {
+	if len(args) > 0 {
+		return app.Usage("--resume takes the suite from the runs", "headroom nfs --resume "+x.Options.Resume)
+	}
+	named, err := x.Store.Find(x.Options.Resume)
+	if err != nil {
+		return err
+	}
+	if named.Run.NFS == nil {
+		return app.Usage("run "+named.Run.ID+" is no stage of headroom nfs",
+			named.Run.MadeBy().Resume(x.Options.Resume))
+	}
+	x.ID, x.Suite = named.Run.Pair, named.Run.Suite
+	x.Options.NFS, x.Options.Label, x.Options.AsPublished, x.Options.Seed = *named.Run.NFS, named.Run.Label,
+		named.Run.AsPublished, named.Run.Seed
+	x.Loads, err = suite.Decode(x.Suite, []byte(named.Run.SuiteText))
+	return err
+}
+
+// FindEarlierRuns looks up what is measured already, when what a killed headroom has left was mended.
+func (x *Stages) FindEarlierRuns() error {
+	named, err := x.Store.Find(x.Options.Resume)
+	if err != nil {
+		return err
+	}
+	found, err := x.Store.Partners(named)
+	slices.SortFunc(found, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
+	for _, b := range found {
+		x.EarlierRuns[b.Run.NFS.Requested] = b
+		x.bundles = append(x.bundles, b.Run.ID)
+	}
+	return err
+}
+
+// Name what the command line says.
+func (x *Stages) Name() error {
+	o := &x.Options
+	for _, typed := range o.On {
+		role, name := app.RoleOf(typed)
+		to := map[string]*string{experiment.ClientRole: &o.Client, experiment.ServerRole: &o.Server}[role]
+		if to == nil {
+			return app.Usage("--on "+typed+" does not say which end it is", "--on client="+name, "--on server="+name)
+		}
+		if *to != "" {
+			return app.Usage("--on names two targets as the "+role, "one client is measured with one server")
+		}
+		*to = name
+	}
+	if o.Client == "" {
+		o.Client = app.LocalTarget
+	}
+	if o.Client == o.Server {
+		return app.Usage("client and server are both "+o.Client,
+			"what goes through a machine's own loopback is no network")
+	}
+	if o.Export != "" && !filepath.IsAbs(o.Export) || o.Mounted != "" && !filepath.IsAbs(o.Mounted) {
+		return app.Usage("a directory of another machine is named from its root on", "--export /srv",
+			"--mounted /mnt/srv")
+	}
+	if o.Mounted != "" {
+		return x.nameMounted()
+	}
+	switch {
+	case o.Guest != "" || o.GuestPlace != "":
+		return app.Usage("--guest is about a mount that stays: a guest's disk can't be moved from one to the next",
+			"--mounted /mnt/pve/rdma --guest ssh://vm1 --guest-place /srv")
+	case o.Export == "":
+		return app.Usage("mount what? name the directory on the server, from its root on", "--export /srv",
+			"--mounted DIR measures a mount that is there")
+	case len(o.Addresses) == 0:
+		return app.Usage("the server's address is not known",
+			"--address 10.0.1.1, and once more for each other path to it")
+	}
+	if o.Path == "" {
+		o.Path = o.Export
+	}
+	for _, transport := range o.Transports {
+		if transport != overTCP && transport != overRDMA {
+			return app.Usage("--transport " + transport + " is neither tcp nor rdma")
+		}
+	}
+	for _, typed := range o.Addresses {
+		a, err := netip.ParseAddr(typed)
+		if err != nil {
+			return app.Usage("--address "+typed+" is no address",
+				"write one of the server's own, which ip address shows there: 10.0.1.1")
+		}
+		x.addresses = append(x.addresses, a)
+	}
+	if _, err := factor.ParseNFSMount(stageMount(x.Options.NFS, overTCP, x.addresses).String()); err != nil {
+		return app.Usage(err.Error())
+	}
+	return nil
+}
+
+// EventTarget is what --event-on may say: an end or a target, and where it says nothing the client.
+func (x *Stages) EventTarget(on string) (string, error) {
+	switch {
+	case on == "" || on == experiment.ClientRole:
+		return x.Options.Client, nil
+	case on == experiment.ServerRole && x.Options.Server != "":
+		return x.Options.Server, nil
+	case x.AllKinds().Has(on):
+		return on, nil
+	}
+	return "", app.Usage("--event-on "+on+" is no target of this measurement", "--event-on "+experiment.ClientRole,
+		"--event-on "+experiment.ServerRole+", with --on "+experiment.ServerRole+"=TARGET",
+		"a target is "+x.AllKinds().Forms())
+}
+
+// nameMounted is name for a mount that is there already.
+func (x *Stages) nameMounted() error {
+	o := &x.Options
+	switch {
+	case len(o.Addresses)+len(o.Options)+len(o.Transports) > 0 || o.Path != "":
+		return app.Usage("--mounted is about a mount that is there, so nothing can be said of how it is to be mounted",
+			"leave out --address, --path, --options and --transport")
+	case (o.Guest == "") != (o.GuestPlace == ""):
+		return app.Usage("--guest and --guest-place belong together", "--guest ssh://vm1 --guest-place /srv")
+	case o.Guest != "" && !filepath.IsAbs(o.GuestPlace):
+		return app.Usage("--guest-place "+o.GuestPlace+" is no whole path", "--guest-place /srv")
+	case o.Server != "" && o.Export == "":
+		return app.Usage("which directory is it on the server?", "--export /srv",
+			"without --on server=… the server's own storage is left out")
+	case o.Guest != "" && (o.Guest == o.Client || o.Guest == o.Server):
+		return app.Usage(o.Guest + " is named as the guest and as another machine, too")
+	}
+	return nil
+}
+
+// The transports of NFS, as its option proto names them.
+const (
+	overTCP  = "tcp"
+	overRDMA = "rdma"
+)
+
+// stageMount is the mount of a stage.
+func stageMount(o lab.NFS, transport string, addresses []netip.Addr) factor.NFSMount {
+	options := []string{"vers=" + o.Version, "proto=" + transport}
+	if transport == overRDMA {
+		options = append(options, "port="+strconv.Itoa(o.RDMAPort))
+	}
+	if len(addresses) > 1 {
+		options = append(options, "max_connect="+strconv.Itoa(len(addresses)))
+	}
+	for _, typed := range o.Options {
+		options = append(options, strings.Split(typed, ",")...)
+	}
+	return factor.NFSMount{Addresses: addresses, Path: o.Path, Options: options}
+}

@@ -1,0 +1,59 @@
+package experiment
+
+import (
+	"fmt"
+	"time"
+
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+)
+
+// OrderClock estimates how long a run still takes, from an order that is known beforehand.
+type OrderClock struct {
+	done, total int
+	LaterTime   time.Duration // without what goes on now
+	unknown     bool          // a load ends by size, so nobody knows
+	pause       time.Duration
+}
+
+// repetitionOverhead is what a repetition takes besides its load: fio's start and end, counters, saving.
+const repetitionOverhead = 400 * time.Millisecond
+
+func NewOrderClock(cells []runner.Cell, order []plan.Repetition, pause time.Duration) *OrderClock {
+	c := &OrderClock{total: len(order), pause: pause}
+	expected := map[string]time.Duration{}
+	for _, cell := range cells {
+		expected[cell.ID] = cell.Expected
+	}
+	for _, r := range order {
+		if expected[r.Cell] == 0 {
+			c.unknown = true
+		}
+		c.LaterTime += expected[r.Cell] + repetitionOverhead + pause
+	}
+	c.LaterTime -= min(c.LaterTime, pause) // none before the first
+	return c
+}
+
+// Update takes note of a load that begins or has ended.
+func (c *OrderClock) Update(e runner.Progress) {
+	switch {
+	case e.Cell == nil:
+	case e.Begins:
+		c.LaterTime -= e.Cell.Expected + repetitionOverhead + c.pause
+	case e.Ended != nil:
+		c.done++
+	}
+}
+
+// Left is how long it takes from now on, where that can be told.
+func (c *OrderClock) Left(e runner.Progress) (time.Duration, bool) {
+	return max(0, c.LaterTime) + max(0, e.Left), !c.unknown
+}
+
+func (c *OrderClock) BoundText() string { return "of about" }
+
+// ResultTable is nil: a line says it all.
+func (c *OrderClock) ResultTable() []string { return nil }
+
+func (c *OrderClock) CountText() string { return fmt.Sprintf("%d/%d", c.done, c.total) }

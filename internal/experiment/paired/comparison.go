@@ -1,0 +1,401 @@
+package paired
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/compare"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/prose"
+	"headroom/internal/runner"
+	"headroom/internal/stat"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// pairedComparison is two measurements that take turns. Each is a run of its own, with a bundle of its own; what they
+// share is the ID of the pair, by which they are found again.
+type pairedComparison struct {
+	experiment.Turns
+	options LiveOptions
+	terms   lab.Terms
+	pairs   *plan.Pairs
+	// targets of the arms, which may be one.
+	targets map[string]target.Target
+}
+
+// armNames in the order in which they are planned and shown.
+func armNames() []string { return []string{plan.Base, plan.New} }
+
+func (c *pairedComparison) base() *experiment.Measurement { return c.Arms[plan.Base] }
+
+// targetNames are those of the two sides: of the command line, or of the runs that are gone on with.
+func (c *pairedComparison) targetNames(args []string) ([]string, error) {
+	if c.options.Resume == "" {
+		base, next, err := c.options.sides(args, c.AllKinds())
+		return []string{base.target, next.target}, err
+	}
+	if len(args) > 0 {
+		return nil, app.Usage("--resume takes what to compare from the runs",
+			"headroom compare --live --resume "+c.options.Resume)
+	}
+	found, err := c.twoRuns()
+	if err != nil {
+		return nil, err
+	}
+	return []string{app.TargetOfRun(found[plan.Base].Run), app.TargetOfRun(found[plan.New].Run)}, nil
+}
+
+// openTargets opens those of the two sides. A machine that is on both is one target; a pod and a guest are made for
+// each.
+func (c *pairedComparison) openTargets(ctx context.Context, names []string) error {
+	c.targets = map[string]target.Target{}
+	for i, arm := range armNames() {
+		if i > 0 && names[i] == names[0] && !c.Traits(names[i]).Made() {
+			c.targets[arm] = c.targets[plan.Base]
+			break
+		}
+		t, err := c.OpenTarget(ctx, names[i])
+		if err != nil {
+			return err
+		}
+		c.targets[arm] = t
+	}
+	return nil
+}
+
+func (c *pairedComparison) closeTargets() {
+	if c.targets[plan.New] == c.targets[plan.Base] {
+		delete(c.targets, plan.New)
+	}
+	for _, t := range c.targets {
+		c.CloseTarget(t)
+	}
+}
+
+// sharesTarget says whether the sides can be in each other's way.
+func (c *pairedComparison) sharesTarget() bool { return c.targets[plan.New] == c.targets[plan.Base] }
+
+// NewRuns makes two new runs out of the command line.
+func (c *pairedComparison) newRuns(ctx context.Context, args []string) error {
+	base, next, err := c.options.sides(args, c.AllKinds())
+	if err != nil {
+		return err
+	}
+	if c.options.Seed == 0 {
+		c.options.Seed = rand.Uint64()
+	}
+	c.Names = armNames()
+	c.Arms = map[string]*experiment.Measurement{
+		plan.Base: {App: c.App, Options: c.options.runOptions(0, plan.Base, c.options.SetBase), Store: c.Store,
+			Target: c.targets[plan.Base]},
+		plan.New: {App: c.App, Options: c.options.runOptions(1, plan.New, c.options.SetNew), Store: c.Store,
+			Target: c.targets[plan.New]},
+	}
+	for i, s := range []liveSide{base, next} {
+		typed := []string{s.suite, s.place}
+		if s.place == "" {
+			typed = typed[:1]
+		}
+		if err := c.Arms[armNames()[i]].NewHeader(ctx, typed); err != nil {
+			return err
+		}
+	}
+	if err := c.shareCells(); err != nil {
+		return err
+	}
+	if c.sharesTarget() {
+		c.Arms[plan.New].Concurrent = c.base()
+	}
+	for _, arm := range armNames() {
+		if err := c.Arms[arm].SecureAndSnapshot(ctx); err != nil {
+			return err
+		}
+	}
+	c.setPlan()
+	return nil
+}
+
+// setPeerCells keeps the cells that both sides have, and writes the terms into both headers.
+func (c *pairedComparison) shareCells() error {
+	base, next := &c.base().Run, &c.Arms[plan.New].Run
+	left := dropUnshared(base, next) + dropUnshared(next, base)
+	if len(base.Cells) == 0 {
+		return app.Usage("the two suites have no job in common",
+			"jobs are compared by their names: headroom suites show NAME prints them")
+	}
+	if left > 0 {
+		fmt.Fprintf(c.Stderr, "%s that only one side has: left out\n", prose.Count(left, "cell"))
+	}
+	c.terms.Claims = 0
+	for _, cell := range base.Cells {
+		c.terms.Claims += c.decidedMetrics(cell)
+	}
+	if err := c.checkPairs(); err != nil {
+		return err
+	}
+	for _, arm := range armNames() {
+		run := &c.Arms[arm].Run
+		run.Pair, run.Seed, run.Terms = base.ID, base.Seed, &c.terms
+		run.Design, run.Order, run.Repetitions = lab.DesignLive, "pairs", 0
+		for i := range run.Cells {
+			run.Cells[i].Repetitions = 0 // nobody knows beforehand
+		}
+	}
+	return nil
+}
+
+// checkPairs refuses so few pairs that nothing is ever claimed of them, and says of more when they are too few for so
+// many numbers: who wants the pairs themselves may have them.
+func (c *pairedComparison) checkPairs() error {
+	least := evenPairs(stat.FewestPairs(1 - stat.FamilyWise(c.terms.Alpha, c.terms.Claims)))
+	if c.terms.Pairs >= least {
+		return nil
+	}
+	what := fmt.Sprintf("--pairs %d is too few for any verdict of %s", c.options.Pairs,
+		prose.Count(c.terms.Claims, "number"))
+	hint := fmt.Sprintf("%d are the least: the more numbers there are, the more pairs each takes", least)
+	if c.options.Pairs < stat.FewestPairs(1) {
+		return app.Usage(what, hint)
+	}
+	fmt.Fprintf(c.Stderr, "%s; %s\n", what, hint)
+	return nil
+}
+
+// dropUnshared drops the cells of a run that the other one does not have, and says how many.
+func dropUnshared(run, other *lab.Run) int {
+	before := len(run.Cells)
+	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool {
+		return !slices.ContainsFunc(other.Cells, func(o lab.Cell) bool { return o.ID == c.ID })
+	})
+	return before - len(run.Cells)
+}
+
+// decidedMetrics is how many metrics of a cell are decided about: the user's, or one for each direction.
+func (c *pairedComparison) decidedMetrics(cell lab.Cell) int {
+	directions := directionsOf(cell.Params)
+	if len(c.terms.Metrics) == 0 {
+		return len(directions)
+	}
+	n := 0
+	for _, name := range c.terms.Metrics {
+		head, _, _ := strings.Cut(name, ".")
+		if slices.Contains(directions, head) || !slices.Contains([]string{lab.Read, lab.Write, lab.Trim}, head) {
+			n++
+		}
+	}
+	return n
+}
+
+// directionsOf are those that a load moves data in.
+func directionsOf(params map[string]string) []string {
+	switch kind, _, _ := strings.Cut(params["rw"], ":"); kind {
+	case "rw", "readwrite", "randrw":
+		return []string{lab.Read, lab.Write}
+	case "trimwrite", "randtrimwrite":
+		return []string{lab.Trim, lab.Write}
+	case "write", "randwrite":
+		return []string{lab.Write}
+	case "trim", "randtrim":
+		return []string{lab.Trim}
+	}
+	return []string{lab.Read}
+}
+
+// resumeComparison makes the comparison out of one that was interrupted, or that ended undecided and is given more time
+// or more pairs.
+func (c *pairedComparison) resumeComparison(ctx context.Context) error {
+	found, err := c.twoRuns()
+	if err != nil {
+		return err
+	}
+	c.terms = latestTerms(found[plan.Base].Run.Terms, found[plan.New].Run.Terms)
+	if err := c.allowPairs(c.options.Pairs); err != nil {
+		return err
+	}
+	c.Names, c.Arms = armNames(), map[string]*experiment.Measurement{}
+	for i, arm := range armNames() {
+		m := &experiment.Measurement{App: c.App, Options: c.options.runOptions(i, arm, nil), Store: c.Store,
+			Target: c.targets[arm]}
+		if arm == plan.New && c.sharesTarget() {
+			m.Concurrent = c.base()
+		}
+		c.Arms[arm] = m
+		if err := m.ResumeFrom(ctx, found[arm], found[arm].Run); err != nil {
+			return err
+		}
+		m.Run.Terms = &c.terms
+	}
+	c.setPlan()
+	c.AddSaved()
+	if _, more := c.Plan.Next(c.Done); bothComplete(found) && !more {
+		return c.finishedError()
+	}
+	return nil
+}
+
+// twoRuns are the sides of the comparison that is to be gone on with, by arm.
+func (c *pairedComparison) twoRuns() (map[string]*store.Bundle, error) {
+	named, err := c.Store.Find(c.options.Resume)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.Store.Partners(named)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*store.Bundle{}
+	for _, b := range all {
+		arm := plan.New
+		if b.Run.ID == b.Run.Pair {
+			arm = plan.Base
+		}
+		found[arm] = b
+	}
+	if found[plan.Base] == nil || found[plan.New] == nil || named.Run.Terms == nil {
+		return nil, app.Usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
+	}
+	if bothComplete(found) && c.options.Budget == 0 && c.options.Pairs == 0 {
+		return nil, app.Usage("this comparison is complete",
+			fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
+			"where it ended undecided, --budget 5m goes on with it, or --pairs 40")
+	}
+	return found, nil
+}
+
+func bothComplete(sides map[string]*store.Bundle) bool {
+	return sides[plan.Base].Run.Status == lab.Complete && sides[plan.New].Run.Status == lab.Complete
+}
+
+// latestTerms are the terms that allow more pairs: who was cut off while they were changed has them in one of the runs
+// alone.
+func latestTerms(base, next *lab.Terms) lab.Terms {
+	if next == nil || base != nil && base.Pairs >= next.Pairs {
+		return *base
+	}
+	return *next
+}
+
+// allowPairs raises how many pairs a cell is given, 0 for as many as before. A part of the probability of error is kept
+// for that (stat.GroupSequential), so that more of them spoil no verdict, neither those that are there nor those that
+// will be.
+func (c *pairedComparison) allowPairs(pairs int) error {
+	pairs = evenPairs(pairs)
+	switch before := c.terms.Pairs; {
+	case pairs == 0:
+	case pairs < before:
+		return app.Usage(fmt.Sprintf("--pairs %d is fewer than the %d that were allowed so far", pairs, before),
+			"leave it out, or name more")
+	case pairs > before:
+		c.terms.EarlierPairs = append(slices.Clone(c.terms.EarlierPairs), before)
+		c.terms.Pairs = pairs
+	}
+	return nil
+}
+
+// finishedError says why a finished comparison can't be gone on with.
+func (c *pairedComparison) finishedError() error {
+	show := fmt.Sprintf("headroom compare %s %s shows it", c.base().Run.ID, c.Arms[plan.New].Run.ID)
+	budget := c.options.Budget
+	c.options.Budget = 0
+	c.setPlan()
+	if _, more := c.Plan.Next(c.Done); more {
+		return app.Usage(fmt.Sprintf("--budget %s is too short for another pair", budget), "allow more", show)
+	}
+	undecided := 0
+	for _, cell := range c.base().Run.Cells {
+		if _, ending := c.pairs.Verdicts(cell.ID, c.Done); ending == plan.OutOfBudget || ending == plan.Futile {
+			undecided++
+		}
+	}
+	if undecided > 0 {
+		return app.Usage(fmt.Sprintf("%s would hardly get a verdict within %s", prose.Count(undecided, "cell"),
+			prose.Count(c.terms.Pairs, "pair")),
+			fmt.Sprintf("allow more: --pairs %d", 2*c.terms.Pairs), show)
+	}
+	return app.Usage("no cell of this comparison needs another pair", show)
+}
+
+func (c *pairedComparison) setPlan() {
+	stage := map[string]int{}
+	for _, m := range c.Arms {
+		for _, cell := range m.PlanCells() {
+			stage[cell.ID] = max(stage[cell.ID], cell.Stage)
+		}
+	}
+	cells := c.base().PlanCells()
+	for i := range cells {
+		cells[i].Stage = stage[cells[i].ID]
+	}
+	c.pairs = plan.Paired(cells, c.terms, c.Budget(c.options.Budget), c.base().Run.Seed)
+	c.Turns.Plan, c.Turns.DoneOf = c.pairs, c.doneOf
+}
+
+// DoneOf is a repetition as the plan sees it, with the metrics that decide.
+func (c *pairedComparison) doneOf(arm string, r lab.Repetition) plan.Done {
+	d := plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number,
+		Block:    r.Block,
+		Position: r.Position, Confirms: r.Confirms}}
+	if r.Failed() {
+		return d
+	}
+	d.Values = map[string]float64{}
+	base, next := cellOf(c.base().Run, r.Cell), cellOf(c.Arms[plan.New].Run, r.Cell)
+	for _, name := range compare.Deciding(&c.terms, base.Metrics, base.Params, next.Params, r.Values) {
+		d.Values[name] = r.Values[name]
+	}
+	return d
+}
+
+func cellOf(run lab.Run, cell string) lab.Cell {
+	i := slices.IndexFunc(run.Cells, func(c lab.Cell) bool { return c.ID == cell })
+	return run.Cells[i] // both runs have the same cells
+}
+
+// PrintPlan is what --dry-run prints: the loads of each side, and how they take turns. How many pairs there will be is
+// decided by what is measured.
+func (c *pairedComparison) printPlan() error {
+	l := c.Listing(c.options.DryRun)
+	for _, arm := range armNames() {
+		l.Line("%s: %s", arm, c.Arms[arm].Where())
+		c.Arms[arm].ListLoads(l, func(cell runner.Cell) string { return fmt.Sprintf("%s: %v", cell.Title, cell.Steps) })
+	}
+	l.Line("in blocks of two pairs of a cell, base and new in an order that is drawn for each (--seed %d), until "+
+		"each cell has its verdict",
+		c.base().Run.Seed)
+	return l.End()
+}
+
+// PrintSummary says on standard error what is about to happen.
+func (c *pairedComparison) printSummary() {
+	for _, arm := range armNames() {
+		m := c.Arms[arm]
+		c.Print(fmt.Sprintf("%-4s  ", arm), m.Where())
+	}
+	cells := c.base().SuiteCells()
+	for i := range cells {
+		cells[i].Repetitions = 1
+	}
+	once := suite.EstimateTime(cells, c.base().Pause())
+	text := fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm",
+		prose.Count(len(c.base().Run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm)
+	if once > 0 {
+		text += fmt.Sprintf("; a pass takes about %s", unit.Duration(2*once))
+	}
+	var writes suite.Writes
+	for _, arm := range armNames() {
+		writes = writes.And(c.Arms[arm].Writes(cells).Times(c.terms.Pairs + c.terms.Confirm))
+	}
+	if c.base().Place().Kind != lab.NoPlace {
+		text += "; writes at most " + experiment.WrittenText(writes)
+	}
+	c.Print("  ", text)
+}

@@ -1,0 +1,209 @@
+package paired
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/recovery"
+	"headroom/internal/results"
+	"headroom/internal/suite"
+)
+
+// LiveOptions are the flags of compare --live that are about measuring.
+type LiveOptions struct {
+	Live    bool
+	Layers  bool
+	Suite   string
+	Set     []string
+	SetBase []string
+	SetNew  []string
+	Size    string
+	Label   string
+	Seed    uint64
+	Destroy []string
+	Sampled []string
+	Writes  string
+	Pairs   int
+	Confirm int
+	Budget  time.Duration
+	Resume  string
+	DryRun  app.DryRun
+	// Result is where that of layers goes.
+	Result results.DocumentOutput
+}
+
+// DefaultPairs are the pairs that a cell gets at most until its verdict.
+const DefaultPairs = 20
+
+// DefaultConfirm are the pairs that follow the verdict.
+const DefaultConfirm = 4
+
+// liveSide is what one side of a live comparison measures.
+type liveSide struct{ suite, place, target string }
+
+// sides reads the arguments: places, suites and targets, of each one for both sides or one for either.
+func (o *LiveOptions) sides(args []string, kinds app.TargetKinds) (base, next liveSide, err error) {
+	var suites, places, targets []string
+	for _, a := range args {
+		switch {
+		case kinds.Has(a):
+			targets = append(targets, a)
+		case IsSuite(a):
+			suites = append(suites, a)
+		default:
+			places = append(places, a)
+		}
+	}
+	if o.Suite != "" {
+		suites = append(suites, o.Suite)
+	}
+	if len(suites) == 0 {
+		suites = []string{"quick"}
+	}
+	if len(targets) == 0 {
+		targets = []string{app.LocalTarget}
+	}
+	fault := func(what string) error {
+		return app.Usage(what, "two places: headroom compare --live --suite quick /mnt/a /mnt/b",
+			"two suites: headroom compare --live a.yaml b.yaml /mnt/a",
+			"two targets: headroom compare --live ssh://db1 ssh://db2 /srv", "one place with itself: name it twice")
+	}
+	different := len(suites) == 2 || len(places) == 2 || len(targets) == 2 || len(o.SetBase)+len(o.SetNew) > 0
+	switch {
+	case len(suites) > 2 || len(places) > 2 || len(targets) > 2:
+		return base, next, fault("compare --live takes two sides, not " + strings.Join(args, " "))
+	case !different:
+		return base, next, fault("compare --live needs something to compare: two places, two suites, two targets, or " +
+			"--set-base and --set-new")
+	}
+	of := func(list []string, i int) string {
+		if len(list) == 0 {
+			return ""
+		}
+		return list[min(i, len(list)-1)]
+	}
+	return liveSide{of(suites, 0), of(places, 0), of(targets, 0)},
+		liveSide{of(suites, 1), of(places, 1), of(targets, 1)}, nil
+}
+
+// IsSuite tells a suite from a place: a built-in name, or a file as suites are kept in. A folder that is called like a
+// suite is named with its path: ./quick.
+func IsSuite(arg string) bool {
+	return slices.Contains(suite.Builtin(), arg) ||
+		slices.Contains([]string{".yaml", ".yml", ".fio"}, filepath.Ext(arg))
+}
+
+// RunOptions are those of one side's run; what is appended to a label tells the sides apart.
+func (o *LiveOptions) runOptions(of int, arm string, set []string) experiment.RunOptions {
+	r := experiment.RunOptions{Seed: o.Seed, Size: o.Size, MaxWrites: o.Writes, Set: slices.Concat(o.Set, set),
+		DryRun: o.DryRun}
+	if o.Label != "" {
+		r.Label = o.Label + " " + arm
+	}
+	if len(o.Destroy) > 0 {
+		r.Destroy = o.Destroy[min(of, len(o.Destroy)-1)]
+	}
+	if len(o.Sampled) > 0 {
+		r.Sampled = o.Sampled[min(of, len(o.Sampled)-1)]
+	}
+	return r
+}
+
+// live measures two sides in turns until each cell has its verdict.
+func runLive(ctx context.Context, p *app.App, o LiveOptions, terms lab.Terms, args []string) (*pairedComparison,
+	error) {
+	s, err := p.OpenStoreFor(o.Resume)
+	if err != nil {
+		return nil, err
+	}
+	c := &pairedComparison{Turns: experiment.Turns{App: p, Store: s}, options: o, terms: terms}
+	names, err := c.targetNames(args)
+	if err != nil {
+		return nil, err
+	}
+	if !o.DryRun.Asked() {
+		if err := recovery.RecoverLeftovers(ctx, p, s, names...); err != nil {
+			return nil, err
+		}
+	}
+	defer c.closeTargets()
+	if err := c.openTargets(ctx, names); err != nil {
+		return nil, err
+	}
+	defer c.Release()
+	if o.Resume != "" {
+		err = c.resumeComparison(ctx)
+	} else {
+		err = c.newRuns(ctx, args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.printSummary()
+	if o.DryRun.Asked() {
+		return c, c.printPlan()
+	}
+	return c, c.Execute(ctx, newComparisonProgress(c))
+}
+
+// CompareLive measures two sides in turns, and compares what was saved.
+func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.CompareOptions, args []string) error {
+	settings, err := o.Settings()
+	if err != nil {
+		return err
+	}
+	if o.All || len(settings.Margins) > 0 || slices.ContainsFunc(o.Metrics, func(name string) bool {
+		return strings.HasSuffix(name, "*")
+	}) {
+		return app.Usage("--live decides by metrics that are named, at one margin",
+			"compare the two runs afterwards: headroom compare BASE NEW --all")
+	}
+	if _, err := o.Format(p.JSON); err != nil {
+		return err // rather now than after the measuring
+	}
+	terms, err := live.terms(settings.Margin, settings.Alpha, settings.Metrics)
+	if err != nil {
+		return err
+	}
+	c, err := runLive(ctx, p, live, terms, args)
+	if err != nil || live.DryRun.Asked() {
+		return err
+	}
+	o.Metrics = nil // the runs say which decided
+	runs := []string{c.base().Run.ID, c.Arms[plan.New].Run.ID}
+	if o.Output != "" && !p.JSON {
+		onTerminal := o
+		// after hours the answer is there even where the file can't be written
+		onTerminal.Output, onTerminal.FailOn = "", ""
+		if err := results.CompareRuns(p, runs, onTerminal); err != nil {
+			return err
+		}
+	}
+	return results.CompareRuns(p, runs, o)
+}
+
+// evenPairs is the number of pairs with the last block complete: a block is two.
+func evenPairs(pairs int) int { return pairs + pairs%2 }
+
+// terms are those of a live comparison as the flags have them; how many claims there are comes from the suite.
+func (o *LiveOptions) terms(margin, alpha float64, metrics []string) (lab.Terms, error) {
+	t := lab.Terms{Margin: margin, Alpha: alpha, Metrics: metrics, Pairs: evenPairs(o.Pairs), Confirm: o.Confirm}
+	if t.Pairs == 0 {
+		t.Pairs = DefaultPairs
+	}
+	switch {
+	case t.Confirm < 0:
+		return t, app.Usage(fmt.Sprintf("--confirm %d is no number of pairs", t.Confirm))
+	case o.Budget < 0:
+		return t, app.Usage("--budget "+o.Budget.String()+" is no length of time", "write something like 10m or 1h30m")
+	}
+	return t, nil
+}

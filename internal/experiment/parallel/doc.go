@@ -1,0 +1,2 @@
+// Package parallel measures several targets at the same moment, and says what they did together.
+package parallel

@@ -1,0 +1,232 @@
+package parallel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/prose"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/target"
+)
+
+// openTargets opens all targets, those for which one name stands among them, and makes each a part of the run.
+func (t *MultiTargetRun) openTargets(ctx context.Context, named []NamedTarget) error {
+	alone := func(name string) bool {
+		traits := t.Traits(name)
+		return traits.Set == "" && !traits.Several
+	}
+	var names []string
+	for _, n := range named {
+		if alone(n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	opened, err := t.OpenConcurrently(ctx, names)
+	if err != nil {
+		return err
+	}
+	t.close = append(t.close, func() { t.CloseConcurrently(opened) })
+	for next := 0; len(named) > 0; {
+		first := named[0]
+		if alone(first.Name) {
+			t.add(first.Role, opened[next])
+			next++
+			named = named[1:]
+			continue
+		}
+		set := t.Traits(first.Name).Set
+		// A run that is resumed names each of a set.
+		var members, roles []string
+		name := first.Name
+		for n := 0; set != "" && n < len(named); n++ {
+			of := t.Traits(named[n].Name)
+			if of.Set != set {
+				break
+			}
+			name, members, roles = set, append(members, of.Member), append(roles, named[n].Role)
+		}
+		if err := t.addSet(ctx, name, members, roles, first); err != nil {
+			return err
+		}
+		named = named[max(1, len(members)):]
+	}
+	return nil
+}
+
+// PrefixOfMembers begins the roles of the targets that a name stands for: nodes are known by their own names, unless a
+// role was typed.
+func PrefixOfMembers(p *app.App, typed NamedTarget) string {
+	if !typed.Numbered {
+		return typed.Role + "-"
+	}
+	return p.Traits(typed.Name).MemberPrefix
+}
+
+// addSet opens the targets that a name stands for. Roles are those that they have had, if any.
+func (t *MultiTargetRun) addSet(ctx context.Context, name string, members, roles []string, typed NamedTarget) error {
+	set, err := t.OpenSet(ctx, name, members)
+	if err != nil {
+		return err
+	}
+	t.close = append(t.close, func() {
+		if err := set.Close(); err != nil {
+			t.PrintError(err)
+		}
+	})
+	for _, text := range set.LeftOut {
+		t.LeftOut = append(t.LeftOut, lab.Warning{Code: "target-left-out", Text: text})
+	}
+	had := map[string]string{}
+	for i, member := range members {
+		had[member] = roles[i]
+	}
+	typed.Numbered = typed.Numbered || len(members) > 0
+	for i, role := range RolesOfMembers(PrefixOfMembers(t.App, typed), set.Members) {
+		if was := had[set.Members[i]]; was != "" {
+			role = was
+		}
+		t.add(role, set.Targets[i])
+	}
+	return nil
+}
+
+// RolesOfMembers are short names for nodes or numbers, each its own: without the domain that they have in common, and
+// numbered where they are too long.
+func RolesOfMembers(prefix string, members []string) []string {
+	short := make([]string, len(members))
+	seen := map[string]bool{}
+	alone := true
+	for i, m := range members {
+		head, _, _ := strings.Cut(m, ".")
+		short[i] = prefix + head // of small letters, digits and dashes, as node names are
+		alone = alone && !seen[short[i]] && len(short[i]) <= MaxRoleLength && short[i] != runner.AllTargets
+		seen[short[i]] = true
+	}
+	if alone {
+		return short
+	}
+	for i := range members {
+		short[i] = fmt.Sprintf("%snode-%d", prefix, i+1)
+	}
+	return short
+}
+
+// add makes a target a part of the run.
+func (t *MultiTargetRun) add(role string, tg target.Target) {
+	t.Parts = append(t.Parts, &experiment.Measurement{App: t.App, Options: optionsOf(t.Options, tg), Store: t.Store,
+		Target: tg, Role: role, Observer: len(t.Parts) > 0})
+}
+
+// closeTargets gives all targets back. A bundle that nothing was measured for is removed.
+func (t *MultiTargetRun) closeTargets() {
+	if t.earlyWriter != nil {
+		if err := t.earlyWriter.Discard(); err != nil {
+			t.PrintError(err)
+		}
+	}
+	for _, c := range t.close {
+		c()
+	}
+}
+
+// isFleet says whether there are so many targets that each is visited in its turn.
+func (t *MultiTargetRun) isFleet() bool { return len(t.Parts) >= runner.MinFleet }
+
+// forEachTarget does something on each target, and where they are a fleet on some at the same time. What a visit to one
+// of a fleet takes is given back.
+func (t *MultiTargetRun) forEachTarget(ctx context.Context,
+	do func(ctx context.Context, i int, m *experiment.Measurement) error) error {
+	if !t.isFleet() {
+		for i, m := range t.Parts {
+			if err := do(ctx, i, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return runner.Visits(ctx, len(t.Parts), func(ctx context.Context, i int) error {
+		err := do(ctx, i, t.Parts[i])
+		if c, ok := t.Parts[i].Target.(target.FleetMember); ok {
+			err = errors.Join(err, c.Disconnect())
+		}
+		return err
+	})
+}
+
+// saveSnapshotEarly saves the first snapshot of one of a fleet. Here only those of its facts are kept that the first of
+// the fleet has otherwise: the header of a run has room for what a reader looks at, and nobody looks at a thousand
+// lists that are the same.
+func (t *MultiTargetRun) saveSnapshotEarly(m *experiment.Measurement) error {
+	if t.earlyWriter != nil {
+		if err := t.earlyWriter.Facts(m.TargetRole(), store.Before, m.Before); err != nil {
+			return err
+		}
+	}
+	m.Before.Facts = nil
+	own := &m.Run.Targets[0]
+	machine := facts.Machine(own.Facts)
+	m.Machine = &machine
+	if first := t.Parts[0]; m != first {
+		own.FactsAs, own.Facts = first.Role, facts.Differing(first.Run.Targets[0].Facts, own.Facts)
+	}
+	return nil
+}
+
+// CompareAfterwards takes the second snapshot of each target.
+func (t *MultiTargetRun) compareAfterwards(ctx context.Context, w *store.Writer) error {
+	if !t.isFleet() {
+		for _, m := range t.Parts {
+			if err := m.CompareAfterwards(ctx, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	b, err := t.Store.Find(t.Run.ID)
+	if err != nil {
+		return err
+	}
+	return t.forEachTarget(ctx, func(ctx context.Context, _ int, m *experiment.Measurement) error {
+		return m.CompareWithBefore(ctx, b, w)
+	})
+}
+
+// PrintSummary says what is about to happen: on each of a few targets, and on the first of many.
+func (t *MultiTargetRun) printSummary(ctx context.Context) {
+	const few = 4
+	if len(t.Parts) <= few {
+		for _, m := range t.Parts {
+			m.PrintSummary(ctx)
+		}
+		return
+	}
+	t.Parts[0].PrintSummary(ctx)
+	how := "all at once"
+	if t.sequential() {
+		how = prose.Count(t.Run.AtOnce, "target") + " at a time"
+	}
+	t.Print("", fmt.Sprintf("and the same on %d more, %s", len(t.Parts)-1, how))
+}
+
+// fleetClock counts what each target did by itself.
+func (t *MultiTargetRun) fleetClock(j runner.JointMeasurement) *experiment.OrderClock {
+	var cells []runner.Cell
+	var left []plan.Repetition
+	for _, m := range t.Parts {
+		e := m.RunnerMeasurement()
+		cells = append(cells, e.Cells...)
+		left = append(left, experiment.NotSaved(m.Order(), m.Saved)...)
+	}
+	c := experiment.NewOrderClock(cells, left, t.Parts[0].Pause())
+	c.LaterTime /= time.Duration(j.AtOnce)
+	return c
+}

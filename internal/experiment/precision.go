@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/prose"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// maxRepetitions of a cell when a precision is asked for and no budget ends the run: with 100, the interval of a
+// median reaches about 0.4 standard deviations to each side; a cell that is not precise enough by then has another
+// trouble than too few repetitions.
+const maxRepetitions = 100
+
+// readPrecision takes up --precision and --budget. For a run that is resumed the budget is what it has from now on;
+// without one an interrupted run has what is left. Values that were measured in a fixed number count as well: the
+// intervals hold at any number.
+func (m *Measurement) readPrecision() error {
+	if m.Options.Precision != "" {
+		v, err := unit.ParseShare(m.Options.Precision)
+		if err != nil {
+			return app.Usage("--precision "+m.Options.Precision+" is no share above 0% and below 100%",
+				"write something like 3%: repeat until each number is known to ±3%")
+		}
+		m.Run.Precision, m.Run.Anytime = v, true
+	}
+	if m.Options.Budget != "" {
+		d, err := time.ParseDuration(m.Options.Budget)
+		if err != nil || d <= 0 {
+			return app.Usage("--budget "+m.Options.Budget+" is no length of time", "write something like 10m or 1h30m")
+		}
+		m.Run.Budget, m.Run.Anytime = d.Seconds(), true
+	}
+	switch {
+	case m.Resumed == nil:
+		return m.checkBudget()
+	case m.Options.Budget != "":
+		m.Run.Budget += m.Spent()
+	case m.Run.Status == lab.Complete:
+		m.Run.Budget = 0 // it was spent, or not needed
+	}
+	return nil
+}
+
+// checkBudget refuses one that is known to be too short to measure everything once.
+func (m *Measurement) checkBudget() error {
+	if pass := m.adaptivePlan().Pass(); m.Run.Budget > 0 && m.Run.Budget < pass {
+		return app.Usage(fmt.Sprintf("--budget %s is shorter than one pass over %s, which takes about %s",
+			m.Options.Budget,
+			prose.Count(len(m.Run.Cells), "cell"), unit.Duration(SecondsToDuration(math.Ceil(pass)))),
+			fmt.Sprintf("an interval takes %d passes: --budget %s", plan.MinForQuantile,
+				SecondsToDuration(math.Ceil(plan.MinForQuantile*pass))))
+	}
+	return nil
+}
+
+// adaptivePlan is the plan of a run that has a precision or a budget.
+func (m *Measurement) adaptivePlan() *plan.Precision {
+	goal := plan.Goal{Within: m.Run.Precision, Budget: m.Run.Budget, Most: m.mostRepetitions()}
+	return plan.ByPrecision(m.PlanCells(), orderOf(suite.Order(m.Run.Order)), m.Run.Seed, goal)
+}
+
+func (m *Measurement) mostRepetitions() int {
+	if m.Run.Budget > 0 {
+		return math.MaxInt
+	}
+	most := maxRepetitions
+	for _, c := range m.Run.Cells {
+		most = max(most, c.Repetitions)
+	}
+	return most
+}
+
+// adaptiveEstimate is what such a run takes at most: cells, loads, time.
+func (m *Measurement) adaptiveEstimate() []string {
+	cells := prose.Count(len(m.Run.Cells), "cell")
+	pass := m.adaptivePlan().Pass()
+	if pass > 0 {
+		cells += fmt.Sprintf(", about %s a pass, %d passes (%s) for an interval",
+			unit.Duration(SecondsToDuration(pass)), plan.MinForQuantile,
+			unit.Duration(SecondsToDuration(plan.MinForQuantile*pass)))
+	}
+	most := "at most " + unit.Duration(m.budgetLeft())
+	if m.Run.Budget == 0 {
+		loads := len(m.Run.Cells)*m.mostRepetitions() - len(m.Saved)
+		most = "at most " + prose.Count(loads, "load")
+		if pass > 0 {
+			most += ", " + unit.Duration(SecondsToDuration(pass*float64(loads)/float64(len(m.Run.Cells))))
+		}
+	}
+	if m.Run.Precision > 0 {
+		most = "until ±" + TypedPercent(m.Run.Precision) + ", " + most
+	}
+	return []string{cells, most}
+}
+
+// adaptiveEnd says in a line when such a run ends.
+func (m *Measurement) adaptiveEnd() string {
+	var ends []string
+	if m.Run.Precision > 0 {
+		ends = append(ends, "each number is known to ±"+TypedPercent(m.Run.Precision))
+	}
+	if m.Run.Budget > 0 {
+		ends = append(ends, unit.Duration(m.budgetLeft())+" are spent")
+	} else {
+		ends = append(ends, fmt.Sprintf("each cell was repeated %d times", m.mostRepetitions()))
+	}
+	return "repeats where the interval is widest, until " + strings.Join(ends, " or ")
+}
+
+// TypedPercent prints a share as somebody typed it: 3%.
+func TypedPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }
+
+// writesAtMost bounds what the loads that are still to come write, besides layout and fill: all the time that there is
+// goes to the cell that writes fastest.
+func (m *Measurement) writesAtMost(cells []suite.Cell, size int64) suite.Writes {
+	writes := suite.EstimateWrites(cells, size, 0)
+	writes.Load = 0
+	once, fastest := 0.0, 0.0
+	for i, c := range m.PlanCells() {
+		cell := cells[i]
+		cell.Repetitions = 1
+		each := suite.EstimateWrites([]suite.Cell{cell}, size, 0).Load
+		once += each
+		writes.Load += each * float64(m.mostRepetitions())
+		if c.Seconds > 0 {
+			fastest = max(fastest, each/c.Seconds)
+		}
+	}
+	if m.Run.Budget > 0 {
+		writes.Load = min(writes.Load, once+fastest*m.budgetLeft().Seconds())
+	}
+	return writes
+}
+
+// budgetLeft is what an earlier part of the run has left of the budget.
+func (m *Measurement) budgetLeft() time.Duration {
+	return max(0, SecondsToDuration(m.Run.Budget-m.Spent()))
+}
+
+// Spent is how many seconds of a budget an earlier part of the run took.
+func (m *Measurement) Spent() float64 {
+	s := 0.0
+	for _, r := range m.Saved {
+		s += r.Took
+	}
+	return s
+}

@@ -1,0 +1,231 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/load/served"
+	"headroom/internal/prose"
+	"headroom/internal/runner"
+	"headroom/internal/suite"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// PrintSummary says on standard error what is about to happen: what was taken for the place, how much is written, how
+// long it takes.
+func (m *Measurement) PrintSummary(ctx context.Context) {
+	m.Print("", m.Where())
+	m.Print("  ", strings.Join(m.estimate(ctx), "; "))
+	m.PrintEvents()
+	if t, ok := m.Target.(target.Caveats); ok {
+		for _, text := range t.Caveats(ctx) {
+			m.Print("  ", text)
+		}
+	}
+}
+
+// Where is what was taken for the place: "quick in /srv: ext4 on sda; a scratch file of 1 GiB, removed at the end".
+func (m *Measurement) Where() string {
+	place, there := m.Place(), ""
+	if name := target.RemoteName(m.Target); name != "" {
+		there = " of " + name
+	}
+	switch {
+	case m.Server != nil:
+		return fmt.Sprintf("%s from %s to %s at %s, port %d", m.Run.Suite, m.Target.Name(), m.Server.Target.Name(),
+			m.Server.Address, m.Server.Port)
+	case place.Kind == lab.Directory:
+		return fmt.Sprintf("%s in %s%s: %s", m.Run.Suite, place.Path, there, m.describeDirectory(place))
+	case place.Kind == lab.Device && m.device == nil:
+		use := "which is only read"
+		if m.blank != nil {
+			use = "made for it and written to"
+		}
+		return fmt.Sprintf("%s on %s%s: %s, %s", m.Run.Suite, place.Path, there, unit.Capacity(float64(place.Size)),
+			use)
+	case place.Kind == lab.Device:
+		return fmt.Sprintf("%s on %s: %s", m.Run.Suite, place.Path, m.device.describe())
+	case there != "":
+		return m.Run.Suite + " on " + target.RemoteName(m.Target) + ", which touches no storage"
+	default:
+		return m.Run.Suite + ", which touches no storage"
+	}
+}
+
+func (m *Measurement) describeDirectory(place lab.Place) string {
+	text := place.Filesystem
+	if len(place.Disks) > 0 {
+		text += " on " + strings.Join(place.Disks, ", ")
+	}
+	var made []string
+	if m.SharedScratch != nil {
+		return text + "; the scratch file that lies there already"
+	}
+	if place.Size > 0 {
+		made = append(made, "a scratch file of "+unit.Bytes(float64(place.Size)))
+	}
+	if slices.ContainsFunc(m.Run.Cells, func(c lab.Cell) bool { return c.Command != nil }) {
+		made = append(made, "a folder for what commands write")
+	}
+	return fmt.Sprintf("%s; %s, removed at the end", text, strings.Join(made, " and "))
+}
+
+// estimate is what the run costs: loads, time, bytes written.
+func (m *Measurement) estimate(ctx context.Context) []string {
+	cells := m.SuiteCells()
+	place := m.Place()
+	parts := []string{prose.Count(len(cells), "cell"), prose.Count(m.Planned()-len(m.Saved), "load")}
+	if t := suite.EstimateTime(cells, m.Pause()); t > 0 {
+		parts = append(parts, "about "+unit.Duration(t))
+	}
+	most, writes := "", m.Writes(cells)
+	if m.Run.Anytime {
+		parts = m.adaptiveEstimate()
+		most, writes = "at most ", m.writesAtMost(cells, place.Size)
+	}
+	if place.Kind == lab.NoPlace {
+		return parts
+	}
+	text := "writes " + most + WrittenText(writes)
+	if place.Kind == lab.Device && writes.Total()+float64(len(writes.Unbounded)) > 0 {
+		text += m.wear(ctx, place, writes.Total())
+	}
+	return append(parts, text)
+}
+
+// Writes bounds what cells write, with one layout or fill where none lies there.
+func (m *Measurement) Writes(cells []suite.Cell) suite.Writes {
+	w := suite.EstimateWrites(cells, m.Place().Size, 0)
+	if m.SharedScratch != nil {
+		w.Prepare = 0
+	}
+	return w
+}
+
+// WrittenText is what is written: "1.33 GB and what 2 cells can write in the time". A cell of several arms is one.
+func WrittenText(w suite.Writes) string {
+	unbounded := map[string]bool{}
+	for _, id := range w.Unbounded {
+		cell, _, _ := strings.Cut(id, "@")
+		unbounded[cell] = true
+	}
+	var parts []string
+	if w.Total() > 0 || len(unbounded) == 0 {
+		parts = append(parts, unit.Capacity(w.Total()))
+	}
+	if n := len(unbounded); n > 0 {
+		parts = append(parts, "what "+prose.Count(n, "cell")+" can write in the time")
+	}
+	return strings.Join(parts, " and ")
+}
+
+// wear says how much of a drive's life is used and how much of it the run takes, where the drive tells.
+func (m *Measurement) wear(ctx context.Context, place lab.Place, writes float64) string {
+	if len(place.Disks) == 0 {
+		return ""
+	}
+	w := facts.Endurance(ctx, m.Target, place.Disks[0])
+	if w.Unknown != "" {
+		return "; its wear is unknown"
+	}
+	text := fmt.Sprintf("; %s of its rated life is used", unit.Percent(w.Used))
+	if w.Rated > 0 {
+		text += fmt.Sprintf(", and this is about %s of it", unit.Percent(writes/float64(w.Rated)))
+	}
+	return text
+}
+
+// SuiteCells are the cells of the run as the suite's estimates take them, with the repetitions that are still to be
+// made.
+func (m *Measurement) SuiteCells() []suite.Cell {
+	cells := make([]suite.Cell, len(m.Run.Cells))
+	for i, c := range m.Run.Cells {
+		cells[i] = suiteCell(c)
+		for _, r := range m.Saved {
+			if r.Cell == c.ID {
+				cells[i].Repetitions--
+			}
+		}
+	}
+	return cells
+}
+
+// PrintPlan is what --dry-run prints: the cells and their commands.
+func (m *Measurement) PrintPlan() error {
+	l := m.Listing(m.Options.DryRun)
+	m.ListPlan(l)
+	return l.End()
+}
+
+func (m *Measurement) ListPlan(l app.Listing) {
+	more := ""
+	if m.Run.Anytime {
+		l.Line("%s", m.adaptiveEnd())
+		more = " or more"
+	}
+	m.ListLoads(l, func(c runner.Cell) string {
+		return fmt.Sprintf("%s, %s%s: %v", c.Title, prose.Count(c.Repetitions, "repetition"), more, c.Steps)
+	})
+}
+
+// ListLoads lists each load, and its commands.
+func (m *Measurement) ListLoads(l app.Listing, heading func(runner.Cell) string) {
+	filename := m.Filename()
+	for _, c := range m.RunnerMeasurement().Cells {
+		l.Line("%s", heading(c))
+		switch {
+		case c.Command != nil:
+			l.Commands(suiteCell(c.Cell).CommandLines(m.workFolder(c.ID))...)
+		case m.Server != nil:
+			server, client := m.CommandsOf(c.Cell)
+			l.Commands("server: "+lab.ShellQuote(server), "client: "+lab.ShellQuote(client))
+		default:
+			l.Commands(lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))
+		}
+	}
+}
+
+// CommandsOf are those of the two ends of a network's test.
+func (m *Measurement) CommandsOf(c lab.Cell) (server, client []string) {
+	g, _ := served.Of(c.Engine)
+	at := served.End{Address: m.Server.Address, Port: m.Server.Port}
+	return g.Server(c.Params, at, served.Longest(expectedTime(c))), g.Client(c.Params, at)
+}
+
+// workFolder is where the command of a cell works.
+func (m *Measurement) workFolder(cell string) string {
+	if m.Place().Kind != lab.Directory {
+		return "FOLDER" // of the job, in memory
+	}
+	return filepath.Join(runner.WorkFolder(m.Place().Path, m.Owner()), cell)
+}
+
+// Preview adds the command lines of a side's loads, by cell.
+func (m *Measurement) Preview(ctx context.Context, lines map[string]runner.Lines) error {
+	e := m.RunnerMeasurement()
+	p, err := runner.NewPreview(ctx, e)
+	if err != nil {
+		return err
+	}
+	for _, c := range e.Cells {
+		if lines[c.ID], err = p.Lines(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Measurement) Filename() string {
+	if m.Place().Kind == lab.Directory {
+		return runner.ScratchFile(m.Place().Path, m.Owner())
+	}
+	return m.Place().Resolved
+}

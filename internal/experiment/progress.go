@@ -1,0 +1,177 @@
+package experiment
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/unit"
+	"headroom/internal/visible"
+)
+
+// ProgressSource knows how far a run has come.
+type ProgressSource interface {
+	Update(runner.Progress)
+	// Left is how long it takes from now on, where that can be told; bound says of what kind that is.
+	Left(runner.Progress) (time.Duration, bool)
+	BoundText() string
+	// CountText of the repetitions that have ended.
+	CountText() string
+	// ResultTable is what has been measured, once there is something of every cell; nil before.
+	ResultTable() []string
+}
+
+// Progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one.
+// Elsewhere it is a line for each finished repetition, and the table once.
+type Progress struct {
+	ProgressSource
+	started       time.Time
+	out           io.Writer
+	key           visible.Key // of out
+	width, height int         // 0 when out is no terminal
+	drawn         int         // lines above the last one
+	tabled        bool
+}
+
+func NewProgress(p *app.App, s ProgressSource) *Progress {
+	return &Progress{ProgressSource: s, started: time.Now(), out: p.Stderr, key: p.Key, width: app.Columns(p.Stderr),
+		height: app.Lines(p.Stderr)}
+}
+
+func (s *Progress) Tell(e runner.Progress) {
+	s.Update(e)
+	if s.width == 0 {
+		s.printLine(e)
+		return
+	}
+	table := s.ResultTable()
+	if most := max(0, s.height-2); len(table) > most {
+		table = table[:most]
+	}
+	text := s.clear()
+	for _, line := range table {
+		text += app.Fit(line, s.width-1) + "\n"
+	}
+	s.drawn = len(table)
+	fmt.Fprint(s.out, text+app.Fit(s.statusLine(e), s.width-1))
+}
+
+// clear goes to where the drawing began and clears it.
+func (s *Progress) clear() string {
+	if s.drawn == 0 {
+		return s.key.Own("\r\x1b[J")
+	}
+	return s.key.Own(fmt.Sprintf("\r\x1b[%dA\x1b[J", s.drawn))
+}
+
+// printLine writes a line when something has ended, or when something begins of which nobody knows how long it takes.
+func (s *Progress) printLine(e runner.Progress) {
+	switch {
+	case e.Ended != nil:
+		fmt.Fprintf(s.out, "%s  %s  %s\n", s.CountText(), e.Doing, outcomeText(e.Cell, *e.Ended))
+		if table := s.ResultTable(); table != nil && !s.tabled {
+			s.tabled = true
+			fmt.Fprintln(s.out, strings.Join(table, "\n"))
+		}
+	case e.Begins && e.Left == 0:
+		fmt.Fprintln(s.out, e.Doing)
+	}
+}
+
+// End clears what was painted.
+func (s *Progress) End() {
+	if s.width > 0 {
+		fmt.Fprint(s.out, s.clear())
+	}
+}
+
+// statusLine is one line of what goes on:
+//
+//	1m 12s of about 9m 40s ▕██▌            ▏ 3/24 randwrite 4k q128 x4 (42s left)  1.02M IOPS  3.98 GiB/s
+func (s *Progress) statusLine(e runner.Progress) string {
+	elapsed := time.Since(s.started)
+	line := unit.Duration(elapsed.Truncate(time.Second))
+	if left, known := s.Left(e); known {
+		total := elapsed + left
+		line += " " + s.BoundText() + " " + unit.Duration(total.Truncate(time.Second)) + " " +
+			bar(elapsed.Seconds()/max(total.Seconds(), 1e-9), 16)
+	}
+	line += " " + s.CountText() + " " + e.Doing
+	if e.Ended != nil {
+		return line + "  " + outcomeText(e.Cell, *e.Ended)
+	}
+	if e.Left > 0 {
+		line += " (" + unit.Duration(e.Left.Round(time.Second)) + " left)"
+	}
+	if e.IOPS > 0 || e.Bandwidth > 0 {
+		line += "  " + unit.IOPS(e.IOPS) + " IOPS  " + unit.Bandwidth(e.Bandwidth)
+	}
+	return line
+}
+
+// outcomeText is a repetition in a few words.
+func outcomeText(c *runner.Cell, r lab.Repetition) string {
+	var parts []string
+	if c != nil && c.Command != nil {
+		for _, name := range lab.Deciding(c.Metrics, c.Params, r.Values) {
+			parts = append(parts, name+" "+quantity(c.Metric(name), name, r.Values[name]))
+		}
+	}
+	for _, d := range lab.Directions() {
+		iops, ok := r.Values[lab.IOPS(d)]
+		if !ok {
+			continue
+		}
+		text := d + " " + unit.IOPS(iops) + " IOPS"
+		if bw, ok := r.Values[lab.Bandwidth(d)]; ok {
+			text += " " + unit.Bandwidth(bw)
+		}
+		if p99, ok := r.Values[lab.Latency(d, "p99")]; ok {
+			text += " p99 " + unit.Latency(p99)
+		}
+		parts = append(parts, text)
+	}
+	for _, d := range []string{lab.Send, lab.Receive} {
+		if v, ok := r.Values[lab.Bitrate(d)]; ok {
+			parts = append(parts, d+" "+unit.Bitrate(v))
+		}
+	}
+	if v, ok := r.Values[lab.RequestRate]; ok {
+		parts = append(parts, "answers "+unit.IOPS(v)+"/s")
+	}
+	for _, part := range []string{"mean", "p99"} {
+		if v, ok := r.Values[lab.Latency(lab.Request, part)]; ok {
+			parts = append(parts, part+" "+unit.Latency(v))
+		}
+	}
+	if _, sum := r.Values[lab.StartSkew]; len(parts) == 0 && sum &&
+		!slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
+		parts = []string{"measured"} // loads of several kinds, which have no sum
+	}
+	if len(parts) == 0 {
+		parts = []string{"no result"}
+	}
+	if n := len(r.Warnings); n == 1 {
+		parts = append(parts, "! "+r.Warnings[0].Code)
+	} else if n > 1 {
+		parts = append(parts, fmt.Sprintf("! %s and %d more", r.Warnings[0].Code, n-1))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// bar draws a share of a line, in eighths of a character.
+func bar(share float64, width int) string {
+	eighths := int(min(1, max(0, share)) * float64(width) * 8)
+	full := strings.Repeat("█", eighths/8)
+	if part := eighths % 8; part > 0 {
+		full += string([]rune("▏▎▍▌▋▊▉")[part-1])
+	}
+	return "▕" + full + strings.Repeat(" ", width-len([]rune(full))) + "▏"
+}
+
+func SecondsToDuration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

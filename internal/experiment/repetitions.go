@@ -1,0 +1,17 @@
+package experiment
+
+import (
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+)
+
+// RepetitionsOf are repetitions as far as plans know them, which is what decides.
+func RepetitionsOf(done []plan.Done) func(func(lab.Repetition) bool) {
+	return func(yield func(lab.Repetition) bool) {
+		for _, d := range done {
+			if !yield(lab.Repetition{Cell: d.Cell, Number: d.Number, Block: d.Block, Values: d.Values}) {
+				return
+			}
+		}
+	}
+}

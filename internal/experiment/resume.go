@@ -1,0 +1,102 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"headroom/internal/app"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/unit"
+	"headroom/internal/validity"
+)
+
+// ResumeRun makes the measurement out of a run that was interrupted.
+func (m *Measurement) resumeRun(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return app.Usage("--resume takes the suite and the place from the run",
+			"headroom run --resume "+m.Options.Resume)
+	}
+	b, err := m.Store.Find(m.Options.Resume)
+	if err != nil {
+		return err
+	}
+	more := m.Options.Precision != "" || m.Options.Budget != ""
+	switch {
+	case b.Run.Experiment != nil:
+		return app.Usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind),
+			b.Run.MadeBy().Resume(m.Options.Resume))
+	case len(b.Run.Network) > 0:
+		return app.Usage(fmt.Sprintf("run %s measures a network", b.Run.ID), b.Run.MadeBy().Resume(m.Options.Resume))
+	case b.Run.Pair != "":
+		return app.Usage(fmt.Sprintf("run %s is one of those that a comparison measures in turns", b.Run.ID),
+			b.Run.MadeBy().Resume(m.Options.Resume))
+	case b.Run.Source != lab.Measured:
+		return app.Usage(fmt.Sprintf("run %s was not measured here, so it can't be resumed", b.Run.ID))
+	case b.Run.Status != lab.Interrupted && !(more && b.Run.Status == lab.Complete):
+		return app.Usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status),
+			"a complete one is repeated more with --precision 3% or --budget 10m")
+	}
+	return m.ResumeFrom(ctx, b, b.Run)
+}
+
+// ResumeFrom takes up what a run, or a part of it with some of its cells and targets, has measured so far, and looks
+// where it was.
+func (m *Measurement) ResumeFrom(ctx context.Context, b *store.Bundle, part lab.Run) error {
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(part.Cells, func(c lab.Cell) bool { return c.ID == rep.Cell }) {
+			continue
+		}
+		rep.Latency, rep.Series = nil, nil
+		m.Saved = append(m.Saved, rep)
+	}
+	m.Run, m.Resumed = part, b
+	m.Run.RemoveWarnings(validity.OfRuns())
+	if err := m.readPrecision(); err != nil {
+		return err
+	}
+	if err := m.FindPlaceAgain(ctx); err != nil {
+		return err
+	}
+	return m.CompareWithFirstPart(ctx)
+}
+
+// FindPlaceAgain looks up the place of an interrupted run as it is now. The same path can lead to another device than
+// before a reboot; what is there must be inspected, and must be what the run was on.
+func (m *Measurement) FindPlaceAgain(ctx context.Context) error {
+	was := m.Place()
+	if was.Kind == lab.NoPlace {
+		return nil
+	}
+	resolve := facts.ResolvePlace
+	if was.Members != nil {
+		resolve = ResolveDevices
+	}
+	now, err := resolve(ctx, m.Target, was.Path)
+	if err != nil {
+		return err
+	}
+	if now.Kind != was.Kind || was.Kind == lab.Device && now.Size != was.Size {
+		return &lab.Error{Kind: lab.Refused,
+			What: fmt.Sprintf("%s is not what run %s was on: a %s of %s then, a %s of %s now", was.Path, m.Run.ID,
+				was.Kind, unit.Capacity(float64(was.Size)), now.Kind, unit.Capacity(float64(now.Size))),
+			Hints: []string{"start a new run"}}
+	}
+	if was.Kind == lab.Directory {
+		now.Size = was.Size
+	}
+	m.Run.Targets = slices.Clone(m.Run.Targets)
+	m.Run.Targets[0].Place = now
+	if err := m.securePlace(ctx); err != nil {
+		return err
+	}
+	if m.device != nil {
+		return m.device.sameDrive(m.Run)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package experiment
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+)
+
+// ResolveDevices finds out what several devices are that are to be loaded at the same time: "/dev/sda,/dev/sdb". Their
+// nodes are made the kernel's own names.
+func ResolveDevices(ctx context.Context, t target.Target, names string) (lab.Place, error) {
+	all := lab.Place{Kind: lab.Device, Members: []string{}}
+	var paths []string
+	for name := range strings.SplitSeq(names, ",") {
+		p, err := facts.ResolvePlace(ctx, t, name)
+		if err != nil {
+			return lab.Place{}, err
+		}
+		if p.Kind != lab.Device {
+			return lab.Place{}, app.Usage(name+" is no device, and only devices are loaded at the same time",
+				"name the directory by itself")
+		}
+		if slices.Contains(all.Members, p.Resolved) {
+			return lab.Place{}, app.Usage(names + " names " + p.Resolved + " twice")
+		}
+		paths, all.Members, all.Disks = append(paths, p.Path), append(all.Members, p.Resolved),
+			append(all.Disks, p.Disks...)
+		if all.Size == 0 || p.Size < all.Size {
+			all.Size = p.Size
+		}
+	}
+	slices.Sort(all.Disks)
+	all.Path, all.Disks = strings.Join(paths, ","), slices.Compact(all.Disks)
+	return all, nil
+}
+
+// claimMembers holds each of the devices that are loaded at the same time.
+func (m *Measurement) claimMembers(ctx context.Context) ([]*device, error) {
+	var held []*device
+	for i, path := range strings.Split(m.Place().Path, ",") {
+		place, err := facts.ResolvePlace(ctx, m.Target, path)
+		if err == nil {
+			var d *device
+			if d, err = m.hold(ctx, place); err == nil {
+				if d != nil { // not one of another machine
+					// As for one device: loads are given the kernel's own name of what was inspected.
+					m.Run.Targets[0].Place.Members[i] = d.claim.Identity().Device
+					held = append(held, d)
+				}
+				continue
+			}
+		}
+		for _, d := range held {
+			d.release()
+		}
+		return nil, err
+	}
+	return held, nil
+}
+
+// TargetLevel is the level by which the cells of a run on several targets are told apart in tables and comparisons.
+const TargetLevel = "target"
+
+// PrefixRole gives the cells of a draft the names that they have among those of other targets.
+func (m *Measurement) PrefixRole() {
+	m.Run.Targets[0].Role = m.Role
+	m.Run.Arms = []lab.Arm{{ID: m.Role, Role: m.Role, Levels: map[string]string{TargetLevel: m.Role}}}
+	for i, c := range m.Run.Cells {
+		m.Run.Cells[i].ID, m.Run.Cells[i].Arm = runner.CellOf(c.ID, m.Role), m.Role
+	}
+}
+
+// Location are a machine, empty where it can't be told, and the place on it, whatever its name is.
+type Location struct{ Machine, place string }
+
+func (m *Measurement) Locate(ctx context.Context, place lab.Place) (Location, error) {
+	files, err := m.Target.ReadFiles(ctx, app.BootIDPath)
+	if err != nil {
+		return Location{}, err
+	}
+	w := Location{Machine: strings.TrimSpace(string(files[app.BootIDPath].Data))}
+	if w.Machine == "" || place.Kind == lab.NoPlace {
+		return w, nil
+	}
+	format, path := "directory %d %i", place.Path
+	if place.Kind == lab.Device {
+		format, path = "device %t %T", place.Resolved
+	}
+	argv := []string{"stat", "-L", "-c", format, "--", path}
+	out, err := m.Target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't find out what " + path + " is",
+			Target: target.RemoteName(m.Target), Command: argv,
+			Output: string(out.Stderr)}
+	}
+	w.place = string(out.Stdout)
+	return w, err
+}
+
+// Targets are the targets of a measurement and of its peers, as the run keeps them.
+func (m *Measurement) Targets() []lab.RunTarget {
+	all := []lab.RunTarget{m.Run.Targets[0]}
+	for _, o := range m.Peers {
+		all = append(all, o.Run.Targets[0])
+	}
+	return all
+}

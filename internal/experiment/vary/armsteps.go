@@ -1,0 +1,175 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/results"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/target"
+)
+
+// armStep is one step on the way into an arm.
+type armStep struct {
+	text string
+	do   func(ctx context.Context) error
+	boot bool
+	// mount says that the place is mounted again.
+	mount bool
+}
+
+// armSteps are the steps from one arm into another, in order: what the last arm changed is put back first, then the
+// machine is started again if anything is decided at a boot, then this arm's levels are set. So each arm is entered
+// from what was found.
+func (x *Experiment) armSteps(from, to map[string]string) []armStep {
+	var list []armStep
+	live := x.liveFactors(from)
+	slices.Reverse(live)
+	for i, name := range live {
+		e := armStep{text: "put back " + name, do: func(context.Context) error { return nil }}
+		if i == 0 { // the journals put all of them back, the last first
+			e.do = x.undo
+		}
+		list = append(list, e)
+	}
+	if x.boots() {
+		spec := factor.BootSpec(to)
+		list = append(list, x.kernelStep(to, &spec)...)
+		list = append(list, armStep{text: bootText(spec), boot: true, do: func(ctx context.Context) error {
+			if err := x.boot(ctx, spec); err != nil {
+				return err
+			}
+			return x.verifyBoot(ctx, x.bootedTarget(), to)
+		}})
+	}
+	for _, name := range x.liveFactors(to) {
+		list = append(list, armStep{
+			text:  "set " + name + "=" + to[name],
+			do:    func(ctx context.Context) error { return x.applyLevel(ctx, name, to[name]) },
+			mount: name == factor.NFSFactor,
+		})
+	}
+	return append(list, x.buildStep(to)...)
+}
+
+// liveFactors are the live factors that an arm sets, in the order in which none resets another.
+func (x *Experiment) liveFactors(levels map[string]string) []string {
+	var names []string
+	for _, c := range x.choices {
+		name := c.Factor()
+		level, set := levels[name]
+		if c.Scheme.Class == factor.Live && set && level != factor.Found && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return factor.Order(names)
+}
+
+// boots says whether anything that is varied is decided when the machine starts: then every visit starts it again, so
+// that no arm has a machine that ran longer than another's.
+func (x *Experiment) boots() bool {
+	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.OfBoot })
+}
+
+func bootText(spec target.BootSpec) string {
+	var parts []string
+	if spec.Kernel != "" {
+		parts = append(parts, "kernel "+spec.Kernel)
+	}
+	if len(spec.Arguments) > 0 {
+		parts = append(parts, "arguments "+strings.Join(spec.Arguments, " "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Machine)) {
+		parts = append(parts, name+"="+spec.Machine[name])
+	}
+	text := "boot"
+	if len(parts) > 0 {
+		text += " with " + strings.Join(parts, ", ")
+	}
+	if len(spec.Without) > 0 {
+		text += " without " + strings.Join(spec.Without, " ")
+	}
+	return text
+}
+
+func (x *Experiment) bootFactor() string {
+	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.OfBoot })
+	return x.choices[i].Factor()
+}
+
+// enter makes an arm's levels effective.
+func (x *Experiment) enter(ctx context.Context, id string) (runner.ArmEntry, error) {
+	arm := x.arm(id)
+	var in runner.ArmEntry
+	if x.unvaried(arm) {
+		return in, nil
+	}
+	for _, e := range x.armSteps(x.enteredLevels, arm.Levels) {
+		x.report(runner.Progress{Doing: e.text, Begins: true})
+		in.Did = append(in.Did, e.text)
+		x.enteredLevels = arm.Levels // what a failed step has changed is put back too
+		if err := e.do(ctx); err != nil {
+			return in, err
+		}
+		in.Booted, in.Mounted = in.Booted || e.boot, in.Mounted || e.mount
+	}
+	x.enteredLevels = arm.Levels
+	// Settings can undo each other, and an interrupt need not move when it is told to.
+	return in, errors.Join(x.checkInEffect(ctx), x.snapshotArm(ctx, arm))
+}
+
+// verifyBoot holds a machine that was just started for an arm against what its kernel shows of the arguments. Those
+// that nothing shows the effect of are on disk before anything is measured, so that no verdict takes them for harmless.
+func (x *Experiment) verifyBoot(ctx context.Context, t target.Target, levels map[string]string) error {
+	unverified, err := app.UnverifiedLevels(ctx, t, levels)
+	if err != nil {
+		return err
+	}
+	x.runMu.Lock() // peers are started at the same time
+	defer x.runMu.Unlock()
+	all := lab.WithUnverified(x.Run.NotVerified, unverified...)
+	if len(all) == len(x.Run.NotVerified) {
+		return nil
+	}
+	x.Run.NotVerified = all
+	return x.writer.Update(func(r *lab.Run) { r.NotVerified = all })
+}
+
+// variesKernel says whether the kernel or its arguments are varied.
+func (x *Experiment) variesKernel() bool {
+	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool {
+		return c.Scheme.Name == "kernel" || c.Scheme.Name == "cmdline"
+	})
+}
+
+// snapshotArm keeps what the machine is like in an arm of a sweep that it was started again for, once: kernels differ
+// in more than the version that was asked for. Where only the machine around a kernel is varied nothing asks for it,
+// and it takes an emulated guest as long as to start.
+func (x *Experiment) snapshotArm(ctx context.Context, arm lab.Arm) error {
+	if x.kind != app.SweepKind || !x.variesKernel() || !x.bootsLoadTarget() || x.armSnapshots[arm.ID] ||
+		arm.Role == ReferenceArm {
+		return nil
+	}
+	d, err := x.SnapshotWithin(ctx, bootedSnapshotLimit, x.Target, x.Place())
+	if err != nil {
+		return err
+	}
+	x.armSnapshots[arm.ID] = true
+	return x.writer.Facts(results.ArmRole(arm.ID), store.Before, d)
+}
+
+// bootedSnapshotLimit is longer than for a machine that has come to rest: an emulated one is slow.
+const bootedSnapshotLimit = 30 * time.Second
+
+func (x *Experiment) arm(id string) lab.Arm {
+	i := slices.IndexFunc(x.Run.Arms, func(a lab.Arm) bool { return a.ID == id })
+	return x.Run.Arms[i]
+}

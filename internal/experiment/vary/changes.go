@@ -1,0 +1,173 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"headroom/internal/experiment"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/validity"
+)
+
+// bind finds the live settings on the machines that they are of, and takes down their levels as they are found.
+func (x *Experiment) bind(ctx context.Context) error {
+	if err := x.findMachines(ctx); err != nil {
+		return err
+	}
+	for i, v := range x.Run.Experiment.Factors {
+		c := x.choices[i]
+		if c.Scheme.Class != factor.Live {
+			continue
+		}
+		var found []experiment.FoundLevel
+		for _, m := range x.variedMachines {
+			settings, err := m.Find(ctx, c)
+			if err != nil {
+				return err
+			}
+			for j, s := range settings {
+				level, err := s.Read(ctx)
+				if err != nil {
+					return err
+				}
+				for _, l := range c.Levels {
+					if err := s.CheckLevel(l); err != nil {
+						return err
+					}
+				}
+				at := m.Role
+				if len(settings) > 1 {
+					at += " " + m.Where[j].Adapter
+				}
+				found = append(found, experiment.FoundLevel{At: at, Level: level})
+				x.warnOfMissing(s, at)
+			}
+			if len(settings) > 0 {
+				m.Settings[v.Factor] = settings
+			}
+		}
+		x.Run.Experiment.Factors[i].Found = experiment.FoundAt(found)
+	}
+	return nil
+}
+
+// warnOfMissing says once which parts of a setting a machine does not have.
+func (x *Experiment) warnOfMissing(s factor.Setting, at string) {
+	if len(s.Lacks()) == 0 {
+		return
+	}
+	what := s.Factor() + " without " + strings.Join(s.Lacks(), ", ")
+	if at != "" {
+		what += " at the " + at
+	}
+	w := validity.BundleIncomplete(what)
+	// a run that is resumed has said it
+	if !slices.ContainsFunc(x.Run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
+		x.Run.Warnings = append(x.Run.Warnings, w)
+	}
+}
+
+// findMachines finds those whose settings are varied.
+func (x *Experiment) findMachines(ctx context.Context) (err error) {
+	x.variedMachines = []*experiment.VariedMachine{{Where: []factor.Scope{{Target: x.Target, Place: x.Place()}}}}
+	if x.network != nil {
+		if x.variedMachines, err = x.network.Machines(ctx); err != nil {
+			return err
+		}
+	}
+	commands := map[string]factor.Commands{}
+	for name, c := range x.Run.Experiment.Commands {
+		commands[name] = factor.Commands(c)
+	}
+	for _, m := range x.variedMachines {
+		m.Settings = map[string][]factor.Setting{}
+		for i := range m.Where {
+			m.Where[i].Commands = commands
+		}
+	}
+	return nil
+}
+
+// openJournals begins those of all machines: of the one that loads run on by the name of the run, of others with their
+// role behind it.
+func (x *Experiment) openJournals(ctx context.Context) error {
+	for i, m := range x.variedMachines {
+		id := x.Run.ID
+		if i > 0 {
+			id += "-" + m.Role
+		}
+		var err error
+		if m.Journal, err = factor.Create(x.Store.Changes(), id, m.Where[0].Target); err != nil {
+			return errors.Join(err, x.restoreSettings(ctx))
+		}
+		for _, w := range m.Where {
+			if err := m.Journal.Keep(ctx, w.Named(factor.KeepOfRole(x.Run.Experiment.Keep, m.Kind))); err != nil {
+				return errors.Join(err, x.restoreSettings(ctx))
+			}
+		}
+		if x.AtStep != nil {
+			m.Journal.AtStep(x.AtStep)
+		}
+	}
+	return nil
+}
+
+// applyLevel makes a level effective on all machines that the factor is of.
+func (x *Experiment) applyLevel(ctx context.Context, name, level string) error {
+	for _, m := range x.variedMachines {
+		for _, s := range m.Settings[name] {
+			if err := m.Journal.Change(ctx, s, level); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// undo puts back what was changed, on all machines, the last of them first.
+func (x *Experiment) undo(ctx context.Context) error {
+	var errs []error
+	for _, m := range slices.Backward(x.variedMachines) {
+		if m.Journal != nil {
+			errs = append(errs, m.Journal.Undo(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkInEffect says whether everything that was changed is still in effect.
+func (x *Experiment) checkInEffect(ctx context.Context) error {
+	var errs []error
+	for _, m := range x.variedMachines {
+		errs = append(errs, m.Journal.CheckInEffect(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// possibleLevels are the levels that a factor can have, as far as the machine says whose it is.
+func (x *Experiment) possibleLevels(name string) []string {
+	for _, m := range x.variedMachines {
+		for _, s := range m.Settings[name] {
+			return s.Possible()
+		}
+	}
+	return nil
+}
+
+// restoreSettings leaves every setting as it was found, also after an error or an interruption.
+func (x *Experiment) restoreSettings(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	var errs []error
+	for _, m := range slices.Backward(x.variedMachines) {
+		if m.Journal == nil {
+			continue
+		}
+		// What could not be put back stays in the journal, which must be let go of all the same: whoever looks for it
+		// later takes it for one in use.
+		errs = append(errs, m.Journal.Undo(ctx), m.Journal.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,275 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	gonum "gonum.org/v1/gonum/stat"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/prose"
+	"headroom/internal/recovery"
+	"headroom/internal/runner"
+	"headroom/internal/stat"
+	"headroom/internal/store"
+)
+
+// check is the measurement of a state that is to be found good or bad.
+type check struct {
+	*experiment.Measurement
+	good, bad []float64 // logarithms of what was measured of the two, as rates
+	most      int
+	alpha     float64
+}
+
+type CheckTerms struct {
+	Good, Bad, Build string
+	Most             int
+	Options          experiment.RunOptions
+}
+
+// checkRisk is how often a check may name the wrong side: a whole bisection takes some ten of them.
+const checkRisk = 0.01
+
+func RunCheck(ctx context.Context, p *app.App, terms CheckTerms, args []string) error {
+	s, err := p.OpenStore()
+	if err != nil {
+		return err
+	}
+	if err := recovery.RecoverLeftovers(ctx, p, s, app.LocalTarget); err != nil {
+		return err
+	}
+	t, err := p.OpenTarget(ctx, app.LocalTarget)
+	if err != nil {
+		return err
+	}
+	x := &check{Measurement: &experiment.Measurement{App: p, Options: terms.Options, Store: s, Target: t},
+		most:  terms.Most,
+		alpha: checkRisk}
+	defer x.Release()
+	argv, err := BuildWords(terms.Build)
+	if err != nil {
+		return err
+	}
+	if err := x.buildHere(ctx, argv); err != nil {
+		return err
+	}
+	if err := x.Plan(ctx, args); err != nil {
+		return err
+	}
+	for _, side := range []struct {
+		ref  string
+		logs *[]float64
+	}{{terms.Good, &x.good}, {terms.Bad, &x.bad}} {
+		b, err := s.Find(side.ref)
+		if err != nil {
+			return err
+		}
+		if *side.logs, err = x.savedLevel(b); err != nil {
+			return err
+		}
+	}
+	if !stat.Differ(x.good, x.bad, checkRisk) {
+		return app.Usage(fmt.Sprintf("the runs %s and %s can't be told apart: %s and %s", terms.Good, terms.Bad,
+			prose.Count(len(x.good), "repetition"), prose.Count(len(x.bad), "repetition")),
+			"measure both more often: headroom run --repeat 10", "or they don't differ")
+	}
+	return x.execute(ctx)
+}
+
+// buildHere builds what is checked out. A build that fails says nothing of the speed.
+func (x *check) buildHere(ctx context.Context, argv []string) error {
+	if len(argv) == 0 {
+		return nil
+	}
+	out, err := x.Target.Run(ctx, argv...)
+	if err != nil {
+		return err
+	}
+	if out.ExitCode != 0 {
+		return &app.ExitError{Code: app.StatusSkip, Err: &lab.Error{What: "the build failed", Command: argv,
+			Output: lastLines(string(out.Stdout)+string(out.Stderr), 5)}}
+	}
+	return nil
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// savedLevel a saved run: its passes over the cells that are measured now.
+func (x *check) savedLevel(b *store.Bundle) ([]float64, error) {
+	if b.Run.Experiment != nil {
+		return nil, app.Usage("run "+x.Store.ShortID(b.Run.ID)+" is a "+b.Run.Experiment.Noun()+", and no level",
+			"name a run that headroom run made")
+	}
+	byPass := map[int][]lab.Repetition{}
+	for r, err := range b.Repetitions() {
+		if err != nil {
+			return nil, err
+		}
+		byPass[r.Number] = append(byPass[r.Number], r)
+	}
+	var logs []float64
+	for pass := 1; pass <= len(byPass); pass++ {
+		if log, ok := x.passMean(byPass[pass]); ok {
+			logs = append(logs, log)
+		}
+	}
+	if len(logs) < 2 {
+		return nil, app.Usage(fmt.Sprintf("run %s has %s of all that %s measures", x.Store.ShortID(b.Run.ID),
+			prose.Count(len(logs), "repetition"), x.Run.Suite),
+			"both runs must be of the same suite, with two repetitions or more: headroom run --repeat 5")
+	}
+	return logs, nil
+}
+
+// passMean over all cells, as the mean logarithm of their deciding metrics as rates; false where a cell has none.
+func (x *check) passMean(repetitions []lab.Repetition) (log float64, whole bool) {
+	sum, n := 0.0, 0
+	for _, c := range x.Run.Cells {
+		i := slices.IndexFunc(repetitions, func(r lab.Repetition) bool { return r.Cell == c.ID })
+		if i < 0 || repetitions[i].Failed() {
+			return 0, false
+		}
+		values := repetitions[i].Values
+		for _, name := range lab.Deciding(c.Metrics, c.Params, values) {
+			v := math.Log(values[name])
+			if c.Metric(name).Better == lab.Lower {
+				v = -v
+			}
+			if math.IsInf(v, 0) || math.IsNaN(v) {
+				return 0, false
+			}
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / float64(n), n > 0
+}
+
+// logs of the passes that are whole, and whether a load has failed.
+func (x *check) logs(measured []lab.Repetition) (logs []float64, failed bool) {
+	for from := 0; from+len(x.Run.Cells) <= len(measured); from += len(x.Run.Cells) {
+		log, ok := x.passMean(measured[from : from+len(x.Run.Cells)])
+		if !ok {
+			return logs, true
+		}
+		logs = append(logs, log)
+	}
+	return logs, slices.ContainsFunc(measured, lab.Repetition.Failed)
+}
+
+// side is what is known so far.
+func (x *check) side(logs []float64) stat.Side {
+	if len(logs) < 2 {
+		return stat.NeitherSide
+	}
+	return stat.SideOf(x.good, x.bad, logs, x.most-1, x.alpha)
+}
+
+func (x *check) execute(ctx context.Context) error {
+	x.Run.Anytime = true // what is measured decides how often
+	w, err := x.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	e := x.RunnerMeasurement()
+	show := experiment.NewProgress(x.Measurement.App, &checkClock{most: x.most * len(x.Run.Cells)})
+	e.Progress = show.Tell
+	session, err := runner.Open(ctx, e, w)
+	var outcome runner.Outcome
+	if err == nil {
+		err = runner.Conduct(ctx, &checking{x, session, nil})
+		var closing error
+		outcome, closing = session.Close()
+		err = errors.Join(err, closing)
+	}
+	show.End()
+	if err := errors.Join(err, x.End(ctx, w, outcome, err)); err != nil {
+		return err
+	}
+	return x.reportSide(outcome.Repetitions)
+}
+
+// checking names the passes over the loads of a check: until it is clear, a load has failed, or they were measured as
+// often as was allowed.
+type checking struct {
+	*check
+	session  *runner.Session
+	measured []lab.Repetition
+}
+
+func (c *checking) Next(context.Context) (plan.Repetition, bool, error) {
+	cells := c.Run.Cells
+	passes, i := len(c.measured)/len(cells), len(c.measured)%len(cells)
+	if i == 0 {
+		logs, failed := c.logs(c.measured)
+		if passes == c.most || failed || c.side(logs) != stat.NeitherSide {
+			return plan.Repetition{}, false, nil
+		}
+	}
+	return plan.Repetition{Cell: cells[i].ID, Arm: cells[i].Arm, Number: passes + 1, Block: passes + 1,
+		Position: i + 1}, true, nil
+}
+
+func (c *checking) Repeat(ctx context.Context, next plan.Repetition) error {
+	r, err := c.session.Repeat(ctx, next)
+	if _, unprepared := errors.AsType[*runner.Unprepared](err); unprepared {
+		return &app.ExitError{Code: app.StatusSkip, Err: err}
+	}
+	if err == nil {
+		c.measured = append(c.measured, r)
+	}
+	return err
+}
+
+// reportSide says what was found, and ends as git bisect run reads it.
+func (x *check) reportSide(measured []lab.Repetition) error {
+	logs, failed := x.logs(measured)
+	if failed {
+		return &app.ExitError{Code: app.StatusSkip, Err: &lab.Error{What: "a load failed, so that this can't be told",
+			Hints: []string{"headroom show " + x.Store.ShortID(x.Run.ID) + " --raw shows what it said"}}}
+	}
+	after := fmt.Sprintf("%s (run %s)", prose.Count(len(logs), "measurement"), x.Store.ShortID(x.Run.ID))
+	change := func(level []float64) string {
+		return fmt.Sprintf("%+.1f%%", 100*math.Expm1(gonum.Mean(logs, nil)-gonum.Mean(level, nil)))
+	}
+	switch x.side(logs) {
+	case stat.FirstSide:
+		fmt.Fprintf(x.Stdout, "good: %s from the good run, after %s\n", change(x.good), after)
+		return nil
+	case stat.SecondSide:
+		fmt.Fprintf(x.Stdout, "bad: %s from the good run, after %s\n", change(x.good), after)
+		return &app.ExitError{Code: app.StatusBad}
+	}
+	return &app.ExitError{Code: app.StatusSkip,
+		Err: &lab.Error{What: fmt.Sprintf("neither good (%s from it) nor bad (%s from it), after %s",
+			change(x.good), change(x.bad), after),
+			Hints: []string{"--most allows for more measurements"}}}
+}
+
+// checkClock counts. Nobody knows how many measurements it still takes.
+type checkClock struct{ done, most int }
+
+func (c *checkClock) Update(e runner.Progress) {
+	if e.Ended != nil {
+		c.done++
+	}
+}
+
+func (c *checkClock) Left(runner.Progress) (time.Duration, bool) { return 0, false }
+
+func (c *checkClock) BoundText() string { return "of at most" }
+
+func (c *checkClock) ResultTable() []string { return nil }
+
+func (c *checkClock) CountText() string { return fmt.Sprintf("%d of at most %d", c.done, c.most) }

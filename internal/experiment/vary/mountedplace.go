@@ -1,0 +1,92 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/recovery"
+	"headroom/internal/store"
+	"headroom/internal/target"
+)
+
+// mounts says whether the place under test is mounted for each arm: NFS with other options, over another transport.
+func (x *Experiment) mounts() bool {
+	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == factor.NFSFactor })
+}
+
+// WhileMounted does what looks at the place while the first level of what is mounted there is there, and passes on
+// where that is: in folder, or in a new one. In an experiment that mounts nothing it does it at once, without a folder.
+func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(folder string) error) (err error) {
+	if !x.mounts() {
+		return do("")
+	}
+	levels := x.mountLevels()
+	switch {
+	case x.kind != app.SweepKind:
+		return app.Usage(factor.NFSFactor+" is for sweeps: what others hold a level against is what was found, and "+
+			"nothing is mounted there", "headroom sweep SUITE --factor '"+factor.NFSFactor+"=…'")
+	case x.options.DryRun.Asked():
+		return app.Usage("where nothing is to be done nothing is mounted, so that nothing is known of the place",
+			"headroom nfs --dry-run says what that command would mount")
+	case slices.Contains(levels, factor.Found):
+		return app.Usage(factor.NFSFactor + " has no level that could be found: nothing is mounted there")
+	}
+	if folder == "" {
+		folder = factor.NFSFolder(store.NewID())
+	}
+	return recovery.WhileMounted(ctx, x.Measurement.App, x.Store, x.Target, folder, levels[0], func() error {
+		return do(folder)
+	})
+}
+
+func (x *Experiment) mountLevels() []string {
+	return x.choices[slices.IndexFunc(x.choices, func(c factor.Choice) bool {
+		return c.Factor() == factor.NFSFactor
+	})].Levels
+}
+
+// mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the
+// server.
+func (x *Experiment) mountToClean(ctx context.Context) error {
+	if !x.mounts() || x.enteredLevels == nil || slices.Contains(x.variedMachines[0].Journal.Open(), factor.NFSFactor) {
+		return nil
+	}
+	err := x.applyLevel(context.WithoutCancel(ctx), factor.NFSFactor, x.mountLevels()[0])
+	if err != nil {
+		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " +
+			x.Run.ID + " there", Hints: []string{"remove it by hand"}}, err)
+	}
+	return nil
+}
+
+// sameRoot refuses mounts of different directories: a scratch file that was laid out in one is not in the other. What
+// tells them apart is the number of the directory and when it was changed last, to the nanosecond.
+func (x *Experiment) sameRoot(ctx context.Context, level string, first *string) error {
+	argv := []string{"stat", "-c", "%i %z", "--", x.Place().Path}
+	out, err := x.Target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't tell what is mounted", Target: target.RemoteName(x.Target), Command: argv,
+			Output: string(out.Stderr)}
+	}
+	if err != nil {
+		return err
+	}
+	root := strings.TrimSpace(string(out.Stdout))
+	if *first == "" {
+		*first = root
+	}
+	if root != *first {
+		return &lab.Error{Kind: lab.Refused,
+			What:   fmt.Sprintf("%s leads to another directory than the first level of %s", level, factor.NFSFactor),
+			Target: target.RemoteName(x.Target),
+			Hints: []string{"all levels must be mounts of one directory of one server, by whatever address and " +
+				"transport"}}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package vary
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/network"
+	"headroom/internal/experiment/parallel"
+	"headroom/internal/lab"
+	"headroom/internal/load/iperf3"
+	"headroom/internal/prose"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+)
+
+// An experiment on a network is measured between as many pairs of clients and servers as headroom net would: the first
+// of them is the measurement, the others are its peers, so that what is kept of a test is what all pairs carried
+// together.
+
+// loadRole is the role of the machine that loads run on, of several clients the first.
+func (x *Experiment) loadRole() string {
+	if x.network != nil {
+		return x.network.Pairs[0].Client
+	}
+	return app.StorageRole
+}
+
+// networkSuite is the suite of an experiment on a network; nil for any other.
+func (x *Experiment) networkSuite(args []string) (*suite.Suite, error) {
+	if len(args) == 0 {
+		return nil, nil // which is said later
+	}
+	su, err := experiment.LoadSuite(args[0])
+	if err != nil || su.Place != suite.Network {
+		return nil, err
+	}
+	switch {
+	case len(args) > 1:
+		return nil, app.Usage("the suite "+su.Name+" measures a network, and no "+args[1],
+			"name its ends with --on client=TARGET and --on server=TARGET")
+	case x.options.Commits != nil:
+		return nil, app.Usage(
+			"commits are told apart by a command that runs what was built, and the suite "+su.Name+" measures a network",
+			"write a suite with exec:, docs/suites.md")
+	case x.options.Destroy != "" || x.options.Sampled != "" || x.options.Writes != "" || x.options.Size != "":
+		return nil, app.Usage("--destroy, --sampled, --max-writes and --size are for storage", "leave them out")
+	}
+	return &su, nil
+}
+
+// ofStorage refuses what is said of a network.
+func (x *Experiment) ofStorage() error {
+	for _, c := range x.choices {
+		if c.Scheme.Name == parallel.PinScheme {
+			return app.Usage(c.Factor()+" places the load generators of a network, and the suite measures none",
+				"fio's own is job:cpus_allowed")
+		}
+		if c.Role != "" {
+			return app.Usage(c.Factor()+" is about an end of a network, and the suite measures none",
+				"leave out "+c.Role+":")
+		}
+	}
+	if len(x.options.Addresses) > 0 || x.options.Port != 0 || x.options.NetworkPairs != 0 {
+		return app.Usage("--address, --port and --net-pairs are for a suite that measures a network",
+			"headroom "+x.kind+" network --on server=ssh://db1 …")
+	}
+	return nil
+}
+
+// OpenEnds opens the clients and the servers, and makes the measurements between them.
+func (x *Experiment) openEnds(ctx context.Context, su suite.Suite) error {
+	if x.boots() {
+		return app.Usage("a setting of the boot is varied for storage only",
+			"measure before and after the boot with headroom net, and compare the runs")
+	}
+	o := network.Options{RunOptions: x.options.runOptions(), Addresses: x.options.Addresses, Port: x.options.Port,
+		Pairs: x.options.NetworkPairs}
+	o.On = x.options.Ends
+	if o.Port == 0 {
+		o.Port = iperf3.Port
+	}
+	n := network.NewNetwork(x.App, x.Store, o)
+	x.network = &n
+	if err := n.Name(); err != nil {
+		return err
+	}
+	if err := n.NeedsOf(su); err != nil {
+		return err
+	}
+	if err := n.Open(ctx); err != nil {
+		return err
+	}
+	if err := n.Pair(ctx); err != nil {
+		return err
+	}
+	if err := x.canAddUp(su); err != nil {
+		return err
+	}
+	if err := n.SnapshotEnds(ctx); err != nil {
+		return err
+	}
+	x.makePairs()
+	return x.locate(ctx)
+}
+
+// canAddUp refuses several pairs of what has no rates by the second, of which there is no sum.
+func (x *Experiment) canAddUp(su suite.Suite) error {
+	i := slices.IndexFunc(su.Jobs, func(j suite.Job) bool {
+		return j.Network != nil && j.Network.Engine == lab.EnginePerftest
+	})
+	if i < 0 || len(x.network.Pairs) == 1 {
+		return nil
+	}
+	return app.Usage(fmt.Sprintf("%s measures RDMA, of which %s have no sum: perftest tells no rates by the second",
+		su.Jobs[i].Name, prose.Count(len(x.network.Pairs), "pair")),
+		"take one client, one server and one address")
+}
+
+// makePairs makes the measurements of all pairs.
+func (x *Experiment) makePairs() {
+	x.Measurement = x.network.Part(0)
+	for i := range x.network.Pairs[1:] {
+		x.Measurement.Peers = append(x.Measurement.Peers, x.network.Part(i+1))
+	}
+}
+
+// newPairs gives the run the targets of all ends, and each further pair the loads of the first.
+func (x *Experiment) newPairs() {
+	x.Run.Network, x.Run.Targets = x.network.Pairs, nil
+	for _, e := range x.network.Ends {
+		x.Run.Targets = append(x.Run.Targets, e.Recorded)
+	}
+	for i, m := range x.Peers {
+		m.Run = x.Run
+		m.Run.Targets, m.Run.Warnings = []lab.RunTarget{x.network.End(x.network.Pairs[i+1].Client).Recorded}, nil
+	}
+	if n := len(x.network.Pairs); n > 1 {
+		x.Run.Warnings = append(x.Run.Warnings, lab.Warning{Code: "sum-of-targets",
+			Text: fmt.Sprintf("each test was carried out by %d pairs at the same moment; its numbers are what they "+
+				"did together, in the seconds in which all were running", n)})
+	}
+	x.setPeerCells()
+}
+
+// setPeerCells gives the peers the cells of the run; a pair of a network has load generators of its own, where settings
+// place them.
+func (x *Experiment) setPeerCells() {
+	for i, m := range x.Peers {
+		m.Run.Cells = slices.Clone(x.Run.Cells)
+		if x.network == nil {
+			continue
+		}
+		for j := range m.Run.Cells {
+			c := &m.Run.Cells[j]
+			c.Placement = x.placement(i+1, x.arm(c.Arm).Levels)
+		}
+	}
+}
+
+// reopenEnds opens the ends of a run that was interrupted.
+func (x *Experiment) reopenEnds(ctx context.Context, b *store.Bundle) error {
+	n := network.NewNetwork(x.App, x.Store, network.Options{})
+	x.network = &n
+	if err := n.ReadEnds(b); err != nil {
+		return err
+	}
+	for _, c := range b.Run.Cells {
+		n.Needs(c.Engine, c.Params)
+	}
+	if err := n.Open(ctx); err != nil {
+		return err
+	}
+	x.makePairs()
+	return x.locate(ctx)
+}
+
+// resumePairs takes up what the pairs of an interrupted run have measured, after the first of them was.
+func (x *Experiment) resumePairs(ctx context.Context, b *store.Bundle) error {
+	x.Run.Targets = b.Run.Targets
+	for i, m := range x.Peers {
+		part := x.Run
+		part.Targets, part.Warnings = []lab.RunTarget{x.network.End(x.network.Pairs[i+1].Client).Recorded}, nil
+		if err := m.ResumeFrom(ctx, b, part); err != nil {
+			return err
+		}
+		x.addWarnings(m)
+	}
+	x.setPeerCells()
+	return nil
+}
+
+// addWarnings gives the run what was found on the client of a peer.
+func (x *Experiment) addWarnings(m *experiment.Measurement) {
+	for _, w := range m.Run.Warnings {
+		w.Text = m.Client + ": " + w.Text
+		x.Run.Warnings = append(x.Run.Warnings, w)
+	}
+	m.Run.Warnings = nil
+}
+
+// endPairs says what changed on the clients of peers, after a run that ended with runErr.
+func (x *Experiment) endPairs(ctx context.Context, runErr error) error {
+	if x.network == nil || runErr != nil {
+		return nil
+	}
+	for _, m := range x.Peers {
+		if err := m.CompareAfterwards(ctx, x.writer); err != nil {
+			return err
+		}
+		x.addWarnings(m)
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package vary
+
+import (
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/suite"
+	"headroom/internal/sweep"
+)
+
+// Options are the flags of sweep and ablate, or what an experiment's file says in their place.
+type Options struct {
+	Factors  []string
+	Baseline string
+	// Reference is a place, ReferenceOn the target it is on.
+	Reference, ReferenceOn string
+	Keep                   []string
+	commands               map[string]lab.SettingCommands
+	// on is the target of a storage; ends are the targets as typed, which of a network are its ends, and addresses and
+	// port those of its server.
+	on   string
+	Ends []string
+	// peers are further targets of a storage, which are loaded at the same moment.
+	peers     []string
+	Addresses []string
+	Port      int
+	// NetworkPairs are how many pairs of clients and servers measure at the same time; 0 for as many as there are of
+	// either, or addresses.
+	NetworkPairs int
+	Set          []string
+	Size         string
+	Label        string
+	Seed         uint64
+	Destroy      string
+	Sampled      string
+	Writes       string
+	Blocks       int
+	Repeat       int
+	Budget       time.Duration
+	Margin       string
+	Alpha        string
+	Share        string
+	Limit        string
+	Alone        bool
+	// NoPriors takes all candidates of a search for equally likely at first.
+	NoPriors bool
+	// Excluded is what differs and is left out of a search.
+	Excluded *lab.Excluded
+	// Steps of one factor are searched, in the order of its levels.
+	Steps bool
+	// Commits are that series, where it is one of commits; nil for others.
+	Commits *CommitSeries
+	// Kernels are those that are built for a search; nil where none are.
+	Kernels *KernelSeries
+	// SettableOnly leaves out what the target does not let be set.
+	SettableOnly bool
+	Pairs        int
+	Resume       string
+	Show         string
+	// Published names figures of merit that somebody published: a reference or a file; empty for none.
+	Published string
+	DryRun    app.DryRun
+	// Reboot is the real machine that may be started again; BootOn the one that is, where it is not the one that loads
+	// run on.
+	Reboot     string
+	BootOn     string
+	BootMethod string
+	BootLimit  time.Duration
+	Output     string
+	// FormatName is --format.
+	FormatName string
+	RawCells   bool
+}
+
+// flag is the name of the flag that says what is varied.
+func (o *Options) flag(kind string) string {
+	if kind == app.SweepKind {
+		return "--factor"
+	}
+	return "--setting"
+}
+
+func exampleOf(kind string) string {
+	switch kind {
+	case app.AblateKind:
+		return "sysctl:vm.dirty_ratio=5 --setting queue:scheduler=none"
+	case app.BisectKind:
+		return "sysctl:vm.dirty_ratio=20,5 --setting queue:scheduler=none,bfq"
+	}
+	return "queue:scheduler=none,mq-deadline"
+}
+
+// blocksInBudget are those of a sweep that is bounded by its time: loads that are decided early leave room for more of
+// the others.
+const blocksInBudget = 20
+
+// defaultBlocks is how often every arm is visited at most. A sweep has a number of blocks that is fixed beforehand; an
+// ablation stops when nothing is left to decide, and a search for culprits when they are proved: its blocks are single
+// measurements.
+func defaultBlocks(kind string) int {
+	switch kind {
+	case app.AblateKind:
+		return 12
+	case app.BisectKind:
+		return 150
+	}
+	return 6
+}
+
+func (o *Options) perVisit() int { return max(1, o.Repeat) }
+
+// RunOptions are those of the measurement underneath.
+func (o *Options) runOptions() experiment.RunOptions {
+	return experiment.RunOptions{Label: o.Label, Seed: o.Seed, Size: o.Size, Set: o.Set, Destroy: o.Destroy,
+		Sampled:   o.Sampled,
+		MaxWrites: o.Writes, DryRun: o.DryRun}
+}
+
+// mergeFile takes from an experiment's file what the flags leave open.
+func (o *Options) mergeFile(e suite.Experiment) {
+	o.Factors = append(e.Factors, o.Factors...)
+	o.Keep = append(e.Keep, o.Keep...)
+	o.Set = append(e.Set, o.Set...)
+	o.commands = e.Commands
+	fill := func(to *string, from string) {
+		if *to == "" {
+			*to = from
+		}
+	}
+	fill(&o.Baseline, e.Baseline)
+	fill(&o.Reference, e.Reference)
+	fill(&o.ReferenceOn, e.ReferenceOn)
+	fill(&o.Margin, percentOr(e.Margin))
+	fill(&o.Alpha, percentOr(e.Alpha))
+	fill(&o.Share, percentOr(e.Share))
+	fill(&o.Limit, e.Limit)
+	if len(o.Ends) == 0 {
+		o.Ends = e.On
+	}
+	if len(o.Addresses) == 0 {
+		o.Addresses = e.Addresses
+	}
+	if o.NetworkPairs == 0 {
+		o.NetworkPairs = e.NetworkPairs
+	}
+	if o.Blocks == 0 {
+		o.Blocks = e.Blocks
+	}
+	if o.Repeat == 0 {
+		o.Repeat = e.Repetitions
+	}
+	if o.Budget == 0 {
+		o.Budget = e.Budget
+	}
+}
+
+// percentOr is a share as typed; empty for none.
+func percentOr(share float64) string {
+	if share == 0 {
+		return ""
+	}
+	return experiment.TypedPercent(share)
+}
+
+func ExperimentFormats() []app.OutputFormat {
+	return []app.OutputFormat{{Name: "table", Suffix: ".txt"}, {Name: "html", Suffix: ".html"},
+		{Name: "markdown", Suffix: ".md"}, {Name: "csv", Suffix: ".csv"}, {Name: "json", Suffix: ".json"}}
+}
+
+// Format of the report that the output's name asks for: "table", "json", "html", "markdown" or "csv".
+func (o *Options) Format(json bool) (string, error) {
+	return app.ChosenFormat(o.Output, o.FormatName, json, ExperimentFormats())
+}
+
+// limitIn puts the limit of latency, where one was asked for, among the terms of a sweep. It means nothing where the
+// levels are no load.
+func (o *Options) limitIn(e *lab.Experiment) error {
+	if o.Limit == "" {
+		return nil
+	}
+	quantile, seconds, err := suite.ParseLimit(o.Limit)
+	if err != nil {
+		return app.Usage("--limit: " + err.Error())
+	}
+	if len(e.Factors) != 1 || !sweep.IsLoad(e.Factors[0].Factor) {
+		return app.Usage("--limit asks how much load keeps a latency, so the levels must be more and more of it",
+			"vary one of job:rate_iops, job:rate, job:iodepth, job:numjobs, job:thinktime")
+	}
+	if quantile == "" {
+		quantile = sweep.DefaultQuantile
+	}
+	e.Limit, e.Quantile = seconds, quantile
+	return nil
+}

@@ -1,0 +1,187 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/parallel"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/target"
+)
+
+// A sweep may be of several targets that are loaded at the same moment, as the IOThreads report has one machine and
+// two. Each level is made effective on all of them, and what is kept of a load is what all did together, so that
+// everything else is as with one.
+
+// splitPeers splits the targets of a sweep into the first and its peers.
+func (x *Experiment) splitPeers(on []string) (first string, peers []string, err error) {
+	if x.kind != app.SweepKind || len(on) < 2 {
+		first, err = app.OnlyTarget(on)
+		return first, nil, err
+	}
+	for _, typed := range on {
+		role, name := app.RoleOf(typed)
+		if role != "" {
+			return "", nil, app.Usage(
+				fmt.Sprintf("there is no role %q in a sweep of several targets, of which what they "+
+					"do together is one result", role), "write --on "+name)
+		}
+		if !x.Traits(name).Made() {
+			return "", nil, app.Usage(
+				fmt.Sprintf("%s is not headroom's own, so that it can't be one of several in a sweep",
+					name),
+				"guests, pods and machines of KubeVirt can: qemu:FILE, kube:pod?…, kube:vm?…",
+				"of others: headroom run with several --on, at each level by itself")
+		}
+	}
+	return on[0], on[1:], nil
+}
+
+// checkPeers refuses what can't be varied on several targets.
+func (x *Experiment) checkPeers() error {
+	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.Live })
+	if len(x.options.peers) == 0 || i < 0 {
+		return nil
+	}
+	return app.Usage(x.choices[i].Factor()+" is set on a running machine, and several are measured", "take one --on",
+		"what is decided when they start can be varied on several: guest:, pod:")
+}
+
+// addPeers gives a measurement its peers, each with a role of its own, on the targets that were opened with its own.
+func (x *Experiment) addPeers(of *experiment.Measurement, role string) {
+	last := of
+	for i, t := range x.openedEarly {
+		m := &experiment.Measurement{App: x.App, Options: of.Options, Store: x.Store, Target: t, Concurrent: last,
+			Role: parallel.PeerRole(role, i), Reboots: true}
+		of.Peers, last = append(of.Peers, m), m
+	}
+	x.openedEarly = nil
+}
+
+// newPeers adds the peers of a measurement that is drawn, which have its loads, and makes sure that they can be
+// carried out.
+func (x *Experiment) newPeers(ctx context.Context, of *experiment.Measurement, role string, args []string) error {
+	x.addPeers(of, role)
+	for _, m := range of.Peers {
+		if err := m.NewHeader(ctx, args); err != nil {
+			return err
+		}
+		if m.Place().Kind != of.Place().Kind {
+			return app.Usage(fmt.Sprintf("%s is a %s and %s a %s", of.Place().Path, of.Place().Kind, m.Place().Path,
+				m.Place().Kind), "take targets with places of one kind: the loads must be the same")
+		}
+		m.Run.ID, m.Run.Targets[0].Role, m.Run.Cells = of.Run.ID, m.Role, of.Run.Cells
+		if err := m.SecureAndSnapshot(ctx); err != nil {
+			return err
+		}
+		of.Run.Warnings = append(of.Run.Warnings, m.Run.Warnings...)
+		m.Run.Warnings = nil
+	}
+	if n := len(of.Peers) + 1; n > 1 {
+		of.Run.Warnings = append(of.Run.Warnings,
+			lab.Warning{Code: "sum-of-targets",
+				Text: fmt.Sprintf("each load of %s was carried out on %d targets at the same moment; its numbers are "+
+					"what they did together, in the seconds in which all were running", role, n)})
+	}
+	return nil
+}
+
+// resumePeers finds the peers of an interrupted run again.
+func (x *Experiment) resumePeers(ctx context.Context, b *store.Bundle, of *experiment.Measurement, role string) error {
+	x.addPeers(of, role)
+	was := parallel.PeersOfRun(b.Run, role)
+	for i, m := range of.Peers {
+		part := of.Run
+		part.Targets, part.Warnings = []lab.RunTarget{was[i]}, nil
+		m.Role = was[i].Role
+		if err := m.ResumeFrom(ctx, b, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enterPeers has the peers of the place under test enter each arm with it, and the run know their targets.
+func (x *Experiment) enterPeers() {
+	for _, m := range x.Peers {
+		m.Enter = x.enterPeer(m)
+	}
+	x.Run.Targets = x.Measurement.Targets()
+}
+
+// enterPeer makes an arm effective on a peer.
+func (x *Experiment) enterPeer(m *experiment.Measurement) func(ctx context.Context, id string) (runner.ArmEntry,
+	error) {
+	return func(ctx context.Context, id string) (runner.ArmEntry, error) {
+		if !x.boots() {
+			return runner.ArmEntry{}, nil
+		}
+		b, ok := m.Target.(target.Booter)
+		if !ok {
+			return runner.ArmEntry{}, x.bootError()
+		}
+		levels := x.arm(id).Levels
+		spec := factor.BootSpec(levels)
+		in := runner.ArmEntry{Did: []string{bootText(spec)}, Booted: true}
+		if err := b.Boot(ctx, spec); err != nil {
+			return in, err
+		}
+		return in, x.verifyBoot(ctx, m.Target, levels)
+	}
+}
+
+// otherMeasurements are all measurements of the experiment but the one under test.
+func (x *Experiment) otherMeasurements() []*experiment.Measurement {
+	all := slices.Clone(x.Peers)
+	if x.reference != nil {
+		all = append(append(all, x.reference), x.reference.Peers...)
+	}
+	return all
+}
+
+// beginPeers keeps what peers are like before the first load, and has others see which run all companions belong to.
+func (x *Experiment) beginPeers(ctx context.Context, w *store.Writer) error {
+	for _, m := range x.otherMeasurements() {
+		if m.Target != x.Target || m.Server != nil {
+			if err := m.Label(ctx, x.Run.ID); err != nil {
+				return err
+			}
+		}
+		if m.Resumed == nil && m != x.reference {
+			if err := m.SaveInitialSnapshot(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endPeers leaves the places of peers clean.
+func (x *Experiment) endPeers(ctx context.Context) error {
+	var errs []error
+	for _, m := range x.otherMeasurements() {
+		if m != x.reference {
+			errs = append(errs, m.CleanDevice(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// releasePeers gives back what peers hold, and returns their targets, which are still to be closed.
+func (x *Experiment) releasePeers() []target.Target {
+	var targets []target.Target
+	for _, m := range x.otherMeasurements() {
+		if m != x.reference {
+			m.Release()
+			targets = append(targets, m.Target)
+		}
+	}
+	return targets
+}

@@ -1,0 +1,256 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/parallel"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/sweep"
+)
+
+// ReferenceArm is the arm of a sweep that is no level: the same suite on another place, such as the disk of this
+// machine that a guest's disk is kept on. It is visited once a block as the levels are, with the load of the baseline.
+// It is the role of its target too.
+const ReferenceArm = "reference"
+
+// newReference adds the reference to a new run, if one was asked for.
+func (x *Experiment) newReference(ctx context.Context) error {
+	if x.options.Reference == "" {
+		if x.options.ReferenceOn != "" {
+			return app.Usage("--reference-on "+x.options.ReferenceOn+" names a target, and no place on it",
+				"add --reference DIR")
+		}
+		return nil
+	}
+	if x.network != nil {
+		return app.Usage("a network has no reference to be held against", "leave out --reference")
+	}
+	on, at := x.options.ReferenceOn, []string{x.options.Reference}
+	if x.AllKinds().Has(x.options.Reference) { // what it was made with is measured
+		if on != "" {
+			return app.Usage("--reference names a target, and --reference-on another",
+				"--reference PLACE --reference-on "+on)
+		}
+		on, at = x.options.Reference, nil
+	} else if len(x.Peers) > 0 {
+		return app.Usage("several targets are held against one place "+x.options.Reference,
+			"name a reference of which there can be as many: --reference 'kube:pod?…'")
+	}
+	r, err := x.openReference(ctx, on, 1+len(x.Peers))
+	if err != nil {
+		return err
+	}
+	baseline := x.arm(x.Run.Experiment.Baseline).Levels
+	r.Options = x.options.runOptions()
+	r.Options.Destroy, r.Options.Sampled = "", "" // those are the consent for the place under test
+	for name, value := range factor.LoadParams(nil, baseline) {
+		r.Options.Set = append(r.Options.Set, name+"="+value)
+	}
+	if err := r.NewHeader(ctx, append([]string{x.suiteName}, at...)); err != nil {
+		return err
+	}
+	r.Run.ID, r.Run.Targets[0].Role = x.Run.ID, ReferenceArm
+	for i := range r.Run.Cells {
+		c := &r.Run.Cells[i]
+		c.ID, c.Arm, c.Repetitions = c.ID+"@"+ReferenceArm, ReferenceArm, x.options.perVisit()
+		c.Environment = factor.LoadEnvironment(baseline)
+	}
+	if err := x.sameLoads(r.Run.Cells); err != nil {
+		return err
+	}
+	if r.Target == x.Target && r.Place().Path == x.Place().Path {
+		return app.Usage(fmt.Sprintf("the reference %s is the place under test", x.options.Reference))
+	}
+	if err := r.SecureAndSnapshot(ctx); err != nil {
+		return err
+	}
+	if err := x.newPeers(ctx, r, ReferenceArm, []string{x.suiteName}); err != nil {
+		return err
+	}
+	x.Run.Experiment.Reference = ReferenceArm
+	x.Run.Arms = append(x.Run.Arms, lab.Arm{ID: ReferenceArm, Role: ReferenceArm, Levels: map[string]string{}})
+	x.Run.Cells = append(x.Run.Cells, r.Run.Cells...)
+	x.Run.Targets = append(x.Run.Targets, r.Targets()...)
+	return nil
+}
+
+// openReference begins the measurement of the reference on its target, which may be the one under test where that is
+// not made for it. Where there are many of what is held against it, there are as many of it.
+func (x *Experiment) openReference(ctx context.Context, on string, many int) (*experiment.Measurement, error) {
+	if on == "" {
+		on = app.LocalTarget
+	}
+	r := &experiment.Measurement{App: x.App, Store: x.Store, Target: x.Target, Concurrent: x.Measurement,
+		Role: ReferenceArm}
+	if on != x.Target.Name() || x.Traits(on).Scheduled { // two of one name are two targets
+		opened, err := x.OpenConcurrently(ctx, slices.Repeat([]string{on}, many))
+		if err != nil {
+			return nil, err
+		}
+		r.Target, x.openedEarly = opened[0], opened[1:]
+	}
+	x.reference = r
+	return r, nil
+}
+
+// sameLoads refuses a reference that has not the loads of the levels: a suite can have other ones for a directory than
+// for a device.
+func (x *Experiment) sameLoads(cells []lab.Cell) error {
+	for _, c := range cells {
+		if !slices.ContainsFunc(x.Run.Cells, func(o lab.Cell) bool {
+			return sweep.SharedID(o.ID) == sweep.SharedID(c.ID)
+		}) {
+			return app.Usage(fmt.Sprintf("the reference %s has a load %s, which the levels have not",
+				x.options.Reference,
+				sweep.SharedID(c.ID)))
+		}
+	}
+	return nil
+}
+
+// resumeReference finds the reference of an interrupted run again.
+func (x *Experiment) resumeReference(ctx context.Context, b *store.Bundle) error {
+	if b.Run.Experiment.Reference == "" {
+		return nil
+	}
+	part := ofRole(b.Run, ReferenceArm)
+	r, err := x.openReference(ctx, part.Targets[0].Target, 1+len(parallel.PeersOfRun(b.Run, ReferenceArm)))
+	if err != nil {
+		return err
+	}
+	if err := r.ResumeFrom(ctx, b, part); err != nil {
+		return err
+	}
+	if err := x.resumePeers(ctx, b, r, ReferenceArm); err != nil {
+		return err
+	}
+	x.Run.Cells = b.Run.Cells
+	x.Run.Targets = append(x.Run.Targets, r.Targets()...)
+	return nil
+}
+
+// ofRole is the part of a run that is measured on the target of a role.
+func ofRole(run lab.Run, role string) lab.Run {
+	has := func(arm string) bool {
+		i := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == arm })
+		return i >= 0 && run.Arms[i].Role == role
+	}
+	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return !has(c.Arm) })
+	run.Targets = slices.DeleteFunc(slices.Clone(run.Targets), func(t lab.RunTarget) bool { return t.Role != role })
+	return run
+}
+
+// measurements are what the experiment measures on, by role: the place under test, and the reference where there is
+// one.
+func (x *Experiment) measurements() []*experiment.Measurement {
+	under := *x.Measurement
+	under.Run = ofRole(x.Run, x.loadRole())
+	if x.reference == nil {
+		return []*experiment.Measurement{&under}
+	}
+	return []*experiment.Measurement{&under, x.reference}
+}
+
+// unvaried says whether an arm is on a machine where nothing is varied: whatever is in effect elsewhere stays.
+func (x *Experiment) unvaried(arm lab.Arm) bool {
+	return arm.Role == ReferenceArm && x.reference.Target != x.Target
+}
+
+// sideSessions are the open sessions of the sides.
+type sideSessions struct {
+	underTest *runner.Session
+	// reference is nil where the experiment has none.
+	reference *runner.Session
+}
+
+// open begins the sessions of all sides. Those that were opened before an error are in it, to be closed.
+func (s *sideSessions) open(ctx context.Context, x *Experiment, w *store.Writer, progress func(runner.Progress)) error {
+	var saver runner.Saver = w
+	for _, side := range x.measurements() {
+		e := side.RunnerMeasurement()
+		e.Enter, e.Progress = x.enter, progress // those of peers have their own, and are not told of
+		if x.builds != nil {
+			e.Tree = x.builds.Link()
+		}
+		session, err := runner.Open(ctx, e, saver)
+		if err != nil {
+			return err
+		}
+		if side == x.reference {
+			s.reference = session
+		} else {
+			s.underTest = session
+		}
+	}
+	return nil
+}
+
+// of is the session that an arm is measured in.
+func (s *sideSessions) of(arm lab.Arm) *runner.Session {
+	if arm.Role == ReferenceArm {
+		return s.reference
+	}
+	return s.underTest
+}
+
+// each are those that are open.
+func (s *sideSessions) each() []*runner.Session {
+	return slices.DeleteFunc([]*runner.Session{s.underTest, s.reference}, func(o *runner.Session) bool {
+		return o == nil
+	})
+}
+
+// done are the repetitions of all sides.
+func (s *sideSessions) done() []plan.Done {
+	var all []plan.Done
+	for _, session := range s.each() {
+		all = append(all, session.Done()...)
+	}
+	return all
+}
+
+// close ends all sessions, and joins how they went.
+func (s *sideSessions) close() (runner.Outcome, error) {
+	var all runner.Outcome
+	var errs []error
+	for _, session := range s.each() {
+		o, err := session.Close()
+		errs = append(errs, err)
+		all.Measured, all.Failed, all.Aborted = all.Measured+o.Measured, all.Failed+o.Failed, all.Aborted || o.Aborted
+		all.Warnings = append(all.Warnings, o.Warnings...)
+		all.Repetitions = append(all.Repetitions, o.Repetitions...)
+	}
+	return all, errors.Join(errs...)
+}
+
+// savedOfAll are the repetitions that an earlier part of the run has saved, of all sides.
+func (x *Experiment) savedOfAll() []lab.Repetition {
+	if x.reference == nil {
+		return x.Saved
+	}
+	return slices.Concat(x.Saved, x.reference.Saved)
+}
+
+// endReference leaves the place of the reference clean after a run that ended with runErr, and says what changed on its
+// machine.
+func (x *Experiment) endReference(ctx context.Context, runErr error) error {
+	r := x.reference
+	if r == nil {
+		return nil
+	}
+	err := r.CleanDevice(ctx)
+	if err == nil && runErr == nil && r.Target != x.Target {
+		err = r.CompareAfterwards(ctx, x.writer)
+	}
+	x.Run.Warnings = append(x.Run.Warnings, r.Run.Warnings...)
+	return err
+}

@@ -1,0 +1,344 @@
+package vary
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/bisection"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/runner"
+	"headroom/internal/search"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// The arms of the two ends; those between are numbered as they come.
+const (
+	fastArm = "fast"
+	slowArm = "slow"
+)
+
+// endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as
+// it was found.
+func (x *Experiment) endArms() ([]lab.Arm, error) {
+	if params := factor.LoadParams(nil, firstLevels(x.choices)); len(params) > 0 && x.hasCommands() {
+		return nil, app.Usage("parameters of a command are filled into its arguments beforehand, so that a search "+
+			"can't mix them",
+			"let the command read a variable, and search env:NAME")
+	}
+	if x.options.Steps {
+		return x.seriesEnds()
+	}
+	if len(x.choices) < 2 {
+		return nil, app.Usage("the two states differ in one thing only: "+x.choices[0].Factor(),
+			"what it costs: headroom ablate")
+	}
+	x.Run.Experiment.Baseline = fastArm
+	arms := []lab.Arm{{ID: fastArm, Levels: map[string]string{}}, {ID: slowArm, Levels: map[string]string{}}}
+	for _, c := range x.choices {
+		if len(c.Levels) != 2 {
+			return nil, app.Usage(fmt.Sprintf("%s needs two levels, the fast state's and the slow one's, and has %d",
+				c.Factor(), len(c.Levels)),
+				"write "+c.Factor()+"=FAST,SLOW")
+		}
+		arms[0].Levels[c.Factor()], arms[1].Levels[c.Factor()] = c.Levels[0], c.Levels[1]
+	}
+	for i := range arms {
+		arms[i].Role = x.loadRole()
+	}
+	return arms, nil
+}
+
+// seriesEnds are the first and the last level of one factor.
+func (x *Experiment) seriesEnds() ([]lab.Arm, error) {
+	c := x.choices[0]
+	switch {
+	case len(x.choices) != 1:
+		return nil, app.Usage("a series is the levels of one factor", "several settings: headroom bisect settings")
+	case len(c.Levels) < 3:
+		return nil, app.Usage(fmt.Sprintf("%s has %d levels, between which there is nothing to search", c.Factor(),
+			len(c.Levels)), "what a level does: headroom sweep")
+	}
+	x.Run.Experiment.Baseline, x.Run.Experiment.Steps = fastArm, true
+	return []lab.Arm{{ID: fastArm, Role: x.loadRole(), Levels: map[string]string{c.Factor(): c.Levels[0]}},
+		{ID: slowArm, Role: x.loadRole(), Levels: map[string]string{c.Factor(): c.Levels[len(c.Levels)-1]}}}, nil
+}
+
+// replaySearch replays what was measured before an interruption into the search.
+func (x *Experiment) replaySearch() (err error) {
+	x.hunted, err = bisection.Replay(x.Run, slices.Values(x.Saved))
+	return err
+}
+
+// search measures what the search asks for until it is over. What was asked is on disk before it is measured, so that a
+// search that is resumed asks nothing twice.
+func (x *Experiment) search(ctx context.Context, session *runner.Session) error {
+	s := &searching{Experiment: x, session: session, begun: time.Now()}
+	asked := x.Run.Experiment.SearchSteps
+	if n := len(asked); n > 0 && asked[n-1].Failed == "" && !bisection.Completed(x.Run, asked[n-1].Arm,
+		x.savedInBlock(n)) {
+		if err := s.goOn(ctx); err != nil { // with the question that was interrupted
+			return err
+		}
+	}
+	return runner.Conduct(ctx, s)
+}
+
+// searching names the repetitions that answer the questions of a search.
+type searching struct {
+	*Experiment
+	session *runner.Session
+	begun   time.Time
+	// open says that a question is being answered: left is what is still to be measured for it, and measured what was.
+	open     bool
+	left     []plan.Repetition
+	measured []lab.Repetition
+}
+
+// Next is the next repetition for the question that is open, or the first for the next question.
+func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
+	for len(s.left) == 0 {
+		if err := s.answer(); err != nil {
+			return plan.Repetition{}, false, err
+		}
+		q, more := s.hunted.Search.Next()
+		if !more || s.options.Budget > 0 && time.Since(s.begun) > s.options.Budget {
+			return plan.Repetition{}, false, nil
+		}
+		if s.tooManyFailed() {
+			q = search.Question{Subset: make(search.Subset, len(q.Subset)), Purpose: search.Anchor}
+		}
+		if err := s.recordQuestion(s.session, q); err != nil {
+			return plan.Repetition{}, false, err
+		}
+		if err := s.goOn(ctx); err != nil {
+			return plan.Repetition{}, false, err
+		}
+	}
+	next := s.left[0]
+	s.left = s.left[1:]
+	return next, true, nil
+}
+
+// Repeat carries out a repetition. A state that can't be measured is an answer, too.
+func (s *searching) Repeat(ctx context.Context, next plan.Repetition) error {
+	r, err := s.session.Repeat(ctx, next)
+	if why := unmeasurable(r, err); why != "" {
+		s.open, s.left = false, nil
+		return s.skip(ctx, why, err)
+	}
+	if err == nil {
+		s.measured = append(s.measured, r)
+	}
+	return err
+}
+
+// goOn begins to answer the question that was asked last. What an interrupted visit has measured for it counts.
+func (s *searching) goOn(ctx context.Context) error {
+	asked := s.Run.Experiment.SearchSteps
+	block, arm := len(asked), asked[len(asked)-1].Arm
+	s.measured = s.savedInBlock(block)
+	for _, r := range s.measured {
+		if why := unmeasurable(r, nil); why != "" {
+			return s.skip(ctx, why, nil)
+		}
+	}
+	times := 0 // that the arm was measured before
+	for _, a := range asked[:block-1] {
+		if a.Arm == arm {
+			times++
+		}
+	}
+	s.open, s.left = true, nil
+	position := 0
+	for _, c := range s.Run.Cells {
+		if c.Arm != arm {
+			continue
+		}
+		for turn := range c.Repetitions {
+			position++
+			next := plan.Repetition{Cell: c.ID, Arm: arm, Number: times*c.Repetitions + turn + 1, Block: block,
+				Position: position}
+			if !slices.ContainsFunc(s.measured, func(r lab.Repetition) bool {
+				return r.Cell == next.Cell && r.Number == next.Number
+			}) {
+				s.left = append(s.left, next)
+			}
+		}
+	}
+	return nil
+}
+
+// answer tells the search what was measured for the question that is open.
+func (s *searching) answer() error {
+	if !s.open {
+		return nil
+	}
+	s.open = false
+	if err := s.hunted.Add(s.Run, s.measured); err != nil {
+		return err
+	}
+	s.report(runner.Progress{Doing: "  " + s.searchStatus(), Begins: true})
+	return nil
+}
+
+// recordQuestion takes down what is measured next, with an arm of its own where it is measured for the first time.
+func (x *Experiment) recordQuestion(session *runner.Session, q search.Question) error {
+	levels := bisection.Levels(x.Run.Experiment, q.Subset)
+	i := slices.IndexFunc(x.Run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
+	before := len(x.Run.Cells)
+	if i < 0 {
+		i = len(x.Run.Arms)
+		x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: x.loadRole(), Levels: levels}, fastArm)
+	}
+	terms := *x.Run.Experiment
+	terms.SearchSteps = append(slices.Clone(terms.SearchSteps),
+		lab.SearchStep{Arm: x.Run.Arms[i].ID, Purpose: q.Purpose.String()})
+	x.Run.Experiment = &terms
+	if err := x.writer.Update(func(r *lab.Run) {
+		r.Experiment, r.Arms, r.Cells = x.Run.Experiment, x.Run.Arms, x.Run.Cells
+	}); err != nil {
+		return err
+	}
+	if before < len(x.Run.Cells) {
+		session.Add(x.Measurement.RunnerMeasurement())
+	}
+	return nil
+}
+
+// savedInBlock are the repetitions of a block that an earlier part of the run has measured.
+func (x *Experiment) savedInBlock(block int) []lab.Repetition {
+	return slices.DeleteFunc(slices.Clone(x.Saved), func(r lab.Repetition) bool { return r.Block != block })
+}
+
+// searchStatus is what is known after the last measurement.
+func (x *Experiment) searchStatus() string {
+	steps := x.hunted.Steps
+	last := steps[len(steps)-1]
+	if len(last.Likeliest) == 0 {
+		return fmt.Sprintf("measurement %d: nothing stands out yet", last.Number)
+	}
+	var parts []string
+	for _, l := range last.Likeliest {
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidateText(l), 100*l.Probability))
+	}
+	return fmt.Sprintf("measurement %d, most likely: %s", last.Number, strings.Join(parts, ", "))
+}
+
+// candidateText in a few words.
+func (x *Experiment) candidateText(s bisection.Suspect) string {
+	e := x.Run.Experiment
+	if e.Steps {
+		names := bisection.LevelNames(e.Factors[0].Factor, e.Factors[0].Levels)
+		return "from " + names[s.Candidate] + " to " + names[s.Last+1]
+	}
+	return e.Factors[s.Candidate].Factor
+}
+
+func (x *Experiment) printSearchSummary() {
+	e := x.Run.Experiment
+	x.printPlace()
+	if x.host != nil {
+		x.Print("  ", x.host.text())
+	}
+	differences := prose.Count(len(e.Factors), "difference") + " between the fast state and the slow one"
+	if e.Steps {
+		differences = prose.Count(len(e.Factors[0].Levels), "level") + " of " + e.Factors[0].Factor
+	}
+	if e.Commits != nil {
+		differences = x.commitsText()
+	}
+	if e.Kernels != nil {
+		differences = fmt.Sprintf("%s between the builds of two kernels, made of Linux %s in %s",
+			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
+	}
+	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
+	if t := suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms)); t > 0 {
+		text += "; one takes about " + unit.Duration(t) + " besides changing settings"
+	}
+	x.Print("  ", text)
+	if text := x.priorText(); text != "" {
+		x.Print("  ", text)
+	}
+	if u := e.Excluded; u != nil {
+		x.Print("  ", report.ExcludedText(*u))
+	}
+}
+
+// printSearch lists what a search may set: what it measures in which order is decided on the way.
+func (x *Experiment) printSearch(ctx context.Context) error {
+	if x.JSON {
+		return x.PrintJSON(x.hunted.Document())
+	}
+	x.printSearchSummary()
+	l := x.Listing(x.options.DryRun)
+	if f := x.Run.Experiment.Factors[0]; x.Run.Experiment.Steps {
+		if x.Run.Experiment.Commits != nil {
+			l.Line("every measurement is of one of these commits, which is built the first time")
+			l.Line("first the two ends, until it is clear that they differ, and then what tells most")
+			return x.listMeasurement(ctx, l)
+		}
+		l.Line("every measurement sets %s to one of %s", f.Factor, strings.Join(levelWords(f.Levels), ", "))
+		l.Line("first some of them spread over the series, twice, and then what tells most")
+		return x.listMeasurement(ctx, l)
+	}
+	l.Line("every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
+	for _, f := range x.Run.Experiment.Factors {
+		words := levelWords(f.Levels)
+		l.Line("  %s: %s or %s", f.Factor, words[0], words[1])
+	}
+	var first []string
+	for _, e := range x.armSteps(nil, x.arm(slowArm).Levels) {
+		first = append(first, e.text)
+	}
+	l.Line("first the slow state")
+	l.Each(first)
+	l.Line("then the fast one, both again until it is clear that they differ, and mixtures of the two after that")
+	return x.listMeasurement(ctx, l)
+}
+
+// listMeasurement ends a dry run with the commands of a measurement, which are the same in all.
+func (x *Experiment) listMeasurement(ctx context.Context, l app.Listing) error {
+	if !l.Full {
+		return l.End()
+	}
+	lines := map[string]runner.Lines{}
+	for _, side := range x.measurements() {
+		if err := side.Preview(ctx, lines); err != nil {
+			return err
+		}
+	}
+	l.Line("each measurement carries out")
+	for _, c := range x.Run.Cells {
+		if c.Arm == "" || c.Arm == slowArm {
+			l.Commands(slices.Concat(lines[c.ID].Prepare, []string{lines[c.ID].Load}, lines[c.ID].CleanUp)...)
+		}
+	}
+	return nil
+}
+
+// searchClock says how far a search has come. Nobody knows how many measurements it still takes.
+type searchClock struct {
+	experiment *Experiment
+}
+
+func (c *searchClock) Update(runner.Progress) {}
+
+func (c *searchClock) Left(runner.Progress) (time.Duration, bool) { return 0, false }
+
+func (c *searchClock) BoundText() string { return "of at most" }
+
+func (c *searchClock) ResultTable() []string { return nil }
+
+func (c *searchClock) CountText() string {
+	return fmt.Sprintf("measurement %d", len(c.experiment.Run.Experiment.SearchSteps))
+}

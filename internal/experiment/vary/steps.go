@@ -1,0 +1,214 @@
+package vary
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+)
+
+// stepsSchema is that of what a dry run prints as JSON.
+const stepsSchema = "headroom/steps/v1"
+
+// Steps is everything that an experiment would do, in order.
+type Steps struct {
+	Schema string `json:"schema"`
+	// First is what is tried before anything is measured.
+	First  []string    `json:"first,omitempty"`
+	Visits []stepVisit `json:"visits"`
+	// Then is what may follow, as what was measured decides.
+	Then string `json:"then,omitempty"`
+	// End is what is done at the end, or after an interruption.
+	End []string `json:"end"`
+}
+
+// stepVisit is one visit of an arm.
+type stepVisit struct {
+	Block  int               `json:"block"`
+	Arm    string            `json:"arm"`
+	Levels map[string]string `json:"levels"`
+	Loads  []stepLoad        `json:"loads"`
+}
+
+// stepLoad is one load, and what is done before it.
+type stepLoad struct {
+	Cell    string   `json:"cell"`
+	Did     []string `json:"did,omitempty"`
+	Command string   `json:"command"`
+	// After is what a command has done after it.
+	After []string `json:"after,omitempty"`
+}
+
+// steps goes through the plan as the runner would, were no arm to settle early.
+func (x *Experiment) steps(ctx context.Context) (Steps, error) {
+	s := Steps{Schema: stepsSchema, Visits: []stepVisit{}}
+	for _, t := range x.levelTrials() {
+		s.First = append(s.First, t.Text())
+	}
+	lines := map[string]runner.Lines{}
+	sides := map[string]*experiment.Measurement{}
+	for _, side := range x.measurements() {
+		sides[side.TargetRole()] = side
+		if err := side.Preview(ctx, lines); err != nil {
+			return s, err
+		}
+	}
+	var entered map[string]string
+	scratch := map[string]bool{} // by role
+	for block := x.visits.First(); block <= x.visits.Last(); block++ {
+		for _, r := range x.visits.Block(block, nil) {
+			n := len(s.Visits) - 1
+			var did []string
+			if n < 0 || s.Visits[n].Arm != r.Arm || s.Visits[n].Block != block {
+				arm := x.arm(r.Arm)
+				if !x.unvaried(arm) {
+					for _, e := range x.armSteps(entered, arm.Levels) {
+						did = append(did, e.text)
+						if e.boot && x.losesDataOnBoot() {
+							scratch[app.StorageRole] = false
+						}
+					}
+					entered = arm.Levels
+				}
+				s.Visits = append(s.Visits, stepVisit{Block: block, Arm: r.Arm, Levels: arm.Levels})
+				n++
+			}
+			role := x.arm(r.Arm).Role
+			path, size := sides[role].Filename(), sides[role].Place().Size
+			for _, step := range x.cell(r.Cell).Steps {
+				switch {
+				case step == lab.Discard:
+					scratch[role] = false
+					did = append(did, "discard "+path)
+				case (step == lab.Layout || step == lab.Fill) && !scratch[role]:
+					scratch[role] = true
+					did = append(did, runner.ShownCommand(string(step), runner.WriteAllParams(step, size), path))
+				}
+			}
+			of := lines[r.Cell]
+			s.Visits[n].Loads = append(s.Visits[n].Loads, stepLoad{Cell: r.Cell, Did: append(did, of.Prepare...),
+				Command: of.Load, After: of.CleanUp})
+		}
+	}
+	s.Then = x.pairsText()
+	for _, e := range x.armSteps(entered, nil) {
+		if !e.boot {
+			s.End = append(s.End, e.text)
+		}
+	}
+	if x.host != nil {
+		s.End = append(s.End, x.host.restoreText()+", unless the last boot was that")
+	}
+	for _, side := range x.measurements() {
+		if side.Place().Kind == lab.Directory {
+			s.End = append(s.End, "remove "+side.Filename())
+		}
+	}
+	return s, nil
+}
+
+// losesDataOnBoot says whether a directory of the target is empty again after a boot.
+func (x *Experiment) losesDataOnBoot() bool {
+	t, ok := x.Target.(target.LosesDataOnBoot)
+	return ok && t.LosesDataOnBoot() && x.Place().Kind == lab.Directory
+}
+
+func (x *Experiment) cell(id string) lab.Cell {
+	i := slices.IndexFunc(x.Run.Cells, func(c lab.Cell) bool { return c.ID == id })
+	return x.Run.Cells[i]
+}
+
+// printSteps is what --dry-run prints.
+func (x *Experiment) printSteps(ctx context.Context) error {
+	if x.kind == app.BisectKind {
+		return x.printSearch(ctx)
+	}
+	s, err := x.steps(ctx)
+	if err != nil {
+		return err
+	}
+	if x.JSON {
+		return x.PrintJSON(s)
+	}
+	x.printSummary()
+	if !slices.ContainsFunc(x.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
+		x.Print("  ", "with --repeat 2 the report says how many repetitions "+x.visitWord()+" is worth")
+	}
+	l := x.Listing(x.options.DryRun)
+	if len(s.First) > 0 {
+		l.Line("at first, and put back at once")
+		l.Each(s.First)
+	}
+	x.listVisits(l, s.Visits)
+	if s.Then != "" {
+		l.Line("%s", s.Then)
+	}
+	l.Line("at the end, or when interrupted")
+	l.Each(s.End)
+	return l.End()
+}
+
+// listVisits lists each visit with its commands, or what the arms are and the order of the visits.
+func (x *Experiment) listVisits(l app.Listing, visits []stepVisit) {
+	if l.Full {
+		for _, v := range visits {
+			l.Line("block %d, arm %s: %s", v.Block, v.Arm, x.armText(v))
+			for _, load := range v.Loads {
+				l.Each(slices.Concat(load.Did, []string{load.Command}, load.After))
+			}
+		}
+		return
+	}
+	var seen, lines []string
+	block := 0
+	for _, v := range visits {
+		if !slices.Contains(seen, v.Arm) {
+			seen = append(seen, v.Arm)
+			l.Line("arm %s: %s, %s", v.Arm, x.armText(v), prose.Count(len(v.Loads), "load"))
+		}
+		if v.Block != block {
+			block = v.Block
+			lines = append(lines, fmt.Sprintf("block %d:", block))
+		}
+		lines[len(lines)-1] += " " + v.Arm
+	}
+	l.Line("the order of the arms (--seed %d)", x.Run.Seed)
+	l.Each(lines)
+}
+
+// visitWord is what a visit of an arm is.
+func (x *Experiment) visitWord() string {
+	if x.boots() {
+		return "a boot"
+	}
+	return "a visit"
+}
+
+// armText is what an arm has of its own: its levels, or its place.
+func (x *Experiment) armText(v stepVisit) string {
+	if x.arm(v.Arm).Role == ReferenceArm {
+		return x.reference.Where()
+	}
+	return x.levelsText(v.Levels)
+}
+
+// levelsText is an arm in words.
+func (x *Experiment) levelsText(levels map[string]string) string {
+	var parts []string
+	for _, c := range x.choices {
+		if level, ok := levels[c.Factor()]; ok && !slices.Contains(parts, c.Factor()+"="+level) {
+			parts = append(parts, c.Factor()+"="+level)
+		}
+	}
+	if len(parts) == 0 {
+		return "everything as found"
+	}
+	return strings.Join(parts, " ")
+}

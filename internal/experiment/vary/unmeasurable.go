@@ -1,0 +1,138 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/bisection"
+	"headroom/internal/commits"
+	"headroom/internal/factor"
+	"headroom/internal/kbuild"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+)
+
+// Of a search some states can't be measured: a commit doesn't build, a guest doesn't come up with two arguments at
+// once. That is an answer, and the search goes on without them.
+
+// unmeasurable is why an arm can't be measured, where it is the arm's own fault as far as can be told. Empty where
+// nothing failed, and where a failure has nothing to do with the arm.
+func unmeasurable(r lab.Repetition, err error) string {
+	if e, ok := errors.AsType[*commits.Unbuilt](err); ok {
+		return e.Reason
+	}
+	if e, ok := errors.AsType[*kbuild.Unbuilt](err); ok {
+		return e.Reason
+	}
+	if e, ok := errors.AsType[*target.NotStarted](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[*factor.NoEffect](err); ok { // mds=off does nothing without tsx_async_abort=off
+		return e.Error()
+	}
+	if e, ok := errors.AsType[*runner.Unprepared](err); ok {
+		text := e.Error()
+		if fault, ok := errors.AsType[*lab.Error](err); ok && fault.Output != "" {
+			text += ": " + fault.Output
+		}
+		return text
+	}
+	if err != nil || r.Cell == "" || !r.Failed() {
+		return ""
+	}
+	i := slices.IndexFunc(r.Warnings, func(w lab.Warning) bool {
+		return slices.Contains([]string{"command-failed", "no-result", "errors", "no-sum"}, w.Code)
+	})
+	if i < 0 {
+		return "its load has no result"
+	}
+	text, _, _ := strings.Cut(r.Warnings[i].Text, "; nothing of this repetition counts")
+	return text
+}
+
+// maxFailuresInARow is after how many states in a row that can't be measured an end is: it may be the machine's fault
+// by now.
+const maxFailuresInARow = 3
+
+// tooManyFailed says that so many have failed.
+func (x *Experiment) tooManyFailed() bool {
+	asked := x.Run.Experiment.SearchSteps
+	return len(asked) >= maxFailuresInARow && !slices.ContainsFunc(asked[len(asked)-maxFailuresInARow:],
+		func(a lab.SearchStep) bool {
+			return a.Failed == ""
+		})
+}
+
+// skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
+// nothing to hold the others against, and those that failed just before it are tried again when the search goes on.
+func (x *Experiment) skip(ctx context.Context, why string, failed error) error {
+	e := *x.Run.Experiment
+	e.SearchSteps = slices.Clone(e.SearchSteps)
+	last := len(e.SearchSteps) - 1
+	arm := x.arm(e.SearchSteps[last].Arm)
+	if bisection.End(x.Run, arm.ID) {
+		for i := last - 1; i >= 0 && e.SearchSteps[i].Failed != ""; i-- {
+			e.SearchSteps[i].Failed = ""
+		}
+		return errors.Join(x.recordSearchStep(&e), x.endStateError(arm, why, failed))
+	}
+	e.SearchSteps[last].Failed = why
+	if err := x.recordSearchStep(&e); err != nil {
+		return err
+	}
+	x.report(runner.Progress{Doing: "  " + x.stateText(arm) + " can't be measured: " + why, Begins: true})
+	err := x.hunted.Skip(x.Run)
+	if x.builds != nil {
+		err = errors.Join(err, x.builds.Drop(ctx, arm.Levels[commitFactor]))
+	}
+	return err
+}
+
+// recordSearchStep has on disk what was asked, and what came of it.
+func (x *Experiment) recordSearchStep(e *lab.Experiment) error {
+	x.Run.Experiment = e
+	return x.writer.Update(func(r *lab.Run) { r.Experiment = e })
+}
+
+// endStateError is the error of an end that can't be measured.
+func (x *Experiment) endStateError(arm lab.Arm, why string, failed error) error {
+	hash := arm.Levels[commitFactor]
+	switch {
+	case hash != "":
+		return &lab.Error{What: fmt.Sprintf("%s, one of the two ends, can't be measured", x.commitText(hash)),
+			Output: why,
+			Hints: []string{"choose another end", "or try its build by hand: " +
+				lab.ShellQuote(append([]string{"git", "worktree", "add", "--detach", "/tmp/try"}, hash))}}
+	case failed != nil:
+		return failed
+	}
+	return bisection.NoResult(x.Run)
+}
+
+// stateText is a state of a search in a few words.
+func (x *Experiment) stateText(arm lab.Arm) string {
+	e := x.Run.Experiment
+	if hash := arm.Levels[commitFactor]; hash != "" {
+		return x.commitText(hash)
+	}
+	if f := e.Factors[0]; e.Steps {
+		return bisection.LevelNames(f.Factor, f.Levels)[slices.Index(f.Levels, arm.Levels[f.Factor])]
+	}
+	var as []string
+	for _, f := range e.Factors {
+		if arm.Levels[f.Factor] == f.Levels[1] {
+			as = append(as, f.Factor)
+		}
+	}
+	if len(as) > maxShownNames {
+		return fmt.Sprintf("a mixture with %d of %d as in the slow state", len(as), len(e.Factors))
+	}
+	return "the fast state with " + strings.Join(as, ", ")
+}
+
+// maxShownNames is how many settings of a mixture a line names.
+const maxShownNames = 3

@@ -1,0 +1,30 @@
+package vary
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Only what has to do with the state that was asked for has a search go on without it.
+func TestWhatASearchLeavesOut(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("entering: %w",
+			&factor.NoEffect{Err: &lab.Error{What: "the kernel was started with mds=off, which has no effect"}}),
+			"the kernel was started with mds=off, which has no effect"},
+		{&target.NotStarted{Err: errors.New("its kernel panicked")}, "its kernel panicked"},
+		{errors.New("connection lost"), ""},
+		{nil, ""},
+	} {
+		if got := unmeasurable(lab.Repetition{}, c.err); got != c.want {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+
+	"headroom/internal/app"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target"
+)
+
+// WhileMounted does something while a level of NFS is mounted on a folder, with a journal of its own.
+func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t target.Target, folder, level string,
+	do func() error) (err error) {
+	journal, err := factor.Create(s.Changes(), store.NewID(), t)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, journal.Undo(context.WithoutCancel(ctx)), journal.Close()) }()
+	if p.AtStep != nil {
+		journal.AtStep(p.AtStep)
+	}
+	setting, err := factor.Bind(ctx, factor.Scope{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}},
+		factor.NFSFactor)
+	if err != nil {
+		return err
+	}
+	if err := journal.Change(ctx, setting, level); err != nil {
+		return err
+	}
+	return do()
+}
+
+// mountOfRun is the first level of what a run mounts for its arms; empty where it mounts nothing.
+func mountOfRun(run lab.Run) string {
+	if run.Experiment == nil {
+		return ""
+	}
+	for _, v := range run.Experiment.Factors {
+		if v.Factor == factor.NFSFactor && len(v.Levels) > 0 {
+			return v.Levels[0]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,41 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target/kube"
+	"headroom/internal/unit"
+)
+
+// clearClusters removes from clusters what headrooms that were killed have made there, for targets that are wanted. It
+// needs no run: a pod is made before a run begins, and written down before it is made.
+func clearClusters(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool) (int, error) {
+	pending, err := kube.Pending(s.Pods(), store.Trust)
+	errs := []error{err}
+	for _, left := range pending {
+		r := left.Record
+		if !wanted(r.Target) {
+			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n",
+				unit.Names(r.Names(), " and "), r.Namespace)
+			errs = append(errs, left.Release())
+			continue
+		}
+		removed, err := kube.Clear(ctx, r)
+		if err != nil {
+			errs = append(errs, &lab.Error{What: "what a killed headroom left in namespace " + r.Namespace +
+				" can't be removed now", Target: r.Target,
+				Hints: []string{"when the cluster can be reached: headroom restore"}}, err, left.Release())
+			continue
+		}
+		if len(removed) > 0 {
+			fmt.Fprintf(p.Stderr, "removed from namespace %s: %s\n", r.Namespace, unit.Names(removed, " and "))
+		}
+		errs = append(errs, left.Remove())
+	}
+	return len(pending), errors.Join(errs...)
+}

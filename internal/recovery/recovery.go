@@ -1,0 +1,274 @@
+package recovery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/factor"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// RecoverRuns ends and removes what a killed headroom left behind on targets that are wanted, puts back the
+// settings that it had changed there, and says what it was. Events are undone first: while a link is cut or a file
+// system frozen, a load may not end and a scratch file not be removed. Loads are ended before other settings are put
+// back under them, and boots come last. Targets that are allowed may be started again.
+func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
+	allowed []string, external factor.ExternalChange) (int, error) {
+	ofEvent := func(left factor.Leftover) bool { return strings.Contains(left.ID, EventJournal) }
+	ev, err := undoAbandoned(ctx, p, s, wanted, external, ofEvent)
+	errs := []error{err}
+	taken, err := clearClusters(ctx, p, s, wanted)
+	errs = append(errs, err)
+	abandoned, err := s.Abandoned()
+	errs = append(errs, err)
+	for _, a := range abandoned {
+		errs = append(errs, clearRun(ctx, p, s, a, wanted))
+	}
+	built, err := RecoverBuilds(ctx, p, s)
+	errs = append(errs, err)
+	changed, err := undoAbandoned(ctx, p, s, wanted, external, func(left factor.Leftover) bool {
+		return !ofEvent(left)
+	})
+	errs = append(errs, err)
+	booted, err := recoverBoots(ctx, p, s, wanted, allowed, external)
+	return ev + taken + len(abandoned) + built + changed + booted, errors.Join(append(errs, err)...)
+}
+
+// RecoverLeftovers recovers what can be recovered on this machine and on targets, one that is empty for all of them,
+// and says what can't: that is no reason not to go on. What can't be trusted is one. Every command that adds a run does
+// this first. It does not keep anybody waiting for a machine that has nothing to do with the command.
+func RecoverLeftovers(ctx context.Context, p *app.App, s *store.Store, on ...string) error {
+	if err := s.Writable(); err != nil {
+		return err
+	}
+	wanted := func(name string) bool {
+		return p.Traits(name).Local || slices.Contains(on, "") || slices.Contains(on, name)
+	}
+	_, err := RecoverRuns(ctx, p, s, wanted, nil, factor.Report)
+	if _, untrusted := errors.AsType[*store.Untrusted](err); untrusted {
+		return err
+	}
+	if err != nil {
+		p.PrintError(err)
+	}
+	return nil
+}
+
+// clearRun removes what a run left on those of its targets that are wanted. The run counts as cleared when nothing is
+// left on any.
+func clearRun(ctx context.Context, p *app.App, s *store.Store, a store.Abandoned,
+	wanted func(target string) bool) error {
+	id := s.ShortID(a.Run.ID)
+	if a.Run.Source == lab.Imported {
+		// An import is all or nothing, and its files are still where they came from.
+		fmt.Fprintf(p.Stderr, "import %s was cut off; it was removed, import the files again\n", id)
+		return s.Remove(a.Run.ID)
+	}
+	var did, later []string
+	var errs []error
+	gone := map[string]int{}
+	parts := a.Leftovers.Parts(app.TargetOfRun(a.Run))
+	for _, left := range parts {
+		there := ""
+		if len(parts) > 1 {
+			there = " on " + left.Target
+		}
+		switch of := p.Traits(left.Target); {
+		case of.HostedHere:
+			did = append(did, "its guest "+left.Target+" went with it")
+		case of.Ephemeral:
+			if gone[cmp.Or(of.Set, left.Target)]++; of.Set == "" {
+				did = append(did, "all that it had there went with its "+of.Noun+" "+left.Target)
+			}
+		case !wanted(left.Target):
+			later = append(later, left.Target)
+		default:
+			done, err := clearTarget(ctx, p, s, a.Run, left)
+			for _, d := range done {
+				did = append(did, d+there)
+			}
+			errs = append(errs, err)
+		}
+	}
+	for set, n := range gone {
+		if p.Traits(set).Several {
+			did = append(did, fmt.Sprintf("all that it had there went with %s of %s", prose.Count(n, "pod"), set))
+		}
+	}
+	if e := a.Run.Experiment; e != nil && e.Kernels != nil {
+		ended, err := endKernelBuild(ctx, p, a.Run.ID)
+		if errs = append(errs, err); ended {
+			did = append(did, "ended its build of a kernel")
+		}
+	}
+	err := errors.Join(errs...)
+	if (err != nil || len(later) > 0) && len(did) > 0 {
+		fmt.Fprintf(p.Stderr, "run %s was cut off: %s\n", id, strings.Join(did, ", "))
+	}
+	if err != nil {
+		return err
+	}
+	if len(later) > 0 {
+		fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", id,
+			unit.Names(later, " and "))
+		return nil
+	}
+	if err := s.Clear(a); err != nil {
+		return err
+	}
+	if len(did) == 0 {
+		did = []string{"nothing was left behind"}
+	}
+	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", id, strings.Join(did, ", "),
+		a.Run.MadeBy().Resume(id))
+	return nil
+}
+
+// clearTarget removes what a run left on one target, and says what it did. What it had mounted to measure it is mounted
+// again where it is not there: its scratch file lies on a server.
+func clearTarget(ctx context.Context, p *app.App, s *store.Store, run lab.Run, left lab.Leftovers) ([]string, error) {
+	id := s.ShortID(run.ID)
+	t, err := p.OpenTarget(ctx, left.Target)
+	if err != nil {
+		return nil, errors.Join(&lab.Error{
+			What:  fmt.Sprintf("run %s was cut off, and what it left on %s can't be looked after now", id, left.Target),
+			Hints: []string{"when the machine can be reached: headroom restore"}}, err)
+	}
+	defer p.CloseTarget(t)
+	level := mountOfRun(run)
+	if level == "" || len(left.Scratch) == 0 {
+		return clearOn(ctx, p, t, s, run, left)
+	}
+	folder := filepath.Dir(left.Scratch[0])
+	if _, err := facts.PathsOfNFS(ctx, t, folder); err == nil {
+		return clearOn(ctx, p, t, s, run, left)
+	}
+	var did []string
+	err = WhileMounted(ctx, p, s, t, folder, level, func() error {
+		did, err = clearOn(ctx, p, t, s, run, left)
+		return err
+	})
+	return did, err
+}
+
+// clearOn removes what a run left on a target that can be reached.
+func clearOn(ctx context.Context, p *app.App, t target.Target, s *store.Store, run lab.Run,
+	left lab.Leftovers) ([]string, error) {
+	id := s.ShortID(run.ID)
+	kept, ok := t.(target.Leftovers)
+	if !ok {
+		return nil, &lab.Error{What: "what run " + id + " left can't be found", Target: t.Name()}
+	}
+	var did []string
+	jobs, err := kept.JobsBelow(ctx, left.Jobs+"-")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range jobs {
+		if err := kept.ClearJob(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if len(jobs) > 0 {
+		did = append(did, "ended its load")
+	}
+	for _, path := range left.Scratch {
+		dir := filepath.Dir(path)
+		if out, err := t.Run(ctx, "test", "-d", dir); err != nil || out.ExitCode != 0 {
+			return nil, &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not "+
+				"there now", id, dir), Target: target.RemoteName(t), Err: err,
+				Hints: []string{"mount it, then: headroom restore"}}
+		}
+		removed, err := runner.RemoveScratch(ctx, t, path)
+		if err != nil {
+			return nil, err
+		}
+		if removed {
+			did = append(did, "removed "+path)
+		}
+	}
+	for _, folder := range left.Folders {
+		started, err := runner.StartedBy(ctx, t, run.Cells, left.Jobs, folder)
+		if err != nil {
+			return nil, err
+		}
+		removed, err := runner.RemoveFolder(ctx, t, started)
+		if err != nil {
+			return nil, err
+		}
+		if removed {
+			did = append(did, "removed "+folder)
+		}
+	}
+	for _, d := range left.Devices {
+		did = append(did, d+" still holds its test data")
+	}
+	return did, nil
+}
+
+// undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended,
+// of those journals that are which.
+func undoAbandoned(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
+	external factor.ExternalChange, which func(factor.Leftover) bool) (int, error) {
+	pending, err := factor.Pending(s.Changes(), store.Trust)
+	pending = slices.DeleteFunc(pending, func(left factor.Leftover) bool { return !which(left) })
+	errs := []error{err}
+	for _, left := range pending {
+		if p.Traits(left.Target).LosesSettings {
+			errs = append(errs, os.Remove(left.Path))
+			continue
+		}
+		if !wanted(left.Target) {
+			fmt.Fprintf(p.Stderr, "settings on %s are still changed (%s); to put them back: headroom restore\n",
+				left.Target, app.Names(left.Factors))
+			continue
+		}
+		t, err := p.OpenTarget(ctx, left.Target)
+		if err != nil {
+			errs = append(errs,
+				&lab.Error{What: fmt.Sprintf("settings on %s are still changed (%s), and it can't be reached",
+					left.Target, app.Names(left.Factors)),
+					Hints: []string{"when it can be: headroom restore"}}, err)
+			continue
+		}
+		errs = append(errs, undoChanges(ctx, p, left, t, external))
+		p.CloseTarget(t)
+	}
+	return len(pending), errors.Join(errs...)
+}
+
+func undoChanges(ctx context.Context, p *app.App, left factor.Leftover, t target.Target,
+	external factor.ExternalChange) error {
+	j, err := factor.Load(left.Path, t)
+	if err != nil {
+		return err
+	}
+	if p.AtStep != nil {
+		j.AtStep(p.AtStep)
+	}
+	j.OnExternalChange(external)
+	err = j.Undo(ctx)
+	back := slices.DeleteFunc(slices.Clone(left.Factors), func(name string) bool {
+		return slices.Contains(j.Open(), name)
+	})
+	if slices.Sort(back); len(back) > 0 {
+		how := map[bool]string{true: "are as they were, or accepted as they are",
+			false: "are as they were"}[external == factor.Accept]
+		fmt.Fprintf(p.Stderr, "settings that %s had changed on %s %s: %s\n", left.ID, left.Target, how,
+			strings.Join(slices.Compact(back), ", "))
+	}
+	return errors.Join(err, j.Close())
+}

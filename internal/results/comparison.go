@@ -1,0 +1,434 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/compare"
+	"headroom/internal/diff"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/stat"
+	"headroom/internal/store"
+	"headroom/internal/unit"
+)
+
+type CompareOptions struct {
+	Margins []string
+	Metrics []string
+	All     bool
+	Alpha   float64
+	Anyway  bool
+	Output  string
+	// FormatName is --format.
+	FormatName string
+	Raw        bool
+	FailOn     string
+	Serials    bool
+	// Warnings prints all warnings in full in a table.
+	Warnings bool
+
+	// places are the folders of runs that were named by one, by ID.
+	places map[string]string
+}
+
+func FailOns() []string { return []string{"slower", "different", "undecided"} }
+
+// CommonMetrics are those that completion offers.
+func CommonMetrics() []string {
+	var names []string
+	for _, d := range []string{lab.Read, lab.Write} {
+		names = append(names, lab.IOPS(d), lab.Bandwidth(d), lab.Latency(d, "mean"), lab.Latency(d, "p99"))
+	}
+	return append(names, lab.Latency(lab.Sync, "mean"), lab.Latency(lab.Sync, "p99"), "cpu.per_io")
+}
+
+// Settings checks the flags and reads the margins.
+func (o CompareOptions) Settings() (compare.Options, error) {
+	s := compare.Options{Margin: compare.DefaultMargin, Margins: map[string]float64{}, Alpha: o.Alpha,
+		Metrics: o.Metrics, Anyway: o.Anyway}
+	if !(o.Alpha > 0 && o.Alpha < 1) {
+		return s, app.Usage(fmt.Sprintf("--alpha %g is no probability", o.Alpha), "0.05 is one wrong table in twenty")
+	}
+	if o.FailOn != "" && !slices.Contains(FailOns(), o.FailOn) {
+		return s, app.Usage("--fail-on knows no "+strconv.Quote(o.FailOn), "it is "+strings.Join(FailOns(), ", "))
+	}
+	if o.All && len(o.Metrics) > 0 {
+		return s, app.Usage("--all and --metrics exclude each other")
+	}
+	if o.All {
+		s.Metrics = []string{"*"}
+	}
+	for _, text := range o.Margins {
+		metric, value, named := strings.Cut(text, "=")
+		if !named {
+			value = text
+		}
+		m, err := unit.ParseShare(value)
+		if err != nil {
+			return s, app.Usage("--margin "+text+": "+err.Error(), "--margin 3%, or --margin read.latency.p99=10%")
+		}
+		if named {
+			s.Margins[metric] = m
+		} else {
+			s.Margin = m
+		}
+	}
+	return s, nil
+}
+
+// knownMetrics refuses names of metrics that no run has: a slip would compare nothing, or have no effect.
+func (o CompareOptions) knownMetrics(runs []compare.Run) error {
+	asked := map[string]string{} // the flag by the name
+	for _, name := range o.Metrics {
+		asked[name] = "--metrics"
+	}
+	for _, text := range o.Margins {
+		if name, _, named := strings.Cut(text, "="); named {
+			asked[name] = "--margin"
+		}
+	}
+	known := compare.MetricsOf(runs)
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		if !slices.ContainsFunc(known, func(metric string) bool { return compare.Matches(name, metric) }) {
+			return app.Usage(asked[name]+" "+name+": none of the runs has such a metric",
+				"they have "+strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// withTerms takes from the terms of a live comparison what the flags leave open, so that the answer is the same again.
+func (o CompareOptions) withTerms(s compare.Options, t lab.Terms) compare.Options {
+	if len(o.Margins) == 0 {
+		s.Margin = t.Margin
+	}
+	if s.Alpha == compare.DefaultAlpha {
+		s.Alpha = t.Alpha
+	}
+	return s
+}
+
+func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
+	settings, err := o.Settings()
+	if err != nil {
+		return err
+	}
+	format, err := o.Format(p.JSON)
+	if err != nil {
+		return err
+	}
+	if app.OwnOutput(o.Output) {
+		o.Output = ""
+	}
+	o.places = map[string]string{}
+	var runs []compare.Run
+	var failed []error
+	counters := map[string]bool{}
+	for _, ref := range refs {
+		r, moved, err := comparableRun(p, ref, (o.Output != "" || format != "table" && format != "json") && !o.Serials)
+		for _, key := range moved {
+			counters[key] = true
+		}
+		runs, failed = append(runs, r), append(failed, err)
+		if strings.ContainsRune(ref, filepath.Separator) {
+			o.places[r.ID] = ref
+		}
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	for i := range runs { // what one run saw move is a setting of none
+		runs[i].Facts = slices.DeleteFunc(runs[i].Facts, func(f lab.Fact) bool { return counters[f.Key] })
+	}
+	if err := o.knownMetrics(runs); err != nil {
+		return err
+	}
+	NameSides(runs)
+	disambiguateNames(p, runs)
+	knowledge, err := diff.Load()
+	if err != nil {
+		return err
+	}
+	if t := runs[0].Terms; t != nil && len(runs) == 2 && runs[1].Pair == runs[0].Pair {
+		settings = o.withTerms(settings, *t)
+	}
+	settings.Others = otherSessions(p, runs, o.Anyway)
+	d := compare.Compare(knowledge, runs[0], runs[1:], settings)
+	if err := writeComparison(p, d, format, o); err != nil {
+		return err
+	}
+	return compareGate(d, o.FailOn)
+}
+
+// Format that the output's name asks for.
+func (o CompareOptions) Format(json bool) (string, error) {
+	return app.ChosenFormat(o.Output, o.FormatName, json, app.CompareFormats())
+}
+
+func writeComparison(p *app.App, d compare.Document, format string, o CompareOptions) error {
+	var b bytes.Buffer
+	options := report.Options{Width: app.Columns(p.Stdout), Serials: o.Serials, RawCells: o.Raw,
+		RepeatCommand: o.repeatFlags(),
+		Warnings:      o.Warnings}
+	if o.Output == "" {
+		options.Colour = p.Colour(p.Stdout)
+	}
+	options.ShortID = commandLineNames(p, o)
+	if format == "json" {
+		if o.Output == "" {
+			return p.PrintJSON(d)
+		}
+		if err := app.EncodeJSON(&b, d); err != nil {
+			return err
+		}
+	}
+	for _, f := range report.CompareFormats() {
+		if f.Name == format {
+			if err := f.Write(&b, d, options); err != nil {
+				return err
+			}
+		}
+	}
+	if o.Output != "" {
+		return WriteFile(p, o.Output, b.Bytes())
+	}
+	_, err := p.Stdout.Write(b.Bytes())
+	return err
+}
+
+// commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them.
+func commandLineNames(p *app.App, o CompareOptions) func(id string) string {
+	s, err := p.OpenStore()
+	return func(id string) string {
+		switch {
+		case o.places[id] != "":
+			return lab.ShellQuote([]string{o.places[id]})
+		case err != nil || !s.Has(id):
+			return id
+		}
+		return s.ShortID(id)
+	}
+}
+
+// repeatFlags are the flags that ask for the same comparison once more.
+func (o CompareOptions) repeatFlags() string {
+	var argv []string
+	for _, m := range o.Margins {
+		argv = append(argv, "--margin", m)
+	}
+	if len(o.Metrics) > 0 {
+		argv = append(argv, "--metrics", strings.Join(o.Metrics, ","))
+	}
+	if o.All {
+		argv = append(argv, "--all")
+	}
+	if o.Alpha != compare.DefaultAlpha {
+		argv = append(argv, "--alpha", strconv.FormatFloat(o.Alpha, 'g', -1, 64))
+	}
+	if o.Anyway {
+		argv = append(argv, "--anyway")
+	}
+	return lab.ShellQuote(argv)
+}
+
+// findRun finds a saved run by what the user called it.
+func findRun(p *app.App, ref string) (*store.Bundle, error) {
+	s, err := p.OpenStore()
+	if err != nil {
+		return nil, err
+	}
+	return s.Find(ref)
+}
+
+// comparable reads a run, or a published result, as one side of a comparison. Counters are the keys of facts that moved
+// while it went on and are no settings.
+func comparableRun(p *app.App, ref string, redact bool) (r compare.Run, counters []string, err error) {
+	if published, ok, err := FindReference(ref); err != nil {
+		return r, nil, err
+	} else if ok {
+		r, err = comparableReference(published, redact)
+		return r, nil, err
+	}
+	b, err := findRun(p, ref)
+	if err != nil {
+		return r, nil, err
+	}
+	summary, err := report.Summarize(b.Run, b.Repetitions())
+	if err != nil {
+		return r, nil, err
+	}
+	all, counters, err := allFacts(b)
+	if err != nil {
+		return r, nil, err
+	}
+	return report.Comparable(summary, b.Run, runName(p, ref, b.Run), all, redact), counters, nil
+}
+
+// runName is what a run is called in a comparison: its label, or the short form of its ID.
+func runName(p *app.App, ref string, run lab.Run) string {
+	switch {
+	case run.Label != "":
+		return run.Label
+	case strings.ContainsRune(ref, filepath.Separator):
+		return filepath.Base(ref)
+	}
+	if s, err := p.OpenStore(); err == nil {
+		return s.ShortID(run.ID)
+	}
+	return run.ID
+}
+
+// NameSides calls the two sides of a live comparison, which have one label or none, by what they differ in.
+func NameSides(runs []compare.Run) {
+	if len(runs) != 2 || runs[0].Pair == "" || runs[0].Pair != runs[1].Pair || runs[0].Label != runs[1].Label {
+		return
+	}
+	place := func(r compare.Run) string {
+		if len(r.Targets) == 0 {
+			return ""
+		}
+		return r.Targets[0].Place.Path
+	}
+	a, b := runs[0], runs[1]
+	switch {
+	case a.ID == b.ID:
+	case place(a) != place(b) && a.Suite == b.Suite:
+		runs[0].Name, runs[1].Name = place(a), place(b)
+	case place(a) == place(b) && a.Suite != b.Suite:
+		runs[0].Name, runs[1].Name = a.Suite, b.Suite
+	case a.ID == a.Pair:
+		runs[0].Name, runs[1].Name = "base", "new"
+	}
+}
+
+// disambiguateNames adds the ID to the names of different runs that are called the same.
+func disambiguateNames(p *app.App, runs []compare.Run) {
+	ids := map[string][]string{}
+	for _, r := range runs {
+		if !slices.Contains(ids[r.Name], r.ID) {
+			ids[r.Name] = append(ids[r.Name], r.ID)
+		}
+	}
+	s, err := p.OpenStore()
+	if err != nil {
+		return // the runs came from paths, and nothing has a short ID
+	}
+	for i, r := range runs {
+		if len(ids[r.Name]) > 1 {
+			runs[i].Name += " " + s.ShortID(r.ID)
+		}
+	}
+}
+
+// allFacts are those of a run's machine: the whole snapshot, with what the header alone knows (the versions that an
+// import names); and the keys of those that turned out to be counters by its end.
+func allFacts(b *store.Bundle) (all []lab.Fact, counters []string, err error) {
+	known := map[string]bool{}
+	add := func(list []lab.Fact) {
+		for _, f := range list {
+			if id := f.Key + "\x00" + f.About; !known[id] {
+				known[id] = true
+				all = append(all, f)
+			}
+		}
+	}
+	for _, t := range b.Run.Targets {
+		d, ok, err := b.Facts(t.Role, store.Before)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
+			after, _, err := b.Facts(t.Role, store.After)
+			if err != nil {
+				return nil, nil, err
+			}
+			counters = facts.Counters(d.Facts, after.Facts)
+			add(d.Facts)
+			break // of several targets the first tells the machine, as in facts diff
+		}
+	}
+	for _, t := range b.Run.Targets {
+		for _, f := range t.Facts {
+			if !facts.Bulk(f.Key) {
+				add([]lab.Fact{f})
+			}
+		}
+	}
+	return all, counters, nil
+}
+
+// compareGate is the error that --fail-on asks for.
+func compareGate(d compare.Document, failOn string) error {
+	counts := map[compare.Verdict]int{}
+	total := 0
+	for _, c := range d.Cells {
+		counts[c.Verdict]++
+		total++
+	}
+	bad := counts[compare.Slower] + counts[compare.Worse]
+	uncertainty := counts[compare.Undecided] + counts[compare.Differs] + counts[compare.Incomparable]
+	what := "slower or worse"
+	switch failOn {
+	case "":
+		return nil
+	case "different":
+		bad, what = bad+counts[compare.Faster]+counts[compare.Better], "different"
+	case "undecided":
+		bad = 0
+	}
+	switch {
+	case bad > 0:
+		return &lab.Error{Kind: lab.Gate,
+			What: fmt.Sprintf("%d of %s %s", bad, prose.Count(total, "number"), verbal(bad, what))}
+	case total == 0:
+		return &lab.Error{Kind: lab.Undecided, What: "the runs have no number in common"}
+	case uncertainty > 0:
+		return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("%d of %s could not be decided", uncertainty,
+			prose.Count(total, "number")),
+			Hints: gateHints(counts, d.New)}
+	}
+	return nil
+}
+
+// gateHints say what would decide it.
+func gateHints(counts map[compare.Verdict]int, runs []compare.ComparedRun) []string {
+	var hints []string
+	if counts[compare.Undecided] > 0 {
+		hints = append(hints, "undecided: measure both with more repetitions (headroom run --repeat), or in turns "+
+			"until it is decided (headroom compare --live); a wider --margin takes fewer")
+	}
+	if counts[compare.Differs] > 0 {
+		hints = append(hints,
+			fmt.Sprintf("differs: how far sessions of this load differ is not known; measure in turns (headroom "+
+				"compare --live), each side in two boots, or the suite %d times more", stat.MinSessions))
+	}
+	doubtful := 0
+	for _, n := range runs {
+		doubtful += n.Doubtful
+	}
+	if doubtful > 0 {
+		hints = append(hints,
+			fmt.Sprintf("incomparable: with --anyway, %s of them would be judged in spite of warnings",
+				strconv.Itoa(doubtful)))
+	} else if counts[compare.Incomparable] > 0 {
+		hints = append(hints, "incomparable: the table says why; --anyway compares nevertheless")
+	}
+	return hints
+}
+
+func verbal(n int, what string) string {
+	if n == 1 {
+		return "is " + what
+	}
+	return "are " + what
+}

@@ -1,0 +1,3 @@
+// Package results shows saved runs as what they were measured for: it asks the analysis that fits (sweep, ablation,
+// bisection, stages, outliers), and has report write what it found.
+package results

@@ -1,0 +1,105 @@
+package results
+
+import (
+	"bytes"
+	"io"
+	"slices"
+
+	"headroom/internal/app"
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+)
+
+// DocumentOutput is where a result goes: to the terminal, and into a file where one is named.
+type DocumentOutput struct {
+	Output, Format string
+	// More are formats that this result has and others have not.
+	More []app.OutputFormat
+}
+
+func DocumentFormats() []app.OutputFormat {
+	var list []app.OutputFormat
+	for _, f := range report.DocumentFormats() {
+		list = append(list, app.OutputFormat{Name: f.Name, Suffix: f.Extension})
+	}
+	return append(list, app.OutputFormat{Name: "json", Suffix: ".json"})
+}
+
+// Formats are that of the file, empty where none is named, and that of standard output. They are asked for before
+// anything is measured.
+func (o DocumentOutput) Formats(json bool) (file, printed string, err error) {
+	format, err := app.ChosenFormat(o.Output, o.Format, json, slices.Concat(DocumentFormats(), o.More))
+	switch {
+	case app.OwnOutput(o.Output):
+		return "", format, err
+	case json:
+		return format, "json", err
+	}
+	return format, "table", err
+}
+
+// ResultDocument is something that was measured, in its two shapes.
+type ResultDocument struct {
+	// Published is the document of --json.
+	Published any
+	// Document makes the one for people. Without Serials of the options it is for others.
+	Document func(report.Options) document.Document
+	// Runs that it was made of: what they know of hardware and hosts is hidden in files.
+	Runs []lab.Run
+}
+
+// shortIDs shortens the ids of runs of a store; nil where a result has no run.
+func shortIDs(s *store.Store) func(id string) string {
+	if s == nil {
+		return nil
+	}
+	return s.ShortID
+}
+
+// ShowResult writes a result into the file that was named, and prints it.
+func ShowResult(p *app.App, s *store.Store, r ResultDocument, o DocumentOutput) error {
+	file, printed, err := o.Formats(p.JSON)
+	if err != nil {
+		return err
+	}
+	if file != "" {
+		var out bytes.Buffer
+		if err := writeResult(&out, r, file, report.Options{ShortID: shortIDs(s)}); err != nil {
+			return err
+		}
+		if err := WriteFile(p, o.Output, out.Bytes()); err != nil {
+			return err
+		}
+	}
+	to := p.Stdout
+	switch printed {
+	case "json":
+		return p.PrintJSON(r.Published)
+	case "table":
+		to = p.Naming.Writer(to)
+	}
+	var out bytes.Buffer
+	if err := writeResult(&out, r, printed, report.Options{Width: app.Columns(p.Stdout), Colour: p.Colour(p.Stdout),
+		ShortID: shortIDs(s)}); err != nil {
+		return err
+	}
+	_, err = to.Write(out.Bytes())
+	return err
+}
+
+// writeResult writes a result in one format. A table is for who measured, and hides nothing.
+func writeResult(w io.Writer, r ResultDocument, format string, o report.Options) error {
+	if format == "json" {
+		return app.EncodeJSON(w, r.Published)
+	}
+	o.Serials = format == "table"
+	d := r.Document(o)
+	if format != "table" {
+		d = report.WithoutSerials(d, r.Runs...)
+	}
+	all := report.DocumentFormats()
+	i := slices.IndexFunc(all, func(f report.DocumentFormat) bool { return f.Name == format })
+	return all[i].Write(w, d, o)
+}

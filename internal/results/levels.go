@@ -1,0 +1,34 @@
+package results
+
+import (
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/sweep"
+)
+
+// LevelsHint is how the figures of merit of an imported run are shown; empty where it has no levels. Stages have a
+// table of their own.
+func LevelsHint(run lab.Run, id string) string {
+	factors := slices.DeleteFunc(sweep.Factors(run.Arms), func(name string) bool { return name == lab.StageLevel })
+	switch len(factors) {
+	case 0:
+		return ""
+	case 1:
+		return "headroom sweep --show " + id
+	}
+	// What tells most is the one with the most levels.
+	most := slices.MaxFunc(factors, func(a, b string) int { return len(levelsOf(run, a)) - len(levelsOf(run, b)) })
+	return "headroom sweep --show " + id + " --factor " + most
+}
+
+// levelsOf are the levels of a factor in a run's arms.
+func levelsOf(run lab.Run, factor string) []string {
+	var levels []string
+	for _, a := range run.Arms {
+		if v := a.Levels[factor]; v != "" && !slices.Contains(levels, v) {
+			levels = append(levels, v)
+		}
+	}
+	return levels
+}

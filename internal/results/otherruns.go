@@ -1,0 +1,377 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/compare"
+	"headroom/internal/diff"
+	"headroom/internal/document"
+	"headroom/internal/history"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/stat"
+	"headroom/internal/store"
+	"headroom/internal/unit"
+	"headroom/internal/validity"
+)
+
+type HistoryOptions struct {
+	history.Options
+	SinceText, MarginText string
+	FailOn                string
+	Result                DocumentOutput
+}
+
+const FailOnRegression = "regression"
+
+// Check checks the flags and reads the margin.
+func (o *HistoryOptions) Check() error {
+	if o.FailOn != "" && o.FailOn != FailOnRegression {
+		return app.Usage("--fail-on knows no "+strconv.Quote(o.FailOn), "--fail-on regression")
+	}
+	if !(o.Alpha > 0 && o.Alpha < 1) {
+		return app.Usage(fmt.Sprintf("--alpha %g is no probability", o.Alpha),
+			"0.05 is one false alarm in twenty looks")
+	}
+	margin, err := unit.ParseShare(o.MarginText)
+	if err != nil {
+		return app.Usage("--margin "+o.MarginText+": "+err.Error(), "--margin 3%")
+	}
+	o.Margin = margin
+	return nil
+}
+
+// ParseSince reads a date, how long ago, or the run from which on.
+func ParseSince(s *store.Store, text string, now time.Time) (time.Time, error) {
+	if day, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
+		return day, nil
+	}
+	weeks, isWeeks := strings.CutSuffix(text, "w")
+	if n, err := strconv.ParseFloat(weeks, 64); isWeeks && err == nil && n > 0 {
+		return now.Add(-time.Duration(n * float64(7*24*time.Hour))), nil
+	}
+	if d, err := unit.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	if b, err := s.Find(text); err == nil {
+		return b.Run.Created, nil
+	}
+	return now, app.Usage("--since "+text+" is no time and no run",
+		"--since 90d, --since 12w, --since 2026-10-03, or --since RUN")
+}
+
+func ShowHistory(p *app.App, suite string, o HistoryOptions) error {
+	s, err := p.OpenStore()
+	if err != nil {
+		return err
+	}
+	bundles, damaged := measuredRuns(s, suite)
+	if len(bundles) == 0 && damaged != nil && len(SuitesIn(s)) == 0 {
+		return damaged // there may well be some
+	}
+	if len(bundles) == 0 {
+		return errors.Join(noHistory(p, s, suite), damaged)
+	}
+	if o.SinceText != "" {
+		if o.Since, err = ParseSince(s, o.SinceText, time.Now()); err != nil {
+			return err
+		}
+	}
+	doc, err := historyOf(suite, bundles, o.Options)
+	if err != nil {
+		return err
+	}
+	if len(doc.Series) == 0 {
+		return app.Usage("no run of "+suite+" is as new as that", "leave --since out, or take it further back")
+	}
+	if !slices.ContainsFunc(doc.Series, func(s history.Series) bool { return len(s.Cells) > 0 }) {
+		return app.Usage("no cell of "+suite+" has that in its name, or that metric",
+			"headroom history "+suite+" shows the names; headroom show last --json the metrics")
+	}
+	if err := ShowResult(p, s, historyResult(doc, bundles), o.Result); err != nil {
+		return err
+	}
+	if o.FailOn == "" {
+		return damaged
+	}
+	return errors.Join(gateOf(s, doc), damaged)
+}
+
+func historyResult(d history.Document, bundles []*store.Bundle) ResultDocument {
+	r := ResultDocument{Published: d, Document: func(o report.Options) document.Document {
+		return report.HistoryDocument(d, o)
+	}}
+	for _, b := range bundles {
+		r.Runs = append(r.Runs, b.Run)
+	}
+	return r
+}
+
+// gateOf is the error that a gate answers with.
+func gateOf(st *store.Store, doc history.Document) error {
+	var named []string
+	for _, s := range doc.Series {
+		for _, t := range s.Cells {
+			if t.Newest.Verdict == doc.Verdict {
+				why := t.Newest.Why
+				for _, r := range s.Runs {
+					why = strings.ReplaceAll(why, r.ID, st.ShortID(r.ID))
+				}
+				named = append(named, t.Name+": "+why)
+			}
+		}
+	}
+	switch doc.Verdict {
+	case history.Regression:
+		return &lab.Error{Kind: lab.Gate, What: "there is a regression of " + doc.Suite,
+			Hints: append(named, "a new level that is to stay is accepted with --since RUN, the first one at it")}
+	case history.Undecided:
+		return &lab.Error{Kind: lab.Undecided, What: "it can't be told whether there is a regression of " + doc.Suite,
+			Hints: named}
+	}
+	return nil
+}
+
+// measuredRuns are the runs of a suite that have ended; an import knows no suite, and goes by its label. Damaged runs
+// are named in the error, beside the others.
+func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
+	rows, err := s.List()
+	errs := []error{err}
+	var bundles []*store.Bundle
+	for _, r := range rows {
+		if r.Status == lab.Running || !ofSuite(r, suite) {
+			continue
+		}
+		b, err := s.Find(r.ID)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		bundles = append(bundles, b)
+	}
+	return bundles, errors.Join(errs...)
+}
+
+// ofSuite says whether a run is one of a suite as it is: what an experiment varies can't be held against others.
+func ofSuite(r store.Row, suite string) bool { return SuiteOf(r) == suite && r.Experiment == "" }
+
+func SuiteOf(r store.Row) string {
+	if r.Suite == "" {
+		return r.Label
+	}
+	return r.Suite
+}
+
+func noHistory(p *app.App, s *store.Store, suite string) error {
+	hints := []string{"headroom list shows the runs"}
+	if names := SuitesIn(s); len(names) > 0 {
+		hints = append(hints, "there are runs of "+prose.List(names))
+	}
+	return app.Usage(fmt.Sprintf("no run of a suite %q is kept", suite), hints...)
+}
+
+func SuitesIn(s *store.Store) []string {
+	rows, _ := s.List()
+	var names []string
+	for _, r := range rows {
+		if name := SuiteOf(r); name != "" && r.Experiment == "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// historyOf reads the runs and follows them. Whole snapshots are read of the runs around a change only.
+func historyOf(suite string, bundles []*store.Bundle, o history.Options) (history.Document, error) {
+	knowledge, err := diff.Load()
+	if err != nil {
+		return history.Document{}, err
+	}
+	byID := map[string]*store.Bundle{}
+	var runs []history.Run
+	for _, b := range bundles {
+		r, err := historyRun(b)
+		if err != nil {
+			return history.Document{}, err
+		}
+		if len(r.Cells) > 0 {
+			runs, byID[r.ID] = append(runs, r), b
+		}
+	}
+	known := func(run string) ([]lab.Fact, error) {
+		b := byID[run]
+		for _, t := range b.Run.Targets {
+			if d, ok, err := b.Facts(t.Role, store.Before); ok || err != nil {
+				return d.Facts, err
+			}
+		}
+		return nil, nil
+	}
+	return history.Analyze(suite, runs, known, knowledge, o)
+}
+
+// historyRun is a saved run as history takes it: cells of which nothing was measured are left out.
+func historyRun(b *store.Bundle) (history.Run, error) {
+	r := history.Run{ID: b.Run.ID, Label: b.Run.Label, Created: b.Run.Created, Complete: b.Run.Status == lab.Complete}
+	if len(b.Run.Targets) > 0 {
+		t := b.Run.Targets[0]
+		r.Target, r.Place = t.Target, t.Place
+		for _, f := range t.Facts {
+			if f.Key == "host.name" && f.Unknown == "" {
+				r.Host = f.Value
+			}
+		}
+	}
+	arms := map[string]lab.Arm{}
+	for _, a := range b.Run.Arms {
+		arms[a.ID] = a
+	}
+	at := map[string]*history.Cell{}
+	var cells []*history.Cell
+	for _, c := range b.Run.Cells {
+		cell := &history.Cell{Job: c.Job, Params: c.Params, Levels: arms[c.Arm].Levels,
+			Role:   roleWithPlace(b.Run, arms[c.Arm].Role),
+			Values: map[string][]float64{}, Own: c.Metrics, Warnings: c.Warnings}
+		at[c.ID], cells = cell, append(cells, cell)
+	}
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			return r, err
+		}
+		cell := at[rep.Cell]
+		if cell == nil {
+			continue
+		}
+		for metric, v := range rep.Values {
+			cell.Values[metric] = append(cell.Values[metric], v)
+		}
+		cell.OfRepetitions = append(cell.OfRepetitions, rep.Warnings...)
+	}
+	for _, c := range cells {
+		if len(c.Values) > 0 {
+			r.Cells = append(r.Cells, *c)
+		}
+	}
+	return r, nil
+}
+
+// roleWithPlace is a role, with its place where that is not the one that the run's history is of.
+func roleWithPlace(r lab.Run, role string) string {
+	for _, t := range r.Targets[min(1, len(r.Targets)):] {
+		if t.Role == role {
+			return strings.Join([]string{role, t.Target, t.Place.Path}, " ")
+		}
+	}
+	return role
+}
+
+// maxSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
+const maxSessions = 50
+
+// otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same
+// machine and in the same place. Those where a warning of the load would keep it from being compared are left out,
+// unless all are compared anyway. What is damaged tells nothing, and `headroom list` says that it is.
+func otherSessions(p *app.App, compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell,
+	metric string) [][]float64 {
+	read := map[string][]history.Run{} // by the run that others are looked for of
+	weights := validity.Weights()
+	return func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
+		if _, known := read[of.ID]; !known {
+			read[of.ID] = comparableSessions(p, of.ID, compared)
+		}
+		var sessions [][]float64
+		for _, r := range read[of.ID] {
+			for _, c := range r.Cells {
+				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) ||
+					!anyway && Spoiled(weights, c, metric) {
+					continue
+				}
+				if values := c.Values[metric]; stat.Median(values) > 0 {
+					sessions = append(sessions, values)
+				}
+			}
+		}
+		return sessions
+	}
+}
+
+// Spoiled says whether warnings of the load keep a metric of the cell from being compared; those of the whole run are
+// not asked.
+func Spoiled(weights map[string]validity.Weight, c history.Cell, metric string) bool {
+	warnings := make([]compare.Warning, 0, len(c.Warnings)+len(c.OfRepetitions))
+	for _, w := range c.Warnings {
+		warnings = append(warnings, compare.Warning{Warning: w})
+	}
+	had := map[string]int{}
+	for _, w := range c.OfRepetitions {
+		had[w.Code]++
+		warnings = append(warnings, compare.Warning{Warning: w, Repetitions: had[w.Code]})
+	}
+	return slices.ContainsFunc(warnings, func(w compare.Warning) bool {
+		return w.Spoils(weights, metric, len(c.Values[metric]))
+	})
+}
+
+// comparableSessions are the saved runs of the same suite, machine and place as a run, but for those that are compared.
+func comparableSessions(p *app.App, id string, compared []compare.Run) []history.Run {
+	mine, others := runsOfSuite(p, id)
+	if mine == nil {
+		return nil
+	}
+	this, err := historyRun(mine)
+	if err != nil {
+		return nil
+	}
+	var found []history.Run
+	for b := range others {
+		if slices.ContainsFunc(compared, func(r compare.Run) bool { return r.ID == b.Run.ID }) || b.Run.Pair != "" {
+			continue
+		}
+		if r, err := historyRun(b); err == nil && r.Where() == this.Where() {
+			if found = append(found, r); len(found) == maxSessions {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// runsOfSuite are a saved run and the other whole runs of its suite, the newest first, each read when it is asked for;
+// nil and none where it is not in the store.
+func runsOfSuite(p *app.App, id string) (mine *store.Bundle, others iter.Seq[*store.Bundle]) {
+	none := func(func(*store.Bundle) bool) {}
+	s, err := p.OpenStore()
+	if err != nil || !s.Has(id) {
+		return nil, none
+	}
+	rows, _ := s.List()
+	at := slices.IndexFunc(rows, func(r store.Row) bool { return r.ID == id })
+	if at < 0 || SuiteOf(rows[at]) == "" {
+		return nil, none
+	}
+	suite := SuiteOf(rows[at])
+	if mine, err = s.Find(id); err != nil {
+		return nil, none
+	}
+	rows = slices.DeleteFunc(rows, func(r store.Row) bool {
+		return r.ID == id || r.Status != lab.Complete || !ofSuite(r, suite)
+	})
+	slices.SortFunc(rows, func(a, b store.Row) int { return b.Created.Compare(a.Created) })
+	return mine, func(yield func(*store.Bundle) bool) {
+		for _, r := range rows {
+			if b, err := s.Find(r.ID); err == nil && !yield(b) {
+				return
+			}
+		}
+	}
+}

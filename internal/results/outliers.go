@@ -1,0 +1,174 @@
+package results
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/diff"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/outliers"
+	"headroom/internal/report"
+	"headroom/internal/store"
+)
+
+// findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other
+// runs they were so, and by what their machines differ.
+func findOutliers(p *app.App, b *store.Bundle, s *report.Summary, serials bool) error {
+	if !app.IsMultiTarget(b.Run) || b.Run.Study != nil {
+		return nil
+	}
+	s.Outliers = outliers.Find(s.Samples())
+	if s.Outliers == nil || len(s.Outliers.Found) == 0 {
+		return nil
+	}
+	s.Outliers.AddOtherRuns(otherRunsOf(p, b.Run))
+	knowledge, err := diff.Load()
+	if err != nil {
+		return err
+	}
+	const explained = 5 // whole snapshots of two machines each
+	known := map[[2]string][]outliers.Difference{}
+	for i := range s.Outliers.Found {
+		o := &s.Outliers.Found[i]
+		pair := [2]string{o.Role, o.Typical}
+		differences, done := known[pair]
+		if !done && len(known) < explained {
+			if differences, err = differencesOf(knowledge, b, o.Role, o.Typical, serials); err != nil {
+				return err
+			}
+			known[pair] = differences
+		}
+		o.Explain(differences, s.Outliers.Targets-2)
+	}
+	return nil
+}
+
+// maxOtherRuns are asked about outliers, the newest ones: more tell hardly better whether a difference lasts.
+const maxOtherRuns = 10
+
+// otherRunsOf are the samples of the other whole runs of a run's suite, of the targets that they have in common. A run
+// that is not in the store has none; what is damaged tells nothing, and `headroom list` says that it is.
+func otherRunsOf(p *app.App, run lab.Run) [][]outliers.Sample {
+	var all [][]outliers.Sample
+	_, others := runsOfSuite(p, run.ID)
+	for b := range others {
+		if !app.IsMultiTarget(b.Run) || b.Run.Study != nil {
+			continue
+		}
+		s, err := report.Summarize(b.Run, b.Repetitions())
+		if err != nil {
+			continue
+		}
+		samples := slices.DeleteFunc(s.Samples(), func(s outliers.Sample) bool {
+			return !sameTarget(run, b.Run, s.Role)
+		})
+		if all = append(all, samples); len(all) == maxOtherRuns {
+			break
+		}
+	}
+	return all
+}
+
+// sameTarget says whether a role is the same target in two runs, measured in the same place.
+func sameTarget(a, b lab.Run, role string) bool {
+	var found [2]lab.RunTarget
+	for i, r := range []lab.Run{a, b} {
+		at := slices.IndexFunc(r.Targets, func(t lab.RunTarget) bool { return t.Role == role })
+		if at < 0 {
+			return false
+		}
+		found[i] = r.Targets[at]
+	}
+	return found[0].Target == found[1].Target && found[0].Place.Path == found[1].Place.Path
+}
+
+// maxShownDifferences are as many as are worth a line.
+const maxShownDifferences = 3
+
+// differencesOf are by what one machine of a run differs from another, those that can matter and that not every other
+// has its own of.
+func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical string,
+	serials bool) ([]outliers.Difference, error) {
+	var sides [2]facts.Document
+	for i, r := range []string{role, typical} {
+		d, known, err := b.Facts(r, store.Before)
+		if err != nil || !known {
+			return nil, err
+		}
+		sides[i] = d
+	}
+	redactor := facts.NewRedactor(slices.Concat(sides[0].Facts, sides[1].Facts))
+	var all []outliers.Difference
+	for _, d := range knowledge.Compare(diff.Side{Name: role, Facts: sides[0].Facts},
+		diff.Side{Name: typical, Facts: sides[1].Facts}).Differences {
+		if len(all) == maxShownDifferences || d.Weight <= diff.Unknown {
+			break
+		}
+		one := outliers.Difference{Fact: d.Name, Value: d.A, Typical: d.B, Why: d.Why}
+		if d.Kind == "fact" {
+			one.Value, one.Typical = facts.Show(lab.Fact{Key: d.Fact, Value: d.A}),
+				facts.Show(lab.Fact{Key: d.Fact, Value: d.B})
+		}
+		if len(d.About) > 0 {
+			one.About = d.About[0].A
+		}
+		if alike, reported := CountSameValue(b.Run, d.Fact, one.About, d.B, role, typical); reported {
+			if alike == 0 && len(b.Run.Targets) > outliers.MinTargets {
+				continue // each has its own
+			}
+			one.Alike = &alike
+		}
+		if !serials {
+			one = hideNames(redactor, one, d)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// hideNames hides what names somebody in a difference: the name of a guest, a folder, a disk.
+func hideNames(r facts.Redactor, one outliers.Difference, d diff.Difference) outliers.Difference {
+	clean := r.Text
+	for _, p := range d.About {
+		for _, about := range []string{p.A, p.B} {
+			if hidden := r.Fact(lab.Fact{Key: d.Fact + ".name", About: about}).About; hidden != about {
+				before := clean
+				clean = func(text string) string { return before(strings.ReplaceAll(text, about, hidden)) }
+			}
+		}
+	}
+	one.Fact, one.Value, one.Typical, one.About = clean(one.Fact), clean(one.Value), clean(one.Typical),
+		clean(one.About)
+	return one
+}
+
+// CountSameValue is how many of a run's targets but two have a value of a fact; false where the header of the run does
+// not tell of it.
+func CountSameValue(run lab.Run, key, about, value string, but ...string) (int, bool) {
+	value0, reported := "", false
+	lookUp := func(t lab.RunTarget) (string, bool) {
+		for _, f := range t.Facts {
+			if f.Key == key && f.About == about {
+				return f.Value, true
+			}
+		}
+		return "", false
+	}
+	n := 0
+	for i, t := range run.Targets {
+		v, has := lookUp(t)
+		if i == 0 {
+			value0, reported = v, has
+		}
+		if !has && t.FactsAs != "" {
+			v, has = value0, reported
+		}
+		if has && v == value && t.Role != but[0] && t.Role != but[1] {
+			n++
+		}
+		reported = reported || has
+	}
+	return n, reported
+}

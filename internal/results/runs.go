@@ -1,0 +1,129 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/report"
+	"headroom/internal/stages"
+	"headroom/internal/store"
+	"headroom/internal/visible"
+)
+
+// WriteRuns writes runs in a format that report knows.
+func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
+	formats := report.Formats()
+	i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == format })
+	if i < 0 {
+		return app.Usage(fmt.Sprintf("there is no format %q", format),
+			"the formats are "+strings.Join(app.FormatNames(app.ExportFormats()), ", "))
+	}
+	o, err := ReportOptions(p, w, o)
+	if err != nil {
+		return err
+	}
+	var summaries []report.Summary
+	for _, b := range bundles {
+		s, err := report.Summarize(b.Run, b.Repetitions())
+		if err != nil {
+			return err
+		}
+		if err := findOutliers(p, b, &s, o.Serials); err != nil {
+			return err
+		}
+		summaries = append(summaries, s)
+	}
+	if format == "table" {
+		w = p.Naming.Writer(w)
+	}
+	if o.Stages == nil && (format == "html" || format == "markdown") {
+		if o.Stages, err = stagesOf(p, bundles); err != nil {
+			return err
+		}
+	}
+	return formats[i].Write(w, summaries, o)
+}
+
+// stagesOf are the stages of runs that have some, beside each other.
+func stagesOf(p *app.App, bundles []*store.Bundle) (map[string]*stages.Document, error) {
+	all := map[string]*stages.Document{}
+	for _, b := range bundles {
+		if len(stageNames(b.Run)) == 0 {
+			continue
+		}
+		d, _, err := StagesDocument(p, b, StagesOptions{})
+		if err != nil {
+			return nil, err
+		}
+		all[b.Run.ID] = &d
+	}
+	return all, nil
+}
+
+// WriteForPeople writes runs for people. A run with several arms is shown as the experiment that it was, where one reads it by
+// itself; beside others on a page, and for programs, it has the cells of all arms.
+func WriteForPeople(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
+	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
+	if !alone || !slices.ContainsFunc(bundles, isExperiment) {
+		return WriteRuns(p, format, bundles, w, o)
+	}
+	for i, b := range bundles {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if !isExperiment(b) {
+			if err := WriteRuns(p, format, []*store.Bundle{b}, w, o); err != nil {
+				return err
+			}
+			continue
+		}
+		options, err := ReportOptions(p, w, o)
+		if err != nil {
+			return err
+		}
+		if err := WriteExperiment(p, b, format, w, options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isExperiment(b *store.Bundle) bool { return b.Run.Experiment != nil }
+
+// ReportOptions are options with what the terminal and the store add to them; w is where the report goes.
+func ReportOptions(p *app.App, w io.Writer, o report.Options) (report.Options, error) {
+	s, err := p.OpenStore()
+	if err != nil {
+		return o, err
+	}
+	o.Width, o.Colour, o.ShortID = app.Columns(p.Stdout), p.Colour(w), s.ShortID
+	return o, nil
+}
+
+func FindAll(p *app.App, refs []string) ([]*store.Bundle, error) {
+	s, err := p.OpenStore()
+	if err != nil {
+		return nil, err
+	}
+	var bundles []*store.Bundle
+	var errs []error
+	for _, ref := range refs {
+		found, err := s.FindAll(ref)
+		bundles, errs = append(bundles, found...), append(errs, err)
+	}
+	return bundles, errors.Join(errs...)
+}
+
+// WriteFile writes a text.
+func WriteFile(p *app.App, output string, data []byte) error {
+	shown := visible.Text(string(data)) // some day somebody shows the file on a terminal
+	return p.WriteOutput(context.Background(), output, func(w io.Writer) error {
+		_, err := io.WriteString(w, shown)
+		return err
+	})
+}

@@ -1,0 +1,139 @@
+package results
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/stages"
+	"headroom/internal/store"
+)
+
+// StagedRun is a run with stages: one that has them itself, or the runs of stages that were measured one after the
+// other (headroom nfs) as one.
+type StagedRun struct {
+	lab.Run
+	Measured iter.Seq2[lab.Repetition, error]
+	warnings []stages.Warning
+	// parts are the runs that it is made of.
+	parts []lab.Run
+}
+
+// StagedRunOf finds out what stages a run has, or is one of.
+func StagedRunOf(p *app.App, b *store.Bundle) (StagedRun, error) {
+	parts := []*store.Bundle{b}
+	if b.Run.Pair != "" && len(stageNames(b.Run)) > 0 {
+		s, err := p.OpenStore()
+		if err != nil {
+			return StagedRun{}, err
+		}
+		if parts, err = s.Partners(b); err != nil {
+			return StagedRun{}, err
+		}
+		slices.SortFunc(parts, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
+	}
+	if len(parts) == 1 {
+		found, err := stageWarnings(b, func(cell string) string { return cell })
+		return StagedRun{b.Run, b.Repetitions(), found, []lab.Run{b.Run}}, err
+	}
+	whole := StagedRun{Run: parts[0].Run, Measured: func(yield func(lab.Repetition, error) bool) {
+		for i, part := range parts {
+			for rep, err := range part.Repetitions() {
+				rep.Cell = app.PartCell(i, rep.Cell)
+				rep.Block, rep.Position = 0, 0 // the first block of one stage is not that of another
+				if !yield(rep, err) {
+					return
+				}
+			}
+		}
+	}}
+	whole.Arms, whole.Cells, whole.Stages = nil, nil, nil
+	for i, part := range parts {
+		whole.parts = append(whole.parts, part.Run)
+		for _, a := range part.Run.Arms {
+			a.ID = app.PartCell(i, a.ID)
+			whole.Arms = append(whole.Arms, a)
+		}
+		for _, c := range part.Run.Cells {
+			c.ID, c.Arm = app.PartCell(i, c.ID), app.PartCell(i, c.Arm)
+			whole.Cells = append(whole.Cells, c)
+		}
+	}
+	var err error
+	whole.warnings, err = warningsOfParts(parts)
+	return whole, err
+}
+
+// warningsOfParts are those of all stages, each a run of its own. What is about one of these runs as a whole is about
+// all of its cells; what all say alike is about everything.
+func warningsOfParts(parts []*store.Bundle) ([]stages.Warning, error) {
+	var all [][]stages.Warning
+	for i, part := range parts {
+		found, err := stageWarnings(part, func(cell string) string { return app.PartCell(i, cell) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found)
+	}
+	var list []stages.Warning
+	for i, found := range all {
+		for _, w := range found {
+			same := func(o stages.Warning) bool { return o.Cell == "" && o.Code == w.Code && o.Text == w.Text }
+			switch {
+			case w.Cell != "":
+				list = append(list, w)
+			case !slices.ContainsFunc(all, func(of []stages.Warning) bool { return !slices.ContainsFunc(of, same) }):
+				if !slices.ContainsFunc(list, same) {
+					list = append(list, w)
+				}
+			default:
+				for _, c := range parts[i].Run.Cells {
+					w.Cell = app.PartCell(i, c.ID)
+					list = append(list, w)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+func stageWarnings(b *store.Bundle, named func(cell string) string) ([]stages.Warning, error) {
+	known, err := app.WarningsOf(b)
+	var all []stages.Warning
+	for _, w := range known {
+		all = append(all, stages.Warning{Cell: named(w.Cell), Warning: w.Warning, Repetitions: w.Repetitions, N: w.N})
+	}
+	return all, err
+}
+
+// againstFewer holds each stage of an NFS server against the one with less of one thing: more paths against one, RDMA
+// against TCP by as many, a guest against the mount on which its disk lies. None where that is not what the stages are.
+func againstFewer(names []string) []stages.Against {
+	called := func(prefix string) string {
+		i := slices.IndexFunc(names, func(n string) bool {
+			return strings.HasPrefix(n, prefix) && !strings.HasSuffix(n, app.InsideGuest)
+		})
+		if i < 0 {
+			return ""
+		}
+		return names[i]
+	}
+	tcp, tcps, rdma, rdmas := called("TCP single path"), called("TCP multipath"), called("RDMA single path"),
+		called("RDMA multipath")
+	var all []stages.Against
+	for _, n := range names {
+		if mount, inside := strings.CutSuffix(n, app.InsideGuest); inside && slices.Contains(names, mount) {
+			all = append(all, stages.Against{Stage: n, Of: mount})
+		}
+	}
+	for _, a := range []stages.Against{{Stage: tcps, Of: tcp}, {Stage: rdma, Of: tcp},
+		{Stage: rdmas, Of: cmp.Or(tcps, rdma)}} {
+		if a.Stage != "" && a.Of != "" {
+			all = append(all, a)
+		}
+	}
+	return all
+}
