@@ -65,8 +65,8 @@ func stagesOf(p *app.App, bundles []*store.Bundle) (map[string]*stages.Document,
 	return all, nil
 }
 
-// WriteForPeople writes runs for people. A run with several arms is shown as the experiment that it was, where one reads it by
-// itself; beside others on a page, and for programs, it has the cells of all arms.
+// WriteForPeople writes runs for people. A run with several arms is shown as the experiment that it was, where one
+// reads it by itself; beside others on a page, and for programs, it has the cells of all arms.
 func WriteForPeople(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
 	if !alone || !slices.ContainsFunc(bundles, isExperiment) {
