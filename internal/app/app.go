@@ -16,7 +16,7 @@ import (
 	"headroom/internal/visible"
 )
 
-// Environment are everything outside the process that the program touches besides files.
+// Environment is everything outside the process that the program touches besides files.
 type Environment struct {
 	// Args is the command line as typed, with the program's name first.
 	Args           []string
@@ -41,8 +41,8 @@ type App struct {
 	Environment
 	StoreDir string
 	JSON     bool
-	// Key marks the program's own control characters on Stdout and Stderr, which show all others; unshown is the
-	// standard output that sends what it gets.
+	// Key marks the program's own control characters on Stdout and Stderr, which show all others; RawStdout is
+	// the standard output that sends what it gets.
 	Key       visible.Key
 	RawStdout io.Writer
 	// Trust says to go on with a run that was imported.
@@ -55,11 +55,11 @@ type App struct {
 	UnfinishedWork sync.WaitGroup
 	// outputMu is held for each thing that is said: targets that are opened at once say it at any time.
 	outputMu sync.Mutex
-	// startedRuns are the runs that the command has begun, and savedIn is where; guarded by saying.
+	// startedRuns are the runs that the command has begun, and savedIn is where; guarded by outputMu.
 	startedRuns []string
 	savedIn     *store.Store
 	// Active are the runs that other processes were carrying out when this command first looked; warnedActive are those
-	// of them that the user was told of, guarded by saying.
+	// of them that the user was told of, guarded by outputMu.
 	Active       []*store.Bundle
 	ActiveOnce   sync.Once
 	warnedActive []string

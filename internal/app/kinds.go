@@ -31,7 +31,7 @@ func IsMultiTarget(run lab.Run) bool {
 	return run.Source == lab.Measured && run.Experiment == nil && len(run.Network) == 0 && len(run.Targets) > 1
 }
 
-// MaxNamed are the pairs that the preface names.
+// MaxNamed is how many pairs the summary of a run names.
 const MaxNamed = 4
 
 // InsideGuest ends the names of stages that were measured in a virtual machine.

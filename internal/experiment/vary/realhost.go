@@ -278,7 +278,7 @@ func (h *realHost) restoreText() string {
 	return "start " + h.name + " by itself, and verify its own arguments"
 }
 
-// text says how the host is started again, for the preface.
+// text says how the host is started again, for the summary.
 func (h *realHost) text() string {
 	return fmt.Sprintf("%s is started anew by %s at every visit; each boot may take %s", h.name, h.method,
 		unit.Duration(h.limit))
