@@ -389,6 +389,16 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("ARCHITECTURE.md has no line on why `%s` is there", dep)
 		}
 	}
+	named := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(text, -1)
+	if len(named) == 0 {
+		t.Error("ARCHITECTURE.md names no file")
+	}
+	for _, m := range named {
+		_, below := os.Stat(filepath.Join("internal", m[1]))
+		if _, err := os.Stat(m[1]); err != nil && below != nil {
+			t.Errorf("ARCHITECTURE.md names %s, which is not there", m[1])
+		}
+	}
 	commands := 0
 	for _, l := range lines(t, "README.md") {
 		if strings.HasPrefix(l, "    ") || strings.HasPrefix(l, "$ ") || strings.HasPrefix(l, "```") {
