@@ -15,9 +15,9 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/target"
-	"headroom/internal/unit"
 )
 
 // LocalTarget is the name of this machine as a target.
@@ -142,7 +142,7 @@ func factsOfRun(b *store.Bundle, role string) (facts.Document, error) {
 		for _, r := range known {
 			hints = append(hints, b.Run.ID+":"+r)
 		}
-		return Usage(what, "name one of them: "+unit.Names(hints, ", "),
+		return Usage(what, "name one of them: "+prose.Names(hints, ", "),
 			"headroom doctor "+b.Run.ID+" diagnoses them all")
 	}
 	switch {

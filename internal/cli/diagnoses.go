@@ -22,7 +22,6 @@ import (
 	"headroom/internal/rule"
 	"headroom/internal/runner"
 	"headroom/internal/target"
-	"headroom/internal/unit"
 )
 
 // subjectsOn are what arguments or --on name, where that is more than one machine: a run may be of several.
@@ -203,6 +202,6 @@ func missedMachines(d diagnosis.Several) error {
 		return nil
 	}
 	return &lab.Error{What: fmt.Sprintf("%d of %s could not be diagnosed: %s", len(names),
-		prose.Count(len(d.Machines), "machine"), unit.Names(names, ", ")),
+		prose.Count(len(d.Machines), "machine"), prose.Names(names, ", ")),
 		Hints: []string{"one by itself says more: headroom doctor TARGET"}}
 }

@@ -9,8 +9,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/rule"
-	"headroom/internal/unit"
 	"headroom/internal/validity"
 	"headroom/internal/yamlfile"
 )
@@ -130,7 +130,7 @@ func noExplanation(name string, known []string) error {
 		near = []string{one}
 	}
 	if len(near) > 0 {
-		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
+		hints = append([]string{"did you mean " + prose.Names(near, " or ") + "?"}, hints...)
 	}
 	return app.Usage(fmt.Sprintf("there is no warning, rule or metric %q", name), hints...)
 }

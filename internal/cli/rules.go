@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
+	"headroom/internal/prose"
 	"headroom/internal/results"
 	"headroom/internal/rule"
-	"headroom/internal/unit"
 )
 
 // ruleRow is a rule in the published JSON document of rules.
@@ -152,7 +152,7 @@ func (p *program) rulesShowCommand(file *string) *cobra.Command {
 func noRule(name string, rules []rule.Rule) error {
 	hints := []string{"headroom rules lists them"}
 	if near := similarNames(name, explained{rules: rules}.ids()); len(near) > 0 {
-		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
+		hints = append([]string{"did you mean " + prose.Names(near, " or ") + "?"}, hints...)
 	}
 	return app.Usage("there is no rule "+name, hints...)
 }

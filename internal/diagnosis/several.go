@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"headroom/internal/outliers"
+	"headroom/internal/prose"
 	"headroom/internal/rule"
-	"headroom/internal/unit"
 )
 
 // SeveralSchema names the document of `headroom doctor --json` on several machines. Fields are added to it, never
@@ -80,7 +80,7 @@ func On(on, of []string) string {
 	if len(on) == len(of) {
 		return fmt.Sprintf("on all %d", len(of))
 	}
-	which := unit.Names(on, ", ")
+	which := prose.Names(on, ", ")
 	if but := len(of) - len(on); but <= few && len(of) >= many {
 		which = "all but " + strings.Join(slices.DeleteFunc(slices.Clone(of), func(name string) bool {
 			return slices.Contains(on, name)

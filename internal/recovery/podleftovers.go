@@ -7,9 +7,9 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/target/kube"
-	"headroom/internal/unit"
 )
 
 // clearClusters removes from clusters what headrooms that were killed have made there, for targets that are wanted. It
@@ -21,7 +21,7 @@ func clearClusters(ctx context.Context, p *app.App, s *store.Store, wanted func(
 		r := left.Record
 		if !wanted(r.Target) {
 			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n",
-				unit.Names(r.Names(), " and "), r.Namespace)
+				prose.Names(r.Names(), " and "), r.Namespace)
 			errs = append(errs, left.Release())
 			continue
 		}
@@ -33,7 +33,7 @@ func clearClusters(ctx context.Context, p *app.App, s *store.Store, wanted func(
 			continue
 		}
 		if len(removed) > 0 {
-			fmt.Fprintf(p.Stderr, "removed from namespace %s: %s\n", r.Namespace, unit.Names(removed, " and "))
+			fmt.Fprintf(p.Stderr, "removed from namespace %s: %s\n", r.Namespace, prose.Names(removed, " and "))
 		}
 		errs = append(errs, left.Remove())
 	}

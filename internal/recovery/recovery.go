@@ -18,7 +18,6 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
-	"headroom/internal/unit"
 )
 
 // RecoverRuns ends and removes what a killed headroom left behind on targets that are wanted, puts back the
@@ -123,7 +122,7 @@ func clearRun(ctx context.Context, p *app.App, s *store.Store, a store.Abandoned
 	}
 	if len(later) > 0 {
 		fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", id,
-			unit.Names(later, " and "))
+			prose.Names(later, " and "))
 		return nil
 	}
 	if err := s.Clear(a); err != nil {

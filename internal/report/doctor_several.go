@@ -13,7 +13,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
 	"headroom/internal/rule"
-	"headroom/internal/unit"
 )
 
 // SeveralDoctorDocument has each finding once, with the machines that it is on; then by what a few of them are not like
@@ -147,7 +146,7 @@ func unlikeBlocks(all []outliers.Deviation, o DoctorOptions) []document.Block {
 
 // unlikeText is a fact by which some are not like the others, in words.
 func unlikeText(u outliers.Deviation) string {
-	on := unit.Names(u.On, ", ")
+	on := prose.Names(u.On, ", ")
 	others := fmt.Sprintf("on %d of %d", u.SameCount, u.Machines)
 	var text string
 	switch {

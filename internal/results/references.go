@@ -11,6 +11,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/compare"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/reference"
 	"headroom/internal/report"
 	"headroom/internal/store"
@@ -163,7 +164,7 @@ func noReference(name string, references []reference.Reference) error {
 		}
 	}
 	if len(near) > 0 {
-		hints = append([]string{"did you mean " + unit.Names(near, " or ") + "?"}, hints...)
+		hints = append([]string{"did you mean " + prose.Names(near, " or ") + "?"}, hints...)
 	}
 	return app.Usage(fmt.Sprintf("there is no reference %q", name), hints...)
 }
