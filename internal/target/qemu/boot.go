@@ -34,8 +34,8 @@ const panicGrace = 20 * time.Second
 var errLimit = errors.New("have passed (limit: in the guest's file)")
 
 // errHung is why a start is given up that the emulator has brought to a stand. With several CPUs QEMU 7.2 now and then
-// carries out a piece of the kernel for ever that the kernel has patched meanwhile: one start in 200 of Debian's 6.1
-// with two CPUs, on one machine. The same start succeeds when it is begun once more.
+// carries out a piece of the kernel for ever: of Debian's 6.1 it was key_set_index_key, with registers that no longer
+// changed. The same start succeeds when it is begun once more.
 var errHung = errors.New("its kernel hung in the emulator")
 
 // lockup is what a kernel prints that finds one of its CPUs in an endless loop, also where it is to be quiet. Source:
