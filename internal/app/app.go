@@ -70,8 +70,10 @@ func Usage(what string, hints ...string) error {
 	return &lab.Error{Kind: lab.Usage, What: what, Hints: hints}
 }
 
+// PrintJSON prints a document on standard output.
 func (p *App) PrintJSON(v any) error { return EncodeJSON(p.Stdout, v) }
 
+// EncodeJSON writes a document with an indent, as all documents are printed.
 func EncodeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

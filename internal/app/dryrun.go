@@ -37,6 +37,7 @@ func (d *DryRun) Set(text string) error {
 	return nil
 }
 
+// Asked says whether nothing is to be done.
 func (d DryRun) Asked() bool { return d != "" }
 
 // Listing is what a dry run prints: a summary, and where all is asked for every command.
@@ -45,6 +46,7 @@ type Listing struct {
 	Full       bool
 }
 
+// Listing is what a dry run prints on.
 func (p *App) Listing(d DryRun) Listing { return Listing{p.Stdout, p.Stderr, d == InFull} }
 
 // Line prints a line of the summary.

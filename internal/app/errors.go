@@ -31,6 +31,7 @@ func ExitCodes() []exitMeaning {
 	}
 }
 
+// ExitCode is that of a command which ended with an error, or with none.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0

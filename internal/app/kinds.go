@@ -21,6 +21,7 @@ type RunsDocument struct {
 	Runs   []store.Row `json:"runs"`
 }
 
+// RunsSchema names the document of runs. Fields are added to it, never renamed and never removed.
 const RunsSchema = "headroom/runs/v1"
 
 // StorageRole is that of the one target of a run of storage jobs.

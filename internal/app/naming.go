@@ -27,6 +27,7 @@ func (s Environment) AsPlugin() bool {
 // its plugin.
 type Naming struct{ Commands *regexp.Regexp }
 
+// Text is a text with commands as the user types them.
 func (n Naming) Text(text string) string {
 	if n.Commands == nil {
 		return text

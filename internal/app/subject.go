@@ -121,6 +121,7 @@ func readSubject(name string, from io.Reader) (facts.Document, error) {
 	return facts.Document{Schema: facts.DocumentSchema, Target: s.Name, Facts: s.Facts}, err
 }
 
+// IsFolder says whether a name is that of a folder.
 func IsFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()

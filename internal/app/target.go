@@ -137,6 +137,7 @@ func TargetOfRun(run lab.Run) string {
 	return run.Targets[0].Target
 }
 
+// BootIDPath is the file of a machine that changes whenever it is booted. Source: random(4).
 const BootIDPath = "/proc/sys/kernel/random/boot_id"
 
 // OnThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told

@@ -139,6 +139,7 @@ func (p *App) OpenIn(ctx context.Context, name, folder string) (target.Target, e
 	return kind.OpenIn(ctx, name, folder)
 }
 
+// OpenSSH opens a machine by the user's own ssh.
 func (p *App) OpenSSH(ctx context.Context, name string) (target.Target, error) {
 	o, err := target.ParseSSH(name)
 	if err != nil {

@@ -44,4 +44,5 @@ func (w *Wrapper) Line(prefix, text string) {
 // maxListedNames is how many things a line names before it counts.
 const maxListedNames = 4
 
+// Names lists the first few names, and how many more there are.
 func Names(list []string) string { return prose.Few(list, maxListedNames) }

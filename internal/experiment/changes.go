@@ -58,4 +58,5 @@ func FoundAt(found []FoundLevel) string {
 // LevelTrial is a level that is set once and put back before anything is measured.
 type LevelTrial struct{ Factor, Level string }
 
+// Text is the trial as a line of a dry run.
 func (t LevelTrial) Text() string { return "try " + t.Factor + "=" + t.Level }

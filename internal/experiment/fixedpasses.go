@@ -141,6 +141,7 @@ func passDone(arm string, r lab.Repetition) plan.Done {
 		Block: r.Block, Position: r.Position}}
 }
 
+// SetPlan makes the plan of the passes, within a budget from now on; 0 is none.
 func (s *FixedPasses) SetPlan(budget time.Duration) {
 	s.DoneOf = passDone
 	s.Plan = plan.InRounds(s.First().PlanCells(), s.Names, s.Passes, s.Budget(budget), s.First().Run.Seed)

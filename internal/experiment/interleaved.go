@@ -35,6 +35,7 @@ type interleavedProgress interface {
 	Finish()
 }
 
+// First is the measurement of the first arm.
 func (c *Turns) First() *Measurement { return c.Arms[c.Names[0]] }
 
 // AddSaved gives the plan what earlier parts of the runs have measured.
@@ -142,6 +143,7 @@ func (c *Turns) close(ctx context.Context, sessions map[string]*runner.Session, 
 	return err
 }
 
+// Release gives up what all measurements hold.
 func (c *Turns) Release() {
 	for _, m := range c.Arms {
 		m.Release()

@@ -73,6 +73,7 @@ type Measurement struct {
 	Concurrent *Measurement
 }
 
+// Place is the directory or device that is measured, or none.
 func (m *Measurement) Place() lab.Place { return m.Run.Targets[0].Place }
 
 // TargetRole is the role of the target in the run.
@@ -81,6 +82,7 @@ func (m *Measurement) TargetRole() string { return m.Run.Targets[0].Role }
 // OnlyArm is the arm without levels of such a run.
 const OnlyArm = "1"
 
+// Execute measures and reports. What was measured before an error is kept.
 func (m *Measurement) Execute(ctx context.Context) (failed error) {
 	release, err := m.OpenEvents(ctx)
 	if err != nil {
@@ -230,6 +232,7 @@ func (m *Measurement) open() (*store.Writer, error) {
 	return m.Store.Create(m.Run)
 }
 
+// RunnerMeasurement is the measurement as the runner carries it out.
 func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	e := runner.Measurement{
 		RunID: m.Run.ID, Role: m.Role, Target: m.Target, Place: m.Place(),
@@ -267,6 +270,7 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	return e
 }
 
+// CellToRun is a cell with what carrying it out takes.
 func (m *Measurement) CellToRun(c lab.Cell) runner.Cell {
 	title := suiteCell(c).Title()
 	if m.Role != "" && len(m.Peers) == 0 { // what several do at the same moment is shown as one
@@ -300,6 +304,7 @@ func suiteCell(c lab.Cell) suite.Cell {
 		Repetitions: c.Repetitions, Runtime: expectedTime(c)}
 }
 
+// Pause is the time between two loads, for a device to come to rest.
 func (m *Measurement) Pause() time.Duration { return time.Duration(m.Run.Pause * float64(time.Second)) }
 
 // shareOfAll is how many repetitions of all.
@@ -310,6 +315,7 @@ func (m *Measurement) shareOfAll(n int) string {
 	return fmt.Sprintf("%d of %d repetitions", n, m.Planned())
 }
 
+// Planned is how many repetitions there will be, unless what is measured decides that.
 func (m *Measurement) Planned() int {
 	n := 0
 	for _, c := range m.Run.Cells {
@@ -340,6 +346,7 @@ func (m *Measurement) Report() error {
 	return nil
 }
 
+// Release gives up the device and what else is held for the measurement.
 func (m *Measurement) Release() {
 	if m.device != nil {
 		m.device.release()

@@ -19,6 +19,7 @@ type OrderClock struct {
 // repetitionOverhead is what a repetition takes besides its load: fio's start and end, counters, saving.
 const repetitionOverhead = 400 * time.Millisecond
 
+// NewOrderClock is for loads in a fixed order, with a pause between two.
 func NewOrderClock(cells []runner.Cell, order []plan.Repetition, pause time.Duration) *OrderClock {
 	c := &OrderClock{total: len(order), pause: pause}
 	expected := map[string]time.Duration{}

@@ -165,6 +165,7 @@ func (m *Measurement) PrintPlan() error {
 	return l.End()
 }
 
+// ListPlan says in which order the loads come, and what each of them does.
 func (m *Measurement) ListPlan(l app.Listing) {
 	more := ""
 	if m.Run.Anytime {
@@ -223,6 +224,7 @@ func (m *Measurement) Preview(ctx context.Context, lines map[string]runner.Lines
 	return nil
 }
 
+// Filename is what the load generator opens: the scratch file of a directory, or the device.
 func (m *Measurement) Filename() string {
 	if m.Place().Kind == lab.Directory {
 		return runner.ScratchFile(m.Place().Path, m.Owner())

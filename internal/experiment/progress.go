@@ -38,11 +38,13 @@ type Progress struct {
 	tabled        bool
 }
 
+// NewProgress shows on standard error how far something has come, as its source knows it.
 func NewProgress(p *app.App, s ProgressSource) *Progress {
 	return &Progress{ProgressSource: s, started: time.Now(), out: p.Stderr, key: p.Key, width: app.Columns(p.Stderr),
 		height: app.Lines(p.Stderr)}
 }
 
+// Tell shows what happens now.
 func (s *Progress) Tell(e runner.Progress) {
 	s.Update(e)
 	if s.width == 0 {
@@ -174,4 +176,5 @@ func bar(share float64, width int) string {
 	return "▕" + full + strings.Repeat(" ", width-len([]rune(full))) + "▏"
 }
 
+// SecondsToDuration converts from the base unit.
 func SecondsToDuration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

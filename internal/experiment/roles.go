@@ -79,6 +79,7 @@ func (m *Measurement) PrefixRole() {
 // Location are a machine, empty where it can't be told, and the place on it, whatever its name is.
 type Location struct{ Machine, place string }
 
+// Locate says where a place is, so that two names of one place are noticed.
 func (m *Measurement) Locate(ctx context.Context, place lab.Place) (Location, error) {
 	files, err := m.Target.ReadFiles(ctx, app.BootIDPath)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/stat"
 )
 
+// TitleOf is what a cell is called in tables: "randread 4k q32".
 func TitleOf(c lab.Cell) string { return suiteCell(c).Title() }
 
 // OutcomeWord is the verdict on a metric.

@@ -23,6 +23,7 @@ import (
 	"headroom/internal/validity"
 )
 
+// ImportHelp lists the formats that can be imported, for the help.
 func ImportHelp() string {
 	var b strings.Builder
 	for _, i := range ingest.Importers() {
@@ -45,6 +46,7 @@ func MemoryFor(sources []ingest.Source) int64 {
 	return 40<<20 + 8*largest
 }
 
+// ImportFiles makes one run of the files given, or takes back a run that was exported.
 func ImportFiles(ctx context.Context, p *app.App, s *store.Store, sources []ingest.Source, order []string,
 	label string, known *facts.Document) (*store.Bundle, error) {
 	open := func(name string) (fs.File, error) { return app.OpenInput(name) }
@@ -249,6 +251,7 @@ func (i *importSink) addLatency(rep lab.Repetition) {
 	}
 }
 
+// PrintImported says which run was made, and what can be looked at.
 func PrintImported(p *app.App, s *store.Store, b *store.Bundle) error {
 	rows, err := s.List()
 	if err != nil {

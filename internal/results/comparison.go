@@ -22,6 +22,7 @@ import (
 	"headroom/internal/unit"
 )
 
+// CompareOptions are the flags of compare for saved runs.
 type CompareOptions struct {
 	Margins []string
 	Metrics []string
@@ -41,6 +42,7 @@ type CompareOptions struct {
 	places map[string]string
 }
 
+// FailOns are the values of --fail-on.
 func FailOns() []string { return []string{"slower", "different", "undecided"} }
 
 // CommonMetrics are those that completion offers.
@@ -118,6 +120,8 @@ func (o CompareOptions) withTerms(s compare.Options, t lab.Terms) compare.Option
 	return s
 }
 
+// CompareRuns compares saved runs or references with the first of them, and shows what it found. With a gate a loss, a
+// difference or what is undecided is an error.
 func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
 	settings, err := o.Settings()
 	if err != nil {

@@ -19,6 +19,7 @@ type DocumentOutput struct {
 	More []app.OutputFormat
 }
 
+// DocumentFormats are those of every result that is a document.
 func DocumentFormats() []app.OutputFormat {
 	var list []app.OutputFormat
 	for _, f := range report.DocumentFormats() {

@@ -62,6 +62,7 @@ func writeSweep(b *store.Bundle, format string, w io.Writer, o report.Options) e
 	return WriteSweepDocument(d, format, w, o)
 }
 
+// WriteSweepDocument writes a sweep in one of the formats that sweeps have.
 func WriteSweepDocument(d sweep.Document, format string, w io.Writer, o report.Options) error {
 	if o.Scores != nil {
 		d.AddPublished(*o.Scores)

@@ -59,6 +59,7 @@ func rowOfReference(r reference.Reference) referenceRow {
 	return row
 }
 
+// ListReferences prints the published results.
 func ListReferences(p *app.App) error {
 	references, err := reference.BuiltIn()
 	if err != nil {
@@ -92,6 +93,7 @@ func CutLines(table string, width int) string {
 	return cut.String()
 }
 
+// PrintReferences prints references as JSON.
 func PrintReferences(p *app.App, references []reference.Reference) error {
 	document := referencesDocument{Schema: referencesSchema}
 	for _, r := range references {
@@ -169,6 +171,7 @@ func noReference(name string, references []reference.Reference) error {
 	return app.Usage(fmt.Sprintf("there is no reference %q", name), hints...)
 }
 
+// ShowReference prints a reference with its conditions and results.
 func ShowReference(p *app.App, r reference.Reference) {
 	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
 	w.Line("", r.Name+": "+r.Title)
@@ -233,6 +236,7 @@ type cellStandings struct {
 // maxShownStandings are shown of each load, the most comparable: one good one tells more than ten that are none.
 const maxShownStandings = 3
 
+// ShowStandings prints how a run stands beside published results; without all, the few that are nearest.
 func ShowStandings(p *app.App, name string, b *store.Bundle, all bool) error {
 	references, err := reference.BuiltIn()
 	if err != nil {

@@ -105,6 +105,7 @@ func ReportOptions(p *app.App, w io.Writer, o report.Options) (report.Options, e
 	return o, nil
 }
 
+// FindAll finds the runs of all names. The error is of the names that no run has.
 func FindAll(p *app.App, refs []string) ([]*store.Bundle, error) {
 	s, err := p.OpenStore()
 	if err != nil {

@@ -242,6 +242,7 @@ func (s *LadderRun) fitRun(run *lab.Run, r rung, arm string, share int64) {
 	run.Terms = &lab.Terms{Margin: s.Margin, Alpha: s.Options.Alpha}
 }
 
+// PrintSummary says which rungs are measured, and how long that takes.
 func (s *LadderRun) PrintSummary(ctx context.Context) {
 	for _, arm := range s.Names {
 		s.Print("", fmt.Sprintf("rung %s  %s", arm, rungOf(s.Arms[arm].Run).Name))
@@ -322,6 +323,7 @@ func (s *LadderRun) Report() error {
 	return results.ShowResult(s.FixedPasses.Turns.App, s.Store, Result(d, s.Runs()...), s.Options.Result)
 }
 
+// Result is a ladder in the shapes that results are shown in.
 func Result(d ladder.Document, runs ...lab.Run) results.ResultDocument {
 	return results.ResultDocument{Published: d, Document: func(o report.Options) document.Document {
 		return report.LadderDocument(d, o)

@@ -58,6 +58,7 @@ type portPairs struct {
 	pairs []int
 }
 
+// RunNetworkLadder measures the rungs of a network, or says what would be done.
 func RunNetworkLadder(ctx context.Context, p *app.App, o Options, args []string) error {
 	st, err := p.OpenStore()
 	if err != nil {

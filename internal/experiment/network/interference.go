@@ -49,6 +49,7 @@ type interferenceRun struct {
 	groupOf []string
 }
 
+// RunInterference measures what groups of loads take from each other, goes on with that, or says what would be done.
 func RunInterference(ctx context.Context, p *app.App, o InterferenceOptions) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring

@@ -98,6 +98,7 @@ type Network struct {
 	Pairs    []lab.NetworkPair
 }
 
+// NewNetwork is a network whose ends are not opened yet.
 func NewNetwork(p *app.App, s *store.Store, o Options) Network {
 	return Network{App: p, Options: o, Store: s, Opened: map[string]target.Target{}}
 }
@@ -166,6 +167,7 @@ func (n *Network) Of(role string) []*End {
 	return all
 }
 
+// End is the one in a role, which must be there.
 func (n *Network) End(role string) *End {
 	i := slices.IndexFunc(n.Ends, func(e *End) bool { return e.Role == role })
 	return n.Ends[i]
@@ -236,6 +238,7 @@ func (n *Network) Open(ctx context.Context) error {
 	return nil
 }
 
+// Close closes the targets that were opened.
 func (n *Network) Close() {
 	for _, t := range n.Opened {
 		n.CloseTarget(t)
@@ -412,6 +415,7 @@ func (n *Network) SnapshotEnds(ctx context.Context) error {
 	return nil
 }
 
+// SnapshotEnd reads the facts of an end, and keeps what a run records of it.
 func (n *Network) SnapshotEnd(ctx context.Context, e *End) (err error) {
 	if e.facts, err = n.Snapshot(ctx, e.Target, lab.Place{Kind: lab.NoPlace}); err != nil {
 		return err

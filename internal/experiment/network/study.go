@@ -22,6 +22,7 @@ type ConcurrentNetwork struct {
 	Terms  lab.Terms
 }
 
+// NewNetworkStudy is a network some of whose pairs are loaded at a time, of a kind that its runs record.
 func NewNetworkStudy(p *app.App, st *store.Store, o Options, kind string) ConcurrentNetwork {
 	return ConcurrentNetwork{Network: NewNetwork(p, st, o), Design: lab.ConcurrentDesign{Kind: kind}}
 }
@@ -65,6 +66,7 @@ func (s *ConcurrentNetwork) SetDesign(m *experiment.Measurement, suiteName strin
 	}
 }
 
+// AsMultiTarget is the study as a run on several targets, which are loaded at the same moment.
 func (s *ConcurrentNetwork) AsMultiTarget() *parallel.MultiTargetRun {
 	return &parallel.MultiTargetRun{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store, Parts: s.Parts,
 		Design: &s.Design}

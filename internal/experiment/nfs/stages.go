@@ -66,6 +66,7 @@ func (x *Stages) Open(ctx context.Context) error {
 	return nil
 }
 
+// Close closes the targets that were opened.
 func (x *Stages) Close() {
 	// a client that waits for its server is slow to end
 	for _, name := range []string{x.Options.Guest, x.Options.Client, x.Options.Server} {

@@ -98,6 +98,7 @@ type MultiTargetRun struct {
 	close []func()
 }
 
+// RunMultiTarget measures several targets, or says what would be done.
 func RunMultiTarget(ctx context.Context, p *app.App, s *store.Store, o experiment.RunOptions, named []NamedTarget,
 	args []string) error {
 	if o.AtOnce < 0 {
@@ -448,6 +449,7 @@ func partOf(run lab.Run, m *experiment.Measurement) lab.Run {
 	return run
 }
 
+// Release gives up what is held on all targets.
 func (t *MultiTargetRun) Release() {
 	for _, m := range t.Parts {
 		m.Release()
@@ -559,6 +561,7 @@ func (t *MultiTargetRun) openEvents(ctx context.Context) (func() error, error) {
 	return release, err
 }
 
+// Measure carries out the run without a report.
 func (t *MultiTargetRun) Measure(ctx context.Context) (runner.Outcome, error) {
 	w, err := t.begin(ctx)
 	if err != nil {

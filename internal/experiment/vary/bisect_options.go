@@ -134,6 +134,7 @@ func OpenTree(ctx context.Context, k lab.Kernels, terms kbuild.Terms) (*kbuild.T
 	return kbuild.Open(ctx, terms)
 }
 
+// WarnBuildBusy says that another search is building in a folder, which is waited for.
 func WarnBuildBusy(p *app.App, folder string) {
 	p.Print("", "another process builds kernels in "+folder+"; waiting for it")
 }

@@ -30,6 +30,7 @@ type check struct {
 	alpha     float64
 }
 
+// CheckTerms are those of a check of one state.
 type CheckTerms struct {
 	Good, Bad, Build string
 	Most             int
@@ -39,6 +40,7 @@ type CheckTerms struct {
 // checkRisk is how often a check may name the wrong side: a whole bisection takes some ten of them.
 const checkRisk = 0.01
 
+// RunCheck measures the state that is checked out, and answers git bisect run by the exit code.
 func RunCheck(ctx context.Context, p *app.App, terms CheckTerms, args []string) error {
 	s, err := p.OpenStore()
 	if err != nil {

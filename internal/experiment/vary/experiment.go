@@ -692,6 +692,7 @@ func suitePath(file, name string) string {
 	return filepath.Join(filepath.Dir(file), name)
 }
 
+// CheckFactor says what is wrong with a factor as typed, and what to do; both are empty where nothing is.
 func CheckFactor(text string) (complaint, hint string) {
 	_, err := factor.Parse(text)
 	if err == nil {

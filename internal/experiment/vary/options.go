@@ -164,6 +164,7 @@ func percentOr(share float64) string {
 	return experiment.TypedPercent(share)
 }
 
+// ExperimentFormats are those of sweeps, ablations and bisections.
 func ExperimentFormats() []app.OutputFormat {
 	return []app.OutputFormat{{Name: "table", Suffix: ".txt"}, {Name: "html", Suffix: ".html"},
 		{Name: "markdown", Suffix: ".md"}, {Name: "csv", Suffix: ".csv"}, {Name: "json", Suffix: ".json"}}

@@ -3,27 +3,23 @@ package results
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/compare"
 	"headroom/internal/diff"
 	"headroom/internal/document"
 	"headroom/internal/history"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/report"
-	"headroom/internal/stat"
 	"headroom/internal/store"
 	"headroom/internal/unit"
-	"headroom/internal/validity"
 )
 
+// HistoryOptions are the flags of history, and what it looks at.
 type HistoryOptions struct {
 	history.Options
 	SinceText, MarginText string
@@ -31,6 +27,7 @@ type HistoryOptions struct {
 	Result                DocumentOutput
 }
 
+// FailOnRegression is the value of --fail-on that has history fail where the newest run is worse.
 const FailOnRegression = "regression"
 
 // Check checks the flags and reads the margin.
@@ -69,6 +66,7 @@ func ParseSince(s *store.Store, text string, now time.Time) (time.Time, error) {
 		"--since 90d, --since 12w, --since 2026-10-03, or --since RUN")
 }
 
+// ShowHistory follows a suite over its runs and shows what changed. With a gate a loss is an error.
 func ShowHistory(p *app.App, suite string, o HistoryOptions) error {
 	s, err := p.OpenStore()
 	if err != nil {
@@ -164,6 +162,7 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 // ofSuite says whether a run is one of a suite as it is: what an experiment varies can't be held against others.
 func ofSuite(r store.Row, suite string) bool { return SuiteOf(r) == suite && r.Experiment == "" }
 
+// SuiteOf is the suite that a run counts to.
 func SuiteOf(r store.Row) string {
 	if r.Suite == "" {
 		return r.Label
@@ -179,6 +178,7 @@ func noHistory(p *app.App, s *store.Store, suite string) error {
 	return app.Usage(fmt.Sprintf("no run of a suite %q is kept", suite), hints...)
 }
 
+// SuitesIn are the suites that runs of the store can be followed of.
 func SuitesIn(s *store.Store) []string {
 	rows, _ := s.List()
 	var names []string
@@ -273,105 +273,4 @@ func roleWithPlace(r lab.Run, role string) string {
 		}
 	}
 	return role
-}
-
-// maxSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
-const maxSessions = 50
-
-// otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same
-// machine and in the same place. Those where a warning of the load would keep it from being compared are left out,
-// unless all are compared anyway. What is damaged tells nothing, and `headroom list` says that it is.
-func otherSessions(p *app.App, compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell,
-	metric string) [][]float64 {
-	read := map[string][]history.Run{} // by the run that others are looked for of
-	weights := validity.Weights()
-	return func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
-		if _, known := read[of.ID]; !known {
-			read[of.ID] = comparableSessions(p, of.ID, compared)
-		}
-		var sessions [][]float64
-		for _, r := range read[of.ID] {
-			for _, c := range r.Cells {
-				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) ||
-					!anyway && Spoiled(weights, c, metric) {
-					continue
-				}
-				if values := c.Values[metric]; stat.Median(values) > 0 {
-					sessions = append(sessions, values)
-				}
-			}
-		}
-		return sessions
-	}
-}
-
-// Spoiled says whether warnings of the load keep a metric of the cell from being compared; those of the whole run are
-// not asked.
-func Spoiled(weights map[string]validity.Weight, c history.Cell, metric string) bool {
-	warnings := make([]compare.Warning, 0, len(c.Warnings)+len(c.OfRepetitions))
-	for _, w := range c.Warnings {
-		warnings = append(warnings, compare.Warning{Warning: w})
-	}
-	had := map[string]int{}
-	for _, w := range c.OfRepetitions {
-		had[w.Code]++
-		warnings = append(warnings, compare.Warning{Warning: w, Repetitions: had[w.Code]})
-	}
-	return slices.ContainsFunc(warnings, func(w compare.Warning) bool {
-		return w.Spoils(weights, metric, len(c.Values[metric]))
-	})
-}
-
-// comparableSessions are the saved runs of the same suite, machine and place as a run, but for those that are compared.
-func comparableSessions(p *app.App, id string, compared []compare.Run) []history.Run {
-	mine, others := runsOfSuite(p, id)
-	if mine == nil {
-		return nil
-	}
-	this, err := historyRun(mine)
-	if err != nil {
-		return nil
-	}
-	var found []history.Run
-	for b := range others {
-		if slices.ContainsFunc(compared, func(r compare.Run) bool { return r.ID == b.Run.ID }) || b.Run.Pair != "" {
-			continue
-		}
-		if r, err := historyRun(b); err == nil && r.Where() == this.Where() {
-			if found = append(found, r); len(found) == maxSessions {
-				break
-			}
-		}
-	}
-	return found
-}
-
-// runsOfSuite are a saved run and the other whole runs of its suite, the newest first, each read when it is asked for;
-// nil and none where it is not in the store.
-func runsOfSuite(p *app.App, id string) (mine *store.Bundle, others iter.Seq[*store.Bundle]) {
-	none := func(func(*store.Bundle) bool) {}
-	s, err := p.OpenStore()
-	if err != nil || !s.Has(id) {
-		return nil, none
-	}
-	rows, _ := s.List()
-	at := slices.IndexFunc(rows, func(r store.Row) bool { return r.ID == id })
-	if at < 0 || SuiteOf(rows[at]) == "" {
-		return nil, none
-	}
-	suite := SuiteOf(rows[at])
-	if mine, err = s.Find(id); err != nil {
-		return nil, none
-	}
-	rows = slices.DeleteFunc(rows, func(r store.Row) bool {
-		return r.ID == id || r.Status != lab.Complete || !ofSuite(r, suite)
-	})
-	slices.SortFunc(rows, func(a, b store.Row) int { return b.Created.Compare(a.Created) })
-	return mine, func(yield func(*store.Bundle) bool) {
-		for _, r := range rows {
-			if b, err := s.Find(r.ID); err == nil && !yield(b) {
-				return
-			}
-		}
-	}
 }
