@@ -10,6 +10,8 @@ type Document struct {
 	// Title names what was measured, and where: the title of a page.
 	Title  string
 	Blocks []Block
+	// Data is the file for other programs where its columns are published; nil where the blocks say what is in it.
+	Data *Data
 }
 
 // Block is a Sentence, a Heading, a List, a Warning, a Table, a Command, Entries or Plots.
@@ -140,7 +142,7 @@ func (Table) block()    {}
 
 // Rewritten is the document with each text as rewrite makes it: without serial numbers, for others.
 func (d Document) Rewritten(rewrite func(string) string) Document {
-	out := Document{Title: rewrite(d.Title)}
+	out := Document{Title: rewrite(d.Title), Data: d.Data.rewritten(rewrite)}
 	for _, b := range d.Blocks {
 		out.Blocks = append(out.Blocks, rewritten(b, rewrite))
 	}
