@@ -82,6 +82,13 @@ type Table struct {
 	Name    string
 	Columns []Column
 	Rows    []Row
+	// Map says that all columns behind the first have one quantity, by two things: a page tints it, and a terminal that
+	// is too narrow goes on below with the other columns.
+	Map bool
+	// Brief is how many rows a terminal shows; 0 is all. Folded says that a page folds the table away, and a terminal
+	// says no more of it than how long it is, unless some rows are brief.
+	Brief  int
+	Folded bool
 }
 
 // Row of a table. One that the answer is about is strong.
@@ -115,6 +122,8 @@ const (
 type Column struct {
 	Title string
 	Kind  Kind
+	// Over is above the titles of columns that are next to each other and have it in common.
+	Over string
 	// Drop ranks what goes first where a terminal has no room, the highest; 0 stays. The interval goes on its own.
 	Drop, DropInterval int
 	// Optional columns vanish where all their cells are empty.
@@ -131,6 +140,8 @@ type Cell struct {
 	Unit          string
 	// From and To are where a bar begins and ends, as shares of the largest of the table.
 	From, To float64
+	// Tint is how much of the colour of a map is behind the cell, from 0 to 1.
+	Tint float64
 }
 
 func (Sentence) block() {}
@@ -180,7 +191,7 @@ func rewritten(b Block, rewrite func(string) string) Block {
 		b.Name = rewrite(b.Name)
 		columns := make([]Column, len(b.Columns))
 		for i, c := range b.Columns {
-			c.Title = rewrite(c.Title)
+			c.Title, c.Over = rewrite(c.Title), rewrite(c.Over)
 			columns[i] = c
 		}
 		rows := make([]Row, len(b.Rows))
