@@ -14,7 +14,7 @@ type Document struct {
 	Data *Data
 }
 
-// Block is a Sentence, a Heading, a List, a Warning, a Table, a Command, Entries or Plots.
+// Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, Entries or Plots.
 type Block interface{ block() }
 
 // Role says what a sentence is for.
@@ -58,7 +58,7 @@ type Item struct {
 
 // Warning is a reason to distrust numbers, which have its sign beside them.
 type Warning struct {
-	// Sign is "!1".
+	// Sign is "!1"; empty where it is about everything. Code is empty where the text says all.
 	Sign, Code string
 	Texts      []WarningText
 	// Apart says that each text is about something else, so that the first few don't stand for all.
@@ -68,6 +68,18 @@ type Warning struct {
 // WarningText is a sentence, and what it is about. All names what it is about where a writer has room for it, About
 // the first few.
 type WarningText struct{ Text, About, All string }
+
+// Warnings are those of a document, the most important first.
+type Warnings struct {
+	List []Warning
+	// Brief is how many of them a terminal shows, in a line each: it counts the others, which have no sign there. All
+	// are shown in full where that is asked for; 0 is all.
+	Brief int
+	// Notes are the codes of what is worth knowing and taints no number that is shown.
+	Notes []string
+	// Full is the command that shows all in full.
+	Full string
+}
 
 // Command is what to type next.
 type Command struct {
@@ -116,6 +128,8 @@ const (
 	Bar Kind = "bar"
 	// Sketch is a picture of the row in characters, for texts: pages have plots.
 	Sketch Kind = "sketch"
+	// Range is a sketch that needs characters of one width: only terminals have it.
+	Range Kind = "range"
 )
 
 // Column of a table.
@@ -128,13 +142,30 @@ type Column struct {
 	Drop, DropInterval int
 	// Optional columns vanish where all their cells are empty.
 	Optional bool
+	// Instead stands below the table where a terminal has no room for the column.
+	Instead []string
 }
+
+// Tone is what a cell says of its row, for those who see colours: the text says it too.
+type Tone string
+
+const (
+	// Good is better than before.
+	Good Tone = "good"
+	// Bad is worse.
+	Bad Tone = "bad"
+	// Doubtful is not known to be either.
+	Doubtful Tone = "doubtful"
+	// Faint is a number that does not count.
+	Faint Tone = "faint"
+)
 
 // Cell is what people read, and the value behind it. Signs without a text are about the whole row.
 type Cell struct {
 	Text string
 	// Interval is "[1.2, 1.4]", and Signs "!1 !3"; empty for none.
 	Interval, Signs string
+	Tone            Tone
 	// Value, with the bounds of its interval, is in the base unit; nil where the cell is no number.
 	Value, Lo, Hi *float64
 	Unit          string
@@ -147,6 +178,7 @@ type Cell struct {
 func (Sentence) block() {}
 func (Heading) block()  {}
 func (Warning) block()  {}
+func (Warnings) block() {}
 func (Command) block()  {}
 func (List) block()     {}
 func (Table) block()    {}
@@ -174,24 +206,23 @@ func rewritten(b Block, rewrite func(string) string) Block {
 	case List:
 		items := make([]Item, len(b.Items))
 		for i, item := range b.Items {
-			items[i].Text = rewrite(item.Text)
-			for _, text := range item.Below {
-				items[i].Below = append(items[i].Below, rewrite(text))
-			}
+			items[i] = Item{rewrite(item.Text), rewrittenTexts(item.Below, rewrite)}
 		}
 		return List{items, b.Brief}
 	case Warning:
-		texts := make([]WarningText, len(b.Texts))
-		for i, t := range b.Texts {
-			texts[i] = WarningText{rewrite(t.Text), rewrite(t.About), rewrite(t.All)}
+		return b.rewritten(rewrite)
+	case Warnings:
+		list := make([]Warning, len(b.List))
+		for i, w := range b.List {
+			list[i] = w.rewritten(rewrite)
 		}
-		b.Texts = texts
+		b.List, b.Full = list, rewrite(b.Full)
 		return b
 	case Table:
 		b.Name = rewrite(b.Name)
 		columns := make([]Column, len(b.Columns))
 		for i, c := range b.Columns {
-			c.Title, c.Over = rewrite(c.Title), rewrite(c.Over)
+			c.Title, c.Over, c.Instead = rewrite(c.Title), rewrite(c.Over), rewrittenTexts(c.Instead, rewrite)
 			columns[i] = c
 		}
 		rows := make([]Row, len(b.Rows))
@@ -210,6 +241,23 @@ func rewritten(b Block, rewrite func(string) string) Block {
 		return b.rewritten(rewrite)
 	}
 	return b
+}
+
+func rewrittenTexts(of []string, rewrite func(string) string) []string {
+	var out []string
+	for _, text := range of {
+		out = append(out, rewrite(text))
+	}
+	return out
+}
+
+func (w Warning) rewritten(rewrite func(string) string) Warning {
+	texts := make([]WarningText, len(w.Texts))
+	for i, t := range w.Texts {
+		texts[i] = WarningText{rewrite(t.Text), rewrite(t.About), rewrite(t.All)}
+	}
+	w.Texts = texts
+	return w
 }
 
 // Empty says whether an optional column has nothing in any row.

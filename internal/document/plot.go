@@ -16,8 +16,9 @@ type Plot struct {
 	Series []Series
 	// Marks are places along the axis where something changed.
 	Marks []Mark
-	// References are values to compare the points with.
+	// References are values to compare the points with, and Bands what lies between two of them.
 	References []Reference
+	Bands      []Band
 	// Tabled says that a table of the document has the same numbers.
 	Tabled bool
 }
@@ -30,6 +31,8 @@ const (
 	Linear Scale = "linear"
 	// Logarithmic is one on which equal ratios are.
 	Logarithmic Scale = "logarithmic"
+	// Ratio is a logarithmic scale of changes: 1 is none, and ticks are percentages, or factors where these are large.
+	Ratio Scale = "ratio"
 	// Time is one of seconds since 1970.
 	Time Scale = "time"
 	// Names is one of things: the places 0, 1 and so on have the names of the axis.
@@ -45,6 +48,8 @@ type Axis struct {
 	Scale    Scale
 	Names    []string
 	From, To *float64
+	// Clipped axes end at From and To: what is beyond them is at the end, with an arrow.
+	Clipped bool
 }
 
 // Series are points that belong together.
@@ -67,6 +72,8 @@ type Point struct {
 	Name, Text string
 	// Codes are those of the warnings that taint it.
 	Codes []string
+	// Faint points prove nothing.
+	Faint bool
 }
 
 // Level is a value that holds from one place to another.
@@ -86,6 +93,10 @@ type Reference struct {
 	// Dashed is for one that is no measurement: a limit that was asked for.
 	Dashed bool
 }
+
+// Band is what lies between two values, from one place to another: a margin. It is the same everywhere where these
+// places are the same.
+type Band struct{ From, To, Lo, Hi float64 }
 
 func (Plots) block() {}
 
