@@ -10,14 +10,6 @@ import (
 	"headroom/internal/lab"
 )
 
-func tooLarge(at int64) error {
-	return &lab.Error{
-		Kind:  lab.Usage,
-		What:  fmt.Sprintf("the JSON document at byte %d of fio's output is longer than %d MiB", at, maxDocument>>20),
-		Hints: []string{"is this fio's output? a document has about 40 KB a job"},
-	}
-}
-
 // describeDamage explains why a document can't be read. The byte comes from the standard library's decoder, which keeps
 // an exact count; the fast one does not give it out.
 func describeDamage(data []byte, at int64, cut bool, err error) error {

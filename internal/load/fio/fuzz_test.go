@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 )
 
@@ -54,10 +53,8 @@ func FuzzParse(f *testing.F) {
 		for _, d := range Final(docs) {
 			sane(t, d)
 		}
-		n := 0
-		streamed := Parse(iotest.HalfReader(bytes.NewReader(data)), func(Document) error { n++; return nil })
-		if n != len(docs) || (err == nil) != (streamed == nil) {
-			t.Errorf("in memory %d documents and %v, as a stream %d and %v", len(docs), err, n, streamed)
+		if err == nil && len(docs) == 0 {
+			t.Error("neither a document nor an error")
 		}
 	})
 }

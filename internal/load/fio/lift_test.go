@@ -26,13 +26,10 @@ func bothWays(t *testing.T, data []byte) (lifted bool) {
 func TestLiftOfFixtures(t *testing.T) {
 	lifted := 0
 	for _, file := range fixtures(t, "json") {
-		s := &scanner{buf: read(t, file), eof: true}
-		for {
-			if _, err := s.next(); err != nil {
-				break
-			}
-			end, err := s.balanced()
-			if err != nil || end < 0 {
+		s := &scanner{buf: read(t, file)}
+		for _, found := s.next(); found; _, found = s.next() {
+			end := s.balanced()
+			if end < 0 {
 				break
 			}
 			if bothWays(t, s.buf[s.doc:end]) {

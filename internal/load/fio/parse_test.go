@@ -3,13 +3,10 @@ package fio
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"headroom/internal/lab"
 )
@@ -82,21 +79,13 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// The same document in other clothes: read a byte at a time, written again by other tools, within other JSON.
+// The same document written again by other tools, and within other JSON.
 func TestShapes(t *testing.T) {
 	for _, file := range fixtures(t, "json") {
 		data := read(t, file)
 		want, err := ParseBytes(data)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
-		}
-		var got []Document
-		err = Parse(iotest.OneByteReader(bytes.NewReader(data)), func(d Document) error {
-			got = append(got, d)
-			return nil
-		})
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: read a byte at a time, it is another document (%v)", file, err)
 		}
 		compact := compacted(t, data)
 		if bytes.Contains(compact, []byte(`"0.00"`)) {
@@ -312,44 +301,6 @@ func TestCutAnywhere(t *testing.T) {
 		if docs, err := ParseBytes(whole[:n]); err == nil || len(docs) > 0 {
 			t.Fatalf("cut at %d: %d documents, %v", n, len(docs), err)
 		}
-	}
-}
-
-func TestErrorsPassThrough(t *testing.T) {
-	data := read(t, "testdata/json/fio-3.33-status-interval-multi-doc.json")
-	stop := errors.New("stop")
-	n := 0
-	err := Parse(bytes.NewReader(data), func(Document) error { n++; return stop })
-	if !errors.Is(err, stop) || n != 1 {
-		t.Errorf("after %d documents: %v", n, err)
-	}
-	if err := Parse(iotest.ErrReader(stop), func(Document) error { return nil }); !errors.Is(err, stop) {
-		t.Errorf("reading failed with %v", err)
-	}
-}
-
-// Memory does not grow with the number of documents, nor with the text between them.
-func TestParseHoldsOneDocument(t *testing.T) {
-	doc := read(t, "testdata/json/fio-3.28-two-jobs.json")
-	text := strings.Repeat("progress: nothing to see here\n", 20_000)
-	var inputs []io.Reader
-	for range 20 {
-		inputs = append(inputs, strings.NewReader(text), bytes.NewReader(doc))
-	}
-	s := &scanner{r: io.MultiReader(inputs...)}
-	n := 0
-	err := parse(s, new(decoder), func(d Document) error {
-		n++
-		if len(d.Notes) == 0 {
-			t.Error("the text before a document is lost")
-		}
-		return nil
-	})
-	if err != nil || n != 20 {
-		t.Fatalf("%d documents, %v", n, err)
-	}
-	if cap(s.buf) > 1<<20 {
-		t.Errorf("the buffer grew to %d bytes", cap(s.buf))
 	}
 }
 
