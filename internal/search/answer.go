@@ -65,11 +65,9 @@ const unprovedConfidence = 0.99
 func (s *Search) likeliest() Answer {
 	p := s.posterior
 	var a Answer
-	switch {
-	case p.known != nil:
-	case s.terms.Probes > 0:
+	if s.terms.Probes > 0 {
 		a.SameSpeed = s.sameSpeedThroughout()
-	default:
+	} else {
 		a.SameSpeed = s.Ends().sameSpeed(s.terms.MinEffect)
 	}
 	if a.SameSpeed {

@@ -20,20 +20,16 @@ const (
 	maxColumns = 5
 )
 
-// known are levels and spread that were measured before, so that they need not be learnt.
-type known struct{ fast, effect, spread float64 }
-
 // data are the measurements so far.
 type data struct {
 	// logs of what was measured, higher is faster.
 	logs []float64
 	// background of each measurement, beside the candidates. Of settings it is the share of them that was applied,
 	// which says how much of the sum of small effects is in it; of steps it is the time, which says how far the machine
-	// has drifted. Nil where there is none.
+	// has drifted.
 	background []float64
 	// noise that is expected, which counts as much as one measurement.
 	noise float64
-	known *known
 	// left is room for the residuals of a fit: thousands of hypotheses are fitted after every measurement.
 	left []float64
 }
@@ -82,9 +78,6 @@ func (d *data) row(f *fit, j int, applied [][]bool) (x [maxColumns]float64) {
 // expected. The evidence is Laplace's approximation around the optimum; for Gaussian errors it has the same form as the
 // exact one.
 func (d *data) fit(applied [][]bool, sloped bool, start *fit, iterations int) fit {
-	if d.known != nil {
-		return d.fitKnown(applied)
-	}
 	n := len(d.logs)
 	f := fit{sloped: sloped, weights: make([]float64, n), spread: d.noise}
 	columns := f.columns() + len(applied)
@@ -248,15 +241,4 @@ func misfit(f *fit, residuals []float64) float64 {
 		}
 	}
 	return (freedom + 1) / 2. * (sum + math.Log(product))
-}
-
-// fitKnown is the fit where nothing is to be learnt: each hypothesis of one culprit has the same effect.
-func (d *data) fitKnown(applied [][]bool) fit {
-	f := fit{spread: scale * d.known.spread}
-	f.beta[0] = d.known.fast
-	if len(applied) == 1 {
-		f.beta[1] = d.known.effect
-	}
-	f.evidence = -misfit(&f, d.residuals(&f, applied))
-	return f
 }

@@ -47,11 +47,8 @@ type posterior struct {
 	hypotheses []*hypothesis
 }
 
-func newPosterior(s Space, noise float64, k *known) *posterior {
-	p := &posterior{data: data{noise: noise, known: k}, ordered: s.Ordered, priors: s.priors()}
-	if k == nil {
-		p.background = []float64{}
-	}
+func newPosterior(s Space, noise float64) *posterior {
+	p := &posterior{data: data{noise: noise}, ordered: s.Ordered, priors: s.priors()}
 	everyone := class{mass: 1}
 	for i := range s.Candidates {
 		everyone.members = append(everyone.members, i)
@@ -63,9 +60,7 @@ func newPosterior(s Space, noise float64, k *known) *posterior {
 
 // add a measurement.
 func (p *posterior) add(b Subset, log float64) {
-	if p.background != nil {
-		p.background = append(p.background, p.beside(b))
-	}
+	p.background = append(p.background, p.beside(b))
 	p.logs = append(p.logs, log)
 	p.split(b)
 }
@@ -122,9 +117,6 @@ func (p *posterior) updateProbabilities() {
 	best := math.Inf(-1)
 	for slope := range 2 {
 		sloped := slope == 1
-		if sloped && p.background == nil {
-			break
-		}
 		p.noCulprit[slope] = p.fit(nil, sloped, p.startOf(&p.noCulprit[slope]), p.iterations(&p.noCulprit[slope]))
 		p.hypotheses = append(p.hypotheses, p.weighed(nil, p.noCulprit[slope]))
 		for i := range p.classes {
@@ -137,7 +129,7 @@ func (p *posterior) updateProbabilities() {
 	}
 	p.bestEvidence = best
 	p.normalize()
-	if p.known == nil && len(p.logs) >= minForSeveralCulprits {
+	if len(p.logs) >= minForSeveralCulprits {
 		p.extend(1)
 		p.extend(2)
 	}
@@ -178,10 +170,7 @@ func (p *posterior) weighed(classes []int, f fit) *hypothesis {
 // priorOf a slope of the background beside the culprits, or of none.
 func (p *posterior) priorOf(sloped bool) float64 {
 	prior := priorOfManySmall
-	switch {
-	case p.background == nil:
-		return 1
-	case p.ordered:
+	if p.ordered {
 		prior = priorOfDrift
 	}
 	if sloped {
@@ -268,7 +257,7 @@ func (p *posterior) extend(culprits int) {
 	for i, h := range made[:min(fitted, len(made))] {
 		slices.Sort(h.classes)
 		applied := p.appliedOf(h.classes)
-		if other := h.set(); i < bothWays && p.background != nil {
+		if other := h.set(); i < bothWays {
 			// What looked like many small effects, or like a drift, may have been this culprit.
 			if other.sloped = !h.sloped; !seen[other] {
 				seen[other] = true

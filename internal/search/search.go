@@ -47,14 +47,7 @@ type Search struct {
 
 // New search, with nothing measured.
 func New(space Space, terms Terms) *Search {
-	return &Search{whole: space, space: space, terms: terms, posterior: newPosterior(space, terms.Noise, nil)}
-}
-
-// NewWithLevels is a search whose levels were measured before: the fast state, what the culprit adds to it, and the
-// spread of one measurement, as logarithms.
-func NewWithLevels(space Space, terms Terms, fast, effect, spread float64) *Search {
-	return &Search{whole: space, space: space, terms: terms,
-		posterior: newPosterior(space, terms.Noise, &known{fast, effect, spread})}
+	return &Search{whole: space, space: space, terms: terms, posterior: newPosterior(space, terms.Noise)}
 }
 
 // Add what was measured for a question: any positive figure of which more is better.
@@ -137,13 +130,11 @@ func (s *Search) next() (Question, bool) {
 	case s.terms.MaxMeasurements > 0 && s.Measurements() >= s.terms.MaxMeasurements:
 		return Question{}, false
 	}
-	if s.posterior.known == nil {
-		if b, wanted := s.probe(); wanted {
-			return Question{Subset: b, Purpose: Anchor}, true
-		}
-		if b, wanted := s.anchor(); wanted {
-			return Question{Subset: b, Purpose: Anchor}, true
-		}
+	if b, wanted := s.probe(); wanted {
+		return Question{Subset: b, Purpose: Anchor}, true
+	}
+	if b, wanted := s.anchor(); wanted {
+		return Question{Subset: b, Purpose: Anchor}, true
 	}
 	best := s.best
 	if s.terms.Build > 0 {

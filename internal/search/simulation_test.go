@@ -89,8 +89,6 @@ type row struct {
 	plant func(r *rand.Rand, effect float64) (log func(search.Subset) float64, culprits []int)
 	space search.Space
 	terms search.Terms
-	// known: levels and spread are said beforehand.
-	known bool
 	// mean and p90 of measurements that are promised; 0 for no promise.
 	mean, p90 float64
 	// unsure: "undecided" is as good as right.
@@ -149,9 +147,6 @@ func (w row) once(seed uint64) (s *search.Search, culprits []int) {
 	terms := w.terms
 	terms.Seed = seed
 	s = search.New(w.space, terms)
-	if w.known {
-		s = search.NewWithLevels(w.space, terms, math.Log(1000)+w.kind.mean, -w.d*w.kind.sd, w.kind.sd)
-	}
 	finish(s, m)
 	return s, culprits
 }
@@ -256,10 +251,8 @@ func TestOrderedSearches(t *testing.T) {
 		for _, d := range []float64{1, 2, 3, 5} {
 			for _, k := range kinds() {
 				limit := search.Limit(n, d, 0.95)
-				w := row{name: fmt.Sprintf("%d steps, levels known", n), d: d, kind: k, plant: one(n), known: true,
-					space: search.Space{Candidates: n, Ordered: true}, terms: terms(), mean: 1.3 * limit}
-				t.Run(fmt.Sprint(w.name, d, k.name), func(t *testing.T) { w.check(t, 8) })
-				w.name, w.known, w.mean = fmt.Sprintf("%d steps", n), false, 1.8*limit+64/(d*d)
+				w := row{name: fmt.Sprintf("%d steps", n), d: d, kind: k, plant: one(n), mean: 1.8*limit + 64/(d*d),
+					space: search.Space{Candidates: n, Ordered: true}, terms: terms()}
 				w.terms.MaxMeasurements = 1000
 				t.Run(fmt.Sprint(w.name, d, k.name), func(t *testing.T) { w.check(t, few(d)) })
 			}

@@ -29,7 +29,7 @@ func (s *Search) Skip(b Subset) error {
 		asked[i].Subset = s.widen(asked[i].Subset)
 	}
 	s.exclude(b)
-	s.posterior = newPosterior(s.space, s.terms.Noise, s.posterior.known)
+	s.posterior = newPosterior(s.space, s.terms.Noise)
 	s.questions, s.proof = nil, nil
 	for i, q := range asked {
 		if slices.Equal(q.Subset, b) {
