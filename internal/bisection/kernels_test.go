@@ -98,6 +98,15 @@ func place(differences []diff.Difference, option string) int {
 	})
 }
 
+// priorsOf the options that differ, as candidates of a search.
+func priorsOf(k *diff.Knowledge, differences []diff.Difference) []float64 {
+	var e lab.Experiment
+	for _, d := range differences {
+		e.Factors = append(e.Factors, lab.VariedFactor{Factor: "option:" + d.Name, Levels: []string{d.A, d.B}})
+	}
+	return bisection.Priors(k, &e)
+}
+
 // trials are searches alike.
 type trials struct {
 	kernels, boots []float64
@@ -204,7 +213,7 @@ func TestTalosInFewKernels(t *testing.T) {
 	if len(differences) != 3063 {
 		t.Fatalf("%d differences", len(differences))
 	}
-	culprit, priors := place(differences, "IOMMU_DEFAULT_DMA_STRICT"), bisection.PriorsOf(differences)
+	culprit, priors := place(differences, "IOMMU_DEFAULT_DMA_STRICT"), priorsOf(k, differences)
 	strict := between{priors: priors, of: len(differences), build: build, culprit: always(culprit),
 		effect: math.Log(0.4)}
 	uncounted, cold, beside := strict, strict, strict
@@ -272,7 +281,7 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 			var means []float64
 			for i, r := range list {
 				c := place(planted[i], r.Option)
-				here.priors, here.of, here.culprit = bisection.PriorsOf(planted[i]), len(planted[i]), always(c)
+				here.priors, here.of, here.culprit = priorsOf(k, planted[i]), len(planted[i]), always(c)
 				one := here.run(searches(8) / 4)
 				mean := stat.Mean(one.kernels, nil)
 				one.record(t, figure.Name(under, r.Option), fmt.Sprintf("%s, %s in place %d, prior %.3f", row, r.Option,
@@ -295,7 +304,7 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 				t.Errorf("%s: median %.1f kernels, at most 10 promised; right in %d of %d", row, median,
 					all.right, len(all.kernels))
 			}
-			here.priors, here.of = bisection.PriorsOf(planted[0]), len(planted[0])
+			here.priors, here.of = priorsOf(k, planted[0]), len(planted[0])
 			unknown := unexpected(here.priors)
 			here.culprit = func(r *rand.Rand) int { return unknown[r.IntN(len(unknown))] }
 			none := here.run(searches(6))

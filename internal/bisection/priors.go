@@ -15,27 +15,11 @@ import (
 // knowledge has wrong costs the measurements that choosing among five takes, and no answer.
 const ignorance = 0.2
 
-// PriorsOf differences between a fast side, a, and a slow one, b: how likely each is the culprit before anything was
-// measured, in proportion to what it is likely to cost. One that would make the fast side slow, as far as is known, is
-// as unlikely as one that nothing is known of; these share the rest.
-func PriorsOf(differences []diff.Difference) []float64 {
-	weights := make([]float64, len(differences))
-	for i, d := range differences {
-		weights[i] = weightOf(d)
-	}
-	return search.Mix(weights, ignorance)
-}
-
-func weightOf(d diff.Difference) float64 {
-	if d.Weight <= diff.Unknown || d.Slower == "a" {
-		return 0
-	}
-	return d.Weight
-}
-
-// Priors of the factors between whose two levels a search looks, from what facts diff knows of each; nil where it knows
-// nothing of any, and for a series, whose steps it can't tell apart. They belong into the experiment, so that a run
-// that goes on and one that is looked at years later have the same, whatever is known by then.
+// Priors of the factors between whose two levels a search looks, a fast one and a slow one: how likely each is the
+// culprit before anything was measured, in proportion to what facts diff expects it to cost. One that would make the
+// fast side slow, as far as is known, is as unlikely as one that nothing is known of; these share the rest. Nil where
+// nothing is known of any, and for a series, whose steps it can't tell apart. They belong into the experiment, so that
+// a run that goes on and one that is looked at years later have the same, whatever is known by then.
 func Priors(k *diff.Knowledge, e *lab.Experiment) []float64 {
 	if e.Steps {
 		return nil
@@ -50,6 +34,14 @@ func Priors(k *diff.Knowledge, e *lab.Experiment) []float64 {
 		return nil
 	}
 	return search.Mix(weights, ignorance)
+}
+
+// weightOf a difference between a fast side, a, and a slow one, b.
+func weightOf(d diff.Difference) float64 {
+	if d.Weight <= diff.Unknown || d.Slower == "a" {
+		return 0
+	}
+	return d.Weight
 }
 
 // side is a machine of which nothing is known but one setting, as a fact; without facts where there is none for this

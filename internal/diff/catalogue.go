@@ -10,8 +10,6 @@ import (
 // definitions is the catalogue of facts.
 type definitions struct{ facts.Index }
 
-func catalogue() definitions { return definitions{facts.NewIndex()} }
-
 func (d definitions) lookup(key string) facts.Definition {
 	if def, ok := d.Lookup(key); ok {
 		return def

@@ -160,7 +160,7 @@ func (c *comparison) options() {
 // on.
 func (c *comparison) impliedChanges(a, b kconfig.Config) []kconfig.Change {
 	var changes []kconfig.Change
-	for _, e := range c.exact {
+	for _, e := range c.implied {
 		valueA, inA := a[e.Option]
 		valueB, inB := b[e.Option]
 		if inA != inB && valueA+valueB == "n" && (e.implied(inA, c.a.release) && !inA ||
@@ -395,7 +395,6 @@ func orN(value string) string {
 
 // machine compares facts of the machines as a whole.
 func (c *comparison) machine() {
-	marks := catalogue()
 	keys := map[string]bool{}
 	for key := range c.a.machine {
 		keys[key] = true
@@ -404,7 +403,7 @@ func (c *comparison) machine() {
 		keys[key] = true
 	}
 	for key := range keys {
-		if key == cmdlineKey || !marks.comparable(key) {
+		if key == cmdlineKey || !c.catalogue.comparable(key) {
 			continue
 		}
 		kind, name := kindOf(key)
@@ -412,7 +411,7 @@ func (c *comparison) machine() {
 		if e.Weight == 0 || c.compareUnknown(key) {
 			continue
 		}
-		valueA, valueB := marks.values(key, c.a.machine[key].Value, c.b.machine[key].Value)
+		valueA, valueB := c.catalogue.values(key, c.a.machine[key].Value, c.b.machine[key].Value)
 		if valueA == valueB {
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/facts"
 )
 
 //go:embed knowledge/*.yaml
@@ -36,9 +38,12 @@ type Knowledge struct {
 	exact    map[string]*entry
 	patterns map[string][]*entry
 	// linked are the options that an argument overrides, by the argument's name.
-	linked   map[string][]*entry
-	choices  [][]string
-	families [][]string
+	linked map[string][]*entry
+	// implied are the options whose absence says something of an older or a newer kernel.
+	implied   []*entry
+	choices   [][]string
+	families  [][]string
+	catalogue definitions
 }
 
 type entry struct {
@@ -79,7 +84,8 @@ type knowledgeFile struct {
 
 // Load reads the built-in knowledge.
 func Load() (*Knowledge, error) {
-	k := &Knowledge{exact: map[string]*entry{}, patterns: map[string][]*entry{}, linked: map[string][]*entry{}}
+	k := &Knowledge{exact: map[string]*entry{}, patterns: map[string][]*entry{}, linked: map[string][]*entry{},
+		catalogue: definitions{facts.NewIndex()}}
 	names, err := fs.Glob(files, "knowledge/*.yaml")
 	if err != nil {
 		return nil, err
@@ -146,6 +152,9 @@ func (k *Knowledge) addEntry(f knowledgeFile, e *entry) error {
 		return fmt.Errorf("it is there twice")
 	}
 	k.exact[key] = e
+	if e.Implied != "" {
+		k.implied = append(k.implied, e)
+	}
 	if strings.Contains(name, "*") {
 		k.patterns[kind] = append(k.patterns[kind], e)
 	}

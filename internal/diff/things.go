@@ -51,7 +51,6 @@ func unpairedWeight(class string) float64 {
 
 // things pairs what there are several of, and compares the pairs.
 func (c *comparison) things() {
-	marks := catalogue()
 	classes := slices.Sorted(maps.Keys(c.a.things))
 	classes = append(classes, slices.Sorted(maps.Keys(c.b.things))...)
 	slices.Sort(classes)
@@ -73,7 +72,7 @@ func (c *comparison) things() {
 				c.unpaired(class, p)
 				continue
 			}
-			c.compareThing(marks, grouped, p)
+			c.compareThing(grouped, p)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(grouped)) {
@@ -112,7 +111,7 @@ func (t *thing) describe(class string) string {
 	return t.about
 }
 
-func (c *comparison) compareThing(marks definitions, grouped map[string]*candidate, p pairing) {
+func (c *comparison) compareThing(grouped map[string]*candidate, p pairing) {
 	keys := slices.Collect(maps.Keys(p.a.facts))
 	for key := range p.b.facts {
 		if _, both := p.a.facts[key]; !both {
@@ -121,7 +120,7 @@ func (c *comparison) compareThing(marks definitions, grouped map[string]*candida
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		if !marks.comparable(key) {
+		if !c.catalogue.comparable(key) {
 			continue
 		}
 		e := c.lookup(factKind, key)
@@ -130,7 +129,7 @@ func (c *comparison) compareThing(marks definitions, grouped map[string]*candida
 		if e.Weight == 0 || c.missing(key, cmp.Or(p.a.about, p.b.about), a, inA, b, inB) {
 			continue
 		}
-		valueA, valueB := marks.values(key, a.Value, b.Value)
+		valueA, valueB := c.catalogue.values(key, a.Value, b.Value)
 		if valueA == valueB {
 			continue
 		}
