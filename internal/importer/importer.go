@@ -176,7 +176,7 @@ func importResults(ctx context.Context, p *app.App, s *store.Store, sources []in
 	}
 	defer p.DiscardOnInterrupt(ctx, func() error { return s.Remove(header.ID) })()
 	sink := &importSink{writer: w, latency: map[string]map[string]lab.Histogram{}}
-	read, err := ingest.ImportStages(ctx, sources, order, open, sink)
+	read, err := ingest.Import(ctx, sources, order, open, sink)
 	if err == nil {
 		err = w.Commit()
 	}

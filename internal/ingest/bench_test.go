@@ -65,7 +65,7 @@ func BenchmarkImport(b *testing.B) {
 		for i := range names {
 			names[i] = "run.json"
 		}
-		if _, err := Import(context.Background(), names, open(), sink); err != nil {
+		if _, err := Import(context.Background(), sources(names...), nil, open(), sink); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -92,7 +92,7 @@ func opened(docs [][]byte) func() Opener {
 func TestImportOfManyDocuments(t *testing.T) {
 	const n = 2000
 	tree, sink := ingesttest.NewTree(n, 7), newCompressing(t)
-	run, err := Import(t.Context(), tree.Names(), tree.Open, sink)
+	run, err := Import(t.Context(), sources(tree.Names()...), nil, tree.Open, sink)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,8 @@ func FuzzImport(f *testing.F) {
 			return
 		}
 		sink := &collected{}
-		run, err := Import(context.Background(), []string{name}, fstest.MapFS{name: {Data: data, Mode: 0o644}}.Open,
-			sink)
+		run, err := Import(context.Background(), sources(name), nil,
+			fstest.MapFS{name: {Data: data, Mode: 0o644}}.Open, sink)
 		if err != nil {
 			if lab.KindOf(err) != lab.Usage {
 				t.Errorf("not an error of the user's: %v", err)

@@ -126,7 +126,7 @@ func importFiles(t *testing.T, files ...string) (lab.Run, *collected) {
 		names[i] = filepath.Join("testdata", filepath.FromSlash(f))
 	}
 	sink := &collected{}
-	run, err := Import(context.Background(), names, openFile, sink)
+	run, err := Import(context.Background(), sources(names...), nil, openFile, sink)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,18 +19,11 @@ import (
 //
 // A file that can't be read, of no known format, or damaged makes the import fail with one lab.Usage error that names
 // all bad files. Below a directory, files of no known format are left out with a warning.
-func Import(ctx context.Context, names []string, open Opener, sink Sink) (lab.Run, error) {
-	sources := make([]Source, len(names))
-	for i, name := range names {
-		sources[i].Name = name
-	}
-	return ImportStages(ctx, sources, nil, open, sink)
-}
-
-// ImportStages is Import with stages: a level of the run's arms, so that a load in one stage is no repetition of the
-// same load in another. Sources name their stages, or order names those of one source, which then begin where a load
-// comes again or where another host's prompt stands. Both at once are no use.
-func ImportStages(ctx context.Context, sources []Source, order []string, open Opener, sink Sink) (lab.Run, error) {
+//
+// Stages are a level of the run's arms, so that a load in one stage is no repetition of the same load in another.
+// Sources name their stages, or order names those of one source, which then begin where a load comes again or where
+// another host's prompt stands. Both at once are no use.
+func Import(ctx context.Context, sources []Source, order []string, open Opener, sink Sink) (lab.Run, error) {
 	i := &importing{importers: Importers(), builder: newRunBuilder(sink), seen: map[uint64]struct{}{},
 		seed: maphash.MakeSeed()}
 	i.builder.staging.order = order

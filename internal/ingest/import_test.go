@@ -29,6 +29,15 @@ func fixture(t testing.TB, name string) []byte {
 	return data
 }
 
+// sources are the named files, each whole and of no stage.
+func sources(names ...string) []Source {
+	all := make([]Source, len(names))
+	for i, name := range names {
+		all[i].Name = name
+	}
+	return all
+}
+
 // importMap imports the named files of a map.
 func importMap(t *testing.T, files map[string][]byte, names ...string) (lab.Run, *collected, error) {
 	t.Helper()
@@ -37,7 +46,7 @@ func importMap(t *testing.T, files map[string][]byte, names ...string) (lab.Run,
 		tree[name] = &fstest.MapFile{Data: data, Mode: 0o644}
 	}
 	sink := &collected{}
-	run, err := Import(context.Background(), names, tree.Open, sink)
+	run, err := Import(context.Background(), sources(names...), nil, tree.Open, sink)
 	return run, sink, err
 }
 
@@ -253,7 +262,7 @@ func TestLargeFile(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := Import(ctx, []string{"testdata/fio"}, openFile, &collected{})
+	_, err := Import(ctx, sources("testdata/fio"), nil, openFile, &collected{})
 	if lab.KindOf(err) != lab.Cancelled {
 		t.Errorf("want a lab.Cancelled error, got %v", err)
 	}
@@ -267,7 +276,7 @@ func (s fullSink) Repetition(lab.Repetition) error { return s.err }
 
 func TestSinkErrorEndsTheImport(t *testing.T) {
 	full := errors.New("no space left on device")
-	_, err := Import(context.Background(), []string{"testdata/fio"}, openFile, fullSink{full})
+	_, err := Import(context.Background(), sources("testdata/fio"), nil, openFile, fullSink{full})
 	if !errors.Is(err, full) || lab.KindOf(err) != lab.Failure {
 		t.Errorf("want the sink's error as it is, got %v", err)
 	}
@@ -353,7 +362,7 @@ func TestAbsentStaysAbsent(t *testing.T) {
 }
 
 func TestNothingGivenIsAnError(t *testing.T) {
-	if _, err := Import(context.Background(), nil, openFile, &collected{}); lab.KindOf(err) != lab.Usage {
+	if _, err := Import(context.Background(), nil, nil, openFile, &collected{}); lab.KindOf(err) != lab.Usage {
 		t.Errorf("want a lab.Usage error, got %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func peakHeap(t *testing.T, n int) uint64 {
 	t.Helper()
 	tree := ingesttest.NewTree(n, 7)
 	sink := &watching{compressing: newCompressing(t)}
-	run, err := Import(context.Background(), tree.Names(), tree.Open, sink)
+	run, err := Import(context.Background(), sources(tree.Names()...), nil, tree.Open, sink)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func importPage(t *testing.T, order []string, sources ...Source) (lab.Run, *coll
 		sources[i].Name = filepath.Join("testdata", filepath.FromSlash(sources[i].Name))
 	}
 	sink := &collected{}
-	run, err := ImportStages(context.Background(), sources, order, openFile, sink)
+	run, err := Import(context.Background(), sources, order, openFile, sink)
 	return run, sink, err
 }
 
@@ -153,14 +153,14 @@ func TestWhatBeginsAStage(t *testing.T) {
 		"page": {Data: []byte(one("server", "4k") + one("client", "8k") + one("client", "16k") + one("client", "8k"))},
 		"a":    {Data: []byte(one("client", "4k"))}, "b": {Data: []byte(one("client", "4k") + "\n")},
 		"c": {Data: []byte(one("client", "8k"))}}
-	run, err := ImportStages(context.Background(), []Source{{Name: "page"}}, []string{"x", "y", "z"}, tree.Open, sink)
+	run, err := Import(context.Background(), []Source{{Name: "page"}}, []string{"x", "y", "z"}, tree.Open, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := loads(run); len(got["x"]) != 1 || len(got["y"]) != 2 || len(got["z"]) != 1 {
 		t.Errorf("%v", got)
 	}
-	run, err = ImportStages(context.Background(), []Source{{Name: "a", Stage: "x"}, {Name: "b", Stage: "x"},
+	run, err = Import(context.Background(), []Source{{Name: "a", Stage: "x"}, {Name: "b", Stage: "x"},
 		{Name: "c", Stage: "y"}}, nil, tree.Open, &collected{})
 	if err != nil || run.Repetitions != 2 || len(run.Cells) != 2 || len(run.Stages) != 2 {
 		t.Errorf("%+v, %v", run, err)
@@ -202,7 +202,7 @@ func FuzzStages(f *testing.F) {
 		}
 		sink := &collected{}
 		order := names()[:stages]
-		run, err := ImportStages(context.Background(), []Source{{Name: "page.txt", First: first, Last: last}}, order,
+		run, err := Import(context.Background(), []Source{{Name: "page.txt", First: first, Last: last}}, order,
 			fstest.MapFS{"page.txt": {Data: data}}.Open, sink)
 		if err != nil {
 			if lab.KindOf(err) != lab.Usage {

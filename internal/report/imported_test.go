@@ -86,7 +86,7 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 			return
 		}
 		var reps kept
-		run, err := ingest.Import(context.Background(), []string{name},
+		run, err := ingest.Import(context.Background(), []ingest.Source{{Name: name}}, nil,
 			fstest.MapFS{name: {Data: data, Mode: 0o644}}.Open, &reps)
 		if err != nil {
 			return
@@ -144,7 +144,7 @@ func writeAsStages(t *testing.T, name string, data []byte, scores reference.Scor
 	again := "again/" + name
 	files := fstest.MapFS{name: {Data: data, Mode: 0o644}, again: {Data: append(bytes.Clone(data), '\n'), Mode: 0o644}}
 	var reps kept
-	run, err := ingest.ImportStages(context.Background(),
+	run, err := ingest.Import(context.Background(),
 		[]ingest.Source{{Name: name, Stage: "one"}, {Name: again, Stage: "two"}}, nil, files.Open, &reps)
 	if err != nil {
 		return

@@ -29,7 +29,7 @@ func (n *nowhere) Repetition(r lab.Repetition) error {
 func stagesOfTheReport(t *testing.T, o stages.Options) stages.Document {
 	t.Helper()
 	sink := &nowhere{}
-	run, err := ingest.ImportStages(context.Background(),
+	run, err := ingest.Import(context.Background(),
 		[]ingest.Source{{Name: "../../docs/examples/nfs-over-rdma.txt"}},
 		[]string{"ram", "one path", "two paths", "rdma"}, func(name string) (fs.File, error) {
 			return os.Open(name)

@@ -60,7 +60,7 @@ func links(t *testing.T, text string) ceiling.Links {
 func report(t *testing.T) stages.Document {
 	t.Helper()
 	k := &kept{}
-	run, err := ingest.ImportStages(context.Background(), []ingest.Source{{Name: page}},
+	run, err := ingest.Import(context.Background(), []ingest.Source{{Name: page}},
 		[]string{ram, onePath, twoPaths, twoByRDMA},
 		func(name string) (fs.File, error) { return os.Open(name) }, k)
 	if err != nil {
