@@ -168,7 +168,7 @@ func (p *App) openGuest(ctx context.Context, name string) (target.Target, error)
 func (p *App) openGuestIn(ctx context.Context, name, images string) (target.Target, error) {
 	file := strings.TrimPrefix(name, qemu.Scheme)
 	p.Print("", "starting the guest of "+file)
-	g, err := qemu.OpenOn(ctx, name, file, qemu.Host{Folder: JobsFolder(), Images: images,
+	g, err := qemu.Open(ctx, name, file, qemu.Host{Folder: JobsFolder(), Images: images,
 		Links: &p.links.Links, Say: func(text string) { p.Print("", text) }})
 	if err != nil {
 		return nil, err // and no guest that is nil in an interface which is not

@@ -23,10 +23,11 @@ func derive(all []lab.Fact) map[string]lab.Fact {
 func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 	all := slices.Concat(striped("256").Facts, nfsServer("").Facts, about("", "cpu.sockets", "1"),
 		about("eth0", "nic.kind", "physical", "nic.speed", "25000000000", "nic.pci.address", "0000:b3:00.0"))
+	catalogue := facts.NewIndex()
 	given := map[string]bool{}
 	for _, f := range Derive(all) {
 		given[f.Key] = true
-		d, ok := facts.Lookup(f.Key)
+		d, ok := catalogue.Lookup(f.Key)
 		if !ok || d.Mark != facts.Computed {
 			t.Errorf("%s is not a computed fact of the catalogue", f.Key)
 		}

@@ -285,7 +285,7 @@ func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := qemu.OpenOn(t.Context(), "qemu:"+file, file,
+		g, err := qemu.Open(t.Context(), "qemu:"+file, file,
 			qemu.Host{Folder: folder, Images: t.TempDir(), Links: links})
 		if err != nil {
 			t.Fatalf("%v", err)

@@ -55,7 +55,7 @@ func makeInnerMachine(t *testing.T) innerMachine {
 			t.Error(err)
 		}
 	})
-	g, err := qemu.OpenOn(t.Context(), "qemu:"+file, file,
+	g, err := qemu.Open(t.Context(), "qemu:"+file, file,
 		qemu.Host{Folder: folder, Images: t.TempDir(), Links: &qemu.Links{}})
 	if err != nil {
 		t.Fatal(err)

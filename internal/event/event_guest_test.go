@@ -77,7 +77,7 @@ setup: |
 			t.Error(err)
 		}
 	})
-	g, err := qemu.Open(t.Context(), "qemu:"+file, file, folder)
+	g, err := qemu.Open(t.Context(), "qemu:"+file, file, qemu.Host{Folder: folder, Images: folder})
 	if err != nil {
 		t.Fatal(err)
 	}

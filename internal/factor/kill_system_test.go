@@ -54,7 +54,7 @@ func realPlan(t *testing.T) (p plan, watched []string) {
 // snapshot is all that facts knows of this machine and of the disk.
 func snapshot(t *testing.T, disk string) []lab.Fact {
 	t.Helper()
-	all, err := facts.Snapshot(t.Context(), here(t).Target,
+	all, err := facts.SnapshotWithin(t.Context(), facts.SnapshotLimit, here(t).Target,
 		lab.Place{Kind: lab.Device, Path: "/dev/" + disk, Resolved: "/dev/" + disk, Disks: []string{disk}})
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d facts, %v", len(all), err)

@@ -117,11 +117,6 @@ const SnapshotLimit = 3 * time.Second
 // server) leaves its collector time for everything else.
 func commandLimit(snapshot time.Duration) time.Duration { return snapshot * 2 / 3 }
 
-// Snapshot collects all facts of a target, with those of the place under test, within SnapshotLimit.
-func Snapshot(ctx context.Context, t target.Target, place lab.Place) ([]lab.Fact, error) {
-	return SnapshotWithin(ctx, SnapshotLimit, t, place)
-}
-
 // SnapshotWithin collects all facts of a target, with those of the place under test. It takes well under a second on an
 // ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
 // leaves the fact "collector.NAME", unknown. Collectors can be left out by name. The error says that the context was

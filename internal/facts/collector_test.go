@@ -232,7 +232,7 @@ func snapshotDoesNotHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	facts, err := Snapshot(t.Context(), s, place)
+	facts, err := SnapshotWithin(t.Context(), SnapshotLimit, s, place)
 	// Two commands hang side by side, so that their collectors still answer, and only what waits for a file is cut off.
 	if took := time.Since(start); err != nil || took != SnapshotLimit {
 		t.Fatalf("%v after %v", err, took)
@@ -253,7 +253,7 @@ func snapshotDoesNotHang(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Snapshot(ctx, s, place); err == nil {
+	if _, err := SnapshotWithin(ctx, SnapshotLimit, s, place); err == nil {
 		t.Error("a cancelled snapshot ends without an error")
 	}
 }

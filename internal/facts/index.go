@@ -42,6 +42,3 @@ func (x Index) Lookup(key string) (Definition, bool) {
 	}
 	return Definition{}, false
 }
-
-// Lookup finds the definition of one key. For many see NewIndex.
-func Lookup(key string) (Definition, bool) { return NewIndex().Lookup(key) }

@@ -110,7 +110,7 @@ func TestLargeMachine(t *testing.T) {
 func BenchmarkSnapshotOfALargeMachine(b *testing.B) {
 	m := largeMachine(b)
 	for b.Loop() {
-		if _, err := Snapshot(b.Context(), m, lab.Place{}); err != nil {
+		if _, err := SnapshotWithin(b.Context(), SnapshotLimit, m, lab.Place{}); err != nil {
 			b.Fatal(err)
 		}
 	}

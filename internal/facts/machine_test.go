@@ -191,7 +191,7 @@ func (m *machine) snapshot(t testing.TB) (lab.Place, []lab.Fact) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := Snapshot(t.Context(), m, place)
+	facts, err := SnapshotWithin(t.Context(), SnapshotLimit, m, place)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 
 func snapshotOf(t *testing.T, name string) []lab.Fact {
 	t.Helper()
-	facts, err := Snapshot(t.Context(), saved(t, name), lab.Place{})
+	facts, err := SnapshotWithin(t.Context(), SnapshotLimit, saved(t, name), lab.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func TestLoopDevices(t *testing.T) {
 		t.Errorf("a folder beside the image: same device is %v, %v", same, err)
 	}
 
-	facts, err := Snapshot(t.Context(), local, place)
+	facts, err := SnapshotWithin(t.Context(), SnapshotLimit, local, place)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestRedactMachines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, err := Snapshot(t.Context(), m, place)
+			before, err := SnapshotWithin(t.Context(), SnapshotLimit, m, place)
 			if err != nil {
 				t.Fatal(err)
 			}

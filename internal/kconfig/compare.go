@@ -19,17 +19,6 @@ type Change struct {
 	InA, InB bool
 }
 
-// Kind is "added" when only b mentions the option, "removed" when only a does, else "changed".
-func (c Change) Kind() string {
-	switch {
-	case !c.InA:
-		return "added"
-	case !c.InB:
-		return "removed"
-	}
-	return "changed"
-}
-
 // Compare lists the options that differ, by name. An option that is not mentioned is "n", so "not set" on one side and
 // not mentioned on the other is no difference; "m" and "y" are one. Names are compared as they stand; use Pair before
 // for options that were renamed between the two kernels.

@@ -3,6 +3,7 @@ package kconfig
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -135,9 +136,10 @@ func TestCompare(t *testing.T) {
 	b := Config{"BUILT": "m", "NEW": "m", "NEWOFF": "n", "NUMBER": "1000", "SAME": "m"}
 	var got []string
 	for _, c := range Compare(a, b) {
-		got = append(got, c.Kind()+" "+c.Option+" "+c.A+">"+c.B)
+		got = append(got, fmt.Sprintf("%v %v %s %s>%s", c.InA, c.InB, c.Option, c.A, c.B))
 	}
-	want := "changed BUILT y>m, removed EMPTY >n, removed GONE y>n, added NEW n>m, changed NUMBER 250>1000"
+	want := "true true BUILT y>m, true false EMPTY >n, true false GONE y>n, false true NEW n>m, " +
+		"true true NUMBER 250>1000"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
 	}

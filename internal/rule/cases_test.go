@@ -127,8 +127,9 @@ func TestEveryRuleHasItsCases(t *testing.T) {
 
 func checkCase(t *testing.T, rule Rule, want Verdict, c ruleCase) {
 	t.Helper()
+	catalogue := facts.NewIndex()
 	for _, f := range c {
-		d, ok := facts.Lookup(f.Key)
+		d, ok := catalogue.Lookup(f.Key)
 		if !ok {
 			t.Errorf("%s: there is no fact %s", want, f.Key)
 		}

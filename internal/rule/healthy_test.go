@@ -43,9 +43,10 @@ func healthyHosts(t *testing.T) map[string][]lab.Fact {
 		if err := yaml.Unmarshal(data, &list); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+		catalogue := facts.NewIndex()
 		var host []lab.Fact
 		for _, f := range list {
-			d, ok := facts.Lookup(f.Fact)
+			d, ok := catalogue.Lookup(f.Fact)
 			switch {
 			case !ok:
 				t.Errorf("%s: there is no fact %s", name, f.Fact)

@@ -53,9 +53,10 @@ func hosts(t *testing.T) map[string]host {
 
 func (h host) facts(t *testing.T) []lab.Fact {
 	t.Helper()
+	catalogue := facts.NewIndex()
 	var list []lab.Fact
 	for _, f := range h.Facts {
-		d, ok := facts.Lookup(f.Fact)
+		d, ok := catalogue.Lookup(f.Fact)
 		if !ok || f.Says == "" || f.Value == "" {
 			t.Errorf("%s of %s: in the catalogue %v, rests on %q", f.Fact, h.Report, ok, f.Says)
 		}

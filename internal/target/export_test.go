@@ -12,6 +12,3 @@ func (s *SSH) Master() int {
 	}
 	return s.link.Connection.(*sshConnection).cmd.Process.Pid
 }
-
-// SocketFolder makes a folder for control sockets in the first of some places.
-func SocketFolder(bases []string) (string, error) { return socketFolder(bases) }

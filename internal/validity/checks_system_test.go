@@ -100,7 +100,7 @@ func at(t *testing.T, path string) *bench {
 		t.Fatal(err)
 	}
 	b.place = place
-	known, err := facts.Snapshot(t.Context(), b.local, place)
+	known, err := facts.SnapshotWithin(t.Context(), facts.SnapshotLimit, b.local, place)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,3 @@ func (o Options) With(settings map[string]string) (Options, error) {
 	o.Machine, err = o.with(settings)
 	return o, err
 }
-
-// Abandon is what a SIGKILL leaves: the record without its lock, and all that it names.
-func (m *Machine) Abandon() { _ = m.journal.release() }

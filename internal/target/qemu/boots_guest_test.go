@@ -278,7 +278,7 @@ func TestGuestsReachEachOther(t *testing.T) {
 		file := describe(t,
 			"cpus: 1\nmemory: 512m\nfiles: [/etc/services]\nnetworks:\n  - {link: a, address: 10.0.11."+number+"/24, mtu: 9000, speed: 100}\n  - {link: b, address: 10.0.12."+number+"/24}\n"+
 				"setup: |\n  echo of "+number+" > /run/said\n")
-		g, err := OpenOn(t.Context(), "qemu:"+file, file, Host{Folder: folder, Images: t.TempDir(), Links: links})
+		g, err := Open(t.Context(), "qemu:"+file, file, Host{Folder: folder, Images: t.TempDir(), Links: links})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, strings.Join(details(err), "\n"))
 		}

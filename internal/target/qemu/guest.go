@@ -72,15 +72,9 @@ type Host struct {
 	starting []string
 }
 
-// Open reads the description of a guest and starts it. folder is where the guest's own folder is made; it should lie in
-// memory. name is what the user calls the guest: "qemu:FILE". The guest lives until Close, or until this process ends
-// in whatever way.
-func Open(ctx context.Context, name, file, folder string) (*Guest, error) {
-	return OpenOn(ctx, name, file, Host{Folder: folder, Images: os.TempDir(), Links: &Links{}})
-}
-
-// OpenOn is Open with all that can be said of the host.
-func OpenOn(ctx context.Context, name, file string, on Host) (*Guest, error) {
+// Open reads the description of a guest and starts it. name is what the user calls the guest: "qemu:FILE". The guest
+// lives until Close, or until this process ends in whatever way.
+func Open(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	g, err := prepare(ctx, name, file, on)
 	if err != nil {
 		return nil, err
@@ -148,7 +142,7 @@ func (g *Guest) startCompanion(ctx context.Context, file string, on Host) error 
 			return &lab.Error{Kind: lab.Usage, What: "the guest of " + own + " needs that of " + other +
 				" beside it, which needs this one"}
 		}
-		b, err := OpenOn(ctx, Scheme+other, other, on)
+		b, err := Open(ctx, Scheme+other, other, on)
 		if err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ func guests(t *testing.T) string {
 func open(t *testing.T, file string) *Guest {
 	t.Helper()
 	began := time.Now()
-	g, err := Open(t.Context(), "qemu:"+file, file, guests(t))
+	g, err := Open(t.Context(), "qemu:"+file, file, Host{Folder: guests(t), Images: t.TempDir()})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(details(err), "\n"))
 	}
@@ -127,7 +127,7 @@ func TestKilledHeadroomLeavesNothing(t *testing.T) {
 	t.Parallel()
 	if arguments := os.Getenv(opened); arguments != "" {
 		file, folder, _ := strings.Cut(arguments, "|")
-		g, err := Open(context.Background(), "qemu:guest", file, folder)
+		g, err := Open(context.Background(), "qemu:guest", file, Host{Folder: folder, Images: folder})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestIOThreadsOfAnOldQEMU(t *testing.T) {
 		t.Skip("QEMU " + v.String() + " maps queues to IOThreads")
 	}
 	folder := guests(t)
-	_, err = Open(t.Context(), "qemu:"+file, file, folder)
+	_, err = Open(t.Context(), "qemu:"+file, file, Host{Folder: folder, Images: folder})
 	if err == nil || !strings.Contains(err.Error(), "disk d: 4 IOThreads need a mapping of queues to threads "+
 		"(iothread-vq-mapping), which virtio-blk has from QEMU 9 on, and this is "+v.String()) {
 		t.Errorf("four IOThreads under QEMU %s: %v", v, err)

@@ -67,7 +67,7 @@ func (k *KubeVirt) begin(ctx context.Context, instance *unstructured.Unstructure
 	g.cancel = cancel
 	go func() {
 		defer close(g.started)
-		if g.guest, g.err = qemu.OpenOn(starting, "qemu:"+file, file,
+		if g.guest, g.err = qemu.Open(starting, "qemu:"+file, file,
 			qemu.Host{Folder: k.folder, Images: k.folder}); g.err != nil {
 			return
 		}
