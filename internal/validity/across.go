@@ -13,6 +13,96 @@ import (
 	"headroom/internal/unit"
 )
 
+// acrossChecks are of all repetitions of a run together.
+func acrossChecks() []Check {
+	return []Check{
+		{
+			Code:   "emulated-guest",
+			Weight: Note,
+			Title:  "The machine is emulated",
+			Run:    emulatedGuest,
+			Taints: "nothing by itself",
+			When:   "the CPU of a target is QEMU's own (TCG), as it is where KVM does not work",
+			Do: "compare levels of this one guest only; measure where KVM works, or on hardware, for a rate that " +
+				"means something",
+			Source: "tried with QEMU 7.2: 6,000 to 7,500 random reads a second of an emulated NVMe disk",
+		},
+		{
+			Code:   "effect-not-verified",
+			Weight: Note,
+			Title:  "Nothing shows whether a setting is in effect",
+			Run:    effectNotVerified,
+			Taints: "nothing by itself: what no difference says of that setting",
+			When: "a kernel was started with an argument, and neither /proc and /sys nor the kernel's log show what " +
+				"it does. One that is seen to do nothing ends the run",
+			Do: "look at its spelling, and whether this kernel has it; a difference that was measured shows that it " +
+				"is in effect",
+			Source: "nvme.io_queue_depth=2 did nothing in a guest whose modules did not read the command line, and " +
+				"an ablation called it harmless; the table of arguments names the kernel's documentation for each " +
+				"(docs/boot.md)",
+		},
+		{
+			Code:   "few-repetitions",
+			Weight: Widens,
+			Title:  "Too few repetitions for a spread",
+			Run:    fewRepetitions,
+			Taints: "everything",
+			When:   fmt.Sprintf("a cell has fewer than %d repetitions", enoughRepetitions),
+			Do:     "repeat",
+			Source: "k8s-netperf #78; docs: an interval for the median needs six for 95%",
+		},
+		{
+			Code:   "wide-interval",
+			Weight: Widens,
+			Title:  "Repetitions differ widely",
+			Run:    wide,
+			Taints: "IOPS and bandwidth; of a command what decides",
+			When: fmt.Sprintf("the interval of the IOPS, or of what decides a command, of at least %d repetitions is "+
+				"wider than ±%s",
+				enoughRepetitions, unit.Percent(wideInterval)),
+			Do:     "find out what differs, or repeat",
+			Source: "k8s-netperf #78 (1142 to 8790 Mb/s from three samples)",
+		},
+		{
+			Code:   "few-operations",
+			Weight: Moves,
+			Title:  "Too few I/Os for a percentile",
+			Run:    fewOperations,
+			Taints: "those percentiles",
+			When:   "less than one I/O of all repetitions lies beyond the percentile (10,000 for p99.99)",
+			Do:     "run longer",
+			Source: "order statistics",
+		},
+		{
+			Code:   "position-effect",
+			Weight: Moves,
+			Title:  "The order of the tests matters",
+			Run:    positionEffect,
+			Taints: "everything",
+			When: fmt.Sprintf("a cell is at least %s faster or slower after a certain other one, or all cells are "+
+				"when first in a pass, in the first pass or after writes (P < %.2g, divided by the number of "+
+				"questions, "+
+				"and at least %d repetitions with and without)", unit.Percent(orderEffect), orderAlpha, orderTwice),
+			Do: "compare in the same order only",
+			Source: "a comment by powerman on the Talos report: linear reads ran three times as fast when two " +
+				"tests changed places; flent's and phoronix's random order",
+		},
+		{
+			Code:   "fresh-layout",
+			Weight: Moves,
+			Title:  "The first load on freshly written data",
+			Run:    freshLayout,
+			Taints: "everything; reads where there is one repetition",
+			When: fmt.Sprintf("the repetition right after a layout (within %.0f minutes) is faster than later ones "+
+				"of its cell by %s; or it is the only one of a cell that reads",
+				math.Round(freshFor.Minutes()), unit.Percent(orderEffect)),
+			Do: "leave it out, or put a load that is not counted first",
+			Source: "a comment by powerman on the Talos report: linear reads ran three times as fast right after " +
+				"the file was made",
+		},
+	}
+}
+
 const (
 	// enoughRepetitions is the number from which a spread can be told at all: of two values one may be a stray and
 	// nobody knows which.
@@ -192,198 +282,6 @@ func fewOperations(h History) []Found {
 		}
 	}
 	return found
-}
-
-// question is something about the order that may have mattered: which repetitions are marked, and how to say it.
-type question struct {
-	cell   string          // that it concerns; empty when all are pooled
-	groups [][]stat.Marked // by cell
-	fewest int             // marked repetitions that it takes
-	faster bool            // whether only a gain counts
-	text   string          // a format with the place of the ratio
-}
-
-// ask answers questions of one kind. The more are asked, the surer each answer must be.
-func ask(questions []question) []Found {
-	var found []Found
-	for _, q := range questions {
-		effect := stat.OrderEffect(q.groups)
-		// Differences below the threshold and samples that say nothing (NaN) both fail here.
-		sure := effect.P < orderAlpha/float64(len(questions))
-		enough := effect.Marked >= q.fewest && effect.Unmarked >= orderTwice
-		gain, loss := effect.Ratio >= 1+orderEffect, effect.Ratio <= 1/(1+orderEffect)
-		if !sure || !enough || !gain && (q.faster || !loss) {
-			continue
-		}
-		how := fmt.Sprintf("%.2f times as fast", effect.Ratio)
-		if effect.Ratio < 1 {
-			how = "at " + unit.Percent(effect.Ratio) + " of the speed"
-		}
-		text := fmt.Sprintf(q.text, how) + fmt.Sprintf(" (%d against %d repetitions)", effect.Marked, effect.Unmarked)
-		found = append(found,
-			Found{q.cell, lab.Warning{Taints: allMetrics(), Text: text, MostError: effectShare(effect)}})
-	}
-	return found
-}
-
-// effectShare is how far the order can have moved a number at most, as a share: if all repetitions had been on one side
-// of the effect, by the far end of its interval.
-func effectShare(e stat.Effect) float64 {
-	return 1 - 1/max(e.Hi, 1/e.Lo)
-}
-
-// positionEffect asks, for each cell, whether it matters which cell ran before; and for all cells together, whether it
-// matters to come first in a pass, to run in the first pass, or to follow a load that writes. The powers differ: three
-// repetitions of a cell show only a factor, the pooled questions some percent.
-func positionEffect(h History) []Found {
-	titles, writes := map[string]string{}, map[string]bool{}
-	for _, c := range h.Run.Cells {
-		titles[c.ID] = title(c)
-		writes[c.ID] = lab.ByFio(c.Engine) && (&Evidence{Cell: c}).asksFor(lab.Write)
-	}
-	var alone []question
-	for _, c := range h.Cells {
-		predecessors, first := map[string]bool{}, false
-		for _, r := range c.Repetitions {
-			if r.After == "" {
-				first = true
-				continue
-			}
-			predecessors[r.After] = true
-		}
-		sorted := slices.Sorted(maps.Keys(predecessors))
-		for i, p := range sorted {
-			if len(sorted) == 2 && i == 1 && !first {
-				break // the same question the other way round
-			}
-			alone = append(alone, question{
-				cell:   c.Cell.ID,
-				fewest: orderTwice,
-				groups: [][]stat.Marked{c.marked(func(r lab.Repetition) bool { return r.After == p })},
-				text: "right after " + strings.ReplaceAll(titles[p], "%", "%%") +
-					" this ran %s; the order of the tests is part of the number, " +
-					"so compare in the same order, or put something neutral in between",
-			})
-		}
-	}
-	kinds := []struct {
-		mark func(lab.Repetition) bool
-		text string
-	}{
-		{func(r lab.Repetition) bool { return r.Position == 1 }, "whatever came first in a pass ran %s; put a load " +
-			"that is not counted before each pass"},
-		{func(r lab.Repetition) bool { return r.Block == 1 }, "the first pass ran %s; the machine changed while it " +
-			"was measured, so leave the first pass out, or repeat more"},
-		{func(r lab.Repetition) bool { return writes[r.After] }, "right after loads that write, the others ran %s; " +
-			"pause longer between tests, or compare in the same order"},
-	}
-	var pooled []question
-	for _, k := range kinds {
-		q := question{fewest: orderTwice, text: k.text}
-		for _, c := range h.Cells {
-			if placed := c.withPosition(); len(placed.Repetitions) > 1 {
-				q.groups = append(q.groups, placed.marked(k.mark))
-			}
-		}
-		// One cell alone has no passes to speak of.
-		if len(q.groups) > 1 {
-			pooled = append(pooled, q)
-		}
-	}
-	return append(ask(alone), ask(pooled)...)
-}
-
-// withPosition leaves out the repetitions whose place in the run is not known.
-func (c CellHistory) withPosition() CellHistory {
-	unplaced := func(r lab.Repetition) bool { return r.Block == 0 || r.Position == 0 }
-	c.Repetitions = slices.DeleteFunc(slices.Clone(c.Repetitions), unplaced)
-	return c
-}
-
-// marked pairs the speed of each repetition with a mark.
-func (c CellHistory) marked(mark func(lab.Repetition) bool) []stat.Marked {
-	var all []stat.Marked
-	for _, r := range c.Repetitions {
-		if v := c.speed(r); v > 0 {
-			all = append(all, stat.Marked{Value: v, Marked: mark(r)})
-		}
-	}
-	return all
-}
-
-// speed is one number for how fast a repetition was: all its operations a second; of a command what its cell is decided
-// by.
-func (c CellHistory) speed(r lab.Repetition) float64 {
-	if !lab.ByFio(c.Cell.Engine) {
-		names := lab.Deciding(c.Cell.Metrics, c.Cell.Params, r.Values)
-		switch {
-		case len(names) == 0 || r.Values[names[0]] <= 0:
-			return 0
-		case c.Cell.Metric(names[0]).Better == lab.Lower:
-			return 1 / r.Values[names[0]]
-		default:
-			return r.Values[names[0]]
-		}
-	}
-	sum := 0.0
-	for _, d := range []string{lab.Read, lab.Write, lab.Trim} {
-		sum += r.Values[lab.IOPS(d)]
-	}
-	if sum == 0 {
-		sum = r.Values[lab.IOPS(lab.Mixed)]
-	}
-	return sum
-}
-
-// freshLayout compares the first load after a layout with later ones of the same cell. Only a gain counts: there is but
-// one such repetition, and a single slow one is more often a stall. Where there are no later ones, it can only say so,
-// and does for reads.
-func freshLayout(h History) []Found {
-	first := map[string]time.Time{}
-	for _, c := range h.Cells {
-		for _, r := range c.Repetitions {
-			if l := r.Layout; l.Kind == "file" || l.Kind == "fill" {
-				if t, ok := first[l.ID]; !ok || r.Start.Before(t) {
-					first[l.ID] = r.Start
-				}
-			}
-		}
-	}
-	fresh := func(r lab.Repetition) bool {
-		l := r.Layout
-		return (l.Kind == "file" || l.Kind == "fill") && !r.Start.IsZero() && !l.Written.IsZero() &&
-			r.Start.Equal(first[l.ID]) && r.Start.Sub(l.Written) < freshFor
-	}
-	var questions []question
-	var found []Found
-	for _, c := range h.Cells {
-		n := 0
-		for _, r := range c.Repetitions {
-			if fresh(r) {
-				n++
-			}
-		}
-		reads := lab.ByFio(c.Cell.Engine) && (&Evidence{Cell: c.Cell}).asksFor(lab.Read)
-		switch {
-		case n == 0:
-		case n < len(c.Repetitions):
-			questions = append(questions, question{
-				cell:   c.Cell.ID,
-				fewest: 1,
-				faster: true,
-				groups: [][]stat.Marked{c.marked(fresh)},
-				text: "as the first load on freshly written data this ran %s than later; leave that repetition " +
-					"out, or put a load that is not counted first",
-			})
-		case reads && len(c.Repetitions) == 1:
-			r := c.Repetitions[0]
-			found = append(found, Found{c.Cell.ID, lab.Warning{Taints: metricsOf(lab.Read), Text: fmt.Sprintf(
-				"the only repetition read data that was written %s before, and reads right after a layout can be "+
-					"several times faster than later ones; repeat, so that the others show it",
-				unit.Duration(r.Start.Sub(r.Layout.Written)))}})
-		}
-	}
-	return append(found, ask(questions)...)
 }
 
 // title names a cell for people: its job, and what tells it from others of the job.

@@ -1,9 +1,95 @@
 package validity
 
 import (
+	"fmt"
 	"headroom/internal/lab"
 	"headroom/internal/unit"
 )
+
+// cacheChecks say what answered, where it was not the disk.
+func cacheChecks() []Check {
+	return []Check{
+		{
+			Code:       "never-written",
+			Weight:     Spoils,
+			Title:      "Read from holes or from blocks that were never written",
+			Repetition: neverWritten,
+			Taints:     "reads",
+			When: fmt.Sprintf("the device was discarded and not filled; create_on_open=1 with reads; the layout "+
+				"covers %s of what the load may read; or direct reads of a file of unknown layout "+
+				"of which the disk itself did %s", below(wroteAll), below(reachedShare)),
+			Do:     "fill the device, or write the file in full, before reading",
+			Source: "fio #719, #1473; benchmark-operator #627, #381",
+		},
+		{
+			Code:       "page-cache",
+			Weight:     Spoils,
+			Title:      "This machine's memory answered reads",
+			Repetition: pageCache,
+			Taints:     "reads",
+			When: fmt.Sprintf("buffered reads, and the disk, or the NFS server, read %s of what fio read (ramp "+
+				"allowed for)",
+				below(reachedShare)),
+			Do:     "direct=1, or a file of twice the memory",
+			Source: "fio's HOWTO, invalidate and pre_read; pbench #647",
+		},
+		{
+			Code:       "direct-not-honoured",
+			Weight:     Spoils,
+			Title:      "O_DIRECT was asked for and not honoured",
+			Repetition: directNotHonoured,
+			Taints:     "the direction concerned",
+			When: fmt.Sprintf("direct=1 on a file that is known to be written in full, and the disk moved %s of "+
+				"what fio moved; or ZFS whose disks can't be told", below(reachedShare)),
+			Do:     "measure on another file system, or on the device",
+			Source: "fio #642; KDiskMark #122, #148",
+		},
+		{
+			Code:       "memory-backed",
+			Weight:     Spoils,
+			Title:      "The place lies in memory",
+			Repetition: memoryBacked,
+			Taints:     "everything",
+			When: "the file system is tmpfs, ramfs or hugetlbfs, or every disk below is a RAM disk, zram or " +
+				"null_blk",
+			Do:     "choose a directory on a disk",
+			Source: "phoronix-test-suite refuses disk tests there",
+		},
+		{
+			Code:       "server-cache",
+			Weight:     Spoils,
+			Title:      "The server's memory may have answered reads",
+			Repetition: serverCache,
+			Taints:     "reads",
+			When: fmt.Sprintf("reads over a network file system (or from the host, by 9p or virtiofs) of less "+
+				"data than %d times this machine's memory", memoryFactor),
+			Do:     "use more data than twice the server's memory",
+			Source: "benchmark-operator #325 (35 times too fast); pbench #647",
+		},
+		{
+			Code:       "small-file",
+			Weight:     Spoils,
+			Title:      "Buffered I/O on data that fits into memory",
+			Repetition: smallFile,
+			Taints:     "the directions concerned",
+			When: fmt.Sprintf("no direct=1 and less data than %d times the memory, unless the disk's counters "+
+				"show that it moved at least %s of it", memoryFactor, unit.Percent(reachedShare)),
+			Do:     "direct=1, or more data",
+			Source: "ClusterBuster's relative file size; kbench's README",
+		},
+		{
+			Code:       "implausibly-fast",
+			Weight:     Spoils,
+			Title:      "Faster than any drive",
+			Repetition: implausiblyFast,
+			Taints:     "reads",
+			When: fmt.Sprintf("the median of direct random reads at depth 1 is below %s",
+				unit.Latency(fastestRead)),
+			Do:     "look at the cache mode of the virtual disk and at whether the blocks were written",
+			Source: "latency of the fastest drives sold",
+		},
+	}
+}
 
 const (
 	// reachedShare is the share of fio's bytes that the disk must have moved itself. Direct I/O shows 100% to within

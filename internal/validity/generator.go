@@ -3,15 +3,155 @@ package validity
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/unit"
 )
+
+// generatorChecks are of what the load generator did and did not.
+func generatorChecks() []Check {
+	return []Check{
+		{
+			Code:       "generator-bound",
+			Weight:     Slows,
+			Title:      "The processor was the limit, not the storage",
+			Repetition: generatorBound,
+			Taints:     "everything of the load's directions",
+			When: fmt.Sprintf("a job used at least %s of a core (unless it polls or holds a rate), or all cores "+
+				"together were at least %s busy", unit.Percent(fullCore), unit.Percent(fullMachine)),
+			Do:     "more jobs or larger blocks; without refill_buffers and verify",
+			Source: "fio #1496, #456; KDiskMark #175; fio #1448",
+		},
+		{
+			Code:       "depth-not-reached",
+			Weight:     Spoils,
+			Title:      "Fewer I/Os in flight than asked for",
+			Repetition: depthNotReached,
+			Taints:     "everything of the load's directions",
+			When: fmt.Sprintf("on average %s of iodepth times jobs were in flight (rate times completion latency); "+
+				"or a job spent at least %s of its time blocked in submission, and at most half as much of a core",
+				below(depthShare), unit.Percent(blockedShare)),
+			Do:     "look at the engine and at what limits the queue below; lay the file out first",
+			Source: "Little's law, since fio's own table of depths can't show it; fio #833",
+		},
+		{
+			Code:       "sync-engine",
+			Weight:     Spoils,
+			Title:      "A synchronous engine was asked for depth",
+			Repetition: syncEngine,
+			Taints:     "everything",
+			When:       "ioengine is sync, psync, vsync, pvsync, pvsync2 or mmap, and iodepth is above 1",
+			Do:         "io_uring or libaio, or more jobs",
+			Source:     "fio's HOWTO, iodepth; clearcontainers #957",
+		},
+		{
+			Code:       "buffered-async",
+			Weight:     Spoils,
+			Title:      "libaio without direct=1 does not queue",
+			Repetition: bufferedAsync,
+			Taints:     "everything",
+			When:       "ioengine=libaio, buffered, iodepth above 1",
+			Do:         "direct=1, or io_uring",
+			Source:     "fio's HOWTO, iodepth",
+		},
+		{
+			Code:       "rate-limited",
+			Weight:     Spoils,
+			Title:      "The rate that was asked for is not the limit",
+			Repetition: rateLimited,
+			Taints:     "IOPS and bandwidth",
+			When:       fmt.Sprintf("rate= or rate_iops= was reached to %s", unit.Percent(rateShare)),
+			Do:         "read the latency, or take the rate away",
+			Source:     "fio's HOWTO, rate",
+		},
+		{
+			Code:       "rate-not-reached",
+			Weight:     Spoils,
+			Title:      "An open queue was overloaded",
+			Repetition: rateNotReached,
+			Taints:     "latency",
+			When:       fmt.Sprintf("%s of rate=, rate_iops= or sockperf's mps= was reached", below(rateMissed)),
+			Do:         "lower the rate",
+			Source:     "queueing: above capacity the wait grows for as long as the test lasts",
+		},
+		{
+			Code:       "same-blocks",
+			Weight:     Spoils,
+			Title:      "Several jobs read or write the same blocks in step",
+			Repetition: sameBlocks,
+			Taints:     "everything of the load's directions",
+			When:       "sequential I/O, several jobs, one file or device, no offset_increment",
+			Do:         "one job, or offset_increment with size",
+			Source:     "fio #1501 (55 GB/s from a PCIe 3 card), #1416; ezfio #18",
+		},
+		{
+			Code:       "repeated-offsets",
+			Weight:     Spoils,
+			Title:      "Every repetition reads the same blocks",
+			Repetition: repeatedOffsets,
+			Taints:     "reads",
+			When: "random reads with fio's default randrepeat=1, from the second repetition on, buffered or over " +
+				"a network",
+			Do:     "randrepeat=0",
+			Source: "fio's HOWTO, randrepeat",
+		},
+		{
+			Code:       "gtod-reduce",
+			Weight:     Spoils,
+			Title:      "No latency was measured",
+			Repetition: gtodReduce,
+			Taints:     "latency",
+			When:       "gtod_reduce=1",
+			Do:         "leave it out, unless the highest rate alone is wanted",
+			Source:     "kubestr #99, #144",
+		},
+		{
+			Code:       "clock-source",
+			Weight:     Slows,
+			Title:      "Reading the time is expensive here",
+			Repetition: clockSource,
+			Taints:     "everything of the load's directions",
+			When: fmt.Sprintf("the kernel's clock is hpet, acpi_pm or jiffies and the load reached %s IOPS",
+				unit.IOPS(slowClockRate)),
+			Do:     "find out why tsc is not used",
+			Source: "pbench's pbench-fio.md; fio's HOWTO, gtod_reduce",
+		},
+		{
+			Code:       "fio-version",
+			Weight:     Spoils,
+			Title:      "This version of fio misreports something",
+			Repetition: fioVersion,
+			Taints:     "what it misreports",
+			When: fmt.Sprintf("fio 2 (whole microseconds) with a median below %s; lat_percentiles=1 before 3.18; "+
+				"unified_rw_reporting=both before 3.39", unit.Latency(wholeMicroseconds)),
+			Do:     "use a newer fio",
+			Source: "fio #691, #920, #1882",
+		},
+		{
+			Code:       "ramp-longer-than-run",
+			Weight:     Spoils,
+			Title:      "The ramp is longer than the run",
+			Repetition: rampOutlastsRun,
+			Taints:     "everything of the load's directions",
+			When:       "ramp_time is above runtime",
+			Do:         "a shorter ramp",
+			Source:     "fio #2041",
+		},
+		{
+			Code:       "latency-clipped",
+			Weight:     Spoils,
+			Title:      "Percentiles at the end of fio's scale",
+			Repetition: latencyClipped,
+			Taints:     "those percentiles",
+			When:       fmt.Sprintf("a percentile is at least %.0f s", lastBin),
+			Do:         "read the maximum",
+			Source:     "fio #1668",
+		},
+	}
+}
 
 const (
 	// fullCore is the share of a core from which a job has no time left to wait for the device. fio's figures
@@ -39,86 +179,6 @@ const (
 	lastBin = 17.0
 )
 
-func syncEngine(e *Evidence) []lab.Warning {
-	engine, depth := e.engine(), e.depth()
-	if !slices.Contains(synchronousEngines(), engine) || depth <= 1 {
-		return nil
-	}
-	return warn(allMetrics(), "ioengine=%s carries out one I/O at a time, so iodepth=%.0f had no effect: this is "+
-		"depth 1 in each job; use ioengine=io_uring or libaio, or more jobs", engine, depth)
-}
-
-func bufferedAsync(e *Evidence) []lab.Warning {
-	direct, known := e.direct()
-	if e.engine() != "libaio" || !known || direct || e.depth() <= 1 {
-		return nil
-	}
-	return warn(allMetrics(), "libaio without direct=1 does buffered I/O one after the other inside io_submit, so "+
-		"iodepth=%.0f was not reached, whatever fio's depth table shows; "+
-		"add direct=1, or use ioengine=io_uring", e.depth())
-}
-
-// depthNotReached compares what was asked with what was in flight by Little's law (rate times latency), because fio's
-// own table of depths counts what it submitted, which may wait anywhere. The table is the fallback
-// where no latency was measured.
-func depthNotReached(e *Evidence) []lab.Warning {
-	direct, known := e.direct()
-	engine := e.engine()
-	if e.depth() <= 1 || engine == "null" || slices.Contains(synchronousEngines(), engine) || e.throttledByDesign() ||
-		e.syncsAtTheEnd() || e.batches() || engine == "libaio" && known && !direct {
-		return nil
-	}
-	var all traffic
-	for _, d := range e.directions() {
-		t := e.traffic(d)
-		all.inFlight += t.inFlight
-		all.inSubmission += t.inSubmission
-	}
-	asked := e.depth() * e.jobs()
-	taints := metricsOf(e.directions()...)
-	switch share := e.shallowShare(); {
-	case len(taints) == 0:
-		return nil
-	case all.inSubmission/e.jobs() >= blockedShare && e.cpu() < all.inSubmission/e.jobs()/2:
-		return warn(taints, "fio spent %s of its time blocked in calls that submit I/O and should return at once, "+
-			"so the queue of %.0f was not kept full; "+
-			"the file may have been growing (lay it out first), or the file system or engine does this I/O "+
-			"synchronously", unit.Percent(all.inSubmission/e.jobs()), asked)
-	case all.inFlight < depthShare*asked:
-		return warn(taints, "%.0f I/Os were asked to be in flight (iodepth %.0f times numjobs %.0f) and on average "+
-			"%.1f were; %s",
-			asked, e.depth(), e.jobs(), all.inFlight, e.whyShallow())
-	case math.IsNaN(all.inFlight) && share > depthShare:
-		return warn(taints, "iodepth=%.0f was asked for, and fio had less than half of that in flight %s of the "+
-			"time; %s",
-			e.depth(), unit.Percent(share), e.whyShallow())
-	}
-	return nil
-}
-
-func (e *Evidence) whyShallow() string {
-	switch {
-	case e.syncsAsItWrites():
-		return "each fsync waits until the queue is empty: compare with depth 1, or use more jobs"
-	case e.cpu() >= fullCore:
-		return "the job's core is full: use more jobs"
-	default:
-		return "look at the engine (does it queue?), at limits of the file system or network below, and at whether " +
-			"the job's core is full"
-	}
-}
-
-// batches says whether the load waits for several completions at a time, so that the queue drains by design.
-func (e *Evidence) batches() bool {
-	for _, name := range []string{"iodepth_low", "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete",
-		"iodepth_batch_complete_min", "serialize_overlap"} {
-		if _, ok := e.param(name); ok {
-			return true
-		}
-	}
-	return false
-}
-
 // cpu is the busiest job's use of a core.
 func (e *Evidence) cpu() float64 {
 	busiest := 0.0
@@ -126,24 +186,6 @@ func (e *Evidence) cpu() float64 {
 		busiest = max(busiest, jobCPU(j))
 	}
 	return busiest
-}
-
-// shallowShare is the part of fio's table of depths that lies wholly below half the asked depth. Each level goes from
-// its name up to the next: "4" counts 4 to 7.
-func (e *Evidence) shallowShare() float64 {
-	shallow, all := 0.0, 0.0
-	for _, j := range e.Group.Jobs {
-		for level, share := range j.Depth {
-			all += share
-			if from, err := strconv.Atoi(level); err == nil && float64(2*from-1) < depthShare*e.depth() {
-				shallow += share
-			}
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return shallow / all
 }
 
 func generatorBound(e *Evidence) []lab.Warning {

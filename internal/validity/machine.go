@@ -1,12 +1,157 @@
 package validity
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/unit"
 )
+
+// disturbanceChecks are of what else the machine did, headroom included.
+func disturbanceChecks() []Check {
+	return []Check{
+		{
+			Code:       "other-load",
+			Weight:     Slows,
+			Title:      "Something else used the device",
+			Repetition: otherLoad,
+			Taints:     "everything of the load's directions",
+			When: fmt.Sprintf("the disk moved at least %s and %s more than fio did; counted only where a file "+
+				"system or a mirror does not add to it", unit.Bytes(otherBytes), unit.Percent(otherShare)),
+			Do:     "stop it and repeat",
+			Source: "fio's bytes against /proc/diskstats",
+		},
+		{
+			Code: "busy-before", Weight: Note, Title: "The disks were busy before the run began", By: "run",
+			Taints: "nothing by itself: other-load weighs what others did during each load",
+			When: "two looks at their counters, 0.3 s apart and before anything is started, find at least 20 " +
+				"operations a second, or a disk busy for a tenth of the time",
+			Do: "stop what uses them (iotop -o names it) and repeat", Source: "/proc/diskstats",
+		},
+		{
+			Code: "path-unused", Weight: Spoils, Title: "A way to the server carried nothing", By: "nfs",
+			Taints: "everything",
+			When: "a transport of the mount under test sent no call, no RDMA port counted anything although the " +
+				"mount is one over RDMA, or the cards (ports) that moved at least 5% of all bytes are fewer than the " +
+				"addresses that the mount is trunked over",
+			Do:     "one address for each card, in a subnet of its own; ip route get ADDRESS says which card it is",
+			Source: "/proc/self/mountstats, /sys/class/net, /sys/class/infiniband; nfs(5), max_connect",
+		},
+		{
+			Code:   "programs-hidden",
+			Weight: Note,
+			Title:  "Programs that have the device open could not be seen",
+			By:     "run",
+			Taints: "nothing by itself",
+			When: "headroom runs in a PID namespace of its own, as in a container; that a device is mounted, swapped " +
+				"to or part of another is known there too, but not that a virtual machine or a database has it open; " +
+				"or what programs of other users have open can't be read",
+			Do:     "docker run --pid host; run as root; or make sure that nothing uses the device",
+			Source: "pid_namespaces(7)",
+		},
+		{
+			Code:   "device-sampled",
+			Weight: Note,
+			Title:  "A device was sampled, not read, before it was written to",
+			By:     "run",
+			Taints: "nothing by itself",
+			When: "--sampled named the device, so that its ends, some landmarks and one piece at random of each of " +
+				"4096 parts were read instead of all; data between them were not seen, and are lost. The warning " +
+				"says how likely that is for one stretch of data, computed from what was read",
+			Do:     "leave out --sampled: all of the device is read then",
+			Source: "the places that were read",
+		},
+		{
+			Code:   "store-on-device",
+			Weight: Note,
+			Title:  "Results are kept on the device under test",
+			By:     "run",
+			Taints: "nothing by itself",
+			When: "the run's folder lies on the disk that is measured; saving waits until a load has ended, but " +
+				"what it writes is there when the next one starts",
+			Do:     "--store on another disk",
+			Source: "pbench #1753",
+		},
+		{
+			Code:   "settings-changed",
+			Weight: Moves,
+			Title:  "The machine was changed during the run",
+			By:     "run",
+			Taints: "everything",
+			When: "a fact that is a setting (not a counter, a load, a temperature or a load generator) differs " +
+				"between the snapshots before and after the run",
+			Do:     "find who changed it (a tuning daemon, a colleague, a hot-plugged device) and repeat",
+			Source: "the snapshots in the bundle: facts/*.before and *.after",
+		},
+	}
+}
+
+// machineChecks are of a machine that is slower than it could be.
+func machineChecks() []Check {
+	return []Check{
+		{
+			Code:       "cpu-steal",
+			Weight:     Slows,
+			Title:      "The hypervisor took CPU time away",
+			Repetition: cpuSteal,
+			AnyLoad:    true,
+			Taints:     "everything",
+			When: fmt.Sprintf("steal is above %s of CPU time, and at least %s", unit.Percent(stealShare),
+				unit.Duration(stealTime)),
+			Do:     "a quieter time, or dedicated CPUs",
+			Source: "proc_stat(5)",
+		},
+		{
+			Code:       "throttled",
+			Weight:     Slows,
+			Title:      "The CPU was too hot",
+			Repetition: throttled,
+			AnyLoad:    true,
+			Taints:     "everything",
+			When:       "a thermal_throttle counter rose",
+			Do:         "see to its cooling",
+			Source:     "the kernel's thermal_throttle counters (x86)",
+		},
+		{
+			Code:       "cpu-quota",
+			Weight:     Slows,
+			Title:      "A limit of CPU time held the load back",
+			Repetition: cpuQuota,
+			AnyLoad:    true,
+			Taints:     "everything",
+			When: fmt.Sprintf("in more than %s of the periods in which it ran, the control group of the load, "+
+				"or one above it, had used up its time", unit.Percent(quotaShare)),
+			Do: "give it more CPU (a pod's cpu limit, a service's CPUQuota), or keep the limit for all",
+			Source: "cpu.stat of the kernel's control groups: nr_periods, nr_throttled and throttled_usec (version " +
+				"2) or throttled_time (version 1)",
+		},
+		{
+			Code:       "cpu-frequency",
+			Weight:     Slows,
+			Title:      "The CPU ran slowly under load",
+			Repetition: cpuFrequency,
+			AnyLoad:    true,
+			Taints:     "everything",
+			When: fmt.Sprintf("below %s of its highest clock in the middle of the load, with at least %s of the "+
+				"cores busy", unit.Percent(slowShare), unit.Percent(busyShare)),
+			Do:     "lift the limit, or keep it for all",
+			Source: "perftest #372, nccl-tests #374 (varying frequencies)",
+		},
+		{
+			Code:       "disk-hot",
+			Weight:     Slows,
+			Title:      "The drive was hot",
+			Repetition: diskHot,
+			AnyLoad:    true,
+			Taints:     "everything of the load's directions",
+			When:       fmt.Sprintf("at least %d °C after the load", hotCelsius),
+			Do:         "cool it",
+			Source:     "warning temperatures of drives' data sheets",
+		},
+	}
+}
 
 const (
 	// otherShare and otherBytes are what else may pass through the device before it counts as a load: file system

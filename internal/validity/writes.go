@@ -1,10 +1,96 @@
 package validity
 
 import (
+	"fmt"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/unit"
 )
+
+// writeChecks are of writes, and of the device that takes them.
+func writeChecks() []Check {
+	return []Check{
+		{
+			Code:       "unsynced-writes",
+			Weight:     Moves,
+			Title:      "Writes that nothing made durable",
+			Repetition: unsyncedWrites,
+			Taints:     "writes; at depth 1 with direct=1 their latency",
+			When: fmt.Sprintf("buffered writes without fsync, fdatasync, sync or end_fsync of which the disk got "+
+				"%s, or whose disk has no counters; direct writes at depth 1 without fsync "+
+				"to a disk with a volatile write cache", below(reachedShare)),
+			Do:     "fsync=1, or end_fsync=1 with enough data",
+			Source: "pbench's pbench-fio.md; V. Filippov, Ceph performance (yourcmc.ru)",
+		},
+		{
+			Code:       "flush-absorbed",
+			Weight:     Spoils,
+			Title:      "Flushes that stored nothing",
+			Repetition: flushAbsorbed,
+			Taints:     "writes and syncs",
+			When: fmt.Sprintf("at least %d flushes were asked for and the disk got %s of them (for each job), or "+
+				"half returned within %s from a disk with a volatile cache",
+				enoughSyncs, below(flushesSeen), unit.Latency(fastFlush)),
+			Do:     "look at the data sheet for power-loss protection, at nobarrier and at cache=unsafe",
+			Source: "V. Filippov, Ceph performance (yourcmc.ru); the kernel's writeback_cache_control.rst",
+		},
+		{
+			Code:       "fsync-dominated",
+			Weight:     Spoils,
+			Title:      "The flush at the end is most of the run",
+			Repetition: fsyncDominated,
+			Taints:     "IOPS and bandwidth of writes",
+			When: fmt.Sprintf("end_fsync or fsync_on_close, and the I/Os fill %s of the time",
+				below(1-flushDominates)),
+			Do:     "write more, or longer",
+			Source: "pbench's pbench-fio.md",
+		},
+		{
+			Code:       "not-preconditioned",
+			Weight:     Moves,
+			Title:      "Writes to an empty SSD",
+			Repetition: notPreconditioned,
+			Taints:     "writes",
+			When: fmt.Sprintf("the device was discarded just before and less than %d times its size was "+
+				"written since", preconditioned),
+			Do:     "write it full twice, then run until steady",
+			Source: "SNIA SSS PTS; bench-fio #42; TKperf #46",
+		},
+		{
+			Code:   "discard-unsupported",
+			Weight: Slows,
+			Title:  "The device can't discard",
+			By:     "runner",
+			Taints: "writes",
+			When:   "a step discard met a device without it, so a write test ran on what the one before it left",
+			Do:     "compare write tests in the same order only",
+			Source: "blkdiscard(8)",
+		},
+		{
+			Code:       "compressible",
+			Weight:     Moves,
+			Title:      "Data that compresses or repeats",
+			Repetition: compressible,
+			Taints:     "the directions concerned",
+			When: fmt.Sprintf("writes with zero_buffers, buffer_pattern, buffer_compress_percentage or "+
+				"dedupe_percentage; or a file system mounted with compression whose disk moved %s of direct or "+
+				"synced I/O",
+				below(reachedShare)),
+			Do:     "random data; no compression",
+			Source: "fio #463; KDiskMark #136; diskspd #129; ClusterBuster's layout by dd if=/dev/zero",
+		},
+		{
+			Code:       "block-below-sector",
+			Weight:     Slows,
+			Title:      "Blocks that do not fit the device's sectors",
+			Repetition: blockBelowSector,
+			Taints:     "the direction concerned",
+			When:       "bs is no multiple of the logical block size; or of the physical one, for writes",
+			Do:         "a multiple of the physical block size",
+			Source:     "fio #186",
+		},
+	}
+}
 
 const (
 	// preconditioned is how many times its capacity a drive must be written before random writes are at their

@@ -1,0 +1,108 @@
+package validity
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+func syncEngine(e *Evidence) []lab.Warning {
+	engine, depth := e.engine(), e.depth()
+	if !slices.Contains(synchronousEngines(), engine) || depth <= 1 {
+		return nil
+	}
+	return warn(allMetrics(), "ioengine=%s carries out one I/O at a time, so iodepth=%.0f had no effect: this is "+
+		"depth 1 in each job; use ioengine=io_uring or libaio, or more jobs", engine, depth)
+}
+
+func bufferedAsync(e *Evidence) []lab.Warning {
+	direct, known := e.direct()
+	if e.engine() != "libaio" || !known || direct || e.depth() <= 1 {
+		return nil
+	}
+	return warn(allMetrics(), "libaio without direct=1 does buffered I/O one after the other inside io_submit, so "+
+		"iodepth=%.0f was not reached, whatever fio's depth table shows; "+
+		"add direct=1, or use ioengine=io_uring", e.depth())
+}
+
+// depthNotReached compares what was asked with what was in flight by Little's law (rate times latency), because fio's
+// own table of depths counts what it submitted, which may wait anywhere. The table is the fallback
+// where no latency was measured.
+func depthNotReached(e *Evidence) []lab.Warning {
+	direct, known := e.direct()
+	engine := e.engine()
+	if e.depth() <= 1 || engine == "null" || slices.Contains(synchronousEngines(), engine) || e.throttledByDesign() ||
+		e.syncsAtTheEnd() || e.batches() || engine == "libaio" && known && !direct {
+		return nil
+	}
+	var all traffic
+	for _, d := range e.directions() {
+		t := e.traffic(d)
+		all.inFlight += t.inFlight
+		all.inSubmission += t.inSubmission
+	}
+	asked := e.depth() * e.jobs()
+	taints := metricsOf(e.directions()...)
+	switch share := e.shallowShare(); {
+	case len(taints) == 0:
+		return nil
+	case all.inSubmission/e.jobs() >= blockedShare && e.cpu() < all.inSubmission/e.jobs()/2:
+		return warn(taints, "fio spent %s of its time blocked in calls that submit I/O and should return at once, "+
+			"so the queue of %.0f was not kept full; "+
+			"the file may have been growing (lay it out first), or the file system or engine does this I/O "+
+			"synchronously", unit.Percent(all.inSubmission/e.jobs()), asked)
+	case all.inFlight < depthShare*asked:
+		return warn(taints, "%.0f I/Os were asked to be in flight (iodepth %.0f times numjobs %.0f) and on average "+
+			"%.1f were; %s",
+			asked, e.depth(), e.jobs(), all.inFlight, e.whyShallow())
+	case math.IsNaN(all.inFlight) && share > depthShare:
+		return warn(taints, "iodepth=%.0f was asked for, and fio had less than half of that in flight %s of the "+
+			"time; %s",
+			e.depth(), unit.Percent(share), e.whyShallow())
+	}
+	return nil
+}
+
+func (e *Evidence) whyShallow() string {
+	switch {
+	case e.syncsAsItWrites():
+		return "each fsync waits until the queue is empty: compare with depth 1, or use more jobs"
+	case e.cpu() >= fullCore:
+		return "the job's core is full: use more jobs"
+	default:
+		return "look at the engine (does it queue?), at limits of the file system or network below, and at whether " +
+			"the job's core is full"
+	}
+}
+
+// batches says whether the load waits for several completions at a time, so that the queue drains by design.
+func (e *Evidence) batches() bool {
+	for _, name := range []string{"iodepth_low", "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete",
+		"iodepth_batch_complete_min", "serialize_overlap"} {
+		if _, ok := e.param(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// shallowShare is the part of fio's table of depths that lies wholly below half the asked depth. Each level goes from
+// its name up to the next: "4" counts 4 to 7.
+func (e *Evidence) shallowShare() float64 {
+	shallow, all := 0.0, 0.0
+	for _, j := range e.Group.Jobs {
+		for level, share := range j.Depth {
+			all += share
+			if from, err := strconv.Atoi(level); err == nil && float64(2*from-1) < depthShare*e.depth() {
+				shallow += share
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return shallow / all
+}
