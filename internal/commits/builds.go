@@ -1,9 +1,7 @@
 package commits
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,23 +46,6 @@ type Builds struct {
 	jobs int
 }
 
-const schema = "headroom/built/v1"
-
-// buildRecord is the record of a folder.
-type buildRecord struct {
-	Schema string `json:"schema"`
-	Run    string `json:"run"`
-	// Repository that worktrees are added to.
-	Repository string `json:"repository"`
-}
-
-const (
-	recordFile   = "made.json"
-	link         = "tree"
-	buildsSuffix = ".built" // marks a commit that was built
-	movedSuffix  = ".aside" // where a built tree is while git forgets its worktree
-)
-
 // Begin takes up the folder of a run below root, or makes it. What an earlier part of the run has built is in it; what
 // it was about to build is removed.
 func Begin(ctx context.Context, root string, tree Tree, terms Terms) (*Builds, error) {
@@ -96,60 +77,6 @@ func Begin(ctx context.Context, root string, tree Tree, terms Terms) (*Builds, e
 		return nil, errors.Join(err, b.lock.Close())
 	}
 	return b, nil
-}
-
-// take locks a folder; nil where another process holds it.
-func take(dir string, tree Tree, terms Terms) (*Builds, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	// The lock of a process that was killed just now can be held for a moment by a child that it had begun to start.
-	for end := time.Now().Add(lockTimeout); ; time.Sleep(20 * time.Millisecond) {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			return nil, f.Close()
-		}
-	}
-	if terms.AtStep == nil {
-		terms.AtStep = func(string) {}
-	}
-	tree.mark = terms.Mark
-	return &Builds{Terms: terms, tree: tree, dir: dir, lock: f}, nil
-}
-
-const lockTimeout = 500 * time.Millisecond
-
-// write the record, so that whoever finds the folder knows whose worktrees are in it.
-func (b *Builds) write() error {
-	data, err := json.Marshal(buildRecord{Schema: schema, Run: b.Run, Repository: b.tree.Repository})
-	if err != nil {
-		return err
-	}
-	return writeSafely(filepath.Join(b.dir, recordFile), data)
-}
-
-// writeSafely has a file whole on disk, with its name, or not at all.
-func writeSafely(path string, data []byte) error {
-	building := path + ".new"
-	f, err := os.Create(building)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(building, path); err != nil {
-		return err
-	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Link is the path that leads to the commit that was entered last.
@@ -244,134 +171,12 @@ func (b *Builds) finishBuild(ctx context.Context, hash string) error {
 	return os.Rename(path+movedSuffix, path)
 }
 
-// pruneWorktree has git take a worktree from its list, whether its folder is still there or not; then that goes too.
-func (b *Builds) pruneWorktree(ctx context.Context, path string) error {
-	if !exists(b.tree.Repository) { // the whole repository is gone
-		return nil
-	}
-	list, err := b.tree.worktrees(ctx)
-	if err != nil || !slices.Contains(list, path) {
-		return err
-	}
-	_, err = b.tree.shared().git(ctx, "worktree", "remove", "--force", "--force", path)
-	return err
-}
-
-// Drop a built commit that is of no use.
-func (b *Builds) Drop(ctx context.Context, hash string) error {
-	if !b.Has(hash) {
-		return nil
-	}
-	return b.remove(ctx, hash)
-}
-
-// remove all of a commit, its mark first.
-func (b *Builds) remove(ctx context.Context, hash string) error {
-	ctx = context.WithoutCancel(ctx)
-	path := b.path(hash)
-	b.AtStep("remove " + hash)
-	if err := os.Remove(path + buildsSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if b.End != nil {
-		if err := b.End(ctx, path); err != nil {
-			return err
-		}
-	}
-	// A build may leave folders that nobody may write to; git and rm both stop at them.
-	for _, folder := range []string{path, path + movedSuffix} {
-		if exists(folder) {
-			if _, err := b.tree.target.Run(ctx, "chmod", "-R", "u+rwX", "--", folder); err != nil {
-				return err
-			}
-		}
-	}
-	if err := b.pruneWorktree(ctx, path); err != nil {
-		return err
-	}
-	return errors.Join(os.RemoveAll(path), os.RemoveAll(path+movedSuffix))
-}
-
-// hashes of all commits in the folder, built or not.
-func (b *Builds) hashes() ([]string, error) {
-	entries, err := os.ReadDir(b.dir)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for _, e := range entries {
-		name, _, _ := strings.Cut(e.Name(), ".")
-		if name != link && name+".json" != recordFile && !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return list, nil
-}
-
-// removeUnfinished removes what was not built to its end, and settles the rest. It returns the commits that were
-// removed.
-func (b *Builds) removeUnfinished(ctx context.Context) ([]string, error) {
-	list, err := b.hashes()
-	errs := []error{err}
-	var removed []string
-	for _, hash := range list {
-		if b.Has(hash) && (exists(b.path(hash)) || exists(b.path(hash)+movedSuffix)) {
-			errs = append(errs, b.finishBuild(ctx, hash))
-			continue
-		}
-		err := b.remove(ctx, hash)
-		if errs = append(errs, err); err == nil {
-			removed = append(removed, hash)
-		}
-	}
-	return removed, errors.Join(errs...)
-}
-
-// removeOldest removes the commits that were used longest ago, where there are more than are to be kept.
-func (b *Builds) removeOldest(ctx context.Context) error {
-	type used struct {
-		hash string
-		at   time.Time
-	}
-	list, err := b.hashes()
-	if err != nil {
-		return err
-	}
-	var all []used
-	for _, hash := range list {
-		if info, err := os.Stat(b.path(hash) + buildsSuffix); err == nil {
-			all = append(all, used{hash, info.ModTime()})
-		}
-	}
-	slices.SortFunc(all, func(x, y used) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.hash, y.hash)) })
-	for len(all) > max(1, b.Kept) {
-		if err := b.remove(ctx, all[0].hash); err != nil {
-			return err
-		}
-		all = all[1:]
-	}
-	return nil
-}
-
 // Close ends the work with the folder. What was built is kept for a run that will go on, and removed for any other.
 func (b *Builds) Close(ctx context.Context, keep bool) error {
 	if keep {
 		return b.lock.Close()
 	}
 	return errors.Join(b.removeAll(ctx), b.lock.Close())
-}
-
-func (b *Builds) removeAll(ctx context.Context) error {
-	list, err := b.hashes()
-	errs := []error{err}
-	for _, hash := range list {
-		errs = append(errs, b.remove(ctx, hash))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	b.AtStep("remove the folder of built commits")
-	return os.RemoveAll(b.dir)
 }
 
 // Unbuilt is the error of a commit that can't be built.

@@ -93,3 +93,128 @@ func (e *entry) effective(built string, mentioned bool, c cmdline) (value, by st
 	}
 	return built, ""
 }
+
+// wide is the number of options above which an argument (mitigations=off) stands for them and not one of them for it.
+const wide = 3
+
+// arguments compares the boot arguments one by one.
+func (c *comparison) arguments() {
+	a, b := c.a.cmdline, c.b.cmdline
+	if !a.known || !b.known {
+		c.compareUnknown(cmdlineKey)
+		return
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.order, b.order)))) {
+		last := c.lastCounts(name)
+		valueA, valueB := a.value(name, last), b.value(name, last)
+		if valueA == valueB {
+			continue
+		}
+		e := c.lookup(argumentKind, name)
+		if e.Weight == 0 {
+			continue
+		}
+		c.counts.Arguments++
+		d := &candidate{Difference: Difference{Kind: argumentKind, Fact: cmdlinePrefix + name, Name: name, A: valueA,
+			B: valueB}, entry: e}
+		d.Weight, d.Slower = e.weigh(valueA, valueB)
+		c.linkArgument(d)
+		c.addCandidate(d)
+	}
+}
+
+// linkArgument weighs an argument by the options that it overrides, where the builds are known: it matters as much as
+// the option that it changes most.
+func (c *comparison) linkArgument(d *candidate) {
+	linked := c.linked[d.Name]
+	if len(linked) == 0 {
+		return
+	}
+	if len(c.a.config) == 0 || len(c.b.config) == 0 {
+		c.linkUnbuilt(d)
+		return
+	}
+	var heaviest *entry
+	known, weight, slower := false, 0.0, ""
+	for _, e := range linked {
+		builtA, inA := c.a.config[e.Option]
+		builtB, inB := c.b.config[e.Option]
+		if e.Option == "" || !inA && !inB {
+			continue
+		}
+		known = true
+		effectiveA, _ := e.effective(orN(builtA), inA, c.a.cmdline)
+		effectiveB, _ := e.effective(orN(builtB), inB, c.b.cmdline)
+		if effectiveA == effectiveB {
+			continue
+		}
+		if w, s := e.weigh(effectiveA, effectiveB); w > weight {
+			heaviest, weight, slower = e, w, s
+		}
+	}
+	switch {
+	case heaviest != nil:
+		if c.named(argumentKind, d.Name) && len(linked) >= wide {
+			return
+		}
+		d.Weight, d.Slower, d.Why, d.Argument = weight, slower, heaviest.Why, heaviest.fastArgument()
+		d.Note = "it overrides the build's " + heaviest.Option
+		if !c.named(argumentKind, d.Name) {
+			d.entry = heaviest
+		}
+	case known && len(linked) < wide:
+		d.Weight, d.Slower = d.entry.Weight*sameInEffect, ""
+		d.Note = "with what was built, both sides behave alike"
+	}
+}
+
+// linkUnbuilt weighs an argument by the options that it overrides where no builds are known: by half where only one
+// side gives it, since the other's build may be what the argument asks for.
+func (c *comparison) linkUnbuilt(d *candidate) {
+	if c.named(argumentKind, d.Name) {
+		return // it has a weight of its own
+	}
+	for _, e := range c.linked[d.Name] {
+		a, givenA := e.resultOf(d.Name, d.A)
+		b, givenB := e.resultOf(d.Name, d.B)
+		weight, slower := 0.0, ""
+		switch {
+		case givenA && givenB && a != b:
+			weight, slower = e.weigh(a, b)
+		case givenA && d.B == "":
+			weight, slower = e.weigh(a, opposite(a))
+			weight /= 2
+		case givenB && d.A == "":
+			weight, slower = e.weigh(opposite(b), b)
+			weight /= 2
+		}
+		if weight > d.Weight {
+			d.Weight, d.Slower, d.Why, d.Argument, d.entry = weight, slower, e.Why, e.fastArgument(), e
+			d.Note = "it overrides the build's " + e.Option + ", which is not known"
+		}
+	}
+}
+
+// resultOf is what an argument with this value makes of an option.
+func (e *entry) resultOf(argument, value string) (result string, ok bool) {
+	for _, o := range e.boot {
+		if o.name == argument && o.value == value {
+			return o.result, true
+		}
+	}
+	return "", false
+}
+
+func opposite(result string) string {
+	if on(result) {
+		return "n"
+	}
+	return "y"
+}
+
+func orN(value string) string {
+	if value == "" {
+		return "n"
+	}
+	return value
+}

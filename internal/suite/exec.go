@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/command"
-	"headroom/internal/unit"
 	"headroom/internal/yamlfile"
 )
 
@@ -38,6 +36,7 @@ type Parameter struct {
 func execKeys() []string {
 	return []string{"prepare", "cleanup", "environment", "timeout", "takes", "metrics", "needs", "path", "user"}
 }
+
 func fioKeys() []string { return []string{"fio", "divide", "steps"} }
 
 // exec reads what a job runs. Keys of fio jobs are reported.
@@ -219,9 +218,6 @@ func (r *reporter) metrics(n *yaml.Node) (map[string]lab.Match, map[string]lab.M
 	return matches, infos
 }
 
-// parameterWord is a name that can stand in braces.
-var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
-
 // parameters reads the parameters of a suite's exec jobs: a name with its default, or with a mapping that says more.
 func (r *reporter) parameters(n *yaml.Node) []Parameter {
 	var all []Parameter
@@ -245,20 +241,6 @@ func (r *reporter) parameters(n *yaml.Node) []Parameter {
 		all = append(all, p)
 	}
 	return all
-}
-
-// placeholderName checks a name that is to stand in braces.
-func (r *reporter) placeholderName(e yamlfile.Entry) bool {
-	switch {
-	case !parameterWord.MatchString(e.Key):
-		r.At(e.Where, "use lower-case letters, digits and underscores, a letter first",
-			"a parameter can't be called %s", yamlfile.Quoted(e.Key))
-	case slices.Contains(command.OfTarget(), e.Key):
-		r.At(e.Where, "give it another name", "{%s} has a meaning of its own", e.Key)
-	default:
-		return true
-	}
-	return false
 }
 
 // execMatrix reads the axes of a job with exec.
@@ -298,192 +280,4 @@ func (r *reporter) axes(n *yaml.Node, may func(yamlfile.Entry) bool,
 		}
 	}
 	return axes
-}
-
-// placeholders reports those that nothing fills in, and axes that fill in none.
-func (r *reporter) placeholders(entries []yamlfile.Entry, x *Exec, axes []Axis, parameters []Parameter) {
-	known := append(command.OfTarget(), command.Tree)
-	for _, p := range parameters {
-		known = append(known, p.Name)
-	}
-	for _, a := range axes {
-		known = append(known, a.Param)
-	}
-	for _, e := range entries {
-		if e.Key == "exec" || slices.Contains(execKeys(), e.Key) && e.Key != "metrics" {
-			r.unknownPlaceholders(e.Value, known)
-		}
-	}
-	uses := append(command.Uses(x.Command), command.Placeholders(x.Takes)...)
-	for _, e := range entries {
-		if e.Key != "matrix" {
-			continue
-		}
-		for _, axis := range r.Mapping(e.Value, "matrix", nil) {
-			if !slices.Contains(uses, axis.Key) {
-				r.At(axis.Where, "write {"+axis.Key+"} where it belongs",
-					"nothing in the job uses %s, so its values would measure the same", axis.Key)
-			}
-		}
-	}
-}
-
-func (r *reporter) unknownPlaceholders(n *yaml.Node, known []string) {
-	n = yamlfile.Resolve(n)
-	for _, child := range n.Content {
-		r.unknownPlaceholders(child, known)
-	}
-	if n.Kind != yaml.ScalarNode {
-		return
-	}
-	for _, name := range command.Placeholders(n.Value) {
-		if !slices.Contains(known, name) {
-			hint := yamlfile.DidYouMean(name, known)
-			if hint == "" {
-				hint = "known here: " + strings.Join(known, ", ") +
-					"; text that is no placeholder has a space in its braces: { " + name + " }"
-			}
-			r.At(n, hint, "nothing fills in {%s}", name)
-		}
-	}
-}
-
-// execCell makes a cell of a job with exec at some values of its axes.
-func (s Suite) execCell(j Job, values map[string]string) Cell {
-	filled := command.FillAll(j.Exec.Command, values)
-	uses := append(command.Uses(j.Exec.Command), command.Placeholders(j.Exec.Takes)...)
-	params := maps.Clone(values)
-	maps.DeleteFunc(params, func(name, _ string) bool { return !slices.Contains(uses, name) })
-	steps := []lab.Step{lab.Load}
-	if len(filled.Prepare) > 0 {
-		steps = slices.Insert(steps, 0, lab.Prepare)
-	}
-	if len(filled.CleanUp) > 0 {
-		steps = append(steps, lab.CleanUp)
-	}
-	c := Cell{Job: j.Name, JobTitle: j.Title, Engine: lab.EngineExec, Command: &filled, Metrics: j.Exec.Metrics,
-		Params: params, Steps: steps}
-	if d, err := unit.ParseDuration(command.Fill(j.Exec.Takes, values)); err == nil {
-		c.Runtime = d
-		filled.ExpectedSeconds = d.Seconds()
-	}
-	return c
-}
-
-// execCombinations are the values of the parameters in each cell of a job with exec, the last axis changing fastest.
-func (s Suite) execCombinations(j Job) []map[string]string {
-	values := map[string]string{}
-	for _, p := range s.Parameters {
-		if p.Given {
-			values[p.Name] = p.Value
-		}
-	}
-	return spread(values, j.Matrix)
-}
-
-// CheckParameters is a usage error that names the parameters that have no value yet.
-func (s Suite) CheckParameters() error {
-	var missing, hints []string
-	for _, p := range s.Parameters {
-		used := func(j Job) bool {
-			return j.Exec != nil && slices.Contains(command.Uses(j.Exec.Command), p.Name) &&
-				!slices.ContainsFunc(j.Matrix, func(a Axis) bool { return a.Param == p.Name })
-		}
-		if !p.Given && slices.ContainsFunc(s.Jobs, used) {
-			missing = append(missing, p.Name)
-			hints = append(hints, strings.TrimSuffix("--set "+p.Name+"="+strings.ToUpper(p.Name)+": "+p.About, ": "))
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return &lab.Error{Kind: lab.Usage, What: "the suite " + s.Name + " must be told " + strings.Join(missing, " and "),
-		Hints: hints}
-}
-
-// worksInFolder says whether the job is a command that works in the place under test.
-func (j Job) worksInFolder() bool {
-	return j.Exec != nil && slices.Contains(command.Uses(j.Exec.Command), command.Dir)
-}
-
-// CommandLines are the plain command lines of one repetition of a cell that runs a command, in a folder; {cpus} becomes
-// CPUS.
-func (c Cell) CommandLines(folder string) []string {
-	values := map[string]string{}
-	for _, name := range command.Uses(*c.Command) {
-		values[name] = strings.ToUpper(name) // {cpus}, and parameters that have no value yet
-	}
-	values[command.Dir], values[command.Job] = folder, c.Job
-	filled := command.FillAll(*c.Command, values)
-	lines := []string{lab.ShellQuote([]string{"mkdir", "-p", folder}), lab.ShellQuote([]string{"cd", folder})}
-	if filled.User != "" {
-		lines = append(lines, "# as root: chown "+filled.User+" ., and all but the last line as that user")
-	}
-	for _, folder := range filled.Path {
-		lines = append(lines, "for folder in "+folder+`; do PATH="$PATH:$folder"; done`)
-	}
-	for _, name := range slices.Sorted(maps.Keys(filled.Environment)) {
-		lines = append(lines, "export "+lab.ShellQuote([]string{name + "=" + filled.Environment[name]}))
-	}
-	for _, argv := range filled.Prepare {
-		lines = append(lines, lab.ShellQuote(argv))
-	}
-	lines = append(lines, lab.ShellQuote(filled.Argv)+"  # measured")
-	for _, argv := range filled.CleanUp {
-		lines = append(lines, lab.ShellQuote(argv))
-	}
-	return append(lines, "cd .. && "+lab.ShellQuote([]string{"rm", "-r", folder}))
-}
-
-// execTitle says in a few words what a command does: its name, and what tells it from others of the job.
-func (c Cell) execTitle() string {
-	words := []string{c.Job}
-	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
-		if strings.Contains(c.ID, fileName(short(name, c.Params[name]))) {
-			words = append(words, name+"="+c.Params[name])
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// setParameter gives a parameter of jobs with exec a value, and says whether there is one. An axis of that name is gone
-// then.
-func (s *Suite) setParameter(name, value string) bool {
-	found := false
-	s.Parameters = slices.Clone(s.Parameters)
-	for i, p := range s.Parameters {
-		if p.Name == name {
-			s.Parameters[i].Value, s.Parameters[i].Given, found = value, true, true
-		}
-	}
-	for i, j := range s.Jobs {
-		is := func(a Axis) bool { return a.Param == name }
-		if j.Exec == nil || !slices.ContainsFunc(j.Matrix, is) {
-			continue
-		}
-		if !found {
-			s.Parameters, found = append(s.Parameters, Parameter{Name: name, Value: value, Given: true}), true
-		}
-		s.Jobs[i].Matrix = slices.DeleteFunc(slices.Clone(j.Matrix), is)
-	}
-	return found
-}
-
-// parameterHint says which parameters there are.
-func (s *Suite) parameterHint(typed string) string {
-	var known []string
-	for _, p := range s.Parameters {
-		known = append(known, p.Name)
-	}
-	for _, j := range s.Jobs {
-		for _, a := range j.Matrix {
-			known = append(known, a.Param)
-		}
-	}
-	slices.Sort(known)
-	known = slices.Compact(known)
-	if near := yamlfile.DidYouMean(typed, known); near != "" || len(known) == 0 {
-		return near
-	}
-	return "it has " + strings.Join(known, ", ")
 }

@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 
+	"headroom/internal/lab"
 	"headroom/internal/safepath"
 )
 
@@ -232,3 +235,20 @@ func (l Leftover) Remove() error {
 
 // Release leaves the record for later.
 func (l Leftover) Release() error { return l.file.release() }
+
+// newSessionRecord begins the record of a session.
+func (c *cluster) newSessionRecord(folder string, o Options, session string) (*sessionRecord, error) {
+	j, err := newJournal(folder, session)
+	if err != nil {
+		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}
+	}
+	return &sessionRecord{journal: j, record: Record{Target: o.Name, Session: session, Server: c.config.Host,
+		Context: o.Context, Kubeconfig: o.Kubeconfig, Namespace: c.namespace}}, nil
+}
+
+// newSession draws what tells the objects of one target from those of another.
+func newSession() string {
+	b := make([]byte, 5)
+	_, _ = rand.Read(b) // never fails, says its documentation
+	return hex.EncodeToString(b)
+}

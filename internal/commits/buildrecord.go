@@ -1,0 +1,82 @@
+package commits
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const schema = "headroom/built/v1"
+
+// buildRecord is the record of a folder.
+type buildRecord struct {
+	Schema string `json:"schema"`
+	Run    string `json:"run"`
+	// Repository that worktrees are added to.
+	Repository string `json:"repository"`
+}
+
+const (
+	recordFile   = "made.json"
+	link         = "tree"
+	buildsSuffix = ".built" // marks a commit that was built
+	movedSuffix  = ".aside" // where a built tree is while git forgets its worktree
+)
+
+// take locks a folder; nil where another process holds it.
+func take(dir string, tree Tree, terms Terms) (*Builds, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	// The lock of a process that was killed just now can be held for a moment by a child that it had begun to start.
+	for end := time.Now().Add(lockTimeout); ; time.Sleep(20 * time.Millisecond) {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			return nil, f.Close()
+		}
+	}
+	if terms.AtStep == nil {
+		terms.AtStep = func(string) {}
+	}
+	tree.mark = terms.Mark
+	return &Builds{Terms: terms, tree: tree, dir: dir, lock: f}, nil
+}
+
+const lockTimeout = 500 * time.Millisecond
+
+// write the record, so that whoever finds the folder knows whose worktrees are in it.
+func (b *Builds) write() error {
+	data, err := json.Marshal(buildRecord{Schema: schema, Run: b.Run, Repository: b.tree.Repository})
+	if err != nil {
+		return err
+	}
+	return writeSafely(filepath.Join(b.dir, recordFile), data)
+}
+
+// writeSafely has a file whole on disk, with its name, or not at all.
+func writeSafely(path string, data []byte) error {
+	building := path + ".new"
+	f, err := os.Create(building)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(building, path); err != nil {
+		return err
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,170 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+
+	"headroom/internal/lab"
+)
+
+// What ip, tc and bpftool print about all interfaces at once. Netlink libraries would say the same in less time, but
+// only about the machine that they run on; output can also come from a machine over SSH or be saved in a file.
+func addressCommand() []string { return []string{"ip", "-json", "address", "show"} }
+
+func nicCommands(Scope) [][]string {
+	return [][]string{addressCommand(), qdiscCommand(), programCommand()}
+}
+
+func collectNICs(fsys fs.FS, in Scope) []lab.Fact {
+	r := reader{fsys}
+	nics, more := findNICs(r)
+	if len(nics) == 0 {
+		return nil
+	}
+	links, linksErr := parseAddresses(in.lookup(addressCommand()))
+	filters := newFilters(r, in)
+	var all []lab.Fact
+	for _, n := range nics {
+		t := &thing{name: n.name}
+		n.link(r, t)
+		if n.hardware() {
+			n.device(r, t)
+		}
+		n.fromIP(t, links, linksErr)
+		filters.of(t)
+		n.counters(r, t)
+		if n.kind == nicBond {
+			bond(r, n, t)
+		}
+		all = append(all, t.facts...)
+	}
+	if more > 0 {
+		all = append(all, unknown("collector.nics", netDir,
+			fmt.Sprintf("only the first %d network interfaces are described, %d more are there", maxNICs, more)))
+	}
+	return all
+}
+
+// link is what every interface has. Source: the kernel's Documentation/ABI/testing/sysfs-class-net.
+func (n nic) link(r reader, t *thing) {
+	t.add(known("nic.kind", n.kind, n.dir))
+	t.add(r.textIn("nic.state", n.dir+"/operstate"), n.carrier(r), n.speed(r), n.duplex(r),
+		r.wholeIn("nic.mtu", n.dir+"/mtu"), r.textIn("nic.mac", n.dir+"/address"),
+		r.wholeIn("nic.queue_length", n.dir+"/tx_queue_len"))
+	const key = "nic.master"
+	if full, err := r.resolve(n.dir + "/master"); err == nil {
+		t.add(known(key, path.Base(full), n.dir+"/master"))
+	} else {
+		t.add(known(key, none, n.dir))
+	}
+	if n.kind == nicIPoIB {
+		t.add(r.textIn("nic.ipoib.mode", n.dir+"/mode"))
+	}
+}
+
+// isDown is what the kernel answers (EINVAL) when it is asked about the link of an interface that is not up.
+const isDown = "the interface is down, so that the kernel tells nothing about the link"
+
+func (n nic) carrier(r reader) lab.Fact {
+	f := r.switchIn("nic.carrier", n.dir+"/carrier")
+	if _, err := r.text(n.dir + "/carrier"); errors.Is(err, syscall.EINVAL) {
+		f.Unknown = isDown
+	}
+	return f
+}
+
+// speed is in Mbit/s; -1 (or, before Linux 3.x, the same as an unsigned number) says that it is not known.
+func (n nic) speed(r reader) lab.Fact {
+	const key = "nic.speed"
+	file := n.dir + "/speed"
+	mbits, err := r.number(file)
+	switch {
+	case errors.Is(err, syscall.EINVAL):
+		return unknown(key, file, isDown)
+	case err != nil:
+		return unknown(key, file, why(err))
+	case mbits > 0 && mbits < 1e9 && mbits != 0xffff:
+		return whole(key, mbits*1e6, file)
+	case !n.up(r):
+		return unknown(key, file, "no link")
+	}
+	return unknown(key, file, "the driver does not tell its speed, as virtual adapters don't")
+}
+
+func (n nic) duplex(r reader) lab.Fact {
+	f := r.textIn("nic.duplex", n.dir+"/duplex")
+	if _, err := r.text(f.Source); errors.Is(err, syscall.EINVAL) {
+		f.Unknown = isDown
+	}
+	if f.Value == "unknown" {
+		return unknown(f.Key, f.Source, "the driver does not tell")
+	}
+	return f
+}
+
+// device is what the hardware behind the interface tells.
+func (n nic) device(r reader, t *thing) {
+	if n.driver != "" {
+		t.add(known("nic.driver", n.driver, n.dir+"/device/driver"))
+	} else {
+		t.add(unknown("nic.driver", n.dir+"/device/driver", "the device shows no driver"))
+	}
+	if n.pci == "" {
+		const reason = "the adapter does not hang on a PCI function"
+		for _, key := range []string{"nic.pci.address", "nic.numa_node", "nic.iommu.group_type"} {
+			t.add(unknown(key, n.dir+"/device", reason))
+		}
+	} else {
+		dir := "/sys/bus/pci/devices/" + n.pci
+		t.add(known("nic.pci.address", n.pci, n.dir+"/device"))
+		t.add(r.wholeIn("nic.numa_node", dir+"/numa_node"))
+		group := stack{reader: r}.iommuType("nic", dir)
+		t.add(oneLiner(group))
+	}
+	t.add(steering(r, n))
+}
+
+// maxQueues is how many receive queues are looked at.
+const maxQueues = 1024
+
+// steering says whether any receive queue hands its packets to other CPUs. The masks are groups of eight hexadecimal
+// digits; only zeros stand for none: "00000000,0000ffff".
+func steering(r reader, n nic) lab.Fact {
+	const key = "nic.rps"
+	dir := n.dir + "/queues"
+	read := 0
+	for _, q := range r.names(dir) {
+		if !strings.HasPrefix(q, "rx-") || read == maxQueues {
+			continue
+		}
+		mask, err := r.text(dir + "/" + q + "/rps_cpus")
+		if err != nil {
+			continue
+		}
+		read++
+		if strings.Trim(mask, "0,") != "" {
+			return known(key, "on", dir+"/"+q+"/rps_cpus")
+		}
+	}
+	if read == 0 {
+		return unknown(key, dir, "no receive queue tells")
+	}
+	return known(key, "off", dir+"/rx-*/rps_cpus")
+}
+
+// counters since the interface appeared. Source: the kernel's Documentation/ABI/testing/sysfs-class-net-statistics.
+func (n nic) counters(r reader, t *thing) {
+	dir := n.dir + "/statistics"
+	t.add(r.wholeIn("nic.rx_packets", dir+"/rx_packets"), r.wholeIn("nic.rx_missed", dir+"/rx_missed_errors"))
+	received, err := r.number(dir + "/rx_errors")
+	sent, err2 := r.number(dir + "/tx_errors")
+	if err = errors.Join(err, err2); err != nil {
+		t.add(unknown("nic.errors", dir+"/rx_errors", shortened(why(err))))
+		return
+	}
+	t.add(whole("nic.errors", received+sent, dir+"/rx_errors; "+dir+"/tx_errors"))
+}

@@ -1,0 +1,50 @@
+package lab
+
+import (
+	"slices"
+)
+
+// AddRunWarnings adds what checks of the whole run found: by cell ID, with "" for the run.
+func (r *Run) AddRunWarnings(found map[string][]Warning) {
+	r.Warnings = append(r.Warnings, found[""]...)
+	for i, c := range r.Cells {
+		r.Cells[i].Warnings = append(r.Cells[i].Warnings, found[c.ID]...)
+	}
+}
+
+// RemoveWarnings takes back what AddRunWarnings added under some codes: checks of the whole run are made again when it
+// has grown.
+func (r *Run) RemoveWarnings(codes []string) {
+	taken := func(w Warning) bool { return slices.Contains(codes, w.Code) }
+	r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), taken)
+	r.Cells = slices.Clone(r.Cells)
+	for i, c := range r.Cells {
+		r.Cells[i].Warnings = slices.DeleteFunc(slices.Clone(c.Warnings), taken)
+	}
+}
+
+// Warning is a reason to distrust a result. It travels with the result everywhere.
+type Warning struct {
+	// Code is stable: scripts may test for it. docs/warnings.md has them all.
+	Code string `json:"code"`
+	// Text says what was seen, with figures, and what to do about it.
+	Text string `json:"text"`
+	// Taints are the metrics that must not be trusted; a trailing ".*" stands for all that begin so, and "*" for all.
+	Taints []string `json:"taints"`
+	// MostError is how far what it warns of can have moved what it taints, as a share: 0.2 where others did a fifth of
+	// all that the disk did. 0 where that is not known.
+	MostError float64 `json:"most_error,omitempty"`
+}
+
+// Tainted says whether the warning casts doubt on a metric.
+func (w Warning) Tainted(metric string) bool {
+	for _, t := range w.Taints {
+		if t == "*" || t == metric {
+			return true
+		}
+		if n := len(t) - 1; n > 0 && t[n] == '*' && len(metric) >= n && metric[:n] == t[:n] {
+			return true
+		}
+	}
+	return false
+}

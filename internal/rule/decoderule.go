@@ -1,0 +1,168 @@
+package rule
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/facts"
+)
+
+// ruleClasses are the areas in the order in which findings of the same weight are shown.
+func ruleClasses() []string {
+	return []string{"kernel", "mitigation", "power", "disk", "pci", "memory", "network", "storage-network",
+		"virtualisation",
+		"quality"}
+}
+
+// The severities of findings.
+const (
+	High   = "high"
+	Medium = "medium"
+	Low    = "low"
+)
+
+// Severities are those of findings, the worst first.
+func Severities() []string { return []string{High, Medium, Low} }
+
+func metrics() []string { return []string{"iops", "bandwidth", "latency", "cpu", "variance"} }
+
+var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// rule checks one rule and compiles its conditions; n is where it stands.
+func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
+	at := func(field string) int { return lineOf(n, field) }
+	if !kebab.MatchString(rule.ID) {
+		r.add(at("id"), "write small letters, digits and dashes: clock-source", "the id %q won't do", rule.ID)
+	}
+	for _, f := range []struct {
+		name, value string
+	}{{"title", rule.Title}, {"when", rule.When}, {"because", rule.Because}} {
+		if strings.TrimSpace(f.value) == "" {
+			r.add(at(f.name), "", "the rule %s has no %s", rule.ID, f.name)
+		}
+	}
+	r.oneOf(at("class"), "class", rule.Class, ruleClasses())
+	r.oneOf(at("severity"), "severity", rule.Severity, Severities())
+	for _, m := range rule.Metrics {
+		r.oneOf(at("metrics"), "metrics", m, metrics())
+	}
+	if _, ok := facts.Classes()[rule.Scope]; !ok && rule.Scope != "" {
+		r.oneOf(at("scope"), "scope", rule.Scope, slices.Sorted(maps.Keys(facts.Classes())))
+		return
+	}
+	for _, key := range rule.Shows {
+		if _, known := l.kinds[key]; !known {
+			r.add(at("shows"), "docs/facts.md lists them", "the rule %s shows %s, which is no fact", rule.ID, key)
+		}
+	}
+	if strings.TrimSpace(rule.Applies) != "" {
+		rule.applies = r.condition(l, rule.Applies, rule.Scope, value(n, "applies"))
+	}
+	if strings.TrimSpace(rule.When) != "" {
+		rule.when = r.condition(l, rule.When, rule.Scope, value(n, "when"))
+	}
+	for i, e := range rule.Effects {
+		line := elementLine(n, "effects", i)
+		if e.Text == "" || e.Source.Title == "" && e.Source.URL == "" {
+			r.add(line, "", "a published effect needs its text and its source")
+		}
+		if e.Low < 0 || e.High > 1 || e.Low > e.High {
+			r.add(line, "write 0.2 for 20%", "low and high are shares from 0 to 1, the lower one first")
+		}
+		r.source(line, e.Source)
+	}
+	for i, s := range rule.Sources {
+		r.source(elementLine(n, "sources", i), s)
+	}
+	for i := range rule.Remedies {
+		r.remedy(l, rule, i, n)
+	}
+}
+
+func (r *reporter) source(line int, s Source) {
+	if s.URL != "" && !strings.HasPrefix(s.URL, "https://") && !strings.HasPrefix(s.URL, "http://") {
+		r.add(line, "begin it with https://", "the address %q can't be opened", s.URL)
+	}
+}
+
+func (r *reporter) remedy(l *language, rule *Rule, i int, n *yaml.Node) {
+	remedy := &rule.Remedies[i]
+	line := elementLine(n, "remedies", i)
+	switch kind, rest, _ := strings.Cut(remedy.Set, ":"); {
+	case remedy.Set == "" && remedy.Text == "":
+		r.add(line, "add text: or set:", "a remedy says nothing")
+	case remedy.Set != "" && (!slices.Contains(settingKinds(), kind) || rest == ""):
+		r.add(line, "begin it with one of "+strings.Join(settingKinds(), ", ")+" and a colon", "%q is no setting",
+			remedy.Set)
+	}
+	if remedy.Cost == "" {
+		r.add(line, "write cost: none when there is none", "a remedy does not say what it costs")
+	}
+	if strings.TrimSpace(remedy.Only) != "" {
+		var where *yaml.Node
+		if list := value(n, "remedies"); list != nil && i < len(list.Content) {
+			where = value(resolve(list.Content[i]), "only")
+		}
+		remedy.only = r.condition(l, remedy.Only, rule.Scope, where)
+	}
+}
+
+func (r *reporter) oneOf(line int, what, value string, known []string) {
+	if slices.Contains(known, value) {
+		return
+	}
+	if near := nearest(value, known); near != "" {
+		r.add(line, "did you mean "+near+"?", "%s can't be %q", what, value)
+		return
+	}
+	r.add(line, "write one of "+strings.Join(known, ", "), "%s can't be %q", what, value)
+}
+
+// condition compiles the condition that stands at n.
+func (r *reporter) condition(l *language, text, scope string, n *yaml.Node) *condition {
+	c, faults := l.compile(text, scope)
+	for _, f := range faults {
+		line := 0
+		if n != nil {
+			line = n.Line
+			if n.Style&yaml.LiteralStyle != 0 {
+				line += f.line // the text begins on the line after the bar
+			}
+		}
+		r.add(line, f.hint, "%s", f.message)
+	}
+	return c
+}
+
+// order looks for rules with the same id and for rules that silence each other.
+func (r *reporter) order(rules []Rule) {
+	seen := map[string]place{}
+	for _, rule := range rules {
+		if first, twice := seen[rule.ID]; twice {
+			r.add(rule.place.line, "give it another id", "a rule %s stands on line %d already", rule.ID, first.line)
+			continue
+		}
+		seen[rule.ID] = rule.place
+	}
+	if circle := silenceCircle(rules); len(circle) > 0 {
+		r.add(seen[circle[0]].line, "delete one silent_if", "the rules silence each other: %s",
+			strings.Join(circle, " → "))
+	}
+}
+
+// value is the node of a mapping's field; nil when it is not there.
+func value(n *yaml.Node, field string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == field {
+			return resolve(n.Content[i+1])
+		}
+	}
+	return nil
+}

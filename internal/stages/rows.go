@@ -1,0 +1,199 @@
+package stages
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+	"headroom/internal/paths"
+	"headroom/internal/reference"
+	"headroom/internal/stat"
+	"headroom/internal/suite"
+)
+
+// gathered is what is kept of a cell's repetitions.
+type gathered struct {
+	n      int
+	values map[string][]float64
+	blocks map[string]map[int]float64
+	// samples of the repetition with the highest, by metric.
+	samples map[string]lab.Samples
+	found   []found
+	paths   paths.Counted
+}
+
+// found is what the links say of one direction of a load.
+type found struct {
+	direction string
+	lab.Warning
+	repetitions int
+}
+
+func gather(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], links map[string]ceiling.Links) (
+	map[string]*gathered, error) {
+	ceilings := map[string][]ceiling.Ceiling{}
+	direct := map[string]bool{}
+	all := map[string]*gathered{}
+	for _, c := range run.Cells {
+		all[c.ID] = &gathered{values: map[string][]float64{}, blocks: map[string]map[int]float64{},
+			samples: map[string]lab.Samples{}}
+		direct[c.ID] = reference.Parameter(c.Params, "direct") != "0"
+		if l, ok := links[stageOf(run, c)]; ok {
+			ceilings[c.ID] = l.Ceilings()
+		}
+	}
+	for rep, err := range repetitions {
+		if err != nil {
+			return nil, err
+		}
+		g, ok := all[rep.Cell]
+		if !ok {
+			return nil, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does "+
+				"not have", run.ID, rep.Number, rep.Cell)}
+		}
+		g.add(rep)
+		for _, direction := range []string{lab.Read, lab.Write} {
+			own := slices.DeleteFunc(slices.Clone(ceilings[rep.Cell]), func(c ceiling.Ceiling) bool {
+				return c.Metric != lab.Bandwidth(direction)
+			})
+			for _, w := range slices.Concat(ceiling.Check(rep.Values, rep.Series, own),
+				ceiling.CheckExtremes(rep.Samples, rep.Values, own)) {
+				g.find(direction, w, direct[rep.Cell])
+			}
+		}
+	}
+	return all, nil
+}
+
+func (g *gathered) add(rep lab.Repetition) {
+	g.n++
+	g.paths.Add(rep)
+	for metric, v := range rep.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
+			continue
+		}
+		g.values[metric] = append(g.values[metric], v)
+		if g.blocks[metric] == nil {
+			g.blocks[metric] = map[int]float64{}
+		}
+		if rep.Block > 0 {
+			g.blocks[metric][rep.Block] = v
+		}
+	}
+	for metric, s := range rep.Samples {
+		if old, ok := g.samples[metric]; !ok || s.Max > old.Max {
+			g.samples[metric] = s
+		}
+	}
+}
+
+// find keeps a warning about a repetition, once for each code and direction.
+func (g *gathered) find(direction string, w lab.Warning, direct bool) {
+	if !direct && strings.HasSuffix(w.Code, "above-ceiling") {
+		w.Text += "; the load has no direct=1, so the page cache of the machine that ran it took part"
+	}
+	i := slices.IndexFunc(g.found, func(o found) bool { return o.Code == w.Code && o.direction == direction })
+	if i < 0 {
+		i = len(g.found)
+		g.found = append(g.found, found{direction: direction, Warning: w})
+	}
+	g.found[i].repetitions++
+}
+
+func stageOf(run lab.Run, c lab.Cell) string {
+	for _, a := range run.Arms {
+		if a.ID == c.Arm {
+			return a.Levels[lab.StageLevel]
+		}
+	}
+	return ""
+}
+
+// addRows makes a row of each direction of each cell, stage by stage.
+func (d *Document) addRows(run lab.Run, g map[string]*gathered) {
+	without := 0
+	for _, s := range d.Stages {
+		for _, c := range run.Cells {
+			if stageOf(run, c) != s.Name {
+				continue
+			}
+			some := false
+			for _, direction := range lab.Directions() {
+				cell := g[c.ID]
+				iops, bandwidth := cell.values[lab.IOPS(direction)], cell.values[lab.Bandwidth(direction)]
+				if direction == lab.Sync || len(iops)+len(bandwidth) == 0 {
+					continue
+				}
+				some = true
+				r := Row{Stage: s.Name, Cell: c.ID, Job: c.Job, Params: c.Params, Direction: direction,
+					N: cell.n, Group: -1,
+					Title: suite.Cell{Job: c.Job, Engine: c.Engine, Command: c.Command, Params: c.Params}.Title()}
+				if len(iops) > 0 {
+					r.IOPS = stat.Median(iops)
+				}
+				if len(bandwidth) > 0 {
+					r.Bandwidth = stat.Median(bandwidth)
+				}
+				if samples, ok := cell.samples[lab.Bandwidth(direction)]; ok {
+					r.Samples = &samples
+				}
+				r.blocks, r.Paths = cell.blocks[r.metric()], cell.paths.Shares()
+				d.Rows = append(d.Rows, r)
+			}
+			if !some {
+				without++
+			}
+		}
+	}
+	if without > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("loads without a rate, which are left out: %d", without))
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return stageOf(run, c) != "" })); n >
+		0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("loads in no stage, which are left out: %d", n))
+	}
+}
+
+// metric that shares are taken of: bytes, which are the same whatever the size of the pieces, and operations where no
+// bytes are known.
+func (r *Row) metric() string {
+	if r.Bandwidth > 0 {
+		return lab.Bandwidth(r.Direction)
+	}
+	return lab.IOPS(r.Direction)
+}
+
+// loadParams are those that make a load what it is.
+func loadParams() []string {
+	return []string{"rw", "bs", "iodepth", "numjobs", "direct", "ioengine", "size", "rwmixread", "fsync", "fdatasync",
+		"sync", "rate", "rate_iops"}
+}
+
+// unlike are the parameters in which two loads differ, those that nobody set taken as fio takes them.
+func unlike(here, there map[string]string) []Difference {
+	var all []Difference
+	for _, name := range loadParams() {
+		a, b := reference.Parameter(here, name), reference.Parameter(there, name)
+		if reference.Plain(a) != reference.Plain(b) {
+			all = append(all, Difference{Param: name, Value: a, Other: b})
+		}
+	}
+	return all
+}
+
+// kind is what two loads have in common that are set against each other at all: what is done, in pieces of which size.
+func (r *Row) kind() string {
+	return strings.Join([]string{r.Direction, reference.Parameter(r.Params, "rw"),
+		reference.Plain(reference.Parameter(r.Params, "bs"))}, " ")
+}
+
+// work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool
+// generates it and however it goes to the storage.
+func (r *Row) work() string {
+	return strings.Join([]string{r.kind(), reference.Parameter(r.Params, "iodepth"),
+		reference.Parameter(r.Params, "numjobs")}, " ")
+}

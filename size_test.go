@@ -1,0 +1,70 @@
+package headroom
+
+import (
+	"slices"
+	"testing"
+)
+
+// mostLines is how long a file without tests may be, and mostFiles how many of them a folder may hold.
+const (
+	mostLines = 400
+	mostFiles = 25
+)
+
+// longFiles have more than mostLines and are still to be split. The list only becomes shorter.
+func longFiles() []string {
+	return []string{
+		"internal/experiment/ladderrun/ladder.go",
+		"internal/experiment/ladderrun/network.go",
+		"internal/experiment/network/interference.go",
+		"internal/experiment/network/network.go",
+		"internal/experiment/nfs/stages.go",
+		"internal/experiment/paired/comparison.go",
+		"internal/experiment/parallel/multitarget.go",
+		"internal/experiment/vary/experiment.go",
+		"internal/report/ablation_words.go",
+		"internal/report/bisection_words.go",
+		"internal/report/compare_table.go",
+		"internal/report/compare_words.go",
+		"internal/report/sweep_table.go",
+		"internal/report/sweep_words.go",
+		"internal/results/comparison.go",
+		"internal/runner/repetition.go",
+	}
+}
+
+// fullFolders hold more than mostFiles and are still to be split, but for cli, which has one file a command.
+func fullFolders() []string {
+	return []string{"internal/app", "internal/cli", "internal/experiment", "internal/facts", "internal/factor",
+		"internal/report", "internal/runner", "internal/stat", "internal/target/kube"}
+}
+
+// What has more than one job can be seen by its size first.
+func TestFilesAndFoldersAreSmall(t *testing.T) {
+	var long []string
+	folders := map[string]int{}
+	for _, f := range goFiles(t, false) {
+		folders[f.dir]++
+		if n := len(lines(t, f.name)); n > mostLines {
+			long = append(long, f.name)
+			if !slices.Contains(longFiles(), f.name) {
+				t.Errorf("%s has %d lines; split it by what it does, %d are the most", f.name, n, mostLines)
+			}
+		}
+	}
+	for _, name := range longFiles() {
+		if !slices.Contains(long, name) {
+			t.Errorf("%s has no more than %d lines, or is gone: take it from longFiles", name, mostLines)
+		}
+	}
+	for dir, n := range folders {
+		if n > mostFiles && !slices.Contains(fullFolders(), dir) {
+			t.Errorf("%s has %d files; make packages with one job each, %d files are the most", dir, n, mostFiles)
+		}
+	}
+	for _, dir := range fullFolders() {
+		if folders[dir] <= mostFiles {
+			t.Errorf("%s has %d files: take it from fullFolders", dir, folders[dir])
+		}
+	}
+}
