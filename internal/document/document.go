@@ -14,7 +14,8 @@ type Document struct {
 	Data *Data
 }
 
-// Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, Entries or Plots.
+// Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, Conditions, Entries or Plots; or a
+// Section, Folded or Terminal, which have blocks.
 type Block interface{ block() }
 
 // Role says what a sentence is for.
@@ -63,6 +64,8 @@ type Warning struct {
 	Texts      []WarningText
 	// Apart says that each text is about something else, so that the first few don't stand for all.
 	Apart bool
+	// Brief is the line by which a terminal shows it among others, where that is not the first text.
+	Brief WarningText
 }
 
 // WarningText is a sentence, and what it is about. All names what it is about where a writer has room for it, About
@@ -72,8 +75,8 @@ type WarningText struct{ Text, About, All string }
 // Warnings are those of a document, the most important first.
 type Warnings struct {
 	List []Warning
-	// Brief is how many of them a terminal shows, in a line each: it counts the others, which have no sign there. All
-	// are shown in full where that is asked for; 0 is all.
+	// Brief is how many of them a terminal shows, in a line each: of the others it names the codes. All are shown in
+	// full where that is asked for; 0 is all.
 	Brief int
 	// Notes are the codes of what is worth knowing and taints no number that is shown.
 	Notes []string
@@ -185,9 +188,13 @@ func (Table) block()    {}
 
 // Rewritten is the document with each text as rewrite makes it: without serial numbers, for others.
 func (d Document) Rewritten(rewrite func(string) string) Document {
-	out := Document{Title: rewrite(d.Title), Data: d.Data.rewritten(rewrite)}
-	for _, b := range d.Blocks {
-		out.Blocks = append(out.Blocks, rewritten(b, rewrite))
+	return Document{rewrite(d.Title), allRewritten(d.Blocks, rewrite), d.Data.rewritten(rewrite)}
+}
+
+func allRewritten(blocks []Block, rewrite func(string) string) []Block {
+	out := make([]Block, len(blocks))
+	for i, b := range blocks {
+		out[i] = rewritten(b, rewrite)
 	}
 	return out
 }
@@ -235,6 +242,14 @@ func rewritten(b Block, rewrite func(string) string) Block {
 		}
 		b.Columns, b.Rows = columns, rows
 		return b
+	case Section:
+		return Section{b.Rewritten(rewrite)}
+	case Folded:
+		return Folded{rewrite(b.Title), b.Open, allRewritten(b.Blocks, rewrite)}
+	case Terminal:
+		return Terminal{allRewritten(b.Blocks, rewrite)}
+	case Conditions:
+		return b.rewritten(rewrite)
 	case Entries:
 		return b.rewritten(rewrite)
 	case Plots:
@@ -257,6 +272,7 @@ func (w Warning) rewritten(rewrite func(string) string) Warning {
 		texts[i] = WarningText{rewrite(t.Text), rewrite(t.About), rewrite(t.All)}
 	}
 	w.Texts = texts
+	w.Brief = WarningText{rewrite(w.Brief.Text), rewrite(w.Brief.About), rewrite(w.Brief.All)}
 	return w
 }
 

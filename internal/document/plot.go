@@ -2,7 +2,9 @@ package document
 
 // Plots are pictures that are looked at side by side. Texts leave them out; a file for other programs has their points.
 type Plots struct {
-	List []Plot
+	// Title is above the pictures; empty for none.
+	Title string
+	List  []Plot
 	// Reading says how to read the pictures.
 	Reading string
 }
@@ -56,9 +58,12 @@ type Axis struct {
 type Series struct {
 	// Direction is "read" or "write", which have a colour and a sign of their own, or something else.
 	Direction string
-	// Joined points have a line through them; Bars reach from zero to the value.
-	Joined, Bars bool
-	Points       []Point
+	// Name tells them from others of the picture.
+	Name string
+	// Joined points have a line through them; Bars reach from zero to the value. A Line has no marks at its points,
+	// which are too many for that; the area below a Filled one is tinted.
+	Joined, Bars, Line, Filled bool
+	Points                     []Point
 	// Levels are what the points were at, over some time.
 	Levels []Level
 }
@@ -110,7 +115,7 @@ func (p Plot) Points() int {
 }
 
 func (p Plots) rewritten(rewrite func(string) string) Plots {
-	out := Plots{Reading: rewrite(p.Reading)}
+	out := Plots{Title: rewrite(p.Title), Reading: rewrite(p.Reading)}
 	for _, plot := range p.List {
 		out.List = append(out.List, plot.rewritten(rewrite))
 	}
@@ -127,7 +132,7 @@ func (p Plot) rewritten(rewrite func(string) string) Plot {
 			at.Name, at.Text = rewrite(at.Name), rewrite(at.Text)
 			points[j] = at
 		}
-		s.Points = points
+		s.Name, s.Points = rewrite(s.Name), points
 		series[i] = s
 	}
 	marks := make([]Mark, len(p.Marks))

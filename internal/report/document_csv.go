@@ -10,42 +10,73 @@ import (
 	"headroom/internal/document"
 )
 
-// writeDocumentCSV writes tidy data: one line a number, with the table and the names of its row, in base units, or with
-// the picture and the name of its point. What is no number has its text.
+// writeDocumentCSV writes the data of a document, and for one without tidy data: one line a number, with the table and
+// the names of its row, in base units, or with the picture and the name of its point. What is no number has its text.
 func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 	out := newTable(w, o)
+	if d.Data != nil {
+		out.data(d.Data, o)
+		return out.flush()
+	}
 	if !o.NoHeader {
 		out.write([]string{"table", "row", "name", "column", "unit", "value", "lo", "hi", "text", "warnings"})
 	}
-	codes := codesBySign(d)
+	out.blocks(d.Blocks, codesBySign(d))
+	return out.flush()
+}
+
+// data writes the rows of a published file.
+func (t *sheetTable) data(d *document.Data, o Options) {
+	if !o.NoHeader {
+		t.write(d.Columns)
+	}
+	for row := range d.Rows {
+		fields := make([]string, len(row))
+		for i, f := range row {
+			if fields[i] = f.Text; f.Number != nil {
+				fields[i] = t.number(*f.Number)
+			}
+		}
+		t.write(fields)
+	}
+}
+
+func (t *sheetTable) blocks(blocks []document.Block, codes func(string) string) {
 	heading := ""
-	for _, b := range d.Blocks {
+	for _, b := range blocks {
 		switch b := b.(type) {
+		case document.Section:
+			t.blocks(b.Blocks, codesBySign(b.Document))
+		case document.Folded:
+			t.blocks(b.Blocks, codes)
 		case document.Heading:
 			heading = b.Text
 		case document.Entries:
-			out.entries(b)
+			t.entries(b)
 		case document.Plots:
 			for _, p := range b.List {
 				if !p.Tabled {
-					plotCSV(out.write, out.optional, p)
+					plotCSV(t.write, t.optional, p)
 				}
 			}
 		case document.Table:
-			for i, row := range b.Rows {
-				name, ofRow := b.RowName(i), rowWide(row)
-				for j, c := range row.Cells {
-					k := b.Columns[j].Kind
-					if k == document.Words || k == document.Bar || k == document.Sketch || c.Text == "" {
-						continue
-					}
-					out.cell([]string{b.Name, strconv.Itoa(i + 1), name, b.Columns[j].Title}, c,
-						codes(joinNonEmpty(heading, ofRow, c.Signs)))
-				}
-			}
+			t.table(b, heading, codes)
 		}
 	}
-	return out.flush()
+}
+
+func (t *sheetTable) table(of document.Table, heading string, codes func(string) string) {
+	for i, row := range of.Rows {
+		name, ofRow := of.RowName(i), rowWide(row)
+		for j, c := range row.Cells {
+			k := of.Columns[j].Kind
+			if k == document.Words || k == document.Bar || k == document.Sketch || c.Text == "" {
+				continue
+			}
+			t.cell([]string{of.Name, strconv.Itoa(i + 1), name, of.Columns[j].Title}, c,
+				codes(joinNonEmpty(heading, ofRow, c.Signs)))
+		}
+	}
 }
 
 // cell writes what a cell holds behind where it stands, and before the codes of its warnings.
@@ -100,9 +131,14 @@ func axisText(a document.Axis, at float64, number func(*float64) string) string 
 // heading above a table is about all of its numbers.
 func codesBySign(d document.Document) func(text string) string {
 	codes := map[string]string{}
-	for _, b := range d.Blocks {
-		if w, ok := b.(document.Warning); ok {
-			codes[w.Sign] = w.Code
+	for b := range document.All(d.Blocks) {
+		switch b := b.(type) {
+		case document.Warning:
+			codes[b.Sign] = b.Code
+		case document.Warnings:
+			for _, w := range b.List {
+				codes[w.Sign] = w.Code
+			}
 		}
 	}
 	return func(text string) string {

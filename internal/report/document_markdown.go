@@ -3,7 +3,9 @@ package report
 import (
 	"bufio"
 	"fmt"
+	"html"
 	"io"
+	"slices"
 	"strings"
 
 	"headroom/internal/document"
@@ -13,21 +15,45 @@ import (
 func writeDocumentMarkdown(w io.Writer, d document.Document, _ Options) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "## %s\n", escapeMarkdown(d.Title))
-	blocksMarkdown(out, d, "")
+	blocksMarkdown(out, d.Blocks, "")
 	return out.Flush() // keeps the first error of all writes
 }
 
+// shownInMarkdown says whether a block has something that Markdown shows.
+func shownInMarkdown(b document.Block) bool {
+	switch b := b.(type) {
+	case document.Plots, document.Terminal:
+		return false
+	case document.Folded:
+		return slices.ContainsFunc(b.Blocks, shownInMarkdown)
+	}
+	return true
+}
+
 // blocksMarkdown writes the blocks. The names of footnotes, which are those of a whole file, begin with a prefix.
-func blocksMarkdown(out *bufio.Writer, d document.Document, prefix string) {
+func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 	notes := func(text string) string {
 		return signs(escapeMarkdown(text), func(n string) string { return "[^" + prefix + n + "]" })
 	}
-	for _, b := range d.Blocks {
-		if _, picture := b.(document.Plots); picture {
+	sections := 0
+	for _, b := range blocks {
+		if !shownInMarkdown(b) {
 			continue
 		}
 		out.WriteString("\n")
 		switch b := b.(type) {
+		case document.Section:
+			sections++
+			fmt.Fprintf(out, "## %s\n", escapeMarkdown(b.Title))
+			blocksMarkdown(out, b.Blocks, fmt.Sprintf("%s%d-", prefix, sections))
+		case document.Folded:
+			fmt.Fprintf(out, "<details><summary>%s</summary>\n", html.EscapeString(b.Title))
+			blocksMarkdown(out, b.Blocks, prefix)
+			out.WriteString("\n</details>\n")
+		case document.Conditions:
+			for _, c := range b.List {
+				fmt.Fprintf(out, "- %s: %s\n", escapeMarkdown(c.Name), escapeMarkdown(c.Text))
+			}
 		case document.Heading:
 			fmt.Fprintf(out, "### %s\n", notes(b.Text))
 		case document.Sentence:
@@ -46,18 +72,37 @@ func blocksMarkdown(out *bufio.Writer, d document.Document, prefix string) {
 		case document.Command:
 			fmt.Fprintf(out, "%s:\n\n```sh\n%s\n```\n", escapeMarkdown(b.What), b.Text)
 		case document.Warning:
-			var texts []string
-			for _, t := range b.Texts {
-				texts = append(texts, escapeMarkdown(t.Text)+" ("+escapeMarkdown(t.All)+")")
+			markdownWarning(out, b, prefix)
+		case document.Warnings:
+			for _, w := range b.List {
+				markdownWarning(out, w, prefix)
 			}
-			fmt.Fprintf(out, "[^%s%s]: **%s**: %s\n", prefix, strings.TrimPrefix(b.Sign, "!"),
-				escapeMarkdown(b.Code), strings.Join(texts, " "))
 		case document.Table:
 			markdownTable(out, b, notes)
 		case document.Entries:
 			markdownEntries(out, b.List)
 		}
 	}
+}
+
+// markdownWarning is a footnote, or an item of a list where nothing has its sign.
+func markdownWarning(out *bufio.Writer, w document.Warning, prefix string) {
+	lead := "- "
+	if w.Sign != "" {
+		lead = fmt.Sprintf("[^%s%s]: ", prefix, strings.TrimPrefix(w.Sign, "!"))
+	}
+	if w.Code != "" {
+		lead += "**" + escapeMarkdown(w.Code) + "**: "
+	}
+	var texts []string
+	for _, t := range w.Texts {
+		text := escapeMarkdown(t.Text)
+		if t.All != "" {
+			text += " (" + escapeMarkdown(t.All) + ")"
+		}
+		texts = append(texts, text)
+	}
+	out.WriteString(lead + strings.Join(texts, " ") + "\n")
 }
 
 func markdownTable(out *bufio.Writer, t document.Table, notes func(string) string) {

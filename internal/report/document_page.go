@@ -6,7 +6,6 @@ import (
 	"html"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 
 	"headroom/internal/document"
@@ -31,12 +30,28 @@ type documentPage struct {
 type pageBlock struct {
 	Subject, Headline, Answer, Heading, Detail, Note, Reading template.HTML
 
-	Command *document.Command
-	List    []pageItem
-	Warning *pageWarning
-	Table   *pageTable
-	Entries []pageEntry
-	Plots   *pagePlots
+	Command  *document.Command
+	List     []pageItem
+	Warnings []pageWarning
+	Table    *pageTable
+	Entries  []pageEntry
+	Plots    *pagePlots
+
+	Conditions []document.Condition
+	Section    *pageDocument
+	Folded     *pageFolded
+}
+
+// pageDocument is a document within another.
+type pageDocument struct {
+	Title  template.HTML
+	Blocks []pageBlock
+}
+
+type pageFolded struct {
+	Title  string
+	Open   bool
+	Blocks []pageBlock
 }
 
 type pageItem struct {
@@ -49,10 +64,14 @@ type pageWarning struct {
 	ID string
 }
 
+// pageTable opens with the first rows; the Rest is folded away.
 type pageTable struct {
-	Head []document.Column
-	Rows []pageRow
+	Head       []document.Column
+	Rows, Rest []pageRow
 }
+
+// mostOpenRows is how many rows of a table a page opens with.
+const mostOpenRows = 60
 
 type pageRow struct {
 	Group  string
@@ -65,6 +84,7 @@ type pageCell struct {
 	Text, Interval string
 	Signs          template.HTML
 	Bar            *pageBar
+	Tint           int
 }
 
 // pageBar is drawn in a picture that is 100 wide.
@@ -72,13 +92,30 @@ type pageBar struct{ X, Width, Class string }
 
 // writeDocumentPage writes one self-contained page.
 func writeDocumentPage(w io.Writer, d document.Document, _ Options) error {
+	links := warningLinks("w")
+	return writeHTML(w, documentPageText, documentPage{Head: newPageHead(d.Title, "", documentStyles(d)...),
+		Title: links.text(d.Title), Blocks: links.blocks(d.Blocks, new(bool))})
+}
+
+// documentStyles are those that a document needs.
+func documentStyles(d document.Document) []string {
+	entries, tints := false, false
+	for b := range document.All(d.Blocks) {
+		switch b := b.(type) {
+		case document.Entries:
+			entries = true
+		case document.Table:
+			tints = tints || b.Map
+		}
+	}
 	styles := []string{documentStyle}
-	if slices.ContainsFunc(d.Blocks, func(b document.Block) bool { _, is := b.(document.Entries); return is }) {
+	if entries {
 		styles = append(styles, entriesStyle)
 	}
-	links := warningLinks("w")
-	return writeHTML(w, documentPageText, documentPage{Head: newPageHead(d.Title, "", styles...),
-		Title: links.text(d.Title), Blocks: links.blocks(d)})
+	if tints {
+		styles = append(styles, heatStyle())
+	}
+	return styles
 }
 
 // warningLinks is what the anchors of a document's warnings begin with: a page can have several documents.
@@ -92,16 +129,28 @@ func (l warningLinks) text(text string) template.HTML {
 }
 
 // blocks are those of a document. The first answer on each subject is a headline.
-func (l warningLinks) blocks(d document.Document) []pageBlock {
+func (l warningLinks) blocks(of []document.Block, headline *bool) []pageBlock {
 	var blocks []pageBlock
-	headline := false
-	for _, b := range d.Blocks {
-		shown := l.block(b)
+	sections := 0
+	for _, b := range of {
+		shown := pageBlock{}
+		switch b := b.(type) {
+		case document.Section:
+			sections++
+			within, own := warningLinks(fmt.Sprintf("%s%d-", l, sections)), *headline
+			shown.Section = &pageDocument{within.text(b.Title), within.blocks(b.Blocks, &own)}
+		case document.Folded:
+			shown.Folded = &pageFolded{visible.Line(b.Title), b.Open, l.blocks(b.Blocks, headline)}
+		case document.Terminal:
+			continue
+		default:
+			shown = l.block(b)
+		}
 		switch {
 		case shown.Subject != "":
-			headline = false
-		case shown.Answer != "" && !headline:
-			shown.Headline, shown.Answer, headline = shown.Answer, "", true
+			*headline = false
+		case shown.Answer != "" && !*headline:
+			shown.Headline, shown.Answer, *headline = shown.Answer, "", true
 		}
 		blocks = append(blocks, shown)
 	}
@@ -138,15 +187,27 @@ func (l warningLinks) block(b document.Block) pageBlock {
 	case document.Command:
 		return pageBlock{Command: &b}
 	case document.Warning:
-		return pageBlock{Warning: &pageWarning{b, string(l) + strings.TrimPrefix(b.Sign, "!")}}
+		return pageBlock{Warnings: []pageWarning{l.warning(b)}}
+	case document.Warnings:
+		var list []pageWarning
+		for _, w := range b.List {
+			list = append(list, l.warning(w))
+		}
+		return pageBlock{Warnings: list}
 	case document.Table:
 		return pageBlock{Table: l.table(b)}
+	case document.Conditions:
+		return pageBlock{Conditions: b.List}
 	case document.Entries:
 		return pageBlock{Entries: newPageEntries(b.List)}
 	case document.Plots:
 		return pageBlock{Plots: newPagePlots(b)}
 	}
 	return pageBlock{}
+}
+
+func (l warningLinks) warning(w document.Warning) pageWarning {
+	return pageWarning{w, string(l) + strings.TrimPrefix(w.Sign, "!")}
 }
 
 func (l warningLinks) table(t document.Table) *pageTable {
@@ -158,12 +219,16 @@ func (l warningLinks) table(t document.Table) *pageTable {
 		p.Head = append(p.Head, c)
 		for j, row := range t.Rows {
 			of := row.Cells[i]
-			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Signs: l.text(of.Signs)}
+			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Signs: l.text(of.Signs),
+				Tint: int(100 * of.Tint)}
 			if c.Kind == document.Bar {
 				cell.Bar = newPageBar(of)
 			}
 			p.Rows[j].Cells, p.Rows[j].Strong, p.Rows[j].Group = append(p.Rows[j].Cells, cell), row.Strong, row.Group
 		}
+	}
+	if len(p.Rows) > mostOpenRows {
+		p.Rows, p.Rest = p.Rows[:mostOpenRows], p.Rows[mostOpenRows:]
 	}
 	return p
 }

@@ -12,8 +12,8 @@ const mostOpenPlots = 12
 
 // pagePlots are pictures side by side.
 type pagePlots struct {
-	Open, Folded []pagePlot
-	Reading      string
+	Open, Folded   []pagePlot
+	Title, Reading string
 }
 
 // pagePlot is a picture, or a line of text for the only point that there is.
@@ -24,7 +24,7 @@ type pagePlot struct {
 }
 
 func newPagePlots(b document.Plots) *pagePlots {
-	plots := &pagePlots{}
+	plots := &pagePlots{Title: visible.Line(b.Title)}
 	for _, p := range b.List {
 		shown := pagePlot{Title: visible.Line(p.Title), Note: visible.Line(p.Note)}
 		if p.Points() > 1 {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -15,47 +16,71 @@ import (
 
 // writeDocumentText writes for a terminal: text that is wrapped, and tables that lose columns where there is no room.
 func writeDocumentText(w io.Writer, d document.Document, o Options) error {
-	p := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
-	var left []string
-	apart := false // the next block is to stand apart from the last
-	var before document.Block
-	for _, b := range d.Blocks {
-		if _, picture := b.(document.Plots); picture {
-			continue
-		}
-		if before != nil && (apart || needsBlankLine(before, b)) {
-			p.line("")
-		}
-		apart = false
+	t := textWriter{paragraphs: &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}}
+	t.blocks(d.Blocks)
+	return t.out.Flush() // keeps the first error of all writes
+}
+
+// textWriter is at a place between two blocks.
+type textWriter struct {
+	*paragraphs
+	before document.Block
+	// apart says that the next block is to stand apart from the last.
+	apart bool
+	// left are titles of columns that were left out, and not told yet.
+	left []string
+}
+
+func (t *textWriter) blocks(blocks []document.Block) {
+	for _, b := range blocks {
 		switch b := b.(type) {
-		case document.Heading:
-			p.wrapped(strong, b.Text, 0)
-		case document.List:
-			p.list(b, before)
-		case document.Sentence:
-			if b.Role == document.Reading && len(left) > 0 {
-				p.wrapped(faint, "Left out for want of room: "+prose.List(left)+"; --json has all.", 0)
-				left = nil
-			}
-			p.sentence(b)
-		case document.Warning:
-			p.warning(b)
-		case document.Command:
-			p.command(b.What+": ", b.Text)
-		case document.Table:
-			for _, title := range p.table(b) {
-				if !slices.Contains(left, title) { // several tables can lose it
-					left = append(left, title)
-				}
-			}
-			apart = true
-		case document.Entries:
-			p.entries(b.List)
-			apart = true
+		case document.Section:
+			t.apart = t.before != nil
+			t.blocks(b.Blocks)
+		case document.Terminal:
+			t.blocks(b.Blocks)
+		case document.Plots, document.Folded, document.Conditions:
+		default:
+			t.block(b)
 		}
-		before = b
 	}
-	return p.out.Flush() // keeps the first error of all writes
+}
+
+func (t *textWriter) block(b document.Block) {
+	if t.before != nil && (t.apart || needsBlankLine(t.before, b)) {
+		t.line("")
+	}
+	t.apart = false
+	switch b := b.(type) {
+	case document.Heading:
+		t.wrapped(strong, b.Text, 0)
+	case document.List:
+		t.list(b, t.before)
+	case document.Sentence:
+		if b.Role == document.Reading && len(t.left) > 0 {
+			t.wrapped(faint, "Left out for want of room: "+prose.List(t.left)+"; --json has all.", 0)
+			t.left = nil
+		}
+		t.sentence(b)
+	case document.Warning:
+		t.warning(b)
+	case document.Warnings:
+		t.warnings(b)
+		t.apart = len(b.List) > 0
+	case document.Command:
+		t.command(b.What+": ", b.Text)
+	case document.Table:
+		for _, title := range t.table(b) {
+			if !slices.Contains(t.left, title) { // several tables can lose it
+				t.left = append(t.left, title)
+			}
+		}
+		t.apart = true
+	case document.Entries:
+		t.entries(b.List)
+		t.apart = true
+	}
+	t.before = b
 }
 
 // needsBlankLine says whether a block has a blank line between it and the one before it.
@@ -110,22 +135,99 @@ func (p *paragraphs) sentence(s document.Sentence) {
 	}
 }
 
+// warnings are the first few in a line each, and the others counted; or all in full.
+func (p *paragraphs) warnings(w document.Warnings) {
+	if p.o.Warnings || w.Brief == 0 {
+		for _, one := range w.List {
+			p.warning(one)
+		}
+		return
+	}
+	var printed, others []string
+	for _, one := range w.List {
+		switch {
+		case slices.Contains(w.Notes, one.Code):
+		case len(printed) == w.Brief:
+			others = append(others, joinNonEmpty(one.Sign, cmp.Or(one.Code, one.Texts[0].Text)))
+		default:
+			printed = append(printed, one.Code)
+			p.brief(one)
+		}
+	}
+	p.moreWarnings(printed, others, w)
+}
+
+// moreWarnings names the warnings without a line and the notes, and what to type to read more.
+func (p *paragraphs) moreWarnings(printed, others []string, w document.Warnings) {
+	const most = 6
+	noun := "more warning"
+	if len(printed) == 0 {
+		noun = "warning"
+	}
+	var parts []string
+	for _, of := range []struct {
+		noun  string
+		names []string
+	}{{noun, others}, {"note", w.Notes}} {
+		if n := len(of.names); n > 0 {
+			parts = append(parts, prose.Count(n, of.noun)+" ("+prose.Few(of.names, most)+")")
+		}
+	}
+	if len(parts) == 0 && len(printed) > 0 {
+		parts = []string{"in full"}
+	}
+	switch what := strings.Join(parts, ", "); {
+	case what != "" && w.Full != "":
+		p.command(what+": ", w.Full)
+	case what != "" && what != "in full":
+		p.wrapped(plain, what, 2)
+	}
+	if i := slices.IndexFunc(printed, func(code string) bool { return checkTitle(code) != "" }); i >= 0 {
+		p.command("what it means and what to do: ", "headroom explain "+printed[i])
+	}
+}
+
+// brief is a warning in a line.
+func (p *paragraphs) brief(w document.Warning) {
+	t := w.Brief
+	if t.Text == "" {
+		t = w.Texts[0]
+	}
+	text := t.Text
+	if w.Code != "" {
+		text = w.Code + ": " + text
+	}
+	p.marked(w.Sign, strings.TrimPrefix(briefMark(w.Sign, text, t.About, p.width), w.Sign), 0)
+}
+
 // warning writes the first few sentences.
 func (p *paragraphs) warning(w document.Warning) {
 	const most = 3
-	indent := len(w.Sign) + 1
+	lead := ""
+	if w.Code != "" {
+		lead = w.Code + ": "
+	}
+	indent := max(len(w.Sign)+1, 2)
 	for i, t := range w.Texts {
 		switch {
 		case i == 0:
-			p.marked(w.Sign, " "+w.Code+": "+t.Text+" ["+t.About+"]", indent)
+			p.marked(w.Sign, strings.Repeat(" ", min(1, len(w.Sign)))+lead+t.Text+aboutText(t.About), indent)
 		case i == most && len(w.Texts) > most+1 && !w.Apart:
 			rest := strconv.Itoa(len(w.Texts)-most) + " more like these: --json has all of them"
 			p.wrapped(plain, strings.Repeat(" ", indent)+rest, indent)
 			return
 		default:
-			p.wrapped(plain, strings.Repeat(" ", indent)+t.Text+" ["+t.About+"]", indent)
+			p.wrapped(plain, strings.Repeat(" ", indent)+t.Text+aboutText(t.About), indent)
 		}
 	}
+}
+
+// aboutText is what a warning is about, in brackets; nothing where its text says it.
+func aboutText(about string) string {
+	if about == "" {
+		return ""
+	}
+	return " [" + about + "]"
 }
 
 // table writes what there is room for, and says which columns are left out. Intervals and signs are columns of their

@@ -74,7 +74,7 @@ func writeSection(out *bufio.Writer, s *Summary, staged document.Document, secti
 	}
 	if len(staged.Blocks) > 0 {
 		out.WriteString("\n### Stages\n")
-		blocksMarkdown(out, staged, fmt.Sprintf("stages-%d-", section))
+		blocksMarkdown(out, staged.Blocks, fmt.Sprintf("stages-%d-", section))
 	}
 	writeFactTable(out, s)
 }

@@ -31,10 +31,8 @@ func writePage(w io.Writer, runs []Summary, o Options) error {
 	for i := range runs {
 		run := newPageRun(&runs[i], i+1)
 		links := warningLinks(fmt.Sprintf("s%d-", i+1)) // the run has warnings of its own, numbered from 1
-		for _, b := range links.blocks(besideRun(o.Stages[runs[i].ID], o)) {
-			b.Answer, b.Headline = b.Answer+b.Headline, "" // the run has one
-			run.Stages = append(run.Stages, b)
-		}
+		headline := true                                // the run has one
+		run.Stages = links.blocks(besideRun(o.Stages[runs[i].ID], o).Blocks, &headline)
 		p.Runs = append(p.Runs, run)
 		titles = append(titles, title(&runs[i], nil))
 	}

@@ -53,7 +53,7 @@ func sourceHash(text string) string {
 func heatStyle() string {
 	var b strings.Builder
 	for percent := range 101 {
-		fmt.Fprintf(&b, ".map .h%d{--heat:%d%%}", percent, percent)
+		fmt.Fprintf(&b, "td.h%d{--heat:%d%%}", percent, percent)
 	}
 	return b.String()
 }
