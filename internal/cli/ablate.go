@@ -12,16 +12,15 @@ func (p *program) ablateCommand() *cobra.Command {
 	var o vary.Options
 	c := &cobra.Command{
 		Use:   "ablate SUITE [DEVICE or DIR] --setting FACTOR=LEVEL... | ablate FILE.yaml",
-		Short: "Price each setting: what it costs or gains alone, and in the whole set",
-		Long: `Measures a suite with each setting alone added to the machine as found, with all of them, and with
-each alone removed from all of them; and says what each costs or gains, as far as that can be told.
+		Short: "Measure what each setting costs or gains, alone and within the whole set",
+		Long: `Measures a suite with each setting alone added to the machine as found, with all of them, and with each one
+removed from all of them; and says what each costs or gains, as far as the measurements show.
 
-In each block every arm is visited once, and the machine as found twice: what differs between those two
-is noise. Settings that are settled are left out of the blocks that follow. Where effects do not add up,
-the pairs that are the likeliest reason are measured after that. A setting of the running
-machine is written down before it is changed, read back after, and put back at the end, after an error,
-and by headroom restore after a crash. What is decided when the machine starts is varied by starting it
-anew.`,
+Each block visits every arm once, and the machine as found twice: the difference between those two visits is
+noise. Settings with a clear effect are left out of later blocks. If effects don't add up, the pairs of
+settings that most likely explain it are measured next. A setting of the running machine is recorded before
+it is changed, read back afterwards, and put back at the end, after an error, and by headroom restore after a
+crash. Settings that take effect at boot are varied by rebooting.`,
 		Example: `  headroom ablate quick /srv --setting sysctl:vm.dirty_ratio=5 --setting queue:scheduler=none
   headroom ablate quick /srv --setting queue:nr_requests=32 --alone --dry-run
   headroom ablate network --on server=ssh://db1 --setting bundle:esnet=100g --setting qdisc:under-test=fq --setting client:nic:eth0/mtu=9000
@@ -32,10 +31,10 @@ anew.`,
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.Factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
-	f.BoolVar(&o.Alone, "alone", false, "only add each to the machine as found; halves the time, and says nothing of "+
-		"how they act together")
+	f.BoolVar(&o.Alone, "alone", false, "only add each setting to the machine as found: half the time, but nothing "+
+		"about how settings act together")
 	f.IntVar(&o.Pairs, "pairs", ablation.MaxPairs,
-		"pairs of settings to measure at most where effects do not add up; 0 for none")
+		"most pairs of settings to measure where effects don't add up; 0 for none")
 	experimentFlags(&o, p, c)
 	p.jsonFlag(c)
 	return c

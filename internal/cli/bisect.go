@@ -21,13 +21,13 @@ func (p *program) bisectCommand() *cobra.Command {
 		Use: "bisect args|sysctl|settings|facts|kconfig|kernels|steps|commits|check ... | bisect --resume RUN | " +
 			"bisect --show RUN",
 		Short: "Find the culprit: which of the differences between a fast and a slow state make it slow",
-		Long: `Between a fast state and a slow one lie many differences. headroom measures mixtures of the two, each
-chosen to tell the most, until it is clear which differences make the slow state slow; and proves it by
-taking them out of the slow state and putting them into the fast one.
+		Long: `A fast state and a slow one differ in many ways. headroom measures mixtures of the two, each chosen to narrow
+the search the most, until it is clear which differences cost the performance. It proves the answer by removing
+them from the slow state and adding them to the fast one.
 
-A measurement is a number, never "good" or "bad": noise is learnt on the way, and an answer comes with its
-probability. If the ends don't differ, or not by enough to be seen, it says so. Several culprits, and
-ones that only act together, are found as well.`,
+A measurement is a number, never just "good" or "bad": headroom learns the noise during the search, and every
+answer has a probability. If the two states don't differ, or not enough to be measured, it says so. It also
+finds several culprits, and ones that only act together.`,
 		Example: `  headroom bisect args read.yaml /dev/nvme0n1 --on qemu:guest.yaml --bad "slub_debug=FZPU audit=0 quiet"
   headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf
   headroom bisect --resume last
@@ -60,9 +60,9 @@ func (p *program) bisectArgsCommand() *cobra.Command {
 		Short: "Which kernel argument makes it slow: every measurement is a boot",
 		Long: `Finds which of the kernel arguments that differ between two command lines cost the performance.
 
---good and --bad are whole command lines, as in /proc/cmdline; what stands alike in both is left alone, and
-so is what names the root file system, the console or the boot image. Every measurement starts the machine
-anew: a guest (qemu:FILE), or a real one that --reboot names.`,
+--good and --bad are whole command lines, as in /proc/cmdline. Arguments that are the same in both are left alone,
+and so are those that name the root file system, the console or the boot image. Every measurement reboots the
+machine: a guest (qemu:FILE), or a real machine that --reboot names.`,
 		Example: `  headroom bisect args read.yaml /dev/nvme0n1 --on qemu:guest.yaml --bad "slub_debug=FZPU audit=0 quiet"
   headroom bisect args read.yaml /dev/nvme0n1 --on ssh://root@a --reboot ssh://root@a --good "$(cat fast)" --bad "$(cat slow)"`,
 	}
@@ -77,10 +77,10 @@ func (p *program) bisectSysctlCommand() *cobra.Command {
 	var good, bad string
 	c := &cobra.Command{
 		Use:   "sysctl SUITE [DEVICE or DIR] --good FILE --bad FILE",
-		Short: "Which sysctl makes it slow: nothing is started anew",
-		Long: `Finds which of the sysctls that differ between two states cost the performance. --good and --bad are files
-in the form that "sysctl -a" prints and /etc/sysctl.d has. Every value is written down before it is
-changed, and put back at the end.`,
+		Short: "Which sysctl makes it slow, without rebooting",
+		Long: `Finds which of the sysctls that differ between two states cost the performance. --good and --bad are files as
+"sysctl -a" prints them or as in /etc/sysctl.d. Every value is recorded before it is changed, and put back at
+the end.`,
 		Example: `  headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf
   headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf --on ssh://root@a`,
 	}
@@ -95,8 +95,8 @@ func (p *program) bisectSettingsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "settings SUITE [DEVICE or DIR] --setting FACTOR=FAST,SLOW...",
 		Short: "Which setting makes it slow, of any kind that headroom can change",
-		Long: `Finds which of some settings cost the performance. Each has two levels: the first is the fast state's, the
-second the slow one's. headroom factors lists what can be set.`,
+		Long: `Finds which of several settings cost the performance. Each has two levels: first that of the fast state, then
+that of the slow one. headroom factors lists what can be set.`,
 		Example: `  headroom bisect settings quick /srv --setting queue:scheduler=none,bfq --setting sysctl:vm.dirty_ratio=20,2
   headroom bisect settings read.yaml /dev/nvme0n1 --on qemu:guest.yaml --setting guest:iommu=none,intel --setting cmdline:quiet=absent,`,
 	}
@@ -110,9 +110,9 @@ func (p *program) bisectKernelsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "kernels SUITE [DEVICE or DIR] --kernel KERNEL --kernel KERNEL... --on TARGET",
 		Short: "Between which kernels it became slow: every measurement is a boot",
-		Long: `Finds the steps of a series of kernels, given from the oldest to the newest, at which the performance changed.
-Some of the series are measured first, since it may go up and down: releases that lack a fix are faster.
-Several changes are found as well, in either direction.`,
+		Long: `Finds where in a series of kernels, given from oldest to newest, the performance changed. Some kernels of the
+series are measured first, because performance may go up and down: releases that lack a fix can be faster.
+Several changes are found, too, in either direction.`,
 		Example: `  headroom bisect kernels read.yaml /dev/nvme0n1 --on qemu:guest.yaml --kernel 6.1.0-28-amd64 --kernel linux-image-6.6.deb --kernel bzImage-6.11`,
 	}
 	c.Flags().StringArrayVar(&kernels, "kernel", nil, "a kernel of the series, in its order; may be repeated")
@@ -129,7 +129,7 @@ func (p *program) bisectStepsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "steps SUITE [DEVICE or DIR] --setting FACTOR=LEVEL,LEVEL,LEVEL...",
 		Short:   "Between which levels of one factor it became slow",
-		Long:    `Finds the steps between neighbouring levels of one factor at which the performance changes.`,
+		Long:    `Finds the neighbouring levels of one factor between which the performance changes.`,
 		Example: `  headroom bisect steps quick /srv --setting queue:nr_requests=1024,512,256,128,64,32,16,8`,
 	}
 	c.Flags().StringArrayVar(&o.Factors, "setting", nil, "the factor with its levels in their order")

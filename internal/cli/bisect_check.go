@@ -15,14 +15,14 @@ func (p *program) bisectCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check SUITE [DIR] --good RUN --bad RUN",
 		Short: "For git bisect run: is the checkout as fast as a good run, or as slow as a bad one?",
-		Long: `Measures what is checked out now, in the folder that it is started in, as often as it takes until it is clear
-whether it is as in the good run or as in the bad one. Both are saved runs of the same suite, with some repetitions
-each. {tree} in the suite's commands stands for the folder that it is started in.
+		Long: `Measures the current checkout, in the current folder, until it is clear whether it performs like the good run
+or like the bad one. Both are saved runs of the same suite, with several repetitions each. {tree} in the suite's
+commands stands for the current folder.
 
-It ends as git bisect run reads it: 0 good, 1 bad, 125 where that can't be told, or the build or the load fails
-(git skips the commit), and 129 where the set-up is wrong (git stops).
+The exit code is for git bisect run: 0 good; 1 bad; 125 if undecided, or if the build or the load fails (git skips
+the commit); 129 if the set-up is wrong (git stops).
 
-headroom bisect commits does the whole search, with fewer measurements where they are noisy.`,
+headroom bisect commits does the whole search itself, and needs fewer measurements if they are noisy.`,
 		Example: `  git checkout v1.4 && make && headroom run bench.yaml /srv --repeat 5 --label good
   git checkout main && make && headroom run bench.yaml /srv --repeat 5 --label bad
   git bisect start main v1.4 && git bisect run headroom bisect check bench.yaml /srv --good good --bad bad --build make`,
@@ -49,9 +49,9 @@ headroom bisect commits does the whole search, with fewer measurements where the
 	f := c.Flags()
 	f.StringVar(&good, "good", "", "a saved run of the good state")
 	f.StringVar(&bad, "bad", "", "a saved run of the bad state")
-	f.StringVar(&build, "build", "", "the command that builds what is checked out, as words: no shell reads it")
-	f.IntVar(&most, "most", most, "measurements at most")
-	f.StringVar(&label, "label", "", "text to find the run by")
+	f.StringVar(&build, "build", "", "the command that builds the checkout; split into words, not run by a shell")
+	f.IntVar(&most, "most", most, "most measurements")
+	f.StringVar(&label, "label", "", "a name for the run")
 	f.StringArrayVar(&set, "set", nil, "a parameter for every job; may be repeated")
 	for _, name := range []string{"good", "bad"} {
 		if err := c.RegisterFlagCompletionFunc(name, p.completeRuns); err != nil {

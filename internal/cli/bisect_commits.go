@@ -20,22 +20,23 @@ func (p *program) bisectCommitsCommand() *cobra.Command {
 	kept := 40
 	c := &cobra.Command{
 		Use:   "commits GOOD..BAD SUITE [DEVICE or DIR] [--tree DIR] [--build COMMAND]",
-		Short: "Which commit made it slow: commits of a git tree are built and measured",
-		Long: `Finds the commits of a git tree at which the performance changed, between GOOD and BAD as git reads a range
-(BAD is HEAD where it is left out), along first parents: a merge is one step.
+		Short: "Which commit made it slow: builds and measures commits of a git tree",
+		Long: `Finds the commits of a git tree that changed the performance, between GOOD and BAD as in a git range (BAD is
+HEAD if left out), along first parents: a merge counts as one step.
 
-Each commit is checked out and built in a folder of headroom's own; the working tree, its index, HEAD and
-branches are not touched. {tree} in a suite's command stands for that folder: exec: ["{tree}/bench"].
-Commits that don't build, or whose program fails, are left out, and the report says which and why; where the
-culprit lies beside them, it is named as one of several. A commit is built once, also across --resume.`,
+Each commit is checked out and built in a folder of headroom's own; your working tree, index, HEAD and branches
+are not touched. {tree} in a suite's command stands for that folder: exec: ["{tree}/bench"]. Commits that don't
+build, or whose program fails, are left out, and the report lists them with the reason; if the culprit is next to
+such commits, the report names the candidates. A commit is built only once, also across --resume.`,
 		Example: `  headroom bisect commits v1.4..main bench.yaml --build "make -j8"
   headroom bisect commits v1.4..main bench.yaml /srv --tree ~/src/store --build "go build ./cmd/bench" --budget 2h
   headroom bisect commits --resume last`,
 	}
 	f := c.Flags()
 	f.StringVar(&tree, "tree", ".", "the git tree")
-	f.StringVar(&build, "build", "", "the command that builds a commit in its folder, as words: no shell reads it")
-	f.IntVar(&kept, "keep-built", kept, "built commits that are kept at most while the search goes on")
+	f.StringVar(&build, "build", "", "the command that builds a commit in its folder; split into words, not run by a "+
+		"shell")
+	f.IntVar(&kept, "keep-built", kept, "most built commits to keep during the search")
 	p.completeBisectCommand(c, &o, func() ([]string, error) { return nil, nil })
 	c.Args = argumentCount(0, 3, "a range of commits, a suite, and a directory or device")
 	c.ValidArgsFunction = p.completeCommits

@@ -21,11 +21,11 @@ func (p *program) bisectFactsCommand() *cobra.Command {
 	o := vary.Options{SettableOnly: true}
 	c := &cobra.Command{
 		Use:   "facts FAST SLOW SUITE [DEVICE or DIR]",
-		Short: "Which difference between two machines makes one slow: whatever of it can be set here",
-		Long: `Finds which of the differences between a fast machine and a slow one cost the performance. FAST and SLOW are
-what "headroom facts diff" takes: targets, saved runs, snapshots. Whatever differs and can be set on the
-target of the search is set there: sysctls, parameters of modules, queues of disks, governors, huge pages,
-and where the target may be started anew, kernel arguments. What can't be set is said.`,
+		Short: "Which difference between two machines makes one slow, of those that can be set here",
+		Long: `Finds which differences between a fast machine and a slow one cost the performance. FAST and SLOW are subjects of
+"headroom facts diff": targets, saved runs, snapshots. Every difference that can be set on the target of the
+search is set there: sysctls, module parameters, disk queues, governors, huge pages, and, if the target may be
+rebooted, kernel arguments. The report lists the differences that can't be set.`,
 		Example: `  headroom bisect facts fast.json slow.json quick /srv
   headroom bisect facts ssh://node6 local quick /srv --keep "sysctl:net.*"
   headroom bisect facts fast.json slow.json read.yaml /dev/nvme0n1 --on qemu:guest.yaml`,

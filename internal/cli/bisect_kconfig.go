@@ -18,17 +18,17 @@ func (p *program) bisectKconfigCommand() *cobra.Command {
 	var k lab.Kernels
 	c := &cobra.Command{
 		Use:   "kconfig SUITE [DEVICE or DIR] --good CONFIG --bad CONFIG --on TARGET [--tree DIR]",
-		Short: "Which option of two kernels' builds makes it slow",
-		Long: `Finds which of the options that differ between the builds of two kernels cost the performance.
+		Short: "Which build option of two kernels makes it slow",
+		Long: `Finds which options that differ between two kernel builds cost the performance.
 
-By boots alone it finds those that a boot argument of equal meaning stands for: IOMMU_DEFAULT_DMA_STRICT is
-iommu.strict=1. One kernel is measured, with mixtures of the arguments; it must know them. All other
-differences are counted, the likeliest to matter named, and not searched.
+Without --tree it tests the options that have an equivalent boot argument: IOMMU_DEFAULT_DMA_STRICT is
+iommu.strict=1. It boots one kernel, which must know these arguments, with mixtures of them. All other
+differences are counted and not tested; the report names the ones most likely to matter.
 
-With --tree, the source of a kernel, every difference is searched that the tree knows: kernels are built with
-some of the options as in the one configuration and the rest as in the other, as few as can be, and started
-in a guest. Modules are not built, so that what the guest needs must be built in. Options that the tree can't
-switch one without the other stay together. Kernels are kept in the user's cache.
+With --tree, the source of a kernel, it tests every difference that the tree knows: it builds kernels with some
+options from one configuration and the rest from the other, as few as possible, and boots them in a guest.
+Modules are not built, so everything that the guest needs must be built in. Options that the tree can't switch
+independently stay together. Built kernels are kept in the user's cache.
 
 --good and --bad are configurations: /boot/config-RELEASE, /proc/config.gz, or a .config.`,
 		Example: `  headroom bisect kconfig read.yaml /dev/nvme0n1 --on qemu:guest.yaml --good debian.config --bad talos.config
@@ -38,7 +38,7 @@ switch one without the other stay together. Kernels are kept in the user's cache
 	f := c.Flags()
 	f.StringVar(&k.Good, "good", "", "the fast kernel's configuration")
 	f.StringVar(&k.Bad, "bad", "", "the slow kernel's configuration")
-	f.StringVar(&k.Tree, "tree", "", "the source of a kernel, to build what boots alone don't show")
+	f.StringVar(&k.Tree, "tree", "", "a kernel source tree, to build options that no boot argument sets")
 	f.StringArrayVar(&k.Make, "make", nil, "a variable for the kernel's make, like CC=gcc-12; may be repeated")
 	p.completeBisectCommand(c, &o, func() (list []string, err error) {
 		if k.Tree != "" {

@@ -68,7 +68,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.StoreDir, "store", "",
-		"folder that runs are kept in (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
+		"folder of saved runs (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
 	p.addReadOnly(root,
 		p.suitesCommand(),
 		p.listCommand(),

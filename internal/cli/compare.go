@@ -14,22 +14,20 @@ func (p *program) compareCommand() *cobra.Command {
 	var live paired.LiveOptions
 	c := &cobra.Command{
 		Use:   "compare BASE NEW...",
-		Short: "Say whether runs differ, by how much and how surely, and what else differs",
-		Long: `Compares runs with a base, load by load. "same", "faster" and "slower" are each
-proved: an interval for the change lies within the margin, or excludes no
-change. What is not proved is undecided, with the smallest difference that
-would have been seen and how many more repetitions it needs. All verdicts of
-a table together are right with 95% (--alpha).
+		Short: "Compare runs: do they differ, by how much, how sure is that, and what else differs",
+		Long: `Compares runs with a base, load by load. "same", "faster" and "slower" are each proved: the interval of
+the change lies within the margin, or excludes no change. Everything else is undecided, with the smallest
+difference that would have been detected and how many more repetitions it takes. All verdicts of a table
+are right together with 95% confidence (--alpha).
 
-Loads that are not the same, and numbers that a warning taints, are
-incomparable; --anyway compares them nevertheless.
+Loads that are not the same, and numbers that a warning affects, are incomparable; --anyway compares
+them, too.
 
 reference:NAME is a published result (headroom references lists them).
 
-With --live both sides are measured now, in turns: two directories or devices,
-two suites in one place, or two targets. Each load ends at its verdict.
-With --layers, from the bottom up, what each layer of storage adds, on one
-target or on several.`,
+--live measures both sides now, in turns: two directories or devices, two suites in one place, or two
+targets. Each load ends as soon as it has a verdict. --layers measures from the bottom up what each layer
+of storage adds, on one target or several.`,
 		Example: `  headroom compare before after
   headroom compare debian talos flatcar --margin 5%
   headroom compare before last --margin 3% --margin 'read.latency.*=10%'
@@ -66,18 +64,18 @@ target or on several.`,
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.Margins, "margin", nil,
-		"largest difference that counts as none: 3%, or for one metric read.latency.p99=10% (default 3%)")
+		"largest difference that counts as no change: 3%, or for one metric read.latency.p99=10% (default 3%)")
 	f.Float64Var(&o.Alpha, "alpha", o.Alpha, "probability that any verdict of the table is wrong")
 	f.StringSliceVar(&o.Metrics, "metrics", nil,
-		"metrics to compare, as in JSON; a trailing * stands for all that begin so")
+		"metrics to compare, named as in JSON; a trailing * matches all that begin so")
 	f.BoolVar(&o.All, "all", false, "compare all metrics that both sides have")
-	f.BoolVar(&o.Anyway, "anyway", false, "compare what is incomparable nevertheless")
+	f.BoolVar(&o.Anyway, "anyway", false, "compare also what is incomparable")
 	f.StringVarP(&o.Output, "output", "o", "", "file to write: .html, .md, .csv or .json (default: a table)")
 	formatFlag(c, &o.FormatName, app.CompareFormats())
 	rawCellsFlag(c, &o.Raw)
-	f.StringVar(&o.FailOn, "fail-on", "", "exit with 3 where something is slower, or different; with 5 where that is "+
-		"undecided")
-	f.BoolVar(&o.Serials, "serials", false, "show serial numbers in files, and in formats for others")
+	f.StringVar(&o.FailOn, "fail-on", "",
+		"exit with 3 if something is slower (or different), with 5 if that is undecided")
+	f.BoolVar(&o.Serials, "serials", false, "show serial numbers, also in files")
 	warningsFlag(c, &o.Warnings)
 	liveFlags(&live, p, c)
 	p.jsonFlag(c)

@@ -37,18 +37,15 @@ func (p *program) doctorCommand() *cobra.Command {
 	var o doctorOptions
 	c := &cobra.Command{
 		Use:   "doctor [TARGET | RUN[:ROLE] | FILE | -]...",
-		Short: "Say what holds a machine's I/O back, without any load",
-		Long: `Asks some two hundred rules about this machine, about one elsewhere
-(ssh://host) or about that of a saved run, in about a second: no load, no network, nothing changed, as any user. Each
-finding says what was read, what others measured and where, what would change
-it, at which cost, and how to measure it here; those of low severity are
-shortened without --all. What can't be told is said too, with what could not
-be read.
+		Short: "Report what limits the I/O of a machine, without any load",
+		Long: `Checks some two hundred rules against the facts of this machine, of another one (ssh://host) or of a saved run, in
+about a second: without load, network traffic or changes, as any user. Each finding says what was read, which
+effect others measured and where, what to change, what that costs, and how to measure it here; those of low
+severity are shortened without --all. Rules that could not be checked are listed with the missing facts.
 
-Of several machines, named one by one, as the nodes of a cluster or as a saved
-run of several targets (RUN:ROLE is one of those), each finding is told once
-with those that it is found on. Of three or more it is told too by what a few of
-them are not like the others.`,
+For several machines (given one by one, as the nodes of a cluster, or as a saved run of several targets; RUN:ROLE
+is one of its targets), each finding is printed once with the machines that have it. For three or more, the report
+also names facts in which a few machines differ from the others.`,
 		Example: `  headroom doctor
   headroom doctor ssh://node7
   headroom doctor 'kube:pod?class=fast'
@@ -82,17 +79,18 @@ them are not like the others.`,
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay: cmdline:numa=off; may be repeated")
+	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay, like cmdline:numa=off: no finding suggests to "+
+		"change it; may be repeated")
 	f.StringArrayVar(&o.systems, "for", nil, "write remedies for this system: "+strings.Join(rule.Systems(), ", "))
-	f.StringVar(&o.rules, "rules", "", "a file of your own rules, asked beside the built-in ones")
+	f.StringVar(&o.rules, "rules", "", "a file of your own rules, checked together with the built-in ones")
 	f.StringVar(&o.failOn, "fail-on", "",
-		"exit with 3 when there is a finding of this severity or worse: high, medium, low")
-	f.BoolVar(&o.all, "all", false, "tell findings of low severity in full, and list the rules that are clear or do "+
-		"not apply")
-	f.BoolVar(&o.unquantified, "unpriced", false, "ask rules too whose effect nobody published and no arithmetic gives")
-	f.BoolVar(&o.risks, "risks", false, "tell risks that were taken too: mitigations or the IOMMU switched off")
+		"exit with 3 if there is a finding of this severity or worse: high, medium, low")
+	f.BoolVar(&o.all, "all", false, "print findings of low severity in full, and list the rules that are clear or "+
+		"don't apply")
+	f.BoolVar(&o.unquantified, "unpriced", false, "check also rules whose effect is neither published nor computed")
+	f.BoolVar(&o.risks, "risks", false, "report risks, too: mitigations or the IOMMU switched off")
 	f.DurationVar(&o.timeout, "timeout", facts.SnapshotLimit,
-		"what is not read by then is unknown; a slow machine needs more")
+		"time limit; facts that are not read by then are unknown")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
 	documentFlags(&o.result, c)

@@ -10,6 +10,6 @@ import (
 
 // flags adds -o and --format.
 func documentFlags(o *results.DocumentOutput, c *cobra.Command) {
-	c.Flags().StringVarP(&o.Output, "output", "o", "", "write the result into a file, too: .html, .md, .csv or .json")
+	c.Flags().StringVarP(&o.Output, "output", "o", "", "also write the result to a file: .html, .md, .csv or .json")
 	formatFlag(c, &o.Format, slices.Concat(results.DocumentFormats(), o.More))
 }

@@ -7,13 +7,13 @@ import (
 )
 
 func eventFlagsOf(o *experiment.EventOptions, f *pflag.FlagSet, where string) {
-	f.StringArrayVar(&o.Events, "event", nil, "what to do while each load goes on: 'TIME: COMMAND', 'TIME: EVENT' "+
-		"that is known by its name, 'TIME: FACTOR=LEVEL' or 'TIME: undo'; may be repeated")
-	f.StringArrayVar(&o.Undo, "undo", nil, "the command that undoes an event; once for each that is a command")
-	f.BoolVar(&o.NoUndo, "no-undo", false, "events without --undo end by themselves")
+	f.StringArrayVar(&o.Events, "event", nil, "an event during each load: 'TIME: COMMAND', 'TIME: EVENT' (a built-in "+
+		"event), 'TIME: FACTOR=LEVEL' or 'TIME: undo'; may be repeated")
+	f.StringArrayVar(&o.Undo, "undo", nil, "the command that undoes an event; once for each event that is a command")
+	f.BoolVar(&o.NoUndo, "no-undo", false, "allow events without --undo: they end by themselves")
 	f.StringArrayVar(&o.On, "event-on", nil, where)
 	f.StringVar(&o.Length, "event-for", "20s",
-		"how long after it an event is undone; at the end of the load at the latest")
+		"undo an event after this time; at the latest when the load ends")
 	f.StringVar(&o.ExpectedShare, "event-left", "",
-		"what an event should leave of the rate, like 50%; it is shown beside what was left")
+		"expected rate during an event, like 50%; shown next to the measured one")
 }

@@ -15,14 +15,14 @@ import (
 // flags adds those that sweep and ablate have.
 func experimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	f := c.Flags()
-	countVar(f, &o.Blocks, "blocks", "visits of every arm at most")
+	countVar(f, &o.Blocks, "blocks", "most visits of every arm")
 	countVar(f, &o.Repeat, "repeat",
-		"repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
-	f.DurationVar(&o.Budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is "+
-		"always finished. Of a sweep, levels and loads are left out that do not fit four times, and named; loads "+
-		"that four blocks have decided get no more")
-	f.StringVar(&o.Margin, "margin", "", "two levels within this are the same (default 3%)")
-	f.StringVar(&o.Alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
+		"repetitions of every cell in a visit (default 1); with 2 the report says how many pay off")
+	f.DurationVar(&o.Budget, "budget", 0, "time limit, like 30m: no block starts that would end later; the first is "+
+		"always finished. A sweep leaves out levels and loads that don't fit four times, and names them; loads that "+
+		"four blocks have decided get no more")
+	f.StringVar(&o.Margin, "margin", "", "levels that differ by less are the same (default 3%)")
+	f.StringVar(&o.Alpha, "alpha", "", "probability that any verdict is wrong (default 5%)")
 	commonExperimentFlags(o, p, c)
 }
 
@@ -30,11 +30,11 @@ func experimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 func bisectFlags(o *vary.Options, p *program, c *cobra.Command) {
 	f := c.Flags()
 	countVar(f, &o.Repeat, "repeat", "repetitions of every cell in a measurement (default 1)")
-	countVar(f, &o.Blocks, "max-boots", "measurements at most, proof apart (default 150)")
-	f.DurationVar(&o.Budget, "budget", 0, "begin no measurement later than this, like 30m")
-	f.StringVar(&o.Margin, "margin", "", "ends that differ by less are alike (default 5%)")
+	countVar(f, &o.Blocks, "max-boots", "most measurements, not counting the proof (default 150)")
+	f.DurationVar(&o.Budget, "budget", 0, "time limit, like 30m: no measurement starts later")
+	f.StringVar(&o.Margin, "margin", "", "ends that differ by less are the same (default 5%)")
 	if !o.Steps { // of which nothing is known
-		f.BoolVar(&o.NoPriors, "no-priors", false, "forget what is known of settings: all are equally likely at first")
+		f.BoolVar(&o.NoPriors, "no-priors", false, "ignore what is known about settings: all start equally likely")
 	}
 	commonExperimentFlags(o, p, c)
 }
@@ -42,34 +42,35 @@ func bisectFlags(o *vary.Options, p *program, c *cobra.Command) {
 // commonFlags are those of all experiments.
 func commonExperimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	f := c.Flags()
-	f.StringArrayVar(&o.Keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
-	f.StringArrayVar(&o.Ends, "on", nil, "where to measure: local, ssh://user@host, qemu:FILE; of a network "+
+	f.StringArrayVar(&o.Keep, "keep", nil, "never change this setting, like cmdline:numa; may be repeated")
+	f.StringArrayVar(&o.Ends, "on", nil, "where to measure: local, ssh://user@host, qemu:FILE; network suites take "+
 		"client=TARGET and server=TARGET (default local)")
-	f.StringArrayVar(&o.Addresses, "address", nil, "of the server of a network, the one under test; once for each "+
-		"server, or several of one, which pairs take in turn")
-	f.IntVar(&o.Port, "port", 0, "that the first server of a network listens on (default 5201); each further pair "+
-		"takes the next")
+	f.StringArrayVar(&o.Addresses, "address", nil, "network suites: address of the server to test; once for each "+
+		"server, or several of one server, which pairs take in turn")
+	f.IntVar(&o.Port, "port", 0, "network suites: port of the first server (default 5201); each further pair takes "+
+		"the next")
 	f.IntVar(&o.NetworkPairs, "net-pairs", 0,
-		"how many pairs of a network measure at the same time (default: one for each client, server or address)")
-	f.StringVar(&o.Reboot, "reboot", "", "the machine that may be started anew at every visit, like ssh://root@host; "+
-		"what runs there ends")
+		"network suites: how many pairs measure at the same time (default: one for each client, server or address)")
+	f.StringVar(&o.Reboot, "reboot", "",
+		"allow rebooting this machine at every visit, like ssh://root@host; everything that runs there is ended")
 	f.StringVar(&o.BootOn, "boot-on", "",
-		"vary the boot of another machine than the one that loads run on: ssh://root@host, talos://NODE")
-	f.StringVar(&o.BootMethod, "boot-way", "", "how a real machine is booted: "+strings.Join(bootloader.Methods(),
-		", ")+" (default: the first that is possible)")
-	f.DurationVar(&o.BootLimit, "boot-limit", 10*time.Minute, "how long a boot of a real machine may take")
+		"vary the boot of another machine than the one that runs the loads: ssh://root@host, talos://NODE")
+	f.StringVar(&o.BootMethod, "boot-way", "", "how to boot a real machine: "+strings.Join(bootloader.Methods(),
+		", ")+" (default: the first that works there)")
+	f.DurationVar(&o.BootLimit, "boot-limit", 10*time.Minute, "time limit for a boot of a real machine")
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
-	f.StringVar(&o.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
-	f.StringVar(&o.Label, "label", "", "text to find the run by")
-	f.Uint64Var(&o.Seed, "seed", 0, "of the order (default: drawn)")
-	f.StringVar(&o.Destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
+	f.StringVar(&o.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
+	f.StringVar(&o.Label, "label", "", "a name for the run")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order (default: random)")
+	f.StringVar(&o.Destroy, "destroy", "",
+		"allow destroying the data of a device, named by its serial number or size in bytes")
 	f.StringVar(&o.Sampled, "sampled", "",
-		"serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
-	f.StringVar(&o.Writes, "max-writes", "", "end when the disks have been written more than this, like 500g")
-	p.resumeFlag(c, &o.Resume, "go on with an interrupted run")
-	f.StringVar(&o.Show, "show", "", "show a saved run again, and measure nothing")
-	dryRunFlag(c, &o.DryRun, "say what would be set and measured in which order, and do nothing"+app.EveryCommand)
-	f.StringVarP(&o.Output, "output", "o", "", "write the report to a file: .html, .md, .csv or .json")
+		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
+	f.StringVar(&o.Writes, "max-writes", "", "stop when more than this was written to the disks, like 500g")
+	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
+	f.StringVar(&o.Show, "show", "", "show a saved run, and measure nothing")
+	dryRunFlag(c, &o.DryRun, "print what would be set and measured, in order, and do nothing"+app.EveryCommand)
+	f.StringVarP(&o.Output, "output", "o", "", "also write the result to a file: .html, .md, .csv or .json")
 	formatFlag(c, &o.FormatName, vary.ExperimentFormats())
 	rawCellsFlag(c, &o.RawCells)
 }

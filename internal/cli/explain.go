@@ -52,11 +52,11 @@ type metricRow struct {
 func (p *program) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain [WARNING, RULE or METRIC]",
-		Short: "Explain a warning, a rule of doctor or a metric: what it means and what to do",
-		Long: `Explains a name that headroom prints: the code of a warning, the id of a rule of doctor, or a metric.
-A warning has when it fires, what to do and which numbers it taints; a rule what it looks at, its
-published effect, its remedies with their cost, and its sources; a metric its unit, which way is
-better, and how repetitions are combined. Case does not matter. Without a name it lists all of them.`,
+		Short: "Explain a warning, a doctor rule or a metric: what it means and what to do",
+		Long: `Explains a name that headroom prints: the code of a warning, the id of a doctor rule, or a metric. For a warning it
+says when it fires, what to do and which numbers it affects; for a rule its condition, published effect, remedies
+with their cost, and sources; for a metric its unit, which direction is better, and how repetitions are combined.
+Case does not matter. Without a name it lists all of them.`,
 		Example: `  headroom explain few-repetitions
   headroom explain iommu-strict
   headroom explain read.latency.p99

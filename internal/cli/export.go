@@ -18,12 +18,12 @@ func (p *program) exportCommand() *cobra.Command {
 	var o report.Options
 	c := &cobra.Command{
 		Use:   "export RUN...",
-		Short: "Write runs for another program: csv, sheet, json, markdown, openmetrics, or the whole run",
-		Long: `Writes runs in a format for other programs. Without --format the suffix of the file says which: -o values.csv.
+		Short: "Write runs for other programs: csv, sheet, json, markdown, openmetrics, or the whole run",
+		Long: `Writes runs in a format for other programs. Without --format, the suffix of the file decides: -o values.csv.
 
 ` + formatHelp() + `
-A run that was exported with --format run comes back with headroom import: with --serials unchanged, without it with
-serial numbers, addresses, host and user names hidden, in what the load generators printed too.`,
+headroom import reads a run that was exported with --format run: with --serials it is unchanged; without, serial
+numbers, addresses, host and user names are hidden, also in the raw output of load generators.`,
 		Example: `  headroom export last --format csv > values.csv
   headroom export last -o values.csv
   headroom export 7KQ4 --format sheet --decimal-comma
@@ -55,9 +55,9 @@ serial numbers, addresses, host and user names hidden, in what the load generato
 		strings.Join(app.FormatNames(app.ExportFormats()), ", ")+"; without it the suffix "+
 			"of --output decides")
 	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
-	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "1,5 and semicolons in csv and sheet")
+	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "write 1,5 and semicolons in csv and sheet")
 	rawCellsFlag(c, &o.RawCells)
-	f.BoolVar(&o.NoHeader, "no-header", false, "no line of titles in csv and sheet")
+	f.BoolVar(&o.NoHeader, "no-header", false, "leave out the header line of csv and sheet")
 	f.BoolVar(&o.Serials, "serials", false, "show serial numbers, addresses, host and user names")
 	return c
 }

@@ -49,11 +49,10 @@ func (p *program) factorsCommand() *cobra.Command {
 	var on string
 	c := &cobra.Command{
 		Use:   "factors [NAME [DEVICE or DIR]]",
-		Short: "List what can be varied, or show the level of one factor that is in effect",
-		Long: `Lists the kinds of settings that an experiment can vary: what they are, what it
-takes to change them, and from where the level in effect is read back. With a
-name it reads that factor, and says which levels are possible. queue: and
-mount: are about a place, which is then named too. Nothing is changed.`,
+		Short: "List what can be varied, or show the current level of one factor",
+		Long: `Lists the kinds of settings that an experiment can vary: what they are, what it takes to change them, and where the
+effective level is read. With a name it reads that factor, and lists the possible levels. queue: and mount: belong to
+a place, which must be named, too. Nothing is changed.`,
 		Example: `  headroom factors
   headroom factors queue
   headroom factors sysctl:vm.dirty_ratio

@@ -29,12 +29,11 @@ func (p *program) factsCommand() *cobra.Command {
 	var o factsOptions
 	c := &cobra.Command{
 		Use:   "facts [TARGET | RUN | FILE | -]",
-		Short: "Show what is known of a machine, or of a saved run's",
-		Long: `Shows what the kernel, the firmware and the devices say of this machine, or of
-one elsewhere (ssh://host): about a second, as any user, nothing changed. What can't be read is shown as
-unknown, with the reason. Build options, sysctls and module parameters are
-counted; --all lists them. The JSON holds everything, and is what "facts diff"
-and "doctor" read.`,
+		Short: "Show the facts of a machine or of a saved run",
+		Long: `Shows what the kernel, the firmware and the devices report about this machine or another one (ssh://host): in
+about a second, as any user, without changes. Facts that can't be read are unknown, with the reason. Build
+options, sysctls and module parameters are only counted; --all lists them. The JSON output holds everything;
+"facts diff" and "doctor" read it.`,
 		Example: `  headroom facts
   headroom facts --only disk --only nic.ring
   headroom facts --json > node7.json
@@ -58,12 +57,12 @@ and "doctor" read.`,
 		},
 	}
 	c.Flags().StringArrayVar(&o.only, "only", nil,
-		"facts whose name begins so: disk, nic.ring, sysctl.net; may be repeated")
-	c.Flags().BoolVar(&o.all, "all", false, "list build options, sysctls and module parameters too")
-	c.Flags().BoolVar(&o.sources, "sources", false, "say where each fact was read")
+		"only facts whose name begins with this: disk, nic.ring, sysctl.net; may be repeated")
+	c.Flags().BoolVar(&o.all, "all", false, "list build options, sysctls and module parameters, too")
+	c.Flags().BoolVar(&o.sources, "sources", false, "show where each fact was read")
 	c.Flags().BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	c.Flags().DurationVar(&o.timeout, "timeout", facts.SnapshotLimit,
-		"what is not read by then is unknown; a slow machine needs more")
+		"time limit; facts that are not read by then are unknown")
 	c.Flags().StringArrayVar(&o.on, "on", nil, "the target to read, the same as the argument")
 	p.jsonFlag(c)
 	completeFlag(c, "on", p.targetNames)

@@ -29,13 +29,11 @@ func (p *program) factsDiffCommand() *cobra.Command {
 	var o factsDiffOptions
 	c := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare two machines, the differences most likely to matter for I/O first",
-		Long: `Compares what is known of two machines: targets ("local", "ssh://host"), saved
-runs, snapshots, kernel configurations, the output of sysctl -a; - is standard
-input. Differences come in the order of their likely effect on I/O, with the
-reason. Devices are paired by serial number, place and model, whatever they
-are called. The order is knowledge, not measurement; what nothing is known of
-comes last.`,
+		Short: "Compare two machines; differences most likely to matter for I/O come first",
+		Long: `Compares the facts of two machines: targets ("local", "ssh://host"), saved runs, snapshots, kernel
+configurations, the output of sysctl -a; - is standard input. Differences are ranked by their likely effect on
+I/O, with the reason. Devices are paired by serial number, slot and model, not by name. The ranking comes from
+published knowledge, not from a measurement; differences with no known effect come last.`,
 		Example: `  headroom facts diff node6.json node7.json
   headroom facts diff local last
   headroom facts diff ssh://node6 ssh://node7

@@ -11,24 +11,21 @@ func (p *program) historyCommand() *cobra.Command {
 	var o results.HistoryOptions
 	c := &cobra.Command{
 		Use:   "history SUITE",
-		Short: "Follow a suite over its runs: when did its numbers change, and what changed with them",
-		Long: `Puts the runs of a suite in the order of time, machine by machine and place by
-place, and finds where the level of a cell changed: at most one history in 20
-shows a change where there was none, over all cells of a machine. At each
-change it compares the machine before and after. The newest run, which nothing
-has followed yet, is compared with those before it.
+		Short: "Follow a suite over time: when did its numbers change, and what changed on the machine",
+		Long: `Sorts the runs of a suite by time, for each machine and place, and finds where the level of a cell changed: over
+all cells of a machine, at most one history in 20 shows a change where there was none. At each change it
+compares the facts of the machine before and after. The newest run is compared with those before it.
 
-Only the same job with the same parameters is one cell; when a parameter
-changes, another history begins. Imported runs have no suite: those with one
-label are a history.
+A cell is the same job with the same parameters; if a parameter changes, a new history begins. Imported runs
+have no suite: those with the same label form a history.
 
 --fail-on regression makes it a gate. It exits with
-  3  when the newest run is worse than those before it, or the last change of
+  3  if the newest run is worse than those before it, or the last change of
      a cell was for the worse (--since RUN, the first one at the new level,
      accepts it)
-  5  when that can't be told: too few runs, or they scatter too much for the
-     margin
-  0  otherwise: a loss of more than the margin is excluded, with 95% a cell`,
+  5  if that is undecided: too few runs, or too much noise for the margin
+  0  otherwise: a loss of more than the margin is excluded, with 95%
+     confidence for each cell`,
 		Example: `  headroom history nvme
   headroom history nvme --since 90d --cell randread
   headroom history nvme --metric read.latency.p99
@@ -49,16 +46,15 @@ label are a history.
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Cell, "cell", "", "follow only cells with this in their name, as the table shows it")
-	f.StringVar(&o.Metric, "metric", "", "follow this metric, as in JSON (default: IOPS; where the load is paced, "+
-		"the mean latency)")
+	f.StringVar(&o.Cell, "cell", "", "only cells with this text in their name, as the table shows it")
+	f.StringVar(&o.Metric, "metric", "", "metric, named as in JSON (default: IOPS; for loads at a fixed rate, the "+
+		"mean latency)")
 	f.StringVar(&o.SinceText, "since", "",
-		"leave out what is older: 90d, 12w, a date such as 2026-10-03, or the first "+
-			"run to take")
+		"leave out older runs: 90d, 12w, a date such as 2026-10-03, or the first run to include")
 	f.StringVar(&o.MarginText, "margin", "3%", "largest loss that counts as none")
 	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha,
-		"probability of a false alarm at one look; 0.01 for a gate that looks every week")
-	f.StringVar(&o.FailOn, "fail-on", "", "regression: exit with 3 when there is one, 5 when it can't be told")
+		"probability of a false alarm each time; 0.01 for a gate that runs every week")
+	f.StringVar(&o.FailOn, "fail-on", "", "regression: exit with 3 if there is one, with 5 if that is undecided")
 	documentFlags(&o.Result, c)
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", func() []string { return []string{results.FailOnRegression} })

@@ -13,19 +13,19 @@ func (p *program) importCommand() *cobra.Command {
 	var g importer.StageArguments
 	c := &cobra.Command{
 		Use:   "import [FILE...]",
-		Short: "Make a run of other tools' results, or take back an exported run",
-		Long: "Makes one run of the files given. Where a cell appears again, it is the next repetition.\n\nIt reads:\n" + importer.ImportHelp() +
-			`  a run that headroom exported (--format run), or the folder of one
+		Short: "Import other tools' results, or an exported run",
+		Long: "Makes one run from the given files. A cell that appears again is another repetition.\n\nIt reads:\n" +
+			importer.ImportHelp() +
+			`  a run that headroom exported (--format run), or its folder
 
-The same load in another stage (another transport, two paths rather than one) is no
-repetition. --stage NAME=FILE says which file, or with :FIRST-LAST which of its lines,
-belong to which stage. --stages NAME,NAME does that for one page, in its order: a stage
-begins with a load that the one before has already, or at the prompt of another host.
-Headings are not read. Where it finds another number of stages, nothing is imported.
-headroom stages RUN sets them beside each other.
+The same load in another stage (another transport, two paths instead of one) is not a repetition. --stage NAME=FILE
+says which file belongs to which stage, --stage NAME=FILE:FIRST-LAST which of its lines. --stages NAME,NAME splits
+one pasted page, in order: a new stage begins at a load that the current stage already has, or at the prompt of
+another host. Headings are ignored. If the number of stages differs from the names, nothing is imported. headroom
+stages RUN compares them.
 
---facts says what the machine was like that the results are of: a snapshot as headroom facts --json
-prints it there, or a saved run of it. Ceilings, headroom doctor RUN and comparisons then know it.`,
+--facts names the facts of the machine that was measured: a snapshot as headroom facts --json prints it there, or a
+saved run. Ceilings, headroom doctor RUN and comparisons then use them.`,
 		Example: `  headroom import --label before results/*.json
   headroom import pasted.txt
   headroom import --stage 'one path=a.txt' --stage 'two paths=b.txt' --stage rdma=page.txt:120-160
@@ -59,12 +59,12 @@ prints it there, or a saved run of it. Ceilings, headroom doctor RUN and compari
 			})
 		},
 	}
-	c.Flags().StringVar(&label, "label", "", "text to find the run by")
-	c.Flags().StringVar(&snapshot, "facts", "", "what the machine was like that the results are of: a snapshot, as "+
-		"headroom facts --json prints it, or a saved run")
+	c.Flags().StringVar(&label, "label", "", "a name for the run")
+	c.Flags().StringVar(&snapshot, "facts", "",
+		"facts of the machine that was measured: a snapshot as headroom facts --json prints it, or a saved run")
 	c.Flags().StringArrayVar(&g.Named, "stage", nil,
-		"a stage and what belongs to it: NAME=FILE or NAME=FILE:FIRST-LAST; may be repeated")
-	c.Flags().StringVar(&g.Order, "stages", "", "the stages of one page, in its order: NAME,NAME,…")
+		"a stage and its results: NAME=FILE or NAME=FILE:FIRST-LAST (lines); may be repeated")
+	c.Flags().StringVar(&g.Order, "stages", "", "the stages of one pasted page, in order: NAME,NAME,…")
 	p.jsonFlag(c)
 	return c
 }

@@ -7,7 +7,7 @@ import (
 func (p *program) labelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "label RUN TEXT",
-		Short:             "Give a run another label",
+		Short:             "Change the label of a run",
 		Example:           "  headroom label last 'before tuning'",
 		Args:              argumentCount(2, 2, "a run and a text"),
 		ValidArgsFunction: p.completeRuns,

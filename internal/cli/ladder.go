@@ -23,33 +23,28 @@ func (p *program) ladderCommand() *cobra.Command {
 	o := ladderrun.Options{Alpha: ladder.DefaultAlpha}
 	c := &cobra.Command{
 		Use: "ladder [PLACE...]",
-		Short: "Climb from one drive to the whole storage, or from one flow to all ports, and say which rung falls " +
+		Short: "Measure from one drive up to the whole storage, or from one flow up to all ports: which step falls " +
 			"short first",
-		Long: `Measures the storage under a directory or device rung by rung: memory, a null
-device, each drive alone, pairs of them, all at once, then what is made of
-them (md, LVM, dm-crypt), then the file system. Each rung stands beside its
-ceiling and beside what the rungs below promise. The first that falls short
-of that is the answer.
+		Long: `Measures the storage under a directory or device rung by rung: memory, a null device, each drive alone,
+pairs of drives, all drives together, then what is built from them (md, LVM, dm-crypt), then the file
+system. The report shows each rung with its ceiling and with what the rungs below it promise. The first
+rung that falls short is the answer.
 
-It finds the rungs under one PLACE itself.
-Several places are the rungs, in that order; "null" is the null device, and
-devices with commas between them are loaded at the same time.
+headroom finds the rungs under one PLACE itself. Several places are the rungs, in that order; "null" is the
+null device, and devices separated by commas are loaded at the same time.
 
-With --guest the disks of a guest in QEMU are rungs above: those without storage
-behind them, then the others. Where one falls short of what it lies on, the
-answer says whether virtio itself does. Blank images of the guest are made in
-the directory that the ladder climbs to, without a name, and filled.
+--guest adds the disks of a guest in QEMU as rungs: first those without storage behind them, then the
+others. If one falls short of the storage below it, the answer says whether virtio itself is the limit.
+Blank images for the guest are made in the directory that the ladder leads to, unlinked, and filled.
 
-Devices are only read, whatever is on them. In directories a scratch file is
-made, read, and removed.
+Devices are only read, whatever they hold. In directories, a scratch file is created, read, and removed.
 
-With --on server=TARGET (and --on client=TARGET, once or more) it climbs a network,
-in both directions: what each machine moves within itself, one flow, each port of
-the server alone (--address), groups of them (--group), all, and all both ways.
+--on server=TARGET (and --on client=TARGET, once or more) measures a network in both directions: what each
+machine moves over its own loopback, one flow, each port of the server alone (--address), groups of ports
+(--group), all ports, and all ports both ways.
 
-Between pods the rung below the pod network is measured, too: the same pods once
-more, on the same nodes and in the nodes' own network. What the pods do less is
-what the pod network (CNI) costs.`,
+Between pods, the network below the pod network is measured, too: the same pods on the same nodes, but in
+the nodes' own network. The difference is the cost of the pod network (CNI).`,
 		Example: `  headroom ladder /srv
   headroom ladder /dev/nvme0n1,/dev/nvme1n1,/dev/nvme2n1
   headroom ladder null /dev/sdb /dev/drbd0 /srv
@@ -83,36 +78,36 @@ what the pod network (CNI) costs.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Suite, "suite", "ladder", "suite to measure with; of it, the loads that only read")
+	f.StringVar(&o.Suite, "suite", "ladder", "suite to measure with; only its reading loads are used")
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=5s; may be repeated")
-	f.StringVar(&o.Size, "size", "", "that each job reads, like 4g (default: as the suite says)")
-	f.StringVar(&o.Label, "label", "", "text to find the runs by; the number of the rung is added")
-	f.Uint64Var(&o.Seed, "seed", 0, "of the order (default: drawn)")
-	f.IntVar(&o.Passes, "passes", defaultPasses, "times that each rung is measured")
+	f.StringVar(&o.Size, "size", "", "how much each job reads, like 4g (default: as the suite says)")
+	f.StringVar(&o.Label, "label", "", "a name for the runs; the number of the rung is added")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order (default: random)")
+	f.IntVar(&o.Passes, "passes", defaultPasses, "how often each rung is measured")
 	f.DurationVar(&o.Budget, "budget", 0,
-		"begin no pass that would end later than this, like 10m; with --resume from now on")
+		"time limit, like 10m: no pass starts that would end later; with --resume it counts from now")
 	f.StringVar(&o.Margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin),
-		"how much a rung may stay below what is expected of it")
+		"how far a rung may stay below its expected rate")
 	f.Float64Var(&o.Alpha, "alpha", o.Alpha, "probability that any verdict is wrong")
-	f.StringArrayVar(&o.On, "on", nil, "the machine whose storage it is: ssh://[user@]host[:port] (default local); "+
-		"or client=TARGET and server=TARGET of a network")
+	f.StringArrayVar(&o.On, "on", nil, "the machine whose storage to measure: ssh://[user@]host[:port] (default "+
+		"local); for a network, client=TARGET and server=TARGET")
 	f.StringArrayVar(&o.Addresses, "address", nil,
-		"of a port of the server; once for each (default: the one by which it was reached over ssh)")
-	f.StringArrayVar(&o.Groups, "group", nil, "NAME=ADDRESS,ADDRESS...: ports that are a rung together")
+		"address of a port of the server; once for each port (default: the address that ssh connected to)")
+	f.StringArrayVar(&o.Groups, "group", nil, "NAME=ADDRESS,ADDRESS...: ports that together are a rung")
 	f.IntVar(&o.Pairs, "pairs", 1, "pairs of processes for each address")
-	f.IntVar(&o.Port, "port", iperf3.Port, "that the first server process listens on; each further pair takes the next")
+	f.IntVar(&o.Port, "port", iperf3.Port, "port of the first server process; each further pair takes the next")
 	completeFlag(c, "on", p.targetNames)
-	f.StringArrayVar(&o.Guests, "guest", nil, "a guest whose disks are rungs too: qemu:FILE; may be repeated")
+	f.StringArrayVar(&o.Guests, "guest", nil, "a guest whose disks are rungs, too: qemu:FILE; may be repeated")
 	f.StringVar(&o.Direction, "direction", ladderrun.BothDirections,
-		"of a network, seen from the clients: send, receive or both")
-	f.StringArrayVar(&o.Keep, "keep", nil, "of a network: a setting that must stay as it is, like cmdline:numa=off; "+
-		"may be repeated")
+		"of a network: send, receive or both, as the clients see it")
+	f.StringArrayVar(&o.Keep, "keep", nil,
+		"of a network: a setting that must stay, like cmdline:numa=off; may be repeated")
 	f.StringArrayVar(&o.Beside, "beside", nil,
-		"of a network: another ladder of the same ports, climbed with something changed; may be repeated")
-	p.resumeFlag(c, &o.Resume, "go on with an interrupted ladder, named by one of its runs, or show a complete one "+
-		"again")
+		"of a network: show a saved ladder of the same ports, measured with something changed, next to it; may be "+
+			"repeated")
+	p.resumeFlag(c, &o.Resume, "continue an interrupted ladder, named by one of its runs, or show a complete one again")
 	documentFlags(&o.Result, c)
-	dryRunFlag(c, &o.DryRun, "print the rungs, their loads and the time they take, and do nothing"+app.EveryCommand)
+	dryRunFlag(c, &o.DryRun, "print the rungs, their loads and how long they take, and do nothing"+app.EveryCommand)
 	p.jsonFlag(c)
 	completeFlag(c, "suite", suite.Builtin)
 	return c

@@ -21,7 +21,7 @@ func (p *program) listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "List the runs that are kept, the last one first",
+		Short:   "List saved runs, the newest first",
 		Example: `  headroom list
   headroom list --suite quick --since 7d
   headroom list --on ssh://db1 --status interrupted

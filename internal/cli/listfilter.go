@@ -23,12 +23,12 @@ type listFilter struct {
 // flags adds those that narrow a list.
 func (l *listFilter) flags(p *program, c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&l.suite, "suite", "", "only runs of this suite; of imports, with this label")
-	f.StringVar(&l.label, "label", "", "only runs with this in their label")
-	f.StringVar(&l.on, "on", "", "only runs with this in their target or place")
+	f.StringVar(&l.suite, "suite", "", "only runs of this suite; for imports, with this label")
+	f.StringVar(&l.label, "label", "", "only runs with this text in their label")
+	f.StringVar(&l.on, "on", "", "only runs with this text in their target or place")
 	f.StringVar(&l.status, "status", "", "only runs that are "+strings.Join(statusNames(), ", "))
-	f.StringVar(&l.since, "since", "", "only runs from then on: 90d, 12w, a date such as 2026-10-03, or a run")
-	countVar(f, &l.limit, "limit", "how many to list at most (default: all)")
+	f.StringVar(&l.since, "since", "", "only runs since: 90d, 12w, a date such as 2026-10-03, or a run")
+	countVar(f, &l.limit, "limit", "most runs to list (default: all)")
 	completeFlag(c, "suite", func() []string {
 		s, err := p.OpenStore()
 		if err != nil {

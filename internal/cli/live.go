@@ -12,35 +12,35 @@ import (
 // flags adds them to the command.
 func liveFlags(o *paired.LiveOptions, p *program, c *cobra.Command) {
 	f := c.Flags()
-	f.BoolVar(&o.Live, "live", false, "measure both sides now, in turns, until the verdict")
-	f.BoolVar(&o.Layers, "layers", false, "measure the layers of a host's storage, from the bottom up, and say what "+
-		"each adds")
+	f.BoolVar(&o.Live, "live", false, "measure both sides now, in turns, until there is a verdict")
+	f.BoolVar(&o.Layers, "layers", false, "measure the layers of a host's storage, from the bottom up, and what each "+
+		"adds")
 	f.StringVar(&o.Suite, "suite", "", "with --live, --layers: the suite to measure with (default quick; layers)")
 	f.StringArrayVar(&o.Set, "set", nil, "with --live, --layers: a parameter for every job, like runtime=10s; may be "+
 		"repeated")
-	f.StringArrayVar(&o.SetBase, "set-base", nil, "with --live: a parameter for the base alone")
-	f.StringArrayVar(&o.SetNew, "set-new", nil, "with --live: a parameter for the new side alone")
+	f.StringArrayVar(&o.SetBase, "set-base", nil, "with --live: a parameter for the base only")
+	f.StringArrayVar(&o.SetNew, "set-new", nil, "with --live: a parameter for the new side only")
 	f.StringVar(&o.Size, "size", "",
-		"with --live, --layers: of each scratch file, like 4g (default: as the suite says)")
-	f.StringVar(&o.Label, "label", "", "with --live, --layers: text to find the runs by; base and new, or the number "+
-		"of the layer, is added")
-	f.Uint64Var(&o.Seed, "seed", 0, "with --live, --layers: of the order (default: drawn)")
-	f.StringArrayVar(&o.Destroy, "destroy", nil, "with --live: serial number or size of a device whose data may be "+
-		"destroyed; for the base, then for the new side")
-	f.StringArrayVar(&o.Sampled, "sampled", nil, "with --live: serial number or size of a device that is written to "+
-		"after a look at a sample of it, not all; for the base, then for the new side")
+		"with --live, --layers: size of each scratch file, like 4g (default: as the suite says)")
+	f.StringVar(&o.Label, "label", "", "with --live, --layers: a name for the runs; base and new, or the number of "+
+		"the layer, is added")
+	f.Uint64Var(&o.Seed, "seed", 0, "with --live, --layers: seed of the random order (default: random)")
+	f.StringArrayVar(&o.Destroy, "destroy", nil, "with --live: allow destroying the data of a device, named by its "+
+		"serial number or size; for the base, then for the new side")
+	f.StringArrayVar(&o.Sampled, "sampled", nil, "with --live: prove a device empty by a sample instead of reading "+
+		"all of it; named by its serial number or size; for the base, then for the new side")
 	f.StringVar(&o.Writes, "max-writes", "",
-		"with --live, --layers: end when the disks have been written more than this, like 500g")
-	f.IntVar(&o.Pairs, "pairs", 0, "with --live: pairs of a cell at most, in blocks of two (default 20); with "+
-		"--layers: passes over the layers (default 10)")
+		"with --live, --layers: stop when more than this was written to the disks, like 500g")
+	f.IntVar(&o.Pairs, "pairs", 0, "with --live: most pairs of a cell, in blocks of two (default 20); with --layers: "+
+		"passes over the layers (default 10)")
 	f.IntVar(&o.Confirm, "confirm", paired.DefaultConfirm,
-		"with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
-	f.DurationVar(&o.Budget, "budget", 0, "with --live, --layers: begin nothing that would end later than this, like "+
-		"10m; with --resume from now on")
+		"with --live: more pairs after a verdict, for an estimate that stopping early does not bias; 0 for none")
+	f.DurationVar(&o.Budget, "budget", 0, "with --live, --layers: time limit, like 10m; with --resume it counts from "+
+		"now")
 	dryRunFlag(c, &o.DryRun,
-		"with --live, --layers: print the loads and the time they take, and do nothing"+app.EveryCommand)
-	p.resumeFlag(c, &o.Resume, "with --live, --layers: go on with an interrupted comparison, named by one of its "+
-		"runs; with --live and --budget or --pairs also with one that ended undecided")
+		"with --live, --layers: print the loads and how long they take, and do nothing"+app.EveryCommand)
+	p.resumeFlag(c, &o.Resume, "with --live, --layers: continue an interrupted comparison, named by one of its runs; "+
+		"with --live and --budget or --pairs also one that ended undecided")
 }
 
 // check refuses flags that would do nothing.

@@ -16,24 +16,23 @@ func (p *program) netCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "net [SUITE]",
 		Short: "Measure a network between clients and servers",
-		Long: `Measures a network between clients and servers: what goes through it, with iperf3 and the built-in suite
-network, or how many requests are answered a second and how long an answer takes, with sockperf and the
-built-in suite requests; or RDMA, with perftest and the built-in suite rdma; or with a suite of your own.
+		Long: `Measures a network between clients and servers: throughput, with iperf3 and the built-in suite network;
+requests per second and response times, with sockperf and the built-in suite requests; RDMA, with perftest
+and the built-in suite rdma; or a suite of your own.
 
---on client=TARGET and --on server=TARGET say where; either is this machine where it is not given: with
---on server=local it measures this machine's own loopback. Given more than once, the first client
-measures with the first server and so on, all at the same time; beside the numbers of each pair stand
-those of all together. --pairs N makes N pairs of them, each with a port of its own. Several --address of
-one server are taken in turn.
+--on client=TARGET and --on server=TARGET say where; the default for each is this machine, so --on
+server=local measures this machine's own loopback. Given more than once, the first client measures with the
+first server and so on, all at the same time; the report shows each pair and all together. --pairs N makes N
+pairs, each with its own port. Several --address of one server are used in turn.
 
-A server listens on the address under test and nowhere else, for one test, and ends with it. Which
-address that is says --address; without it, it is the one by which the server was reached over ssh.
+A server listens only on the address under test, for one test, and then ends. --address says which address
+that is; the default is the one that ssh connected to.
 
-With --event something is done on purpose while each test goes on, at --event-on client, server or another
-target: a path is cut, a switch restarts. The report says how deep the rate fell, how long nothing came
-through, and when it was back. headroom restore undoes it after a crash.
+--event does something during each test, on the client, the server or another target (--event-on): cuts a
+path, restarts a switch. The report says how deep the rate fell, how long traffic stood still, and when the
+rate was back. headroom restore undoes the event after a crash.
 
-Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it.`,
+Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 		Example: `  headroom net --on server=ssh://db1
   headroom net --on server=local
   headroom net --on client=ssh://web1 --on server=ssh://db1 --address 10.0.0.7
@@ -69,19 +68,19 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	f.StringArrayVar(&o.On, "on", nil,
 		"where: client=TARGET or server=TARGET, a target is "+p.AllKinds().Forms()+" (default local)")
 	f.StringArrayVar(&o.Addresses, "address", nil,
-		"of the server, the one under test; once for each server, or several of one, which pairs take in turn")
-	f.IntVar(&o.Port, "port", served.Port, "that the first server listens on; each further pair takes the next")
+		"address of the server to test; once for each server, or several of one server, which pairs take in turn")
+	f.IntVar(&o.Port, "port", served.Port, "port of the first server; each further pair takes the next")
 	f.IntVar(&o.Pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client, server or "+
 		"address)")
-	f.StringVar(&o.Label, "label", "", "text to find the run by")
+	f.StringVar(&o.Label, "label", "", "a name for the run")
 	countVar(f, &o.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	f.Uint64Var(&o.Seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order; the same seed gives the same order (default: random)")
 	f.StringArrayVar(&o.Set, "set", nil,
 		"an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
-	p.resumeFlag(c, &o.Resume, "go on with an interrupted run")
-	dryRunFlag(c, &o.DryRun, "say what would be done, and do nothing"+app.EveryCommand)
-	eventFlagsOf(&o.Events, f, "where events are: client, server or a target; once for all, or for each")
+	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
+	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	eventFlagsOf(&o.Events, f, "where events happen: client, server or a target; once for all events, or once for each")
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "event-on", p.targetNames)
 	completeFlag(c, "event", experiment.EventNames)

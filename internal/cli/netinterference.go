@@ -15,15 +15,15 @@ func (p *program) interferenceCommand() *cobra.Command {
 	o := network.InterferenceOptions{Alpha: interference.DefaultAlpha}
 	c := &cobra.Command{
 		Use:   "interference",
-		Short: "Measure what loads take from each other: each alone, every two, and all together",
-		Long: `Measures groups of loads, each alone, every two at the same time, and all of them, in turns; and says what
-each keeps of what it does alone beside the others, and whether they share one ceiling.
+		Short: "Measure what loads take from each other: each alone, in pairs, and all together",
+		Long: `Measures groups of loads in turns: each alone, every two together, and all together. The report says what
+share of its own rate each group keeps next to the others, and whether groups share one ceiling.
 
-A group is a name and what its load goes through: addresses of the server, one for each of its ports, with
-a pair of iperf3 processes each; or a device or directory of the server, which fio reads. Devices are only
-read, whatever is on them; in a directory a scratch file is made, read, and removed.
+A group is a name and what its load uses: addresses of the server, one for each of its ports, with a pair of
+iperf3 processes each; or a device or directory of the server, which fio reads. Devices are only read,
+whatever they hold; in a directory, a scratch file is created, read, and removed.
 
-The clients send to the server. --set changes that: --set reverse=1 has the server send.`,
+The clients send to the server; --set reverse=1 makes the server send.`,
 		Example: `  headroom net interference --on client=ssh://a --on client=ssh://b --on server=ssh://db1 --group application=10.0.1.1,10.0.2.1 --group data=10.0.3.1,10.0.4.1,10.0.5.1,10.0.6.1 --group backup=10.0.7.1,10.0.8.1
   headroom net interference --on server=ssh://db1 --group application=10.0.1.1 --group data=/dev/mapper/mpatha --passes 10
   headroom net interference --resume last`,
@@ -43,23 +43,23 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.Groups, "group", nil,
-		"NAME=ADDRESS[,ADDRESS...] or NAME=/PATH: a load, and what it goes through; twice or more")
+		"NAME=ADDRESS[,ADDRESS...] or NAME=/PATH: a load and the ports or the storage that it uses; twice or more")
 	f.StringArrayVar(&o.On, "on", nil,
 		"where: client=TARGET or server=TARGET, a target is "+p.AllKinds().Forms()+" (default local)")
-	f.IntVar(&o.Port, "port", iperf3.Port, "that the first server process listens on; each further pair takes the next")
+	f.IntVar(&o.Port, "port", iperf3.Port, "port of the first server process; each further pair takes the next")
 	f.IntVar(&o.Pairs, "pairs", 1, "pairs of processes for each address")
-	f.IntVar(&o.Passes, "passes", defaultPasses, "times that each combination is measured")
+	f.IntVar(&o.Passes, "passes", defaultPasses, "how often each combination is measured")
 	f.StringVar(&o.Margin, "margin", fmt.Sprintf("%g%%", 100*interference.DefaultMargin),
-		"what a load may lose and still keep all")
+		"largest loss that counts as none")
 	f.Float64Var(&o.Alpha, "alpha", o.Alpha, "probability that any verdict is wrong")
 	f.StringArrayVar(&o.Set, "set", nil, "an option of iperf3, like time=30s or parallel=4; may be repeated")
 	f.StringArrayVar(&o.SetFio, "set-fio", nil, "a parameter of fio, like bs=64k or rw=randread; may be repeated")
-	f.StringVar(&o.Size, "size", "", "of the scratch file in a directory, like 4g")
-	f.StringVar(&o.Label, "label", "", "text to find the run by")
-	f.Uint64Var(&o.Seed, "seed", 0, "of the order (default: drawn)")
-	p.resumeFlag(c, &o.Resume, "go on with an interrupted run, or show a complete one again")
+	f.StringVar(&o.Size, "size", "", "size of the scratch file in a directory, like 4g")
+	f.StringVar(&o.Label, "label", "", "a name for the run")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order (default: random)")
+	p.resumeFlag(c, &o.Resume, "continue an interrupted run, or show a complete one again")
 	documentFlags(&o.Result, c)
-	dryRunFlag(c, &o.DryRun, "say what would be done, and do nothing"+app.EveryCommand)
+	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	completeFlag(c, "on", p.targetNames)
 	p.jsonFlag(c)
 	return c

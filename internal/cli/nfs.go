@@ -20,29 +20,29 @@ func (p *program) nfsCommand() *cobra.Command {
 	var o nfs.Options
 	c := &cobra.Command{
 		Use:   "nfs [SUITE] --on client=TARGET {--export DIR --address ADDRESS | --mounted DIR}",
-		Short: "Measure what a client gets of an NFS server, over TCP and RDMA, one path and several",
-		Long: `Measures a suite on an NFS server's export in stages: on the server itself, then from a client
-over TCP by one address, over TCP by all, and the same over RDMA where both have it. Each stage
-is mounted for it, with options that are held against what the kernel made of them, measured, and
-unmounted; each is a run of its own.
+		Short: "Measure an NFS server from a client: over TCP and RDMA, over one path and several",
+		Long: `Measures a suite on an NFS server's export in stages: on the server itself, then from a client over TCP with
+one address, over TCP with all addresses, and the same over RDMA if both ends have it. headroom mounts the
+export for each stage, checks the kernel's mount options against the requested ones, measures, and unmounts.
+Each stage is a run of its own.
 
-A mount that came out otherwise is no result: an address that is not used, TCP where RDMA was asked
-for, or fewer connections. mount itself reports none of that. Where two addresses end at one network
-card, or a connection carried nothing, the run says so.
+A mount that differs from what was requested is refused: an unused address, TCP instead of RDMA, or fewer
+connections. mount itself reports none of these. The run warns if two addresses share one network card, or a
+connection carried no traffic.
 
-The server's exports are not changed. --export is the directory on the server, --path what its clients
-call it, where that differs (below an export with fsid=0). Without --on server=TARGET the server's own
-storage is not measured.
+The server's exports are not changed. --export is the directory on the server, --path its name for clients if
+that differs (below an export with fsid=0). Without --on server=TARGET the server's own storage is not
+measured.
 
-With --mounted a mount of the client that is there already is measured, and left as it is. With --guest
-a virtual machine whose disk lies on it is measured beside it: the table shows what is lost on the way. It
-is refused where no virtual machine on the client has a file of the mount open, and what the mount carried is
-held against what the loads in the guest have read and written.
+--mounted measures an existing mount of the client and leaves it as it is. --guest also measures a virtual
+machine whose disk lies on that mount, so that the table shows what is lost on the way. It is refused if no
+virtual machine on the client has a file of the mount open, and the traffic of the mount is checked against
+what the loads in the guest read and wrote.
 
-O_DIRECT passes the client's cache; --as-published does what the suite's source did, which did not.
+O_DIRECT bypasses the client's cache; --as-published measures as the suite's source did, through the cache.
 
-With --event something is done on purpose while each load on a mount goes on, on the client unless
---event-on says where. The server's own storage has no events.`,
+--event does something during each load on a mount, on the client unless --event-on names another target.
+Loads on the server's own storage have no events.`,
 		Example: `  headroom nfs --on client=ssh://pve1 --on server=ssh://nas --export /srv --address 10.0.1.1 --address 10.0.2.1
   headroom nfs --address 10.0.1.1 --export /srv --transport tcp --options nconnect=4
   headroom nfs --on client=ssh://pve1 --address 10.0.1.1 --export /srv --as-published
@@ -69,31 +69,31 @@ With --event something is done on purpose while each load on a mount goes on, on
 	f := c.Flags()
 	f.StringArrayVar(&o.On, "on", nil,
 		"where: client=TARGET (default local) or server=TARGET, a target is "+p.AllKinds().Forms())
-	f.StringVar(&o.Export, "export", "", "the directory on the server")
-	f.StringVar(&o.Path, "path", "", "what clients call it (default: the same)")
+	f.StringVar(&o.Export, "export", "", "the exported directory on the server")
+	f.StringVar(&o.Path, "path", "", "its path as clients mount it (default: the same)")
 	f.StringArrayVar(&o.Addresses, "address", nil,
-		"of the server; with more than one, those over which a mount is trunked")
-	f.StringVar(&o.Version, "nfs-version", "4.2", "of the protocol")
+		"address of the server; with more than one, mounts are trunked over them")
+	f.StringVar(&o.Version, "nfs-version", "4.2", "version of the NFS protocol")
 	f.StringArrayVar(&o.Options, "options", nil,
-		"of every mount besides, like rsize=262144 or nconnect=4; may be repeated")
-	f.StringArrayVar(&o.Transports, "transport", nil, "tcp or rdma only (default: both, where there is RDMA)")
-	f.IntVar(&o.RDMAPort, "rdma-port", defaultRDMAPort, "that the server listens on for RDMA")
-	f.StringVar(&o.Mounted, "mounted", "", "a mount of the client that is there already, in place of headroom's own")
+		"further options of every mount, like rsize=262144 or nconnect=4; may be repeated")
+	f.StringArrayVar(&o.Transports, "transport", nil, "only tcp or only rdma (default: both, if both ends have RDMA)")
+	f.IntVar(&o.RDMAPort, "rdma-port", defaultRDMAPort, "port of the server for RDMA")
+	f.StringVar(&o.Mounted, "mounted", "", "measure this existing mount of the client instead of mounting")
 	f.StringVar(&o.Guest, "guest", "",
 		"a virtual machine whose disk lies on the mount of --mounted: "+p.AllKinds().Forms())
-	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device that is measured in the guest")
-	p.resumeFlag(c, &o.Resume, "go on with an interrupted experiment, named by one of its runs")
-	f.StringVar(&o.Label, "label", "", "text to find the runs by")
+	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device to measure in the guest")
+	p.resumeFlag(c, &o.Resume, "continue an interrupted experiment, named by one of its runs")
+	f.StringVar(&o.Label, "label", "", "a name for the runs")
 	countVar(f, &o.NFS.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.NFS.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	f.Uint64Var(&o.Seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
-	f.StringVar(&o.NFS.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order; the same seed gives the same order (default: random)")
+	f.StringVar(&o.NFS.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.NFS.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.BoolVar(&o.AsPublished, "as-published", false,
-		"do what the suite's source did, faults included: through the client's cache")
-	eventFlagsOf(&o.RunOptions.Events, f, "where events are: client (default), server or a target; once for all, or "+
-		"for each")
-	dryRunFlag(c, &o.DryRun, "say what would be done, and do nothing")
+		"measure exactly as the suite's source did, including its mistakes: through the client's cache")
+	eventFlagsOf(&o.RunOptions.Events, f, "where events happen: client (default), server or a target; once for all "+
+		"events, or once for each")
+	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing")
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "guest", p.targetNames)
 	completeFlag(c, "event-on", p.targetNames)

@@ -15,13 +15,13 @@ func (p *program) restoreCommand() *cobra.Command {
 	var reboot []string
 	c := &cobra.Command{
 		Use:   "restore",
-		Short: "Put back what a killed or crashed run left: settings, loads, scratch files, here and elsewhere",
-		Long: `Ends the loads, removes the scratch files and puts back the settings that a run left behind when it was
-killed, on the machine that it measured. The next run there does the same before it starts. A setting
-that somebody else has changed since is left alone and reported, unless a flag says what becomes of it.
+		Short: "Undo what a killed or crashed run left: settings, loads, scratch files, here and on targets",
+		Long: `Ends the loads, removes the scratch files and puts back the settings that a killed run left on the machine that it
+measured. The next run there does the same before it starts. A setting that somebody else has changed since is left
+alone and reported; --anyway and --accept decide about it.
 
-What was put on a real machine for one boot is taken away too. Where that machine still runs with
-arguments that are not its own, it takes a boot to end that, which must be allowed by name.`,
+Temporary boot entries on real machines are removed, too. If such a machine still runs with kernel arguments of a
+test, only a reboot ends that, which --reboot must allow by name.`,
 		Example: "  headroom restore\n  headroom restore --anyway\n  headroom restore --reboot ssh://root@db1",
 		Args:    argumentCount(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -46,10 +46,10 @@ arguments that are not its own, it takes a boot to end that, which must be allow
 		},
 	}
 	c.Flags().BoolVar(&anyway, "anyway", false,
-		"put back what was there before, also where somebody else has changed a setting since")
+		"put settings back even if somebody else has changed them since")
 	c.Flags().StringArrayVar(&reboot, "reboot", nil,
-		"a machine that may be started anew where it still runs with arguments that are not its own; may be repeated")
+		"allow rebooting this machine if it still runs with kernel arguments of a test; may be repeated")
 	c.Flags().BoolVar(&accept, "accept", false,
-		"leave settings that can't be put back, or that somebody else has changed, and forget the changes")
+		"keep settings that can't be put back, or that somebody else has changed, and delete their records")
 	return c
 }

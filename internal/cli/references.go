@@ -12,11 +12,10 @@ import (
 func (p *program) referencesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "references",
-		Short: "List published results, or hold a run against them",
-		Long: `Lists the published results that come with headroom. A published figure is one
-number without a spread, from another machine: "references for RUN" says how
-comparable each is before it shows it. headroom compare takes reference:NAME for
-a run.`,
+		Short: "List published results, or compare a run with them",
+		Long: `Lists the published results that come with headroom. A published figure is a single number without a spread, from
+another machine: "references for RUN" says how comparable each is before it shows it. headroom compare accepts
+reference:NAME in place of a run.`,
 		Example: "  headroom references\n  headroom references show kbench/samsung-850-pro\n  headroom references " +
 			"for last\n  headroom compare reference:kbench/samsung-850-pro last",
 		Args: argumentCount(0, 0, "no argument, show NAME or for RUN"),
@@ -44,7 +43,7 @@ func completeReferences(*cobra.Command, []string, string) ([]string, cobra.Shell
 func (p *program) referencesShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "show NAME",
-		Short:             "Show published results with their conditions, and with what the source does not say",
+		Short:             "Show published results with their conditions, and what the source leaves out",
 		Args:              argumentCount(1, 1, "the name of a reference"),
 		ValidArgsFunction: completeReferences,
 		Example:           "  headroom references show nfs-rdma-report/rdma-multipath",
@@ -68,11 +67,10 @@ func (p *program) referencesForCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   "for RUN",
-		Short: "Hold a run's figures against published ones, each graded by how comparable it is",
-		Long: `Shows each load of a run beside published results of its kind. The grade comes
-before the ratio: "same conditions", "close" (the same load on the same model
-of drive), or "only the order of magnitude", where a factor of two says
-nothing. What differs or is not known is listed.`,
+		Short: "Compare a run with published results, each graded by how comparable it is",
+		Long: `Shows each load of a run next to published results of its kind. The grade comes before the ratio: "same
+conditions", "close" (the same load on the same model of drive), or "only the order of magnitude", where even a
+factor of two means nothing. Conditions that differ or are unknown are listed.`,
 		Example:           "  headroom references for last\n  headroom references for 7KQ4 --all --json",
 		Args:              argumentCount(1, 1, "a run"),
 		ValidArgsFunction: p.completeRuns,

@@ -18,11 +18,11 @@ func (p *program) reportCommand() *cobra.Command {
 	var o report.Options
 	c := &cobra.Command{
 		Use:   "report RUN...",
-		Short: "Write a run as one self-contained page, or print its table",
-		Long: `Writes a run as one HTML page that needs nothing else: it can be opened, printed and mailed.
-A file that ends in .md, .csv, .json, .txt or .prom gets that format. On a terminal, without -o, it prints the
-table of headroom show; --warnings prints that with all warnings in full. Serial numbers are left out unless
-asked for. A sweep or an ablation is written as what it has found; --cells has each load in each arm.`,
+		Short: "Write a run as a self-contained HTML page, or print its table",
+		Long: `Writes a run as one HTML page that needs no other file, to open, print or mail. The suffix of the file selects
+another format: .md, .csv, .json, .txt or .prom. On a terminal, without -o, it prints the table of headroom show;
+--warnings adds all warnings in full. Serial numbers are left out unless --serials is given. For a sweep or an
+ablation it writes the analysis; --cells writes each load in each arm instead.`,
 		Example: `  headroom report last -o page.html
   headroom report 7KQ4 --output page.html --serials
   headroom report last --warnings`,
@@ -71,16 +71,16 @@ func presenter(cells bool) writer {
 }
 
 func cellsFlag(c *cobra.Command, cells *bool) {
-	c.Flags().BoolVar(cells, "cells", false, "of a sweep or an ablation, show each load in each arm")
+	c.Flags().BoolVar(cells, "cells", false, "for a sweep or an ablation, show each load in each arm")
 }
 
 func warningsFlag(c *cobra.Command, warnings *bool) {
-	c.Flags().BoolVar(warnings, "warnings", false, "below a table, print all warnings in full")
+	c.Flags().BoolVar(warnings, "warnings", false, "print all warnings in full below the table")
 }
 
 func rawCellsFlag(c *cobra.Command, raw *bool) {
 	c.Flags().BoolVar(raw, "raw-cells", false,
-		"in csv and sheet, texts as they are: not '=x where a spreadsheet would take =x for a formula")
+		"in csv and sheet, don't put an apostrophe before texts that a spreadsheet would run as a formula")
 }
 
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.

@@ -52,9 +52,8 @@ func (p *program) rulesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
 		Short: "List the diagnosis rules, or show one",
-		Long: `Lists the rules that doctor asks. A rule is data: a condition over facts, with
-its source. --rules checks a file of your own. docs/doctor.md shows how to
-write one.`,
+		Long: `Lists the rules that doctor checks. A rule is data: a condition over facts, with its source. --rules checks a file
+of your own. docs/doctor.md shows how to write one.`,
 		Example: "  headroom rules\n  headroom rules show iommu-strict\n  headroom rules --rules mine.yaml",
 		Args:    argumentCount(0, 0, "no argument, or show ID"),
 		RunE: func(*cobra.Command, []string) error {
@@ -65,7 +64,8 @@ write one.`,
 			return p.listRules(set.Rules())
 		},
 	}
-	c.PersistentFlags().StringVar(&file, "rules", "", "a file of your own rules, listed beside the built-in ones")
+	c.PersistentFlags().StringVar(&file, "rules", "",
+		"a file of your own rules, listed together with the built-in ones")
 	p.jsonFlag(c)
 	c.AddCommand(p.rulesShowCommand(&file))
 	return c
@@ -117,7 +117,7 @@ func rowOf(r rule.Rule) ruleRow {
 func (p *program) rulesShowCommand(file *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a rule: its condition, its effect, its sources and what changes it",
+		Short: "Show a rule: its condition, effect, sources and remedies",
 		Args:  argumentCount(1, 1, "the id of a rule"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			set, err := results.LoadRules("")

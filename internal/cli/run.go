@@ -22,32 +22,32 @@ func (p *program) runCommand() *cobra.Command {
 		Long: `Measures with a built-in suite (headroom suites lists them), a suite file (.yaml) or a plain fio
 job file (.fio).
 
-In a directory, one scratch file is laid out, measured and removed. A device is written to only
-when it was proved to be empty; otherwise the run is refused, unless every load only reads. To prove
-it, all of the device is read, as fast as it goes; of a loop device over a file, all that is no hole.
---destroy gives up what a drive holds, --sampled is content with a sample of it, which can miss data;
-both name the drive by its serial number.
+In a directory, headroom creates one scratch file, measures it and removes it. It writes to a device
+only if the device is proved empty; otherwise it refuses, unless every load only reads. The proof
+reads the whole device; of a loop device over a file, everything but holes. --destroy gives up the
+data of a drive, --sampled accepts a sample as proof, which can miss data; both name the drive by its
+serial number.
 
-With --precision or --budget the run repeats where the interval is widest: until every number is
-known as well as asked for, and no longer than the budget. That is for the repetitions with their
-pauses and steps; a first fill or layout comes on top. An interval takes 8 repetitions of a cell
-then, because it must hold however often one looks.
+--precision and --budget repeat cells where the interval is widest, until every number is known
+precisely enough or the time is up. The budget covers repetitions with their pauses and steps; a first
+fill or layout is extra. Each cell then takes at least 8 repetitions for an interval, because the
+interval must hold however often headroom looks at it.
 
-With --on it measures elsewhere: the directory or device, its facts and counters are those of that
-machine, reached with your own ssh. Devices there are only read.
+--on measures on another machine, over your own ssh: the directory or device, facts and counters are
+those of that machine. Devices there are only read.
 
-With --on given more than once it measures all of those targets at the same time: their loads are started
-together, and beside the numbers of each target stand those of all. The directory or device is the same on each,
-or one is named for each, in the order of the targets. kube:nodes?selector=… stands for a pod on each node of a
-cluster, kube:pod?…&count=N for N pods. --at-once loads some at a time. The report names targets that are not like
-the others.
+With --on given more than once, all of those targets are measured at the same time: their loads start
+together, and the report shows each target's numbers and those of all together. The directory or device
+is the same on each, or one is given for each, in the order of the targets. kube:nodes?selector=… is a
+pod on each node of a cluster, kube:pod?…&count=N is N pods. --at-once limits how many are loaded at
+the same time. The report names targets that differ from the others.
 
-With --event something is done on purpose while each load goes on: a link is cut, a server restarts. The
-report says how deep the rate fell, how long nothing came through, and when it was back. --undo is on disk
-before that, and is carried out whatever happens; after a crash headroom restore does it.
+--event does something during each load: cuts a link, restarts a server. The report says how deep the
+rate fell, how long I/O stood still, and when the rate was back. The --undo command is saved to disk
+first and always carried out; after a crash, headroom restore does it.
 
-Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with it. With
---precision or --budget it goes on with a finished run too; the budget is what it has from now on.`,
+Ctrl-C stops a run cleanly: finished repetitions are kept, and --resume continues it. With --precision
+or --budget, --resume continues a finished run, too; the budget then counts from now.`,
 		Example: `  headroom run quick /srv
   headroom run nvme /dev/nvme1n1 --label 'before tuning' --repeat 3
   headroom run nvme /dev/nvme1n1 --format sheet
@@ -99,34 +99,39 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Label, "label", "", "text to find the run by")
-	countVar(f, &o.Repeat, "repeat", "repetitions of every cell, the least with a precision (default: as the suite "+
+	f.StringVar(&o.Label, "label", "", "a name for the run")
+	countVar(f, &o.Repeat, "repeat", "repetitions of every cell; with --precision the minimum (default: as the suite "+
 		"says)")
-	f.StringVar(&o.Precision, "precision", "", "repeat until every number is known to this, like 3%")
-	f.StringVar(&o.Budget, "budget", "", "time for all repetitions, like 10m; it goes where intervals are widest")
+	f.StringVar(&o.Precision, "precision", "", "repeat until every number is known this precisely, like 3%")
+	f.StringVar(&o.Budget, "budget", "", "time limit for all repetitions, like 10m; repetitions go where intervals "+
+		"are widest")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	f.Uint64Var(&o.Seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
-	f.StringVar(&o.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order; the same seed gives the same order (default: random)")
+	f.StringVar(&o.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.Set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may "+
 		"be repeated")
-	f.BoolVar(&o.AsPublished, "as-published", false, "do what the suite's source did, faults included")
-	f.StringVar(&o.Destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
+	f.BoolVar(&o.AsPublished, "as-published", false,
+		"measure exactly as the suite's source did, including its mistakes")
+	f.StringVar(&o.Destroy, "destroy", "",
+		"allow destroying the data of a device, named by its serial number or size in bytes")
 	f.StringVar(&o.Sampled, "sampled", "",
-		"serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
+		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
 	f.StringVar(&o.MaxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	p.resumeFlag(c, &o.Resume, "go on with an interrupted run; with a finished one if more is asked for")
+	p.resumeFlag(c, &o.Resume, "continue an interrupted run, or a finished one with a higher --precision or more "+
+		"--budget")
 	f.StringArrayVar(&o.On, "on", nil,
 		"where to measure: [ROLE=]TARGET, a target is "+p.AllKinds().Forms()+" (default "+
 			"local)")
-	f.IntVar(&o.AtOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after "+
-		"the other (default: all)")
-	f.StringVar(&o.BringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
+	f.IntVar(&o.AtOnce, "at-once", 0, "with several targets: how many to load at the same time; 1 is one after "+
+		"another (default: all)")
+	f.StringVar(&o.BringFio, "bring-fio", "", "copy this static fio to the target, and use it for the run")
 	eventFlagsOf(&o.Events, f,
-		"where events are: a target (default: the one under test) or its role; once for all, or for each")
+		"where events happen: a target or its role (default: the target under test); once for all events, or once "+
+			"for each")
 	completeFlag(c, "on", p.targetNames)
 	completeFlag(c, "event-on", p.targetNames)
 	completeFlag(c, "event", experiment.EventNames)
-	dryRunFlag(c, &o.DryRun, "say what would be done, and do nothing"+app.EveryCommand)
+	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	f.StringVar(&o.Format, "format", "table",
 		"how to print the result: "+strings.Join(app.FormatNames(app.ReportFormats()),
 			", "))

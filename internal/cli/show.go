@@ -17,8 +17,8 @@ func (p *program) showCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show RUN...",
 		Short: "Show runs as a table",
-		Long: `Shows runs as tables. A sweep or an ablation is shown as what it has found; --cells shows each load in each
-arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json have what was found.
+		Long: `Shows runs as tables. For a sweep or an ablation it shows the analysis; --cells shows each load in each arm, and
+so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json print the analysis.
 
 A table has the most important warnings in a line each and counts the others; --warnings prints all in full.`,
 		Example: `  headroom show last
@@ -44,8 +44,8 @@ A table has the most important warnings in a line each and counts the others; --
 				report.Options{Names: format == "table", Warnings: warnings})
 		},
 	}
-	c.Flags().BoolVar(&raw, "raw", false, "print what the load generator printed; on a terminal control characters "+
-		"are shown, \\u001b, elsewhere left as they are")
+	c.Flags().BoolVar(&raw, "raw", false, "print the load generator's raw output; a terminal gets control characters "+
+		"as \\u001b")
 	cellsFlag(c, &cells)
 	warningsFlag(c, &warnings)
 	p.jsonFlag(c)

@@ -11,20 +11,17 @@ func (p *program) stagesCommand() *cobra.Command {
 	var o results.StagesOptions
 	c := &cobra.Command{
 		Use:   "stages RUN",
-		Short: "Set the stages of a run beside each other, load by load, and say what is wrong with the table",
-		Long: `Prints IOPS, MiB/s and Gbit/s of each load in each stage, and what share of another
-stage it reaches. Each row is labelled by the command line that ran. It says which
-pairs are not alike, and with --link which figures the links can't have carried
-and which sit at the ceiling of one link of several.
+		Short: "Compare the stages of a run side by side, load by load, and check the table for mistakes",
+		Long: `Prints IOPS, MiB/s and Gbit/s of each load in each stage, and what share of another stage it reaches. Each row
+is labelled with the command line that ran. It says which pairs are not comparable, and with --link which
+figures are more than the links can carry and which sit at the ceiling of a single link.
 
-With --published a table that somebody published is held against it, row by row:
-rows are found by their figures, never by their labels. It is a file of
-comma-separated values whose first line names the columns (label, and the unit of
-each other one: IOPS, MiB/s, Gbit/s, %; "table" keeps several tables apart), or
-reference:NAME for one that comes with headroom.
+--published compares the stages with a published table, row by row: rows are found by their figures, not by
+their labels. The table is a CSV file whose header names the columns (label, and the unit of each other column:
+IOPS, MiB/s, Gbit/s, %; "table" separates several tables), or reference:NAME for one that comes with headroom.
 
-Stages come from headroom import --stage or --stages, and from headroom nfs, any of
-whose runs stands for all.`,
+Stages come from headroom import --stage or --stages, and from headroom nfs, where any of the runs stands for
+all of them.`,
 		Example: `  headroom stages last
   headroom stages last --of 'two paths/one path' --of 'rdma/two paths'
   headroom stages last --link 'one path=QDR' --link 'two paths=2xQDR' --link rdma=2x32Gbit/s
@@ -53,12 +50,12 @@ whose runs stands for all.`,
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.Of, "of", nil, "hold a stage against another: STAGE/OTHER; may be repeated (default: each "+
-		"against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
-	f.StringArrayVar(&o.Links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two "+
-		"paths=2x32Gbit/s', rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all others;\nRATE none for none")
+	f.StringArrayVar(&o.Of, "of", nil, "compare a stage with another: STAGE/OTHER; may be repeated (default: each "+
+		"with the one before it; for NFS, more paths\nwith one, and RDMA with TCP)")
+	f.StringArrayVar(&o.Links, "link", nil, "links that a stage uses: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s', "+
+		"rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all other stages;\nRATE none for no link")
 	documentFlags(&o.Result, c)
-	f.StringVar(&o.Published, "published", "", "published table to hold against it: FILE or reference:NAME")
+	f.StringVar(&o.Published, "published", "", "compare with a published table: FILE or reference:NAME")
 	p.jsonFlag(c)
 	completeFlag(c, "published", func() []string { return results.PublishedNames(reference.TableNames) })
 	return c

@@ -27,7 +27,7 @@ type suiteRow struct {
 func (p *program) suitesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "suites",
-		Short:   "List the built-in suites, or show what is in one",
+		Short:   "List the built-in suites, or show one",
 		Example: "  headroom suites\n  headroom suites show nvme",
 		Args:    argumentCount(0, 1, "no argument, or show NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -99,9 +99,8 @@ func (p *program) suitesShowCommand() *cobra.Command {
 	var file, asPublished bool
 	c := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Print the plain command lines behind a suite",
-		Long: "Prints the plain command lines that a built-in suite or a suite file stands for, " +
-			"each step in the open.",
+		Short: "Print the plain command lines of a suite",
+		Long:  `Prints the plain command lines of a built-in suite or a suite file, step by step.`,
 		Example: `  headroom suites show nvme
   headroom suites show nvme --as-published
   headroom suites show quick --file > my.yaml`,
@@ -111,8 +110,8 @@ func (p *program) suitesShowCommand() *cobra.Command {
 			return p.showSuite(args[0], file, asPublished)
 		},
 	}
-	c.Flags().BoolVar(&file, "file", false, "print the suite file itself, to start one of your own from")
-	c.Flags().BoolVar(&asPublished, "as-published", false, "what the suite's source did, faults included")
+	c.Flags().BoolVar(&file, "file", false, "print the suite file itself, as a start for your own")
+	c.Flags().BoolVar(&asPublished, "as-published", false, "show what the suite's source did, including its mistakes")
 	return c
 }
 

@@ -13,22 +13,21 @@ func (p *program) sweepCommand() *cobra.Command {
 	var o vary.Options
 	c := &cobra.Command{
 		Use:   "sweep SUITE [DEVICE or DIR] --factor FACTOR=LEVEL,LEVEL... | sweep FILE.yaml",
-		Short: "Vary one factor: which level is best, and which is enough",
-		Long: `Measures a suite at each level of a factor, and says for each load which level is best, which is
-the smallest that reaches 90% of it, and what the best gains over the baseline.
+		Short: "Vary one setting: which level is best, and which is good enough",
+		Long: `Measures a suite at each level of a factor. For each load it says which level is best, which is the smallest
+that reaches 90% of the best, and what the best gains over the baseline.
 
-In each block every level is visited once, in an order drawn for it. A setting of the running machine
-is written down before it is changed, read back after, and put back at the end, after an error, and by
-headroom restore after a crash. What is decided when the machine starts is varied by starting it anew.
+Each block visits every level once, in random order. A setting of the running machine is recorded before it
+is changed, read back afterwards, and put back at the end, after an error, and by headroom restore after a
+crash. Settings that take effect at boot are varied by rebooting.
 
-Of a suite that measures a network, a setting is made on both ends, and on one where the factor begins
-with client: or server:.
+With a network suite a setting is made on both ends, or on one if the factor begins with client: or server:.
 
-headroom factors lists what can be varied, and how it is verified.
+headroom factors lists what can be varied, and how each change is verified.
 
---show has the same figures of results that exist: of a saved sweep, of what another program measured at
-several levels (headroom import), and of stages; --factor says by which of the things that they differ in,
---reference which loads are no level of it.`,
+--show analyses existing results in the same way: a saved sweep, results of another program at several levels
+(headroom import), or stages. --factor names the level that they differ in, --reference the loads that are
+not levels of it.`,
 		Example: `  headroom sweep quick /srv --factor queue:scheduler=none,mq-deadline,bfq
   headroom sweep quick /srv --factor job:iodepth=1,4,16,64 --blocks 4
   headroom sweep quick /srv --factor job:rate_iops=1k,2k,4k,8k,16k --limit p99=2ms
@@ -46,14 +45,15 @@ several levels (headroom import), and of stages; --factor says by which of the t
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.Factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
-	f.StringVar(&o.Baseline, "baseline", "", "the level that the others are held against (default: the first)")
-	f.StringVar(&o.Reference, "reference", "", "a directory or device that the levels are held against, such as the "+
-		"disk of this machine that a guest's disk is kept on; or a target that is made with one: kube:pod?…")
-	f.StringVar(&o.ReferenceOn, "reference-on", "", "where the reference is (default local)")
-	f.StringVar(&o.Share, "share", "", "of the best level's result that is enough (default 90%)")
-	f.StringVar(&o.Limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
+	f.StringVar(&o.Baseline, "baseline", "", "the level that the others are compared with (default: the first)")
+	f.StringVar(&o.Reference, "reference", "", "also measure this directory or device and compare the levels with "+
+		"it, such as the host's disk below a guest's; or a target that is created with one: kube:pod?…")
+	f.StringVar(&o.ReferenceOn, "reference-on", "", "the target that has the reference (default local)")
+	f.StringVar(&o.Share, "share", "", "share of the best level's result that is enough (default 90%)")
+	f.StringVar(&o.Limit, "limit", "", "latency limit, like 2ms (p99) or p99.9=5ms: report how much load stays "+
+		"within it")
 	f.StringVar(&o.Published, "published", "",
-		"figures of merit that somebody published, to show beside those of the same loads: FILE or reference:NAME")
+		"show published figures of merit next to those of the same loads: FILE or reference:NAME")
 	experimentFlags(&o, p, c)
 	completeFlag(c, "published", func() []string { return results.PublishedNames(reference.ScoreNames) })
 	p.jsonFlag(c)
