@@ -494,13 +494,12 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 		d := documentIn[ladder.Document](o)
 		rungs := rungsByName(d)
 		for name, want := range map[string]struct {
-			gigabits float64
-			reached  int
-			verdict  ladder.Verdict
+			gigabits, reached float64
+			verdict           ladder.Verdict
 		}{
-			"one flow to 198.18.1.2": {6.4, -1, ""}, "198.18.1.2": {6.4, 100, ladder.Reaches},
-			"198.18.2.2": {6.4, 100, ladder.Reaches}, "198.18.3.2": {3.2, 50, ladder.Short},
-			"data (2 ports)": {8, 625, ladder.Short}, "all 3 ports": {8, 50, ladder.Short},
+			"one flow to 198.18.1.2": {6.4, 0, ""}, "198.18.1.2": {6.4, 1, ladder.Reaches},
+			"198.18.2.2": {6.4, 1, ladder.Reaches}, "198.18.3.2": {3.2, 0.5, ladder.Short},
+			"data (2 ports)": {8, 0.625, ladder.Short}, "all 3 ports": {8, 0.5, ladder.Short},
 		} {
 			r, ok := rungs[name]
 			if !ok || r.Cells[0].Center == nil {
@@ -508,9 +507,9 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 				continue
 			}
 			c := r.Cells[0]
-			if math.Abs(*c.Center-want.gigabits*1e9) > 0.01*want.gigabits*1e9 ||
-				want.verdict != "" && (c.Verdict != want.verdict || reached(r) != want.reached && want.reached != 625 ||
-					want.reached == 625 && math.Abs(c.Reached.Value-0.625) > 0.01) {
+			// The noise of two rungs, each of half a percent at most, can add up in their ratio.
+			if math.Abs(*c.Center-want.gigabits*1e9) > 0.01*want.gigabits*1e9 || want.verdict != "" &&
+				(c.Verdict != want.verdict || math.Abs(c.Reached.Value-want.reached) > 0.011*want.reached) {
 				t.Errorf("%s: %.3g, %s, %d%%", name, *c.Center, c.Verdict, reached(r))
 			}
 		}
