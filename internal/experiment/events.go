@@ -257,14 +257,15 @@ func (m *Measurement) OpenEvents(ctx context.Context, open ...target.Target) (fu
 	var opened []target.Target
 	journals := map[string]*factor.Journal{}
 	closing := func() error {
-		var errs []error
+		var all []*factor.Journal
 		for _, name := range slices.Sorted(maps.Keys(journals)) {
-			errs = append(errs, journals[name].Undo(context.WithoutCancel(ctx)), journals[name].Close())
+			all = append(all, journals[name])
 		}
+		err := app.PutBack(ctx, all...)
 		for _, t := range opened {
 			m.CloseTarget(t)
 		}
-		return errors.Join(errs...)
+		return err
 	}
 	known := map[string]target.Target{m.Target.Name(): m.Target}
 	if m.Server != nil {
@@ -307,13 +308,9 @@ func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 		return ev, nil
 	}
 	if journals[u.Target] == nil {
-		j, err := factor.Create(m.Store.Changes(), fmt.Sprintf("%s%s%d", m.Run.ID, recovery.EventJournal, i+1),
-			ev.Target)
+		j, err := m.Journal(m.Store, fmt.Sprintf("%s%s%d", m.Run.ID, recovery.EventJournal, i+1), ev.Target)
 		if err != nil {
 			return ev, err
-		}
-		if m.AtStep != nil {
-			j.AtStep(m.AtStep)
 		}
 		journals[u.Target] = j
 	}

@@ -14,14 +14,11 @@ import (
 // WhileMounted does something while a level of NFS is mounted on a folder, with a journal of its own.
 func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t target.Target, folder, level string,
 	do func() error) (err error) {
-	journal, err := factor.Create(s.Changes(), store.NewID(), t)
+	journal, err := p.Journal(s, store.NewID(), t)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, journal.Undo(context.WithoutCancel(ctx)), journal.Close()) }()
-	if p.AtStep != nil {
-		journal.AtStep(p.AtStep)
-	}
+	defer func() { err = errors.Join(err, app.PutBack(ctx, journal)) }()
 	setting, err := factor.Bind(ctx, factor.Scope{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}},
 		factor.NFSFactor)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
@@ -100,16 +101,13 @@ func (x *Experiment) openJournals(ctx context.Context) error {
 			id += "-" + m.Role
 		}
 		var err error
-		if m.Journal, err = factor.Create(x.Store.Changes(), id, m.Where[0].Target); err != nil {
+		if m.Journal, err = x.App.Journal(x.Store, id, m.Where[0].Target); err != nil {
 			return errors.Join(err, x.restoreSettings(ctx))
 		}
 		for _, w := range m.Where {
 			if err := m.Journal.Keep(ctx, w.Named(factor.KeepOfRole(x.Run.Experiment.Keep, m.Kind))); err != nil {
 				return errors.Join(err, x.restoreSettings(ctx))
 			}
-		}
-		if x.AtStep != nil {
-			m.Journal.AtStep(x.AtStep)
 		}
 	}
 	return nil
@@ -159,15 +157,9 @@ func (x *Experiment) possibleLevels(name string) []string {
 
 // restoreSettings leaves every setting as it was found, also after an error or an interruption.
 func (x *Experiment) restoreSettings(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	var errs []error
-	for _, m := range slices.Backward(x.variedMachines) {
-		if m.Journal == nil {
-			continue
-		}
-		// What could not be put back stays in the journal, which must be let go of all the same: whoever looks for it
-		// later takes it for one in use.
-		errs = append(errs, m.Journal.Undo(ctx), m.Journal.Close())
+	var journals []*factor.Journal
+	for _, m := range x.variedMachines {
+		journals = append(journals, m.Journal)
 	}
-	return errors.Join(errs...)
+	return app.PutBack(ctx, journals...)
 }
