@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/compare"
+	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/experiment/paired"
 	"headroom/internal/results"
 )
@@ -53,8 +54,11 @@ of storage adds, on one target or several.`,
 				return err
 			}
 			if live.Layers {
-				live.Result = results.DocumentOutput{Output: o.Output, Format: o.FormatName}
-				return paired.CompareLayers(c.Context(), p.App, live, args)
+				layers := ladderrun.LayerOptions{Suite: live.Suite, Set: live.Set, Size: live.Size, Label: live.Label,
+					Seed: live.Seed, MaxWrites: live.Writes, Passes: live.Pairs, Budget: live.Budget,
+					Resume: live.Resume, DryRun: live.DryRun,
+					Result: results.DocumentOutput{Output: o.Output, Format: o.FormatName}}
+				return ladderrun.CompareLayers(c.Context(), p.App, layers, args)
 			}
 			if live.Live {
 				return paired.CompareLive(c.Context(), p.App, live, o, args)

@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment"
 	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/ladder"
 	"headroom/internal/load/iperf3"
@@ -74,7 +71,7 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 					"a network: headroom ladder --on server=ssh://db1",
 					"headroom ladder --dry-run prints every command for the working directory")
 			}
-			return p.ladder(c.Context(), o, args)
+			return ladderrun.Run(c.Context(), p.App, o, args)
 		},
 	}
 	f := c.Flags()
@@ -111,70 +108,4 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	p.jsonFlag(c)
 	completeFlag(c, "suite", suite.Builtin)
 	return c
-}
-
-func (p *program) ladder(ctx context.Context, o ladderrun.Options, args []string) error {
-	if _, _, err := o.Result.Formats(p.JSON); err != nil {
-		return err // rather now than after the measuring
-	}
-	if o.OfNetwork() {
-		return ladderrun.RunNetworkLadder(ctx, p.App, o, args)
-	}
-	st, err := p.OpenStoreFor(o.Resume)
-	if err != nil {
-		return err
-	}
-	s := &ladderrun.LadderRun{FixedPasses: experiment.FixedPasses{Turns: experiment.Turns{App: p.App, Store: st},
-		Passes: o.Passes, Level: ladderrun.RungLevel},
-		Options: o}
-	terms, err := o.Terms()
-	if err != nil {
-		return err
-	}
-	s.Margin = terms.Margin
-	if o.Resume != "" && len(args) > 0 {
-		return app.Usage("--resume takes the rungs from the runs", "headroom ladder --resume "+o.Resume)
-	}
-	if o.Resume != "" {
-		if b, err := st.Find(o.Resume); err == nil && b.Run.Study != nil && b.Run.Study.Kind ==
-			ladderrun.NetworkLadderKind {
-			return ladderrun.ResumeNetworkLadder(ctx, p.App, st, b, o)
-		}
-	}
-	if len(o.Keep)+len(o.Beside) > 0 {
-		return app.Usage("--keep and --beside are for the ladder of a network", "leave them out")
-	}
-	if err := ladderrun.CheckGuests(p.App, o.Guests); err != nil {
-		return err
-	}
-	if _, err := o.Machine(p.AllKinds()); err != nil {
-		return err
-	}
-	if !o.DryRun.Asked() {
-		if err := s.RecoverAll(ctx); err != nil {
-			return err
-		}
-	}
-	s.Images, s.OpenGuest = os.TempDir(), s.StartGuest
-	defer s.Release()
-	if o.Resume != "" {
-		err = s.ResumeLadder(ctx, o.Resume)
-	} else {
-		err = s.NewRuns(ctx, args)
-	}
-	if err != nil {
-		return err
-	}
-	s.SetPlan(o.Budget)
-	if _, more := s.Plan.Next(s.Done); more {
-		if o.DryRun.Asked() {
-			return s.PrintPlan()
-		}
-		s.PrintSummary(ctx)
-		if err := s.Execute(ctx, &experiment.PassesProgress{FixedPasses: &s.FixedPasses,
-			Width: app.Columns(s.Stderr)}); err != nil {
-			return err
-		}
-	}
-	return s.Report()
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment/paired"
+	"headroom/internal/experiment"
 	"headroom/internal/lab"
 )
 
@@ -15,7 +15,7 @@ import (
 // meant: headroom run /srv, headroom run /srv quick. Elsewhere says that the place is on another machine, where nothing
 // is looked up.
 func (p *program) refusePlaceFirst(args []string, elsewhere bool) error {
-	if len(args) == 0 || paired.IsSuite(args[0]) {
+	if len(args) == 0 || experiment.IsSuite(args[0]) {
 		return nil
 	}
 	place, kind := args[0], ""
@@ -32,7 +32,7 @@ func (p *program) refusePlaceFirst(args []string, elsewhere bool) error {
 	}
 	suite := "quick"
 	words := slices.Clone(p.Args[1:])
-	if i := slices.IndexFunc(args[1:], paired.IsSuite); i >= 0 {
+	if i := slices.IndexFunc(args[1:], experiment.IsSuite); i >= 0 {
 		suite = args[1+i]
 		at := slices.Index(words, suite)
 		words = slices.Delete(words, at, at+1)

@@ -94,34 +94,5 @@ func (p *program) net(ctx context.Context, o network.Options, args []string) err
 	if err != nil {
 		return err
 	}
-	n := network.NewNetwork(p.App, s, o)
-	defer n.Close()
-	if o.Resume != "" {
-		return n.ResumeRun(ctx, args)
-	}
-	if err := n.Name(); err != nil {
-		return err
-	}
-	su, err := n.Suite(args)
-	if err != nil {
-		return err
-	}
-	if err := n.NeedsOf(su); err != nil {
-		return err
-	}
-	if err := n.Open(ctx); err != nil {
-		return err
-	}
-	if err := n.Pair(ctx); err != nil {
-		return err
-	}
-	if err := n.NewHeader(ctx, su); err != nil {
-		return err
-	}
-	t := n.MultiTarget()
-	if t != nil {
-		t.Join()
-		t.Run.Network = n.Pairs
-	}
-	return n.Execute(ctx, t)
+	return network.Run(ctx, p.App, s, o, args)
 }

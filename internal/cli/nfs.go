@@ -8,9 +8,6 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/nfs"
-	"headroom/internal/store"
-	"headroom/internal/suite"
-	"headroom/internal/target"
 )
 
 // defaultRDMAPort is the one that is registered for NFS over RDMA (RFC 8267).
@@ -107,51 +104,5 @@ func (p *program) nfs(ctx context.Context, o nfs.Options, args []string) error {
 	if err != nil {
 		return err
 	}
-	x := &nfs.Stages{App: p.App, Options: o, Store: s, Suite: "nfs", ID: store.NewID(),
-		Opened: map[string]target.Target{}, EarlierRuns: map[string]*store.Bundle{}}
-	if len(args) > 0 {
-		x.Suite = args[0]
-	}
-	if o.Resume == "" {
-		x.Loads, err = experiment.LoadSuite(x.Suite)
-	} else {
-		err = x.ResumeStages(args)
-	}
-	if err != nil {
-		return err
-	}
-	if err := x.Name(); err != nil {
-		return err
-	}
-	if x.Loads.Place == suite.Network {
-		return app.Usage("the suite "+x.Loads.Name+" measures no storage", "headroom net "+x.Suite)
-	}
-	if o.Resume == "" {
-		if x.Options.NFS.Events, err = o.RunOptions.Events.Parse(x.EventTarget); err != nil {
-			return err
-		}
-	}
-	defer x.Close()
-	if err := x.Open(ctx); err != nil {
-		return err
-	}
-	if o.Resume != "" {
-		if err := x.FindEarlierRuns(); err != nil {
-			return err
-		}
-	}
-	stages, err := x.Stages(ctx)
-	if err != nil {
-		return err
-	}
-	if o.DryRun.Asked() {
-		return x.PrintStages(stages)
-	}
-	if err := x.CheckEvents(ctx); err != nil {
-		return err
-	}
-	if err := x.Execute(ctx, stages); err != nil {
-		return err
-	}
-	return x.Report()
+	return nfs.Run(ctx, p.App, s, o, args)
 }

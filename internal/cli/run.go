@@ -11,7 +11,6 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/parallel"
-	"headroom/internal/recovery"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -145,25 +144,5 @@ func (p *program) run(ctx context.Context, o experiment.RunOptions, args []strin
 	if err != nil {
 		return err
 	}
-	if several, err := parallel.SeveralTargets(p.App, o, s); err != nil || len(several) > 0 {
-		if err != nil {
-			return err
-		}
-		return parallel.RunMultiTarget(ctx, p.App, s, o, several, args)
-	}
-	name, err := p.targetFor(o, s)
-	if err != nil {
-		return err
-	}
-	if !o.DryRun.Asked() {
-		if err := recovery.RecoverLeftovers(ctx, p.App, s, name); err != nil {
-			return err
-		}
-	}
-	t, err := p.OpenTarget(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer p.CloseTarget(t)
-	return experiment.RunOn(ctx, p.App, &experiment.Measurement{App: p.App, Options: o, Store: s, Target: t}, args)
+	return parallel.Run(ctx, p.App, s, o, args)
 }

@@ -204,7 +204,7 @@ func TestScriptedAblationGoesOn(t *testing.T) {
 		slowWrites(m, map[string]float64{swappiness + "=1": 0.6})
 		m.AtLoad("--name=writes", 7, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
 		l.run(l.ablated(oneLoad, "--blocks", "2")...).ends(130).says(
-			"kept: 6 repetitions; go on with: headroom ablate --resume")
+			"6 repetitions are kept; go on with: headroom ablate --resume")
 		if d := l.saved("last"); d.Status != lab.Interrupted || len(l.repetitions("last")) != 6 {
 			t.Errorf("the run is %s, with %d repetitions", d.Status, len(l.repetitions("last")))
 		}
@@ -212,7 +212,7 @@ func TestScriptedAblationGoesOn(t *testing.T) {
 		// What is settled when it is resumed, and what no other command takes up.
 		l.run("ablate", "--resume", "last", "--blocks", "5").ends(2).says("--blocks is settled when a run is resumed")
 		l.run("ablate", "--resume", "last", "quick").ends(2).says("takes everything from the run")
-		l.run("sweep", "--resume", "last").ends(2).says("is no sweep", "headroom ablate --resume")
+		l.run("sweep", "--resume", "last").ends(2).says("was made by headroom ablate", "headroom ablate --resume")
 		l.run("run", "--resume", "last").ends(2).says("headroom ablate --resume")
 
 		l.run("ablate", "--resume", "last").ends(0)

@@ -292,7 +292,7 @@ func TestScriptedLadderInterruptAndResume(t *testing.T) {
 		m.AtLoad("--name=read", 5, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
 		l.ladder("/dev/nvme0n1,/dev/nvme1n1", "--passes", "2").ends(130).says("headroom ladder --resume")
 		l.checkNothingLeft("db1")
-		l.run("ladder", "--resume", "last", "/srv").ends(2).says("--resume takes the rungs from the runs")
+		l.run("ladder", "--resume", "last", "/srv").ends(2).says("--resume takes everything from the run")
 		l.run("ladder", "--resume", "last", "--passes", "9").ends(2).says("--passes can't be changed")
 		l.run("ladder", "--resume", "last", "--keep", "sysctl:vm.swappiness=1").ends(2).says(
 			"--keep and --beside are for the ladder of a network")

@@ -123,7 +123,7 @@ func TestScriptedLayersInterruptAndResume(t *testing.T) {
 		m.AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
 		l.layers("/dev/nvme0n1", "/srv", "--pairs", "3").ends(130).says("compare --layers --resume")
 		l.checkNothingLeft("db1")
-		l.run("compare", "--layers", "--resume", "last", "/srv").ends(2).says("--resume takes the layers from the runs")
+		l.run("compare", "--layers", "--resume", "last", "/srv").ends(2).says("--resume takes everything from the run")
 		before := len(l.loaded("db1"))
 		l.run("compare", "--layers", "--resume", "last", "--json").ends(0)
 		reads := 0

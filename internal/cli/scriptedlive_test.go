@@ -167,7 +167,7 @@ func TestScriptedLiveUndecided(t *testing.T) {
 		l.run("compare", "--live", "--resume", id, "--pairs", "12", "--seed",
 			"4").ends(2).says("--seed can't be changed when a comparison is resumed")
 		l.run("compare", "--live", "--resume", id, "--pairs", "12",
-			"/srv/a").ends(2).says("--resume takes what to compare from the runs")
+			"/srv/a").ends(2).says("--resume takes everything from the run")
 		l.run("compare", "--live", "--resume", id, "--pairs", "40", "--budget",
 			"1s").ends(2).says("--budget 1s is too short for another pair")
 		if more := len(sidesOf(m, "reads")) / 2; more != n {
@@ -195,7 +195,7 @@ func TestScriptedLiveInterruptAndResume(t *testing.T) {
 		suite := l.file("suite.yaml", scriptedSuite)
 		m.AtLoad("--name=reads", 4, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
 		l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--label",
-			"drives").ends(130).says("loads are kept; go on with: headroom compare --live --resume")
+			"drives").ends(130).says("repetitions are kept; go on with: headroom compare --live --resume")
 		var kept []string
 		for _, ref := range []string{"drives base", "drives new"} {
 			d := l.saved(ref)
@@ -383,7 +383,7 @@ func TestScriptedLiveRefusals(t *testing.T) {
 		l.run("compare", "a", "b", "--pairs", "10").ends(2).says("--pairs means nothing without --live or --layers")
 		live("--resume", "last").ends(2)
 		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--repeat", "1").ends(0)
-		live("--resume", "last").ends(2).says("is no side of a live comparison that is still whole")
+		live("--resume", "last").ends(2).says("was made by headroom run")
 		if got := sidesOf(m, "reads"); got != "a" {
 			t.Errorf("reads were on %s", got)
 		}

@@ -148,7 +148,7 @@ func TestScriptedSeveralInterruptAndResume(t *testing.T) {
 		}
 		l.runOn(names, "--resume", "last").ends(2)
 		l.run("run", "--resume", "last", "--on", "scripted://a").ends(2).says("--resume takes the targets from the run")
-		l.run("run", "--resume", "last", "quick").ends(2).says("--resume takes the suite and the places from the run")
+		l.run("run", "--resume", "last", "quick").ends(2).says("--resume takes everything from the run")
 		l.run("run", "--resume", "last").ends(0)
 		d = l.saved("last")
 		for _, role := range append(names, runner.AllTargets) {

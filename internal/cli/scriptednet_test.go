@@ -165,8 +165,8 @@ func TestScriptedNetInterruptAndResume(t *testing.T) {
 				}
 				l.run("run", "--resume", "last").ends(2).says("headroom net --resume")
 				l.run("net", "--resume", "last", "--pairs", "3").ends(2).says("--pairs can't be changed")
-				l.run("net", suite, "--resume", "last").ends(2).says("--resume takes the suite from the run")
-				l.run("net", "interference", "--resume", "last").ends(2).says("says nothing of interference")
+				l.run("net", suite, "--resume", "last").ends(2).says("--resume takes everything from the run")
+				l.run("net", "interference", "--resume", "last").ends(2).says("was made by headroom net")
 				l.run("net", "--resume", "last").ends(0)
 				d := l.saved("last")
 				for _, c := range d.Cells {
@@ -430,7 +430,7 @@ func TestScriptedInterferenceNamesTheSharedCeiling(t *testing.T) {
 		if again.Answer != d.Answer {
 			t.Errorf("shown again: %q, not %q", again.Answer.Text, d.Answer.Text)
 		}
-		l.run("net", "--resume", "last").ends(2).says("measured interference")
+		l.run("net", "--resume", "last").ends(2).says("was made by headroom net interference")
 		l.checkNothingLeft("client")
 		l.checkNothingLeft("server")
 	})

@@ -226,7 +226,7 @@ func TestScriptedNFSInterruptAndResume(t *testing.T) {
 			"198.18.0.2")...).ends(130).says("headroom nfs --resume")
 		l.unmounted()
 		l.run("nfs", "--resume", "last", "--size", "4g").ends(2).says("--size can't be changed")
-		l.run("nfs", "quick", "--resume", "last").ends(2).says("--resume takes the suite from the runs")
+		l.run("nfs", "quick", "--resume", "last").ends(2).says("--resume takes everything from the run")
 		l.run("nfs", "--resume", "last").ends(0)
 		for stage, want := range map[string]float64{"server ext4": 8000, "TCP single path": 2000} {
 			if got := values(l.staged()[stage], "reads", "read.iops"); !slices.Equal(got, []float64{want, want}) {

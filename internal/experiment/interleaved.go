@@ -3,19 +3,18 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
-	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 )
 
-// Turns is several measurements that go on at the same time, one load after the other, as a plan says. Each is a run of
-// its own with a bundle of its own; they share the ID of the first (lab.Run.Pair), by which they are found again.
+// Turns is several measurements whose loads take turns, as a plan says. Each is a run of its own with a bundle of its
+// own; they share the ID of the first (lab.Run.Pair), by which they are found again.
 type Turns struct {
 	*app.App
 	Store *store.Store
@@ -26,13 +25,8 @@ type Turns struct {
 	Done  []plan.Done
 	// DoneOf is a repetition as the plan sees it.
 	DoneOf func(arm string, r lab.Repetition) plan.Done
-}
-
-// interleavedProgress is told what happens.
-type interleavedProgress interface {
-	Update(arm string, e runner.Progress)
-	Saved(r plan.Repetition)
-	Finish()
+	// AfterRepetition is called after each repetition; nil for nothing.
+	AfterRepetition func(plan.Repetition)
 }
 
 // First is the measurement of the first arm.
@@ -59,23 +53,22 @@ func (c *Turns) Budget(fromNow time.Duration) float64 {
 	return seconds
 }
 
-// Execute measures until the plan has come to its end.
-func (c *Turns) Execute(ctx context.Context, show interleavedProgress) error {
-	sessions := map[string]*runner.Session{}
-	writers := map[string]*store.Writer{}
-	err := c.open(ctx, sessions, writers, show)
+// MeasureByTurns measures until the plan has come to its end. show is told what happens, and on says in which arm.
+func (c *Turns) MeasureByTurns(ctx context.Context, show *Progress, on func(arm string, e runner.Progress) string) (
+	Measured, error) {
+	i := &interleaved{c, map[string]*Active{}}
+	err := i.start(ctx, show, on)
 	if err == nil {
-		err = runner.Conduct(ctx, &interleaved{c, sessions, show})
+		err = runner.Conduct(ctx, i)
 	}
-	show.Finish()
-	return c.close(ctx, sessions, writers, err)
+	show.End()
+	return i.finish(ctx, err)
 }
 
-// interleaved are the open sessions of measurements that take turns.
+// interleaved are the arms that were started of measurements that take turns.
 type interleaved struct {
 	*Turns
-	sessions map[string]*runner.Session
-	show     interleavedProgress
+	active map[string]*Active
 }
 
 // Next is what the plan names after what was measured in all arms.
@@ -86,61 +79,56 @@ func (i *interleaved) Next(context.Context) (plan.Repetition, bool, error) {
 
 // Repeat carries out a repetition in the session of its arm.
 func (i *interleaved) Repeat(ctx context.Context, next plan.Repetition) error {
-	rep, err := i.sessions[next.Arm].Repeat(ctx, next)
+	rep, err := i.active[next.Arm].Session.Repeat(ctx, next)
 	if err != nil {
 		return err
 	}
 	i.Done = append(i.Done, i.DoneOf(next.Arm, rep))
-	i.show.Saved(next)
-	return nil
-}
-
-// open begins all runs. After an error those that it began are in the maps, to be closed.
-func (c *Turns) open(ctx context.Context, sessions map[string]*runner.Session, writers map[string]*store.Writer,
-	show interleavedProgress) error {
-	for _, arm := range c.Names {
-		w, err := c.Arms[arm].Begin(ctx)
-		if err != nil {
-			return err
-		}
-		writers[arm] = w
-		e := c.Arms[arm].RunnerMeasurement()
-		e.Progress = func(e runner.Progress) { show.Update(arm, e) }
-		s, err := runner.Open(ctx, e, w)
-		if err != nil {
-			return err
-		}
-		sessions[arm] = s
+	if i.AfterRepetition != nil {
+		i.AfterRepetition(next)
 	}
 	return nil
 }
 
-// close ends all runs, whatever happened.
-func (c *Turns) close(ctx context.Context, sessions map[string]*runner.Session, writers map[string]*store.Writer,
-	err error) error {
+// start begins all runs. After an error those that it began are to be finished.
+func (i *interleaved) start(ctx context.Context, show *Progress, on func(arm string, e runner.Progress) string) error {
+	for _, arm := range i.Names {
+		a, err := i.Arms[arm].Start(ctx, nil, func(e runner.Progress) {
+			e.Doing += on(arm, e)
+			show.Tell(e)
+		})
+		if err != nil {
+			return err
+		}
+		i.active[arm] = a
+	}
+	return nil
+}
+
+// started are the arms whose runs have begun.
+func (i *interleaved) started() []string {
+	return slices.DeleteFunc(slices.Clone(i.Names), func(arm string) bool { return i.active[arm] == nil })
+}
+
+// finish ends all runs that were started, after failed.
+func (i *interleaved) finish(ctx context.Context, failed error) (Measured, error) {
+	m := Measured{Run: i.First().Run}
 	outcomes := map[string]runner.Outcome{}
-	stuck, failed := false, 0
-	for arm, s := range sessions {
-		outcome, closing := s.Close()
-		outcomes[arm], err = outcome, errors.Join(err, closing)
-		stuck = stuck || outcome.Aborted
-		failed += outcome.Failed
+	for _, arm := range i.started() {
+		outcome, err := i.active[arm].Session.Close()
+		outcomes[arm], failed = outcome, errors.Join(failed, err)
+		m.Add(outcome)
 	}
-	failures := []error{err}
-	for arm, w := range writers {
-		outcome := outcomes[arm]
-		outcome.Aborted = stuck // what one arm's load writes may be on another arm's device
-		failures = append(failures, c.Arms[arm].End(ctx, w, outcome, err))
+	failures := []error{failed}
+	for _, arm := range i.started() {
+		a, outcome := i.active[arm], outcomes[arm]
+		outcome.Aborted = m.Aborted // what one arm's load writes may be on another arm's device
+		failures = append(failures, a.End(ctx, a.writer, outcome, failed))
 	}
-	if err = errors.Join(failures...); err != nil && len(c.Done) > 0 {
-		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", prose.Count(len(c.Done), "load"),
-			c.First().Run.MadeBy().Resume(c.Store.ShortID(c.First().Run.ID)))
+	if err := errors.Join(failures...); err != nil {
+		return m, err
 	}
-	if err == nil && failed == len(c.Done) {
-		return &lab.Error{What: "all loads failed",
-			Hints: []string{"headroom show " + c.Store.ShortID(c.First().Run.ID) + " --raw shows what fio said"}}
-	}
-	return err
+	return Measured{Run: m.Run}, m.NoneMeasured(i.Store)
 }
 
 // Release gives up what all measurements hold.

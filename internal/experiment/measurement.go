@@ -3,10 +3,8 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"headroom/internal/app"
@@ -14,8 +12,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
-	"headroom/internal/plan"
-	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/runner"
@@ -82,54 +78,6 @@ func (m *Measurement) TargetRole() string { return m.Run.Targets[0].Role }
 // OnlyArm is the arm without levels of such a run.
 const OnlyArm = "1"
 
-// Execute measures and reports. What was measured before an error is kept.
-func (m *Measurement) Execute(ctx context.Context) (failed error) {
-	release, err := m.OpenEvents(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { failed = errors.Join(failed, release()) }()
-	outcome, err := m.Measure(ctx, func(runner.SharedScratch) error { return nil })
-	if err != nil {
-		if len(outcome.Repetitions) > 0 {
-			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.shareOfAll(len(outcome.Repetitions)),
-				m.Run.MadeBy().Resume(m.Store.ShortID(m.Run.ID)))
-		}
-		return err
-	}
-	if err := m.Report(); err != nil {
-		return err
-	}
-	return Failures(outcome)
-}
-
-// Measure carries out the run without a report. then is called when the loads have ended, before what was made for them
-// is removed.
-func (m *Measurement) Measure(ctx context.Context, then func(runner.SharedScratch) error) (runner.Outcome, error) {
-	w, err := m.Begin(ctx)
-	if err != nil {
-		return runner.Outcome{}, err
-	}
-	e := m.RunnerMeasurement()
-	var show *Progress
-	if m.Run.Anytime {
-		p := m.adaptivePlan()
-		e.Plan, show = p, NewProgress(m.App, newAdaptiveProgress(p, m.Run, e.Cells, m.Saved))
-	} else {
-		order := m.Order()
-		e.Plan, show = plan.Fixed(order),
-			NewProgress(m.App, NewOrderClock(e.Cells, NotSaved(order, m.Saved), m.Pause()))
-	}
-	e.Progress = show.Tell
-	e.AtEnd = func(_ context.Context, scratch runner.SharedScratch) error {
-		show.End()
-		return then(scratch)
-	}
-	outcome, runErr := runner.Run(ctx, e, w)
-	show.End()
-	return outcome, errors.Join(runErr, m.End(ctx, w, outcome, runErr))
-}
-
 // Failures of loads are an error, whose reasons the table has.
 func Failures(outcome runner.Outcome) error {
 	if outcome.Failed == 0 {
@@ -137,99 +85,6 @@ func Failures(outcome runner.Outcome) error {
 	}
 	return &lab.Error{What: fmt.Sprintf("%d of %d loads failed; the table says which, and why", outcome.Failed,
 		outcome.Measured)}
-}
-
-// Begin makes the bundle, or takes it up again.
-func (m *Measurement) Begin(ctx context.Context) (*store.Writer, error) {
-	w, err := m.open()
-	if err != nil {
-		return w, err
-	}
-	if err = m.Label(ctx, m.Run.ID); err == nil && m.Resumed == nil {
-		err = m.SaveInitialSnapshot(w)
-	}
-	if err == nil {
-		err = m.CopyFio(ctx, w)
-	}
-	if err != nil {
-		return nil, errors.Join(err, w.Close(func(r *lab.Run) { r.Status = lab.Interrupted }))
-	}
-	return w, nil
-}
-
-// Label has what others can see of the measurement carry the run's ID.
-func (m *Measurement) Label(ctx context.Context, run string) error {
-	targets := []target.Target{m.Target}
-	if m.Server != nil {
-		targets = append(targets, m.Server.Target)
-	}
-	for _, t := range targets {
-		if l, ok := t.(target.Labelled); ok {
-			if err := l.Label(ctx, run); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// End leaves the place clean and closes the bundle of a run that ended with runErr. Its error is what went wrong here.
-func (m *Measurement) End(ctx context.Context, w *store.Writer, outcome runner.Outcome, runErr error) error {
-	end, err := w.Close, error(nil)
-	if outcome.Aborted {
-		end = w.Abandon // its load may still write
-	} else {
-		err = m.CleanDevice(ctx)
-	}
-	if runErr == nil && err == nil {
-		err = m.CompareAfterwards(ctx, w)
-	}
-	return errors.Join(err, end(func(r *lab.Run) {
-		r.Status = StatusOf(errors.Join(runErr, err), outcome)
-		r.Finished = time.Now()
-		r.RemoveWarnings(validity.OfRuns()) // a resumed run has those of its first part
-		r.Warnings = append(slices.Clone(m.Run.Warnings), outcome.Warnings...)
-		r.AddRunWarnings(validity.Run(*r, slices.Values(outcome.Repetitions)))
-	}))
-}
-
-// CleanDevice cleans the device, also after an error or an interruption: what was measured is saved by now.
-func (m *Measurement) CleanDevice(ctx context.Context) error {
-	if m.device == nil {
-		return nil
-	}
-	printed, err := m.device.leaveClean(context.WithoutCancel(ctx), m.Target)
-	if printed != "" && err == nil {
-		fmt.Fprintln(m.Stderr, printed)
-	}
-	return err
-}
-
-// StatusOf a run that ended with err. Whatever ended it early, the rest can be resumed.
-func StatusOf(err error, outcome runner.Outcome) lab.Status {
-	switch {
-	case err != nil:
-		return lab.Interrupted
-	case outcome.Measured > 0 && outcome.Failed == outcome.Measured:
-		return lab.Failed
-	default:
-		return lab.Complete
-	}
-}
-
-func (m *Measurement) open() (*store.Writer, error) {
-	m.RegisterRun(m.Store, m.Run.ID)
-	if m.Resumed != nil {
-		w, err := m.Store.Resume(m.Resumed)
-		if err != nil {
-			return nil, err
-		}
-		return w, w.Update(func(r *lab.Run) {
-			r.Targets, r.Precision, r.Budget, r.Anytime, r.Terms = m.Run.Targets, m.Run.Precision, m.Run.Budget,
-				m.Run.Anytime, m.Run.Terms
-		})
-	}
-	return m.Store.Create(m.Run)
 }
 
 // RunnerMeasurement is the measurement as the runner carries it out.
@@ -307,17 +162,12 @@ func suiteCell(c lab.Cell) suite.Cell {
 // Pause is the time between two loads, for a device to come to rest.
 func (m *Measurement) Pause() time.Duration { return time.Duration(m.Run.Pause * float64(time.Second)) }
 
-// shareOfAll is how many repetitions of all.
-func (m *Measurement) shareOfAll(n int) string {
-	if m.Run.Anytime {
-		return prose.Count(n, "repetition")
-	}
-	return fmt.Sprintf("%d of %d repetitions", n, m.Planned())
-}
-
-// Planned is how many repetitions there will be, unless what is measured decides that.
+// Planned is how many repetitions there will be; 0 where what is measured decides that.
 func (m *Measurement) Planned() int {
 	n := 0
+	if m.Run.Anytime {
+		return n
+	}
 	for _, c := range m.Run.Cells {
 		n += c.Repetitions
 	}
@@ -354,4 +204,15 @@ func (m *Measurement) Release() {
 	for _, d := range m.members {
 		d.release()
 	}
+}
+
+// ShortPlace is the place of a measurement in a line of progress.
+func (m *Measurement) ShortPlace() string {
+	if m.Place().Kind == lab.NoPlace {
+		return "nothing at all"
+	}
+	if !target.IsLocal(m.Target) {
+		return m.Place().Path + " of " + m.Target.Name()
+	}
+	return m.Place().Path
 }

@@ -123,6 +123,13 @@ func LoadSuite(name string) (suite.Suite, error) {
 	return suite.DecodeJobFile(name, data)
 }
 
+// IsSuite tells a suite from a place: a built-in name, or a file as suites are kept in. A folder that is called like a
+// suite is named with its path: ./quick.
+func IsSuite(arg string) bool {
+	return slices.Contains(suite.Builtin(), arg) ||
+		slices.Contains([]string{".yaml", ".yml", ".fio"}, filepath.Ext(arg))
+}
+
 // ResolvePlace finds out what to measure: what the command line says, or what a fio job file names.
 func (m *Measurement) ResolvePlace(ctx context.Context, su suite.Suite, args []string) (lab.Place, error) {
 	typed := ""

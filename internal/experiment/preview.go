@@ -158,13 +158,6 @@ func (m *Measurement) SuiteCells() []suite.Cell {
 	return cells
 }
 
-// PrintPlan is what --dry-run prints: the cells and their commands.
-func (m *Measurement) PrintPlan() error {
-	l := m.Listing(m.Options.DryRun)
-	m.ListPlan(l)
-	return l.End()
-}
-
 // ListPlan says in which order the loads come, and what each of them does.
 func (m *Measurement) ListPlan(l app.Listing) {
 	more := ""
@@ -189,7 +182,8 @@ func (m *Measurement) ListLoads(l app.Listing, heading func(runner.Cell) string)
 			server, client := m.CommandsOf(c.Cell)
 			l.Commands("server: "+lab.ShellQuote(server), "client: "+lab.ShellQuote(client))
 		default:
-			l.Commands(lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))
+			l.Commands(lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename,
+				Together: m.Place().Members})))
 		}
 	}
 }

@@ -26,6 +26,24 @@ type ProgressSource interface {
 	ResultTable() []string
 }
 
+// Counter is the source of progress where nobody knows how much is still to be done: what it says was done.
+type Counter func() string
+
+// Update does nothing: what is counted is looked up.
+func (c Counter) Update(runner.Progress) {}
+
+// Left is not known.
+func (c Counter) Left(runner.Progress) (time.Duration, bool) { return 0, false }
+
+// BoundText is of no time.
+func (c Counter) BoundText() string { return "" }
+
+// CountText is what was counted.
+func (c Counter) CountText() string { return c() }
+
+// ResultTable is nil: a line says it all.
+func (c Counter) ResultTable() []string { return nil }
+
 // Progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one.
 // Elsewhere it is a line for each finished repetition, and the table once.
 type Progress struct {
@@ -84,6 +102,16 @@ func (s *Progress) printLine(e runner.Progress) {
 		fmt.Fprintln(s.out, e.Doing)
 	}
 }
+
+// Note writes a line that stays.
+func (s *Progress) Note(line string) {
+	s.End()
+	s.drawn = 0
+	fmt.Fprintln(s.out, line)
+}
+
+// Painted says whether what goes on is a line that is painted over, and not a line for each thing.
+func (s *Progress) Painted() bool { return s.width > 0 }
 
 // End clears what was painted.
 func (s *Progress) End() {

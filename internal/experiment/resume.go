@@ -5,42 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/app"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
-
-// ResumeRun makes the measurement out of a run that was interrupted.
-func (m *Measurement) resumeRun(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return app.Usage("--resume takes the suite and the place from the run",
-			"headroom run --resume "+m.Options.Resume)
-	}
-	b, err := m.Store.Find(m.Options.Resume)
-	if err != nil {
-		return err
-	}
-	more := m.Options.Precision != "" || m.Options.Budget != ""
-	switch {
-	case b.Run.Experiment != nil:
-		return app.Usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind),
-			b.Run.MadeBy().Resume(m.Options.Resume))
-	case len(b.Run.Network) > 0:
-		return app.Usage(fmt.Sprintf("run %s measures a network", b.Run.ID), b.Run.MadeBy().Resume(m.Options.Resume))
-	case b.Run.Pair != "":
-		return app.Usage(fmt.Sprintf("run %s is one of those that a comparison measures in turns", b.Run.ID),
-			b.Run.MadeBy().Resume(m.Options.Resume))
-	case b.Run.Source != lab.Measured:
-		return app.Usage(fmt.Sprintf("run %s was not measured here, so it can't be resumed", b.Run.ID))
-	case b.Run.Status != lab.Interrupted && !(more && b.Run.Status == lab.Complete):
-		return app.Usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status),
-			"a complete one is repeated more with --precision 3% or --budget 10m")
-	}
-	return m.ResumeFrom(ctx, b, b.Run)
-}
 
 // ResumeFrom takes up what a run, or a part of it with some of its cells and targets, has measured so far, and looks
 // where it was.

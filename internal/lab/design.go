@@ -51,16 +51,18 @@ func (r Run) MadeBy() Design {
 	}
 }
 
-// Resume is the command that goes on with an interrupted run, of an ID as people type it.
-func (d Design) Resume(id string) string {
-	verb := string(d)
+// Command is the command that measures by a design: "compare --live".
+func (d Design) Command() string {
 	switch d {
 	case DesignLive, DesignLayers:
-		verb = "compare --" + verb
+		return "compare --" + string(d)
 	case DesignNetworkLadder:
-		verb = "ladder"
+		return string(DesignLadder)
 	case DesignInterference:
-		verb = "net interference"
+		return "net interference"
 	}
-	return "headroom " + verb + " --resume " + id
+	return string(d)
 }
+
+// Resume is the command that goes on with an interrupted run, of an ID as people type it.
+func (d Design) Resume(id string) string { return "headroom " + d.Command() + " --resume " + id }

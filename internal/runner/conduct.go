@@ -28,19 +28,3 @@ func Conduct(ctx context.Context, s Schedule) error {
 		}
 	}
 }
-
-// planned is one session that follows a plan.
-type planned struct {
-	session *Session
-	plan    plan.Plan
-}
-
-func (p planned) Next(context.Context) (plan.Repetition, bool, error) {
-	next, more := p.plan.Next(p.session.Done())
-	return next, more, nil
-}
-
-func (p planned) Repeat(ctx context.Context, next plan.Repetition) error {
-	_, err := p.session.Repeat(ctx, next)
-	return err
-}

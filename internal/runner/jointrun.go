@@ -116,12 +116,10 @@ func (t *jointRun) close() (Outcome, error) {
 		}
 	}
 	for i, o := range outcomes {
-		all.Measured, all.Failed, all.Aborted = all.Measured+o.Measured, all.Failed+o.Failed, all.Aborted || o.Aborted
-		for _, w := range o.Warnings {
-			w.Text = t.Measurements[i].Role + ": " + w.Text
-			all.Warnings = append(all.Warnings, w)
+		for j := range o.Warnings {
+			o.Warnings[j].Text = t.Measurements[i].Role + ": " + o.Warnings[j].Text
 		}
-		all.Repetitions = append(all.Repetitions, o.Repetitions...)
+		all.Add(o)
 	}
 	all.Repetitions = append(all.Repetitions, t.sums...)
 	return all, errors.Join(errs...)

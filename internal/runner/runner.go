@@ -13,12 +13,9 @@ package runner
 
 import (
 	"context"
-	"errors"
-	"path/filepath"
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/plan"
 	"headroom/internal/target"
 	"headroom/internal/validity"
 )
@@ -74,8 +71,6 @@ type Measurement struct {
 	// is what a load costs.
 	Host  target.Target
 	Cells []Cell
-	// Plan says what comes next. Only Run asks it; who drives a session has a plan of its own.
-	Plan plan.Plan
 	// Enter makes the levels of an arm effective, by its ID, and says what it does; it is called at the first
 	// repetition of each visit. Nil where there is nothing to vary.
 	Enter func(ctx context.Context, arm string) (ArmEntry, error)
@@ -86,8 +81,6 @@ type Measurement struct {
 	// SharedScratch is a scratch file that is there already and that somebody else removes; nil where the session has
 	// one of its own.
 	SharedScratch *SharedScratch
-	// AtEnd is called when the plan has come to its end, and before anything is removed; nil for nothing.
-	AtEnd func(ctx context.Context, laid SharedScratch) error
 	// Claim on the device; nil for a directory.
 	Claim Claim
 	// Blank says that the device was proved to hold nothing, so that reads of it find blocks that nobody wrote.
@@ -150,18 +143,11 @@ type Outcome struct {
 	Repetitions []lab.Repetition
 }
 
-// Run carries out the experiment. It ends early with ctx's error when ctx is cancelled, and with the first error that
-// makes going on pointless; what was saved until then stays saved either way, and the place is cleaned.
-func Run(ctx context.Context, e Measurement, saver Saver) (Outcome, error) {
-	s, err := Open(ctx, e, saver)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if err = Conduct(ctx, planned{s, e.Plan}); err == nil && e.AtEnd != nil {
-		err = e.AtEnd(ctx, SharedScratch{filepath.Base(s.scratch), s.layout})
-	}
-	outcome, closing := s.Close()
-	return outcome, errors.Join(err, closing)
+// Add adds how another part of the same went.
+func (o *Outcome) Add(part Outcome) {
+	o.Measured, o.Failed, o.Aborted = o.Measured+part.Measured, o.Failed+part.Failed, o.Aborted || part.Aborted
+	o.Warnings = append(o.Warnings, part.Warnings...)
+	o.Repetitions = append(o.Repetitions, part.Repetitions...)
 }
 
 // Progress is one piece of progress.

@@ -148,6 +148,9 @@ func (s *Session) Close() (Outcome, error) {
 	return s.outcome, err
 }
 
+// LaidOut is the scratch file of the session, and what it holds.
+func (s *Session) LaidOut() SharedScratch { return SharedScratch{filepath.Base(s.scratch), s.layout} }
+
 // Done is what plans look at: all repetitions that have ended, kept ones included, in their order.
 func (s *Session) Done() []plan.Done { return s.done }
 

@@ -15,7 +15,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
-	"headroom/internal/recovery"
+	"headroom/internal/store"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 )
@@ -27,8 +27,8 @@ type ladderGuest struct {
 	disks []target.Disk
 }
 
-// CheckGuests refuses at once what is no guest.
-func CheckGuests(p *app.App, names []string) error {
+// checkGuests refuses at once what is no guest.
+func checkGuests(p *app.App, names []string) error {
 	for i, name := range names {
 		if kind := p.AllKinds().Of(name); kind == nil || kind.Disks == nil {
 			return app.Usage(fmt.Sprintf("--guest %s is no guest that could be started", name),
@@ -41,30 +41,17 @@ func CheckGuests(p *app.App, names []string) error {
 	return nil
 }
 
-// RecoverAll mends what killed runs have left on this machine and in the guests that are meant.
-func (s *LadderRun) RecoverAll(ctx context.Context) error {
-	names := append([]string{app.LocalTarget}, s.Options.Guests...)
-	for _, on := range s.Options.On {
-		_, name := app.RoleOf(on)
-		names = append(names, name)
-	}
-	if s.Options.Resume != "" {
-		names = append(names, s.TargetsBefore(s.Options.Resume)...)
-	}
-	return recovery.RecoverLeftovers(ctx, s.FixedPasses.Turns.App, s.Store, names...)
-}
-
 // guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are
 // started when the host's own rungs are known to be possible.
-func (s *LadderRun) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
+func (s *storageLadder) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
 	for _, r := range host {
 		if r.kind == ladder.Files {
-			s.Images = r.place.Path // the highest: the same storage through the guest
+			s.images = r.place.Path // the highest: the same storage through the guest
 		}
 	}
 	var all []rung
 	for _, name := range s.Options.Guests {
-		t, err := s.Reach(ctx, name)
+		t, err := s.open(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +65,7 @@ func (s *LadderRun) guestRungs(ctx context.Context, host []rung) ([]rung, error)
 }
 
 // guest that was started, by the name of its target; nil for none.
-func (s *LadderRun) guest(name string) *ladderGuest {
+func (s *storageLadder) guest(name string) *ladderGuest {
 	i := slices.IndexFunc(s.guests, func(g *ladderGuest) bool { return g.name == name })
 	if i < 0 {
 		return nil
@@ -86,8 +73,8 @@ func (s *LadderRun) guest(name string) *ladderGuest {
 	return s.guests[i]
 }
 
-// StartGuest reads what a guest is, and starts it when it can serve as rungs.
-func (s *LadderRun) StartGuest(ctx context.Context, name string) (target.Target, error) {
+// startGuest reads what a guest is, and starts it when it can serve as rungs.
+func (s *storageLadder) startGuest(ctx context.Context, name string) (target.Target, error) {
 	disks, err := s.AllKinds().Of(name).Disks(name)
 	if err != nil {
 		return nil, err
@@ -101,12 +88,12 @@ func (s *LadderRun) StartGuest(ctx context.Context, name string) (target.Target,
 	if err := s.checkImages(ctx); err != nil {
 		return nil, err
 	}
-	return s.OpenIn(ctx, name, s.Images)
+	return s.OpenIn(ctx, name, s.images)
 }
 
 // checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose
 // image can't grow.
-func (s *LadderRun) checkImages(ctx context.Context) error {
+func (s *storageLadder) checkImages(ctx context.Context) error {
 	need := int64(0)
 	for _, g := range s.guests {
 		for _, d := range g.disks {
@@ -119,11 +106,11 @@ func (s *LadderRun) checkImages(ctx context.Context) error {
 		return nil
 	}
 	what := "the blank images of the guests (" + unit.Bytes(float64(need)) + ")"
-	under, err := s.Reach(ctx, app.LocalTarget)
+	under, err := s.open(ctx, app.LocalTarget)
 	if err != nil {
 		return err
 	}
-	images, err := facts.ResolvePlace(ctx, under, s.Images)
+	images, err := facts.ResolvePlace(ctx, under, s.images)
 	if err != nil {
 		return err
 	}
@@ -140,20 +127,20 @@ func (s *LadderRun) checkImages(ctx context.Context) error {
 			need += m.Place().Size
 		}
 	}
-	space, err := facts.Free(ctx, under, s.Images)
+	space, err := facts.Free(ctx, under, s.images)
 	if err != nil {
 		return err
 	}
 	if space.Available < need+experiment.Spare {
 		return &lab.Error{What: fmt.Sprintf("%s and scratch files need %s in %s, where %s are free", what,
-			unit.Bytes(float64(need)), s.Images, unit.Bytes(float64(space.Available))),
+			unit.Bytes(float64(need)), s.images, unit.Bytes(float64(space.Available))),
 			Hints: []string{"make the guest's disks smaller"}}
 	}
 	return nil
 }
 
 // disksOf are the rungs of one guest.
-func (s *LadderRun) disksOf(ctx context.Context, t target.Target, g *ladderGuest, host []rung) ([]rung, error) {
+func (s *storageLadder) disksOf(ctx context.Context, t target.Target, g *ladderGuest, host []rung) ([]rung, error) {
 	top := 0 // the rung of the host that disks without storage are held against
 	for i, r := range host {
 		if r.kind != ladder.Memory && r.kind != ladder.Null {
@@ -204,7 +191,7 @@ func (s *LadderRun) disksOf(ctx context.Context, t target.Target, g *ladderGuest
 }
 
 // lowerRung is the number, from 1, of the rung of the host that the data of a guest's disk lies on; 0 for none.
-func (s *LadderRun) lowerRung(ctx context.Context, d *target.Disk, host []rung) (int, error) {
+func (s *storageLadder) lowerRung(ctx context.Context, d *target.Disk, host []rung) (int, error) {
 	data, err := s.dataOf(ctx, d)
 	if err != nil {
 		return 0, err
@@ -232,16 +219,16 @@ func (s *LadderRun) lowerRung(ctx context.Context, d *target.Disk, host []rung) 
 			return i + 1, nil
 		}
 	}
-	s.Notes = append(s.Notes,
+	s.notes = append(s.notes,
 		fmt.Sprintf("the guest's disk %s lies on %s, which lies on no rung here, so that nothing is promised to it",
 			d.Name, data.Path))
 	return 0, nil
 }
 
 // dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
-func (s *LadderRun) dataOf(ctx context.Context, d *target.Disk) (lab.Place, error) {
+func (s *storageLadder) dataOf(ctx context.Context, d *target.Disk) (lab.Place, error) {
 	if d.Image {
-		return facts.ResolvePlace(ctx, s.base, s.Images)
+		return facts.ResolvePlace(ctx, s.base, s.images)
 	}
 	file, err := filepath.EvalSymlinks(d.File)
 	if err != nil {
@@ -268,26 +255,19 @@ func diskLevels(d target.Disk) map[string]string {
 		queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
-// ResumeLadder goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must
-// have the same disks.
-func (s *LadderRun) ResumeLadder(ctx context.Context, name string) error {
-	b, err := s.Store.Find(name)
+// Resume goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
+// the same disks.
+func (s *storageLadder) Resume(ctx context.Context, saved *store.Bundle) error {
+	found, err := s.partners(saved)
 	if err != nil {
 		return err
 	}
-	found, err := s.Store.Partners(b)
-	if err != nil {
-		return err
-	}
-	number := 0
 	for _, b := range found {
-		levels := b.Run.Arms[0].Levels
-		if n, err := strconv.Atoi(levels[RungLevel]); err == nil && n > number && levels[kindLevel] ==
-			string(ladder.Files) {
-			number, s.Images = n, b.Run.Targets[0].Place.Path
+		if b.Run.Arms[0].Levels[kindLevel] == string(ladder.Files) {
+			s.images = b.Run.Targets[0].Place.Path // the highest
 		}
 	}
-	if err := s.FixedPasses.ResumeRuns(ctx, name, ""); err != nil {
+	if err := s.resume(ctx, saved, ""); err != nil {
 		return err
 	}
 	for _, arm := range s.Names {

@@ -32,11 +32,11 @@ type rung struct {
 }
 
 // targetOf is where a rung is measured.
-func (s *LadderRun) targetOf(r rung) target.Target {
+func (s *storageLadder) targetOf(r rung) target.Target {
 	if r.guest == nil {
 		return s.base
 	}
-	return s.Opened[r.guest.name]
+	return s.opened[r.guest.name]
 }
 
 // hasLower says that a rung lies on others.
@@ -63,7 +63,7 @@ const (
 )
 
 // rungs finds them under one place, or takes several as they were named.
-func (s *LadderRun) rungs(ctx context.Context, args []string) ([]rung, error) {
+func (s *storageLadder) rungs(ctx context.Context, args []string) ([]rung, error) {
 	if err := s.checkPaths(args); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *LadderRun) rungs(ctx context.Context, args []string) ([]rung, error) {
 			}
 			drives, paths = append(drives, r), append(paths, l.Path)
 			if l.Kind == "drbd" || l.Kind == "zfs" {
-				s.Notes = append(s.Notes, "the kernel does not say what "+l.Path+" lies on: name the rungs below it, "+
+				s.notes = append(s.notes, "the kernel does not say what "+l.Path+" lies on: name the rungs below it, "+
 					"like headroom ladder /dev/sdb "+l.Path)
 			}
 		}
@@ -125,7 +125,7 @@ func (s *LadderRun) rungs(ctx context.Context, args []string) ([]rung, error) {
 }
 
 // checkPaths refuses what would be looked for from the working directory of another machine.
-func (s *LadderRun) checkPaths(args []string) error {
+func (s *storageLadder) checkPaths(args []string) error {
 	name := target.RemoteName(s.base)
 	if name == "" {
 		return nil
@@ -146,7 +146,7 @@ func (s *LadderRun) checkPaths(args []string) error {
 }
 
 // inspect finds what lies under a place, which may be several devices.
-func (s *LadderRun) inspect(ctx context.Context, arg string) (lab.Place, []facts.Level, error) {
+func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []facts.Level, error) {
 	top, err := s.resolve(ctx, arg)
 	if err != nil || top.Members == nil {
 		if err != nil {
@@ -171,7 +171,7 @@ func (s *LadderRun) inspect(ctx context.Context, arg string) (lab.Place, []facts
 }
 
 // resolve takes commas for several devices, unless there is something of that name.
-func (s *LadderRun) resolve(ctx context.Context, arg string) (lab.Place, error) {
+func (s *storageLadder) resolve(ctx context.Context, arg string) (lab.Place, error) {
 	place, err := facts.ResolvePlace(ctx, s.base, arg)
 	if err != nil && strings.Contains(arg, ",") {
 		return experiment.ResolveDevices(ctx, s.base, arg)
@@ -181,7 +181,7 @@ func (s *LadderRun) resolve(ctx context.Context, arg string) (lab.Place, error) 
 
 // withoutStorage are the rungs without storage: memory, and the null device, alone and for as many jobs as there are
 // drives.
-func (s *LadderRun) withoutStorage(ctx context.Context, drives int) ([]rung, error) {
+func (s *storageLadder) withoutStorage(ctx context.Context, drives int) ([]rung, error) {
 	var rungs []rung
 	place, err := facts.ResolvePlace(ctx, s.base, memoryFolder)
 	if err == nil && place.Filesystem == "tmpfs" {
@@ -190,7 +190,7 @@ func (s *LadderRun) withoutStorage(ctx context.Context, drives int) ([]rung, err
 			return nil, err
 		}
 		if space.Available < memoryShare+experiment.Spare {
-			s.Notes = append(s.Notes, fmt.Sprintf("memory was left out: %s has %s free", memoryFolder,
+			s.notes = append(s.notes, fmt.Sprintf("memory was left out: %s has %s free", memoryFolder,
 				unit.Bytes(float64(space.Available))))
 		} else {
 			rungs = append(rungs, rung{name: memoryFolder, kind: ladder.Memory, place: place, jobs: 1})
@@ -210,19 +210,19 @@ func (s *LadderRun) withoutStorage(ctx context.Context, drives int) ([]rung, err
 
 // null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it
 // would stay.
-func (s *LadderRun) null(ctx context.Context, jobs int) (rung, error) {
+func (s *storageLadder) null(ctx context.Context, jobs int) (rung, error) {
 	if place, err := facts.ResolvePlace(ctx, s.base, nullDevice); err == nil && place.Kind == lab.Device {
 		return rung{name: nullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
 	}
 	return rung{name: "fio's null engine", kind: ladder.Null, place: lab.Place{Kind: lab.NoPlace}, jobs: jobs}, nil
 }
 
-func (s *LadderRun) device(ctx context.Context, kind ladder.Kind, path string, jobs int) (rung, error) {
+func (s *storageLadder) device(ctx context.Context, kind ladder.Kind, path string, jobs int) (rung, error) {
 	place, err := facts.ResolvePlace(ctx, s.base, path)
 	return rung{name: path, kind: kind, place: place, jobs: jobs}, err
 }
 
-func (s *LadderRun) group(ctx context.Context, paths string) (rung, error) {
+func (s *storageLadder) group(ctx context.Context, paths string) (rung, error) {
 	place, err := experiment.ResolveDevices(ctx, s.base, paths)
 	return rung{name: paths, kind: ladder.DriveGroup, place: place, jobs: len(place.Members)}, err
 }
@@ -253,7 +253,7 @@ func internalVolume(l facts.Level) bool {
 }
 
 // named are the rungs as the user named them.
-func (s *LadderRun) named(ctx context.Context, args []string) ([]rung, error) {
+func (s *storageLadder) named(ctx context.Context, args []string) ([]rung, error) {
 	var rungs []rung
 	for _, arg := range args {
 		if arg == nullWord {
@@ -297,7 +297,7 @@ func kindOf(top lab.Place, levels []facts.Level) ladder.Kind {
 }
 
 // countDrives is how many drives carry a place; where the kernel does not say, as many as the rung named before it has.
-func (s *LadderRun) countDrives(levels []facts.Level, before []rung) int {
+func (s *storageLadder) countDrives(levels []facts.Level, before []rung) int {
 	n := 0
 	for _, l := range levels {
 		if l.Kind == "disk" {
@@ -311,7 +311,7 @@ func (s *LadderRun) countDrives(levels []facts.Level, before []rung) int {
 }
 
 // findLower finds out which rung each volume and file system lies on.
-func (s *LadderRun) findLower(ctx context.Context, rungs []rung) error {
+func (s *storageLadder) findLower(ctx context.Context, rungs []rung) error {
 	for i := range rungs {
 		if !rungs[i].hasLower() {
 			continue
@@ -331,7 +331,7 @@ func (s *LadderRun) findLower(ctx context.Context, rungs []rung) error {
 
 // liesOn says whether a rung lies on a lower one with as many jobs. Of several devices at the same time that is so
 // where both have the same disks. Where the kernel does not say, what was named just before it is taken for it.
-func (s *LadderRun) liesOn(ctx context.Context, lower, upper rung, next bool) (bool, error) {
+func (s *storageLadder) liesOn(ctx context.Context, lower, upper rung, next bool) (bool, error) {
 	switch {
 	case lower.kind == ladder.Memory || lower.kind == ladder.Null || lower.jobs != upper.jobs:
 		return false, nil
@@ -340,7 +340,7 @@ func (s *LadderRun) liesOn(ctx context.Context, lower, upper rung, next bool) (b
 	}
 	on, known, err := facts.Stacked(ctx, s.base, lower.place, upper.place)
 	if err == nil && !known && next {
-		s.Notes = append(s.Notes,
+		s.notes = append(s.notes,
 			fmt.Sprintf("the kernel does not say what %s lies on; it is taken to be %s, which was named before it",
 				upper.name, lower.name))
 		return true, nil

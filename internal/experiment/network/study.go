@@ -20,6 +20,9 @@ type ConcurrentNetwork struct {
 	Network
 	Design lab.ConcurrentDesign
 	Terms  lab.Terms
+	// Whole are the loads as one run; nil until they are planned, and of a run that is only shown, which is saved.
+	Whole *parallel.MultiTargetRun
+	saved *store.Bundle
 }
 
 // NewNetworkStudy is a network some of whose pairs are loaded at a time, of a kind that its runs record.
@@ -27,15 +30,39 @@ func NewNetworkStudy(p *app.App, st *store.Store, o Options, kind string) Concur
 	return ConcurrentNetwork{Network: NewNetwork(p, st, o), Design: lab.ConcurrentDesign{Kind: kind}}
 }
 
-// OpenEnds opens the ends that the command line names, and takes them down as they are.
-func (s *ConcurrentNetwork) OpenEnds(ctx context.Context) error {
-	if err := s.Name(); err != nil {
-		return err
+// Targets are those of the ends: none of a saved run that is complete.
+func (s *ConcurrentNetwork) Targets(saved *store.Bundle) ([]string, error) {
+	if saved == nil {
+		err := s.Name()
+		return s.Names(), err
 	}
-	if err := s.Open(ctx); err != nil {
-		return err
+	if s.saved = saved; saved.Run.Status != lab.Interrupted {
+		return nil, nil
 	}
-	return s.SnapshotEnds(ctx)
+	s.Design = *saved.Run.Study
+	err := s.ReadEnds(saved)
+	return s.Names(), err
+}
+
+// Measure measures all combinations.
+func (s *ConcurrentNetwork) Measure(ctx context.Context) (experiment.Measured, error) {
+	return s.Whole.Measure(ctx)
+}
+
+// Saved is the run that was measured.
+func (s *ConcurrentNetwork) Saved() (*store.Bundle, error) {
+	if s.Whole == nil {
+		return s.saved, nil
+	}
+	return s.Store.Find(s.Whole.Run.ID)
+}
+
+// Close gives back what is held, and the targets.
+func (s *ConcurrentNetwork) Close() {
+	if s.Whole != nil {
+		s.Whole.Close()
+	}
+	s.Network.Close()
 }
 
 // TermsOf checks what verdicts are to hold by.
@@ -66,36 +93,16 @@ func (s *ConcurrentNetwork) SetDesign(m *experiment.Measurement, suiteName strin
 	}
 }
 
-// AsMultiTarget is the study as a run on several targets, which are loaded at the same moment.
-func (s *ConcurrentNetwork) AsMultiTarget() *parallel.MultiTargetRun {
-	return &parallel.MultiTargetRun{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store, Parts: s.Parts,
-		Design: &s.Design}
-}
-
-// ExecuteDesign says what is measured, measures it, and shows it.
-func (s *ConcurrentNetwork) ExecuteDesign(ctx context.Context, t *parallel.MultiTargetRun, what []string, effort string,
-	show func(*store.Bundle) error) error {
-	defer t.Release()
-	for _, line := range what {
-		s.Print("", line)
-	}
-	s.Print("  ", effort)
-	outcome, err := t.Measure(ctx)
-	if err != nil {
-		return err
-	}
-	b, err := s.Store.Find(t.Run.ID)
-	if err == nil {
-		err = show(b)
-	}
-	if err != nil {
-		return err
-	}
-	return experiment.Failures(outcome)
+// TakeParts makes one run of the parts, which are loaded at the same moment.
+func (s *ConcurrentNetwork) TakeParts() *parallel.MultiTargetRun {
+	s.Whole = &parallel.MultiTargetRun{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store,
+		Parts: s.Parts, Design: &s.Design}
+	return s.Whole
 }
 
 // DurationText says how many passes there are, and the time that is left: "6 passes; about 4m".
-func (s *ConcurrentNetwork) DurationText(t *parallel.MultiTargetRun) string {
+func (s *ConcurrentNetwork) DurationText() string {
+	t := s.Whole
 	all := experiment.Measurement{Run: t.Run, Saved: t.Saved}
 	all.Run.Cells = slices.DeleteFunc(slices.Clone(t.Run.Cells), func(c lab.Cell) bool {
 		return c.Arm != runner.AllTargets
@@ -108,7 +115,8 @@ func (s *ConcurrentNetwork) DurationText(t *parallel.MultiTargetRun) string {
 }
 
 // ListOrder says in which order the tests come.
-func (s *ConcurrentNetwork) ListOrder(l app.Listing, t *parallel.MultiTargetRun) {
+func (s *ConcurrentNetwork) ListOrder(l app.Listing) {
+	t := s.Whole
 	if !l.Full {
 		l.Line("\nin each of %d passes all of them, in an order that is drawn (--seed %d)", t.Run.Repetitions,
 			t.Run.Seed)

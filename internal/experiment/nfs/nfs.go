@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,29 +24,34 @@ type Options struct {
 	lab.NFS
 }
 
-// Stages are the ways to an NFS server's storage, measured one after the other.
+// Stages are the ways to an NFS server's storage, measured one after the other: the design of headroom nfs.
 type Stages struct {
 	*app.App
 	Options   Options
 	Store     *store.Store
-	Suite     string
-	Loads     suite.Suite
+	args      []string
+	suite     string
+	loads     suite.Suite
 	addresses []netip.Addr
-	Opened    map[string]target.Target
+	opened    map[string]target.Target
 	// journal of the client's mounts.
 	journal *factor.Journal
-	// ID is that of the first run, which all share.
-	ID string
+	// id is that of the first run, which all share.
+	id string
+	// stages are those that can be measured, and missing those that were not.
+	stages  []nfsStage
+	missing []string
 	// bundles are what was measured, and earlier what is taken up of it, by what the stages were called at first.
-	bundles     []string
-	EarlierRuns map[string]*store.Bundle
-	// SharedScratch is the scratch file that the server's own stage has laid out, while that goes on.
+	bundles  []string
+	earlier  map[string]*store.Bundle
+	measured experiment.Measured
+	// sharedScratch is the scratch file that the server's own stage has laid out, while that goes on.
 	sharedScratch *runner.SharedScratch
 }
 
-// CheckEvents refuses events that can't be carried out, before the first load: the mount that they come upon is made
+// checkEvents refuses events that can't be carried out, before the first load: the mount that they come upon is made
 // stages later.
-func (x *Stages) CheckEvents(ctx context.Context) error {
+func (x *Stages) checkEvents(ctx context.Context) error {
 	for _, u := range x.Options.NFS.Events {
 		if len(u.Named) == 0 {
 			continue
@@ -56,7 +60,7 @@ func (x *Stages) CheckEvents(ctx context.Context) error {
 		if !known {
 			return app.Usage("no event has the name " + u.Named[0])
 		}
-		t := x.Opened[u.Target]
+		t := x.opened[u.Target]
 		if t == nil {
 			var err error
 			if t, err = x.OpenTarget(ctx, u.Target); err != nil {
@@ -71,43 +75,8 @@ func (x *Stages) CheckEvents(ctx context.Context) error {
 	return nil
 }
 
-// ResumeStages reads what was settled when an interrupted experiment began. What it has measured is kept.
-func (x *Stages) ResumeStages(args []string) error {
-	if len(args) > 0 {
-		return app.Usage("--resume takes the suite from the runs", "headroom nfs --resume "+x.Options.Resume)
-	}
-	named, err := x.Store.Find(x.Options.Resume)
-	if err != nil {
-		return err
-	}
-	if named.Run.NFS == nil {
-		return app.Usage("run "+named.Run.ID+" is no stage of headroom nfs",
-			named.Run.MadeBy().Resume(x.Options.Resume))
-	}
-	x.ID, x.Suite = named.Run.Pair, named.Run.Suite
-	x.Options.NFS, x.Options.Label, x.Options.AsPublished, x.Options.Seed = *named.Run.NFS, named.Run.Label,
-		named.Run.AsPublished, named.Run.Seed
-	x.Loads, err = suite.Decode(x.Suite, []byte(named.Run.SuiteText))
-	return err
-}
-
-// FindEarlierRuns looks up what is measured already, when what a killed headroom has left was mended.
-func (x *Stages) FindEarlierRuns() error {
-	named, err := x.Store.Find(x.Options.Resume)
-	if err != nil {
-		return err
-	}
-	found, err := x.Store.Partners(named)
-	slices.SortFunc(found, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
-	for _, b := range found {
-		x.EarlierRuns[b.Run.NFS.Requested] = b
-		x.bundles = append(x.bundles, b.Run.ID)
-	}
-	return err
-}
-
-// Name what the command line says.
-func (x *Stages) Name() error {
+// name the ends as the command line says.
+func (x *Stages) name() error {
 	o := &x.Options
 	for _, typed := range o.On {
 		role, name := app.RoleOf(typed)
@@ -167,8 +136,8 @@ func (x *Stages) Name() error {
 	return nil
 }
 
-// EventTarget is what --event-on may say: an end or a target, and where it says nothing the client.
-func (x *Stages) EventTarget(on string) (string, error) {
+// eventTarget is what --event-on may say: an end or a target, and where it says nothing the client.
+func (x *Stages) eventTarget(on string) (string, error) {
 	switch {
 	case on == "" || on == experiment.ClientRole:
 		return x.Options.Client, nil

@@ -20,11 +20,11 @@ type nfsTraffic struct {
 }
 
 func (x *Stages) traffic(ctx context.Context, point string) (*nfsTraffic, error) {
-	paths, err := facts.PathsOfNFS(ctx, x.Opened[x.Options.Client], point)
+	paths, err := facts.PathsOfNFS(ctx, x.opened[x.Options.Client], point)
 	if err != nil {
 		return nil, err
 	}
-	wires, err := facts.ReadInterfaceCounters(ctx, x.Opened[x.Options.Client])
+	wires, err := facts.ReadInterfaceCounters(ctx, x.opened[x.Options.Client])
 	return &nfsTraffic{paths, wires}, err
 }
 

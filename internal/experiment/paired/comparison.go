@@ -13,21 +13,24 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
+	"headroom/internal/results"
 	"headroom/internal/runner"
 	"headroom/internal/stat"
 	"headroom/internal/store"
-	"headroom/internal/suite"
 	"headroom/internal/target"
-	"headroom/internal/unit"
 )
 
-// pairedComparison is two measurements that take turns. Each is a run of its own, with a bundle of its own; what they
-// share is the ID of the pair, by which they are found again.
+// pairedComparison is two measurements that take turns until each cell has its verdict: the design of compare --live.
 type pairedComparison struct {
 	experiment.Turns
 	options LiveOptions
+	result  results.CompareOptions
+	args    []string
 	terms   lab.Terms
 	pairs   *plan.Pairs
+	// names of the targets of the arms, and found the runs of both that are gone on with.
+	names []string
+	found map[string]*store.Bundle
 	// targets of the arms, which may be one.
 	targets map[string]target.Target
 }
@@ -37,26 +40,24 @@ func armNames() []string { return []string{plan.Base, plan.New} }
 
 func (c *pairedComparison) base() *experiment.Measurement { return c.Arms[plan.Base] }
 
-// targetNames are those of the two sides: of the command line, or of the runs that are gone on with.
-func (c *pairedComparison) targetNames(args []string) ([]string, error) {
-	if c.options.Resume == "" {
-		base, next, err := c.options.sides(args, c.AllKinds())
-		return []string{base.target, next.target}, err
+// Targets are those of the two sides.
+func (c *pairedComparison) Targets(saved *store.Bundle) ([]string, error) {
+	if saved == nil {
+		base, next, err := c.options.sides(c.args, c.AllKinds())
+		c.names = []string{base.target, next.target}
+		return c.names, err
 	}
-	if len(args) > 0 {
-		return nil, app.Usage("--resume takes what to compare from the runs",
-			"headroom compare --live --resume "+c.options.Resume)
-	}
-	found, err := c.twoRuns()
-	if err != nil {
+	if err := c.findRuns(saved); err != nil {
 		return nil, err
 	}
-	return []string{app.TargetOfRun(found[plan.Base].Run), app.TargetOfRun(found[plan.New].Run)}, nil
+	c.names = []string{app.TargetOfRun(c.found[plan.Base].Run), app.TargetOfRun(c.found[plan.New].Run)}
+	return c.names, nil
 }
 
-// openTargets opens those of the two sides. A machine that is on both is one target; a pod and a guest are made for
+// Open opens those of the two sides. A machine that is on both is one target; a pod and a guest are made for
 // each.
-func (c *pairedComparison) openTargets(ctx context.Context, names []string) error {
+func (c *pairedComparison) Open(ctx context.Context) error {
+	names := c.names
 	c.targets = map[string]target.Target{}
 	for i, arm := range armNames() {
 		if i > 0 && names[i] == names[0] && !c.Traits(names[i]).Made() {
@@ -72,7 +73,9 @@ func (c *pairedComparison) openTargets(ctx context.Context, names []string) erro
 	return nil
 }
 
-func (c *pairedComparison) closeTargets() {
+// Close gives back the devices, then the targets.
+func (c *pairedComparison) Close() {
+	c.Release()
 	if c.targets[plan.New] == c.targets[plan.Base] {
 		delete(c.targets, plan.New)
 	}
@@ -84,9 +87,9 @@ func (c *pairedComparison) closeTargets() {
 // sharesTarget says whether the sides can be in each other's way.
 func (c *pairedComparison) sharesTarget() bool { return c.targets[plan.New] == c.targets[plan.Base] }
 
-// NewRuns makes two new runs out of the command line.
-func (c *pairedComparison) newRuns(ctx context.Context, args []string) error {
-	base, next, err := c.options.sides(args, c.AllKinds())
+// New makes two new runs out of the command line.
+func (c *pairedComparison) New(ctx context.Context) error {
+	base, next, err := c.options.sides(c.args, c.AllKinds())
 	if err != nil {
 		return err
 	}
@@ -124,7 +127,7 @@ func (c *pairedComparison) newRuns(ctx context.Context, args []string) error {
 	return nil
 }
 
-// setPeerCells keeps the cells that both sides have, and writes the terms into both headers.
+// shareCells keeps the cells that both sides have, and writes the terms into both headers.
 func (c *pairedComparison) shareCells() error {
 	base, next := &c.base().Run, &c.Arms[plan.New].Run
 	left := dropUnshared(base, next) + dropUnshared(next, base)
@@ -210,13 +213,13 @@ func directionsOf(params map[string]string) []string {
 	return []string{lab.Read}
 }
 
-// resumeComparison makes the comparison out of one that was interrupted, or that ended undecided and is given more time
-// or more pairs.
-func (c *pairedComparison) resumeComparison(ctx context.Context) error {
-	found, err := c.twoRuns()
-	if err != nil {
+// Resume makes the comparison out of one that was interrupted, or that ended undecided and is given more time or more
+// pairs.
+func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) error {
+	if err := c.findRuns(saved); err != nil {
 		return err
 	}
+	found := c.found
 	c.terms = latestTerms(found[plan.Base].Run.Terms, found[plan.New].Run.Terms)
 	if err := c.allowPairs(c.options.Pairs); err != nil {
 		return err
@@ -242,15 +245,11 @@ func (c *pairedComparison) resumeComparison(ctx context.Context) error {
 	return nil
 }
 
-// twoRuns are the sides of the comparison that is to be gone on with, by arm.
-func (c *pairedComparison) twoRuns() (map[string]*store.Bundle, error) {
-	named, err := c.Store.Find(c.options.Resume)
-	if err != nil {
-		return nil, err
-	}
+// findRuns finds the sides of the comparison that is gone on with, by arm.
+func (c *pairedComparison) findRuns(named *store.Bundle) error {
 	all, err := c.Store.Partners(named)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	found := map[string]*store.Bundle{}
 	for _, b := range all {
@@ -261,14 +260,15 @@ func (c *pairedComparison) twoRuns() (map[string]*store.Bundle, error) {
 		found[arm] = b
 	}
 	if found[plan.Base] == nil || found[plan.New] == nil || named.Run.Terms == nil {
-		return nil, app.Usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
+		return app.Usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
 	}
 	if bothComplete(found) && c.options.Budget == 0 && c.options.Pairs == 0 {
-		return nil, app.Usage("this comparison is complete",
+		return app.Usage("this comparison is complete",
 			fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
 			"where it ended undecided, --budget 5m goes on with it, or --pairs 40")
 	}
-	return found, nil
+	c.found = found
+	return nil
 }
 
 func bothComplete(sides map[string]*store.Bundle) bool {
@@ -360,9 +360,9 @@ func cellOf(run lab.Run, cell string) lab.Cell {
 	return run.Cells[i] // both runs have the same cells
 }
 
-// PrintPlan is what --dry-run prints: the loads of each side, and how they take turns. How many pairs there will be is
-// decided by what is measured.
-func (c *pairedComparison) printPlan() error {
+// PrintPlan lists the loads of each side, and how they take turns. How many pairs there will be is decided by what is
+// measured.
+func (c *pairedComparison) PrintPlan(context.Context) error {
 	l := c.Listing(c.options.DryRun)
 	for _, arm := range armNames() {
 		l.Line("%s: %s", arm, c.Arms[arm].Where())
@@ -375,27 +375,43 @@ func (c *pairedComparison) printPlan() error {
 }
 
 // PrintSummary says on standard error what is about to happen.
-func (c *pairedComparison) printSummary() {
+func (c *pairedComparison) PrintSummary(context.Context) {
+	var once []*experiment.Measurement
 	for _, arm := range armNames() {
-		m := c.Arms[arm]
+		m := *c.Arms[arm]
 		c.Print(fmt.Sprintf("%-4s  ", arm), m.Where())
+		m.Saved, m.Run.Cells = nil, slices.Clone(m.Run.Cells)
+		for i := range m.Run.Cells {
+			m.Run.Cells[i].Repetitions = 1
+		}
+		once = append(once, &m)
 	}
-	cells := c.base().SuiteCells()
-	for i := range cells {
-		cells[i].Repetitions = 1
+	cost := experiment.CostOf(1, once...)
+	cost.Writes = cost.Writes.Times(c.terms.Pairs + c.terms.Confirm)
+	c.Print("  ", cost.Text(fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm",
+		prose.Count(len(c.base().Run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm), "a pass takes about %s",
+		"at most "))
+}
+
+// Measure measures pairs until each cell has its verdict.
+func (c *pairedComparison) Measure(ctx context.Context) (experiment.Measured, error) {
+	v := newVerdictLines(c)
+	c.AfterRepetition = v.saved
+	return c.MeasureByTurns(ctx, v.show, v.side)
+}
+
+// Report compares what was saved.
+func (c *pairedComparison) Report() error {
+	o := c.result
+	o.Metrics = nil // the runs say which decided
+	runs := []string{c.base().Run.ID, c.Arms[plan.New].Run.ID}
+	if o.Output != "" && !c.JSON {
+		onTerminal := o
+		// after hours the answer is there even where the file can't be written
+		onTerminal.Output, onTerminal.FailOn = "", ""
+		if err := results.CompareRuns(c.App, runs, onTerminal); err != nil {
+			return err
+		}
 	}
-	once := suite.EstimateTime(cells, c.base().Pause())
-	text := fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm",
-		prose.Count(len(c.base().Run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm)
-	if once > 0 {
-		text += fmt.Sprintf("; a pass takes about %s", unit.Duration(2*once))
-	}
-	var writes suite.Writes
-	for _, arm := range armNames() {
-		writes = writes.And(c.Arms[arm].Writes(cells).Times(c.terms.Pairs + c.terms.Confirm))
-	}
-	if c.base().Place().Kind != lab.NoPlace {
-		text += "; writes at most " + experiment.WrittenText(writes)
-	}
-	c.Print("  ", text)
+	return results.CompareRuns(c.App, runs, o)
 }

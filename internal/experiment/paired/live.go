@@ -3,7 +3,6 @@ package paired
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -11,10 +10,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/recovery"
 	"headroom/internal/results"
-	"headroom/internal/suite"
 )
 
 // LiveOptions are the flags of compare --live that are about measuring.
@@ -36,8 +32,6 @@ type LiveOptions struct {
 	Budget  time.Duration
 	Resume  string
 	DryRun  app.DryRun
-	// Result is where that of layers goes.
-	Result results.DocumentOutput
 }
 
 // DefaultPairs are the pairs that a cell gets at most until its verdict.
@@ -56,7 +50,7 @@ func (o *LiveOptions) sides(args []string, kinds app.TargetKinds) (base, next li
 		switch {
 		case kinds.Has(a):
 			targets = append(targets, a)
-		case IsSuite(a):
+		case experiment.IsSuite(a):
 			suites = append(suites, a)
 		default:
 			places = append(places, a)
@@ -94,13 +88,6 @@ func (o *LiveOptions) sides(args []string, kinds app.TargetKinds) (base, next li
 		liveSide{of(suites, 1), of(places, 1), of(targets, 1)}, nil
 }
 
-// IsSuite tells a suite from a place: a built-in name, or a file as suites are kept in. A folder that is called like a
-// suite is named with its path: ./quick.
-func IsSuite(arg string) bool {
-	return slices.Contains(suite.Builtin(), arg) ||
-		slices.Contains([]string{".yaml", ".yml", ".fio"}, filepath.Ext(arg))
-}
-
 // RunOptions are those of one side's run; what is appended to a label tells the sides apart.
 func (o *LiveOptions) runOptions(of int, arm string, set []string) experiment.RunOptions {
 	r := experiment.RunOptions{Seed: o.Seed, Size: o.Size, MaxWrites: o.Writes, Set: slices.Concat(o.Set, set),
@@ -115,43 +102,6 @@ func (o *LiveOptions) runOptions(of int, arm string, set []string) experiment.Ru
 		r.Sampled = o.Sampled[min(of, len(o.Sampled)-1)]
 	}
 	return r
-}
-
-// live measures two sides in turns until each cell has its verdict.
-func runLive(ctx context.Context, p *app.App, o LiveOptions, terms lab.Terms, args []string) (*pairedComparison,
-	error) {
-	s, err := p.OpenStoreFor(o.Resume)
-	if err != nil {
-		return nil, err
-	}
-	c := &pairedComparison{Turns: experiment.Turns{App: p, Store: s}, options: o, terms: terms}
-	names, err := c.targetNames(args)
-	if err != nil {
-		return nil, err
-	}
-	if !o.DryRun.Asked() {
-		if err := recovery.RecoverLeftovers(ctx, p, s, names...); err != nil {
-			return nil, err
-		}
-	}
-	defer c.closeTargets()
-	if err := c.openTargets(ctx, names); err != nil {
-		return nil, err
-	}
-	defer c.Release()
-	if o.Resume != "" {
-		err = c.resumeComparison(ctx)
-	} else {
-		err = c.newRuns(ctx, args)
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.printSummary()
-	if o.DryRun.Asked() {
-		return c, c.printPlan()
-	}
-	return c, c.Execute(ctx, newComparisonProgress(c))
 }
 
 // CompareLive measures two sides in turns, and compares what was saved.
@@ -173,21 +123,13 @@ func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.Co
 	if err != nil {
 		return err
 	}
-	c, err := runLive(ctx, p, live, terms, args)
-	if err != nil || live.DryRun.Asked() {
+	s, err := p.OpenStoreFor(live.Resume)
+	if err != nil {
 		return err
 	}
-	o.Metrics = nil // the runs say which decided
-	runs := []string{c.base().Run.ID, c.Arms[plan.New].Run.ID}
-	if o.Output != "" && !p.JSON {
-		onTerminal := o
-		// after hours the answer is there even where the file can't be written
-		onTerminal.Output, onTerminal.FailOn = "", ""
-		if err := results.CompareRuns(p, runs, onTerminal); err != nil {
-			return err
-		}
-	}
-	return results.CompareRuns(p, runs, o)
+	return experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.DesignLive, Resume: live.Resume, Args: args,
+		DryRun: live.DryRun, Complete: true}, &pairedComparison{Turns: experiment.Turns{App: p, Store: s},
+		options: live, result: o, args: args, terms: terms})
 }
 
 // evenPairs is the number of pairs with the last block complete: a block is two.

@@ -201,7 +201,7 @@ func (t *MultiTargetRun) compareAfterwards(ctx context.Context, w *store.Writer)
 }
 
 // PrintSummary says what is about to happen: on each of a few targets, and on the first of many.
-func (t *MultiTargetRun) printSummary(ctx context.Context) {
+func (t *MultiTargetRun) PrintSummary(ctx context.Context) {
 	const few = 4
 	if len(t.Parts) <= few {
 		for _, m := range t.Parts {

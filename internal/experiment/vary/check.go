@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	gonum "gonum.org/v1/gonum/stat"
 
@@ -16,7 +15,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
-	"headroom/internal/recovery"
 	"headroom/internal/runner"
 	"headroom/internal/stat"
 	"headroom/internal/store"
@@ -24,10 +22,12 @@ import (
 
 // check is the measurement of a state that is to be found good or bad.
 type check struct {
-	*experiment.Measurement
+	experiment.Single
+	terms     CheckTerms
 	good, bad []float64 // logarithms of what was measured of the two, as rates
 	most      int
 	alpha     float64
+	measured  []lab.Repetition
 }
 
 // CheckTerms are those of a check of one state.
@@ -46,32 +46,29 @@ func RunCheck(ctx context.Context, p *app.App, terms CheckTerms, args []string) 
 	if err != nil {
 		return err
 	}
-	if err := recovery.RecoverLeftovers(ctx, p, s, app.LocalTarget); err != nil {
-		return err
-	}
-	t, err := p.OpenTarget(ctx, app.LocalTarget)
-	if err != nil {
-		return err
-	}
-	x := &check{Measurement: &experiment.Measurement{App: p, Options: terms.Options, Store: s, Target: t},
-		most:  terms.Most,
-		alpha: checkRisk}
-	defer x.Release()
-	argv, err := BuildWords(terms.Build)
+	single := experiment.Single{Measurement: &experiment.Measurement{App: p, Options: terms.Options, Store: s},
+		Args: args}
+	return experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.DesignRun, Args: args},
+		&check{Single: single, terms: terms, most: terms.Most, alpha: checkRisk})
+}
+
+// New builds the state, makes its run, and reads the runs that it is compared with.
+func (x *check) New(ctx context.Context) error {
+	argv, err := BuildWords(x.terms.Build)
 	if err != nil {
 		return err
 	}
 	if err := x.buildHere(ctx, argv); err != nil {
 		return err
 	}
-	if err := x.Plan(ctx, args); err != nil {
+	if err := x.Single.New(ctx); err != nil {
 		return err
 	}
 	for _, side := range []struct {
 		ref  string
 		logs *[]float64
-	}{{terms.Good, &x.good}, {terms.Bad, &x.bad}} {
-		b, err := s.Find(side.ref)
+	}{{x.terms.Good, &x.good}, {x.terms.Bad, &x.bad}} {
+		b, err := x.Store.Find(side.ref)
 		if err != nil {
 			return err
 		}
@@ -80,12 +77,15 @@ func RunCheck(ctx context.Context, p *app.App, terms CheckTerms, args []string) 
 		}
 	}
 	if !stat.Differ(x.good, x.bad, checkRisk) {
-		return app.Usage(fmt.Sprintf("the runs %s and %s can't be told apart: %s and %s", terms.Good, terms.Bad,
+		return app.Usage(fmt.Sprintf("the runs %s and %s can't be told apart: %s and %s", x.terms.Good, x.terms.Bad,
 			prose.Count(len(x.good), "repetition"), prose.Count(len(x.bad), "repetition")),
 			"measure both more often: headroom run --repeat 10", "or they don't differ")
 	}
-	return x.execute(ctx)
+	return nil
 }
+
+// PrintSummary says nothing: a bisection has many such checks.
+func (x *check) PrintSummary(context.Context) {}
 
 // buildHere builds what is checked out. A build that fails says nothing of the speed.
 func (x *check) buildHere(ctx context.Context, argv []string) error {
@@ -178,28 +178,22 @@ func (x *check) side(logs []float64) stat.Side {
 	return stat.SideOf(x.good, x.bad, logs, x.most-1, x.alpha)
 }
 
-func (x *check) execute(ctx context.Context) error {
+// Measure measures until it is clear on which side the state is.
+func (x *check) Measure(ctx context.Context) (experiment.Measured, error) {
 	x.Run.Anytime = true // what is measured decides how often
-	w, err := x.Begin(ctx)
+	c := &checking{check: x}
+	show := experiment.NewProgress(x.App, experiment.Counter(func() string {
+		return fmt.Sprintf("%d of at most %d", len(c.measured), x.most*len(x.Run.Cells))
+	}))
+	defer show.End()
+	a, err := x.Start(ctx, nil, show.Tell)
 	if err != nil {
-		return err
+		return experiment.Measured{}, err
 	}
-	e := x.RunnerMeasurement()
-	show := experiment.NewProgress(x.Measurement.App, &checkClock{most: x.most * len(x.Run.Cells)})
-	e.Progress = show.Tell
-	session, err := runner.Open(ctx, e, w)
-	var outcome runner.Outcome
-	if err == nil {
-		err = runner.Conduct(ctx, &checking{x, session, nil})
-		var closing error
-		outcome, closing = session.Close()
-		err = errors.Join(err, closing)
-	}
-	show.End()
-	if err := errors.Join(err, x.End(ctx, w, outcome, err)); err != nil {
-		return err
-	}
-	return x.reportSide(outcome.Repetitions)
+	c.session = a.Session
+	outcome, err := a.Finish(ctx, runner.Conduct(ctx, c))
+	x.measured = outcome.Repetitions
+	return experiment.Measured{}, err
 }
 
 // checking names the passes over the loads of a check: until it is clear, a load has failed, or they were measured as
@@ -234,9 +228,9 @@ func (c *checking) Repeat(ctx context.Context, next plan.Repetition) error {
 	return err
 }
 
-// reportSide says what was found, and ends as git bisect run reads it.
-func (x *check) reportSide(measured []lab.Repetition) error {
-	logs, failed := x.logs(measured)
+// Report says what was found, and ends as git bisect run reads it.
+func (x *check) Report() error {
+	logs, failed := x.logs(x.measured)
 	if failed {
 		return &app.ExitError{Code: app.StatusSkip, Err: &lab.Error{What: "a load failed, so that this can't be told",
 			Hints: []string{"headroom show " + x.Store.ShortID(x.Run.ID) + " --raw shows what it said"}}}
@@ -258,20 +252,3 @@ func (x *check) reportSide(measured []lab.Repetition) error {
 			change(x.good), change(x.bad), after),
 			Hints: []string{"--most allows for more measurements"}}}
 }
-
-// checkClock counts. Nobody knows how many measurements it still takes.
-type checkClock struct{ done, most int }
-
-func (c *checkClock) Update(e runner.Progress) {
-	if e.Ended != nil {
-		c.done++
-	}
-}
-
-func (c *checkClock) Left(runner.Progress) (time.Duration, bool) { return 0, false }
-
-func (c *checkClock) BoundText() string { return "of at most" }
-
-func (c *checkClock) ResultTable() []string { return nil }
-
-func (c *checkClock) CountText() string { return fmt.Sprintf("%d of at most %d", c.done, c.most) }

@@ -1,6 +1,7 @@
 package vary
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,36 +71,32 @@ func (x *Experiment) ofStorage() error {
 	return nil
 }
 
-// OpenEnds opens the clients and the servers, and makes the measurements between them.
-func (x *Experiment) openEnds(ctx context.Context, su suite.Suite) error {
+// nameEnds names the clients and the servers of a new experiment.
+func (x *Experiment) nameEnds(su suite.Suite) error {
 	if x.boots() {
 		return app.Usage("a setting of the boot is varied for storage only",
 			"measure before and after the boot with headroom net, and compare the runs")
 	}
-	o := network.Options{RunOptions: x.options.runOptions(), Addresses: x.options.Addresses, Port: x.options.Port,
-		Pairs: x.options.NetworkPairs}
+	o := network.Options{RunOptions: x.options.runOptions(), Addresses: x.options.Addresses,
+		Port: cmp.Or(x.options.Port, iperf3.Port), Pairs: x.options.NetworkPairs}
 	o.On = x.options.Ends
-	if o.Port == 0 {
-		o.Port = iperf3.Port
-	}
 	n := network.NewNetwork(x.App, x.Store, o)
 	x.network = &n
 	if err := n.Name(); err != nil {
 		return err
 	}
-	if err := n.NeedsOf(su); err != nil {
-		return err
-	}
-	if err := n.Open(ctx); err != nil {
-		return err
-	}
-	if err := n.Pair(ctx); err != nil {
+	return n.NeedsOf(su)
+}
+
+// pairEnds makes the measurements between the ends.
+func (x *Experiment) pairEnds(ctx context.Context, su suite.Suite) error {
+	if err := x.network.Pair(ctx); err != nil {
 		return err
 	}
 	if err := x.canAddUp(su); err != nil {
 		return err
 	}
-	if err := n.SnapshotEnds(ctx); err != nil {
+	if err := x.network.SnapshotEnds(ctx); err != nil {
 		return err
 	}
 	x.makePairs()
@@ -160,21 +157,14 @@ func (x *Experiment) setPeerCells() {
 	}
 }
 
-// reopenEnds opens the ends of a run that was interrupted.
-func (x *Experiment) reopenEnds(ctx context.Context, b *store.Bundle) error {
+// readEnds reads the ends of a saved run.
+func (x *Experiment) readEnds(b *store.Bundle) error {
 	n := network.NewNetwork(x.App, x.Store, network.Options{})
 	x.network = &n
-	if err := n.ReadEnds(b); err != nil {
-		return err
-	}
 	for _, c := range b.Run.Cells {
 		n.Needs(c.Engine, c.Params)
 	}
-	if err := n.Open(ctx); err != nil {
-		return err
-	}
-	x.makePairs()
-	return x.locate(ctx)
+	return n.ReadEnds(b)
 }
 
 // resumePairs takes up what the pairs of an interrupted run have measured, after the first of them was.

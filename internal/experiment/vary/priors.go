@@ -27,7 +27,7 @@ func (x *Experiment) recordPriors() error {
 // priorText are the candidates that are thought likely before anything is measured; empty where all are alike.
 func (x *Experiment) priorText() string {
 	var parts []string
-	for _, s := range x.hunted.Expected() {
+	for _, s := range x.searchState.Expected() {
 		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidateText(s), 100*s.Probability))
 	}
 	if len(parts) == 0 {

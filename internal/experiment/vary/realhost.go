@@ -13,7 +13,6 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
-	"headroom/internal/recovery"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -136,11 +135,6 @@ func (x *Experiment) openHost(ctx context.Context, name string) error {
 	h := &realHost{name: name, limit: x.options.BootLimit}
 	t := x.Target
 	if !x.bootsLoadTarget() {
-		if !x.options.DryRun.Asked() {
-			if err := recovery.RecoverLeftovers(ctx, x.Measurement.App, x.Store, name); err != nil {
-				return err
-			}
-		}
 		var err error
 		if t, err = x.OpenTarget(ctx, name); err != nil {
 			return err

@@ -225,9 +225,7 @@ func (s *sideSessions) close() (runner.Outcome, error) {
 	for _, session := range s.each() {
 		o, err := session.Close()
 		errs = append(errs, err)
-		all.Measured, all.Failed, all.Aborted = all.Measured+o.Measured, all.Failed+o.Failed, all.Aborted || o.Aborted
-		all.Warnings = append(all.Warnings, o.Warnings...)
-		all.Repetitions = append(all.Repetitions, o.Repetitions...)
+		all.Add(o)
 	}
 	return all, errors.Join(errs...)
 }

@@ -75,7 +75,7 @@ func (x *Experiment) seriesEnds() ([]lab.Arm, error) {
 
 // replaySearch replays what was measured before an interruption into the search.
 func (x *Experiment) replaySearch() (err error) {
-	x.hunted, err = bisection.Replay(x.Run, slices.Values(x.Saved))
+	x.searchState, err = bisection.Replay(x.Run, slices.Values(x.Saved))
 	return err
 }
 
@@ -110,7 +110,7 @@ func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
 		if err := s.answer(); err != nil {
 			return plan.Repetition{}, false, err
 		}
-		q, more := s.hunted.Search.Next()
+		q, more := s.searchState.Search.Next()
 		if !more || s.options.Budget > 0 && time.Since(s.begun) > s.options.Budget {
 			return plan.Repetition{}, false, nil
 		}
@@ -184,7 +184,7 @@ func (s *searching) answer() error {
 		return nil
 	}
 	s.open = false
-	if err := s.hunted.Add(s.Run, s.measured); err != nil {
+	if err := s.searchState.Add(s.Run, s.measured); err != nil {
 		return err
 	}
 	s.report(runner.Progress{Doing: "  " + s.searchStatus(), Begins: true})
@@ -222,7 +222,7 @@ func (x *Experiment) savedInBlock(block int) []lab.Repetition {
 
 // searchStatus is what is known after the last measurement.
 func (x *Experiment) searchStatus() string {
-	steps := x.hunted.Steps
+	steps := x.searchState.Steps
 	last := steps[len(steps)-1]
 	if len(last.Likeliest) == 0 {
 		return fmt.Sprintf("measurement %d: nothing stands out yet", last.Number)
@@ -277,9 +277,8 @@ func (x *Experiment) printSearchSummary() {
 // printSearch lists what a search may set: what it measures in which order is decided on the way.
 func (x *Experiment) printSearch(ctx context.Context) error {
 	if x.JSON {
-		return x.PrintJSON(x.hunted.Document())
+		return x.PrintJSON(x.searchState.Document())
 	}
-	x.printSearchSummary()
 	l := x.Listing(x.options.DryRun)
 	if f := x.Run.Experiment.Factors[0]; x.Run.Experiment.Steps {
 		if x.Run.Experiment.Commits != nil {
@@ -324,21 +323,4 @@ func (x *Experiment) listMeasurement(ctx context.Context, l app.Listing) error {
 		}
 	}
 	return nil
-}
-
-// searchClock says how far a search has come. Nobody knows how many measurements it still takes.
-type searchClock struct {
-	experiment *Experiment
-}
-
-func (c *searchClock) Update(runner.Progress) {}
-
-func (c *searchClock) Left(runner.Progress) (time.Duration, bool) { return 0, false }
-
-func (c *searchClock) BoundText() string { return "of at most" }
-
-func (c *searchClock) ResultTable() []string { return nil }
-
-func (c *searchClock) CountText() string {
-	return fmt.Sprintf("measurement %d", len(c.experiment.Run.Experiment.SearchSteps))
 }

@@ -125,8 +125,8 @@ func (x *Experiment) cell(id string) lab.Cell {
 	return x.Run.Cells[i]
 }
 
-// printSteps is what --dry-run prints.
-func (x *Experiment) printSteps(ctx context.Context) error {
+// PrintPlan lists the steps.
+func (x *Experiment) PrintPlan(ctx context.Context) error {
 	if x.kind == app.BisectKind {
 		return x.printSearch(ctx)
 	}
@@ -137,7 +137,6 @@ func (x *Experiment) printSteps(ctx context.Context) error {
 	if x.JSON {
 		return x.PrintJSON(s)
 	}
-	x.printSummary()
 	if !slices.ContainsFunc(x.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
 		x.Print("  ", "with --repeat 2 the report says how many repetitions "+x.visitWord()+" is worth")
 	}

@@ -85,7 +85,7 @@ func (x *Experiment) skip(ctx context.Context, why string, failed error) error {
 		return err
 	}
 	x.report(runner.Progress{Doing: "  " + x.stateText(arm) + " can't be measured: " + why, Begins: true})
-	err := x.hunted.Skip(x.Run)
+	err := x.searchState.Skip(x.Run)
 	if x.builds != nil {
 		err = errors.Join(err, x.builds.Drop(ctx, arm.Levels[commitFactor]))
 	}

@@ -1,4 +1,4 @@
-package paired
+package ladderrun
 
 import (
 	"slices"

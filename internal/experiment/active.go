@@ -1,0 +1,64 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+)
+
+// Active is a measurement while it goes on: its bundle is open, and its session on the target. It is a schedule, which
+// follows its plan.
+type Active struct {
+	*Measurement
+	Plan    plan.Plan
+	Session *runner.Session
+	writer  *store.Writer
+}
+
+// Start begins the bundle, or takes it up again, and opens the session. After an error neither is open.
+func (m *Measurement) Start(ctx context.Context, p plan.Plan, tell func(runner.Progress)) (*Active, error) {
+	w, err := m.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := m.RunnerMeasurement()
+	e.Progress = tell
+	s, err := runner.Open(ctx, e, w)
+	if err != nil {
+		return nil, errors.Join(err, m.End(ctx, w, runner.Outcome{}, err))
+	}
+	return &Active{m, p, s, w}, nil
+}
+
+// Next is what the plan names after what was measured.
+func (a *Active) Next(context.Context) (plan.Repetition, bool, error) {
+	next, more := a.Plan.Next(a.Session.Done())
+	return next, more, nil
+}
+
+// Repeat carries out a repetition.
+func (a *Active) Repeat(ctx context.Context, next plan.Repetition) error {
+	_, err := a.Session.Repeat(ctx, next)
+	return err
+}
+
+// Finish closes the session and the bundle of a measurement that ended with failed, which is a part of its error.
+func (a *Active) Finish(ctx context.Context, failed error) (runner.Outcome, error) {
+	outcome, err := a.Session.Close()
+	failed = errors.Join(failed, err)
+	return outcome, errors.Join(failed, a.End(ctx, a.writer, outcome, failed))
+}
+
+// PlanAndProgress are the plan of a run, and what shows how far it has come.
+func (m *Measurement) PlanAndProgress() (plan.Plan, *Progress) {
+	if m.Run.Anytime {
+		p := m.adaptivePlan()
+		return p, NewProgress(m.App, newAdaptiveProgress(p, m.Run, m.RunnerMeasurement().Cells, m.Saved))
+	}
+	order := m.Order()
+	return plan.Fixed(order), NewProgress(m.App, NewOrderClock(m.RunnerMeasurement().Cells, NotSaved(order, m.Saved),
+		m.Pause()))
+}

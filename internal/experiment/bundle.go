@@ -1,0 +1,123 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// Begin makes the bundle, or takes it up again.
+func (m *Measurement) Begin(ctx context.Context) (*store.Writer, error) {
+	w, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	if err = m.Label(ctx, m.Run.ID); err == nil && m.Resumed == nil {
+		err = m.SaveInitialSnapshot(w)
+	}
+	if err == nil {
+		err = m.CopyFio(ctx, w)
+	}
+	return OrInterrupt(w, err)
+}
+
+// OrInterrupt closes the bundle of a run that could not begin, because of err.
+func OrInterrupt(w *store.Writer, err error) (*store.Writer, error) {
+	if err == nil {
+		return w, nil
+	}
+	return nil, errors.Join(err, w.Close(func(r *lab.Run) { r.Status = lab.Interrupted }))
+}
+
+func (m *Measurement) open() (*store.Writer, error) {
+	m.RegisterRun(m.Store, m.Run.ID)
+	if m.Resumed != nil {
+		w, err := m.Store.Resume(m.Resumed)
+		if err != nil {
+			return nil, err
+		}
+		return w, w.Update(func(r *lab.Run) {
+			r.Targets, r.Precision, r.Budget, r.Anytime, r.Terms = m.Run.Targets, m.Run.Precision, m.Run.Budget,
+				m.Run.Anytime, m.Run.Terms
+		})
+	}
+	return m.Store.Create(m.Run)
+}
+
+// Label has what others can see of the measurement carry the run's ID.
+func (m *Measurement) Label(ctx context.Context, run string) error {
+	targets := []target.Target{m.Target}
+	if m.Server != nil {
+		targets = append(targets, m.Server.Target)
+	}
+	for _, t := range targets {
+		if l, ok := t.(target.Labelled); ok {
+			if err := l.Label(ctx, run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// End leaves the place clean and closes the bundle of a run that ended with runErr. Its error is what went wrong here.
+func (m *Measurement) End(ctx context.Context, w *store.Writer, outcome runner.Outcome, runErr error) error {
+	return CloseBundle(w, outcome, runErr, func() error { return m.CleanDevice(ctx) },
+		func() error { return m.CompareAfterwards(ctx, w) },
+		func() []lab.Warning { return slices.Clone(m.Run.Warnings) })
+}
+
+// CloseBundle closes the bundle of a run that ended with runErr. Before that, clean leaves its places clean, unless a
+// load may still write, and compare takes the second snapshots of a run that came to its end. warnings are those of the
+// whole run after that. The error is what went wrong here.
+func CloseBundle(w *store.Writer, outcome runner.Outcome, runErr error, clean, compare func() error,
+	warnings func() []lab.Warning) error {
+	end, err := w.Close, error(nil)
+	if outcome.Aborted {
+		end = w.Abandon // its load may still write, and nobody knows whether to a device of another part
+	} else {
+		err = clean()
+	}
+	if runErr == nil && err == nil {
+		err = compare()
+	}
+	return errors.Join(err, end(func(r *lab.Run) {
+		r.Status = statusOf(errors.Join(runErr, err), outcome)
+		r.Finished = time.Now()
+		r.RemoveWarnings(validity.OfRuns()) // a resumed run has those of its first part
+		r.Warnings = append(warnings(), outcome.Warnings...)
+		r.AddRunWarnings(validity.Run(*r, slices.Values(outcome.Repetitions)))
+	}))
+}
+
+// CleanDevice cleans the device, also after an error or an interruption: what was measured is saved by now.
+func (m *Measurement) CleanDevice(ctx context.Context) error {
+	if m.device == nil {
+		return nil
+	}
+	printed, err := m.device.leaveClean(context.WithoutCancel(ctx), m.Target)
+	if printed != "" && err == nil {
+		fmt.Fprintln(m.Stderr, printed)
+	}
+	return err
+}
+
+// statusOf a run that ended with err. Whatever ended it early, the rest can be resumed.
+func statusOf(err error, outcome runner.Outcome) lab.Status {
+	switch {
+	case err != nil:
+		return lab.Interrupted
+	case outcome.Measured > 0 && outcome.Failed == outcome.Measured:
+		return lab.Failed
+	default:
+		return lab.Complete
+	}
+}

@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/recovery"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+)
+
+// Design is one kind of experiment. Conduct calls its methods in the order in which they stand here.
+type Design interface {
+	// Targets are the names of the targets that take part, as the command line has them, or the saved run that is gone
+	// on with. Of a saved run without any, everything is measured, and it is only shown.
+	Targets(saved *store.Bundle) ([]string, error)
+	// Open opens the targets.
+	Open(ctx context.Context) error
+	// New makes the header of a new run: places are proved to be free, and the machines are snapshotted.
+	New(ctx context.Context) error
+	// Resume takes up what a saved run has measured.
+	Resume(ctx context.Context, saved *store.Bundle) error
+	// PrintSummary says what is about to be done, and PrintPlan lists it for a dry run.
+	PrintSummary(ctx context.Context)
+	PrintPlan(ctx context.Context) error
+	// Measure measures, and puts back what it changed.
+	Measure(ctx context.Context) (Measured, error)
+	// Report shows what was measured.
+	Report() error
+	// Close gives back the targets, and what else is held for the experiment.
+	Close()
+}
+
+// Measured is how far an experiment came.
+type Measured struct {
+	runner.Outcome
+	// Run is the one that it is gone on with by; of several the first.
+	Run lab.Run
+	// Planned is how many repetitions there were to be; 0 where what is measured decides that.
+	Planned int
+	// Missing is the error of what could not be measured, where there is a result all the same.
+	Missing error
+}
+
+// Request is what a command line asks of an experiment of any kind.
+type Request struct {
+	Design lab.Design
+	// Resume names the run that is gone on with; it is empty for a new one, which is made of Args.
+	Resume string
+	Args   []string
+	DryRun app.DryRun
+	// Complete says that a run that is complete can be named as well: to be shown, or to be measured further.
+	Complete bool
+}
+
+// Conduct carries out an experiment from its opening to its result, or says what would be done.
+func Conduct(ctx context.Context, p *app.App, s *store.Store, r Request, d Design) error {
+	defer d.Close()
+	saved, err := r.saved(s)
+	if err != nil {
+		return err
+	}
+	names, err := d.Targets(saved)
+	if err != nil {
+		return err
+	}
+	if saved != nil && len(names) == 0 {
+		return d.Report()
+	}
+	if !r.DryRun.Asked() {
+		if err := recovery.RecoverLeftovers(ctx, p, s, names...); err != nil {
+			return err
+		}
+	}
+	if err := d.Open(ctx); err != nil {
+		return err
+	}
+	if saved, err = r.saved(s); err != nil { // as it is when what a killed run left was recovered
+		return err
+	}
+	if saved == nil {
+		err = d.New(ctx)
+	} else {
+		err = d.Resume(ctx, saved)
+	}
+	if err != nil {
+		return err
+	}
+	d.PrintSummary(ctx)
+	if r.DryRun.Asked() {
+		return d.PrintPlan(ctx)
+	}
+	measured, err := d.Measure(ctx)
+	if err != nil {
+		measured.printKept(p, s)
+		return err
+	}
+	if err := d.Report(); err != nil {
+		return err
+	}
+	return measured.Missing
+}
+
+// saved is the run that is gone on with; nil for a new one.
+func (r Request) saved(s *store.Store) (*store.Bundle, error) {
+	if r.Resume == "" {
+		return nil, nil
+	}
+	if len(r.Args) > 0 {
+		return nil, app.Usage("--resume takes everything from the run, and not "+r.Args[0], r.Design.Resume(r.Resume))
+	}
+	b, err := s.Find(r.Resume)
+	if err != nil {
+		return nil, err
+	}
+	switch made := b.Run.MadeBy(); {
+	case b.Run.Source != lab.Measured:
+		return nil, app.Usage(fmt.Sprintf("run %s was not measured here, so it can't be resumed", b.Run.ID))
+	case made != r.Design:
+		return nil, app.Usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, made.Command()),
+			made.Resume(r.Resume))
+	case b.Run.Status != lab.Interrupted && !r.Complete:
+		return nil, app.Usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status),
+			"headroom show "+r.Resume+" shows it")
+	}
+	return b, nil
+}
+
+// printKept says how an experiment is gone on with that ended early.
+func (m Measured) printKept(p *app.App, s *store.Store) {
+	n := len(m.Repetitions)
+	if n == 0 {
+		return
+	}
+	kept := prose.Count(n, "repetition") + " are"
+	switch {
+	case m.Planned > 0:
+		kept = fmt.Sprintf("%d of %s are", n, prose.Count(m.Planned, "repetition"))
+	case n == 1:
+		kept = "1 repetition is"
+	}
+	fmt.Fprintf(p.Stderr, "%s kept; go on with: %s\n", kept, m.Run.MadeBy().Resume(s.ShortID(m.Run.ID)))
+}
+
+// NoneMeasured is the error of an experiment of which all loads failed; nil of any other. Where some are left, what
+// failed is left out of the result.
+func (m Measured) NoneMeasured(s *store.Store) error {
+	if m.Failed == 0 || m.Failed < m.Outcome.Measured {
+		return nil
+	}
+	return &lab.Error{What: "all loads failed",
+		Hints: []string{"headroom show " + s.ShortID(m.Run.ID) + " --raw shows what fio said"}}
+}

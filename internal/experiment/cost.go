@@ -1,0 +1,43 @@
+package experiment
+
+import (
+	"fmt"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// Cost is what measurements take: the time of their loads, 0 where nobody knows, and what they write where they touch
+// storage.
+type Cost struct {
+	Time    time.Duration
+	Writes  suite.Writes
+	Storage bool
+}
+
+// CostOf is what measurements take together, each carried out so many times.
+func CostOf(times int, all ...*Measurement) Cost {
+	var c Cost
+	for _, m := range all {
+		cells := m.SuiteCells()
+		c.Time += time.Duration(times) * suite.EstimateTime(cells, m.Pause())
+		if m.Place().Kind != lab.NoPlace {
+			c.Storage, c.Writes = true, c.Writes.And(m.Writes(cells).Times(times))
+		}
+	}
+	return c
+}
+
+// Text adds it to what is measured, with the words in which the time is said: "3 cells; about 2m; writes 1.33 GB". Most
+// is "at most " where less may be written.
+func (c Cost) Text(what, about, most string) string {
+	if c.Time > 0 {
+		what += "; " + fmt.Sprintf(about, unit.Duration(c.Time))
+	}
+	if c.Storage {
+		what += "; writes " + most + WrittenText(c.Writes)
+	}
+	return what
+}

@@ -1,0 +1,282 @@
+package ladderrun
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/document"
+	"headroom/internal/experiment"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/layers"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/results"
+	"headroom/internal/store"
+)
+
+// layerLevel is the level by which the runs of layers say which layer they measured, from 1 at the bottom.
+const layerLevel = "layer"
+
+// defaultLayerPasses is how often each layer is measured when nobody says otherwise: enough that the intervals of
+// differences are half as wide as from five.
+const defaultLayerPasses = 10
+
+// LayerOptions are the flags of compare --layers.
+type LayerOptions struct {
+	Suite, Size, Label, MaxWrites string
+	Set                           []string
+	Seed                          uint64
+	Passes                        int
+	Budget                        time.Duration
+	Resume                        string
+	DryRun                        app.DryRun
+	Result                        results.DocumentOutput
+}
+
+// layerRun is the layers of a host's storage, which take turns.
+type layerRun struct {
+	passes
+	options LayerOptions
+	suite   string
+	sides   []layerSide
+}
+
+// CompareLayers measures the layers by turns and says what each adds, goes on with that, or says what would be done.
+func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []string) error {
+	if _, _, err := o.Result.Formats(p.JSON); err != nil {
+		return err // rather now than after the measuring
+	}
+	st, err := p.OpenStoreFor(o.Resume)
+	if err != nil {
+		return err
+	}
+	s := &layerRun{options: o, passes: passes{design: lab.DesignLayers, Turns: experiment.Turns{App: p, Store: st},
+		level: layerLevel, count: cmp.Or(o.Passes, defaultLayerPasses), budget: o.Budget, dryRun: o.DryRun,
+		title: (*experiment.Measurement).Where}}
+	if s.count < 2 {
+		return app.Usage(fmt.Sprintf("--pairs %d is too few passes: one says nothing of the spread", o.Passes))
+	}
+	s.readSides(args)
+	return experiment.Conduct(ctx, p, st, experiment.Request{Design: lab.DesignLayers, Resume: o.Resume, Args: args,
+		DryRun: o.DryRun, Complete: true}, s)
+}
+
+// readSides reads the suite and the layers that were typed.
+func (s *layerRun) readSides(args []string) {
+	s.suite = s.options.Suite
+	if s.suite == "" && len(args) > 0 && experiment.IsSuite(args[0]) {
+		s.suite, args = args[0], args[1:]
+	}
+	s.suite = cmp.Or(s.suite, "layers")
+	s.sides = layersOf(args, s.AllKinds())
+}
+
+// Targets are those of the layers.
+func (s *layerRun) Targets(saved *store.Bundle) ([]string, error) {
+	if saved != nil {
+		return s.savedTargets(saved)
+	}
+	if len(s.sides) < 2 {
+		return nil, app.Usage("--layers takes two places or more, from the bottom up",
+			"for example: headroom compare --layers /dev/sdb /dev/vg/data /srv",
+			"or, of a cluster: headroom compare --layers raw='kube:pod?class=fast&mode=block' pod='kube:pod?class=fast'")
+	}
+	var names []string
+	for _, side := range s.sides {
+		names = append(names, side.target)
+	}
+	return names, nil
+}
+
+// New makes a run for each layer.
+func (s *layerRun) New(ctx context.Context) error {
+	if s.options.Seed == 0 {
+		s.options.Seed = rand.Uint64()
+	}
+	for i, side := range s.sides {
+		t, err := s.open(ctx, side.target)
+		if err != nil {
+			return err
+		}
+		o := experiment.RunOptions{Seed: s.options.Seed, Size: s.options.Size, MaxWrites: s.options.MaxWrites,
+			Set: s.options.Set, DryRun: s.dryRun, Label: side.name} // devices are only read
+		if s.options.Label != "" {
+			o.Label = s.options.Label + " " + cmp.Or(side.name, strconv.Itoa(i+1))
+		}
+		m := &experiment.Measurement{App: s.App, Options: o, Store: s.Store, Target: t}
+		typed := []string{s.suite, side.place}
+		if side.place == "" {
+			typed = typed[:1]
+		}
+		if err := m.NewHeader(ctx, typed); err != nil {
+			return err
+		}
+		s.add(m)
+	}
+	if err := s.shareCells(); err != nil {
+		return err
+	}
+	if err := s.secure(ctx); err != nil {
+		return err
+	}
+	return s.checkOrder(ctx)
+}
+
+// Resume takes up what was measured of the layers.
+func (s *layerRun) Resume(ctx context.Context, saved *store.Bundle) error {
+	return s.resume(ctx, saved, s.options.MaxWrites)
+}
+
+// layerSide is a layer as it was typed: a place on a target, or a target that was made with one. Name is empty where
+// none was given.
+type layerSide struct{ name, target, place string }
+
+// layersOf reads the arguments. A place is on the target that was typed before it, from there on until another is; a
+// target that no place follows is a layer by itself.
+func layersOf(args []string, kinds app.TargetKinds) []layerSide {
+	var all []layerSide
+	on, called := app.LocalTarget, ""
+	for i, typed := range args {
+		name, what := app.RoleOf(typed)
+		switch {
+		case !kinds.Has(what):
+			all = append(all, layerSide{cmp.Or(name, called), on, what})
+			called = ""
+		case i+1 < len(args) && !namesTarget(args[i+1], kinds):
+			on, called = what, name
+		case !kinds.Traits(what).Local:
+			all = append(all, layerSide{name, what, ""})
+		}
+	}
+	return all
+}
+
+func namesTarget(typed string, kinds app.TargetKinds) bool {
+	_, what := app.RoleOf(typed)
+	return kinds.Has(what)
+}
+
+// layerName is what a layer is called: as it was named, or where it is.
+func layerName(m *experiment.Measurement) string {
+	words := strings.Fields(m.Run.Label)
+	if len(words) > 0 && words[len(words)-1] != m.Run.Arms[0].Levels[layerLevel] {
+		return words[len(words)-1]
+	}
+	path := m.Place().Path
+	if on := m.Run.Targets[0].Remote(); on != "" { // a survey that is shown again has its targets in the run alone
+		return path + " of " + on
+	}
+	return path
+}
+
+// shareCells leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same
+// size everywhere.
+func (s *layerRun) shareCells() error {
+	devices, smallest := 0, int64(experiment.DefaultScratch)
+	if n, err := experiment.Size(s.options.Size); err == nil && n > 0 {
+		smallest = n
+	}
+	for _, arm := range s.Names {
+		place := s.Arms[arm].Place()
+		if place.Kind == lab.Device {
+			devices++
+			smallest = min(smallest, place.Size)
+		}
+	}
+	for _, arm := range s.Names {
+		if place := s.Arms[arm].Place(); place.Kind == lab.Directory {
+			smallest = min(smallest, place.Size)
+		}
+	}
+	left := 0
+	for _, arm := range s.Names {
+		run := &s.Arms[arm].Run
+		if devices > 0 {
+			left = onlyReads(run)
+		}
+		for i := range run.Cells {
+			if c := &run.Cells[i]; run.Targets[0].Place.Kind == lab.Device {
+				c.Steps = []lab.Step{lab.Load} // nothing is prepared where something may be kept
+				c.Params = maps.Clone(c.Params)
+				c.Params["size"] = cmp.Or(c.Params["size"], strconv.FormatInt(smallest, 10))
+			}
+		}
+		s.setHeader(arm, map[string]string{})
+	}
+	if len(s.First().Run.Cells) == 0 {
+		return app.Usage("no job of the suite only reads, and devices are only read here",
+			"take one that reads, or directories alone")
+	}
+	if left > 0 {
+		were := "that write were"
+		if left == 1 {
+			were = "that writes was"
+		}
+		s.notes = append(s.notes, fmt.Sprintf("%s %s left out: what lies on a device is kept, so devices are only read",
+			prose.Count(left, "cell"), were))
+	}
+	return nil
+}
+
+// checkOrder compares the order of the arguments with what the kernel knows of the stack.
+func (s *layerRun) checkOrder(ctx context.Context) error {
+	for i := 1; i < len(s.Names); i++ {
+		lower, upper := s.Arms[s.Names[i-1]], s.Arms[s.Names[i]]
+		if lower.Target != upper.Target {
+			s.notes = append(s.notes, fmt.Sprintf("nobody says whether %s lies on %s: they are on two targets",
+				layerName(upper), layerName(lower)))
+			continue
+		}
+		on, known, err := facts.Stacked(ctx, upper.Target, lower.Place(), upper.Place())
+		if err != nil {
+			return err
+		}
+		switch {
+		case !known:
+			s.notes = append(s.notes, fmt.Sprintf("the kernel does not say whether %s lies on %s", upper.Place().Path,
+				lower.Place().Path))
+		case !on:
+			upper.Run.Warnings = append(upper.Run.Warnings, layers.NotStacked(upper.Place().Path, lower.Place().Path))
+		}
+	}
+	return nil
+}
+
+// Report says what each layer adds.
+func (s *layerRun) Report() error {
+	var list []layers.Layer
+	var measured []layers.Measured
+	var warnings []layers.Warning
+	err := s.eachSaved(func(i int, run lab.Run, repetitions []lab.Repetition, found []app.ShownWarning) {
+		place := run.Targets[0].Place
+		list = append(list, layers.Layer{Name: layerName(s.Arms[s.Names[i]]), Kind: place.Kind,
+			Filesystem: place.Filesystem, Run: run.ID})
+		for _, r := range repetitions {
+			measured = append(measured, layers.Measured{Layer: i, Cell: r.Cell, Block: r.Block, Values: r.Values})
+		}
+		for _, w := range found {
+			warnings = append(warnings, layers.Warning{Layer: i, Cell: w.Cell, Warning: w.Warning,
+				Repetitions: w.Repetitions, N: w.N})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var cells []layers.Cell
+	for _, c := range s.First().Run.Cells {
+		cells = append(cells, layers.Cell{Cell: c, Title: experiment.TitleOf(c)})
+	}
+	d := layers.Compare(list, cells, measured, warnings, s.notes)
+	return results.ShowResult(s.App, s.Store,
+		results.ResultDocument{Published: d, Document: func(o report.Options) document.Document {
+			return report.LayersDocument(d, o)
+		}, Runs: s.runs()}, s.options.Result)
+}

@@ -1,0 +1,105 @@
+package ladderrun
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment/network"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/load/iperf3"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+)
+
+// networkLadderOf is the document of a saved ladder.
+func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
+	terms := ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: b.Run.Repetitions}
+	if t := b.Run.Terms; t != nil {
+		terms.Margin, terms.Alpha = t.Margin, t.Alpha
+	}
+	rungs := rungsOf(b.Run)
+	steps := make([]ladder.Step, len(rungs))
+	visits := map[string]combinationLoad{}
+	for i, r := range rungs {
+		steps[i] = stepOfNetwork(b.Run, rungs, i)
+		for _, o := range r.combinations {
+			directions := []string{o.Direction}
+			if o.Direction == BothDirections || r.Kind == ladder.Loopback {
+				directions = []string{lab.Send, lab.Receive}
+			}
+			visits[o.ID] = combinationLoad{i, directions}
+		}
+	}
+	var measured []ladder.Measured
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			return ladder.Document{}, err
+		}
+		id, allTargets := strings.CutSuffix(rep.Cell, runner.CellOf("", runner.AllTargets))
+		if !allTargets || rep.Failed() {
+			continue
+		}
+		for _, direction := range visits[id].directions {
+			values := rep.Values
+			if rungs[visits[id].rung].Kind == ladder.Loopback { // which has one direction, whatever one calls it
+				values = map[string]float64{lab.Bitrate(direction): rep.Values[lab.Bitrate(lab.Send)]}
+			}
+			measured = append(measured, ladder.Measured{Rung: visits[id].rung, Cell: direction, Block: rep.Block,
+				Values: values})
+		}
+	}
+	found, err := app.WarningsOf(b)
+	if err != nil {
+		return ladder.Document{}, err
+	}
+	var warnings []ladder.Warning
+	for _, w := range found {
+		id, _, _ := strings.Cut(w.Cell, "@")
+		v, about := visits[id]
+		if !about {
+			warnings = append(warnings, ladder.Warning{Warning: w.Warning})
+			continue
+		}
+		for _, direction := range v.directions {
+			printed := func(o ladder.Warning) bool {
+				return o.Rung == v.rung && o.Cell == direction && o.Code == w.Code
+			}
+			if !slices.ContainsFunc(warnings, printed) { // many pairs of a rung say the same
+				warnings = append(warnings, ladder.Warning{Rung: v.rung, Cell: direction, Warning: w.Warning,
+					Repetitions: w.Repetitions, N: w.N})
+			}
+		}
+	}
+	return ladder.Analyze(steps, directionLoads(b.Run), measured, warnings, network.PodNotes(b.Run), terms), nil
+}
+
+// combinationLoad is what an occasion measures: a rung, in one direction or in both.
+type combinationLoad struct {
+	rung       int
+	directions []string
+}
+
+// directionLoads are the two loads of a ladder.
+func directionLoads(run lab.Run) []ladder.Load {
+	var loads []ladder.Load
+	titles := map[string]string{lab.Send: "to the server", lab.Receive: "from the server"}
+	params := map[string]string{}
+	for _, c := range run.Cells {
+		if c.Params["reverse"] == "" && c.Params["bidir"] == "" && !strings.HasPrefix(c.ID, string(ladder.Flow)+"-") {
+			params = c.Params
+			break
+		}
+	}
+	for _, direction := range []string{lab.Send, lab.Receive} {
+		if !slices.ContainsFunc(run.Study.Combinations, func(o lab.Combination) bool {
+			return o.Direction == direction && o.Kind != string(ladder.Loopback)
+		}) {
+			continue
+		}
+		loads = append(loads, ladder.Load{Title: iperf3.Title(params) + " " + titles[direction],
+			Metric: lab.Bitrate(direction), Cell: lab.Cell{ID: direction, Params: params}})
+	}
+	return loads
+}

@@ -1,0 +1,101 @@
+package network
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/interference"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// interferenceOf is the document of a saved run.
+func interferenceOf(b *store.Bundle) (interference.Document, error) {
+	study := *b.Run.Study
+	terms := interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha,
+		Passes: b.Run.Repetitions}
+	if t := b.Run.Terms; t != nil {
+		terms.Margin, terms.Alpha = t.Margin, t.Alpha
+	}
+	var groups []interference.Group
+	place := map[string]int{} // of groups, and of the arms in them
+	for i, g := range study.Groups {
+		kind := "network"
+		if ofStorage(g) {
+			kind = "storage"
+		}
+		groups = append(groups, interference.Group{Name: g.Name, Kind: kind, Over: g.Over})
+		place[g.Name] = i
+		for _, arm := range g.Arms {
+			place[arm] = i
+		}
+	}
+	combinations := map[string][]int{}
+	for _, o := range study.Combinations {
+		for _, name := range o.Groups {
+			combinations[o.ID] = append(combinations[o.ID], place[name])
+		}
+	}
+	type visit struct {
+		combination string
+		block       int
+	}
+	rates := map[visit]map[int]float64{}
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			return interference.Document{}, err
+		}
+		i := strings.LastIndex(rep.Cell, "@")
+		id, arm := rep.Cell[:max(i, 0)], rep.Cell[i+1:]
+		if !slices.ContainsFunc(study.Groups, func(g lab.DesignGroup) bool { return g.Name == arm }) {
+			continue
+		}
+		at := visit{id, rep.Block}
+		if rates[at] == nil {
+			rates[at] = map[int]float64{}
+		}
+		rates[at][place[arm]] = bitsOf(rep.Values) // 0 where it failed, so that the whole visit does not count
+	}
+	var measured []interference.Measured
+	for at, of := range rates {
+		measured = append(measured, interference.Measured{Block: at.block, Rates: of})
+	}
+	found, err := app.WarningsOf(b)
+	if err != nil {
+		return interference.Document{}, err
+	}
+	var warnings []interference.Warning
+	for _, w := range found {
+		if !ofRates(w.Warning) {
+			continue
+		}
+		i := strings.LastIndex(w.Cell, "@")
+		about := -1
+		if g, ok := place[w.Cell[i+1:]]; ok && i >= 0 {
+			about = g
+		}
+		warnings = append(warnings, interference.Warning{Groups: append([]int{}, combinations[w.Cell[:max(i, 0)]]...),
+			About: about, Warning: w.Warning, Repetitions: w.Repetitions, N: w.N})
+	}
+	d := interference.Analyse(groups, measured, warnings, nil, terms)
+	d.Run = b.Run.ID
+	return d, nil
+}
+
+// ofRates says whether a warning is about the run as a whole, or about what loads are compared by. How many repetitions
+// there are the intervals tell.
+func ofRates(w lab.Warning) bool {
+	if w.Code == "few-repetitions" {
+		return false
+	}
+	return len(w.Taints) == 0 ||
+		slices.ContainsFunc([]string{lab.Bitrate(lab.Send), lab.Bitrate(lab.Receive), lab.Bandwidth(lab.Read)},
+			w.Tainted)
+}
+
+// bitsOf is what a load moved in bit/s, in all directions.
+func bitsOf(values map[string]float64) float64 {
+	return values[lab.Bitrate(lab.Send)] + values[lab.Bitrate(lab.Receive)] +
+		8*(values[lab.Bandwidth(lab.Read)]+values[lab.Bandwidth(lab.Write)])
+}

@@ -1,0 +1,53 @@
+package network
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"headroom/internal/experiment"
+	"headroom/internal/factor"
+	"headroom/internal/facts"
+)
+
+// Machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several
+// pairs once. A client and a server may be one target: what the journal of the first has changed there is in effect for
+// the second already.
+func (n *Network) Machines(ctx context.Context) ([]*experiment.VariedMachine, error) {
+	var all []*experiment.VariedMachine
+	add := func(kind, role string, adapters []string) {
+		t := n.End(role).Target
+		i := slices.IndexFunc(all, func(m *experiment.VariedMachine) bool {
+			return m.Kind == kind && m.Where[0].Target == t
+		})
+		if i < 0 {
+			i, all = len(all),
+				append(all, &experiment.VariedMachine{Role: role, Kind: kind, Where: []factor.Scope{{Target: t}}})
+		}
+		m := all[i]
+		for _, adapter := range adapters {
+			switch {
+			case m.Where[0].Adapter == "":
+				m.Where[0].Adapter = adapter
+			case !slices.ContainsFunc(m.Where, func(w factor.Scope) bool { return w.Adapter == adapter }):
+				m.Where = append(m.Where, factor.Scope{Target: t, Adapter: adapter})
+			}
+		}
+	}
+	looked := map[string]bool{}
+	for _, pair := range n.Pairs {
+		key := pair.Client + " " + pair.Server + " " + pair.Address
+		if looked[key] {
+			continue
+		}
+		looked[key] = true
+		at, there, err := facts.FindPorts(ctx, n.End(pair.Client).Target, n.End(pair.Server).Target, pair.Address)
+		if err != nil {
+			return nil, err
+		}
+		add(experiment.ClientRole, pair.Client, at.Expected)
+		add(experiment.ServerRole, pair.Server, there.Expected)
+	}
+	slices.SortStableFunc(all, func(a, b *experiment.VariedMachine) int { return strings.Compare(a.Kind, b.Kind) })
+	return all, nil
+}

@@ -1,0 +1,178 @@
+package network
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/experiment/parallel"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// Run measures between pairs of clients and servers, or says what would be done. Args may name the suite.
+func Run(ctx context.Context, p *app.App, s *store.Store, o Options, args []string) error {
+	return experiment.Conduct(ctx, p, s, o.Request(lab.DesignNet, args),
+		&pairsRun{Network: NewNetwork(p, s, o), args: args})
+}
+
+// pairsRun is the design of headroom net: one pair by itself, or several that are carried out together, as loads.
+type pairsRun struct {
+	Network
+	args  []string
+	su    suite.Suite
+	loads experiment.Design
+}
+
+// Targets are those of the ends.
+func (n *pairsRun) Targets(saved *store.Bundle) ([]string, error) {
+	if saved != nil {
+		err := n.ReadEnds(saved)
+		for _, c := range saved.Run.Cells {
+			n.Needs(c.Engine, c.Params)
+		}
+		return n.Names(), err
+	}
+	if err := n.Name(); err != nil {
+		return nil, err
+	}
+	var err error
+	if n.su, err = n.suite(n.args); err == nil {
+		err = n.NeedsOf(n.su)
+	}
+	return n.Names(), err
+}
+
+// New pairs the ends, and makes the header of a new run.
+func (n *pairsRun) New(ctx context.Context) error {
+	if err := n.Pair(ctx); err != nil {
+		return err
+	}
+	if err := n.newHeader(ctx, n.su); err != nil {
+		return err
+	}
+	t := n.takeLoads()
+	if t != nil {
+		t.Join()
+		t.Run.Network = n.Pairs
+	}
+	return nil
+}
+
+// Resume takes up what an interrupted run has measured.
+func (n *pairsRun) Resume(ctx context.Context, saved *store.Bundle) error {
+	for i := range n.Pairs {
+		n.Parts = append(n.Parts, n.Part(i))
+	}
+	n.takeLoads()
+	return n.loads.Resume(ctx, saved)
+}
+
+// takeLoads has the pairs carried out together; one by itself, and then it returns nil.
+func (n *pairsRun) takeLoads() *parallel.MultiTargetRun {
+	if len(n.Parts) == 1 {
+		n.loads = &experiment.Single{Measurement: n.Parts[0]}
+		return nil
+	}
+	t := &parallel.MultiTargetRun{App: n.App, Options: n.Options.RunOptions, Store: n.Store, Parts: n.Parts}
+	n.loads = t
+	return t
+}
+
+// PrintPlan lists the tests.
+func (n *pairsRun) PrintPlan(ctx context.Context) error { return n.loads.PrintPlan(ctx) }
+
+// Measure carries out the tests.
+func (n *pairsRun) Measure(ctx context.Context) (experiment.Measured, error) {
+	return n.loads.Measure(ctx)
+}
+
+// Report shows what was measured.
+func (n *pairsRun) Report() error { return n.loads.Report() }
+
+// suite that the command line names.
+func (n *Network) suite(args []string) (suite.Suite, error) {
+	name := "network"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	su, err := experiment.LoadSuite(name)
+	if err == nil && su.Place != suite.Network {
+		err = app.Usage("the suite "+su.Name+" measures no network", "headroom run "+su.Name)
+	}
+	return su, err
+}
+
+// newHeader makes the header of a new run.
+func (n *Network) newHeader(ctx context.Context, su suite.Suite) error {
+	if err := n.SnapshotEnds(ctx); err != nil {
+		return err
+	}
+	if n.Options.Seed == 0 {
+		n.Options.Seed = rand.Uint64()
+	}
+	id := store.NewID()
+	for i := range n.Pairs {
+		m := n.Part(i)
+		if err := m.NewHeaderOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
+			return err
+		}
+		m.Run.ID, m.Run.Design, m.Run.Network = id, lab.DesignNet, n.Pairs[i:i+1]
+		if len(n.Pairs) > 1 {
+			m.PrefixRole()
+		} else {
+			m.Run.Arms[0].Role = experiment.ClientRole
+		}
+		m.Run.Targets = []lab.RunTarget{n.End(n.Pairs[i].Client).Recorded, n.End(n.Pairs[i].Server).Recorded}
+		n.Parts = append(n.Parts, m)
+	}
+	return n.planEvents()
+}
+
+// PlanEvents takes up the events, which come upon the tests of all pairs.
+func (n *Network) planEvents() error {
+	err := n.Parts[0].PlanEvents(func(on string) (string, error) {
+		for _, e := range n.Ends {
+			if e.Role == on {
+				return e.Name, nil
+			}
+		}
+		switch {
+		case on == "" && len(n.Opened) == 1:
+			return n.Ends[0].Name, nil
+		case n.AllKinds().Has(on):
+			return on, nil
+		}
+		var hints []string
+		for _, e := range n.Ends[:min(len(n.Ends), app.MaxNamed)] {
+			hints = append(hints, "--event-on "+e.Role)
+		}
+		return "", app.Usage("it is not said where the events are",
+			append(hints, "--event-on TARGET, which is "+n.AllKinds().Forms())...)
+	})
+	for _, m := range n.Parts[1:] {
+		m.Run.Events = slices.Clone(n.Parts[0].Run.Events)
+	}
+	return err
+}
+
+// PrintSummary says on standard error what is about to happen.
+func (n *pairsRun) PrintSummary(context.Context) {
+	m := n.Parts[0]
+	n.PrintPairs(m.Run.Suite)
+	loads := m.Planned() - len(m.Saved)
+	text := prose.Count(len(m.Run.Cells), "cell") + "; " + prose.Count(loads, "test")
+	if len(n.Pairs) > 1 {
+		text += " of each pair, all pairs at once"
+	}
+	if t := suite.EstimateTime(m.SuiteCells(), m.Pause()); t > 0 {
+		text += "; about " + unit.Duration(t)
+	}
+	n.Print("  ", text)
+	m.PrintEvents()
+}

@@ -1,0 +1,139 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/target"
+)
+
+// Run measures the stages, or says what would be done. Args may name the suite.
+func Run(ctx context.Context, p *app.App, s *store.Store, o Options, args []string) error {
+	r := o.Request(lab.DesignNFS, args)
+	r.Complete = true // one of the stages may be
+	return experiment.Conduct(ctx, p, s, r, &Stages{App: p, Options: o, Store: s, args: args, suite: "nfs",
+		id: store.NewID(), opened: map[string]target.Target{}, earlier: map[string]*store.Bundle{}})
+}
+
+// Targets are the server, the client and the guest, as far as they are named.
+func (x *Stages) Targets(saved *store.Bundle) (names []string, err error) {
+	if saved != nil {
+		err = x.readTerms(saved.Run)
+	} else if len(x.args) > 0 {
+		x.suite = x.args[0]
+	}
+	if saved == nil {
+		x.loads, err = experiment.LoadSuite(x.suite)
+	}
+	if err == nil {
+		err = x.name()
+	}
+	if err == nil && x.loads.Place == suite.Network {
+		err = app.Usage("the suite "+x.loads.Name+" measures no storage", "headroom net "+x.suite)
+	}
+	if err == nil && saved == nil {
+		x.Options.NFS.Events, err = x.Options.RunOptions.Events.Parse(x.eventTarget)
+	}
+	return x.targetNames(), err
+}
+
+// targetNames has the server first: a guest has its exports when it is there.
+func (x *Stages) targetNames() []string {
+	return slices.DeleteFunc([]string{x.Options.Server, x.Options.Client, x.Options.Guest}, func(name string) bool {
+		return name == ""
+	})
+}
+
+// readTerms reads what was settled when an interrupted experiment began.
+func (x *Stages) readTerms(run lab.Run) (err error) {
+	x.id, x.suite = run.Pair, run.Suite
+	x.Options.NFS, x.Options.Label, x.Options.AsPublished, x.Options.Seed = *run.NFS, run.Label, run.AsPublished,
+		run.Seed
+	x.loads, err = suite.Decode(x.suite, []byte(run.SuiteText))
+	return err
+}
+
+// Open opens the targets.
+func (x *Stages) Open(ctx context.Context) error {
+	for _, name := range x.targetNames() {
+		t, err := x.OpenTarget(ctx, name)
+		if err != nil {
+			return err
+		}
+		x.opened[name] = t
+	}
+	return nil
+}
+
+// Close closes the targets that were opened.
+func (x *Stages) Close() {
+	// a client that waits for its server is slow to end
+	for _, name := range []string{x.Options.Guest, x.Options.Client, x.Options.Server} {
+		if t := x.opened[name]; t != nil {
+			x.CloseTarget(t)
+		}
+	}
+}
+
+// New finds the stages that can be measured.
+func (x *Stages) New(ctx context.Context) (err error) {
+	x.stages, err = x.possibleStages(ctx)
+	return err
+}
+
+// Resume looks up what is measured already.
+func (x *Stages) Resume(ctx context.Context, saved *store.Bundle) error {
+	found, err := x.Store.Partners(saved)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(found, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
+	for _, b := range found {
+		x.earlier[b.Run.NFS.Requested] = b
+		x.bundles = append(x.bundles, b.Run.ID)
+	}
+	return x.New(ctx)
+}
+
+// PrintSummary says nothing: each stage says of itself what is about to be done when it begins.
+func (x *Stages) PrintSummary(context.Context) {}
+
+// PrintPlan lists the stages.
+func (x *Stages) PrintPlan(context.Context) error {
+	for _, s := range x.stages {
+		if s.mount == nil {
+			fmt.Fprintf(x.Stdout, "%s: %s in %s of %s\n", s.asked, x.suite, s.folder, s.target.Name())
+			continue
+		}
+		fmt.Fprintf(x.Stdout, "%s: mount %s on %s of %s, %s there, unmount\n", s.asked, s.mount, s.folder,
+			s.target.Name(), x.suite)
+	}
+	return nil
+}
+
+// Measure measures all stages.
+func (x *Stages) Measure(ctx context.Context) (_ experiment.Measured, err error) {
+	if err := x.checkEvents(ctx); err != nil {
+		return x.measured, err
+	}
+	if x.journal, err = x.App.Journal(x.Store, x.id, x.opened[x.Options.Client]); err != nil {
+		return x.measured, err
+	}
+	defer func() { err = errors.Join(err, x.journal.Close()) }()
+	s := &schedule{Stages: x, left: x.stages}
+	err = s.end(ctx, runner.Conduct(ctx, s))
+	x.measured.Run = lab.Run{ID: x.id, Design: lab.DesignNFS}
+	if len(x.missing) > 0 {
+		x.measured.Missing = &lab.Error{What: "not measured: " + strings.Join(x.missing, ", ")}
+	}
+	return x.measured, err
+}

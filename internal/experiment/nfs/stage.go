@@ -1,0 +1,189 @@
+package nfs
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"headroom/internal/event"
+	"headroom/internal/factor"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// nfsStage is one way to the storage of an NFS server.
+type nfsStage struct {
+	// asked is what it is called until it is known what came of it.
+	asked string
+	// target that is measured, in folder.
+	target target.Target
+	folder string
+	// mount is made for the stage; nil where there is none to make.
+	mount *factor.NFSMount
+	// point of the client is where the mount is seen; empty for the server's own storage.
+	point string
+	// inside says that the target is a virtual machine whose disk lies on the mount.
+	inside bool
+}
+
+// addresses that the mount is to lead to; 0 where nobody has said.
+func (s nfsStage) addresses() int {
+	if s.mount == nil {
+		return 0
+	}
+	return len(s.mount.Addresses)
+}
+
+// possibleStages are the stages that can be measured, in their order. What is left out is said.
+func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
+	var all []nfsStage
+	client := x.opened[x.Options.Client]
+	if server := x.opened[x.Options.Server]; server != nil {
+		all = append(all, nfsStage{asked: "the server's own storage", target: server, folder: x.Options.Export})
+	} else {
+		x.Print("", "without --on server=TARGET the server's own storage is not measured")
+	}
+	if point := x.Options.Mounted; point != "" {
+		all = append(all, nfsStage{asked: "the mount on " + point, target: client, folder: point, point: point})
+		if guest := x.opened[x.Options.Guest]; guest != nil {
+			inside := nfsStage{asked: "the guest " + guest.Name(), target: guest, folder: x.Options.GuestPlace,
+				point: point, inside: true}
+			if err := x.checkGuest(ctx, inside); err != nil {
+				return nil, err
+			}
+			all = append(all, inside)
+		}
+		return all, nil
+	}
+	for _, transport := range []string{overTCP, overRDMA} {
+		if len(x.Options.Transports) > 0 && !slices.Contains(x.Options.Transports, transport) {
+			continue
+		}
+		if transport == overRDMA && !slices.Contains(x.Options.Transports, transport) {
+			lacks, err := x.lacksRDMA(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if lacks != "" {
+				x.Print("", "RDMA is left out: "+lacks)
+				continue
+			}
+		}
+		for n := 1; n <= len(x.addresses); n += max(1, len(x.addresses)-1) {
+			m := stageMount(x.Options.NFS, transport, x.addresses[:n])
+			point := fmt.Sprintf("/run/headroom-%s-nfs%d", strings.ToLower(x.id), len(all))
+			all = append(all, nfsStage{asked: stageName(transport, n), target: client, mount: &m, folder: point,
+				point: point})
+		}
+	}
+	return all, nil
+}
+
+// stageName is what a stage is called in every table, by what it goes over.
+func stageName(transport string, paths int) string {
+	if paths > 1 {
+		return strings.ToUpper(transport) + " multipath"
+	}
+	return strings.ToUpper(transport) + " single path"
+}
+
+// lacksRDMA is which end has no RDMA; empty where both have it, as far as can be seen.
+func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
+	ports, err := facts.RDMAPorts(ctx, x.opened[x.Options.Client])
+	if err != nil {
+		return "", err
+	}
+	if !ports {
+		return "the client has no RDMA port", nil
+	}
+	if x.Options.Server == "" {
+		return "", nil
+	}
+	const portList = "/proc/fs/nfsd/portlist"
+	files, err := x.opened[x.Options.Server].ReadFiles(ctx, portList)
+	if err != nil {
+		return "", err
+	}
+	if f := files[portList]; f.Err == nil && !strings.Contains(string(f.Data), "rdma ") {
+		return "the server does not listen for it (" + portList + ")", nil
+	}
+	return "", nil
+}
+
+// checkGuest refuses a virtual machine whose disk can't lie on the mount. What the mount carries while it is measured
+// says the rest.
+func (x *Stages) checkGuest(ctx context.Context, s nfsStage) error {
+	client := x.opened[x.Options.Client]
+	found, err := facts.GuestsOn(ctx, client, s.point)
+	if err != nil {
+		return err
+	}
+	refuse := func(what string) error {
+		return &lab.Error{Kind: lab.Refused, What: what, Target: target.RemoteName(client),
+			Hints: []string{"name the mount on which the guest's disk lies: --mounted DIR",
+				"it takes root to see what others have open"}}
+	}
+	if len(found) == 0 {
+		return refuse("no virtual machine has a file of " + s.point + " open")
+	}
+	uuid, err := facts.GuestUUID(ctx, s.target)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, g := range found {
+		if uuid == "" || g.UUID == "" || g.UUID == uuid {
+			return nil
+		}
+		names = append(names, fmt.Sprintf("%s (process %s)", g.Name, g.PID))
+	}
+	return refuse(fmt.Sprintf("%s is not among the virtual machines that have files of %s open: %s", s.target.Name(),
+		s.point, strings.Join(names, ", ")))
+}
+
+func memoryFilesystems() []string { return []string{"tmpfs", "ramfs"} }
+
+// serverStage is what the server's own storage is called.
+func serverStage(place lab.Place) string {
+	if slices.Contains(memoryFilesystems(), place.Filesystem) {
+		return "server memory"
+	}
+	return "server " + place.Filesystem
+}
+
+// throughMemory are loads on a file system in memory, which takes no direct I/O before Linux 6.6: it is the cache
+// itself.
+func throughMemory(cells []lab.Cell) []lab.Cell {
+	changed := slices.Clone(cells)
+	for i := range changed {
+		changed[i].Params = maps.Clone(changed[i].Params)
+		changed[i].Params["direct"] = "0"
+	}
+	return changed
+}
+
+// eventsFor are the events that a stage on a mount can have: no loss of an address that it does not use.
+func (s nfsStage) eventsFor(all []lab.Event) []lab.Event {
+	var own []lab.Event
+	for _, u := range all {
+		if s.mount != nil && len(u.Named) == 2 && u.Named[0] == event.LoseTrunk && !slices.Contains(s.mount.Addresses,
+			addressOf(u.Named[1])) {
+			continue
+		}
+		if s.addresses() == 1 {
+			u.ExpectedShare = 0 // which is said of all addresses
+		}
+		own = append(own, u)
+	}
+	return own
+}
+
+// addressOf a text; the zero one where it is none.
+func addressOf(text string) netip.Addr {
+	a, _ := netip.ParseAddr(text)
+	return a
+}

@@ -1,0 +1,204 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/factor"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/results"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+)
+
+// stageRun is a stage while it is measured.
+type stageRun struct {
+	nfsStage
+	*experiment.Active
+	show *experiment.Progress
+	// before is what the mount had carried before the first load; nil for the server's own storage.
+	before *nfsTraffic
+	// undoEvents gives back the targets of its events.
+	undoEvents func() error
+}
+
+// enter mounts a stage, looks what came of it, and begins its run; nil where all of it is measured. After an error
+// nothing is mounted.
+func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err error) {
+	earlier := x.earlier[s.asked]
+	if earlier != nil && earlier.Run.Status != lab.Interrupted {
+		return nil, nil
+	}
+	m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target,
+		Resumed: earlier}
+	run = &stageRun{nfsStage: s, Active: &experiment.Active{Measurement: m},
+		undoEvents: func() error { return nil }}
+	defer func() {
+		if err != nil {
+			run, err = nil, errors.Join(err, x.giveBack(ctx, run))
+		}
+	}()
+	if s.mount != nil {
+		x.Print("", "mounting "+s.mount.String()+" for "+s.asked)
+		setting, err := factor.NFSSetting(ctx, s.target, *s.mount, s.folder)
+		if err != nil {
+			return run, err
+		}
+		if err := x.journal.Change(ctx, setting, s.mount.String()); err != nil {
+			return run, err
+		}
+	}
+	if s.inside {
+		m.Backends = append(m.Backends,
+			runner.Backend{Role: experiment.ClientRole, Target: x.opened[x.Options.Client], Mount: s.point})
+	}
+	if server := x.opened[x.Options.Server]; s.point != "" && server != nil {
+		m.Backends = append(m.Backends, runner.Backend{Role: experiment.ServerRole, Target: server})
+	}
+	if err := x.prepare(ctx, m, s); err != nil {
+		return run, err
+	}
+	return run, x.begin(ctx, run)
+}
+
+// begin begins the run of a stage that is prepared.
+func (x *Stages) begin(ctx context.Context, run *stageRun) error {
+	m := run.Measurement
+	stage := serverStage(m.Place())
+	var err error
+	if run.point != "" {
+		if run.before, err = x.traffic(ctx, run.point); err != nil {
+			return err
+		}
+		stage = run.before.stage()
+	}
+	if run.inside {
+		stage += app.InsideGuest
+	}
+	if was := m.Run.Arms[0].Levels[results.StageLevel]; m.Resumed != nil && was != stage {
+		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("run %s measured %s, and it is %s now", m.Run.ID, was,
+			stage), Hints: []string{"start a new experiment"}}
+	}
+	m.Run.Arms[0].Levels = map[string]string{results.StageLevel: stage}
+	if run.undoEvents, err = m.OpenEvents(ctx, slices.Collect(maps.Values(x.opened))...); err != nil {
+		run.undoEvents = func() error { return nil }
+		return err
+	}
+	x.Print("", stage)
+	m.PrintSummary(ctx)
+	p, show := m.PlanAndProgress()
+	active, err := m.Start(ctx, p, show.Tell)
+	if err != nil {
+		show.End()
+		return err
+	}
+	run.Active, run.show = active, show
+	return nil
+}
+
+// sharesScratch says whether the scratch file of a stage can serve the mounts, which are measured after it.
+func (x *Stages) sharesScratch(run *stageRun) bool {
+	return run.point == "" && run.Session.LaidOut().State.Bytes > 0 && !run.Run.AsPublished && x.Options.Mounted == ""
+}
+
+// leave ends the run of a stage that ended with failed, which is a part of its error, and unmounts it.
+func (x *Stages) leave(ctx context.Context, run *stageRun, failed error) error {
+	run.show.End()
+	if failed == nil && run.before != nil {
+		var after *nfsTraffic
+		if after, failed = x.traffic(ctx, run.point); failed == nil {
+			run.Run.Warnings = append(run.Run.Warnings, run.before.warnings(*after, run.addresses())...)
+		}
+	}
+	outcome, err := run.Finish(ctx, failed)
+	x.measured.Add(outcome)
+	return errors.Join(err, experiment.Failures(outcome), x.giveBack(ctx, run))
+}
+
+// giveBack gives back what a stage holds.
+func (x *Stages) giveBack(ctx context.Context, run *stageRun) error {
+	err := run.undoEvents()
+	if run.mount != nil {
+		err = errors.Join(err, x.journal.Undo(ctx))
+	}
+	run.Release()
+	return err
+}
+
+// RunOptions are those of each stage's run.
+func (x *Stages) runOptions() experiment.RunOptions {
+	o := x.Options.RunOptions
+	o.On, o.Resume = nil, ""
+	o.Set, o.Size, o.Repeat, o.Order = x.Options.NFS.Set, x.Options.NFS.Size, x.Options.NFS.Repeat, x.Options.NFS.Order
+	return o
+}
+
+// prepare makes the run of a stage, or takes up the one that was interrupted.
+func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsStage) error {
+	if m.Resumed != nil {
+		return m.ResumeFrom(ctx, m.Resumed, m.Resumed.Run)
+	}
+	place, err := facts.ResolvePlace(ctx, s.target, s.folder)
+	if err != nil {
+		return err
+	}
+	if err := m.NewHeaderOn(x.loads, place); err != nil {
+		return err
+	}
+	if len(x.bundles) == 0 {
+		m.Run.ID = x.id
+	}
+	if s.point != "" {
+		if err := m.SetEvents(s.eventsFor(x.Options.NFS.Events)); err != nil {
+			return err
+		}
+	}
+	m.Run.Design, m.Run.Pair = lab.DesignNFS, x.id
+	settled := x.Options.NFS
+	settled.Requested = s.asked
+	m.Run.NFS = &settled
+	if s.point == "" && slices.Contains(memoryFilesystems(), place.Filesystem) {
+		m.Run.Cells = throughMemory(m.Run.Cells)
+	}
+	if s.mount != nil {
+		if m.SharedScratch, err = x.sharedFile(ctx, m); err != nil {
+			return err
+		}
+	}
+	if err := m.SecureAndSnapshot(ctx); err != nil {
+		return err
+	}
+	x.bundles = append(x.bundles, m.Run.ID)
+	return nil
+}
+
+// sharedFile is the scratch file that the server's own stage has laid out, as a client sees it; nil where there is none
+// that the client may write to. It spares a layout over the network for each stage.
+func (x *Stages) sharedFile(ctx context.Context, m *experiment.Measurement) (*runner.SharedScratch, error) {
+	if x.sharedScratch == nil {
+		return nil, nil
+	}
+	file := m.Place().Path + "/" + x.sharedScratch.Name
+	out, err := m.Target.Run(ctx, "stat", "-c", "%s", "--", file)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(m.Place().Size, 10) {
+		return nil, &lab.Error{What: fmt.Sprintf("the file that lies in %s of the server is not seen in the mount",
+			x.Options.Export), Target: target.RemoteName(m.Target), Output: string(out.Stderr),
+			Hints: []string{"--export is the directory on the server, --path what its clients call it: " +
+				x.Options.Path + " is another one"}}
+	}
+	if out, err = m.Target.Run(ctx, "test", "-w", file); err != nil || out.ExitCode != 0 {
+		return nil, err // root of a client is nobody there
+	}
+	return x.sharedScratch, nil
+}

@@ -1,0 +1,202 @@
+package parallel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+)
+
+// New makes the header of a new run and makes sure that it can be carried out.
+func (t *MultiTargetRun) New(ctx context.Context) error {
+	if t.isFleet() {
+		defer t.Footprint.WithLowMemory()()
+	}
+	args := t.args
+	if len(args) == 0 {
+		return app.Usage("run what?", "headroom suites lists the suites", "for example: headroom run quick .")
+	}
+	su, err := experiment.LoadSuite(args[0])
+	if err != nil {
+		return err
+	}
+	if n := len(args) - 1; n > 1 && n != len(t.Parts) {
+		return app.Usage(fmt.Sprintf("%d places are named for %d targets", n, len(t.Parts)),
+			"name one for all, or one for each in the order of --on")
+	}
+	places := make([]lab.Place, len(t.Parts))
+	err = t.forEachTarget(ctx, func(ctx context.Context, i int, m *experiment.Measurement) (err error) {
+		at := args[1:]
+		if len(at) > 1 {
+			at = at[i : i+1]
+		}
+		if places[i], err = m.ResolvePlace(ctx, su, at); err == nil {
+			m.Location, err = m.Locate(ctx, places[i])
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	first := t.Parts[0]
+	for i, m := range t.Parts {
+		place := places[i]
+		if err := m.NewHeaderOn(su, place); err != nil {
+			return err
+		}
+		if place.Kind != first.Place().Kind {
+			return app.Usage(fmt.Sprintf("%s is a %s and %s a %s", first.Place().Path, first.Place().Kind, place.Path,
+				place.Kind), "take places of one kind: the loads must be the same")
+		}
+		m.Run.ID, m.Run.Seed = first.Run.ID, first.Run.Seed
+		m.PrefixRole()
+	}
+	if err := t.planEvents(); err != nil {
+		return err
+	}
+	if err := t.checkSamePlace(); err != nil {
+		return err
+	}
+	if t.isFleet() && !t.Options.DryRun.Asked() {
+		t.Join()
+		if t.earlyWriter, err = t.Store.Create(t.Run); err != nil {
+			return err
+		}
+		// Nothing is left anywhere yet; where nobody said so, all would be looked at.
+		if err := t.earlyWriter.AnnounceLeftovers(lab.Leftovers{Target: first.Target.Name(),
+			Jobs: first.Owner()}); err != nil {
+			return err
+		}
+	}
+	if err := t.secureAndSnapshot(ctx); err != nil {
+		return err
+	}
+	t.Join()
+	return nil
+}
+
+// SecureAndSnapshot secures the places, and takes down the machines as they are. The first of a fleet is the one that
+// the others are told apart from.
+func (t *MultiTargetRun) secureAndSnapshot(ctx context.Context) error {
+	ready := func(ctx context.Context, i int, m *experiment.Measurement) error {
+		if i == 0 && m.Machine != nil { // it was the first
+			return nil
+		}
+		if err := m.SecureAndSnapshot(ctx); err != nil || !t.isFleet() {
+			return err
+		}
+		return t.saveSnapshotEarly(m)
+	}
+	if t.isFleet() {
+		if err := ready(ctx, 0, t.Parts[0]); err != nil {
+			return err
+		}
+	}
+	return t.forEachTarget(ctx, ready)
+}
+
+// Join makes the header of the whole out of those of its parts.
+func (t *MultiTargetRun) Join() {
+	t.Run = t.Parts[0].Run
+	t.Run.Targets, t.Run.Arms, t.Run.Cells = nil, nil, nil
+	for _, m := range t.Parts {
+		for _, target := range m.Run.Targets { // two pairs may have one server
+			if !slices.ContainsFunc(t.Run.Targets, func(o lab.RunTarget) bool { return o.Role == target.Role }) {
+				t.Run.Targets = append(t.Run.Targets, target)
+			}
+		}
+		t.Run.Arms = append(t.Run.Arms, m.Run.Arms...)
+	}
+	t.Run.Study = t.Design
+	t.Run.AtOnce = t.Options.AtOnce
+	for _, g := range t.groups() {
+		t.Run.Arms = append(t.Run.Arms,
+			lab.Arm{ID: g.Name, Role: g.Name, Levels: map[string]string{experiment.TargetLevel: g.Name}})
+	}
+	if !t.sequential() {
+		t.Run.Arms = append(t.Run.Arms, lab.Arm{ID: runner.AllTargets, Role: runner.AllTargets,
+			Levels: map[string]string{experiment.TargetLevel: runner.AllTargets}})
+	}
+	for _, id := range t.cellNames() {
+		t.Run.Cells = append(t.Run.Cells, t.cellsOf(id)...)
+	}
+	t.Run.Warnings = t.warnings(t.LeftOut)
+}
+
+// sequential says whether the targets are loaded by turns, and not all of them at once. Nothing is added up then.
+func (t *MultiTargetRun) sequential() bool { return t.Run.AtOnce > 0 && t.Run.AtOnce < len(t.Parts) }
+
+// groups of parts that have a sum of their own.
+func (t *MultiTargetRun) groups() []lab.DesignGroup {
+	if t.Design == nil {
+		return nil
+	}
+	return t.Design.Groups
+}
+
+// cellNames are those of all parts, without their roles, each once.
+func (t *MultiTargetRun) cellNames() []string {
+	var names []string
+	for _, m := range t.Parts {
+		for _, c := range m.Run.Cells {
+			if id := withoutRole(c.ID, m.Role); !slices.Contains(names, id) {
+				names = append(names, id)
+			}
+		}
+	}
+	return names
+}
+
+// cellsOf are the cells of all who carry out one of this name: of the parts, of their groups, and of everybody.
+func (t *MultiTargetRun) cellsOf(id string) []lab.Cell {
+	var cells []lab.Cell
+	for _, m := range t.Parts {
+		if i := slices.IndexFunc(m.Run.Cells, func(c lab.Cell) bool { return c.ID == runner.CellOf(id, m.Role) }); i >=
+			0 {
+			cells = append(cells, m.Run.Cells[i])
+		}
+	}
+	of := func(arm string, like lab.Cell) lab.Cell {
+		like.ID, like.Arm = runner.CellOf(id, arm), arm
+		return like
+	}
+	allTargets := of(runner.AllTargets, cells[0])
+	for _, g := range t.groups() {
+		if i := slices.IndexFunc(cells, func(c lab.Cell) bool { return slices.Contains(g.Arms, c.Arm) }); i >= 0 {
+			cells = append(cells, of(g.Name, cells[i]))
+		}
+	}
+	if t.sequential() {
+		return cells
+	}
+	return append(cells, allTargets)
+}
+
+// withoutRole is the name that plans know a cell by.
+func withoutRole(cell, role string) string { return strings.TrimSuffix(cell, runner.CellOf("", role)) }
+
+// warnings of the run: some of the whole, then those of the parts. What all parts say alike is said once.
+func (t *MultiTargetRun) warnings(of []lab.Warning) []lab.Warning {
+	all := slices.Clone(of)
+	same := func(w lab.Warning) func(lab.Warning) bool {
+		return func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }
+	}
+	for _, m := range t.Parts {
+		for _, w := range m.Run.Warnings {
+			if slices.ContainsFunc(t.Parts, func(o *experiment.Measurement) bool {
+				return !slices.ContainsFunc(o.Run.Warnings, same(w))
+			}) {
+				w.Text = m.Role + ": " + w.Text
+			}
+			if !slices.ContainsFunc(all, same(w)) {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,106 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+)
+
+// Measure visits the arms until the plan has come to its end, and puts every setting back whatever happens.
+func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err error) {
+	if err := x.openJournals(ctx); err != nil {
+		return m, err
+	}
+	show := experiment.NewProgress(x.Measurement.App, x.schedule())
+	x.report = show.Tell
+	w, err := x.beginAfterTrials(ctx)
+	if err != nil {
+		show.End()
+		return m, errors.Join(err, x.restoreSettings(ctx))
+	}
+	x.writer = w
+	var open sideSessions
+	if err = errors.Join(x.openBuilds(ctx), x.openKernels(ctx)); err == nil {
+		err = open.open(ctx, x, w, show.Tell)
+	}
+	if err == nil {
+		err = x.follow(ctx, &open)
+	}
+	// first, because what is left on the host can only be removed when it is there
+	err = errors.Join(err, x.bootDefault(ctx))
+	show.End()
+	err = errors.Join(err, x.mountToClean(ctx))
+	outcome, closing := open.close()
+	err = errors.Join(err, closing, x.restoreSettings(ctx))
+	err = errors.Join(err, x.closeBuilds(ctx, err))
+	m.Outcome, m.Run = outcome, x.Run
+	if err = errors.Join(err, x.endPeers(ctx), x.endPairs(ctx, err), x.endReference(ctx, err),
+		x.End(ctx, w, outcome, err)); err != nil {
+		return m, err
+	}
+	err = m.NoneMeasured(x.Store)
+	m.Repetitions = nil // a result without loads is nothing to go on with
+	return m, err
+}
+
+// schedule is what the progress is told by.
+func (x *Experiment) schedule() experiment.ProgressSource {
+	if x.kind == app.BisectKind {
+		return experiment.Counter(func() string {
+			return fmt.Sprintf("measurement %d", len(x.Run.Experiment.SearchSteps))
+		})
+	}
+	x.clock = newVisitClock(x.visits, x.Measurement.RunnerMeasurement().Cells, x.savedOfAll())
+	return x.clock
+}
+
+// follow the plan, or the search, to its end.
+func (x *Experiment) follow(ctx context.Context, open *sideSessions) error {
+	if x.kind == app.BisectKind {
+		return x.search(ctx, open.underTest)
+	}
+	return runner.Conduct(ctx, &visiting{x, open})
+}
+
+// visiting names the visits to the arms of an experiment, in the order of its plan.
+type visiting struct {
+	*Experiment
+	open *sideSessions
+}
+
+// Next is what the plan names; at its end the pairs of settings whose effects do not add up are measured as well.
+func (v *visiting) Next(context.Context) (plan.Repetition, bool, error) {
+	for {
+		next, more := v.visits.Next(v.open.done())
+		if more {
+			return next, true, nil
+		}
+		if more, err := v.addPairs(v.open); !more || err != nil {
+			return plan.Repetition{}, false, err
+		}
+	}
+}
+
+// Repeat carries out a repetition in the session of its arm.
+func (v *visiting) Repeat(ctx context.Context, next plan.Repetition) error {
+	_, err := v.open.of(v.arm(next.Arm)).Repeat(ctx, next)
+	return err
+}
+
+// beginAfterTrials begins the run when all levels have shown to be possible.
+func (x *Experiment) beginAfterTrials(ctx context.Context) (*store.Writer, error) {
+	if err := x.tryLevels(ctx); err != nil {
+		return nil, err
+	}
+	w, err := x.Begin(ctx)
+	if err != nil {
+		return w, err
+	}
+	return experiment.OrInterrupt(w, x.beginPeers(ctx, w))
+}

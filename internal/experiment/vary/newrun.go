@@ -1,0 +1,66 @@
+package vary
+
+import (
+	"context"
+
+	"headroom/internal/app"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/suite"
+)
+
+// newRunOnPlace makes the new run of a suite on a place, which the experiment may have to mount.
+func (x *Experiment) newRunOnPlace(ctx context.Context, args []string, terms *lab.Experiment) error {
+	if x.mounts() && len(args) > 1 {
+		return app.Usage(factor.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+
+			args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
+	}
+	return x.whileMounted(ctx, "", func(folder string) error {
+		if folder != "" {
+			args = append(args, folder)
+		}
+		return x.newRunOn(ctx, args, nil, terms)
+	})
+}
+
+// newRunOn makes the new run: of the suite of a network, or where there is none of what args name on a place.
+func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite.Suite, terms *lab.Experiment) error {
+	var err error
+	if network != nil {
+		err = x.NewHeaderOn(*network, lab.Place{Kind: lab.NoPlace})
+	} else {
+		err = x.NewHeader(ctx, args)
+	}
+	if err != nil {
+		return err
+	}
+	x.Run.Experiment, x.Run.Design, x.suiteName = terms, lab.Design(x.kind), args[0]
+	if x.options.SettableOnly {
+		if err := x.excludeUnavailable(ctx); err != nil {
+			return err
+		}
+	}
+	x.fitBudget()
+	if x.Run.Arms, err = x.arms(); err != nil {
+		return err
+	}
+	if err := x.recordPriors(); err != nil {
+		return err
+	}
+	if x.Run.Cells, err = x.inArms(x.Run.Cells); err != nil {
+		return err
+	}
+	x.Run.Order, x.Run.Repetitions, x.Run.Budget = "visits", 0, x.options.Budget.Seconds()
+	if network != nil {
+		x.newPairs()
+	} else if err := x.SecureAndSnapshot(ctx); err != nil {
+		return err
+	}
+	if network == nil {
+		if err := x.newPeers(ctx, x.Measurement, app.StorageRole, args); err != nil {
+			return err
+		}
+		x.enterPeers()
+	}
+	return x.newReference(ctx)
+}

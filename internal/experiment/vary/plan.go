@@ -1,0 +1,73 @@
+package vary
+
+import (
+	"headroom/internal/ablation"
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/sweep"
+)
+
+// plan is that of the visits, or the search that asks for them.
+func (x *Experiment) plan() error {
+	// what was mounted when it was taken down is gone in the end
+	x.Reboots = x.boots() && x.bootsLoadTarget() || x.mounts()
+	if x.kind == app.BisectKind {
+		return x.replaySearch()
+	}
+	terms := plan.VisitTerms{Blocks: x.Run.Experiment.Blocks, MinBlocks: x.Run.Experiment.MinBlocks,
+		Budget: x.Run.Budget}
+	arms := x.armCells()
+	var settled func([]plan.Done) []string
+	switch {
+	case x.kind == app.AblateKind:
+		settled = settledArms(x.Run)
+	case x.Run.Experiment.Looks > 0:
+		terms.MinBlocks, settled = sweep.MinBlocks, settledLoads(x.Run, arms)
+	}
+	x.visits = plan.InVisits(arms, terms, settled, x.Run.Seed)
+	if len(x.Run.Experiment.Pairs) > 0 {
+		x.visits = x.pairVisits()
+	}
+	return nil
+}
+
+// settledArms says which arms of an ablation need no further visit. The plan asks again and again after the same
+// repetitions.
+func settledArms(run lab.Run) func([]plan.Done) []string {
+	known := map[int][]string{}
+	return func(done []plan.Done) []string {
+		if names, ok := known[len(done)]; ok {
+			return names
+		}
+		design, measured, _, err := ablation.Read(run, experiment.RepetitionsOf(done))
+		if err != nil {
+			return nil // what can't be read is not settled; the report says what is wrong with it
+		}
+		var names []string
+		for i, yes := range ablation.Settled(design, measured, ablation.TermsOf(run)) {
+			if yes {
+				names = append(names, design.Arms[i])
+			}
+		}
+		known[len(done)] = names
+		return names
+	}
+}
+
+// armCells are the arms with their cells, as the plan sees them.
+func (x *Experiment) armCells() []plan.VisitedArm {
+	var arms []plan.VisitedArm
+	cells := x.PlanCells()
+	for _, a := range x.Run.Arms {
+		arm := plan.VisitedArm{ID: a.ID}
+		for i, c := range x.Run.Cells {
+			if c.Arm == a.ID {
+				arm.Cells = append(arm.Cells, cells[i])
+			}
+		}
+		arms = append(arms, arm)
+	}
+	return arms
+}

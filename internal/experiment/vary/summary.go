@@ -1,0 +1,77 @@
+package vary
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/prose"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// PrintSummary says what is about to be done.
+func (x *Experiment) PrintSummary(context.Context) {
+	e := x.Run.Experiment
+	switch {
+	case x.options.DryRun.Asked() && x.JSON:
+		return // the steps say it
+	case x.kind == app.BisectKind:
+		x.printSearchSummary()
+		return
+	}
+	x.printPlace()
+	if x.reference != nil {
+		x.Print("reference: ", x.reference.Where())
+	}
+	if x.host != nil {
+		x.Print("  ", x.host.text())
+	}
+	what := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(len(x.Run.Cells)/len(x.Run.Arms), "cell"),
+		prose.Count(len(x.Run.Arms), "arm"), prose.Count(e.Blocks, "time"))
+	block, about := suite.EstimateTime(x.SuiteCells(), x.Pause()), "about %s besides changing settings"
+	if x.options.Budget > 0 && block > 0 {
+		about += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.Budget),
+			prose.Count(max(1, min(e.Blocks, int(x.options.Budget/block))), "block"))
+	}
+	cost := experiment.CostOf(e.Blocks, x.measurements()...)
+	cost.Time = time.Duration(e.Blocks) * block
+	x.Print("  ", cost.Text(what, about, "at most "))
+	for _, v := range e.Factors {
+		line := v.Factor + ": " + strings.Join(levelWords(v.Levels), ", ")
+		if v.Found != "" {
+			line += "; found " + v.Found
+		}
+		if v.Needs != "" && v.Needs != "nothing" {
+			line += "; needs a " + v.Needs
+		}
+		x.Print("  ", line)
+	}
+}
+
+// printPlace says what is measured: one place, several at the same time, or the pairs of a network.
+func (x *Experiment) printPlace() {
+	if x.network != nil {
+		x.network.PrintPairs(x.Run.Suite)
+		return
+	}
+	x.Print("", x.Where())
+	for _, m := range x.Peers {
+		x.Print("at the same time: ", m.Where())
+	}
+}
+
+// levelWords are levels as people read them: an argument that is there without a value has an empty level.
+func levelWords(levels []string) []string {
+	words := slices.Clone(levels)
+	for i, l := range words {
+		if l == "" {
+			words[i] = "there"
+		}
+	}
+	return words
+}
