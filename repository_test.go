@@ -26,8 +26,8 @@ func layers() [][]string {
 	return [][]string{
 		{"cmd/headroom"},
 		{"internal/cli"},
-		{"internal/experiment/ladderrun", "internal/experiment/nfs", "internal/experiment/paired",
-			"internal/experiment/vary"},
+		{"internal/experiment/check", "internal/experiment/ladderrun", "internal/experiment/nfs",
+			"internal/experiment/paired", "internal/experiment/vary"},
 		{"internal/experiment/network"},
 		{"internal/experiment/parallel"},
 		{"internal/experiment"},

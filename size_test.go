@@ -14,14 +14,6 @@ const (
 // longFiles have more than mostLines and are still to be split. The list only becomes shorter.
 func longFiles() []string {
 	return []string{
-		"internal/experiment/ladderrun/ladder.go",
-		"internal/experiment/ladderrun/network.go",
-		"internal/experiment/network/interference.go",
-		"internal/experiment/network/network.go",
-		"internal/experiment/nfs/stages.go",
-		"internal/experiment/paired/comparison.go",
-		"internal/experiment/parallel/multitarget.go",
-		"internal/experiment/vary/experiment.go",
 		"internal/report/ablation_words.go",
 		"internal/report/bisection_words.go",
 		"internal/report/compare_table.go",
@@ -29,7 +21,6 @@ func longFiles() []string {
 		"internal/report/sweep_table.go",
 		"internal/report/sweep_words.go",
 		"internal/results/comparison.go",
-		"internal/runner/repetition.go",
 	}
 }
 

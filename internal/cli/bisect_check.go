@@ -5,7 +5,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
-	"headroom/internal/experiment/vary"
+	"headroom/internal/experiment/check"
 )
 
 func (p *program) bisectCheckCommand() *cobra.Command {
@@ -42,7 +42,7 @@ headroom bisect commits does the whole search itself, and needs fewer measuremen
 					"--good RUN --bad RUN; headroom list names them"))
 		}
 		return app.StopBisect(
-			vary.RunCheck(c.Context(), p.App, vary.CheckTerms{Good: good, Bad: bad, Build: build, Most: most,
+			check.Run(c.Context(), p.App, check.Terms{Good: good, Bad: bad, Build: build, Most: most,
 				Options: experiment.RunOptions{Label: label, Set: set}},
 				args))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/commits"
+	"headroom/internal/experiment"
 	"headroom/internal/experiment/vary"
 	"headroom/internal/lab"
 )
@@ -70,7 +71,7 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 	case kept < 1:
 		return nil, app.Usage(fmt.Sprintf("--keep-built %d is too few", kept), "write 1 or more")
 	}
-	words, err := vary.BuildWords(build)
+	words, err := experiment.BuildWords(build)
 	if err != nil {
 		return nil, err
 	}

@@ -200,6 +200,14 @@ func WordsOf(flag, command string) ([]string, error) {
 	return strings.Fields(command), nil
 }
 
+// BuildWords are the words of a build command.
+func BuildWords(build string) ([]string, error) {
+	if strings.TrimSpace(build) == "" {
+		return nil, nil
+	}
+	return WordsOf("--build", build)
+}
+
 // PlanEvents takes up the events that the command line names, on targets that where tells.
 func (m *Measurement) PlanEvents(where func(string) (string, error)) error {
 	events, err := m.Options.Events.Parse(where)

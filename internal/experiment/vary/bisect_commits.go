@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"headroom/internal/app"
 	"headroom/internal/commits"
-	"headroom/internal/experiment"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
@@ -23,14 +21,6 @@ type CommitSeries struct {
 	lab.Commits
 	// List from the good end to the bad one, both included.
 	List []commits.Commit
-}
-
-// BuildWords are the words of a build command.
-func BuildWords(build string) ([]string, error) {
-	if strings.TrimSpace(build) == "" {
-		return nil, nil
-	}
-	return experiment.WordsOf("--build", build)
 }
 
 // chooseCommits makes the one choice of such a search: its commits, in their order.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"headroom/internal/app"
+	"headroom/internal/bisection"
+	"headroom/internal/diff"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/suite"
@@ -63,4 +65,19 @@ func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite
 		x.enterPeers()
 	}
 	return x.newReference(ctx)
+}
+
+// recordPriors takes down what a search leaves out, and what is known of its settings, so that it stays the same search
+// when it goes on with a newer headroom.
+func (x *Experiment) recordPriors() error {
+	x.Run.Experiment.Excluded = x.options.Excluded
+	if x.kind != app.BisectKind || x.options.NoPriors {
+		return nil
+	}
+	knowledge, err := diff.Load()
+	if err != nil {
+		return err
+	}
+	x.Run.Experiment.Priors = bisection.Priors(knowledge, x.Run.Experiment)
+	return nil
 }

@@ -13,12 +13,8 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/search"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
 )
 
 // The arms of the two ends; those between are numbered as they come.
@@ -242,36 +238,6 @@ func (x *Experiment) candidateText(s bisection.Suspect) string {
 		return "from " + names[s.Candidate] + " to " + names[s.Last+1]
 	}
 	return e.Factors[s.Candidate].Factor
-}
-
-func (x *Experiment) printSearchSummary() {
-	e := x.Run.Experiment
-	x.printPlace()
-	if x.host != nil {
-		x.Print("  ", x.host.text())
-	}
-	differences := prose.Count(len(e.Factors), "difference") + " between the fast state and the slow one"
-	if e.Steps {
-		differences = prose.Count(len(e.Factors[0].Levels), "level") + " of " + e.Factors[0].Factor
-	}
-	if e.Commits != nil {
-		differences = x.commitsText()
-	}
-	if e.Kernels != nil {
-		differences = fmt.Sprintf("%s between the builds of two kernels, made of Linux %s in %s",
-			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
-	}
-	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
-	if t := suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms)); t > 0 {
-		text += "; one takes about " + unit.Duration(t) + " besides changing settings"
-	}
-	x.Print("  ", text)
-	if text := x.priorText(); text != "" {
-		x.Print("  ", text)
-	}
-	if u := e.Excluded; u != nil {
-		x.Print("  ", report.ExcludedText(*u))
-	}
 }
 
 // printSearch lists what a search may set: what it measures in which order is decided on the way.

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 )
@@ -74,4 +75,47 @@ func levelWords(levels []string) []string {
 		}
 	}
 	return words
+}
+
+func (x *Experiment) printSearchSummary() {
+	e := x.Run.Experiment
+	x.printPlace()
+	if x.host != nil {
+		x.Print("  ", x.host.text())
+	}
+	differences := prose.Count(len(e.Factors), "difference") + " between the fast state and the slow one"
+	if e.Steps {
+		differences = prose.Count(len(e.Factors[0].Levels), "level") + " of " + e.Factors[0].Factor
+	}
+	if e.Commits != nil {
+		differences = x.commitsText()
+	}
+	if e.Kernels != nil {
+		differences = fmt.Sprintf("%s between the builds of two kernels, made of Linux %s in %s",
+			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
+	}
+	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
+	if t := suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms)); t > 0 {
+		text += "; one takes about " + unit.Duration(t) + " besides changing settings"
+	}
+	x.Print("  ", text)
+	if text := x.priorText(); text != "" {
+		x.Print("  ", text)
+	}
+	if u := e.Excluded; u != nil {
+		x.Print("  ", report.ExcludedText(*u))
+	}
+}
+
+// priorText are the candidates that are thought likely before anything is measured; empty where all are alike.
+func (x *Experiment) priorText() string {
+	var parts []string
+	for _, s := range x.searchState.Expected() {
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidateText(s), 100*s.Probability))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "most likely at first, by what is known of them: " + strings.Join(parts, ", ") +
+		" (--no-priors forgets that)"
 }

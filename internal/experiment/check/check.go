@@ -1,4 +1,5 @@
-package vary
+// Package check measures one state and answers whether it is good or bad, for git bisect run.
+package check
 
 import (
 	"context"
@@ -23,15 +24,15 @@ import (
 // check is the measurement of a state that is to be found good or bad.
 type check struct {
 	experiment.Single
-	terms     CheckTerms
+	terms     Terms
 	good, bad []float64 // logarithms of what was measured of the two, as rates
 	most      int
 	alpha     float64
 	measured  []lab.Repetition
 }
 
-// CheckTerms are those of a check of one state.
-type CheckTerms struct {
+// Terms are those of a check of one state.
+type Terms struct {
 	Good, Bad, Build string
 	Most             int
 	Options          experiment.RunOptions
@@ -40,8 +41,8 @@ type CheckTerms struct {
 // checkRisk is how often a check may name the wrong side: a whole bisection takes some ten of them.
 const checkRisk = 0.01
 
-// RunCheck measures the state that is checked out, and answers git bisect run by the exit code.
-func RunCheck(ctx context.Context, p *app.App, terms CheckTerms, args []string) error {
+// Run measures the state that is checked out, and answers git bisect run by the exit code.
+func Run(ctx context.Context, p *app.App, terms Terms, args []string) error {
 	s, err := p.OpenStore()
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func RunCheck(ctx context.Context, p *app.App, terms CheckTerms, args []string) 
 
 // New builds the state, makes its run, and reads the runs that it is compared with.
 func (x *check) New(ctx context.Context) error {
-	argv, err := BuildWords(x.terms.Build)
+	argv, err := experiment.BuildWords(x.terms.Build)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,125 @@
+package paired
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/prose"
+	"headroom/internal/store"
+)
+
+// Resume makes the comparison out of one that was interrupted, or that ended undecided and is given more time or more
+// pairs.
+func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) error {
+	if err := c.findRuns(saved); err != nil {
+		return err
+	}
+	found := c.found
+	c.terms = latestTerms(found[plan.Base].Run.Terms, found[plan.New].Run.Terms)
+	if err := c.allowPairs(c.options.Pairs); err != nil {
+		return err
+	}
+	c.Names, c.Arms = armNames(), map[string]*experiment.Measurement{}
+	for i, arm := range armNames() {
+		m := &experiment.Measurement{App: c.App, Options: c.options.runOptions(i, arm, nil), Store: c.Store,
+			Target: c.targets[arm]}
+		if arm == plan.New && c.sharesTarget() {
+			m.Concurrent = c.base()
+		}
+		c.Arms[arm] = m
+		if err := m.ResumeFrom(ctx, found[arm], found[arm].Run); err != nil {
+			return err
+		}
+		m.Run.Terms = &c.terms
+	}
+	c.setPlan()
+	c.AddSaved()
+	if _, more := c.Plan.Next(c.Done); bothComplete(found) && !more {
+		return c.finishedError()
+	}
+	return nil
+}
+
+// findRuns finds the sides of the comparison that is gone on with, by arm.
+func (c *pairedComparison) findRuns(named *store.Bundle) error {
+	all, err := c.Store.Partners(named)
+	if err != nil {
+		return err
+	}
+	found := map[string]*store.Bundle{}
+	for _, b := range all {
+		arm := plan.New
+		if b.Run.ID == b.Run.Pair {
+			arm = plan.Base
+		}
+		found[arm] = b
+	}
+	if found[plan.Base] == nil || found[plan.New] == nil || named.Run.Terms == nil {
+		return app.Usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
+	}
+	if bothComplete(found) && c.options.Budget == 0 && c.options.Pairs == 0 {
+		return app.Usage("this comparison is complete",
+			fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
+			"where it ended undecided, --budget 5m goes on with it, or --pairs 40")
+	}
+	c.found = found
+	return nil
+}
+
+func bothComplete(sides map[string]*store.Bundle) bool {
+	return sides[plan.Base].Run.Status == lab.Complete && sides[plan.New].Run.Status == lab.Complete
+}
+
+// latestTerms are the terms that allow more pairs: who was cut off while they were changed has them in one of the runs
+// alone.
+func latestTerms(base, next *lab.Terms) lab.Terms {
+	if next == nil || base != nil && base.Pairs >= next.Pairs {
+		return *base
+	}
+	return *next
+}
+
+// allowPairs raises how many pairs a cell is given, 0 for as many as before. A part of the probability of error is kept
+// for that (stat.GroupSequential), so that more of them spoil no verdict, neither those that are there nor those that
+// will be.
+func (c *pairedComparison) allowPairs(pairs int) error {
+	pairs = evenPairs(pairs)
+	switch before := c.terms.Pairs; {
+	case pairs == 0:
+	case pairs < before:
+		return app.Usage(fmt.Sprintf("--pairs %d is fewer than the %d that were allowed so far", pairs, before),
+			"leave it out, or name more")
+	case pairs > before:
+		c.terms.EarlierPairs = append(slices.Clone(c.terms.EarlierPairs), before)
+		c.terms.Pairs = pairs
+	}
+	return nil
+}
+
+// finishedError says why a finished comparison can't be gone on with.
+func (c *pairedComparison) finishedError() error {
+	show := fmt.Sprintf("headroom compare %s %s shows it", c.base().Run.ID, c.Arms[plan.New].Run.ID)
+	budget := c.options.Budget
+	c.options.Budget = 0
+	c.setPlan()
+	if _, more := c.Plan.Next(c.Done); more {
+		return app.Usage(fmt.Sprintf("--budget %s is too short for another pair", budget), "allow more", show)
+	}
+	undecided := 0
+	for _, cell := range c.base().Run.Cells {
+		if _, ending := c.pairs.Verdicts(cell.ID, c.Done); ending == plan.OutOfBudget || ending == plan.Futile {
+			undecided++
+		}
+	}
+	if undecided > 0 {
+		return app.Usage(fmt.Sprintf("%s would hardly get a verdict within %s", prose.Count(undecided, "cell"),
+			prose.Count(c.terms.Pairs, "pair")),
+			fmt.Sprintf("allow more: --pairs %d", 2*c.terms.Pairs), show)
+	}
+	return app.Usage("no cell of this comparison needs another pair", show)
+}

@@ -1,0 +1,205 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+	"headroom/internal/validity"
+)
+
+// pollPeriod is how often a load in progress is looked at. Each look reads the last lines of a file in memory.
+const pollPeriod = time.Second
+
+// run starts a load and tells of its progress until it ends. When ctx is cancelled the load is killed first.
+func (s *Session) run(ctx context.Context, l load) (ended, error) {
+	r, err := s.begin(ctx, l)
+	if err != nil {
+		return ended{}, err
+	}
+	r.eventRun.begin(ctx, l)
+	err = s.await(ctx, &r.ended, l)
+	return s.finish(ctx, r, err)
+}
+
+// running is a load that was started.
+type running struct {
+	ended
+	load     load
+	before   facts.EnergyReading
+	eventRun *eventRun
+}
+
+// begin starts a load.
+func (s *Session) begin(ctx context.Context, l load) (*running, error) {
+	if ctx.Err() != nil {
+		return nil, cancelled(ctx)
+	}
+	s.jobCount++
+	l.spec.ID = fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount)
+	r := &running{load: l, ended: ended{argv: l.argv}}
+	var err error
+	if r.before, err = s.meter.Read(ctx); err != nil {
+		return nil, err
+	}
+	if r.eventRun, err = s.announceEvents(l); err != nil {
+		return nil, err
+	}
+	if r.job, err = s.Target.Start(ctx, l.spec); err != nil {
+		return nil, errors.Join(err, r.eventRun.withdrawUnused())
+	}
+	return r, nil
+}
+
+// finish takes what a load has printed, or ends it where waiting for it came to an error.
+func (s *Session) finish(ctx context.Context, r *running, err error) (ended, error) {
+	done, job, l := r.ended, r.job, r.load
+	// What was done is undone before anything else, also where the load is to be killed: it may hang because of it.
+	err = errors.Join(err, r.eventRun.end())
+	done.occurrences = r.eventRun.each
+	after := context.WithoutCancel(ctx)
+	if now, failed := s.meter.Read(after); failed == nil { // what can't be read is not known, and costs no result
+		done.spent = s.meter.Between(r.before, now)
+	}
+	if err != nil || done.timedOut || done.flood > 0 {
+		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.
+		if kill := s.kill(after, job, l); kill != nil {
+			s.outcome.Aborted = true
+			return ended{}, errors.Join(err, kill)
+		}
+	}
+	if err != nil {
+		return ended{}, errors.Join(err, job.Remove(after))
+	}
+	if done.state, err = job.Poll(after); err == nil {
+		done.printed, err = l.engine.collect(after, job)
+	}
+	if err != nil {
+		// A target that can't be reached any more does not say what goes on there.
+		if kill := job.Kill(after, 0); kill != nil {
+			s.outcome.Aborted = true
+		}
+		done.cleanup(ctx)
+		return ended{}, err
+	}
+	if done.state.ExitCode != 0 {
+		// A load generator that was killed leaves its workers behind, which would go on beside the next load.
+		if kill := job.Kill(after, 0); kill != nil {
+			s.outcome.Aborted = true
+			return ended{}, kill
+		}
+	}
+	return done, nil
+}
+
+// await tells of a load's progress until it ends. An error says that the load must be ended now.
+func (s *Session) await(ctx context.Context, running *ended, l load) error {
+	ticker := time.NewTicker(pollPeriod)
+	defer ticker.Stop()
+	started := time.Now()
+	running.limit = s.limit(l)
+	timeout := time.NewTimer(running.limit)
+	defer timeout.Stop()
+	s.lastCounters = validity.Counters{}
+	s.report(Progress{Doing: l.doing, Begins: true, Cell: l.cell, Left: l.expected})
+	for {
+		select {
+		case <-running.job.Done():
+			return nil
+		case <-timeout.C:
+			running.timedOut = true
+			return nil
+		case <-ctx.Done():
+			select {
+			case <-running.job.Done():
+				return nil // both at once: it has finished, so it counts
+			default:
+				return cancelled(ctx)
+			}
+		case <-ticker.C:
+			taken := time.Since(started)
+			before := s.lastCounters
+			if err := s.checkProgress(ctx, running, taken, l); err != nil {
+				return err
+			}
+			if running.floods(ctx) {
+				return nil
+			}
+			e := s.progress(ctx, running.job, l, taken)
+			if e.IOPS == 0 {
+				// For its first seconds fio has no rates to show, and a command never has; the disks have.
+				e.IOPS, e.Bandwidth = rates(before, s.lastCounters)
+			}
+			s.report(e)
+		}
+	}
+}
+
+// checkProgress reads the machine's counters, and ends a load that has gone too far.
+func (s *Session) checkProgress(ctx context.Context, running *ended, taken time.Duration, l load) error {
+	expected := l.expected
+	middle := running.during.Time.IsZero() && taken >= expected/2
+	read := s.counters.ReadDisks
+	if middle {
+		read = s.counters.Read
+	}
+	now, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	s.lastCounters = now
+	if middle {
+		running.during = now
+	}
+	return s.checkWrites(now)
+}
+
+// checkWrites fails when more was written than the user allows.
+func (s *Session) checkWrites(now validity.Counters) error {
+	if n := s.bytesWritten(now); s.MaxWrites > 0 && n > s.MaxWrites {
+		return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s have been written, more than --max-writes %s",
+			unit.Capacity(float64(n)), unit.Capacity(float64(s.MaxWrites))),
+			Hints: []string{"what was finished is kept; headroom run --resume " + s.RunID +
+				" --max-writes N goes on, and counts from there"}}
+	}
+	return nil
+}
+
+// bytesWritten is how much the disks under test have been written since the run began.
+func (s *Session) bytesWritten(now validity.Counters) int64 {
+	n := s.writtenBefore
+	for disk, c := range now.Disks {
+		n += c.WriteBytes - s.atStart.Disks[disk].WriteBytes
+	}
+	return n
+}
+
+// rates are what the disks did a second between two looks, reads and writes together; 0 when there was only one.
+func rates(before, now validity.Counters) (iops, bandwidth float64) {
+	seconds := now.Time.Sub(before.Time).Seconds()
+	if before.Time.IsZero() || seconds <= 0 {
+		return 0, 0
+	}
+	for disk, c := range now.Disks {
+		b := before.Disks[disk]
+		iops += float64(c.ReadIOs + c.WriteIOs - b.ReadIOs - b.WriteIOs)
+		bandwidth += float64(c.ReadBytes + c.WriteBytes - b.ReadBytes - b.WriteBytes)
+	}
+	return iops / seconds, bandwidth / seconds
+}
+
+// progress is what the load said last of how it is getting on.
+func (s *Session) progress(ctx context.Context, job target.Job, l load, taken time.Duration) Progress {
+	e := Progress{Doing: l.doing, Cell: l.cell, Left: max(0, l.expected-taken)}
+	text, err := job.Tail(ctx, "stdout", 1024)
+	if err != nil {
+		return e
+	}
+	l.engine.progress(text, l.expected, &e)
+	return e
+}
