@@ -14,105 +14,6 @@ import (
 	"headroom/internal/unit"
 )
 
-// ablationText is an ablation in words.
-type ablationText struct {
-	ablation.Document
-	marks []mark
-}
-
-func newAblationText(d ablation.Document) ablationText {
-	t := ablationText{Document: d}
-	for _, w := range d.Warnings {
-		about := "the whole run"
-		if w.Cell != "" {
-			about = t.cellTitle(w.Cell)
-		}
-		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, about)
-	}
-	return t
-}
-
-// names of the settings, by number from 1; without their scheme where all have the same.
-func (t ablationText) names() []string {
-	scheme := func(s ablation.SettingEffect) string { before, _, _ := strings.Cut(s.Factor, ":"); return before + ":" }
-	same := !slices.ContainsFunc(t.Settings, func(s ablation.SettingEffect) bool {
-		return scheme(s) != scheme(t.Settings[0])
-	})
-	names := []string{""}
-	for _, s := range t.Settings {
-		name := s.String()
-		if same {
-			name = strings.TrimPrefix(name, scheme(s))
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-func (t ablationText) named(numbers []int) []string {
-	all := t.names()
-	var out []string
-	for _, n := range numbers {
-		out = append(out, all[n])
-	}
-	return out
-}
-
-// cellTitle is that of the load; with its job where several have the same.
-func (t ablationText) cellTitle(id string) string {
-	i := slices.IndexFunc(t.Cells, func(c ablation.Cell) bool { return c.ID == id })
-	if i < 0 {
-		return id
-	}
-	alike := 0
-	for _, c := range t.Cells {
-		if c.Title == t.Cells[i].Title {
-			alike++
-		}
-	}
-	if alike > 1 {
-		return t.Cells[i].Job + " (" + t.Cells[i].Title + ")"
-	}
-	return t.Cells[i].Title
-}
-
-// ablationNumber is one metric of one load: what is decided.
-type ablationNumber struct{ cell, metric string }
-
-func (t ablationText) numbers() []ablationNumber {
-	var out []ablationNumber
-	for _, c := range t.Cells {
-		for _, m := range c.Metrics {
-			out = append(out, ablationNumber{c.ID, m})
-		}
-	}
-	return out
-}
-
-// title of a number: "randread 4k q32, read IOPS".
-func (t ablationText) title(n ablationNumber) string {
-	return t.cellTitle(n.cell) + ", " + metricName(n.metric)
-}
-
-// short is the title where there is room for few words: without the metric where the load has but one.
-func (t ablationText) short(n ablationNumber) string {
-	i := slices.IndexFunc(t.Cells, func(c ablation.Cell) bool { return c.ID == n.cell })
-	if len(t.Cells[i].Metrics) == 1 {
-		return t.cellTitle(n.cell)
-	}
-	return joinNonEmpty(t.cellTitle(n.cell), metricTitle(n.metric, true))
-}
-
-// effect of a setting for a number; nil where there is none.
-func (t ablationText) effect(s ablation.SettingEffect, n ablationNumber) *ablation.CellEffect {
-	for i, p := range s.Cells {
-		if p.Cell == n.cell && p.Metric == n.metric {
-			return &s.Cells[i]
-		}
-	}
-	return nil
-}
-
 // headline is the answer: what each setting that was seen to do something does, and what would have been seen of the
 // others.
 func (t ablationText) headline() string {
@@ -178,20 +79,6 @@ func (t ablationText) verdict(s ablation.SettingEffect, p *ablation.CellEffect) 
 		return string(p.Verdict) + ", not verified"
 	}
 	return string(p.Verdict)
-}
-
-// countSettings are those of which something can be said.
-func (t ablationText) countSettings() string {
-	n, verified := len(t.Settings), ""
-	for _, s := range t.Settings {
-		if s.NotVerified != "" {
-			n, verified = n-1, " in effect"
-		}
-	}
-	if n != 1 {
-		return fmt.Sprintf("the %d settings", n) + verified
-	}
-	return "the one setting" + verified
 }
 
 // does says what a setting does, load by load: "slub_debug=FZPU costs 41% [38, 44] of randread 4k q32".
@@ -461,15 +348,4 @@ func (t ablationText) reading() []string {
 		lines = append(lines, "Of times and latencies less is better: +3% is slower.")
 	}
 	return lines
-}
-
-// signs are those of the warnings that taint a number.
-func (t ablationText) signs(n ablationNumber) string {
-	var codes []string
-	for _, w := range t.Warnings {
-		if (w.Cell == "" || w.Cell == n.cell) && w.Tainted(n.metric) {
-			codes = append(codes, w.Code)
-		}
-	}
-	return codeSigns(t.marks, codes)
 }
