@@ -1,0 +1,145 @@
+package report
+
+import (
+	"math"
+	"time"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+)
+
+// valueScale shows all values and references, and intervals unless these would make the rest too small to be told
+// apart.
+func valueScale(p document.Plot, a document.Axis) scale {
+	e := extent{logarithmic: a.Scale == document.Logarithmic, lo: math.Inf(1), hi: math.Inf(-1)}
+	for _, s := range p.Series {
+		for _, at := range s.Points {
+			e.add(&at.Value)
+			if s.Bars {
+				e.add(new(float64))
+			}
+		}
+		for _, l := range s.Levels {
+			e.add(&l.Value)
+		}
+	}
+	for _, r := range p.References {
+		e.add(&r.Value)
+	}
+	e.add(a.From)
+	e.add(a.To)
+	inner := e
+	for _, s := range p.Series {
+		for _, at := range s.Points {
+			e.reach(inner, at.Lo)
+			e.reach(inner, at.Hi)
+		}
+	}
+	s := e.scale(!e.logarithmic && e.lo == 0)
+	s.title = a.Title
+	if s.logarithmic {
+		s.ticks = logTicks(s.min, s.max, lab.Unit(a.Unit))
+	} else {
+		s.ticks = linearTicks(s.min, s.max, lab.Unit(a.Unit))
+	}
+	return s
+}
+
+// placeScale shows all places.
+func placeScale(p document.Plot, a document.Axis) scale {
+	if a.Scale == document.Names {
+		const most = 24 // characters beside a row
+		room := most
+		if n := len(a.Names); p.Y.Scale != document.Names && n > 2 {
+			room = max(6, 50/n) // about as many as stand below a picture
+		}
+		return nameScale(a, room)
+	}
+	e := extent{logarithmic: a.Scale == document.Logarithmic, lo: math.Inf(1), hi: math.Inf(-1)}
+	for _, s := range p.Series {
+		for _, at := range s.Points {
+			e.add(&at.At)
+		}
+	}
+	e.add(a.From)
+	e.add(a.To)
+	if a.Scale == document.Time && e.lo == e.hi {
+		e.lo, e.hi = e.lo-time.Hour.Seconds(), e.hi+time.Hour.Seconds()
+	}
+	s := e.scale(false)
+	s.title = a.Title
+	switch {
+	case a.Scale == document.Time:
+		var title string
+		if s.ticks, title = timeTicks(s.min, s.max); a.Title == "" {
+			s.title = title
+		}
+	case s.logarithmic:
+		s.ticks = logTicks(s.min, s.max, lab.Unit(a.Unit))
+	default:
+		s.ticks = linearTicks(s.min, s.max, lab.Unit(a.Unit))
+	}
+	return s
+}
+
+// nameScale has a tick for each name, which has room for so many characters.
+func nameScale(a document.Axis, room int) scale {
+	s := scale{min: -0.5, max: float64(len(a.Names)) - 0.5, title: a.Title}
+	for i, name := range a.Names {
+		s.ticks = append(s.ticks, tick{float64(i), shorten(name, room)})
+	}
+	return s
+}
+
+// extent is how far values reach: their logarithms where the scale is one of these.
+type extent struct {
+	logarithmic bool
+	lo, hi      float64
+}
+
+// of is a value as the extent has it, false for none and for one that has no place there.
+func (e *extent) of(v *float64) (float64, bool) {
+	switch {
+	case v == nil, math.IsNaN(*v), math.IsInf(*v, 0), e.logarithmic && *v <= 0:
+		return 0, false
+	case e.logarithmic:
+		return math.Log(*v), true
+	}
+	return *v, true
+}
+
+func (e *extent) add(v *float64) {
+	if at, ok := e.of(v); ok {
+		e.lo, e.hi = min(e.lo, at), max(e.hi, at)
+	}
+}
+
+// reach widens the extent to an end of an interval, to either side by as much as others reach at most.
+func (e *extent) reach(others extent, v *float64) {
+	if at, ok := e.of(v); ok {
+		width := others.hi - others.lo
+		e.lo, e.hi = min(e.lo, max(at, others.lo-width)), max(e.hi, min(at, others.hi+width))
+	}
+}
+
+// scale leaves a little air on either side, or above only.
+func (e *extent) scale(onGround bool) scale {
+	if e.lo > e.hi {
+		e.lo, e.hi, e.logarithmic = 0, 1, false
+	}
+	air := 0.05 * (e.hi - e.lo)
+	if air == 0 {
+		air = 1
+		if !e.logarithmic && e.hi != 0 {
+			air = 0.1 * math.Abs(e.hi)
+		}
+	}
+	lo, hi := e.lo-air, e.hi+air
+	if onGround {
+		lo = e.lo
+	}
+	if e.logarithmic {
+		return scale{min: math.Exp(lo), max: math.Exp(hi), logarithmic: true}
+	}
+	return scale{min: lo, max: hi}
+}
