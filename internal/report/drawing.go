@@ -134,12 +134,19 @@ func (d *drawing) axes() {
 			d.text(x, bottom+belowData-4, "middle", muted, pictureText, t.name)
 		}
 	}
-	if d.y.title != "" {
-		d.text(2, pictureText, "start", muted, pictureText, d.y.title)
+	d.text(2, pictureText, "start", muted, pictureText, fitted(d.y.title))
+	title := fitted(d.x.title)
+	half := textWidth(title) * pictureText / 2
+	middle := d.left + (pictureWidth-d.left-d.right)/2
+	d.text(min(max(middle, half), pictureWidth-half), d.height-4, "middle", muted, pictureText, title)
+}
+
+// fitted is the title of an axis, cut to the width of the picture.
+func fitted(title string) string {
+	for n := len(title); textWidth(title)*pictureText > pictureWidth-4; n-- {
+		title = shorten(title, n)
 	}
-	if d.x.title != "" {
-		d.text(d.left+(pictureWidth-d.left-d.right)/2, d.height-4, "middle", muted, pictureText, d.x.title)
-	}
+	return title
 }
 
 // nameAt is the middle of a name at the x axis, which stays within the drawing, and half of its width.
@@ -238,6 +245,9 @@ func (d *drawing) path(commands, colour string, width float64, more string) {
 }
 
 func (d *drawing) text(x, y float64, anchor, colour string, size float64, text string) {
+	if text == "" {
+		return
+	}
 	fmt.Fprintf(&d.shapes, `<text x="%s" y="%s" text-anchor="%s" font-size="%s" fill="%s">%s</text>`+"\n",
 		coordinates(x), coordinates(y), anchor, coordinates(size), colour, template.HTMLEscapeString(text))
 }

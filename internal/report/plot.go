@@ -20,9 +20,6 @@ type plotted struct {
 	across bool
 }
 
-// mostTitle is how many characters of an axis's title have room.
-const mostTitle = 56
-
 // drawPlot draws a plot.
 func drawPlot(p document.Plot) template.HTML {
 	d := plotted{plot: p, across: p.Y.Scale == document.Names}
@@ -30,7 +27,6 @@ func drawPlot(p document.Plot) template.HTML {
 	if d.across {
 		values, places = p.X, p.Y
 	}
-	values.Title = shorten(values.Title, mostTitle)
 	value, place := valueScale(p, values), placeScale(p, places)
 	if d.across {
 		for i := range place.ticks {
@@ -41,9 +37,10 @@ func drawPlot(p document.Plot) template.HTML {
 	} else {
 		d.drawing = newFrame(place, value, plotHeight(p), pictureText)
 	}
-	if len(p.Marks) > 0 {
+	if len(p.Marks) > 0 && !d.across {
 		d.above += titleHeight
 	}
+	d.bands()
 	d.axes()
 	d.marks()
 	d.references()
@@ -82,10 +79,26 @@ func (d plotted) widestText() float64 {
 	widest := 0.0
 	for _, s := range d.plot.Series {
 		for _, p := range s.Points {
-			widest = max(widest, textWidth(p.Text)*(pictureText-1))
+			widest = max(widest, textWidth(d.beside(p))*(pictureText-1))
 		}
 	}
 	return widest
+}
+
+// beside is the figure beside the row of a point; none where the row has several.
+func (d plotted) beside(p document.Point) string {
+	same := 0
+	for _, s := range d.plot.Series {
+		for _, other := range s.Points {
+			if other.At == p.At {
+				same++
+			}
+		}
+	}
+	if same > 1 {
+		return ""
+	}
+	return p.Text
 }
 
 // row is the height of the row with a number, of which the first is on top.
@@ -107,10 +120,39 @@ func (d plotted) values() scale {
 	return d.y
 }
 
+// bands are behind all else.
+func (d plotted) bands() {
+	for _, b := range d.plot.Bands {
+		from, to := d.ends(b.From, b.To)
+		d.area([]point{d.at(from, b.Lo), d.at(to, b.Lo), d.at(to, b.Hi), d.at(from, b.Hi)}, wash)
+	}
+}
+
+// ends are two places, or those of the whole picture where they are the same.
+func (d plotted) ends(from, to float64) (float64, float64) {
+	switch {
+	case from != to:
+		return from, to
+	case d.across:
+		return d.row(d.y.max), d.row(d.y.min)
+	}
+	return d.x.min, d.x.max
+}
+
 // marks are lines across with what changed there.
 func (d plotted) marks() {
 	for _, m := range d.plot.Marks {
 		d.titled(m.Text, func() {
+			if d.across {
+				y := d.row(m.At)
+				d.dashed([]point{{d.x.min, y}, {d.x.max, y}}, ink)
+				end := d.toX(d.x.max)
+				if d.onTheRight(math.Floor(m.At)) {
+					end = d.left + textWidth(m.Text)*(pictureText-1)
+				}
+				d.named(m.Text, end, y, ink)
+				return
+			}
 			d.dashed([]point{{m.At, d.y.min}, {m.At, d.y.max}}, ink)
 			half := textWidth(m.Text) * pictureText / 2
 			x := min(max(d.toX(m.At), d.left+half), pictureWidth-half)
@@ -121,36 +163,40 @@ func (d plotted) marks() {
 	}
 }
 
+// onTheRight says whether a point of a row is on the right of the picture.
+func (d plotted) onTheRight(row float64) bool {
+	return slices.ContainsFunc(d.plot.Series, func(s document.Series) bool {
+		return slices.ContainsFunc(s.Points, func(p document.Point) bool {
+			return p.At == row && d.x.share(p.Value) > 0.5
+		})
+	})
+}
+
 // references are lines through the picture, or a part of it.
 func (d plotted) references() {
 	for _, r := range d.plot.References {
-		places := d.x
-		if d.across {
-			places = d.y
-		}
-		ends := []point{d.at(r.From, r.Value), d.at(r.To, r.Value)}
-		if r.From == r.To {
-			ends = []point{d.at(places.min, r.Value), d.at(places.max, r.Value)}
-		}
+		from, to := d.ends(r.From, r.To)
+		ends := []point{d.at(from, r.Value), d.at(to, r.Value)}
 		d.titled(joinNonEmpty(r.Name, roundFigure(d.unit(), r.Value)), func() {
 			if r.Dashed {
 				d.dashed(ends, ink)
 			} else {
 				d.line(ends, ink, 1.5)
 			}
-			d.named(r, ends[1])
+			if !d.across {
+				d.named(r.Name, d.toX(ends[1].x), ends[1].y, muted)
+			}
 		})
 	}
 }
 
-// named writes the name of a reference above the end of its line, where nothing is written yet.
-func (d plotted) named(r document.Reference, end point) {
-	width := textWidth(r.Name) * (pictureText - 1)
-	x, y := d.toX(end.x), d.toY(end.y)-3
-	if r.Name == "" || d.across || !d.free(box{x - width, y - pictureText, x, y}) {
-		return
+// named writes a name above the end of a line, where nothing is written yet.
+func (d plotted) named(name string, end, height float64, colour string) {
+	width := textWidth(name) * (pictureText - 1)
+	y := d.toY(height) - 3
+	if name != "" && d.free(box{end - width, y - pictureText, end, y}) {
+		d.text(end, y, "end", colour, pictureText-1, name)
 	}
-	d.text(x, y, "end", muted, pictureText-1, r.Name)
 }
 
 func (d plotted) unit() lab.Unit {
@@ -174,16 +220,20 @@ func (d plotted) series(s document.Series) {
 		d.path(d.through(line), colour, 1.8, dashes)
 	}
 	for _, p := range points {
+		colour := colour
+		if p.Faint {
+			colour = muted
+		}
 		d.titled(joinNonEmpty(pointName(d.plot, p)+":", p.Text, strings.Join(p.Codes, " ")), func() {
 			if s.Bars {
 				d.bar(d.at(p.At-0.3, 0), d.at(p.At+0.3, p.Value), colour)
 				d.interval(p, ink)
 			} else {
 				d.interval(p, colour)
-				d.marker(s.Direction, d.at(p.At, p.Value), len(p.Codes) > 0)
+				d.marker(s.Direction, colour, d.at(p.At, p.Value), len(p.Codes) > 0)
 			}
 			if d.across {
-				d.text(pictureWidth-2, d.toY(d.row(p.At))+0.35*d.textSize, "end", ink, d.textSize, p.Text)
+				d.text(pictureWidth-2, d.toY(d.row(p.At))+0.35*d.textSize, "end", ink, d.textSize, d.beside(p))
 			}
 		})
 	}
@@ -192,28 +242,28 @@ func (d plotted) series(s document.Series) {
 	}
 }
 
-// interval is a line between its ends; one that goes on beyond the picture ends in an arrow.
+// interval is a line between its ends. An interval, or a value without one, that goes on beyond the picture ends in an
+// arrow.
 func (d plotted) interval(p document.Point, colour string) {
-	if p.Lo == nil || p.Hi == nil || math.IsNaN(*p.Lo+*p.Hi) {
-		return
+	lo, hi := p.Value, p.Value
+	if p.Lo != nil && p.Hi != nil && !math.IsNaN(*p.Lo+*p.Hi) {
+		lo, hi = min(lo, *p.Lo), max(hi, *p.Hi)
+		d.line([]point{d.at(p.At, lo), d.at(p.At, hi)}, colour, 1.2)
 	}
-	lo, hi := d.at(p.At, *p.Lo), d.at(p.At, *p.Hi)
-	d.line([]point{lo, hi}, colour, 1.2)
 	x, y := 0.0, 1.0
 	if d.across {
 		x, y = 1, 0
 	}
-	if *p.Lo < d.values().min {
-		d.arrow(lo, -x, -y, colour)
+	if lo < d.values().min {
+		d.arrow(d.at(p.At, lo), -x, -y, colour)
 	}
-	if *p.Hi > d.values().max {
-		d.arrow(hi, x, y, colour)
+	if hi > d.values().max {
+		d.arrow(d.at(p.At, hi), x, y, colour)
 	}
 }
 
 // marker is the sign of a point, hollow where it is tainted: a dot, for writes a diamond.
-func (d plotted) marker(direction string, p point, tainted bool) {
-	colour, _ := directionColour(direction)
+func (d plotted) marker(direction, colour string, p point, tainted bool) {
 	more := ""
 	if tainted {
 		colour, more = "var(--paper)", ` stroke="`+colour+`" stroke-width="1.2"`

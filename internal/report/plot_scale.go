@@ -6,12 +6,17 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/visible"
 )
 
-// valueScale shows all values and references, and intervals unless these would make the rest too small to be told
+// valueScale shows all values, references and bands, and intervals unless these would make the rest too small to be told
 // apart.
 func valueScale(p document.Plot, a document.Axis) scale {
-	e := extent{logarithmic: a.Scale == document.Logarithmic, lo: math.Inf(1), hi: math.Inf(-1)}
+	changes, none := a.Scale == document.Ratio, 1.0
+	e := extent{logarithmic: changes || a.Scale == document.Logarithmic, lo: math.Inf(1), hi: math.Inf(-1)}
+	if changes {
+		e.add(&none)
+	}
 	for _, s := range p.Series {
 		for _, at := range s.Points {
 			e.add(&at.Value)
@@ -26,6 +31,10 @@ func valueScale(p document.Plot, a document.Axis) scale {
 	for _, r := range p.References {
 		e.add(&r.Value)
 	}
+	for _, b := range p.Bands {
+		e.add(&b.Lo)
+		e.add(&b.Hi)
+	}
 	e.add(a.From)
 	e.add(a.To)
 	inner := e
@@ -36,10 +45,16 @@ func valueScale(p document.Plot, a document.Axis) scale {
 		}
 	}
 	s := e.scale(!e.logarithmic && e.lo == 0)
+	if a.Clipped && a.From != nil && a.To != nil {
+		s.min, s.max = *a.From, *a.To
+	}
 	s.title = a.Title
-	if s.logarithmic {
+	switch {
+	case changes:
+		s.ticks = changeTicks(s.min, s.max)
+	case s.logarithmic:
 		s.ticks = logTicks(s.min, s.max, lab.Unit(a.Unit))
-	} else {
+	default:
 		s.ticks = linearTicks(s.min, s.max, lab.Unit(a.Unit))
 	}
 	return s
@@ -86,9 +101,19 @@ func placeScale(p document.Plot, a document.Axis) scale {
 func nameScale(a document.Axis, room int) scale {
 	s := scale{min: -0.5, max: float64(len(a.Names)) - 0.5, title: a.Title}
 	for i, name := range a.Names {
-		s.ticks = append(s.ticks, tick{float64(i), shorten(name, room)})
+		s.ticks = append(s.ticks, tick{float64(i), withoutMiddle(name, room)})
 	}
 	return s
+}
+
+// withoutMiddle cuts a name to a width. Its end tells as much as its beginning: a level, a version.
+func withoutMiddle(name string, width int) string {
+	runes := []rune(visible.Line(name))
+	if len(runes) <= width {
+		return string(runes)
+	}
+	head := width / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
 }
 
 // extent is how far values reach: their logarithms where the scale is one of these.

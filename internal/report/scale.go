@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 // scale is an axis: where it begins and ends, what it is of, and what is written at it.
@@ -95,25 +98,49 @@ func logTicks(from, to float64, u lab.Unit) []tick {
 	if u == lab.BytesPerSecond {
 		return binaryTicks(from, to, u)
 	}
+	ticks, named := powerTicks(from, to, func(v float64) string { return roundFigure(u, v) })
+	if named < 2 {
+		return linearTicks(from, to, u)
+	}
+	return ticks
+}
+
+// powerTicks are at 1, 2, 3 and so on times the powers of ten, and says how many of them have a name.
+func powerTicks(from, to float64, name func(float64) string) (ticks []tick, named int) {
 	inSight := math.Floor(math.Log10(to)) - math.Ceil(math.Log10(from)) + 1
-	var ticks []tick
-	named := 0
 	for e := math.Floor(math.Log10(from)); e <= math.Ceil(math.Log10(to)); e++ {
 		for m := 1.0; m < 10; m++ {
 			v := m * math.Pow(10, e)
 			if v < from*(1-1e-9) || v > to*(1+1e-9) {
 				continue
 			}
-			name := ""
+			t := tick{value: v}
 			if m == 1 || inSight < 2 && (m == 2 || m == 5) {
-				name = roundFigure(u, v)
+				t.name = name(v)
 				named++
 			}
-			ticks = append(ticks, tick{v, name})
+			ticks = append(ticks, t)
 		}
 	}
-	if named < 2 {
-		return linearTicks(from, to, u)
+	return ticks, named
+}
+
+// changeTicks are ratios as changes in percent, or as factors where they are large.
+func changeTicks(from, to float64) []tick {
+	const large = 4 // times the smallest
+	if to > large*from {
+		ticks, _ := powerTicks(from, to, func(v float64) string {
+			return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(v, 'f', 9, 64), "0"), ".") + "x"
+		})
+		return ticks
+	}
+	var ticks []tick
+	for _, change := range roundSteps(from-1, to-1, 5, 0.01) {
+		name := "0"
+		if change != 0 {
+			name = strings.Replace("+"+unit.RoundPercent(change), "+-", "-", 1)
+		}
+		ticks = append(ticks, tick{1 + change, name})
 	}
 	return ticks
 }
