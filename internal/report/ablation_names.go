@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,16 +13,23 @@ import (
 type ablationText struct {
 	ablation.Document
 	marks []mark
+	// jobs are the names of the loads, by the IDs of their cells, and loads these with their parameters.
+	jobs, loads map[string]string
 }
 
 func newAblationText(d ablation.Document) ablationText {
-	t := ablationText{Document: d}
+	var s Summary
+	for _, c := range d.Cells {
+		s.Cells = append(s.Cells, Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Params: c.Params})
+	}
+	t := ablationText{Document: d, jobs: cellNames(&s), loads: map[string]string{}}
+	extra := distinguishingParams(&s)
+	for i, c := range s.Cells {
+		t.loads[c.ID] = joinNonEmpty(c.Job, paramText(&s.Cells[i], extra[c.Job]))
+	}
 	for _, w := range d.Warnings {
-		about := "the whole run"
-		if w.Cell != "" {
-			about = t.cellTitle(w.Cell)
-		}
-		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, about)
+		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},
+			cmp.Or(t.jobs[w.Cell], w.Cell, "the whole run"))
 	}
 	return t
 }
@@ -52,24 +60,6 @@ func (t ablationText) named(numbers []int) []string {
 	return out
 }
 
-// cellTitle is that of the load; with its job where several have the same.
-func (t ablationText) cellTitle(id string) string {
-	i := slices.IndexFunc(t.Cells, func(c ablation.Cell) bool { return c.ID == id })
-	if i < 0 {
-		return id
-	}
-	alike := 0
-	for _, c := range t.Cells {
-		if c.Title == t.Cells[i].Title {
-			alike++
-		}
-	}
-	if alike > 1 {
-		return t.Cells[i].Job + " (" + t.Cells[i].Title + ")"
-	}
-	return t.Cells[i].Title
-}
-
 // ablationNumber is one metric of one load: what is decided.
 type ablationNumber struct{ cell, metric string }
 
@@ -85,16 +75,16 @@ func (t ablationText) numbers() []ablationNumber {
 
 // title of a number: "randread 4k q32, read IOPS".
 func (t ablationText) title(n ablationNumber) string {
-	return t.cellTitle(n.cell) + ", " + metricName(n.metric)
+	return t.loads[n.cell] + ", " + metricName(n.metric)
 }
 
 // short is the title where there is room for few words: without the metric where the load has but one.
 func (t ablationText) short(n ablationNumber) string {
 	i := slices.IndexFunc(t.Cells, func(c ablation.Cell) bool { return c.ID == n.cell })
 	if len(t.Cells[i].Metrics) == 1 {
-		return t.cellTitle(n.cell)
+		return t.jobs[n.cell]
 	}
-	return joinNonEmpty(t.cellTitle(n.cell), metricTitle(n.metric, true))
+	return joinNonEmpty(t.jobs[n.cell], metricTitle(n.metric, true))
 }
 
 // effect of a setting for a number; nil where there is none.

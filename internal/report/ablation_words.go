@@ -179,21 +179,6 @@ func visibleText(share float64) string {
 	return "-" + sharePercent(share/(1+share)) + "/+" + percentShort(share)
 }
 
-// sideBySideText is what a side by side table has room for: the change that decided, or the one alone in parentheses.
-func sideBySideText(p *ablation.CellEffect) string {
-	switch {
-	case p == nil || p.Alone == nil && p.Removed == nil:
-		return absent
-	case decided(p.Alone) || p.Alone != nil && (p.Verdict == ablation.Same || p.Verdict == ablation.NotVerified):
-		return joined(p.Alone)
-	case decided(p.Removed):
-		return joined(p.Removed) + " in the set"
-	case p.Alone == nil:
-		return "(" + changeText(p.Removed.Ratio) + ")"
-	}
-	return "(" + changeText(p.Alone.Ratio) + ")"
-}
-
 // sums say whether the effects add up, and what in the set works otherwise than alone.
 func (t ablationText) sums() []string {
 	var lines []string
@@ -294,18 +279,6 @@ func (t ablationText) controls() (lines []string, broken bool) {
 		lines = append(lines, text)
 	}
 	return lines, broken
-}
-
-// costs besides speed, by name of the setting.
-func (t ablationText) costs() [][2]string {
-	var out [][2]string
-	names := t.names()
-	for _, s := range t.Settings {
-		if s.Cost != "" && s.Cost != "none" {
-			out = append(out, [2]string{names[s.Number], s.Cost})
-		}
-	}
-	return out
 }
 
 // costWord is a cost in a word or two, for a table: "security, without it".

@@ -133,12 +133,13 @@ func (t bisectionText) valueTitle() string {
 	return metricTitle(t.Metric, false)
 }
 
-func (t bisectionText) value(v float64) string {
-	unit := t.Unit
+func (t bisectionText) value(v float64) string { return figure(t.unit(), v) }
+
+func (t bisectionText) unit() lab.Unit {
 	if t.Metric == "" {
-		unit = lab.Count
+		return lab.Count
 	}
-	return figure(unit, v)
+	return t.Unit
 }
 
 // tried is a bundle in words: by what is applied, or by what is left out, whichever is shorter.
@@ -153,12 +154,18 @@ func (t bisectionText) tried(s bisection.StepResult) string {
 	return text
 }
 
+// The ends of a search.
+const (
+	slowState = "slow"
+	fastState = "fast"
+)
+
 func (t bisectionText) mixture(applied []int) string {
 	switch n, all := len(applied), len(t.Candidates); {
 	case n == all:
-		return "slow"
+		return slowState
 	case n == 0:
-		return "fast"
+		return fastState
 	case n <= 2:
 		return "fast with " + t.named(applied)
 	case n >= all-2:
@@ -187,7 +194,7 @@ func (t bisectionText) others(numbers []int) []int {
 	return rest
 }
 
-func (t bisectionText) likeliest(s bisection.StepResult, most int) string {
+func (t bisectionText) likeliest(s bisection.StepResult, most int) []string {
 	var parts []string
 	for _, c := range s.Likeliest[:min(most, len(s.Likeliest))] {
 		name := t.name(c.Factor, c.Bad)
@@ -199,7 +206,7 @@ func (t bisectionText) likeliest(s bisection.StepResult, most int) string {
 		}
 		parts = append(parts, name+" "+probabilityText(c.Probability))
 	}
-	return strings.Join(parts, "  ")
+	return parts
 }
 
 // probabilityText has a digit more where it is nearly sure: 61%, 99.2%.

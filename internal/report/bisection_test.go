@@ -3,10 +3,12 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"strings"
 	"testing"
 
 	"headroom/internal/bisection"
+	"headroom/internal/document"
 	"headroom/internal/lab"
 )
 
@@ -154,18 +156,16 @@ func TestBisectionTables(t *testing.T) {
 		{"a commit", one, 100}, {"one of several commits", several, 80},
 		{"kernels given by their paths", kernels, 80}} {
 		out.WriteString("== " + c.name + "\n")
-		if err := WriteBisection(&out, c.d, Options{Width: c.width}); err != nil {
-			t.Fatal(err)
-		}
+		out.WriteString(asText(t, BisectionDocument(c.d, Options{Width: c.width}), c.width))
 	}
 	compareGolden(t, "bisection.txt", out.String())
 }
 
 // The other formats say the same: the answer first, every measurement, and what weakens it.
 func TestBisectionFormats(t *testing.T) {
-	for _, f := range BisectionFormats() {
+	for _, f := range DocumentFormats() {
 		var out bytes.Buffer
-		if err := f.Write(&out, bisectionDocument(), Options{}); err != nil {
+		if err := f.Write(&out, BisectionDocument(bisectionDocument(), Options{}), Options{}); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
@@ -183,4 +183,44 @@ func TestBisectionFormats(t *testing.T) {
 			}
 		}
 	}
+}
+
+// oddSearches are what pictures are rarely made for: a search that has just begun, one that measured nothing at all,
+// 200 commits with long names, a loss of 5,000%, and kernels one below another.
+func oddSearches() map[string]document.Document {
+	begun, nothing := bisectionDocument(), bisectionDocument()
+	begun.Outcome, begun.Culprits, begun.Steps = bisection.Undecided, nil, begun.Steps[:1]
+	nothing.Outcome, nothing.Culprits, nothing.Steps = bisection.Undecided, nil, nil
+	steps := func(n int, name func(i int) string) bisection.Document {
+		d := kernelBisection()
+		d.Candidates, d.Steps = nil, nil
+		for i := range n {
+			d.Candidates = append(d.Candidates, bisection.Candidate{Factor: "commit:", Good: name(i), Bad: name(i + 1),
+				Title: name(i)})
+		}
+		for i := range min(n, 40) {
+			applied := make([]int, i*n/min(n, 40))
+			for j := range applied {
+				applied[j] = j + 1
+			}
+			value := 100.0
+			if i > 20 {
+				value = 5100
+			}
+			d.Steps = append(d.Steps, bisection.StepResult{Number: i + 1, Applied: applied, Value: value * float64(i%3)})
+		}
+		last := d.Candidates[n/2]
+		d.Culprits[0].Good, d.Culprits[0].Bad, d.Culprits[0].Title = last.Good, last.Bad, last.Title
+		d.Culprits[0].Effect = &bisection.Ratio{Ratio: 51, Lo: 0.01, Hi: 1e9}
+		return d
+	}
+	one, _ := commitBisections()
+	all := map[string]document.Document{}
+	for name, d := range map[string]bisection.Document{"found": bisectionDocument(), "begun": begun, "nothing": nothing,
+		"commits": one, "kernels": kernelBisection(),
+		"200 steps":  steps(200, func(i int) string { return fmt.Sprint(strings.Repeat("a-long-name-", 16), i) }),
+		"long names": steps(12, func(i int) string { return fmt.Sprint(strings.Repeat("a-long-name-", 16), i) })} {
+		all[name] = BisectionDocument(d, Options{})
+	}
+	return all
 }

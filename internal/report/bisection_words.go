@@ -24,7 +24,7 @@ func (t bisectionText) answer() []string {
 	case bisection.Undecided:
 		text := "Undecided after " + prose.Count(t.Measurements, "measurement")
 		if t.Unprovable {
-			return []string{text + ": " + t.likeliest(t.Steps[len(t.Steps)-1], maxNamed) +
+			return []string{text + ": " + strings.Join(t.likeliest(t.Steps[len(t.Steps)-1], maxNamed), "  ") +
 				", which can't be proved, since what it takes can't be measured."}
 		}
 		if t.Wanted > 0 {
@@ -146,18 +146,29 @@ func (t bisectionText) loss() string {
 
 // change of the metric: where less of it is better, a loss is a plus.
 func (t bisectionText) change(r *bisection.Ratio) string {
-	if t.Better == lab.Lower {
-		r = &bisection.Ratio{Ratio: 1 / r.Ratio, Lo: 1 / r.Hi, Hi: 1 / r.Lo}
-	}
+	r = t.towards(r)
 	return fmt.Sprintf("%s%% [%s, %s]", signed(r.Ratio, false), signed(r.Lo, true), signed(r.Hi, true))
+}
+
+// towards is a ratio of the metric itself: of rates as it is.
+func (t bisectionText) towards(r *bisection.Ratio) *bisection.Ratio {
+	if t.Better == lab.Lower {
+		return &bisection.Ratio{Ratio: 1 / r.Ratio, Lo: 1 / r.Hi, Hi: 1 / r.Lo}
+	}
+	return r
+}
+
+// differing is how many candidates there are.
+func (t bisectionText) differing() string {
+	if t.Series {
+		return prose.Count(len(t.Candidates), "step")
+	}
+	return prose.Count(len(t.Candidates), "differing setting")
 }
 
 // ends says how far they are apart, how noisy a measurement is, and what that takes.
 func (t bisectionText) ends() string {
-	text := prose.Count(len(t.Candidates), "differing setting")
-	if t.Series {
-		text = prose.Count(len(t.Candidates), "step")
-	}
+	text := t.differing()
 	if t.Loss == nil {
 		return text
 	}

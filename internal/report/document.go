@@ -59,3 +59,30 @@ func WithoutSerials(d document.Document, runs ...lab.Run) document.Document {
 	}
 	return d.Rewritten(facts.NewRedactor(known).Text)
 }
+
+// sentences are texts of one role.
+func sentences(role document.Role, texts []string) []document.Block {
+	var blocks []document.Block
+	for _, text := range texts {
+		blocks = append(blocks, document.Sentence{Role: role, Text: text})
+	}
+	return blocks
+}
+
+// savedAs says where a run is kept; nothing where it has no ID.
+func savedAs(run string, o Options) []document.Block {
+	if run == "" {
+		return nil
+	}
+	id := o.id(run)
+	return []document.Block{document.Command{What: "saved as " + id + "; as a page",
+		Text: "headroom report " + id + " -o page.html"}}
+}
+
+// id is that of a run as one types it.
+func (o Options) id(run string) string {
+	if o.ShortID == nil {
+		return run
+	}
+	return o.ShortID(run)
+}

@@ -56,6 +56,16 @@ func sharedCeiling() interference.Document {
 	return d
 }
 
+// asText is a document as a terminal shows it.
+func asText(t *testing.T, d document.Document, width int) string {
+	t.Helper()
+	var b strings.Builder
+	if err := writeDocumentText(&b, d, Options{Width: width}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // Every kind that is a document comes in every format.
 func TestDocumentsInEveryFormat(t *testing.T) {
 	for name, build := range map[string]func(Options) document.Document{
@@ -83,10 +93,17 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 		"factsdiff-none": func(Options) document.Document {
 			return FactsDiffDocument(diff.Document{A: "one.sysctl", B: "two.sysctl"}, FactsDiffOptions{Top: 20})
 		},
-		"history":     func(o Options) document.Document { return HistoryDocument(updated(t), o) },
-		"history-odd": func(o Options) document.Document { return HistoryDocument(oddHistory(), o) },
-		"stages":      func(o Options) document.Document { return StagesDocument(asPublished(t), o) },
-		"stages-odd":  func(o Options) document.Document { return StagesDocument(oddStages(), o) },
+		"history":      func(o Options) document.Document { return HistoryDocument(updated(t), o) },
+		"history-odd":  func(o Options) document.Document { return HistoryDocument(oddHistory(), o) },
+		"stages":       func(o Options) document.Document { return StagesDocument(asPublished(t), o) },
+		"stages-odd":   func(o Options) document.Document { return StagesDocument(oddStages(), o) },
+		"ablation":     func(o Options) document.Document { return AblationDocument(hardened(twoCells(), costly), o) },
+		"ablation-odd": func(o Options) document.Document { return AblationDocument(oddAblation(), o) },
+		"search":       func(o Options) document.Document { return BisectionDocument(bisectionDocument(), o) },
+		"search-commits": func(o Options) document.Document {
+			one, _ := commitBisections()
+			return BisectionDocument(one, o)
+		},
 	} {
 		for _, f := range DocumentFormats() {
 			for _, width := range []int{80, 160} {

@@ -54,12 +54,16 @@ func TestNoSheetHasAFormula(t *testing.T) {
 		searched.Candidates[i].Factor = evil
 	}
 	for name, write := range map[string]func(b *bytes.Buffer, o Options) error{
-		"csv":       func(b *bytes.Buffer, o Options) error { return formatNamed(t, "csv").Write(b, runs, o) },
-		"sheet":     func(b *bytes.Buffer, o Options) error { return formatNamed(t, "sheet").Write(b, runs, o) },
-		"compare":   func(b *bytes.Buffer, o Options) error { return writeCompareCSV(b, &compared, o) },
-		"sweep":     func(b *bytes.Buffer, o Options) error { return writeSweepCSV(b, &swept, o) },
-		"ablation":  func(b *bytes.Buffer, o Options) error { return writeAblationCSV(b, ablated, o) },
-		"bisection": func(b *bytes.Buffer, o Options) error { return writeBisectionCSV(b, searched, o) },
+		"csv":     func(b *bytes.Buffer, o Options) error { return formatNamed(t, "csv").Write(b, runs, o) },
+		"sheet":   func(b *bytes.Buffer, o Options) error { return formatNamed(t, "sheet").Write(b, runs, o) },
+		"compare": func(b *bytes.Buffer, o Options) error { return writeCompareCSV(b, &compared, o) },
+		"sweep":   func(b *bytes.Buffer, o Options) error { return writeSweepCSV(b, &swept, o) },
+		"ablation": func(b *bytes.Buffer, o Options) error {
+			return writeDocumentCSV(b, AblationDocument(ablated, o), o)
+		},
+		"bisection": func(b *bytes.Buffer, o Options) error {
+			return writeDocumentCSV(b, BisectionDocument(searched, o), o)
+		},
 	} {
 		read := func(o Options) (cells []string) {
 			var b bytes.Buffer

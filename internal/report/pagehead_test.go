@@ -20,9 +20,11 @@ func pages(t *testing.T) map[string]string {
 	}
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"ablation": func(b *bytes.Buffer) error {
-			return writeAblationPage(b, hardened(twoCells(), costly), Options{})
+			return writeDocumentPage(b, AblationDocument(hardened(twoCells(), costly), Options{}), Options{})
 		},
-		"bisection": func(b *bytes.Buffer) error { return writeBisectionPage(b, bisectionDocument(), Options{}) },
+		"bisection": func(b *bytes.Buffer) error {
+			return writeDocumentPage(b, BisectionDocument(bisectionDocument(), Options{}), Options{})
+		},
 		"history": func(b *bytes.Buffer) error {
 			return writeDocumentPage(b, HistoryDocument(updated(t), Options{}), Options{})
 		},

@@ -66,9 +66,9 @@ func TestPerVisitIsInAllReports(t *testing.T) {
 		for _, f := range []string{"table", "html", "markdown"} {
 			texts["sweep as "+f] = writtenSweep(t, swept, f, Options{Width: 160})
 		}
-		for _, f := range AblationFormats() {
+		for _, f := range DocumentFormats() {
 			var b bytes.Buffer
-			if err := f.Write(&b, priced, Options{Width: 160}); err != nil {
+			if err := f.Write(&b, AblationDocument(priced, Options{}), Options{Width: 160}); err != nil {
 				t.Fatal(err)
 			}
 			if f.Name != "csv" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -47,6 +48,10 @@ func TestPlotsStayInTheirFrames(t *testing.T) {
 	plots := slices.Concat(plotsOf(HistoryDocument(updated(t), Options{})),
 		plotsOf(HistoryDocument(oddHistory(), Options{})), plotsOf(StagesDocument(asPublished(t), Options{})),
 		plotsOf(StagesDocument(oddStages(), Options{})), oddPlots())
+	for _, d := range slices.Concat(slices.Collect(maps.Values(oddSearches())), []document.Document{
+		AblationDocument(hardened(twoCells(), costly), Options{}), AblationDocument(oddAblation(), Options{})}) {
+		plots = append(plots, plotsOf(d)...)
+	}
 	for _, p := range plots {
 		checkPicture(t, p)
 	}
@@ -63,7 +68,7 @@ func oddPlots() []document.Plot {
 	for _, values := range [][]float64{{0, 0}, {1, 1}, {1, 51}, {-5, 5}, {1e-9, 1e12}, {nothing, 1}, {all, 1, 2}, {},
 		{100.01, 100.02}, {1 << 20, 1 << 40}, {0, 1e6}} {
 		for _, u := range []lab.Unit{lab.PerSecond, lab.BytesPerSecond, lab.Seconds, lab.Share, "widgets"} {
-			for _, y := range []document.Scale{document.Linear, document.Logarithmic} {
+			for _, y := range []document.Scale{document.Linear, document.Logarithmic, document.Ratio} {
 				for _, x := range []document.Scale{document.Linear, document.Logarithmic, document.Time,
 					document.Names} {
 					p := document.Plot{Title: fmt.Sprint(values, u, y, x), X: document.Axis{Scale: x, Title: "places"},
@@ -128,7 +133,7 @@ func checkPicture(t *testing.T, p document.Plot) {
 			}
 		}
 	}
-	drawn := 0
+	drawn := len(p.Bands)
 	for _, s := range p.Series {
 		for _, at := range s.Points {
 			if !math.IsNaN(at.Value) {

@@ -90,14 +90,15 @@ func ShowResult(p *app.App, s *store.Store, r ResultDocument, o DocumentOutput) 
 	return err
 }
 
-// writeResult writes a result in one format. A table is for who measured, and hides nothing.
+// writeResult writes a result in one format. A table is for who measured, and hides nothing; nor does what is asked for
+// with Serials.
 func writeResult(w io.Writer, r ResultDocument, format string, o report.Options) error {
 	if format == "json" {
 		return app.EncodeJSON(w, r.Published)
 	}
-	o.Serials = format == "table"
+	o.Serials = o.Serials || format == "table"
 	d := r.Document(o)
-	if format != "table" {
+	if !o.Serials {
 		d = report.WithoutSerials(d, r.Runs...)
 	}
 	all := report.DocumentFormats()

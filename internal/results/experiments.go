@@ -11,6 +11,7 @@ import (
 	"headroom/internal/ablation"
 	"headroom/internal/app"
 	"headroom/internal/bisection"
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
@@ -79,18 +80,12 @@ func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options
 	run, all := redactedRun(b, o)
 	repetitions, failed := withoutErrors(all)
 	d, err := ablation.FromRun(run, repetitions)
-	if *failed != nil {
-		return *failed
-	}
-	if err != nil {
+	if err := cmp.Or(*failed, err); err != nil {
 		return err
 	}
-	if format == "json" {
-		return app.EncodeJSON(w, d)
-	}
-	formats := report.AblationFormats()
-	return formats[slices.IndexFunc(formats, func(f report.AblationFormat) bool { return f.Name == format })].Write(w,
-		d, o)
+	return writeResult(w, ResultDocument{Published: d, Document: func(o report.Options) document.Document {
+		return report.AblationDocument(d, o)
+	}}, format, o)
 }
 
 func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Options) error {
@@ -98,12 +93,9 @@ func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Option
 	if err != nil {
 		return err
 	}
-	if format == "json" {
-		return app.EncodeJSON(w, d)
-	}
-	formats := report.BisectionFormats()
-	return formats[slices.IndexFunc(formats, func(f report.BisectionFormat) bool { return f.Name == format })].Write(w,
-		d, o)
+	return writeResult(w, ResultDocument{Published: d, Document: func(o report.Options) document.Document {
+		return report.BisectionDocument(d, o)
+	}}, format, o)
 }
 
 // BisectionOf is what a search for culprits has found.
