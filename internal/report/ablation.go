@@ -59,8 +59,9 @@ func (t ablationText) plots() document.Plots {
 				*ablation.Estimate
 			}{{names[s.Number], p.Alone}, {"in the set", p.Removed}} {
 				if e := side.Estimate; e != nil {
-					rows = append(rows, plottedChange{name: side.name, of: names[s.Number], ratio: e.Ratio, lo: e.Lo, hi: e.Hi,
-						margin: t.Margin, decided: decided(e) || e.Verdict == ablation.Same, text: joined(e)})
+					rows = append(rows, plottedChange{name: side.name, of: names[s.Number], ratio: e.Ratio,
+						lo: e.Lo, hi: e.Hi, margin: t.Margin,
+						decided: decided(e) || e.Verdict == ablation.Same, text: joined(e)})
 				}
 			}
 		}

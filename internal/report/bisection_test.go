@@ -207,7 +207,8 @@ func oddSearches() map[string]document.Document {
 			if i > 20 {
 				value = 5100
 			}
-			d.Steps = append(d.Steps, bisection.StepResult{Number: i + 1, Applied: applied, Value: value * float64(i%3)})
+			d.Steps = append(d.Steps, bisection.StepResult{Number: i + 1, Applied: applied,
+				Value: value * float64(i%3)})
 		}
 		last := d.Candidates[n/2]
 		d.Culprits[0].Good, d.Culprits[0].Bad, d.Culprits[0].Title = last.Good, last.Bad, last.Title

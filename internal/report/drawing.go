@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"headroom/internal/visible"
 )
@@ -84,10 +85,13 @@ func newFrame(x, y scale, height, textSize float64) *drawing {
 func textWidth(text string) float64 {
 	width := 0.0
 	for _, r := range text {
-		if strings.ContainsRune("%mMW", r) {
+		switch {
+		case strings.ContainsRune("%mwMW", r):
 			width += 0.95
-		} else {
-			width += 0.6
+		case unicode.IsUpper(r):
+			width += 0.75
+		default:
+			width += 0.64
 		}
 	}
 	return width

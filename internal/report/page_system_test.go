@@ -257,9 +257,10 @@ this.contentDocument.documentElement.dataset)"></iframe>`)
 			if dark := attribute("paper") != "rgb(255, 255, 255)"; dark != test.dark {
 				t.Errorf("the paper is %s", attribute("paper"))
 			}
+			text := attribute("text")
 			var height float64
-			if _, err := fmt.Sscan(attribute("text"), &height); attribute("text") != "none" && (err != nil || height < 9) {
-				t.Errorf("text in pictures is %s pixels high", attribute("text"))
+			if _, err := fmt.Sscan(text, &height); text != "none" && (err != nil || height < 9) {
+				t.Errorf("text in pictures is %s pixels high", text)
 			}
 		})
 	}
