@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"headroom/internal/lab"
@@ -22,6 +23,7 @@ type process struct {
 	result  Result
 	began   time.Time
 	timer   *time.Timer
+	ending  sync.Mutex // held while it comes to its end: one that is killed writes no files any more
 	// ended, exit and signal are guarded by the machine.
 	ended   time.Time
 	exit    int
@@ -139,6 +141,14 @@ func missing(argv []string) error {
 
 // finish ends a process that has come to its end by itself.
 func (p *process) finish() {
+	p.ending.Lock()
+	defer p.ending.Unlock()
+	p.machine.mu.Lock()
+	ended := !p.ended.IsZero()
+	p.machine.mu.Unlock()
+	if ended {
+		return
+	}
 	dir, r := p.dir, p.result
 	p.machine.put(dir+"/stdout", r.Early+r.Stdout)
 	p.machine.put(dir+"/stderr", r.Stderr)
@@ -186,6 +196,8 @@ func (p *process) kill(signal string) bool {
 	if p.result.Unkillable {
 		return false
 	}
+	p.ending.Lock()
+	defer p.ending.Unlock()
 	p.end(-1, signal)
 	return true
 }
