@@ -54,14 +54,32 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// PrintError prints an error and its details, as it does for each of several errors that were joined.
+// PrintError prints an error and its details, as it does for each of several errors that were joined: what was tried
+// again and failed again is said once.
 func (p *App) PrintError(err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			p.PrintError(e)
+	said := map[string]bool{}
+	for _, e := range separate(err) {
+		if !said[e.Error()] {
+			said[e.Error()] = true
+			p.printOneError(e)
 		}
-		return
 	}
+}
+
+// separate are the errors that were joined to one.
+func separate(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, separate(e)...)
+	}
+	return all
+}
+
+func (p *App) printOneError(err error) {
 	// a name in it may have lines; they are none of ours
 	fmt.Fprintln(p.Stderr, "headroom: "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	var details []string

@@ -185,7 +185,8 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 			return f.RemoveAll(filepath.Base(folder))
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return &lab.Error{What: "can't remove " + folder, Err: err, Hints: []string{"remove it by hand"}}
+			return &lab.Error{What: "can't remove " + folder, Err: err,
+				Hints: []string{"headroom restore tries it again; or remove it by hand"}}
 		}
 		return nil
 	}
@@ -194,7 +195,7 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't remove " + folder, Target: t.Name(), Command: argv,
 			Output: headLines(string(out.Stderr), 3),
-			Hints:  []string{"remove it by hand"}}
+			Hints:  []string{"headroom restore tries it again; or remove it by hand"}}
 	}
 	return err
 }

@@ -233,7 +233,7 @@ func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, err
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't remove the scratch file " + path, Target: t.Name(), Command: argv,
 			Output: string(out.Stderr),
-			Hints:  []string{"remove it by hand"}}
+			Hints:  []string{"headroom restore tries it again; or remove it by hand"}}
 	}
 	return len(out.Stdout) > 0, err
 }
