@@ -182,7 +182,8 @@ func (m *Measurement) ListLoads(l app.Listing, heading func(runner.Cell) string)
 			server, client := m.CommandsOf(c.Cell)
 			l.Commands("server: "+lab.ShellQuote(server), "client: "+lab.ShellQuote(client))
 		default:
-			l.Commands(lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename,
+			params := runner.LoadParams(m.Place(), c.Params, m.Place().Size)
+			l.Commands(lab.ShellQuote(fio.Argv(c.Job, params, fio.Options{Filename: filename,
 				Together: m.Place().Members})))
 		}
 	}
