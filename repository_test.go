@@ -81,6 +81,7 @@ func forbidden() []struct{ path, only, reason string } {
 		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven " +
 			"megabytes of memory on every machine that is measured"},
 		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
+		{"headroom/" + designTests, "nowhere", "it is for tests"},
 		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
 		{"net/http", "nowhere", "headroom opens no port, and calls nobody but the cluster that a user names, through " +
 			"client-go"},

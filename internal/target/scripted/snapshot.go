@@ -1,15 +1,24 @@
 package scripted
 
-import "maps"
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
 
-// Snapshot returns what has all files of the machine hold again what they hold now. Jobs are left alone: those that
-// have ended since stay so, and only their folders are there again, as after a headroom that was killed. So a test
+// Snapshot returns what has all files and mounts of the machine be again as they are now. Jobs are left alone: those
+// that have ended since stay so, and only their folders are there again, as after a headroom that was killed. So a test
 // looks at what a process leaves that dies at this moment, while it goes on to its end.
 func (m *Machine) Snapshot() (back func()) {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()
-	kept := m.tree.root.copied()
+	kept, mounts := m.tree.root.copied(), m.Mounts()
 	return func() {
+		m.mu.Lock()
+		m.mounts = slices.Clone(mounts)
+		m.mu.Unlock()
 		m.tree.mu.Lock()
 		defer m.tree.mu.Unlock()
 		m.tree.root = kept.copied()
@@ -24,4 +33,30 @@ func (n *node) copied() *node {
 		c.names[name] = below.copied()
 	}
 	return &c
+}
+
+// Contents is what the machine holds that stays until somebody changes it: files, links and folders by their paths,
+// without what the kernel computes. Two of them differ by what was done in between.
+func (m *Machine) Contents() map[string]string {
+	m.tree.mu.Lock()
+	defer m.tree.mu.Unlock()
+	all := map[string]string{}
+	m.tree.root.list("", all)
+	return all
+}
+
+// list adds a node and all that is below it.
+func (n *node) list(name string, all map[string]string) {
+	switch {
+	case n.now != nil:
+	case n.mode.IsDir():
+		all[name+"/"] = ""
+		for below, node := range n.names {
+			node.list(name+"/"+below, all)
+		}
+	case n.link != "":
+		all[name] = "-> " + n.link
+	case n.mode&fs.ModeDevice == 0:
+		all[name] = fmt.Sprintf("%s (%d)", strings.TrimSpace(string(n.data)), max(n.size-int64(len(n.data)), 0))
+	}
 }

@@ -1,0 +1,57 @@
+package designtest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// Design is an experiment, as a command makes it on scripted machines. Its loads are to be as fast each time, or
+// differ by what is varied alone: then whatever decides how often they are repeated decides the same after an
+// interruption.
+type Design struct {
+	// Design is what its runs are measured for; Name tells several of one design apart.
+	Design lab.Design
+	Name   string
+	// Machines are the scripted machines, and Prepare makes them what the experiment needs.
+	Machines []string
+	Prepare  func(l *Lab)
+	// Suite is the text of the suite that {suite} stands for in Args, the command line.
+	Suite string
+	Args  []string
+	// Adaptive says that what was measured decides how often to repeat, so that a failure changes that.
+	Adaptive bool
+	// Show prints the result of a saved run again; {runs} stands for all that the experiment has made, its base first.
+	Show []string
+	// Summary says that its dry run lists what is done to the machines, and the suite instead of each of its loads.
+	Summary bool
+	// Undo are parts of the commands that put back what it changes, each after its machine:
+	// "db1:60 /proc/sys/vm/swappiness".
+	Undo []string
+	// Budget is a limit of time that ends it before its end; 0 for one that takes none.
+	Budget time.Duration
+}
+
+// resume is the command line that goes on with the last run.
+func (d Design) resume() []string { return strings.Fields(d.Design.Resume("last"))[1:] }
+
+// show is the command line that prints the result again.
+func (l *Lab) show() []string {
+	var args []string
+	for i, a := range l.design.Show {
+		if a != "{runs}" {
+			args = append(args, a)
+			continue
+		}
+		for _, r := range l.runs(l.store()) {
+			if r.Pair == r.ID {
+				args = slices.Insert(args, i, r.ID)
+			} else {
+				args = append(args, r.ID)
+			}
+		}
+	}
+	return args
+}

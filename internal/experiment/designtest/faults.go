@@ -1,0 +1,119 @@
+package designtest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target/scripted"
+)
+
+// failed has the loads of a moment fail, in an experiment of its own each: of the first, which may lay out a file, and
+// of one later. Nothing is left, and nothing else is missing once the experiment has been gone on with.
+func (d Design) failed(l *Lab, w whole) {
+	for _, at := range []int{1, 1 + w.moments/2} {
+		l.dir = l.TempDir()
+		l.failAt(at)
+		l.endsInOrder(l.run(l.args...), 0, 1)
+		l.goOn(w)
+	}
+}
+
+// lost has a machine not be reached any more during such a load, and be there again later.
+func (d Design) lost(l *Lab, w whole) {
+	for _, at := range []int{1, 1 + w.moments/2} {
+		l.dir = l.TempDir()
+		l.atLoad(at, func(e *scripted.Event) { e.After(soon, e.Machine.Disconnect) })
+		l.ends(l.run(l.args...), 1)
+		for _, m := range l.Machines {
+			m.Reconnect()
+		}
+		l.endsInOrder(l.run("restore"), 0)
+		l.goOn(w)
+	}
+}
+
+// endsInOrder fails the test when a command ended in another way, or has left anything.
+func (l *Lab) endsInOrder(o outcome, codes ...int) {
+	l.Helper()
+	if !slices.Contains(codes, o.code) {
+		l.ends(o, codes[0])
+	}
+	l.asFound()
+}
+
+// goOn resumes an experiment that was interrupted. In the end each repetition of the plan was carried out, those that
+// failed among them.
+func (l *Lab) goOn(w whole) {
+	l.Helper()
+	interrupted := func(dir string) bool {
+		return slices.ContainsFunc(l.runs(dir), func(r lab.Run) bool { return r.Status != lab.Complete })
+	}
+	if interrupted(l.store()) {
+		l.endsInOrder(l.run(l.design.resume()...), 0, 1)
+	}
+	if interrupted(l.store()) {
+		l.Fatal("it was gone on with, and is not complete")
+	}
+	got, want := carriedOut(l.measured(l.store())), carriedOut(w.measured)
+	if !l.design.Adaptive && !maps.Equal(got, want) {
+		l.Fatalf("carried out:\n%sto be carried out:\n%s", listed(got), listed(want))
+	}
+}
+
+// carriedOut counts repetitions whether they failed or not.
+func carriedOut(measured map[string]int) map[string]int {
+	all := map[string]int{}
+	for key, n := range measured {
+		all[strings.TrimSuffix(key, failedSuffix)] += n
+	}
+	return all
+}
+
+// budget ends the experiment before its end, and in time.
+func (d Design) budget(l *Lab, w whole) {
+	if d.Budget == 0 {
+		return
+	}
+	o := l.run(append(l.args, "--budget", d.Budget.String())...)
+	l.endsInOrder(o, 0, 5)
+	if latest := d.Budget + time.Second; o.took > latest {
+		l.Errorf("it took %s with a budget of %s", o.took, d.Budget)
+	}
+	if got := l.measured(l.store()); len(got) == 0 || len(got) >= len(w.measured) {
+		l.Errorf("within its budget it has measured:\n%s", listed(got))
+	}
+}
+
+// notPutBack has commands fail that put something back, from the first load on: that is said, and restore tries again
+// until it is done.
+func (d Design) notPutBack(l *Lab, _ whole) {
+	for _, s := range d.Undo {
+		l.dir = l.TempDir()
+		machine, command, _ := strings.Cut(s, ":")
+		refuse, before := true, len(l.loads())
+		l.Machine(machine).AtCommand(command, 0, func(e *scripted.Event) {
+			if refuse && len(l.loads()) > before {
+				e.Fail(1, "Device or resource busy\n")
+			}
+		})
+		for _, args := range [][]string{l.args, {"restore"}} {
+			o := l.ends(l.run(args...), 1)
+			if !strings.Contains(o.stderr, "headroom restore") {
+				l.Errorf("headroom %s does not say what to do about %q:\n%s", args[0], command, o.stderr)
+			}
+			for line := range strings.Lines(o.stderr) {
+				if strings.HasPrefix(line, "headroom: ") && strings.Count(o.stderr, line) > 1 {
+					l.Errorf("headroom %s says twice: %s", args[0], line)
+				}
+			}
+		}
+		refuse = false
+		l.endsInOrder(l.run("restore"), 0)
+		if o := l.ends(l.run("restore"), 0); !strings.Contains(o.stdout+o.stderr, "nothing was left behind") {
+			l.Errorf("restored once, restore finds something again:\n%s%s", o.stdout, o.stderr)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package designtest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/target"
+	"headroom/internal/target/scripted"
+)
+
+// Scheme begins the names of scripted machines.
+const Scheme = "scripted://"
+
+// soon is how long after the beginning of a load something happens to it.
+const soon = time.Millisecond
+
+// Command is the command line: it carries out the arguments of an environment, and returns the exit code.
+type Command func(context.Context, app.Environment) int
+
+// Lab is the scripted machines of a design and a store, on which commands are run.
+type Lab struct {
+	*testing.T
+	Machines []*scripted.Machine
+	design   Design
+	dir      string
+	command  Command
+	signals  chan os.Signal
+	// args are the command line of the design, found what the machines held before it.
+	args  []string
+	found map[string]string
+	// atStep is told before each step of saving a run and of changing a setting, begun of each load.
+	atStep func(string)
+	begun  func(e *scripted.Event, first bool)
+	mu     sync.Mutex // of both that follow: machines begin loads by themselves
+	last   time.Time
+}
+
+// inLab runs a test on the machines of the design, in a bubble of synctest.
+func (d Design) inLab(t *testing.T, command Command, test func(l *Lab)) {
+	t.Helper()
+	dir := folderInMemory(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))) // later than all files
+		l := &Lab{T: t, design: d, dir: dir, command: command, signals: make(chan os.Signal, 8)}
+		network := new(scripted.Network)
+		for _, name := range d.Machines {
+			m := network.New(name)
+			m.AtLoad("", 0, func(e *scripted.Event) {
+				l.loadBegins(e)
+			})
+			l.Machines = append(l.Machines, m)
+		}
+		l.prepare()
+		l.found = l.contents()
+		test(l)
+		for _, m := range l.Machines {
+			for _, line := range m.Unexpected() {
+				t.Errorf("nothing is written down about, on %s: %s", m.Name, line)
+			}
+		}
+	})
+}
+
+// loadBegins tells of a load, and whether it is the first that begins at this moment.
+func (l *Lab) loadBegins(e *scripted.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	first := now.After(l.last)
+	if l.last = now; l.begun != nil {
+		l.begun(e, first)
+	}
+}
+
+// folderInMemory is a folder of the test's own, where nothing waits for a disk if that can be had.
+func folderInMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "headroom-design-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// prepare makes the machines what the design needs, and the command line.
+func (l *Lab) prepare() {
+	l.Helper()
+	if l.design.Prepare != nil {
+		l.design.Prepare(l)
+	}
+	file := filepath.Join(l.dir, "suite.yaml")
+	if err := os.WriteFile(file, []byte(l.design.Suite), 0o600); err != nil {
+		l.Fatal(err)
+	}
+	for _, a := range l.design.Args {
+		l.args = append(l.args, strings.ReplaceAll(a, "{suite}", file))
+	}
+}
+
+// Machine is the one of a name.
+func (l *Lab) Machine(name string) *scripted.Machine {
+	l.Helper()
+	for _, m := range l.Machines {
+		if m.Name == name {
+			return m
+		}
+	}
+	l.Fatalf("there is no scripted machine %s", name)
+	return nil
+}
+
+// outcome is how a command ended, and what it printed.
+type outcome struct {
+	args           []string
+	code           int
+	stdout, stderr string
+	took           time.Duration
+}
+
+// store is where the runs are.
+func (l *Lab) store() string { return filepath.Join(l.dir, "store") }
+
+// run carries out a command line, without the program's name in front.
+func (l *Lab) run(args ...string) outcome { return l.runIn(l.store(), args...) }
+
+// runIn is the same with another store.
+func (l *Lab) runIn(store string, args ...string) outcome {
+	l.Helper()
+	var stdout, stderr bytes.Buffer
+	start := time.Now()
+	kind := app.TargetKind{Scheme: Scheme, Form: Scheme + "NAME",
+		Open: func(_ context.Context, name string) (target.Target, error) {
+			t, err := l.Machine(strings.TrimPrefix(name, Scheme)).Open(name)
+			if err != nil {
+				return nil, err
+			}
+			return t, nil
+		}}
+	code := l.command(l.Context(), app.Environment{Args: append([]string{"headroom", "--store", store}, args...),
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" },
+		Version: "test", Signals: l.signals, AtStep: l.atStep, Kinds: []app.TargetKind{kind},
+		Exit: func(code int) { l.Errorf("the clean-up was cut short, with exit code %d", code) }})
+	return outcome{args, code, stdout.String(), stderr.String(), time.Since(start)}
+}
+
+// interrupt is a Ctrl-C.
+func (l *Lab) interrupt() { l.signals <- os.Interrupt }
+
+// atLoad has something happen at the how manieth moment from now on at which loads begin.
+func (l *Lab) atLoad(at int, then func(*scripted.Event)) {
+	l.begun = func(e *scripted.Event, first bool) {
+		if !first {
+			return
+		}
+		if at--; at == 0 {
+			then(e)
+		}
+	}
+}
+
+// failAt has the loads fail that begin at such a moment; servers of a network's tests go on.
+func (l *Lab) failAt(at int) {
+	l.begun = func(e *scripted.Event, first bool) {
+		if first {
+			at--
+		}
+		if at == 0 && !slices.Contains(e.Argv, "--server") {
+			e.Fail(1, "Remote I/O error\n")
+		}
+	}
+}
+
+// loads are those of all machines.
+func (l *Lab) loads() []*scripted.Load {
+	var all []*scripted.Load
+	for _, m := range l.Machines {
+		all = append(all, m.Loads()...)
+	}
+	return all
+}

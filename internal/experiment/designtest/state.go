@@ -1,0 +1,143 @@
+package designtest
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// ends fails the test when the command ended in another way.
+func (l *Lab) ends(o outcome, code int) outcome {
+	l.Helper()
+	if o.code != code {
+		l.Fatalf("headroom %s: exit code %d, want %d\n%s%s", strings.Join(o.args, " "), o.code, code, o.stdout,
+			o.stderr)
+	}
+	return o
+}
+
+// contents are those of all machines, by the machine's name and the path.
+func (l *Lab) contents() map[string]string {
+	all := map[string]string{}
+	for _, m := range l.Machines {
+		for path, text := range m.Contents() {
+			all[m.Name+":"+path] = text
+		}
+	}
+	return all
+}
+
+// asFound fails the test unless all machines are as they were, and nothing runs there.
+func (l *Lab) asFound() {
+	l.Helper()
+	now := l.contents()
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		switch was, there := l.found[path]; {
+		case !there && !strings.HasSuffix(path, ":/dev/shm/headroom-0/"): // is there once a job was
+			l.Errorf("left: %s %.80s", path, now[path])
+		case there && was != now[path]:
+			l.Errorf("%s is %.80q, and was %.80q", path, now[path], was)
+		}
+	}
+	for path := range l.found {
+		if _, there := now[path]; !there {
+			l.Errorf("gone: %s", path)
+		}
+	}
+	for _, m := range l.Machines {
+		if left := m.Running(); len(left) > 0 {
+			l.Errorf("still running on %s: %v", m.Name, left)
+		}
+	}
+	if l.Failed() {
+		l.FailNow()
+	}
+}
+
+// bundles are the runs of a store, the last first.
+func (l *Lab) bundles(dir string) []*store.Bundle {
+	l.Helper()
+	s := store.Open(dir)
+	rows, err := s.List()
+	if err != nil {
+		l.Fatal(err)
+	}
+	var all []*store.Bundle
+	for _, row := range rows {
+		b, err := s.Find(row.ID)
+		if err != nil {
+			l.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// runs are their headers.
+func (l *Lab) runs(dir string) []lab.Run {
+	var all []lab.Run
+	for _, b := range l.bundles(dir) {
+		all = append(all, b.Run)
+	}
+	return all
+}
+
+// failedSuffix ends the names of repetitions that failed.
+const failedSuffix = ", failed"
+
+// measured counts the repetitions of all runs in a store, by their cell and block and whether they failed.
+func (l *Lab) measured(dir string) map[string]int {
+	l.Helper()
+	count := map[string]int{}
+	for _, b := range l.bundles(dir) {
+		for r, err := range b.Repetitions() {
+			if err != nil {
+				l.Fatal(err)
+			}
+			key := fmt.Sprintf("%s in block %d%s", r.Cell, r.Block, levels(b.Run))
+			if r.Failed() {
+				key += failedSuffix
+			}
+			count[key]++
+		}
+	}
+	return count
+}
+
+// levels are those of a run that is one part of an experiment, as its arm names them.
+func levels(r lab.Run) string {
+	if r.Pair == "" || len(r.Arms) == 0 {
+		return ""
+	}
+	return fmt.Sprint(", ", r.Arms[0].Levels)
+}
+
+// saved counts the segments of all runs, each of which is a repetition.
+func (l *Lab) saved() int {
+	segments, err := filepath.Glob(filepath.Join(l.store(), "runs", "*", "repetitions", "*.jsonl"))
+	if err != nil {
+		l.Fatal(err)
+	}
+	return len(segments)
+}
+
+// same fails the test unless as much was measured as without an interruption.
+func (l *Lab) same(dir string, w whole) {
+	l.Helper()
+	if got := l.measured(dir); !maps.Equal(got, w.measured) {
+		l.Fatalf("measured:\n%swithout an interruption:\n%s", listed(got), listed(w.measured))
+	}
+}
+
+func listed(count map[string]int) string {
+	text := ""
+	for _, k := range slices.Sorted(maps.Keys(count)) {
+		text += fmt.Sprintf("  %d times %s\n", count[k], k)
+	}
+	return text
+}

@@ -1,0 +1,103 @@
+package designtest
+
+import (
+	"strings"
+	"testing"
+
+	"headroom/internal/lab"
+	"headroom/internal/target/scripted"
+)
+
+// Test fails unless a command line keeps what every experiment promises.
+func Test(t *testing.T, command Command, d Design) {
+	t.Parallel()
+	w := whole{}
+	d.inLab(t, command, func(l *Lab) { w = d.whole(l) })
+	if t.Failed() {
+		return
+	}
+	for _, c := range []struct {
+		name string
+		run  func(l *Lab, w whole)
+	}{
+		{"interrupted", d.interrupted}, {"failed", d.failed}, {"lost", d.lost}, {"budget", d.budget},
+		{"not put back", d.notPutBack},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d.inLab(t, command, func(l *Lab) { c.run(l, w) })
+		})
+	}
+}
+
+// whole is an experiment that nothing has interrupted.
+type whole struct {
+	// measured is how often each cell was measured, moments how many times at which loads began.
+	measured map[string]int
+	moments  int
+}
+
+// whole carries the experiment out: what its dry run lists, and nothing else; with nothing left; and what it prints is
+// what the saved run says. What a kill would leave meanwhile is looked at in the end.
+func (d Design) whole(l *Lab) whole {
+	dry := l.run(append(l.args, "--dry-run=full")...)
+	l.endsInOrder(dry, 0)
+	if n := len(l.loads()); n > 0 {
+		l.Fatalf("the dry run has started %d loads", n)
+	}
+	k := &kills{Lab: l}
+	k.watch()
+	printed := l.ends(l.run(append(l.args, "--json")...), 0)
+	k.end()
+	l.asFound()
+	if !d.Summary {
+		l.doesWhatItListed(dry.stdout)
+	}
+	w := whole{l.measured(l.store()), k.moments}
+	if shown := l.ends(l.run(append(l.show(), "--json")...), 0); shown.stdout != printed.stdout {
+		l.Errorf("it has printed\n%sand of the saved run says\n%s", printed.stdout, shown.stdout)
+	}
+	d.resumedOnlyBy(l)
+	k.look(w)
+	return w
+}
+
+// resumedOnlyBy has commands of other designs refuse to go on with the run, and name the one that does.
+func (d Design) resumedOnlyBy(l *Lab) {
+	for _, other := range []lab.Design{lab.DesignRun, lab.DesignSweep, lab.DesignNet} {
+		if strings.Fields(string(other.Resume("last")))[1] == d.resume()[0] {
+			continue
+		}
+		o := l.ends(l.run(strings.Fields(other.Resume("last"))[1:]...), 2)
+		if !strings.Contains(o.stderr, d.Design.Resume("last")) {
+			l.Errorf("headroom %s does not name what goes on with the run:\n%s", strings.Join(o.args, " "), o.stderr)
+		}
+	}
+}
+
+// interrupted ends the experiment with Ctrl-C, and goes on with it, again and again: each time soon after one more
+// repetition was saved, and at first at each load before that.
+func (d Design) interrupted(l *Lab, w whole) {
+	args, at, before := l.args, 1, 0
+	for attempt := 1; ; attempt++ {
+		if attempt > w.moments+8 {
+			l.Fatalf("after %d interruptions it has not come to its end", attempt)
+		}
+		l.atLoad(at, func(e *scripted.Event) { e.After(soon, l.interrupt) })
+		o := l.run(args...)
+		l.asFound()
+		if o.code == 0 {
+			break
+		}
+		l.ends(o, 130)
+		args = d.resume()
+		switch saved := l.saved(); {
+		case saved == before:
+			at++
+		case saved > before+1:
+			at, before = max(1, at-1), saved
+		default:
+			before = saved
+		}
+	}
+	l.same(l.store(), w)
+}
