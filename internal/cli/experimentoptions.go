@@ -83,23 +83,17 @@ func checkExperimentOptions(o *vary.Options, c *cobra.Command, kind string) erro
 	if o.BootLimit <= 0 {
 		return app.Usage("--boot-limit "+o.BootLimit.String()+" is no length of time", "write something like 10m")
 	}
-	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on",
+	settled := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on",
 		"address", "port", "net-pairs", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat",
-		"margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"},
-		"is settled when a run is resumed"
-	switch {
-	case o.Show != "":
-		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "sampled", "max-writes", "reboot",
-			"boot-way", "boot-limit"), "means nothing with --show"
-		if kind == app.SweepKind {
-			settled = slices.DeleteFunc(settled, func(name string) bool { return slices.Contains(levelFlags(), name) })
-		}
-	case o.Resume == "":
-		return nil
+		"margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"}
+	if o.Show == "" {
+		return refuseSettled(c, settled...)
 	}
-	for _, name := range settled {
-		if f := c.Flags().Lookup(name); f != nil && f.Changed {
-			return app.Usage("--" + name + " " + why)
+	for _, name := range append(settled, "resume", "dry-run", "budget", "destroy", "sampled", "max-writes", "reboot",
+		"boot-way", "boot-limit") {
+		ofLevels := kind == app.SweepKind && slices.Contains(levelFlags(), name)
+		if c.Flags().Changed(name) && !ofLevels {
+			return app.Usage("--" + name + " means nothing with --show")
 		}
 	}
 	return nil

@@ -56,14 +56,9 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
   headroom ladder --resume 'as found' --beside 'numa on' --beside 'one socket' --keep cmdline:numa=off`,
 		Args: argumentCount(0, unlimited, "places, from the bottom up"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.Resume != "" {
-				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha",
-					"guest", "on", "address", "group", "pairs", "port", "direction", "dry-run"} {
-					if c.Flags().Changed(name) {
-						return app.Usage("--"+name+" can't be changed when a ladder is resumed",
-							"leave it out: the runs say what was settled")
-					}
-				}
+			if err := refuseSettled(c, "suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "guest",
+				"on", "address", "group", "pairs", "port", "direction", "dry-run"); err != nil {
+				return err
 			}
 			if len(args)+len(o.On) == 0 && o.Resume == "" && !o.OfNetwork() && !o.DryRun.Asked() {
 				return app.Usage("climb to what? name a directory or a device, or the server of a network",

@@ -67,18 +67,10 @@ func checkLiveOptions(o *paired.LiveOptions, c *cobra.Command) error {
 			return app.Usage("--"+name+" means nothing "+why, "headroom compare --help says what goes together")
 		}
 	}
-	if o.Resume != "" {
-		settled := []string{"suite", "set", "set-base", "set-new", "size", "label", "seed", "confirm",
-			"margin", "alpha", "metrics"}
-		if o.Layers {
-			settled = append(settled, "pairs") // intervals of a number of passes that is fixed beforehand
-		}
-		for _, name := range settled {
-			if c.Flags().Changed(name) {
-				return app.Usage("--"+name+" can't be changed when a comparison is resumed",
-					"leave it out: the runs say what was settled")
-			}
-		}
+	settled := []string{"suite", "set", "set-base", "set-new", "size", "label", "seed", "confirm", "margin", "alpha",
+		"metrics"}
+	if o.Layers {
+		settled = append(settled, "pairs") // intervals of a number of passes that is fixed beforehand
 	}
-	return nil
+	return refuseSettled(c, settled...)
 }

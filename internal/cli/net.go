@@ -46,14 +46,9 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 		Args:              argumentCount(0, 1, "a suite"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.Resume != "" {
-				for _, name := range append(experiment.EventFlags(), "label", "repeat", "order", "seed", "set", "on",
-					"address", "port", "pairs") {
-					if c.Flags().Changed(name) {
-						return app.Usage("--"+name+" can't be changed when a run is resumed",
-							"headroom net --resume "+o.Resume)
-					}
-				}
+			if err := refuseSettled(c, append(experiment.EventFlags(), "label", "repeat", "order", "seed", "set", "on",
+				"address", "port", "pairs")...); err != nil {
+				return err
 			}
 			if len(args) == 0 && !c.Flags().Changed("resume") && len(o.On)+len(o.Addresses) == 0 && !o.DryRun.Asked() {
 				return app.Usage("measure which network? without --on both ends are this machine, "+

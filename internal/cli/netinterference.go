@@ -29,14 +29,9 @@ The clients send to the server; --set reverse=1 makes the server send.`,
   headroom net interference --resume last`,
 		Args: argumentCount(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.Resume != "" {
-				for _, name := range []string{"label", "passes", "seed", "set", "set-fio", "size", "on", "group",
-					"port", "pairs", "margin", "alpha", "dry-run"} {
-					if c.Flags().Changed(name) {
-						return app.Usage("--"+name+" can't be changed when a run is resumed",
-							"headroom net interference --resume "+o.Resume)
-					}
-				}
+			if err := refuseSettled(c, "label", "passes", "seed", "set", "set-fio", "size", "on", "group", "port",
+				"pairs", "margin", "alpha", "dry-run"); err != nil {
+				return err
 			}
 			return network.RunInterference(c.Context(), p.App, o)
 		},

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/nfs"
 )
@@ -51,14 +50,10 @@ Loads on the server's own storage have no events.`,
 		Args:              argumentCount(0, 1, "a suite"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
-			for _, name := range append(experiment.EventFlags(), "on", "export", "path", "address", "nfs-version",
-				"options",
-				"transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
-				"seed", "size", "set", "as-published") {
-				if o.Resume != "" && c.Flags().Changed(name) {
-					return app.Usage("--"+name+" can't be changed when an experiment is resumed",
-						"headroom nfs --resume "+o.Resume)
-				}
+			if err := refuseSettled(c, append(experiment.EventFlags(), "on", "export", "path", "address", "nfs-version",
+				"options", "transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
+				"seed", "size", "set", "as-published")...); err != nil {
+				return err
 			}
 			return p.nfs(c.Context(), o, args)
 		},

@@ -77,15 +77,9 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 			if err := exclusive(c, "format", "json"); err != nil {
 				return err
 			}
-			if o.Resume != "" {
-				for _, name := range append(experiment.EventFlags(), "label", "repeat", "at-once", "order", "seed",
-					"size",
-					"set", "as-published") {
-					if c.Flags().Changed(name) {
-						return app.Usage("--"+name+" can't be changed when a run is resumed",
-							"headroom run --resume "+o.Resume)
-					}
-				}
+			if err := refuseSettled(c, append(experiment.EventFlags(), "label", "repeat", "at-once", "order", "seed",
+				"size", "set", "as-published")...); err != nil {
+				return err
 			}
 			if known := app.FormatNames(app.ReportFormats()); !slices.Contains(known, o.Format) {
 				return app.Usage(fmt.Sprintf("there is no format %q", o.Format),

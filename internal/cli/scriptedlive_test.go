@@ -165,7 +165,7 @@ func TestScriptedLiveUndecided(t *testing.T) {
 		l.run("compare", "--live", "--resume", id, "--pairs",
 			"4").ends(2).says("--pairs 4 is fewer than the 6 that were allowed so far")
 		l.run("compare", "--live", "--resume", id, "--pairs", "12", "--seed",
-			"4").ends(2).says("--seed can't be changed when a comparison is resumed")
+			"4").ends(2).says("--seed can't be changed when a run is resumed")
 		l.run("compare", "--live", "--resume", id, "--pairs", "12",
 			"/srv/a").ends(2).says("--resume takes everything from the run")
 		l.run("compare", "--live", "--resume", id, "--pairs", "40", "--budget",

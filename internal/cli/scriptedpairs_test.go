@@ -172,7 +172,7 @@ func TestScriptedBisectOverSeveralPairs(t *testing.T) {
 		}
 		l.wasFound("a", "b", "server")
 		l.run("bisect", "settings", "--resume", "last", "--net-pairs",
-			"4").ends(2).says("--net-pairs is settled when a run is resumed")
+			"4").ends(2).says("--net-pairs can't be changed when a run is resumed")
 		l.run("bisect", "settings", "--resume", "last").ends(0)
 		d := decoded[bisection.Document](l.run("bisect", "settings", "--show", "last", "--json").ends(0))
 		if d.Outcome != bisection.Found || len(d.Culprits) != 1 ||
