@@ -29,7 +29,7 @@ func (p *App) OpenStoreFor(resume string) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.Run.Study != nil && b.Run.Status != lab.Interrupted {
+	if b.Run.Concurrent != nil && b.Run.Status != lab.Interrupted {
 		return s, nil // it is shown
 	}
 	all := []*store.Bundle{b}

@@ -43,7 +43,7 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	run := lab.Run{ID: store.NewID(), Label: r.label, Status: lab.Complete, Source: lab.Measured,
 		Created: time.Unix(1724000000, 0), Suite: "network ladder", Repetitions: 4,
 		Terms:   &lab.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha},
-		Targets: []lab.RunTarget{client, server}, Study: &lab.ConcurrentDesign{Kind: ladderrun.NetworkLadderKind},
+		Targets: []lab.RunTarget{client, server}, Concurrent: &lab.ConcurrentDesign{Kind: ladderrun.NetworkLadderKind},
 		Arms: []lab.Arm{{ID: runner.AllTargets, Role: runner.AllTargets,
 			Levels: map[string]string{experiment.TargetLevel: runner.AllTargets}}}}
 	rates := map[string]float64{}
@@ -52,7 +52,7 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 		if kind == ladder.Loopback {
 			o.ID = id
 		}
-		run.Study.Combinations = append(run.Study.Combinations, o)
+		run.Concurrent.Combinations = append(run.Concurrent.Combinations, o)
 		rates[o.ID] = gigabits * 1e9
 		run.Cells = append(run.Cells, lab.Cell{ID: runner.CellOf(o.ID, runner.AllTargets), Arm: runner.AllTargets,
 			Job: o.ID, Engine: lab.EngineIperf3, Params: map[string]string{"parallel": "16"}})
@@ -79,7 +79,7 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	for block := 1; block <= 4; block++ {
-		for _, o := range run.Study.Combinations {
+		for _, o := range run.Concurrent.Combinations {
 			rate := rates[o.ID] * (1 + 0.004*float64((block*7+len(o.ID))%3-1))
 			rep := lab.Repetition{Cell: runner.CellOf(o.ID, runner.AllTargets), Number: block, Block: block,
 				Values: map[string]float64{lab.Bitrate(lab.Send): rate}}

@@ -56,7 +56,7 @@ func TestTheTableIsRefinedInPlace(t *testing.T) {
 	s := &Progress{started: time.Now(), out: &out, width: 40, height: 4}
 	for _, cells := range []int{1, 2, 5, 1} {
 		s.ProgressSource = adaptiveMeasuredOnce(cells)
-		s.Tell(runner.Progress{Doing: "load"})
+		s.Print(runner.Progress{Doing: "load"})
 	}
 	s.End()
 	var ups []string

@@ -13,9 +13,9 @@ import (
 	"headroom/internal/store"
 )
 
-// Turns is several measurements whose loads take turns, as a plan says. Each is a run of its own with a bundle of its
+// Interleaved is several measurements whose loads take turns, as a plan says. Each is a run of its own with a bundle of its
 // own; they share the ID of the first (lab.Run.Pair), by which they are found again.
-type Turns struct {
+type Interleaved struct {
 	*app.App
 	Store *store.Store
 	// Names of the arms, in the order in which they are shown; Repetition.Arm is one of them.
@@ -30,10 +30,10 @@ type Turns struct {
 }
 
 // First is the measurement of the first arm.
-func (c *Turns) First() *Measurement { return c.Arms[c.Names[0]] }
+func (c *Interleaved) First() *Measurement { return c.Arms[c.Names[0]] }
 
 // AddSaved gives the plan what earlier parts of the runs have measured.
-func (c *Turns) AddSaved() {
+func (c *Interleaved) AddSaved() {
 	for _, arm := range c.Names {
 		for _, r := range c.Arms[arm].Saved {
 			c.Done = append(c.Done, c.DoneOf(arm, r))
@@ -42,7 +42,7 @@ func (c *Turns) AddSaved() {
 }
 
 // Budget is a length of time from now on as plans count it, which begin with the first load of all; 0 for none.
-func (c *Turns) Budget(fromNow time.Duration) float64 {
+func (c *Interleaved) Budget(fromNow time.Duration) float64 {
 	if fromNow == 0 {
 		return 0
 	}
@@ -53,10 +53,10 @@ func (c *Turns) Budget(fromNow time.Duration) float64 {
 	return seconds
 }
 
-// MeasureByTurns measures until the plan has come to its end. show is told what happens, and on says in which arm.
-func (c *Turns) MeasureByTurns(ctx context.Context, show *Progress, on func(arm string, e runner.Progress) string) (
+// MeasureInterleaved measures until the plan has come to its end. show is told what happens, and on says in which arm.
+func (c *Interleaved) MeasureInterleaved(ctx context.Context, show *Progress, on func(arm string, e runner.Progress) string) (
 	Measured, error) {
-	i := &interleaved{c, map[string]*Active{}}
+	i := &interleavedSchedule{c, map[string]*Active{}}
 	err := i.start(ctx, show, on)
 	if err == nil {
 		err = runner.Conduct(ctx, i)
@@ -65,20 +65,20 @@ func (c *Turns) MeasureByTurns(ctx context.Context, show *Progress, on func(arm 
 	return i.finish(ctx, err)
 }
 
-// interleaved are the arms that were started of measurements that take turns.
-type interleaved struct {
-	*Turns
+// interleavedSchedule are the arms that were started of measurements that take turns.
+type interleavedSchedule struct {
+	*Interleaved
 	active map[string]*Active
 }
 
 // Next is what the plan names after what was measured in all arms.
-func (i *interleaved) Next(context.Context) (plan.Repetition, bool, error) {
+func (i *interleavedSchedule) Next(context.Context) (plan.Repetition, bool, error) {
 	next, more := i.Plan.Next(i.Done)
 	return next, more, nil
 }
 
 // Repeat carries out a repetition in the session of its arm.
-func (i *interleaved) Repeat(ctx context.Context, next plan.Repetition) error {
+func (i *interleavedSchedule) Repeat(ctx context.Context, next plan.Repetition) error {
 	rep, err := i.active[next.Arm].Session.Repeat(ctx, next)
 	if err != nil {
 		return err
@@ -91,11 +91,11 @@ func (i *interleaved) Repeat(ctx context.Context, next plan.Repetition) error {
 }
 
 // start begins all runs. After an error those that it began are to be finished.
-func (i *interleaved) start(ctx context.Context, show *Progress, on func(arm string, e runner.Progress) string) error {
+func (i *interleavedSchedule) start(ctx context.Context, show *Progress, on func(arm string, e runner.Progress) string) error {
 	for _, arm := range i.Names {
 		a, err := i.Arms[arm].Start(ctx, nil, func(e runner.Progress) {
 			e.Doing += on(arm, e)
-			show.Tell(e)
+			show.Print(e)
 		})
 		if err != nil {
 			return err
@@ -106,12 +106,12 @@ func (i *interleaved) start(ctx context.Context, show *Progress, on func(arm str
 }
 
 // started are the arms whose runs have begun.
-func (i *interleaved) started() []string {
+func (i *interleavedSchedule) started() []string {
 	return slices.DeleteFunc(slices.Clone(i.Names), func(arm string) bool { return i.active[arm] == nil })
 }
 
 // finish ends all runs that were started, after failed.
-func (i *interleaved) finish(ctx context.Context, failed error) (Measured, error) {
+func (i *interleavedSchedule) finish(ctx context.Context, failed error) (Measured, error) {
 	m := Measured{Run: i.First().Run}
 	outcomes := map[string]runner.Outcome{}
 	for _, arm := range i.started() {
@@ -132,7 +132,7 @@ func (i *interleaved) finish(ctx context.Context, failed error) (Measured, error
 }
 
 // Release gives up what all measurements hold.
-func (c *Turns) Release() {
+func (c *Interleaved) Release() {
 	for _, m := range c.Arms {
 		m.Release()
 	}

@@ -62,8 +62,8 @@ func NewProgress(p *app.App, s ProgressSource) *Progress {
 		height: app.Lines(p.Stderr)}
 }
 
-// Tell shows what happens now.
-func (s *Progress) Tell(e runner.Progress) {
+// Print shows what happens now.
+func (s *Progress) Print(e runner.Progress) {
 	s.Update(e)
 	if s.width == 0 {
 		s.printLine(e)

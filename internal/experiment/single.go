@@ -73,7 +73,7 @@ func (s *Single) Measure(ctx context.Context) (_ Measured, failed error) {
 
 // follow measures until a plan has come to its end.
 func (s *Single) follow(ctx context.Context, p plan.Plan, show *Progress) (runner.Outcome, error) {
-	a, err := s.Start(ctx, p, show.Tell)
+	a, err := s.Start(ctx, p, show.Print)
 	if err != nil {
 		show.End()
 		return runner.Outcome{}, err

@@ -32,9 +32,9 @@ func (r Run) MadeBy() Design {
 		return r.Design
 	case r.Experiment != nil:
 		return Design(r.Experiment.Kind)
-	case r.Study != nil && r.Study.Kind == "interference":
+	case r.Concurrent != nil && r.Concurrent.Kind == "interference":
 		return DesignInterference
-	case r.Study != nil && r.Study.Kind == "ladder":
+	case r.Concurrent != nil && r.Concurrent.Kind == "ladder":
 		return DesignNetworkLadder
 	case len(r.Network) > 0:
 		return DesignNet

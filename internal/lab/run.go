@@ -86,8 +86,8 @@ type Run struct {
 	Network []NetworkPair `json:"network,omitempty"`
 	// NFS says what the run is a stage of; nil where it is none.
 	NFS *NFS `json:"nfs,omitempty"`
-	// Study says which parts of the run are loaded at the same time; nil where all of them are, every time.
-	Study *ConcurrentDesign `json:"study,omitempty"`
+	// Concurrent says which parts of the run are loaded at the same time; nil where all of them are, every time.
+	Concurrent *ConcurrentDesign `json:"study,omitempty"`
 	// AtOnce is how many of several targets are loaded at the same time, by turns; 0 where all of them are.
 	AtOnce int `json:"at_once,omitempty"`
 

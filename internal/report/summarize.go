@@ -60,7 +60,7 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 		Suite: run.Suite, SuiteText: run.SuiteText, Order: run.Order, Seed: run.Seed,
 		Precision: run.Precision, Budget: run.Budget, Anytime: run.Anytime,
 		Pause: run.Pause, AsPublished: run.AsPublished,
-		Experiment: run.Experiment, NotVerified: run.NotVerified, Network: run.Network, Study: run.Study,
+		Experiment: run.Experiment, NotVerified: run.NotVerified, Network: run.Network, Study: run.Concurrent,
 		Targets:  slices.Clone(run.Targets),
 		Cells:    make([]Cell, 0, len(run.Cells)),
 		Warnings: []Warning{},

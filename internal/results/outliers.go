@@ -16,7 +16,7 @@ import (
 // findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other
 // runs they were so, and by what their machines differ.
 func findOutliers(p *app.App, b *store.Bundle, s *report.Summary, serials bool) error {
-	if !app.IsMultiTarget(b.Run) || b.Run.Study != nil {
+	if !app.IsMultiTarget(b.Run) || b.Run.Concurrent != nil {
 		return nil
 	}
 	s.Outliers = outliers.Find(s.Samples())
@@ -54,7 +54,7 @@ func otherRunsOf(p *app.App, run lab.Run) [][]outliers.Sample {
 	var all [][]outliers.Sample
 	_, others := runsOfSuite(p, run.ID)
 	for b := range others {
-		if !app.IsMultiTarget(b.Run) || b.Run.Study != nil {
+		if !app.IsMultiTarget(b.Run) || b.Run.Concurrent != nil {
 			continue
 		}
 		s, err := report.Summarize(b.Run, b.Repetitions())

@@ -76,7 +76,7 @@ func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 		return runNetworkLadder(ctx, p, st, o, args)
 	}
 	s := &storageLadder{Options: o, args: args, images: os.TempDir(), passes: passes{design: lab.DesignLadder,
-		Turns: experiment.Turns{App: p, Store: st}, level: RungLevel, count: o.Passes, budget: o.Budget,
+		Interleaved: experiment.Interleaved{App: p, Store: st}, level: RungLevel, count: o.Passes, budget: o.Budget,
 		dryRun: o.DryRun}}
 	s.openGuest, s.title = s.startGuest, func(m *experiment.Measurement) string {
 		return fmt.Sprintf("%s: %s", m.Run.Arms[0].Levels[kindLevel], rungOf(m.Run).Name)

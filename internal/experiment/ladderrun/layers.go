@@ -58,7 +58,7 @@ func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []strin
 	if err != nil {
 		return err
 	}
-	s := &layerRun{options: o, passes: passes{design: lab.DesignLayers, Turns: experiment.Turns{App: p, Store: st},
+	s := &layerRun{options: o, passes: passes{design: lab.DesignLayers, Interleaved: experiment.Interleaved{App: p, Store: st},
 		level: layerLevel, count: cmp.Or(o.Passes, defaultLayerPasses), budget: o.Budget, dryRun: o.DryRun,
 		title: (*experiment.Measurement).Where}}
 	if s.count < 2 {

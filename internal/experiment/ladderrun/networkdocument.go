@@ -93,7 +93,7 @@ func directionLoads(run lab.Run) []ladder.Load {
 		}
 	}
 	for _, direction := range []string{lab.Send, lab.Receive} {
-		if !slices.ContainsFunc(run.Study.Combinations, func(o lab.Combination) bool {
+		if !slices.ContainsFunc(run.Concurrent.Combinations, func(o lab.Combination) bool {
 			return o.Direction == direction && o.Kind != string(ladder.Loopback)
 		}) {
 			continue

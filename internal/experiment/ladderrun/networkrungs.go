@@ -21,7 +21,7 @@ type networkRung struct {
 // rungsOf are the rungs of a saved ladder, from the bottom up.
 func rungsOf(run lab.Run) []networkRung {
 	var rungs []networkRung
-	for _, o := range run.Study.Combinations {
+	for _, o := range run.Concurrent.Combinations {
 		i := slices.IndexFunc(rungs, func(r networkRung) bool { return r.Name == o.Rung })
 		if i < 0 {
 			i = len(rungs)

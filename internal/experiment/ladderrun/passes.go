@@ -23,7 +23,7 @@ import (
 // passes is places from the bottom up whose loads take turns, for a number of passes that is fixed beforehand: the
 // rungs of a ladder, or the layers of a host's storage. Each place is a run of its own.
 type passes struct {
-	experiment.Turns
+	experiment.Interleaved
 	design lab.Design
 	// level is the name of the level by which a run says its number, from 1 at the bottom.
 	level  string
@@ -273,7 +273,7 @@ func (s *passes) Measure(ctx context.Context) (experiment.Measured, error) {
 	if s.budget > 0 {
 		clock.LaterTime = min(clock.LaterTime, s.budget)
 	}
-	m, err := s.MeasureByTurns(ctx, experiment.NewProgress(s.App, clock), func(arm string, _ runner.Progress) string {
+	m, err := s.MeasureInterleaved(ctx, experiment.NewProgress(s.App, clock), func(arm string, _ runner.Progress) string {
 		return " on " + s.Arms[arm].ShortPlace()
 	})
 	m.Planned = len(s.Names) * first.Planned()

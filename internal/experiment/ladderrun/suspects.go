@@ -141,7 +141,7 @@ func otherLadders(st *store.Store, b *store.Bundle, d *ladder.Document, o Option
 		if err != nil {
 			return nil, err
 		}
-		if other.Run.Study == nil || other.Run.Study.Kind != NetworkLadderKind {
+		if other.Run.Concurrent == nil || other.Run.Concurrent.Kind != NetworkLadderKind {
 			return nil, app.Usage(fmt.Sprintf("run %s climbed no network, so it can't stand beside a ladder that did",
 				other.Run.ID))
 		}
@@ -202,12 +202,12 @@ func concerns(keep string, x diff.Difference) bool {
 
 // highest is the highest rung before both ways that two ladders have, and what it does to the server in each.
 func highest(a, b *store.Bundle) (id string, before, after []float64, err error) {
-	for _, o := range a.Run.Study.Combinations {
+	for _, o := range a.Run.Concurrent.Combinations {
 		same := func(other lab.Combination) bool {
 			return other.ID == o.ID && (o.Network != "" || slices.Equal(other.Over, o.Over))
 		}
 		if kind := ladder.Kind(o.Kind); (kind == ladder.Port || kind == ladder.Ports) && o.Direction == lab.Send &&
-			slices.ContainsFunc(b.Run.Study.Combinations, same) {
+			slices.ContainsFunc(b.Run.Concurrent.Combinations, same) {
 			id = o.ID
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"headroom/internal/store"
 )
 
-// interferenceKind is the kind of study that says what loads take from each other.
+// interferenceKind is the kind of concurrent design that says what loads take from each other.
 const interferenceKind = "interference"
 
 // InterferenceOptions are the flags of net interference.
@@ -50,7 +50,7 @@ func RunInterference(ctx context.Context, p *app.App, o InterferenceOptions) err
 	r := o.Request(lab.DesignInterference, nil)
 	r.Complete = true
 	return experiment.Conduct(ctx, p, st, r,
-		&interferenceRun{ConcurrentNetwork: NewNetworkStudy(p, st, o.Options, interferenceKind), options: o})
+		&interferenceRun{ConcurrentNetwork: NewConcurrentNetwork(p, st, o.Options, interferenceKind), options: o})
 }
 
 // Targets are those of the ends, with the groups that go between them.

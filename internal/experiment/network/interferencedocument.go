@@ -12,7 +12,7 @@ import (
 
 // interferenceOf is the document of a saved run.
 func interferenceOf(b *store.Bundle) (interference.Document, error) {
-	study := *b.Run.Study
+	design := *b.Run.Concurrent
 	terms := interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha,
 		Passes: b.Run.Repetitions}
 	if t := b.Run.Terms; t != nil {
@@ -20,7 +20,7 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 	}
 	var groups []interference.Group
 	place := map[string]int{} // of groups, and of the arms in them
-	for i, g := range study.Groups {
+	for i, g := range design.Groups {
 		kind := "network"
 		if ofStorage(g) {
 			kind = "storage"
@@ -32,7 +32,7 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 		}
 	}
 	combinations := map[string][]int{}
-	for _, o := range study.Combinations {
+	for _, o := range design.Combinations {
 		for _, name := range o.Groups {
 			combinations[o.ID] = append(combinations[o.ID], place[name])
 		}
@@ -48,7 +48,7 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 		}
 		i := strings.LastIndex(rep.Cell, "@")
 		id, arm := rep.Cell[:max(i, 0)], rep.Cell[i+1:]
-		if !slices.ContainsFunc(study.Groups, func(g lab.DesignGroup) bool { return g.Name == arm }) {
+		if !slices.ContainsFunc(design.Groups, func(g lab.DesignGroup) bool { return g.Name == arm }) {
 			continue
 		}
 		at := visit{id, rep.Block}

@@ -129,7 +129,7 @@ func (x *Stages) Measure(ctx context.Context) (_ experiment.Measured, err error)
 		return x.measured, err
 	}
 	defer func() { err = errors.Join(err, x.journal.Close()) }()
-	s := &schedule{Stages: x, left: x.stages}
+	s := &schedule{Stages: x, remaining: x.stages}
 	err = s.end(ctx, runner.Conduct(ctx, s))
 	x.measured.Run = lab.Run{ID: x.id, Design: lab.DesignNFS}
 	if len(x.missing) > 0 {

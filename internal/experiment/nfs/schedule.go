@@ -10,7 +10,7 @@ import (
 // schedule measures the stages one after the other. One that can't be had does not keep the others from being measured.
 type schedule struct {
 	*Stages
-	left []nfsStage
+	remaining []nfsStage
 	// at is the stage that is measured; nil between two.
 	at *stageRun
 	// server is the server's own stage when it is measured, while its scratch file serves the mounts; nil for none.
@@ -28,11 +28,11 @@ func (s *schedule) Next(ctx context.Context) (plan.Repetition, bool, error) {
 				return plan.Repetition{}, false, err
 			}
 		}
-		if len(s.left) == 0 {
+		if len(s.remaining) == 0 {
 			return plan.Repetition{}, false, nil
 		}
-		next := s.left[0]
-		s.left = s.left[1:]
+		next := s.remaining[0]
+		s.remaining = s.remaining[1:]
 		run, err := s.enter(ctx, next)
 		if err := s.noteMissing(ctx, next, err); err != nil {
 			return plan.Repetition{}, false, err

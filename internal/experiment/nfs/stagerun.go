@@ -95,7 +95,7 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 	x.Print("", stage)
 	m.PrintSummary(ctx)
 	p, show := m.PlanAndProgress()
-	active, err := m.Start(ctx, p, show.Tell)
+	active, err := m.Start(ctx, p, show.Print)
 	if err != nil {
 		show.End()
 		return err

@@ -22,7 +22,7 @@ import (
 
 // pairedComparison is two measurements that take turns until each cell has its verdict: the design of compare --live.
 type pairedComparison struct {
-	experiment.Turns
+	experiment.Interleaved
 	options LiveOptions
 	result  results.CompareOptions
 	args    []string
@@ -225,7 +225,7 @@ func (c *pairedComparison) setPlan() {
 		cells[i].Stage = stage[cells[i].ID]
 	}
 	c.pairs = plan.Paired(cells, c.terms, c.Budget(c.options.Budget), c.base().Run.Seed)
-	c.Turns.Plan, c.Turns.DoneOf = c.pairs, c.doneOf
+	c.Interleaved.Plan, c.Interleaved.DoneOf = c.pairs, c.doneOf
 }
 
 // DoneOf is a repetition as the plan sees it, with the metrics that decide.
@@ -286,7 +286,7 @@ func (c *pairedComparison) PrintSummary(context.Context) {
 func (c *pairedComparison) Measure(ctx context.Context) (experiment.Measured, error) {
 	v := newVerdictLines(c)
 	c.AfterRepetition = v.saved
-	return c.MeasureByTurns(ctx, v.show, v.side)
+	return c.MeasureInterleaved(ctx, v.show, v.side)
 }
 
 // Report compares what was saved.

@@ -128,7 +128,7 @@ func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.Co
 		return err
 	}
 	return experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.DesignLive, Resume: live.Resume, Args: args,
-		DryRun: live.DryRun, Complete: true}, &pairedComparison{Turns: experiment.Turns{App: p, Store: s},
+		DryRun: live.DryRun, Complete: true}, &pairedComparison{Interleaved: experiment.Interleaved{App: p, Store: s},
 		options: live, result: o, args: args, terms: terms})
 }
 

@@ -112,7 +112,7 @@ func (t *MultiTargetRun) Join() {
 		}
 		t.Run.Arms = append(t.Run.Arms, m.Run.Arms...)
 	}
-	t.Run.Study = t.Design
+	t.Run.Concurrent = t.Design
 	t.Run.AtOnce = t.Options.AtOnce
 	for _, g := range t.groups() {
 		t.Run.Arms = append(t.Run.Arms,

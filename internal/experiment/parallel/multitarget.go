@@ -161,7 +161,7 @@ func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, fa
 	}
 	j := t.joint()
 	show := experiment.NewProgress(t.App, t.clock(j))
-	j.Progress = show.Tell
+	j.Progress = show.Print
 	outcome, runErr := runner.RunJoint(ctx, j, w)
 	show.End()
 	all := experiment.Measurement{Run: t.Run} // sums included

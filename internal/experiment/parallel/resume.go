@@ -29,7 +29,7 @@ func (t *MultiTargetRun) Resume(ctx context.Context, b *store.Bundle) error {
 		role := rep.Cell[strings.LastIndex(rep.Cell, "@")+1:]
 		kept[role] = append(kept[role], rep)
 	}
-	t.Saved, t.Design = kept[runner.AllTargets], t.Run.Study
+	t.Saved, t.Design = kept[runner.AllTargets], t.Run.Concurrent
 	for _, g := range t.groups() {
 		t.Saved = append(t.Saved, kept[g.Name]...)
 	}

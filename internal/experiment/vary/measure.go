@@ -18,7 +18,7 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 		return m, err
 	}
 	show := experiment.NewProgress(x.Measurement.App, x.schedule())
-	x.report = show.Tell
+	x.report = show.Print
 	w, err := x.beginAfterTrials(ctx)
 	if err != nil {
 		show.End()
@@ -27,7 +27,7 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 	x.writer = w
 	var open sideSessions
 	if err = errors.Join(x.openBuilds(ctx), x.openKernels(ctx)); err == nil {
-		err = open.open(ctx, x, w, show.Tell)
+		err = open.open(ctx, x, w, show.Print)
 	}
 	if err == nil {
 		err = x.follow(ctx, &open)

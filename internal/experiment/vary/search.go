@@ -94,15 +94,15 @@ type searching struct {
 	*Experiment
 	session *runner.Session
 	begun   time.Time
-	// open says that a question is being answered: left is what is still to be measured for it, and measured what was.
-	open     bool
-	left     []plan.Repetition
-	measured []lab.Repetition
+	// open says that a question is being answered: remaining is what is still to be measured for it, and measured what was.
+	open      bool
+	remaining []plan.Repetition
+	measured  []lab.Repetition
 }
 
 // Next is the next repetition for the question that is open, or the first for the next question.
 func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
-	for len(s.left) == 0 {
+	for len(s.remaining) == 0 {
 		if err := s.answer(); err != nil {
 			return plan.Repetition{}, false, err
 		}
@@ -120,8 +120,8 @@ func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
 			return plan.Repetition{}, false, err
 		}
 	}
-	next := s.left[0]
-	s.left = s.left[1:]
+	next := s.remaining[0]
+	s.remaining = s.remaining[1:]
 	return next, true, nil
 }
 
@@ -129,7 +129,7 @@ func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
 func (s *searching) Repeat(ctx context.Context, next plan.Repetition) error {
 	r, err := s.session.Repeat(ctx, next)
 	if why := unmeasurable(r, err); why != "" {
-		s.open, s.left = false, nil
+		s.open, s.remaining = false, nil
 		return s.skip(ctx, why, err)
 	}
 	if err == nil {
@@ -154,7 +154,7 @@ func (s *searching) goOn(ctx context.Context) error {
 			times++
 		}
 	}
-	s.open, s.left = true, nil
+	s.open, s.remaining = true, nil
 	position := 0
 	for _, c := range s.Run.Cells {
 		if c.Arm != arm {
@@ -167,7 +167,7 @@ func (s *searching) goOn(ctx context.Context) error {
 			if !slices.ContainsFunc(s.measured, func(r lab.Repetition) bool {
 				return r.Cell == next.Cell && r.Number == next.Number
 			}) {
-				s.left = append(s.left, next)
+				s.remaining = append(s.remaining, next)
 			}
 		}
 	}

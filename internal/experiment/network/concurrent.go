@@ -25,8 +25,8 @@ type ConcurrentNetwork struct {
 	saved *store.Bundle
 }
 
-// NewNetworkStudy is a network some of whose pairs are loaded at a time, of a kind that its runs record.
-func NewNetworkStudy(p *app.App, st *store.Store, o Options, kind string) ConcurrentNetwork {
+// NewConcurrentNetwork is a network some of whose pairs are loaded at a time, of a kind that its runs record.
+func NewConcurrentNetwork(p *app.App, st *store.Store, o Options, kind string) ConcurrentNetwork {
 	return ConcurrentNetwork{Network: NewNetwork(p, st, o), Design: lab.ConcurrentDesign{Kind: kind}}
 }
 
@@ -39,7 +39,7 @@ func (s *ConcurrentNetwork) Targets(saved *store.Bundle) ([]string, error) {
 	if s.saved = saved; saved.Run.Status != lab.Interrupted {
 		return nil, nil
 	}
-	s.Design = *saved.Run.Study
+	s.Design = *saved.Run.Concurrent
 	err := s.ReadEnds(saved)
 	return s.Names(), err
 }
@@ -81,7 +81,7 @@ func TermsOf(margin string, alpha float64, passes int) (terms lab.Terms, err err
 	return terms, nil
 }
 
-// SetDesign makes the header of a drafted part that of a part of the study.
+// SetDesign makes the header of a drafted part that of one of a concurrent design.
 func (s *ConcurrentNetwork) SetDesign(m *experiment.Measurement, suiteName string, passes int) {
 	m.Run.Suite, m.Run.SuiteText, m.Run.Seed = suiteName, "", s.Network.Options.Seed
 	m.Run.Order, m.Run.Repetitions = string(suite.Shuffled), passes
