@@ -210,7 +210,8 @@ func TestScriptedAblationGoesOn(t *testing.T) {
 		}
 		l.asFound("db1")
 		// What is settled when it is resumed, and what no other command takes up.
-		l.run("ablate", "--resume", "last", "--blocks", "5").ends(2).says("--blocks can't be changed when a run is resumed")
+		l.run("ablate", "--resume", "last", "--blocks", "5").ends(2).says(
+			"--blocks can't be changed when a run is resumed")
 		l.run("ablate", "--resume", "last", "quick").ends(2).says("takes everything from the run")
 		l.run("sweep", "--resume", "last").ends(2).says("was made by headroom ablate", "headroom ablate --resume")
 		l.run("run", "--resume", "last").ends(2).says("headroom ablate --resume")

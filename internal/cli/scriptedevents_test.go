@@ -351,7 +351,7 @@ func TestScriptedSeveralEvent(t *testing.T) {
 		suite := l.file("suite.yaml", eventsSuite)
 		args := append([]string{"run", suite, "/srv", "--event", "20s: cut", "--undo", "put", "--event-for", "10s"},
 			onEach("a", "b")...)
-		l.run(args...).ends(2).says("it is not said where the events are", "--event-on a", "--event-on b")
+		l.run(args...).ends(2).says("--event-on is required", "--event-on a", "--event-on b")
 		l.run(append(args, "--event-on", "nowhere")...).ends(2)
 		server.AtLoad("cut", 2, func(e *scripted.Event) { e.After(3*time.Second, l.interrupt) })
 		l.run(append(args, "--event-on", "scripted://server")...).ends(130).says(

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -248,15 +249,34 @@ func (m *Measurement) SetEvents(events []lab.Event) error {
 	return nil
 }
 
-// EventTarget is what --event-on may say of a run of storage: a target, and where it says nothing the one under test.
-func (m *Measurement) eventTarget(on string) (string, error) {
-	switch {
-	case on == "" || on == app.StorageRole:
-		return m.Target.Name(), nil
-	case m.AllKinds().Has(on):
+// EventTarget is the target that --event-on names: the role of an end, or a target. Where it says nothing, it is the
+// end of the role otherwise; of an empty one it must say something.
+func EventTarget(kinds app.TargetKinds, on, otherwise string, ends ...lab.RunTarget) (string, error) {
+	var hints []string
+	for _, e := range ends {
+		if e.Role == cmp.Or(on, otherwise) {
+			return e.Target, nil
+		}
+		hints = append(hints, "--event-on "+e.Role)
+	}
+	if kinds.Has(on) {
 		return on, nil
 	}
-	return "", app.Usage("--event-on "+on+" is no target", "a target is "+m.AllKinds().Forms())
+	what := "--event-on " + on + " is no target"
+	if on == "" {
+		what = "--event-on is required: it says where the events are"
+	}
+	return "", app.Usage(what, append(hints[:min(len(hints), app.MaxNamed)],
+		"--event-on TARGET, which is "+kinds.Forms())...)
+}
+
+// PlanEventsOfAll takes up the events that the command line names, which happen during the loads of all measurements.
+func PlanEventsOfAll(all []*Measurement, where func(on string) (string, error)) error {
+	err := all[0].PlanEvents(where)
+	for _, m := range all[1:] {
+		m.Run.Events = slices.Clone(all[0].Run.Events)
+	}
+	return err
 }
 
 // OpenEvents opens the targets of the run's events, but for those that are open, and their journals. What it returns

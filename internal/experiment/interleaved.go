@@ -13,8 +13,8 @@ import (
 	"headroom/internal/store"
 )
 
-// Interleaved is several measurements whose loads take turns, as a plan says. Each is a run of its own with a bundle of its
-// own; they share the ID of the first (lab.Run.Pair), by which they are found again.
+// Interleaved is several measurements whose loads take turns, as a plan says. Each is a run of its own with a bundle of
+// its own; they share the ID of the first (lab.Run.Pair), by which they are found again.
 type Interleaved struct {
 	*app.App
 	Store *store.Store
@@ -54,8 +54,8 @@ func (c *Interleaved) Budget(fromNow time.Duration) float64 {
 }
 
 // MeasureInterleaved measures until the plan has come to its end. show is told what happens, and on says in which arm.
-func (c *Interleaved) MeasureInterleaved(ctx context.Context, show *Progress, on func(arm string, e runner.Progress) string) (
-	Measured, error) {
+func (c *Interleaved) MeasureInterleaved(ctx context.Context, show *Progress,
+	on func(arm string, e runner.Progress) string) (Measured, error) {
 	i := &interleavedSchedule{c, map[string]*Active{}}
 	err := i.start(ctx, show, on)
 	if err == nil {
@@ -91,7 +91,8 @@ func (i *interleavedSchedule) Repeat(ctx context.Context, next plan.Repetition) 
 }
 
 // start begins all runs. After an error those that it began are to be finished.
-func (i *interleavedSchedule) start(ctx context.Context, show *Progress, on func(arm string, e runner.Progress) string) error {
+func (i *interleavedSchedule) start(ctx context.Context, show *Progress,
+	on func(arm string, e runner.Progress) string) error {
 	for _, arm := range i.Names {
 		a, err := i.Arms[arm].Start(ctx, nil, func(e runner.Progress) {
 			e.Doing += on(arm, e)

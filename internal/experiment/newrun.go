@@ -23,7 +23,11 @@ func (m *Measurement) Plan(ctx context.Context, args []string) error {
 	if err := m.NewHeader(ctx, args); err != nil {
 		return err
 	}
-	if err := m.PlanEvents(m.eventTarget); err != nil {
+	err := m.PlanEvents(func(on string) (string, error) {
+		return EventTarget(m.AllKinds(), on, app.StorageRole,
+			lab.RunTarget{Role: app.StorageRole, Target: m.Target.Name()})
+	})
+	if err != nil {
 		return err
 	}
 	return m.SecureAndSnapshot(ctx)

@@ -15,7 +15,8 @@ import (
 	"headroom/internal/store"
 )
 
-// NetworkLadderKind is the kind of concurrent design that goes up from the loopback of a machine to all its ports, both ways.
+// NetworkLadderKind is the kind of concurrent design that goes up from the loopback of a machine to all its ports, both
+// ways.
 const NetworkLadderKind = "ladder"
 
 // BothDirections says that a network is measured in either direction, seen from the clients.
@@ -59,7 +60,8 @@ func (o Options) ofEnds() network.Options {
 func runNetworkLadder(ctx context.Context, p *app.App, st *store.Store, o Options, args []string) error {
 	r := experiment.Request{Design: lab.DesignNetworkLadder, Resume: o.Resume, Args: args, DryRun: o.DryRun,
 		Complete: true}
-	l := &networkLadder{ConcurrentNetwork: network.NewConcurrentNetwork(p, st, o.ofEnds(), NetworkLadderKind), options: o}
+	l := &networkLadder{options: o,
+		ConcurrentNetwork: network.NewConcurrentNetwork(p, st, o.ofEnds(), NetworkLadderKind)}
 	if o.Resume == "" {
 		if err := l.check(args); err != nil {
 			return err

@@ -273,9 +273,8 @@ func (s *passes) Measure(ctx context.Context) (experiment.Measured, error) {
 	if s.budget > 0 {
 		clock.LaterTime = min(clock.LaterTime, s.budget)
 	}
-	m, err := s.MeasureInterleaved(ctx, experiment.NewProgress(s.App, clock), func(arm string, _ runner.Progress) string {
-		return " on " + s.Arms[arm].ShortPlace()
-	})
+	on := func(arm string, _ runner.Progress) string { return " on " + s.Arms[arm].ShortPlace() }
+	m, err := s.MeasureInterleaved(ctx, experiment.NewProgress(s.App, clock), on)
 	m.Planned = len(s.Names) * first.Planned()
 	return m, err
 }

@@ -3,7 +3,6 @@ package network
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
@@ -134,31 +133,19 @@ func (n *Network) newHeader(ctx context.Context, su suite.Suite) error {
 	return n.planEvents()
 }
 
-// PlanEvents takes up the events, which come upon the tests of all pairs.
+// planEvents takes up the events, which happen during the tests of all pairs.
 func (n *Network) planEvents() error {
-	err := n.Parts[0].PlanEvents(func(on string) (string, error) {
-		for _, e := range n.Ends {
-			if e.Role == on {
-				return e.Name, nil
-			}
-		}
-		switch {
-		case on == "" && len(n.Opened) == 1:
-			return n.Ends[0].Name, nil
-		case n.AllKinds().Has(on):
-			return on, nil
-		}
-		var hints []string
-		for _, e := range n.Ends[:min(len(n.Ends), app.MaxNamed)] {
-			hints = append(hints, "--event-on "+e.Role)
-		}
-		return "", app.Usage("it is not said where the events are",
-			append(hints, "--event-on TARGET, which is "+n.AllKinds().Forms())...)
-	})
-	for _, m := range n.Parts[1:] {
-		m.Run.Events = slices.Clone(n.Parts[0].Run.Events)
+	var ends []lab.RunTarget
+	for _, e := range n.Ends {
+		ends = append(ends, lab.RunTarget{Role: e.Role, Target: e.Name})
 	}
-	return err
+	otherwise := ""
+	if len(n.Opened) == 1 {
+		otherwise = ends[0].Role
+	}
+	return experiment.PlanEventsOfAll(n.Parts, func(on string) (string, error) {
+		return experiment.EventTarget(n.AllKinds(), on, otherwise, ends...)
+	})
 }
 
 // PrintSummary says on standard error what is about to happen.

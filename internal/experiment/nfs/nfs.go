@@ -136,19 +136,13 @@ func (x *Stages) name() error {
 	return nil
 }
 
-// eventTarget is what --event-on may say: an end or a target, and where it says nothing the client.
+// eventTarget is the target that --event-on names: the client where it says nothing.
 func (x *Stages) eventTarget(on string) (string, error) {
-	switch {
-	case on == "" || on == experiment.ClientRole:
-		return x.Options.Client, nil
-	case on == experiment.ServerRole && x.Options.Server != "":
-		return x.Options.Server, nil
-	case x.AllKinds().Has(on):
-		return on, nil
+	ends := []lab.RunTarget{{Role: experiment.ClientRole, Target: x.Options.Client}}
+	if x.Options.Server != "" {
+		ends = append(ends, lab.RunTarget{Role: experiment.ServerRole, Target: x.Options.Server})
 	}
-	return "", app.Usage("--event-on "+on+" is no target of this measurement", "--event-on "+experiment.ClientRole,
-		"--event-on "+experiment.ServerRole+", with --on "+experiment.ServerRole+"=TARGET",
-		"a target is "+x.AllKinds().Forms())
+	return experiment.EventTarget(x.AllKinds(), on, experiment.ClientRole, ends...)
 }
 
 // nameMounted is name for a mount that is there already.

@@ -2,32 +2,21 @@ package parallel
 
 import (
 	"context"
-	"slices"
 
-	"headroom/internal/app"
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
 	"headroom/internal/target"
 )
 
-// PlanEvents takes up the events, which come upon the loads of all targets.
+// planEvents takes up the events, which happen during the loads of all targets.
 func (t *MultiTargetRun) planEvents() error {
-	err := t.Parts[0].PlanEvents(func(on string) (string, error) {
-		var hints []string
-		for _, m := range t.Parts {
-			if m.Role == on {
-				return m.Target.Name(), nil
-			}
-			hints = append(hints, "--event-on "+m.Role)
-		}
-		if t.AllKinds().Has(on) {
-			return on, nil
-		}
-		return "", app.Usage("it is not said where the events are",
-			append(hints[:min(len(hints), app.MaxNamed)], "--event-on TARGET, which is "+t.AllKinds().Forms())...)
-	})
-	for _, m := range t.Parts[1:] {
-		m.Run.Events = slices.Clone(t.Parts[0].Run.Events)
+	var ends []lab.RunTarget
+	for _, m := range t.Parts {
+		ends = append(ends, lab.RunTarget{Role: m.Role, Target: m.Target.Name()})
 	}
-	return err
+	return experiment.PlanEventsOfAll(t.Parts, func(on string) (string, error) {
+		return experiment.EventTarget(t.AllKinds(), on, "", ends...)
+	})
 }
 
 // OpenEvents opens the events, which the first part carries out and all of them see.

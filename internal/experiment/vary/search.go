@@ -94,7 +94,8 @@ type searching struct {
 	*Experiment
 	session *runner.Session
 	begun   time.Time
-	// open says that a question is being answered: remaining is what is still to be measured for it, and measured what was.
+	// open says that a question is being answered: remaining is what is still to be measured for it, and measured what
+	// was.
 	open      bool
 	remaining []plan.Repetition
 	measured  []lab.Repetition
