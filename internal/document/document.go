@@ -97,13 +97,11 @@ type Table struct {
 	Name    string
 	Columns []Column
 	Rows    []Row
-	// Map says that all columns behind the first have one quantity, by two things: a page tints it, and a terminal that
-	// is too narrow goes on below with the other columns.
+	// Map says that all columns behind the first have one quantity, by two things: a page tints it, and a terminal
+	// leaves none of it out.
 	Map bool
-	// Brief is how many rows a terminal shows; 0 is all. Folded says that a page folds the table away, and a terminal
-	// says no more of it than how long it is, unless some rows are brief.
-	Brief  int
-	Folded bool
+	// Brief is how many rows a terminal shows; 0 is all.
+	Brief int
 }
 
 // Row of a table. One that the answer is about is strong.
@@ -274,6 +272,14 @@ func (w Warning) rewritten(rewrite func(string) string) Warning {
 	w.Texts = texts
 	w.Brief = WarningText{rewrite(w.Brief.Text), rewrite(w.Brief.About), rewrite(w.Brief.All)}
 	return w
+}
+
+// Name tells a column from others of its table.
+func (c Column) Name() string {
+	if c.Over == "" {
+		return c.Title
+	}
+	return c.Over + ": " + c.Title
 }
 
 // Empty says whether an optional column has nothing in any row.

@@ -20,6 +20,10 @@ type column struct {
 	right   bool
 	// drop ranks what goes first when the table is too wide; 0 stays.
 	drop int
+	// name says that it names rows, as do those before it.
+	name bool
+	// over is what this and its neighbours have above their titles.
+	over string
 	// of is the title of the column that this one belongs to, and goes with.
 	of string
 	// optional columns vanish when all their cells are empty.
@@ -64,15 +68,56 @@ func fit(all []column, width int) (g grid, left []string) {
 		for i := range 2 {
 			room := max(g[i].width()-over, shortestName/(i+1))
 			over -= g[i].width() - room
-			for j := range g[i].cells {
-				g[i].cells[j] = shorten(g[i].cells[j], room)
-			}
+			g[i].cells = shortened(g[i].cells, room)
 			if over <= 0 {
 				break
 			}
 		}
 	}
 	return g, left
+}
+
+func shortened(texts []string, room int) []string {
+	short := make([]string, len(texts))
+	for i, text := range texts {
+		short[i] = shorten(text, room)
+	}
+	return short
+}
+
+// parts are grids to stand below each other, each with the names of the rows and the next columns that there is room
+// for. What belongs to a number stays with it.
+func (g grid) parts(width int) []grid {
+	names := max(0, slices.IndexFunc(g, func(c column) bool { return !c.name }))
+	parts := []grid{g[:names]}
+	for from := names; from < len(g); {
+		to := from + 1
+		for to < len(g) && g[to].gap == 1 {
+			to++
+		}
+		last := &parts[len(parts)-1]
+		if more := slices.Concat(*last, g[from:to]); len(*last) == names || more.width() <= width {
+			*last, from = more, to
+		} else {
+			parts = append(parts, g[:names])
+		}
+	}
+	return parts
+}
+
+// over is the line above the titles; empty for none.
+func (g grid) over() string {
+	line, at := "", 0
+	for i, c := range g {
+		if i > 0 {
+			at += c.space()
+		}
+		if c.over != "" && (i == 0 || c.over != g[i-1].over) {
+			line += strings.Repeat(" ", max(min(i, 1), at-utf8.RuneCountInString(line))) + visible.Line(c.over)
+		}
+		at += c.width()
+	}
+	return line
 }
 
 // lines are texts without what would leave their line.

@@ -73,7 +73,7 @@ func (t *sheetTable) table(of document.Table, heading string, codes func(string)
 			if k == document.Words || k == document.Bar || k == document.Sketch || c.Text == "" {
 				continue
 			}
-			t.cell([]string{of.Name, strconv.Itoa(i + 1), name, of.Columns[j].Title}, c,
+			t.cell([]string{of.Name, strconv.Itoa(i + 1), name, of.Columns[j].Name()}, c,
 				codes(joinNonEmpty(heading, ofRow, c.Signs)))
 		}
 	}

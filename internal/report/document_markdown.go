@@ -114,7 +114,7 @@ func markdownTable(out *bufio.Writer, t document.Table, notes func(string) strin
 		}
 		out.WriteString("|\n")
 	}
-	line(func(_ int, c document.Column) string { return escapeMarkdown(c.Title) })
+	line(func(_ int, c document.Column) string { return escapeMarkdown(c.Name()) })
 	line(func(_ int, c document.Column) string {
 		if c.Kind == document.Number {
 			return "---:"

@@ -66,8 +66,17 @@ type pageWarning struct {
 
 // pageTable opens with the first rows; the Rest is folded away.
 type pageTable struct {
+	// Over are the titles that columns have in common; nil where none do.
+	Over       []pageSpan
 	Head       []document.Column
 	Rows, Rest []pageRow
+	Tinted     bool
+}
+
+// pageSpan is a title over so many columns.
+type pageSpan struct {
+	Text  string
+	Width int
 }
 
 // mostOpenRows is how many rows of a table a page opens with.
@@ -211,11 +220,12 @@ func (l warningLinks) warning(w document.Warning) pageWarning {
 }
 
 func (l warningLinks) table(t document.Table) *pageTable {
-	p := &pageTable{Rows: make([]pageRow, len(t.Rows))}
+	p := &pageTable{Rows: make([]pageRow, len(t.Rows)), Tinted: t.Map}
 	for i, c := range t.Columns {
 		if t.Empty(i) || c.Kind == document.Sketch {
 			continue
 		}
+		p.over(c.Over)
 		p.Head = append(p.Head, c)
 		for j, row := range t.Rows {
 			of := row.Cells[i]
@@ -231,6 +241,18 @@ func (l warningLinks) table(t document.Table) *pageTable {
 		p.Rows, p.Rest = p.Rows[:mostOpenRows], p.Rows[mostOpenRows:]
 	}
 	return p
+}
+
+// over adds a column to those that have a title in common.
+func (p *pageTable) over(title string) {
+	switch last := len(p.Over) - 1; {
+	case last >= 0 && p.Over[last].Text == title:
+		p.Over[last].Width++
+	case last >= 0:
+		p.Over = append(p.Over, pageSpan{title, 1})
+	case title != "":
+		p.Over = []pageSpan{{"", len(p.Head)}, {title, 1}}
+	}
 }
 
 func newPageBar(c document.Cell) *pageBar {

@@ -179,3 +179,52 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 		t.Errorf("%d links to the warning:\n%s", n, b.String())
 	}
 }
+
+// A map keeps all its columns: a terminal goes on below with those that it has no room for, below the titles that they
+// have in common; other tables leave out what is asked least for.
+func TestMapsOnNarrowTerminals(t *testing.T) {
+	table := document.Table{Map: true, Columns: []document.Column{{Title: "depth", Kind: document.Words}}}
+	row := document.Row{Cells: []document.Cell{{Text: "a load with a long name"}}}
+	for _, jobs := range []string{"1", "16"} {
+		for _, depth := range []string{"1", "32"} {
+			table.Columns = append(table.Columns, document.Column{Title: depth, Over: "jobs " + jobs,
+				Kind: document.Number})
+			row.Cells = append(row.Cells, document.Cell{Text: "+" + jobs + depth + "%", Tint: 0.5})
+		}
+	}
+	table.Rows = []document.Row{row, row, row}
+	table.Brief = 1
+	for width, want := range map[int]string{
+		80: `                           jobs 1         jobs 16
+depth                         1     32        1      32
+a load with a long name    +11%  +132%    +161%  +1632%
+and 2 more
+`,
+		40: `                 jobs 1         jobs 16
+depth               1     32        1
+a load with …    +11%  +132%    +161%
+               jobs 16
+depth              32
+a load with …  +1632%
+and 2 more
+`} {
+		var b strings.Builder
+		if err := writeDocumentText(&b, document.Document{Blocks: []document.Block{table}},
+			Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != want {
+			t.Errorf("%d wide:\n%s", width, b.String())
+		}
+	}
+	var b strings.Builder
+	if err := writeDocumentPage(&b, document.Document{Blocks: []document.Block{table}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`colspan="1"></th><th scope="colgroup" colspan="2">jobs 1</th>`,
+		`<td class="number tint h50">&#43;132%</td>`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
+	}
+}

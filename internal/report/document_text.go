@@ -233,12 +233,23 @@ func aboutText(about string) string {
 // table writes what there is room for, and says which columns are left out. Intervals and signs are columns of their
 // own, close to the number that they belong to.
 func (p *paragraphs) table(t document.Table) (left []string) {
+	rows := t.Rows
+	if t.Brief > 0 {
+		rows = rows[:min(t.Brief, len(rows))]
+	}
 	var all []column
+	names := true
 	for i, c := range t.Columns {
-		text := column{title: c.Title, right: c.Kind == document.Number, drop: c.Drop, optional: c.Optional}
-		interval := column{gap: 1, drop: c.DropInterval, optional: true, of: c.Title}
-		signs := column{gap: 1, optional: true, style: alarm, of: c.Title}
-		for _, row := range t.Rows {
+		names = names && c.Kind == document.Words
+		title := shorten(c.Title, p.width/3)
+		text := column{title: title, right: c.Kind == document.Number, drop: c.Drop, optional: c.Optional, over: c.Over,
+			name: names}
+		if i > 0 && c.Over != t.Columns[i-1].Over {
+			text.gap = 4
+		}
+		interval := column{gap: 1, drop: c.DropInterval, optional: true, of: title, over: c.Over, name: names}
+		signs := column{gap: 1, optional: true, style: alarm, of: title, over: c.Over, name: names}
+		for _, row := range rows {
 			cell := row.Cells[i]
 			if c.Kind == document.Bar {
 				cell.Text = barText(cell.From, cell.To)
@@ -248,10 +259,28 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 		}
 		all = append(all, text, signs, interval)
 	}
-	g, left := fit(all, p.width)
+	width := p.width
+	if t.Map {
+		all[0].cells, width = shortened(all[0].cells, p.width/3), math.MaxInt
+	}
+	g, left := fit(all, width)
+	for _, part := range g.parts(p.width) {
+		p.rows(part, rows)
+	}
+	if more := len(t.Rows) - len(rows); more > 0 {
+		p.wrapped(faint, fmt.Sprintf("and %d more", more), 2)
+	}
+	return left
+}
+
+// rows are the lines of a grid, with what is above some of them.
+func (p *paragraphs) rows(g grid, rows []document.Row) {
+	if over := g.over(); over != "" {
+		p.line(faint.paint(shorten(over, p.width), p.o))
+	}
 	for i, l := range g.lines(p.o) {
 		if i > 0 {
-			row := t.Rows[i-1]
+			row := rows[i-1]
 			if row.Apart {
 				p.line("")
 			}
@@ -264,7 +293,6 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 		}
 		p.line(l)
 	}
-	return left
 }
 
 // barWidth is how many columns the largest value takes.

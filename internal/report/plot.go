@@ -192,6 +192,8 @@ func (d plotted) references() {
 
 // named writes a name above the end of a line, where nothing is written yet.
 func (d plotted) named(name string, end, height float64, colour string) {
+	const most = 24 // characters that leave room for the picture
+	name = shorten(name, most)
 	width := textWidth(name) * (pictureText - 1)
 	y := d.toY(height) - 3
 	if name != "" && d.free(box{end - width, y - pictureText, end, y}) {
