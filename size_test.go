@@ -16,8 +16,6 @@ func longFiles() []string {
 	return []string{
 		"internal/report/compare_table.go",
 		"internal/report/compare_words.go",
-		"internal/report/sweep_table.go",
-		"internal/report/sweep_words.go",
 		"internal/results/comparison.go",
 	}
 }

@@ -168,6 +168,13 @@ func (t *sheetTable) flush() error {
 
 func (t *sheetTable) number(v float64) string { return t.decimal(number(v)) }
 
+func (t *sheetTable) optional(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return t.number(*v)
+}
+
 func (t *sheetTable) decimal(text string) string {
 	if t.comma {
 		return strings.Replace(text, ".", ",", 1)

@@ -104,6 +104,13 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 			one, _ := commitBisections()
 			return BisectionDocument(one, o)
 		},
+		"sweep":         func(o Options) document.Document { return SweepDocument(bySuite(10, "2k"), o) },
+		"sweep-kernel":  func(o Options) document.Document { return SweepDocument(byKernel(), o) },
+		"sweep-rate":    func(o Options) document.Document { return SweepDocument(byRate(), o) },
+		"sweep-word":    func(o Options) document.Document { return SweepDocument(byWord(0.2), o) },
+		"sweep-means":   func(o Options) document.Document { return SweepDocument(byMeans(t), o) },
+		"sweep-odd":     func(o Options) document.Document { return SweepDocument(oddSweep(3), o) },
+		"sweep-nothing": func(o Options) document.Document { return SweepDocument(nothingSwept(), o) },
 	} {
 		for _, f := range DocumentFormats() {
 			for _, width := range []int{80, 160} {

@@ -57,7 +57,7 @@ func TestNoSheetHasAFormula(t *testing.T) {
 		"csv":     func(b *bytes.Buffer, o Options) error { return formatNamed(t, "csv").Write(b, runs, o) },
 		"sheet":   func(b *bytes.Buffer, o Options) error { return formatNamed(t, "sheet").Write(b, runs, o) },
 		"compare": func(b *bytes.Buffer, o Options) error { return writeCompareCSV(b, &compared, o) },
-		"sweep":   func(b *bytes.Buffer, o Options) error { return writeSweepCSV(b, &swept, o) },
+		"sweep":   func(b *bytes.Buffer, o Options) error { return writeDocumentCSV(b, SweepDocument(swept, o), o) },
 		"ablation": func(b *bytes.Buffer, o Options) error {
 			return writeDocumentCSV(b, AblationDocument(ablated, o), o)
 		},

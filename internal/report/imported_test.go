@@ -130,8 +130,9 @@ func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition
 			continue
 		}
 		d.AddPublished(scores)
-		for _, format := range report.SweepFormats() {
-			if err := format.Write(io.Discard, d, report.Options{}); err != nil {
+		for _, format := range report.DocumentFormats() {
+			of := report.SweepDocument(d, report.Options{})
+			if err := format.Write(io.Discard, of, report.Options{}); err != nil {
 				t.Errorf("by %s, %s: %v", factor, format.Name, err)
 			}
 		}

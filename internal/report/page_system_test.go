@@ -71,11 +71,6 @@ func TestComparePageInChromium(t *testing.T) {
 	lookAt(t, writtenComparison(t, comparison(t), "html", Options{}))
 }
 
-func TestSweepPageInChromium(t *testing.T) {
-	lookAt(t, writtenSweep(t, bySuite(10), "html", Options{}))
-	lookAt(t, writtenSweep(t, byKernel(), "html", Options{}))
-}
-
 func TestDocumentPagesInChromium(t *testing.T) {
 	documents := oddSearches()
 	maps.Copy(documents, map[string]document.Document{
@@ -88,6 +83,7 @@ func TestDocumentPagesInChromium(t *testing.T) {
 		"odd ablation":          AblationDocument(oddAblation(), Options{}),
 		"ablation of 200 cells": AblationDocument(hardened(manyCells(200), costly), Options{}),
 	})
+	maps.Copy(documents, wideSweeps())
 	for name, d := range documents {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder

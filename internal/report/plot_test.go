@@ -48,8 +48,9 @@ func TestPlotsStayInTheirFrames(t *testing.T) {
 	plots := slices.Concat(plotsOf(HistoryDocument(updated(t), Options{})),
 		plotsOf(HistoryDocument(oddHistory(), Options{})), plotsOf(StagesDocument(asPublished(t), Options{})),
 		plotsOf(StagesDocument(oddStages(), Options{})), oddPlots())
-	for _, d := range slices.Concat(slices.Collect(maps.Values(oddSearches())), []document.Document{
-		AblationDocument(hardened(twoCells(), costly), Options{}), AblationDocument(oddAblation(), Options{})}) {
+	for _, d := range slices.Concat(slices.Collect(maps.Values(oddSearches())),
+		slices.Collect(maps.Values(wideSweeps())), []document.Document{
+			AblationDocument(hardened(twoCells(), costly), Options{}), AblationDocument(oddAblation(), Options{})}) {
 		plots = append(plots, plotsOf(d)...)
 	}
 	for _, p := range plots {

@@ -1,41 +1,13 @@
 package report
 
 import (
-	"fmt"
-	"io"
 	"iter"
+	"slices"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/sweep"
 )
-
-// SweepFormat is one way to write a sweep down.
-type SweepFormat struct {
-	Name      string
-	Title     string
-	Extension string
-
-	write func(io.Writer, *sweep.Document, Options) error
-}
-
-// SweepFormats in the order in which help lists them. JSON is the document itself.
-func SweepFormats() []SweepFormat {
-	return []SweepFormat{
-		{Name: "table", Title: "tables for the terminal", Extension: ".txt", write: writeSweepTable},
-		{Name: "html", Title: "one self-contained page with heat maps and lines", Extension: ".html",
-			write: writeSweepPage},
-		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md", write: writeSweepMarkdown},
-		{Name: "csv", Title: "one line a number and level", Extension: ".csv", write: writeSweepCSV},
-	}
-}
-
-// Write writes the sweep in the format.
-func (f SweepFormat) Write(w io.Writer, d sweep.Document, o Options) error {
-	if err := f.write(w, &d, o); err != nil {
-		return fmt.Errorf("writing the sweep as %s: %w", f.Name, err)
-	}
-	return nil
-}
 
 // SweepOf analyses a saved sweep, with the ceilings that the facts of its targets give. Facts are those of the arms, by
 // ID, where they differ (kernels); settings are for what the run's experiment does not say.
@@ -55,4 +27,111 @@ func LevelsOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by swee
 		return sweep.Document{}, err
 	}
 	return sweep.Analyze(in), nil
+}
+
+// SweepDocument says which level is best and which is enough, shows it, and has a row for each load, the best level for
+// a part of the loads, curves of latency, costs, what was published, what weakens all that, and how sure it is.
+func SweepDocument(d sweep.Document, o Options) document.Document {
+	all := sweepMarks(&d)
+	out := document.Document{Title: "Sweep over " + d.Factor, Data: sweepData(&d)}
+	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
+	role := document.Answer
+	for _, text := range sweepAnswer(&d) {
+		add(document.Sentence{Role: role, Text: text})
+		role = document.Detail
+	}
+	m := matrixOf(&d)
+	add(m.blocks(&d)...)
+	add(levelPlots(&d))
+	add(sweepCells(&d, all, m != nil)...)
+	add(levelMap(&d)...)
+	add(groupTable(&d)...)
+	add(kernelTable(&d)...)
+	for i := range d.Curves {
+		add(curveTable(&d, &d.Curves[i])...)
+	}
+	add(costTable(&d)...)
+	add(publishedLoads(&d)...)
+	add(harmList(&d)...)
+	add(warningBlocks(all)...)
+	for _, n := range d.Notes {
+		add(document.Sentence{Role: document.Note, Text: n})
+	}
+	add(readings(slices.Concat(costsText(&d), sweepReading(&d)))...)
+	if d.Run != "" && !d.MeansOnly {
+		id := d.Run
+		if o.ShortID != nil {
+			id = o.ShortID(id)
+		}
+		add(document.Terminal{Blocks: []document.Block{document.Command{What: "saved as " + id + "; as a page",
+			Text: "headroom report " + id + " -o page.html"}}})
+	}
+	return out
+}
+
+// headed are blocks below a heading, or folded away behind it.
+func headed(title string, folded bool, blocks ...document.Block) []document.Block {
+	if folded {
+		return []document.Block{document.Folded{Title: title, Blocks: blocks}}
+	}
+	return append([]document.Block{document.Heading{Text: title}}, blocks...)
+}
+
+// readings are sentences that say how to read the rest.
+func readings(texts []string) []document.Block {
+	var blocks []document.Block
+	for _, text := range texts {
+		blocks = append(blocks, document.Sentence{Role: document.Reading, Text: text})
+	}
+	return blocks
+}
+
+// sweepMarks numbers the warnings by code.
+func sweepMarks(d *sweep.Document) []mark {
+	titles := map[string]string{}
+	for _, c := range d.Cells {
+		titles[c.Cell] = c.Title
+	}
+	for _, c := range d.Curves {
+		titles[c.Cell] = c.Title
+	}
+	var out []mark
+	for _, w := range d.Warnings {
+		title := titles[w.Cell]
+		if title == "" {
+			title = w.Cell
+		}
+		if w.Level == "" && w.Cell == "" {
+			out = addMark(out, Warning{Warning: w.Warning}, nil, "")
+			continue
+		}
+		out = addMark(out, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},
+			joinNonEmpty(title, "at "+w.Level))
+	}
+	return out
+}
+
+// setting is a level as one types it: "guest:iothreads=4".
+func setting(d *sweep.Document, level string) string { return d.Factor + "=" + level }
+
+// sweepNoun is what the cells of a sweep are called: a load that reads and writes has two numbers.
+func sweepNoun(d *sweep.Document) string {
+	seen := map[string]bool{}
+	for _, c := range d.Cells {
+		if seen[c.Cell] {
+			return "number"
+		}
+		seen[c.Cell] = true
+	}
+	return "load"
+}
+
+// topPoint is the best level of a cell.
+func topPoint(c *sweep.Cell) *sweep.Point {
+	i := slices.IndexFunc(c.Levels, func(p sweep.Point) bool { return p.Level == c.Top })
+	return &c.Levels[i]
+}
+
+func without(list []string, one string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == one })
 }

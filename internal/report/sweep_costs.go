@@ -1,53 +1,51 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
+	"math"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 )
 
-// costLine is what an I/O of a load costs at a level, in the order of costTitles; empty where it was not measured.
-type costLine struct {
-	// Load is empty where it is that of the line above.
-	Load, Level string
-	Costs       []string
-}
+// costMetrics are what an operation costs, in the order in which it is shown.
+func costMetrics() []string { return []string{lab.CPUPerIO, lab.HostCPUPerIO, lab.EnergyPerIO} }
 
-// costTitles are the columns for costMetrics.
-func costTitles() []string { return []string{"CPU of the load", "CPU of the host", "energy"} }
-
-// costLines are those of each load at each level, a load once that has several numbers.
-func costLines(d *sweep.Document) []costLine {
-	var lines []costLine
-	seen := map[string]bool{}
+// costTable has what an operation of each load costs at each level; nothing where it was not measured.
+func costTable(d *sweep.Document) []document.Block {
+	t := document.Table{Name: "costs", Columns: []document.Column{
+		{Title: "load", Kind: document.Words},
+		{Title: strings.TrimPrefix(d.Factor, "job:"), Kind: document.Words},
+		{Title: "CPU of the load", Kind: document.Number, Drop: 2, Optional: true},
+		{Title: "CPU of the host", Kind: document.Number, Drop: 1, Optional: true},
+		{Title: "energy", Kind: document.Number, Drop: 3, Optional: true},
+	}}
+	last := ""
 	add := func(cell, title, level string, costs map[string]sweep.Cost) {
 		if len(costs) == 0 {
 			return
 		}
-		line := costLine{Level: level}
-		if !seen[cell] {
-			line.Load, seen[cell] = title, true
+		if cell == last {
+			title = ""
 		}
+		last = cell
+		row := []document.Cell{{Text: title}, {Text: level}}
 		for _, metric := range costMetrics() {
-			text := ""
+			var cell document.Cell
 			if one, ok := costs[metric]; ok {
-				value, spread := estimatedTexts(lab.Metric(metric).Unit,
-					&sweep.Estimated{Value: one.Value, Bounds: one.Bounds})
-				text = joinNonEmpty(value, spread)
+				cell = estimatedCell(lab.Metric(metric).Unit, &sweep.Estimated{Value: one.Value, Bounds: one.Bounds})
 			}
-			line.Costs = append(line.Costs, text)
+			row = append(row, cell)
 		}
-		lines = append(lines, line)
+		t.Rows = append(t.Rows, document.Row{Cells: row})
 	}
-	last := ""
-	for _, c := range d.Cells {
-		if c.Cell == last {
+	for i, c := range d.Cells {
+		if i > 0 && c.Cell == d.Cells[i-1].Cell {
 			continue // another number of the same load
 		}
-		last = c.Cell
 		for _, p := range c.Levels {
 			add(c.Cell, c.Title, p.Level, p.Costs)
 		}
@@ -55,54 +53,52 @@ func costLines(d *sweep.Document) []costLine {
 			add(c.Cell, c.Title, c.Reference.Level, c.Reference.Costs)
 		}
 	}
-	if len(d.Cells) > 0 {
-		return lines
-	}
-	for _, c := range d.Curves {
-		if c.Cell == last {
-			continue // the other direction
+	for i, c := range d.Curves {
+		if len(d.Cells) > 0 || i > 0 && c.Cell == d.Curves[i-1].Cell {
+			continue // listed already, or the other direction
 		}
-		last = c.Cell
 		for _, p := range c.Points {
 			add(c.Cell, c.Title, p.Level, p.Costs)
 		}
 	}
-	return lines
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return headed("What an I/O costs", len(t.Rows) > maxOpenRows, t)
 }
 
-// maxCostLines is up to how many a table has them; the page has all.
-const maxCostLines = 24
-
-func (p *paragraphs) costs(d *sweep.Document) {
-	lines := costLines(d)
-	if len(lines) == 0 || len(lines) > maxCostLines {
-		return
+// costsText says what an operation costs at the recommended level, over all loads.
+func costsText(d *sweep.Document) []string {
+	if d.Recommended == nil || d.Recommended.Level == d.Baseline {
+		return nil
 	}
-	p.line("")
-	p.wrapped(strong, "what an I/O costs", 0)
-	all := []column{{}, {title: strings.TrimPrefix(d.Factor, "job:")}}
-	for i, title := range costTitles() {
-		all = append(all, column{title: title, right: true, optional: true, drop: []int{2, 1, 3}[i]})
-	}
-	for _, l := range lines {
-		for i, text := range append([]string{l.Load, l.Level}, l.Costs...) {
-			all[i].cells = append(all[i].cells, text)
+	var out []string
+	names := map[string]string{lab.CPUPerIO: "CPU time of the load's process", lab.HostCPUPerIO: "CPU time of the host",
+		lab.EnergyPerIO: "energy"}
+	for _, metric := range costMetrics() {
+		lo, hi, n, clear := math.Inf(1), math.Inf(-1), 0, 0
+		for _, c := range d.Cells {
+			for _, p := range c.Levels {
+				if one, ok := p.Costs[metric]; ok && p.Level == d.Recommended.Level && one.ToBaseline != nil {
+					lo, hi = min(lo, one.ToBaseline.Ratio), max(hi, one.ToBaseline.Ratio)
+					n++
+					if one.ToBaseline.Verdict == sweep.Better || one.ToBaseline.Verdict == sweep.Worse {
+						clear++
+					}
+				}
+			}
 		}
+		if n == 0 {
+			continue
+		}
+		text := fmt.Sprintf("An I/O at %s takes %sx to %sx the %s of one at %s", d.Recommended.Level, factor(lo),
+			factor(hi), names[metric], d.Baseline)
+		if n == 1 {
+			text = fmt.Sprintf("An I/O at %s takes %sx the %s of one at %s", d.Recommended.Level, factor(lo),
+				names[metric], d.Baseline)
+		}
+		out = append(out, text+fmt.Sprintf(" (clear of noise in %d of %s, each at 95%%).", clear,
+			prose.Count(n, "load")))
 	}
-	g, _ := fit(all, p.width)
-	for _, l := range g.lines(p.o) {
-		p.line(l)
-	}
-}
-
-func markdownCosts(out *bufio.Writer, d *sweep.Document) {
-	lines := costLines(d)
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintf(out, "\n**what an I/O costs**\n\n| load | %s | %s |\n| --- | --- | ---: | ---: | ---: |\n",
-		escapeMarkdown(d.Factor), strings.Join(costTitles(), " | "))
-	for _, l := range lines {
-		writeMarkdownRow(out, append([]string{l.Load, l.Level}, l.Costs...))
-	}
+	return out
 }

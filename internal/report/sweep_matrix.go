@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -145,29 +147,86 @@ func (r matrixRow) blockSize() string {
 	return ""
 }
 
-// texts of a row by a figure of cells and one of totals.
-func (r matrixRow) texts(of func(*sweep.Cell) string, total func(*sweep.Group) string) []string {
-	var out []string
-	for i := range max(len(r.Cells), len(r.Totals)) {
-		text := ""
-		switch {
-		case r.Totals != nil && r.Totals[i] != nil:
-			text = total(r.Totals[i])
-		case r.Totals == nil && r.Cells[i] != nil:
-			text = of(r.Cells[i])
-		}
-		out = append(out, text)
+// blocks are the map of the smallest levels and that of the gains, and what their signs say; none of nil.
+func (m *sweepMatrix) blocks(d *sweep.Document) []document.Block {
+	if m == nil {
+		return nil
 	}
-	return out
+	place := func(c *sweep.Cell) float64 {
+		i := slices.IndexFunc(d.Levels, func(l sweep.Level) bool { return l.Name == c.SmallestForShare })
+		if !c.Distinguishable && !d.MeansOnly || len(d.Levels) < 2 {
+			return 0
+		}
+		return float64(i) / float64(len(d.Levels)-1)
+	}
+	gain := func(c *sweep.Cell) float64 {
+		if c.Gain == nil || c.Gain.Verdict != sweep.Better && !d.MeansOnly {
+			return 0
+		}
+		return math.Abs(math.Log(c.Gain.Ratio))
+	}
+	most := 0.0
+	for i := range d.Cells {
+		most = max(most, gain(&d.Cells[i]))
+	}
+	enough := fmt.Sprintf("Smallest %s that reaches %s of the best", d.Factor, unit.RoundPercent(d.Share))
+	best := "Gain of the best level over " + d.Baseline
+	blocks := []document.Block{
+		document.Heading{Text: enough},
+		m.table(enough, func(c *sweep.Cell) document.Cell {
+			return document.Cell{Text: enoughText(d, c) + ceilingSign(c), Tint: place(c)}
+		}, func(g *sweep.Group) string {
+			if g.SmallestForShare == nil {
+				return ""
+			}
+			return totalText(d, g, number(*g.SmallestForShare))
+		}),
+		document.Heading{Text: best},
+		m.table(best, func(c *sweep.Cell) document.Cell {
+			cell := document.Cell{Text: gainText(d, c) + ceilingSign(c)}
+			if most > 0 {
+				cell.Tint = gain(c) / most
+			}
+			return cell
+		}, func(g *sweep.Group) string {
+			if g.Gain == nil {
+				return ""
+			}
+			return totalText(d, g, wholeChange(1+*g.Gain))
+		}),
+	}
+	return append(blocks, readings(legendTexts(d))...)
 }
 
-// The figures of a matrix.
-func matrixEnough(d *sweep.Document) func(*sweep.Cell) string {
-	return func(c *sweep.Cell) string { return enoughText(d, c) + ceilingSign(c) }
-}
-
-func matrixGain(d *sweep.Document) func(*sweep.Cell) string {
-	return func(c *sweep.Cell) string { return gainText(d, c) + ceilingSign(c) }
+// table is a figure of cells and totals by load.
+func (m *sweepMatrix) table(name string, of func(*sweep.Cell) document.Cell,
+	total func(*sweep.Group) string) document.Table {
+	t := document.Table{Name: name, Map: true, Columns: []document.Column{{Title: m.Inner, Kind: document.Words}}}
+	for _, c := range m.Columns {
+		column := document.Column{Title: c.Inner, Kind: document.Number}
+		switch {
+		case m.Inner == "":
+			column.Title = m.Outer + " " + c.Outer
+		case m.Outer != "":
+			column.Over = m.Outer + " " + c.Outer
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	for _, r := range m.Rows {
+		row := []document.Cell{{Text: r.Label}}
+		for i := range m.Columns {
+			var cell document.Cell
+			switch {
+			case r.Totals != nil && r.Totals[i] != nil:
+				cell.Text = total(r.Totals[i])
+			case r.Totals == nil && r.Cells[i] != nil:
+				cell = of(r.Cells[i])
+			}
+			row = append(row, cell)
+		}
+		t.Rows = append(t.Rows, document.Row{Cells: row})
+	}
+	return t
 }
 
 // wholeChange prints a ratio as a change in whole percent, as factor from ten on.
@@ -183,24 +242,6 @@ func ceilingSign(c *sweep.Cell) string {
 		return "^"
 	}
 	return ""
-}
-
-func totalEnough(d *sweep.Document) func(*sweep.Group) string {
-	return func(g *sweep.Group) string {
-		if g.SmallestForShare == nil {
-			return ""
-		}
-		return totalText(d, g, number(*g.SmallestForShare))
-	}
-}
-
-func totalGain(d *sweep.Document) func(*sweep.Group) string {
-	return func(g *sweep.Group) string {
-		if g.Gain == nil {
-			return ""
-		}
-		return totalText(d, g, wholeChange(1+*g.Gain))
-	}
 }
 
 func totalText(d *sweep.Document, g *sweep.Group, text string) string {

@@ -1,15 +1,40 @@
 package report
 
 import (
-	"math"
-
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
 
-func newSweepLine(p document.Plot) sweepLine { return sweepLine{p.Title, p.Note, drawPlot(p)} }
+// levelPlots have a picture for each number over the levels, and for each curve of latency.
+func levelPlots(d *sweep.Document) document.Plots {
+	var plots document.Plots
+	for i := range d.Cells {
+		plots.List = append(plots.List, levelPlot(d, &d.Cells[i]))
+	}
+	for i := range d.Curves {
+		plots.List = append(plots.List, curvePlot(d, &d.Curves[i]))
+	}
+	if len(d.Cells) == 0 {
+		plots.Reading = "Points are levels, with the interval of their latency; both scales are logarithmic. Dashed: " +
+			"the limit."
+		return plots
+	}
+	share := unit.RoundPercent(d.Share)
+	plots.Reading = "A point is the mean of its blocks, its line the interval with 95% by itself"
+	if d.MeansOnly {
+		plots.Reading = "A point is the mean of all repetitions at the level"
+	}
+	plots.Reading += "; hollow points carry warnings. Dashed: " + share + " of the best."
+	if d.Reference != "" {
+		plots.Reading += " The line across is " + d.Reference + "."
+	}
+	if len(sweepCeilings(d)) > 0 {
+		plots.Reading += " The ceiling is a line across, too."
+	}
+	return plots
+}
 
 // levelPlot is a number over the levels, from zero: how much a level matters is what it is about.
 func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
@@ -51,34 +76,4 @@ func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
 	}
 	refer("", enough, true) // the text below the pictures has its name
 	return plot
-}
-
-// curvePlot is the tail of latency over the rate that was reached, both on logarithmic scales; false where no two
-// points have both.
-func curvePlot(d *sweep.Document, c *sweep.Curve) (document.Plot, bool) {
-	rate := lab.Metric(c.Rate).Unit
-	plot := document.Plot{Title: c.Title, Note: c.Direction + " " + c.Quantile + " over the rate reached",
-		X: document.Axis{Title: metricName(c.Rate), Unit: string(rate), Scale: document.Logarithmic},
-		Y: document.Axis{Title: c.Direction + " latency " + c.Quantile, Unit: string(lab.Seconds),
-			Scale: document.Logarithmic}}
-	s := document.Series{Direction: c.Direction, Joined: true}
-	least, most := math.Inf(1), math.Inf(-1)
-	for _, p := range c.Points {
-		if p.Reached == nil || p.Tail == nil {
-			continue
-		}
-		least, most = min(least, p.Reached.Value), max(most, p.Reached.Value)
-		at := document.Point{At: p.Reached.Value, Value: p.Tail.Value, Name: setting(d, p.Level),
-			Text: figureNamed(c.Rate, rate, p.Reached.Value) + ", " + c.Quantile + " " + unit.Latency(p.Tail.Value)}
-		if p.Tail.Known() {
-			at.Lo, at.Hi = p.Tail.Lo, p.Tail.Hi
-		}
-		s.Points = append(s.Points, at)
-	}
-	plot.Series = []document.Series{s}
-	if c.Limit != nil {
-		plot.References = []document.Reference{{Level: document.Level{Value: c.Limit.Seconds}, Name: "limit",
-			Dashed: true}}
-	}
-	return plot, least < most
 }

@@ -1,13 +1,13 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/prose"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
@@ -53,72 +53,34 @@ func publishedText(d *sweep.Document) []string {
 	return lines
 }
 
-// publishedRow is a load with its figures here and there.
-type publishedRow struct{ Load, Gain, Bounds, There, Enough, EnoughThere string }
-
-// publishedRows are the loads in common, those first that differ most.
-func publishedRows(d *sweep.Document) []publishedRow {
-	if d.Published == nil {
+// publishedLoads have the figures of the loads in common here and there, those first that differ most.
+func publishedLoads(d *sweep.Document) []document.Block {
+	texts := publishedText(d)
+	if texts == nil {
 		return nil
+	}
+	blocks := []document.Block{document.Heading{Text: prose.Capital(texts[0])}}
+	for _, text := range texts[1:] {
+		blocks = append(blocks, document.Sentence{Role: document.Detail, Text: text})
 	}
 	loads := slices.Clone(d.Published.Loads)
 	apart := func(l sweep.PublishedLoad) float64 { return math.Abs(math.Log((1 + l.Gain) / l.Measured.Ratio)) }
 	slices.SortStableFunc(loads, func(a, b sweep.PublishedLoad) int { return cmp.Compare(apart(b), apart(a)) })
-	var rows []publishedRow
+	t := document.Table{Name: "published", Brief: maxListedCells, Columns: []document.Column{
+		{Title: "load", Kind: document.Words},
+		{Title: "gain here", Kind: document.Number, DropInterval: 2},
+		{Title: "there", Kind: document.Number},
+		{Title: bare(d.Share) + "% from here", Kind: document.Verdict},
+		{Title: "there", Kind: document.Verdict},
+	}}
 	for _, l := range loads {
 		i := slices.IndexFunc(d.Cells, func(c sweep.Cell) bool { return c.Cell == l.Cell && c.Gain == l.Measured })
-		rows = append(rows,
-			publishedRow{l.Title, gainText(d, &d.Cells[i]),
-				ratioBounds(&sweep.Ratio{Ratio: l.Measured.Ratio, Bounds: l.Bounds}), wholeChange(1 + l.Gain),
-				enoughText(d, &d.Cells[i]), l.Smallest})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: l.Title}, {Text: gainText(d, &d.Cells[i]),
+			Interval: ratioBounds(&sweep.Ratio{Ratio: l.Measured.Ratio, Bounds: l.Bounds})},
+			{Text: wholeChange(1 + l.Gain)}, {Text: enoughText(d, &d.Cells[i])}, {Text: l.Smallest}}})
 	}
-	return rows
-}
-
-// published lists the loads in common, a few where they are many.
-func (p *paragraphs) published(d *sweep.Document) {
-	texts := publishedText(d)
-	if texts == nil {
-		return
+	if len(t.Rows) == 0 {
+		return blocks
 	}
-	p.line("")
-	for i, text := range texts {
-		p.wrapped([]style{strong, plain}[min(i, 1)], text, 0)
-	}
-	rows := publishedRows(d)
-	if len(rows) == 0 {
-		return
-	}
-	load, gain, bounds := column{title: "load"}, column{title: "gain here", right: true},
-		column{gap: 1, drop: 2, of: "gain here", optional: true}
-	there, enough, enoughThere := column{title: "there", right: true}, column{title: bare(d.Share) + "% from here"},
-		column{title: "there"}
-	for _, r := range rows[:min(len(rows), maxListedCells)] {
-		load.cells, gain.cells, bounds.cells = append(load.cells, r.Load), append(gain.cells, r.Gain),
-			append(bounds.cells, r.Bounds)
-		there.cells, enough.cells, enoughThere.cells = append(there.cells, r.There), append(enough.cells, r.Enough),
-			append(enoughThere.cells, r.EnoughThere)
-	}
-	g, _ := fit([]column{load, gain, bounds, there, enough, enoughThere}, p.width)
-	for _, l := range g.lines(p.o) {
-		p.line(l)
-	}
-	if more := len(rows) - maxListedCells; more > 0 {
-		p.wrapped(faint, fmt.Sprintf("those that differ most; %d more are in --json and on the page", more), 0)
-	}
-}
-
-func markdownPublished(out *bufio.Writer, d *sweep.Document) {
-	for _, text := range publishedText(d) {
-		out.WriteString("\n" + escapeMarkdown(text) + "\n")
-	}
-	rows := publishedRows(d)
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(out, "\n| load | gain here | there | %s%% from, here | there |\n| --- | ---: | ---: | --- | --- |\n",
-		bare(d.Share))
-	for _, r := range rows {
-		writeMarkdownRow(out, []string{r.Load, joinNonEmpty(r.Gain, r.Bounds), r.There, r.Enough, r.EnoughThere})
-	}
+	return append(blocks, t, document.Sentence{Role: document.Reading, Text: "Loads that differ most are first."})
 }

@@ -13,21 +13,26 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/reference"
 	"headroom/internal/sweep"
 )
 
 // bySuite measures the loads of a suite like the IOThreads report's, in blocks: more jobs gain more from threads, large
 // blocks are at the ceiling, and one load is harmed by many.
-func bySuite(blocks int) sweep.Document {
+func bySuite(blocks int, sizes ...string) sweep.Document {
 	r := rand.New(rand.NewPCG(1, 1))
+	if sizes == nil {
+		sizes = []string{"2k", "32k", "1m"}
+	}
 	in := sweep.Input{Run: "7KQ4M2X9TD", Factor: "guest:iothreads", Reference: &sweep.Arm{Name: "host"}}
 	for _, l := range []string{"0", "1", "2", "4", "8"} {
 		in.Levels = append(in.Levels, sweep.Arm{Name: l, ID: "iothreads=" + l})
 	}
 	for _, rw := range []string{"randread", "randwrite", "read"} {
-		for _, bs := range []string{"2k", "32k", "1m"} {
+		for _, bs := range sizes {
 			for _, jobs := range []int{1, 4, 16} {
 				for _, depth := range []int{1, 4, 16} {
 					cell := sweep.CellInput{Cell: lab.Cell{Job: rw, ID: fmt.Sprintf("%s-%s-%d-%d", rw, bs, jobs, depth),
@@ -141,15 +146,31 @@ func byWord(effect float64) sweep.Document {
 func sweeps() map[string]sweep.Document {
 	return map[string]sweep.Document{"suite": bySuite(10), "few blocks": bySuite(2), "kernel": byKernel(),
 		"rate": byRate(), "same": byWord(0), "word": byWord(0.2),
-		"nothing": sweep.Analyze(sweep.Input{Factor: "sysctl:vm.swappiness",
-			Levels: []sweep.Arm{{Name: "0"}, {Name: "60"}}})}
+		"nothing": nothingSwept()}
+}
+
+func nothingSwept() sweep.Document {
+	return sweep.Analyze(sweep.Input{Factor: "sysctl:vm.swappiness", Levels: []sweep.Arm{{Name: "0"}, {Name: "60"}}})
+}
+
+// byMeans is a suite whose levels were not visited by turns, beside what the IOThreads report published.
+func byMeans(t *testing.T) sweep.Document {
+	t.Helper()
+	d := bySuite(1, "2048")
+	d.MeansOnly = true
+	scores, err := reference.BuiltInScores("iothreads-report")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.AddPublished(scores)
+	return d
 }
 
 func writtenSweep(t *testing.T, d sweep.Document, format string, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	i := slices.IndexFunc(SweepFormats(), func(f SweepFormat) bool { return f.Name == format })
-	if err := SweepFormats()[i].Write(&b, d, o); err != nil {
+	i := slices.IndexFunc(DocumentFormats(), func(f DocumentFormat) bool { return f.Name == format })
+	if err := DocumentFormats()[i].Write(&b, SweepDocument(d, o), o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -288,4 +309,53 @@ func TestSweepOfARun(t *testing.T) {
 	if err != nil || d.Factor != "sysctl:x" || len(d.Levels) != 1 || len(d.Cells) != 0 {
 		t.Errorf("%v: %+v", err, d)
 	}
+}
+
+// oddSweep has what pictures and tables must cope with: one block, a gain of 5,000%, a load of which nothing came, 200
+// loads, and names of 200 characters.
+func oddSweep(loads int) sweep.Document {
+	long := strings.Repeat("a-name-that-goes-on-", 10)
+	in := sweep.Input{Run: "7KQ4M2X9TD", Factor: "sysctl:" + long, Reference: &sweep.Arm{Name: "the " + long}}
+	for _, l := range []string{"1", long, long + "2", "1000000", "8"} {
+		in.Levels = append(in.Levels, sweep.Arm{Name: l})
+	}
+	for i := range loads {
+		job := []string{long + strconv.Itoa(i), "read" + strconv.Itoa(i), "zero" + strconv.Itoa(i)}[i%3]
+		in.Cells = append(in.Cells, sweep.CellInput{Title: job, Cell: lab.Cell{ID: job, Job: job,
+			Params: map[string]string{"rw": "read", "iodepth": strconv.Itoa(i % 40), "numjobs": strconv.Itoa(i / 40)}}})
+		for level, rate := range []float64{100, 5100, 1e-3, 99, 101, 3e9} {
+			if i%3 == 2 {
+				rate = 0
+			}
+			in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: job, Block: 1,
+				Values: map[string]float64{"read.iops": rate, lab.CPUPerIO: rate}})
+		}
+	}
+	in.Warnings = []sweep.WarningInput{{Level: 1, Cell: in.Cells[0].ID, Repetitions: 1, N: 1, Warning: lab.Warning{
+		Code: "cpu-bound", Text: "the process " + long + " used 99% of a core", Taints: []string{"*"}}}}
+	return sweep.Analyze(in)
+}
+
+// wideSweep is of levels that differ by more than their intervals can say: these leave the frame.
+func wideSweep() sweep.Document {
+	d := bySuite(4)
+	d.Cells = d.Cells[:5]
+	for i := range d.Cells {
+		p := &d.Cells[i].Levels[i]
+		lo, hi := *p.Value/1e6, *p.Value*5000
+		p.Lo, p.Hi = &lo, &hi
+	}
+	return d
+}
+
+// wideSweeps are sweeps whose pages are looked at.
+func wideSweeps() map[string]document.Document {
+	documents := map[string]document.Document{"sweep of 200 loads": SweepDocument(oddSweep(200), Options{}),
+		"wide sweep": SweepDocument(wideSweep(), Options{})}
+	for name, d := range sweeps() {
+		if len(d.Cells)+len(d.Curves) > 0 {
+			documents["sweep, "+name] = SweepDocument(d, Options{})
+		}
+	}
+	return documents
 }

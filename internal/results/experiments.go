@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 
 	"headroom/internal/ablation"
@@ -63,17 +62,14 @@ func writeSweep(b *store.Bundle, format string, w io.Writer, o report.Options) e
 	return WriteSweepDocument(d, format, w, o)
 }
 
-// WriteSweepDocument writes a sweep in one of the formats that sweeps have.
+// WriteSweepDocument writes a sweep in one format.
 func WriteSweepDocument(d sweep.Document, format string, w io.Writer, o report.Options) error {
 	if o.Scores != nil {
 		d.AddPublished(*o.Scores)
 	}
-	if format == "json" {
-		return app.EncodeJSON(w, d)
-	}
-	formats := report.SweepFormats()
-	return formats[slices.IndexFunc(formats, func(f report.SweepFormat) bool { return f.Name == format })].Write(w, d,
-		o)
+	return writeResult(w, ResultDocument{Published: d, Document: func(o report.Options) document.Document {
+		return report.SweepDocument(d, o)
+	}}, format, o)
 }
 
 func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options) error {
