@@ -70,8 +70,7 @@ func commonExperimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
 	f.StringVar(&o.Show, "show", "", "show a saved run, and measure nothing")
 	dryRunFlag(c, &o.DryRun, "print what would be set and measured, in order, and do nothing"+app.EveryCommand)
-	f.StringVarP(&o.Output, "output", "o", "", "also write the result to a file: .html, .md, .csv or .json")
-	formatFlag(c, &o.FormatName, vary.ExperimentFormats())
+	documentFlags(&o.Result, c)
 	rawCellsFlag(c, &o.RawCells)
 }
 

@@ -25,35 +25,39 @@ func (p *program) reportExperiment(ctx context.Context, ref, kind string, o vary
 }
 
 func (p *program) showExperiment(b *store.Bundle, o vary.Options) error {
-	if measured := o.Show == ""; measured && !app.OwnOutput(o.Output) && !p.JSON {
-		onTerminal := o
-		onTerminal.Output = "" // after hours the answer is there even where the file can't be written
-		if err := p.showExperiment(b, onTerminal); err != nil {
-			return err
-		}
-	}
-	format, err := o.Format(p.JSON)
-	if err != nil {
-		return err
-	}
-	return writeExperimentTo(p, o, func(w io.Writer, options report.Options) error {
+	return writeExperimentTo(p, o, func(format string, w io.Writer, options report.Options) error {
 		return results.WriteExperiment(p.App, b, format, w, options)
 	})
 }
 
-// writeExperimentTo writes to the output that was asked for, with the options that go with it.
-func writeExperimentTo(p *program, o vary.Options, write func(io.Writer, report.Options) error) error {
+// writeExperimentTo prints a result, and then writes it into a file where one is named: after hours the answer is there
+// even where the file can't be written.
+func writeExperimentTo(p *program, o vary.Options,
+	write func(format string, w io.Writer, o report.Options) error) error {
+	file, printed, err := o.Result.Formats(p.JSON)
+	if err != nil {
+		return err
+	}
 	scores, err := o.PublishedScores()
 	if err != nil {
 		return err
 	}
-	return writeAtomically(p, o.Output, func(w io.Writer) error {
-		options, err := results.ReportOptions(p.App, w, report.Options{RawCells: o.RawCells, Scores: scores})
+	for _, to := range []struct{ output, format string }{{"", printed}, {o.Result.Output, file}} {
+		if to.format == "" {
+			continue // no file
+		}
+		err := writeAtomically(p, to.output, func(w io.Writer) error {
+			options, err := results.ReportOptions(p.App, w, report.Options{RawCells: o.RawCells, Scores: scores})
+			if err != nil {
+				return err
+			}
+			return write(to.format, w, options)
+		})
 		if err != nil {
 			return err
 		}
-		return write(w, options)
-	})
+	}
+	return nil
 }
 
 func (p *program) findExperiment(ref, kind string) (*store.Bundle, error) {

@@ -25,7 +25,7 @@ func hasLevels(run results.StagedRun) bool {
 }
 
 // showLevels writes the figures of merit of a run that has levels.
-func showLevels(p *program, run results.StagedRun, format string, o vary.Options) error {
+func showLevels(p *program, run results.StagedRun, o vary.Options) error {
 	by := sweep.By{Baseline: o.Baseline, Reference: o.Reference}
 	switch len(o.Factors) {
 	case 0:
@@ -41,7 +41,7 @@ func showLevels(p *program, run results.StagedRun, format string, o vary.Options
 		}
 		by.Share = v
 	}
-	return writeExperimentTo(p, o, func(w io.Writer, options report.Options) error {
+	return writeExperimentTo(p, o, func(format string, w io.Writer, options report.Options) error {
 		header, repetitions := run.Run, run.Measured
 		if !options.Serials {
 			header, repetitions = report.Redacted(header, repetitions)

@@ -83,11 +83,7 @@ func (p *program) showSweep(c *cobra.Command, o vary.Options) error {
 		return err
 	}
 	if hasLevels(run) {
-		format, err := o.Format(p.JSON)
-		if err != nil {
-			return err
-		}
-		return showLevels(p, run, format, o)
+		return showLevels(p, run, o)
 	}
 	b, err := p.findExperiment(o.Show, app.SweepKind)
 	if err != nil {
@@ -105,7 +101,7 @@ func (p *program) experimentRun(c *cobra.Command, kind string, o vary.Options, a
 	if err := checkExperimentOptions(&o, c, kind); err != nil {
 		return "", err
 	}
-	if _, err := o.Format(p.JSON); err != nil {
+	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return "", err // rather now than after the measuring
 	}
 	if _, err := o.PublishedScores(); err != nil {

@@ -73,9 +73,7 @@ type Options struct {
 	BootOn     string
 	BootMethod string
 	BootLimit  time.Duration
-	Output     string
-	// FormatName is --format.
-	FormatName string
+	Result     results.DocumentOutput
 	RawCells   bool
 }
 
@@ -167,17 +165,6 @@ func percentOr(share float64) string {
 		return ""
 	}
 	return experiment.TypedPercent(share)
-}
-
-// ExperimentFormats are those of sweeps, ablations and bisections.
-func ExperimentFormats() []app.OutputFormat {
-	return []app.OutputFormat{{Name: "table", Suffix: ".txt"}, {Name: "html", Suffix: ".html"},
-		{Name: "markdown", Suffix: ".md"}, {Name: "csv", Suffix: ".csv"}, {Name: "json", Suffix: ".json"}}
-}
-
-// Format of the report that the output's name asks for: "table", "json", "html", "markdown" or "csv".
-func (o *Options) Format(json bool) (string, error) {
-	return app.ChosenFormat(o.Output, o.FormatName, json, ExperimentFormats())
 }
 
 // limitIn puts the limit of latency, where one was asked for, among the terms of a sweep. It means nothing where the
