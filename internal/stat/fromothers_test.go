@@ -28,25 +28,6 @@ func TestMediansOfOthers(t *testing.T) {
 	}
 }
 
-// Where the distribution is counted out otherwise, it is the same.
-func TestLopsidedRanksAreThoseOfTheWholeDistribution(t *testing.T) {
-	for _, few := range []int{1, 2, 3, 4, 5} {
-		for _, many := range []int{510, 600} {
-			tail := 1e-4
-			want, below := 0, 0.0
-			for _, ways := range arrangements(few, many) {
-				if below += ways / choose(few+many, few); below > tail {
-					break
-				}
-				want++
-			}
-			if got := lopsidedRank(few, many, 1-2*tail); few*many > exactLimit && got != want {
-				t.Errorf("%d and %d: rank %d, want %d", few, many, got, want)
-			}
-		}
-	}
-}
-
 // Of machines that differ by a little as a rule, none is said to be farther from the rest than it is: in all tables
 // together as rarely as was asked for.
 func TestNobodyIsNamedThatIsLikeTheRest(t *testing.T) {

@@ -26,3 +26,38 @@ func MeanInterval(values []float64, confidence float64) Interval {
 	i.Lo, i.Hi, i.Confidence = i.Center-half, i.Center+half, confidence
 	return i
 }
+
+// GeometricMean is the mean change over several cells, each with the same weight, whatever its level and its spread.
+// Changes that have no ratio are left out; where any of the rest has no interval, neither has the mean. Its confidence
+// is the least among the changes: for a mean at 95% give changes at 95%, not those widened for the family.
+//
+// The distances from the ratio to either end are averaged, on logarithms. That holds however the cells depend on each
+// other: the standard error of a mean is at most the mean of the standard errors, and as large where a machine that is
+// slow for a while moves all cells alike. For independent cells it is too wide by about the root of their number. Where
+// the repetitions of the cells can be matched, average over the cells within each repetition first, and compare the
+// averages: that is as wide as the cells' dependence makes it.
+func GeometricMean(changes []Change) Change {
+	out := Change{Confidence: 1, Estimator: "geometric mean", Spread: math.NaN()}
+	var sum, below, above float64
+	cells := 0.0
+	for _, c := range changes {
+		if math.IsNaN(c.Ratio) {
+			continue
+		}
+		cells++
+		log := math.Log(c.Ratio)
+		sum += log
+		below += log - math.Log(c.Lo)
+		above += math.Log(c.Hi) - log
+		out.Confidence = min(out.Confidence, c.Confidence)
+		if cells == 1 || c.N < out.N {
+			out.N = c.N
+		}
+	}
+	out.Ratio = math.Exp(sum / cells)
+	out.Lo, out.Hi = math.Exp((sum-below)/cells), math.Exp((sum+above)/cells)
+	if !out.Known() {
+		out.Lo, out.Hi, out.Confidence = math.NaN(), math.NaN(), 0
+	}
+	return out
+}

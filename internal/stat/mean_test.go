@@ -39,3 +39,56 @@ func TestMeanIntervalCovers(t *testing.T) {
 		t.Errorf("%.3f of the intervals cover the mean", share)
 	}
 }
+
+func TestGeometricMean(t *testing.T) {
+	nan := math.NaN()
+	half := Change{Ratio: 0.5, Lo: 0.4, Hi: 0.6, Confidence: 0.95, N: 5}
+	twice := Change{Ratio: 2, Lo: 2 / 1.2, Hi: 2 * 1.25, Confidence: 0.99, N: 4}
+	unknown := Change{Ratio: nan, Lo: nan, Hi: nan}
+	got := GeometricMean([]Change{half, unknown, twice})
+	near(t, "ratio", got.Ratio, 1, 1e-12)
+	near(t, "lo", got.Lo, math.Exp(-(math.Log(1.25)+math.Log(1.2))/2), 1e-12)
+	near(t, "hi", got.Hi, math.Exp((math.Log(1.2)+math.Log(1.25))/2), 1e-12)
+	if got.Confidence != 0.95 || got.N != 4 {
+		t.Errorf("%+v", got)
+	}
+	alone := GeometricMean([]Change{half})
+	near(t, "alone, lo", alone.Lo, half.Lo, 1e-12)
+	near(t, "alone, hi", alone.Hi, half.Hi, 1e-12)
+	if open := GeometricMean([]Change{half, {Ratio: 2, Lo: nan, Hi: nan}}); open.Known() || open.Confidence != 0 ||
+		math.Abs(open.Ratio-1) > 1e-12 {
+		t.Errorf("a cell without an interval: %+v", open)
+	}
+	if none := GeometricMean([]Change{unknown}); none.Known() || !math.IsNaN(none.Ratio) || none.Confidence != 0 {
+		t.Errorf("no cell: %+v", none)
+	}
+}
+
+// Eight cells of unequal spread, changed by different ratios: the interval covers the mean of these as often as it
+// says.
+func TestGeometricMeanCoverage(t *testing.T) {
+	const trials = 150
+	spreads := []float64{0.002, 0.005, 0.01, 0.01, 0.02, 0.03, 0.05, 0.09}
+	for _, noise := range runNoises() {
+		for _, n := range []int{2, 4, 8} {
+			r := rand.New(rand.NewPCG(3, uint64(n)))
+			covered := 0
+			for range trials {
+				var changes []Change
+				truth := 0.0
+				for cell, spread := range spreads {
+					ratio := 1 + 0.02*float64(cell)
+					truth += math.Log(ratio) / float64(len(spreads))
+					changes = append(changes,
+						UnpairedChange(noise.runs(r, n, 1, spread), noise.runs(r, n, ratio, spread), 0.95))
+				}
+				if c := GeometricMean(changes); math.Log(c.Lo) <= truth && truth <= math.Log(c.Hi) {
+					covered++
+				}
+			}
+			if covered < trials*94/100 {
+				t.Errorf("%s, %d v %d: covered %.1f%%", noise.name, n, n, 100*float64(covered)/trials)
+			}
+		}
+	}
+}

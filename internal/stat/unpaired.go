@@ -199,3 +199,41 @@ func logsOf(values []float64) []float64 {
 	}
 	return logs
 }
+
+// chooseLog is choose where that is too large for a number.
+func chooseLog(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return math.Exp(min(a-b-c, 700))
+}
+
+// exactRankLimit is up to how many values on one side the distribution of ranks is counted out, however many there are
+// on the other: the normal one has tails that are far too long there.
+const exactRankLimit = 5
+
+// lopsidedRank is criticalRank where one side has few values and the other may have thousands.
+func lopsidedRank(few, many int, confidence float64) int {
+	if few > many {
+		few, many = many, few
+	}
+	if few*many <= exactLimit || few > exactRankLimit {
+		return criticalRank(few, many, confidence)
+	}
+	// ways[u] is the number of partitions of u into at most few parts, each at most many; up to many the second bound
+	// is none.
+	ways := make([]float64, many+1)
+	ways[0] = 1
+	for part := 1; part <= few; part++ {
+		for u := part; u <= many; u++ {
+			ways[u] += ways[u-part]
+		}
+	}
+	all, below := chooseLog(few+many, few), 0.0
+	for rank, w := range ways {
+		if below += w / all; below > (1-confidence)/2 {
+			return rank
+		}
+	}
+	return criticalRank(few, many, confidence)
+}
