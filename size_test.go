@@ -23,7 +23,7 @@ func longFiles() []string {
 // fullFolders hold more than mostFiles and are still to be split, but for cli, which has one file a command.
 func fullFolders() []string {
 	return []string{"internal/app", "internal/cli", "internal/experiment", "internal/facts", "internal/factor",
-		"internal/report", "internal/runner", "internal/stat", "internal/target/kube"}
+		"internal/report", "internal/runner", "internal/target/kube"}
 }
 
 // What has more than one job can be seen by its size first.

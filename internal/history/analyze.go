@@ -9,6 +9,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/stat/changepoint"
 )
 
 // DefaultMargin is the largest difference that counts as none, and DefaultAlpha the probability of a false alarm.
@@ -81,7 +82,7 @@ func newSeries(runs []Run, o Options) Series {
 	for _, r := range runs {
 		s.Runs = append(s.Runs, RunInfo{ID: r.ID, Label: r.Label, Created: r.Created, Complete: r.Complete})
 	}
-	search := stat.NewChangeSearch(o.Alpha, len(s.Cells))
+	search := changepoint.NewChangeSearch(o.Alpha, len(s.Cells))
 	s.FewestAfter = search.FewestAfter(len(runs))
 	for i := range s.Cells {
 		t := &s.Cells[i]
@@ -105,7 +106,7 @@ func worseVerdict(a, b Verdict) Verdict {
 }
 
 // changes are the change points as they are published.
-func changes(t *Track, points []stat.ChangePoint, margin float64) []Change {
+func changes(t *Track, points []changepoint.ChangePoint, margin float64) []Change {
 	out := []Change{}
 	for _, p := range points {
 		out = append(out, Change{
@@ -149,12 +150,12 @@ const minForLag = 12
 
 // residualCorrelation is the correlation of neighbouring runs around the levels between the changes that are proved:
 // those that are not may be what it looks like.
-func residualCorrelation(t *Track, points []stat.ChangePoint) *float64 {
+func residualCorrelation(t *Track, points []changepoint.ChangePoint) *float64 {
 	if len(t.Points) < minForLag {
 		return nil
 	}
-	proved := slices.DeleteFunc(slices.Clone(points), func(p stat.ChangePoint) bool { return p.Likely })
-	r := stat.StepCorrelation(t.centers(), proved)
+	proved := slices.DeleteFunc(slices.Clone(points), func(p changepoint.ChangePoint) bool { return p.Likely })
+	r := changepoint.StepCorrelation(t.centers(), proved)
 	if math.IsNaN(r) { // a constant series
 		return nil
 	}

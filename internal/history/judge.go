@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/stat/changepoint"
 	"headroom/internal/unit"
 )
 
@@ -23,11 +24,11 @@ const cleared = 0.90
 func (t *Track) judge(newest Run, fewestAfter int, alpha, margin float64) {
 	last := len(t.Points) - 1
 	segment := t.centers()[t.edges()[len(t.Changes)]:last]
-	leave := max(0, min(max(fewestAfter, stat.MinBesides)-1, len(segment)-minBefore))
+	leave := max(0, min(max(fewestAfter, changepoint.MinBesides)-1, len(segment)-minBefore))
 	base := segment[:len(segment)-leave]
 	n := Newest{Run: t.Points[last].Run, Against: len(base)}
-	alarm := stat.NextChange(base, t.Points[last].Center, 1-alpha)
-	clear := stat.NextChange(base, t.Points[last].Center, cleared)
+	alarm := changepoint.NextChange(base, t.Points[last].Center, 1-alpha)
+	clear := changepoint.NextChange(base, t.Points[last].Center, cleared)
 	if alarm.N > 0 {
 		wide, narrow := estimate(alarm), estimate(clear)
 		n.Alarm, n.Cleared = &wide, &narrow
@@ -57,8 +58,9 @@ func (t *Track) likelyWorse() bool {
 // newestVerdict judges the newest run alone.
 func (t *Track) newestVerdict(alarm, clear stat.Change, margin float64) (Verdict, string, *float64) {
 	switch {
-	case alarm.N < stat.MinBesides:
-		return Undecided, fmt.Sprintf("%s before it at this level; it takes %d", runs(alarm.N), stat.MinBesides), nil
+	case alarm.N < changepoint.MinBesides:
+		return Undecided, fmt.Sprintf("%s before it at this level; it takes %d", runs(alarm.N), changepoint.MinBesides),
+			nil
 	case verdict(alarm.Decide(margin), t.Better) == worse:
 		return Regression, "worse than the " + runs(alarm.N) + " before it", nil
 	}

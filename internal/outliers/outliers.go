@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/stat/outlying"
 	"headroom/internal/unit"
 )
 
@@ -126,7 +127,7 @@ func Find(samples []Sample) *Document {
 		if len(table) < MinTargets {
 			continue
 		}
-		compared := stat.FromOthers(aligned(table), confidence)
+		compared := outlying.FromOthers(aligned(table), confidence)
 		d.setDependence(compared)
 		nearest := typical(table, compared.Changes)
 		for i, c := range compared.Changes {
@@ -136,7 +137,7 @@ func Find(samples []Sample) *Document {
 			}
 		}
 	}
-	d.MinTargets = stat.MinFromOthers
+	d.MinTargets = outlying.MinFromOthers
 	d.Lacking = !known
 	slices.SortStableFunc(d.Found, func(a, b Outlier) int {
 		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
@@ -206,7 +207,7 @@ func measured(changes []stat.Change) int {
 }
 
 // setDependence keeps the strongest correlation among the tables.
-func (d *Document) setDependence(c stat.OthersCompared) {
+func (d *Document) setDependence(c outlying.OthersCompared) {
 	if c.Widened <= d.Widened {
 		return
 	}
@@ -232,7 +233,7 @@ func found(s Sample, c stat.Change, typical string, of int) Outlier {
 
 // against names those whose median a target is compared with, where so many were measured.
 func against(targets int) string {
-	if targets <= stat.MaxAgainstAll {
+	if targets <= outlying.MaxAgainstAll {
 		return fmt.Sprintf("all %d", targets)
 	}
 	return fmt.Sprintf("the %d others", targets-1)

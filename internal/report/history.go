@@ -11,6 +11,7 @@ import (
 	"headroom/internal/history"
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/stat/changepoint"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 )
@@ -77,7 +78,7 @@ func (h historyText) row(t history.Track, room int) document.Row {
 	now := lastSegment(t)
 	level := stat.Median(now)
 	var scatter, change, since document.Cell
-	if c := stat.NextChange(now, level, 0.95); len(now) > 2 && !math.IsNaN(c.Spread) {
+	if c := changepoint.NextChange(now, level, 0.95); len(now) > 2 && !math.IsNaN(c.Spread) {
 		scatter = document.Cell{Text: "±" + unit.Percent(c.Spread), Value: &c.Spread, Unit: string(lab.Share)}
 	}
 	if n := len(t.Changes); n > 0 {

@@ -8,14 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/prose"
-
 	"headroom/internal/compare"
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/history"
 	"headroom/internal/lab"
-	"headroom/internal/stat"
+	"headroom/internal/prose"
+	"headroom/internal/stat/changepoint"
 	"headroom/internal/unit"
 )
 
@@ -292,7 +291,7 @@ func (h historyText) reading() []string {
 	}
 	var wander []string
 	for _, t := range h.s.Cells {
-		if t.Lag1 != nil && *t.Lag1 > stat.ClearCorrelation(len(t.Points), proved(t)) {
+		if t.Lag1 != nil && *t.Lag1 > changepoint.ClearCorrelation(len(t.Points), proved(t)) {
 			wander = append(wander, t.Name)
 		}
 	}

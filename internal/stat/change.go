@@ -1,8 +1,6 @@
 package stat
 
-import (
-	"math"
-)
+import "math"
 
 // Change is how many times a new level is the base, with an interval. It is estimated on logarithms, because effects on
 // speed multiply: half and twice are equally far from none. Lo and Hi are NaN where so few values say nothing.

@@ -28,7 +28,7 @@ type Trend struct {
 // Sources: Mann (1945), Kendall (1975), Sen (1968); the widening after Yue and Wang (2004), with the lag-1 term of the
 // residuals of the line, not of the values: a trend correlates by itself.
 func Drift(values []float64) Trend {
-	values = present(values)
+	values = Present(values)
 	if len(values) < minBatches {
 		return Trend{math.NaN(), math.NaN()}
 	}

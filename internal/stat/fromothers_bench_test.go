@@ -10,6 +10,7 @@ import (
 	"headroom/internal/figure"
 	"headroom/internal/stat"
 	"headroom/internal/stat/noise"
+	"headroom/internal/stat/outlying"
 )
 
 // Tables of targets that are all alike, so that whoever is named is named wrongly; and tables in which some are slow.
@@ -31,7 +32,7 @@ func TestSimulatedOutliers(t *testing.T) {
 					rows[k] = levels(m, r, size.n)
 				}
 				any := false
-				for _, c := range stat.FromOthers(rows, stat.FamilyWise(0.05, size.targets)).Changes {
+				for _, c := range outlying.FromOthers(rows, stat.FamilyWise(0.05, size.targets)).Changes {
 					any = any || named(c)
 				}
 				if any {
@@ -63,7 +64,7 @@ func TestSimulatedOutliers(t *testing.T) {
 					}
 				}
 			}
-			for _, change := range stat.FromOthers(rows, stat.FamilyWise(0.05, c.targets)).Changes[:c.slow] {
+			for _, change := range outlying.FromOthers(rows, stat.FamilyWise(0.05, c.targets)).Changes[:c.slow] {
 				of++
 				if named(change) && change.Ratio < 1 {
 					found++

@@ -39,14 +39,14 @@ func (i Interval) widenedFor(values []float64) Interval {
 	if !i.Known() {
 		return i
 	}
-	if logs := logsOf(values); len(logs) == len(present(values)) {
+	if logs := LogsOf(values); len(logs) == len(Present(values)) {
 		if i.Widened = dependence(logs); i.Widened == 1 {
 			return i // to the last digit
 		}
 		i.Lo, i.Hi = i.Center*math.Pow(i.Lo/i.Center, i.Widened), i.Center*math.Pow(i.Hi/i.Center, i.Widened)
 		return i
 	}
-	i.Widened = dependence(present(values))
+	i.Widened = dependence(Present(values))
 	i.Lo, i.Hi = i.Center-(i.Center-i.Lo)*i.Widened, i.Center+(i.Hi-i.Center)*i.Widened
 	return i
 }
@@ -66,7 +66,7 @@ func (i Interval) widenedFor(values []float64) Interval {
 // Source: the binomial interval for a quantile (David and Nagaraja, Order Statistics, section 7.1); the same ranks as
 // QuantileCI of aclements/go-moremath, which benchstat uses, but exact above 30 values too.
 func QuantileInterval(values []float64, q, confidence float64) Interval {
-	sorted := present(values)
+	sorted := Present(values)
 	slices.Sort(sorted)
 	out := Interval{Center: quantileOfSorted(sorted, q), Lo: math.NaN(), Hi: math.NaN(), Estimator: "quantile"}
 	if len(sorted) < 2 {
@@ -107,7 +107,7 @@ func quantileRanks(n int, q, confidence float64) (lo, hi int, reached float64) {
 
 // Median of the values; NaN for none.
 func Median(values []float64) float64 {
-	sorted := present(values)
+	sorted := Present(values)
 	slices.Sort(sorted)
 	return medianOfSorted(sorted)
 }
@@ -126,8 +126,8 @@ func quantileOfSorted(sorted []float64, q float64) float64 {
 	return sorted[i] + between*(sorted[i+1]-sorted[i])
 }
 
-// present copies the values that were measured.
-func present(values []float64) []float64 {
+// Present copies the values that were measured.
+func Present(values []float64) []float64 {
 	kept := make([]float64, 0, len(values))
 	for _, v := range values {
 		if !math.IsNaN(v) {

@@ -91,7 +91,7 @@ func TestMedianIntervalOfFew(t *testing.T) {
 		if fmt.Sprintf("%.6v", got) != fmt.Sprintf("%.6v", c.want) {
 			t.Errorf("%v: got %+v, want %+v", c.values, got, c.want)
 		}
-		if got.Known() != (len(present(c.values)) > 1) {
+		if got.Known() != (len(Present(c.values)) > 1) {
 			t.Errorf("%v: Known() = %v", c.values, got.Known())
 		}
 	}

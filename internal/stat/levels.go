@@ -52,7 +52,7 @@ func VarianceByLevel(boots []Boot) Levels {
 	var inside float64
 	out := Levels{Between: math.NaN(), Within: math.NaN()}
 	for _, boot := range boots {
-		boot.Values = present(boot.Values)
+		boot.Values = Present(boot.Values)
 		if len(boot.Values) == 0 {
 			continue
 		}

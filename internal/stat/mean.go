@@ -11,7 +11,7 @@ import (
 // for differences of pairs, which are near to normal where the values themselves are not. Lo and Hi are NaN for fewer
 // than two values.
 func MeanInterval(values []float64, confidence float64) Interval {
-	values = present(values)
+	values = Present(values)
 	n := len(values)
 	i := Interval{Center: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	if n == 0 {

@@ -18,7 +18,7 @@ import (
 // Statistics 41 (1970); S. R. Howard and A. Ramdas, "Sequential estimation of quantiles with applications to A/B
 // testing and best-arm identification", Bernoulli 28 (2022).
 func MedianSequence(values []float64, confidence float64) Interval {
-	sorted := present(values)
+	sorted := Present(values)
 	slices.Sort(sorted)
 	n := len(sorted)
 	out := Interval{Center: medianOfSorted(sorted), Lo: math.NaN(), Hi: math.NaN(), Estimator: "median"}

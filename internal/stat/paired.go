@@ -45,7 +45,7 @@ func PairedOnceSpread(logs []float64, atLeast, confidence float64) Change {
 
 // pairs is what pairs say before an interval is put around it, and the mean of their logarithms.
 func pairs(logs []float64, estimator string) (c Change, mean float64) {
-	logs = present(logs)
+	logs = Present(logs)
 	c = Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: estimator,
 		N: len(logs), Spread: math.NaN()}
 	if c.N > 0 {

@@ -23,7 +23,7 @@ type PValues struct {
 //
 // Mann-Whitney's is exact up to 50 values a side, 25 with ties, and normal above.
 func ClassicPValues(base, next []float64) PValues {
-	a, b := present(base), present(next)
+	a, b := Present(base), Present(next)
 	out := PValues{MannWhitney: math.NaN(), Welch: math.NaN()}
 	if len(a) == 0 || len(b) == 0 {
 		return out

@@ -65,7 +65,7 @@ func batches(values []float64, length int) []float64 {
 
 // Quantile of the values by linear interpolation between order statistics; NaN for none.
 func Quantile(values []float64, q float64) float64 {
-	sorted := present(values)
+	sorted := Present(values)
 	if len(sorted) == 0 || math.IsNaN(q) {
 		return math.NaN()
 	}

@@ -25,11 +25,11 @@ const MinSessions = 14
 // levels are two sessions of one system. A tenth more is for the noise of the levels. The two reaches are added as
 // squares. Fewer than [MinSessions] levels leave the change as it is: see known.
 func (c Change) OverSessions(levels []float64) (wide Change, known bool) {
-	logs := logsOf(levels)
+	logs := LogsOf(levels)
 	if len(logs) < MinSessions || !c.Known() {
 		return c, false
 	}
-	reach := studentQuantile(0.5+c.Confidence/2, float64(len(logs)-1)/2) * stat.StdDev(logs, nil) * math.Sqrt2
+	reach := StudentQuantile(0.5+c.Confidence/2, float64(len(logs)-1)/2) * stat.StdDev(logs, nil) * math.Sqrt2
 	reach = max(reach, 1.1*pairwiseQuantile(logs, c.Confidence))
 	center := math.Log(c.Ratio)
 	below, above := center-math.Log(c.Lo), math.Log(c.Hi)-center

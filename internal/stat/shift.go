@@ -12,13 +12,13 @@ import (
 // history mostly are. With fewer than four values on a side the interval is the whole range of ratios, and Confidence
 // the lower one that it has: 90% for three and three.
 func ShiftChange(base, next []float64, confidence float64) Change {
-	a, b := logsOf(base), logsOf(next)
+	a, b := LogsOf(base), LogsOf(next)
 	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)),
 		Spread: math.NaN()}
 	if c.N == 0 {
 		return c
 	}
-	differences := pairwise(a, b)
+	differences := Pairwise(a, b)
 	c.Ratio = math.Exp(medianOfSorted(differences))
 	if c.N < 2 {
 		return c

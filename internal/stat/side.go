@@ -31,7 +31,7 @@ func SideOf(first, second, values []float64, looks int, alpha float64) Side {
 		(n + m + k - 3))
 	distance := at - (a+b)/2
 	errors := spread * math.Sqrt(1/k+1/(4*n)+1/(4*m))
-	if math.Abs(distance) < errors*studentQuantile(1-alpha/float64(max(looks, 1)), n+m+k-3) || distance == 0 || a == b {
+	if math.Abs(distance) < errors*StudentQuantile(1-alpha/float64(max(looks, 1)), n+m+k-3) || distance == 0 || a == b {
 		return NeitherSide
 	}
 	if (distance > 0) == (a > b) {
@@ -48,10 +48,10 @@ func Differ(first, second []float64, alpha float64) bool {
 	}
 	a, b := stat.Mean(first, nil), stat.Mean(second, nil)
 	spread := math.Sqrt((squaresAround(first, a) + squaresAround(second, b)) / (n + m - 2))
-	return a != b && math.Abs(a-b) >= spread*math.Sqrt(1/n+1/m)*studentQuantile(1-alpha/2, n+m-2)
+	return a != b && math.Abs(a-b) >= spread*math.Sqrt(1/n+1/m)*StudentQuantile(1-alpha/2, n+m-2)
 }
 
-func studentQuantile(p, freedom float64) float64 {
+func StudentQuantile(p, freedom float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(p)
 }
 

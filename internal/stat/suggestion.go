@@ -52,19 +52,19 @@ func Suggest(base, next []float64, sessions [][]float64, confidence float64) Sug
 		between := stat.StdDev(levels, nil)
 		m.between, m.freedom = func(float64) float64 { return between }, float64(len(levels)-1)
 	}
-	s := m.suggest(confidence, logsOf(base), logsOf(next))
+	s := m.suggest(confidence, LogsOf(base), LogsOf(next))
 	s.Assumed = !known
 	return s
 }
 
 // SuggestBoots is what values suggest that were each measured in a session of its own.
 func SuggestBoots(base, next []float64, confidence float64) Suggestion {
-	return noiseModel{freedom: math.Inf(1)}.suggest(confidence, logsOf(base), logsOf(next))
+	return noiseModel{freedom: math.Inf(1)}.suggest(confidence, LogsOf(base), LogsOf(next))
 }
 
 // SuggestPairs is what pairs suggest, given as the logarithms of new/base.
 func SuggestPairs(logs []float64, confidence float64) Suggestion {
-	return noiseModel{freedom: math.Inf(1)}.suggest(confidence, present(logs))
+	return noiseModel{freedom: math.Inf(1)}.suggest(confidence, Present(logs))
 }
 
 // noiseModel is how repetitions and sessions of a load differ.
@@ -221,7 +221,7 @@ func (m mixture) quantile(p float64) float64 {
 func logsOfAll(groups [][]float64) [][]float64 {
 	var out [][]float64
 	for _, g := range groups {
-		if l := logsOf(g); len(l) > 0 {
+		if l := LogsOf(g); len(l) > 0 {
 			out = append(out, l)
 		}
 	}

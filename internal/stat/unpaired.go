@@ -46,7 +46,7 @@ const minWithoutModes = 4
 // Sources: J. L. Hodges and E. L. Lehmann, "Estimates of location based on rank tests", Annals of Mathematical
 // Statistics 34 (1963); B. L. Welch, Biometrika 34 (1947).
 func UnpairedChange(base, next []float64, confidence float64) Change {
-	a, b := logsOf(base), logsOf(next)
+	a, b := LogsOf(base), LogsOf(next)
 	c := Change{
 		Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)),
 		Spread: math.NaN(),
@@ -54,7 +54,7 @@ func UnpairedChange(base, next []float64, confidence float64) Change {
 	if c.N == 0 {
 		return c
 	}
-	differences := pairwise(a, b)
+	differences := Pairwise(a, b)
 	c.Ratio = math.Exp(medianOfSorted(differences))
 	if c.N < 2 {
 		return c
@@ -123,8 +123,8 @@ func dependence(series ...[]float64) float64 {
 	return math.Sqrt((1 + r) / (1 - r))
 }
 
-// pairwise are the differences of every value of b to every value of a, sorted.
-func pairwise(a, b []float64) []float64 {
+// Pairwise are the differences of every value of b to every value of a, sorted.
+func Pairwise(a, b []float64) []float64 {
 	differences := make([]float64, 0, len(a)*len(b))
 	for _, x := range a {
 		for _, y := range b {
@@ -189,8 +189,8 @@ func arrangements(n, m int) []float64 {
 	return partitions[n]
 }
 
-// logsOf are the logarithms of the values that have one.
-func logsOf(values []float64) []float64 {
+// LogsOf are the logarithms of the values that have one.
+func LogsOf(values []float64) []float64 {
 	var logs []float64
 	for _, v := range values {
 		if v > 0 && !math.IsInf(v, 1) {
@@ -212,8 +212,8 @@ func chooseLog(n, k int) float64 {
 // on the other: the normal one has tails that are far too long there.
 const exactRankLimit = 5
 
-// lopsidedRank is criticalRank where one side has few values and the other may have thousands.
-func lopsidedRank(few, many int, confidence float64) int {
+// LopsidedRank is criticalRank where one side has few values and the other may have thousands.
+func LopsidedRank(few, many int, confidence float64) int {
 	if few > many {
 		few, many = many, few
 	}

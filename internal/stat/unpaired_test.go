@@ -98,7 +98,7 @@ func TestCriticalRankOfUnevenNumbers(t *testing.T) {
 func TestHodgesLehmannKnown(t *testing.T) {
 	x := []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
 	y := []float64{1.15, 0.88, 0.90, 0.74, 1.21}
-	differences := pairwise(y, x)
+	differences := Pairwise(y, x)
 	rank := criticalRank(len(y), len(x), 0.95)
 	near(t, "shift", medianOfSorted(differences), 0.305, 1e-9)
 	near(t, "low", differences[rank-1], -0.15, 1e-9)
@@ -261,7 +261,7 @@ func TestLopsidedRanksAreThoseOfTheWholeDistribution(t *testing.T) {
 				}
 				want++
 			}
-			if got := lopsidedRank(few, many, 1-2*tail); few*many > exactLimit && got != want {
+			if got := LopsidedRank(few, many, 1-2*tail); few*many > exactLimit && got != want {
 				t.Errorf("%d and %d: rank %d, want %d", few, many, got, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package stat
+package changepoint
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/figure"
+	"headroom/internal/stat"
 )
 
 // How often a step of twice the noise in 24 independent runs can be proved at all, if proofs are to be wrong in at most
@@ -18,10 +19,10 @@ func TestMostThatCanBeProved(t *testing.T) {
 	// near the least favourable weights of correlations from 0 to 0.9
 	wandered := map[float64]float64{0.2: 0.1, 0.5: 0.9}
 	ratioOf := func(series []float64) float64 {
-		logs := logsOf(series)
+		logs := stat.LogsOf(series)
 		var wander logSum
 		for phi, weight := range wandered {
-			wander.add(newStepModel(logs, Median(logs), phi).alone() + math.Log(weight))
+			wander.add(newStepModel(logs, stat.Median(logs), phi).alone() + math.Log(weight))
 		}
 		return knownStep(logs, size) - wander.log()
 	}
@@ -54,7 +55,7 @@ func TestMostThatCanBeProved(t *testing.T) {
 // or down, at any place, averaged over their standard deviation.
 func knownStep(logs []float64, size float64) float64 {
 	n := len(logs)
-	m := newStepModel(logs, Median(logs), 0)
+	m := newStepModel(logs, stat.Median(logs), 0)
 	spread := math.Sqrt(m.squares / float64(n))
 	var sum logSum
 	for place := MinBesides; place <= n-MinBesides; place++ {

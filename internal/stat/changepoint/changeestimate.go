@@ -1,14 +1,16 @@
-package stat
+package changepoint
 
 import (
 	"math"
 	"slices"
+
+	"headroom/internal/stat"
 )
 
 // estimateChanges places and estimates the changes between the segments, and drops those that are none: the smallest
 // first, because its neighbours get longer segments when it goes.
 func estimateChanges(values []float64, points []ChangePoint) []ChangePoint {
-	logs := logsOf(values)
+	logs := stat.LogsOf(values)
 	for {
 		for range points { // a point may move its neighbours
 			for i := range points {
@@ -19,9 +21,9 @@ func estimateChanges(values []float64, points []ChangePoint) []ChangePoint {
 		weakest, smallest := -1, math.Inf(1)
 		for i := range points {
 			from, to := neighbours(points, i, len(values))
-			c := ShiftChange(values[from:points[i].Index], values[points[i].Index:to], confidenceOfChange)
+			c := stat.ShiftChange(values[from:points[i].Index], values[points[i].Index:to], confidenceOfChange)
 			points[i].Change = c
-			if d := c.Decide(0); d != Above && d != Below && math.Abs(math.Log(c.Ratio)) < smallest {
+			if d := c.Decide(0); d != stat.Above && d != stat.Below && math.Abs(math.Log(c.Ratio)) < smallest {
 				weakest, smallest = i, math.Abs(math.Log(c.Ratio))
 			}
 		}
@@ -64,7 +66,7 @@ func cost(values []float64, at int) float64 {
 
 // sumOfDistances is the sum of the distances to the median.
 func sumOfDistances(values []float64) float64 {
-	middle, sum := Median(values), 0.0
+	middle, sum := stat.Median(values), 0.0
 	for _, v := range values {
 		sum += math.Abs(v - middle)
 	}

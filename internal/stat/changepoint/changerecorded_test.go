@@ -1,4 +1,4 @@
-package stat
+package changepoint
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/figure"
+	"headroom/internal/stat"
 	"headroom/internal/stat/noise"
 )
 
@@ -53,7 +54,7 @@ func centerOf(logs []float64) float64 {
 	for i, l := range logs {
 		values[i] = 1000 * math.Exp(l)
 	}
-	return MedianInterval(values, 0.95).Center
+	return stat.MedianInterval(values, 0.95).Center
 }
 
 // provedOnce is 1 where any change is proved.

@@ -1,4 +1,4 @@
-package stat
+package changepoint
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/figure"
+	"headroom/internal/stat"
 )
 
 // noises are what a run's centre can scatter like, each with mean 0 and standard deviation 1.
@@ -222,7 +223,7 @@ func TestNewestRunOfTwoLevels(t *testing.T) {
 						v[i] *= 0.85
 					}
 				}
-				alarm = alarm || NextChange(v[:n], v[n], FamilyWise(0.05, cells)).Decide(0.03) == Below
+				alarm = alarm || NextChange(v[:n], v[n], stat.FamilyWise(0.05, cells)).Decide(0.03) == stat.Below
 			}
 			if alarm {
 				wrong++
@@ -244,7 +245,7 @@ func TestNewestRunOfTwoLevels(t *testing.T) {
 }
 
 func TestNextChangeUnknown(t *testing.T) {
-	for _, c := range []Change{NextChange(nil, 1, 0.95), NextChange([]float64{1}, 1, 0.95),
+	for _, c := range []stat.Change{NextChange(nil, 1, 0.95), NextChange([]float64{1}, 1, 0.95),
 		NextChange([]float64{1, 2}, 0, 0.95)} {
 		if c.Known() {
 			t.Errorf("%+v", c)
@@ -276,6 +277,26 @@ func TestFewestAfterByFamily(t *testing.T) {
 		}
 		if least < MinBesides || most > 12 {
 			t.Errorf("%d series: %d to %d", series, least, most)
+		}
+	}
+}
+
+func TestShiftChangeCoverage(t *testing.T) {
+	for name, noise := range noises() {
+		for _, n := range []int{3, 6, 25} {
+			r := rand.New(rand.NewPCG(21, uint64(n)))
+			const trials = 300
+			covered, confidence := 0, 0.0
+			for range trials {
+				c := stat.ShiftChange(simulated(r, n, noise, 0.03, 0, 1), simulated(r, n+2, noise, 0.03, 0, 0.9), 0.95)
+				confidence = c.Confidence
+				if c.Lo <= 0.9 && c.Hi >= 0.9 {
+					covered++
+				}
+			}
+			if share := float64(covered) / trials; share < confidence-0.04 {
+				t.Errorf("%s, %d values: covers %.3f, claims %.3f", name, n, share, confidence)
+			}
 		}
 	}
 }

@@ -1,4 +1,6 @@
-package stat
+// Package changepoint finds the values of a series from which on it has another level, and says by how much; and how
+// likely such a step is where values that are near each other are alike.
+package changepoint
 
 import (
 	"cmp"
@@ -6,8 +8,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
+	gonum "gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/stat"
 )
 
 // ChangePoint is where a series changed its level.
@@ -17,7 +21,7 @@ type ChangePoint struct {
 	// Change is the ratio of the level after over the level before, both up to the next change point on their side. Its
 	// interval has 95%, of this point alone; the split was chosen where the sides differ most, so the ratio is a little
 	// too far from one.
-	Change Change
+	Change stat.Change
 	// P is how often a family of series of these lengths without any change would show as much anywhere, at most.
 	P float64
 	// Likely is set where a level that wanders explains the values nearly as well: the change is not proved.
@@ -83,7 +87,7 @@ func NewChangeSearch(alpha float64, series int) *ChangeSearch {
 // series", Journal of Applied Meteorology and Climatology 47 (2008), uses it for steps; stepEvidence has that of the
 // proof.
 func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
-	if len(logsOf(values)) != len(values) {
+	if len(stat.LogsOf(values)) != len(values) {
 		return nil
 	}
 	found := s.search(values)
@@ -96,7 +100,7 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 	if len(found) == 0 {
 		return found
 	}
-	logs, enough := clampOutliers(logsOf(values), found), clearEvidence+math.Log(provedLevel/s.level)
+	logs, enough := clampOutliers(stat.LogsOf(values), found), clearEvidence+math.Log(provedLevel/s.level)
 	somewhere := changeEvidence(logs) > enough
 	for i := range found {
 		from, to := neighbours(found, i, len(values))
@@ -115,13 +119,13 @@ func clampOutliers(logs []float64, points []ChangePoint) []float64 {
 	levels, distances := make([]float64, 0, len(logs)), make([]float64, 0, len(logs))
 	from := 0
 	for _, to := range append(indexes(points), len(logs)) {
-		level := Median(logs[from:to])
+		level := stat.Median(logs[from:to])
 		for _, v := range logs[from:to] {
 			levels, distances = append(levels, level), append(distances, math.Abs(v-level))
 		}
 		from = to
 	}
-	reach := deviations * Median(distances) / distuv.UnitNormal.Quantile(0.75)
+	reach := deviations * stat.Median(distances) / distuv.UnitNormal.Quantile(0.75)
 	out := make([]float64, len(logs))
 	for i, v := range logs {
 		out[i] = levels[i] + max(-reach, min(reach, v-levels[i]))
@@ -193,7 +197,7 @@ const maxStepCorrelation = 0.9
 // level takes of it: (1+3r)/n for one level (Kendall 1954), so many times that for several. NaN for fewer than three
 // values and a series that does not vary.
 func StepCorrelation(values []float64, points []ChangePoint) float64 {
-	logs := logsOf(values)
+	logs := stat.LogsOf(values)
 	var product, square float64
 	from := 0
 	for i := range len(points) + 1 {
@@ -201,7 +205,7 @@ func StepCorrelation(values []float64, points []ChangePoint) float64 {
 		if i < len(points) {
 			to = points[i].Index
 		}
-		level := stat.Mean(logs[from:to], nil)
+		level := gonum.Mean(logs[from:to], nil)
 		for k := from; k < to; k++ {
 			square += (logs[k] - level) * (logs[k] - level)
 			if k > from {

@@ -1,4 +1,4 @@
-package stat
+package changepoint
 
 import (
 	"fmt"
@@ -114,5 +114,12 @@ func TestStepCorrelation(t *testing.T) {
 	}
 	if r := StepCorrelation([]float64{1, 1, 1, 1}, nil); !math.IsNaN(r) {
 		t.Errorf("a constant series: %v", r)
+	}
+}
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.IsNaN(got) || math.Abs(got-want) > tolerance {
+		t.Errorf("%s = %v, want %v ± %v", what, got, want, tolerance)
 	}
 }

@@ -1,10 +1,12 @@
-package stat
+package changepoint
 
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat"
+	gonum "gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/stat"
 )
 
 // heavyTail are the degrees of freedom of the distribution that one more value is taken from. Runs scatter with heavy
@@ -16,20 +18,20 @@ const heavyTail = 3
 // that of the prediction of one more value with a heavy tail, so that an unchanged level lies outside of it at most as
 // often as 1-confidence says. But a prediction it is: a second level that none of the values before it had lies
 // outside, once in ten times where a tenth of the values have it, whatever the confidence.
-func NextChange(base []float64, next, confidence float64) Change {
-	logs, last := logsOf(base), logsOf([]float64{next})
+func NextChange(base []float64, next, confidence float64) stat.Change {
+	logs, last := stat.LogsOf(base), stat.LogsOf([]float64{next})
 	n := float64(len(logs))
-	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "prediction of one value",
+	c := stat.Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "prediction of one value",
 		N: len(logs), Spread: math.NaN()}
 	if len(logs) == 0 || len(last) == 0 {
 		return c
 	}
-	difference := last[0] - stat.Mean(logs, nil)
+	difference := last[0] - gonum.Mean(logs, nil)
 	c.Ratio = math.Exp(difference)
 	if n < 2 {
 		return c
 	}
-	c.Spread = stat.StdDev(logs, nil)
+	c.Spread = gonum.StdDev(logs, nil)
 	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: min(n-1, heavyTail)}.Quantile(0.5+confidence/2) *
 		c.Spread * math.Sqrt(1+1/n)
 	c.Lo, c.Hi, c.Confidence = math.Exp(difference-half), math.Exp(difference+half), confidence

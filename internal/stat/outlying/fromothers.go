@@ -1,15 +1,18 @@
-package stat
+// Package outlying compares each of many samples with the others: which of them are not like the rest, and by how much.
+package outlying
 
 import (
 	"math"
 	"slices"
+
+	"headroom/internal/stat"
 )
 
 // OthersCompared are the members of a group of alike things (nodes, disks), each compared with the median of the
 // others.
 type OthersCompared struct {
 	// Changes are the ratios to the median of the others, in the order of the rows.
-	Changes []Change
+	Changes []stat.Change
 	// Correlation is the upper estimate of the correlation of neighbouring values that the intervals allow for; Widened
 	// is how many times wider they are than they would be for independent values.
 	Correlation, Widened float64
@@ -40,7 +43,7 @@ func FromOthers(values [][]float64, confidence float64) OthersCompared {
 	rows := logRows(values)
 	removeCommon(rows)
 	p := poolRows(rows)
-	out := OthersCompared{Changes: make([]Change, len(rows)), Correlation: p.correlation,
+	out := OthersCompared{Changes: make([]stat.Change, len(rows)), Correlation: p.correlation,
 		Widened: 1, Assumed: p.assumed}
 	middles := p.mediansOfOthers()
 	for i := range rows {
