@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+
+	"headroom/internal/visible"
 )
 
 // Print prints a line to standard error; on a terminal that is narrower, several.
@@ -14,4 +16,14 @@ func (p *App) Print(prefix, text string) {
 		return
 	}
 	fmt.Fprintln(p.Stderr, prefix+text)
+}
+
+// Fit cuts a line to a number of columns; every character that is used here is one column wide.
+func Fit(line string, width int) string {
+	line = visible.Line(line)
+	r := []rune(line)
+	if len(r) <= width {
+		return line
+	}
+	return string(r[:max(0, width-1)]) + "…"
 }

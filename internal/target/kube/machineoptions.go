@@ -2,12 +2,15 @@ package kube
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"headroom/internal/target"
 )
 
 // machineKind is what stands before the options of a machine of KubeVirt.
@@ -57,9 +60,12 @@ const (
 )
 
 func policies() []string { return []string{sharedThreads, autoThreads, threadPool} }
-func buses() []string    { return []string{"virtio", "scsi", "sata"} }
-func caches() []string   { return []string{"none", "writethrough", "writeback"} }
-func ios() []string      { return []string{"native", "threads"} }
+
+func buses() []string { return []string{"virtio", "scsi", "sata"} }
+
+func caches() []string { return []string{"none", "writethrough", "writeback"} }
+
+func ios() []string { return []string{"native", "threads"} }
 
 // The defaults. A machine takes longer to start than a pod: its image is larger, and an operating system boots.
 const (
@@ -201,3 +207,25 @@ func (d MachineDisk) faults() []string {
 
 // DiskVariable names the container disk of machines whose names say none.
 const DiskVariable = "HEADROOM_KUBE_DISK"
+
+// byVirtctl is the way to a machine that goes through the API server, as virtctl ssh takes it.
+const byVirtctl = "virtctl"
+
+// plainWord is what needs no quotes in any shell. ssh gives its ProxyCommand to the user's own.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@=-]+$`)
+
+// setThrough reads the way to a machine: "virtctl", "ssh://user@node".
+func setThrough(o *Options, value string) error {
+	if value != byVirtctl {
+		jump, err := target.ParseSSH(value)
+		if err != nil {
+			return fmt.Errorf("it is %s, or ssh://user@host of a host that reaches addresses of pods, not %q",
+				byVirtctl, value)
+		}
+		if !plainWord.MatchString(jump.Destination) {
+			return fmt.Errorf("%q is no host", jump.Destination)
+		}
+	}
+	o.Machine.Through = value
+	return nil
+}

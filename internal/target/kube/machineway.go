@@ -3,35 +3,12 @@ package kube
 import (
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
-
-// byVirtctl is the way to a machine that goes through the API server, as virtctl ssh takes it.
-const byVirtctl = "virtctl"
-
-// plainWord is what needs no quotes in any shell. ssh gives its ProxyCommand to the user's own.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@=-]+$`)
-
-// setThrough reads the way to a machine: "virtctl", "ssh://user@node".
-func setThrough(o *Options, value string) error {
-	if value != byVirtctl {
-		jump, err := target.ParseSSH(value)
-		if err != nil {
-			return fmt.Errorf("it is %s, or ssh://user@host of a host that reaches addresses of pods, not %q",
-				byVirtctl, value)
-		}
-		if !plainWord.MatchString(jump.Destination) {
-			return fmt.Errorf("%q is no host", jump.Destination)
-		}
-	}
-	o.Machine.Through = value
-	return nil
-}
 
 // proxy is the command that ssh speaks through, which it has the user's shell exec; empty where the machine's address
 // is reached from here.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"headroom/internal/lab"
 )
 
 // Scheme begins the name of a pod, or of a machine of KubeVirt, as a target.
@@ -157,3 +159,24 @@ func (o Options) memberOf() (set, which string) {
 
 // ImageVariable names the image of pods whose names say none.
 const ImageVariable = "HEADROOM_KUBE_IMAGE"
+
+// lacksImage is an error where nobody has named an image.
+func (o Options) lacksImage() error {
+	if o.Image == "" {
+		return &lab.Error{Kind: lab.Usage, What: "no image is named for the pod", Target: o.Name,
+			Hints: []string{"name one that the cluster can pull, with a shell and fio: image=NAME, or once for all " +
+				ImageVariable + "=NAME", "headroom's Containerfile makes one"}}
+	}
+	return nil
+}
+
+// ephemeral says whether all that a pod or a machine is measured on goes with it. A claim that is there already is only
+// read by a machine.
+func (o Options) ephemeral() bool {
+	return o.Machine != nil || o.Volume.Kind != Existing && o.Volume.Kind != HostPath
+}
+
+// losesDataOnBoot says whether the volume of a pod goes with the pod, so that the next one finds it empty.
+func (o Options) losesDataOnBoot() bool {
+	return o.Machine == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
+}

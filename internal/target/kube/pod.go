@@ -86,16 +86,6 @@ func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
 	return p, nil
 }
 
-// lacksImage is an error where nobody has named an image.
-func (o Options) lacksImage() error {
-	if o.Image == "" {
-		return &lab.Error{Kind: lab.Usage, What: "no image is named for the pod", Target: o.Name,
-			Hints: []string{"name one that the cluster can pull, with a shell and fio: image=NAME, or once for all " +
-				ImageVariable + "=NAME", "headroom's Containerfile makes one"}}
-	}
-	return nil
-}
-
 func newPod(c *cluster, o Options, session string) *Pod {
 	p := &Pod{options: o, cluster: c, session: session}
 	p.Shell = target.NewShell(o.Name, apiTransport{p}, 0)

@@ -25,17 +25,6 @@ func TraitsOf(name string) target.Traits {
 	return t
 }
 
-// ephemeral says whether all that a pod or a machine is measured on goes with it. A claim that is there already is only
-// read by a machine.
-func (o Options) ephemeral() bool {
-	return o.Machine != nil || o.Volume.Kind != Existing && o.Volume.Kind != HostPath
-}
-
-// losesDataOnBoot says whether the volume of a pod goes with the pod, so that the next one finds it empty.
-func (o Options) losesDataOnBoot() bool {
-	return o.Machine == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
-}
-
 // SharesKernel says that the pod is a container of its node.
 func (p *Pod) SharesKernel() {}
 
