@@ -13,6 +13,7 @@ import (
 	"headroom/internal/target"
 	"headroom/internal/target/bootloader"
 	"headroom/internal/target/kube"
+	"headroom/internal/target/kube/podname"
 	"headroom/internal/target/qemu"
 )
 
@@ -59,11 +60,11 @@ func (p *App) AllKinds() TargetKinds {
 		{Scheme: qemu.Scheme, Form: "qemu:FILE", Open: p.openGuest, OpenIn: p.openGuestIn, Disks: disksOfGuest,
 			Traits:      func(string) target.Traits { return qemu.Traits() },
 			Completions: []string{qemu.Scheme + "\ta guest in QEMU, by the file that describes it"}},
-		{Scheme: kube.Scheme, Form: kube.Form, Open: p.openPod, OpenSet: p.openPods, Traits: kube.TraitsOf,
+		{Scheme: podname.Scheme, Form: podname.Form, Open: p.openPod, OpenSet: p.openPods, Traits: podname.TraitsOf,
 			Completions: []string{
-				kube.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
-				kube.Scheme + "nodes?\ta pod on each node, for the node itself",
-				kube.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}},
+				podname.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
+				podname.Scheme + "nodes?\ta pod on each node, for the node itself",
+				podname.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}},
 		{Scheme: bootloader.TalosScheme, Form: "talos://NODE", Open: p.openTalos,
 			Traits: func(string) target.Traits { return bootloader.TalosTraits() }},
 	}...)
@@ -234,9 +235,9 @@ func (p *App) podHost() (kube.Host, error) {
 }
 
 // openMachine makes a machine of KubeVirt.
-func (p *App) openMachine(ctx context.Context, o kube.Options, on kube.Host) (target.Target, error) {
+func (p *App) openMachine(ctx context.Context, o podname.Options, on kube.Host) (target.Target, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
-		o.Machine.Boot = p.Env(kube.DiskVariable)
+		o.Machine.Boot = p.Env(podname.DiskVariable)
 	}
 	if config := p.Env(SSHConfigVariable); config != "" {
 		on.SSH = []string{"-F", config}
@@ -266,16 +267,16 @@ func (p *App) openPods(ctx context.Context, name string, members []string) (*Tar
 	set := &TargetSet{LeftOut: pods.LeftOut, Close: pods.Close}
 	for _, pod := range pods.Pods {
 		set.Targets = append(set.Targets, pod)
-		set.Members = append(set.Members, kube.TraitsOf(pod.Name()).Member)
+		set.Members = append(set.Members, podname.TraitsOf(pod.Name()).Member)
 	}
 	return set, nil
 }
 
 // podOptions are those of a pod, or of several, by its name.
-func (p *App) podOptions(name string) (kube.Options, error) {
-	o, err := kube.Parse(name)
+func (p *App) podOptions(name string) (podname.Options, error) {
+	o, err := podname.Parse(name)
 	if err == nil && o.Image == "" {
-		o.Image = p.Env(kube.ImageVariable)
+		o.Image = p.Env(podname.ImageVariable)
 	}
 	return o, err
 }

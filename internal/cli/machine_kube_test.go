@@ -15,7 +15,7 @@ import (
 
 	"headroom/internal/figure"
 	"headroom/internal/sweep"
-	"headroom/internal/target/kube"
+	"headroom/internal/target/kube/podname"
 	"headroom/internal/target/kube/standin"
 	"headroom/internal/target/kubetest"
 )
@@ -41,7 +41,7 @@ func newMachineRun(t *testing.T) machineRun {
 	root := strings.TrimSpace(string(out))
 	kubetest.KubeVirt(t, os.Getenv("KUBECONFIG"))
 	r.virt = standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: r.namespace,
-		Image: os.Getenv(kube.ImageVariable), Kernel: kernel, Port: 10022,
+		Image: os.Getenv(podname.ImageVariable), Kernel: kernel, Port: 10022,
 		QEMU:     root + "/usr/bin/qemu-system-x86_64",
 		Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}})
 	return r
@@ -49,7 +49,7 @@ func newMachineRun(t *testing.T) machineRun {
 
 // machine is the name of one with a disk of the class fast.
 func (r machineRun) machine() string {
-	return "kube:vm?boot=" + os.Getenv(kube.ImageVariable) +
+	return "kube:vm?boot=" + os.Getenv(podname.ImageVariable) +
 		"&pull=never&class=fast&size=1Gi&cores=2&memory=512Mi&multiqueue&port=10022&namespace=" + r.namespace
 }
 

@@ -19,7 +19,7 @@ import (
 	"headroom/internal/load/fio"
 	"headroom/internal/rule"
 	"headroom/internal/suite"
-	"headroom/internal/target/kube"
+	"headroom/internal/target/kube/podname"
 	"headroom/internal/target/qemu"
 )
 
@@ -158,7 +158,7 @@ func wrongEndsOf(c *cobra.Command) []string {
 		if role != experiment.ClientRole && role != experiment.ServerRole {
 			complaints = append(complaints, end+" does not say which end it is")
 		}
-		if _, err := kube.Parse(name); strings.HasPrefix(name, kube.Scheme) && err != nil {
+		if _, err := podname.Parse(name); strings.HasPrefix(name, podname.Scheme) && err != nil {
 			complaints = append(complaints, err.Error())
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/kube/podname"
 )
 
 // cluster is the API of a cluster as the user's own configuration reaches it.
@@ -33,7 +34,7 @@ type cluster struct {
 }
 
 // connect reads the user's configuration, as kubectl does. Nothing is asked of the server yet.
-func connect(o Options) (*cluster, error) {
+func connect(o podname.Options) (*cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if o.Kubeconfig != "" {
 		rules.ExplicitPath = o.Kubeconfig
@@ -68,24 +69,31 @@ const apiPatience = 2 * time.Minute
 func pods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }
+
 func claims() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 }
+
 func volumes() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumes"}
 }
+
 func events() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "events"}
 }
+
 func nodes() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 }
+
 func namespaces() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 }
+
 func classes() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
 }
+
 func reviews() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1",
 		Resource: "selfsubjectaccessreviews"}

@@ -143,7 +143,8 @@ func (l *connection) parseHello(printed string) error {
 }
 
 func (l *connection) User() (uid int, home string) { return l.uid, l.home }
-func (l *connection) Gone() <-chan struct{}        { return l.gone }
+
+func (l *connection) Gone() <-chan struct{} { return l.gone }
 
 // SFTP is reached through a shell only.
 func (l *connection) SFTP(_, _ io.Writer) (*target.Session, error) { return nil, nil }

@@ -2,6 +2,8 @@
 
 package kube
 
+import "headroom/internal/target/kube/podname"
+
 // Names are those of the present pod and of its namespace.
 func (p *Pod) Names() (pod, namespace string) {
 	p.mu.Lock()
@@ -13,7 +15,7 @@ func (p *Pod) Names() (pod, namespace string) {
 func (p *Pod) Abandon() { _ = p.record.journal.release() }
 
 // Pieces are the objects that a machine is made of, as JSON.
-func Pieces(o Options) ([]string, error) {
+func Pieces(o podname.Options) ([]string, error) {
 	m := Machine{options: o, session: "0123456789", cluster: &cluster{}}
 	m.keys.userData = userData("ecdsa-sha2-nistp256 AAAA user", "-----BEGIN\nAAAA\n-----END\n",
 		"ecdsa-sha2-nistp256 AAAA host")
@@ -26,11 +28,4 @@ func Pieces(o Options) ([]string, error) {
 		all = append(all, string(text))
 	}
 	return all, nil
-}
-
-// With are the options of a machine after a boot with these settings.
-func (o Options) With(settings map[string]string) (Options, error) {
-	var err error
-	o.Machine, err = o.with(settings)
-	return o, err
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/kube/podname"
 )
 
 // Facts are what the API of the cluster knows of the pod, of its node and of its volume, and nobody sees in the
@@ -172,7 +173,7 @@ func (p *Pod) volumeFacts(ctx context.Context) []lab.Fact {
 		return nil
 	}
 	kind := known("cluster.volume.kind", string(v.Kind), source("Pod", "spec.volumes"))
-	if v.Kind == EmptyDir || v.Kind == HostPath {
+	if v.Kind == podname.EmptyDir || v.Kind == podname.HostPath {
 		return []lab.Fact{kind}
 	}
 	name, _ := p.current()

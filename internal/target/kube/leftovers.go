@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/kube/podname"
 )
 
 // deletionTimeout is how long an object may take to be gone: a pod ends its container, a volume is detached and
@@ -20,7 +21,8 @@ const deletionTimeout = 90 * time.Second
 // Clear removes from its cluster what a record names, and what carries its labels. It returns what it removed, and when
 // it is gone.
 func Clear(ctx context.Context, r Record) ([]string, error) {
-	c, err := connect(Options{Name: r.Target, Context: r.Context, Kubeconfig: r.Kubeconfig, Namespace: r.Namespace})
+	c, err := connect(podname.Options{Name: r.Target, Context: r.Context, Kubeconfig: r.Kubeconfig,
+		Namespace: r.Namespace})
 	if err != nil {
 		return nil, err
 	}

@@ -16,13 +16,14 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/kube/podname"
 )
 
 // Machine is a machine of KubeVirt that was made to be measured. It is the SSH server in its guest for everything but
 // its life.
 type Machine struct {
 	*target.SSH
-	options Options
+	options podname.Options
 	cluster *cluster
 	session string
 	journal *journal
@@ -42,26 +43,30 @@ type Machine struct {
 func machines() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachines"}
 }
+
 func instances() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstances"}
 }
+
 func kubevirts() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "kubevirts"}
 }
+
 func secrets() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 }
+
 func timers() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 }
 
 // OpenMachine makes a machine and returns when commands can be carried out in it. Nothing is made before the preflight
 // has passed, and what was made is removed when it does not start.
-func OpenMachine(ctx context.Context, o Options, on Host) (*Machine, error) {
+func OpenMachine(ctx context.Context, o podname.Options, on Host) (*Machine, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
 		return nil, &lab.Error{Kind: lab.Usage, What: "nothing is named that the machine starts from", Target: o.Name,
 			Hints: []string{"name a container disk with cloud-init and SSH: boot=quay.io/containerdisks/fedora:42, " +
-				"or once for all " + DiskVariable + "=NAME",
+				"or once for all " + podname.DiskVariable + "=NAME",
 				"or a claim with such an image: bootclaim=NAME", "fio must be in it, or is brought: --bring-fio"}}
 	}
 	c, err := connect(o)
@@ -103,7 +108,7 @@ func (m *Machine) MachineName() (name, namespace string) { return m.name(), m.cl
 
 // claimName is that of the claim that is made for it; empty for none.
 func (m *Machine) claimName() string {
-	if m.options.Volume.Kind != Claimed {
+	if m.options.Volume.Kind != podname.Claimed {
 		return ""
 	}
 	return m.name()
@@ -117,7 +122,7 @@ func (m *Machine) claimNames() []string {
 			names = append(names, name)
 		}
 	}
-	if m.options.Volume.Kind == Existing {
+	if m.options.Volume.Kind == podname.Existing {
 		names = append(names, m.options.Volume.Of)
 	}
 	return names
@@ -293,7 +298,7 @@ func (m *Machine) TestPath() string { return m.place }
 // MadeBlank says whether a device is a disk that was made for this machine, and goes with it. A class may hand out what
 // was used before, so that its content is still to be looked at.
 func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
-	if m.options.Volume.Kind != Claimed && m.options.Volume.Kind != EmptyDisk {
+	if m.options.Volume.Kind != podname.Claimed && m.options.Volume.Kind != podname.EmptyDisk {
 		return false, nil
 	}
 	out, err := m.Run(ctx, "readlink", "-f", "--", m.place)
@@ -301,7 +306,7 @@ func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
 }
 
 // Unseen is true: whoever provisions volumes of a class may hand out what was used before.
-func (m *Machine) Unseen() bool { return m.options.Volume.Kind == Claimed }
+func (m *Machine) Unseen() bool { return m.options.Volume.Kind == podname.Claimed }
 
 // instanceStatus is an error that is target.ErrGone when the instance that was connected to does not run any more; nil
 // while it does, and while nobody can tell.
@@ -341,11 +346,11 @@ func (m *Machine) Generation() string { return m.uid }
 // Caveats are what is to be said of every measurement in the machine.
 func (m *Machine) Caveats(ctx context.Context) []string {
 	printed := m.SSH.Caveats(ctx)
-	if m.options.Volume.Kind == Claimed && !m.options.Volume.Block {
+	if m.options.Volume.Kind == podname.Claimed && !m.options.Volume.Block {
 		printed = append(printed, "the disk is an image in a file system of its claim; mode=block gives the guest the "+
 			"volume itself")
 	}
-	if m.options.Volume.Kind == EmptyDisk {
+	if m.options.Volume.Kind == podname.EmptyDisk {
 		printed = append(printed, "an emptydisk is a sparse image in the file system of its node, and not a volume "+
 			"of any class")
 	}

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/target/kube"
+	"headroom/internal/target/kube/podname"
 	"headroom/internal/target/kube/standin"
 	"headroom/internal/target/kubetest"
 	"headroom/internal/target/sshtest"
@@ -70,9 +71,9 @@ func machinesAreOfKubeVirtsSchema(t *testing.T) {
 		return string(out), err
 	}
 	pieces := func(name string, settings map[string]string) []string {
-		o, err := kube.Parse(name)
+		o, err := podname.Parse(name)
 		if err == nil && settings != nil {
-			o, err = o.With(settings)
+			o.Machine, err = o.WithSettings(settings)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -121,7 +122,7 @@ func machinesAreOfKubeVirtsSchema(t *testing.T) {
 
 func openMachine(t *testing.T, records, name string, ssh ...string) (*kube.Machine, error) {
 	t.Helper()
-	o, err := kube.Parse(name)
+	o, err := podname.Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}

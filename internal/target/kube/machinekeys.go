@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/kube/podname"
 )
 
 // keyPair are those that were made for one machine: the user's, by which it lets in, and its own, by which it is known.
@@ -71,7 +72,7 @@ func userData(user, host, hostPublic string) string {
 
 // writeConfig says where the machine is now, so that one that was started again at another address is the same target.
 // The user's own configuration is not read: nothing in it can be meant for this machine.
-func (k keyPair) writeConfig(m MachineOptions, address, proxy string) error {
+func (k keyPair) writeConfig(m podname.MachineOptions, address, proxy string) error {
 	quote := func(name string) string { return `"` + strings.ReplaceAll(filepath.Join(k.dir, name), "%", "%%") + `"` }
 	text := fmt.Sprintf("Host %s\n\tHostName %s\n\tPort %d\n\tUser %s\n\tHostKeyAlias %s\n\tUserKnownHostsFile %s\n"+
 		"\tGlobalKnownHostsFile /dev/null\n\tStrictHostKeyChecking yes\n\tUpdateHostKeys no\n\tIdentityAgent none\n"+

@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"headroom/internal/target/kube/podname"
 )
 
 // diskSerial is the serial number of the disk under test, by which the guest finds it. It is a word of its own: reports
@@ -21,7 +23,7 @@ const (
 // timerOf is what ends everything if headroom never comes back. A machine has no deadline of its own, a job of
 // Kubernetes has: when it has passed, the job fails, is removed at once, and all that it owns goes with it. It starts
 // no pod. Source: the API's reference, JobSpec; "Automatic Cleanup for Finished Jobs".
-func timerOf(o Options, name string, labels map[string]string) *unstructured.Unstructured {
+func timerOf(o podname.Options, name string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "batch/v1", "kind": "Job",
 		"metadata": object{"name": name, "labels": texts(labels)},
@@ -57,7 +59,7 @@ func secretOf(name, userData string, labels map[string]string) *unstructured.Uns
 
 // machineOf is the machine as it is asked for. claim is the name of the claim of its disk, where it has one. Source:
 // KubeVirt's API reference, VirtualMachineSpec and VirtualMachineInstanceSpec.
-func machineOf(o Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
+func machineOf(o podname.Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
 		"metadata": object{"name": name, "labels": texts(labels)},
@@ -72,7 +74,7 @@ const (
 	runHalted = "Halted"
 )
 
-func machineSpec(o Options, name, claim string, labels map[string]string) object {
+func machineSpec(o podname.Options, name, claim string, labels map[string]string) object {
 	m := o.Machine
 	cpu := object{"cores": int64(m.Cores)}
 	if m.DedicatedCPUs {
@@ -97,10 +99,10 @@ func machineSpec(o Options, name, claim string, labels map[string]string) object
 	if m.Disk.Policy != "" {
 		domain["ioThreadsPolicy"] = m.Disk.Policy
 	}
-	if m.Disk.Policy == threadPool {
+	if m.Disk.Policy == podname.ThreadPool {
 		domain["ioThreads"] = object{"supplementalPoolThreadCount": int64(m.Disk.Pool)}
 	}
-	if !o.CPU.none() {
+	if !o.CPU.None() {
 		r := resources(o)
 		if m.DedicatedCPUs {
 			r = object{} // KubeVirt derives them
@@ -124,7 +126,7 @@ func machineSpec(o Options, name, claim string, labels map[string]string) object
 
 // bootVolume is where the machine starts from. A claim is seen through an image of what differs, so that nothing is
 // written to it.
-func bootVolume(o Options) object {
+func bootVolume(o podname.Options) object {
 	m := o.Machine
 	if m.BootClaim != "" {
 		return object{"name": bootDisk,
@@ -138,14 +140,14 @@ func bootVolume(o Options) object {
 }
 
 // machineVolume is that of the disk under test; nil for none.
-func machineVolume(o Options, claim string) object {
+func machineVolume(o podname.Options, claim string) object {
 	v := object{"name": volumeName}
 	switch o.Volume.Kind {
-	case Claimed:
+	case podname.Claimed:
 		v["persistentVolumeClaim"] = object{"claimName": claim}
-	case Existing:
+	case podname.Existing:
 		v["persistentVolumeClaim"] = object{"claimName": o.Volume.Of}
-	case EmptyDisk:
+	case podname.EmptyDisk:
 		v["emptyDisk"] = object{"capacity": o.Volume.Size}
 	default:
 		return nil
@@ -153,7 +155,7 @@ func machineVolume(o Options, claim string) object {
 	return v
 }
 
-func diskOf(d MachineDisk) object {
+func diskOf(d podname.MachineDisk) object {
 	disk := object{"name": volumeName, "serial": diskSerial, "disk": object{"bus": d.Bus}}
 	if d.Cache != "" {
 		disk["cache"] = d.Cache

@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/kube/podname"
 )
 
 // preflight refuses what would fail later, before anything is made: a cluster without KubeVirt, or with one that lacks
@@ -71,13 +72,14 @@ func (m *Machine) lacksKubeVirt(ctx context.Context) error {
 const poolSince = 5
 
 // needsVersion refuses what the cluster's KubeVirt is too old for, where its version may be seen.
-func (m *Machine) needsVersion(d MachineDisk) error {
+func (m *Machine) needsVersion(d podname.MachineDisk) error {
 	major, minor, ok := versionOf(m.version)
-	if d.Policy != threadPool || !ok || major > 1 || major == 1 && minor >= poolSince {
+	if d.Policy != podname.ThreadPool || !ok || major > 1 || major == 1 && minor >= poolSince {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Refused,
-		What: fmt.Sprintf("KubeVirt %s has no %s: several IOThreads for a disk came with v1.%d", m.version, threadPool,
+		What: fmt.Sprintf("KubeVirt %s has no %s: several IOThreads for a disk came with v1.%d",
+			m.version, podname.ThreadPool,
 			poolSince), Target: m.options.Name,
 		Hints: []string{"iothreadspolicy=shared, or dedicatediothread, gives the disk one thread"}}
 }
@@ -107,12 +109,12 @@ func (m *Machine) needs() []permission {
 	verbs("virtualmachines", "kubevirt.io", "create", "get", "update", "patch", "delete")
 	verbs("virtualmachineinstances", "kubevirt.io", "get")
 	// apiVMInstancesPortForward of KubeVirt's own roles, pkg/virt-operator/resource/generate/rbac/cluster.go
-	if m.options.Machine.Through == byVirtctl {
+	if m.options.Machine.Through == podname.ByVirtctl {
 		list = append(list, permission{"get", "virtualmachineinstances", "portforward", "subresources.kubevirt.io"})
 	}
 	verbs("secrets", "", "create", "get", "patch", "delete")
 	verbs("jobs", "batch", "create", "get", "patch", "delete")
-	if m.options.Volume.Kind == Claimed {
+	if m.options.Volume.Kind == podname.Claimed {
 		verbs("persistentvolumeclaims", "", "create", "get", "patch", "delete")
 	} else if len(m.claimNames()) > 0 {
 		verbs("persistentvolumeclaims", "", "get")
@@ -162,7 +164,7 @@ func (m *Machine) refusal(what string, err error) error {
 	return refusal(m.cluster, m.options.Name, what, err)
 }
 
-// onNode is where the container of a pod that is for its node has what a path names on the node. The kernel's own
+// OnNode is where the container of a pod that is for its node has what a path names on the node. The kernel's own
 // folders are the same in both, as far as they do not depend on who reads them: what is mounted is told of the node's
 // first process. All else of the system is below nodeFolder; the rest is the container's, with the place under test and
 // with the tools that look at it.

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/kube/podname"
 )
 
 // Boot halts the machine, and starts it as the spec says: on the same node, with the same disk. The zero spec gives it
@@ -19,12 +20,12 @@ func (m *Machine) Boot(ctx context.Context, spec target.BootSpec) error {
 		return &lab.Error{Kind: lab.Usage, What: "a machine of KubeVirt starts the kernel of its image, whose " +
 			"arguments can't be set from outside", Target: m.Name()}
 	}
-	asked, err := Parse(m.options.Name)
+	asked, err := podname.Parse(m.options.Name)
 	if err != nil {
 		return err
 	}
 	asked.Machine.Boot, asked.Machine.BootClaim = m.options.Machine.Boot, m.options.Machine.BootClaim
-	changed, err := asked.with(spec.Machine)
+	changed, err := asked.WithSettings(spec.Machine)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/kube/podname"
 )
 
 // proxy is the command that ssh speaks through, which it has the user's shell exec; empty where the machine's address
@@ -17,8 +18,8 @@ func (m *Machine) proxy() (string, error) {
 	switch through := m.options.Machine.Through; through {
 	case "":
 		return "", nil
-	case byVirtctl:
-		argv = []string{byVirtctl, "port-forward", "--stdio=true", "--namespace=" + m.cluster.namespace}
+	case podname.ByVirtctl:
+		argv = []string{podname.ByVirtctl, "port-forward", "--stdio=true", "--namespace=" + m.cluster.namespace}
 		if m.options.Context != "" {
 			argv = append(argv, "--context="+m.options.Context)
 		}
@@ -35,7 +36,7 @@ func (m *Machine) proxy() (string, error) {
 		argv = append(argv, "-W", "[%h]:%p", "--", jump.Destination)
 	}
 	for _, word := range argv {
-		if !plainWord.MatchString(word) && word != "[%h]:%p" {
+		if !podname.PlainWord.MatchString(word) && word != "[%h]:%p" {
 			return "", &lab.Error{Kind: lab.Usage,
 				What:   fmt.Sprintf("%q can't be part of the way to the machine: ssh gives it to a shell", word),
 				Target: m.options.Name}
@@ -49,10 +50,10 @@ func (m *Machine) lacksWay() error {
 	if _, err := m.proxy(); err != nil {
 		return err
 	}
-	if m.options.Machine.Through != byVirtctl {
+	if m.options.Machine.Through != podname.ByVirtctl {
 		return nil
 	}
-	if _, err := exec.LookPath(byVirtctl); err != nil {
+	if _, err := exec.LookPath(podname.ByVirtctl); err != nil {
 		return &lab.Error{Kind: lab.Refused, What: "virtctl is not installed", Target: m.options.Name, Err: err,
 			Hints: []string{"it is among the files of KubeVirt's release, or kubectl krew install virt",
 				"a host that reaches addresses of pods will do as well: through=ssh://user@node"}}

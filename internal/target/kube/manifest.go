@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"headroom/internal/target/kube/podname"
 )
 
 // The labels of everything that is made.
@@ -31,7 +33,7 @@ const initScript = `trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; do
 type object = map[string]any
 
 // claimOf is the claim that a pod's volume is made by.
-func claimOf(o Options, name string, labels map[string]string) *unstructured.Unstructured {
+func claimOf(o podname.Options, name string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"metadata": object{"name": name, "labels": texts(labels)},
@@ -39,7 +41,7 @@ func claimOf(o Options, name string, labels map[string]string) *unstructured.Uns
 	}}
 }
 
-func claimSpec(o Options) object {
+func claimSpec(o podname.Options) object {
 	return object{
 		"storageClassName": o.Volume.Of,
 		"accessModes":      []any{"ReadWriteOnce"},
@@ -49,7 +51,7 @@ func claimSpec(o Options) object {
 }
 
 // podOf is the pod as it is asked for. claim is the name of the claim of its volume, where it has one.
-func podOf(o Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
+func podOf(o podname.Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
 	container := object{
 		"name": containerName, "image": o.Image, "imagePullPolicy": o.Pull,
 		"command":         []any{"/bin/sh", "-c", initScript},
@@ -106,7 +108,7 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 }
 
 // schedule says on which nodes a pod or a machine may run.
-func schedule(spec object, o Options) {
+func schedule(spec object, o podname.Options) {
 	if o.Tolerate {
 		spec["tolerations"] = []any{object{"operator": "Exists"}}
 	}
@@ -127,17 +129,17 @@ func affinityTo(node string) object {
 			object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}}}}}
 }
 
-func volumeOf(o Options, claim string, labels map[string]string) object {
+func volumeOf(o podname.Options, claim string, labels map[string]string) object {
 	v := object{"name": volumeName}
 	switch o.Volume.Kind {
-	case Claimed:
+	case podname.Claimed:
 		v["persistentVolumeClaim"] = object{"claimName": claim}
-	case Existing:
+	case podname.Existing:
 		v["persistentVolumeClaim"] = object{"claimName": o.Volume.Of}
-	case Ephemeral:
+	case podname.Ephemeral:
 		v["ephemeral"] = object{"volumeClaimTemplate": object{"metadata": object{"labels": texts(labels)},
 			"spec": claimSpec(o)}}
-	case EmptyDir:
+	case podname.EmptyDir:
 		dir := object{}
 		if o.Volume.Memory {
 			dir["medium"] = "Memory"
@@ -146,7 +148,7 @@ func volumeOf(o Options, claim string, labels map[string]string) object {
 			dir["sizeLimit"] = o.Volume.Size
 		}
 		v["emptyDir"] = dir
-	case HostPath:
+	case podname.HostPath:
 		v["hostPath"] = object{"path": o.Volume.Of}
 	default:
 		return nil
@@ -154,7 +156,7 @@ func volumeOf(o Options, claim string, labels map[string]string) object {
 	return v
 }
 
-func containerSecurity(o Options) object {
+func containerSecurity(o podname.Options) object {
 	switch {
 	case o.Privileged:
 		return object{"privileged": true}
@@ -164,9 +166,9 @@ func containerSecurity(o Options) object {
 	return object{}
 }
 
-func resources(o Options) object {
+func resources(o podname.Options) object {
 	requests, limits := object{}, object{}
-	for name, r := range map[string]Range{"cpu": o.CPU, "memory": o.Memory} {
+	for name, r := range map[string]podname.Range{"cpu": o.CPU, "memory": o.Memory} {
 		if r.Request != "" {
 			requests[name] = r.Request
 		}

@@ -12,12 +12,13 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/kube/podname"
 )
 
 // Pod is a pod that was made to be measured. It is the shell in its container for everything but its life.
 type Pod struct {
 	*target.Shell
-	options Options
+	options podname.Options
 	cluster *cluster
 	session string
 	record  *sessionRecord
@@ -35,7 +36,7 @@ type Pod struct {
 	// it was started with: another may be asked for, and not be there yet.
 	tries       int
 	pod, node   string
-	cpu, memory Range
+	cpu, memory podname.Range
 	claimUID    types.UID
 	// user is who the user in the container was found to be; rested says that the last connection was given back, and
 	// not lost.
@@ -61,8 +62,8 @@ type Host struct {
 
 // Open makes a pod and returns when commands can be carried out in it. Nothing is made before the preflight has passed,
 // and what was made is removed when it does not start.
-func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
-	if err := o.lacksImage(); err != nil {
+func Open(ctx context.Context, o podname.Options, on Host) (*Pod, error) {
+	if err := o.LacksImage(); err != nil {
 		return nil, err
 	}
 	c, err := connect(o)
@@ -86,7 +87,7 @@ func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
 	return p, nil
 }
 
-func newPod(c *cluster, o Options, session string) *Pod {
+func newPod(c *cluster, o podname.Options, session string) *Pod {
 	p := &Pod{options: o, cluster: c, session: session}
 	p.Shell = target.NewShell(o.Name, apiTransport{p}, 0)
 	if o.Nodes {
@@ -101,7 +102,7 @@ func (p *Pod) objects(try int) objects {
 	if try > 1 {
 		o.pod += fmt.Sprintf("-%d", try)
 	}
-	if p.options.Volume.Kind == Claimed {
+	if p.options.Volume.Kind == podname.Claimed {
 		o.claim = p.base
 	}
 	return o
@@ -110,11 +111,11 @@ func (p *Pod) objects(try int) objects {
 // claimNames are those of the claims that a pod may wait for.
 func (p *Pod) claimNames(pod string) []string {
 	switch p.options.Volume.Kind {
-	case Claimed:
+	case podname.Claimed:
 		return []string{p.objects(1).claim}
-	case Existing:
+	case podname.Existing:
 		return []string{p.options.Volume.Of}
-	case Ephemeral:
+	case podname.Ephemeral:
 		return []string{pod + "-" + volumeName}
 	}
 	return nil
@@ -257,7 +258,7 @@ func (p *Pod) TestPath() string { return p.options.Volume.At }
 // was used before, so that its content is still to be looked at.
 func (p *Pod) MadeBlank(_ context.Context, device string) (bool, error) {
 	v := p.options.Volume
-	return v.Block && (v.Kind == Claimed || v.Kind == Ephemeral) && device == v.At, nil
+	return v.Block && (v.Kind == podname.Claimed || v.Kind == podname.Ephemeral) && device == v.At, nil
 }
 
 // Unseen is true: whoever provisions volumes of a class may hand out what was used before.

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/target/kube"
+	"headroom/internal/target/kube/podname"
 	"headroom/internal/target/kubetest"
 	"headroom/internal/target/targettest"
 )
@@ -22,7 +23,7 @@ import (
 // cluster is the one beside which the tests run: scripts/kube-cluster says where it is.
 func cluster(t *testing.T) (image string) {
 	t.Helper()
-	if image = os.Getenv(kube.ImageVariable); image == "" || os.Getenv("KUBECONFIG") == "" {
+	if image = os.Getenv(podname.ImageVariable); image == "" || os.Getenv("KUBECONFIG") == "" {
 		t.Skip("no cluster: run it beside one, scripts/kube-cluster go test -tags kube ./internal/target/kube")
 	}
 	return image
@@ -61,12 +62,12 @@ func space(t *testing.T, labels ...string) string {
 
 func open(t *testing.T, name string) (*kube.Pod, error) {
 	t.Helper()
-	o, err := kube.Parse(name)
+	o, err := podname.Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Image == "" {
-		o.Image = os.Getenv(kube.ImageVariable)
+		o.Image = os.Getenv(podname.ImageVariable)
 	}
 	return kube.Open(t.Context(), o, kube.Host{Records: filepath.Join(t.TempDir(), "pods")})
 }
@@ -303,11 +304,11 @@ func TestWhatAKilledOneLeft(t *testing.T) {
 	t.Parallel()
 	namespace := space(t)
 	name := "kube:pod?emptydir&namespace=" + namespace
-	o, err := kube.Parse(name)
+	o, err := podname.Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Image = os.Getenv(kube.ImageVariable)
+	o.Image = os.Getenv(podname.ImageVariable)
 	records := filepath.Join(t.TempDir(), "pods")
 	p, err := kube.Open(t.Context(), o, kube.Host{Records: records})
 	if err != nil {

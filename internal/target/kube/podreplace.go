@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/kube/podname"
 )
 
 // Lost says why the pod is gone for good; nil while it is there, or nobody can tell.
@@ -40,7 +41,7 @@ func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 		return &lab.Error{Kind: lab.Usage, What: "a pod has the kernel of its node, and can't be started with " +
 			"another or with other arguments", Target: p.Name()}
 	}
-	asked, err := Parse(p.options.Name)
+	asked, err := podname.Parse(p.options.Name)
 	if err != nil {
 		return err
 	}
@@ -49,9 +50,9 @@ func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 		var err error
 		switch name {
 		case "cpu":
-			err = amounts(level, &cpu)
+			err = podname.Amounts(level, &cpu)
 		case "memory":
-			err = amounts(level, &memory)
+			err = podname.Amounts(level, &memory)
 		default:
 			err = fmt.Errorf("a pod has no setting %s; it has %s", name, strings.Join(Settings(), " and "))
 		}
@@ -78,7 +79,7 @@ func (p *Pod) replace(ctx context.Context) error {
 	if err := p.lacksNode(ctx); err != nil {
 		return err
 	}
-	if p.options.Volume.Kind == Ephemeral && p.options.Volume.Block {
+	if p.options.Volume.Kind == podname.Ephemeral && p.options.Volume.Block {
 		return p.volumeGone("class= keeps the volume for the next pod")
 	}
 	if err := p.Forget(); err != nil {
@@ -87,7 +88,7 @@ func (p *Pod) replace(ctx context.Context) error {
 	p.mu.Lock()
 	p.user = nil
 	p.mu.Unlock()
-	if p.options.Volume.Kind == Claimed {
+	if p.options.Volume.Kind == podname.Claimed {
 		if err := p.keepClaim(ctx); err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func (p *Pod) replace(ctx context.Context) error {
 	if err := p.cluster.awaitGone(ctx, pods(), "pod", old); err != nil {
 		return err
 	}
-	if p.options.Volume.Kind == Claimed && p.claimUID == "" {
+	if p.options.Volume.Kind == podname.Claimed && p.claimUID == "" {
 		if err := p.cluster.awaitGone(ctx, claims(), "pvc", p.objects(1).claim); err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (p *Pod) volumeGone(hint string) error {
 // Caveats are what is to be said of every measurement in the pod.
 func (p *Pod) Caveats(ctx context.Context) []string {
 	printed := p.Shell.Caveats(ctx)
-	if p.options.CPU.none() && p.options.Memory.none() {
+	if p.options.CPU.None() && p.options.Memory.None() {
 		printed = append(printed,
 			"the pod requests no CPU and no memory (BestEffort), so that other pods of node "+p.Node()+" come first; "+
 				"cpu=2&memory=1Gi gives it its own")

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/kube/podname"
 )
 
 // apiTransport is the way to the container over the API.
@@ -67,7 +68,7 @@ func (w apiTransport) Vanished(ctx context.Context) string {
 		"; kubectl describe pod shows what it was ended for"
 }
 
-func limitText(r Range) string {
+func limitText(r podname.Range) string {
 	if r.Limit == "" {
 		return "that of its node"
 	}

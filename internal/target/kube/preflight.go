@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/kube/podname"
 )
 
 // preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage
@@ -63,13 +64,13 @@ func (p *Pod) needs() []permission {
 	if p.member {
 		list = append(list, permission{"list", "pods", "", ""})
 	}
-	if p.options.Volume.Kind == Claimed {
+	if p.options.Volume.Kind == podname.Claimed {
 		list = append(list, permission{"create", "persistentvolumeclaims", "", ""},
 			permission{"get", "persistentvolumeclaims", "", ""},
 			permission{"patch", "persistentvolumeclaims", "", ""},
 			permission{"delete", "persistentvolumeclaims", "", ""})
 	}
-	if p.options.Volume.Kind == Existing {
+	if p.options.Volume.Kind == podname.Existing {
 		list = append(list, permission{"get", "persistentvolumeclaims", "", ""})
 	}
 	return list
@@ -155,7 +156,7 @@ const noProvisioner = "kubernetes.io/no-provisioner"
 // have as many free as there will be pods.
 func (p *Pod) lacksClass(ctx context.Context, alike int) error {
 	v := p.options.Volume
-	if v.Kind != Claimed && v.Kind != Ephemeral {
+	if v.Kind != podname.Claimed && v.Kind != podname.Ephemeral {
 		return nil
 	}
 	class, err := p.cluster.global(ctx, classes(), v.Of)
@@ -212,7 +213,7 @@ func fits(pv object, class, mode, size string) bool {
 // lacksClaim looks at a claim that is there already, and notes whether it is a device.
 func (p *Pod) lacksClaim(ctx context.Context) error {
 	v := &p.options.Volume
-	if v.Kind != Existing {
+	if v.Kind != podname.Existing {
 		return nil
 	}
 	claim, err := p.cluster.get(ctx, claims(), v.Of)
@@ -226,8 +227,8 @@ func (p *Pod) lacksClaim(ctx context.Context) error {
 	}
 	if mode, _, _ := unstructured.NestedString(claim.Object, "spec", "volumeMode"); mode == "Block" && !v.Block {
 		v.Block = true
-		if v.At == defaultFolder {
-			v.At = defaultDevice
+		if v.At == podname.DefaultFolder {
+			v.At = podname.DefaultDevice
 		}
 	}
 	return nil
@@ -249,7 +250,7 @@ func (c *cluster) names(ctx context.Context, kind schema.GroupVersionResource) s
 // PodSecurity and quotas do, it forbids now.
 func (p *Pod) dryRunCreate(ctx context.Context) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	if p.options.Volume.Kind == Claimed {
+	if p.options.Volume.Kind == podname.Claimed {
 		if _, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, p.objects(0).claim, p.labels()), dry); err !=
 			nil {
 			return p.refusal("the claim", err)

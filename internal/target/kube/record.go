@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
+	"headroom/internal/target/kube/podname"
 )
 
 // Record is what was made in a cluster, or is about to be. It is on disk before.
@@ -237,7 +238,7 @@ func (l Leftover) Remove() error {
 func (l Leftover) Release() error { return l.file.release() }
 
 // newSessionRecord begins the record of a session.
-func (c *cluster) newSessionRecord(folder string, o Options, session string) (*sessionRecord, error) {
+func (c *cluster) newSessionRecord(folder string, o podname.Options, session string) (*sessionRecord, error) {
 	j, err := newJournal(folder, session)
 	if err != nil {
 		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}

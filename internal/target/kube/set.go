@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/kube/podname"
 )
 
 // Set is several pods alike that are made together: one on each of several nodes, or a number of them. What is asked of
@@ -40,8 +41,8 @@ const (
 // OpenSet makes the pods that a name stands for, and returns when all of them run. Of members, which are the nodes or
 // the numbers that a set has had before, only those are made. A node that can't have a pod is left out, and said to be;
 // a number of pods is complete, or there are none.
-func OpenSet(ctx context.Context, o Options, members []string, on Host) (*Set, error) {
-	if err := o.lacksImage(); err != nil {
+func OpenSet(ctx context.Context, o podname.Options, members []string, on Host) (*Set, error) {
+	if err := o.LacksImage(); err != nil {
 		return nil, err
 	}
 	c, err := connect(o)
@@ -74,7 +75,7 @@ func OpenSet(ctx context.Context, o Options, members []string, on Host) (*Set, e
 }
 
 // describe says which pods are to be made.
-func (s *Set) describe(ctx context.Context, o Options, members []string) error {
+func (s *Set) describe(ctx context.Context, o podname.Options, members []string) error {
 	if len(members) == 0 && o.Nodes {
 		var err error
 		if members, err = s.nodes(ctx, o); err != nil {
@@ -87,7 +88,7 @@ func (s *Set) describe(ctx context.Context, o Options, members []string) error {
 	session := newSession()
 	for i, which := range members {
 		replica, _ := strconv.Atoi(which) // 0 for a node
-		own, err := Parse(o.member(which, replica))
+		own, err := podname.Parse(o.Member(which, replica))
 		if err != nil {
 			return err
 		}
@@ -209,7 +210,7 @@ func (s *Set) Close() error {
 }
 
 // nodes are those that match and can have a pod now, by name.
-func (s *Set) nodes(ctx context.Context, o Options) ([]string, error) {
+func (s *Set) nodes(ctx context.Context, o podname.Options) ([]string, error) {
 	var names []string
 	err := s.cluster.each(ctx, nodes(), metav1.ListOptions{LabelSelector: labels.FormatLabels(o.NodeLabels)},
 		func(n *unstructured.Unstructured) {

@@ -1,4 +1,4 @@
-package kube
+package podname
 
 import (
 	"errors"
@@ -188,8 +188,8 @@ func list() []option {
 			return nil
 		}},
 		{name: "tolerate", flag: true, set: set(func(o *Options) *bool { return &o.Tolerate })},
-		{name: "cpu", set: func(o *Options, value string) error { return amounts(value, &o.CPU) }},
-		{name: "memory", set: func(o *Options, value string) error { return amounts(value, &o.Memory) }},
+		{name: "cpu", set: func(o *Options, value string) error { return Amounts(value, &o.CPU) }},
+		{name: "memory", set: func(o *Options, value string) error { return Amounts(value, &o.Memory) }},
 		{name: "count", set: number(func(o *Options) *int { return &o.Count })},
 		{name: "replica", set: number(func(o *Options) *int { return &o.Replica })},
 		{name: "hostnetwork", flag: true, set: set(func(o *Options) *bool { return &o.HostNetwork })},
@@ -256,7 +256,7 @@ func (o *Options) contradictions(given map[string]bool) []string {
 		v.Size = defaultSize
 	}
 	if v.Kind != "" && v.At == "" {
-		v.At = map[bool]string{true: defaultDevice, false: defaultFolder}[v.Block]
+		v.At = map[bool]string{true: DefaultDevice, false: DefaultFolder}[v.Block]
 	}
 	return faults
 }
@@ -282,8 +282,8 @@ func quantity(value string, set func(string)) error {
 	return nil
 }
 
-// amounts reads "2", which is requested and the limit, "1..2", "1.." and "..2".
-func amounts(value string, r *Range) error {
+// Amounts reads "2", which is requested and the limit, "1..2", "1.." and "..2".
+func Amounts(value string, r *Range) error {
 	from, to, both := strings.Cut(value, "..")
 	if !both {
 		from, to = value, value

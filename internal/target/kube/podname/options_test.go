@@ -1,4 +1,4 @@
-package kube
+package podname
 
 import (
 	"slices"
@@ -96,7 +96,7 @@ func TestAmounts(t *testing.T) {
 	for text, want := range map[string]Range{"2": {"2", "2"}, "500m": {"500m", "500m"}, "1..2": {"1", "2"},
 		"1..": {"1", ""}, "..2": {"", "2"}} {
 		var r Range
-		if err := amounts(text, &r); err != nil || r != want {
+		if err := Amounts(text, &r); err != nil || r != want {
 			t.Errorf("%s: %+v, %v", text, r, err)
 		}
 	}
@@ -123,8 +123,8 @@ func TestSeveral(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if o, err := Parse(name); want.several && err == nil {
-			if set := TraitsOf(o.member("n-1", 1)).Set; set != name {
-				t.Errorf("%s has the member %s, which is of %q", name, o.member("n-1", 1), set)
+			if set := TraitsOf(o.Member("n-1", 1)).Set; set != name {
+				t.Errorf("%s has the member %s, which is of %q", name, o.Member("n-1", 1), set)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func TestEphemeral(t *testing.T) {
 		"kube:pod?hostpath=/srv": {false, false}, "kube:pod?claim=a": {false, false}, "kube:vm?class=a": {true, false},
 		"kube:vm?claim=a": {true, false}, "kube:pod": {true, true}} {
 		o, err := Parse(name)
-		if got := [2]bool{TraitsOf(name).Ephemeral, o.losesDataOnBoot()}; got != want || err != nil {
+		if got := [2]bool{TraitsOf(name).Ephemeral, o.LosesDataOnBoot()}; got != want || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestTheSamePodElsewhere(t *testing.T) {
 			"kube:pod?selector=zone=a,disk=b&node=n1&hostnetwork"},
 	} {
 		o := Options{Name: c.name}
-		on, in := o.onNode("n1"), o.inNodeNetwork("n1")
+		on, in := o.OnNode("n1"), o.InNodeNetwork("n1")
 		if on != c.onNode || in != c.inNodeNetwork {
 			t.Errorf("%s: %s, %s", c.name, on, in)
 		}

@@ -1,4 +1,6 @@
-package kube
+// Package podname reads the names of pods and of machines of KubeVirt, "kube:pod?class=fast": which one is made, where,
+// and what is measured in it.
+package podname
 
 import (
 	"net/url"
@@ -56,7 +58,7 @@ type Options struct {
 // Range is what a container requests of a resource, and its limit.
 type Range struct{ Request, Limit string }
 
-func (r Range) none() bool { return r == Range{} }
+func (r Range) None() bool { return r == Range{} }
 
 // Volume is what a pod is made with to be measured.
 type Volume struct {
@@ -94,8 +96,8 @@ const (
 // The defaults.
 const (
 	defaultSize     = "10Gi"
-	defaultFolder   = "/data"
-	defaultDevice   = "/dev/headroom"
+	DefaultFolder   = "/data"
+	DefaultDevice   = "/dev/headroom"
 	defaultDeadline = 24 * time.Hour
 	defaultWait     = 3 * time.Minute
 )
@@ -106,14 +108,14 @@ const (
 	maxPods = 100000
 )
 
-// onNode is the name of a pod like this one that runs on a node.
-func (o Options) onNode(node string) string {
+// OnNode is the name of a pod like this one that runs on a node.
+func (o Options) OnNode(node string) string {
 	return rewriteName(o.Name, []string{"node"}, "node="+url.QueryEscape(node))
 }
 
-// inNodeNetwork is the name of a pod like this one, on a node and in the node's own network. It has no volume, and
+// InNodeNetwork is the name of a pod like this one, on a node and in the node's own network. It has no volume, and
 // keeps to no standard that forbids that.
-func (o Options) inNodeNetwork(node string) string {
+func (o Options) InNodeNetwork(node string) string {
 	return rewriteName(o.Name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode",
 		"at", "restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
 }
@@ -121,8 +123,8 @@ func (o Options) inNodeNetwork(node string) string {
 // Several says whether the name stands for several pods, however many there turn out to be.
 func (o Options) Several() bool { return o.Nodes && o.Node == "" || o.Count > 0 && o.Replica == 0 }
 
-// member is the name of one of the several pods that a name stands for: by its node, or by its number.
-func (o Options) member(node string, replica int) string {
+// Member is the name of one of the several pods that a name stands for: by its node, or by its number.
+func (o Options) Member(node string, replica int) string {
 	option := "node=" + url.QueryEscape(node)
 	if !o.Nodes {
 		option = "replica=" + strconv.Itoa(replica)
@@ -160,8 +162,8 @@ func (o Options) memberOf() (set, which string) {
 // ImageVariable names the image of pods whose names say none.
 const ImageVariable = "HEADROOM_KUBE_IMAGE"
 
-// lacksImage is an error where nobody has named an image.
-func (o Options) lacksImage() error {
+// LacksImage is an error where nobody has named an image.
+func (o Options) LacksImage() error {
 	if o.Image == "" {
 		return &lab.Error{Kind: lab.Usage, What: "no image is named for the pod", Target: o.Name,
 			Hints: []string{"name one that the cluster can pull, with a shell and fio: image=NAME, or once for all " +
@@ -176,7 +178,7 @@ func (o Options) ephemeral() bool {
 	return o.Machine != nil || o.Volume.Kind != Existing && o.Volume.Kind != HostPath
 }
 
-// losesDataOnBoot says whether the volume of a pod goes with the pod, so that the next one finds it empty.
-func (o Options) losesDataOnBoot() bool {
+// LosesDataOnBoot says whether the volume of a pod goes with the pod, so that the next one finds it empty.
+func (o Options) LosesDataOnBoot() bool {
 	return o.Machine == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
 }

@@ -1,4 +1,4 @@
-package kube
+package podname
 
 import (
 	"fmt"
@@ -56,10 +56,10 @@ type MachineDisk struct {
 const (
 	sharedThreads = "shared"
 	autoThreads   = "auto"
-	threadPool    = "supplementalPool"
+	ThreadPool    = "supplementalPool"
 )
 
-func policies() []string { return []string{sharedThreads, autoThreads, threadPool} }
+func policies() []string { return []string{sharedThreads, autoThreads, ThreadPool} }
 
 func buses() []string { return []string{"virtio", "scsi", "sata"} }
 
@@ -170,7 +170,7 @@ func (o *Options) machineContradictions(given map[string]bool) []string {
 		}
 	}
 	if m.Disk.Pool > 0 && m.Disk.Policy == "" {
-		m.Disk.Policy = threadPool
+		m.Disk.Policy = ThreadPool
 	}
 	faults = append(faults, m.Disk.faults()...)
 	if v.Kind != "" && v.Size == "" && v.Kind != Existing {
@@ -185,19 +185,19 @@ func (o *Options) machineContradictions(given map[string]bool) []string {
 // faults are what KubeVirt would refuse, or not do, of a disk.
 func (d MachineDisk) faults() []string {
 	var faults []string
-	if (d.Policy == threadPool) != (d.Pool > 0) {
-		faults = append(faults, "iothreads says how many threads iothreadspolicy="+threadPool+" has; one needs the "+
+	if (d.Policy == ThreadPool) != (d.Pool > 0) {
+		faults = append(faults, "iothreads says how many threads iothreadspolicy="+ThreadPool+" has; one needs the "+
 			"other")
 	}
-	if d.Dedicated && d.Policy == threadPool {
-		faults = append(faults, "dedicatediothread gives the disk one thread, and "+threadPool+" gives it all of the "+
+	if d.Dedicated && d.Policy == ThreadPool {
+		faults = append(faults, "dedicatediothread gives the disk one thread, and "+ThreadPool+" gives it all of the "+
 			"pool's")
 	}
 	if d.Bus == "sata" && (d.Policy != "" || d.Dedicated || d.MultiQueue) {
 		faults = append(faults, "a disk on the bus sata has no IOThreads and one queue")
 	}
-	if d.Bus == "scsi" && d.Policy == threadPool {
-		faults = append(faults, threadPool+" is of disks on the bus virtio; with scsi take dedicatediothread")
+	if d.Bus == "scsi" && d.Policy == ThreadPool {
+		faults = append(faults, ThreadPool+" is of disks on the bus virtio; with scsi take dedicatediothread")
 	}
 	if d.IO == "native" && d.Cache != "" && d.Cache != "none" {
 		faults = append(faults, "io=native needs cache=none")
@@ -208,21 +208,21 @@ func (d MachineDisk) faults() []string {
 // DiskVariable names the container disk of machines whose names say none.
 const DiskVariable = "HEADROOM_KUBE_DISK"
 
-// byVirtctl is the way to a machine that goes through the API server, as virtctl ssh takes it.
-const byVirtctl = "virtctl"
+// ByVirtctl is the way to a machine that goes through the API server, as virtctl ssh takes it.
+const ByVirtctl = "virtctl"
 
-// plainWord is what needs no quotes in any shell. ssh gives its ProxyCommand to the user's own.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@=-]+$`)
+// PlainWord is what needs no quotes in any shell. ssh gives its ProxyCommand to the user's own.
+var PlainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@=-]+$`)
 
 // setThrough reads the way to a machine: "virtctl", "ssh://user@node".
 func setThrough(o *Options, value string) error {
-	if value != byVirtctl {
+	if value != ByVirtctl {
 		jump, err := target.ParseSSH(value)
 		if err != nil {
 			return fmt.Errorf("it is %s, or ssh://user@host of a host that reaches addresses of pods, not %q",
-				byVirtctl, value)
+				ByVirtctl, value)
 		}
-		if !plainWord.MatchString(jump.Destination) {
+		if !PlainWord.MatchString(jump.Destination) {
 			return fmt.Errorf("%q is no host", jump.Destination)
 		}
 	}

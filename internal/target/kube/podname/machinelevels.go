@@ -1,4 +1,4 @@
-package kube
+package podname
 
 import (
 	"maps"
@@ -32,14 +32,14 @@ func machineSettings() []machineSetting {
 		{"memory", "2Gi, 512Mi, …", false, func(m *MachineOptions, level string) error {
 			return quantity(level, func(text string) { m.Memory = text })
 		}},
-		{"iothreads", "0 for none, and how many " + threadPool + " has", true,
+		{"iothreads", "0 for none, and how many " + ThreadPool + " has", true,
 			func(m *MachineOptions, level string) error {
 				if err := number(&m.Disk.Pool, level, 0, maxPool); err != nil {
 					return err
 				}
 				m.Disk.Policy, m.Disk.Dedicated = "", false
 				if m.Disk.Pool > 0 {
-					m.Disk.Policy = threadPool
+					m.Disk.Policy = ThreadPool
 				}
 				return nil
 			}},
@@ -72,8 +72,8 @@ func machineSettings() []machineSetting {
 	}
 }
 
-// with is what a machine is like with other settings. All faults are reported at once.
-func (o Options) with(settings map[string]string) (*MachineOptions, error) {
+// WithSettings is what a machine is like with other settings. All faults are reported at once.
+func (o Options) WithSettings(settings map[string]string) (*MachineOptions, error) {
 	m := *o.Machine
 	var faults, known []string
 	for _, s := range machineSettings() {
