@@ -71,7 +71,7 @@ func commonExperimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	f.StringVar(&o.Show, "show", "", "show a saved run, and measure nothing")
 	dryRunFlag(c, &o.DryRun, "print what would be set and measured, in order, and do nothing"+app.EveryCommand)
 	documentFlags(&o.Result, c)
-	rawCellsFlag(c, &o.RawCells)
+	rawCellsFlag(c, &o.Result.Report.RawCells)
 }
 
 // check refuses flags that would do nothing beside --resume or --show.

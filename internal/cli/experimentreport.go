@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"io"
 
 	"headroom/internal/app"
 	"headroom/internal/experiment/vary"
 	"headroom/internal/lab"
-	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
 )
@@ -24,40 +22,15 @@ func (p *program) reportExperiment(ctx context.Context, ref, kind string, o vary
 	})
 }
 
-func (p *program) showExperiment(b *store.Bundle, o vary.Options) error {
-	return writeExperimentTo(p, o, func(format string, w io.Writer, options report.Options) error {
-		return results.WriteExperiment(p.App, b, format, w, options)
-	})
-}
-
-// writeExperimentTo prints a result, and then writes it into a file where one is named: after hours the answer is there
-// even where the file can't be written.
-func writeExperimentTo(p *program, o vary.Options,
-	write func(format string, w io.Writer, o report.Options) error) error {
-	file, printed, err := o.Result.Formats(p.JSON)
+func (p *program) showExperiment(b *store.Bundle, o vary.Options) (err error) {
+	s, err := p.OpenStore()
 	if err != nil {
 		return err
 	}
-	scores, err := o.PublishedScores()
-	if err != nil {
+	if o.Result.Report.Scores, err = o.PublishedScores(); err != nil {
 		return err
 	}
-	for _, to := range []struct{ output, format string }{{"", printed}, {o.Result.Output, file}} {
-		if to.format == "" {
-			continue // no file
-		}
-		err := writeAtomically(p, to.output, func(w io.Writer) error {
-			options, err := results.ReportOptions(p.App, w, report.Options{RawCells: o.RawCells, Scores: scores})
-			if err != nil {
-				return err
-			}
-			return write(to.format, w, options)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return results.ShowRun(p.App, s, b, o.Result)
 }
 
 func (p *program) findExperiment(ref, kind string) (*store.Bundle, error) {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -41,17 +40,20 @@ func showLevels(p *program, run results.StagedRun, o vary.Options) error {
 		}
 		by.Share = v
 	}
-	return writeExperimentTo(p, o, func(format string, w io.Writer, options report.Options) error {
-		header, repetitions := run.Run, run.Measured
-		if !options.Serials {
-			header, repetitions = report.Redacted(header, repetitions)
-		}
-		d, err := report.LevelsOf(header, repetitions, by)
-		if err != nil {
-			return err
-		}
-		return results.WriteSweepDocument(d, format, w, options)
-	})
+	scores, err := o.PublishedScores()
+	if err != nil {
+		return err
+	}
+	header, repetitions := report.Redacted(run.Run, run.Measured)
+	d, err := report.LevelsOf(header, repetitions, by)
+	if err != nil {
+		return err
+	}
+	s, err := p.OpenStore()
+	if err != nil {
+		return err
+	}
+	return results.ShowResult(p.App, s, results.SweepResult(d, report.Options{Scores: scores}), o.Result)
 }
 
 // refuseLevelFlags says that what a sweep varies is settled.

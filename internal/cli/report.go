@@ -21,8 +21,8 @@ func (p *program) reportCommand() *cobra.Command {
 		Short: "Write a run as a self-contained HTML page, or print its table",
 		Long: `Writes a run as one HTML page that needs no other file, to open, print or mail. The suffix of the file selects
 another format: .md, .csv, .json, .txt or .prom. On a terminal, without -o, it prints the table of headroom show;
---warnings adds all warnings in full. Serial numbers are left out unless --serials is given. For a sweep or an
-ablation it writes the analysis; --cells writes each load in each arm instead.`,
+--warnings adds all warnings in full. Serial numbers are left out unless --serials is given. For a sweep, an
+ablation, a search or an interference it writes the analysis; --cells writes each load in each arm instead.`,
 		Example: `  headroom report last -o page.html
   headroom report 7KQ4 --output page.html --serials
   headroom report last --warnings`,
@@ -71,7 +71,7 @@ func presenter(cells bool) writer {
 }
 
 func cellsFlag(c *cobra.Command, cells *bool) {
-	c.Flags().BoolVar(cells, "cells", false, "for a sweep or an ablation, show each load in each arm")
+	c.Flags().BoolVar(cells, "cells", false, "for an experiment with several arms, show each load in each arm")
 }
 
 func warningsFlag(c *cobra.Command, warnings *bool) {

@@ -34,6 +34,13 @@ func TestScriptedInterferenceInEveryFormat(t *testing.T) {
 		l.run(l.ends("net", "interference", "--group", "a=198.18.0.2", "--group", "data=/srv", "--passes", "3", "--set",
 			"time=5s", "--size", "16m", "--label", "beside")...).ends(0)
 		l.inEveryFormat("net", "interference", "--resume", "beside")
+		for args, found := range map[string]bool{"show beside": true, "show beside --cells": false,
+			"report beside --format markdown": true} {
+			o := l.run(strings.Fields(args)...).ends(0)
+			if strings.Contains(o.stdout, "What each keeps of what it does alone") != found {
+				t.Errorf("headroom %s says what was found, want %t:\n%s", args, found, o.stdout)
+			}
+		}
 	})
 }
 

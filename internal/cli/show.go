@@ -17,8 +17,9 @@ func (p *program) showCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show RUN...",
 		Short: "Show runs as a table",
-		Long: `Shows runs as tables. For a sweep or an ablation it shows the analysis; --cells shows each load in each arm, and
-so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json print the analysis.
+		Long: `Shows runs as tables. For a sweep, an ablation, a search or an interference it shows the analysis; --cells shows
+each load in each arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json
+print the analysis.
 
 A table has the most important warnings in a line each and counts the others; --warnings prints all in full.`,
 		Example: `  headroom show last

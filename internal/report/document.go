@@ -79,6 +79,18 @@ func savedAs(run string, o Options) []document.Block {
 		Text: "headroom report " + id + " -o page.html"}}
 }
 
+// MoreOfRun is what to type for more of a run with several arms.
+func MoreOfRun(run lab.Run, o Options) document.Terminal {
+	id := o.id(run.ID)
+	var t document.Terminal
+	if run.Status == lab.Interrupted {
+		t.Blocks = append(t.Blocks, document.Command{What: "go on", Text: run.MadeBy().Resume(id)})
+	}
+	t.Blocks = append(t.Blocks, document.Command{What: "each load in each arm",
+		Text: "headroom show " + id + " --cells"})
+	return t
+}
+
 // id is that of a run as one types it.
 func (o Options) id(run string) string {
 	if o.ShortID == nil {

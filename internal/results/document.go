@@ -2,6 +2,8 @@ package results
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"io"
 	"slices"
 
@@ -17,6 +19,8 @@ type DocumentOutput struct {
 	Output, Format string
 	// More are formats that this result has and others have not.
 	More []app.OutputFormat
+	// Report is what else the flags say of how it is written.
+	Report report.Options
 }
 
 // DocumentFormats are those of every result that is a document.
@@ -43,8 +47,8 @@ func (o DocumentOutput) Formats(json bool) (file, printed string, err error) {
 
 // ResultDocument is something that was measured, in its two shapes.
 type ResultDocument struct {
-	// Published is the document of --json.
-	Published any
+	// Published is the document of --json, and Hidden what a file has of it; nil where that is the same.
+	Published, Hidden any
 	// Document makes the one for people. Without Serials of the options it is for others.
 	Document func(report.Options) document.Document
 	// Runs that it was made of: what they know of hardware and hosts is hidden in files.
@@ -59,44 +63,52 @@ func shortIDs(s *store.Store) func(id string) string {
 	return s.ShortID
 }
 
-// ShowResult writes a result into the file that was named, and prints it.
+// pipeWidth is that of a table that no terminal shows.
+const pipeWidth = 80
+
+// ShowResult writes a result into the file that was named, and prints it, also where the file can't be written: it may
+// have taken hours.
 func ShowResult(p *app.App, s *store.Store, r ResultDocument, o DocumentOutput) error {
 	file, printed, err := o.Formats(p.JSON)
 	if err != nil {
 		return err
 	}
+	if o.Report.ShortID == nil {
+		o.Report.ShortID = shortIDs(s)
+	}
+	var failed error
 	if file != "" {
 		var out bytes.Buffer
-		if err := writeResult(&out, r, file, report.Options{ShortID: shortIDs(s)}); err != nil {
-			return err
-		}
-		if err := WriteFile(p, o.Output, out.Bytes()); err != nil {
-			return err
+		if failed = writeResult(&out, r, file, o.Report); failed == nil {
+			failed = WriteFile(p, o.Output, out.Bytes())
 		}
 	}
 	to := p.Stdout
 	switch printed {
 	case "json":
-		return p.PrintJSON(r.Published)
+		return errors.Join(p.PrintJSON(r.Published), failed)
 	case "table":
 		to = p.Naming.Writer(to)
+		o.Report.Width, o.Report.Colour = cmp.Or(app.Columns(p.Stdout), pipeWidth), p.Colour(p.Stdout)
 	}
 	var out bytes.Buffer
-	if err := writeResult(&out, r, printed, report.Options{Width: app.Columns(p.Stdout), Colour: p.Colour(p.Stdout),
-		ShortID: shortIDs(s)}); err != nil {
-		return err
+	err = writeResult(&out, r, printed, o.Report)
+	if err == nil {
+		_, err = to.Write(out.Bytes())
 	}
-	_, err = to.Write(out.Bytes())
-	return err
+	return errors.Join(err, failed)
 }
 
 // writeResult writes a result in one format. A table is for who measured, and hides nothing; nor does what is asked for
 // with Serials.
 func writeResult(w io.Writer, r ResultDocument, format string, o report.Options) error {
-	if format == "json" {
+	o.Serials = o.Serials || format == "table"
+	switch {
+	case format == "json" && r.Hidden != nil && !o.Serials:
+		return app.EncodeJSON(w, r.Hidden)
+	case format == "json":
 		return app.EncodeJSON(w, r.Published)
 	}
-	o.Serials = o.Serials || format == "table"
 	d := r.Document(o)
 	if !o.Serials {
 		d = report.WithoutSerials(d, r.Runs...)

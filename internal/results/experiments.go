@@ -2,13 +2,10 @@ package results
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"iter"
 	"strings"
 
 	"headroom/internal/ablation"
-	"headroom/internal/app"
 	"headroom/internal/bisection"
 	"headroom/internal/document"
 	"headroom/internal/lab"
@@ -16,30 +13,6 @@ import (
 	"headroom/internal/store"
 	"headroom/internal/sweep"
 )
-
-// WriteExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments
-// have.
-func WriteExperiment(p *app.App, b *store.Bundle, format string, w io.Writer, o report.Options) error {
-	if format == "table" {
-		w = p.Naming.Writer(w)
-	}
-	write := writeAblation
-	switch b.Run.Experiment.Kind {
-	case app.SweepKind:
-		write = writeSweep
-	case app.BisectKind:
-		write = writeBisection
-	}
-	if err := write(b, format, w, o); err != nil || format != "table" {
-		return err
-	}
-	id := o.ShortID(b.Run.ID)
-	if b.Run.Status == lab.Interrupted {
-		fmt.Fprintln(w, "go on: "+b.Run.MadeBy().Resume(id))
-	}
-	_, err := fmt.Fprintln(w, "each load in each arm: headroom show "+id+" --cells")
-	return err
-}
 
 // redactedRun is a run as reports may tell of it: without serial numbers, unless they were asked for.
 func redactedRun(b *store.Bundle, o report.Options) (lab.Run, iter.Seq2[lab.Repetition, error]) {
@@ -49,49 +22,40 @@ func redactedRun(b *store.Bundle, o report.Options) (lab.Run, iter.Seq2[lab.Repe
 	return report.Redacted(b.Run, b.Repetitions())
 }
 
-func writeSweep(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+func sweepResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 	byArm, err := factsByArm(b)
 	if err != nil {
-		return err
+		return ResultDocument{}, err
 	}
 	run, repetitions := redactedRun(b, o)
 	d, err := report.SweepOf(run, repetitions, byArm, sweep.Settings{})
-	if err != nil {
-		return err
-	}
-	return WriteSweepDocument(d, format, w, o)
+	return SweepResult(d, o), err
 }
 
-// WriteSweepDocument writes a sweep in one format.
-func WriteSweepDocument(d sweep.Document, format string, w io.Writer, o report.Options) error {
+// SweepResult is a sweep, beside the published figures of merit that were asked for.
+func SweepResult(d sweep.Document, o report.Options) ResultDocument {
 	if o.Scores != nil {
 		d.AddPublished(*o.Scores)
 	}
-	return writeResult(w, ResultDocument{Published: d, Document: func(o report.Options) document.Document {
+	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
 		return report.SweepDocument(d, o)
-	}}, format, o)
+	}}
 }
 
-func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+func ablationResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 	run, all := redactedRun(b, o)
 	repetitions, failed := withoutErrors(all)
 	d, err := ablation.FromRun(run, repetitions)
-	if err := cmp.Or(*failed, err); err != nil {
-		return err
-	}
-	return writeResult(w, ResultDocument{Published: d, Document: func(o report.Options) document.Document {
+	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
 		return report.AblationDocument(d, o)
-	}}, format, o)
+	}}, cmp.Or(*failed, err)
 }
 
-func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+func bisectionResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 	d, err := BisectionOf(b, o)
-	if err != nil {
-		return err
-	}
-	return writeResult(w, ResultDocument{Published: d, Document: func(o report.Options) document.Document {
+	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
 		return report.BisectionDocument(d, o)
-	}}, format, o)
+	}}, err
 }
 
 // BisectionOf is what a search for culprits has found.

@@ -65,35 +65,49 @@ func stagesOf(p *app.App, bundles []*store.Bundle) (map[string]*stages.Document,
 	return all, nil
 }
 
-// WriteForPeople writes runs for people. A run with several arms is shown as the experiment that it was, where one
-// reads it by itself; beside others on a page, and for programs, it has the cells of all arms.
+// WriteForPeople writes runs for people. A run whose design has a result of its own is shown as that, where one reads
+// it by itself; beside others on a page, and for programs, it has the cells of all arms.
 func WriteForPeople(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
-	if !alone || !slices.ContainsFunc(bundles, isExperiment) {
+	own := func(b *store.Bundle) bool { return builderOf(b.Run) != nil }
+	if !alone || !slices.ContainsFunc(bundles, own) {
 		return WriteRuns(p, format, bundles, w, o)
 	}
 	for i, b := range bundles {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if !isExperiment(b) {
-			if err := WriteRuns(p, format, []*store.Bundle{b}, w, o); err != nil {
-				return err
-			}
-			continue
+		write := writeFound
+		if !own(b) {
+			write = WriteRuns
 		}
-		options, err := ReportOptions(p, w, o)
-		if err != nil {
-			return err
-		}
-		if err := WriteExperiment(p, b, format, w, options); err != nil {
+		if err := write(p, format, []*store.Bundle{b}, w, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func isExperiment(b *store.Bundle) bool { return b.Run.Experiment != nil }
+// writeFound writes what was found of runs.
+func writeFound(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
+	o, err := ReportOptions(p, w, o)
+	if err != nil {
+		return err
+	}
+	if format == "table" {
+		w = p.Naming.Writer(w)
+	}
+	for _, b := range bundles {
+		r, err := resultOf(b, o)
+		if err != nil {
+			return err
+		}
+		if err := writeResult(w, r, format, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // ReportOptions are options with what the terminal and the store add to them; w is where the report goes.
 func ReportOptions(p *app.App, w io.Writer, o report.Options) (report.Options, error) {

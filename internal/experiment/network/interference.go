@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"headroom/internal/app"
-	"headroom/internal/document"
 	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
-	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
 )
@@ -141,12 +139,5 @@ func (s *interferenceRun) Report() error {
 	if err != nil {
 		return err
 	}
-	d, err := interferenceOf(b)
-	if err != nil {
-		return err
-	}
-	of := func(o report.Options) document.Document { return report.InterferenceDocument(d, o) }
-	return results.ShowResult(s.ConcurrentNetwork.Network.App, s.Store,
-		results.ResultDocument{Published: d, Document: of, Runs: []lab.Run{b.Run}},
-		s.options.Result)
+	return results.ShowRun(s.ConcurrentNetwork.Network.App, s.Store, b, s.options.Result)
 }

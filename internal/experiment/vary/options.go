@@ -74,7 +74,6 @@ type Options struct {
 	BootMethod string
 	BootLimit  time.Duration
 	Result     results.DocumentOutput
-	RawCells   bool
 }
 
 // flag is the name of the flag that says what is varied.

@@ -1,14 +1,23 @@
-package network
+package results
 
 import (
 	"slices"
 	"strings"
 
 	"headroom/internal/app"
+	"headroom/internal/document"
 	"headroom/internal/interference"
 	"headroom/internal/lab"
+	"headroom/internal/report"
 	"headroom/internal/store"
 )
+
+func interferenceResult(b *store.Bundle, _ report.Options) (ResultDocument, error) {
+	d, err := interferenceOf(b)
+	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {
+		return report.InterferenceDocument(d, o)
+	}}, err
+}
 
 // interferenceOf is the document of a saved run.
 func interferenceOf(b *store.Bundle) (interference.Document, error) {
@@ -22,7 +31,7 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 	place := map[string]int{} // of groups, and of the arms in them
 	for i, g := range design.Groups {
 		kind := "network"
-		if ofStorage(g) {
+		if strings.HasPrefix(g.Over[0], "/") {
 			kind = "storage"
 		}
 		groups = append(groups, interference.Group{Name: g.Name, Kind: kind, Over: g.Over})

@@ -1,0 +1,44 @@
+package results
+
+import (
+	"headroom/internal/app"
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+)
+
+// builder makes what was found of a saved run. Without Serials of the options texts of the run name no piece of
+// hardware.
+type builder func(b *store.Bundle, o report.Options) (ResultDocument, error)
+
+// builderOf is the one for the design that a run was measured for; nil where the cells of the run are its result.
+func builderOf(run lab.Run) builder {
+	return map[lab.Design]builder{
+		lab.DesignSweep:        sweepResult,
+		lab.DesignAblation:     ablationResult,
+		lab.DesignBisection:    bisectionResult,
+		lab.DesignInterference: interferenceResult,
+	}[run.MadeBy()]
+}
+
+// resultOf is what was found of a run, with what to type next.
+func resultOf(b *store.Bundle, o report.Options) (ResultDocument, error) {
+	r, err := builderOf(b.Run)(b, o)
+	build := r.Document
+	r.Document = func(o report.Options) document.Document {
+		d := build(o)
+		d.Blocks = append(d.Blocks, report.MoreOfRun(b.Run, o))
+		return d
+	}
+	return r, err
+}
+
+// ShowRun shows what was found of a saved run whose design has a result of its own.
+func ShowRun(p *app.App, s *store.Store, b *store.Bundle, o DocumentOutput) error {
+	r, err := resultOf(b, o.Report)
+	if err != nil {
+		return err
+	}
+	return ShowResult(p, s, r, o)
+}
