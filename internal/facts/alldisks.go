@@ -41,13 +41,17 @@ func collectAllDisks(fsys fs.FS, in Scope) []lab.Fact {
 	})
 }
 
-// attachment says how a SCSI disk is attached: the driver of its host and the speed of its cable.
+// attachment says how a SCSI disk is attached: the driver of its host, the commands that timed out on the way, and the
+// speed of its cable.
 func (s stack) attachment(d blockDevice) []lab.Fact {
 	host := partOf(d.path, scsiHost)
 	if host == "" {
 		return nil
 	}
-	facts := []lab.Fact{s.fact("disk.host.driver", "/sys/class/scsi_host/"+host+"/proc_name")}
+	facts := []lab.Fact{
+		s.fact("disk.host.driver", "/sys/class/scsi_host/"+host+"/proc_name"),
+		s.hexadecimal("disk.scsi.timeouts", class(d.name)+"/device/iotmo_cnt"),
+	}
 	if l, ok := s.cable(d.path); ok {
 		facts = append(facts, l)
 	}

@@ -46,6 +46,7 @@ func diskFacts() []Definition {
 			Setting},
 		{"disk.transport", Text, "", "nvme: pcie, tcp, rdma, fc; SCSI: sata, sas, fc, iscsi, usb", Setting},
 		{"disk.link", Text, "", "SATA or SAS link: 6.0 Gbps, 12.0 Gbit", Setting},
+		{"disk.scsi.timeouts", Whole, "", "commands that got no answer in time since the disk was found (SCSI)", Moving},
 		{"disk.rotational", Flag, "", "what the kernel thinks", Setting},
 		{"disk.removable", Flag, "", "removable", Setting},
 		{"disk.holders", List, "", "what lies on it: partitions mounted, md, dm, …", Setting},

@@ -87,6 +87,25 @@ func (r reader) wholeIn(key, name string) lab.Fact {
 	return f
 }
 
+// hexadecimal is a file that holds one number as the SCSI layer writes it. Source: the kernel's
+// drivers/scsi/scsi_sysfs.c (show_sdev_iostat).
+//
+//	/sys/class/block/sda/device/iotmo_cnt:      0x3
+//	/sys/class/block/sda/device/iorequest_cnt:  0x1b4f2
+//	/sys/class/block/sdb/device/iotmo_cnt:      0x0
+func (r reader) hexadecimal(key, name string) lab.Fact {
+	f := r.fact(key, name)
+	if f.Unknown != "" {
+		return f
+	}
+	digits, prefixed := strings.CutPrefix(f.Value, "0x")
+	n, err := strconv.ParseInt(digits, 16, 64)
+	if err != nil || !prefixed {
+		return unknown(key, name, "not a hexadecimal number: "+strconv.Quote(shortened(f.Value)))
+	}
+	return whole(key, n, name)
+}
+
 // switchIn is a file that holds a flag.
 func (r reader) switchIn(key, name string) lab.Fact {
 	f := r.fact(key, name)

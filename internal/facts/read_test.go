@@ -1,0 +1,23 @@
+package facts
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+func TestNumbersOfTheSCSILayer(t *testing.T) {
+	for text, want := range map[string]string{
+		"0x0\n":                "0",
+		"0x1f\n":               "31",
+		"31\n":                 `not a hexadecimal number: "31"`,
+		"0x\n":                 `not a hexadecimal number: "0x"`,
+		"0xffffffff80000000\n": `not a hexadecimal number: "0xffffffff80000000"`, // a counter that went over its end
+		"":                     "the file is empty",
+	} {
+		files := reader{fstest.MapFS{"sys/count": &fstest.MapFile{Data: []byte(text)}}}
+		f := files.hexadecimal("disk.scsi.timeouts", "/sys/count")
+		if got := f.Value + f.Unknown; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
