@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
@@ -39,18 +38,6 @@ func (c *Interleaved) AddSaved() {
 			c.Done = append(c.Done, c.DoneOf(arm, r))
 		}
 	}
-}
-
-// Budget is a length of time from now on as plans count it, which begin with the first load of all; 0 for none.
-func (c *Interleaved) Budget(fromNow time.Duration) float64 {
-	if fromNow == 0 {
-		return 0
-	}
-	seconds := fromNow.Seconds()
-	for _, m := range c.Arms {
-		seconds += m.Spent()
-	}
-	return seconds
 }
 
 // MeasureInterleaved measures until the plan has come to its end. show is told what happens, and on says in which arm.

@@ -37,14 +37,12 @@ func (m *Measurement) readPrecision() error {
 		if err != nil || d <= 0 {
 			return app.Usage("--budget "+m.Options.Budget+" is no length of time", "write something like 10m or 1h30m")
 		}
-		m.Run.Budget, m.Run.Anytime = d.Seconds(), true
+		m.Run.Budget, m.Run.Anytime = BudgetOf(d, m), true
 	}
 	switch {
 	case m.Resumed == nil:
 		return m.checkBudget()
-	case m.Options.Budget != "":
-		m.Run.Budget += m.Spent()
-	case m.Run.Status == lab.Complete:
+	case m.Run.Status == lab.Complete && m.Options.Budget == "":
 		m.Run.Budget = 0 // it was spent, or not needed
 	}
 	return nil
@@ -143,11 +141,23 @@ func (m *Measurement) writesAtMost(cells []suite.Cell, size int64) suite.Writes 
 
 // budgetLeft is what an earlier part of the run has left of the budget.
 func (m *Measurement) budgetLeft() time.Duration {
-	return max(0, SecondsToDuration(m.Run.Budget-m.Spent()))
+	return max(0, SecondsToDuration(m.Run.Budget-m.spent()))
 }
 
-// Spent is how many seconds of a budget an earlier part of the run took.
-func (m *Measurement) Spent() float64 {
+// BudgetOf is a length of time from now on as plans count it, which begin with the first load of all; 0 for none.
+func BudgetOf(fromNow time.Duration, all ...*Measurement) float64 {
+	if fromNow == 0 {
+		return 0
+	}
+	seconds := fromNow.Seconds()
+	for _, m := range all {
+		seconds += m.spent()
+	}
+	return seconds
+}
+
+// spent is how many seconds of a budget an earlier part of the run took.
+func (m *Measurement) spent() float64 {
 	s := 0.0
 	for _, r := range m.Saved {
 		s += r.Took

@@ -101,7 +101,8 @@ func (s *passes) secure(ctx context.Context) error {
 // setPlan makes the plan of the passes, within the budget from now on.
 func (s *passes) setPlan() {
 	s.DoneOf = passDone
-	s.Plan = plan.InRounds(s.First().PlanCells(), s.Names, s.count, s.Budget(s.budget), s.First().Run.Seed)
+	s.Plan = plan.InRounds(s.First().PlanCells(), s.Names, s.count,
+		experiment.BudgetOf(s.budget, s.measurements()...), s.First().Run.Seed)
 }
 
 // passDone is a repetition as a fixed number of passes sees it: what was measured decides nothing.

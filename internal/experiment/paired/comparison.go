@@ -224,7 +224,8 @@ func (c *pairedComparison) setPlan() {
 	for i := range cells {
 		cells[i].Stage = stage[cells[i].ID]
 	}
-	c.pairs = plan.Paired(cells, c.terms, c.Budget(c.options.Budget), c.base().Run.Seed)
+	c.pairs = plan.Paired(cells, c.terms, experiment.BudgetOf(c.options.Budget, c.base(), c.Arms[plan.New]),
+		c.base().Run.Seed)
 	c.Interleaved.Plan, c.Interleaved.DoneOf = c.pairs, c.doneOf
 }
 

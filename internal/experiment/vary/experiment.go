@@ -223,8 +223,8 @@ func (x *Experiment) Resume(ctx context.Context, b *store.Bundle) error {
 	if err := x.resumeReference(ctx, b); err != nil {
 		return err
 	}
-	if x.options.Budget > 0 { // from now on; the plan counts from the first load
-		x.Run.Budget = x.Spent() + x.options.Budget.Seconds()
+	if x.options.Budget > 0 {
+		x.Run.Budget = experiment.BudgetOf(x.options.Budget, x.Measurement)
 	}
 	if err := x.bind(ctx); err != nil {
 		return err
@@ -235,14 +235,14 @@ func (x *Experiment) Resume(ctx context.Context, b *store.Bundle) error {
 // Report says nothing: an experiment is shown as a saved one is.
 func (x *Experiment) Report() error { return nil }
 
-// Close gives back what the experiment holds: the device, and a target that must be closed.
+// Close gives back what the experiment holds: devices, and targets that must be closed.
 func (x *Experiment) Close() {
 	x.Measurement.Release()
-	targets := append(x.releasePeers(), x.openedEarly...)
-	if r := x.reference; r != nil {
-		r.Release()
-		if r.Target != x.Target {
-			targets = append(targets, r.Target)
+	targets := append(slices.Clone(x.openedEarly), x.Target)
+	for _, m := range x.otherMeasurements() {
+		m.Release()
+		if m.Target != x.Target {
+			targets = append(targets, m.Target)
 		}
 	}
 	x.releaseHost()
@@ -250,5 +250,5 @@ func (x *Experiment) Close() {
 		x.network.Close()
 		return
 	}
-	x.CloseConcurrently(append(targets, x.Target))
+	x.CloseConcurrently(targets)
 }

@@ -40,8 +40,7 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 	err = errors.Join(err, closing, x.restoreSettings(ctx))
 	err = errors.Join(err, x.closeBuilds(ctx, err))
 	m.Outcome, m.Run = outcome, x.Run
-	if err = errors.Join(err, x.endPeers(ctx), x.endPairs(ctx, err), x.endReference(ctx, err),
-		x.End(ctx, w, outcome, err)); err != nil {
+	if err = errors.Join(err, x.endOthers(ctx, err), x.End(ctx, w, outcome, err)); err != nil {
 		return m, err
 	}
 	err = m.NoneMeasured(x.Store)

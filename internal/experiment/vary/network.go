@@ -182,25 +182,13 @@ func (x *Experiment) resumePairs(ctx context.Context, b *store.Bundle) error {
 	return nil
 }
 
-// addWarnings gives the run what was found on the client of a peer.
+// addWarnings gives the run what was found on the machine of another measurement.
 func (x *Experiment) addWarnings(m *experiment.Measurement) {
 	for _, w := range m.Run.Warnings {
-		w.Text = m.Client + ": " + w.Text
+		if m.Client != "" {
+			w.Text = m.Client + ": " + w.Text
+		}
 		x.Run.Warnings = append(x.Run.Warnings, w)
 	}
 	m.Run.Warnings = nil
-}
-
-// endPairs says what changed on the clients of peers, after a run that ended with runErr.
-func (x *Experiment) endPairs(ctx context.Context, runErr error) error {
-	if x.network == nil || runErr != nil {
-		return nil
-	}
-	for _, m := range x.Peers {
-		if err := m.CompareAfterwards(ctx, x.writer); err != nil {
-			return err
-		}
-		x.addWarnings(m)
-	}
-	return nil
 }

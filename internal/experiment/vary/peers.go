@@ -163,25 +163,17 @@ func (x *Experiment) beginPeers(ctx context.Context, w *store.Writer) error {
 	return nil
 }
 
-// endPeers leaves the places of peers clean.
-func (x *Experiment) endPeers(ctx context.Context) error {
+// endOthers leaves the places of the other measurements clean after a run that ended with runErr, and says what changed
+// on their machines, where the measurement under test does not look after them.
+func (x *Experiment) endOthers(ctx context.Context, runErr error) error {
 	var errs []error
 	for _, m := range x.otherMeasurements() {
-		if m != x.reference {
-			errs = append(errs, m.CleanDevice(ctx))
+		err := m.CleanDevice(ctx)
+		if err == nil && runErr == nil && (x.network != nil || m == x.reference && m.Target != x.Target) {
+			err = m.CompareAfterwards(ctx, x.writer)
 		}
+		x.addWarnings(m)
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// releasePeers gives back what peers hold, and returns their targets, which are still to be closed.
-func (x *Experiment) releasePeers() []target.Target {
-	var targets []target.Target
-	for _, m := range x.otherMeasurements() {
-		if m != x.reference {
-			m.Release()
-			targets = append(targets, m.Target)
-		}
-	}
-	return targets
 }

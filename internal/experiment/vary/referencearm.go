@@ -237,18 +237,3 @@ func (x *Experiment) savedOfAll() []lab.Repetition {
 	}
 	return slices.Concat(x.Saved, x.reference.Saved)
 }
-
-// endReference leaves the place of the reference clean after a run that ended with runErr, and says what changed on its
-// machine.
-func (x *Experiment) endReference(ctx context.Context, runErr error) error {
-	r := x.reference
-	if r == nil {
-		return nil
-	}
-	err := r.CleanDevice(ctx)
-	if err == nil && runErr == nil && r.Target != x.Target {
-		err = r.CompareAfterwards(ctx, x.writer)
-	}
-	x.Run.Warnings = append(x.Run.Warnings, r.Run.Warnings...)
-	return err
-}
