@@ -107,11 +107,8 @@ func (s *ConcurrentNetwork) DurationText() string {
 	all.Run.Cells = slices.DeleteFunc(slices.Clone(t.Run.Cells), func(c lab.Cell) bool {
 		return c.Arm != runner.AllTargets
 	})
-	text := fmt.Sprintf("%d passes", t.Run.Repetitions)
-	if d := suite.EstimateTime(all.SuiteCells(), all.Pause()); d > 0 {
-		text += "; about " + unit.Duration(d)
-	}
-	return text
+	time := experiment.Cost{Time: suite.EstimateTime(all.SuiteCells(), all.Pause())}
+	return time.Text(fmt.Sprintf("%d passes", t.Run.Repetitions), "about %s", "")
 }
 
 // ListOrder says in which order the tests come.

@@ -11,7 +11,6 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/unit"
 )
 
 // Run measures between pairs of clients and servers, or says what would be done. Args may name the suite.
@@ -157,9 +156,6 @@ func (n *pairsRun) PrintSummary(context.Context) {
 	if len(n.Pairs) > 1 {
 		text += " of each pair, all pairs at once"
 	}
-	if t := suite.EstimateTime(m.SuiteCells(), m.Pause()); t > 0 {
-		text += "; about " + unit.Duration(t)
-	}
-	n.Print("  ", text)
+	n.Print("  ", experiment.CostOf(1, m).Text(text, "about %s", ""))
 	m.PrintEvents()
 }

@@ -95,10 +95,8 @@ func (x *Experiment) printSearchSummary() {
 			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
 	}
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
-	if t := suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms)); t > 0 {
-		text += "; one takes about " + unit.Duration(t) + " besides changing settings"
-	}
-	x.Print("  ", text)
+	one := experiment.Cost{Time: suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms))}
+	x.Print("  ", one.Text(text, "one takes about %s besides changing settings", ""))
 	if text := x.priorText(); text != "" {
 		x.Print("  ", text)
 	}
