@@ -62,7 +62,7 @@ func TestScriptedRun(t *testing.T) {
 			return scripted.IO{Write: 5000, Latency: 3 * time.Millisecond}
 		}
 		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says(
-			"writes reach 5.00k IOPS", "No warnings.")
+			"Reads reach 1.00k IOPS", "No warnings.")
 		d := l.saved("last")
 		if d.Status != lab.Complete || len(codes(d)) != 0 {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))

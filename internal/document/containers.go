@@ -22,6 +22,10 @@ type Conditions struct{ List []Condition }
 // Condition is something to know, by its name.
 type Condition struct{ Name, Text string }
 
+// Listing is a text as it is: a file, a command line that was run. Only pages have it.
+type Listing struct{ Title, Text string }
+
+func (Listing) block()    {}
 func (Section) block()    {}
 func (Folded) block()     {}
 func (Terminal) block()   {}

@@ -10,7 +10,7 @@ func TestRewrittenContainers(t *testing.T) {
 	serial := []Block{Sentence{Text: "SERIAL"}}
 	d := Document{Blocks: []Block{Section{Document{Title: "SERIAL", Blocks: serial}},
 		Folded{Title: "SERIAL", Open: true, Blocks: []Block{Terminal{serial}}},
-		Conditions{[]Condition{{Name: "disk", Text: "SERIAL"}}},
+		Listing{"SERIAL", "SERIAL"}, Conditions{[]Condition{{Name: "disk", Text: "SERIAL"}}},
 		Warnings{List: []Warning{{Brief: WarningText{Text: "SERIAL"}}}}}}
 	hidden := d.Rewritten(func(text string) string { return strings.ReplaceAll(text, "SERIAL", "-") })
 	sentences := 0
@@ -22,6 +22,10 @@ func TestRewrittenContainers(t *testing.T) {
 			}
 		case Folded:
 			if b.Title != "-" || !b.Open {
+				t.Errorf("%+v", b)
+			}
+		case Listing:
+			if b != (Listing{"-", "-"}) {
 				t.Errorf("%+v", b)
 			}
 		case Conditions:

@@ -14,8 +14,8 @@ type Document struct {
 	Data *Data
 }
 
-// Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, Conditions, Entries or Plots; or a
-// Section, Folded or Terminal, which have blocks.
+// Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, a Listing, Conditions, Entries or
+// Plots; or a Section, Folded or Terminal, which have blocks.
 type Block interface{ block() }
 
 // Role says what a sentence is for.
@@ -141,8 +141,9 @@ type Column struct {
 	Over string
 	// Drop ranks what goes first where a terminal has no room, the highest; 0 stays. The interval goes on its own.
 	Drop, DropInterval int
-	// Optional columns vanish where all their cells are empty.
-	Optional bool
+	// Optional columns vanish where all their cells are empty; texts of those that are Cut are shortened where a
+	// terminal has no room.
+	Optional, Cut bool
 	// Instead stands below the table where a terminal has no room for the column.
 	Instead []string
 }
@@ -248,6 +249,8 @@ func rewritten(b Block, rewrite func(string) string) Block {
 		return Terminal{allRewritten(b.Blocks, rewrite)}
 	case Conditions:
 		return b.rewritten(rewrite)
+	case Listing:
+		return Listing{rewrite(b.Title), rewrite(b.Text)}
 	case Entries:
 		return b.rewritten(rewrite)
 	case Plots:

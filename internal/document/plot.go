@@ -5,6 +5,8 @@ type Plots struct {
 	// Title is above the pictures; empty for none.
 	Title string
 	List  []Plot
+	// Open is how many pictures a page opens with; 0 is as many as are usual.
+	Open int
 	// Reading says how to read the pictures.
 	Reading string
 }
@@ -115,7 +117,7 @@ func (p Plot) Points() int {
 }
 
 func (p Plots) rewritten(rewrite func(string) string) Plots {
-	out := Plots{Title: rewrite(p.Title), Reading: rewrite(p.Reading)}
+	out := Plots{Title: rewrite(p.Title), Open: p.Open, Reading: rewrite(p.Reading)}
 	for _, plot := range p.List {
 		out.List = append(out.List, plot.rewritten(rewrite))
 	}

@@ -121,15 +121,6 @@ func plateauText(s *Summary) string {
 	return joinNonEmpty(texts...)
 }
 
-// reachedText is the share of its ceiling that the number of a row reaches: "62%"; empty without a ceiling.
-func reachedText(r row) string {
-	_, m := r.headline()
-	if m == nil || m.Ceiling == nil || !(m.Ceiling.Value > 0) {
-		return ""
-	}
-	return unit.Percent(m.Shown() / m.Ceiling.Value)
-}
-
 // ceilingTexts say what the ceilings are and where they come from, each once.
 func ceilingTexts(s *Summary) []string {
 	type printed struct {

@@ -26,6 +26,8 @@ type column struct {
 	over string
 	// of is the title of the column that this one belongs to, and goes with.
 	of string
+	// cut says that its texts can be cut.
+	cut bool
 	// optional columns vanish when all their cells are empty.
 	optional bool
 	style    style
@@ -142,6 +144,17 @@ func (c column) space() int {
 		return c.gap
 	}
 	return 2
+}
+
+// numbers counts the columns without signs.
+func (g grid) numbers() int {
+	n := 0
+	for _, c := range g {
+		if c.style != alarm {
+			n++
+		}
+	}
+	return n
 }
 
 func (g grid) width() int {

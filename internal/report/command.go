@@ -107,11 +107,11 @@ func bestOfCommands(lines []row) []row {
 	var jobs []string
 	var found []row
 	for _, r := range lines {
-		if len(r.own) == 0 || slices.Contains(jobs, r.job) {
+		if len(r.own) == 0 || slices.Contains(jobs, r.cell.Job) {
 			continue
 		}
-		jobs = append(jobs, r.job)
-		mine := slices.DeleteFunc(slices.Clone(lines), func(other row) bool { return other.job != r.job })
+		jobs = append(jobs, r.cell.Job)
+		mine := slices.DeleteFunc(slices.Clone(lines), func(other row) bool { return other.cell.Job != r.cell.Job })
 		best, m := highest(mine, r.direction, func(r row) *Metric { _, m := r.headline(); return m })
 		if m == nil {
 			continue
@@ -127,21 +127,15 @@ func bestOfCommands(lines []row) []row {
 // maxJobs that the answer names.
 const maxJobs = 4
 
-// commandTexts say of each job that runs a command what it reached: "tpcb: transactions 810/s at best (clients=8, !1)".
-func commandTexts(lines []row, all []mark) []string {
+// commandTexts say of each job that runs a command what it reached: "tpcb: transactions 810/s at best (clients=8)".
+func commandTexts(lines []row) []string {
 	var texts []string
 	for _, best := range bestOfCommands(lines) {
 		name, m := best.headline()
-		text := best.job + ": " + ownTitle(name) + " " + ownFigure(m)
-		signs := strings.Fields(signsFor(all, best.cell, name))
-		if others := slices.DeleteFunc(slices.Clone(lines), func(r row) bool {
-			return r.job != best.job
-		}); len(others) > 1 {
-			text += " at best"
-			signs = append([]string{best.params}, signs...)
-		}
-		if len(signs) > 0 {
-			text += " (" + strings.Join(signs, ", ") + ")"
+		job := best.cell.Job
+		text := job + ": " + ownTitle(name) + " " + ownFigure(m)
+		if slices.ContainsFunc(lines, func(r row) bool { return r.cell.Job == job && r.cell != best.cell }) {
+			text += " at best (" + best.params + ")"
 		}
 		texts = append(texts, text)
 	}

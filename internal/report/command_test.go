@@ -108,10 +108,10 @@ func TestCommandsInEveryFormat(t *testing.T) {
 // The best of commands that should be quick is the quickest.
 func TestBestOfCommands(t *testing.T) {
 	low, high := &Metric{Center: 1, Better: lab.Lower}, &Metric{Center: 2, Better: lab.Lower}
-	lines := []row{{job: "high", mean: high}, {job: "low", mean: low}}
+	lines := []row{{name: "high", mean: high}, {name: "low", mean: low}}
 	for range 2 {
-		if best, m := highest(lines, "", func(r row) *Metric { return r.mean }); best.job != "low" || m != low {
-			t.Errorf("the best is %s", best.job)
+		if best, m := highest(lines, "", func(r row) *Metric { return r.mean }); best.name != "low" || m != low {
+			t.Errorf("the best is %s", best.name)
 		}
 		slices.Reverse(lines)
 	}

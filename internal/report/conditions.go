@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
@@ -13,15 +14,12 @@ import (
 	"headroom/internal/unit"
 )
 
-// condition is one thing to know about a run before reading its numbers.
-type condition struct{ Name, Text string }
-
 // conditions of a run in the order in which they are asked for. What is not known is left out.
-func conditions(s *Summary) []condition {
-	var out []condition
+func conditions(s *Summary) []document.Condition {
+	var out []document.Condition
 	add := func(name, text string) {
 		if text != "" {
-			out = append(out, condition{name, text})
+			out = append(out, document.Condition{Name: name, Text: text})
 		}
 	}
 	for _, t := range s.Targets {
@@ -147,12 +145,7 @@ func repetitionRange(s *Summary) (least, most int) {
 	return least, most
 }
 
-// reading explains how the numbers are to be read: what stands in the middle, what the ± covers and how surely.
-func reading(s *Summary) []string {
-	return slices.Concat(eventTexts(s), precisionTexts(s), readingOfSpread(s), startSkewTexts(s), pathTexts(s),
-		outlierTexts(s), ceilingTexts(s))
-}
-
+// readingOfSpread says what stands in the middle, what the ± covers and how surely.
 func readingOfSpread(s *Summary) []string {
 	least, most := repetitionRange(s)
 	if most == 0 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"headroom/internal/document"
 )
@@ -22,7 +23,7 @@ func writeDocumentMarkdown(w io.Writer, d document.Document, _ Options) error {
 // shownInMarkdown says whether a block has something that Markdown shows.
 func shownInMarkdown(b document.Block) bool {
 	switch b := b.(type) {
-	case document.Plots, document.Terminal:
+	case document.Plots, document.Terminal, document.Listing:
 		return false
 	case document.Folded:
 		return slices.ContainsFunc(b.Blocks, shownInMarkdown)
@@ -139,4 +140,40 @@ func markdownTable(out *bufio.Writer, t document.Table, notes func(string) strin
 			return text
 		})
 	}
+}
+
+// signs replaces every "!3" of a text.
+func signs(text string, with func(number string) string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "!")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		digits := strings.IndexFunc(after+".", func(r rune) bool { return !unicode.IsDigit(r) })
+		if digits == 0 {
+			b.WriteString("!")
+		} else {
+			b.WriteString(with(after[:digits]))
+		}
+		text = after[digits:]
+	}
+}
+
+// escapeMarkdown keeps names and values from being read as markup; line ends would break a table.
+func escapeMarkdown(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\r':
+			b.WriteByte(' ')
+		case strings.ContainsRune("\\`*_[]<>|~#&", r):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

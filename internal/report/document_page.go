@@ -31,6 +31,7 @@ type pageBlock struct {
 	Subject, Headline, Answer, Heading, Detail, Note, Reading template.HTML
 
 	Command  *document.Command
+	Listing  *document.Listing
 	List     []pageItem
 	Warnings []pageWarning
 	Table    *pageTable
@@ -152,6 +153,11 @@ func (l warningLinks) blocks(of []document.Block, headline *bool) []pageBlock {
 			shown.Folded = &pageFolded{visible.Line(b.Title), b.Open, l.blocks(b.Blocks, headline)}
 		case document.Terminal:
 			continue
+		case document.Plots:
+			if len(b.List) == 0 {
+				continue
+			}
+			shown.Plots = newPagePlots(b)
 		default:
 			shown = l.block(b)
 		}
@@ -195,6 +201,8 @@ func (l warningLinks) block(b document.Block) pageBlock {
 		return pageBlock{List: items}
 	case document.Command:
 		return pageBlock{Command: &b}
+	case document.Listing:
+		return pageBlock{Listing: &b}
 	case document.Warning:
 		return pageBlock{Warnings: []pageWarning{l.warning(b)}}
 	case document.Warnings:
@@ -209,8 +217,6 @@ func (l warningLinks) block(b document.Block) pageBlock {
 		return pageBlock{Conditions: b.List}
 	case document.Entries:
 		return pageBlock{Entries: newPageEntries(b.List)}
-	case document.Plots:
-		return pageBlock{Plots: newPagePlots(b)}
 	}
 	return pageBlock{}
 }
@@ -229,7 +235,8 @@ func (l warningLinks) table(t document.Table) *pageTable {
 		p.Head = append(p.Head, c)
 		for j, row := range t.Rows {
 			of := row.Cells[i]
-			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Signs: l.text(of.Signs),
+			signs := strings.ReplaceAll(of.Signs, " ", "\u00a0")
+			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Signs: l.text(signs),
 				Tint: int(100 * of.Tint)}
 			if c.Kind == document.Bar {
 				cell.Bar = newPageBar(of)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"html/template"
 
 	"headroom/internal/document"
@@ -14,6 +15,8 @@ const mostOpenPlots = 12
 type pagePlots struct {
 	Open, Folded   []pagePlot
 	Title, Reading string
+	// Class is "rows" where the pictures have rows of things, and differ in height.
+	Class string
 }
 
 // pagePlot is a picture, or a line of text for the only point that there is.
@@ -24,15 +27,18 @@ type pagePlot struct {
 }
 
 func newPagePlots(b document.Plots) *pagePlots {
-	plots := &pagePlots{Title: visible.Line(b.Title)}
+	plots, open := &pagePlots{Title: visible.Line(b.Title)}, cmp.Or(b.Open, mostOpenPlots)
 	for _, p := range b.List {
+		if p.Y.Scale == document.Names {
+			plots.Class = " rows"
+		}
 		shown := pagePlot{Title: visible.Line(p.Title), Note: visible.Line(p.Note)}
 		if p.Points() > 1 {
 			shown.SVG, plots.Reading = drawPlot(p), b.Reading
 		} else {
 			shown.Alone = onlyPoint(p)
 		}
-		if len(plots.Open) < mostOpenPlots {
+		if len(plots.Open) < open {
 			plots.Open = append(plots.Open, shown)
 		} else {
 			plots.Folded = append(plots.Folded, shown)

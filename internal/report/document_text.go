@@ -39,7 +39,7 @@ func (t *textWriter) blocks(blocks []document.Block) {
 			t.blocks(b.Blocks)
 		case document.Terminal:
 			t.blocks(b.Blocks)
-		case document.Plots, document.Folded, document.Conditions:
+		case document.Plots, document.Folded, document.Conditions, document.Listing:
 		default:
 			t.block(b)
 		}
@@ -243,7 +243,7 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 		names = names && c.Kind == document.Words
 		title := shorten(c.Title, p.width/3)
 		text := column{title: title, right: c.Kind == document.Number, drop: c.Drop, optional: c.Optional, over: c.Over,
-			name: names}
+			name: names, cut: c.Cut}
 		if i > 0 && c.Over != t.Columns[i-1].Over {
 			text.gap = 4
 		}
@@ -264,6 +264,15 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 		all[0].cells, width = shortened(all[0].cells, p.width/3), math.MaxInt
 	}
 	g, left := fit(all, width)
+	for _, room := range []int{p.width / 3, p.width / 4} {
+		if len(left) == 0 {
+			break
+		}
+		compact, fewer := fit(compacted(all, max(room, shortestName)), p.width)
+		if compact.numbers() > g.numbers() {
+			g, left = compact, fewer
+		}
+	}
 	for _, part := range g.parts(p.width) {
 		p.rows(part, rows)
 	}
@@ -293,6 +302,35 @@ func (p *paragraphs) rows(g grid, rows []document.Row) {
 		}
 		p.line(l)
 	}
+}
+
+// compacted columns have names that fit into a room, and all signs of a row at its end.
+func compacted(all []column, room int) []column {
+	var out []column
+	signs := column{optional: true, style: alarm}
+	for i, c := range all {
+		if i == 0 {
+			signs.cells = make([]string, len(c.cells))
+		}
+		if c.cut {
+			c.cells = slices.Clone(c.cells)
+			for j := range c.cells {
+				c.cells[j] = withoutMiddle(c.cells[j], room)
+			}
+		}
+		if c.style != alarm {
+			out = append(out, c)
+			continue
+		}
+		for j, cell := range c.cells {
+			for sign := range strings.FieldsSeq(cell) {
+				if !slices.Contains(strings.Fields(signs.cells[j]), sign) {
+					signs.cells[j] = joinNonEmpty(signs.cells[j], sign)
+				}
+			}
+		}
+	}
+	return append(out, signs)
 }
 
 // barWidth is how many columns the largest value takes.

@@ -225,15 +225,6 @@ func (d *drawing) free(b box) bool {
 	return true
 }
 
-// label writes text beside a point and below its height: right of it, or left where there is no room.
-func (d *drawing) label(p point, colour, text string) {
-	x, anchor := d.toX(p.x)+3, "start"
-	if d.x.share(p.x) > 0.7 {
-		x, anchor = d.toX(p.x)-3, "end"
-	}
-	d.text(x, d.toY(p.y)+pictureText-2, anchor, colour, pictureText, text)
-}
-
 func (d *drawing) through(points []point) string {
 	var b strings.Builder
 	for i, p := range points {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/outage"
 	"headroom/internal/prose"
@@ -211,13 +212,13 @@ func levelText(l outage.Level) string {
 	return fmt.Sprintf("%s (%s to %s)", unit.Percent(l.Center), unit.Percent(l.Lo), unit.Percent(l.Hi))
 }
 
-// eventPicture draws the rates that events came upon, in their fine steps.
-func eventPicture(s *Summary, c *Cell) (picture, bool) {
+// eventPlots are the rates that events came upon, in their fine steps, each with what happened when.
+func eventPlots(s *Summary, c *Cell, name string) []document.Plot {
 	if s.Events == nil {
-		return picture{}, false
+		return nil
 	}
-	drawn := Cell{Job: c.Job}
-	metric := ""
+	drawn, metric := Cell{}, ""
+	var marks []document.Mark
 	for _, load := range s.Events.Loads {
 		if load.Cell != c.ID || len(load.Rate.Values) == 0 || drawn.N == maxSeriesRepetitions {
 			continue
@@ -227,8 +228,19 @@ func eventPicture(s *Summary, c *Cell) (picture, bool) {
 		metric = rate.Metric
 		drawn.Series = append(drawn.Series, Series{Repetition: load.Repetition, Series: rate})
 		drawn.N++
+		for i, h := range load.Happened {
+			if marks = append(marks, document.Mark{At: h.At, Text: s.Events.Events[i].Text()}); h.Undone > 0 {
+				marks = append(marks, document.Mark{At: h.Undone, Text: "undone"})
+			}
+		}
+		if drawn.N > 1 { // all had the same, at about the same times
+			marks = marks[:len(marks)/2]
+		}
 	}
-	p, ok := overTime(&drawn, metric)
-	p.Title = "The rate while the events came upon it"
-	return p, ok
+	p, ok := overTime(&drawn, name, metric)
+	if !ok {
+		return nil
+	}
+	p.Note, p.Marks = "the rate while the events came upon it, "+prose.Count(drawn.N, "repetition"), marks
+	return []document.Plot{p}
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -67,13 +66,12 @@ func TestEventsInWords(t *testing.T) {
 			t.Errorf("no %q in\n%s", words, text)
 		}
 	}
-	var table bytes.Buffer
-	if err := writeTables(&table, []Summary{s}, Options{}); err != nil ||
-		!strings.Contains(table.String(), "Event: sh cut.sh") {
-		t.Errorf("%v\n%s", err, &table)
+	if text := written(t, "table", []Summary{s}, Options{}); !strings.Contains(text, "Event: sh cut.sh") {
+		t.Error(text)
 	}
-	if p, ok := eventPicture(&s, &s.Cells[0]); !ok || !strings.Contains(string(p.SVG), "<svg") || len(p.Rows) == 0 {
-		t.Errorf("%v, %+v", ok, p)
+	plots := eventPlots(&s, &s.Cells[0], "reads")
+	if len(plots) != 1 || len(plots[0].Series) != 2 || len(plots[0].Marks) != 2 {
+		t.Errorf("%+v", plots)
 	}
 }
 

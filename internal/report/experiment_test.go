@@ -59,9 +59,10 @@ func TestTitlesOfArms(t *testing.T) {
 	s := summaryOf(t, run, repetitions)
 	var titles []string
 	for _, r := range rows(&s) {
-		titles = append(titles, r.params)
+		titles = append(titles, r.name)
 	}
-	want := []string{"4k q1 baseline", "4k q1 baseline-2", "4k q4", "4k q1 exec:tuned=S4EWNX0R123456"}
+	want := []string{"randread 4k q1 baseline", "randread 4k q1 baseline-2", "randread 4k q4",
+		"randread 4k q1 exec:tuned=S4EWNX0R123456"}
 	if !slices.Equal(titles, want) {
 		t.Errorf("%q, want %q", titles, want)
 	}

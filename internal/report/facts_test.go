@@ -22,11 +22,11 @@ func TestFactsSayWhatTheyAreAbout(t *testing.T) {
 	for _, want := range []string{
 		"All facts (4, 1 unknown)",
 		`<th scope="rowgroup" colspan="3">disk sda</th></tr>` + "\n" +
-			`<tr><td title="disk.queue.scheduler">queue.scheduler</td><td>mq-deadline</td>`,
+			`<tr><td class="words">disk.queue.scheduler</td><td class="words">mq-deadline</td>`,
 		`<th scope="rowgroup" colspan="3">disk sdb</th></tr>` + "\n" +
-			`<tr><td title="disk.queue.scheduler">queue.scheduler</td><td>none</td>`,
-		`<tr class="unknown"><td title="pci.payload">payload</td><td>unknown: permission denied; root may read it</td>`,
-		`<td>16.0 GiB</td><td>/proc/meminfo</td>`,
+			`<tr><td class="words">disk.queue.scheduler</td><td class="words">none</td>`,
+		`<td class="words">pci.payload</td><td class="words">unknown: permission denied; root may read it</td>`,
+		`<td class="words">16.0 GiB</td><td class="words">/proc/meminfo</td>`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
@@ -34,10 +34,10 @@ func TestFactsSayWhatTheyAreAbout(t *testing.T) {
 	}
 	markdown := written(t, "markdown", []Summary{s}, Options{})
 	for _, want := range []string{
-		"| storage |  | memory.total | 16.0 GiB | /proc/meminfo |",
-		"| storage | sda | disk.queue.scheduler | mq-deadline |  |",
-		"| storage | sdb | disk.queue.scheduler | none |  |",
-		"| storage | 0000:41:00.0 | pci.payload | unknown: permission denied; root may read it |  |",
+		"| memory.total | 16.0 GiB | /proc/meminfo |",
+		"| **disk sda** |  |  |\n| disk.queue.scheduler | mq-deadline |  |",
+		"| **disk sdb** |  |  |\n| disk.queue.scheduler | none |  |",
+		"| pci.payload | unknown: permission denied; root may read it |  |",
 	} {
 		if !strings.Contains(markdown, want) {
 			t.Errorf("Markdown lacks %s", want)

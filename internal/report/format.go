@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"headroom/internal/document"
 	"headroom/internal/reference"
-	"headroom/internal/stages"
 )
 
 // Format is one way to write runs down.
@@ -45,9 +45,8 @@ type Options struct {
 	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields: what a
 	// spreadsheet with a German, Russian or Italian locale reads.
 	DecimalComma bool
-	// Stages are the stages of runs that have some, beside each other, by the ID of the run; pages and Markdown show
-	// them.
-	Stages map[string]*stages.Document
+	// Stages are the stages of runs that have some, beside each other, by the ID of the run.
+	Stages map[string]document.Document
 	// Scores are published figures of merit that a sweep is held against; nil for none.
 	Scores *reference.Scores
 	// RawCells leaves texts in what spreadsheets read as they are, also those that a spreadsheet takes for formulas.
@@ -57,16 +56,26 @@ type Options struct {
 // Formats in the order in which help lists them.
 func Formats() []Format {
 	return []Format{
-		{Name: "table", Title: "a table for the terminal", Extension: ".txt", write: writeTables},
+		{Name: "table", Title: "a table for the terminal", Extension: ".txt",
+			write: documented(RunsDocument, writeDocumentText)},
 		{Name: "html", Title: "one self-contained page, to look at, print or mail", Extension: ".html",
-			write: writePage},
-		{Name: "csv", Title: "one line a value, for statistics and plots", Extension: ".csv", write: writeCSV},
-		{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv", write: writeSheet},
+			write: documented(RunsDocument, writeDocumentPage)},
+		{Name: "csv", Title: "one line a value, for statistics and plots", Extension: ".csv",
+			write: documented(RunsDocument, writeDocumentCSV)},
+		{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv",
+			write: documented(sheetDocument, writeDocumentCSV)},
 		{Name: "json", Title: "the published document " + Schema, Extension: ".json", write: writeJSON},
-		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md", write: writeMarkdown},
+		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md",
+			write: documented(RunsDocument, writeDocumentMarkdown)},
 		{Name: "openmetrics", Title: "a file for the textfile collector of node_exporter", Extension: ".prom",
 			write: writeOpenMetrics},
 	}
+}
+
+// documented is a format of the document that a builder makes.
+func documented(build func([]Summary, Options) document.Document,
+	write func(io.Writer, document.Document, Options) error) func(io.Writer, []Summary, Options) error {
+	return func(w io.Writer, runs []Summary, o Options) error { return write(w, build(runs, o), o) }
 }
 
 // Write writes the runs in the format. Serial numbers are taken out first, unless the options ask for them.

@@ -74,22 +74,6 @@ func addMark(all []mark, w Warning, c *Cell, name string) []mark {
 	return all
 }
 
-// cellNames are the shortest that tell the cells of a run apart, by the cell's ID.
-func cellNames(s *Summary) map[string]string {
-	extra, sizes, names := distinguishingParams(s), map[string]int{}, map[string]string{}
-	for _, c := range s.Cells {
-		sizes[c.Job]++
-	}
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		names[c.ID] = c.Job
-		if sizes[c.Job] > 1 {
-			names[c.ID] = joinNonEmpty(c.Job, paramText(c, extra[c.Job]))
-		}
-	}
-	return names
-}
-
 // signsText has the signs of marks, and how many there are beside them that have none: "!1 !3 +2".
 func signsText(all []mark) string {
 	var texts []string
@@ -131,28 +115,17 @@ func (r row) measured() []string {
 }
 
 // rowSigns splits the signs of a row: those that taint every number of it, said once, and for the rest a function that
-// gives the signs of one metric. Marks without a sign are counted for the whole row.
+// gives the signs of one metric.
 func rowSigns(all []mark, r row) (whole string, of func(metric string) string) {
 	names := r.measured()
-	everywhere := func(m mark, w Warning) bool {
-		if m.number == 0 && len(names) > 0 {
-			return slices.ContainsFunc(names, w.Tainted)
-		}
+	everywhere := func(_ mark, w Warning) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return !w.Tainted(name) })
 	}
 	return signsText(ofCell(all, r.cell, everywhere)), func(metric string) string {
 		return signsText(ofCell(all, r.cell, func(m mark, w Warning) bool {
-			return m.number > 0 && w.Tainted(metric) && !everywhere(m, w)
+			return w.Tainted(metric) && !everywhere(m, w)
 		}))
 	}
-}
-
-// allSigns are the signs of all warnings that taint some number of a row, or of a row without numbers.
-func allSigns(all []mark, r row) string {
-	names := r.measured()
-	return signsText(ofCell(all, r.cell, func(_ mark, w Warning) bool {
-		return len(names) == 0 || slices.ContainsFunc(names, w.Tainted)
-	}))
 }
 
 // about names the cells of a text: "randread, randwrite and 4 more", with how many of their repetitions had it when it

@@ -16,17 +16,13 @@ const maxPaths = 8
 func pathTexts(s *Summary) []string {
 	whole := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Role == allTargets })
 	var all pathSentences
-	extra := distinguishingParams(s)
+	names := cellNames(s)
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if whole && c.Role != allTargets {
 			continue // of several pairs each counts what all of them send over a port
 		}
-		name := c.Job
-		if text := briefText(c, extra[c.Job]); text != "" {
-			name += " " + text
-		}
-		all.add(name, c.Paths)
+		all.add(names[c.ID], c.Paths)
 	}
 	return all.texts()
 }

@@ -37,12 +37,11 @@ func drawPlot(p document.Plot) template.HTML {
 	} else {
 		d.drawing = newFrame(place, value, plotHeight(p), pictureText)
 	}
-	if len(p.Marks) > 0 && !d.across {
-		d.above += titleHeight
-	}
+	marks, rows := d.placedMarks()
+	d.above += float64(rows) * titleHeight
 	d.bands()
 	d.axes()
-	d.marks()
+	d.marks(marks)
 	d.references()
 	for _, s := range p.Series {
 		d.series(s)
@@ -140,8 +139,8 @@ func (d plotted) ends(from, to float64) (float64, float64) {
 }
 
 // marks are lines across with what changed there.
-func (d plotted) marks() {
-	for _, m := range d.plot.Marks {
+func (d plotted) marks(all []placedMark) {
+	for _, m := range all {
 		d.titled(m.Text, func() {
 			if d.across {
 				y := d.row(m.At)
@@ -154,10 +153,8 @@ func (d plotted) marks() {
 				return
 			}
 			d.dashed([]point{{m.At, d.y.min}, {m.At, d.y.max}}, ink)
-			half := textWidth(m.Text) * pictureText / 2
-			x := min(max(d.toX(m.At), d.left+half), pictureWidth-half)
-			if d.free(box{x - half, d.above - titleHeight, x + half, d.above}) {
-				d.text(x, d.above-4, "middle", ink, pictureText, m.Text)
+			if m.row >= 0 {
+				d.text(m.middle, d.above-4-float64(m.row)*titleHeight, "middle", ink, pictureText, m.name)
 			}
 		})
 	}
@@ -210,6 +207,10 @@ func (d plotted) unit() lab.Unit {
 
 // series draws levels below, and points above their intervals and lines.
 func (d plotted) series(s document.Series) {
+	if s.Line {
+		d.curve(s)
+		return
+	}
 	colour, dashes := directionColour(s.Direction)
 	points := slices.DeleteFunc(slices.Clone(s.Points), func(p document.Point) bool {
 		return math.IsNaN(p.At) || math.IsNaN(p.Value)

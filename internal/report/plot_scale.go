@@ -81,7 +81,7 @@ func placeScale(p document.Plot, a document.Axis) scale {
 	if a.Scale == document.Time && e.lo == e.hi {
 		e.lo, e.hi = e.lo-time.Hour.Seconds(), e.hi+time.Hour.Seconds()
 	}
-	s := e.scale(false)
+	s := e.scale(!e.logarithmic && a.From != nil && e.lo == 0)
 	s.title = a.Title
 	switch {
 	case a.Scale == document.Time:

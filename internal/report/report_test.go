@@ -374,8 +374,8 @@ func TestPageStandsAlone(t *testing.T) {
 	if strings.Contains(page, "ZgotmplZ") {
 		t.Error("html/template took something for unsafe")
 	}
-	if n := strings.Count(page, "<figure>"); n < 10 || strings.Count(page, `<tr data-at="`) < n {
-		t.Errorf("%d pictures, and not a table for each", n)
+	if n := strings.Count(page, "<figure>"); n < 10 {
+		t.Errorf("%d pictures", n)
 	}
 }
 

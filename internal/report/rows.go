@@ -17,10 +17,9 @@ type row struct {
 	first bool
 	// several directions share the cell, so that the row must say which it is.
 	several bool
-	job     string
-	// params that make the cell what it is: "randread 4k q32 x4"; brief is without what is not needed to tell the rows
-	// of a table apart: "4k q32 x4".
-	params, brief string
+	// name is what the cell is called everywhere: its job, as whoever wrote the suite called it, and its parameters
+	// where the job has several cells. These are all that make it what it is: "randread 4k q32 x4".
+	name, params string
 
 	iops, bandwidth      *Metric
 	mean, p50, p99, p999 *Metric
@@ -31,9 +30,10 @@ type row struct {
 // rows of a run, in the order of its cells.
 func rows(s *Summary) []row {
 	var out []row
-	extra := distinguishingParams(s)
+	extra, several := distinguishingParams(s), severalCells(s)
 	for i := range s.Cells {
 		c := &s.Cells[i]
+		params := paramText(c, extra[c.Job])
 		directions := c.Directions()
 		if len(directions) == 0 {
 			directions = []string{""} // measured nothing, or nothing by direction: the job still has its line
@@ -41,7 +41,7 @@ func rows(s *Summary) []row {
 		for j, d := range directions {
 			out = append(out, row{
 				cell: c, direction: d, first: j == 0, several: len(directions) > 1,
-				job: c.Job, params: paramText(c, extra[c.Job]), brief: briefText(c, extra[c.Job]),
+				name: cellName(c, params, several), params: params,
 				iops: c.metric(lab.IOPS(d)), bandwidth: c.metric(lab.Bandwidth(d)),
 				mean: c.metric(lab.Latency(d, "mean")),
 				own:  c.shownOfCommand(),
@@ -51,6 +51,42 @@ func rows(s *Summary) []row {
 		}
 	}
 	return out
+}
+
+// whole is the name with all parameters, and the direction where the cell has several.
+func (r row) whole() string {
+	name := joinNonEmpty(r.cell.Job, r.params)
+	if r.several {
+		name += " " + r.direction
+	}
+	return name
+}
+
+// cellNames are what the cells of a run are called, by their IDs.
+func cellNames(s *Summary) map[string]string {
+	extra, several, names := distinguishingParams(s), severalCells(s), map[string]string{}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		names[c.ID] = cellName(c, paramText(c, extra[c.Job]), several)
+	}
+	return names
+}
+
+func cellName(c *Cell, params string, several map[string]bool) string {
+	if several[c.Job] {
+		return joinNonEmpty(c.Job, params)
+	}
+	return c.Job
+}
+
+// severalCells are the jobs that have more than one.
+func severalCells(s *Summary) map[string]bool {
+	several := map[string]bool{}
+	for _, c := range s.Cells {
+		_, again := several[c.Job]
+		several[c.Job] = again
+	}
+	return several
 }
 
 // names of the metrics of the row, there or not.
@@ -107,17 +143,6 @@ func paramText(c *Cell, extra []string) string {
 		}
 	}
 	return strings.Join(append(words, settings(c, extra)...), " ")
-}
-
-// briefText is paramText for narrow places: the job's name has to say what it does.
-func briefText(c *Cell, extra []string) string {
-	var fixed []string
-	for _, key := range []string{"rw", "rwmixread", "fsync", "fdatasync"} {
-		if slices.Contains(extra, key) {
-			fixed = append(fixed, c.Params[key])
-		}
-	}
-	return strings.Join(slices.Concat(fixed, sizes(c), settings(c, extra)), " ")
 }
 
 // sizes in the notation of CrystalDiskMark's users: block, queue depth, jobs.

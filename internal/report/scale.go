@@ -44,14 +44,6 @@ func ticksAt(values []float64, name func(float64) string) []tick {
 	return ticks
 }
 
-// evenSteps are about n round values from 0 up to most.
-func evenSteps(most float64, n int, base float64) []float64 {
-	if !(most > 0) || math.IsInf(most, 0) {
-		return []float64{0}
-	}
-	return roundSteps(0, most, n, base)
-}
-
 // roundSteps are about n round values between two, in steps of 1, 2 or 5 times a power of ten times base. The base
 // makes them round in the unit that is printed: 1024*1024 for bandwidths of some MiB/s.
 func roundSteps(from, to float64, n int, base float64) []float64 {
@@ -235,4 +227,12 @@ func legible(ticks []tick, span func(tick) (from, to float64)) []tick {
 			return out
 		}
 	}
+}
+
+// baseOf is the size of the unit in which a value is printed.
+func baseOf(u lab.Unit, v float64) float64 {
+	if u != lab.BytesPerSecond || !(v >= 1) {
+		return 1
+	}
+	return math.Pow(1024, math.Floor(math.Log(v)/math.Log(1024)))
 }

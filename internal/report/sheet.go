@@ -1,49 +1,53 @@
 package report
 
 import (
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 )
 
-// writeSheet writes a row a run, to paste below the rows of other machines: bandwidth, IOPS and latency of each job in
-// the order of the suite, as the spreadsheet of the Talos report has them. Units are those of the header: MiB/s,
+// sheetDocument has a row a run, to paste below the rows of other machines: bandwidth, IOPS and latency of each job in
+// the order of the suite, as the spreadsheet of the Talos report has them. Units are those of the columns: MiB/s,
 // because fio prints it, 1/s, and the mean completion latency in µs. The codes of the warnings stand at the end of the
 // row.
-func writeSheet(w io.Writer, runs []Summary, o Options) error {
-	out := newTable(w, o)
+func sheetDocument(runs []Summary, _ Options) document.Document {
 	groups := sheetGroups(runs)
-	if !o.NoHeader {
-		header := []string{"run", "label", "created"}
-		for _, g := range groups {
-			for _, q := range g.quantities {
-				header = append(header, g.name+" "+q.title)
-			}
+	columns := []string{"run", "label", "created"}
+	for _, g := range groups {
+		for _, q := range g.quantities {
+			columns = append(columns, g.name+" "+q.title)
 		}
-		out.write(append(header, "warnings"))
 	}
-	for i := range runs {
-		s := &runs[i]
-		fields := []string{s.ID, s.Label, timeText(s.Created)}
-		mine := sheetRows(s)
-		for _, g := range groups {
-			r, found := mine[g.name]
-			for _, q := range g.quantities {
-				text := ""
-				if found {
-					if m := q.of(r); m != nil {
-						text = out.decimal(significant(m.Center * q.scale))
-					}
+	return document.Document{Data: &document.Data{Columns: append(columns, "warnings"),
+		Rows: func(yield func([]document.Field) bool) {
+			for i := range runs {
+				if !yield(sheetRow(&runs[i], groups)) {
+					return
 				}
-				fields = append(fields, text)
 			}
+		}}}
+}
+
+func sheetRow(s *Summary, groups []sheetGroup) []document.Field {
+	fields := document.Texts(s.ID, s.Label, timeText(s.Created))
+	mine := sheetRows(s)
+	for _, g := range groups {
+		r, found := mine[g.name]
+		for _, q := range g.quantities {
+			var number *float64
+			if found {
+				if m := q.of(r); m != nil {
+					v := sixDigits(m.Center * q.scale)
+					number = &v
+				}
+			}
+			fields = append(fields, document.Numbers(number)...)
 		}
-		out.write(append(fields, strings.Join(allCodes(s), " ")))
 	}
-	return out.flush()
+	return append(fields, document.Texts(strings.Join(allCodes(s), " "))...)
 }
 
 // quantity is one of the columns of a job, with the factor from base units to those of its title.
@@ -85,7 +89,7 @@ func sheetGroups(runs []Summary) []sheetGroup {
 	var out []sheetGroup
 	for i := range runs {
 		for _, r := range rows(&runs[i]) {
-			name := sheetName(r)
+			name := r.whole()
 			if !slices.ContainsFunc(out, func(g sheetGroup) bool { return g.name == name }) {
 				out = append(out, sheetGroup{name, sheetQuantities(r)})
 			}
@@ -97,31 +101,20 @@ func sheetGroups(runs []Summary) []sheetGroup {
 func sheetRows(s *Summary) map[string]row {
 	out := map[string]row{}
 	for _, r := range rows(s) {
-		out[sheetName(r)] = r
+		out[r.whole()] = r
 	}
 	return out
 }
 
-// sheetName is the same in every run of a suite. The direction is part of it only where the job has several: the same
-// job then has the same columns in a run whose writes failed.
-func sheetName(r row) string {
-	name := r.job
-	if r.params != "" {
-		name += " " + r.params
-	}
-	if r.several {
-		name += " " + r.direction
-	}
-	return name
-}
-
 // significant prints six digits: more than any measurement has, and short enough for a sheet.
-func significant(v float64) string {
+func significant(v float64) string { return number(sixDigits(v)) }
+
+func sixDigits(v float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
 	if err != nil {
-		return number(v) // cannot be: FormatFloat wrote it
+		return v // cannot be: FormatFloat wrote it
 	}
-	return number(rounded)
+	return rounded
 }
 
 // allCodes are the codes of all warnings of a run, each once.

@@ -48,14 +48,6 @@ func StagesDocument(d stages.Document, o Options) document.Document {
 	return out
 }
 
-// besideRun are the stages of a run as a part of its own report; nothing where there are none to set beside each other.
-func besideRun(d *stages.Document, o Options) document.Document {
-	if d == nil || len(d.Stages) < 2 {
-		return document.Document{}
-	}
-	return StagesDocument(*d, o)
-}
-
 // stagesWarnings are all sentences of what is wrong with these tables, and the first few of other warnings.
 func stagesWarnings(all []mark) []document.Block {
 	ours := []string{"unlike-pair", "label-differs", "published-differs", "at-one-of-several", "above-ceiling",

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,12 +63,9 @@ func precisionTexts(s *Summary) []string {
 		return []string{"What each job is decided by is known to " + within + " or better."}
 	}
 	lines := []string{prose.Capital(outOf(s)) + " left undecided, to " + within + ":"}
-	extra := distinguishingParams(s)
+	names := cellNames(s)
 	for _, u := range s.Undecided {
-		i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.ID == u.Cell })
-		c := &s.Cells[i]
-		name := strings.TrimSpace(c.Job + " " + paramText(c, extra[c.Job]))
-		lines = append(lines, name+": "+metricText(u.Metric)+" "+u.text(within))
+		lines = append(lines, names[u.Cell]+": "+metricText(u.Metric)+" "+u.text(within))
 	}
 	return lines
 }

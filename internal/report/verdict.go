@@ -9,24 +9,18 @@ import (
 	"headroom/internal/prose"
 )
 
-// verdict is the answer in a few sentences: the best that was seen in each direction, how long one small request
-// takes, and whether to trust it.
-func verdict(s *Summary, all []mark) string {
-	return joinNonEmpty(answer(s, all), plateauText(s), singleText(rows(s), all), trustText(s, all))
-}
-
 // answer is the first sentence: the highest rates in each direction, and what commands reached.
-func answer(s *Summary, all []mark) string {
+func answer(s *Summary) string {
 	lines := rows(s)
 	var reach []string
 	names := map[string]string{lab.Read: "reads", lab.Write: "writes", lab.Trim: "trims",
 		lab.Mixed: "reads and writes together"}
 	for _, direction := range lab.Directions() {
-		if text := bestText(lines, direction, all); names[direction] != "" && text != "" {
+		if text := bestText(lines, direction); names[direction] != "" && text != "" {
 			reach = append(reach, names[direction]+" "+text)
 		}
 	}
-	commands := commandTexts(lines, all)
+	commands := commandTexts(lines)
 	if len(reach) == 0 && len(commands) > 0 {
 		return strings.Join(commands, "; ") + "." // which begins with the name of a job, as it is written
 	}
@@ -41,17 +35,17 @@ func answer(s *Summary, all []mark) string {
 }
 
 // bestText names the highest IOPS and the highest bandwidth of a direction and the jobs that reached them.
-func bestText(lines []row, direction string, all []mark) string {
+func bestText(lines []row, direction string) string {
 	fastest, rate := highest(lines, direction, func(r row) *Metric { return r.iops })
 	widest, bandwidth := highest(lines, direction, func(r row) *Metric { return r.bandwidth })
 	var words []string
 	of := "" // where the rate comes from
 	if rate != nil {
-		of = from(fastest, lines, lab.IOPS(direction), all)
+		of = " (" + fastest.name + ")"
 		words = append(words, shown(rate)+" IOPS"+of)
 	}
 	if bandwidth != nil {
-		words = append(words, shown(bandwidth)+from(widest, lines, lab.Bandwidth(direction), all))
+		words = append(words, shown(bandwidth)+" ("+widest.name+")")
 	}
 	if len(words) == 0 {
 		return ""
@@ -75,26 +69,13 @@ func highest(lines []row, direction string, metric func(row) *Metric) (best row,
 	return best, most
 }
 
-// from says where a number comes from, with the signs of what taints it: " (randread-deep, !2)".
-func from(r row, lines []row, metric string, all []mark) string {
-	name := r.job
-	if slices.ContainsFunc(lines, func(other row) bool { return other.job == r.job && other.cell != r.cell }) {
-		name += " " + r.params
-	}
-	return " (" + strings.Join(append([]string{name}, strings.Fields(signsFor(all, r.cell, metric))...), ", ") + ")"
-}
-
 // singleText says how long one small request takes when nothing else is under way: the number that most programs wait
 // for.
-func singleText(lines []row, all []mark) string {
+func singleText(lines []row) string {
 	var found []string
 	for _, r := range singles(lines) {
-		text := fmt.Sprintf("one %s %s at a time takes %s, 99%% within %s",
-			r.cell.Params["bs"], r.direction, shown(r.p50), shown(r.p99))
-		if signs := signsFor(all, r.cell, lab.Latency(r.direction, "p99")); signs != "" {
-			text += " (" + signs + ")"
-		}
-		found = append(found, text)
+		found = append(found, fmt.Sprintf("one %s %s at a time takes %s, 99%% within %s",
+			r.cell.Params["bs"], r.direction, shown(r.p50), shown(r.p99)))
 	}
 	if len(found) == 0 {
 		return ""
@@ -118,12 +99,12 @@ func singles(lines []row) []row {
 	return found
 }
 
-// trustText says how much of it is in doubt, and whether the run is whole.
-func trustText(s *Summary, all []mark) string {
+// trust says how much of it is in doubt, and whether the run is whole. Notes put nothing in doubt.
+func (s runText) trust() string {
 	warned, empty, measured, planned := 0, 0, 0, 0
 	for _, c := range s.Cells {
 		measured, planned = measured+c.N, planned+max(c.Planned, c.N)
-		if len(c.Warnings) > 0 {
+		if s.doubts(c.ID, c.Warnings, "") {
 			warned++
 		}
 		if c.N == 0 {
@@ -146,19 +127,24 @@ func trustText(s *Summary, all []mark) string {
 	if empty > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, prose.Count(len(s.Cells), "measurement")))
 	}
+	ofRun := 0
+	for _, w := range s.Warnings {
+		if s.doubts("", []Warning{w}, "") {
+			ofRun++
+		}
+	}
 	switch {
-	case len(all) == 0:
+	case warned+ofRun == 0:
 		parts = append(parts, "No warnings.")
 	case warned == 0:
-		parts = append(parts, fmt.Sprintf("%s about the whole run.",
-			prose.Capital(prose.Count(len(s.Warnings), "warning"))))
+		parts = append(parts, prose.Capital(prose.Count(ofRun, "warning"))+" about the whole run.")
 	default:
 		verb := "carry"
 		if warned == 1 {
 			verb = "carries"
 		}
 		text := fmt.Sprintf("%d of %s %s a warning", warned, prose.Count(len(s.Cells), "measurement"), verb)
-		if n := len(s.Warnings); n > 0 {
+		if ofRun > 0 {
 			text += ", and so does the whole run"
 		}
 		parts = append(parts, text+".")
@@ -166,8 +152,8 @@ func trustText(s *Summary, all []mark) string {
 	return strings.Join(parts, " ")
 }
 
-// title names the run: what it is called, what was run and on what, and the signs of the warnings about all of it.
-func title(s *Summary, all []mark) string {
+// title names the run: what it is called, what was run and on what.
+func title(s *Summary) string {
 	text := s.Suite
 	if text == "" {
 		text = "run " + s.ID
@@ -179,11 +165,6 @@ func title(s *Summary, all []mark) string {
 	}
 	if s.Label != "" {
 		text = s.Label + ": " + text
-	}
-	for _, m := range all {
-		if m.number > 0 && s.warns(m.code) {
-			text += " " + m.sign()
-		}
 	}
 	return text
 }

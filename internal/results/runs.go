@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"headroom/internal/app"
+	"headroom/internal/document"
 	"headroom/internal/report"
-	"headroom/internal/stages"
 	"headroom/internal/store"
 	"headroom/internal/visible"
 )
@@ -42,25 +42,32 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 		w = p.Naming.Writer(w)
 	}
 	if o.Stages == nil && (format == "html" || format == "markdown") {
-		if o.Stages, err = stagesOf(p, bundles); err != nil {
+		if o.Stages, err = stagesOf(p, bundles, o); err != nil {
 			return err
 		}
 	}
 	return formats[i].Write(w, summaries, o)
 }
 
-// stagesOf are the stages of runs that have some, beside each other.
-func stagesOf(p *app.App, bundles []*store.Bundle) (map[string]*stages.Document, error) {
-	all := map[string]*stages.Document{}
+// stagesOf are the stages of runs that have several, beside each other, for whoever may read the runs.
+func stagesOf(p *app.App, bundles []*store.Bundle, o report.Options) (map[string]document.Document, error) {
+	all := map[string]document.Document{}
 	for _, b := range bundles {
 		if len(stageNames(b.Run)) == 0 {
 			continue
 		}
-		d, _, err := StagesDocument(p, b, StagesOptions{})
+		d, runs, err := StagesDocument(p, b, StagesOptions{})
 		if err != nil {
 			return nil, err
 		}
-		all[b.Run.ID] = &d
+		if len(d.Stages) < 2 {
+			continue
+		}
+		of := report.StagesDocument(d, o)
+		if !o.Serials {
+			of = report.WithoutSerials(of, runs...)
+		}
+		all[b.Run.ID] = of
 	}
 	return all, nil
 }

@@ -6,34 +6,35 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/unit"
 )
 
-// heatMap is a metric of one job by two of its parameters. It is a table whose cells are tinted, not a picture: its
-// numbers can be read and copied, it reflows on a phone, and it says the same without colour.
-type heatMap struct {
-	Title string
-	// Across is the parameter of the columns, Down of the rows; Down is empty when the job varies one parameter only.
-	Across, Down string
-	Columns      []string
-	Rows         []heatRow
-}
-
-type heatRow struct {
-	Name  string
-	Cells []heatCell
-}
-
-// heatCell is one combination. Heat is its value as a share of the largest of the job, 0 to 1, in percent.
-type heatCell struct {
-	Text, Spread, Signs string
-	Heat                int
+// maps of the jobs with parameters that vary: the number that each is about, by two of them. A terminal has the same
+// numbers in its table.
+func (r runText) maps() []document.Block {
+	var blocks []document.Block
+	for from := 0; from < len(r.Cells); {
+		to := from
+		var cells []*Cell
+		for to < len(r.Cells) && r.Cells[to].Job == r.Cells[from].Job {
+			cells = append(cells, &r.Cells[to])
+			to++
+		}
+		if tables := heatMaps(cells, r.marks); len(tables) > 0 {
+			title := quantityTitle(row{own: cells[0].shownOfCommand()}, matrixMetric(cells[0], mainDirection(cells)))
+			blocks = append(blocks, document.Folded{Title: cells[0].Job + ": " + title + " by parameter", Open: true,
+				Blocks: tables})
+		}
+		from = to
+	}
+	return blocks
 }
 
 // heatMaps of a job: one for each combination of the parameters beyond two. Nil for a job that varies nothing, and for
 // one where a combination has more than one cell (in different arms), which a map could not show.
-func heatMaps(cells []*Cell, all []mark) []heatMap {
+func heatMaps(cells []*Cell, all []mark) []document.Block {
 	axes := axesOf(cells)
 	if len(axes) == 0 {
 		return nil
@@ -44,7 +45,7 @@ func heatMaps(cells []*Cell, all []mark) []heatMap {
 	if len(axes) > 1 {
 		down, rest = axes[1], axes[2:]
 	}
-	direction, most := mainDirection(cells), 0.0
+	direction, most := mainDirection(cells), map[string]float64{}
 	byPlace := map[string]*Cell{}
 	for _, c := range cells {
 		key := placeKey(c, axes)
@@ -52,28 +53,33 @@ func heatMaps(cells []*Cell, all []mark) []heatMap {
 			return nil
 		}
 		byPlace[key] = c
-		if m := c.metric(matrixMetric(c, direction)); m != nil {
-			most = max(most, m.Shown())
+		name := matrixMetric(c, direction)
+		if m := c.metric(name); m != nil {
+			most[name] = max(most[name], m.Shown())
 		}
 	}
-	var maps []heatMap
+	var maps []document.Block
 	for _, fixed := range combinations(rest) {
-		m := heatMap{Across: across.param, Down: down.param, Columns: across.values}
 		var at []string
 		for _, key := range sortedKeys(fixed) {
 			at = append(at, key+"="+fixed[key])
 		}
-		m.Title = strings.Join(at, " ")
+		m := document.Table{Map: true, Name: strings.Join(at, " ")}
+		m.Columns = append(m.Columns, document.Column{Title: strings.Join(append(at, down.param), " "),
+			Kind: document.Words})
+		for _, w := range across.values {
+			m.Columns = append(m.Columns, document.Column{Title: w, Kind: document.Number, Over: across.param})
+		}
 		found := false
 		for _, v := range down.values {
-			r := heatRow{Name: v}
+			r := document.Row{Cells: []document.Cell{{Text: v}}}
 			for _, w := range across.values {
 				place := map[string]string{across.param: w, down.param: v}
 				for key, value := range fixed {
 					place[key] = value
 				}
 				c := byPlace[placeKey(&Cell{Params: place}, axes)]
-				r.Cells = append(r.Cells, heatCellOf(c, direction, most, all))
+				r.Cells = append(r.Cells, heatCell(c, direction, most, all))
 				found = found || c != nil
 			}
 			m.Rows = append(m.Rows, r)
@@ -96,19 +102,22 @@ func matrixMetric(c *Cell, direction string) string {
 	return lab.IOPS(direction)
 }
 
-func heatCellOf(c *Cell, direction string, most float64, all []mark) heatCell {
+// heatCell is one combination, tinted by its share of the largest of the job.
+func heatCell(c *Cell, direction string, most map[string]float64, all []mark) document.Cell {
 	if c == nil {
-		return heatCell{Text: absent}
+		return document.Cell{Text: absent}
 	}
-	name := matrixMetric(c, direction)
-	m := c.metric(name)
-	text := shown(m)
+	name, text := matrixMetric(c, direction), shown
 	if c.namesMetrics() {
-		text = ownFigure(m)
+		text = ownFigure
 	}
-	cell := heatCell{Text: text, Spread: spreadText(m), Signs: signsFor(all, c, name)}
-	if m != nil && most > 0 {
-		cell.Heat = int(100 * m.Shown() / most)
+	m := c.metric(name)
+	if m == nil {
+		return document.Cell{Text: absent}
+	}
+	cell := numberCell(m, text, signsFor(all, c, name))
+	if most[name] > 0 {
+		cell.Tint = m.Shown() / most[name]
 	}
 	return cell
 }

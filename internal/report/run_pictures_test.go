@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 )
 
-func TestEvenSteps(t *testing.T) {
+func TestRoundSteps(t *testing.T) {
 	const mib = 1 << 20
 	for _, test := range []struct {
 		most float64
@@ -22,9 +23,8 @@ func TestEvenSteps(t *testing.T) {
 		{30, 6, 1, []float64{0, 5, 10, 15, 20, 25, 30}},
 		{400 * mib, 4, mib, []float64{0, 100 * mib, 200 * mib, 300 * mib, 400 * mib}},
 		{0.2, 3, 1, []float64{0, 0.1, 0.2}},
-		{0, 3, 1, []float64{0}},
 	} {
-		if got := evenSteps(test.most, test.n, test.base); !slices.Equal(got, test.want) {
+		if got := roundSteps(0, test.most, test.n, test.base); !slices.Equal(got, test.want) {
 			t.Errorf("steps up to %v are %v, want %v", test.most, got, test.want)
 		}
 	}
@@ -73,15 +73,6 @@ func TestBucketsHoldAllOperations(t *testing.T) {
 	}
 }
 
-func TestShareText(t *testing.T) {
-	for share, want := range map[float64]string{0.5: "50%", 0.99: "99%", 0.9991: "99.91%", 0.99999: "99.999%",
-		1: "100%"} {
-		if got := shareText(share); got != want {
-			t.Errorf("%v is %q, want %q", share, got, want)
-		}
-	}
-}
-
 func TestHeatMaps(t *testing.T) {
 	var cells []*Cell
 	for _, bs := range []string{"1M", "4k"} {
@@ -101,13 +92,17 @@ func TestHeatMaps(t *testing.T) {
 	if len(maps) != 2 {
 		t.Fatalf("%d maps, want one a block size", len(maps))
 	}
-	m := maps[0]
-	if m.Title != "bs=4k" || m.Across != "iodepth" || m.Down != "numjobs" || strings.Join(m.Columns, " ") != "1 4 16" {
-		t.Errorf("the first map is %+v", m)
+	m := maps[0].(document.Table)
+	var titles []string
+	for _, c := range m.Columns {
+		titles = append(titles, joinNonEmpty(c.Over, c.Title))
+	}
+	if got := strings.Join(titles, ", "); !m.Map || got != "bs=4k numjobs, iodepth 1, iodepth 4, iodepth 16" {
+		t.Errorf("the first map is of %s", got)
 	}
 	// 4k, 16 jobs, depth 1 was made as the fifteenth.
-	if got := m.Rows[2].Cells[0].Text; m.Rows[2].Name != "16" || got != "15" {
-		t.Errorf("row %s begins with %s", m.Rows[2].Name, got)
+	if row := m.Rows[2].Cells; row[0].Text != "16" || row[1].Text != "15" || row[1].Tint != 15.0/18 {
+		t.Errorf("the last row is %+v", row)
 	}
 	if got := heatMaps(cells[:1], nil); got != nil {
 		t.Errorf("a job that varies nothing has the maps %+v", got)

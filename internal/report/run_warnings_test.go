@@ -66,7 +66,8 @@ func TestTheMostImportantWarningsComeFirst(t *testing.T) {
 	} {
 		s := warned(test.ofRun, test.ofCells)
 		var got []string
-		for _, m := range newTopWarnings(&s, nil).marks {
+		all := newRunText(&s, Options{}).marks
+		for _, m := range all[:min(maxMarks, len(all))] {
 			got = append(got, m.code)
 		}
 		if strings.Join(got, " ") != test.want {
@@ -79,13 +80,17 @@ func TestTheMostImportantWarningsComeFirst(t *testing.T) {
 func TestWarningsOfEventsTaintWhatIsShown(t *testing.T) {
 	ofCells := map[string][]lab.Warning{"slow": {warning("core-full"), warning("event-failed", "event.*")}}
 	s := warned(nil, ofCells)
-	if first := newTopWarnings(&s, nil).marks[0].code; first != "core-full" {
+	if first := firstMark(&s); first != "core-full" {
 		t.Errorf("without events %s comes first", first)
 	}
 	s.Events = &Events{}
-	if first := newTopWarnings(&s, nil).marks[0].code; first != "event-failed" {
+	if first := firstMark(&s); first != "event-failed" {
 		t.Errorf("with events %s comes first", first)
 	}
+}
+
+func firstMark(s *Summary) string {
+	return newRunText(s, Options{}).marks[0].code
 }
 
 // What a machine with one disk can't avoid, and percentiles that stand nowhere, are counted and mark no row.
@@ -94,11 +99,16 @@ func TestNotesAreNoWarnings(t *testing.T) {
 	s := warned([]string{"store-on-device"}, map[string][]lab.Warning{"fast": {unseen}})
 	text := written(t, "table", []Summary{s}, Options{Width: 100})
 	if !strings.Contains(text, "No warnings.") || strings.Contains(text, "!1") ||
-		!strings.Contains(text, "2 notes (store-on-device, few-operations): headroom show 7KQ4M2ZD9A --warnings\n") {
+		!strings.Contains(text, "2 notes (store-on-device and few-operations): headroom show 7KQ4M2ZD9A --warnings\n") {
 		t.Error(text)
 	}
+	for _, format := range []string{"html", "markdown"} {
+		if text := written(t, format, []Summary{s}, Options{}); !strings.Contains(text, "what store-on-device saw") {
+			t.Errorf("%s lacks it", format)
+		}
+	}
 	text = written(t, "table", []Summary{s}, Options{Width: 100, Warnings: true})
-	if !strings.Contains(text, "!1 store-on-device: ") || !strings.Contains(text, "!2 few-operations: ") {
+	if !strings.Contains(text, "!1 few-operations: ") || !strings.Contains(text, "!2 store-on-device: ") {
 		t.Errorf("with all warnings it is\n%s", text)
 	}
 
@@ -111,7 +121,7 @@ func TestNotesAreNoWarnings(t *testing.T) {
 	}
 }
 
-// One line a code, three at most, and a row has the signs of those that are printed and the number of the others.
+// One line a code, three at most, the others by their signs; a row has all of its signs.
 func TestWarningsAreFewAndMarksAreConsistent(t *testing.T) {
 	codes := []string{"cpu-steal", "drifting", "stalls", "short-run", "warming-up"}
 	var all []lab.Warning
@@ -127,14 +137,15 @@ func TestWarningsAreFewAndMarksAreConsistent(t *testing.T) {
 			t.Fatalf("%d warnings are printed at width %d:\n%s", len(printed), width, text)
 		}
 		for _, m := range regexp.MustCompile(`(?m)^(slow|middle|fast) .*$`).FindAllStringSubmatch(text, -1) {
-			got := regexp.MustCompile(`[!+]\d`).FindAllString(m[0], -1)
-			want := map[string][]string{"slow": {"!1", "!3"}, "middle": {"!2", "+1"},
-				"fast": {"!1", "!2", "!3", "+2"}}[m[1]]
+			got := regexp.MustCompile(`!\d`).FindAllString(m[0], -1)
+			want := map[string][]string{"slow": {"!1", "!3"}, "middle": {"!2", "!4"},
+				"fast": {"!1", "!2", "!3", "!4", "!5"}}[m[1]]
 			if !slices.Equal(got, want) {
 				t.Errorf("at width %d %s has %v, want %v:\n%s", width, m[1], got, want, text)
 			}
 		}
-		if !strings.Contains(text, "3 more warnings") || !strings.Contains(text, "headroom explain "+printed[0][2]) {
+		if !strings.Contains(text, "3 more warnings (!4 ") ||
+			!strings.Contains(text, "headroom explain "+printed[0][2]) {
 			t.Errorf("at width %d:\n%s", width, text)
 		}
 	}

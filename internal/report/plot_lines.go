@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+
+	"headroom/internal/document"
+)
+
+// curve is a line through points that have no marks of their own.
+func (d plotted) curve(s document.Series) {
+	colour, _ := directionColour(s.Direction)
+	var line []point
+	for _, p := range s.Points {
+		line = append(line, d.at(p.At, p.Value))
+	}
+	through := d.through(line)
+	d.titled(s.Name, func() {
+		if s.Filled {
+			fmt.Fprintf(&d.shapes, `<path d="%s" fill="%s" fill-opacity="0.15"/>`+"\n", through, colour)
+		}
+		d.path(through, colour, 1.2, "")
+	})
+}
+
+// placedMark is a mark whose name stands in a row above the data, and is around a place; row is -1 where none is free.
+type placedMark struct {
+	document.Mark
+	name   string
+	middle float64
+	row    int
+}
+
+// placedMarks have names that are not over each other, in so many rows. Those across a picture of rows have none.
+func (d plotted) placedMarks() (all []placedMark, rows int) {
+	const most, longest, gap = 3, 30, 4
+	var ends [most]float64
+	for _, m := range d.plot.Marks {
+		p := placedMark{Mark: m, name: shorten(m.Text, longest), row: -1}
+		if d.across {
+			all = append(all, p)
+			continue
+		}
+		half := textWidth(p.name) * pictureText / 2
+		p.middle = min(max(d.toX(m.At), d.left+half), pictureWidth-half)
+		for row, end := range ends {
+			if p.middle-half > end {
+				p.row, ends[row], rows = row, p.middle+half+gap, max(rows, row+1)
+				break
+			}
+		}
+		all = append(all, p)
+	}
+	return all, rows
+}

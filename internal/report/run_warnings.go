@@ -1,0 +1,218 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/validity"
+)
+
+// maxMarks is how many warnings a table for the terminal prints: more than that are read by nobody.
+const maxMarks = 3
+
+// warnings are those of the run, of which a terminal shows the first few in a line each.
+func (r runText) warnings() document.Warnings {
+	w := document.Warnings{Brief: maxMarks, Notes: r.notes}
+	for i, b := range warningBlocks(r.marks) {
+		one := b.(document.Warning)
+		one.Brief = document.WarningText{Text: r.briefText(r.marks[i]), About: r.briefAbout(r.marks[i])}
+		w.List = append(w.List, one)
+	}
+	if id := r.shortID(); id != "" {
+		w.Full = joinNonEmpty("headroom show", id, map[bool]string{true: "--cells"}[r.Experiment != nil], "--warnings")
+	}
+	return w
+}
+
+// briefText is what was seen, where the cells agree on it; else what the figures of each cell have in common.
+func (r runText) briefText(m mark) string {
+	if title := checkTitle(m.code); len(m.texts) > 1 && title != "" {
+		return title
+	}
+	return m.texts[0].text
+}
+
+// briefAbout names the cells of a mark in a few words.
+func (r runText) briefAbout(m mark) string {
+	const few = 2
+	names := m.names(func(c *Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) })
+	switch {
+	case r.warns(m.code):
+		return "the whole run"
+	case len(names) == len(r.Cells) && len(names) > 1:
+		return "all"
+	case len(names) <= few:
+		return prose.List(names)
+	}
+	return strconv.Itoa(len(names)) + " of " + strconv.Itoa(len(r.Cells))
+}
+
+// checkTitle is the title of a warning; empty for a code that is not in the list of checks.
+func checkTitle(code string) string {
+	for _, c := range validity.Checks() {
+		if c.Code == code {
+			return c.Title
+		}
+	}
+	return ""
+}
+
+// names of the cells that a mark is about and that are kept, each once.
+func (m mark) names(keep func(*Cell) bool) []string {
+	var all []string
+	for _, t := range m.texts {
+		for i, name := range t.names {
+			if !slices.Contains(all, name) && keep(t.cells[i]) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// doubts says whether some warnings of a cell, or with no ID of the run, have a code, or any, and are a reason to
+// distrust what the table shows. That is not so of results that are kept on the disk under test, as they must be on a
+// machine with one disk, and of percentiles that stand nowhere.
+func (r runText) doubts(cell string, all []Warning, code string) bool {
+	return slices.ContainsFunc(all, func(w Warning) bool {
+		switch {
+		case code != "" && w.Code != code || w.Code == "store-on-device":
+			return false
+		case w.Code == "few-operations" && cell != "":
+			return slices.ContainsFunc(r.shown[cell], w.Tainted)
+		}
+		return true
+	})
+}
+
+// warns says whether a run as a whole has a warning.
+func (s *Summary) warns(code string) bool {
+	return slices.ContainsFunc(s.Warnings, func(w Warning) bool { return w.Code == code })
+}
+
+// rankMarks numbers the warnings in the order of their importance: what is only a note is last.
+func (r *runText) rankMarks() {
+	r.marks, r.shown = marks(r.Summary), shownMetrics(r.rows)
+	weights, ranks := validity.Weights(), map[string][3]int{}
+	for _, m := range r.marks {
+		rank := [3]int{r.rank(m.code), 1, -len(m.names(func(*Cell) bool { return true }))}
+		if !r.doubts("", r.Warnings, m.code) &&
+			!slices.ContainsFunc(r.Cells, func(c Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) }) {
+			r.notes, rank[0] = append(r.notes, m.code), noteRank
+		}
+		if weight := weights[m.code]; weight == validity.Widens || weight == validity.Note {
+			rank[0]++ // what repetitions differ by stands beside each number
+		}
+		if r.warns(m.code) {
+			rank[1] = 0
+		}
+		ranks[m.code] = rank
+	}
+	slices.SortStableFunc(r.marks, func(a, b mark) int {
+		x, y := ranks[a.code], ranks[b.code]
+		return slices.Compare(x[:], y[:])
+	})
+	for i := range r.marks {
+		r.marks[i].number = i + 1
+	}
+}
+
+// noteRank is beyond the rank of all warnings.
+const noteRank = 10
+
+// shownMetrics are the metrics of each cell, by its ID, that the table shows.
+func shownMetrics(lines []row) map[string][]string {
+	shown := map[string][]string{}
+	for _, n := range tableNumbers(lines) {
+		for _, r := range lines {
+			if name, m := n.of(r); m != nil {
+				shown[r.cell.ID] = append(shown[r.cell.ID], name)
+			}
+		}
+	}
+	return shown
+}
+
+// rank is 0 for a warning that taints a number of the answer, or is why a row has none; 2 for one that taints another
+// number of the table; 4 for the others.
+func (r runText) rank(code string) int {
+	tainted := func(c *Cell, names []string) bool {
+		return slices.ContainsFunc(slices.Concat(r.Warnings, c.Warnings), func(w Warning) bool {
+			return w.Code == code && slices.ContainsFunc(names, w.Tainted)
+		})
+	}
+	for _, n := range answerMetrics(r.rows) {
+		if tainted(n.cell, []string{n.metric}) {
+			return 0
+		}
+	}
+	var ofEvents []string
+	if r.Events != nil {
+		ofEvents = []string{lab.EventStall, lab.EventRecovery, lab.EventDip} // below the table
+	}
+	lowest := 4
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if len(r.shown[c.ID]) == 0 && slices.ContainsFunc(c.Warnings, func(w Warning) bool {
+			return w.Code == code && len(w.Taints) > 0
+		}) {
+			return 0
+		}
+		if tainted(c, r.shown[c.ID]) || tainted(c, ofEvents) {
+			lowest = 2
+		}
+	}
+	return lowest
+}
+
+// cellMetric is a number of a table.
+type cellMetric struct {
+	cell   *Cell
+	metric string
+}
+
+// answerMetrics are the numbers that the answer names.
+func answerMetrics(lines []row) []cellMetric {
+	var found []cellMetric
+	for _, direction := range lab.Directions() {
+		if r, m := highest(lines, direction, func(r row) *Metric { return r.iops }); m != nil {
+			found = append(found, cellMetric{r.cell, lab.IOPS(direction)})
+		}
+		if r, m := highest(lines, direction, func(r row) *Metric { return r.bandwidth }); m != nil {
+			found = append(found, cellMetric{r.cell, lab.Bandwidth(direction)})
+		}
+	}
+	for _, r := range singles(lines) {
+		for _, part := range []string{"p50", "p99"} {
+			found = append(found, cellMetric{r.cell, lab.Latency(r.direction, part)})
+		}
+	}
+	for _, r := range bestOfCommands(lines) {
+		name, _ := r.headline()
+		found = append(found, cellMetric{r.cell, name})
+	}
+	return found
+}
+
+// answerSigns are those of what taints some number of the answer, or the whole run: at its end, where they part no
+// words.
+func (r runText) answerSigns() string {
+	answered := answerMetrics(r.rows)
+	var signs []string
+	for _, m := range r.marks {
+		of := func(c *Cell, metric string) bool {
+			return slices.ContainsFunc(c.Warnings, func(w Warning) bool {
+				return w.Code == m.code && w.Tainted(metric)
+			})
+		}
+		if !slices.Contains(r.notes, m.code) && (r.warns(m.code) ||
+			slices.ContainsFunc(answered, func(n cellMetric) bool { return of(n.cell, n.metric) })) {
+			signs = append(signs, m.sign())
+		}
+	}
+	return strings.Join(signs, " ")
+}
