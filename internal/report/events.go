@@ -241,6 +241,7 @@ func eventPlots(s *Summary, c *Cell, name string) []document.Plot {
 	if !ok {
 		return nil
 	}
+	p.Y.Title = metricTitle(strings.TrimPrefix(metric, "all."), false)
 	p.Note, p.Marks = "the rate while the events came upon it, "+prose.Count(drawn.N, "repetition"), marks
 	return []document.Plot{p}
 }

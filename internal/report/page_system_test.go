@@ -84,6 +84,7 @@ func TestDocumentPagesInChromium(t *testing.T) {
 		"ablation of 200 cells": AblationDocument(hardened(manyCells(200), costly), Options{}),
 	})
 	maps.Copy(documents, wideSweeps())
+	maps.Copy(documents, runPages(t))
 	for name, d := range documents {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 
 	"headroom/internal/document"
@@ -84,7 +85,7 @@ func (r runText) overviewPlot(title string, numbers []overviewNumber) document.P
 	if len(numbers[0].row.own) > 0 {
 		text = ownFigure
 	}
-	least, most := numbers[0].Shown(), numbers[0].Shown()
+	least, most := math.Inf(1), 0.0
 	for i, n := range numbers {
 		name, direction := n.row.name, n.row.direction
 		if n.row.several {
@@ -92,7 +93,9 @@ func (r runText) overviewPlot(title string, numbers []overviewNumber) document.P
 		}
 		p.Y.Names = append(p.Y.Names, name)
 		v := n.Shown()
-		least, most = min(least, v), max(most, v)
+		if most = max(most, v); v > 0 {
+			least = min(least, v)
+		}
 		point := document.Point{At: float64(i), Value: v, Name: name,
 			Text:  joinNonEmpty(text(n.Metric), spreadText(n.Metric)),
 			Codes: codesFor(n.row.cell.Warnings, n.name)}
@@ -105,9 +108,9 @@ func (r runText) overviewPlot(title string, numbers []overviewNumber) document.P
 		}
 		p.Series[at].Points = append(p.Series[at].Points, point)
 	}
-	if least > 0 && most > logarithmicFrom*least {
+	if most > logarithmicFrom*least {
 		p.X.Scale = document.Logarithmic
-	} else if least >= 0 {
+	} else {
 		p.X.From = new(float64)
 	}
 	for i, n := range numbers {
