@@ -49,12 +49,7 @@ func (h historyText) blocks() []document.Block {
 	return append(blocks, h.next()...)
 }
 
-func (h historyText) id(run string) string {
-	if h.o.ShortID == nil {
-		return run
-	}
-	return h.o.ShortID(run)
-}
+func (h historyText) id(run string) string { return h.o.id(run) }
 
 // table has a row for each cell: a line of its runs, the level that it is at, and what is said of the newest run.
 func (h historyText) table() document.Table {

@@ -27,10 +27,7 @@ func InterferenceDocument(d interference.Document, o Options) document.Document 
 	for _, n := range d.Notes {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
-	id := d.Run
-	if o.ShortID != nil {
-		id = o.ShortID(id)
-	}
+	id := o.id(d.Run)
 	add(document.Sentence{Role: document.Reading, Text: interferenceReading(&d)},
 		document.Command{What: "saved as " + id + "; once more", Text: "headroom net interference --resume " + id},
 		document.Command{What: "what may hold the machines back", Text: "headroom doctor " + id})

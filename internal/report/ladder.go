@@ -45,10 +45,7 @@ func LadderDocument(d ladder.Document, o Options) document.Document {
 	}
 	var ids []string
 	for _, r := range d.Rungs {
-		id := r.Run
-		if o.ShortID != nil {
-			id = o.ShortID(id)
-		}
+		id := o.id(r.Run)
 		if !slices.Contains(ids, id) { // a network's rungs are one run
 			ids = append(ids, id)
 		}

@@ -36,10 +36,7 @@ func LayersDocument(d layers.Document, o Options) document.Document {
 			"kernel are not in it.", confidenceDigits(d.Confidence))})
 	ids := make([]string, len(d.Layers))
 	for i, l := range d.Layers {
-		ids[i] = l.Run
-		if o.ShortID != nil {
-			ids[i] = o.ShortID(l.Run)
-		}
+		ids[i] = o.id(l.Run)
 	}
 	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more",
 		Text: "headroom compare --layers --resume " + ids[0]})

@@ -15,10 +15,7 @@ import (
 // stages, the sentences of what was found, and how published tables agree.
 func StagesDocument(d stages.Document, o Options) document.Document {
 	all := stagesMarks(&d)
-	id := d.Run
-	if o.ShortID != nil {
-		id = o.ShortID(id)
-	}
+	id := o.id(d.Run)
 	out := document.Document{Title: "Stages of run " + id}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
 	add(document.Sentence{Role: document.Answer, Text: joinNonEmpty(stagesHeadline(&d), codeSigns(all,
