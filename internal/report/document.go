@@ -69,14 +69,14 @@ func sentences(role document.Role, texts []string) []document.Block {
 	return blocks
 }
 
-// savedAs says where a run is kept; nothing where it has no ID.
+// savedAs says on a terminal where a run is kept; nothing where it has no ID.
 func savedAs(run string, o Options) []document.Block {
 	if run == "" {
 		return nil
 	}
 	id := o.id(run)
-	return []document.Block{document.Command{What: "saved as " + id + "; as a page",
-		Text: "headroom report " + id + " -o page.html"}}
+	return []document.Block{document.Terminal{Blocks: []document.Block{document.Command{
+		What: "saved as " + id + "; as a page", Text: "headroom report " + id + " -o page.html"}}}}
 }
 
 // MoreOfRun is what to type for more of a run with several arms.

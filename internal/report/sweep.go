@@ -57,14 +57,9 @@ func SweepDocument(d sweep.Document, o Options) document.Document {
 	for _, n := range d.Notes {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
-	add(readings(slices.Concat(costsText(&d), sweepReading(&d)))...)
-	if d.Run != "" && !d.MeansOnly {
-		id := d.Run
-		if o.ShortID != nil {
-			id = o.ShortID(id)
-		}
-		add(document.Terminal{Blocks: []document.Block{document.Command{What: "saved as " + id + "; as a page",
-			Text: "headroom report " + id + " -o page.html"}}})
+	add(sentences(document.Reading, slices.Concat(costsText(&d), sweepReading(&d)))...)
+	if !d.MeansOnly {
+		add(savedAs(d.Run, o)...)
 	}
 	return out
 }
@@ -75,15 +70,6 @@ func headed(title string, folded bool, blocks ...document.Block) []document.Bloc
 		return []document.Block{document.Folded{Title: title, Blocks: blocks}}
 	}
 	return append([]document.Block{document.Heading{Text: title}}, blocks...)
-}
-
-// readings are sentences that say how to read the rest.
-func readings(texts []string) []document.Block {
-	var blocks []document.Block
-	for _, text := range texts {
-		blocks = append(blocks, document.Sentence{Role: document.Reading, Text: text})
-	}
-	return blocks
 }
 
 // sweepMarks numbers the warnings by code.

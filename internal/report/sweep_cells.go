@@ -60,7 +60,7 @@ func sweepCells(d *sweep.Document, all []mark, mapped bool) []document.Block {
 	if mapped {
 		return blocks
 	}
-	return append(blocks, readings(legendTexts(d))...)
+	return append(blocks, sentences(document.Reading, legendTexts(d))...)
 }
 
 // metricsOf gives the metric of a number where the sweep must say it.
@@ -129,7 +129,7 @@ func levelMap(d *sweep.Document) []document.Block {
 		legend = append(legend, harmSign+" shown to be worse than a lower level or the baseline")
 	}
 	return headed("Each load at each level, in percent of the best", len(d.Cells) > maxOpenRows,
-		append([]document.Block{t}, readings(legend)...)...)
+		append([]document.Block{t}, sentences(document.Reading, legend)...)...)
 }
 
 // shareOfBest is what a level reaches of the best one, with its sign.

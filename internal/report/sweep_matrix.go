@@ -195,7 +195,7 @@ func (m *sweepMatrix) blocks(d *sweep.Document) []document.Block {
 			return totalText(d, g, wholeChange(1+*g.Gain))
 		}),
 	}
-	return append(blocks, readings(legendTexts(d))...)
+	return append(blocks, sentences(document.Reading, legendTexts(d))...)
 }
 
 // table is a figure of cells and totals by load.
