@@ -1,0 +1,57 @@
+package headroom
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What the guides for contributors name is there: files and folders of the tree or below internal, functions, and
+// tests. Who moves one sees here where it is described.
+func TestGuidesNameWhatIsThere(t *testing.T) {
+	path := regexp.MustCompile(`^[A-Za-z_./-]+$`)
+	function := regexp.MustCompile(`^[A-Za-z]+\(\)$`)
+	declared := map[string]bool{}
+	for _, f := range goFiles(t, true) {
+		for _, d := range f.tree.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok {
+				declared[d.Name.Name] = true
+			}
+		}
+	}
+	for _, guide := range []string{"CONTRIBUTING.md", "ARCHITECTURE.md"} {
+		text := strings.Join(lines(t, guide), "\n")
+		paths := 0
+		for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
+			name := m[1]
+			switch {
+			case function.MatchString(name), strings.HasPrefix(name, "Test") && !strings.Contains(name, "/"):
+				if !declared[strings.TrimSuffix(name, "()")] {
+					t.Errorf("%s names %s, which is not there", guide, name)
+				}
+			case !path.MatchString(name) || !strings.Contains(name, "/") || strings.Contains(name, "NAME"),
+				strings.HasPrefix(name, "build/"):
+			case guide == "CONTRIBUTING.md" || strings.Contains(filepath.Base(name), "."):
+				paths++
+				if !isThere(name) {
+					t.Errorf("%s names %s, which is neither there nor below internal", guide, name)
+				}
+			}
+		}
+		if paths == 0 {
+			t.Errorf("%s names no file", guide)
+		}
+	}
+}
+
+func isThere(name string) bool {
+	for _, dir := range []string{".", "internal"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
