@@ -21,7 +21,7 @@ func (p *program) showCommand() *cobra.Command {
 each load in each arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json
 print the analysis.
 
-A table has the most important warnings in a line each and counts the others; --warnings prints all in full.`,
+A table has the most important warnings in a line each and names the others; --warnings prints all in full.`,
 		Example: `  headroom show last
   headroom show last --warnings
   headroom show 7KQ4 --json

@@ -301,7 +301,7 @@ func TestPageOnPaper(t *testing.T) {
 	}
 	squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	text := squeeze(string(out))
-	want := []string{"What weakens these numbers", "/proc/meminfo", "--rw=randwrite", "Read latency"}
+	want := []string{"/proc/meminfo", "--rw=randwrite", "read latency of"}
 	for _, m := range marks(&s) {
 		want = append(want, m.code, m.texts[0].text)
 	}

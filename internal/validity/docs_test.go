@@ -31,7 +31,7 @@ func warningsPage(checks []Check) string {
 	b.WriteString(`# Warnings
 
 A warning is a reason to distrust a number. It stands beside the number that it taints, in every output, and says what was
-seen and what to do; a table on the terminal has the three that matter most, and counts the others (--warnings prints all). Its code is stable: scripts may test for it. A check that lacks its evidence (an import has no
+seen and what to do; a table on the terminal has a line for the three that matter most, and names the others (--warnings prints all). Its code is stable: scripts may test for it. A check that lacks its evidence (an import has no
 counters of the machine) says nothing; no warning is no proof that all is well.
 
 Each has a weight:
