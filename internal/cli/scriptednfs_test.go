@@ -109,6 +109,17 @@ func TestScriptedNFSStages(t *testing.T) {
 			t.Errorf("the file that the server has laid out is read, and the client does %v", got)
 		}
 		l.run("nfs", "--resume", "last").ends(0)
+		for _, format := range []string{"html", "markdown"} {
+			text := l.run("report", "last", "--format", format).ends(0).stdout
+			if strings.Contains(text, "scripted://client") || strings.Contains(text, "198.18.") ||
+				!strings.Contains(text, "Stages of run") {
+				l.Errorf("%s has no stages, or names:\n%s", format, text)
+			}
+			if text = l.run("report", "last", "--format", format, "--serials").ends(0).stdout; !strings.Contains(text,
+				"198.18.") {
+				l.Errorf("%s has no names, which were asked for:\n%s", format, text)
+			}
+		}
 		l.unmounted()
 	})
 }
