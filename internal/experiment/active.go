@@ -18,7 +18,7 @@ type Active struct {
 	writer  *store.Writer
 }
 
-// Start begins the bundle, or takes it up again, and opens the session. After an error neither is open.
+// Start begins the bundle, or reopens it, and opens the session. After an error neither is open.
 func (m *Measurement) Start(ctx context.Context, p plan.Plan, tell func(runner.Progress)) (*Active, error) {
 	w, err := m.Begin(ctx)
 	if err != nil {

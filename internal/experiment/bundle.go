@@ -14,7 +14,7 @@ import (
 	"headroom/internal/validity"
 )
 
-// Begin makes the bundle, or takes it up again.
+// Begin makes the bundle, or reopens it.
 func (m *Measurement) Begin(ctx context.Context) (*store.Writer, error) {
 	w, err := m.open()
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 
 // Design is one kind of experiment. Conduct calls its methods in the order in which they stand here.
 type Design interface {
-	// Targets are the names of the targets that take part, as the command line has them, or the saved run that is gone
-	// on with. Of a saved run without any, everything is measured, and it is only shown.
+	// Targets are the names of the targets that take part, as the command line or the saved run has them. A saved run
+	// without any is complete, and only shown.
 	Targets(saved *store.Bundle) ([]string, error)
 	// Open opens the targets.
 	Open(ctx context.Context) error
 	// New makes the header of a new run: places are proved to be free, and the machines are snapshotted.
 	New(ctx context.Context) error
-	// Resume takes up what a saved run has measured.
+	// Resume reads what a saved run has measured.
 	Resume(ctx context.Context, saved *store.Bundle) error
 	// PrintSummary says what is about to be done, and PrintPlan lists it for a dry run.
 	PrintSummary(ctx context.Context)
@@ -37,7 +37,7 @@ type Design interface {
 // Measured is how far an experiment came.
 type Measured struct {
 	runner.Outcome
-	// Run is the one that it is gone on with by; of several the first.
+	// Run is the one that it is resumed by; of several the first.
 	Run lab.Run
 	// Planned is how many repetitions there were to be; 0 where what is measured decides that.
 	Planned int
@@ -48,7 +48,7 @@ type Measured struct {
 // Request is what a command line asks of an experiment of any kind.
 type Request struct {
 	Design lab.Design
-	// Resume names the run that is gone on with; it is empty for a new one, which is made of Args.
+	// Resume names the run that is resumed; it is empty for a new one, which is made of Args.
 	Resume string
 	Args   []string
 	DryRun app.DryRun
@@ -104,7 +104,7 @@ func Conduct(ctx context.Context, p *app.App, s *store.Store, r Request, d Desig
 	return measured.Missing
 }
 
-// saved is the run that is gone on with; nil for a new one.
+// saved is the run that is resumed; nil for a new one.
 func (r Request) saved(s *store.Store) (*store.Bundle, error) {
 	if r.Resume == "" {
 		return nil, nil
@@ -129,7 +129,7 @@ func (r Request) saved(s *store.Store) (*store.Bundle, error) {
 	return b, nil
 }
 
-// printKept says how an experiment is gone on with that ended early.
+// printKept says how an experiment that ended early is resumed.
 func (m Measured) printKept(p *app.App, s *store.Store) {
 	n := len(m.Repetitions)
 	if n == 0 {

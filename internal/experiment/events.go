@@ -209,7 +209,7 @@ func BuildWords(build string) ([]string, error) {
 	return WordsOf("--build", build)
 }
 
-// PlanEvents takes up the events that the command line names, on targets that where tells.
+// PlanEvents reads the events that the command line names, on targets that where tells.
 func (m *Measurement) PlanEvents(where func(string) (string, error)) error {
 	events, err := m.Options.Events.Parse(where)
 	if err != nil {
@@ -270,7 +270,7 @@ func EventTarget(kinds app.TargetKinds, on, otherwise string, ends ...lab.RunTar
 		"--event-on TARGET, which is "+kinds.Forms())...)
 }
 
-// PlanEventsOfAll takes up the events that the command line names, which happen during the loads of all measurements.
+// PlanEventsOfAll reads the events that the command line names, which happen during the loads of all measurements.
 func PlanEventsOfAll(all []*Measurement, where func(on string) (string, error)) error {
 	err := all[0].PlanEvents(where)
 	for _, m := range all[1:] {

@@ -20,7 +20,7 @@ import (
 // trouble than too few repetitions.
 const maxRepetitions = 100
 
-// readPrecision takes up --precision and --budget. For a run that is resumed the budget is what it has from now on;
+// readPrecision reads --precision and --budget. For a run that is resumed the budget is what it has from now on;
 // without one an interrupted run has what is left. Values that were measured in a fixed number count as well: the
 // intervals hold at any number.
 func (m *Measurement) readPrecision() error {

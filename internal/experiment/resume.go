@@ -12,7 +12,7 @@ import (
 	"headroom/internal/validity"
 )
 
-// ResumeFrom takes up what a run, or a part of it with some of its cells and targets, has measured so far, and looks
+// ResumeFrom reads what a run, or a part of it with some of its cells and targets, has measured so far, and looks
 // where it was.
 func (m *Measurement) ResumeFrom(ctx context.Context, b *store.Bundle, part lab.Run) error {
 	for rep, err := range b.Repetitions() {

@@ -255,7 +255,7 @@ func diskLevels(d target.Disk) map[string]string {
 		queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
-// Resume goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
+// Resume resumes a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
 // the same disks.
 func (s *storageLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 	found, err := s.partners(saved)

@@ -58,7 +58,7 @@ type Options struct {
 	Direction         string
 }
 
-// Run measures the rungs of a storage or of a network, goes on with that, or says what would be done.
+// Run measures the rungs of a storage or of a network, resumes that, or says what would be done.
 func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring
@@ -204,10 +204,7 @@ func (s *storageLadder) Report() error {
 	var steps []ladder.Step
 	var measured []ladder.Measured
 	var warnings []ladder.Warning
-	terms := ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: s.First().Run.Repetitions}
-	if t := s.First().Run.Terms; t != nil {
-		terms.Margin, terms.Alpha = t.Margin, t.Alpha
-	}
+	terms := termsOf(s.First().Run)
 	err := s.eachSaved(func(i int, run lab.Run, repetitions []lab.Repetition, found []app.ShownWarning) {
 		step := stepOf(run)
 		steps = append(steps, step)
@@ -234,6 +231,15 @@ func (s *storageLadder) Report() error {
 	}
 	d := ladder.Analyze(steps, s.loads(), measured, warnings, s.notes, terms)
 	return results.ShowResult(s.App, s.Store, Result(d, s.runs()...), s.Options.Result)
+}
+
+// termsOf are the terms that the verdicts of a saved ladder hold by.
+func termsOf(run lab.Run) ladder.Terms {
+	terms := ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: run.Repetitions}
+	if t := run.Terms; t != nil {
+		terms.Margin, terms.Alpha = t.Margin, t.Alpha
+	}
+	return terms
 }
 
 // Result is a ladder in the shapes that results are shown in.

@@ -49,7 +49,7 @@ type layerRun struct {
 	sides   []layerSide
 }
 
-// CompareLayers measures the layers by turns and says what each adds, goes on with that, or says what would be done.
+// CompareLayers measures the layers by turns and says what each adds, resumes that, or says what would be done.
 func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring
@@ -130,7 +130,7 @@ func (s *layerRun) New(ctx context.Context) error {
 	return s.checkOrder(ctx)
 }
 
-// Resume takes up what was measured of the layers.
+// Resume reads what was measured of the layers.
 func (s *layerRun) Resume(ctx context.Context, saved *store.Bundle) error {
 	return s.resume(ctx, saved, s.options.MaxWrites)
 }

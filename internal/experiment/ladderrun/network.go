@@ -56,7 +56,7 @@ func (o Options) ofEnds() network.Options {
 	return n
 }
 
-// runNetworkLadder measures the rungs of a network, goes on with that, or says what would be done.
+// runNetworkLadder measures the rungs of a network, resumes that, or says what would be done.
 func runNetworkLadder(ctx context.Context, p *app.App, st *store.Store, o Options, args []string) error {
 	r := experiment.Request{Design: lab.DesignNetworkLadder, Resume: o.Resume, Args: args, DryRun: o.DryRun,
 		Complete: true}
@@ -111,7 +111,7 @@ func (l *networkLadder) New(ctx context.Context) error {
 	return nil
 }
 
-// Resume takes up what an interrupted run has measured.
+// Resume reads what an interrupted run has measured.
 func (l *networkLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 	for i := range l.Pairs {
 		m := l.Part(i)

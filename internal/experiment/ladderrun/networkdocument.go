@@ -15,10 +15,7 @@ import (
 
 // networkLadderOf is the document of a saved ladder.
 func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
-	terms := ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: b.Run.Repetitions}
-	if t := b.Run.Terms; t != nil {
-		terms.Margin, terms.Alpha = t.Margin, t.Alpha
-	}
+	terms := termsOf(b.Run)
 	rungs := rungsOf(b.Run)
 	steps := make([]ladder.Step, len(rungs))
 	visits := map[string]combinationLoad{}

@@ -210,12 +210,8 @@ func (l *networkLadder) newParts() error {
 	if l.Network.Options.Seed == 0 {
 		l.Network.Options.Seed = rand.Uint64()
 	}
-	su, err := experiment.LoadSuite("network")
+	su, err := l.OneLoad("time=5s")
 	if err != nil {
-		return err
-	}
-	su.Jobs = su.Jobs[:1]
-	if su, err = su.With(append([]string{"parallel=4", "time=5s"}, l.options.Set...)); err != nil {
 		return err
 	}
 	for _, name := range []string{"reverse", "bidir"} {

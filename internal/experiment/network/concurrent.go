@@ -65,6 +65,16 @@ func (s *ConcurrentNetwork) Close() {
 	s.Network.Close()
 }
 
+// OneLoad is the suite with the one load of a network that is measured in combinations: several streams to the server.
+func (n *Network) OneLoad(defaults ...string) (suite.Suite, error) {
+	su, err := experiment.LoadSuite("network")
+	if err != nil {
+		return su, err
+	}
+	su.Jobs = su.Jobs[:1]
+	return su.With(slices.Concat([]string{"parallel=4"}, defaults, n.Options.Set))
+}
+
 // TermsOf checks what verdicts are to hold by.
 func TermsOf(margin string, alpha float64, passes int) (terms lab.Terms, err error) {
 	if terms.Margin, err = unit.ParseShare(margin); err != nil {

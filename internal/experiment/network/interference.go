@@ -36,7 +36,7 @@ type interferenceRun struct {
 	groupOf []string
 }
 
-// RunInterference measures what groups of loads take from each other, goes on with that, or says what would be done.
+// RunInterference measures what groups of loads take from each other, resumes that, or says what would be done.
 func RunInterference(ctx context.Context, p *app.App, o InterferenceOptions) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring
@@ -84,7 +84,7 @@ func (s *interferenceRun) New(ctx context.Context) error {
 	return nil
 }
 
-// Resume takes up what an interrupted run has measured.
+// Resume reads what an interrupted run has measured.
 func (s *interferenceRun) Resume(ctx context.Context, b *store.Bundle) error {
 	at := 0
 	for _, g := range s.Design.Groups {

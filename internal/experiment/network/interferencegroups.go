@@ -166,7 +166,7 @@ func (s *interferenceRun) storagePart(g lab.DesignGroup) (*experiment.Measuremen
 
 // fioTimes have fio run for as long as iperf3 does.
 func (s *interferenceRun) fioTimes() []string {
-	su, err := s.networkSuite()
+	su, err := s.OneLoad()
 	if err != nil || len(su.Jobs) == 0 {
 		return nil // it is said where the suite is used
 	}
@@ -175,16 +175,6 @@ func (s *interferenceRun) fioTimes() []string {
 	run := iperf3.TestTime(params) - omit
 	return []string{"time_based=1", "runtime=" + strconv.Itoa(int(run.Seconds())) + "s", "ramp_time=" +
 		strconv.Itoa(int(omit.Seconds())) + "s"}
-}
-
-// networkSuite has the one load of a network that is measured: several streams to the server.
-func (n *Network) networkSuite() (suite.Suite, error) {
-	su, err := experiment.LoadSuite("network")
-	if err != nil {
-		return su, err
-	}
-	su.Jobs = su.Jobs[:1]
-	return su.With(append([]string{"parallel=4"}, n.Options.Set...))
 }
 
 // newPartHeader makes the header of the run of one load.
@@ -203,7 +193,7 @@ func (s *interferenceRun) newPartHeader(m *experiment.Measurement) error {
 			return app.Usage("what fio would do writes, and groups only read", "leave rw out of --set-fio")
 		}
 	} else {
-		su, err := s.networkSuite()
+		su, err := s.OneLoad()
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (n *pairsRun) New(ctx context.Context) error {
 	return nil
 }
 
-// Resume takes up what an interrupted run has measured.
+// Resume reads what an interrupted run has measured.
 func (n *pairsRun) Resume(ctx context.Context, saved *store.Bundle) error {
 	for i := range n.Pairs {
 		n.Parts = append(n.Parts, n.Part(i))
@@ -132,7 +132,7 @@ func (n *Network) newHeader(ctx context.Context, su suite.Suite) error {
 	return n.planEvents()
 }
 
-// planEvents takes up the events, which happen during the tests of all pairs.
+// planEvents reads the events, which happen during the tests of all pairs.
 func (n *Network) planEvents() error {
 	var ends []lab.RunTarget
 	for _, e := range n.Ends {

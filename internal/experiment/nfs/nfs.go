@@ -41,7 +41,7 @@ type Stages struct {
 	// stages are those that can be measured, and missing those that were not.
 	stages  []nfsStage
 	missing []string
-	// bundles are what was measured, and earlier what is taken up of it, by what the stages were called at first.
+	// bundles are what was measured, and earlier what of it is resumed, by what the stages were called at first.
 	bundles  []string
 	earlier  map[string]*store.Bundle
 	measured experiment.Measured

@@ -141,7 +141,7 @@ func (x *Stages) runOptions() experiment.RunOptions {
 	return o
 }
 
-// prepare makes the run of a stage, or takes up the one that was interrupted.
+// prepare makes the run of a stage, or resumes the one that was interrupted.
 func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsStage) error {
 	if m.Resumed != nil {
 		return m.ResumeFrom(ctx, m.Resumed, m.Resumed.Run)

@@ -28,7 +28,7 @@ type pairedComparison struct {
 	args    []string
 	terms   lab.Terms
 	pairs   *plan.Pairs
-	// names of the targets of the arms, and found the runs of both that are gone on with.
+	// names of the targets of the arms, and found the runs of both that are resumed.
 	names []string
 	found map[string]*store.Bundle
 	// targets of the arms, which may be one.

@@ -45,7 +45,7 @@ func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) erro
 	return nil
 }
 
-// findRuns finds the sides of the comparison that is gone on with, by arm.
+// findRuns finds the sides of the comparison that is resumed, by arm.
 func (c *pairedComparison) findRuns(named *store.Bundle) error {
 	all, err := c.Store.Partners(named)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *pairedComparison) allowPairs(pairs int) error {
 	return nil
 }
 
-// finishedError says why a finished comparison can't be gone on with.
+// finishedError says why a finished comparison can't be resumed.
 func (c *pairedComparison) finishedError() error {
 	show := fmt.Sprintf("headroom compare %s %s shows it", c.base().Run.ID, c.Arms[plan.New].Run.ID)
 	budget := c.options.Budget

@@ -10,7 +10,7 @@ import (
 	"headroom/internal/store"
 )
 
-// begin makes the bundle, or takes it up again.
+// begin makes the bundle, or reopens it.
 func (t *MultiTargetRun) begin(ctx context.Context) (*store.Writer, error) {
 	w, err := t.open()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"headroom/internal/target"
 )
 
-// planEvents takes up the events, which happen during the loads of all targets.
+// planEvents reads the events, which happen during the loads of all targets.
 func (t *MultiTargetRun) planEvents() error {
 	var ends []lab.RunTarget
 	for _, m := range t.Parts {

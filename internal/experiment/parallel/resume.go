@@ -13,7 +13,7 @@ import (
 	"headroom/internal/validity"
 )
 
-// Resume takes up what an interrupted run has measured so far.
+// Resume reads what an interrupted run has measured so far.
 func (t *MultiTargetRun) Resume(ctx context.Context, b *store.Bundle) error {
 	if t.isFleet() {
 		defer t.Footprint.WithLowMemory()()

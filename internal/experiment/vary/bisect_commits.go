@@ -51,7 +51,7 @@ func (s *CommitSeries) recordIn(e *lab.Experiment) {
 	}
 }
 
-// openBuilds takes up the built commits of a search that has them.
+// openBuilds opens the built commits of a search that has them.
 func (x *Experiment) openBuilds(ctx context.Context) error {
 	terms := x.Run.Experiment.Commits
 	if terms == nil {

@@ -158,7 +158,7 @@ func (x *Experiment) chooseOptions() error {
 	return nil
 }
 
-// openKernels takes up the source and the configurations of a search among options.
+// openKernels opens the source and the configurations of a search among options.
 func (x *Experiment) openKernels(ctx context.Context) error {
 	k := x.Run.Experiment.Kernels
 	if k == nil {

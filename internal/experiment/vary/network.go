@@ -167,7 +167,7 @@ func (x *Experiment) readEnds(b *store.Bundle) error {
 	return n.ReadEnds(b)
 }
 
-// resumePairs takes up what the pairs of an interrupted run have measured, after the first of them was.
+// resumePairs reads what the pairs of an interrupted run have measured, after the first of them was.
 func (x *Experiment) resumePairs(ctx context.Context, b *store.Bundle) error {
 	x.Run.Targets = b.Run.Targets
 	for i, m := range x.Peers {
