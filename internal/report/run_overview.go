@@ -83,7 +83,9 @@ func (r runText) overviewPlot(title string, numbers []overviewNumber) document.P
 		Unit: string(numbers[0].Unit), Scale: document.Linear}, Y: document.Axis{Scale: document.Names}}
 	text := shown
 	if len(numbers[0].row.own) > 0 {
-		text = ownFigure
+		if text = ownFigure; numbers[0].Unit == lab.PerSecond {
+			p.X.Title += "/s"
+		}
 	}
 	least, most := math.Inf(1), 0.0
 	for i, n := range numbers {
