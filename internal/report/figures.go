@@ -57,14 +57,6 @@ func spreadText(m *Metric) string {
 	return "±" + unit.Percent(share)
 }
 
-// intervalText prints an interval with its confidence: "65.3k to 66.9k, 75% sure".
-func intervalText(m *Metric) string {
-	if m == nil || m.Interval == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s to %s, %s sure", figure(m.Unit, m.Lo), figure(m.Unit, m.Hi), confidenceText(m.Confidence))
-}
-
 // confidenceText rounds down, so that 99.6% is not called certain.
 func confidenceText(c float64) string { return fmt.Sprintf("%.0f%%", math.Floor(c*100+1e-9)) }
 
