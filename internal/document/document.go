@@ -3,7 +3,10 @@
 // of result. Published JSON is made of the results themselves and not of this.
 package document
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Document is a result.
 type Document struct {
@@ -133,18 +136,22 @@ const (
 	Range Kind = "range"
 )
 
+// Picture says whether cells are no text that a file for other programs has.
+func (k Kind) Picture() bool { return k == Bar || k == Sketch || k == Range }
+
 // Column of a table.
 type Column struct {
 	Title string
 	Kind  Kind
 	// Over is above the titles of columns that are next to each other and have it in common.
 	Over string
-	// Drop ranks what goes first where a terminal has no room, the highest; 0 stays. The interval goes on its own.
+	// Drop ranks what goes first where a terminal has no room, the highest; 0 stays. The interval goes on its own, one
+	// of -1 where names are cut already.
 	Drop, DropInterval int
 	// Optional columns vanish where all their cells are empty; texts of those that are Cut are shortened where a
 	// terminal has no room.
 	Optional, Cut bool
-	// Instead stands below the table where a terminal has no room for the column.
+	// Instead stands below the table where a terminal has no room for the column; nil where it says so.
 	Instead []string
 }
 
@@ -260,9 +267,9 @@ func rewritten(b Block, rewrite func(string) string) Block {
 }
 
 func rewrittenTexts(of []string, rewrite func(string) string) []string {
-	var out []string
-	for _, text := range of {
-		out = append(out, rewrite(text))
+	out := slices.Clone(of)
+	for i := range out {
+		out[i] = rewrite(out[i])
 	}
 	return out
 }

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
@@ -11,8 +13,10 @@ import (
 type plottedChange struct {
 	// name stands beside the row, and of is what else tells it from others.
 	name, of string
-	ratio    float64
-	lo, hi   *float64
+	// direction has a colour and a sign of its own.
+	direction string
+	ratio     float64
+	lo, hi    *float64
 	// margin is the largest change that counts as none.
 	margin float64
 	// decided says that there is a verdict.
@@ -37,14 +41,40 @@ func changesPlot(title, metric string, better lab.Better, rows []plottedChange) 
 		p.Note = fmt.Sprintf("the first %d of %d rows; the table has all", maxPlottedChanges, n)
 		rows = rows[:maxPlottedChanges]
 	}
-	var series document.Series
+	series := map[string]document.Series{}
 	for i, r := range rows {
 		at := float64(i)
 		p.Y.Names = append(p.Y.Names, r.name)
 		p.Bands = append(p.Bands, document.Band{From: at - 0.5, To: at + 0.5, Lo: 1 / (1 + r.margin), Hi: 1 + r.margin})
-		series.Points = append(series.Points, document.Point{At: at, Value: r.ratio, Lo: r.lo, Hi: r.hi,
+		s := series[r.direction]
+		s.Direction, s.Points = r.direction, append(s.Points, document.Point{At: at, Value: r.ratio, Lo: r.lo, Hi: r.hi,
 			Name: joinNonEmpty(r.of, r.name), Text: r.text, Codes: r.codes, Faint: !r.decided})
+		series[r.direction] = s
 	}
-	p.Series = []document.Series{series}
+	p.X.From, p.X.To, p.X.Clipped = changesShown(rows)
+	for _, direction := range sortedKeys(series) {
+		p.Series = append(p.Series, series[direction])
+	}
 	return p
+}
+
+// changesShown is where a picture of changes ends that would show little of most of them otherwise: at four times, or
+// four times as far as half of them reach. One that shows all ends where they do.
+func changesShown(rows []plottedChange) (from, to *float64, clipped bool) {
+	const far = 4
+	var logs []float64
+	for _, r := range rows {
+		logs = append(logs, math.Abs(math.Log(r.ratio)))
+	}
+	slices.Sort(logs)
+	limit := max(math.Log(far), far*logs[(len(logs)-1)/2])
+	if logs[len(logs)-1] <= limit || math.IsInf(limit, 0) {
+		return nil, nil, false
+	}
+	lo, hi := 1.0, 1.0
+	for _, r := range rows {
+		lo, hi = min(lo, r.ratio, 1/(1+2*r.margin)), max(hi, r.ratio, 1+2*r.margin)
+	}
+	lo, hi = max(lo, math.Exp(-limit)), min(hi, math.Exp(limit))
+	return &lo, &hi, true
 }

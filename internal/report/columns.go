@@ -31,6 +31,8 @@ type column struct {
 	// optional columns vanish when all their cells are empty.
 	optional bool
 	style    style
+	// styles are those of single cells, where they have some.
+	styles []style
 }
 
 // grid is a table whose columns fit.
@@ -54,7 +56,7 @@ func fit(all []column, width int) (g grid, left []string) {
 	}
 	for g.width() > width {
 		gone := slices.MaxFunc(g, func(a, b column) int { return cmp.Compare(a.drop, b.drop) })
-		if gone.drop == 0 {
+		if gone.drop <= 0 {
 			break
 		}
 		if gone.title != "" {
@@ -65,18 +67,27 @@ func fit(all []column, width int) (g grid, left []string) {
 		})
 	}
 	slices.Reverse(left)
-	if over := g.width() - width; over > 0 && len(g) > 1 {
-		// Names first, then parameters; what is left after that is cut by the terminal's edge.
-		for i := range 2 {
-			room := max(g[i].width()-over, shortestName/(i+1))
-			over -= g[i].width() - room
-			g[i].cells = shortened(g[i].cells, room)
-			if over <= 0 {
-				break
-			}
+	// Names first, then parameters; what is left after that is cut by the terminal's edge.
+	for i := range 2 {
+		if over := g.width() - width; over > 0 && len(g) > 1 {
+			g[i].cells = shortened(g[i].cells, max(g[i].width()-over, shortestName/(i+1)))
 		}
 	}
-	return g, left
+	if tight := g.tight(width); tight.width() <= width {
+		return tight, left
+	}
+	return slices.DeleteFunc(g, func(c column) bool { return c.drop < 0 }), left
+}
+
+// tight has one space between columns, the first ones first, as far as the table is too wide.
+func (g grid) tight(width int) grid {
+	g = slices.Clone(g)
+	for i := range g {
+		if g.width() > width {
+			g[i].gap = 1
+		}
+	}
+	return g
 }
 
 func shortened(texts []string, room int) []string {
@@ -182,7 +193,9 @@ func (g grid) lines(o Options) []string {
 			}
 			text, style := c.title, faint
 			if i > 0 {
-				text, style = c.cells[i-1], c.style
+				if text, style = c.cells[i-1], c.style; c.styles != nil {
+					style = c.styles[i-1]
+				}
 			}
 			padding := strings.Repeat(" ", c.width()-utf8.RuneCountInString(text))
 			if c.figures || c.right {

@@ -70,7 +70,7 @@ func (t *sheetTable) table(of document.Table, heading string, codes func(string)
 		name, ofRow := of.RowName(i), rowWide(row)
 		for j, c := range row.Cells {
 			k := of.Columns[j].Kind
-			if k == document.Words || k == document.Bar || k == document.Sketch || c.Text == "" {
+			if k == document.Words || k.Picture() || c.Text == "" {
 				continue
 			}
 			t.cell([]string{of.Name, strconv.Itoa(i + 1), name, of.Columns[j].Name()}, c,

@@ -43,8 +43,12 @@ func markColumn(list []document.Entry) (width int, right bool) {
 	if right {
 		width = number
 	}
+	marked := false
 	for _, e := range list {
-		width = max(width, prose.Columns(e.Mark))
+		width, marked = max(width, prose.Columns(e.Mark)), marked || e.Mark != ""
+	}
+	if !marked {
+		width = 0
 	}
 	return width + gap, right
 }

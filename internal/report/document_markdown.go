@@ -109,7 +109,7 @@ func markdownWarning(out *bufio.Writer, w document.Warning, prefix string) {
 func markdownTable(out *bufio.Writer, t document.Table, notes func(string) string) {
 	line := func(cell func(i int, c document.Column) string) {
 		for i, c := range t.Columns {
-			if c.Kind != document.Bar && !t.Empty(i) {
+			if c.Kind != document.Bar && c.Kind != document.Range && !t.Empty(i) {
 				out.WriteString("| " + cell(i, c) + " ")
 			}
 		}

@@ -95,6 +95,7 @@ type pageCell struct {
 	Signs          template.HTML
 	Bar            *pageBar
 	Tint           int
+	Tone           document.Tone
 }
 
 // pageBar is drawn in a picture that is 100 wide.
@@ -228,7 +229,7 @@ func (l warningLinks) warning(w document.Warning) pageWarning {
 func (l warningLinks) table(t document.Table) *pageTable {
 	p := &pageTable{Rows: make([]pageRow, len(t.Rows)), Tinted: t.Map}
 	for i, c := range t.Columns {
-		if t.Empty(i) || c.Kind == document.Sketch {
+		if t.Empty(i) || c.Kind == document.Sketch || c.Kind == document.Range {
 			continue
 		}
 		p.over(c.Over)
@@ -237,7 +238,7 @@ func (l warningLinks) table(t document.Table) *pageTable {
 			of := row.Cells[i]
 			signs := strings.ReplaceAll(of.Signs, " ", "\u00a0")
 			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Signs: l.text(signs),
-				Tint: int(100 * of.Tint)}
+				Tint: int(100 * of.Tint), Tone: of.Tone}
 			if c.Kind == document.Bar {
 				cell.Bar = newPageBar(of)
 			}

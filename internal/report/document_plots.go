@@ -33,7 +33,7 @@ func newPagePlots(b document.Plots) *pagePlots {
 			plots.Class = " rows"
 		}
 		shown := pagePlot{Title: visible.Line(p.Title), Note: visible.Line(p.Note)}
-		if p.Points() > 1 {
+		if n := p.Points(); n > 1 || n == 1 && p.Y.Scale == document.Names {
 			shown.SVG, plots.Reading = drawPlot(p), b.Reading
 		} else {
 			shown.Alone = onlyPoint(p)

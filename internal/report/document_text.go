@@ -241,7 +241,7 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 	names := true
 	for i, c := range t.Columns {
 		names = names && c.Kind == document.Words
-		title := shorten(c.Title, p.width/3)
+		title := p.columnTitle(c)
 		text := column{title: title, right: c.Kind == document.Number, drop: c.Drop, optional: c.Optional, over: c.Over,
 			name: names, cut: c.Cut}
 		if i > 0 && c.Over != t.Columns[i-1].Over {
@@ -251,12 +251,17 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 		signs := column{gap: 1, optional: true, style: alarm, of: title, over: c.Over, name: names}
 		for _, row := range rows {
 			cell := row.Cells[i]
-			if c.Kind == document.Bar {
+			switch {
+			case c.Kind == document.Bar:
 				cell.Text = barText(cell.From, cell.To)
+			case c.Kind == document.Verdict && cell.Text != "":
+				cell.Text, cell.Signs = joinNonEmpty(cell.Text, shownSigns(cell.Signs)), ""
 			}
 			text.cells, interval.cells, signs.cells = append(text.cells, cell.Text),
 				append(interval.cells, cell.Interval), append(signs.cells, cell.Signs)
+			text.styles = append(text.styles, toneStyle(cell.Tone))
 		}
+		interval.styles = text.styles
 		all = append(all, text, signs, interval)
 	}
 	width := p.width
@@ -279,7 +284,7 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 	if more := len(t.Rows) - len(rows); more > 0 {
 		p.wrapped(faint, fmt.Sprintf("and %d more", more), 2)
 	}
-	return left
+	return p.instead(t, left)
 }
 
 // rows are the lines of a grid, with what is above some of them.
@@ -331,6 +336,46 @@ func compacted(all []column, room int) []column {
 		}
 	}
 	return append(out, signs)
+}
+
+func (p *paragraphs) columnTitle(c document.Column) string { return shorten(c.Title, p.width/3) }
+
+// instead writes what stands below a table instead of a column that is left out, and returns the other columns.
+func (p *paragraphs) instead(t document.Table, left []string) []string {
+	return slices.DeleteFunc(left, func(title string) bool {
+		c := t.Columns[slices.IndexFunc(t.Columns, func(c document.Column) bool { return p.columnTitle(c) == title })]
+		if len(c.Instead) > 0 {
+			p.line("")
+		}
+		for _, text := range c.Instead {
+			p.wrapped(plain, text, 2)
+		}
+		return c.Instead != nil || c.Kind == document.Range
+	})
+}
+
+// shownSigns are few enough for a table.
+func shownSigns(signs string) string {
+	all := strings.Fields(signs)
+	if more := len(all) - 1; more > 1 {
+		return all[0] + " +" + strconv.Itoa(more)
+	}
+	return signs
+}
+
+func toneStyle(t document.Tone) style {
+	const red, green style = "31", "32"
+	switch t {
+	case document.Good:
+		return green
+	case document.Bad:
+		return red
+	case document.Doubtful:
+		return alarm
+	case document.Faint:
+		return faint
+	}
+	return plain
 }
 
 // barWidth is how many columns the largest value takes.

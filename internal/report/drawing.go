@@ -19,8 +19,8 @@ type drawing struct {
 	height float64
 	// textSize is that of the names at the y axis.
 	textSize float64
-	// What is left free around the data.
-	left, right, above, below float64
+	// What is left free around the data, and of that between it and the names at the y axis.
+	left, right, above, below, gap float64
 
 	shapes strings.Builder
 	// written are the places of labels.
@@ -77,7 +77,8 @@ func newFrame(x, y scale, height, textSize float64) *drawing {
 	for _, t := range y.ticks {
 		widest = max(widest, textWidth(t.name))
 	}
-	d.left = 2 + widest*textSize + 6
+	d.gap = 6
+	d.left = 2 + widest*textSize + d.gap
 	return d
 }
 
@@ -118,7 +119,7 @@ func (d *drawing) axes() {
 	for _, t := range ticks {
 		if y := d.toY(t.value); t.name != "" {
 			d.path("M"+coordinates(d.left, y)+"H"+end, frame, 0.5, "")
-			d.text(d.left-6, y+0.35*d.textSize, "end", muted, d.textSize, t.name)
+			d.text(d.left-d.gap, y+0.35*d.textSize, "end", muted, d.textSize, t.name)
 		}
 	}
 	d.path("M"+coordinates(d.left, bottom)+"H"+end, frame, 0.5, "")
@@ -190,10 +191,9 @@ func (d *drawing) diamond(p point, colour, more string) {
 		coordinates(d.toX(p.x), d.toY(p.y)-3.8), colour, more)
 }
 
-// arrow is a head at a point that says that something goes on: upwards, by y, or across, by x.
-func (d *drawing) arrow(p point, x, y float64, colour string) {
+// arrow is a head at a place in the drawing that says that something goes on: upwards, by y, or across, by x.
+func (d *drawing) arrow(atX, atY, x, y float64, colour string) {
 	const size = 4.5
-	atX, atY := d.toX(p.x), d.toY(p.y)
 	d.path("M"+coordinates(atX-size*(x+0.7*y), atY+size*(y+0.7*x))+"L"+coordinates(atX, atY)+"L"+
 		coordinates(atX-size*(x-0.7*y), atY+size*(y-0.7*x)), colour, 1.2, "")
 }

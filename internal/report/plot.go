@@ -33,7 +33,8 @@ func drawPlot(p document.Plot) template.HTML {
 			place.ticks[i].value = d.row(place.ticks[i].value)
 		}
 		d.drawing = newFrame(value, place, plotHeight(p), pictureText-1)
-		d.right += d.widestText()
+		const arrow = 8 // where a value is beyond the picture
+		d.left, d.gap, d.right = d.left+arrow, d.gap+arrow, d.right+arrow/2+d.widestText()
 	} else {
 		d.drawing = newFrame(place, value, plotHeight(p), pictureText)
 	}
@@ -245,24 +246,32 @@ func (d plotted) series(s document.Series) {
 	}
 }
 
-// interval is a line between its ends. An interval, or a value without one, that goes on beyond the picture ends in an
-// arrow.
+// interval is a line between its ends. Where it, or the value, goes on beyond the picture there is an arrow.
 func (d plotted) interval(p document.Point, colour string) {
 	lo, hi := p.Value, p.Value
 	if p.Lo != nil && p.Hi != nil && !math.IsNaN(*p.Lo+*p.Hi) {
 		lo, hi = min(lo, *p.Lo), max(hi, *p.Hi)
 		d.line([]point{d.at(p.At, lo), d.at(p.At, hi)}, colour, 1.2)
 	}
-	x, y := 0.0, 1.0
+	if least := d.values().min; lo < least {
+		d.beyond(d.at(p.At, lo), -1, p.Value < least, colour)
+	}
+	if most := d.values().max; hi > most {
+		d.beyond(d.at(p.At, hi), 1, p.Value > most, colour)
+	}
+}
+
+// beyond is an arrow at an end of the values, outside of the marker where that is there.
+func (d plotted) beyond(p point, way float64, marked bool, colour string) {
+	const outside = 7
+	x, y, gap := 0.0, way, 0.0
 	if d.across {
-		x, y = 1, 0
+		x, y = way, 0
 	}
-	if lo < d.values().min {
-		d.arrow(d.at(p.At, lo), -x, -y, colour)
+	if marked {
+		gap = outside
 	}
-	if hi > d.values().max {
-		d.arrow(d.at(p.At, hi), x, y, colour)
-	}
+	d.arrow(d.toX(p.x)+gap*x, d.toY(p.y)-gap*y, x, y, colour)
 }
 
 // marker is the sign of a point, hollow where it is tainted: a dot, for writes a diamond.

@@ -42,6 +42,12 @@ func (s style) paint(text string, o Options) string {
 func briefMark(sign, text, about string, width int) string {
 	const readable = 24
 	head, tail := sign+" ", " ["+shorten(about, width/3)+"]"
+	if sign == "" {
+		head = ""
+	}
+	if about == "" {
+		tail = ""
+	}
 	if width-prose.Columns(head)-prose.Columns(tail) < readable {
 		tail = ""
 	}
