@@ -11,15 +11,6 @@ const (
 	mostFiles = 25
 )
 
-// longFiles have more than mostLines and are still to be split. The list only becomes shorter.
-func longFiles() []string {
-	return []string{
-		"internal/report/compare_table.go",
-		"internal/report/compare_words.go",
-		"internal/results/comparison.go",
-	}
-}
-
 // fullFolders hold more than mostFiles and are still to be split, but for cli, which has one file a command.
 func fullFolders() []string {
 	return []string{"internal/cli", "internal/experiment", "internal/facts", "internal/factor", "internal/report",
@@ -28,20 +19,11 @@ func fullFolders() []string {
 
 // What has more than one job can be seen by its size first.
 func TestFilesAndFoldersAreSmall(t *testing.T) {
-	var long []string
 	folders := map[string]int{}
 	for _, f := range goFiles(t, false) {
 		folders[f.dir]++
 		if n := len(lines(t, f.name)); n > mostLines {
-			long = append(long, f.name)
-			if !slices.Contains(longFiles(), f.name) {
-				t.Errorf("%s has %d lines; split it by what it does, %d are the most", f.name, n, mostLines)
-			}
-		}
-	}
-	for _, name := range longFiles() {
-		if !slices.Contains(long, name) {
-			t.Errorf("%s has no more than %d lines, or is gone: take it from longFiles", name, mostLines)
+			t.Errorf("%s has %d lines; split it by what it does, %d are the most", f.name, n, mostLines)
 		}
 	}
 	for dir, n := range folders {

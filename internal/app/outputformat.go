@@ -26,15 +26,6 @@ func ReportFormats() []OutputFormat {
 // ExportFormats are those of export: a run as one file is among them.
 func ExportFormats() []OutputFormat { return append(ReportFormats(), OutputFormat{"run", ".headroom"}) }
 
-// CompareFormats are those of a comparison.
-func CompareFormats() []OutputFormat {
-	var list []OutputFormat
-	for _, f := range report.CompareFormats() {
-		list = append(list, OutputFormat{f.Name, f.Extension})
-	}
-	return append(list, OutputFormat{"json", ".json"})
-}
-
 // FormatNames are what --format takes.
 func FormatNames(known []OutputFormat) []string {
 	var list []string

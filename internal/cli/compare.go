@@ -3,7 +3,6 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
 	"headroom/internal/compare"
 	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/experiment/paired"
@@ -57,7 +56,7 @@ of storage adds, on one target or several.`,
 				layers := ladderrun.LayerOptions{Suite: live.Suite, Set: live.Set, Size: live.Size, Label: live.Label,
 					Seed: live.Seed, MaxWrites: live.Writes, Passes: live.Pairs, Budget: live.Budget,
 					Resume: live.Resume, DryRun: live.DryRun,
-					Result: results.DocumentOutput{Output: o.Output, Format: o.FormatName}}
+					Result: o.Result}
 				return ladderrun.CompareLayers(c.Context(), p.App, layers, args)
 			}
 			if live.Live {
@@ -74,13 +73,12 @@ of storage adds, on one target or several.`,
 		"metrics to compare, named as in JSON; a trailing * matches all that begin so")
 	f.BoolVar(&o.All, "all", false, "compare all metrics that both sides have")
 	f.BoolVar(&o.Anyway, "anyway", false, "compare also what is incomparable")
-	f.StringVarP(&o.Output, "output", "o", "", "file to write: .html, .md, .csv or .json (default: a table)")
-	formatFlag(c, &o.FormatName, app.CompareFormats())
-	rawCellsFlag(c, &o.Raw)
+	documentFlags(&o.Result, c)
+	rawCellsFlag(c, &o.Result.Report.RawCells)
 	f.StringVar(&o.FailOn, "fail-on", "",
 		"exit with 3 if something is slower (or different), with 5 if that is undecided")
-	f.BoolVar(&o.Serials, "serials", false, "show serial numbers, also in files")
-	warningsFlag(c, &o.Warnings)
+	f.BoolVar(&o.Result.Report.Serials, "serials", false, "show serial numbers, also in files")
+	warningsFlag(c, &o.Result.Report.Warnings)
 	liveFlags(&live, p, c)
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", results.FailOns)

@@ -127,7 +127,7 @@ func ofCSV(text string) (base, next, ratio float64) {
 // ofText reads the row of a table: two figures and a change, with spreads and tags in between.
 func ofText(text string) (base, next, ratio float64) {
 	nan := math.NaN()
-	i := strings.Index(text, `<th scope="row">load`)
+	i := strings.Index(text, `<td class="words">load`)
 	if i < 0 {
 		if i = strings.Index(text, "\nload"); i < 0 {
 			if i = strings.Index(text, "| load"); i < 0 {

@@ -84,7 +84,7 @@ func decisionText(n *compare.ComparedRun) (what, command string) {
 		return "", ""
 	}
 	takes := time.Duration(n.Decide.Seconds * float64(time.Second)).Round(time.Second)
-	return fmt.Sprintf("%s (about %s): ", n.Decide.Why, unit.Duration(takes)), n.Decide.Command
+	return fmt.Sprintf("%s (about %s)", n.Decide.Why, unit.Duration(takes)), n.Decide.Command
 }
 
 // undecidedBySpread says whether a row suggests nothing because its values spread too far for the change that they

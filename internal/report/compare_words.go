@@ -2,12 +2,11 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headroom/internal/compare"
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/unit"
@@ -77,69 +76,6 @@ func doubtfulText(n *compare.ComparedRun) string {
 	return "," + which + " only because of warnings: --anyway compares " + those
 }
 
-// ratioText prints a ratio: "0.61x [0.59, 0.63]".
-func ratioText(ratio float64, b compare.Bounds) string {
-	if !b.Known() {
-		return factor(ratio) + "x"
-	}
-	show := factor
-	if max(math.Abs(*b.Lo-1), math.Abs(*b.Hi-1)) >= 0.0995 && math.Abs(ratio-1) < 0.0995 {
-		show = func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) } // a third digit would say nothing
-	}
-	return fmt.Sprintf("%sx [%s, %s]", show(ratio), show(*b.Lo), show(*b.Hi))
-}
-
-// factor prints a ratio with the digits that tell it from one.
-func factor(v float64) string {
-	switch {
-	case v >= 99.5:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case v >= 9.95:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case v < 0.0995:
-		return strconv.FormatFloat(v, 'g', 2, 64)
-	case math.Abs(v-1) < 0.0995:
-		return strconv.FormatFloat(v, 'f', 3, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
-// changeText prints a ratio as a change: "-60.2%", "+12%"; from ten times and down to a tenth as a factor.
-func changeText(ratio float64) string {
-	if ratio >= 10 || ratio <= 0.1 {
-		return factor(ratio) + "x"
-	}
-	return signed(ratio, false) + "%"
-}
-
-// signed is a change in percent with its sign.
-func signed(ratio float64, short bool) string {
-	p := (ratio - 1) * 100
-	digits := 1
-	if math.Abs(p) >= 99.5 || short && math.Abs(p) >= 9.95 {
-		digits = 0
-	}
-	text := strconv.FormatFloat(p, 'f', digits, 64)
-	if strings.Trim(text, "-0.") == "" {
-		return "0.0"
-	}
-	if p > 0 {
-		text = "+" + text
-	}
-	return text
-}
-
-// changeBounds prints the interval that decides, in percent: "[-61, -59]"; as factors where the change is one.
-func changeBounds(c *compare.Change) string {
-	switch {
-	case c == nil || !c.Known():
-		return ""
-	case c.Ratio >= 10 || c.Ratio <= 0.1 || *c.Hi >= 100:
-		return "[" + factor(*c.Lo) + ", " + factor(*c.Hi) + "]x"
-	}
-	return "[" + signed(*c.Lo, true) + ", " + signed(*c.Hi, true) + "]"
-}
-
 // changeTexts are the change of a row and its interval; in parentheses, and with fewer digits, what it would be where
 // warnings forbid a verdict.
 func changeTexts(c *compare.ComparedMetric) (change, interval string) {
@@ -166,22 +102,14 @@ func briefTitle(title string) string {
 	return title
 }
 
-// sideText prints one side: its center with its spread.
-func sideText(u lab.Unit, f compare.Figures) (number, spread string) {
+// sideCell is one side: its center with its spread.
+func sideCell(u lab.Unit, f compare.Figures) document.Cell {
 	m := Metric{Center: f.Center, Unit: u}
 	if f.Known() {
 		m.Interval = &Interval{Lo: *f.Lo, Hi: *f.Hi, Confidence: f.Confidence}
 	}
-	return figure(u, f.Center), spreadText(&m)
-}
-
-// verdictText is the verdict with what belongs to it wherever it stands.
-func verdictText(c *compare.ComparedMetric) string {
-	text := comparedWord(c)
-	if c.Anyway {
-		text += " (anyway)"
-	}
-	return text
+	return document.Cell{Text: figure(u, f.Center), Interval: spreadText(&m), Value: &f.Center, Lo: f.Lo, Hi: f.Hi,
+		Unit: string(u)}
 }
 
 // compareRows are the numbers about one new run.
@@ -201,127 +129,6 @@ func mapText(m map[string]string) string {
 		b.WriteString(k + "=" + m[k] + " ")
 	}
 	return b.String()
-}
-
-// grouped is a text with the jobs that it is about.
-type grouped struct {
-	key, text string
-	jobs      []string
-	// all says that it is about all of several rows.
-	all bool
-}
-
-// maxRowsWithMetrics is up to how many rows a remark names the metrics too.
-const maxRowsWithMetrics = 20
-
-// groupTexts collects what is said of several jobs, so that it is said once.
-func groupTexts(rows []*compare.ComparedMetric, of func(*compare.ComparedMetric) []string) []grouped {
-	return groupBy(rows, func(c *compare.ComparedMetric) (keys, texts []string) { texts = of(c); return texts, texts })
-}
-
-// groupBy is groupTexts where the first of several texts with the same key speaks for all.
-func groupBy(rows []*compare.ComparedMetric, of func(*compare.ComparedMetric) (keys, texts []string)) []grouped {
-	var out []grouped
-	var times []int
-	titles := rowTitles(rows)
-	for n, c := range rows {
-		keys, texts := of(c)
-		for j, key := range keys {
-			i := slices.IndexFunc(out, func(g grouped) bool { return g.key == key })
-			if i < 0 {
-				i = len(out)
-				out, times = append(out, grouped{key: key, text: texts[j]}), append(times, 0)
-			}
-			times[i]++
-			name := c.Job
-			if len(rows) <= maxRowsWithMetrics {
-				name = joinNonEmpty(name, titles[n].metric)
-			}
-			if !slices.Contains(out[i].jobs, name) {
-				out[i].jobs = append(out[i].jobs, name)
-			}
-		}
-	}
-	for i := range out {
-		out[i].all = times[i] == len(rows) && len(rows) > 1
-	}
-	return out
-}
-
-// about names the first few jobs.
-func (g grouped) about() string {
-	if g.all {
-		return "all"
-	}
-	return prose.Few(g.jobs, 3)
-}
-
-// noteTexts are the notes of a table. Those that begin alike up to a colon are said in one.
-func noteTexts(rows []*compare.ComparedMetric) []string {
-	var out []string
-	at := map[string]int{}
-	for _, g := range groupTexts(rows, func(c *compare.ComparedMetric) []string { return c.Notes }) {
-		head, rest, list := strings.Cut(g.text, ": ")
-		about := " [" + g.about() + "]"
-		if i, printed := at[head]; list && printed {
-			out[i] += "; " + rest + about
-			continue
-		}
-		at[head] = len(out)
-		out = append(out, prose.Capital(g.text)+about)
-	}
-	return append(out, caveatTexts(rows)...)
-}
-
-// caveatTexts are what had a hand in the numbers of a table and turned no verdict, each warning once with the figures
-// of the first row that has it.
-func caveatTexts(rows []*compare.ComparedMetric) []string {
-	var out []string
-	for _, g := range groupBy(rows, func(c *compare.ComparedMetric) (keys, texts []string) {
-		for _, caveat := range c.Caveats {
-			keys, texts = append(keys, caveat.Code), append(texts, caveat.Text)
-		}
-		return keys, texts
-	}) {
-		out = append(out, "Caveat "+g.text+" ["+g.about()+"]")
-	}
-	return out
-}
-
-// groupReasons numbers the reasons of a table: each warning once, whatever its figures in each cell; without the advice
-// that follows the last semicolon of its text, which is about one run and not about two.
-func groupReasons(rows []*compare.ComparedMetric) []grouped {
-	return groupBy(rows, func(c *compare.ComparedMetric) (keys, texts []string) {
-		for _, r := range c.Reasons {
-			text := r.Text
-			if i := strings.LastIndex(text, "; "); r.Code == "warning" && i > 0 {
-				text = text[:i]
-			}
-			keys, texts = append(keys, reasonKey(r)), append(texts, text)
-		}
-		return keys, texts
-	})
-}
-
-func reasonKey(r compare.Reason) string {
-	if r.Code == "warning" {
-		return r.Items[0].Name
-	}
-	return r.Text
-}
-
-// reasonSigns gives the signs of a row's reasons by their numbers.
-func reasonSigns(rows []*compare.ComparedMetric) func(*compare.ComparedMetric) []string {
-	all := groupReasons(rows)
-	return func(c *compare.ComparedMetric) []string {
-		var signs []string
-		for i, g := range all {
-			if slices.ContainsFunc(c.Reasons, func(r compare.Reason) bool { return reasonKey(r) == g.key }) {
-				signs = append(signs, mark{number: i + 1}.sign())
-			}
-		}
-		return signs
-	}
 }
 
 // compareReading says how the numbers are to be read.
@@ -373,104 +180,6 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 	return lines
 }
 
-// confidenceDigits keeps the digits that tell a high confidence from certainty: 95%, 99.4%, 99.97%.
-func confidenceDigits(c float64) string {
-	for digits := 0; digits < 6; digits++ {
-		text := strconv.FormatFloat(math.Floor(c*100*math.Pow10(digits)+1e-6)/math.Pow10(digits), 'f', digits, 64)
-		if v, err := strconv.ParseFloat(text, 64); err == nil && (100-v)/(100*(1-c)) < 1.15 {
-			return text + "%"
-		}
-	}
-	return "99.9999%"
-}
-
-// differenceTitle counts what else differs.
-func differenceTitle(n *compare.ComparedRun, all []*compare.Difference) string {
-	c := n.DifferenceCounts
-	conditions := 0
-	for _, x := range all {
-		if x.Kind == "run" {
-			conditions++
-		}
-	}
-	var parts []string
-	for _, k := range []struct {
-		n    int
-		noun string
-	}{{conditions, "run condition"}, {c.Options, "kernel option"}, {c.Arguments, "boot argument"},
-		{c.Sysctls, "sysctl"}, {c.Facts, "other fact"}} {
-		if k.n > 0 {
-			parts = append(parts, countThousands(k.n, k.noun))
-		}
-	}
-	switch {
-	case len(all) == 0:
-		return ""
-	case !n.FactsKnown:
-		return "They also differ, as far as is known, in:"
-	case len(parts) == 0 || len(all) == conditions && conditions <= shownOtherDifferences:
-		return "They also differ in:"
-	}
-	return "They also differ in " + prose.List(parts) + ". Most likely to matter:"
-}
-
-// countThousands is count with thousands apart: "4,905 kernel options".
-func countThousands(n int, noun string) string {
-	text := prose.Count(n, noun)
-	digits, rest, _ := strings.Cut(text, " ")
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits + " " + rest
-}
-
-// differenceHead is a difference in a line: "IOMMU_DEFAULT_DMA_STRICT  n -> y".
-func differenceHead(x *compare.Difference) string {
-	name := x.Name
-	if name == "" {
-		name = x.Fact
-	}
-	if x.About != "" {
-		name += " of " + x.About
-	}
-	return fmt.Sprintf("%s: %s -> %s", name, orEmpty(x.Base), orEmpty(x.New))
-}
-
-func orEmpty(value string) string {
-	if value == "" {
-		return "nothing"
-	}
-	return value
-}
-
-// differenceDetail is why it may matter.
-func differenceDetail(x *compare.Difference) string {
-	var parts []string
-	if x.Slower != "" {
-		parts = append(parts, "the "+x.Slower+" side is likely slower for it")
-	}
-	for _, text := range []string{x.Why, x.Note} {
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	if x.Argument != "" {
-		parts = append(parts, "boot argument: "+x.Argument)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// differencesOf a new run, the likeliest to matter first.
-func differencesOf(d *compare.Document, run string) []*compare.Difference {
-	var out []*compare.Difference
-	for i := range d.Differences {
-		if d.Differences[i].Run == run {
-			out = append(out, &d.Differences[i])
-		}
-	}
-	return out
-}
-
 // unmatchedText names the cells that only one side has; empty when there are none.
 func unmatchedText(d *compare.Document, n *compare.ComparedRun) []string {
 	var lines []string
@@ -496,15 +205,4 @@ func unmatchedText(d *compare.Document, n *compare.ComparedRun) []string {
 		}
 	}
 	return lines
-}
-
-// noFacts says why no difference is listed; empty when some are.
-func noFacts(n *compare.ComparedRun, differences int) string {
-	switch {
-	case differences > 0:
-		return ""
-	case n.FactsKnown:
-		return "Nothing else that is known of the two differs."
-	}
-	return "Nothing is known of the machine on one side, so what else differs can't be said."
 }

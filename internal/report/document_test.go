@@ -93,6 +93,8 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 		"factsdiff-none": func(Options) document.Document {
 			return FactsDiffDocument(diff.Document{A: "one.sysctl", B: "two.sysctl"}, FactsDiffOptions{Top: 20})
 		},
+		"compare":      func(o Options) document.Document { return CompareDocument(comparison(t), o) },
+		"compare-odd":  func(o Options) document.Document { return CompareDocument(oddComparison(t), o) },
 		"history":      func(o Options) document.Document { return HistoryDocument(updated(t), o) },
 		"history-odd":  func(o Options) document.Document { return HistoryDocument(oddHistory(), o) },
 		"stages":       func(o Options) document.Document { return StagesDocument(asPublished(t), o) },

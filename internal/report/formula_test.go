@@ -54,10 +54,12 @@ func TestNoSheetHasAFormula(t *testing.T) {
 		searched.Candidates[i].Factor = evil
 	}
 	for name, write := range map[string]func(b *bytes.Buffer, o Options) error{
-		"csv":     func(b *bytes.Buffer, o Options) error { return formatNamed(t, "csv").Write(b, runs, o) },
-		"sheet":   func(b *bytes.Buffer, o Options) error { return formatNamed(t, "sheet").Write(b, runs, o) },
-		"compare": func(b *bytes.Buffer, o Options) error { return writeCompareCSV(b, &compared, o) },
-		"sweep":   func(b *bytes.Buffer, o Options) error { return writeDocumentCSV(b, SweepDocument(swept, o), o) },
+		"csv":   func(b *bytes.Buffer, o Options) error { return formatNamed(t, "csv").Write(b, runs, o) },
+		"sheet": func(b *bytes.Buffer, o Options) error { return formatNamed(t, "sheet").Write(b, runs, o) },
+		"compare": func(b *bytes.Buffer, o Options) error {
+			return writeDocumentCSV(b, CompareDocument(compared, o), o)
+		},
+		"sweep": func(b *bytes.Buffer, o Options) error { return writeDocumentCSV(b, SweepDocument(swept, o), o) },
 		"ablation": func(b *bytes.Buffer, o Options) error {
 			return writeDocumentCSV(b, AblationDocument(ablated, o), o)
 		},

@@ -110,8 +110,9 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 		other := side
 		other.ID = "7KQ4M2X9TE"
 		d := compare.Compare(knowledge, side, []compare.Run{other}, compare.Options{})
-		for _, format := range report.CompareFormats() {
-			if err := format.Write(io.Discard, d, report.Options{}); err != nil {
+		for _, format := range report.DocumentFormats() {
+			compared := report.CompareDocument(d, report.Options{})
+			if err := format.Write(io.Discard, compared, report.Options{}); err != nil {
 				t.Errorf("compared, %s: %v", format.Name, err)
 			}
 		}

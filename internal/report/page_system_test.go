@@ -67,12 +67,9 @@ addEventListener("load", () => {
 // never narrower than 500 pixels, so the phone is a frame of 400 in a page around it.
 func TestPageInChromium(t *testing.T) { lookAt(t, written(t, "html", fixtures(t), Options{})) }
 
-func TestComparePageInChromium(t *testing.T) {
-	lookAt(t, writtenComparison(t, comparison(t), "html", Options{}))
-}
-
 func TestDocumentPagesInChromium(t *testing.T) {
 	documents := oddSearches()
+	maps.Copy(documents, comparedDocuments(t))
 	maps.Copy(documents, map[string]document.Document{
 		"history":               HistoryDocument(updated(t), Options{}),
 		"odd history":           HistoryDocument(oddHistory(), Options{}),

@@ -20,6 +20,12 @@ type plotted struct {
 	across bool
 }
 
+// Heights of a picture with rows.
+const (
+	forestRow  = 17
+	forestEnds = 34 // the axis below and a little air above
+)
+
 // drawPlot draws a plot.
 func drawPlot(p document.Plot) template.HTML {
 	d := plotted{plot: p, across: p.Y.Scale == document.Names}

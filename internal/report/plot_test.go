@@ -56,6 +56,9 @@ func TestPlotsStayInTheirFrames(t *testing.T) {
 	for _, d := range runPages(t) {
 		plots = append(plots, plotsOf(d)...)
 	}
+	for _, d := range comparedDocuments(t) {
+		plots = append(plots, plotsOf(d)...)
+	}
 	for _, p := range plots {
 		checkPicture(t, p)
 	}

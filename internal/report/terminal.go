@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 
 	"headroom/internal/prose"
@@ -52,49 +51,4 @@ func briefMark(sign, text, about string, width int) string {
 		tail = ""
 	}
 	return head + shorten(text, max(width-prose.Columns(head)-prose.Columns(tail), 1)) + tail
-}
-
-// remainingWarnings is a line that ends in what to type, if anything.
-type remainingWarnings struct{ what, command string }
-
-// moreWarnings counts, by their codes, the warnings that are not printed, and notes. They are read with a command;
-// empty for none.
-func moreWarnings(printed, others, notes []string, command string, width int) []remainingWarnings {
-	counts := func(named int) string { // of how many kinds the codes are named
-		var parts []string
-		for i, kind := range []struct {
-			noun  string
-			codes []string
-		}{{"more warning", others}, {"note", notes}} {
-			text := prose.Count(len(kind.codes), kind.noun)
-			if len(printed) == 0 {
-				text = strings.Replace(text, "more ", "", 1)
-			}
-			if i < named {
-				text += " (" + strings.Join(kind.codes, ", ") + ")"
-			}
-			if len(kind.codes) > 0 {
-				parts = append(parts, text)
-			}
-		}
-		return strings.Join(parts, ", ")
-	}
-	var lines []remainingWarnings
-	named := 2
-	for named > 0 && prose.Columns(counts(named)+": "+command) > width {
-		named--
-	}
-	what := counts(named)
-	switch {
-	case what != "" && command != "":
-		lines = append(lines, remainingWarnings{what + ": ", command})
-	case what != "":
-		lines = append(lines, remainingWarnings{what, ""})
-	case len(printed) > 0 && command != "":
-		lines = append(lines, remainingWarnings{"in full: ", command})
-	}
-	if i := slices.IndexFunc(printed, func(code string) bool { return checkTitle(code) != "" }); i >= 0 {
-		lines = append(lines, remainingWarnings{"what it means and what to do: ", "headroom explain " + printed[i]})
-	}
-	return lines
 }

@@ -1,7 +1,7 @@
 package results
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,11 +13,10 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/compare"
 	"headroom/internal/diff"
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
-	"headroom/internal/prose"
 	"headroom/internal/report"
-	"headroom/internal/stat"
 	"headroom/internal/store"
 	"headroom/internal/unit"
 )
@@ -29,17 +28,8 @@ type CompareOptions struct {
 	All     bool
 	Alpha   float64
 	Anyway  bool
-	Output  string
-	// FormatName is --format.
-	FormatName string
-	Raw        bool
-	FailOn     string
-	Serials    bool
-	// Warnings prints all warnings in full in a table.
-	Warnings bool
-
-	// places are the folders of runs that were named by one, by ID.
-	places map[string]string
+	FailOn  string
+	Result  DocumentOutput
 }
 
 // FailOns are the values of --fail-on.
@@ -127,100 +117,86 @@ func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
 	if err != nil {
 		return err
 	}
-	format, err := o.Format(p.JSON)
+	file, printed, err := o.Result.Formats(p.JSON)
 	if err != nil {
 		return err
 	}
-	if app.OwnOutput(o.Output) {
-		o.Output = ""
+	d, err := compareRuns(p, refs, o, settings, false)
+	if err != nil {
+		return err
 	}
-	o.places = map[string]string{}
+	// What is for others has no serial numbers: it is another comparison, as facts are hidden before they are compared.
+	hidden := d
+	if !o.Result.Report.Serials && (file != "" || printed != "table" && printed != "json") {
+		if hidden, err = compareRuns(p, refs, o, settings, true); err != nil {
+			return err
+		}
+	}
+	o.Result.Report.ShortID, o.Result.Report.RepeatCommand = commandLineNames(p, d, refs), o.repeatFlags()
+	of := func(r report.Options) document.Document {
+		if r.Serials {
+			return report.CompareDocument(d, r)
+		}
+		return report.CompareDocument(hidden, r)
+	}
+	return errors.Join(ShowResult(p, nil, ResultDocument{Published: d, Hidden: hidden, Document: of}, o.Result),
+		compareGate(d, o.FailOn))
+}
+
+// compareRuns compares runs with the first of them.
+func compareRuns(p *app.App, refs []string, o CompareOptions, settings compare.Options,
+	hide bool) (compare.Document, error) {
 	var runs []compare.Run
 	var failed []error
 	counters := map[string]bool{}
 	for _, ref := range refs {
-		r, moved, err := comparableRun(p, ref, (o.Output != "" || format != "table" && format != "json") && !o.Serials)
+		r, moved, err := comparableRun(p, ref, hide)
 		for _, key := range moved {
 			counters[key] = true
 		}
 		runs, failed = append(runs, r), append(failed, err)
-		if strings.ContainsRune(ref, filepath.Separator) {
-			o.places[r.ID] = ref
-		}
 	}
 	if err := errors.Join(failed...); err != nil {
-		return err
+		return compare.Document{}, err
 	}
 	for i := range runs { // what one run saw move is a setting of none
 		runs[i].Facts = slices.DeleteFunc(runs[i].Facts, func(f lab.Fact) bool { return counters[f.Key] })
 	}
 	if err := o.knownMetrics(runs); err != nil {
-		return err
+		return compare.Document{}, err
 	}
 	NameSides(runs)
 	disambiguateNames(p, runs)
 	knowledge, err := diff.Load()
 	if err != nil {
-		return err
+		return compare.Document{}, err
 	}
 	if t := runs[0].Terms; t != nil && len(runs) == 2 && runs[1].Pair == runs[0].Pair {
 		settings = o.withTerms(settings, *t)
 	}
 	settings.Others = otherSessions(p, runs, o.Anyway)
-	d := compare.Compare(knowledge, runs[0], runs[1:], settings)
-	if err := writeComparison(p, d, format, o); err != nil {
-		return err
-	}
-	return compareGate(d, o.FailOn)
+	return compare.Compare(knowledge, runs[0], runs[1:], settings), nil
 }
 
-// Format that the output's name asks for.
-func (o CompareOptions) Format(json bool) (string, error) {
-	return app.ChosenFormat(o.Output, o.FormatName, json, app.CompareFormats())
-}
-
-func writeComparison(p *app.App, d compare.Document, format string, o CompareOptions) error {
-	var b bytes.Buffer
-	options := report.Options{Width: app.Columns(p.Stdout), Serials: o.Serials, RawCells: o.Raw,
-		RepeatCommand: o.repeatFlags(),
-		Warnings:      o.Warnings}
-	if o.Output == "" {
-		options.Colour = p.Colour(p.Stdout)
-	}
-	options.ShortID = commandLineNames(p, o)
-	if format == "json" {
-		if o.Output == "" {
-			return p.PrintJSON(d)
+// commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them, and
+// by their folders where these were named.
+func commandLineNames(p *app.App, d compare.Document, refs []string) func(id string) string {
+	places := map[string]string{}
+	for i, ref := range refs {
+		id := d.Base.ID
+		if i > 0 {
+			id = d.New[i-1].ID
 		}
-		if err := app.EncodeJSON(&b, d); err != nil {
-			return err
+		if strings.ContainsRune(ref, filepath.Separator) {
+			places[id] = lab.ShellQuote([]string{ref})
 		}
 	}
-	for _, f := range report.CompareFormats() {
-		if f.Name == format {
-			if err := f.Write(&b, d, options); err != nil {
-				return err
-			}
-		}
-	}
-	if o.Output != "" {
-		return WriteFile(p, o.Output, b.Bytes())
-	}
-	_, err := p.Stdout.Write(b.Bytes())
-	return err
-}
-
-// commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them.
-func commandLineNames(p *app.App, o CompareOptions) func(id string) string {
 	s, err := p.OpenStore()
 	return func(id string) string {
-		switch {
-		case o.places[id] != "":
-			return lab.ShellQuote([]string{o.places[id]})
-		case err != nil || !s.Has(id):
-			return id
+		if places[id] == "" && err == nil && s.Has(id) {
+			return s.ShortID(id)
 		}
-		return s.ShortID(id)
+		return cmp.Or(places[id], id)
 	}
 }
 
@@ -369,70 +345,4 @@ func allFacts(b *store.Bundle) (all []lab.Fact, counters []string, err error) {
 		}
 	}
 	return all, counters, nil
-}
-
-// compareGate is the error that --fail-on asks for.
-func compareGate(d compare.Document, failOn string) error {
-	counts := map[compare.Verdict]int{}
-	total := 0
-	for _, c := range d.Cells {
-		counts[c.Verdict]++
-		total++
-	}
-	bad := counts[compare.Slower] + counts[compare.Worse]
-	uncertainty := counts[compare.Undecided] + counts[compare.Differs] + counts[compare.Incomparable]
-	what := "slower or worse"
-	switch failOn {
-	case "":
-		return nil
-	case "different":
-		bad, what = bad+counts[compare.Faster]+counts[compare.Better], "different"
-	case "undecided":
-		bad = 0
-	}
-	switch {
-	case bad > 0:
-		return &lab.Error{Kind: lab.Gate,
-			What: fmt.Sprintf("%d of %s %s", bad, prose.Count(total, "number"), verbal(bad, what))}
-	case total == 0:
-		return &lab.Error{Kind: lab.Undecided, What: "the runs have no number in common"}
-	case uncertainty > 0:
-		return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("%d of %s could not be decided", uncertainty,
-			prose.Count(total, "number")),
-			Hints: gateHints(counts, d.New)}
-	}
-	return nil
-}
-
-// gateHints say what would decide it.
-func gateHints(counts map[compare.Verdict]int, runs []compare.ComparedRun) []string {
-	var hints []string
-	if counts[compare.Undecided] > 0 {
-		hints = append(hints, "undecided: measure both with more repetitions (headroom run --repeat), or in turns "+
-			"until it is decided (headroom compare --live); a wider --margin takes fewer")
-	}
-	if counts[compare.Differs] > 0 {
-		hints = append(hints,
-			fmt.Sprintf("differs: how far sessions of this load differ is not known; measure in turns (headroom "+
-				"compare --live), each side in two boots, or the suite %d times more", stat.MinSessions))
-	}
-	doubtful := 0
-	for _, n := range runs {
-		doubtful += n.Doubtful
-	}
-	if doubtful > 0 {
-		hints = append(hints,
-			fmt.Sprintf("incomparable: with --anyway, %s of them would be judged in spite of warnings",
-				strconv.Itoa(doubtful)))
-	} else if counts[compare.Incomparable] > 0 {
-		hints = append(hints, "incomparable: the table says why; --anyway compares nevertheless")
-	}
-	return hints
-}
-
-func verbal(n int, what string) string {
-	if n == 1 {
-		return "is " + what
-	}
-	return "are " + what
 }

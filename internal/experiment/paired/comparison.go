@@ -294,14 +294,5 @@ func (c *pairedComparison) Measure(ctx context.Context) (experiment.Measured, er
 func (c *pairedComparison) Report() error {
 	o := c.result
 	o.Metrics = nil // the runs say which decided
-	runs := []string{c.base().Run.ID, c.Arms[plan.New].Run.ID}
-	if o.Output != "" && !c.JSON {
-		onTerminal := o
-		// after hours the answer is there even where the file can't be written
-		onTerminal.Output, onTerminal.FailOn = "", ""
-		if err := results.CompareRuns(c.App, runs, onTerminal); err != nil {
-			return err
-		}
-	}
-	return results.CompareRuns(c.App, runs, o)
+	return results.CompareRuns(c.App, []string{c.base().Run.ID, c.Arms[plan.New].Run.ID}, o)
 }

@@ -116,7 +116,7 @@ func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.Co
 		return app.Usage("--live decides by metrics that are named, at one margin",
 			"compare the two runs afterwards: headroom compare BASE NEW --all")
 	}
-	if _, err := o.Format(p.JSON); err != nil {
+	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring
 	}
 	terms, err := live.terms(settings.Margin, settings.Alpha, settings.Metrics)

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"bufio"
+	"strings"
+
+	"headroom/internal/prose"
+)
+
+// paragraphs writes text that is wrapped to the terminal.
+type paragraphs struct {
+	out   *bufio.Writer
+	width int
+	o     Options
+}
+
+func (p *paragraphs) line(text string) { p.out.WriteString(text + "\n") }
+
+func (p *paragraphs) wrapped(s style, text string, indent int) {
+	for _, l := range prose.Wrap(text, p.width, indent) {
+		p.line(s.paint(l, p.o))
+	}
+}
+
+// marked is a paragraph that begins with a sign.
+func (p *paragraphs) marked(sign, text string, indent int) {
+	for i, l := range prose.Wrap(sign+text, p.width, indent) {
+		if i == 0 {
+			l = alarm.paint(sign, p.o) + strings.TrimPrefix(l, sign)
+		}
+		p.line(l)
+	}
+}
+
+// command is what to type, in several lines that a shell takes for one where it is longer than the terminal is wide.
+func (p *paragraphs) command(what, command string) {
+	const continues = ` \`
+	lines := prose.Wrap(what+command, p.width, 2)
+	if len(lines) > 1 {
+		lines = prose.Wrap(what+command, p.width-len(continues), 2)
+	}
+	for i, l := range lines {
+		if i < len(lines)-1 {
+			l += continues
+		}
+		p.line(l)
+	}
+}
