@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"strings"
 
 	"headroom/internal/visible"
 )
@@ -26,4 +27,16 @@ func Fit(line string, width int) string {
 		return line
 	}
 	return string(r[:max(0, width-1)]) + "…"
+}
+
+// CutLines cuts the lines of a table to a width; a width of 0 is none.
+func CutLines(table string, width int) string {
+	if width == 0 {
+		return table
+	}
+	var cut strings.Builder
+	for line := range strings.Lines(table) {
+		cut.WriteString(Fit(strings.TrimSuffix(line, "\n"), width) + "\n")
+	}
+	return cut.String()
 }

@@ -13,7 +13,6 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
-	"headroom/internal/results"
 )
 
 // factorsSchema names the published JSON document of factors.
@@ -106,7 +105,7 @@ func (p *program) listFactors(schemes []factor.Scheme) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(p.Stdout, results.CutLines(table.String(), app.Columns(p.Stdout))); err != nil {
+	if _, err := io.WriteString(p.Stdout, app.CutLines(table.String(), app.Columns(p.Stdout))); err != nil {
 		return err
 	}
 	fmt.Fprintln(p.Stdout, "\nheadroom factors NAME shows one: its form and levels, or what is in effect here")

@@ -10,6 +10,7 @@ import (
 )
 
 func (p *program) referencesCommand() *cobra.Command {
+	var o results.DocumentOutput
 	c := &cobra.Command{
 		Use:   "references",
 		Short: "List published results, or compare a run with them",
@@ -20,9 +21,10 @@ reference:NAME in place of a run.`,
 			"for last\n  headroom compare reference:kbench/samsung-850-pro last",
 		Args: argumentCount(0, 0, "no argument, show NAME or for RUN"),
 		RunE: func(*cobra.Command, []string) error {
-			return results.ListReferences(p.App)
+			return results.ListReferences(p.App, o)
 		},
 	}
+	documentFlags(&o, c)
 	p.jsonFlag(c)
 	c.AddCommand(p.referencesShowCommand(), p.referencesForCommand())
 	return c
@@ -41,6 +43,7 @@ func completeReferences(*cobra.Command, []string, string) ([]string, cobra.Shell
 }
 
 func (p *program) referencesShowCommand() *cobra.Command {
+	var o results.DocumentOutput
 	c := &cobra.Command{
 		Use:               "show NAME",
 		Short:             "Show published results with their conditions, and what the source leaves out",
@@ -52,18 +55,16 @@ func (p *program) referencesShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.JSON {
-				return results.PrintReferences(p.App, []reference.Reference{r})
-			}
-			results.ShowReference(p.App, r)
-			return nil
+			return results.ShowReference(p.App, r, o)
 		},
 	}
+	documentFlags(&o, c)
 	p.jsonFlag(c)
 	return c
 }
 
 func (p *program) referencesForCommand() *cobra.Command {
+	var o results.DocumentOutput
 	var all bool
 	c := &cobra.Command{
 		Use:   "for RUN",
@@ -83,10 +84,11 @@ factor of two means nothing. Conditions that differ or are unknown are listed.`,
 			if err != nil {
 				return err
 			}
-			return results.ShowStandings(p.App, s.ShortID(b.Run.ID), b, all)
+			return results.ShowStandings(p.App, s, b, all, o)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "all that is published of a load, not the three most comparable")
+	documentFlags(&o, c)
 	p.jsonFlag(c)
 	return c
 }

@@ -96,7 +96,7 @@ func (p *program) listRules(rules []rule.Rule) error {
 		return err
 	}
 	// a rule is a line; show tells the rest
-	_, err := io.WriteString(p.Stdout, results.CutLines(table.String(), app.Columns(p.Stdout)))
+	_, err := io.WriteString(p.Stdout, app.CutLines(table.String(), app.Columns(p.Stdout)))
 	return err
 }
 

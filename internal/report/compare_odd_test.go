@@ -71,5 +71,6 @@ func comparedDocuments(t testing.TB) map[string]document.Document {
 		"comparison of three":     CompareDocument(comparison(t), Options{}),
 		"odd comparison":          CompareDocument(oddComparison(t), Options{}),
 		"comparison of 200 cells": CompareDocument(ofCellsCompared(t, 200), Options{}),
+		"standings":               StandingsDocument(againstPublished(), "7KQ4"),
 	}
 }

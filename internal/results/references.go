@@ -3,19 +3,17 @@ package results
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"headroom/internal/app"
 	"headroom/internal/compare"
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/reference"
 	"headroom/internal/report"
 	"headroom/internal/store"
-	"headroom/internal/unit"
 )
 
 // referencesDocument is the published JSON document of references.
@@ -59,47 +57,28 @@ func rowOfReference(r reference.Reference) referenceRow {
 	return row
 }
 
-// ListReferences prints the published results.
-func ListReferences(p *app.App) error {
+// ListReferences shows the published results.
+func ListReferences(p *app.App, o DocumentOutput) error {
 	references, err := reference.BuiltIn()
 	if err != nil {
 		return err
 	}
-	if p.JSON {
-		return PrintReferences(p, references)
-	}
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tLOADS\tHARDWARE\tWHAT")
-	for _, r := range references {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", r.Name, len(r.Results), r.Hardware, r.Title)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err = io.WriteString(p.Stdout, CutLines(table.String(), app.Columns(p.Stdout)))
-	return err
+	return ShowResult(p, nil, ResultDocument{Published: publishedReferences(references),
+		Document: func(report.Options) document.Document { return report.ReferencesDocument(references) }}, o)
 }
 
-// CutLines cuts the lines of a table to a width; a width of 0 is none.
-func CutLines(table string, width int) string {
-	if width == 0 {
-		return table
+func publishedReferences(references []reference.Reference) referencesDocument {
+	d := referencesDocument{Schema: referencesSchema}
+	for _, r := range references {
+		d.References = append(d.References, rowOfReference(r))
 	}
-	var cut strings.Builder
-	for line := range strings.Lines(table) {
-		cut.WriteString(app.Fit(strings.TrimSuffix(line, "\n"), width) + "\n")
-	}
-	return cut.String()
+	return d
 }
 
-// PrintReferences prints references as JSON.
-func PrintReferences(p *app.App, references []reference.Reference) error {
-	document := referencesDocument{Schema: referencesSchema}
-	for _, r := range references {
-		document.References = append(document.References, rowOfReference(r))
-	}
-	return p.PrintJSON(document)
+// ShowReference shows a reference with its conditions and results.
+func ShowReference(p *app.App, r reference.Reference, o DocumentOutput) error {
+	return ShowResult(p, nil, ResultDocument{Published: publishedReferences([]reference.Reference{r}),
+		Document: func(report.Options) document.Document { return report.ReferenceDocument(r) }}, o)
 }
 
 // FindReference returns the reference that is named where a run could be; ok is false where the name has not its
@@ -171,73 +150,11 @@ func noReference(name string, references []reference.Reference) error {
 	return app.Usage(fmt.Sprintf("there is no reference %q", name), hints...)
 }
 
-// ShowReference prints a reference with its conditions and results.
-func ShowReference(p *app.App, r reference.Reference) {
-	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
-	w.Line("", r.Name+": "+r.Title)
-	row := func(name, text string) {
-		if text != "" {
-			w.Line(fmt.Sprintf("  %-11s", name), text)
-		}
-	}
-	row("source", r.Source.String())
-	row("hardware", r.Hardware)
-	row("place", strings.TrimSpace(string(r.Place.Kind)+" "+r.Place.Path+" "+r.Place.Filesystem))
-	for _, f := range r.Facts {
-		row("stated", f.Key+" "+f.Value)
-	}
-	for _, u := range r.Unstated {
-		row("not stated", u)
-	}
-	for _, d := range r.Warnings {
-		row("doubtful", app.Names(d.Taints)+": "+d.Text)
-	}
-	for _, result := range r.Results {
-		fmt.Fprintln(p.Stdout)
-		var figures []string
-		for _, metric := range slices.Sorted(maps.Keys(result.Values)) {
-			figures = append(figures, metricText(metric, result.Values[metric]))
-		}
-		w.Line("  ", result.Job+": "+strings.Join(figures, ", "))
-		w.Line("    ", paramText(result.Params))
-		w.Line("    ", "from "+result.Where)
-	}
-}
-
-// metricText is a figure with the name of its metric: "read.iops 97.8k".
-func metricText(metric string, v float64) string {
-	return metric + " " + unit.Value(lab.Metric(metric).Unit, v)
-}
-
-// paramText lists parameters as fio takes them, in alphabetical order.
-func paramText(params map[string]string) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(params)) {
-		parts = append(parts, name+"="+params[name])
-	}
-	return strings.Join(parts, " ")
-}
-
-// standingsDocument is the published JSON document of a run beside references.
-type standingsDocument struct {
-	Schema string          `json:"schema"`
-	Run    string          `json:"run"`
-	Cells  []cellStandings `json:"cells"`
-}
-
-const standingsSchema = "headroom/standings/v1"
-
-type cellStandings struct {
-	Job       string               `json:"job"`
-	Params    map[string]string    `json:"params"`
-	Standings []reference.Standing `json:"standings"`
-}
-
 // maxShownStandings are shown of each load, the most comparable: one good one tells more than ten that are none.
 const maxShownStandings = 3
 
-// ShowStandings prints how a run stands beside published results; without all, the few that are nearest.
-func ShowStandings(p *app.App, name string, b *store.Bundle, all bool) error {
+// ShowStandings shows how a run stands beside published results; without all, the few that are nearest.
+func ShowStandings(p *app.App, s *store.Store, b *store.Bundle, all bool, o DocumentOutput) error {
 	references, err := reference.BuiltIn()
 	if err != nil {
 		return err
@@ -246,9 +163,7 @@ func ShowStandings(p *app.App, name string, b *store.Bundle, all bool) error {
 	if err != nil {
 		return err
 	}
-	document := standingsDocument{Schema: standingsSchema, Run: b.Run.ID}
-	grades := map[reference.Grade]int{}
-	loads := 0
+	d := report.Standings{Schema: report.StandingsSchema, Run: b.Run.ID}
 	for _, c := range summary.Cells {
 		m, err := measurementOf(b, c)
 		if err != nil {
@@ -259,28 +174,15 @@ func ShowStandings(p *app.App, name string, b *store.Bundle, all bool) error {
 			values[metric] = v.Center
 		}
 		standings := reference.Standings(references, m, values)
-		if len(standings) > 0 {
-			loads++
-			grades[standings[0].Grade]++
-		}
 		if !all && len(standings) > maxShownStandings {
 			standings = standings[:maxShownStandings]
 		}
-		document.Cells = append(document.Cells, cellStandings{c.Job, c.Params, standings})
+		d.Cells = append(d.Cells, report.LoadStandings{Job: c.Job, Params: c.Params, Standings: standings})
 	}
-	if p.JSON {
-		return p.PrintJSON(document)
-	}
-	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
-	w.Line("", standingsSentence(name, loads, len(summary.Cells), grades))
-	for _, c := range document.Cells {
-		printStandings(p, w, c)
-	}
-	if loads > 0 {
-		fmt.Fprintln(p.Stdout)
-		w.Line("", "next: headroom references show "+firstReference(document))
-	}
-	return nil
+	return ShowResult(p, s, ResultDocument{Published: d, Runs: []lab.Run{b.Run},
+		Document: func(report.Options) document.Document {
+			return report.StandingsDocument(d, s.ShortID(b.Run.ID))
+		}}, o)
 }
 
 // measurementOf is a cell with what is known of the machine that its role was played on.
@@ -295,59 +197,4 @@ func measurementOf(b *store.Bundle, c report.Cell) (reference.Measurement, error
 		return m, err
 	}
 	return m, nil
-}
-
-func standingsSentence(name string, loads, of int, grades map[reference.Grade]int) string {
-	if loads == 0 {
-		return fmt.Sprintf("nothing is published here for the loads of run %s", name)
-	}
-	worth := "none better than the order of magnitude"
-	if same, near := grades[reference.SameConditions], grades[reference.Close]; same+near > 0 {
-		worth = fmt.Sprintf("%d under the same conditions, %d close", same, near)
-	}
-	return fmt.Sprintf("published results for %d of %d loads of run %s, %s", loads, of, name, worth)
-}
-
-func printStandings(p *app.App, w *app.Wrapper, c cellStandings) {
-	if len(c.Standings) == 0 {
-		return
-	}
-	fmt.Fprintln(p.Stdout)
-	w.Line("", loadName(c))
-	for _, s := range c.Standings {
-		w.Line("  ", fmt.Sprintf("%s: %.3gx %s (%s against %s)", s.Grade, s.Ratio, s.Reference,
-			metricText(s.Metric, s.Measured),
-			unit.Value(lab.Metric(s.Metric).Unit, s.Published)))
-		var differ []string
-		for _, d := range s.Differences {
-			differ = append(differ, d.String())
-		}
-		if len(differ) > 0 {
-			w.Line("    ", strings.Join(differ, "; "))
-		}
-		for _, d := range s.Doubts {
-			w.Line("    ", "doubtful: "+d)
-		}
-	}
-}
-
-// loadName tells a load from others of the same job: "randread 4k q32 x4".
-func loadName(c cellStandings) string {
-	name := c.Job
-	for _, part := range []struct{ prefix, value string }{{"", c.Params["bs"]}, {"q", c.Params["iodepth"]},
-		{"x", c.Params["numjobs"]}} {
-		if part.value != "" && (part.prefix != "x" || part.value != "1") {
-			name += " " + part.prefix + part.value
-		}
-	}
-	return name
-}
-
-func firstReference(d standingsDocument) string {
-	for _, c := range d.Cells {
-		if len(c.Standings) > 0 {
-			return c.Standings[0].Reference
-		}
-	}
-	return ""
 }
