@@ -70,7 +70,7 @@ func (t comparedText) conditions() []document.Block {
 	if len(table.Rows) == 0 {
 		return nil
 	}
-	return []document.Block{document.Folded{Title: "the two runs", Blocks: []document.Block{table}}}
+	return []document.Block{document.Folded{Title: "The two runs", Blocks: []document.Block{table}}}
 }
 
 // differenceTitle counts what else differs, or says why nothing is listed.
