@@ -211,6 +211,12 @@ func TestIntervalsEndInArrows(t *testing.T) {
 			t.Errorf("from %v to %v: %d arrows, want %d", *c.lo, *c.hi, got, c.arrows)
 		}
 	}
+	arrow := regexp.MustCompile(`d="M[^L"]+L[^L"]+L[^L"]+" fill="none"`)
+	for _, p := range plotsOf(SweepDocument(wideSweep(), Options{})) {
+		if n := len(arrow.FindAllString(string(drawPlot(p)), -1)); n != 1 {
+			t.Errorf("%s: %d arrows for the interval that leaves the picture", p.Title, n)
+		}
+	}
 }
 
 func TestTimeTicks(t *testing.T) {
