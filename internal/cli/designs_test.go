@@ -119,7 +119,7 @@ func designs() []designtest.Design {
 			Show: words("net interference --resume last")},
 		{Design: lab.DesignNFS, Machines: ends, Prepare: designMounts, Suite: designReads,
 			Args: words("nfs {suite} --export /srv --address 198.18.1.2 --address 198.18.2.2" + between),
-			Show: words("nfs --resume last"), Summary: true, Undo: []string{"client:umount"}},
+			Show: words("nfs --resume last"), Undo: []string{"client:umount"}},
 		{Design: lab.DesignSweep, Machines: one, Prepare: designSettings, Suite: designReads,
 			Args: words("sweep {suite} /srv --factor queue:read_ahead_kb=16,256 --blocks 2" + onOne),
 			Show: words("sweep --show last"), Undo: []string{"db1:128 " + readAhead}, Budget: 6 * time.Second},

@@ -25,8 +25,6 @@ type Design struct {
 	Adaptive bool
 	// Show prints the result of a saved run again; {runs} stands for all that the experiment has made, its base first.
 	Show []string
-	// Summary says that its dry run lists what is done to the machines, and the suite instead of each of its loads.
-	Summary bool
 	// Undo are parts of the commands that put back what it changes, each after its machine:
 	// "db1:60 /proc/sys/vm/swappiness".
 	Undo []string

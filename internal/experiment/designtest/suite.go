@@ -49,9 +49,7 @@ func (d Design) whole(l *Lab) whole {
 	printed := l.ends(l.run(append(l.args, "--json")...), 0)
 	k.end()
 	l.asFound()
-	if !d.Summary {
-		l.doesWhatItListed(dry.stdout)
-	}
+	l.doesWhatItListed(dry.stdout)
 	w := whole{l.measured(l.store()), k.moments}
 	if shown := l.ends(l.run(append(l.show(), "--json")...), 0); shown.stdout != printed.stdout {
 		l.Errorf("it has printed\n%sand of the saved run says\n%s", printed.stdout, shown.stdout)
@@ -63,7 +61,7 @@ func (d Design) whole(l *Lab) whole {
 
 // resumedOnlyBy has commands of other designs refuse to go on with the run, and name the one that does.
 func (d Design) resumedOnlyBy(l *Lab) {
-	for _, other := range []lab.Design{lab.DesignRun, lab.DesignSweep, lab.DesignNet} {
+	for _, other := range []lab.Design{lab.DesignRun, lab.DesignSweep, lab.DesignNet, lab.DesignLadder, lab.DesignLive} {
 		if strings.Fields(string(other.Resume("last")))[1] == d.resume()[0] {
 			continue
 		}

@@ -3,7 +3,6 @@ package nfs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -107,17 +106,23 @@ func (x *Stages) Resume(ctx context.Context, saved *store.Bundle) error {
 // PrintSummary says nothing: each stage says of itself what is about to be done when it begins.
 func (x *Stages) PrintSummary(context.Context) {}
 
-// PrintPlan lists the stages.
+// PrintPlan lists the stages, and the loads of each.
 func (x *Stages) PrintPlan(context.Context) error {
+	l := x.Listing(x.Options.DryRun)
 	for _, s := range x.stages {
 		if s.mount == nil {
-			fmt.Fprintf(x.Stdout, "%s: %s in %s of %s\n", s.asked, x.suite, s.folder, s.target.Name())
-			continue
+			l.Line("%s: %s in %s of %s", s.asked, x.loads.Name, s.folder, s.target.Name())
+		} else {
+			l.Line("%s: mount %s on %s of %s, %s there, unmount", s.asked, s.mount, s.folder, s.target.Name(),
+				x.loads.Name)
 		}
-		fmt.Fprintf(x.Stdout, "%s: mount %s on %s of %s, %s there, unmount\n", s.asked, s.mount, s.folder,
-			s.target.Name(), x.suite)
+		m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target}
+		if err := m.NewHeaderOn(x.loads, lab.Place{Kind: lab.Directory, Path: s.folder}); err != nil {
+			return err
+		}
+		m.ListPlan(l)
 	}
-	return nil
+	return l.End()
 }
 
 // Measure measures all stages.
