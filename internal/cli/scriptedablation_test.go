@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -193,36 +192,6 @@ func TestScriptedAblationMeasuresPairs(t *testing.T) {
 		}) {
 			t.Errorf("arms: %+v", arms)
 		}
-		l.asFound("db1")
-	})
-}
-
-// An interrupted ablation has put all back, and goes on where it was: each arm once in each block.
-func TestScriptedAblationGoesOn(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		m := l.machine("db1")
-		slowWrites(m, map[string]float64{swappiness + "=1": 0.6})
-		m.AtLoad("--name=writes", 7, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.run(l.ablated(oneLoad, "--blocks", "2")...).ends(130).says(
-			"6 repetitions are kept; go on with: headroom ablate --resume")
-		if d := l.saved("last"); d.Status != lab.Interrupted || len(l.repetitions("last")) != 6 {
-			t.Errorf("the run is %s, with %d repetitions", d.Status, len(l.repetitions("last")))
-		}
-		l.asFound("db1")
-		// What is settled when it is resumed, and what no other command takes up.
-		l.run("ablate", "--resume", "last", "--blocks", "5").ends(2).says(
-			"--blocks can't be changed when a run is resumed")
-		l.run("ablate", "--resume", "last", "quick").ends(2).says("takes everything from the run")
-		l.run("sweep", "--resume", "last").ends(2).says("was made by headroom ablate", "headroom ablate --resume")
-		l.run("run", "--resume", "last").ends(2).says("headroom ablate --resume")
-
-		l.run("ablate", "--resume", "last").ends(0)
-		d := l.saved("last")
-		counts := blocksOf(l.repetitions("last"))
-		if d.Status != lab.Complete || len(counts) != 2*9 || slices.Max(slices.Collect(maps.Values(counts))) != 1 {
-			t.Errorf("the run is %s: %v", d.Status, counts)
-		}
-		l.run("ablate", "--resume", "last").ends(2).says("there is nothing to resume")
 		l.asFound("db1")
 	})
 }

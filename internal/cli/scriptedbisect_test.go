@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
@@ -108,48 +106,6 @@ func TestScriptedBisectSettings(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A search that is interrupted again and again goes on where it was: nothing that it asked is measured twice, and the
-// answer is the same.
-func TestScriptedBisectGoesOn(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		m := l.machine("db1")
-		m.Noise = 0.01
-		slowWrites(m, map[string]float64{readAhead + "=16": 0.6})
-		for _, at := range []int{1, 3, 6} { // of all, those that were cut off among them
-			m.AtLoad("--name=writes", at, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		}
-		l.run(l.bisectArguments(eight(), "--dry-run")...).ends(0).says("first the slow state",
-			"set queue:scheduler=kyber",
-			"sysctl:vm.swappiness: 60 or 1")
-		if len(m.Loads()) > 0 {
-			t.Error("a dry run has started a load")
-		}
-		l.run(l.bisectArguments(eight())...).ends(130)
-		for i := range 2 {
-			l.asFound("db1")
-			l.run("bisect", "--resume", "last").ends(130).says("headroom bisect --resume")
-			if d := l.saved("last"); d.Status != lab.Interrupted {
-				t.Errorf("after %d more the run is %s", i+1, d.Status)
-			}
-		}
-		l.run("bisect", "--resume", "last").ends(0)
-		d, run := l.bisectionDocument(), l.bundle("last").Run
-		if run.Status != lab.Complete || d.Outcome != bisection.Found ||
-			!slices.Equal(culprits(d), []string{"queue:read_ahead_kb=16"}) {
-			t.Errorf("the run is %s: %s, %v", run.Status, d.Outcome, culprits(d))
-		}
-		measured := map[int]int{}
-		for _, r := range l.repetitions("last") {
-			measured[r.Block]++
-		}
-		if len(measured) != len(run.Experiment.SearchSteps) || slices.Max(slices.Collect(maps.Values(measured))) != 1 ||
-			len(d.Steps) != len(measured) {
-			t.Errorf("%d were asked, %d steps, measured: %v", len(run.Experiment.SearchSteps), len(d.Steps), measured)
-		}
-		l.asFound("db1")
-	})
 }
 
 // A search that may not go on until it is sure has no answer, and an exit code that says so.

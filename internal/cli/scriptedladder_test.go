@@ -286,36 +286,6 @@ func withoutQuotes(command string) string {
 	return strings.Join(kept, " ")
 }
 
-func TestScriptedLadderInterruptAndResume(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		m := l.machine("db1")
-		m.AtLoad("--name=read", 5, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.ladder("/dev/nvme0n1,/dev/nvme1n1", "--passes", "2").ends(130).says("headroom ladder --resume")
-		l.checkNothingLeft("db1")
-		l.run("ladder", "--resume", "last", "/srv").ends(2).says("--resume takes everything from the run")
-		l.run("ladder", "--resume", "last", "--passes", "9").ends(2).says("--passes can't be changed")
-		l.run("ladder", "--resume", "last", "--keep", "sysctl:vm.swappiness=1").ends(2).says(
-			"--keep and --beside are for the ladder of a network")
-		before := len(l.loaded("db1"))
-		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
-		read := 0
-		for _, name := range l.loaded("db1")[before:] {
-			if name == "read" {
-				read++
-			}
-		}
-		if read != 8 {
-			t.Errorf("after four of twelve there were %d loads more", read)
-		}
-		for _, r := range d.Rungs {
-			if r.Cells[0].N != 2 || r.Target != "scripted://db1" {
-				t.Errorf("%s on %s was measured %d times", r.Name, r.Target, r.Cells[0].N)
-			}
-		}
-		l.checkNothingLeft("db1")
-	})
-}
-
 func TestScriptedLadderLoadFails(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").AtLoad("--filename=/dev/nvme1n1", 1, func(e *scripted.Event) {

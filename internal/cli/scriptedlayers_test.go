@@ -117,31 +117,6 @@ func TestScriptedLayersNamedWrong(t *testing.T) {
 	})
 }
 
-func TestScriptedLayersInterruptAndResume(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		m := l.machine("db1")
-		m.AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.layers("/dev/nvme0n1", "/srv", "--pairs", "3").ends(130).says("compare --layers --resume")
-		l.checkNothingLeft("db1")
-		l.run("compare", "--layers", "--resume", "last", "/srv").ends(2).says("--resume takes everything from the run")
-		before := len(l.loaded("db1"))
-		l.run("compare", "--layers", "--resume", "last", "--json").ends(0)
-		reads := 0
-		for _, name := range l.loaded("db1")[before:] {
-			if name == "reads" {
-				reads++
-			}
-		}
-		if reads != 4 {
-			t.Errorf("after two of six there were %d loads more", reads)
-		}
-		if n := len(values(l.saved("last"), "reads", "read.iops")); n != 3 {
-			t.Errorf("%d values", n)
-		}
-		l.checkNothingLeft("db1")
-	})
-}
-
 // A load that fails is left out with its pass, and the table says so; where all fail so does the command.
 func TestScriptedLayersLoadFails(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,72 +182,6 @@ func TestScriptedLiveUndecided(t *testing.T) {
 		m.Remove("/srv/a")
 		m.Remove("/srv/b")
 		l.checkNothingLeft("db1")
-	})
-}
-
-func TestScriptedLiveInterruptAndResume(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		m := l.machine("db1")
-		twoFolders(m)
-		m.Noise = 0.01
-		m.Fio = besides("/srv/b", 0.7, 1.4)
-		suite := l.file("suite.yaml", scriptedSuite)
-		m.AtLoad("--name=reads", 4, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--label",
-			"drives").ends(130).says("repetitions are kept; go on with: headroom compare --live --resume")
-		var kept []string
-		for _, ref := range []string{"drives base", "drives new"} {
-			d := l.saved(ref)
-			if d.Status != lab.Interrupted {
-				t.Errorf("%s is %s", ref, d.Status)
-			}
-			kept = append(kept, d.ID)
-		}
-		before := sidesOf(m, "reads")
-		if got := m.Names("/srv/a"); len(got) > 0 {
-			t.Errorf("left in /srv/a: %v", got)
-		}
-		l.run("run", "--resume", kept[0]).ends(2)
-		o := l.run("compare", "--live", "--resume", kept[0], "--json").ends(0).says("faster", "slower")
-		d := compared(o)
-		if ids := []string{d.Base.ID, d.New[0].ID}; !slices.Contains(kept, ids[0]) || !slices.Contains(kept, ids[1]) {
-			t.Errorf("the runs are %v, and were %v", ids, kept)
-		}
-		// The load that was cut off is carried out again, and nothing else twice.
-		if got, n := len(sidesOf(m, "reads")), of(t, d, "reads").Change.N+4; got != 2*n+1 {
-			t.Errorf("%d loads for %d pairs, of which %s came before", got, n, before)
-		}
-		m.Remove("/srv/a")
-		m.Remove("/srv/b")
-		l.checkNothingLeft("db1")
-	})
-}
-
-func TestScriptedLiveTargetLost(t *testing.T) {
-	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {
-		lost := l.machine("db2")
-		lost.Fio = func(load *scripted.Load) scripted.IO {
-			io := scripted.Drive(load)
-			io.Read /= 2
-			return io
-		}
-		lost.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, lost.Disconnect) })
-		suite := l.file("suite.yaml", scriptedSuite)
-		l.run("compare", "--live", "--suite", suite, "/srv", "scripted://db1", "scripted://db2", "--seed",
-			"3").ends(1).says("the connection was lost", "are kept; go on with: headroom compare --live --resume")
-		l.checkNothingLeft("db1")
-		if names := lost.Names("/srv"); len(names) != 1 {
-			t.Errorf("nobody could remove the scratch file of the new side, but there is %v", names)
-		}
-		l.run("compare", "--live", "--resume", "last").ends(1).says("can't connect")
-		lost.Reconnect()
-		d := compared(l.run("compare", "--live", "--resume", "last", "--json").ends(0))
-		if got := verdicts(d); !maps.Equal(got, map[string]compare.Verdict{"reads": compare.Slower,
-			"writes": compare.Same}) {
-			t.Errorf("the verdicts are %v", got)
-		}
-		l.checkNothingLeft("db1")
-		l.checkNothingLeft("db2")
 	})
 }
 

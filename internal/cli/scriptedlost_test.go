@@ -136,60 +136,6 @@ func TestScriptedPeers(t *testing.T) {
 	})
 }
 
-// Whenever a sweep is interrupted, its settings are as they were; whenever its machine is lost, restore puts them back.
-func TestScriptedSweepCutAnywhere(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		lost bool
-	}{{"interrupted", false}, {"lost", true}} {
-		t.Run(c.name, func(t *testing.T) {
-			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-				const file = "/proc/sys/vm/dirty_ratio"
-				m := l.machine("db1")
-				suite := l.file("suite.yaml", fleetSuite)
-				sweep := func() scriptedOutcome {
-					return l.run("sweep", suite, "/srv", "--on", "scripted://db1", "--factor",
-						"sysctl:vm.dirty_ratio=5,40", "--blocks", "2", "--set", "runtime=5s", "--seed", "1")
-				}
-				steps := 0
-				l.steps = func(string) { steps++ }
-				sweep().ends(0)
-				if steps < 6 {
-					t.Fatalf("there are %d steps", steps)
-				}
-				for _, at := range []int{2, 6, steps / 2} {
-					came := 0
-					l.steps = func(string) {
-						if came++; came != at {
-							return
-						}
-						if c.lost {
-							m.Disconnect()
-							return
-						}
-						l.interrupt()
-					}
-					o := sweep()
-					l.steps = nil
-					m.Reconnect()
-					if came < at || o.code != map[bool]int{true: 1, false: 130}[c.lost] {
-						t.Errorf("step %d of %d, the exit code is %d: %s", came, at, o.code, o.stderr)
-					}
-					if now := m.Get(file); now != "20" && !c.lost {
-						t.Errorf("interrupted at step %d it is %s: %s", at, now, o.stderr)
-					}
-					r := l.run("restore").ends(0)
-					if now := m.Get(file); now != "20" {
-						t.Errorf("cut off at step %d it is %s: %s%s%s", at, now, o.stderr, r.stdout, r.stderr)
-					}
-					l.run("restore").ends(0).says("nothing was left behind")
-					l.checkNothingLeft("db1")
-				}
-			})
-		})
-	}
-}
-
 // A load that does not end makes the clean-up long, and a second Ctrl-C cuts it short: then it is said what is left.
 func TestScriptedCleanUpCutShort(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {

@@ -132,42 +132,6 @@ func TestScriptedSeveralOneFails(t *testing.T) {
 	})
 }
 
-func TestScriptedSeveralInterruptAndResume(t *testing.T) {
-	inScriptedLab(t, []string{"a", "b", "c"}, func(l *scriptedLab) {
-		names := threeMachines(l)
-		l.machine("b").AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.runOn(names).ends(130).says("8 of 24 repetitions are kept; go on with: headroom run --resume")
-		d := l.saved("last")
-		for _, role := range append(names, runner.AllTargets) {
-			if got := len(valuesOf(d, role, "reads", "read.iops")); got != 2 {
-				t.Errorf("%d values of reads on %s", got, role)
-			}
-		}
-		for _, n := range names {
-			l.checkNothingLeft(n)
-		}
-		l.runOn(names, "--resume", "last").ends(2)
-		l.run("run", "--resume", "last", "--on", "scripted://a").ends(2).says("--resume takes the targets from the run")
-		l.run("run", "--resume", "last", "quick").ends(2).says("--resume takes everything from the run")
-		l.run("run", "--resume", "last").ends(0)
-		d = l.saved("last")
-		for _, role := range append(names, runner.AllTargets) {
-			if r, w := len(valuesOf(d, role, "reads", "read.iops")),
-				len(valuesOf(d, role, "writes", "write.iops")); r != 3 || w != 3 {
-				t.Errorf("%d and %d values on %s", r, w, role)
-			}
-		}
-		for _, n := range names {
-			if got := l.loaded(n); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "layout", "reads",
-				"writes", "writes", "writes"}) {
-				t.Errorf("the loads on %s were %v", n, got)
-			}
-			l.checkNothingLeft(n)
-		}
-		l.run("run", "--resume", "last").ends(2).says("so there is nothing to resume")
-	})
-}
-
 // When one is lost for good the others are kept, and the run ends; when it is back the rest is measured.
 func TestScriptedSeveralOneLost(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b", "c"}, func(l *scriptedLab) {

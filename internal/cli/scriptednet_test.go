@@ -149,39 +149,6 @@ func TestScriptedNetTestFails(t *testing.T) {
 	})
 }
 
-func TestScriptedNetInterruptAndResume(t *testing.T) {
-	for _, pairs := range []string{"1", "2"} {
-		t.Run(pairs, func(t *testing.T) {
-			inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
-				suite := l.file("send.yaml", sendSuite)
-				l.machine("client").AtLoad("--port 5201", 2, func(e *scripted.Event) {
-					e.After(2*time.Second, l.interrupt)
-				})
-				l.run(l.ends("net", suite, "--pairs", pairs)...).ends(130).says("headroom net --resume")
-				l.checkNothingLeft("client")
-				l.checkNothingLeft("server")
-				if d := l.saved("last"); d.Status != lab.Interrupted {
-					t.Errorf("it is %s", d.Status)
-				}
-				l.run("run", "--resume", "last").ends(2).says("headroom net --resume")
-				l.run("net", "--resume", "last", "--pairs", "3").ends(2).says("--pairs can't be changed")
-				l.run("net", suite, "--resume", "last").ends(2).says("--resume takes everything from the run")
-				l.run("net", "interference", "--resume", "last").ends(2).says("was made by headroom net")
-				l.run("net", "--resume", "last").ends(0)
-				d := l.saved("last")
-				for _, c := range d.Cells {
-					if c.N != 2 || len(c.Metrics["send.bitrate"].Values) != 2 {
-						t.Errorf("%s was measured %d times", c.ID, c.N)
-					}
-				}
-				l.run("net", "--resume", "last").ends(2).says("there is nothing to resume")
-				l.checkNothingLeft("client")
-				l.checkNothingLeft("server")
-			})
-		})
-	}
-}
-
 func TestScriptedNetServerLost(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		server := l.machine("server")

@@ -228,26 +228,6 @@ func TestScriptedNFSPathsAreUneven(t *testing.T) {
 	})
 }
 
-func TestScriptedNFSInterruptAndResume(t *testing.T) {
-	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
-		l.exported()
-		client := l.machine("client")
-		client.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, l.interrupt) })
-		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address",
-			"198.18.0.2")...).ends(130).says("headroom nfs --resume")
-		l.unmounted()
-		l.run("nfs", "--resume", "last", "--size", "4g").ends(2).says("--size can't be changed")
-		l.run("nfs", "quick", "--resume", "last").ends(2).says("--resume takes everything from the run")
-		l.run("nfs", "--resume", "last").ends(0)
-		for stage, want := range map[string]float64{"server ext4": 8000, "TCP single path": 2000} {
-			if got := values(l.staged()[stage], "reads", "read.iops"); !slices.Equal(got, []float64{want, want}) {
-				t.Errorf("%s: %v", stage, got)
-			}
-		}
-		l.unmounted()
-	})
-}
-
 // A mount that can't be undone is said, and is what headroom restore takes care of.
 func TestScriptedNFSStaysMounted(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
@@ -265,23 +245,6 @@ func TestScriptedNFSStaysMounted(t *testing.T) {
 		}
 		busy = false
 		l.run("restore").ends(0)
-		l.unmounted()
-	})
-}
-
-func TestScriptedNFSTargetLost(t *testing.T) {
-	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
-		l.exported()
-		client := l.machine("client")
-		client.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, client.Disconnect) })
-		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address",
-			"198.18.0.2")...).ends(1).says("the connection was lost")
-		client.Reconnect()
-		l.run("nfs", "--resume", "last").ends(0)
-		if got := values(l.staged()["TCP single path"], "reads", "read.iops"); !slices.Equal(got,
-			[]float64{2000, 2000}) {
-			t.Errorf("%v", got)
-		}
 		l.unmounted()
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/report"
 	"headroom/internal/store"
 	"headroom/internal/target/scripted"
 )
@@ -62,58 +61,6 @@ func (d *crashes) checkNothingLeft(left crash) {
 	d.Helper()
 	d.asFound(d.machine.Name)
 	d.noJournals(left.store)
-}
-
-// Whatever step an experiment dies at, restore puts all back, and a second one finds nothing; and the experiment goes
-// on.
-func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		d := &crashes{scriptedLab: l, machine: l.machine("db1")}
-		l.steps = func(step string) {
-			// saving is tested elsewhere
-			if of := strings.Fields(step)[0]; slices.Contains([]string{"record", "change", "undo", "remove"}, of) ||
-				step == "flush the journal" {
-				d.record(step)
-			}
-		}
-		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) {
-			e.After(5*time.Second, func() { d.record("a load") })
-		})
-		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
-			"queue:read_ahead_kb=16,256", "--blocks", "1", "--seed", "1").ends(0)
-		l.steps = nil
-		var between, loads, resumed int
-		for i, left := range d.list() {
-			left.restore()
-			changed := d.machine.Get(readAhead) != "128"
-			if strings.HasPrefix(left.at, "change ") && !changed {
-				between++ // it is recorded, and not set yet
-			}
-			o := d.afterCrash(left, "restore").ends(0)
-			if changed {
-				o.says("are as they were: queue:read_ahead_kb")
-			}
-			if left.at == "a load" {
-				loads++
-				o.says("ended its load", "removed /srv/headroom-")
-			}
-			d.checkNothingLeft(left)
-			d.afterCrash(left, "restore").ends(0).says("nothing was left behind")
-			if i%8 == 0 || left.at == "a load" {
-				shown := d.afterCrash(left, "show", "last", "--json")
-				if shown.code == 2 || decoded[report.Summary](shown.ends(0)).Status == lab.Complete {
-					continue // nothing is begun yet, or nothing is left to measure
-				}
-				resumed++
-				d.afterCrash(left, "sweep", "--resume", "last").ends(0)
-				d.checkNothingLeft(left)
-			}
-		}
-		if len(d.list()) < 20 || between < 2 || loads != 1 || resumed < 2 {
-			t.Errorf("it died %d times: %d between what is recorded and what is set, %d at a load; it went on %d times",
-				len(d.list()), between, loads, resumed)
-		}
-	})
 }
 
 // Whatever step of saving a run dies at, restore leaves nothing behind, all that was finished before is whole, and the

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -118,33 +117,6 @@ func TestScriptedLoadHangs(t *testing.T) {
 	})
 }
 
-func TestScriptedInterruptAndResume(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.machine("db1").AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(130).says(
-			"2 of 6 repetitions are kept", "headroom run --resume")
-		if d := l.saved("last"); d.Status != lab.Interrupted || len(values(d, "reads", "read.iops")) != 2 ||
-			len(values(d, "writes", "write.iops")) != 0 {
-			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")),
-				len(values(d, "writes", "write.iops")))
-		}
-		l.checkNothingLeft("db1")
-
-		before := len(l.loaded("db1"))
-		l.run("run", "--resume", "last").ends(0)
-		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 ||
-			len(values(d, "writes", "write.iops")) != 3 {
-			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")),
-				len(values(d, "writes", "write.iops")))
-		}
-		if got := l.loaded("db1")[before:]; !slices.Equal(got,
-			[]string{"layout", "reads", "writes", "writes", "writes"}) {
-			t.Errorf("then the loads were %v", got)
-		}
-		l.checkNothingLeft("db1")
-	})
-}
-
 func TestScriptedBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").Noise = 0.05
@@ -156,23 +128,6 @@ func TestScriptedBudget(t *testing.T) {
 		if d.Status != lab.Complete || reads+writes > 24 || reads+writes < 20 || min(reads, writes) < 2 {
 			t.Errorf("the run is %s, with %d and %d values", d.Status, reads, writes)
 		}
-		l.checkNothingLeft("db1")
-	})
-}
-
-func TestScriptedDryRun(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1",
-			"--dry-run=full").ends(0).says("--name=reads", "--name=writes", "--filename=/srv/headroom-")
-		if got := l.loaded("db1"); len(got) > 0 {
-			t.Errorf("loads were started: %v", got)
-		}
-		for _, line := range l.machine("db1").Commands() {
-			if strings.Contains(line, "rm ") || strings.Contains(line, "mkdir") || strings.Contains(line, "dd of") {
-				t.Errorf("it was changed: %s", line)
-			}
-		}
-		l.run("show", "last").ends(2)
 		l.checkNothingLeft("db1")
 	})
 }
@@ -211,51 +166,6 @@ func TestScriptedTargetLostForAMinute(t *testing.T) {
 		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 {
 			t.Errorf("the run is %s, with %d values", d.Status, len(values(d, "reads", "read.iops")))
 		}
-		l.checkNothingLeft("db1")
-	})
-}
-
-func TestScriptedSweepAndRestore(t *testing.T) {
-	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		const file = "/proc/sys/vm/dirty_ratio"
-		m := l.machine("db1")
-		m.Fio = func(load *scripted.Load) scripted.IO {
-			io := scripted.Drive(load)
-			if m.Get(file) == "5" {
-				io.Write *= 0.7
-			}
-			return io
-		}
-		refuse := true
-		m.AtCommand("20 "+file, 0, func(e *scripted.Event) {
-			if refuse && len(m.Loads()) > 5 {
-				e.Fail(1, "dd: error writing '"+file+"': Device or resource busy\n")
-			}
-		})
-		o := l.run("sweep", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--factor",
-			"sysctl:vm.dirty_ratio=5,40", "--blocks", "2", "--seed", "1")
-		o.ends(1).says("/proc/sys/vm/dirty_ratio was not put back", "something uses it", "headroom restore")
-		if now := m.Get(file); now == "20" {
-			t.Errorf("it is %s, although that was refused", now)
-		}
-		d := l.saved("last")
-		iops := map[string]float64{}
-		for _, c := range d.Cells {
-			if c.Job == "writes" {
-				iops[c.Levels["sysctl:vm.dirty_ratio"]] = c.Metrics["write.iops"].Center
-			}
-		}
-		if iops["5"] > 0.71*iops["40"] || iops["5"] < 0.69*iops["40"] {
-			t.Errorf("writes reach %v", iops)
-		}
-		l.run("restore").ends(1).says("was not put back")
-		refuse = false
-		l.run("restore").ends(0).says("settings that " + d.ID +
-			" had changed on scripted://db1 are as they were: sysctl:vm.dirty_ratio")
-		if now := m.Get(file); now != "20" {
-			t.Errorf("it is %s, not as it was", now)
-		}
-		l.run("restore").ends(0).says("nothing was left behind")
 		l.checkNothingLeft("db1")
 	})
 }

@@ -59,8 +59,14 @@ func (d Design) whole(l *Lab) whole {
 	return w
 }
 
-// resumedOnlyBy has commands of other designs refuse to go on with the run, and name the one that does.
+// resumedOnlyBy has commands of other designs refuse to go on with the run, and name the one that does. That one has
+// nothing to measure any more: it shows the result, or says so.
 func (d Design) resumedOnlyBy(l *Lab) {
+	before := len(l.loads())
+	if o := l.run(d.resume()...); o.code != 0 && o.code != 2 || len(l.loads()) > before {
+		l.Errorf("of a complete run, headroom %s ended with %d and started %d loads", strings.Join(o.args, " "), o.code,
+			len(l.loads())-before)
+	}
 	for _, other := range []lab.Design{lab.DesignRun, lab.DesignSweep, lab.DesignNet, lab.DesignLadder, lab.DesignLive} {
 		if strings.Fields(string(other.Resume("last")))[1] == d.resume()[0] {
 			continue
