@@ -39,7 +39,7 @@ func layers() [][]string {
 		{"internal/diagnosis"},
 		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder",
 			"internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage",
-			"internal/outliers"},
+			"internal/outliers", "internal/soak"},
 		{"internal/rule", "internal/diff", "internal/reference", "internal/paths"},
 		{"internal/ceiling"},
 		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits",

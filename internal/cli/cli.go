@@ -84,6 +84,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	)
 	root.AddCommand(
 		p.runCommand(),
+		p.soakCommand(),
 		p.netCommand(),
 		p.nfsCommand(),
 		p.doctorCommand(),

@@ -27,7 +27,7 @@ func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"What is measured:", []string{
 			"live", "layers", "suite", "as-published", "set", "set-base", "set-new", "set-fio", "size",
-			"factor", "setting", "alone", "keep", "reference",
+			"job", "factor", "setting", "alone", "keep", "reference",
 			"good", "bad", "kernel", "tree", "build", "make", "keep-built",
 			"group", "direction", "beside", "transport", "nfs-version", "options", "cell", "metric",
 		}},
@@ -37,7 +37,7 @@ func flagGroups() []flagGroup {
 		}},
 		{"Events:", []string{"event", "event-on", "event-for", "undo", "no-undo", "event-left"}},
 		{"How many and how long:", []string{
-			"repeat", "precision", "budget", "pairs", "passes", "blocks", "confirm", "max-boots",
+			"repeat", "precision", "budget", "pairs", "passes", "blocks", "confirm", "max-boots", "round",
 			"net-pairs", "at-once",
 			"order", "seed", "timeout",
 		}},
@@ -58,6 +58,7 @@ func flagGroups() []flagGroup {
 func firstFlags() map[string][]string {
 	return map[string][]string{
 		"run":              {"on", "repeat", "precision", "budget", "label"},
+		"soak":             {"on", "for", "round", "job", "label"},
 		"net":              {"on", "address", "pairs", "repeat", "label"},
 		"net interference": {"on", "group", "passes", "margin", "label"},
 		"nfs":              {"on", "address", "export", "mounted", "label"},

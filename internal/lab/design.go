@@ -7,6 +7,8 @@ type Design string
 const (
 	// DesignRun measures the cells of a suite, on one target or on several at the same time.
 	DesignRun Design = "run"
+	// DesignSoak measures one load for a long time.
+	DesignSoak Design = "soak"
 	// DesignLive compares two sides that are measured by turns, DesignLayers the layers of a host's storage.
 	DesignLive   Design = "live"
 	DesignLayers Design = "layers"

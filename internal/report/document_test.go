@@ -102,6 +102,8 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 		"history-odd":  func(o Options) document.Document { return HistoryDocument(oddHistory(), o) },
 		"stages":       func(o Options) document.Document { return StagesDocument(asPublished(t), o) },
 		"stages-odd":   func(o Options) document.Document { return StagesDocument(oddStages(), o) },
+		"soak":         func(o Options) document.Document { return SoakDocument(fullCache(), o) },
+		"soak-odd":     func(o Options) document.Document { return SoakDocument(oddSoak(), o) },
 		"ablation":     func(o Options) document.Document { return AblationDocument(hardened(twoCells(), costly), o) },
 		"ablation-odd": func(o Options) document.Document { return AblationDocument(oddAblation(), o) },
 		"search":       func(o Options) document.Document { return BisectionDocument(bisectionDocument(), o) },

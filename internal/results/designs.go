@@ -19,6 +19,7 @@ func builderOf(run lab.Run) builder {
 		lab.DesignAblation:     ablationResult,
 		lab.DesignBisection:    bisectionResult,
 		lab.DesignInterference: interferenceResult,
+		lab.DesignSoak:         soakResult,
 	}[run.MadeBy()]
 }
 

@@ -67,7 +67,8 @@ func (d Design) resumedOnlyBy(l *Lab) {
 		l.Errorf("of a complete run, headroom %s ended with %d and started %d loads", strings.Join(o.args, " "), o.code,
 			len(l.loads())-before)
 	}
-	for _, other := range []lab.Design{lab.DesignRun, lab.DesignSweep, lab.DesignNet, lab.DesignLadder, lab.DesignLive} {
+	for _, other := range []lab.Design{lab.DesignRun, lab.DesignSweep, lab.DesignNet, lab.DesignLadder,
+		lab.DesignLive} {
 		if strings.Fields(string(other.Resume("last")))[1] == d.resume()[0] {
 			continue
 		}

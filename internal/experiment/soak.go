@@ -1,0 +1,113 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/prose"
+	"headroom/internal/results"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// SoakOptions are the flags of soak.
+type SoakOptions struct {
+	RunOptions
+	// Job is the one of the suite that is measured; empty for the only one.
+	Job string
+	// For is how long it is measured, in rounds of Round each.
+	For, Round time.Duration
+	Result     results.DocumentOutput
+}
+
+// soaking is one load that is carried out again and again without a pause: the design of headroom soak.
+type soaking struct {
+	Single
+	options SoakOptions
+}
+
+// Soak measures one load for a long time, and says whether its rate holds.
+func Soak(ctx context.Context, p *app.App, s *store.Store, o SoakOptions, args []string) error {
+	if _, _, err := o.Result.Formats(p.JSON); err != nil {
+		return err // rather now than after the measuring
+	}
+	if o.Round < time.Second || o.For < o.Round {
+		return app.Usage(fmt.Sprintf("--for %s has no room for a round of %s", o.For, o.Round),
+			"rounds of a second at least: --for 4h --round 1m")
+	}
+	r := o.Request(lab.DesignSoak, args)
+	r.Complete = true // it is shown again
+	return Conduct(ctx, p, s, r, &soaking{Single{Measurement: &Measurement{App: p, Options: o.RunOptions, Store: s},
+		Args: args}, o})
+}
+
+// Targets of a run that is complete are none: it is only shown.
+func (s *soaking) Targets(saved *store.Bundle) ([]string, error) {
+	if saved != nil && saved.Run.Status != lab.Interrupted {
+		s.Run = saved.Run
+		return nil, nil
+	}
+	return s.Single.Targets(saved)
+}
+
+func (s *soaking) New(ctx context.Context) error {
+	if err := s.NewHeader(ctx, s.Args); err != nil {
+		return err
+	}
+	if err := s.oneLoad(); err != nil {
+		return err
+	}
+	return s.SecureAndSnapshot(ctx)
+}
+
+// oneLoad makes the run one of a single load, in rounds.
+func (s *soaking) oneLoad() error {
+	var jobs []string
+	for _, c := range s.Run.Cells {
+		jobs = append(jobs, c.ID)
+	}
+	if s.options.Job != "" {
+		s.Run.Cells = slices.DeleteFunc(s.Run.Cells, func(c lab.Cell) bool {
+			return c.ID != s.options.Job && c.Job != s.options.Job
+		})
+	}
+	if n := len(s.Run.Cells); n != 1 {
+		return app.Usage(fmt.Sprintf("a soak is of one load, and this names %s", prose.Count(n, "load")),
+			"name one with --job: "+prose.List(jobs))
+	}
+	c := &s.Run.Cells[0]
+	if !lab.ByFio(c.Engine) {
+		return app.Usage("a soak is of a load of fio's, and "+c.ID+" is none", "headroom run repeats it: --repeat 60")
+	}
+	c.Params = maps.Clone(c.Params)
+	c.Params["runtime"], c.Params["time_based"] = fmt.Sprintf("%gs", s.options.Round.Seconds()), "1"
+	delete(c.Params, "ramp_time")
+	c.Repetitions = int((s.options.For + s.options.Round - 1) / s.options.Round)
+	s.Run.Design, s.Run.Repetitions, s.Run.Order, s.Run.Pause = lab.DesignSoak, c.Repetitions, string(suite.Sequential),
+		0
+	return nil
+}
+
+// PrintSummary adds what a soak is.
+func (s *soaking) PrintSummary(ctx context.Context) {
+	s.Single.PrintSummary(ctx)
+	c := s.Run.Cells[0]
+	s.Print("  ", fmt.Sprintf("%s of %s each, one after the other", prose.Count(c.Repetitions, "round"),
+		unit.Duration(fio.WantedRuntime(c.Params))))
+}
+
+// Report shows the verdict.
+func (s *soaking) Report() error {
+	b, err := s.Store.Find(s.Run.ID)
+	if err != nil {
+		return err
+	}
+	return results.ShowRun(s.App, s.Store, b, s.options.Result)
+}

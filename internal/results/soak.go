@@ -1,0 +1,30 @@
+package results
+
+import (
+	"headroom/internal/app"
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/soak"
+	"headroom/internal/store"
+)
+
+func soakResult(b *store.Bundle, _ report.Options) (ResultDocument, error) {
+	var all []lab.Repetition
+	for r, err := range b.Repetitions() {
+		if err != nil {
+			return ResultDocument{}, err
+		}
+		r.Latency, r.Series = nil, nil
+		all = append(all, r)
+	}
+	found, err := app.WarningsOf(b)
+	warnings := []soak.Warning{}
+	for _, w := range found {
+		warnings = append(warnings, soak.Warning{Warning: w.Warning, Repetitions: w.Repetitions, N: w.N})
+	}
+	d := soak.Analyse(b.Run, all, warnings)
+	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {
+		return report.SoakDocument(d, o)
+	}}, err
+}

@@ -1,0 +1,103 @@
+// Package soak says what becomes of a load that goes on for a long time: whether its rate holds, when it changed, and
+// what it is in the end. It is pure: rounds in, a document out.
+package soak
+
+import "headroom/internal/lab"
+
+// Schema names the published JSON document. Fields are added to it, never renamed and never removed.
+const Schema = "headroom/soak/v1"
+
+// Margin is the largest change that counts as none, and Alpha the probability that any statement is wrong.
+const (
+	Margin = 0.05
+	Alpha  = 0.05
+)
+
+// Document is what became of a load. Times are seconds since its first round began.
+type Document struct {
+	Schema string `json:"schema"`
+	// Run is the ID of the run that holds what was measured.
+	Run    string            `json:"run"`
+	Job    string            `json:"job"`
+	Params map[string]string `json:"params"`
+	Target string            `json:"target"`
+	Place  lab.Place         `json:"place"`
+	// Planned rounds of so many Seconds each; Failed are those that were carried out and measured nothing.
+	Planned int     `json:"planned"`
+	Seconds float64 `json:"seconds"`
+	Failed  int     `json:"failed"`
+	// Metrics are what was followed: the rate of each direction, or the latency where the load sets its rate.
+	Metrics  []Metric  `json:"metrics"`
+	Margin   float64   `json:"margin"`
+	Alpha    float64   `json:"alpha"`
+	Warnings []Warning `json:"warnings"`
+}
+
+// Warning is a reason to distrust the result.
+type Warning struct {
+	lab.Warning
+	// Repetitions are the rounds that have it, of N that were measured; both 0 for what is about the run.
+	Repetitions int `json:"repetitions,omitempty"`
+	N           int `json:"n,omitempty"`
+}
+
+// Metric is one quantity over the rounds.
+type Metric struct {
+	Name   string     `json:"metric"`
+	Unit   lab.Unit   `json:"unit"`
+	Better lab.Better `json:"better"`
+	Rounds []Round    `json:"rounds"`
+	// First and Last are the medians of the first and of the last quarter of the rounds, and Change is from one to the
+	// other; nil where there are too few rounds.
+	First   *float64 `json:"first,omitempty"`
+	Last    *float64 `json:"last,omitempty"`
+	Change  *Change  `json:"change,omitempty"`
+	Verdict Verdict  `json:"verdict"`
+	// Steps are the proved changes of more than the margin, in the order of time.
+	Steps []Step `json:"steps"`
+	// SteadyFrom is since when the steady state lasts in which it ended; nil where it did not end in one.
+	SteadyFrom *float64 `json:"steady_from,omitempty"`
+	// Lasting is the median since then, with an interval of 95% by itself; nil without a steady state.
+	Lasting *Level `json:"lasting,omitempty"`
+}
+
+// Round is the value of one round, at its beginning.
+type Round struct {
+	At    float64 `json:"at"`
+	Value float64 `json:"value"`
+}
+
+// Level is a value with its interval, which is absent where it is not known.
+type Level struct {
+	Value float64  `json:"value"`
+	Lo    *float64 `json:"lo,omitempty"`
+	Hi    *float64 `json:"hi,omitempty"`
+}
+
+// Change is a ratio with its interval, which is absent where it is not known.
+type Change struct {
+	Ratio float64  `json:"ratio"`
+	Lo    *float64 `json:"lo,omitempty"`
+	Hi    *float64 `json:"hi,omitempty"`
+}
+
+// Step is a change from one round to the next.
+type Step struct {
+	At     float64 `json:"at"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	Change Change  `json:"change"`
+}
+
+// Verdict on a metric.
+type Verdict string
+
+// The verdicts. Falls and Rises are proved between the first quarter and the last; Holds is proved to be within the
+// margin, with no step on the way; Varies is within the margin in the end, with steps on the way.
+const (
+	Holds     Verdict = "holds"
+	Falls     Verdict = "falls"
+	Rises     Verdict = "rises"
+	Varies    Verdict = "varies"
+	Undecided Verdict = "undecided"
+)
