@@ -11,8 +11,8 @@ import (
 
 // DocumentFormat is one way to write a document down.
 type DocumentFormat struct {
-	// Name is what the user asks for, and Extension that of a file, with its dot.
-	Name, Extension string
+	// Name is what the user asks for, and Extension that of a file, with its dot. Title is a line for help.
+	Name, Extension, Title string
 
 	write func(io.Writer, document.Document, Options) error
 }
@@ -20,10 +20,10 @@ type DocumentFormat struct {
 // DocumentFormats in the order in which help lists them.
 func DocumentFormats() []DocumentFormat {
 	return []DocumentFormat{
-		{"table", ".txt", writeDocumentText},
-		{"html", ".html", writeDocumentPage},
-		{"markdown", ".md", writeDocumentMarkdown},
-		{"csv", ".csv", writeDocumentCSV},
+		{"table", ".txt", "a table for the terminal", writeDocumentText},
+		{"html", ".html", "one self-contained page, to look at, print or mail", writeDocumentPage},
+		{"markdown", ".md", "tables for a pull request or a wiki", writeDocumentMarkdown},
+		{"csv", ".csv", "one line a value, for statistics and plots", writeDocumentCSV},
 	}
 }
 

@@ -53,23 +53,19 @@ type Options struct {
 	RawCells bool
 }
 
-// Formats in the order in which help lists them.
+// Formats in the order in which help lists them: those of all documents, and those that only runs have.
 func Formats() []Format {
-	return []Format{
-		{Name: "table", Title: "a table for the terminal", Extension: ".txt",
-			write: documented(RunsDocument, writeDocumentText)},
-		{Name: "html", Title: "one self-contained page, to look at, print or mail", Extension: ".html",
-			write: documented(RunsDocument, writeDocumentPage)},
-		{Name: "csv", Title: "one line a value, for statistics and plots", Extension: ".csv",
-			write: documented(RunsDocument, writeDocumentCSV)},
-		{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv",
-			write: documented(sheetDocument, writeDocumentCSV)},
-		{Name: "json", Title: "the published document " + Schema, Extension: ".json", write: writeJSON},
-		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md",
-			write: documented(RunsDocument, writeDocumentMarkdown)},
-		{Name: "openmetrics", Title: "a file for the textfile collector of node_exporter", Extension: ".prom",
-			write: writeOpenMetrics},
+	var list []Format
+	for _, f := range DocumentFormats() {
+		list = append(list, Format{Name: f.Name, Title: f.Title, Extension: f.Extension,
+			write: documented(RunsDocument, f.write)})
 	}
+	return append(list,
+		Format{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv",
+			write: documented(sheetDocument, writeDocumentCSV)},
+		Format{Name: "json", Title: "the published document " + Schema, Extension: ".json", write: writeJSON},
+		Format{Name: "openmetrics", Title: "a file for the textfile collector of node_exporter", Extension: ".prom",
+			write: writeOpenMetrics})
 }
 
 // documented is a format of the document that a builder makes.
