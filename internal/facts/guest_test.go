@@ -139,7 +139,7 @@ func FuzzGuest(f *testing.F) {
 	if n < 3 {
 		f.Fatal("the saved machines run fewer than three virtual machines")
 	}
-	r, kinds := reader{saved(f, "container").FS()}, kindsByKey(guestFacts())
+	r, kinds := reader{saved(f, "container").FS()}, kindsByKey(Catalogue())
 	f.Fuzz(func(t *testing.T, text string) {
 		g, ok := parseGuest(strings.Split(text, "\x00"))
 		if !ok {

@@ -299,7 +299,7 @@ func checkKinds(t *testing.T, found []lab.Fact, kinds map[string]Kind) {
 
 func FuzzDMI(f *testing.F) {
 	seed(f, dmiTable)
-	kinds := kindsByKey(systemFacts())
+	kinds := kindsByKey(Catalogue())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := fstest.MapFS{inside(dmiTable): {Data: data}}
 		found := collectDIMMs(m, Scope{})
