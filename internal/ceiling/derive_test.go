@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -23,15 +23,15 @@ func derive(all []lab.Fact) map[string]lab.Fact {
 func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 	all := slices.Concat(striped("256").Facts, nfsServer("").Facts, about("", "cpu.sockets", "1"),
 		about("eth0", "nic.kind", "physical", "nic.speed", "25000000000", "nic.pci.address", "0000:b3:00.0"))
-	catalogue := facts.NewIndex()
+	index := catalogue.NewIndex()
 	given := map[string]bool{}
 	for _, f := range Derive(all) {
 		given[f.Key] = true
-		d, ok := catalogue.Lookup(f.Key)
-		if !ok || d.Mark != facts.Computed {
+		d, ok := index.Lookup(f.Key)
+		if !ok || d.Mark != catalogue.Computed {
 			t.Errorf("%s is not a computed fact of the catalogue", f.Key)
 		}
-		if f.Unknown == "" && d.Kind != facts.Text {
+		if f.Unknown == "" && d.Kind != catalogue.Text {
 			if _, err := strconv.ParseFloat(f.Value, 64); err != nil {
 				t.Errorf("%s = %q is no number", f.Key, f.Value)
 			}
@@ -40,8 +40,8 @@ func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 			t.Errorf("%s has no source", f.Key)
 		}
 	}
-	for _, d := range facts.Catalogue() {
-		if d.Mark == facts.Computed && !given[d.Key] {
+	for _, d := range catalogue.All() {
+		if d.Mark == catalogue.Computed && !given[d.Key] {
 			t.Errorf("%s is never derived", d.Key)
 		}
 	}

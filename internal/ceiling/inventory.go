@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -79,7 +79,7 @@ func (v inventory) number(key, about string) (float64, bool) {
 
 // off says that a flag is known to be off.
 func (v inventory) off(key, about string) bool {
-	on, ok := facts.ParseFlag(v.text(key, about))
+	on, ok := catalogue.ParseFlag(v.text(key, about))
 	return ok && !on
 }
 
@@ -89,7 +89,7 @@ func (v inventory) path(address string) (path []string, reason string) {
 	if f.Unknown != "" {
 		return nil, f.Unknown
 	}
-	path = facts.ParseList(f.Value)
+	path = catalogue.ParseList(f.Value)
 	if len(path) == 0 || len(path) > maxSteps {
 		return nil, "pci.path of " + address + " has " + strconv.Itoa(len(path)) + " steps"
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/unit"
@@ -204,7 +204,7 @@ func (m *Machine) isLocal() bool {
 		return true
 	}
 	for _, nic := range m.things["nic"] {
-		for _, own := range facts.ParseList(m.text("nic.addresses", nic)) {
+		for _, own := range catalogue.ParseList(m.text("nic.addresses", nic)) {
 			own, _, _ = strings.Cut(own, "/")
 			if a, err := netip.ParseAddr(own); err == nil && a == address {
 				return true

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -44,7 +44,7 @@ func (v inventory) withAddresses(addresses []string) []string {
 	for _, address := range addresses {
 		for _, name := range v.things["nic"] {
 			own := func(a string) bool { bare, _, _ := strings.Cut(a, "/"); return bare == address }
-			if slices.ContainsFunc(facts.ParseList(v.text("nic.addresses", name)), own) {
+			if slices.ContainsFunc(catalogue.ParseList(v.text("nic.addresses", name)), own) {
 				names = append(names, name)
 				break
 			}

@@ -13,6 +13,7 @@ import (
 	"headroom/internal/experiment/vary"
 	"headroom/internal/factor"
 	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 )
@@ -106,11 +107,12 @@ func differencesWithout(chosen map[string]bool, a, b facts.Document) ([]diff.Dif
 
 // settingsOf are the facts that are a machine's settings: no counters, no names, nothing that was not read.
 func settingsOf(all []lab.Fact) []lab.Fact {
-	catalogue := facts.NewIndex()
+	index := catalogue.NewIndex()
 	return slices.DeleteFunc(slices.Clone(all), func(f lab.Fact) bool {
-		d, _ := catalogue.Lookup(f.Key)
-		return f.Unknown != "" || slices.Contains([]facts.Mark{facts.Moving, facts.Identity, facts.Address, facts.Name},
-			d.Mark)
+		d, _ := index.Lookup(f.Key)
+		return f.Unknown != "" ||
+			slices.Contains([]catalogue.Mark{catalogue.Moving, catalogue.Identity, catalogue.Address, catalogue.Name},
+				d.Mark)
 	})
 }
 

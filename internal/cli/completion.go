@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/reference"
 	"headroom/internal/suite"
 )
@@ -61,7 +61,7 @@ func completeFlag(c *cobra.Command, flag string, values func() []string) {
 func factAreas() []string {
 	var areas []string
 	seen := map[string]bool{}
-	for _, d := range facts.Catalogue() {
+	for _, d := range catalogue.All() {
 		area, _, _ := strings.Cut(d.Key, ".")
 		if !seen[area] {
 			seen[area] = true

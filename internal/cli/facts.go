@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/visible"
@@ -149,7 +150,7 @@ func writeRows(w io.Writer, rows []facts.Row, o factsOptions, width int) {
 	for _, r := range rows {
 		longest = max(longest, min(len(visible.Line(r.Name)), widest))
 	}
-	index := facts.NewIndex()
+	index := catalogue.NewIndex()
 	for _, r := range rows {
 		name, value := fmt.Sprintf("  %-*s  ", longest, visible.Line(r.Name)), index.Show(r.Fact)
 		if o.sources && r.Fact.Source != "" {

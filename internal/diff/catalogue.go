@@ -4,23 +4,23 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 )
 
 // definitions is the catalogue of facts.
-type definitions struct{ facts.Index }
+type definitions struct{ catalogue.Index }
 
-func (d definitions) lookup(key string) facts.Definition {
+func (d definitions) lookup(key string) catalogue.Definition {
 	if def, ok := d.Lookup(key); ok {
 		return def
 	}
-	return facts.Definition{Key: key}
+	return catalogue.Definition{Key: key}
 }
 
 // comparable says whether a key's values can be a difference: those that move by themselves or name something can't.
 func (d definitions) comparable(key string) bool {
 	switch d.lookup(key).Mark {
-	case facts.Moving, facts.Identity, facts.Address, facts.Name:
+	case catalogue.Moving, catalogue.Identity, catalogue.Address, catalogue.Name:
 		return false
 	}
 	return true
@@ -37,10 +37,10 @@ func (d definitions) values(key, a, b string) (string, string) {
 		return strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " ")
 	}
 	switch d.lookup(key).Kind {
-	case facts.Flag:
+	case catalogue.Flag:
 		return flag(a), flag(b)
-	case facts.List:
-		listA, listB := facts.ParseList(a), facts.ParseList(b)
+	case catalogue.List:
+		listA, listB := catalogue.ParseList(a), catalogue.ParseList(b)
 		slices.Sort(listA)
 		slices.Sort(listB)
 		if slices.Equal(listA, listB) {
@@ -54,7 +54,7 @@ func (d definitions) values(key, a, b string) (string, string) {
 }
 
 func flag(value string) string {
-	if on, ok := facts.ParseFlag(value); ok && on {
+	if on, ok := catalogue.ParseFlag(value); ok && on {
 		return "on"
 	} else if ok {
 		return "off"

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 )
 
 //go:embed knowledge/*.yaml
@@ -85,7 +85,7 @@ type knowledgeFile struct {
 // Load reads the built-in knowledge.
 func Load() (*Knowledge, error) {
 	k := &Knowledge{exact: map[string]*entry{}, patterns: map[string][]*entry{}, linked: map[string][]*entry{},
-		catalogue: definitions{facts.NewIndex()}}
+		catalogue: definitions{catalogue.NewIndex()}}
 	names, err := fs.Glob(files, "knowledge/*.yaml")
 	if err != nil {
 		return nil, err

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 )
 
 func TestKnowledge(t *testing.T) {
 	k := knowledge(t)
 	release := regexp.MustCompile(`^\d+\.\d+$`)
 	name := regexp.MustCompile(`^[A-Za-z0-9_.*/-]+$`)
-	options, catalogue := 0, facts.NewIndex()
+	options, index := 0, catalogue.NewIndex()
 	for _, e := range k.exact {
 		kind, subject := e.about()
 		bad := func(format string, args ...any) {
@@ -46,14 +46,14 @@ func TestKnowledge(t *testing.T) {
 			options++
 		}
 		if kind == factKind && subject != "*" {
-			if _, ok := catalogue.Lookup(strings.TrimSuffix(subject, "*")); !ok &&
-				!slices.ContainsFunc(facts.Catalogue(),
-					func(d facts.Definition) bool { return matches(subject, d.Key) }) {
+			if _, ok := index.Lookup(strings.TrimSuffix(subject, "*")); !ok &&
+				!slices.ContainsFunc(catalogue.All(),
+					func(d catalogue.Definition) bool { return matches(subject, d.Key) }) {
 				bad("the catalogue has no such fact")
 			}
 		}
 		for _, key := range e.Runtime {
-			if _, ok := catalogue.Lookup(key); !ok {
+			if _, ok := index.Lookup(key); !ok {
 				bad("the catalogue has no fact %s", key)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/kconfig"
 )
 
@@ -146,7 +146,7 @@ func (s side) values(key string) []string {
 	if f, ok := s.machine[key]; ok && f.Unknown == "" {
 		values = append(values, f.Value)
 	}
-	for _, t := range s.things[facts.ClassOf(key)] {
+	for _, t := range s.things[catalogue.ClassOf(key)] {
 		if f, ok := t.facts[key]; ok && f.Unknown == "" {
 			values = append(values, f.Value)
 		}

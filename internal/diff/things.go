@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -22,7 +22,7 @@ const underTest = ".under-test"
 // thingOf says which thing a fact is about. Facts of a run's own place carry the thing in the key:
 // "disk.under-test.2.queue.scheduler" is disk.queue.scheduler of "under-test.2".
 func thingOf(f lab.Fact) (class, about, key string) {
-	class = facts.ClassOf(f.Key)
+	class = catalogue.ClassOf(f.Key)
 	if class == "" {
 		return "", "", f.Key
 	}
@@ -281,9 +281,9 @@ func names(t *thing) []string { return []string{t.about} }
 // it is by its name, so those are never paired so.
 func anything(t *thing) []string {
 	for key := range t.facts {
-		switch facts.ClassOf(key) {
+		switch catalogue.ClassOf(key) {
 		case "disk", "nic", "port", "node":
-			return []string{facts.ClassOf(key)}
+			return []string{catalogue.ClassOf(key)}
 		}
 		return nil
 	}

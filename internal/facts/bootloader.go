@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/target/bootloader"
 )
@@ -71,7 +72,7 @@ func proxmox(r reader) lab.Fact {
 	text, err := r.text(pveConfig)
 	switch {
 	case err != nil && !r.exists(pveConfig):
-		return known(key, none, pveConfig)
+		return known(key, catalogue.None, pveConfig)
 	case err != nil:
 		return unknown(key, pveConfig, why(err))
 	}

@@ -4,11 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/facts/catalogue"
 )
 
 // Every fact that any saved machine yields is in the catalogue, so that rules, redaction and comparison know it.
 func TestEveryFactIsInTheCatalogue(t *testing.T) {
-	index := NewIndex()
+	index := catalogue.NewIndex()
 	for _, m := range machines(t) {
 		_, facts := m.snapshot(t)
 		for _, f := range facts {
@@ -17,10 +19,11 @@ func TestEveryFactIsInTheCatalogue(t *testing.T) {
 				t.Errorf("%s: %s is not in the catalogue", m.name, f.Key)
 				continue
 			}
-			if (ClassOf(f.Key) != "") != (f.About != "") && !strings.Contains(f.Key, underTestRole) {
+			if (catalogue.ClassOf(f.Key) != "") != (f.About != "") &&
+				!strings.Contains(f.Key, catalogue.UnderTestRole) {
 				t.Errorf("%s: %s is about %q", m.name, f.Key, f.About)
 			}
-			if f.Unknown == "" && !d.Kind.holds(f.Value) {
+			if f.Unknown == "" && !d.Kind.Holds(f.Value) {
 				t.Errorf("%s: %s = %q is not what its kind says", m.name, f.Key, f.Value)
 			}
 		}
@@ -29,18 +32,19 @@ func TestEveryFactIsInTheCatalogue(t *testing.T) {
 
 func TestCatalogueHasEachKeyOnce(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range Catalogue() {
+	for _, d := range catalogue.All() {
 		if seen[d.Key] || d.Text == "" {
 			t.Errorf("%s stands twice, or says nothing", d.Key)
 		}
 		seen[d.Key] = true
-		known := slices.Contains([]Unit{Bytes, KiB, BitsPerSecond, Transfers, Hertz, Seconds, Minutes, Microseconds,
-			Nanoseconds, Celsius,
-			Percent, Share}, d.Unit)
-		if !known && d.Unit != "" || d.Unit != "" && (d.Kind == Flag || d.Kind == List) {
+		known := slices.Contains([]catalogue.Unit{catalogue.Bytes, catalogue.KiB, catalogue.BitsPerSecond,
+			catalogue.Transfers, catalogue.Hertz, catalogue.Seconds, catalogue.Minutes, catalogue.Microseconds,
+			catalogue.Nanoseconds, catalogue.Celsius,
+			catalogue.Percent, catalogue.Share}, d.Unit)
+		if !known && d.Unit != "" || d.Unit != "" && (d.Kind == catalogue.Flag || d.Kind == catalogue.List) {
 			t.Errorf("%s: %q is not a unit for it", d.Key, d.Unit)
 		}
-		if !known && (d.Kind == Whole || d.Kind == Fraction) && strings.Contains(d.Text, "bytes") {
+		if !known && (d.Kind == catalogue.Whole || d.Kind == catalogue.Fraction) && strings.Contains(d.Text, "bytes") {
 			t.Errorf("%s: %q, but no unit", d.Key, d.Text)
 		}
 	}
@@ -57,13 +61,13 @@ func TestEveryKeyIsProduced(t *testing.T) {
 		"cpu.vulnerability":    "it is never known: it stands for a list that is not there",
 		"port.out_of_sequence": "only RoCE adapters of the mlx5 driver count it, and no saved machine has one",
 	}
-	for _, d := range Catalogue() {
+	for _, d := range catalogue.All() {
 		if class, _, _ := strings.Cut(d.Key, "."); slices.Contains([]string{"cluster", "cni", "claim"}, class) {
 			absent[d.Key] = "the API of a cluster tells it, and no file of a machine"
 		}
 	}
 	produced := map[string]bool{}
-	index := NewIndex()
+	index := catalogue.NewIndex()
 	for _, m := range machines(t) {
 		_, facts := m.snapshot(t)
 		for _, f := range facts {
@@ -72,15 +76,15 @@ func TestEveryKeyIsProduced(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range Catalogue() {
+	for _, d := range catalogue.All() {
 		known, there := produced[d.Key]
 		reason := absent[d.Key]
 		switch {
-		case d.Mark == Computed && there:
+		case d.Mark == catalogue.Computed && there:
 			t.Errorf("%s is computed, and yet a collector yields it", d.Key)
-		case d.Mark != Computed && !there && reason == "":
+		case d.Mark != catalogue.Computed && !there && reason == "":
 			t.Errorf("no saved machine has %s", d.Key)
-		case d.Mark != Computed && !known && reason == "":
+		case d.Mark != catalogue.Computed && !known && reason == "":
 			t.Errorf("no saved machine knows %s", d.Key)
 		case known && reason != "":
 			t.Errorf("%s is there, although %s", d.Key, reason)

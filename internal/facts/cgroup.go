@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -79,7 +80,7 @@ func groupVersion(unified, v1 bool) string {
 	case unified:
 		return "v2"
 	}
-	return none
+	return catalogue.None
 }
 
 // parseGroups reads /proc/PID/cgroup: the path of the group by controller, "" for the unified hierarchy. Source:
@@ -163,7 +164,7 @@ func (g controlGroup) limits(key, unlimited string, attributes ...string) lab.Fa
 	}
 	source := path.Join(g.dir, attributes[0])
 	if len(found) == 0 {
-		return known(key, none, source)
+		return known(key, catalogue.None, source)
 	}
 	return known(key, strings.Join(found, "; "), source)
 }
@@ -197,7 +198,7 @@ func (g controlGroup) ioCost() lab.Fact {
 	case errors.Is(err, fs.ErrNotExist) && g.r.exists(path.Join(g.top, "cgroup.type")):
 		return unknown(key, source, "only the root of the hierarchy shows it, and this is a part of it")
 	case errors.Is(err, fs.ErrNotExist):
-		return known(key, none, source)
+		return known(key, catalogue.None, source)
 	case err != nil:
 		return unknown(key, source, why(err))
 	}
@@ -208,7 +209,7 @@ func (g controlGroup) ioCost() lab.Fact {
 		}
 	}
 	if len(enabled) == 0 {
-		return known(key, none, source)
+		return known(key, catalogue.None, source)
 	}
 	return known(key, strings.Join(enabled, "; "), source)
 }

@@ -12,10 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/golden"
-
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/facts/catalogue"
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -216,7 +216,8 @@ func (s slowFS) Open(name string) (fs.File, error) {
 }
 
 func (s slowFS) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(s.FS, name) }
-func (s slowFS) ReadLink(name string) (string, error)   { return fs.ReadLink(s.FS, name) }
+
+func (s slowFS) ReadLink(name string) (string, error) { return fs.ReadLink(s.FS, name) }
 
 // The clock of a bubble stands still but where all wait, so that the time is the same on any machine.
 func TestSnapshotDoesNotHang(t *testing.T) {
@@ -314,7 +315,7 @@ func TestShow(t *testing.T) {
 		{lab.Fact{Key: "disk.under-test.queue.nr_requests", Value: "1023"}, "1023"},
 		{lab.Fact{Key: "kernel.arch", Unknown: "no such file here"}, "unknown: no such file here"},
 	} {
-		if got := Show(c.fact); got != c.want {
+		if got := catalogue.Show(c.fact); got != c.want {
 			t.Errorf("%s: %q, want %q", c.fact.Key, got, c.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -147,7 +148,7 @@ func pageTableIsolation(info map[string]string, err error) lab.Fact {
 	if flags.Unknown != "" {
 		return flags
 	}
-	return onOff("cpu.pti", slices.Contains(ParseList(flags.Value), "pti"), cpuInfoPath)
+	return onOff("cpu.pti", slices.Contains(catalogue.ParseList(flags.Value), "pti"), cpuInfoPath)
 }
 
 // cpuModel is the model name, on arm64 the four numbers that stand for one, with the board's name where firmware gives

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"headroom/internal/facts/catalogue"
 )
 
 // cpuSet is a set of CPU numbers, a bit each.
@@ -127,7 +129,7 @@ func (s cpuSet) String() string {
 		last = cpu
 	})
 	if first < 0 {
-		return none
+		return catalogue.None
 	}
 	end()
 	return strings.Join(parts, ",")

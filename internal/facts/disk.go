@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -279,7 +280,7 @@ func (r reader) link(key, file string) lab.Fact {
 func (s stack) iommuType(role, dir string) lab.Fact {
 	key, file := role+".iommu.group_type", dir+"/iommu_group/type"
 	if !s.exists(dir + "/iommu_group") {
-		return known(key, none, dir+"/iommu_group")
+		return known(key, catalogue.None, dir+"/iommu_group")
 	}
 	return s.since(key, file, 5, 11)
 }

@@ -18,12 +18,12 @@
 //
 // # The pieces
 //
-//	Catalogue      the list of all keys, with the kind, the unit and the mark of each; Index finds one of them
+//	catalogue      the list of all keys, with the kind, the unit and the mark of each; its Index finds one of them
 //	Snapshot       the facts of a machine; Collectors is the list behind it, Machine the few that checks need
 //	Document       a snapshot as it is stored; Brief is it without the families that have thousands of members
 //	Changes        the settings that differ between two snapshots of one boot
 //	Redact         the same facts without what names a person, a host or a single drive
-//	Show           a value for people
+//	catalogue.Show a value for people
 //
 // and, in the order in which a run meets them:
 //

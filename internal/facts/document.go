@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -62,7 +63,7 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 	for i, f := range after {
 		at[name{f.Key, f.About}] = i
 	}
-	index := NewIndex()
+	index := catalogue.NewIndex()
 	mounted := "" // where the place is
 	if i, ok := at[name{"filesystem.mount_point", ""}]; ok {
 		mounted = after[i].Value
@@ -73,10 +74,10 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 		if !ok || then.Unknown != "" || after[i].Unknown != "" || then.Value == after[i].Value {
 			continue
 		}
-		if d, _ := index.Lookup(then.Key); d.Mark == Moving || strings.HasSuffix(after[i].Source, setAtLoad) {
+		if d, _ := index.Lookup(then.Key); d.Mark == catalogue.Moving || strings.HasSuffix(after[i].Source, setAtLoad) {
 			continue
 		}
-		switch class := ClassOf(then.Key); {
+		switch class := catalogue.ClassOf(then.Key); {
 		case class == "mount" && then.About != mounted, class == "guest", class == "drive":
 			continue
 		}

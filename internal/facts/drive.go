@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -163,10 +164,10 @@ func (g *guest) walk(name string, device properties) backing {
 	prefix, direct, noFlush := "", false, false
 	for range maxDepth {
 		if v, ok := p[prefix+"cache.direct"]; ok {
-			direct, _ = ParseFlag(v)
+			direct, _ = catalogue.ParseFlag(v)
 		}
 		if v, ok := p[prefix+"cache.no-flush"]; ok {
-			noFlush, _ = ParseFlag(v)
+			noFlush, _ = catalogue.ParseFlag(v)
 		}
 		driver := p[prefix+"driver"]
 		switch driver {
@@ -194,7 +195,7 @@ func (g *guest) walk(name string, device properties) backing {
 	}
 	writeBack := true
 	if v, ok := device["write-cache"]; ok && v != "auto" {
-		writeBack, _ = ParseFlag(v)
+		writeBack, _ = catalogue.ParseFlag(v)
 	}
 	b.cache = cacheMode(direct, noFlush, writeBack)
 	return b
@@ -276,7 +277,7 @@ func (d drive) facts(source string) []lab.Fact {
 		}
 		return known(key, orNone(value), source)
 	}
-	aio := none // only files and block devices have it
+	aio := catalogue.None // only files and block devices have it
 	if b.protocol == "file" || b.protocol == "host_device" {
 		aio = "threads"
 	}

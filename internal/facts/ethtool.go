@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -169,7 +170,7 @@ func (e *ethtool) flags(option string, keys [][2]string) {
 		if reason != "" {
 			value, source, reason = e.value(option, k[1])
 		}
-		on, ok := ParseFlag(firstWord(value))
+		on, ok := catalogue.ParseFlag(firstWord(value))
 		if reason == "" && !ok {
 			reason = notReported
 		}

@@ -5,11 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
-
-// none is the value of a list that was read and is empty.
-const none = "none"
 
 func known(key, value, source string) lab.Fact {
 	return lab.Fact{Key: key, Value: value, Source: source}
@@ -35,7 +33,7 @@ func onOff(key string, on bool, source string) lab.Fact {
 // listOf writes a List, with the words in the order given.
 func listOf(key string, words []string, source string) lab.Fact {
 	if len(words) == 0 {
-		return known(key, none, source)
+		return known(key, catalogue.None, source)
 	}
 	return known(key, strings.Join(words, ", "), source)
 }

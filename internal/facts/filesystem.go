@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -104,7 +105,7 @@ func collectFilesystem(fsys fs.FS, in Scope) []lab.Fact {
 	}
 	for i := range facts {
 		if facts[i].Value == "" {
-			facts[i].Value = none
+			facts[i].Value = catalogue.None
 		}
 	}
 	command := spaceCommand(in.Place.Path)

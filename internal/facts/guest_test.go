@@ -3,6 +3,8 @@ package facts
 import (
 	"strings"
 	"testing"
+
+	"headroom/internal/facts/catalogue"
 )
 
 // Ways to write a drive that the saved host has none of, from qemu(1).
@@ -50,7 +52,7 @@ func TestDrives(t *testing.T) {
 				values[f.Key] = strings.ReplaceAll(f.Value, " ", "_")
 				if f.Unknown != "" {
 					values[f.Key] = "?"
-				} else if f.Value == none && f.Key != "drive.cache" && f.Key != "drive.aio" {
+				} else if f.Value == catalogue.None && f.Key != "drive.cache" && f.Key != "drive.aio" {
 					values[f.Key] = "-"
 				}
 			}
@@ -87,7 +89,7 @@ func TestGuest(t *testing.T) {
 		{"qemu-system-x86_64 -netdev tap,id=n -device virtio-net-pci,netdev=n", "guest.vhost", "off"},
 		{"qemu-system-x86_64 -netdev vhost-user,id=n,chardev=c -device virtio-net-pci,netdev=n", "guest.vhost", "on"},
 		{"qemu-system-x86_64 -name db,process=qemu:db", "guest.name", "db"},
-		{"qemu-system-x86_64 -S", "guest.manager", none},
+		{"qemu-system-x86_64 -S", "guest.manager", catalogue.None},
 	} {
 		g, ok := parseGuest(strings.Fields(c.line))
 		if !ok {
@@ -139,7 +141,7 @@ func FuzzGuest(f *testing.F) {
 	if n < 3 {
 		f.Fatal("the saved machines run fewer than three virtual machines")
 	}
-	r, kinds := reader{saved(f, "container").FS()}, kindsByKey(Catalogue())
+	r, kinds := reader{saved(f, "container").FS()}, kindsByKey(catalogue.All())
 	f.Fuzz(func(t *testing.T, text string) {
 		g, ok := parseGuest(strings.Split(text, "\x00"))
 		if !ok {

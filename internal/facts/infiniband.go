@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -244,7 +245,7 @@ func (p *port) interfaceOf(layer string) lab.Fact {
 			return known(key, name, dir)
 		}
 	}
-	return known(key, none, dir)
+	return known(key, catalogue.None, dir)
 }
 
 // portOf is the number of the port that an interface belongs to, counted from 0. An interface that names none is that

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -55,7 +56,7 @@ func iommuDefault(r reader) lab.Fact {
 		}
 	}
 	if config["IOMMU_SUPPORT"] != "y" {
-		return known(key, none, source)
+		return known(key, catalogue.None, source)
 	}
 	return unknown(key, source, "the configuration names no type; kernels before 5.14 left it to each driver")
 }

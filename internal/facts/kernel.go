@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -63,7 +64,7 @@ func versionNumbers(r reader) (major, minor lab.Fact) {
 func lockdown(r reader) lab.Fact {
 	f := chosen(r.fact("kernel.lockdown", "/sys/kernel/security/lockdown"))
 	if lsm, err := r.text("/sys/kernel/security/lsm"); err == nil && f.Unknown != "" && !hasOption(lsm, "lockdown") {
-		return known(f.Key, none, "/sys/kernel/security/lsm")
+		return known(f.Key, catalogue.None, "/sys/kernel/security/lsm")
 	}
 	return f
 }
@@ -73,7 +74,7 @@ func livePatches(r reader) lab.Fact {
 	const key, dir = "kernel.livepatches", "/sys/kernel/livepatch"
 	entries, err := fs.ReadDir(r.fsys, inside(dir))
 	if errors.Is(err, fs.ErrNotExist) && r.exists("/sys/kernel/mm") {
-		return known(key, none, dir)
+		return known(key, catalogue.None, dir)
 	}
 	if err != nil {
 		return unknown(key, dir, why(err))
@@ -153,7 +154,7 @@ func tainted(r reader) lab.Fact {
 		}
 	}
 	if f.Value = letters.String(); bits == 0 {
-		f.Value = none
+		f.Value = catalogue.None
 	}
 	return f
 }

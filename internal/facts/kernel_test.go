@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/target/bootloader"
 )
@@ -102,7 +103,7 @@ func TestSlabDebug(t *testing.T) {
 	if got := value(files(cache("dentry", "poison", "1\n"))); got != "dentry" {
 		t.Errorf("one cache: %q", got)
 	}
-	if got := value(files(cache("dentry", "poison", "0\n"))); got != none {
+	if got := value(files(cache("dentry", "poison", "0\n"))); got != catalogue.None {
 		t.Errorf("no cache: %q", got)
 	}
 	if got := value(files(map[string]string{cmdlinePath: "slub_debug=FZ"})); got != "all (slub_debug=FZ)" {
@@ -112,7 +113,7 @@ func TestSlabDebug(t *testing.T) {
 	for i := range maxSlabNames + 5 {
 		many["/sys/kernel/slab/cache"+string(rune('a'+i))+"/red_zone"] = "1"
 	}
-	if got := ParseList(value(files(many))); len(got) != maxSlabNames+1 || got[maxSlabNames] != "and 5 more" {
+	if got := catalogue.ParseList(value(files(many))); len(got) != maxSlabNames+1 || got[maxSlabNames] != "and 5 more" {
 		t.Errorf("many: %v", got)
 	}
 }
@@ -135,7 +136,7 @@ func TestConfigSaysWhyThereIsNone(t *testing.T) {
 	found := collectConfig(
 		files(map[string]string{releasePath: "6.1", "/lib/modules/6.1/config": "CONFIG_A=\"\"\nCONFIG_B=m\n"}).fsys,
 		Scope{})
-	if valueOf(found, "kernel.config.A") != none || valueOf(found, "kernel.config.B") != "m" ||
+	if valueOf(found, "kernel.config.A") != catalogue.None || valueOf(found, "kernel.config.B") != "m" ||
 		valueOf(found, "kernel.config") != "/lib/modules/6.1/config" {
 		t.Errorf("%+v", found)
 	}
@@ -174,7 +175,7 @@ func TestSysctlLeavesOut(t *testing.T) {
 }
 
 func TestCPUList(t *testing.T) {
-	for text, want := range map[string]string{"0-7": "0-7", "3,5,9-11": "3,5,9-11", "0,1,2": "0-2", "": none,
+	for text, want := range map[string]string{"0-7": "0-7", "3,5,9-11": "3,5,9-11", "0,1,2": "0-2", "": catalogue.None,
 		"63,64,65":     "63-65",
 		"0-15,32-47\n": "0-15,32-47"} {
 		set, err := parseCPUList(text)
@@ -254,10 +255,10 @@ func TestIOCost(t *testing.T) {
 		want    string
 		content map[string]string
 	}{
-		{none, map[string]string{"/cg/io.cost.qos": "8:0 enable=0 ctrl=auto"}},
+		{catalogue.None, map[string]string{"/cg/io.cost.qos": "8:0 enable=0 ctrl=auto"}},
 		{"8:0 enable=1 ctrl=user",
 			map[string]string{"/cg/io.cost.qos": "8:16 enable=0 ctrl=auto\n8:0 enable=1 ctrl=user\n"}},
-		{none, map[string]string{"/cg/cgroup.procs": ""}},
+		{catalogue.None, map[string]string{"/cg/cgroup.procs": ""}},
 		{"", map[string]string{"/cg/cgroup.type": "domain"}},
 	} {
 		g := controlGroup{r: files(c.content), top: "/cg", dir: "/cg/a"}
@@ -279,8 +280,8 @@ func checkLines(t *testing.T, found []lab.Fact) {
 }
 
 // kindsByKey are the kinds of the keys of some areas of the catalogue.
-func kindsByKey(areas ...[]Definition) map[string]Kind {
-	kinds := map[string]Kind{}
+func kindsByKey(areas ...[]catalogue.Definition) map[string]catalogue.Kind {
+	kinds := map[string]catalogue.Kind{}
 	for _, d := range slices.Concat(areas...) {
 		kinds[d.Key] = d.Kind
 	}
@@ -288,10 +289,10 @@ func kindsByKey(areas ...[]Definition) map[string]Kind {
 }
 
 // checkKinds is what TestEveryFactIsInTheCatalogue says of saved machines, quick enough for a fuzz test.
-func checkKinds(t *testing.T, found []lab.Fact, kinds map[string]Kind) {
+func checkKinds(t *testing.T, found []lab.Fact, kinds map[string]catalogue.Kind) {
 	t.Helper()
 	for _, f := range found {
-		if kind, ok := kinds[f.Key]; !ok || f.Unknown == "" && !kind.holds(f.Value) {
+		if kind, ok := kinds[f.Key]; !ok || f.Unknown == "" && !kind.Holds(f.Value) {
 			t.Errorf("%+v is not what the catalogue says", f)
 		}
 	}
@@ -299,7 +300,7 @@ func checkKinds(t *testing.T, found []lab.Fact, kinds map[string]Kind) {
 
 func FuzzDMI(f *testing.F) {
 	seed(f, dmiTable)
-	kinds := kindsByKey(Catalogue())
+	kinds := kindsByKey(catalogue.All())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := fstest.MapFS{inside(dmiTable): {Data: data}}
 		found := collectDIMMs(m, Scope{})
@@ -340,7 +341,7 @@ func FuzzCPUList(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := parseCPUList(strings.TrimSuffix(set.String(), none))
+		again, err := parseCPUList(strings.TrimSuffix(set.String(), catalogue.None))
 		if err != nil || again.String() != set.String() || again.count() != set.count() || set.count() > maxCPUs {
 			t.Errorf("%q is %s, and read again %s, %v", data, set, again, err)
 		}
@@ -387,7 +388,7 @@ func FuzzKernelText(f *testing.F) {
 		statPath, "/sys/kernel/debug/swiotlb/io_tlb_nslabs", releasePath} {
 		seed(f, name)
 	}
-	kinds := kindsByKey(Catalogue())
+	kinds := kindsByKey(catalogue.All())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := files(map[string]string{pveConfig: string(data), cmdlinePath: string(data),
 			"/sys/kernel/debug/kprobes/list": string(data),

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/validity"
 )
@@ -37,7 +38,7 @@ func Machine(facts []lab.Fact) validity.Machine {
 		Scheduler:     disk("queue.scheduler"),
 		FioVersion:    values["tool.fio.version"],
 	}
-	if v := values["vm.hypervisor"]; v != none {
+	if v := values["vm.hypervisor"]; v != catalogue.None {
 		m.Virtual = v
 	}
 	// A paravirtual disk can't say whether it spins: the kernel then shows its default, 1.
@@ -62,7 +63,7 @@ func options(lists ...string) []string {
 	seen := map[string]bool{}
 	for _, list := range lists {
 		for o := range strings.SplitSeq(list, ",") {
-			if o != "" && o != none && !seen[o] {
+			if o != "" && o != catalogue.None && !seen[o] {
 				all = append(all, o)
 			}
 			seen[o] = true

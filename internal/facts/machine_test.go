@@ -199,7 +199,8 @@ func (m *machine) snapshot(t testing.TB) (lab.Place, []lab.Fact) {
 }
 
 func (m *machine) Name() string { return "local" }
-func (m *machine) FS() fs.FS    { return guarded{m.files, m.closed} }
+
+func (m *machine) FS() fs.FS { return guarded{m.files, m.closed} }
 
 func (m *machine) Run(_ context.Context, argv ...string) (target.Output, error) {
 	text, ok := m.printed[lab.ShellQuote(argv)]

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -204,7 +205,7 @@ func (s stack) mountDisks(m mount) lab.Fact {
 
 func sourceOf(m mount) lab.Fact {
 	if m.source == "" {
-		return known("mount.source", none, mountInfoPath)
+		return known("mount.source", catalogue.None, mountInfoPath)
 	}
 	return known("mount.source", m.source, mountInfoPath)
 }
@@ -269,7 +270,7 @@ func (s stack) background(mounts []mount, running processes) func(mount) lab.Fac
 	}
 	operations := map[string]string{}
 	for _, file := range s.glob("/sys/fs/btrfs/*/exclusive_operation") {
-		if text, err := s.text(file); err == nil && text != none && text != "" {
+		if text, err := s.text(file); err == nil && text != catalogue.None && text != "" {
 			for _, member := range s.names(strings.TrimSuffix(file, "exclusive_operation") + "devices") {
 				operations[member] = text
 			}

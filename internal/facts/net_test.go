@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -272,7 +273,7 @@ func FuzzNetwork(f *testing.F) {
 		"DEVTYPE=bond\nINTERFACE=bond0", "\x00\xff", "1 1 0:1 / /\n rw - nfs a:/b rw,addr=1"} {
 		f.Add(text)
 	}
-	index := NewIndex()
+	index := catalogue.NewIndex()
 	f.Fuzz(func(t *testing.T, text string) {
 		for i, b := range bases {
 			// Which kind of interface it is follows from two of the files, which keep what they hold on one machine.
@@ -296,7 +297,7 @@ func FuzzNetwork(f *testing.F) {
 				for _, fact := range collect(files, in) {
 					d, ok := index.Lookup(fact.Key)
 					if !ok || (fact.Value == "") == (fact.Unknown == "") ||
-						fact.Unknown == "" && !d.Kind.holds(fact.Value) ||
+						fact.Unknown == "" && !d.Kind.Holds(fact.Value) ||
 						strings.ContainsAny(fact.Value, "\n\x00") {
 						t.Errorf("%q: %+v", text, fact)
 					}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -44,7 +45,7 @@ func nfsdGrace(r reader) lab.Fact {
 	if err != nil {
 		return unknown(key, file, why(err))
 	}
-	ended, ok := ParseFlag(strings.TrimSpace(text))
+	ended, ok := catalogue.ParseFlag(strings.TrimSpace(text))
 	if !ok {
 		return unknown(key, file, "neither Y nor N: "+oneLine(text))
 	}
@@ -111,7 +112,7 @@ func exports(r reader, t *thing) {
 		t.add(whole("nfsd.exports", int64(all), file))
 		t.add(whole("nfsd.exports.sync", int64(sync), file))
 		t.add(whole("nfsd.exports.async", int64(async), file))
-		t.add(known("nfsd.exports.root", cmp.Or(root, none), file))
+		t.add(known("nfsd.exports.root", cmp.Or(root, catalogue.None), file))
 		return
 	}
 	for _, key := range []string{"nfsd.exports", "nfsd.exports.sync", "nfsd.exports.async", "nfsd.exports.root"} {

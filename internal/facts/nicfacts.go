@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -59,7 +60,7 @@ func (n nic) link(r reader, t *thing) {
 	if full, err := r.resolve(n.dir + "/master"); err == nil {
 		t.add(known(key, path.Base(full), n.dir+"/master"))
 	} else {
-		t.add(known(key, none, n.dir))
+		t.add(known(key, catalogue.None, n.dir))
 	}
 	if n.kind == nicIPoIB {
 		t.add(r.textIn("nic.ipoib.mode", n.dir+"/mode"))

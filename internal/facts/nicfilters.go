@@ -1,8 +1,6 @@
 package facts
 
-import (
-	"headroom/internal/lab"
-)
+import "headroom/internal/lab"
 
 // filters counts what looks at the packets of each interface. A clsact or ingress discipline is there to carry filters
 // and BPF programs, and tc shows it. Since Linux 6.6 a BPF program can be attached without one (tcx), which only

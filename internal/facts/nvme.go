@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -151,7 +152,7 @@ func (s stack) formats(disk, reason string, in Scope) []lab.Fact {
 		if f, ok := betterFormat(formats, current); ok {
 			return append(facts, known(better, f.String(), source))
 		}
-		return append(facts, known(better, none, source))
+		return append(facts, known(better, catalogue.None, source))
 	}
 	facts := []lab.Fact{unknown(use, source, reason), unknown(offer, source, reason), unknown(better, source, reason)}
 	size, err := s.number(class(disk) + "/queue/logical_block_size")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -153,11 +154,11 @@ func pciSlots(r reader) map[string]string {
 
 func (r reader) pciFacts(f pciFunction, slots map[string]string, root bool) []lab.Fact {
 	dir := pciDir + f.address
-	parent := none
+	parent := catalogue.None
 	if n := len(f.path); n > 1 {
 		parent = f.path[n-2]
 	}
-	slot := none
+	slot := catalogue.None
 	device, _, _ := strings.Cut(f.address, ".")
 	if name, ok := slots[device]; ok {
 		slot = name
@@ -198,7 +199,7 @@ func (r reader) pciDriver(dir string) lab.Fact {
 	driver, err := fs.ReadLink(r.fsys, inside(dir+"/driver"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return known("pci.driver", none, dir+"/driver")
+		return known("pci.driver", catalogue.None, dir+"/driver")
 	case err != nil:
 		return unknown("pci.driver", dir+"/driver", why(err))
 	}
@@ -371,7 +372,7 @@ func parseExpress(data []byte) (express, error) {
 		kind := word(2) >> 4 & 0xf
 		e := express{payload: size(control >> 5), maxPayload: size(capable), readRequest: size(control >> 12),
 			link: kind != 9 && kind != 10}
-		e.aspm = []string{none, "L0s", "L1", "L0s, L1"}[link&3]
+		e.aspm = []string{catalogue.None, "L0s", "L1", "L0s, L1"}[link&3]
 		return e, nil
 	}
 	return express{}, errors.New("the function has no capability PCI Express")

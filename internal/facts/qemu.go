@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -98,7 +99,7 @@ func (g *guest) manager() string {
 	case strings.Contains(all, "masterKey0"), strings.Contains(all, "/libvirt/qemu/"):
 		return "libvirt"
 	}
-	return none
+	return catalogue.None
 }
 
 // machine is the machine type without its settings: pc-q35-9.2, q35+pve0. Proxmox VE gives -machine several times.

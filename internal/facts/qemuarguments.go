@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"headroom/internal/facts/catalogue"
 )
 
 // option is one option of the command line with its argument, "" for none.
@@ -158,7 +160,7 @@ func (p properties) flatten(prefix string, value any, depth int) {
 }
 
 func (p properties) on(name string) bool {
-	on, _ := ParseFlag(p[name])
+	on, _ := catalogue.ParseFlag(p[name])
 	return on
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -154,7 +155,7 @@ func managementController(r reader) lab.Fact {
 		if r.exists("/dev/ipmi0") {
 			return known(key, "ipmi0", "/dev/ipmi0")
 		}
-		return known(key, none, dir)
+		return known(key, catalogue.None, dir)
 	}
 	device := dir + "/" + names[0] + "/device"
 	parts := []string{names[0]}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -70,7 +71,7 @@ func (r reader) fact(key, name string) lab.Fact { return r.first(key, name) }
 func (r reader) list(key, name string) lab.Fact {
 	text, err := r.text(name)
 	if err == nil && (text == "" || text == "(null)") {
-		return known(key, none, name)
+		return known(key, catalogue.None, name)
 	}
 	return r.fact(key, name)
 }
@@ -112,7 +113,7 @@ func (r reader) switchIn(key, name string) lab.Fact {
 	if f.Unknown != "" {
 		return f
 	}
-	if _, ok := ParseFlag(f.Value); !ok {
+	if _, ok := catalogue.ParseFlag(f.Value); !ok {
 		return unknown(key, name, "neither on nor off: "+strconv.Quote(shortened(f.Value)))
 	}
 	return f

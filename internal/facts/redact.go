@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -21,27 +22,27 @@ type Redactor struct {
 	secrets []string
 	// guests are names of virtual machines, which stand in About and may be too short to look for anywhere else.
 	guests map[string]bool
-	index  Index
+	index  catalogue.Index
 }
 
 // NewRedactor learns from facts what is to be hidden, in facts and in other text of the same run (paths, command
 // lines).
 func NewRedactor(facts []lab.Fact) Redactor {
-	r := Redactor{guests: map[string]bool{}, index: NewIndex()}
+	r := Redactor{guests: map[string]bool{}, index: catalogue.NewIndex()}
 	learn := func(values ...string) {
 		for _, v := range values {
 			// A short one would be found inside ordinary words.
-			if len(v) >= 4 && v != "localhost" && v != none {
+			if len(v) >= 4 && v != "localhost" && v != catalogue.None {
 				r.secrets = append(r.secrets, v)
 			}
 		}
 	}
 	for _, f := range facts {
-		if !r.index.secret(f.Key) {
+		if !r.index.Secret(f.Key) {
 			continue
 		}
 		learn(f.Value)
-		for _, word := range ParseList(f.Value) {
+		for _, word := range catalogue.ParseList(f.Value) {
 			learn(word, bareAddress(word))
 		}
 		if f.Key == "host.name" || f.Key == "cluster.node" {
@@ -59,18 +60,6 @@ func NewRedactor(facts []lab.Fact) Redactor {
 	})
 	r.secrets = slices.Compact(r.secrets)
 	return r
-}
-
-// secret says whether a fact's whole value names something, as the catalogue marks it.
-func (x Index) secret(key string) bool {
-	d, _ := x.Lookup(key)
-	switch d.Mark {
-	case Identity, Address, Name:
-		return true
-	}
-	// A target of the device mapper and other parts of the place under test are one family.
-	last := key[strings.LastIndexByte(key, '.')+1:]
-	return last == "serial" || last == "wwid" || last == "uuid" || last == "mac"
 }
 
 // bareAddress is the IP address in "192.0.2.1/24", "192.0.2.1:3260" and "[2001:db8::1]:3260"; other text stays as it
@@ -175,7 +164,7 @@ func (r Redactor) Fact(f lab.Fact) lab.Fact {
 	if strings.HasSuffix(f.Key, ".sha256") {
 		return f // it names a build of a program, not a thing that somebody owns
 	}
-	if r.index.secret(f.Key) && f.Value != "" && f.Value != none {
+	if r.index.Secret(f.Key) && f.Value != "" && f.Value != catalogue.None {
 		f.Value = hidden(f.Value)
 		return f
 	}
@@ -206,7 +195,7 @@ func (r Redactor) Fact(f lab.Fact) lab.Fact {
 // about hides names in what a fact is about.
 func (r Redactor) about(f lab.Fact) string {
 	guest, drive, isDrive := strings.Cut(f.About, "/")
-	if class := ClassOf(f.Key); class == "drive" && isDrive && r.guests[guest] {
+	if class := catalogue.ClassOf(f.Key); class == "drive" && isDrive && r.guests[guest] {
 		return hidden(guest) + "/" + r.Text(drive)
 	} else if class == "guest" && r.guests[f.About] {
 		return hidden(f.About)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -45,7 +46,7 @@ func TestRedactMachines(t *testing.T) {
 						t.Errorf("%s: %s is still in: %s", m.name, n, redacted)
 					}
 				}
-				if !named && redacted != plain && !NewIndex().secret(before[i].Key) {
+				if !named && redacted != plain && !catalogue.NewIndex().Secret(before[i].Key) {
 					t.Errorf("%s: changed without need:\n%s%s", m.name, plain, redacted)
 				}
 			}
@@ -142,7 +143,7 @@ func TestRedactFacts(t *testing.T) {
 		if got != c.after {
 			t.Errorf("got  %+v\nwant %+v", got, c.after)
 		}
-		if twice := Redact(append(known, got))[2]; twice != got && !NewIndex().secret(c.before.Key) &&
+		if twice := Redact(append(known, got))[2]; twice != got && !catalogue.NewIndex().Secret(c.before.Key) &&
 			!strings.HasSuffix(c.before.Key, ".source") {
 			t.Errorf("hiding twice gives %+v", twice)
 		}

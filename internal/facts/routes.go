@@ -11,8 +11,10 @@ import (
 
 // The rules and routes of both protocols. Without a protocol "show table all" prints those of IPv6 as well, and rule
 // those of IPv4 only.
-func ruleCommand() []string  { return []string{"ip", "-json", "rule", "show"} }
+func ruleCommand() []string { return []string{"ip", "-json", "rule", "show"} }
+
 func rule6Command() []string { return []string{"ip", "-6", "-json", "rule", "show"} }
+
 func routeTableCommand() []string {
 	return []string{"ip", "-json", "route", "show", "table", "all", "type", "unicast"}
 }

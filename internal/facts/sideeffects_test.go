@@ -17,18 +17,22 @@ type looked struct {
 }
 
 func (l looked) Open(name string) (fs.File, error) { l.at[name] = true; return l.MapFS.Open(name) }
+
 func (l looked) Stat(name string) (fs.FileInfo, error) {
 	l.at[name] = true
 	return l.MapFS.Stat(name)
 }
+
 func (l looked) Lstat(name string) (fs.FileInfo, error) {
 	l.at[name] = true
 	return l.MapFS.Lstat(name)
 }
+
 func (l looked) ReadFile(name string) ([]byte, error) {
 	l.at[name] = true
 	return l.MapFS.ReadFile(name)
 }
+
 func (l looked) ReadDir(name string) ([]fs.DirEntry, error) {
 	l.at[name] = true
 	return l.MapFS.ReadDir(name)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"headroom/internal/facts/catalogue"
 )
 
 func FuzzTargets(f *testing.F) {
@@ -110,7 +112,7 @@ func FuzzSmartLog(f *testing.F) {
 		_ = json.Unmarshal([]byte(text), &log)
 		in := Scope{Printed: map[string]Printed{"nvme smart-log --output-format=json /dev/nvme0n1": {Stdout: text}}}
 		for _, fact := range health("nvme0n1", "", in) {
-			if (fact.Value == "") == (fact.Unknown == "") || fact.Unknown == "" && !Whole.holds(fact.Value) {
+			if (fact.Value == "") == (fact.Unknown == "") || fact.Unknown == "" && !catalogue.Whole.Holds(fact.Value) {
 				t.Errorf("%+v", fact)
 			}
 		}
@@ -149,7 +151,7 @@ func FuzzARCLimit(f *testing.F) {
 		f.Fatal("no saved machine has ZFS")
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if limit, ok := parseARCLimit(text); ok && !Whole.holds(limit) {
+		if limit, ok := parseARCLimit(text); ok && !catalogue.Whole.Holds(limit) {
 			t.Errorf("%q", limit)
 		}
 	})

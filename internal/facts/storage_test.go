@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -264,7 +265,7 @@ func TestExpressRefuses(t *testing.T) {
 			config = f.Data
 		}
 	}
-	if e, err := parseExpress(config); err != nil || e != (express{512, 512, 512, true, none}) {
+	if e, err := parseExpress(config); err != nil || e != (express{512, 512, 512, true, catalogue.None}) {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	dead := slices.Repeat([]byte{0xff}, 256)

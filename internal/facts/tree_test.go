@@ -41,7 +41,8 @@ func (t tree) put(name string, n *treeNode) {
 }
 
 func (t tree) file(name, data string) { t.put(name, &treeNode{data: data + "\n"}) }
-func (t tree) link(name, to string)   { t.put(name, &treeNode{link: to}) }
+
+func (t tree) link(name, to string) { t.put(name, &treeNode{link: to}) }
 
 // find walks to a node, through links, and through one at the end if last says so.
 func (t tree) find(op, name string, last bool) (*treeNode, error) {
@@ -130,11 +131,16 @@ type treeInfo struct {
 	node *treeNode
 }
 
-func (i treeInfo) Name() string       { return i.name }
-func (i treeInfo) Size() int64        { return int64(len(i.node.data)) }
+func (i treeInfo) Name() string { return i.name }
+
+func (i treeInfo) Size() int64 { return int64(len(i.node.data)) }
+
 func (i treeInfo) ModTime() time.Time { return time.Time{} }
-func (i treeInfo) IsDir() bool        { return i.Mode().IsDir() }
-func (i treeInfo) Sys() any           { return nil }
+
+func (i treeInfo) IsDir() bool { return i.Mode().IsDir() }
+
+func (i treeInfo) Sys() any { return nil }
+
 func (i treeInfo) Mode() fs.FileMode {
 	switch {
 	case i.node.link != "":
@@ -151,4 +157,5 @@ type treeFile struct {
 }
 
 func (f *treeFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *treeFile) Close() error               { return nil }
+
+func (f *treeFile) Close() error { return nil }

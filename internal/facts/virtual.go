@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -53,7 +54,7 @@ func hypervisor(r reader) lab.Fact {
 	info, err := r.cpuInfo()
 	flags, onX86 := info["flags"]
 	if onX86 && !slices.Contains(strings.Fields(flags), "hypervisor") {
-		return known(key, none, cpuInfoPath)
+		return known(key, catalogue.None, cpuInfoPath)
 	}
 	var identity string
 	for _, name := range []string{"sys_vendor", "product_name", "bios_vendor"} {
@@ -80,7 +81,7 @@ func hypervisor(r reader) lab.Fact {
 	case strings.TrimSpace(identity) == "" && !r.exists("/proc/device-tree"):
 		return unknown(key, dmi, "neither firmware tables nor a device tree are there")
 	}
-	return known(key, none, dmi)
+	return known(key, catalogue.None, dmi)
 }
 
 // emulated says whether the CPU is a program that imitates one (QEMU's TCG), so that no rate measured on it is that of
@@ -127,5 +128,5 @@ func container(r reader) lab.Fact {
 			return known(key, m[1], source)
 		}
 	}
-	return known(key, none, source)
+	return known(key, catalogue.None, source)
 }

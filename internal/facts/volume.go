@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -237,7 +238,7 @@ func (s stack) mapped(d blockDevice, name string, tables, status dmOutput) []lab
 		}
 		flags := strings.Join(c.flags, ", ")
 		if flags == "" {
-			flags = none
+			flags = catalogue.None
 		}
 		put("volume.crypt.flags", ok, flags)
 		put("volume.crypt.cipher", ok, c.cipher)

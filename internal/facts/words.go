@@ -3,6 +3,8 @@ package facts
 import (
 	"strings"
 	"unicode/utf8"
+
+	"headroom/internal/facts/catalogue"
 )
 
 // oneLine turns every run of white space and of control characters into one space, and bytes that are no text into
@@ -16,7 +18,7 @@ func oneLine(text string) string {
 // orNone is a text on one line, or "none" when it says nothing.
 func orNone(text string) string {
 	if text = oneLine(text); text == "" {
-		return none
+		return catalogue.None
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -47,7 +48,7 @@ func arcLimit(r reader) lab.Fact {
 //	c_max                           4    135090450432
 func parseARCLimit(text string) (string, bool) {
 	for line := range strings.Lines(text) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "c_max" && Whole.holds(f[2]) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "c_max" && catalogue.Whole.Holds(f[2]) {
 			return f[2], true
 		}
 	}

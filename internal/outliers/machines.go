@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/diff"
 	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -72,12 +73,12 @@ func Machines(knowledge *diff.Knowledge, names []string, of func(i int) []lab.Fa
 
 // nearest is the machine whose values most others have too.
 func nearest(n int, of func(i int) []lab.Fact) int {
-	index := facts.NewIndex()
+	index := catalogue.NewIndex()
 	type at struct{ key, about, value string }
 	having := map[at]int{}
 	each := func(i int, do func(at)) {
 		for _, f := range of(i) {
-			if d, known := index.Lookup(f.Key); f.Unknown == "" && known && d.Mark == facts.Setting &&
+			if d, known := index.Lookup(f.Key); f.Unknown == "" && known && d.Mark == catalogue.Setting &&
 				!facts.Bulk(f.Key) {
 				do(at{f.Key, f.About, f.Value})
 			}

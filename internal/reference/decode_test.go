@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/suite"
 	"headroom/internal/yamlfile"
@@ -31,7 +31,7 @@ func builtIns(t *testing.T) []Reference {
 // says what it does not know.
 func TestBuiltIn(t *testing.T) {
 	var known []string
-	for _, d := range facts.Catalogue() {
+	for _, d := range catalogue.All() {
 		known = append(known, d.Key)
 	}
 	seen := map[string]bool{}

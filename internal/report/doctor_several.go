@@ -5,13 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/prose"
-
 	"headroom/internal/diagnosis"
 	"headroom/internal/document"
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
+	"headroom/internal/prose"
 	"headroom/internal/rule"
 )
 
@@ -164,7 +163,7 @@ func unlikeText(u outliers.Deviation) string {
 			case value == "":
 				return "not given"
 			case u.Kind == "fact":
-				return facts.Show(lab.Fact{Key: u.Fact, Value: value})
+				return catalogue.Show(lab.Fact{Key: u.Fact, Value: value})
 			}
 			return value
 		}

@@ -6,12 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/prose"
-
 	"headroom/internal/diff"
 	"headroom/internal/document"
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // ShownDifferences is how many differences are listed unless asked otherwise: as many as are worth reading in a row.
@@ -126,7 +125,7 @@ func bothValues(x diff.Difference) (a, b string) {
 		if value == "" || x.Kind != "fact" {
 			return value
 		}
-		return facts.Show(lab.Fact{Key: x.Fact, Value: value})
+		return catalogue.Show(lab.Fact{Key: x.Fact, Value: value})
 	}
 	if a, b = show(x.A), show(x.B); a == b {
 		a, b = x.A, x.B

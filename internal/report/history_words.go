@@ -10,7 +10,7 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/diff"
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/history"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
@@ -267,7 +267,7 @@ func differenceValue(d diff.Difference, value string) string {
 		return "nothing"
 	}
 	if d.Kind == "fact" {
-		return facts.Show(lab.Fact{Key: d.Fact, Value: value})
+		return catalogue.Show(lab.Fact{Key: d.Fact, Value: value})
 	}
 	return value
 }

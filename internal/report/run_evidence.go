@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/unit"
 )
@@ -37,7 +38,7 @@ func (r runText) evidence() []document.Block {
 // facts have a table for each target.
 func (r runText) facts() document.Folded {
 	f := document.Folded{}
-	index := facts.NewIndex()
+	index := catalogue.NewIndex()
 	all, unknown := 0, 0
 	for _, t := range r.Targets {
 		table := document.Table{Name: "facts of " + t.Role}

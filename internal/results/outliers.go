@@ -7,6 +7,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/diff"
 	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
 	"headroom/internal/report"
@@ -108,8 +109,8 @@ func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical str
 		}
 		one := outliers.Difference{Fact: d.Name, Value: d.A, Typical: d.B, Why: d.Why}
 		if d.Kind == "fact" {
-			one.Value, one.Typical = facts.Show(lab.Fact{Key: d.Fact, Value: d.A}),
-				facts.Show(lab.Fact{Key: d.Fact, Value: d.B})
+			one.Value, one.Typical = catalogue.Show(lab.Fact{Key: d.Fact, Value: d.A}),
+				catalogue.Show(lab.Fact{Key: d.Fact, Value: d.B})
 		}
 		if len(d.About) > 0 {
 			one.About = d.About[0].A

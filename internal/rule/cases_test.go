@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
 )
@@ -63,7 +63,7 @@ func caseFact(key, about string, value *yaml.Node) lab.Fact {
 		key = "kernel.config." + option
 	}
 	f := lab.Fact{Key: key, Value: text}
-	if facts.ClassOf(key) != "" {
+	if catalogue.ClassOf(key) != "" {
 		f.About = about
 	}
 	return f
@@ -127,9 +127,9 @@ func TestEveryRuleHasItsCases(t *testing.T) {
 
 func checkCase(t *testing.T, rule Rule, want Verdict, c ruleCase) {
 	t.Helper()
-	catalogue := facts.NewIndex()
+	index := catalogue.NewIndex()
 	for _, f := range c {
-		d, ok := catalogue.Lookup(f.Key)
+		d, ok := index.Lookup(f.Key)
 		if !ok {
 			t.Errorf("%s: there is no fact %s", want, f.Key)
 		}
@@ -168,7 +168,7 @@ func checkCase(t *testing.T, rule Rule, want Verdict, c ruleCase) {
 }
 
 // holds says whether a value is written as its kind demands.
-func holds(k facts.Kind, value string) bool {
+func holds(k catalogue.Kind, value string) bool {
 	r := &reading{machine: &machine{}}
 	r.value(lab.Fact{Value: value}, k)
 	return len(r.missing) == 0

@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 )
 
 // condition is a compiled CEL expression whose value is true or false.
@@ -237,7 +237,7 @@ func (w *nameChecker) table(e ast.Expr, table string, key ast.Expr) {
 			w.fault(e, w.didYouMean(name, w.keys), "there is no fact %s", name)
 		case w.classOf(name) == "":
 			w.fault(e, "write "+name, "%s is about the machine, so there is one", name)
-		case table == sumTable && kind != facts.Whole && kind != facts.Fraction:
+		case table == sumTable && kind != catalogue.Whole && kind != catalogue.Fraction:
 			w.fault(e, "", "%s is %s, which can't be added up", name, kindName(kind))
 		}
 	case configTable:

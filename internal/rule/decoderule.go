@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 )
 
 // ruleClasses are the areas in the order in which findings of the same weight are shown.
@@ -50,8 +50,8 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	for _, m := range rule.Metrics {
 		r.oneOf(at("metrics"), "metrics", m, metrics())
 	}
-	if _, ok := facts.Classes()[rule.Scope]; !ok && rule.Scope != "" {
-		r.oneOf(at("scope"), "scope", rule.Scope, slices.Sorted(maps.Keys(facts.Classes())))
+	if _, ok := catalogue.Classes()[rule.Scope]; !ok && rule.Scope != "" {
+		r.oneOf(at("scope"), "scope", rule.Scope, slices.Sorted(maps.Keys(catalogue.Classes())))
 		return
 	}
 	for _, key := range rule.Shows {

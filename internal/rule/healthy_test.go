@@ -7,12 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/golden"
-
 	"go.yaml.in/yaml/v3"
 
 	"headroom/internal/ceiling"
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 )
 
@@ -43,14 +42,14 @@ func healthyHosts(t *testing.T) map[string][]lab.Fact {
 		if err := yaml.Unmarshal(data, &list); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		catalogue := facts.NewIndex()
+		index := catalogue.NewIndex()
 		var host []lab.Fact
 		for _, f := range list {
-			d, ok := catalogue.Lookup(f.Fact)
+			d, ok := index.Lookup(f.Fact)
 			switch {
 			case !ok:
 				t.Errorf("%s: there is no fact %s", name, f.Fact)
-			case d.Mark == facts.Computed:
+			case d.Mark == catalogue.Computed:
 				t.Errorf("%s: %s follows from other facts", name, f.Fact)
 			case f.Unknown == "" && !holds(d.Kind, f.Value):
 				t.Errorf("%s: %s of %s can't be %q", name, f.Fact, f.About, f.Value)

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"headroom/internal/ceiling"
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -53,14 +53,14 @@ func hosts(t *testing.T) map[string]host {
 
 func (h host) facts(t *testing.T) []lab.Fact {
 	t.Helper()
-	catalogue := facts.NewIndex()
+	index := catalogue.NewIndex()
 	var list []lab.Fact
 	for _, f := range h.Facts {
-		d, ok := catalogue.Lookup(f.Fact)
+		d, ok := index.Lookup(f.Fact)
 		if !ok || f.Says == "" || f.Value == "" {
 			t.Errorf("%s of %s: in the catalogue %v, rests on %q", f.Fact, h.Report, ok, f.Says)
 		}
-		if d.Mark == facts.Computed {
+		if d.Mark == catalogue.Computed {
 			t.Errorf("%s of %s must follow from other facts", f.Fact, h.Report)
 		}
 		list = append(list, lab.Fact{Key: f.Fact, About: f.About, Value: f.Value, Source: h.Report})

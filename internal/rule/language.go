@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 )
 
 // The limits of a condition. They are far above what a rule needs, and keep a slip in a user's own rule (a loop over
@@ -40,15 +40,15 @@ const (
 // vocabulary is the catalogue, as conditions and machines are looked up in it.
 type vocabulary struct {
 	// kinds of the keys that are variables; families are reached through the tables.
-	kinds map[string]facts.Kind
+	kinds map[string]catalogue.Kind
 	// keys in order, for suggestions.
 	keys    []string
 	classes map[string]string
 }
 
 func newVocabulary() vocabulary {
-	v := vocabulary{kinds: map[string]facts.Kind{}, classes: facts.Classes()}
-	for _, d := range facts.Catalogue() {
+	v := vocabulary{kinds: map[string]catalogue.Kind{}, classes: catalogue.Classes()}
+	for _, d := range catalogue.All() {
 		if !strings.HasSuffix(d.Key, "*") {
 			v.kinds[d.Key] = d.Kind
 		}
@@ -96,30 +96,30 @@ func newLanguage() (*language, error) {
 }
 
 // celType is the type of a variable in conditions.
-func celType(k facts.Kind) *cel.Type {
+func celType(k catalogue.Kind) *cel.Type {
 	switch k {
-	case facts.Whole:
+	case catalogue.Whole:
 		return cel.IntType
-	case facts.Fraction:
+	case catalogue.Fraction:
 		return cel.DoubleType
-	case facts.Flag:
+	case catalogue.Flag:
 		return cel.BoolType
-	case facts.List:
+	case catalogue.List:
 		return cel.ListType(cel.StringType)
 	}
 	return cel.StringType
 }
 
 // kindName is how a message calls a kind.
-func kindName(k facts.Kind) string {
+func kindName(k catalogue.Kind) string {
 	switch k {
-	case facts.Whole:
+	case catalogue.Whole:
 		return "a whole number (int)"
-	case facts.Fraction:
+	case catalogue.Fraction:
 		return "a number (double)"
-	case facts.Flag:
+	case catalogue.Flag:
 		return "a flag (bool)"
-	case facts.List:
+	case catalogue.List:
 		return "a list of strings"
 	}
 	return "a string"

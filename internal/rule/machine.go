@@ -13,7 +13,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -239,32 +239,32 @@ func (r *reading) ResolveName(name string) (any, bool) {
 func (r *reading) Parent() cel.Activation { return nil }
 
 // value is a fact as CEL takes it.
-func (r *reading) value(f lab.Fact, kind facts.Kind) ref.Val {
+func (r *reading) value(f lab.Fact, kind catalogue.Kind) ref.Val {
 	if f.Unknown != "" {
 		return r.unknown(f.Key, f.About, f.Unknown)
 	}
 	var v ref.Val
 	switch kind {
-	case facts.Whole:
+	case catalogue.Whole:
 		n, err := strconv.ParseInt(f.Value, 10, 64)
 		if err != nil {
 			return r.unknown(f.Key, f.About, fmt.Sprintf("%.40q is not a whole number", f.Value))
 		}
 		v = types.Int(n)
-	case facts.Fraction:
+	case catalogue.Fraction:
 		n, err := strconv.ParseFloat(f.Value, 64)
 		if err != nil {
 			return r.unknown(f.Key, f.About, fmt.Sprintf("%.40q is not a number", f.Value))
 		}
 		v = types.Double(n)
-	case facts.Flag:
-		on, ok := facts.ParseFlag(f.Value)
+	case catalogue.Flag:
+		on, ok := catalogue.ParseFlag(f.Value)
 		if !ok {
 			return r.unknown(f.Key, f.About, fmt.Sprintf("%.40q is neither on nor off", f.Value))
 		}
 		v = types.Bool(on)
-	case facts.List:
-		v = types.NewStringList(types.DefaultTypeAdapter, facts.ParseList(f.Value))
+	case catalogue.List:
+		v = types.NewStringList(types.DefaultTypeAdapter, catalogue.ParseList(f.Value))
 	default:
 		v = types.String(f.Value)
 	}

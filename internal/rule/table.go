@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 )
 
 // table is a map whose keys are known, absent or unknown one by one.
@@ -34,7 +34,7 @@ func (t table) look(name string) ref.Val {
 	case configTable:
 		key := "kernel.config." + name
 		if f, ok := r.whole[key]; ok {
-			return r.value(f, facts.Text)
+			return r.value(f, catalogue.Text)
 		}
 		// An option that a known configuration does not mention is off; what it depends on may be off too.
 		where := r.find("kernel.config", "")
@@ -56,9 +56,9 @@ func (t table) look(name string) ref.Val {
 		}
 		return types.String(value)
 	case sysctlTable:
-		return r.value(r.find("sysctl."+name, ""), facts.Text)
+		return r.value(r.find("sysctl."+name, ""), catalogue.Text)
 	case moduleTable:
-		return r.value(r.parameter(name), facts.Text)
+		return r.value(r.parameter(name), catalogue.Text)
 	case countTable:
 		things := r.things[name]
 		if f, closed := r.closed[name]; closed && len(things) == 0 {

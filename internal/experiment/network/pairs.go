@@ -9,7 +9,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
-	"headroom/internal/facts"
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/runner"
@@ -103,7 +103,7 @@ func (n *Network) ListenerOf(address string) (string, error) {
 	}
 	for _, e := range servers {
 		for _, f := range e.facts.Facts {
-			if f.Key == "nic.addresses" && slices.ContainsFunc(facts.ParseList(f.Value), func(own string) bool {
+			if f.Key == "nic.addresses" && slices.ContainsFunc(catalogue.ParseList(f.Value), func(own string) bool {
 				return strings.HasPrefix(own+"/", address+"/")
 			}) {
 				return e.Role, nil

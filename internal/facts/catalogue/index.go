@@ -1,9 +1,11 @@
-package facts
+package catalogue
 
-import "strings"
+import (
+	"strings"
+)
 
-// underTestRole is the part that stands for the thing in the keys of a run's own place.
-const underTestRole = ".under-test"
+// UnderTestRole is the part that stands for the thing in the keys of a run's own place.
+const UnderTestRole = ".under-test"
 
 // Index finds definitions without a walk through the catalogue for each of ten thousand facts. Whoever looks up more
 // than one key makes one. The zero Index knows no key.
@@ -14,7 +16,7 @@ type Index struct {
 
 // NewIndex makes an index of the whole catalogue.
 func NewIndex() Index {
-	catalogue := Catalogue()
+	catalogue := All()
 	x := Index{exact: make(map[string]Definition, len(catalogue))}
 	for _, d := range catalogue {
 		if strings.HasSuffix(d.Key, ".*") {
@@ -29,7 +31,7 @@ func NewIndex() Index {
 // Lookup finds the definition of a key: by itself, by the family that it belongs to, or, for the place under test, by
 // the key of any disk ("disk.under-test.2.queue.scheduler" is a "disk.queue.scheduler").
 func (x Index) Lookup(key string) (Definition, bool) {
-	if before, after, ok := strings.Cut(key, underTestRole); ok {
+	if before, after, ok := strings.Cut(key, UnderTestRole); ok {
 		key = before + "." + strings.TrimLeft(after, ".0123456789")
 	}
 	if d, ok := x.exact[key]; ok {
@@ -41,4 +43,16 @@ func (x Index) Lookup(key string) (Definition, bool) {
 		}
 	}
 	return Definition{}, false
+}
+
+// Secret says whether a fact's whole value names something, as the catalogue marks it.
+func (x Index) Secret(key string) bool {
+	d, _ := x.Lookup(key)
+	switch d.Mark {
+	case Identity, Address, Name:
+		return true
+	}
+	// A target of the device mapper and other parts of the place under test are one family.
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	return last == "serial" || last == "wwid" || last == "uuid" || last == "mac"
 }

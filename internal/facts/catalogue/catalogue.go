@@ -1,4 +1,6 @@
-package facts
+// Package catalogue lists every fact that may be known of a machine: its key, how its value is written, what it counts,
+// and whether it moves by itself or names somebody.
+package catalogue
 
 import (
 	"slices"
@@ -6,7 +8,7 @@ import (
 	"strings"
 )
 
-// Definition says what a fact is: every key that a collector may produce stands in Catalogue, and rules can use no
+// Definition says what a fact is: every key that a collector may produce stands in All, and rules can use no
 // other.
 type Definition struct {
 	// Key is the fact's key. One that ends in ".*" is a family: "kernel.config.*" stands for every option of the build.
@@ -105,14 +107,14 @@ func ClassOf(key string) string {
 	return ""
 }
 
-// Catalogue is the list of all facts, by area in the order of the collectors.
-func Catalogue() []Definition {
+// All is the list of all facts, by area in the order of the collectors.
+func All() []Definition {
 	return slices.Concat(systemFacts(), kernelFacts(), cpuFacts(), memoryFacts(), placeFacts(), diskFacts(), pciFacts(),
 		netFacts(), storageNetFacts(), guestFacts(), clusterFacts(), loadFacts())
 }
 
-// holds says whether a value is written as its kind demands.
-func (k Kind) holds(value string) bool {
+// Holds says whether a value is written as its kind demands.
+func (k Kind) Holds(value string) bool {
 	switch k {
 	case Whole:
 		_, err := strconv.ParseInt(value, 10, 64)
@@ -140,8 +142,11 @@ func ParseFlag(value string) (on, ok bool) {
 
 // ParseList reads a List.
 func ParseList(value string) []string {
-	if value == none || value == "" {
+	if value == None || value == "" {
 		return nil
 	}
 	return strings.Split(value, ", ")
 }
+
+// None is the value of a list that was read and is empty.
+const None = "none"

@@ -1,4 +1,4 @@
-package facts
+package catalogue
 
 func netFacts() []Definition {
 	return []Definition{

@@ -1,4 +1,4 @@
-package facts
+package catalogue
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"headroom/internal/golden"
 )
 
-const factsDoc = "../../docs/facts.md"
+const factsDoc = "../../../docs/facts.md"
 
 // TestFactsDoc keeps the page of all facts the same as the catalogue.
 func TestFactsDoc(t *testing.T) {
@@ -35,7 +35,7 @@ two that know nothing in common, such as a configuration and a sysctl dump, are 
 - *Moving* facts change by themselves and are never a difference. *Hidden* ones name a device, an address, a host or a person, and
   are replaced by a short hash in pages, Markdown and with ` + "`--redact`" + `. *Computed* ones follow from others.
 
-This page is written from the catalogue in internal/facts/catalogue.go.
+This page is written from the catalogue in internal/facts/catalogue.
 
 | fact | kind | unit | what it is | |
 | --- | --- | --- | --- | --- |
@@ -43,12 +43,12 @@ This page is written from the catalogue in internal/facts/catalogue.go.
 	kinds := map[Kind]string{Text: "text", Whole: "whole", Fraction: "fraction", Flag: "flag", List: "list"}
 	marks := map[Mark]string{Moving: "moving", Identity: "hidden", Address: "hidden", Name: "hidden",
 		Computed: "computed"}
-	for _, d := range Catalogue() {
+	for _, d := range All() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", d.Key, kinds[d.Kind], d.Unit, d.Text, marks[d.Mark])
 	}
 	b.WriteString("\n## Things\n\n| class | what it is, and what it is called |\n| --- | --- |\n")
 	seen := map[string]bool{}
-	for _, d := range Catalogue() {
+	for _, d := range All() {
 		class := ClassOf(d.Key)
 		if class == "" || seen[class] {
 			continue

@@ -1,4 +1,4 @@
-package facts
+package catalogue
 
 func systemFacts() []Definition {
 	return []Definition{

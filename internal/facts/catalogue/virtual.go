@@ -1,4 +1,4 @@
-package facts
+package catalogue
 
 // clusterFacts are told by the API of a cluster, of a pod that is measured, its node and its volume.
 func clusterFacts() []Definition {
