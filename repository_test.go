@@ -47,7 +47,8 @@ func layers() [][]string {
 			"internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity",
 			"internal/guard"},
 		{"internal/target"},
-		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document"},
+		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document",
+			"internal/render"},
 		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search",
 			"internal/golden", "internal/figure", "internal/prose", "internal/safepath", "internal/visible"},
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
+	"headroom/internal/render"
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
@@ -42,7 +43,7 @@ A table has the most important warnings in a line each and names the others; --w
 				format = "json"
 			}
 			return presenter(cells)(p.App, format, bundles, p.Stdout,
-				report.Options{Names: format == "table", Warnings: warnings})
+				report.Options{Names: format == "table", Options: render.Options{Warnings: warnings}})
 		},
 	}
 	c.Flags().BoolVar(&raw, "raw", false, "print the load generator's raw output; a terminal gets control characters "+

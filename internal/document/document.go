@@ -17,6 +17,9 @@ type Document struct {
 	Data *Data
 }
 
+// Absent is what a person sees where nothing was measured.
+const Absent = "–"
+
 // Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, a Listing, Conditions, Entries or
 // Plots; or a Section, Folded or Terminal, which have blocks.
 type Block interface{ block() }
@@ -65,6 +68,8 @@ type Warning struct {
 	// Sign is "!1"; empty where it is about everything. Code is empty where the text says all.
 	Sign, Code string
 	Texts      []WarningText
+	// Explained says that headroom explain knows the code.
+	Explained bool
 	// Apart says that each text is about something else, so that the first few don't stand for all.
 	Apart bool
 	// Brief is the line by which a terminal shows it among others, where that is not the first text.

@@ -3,6 +3,7 @@ package prose
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -43,6 +44,11 @@ func Few(words []string, most int) string {
 		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}
 	return List(words)
+}
+
+// Join puts a space between the words that are not empty.
+func Join(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
 // Capital gives a text an upper-case first letter.

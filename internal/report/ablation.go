@@ -26,7 +26,7 @@ func AblationDocument(d ablation.Document, o Options) document.Document {
 	add(t.plots())
 	add(t.sideBySide()...)
 	for _, n := range t.numbers() {
-		add(document.Heading{Text: joinNonEmpty(t.title(n), t.signs(n))}, t.effects(n, o))
+		add(document.Heading{Text: prose.Join(t.title(n), t.signs(n))}, t.effects(n, o))
 	}
 	add(t.costs()...)
 	if sums := append(t.sums(), controls...); len(sums) > 0 {
@@ -76,7 +76,7 @@ func (t ablationText) plots() document.Plots {
 func (t ablationText) effects(n ablationNumber, o Options) document.Table {
 	const enough = 72 // columns for the intervals, which are what decides, beside names that are cut
 	drop, inSet := 0, "in the set"
-	if o.width() < enough {
+	if o.Columns() < enough {
 		drop, inSet = 1, "in set"
 	}
 	table := document.Table{Name: t.title(n), Columns: []document.Column{
@@ -129,12 +129,12 @@ func (t ablationText) sideBySide() []document.Block {
 func sideBySideCell(p *ablation.CellEffect) document.Cell {
 	switch {
 	case p == nil || p.Alone == nil && p.Removed == nil:
-		return document.Cell{Text: absent}
+		return document.Cell{Text: document.Absent}
 	case decided(p.Alone) || p.Alone != nil && (p.Verdict == ablation.Same || p.Verdict == ablation.NotVerified):
 		return estimateCell(p.Alone)
 	case decided(p.Removed):
 		c := estimateCell(p.Removed)
-		c.Interval = joinNonEmpty(c.Interval, "in the set")
+		c.Interval = prose.Join(c.Interval, "in the set")
 		return c
 	case p.Alone == nil:
 		return document.Cell{Text: "(" + changeText(p.Removed.Ratio) + ")"}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/ablation"
+	"headroom/internal/prose"
 )
 
 // ablationText is an ablation in words.
@@ -25,7 +26,7 @@ func newAblationText(d ablation.Document) ablationText {
 	t := ablationText{Document: d, jobs: cellNames(&s), loads: map[string]string{}}
 	extra := distinguishingParams(&s)
 	for i, c := range s.Cells {
-		t.loads[c.ID] = joinNonEmpty(c.Job, paramText(&s.Cells[i], extra[c.Job]))
+		t.loads[c.ID] = prose.Join(c.Job, paramText(&s.Cells[i], extra[c.Job]))
 	}
 	for _, w := range d.Warnings {
 		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},
@@ -84,7 +85,7 @@ func (t ablationText) short(n ablationNumber) string {
 	if len(t.Cells[i].Metrics) == 1 {
 		return t.jobs[n.cell]
 	}
-	return joinNonEmpty(t.jobs[n.cell], metricTitle(n.metric, true))
+	return prose.Join(t.jobs[n.cell], metricTitle(n.metric, true))
 }
 
 // effect of a setting for a number; nil where there is none.

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/ablation"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/render"
 	"headroom/internal/rule"
 )
 
@@ -101,7 +102,7 @@ func manyCells(n int) []ablation.Cell {
 
 func ablationTable(t *testing.T, d ablation.Document, width int) string {
 	t.Helper()
-	return asText(t, AblationDocument(d, Options{Width: width}), width)
+	return asText(t, AblationDocument(d, Options{Options: render.Options{Width: width}}), width)
 }
 
 func TestAblationIsTold(t *testing.T) {
@@ -198,11 +199,11 @@ func TestAblationOfSettingsThatAreNotVerified(t *testing.T) {
 		!strings.HasSuffix(got, "; not verified: whether page_poison=1 and mitigations=off were in effect") {
 		t.Error(got)
 	}
-	for _, f := range DocumentFormats() {
+	for _, f := range render.Formats() {
 		for d, want := range map[*ablation.Document]string{&quiet: "not verified",
 			&undecided: "undecided, not verified"} {
 			var out bytes.Buffer
-			if err := f.Write(&out, AblationDocument(*d, Options{}), Options{Width: 160}); err != nil {
+			if err := f.Write(&out, AblationDocument(*d, Options{}), render.Options{Width: 160}); err != nil {
 				t.Fatal(err)
 			}
 			if f.Name == "csv" {
@@ -242,9 +243,9 @@ func TestAblationSaysWhatDoesNotAddUp(t *testing.T) {
 
 func TestAblationInAllFormats(t *testing.T) {
 	d := hardened(twoCells(), costly)
-	for _, f := range DocumentFormats() {
+	for _, f := range render.Formats() {
 		var b bytes.Buffer
-		if err := f.Write(&b, AblationDocument(d, Options{}), Options{}); err != nil {
+		if err := f.Write(&b, AblationDocument(d, Options{}), render.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(strings.ReplaceAll(b.String(), `\_`, "_"), "slub_debug=FZPU") ||

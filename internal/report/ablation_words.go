@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"headroom/internal/ablation"
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
+	"headroom/internal/render"
 	"headroom/internal/unit"
 )
 
@@ -145,7 +147,7 @@ func percentShort(share float64) string { return sharePercent(share) + "%" }
 func estimateTexts(e *ablation.Estimate) (change, bounds string) {
 	switch {
 	case e == nil:
-		return absent, ""
+		return document.Absent, ""
 	case !e.Known():
 		return changeText(e.Ratio), ""
 	case e.Ratio >= 10 || e.Ratio <= 0.1 || *e.Hi >= 100:
@@ -154,7 +156,7 @@ func estimateTexts(e *ablation.Estimate) (change, bounds string) {
 	return changeText(e.Ratio), "[" + signed(*e.Lo, true) + ", " + signed(*e.Hi, true) + "]"
 }
 
-func joined(e *ablation.Estimate) string { return joinNonEmpty(estimateTexts(e)) }
+func joined(e *ablation.Estimate) string { return prose.Join(estimateTexts(e)) }
 
 // detectable is the smallest difference, as a share, that would have been seen of a setting about which nothing is
 // decided: alone or in the set, whichever shows it first. 0 where something is decided or nothing can be said.
@@ -293,9 +295,9 @@ func costWord(cost string) string {
 	}
 	rest = strings.ToLower(rest[:1]) + rest[1:]
 	if without {
-		return "without it: " + shorten(rest, most)
+		return "without it: " + render.Shorten(rest, most)
 	}
-	return shorten(rest, most)
+	return render.Shorten(rest, most)
 }
 
 func (t ablationText) reading() []string {

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/bisection"
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/render"
 )
 
 // bisectionDocument is a search among four arguments that found one, with what a reader must see of it.
@@ -156,16 +157,16 @@ func TestBisectionTables(t *testing.T) {
 		{"a commit", one, 100}, {"one of several commits", several, 80},
 		{"kernels given by their paths", kernels, 80}} {
 		out.WriteString("== " + c.name + "\n")
-		out.WriteString(asText(t, BisectionDocument(c.d, Options{Width: c.width}), c.width))
+		out.WriteString(asText(t, BisectionDocument(c.d, Options{Options: render.Options{Width: c.width}}), c.width))
 	}
 	compareGolden(t, "bisection.txt", out.String())
 }
 
 // The other formats say the same: the answer first, every measurement, and what weakens it.
 func TestBisectionFormats(t *testing.T) {
-	for _, f := range DocumentFormats() {
+	for _, f := range render.Formats() {
 		var out bytes.Buffer
-		if err := f.Write(&out, BisectionDocument(bisectionDocument(), Options{}), Options{}); err != nil {
+		if err := f.Write(&out, BisectionDocument(bisectionDocument(), Options{}), render.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()

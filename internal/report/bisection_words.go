@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/bisection"
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 )
@@ -139,7 +140,7 @@ func explainedText(s *bisection.Share) string {
 // loss between the ends, as a change in percent.
 func (t bisectionText) loss() string {
 	if t.Loss == nil {
-		return absent
+		return document.Absent
 	}
 	return t.change(t.Loss)
 }

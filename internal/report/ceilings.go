@@ -118,7 +118,7 @@ func plateauText(s *Summary) string {
 	for _, p := range s.Plateaus {
 		texts = append(texts, p.Text)
 	}
-	return joinNonEmpty(texts...)
+	return prose.Join(texts...)
 }
 
 // ceilingTexts say what the ceilings are and where they come from, each once.

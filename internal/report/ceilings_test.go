@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/render"
 )
 
 // sweepBelow is a run of reads at several depths on a drive of PCIe 3.0 x4 (3.60 GB/s), with the bandwidth of each.
@@ -72,7 +73,8 @@ func TestCeilingsOfARun(t *testing.T) {
 		t.Fatalf("%+v", s.Plateaus)
 	}
 	for _, format := range []string{"table", "html", "markdown", "json"} {
-		text := strings.Join(strings.Fields(written(t, format, []Summary{s}, Options{Width: 200})), " ")
+		text := strings.Join(
+			strings.Fields(written(t, format, []Summary{s}, Options{Options: render.Options{Width: 200}})), " ")
 		for _, want := range []string{"PCIe 3.0 x4 of nvme0n1", "8 GT/s x 4 lanes x 128/130",
 			"Reads stop at 3.46 GB/s in 3 of 4 cells, whatever iodepth: 96% of the 3.60 GB/s"} {
 			if !strings.Contains(text, want) {
@@ -80,7 +82,8 @@ func TestCeilingsOfARun(t *testing.T) {
 			}
 		}
 	}
-	if table := written(t, "table", []Summary{s}, Options{Width: 120}); !strings.Contains(table, "ceiling") ||
+	if table := written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 120}}); !strings.Contains(
+		table, "ceiling") ||
 		!strings.Contains(table, "33%") {
 		t.Errorf("no column of shares:\n%s", table)
 	}

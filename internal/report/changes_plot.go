@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // plottedChange is a ratio with its interval, as a row of a picture.
@@ -48,7 +49,7 @@ func changesPlot(title, metric string, better lab.Better, rows []plottedChange) 
 		p.Bands = append(p.Bands, document.Band{From: at - 0.5, To: at + 0.5, Lo: 1 / (1 + r.margin), Hi: 1 + r.margin})
 		s := series[r.direction]
 		s.Direction, s.Points = r.direction, append(s.Points, document.Point{At: at, Value: r.ratio, Lo: r.lo, Hi: r.hi,
-			Name: joinNonEmpty(r.of, r.name), Text: r.text, Codes: r.codes, Faint: !r.decided})
+			Name: prose.Join(r.of, r.name), Text: r.text, Codes: r.codes, Faint: !r.decided})
 		series[r.direction] = s
 	}
 	p.X.From, p.X.To, p.X.Clipped = changesShown(rows)

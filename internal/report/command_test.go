@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/render"
 )
 
 // commandRun has a command of two cells that decides by a metric of its own, one that decides by its time, and a fio
@@ -62,7 +63,7 @@ func commandRun(t *testing.T, withFio bool) Summary {
 
 func TestCommandsInTables(t *testing.T) {
 	s := commandRun(t, false)
-	text := written(t, "table", []Summary{s}, Options{Width: 120})
+	text := written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 120}})
 	for _, want := range []string{"db: transactions 4.20k/s at best (clients=8); build: elapsed 12.0 s.",
 		"transactions", "1235 joules", "800/s", "12.0 s"} {
 		if !strings.Contains(text, want) {
@@ -74,7 +75,7 @@ func TestCommandsInTables(t *testing.T) {
 	}
 	// What decides stays as long as anything does.
 	for width := 40; width < 160; width++ {
-		narrow := written(t, "table", []Summary{commandRun(t, true)}, Options{Width: width})
+		narrow := written(t, "table", []Summary{commandRun(t, true)}, Options{Options: render.Options{Width: width}})
 		if !strings.Contains(narrow, "4.20k/s") || !strings.Contains(narrow, "50.0k") {
 			t.Fatalf("at %d columns:\n%s", width, narrow)
 		}

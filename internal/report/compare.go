@@ -9,6 +9,8 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/prose"
 	"headroom/internal/reference"
+	"headroom/internal/render"
+	"headroom/internal/unit"
 )
 
 // CompareDocument says whether runs differ from a base: the answer, the changes as pictures and as a table, what
@@ -55,8 +57,8 @@ type comparedText struct {
 
 func newComparedText(d *compare.Document, n *compare.ComparedRun, o Options) comparedText {
 	const most = 14 // characters above a column
-	t := comparedText{d: d, n: n, rows: compareRows(d, n.ID), o: o, base: shorten(d.Base.Name, most),
-		next: shorten(n.Name, most)}
+	t := comparedText{d: d, n: n, rows: compareRows(d, n.ID), o: o, base: render.Shorten(d.Base.Name, most),
+		next: render.Shorten(n.Name, most)}
 	if t.base == "" || t.next == "" || t.base == t.next && d.Base.Name != n.Name {
 		t.base, t.next = "base", "new" // they differ further on than there is room for
 	}
@@ -97,8 +99,8 @@ func (t comparedText) confirmed() []document.Block {
 	var list document.List
 	for i, c := range t.rows {
 		if c.Confirmed != nil {
-			list.Items = append(list.Items, document.Item{Text: joinNonEmpty(t.titles[i].name(), t.titles[i].metric) +
-				": " + joinNonEmpty(changeText(c.Confirmed.Ratio), changeBounds(c.Confirmed), "in",
+			list.Items = append(list.Items, document.Item{Text: prose.Join(t.titles[i].name(), t.titles[i].metric) +
+				": " + prose.Join(changeText(c.Confirmed.Ratio), changeBounds(c.Confirmed), "in",
 				prose.Count(c.Confirmed.N, "pair"))})
 		}
 	}
@@ -111,7 +113,7 @@ func (t comparedText) confirmed() []document.Block {
 
 // again is the command that makes the comparison with a run once more.
 func (t comparedText) again() string {
-	return "headroom " + joinNonEmpty("compare", t.o.id(t.d.Base.ID), t.o.id(t.n.ID), t.o.RepeatCommand)
+	return "headroom " + prose.Join("compare", t.o.id(t.d.Base.ID), t.o.id(t.n.ID), t.o.RepeatCommand)
 }
 
 // commands are what to type now.
@@ -151,10 +153,11 @@ func measuredOf(d *compare.Document, n *compare.ComparedRun) (id string, ok bool
 // changesSideBySide has a row for each number of the base that is compared with some run, and a column for each run.
 func changesSideBySide(d *compare.Document) document.Table {
 	t := document.Table{Name: "changes side by side", Columns: []document.Column{{Title: "change against " +
-		shorten(d.Base.Name, 14), Kind: document.Words}, {Kind: document.Verdict}}}
+		render.Shorten(d.Base.Name, 14), Kind: document.Words}, {Kind: document.Verdict}}}
 	at := map[string]int{} // the row of a number
 	for i, n := range d.New {
-		t.Columns = append(t.Columns, document.Column{Title: shorten(n.Name, 14), Kind: document.Verdict, Drop: i + 1})
+		t.Columns = append(t.Columns, document.Column{Title: render.Shorten(n.Name, 14), Kind: document.Verdict,
+			Drop: i + 1})
 		rows := compareRows(d, n.ID)
 		for j, title := range rowTitles(rows) {
 			c := rows[j]
@@ -168,7 +171,7 @@ func changesSideBySide(d *compare.Document) document.Table {
 				t.Rows = append(t.Rows, document.Row{Cells: cells})
 			}
 			change, _ := changeTexts(c)
-			t.Rows[row].Cells[2+i] = document.Cell{Text: joinNonEmpty(change, comparedWord(c)), Tone: toneOf(c)}
+			t.Rows[row].Cells[2+i] = document.Cell{Text: prose.Join(change, comparedWord(c)), Tone: toneOf(c)}
 		}
 	}
 	return t
@@ -204,7 +207,7 @@ func comparedRecord(d *compare.Document, c *compare.ComparedMetric, names map[st
 		change = []string{significant(x.Ratio), optional(x.Lo), optional(x.Hi), significant(x.Confidence), x.Per,
 			strconv.Itoa(x.N)}
 	}
-	return append(append(row, change...), number(c.Margin), string(c.Verdict), c.Why)
+	return append(append(row, change...), unit.Decimal(c.Margin), string(c.Verdict), c.Why)
 }
 
 func optional(v *float64) string {

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/diff"
 	figures "headroom/internal/figure"
 	"headroom/internal/lab"
+	"headroom/internal/render"
 )
 
 // The change that is printed is that of the two figures beside it, in sign and within rounding in size, in all formats:
@@ -41,7 +42,7 @@ func TestTheChangeIsThatOfTheFiguresBesideIt(t *testing.T) {
 		}
 		for format, read := range map[string]func(string) (base, next, ratio float64){"csv": ofCSV, "table": ofText,
 			"markdown": ofText, "html": ofText} {
-			text := writtenComparison(t, d, format, Options{Width: 200})
+			text := writtenComparison(t, d, format, Options{Options: render.Options{Width: 200}})
 			b, n, ratio := read(text)
 			tolerance := 2e-5 // six digits
 			if format != "csv" {

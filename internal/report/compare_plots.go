@@ -15,9 +15,10 @@ const maxForestRows = 30
 
 // plotsOfRuns are pictures of all changes; none where there is no change.
 func plotsOfRuns(runs ...comparedText) []document.Block {
-	plots := document.Plots{Reading: "A point is the change of a number, with its interval; an arrow says that it goes " +
-		"on. What lies in the band is within the margin. Reads are dots, writes diamonds; grey ones are undecided or " +
-		"no more than probable, hollow ones not comparable."}
+	plots := document.Plots{
+		Reading: "A point is the change of a number, with its interval; an arrow says that it goes " +
+			"on. What lies in the band is within the margin. Reads are dots, writes diamonds; grey ones are " +
+			"undecided or no more than probable, hollow ones not comparable."}
 	for _, t := range runs {
 		for _, p := range t.plots() {
 			if p.Title = prose.Capital(p.Title); len(runs) > 1 {
@@ -67,7 +68,7 @@ func (t comparedText) plotted(row int) (p plottedChange, ok bool) {
 	}
 	change, _ := changeTexts(c)
 	direction, _, _ := cutMetric(c.Metric)
-	p = plottedChange{name: joinNonEmpty(t.titles[row].name(), t.titles[row].metric), ratio: shown.Ratio, lo: shown.Lo,
+	p = plottedChange{name: prose.Join(t.titles[row].name(), t.titles[row].metric), ratio: shown.Ratio, lo: shown.Lo,
 		hi: shown.Hi, margin: c.Margin, text: change, decided: toneOf(c) != document.Doubtful, direction: direction}
 	for _, r := range c.Reasons {
 		p.codes = append(p.codes, reasonKey(r))

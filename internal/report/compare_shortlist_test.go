@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/compare"
+	"headroom/internal/render"
 )
 
 // A comparison prints three warnings in a line each, those of most rows first; rows have their signs and the number
@@ -30,7 +31,7 @@ func TestCompareHasFewWarnings(t *testing.T) {
 		}
 	}
 	for _, width := range []int{80, 120, 200} {
-		text := writtenComparison(t, d, "table", Options{Width: width})
+		text := writtenComparison(t, d, "table", Options{Options: render.Options{Width: width}})
 		lines := regexp.MustCompile(`(?m)^(!\d [a-z-]+|[a-z-]+-unknown|one-boot)\b`).FindAllString(text, -1)
 		if want := []string{"!1 cpu-steal", "!2 the", "!3 page-cache"}; !slices.Equal(lines, want) {
 			t.Errorf("at width %d it has %q, want %q", width, lines, want)
@@ -43,9 +44,11 @@ func TestCompareHasFewWarnings(t *testing.T) {
 				t.Errorf("at width %d nothing matches %s in\n%s", width, want, text)
 			}
 		}
-		full := strings.Join(strings.Fields(writtenComparison(t, d, "table", Options{Width: width, Warnings: true})),
+		full := strings.Join(strings.Fields(writtenComparison(t, d, "table",
+			Options{Options: render.Options{Width: width, Warnings: true}})),
 			" ")
-		for _, want := range []string{"other-load: on the new side: 1.20 GiB passed through nvme0n1 beside the 4.50 GiB",
+		for _, want := range []string{
+			"other-load: on the new side: 1.20 GiB passed through nvme0n1 beside the 4.50 GiB",
 			"drifting: on both sides: so it is", "one-boot: ", "twice at least on each side"} {
 			if !strings.Contains(full, want) {
 				t.Errorf("with all warnings it lacks %q at width %d", want, width)
@@ -60,7 +63,7 @@ func TestCompareWithItselfSaysSoFirst(t *testing.T) {
 	d.New = d.New[:1]
 	d.Warnings = append(d.Warnings, compare.RunWarning{Run: d.New[0].ID, Code: sameRun,
 		Text: "talos is the base itself"})
-	text := writtenComparison(t, d, "table", Options{Width: 100})
+	text := writtenComparison(t, d, "table", Options{Options: render.Options{Width: 100}})
 	if !strings.Contains(text, "\nsame-run: talos is the base itself\n\njob ") || strings.Contains(text, "\n!3 ") {
 		t.Error(text)
 	}

@@ -19,6 +19,7 @@ import (
 	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/render"
 	"headroom/internal/visible"
 )
 
@@ -126,9 +127,9 @@ func writtenComparison(t testing.TB, d compare.Document, format string, o Option
 func writtenDocument(t testing.TB, d document.Document, format string, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	all := DocumentFormats()
-	i := slices.IndexFunc(all, func(f DocumentFormat) bool { return f.Name == format })
-	if err := all[i].Write(&b, d, o); err != nil {
+	all := render.Formats()
+	i := slices.IndexFunc(all, func(f render.Format) bool { return f.Name == format })
+	if err := all[i].Write(&b, d, o.Options); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -176,7 +177,7 @@ func TestCompareDocs(t *testing.T) {
 	}
 	d := comparison(t)
 	d.New = d.New[:1]
-	printed := strings.TrimSpace(writtenComparison(t, d, "table", Options{Width: 100}))
+	printed := strings.TrimSpace(writtenComparison(t, d, "table", Options{Options: render.Options{Width: 100}}))
 	before, rest, found := strings.Cut(string(text), "```text\n")
 	example, after, closed := strings.Cut(rest, "\n```")
 	if !found || !closed {
@@ -197,7 +198,7 @@ func TestCompareDocs(t *testing.T) {
 func TestCompareFitsTheTerminal(t *testing.T) {
 	d := comparison(t)
 	for width := 80; width <= 200; width += 4 {
-		text := writtenComparison(t, d, "table", Options{Width: width})
+		text := writtenComparison(t, d, "table", Options{Options: render.Options{Width: width}})
 		for line := range strings.Lines(text) {
 			if n := prose.Columns(strings.TrimRight(line, "\n")); n > width {
 				t.Errorf("%d columns in a terminal of %d: %s", n, width, line)
@@ -214,14 +215,15 @@ func TestCompareFitsTheTerminal(t *testing.T) {
 // Colour adds nothing that the text does not say.
 func TestCompareColourIsASecondSignal(t *testing.T) {
 	d := comparison(t)
-	coloured := writtenComparison(t, d, "table", Options{Width: 120, Colour: visible.Key("").Own})
+	coloured := writtenComparison(t, d, "table",
+		Options{Options: render.Options{Width: 120, Colour: visible.Key("").Own}})
 	if !strings.Contains(coloured, "\x1b[31mslower\x1b[0m") {
 		t.Error("slower is not red")
 	}
 	for _, code := range []string{"0", "1", "2", "31", "32", "33"} {
 		coloured = strings.ReplaceAll(coloured, "\x1b["+code+"m", "")
 	}
-	if plain := writtenComparison(t, d, "table", Options{Width: 120}); coloured != plain {
+	if plain := writtenComparison(t, d, "table", Options{Options: render.Options{Width: 120}}); coloured != plain {
 		t.Errorf("without its colours it is\n%s\nwant\n%s", coloured, plain)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // rowTitle says what a row of a comparison is about.
@@ -20,7 +21,7 @@ type rowTitle struct {
 	first bool
 }
 
-func (t rowTitle) name() string { return joinNonEmpty(t.job, t.params) }
+func (t rowTitle) name() string { return prose.Join(t.job, t.params) }
 
 // rowTitles of a table. The rows of a cell stand one below the other.
 func rowTitles(rows []*compare.ComparedMetric) []rowTitle {
@@ -96,9 +97,9 @@ func metricTitle(metric string, several bool) string {
 			quantity = part
 		}
 	default:
-		quantity = joinNonEmpty(quantity, part)
+		quantity = prose.Join(quantity, part)
 	}
-	return joinNonEmpty(direction, strings.ReplaceAll(quantity, "_", " "))
+	return prose.Join(direction, strings.ReplaceAll(quantity, "_", " "))
 }
 
 func isSpeed(u lab.Unit) bool { return u == lab.PerSecond || u == lab.BytesPerSecond }

@@ -42,7 +42,7 @@ func groupBy(rows []*compare.ComparedMetric, of func(*compare.ComparedMetric) (k
 			times[i]++
 			name := titles[n].name()
 			if len(rows) <= maxRowsWithMetrics {
-				name = joinNonEmpty(name, titles[n].metric)
+				name = prose.Join(name, titles[n].metric)
 			}
 			if !slices.Contains(out[i].jobs, name) {
 				out[i].jobs = append(out[i].jobs, name)
@@ -66,7 +66,8 @@ func (g grouped) about() (few, all string) {
 // warning is one that says something of its jobs.
 func (g grouped) warning(code string) document.Warning {
 	few, all := g.about()
-	return document.Warning{Code: code, Texts: []document.WarningText{{Text: g.text, About: few, All: all}}}
+	return document.Warning{Code: code, Explained: explained(code),
+		Texts: []document.WarningText{{Text: g.text, About: few, All: all}}}
 }
 
 // reasonsOf are the reasons of a table, those of the most rows first: each warning once, whatever its figures in each
@@ -120,7 +121,7 @@ func (t comparedText) warnings() document.Warnings {
 	for i, g := range t.reasons {
 		w := g.warning("")
 		if g.key != g.text {
-			w.Code = g.key
+			w.Code, w.Explained = g.key, explained(g.key)
 		}
 		w.Sign = mark{number: i + 1}.sign()
 		out.List = append(out.List, w)
@@ -143,7 +144,8 @@ func (t comparedText) runWarnings() []document.Warning {
 	var list []document.Warning
 	for _, w := range t.d.Warnings {
 		if w.Run == t.n.ID {
-			list = append(list, document.Warning{Code: w.Code, Texts: []document.WarningText{{Text: w.Text}}})
+			list = append(list, document.Warning{Code: w.Code, Explained: explained(w.Code),
+				Texts: []document.WarningText{{Text: w.Text}}})
 		}
 	}
 	return list

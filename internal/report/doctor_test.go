@@ -8,6 +8,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/document"
 	"headroom/internal/outliers"
+	"headroom/internal/render"
 	"headroom/internal/rule"
 )
 
@@ -136,7 +137,8 @@ func TestDoctorAnswer(t *testing.T) {
 				"a snapshot has it: headroom facts --json > FILE\n"},
 	} {
 		var b strings.Builder
-		if err := writeDocumentText(&b, document.Document{Blocks: doctorAnswer(c.r)}, Options{Width: 100}); err != nil {
+		if err := render.Text(&b, document.Document{Blocks: doctorAnswer(c.r)}, render.Options{Width: 100}); err !=
+			nil {
 			t.Fatal(err)
 		}
 		if got := b.String(); got != c.want {
@@ -149,7 +151,7 @@ func TestDoctorAnswer(t *testing.T) {
 func TestEntriesForProgramsAreComplete(t *testing.T) {
 	var b strings.Builder
 	d := FactsDiffDocument(manyDifferences(), FactsDiffOptions{Top: 3})
-	if err := writeDocumentCSV(&b, d, Options{}); err != nil {
+	if err := render.CSV(&b, d, render.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if n, want := strings.Count(b.String(), ",weight,"), len(manyDifferences().Differences); n != want {

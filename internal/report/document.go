@@ -1,46 +1,17 @@
 package report
 
 import (
-	"fmt"
-	"io"
-
 	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 )
-
-// DocumentFormat is one way to write a document down.
-type DocumentFormat struct {
-	// Name is what the user asks for, and Extension that of a file, with its dot. Title is a line for help.
-	Name, Extension, Title string
-
-	write func(io.Writer, document.Document, Options) error
-}
-
-// DocumentFormats in the order in which help lists them.
-func DocumentFormats() []DocumentFormat {
-	return []DocumentFormat{
-		{"table", ".txt", "a table for the terminal", writeDocumentText},
-		{"html", ".html", "one self-contained page, to look at, print or mail", writeDocumentPage},
-		{"markdown", ".md", "tables for a pull request or a wiki", writeDocumentMarkdown},
-		{"csv", ".csv", "one line a value, for statistics and plots", writeDocumentCSV},
-	}
-}
-
-// Write writes the document in the format.
-func (f DocumentFormat) Write(w io.Writer, d document.Document, o Options) error {
-	if err := f.write(w, d, o); err != nil {
-		return fmt.Errorf("writing the %s report: %w", f.Name, err)
-	}
-	return nil
-}
 
 // warningBlocks are marks as blocks.
 func warningBlocks(all []mark) []document.Block {
 	const most = 3
 	var blocks []document.Block
 	for _, m := range all {
-		w := document.Warning{Sign: m.sign(), Code: m.code}
+		w := document.Warning{Sign: m.sign(), Code: m.code, Explained: explained(m.code)}
 		for _, t := range m.texts {
 			w.Texts = append(w.Texts, document.WarningText{Text: t.text, About: t.about(most),
 				All: t.about(len(t.cells))})

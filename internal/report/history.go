@@ -10,6 +10,8 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/history"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/render"
 	"headroom/internal/stat"
 	"headroom/internal/stat/changepoint"
 	"headroom/internal/suite"
@@ -62,7 +64,7 @@ func (h historyText) table() document.Table {
 		{Title: "since", Kind: document.Verdict, Drop: 5, Optional: true},
 		{Title: "newest run", Kind: document.Verdict},
 	}}
-	room := min(max(h.o.width()/3, shortestName), len(h.s.Runs)+8)
+	room := min(max(h.o.Columns()/3, render.ShortestName), len(h.s.Runs)+8)
 	for _, of := range h.s.Cells {
 		t.Rows = append(t.Rows, h.row(of, room))
 	}
@@ -234,7 +236,7 @@ func (h historyText) next() []document.Block {
 		blocks = append(blocks, document.Command{What: "more runs would tell", Text: again})
 	case none: // where the file of a suite is, its runs don't say
 		blocks = append(blocks, document.Sentence{Role: document.Detail,
-			Text: "more runs would tell: measure " + joinNonEmpty(h.Suite, h.s.Place.Path) + " again"})
+			Text: "more runs would tell: measure " + prose.Join(h.Suite, h.s.Place.Path) + " again"})
 	case most > 0:
 		blocks = append(blocks, document.Sentence{Role: document.Detail,
 			Text: fmt.Sprintf("with --margin %s it could have been told; steadier runs make do with less",

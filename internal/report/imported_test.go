@@ -17,6 +17,7 @@ import (
 	"headroom/internal/ingest"
 	"headroom/internal/lab"
 	"headroom/internal/reference"
+	"headroom/internal/render"
 	"headroom/internal/report"
 	"headroom/internal/stages"
 	"headroom/internal/sweep"
@@ -110,9 +111,9 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 		other := side
 		other.ID = "7KQ4M2X9TE"
 		d := compare.Compare(knowledge, side, []compare.Run{other}, compare.Options{})
-		for _, format := range report.DocumentFormats() {
+		for _, format := range render.Formats() {
 			compared := report.CompareDocument(d, report.Options{})
-			if err := format.Write(io.Discard, compared, report.Options{}); err != nil {
+			if err := format.Write(io.Discard, compared, render.Options{}); err != nil {
 				t.Errorf("compared, %s: %v", format.Name, err)
 			}
 		}
@@ -131,9 +132,9 @@ func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition
 			continue
 		}
 		d.AddPublished(scores)
-		for _, format := range report.DocumentFormats() {
+		for _, format := range render.Formats() {
 			of := report.SweepDocument(d, report.Options{})
-			if err := format.Write(io.Discard, of, report.Options{}); err != nil {
+			if err := format.Write(io.Discard, of, render.Options{}); err != nil {
 				t.Errorf("by %s, %s: %v", factor, format.Name, err)
 			}
 		}
@@ -154,9 +155,9 @@ func writeAsStages(t *testing.T, name string, data []byte, scores reference.Scor
 	run.ID = "7KQ4M2X9TD"
 	writeLevels(t, run, reps.all(), scores)
 	d, err := stages.Make(run, reps.all(), stages.Options{})
-	for _, f := range report.DocumentFormats() {
+	for _, f := range render.Formats() {
 		if err == nil {
-			err = f.Write(io.Discard, report.StagesDocument(d, report.Options{}), report.Options{})
+			err = f.Write(io.Discard, report.StagesDocument(d, report.Options{}), render.Options{})
 		}
 	}
 	if _, ofTheUser := errors.AsType[*lab.Error](err); err != nil && !ofTheUser {

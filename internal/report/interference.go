@@ -146,7 +146,7 @@ func togetherTable(d *interference.Document) []document.Block {
 
 func rateCell(r interference.Rate) document.Cell {
 	if r.Value == nil {
-		return document.Cell{Text: absent}
+		return document.Cell{Text: document.Absent}
 	}
 	return document.Cell{Text: unit.Bitrate(*r.Value), Value: r.Value, Lo: r.Lo, Hi: r.Hi, Unit: "bit/s"}
 }
@@ -154,7 +154,7 @@ func rateCell(r interference.Rate) document.Cell {
 // keptCell is a share and its interval.
 func keptCell(k interference.Kept) document.Cell {
 	if k.Value == nil {
-		return document.Cell{Text: absent}
+		return document.Cell{Text: document.Absent}
 	}
 	c := document.Cell{Text: unit.Percent(*k.Value), Value: k.Value, Lo: k.Lo, Hi: k.Hi, Unit: "1"}
 	if k.Lo != nil {

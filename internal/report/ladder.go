@@ -17,7 +17,7 @@ func LadderDocument(d ladder.Document, o Options) document.Document {
 	top := d.Rungs[len(d.Rungs)-1].Name
 	out := document.Document{Title: "Ladder from " + d.Rungs[0].Name + " to " + top}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
-	add(document.Sentence{Role: document.Answer, Text: joinNonEmpty(d.Answer.Text, codeSigns(all, answerCodes(&d)))})
+	add(document.Sentence{Role: document.Answer, Text: prose.Join(d.Answer.Text, codeSigns(all, answerCodes(&d)))})
 	answered := func(rung int, cell string) bool {
 		return d.Answer.Rung != nil && *d.Answer.Rung == rung && d.Answer.Cell == cell
 	}
@@ -171,7 +171,7 @@ func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 		own := slices.DeleteFunc(slices.Clone(c.Warnings), func(code string) bool {
 			return slices.Contains(shared, code)
 		})
-		rate := document.Cell{Text: absent, Signs: codeSigns(all, own), Value: c.Center, Lo: c.Lo, Hi: c.Hi,
+		rate := document.Cell{Text: document.Absent, Signs: codeSigns(all, own), Value: c.Center, Lo: c.Lo, Hi: c.Hi,
 			Unit: string(c.Unit)}
 		if c.Center != nil {
 			rate.Text = figure(c.Unit, *c.Center)
@@ -204,7 +204,7 @@ func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 			Strong: d.Answer.Rung != nil && d.Answer.Cell == first.Cell && i == *d.Answer.Rung,
 		})
 	}
-	return []document.Block{document.Heading{Text: joinNonEmpty(title, codeSigns(all, shared))}, t}
+	return []document.Block{document.Heading{Text: prose.Join(title, codeSigns(all, shared))}, t}
 }
 
 // rungTitle is a rung with what it is, where its name does not say so.
@@ -291,7 +291,7 @@ func tuningRuns(d *ladder.Document) []document.Block {
 	}
 	var list document.List
 	for _, t := range d.TuningRuns {
-		text := fmt.Sprintf("%s: %s %s, %s before (%s)", joinNonEmpty(t.Label, t.Run), t.Name, unit.Bitrate(t.After),
+		text := fmt.Sprintf("%s: %s %s, %s before (%s)", prose.Join(t.Label, t.Run), t.Name, unit.Bitrate(t.After),
 			unit.Bitrate(t.Before), shareOfChange(t.Change))
 		if len(t.Changed) > 0 {
 			text += "; " + strings.Join(t.Changed, "; ")
@@ -308,7 +308,7 @@ func tuningRuns(d *ladder.Document) []document.Block {
 // bestTuningRun names the best of what was tried, and of what is allowed.
 func bestTuningRun(d *ladder.Document) string {
 	kept, any := ladder.Best(d.TuningRuns)
-	name := func(i int) string { return joinNonEmpty(d.TuningRuns[i].Label, unit.Bitrate(d.TuningRuns[i].After)) }
+	name := func(i int) string { return prose.Join(d.TuningRuns[i].Label, unit.Bitrate(d.TuningRuns[i].After)) }
 	switch {
 	case any < 0:
 		return "None of it gained anything that is sure."

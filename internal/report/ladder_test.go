@@ -9,6 +9,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/prose"
+	"headroom/internal/render"
 )
 
 // sharedLink is a ladder of four drives behind a link that carries less than the four of them.
@@ -61,8 +62,8 @@ func sharedLink() ladder.Document {
 func TestALadderIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder
-		if err := writeDocumentText(&b, LadderDocument(sharedLink(), Options{Width: width}),
-			Options{Width: width}); err != nil {
+		if err := render.Text(&b, LadderDocument(sharedLink(), Options{Options: render.Options{Width: width}}),
+			render.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		unwrapped := strings.Join(strings.Fields(b.String()), " ")
@@ -123,8 +124,8 @@ func throughGuest() ladder.Document {
 func TestALadderThroughAGuestIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder
-		if err := writeDocumentText(&b, LadderDocument(throughGuest(), Options{Width: width}),
-			Options{Width: width}); err != nil {
+		if err := render.Text(&b, LadderDocument(throughGuest(), Options{Options: render.Options{Width: width}}),
+			render.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		unwrapped := strings.Join(strings.Fields(b.String()), " ")

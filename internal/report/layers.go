@@ -8,6 +8,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/layers"
+	"headroom/internal/prose"
 )
 
 // LayersDocument says what each layer adds: the answer, a table for each number of each job, whether the parts add up,
@@ -79,7 +80,7 @@ func layersHeadline(d layers.Document, all []mark) string {
 			text += fmt.Sprintf(", most of it at %s (%s)", d.Layers[most.Layer].Name,
 				difference(most.Unit, most.Added.Value))
 		}
-		return joinNonEmpty(text, codeSigns(all, codes))
+		return prose.Join(text, codeSigns(all, codes))
 	}
 	return plainly
 }
@@ -159,7 +160,7 @@ func layersTable(d layers.Document, steps []layers.Step, all []mark) []document.
 		{Kind: document.Bar, Drop: 3},
 	}}
 	for i, s := range steps {
-		mean := document.Cell{Text: absent, Unit: string(s.Unit),
+		mean := document.Cell{Text: document.Absent, Unit: string(s.Unit),
 			Signs: codeSigns(all, slices.DeleteFunc(slices.Clone(s.Warnings), inAll))}
 		if s.N > 0 {
 			mean.Text, mean.Value = figure(s.Unit, s.Value), &s.Value
@@ -185,7 +186,7 @@ func layersTable(d layers.Document, steps []layers.Step, all []mark) []document.
 		t.Rows = append(t.Rows,
 			document.Row{Cells: []document.Cell{{Text: d.Layers[s.Layer].Name}, mean, added, times, bar}})
 	}
-	return []document.Block{document.Heading{Text: joinNonEmpty(title, codeSigns(all, shared))}, t}
+	return []document.Block{document.Heading{Text: prose.Join(title, codeSigns(all, shared))}, t}
 }
 
 // difference prints a number with its sign.

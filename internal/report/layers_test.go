@@ -7,6 +7,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/layers"
 	"headroom/internal/prose"
+	"headroom/internal/render"
 )
 
 func TestLayersAreTold(t *testing.T) {
@@ -35,7 +36,8 @@ func TestLayersAreTold(t *testing.T) {
 		var b strings.Builder
 		d := layers.Compare(stack, []layers.Cell{cell}, measured(c.crypt), nil,
 			[]string{"2 cells that write were left out"})
-		if err := writeDocumentText(&b, LayersDocument(d, Options{Width: 80}), Options{Width: 80}); err != nil {
+		if err := render.Text(&b, LayersDocument(d, Options{Options: render.Options{Width: 80}}),
+			render.Options{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		unwrapped := strings.Join(strings.Fields(b.String()), " ")
@@ -86,7 +88,8 @@ func TestWarningsOfLayersAreMarked(t *testing.T) {
 		d := layers.Compare(stack, []layers.Cell{cell}, measured, c.warnings, nil)
 		for _, width := range []int{40, 80, 160} {
 			b.Reset()
-			if err := writeDocumentText(&b, LayersDocument(d, Options{Width: width}), Options{Width: width}); err !=
+			if err := render.Text(&b, LayersDocument(d, Options{Options: render.Options{Width: width}}),
+				render.Options{Width: width}); err !=
 				nil {
 				t.Fatal(err)
 			}

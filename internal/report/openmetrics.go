@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/unit"
 	"headroom/internal/visible"
 )
 
@@ -56,13 +57,13 @@ type family struct {
 
 type familySet struct{ list []*family }
 
-func (fs *familySet) add(name, unit, help string, labels []label, v float64) {
+func (fs *familySet) add(name, base, help string, labels []label, v float64) {
 	i := slices.IndexFunc(fs.list, func(f *family) bool { return f.name == name })
 	if i < 0 {
 		i = len(fs.list)
-		fs.list = append(fs.list, &family{name: name, unit: unit, help: help})
+		fs.list = append(fs.list, &family{name: name, unit: base, help: help})
 	}
-	fs.list[i].samples = append(fs.list[i].samples, name+labelText(labels)+" "+number(v))
+	fs.list[i].samples = append(fs.list[i].samples, name+labelText(labels)+" "+unit.Decimal(v))
 }
 
 func (fs *familySet) addRun(s *Summary) {

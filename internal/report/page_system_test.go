@@ -21,6 +21,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/render"
 )
 
 // checker is put into the page under test. It writes down what it finds as an attribute, which --dump-dom shows.
@@ -85,7 +86,7 @@ func TestDocumentPagesInChromium(t *testing.T) {
 	for name, d := range documents {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := writeDocumentPage(&b, d, Options{}); err != nil {
+			if err := render.Page(&b, d, render.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			lookAt(t, b.String())

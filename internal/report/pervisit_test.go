@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/plan"
+	"headroom/internal/render"
 )
 
 // visits are those of some experiments, by what is to be learnt from them.
@@ -64,11 +65,11 @@ func TestPerVisitIsInAllReports(t *testing.T) {
 		swept.PerVisit, priced.PerVisit = v.of, v.of
 		texts := map[string]string{}
 		for _, f := range []string{"table", "html", "markdown"} {
-			texts["sweep as "+f] = writtenSweep(t, swept, f, Options{Width: 160})
+			texts["sweep as "+f] = writtenSweep(t, swept, f, Options{Options: render.Options{Width: 160}})
 		}
-		for _, f := range DocumentFormats() {
+		for _, f := range render.Formats() {
 			var b bytes.Buffer
-			if err := f.Write(&b, AblationDocument(priced, Options{}), Options{Width: 160}); err != nil {
+			if err := f.Write(&b, AblationDocument(priced, Options{}), render.Options{Width: 160}); err != nil {
 				t.Fatal(err)
 			}
 			if f.Name != "csv" {

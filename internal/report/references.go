@@ -19,7 +19,7 @@ func ReferencesDocument(references []reference.Reference) document.Document {
 	for _, r := range references {
 		loads := float64(len(r.Results))
 		list.List = append(list.List, document.Entry{Name: r.Name, Title: fmt.Sprintf("%s: %s (%s)", r.Name, r.Title,
-			joinNonEmpty(r.Hardware+",", prose.Count(len(r.Results), "load"))), Values: []document.Value{
+			prose.Join(r.Hardware+",", prose.Count(len(r.Results), "load"))), Values: []document.Value{
 			{Name: "loads", Cell: document.Cell{Text: strconv.Itoa(len(r.Results)), Value: &loads, Unit: "1"}},
 			textValue("hardware", r.Hardware)}})
 	}
@@ -36,7 +36,7 @@ func ReferenceDocument(r reference.Reference) document.Document {
 	}
 	row("source", r.Source.String())
 	row("hardware", r.Hardware)
-	row("place", joinNonEmpty(string(r.Place.Kind), r.Place.Path, r.Place.Filesystem))
+	row("place", prose.Join(string(r.Place.Kind), r.Place.Path, r.Place.Filesystem))
 	for _, f := range r.Facts {
 		row("stated", f.Key+" "+f.Value)
 	}
@@ -45,8 +45,8 @@ func ReferenceDocument(r reference.Reference) document.Document {
 	}
 	var doubts document.Warnings
 	for _, w := range r.Warnings {
-		doubts.List = append(doubts.List, document.Warning{Code: w.Code, Texts: []document.WarningText{{Text: w.Text,
-			About: prose.Few(w.Taints, 4), All: prose.List(w.Taints)}}})
+		doubts.List = append(doubts.List, document.Warning{Code: w.Code, Explained: explained(w.Code),
+			Texts: []document.WarningText{{Text: w.Text, About: prose.Few(w.Taints, 4), All: prose.List(w.Taints)}}})
 	}
 	results := document.Entries{Name: "results"}
 	for _, result := range r.Results {
@@ -176,7 +176,7 @@ func standingEntry(s reference.Standing) document.Entry {
 
 // name tells a load from others of the same job: "randread 4k q32 x4".
 func (c LoadStandings) name() string {
-	name := joinNonEmpty(c.Job, c.Params["bs"])
+	name := prose.Join(c.Job, c.Params["bs"])
 	if depth := c.Params["iodepth"]; depth != "" {
 		name += " q" + depth
 	}

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/render"
 	"headroom/internal/visible"
 )
 
@@ -63,11 +64,13 @@ func TestGolden(t *testing.T) {
 			if !slices.Contains([]string{"table", "sheet", "markdown"}, f.Name) {
 				shown = abridged(t, runs) // these are long, and repeat themselves
 			}
-			compareGolden(t, f.Name+f.Extension, written(t, f.Name, shown, Options{Width: 100}))
+			compareGolden(t, f.Name+f.Extension,
+				written(t, f.Name, shown, Options{Options: render.Options{Width: 100}}))
 		})
 	}
 	t.Run("sheet with a decimal comma", func(t *testing.T) {
-		compareGolden(t, "sheet-comma.csv", written(t, "sheet", runs, Options{DecimalComma: true, NoHeader: true}))
+		compareGolden(t, "sheet-comma.csv",
+			written(t, "sheet", runs, Options{Options: render.Options{DecimalComma: true, NoHeader: true}}))
 	})
 }
 
@@ -124,18 +127,18 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
 	for _, width := range []int{0, 40, 60, 80, 100, 120, 200} {
 		for _, colour := range []bool{false, true} {
-			o := Options{Width: width}
+			o := Options{Options: render.Options{Width: width}}
 			if colour {
 				o.Colour = visible.Key("").Own
 			}
 			text := written(t, "table", fixtures(t), o)
 			plain := escape.ReplaceAllString(text, "")
 			for line := range strings.Lines(plain) {
-				if n := prose.Columns(strings.TrimRight(line, "\n")); n > o.width() && len(strings.Fields(line)) > 1 {
+				if n := prose.Columns(strings.TrimRight(line, "\n")); n > o.Columns() && len(strings.Fields(line)) > 1 {
 					t.Errorf("at width %d a line has %d columns: %s", width, n, line)
 				}
 			}
-			if colour && plain != written(t, "table", fixtures(t), Options{Width: width}) {
+			if colour && plain != written(t, "table", fixtures(t), Options{Options: render.Options{Width: width}}) {
 				t.Errorf("at width %d colour changes more than colour", width)
 			}
 			if colour == (plain == text) {
@@ -153,7 +156,7 @@ func TestEveryWarningIsInEveryFormat(t *testing.T) {
 	checked := 0
 	for _, s := range fixtures(t) {
 		for _, f := range Formats() {
-			text := written(t, f.Name, []Summary{s}, Options{Width: 10_000, Warnings: true})
+			text := written(t, f.Name, []Summary{s}, Options{Options: render.Options{Width: 10_000, Warnings: true}})
 			for _, m := range marks(&s) {
 				checked++
 				if !strings.Contains(text, m.code) {
@@ -177,7 +180,7 @@ func escaped(format, text string) string {
 	case "html":
 		return strings.NewReplacer("<", "&lt;", ">", "&gt;", `"`, "&#34;").Replace(text)
 	case "markdown":
-		return escapeMarkdown(text)
+		return render.EscapeMarkdown(text)
 	case "json":
 		return strings.ReplaceAll(text, `"`, `\"`)
 	default:
@@ -196,7 +199,8 @@ func TestCSVHoldsEveryValue(t *testing.T) {
 		}
 	}
 	for _, comma := range []bool{false, true} {
-		reader := csv.NewReader(strings.NewReader(written(t, "csv", runs, Options{DecimalComma: comma})))
+		reader := csv.NewReader(
+			strings.NewReader(written(t, "csv", runs, Options{Options: render.Options{DecimalComma: comma}})))
 		if comma {
 			reader.Comma = ';'
 		}
@@ -240,7 +244,8 @@ func TestSheetHasARowARun(t *testing.T) {
 			t.Errorf("run %s has %q for a job that is in the first run only", runs[i].ID, r[column])
 		}
 	}
-	if got := written(t, "sheet", runs[:1], Options{NoHeader: true}); strings.Count(got, "\n") != 1 {
+	if got := written(t, "sheet", runs[:1], Options{Options: render.Options{NoHeader: true}}); strings.Count(got,
+		"\n") != 1 {
 		t.Errorf("without header, one run is %d lines", strings.Count(got, "\n"))
 	}
 }

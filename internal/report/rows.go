@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -55,7 +56,7 @@ func rows(s *Summary) []row {
 
 // whole is the name with all parameters, and the direction where the cell has several.
 func (r row) whole() string {
-	name := joinNonEmpty(r.cell.Job, r.params)
+	name := prose.Join(r.cell.Job, r.params)
 	if r.several {
 		name += " " + r.direction
 	}
@@ -74,7 +75,7 @@ func cellNames(s *Summary) map[string]string {
 
 func cellName(c *Cell, params string, several map[string]bool) string {
 	if several[c.Job] {
-		return joinNonEmpty(c.Job, params)
+		return prose.Join(c.Job, params)
 	}
 	return c.Job
 }

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // RunsDocument has a section for each of several runs, and the values of all for other programs.
@@ -57,8 +58,8 @@ func runDocument(s *Summary, o Options) document.Document {
 		}
 	}
 	add(document.Terminal{Blocks: []document.Block{document.Sentence{Role: document.Subject, Text: d.Title}}})
-	say(document.Answer, joinNonEmpty(answer(s), r.answerSigns()))
-	say(document.More, joinNonEmpty(plateauText(s), singleText(r.rows), r.trust()))
+	say(document.Answer, prose.Join(answer(s), r.answerSigns()))
+	say(document.More, prose.Join(plateauText(s), singleText(r.rows), r.trust()))
 	add(r.overview(), document.Conditions{List: conditions(s)}, r.table())
 	add(r.maps()...)
 	if staged, ok := o.Stages[s.ID]; ok {

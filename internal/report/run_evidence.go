@@ -8,6 +8,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/unit"
 )
 
@@ -59,7 +60,7 @@ func (r runText) facts() document.Folded {
 			}
 		}
 		if all += len(t.Facts); len(t.Facts) > 0 {
-			f.Blocks = append(f.Blocks, document.Heading{Text: joinNonEmpty(t.Role, t.Target)}, table)
+			f.Blocks = append(f.Blocks, document.Heading{Text: prose.Join(t.Role, t.Target)}, table)
 		}
 	}
 	f.Title = fmt.Sprintf("All facts (%d)", all)

@@ -105,7 +105,7 @@ func matrixMetric(c *Cell, direction string) string {
 // heatCell is one combination, tinted by its share of the largest of the job.
 func heatCell(c *Cell, direction string, most map[string]float64, all []mark) document.Cell {
 	if c == nil {
-		return document.Cell{Text: absent}
+		return document.Cell{Text: document.Absent}
 	}
 	name, text := matrixMetric(c, direction), shown
 	if c.namesMetrics() {
@@ -113,7 +113,7 @@ func heatCell(c *Cell, direction string, most map[string]float64, all []mark) do
 	}
 	m := c.metric(name)
 	if m == nil {
-		return document.Cell{Text: absent}
+		return document.Cell{Text: document.Absent}
 	}
 	cell := numberCell(m, text, signsFor(all, c, name))
 	if most[name] > 0 {

@@ -99,7 +99,7 @@ func (r runText) overviewPlot(title string, numbers []overviewNumber) document.P
 			least = min(least, v)
 		}
 		point := document.Point{At: float64(i), Value: v, Name: name,
-			Text:  joinNonEmpty(text(n.Metric), spreadText(n.Metric)),
+			Text:  prose.Join(text(n.Metric), spreadText(n.Metric)),
 			Codes: codesFor(n.row.cell.Warnings, n.name)}
 		if n.Interval != nil {
 			point.Lo, point.Hi = &n.Lo, &n.Hi

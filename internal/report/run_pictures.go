@@ -75,9 +75,9 @@ func overTime(c *Cell, name, metric string) (p document.Plot, ok bool) {
 			continue
 		}
 		line := document.Series{Direction: direction, Name: "repetition " + strconv.Itoa(s.Repetition), Line: true}
-		for _, at := range points(s) {
-			line.Points = append(line.Points, document.Point{At: at.x, Value: at.y})
-			most = math.Max(most, at.y)
+		line.Points = points(s)
+		for _, at := range line.Points {
+			most = math.Max(most, at.Value)
 		}
 		p.Series = append(p.Series, line)
 	}
@@ -94,9 +94,11 @@ func overTime(c *Cell, name, metric string) (p document.Plot, ok bool) {
 
 // points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in
 // the order in which they came, as an oscilloscope does, so that no stall is averaged away.
-func points(s Series) []point {
-	at := func(i int) point { return point{(float64(i) + 0.5) * s.Interval, s.Values[i]} }
-	var out []point
+func points(s Series) []document.Point {
+	at := func(i int) document.Point {
+		return document.Point{At: (float64(i) + 0.5) * s.Interval, Value: s.Values[i]}
+	}
+	var out []document.Point
 	if len(s.Values) <= maxPoints {
 		for i := range s.Values {
 			out = append(out, at(i))

@@ -3,32 +3,13 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
-
-func TestRoundSteps(t *testing.T) {
-	const mib = 1 << 20
-	for _, test := range []struct {
-		most float64
-		n    int
-		base float64
-		want []float64
-	}{
-		{15800, 4, 1, []float64{0, 5000, 10000, 15000}},
-		{30, 6, 1, []float64{0, 5, 10, 15, 20, 25, 30}},
-		{400 * mib, 4, mib, []float64{0, 100 * mib, 200 * mib, 300 * mib, 400 * mib}},
-		{0.2, 3, 1, []float64{0, 0.1, 0.2}},
-	} {
-		if got := roundSteps(0, test.most, test.n, test.base); !slices.Equal(got, test.want) {
-			t.Errorf("steps up to %v are %v, want %v", test.most, got, test.want)
-		}
-	}
-}
 
 // A stall of one second in half an hour must be in the picture, however few points that has.
 func TestLongSeriesKeepTheirStalls(t *testing.T) {
@@ -40,8 +21,8 @@ func TestLongSeriesKeepTheirStalls(t *testing.T) {
 	got := points(s)
 	low, high := math.Inf(1), 0.0
 	for i, p := range got {
-		low, high = math.Min(low, p.y), math.Max(high, p.y)
-		if i > 0 && p.x <= got[i-1].x {
+		low, high = math.Min(low, p.Value), math.Max(high, p.Value)
+		if i > 0 && p.At <= got[i-1].At {
 			t.Fatalf("point %d goes back in time", i)
 		}
 	}
@@ -95,7 +76,7 @@ func TestHeatMaps(t *testing.T) {
 	m := maps[0].(document.Table)
 	var titles []string
 	for _, c := range m.Columns {
-		titles = append(titles, joinNonEmpty(c.Over, c.Title))
+		titles = append(titles, prose.Join(c.Over, c.Title))
 	}
 	if got := strings.Join(titles, ", "); !m.Map || got != "bs=4k numjobs, iodepth 1, iodepth 4, iodepth 16" {
 		t.Errorf("the first map is of %s", got)

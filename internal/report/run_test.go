@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/render"
 	"headroom/internal/stat"
 )
 
@@ -104,7 +105,7 @@ func TestPercentilesHaveRoomForTheirNames(t *testing.T) {
 			if !ok || len(p.Marks) != 3 {
 				t.Fatalf("%s %s: %+v", c.Job, d, p.Marks)
 			}
-			svg := string(drawPlot(p))
+			svg := string(render.Picture(p))
 			for _, m := range p.Marks {
 				if !strings.Contains(svg, ">"+m.Text+"</text>") {
 					t.Errorf("%s %s: no name %s", c.Job, d, m.Text)

@@ -23,7 +23,7 @@ func (r runText) warnings() document.Warnings {
 		w.List = append(w.List, one)
 	}
 	if id := r.shortID(); id != "" {
-		w.Full = joinNonEmpty("headroom show", id, map[bool]string{true: "--cells"}[r.Experiment != nil], "--warnings")
+		w.Full = prose.Join("headroom show", id, map[bool]string{true: "--cells"}[r.Experiment != nil], "--warnings")
 	}
 	return w
 }
@@ -50,6 +50,9 @@ func (r runText) briefAbout(m mark) string {
 	}
 	return strconv.Itoa(len(names)) + " of " + strconv.Itoa(len(r.Cells))
 }
+
+// explained says whether headroom explain knows the code of a warning.
+func explained(code string) bool { return checkTitle(code) != "" }
 
 // checkTitle is the title of a warning; empty for a code that is not in the list of checks.
 func checkTitle(code string) string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/render"
 )
 
 // warned is a run of small reads and writes, with warnings of the run and, by job, of its cells.
@@ -97,7 +98,7 @@ func firstMark(s *Summary) string {
 func TestNotesAreNoWarnings(t *testing.T) {
 	unseen := warning("few-operations", "read.latency.p99.99")
 	s := warned([]string{"store-on-device"}, map[string][]lab.Warning{"fast": {unseen}})
-	text := written(t, "table", []Summary{s}, Options{Width: 100})
+	text := written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 100}})
 	if !strings.Contains(text, "No warnings.") || strings.Contains(text, "!1") ||
 		!strings.Contains(text, "2 notes (store-on-device and few-operations): headroom show 7KQ4M2ZD9A --warnings\n") {
 		t.Error(text)
@@ -107,14 +108,14 @@ func TestNotesAreNoWarnings(t *testing.T) {
 			t.Errorf("%s lacks it", format)
 		}
 	}
-	text = written(t, "table", []Summary{s}, Options{Width: 100, Warnings: true})
+	text = written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 100, Warnings: true}})
 	if !strings.Contains(text, "!1 few-operations: ") || !strings.Contains(text, "!2 store-on-device: ") {
 		t.Errorf("with all warnings it is\n%s", text)
 	}
 
 	seen := warning("few-operations", "read.latency.p99", "read.latency.p99.99")
 	s = warned(nil, map[string][]lab.Warning{"slow": {unseen}, "fast": {seen}})
-	text = written(t, "table", []Summary{s}, Options{Width: 100})
+	text = written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 100}})
 	if !strings.Contains(text, "\n!1 few-operations: what few-operations saw [fast]\n") ||
 		strings.Contains(text, "note") {
 		t.Error(text)
@@ -131,7 +132,7 @@ func TestWarningsAreFewAndMarksAreConsistent(t *testing.T) {
 	s := warned([]string{"emulated-guest"}, map[string][]lab.Warning{"slow": all[3:], "middle": all[:2], "fast": all,
 		"failed": {all[0], all[3]}})
 	for _, width := range []int{60, 80, 120, 200} {
-		text := written(t, "table", []Summary{s}, Options{Width: width})
+		text := written(t, "table", []Summary{s}, Options{Options: render.Options{Width: width}})
 		printed := regexp.MustCompile(`(?m)^!(\d) ([a-z-]+): .*$`).FindAllStringSubmatch(text, -1)
 		if len(printed) != maxMarks {
 			t.Fatalf("%d warnings are printed at width %d:\n%s", len(printed), width, text)

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 // sheetDocument has a row a run, to paste below the rows of other machines: bandwidth, IOPS and latency of each job in
@@ -107,7 +108,7 @@ func sheetRows(s *Summary) map[string]row {
 }
 
 // significant prints six digits: more than any measurement has, and short enough for a sheet.
-func significant(v float64) string { return number(sixDigits(v)) }
+func significant(v float64) string { return unit.Decimal(sixDigits(v)) }
 
 func sixDigits(v float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)

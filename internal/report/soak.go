@@ -95,7 +95,7 @@ func soakChangeText(c soak.Change) string {
 
 func soakChange(c *soak.Change) document.Cell {
 	if c == nil {
-		return document.Cell{Text: absent}
+		return document.Cell{Text: document.Absent}
 	}
 	cell := document.Cell{Text: changeText(c.Ratio), Value: &c.Ratio, Lo: c.Lo, Hi: c.Hi, Unit: "1"}
 	if c.Lo != nil {
@@ -191,7 +191,7 @@ func soakTone(m *soak.Metric) document.Tone {
 
 func soakFigure(m *soak.Metric, v *float64) document.Cell {
 	if v == nil {
-		return document.Cell{Text: absent}
+		return document.Cell{Text: document.Absent}
 	}
 	return document.Cell{Text: figure(m.Unit, *v), Value: v, Unit: string(m.Unit)}
 }

@@ -18,7 +18,7 @@ func StagesDocument(d stages.Document, o Options) document.Document {
 	id := o.id(d.Run)
 	out := document.Document{Title: "Stages of run " + id}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
-	add(document.Sentence{Role: document.Answer, Text: joinNonEmpty(stagesHeadline(&d), codeSigns(all,
+	add(document.Sentence{Role: document.Answer, Text: prose.Join(stagesHeadline(&d), codeSigns(all,
 		stagesOfAll(&d)))})
 	var list document.List
 	for _, s := range d.Stages {
@@ -170,7 +170,7 @@ func publishedTable(d *stages.Document, number int, all []mark) []document.Block
 	}
 	t.Columns = append(t.Columns, document.Column{Kind: document.Verdict, Optional: true}) // signs of a row
 	for i, r := range p.Rows {
-		ran := absent
+		ran := document.Absent
 		if r.Row != nil {
 			ran = d.Rows[*r.Row].Title + " in " + d.Rows[*r.Row].Stage
 		}

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/stages"
 )
 
@@ -36,7 +37,7 @@ func stagesPlot(d *stages.Document, rows []stages.Row) document.Plot {
 		value = func(r stages.Row) float64 { return r.IOPS }
 	}
 	direction := rows[0].Direction
-	p := document.Plot{Tabled: true, X: document.Axis{Title: joinNonEmpty(direction, quantity), Unit: string(u)},
+	p := document.Plot{Tabled: true, X: document.Axis{Title: prose.Join(direction, quantity), Unit: string(u)},
 		Y: document.Axis{Scale: document.Names}}
 	s := document.Series{Direction: direction, Bars: true}
 	var loads []string

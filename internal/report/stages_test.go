@@ -13,6 +13,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/reference"
+	"headroom/internal/render"
 	"headroom/internal/stages"
 )
 
@@ -99,7 +100,7 @@ func oddStages() stages.Document {
 func writtenStages(t *testing.T, d stages.Document, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := writeDocumentText(&b, StagesDocument(d, Options{}), Options{Width: width}); err != nil {
+	if err := render.Text(&b, StagesDocument(d, Options{}), render.Options{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

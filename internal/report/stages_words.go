@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/prose"
 	"headroom/internal/stages"
 )
@@ -161,7 +162,7 @@ func stagesLoad(r stages.Row) string {
 	if strings.TrimPrefix(r.Params["rw"], "rand") == r.Direction {
 		return r.Title
 	}
-	return joinNonEmpty(r.Title, r.Direction)
+	return prose.Join(r.Title, r.Direction)
 }
 
 func stagesSpread(d *stages.Document) string {
@@ -186,7 +187,7 @@ func gigabits(v float64) string {
 
 func fixed(v float64, decimals int) string {
 	if v <= 0 {
-		return absent
+		return document.Absent
 	}
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 )
 
@@ -92,7 +93,7 @@ func sweepMarks(d *sweep.Document) []mark {
 			continue
 		}
 		out = addMark(out, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},
-			joinNonEmpty(title, "at "+w.Level))
+			prose.Join(title, "at "+w.Level))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -73,7 +74,7 @@ func metricsOf(d *sweep.Document) func(*sweep.Cell) string {
 }
 
 // gainOf is a ratio as a change with its interval: "+4.1% [+2.1, +9]".
-func gainOf(r *sweep.Ratio) string { return joinNonEmpty(changeText(r.Ratio), ratioBounds(r)) }
+func gainOf(r *sweep.Ratio) string { return prose.Join(changeText(r.Ratio), ratioBounds(r)) }
 
 // ratioCell is a ratio as a change.
 func ratioCell(r *sweep.Ratio) document.Cell {
@@ -136,7 +137,7 @@ func levelMap(d *sweep.Document) []document.Block {
 func shareOfBest(c *sweep.Cell, p sweep.Point) (cell document.Cell, sign string) {
 	top := topPoint(c).Value
 	if p.Value == nil || !(*top > 0) {
-		return document.Cell{Text: absent}, ""
+		return document.Cell{Text: document.Absent}, ""
 	}
 	share := *p.Value / *top
 	if c.Better == lab.Lower {

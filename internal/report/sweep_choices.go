@@ -27,7 +27,7 @@ func groupTable(d *sweep.Document) []document.Block {
 		for _, key := range sortedKeys(g.Params) {
 			name = append(name, key+" "+sweepValue(key, g.Params[key]))
 		}
-		row := []document.Cell{{Text: strings.Join(name, ", ")}, {Text: absent}, {}, {}, {}}
+		row := []document.Cell{{Text: strings.Join(name, ", ")}, {Text: document.Absent}, {}, {}, {}}
 		if r := g.Recommended; r != nil {
 			row[1].Text, row[3] = choiceLevel(d, r), document.Cell{Text: lossText(r.Loss), Interval: lossBounds(r.Loss)}
 			if r.Distinguishable {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/document"
+	"headroom/internal/prose"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -112,7 +113,7 @@ func (m *sweepMatrix) total(d *sweep.Document) {
 		if i+1 < len(m.Rows) && m.Rows[i+1].blockSize() == bs {
 			continue
 		}
-		t := matrixRow{Label: joinNonEmpty("mean", unit.BlockSize(bs)), Totals: make([]*sweep.Group, len(m.Columns))}
+		t := matrixRow{Label: prose.Join("mean", unit.BlockSize(bs)), Totals: make([]*sweep.Group, len(m.Columns))}
 		found := false
 		for j := range d.Totals {
 			g := &d.Totals[j]
@@ -179,7 +180,7 @@ func (m *sweepMatrix) blocks(d *sweep.Document) []document.Block {
 			if g.SmallestForShare == nil {
 				return ""
 			}
-			return totalText(d, g, number(*g.SmallestForShare))
+			return totalText(d, g, unit.Decimal(*g.SmallestForShare))
 		}),
 		document.Heading{Text: best},
 		m.table(best, func(c *sweep.Cell) document.Cell {

@@ -30,7 +30,7 @@ func sweepTitle(d *sweep.Document, n plan.VisitMetric) string {
 		}
 	}
 	if several {
-		return joinNonEmpty(title, metricTitle(n.Metric, true))
+		return prose.Join(title, metricTitle(n.Metric, true))
 	}
 	return title
 }

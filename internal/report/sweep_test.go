@@ -17,6 +17,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/reference"
+	"headroom/internal/render"
 	"headroom/internal/sweep"
 )
 
@@ -169,8 +170,8 @@ func byMeans(t *testing.T) sweep.Document {
 func writtenSweep(t *testing.T, d sweep.Document, format string, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	i := slices.IndexFunc(DocumentFormats(), func(f DocumentFormat) bool { return f.Name == format })
-	if err := DocumentFormats()[i].Write(&b, SweepDocument(d, o), o); err != nil {
+	i := slices.IndexFunc(render.Formats(), func(f render.Format) bool { return f.Name == format })
+	if err := render.Formats()[i].Write(&b, SweepDocument(d, o), o.Options); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -179,7 +180,7 @@ func writtenSweep(t *testing.T, d sweep.Document, format string, o Options) stri
 func TestSweepTables(t *testing.T) {
 	for name, d := range sweeps() {
 		for _, width := range []int{40, 80, 160} {
-			text := writtenSweep(t, d, "table", Options{Width: width})
+			text := writtenSweep(t, d, "table", Options{Options: render.Options{Width: width}})
 			for line := range strings.Lines(text) {
 				if prose.Columns(strings.TrimRight(line, "\n")) > width {
 					t.Errorf("%s: wider than %d: %q", name, width, line)
@@ -254,7 +255,7 @@ func TestWhatASweepSays(t *testing.T) {
 		"nothing": {"sysctl:vm.swappiness: nothing was measured at two levels of it"},
 	} {
 		for _, format := range []string{"table", "html", "markdown"} {
-			text := writtenSweep(t, all[name], format, Options{Width: 160})
+			text := writtenSweep(t, all[name], format, Options{Options: render.Options{Width: 160}})
 			plain := strings.NewReplacer("\\", "", "&#34;", `"`, "&#43;", "+", "&#39;",
 				"'").Replace(strings.Join(strings.Fields(text), " "))
 			for _, w := range want {
@@ -267,16 +268,19 @@ func TestWhatASweepSays(t *testing.T) {
 			}
 		}
 	}
-	if text := writtenSweep(t, all["suite"], "table", Options{Width: 80}); strings.Contains(text, "what an I/O costs") {
+	if text := writtenSweep(t, all["suite"], "table", Options{Options: render.Options{Width: 80}}); strings.Contains(
+		text, "what an I/O costs") {
 		t.Errorf("a table lists what 81 loads cost at each level\n%s", text)
 	}
-	if text := writtenSweep(t, all["suite"], "table", Options{Width: 80}); !strings.Contains(text,
+	if text := writtenSweep(t, all["suite"], "table", Options{Options: render.Options{Width: 80}}); !strings.Contains(
+		text,
 		"randread 2k       1   1   1     4   4   4     8   8   8") ||
 		!strings.Contains(text, "mean 2k          +52%  +52%  +52%    +357%") ||
 		!strings.Contains(text, "read 1m          ·^  ·^") {
 		t.Errorf("the matrices are not as they were\n%s", text)
 	}
-	if text := writtenSweep(t, all["few blocks"], "table", Options{Width: 80}); strings.Contains(text, "+7") ||
+	if text := writtenSweep(t, all["few blocks"], "table",
+		Options{Options: render.Options{Width: 80}}); strings.Contains(text, "+7") ||
 		strings.Contains(text, "best single choice:") {
 		t.Errorf("something is claimed of two blocks\n%s", text)
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
 	"headroom/internal/app"
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/render"
 	"headroom/internal/report"
 	"headroom/internal/store"
 )
@@ -26,7 +28,7 @@ type DocumentOutput struct {
 // DocumentFormats are those of every result that is a document.
 func DocumentFormats() []app.OutputFormat {
 	var list []app.OutputFormat
-	for _, f := range report.DocumentFormats() {
+	for _, f := range render.Formats() {
 		list = append(list, app.OutputFormat{Name: f.Name, Suffix: f.Extension})
 	}
 	return append(list, app.OutputFormat{Name: "json", Suffix: ".json"})
@@ -113,7 +115,10 @@ func writeResult(w io.Writer, r ResultDocument, format string, o report.Options)
 	if !o.Serials {
 		d = report.WithoutSerials(d, r.Runs...)
 	}
-	all := report.DocumentFormats()
-	i := slices.IndexFunc(all, func(f report.DocumentFormat) bool { return f.Name == format })
-	return all[i].Write(w, d, o)
+	all := render.Formats()
+	i := slices.IndexFunc(all, func(f render.Format) bool { return f.Name == format })
+	if err := all[i].Write(w, d, o.Options); err != nil {
+		return fmt.Errorf("writing the %s report: %w", format, err)
+	}
+	return nil
 }

@@ -90,6 +90,20 @@ func Value[U ~string](base U, v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64) + " " + string(base)
 }
 
+// Round prints a round value, as those of an axis, without digits that say nothing: "10 µs" for "10.0 µs".
+func Round[U ~string](base U, v float64) string {
+	text := Value(base, v)
+	end := strings.LastIndexAny(text, "0123456789") + 1
+	digits, name := text[:end], text[end:]
+	if strings.Contains(digits, ".") {
+		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
+	}
+	return digits + name
+}
+
+// Decimal prints a value for a program: in full, without an exponent, which not every spreadsheet reads.
+func Decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
 // Duration prints how long something takes, to the second: 9m 40s, 1h 05m, 0.4s.
 func Duration(d time.Duration) string {
 	switch {

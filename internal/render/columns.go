@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"cmp"
@@ -38,8 +38,8 @@ type column struct {
 // grid is a table whose columns fit.
 type grid []column
 
-// shortestName is what the name of a job is shortened to at most.
-const shortestName = 12
+// ShortestName is what the name of a job is shortened to at most.
+const ShortestName = 12
 
 // fit drops columns until the table is at most width wide, and says which of those with a title. If that is not enough
 // the names are shortened. Ranks are unique among the columns.
@@ -70,7 +70,7 @@ func fit(all []column, width int) (g grid, left []string) {
 	// Names first, then parameters; what is left after that is cut by the terminal's edge.
 	for i := range 2 {
 		if over := g.width() - width; over > 0 && len(g) > 1 {
-			g[i].cells = shortened(g[i].cells, max(g[i].width()-over, shortestName/(i+1)))
+			g[i].cells = shortened(g[i].cells, max(g[i].width()-over, ShortestName/(i+1)))
 		}
 	}
 	if tight := g.tight(width); tight.width() <= width {
@@ -93,7 +93,7 @@ func (g grid) tight(width int) grid {
 func shortened(texts []string, room int) []string {
 	short := make([]string, len(texts))
 	for i, text := range texts {
-		short[i] = shorten(text, room)
+		short[i] = Shorten(text, room)
 	}
 	return short
 }
@@ -230,8 +230,8 @@ func alignUnits(cells []string) []string {
 	return out
 }
 
-// shorten cuts a text to a width and says so with a dot.
-func shorten(text string, width int) string {
+// Shorten cuts a text to a width and says so with a dot.
+func Shorten(text string, width int) string {
 	text = visible.Line(text)
 	runes := []rune(text)
 	if len(runes) <= width {

@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	_ "embed"
@@ -101,8 +101,8 @@ type pageCell struct {
 // pageBar is drawn in a picture that is 100 wide.
 type pageBar struct{ X, Width, Class string }
 
-// writeDocumentPage writes one self-contained page.
-func writeDocumentPage(w io.Writer, d document.Document, _ Options) error {
+// Page writes one self-contained page.
+func Page(w io.Writer, d document.Document, _ Options) error {
 	links := warningLinks("w")
 	return writeHTML(w, documentPageText, documentPage{Head: newPageHead(d.Title, "", documentStyles(d)...),
 		Title: links.text(d.Title), Blocks: links.blocks(d.Blocks, new(bool))})

@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"io"
@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"headroom/internal/document"
+	"headroom/internal/prose"
 )
 
-// writeDocumentCSV writes the data of a document, and for one without tidy data: one line a number, with the table and
+// CSV writes the data of a document, and for one without tidy data: one line a number, with the table and
 // the names of its row, in base units, or with the picture and the name of its point. What is no number has its text.
-func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
+func CSV(w io.Writer, d document.Document, o Options) error {
 	out := newTable(w, o)
 	if d.Data != nil {
 		out.data(d.Data, o)
@@ -74,7 +75,7 @@ func (t *sheetTable) table(of document.Table, heading string, codes func(string)
 				continue
 			}
 			t.cell([]string{of.Name, strconv.Itoa(i + 1), name, of.Columns[j].Name()}, c,
-				codes(joinNonEmpty(heading, ofRow, c.Signs)))
+				codes(prose.Join(heading, ofRow, c.Signs)))
 		}
 	}
 }
@@ -82,7 +83,7 @@ func (t *sheetTable) table(of document.Table, heading string, codes func(string)
 // cell writes what a cell holds behind where it stands, and before the codes of its warnings.
 func (t *sheetTable) cell(place []string, c document.Cell, codes string) {
 	fields := append(place, c.Unit, t.optional(c.Value), t.optional(c.Lo), t.optional(c.Hi))
-	t.write(append(fields, joinNonEmpty(c.Text, c.Interval), codes))
+	t.write(append(fields, prose.Join(c.Text, c.Interval), codes))
 }
 
 // rowWide are the signs that are about all numbers of a row.
@@ -93,7 +94,7 @@ func rowWide(row document.Row) string {
 			all = append(all, c.Signs)
 		}
 	}
-	return joinNonEmpty(all...)
+	return prose.Join(all...)
 }
 
 // plotCSV writes a line for each point. Its name is what it is called, and where it is.
@@ -108,7 +109,7 @@ func plotCSV(write func([]string), number func(*float64) string, p document.Plot
 			n++
 			name := at.Name
 			if places.Scale != document.Names || name == "" {
-				name = joinNonEmpty(name, axisText(places, at.At, number))
+				name = prose.Join(name, axisText(places, at.At, number))
 			}
 			write([]string{p.Title, strconv.Itoa(n), name, values.Title, values.Unit, number(&at.Value), number(at.Lo),
 				number(at.Hi), at.Text, strings.Join(at.Codes, " ")})

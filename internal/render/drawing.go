@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ const (
 // axis, which reaches over the end of it. Text of 11 units is legible when a phone shows the width in 360 pixels, and
 // not loud when a desk shows it in 600.
 const (
-	pictureWidth  = 400.0
+	PictureWidth  = 400.0
 	pictureHeight = 220.0
 	pictureText   = 11.0
 	aboveData     = 6.0
@@ -75,15 +75,15 @@ func newFrame(x, y scale, height, textSize float64) *drawing {
 	}
 	widest := 0.0
 	for _, t := range y.ticks {
-		widest = max(widest, textWidth(t.name))
+		widest = max(widest, TextWidth(t.name))
 	}
 	d.gap = 6
 	d.left = 2 + widest*textSize + d.gap
 	return d
 }
 
-// textWidth is about how wide a text is, in its size: the reader's font is not known, and may be a wide one.
-func textWidth(text string) float64 {
+// TextWidth is about how wide a text is, in its size: the reader's font is not known, and may be a wide one.
+func TextWidth(text string) float64 {
 	width := 0.0
 	for _, r := range text {
 		switch {
@@ -99,7 +99,7 @@ func textWidth(text string) float64 {
 }
 
 func (d *drawing) toX(v float64) float64 {
-	return d.left + d.x.share(v)*(pictureWidth-d.left-d.right)
+	return d.left + d.x.share(v)*(PictureWidth-d.left-d.right)
 }
 
 func (d *drawing) toY(v float64) float64 {
@@ -107,11 +107,11 @@ func (d *drawing) toY(v float64) float64 {
 }
 
 // at says where an x lies, as a share of the width of the drawing.
-func (d *drawing) at(x float64) float64 { return d.toX(x) / pictureWidth }
+func (d *drawing) at(x float64) float64 { return d.toX(x) / PictureWidth }
 
 // axes draws a faint line across for each name of the y axis, and the x axis with its ticks.
 func (d *drawing) axes() {
-	bottom, end := d.height-d.below, coordinates(pictureWidth-d.right)
+	bottom, end := d.height-d.below, coordinates(PictureWidth-d.right)
 	ticks := legible(d.y.ticks, func(t tick) (from, to float64) {
 		y := -d.toY(t.value) // upwards
 		return y - 0.6*d.textSize, y + 0.6*d.textSize
@@ -141,23 +141,23 @@ func (d *drawing) axes() {
 	}
 	d.text(2, pictureText, "start", muted, pictureText, fitted(d.y.title))
 	title := fitted(d.x.title)
-	half := textWidth(title) * pictureText / 2
-	middle := d.left + (pictureWidth-d.left-d.right)/2
-	d.text(min(max(middle, half), pictureWidth-half), d.height-4, "middle", muted, pictureText, title)
+	half := TextWidth(title) * pictureText / 2
+	middle := d.left + (PictureWidth-d.left-d.right)/2
+	d.text(min(max(middle, half), PictureWidth-half), d.height-4, "middle", muted, pictureText, title)
 }
 
 // fitted is the title of an axis, cut to the width of the picture.
 func fitted(title string) string {
-	for n := len(title); textWidth(title)*pictureText > pictureWidth-4; n-- {
-		title = shorten(title, n)
+	for n := len(title); TextWidth(title)*pictureText > PictureWidth-4; n-- {
+		title = Shorten(title, n)
 	}
 	return title
 }
 
 // nameAt is the middle of a name at the x axis, which stays within the drawing, and half of its width.
 func (d *drawing) nameAt(t tick) (x, half float64) {
-	half = textWidth(t.name) * pictureText / 2
-	return min(max(d.toX(t.value), half), pictureWidth-half), half
+	half = TextWidth(t.name) * pictureText / 2
+	return min(max(d.toX(t.value), half), PictureWidth-half), half
 }
 
 // line connects points.
@@ -249,7 +249,7 @@ func (d *drawing) text(x, y float64, anchor, colour string, size float64, text s
 
 // svg is the drawing; title is what those hear who don't see it.
 func (d *drawing) svg(title string) template.HTML {
-	return template.HTML(`<svg viewBox="0 0 ` + coordinates(pictureWidth) + " " + coordinates(d.height) +
+	return template.HTML(`<svg viewBox="0 0 ` + coordinates(PictureWidth) + " " + coordinates(d.height) +
 		`" role="img" aria-label="` +
 		template.HTMLEscapeString(title) + `">` + "\n" + d.shapes.String() + "</svg>")
 }

@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"cmp"
@@ -74,7 +74,7 @@ func linearTicks(from, to float64, u lab.Unit) []tick {
 			if v == 0 {
 				return "0" // in every unit
 			}
-			return roundFigure(u, v)
+			return unit.Round(u, v)
 		})
 		same := func(a, b tick) bool { return a.name == b.name }
 		if len(slices.CompactFunc(slices.Clone(ticks), same)) == len(ticks) {
@@ -90,7 +90,7 @@ func logTicks(from, to float64, u lab.Unit) []tick {
 	if u == lab.BytesPerSecond {
 		return binaryTicks(from, to, u)
 	}
-	ticks, named := powerTicks(from, to, func(v float64) string { return roundFigure(u, v) })
+	ticks, named := powerTicks(from, to, func(v float64) string { return unit.Round(u, v) })
 	if named < 2 {
 		return linearTicks(from, to, u)
 	}
@@ -142,7 +142,7 @@ func binaryTicks(from, to float64, u lab.Unit) []tick {
 	step := math.Ceil(math.Log2(to/from) / 6)
 	var ticks []tick
 	for e := step * math.Ceil(math.Log2(from)/step); e <= math.Log2(to); e += step {
-		ticks = append(ticks, tick{math.Exp2(e), roundFigure(u, math.Exp2(e))})
+		ticks = append(ticks, tick{math.Exp2(e), unit.Round(u, math.Exp2(e))})
 	}
 	if len(ticks) < 2 {
 		return linearTicks(from, to, u)

@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"bufio"
@@ -14,9 +14,9 @@ import (
 	"headroom/internal/prose"
 )
 
-// writeDocumentText writes for a terminal: text that is wrapped, and tables that lose columns where there is no room.
-func writeDocumentText(w io.Writer, d document.Document, o Options) error {
-	t := textWriter{paragraphs: &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}}
+// Text writes for a terminal: text that is wrapped, and tables that lose columns where there is no room.
+func Text(w io.Writer, d document.Document, o Options) error {
+	t := textWriter{paragraphs: &paragraphs{out: bufio.NewWriter(w), width: o.Columns(), o: o}}
 	t.blocks(d.Blocks)
 	return t.out.Flush() // keeps the first error of all writes
 }
@@ -143,14 +143,15 @@ func (p *paragraphs) warnings(w document.Warnings) {
 		}
 		return
 	}
-	var printed, others []string
+	var printed []document.Warning
+	var others []string
 	for _, one := range w.List {
 		switch {
 		case slices.Contains(w.Notes, one.Code):
 		case len(printed) == w.Brief:
-			others = append(others, joinNonEmpty(one.Sign, cmp.Or(one.Code, one.Texts[0].Text)))
+			others = append(others, prose.Join(one.Sign, cmp.Or(one.Code, one.Texts[0].Text)))
 		default:
-			printed = append(printed, one.Code)
+			printed = append(printed, one)
 			p.brief(one)
 		}
 	}
@@ -158,7 +159,7 @@ func (p *paragraphs) warnings(w document.Warnings) {
 }
 
 // moreWarnings names the warnings without a line and the notes, and what to type to read more.
-func (p *paragraphs) moreWarnings(printed, others []string, w document.Warnings) {
+func (p *paragraphs) moreWarnings(printed []document.Warning, others []string, w document.Warnings) {
 	const most = 6
 	noun := "more warning"
 	if len(printed) == 0 {
@@ -182,8 +183,8 @@ func (p *paragraphs) moreWarnings(printed, others []string, w document.Warnings)
 	case what != "" && what != "in full":
 		p.wrapped(plain, what, 2)
 	}
-	if i := slices.IndexFunc(printed, func(code string) bool { return checkTitle(code) != "" }); i >= 0 {
-		p.command("what it means and what to do: ", "headroom explain "+printed[i])
+	if i := slices.IndexFunc(printed, func(w document.Warning) bool { return w.Explained }); i >= 0 {
+		p.command("what it means and what to do: ", "headroom explain "+printed[i].Code)
 	}
 }
 
@@ -255,7 +256,7 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 			case c.Kind == document.Bar:
 				cell.Text = barText(cell.From, cell.To)
 			case c.Kind == document.Verdict && cell.Text != "":
-				cell.Text, cell.Signs = joinNonEmpty(cell.Text, shownSigns(cell.Signs)), ""
+				cell.Text, cell.Signs = prose.Join(cell.Text, shownSigns(cell.Signs)), ""
 			}
 			text.cells, interval.cells, signs.cells = append(text.cells, cell.Text),
 				append(interval.cells, cell.Interval), append(signs.cells, cell.Signs)
@@ -273,7 +274,7 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 		if len(left) == 0 {
 			break
 		}
-		compact, fewer := fit(compacted(all, max(room, shortestName)), p.width)
+		compact, fewer := fit(compacted(all, max(room, ShortestName)), p.width)
 		if compact.numbers() > g.numbers() {
 			g, left = compact, fewer
 		}
@@ -290,7 +291,7 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 // rows are the lines of a grid, with what is above some of them.
 func (p *paragraphs) rows(g grid, rows []document.Row) {
 	if over := g.over(); over != "" {
-		p.line(faint.paint(shorten(over, p.width), p.o))
+		p.line(faint.paint(Shorten(over, p.width), p.o))
 	}
 	for i, l := range g.lines(p.o) {
 		if i > 0 {
@@ -330,7 +331,7 @@ func compacted(all []column, room int) []column {
 		for j, cell := range c.cells {
 			for sign := range strings.FieldsSeq(cell) {
 				if !slices.Contains(strings.Fields(signs.cells[j]), sign) {
-					signs.cells[j] = joinNonEmpty(signs.cells[j], sign)
+					signs.cells[j] = prose.Join(signs.cells[j], sign)
 				}
 			}
 		}
@@ -338,7 +339,7 @@ func compacted(all []column, room int) []column {
 	return append(out, signs)
 }
 
-func (p *paragraphs) columnTitle(c document.Column) string { return shorten(c.Title, p.width/3) }
+func (p *paragraphs) columnTitle(c document.Column) string { return Shorten(c.Title, p.width/3) }
 
 // instead writes what stands below a table instead of a column that is left out, and returns the other columns.
 func (p *paragraphs) instead(t document.Table, left []string) []string {

@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"html/template"
@@ -9,6 +9,8 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/unit"
 )
 
 // plotted is a plot in the making. Values are upwards, or across where the y axis has names, in the order of these
@@ -26,8 +28,8 @@ const (
 	forestEnds = 34 // the axis below and a little air above
 )
 
-// drawPlot draws a plot.
-func drawPlot(p document.Plot) template.HTML {
+// Picture draws a plot.
+func Picture(p document.Plot) template.HTML {
 	d := plotted{plot: p, across: p.Y.Scale == document.Names}
 	values, places := p.Y, p.X
 	if d.across {
@@ -61,7 +63,7 @@ func pointName(p document.Plot, at document.Point) string {
 	if p.X.Scale != document.Time {
 		return at.Name
 	}
-	return joinNonEmpty(at.Name, "of", time.Unix(int64(at.At), 0).UTC().Format("2006-01-02 15:04 UTC"))
+	return prose.Join(at.Name, "of", time.Unix(int64(at.At), 0).UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // plotTitle is what those hear who don't see the picture.
@@ -70,7 +72,7 @@ func plotTitle(p document.Plot) string {
 	if p.Y.Scale == document.Names {
 		axis = p.X.Title
 	}
-	return joinNonEmpty(p.Title+":", axis)
+	return prose.Join(p.Title+":", axis)
 }
 
 func plotHeight(p document.Plot) float64 {
@@ -85,7 +87,7 @@ func (d plotted) widestText() float64 {
 	widest := 0.0
 	for _, s := range d.plot.Series {
 		for _, p := range s.Points {
-			widest = max(widest, textWidth(d.beside(p))*(pictureText-1))
+			widest = max(widest, TextWidth(d.beside(p))*(pictureText-1))
 		}
 	}
 	return widest
@@ -154,7 +156,7 @@ func (d plotted) marks(all []placedMark) {
 				d.dashed([]point{{d.x.min, y}, {d.x.max, y}}, ink)
 				end := d.toX(d.x.max)
 				if d.onTheRight(math.Floor(m.At)) {
-					end = d.left + textWidth(m.Text)*(pictureText-1)
+					end = d.left + TextWidth(m.Text)*(pictureText-1)
 				}
 				d.named(m.Text, end, y, ink)
 				return
@@ -181,7 +183,7 @@ func (d plotted) references() {
 	for _, r := range d.plot.References {
 		from, to := d.ends(r.From, r.To)
 		ends := []point{d.at(from, r.Value), d.at(to, r.Value)}
-		d.titled(joinNonEmpty(r.Name, roundFigure(d.unit(), r.Value)), func() {
+		d.titled(prose.Join(r.Name, unit.Round(d.unit(), r.Value)), func() {
 			if r.Dashed {
 				d.dashed(ends, ink)
 			} else {
@@ -197,8 +199,8 @@ func (d plotted) references() {
 // named writes a name above the end of a line, where nothing is written yet.
 func (d plotted) named(name string, end, height float64, colour string) {
 	const most = 24 // characters that leave room for the picture
-	name = shorten(name, most)
-	width := textWidth(name) * (pictureText - 1)
+	name = Shorten(name, most)
+	width := TextWidth(name) * (pictureText - 1)
 	y := d.toY(height) - 3
 	if name != "" && d.free(box{end - width, y - pictureText, end, y}) {
 		d.text(end, y, "end", colour, pictureText-1, name)
@@ -234,7 +236,7 @@ func (d plotted) series(s document.Series) {
 		if p.Faint {
 			colour = muted
 		}
-		d.titled(joinNonEmpty(pointName(d.plot, p)+":", p.Text, strings.Join(p.Codes, " ")), func() {
+		d.titled(prose.Join(pointName(d.plot, p)+":", p.Text, strings.Join(p.Codes, " ")), func() {
 			if s.Bars {
 				d.bar(d.at(p.At-0.3, 0), d.at(p.At+0.3, p.Value), colour)
 				d.interval(p, ink)
@@ -243,7 +245,7 @@ func (d plotted) series(s document.Series) {
 				d.marker(s.Direction, colour, d.at(p.At, p.Value), len(p.Codes) > 0)
 			}
 			if d.across {
-				d.text(pictureWidth-2, d.toY(d.row(p.At))+0.35*d.textSize, "end", ink, d.textSize, d.beside(p))
+				d.text(PictureWidth-2, d.toY(d.row(p.At))+0.35*d.textSize, "end", ink, d.textSize, d.beside(p))
 			}
 		})
 	}

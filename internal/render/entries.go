@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"bufio"
@@ -8,13 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/prose"
-
 	"headroom/internal/document"
+	"headroom/internal/prose"
 	"headroom/internal/visible"
 )
 
-//go:embed document_entries.css
+//go:embed entries.css
 var entriesStyle string
 
 // severe is how a terminal shows the mark of what matters most.
@@ -138,11 +137,11 @@ func markdownEntries(out *bufio.Writer, list []document.Entry) {
 	for _, e := range list {
 		out.WriteString("- ")
 		if e.Mark != "" {
-			out.WriteString("**" + escapeMarkdown(e.Mark) + "** ")
+			out.WriteString("**" + EscapeMarkdown(e.Mark) + "** ")
 		}
-		out.WriteString(escapeMarkdown(e.Title))
+		out.WriteString(EscapeMarkdown(e.Title))
 		if e.ID != "" {
-			out.WriteString(" (" + escapeMarkdown(e.ID) + ")")
+			out.WriteString(" (" + EscapeMarkdown(e.ID) + ")")
 		}
 		out.WriteString("\n")
 		for _, part := range e.Parts {
@@ -153,7 +152,7 @@ func markdownEntries(out *bufio.Writer, list []document.Entry) {
 
 // markdownPart is an item below its entry. What is typed stands between fences.
 func markdownPart(out *bufio.Writer, part document.Part) {
-	out.WriteString("  - " + escapeMarkdown(part.Name) + ":")
+	out.WriteString("  - " + EscapeMarkdown(part.Name) + ":")
 	const indent, fence = "    ", "```"
 	fenced := false
 	for i, l := range part.Lines {
@@ -168,11 +167,11 @@ func markdownPart(out *bufio.Writer, part document.Part) {
 		case l.Typed:
 			out.WriteString("\n" + indent + visible.Line(l.Text))
 		case i == 0:
-			out.WriteString(" " + escapeMarkdown(l.String()))
+			out.WriteString(" " + EscapeMarkdown(l.String()))
 		case part.Lines[i-1].Typed:
-			out.WriteString("\n" + indent + escapeMarkdown(l.String()))
+			out.WriteString("\n" + indent + EscapeMarkdown(l.String()))
 		default:
-			out.WriteString("<br>\n" + indent + escapeMarkdown(l.String()))
+			out.WriteString("<br>\n" + indent + EscapeMarkdown(l.String()))
 		}
 	}
 	if fenced {

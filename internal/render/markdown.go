@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"bufio"
@@ -10,12 +10,13 @@ import (
 	"unicode"
 
 	"headroom/internal/document"
+	"headroom/internal/prose"
 )
 
-// writeDocumentMarkdown writes GitHub's dialect. The signs of warnings are links to footnotes.
-func writeDocumentMarkdown(w io.Writer, d document.Document, _ Options) error {
+// Markdown writes GitHub's dialect. The signs of warnings are links to footnotes.
+func Markdown(w io.Writer, d document.Document, _ Options) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "## %s\n", escapeMarkdown(d.Title))
+	fmt.Fprintf(out, "## %s\n", EscapeMarkdown(d.Title))
 	blocksMarkdown(out, d.Blocks, "")
 	return out.Flush() // keeps the first error of all writes
 }
@@ -34,7 +35,7 @@ func shownInMarkdown(b document.Block) bool {
 // blocksMarkdown writes the blocks. The names of footnotes, which are those of a whole file, begin with a prefix.
 func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 	notes := func(text string) string {
-		return signs(escapeMarkdown(text), func(n string) string { return "[^" + prefix + n + "]" })
+		return signs(EscapeMarkdown(text), func(n string) string { return "[^" + prefix + n + "]" })
 	}
 	sections := 0
 	for _, b := range blocks {
@@ -45,7 +46,7 @@ func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 		switch b := b.(type) {
 		case document.Section:
 			sections++
-			fmt.Fprintf(out, "## %s\n", escapeMarkdown(b.Title))
+			fmt.Fprintf(out, "## %s\n", EscapeMarkdown(b.Title))
 			blocksMarkdown(out, b.Blocks, fmt.Sprintf("%s%d-", prefix, sections))
 		case document.Folded:
 			fmt.Fprintf(out, "<details><summary>%s</summary>\n", html.EscapeString(b.Title))
@@ -53,7 +54,7 @@ func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 			out.WriteString("\n</details>\n")
 		case document.Conditions:
 			for _, c := range b.List {
-				fmt.Fprintf(out, "- %s: %s\n", escapeMarkdown(c.Name), escapeMarkdown(c.Text))
+				fmt.Fprintf(out, "- %s: %s\n", EscapeMarkdown(c.Name), EscapeMarkdown(c.Text))
 			}
 		case document.Heading:
 			fmt.Fprintf(out, "### %s\n", notes(b.Text))
@@ -71,7 +72,7 @@ func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 				}
 			}
 		case document.Command:
-			fmt.Fprintf(out, "%s:\n\n```sh\n%s\n```\n", escapeMarkdown(b.What), b.Text)
+			fmt.Fprintf(out, "%s:\n\n```sh\n%s\n```\n", EscapeMarkdown(b.What), b.Text)
 		case document.Warning:
 			markdownWarning(out, b, prefix)
 		case document.Warnings:
@@ -93,13 +94,13 @@ func markdownWarning(out *bufio.Writer, w document.Warning, prefix string) {
 		lead = fmt.Sprintf("[^%s%s]: ", prefix, strings.TrimPrefix(w.Sign, "!"))
 	}
 	if w.Code != "" {
-		lead += "**" + escapeMarkdown(w.Code) + "**: "
+		lead += "**" + EscapeMarkdown(w.Code) + "**: "
 	}
 	var texts []string
 	for _, t := range w.Texts {
-		text := escapeMarkdown(t.Text)
+		text := EscapeMarkdown(t.Text)
 		if t.All != "" {
-			text += " (" + escapeMarkdown(t.All) + ")"
+			text += " (" + EscapeMarkdown(t.All) + ")"
 		}
 		texts = append(texts, text)
 	}
@@ -115,7 +116,7 @@ func markdownTable(out *bufio.Writer, t document.Table, notes func(string) strin
 		}
 		out.WriteString("|\n")
 	}
-	line(func(_ int, c document.Column) string { return escapeMarkdown(c.Name()) })
+	line(func(_ int, c document.Column) string { return EscapeMarkdown(c.Name()) })
 	line(func(_ int, c document.Column) string {
 		if c.Kind == document.Number {
 			return "---:"
@@ -128,12 +129,12 @@ func markdownTable(out *bufio.Writer, t document.Table, notes func(string) strin
 				if i > 0 {
 					return ""
 				}
-				return "**" + escapeMarkdown(row.Group) + "**"
+				return "**" + EscapeMarkdown(row.Group) + "**"
 			})
 		}
 		line(func(i int, _ document.Column) string {
 			c := row.Cells[i]
-			text := joinNonEmpty(escapeMarkdown(c.Text), escapeMarkdown(c.Interval), notes(c.Signs))
+			text := prose.Join(EscapeMarkdown(c.Text), EscapeMarkdown(c.Interval), notes(c.Signs))
 			if row.Strong && i == 0 {
 				text = "**" + text + "**"
 			}
@@ -161,8 +162,8 @@ func signs(text string, with func(number string) string) string {
 	}
 }
 
-// escapeMarkdown keeps names and values from being read as markup; line ends would break a table.
-func escapeMarkdown(text string) string {
+// EscapeMarkdown keeps names and values from being read as markup; line ends would break a table.
+func EscapeMarkdown(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {

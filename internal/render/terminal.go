@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ const defaultWidth = 80
 // narrowest is the width below which a table is of no use; a terminal that claims less gets lines of this width.
 const narrowest = 40
 
-func (o Options) width() int {
+func (o Options) Columns() int {
 	if o.Width <= 0 {
 		return defaultWidth
 	}
@@ -40,7 +40,7 @@ func (s style) paint(text string, o Options) string {
 // about gives way.
 func briefMark(sign, text, about string, width int) string {
 	const readable = 24
-	head, tail := sign+" ", " ["+shorten(about, width/3)+"]"
+	head, tail := sign+" ", " ["+Shorten(about, width/3)+"]"
 	if sign == "" {
 		head = ""
 	}
@@ -50,5 +50,5 @@ func briefMark(sign, text, about string, width int) string {
 	if width-prose.Columns(head)-prose.Columns(tail) < readable {
 		tail = ""
 	}
-	return head + shorten(text, max(width-prose.Columns(head)-prose.Columns(tail), 1)) + tail
+	return head + Shorten(text, max(width-prose.Columns(head)-prose.Columns(tail), 1)) + tail
 }

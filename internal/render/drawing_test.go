@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"math"
@@ -15,7 +15,7 @@ func TestDrawingStaysWithinItsScales(t *testing.T) {
 			t.Errorf("%v is at %v of the logarithmic scale, want %v", v, got, want)
 		}
 	}
-	if left, right := d.toX(0.1), d.toX(1000); left != d.left || right != pictureWidth-rightOfData {
+	if left, right := d.toX(0.1), d.toX(1000); left != d.left || right != PictureWidth-rightOfData {
 		t.Errorf("the data reaches from %v to %v", left, right)
 	}
 	if low, high := d.toY(-1), d.toY(1); low != 100-belowData || high != aboveData {

@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package report
+package render
 
 import (
 	"fmt"
@@ -35,13 +35,13 @@ func (d plotted) placedMarks() (all []placedMark, rows int) {
 	const most, longest, gap = 3, 30, 4
 	var ends [most]float64
 	for _, m := range d.plot.Marks {
-		p := placedMark{Mark: m, name: shorten(m.Text, longest), row: -1}
+		p := placedMark{Mark: m, name: Shorten(m.Text, longest), row: -1}
 		if d.across {
 			all = append(all, p)
 			continue
 		}
-		half := textWidth(p.name) * pictureText / 2
-		p.middle = min(max(d.toX(m.At), d.left+half), pictureWidth-half)
+		half := TextWidth(p.name) * pictureText / 2
+		p.middle = min(max(d.toX(m.At), d.left+half), PictureWidth-half)
 		for row, end := range ends {
 			if p.middle-half > end {
 				p.row, ends[row], rows = row, p.middle+half+gap, max(rows, row+1)

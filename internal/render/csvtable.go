@@ -1,10 +1,12 @@
-package report
+package render
 
 import (
 	"encoding/csv"
 	"io"
 	"slices"
 	"strings"
+
+	"headroom/internal/unit"
 )
 
 // sheetTable writes comma-separated values in the user's notation of numbers.
@@ -50,7 +52,7 @@ func (t *sheetTable) flush() error {
 	return t.w.Error()
 }
 
-func (t *sheetTable) number(v float64) string { return t.decimal(number(v)) }
+func (t *sheetTable) number(v float64) string { return t.decimal(unit.Decimal(v)) }
 
 func (t *sheetTable) optional(v *float64) string {
 	if v == nil {

@@ -1,10 +1,11 @@
-package report
+package render
 
 import (
 	"cmp"
 	"html/template"
 
 	"headroom/internal/document"
+	"headroom/internal/prose"
 	"headroom/internal/visible"
 )
 
@@ -34,7 +35,7 @@ func newPagePlots(b document.Plots) *pagePlots {
 		}
 		shown := pagePlot{Title: visible.Line(p.Title), Note: visible.Line(p.Note)}
 		if n := p.Points(); n > 1 || n == 1 && p.Y.Scale == document.Names {
-			shown.SVG, plots.Reading = drawPlot(p), b.Reading
+			shown.SVG, plots.Reading = Picture(p), b.Reading
 		} else {
 			shown.Alone = onlyPoint(p)
 		}
@@ -51,8 +52,8 @@ func newPagePlots(b document.Plots) *pagePlots {
 func onlyPoint(p document.Plot) string {
 	for _, s := range p.Series {
 		for _, at := range s.Points {
-			return visible.Line(joinNonEmpty(at.Text, pointName(p, at)))
+			return visible.Line(prose.Join(at.Text, pointName(p, at)))
 		}
 	}
-	return absent
+	return document.Absent
 }

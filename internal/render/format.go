@@ -1,0 +1,45 @@
+// Package render writes documents: for a terminal, as a page, as Markdown and as comma-separated values. Its writers
+// know the blocks of a document and no kind of result.
+package render
+
+import (
+	"io"
+
+	"headroom/internal/document"
+)
+
+// Options of a writer. The zero value writes for a terminal of 80 columns, without colour.
+type Options struct {
+	// Width of the terminal in columns; 0 is 80.
+	Width int
+	// Warnings prints all warnings in full below a table for a terminal, rather than the most important ones
+	// briefly.
+	Warnings bool
+	// Colour makes escape sequences that the writer sends, which repeat what the text already says; nil for none.
+	Colour func(sequence string) string
+	// NoHeader leaves the line of titles out of csv and sheet, to paste below rows that have one.
+	NoHeader bool
+	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields: what a
+	// spreadsheet with a German, Russian or Italian locale reads.
+	DecimalComma bool
+	// RawCells leaves texts in what spreadsheets read as they are, also those that a spreadsheet takes for formulas.
+	RawCells bool
+}
+
+// Format is one way to write a document down.
+type Format struct {
+	// Name is what the user asks for, and Extension that of a file, with its dot. Title is a line for help.
+	Name, Extension, Title string
+	// Write writes a document.
+	Write func(io.Writer, document.Document, Options) error
+}
+
+// Formats in the order in which help lists them.
+func Formats() []Format {
+	return []Format{
+		{"table", ".txt", "a table for the terminal", Text},
+		{"html", ".html", "one self-contained page, to look at, print or mail", Page},
+		{"markdown", ".md", "tables for a pull request or a wiki", Markdown},
+		{"csv", ".csv", "one line a value, for statistics and plots", CSV},
+	}
+}

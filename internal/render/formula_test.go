@@ -1,0 +1,19 @@
+package render
+
+import "testing"
+
+func TestWithoutFormula(t *testing.T) {
+	for cell, want := range map[string]string{
+		"": "", "randread": "randread", "4k q1": "4k q1", "a=b": "a=b", " ": " ",
+		"-1.5": "-1.5", "+3": "+3", "-1,5": "-1,5", "-1.5e-07": "-1.5e-07",
+		"2026-11-20T22:00:00Z": "2026-11-20T22:00:00Z",
+		"=1+1":                 "'=1+1", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3": "'-2+3",
+		"@SUM(A1)": "'@SUM(A1)", "-1.5 MiB": "'-1.5 MiB", "-": "'-",
+		"\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1", " =1": "' =1", "＝1": "'＝1", "--1": "'--1",
+		"1e5": "1e5", "+1-1": "'+1-1",
+	} {
+		if got := withoutFormula(cell); got != want {
+			t.Errorf("%q became %q, not %q", cell, got, want)
+		}
+	}
+}
