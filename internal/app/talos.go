@@ -12,7 +12,7 @@ import (
 func Bootable(ctx context.Context, t target.Target, o bootloader.Options) (target.Booter, string, error) {
 	if OnThisMachine(ctx, t) {
 		return nil, "", &lab.Error{Kind: lab.Refused,
-			What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(),
+			What: "headroom runs on this machine itself, so it can't restart it", Target: t.Name(),
 			Hints: []string{"run it on another machine"}}
 	}
 	return bootloader.Find(ctx, t, o)

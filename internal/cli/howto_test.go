@@ -49,7 +49,7 @@ func (h howto) follow(t *testing.T) (printed []string) {
 		case golden.Update():
 			page = strings.Replace(page, m[0], "```sh\n"+m[1]+"\n```\n\n```text\n"+got+"```", 1)
 		case h.exact && got != m[2]:
-			t.Errorf("%s: %s prints\n%s\nand not\n%s\nUPDATE_GOLDEN=1 writes it anew", h.page, m[1], got, m[2])
+			t.Errorf("%s: %s prints\n%s\nand not\n%s\nUPDATE_GOLDEN=1 writes it again", h.page, m[1], got, m[2])
 		}
 	}
 	if len(printed) == 0 || !summaryLine.MatchString(page) {

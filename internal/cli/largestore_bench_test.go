@@ -28,7 +28,7 @@ func TestManyRuns(t *testing.T) {
 		name, text string
 		args       []string
 		times      int
-		anew       bool
+		again      bool
 	}{
 		{"list/first", "headroom list of 10,000 runs, of which none has been listed before", []string{"list"}, 3, true},
 		{"list/again", "headroom list of 10,000 runs, listed before", []string{"list"}, 11, false},
@@ -39,7 +39,7 @@ func TestManyRuns(t *testing.T) {
 	} {
 		var times []float64
 		for range c.times {
-			if c.anew {
+			if c.again {
 				if err := os.RemoveAll(index); err != nil {
 					t.Fatal(err)
 				}

@@ -64,7 +64,7 @@ func TestMeasureLinesThatCannotBeTyped(t *testing.T) {
 		"headroom ablate network --on SERVER --setting sysctl:net.core.busy_read=50":   "does not say which end",
 		"headroom ablate network --setting sysctl:net.core.busy_read=50":               "names no end",
 		"headroom ablate network --on server=SERVER --setting nic:under-test/mut=9000": "mut",
-		"headroom ablate network --on server=SERVER --setting cmdline:mitigations=off": "started anew",
+		"headroom ablate network --on server=SERVER --setting cmdline:mitigations=off": "restarted",
 		"headroom ladder DIR": "climbs no network",
 		"headroom ladder --on 'client=kube:pod?nod=a' --on 'server=kube:pod?node=b'": "is no target",
 	} {
@@ -221,7 +221,7 @@ func checkTyped(text, command, on string) error {
 	case choice.Scheme.Name == "exec":
 		return errors.New(text + " needs an experiment's file")
 	case choice.Scheme.Class == factor.OfBoot && on != "TARGET" && !strings.HasPrefix(on, qemu.Scheme):
-		return errors.New(text + " needs --on with what can be started anew")
+		return errors.New(text + " needs --on with what can be restarted")
 	case choice.Scheme.Name != "guest":
 		return nil
 	}

@@ -29,7 +29,7 @@ func TestScriptedReplaced(t *testing.T) {
 		d := l.saved("last")
 		if i := slices.IndexFunc(d.Warnings, func(w report.Warning) bool { return w.Code == "target-lost" }); i < 0 ||
 			!strings.HasPrefix(d.Warnings[i].Text, "repetition 2 of reads") || !strings.HasSuffix(d.Warnings[i].Text,
-			"was lost and carried out anew: the pod was evicted") || d.Status != lab.Complete {
+			"was lost and repeated: the pod was evicted") || d.Status != lab.Complete {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
 		}
 		if r, w := len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")); r != 3 || w != 3 {

@@ -211,13 +211,13 @@ func TestScriptedSweepOfARealHost(t *testing.T) {
 		m.OnBoot = func(line string) error { boots = append(boots, line); return nil }
 		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
 			"cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
-		l.run(append(args, "--reboot", "scripted://db1", "--dry-run")...).ends(0).says("scripted://db1 is started "+
-			"anew by kexec at every visit", "start scripted://db1 by itself, and verify its own arguments")
+		l.run(append(args, "--reboot", "scripted://db1", "--dry-run")...).ends(0).says("scripted://db1 is restarted "+
+			"by kexec at every visit", "start scripted://db1 by itself, and verify its own arguments")
 		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "lilo")...).ends(2).says(
 			"there is no way to boot called lilo")
 		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "grub")...).ends(4).says("grub: ")
 		if len(boots) != 0 {
-			t.Fatalf("it was started anew: %q", boots)
+			t.Fatalf("it was restarted: %q", boots)
 		}
 		m.AtLoad("--name=writes", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
 		l.run(append(args, "--reboot", "scripted://db1")...).ends(130)
@@ -274,7 +274,7 @@ func TestScriptedRealHostIsLeft(t *testing.T) {
 			e.After(5*time.Second, func() { d.record("a load") })
 		})
 		l.steps = func(step string) {
-			if step == "start anew" || step == "forget the record of a boot" {
+			if step == "restart" || step == "forget the record of a boot" {
 				d.record(step)
 			}
 		}
@@ -294,7 +294,7 @@ func TestScriptedRealHostIsLeft(t *testing.T) {
 				d.afterCrash(left, "restore").ends(4).says("it still runs, or will start, as run",
 					"headroom restore --reboot scripted://db1")
 				d.afterCrash(left, "restore", "--reboot", "scripted://db1").ends(0).says(
-					"was started anew, and runs with its own boot arguments")
+					"was restarted, and runs with its own boot arguments")
 			}
 			if now := d.machine.Get("/proc/cmdline"); now != ownCmdline {
 				t.Errorf("at %s: it runs with %s", left.at, now)

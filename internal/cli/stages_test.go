@@ -60,7 +60,7 @@ func TestStagesDocs(t *testing.T) {
 		if golden.Update() {
 			page = []byte(strings.Replace(string(page), "```text\n"+want.begins+block, "```text\n"+got, 1))
 		} else if block = want.begins + block; got != block {
-			t.Errorf("%s%s prints\n%s\nand not\n%s\nUPDATE_GOLDEN=1 writes it anew", want.command, command, got, block)
+			t.Errorf("%s%s prints\n%s\nand not\n%s\nUPDATE_GOLDEN=1 writes it again", want.command, command, got, block)
 		}
 		compared++
 	}

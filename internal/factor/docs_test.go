@@ -104,7 +104,7 @@ of cgroup v1. Between its change and its undoing a factor is what the experiment
 
 func takesEffect(c Class) string {
 	return map[Class]string{OfLoad: "when a load is started", Live: "at once",
-		OfBoot: "when the machine is started anew"}[c]
+		OfBoot: "when the machine is restarted"}[c]
 }
 
 // moreAbout lists what a scheme takes where that is a list in the code, and says what it refuses.

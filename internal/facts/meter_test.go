@@ -47,7 +47,7 @@ func TestCPUTimeThatWasSpent(t *testing.T) {
 		"twenty ticks":  {"cpu  1011 0 510 90000 50 0 10 5 800 0\n", 0.21},
 		"fewer":         {"cpu  1009 0 510 90000 50 0 10 5 800 0\n", 0},
 		"older kernel":  {"cpu  2000 0 500 90000\n", 9.90},
-		"started anew":  {"cpu  100 0 50 9000 5 0 1 0 0 0\n", 0},
+		"restarted":     {"cpu  100 0 50 9000 5 0 1 0 0 0\n", 0},
 		"nothing there": {"intr 5\n", 0},
 	} {
 		m := emptyMachine()

@@ -80,18 +80,18 @@ func undoRecordedBoot(ctx context.Context, p *app.App, s *store.Store, left boot
 		return &lab.Error{Kind: lab.Refused, What: "it still runs, or will start, as run " + id + " had it start",
 			Target: t.Name(), Hints: []string{
 				"its own arguments: " + strings.TrimSpace(left.Record.Cmdline),
-				"headroom restore --reboot " + t.Name() + " starts it anew with them; whatever runs there ends"}}
+				"headroom restore --reboot " + t.Name() + " restarts it with them; whatever runs there ends"}}
 	}
 	b, way, err := app.Bootable(ctx, t, bootloader.Options{Resume: &left.Record, After: kept.After})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "starting %s anew with its own boot arguments, by %s; it may take 10 minutes\n", t.Name(),
+	fmt.Fprintf(p.Stderr, "restarting %s with its own boot arguments, by %s; it may take 10 minutes\n", t.Name(),
 		way)
 	if err := b.Boot(ctx, target.BootSpec{}); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "run %s was cut off: %s was started anew, and runs with its own boot arguments\n", id,
+	fmt.Fprintf(p.Stderr, "run %s was cut off: %s was restarted, and runs with its own boot arguments\n", id,
 		t.Name())
 	return nil
 }

@@ -190,7 +190,7 @@ func TestCompareDocs(t *testing.T) {
 		return
 	}
 	if example != printed {
-		t.Errorf("the example in %s is not what is printed; UPDATE_GOLDEN=1 writes it anew:\n%s", page, printed)
+		t.Errorf("the example in %s is not what is printed; UPDATE_GOLDEN=1 writes it again:\n%s", page, printed)
 	}
 }
 

@@ -57,7 +57,7 @@ func sectorFinding() rule.Finding {
 		Title:    "The drive offers a sector format that it calls faster",
 		Evidence: []rule.Evidence{{Fact: "disk.nvme.better_format", Value: "4096+0", About: []string{"nvme0n1"}}},
 		Effect:   "no figure is published",
-		Remedies: []rule.Instruction{{System: "plain", Text: "Back everything up, then format the namespace anew.",
+		Remedies: []rule.Instruction{{System: "plain", Text: "Back everything up, then reformat the namespace.",
 			Destroys: true, Cost: "All data of the drive."}},
 		Measure: "headroom run nvme DEVICE --label before\n"}
 }

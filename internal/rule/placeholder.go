@@ -20,7 +20,7 @@ func Placeholders() []Placeholder {
 		{"CLASS", "the StorageClass in question"},
 		{"OTHER", "the one that is changed"},
 		{"FILE", "the description of a guest to start"},
-		{"TARGET", "a machine that headroom starts anew for each level: a guest (qemu:FILE), or one that --reboot " +
+		{"TARGET", "a machine that headroom restarts for each level: a guest (qemu:FILE), or one that --reboot " +
 			"names, too; for this one: headroom run before and after its reboot, then headroom compare"},
 	}
 }

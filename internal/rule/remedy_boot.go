@@ -80,7 +80,7 @@ func systemdBoot(s setting, c remedyContext) (text, undo string, ok bool) {
 	}
 	text = does + ", then " + update
 	if c.machine.text("os.boot_loader") == "uki" {
-		text += ", which builds the unified kernel image anew; with Secure Boot it must be signed"
+		text += ", which rebuilds the unified kernel image; with Secure Boot it must be signed"
 	}
 	return text, back + ", then the same command", true
 }
@@ -167,7 +167,7 @@ func talos(s setting, c remedyContext) (text, undo string, ok bool) {
 	case "mount":
 		return "Talos has no /etc/fstab: set mountOptions of the StorageClass or the PersistentVolume to " +
 			s.argument() +
-			" (a volume that is in use keeps its options until it is mounted anew)", "remove the option", true
+			" (a volume that is in use keeps its options until it is mounted again)", "remove the option", true
 	case "guest":
 		return "", "", false
 	}

@@ -106,5 +106,5 @@ func kubevirt(s setting, _ remedyContext) (text, undo string, ok bool) {
 		return "", "", false
 	}
 	return "VirtualMachine, spec.template.spec: " + field + "; it counts from the next start",
-		"remove the field and start anew", true
+		"remove the field and restart", true
 }

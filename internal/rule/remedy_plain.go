@@ -210,7 +210,7 @@ func plainGuest(s setting) (text, undo string, ok bool) {
 	}
 	return "on the host that runs the virtual machine, in QEMU's words: " + option +
 		" (--for libvirt, proxmox or kubevirt" +
-		" writes it in theirs); it counts from the next start", "the old value, and start anew", true
+		" writes it in theirs); it counts from the next start", "the old value, and restart", true
 }
 
 // plainMount writes for fstab(5).
@@ -222,5 +222,5 @@ func plainMount(s setting, c remedyContext) (text, undo string, ok bool) {
 	return fmt.Sprintf("add %s to the options in %s line of /etc/fstab, then unmount and mount (mount -o remount "+
 			"where the file system allows it; NFS takes nconnect, rsize and wsize at the first mount from a server "+
 			"only)", s.argument(), where),
-		"remove the option and mount anew", true
+		"remove the option and mount again", true
 }

@@ -12,7 +12,7 @@ type Rule struct {
 	// Class is the area: kernel, mitigation, power, disk, pci, memory, network, storage-network, virtualisation,
 	// quality.
 	Class string `yaml:"class"`
-	// Scope is a class of facts (facts.Classes) when the rule is asked of each thing of that class; empty for the
+	// Scope is a class of facts (catalogue.Classes) when the rule is asked of each thing of that class; empty for the
 	// machine.
 	Scope string `yaml:"scope"`
 	// Severity of a finding: high (a fifth or more of a metric is at stake on common loads), medium, low.

@@ -88,7 +88,7 @@ func (a *attempt) missed() bool {
 // warnMissed keeps in the run that a repetition was carried out again.
 func (s *Session) warnMissed(next plan.Repetition, times int) {
 	s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "connection-missed",
-		Text: fmt.Sprintf("repetition %d of %s was carried out anew (%d of at most %d times): perftest connects "+
+		Text: fmt.Sprintf("repetition %d of %s was repeated (%d of at most %d times): perftest connects "+
 			"twice, and its client came before its server listened for the second time",
 			next.Number, next.Cell, times, maxMissed)})
 }

@@ -66,7 +66,7 @@ func (s *Session) replace(ctx context.Context, next plan.Repetition, failed erro
 			s.outcome.Aborted = false // what went on there is gone with it
 			return errors.Join(why, err)
 		}
-		text := fmt.Sprintf("repetition %d of %s was lost and carried out anew: %s", next.Number,
+		text := fmt.Sprintf("repetition %d of %s was lost and repeated: %s", next.Number,
 			next.Cell, briefError(why))
 		if s.Server != nil && any(s.Server.Target) == any(p) {
 			text += "; the server of the test was there"

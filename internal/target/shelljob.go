@@ -123,7 +123,7 @@ func (j *shellJob) uptime(before time.Time, f File) (up float64, middle time.Tim
 func (j *shellJob) explainMissing(ctx context.Context, folder error) error {
 	e := &lab.Error{What: "job " + j.id + " was ended from outside, and left no result", Target: j.s.Name()}
 	if errors.Is(folder, fs.ErrNotExist) {
-		e.Hints = []string{"its folder is gone too: was the machine started anew?"}
+		e.Hints = []string{"its folder is gone too: was the machine restarted?"}
 		return e
 	}
 	if hint := j.s.transport.Vanished(ctx); hint != "" {

@@ -299,7 +299,7 @@ func TestAJobIsFollowedOverALostConnection(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 	if s.Master() == first {
-		t.Error("the connection was not made anew")
+		t.Error("the connection was not made again")
 	}
 	if out, err := job.Fetch(t.Context(), "stdout"); err != nil || string(out) != "begun\nended\n" {
 		t.Errorf("%q, %v", out, err)

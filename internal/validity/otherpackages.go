@@ -149,7 +149,7 @@ func comparisonChecks() []Check {
 			Taints: "nothing by itself: a part of the difference may be the boot's",
 			When:   "two runs are of different boots, and one of them of one boot only",
 			Do:     "reboot and measure again, twice at least on each side",
-			Source: "memory is laid out anew and modules load in another order at each boot",
+			Source: "memory is laid out again and modules load in another order at each boot",
 		},
 		{
 			Code: "boots-unknown", Weight: Note, Title: "Nobody knows in which boot it was measured", By: "compare",
@@ -201,7 +201,7 @@ func importChecks() []Check {
 			By:     "import",
 			Taints: "everything",
 			When:   "the log of a migration by Proxmox VE tells of an error",
-			Do:     "mend the cause and move it again",
+			Do:     "fix the cause and move it again",
 			Source: "QemuMigrate.pm of qemu-server",
 		},
 		{
@@ -218,7 +218,7 @@ func importChecks() []Check {
 		{
 			Code:   "import-bandwidth",
 			Weight: Note,
-			Title:  "KDiskMark's MB/s were computed anew",
+			Title:  "KDiskMark's MB/s were recomputed",
 			By:     "import",
 			Taints: "nothing: the bandwidths here are right",
 			When:   "KDiskMark text, whose MB/s are 2.34% low",

@@ -20,7 +20,7 @@ func outcomeChecks() []Check {
 			Taints:     "everything",
 			When: "a job's error is not 0, errors were passed over (continue_on_error), fio's exit status is not " +
 				"0, or I/Os came back short or were dropped",
-			Do: "mend the cause and repeat",
+			Do: "fix the cause and repeat",
 			Source: "fio prints a whole document with exit status 1, and no error with exit status 0: fio " +
 				"#731, #1685",
 		},
@@ -208,7 +208,7 @@ func failed(e *Evidence) []lab.Warning {
 		printed = append(printed, fmt.Sprintf("fio ended with exit status %d%s", e.ExitCode, firstComplaint(e.Stderr)))
 	}
 	if len(printed) > 0 {
-		advice := "what was counted before is no measurement; mend the cause and repeat"
+		advice := "what was counted before is no measurement; fix the cause and repeat"
 		if strings.Contains(e.Stderr+strings.Join(e.Document.Notes, "\n"), "does not support direct") {
 			advice = "the file system refuses O_DIRECT: choose another directory, or direct=0"
 		}

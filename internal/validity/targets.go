@@ -19,7 +19,7 @@ func targetChecks() []Check {
 			By:     "runner",
 			Taints: "nothing: no operation was carried out in what was given up",
 			When: "perftest's second connection was refused with the reason that nobody listens " +
-				"(RDMA_CM_EVENT_REJECTED; error: 8); the repetition was carried out anew, at most three times",
+				"(RDMA_CM_EVENT_REJECTED; error: 8); the repetition was done again, at most three times",
 			Do: "nothing, if it is rare; where it is not, the server's CPUs have something else to do: look at what",
 			Source: "perftest_communication.c of perftest: after both ends agreed to connect, one listens while the " +
 				"other connects, and nothing makes the client wait",
@@ -31,7 +31,7 @@ func targetChecks() []Check {
 			By:     "runner",
 			Taints: "nothing: what was lost does not count",
 			When: "a pod was evicted, deleted or ended in the course of a repetition; the repetition was lost, and " +
-				"carried out anew in another pod on the same node; of a network's tests the same holds for the server's",
+				"repeated in another pod on the same node; of a network's tests the same holds for the server's",
 			Do: "find out what takes pods away: the warning has Kubernetes' own reason; what was measured before " +
 				"and after has two pods, and with emptydir two volumes",
 			Source: "Kubernetes' documentation: node-pressure eviction, API-initiated eviction, pod disruption " +

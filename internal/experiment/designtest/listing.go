@@ -8,7 +8,7 @@ import (
 
 var runIDs = regexp.MustCompile(`headroom-[0-9A-Za-z]{10}`)
 
-// asListed is a command line as a dry run lists it: without what is drawn anew for each run, without where fio is to
+// asListed is a command line as a dry run lists it: without what is drawn again for each run, without where fio is to
 // leave its output, and without the name by which that calls the load.
 func asListed(line string) string {
 	words := strings.Fields(runIDs.ReplaceAllString(line, "headroom-RUN"))

@@ -124,7 +124,7 @@ func configFiles(m factor.NFSMount, onProxmox bool) []configFile {
 		files = append(files,
 			configFile{where: "the server", name: "/etc/nfs.conf",
 				lines: []string{"[nfsd]", "rdma=y", "rdma-port=" + m.Option("port")},
-				cost: "nfsd is started anew (systemctl restart nfs-server): clients wait for its grace period, 90 s " +
+				cost: "nfsd is restarted (systemctl restart nfs-server): clients wait for its grace period, 90 s " +
 					"by default"},
 			configFile{where: "client and server", name: "/etc/modules-load.d/nfs-rdma.conf",
 				lines: []string{"rpcrdma"},

@@ -69,7 +69,7 @@ func (x *Experiment) checkBoots(ctx context.Context) error {
 		return nil
 	case booted.OwnBoot && x.options.BootOn == "":
 		if x.options.Reboot != "" {
-			return app.Usage("a guest is headroom's own, and started anew without --reboot")
+			return app.Usage("a guest is headroom's own, and restarted without --reboot")
 		}
 		return nil
 	case booted.OwnBoot || booted.Local || !x.AllKinds().Has(name) || slices.ContainsFunc(x.choices,
@@ -77,12 +77,12 @@ func (x *Experiment) checkBoots(ctx context.Context) error {
 		return x.bootError()
 	case x.options.Reboot == "":
 		return &lab.Error{Kind: lab.Refused,
-			What: fmt.Sprintf("%s starts %s anew at every visit, and nobody has allowed that", x.bootFactor(), name),
+			What: fmt.Sprintf("%s restarts %s at every visit, and nobody has allowed that", x.bootFactor(), name),
 			Hints: []string{"--reboot " + name +
 				" allows it; whatever runs there ends each time, whoever it belongs to"}}
 	case x.options.Reboot != name:
 		return &lab.Error{Kind: lab.Refused,
-			What: fmt.Sprintf("--reboot names %s, and what would be started anew is %s", x.options.Reboot, name)}
+			What: fmt.Sprintf("--reboot names %s, and what would be restarted is %s", x.options.Reboot, name)}
 	}
 	return x.openHost(ctx, name)
 }
@@ -109,7 +109,7 @@ func (x *Experiment) checkScheduled(of target.Traits) error {
 					"the arguments of that are those of its image"}}
 		case of.LosesSettings: // whatever is changed in a guest goes with it
 		case c.Scheme.Class == factor.OfBoot && c.Scheme.Name != podScheme:
-			return &lab.Error{Kind: lab.Refused, What: "a pod can't start its node anew, which " + c.Factor() +
+			return &lab.Error{Kind: lab.Refused, What: "a pod can't restart its node, which " + c.Factor() +
 				" needs", Target: x.Target.Name(),
 				Hints: []string{"measure the node itself: --on ssh://root@NODE --reboot ssh://root@NODE"}}
 		case c.Scheme.Class == factor.Live && of.Node == "":
@@ -123,7 +123,7 @@ func (x *Experiment) checkScheduled(of target.Traits) error {
 }
 
 func (x *Experiment) bootError() error {
-	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be started anew from here, which %s needs",
+	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be restarted from here, which %s needs",
 		x.bootedName(), x.bootFactor()),
 		Hints: []string{"measure a guest: --on qemu:FILE",
 			"or another machine that may be rebooted: --on ssh://root@HOST --reboot ssh://root@HOST",
@@ -165,7 +165,7 @@ func (x *Experiment) openHost(ctx context.Context, name string) error {
 // unfinished is the error about a host that an earlier experiment may have left changed.
 func unfinished(l bootloader.Leftover) error {
 	if l.InUse {
-		return &lab.Error{Kind: lab.Refused, What: "another headroom is starting it anew", Target: l.Record.Target,
+		return &lab.Error{Kind: lab.Refused, What: "another headroom is restarting it", Target: l.Record.Target,
 			Hints: []string{"wait until that experiment has ended"}}
 	}
 	return &lab.Error{Kind: lab.Refused, What: "it is not back at its own boot arguments since experiment " + l.ID +
@@ -274,7 +274,7 @@ func (h *realHost) restoreText() string {
 
 // text says how the host is started again, for the summary.
 func (h *realHost) text() string {
-	return fmt.Sprintf("%s is started anew by %s at every visit; each boot may take %s", h.name, h.method,
+	return fmt.Sprintf("%s is restarted by %s at every visit; each boot may take %s", h.name, h.method,
 		unit.Duration(h.limit))
 }
 

@@ -60,9 +60,9 @@ func (k *BootJournal) Before(r Record) error {
 	err := k.append(r)
 	if err != nil {
 		return &lab.Error{Kind: lab.Refused, What: "can't keep what is about to be put on the host, so it is not " +
-			"started anew", Target: r.Target, Err: err}
+			"restarted", Target: r.Target, Err: err}
 	}
-	k.atStep("start anew")
+	k.atStep("restart")
 	return nil
 }
 
@@ -174,7 +174,7 @@ func Resume(left Leftover) (*BootJournal, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "another process is starting " +
-			left.Record.Target + " anew"}, f.Close())
+			left.Record.Target + " again"}, f.Close())
 	}
 	// Whoever held the lock until now may have removed the file.
 	mine, err := f.Stat()

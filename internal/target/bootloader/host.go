@@ -93,7 +93,7 @@ func New(ctx context.Context, t target.Target, o Options) (*Host, error) {
 	if here, err := os.ReadFile(bootIDPath); err != nil ||
 		strings.TrimSpace(string(here)) == strings.TrimSpace(now[bootIDPath]) {
 		return nil, &lab.Error{Kind: lab.Refused,
-			What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(), Err: err,
+			What: "headroom runs on this machine itself, so it can't restart it", Target: t.Name(), Err: err,
 			Hints: []string{"run it on another machine, with --on ssh://root@HOST"}}
 	}
 	if id, err := m.output(ctx, "id", "-u"); err != nil || id != "0" {
@@ -250,7 +250,7 @@ func (o Options) ended(natural Record, cmdline, release string) error {
 			Hints: []string{
 				"before: Linux " + natural.Release + ": " + natural.Cmdline,
 				"now:    Linux " + strings.TrimSpace(release) + ": " + strings.TrimSpace(cmdline),
-				"another kernel may have been installed since its last start; begin anew from here"}}
+				"another kernel may have been installed since its last start; begin again from here"}}
 	}
 	if o.After != nil {
 		return o.After(natural)

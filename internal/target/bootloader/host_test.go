@@ -235,7 +235,7 @@ func testTheEndsOfABoot(t *testing.T) {
 		"next is kept": {func(s *standIn) { s.keepsNext = true }, spec, "did not delete the choice", lab.Refused},
 		"no reboot": {func(s *standIn) {
 			s.answers["systemctl reboot"] = target.Output{ExitCode: 1, Stderr: []byte("Access denied")}
-		}, spec, "can't start the machine anew", lab.Failure},
+		}, spec, "can't restart the machine", lab.Failure},
 		"stays up": {func(s *standIn) { s.answers["systemctl reboot"] = target.Output{} }, spec, "did not go down",
 			lab.Failure},
 		"not one": {func(s *standIn) {}, target.BootSpec{Arguments: []string{"a b"}}, "not one boot argument",

@@ -107,7 +107,7 @@ func (s *serial) shell(ctx context.Context, line string) (target.Output, error) 
 				return target.Output{}, io.ErrUnexpectedEOF
 			}
 			if text == guestReady || text == guestHangs {
-				return target.Output{}, errors.New("the guest has started anew")
+				return target.Output{}, errors.New("the guest has restarted")
 			}
 			var id, code int
 			var both string

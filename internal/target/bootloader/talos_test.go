@@ -161,7 +161,7 @@ func TestTalosThatFails(t *testing.T) {
 	dir := talosStandIn(t, "v1.10.3", "false")
 	n := newTalos(t, quick())
 	err := n.Boot(t.Context(), target.BootSpec{Kernel: "registry/missing:v1", Arguments: []string{"audit=0"}})
-	if err == nil || !strings.Contains(err.Error(), "can't start the machine anew") || lookAt(t, dir, "patch") != "" {
+	if err == nil || !strings.Contains(err.Error(), "can't restart the machine") || lookAt(t, dir, "patch") != "" {
 		t.Errorf("%v, left in the configuration: %q", err, lookAt(t, dir, "patch"))
 	}
 	if err := os.WriteFile(filepath.Join(dir, "hangs"), nil, 0o600); err != nil {

@@ -28,7 +28,7 @@ func (o Options) restart(ctx context.Context, m machine, argv []string,
 	out, err := ask(waiting)
 	// 255 is ssh's, when the connection ends before the command does.
 	if err == nil && out.ExitCode != 0 && out.ExitCode != 255 {
-		return &lab.Error{What: "can't start the machine anew", Target: m.Name(), Command: argv,
+		return &lab.Error{What: "can't restart the machine", Target: m.Name(), Command: argv,
 			Output: string(out.Stdout) + string(out.Stderr)}
 	}
 	for {

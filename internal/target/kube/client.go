@@ -164,7 +164,7 @@ func (c *cluster) globals(ctx context.Context, kind schema.GroupVersionResource)
 func (c *cluster) unreachable(err error) error {
 	hints := []string{"try by hand: kubectl cluster-info"}
 	if apierrors.IsUnauthorized(err) {
-		hints = []string{"the credentials of your kubeconfig are not accepted: log in anew, then try kubectl auth " +
+		hints = []string{"the credentials of your kubeconfig are not accepted: log in again, then try kubectl auth " +
 			"whoami"}
 	}
 	what := "the cluster can't be reached at " + c.config.Host

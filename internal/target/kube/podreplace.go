@@ -121,7 +121,7 @@ func (p *Pod) keepClaim(ctx context.Context) error {
 	case err == nil && claim.GetDeletionTimestamp() == nil:
 		return nil
 	case p.options.Volume.Block:
-		return p.volumeGone("a device that was made anew is looked at before it is written to: go on with headroom " +
+		return p.volumeGone("a device that was made again is looked at before it is written to: go on with headroom " +
 			"run --resume")
 	}
 	p.claimUID = ""

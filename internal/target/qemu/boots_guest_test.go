@@ -116,7 +116,7 @@ func TestBoots(t *testing.T) {
 		}
 	}
 	if said(t, g, "cat", "/proc/sys/kernel/random/boot_id") != id {
-		t.Error("a spec that can't be carried out started the guest anew")
+		t.Error("a spec that can't be carried out started the guest again")
 	}
 
 	// Jobs, after all these boots, on the emulated NVMe disk.
