@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"headroom/internal/figure"
-	"headroom/internal/stat"
+	"headroom/internal/stat/changepoint"
 )
 
 // otava asks the published package at its defaults.
@@ -181,7 +181,7 @@ func watched(trials int, python string) error {
 
 // ask is headroom's answer for each series.
 func ask(series [][]float64, alpha float64) [][]int {
-	search := stat.NewChangeSearch(alpha, 1)
+	search := changepoint.NewChangeSearch(alpha, 1)
 	points := make([][]int, len(series))
 	for i, s := range series {
 		for _, p := range search.ChangePoints(s) {
