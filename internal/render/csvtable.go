@@ -37,13 +37,6 @@ func (t *sheetTable) write(fields []string) {
 	}
 }
 
-func (t *sheetTable) writeAll(rows [][]string) error {
-	for _, fields := range rows {
-		t.write(fields)
-	}
-	return t.flush()
-}
-
 func (t *sheetTable) flush() error {
 	t.w.Flush()
 	if t.err != nil {

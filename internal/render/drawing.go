@@ -106,9 +106,6 @@ func (d *drawing) toY(v float64) float64 {
 	return d.height - d.below - d.y.share(v)*(d.height-d.below-d.above)
 }
 
-// at says where an x lies, as a share of the width of the drawing.
-func (d *drawing) at(x float64) float64 { return d.toX(x) / PictureWidth }
-
 // axes draws a faint line across for each name of the y axis, and the x axis with its ticks.
 func (d *drawing) axes() {
 	bottom, end := d.height-d.below, coordinates(PictureWidth-d.right)
@@ -175,17 +172,12 @@ func (d *drawing) area(points []point, colour string) {
 	fmt.Fprintf(&d.shapes, `<path d="%sZ" fill="%s"/>`+"\n", d.through(points), colour)
 }
 
-// dot is a filled circle.
-func (d *drawing) dot(p point, colour string) {
-	d.circle(p, colour, "")
-}
-
 func (d *drawing) circle(p point, colour, more string) {
 	fmt.Fprintf(&d.shapes, `<circle cx="%s" cy="%s" r="3" fill="%s"%s/>`+"\n", coordinates(d.toX(p.x)),
 		coordinates(d.toY(p.y)), colour, more)
 }
 
-// diamond is as large as a dot.
+// diamond is as large as a circle.
 func (d *drawing) diamond(p point, colour, more string) {
 	fmt.Fprintf(&d.shapes, `<path d="M%sl3.8,3.8l-3.8,3.8l-3.8,-3.8Z" fill="%s"%s/>`+"\n",
 		coordinates(d.toX(p.x), d.toY(p.y)-3.8), colour, more)

@@ -104,7 +104,7 @@ type pageBar struct{ X, Width, Class string }
 // Page writes one self-contained page.
 func Page(w io.Writer, d document.Document, _ Options) error {
 	links := warningLinks("w")
-	return writeHTML(w, documentPageText, documentPage{Head: newPageHead(d.Title, "", documentStyles(d)...),
+	return writeHTML(w, documentPageText, documentPage{Head: newPageHead(d.Title, documentStyles(d)...),
 		Title: links.text(d.Title), Blocks: links.blocks(d.Blocks, new(bool))})
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The head of every page. A page is one file without anything from elsewhere: style and script are in it, fonts are the
+// The head of every page. A page is one file without anything from elsewhere: its style is in it, fonts are the
 // reader's own.
 var (
 	//go:embed head.html.tmpl
@@ -26,20 +26,16 @@ type pageHead struct {
 	Style         template.CSS
 }
 
-// newPageHead is the head of a page with a script, or none, and styles of its own behind those of all pages.
-func newPageHead(title, script string, styles ...string) pageHead {
+// newPageHead is the head of a page with styles of its own behind those of all pages.
+func newPageHead(title string, styles ...string) pageHead {
 	style := pageStyle + strings.Join(styles, "")
-	return pageHead{Title: title, Policy: policy(style, script), Style: template.CSS(style)}
+	return pageHead{Title: title, Policy: policy(style), Style: template.CSS(style)}
 }
 
-// policy has a browser carry out and apply what headroom put into the page and nothing that came with a name; nothing
-// is fetched, and no form is sent. img-src is for the empty icon, which spares the server a request.
-func policy(style, script string) string {
-	p := "default-src 'none'; img-src data:; style-src " + sourceHash(style)
-	if script != "" {
-		p += "; script-src " + sourceHash(script)
-	}
-	return p + "; base-uri 'none'; form-action 'none'"
+// policy has a browser apply the style that headroom put into the page and nothing that came with a name; nothing is
+// fetched, no script is run, and no form is sent. img-src is for the empty icon, which spares the server a request.
+func policy(style string) string {
+	return "default-src 'none'; img-src data:; style-src " + sourceHash(style) + "; base-uri 'none'; form-action 'none'"
 }
 
 // sourceHash is how a policy names the text of an element: https://www.w3.org/TR/CSP3/#grammardef-hash-source

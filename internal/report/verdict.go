@@ -100,11 +100,11 @@ func singles(lines []row) []row {
 }
 
 // trust says how much of it is in doubt, and whether the run is whole. Notes put nothing in doubt.
-func (s runText) trust() string {
+func (r runText) trust() string {
 	warned, empty, measured, planned := 0, 0, 0, 0
-	for _, c := range s.Cells {
+	for _, c := range r.Cells {
 		measured, planned = measured+c.N, planned+max(c.Planned, c.N)
-		if s.doubts(c.ID, c.Warnings, "") {
+		if r.doubts(c.ID, c.Warnings, "") {
 			warned++
 		}
 		if c.N == 0 {
@@ -113,10 +113,10 @@ func (s runText) trust() string {
 	}
 	var parts []string
 	of := fmt.Sprintf("%d of %s", measured, prose.Count(planned, "repetition"))
-	if s.Anytime {
+	if r.Anytime {
 		of = prose.Count(measured, "repetition")
 	}
-	switch s.Status {
+	switch r.Status {
 	case lab.Interrupted:
 		parts = append(parts, "The run was cut off after "+of+".")
 	case lab.Failed:
@@ -125,11 +125,11 @@ func (s runText) trust() string {
 		parts = append(parts, "The run is at "+of+".")
 	}
 	if empty > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, prose.Count(len(s.Cells), "measurement")))
+		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, prose.Count(len(r.Cells), "measurement")))
 	}
 	ofRun := 0
-	for _, w := range s.Warnings {
-		if s.doubts("", []Warning{w}, "") {
+	for _, w := range r.Warnings {
+		if r.doubts("", []Warning{w}, "") {
 			ofRun++
 		}
 	}
@@ -143,7 +143,7 @@ func (s runText) trust() string {
 		if warned == 1 {
 			verb = "carries"
 		}
-		text := fmt.Sprintf("%d of %s %s a warning", warned, prose.Count(len(s.Cells), "measurement"), verb)
+		text := fmt.Sprintf("%d of %s %s a warning", warned, prose.Count(len(r.Cells), "measurement"), verb)
 		if ofRun > 0 {
 			text += ", and so does the whole run"
 		}
