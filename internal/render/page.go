@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/document"
+	"headroom/internal/unit"
 	"headroom/internal/visible"
 )
 
@@ -92,10 +93,20 @@ type pageRow struct {
 type pageCell struct {
 	Kind           document.Kind
 	Text, Interval string
-	Signs          template.HTML
-	Bar            *pageBar
-	Tint           int
-	Tone           document.Tone
+	// Bounds are those of the interval, "65.3k to 66.9k": a reader sees them under the pointer.
+	Bounds string
+	Signs  template.HTML
+	Bar    *pageBar
+	Tint   int
+	Tone   document.Tone
+}
+
+// bounds of a number's interval as figures; empty where it has none, or is a ratio, whose text has them.
+func bounds(c document.Cell) string {
+	if c.Lo == nil || c.Hi == nil || c.Unit == "1" {
+		return ""
+	}
+	return unit.Value(c.Unit, *c.Lo) + " to " + unit.Value(c.Unit, *c.Hi)
 }
 
 // pageBar is drawn in a picture that is 100 wide.
@@ -237,8 +248,9 @@ func (l warningLinks) table(t document.Table) *pageTable {
 		for j, row := range t.Rows {
 			of := row.Cells[i]
 			signs := strings.ReplaceAll(of.Signs, " ", "\u00a0")
-			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Signs: l.text(signs),
-				Tint: int(100 * of.Tint), Tone: of.Tone}
+			cell := pageCell{Kind: c.Kind, Text: of.Text, Interval: of.Interval, Bounds: bounds(of),
+				Signs: l.text(signs),
+				Tint:  int(100 * of.Tint), Tone: of.Tone}
 			if c.Kind == document.Bar {
 				cell.Bar = newPageBar(of)
 			}
