@@ -239,3 +239,23 @@ func Shorten(text string, width int) string {
 	}
 	return string(runes[:max(width-1, 0)]) + "…"
 }
+
+// apart shortens names to a room, or to the least that leaves different ones different.
+func apart(names []string, room int) []string {
+	different := func(names []string) int {
+		return len(slices.Compact(slices.Sorted(slices.Values(names))))
+	}
+	longest := 0
+	for _, name := range names {
+		longest = max(longest, utf8.RuneCountInString(name))
+	}
+	for ; ; room++ {
+		short := make([]string, len(names))
+		for i, name := range names {
+			short[i] = withoutMiddle(name, room)
+		}
+		if room >= longest || different(short) == different(names) {
+			return short
+		}
+	}
+}

@@ -12,3 +12,15 @@ func TestAlignUnits(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Names that are cut stay as different as they were.
+func TestCutNamesStayApart(t *testing.T) {
+	names := []string{"read 4k env:LEVEL=500 job:count=6", "read 4k job:count=6", "read 4k job:count=6", "seq"}
+	short := apart(names, 12)
+	if short[0] == short[1] || short[1] != short[2] || short[3] != "seq" {
+		t.Errorf("%q", short)
+	}
+	if got := apart([]string{"a long name", "another long name"}, 9); got[0] != "a lo…name" || got[1] != "anot…name" {
+		t.Errorf("%q, where 9 columns are enough", got)
+	}
+}

@@ -319,10 +319,7 @@ func compacted(all []column, room int) []column {
 			signs.cells = make([]string, len(c.cells))
 		}
 		if c.cut {
-			c.cells = slices.Clone(c.cells)
-			for j := range c.cells {
-				c.cells[j] = withoutMiddle(c.cells[j], room)
-			}
+			c.cells = apart(c.cells, room)
 		}
 		if c.style != alarm {
 			out = append(out, c)
