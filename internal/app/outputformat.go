@@ -82,7 +82,7 @@ func FormatFor(output, flag, named, usual string, known []OutputFormat) (string,
 			suffixes = append(suffixes, f.Suffix)
 		}
 	}
-	return "", Usage("what to write into "+output+" can't be told from its name",
+	return "", Usage("the name of "+output+" does not say which format to write",
 		"end it in one of "+strings.Join(suffixes, ", "))
 }
 

@@ -459,7 +459,7 @@ func TestCheckUnderGitBisectRun(t *testing.T) {
 		{2, nil, 0, "good: "}, {16, nil, 1, "bad: "}, {9, nil, 125, "the build failed"},
 		{10, nil, 125, "a load failed"},
 		{2, []string{"--good", "nobody"}, 129, "no run is called"}, {2, []string{"--nonsense"}, 129, "nonsense"},
-		{2, []string{"--bad", "good"}, 129, "can't be told apart"},
+		{2, []string{"--bad", "good"}, 129, "don't differ clearly"},
 		{2, []string{"--most", "1"}, 129, "two measurements"},
 	} {
 		h.git("checkout", "-q", "-f", h.hashes[c.commit])

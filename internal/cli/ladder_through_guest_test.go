@@ -147,7 +147,7 @@ func (g guestLadderFixture) agrees(d ladder.Document) {
 		}
 	}
 	g.t.Log(d.Answer.Text)
-	want, says := ladder.Unclear, "can't be told"
+	want, says := ladder.Unclear, "is undecided"
 	switch {
 	case *none.Reached.Hi < least && *data.Reached.Hi < *none.Reached.Lo*least:
 		want, says = ladder.Both, "takes more"

@@ -161,7 +161,7 @@ func TestScriptedAblation(t *testing.T) {
 			}
 		}
 		l.run("ablate", "--show", "last", "-o", filepath.Join(l.dir, "report.doc")).ends(2).says(
-			"can't be told from its name")
+			"does not say which format to write")
 		l.run("sweep", "--show", "last").ends(2).says("is no sweep")
 		l.asFound("db1")
 	})

@@ -60,7 +60,7 @@ func TestScriptedBisectCheck(t *testing.T) {
 			"no such run": {100, 129, []string{"bisect", "check", suite, "/srv", "--good", "good",
 				"--bad", "none"}, "none"},
 			"one run": {100, 129, []string{"bisect", "check", suite, "/srv", "--good", "good", "--bad",
-				"good"}, "can't be told apart"},
+				"good"}, "don't differ clearly"},
 			"no suite":         {100, 129, []string{"bisect", "check"}, "a suite"},
 			"a flag of others": {100, 129, check("--on", "scripted://db1"), "unknown flag"},
 		} {
@@ -73,7 +73,7 @@ func TestScriptedBisectCheck(t *testing.T) {
 		m.Programs["bench"] = func(*scripted.Load) scripted.Result {
 			return scripted.Result{Exit: 1, Stderr: "crashed\n"}
 		}
-		l.run(check()...).ends(125).says("a load failed, so that this can't be told")
+		l.run(check()...).ends(125).says("a load failed, so the answer is unknown")
 		m.Programs["bench"] = bench
 		m.Programs["make-data"] = func(*scripted.Load) scripted.Result {
 			return scripted.Result{Exit: 1, Stderr: "no room\n"}

@@ -15,7 +15,7 @@ func TestScriptedResultsInEveryFormat(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		twoFolders(l.machine("db1"))
 		l.layers("/srv/a", "/srv/b", "--pairs", "3", "--size", "16m", "-o", "page.pdf").ends(2).says(
-			"can't be told from its name", ".html")
+			"does not say which format to write", ".html")
 		l.run("ladder", "/srv/a", "--on", "scripted://db1", "--format", "pdf").ends(2).says("there is no format pdf",
 			"markdown")
 		if loads := l.loaded("db1"); len(loads) > 0 {

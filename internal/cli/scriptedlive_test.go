@@ -312,7 +312,8 @@ func TestScriptedLiveRefusals(t *testing.T) {
 		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--layers").ends(2).says(
 			"--live and --layers exclude each other")
 		live(suite, "/srv/a", "/srv/c", "scripted://db1").ends(2).says("there is no directory /srv/c on scripted://db1")
-		live(suite, "/srv/a", "/srv/b", "scripted://db1", "-o", "page.xyz").ends(2).says("can't be told from its name")
+		live(suite, "/srv/a", "/srv/b", "scripted://db1", "-o", "page.xyz").ends(2).says(
+			"does not say which format to write")
 		l.run("compare", "a", "b", "--pairs", "10").ends(2).says("--pairs means nothing without --live or --layers")
 		live("--resume", "last").ends(2)
 		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--repeat", "1").ends(0)

@@ -214,7 +214,7 @@ func TestScriptedSweepOfARealHost(t *testing.T) {
 		l.run(append(args, "--reboot", "scripted://db1", "--dry-run")...).ends(0).says("scripted://db1 is restarted "+
 			"by kexec at every visit", "start scripted://db1 by itself, and verify its own arguments")
 		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "lilo")...).ends(2).says(
-			"there is no way to boot called lilo")
+			"there is no boot method called lilo")
 		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "grub")...).ends(4).says("grub: ")
 		if len(boots) != 0 {
 			t.Fatalf("it was restarted: %q", boots)

@@ -105,7 +105,7 @@ func portTo(ctx context.Context, t target.Target, a netip.Addr) (string, error) 
 	if port := wordAfter(text, "dev"); ok && port != "" {
 		return port, nil
 	}
-	return "", &lab.Error{What: "it can't be told by which port " + a.String() + " is reached",
+	return "", &lab.Error{What: "the port that leads to " + a.String() + " is unknown",
 		Hints: []string{"ip route get " + a.String()}}
 }
 

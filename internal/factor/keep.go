@@ -207,7 +207,7 @@ func (j *Journal) checkStep(ctx context.Context, s *step) error {
 	for i, p := range s.Spots {
 		if p.readable() && !same(readings[i].value, p.New) {
 			return &lab.Error{Kind: lab.Refused,
-				What: fmt.Sprintf("%s is not changed: what is to be kept does not stay beside it", s.Factor)}
+				What: fmt.Sprintf("%s is not changed: that would change a setting that must stay", s.Factor)}
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[stri
 		switch {
 		case done:
 		case c == "":
-			f = unknown(key, interruptsPath, "the disk's own interrupts can't be told: it hangs on no PCI function")
+			f = unknown(key, interruptsPath, "the disk's own interrupts are unknown: it is not on a PCI function")
 		default:
 			numbers := controllerInterrupts(s.reader, c, names, virtio)
 			if left -= len(numbers); left < 0 {

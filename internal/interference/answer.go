@@ -16,8 +16,8 @@ func answer(d *Document) Answer {
 	}
 	all := d.Combinations[len(d.Combinations)-1]
 	if all.Sum.Value == nil || all.Alone.Value == nil {
-		return Answer{Verdict: Undecided, Text: "no pass has all of the loads alone and together, so that nothing " +
-			"can be told"}
+		return Answer{Verdict: Undecided, Text: "no pass has all of the loads alone and together, so nothing " +
+			"is known of what they lose"}
 	}
 	for _, t := range d.Combinations {
 		if t.Whole.Verdict == Loses {
@@ -31,7 +31,7 @@ func answer(d *Document) Answer {
 	}
 	if undecided(d) {
 		return Answer{Verdict: Undecided,
-			Text: fmt.Sprintf("nobody is sure to lose, but it can't be told of all: %s together do %s, %s of the sum "+
+			Text: fmt.Sprintf("no load surely loses, but some are undecided: %s together do %s, %s of the sum "+
 				"of each alone; more --passes tell more",
 				names(d, all.Groups), amount(all.Sum), share(all.Whole))}
 	}
@@ -69,7 +69,7 @@ func sharedText(d *Document, s SharedCeiling, who string) string {
 		return fmt.Sprintf("%s take from each other, but by more than one ceiling: some of them do not come to the "+
 			"%s that all do together, or beyond it", who, amount(s.Rate))
 	}
-	return fmt.Sprintf("%s take from each other; whether it is one ceiling of %s can't be told from so few passes",
+	return fmt.Sprintf("%s take from each other; whether it is one ceiling of %s is undecided after so few passes",
 		who, amount(s.Rate))
 }
 

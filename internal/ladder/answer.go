@@ -18,7 +18,7 @@ func answer(d *Document, cpus int) Answer {
 		if worst := shortest(d.Rungs[i].Cells, Verdict.falls); worst != nil {
 			text := fallText(d, &d.Rungs[i], worst, cpus)
 			if len(open) > 0 {
-				text += "; whether a lower rung falls short as well can't be told: " + several(open)
+				text += "; whether a lower rung falls short, too, is undecided: " + several(open)
 			}
 			return Answer{Rung: &i, Cell: worst.Cell, Verdict: worst.Verdict, Text: text}
 		}
@@ -28,10 +28,10 @@ func answer(d *Document, cpus int) Answer {
 	}
 	switch {
 	case len(open) > 0:
-		return Answer{Verdict: Undecided, Text: "no rung is sure to fall short, but it can't be told of all: " +
+		return Answer{Verdict: Undecided, Text: "no rung surely falls short, but some are undecided: " +
 			several(open)}
 	case d.Claims == 0:
-		return Answer{Verdict: Unexpected, Text: "no rung stands on another here, so none can fall short of it: " +
+		return Answer{Verdict: Unexpected, Text: "these places don't stand on each other, so no rung can fall short of another: " +
 			topText(d)}
 	}
 	return Answer{Verdict: Reaches,

@@ -124,7 +124,7 @@ func causeText(d *Document, r *Rung, c *Cell) string {
 	}
 	bare, other := bareOf(d, r, c)
 	if bare == nil {
-		return "whether it is " + itself + " or the storage behind it can't be told: the guest has no disk with the " +
+		return "whether it is " + itself + " or the storage behind it is undecided: the guest has no disk with the " +
 			"same kind, queues and iothreads, and with backing null or memory"
 	}
 	switch c.Cause {
@@ -138,12 +138,12 @@ func causeText(d *Document, r *Rung, c *Cell) string {
 		return fmt.Sprintf("it is %s (%s %s, with no storage behind it), and the storage behind it takes more", itself,
 			subject(bare), other.Reached.percent())
 	}
-	text := "whether it is " + itself + " or the storage behind it can't be told: "
+	text := "whether it is " + itself + " or the storage behind it is undecided: "
 	switch {
 	case other.Center == nil:
 		return text + "no load on " + bare.Name + " ended well"
 	case other.Expected == nil || !slices.Equal(other.Expected.Rungs, c.Expected.Rungs):
-		return text + bare.Name + " is held against another rung"
+		return text + bare.Name + " is compared with another rung"
 	}
 	return text + openText(d, bare, other)
 }
@@ -169,7 +169,7 @@ func (a *analysis) guestLosses(d *Document) []GuestLoss {
 			case cell.Verdict.falls():
 				t.Text = fallText(d, r, cell, a.terms.CPUs)
 			case cell.Verdict == Undecided:
-				t.Text = "whether a guest loses anything can't be told: " + openText(d, r, cell)
+				t.Text = "whether a guest loses anything is undecided: " + openText(d, r, cell)
 			case cell.Verdict == Reaches:
 				reaching, from = append(reaching, cell.Title), cell.Expected.From
 				continue

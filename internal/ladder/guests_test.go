@@ -48,16 +48,16 @@ func TestWhatAGuestLosesIsVirtioOrTheStorageBehindIt(t *testing.T) {
 			"none in g", Short, Both,
 			[]string{"it is virtio-blk itself (none in g reaches 5", "and the storage behind it takes more"}},
 		{"no disk to tell by", healthy().disk("g", "data", "image", "blk", top, 2e9), "data in g", Short, Unclear,
-			[]string{"can't be told: the guest has no disk"}},
+			[]string{"is undecided: the guest has no disk"}},
 		{"another guest's disk tells nothing", healthy().disk("h", "none", "null", "blk", top, 9e9).disk("g", "data",
 			"image", "blk", top, 2e9), "data in g", Short, Unclear,
 			[]string{"the guest has no disk"}},
 		{"a disk with other queues tells nothing", healthy().disk("g", "none", "null", "two queues", top, 9e9).disk("g",
 			"data", "image", "blk", top, 2e9), "data in g", Short, Unclear,
 			[]string{"the guest has no disk"}},
-		{"one that is held against another rung tells nothing", healthy().disk("g", "none", "null", "blk", top-1,
+		{"one that is compared with another rung tells nothing", healthy().disk("g", "none", "null", "blk", top-1,
 			9e9).disk("g", "data", "image", "blk", top, 2e9), "data in g", Short, Unclear,
-			[]string{"none in g is held against another rung"}},
+			[]string{"none in g is compared with another rung"}},
 		{"nothing", healthy().disk("g", "none", "null", "blk", top, 9e9).disk("g", "data", "image", "blk", top, 4e9),
 			"", Reaches, "",
 			[]string{"data in g does what /srv does in read 1m q8"}},
@@ -92,7 +92,7 @@ func TestAnUndecidedDiskWithoutStorageExplainsNothing(t *testing.T) {
 		1e9).analyze(rand.New(rand.NewPCG(1, 2)), 4)
 	bare, data := d.Rungs[top+1].Cells[0], d.Rungs[top+2].Cells[0]
 	if bare.Verdict != Undecided || data.Cause != Unclear || !strings.Contains(d.Answer.Text,
-		"can't be told: none in g reaches 9") || !strings.Contains(d.Answer.Text, "--passes") {
+		"is undecided: none in g reaches 9") || !strings.Contains(d.Answer.Text, "--passes") {
 		t.Errorf("%s, %s: %s", bare.Verdict, data.Cause, d.Answer.Text)
 	}
 }

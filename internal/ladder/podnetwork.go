@@ -75,7 +75,7 @@ func podLosses(d *Document) []PodLoss {
 			case Reaches:
 				l.Text += fmt.Sprintf("; that is at most %g%% for sure", 100*d.Margin)
 			case Undecided:
-				l.Text = fmt.Sprintf("whether the pod network costs more than %g%% can't be told: %s", 100*d.Margin,
+				l.Text = fmt.Sprintf("whether the pod network costs more than %g%% is undecided: %s", 100*d.Margin,
 					openText(d, r, c))
 			}
 			list = append(list, l)

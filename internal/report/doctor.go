@@ -60,13 +60,13 @@ func doctorAnswer(r rule.Report) []document.Block {
 	if len(found) == 0 && len(unknown) > 0 && r.Counts.Clear == 0 {
 		return []document.Block{
 			document.Sentence{Role: document.Answer,
-				Text: r.Target + ": nothing can be told, because what the rules ask about is not in it"},
+				Text: r.Target + ": nothing can be checked, because it has none of the facts that the rules need"},
 			document.Command{What: "a snapshot has it", Text: "headroom facts --json > FILE"}}
 	}
-	counts := fmt.Sprintf("%d can't be told, %d clear, %d do not apply", len(unknown), r.Counts.Clear,
+	counts := fmt.Sprintf("%d unknown, %d clear, %d do not apply", len(unknown), r.Counts.Clear,
 		r.Counts.NotApplicable)
 	if r.PrivilegedWouldAnswer > 0 {
-		counts += fmt.Sprintf("; as root %d more could be told", r.PrivilegedWouldAnswer)
+		counts += fmt.Sprintf("; as root %d more could be checked", r.PrivilegedWouldAnswer)
 	}
 	return []document.Block{
 		document.Sentence{Role: document.Answer, Text: r.Target + ": " + findingsText(severities, "this machine")},

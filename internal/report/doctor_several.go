@@ -70,7 +70,7 @@ func severalAnswer(d diagnosis.Several) []document.Block {
 	}
 	return []document.Block{
 		document.Sentence{Role: document.Answer, Text: title + ": " + findingsText(severities, "any of them")},
-		document.Sentence{Role: document.Detail, Text: fmt.Sprintf("%d can't be told on all of them", unknown)}}
+		document.Sentence{Role: document.Detail, Text: fmt.Sprintf("%d are unknown on all of them", unknown)}}
 }
 
 // sharedEvidence is what was read for a finding: by machine where it is not the same on all of them.

@@ -125,15 +125,15 @@ func TestDoctorAnswer(t *testing.T) {
 		want string
 	}{
 		{rule.Report{Target: "n7", Counts: rule.Counts{Clear: 3}},
-			"n7: nothing found that holds the I/O of this machine back\n0 can't be told, 3 clear, 0 do not apply\n"},
+			"n7: nothing found that holds the I/O of this machine back\n0 unknown, 3 clear, 0 do not apply\n"},
 		{rule.Report{Target: "n7", Findings: []rule.Finding{found("a", "low")}},
-			"n7: 1 finding (1 low)\n0 can't be told, 0 clear, 0 do not apply\n"},
+			"n7: 1 finding (1 low)\n0 unknown, 0 clear, 0 do not apply\n"},
 		{rule.Report{Target: "n7", Findings: []rule.Finding{found("a", "high"), found("b", "low"), found("b", "low"),
 			found("c", "low")}, PrivilegedWouldAnswer: 2},
 			"n7: 3 findings (1 high, 2 low), the one most likely to matter first\n" +
-				"0 can't be told, 0 clear, 0 do not apply; as root 2 more could be told\n"},
+				"0 unknown, 0 clear, 0 do not apply; as root 2 more could be checked\n"},
 		{rule.Report{Target: "dump", Findings: []rule.Finding{{Rule: "a", Verdict: rule.Unknown}}},
-			"dump: nothing can be told, because what the rules ask about is not in it\n" +
+			"dump: nothing can be checked, because it has none of the facts that the rules need\n" +
 				"a snapshot has it: headroom facts --json > FILE\n"},
 	} {
 		var b strings.Builder

@@ -82,6 +82,6 @@ func untoldBlocks(rows []untold, of []string, o DoctorOptions) []document.Block 
 		list = append(list, document.Entry{Mark: "?", Name: all, Title: title, Values: []document.Value{
 			textValue("rules", all), textValue("why", u.why), textValue("on", where)}})
 	}
-	const title = "Can't be told"
+	const title = "Unknown"
 	return []document.Block{document.Heading{Text: title}, document.Entries{Name: title, List: list}}
 }

@@ -145,7 +145,7 @@ func eventText(load EventLoad, u lab.Event, h lab.Occurrence, f outage.Finding) 
 	case h.Failed != "":
 		return "it was not carried out as it was meant: " + h.Failed + "."
 	case f.Unknown != "":
-		return "what it did can't be told: " + f.Unknown + "."
+		return "its effect is unknown: " + f.Unknown + "."
 	}
 	parts := []string{eventPhase(f.Event, "it", load, f)}
 	if l := f.Event.Level; l != nil && f.Event.Dip {

@@ -170,15 +170,15 @@ func (h historyText) newestSentence() string {
 	case len(bad) > 0:
 		text := newest + "shows a regression: " + firstNames(bad)
 		if len(open) > 0 {
-			text += "; " + prose.Count(len(open), "figure") + " can't be told"
+			text += "; " + prose.Count(len(open), "figure") + " undecided"
 		}
 		return text + "."
 	case measured == 0:
 		return newest + "has none of these cells."
 	case len(open) == measured:
-		return newest + "can't be told to be as good as those before it or not: " + firstNames(open) + "."
+		return newest + "is proved neither as good as those before it nor worse: " + firstNames(open) + "."
 	case len(open) > 0:
-		return newest + fmt.Sprintf("shows no regression in %d of %s; can't be told: %s.", measured-len(open),
+		return newest + fmt.Sprintf("shows no regression in %d of %s; undecided: %s.", measured-len(open),
 			prose.Count(measured, "figure"), firstNames(open))
 	}
 	return newest + "has no regression of more than " + unit.Percent(h.Margin) + " in any figure."

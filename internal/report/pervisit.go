@@ -41,7 +41,7 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitMetric) string) []strin
 	}
 	switch {
 	case costs == "":
-		text += ". What they take is not on record, so how many repetitions are worth it can't be told"
+		text += ". How long they take is not recorded, so how many repetitions pay off is unknown"
 	case n.Repeat == 1:
 		text += ": --repeat 1 is enough"
 	case n.Repeat > 1:

@@ -41,7 +41,7 @@ func stagesHeadline(d *stages.Document) string {
 			found = append(found, strconv.Itoa(n)+" "+many)
 		}
 	}
-	add(rows["unlike-pair"], "is held against another load", "are held against other loads")
+	add(rows["unlike-pair"], "is compared with another load", "are compared with other loads")
 	above := 0
 	for _, r := range d.Rows {
 		if slices.Contains(r.Warnings, "samples-above-ceiling") || slices.Contains(r.Warnings, "maxima-above-ceiling") {

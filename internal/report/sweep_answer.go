@@ -51,7 +51,7 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 		return fmt.Sprintf("%s makes no difference of more than %s to %s%s", d.Factor,
 			unit.RoundPercent(d.Margin), c.Title, ceiling)
 	case !c.Distinguishable:
-		text := fmt.Sprintf("no level of %s can be told from the best for %s", d.Factor, c.Title)
+		text := fmt.Sprintf("no level of %s is clearly below the best for %s", d.Factor, c.Title)
 		if d.Blocks < sweep.MinBlocks {
 			text += ": " + tooFewBlocks(d.Blocks)
 		}
@@ -124,14 +124,14 @@ func choiceAnswer(d *sweep.Document) string {
 			theLoads(d))
 	}
 	if !r.Distinguishable {
-		text := fmt.Sprintf("no level of %s can be told to be a better single choice than another", d.Factor)
+		text := fmt.Sprintf("no level of %s is clearly a better single choice than another", d.Factor)
 		if d.Blocks < sweep.MinBlocks {
 			text += ": " + tooFewBlocks(d.Blocks)
 		}
 		return text + fmt.Sprintf("; by the means %s loses least, %s", r.Level, atWorst(d, r.Loss))
 	}
 	if slices.Contains(r.Set, d.Baseline) && r.Level != d.Baseline {
-		return fmt.Sprintf("%s is the best single choice by the means, %s, but the baseline %s can't be told from it",
+		return fmt.Sprintf("%s is the best single choice by the means, %s, but the baseline %s may be as good",
 			setting(d, r.Level), atWorst(d, r.Loss), d.Baseline)
 	}
 	text := fmt.Sprintf("%s is the best single choice", setting(d, r.Level))

@@ -124,7 +124,7 @@ func levelMap(d *sweep.Document) []document.Block {
 	}
 	var legend []string
 	if signs[bestSign] {
-		legend = append(legend, bestSign+" the best, and what can't be told from it")
+		legend = append(legend, bestSign+" the best, and those that may be as good")
 	}
 	if signs[harmSign] {
 		legend = append(legend, harmSign+" shown to be worse than a lower level or the baseline")
@@ -264,7 +264,7 @@ func legendTexts(d *sweep.Document) []string {
 		text := ""
 		switch enoughText(d, &c) {
 		case "·":
-			text = "· no level can be told from another"
+			text = "· no clear difference"
 		case "=":
 			text = fmt.Sprintf("= no level makes a difference of more than %s", unit.RoundPercent(d.Margin))
 		default:

@@ -31,7 +31,7 @@ func curveAnswer(d *sweep.Document, c *sweep.Curve) string {
 	if k := c.Knee; k != nil {
 		text := "knee at " + k.Level
 		if !k.Distinguishable {
-			text = "no knee can be told"
+			text = "no clear knee"
 		} else if len(k.Set) > 1 {
 			text += ", not told from " + prose.List(without(k.Set, k.Level))
 		}

@@ -52,7 +52,7 @@ func sweepSureness(d *sweep.Document) []string {
 		return []string{"A figure is the mean of all repetitions of a load at a level. To prove a difference, " +
 			"measure the levels by turns: " + byTurns}
 	}
-	lines := []string{fmt.Sprintf("%s. Levels are held against each other within a block; all statements about cells "+
+	lines := []string{fmt.Sprintf("%s. Levels are compared within a block; all statements about cells "+
 		"hold together with %s (each of %d intervals with %s).",
 		prose.Capital(prose.Count(d.Blocks, "block")), confidenceDigits(1-d.Alpha), d.Claims,
 		confidenceDigits(d.Confidence))}

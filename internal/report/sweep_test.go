@@ -238,11 +238,11 @@ func TestWhatASweepSays(t *testing.T) {
 	for name, want := range map[string][]string{
 		"suite": {"guest:iothreads=8 is the best single choice: at worst 31%", "(randwrite 32k q16)",
 			"81 loads: better than at 0 in 54, at the ceiling in 27; some level does harm in 4",
-			"^ at the ceiling: 6.61 GiB/s, PCIe 3.0 x8 uplink 0000:17:00.0", "· no level can be told from another",
+			"^ at the ceiling: 6.61 GiB/s, PCIe 3.0 x8 uplink 0000:17:00.0", "· no clear difference",
 			"8 is worse than 4 in 3 loads", "cpu-bound", "at 2 (3 of 10 repetitions)",
 			"An I/O at 8 takes", "the CPU time of the load's process",
 			"all statements about cells hold together with 95%"},
-		"few blocks": {"no level of guest:iothreads can be told to be a better single choice than another: 2 blocks " +
+		"few blocks": {"no level of guest:iothreads is clearly a better single choice than another: 2 blocks " +
 			"say nothing of noise", "undecided in 54"},
 		"kernel": {"6.2.16 is faster than 6.1.0-28-amd64: +10", "(another branch); likely because 6.2.16 lacks a " +
 			"fix: of spec_rstack_overflow", "6.2.16 does not know of it",

@@ -133,7 +133,7 @@ func gateOf(st *store.Store, doc history.Document) error {
 		return &lab.Error{Kind: lab.Gate, What: "there is a regression of " + doc.Suite,
 			Hints: append(named, "a new level that is to stay is accepted with --since RUN, the first one at it")}
 	case history.Undecided:
-		return &lab.Error{Kind: lab.Undecided, What: "it can't be told whether there is a regression of " + doc.Suite,
+		return &lab.Error{Kind: lab.Undecided, What: "it is undecided whether there is a regression of " + doc.Suite,
 			Hints: named}
 	}
 	return nil

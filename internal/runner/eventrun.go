@@ -342,7 +342,7 @@ func (s *Session) analyzeEvents(a *attempt) {
 		text := s.Events[i].Text()
 		if f.Unknown != "" {
 			a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "event-unknown", Taints: []string{"event.*"},
-				Text: fmt.Sprintf("what the event %s did can't be told: %s", text, f.Unknown)})
+				Text: fmt.Sprintf("the effect of the event %s is unknown: %s", text, f.Unknown)})
 			return
 		}
 		stall, dip = max(stall, f.Stall), max(dip, 1-f.Lowest)

@@ -87,7 +87,7 @@ func (d *Document) addUnlike() {
 			}
 			d.add(Finding{Rows: []int{i},
 				Warning: lab.Warning{Code: "unlike-pair", Taints: []string{}, Text: fmt.Sprintf(
-					"%s in %s is held against %s in %s (%s): its %.1f%% are not what %s makes of the same load; "+
+					"%s in %s is compared with %s in %s (%s): its %.1f%% are not what %s makes of the same load; "+
 						"measure both with one load",
 					r.Title, r.Stage, d.Rows[e.Row].Title, e.Of, strings.Join(words, ", "), 100*e.Ratio, r.Stage)}})
 		}

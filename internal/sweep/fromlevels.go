@@ -221,7 +221,7 @@ func (l *levels) coupledFactors(in *Input, run lab.Run) []string {
 		for _, arm := range in.Levels {
 			with = append(with, fmt.Sprintf("%s at %s", cmp.Or(at[arm.Name], "none"), arm.Name))
 		}
-		in.Notes = append(in.Notes, fmt.Sprintf("%s can't be told from %s, which differs with it: %s", l.factor, other,
+		in.Notes = append(in.Notes, fmt.Sprintf("the effect of %s can't be separated from %s, which differs with it: %s", l.factor, other,
 			strings.Join(with, ", ")))
 	}
 	return along

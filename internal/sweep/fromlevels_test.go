@@ -114,7 +114,7 @@ func TestLevelsThatGoAlong(t *testing.T) {
 	}
 	if len(d.Notes) != 1 ||
 		!strings.Contains(d.Notes[0],
-			"can't be told from guest:iothreads, which differs with it: 4 at vm, none at runc") {
+			"can't be separated from guest:iothreads, which differs with it: 4 at vm, none at runc") {
 		t.Errorf("notes %q", d.Notes)
 	}
 }

@@ -33,7 +33,7 @@ func (o owners) Lstat(name string) (safepath.Info, error) {
 		return safepath.Info{}, err
 	}
 	if _, ok := info.Sys().(*syscall.Stat_t); !ok {
-		return safepath.Info{}, fmt.Errorf("who owns %s on %s can't be told", name, o.t.Name())
+		return safepath.Info{}, fmt.Errorf("the owner of %s on %s is unknown", name, o.t.Name())
 	}
 	return safepath.InfoOf(info), nil
 }

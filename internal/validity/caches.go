@@ -40,7 +40,7 @@ func cacheChecks() []Check {
 			Repetition: directNotHonoured,
 			Taints:     "the direction concerned",
 			When: fmt.Sprintf("direct=1 on a file that is known to be written in full, and the disk moved %s of "+
-				"what fio moved; or ZFS whose disks can't be told", below(reachedShare)),
+				"what fio moved; or ZFS whose disks are unknown", below(reachedShare)),
 			Do:     "measure on another file system, or on the device",
 			Source: "fio #642; KDiskMark #122, #148",
 		},

@@ -82,7 +82,7 @@ func stageChecks() []Check {
 			Title:  "Two loads that are not alike were set against each other",
 			By:     "stages",
 			Taints: "nothing of what was measured, but the efficiency",
-			When: "the load of a stage differs from that of the stage it is held against in depth, jobs or another " +
+			When: "the load of a stage differs from that of the stage it is compared with in depth, jobs or another " +
 				"parameter of the load",
 			Do: "measure both stages with the same load",
 			Source: "the NFS over RDMA report: one path measured at a depth of 8 for each job, two paths at a depth " +

@@ -106,7 +106,7 @@ func outcomeChecks() []Check {
 		{
 			Code:   "event-unknown",
 			Weight: Spoils,
-			Title:  "What an event did can't be told",
+			Title:  "The effect of an event is unknown",
 			By:     "runner",
 			Taints: "what is said of events",
 			When: "less than 5 s of the load came before an event, or less than 1 s after it, or the load has no " +

@@ -78,7 +78,7 @@ func (x *check) New(ctx context.Context) error {
 		}
 	}
 	if !stat.Differ(x.good, x.bad, checkRisk) {
-		return app.Usage(fmt.Sprintf("the runs %s and %s can't be told apart: %s and %s", x.terms.Good, x.terms.Bad,
+		return app.Usage(fmt.Sprintf("the runs %s and %s don't differ clearly: %s and %s", x.terms.Good, x.terms.Bad,
 			prose.Count(len(x.good), "repetition"), prose.Count(len(x.bad), "repetition")),
 			"measure both more often: headroom run --repeat 10", "or they don't differ")
 	}
@@ -233,7 +233,7 @@ func (c *checking) Repeat(ctx context.Context, next plan.Repetition) error {
 func (x *check) Report() error {
 	logs, failed := x.logs(x.measured)
 	if failed {
-		return &app.ExitError{Code: app.StatusSkip, Err: &lab.Error{What: "a load failed, so that this can't be told",
+		return &app.ExitError{Code: app.StatusSkip, Err: &lab.Error{What: "a load failed, so the answer is unknown",
 			Hints: []string{"headroom show " + x.Store.ShortID(x.Run.ID) + " --raw shows what it said"}}}
 	}
 	after := fmt.Sprintf("%s (run %s)", prose.Count(len(logs), "measurement"), x.Store.ShortID(x.Run.ID))

@@ -32,7 +32,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 		return nil
 	}
 	if x.network != nil {
-		return app.Usage("a network has no reference to be held against", "leave out --reference")
+		return app.Usage("a network has no reference to compare with", "leave out --reference")
 	}
 	on, at := x.options.ReferenceOn, []string{x.options.Reference}
 	if x.AllKinds().Has(x.options.Reference) { // what it was made with is measured
@@ -42,7 +42,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 		}
 		on, at = x.options.Reference, nil
 	} else if len(x.Peers) > 0 {
-		return app.Usage("several targets are held against one place "+x.options.Reference,
+		return app.Usage("several targets can't be compared with one place, "+x.options.Reference,
 			"name a reference of which there can be as many: --reference 'kube:pod?…'")
 	}
 	r, err := x.openReference(ctx, on, 1+len(x.Peers))

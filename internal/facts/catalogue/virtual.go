@@ -24,7 +24,7 @@ func clusterFacts() []Definition {
 			"none where they are routed", Setting},
 		{"cni.encapsulates", Text, "", "which packets: always, or between subnets (CrossSubnet, DirectRouting)",
 			Setting},
-		{"cni.mtu", Whole, "bytes", "MTU that it is told to give pods; unknown where it finds one by itself", Setting},
+		{"cni.mtu", Whole, "bytes", "MTU that it is configured to give pods; unknown where it chooses one itself", Setting},
 		{"cni.plugins", List, "", "programs that make a pod's interface, in the node's /etc/cni/net.d: bridge, portmap",
 			Setting},
 		{"claim.class", Text, "", "its StorageClass", Setting},

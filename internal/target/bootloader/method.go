@@ -45,7 +45,7 @@ func Methods() []string {
 // choose finds the way that was asked for, or the first that is possible.
 func choose(ctx context.Context, m machine, natural Record, asked string) (string, loader, error) {
 	if asked != "" && !slices.Contains(Methods(), asked) {
-		return "", nil, &lab.Error{Kind: lab.Usage, What: "there is no way to boot called " + asked,
+		return "", nil, &lab.Error{Kind: lab.Usage, What: "there is no boot method called " + asked,
 			Hints: []string{"there are " + strings.Join(Methods(), ", ")}}
 	}
 	refused := &lab.Error{Kind: lab.Refused, What: "can't start the machine once with other boot arguments",
