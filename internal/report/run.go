@@ -73,27 +73,15 @@ func runDocument(s *Summary, o Options) document.Document {
 	return d
 }
 
-// shortID is the id of the run as one types it; empty for none.
-func (r runText) shortID() string {
-	if r.o.ShortID == nil || r.ID == "" {
-		return r.ID
-	}
-	return r.o.ShortID(r.ID)
-}
-
 // next is what to type now.
 func (r runText) next() []document.Block {
 	if r.ID == "" {
 		return nil
 	}
-	id := r.shortID()
+	id := r.o.id(r.ID)
 	var blocks []document.Block
 	if r.Status == lab.Interrupted {
-		command := "run"
-		if r.Experiment != nil {
-			command = r.Experiment.Kind
-		}
-		blocks = append(blocks, document.Command{What: "go on", Text: "headroom " + command + " --resume " + id})
+		blocks = append(blocks, document.Command{What: "go on", Text: r.Design.Resume(id)})
 	}
 	if more := moreTime(r.Summary); more > 0 {
 		blocks = append(blocks, document.Command{What: "go on",

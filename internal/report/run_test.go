@@ -121,3 +121,15 @@ func TestPercentilesHaveRoomForTheirNames(t *testing.T) {
 		t.Error("no bins")
 	}
 }
+
+// What was cut off goes on with the command that made it.
+func TestGoOnWithTheCommandThatMeasured(t *testing.T) {
+	for _, design := range []lab.Design{lab.DesignRun, lab.DesignNet, lab.DesignNFS, lab.DesignLive} {
+		s := fixtures(t)[0]
+		s.Status, s.Design = lab.Interrupted, design
+		text := strings.Join(strings.Fields(written(t, "table", []Summary{s}, Options{})), " ")
+		if want := "go on: " + design.Resume(s.ID); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in\n%s", design, want, text)
+		}
+	}
+}

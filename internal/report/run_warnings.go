@@ -22,8 +22,9 @@ func (r runText) warnings() document.Warnings {
 		one.Brief = document.WarningText{Text: r.briefText(r.marks[i]), About: r.briefAbout(r.marks[i])}
 		w.List = append(w.List, one)
 	}
-	if id := r.shortID(); id != "" {
-		w.Full = prose.Join("headroom show", id, map[bool]string{true: "--cells"}[r.Experiment != nil], "--warnings")
+	if r.ID != "" {
+		w.Full = prose.Join("headroom show", r.o.id(r.ID), map[bool]string{true: "--cells"}[r.Experiment != nil],
+			"--warnings")
 	}
 	return w
 }

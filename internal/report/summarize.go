@@ -61,6 +61,7 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 		Precision: run.Precision, Budget: run.Budget, Anytime: run.Anytime,
 		Pause: run.Pause, AsPublished: run.AsPublished,
 		Experiment: run.Experiment, NotVerified: run.NotVerified, Network: run.Network, Study: run.Concurrent,
+		Design:   run.MadeBy(),
 		Targets:  slices.Clone(run.Targets),
 		Cells:    make([]Cell, 0, len(run.Cells)),
 		Warnings: []Warning{},

@@ -44,6 +44,8 @@ type Summary struct {
 	// NotVerified are settings of the boot whose effect nothing shows.
 	NotVerified []lab.Unverified `json:"not_verified,omitempty"`
 
+	// Design is what the run was measured for, and so the command that goes on with it.
+	Design lab.Design `json:"-"`
 	// Network are the pairs between which one is measured; absent in a run of storage.
 	Network []lab.NetworkPair `json:"network,omitempty"`
 	// Study says which arms are loaded at the same time; absent where all are.
