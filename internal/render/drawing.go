@@ -56,15 +56,8 @@ const (
 	tickLength    = 3.0
 )
 
-// newDrawing is one of a height whose names at the y axis have a size.
+// newDrawing is one of a height whose names at the y axis have a size, without its axes.
 func newDrawing(x, y scale, height, textSize float64) *drawing {
-	d := newFrame(x, y, height, textSize)
-	d.axes()
-	return d
-}
-
-// newFrame is a drawing without its axes.
-func newFrame(x, y scale, height, textSize float64) *drawing {
 	d := &drawing{x: x, y: y, height: height, textSize: textSize, right: rightOfData, above: aboveData,
 		below: belowData}
 	if y.title != "" {

@@ -10,6 +10,7 @@ import (
 func TestDrawingStaysWithinItsScales(t *testing.T) {
 	x := scale{min: 0.1, max: 1000, logarithmic: true, ticks: []tick{{1, "<1 & 2>"}, {10, ""}}}
 	d := newDrawing(x, scale{min: -1, max: 1, ticks: []tick{{0, "none"}}}, 100, pictureText)
+	d.axes()
 	for v, want := range map[float64]float64{0.1: 0, 10: 0.5, 1000: 1, -5: 0, 0: 0, 1e9: 1} {
 		if got := d.x.share(v); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%v is at %v of the logarithmic scale, want %v", v, got, want)

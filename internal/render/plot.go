@@ -40,11 +40,11 @@ func Picture(p document.Plot) template.HTML {
 		for i := range place.ticks {
 			place.ticks[i].value = d.row(place.ticks[i].value)
 		}
-		d.drawing = newFrame(value, place, plotHeight(p), pictureText-1)
+		d.drawing = newDrawing(value, place, plotHeight(p), pictureText-1)
 		const arrow = 8 // where a value is beyond the picture
 		d.left, d.gap, d.right = d.left+arrow, d.gap+arrow, d.right+arrow/2+d.widestText()
 	} else {
-		d.drawing = newFrame(place, value, plotHeight(p), pictureText)
+		d.drawing = newDrawing(place, value, plotHeight(p), pictureText)
 	}
 	marks, rows := d.placedMarks()
 	d.above += float64(rows) * titleHeight
