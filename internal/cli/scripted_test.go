@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"headroom/internal/app"
+	"headroom/internal/experiment/designtest"
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
@@ -59,7 +60,7 @@ type scriptedLab struct {
 func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 	t.Helper()
 	t.Parallel()
-	dir := folderInMemory(t)
+	dir := designtest.FolderInMemory(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))) // later than all files
 		l := &scriptedLab{T: t, network: new(scripted.Network), machines: map[string]*scripted.Machine{}, dir: dir,
@@ -100,21 +101,6 @@ func (l *scriptedLab) designs() {
 				earlier.MadeBy())
 		}
 	}
-}
-
-// folderInMemory is a folder of the test's own, where nothing waits for a disk if that can be had.
-func folderInMemory(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "headroom-scripted-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
 }
 
 // machine is the one of a name.

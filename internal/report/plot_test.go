@@ -64,7 +64,11 @@ func TestPlotsStayInTheirFrames(t *testing.T) {
 // The interval of a sweep that leaves its picture ends in an arrow.
 func TestIntervalsOfSweepsEndInArrows(t *testing.T) {
 	arrow := regexp.MustCompile(`d="M[^L"]+L[^L"]+L[^L"]+" fill="none"`)
-	for _, p := range plotsOf(SweepDocument(wideSweep(), Options{})) {
+	plots := plotsOf(SweepDocument(wideSweep(), Options{}))
+	if len(plots) == 0 {
+		t.Error("the sweep has no picture")
+	}
+	for _, p := range plots {
 		if n := len(arrow.FindAllString(string(render.Picture(p)), -1)); n != 1 {
 			t.Errorf("%s: %d arrows for the interval that leaves the picture", p.Title, n)
 		}

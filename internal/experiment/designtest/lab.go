@@ -47,7 +47,7 @@ type Lab struct {
 // inLab runs a test on the machines of the design, in a bubble of synctest.
 func (d Design) inLab(t *testing.T, command Command, test func(l *Lab)) {
 	t.Helper()
-	dir := folderInMemory(t)
+	dir := FolderInMemory(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))) // later than all files
 		l := &Lab{T: t, design: d, dir: dir, command: command, signals: make(chan os.Signal, 8)}
@@ -81,8 +81,8 @@ func (l *Lab) loadBegins(e *scripted.Event) {
 	}
 }
 
-// folderInMemory is a folder of the test's own, where nothing waits for a disk if that can be had.
-func folderInMemory(t *testing.T) string {
+// FolderInMemory is a folder of the test's own, where nothing waits for a disk if that can be had.
+func FolderInMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "headroom-design-")
 	if err != nil {
