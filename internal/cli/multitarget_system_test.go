@@ -156,7 +156,7 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, &stdout, &stderr)
 	}
 	t.Logf("%s%s", &stdout, &stderr)
-	for _, want := range []string{"target=here", "target=a", "target=b", "target=all",
+	for _, want := range []string{"=here ", "=a ", "=b ", "=all ",
 		"The loads of 3 targets were started", "sums over the seconds"} {
 		if !strings.Contains(strings.Join(strings.Fields(stdout.String()), " "), want) {
 			t.Errorf("the table does not say %q", want)

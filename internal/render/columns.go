@@ -240,8 +240,10 @@ func Shorten(text string, width int) string {
 	return string(runes[:max(width-1, 0)]) + "…"
 }
 
-// apart shortens names to a room, or to the least that leaves different ones different.
+// apart shortens names to a room, or to the least that leaves different ones different. Words that all of them have
+// go first, since what tells them apart is what a reader looks for.
 func apart(names []string, room int) []string {
+	names = withoutShared(slices.Clone(names), room)
 	different := func(names []string) int {
 		return len(slices.Compact(slices.Sorted(slices.Values(names))))
 	}
@@ -258,4 +260,30 @@ func apart(names []string, room int) []string {
 			return short
 		}
 	}
+}
+
+// withoutShared replaces words that all names have at the same place, behind their first one, by a dot: as many as it
+// takes to fit into a room, the last of them first. Real rows:
+//
+//	read randread 4k target=here    read randread … target=here
+//	read randread 4k target=all     read randread … target=all
+func withoutShared(names []string, room int) []string {
+	words := make([][]string, len(names))
+	for i, name := range names {
+		words[i] = strings.Fields(name)
+	}
+	end := 1
+	for len(names) > 1 && !slices.ContainsFunc(words, func(w []string) bool {
+		return len(w) < end+2 || w[end] != words[0][end]
+	}) {
+		end++
+	}
+	for from := end - 1; from >= 1 && slices.ContainsFunc(names, func(name string) bool {
+		return utf8.RuneCountInString(name) > room
+	}); from-- {
+		for i, w := range words {
+			names[i] = strings.Join(slices.Concat(w[:from], []string{"…"}, w[end:]), " ")
+		}
+	}
+	return names
 }

@@ -20,7 +20,11 @@ func TestCutNamesStayApart(t *testing.T) {
 	if short[0] == short[1] || short[1] != short[2] || short[3] != "seq" {
 		t.Errorf("%q", short)
 	}
-	if got := apart([]string{"a long name", "another long name"}, 9); got[0] != "a lo…name" || got[1] != "anot…name" {
+	if got := apart([]string{"a long name", "another long name"}, 9); got[0] != "a … name" || got[1] != "anot…name" {
 		t.Errorf("%q, where 9 columns are enough", got)
+	}
+	targets := []string{"read randread 4k target=here", "read randread 4k target=all"}
+	if got := apart(targets, 19); got[0] != "read … target=here" || got[1] != "read … target=all" {
+		t.Errorf("%q, where the target tells rows apart", got)
 	}
 }
