@@ -69,8 +69,9 @@ func siblings() map[string]string {
 		"internal/facts -> internal/validity":            "facts reads the counters that the checks look at",
 		"internal/event -> internal/facts": "by which addresses an NFS mount reaches its server is a " +
 			"fact like others",
-		"internal/prose -> internal/visible": "a line is measured as it is shown",
-		"internal/factor -> internal/facts":  "what came of an NFS mount is a fact like others",
+		"internal/figure/document -> internal/figure/sampled": "the file of figures has those of samples",
+		"internal/prose -> internal/visible":                  "a line is measured as it is shown",
+		"internal/factor -> internal/facts":                   "what came of an NFS mount is a fact like others",
 	}
 }
 
@@ -630,12 +631,12 @@ func packages(t *testing.T) []string {
 	return dirs
 }
 
-// owner is the listed package that a folder belongs to: its own or the parent that covers it.
+// owner is the listed package that a folder belongs to: its own or the closest parent that covers it.
 func owner(dir string) string {
-	best := dir
+	best := ""
 	for _, l := range layers() {
 		for _, p := range l {
-			if within(dir, p) {
+			if within(dir, p) && len(p) > len(best) {
 				best = p
 			}
 		}
@@ -645,7 +646,7 @@ func owner(dir string) string {
 
 func layerOf(dir string) int {
 	for i, l := range layers() {
-		if covered(dir, l) {
+		if slices.Contains(l, owner(dir)) {
 			return i
 		}
 	}
