@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/experiment"
 	"headroom/internal/experiment/vary"
 	"headroom/internal/lab"
 	"headroom/internal/sweep"
 	"headroom/internal/target"
 	"headroom/internal/target/scripted"
+	"headroom/internal/unit"
 )
 
 const readAhead = "/sys/block/nvme0n1/queue/read_ahead_kb"
@@ -384,7 +384,7 @@ func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 		}
 		taken := time.Duration(0)
 		for _, r := range l.repetitions("last") {
-			taken += experiment.SecondsToDuration(r.Took)
+			taken += unit.SecondsToDuration(r.Took)
 		}
 		if taken > 12*time.Minute {
 			t.Errorf("it took %s", taken)

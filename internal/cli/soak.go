@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment"
+	"headroom/internal/experiment/soakrun"
 )
 
 func (p *program) soakCommand() *cobra.Command {
-	var o experiment.SoakOptions
+	var o soakrun.SoakOptions
 	c := &cobra.Command{
 		Use:   "soak SUITE [DEVICE or DIR]",
 		Short: "Measure one load for hours: does its rate hold?",
@@ -41,7 +41,7 @@ a device is filled first.`,
 			if err != nil {
 				return err
 			}
-			return experiment.Soak(c.Context(), p.App, s, o, args)
+			return soakrun.Soak(c.Context(), p.App, s, o, args)
 		},
 	}
 	f := c.Flags()

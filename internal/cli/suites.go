@@ -139,5 +139,5 @@ func duration(seconds float64) string {
 	if seconds == 0 {
 		return "?"
 	}
-	return unit.Duration(experiment.SecondsToDuration(seconds))
+	return unit.Duration(unit.SecondsToDuration(seconds))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"headroom/internal/experiment/progress"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -53,12 +54,13 @@ func (a *Active) Finish(ctx context.Context, failed error) (runner.Outcome, erro
 }
 
 // PlanAndProgress are the plan of a run, and what shows how far it has come.
-func (m *Measurement) PlanAndProgress() (plan.Plan, *Progress) {
+func (m *Measurement) PlanAndProgress() (plan.Plan, *progress.Progress) {
 	if m.Run.Anytime {
 		p := m.adaptivePlan()
-		return p, NewProgress(m.App, newAdaptiveProgress(p, m.Run, m.RunnerMeasurement().Cells, m.Saved))
+		return p, progress.New(m.App, progress.NewAdaptive(p, m.Run, m.RunnerMeasurement().Cells, m.Saved))
 	}
 	order := m.Order()
-	return plan.Fixed(order), NewProgress(m.App, NewOrderClock(m.RunnerMeasurement().Cells, NotSaved(order, m.Saved),
-		m.Pause()))
+	return plan.Fixed(order),
+		progress.New(m.App, progress.NewOrderClock(m.RunnerMeasurement().Cells, NotSaved(order, m.Saved),
+			m.Pause()))
 }

@@ -242,7 +242,7 @@ func (m *Measurement) SetEvents(events []lab.Event) error {
 			}
 			return app.Usage(
 				fmt.Sprintf("%s counts for %s, and an event needs %.0f s before it to know what is usual, "+
-					"and as many after it", c.Job, unit.Duration(SecondsToDuration(took)), outage.MinBefore),
+					"and as many after it", c.Job, unit.Duration(unit.SecondsToDuration(took)), outage.MinBefore),
 				fmt.Sprintf("make it longer: --set %s=%.0fs", option, math.Ceil(last)+30))
 		}
 	}
@@ -376,13 +376,13 @@ func (m *Measurement) PrintEvents() {
 		return
 	}
 	for _, u := range m.Run.Events {
-		text := fmt.Sprintf("event: %s into each load, %s", unit.Duration(SecondsToDuration(u.At)), u.Text())
+		text := fmt.Sprintf("event: %s into each load, %s", unit.Duration(unit.SecondsToDuration(u.At)), u.Text())
 		if u.Target != m.Target.Name() {
 			text += " on " + u.Target
 		}
 		switch {
 		case u.HasUndo() && u.For > 0:
-			text += ", undone " + unit.Duration(SecondsToDuration(u.For)) + " later"
+			text += ", undone " + unit.Duration(unit.SecondsToDuration(u.For)) + " later"
 		case u.HasUndo():
 			text += ", undone at the end"
 		}

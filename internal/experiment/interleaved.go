@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"headroom/internal/app"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
@@ -41,7 +42,7 @@ func (c *Interleaved) AddSaved() {
 }
 
 // MeasureInterleaved measures until the plan has come to its end. show is told what happens, and on says in which arm.
-func (c *Interleaved) MeasureInterleaved(ctx context.Context, show *Progress,
+func (c *Interleaved) MeasureInterleaved(ctx context.Context, show *progress.Progress,
 	on func(arm string, e runner.Progress) string) (Measured, error) {
 	i := &interleavedSchedule{c, map[string]*Active{}}
 	err := i.start(ctx, show, on)
@@ -78,7 +79,7 @@ func (i *interleavedSchedule) Repeat(ctx context.Context, next plan.Repetition) 
 }
 
 // start begins all runs. After an error those that it began are to be finished.
-func (i *interleavedSchedule) start(ctx context.Context, show *Progress,
+func (i *interleavedSchedule) start(ctx context.Context, show *progress.Progress,
 	on func(arm string, e runner.Progress) string) error {
 	for _, arm := range i.Names {
 		a, err := i.Arms[arm].Start(ctx, nil, func(e runner.Progress) {

@@ -18,6 +18,7 @@ import (
 	"headroom/internal/store"
 	"headroom/internal/suite"
 	"headroom/internal/target"
+	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
 
@@ -140,7 +141,7 @@ func (m *Measurement) Owner() string { return runner.Owner(m.Run.ID, m.Role) }
 // expectedTime of a load, ramp included; 0 when it ends by size, and for a command of which nobody knows.
 func expectedTime(c lab.Cell) time.Duration {
 	if c.Command != nil {
-		return SecondsToDuration(c.Command.ExpectedSeconds)
+		return unit.SecondsToDuration(c.Command.ExpectedSeconds)
 	}
 	if g, ok := served.Of(c.Engine); ok {
 		return g.TestTime(c.Params)
@@ -215,4 +216,21 @@ func (m *Measurement) ShortPlace() string {
 		return m.Place().Path + " of " + m.Target.Name()
 	}
 	return m.Place().Path
+}
+
+// TitleOf is what a cell is called in tables: "randread 4k q32".
+func TitleOf(c lab.Cell) string { return suiteCell(c).Title() }
+
+// The roles of the two ends of a network's tests.
+const (
+	ClientRole = "client"
+	ServerRole = "server"
+)
+
+// ServerEnd is the server that a measurement on a client has.
+type ServerEnd struct {
+	runner.Server
+	Before facts.Document
+	// SnapshotElsewhere says that another part of the run keeps its snapshots.
+	SnapshotElsewhere bool
 }

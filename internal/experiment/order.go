@@ -3,6 +3,7 @@ package experiment
 import (
 	"slices"
 
+	"headroom/internal/experiment/progress"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/suite"
@@ -35,7 +36,7 @@ func (m *Measurement) PlanCells() []plan.Cell {
 		}
 		cell := plan.Cell{ID: c.ID, Repetitions: c.Repetitions, Stage: stage}
 		if t := expectedTime(c); t > 0 {
-			cell.Seconds = (t + repetitionOverhead + m.Pause()).Seconds()
+			cell.Seconds = (t + progress.RepetitionOverhead + m.Pause()).Seconds()
 		}
 		cells = append(cells, cell)
 	}

@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,9 +52,9 @@ func (m *Measurement) checkBudget() error {
 	if pass := m.adaptivePlan().Pass(); m.Run.Budget > 0 && m.Run.Budget < pass {
 		return app.Usage(fmt.Sprintf("--budget %s is shorter than one pass over %s, which takes about %s",
 			m.Options.Budget,
-			prose.Count(len(m.Run.Cells), "cell"), unit.Duration(SecondsToDuration(math.Ceil(pass)))),
+			prose.Count(len(m.Run.Cells), "cell"), unit.Duration(unit.SecondsToDuration(math.Ceil(pass)))),
 			fmt.Sprintf("an interval takes %d passes: --budget %s", plan.MinForQuantile,
-				SecondsToDuration(math.Ceil(plan.MinForQuantile*pass))))
+				unit.SecondsToDuration(math.Ceil(plan.MinForQuantile*pass))))
 	}
 	return nil
 }
@@ -83,19 +82,19 @@ func (m *Measurement) adaptiveEstimate() []string {
 	pass := m.adaptivePlan().Pass()
 	if pass > 0 {
 		cells += fmt.Sprintf(", about %s a pass, %d passes (%s) for an interval",
-			unit.Duration(SecondsToDuration(pass)), plan.MinForQuantile,
-			unit.Duration(SecondsToDuration(plan.MinForQuantile*pass)))
+			unit.Duration(unit.SecondsToDuration(pass)), plan.MinForQuantile,
+			unit.Duration(unit.SecondsToDuration(plan.MinForQuantile*pass)))
 	}
 	most := "at most " + unit.Duration(m.budgetLeft())
 	if m.Run.Budget == 0 {
 		loads := len(m.Run.Cells)*m.mostRepetitions() - len(m.Saved)
 		most = "at most " + prose.Count(loads, "load")
 		if pass > 0 {
-			most += ", " + unit.Duration(SecondsToDuration(pass*float64(loads)/float64(len(m.Run.Cells))))
+			most += ", " + unit.Duration(unit.SecondsToDuration(pass*float64(loads)/float64(len(m.Run.Cells))))
 		}
 	}
 	if m.Run.Precision > 0 {
-		most = "until ±" + TypedPercent(m.Run.Precision) + ", " + most
+		most = "until ±" + unit.TypedPercent(m.Run.Precision) + ", " + most
 	}
 	return []string{cells, most}
 }
@@ -104,7 +103,7 @@ func (m *Measurement) adaptiveEstimate() []string {
 func (m *Measurement) adaptiveEnd() string {
 	var ends []string
 	if m.Run.Precision > 0 {
-		ends = append(ends, "each number is known to ±"+TypedPercent(m.Run.Precision))
+		ends = append(ends, "each number is known to ±"+unit.TypedPercent(m.Run.Precision))
 	}
 	if m.Run.Budget > 0 {
 		ends = append(ends, unit.Duration(m.budgetLeft())+" are spent")
@@ -113,9 +112,6 @@ func (m *Measurement) adaptiveEnd() string {
 	}
 	return "repeats where the interval is widest, until " + strings.Join(ends, " or ")
 }
-
-// TypedPercent prints a share as somebody typed it: 3%.
-func TypedPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }
 
 // writesAtMost bounds what the loads that are still to come write, besides layout and fill: all the time that there is
 // goes to the cell that writes fastest.
@@ -141,7 +137,7 @@ func (m *Measurement) writesAtMost(cells []suite.Cell, size int64) suite.Writes 
 
 // budgetLeft is what an earlier part of the run has left of the budget.
 func (m *Measurement) budgetLeft() time.Duration {
-	return max(0, SecondsToDuration(m.Run.Budget-m.spent()))
+	return max(0, unit.SecondsToDuration(m.Run.Budget-m.spent()))
 }
 
 // BudgetOf is a length of time from now on as plans count it, which begin with the first load of all; 0 for none.

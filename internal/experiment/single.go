@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"headroom/internal/app"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
@@ -72,7 +73,7 @@ func (s *Single) Measure(ctx context.Context) (_ Measured, failed error) {
 }
 
 // follow measures until a plan has come to its end.
-func (s *Single) follow(ctx context.Context, p plan.Plan, show *Progress) (runner.Outcome, error) {
+func (s *Single) follow(ctx context.Context, p plan.Plan, show *progress.Progress) (runner.Outcome, error) {
 	a, err := s.Start(ctx, p, show.Print)
 	if err != nil {
 		show.End()

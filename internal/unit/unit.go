@@ -257,3 +257,9 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	return 0, fmt.Errorf("%q is not a time; write 60s, 5m or 1h", s)
 }
+
+// SecondsToDuration converts from the base unit.
+func SecondsToDuration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// TypedPercent prints a share as somebody typed it: 3%.
+func TypedPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }

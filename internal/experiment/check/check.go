@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
@@ -183,7 +184,7 @@ func (x *check) side(logs []float64) stat.Side {
 func (x *check) Measure(ctx context.Context) (experiment.Measured, error) {
 	x.Run.Anytime = true // what is measured decides how often
 	c := &checking{check: x}
-	show := experiment.NewProgress(x.App, experiment.Counter(func() string {
+	show := progress.New(x.App, progress.Counter(func() string {
 		return fmt.Sprintf("%d of at most %d", len(c.measured), x.most*len(x.Run.Cells))
 	}))
 	defer show.End()

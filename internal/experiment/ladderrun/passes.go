@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/plan"
@@ -252,7 +253,8 @@ func (s *passes) PrintPlan(context.Context) error {
 func (s *passes) listOrder(l app.Listing) {
 	seed := s.First().Run.Seed
 	if !l.Full {
-		l.Line("in each of %d passes each load on all %ss, in an order that is drawn (--seed %d)", s.count, s.level, seed)
+		l.Line("in each of %d passes each load on all %ss, in an order that is drawn (--seed %d)", s.count, s.level,
+			seed)
 		return
 	}
 	l.Line("The order, by %ss, with --seed %d:", s.level, seed)
@@ -270,12 +272,12 @@ func (s *passes) listOrder(l app.Listing) {
 // Measure measures all passes.
 func (s *passes) Measure(ctx context.Context) (experiment.Measured, error) {
 	first := s.First()
-	clock := experiment.NewOrderClock(first.RunnerMeasurement().Cells, s.remaining(), first.Pause())
+	clock := progress.NewOrderClock(first.RunnerMeasurement().Cells, s.remaining(), first.Pause())
 	if s.budget > 0 {
 		clock.LaterTime = min(clock.LaterTime, s.budget)
 	}
 	on := func(arm string, _ runner.Progress) string { return " on " + s.Arms[arm].ShortPlace() }
-	m, err := s.MeasureInterleaved(ctx, experiment.NewProgress(s.App, clock), on)
+	m, err := s.MeasureInterleaved(ctx, progress.New(s.App, clock), on)
 	m.Planned = len(s.Names) * first.Planned()
 	return m, err
 }

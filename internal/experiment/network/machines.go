@@ -13,16 +13,16 @@ import (
 // Machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several
 // pairs once. A client and a server may be one target: what the journal of the first has changed there is in effect for
 // the second already.
-func (n *Network) Machines(ctx context.Context) ([]*experiment.VariedMachine, error) {
-	var all []*experiment.VariedMachine
+func (n *Network) Machines(ctx context.Context) ([]*VariedMachine, error) {
+	var all []*VariedMachine
 	add := func(kind, role string, adapters []string) {
 		t := n.End(role).Target
-		i := slices.IndexFunc(all, func(m *experiment.VariedMachine) bool {
+		i := slices.IndexFunc(all, func(m *VariedMachine) bool {
 			return m.Kind == kind && m.Where[0].Target == t
 		})
 		if i < 0 {
 			i, all = len(all),
-				append(all, &experiment.VariedMachine{Role: role, Kind: kind, Where: []factor.Scope{{Target: t}}})
+				append(all, &VariedMachine{Role: role, Kind: kind, Where: []factor.Scope{{Target: t}}})
 		}
 		m := all[i]
 		for _, adapter := range adapters {
@@ -48,6 +48,6 @@ func (n *Network) Machines(ctx context.Context) ([]*experiment.VariedMachine, er
 		add(experiment.ClientRole, pair.Client, at.Expected)
 		add(experiment.ServerRole, pair.Server, there.Expected)
 	}
-	slices.SortStableFunc(all, func(a, b *experiment.VariedMachine) int { return strings.Compare(a.Kind, b.Kind) })
+	slices.SortStableFunc(all, func(a, b *VariedMachine) int { return strings.Compare(a.Kind, b.Kind) })
 	return all, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
@@ -23,7 +24,7 @@ import (
 type stageRun struct {
 	nfsStage
 	*experiment.Active
-	show *experiment.Progress
+	show *progress.Progress
 	// before is what the mount had carried before the first load; nil for the server's own storage.
 	before *nfsTraffic
 	// undoEvents gives back the targets of its events.

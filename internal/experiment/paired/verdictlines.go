@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"headroom/internal/experiment"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
@@ -15,7 +16,7 @@ import (
 // each pair.
 type verdictLines struct {
 	*pairedComparison
-	show   *experiment.Progress
+	show   *progress.Progress
 	ended  map[string]bool   // cells that have their ending
 	titles map[string]string // of the cells
 }
@@ -28,7 +29,7 @@ func newVerdictLines(c *pairedComparison) *verdictLines {
 			s.ended[cell.ID] = true // in an earlier part
 		}
 	}
-	s.show = experiment.NewProgress(c.App, experiment.Counter(s.count))
+	s.show = progress.New(c.App, progress.Counter(s.count))
 	return s
 }
 
@@ -49,7 +50,7 @@ func (s *verdictLines) side(arm string, e runner.Progress) string {
 	}
 	metrics, _ := s.pairs.Verdicts(e.Cell.ID, s.Done)
 	for _, m := range metrics {
-		text += "  " + experiment.ChangeText(m.Change)
+		text += "  " + ChangeText(m.Change)
 	}
 	return text
 }
@@ -65,8 +66,8 @@ func (s *verdictLines) saved(r plan.Repetition) {
 		s.ended[r.Cell] = true
 		for _, m := range metrics {
 			s.show.Note(fmt.Sprintf("%s  %s %s: %s %s after %s", s.count(), s.titles[r.Cell], m.Metric,
-				experiment.OutcomeWord(s.metric(r.Cell, m.Metric), m, ending),
-				experiment.ChangeText(m.Change), prose.Count(m.Change.N, "pair")))
+				OutcomeWord(s.metric(r.Cell, m.Metric), m, ending),
+				ChangeText(m.Change), prose.Count(m.Change.N, "pair")))
 		}
 		if ending == plan.Failing {
 			s.show.Note(fmt.Sprintf("%s  %s: given up, because no pair of the first block could be measured", s.count(),
@@ -84,6 +85,6 @@ func (s *verdictLines) saved(r plan.Repetition) {
 			change, doing = m.Confirmed, "confirming pair"
 		}
 		s.show.Note(fmt.Sprintf("%s  %s %d of %s %s: %s", s.count(), doing, r.Number, s.titles[r.Cell],
-			m.Metric, experiment.ChangeText(change)))
+			m.Metric, ChangeText(change)))
 	}
 }

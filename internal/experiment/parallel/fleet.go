@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
@@ -218,7 +219,7 @@ func (t *MultiTargetRun) PrintSummary(ctx context.Context) {
 }
 
 // fleetClock counts what each target did by itself.
-func (t *MultiTargetRun) fleetClock(j runner.JointMeasurement) *experiment.OrderClock {
+func (t *MultiTargetRun) fleetClock(j runner.JointMeasurement) *progress.OrderClock {
 	var cells []runner.Cell
 	var left []plan.Repetition
 	for _, m := range t.Parts {
@@ -226,7 +227,7 @@ func (t *MultiTargetRun) fleetClock(j runner.JointMeasurement) *experiment.Order
 		cells = append(cells, e.Cells...)
 		left = append(left, experiment.NotSaved(m.Order(), m.Saved)...)
 	}
-	c := experiment.NewOrderClock(cells, left, t.Parts[0].Pause())
+	c := progress.NewOrderClock(cells, left, t.Parts[0].Pause())
 	c.LaterTime /= time.Duration(j.AtOnce)
 	return c
 }

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
@@ -160,7 +161,7 @@ func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, fa
 		return experiment.Measured{}, err
 	}
 	j := t.joint()
-	show := experiment.NewProgress(t.App, t.clock(j))
+	show := progress.New(t.App, t.clock(j))
 	j.Progress = show.Print
 	outcome, runErr := runner.RunJoint(ctx, j, w)
 	show.End()
@@ -170,7 +171,7 @@ func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, fa
 }
 
 // clock estimates how long the run still takes.
-func (t *MultiTargetRun) clock(j runner.JointMeasurement) experiment.ProgressSource {
+func (t *MultiTargetRun) clock(j runner.JointMeasurement) progress.Source {
 	if t.sequential() {
 		return t.fleetClock(j)
 	}
@@ -178,7 +179,7 @@ func (t *MultiTargetRun) clock(j runner.JointMeasurement) experiment.ProgressSou
 	for i, r := range order {
 		order[i].Cell = runner.CellOf(r.Cell, runner.AllTargets)
 	}
-	return &sumClock{experiment.NewOrderClock(j.Sums, experiment.NotSaved(order, t.Saved), t.Parts[0].Pause())}
+	return &sumClock{progress.NewOrderClock(j.Sums, experiment.NotSaved(order, t.Saved), t.Parts[0].Pause())}
 }
 
 // PrintPlan is what --dry-run prints: target by target, the cells and their commands.
@@ -192,7 +193,7 @@ func (t *MultiTargetRun) PrintPlan(context.Context) error {
 }
 
 // sumClock counts what all targets did once.
-type sumClock struct{ *experiment.OrderClock }
+type sumClock struct{ *progress.OrderClock }
 
 func (c *sumClock) Update(e runner.Progress) {
 	if e.Ended == nil || e.Cell.Arm == runner.AllTargets {

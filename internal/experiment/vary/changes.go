@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment"
+	"headroom/internal/experiment/network"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
@@ -24,7 +24,7 @@ func (x *Experiment) bind(ctx context.Context) error {
 		if c.Scheme.Class != factor.Live {
 			continue
 		}
-		var found []experiment.FoundLevel
+		var found []FoundLevel
 		for _, m := range x.variedMachines {
 			settings, err := m.Find(ctx, c)
 			if err != nil {
@@ -44,14 +44,14 @@ func (x *Experiment) bind(ctx context.Context) error {
 				if len(settings) > 1 {
 					at += " " + m.Where[j].Adapter
 				}
-				found = append(found, experiment.FoundLevel{At: at, Level: level})
+				found = append(found, FoundLevel{At: at, Level: level})
 				x.warnOfMissing(s, at)
 			}
 			if len(settings) > 0 {
 				m.Settings[v.Factor] = settings
 			}
 		}
-		x.Run.Experiment.Factors[i].Found = experiment.FoundAt(found)
+		x.Run.Experiment.Factors[i].Found = FoundAt(found)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (x *Experiment) warnOfMissing(s factor.Setting, at string) {
 
 // findMachines finds those whose settings are varied.
 func (x *Experiment) findMachines(ctx context.Context) (err error) {
-	x.variedMachines = []*experiment.VariedMachine{{Where: []factor.Scope{{Target: x.Target, Place: x.Place()}}}}
+	x.variedMachines = []*network.VariedMachine{{Where: []factor.Scope{{Target: x.Target, Place: x.Place()}}}}
 	if x.network != nil {
 		if x.variedMachines, err = x.network.Machines(ctx); err != nil {
 			return err
@@ -167,14 +167,14 @@ func (x *Experiment) restoreSettings(ctx context.Context) error {
 
 // levelTrials are all levels of the running machine: one that the kernel does not take, or that takes root, ends the
 // run before its first load and not in the middle. Where machines are started again, what they take is only known then.
-func (x *Experiment) levelTrials() []experiment.LevelTrial {
+func (x *Experiment) levelTrials() []LevelTrial {
 	if x.boots() {
 		return nil
 	}
-	var list []experiment.LevelTrial
+	var list []LevelTrial
 	for _, c := range x.choices {
 		for _, level := range c.Levels {
-			if t := (experiment.LevelTrial{Factor: c.Factor(), Level: level}); c.Scheme.Class == factor.Live &&
+			if t := (LevelTrial{Factor: c.Factor(), Level: level}); c.Scheme.Class == factor.Live &&
 				level != factor.Found &&
 				!slices.Contains(list, t) {
 				list = append(list, t)
@@ -205,10 +205,31 @@ func (x *Experiment) tryLevels(ctx context.Context) error {
 }
 
 // withPossible adds to an error what the target says that a setting can be, if that is not what was tried.
-func (x *Experiment) withPossible(err error, t experiment.LevelTrial) error {
+func (x *Experiment) withPossible(err error, t LevelTrial) error {
 	e, ok := errors.AsType[*lab.Error](err)
 	if possible := x.possibleLevels(t.Factor); ok && len(possible) > 0 && !slices.Contains(possible, t.Level) {
 		e.Hints = append(slices.Clone(e.Hints), t.Factor+" can be "+strings.Join(possible, ", "))
 	}
 	return err
 }
+
+// FoundLevel is a level as it was found somewhere.
+type FoundLevel struct{ At, Level string }
+
+// FoundAt is a level as it was found, and where the ends of a network differ, that of each: "client 1500, server 9000".
+func FoundAt(found []FoundLevel) string {
+	var levels, each []string
+	for _, f := range found {
+		levels, each = append(levels, f.Level), append(each, f.At+" "+f.Level)
+	}
+	if len(slices.Compact(slices.Clone(levels))) == 1 {
+		return levels[0]
+	}
+	return strings.Join(each, ", ")
+}
+
+// LevelTrial is a level that is set once and put back before anything is measured.
+type LevelTrial struct{ Factor, Level string }
+
+// Text is the trial as a line of a dry run.
+func (t LevelTrial) Text() string { return "try " + t.Factor + "=" + t.Level }

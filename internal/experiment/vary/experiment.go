@@ -12,6 +12,7 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/network"
 	"headroom/internal/experiment/parallel"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
@@ -28,7 +29,7 @@ type Experiment struct {
 	options Options
 	choices []factor.Choice
 	// variedMachines are the machines whose settings are varied, the one that loads run on first.
-	variedMachines []*experiment.VariedMachine
+	variedMachines []*network.VariedMachine
 	// network is where its tests run; nil for an experiment on storage.
 	network *network.Network
 	// localities are where the adapters of each pair hang, of its client and its server; nil where nothing depends on
@@ -38,7 +39,7 @@ type Experiment struct {
 	// enteredLevels are the levels of the arm that was entered last; nil at first.
 	enteredLevels map[string]string
 	report        func(runner.Progress)
-	clock         *visitClock
+	clock         *progress.VisitClock
 	// args are the suite and the place, loadTargets the names of the targets that loads run on, networkLoads the suite
 	// of a network's loads, nil for storage, and newTerms the terms of a new experiment.
 	args         []string

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
@@ -113,7 +112,7 @@ func settledLoads(run lab.Run, arms []plan.VisitedArm) func([]plan.Done) []strin
 			return names
 		}
 		looked = true
-		d, err := report.SweepOf(run, withoutFaults(experiment.RepetitionsOf(early)), nil, sweep.Settings{})
+		d, err := report.SweepOf(run, withoutFaults(RepetitionsOf(early)), nil, sweep.Settings{})
 		if err != nil {
 			return nil // what can't be read is not settled; the report says what is wrong with it
 		}

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/experiment/progress"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -17,7 +18,7 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 	if err := x.openJournals(ctx); err != nil {
 		return m, err
 	}
-	show := experiment.NewProgress(x.Measurement.App, x.schedule())
+	show := progress.New(x.Measurement.App, x.schedule())
 	x.report = show.Print
 	w, err := x.beginAfterTrials(ctx)
 	if err != nil {
@@ -49,13 +50,13 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 }
 
 // schedule is what the progress is told by.
-func (x *Experiment) schedule() experiment.ProgressSource {
+func (x *Experiment) schedule() progress.Source {
 	if x.kind == app.BisectKind {
-		return experiment.Counter(func() string {
+		return progress.Counter(func() string {
 			return fmt.Sprintf("measurement %d", len(x.Run.Experiment.SearchSteps))
 		})
 	}
-	x.clock = newVisitClock(x.visits, x.Measurement.RunnerMeasurement().Cells, x.savedOfAll())
+	x.clock = progress.NewVisitClock(x.visits, x.Measurement.RunnerMeasurement().Cells, x.savedOfAll())
 	return x.clock
 }
 

@@ -13,6 +13,7 @@ import (
 	"headroom/internal/results"
 	"headroom/internal/suite"
 	"headroom/internal/sweep"
+	"headroom/internal/unit"
 )
 
 // Options are the flags of sweep and ablate, or what an experiment's file says in their place.
@@ -163,7 +164,7 @@ func percentOr(share float64) string {
 	if share == 0 {
 		return ""
 	}
-	return experiment.TypedPercent(share)
+	return unit.TypedPercent(share)
 }
 
 // limitIn puts the limit of latency, where one was asked for, among the terms of a sweep. It means nothing where the

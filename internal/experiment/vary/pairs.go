@@ -7,7 +7,6 @@ import (
 
 	"headroom/internal/ablation"
 	"headroom/internal/app"
-	"headroom/internal/experiment"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
@@ -24,7 +23,7 @@ func (x *Experiment) addPairs(open *sideSessions) (bool, error) {
 		return false, nil
 	}
 	done := open.done()
-	suspects, err := ablation.SuspectsOf(x.Run, experiment.RepetitionsOf(done))
+	suspects, err := ablation.SuspectsOf(x.Run, RepetitionsOf(done))
 	if err != nil {
 		return false, err
 	}
@@ -55,7 +54,7 @@ func (x *Experiment) addPairs(open *sideSessions) (bool, error) {
 	more := x.Measurement.RunnerMeasurement()
 	open.underTest.Add(more)
 	x.visits = plan
-	x.clock.follow(plan, more.Cells[before:])
+	x.clock.Follow(plan, more.Cells[before:])
 	x.report(runner.Progress{Doing: "effects do not add up; " + prose.Count(len(suspects), "pair") +
 		" of settings in further blocks", Begins: true})
 	return true, nil

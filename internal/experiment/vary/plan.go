@@ -3,7 +3,6 @@ package vary
 import (
 	"headroom/internal/ablation"
 	"headroom/internal/app"
-	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/sweep"
@@ -41,7 +40,7 @@ func settledArms(run lab.Run) func([]plan.Done) []string {
 		if names, ok := known[len(done)]; ok {
 			return names
 		}
-		design, measured, _, err := ablation.Read(run, experiment.RepetitionsOf(done))
+		design, measured, _, err := ablation.Read(run, RepetitionsOf(done))
 		if err != nil {
 			return nil // what can't be read is not settled; the report says what is wrong with it
 		}

@@ -1,4 +1,4 @@
-package experiment
+package paired
 
 import (
 	"fmt"
@@ -8,9 +8,6 @@ import (
 	"headroom/internal/plan"
 	"headroom/internal/stat"
 )
-
-// TitleOf is what a cell is called in tables: "randread 4k q32".
-func TitleOf(c lab.Cell) string { return suiteCell(c).Title() }
 
 // OutcomeWord is the verdict on a metric.
 func OutcomeWord(info lab.MetricInfo, m plan.PairedMetric, ending plan.Ending) string {

@@ -1,53 +1,21 @@
-package experiment
+package progress
 
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/unit"
 	"headroom/internal/visible"
 )
 
-// ProgressSource knows how far a run has come.
-type ProgressSource interface {
-	Update(runner.Progress)
-	// Left is how long it takes from now on, where that can be told; bound says of what kind that is.
-	Left(runner.Progress) (time.Duration, bool)
-	BoundText() string
-	// CountText of the repetitions that have ended.
-	CountText() string
-	// ResultTable is what has been measured, once there is something of every cell; nil before.
-	ResultTable() []string
-}
-
-// Counter is the source of progress where nobody knows how much is still to be done: what it says was done.
-type Counter func() string
-
-// Update does nothing: what is counted is looked up.
-func (c Counter) Update(runner.Progress) {}
-
-// Left is not known.
-func (c Counter) Left(runner.Progress) (time.Duration, bool) { return 0, false }
-
-// BoundText is of no time.
-func (c Counter) BoundText() string { return "" }
-
-// CountText is what was counted.
-func (c Counter) CountText() string { return c() }
-
-// ResultTable is nil: a line says it all.
-func (c Counter) ResultTable() []string { return nil }
-
 // Progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one.
 // Elsewhere it is a line for each finished repetition, and the table once.
 type Progress struct {
-	ProgressSource
+	Source
 	started       time.Time
 	out           io.Writer
 	key           visible.Key // of out
@@ -56,9 +24,9 @@ type Progress struct {
 	tabled        bool
 }
 
-// NewProgress shows on standard error how far something has come, as its source knows it.
-func NewProgress(p *app.App, s ProgressSource) *Progress {
-	return &Progress{ProgressSource: s, started: time.Now(), out: p.Stderr, key: p.Key, width: app.Columns(p.Stderr),
+// New shows on standard error how far something has come, as its source knows it.
+func New(p *app.App, s Source) *Progress {
+	return &Progress{Source: s, started: time.Now(), out: p.Stderr, key: p.Key, width: app.Columns(p.Stderr),
 		height: app.Lines(p.Stderr)}
 }
 
@@ -144,56 +112,6 @@ func (s *Progress) statusLine(e runner.Progress) string {
 	return line
 }
 
-// outcomeText is a repetition in a few words.
-func outcomeText(c *runner.Cell, r lab.Repetition) string {
-	var parts []string
-	if c != nil && c.Command != nil {
-		for _, name := range lab.Deciding(c.Metrics, c.Params, r.Values) {
-			parts = append(parts, name+" "+quantity(c.Metric(name), name, r.Values[name]))
-		}
-	}
-	for _, d := range lab.Directions() {
-		iops, ok := r.Values[lab.IOPS(d)]
-		if !ok {
-			continue
-		}
-		text := d + " " + unit.IOPS(iops) + " IOPS"
-		if bw, ok := r.Values[lab.Bandwidth(d)]; ok {
-			text += " " + unit.Bandwidth(bw)
-		}
-		if p99, ok := r.Values[lab.Latency(d, "p99")]; ok {
-			text += " p99 " + unit.Latency(p99)
-		}
-		parts = append(parts, text)
-	}
-	for _, d := range []string{lab.Send, lab.Receive} {
-		if v, ok := r.Values[lab.Bitrate(d)]; ok {
-			parts = append(parts, d+" "+unit.Bitrate(v))
-		}
-	}
-	if v, ok := r.Values[lab.RequestRate]; ok {
-		parts = append(parts, "answers "+unit.IOPS(v)+"/s")
-	}
-	for _, part := range []string{"mean", "p99"} {
-		if v, ok := r.Values[lab.Latency(lab.Request, part)]; ok {
-			parts = append(parts, part+" "+unit.Latency(v))
-		}
-	}
-	if _, sum := r.Values[lab.StartSkew]; len(parts) == 0 && sum &&
-		!slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
-		parts = []string{"measured"} // loads of several kinds, which have no sum
-	}
-	if len(parts) == 0 {
-		parts = []string{"no result"}
-	}
-	if n := len(r.Warnings); n == 1 {
-		parts = append(parts, "! "+r.Warnings[0].Code)
-	} else if n > 1 {
-		parts = append(parts, fmt.Sprintf("! %s and %d more", r.Warnings[0].Code, n-1))
-	}
-	return strings.Join(parts, "  ")
-}
-
 // bar draws a share of a line, in eighths of a character.
 func bar(share float64, width int) string {
 	eighths := int(min(1, max(0, share)) * float64(width) * 8)
@@ -203,6 +121,3 @@ func bar(share float64, width int) string {
 	}
 	return "▕" + full + strings.Repeat(" ", width-len([]rune(full))) + "▏"
 }
-
-// SecondsToDuration converts from the base unit.
-func SecondsToDuration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,4 +1,4 @@
-package experiment
+package vary
 
 import (
 	"headroom/internal/lab"

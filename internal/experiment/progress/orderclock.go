@@ -1,4 +1,4 @@
-package experiment
+package progress
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ type OrderClock struct {
 	pause       time.Duration
 }
 
-// repetitionOverhead is what a repetition takes besides its load: fio's start and end, counters, saving.
-const repetitionOverhead = 400 * time.Millisecond
+// RepetitionOverhead is what a repetition takes besides its load: fio's start and end, counters, saving.
+const RepetitionOverhead = 400 * time.Millisecond
 
 // NewOrderClock is for loads in a fixed order, with a pause between two.
 func NewOrderClock(cells []runner.Cell, order []plan.Repetition, pause time.Duration) *OrderClock {
@@ -30,7 +30,7 @@ func NewOrderClock(cells []runner.Cell, order []plan.Repetition, pause time.Dura
 		if expected[r.Cell] == 0 {
 			c.unknown = true
 		}
-		c.LaterTime += expected[r.Cell] + repetitionOverhead + pause
+		c.LaterTime += expected[r.Cell] + RepetitionOverhead + pause
 	}
 	c.LaterTime -= min(c.LaterTime, pause) // none before the first
 	return c
@@ -41,7 +41,7 @@ func (c *OrderClock) Update(e runner.Progress) {
 	switch {
 	case e.Cell == nil:
 	case e.Begins:
-		c.LaterTime -= e.Cell.Expected + repetitionOverhead + c.pause
+		c.LaterTime -= e.Cell.Expected + RepetitionOverhead + c.pause
 	case e.Ended != nil:
 		c.done++
 	}

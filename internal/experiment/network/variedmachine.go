@@ -1,8 +1,7 @@
-package experiment
+package network
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"headroom/internal/factor"
@@ -19,9 +18,6 @@ type VariedMachine struct {
 	Settings map[string][]factor.Setting
 	Journal  *factor.Journal
 }
-
-// FoundLevel is a level as it was found somewhere.
-type FoundLevel struct{ At, Level string }
 
 // Find the settings of a machine that a choice is about; none where it is about another.
 func (m *VariedMachine) Find(ctx context.Context, c factor.Choice) ([]factor.Setting, error) {
@@ -42,21 +38,3 @@ func (m *VariedMachine) Find(ctx context.Context, c factor.Choice) ([]factor.Set
 	}
 	return settings, nil
 }
-
-// FoundAt is a level as it was found, and where the ends of a network differ, that of each: "client 1500, server 9000".
-func FoundAt(found []FoundLevel) string {
-	var levels, each []string
-	for _, f := range found {
-		levels, each = append(levels, f.Level), append(each, f.At+" "+f.Level)
-	}
-	if len(slices.Compact(slices.Clone(levels))) == 1 {
-		return levels[0]
-	}
-	return strings.Join(each, ", ")
-}
-
-// LevelTrial is a level that is set once and put back before anything is measured.
-type LevelTrial struct{ Factor, Level string }
-
-// Text is the trial as a line of a dry run.
-func (t LevelTrial) Text() string { return "try " + t.Factor + "=" + t.Level }

@@ -1,4 +1,4 @@
-package experiment
+package soakrun
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headroom/internal/app"
+	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/prose"
@@ -19,7 +20,7 @@ import (
 
 // SoakOptions are the flags of soak.
 type SoakOptions struct {
-	RunOptions
+	experiment.RunOptions
 	// Job is the one of the suite that is measured; empty for the only one.
 	Job string
 	// For is how long it is measured, in rounds of Round each.
@@ -29,7 +30,7 @@ type SoakOptions struct {
 
 // soaking is one load that is carried out again and again without a pause: the design of headroom soak.
 type soaking struct {
-	Single
+	experiment.Single
 	options SoakOptions
 }
 
@@ -44,8 +45,9 @@ func Soak(ctx context.Context, p *app.App, s *store.Store, o SoakOptions, args [
 	}
 	r := o.Request(lab.DesignSoak, args)
 	r.Complete = true // it is shown again
-	return Conduct(ctx, p, s, r, &soaking{Single{Measurement: &Measurement{App: p, Options: o.RunOptions, Store: s},
-		Args: args}, o})
+	return experiment.Conduct(ctx, p, s, r,
+		&soaking{experiment.Single{Measurement: &experiment.Measurement{App: p, Options: o.RunOptions, Store: s},
+			Args: args}, o})
 }
 
 // Targets of a run that is complete are none: it is only shown.

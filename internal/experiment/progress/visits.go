@@ -1,18 +1,18 @@
-package vary
+package progress
 
 import (
 	"fmt"
 	"time"
 
-	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
+	"headroom/internal/unit"
 )
 
-// visitClock estimates how long an experiment still takes at most: arms that settle are left out, and nobody knows
+// VisitClock estimates how long an experiment still takes at most: arms that settle are left out, and nobody knows
 // beforehand which. What a visit costs besides its loads, a boot above all, is learnt from those that have ended.
-type visitClock struct {
+type VisitClock struct {
 	plan  *plan.Visits
 	loads map[string]time.Duration // what a load of a cell is expected to take
 	cells map[string]runner.Cell
@@ -29,8 +29,8 @@ type remaining struct {
 	unknown             bool
 }
 
-func newVisitClock(p *plan.Visits, cells []runner.Cell, kept []lab.Repetition) *visitClock {
-	c := &visitClock{plan: p, loads: map[string]time.Duration{}, cells: map[string]runner.Cell{}}
+func NewVisitClock(p *plan.Visits, cells []runner.Cell, kept []lab.Repetition) *VisitClock {
+	c := &VisitClock{plan: p, loads: map[string]time.Duration{}, cells: map[string]runner.Cell{}}
 	c.addCells(cells)
 	for _, r := range kept {
 		c.add(c.cells[r.Cell].Cell, r)
@@ -39,38 +39,38 @@ func newVisitClock(p *plan.Visits, cells []runner.Cell, kept []lab.Repetition) *
 	return c
 }
 
-func (c *visitClock) addCells(cells []runner.Cell) {
+func (c *VisitClock) addCells(cells []runner.Cell) {
 	for _, cell := range cells {
 		c.loads[cell.ID] = cell.Expected
 		c.cells[cell.ID] = cell
 	}
 }
 
-// follow goes on with another plan, which has other cells besides.
-func (c *visitClock) follow(p *plan.Visits, cells []runner.Cell) {
+// Follow goes on with another plan, which has other cells besides.
+func (c *VisitClock) Follow(p *plan.Visits, cells []runner.Cell) {
 	c.plan = p
 	c.addCells(cells)
 	c.refresh()
 }
 
-func (c *visitClock) Update(e runner.Progress) {
+func (c *VisitClock) Update(e runner.Progress) {
 	if e.Ended != nil && e.Cell != nil {
 		c.add(e.Cell.Cell, *e.Ended)
 		c.refresh()
 	}
 }
 
-func (c *visitClock) add(cell lab.Cell, r lab.Repetition) {
+func (c *VisitClock) add(cell lab.Cell, r lab.Repetition) {
 	d := runner.Done(cell, r)
 	if n := len(c.done); n == 0 || c.done[n-1].Arm != d.Arm || c.done[n-1].Block != d.Block {
 		c.visits++
 	}
 	c.done = append(c.done, d)
-	c.entered += max(0, experiment.SecondsToDuration(r.Took)-c.loads[cell.ID])
+	c.entered += max(0, unit.SecondsToDuration(r.Took)-c.loads[cell.ID])
 }
 
 // refresh counts what the plan still has, were no further arm to settle.
-func (c *visitClock) refresh() {
+func (c *VisitClock) refresh() {
 	c.remaining = remaining{}
 	ended := map[string]map[int]bool{}
 	for _, d := range c.done {
@@ -100,7 +100,7 @@ func (c *visitClock) refresh() {
 	}
 }
 
-func (c *visitClock) Left(e runner.Progress) (time.Duration, bool) {
+func (c *VisitClock) Left(e runner.Progress) (time.Duration, bool) {
 	left := c.remaining.loads
 	if e.Cell != nil && e.Ended == nil && !e.Begins {
 		left -= max(0, e.Cell.Expected-e.Left) // what the load in progress has taken
@@ -111,12 +111,12 @@ func (c *visitClock) Left(e runner.Progress) (time.Duration, bool) {
 	return left + time.Duration(c.remaining.visits)*c.entered/time.Duration(c.visits), !c.remaining.unknown
 }
 
-func (c *visitClock) BoundText() string { return "of at most" }
+func (c *VisitClock) BoundText() string { return "of at most" }
 
 // ResultTable is nil: arms are compared when the run has ended.
-func (c *visitClock) ResultTable() []string { return nil }
+func (c *VisitClock) ResultTable() []string { return nil }
 
-func (c *visitClock) CountText() string {
+func (c *VisitClock) CountText() string {
 	block := 1
 	if n := len(c.done); n > 0 {
 		block = c.done[n-1].Block

@@ -1,4 +1,4 @@
-package experiment
+package progress
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// adaptiveProgress is how far a run has come that goes on until its numbers are precise or its budget is spent.
-type adaptiveProgress struct {
+// Adaptive is how far a run has come that goes on until its numbers are precise or its budget is spent.
+type Adaptive struct {
 	plan   *plan.Precision
 	cells  []runner.Cell
 	done   []plan.Done
@@ -27,8 +27,8 @@ type adaptiveProgress struct {
 	standings []plan.CellEstimate
 }
 
-func newAdaptiveProgress(p *plan.Precision, run lab.Run, cells []runner.Cell, kept []lab.Repetition) *adaptiveProgress {
-	u := &adaptiveProgress{plan: p, cells: cells, within: run.Precision, budget: SecondsToDuration(run.Budget)}
+func NewAdaptive(p *plan.Precision, run lab.Run, cells []runner.Cell, kept []lab.Repetition) *Adaptive {
+	u := &Adaptive{plan: p, cells: cells, within: run.Precision, budget: unit.SecondsToDuration(run.Budget)}
 	for _, r := range kept {
 		u.add(u.cell(r.Cell), r)
 	}
@@ -36,24 +36,24 @@ func newAdaptiveProgress(p *plan.Precision, run lab.Run, cells []runner.Cell, ke
 	return u
 }
 
-func (p *adaptiveProgress) cell(id string) runner.Cell {
+func (p *Adaptive) cell(id string) runner.Cell {
 	i := slices.IndexFunc(p.cells, func(c runner.Cell) bool { return c.ID == id })
 	return p.cells[max(0, i)]
 }
 
-func (p *adaptiveProgress) add(c runner.Cell, r lab.Repetition) {
+func (p *Adaptive) add(c runner.Cell, r lab.Repetition) {
 	p.done = append(p.done, runner.Done(c.Cell, r))
-	p.spent += SecondsToDuration(r.Took)
+	p.spent += unit.SecondsToDuration(r.Took)
 }
 
-func (p *adaptiveProgress) Update(e runner.Progress) {
+func (p *Adaptive) Update(e runner.Progress) {
 	if e.Ended != nil {
 		p.add(*e.Cell, *e.Ended)
 		p.standings = p.plan.CellEstimates(p.done)
 	}
 }
 
-func (p *adaptiveProgress) Left(e runner.Progress) (time.Duration, bool) {
+func (p *Adaptive) Left(e runner.Progress) (time.Duration, bool) {
 	now := time.Duration(0) // that the present load has taken
 	if e.Cell != nil && e.Ended == nil {
 		now = max(0, e.Cell.Expected-e.Left)
@@ -61,10 +61,10 @@ func (p *adaptiveProgress) Left(e runner.Progress) (time.Duration, bool) {
 	return max(0, p.budget-p.spent-now), p.budget > 0
 }
 
-func (p *adaptiveProgress) BoundText() string { return "of at most" }
+func (p *Adaptive) BoundText() string { return "of at most" }
 
 // CountText says how many repetitions there are, and with a precision how many cells have it.
-func (p *adaptiveProgress) CountText() string {
+func (p *Adaptive) CountText() string {
 	if p.within == 0 {
 		return fmt.Sprint(len(p.done))
 	}
@@ -74,11 +74,11 @@ func (p *adaptiveProgress) CountText() string {
 			precise++
 		}
 	}
-	return fmt.Sprintf("%d  %d/%d cells to ±%s", len(p.done), precise, len(p.cells), TypedPercent(p.within))
+	return fmt.Sprintf("%d  %d/%d cells to ±%s", len(p.done), precise, len(p.cells), unit.TypedPercent(p.within))
 }
 
 // ResultTable has the widest interval first, so that what a low terminal cuts off is what is known best.
-func (p *adaptiveProgress) ResultTable() []string {
+func (p *Adaptive) ResultTable() []string {
 	if slices.ContainsFunc(p.standings, func(s plan.CellEstimate) bool {
 		return !slices.ContainsFunc(p.done, func(d plan.Done) bool { return d.Cell == s.Cell })
 	}) {
@@ -108,21 +108,4 @@ func (p *adaptiveProgress) ResultTable() []string {
 		return nil // a builder takes everything
 	}
 	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
-}
-
-func quantity(info lab.MetricInfo, metric string, v float64) string {
-	switch {
-	case info.Unit == lab.Seconds:
-		return unit.Latency(v)
-	case info.Unit == lab.BitsPerSecond:
-		return unit.Bitrate(v)
-	case info.Unit == lab.BytesPerSecond:
-		return unit.Bandwidth(v)
-	case strings.HasSuffix(metric, ".iops"):
-		return unit.IOPS(v) + " IOPS"
-	case info.Unit == lab.PerSecond:
-		return unit.IOPS(v) + "/s"
-	default:
-		return fmt.Sprintf("%.4g %s", v, info.Unit)
-	}
 }

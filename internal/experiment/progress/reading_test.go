@@ -1,4 +1,4 @@
-package experiment
+package progress
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/guard"
+	"headroom/internal/unit"
 )
 
 // TestReadingIsShown: nothing is said of a device that is read in a moment; then come share, speed and time left, now
@@ -16,7 +17,7 @@ func TestReadingIsShown(t *testing.T) {
 	at := func(r *readProgress, seconds float64, percent int64) string {
 		out.Reset()
 		done := int64(size / 100 * percent)
-		r.updateAfter(SecondsToDuration(seconds), guard.Progress{Done: done, Read: done, Size: size})
+		r.updateAfter(unit.SecondsToDuration(seconds), guard.Progress{Done: done, Read: done, Size: size})
 		return out.String()
 	}
 	r := &readProgress{path: "/dev/nvme1n1", out: &out}
@@ -42,11 +43,11 @@ func TestReadingIsShown(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if r.end(); out.String() != "\r\x1b[J" {
+	if r.End(); out.String() != "\r\x1b[J" {
 		t.Errorf("the line stays: %q", out.String())
 	}
 	out.Reset()
-	if (&readProgress{out: &out, width: 100, started: time.Now()}).end(); out.String() != "" {
+	if (&readProgress{out: &out, width: 100, started: time.Now()}).End(); out.String() != "" {
 		t.Errorf("what was not shown is cleared: %q", out.String())
 	}
 }

@@ -1,4 +1,4 @@
-package experiment
+package progress
 
 import (
 	"testing"
@@ -13,12 +13,12 @@ func TestTimeLeft(t *testing.T) {
 	cells := []runner.Cell{{Cell: lab.Cell{ID: "a"}, Expected: 10 * time.Second}}
 	order := []plan.Repetition{{Cell: "a", Number: 1}, {Cell: "a", Number: 2}}
 	c := NewOrderClock(cells, order, time.Second)
-	if left, known := c.Left(runner.Progress{}); left != 2*(10*time.Second+repetitionOverhead)+time.Second || !known {
+	if left, known := c.Left(runner.Progress{}); left != 2*(10*time.Second+RepetitionOverhead)+time.Second || !known {
 		t.Errorf("before: %v left, known %v", left, known)
 	}
 	c.Update(runner.Progress{Cell: &cells[0], Begins: true, Left: 10 * time.Second})
 	if left, _ := c.Left(runner.Progress{Left: 4 * time.Second}); left !=
-		4*time.Second+10*time.Second+repetitionOverhead {
+		4*time.Second+10*time.Second+RepetitionOverhead {
 		t.Errorf("within the first: %v left", left)
 	}
 	c.Update(runner.Progress{Cell: &cells[0], Ended: &lab.Repetition{}})

@@ -1,0 +1,37 @@
+package progress
+
+import (
+	"time"
+
+	"headroom/internal/runner"
+)
+
+// Source knows how far a run has come.
+type Source interface {
+	Update(runner.Progress)
+	// Left is how long it takes from now on, where that can be told; bound says of what kind that is.
+	Left(runner.Progress) (time.Duration, bool)
+	BoundText() string
+	// CountText of the repetitions that have ended.
+	CountText() string
+	// ResultTable is what has been measured, once there is something of every cell; nil before.
+	ResultTable() []string
+}
+
+// Counter is the source of progress where nobody knows how much is still to be done: what it says was done.
+type Counter func() string
+
+// Update does nothing: what is counted is looked up.
+func (c Counter) Update(runner.Progress) {}
+
+// Left is not known.
+func (c Counter) Left(runner.Progress) (time.Duration, bool) { return 0, false }
+
+// BoundText is of no time.
+func (c Counter) BoundText() string { return "" }
+
+// CountText is what was counted.
+func (c Counter) CountText() string { return c() }
+
+// ResultTable is nil: a line says it all.
+func (c Counter) ResultTable() []string { return nil }
