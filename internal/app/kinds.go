@@ -25,11 +25,11 @@ type RunsDocument struct {
 const RunsSchema = "headroom/runs/v1"
 
 // StorageRole is that of the one target of a run of storage jobs.
-const StorageRole = "storage"
+const StorageRole = lab.StorageRole
 
 // IsMultiTarget says whether the loads of a run are started together on several targets.
 func IsMultiTarget(run lab.Run) bool {
-	return run.Source == lab.Measured && run.Experiment == nil && len(run.Network) == 0 && len(run.Targets) > 1
+	return run.Source == lab.Measured && run.MadeBy() == lab.DesignRun && len(run.Targets) > 1
 }
 
 // MaxNamed is how many pairs the summary of a run names.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"headroom/internal/diff"
@@ -52,7 +51,7 @@ func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (fa
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't read facts from " + name, Err: err}
-	} else if folder, _ := cutRole(name); filepath.Base(name) != name && !IsFolder(folder) {
+	} else if folder, _ := lab.CutArm(name); filepath.Base(name) != name && !IsFolder(folder) {
 		return facts.Document{}, Usage("there is no "+name, subjectHint) // a run is not called so either
 	}
 	if _, err := os.Stat(filepath.Join(name, "run.json")); IsFolder(name) && filepath.Base(name) != name &&
@@ -76,20 +75,12 @@ func (p *App) RunOf(name string) (b *store.Bundle, role string, err error) {
 	if b, err = s.Find(name); err == nil {
 		return b, "", nil
 	}
-	if run, role := cutRole(name); role != "" {
+	if run, role := lab.CutArm(name); role != "" {
 		if b, err := s.Find(run); err == nil {
 			return b, role, nil
 		}
 	}
 	return nil, "", err
-}
-
-// cutRole splits RUN:ROLE. Both are empty where there is no role.
-func cutRole(name string) (run, role string) {
-	if i := strings.LastIndexByte(name, ':'); i > 0 && i < len(name)-1 {
-		return name[:i], name[i+1:]
-	}
-	return "", ""
 }
 
 // FactsOfTarget are those of a target and of the place that was made with it.

@@ -25,7 +25,7 @@ func (p *App) OpenStoreFor(resume string) (*store.Store, error) {
 	case resume == "":
 		return s, nil
 	}
-	b, err := s.Find(resume)
+	b, err := s.FindWhole(resume)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (p *App) OpenStoreFor(resume string) (*store.Store, error) {
 	}
 	all := []*store.Bundle{b}
 	if b.Run.Pair != "" {
-		if all, err = s.Partners(b); err != nil {
+		if all, err = s.OlderArms(b); err != nil {
 			return nil, err
 		}
 	}

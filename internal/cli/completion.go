@@ -7,14 +7,18 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/reference"
+	"headroom/internal/store"
 	"headroom/internal/suite"
 )
 
 // completeRuns offers the runs of the store to the shell.
-func (p *program) completeRuns(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (p *program) completeRuns(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	s, err := p.OpenStore()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if i := strings.LastIndexByte(word, ':'); i > 0 {
+		return armNames(s, word[:i]), cobra.ShellCompDirectiveNoFileComp
 	}
 	rows, _ := s.List() // a damaged run is no reason to offer none
 	names, shortID := []string{"last"}, s.ShortIDs()
@@ -22,6 +26,19 @@ func (p *program) completeRuns(_ *cobra.Command, _ []string, _ string) ([]string
 		names = append(names, shortID(r.ID)+"\t"+strings.TrimSpace(suiteText(r)+" "+r.Label))
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// armNames are the arms of a run as they are named on a command line.
+func armNames(s *store.Store, run string) []string {
+	b, err := s.Find(run)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, arm := range b.Run.PartNames() {
+		names = append(names, run+":"+arm)
+	}
+	return names
 }
 
 // completeComparable offers the runs of the store, then published results.

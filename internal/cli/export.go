@@ -75,6 +75,9 @@ func (p *program) exportRun(ctx context.Context, bundles []*store.Bundle, output
 	if len(bundles) != 1 {
 		return app.Usage("one run a file with --format run")
 	}
+	if b := bundles[0]; b.Arm() != "" {
+		return app.Usage("only a whole run is exported with --format run", "name it: "+b.Whole().Run.ID)
+	}
 	write := bundles[0].ExportRedacted
 	if serials {
 		write = bundles[0].Export

@@ -45,7 +45,7 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 		Terms:   &lab.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha},
 		Targets: []lab.RunTarget{client, server}, Concurrent: &lab.ConcurrentDesign{Kind: ladderrun.NetworkLadderKind},
 		Arms: []lab.Arm{{ID: runner.AllTargets, Role: runner.AllTargets,
-			Levels: map[string]string{experiment.TargetLevel: runner.AllTargets}}}}
+			Levels: map[string]string{lab.TargetLevel: runner.AllTargets}}}}
 	rates := map[string]float64{}
 	add := func(id string, kind ladder.Kind, gigabits float64, over ...string) {
 		o := lab.Combination{ID: id + "-send", Title: id, Rung: id, Kind: string(kind), Over: over, Direction: lab.Send}

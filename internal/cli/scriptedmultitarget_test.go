@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
 	"headroom/internal/report"
@@ -36,7 +35,7 @@ func (l *scriptedLab) runOn(names []string, args ...string) scriptedOutcome {
 func valuesOf(d report.Summary, role, job, metric string) []float64 {
 	var all []float64
 	for _, c := range d.Cells {
-		if c.Job == job && c.Levels[experiment.TargetLevel] == role {
+		if c.Job == job && c.Levels[lab.TargetLevel] == role {
 			for _, v := range c.Metrics[metric].Values {
 				all = append(all, v.Value)
 			}
@@ -94,6 +93,14 @@ func TestScriptedSeveral(t *testing.T) {
 		if got := valuesOf(d, runner.AllTargets, "reads", lab.StartSkew); !slices.Equal(got, []float64{0, 0, 0}) {
 			t.Errorf("they began apart by %v", got)
 		}
+		l.run("compare", "last:a", "last:c").ends(0).says("a", "c", "faster")
+		l.run("show", "last:b", "--cells").ends(0).says("scripted on /srv of scripted://b", "2.00k")
+		l.run("export", "last:c", "--format", "csv").ends(0).says(":c")
+		l.run("report", "last:a", "-o", l.dir+"/arm.html").ends(0)
+		l.run("export", "last:c", "--format", "run", "-o", l.dir+"/arm.headroom").ends(2).says("a whole run")
+		l.run("show", "last:d").ends(2).says("a, b, c")
+		l.run("rm", "last:a").ends(2).says("name the run")
+		l.run("__complete", "show", "last:").ends(0).says("last:a\nlast:b\nlast:c\n")
 		l.run("label", "last", "three").ends(0)
 		l.run("export", "last", "--format", "csv").ends(0).says("reads")
 		l.run("report", "last", "-o", l.dir+"/page.html").ends(0)

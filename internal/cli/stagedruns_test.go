@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/results"
 	"headroom/internal/stages"
@@ -26,9 +25,9 @@ func TestStagesOfSeveralRuns(t *testing.T) {
 	for i, name := range names {
 		run := lab.Run{ID: store.NewID(), Pair: pair, Status: lab.Complete, Source: lab.Measured,
 			Created: time.Unix(1700000000+int64(60*i), 0), Suite: "nfs", Repetitions: 2,
-			Arms: []lab.Arm{{ID: experiment.OnlyArm, Role: app.StorageRole,
+			Arms: []lab.Arm{{ID: lab.OnlyArm, Role: app.StorageRole,
 				Levels: map[string]string{results.StageLevel: name}}},
-			Cells: []lab.Cell{{ID: "read", Arm: experiment.OnlyArm, Job: "read", Engine: lab.EngineFio,
+			Cells: []lab.Cell{{ID: "read", Arm: lab.OnlyArm, Job: "read", Engine: lab.EngineFio,
 				Params: map[string]string{"rw": "randread", "bs": "8k", "direct": "1"}}},
 			Targets: []lab.RunTarget{{Role: app.StorageRole, Target: "local",
 				Place: lab.Place{Kind: lab.Directory, Path: "/mnt"}}}}

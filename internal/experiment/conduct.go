@@ -112,7 +112,7 @@ func (r Request) saved(s *store.Store) (*store.Bundle, error) {
 	if len(r.Args) > 0 {
 		return nil, app.Usage("--resume takes everything from the run, and not "+r.Args[0], r.Design.Resume(r.Resume))
 	}
-	b, err := s.Find(r.Resume)
+	b, err := s.FindWhole(r.Resume)
 	if err != nil {
 		return nil, err
 	}

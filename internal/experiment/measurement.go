@@ -76,9 +76,6 @@ func (m *Measurement) Place() lab.Place { return m.Run.Targets[0].Place }
 // TargetRole is the role of the target in the run.
 func (m *Measurement) TargetRole() string { return m.Run.Targets[0].Role }
 
-// OnlyArm is the arm without levels of such a run.
-const OnlyArm = "1"
-
 // Failures of loads are an error, whose reasons the table has.
 func Failures(outcome runner.Outcome) error {
 	if outcome.Failed == 0 {

@@ -68,7 +68,7 @@ func (m *Measurement) NewHeaderOn(su suite.Suite, place lab.Place) error {
 		Command: m.Args, Design: lab.DesignRun, Suite: su.Name, SuiteText: su.Text, Order: string(su.Order), Seed: seed,
 		Repetitions: su.Repetitions,
 		Pause:       su.Interval.Seconds(), AsPublished: m.Options.AsPublished,
-		Arms:    []lab.Arm{{ID: OnlyArm, Role: app.StorageRole, Levels: map[string]string{}}},
+		Arms:    []lab.Arm{{ID: lab.OnlyArm, Role: app.StorageRole, Levels: map[string]string{}}},
 		Cells:   RecordedCells(cells),
 		Targets: []lab.RunTarget{{Role: app.StorageRole, Target: m.Target.Name(), Place: place}},
 	}
@@ -203,9 +203,10 @@ func (m *Measurement) Expand(su *suite.Suite, place lab.Place) ([]suite.Cell, er
 func RecordedCells(cells []suite.Cell) []lab.Cell {
 	list := make([]lab.Cell, len(cells))
 	for i, c := range cells {
-		list[i] = lab.Cell{ID: c.ID, Arm: OnlyArm, Job: c.Job, Engine: c.Engine, Command: c.Command, Metrics: c.Metrics,
-			Params: c.Params,
-			Steps:  c.Steps, Repetitions: c.Repetitions}
+		list[i] = lab.Cell{ID: c.ID, Arm: lab.OnlyArm, Job: c.Job, Engine: c.Engine, Command: c.Command,
+			Metrics: c.Metrics,
+			Params:  c.Params,
+			Steps:   c.Steps, Repetitions: c.Repetitions}
 	}
 	return list
 }

@@ -64,13 +64,10 @@ func (m *Measurement) claimMembers(ctx context.Context) ([]*device, error) {
 	return held, nil
 }
 
-// TargetLevel is the level by which the cells of a run on several targets are told apart in tables and comparisons.
-const TargetLevel = "target"
-
 // PrefixRole gives the cells of a draft the names that they have among those of other targets.
 func (m *Measurement) PrefixRole() {
 	m.Run.Targets[0].Role = m.Role
-	m.Run.Arms = []lab.Arm{{ID: m.Role, Role: m.Role, Levels: map[string]string{TargetLevel: m.Role}}}
+	m.Run.Arms = []lab.Arm{{ID: m.Role, Role: m.Role, Levels: map[string]string{lab.TargetLevel: m.Role}}}
 	for i, c := range m.Run.Cells {
 		m.Run.Cells[i].ID, m.Run.Cells[i].Arm = runner.CellOf(c.ID, m.Role), m.Role
 	}

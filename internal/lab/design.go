@@ -53,6 +53,12 @@ func (r Run) MadeBy() Design {
 	}
 }
 
+// HasParts says that the arms of an experiment were each measured as a run by itself would be: what follows a suite
+// over its runs follows each of them.
+func (d Design) HasParts() bool {
+	return d == DesignLive || d == DesignLayers || d == DesignLadder || d == DesignNFS
+}
+
 // Command is the command that measures by a design: "compare --live".
 func (d Design) Command() string {
 	switch d {

@@ -65,9 +65,10 @@ type Run struct {
 	Anytime bool `json:"anytime,omitempty"`
 	// Pause between two loads, in seconds.
 	Pause float64 `json:"pause,omitempty"`
-	// Pair is the same in the two runs of one live comparison, whose repetitions were measured in turns; their blocks
-	// number the pairs. It is the ID of the base. Terms are those of the comparison.
-	Pair  string `json:"pair,omitempty"`
+	// Pair is the same in arms of one experiment that are read as runs: the ID of the experiment. Older versions kept
+	// each arm in a bundle of its own, whose header has the ID of the first.
+	Pair string `json:"pair,omitempty"`
+	// Terms are those of a live comparison, whose blocks number the pairs, or of a ladder.
 	Terms *Terms `json:"terms,omitempty"`
 	// AsPublished is set when the run did what the suite's source did, faults included.
 	AsPublished bool `json:"as_published,omitempty"`
@@ -131,4 +132,6 @@ type Arm struct {
 	ID     string            `json:"id"`
 	Role   string            `json:"role"`
 	Levels map[string]string `json:"levels"`
+	// Suite of an arm that measures another than the first arm; nil for all others.
+	Suite *ArmSuite `json:"suite,omitempty"`
 }

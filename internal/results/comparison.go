@@ -268,7 +268,8 @@ func runName(p *app.App, ref string, run lab.Run) string {
 	return run.ID
 }
 
-// NameSides calls the two sides of a live comparison, which have one label or none, by what they differ in.
+// NameSides calls two arms of one run, as the sides of a live comparison are, by what they differ in, where no label
+// tells them apart.
 func NameSides(runs []compare.Run) {
 	if len(runs) != 2 || runs[0].Pair == "" || runs[0].Pair != runs[1].Pair || runs[0].Label != runs[1].Label {
 		return
@@ -280,13 +281,17 @@ func NameSides(runs []compare.Run) {
 		return r.Targets[0].Place.Path
 	}
 	a, b := runs[0], runs[1]
+	_, armA := lab.CutArm(a.ID)
+	_, armB := lab.CutArm(b.ID)
 	switch {
 	case a.ID == b.ID:
 	case place(a) != place(b) && a.Suite == b.Suite:
 		runs[0].Name, runs[1].Name = place(a), place(b)
 	case place(a) == place(b) && a.Suite != b.Suite:
 		runs[0].Name, runs[1].Name = a.Suite, b.Suite
-	case a.ID == a.Pair:
+	case armA != "":
+		runs[0].Name, runs[1].Name = armA, armB
+	case a.ID == a.Pair: // of older versions
 		runs[0].Name, runs[1].Name = "base", "new"
 	}
 }

@@ -154,7 +154,12 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 			errs = append(errs, err)
 			continue
 		}
-		bundles = append(bundles, b)
+		parts := []*store.Bundle{b}
+		if b.Run.Pair == "" && b.Run.MadeBy().HasParts() {
+			parts, err = s.Parts(b)
+			errs = append(errs, err)
+		}
+		bundles = append(bundles, parts...)
 	}
 	return bundles, errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -73,7 +74,8 @@ func comparableSessions(p *app.App, id string, compared []compare.Run) []history
 	}
 	var found []history.Run
 	for b := range others {
-		if slices.ContainsFunc(compared, func(r compare.Run) bool { return r.ID == b.Run.ID }) || b.Run.Pair != "" {
+		if slices.ContainsFunc(compared, func(r compare.Run) bool { return r.ID == b.Run.ID }) ||
+			b.Run.MadeBy().HasParts() {
 			continue
 		}
 		if r, err := historyRun(b); err == nil && r.Where() == this.Where() {
@@ -94,7 +96,9 @@ func runsOfSuite(p *app.App, id string) (mine *store.Bundle, others iter.Seq[*st
 		return nil, none
 	}
 	rows, _ := s.List()
-	at := slices.IndexFunc(rows, func(r store.Row) bool { return r.ID == id })
+	whole, _ := lab.CutArm(id)
+	whole = cmp.Or(whole, id)
+	at := slices.IndexFunc(rows, func(r store.Row) bool { return r.ID == whole })
 	if at < 0 || SuiteOf(rows[at]) == "" {
 		return nil, none
 	}
@@ -103,7 +107,7 @@ func runsOfSuite(p *app.App, id string) (mine *store.Bundle, others iter.Seq[*st
 		return nil, none
 	}
 	rows = slices.DeleteFunc(rows, func(r store.Row) bool {
-		return r.ID == id || r.Status != lab.Complete || !ofSuite(r, suite)
+		return r.ID == whole || r.Status != lab.Complete || !ofSuite(r, suite)
 	})
 	slices.SortFunc(rows, func(a, b store.Row) int { return b.Created.Compare(a.Created) })
 	return mine, func(yield func(*store.Bundle) bool) {

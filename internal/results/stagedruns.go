@@ -30,7 +30,7 @@ func StagedRunOf(p *app.App, b *store.Bundle) (StagedRun, error) {
 		if err != nil {
 			return StagedRun{}, err
 		}
-		if parts, err = s.Partners(b); err != nil {
+		if parts, err = s.Parts(b); err != nil {
 			return StagedRun{}, err
 		}
 		slices.SortFunc(parts, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })

@@ -34,6 +34,9 @@ func folders() []string { return []string{"facts", "repetitions", "raw"} }
 type Bundle struct {
 	dir string
 	Run lab.Run
+	// arm is that of a part, which is read as if it were a run by itself, and whole the bundle that it is in.
+	arm   string
+	whole *Bundle
 }
 
 // OpenBundle reads the header of the bundle in dir. A run that says it is running while nobody holds its lock was
@@ -97,6 +100,9 @@ func segmentsOf(dir string) ([]int, error) {
 // Repetitions yields the repetitions in the order in which they were saved, one at a time. A damaged line ends the
 // sequence with an error that names the file and the line; what came before it has been yielded.
 func (b *Bundle) Repetitions() iter.Seq2[lab.Repetition, error] {
+	if b.arm != "" {
+		return b.repetitionsOfPart()
+	}
 	return func(yield func(lab.Repetition, error) bool) {
 		segments, err := b.segments()
 		if err != nil {
@@ -176,6 +182,9 @@ func countLines(name string) (int, error) {
 
 // Raw yields the raw files of the run, in the order in which they were saved.
 func (b *Bundle) Raw() iter.Seq2[lab.RawFile, error] {
+	if b.arm != "" {
+		return b.rawFilesOfPart()
+	}
 	return func(yield func(lab.RawFile, error) bool) {
 		segments, err := b.segments()
 		if err != nil {

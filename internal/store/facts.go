@@ -101,7 +101,7 @@ func writeDocument(w io.Writer, d facts.Document) error {
 func (b *Bundle) Known(when SnapshotTime) []string {
 	var roles []string
 	for _, t := range b.Run.Targets {
-		_, err := os.Stat(filepath.Join(b.dir, filepath.FromSlash(factsName(t.Role, when))))
+		_, err := os.Stat(filepath.Join(b.dir, filepath.FromSlash(factsName(b.role(t.Role), when))))
 		_, inHeader := b.headerFacts(t.Role, when)
 		if err == nil || inHeader {
 			roles = append(roles, t.Role)
@@ -113,7 +113,7 @@ func (b *Bundle) Known(when SnapshotTime) []string {
 // Facts reads a snapshot. A run that was imported, or measured before snapshots were kept apart, has the facts of its
 // header; ok is false when there are none at all.
 func (b *Bundle) Facts(role string, when SnapshotTime) (d facts.Document, ok bool, err error) {
-	name := filepath.Join(b.dir, filepath.FromSlash(factsName(role, when)))
+	name := filepath.Join(b.dir, filepath.FromSlash(factsName(b.role(role), when)))
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		d, ok = b.headerFacts(role, when)
@@ -144,7 +144,7 @@ func (b *Bundle) Facts(role string, when SnapshotTime) (d facts.Document, ok boo
 // take memory from the machine. It yields nothing when there is no such snapshot.
 func (b *Bundle) EachFact(role string, when SnapshotTime) iter.Seq2[lab.Fact, error] {
 	return func(yield func(lab.Fact, error) bool) {
-		f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(factsName(role, when))))
+		f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(factsName(b.role(role), when))))
 		if errors.Is(err, fs.ErrNotExist) {
 			d, _ := b.headerFacts(role, when)
 			for _, f := range d.Facts {

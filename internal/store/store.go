@@ -95,6 +95,11 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 			Hints: []string{"headroom list shows the runs"}}
 	}
 	if strings.ContainsRune(ref, filepath.Separator) || ref == "." {
+		if _, err := os.Stat(ref); errors.Is(err, fs.ErrNotExist) {
+			if b, err := s.findPart(ref); b != nil || err != nil {
+				return b, err
+			}
+		}
 		switch info, err := os.Stat(ref); {
 		case errors.Is(err, fs.ErrNotExist):
 			hint := "headroom list shows the runs"
@@ -144,11 +149,15 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 					" shows them"}}
 		}
 	}
+	if b, err := s.findPart(ref); b != nil || err != nil {
+		return b, err
+	}
 	if damaged != nil && len(rows) == 0 {
 		return nil, damaged // it may well be there
 	}
 	return nil, errors.Join(&lab.Error{Kind: lab.Usage, What: fmt.Sprintf("no run is called %q", ref),
-		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one"}},
+		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one, " +
+			"RUN:ARM an arm of one"}},
 		damaged)
 }
 
@@ -202,6 +211,10 @@ func (s *Store) bundle(id string) (*Bundle, error) {
 
 // Has says whether a run with this id is in the store.
 func (s *Store) Has(id string) bool {
+	if run, arm := lab.CutArm(id); arm != "" {
+		b, err := s.bundle(run)
+		return err == nil && slices.Contains(b.Run.PartNames(), arm)
+	}
 	_, err := os.Stat(filepath.Join(s.runs(), id))
 	return err == nil
 }
@@ -233,6 +246,10 @@ func (s *Store) ShortIDs() func(id string) string {
 		if err != nil {
 			return id
 		}
+		arm := ""
+		if run, of := lab.CutArm(id); of != "" {
+			id, arm = run, ":"+of
+		}
 		at, _ := slices.BinarySearch(ids, id)
 		n := 4
 		for _, other := range ids[max(at-1, 0):min(at+2, len(ids))] { // those before and after it share most
@@ -240,7 +257,7 @@ func (s *Store) ShortIDs() func(id string) string {
 				n = max(n, sharedStart(id, other)+1)
 			}
 		}
-		return id[:min(n, len(id))]
+		return id[:min(n, len(id))] + arm
 	}
 }
 

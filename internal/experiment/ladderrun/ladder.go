@@ -69,7 +69,7 @@ func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 	}
 	ofNetwork := o.OfNetwork()
 	if o.Resume != "" {
-		b, err := st.Find(o.Resume)
+		b, err := st.FindWhole(o.Resume)
 		ofNetwork = err == nil && b.Run.MadeBy() == lab.DesignNetworkLadder
 	}
 	if ofNetwork {

@@ -82,7 +82,7 @@ func (s *passes) setHeader(arm string, levels map[string]string) {
 	run, first := &s.Arms[arm].Run, s.First().Run
 	run.Design, run.Pair, run.Seed, run.Order, run.Repetitions = s.design, first.ID, first.Seed, "rounds", s.count
 	levels[s.level] = arm
-	run.Arms = []lab.Arm{{ID: experiment.OnlyArm, Role: app.StorageRole, Levels: levels}}
+	run.Arms = []lab.Arm{{ID: lab.OnlyArm, Role: app.StorageRole, Levels: levels}}
 	for i := range run.Cells {
 		run.Cells[i].Repetitions = s.count
 	}
@@ -126,7 +126,7 @@ func (s *passes) remaining() []plan.Repetition {
 
 // partners are the saved runs of all places, from the bottom up, of which one was named.
 func (s *passes) partners(named *store.Bundle) ([]*store.Bundle, error) {
-	found, err := s.Store.Partners(named)
+	found, err := s.Store.Parts(named)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (x *Stages) New(ctx context.Context) (err error) {
 
 // Resume looks up what is measured already.
 func (x *Stages) Resume(ctx context.Context, saved *store.Bundle) error {
-	found, err := x.Store.Partners(saved)
+	found, err := x.Store.Parts(saved)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) erro
 
 // findRuns finds the sides of the comparison that is resumed, by arm.
 func (c *pairedComparison) findRuns(named *store.Bundle) error {
-	all, err := c.Store.Partners(named)
+	all, err := c.Store.Parts(named)
 	if err != nil {
 		return err
 	}

@@ -116,11 +116,11 @@ func (t *MultiTargetRun) Join() {
 	t.Run.AtOnce = t.Options.AtOnce
 	for _, g := range t.groups() {
 		t.Run.Arms = append(t.Run.Arms,
-			lab.Arm{ID: g.Name, Role: g.Name, Levels: map[string]string{experiment.TargetLevel: g.Name}})
+			lab.Arm{ID: g.Name, Role: g.Name, Levels: map[string]string{lab.TargetLevel: g.Name}})
 	}
 	if !t.sequential() {
 		t.Run.Arms = append(t.Run.Arms, lab.Arm{ID: runner.AllTargets, Role: runner.AllTargets,
-			Levels: map[string]string{experiment.TargetLevel: runner.AllTargets}})
+			Levels: map[string]string{lab.TargetLevel: runner.AllTargets}})
 	}
 	for _, id := range t.cellNames() {
 		t.Run.Cells = append(t.Run.Cells, t.cellsOf(id)...)
@@ -180,23 +180,12 @@ func (t *MultiTargetRun) cellsOf(id string) []lab.Cell {
 // withoutRole is the name that plans know a cell by.
 func withoutRole(cell, role string) string { return strings.TrimSuffix(cell, runner.CellOf("", role)) }
 
-// warnings of the run: some of the whole, then those of the parts. What all parts say alike is said once.
+// warnings of the run: some of the whole, then those of the parts.
 func (t *MultiTargetRun) warnings(of []lab.Warning) []lab.Warning {
-	all := slices.Clone(of)
-	same := func(w lab.Warning) func(lab.Warning) bool {
-		return func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }
-	}
+	var parts []lab.Run
+	var roles []string
 	for _, m := range t.Parts {
-		for _, w := range m.Run.Warnings {
-			if slices.ContainsFunc(t.Parts, func(o *experiment.Measurement) bool {
-				return !slices.ContainsFunc(o.Run.Warnings, same(w))
-			}) {
-				w.Text = m.Role + ": " + w.Text
-			}
-			if !slices.ContainsFunc(all, same(w)) {
-				all = append(all, w)
-			}
-		}
+		parts, roles = append(parts, m.Run), append(roles, m.Role)
 	}
-	return all
+	return lab.JoinWarnings(of, parts, roles)
 }

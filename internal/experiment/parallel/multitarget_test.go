@@ -29,8 +29,8 @@ func TestHeaderOfSeveralTargets(t *testing.T) {
 	for _, role := range []string{"a", "b"} {
 		m := &experiment.Measurement{Role: role,
 			Run: lab.Run{ID: "R", Targets: []lab.RunTarget{{Role: app.StorageRole, Target: "ssh://" + role}},
-				Cells: []lab.Cell{{ID: "read", Arm: experiment.OnlyArm, Repetitions: 2},
-					{ID: "write", Arm: experiment.OnlyArm, Repetitions: 2}},
+				Cells: []lab.Cell{{ID: "read", Arm: lab.OnlyArm, Repetitions: 2},
+					{ID: "write", Arm: lab.OnlyArm, Repetitions: 2}},
 				Warnings: []lab.Warning{{Code: "read-otherwise", Text: "of the suite"}}}}
 		m.PrefixRole()
 		whole.Parts = append(whole.Parts, m)
@@ -45,7 +45,7 @@ func TestHeaderOfSeveralTargets(t *testing.T) {
 		"write@all in all"}; !reflect.DeepEqual(cells, want) {
 		t.Errorf("%v", cells)
 	}
-	if n := len(whole.Run.Arms); n != 3 || whole.Run.Arms[2].Levels[experiment.TargetLevel] != runner.AllTargets {
+	if n := len(whole.Run.Arms); n != 3 || whole.Run.Arms[2].Levels[lab.TargetLevel] != runner.AllTargets {
 		t.Errorf("%+v", whole.Run.Arms)
 	}
 	if want := []lab.Warning{{Code: "read-otherwise", Text: "of the suite"},

@@ -28,7 +28,7 @@ func severalTargets(p *app.App, o experiment.RunOptions, s *store.Store) ([]Name
 		}
 		return named, err
 	}
-	b, err := s.Find(o.Resume)
+	b, err := s.FindWhole(o.Resume)
 	if err != nil || !app.IsMultiTarget(b.Run) {
 		return nil, err
 	}

@@ -1,0 +1,162 @@
+package lab
+
+import (
+	"slices"
+	"strings"
+)
+
+// An experiment of several arms that are each measured on a target of their own, by turns or at the same time, is one
+// run. Part reads one of its arms as if it were a run by itself, and Join makes the run of such parts.
+
+// OnlyArm is the arm without levels of a run that has one, and StorageRole the role of its target.
+const (
+	OnlyArm     = "1"
+	StorageRole = "storage"
+)
+
+// The levels by which arms are told apart that are the same otherwise: targets that are measured at the same time, and
+// the two sides of a comparison. They are no conditions of what an arm measured.
+const (
+	TargetLevel = "target"
+	SideLevel   = "side"
+)
+
+// ArmSuite is the suite of an arm that measures another than the first arm of its run.
+type ArmSuite struct {
+	Name string `json:"name"`
+	Text string `json:"text,omitempty"`
+	// Pause between two loads, in seconds.
+	Pause float64 `json:"pause,omitempty"`
+}
+
+// CellIn is the name of a cell in one of several arms that are parts of a run.
+func CellIn(cell, arm string) string { return cell + "@" + arm }
+
+// CutArm splits a name of such a part, RUN:ARM. Both are empty where there is no arm.
+func CutArm(name string) (run, arm string) {
+	if i := strings.LastIndexByte(name, ':'); i > 0 && i < len(name)-1 {
+		return name[:i], name[i+1:]
+	}
+	return "", ""
+}
+
+// PartNames are the arms of a run that are parts of it: those that have a target of their own.
+func (r Run) PartNames() []string {
+	var names []string
+	for _, a := range r.Arms {
+		if len(r.Targets) > 1 && a.ID == a.Role && r.target(a.Role) >= 0 {
+			names = append(names, a.ID)
+		}
+	}
+	return names
+}
+
+// target is the index of that of a role; -1 for none.
+func (r Run) target(role string) int {
+	return slices.IndexFunc(r.Targets, func(t RunTarget) bool { return t.Role == role })
+}
+
+// Part is one of these arms as a run by itself. Its ID is that of the whole with the arm behind a colon.
+func (r Run) Part(arm string) Run {
+	p := r
+	p.Design = r.MadeBy()
+	p.ID, p.Pair, p.Concurrent, p.AtOnce = r.ID+":"+arm, r.ID, nil, 0
+	if r.Label != "" {
+		p.Label = r.Label + " " + arm
+	}
+	p.Targets, p.Arms, p.Cells, p.Warnings = nil, nil, nil, nil
+	for _, a := range r.Arms {
+		if a.ID != arm {
+			continue
+		}
+		levels := map[string]string{}
+		for name, level := range a.Levels {
+			if name != TargetLevel && name != SideLevel {
+				levels[name] = level
+			}
+		}
+		p.Arms = []Arm{{ID: OnlyArm, Role: StorageRole, Levels: levels}}
+		if s := a.Suite; s != nil {
+			p.Suite, p.SuiteText, p.Pause = s.Name, s.Text, s.Pause
+		}
+	}
+	t := r.Targets[r.target(arm)]
+	t.Role = StorageRole
+	if first := r.target(t.FactsAs); first >= 0 {
+		t.FactsAs, t.Facts = "", withFacts(r.Targets[first].Facts, t.Facts)
+	}
+	p.Targets = []RunTarget{t}
+	for _, c := range r.Cells {
+		if c.Arm == arm {
+			c.ID, c.Arm = strings.TrimSuffix(c.ID, CellIn("", arm)), OnlyArm
+			p.Cells = append(p.Cells, c)
+		}
+	}
+	p.Warnings = warningsOfPart(r.Warnings, arm, r.PartNames())
+	return p
+}
+
+// withFacts are facts with others in place of those of the same keys.
+func withFacts(facts, own []Fact) []Fact {
+	same := func(f Fact) func(Fact) bool {
+		return func(o Fact) bool { return o.Key == f.Key && o.About == f.About }
+	}
+	all := slices.DeleteFunc(slices.Clone(facts), func(f Fact) bool { return slices.ContainsFunc(own, same(f)) })
+	return append(all, own...)
+}
+
+// warningsOfPart are those of all parts, and those of one, which begin with its name.
+func warningsOfPart(all []Warning, arm string, arms []string) []Warning {
+	var own []Warning
+	for _, w := range all {
+		of, text, named := strings.Cut(w.Text, ": ")
+		switch {
+		case named && of == arm:
+			w.Text = text
+		case named && slices.Contains(arms, of):
+			continue
+		}
+		own = append(own, w)
+	}
+	return own
+}
+
+// Join is the run whose parts are others, by the names of their arms. Its header is that of the first, and what only
+// some parts say of themselves is said with their names.
+func Join(parts []Run, arms []string) Run {
+	whole := parts[0]
+	whole.Targets, whole.Arms, whole.Cells = nil, nil, nil
+	for i, p := range parts {
+		t, a := p.Targets[0], p.Arms[0]
+		t.Role, a.ID, a.Role = arms[i], arms[i], arms[i]
+		if p.Suite != whole.Suite || p.SuiteText != whole.SuiteText || p.Pause != whole.Pause {
+			a.Suite = &ArmSuite{Name: p.Suite, Text: p.SuiteText, Pause: p.Pause}
+		}
+		whole.Targets, whole.Arms = append(whole.Targets, t), append(whole.Arms, a)
+		for _, c := range p.Cells {
+			c.ID, c.Arm = CellIn(c.ID, arms[i]), arms[i]
+			whole.Cells = append(whole.Cells, c)
+		}
+	}
+	whole.Warnings = JoinWarnings(nil, parts, arms)
+	return whole
+}
+
+// JoinWarnings adds those of the parts to some of the whole. What all parts say alike is said once.
+func JoinWarnings(of []Warning, parts []Run, arms []string) []Warning {
+	all := slices.Clone(of)
+	same := func(w Warning) func(Warning) bool {
+		return func(o Warning) bool { return o.Code == w.Code && o.Text == w.Text }
+	}
+	for i, p := range parts {
+		for _, w := range p.Warnings {
+			if slices.ContainsFunc(parts, func(o Run) bool { return !slices.ContainsFunc(o.Warnings, same(w)) }) {
+				w.Text = arms[i] + ": " + w.Text
+			}
+			if !slices.ContainsFunc(all, same(w)) {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
