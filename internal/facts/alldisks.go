@@ -14,10 +14,10 @@ import (
 
 // collectAllDisks says of every disk what collectDisks says of those under test, and how it is attached.
 func collectAllDisks(fsys fs.FS, in Scope) []lab.Fact {
-	s := in.once(fsys).blocks()
+	s := inventoryOf(fsys, in)
 	disks := s.wholeDisks()
 	used := s.used()
-	irqs := diskInterrupts(s, disks, in.once(fsys).interrupts().counts.names)
+	irqs := diskInterrupts(s, disks, interruptsOf(fsys, in).counts.names)
 	return spread(len(disks), func(i int) []lab.Fact {
 		d := disks[i]
 		facts := s.disk("disk", d.name)

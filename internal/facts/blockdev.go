@@ -2,9 +2,7 @@ package facts
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -33,11 +31,7 @@ type layer struct {
 }
 
 func newStack(r reader) stack {
-	data, err := r.text(mountInfoPath)
-	if err != nil {
-		return stack{reader: r}
-	}
-	return stack{reader: r, mounts: parseMountInfo([]byte(data))}
+	return stack{reader: r, mounts: readMounts(r)}
 }
 
 // class is the folder of a block device in /sys.
@@ -249,9 +243,6 @@ func (s stack) trail(tops []string) string {
 	return strings.Join(parts, " on ")
 }
 
-// pciAddress matches a PCI function in a path of /sys/devices: "0000:01:00.0".
-var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
-
 // pciOf finds the PCI function that a disk hangs on, the last one in its path. An NVMe disk that can be reached over
 // several controllers has a virtual path; then it is the function of its first controller.
 func (s stack) pciOf(disk string) (string, bool) {
@@ -287,7 +278,7 @@ func (s stack) folder(name string) (string, error) {
 // byInode names the block device behind a node by its device number, which is what counts; the name alone where the
 // file system can't tell the number.
 func (s stack) byInode(node string) (string, bool) {
-	info, err := fs.Stat(s.fsys, inside(node))
+	info, err := s.stat(node)
 	if err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			return s.byNumber(fmt.Sprintf("%d:%d", unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))))

@@ -49,8 +49,3 @@ func linked(r reader, member string) bool {
 	text, err := r.text(netDir + "/" + member + "/carrier")
 	return err == nil && text == "1"
 }
-
-func firstWord(text string) string {
-	text, _, _ = strings.Cut(text, " ")
-	return text
-}

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"io/fs"
 	"regexp"
 	"strings"
 
@@ -28,7 +27,7 @@ func bootLoader(r reader) lab.Fact {
 	if r.exists(stubInfo) {
 		return known(key, "uki", stubSource)
 	}
-	if data, err := fs.ReadFile(r.fsys, inside(loaderInfo)); err == nil {
+	if data, err := r.bytes(loaderInfo); err == nil {
 		switch name := strings.ToLower(bootloader.EFIText(data)); {
 		case strings.HasPrefix(name, "systemd-boot"):
 			return known(key, "systemd-boot", loaderSource)
@@ -39,9 +38,9 @@ func bootLoader(r reader) lab.Fact {
 		}
 	}
 	// GRUB hands the image's name over; so does syslinux, which has no such folder.
-	_, named := r.argument("BOOT_IMAGE")
+	_, named := bootArgument(r, "BOOT_IMAGE")
 	for _, dir := range []string{"/boot/grub", "/boot/grub2"} {
-		if r.wouldMount(dir) {
+		if wouldMount(r, dir) {
 			break
 		}
 		if r.exists(dir + "/grub.cfg") {
@@ -51,7 +50,7 @@ func bootLoader(r reader) lab.Fact {
 			return known(key, "grub", cmdlinePath)
 		}
 	}
-	if image, _ := r.argument("BOOT_IMAGE"); strings.HasPrefix(image, "(") {
+	if image, _ := bootArgument(r, "BOOT_IMAGE"); strings.HasPrefix(image, "(") {
 		return known(key, "grub", cmdlinePath) // "(hd0,gpt2)/vmlinuz-5.14.0": a device in GRUB's own words
 	}
 	return unknown(key, loaderSource, "neither firmware nor /boot nor the boot arguments name one")

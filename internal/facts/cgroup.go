@@ -34,7 +34,7 @@ func collectCgroup(fsys fs.FS, _ Scope) []lab.Fact {
 			unknown("cgroup.io.max", ownGroupsPath, reason)}
 	}
 	groups := parseGroups(text)
-	mounts := newStack(r).mounts
+	mounts := readMounts(r)
 	find := func(controller string) (controlGroup, bool) { return findGroup(r, mounts, groups, controller) }
 	g, unified := find("")
 	io, v1 := find("blkio")
@@ -126,15 +126,6 @@ func findGroup(r reader, mounts []mount, groups map[string]string, controller st
 		return controlGroup{r: r, top: m.point, dir: dir}, true
 	}
 	return controlGroup{}, false
-}
-
-func hasOption(options, name string) bool {
-	for o := range strings.SplitSeq(options, ",") {
-		if o == name {
-			return true
-		}
-	}
-	return false
 }
 
 // limits reads attributes of the group and of all above. Where a controller is not switched on there is no file and no

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io/fs"
 	"slices"
-	"sync"
 	"time"
 
 	"headroom/internal/lab"
@@ -19,48 +18,6 @@ type Collector struct {
 	// Collect parses files below "/". It never fails: what it can't read becomes a fact that is unknown, with the
 	// reason.
 	Collect func(fsys fs.FS, in Scope) []lab.Fact
-}
-
-// Scope is what a collector knows besides the files.
-type Scope struct {
-	Place lab.Place
-	// Files are the machine's files, for commands that depend on what there is.
-	Files fs.FS
-	// Printed is the output of the collectors' commands, by the command as lab.ShellQuote renders it.
-	Printed map[string]Printed
-	// shared is what several collectors need; nil makes each read its own.
-	shared *shared
-}
-
-// shared is what several collectors need and only one of them reads.
-type shared struct {
-	blocks     func() stack
-	processes  func() processes
-	interrupts func() nicInterrupts
-}
-
-func newShared(fsys fs.FS) *shared {
-	r := reader{fsys}
-	return &shared{
-		blocks:     sync.OnceValue(func() stack { return newInventory(fsys) }),
-		processes:  sync.OnceValue(func() processes { return readProcesses(r) }),
-		interrupts: sync.OnceValue(func() nicInterrupts { return readNICInterrupts(r) }),
-	}
-}
-
-// once is what is read once for all collectors of a snapshot, or for this one.
-func (in Scope) once(fsys fs.FS) *shared {
-	if in.shared != nil {
-		return in.shared
-	}
-	return newShared(fsys)
-}
-
-// Printed is what a command printed, or why it could not be carried out.
-type Printed struct {
-	Stdout string
-	// Failed is empty when the command ended with exit status 0.
-	Failed string
 }
 
 // Tools is the name of the collector of load generators. They are programs to start and to read from end to end, so
@@ -113,9 +70,9 @@ func Collectors() []Collector {
 // SnapshotLimit is the time that a snapshot takes at most.
 const SnapshotLimit = 3 * time.Second
 
-// commandLimit is what a command may take of a snapshot's time: less, so that one that hangs (stat on a dead NFS
+// forCommands is what a command may take of a snapshot's time: less, so that one that hangs (stat on a dead NFS
 // server) leaves its collector time for everything else.
-func commandLimit(snapshot time.Duration) time.Duration { return snapshot * 2 / 3 }
+func forCommands(snapshot time.Duration) time.Duration { return snapshot * 2 / 3 }
 
 // SnapshotWithin collects all facts of a target, with those of the place under test. It takes well under a second on an
 // ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
@@ -125,7 +82,7 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 	without ...string) ([]lab.Fact, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
-	commands, cancel := context.WithTimeout(ctx, commandLimit(limit))
+	commands, cancel := context.WithTimeout(ctx, forCommands(limit))
 	defer cancel()
 	collectors := slices.DeleteFunc(Collectors(), func(c Collector) bool { return slices.Contains(without, c.Name) })
 	found := make([][]lab.Fact, len(collectors))
@@ -133,13 +90,13 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 		index int
 		facts []lab.Fact
 	}
-	files := newShared(t.FS())
+	scope := newScope(place, t.FS())
 	// The channel has room for every answer, so that a collector that is late can still end.
 	answers := make(chan answer, len(collectors))
 	for i, c := range collectors {
 		found[i] = []lab.Fact{unknown("collector."+c.Name, "", "did not answer within "+limit.String())}
 		go func() {
-			in := Scope{Place: place, Files: t.FS(), shared: files}
+			in := scope
 			if c.Commands != nil {
 				in.Printed = runCommands(commands, t, c.Commands(in))
 			}
@@ -162,35 +119,4 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 		all = append(all, f...)
 	}
 	return all, nil
-}
-
-// inTime gives commands outside of a snapshot as long as they have in one.
-func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, set := ctx.Deadline(); set {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, commandLimit(SnapshotLimit))
-}
-
-// runCommands carries out some commands, a few at a time: one that hangs keeps no other waiting. All together get the
-// time of one, so that where many are slow the collector still hears what the others said.
-func runCommands(ctx context.Context, t target.Target, commands [][]string) map[string]Printed {
-	ctx, cancel := inTime(ctx)
-	defer cancel()
-	printed := make(map[string]Printed, len(commands))
-	var lock sync.Mutex
-	var done sync.WaitGroup
-	room := make(chan struct{}, 8)
-	for _, argv := range commands {
-		room <- struct{}{}
-		done.Go(func() {
-			p := runCommand(ctx, t, argv)
-			lock.Lock()
-			printed[lab.ShellQuote(argv)] = p
-			lock.Unlock()
-			<-room
-		})
-	}
-	done.Wait()
-	return printed
 }

@@ -25,7 +25,7 @@ func configPaths(release string) []string {
 
 // buildConfig reads the configuration that the running kernel was built with, from the first place that has one. The
 // error is the one that says most: that a file was there but closed.
-func (r reader) buildConfig() (config kconfig.Config, source string, err error) {
+func buildConfig(r reader) (config kconfig.Config, source string, err error) {
 	release, err := r.text(releasePath)
 	if err != nil {
 		return nil, releasePath, err
@@ -33,11 +33,11 @@ func (r reader) buildConfig() (config kconfig.Config, source string, err error) 
 	paths := configPaths(release)
 	source, err = paths[0], fs.ErrNotExist
 	for _, p := range paths {
-		if r.wouldMount(p) {
+		if wouldMount(r, p) {
 			source, err = p, errWouldMount
 			continue
 		}
-		c, perr := r.configAt(p)
+		c, perr := configAt(r, p)
 		if perr == nil {
 			return c, p, nil
 		}
@@ -55,13 +55,13 @@ var errWouldMount = errors.New("an automount point at which nothing is mounted n
 // machines whose partitions systemd finds by itself. Source: systemd-gpt-auto-generator(8).
 //
 //	41 28 0:33 / /boot rw,relatime shared:20 - autofs systemd-1 rw,fd=66,pgrp=1,timeout=120,minproto=5,maxproto=5,direct
-func (r reader) wouldMount(name string) bool {
-	m, ok := mountOf(newStack(r).mounts, name)
+func wouldMount(r reader, name string) bool {
+	m, ok := mountOf(readMounts(r), name)
 	return ok && m.kind == "autofs"
 }
 
-func (r reader) configAt(name string) (kconfig.Config, error) {
-	f, err := r.fsys.Open(inside(name))
+func configAt(r reader, name string) (kconfig.Config, error) {
+	f, err := r.open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func parseConfig(data []byte) (kconfig.Config, error) {
 
 // collectConfig names every option of the build.
 func collectConfig(fsys fs.FS, _ Scope) []lab.Fact {
-	config, source, err := reader{fsys}.buildConfig()
+	config, source, err := buildConfig(reader{fsys})
 	if errors.Is(err, fs.ErrNotExist) {
 		return []lab.Fact{unknown("kernel.config", source,
 			"neither the kernel nor /boot nor /lib/modules holds the configuration of this build")}

@@ -222,18 +222,3 @@ func meanMHz(paths []string, read func(string) (int64, error)) float64 {
 	}
 	return sum / float64(n)
 }
-
-// sensorOf finds a disk's own temperature. The nvme driver hangs its sensor on the controller, older kernels one folder
-// higher; drivetemp hangs one on a SATA or SAS disk. The first input is the composite temperature. The nvme driver
-// keeps a reading for a second, so that asking often costs the drive nothing.
-func sensorOf(r reader, disk string) (string, bool) {
-	dev := class(disk) + "/device"
-	for _, pattern := range []string{
-		"/hwmon[0-9]*", "/hwmon/hwmon[0-9]*", "/device/hwmon/hwmon[0-9]*", "/nvme[0-9]*/hwmon[0-9]*",
-	} {
-		if found := r.glob(dev + pattern + "/temp1_input"); len(found) > 0 {
-			return found[0], true
-		}
-	}
-	return "", false
-}

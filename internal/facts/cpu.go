@@ -20,7 +20,7 @@ const (
 
 func collectCPU(fsys fs.FS, _ Scope) []lab.Fact {
 	r := reader{fsys}
-	info, err := r.cpuInfo()
+	info, err := readCPUInfo(r)
 	facts := []lab.Fact{
 		cpuVendor(info, err),
 		cpuModel(r, info, err),
@@ -70,8 +70,8 @@ func collectVulnerabilities(fsys fs.FS, _ Scope) []lab.Fact {
 
 // cpuInfo is what /proc/cpuinfo says first of each thing, which is the first CPU. The file of a machine with a thousand
 // CPUs is long, and the kernel writes it while it is read, so only its beginning is.
-func (r reader) cpuInfo() (map[string]string, error) {
-	f, err := r.fsys.Open(inside(cpuInfoPath))
+func readCPUInfo(r reader) (map[string]string, error) {
+	f, err := r.open(cpuInfoPath)
 	if err != nil {
 		return nil, err
 	}
@@ -324,11 +324,11 @@ func cpuCount(r reader, key, source string) lab.Fact {
 // CPU has, up to the number that it was built for, so it is taken as the difference of two others.
 func offline(r reader) lab.Fact {
 	const key, source = "cpu.offline", onlinePath
-	present, err := r.cpuSet(cpuDir + "/present")
+	present, err := readCPUSet(r, cpuDir+"/present")
 	if err != nil {
 		return unknown(key, cpuDir+"/present", why(err))
 	}
-	online, err := r.cpuSet(source)
+	online, err := readCPUSet(r, source)
 	if err != nil {
 		return unknown(key, source, why(err))
 	}

@@ -9,6 +9,10 @@ import (
 	"headroom/internal/facts/catalogue"
 )
 
+// maxCPUs is more than any kernel is built for (NR_CPUS is 8192 on amd64); it keeps a damaged file from asking for
+// memory.
+const maxCPUs = 1 << 16
+
 // cpuSet is a set of CPU numbers, a bit each.
 type cpuSet []uint64
 
@@ -51,7 +55,7 @@ func parseCPUList(text string) (cpuSet, error) {
 }
 
 // cpuSet reads a file that holds a list of CPUs.
-func (r reader) cpuSet(name string) (cpuSet, error) {
+func readCPUSet(r reader, name string) (cpuSet, error) {
 	text, err := r.text(name)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 )
 
 // underTest is the role of the disks whose numbers are measured.
-const underTest = "disk.under-test"
+const underTest = "disk" + catalogue.UnderTestRole
 
 // collectPlace says how the place is built: the device itself and what it lies on.
 func collectPlace(fsys fs.FS, in Scope) []lab.Fact {
@@ -169,7 +169,7 @@ func (s stack) serial(key, dir, dev string) lab.Fact {
 		return f
 	}
 	page := dev + "/vpd_pg80"
-	data, err := fs.ReadFile(s.fsys, inside(page))
+	data, err := s.bytes(page)
 	if err != nil {
 		return f
 	}
@@ -207,7 +207,7 @@ func (s stack) driver(role, disk string) lab.Fact {
 		links = append(links, "/sys/bus/pci/devices/"+address+"/driver")
 	}
 	for _, l := range links {
-		if to, err := fs.ReadLink(s.fsys, inside(l)); err == nil {
+		if to, err := s.readLink(l); err == nil {
 			return known(role+".driver", path.Base(to), l)
 		}
 	}
@@ -242,45 +242,6 @@ func (s stack) pci(role, disk string) []lab.Fact {
 		}
 	}
 	dir := "/sys/bus/pci/devices/" + address
-	facts := append([]lab.Fact{known(role+".pci.address", address, class(disk))}, s.links(role+".pci", dir)...)
-	return append(facts, s.fact(role+".numa_node", dir+"/numa_node"), s.iommuType(role, dir))
-}
-
-// links are the speed and the width of a function's link, now and at most.
-func (r reader) links(role, dir string) []lab.Fact {
-	sleeps := r.asleep(dir)
-	var facts []lab.Fact
-	for _, l := range [][2]string{{"speed", "current_link_speed"}, {"width", "current_link_width"},
-		{"max_speed", "max_link_speed"}, {"max_width", "max_link_width"}} {
-		key, file := role+".link."+l[0], dir+"/"+l[1]
-		if sleeps {
-			facts = append(facts, unknown(key, file, asleep))
-		} else {
-			facts = append(facts, r.link(key, file))
-		}
-	}
-	return facts
-}
-
-// link is a speed or a width of a PCI Express link. A function inside a processor or a chipset has none: the kernel
-// then prints "Unknown" or a width of 0 or 255. One that has lost its power answers with all bits set, a width of 63.
-func (r reader) link(key, file string) lab.Fact {
-	f := r.fact(key, file)
-	if f.Value == "63" {
-		return unknown(key, file, "the device does not answer: all bits are set")
-	}
-	if f.Value == "Unknown" || f.Value == "Unknown speed" || f.Value == "0" || f.Value == "255" {
-		return unknown(key, file, "the function has no link of its own")
-	}
-	return f
-}
-
-// iommuType is the kind of DMA translation: "DMA" flushes after every unmapping (strict), "DMA-FQ" in batches (lazy),
-// "identity" does not translate. Source: the kernel's Documentation/ABI/testing/sysfs-kernel-iommu_groups.
-func (s stack) iommuType(role, dir string) lab.Fact {
-	key, file := role+".iommu.group_type", dir+"/iommu_group/type"
-	if !s.exists(dir + "/iommu_group") {
-		return known(key, catalogue.None, dir+"/iommu_group")
-	}
-	return s.since(key, file, 5, 11)
+	facts := append([]lab.Fact{known(role+".pci.address", address, class(disk))}, pciLinks(s.reader, role+".pci", dir)...)
+	return append(facts, s.fact(role+".numa_node", dir+"/numa_node"), iommuType(s.reader, role, dir))
 }

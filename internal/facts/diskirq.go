@@ -13,7 +13,7 @@ import (
 // answer.
 func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[string]lab.Fact {
 	const key = "disk.irq.cpus"
-	online, _ := s.cpuSet(onlinePath)
+	online, _ := readCPUSet(s.reader, onlinePath)
 	virtio := virtioInterrupts(names)
 	left := maxInterrupts
 	answers := make(map[string]lab.Fact, len(disks))

@@ -32,7 +32,7 @@ type memorySlot struct {
 
 // collectDIMMs reads the memory modules out of the firmware's table.
 func collectDIMMs(fsys fs.FS, _ Scope) []lab.Fact {
-	data, err := fs.ReadFile(fsys, inside(dmiTable))
+	data, err := reader{fsys}.bytes(dmiTable)
 	slots := memorySlots(data)
 	if longRows(slots) {
 		for i := range slots {

@@ -31,7 +31,7 @@ func (s stack) replicas(in Scope) (found map[int]replica, source, reason string)
 		}
 	}
 	source = lab.ShellQuote(drbdStatusCommand())
-	if reason := s.cannotRun("drbdsetup", "drbd-utils"); reason != "" {
+	if reason := cannotRun(s.reader, "drbdsetup", "drbd-utils"); reason != "" {
 		return nil, source, reason
 	}
 	status, show := in.lookup(drbdStatusCommand()), in.lookup(drbdShowCommand())

@@ -38,7 +38,7 @@ type interrupts struct {
 
 // readInterrupts reads the file; owners tells to which of n owners the counts of an interrupt go.
 func readInterrupts(r reader, owners map[int][]int, n int) interrupts {
-	file, err := r.fsys.Open(inside(interruptsPath))
+	file, err := r.open(interruptsPath)
 	if err != nil {
 		return interrupts{taken: make([][]uint64, n), failed: err}
 	}

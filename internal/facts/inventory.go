@@ -4,10 +4,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 )
 
 // inventory is every block device of a machine, with what lies underneath each, read once: questions about thousands of
@@ -30,6 +27,11 @@ type blockDevice struct {
 	path string
 	// paths are the hidden devices of a multipath NVMe namespace, one for each controller.
 	paths []string
+}
+
+// inventoryOf has the block devices of a snapshot.
+func inventoryOf(fsys fs.FS, in Scope) stack {
+	return readOnce(in, func() stack { return newInventory(fsys) })
 }
 
 // newInventory reads all block devices of a machine into a stack.
@@ -88,23 +90,6 @@ func newInventory(fsys fs.FS) stack {
 		}
 	}
 	return s
-}
-
-// linked is where a link of /sys/class leads. Those links lead straight to a folder of /sys/devices, so that one look
-// is enough, where resolve looks at each part of the path.
-func (r reader) linked(name string) string {
-	to, err := fs.ReadLink(r.fsys, inside(name))
-	if err != nil {
-		full, err := r.resolve(name)
-		if err != nil || full == name {
-			return ""
-		}
-		return full
-	}
-	if path.IsAbs(to) {
-		return path.Clean(to)
-	}
-	return path.Join(path.Dir(name), to)
 }
 
 // virtualKind is the kind of a block device without hardware, by the name that its driver gives.
@@ -209,24 +194,16 @@ func (s stack) used() map[string]bool {
 	return used
 }
 
-// atOnce is how many things are read at the same time: over a network each waits for answers, and requests that go
-// together take less of both machines' time.
-const atOnce = 16
-
-// spread calls a function for each of n things, several at a time, and puts the answers in order. The reading of one
-// file of /sys is a handful of system calls or requests, and a machine with thousands of disks has a hundred thousand
-// such files.
-func spread[T any](n int, read func(i int) []T) []T {
-	found := make([][]T, n)
-	var next atomic.Int64
-	var done sync.WaitGroup
-	for range min(n, atOnce) {
-		done.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				found[i] = read(i)
-			}
-		})
+// pathOf names the disk that a hidden NVMe path belongs to: nvme0c1n1 is a path to nvme0n1.
+func pathOf(name string) (string, bool) {
+	rest, ok := strings.CutPrefix(name, "nvme")
+	if !ok {
+		return "", false
 	}
-	done.Wait()
-	return slices.Concat(found...)
+	subsystem, rest, ok := strings.Cut(rest, "c")
+	if !ok {
+		return "", false
+	}
+	_, namespace, ok := strings.Cut(rest, "n")
+	return "nvme" + subsystem + "n" + namespace, ok
 }

@@ -30,7 +30,7 @@ func iommuGroups(r reader) lab.Fact {
 
 func iommuUnits(r reader) lab.Fact {
 	const dir = "/sys/class/iommu"
-	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	entries, err := r.entries(dir)
 	if err != nil {
 		return unknown("iommu.units", dir, why(err))
 	}
@@ -45,7 +45,7 @@ func iommuUnits(r reader) lab.Fact {
 // Source: the kernel's drivers/iommu/Kconfig (IOMMU_DEFAULT_DMA_STRICT and its neighbours, in this form since 5.14).
 func iommuDefault(r reader) lab.Fact {
 	const key = "iommu.default"
-	config, source, err := r.buildConfig()
+	config, source, err := buildConfig(r)
 	if err != nil {
 		return unknown(key, source, "the build's configuration: "+why(err))
 	}
@@ -116,11 +116,11 @@ func swiotlb(r reader) []lab.Fact {
 // "hypervisor" do they speak of a guest.
 func swiotlbForced(r reader) lab.Fact {
 	const key = "swiotlb.forced"
-	argument, given := r.argument("swiotlb")
+	argument, given := bootArgument(r, "swiotlb")
 	if given && hasOption(argument, "force") {
 		return known(key, "on", cmdlinePath)
 	}
-	info, err := r.cpuInfo()
+	info, err := readCPUInfo(r)
 	if err != nil {
 		return unknown(key, cpuInfoPath, why(err))
 	}
@@ -152,4 +152,14 @@ func kvm(r reader) []lab.Fact {
 	const parameters = "/sys/module/kvm/parameters/"
 	return []lab.Fact{loaded, r.fact("kvm.nx_huge_pages", parameters+"nx_huge_pages"),
 		r.fact("kvm.halt_poll_ns", parameters+"halt_poll_ns")}
+}
+
+// iommuType is the kind of DMA translation: "DMA" flushes after every unmapping (strict), "DMA-FQ" in batches (lazy),
+// "identity" does not translate. Source: the kernel's Documentation/ABI/testing/sysfs-kernel-iommu_groups.
+func iommuType(r reader, role, dir string) lab.Fact {
+	key, file := role+".iommu.group_type", dir+"/iommu_group/type"
+	if !r.exists(dir + "/iommu_group") {
+		return known(key, catalogue.None, dir+"/iommu_group")
+	}
+	return r.since(key, file, 5, 11)
 }

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	releasePath = "/proc/sys/kernel/osrelease"
 	preemptPath = "/sys/kernel/debug/sched/preempt"
 	cmdlinePath = "/proc/cmdline"
 )
@@ -72,7 +71,7 @@ func lockdown(r reader) lab.Fact {
 // livePatches lists the folders of /sys/kernel/livepatch, which is there only when the kernel can be patched.
 func livePatches(r reader) lab.Fact {
 	const key, dir = "kernel.livepatches", "/sys/kernel/livepatch"
-	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	entries, err := r.entries(dir)
 	if errors.Is(err, fs.ErrNotExist) && r.exists("/sys/kernel/mm") {
 		return known(key, catalogue.None, dir)
 	}
@@ -96,7 +95,7 @@ func tracer(r reader) lab.Fact {
 	if release, err := r.text(releasePath); err == nil {
 		major, minor, ok = kernelVersion(release)
 	}
-	m, mounted := mountOf(newStack(r).mounts, old)
+	m, mounted := mountOf(readMounts(r), old)
 	if mounted && m.point == old || ok && (major < 4 || major == 4 && minor < 1) {
 		files = append(files, old+"/current_tracer")
 	}
@@ -178,10 +177,10 @@ func preemption(r reader) lab.Fact {
 	if strings.Contains(version, "PREEMPT_RT") {
 		return known(key, "rt", versionPath)
 	}
-	if mode, ok := r.argument("preempt"); ok && mode != "" {
+	if mode, ok := bootArgument(r, "preempt"); ok && mode != "" {
 		return known(key, mode, cmdlinePath)
 	}
-	if config, source, cerr := r.buildConfig(); cerr == nil {
+	if config, source, cerr := buildConfig(r); cerr == nil {
 		for _, c := range [][2]string{{"PREEMPT_RT", "rt"}, {"PREEMPT_LAZY", "lazy"}, {"PREEMPT_NONE", "none"},
 			{"PREEMPT_VOLUNTARY", "voluntary"}, {"PREEMPT", "full"}} {
 			if config[c[0]] == "y" {
@@ -204,7 +203,7 @@ func preemption(r reader) lab.Fact {
 
 // argument is the value of a boot argument, the last one when it is given several times, as the kernel itself takes it.
 // Dashes and underscores are the same to the kernel.
-func (r reader) argument(name string) (value string, found bool) {
+func bootArgument(r reader, name string) (value string, found bool) {
 	text, _ := r.text(cmdlinePath)
 	for word := range strings.FieldsSeq(text) {
 		if word == "--" {

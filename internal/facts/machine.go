@@ -1,9 +1,6 @@
 package facts
 
 import (
-	"strconv"
-	"strings"
-
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/validity"
@@ -18,6 +15,7 @@ func Machine(facts []lab.Fact) validity.Machine {
 			values[f.Key] = f.Value
 		}
 	}
+	const underTest = "disk" + catalogue.UnderTestRole
 	disk := func(part string) string {
 		if v, ok := values[underTest+"."+part]; ok {
 			return v
@@ -47,27 +45,4 @@ func Machine(facts []lab.Fact) validity.Machine {
 		m.Rotational = &spins
 	}
 	return m
-}
-
-func integer(s string) int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// options joins lists of mount options, each option once.
-func options(lists ...string) []string {
-	var all []string
-	seen := map[string]bool{}
-	for _, list := range lists {
-		for o := range strings.SplitSeq(list, ",") {
-			if o != "" && o != catalogue.None && !seen[o] {
-				all = append(all, o)
-			}
-			seen[o] = true
-		}
-	}
-	return all
 }

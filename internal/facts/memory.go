@@ -64,14 +64,6 @@ func parseMemInfo(text string) map[string]int64 {
 	return values
 }
 
-// chosen reduces a choice that the kernel prints with all its options to the one in use: "always [madvise] never".
-func chosen(f lab.Fact) lab.Fact {
-	if _, rest, ok := strings.Cut(f.Value, "["); ok {
-		f.Value, _, _ = strings.Cut(rest, "]")
-	}
-	return f
-}
-
 func swapUsed(info map[string]int64, err error) lab.Fact {
 	const key, source = "memory.swap.used", "/proc/meminfo"
 	total, ok := info["SwapTotal"]
@@ -118,7 +110,7 @@ func parseSwaps(text string) []string {
 // hugePages are the bytes in reserved huge pages of every size: the folders are called hugepages-2048kB.
 func hugePages(r reader) lab.Fact {
 	const key, dir = "memory.hugepages", "/sys/kernel/mm/hugepages"
-	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	entries, err := r.entries(dir)
 	if err != nil {
 		return unknown(key, dir, why(err))
 	}

@@ -30,7 +30,7 @@ func collectModules(fsys fs.FS, _ Scope) []lab.Fact {
 	}
 	parameters := spread(len(modules), func(i int) []parameter {
 		dir := modulesDir + "/" + modules[i] + "/parameters"
-		entries, _ := fs.ReadDir(fsys, inside(dir))
+		entries, _ := reader{fsys}.entries(dir)
 		var found []parameter
 		for _, e := range entries {
 			if !parameterSkipped(modules[i], e.Name()) {
@@ -43,7 +43,7 @@ func collectModules(fsys fs.FS, _ Scope) []lab.Fact {
 	})
 	parameters = parameters[:min(len(parameters), maxParameters)]
 	return append([]lab.Fact{loadedModules(r)}, spread(len(parameters), func(i int) []lab.Fact {
-		f, ok := r.setting(parameters[i].key, parameters[i].file)
+		f, ok := setting(r, parameters[i].key, parameters[i].file)
 		if !ok {
 			return nil
 		}
@@ -92,12 +92,12 @@ func parseModules(text string) []string {
 
 // setting is a small file of /proc/sys or /sys/module as a fact on one line; false when the file is only there to be
 // written to.
-func (r reader) setting(key, name string) (lab.Fact, bool) {
+func setting(r reader, key, name string) (lab.Fact, bool) {
 	text, err := r.text(name)
 	if err == nil {
 		return known(key, orNone(text), name), true
 	}
-	if info, serr := fs.Stat(r.fsys, inside(name)); serr == nil {
+	if info, serr := r.stat(name); serr == nil {
 		if mode := info.Mode().Perm(); mode&0o222 != 0 && mode&0o444 == 0 {
 			return lab.Fact{}, false
 		}

@@ -24,6 +24,15 @@ type mount struct {
 	under string
 }
 
+// readMounts reads what is mounted; nil when it can't be read.
+func readMounts(r reader) []mount {
+	data, err := r.text(mountInfoPath)
+	if err != nil {
+		return nil
+	}
+	return parseMountInfo([]byte(data))
+}
+
 // parseMountInfo reads /proc/PID/mountinfo. Fields: mount ID, parent ID, device, root, mount point, options, any number
 // of optional fields up to a lone "-", type, source, options of the file system as a whole. A line that does not have
 // that shape is left out. Source: proc_pid_mountinfo(5).

@@ -116,7 +116,7 @@ func spacesCommand(mounts []mount) []string {
 }
 
 func mountCommands(in Scope) [][]string {
-	if command := spacesCommand(dataMounts(newStack(reader{in.Files}).mounts)); command != nil {
+	if command := spacesCommand(dataMounts(readMounts(reader{in.Files}))); command != nil {
 		return [][]string{command}
 	}
 	return nil
@@ -151,7 +151,7 @@ func parseSpaces(text string) map[string]Space {
 
 // collectMounts describes the mounted file systems that hold data.
 func collectMounts(fsys fs.FS, in Scope) []lab.Fact {
-	s := in.once(fsys).blocks()
+	s := inventoryOf(fsys, in)
 	mounts := dataMounts(s.mounts)
 	command := spacesCommand(mounts)
 	var spaces map[string]Space
@@ -160,7 +160,7 @@ func collectMounts(fsys fs.FS, in Scope) []lab.Fact {
 		p := in.lookup(command)
 		spaces, failed = parseSpaces(p.Stdout), p.Failed
 	}
-	work := s.background(mounts, in.once(fsys).processes())
+	work := s.background(mounts, processesOf(fsys, in))
 	return spread(len(mounts), func(i int) []lab.Fact {
 		m := mounts[i]
 		source, reason := "stat -f", failed

@@ -26,7 +26,7 @@ func collectNFS(fsys fs.FS, _ Scope) []lab.Fact {
 		slots.Unknown = "the RPC code is not loaded"
 	}
 	t.add(slots)
-	data, err := fs.ReadFile(fsys, inside(mountInfoPath))
+	data, err := reader{fsys}.bytes(mountInfoPath)
 	if err != nil {
 		return append(t.facts, unknown("nfs.servers.shared", mountInfoPath, why(err)))
 	}
@@ -42,7 +42,7 @@ func collectNFS(fsys fs.FS, _ Scope) []lab.Fact {
 		}
 		found[m.point] = m
 	}
-	statistics, statisticsErr := fs.ReadFile(fsys, inside(mountStatsPath))
+	statistics, statisticsErr := reader{fsys}.bytes(mountStatsPath)
 	stats := parseMountStats(statistics)
 	kinds := map[string][]string{}
 	var all []lab.Fact

@@ -101,7 +101,7 @@ func parsePortList(text string) []string {
 func exports(r reader, t *thing) {
 	var failed error
 	for _, file := range []string{"/var/lib/nfs/etab", nfsdDir + "/exports", "/proc/fs/nfs/exports"} {
-		data, err := fs.ReadFile(r.fsys, inside(file))
+		data, err := r.bytes(file)
 		if err != nil {
 			if failed == nil || errors.Is(failed, fs.ErrNotExist) {
 				failed = err

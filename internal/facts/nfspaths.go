@@ -3,7 +3,6 @@ package facts
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -204,6 +203,6 @@ func ReadInterfaceCounters(ctx context.Context, t target.Target) (InterfaceCount
 
 // RDMAPorts says whether a target has a port that does RDMA.
 func RDMAPorts(ctx context.Context, t target.Target) (bool, error) {
-	entries, err := fs.ReadDir(t.FS(), inside(rdmaClassDir))
+	entries, err := reader{t.FS()}.entries(rdmaClassDir)
 	return err == nil && len(entries) > 0, ctx.Err()
 }

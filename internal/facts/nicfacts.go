@@ -123,7 +123,7 @@ func (n nic) device(r reader, t *thing) {
 		dir := "/sys/bus/pci/devices/" + n.pci
 		t.add(known("nic.pci.address", n.pci, n.dir+"/device"))
 		t.add(r.wholeIn("nic.numa_node", dir+"/numa_node"))
-		group := stack{reader: r}.iommuType("nic", dir)
+		group := iommuType(r, "nic", dir)
 		t.add(oneLiner(group))
 	}
 	t.add(steering(r, n))

@@ -39,11 +39,16 @@ func readNICInterrupts(r reader) nicInterrupts {
 	return found
 }
 
+// interruptsOf are those of a snapshot, which the collector of disks needs, too: the file is long.
+func interruptsOf(fsys fs.FS, in Scope) nicInterrupts {
+	return readOnce(in, func() nicInterrupts { return readNICInterrupts(reader{fsys}) })
+}
+
 // collectNICInterrupts says where the interrupts of each adapter go.
 func collectNICInterrupts(fsys fs.FS, in Scope) []lab.Fact {
 	r := reader{fsys}
-	found := in.once(fsys).interrupts()
-	online, _ := r.cpuSet(onlinePath)
+	found := interruptsOf(fsys, in)
+	online, _ := readCPUSet(r, onlinePath)
 	var all []lab.Fact
 	for i, n := range found.nics {
 		irqs, dir := found.irqs[i], "/sys/bus/pci/devices/"+n.pci+"/msi_irqs"
@@ -107,7 +112,7 @@ func homeThreads(r reader, n nic) (home cpuSet, reason string) {
 	if len(nodes) == 1 {
 		dir = nodes[0]
 	}
-	home, err = r.cpuSet(dir + "/cpulist")
+	home, err = readCPUSet(r, dir+"/cpulist")
 	if err != nil {
 		return nil, "the threads of the adapter's memory node are not known: " + why(err)
 	}

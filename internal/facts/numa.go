@@ -91,7 +91,7 @@ func parseNodeMemory(text string) map[string]int64 {
 func nodeSockets(r reader, dir string) lab.Fact {
 	const key = "node.sockets"
 	source := dir + "/cpulist"
-	cpus, err := r.cpuSet(source)
+	cpus, err := readCPUSet(r, source)
 	if err != nil {
 		return unknown(key, source, why(err))
 	}
@@ -110,7 +110,7 @@ func nodeSockets(r reader, dir string) lab.Fact {
 // pciRoots counts the PCI host bridges: the folders pci0000:00, pci0000:40, … of /sys/devices.
 func pciRoots(r reader) lab.Fact {
 	const key, dir = "numa.pci_roots", "/sys/devices"
-	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	entries, err := r.entries(dir)
 	if err != nil {
 		return unknown(key, dir, why(err))
 	}

@@ -50,10 +50,10 @@ func nvmeDisks(s stack) (asked []blockDevice, refused map[string]string) {
 // may send.
 func nvmeCommands(in Scope) [][]string {
 	r := reader{in.Files}
-	if r.cannotRun("nvme", "nvme-cli") != "" {
+	if cannotRun(r, "nvme", "nvme-cli") != "" {
 		return nil
 	}
-	asked, _ := nvmeDisks(in.once(in.Files).blocks())
+	asked, _ := nvmeDisks(inventoryOf(in.Files, in))
 	var commands [][]string
 	for _, d := range asked {
 		commands = append(commands, formatsCommand(d.name), healthCommand(d.name))
@@ -68,7 +68,7 @@ func formatsCommand(disk string) []string {
 func healthCommand(disk string) []string { return wearCommands(disk, "/dev/"+disk)[0].argv }
 
 // cannotRun says why a tool that needs root can't be used; empty when it can.
-func (r reader) cannotRun(program, pack string) string {
+func cannotRun(r reader, program, pack string) string {
 	if privileged(r).Value != "yes" {
 		return "permission denied; root may read it"
 	}
@@ -83,9 +83,9 @@ func (r reader) cannotRun(program, pack string) string {
 // collectNVMe says what drives tell when they are asked: temperature through the kernel's sensor, formats and health
 // through nvme-cli.
 func collectNVMe(fsys fs.FS, in Scope) []lab.Fact {
-	s := in.once(fsys).blocks()
+	s := inventoryOf(fsys, in)
 	_, refused := nvmeDisks(s)
-	cannot := s.cannotRun("nvme", "nvme-cli")
+	cannot := cannotRun(s.reader, "nvme", "nvme-cli")
 	disks := slices.DeleteFunc(s.wholeDisks(), func(d blockDevice) bool { return !strings.HasPrefix(d.name, "nvme") })
 	return spread(len(disks), func(i int) []lab.Fact {
 		name, reason := disks[i].name, refused[disks[i].name]
@@ -268,4 +268,19 @@ type smartLog struct {
 	MediaErrors amount `json:"media_errors"`
 	// TooHot is minutes above the warning temperature.
 	TooHot amount `json:"warning_temp_time"`
+}
+
+// sensorOf finds a disk's own temperature. The nvme driver hangs its sensor on the controller, older kernels one folder
+// higher; drivetemp hangs one on a SATA or SAS disk. The first input is the composite temperature. The nvme driver
+// keeps a reading for a second, so that asking often costs the drive nothing.
+func sensorOf(r reader, disk string) (string, bool) {
+	dev := class(disk) + "/device"
+	for _, pattern := range []string{
+		"/hwmon[0-9]*", "/hwmon/hwmon[0-9]*", "/device/hwmon/hwmon[0-9]*", "/nvme[0-9]*/hwmon[0-9]*",
+	} {
+		if found := r.glob(dev + pattern + "/temp1_input"); len(found) > 0 {
+			return found[0], true
+		}
+	}
+	return "", false
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,9 @@ const pciDir = "/sys/bus/pci/devices/"
 
 // maxFunctions is how many PCI functions are described.
 const maxFunctions = 4096
+
+// pciAddress matches a PCI function in a path of /sys/devices: "0000:01:00.0".
+var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // pciFunction is a function that carries I/O, or a bridge above such.
 type pciFunction struct {
@@ -35,7 +39,7 @@ func collectPCI(fsys fs.FS, _ Scope) []lab.Fact {
 	root := privileged(r).Value == "yes"
 	return spread(len(functions), func(i int) []lab.Fact {
 		f := functions[i]
-		return about(f.address, r.pciFacts(f, slots, root)...)
+		return about(f.address, pciFacts(r, f, slots, root)...)
 	})
 }
 
@@ -55,7 +59,7 @@ func pciFunctions(r reader) []pciFunction {
 	for _, address := range r.names(pciDir) {
 		text, err := r.text(pciDir + address + "/class")
 		kind := pciClass(text)
-		if err != nil || kind == "" || kind == "bridge" || r.idleFunction(address) {
+		if err != nil || kind == "" || kind == "bridge" || idleFunction(r, address) {
 			continue
 		}
 		full := r.linked(pciDir + address)
@@ -89,11 +93,11 @@ func pciFunctions(r reader) []pciFunction {
 
 // idleFunction says whether a function is a virtual one that this system does not use itself: it waits, or a guest has
 // it.
-func (r reader) idleFunction(address string) bool {
+func idleFunction(r reader, address string) bool {
 	if !r.exists(pciDir + address + "/physfn") {
 		return false
 	}
-	driver, err := fs.ReadLink(r.fsys, inside(pciDir+address+"/driver"))
+	driver, err := r.readLink(pciDir + address + "/driver")
 	return err != nil || path.Base(driver) == "vfio-pci"
 }
 
@@ -152,7 +156,7 @@ func pciSlots(r reader) map[string]string {
 	return slots
 }
 
-func (r reader) pciFacts(f pciFunction, slots map[string]string, root bool) []lab.Fact {
+func pciFacts(r reader, f pciFunction, slots map[string]string, root bool) []lab.Fact {
 	dir := pciDir + f.address
 	parent := catalogue.None
 	if n := len(f.path); n > 1 {
@@ -165,25 +169,25 @@ func (r reader) pciFacts(f pciFunction, slots map[string]string, root bool) []la
 	}
 	facts := []lab.Fact{
 		known("pci.class", f.class, dir+"/class"),
-		r.pciID(dir),
-		r.pciDriver(dir),
+		pciID(r, dir),
+		pciDriver(r, dir),
 		known("pci.parent", parent, dir),
 		listOf("pci.path", f.path, dir),
 		known("pci.slot", slot, "/sys/bus/pci/slots/*/address"),
 	}
-	facts = append(facts, r.links("pci", dir)...)
-	facts = append(facts, r.pciConfig(dir+"/config", root)...)
+	facts = append(facts, pciLinks(r, "pci", dir)...)
+	facts = append(facts, pciConfig(r, dir+"/config", root)...)
 	return append(facts,
 		r.fact("pci.numa_node", dir+"/numa_node"),
-		stack{reader: r}.iommuType("pci", dir),
-		r.pciErrors("pci.aer.correctable", dir+"/aer_dev_correctable"),
-		r.pciErrors("pci.aer.uncorrectable", dir+"/aer_dev_fatal", dir+"/aer_dev_nonfatal"),
-		r.virtualFunctions(dir+"/sriov_numvfs"),
+		iommuType(r, "pci", dir),
+		pciErrors(r, "pci.aer.correctable", dir+"/aer_dev_correctable"),
+		pciErrors(r, "pci.aer.uncorrectable", dir+"/aer_dev_fatal", dir+"/aer_dev_nonfatal"),
+		virtualFunctions(r, dir+"/sriov_numvfs"),
 		r.fact("pci.power", dir+"/power/control"))
 }
 
 // pciID is vendor and device as lspci writes them: "144d:a80a".
-func (r reader) pciID(dir string) lab.Fact {
+func pciID(r reader, dir string) lab.Fact {
 	vendor, device := r.fact("pci.id", dir+"/vendor"), r.fact("pci.id", dir+"/device")
 	if vendor.Unknown != "" {
 		return vendor
@@ -195,8 +199,8 @@ func (r reader) pciID(dir string) lab.Fact {
 		dir+"/vendor")
 }
 
-func (r reader) pciDriver(dir string) lab.Fact {
-	driver, err := fs.ReadLink(r.fsys, inside(dir+"/driver"))
+func pciDriver(r reader, dir string) lab.Fact {
+	driver, err := r.readLink(dir + "/driver")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return known("pci.driver", catalogue.None, dir+"/driver")
@@ -207,7 +211,7 @@ func (r reader) pciDriver(dir string) lab.Fact {
 }
 
 // virtualFunctions is how many virtual functions are enabled; a function that can't have any has no such file.
-func (r reader) virtualFunctions(file string) lab.Fact {
+func virtualFunctions(r reader, file string) lab.Fact {
 	f := r.fact("pci.sriov.vfs", file)
 	if f.Unknown != "" && !r.exists(file) {
 		return known("pci.sriov.vfs", "0", file)
@@ -217,7 +221,7 @@ func (r reader) virtualFunctions(file string) lab.Fact {
 
 // pciErrors adds up the totals of some counters of Advanced Error Reporting. Source: the kernel's
 // Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats.
-func (r reader) pciErrors(key string, files ...string) lab.Fact {
+func pciErrors(r reader, key string, files ...string) lab.Fact {
 	var sum int64
 	for _, file := range files {
 		text, err := r.text(file)
@@ -259,13 +263,13 @@ const configSize = 256
 
 // pciConfig reads what the capability PCI Express says. Without root the kernel shows only the first 64 bytes, which
 // hold no capability.
-func (r reader) pciConfig(file string, root bool) []lab.Fact {
+func pciConfig(r reader, file string, root bool) []lab.Fact {
 	const payload, most, request, aspm = "pci.payload", "pci.payload.max", "pci.read_request", "pci.aspm"
 	var data []byte
 	var err error
-	sleeps := r.asleep(path.Dir(file))
+	sleeps := sleeping(r, path.Dir(file))
 	if !sleeps {
-		data, err = r.head(file, configSize)
+		data, err = readHead(r, file, configSize)
 	}
 	reason := ""
 	var e express
@@ -303,14 +307,14 @@ func (r reader) pciConfig(file string, root bool) []lab.Fact {
 //	/sys/bus/pci/devices/0000:02:00.0/power/runtime_status:  suspended
 const asleep = "the device is suspended, and reading this would wake it"
 
-func (r reader) asleep(dir string) bool {
+func sleeping(r reader, dir string) bool {
 	status, err := r.text(dir + "/power/runtime_status")
 	return err == nil && (status == "suspended" || status == "suspending")
 }
 
 // head is the first part of a file.
-func (r reader) head(name string, size int) ([]byte, error) {
-	f, err := r.fsys.Open(inside(name))
+func readHead(r reader, name string, size int) ([]byte, error) {
+	f, err := r.open(name)
 	if err != nil {
 		return nil, err
 	}

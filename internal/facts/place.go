@@ -36,7 +36,7 @@ func ResolvePlace(ctx context.Context, t target.Target, name string) (lab.Place,
 	if err != nil {
 		return lab.Place{}, placeError(t, full, err)
 	}
-	info, err := fs.Stat(s.fsys, inside(resolved))
+	info, err := s.stat(resolved)
 	if err != nil {
 		return lab.Place{}, placeError(t, full, err)
 	}

@@ -35,6 +35,11 @@ type processes struct {
 	more bool
 }
 
+// processesOf are those of a snapshot.
+func processesOf(fsys fs.FS, in Scope) processes {
+	return readOnce(in, func() processes { return readProcesses(reader{fsys}) })
+}
+
 // readProcesses reads the names of all processes, fifteen characters each, some more of the kernel's workers.
 //
 //	/proc/1123/comm:   ext4lazyinit
@@ -77,15 +82,15 @@ func collectProcesses(fsys fs.FS, in Scope) []lab.Fact {
 	}
 	var top []work
 	var guests []guest
-	for _, p := range in.once(fsys).processes().running {
+	for _, p := range processesOf(fsys, in).running {
 		dir := "/proc/" + p.pid
 		if len(guests) < maxGuests && (strings.HasPrefix(p.comm, "qemu") || strings.HasPrefix(p.comm, "kvm")) {
-			if g, ok := parseGuest(r.commandLine(dir)); ok {
+			if g, ok := parseGuest(commandLine(r, dir)); ok {
 				g.pid = p.pid
 				guests = append(guests, g)
 			}
 		}
-		text, err := fs.ReadFile(fsys, inside(dir+"/io"))
+		text, err := reader{fsys}.bytes(dir + "/io")
 		if err != nil {
 			continue // another user's, or ended
 		}
@@ -125,8 +130,8 @@ func parseProcessIO(text []byte) (read, written int64) {
 }
 
 // commandLine reads the arguments of a process, each ended by a zero.
-func (r reader) commandLine(dir string) []string {
-	f, err := r.fsys.Open(inside(dir + "/cmdline"))
+func commandLine(r reader, dir string) []string {
+	f, err := r.open(dir + "/cmdline")
 	if err != nil {
 		return nil
 	}

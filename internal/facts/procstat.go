@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"headroom/internal/validity"
 )
@@ -71,20 +70,6 @@ func nameIn(line []byte) (name, rest []byte) {
 	return name, rest
 }
 
-// pathOf names the disk that a hidden NVMe path belongs to: nvme0c1n1 is a path to nvme0n1.
-func pathOf(name string) (string, bool) {
-	rest, ok := strings.CutPrefix(name, "nvme")
-	if !ok {
-		return "", false
-	}
-	subsystem, rest, ok := strings.Cut(rest, "c")
-	if !ok {
-		return "", false
-	}
-	_, namespace, ok := strings.Cut(rest, "n")
-	return "nvme" + subsystem + "n" + namespace, ok
-}
-
 func diskCounters(rest []byte) (validity.DiskCounters, bool) {
 	var v [17]int64
 	n := 0
@@ -124,10 +109,6 @@ func add(a, b validity.DiskCounters) validity.DiskCounters {
 // ticksPerSecond is USER_HZ, the unit of /proc/stat. It is part of the kernel's interface and 100 on every architecture
 // that Go runs on, whatever the kernel's own HZ is. Source: proc_stat(5).
 const ticksPerSecond = 100
-
-// maxCPUs is more than any kernel is built for (NR_CPUS is 8192 on amd64); it keeps a damaged file from asking for
-// memory.
-const maxCPUs = 1 << 16
 
 // parseStat reads the CPU lines of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The guest times
 // behind those are part of user and nice. Cores are indexed by their number; one that is offline stays zero.

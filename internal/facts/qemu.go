@@ -25,7 +25,7 @@ type guest struct {
 
 // guestFactsOf describes virtual machines and their disks.
 func guestFactsOf(r reader, guests []guest) []lab.Fact {
-	online, _ := r.cpuSet(onlinePath)
+	online, _ := readCPUSet(r, onlinePath)
 	var facts []lab.Fact
 	taken := map[string]bool{}
 	for _, g := range guests {

@@ -15,7 +15,7 @@ func quotaFiles(r reader) []string {
 	if err != nil {
 		return nil
 	}
-	mounts, groups := newStack(r).mounts, parseGroups(text)
+	mounts, groups := readMounts(r), parseGroups(text)
 	g, ok := findGroup(r, mounts, groups, "cpu")
 	if !ok {
 		if g, ok = findGroup(r, mounts, groups, ""); !ok {

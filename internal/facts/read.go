@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,15 +11,29 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
+
+// releasePath holds the running kernel's release.
+const releasePath = "/proc/sys/kernel/osrelease"
 
 // reader reads small files of one file system. Paths are absolute, as they stand in a fact's source.
 type reader struct{ fsys fs.FS }
 
+// bytes is a whole file.
+func (r reader) bytes(name string) ([]byte, error) { return fs.ReadFile(r.fsys, inside(name)) }
+
+func (r reader) open(name string) (fs.File, error) { return r.fsys.Open(inside(name)) }
+
+func (r reader) stat(name string) (fs.FileInfo, error) { return fs.Stat(r.fsys, inside(name)) }
+
+func (r reader) entries(dir string) ([]fs.DirEntry, error) { return fs.ReadDir(r.fsys, inside(dir)) }
+
+// readLink is what a symbolic link holds.
+func (r reader) readLink(name string) (string, error) { return fs.ReadLink(r.fsys, inside(name)) }
+
 // text is a file without the white space around it.
 func (r reader) text(name string) (string, error) {
-	data, err := fs.ReadFile(r.fsys, inside(name))
+	data, err := r.bytes(name)
 	return strings.TrimSpace(strings.Trim(string(data), "\x00")), err
 }
 
@@ -35,13 +48,13 @@ func (r reader) number(name string) (int64, error) {
 
 // exists says whether there is a file, also one that can't be read.
 func (r reader) exists(name string) bool {
-	_, err := fs.Stat(r.fsys, inside(name))
+	_, err := r.stat(name)
 	return err == nil
 }
 
 // names lists a folder; nil when it can't be read.
 func (r reader) names(dir string) []string {
-	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	entries, err := r.entries(dir)
 	if err != nil {
 		return nil
 	}
@@ -237,7 +250,7 @@ func (r reader) resolve(name string) (string, error) {
 		if links++; links > maxLinks {
 			return "", &fs.PathError{Op: "resolve", Path: name, Err: syscall.ELOOP}
 		}
-		to, err := fs.ReadLink(r.fsys, inside(next))
+		to, err := r.readLink(next)
 		if err != nil {
 			return "", err
 		}
@@ -247,47 +260,4 @@ func (r reader) resolve(name string) (string, error) {
 		rest = append(strings.Split(strings.Trim(to, "/"), "/"), rest...)
 	}
 	return done, nil
-}
-
-// runCommand carries out a read-only command and keeps why it failed as one line.
-func runCommand(ctx context.Context, t target.Target, argv []string) Printed {
-	ctx, cancel := inTime(ctx)
-	defer cancel()
-	type answer struct {
-		out target.Output
-		err error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		out, err := t.Run(ctx, argv...)
-		answers <- answer{out, err}
-	}()
-	var out target.Output
-	var err error
-	select {
-	case a := <-answers:
-		out, err = a.out, a.err
-	case <-ctx.Done():
-		// A process that waits for a device that does not answer can't be killed, and nothing is to wait for it, too.
-	}
-	p := Printed{Stdout: strings.TrimSpace(string(out.Stdout))}
-	switch {
-	case ctx.Err() != nil:
-		p.Failed = argv[0] + " did not end in time"
-	case err != nil:
-		p.Failed = err.Error()
-	case out.ExitCode != 0:
-		first, _, _ := strings.Cut(strings.TrimSpace(string(out.Stderr)), "\n")
-		p.Failed = fmt.Sprintf("%s ended with exit status %d: %s", argv[0], out.ExitCode, first)
-	}
-	return p
-}
-
-// lookup is the output of a command as a collector sees it.
-func (in Scope) lookup(argv []string) Printed {
-	p, ok := in.Printed[lab.ShellQuote(argv)]
-	if !ok {
-		return Printed{Failed: "the command was not carried out: " + lab.ShellQuote(argv)}
-	}
-	return p
 }

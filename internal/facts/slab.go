@@ -21,7 +21,7 @@ const (
 func collectSlab(fsys fs.FS, _ Scope) []lab.Fact {
 	const key, dir = "memory.slab_debug", "/sys/kernel/slab"
 	r := reader{fsys}
-	entries, err := fs.ReadDir(fsys, inside(dir))
+	entries, err := reader{fsys}.entries(dir)
 	// Caches of equal layout are merged, and the other names are links.
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
 	entries = entries[:min(len(entries), maxSlabs)]
@@ -51,7 +51,7 @@ func collectSlab(fsys fs.FS, _ Scope) []lab.Fact {
 		return []lab.Fact{listOf(key, debugged, dir)}
 	}
 	for _, name := range []string{"slab_debug", "slub_debug"} {
-		if value, ok := r.argument(name); ok {
+		if value, ok := bootArgument(r, name); ok {
 			return []lab.Fact{known(key, "all ("+name+"="+value+")", cmdlinePath)}
 		}
 	}

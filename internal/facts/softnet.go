@@ -2,7 +2,6 @@ package facts
 
 import (
 	"bytes"
-	"io/fs"
 	"strconv"
 )
 
@@ -10,7 +9,7 @@ const softnetPath = "/proc/net/softnet_stat"
 
 // softnet sums what the CPUs did with received packets since boot.
 func softnet(r reader, t *thing) {
-	data, err := fs.ReadFile(r.fsys, inside(softnetPath))
+	data, err := r.bytes(softnetPath)
 	sum, ok := parseSoftnet(data)
 	for i, key := range []string{"net.softnet.processed", "net.softnet.dropped", "net.softnet.squeezed"} {
 		switch {

@@ -75,7 +75,7 @@ func collectSysctl(fsys fs.FS, _ Scope) []lab.Fact {
 		if err := files[i].err; err != nil {
 			return []lab.Fact{unknown(key, name, why(err))}
 		}
-		if f, ok := r.setting(key, name); ok {
+		if f, ok := setting(r, key, name); ok {
 			return []lab.Fact{f}
 		}
 		return nil

@@ -41,7 +41,7 @@ func collectTCP(fsys fs.FS, in Scope) []lab.Fact {
 	softnet(r, t)
 	t.add(protocolCounter(r, "net.tcp_memory_pressure", "/proc/net/netstat", "TcpExt", "TCPMemoryPressures"),
 		protocolCounter(r, "net.retransmits", "/proc/net/snmp", "Tcp", "RetransSegs"),
-		balancer(r, in.once(fsys).processes()))
+		balancer(r, processesOf(fsys, in)))
 	return t.facts
 }
 

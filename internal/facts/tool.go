@@ -75,7 +75,7 @@ func sha256Of(r reader, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := r.fsys.Open(inside(full))
+	f, err := r.open(full)
 	if err != nil {
 		return "", err
 	}

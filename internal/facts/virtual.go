@@ -51,7 +51,7 @@ func hypervisor(r reader) lab.Fact {
 		_, name, _ := strings.Cut(kind, ",")
 		return known(key, name, "/proc/device-tree/hypervisor/compatible")
 	}
-	info, err := r.cpuInfo()
+	info, err := readCPUInfo(r)
 	flags, onX86 := info["flags"]
 	if onX86 && !slices.Contains(strings.Fields(flags), "hypervisor") {
 		return known(key, catalogue.None, cpuInfoPath)
@@ -90,7 +90,7 @@ func hypervisor(r reader) lab.Fact {
 //	model name	: QEMU TCG CPU version 2.5+
 func emulated(r reader) lab.Fact {
 	const key = "vm.emulated"
-	info, err := r.cpuInfo()
+	info, err := readCPUInfo(r)
 	model, ok := info["model name"]
 	switch {
 	case err != nil:

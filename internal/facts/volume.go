@@ -15,10 +15,10 @@ func volumeCommands(in Scope) [][]string {
 	r := reader{in.Files}
 	names := r.names("/sys/class/block")
 	var commands [][]string
-	if slices.ContainsFunc(names, dmName.MatchString) && r.cannotRun("dmsetup", "dmsetup") == "" {
+	if slices.ContainsFunc(names, dmName.MatchString) && cannotRun(r, "dmsetup", "dmsetup") == "" {
 		commands = append(commands, tableCommand(), statusCommand())
 	}
-	if slices.ContainsFunc(names, drbdName.MatchString) && r.cannotRun("drbdsetup", "drbd-utils") == "" {
+	if slices.ContainsFunc(names, drbdName.MatchString) && cannotRun(r, "drbdsetup", "drbd-utils") == "" {
 		commands = append(commands, drbdStatusCommand(), drbdShowCommand())
 	}
 	return commands
@@ -26,7 +26,7 @@ func volumeCommands(in Scope) [][]string {
 
 // collectVolumes describes the block devices that are made of others, and multipath maps once more as such.
 func collectVolumes(fsys fs.FS, in Scope) []lab.Fact {
-	s := in.once(fsys).blocks()
+	s := inventoryOf(fsys, in)
 	volumes := s.volumes()
 	used := s.used()
 	tables := s.dmTargets(in, tableCommand())
@@ -193,7 +193,7 @@ type dmOutput struct {
 
 func (s stack) dmTargets(in Scope, command []string) dmOutput {
 	a := dmOutput{source: lab.ShellQuote(command)}
-	if a.reason = s.cannotRun("dmsetup", "dmsetup"); a.reason != "" {
+	if a.reason = cannotRun(s.reader, "dmsetup", "dmsetup"); a.reason != "" {
 		return a
 	}
 	p := in.lookup(command)

@@ -1,10 +1,12 @@
 package facts
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/lab"
 )
 
 // oneLine turns every run of white space and of control characters into one space, and bytes that are no text into
@@ -37,4 +39,49 @@ func shortened(text string) string {
 		text = text[:end]
 	}
 	return oneLine(text)
+}
+
+// chosen reduces a choice that the kernel prints with all its options to the one in use: "always [madvise] never".
+func chosen(f lab.Fact) lab.Fact {
+	if _, rest, ok := strings.Cut(f.Value, "["); ok {
+		f.Value, _, _ = strings.Cut(rest, "]")
+	}
+	return f
+}
+
+func hasOption(options, name string) bool {
+	for o := range strings.SplitSeq(options, ",") {
+		if o == name {
+			return true
+		}
+	}
+	return false
+}
+
+func firstWord(text string) string {
+	text, _, _ = strings.Cut(text, " ")
+	return text
+}
+
+func integer(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// options joins lists of mount options, each option once.
+func options(lists ...string) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, list := range lists {
+		for o := range strings.SplitSeq(list, ",") {
+			if o != "" && o != catalogue.None && !seen[o] {
+				all = append(all, o)
+			}
+			seen[o] = true
+		}
+	}
+	return all
 }

@@ -1,0 +1,87 @@
+package facts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Printed is what a command printed, or why it could not be carried out.
+type Printed struct {
+	Stdout string
+	// Failed is empty when the command ended with exit status 0.
+	Failed string
+}
+
+// commandLimit is the time that commands have which no snapshot waits for.
+const commandLimit = 2 * time.Second
+
+// inTime gives commands outside of a snapshot as long as they have in one by default.
+func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, set := ctx.Deadline(); set {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, commandLimit)
+}
+
+// runCommands carries out some commands, a few at a time: one that hangs keeps no other waiting. All together get the
+// time of one, so that where many are slow the collector still hears what the others said.
+func runCommands(ctx context.Context, t target.Target, commands [][]string) map[string]Printed {
+	ctx, cancel := inTime(ctx)
+	defer cancel()
+	printed := make(map[string]Printed, len(commands))
+	var lock sync.Mutex
+	var done sync.WaitGroup
+	room := make(chan struct{}, 8)
+	for _, argv := range commands {
+		room <- struct{}{}
+		done.Go(func() {
+			p := runCommand(ctx, t, argv)
+			lock.Lock()
+			printed[lab.ShellQuote(argv)] = p
+			lock.Unlock()
+			<-room
+		})
+	}
+	done.Wait()
+	return printed
+}
+
+// runCommand carries out a read-only command and keeps why it failed as one line.
+func runCommand(ctx context.Context, t target.Target, argv []string) Printed {
+	ctx, cancel := inTime(ctx)
+	defer cancel()
+	type answer struct {
+		out target.Output
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		out, err := t.Run(ctx, argv...)
+		answers <- answer{out, err}
+	}()
+	var out target.Output
+	var err error
+	select {
+	case a := <-answers:
+		out, err = a.out, a.err
+	case <-ctx.Done():
+		// A process that waits for a device that does not answer can't be killed, and nothing is to wait for it, too.
+	}
+	p := Printed{Stdout: strings.TrimSpace(string(out.Stdout))}
+	switch {
+	case ctx.Err() != nil:
+		p.Failed = argv[0] + " did not end in time"
+	case err != nil:
+		p.Failed = err.Error()
+	case out.ExitCode != 0:
+		first, _, _ := strings.Cut(strings.TrimSpace(string(out.Stderr)), "\n")
+		p.Failed = fmt.Sprintf("%s ended with exit status %d: %s", argv[0], out.ExitCode, first)
+	}
+	return p
+}
