@@ -152,6 +152,20 @@ func (t mountTable) descend(at int, point string) int {
 	return at
 }
 
+// above is the closest mount of those that carry a mount's point that is as wanted.
+func (t mountTable) above(m mount, wanted func(mount) bool) (mount, bool) {
+	for range maxOver {
+		i, ok := t.index[m.parent]
+		if !ok || t.mounts[i].id == m.id {
+			break
+		}
+		if m = t.mounts[i]; wanted(m) {
+			return m, true
+		}
+	}
+	return mount{}, false
+}
+
 // longestPrefix serves a table without a visible root, as a chroot has it.
 func longestPrefix(mounts []mount, name string) (best int, ok bool) {
 	for i, m := range mounts {

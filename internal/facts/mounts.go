@@ -42,7 +42,7 @@ func dataMounts(all []mount) []mount {
 			continue
 		}
 		seen[key] = true
-		m.under = table.under(m)
+		m.under = under(table, m)
 		found = append(found, m)
 	}
 	return found
@@ -50,17 +50,9 @@ func dataMounts(all []mount) []mount {
 
 // under is the type of a file system that must be asked on the way to a mount's point and might not answer: a local
 // disk that is mounted in a folder of a server. The root file system is none: nothing works while that does not answer.
-func (t mountTable) under(m mount) string {
-	for range maxOver {
-		i, ok := t.index[m.parent]
-		if !ok || t.mounts[i].id == m.id {
-			break
-		}
-		if m = t.mounts[i]; m.point != "/" && holdsData(m) && !local(m.kind) {
-			return m.kind
-		}
-	}
-	return ""
+func under(t mountTable, m mount) string {
+	above, _ := t.above(m, func(m mount) bool { return m.point != "/" && holdsData(m) && !local(m.kind) })
+	return above.kind
 }
 
 // holdsData leaves out what the kernel makes up, images that can't be written, and the many small file systems of a

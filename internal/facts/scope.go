@@ -2,7 +2,6 @@ package facts
 
 import (
 	"io/fs"
-	"path"
 	"sync"
 
 	"headroom/internal/lab"
@@ -41,21 +40,4 @@ func (in Scope) lookup(argv []string) Printed {
 		return Printed{Failed: "the command was not carried out: " + lab.ShellQuote(argv)}
 	}
 	return p
-}
-
-// linked is where a link of /sys/class leads. Those links lead straight to a folder of /sys/devices, so that one look
-// is enough, where resolve looks at each part of the path.
-func (r reader) linked(name string) string {
-	to, err := r.readLink(name)
-	if err != nil {
-		full, err := r.resolve(name)
-		if err != nil || full == name {
-			return ""
-		}
-		return full
-	}
-	if path.IsAbs(to) {
-		return path.Clean(to)
-	}
-	return path.Join(path.Dir(name), to)
 }
