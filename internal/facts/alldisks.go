@@ -9,16 +9,17 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
 // collectAllDisks says of every disk what collectDisks says of those under test, and how it is attached.
-func collectAllDisks(fsys fs.FS, in Scope) []lab.Fact {
+func collectAllDisks(fsys fs.FS, in collect.Scope) []lab.Fact {
 	s := inventoryOf(fsys, in)
 	disks := s.wholeDisks()
 	used := s.used()
 	irqs := diskInterrupts(s, disks, interruptsOf(fsys, in).counts.names)
-	return spread(len(disks), func(i int) []lab.Fact {
+	return collect.Spread(len(disks), func(i int) []lab.Fact {
 		d := disks[i]
 		facts := s.disk("disk", d.name)
 		if partOf(d.path, scsiHost) == "" {
@@ -30,14 +31,14 @@ func collectAllDisks(fsys fs.FS, in Scope) []lab.Fact {
 		facts = append(facts, s.attachment(d)...)
 		facts = append(facts,
 			s.diskHolders(d.name, used),
-			s.fact("disk.integrity", class(d.name)+"/integrity/format"),
-			s.fact("disk.alignment_offset", class(d.name)+"/alignment_offset"),
+			s.Fact("disk.integrity", class(d.name)+"/integrity/format"),
+			s.Fact("disk.alignment_offset", class(d.name)+"/alignment_offset"),
 			s.misaligned(d.name),
 			irqs[d.name])
 		if strings.HasPrefix(d.name, "nvme") {
 			facts = append(facts, s.namespace(d)...)
 		}
-		return about(d.name, facts...)
+		return collect.About(d.name, facts...)
 	})
 }
 
@@ -49,8 +50,8 @@ func (s stack) attachment(d blockDevice) []lab.Fact {
 		return nil
 	}
 	facts := []lab.Fact{
-		s.fact("disk.host.driver", "/sys/class/scsi_host/"+host+"/proc_name"),
-		s.hexadecimal("disk.scsi.timeouts", class(d.name)+"/device/iotmo_cnt"),
+		s.Fact("disk.host.driver", "/sys/class/scsi_host/"+host+"/proc_name"),
+		s.Hexadecimal("disk.scsi.timeouts", class(d.name)+"/device/iotmo_cnt"),
 	}
 	if l, ok := s.cable(d.path); ok {
 		facts = append(facts, l)
@@ -83,7 +84,7 @@ func partOf(full string, pattern *regexp.Regexp) string {
 func (s stack) cable(full string) (lab.Fact, bool) {
 	const key = "disk.link"
 	if port := ataPort.FindStringSubmatch(partOf(full, ataPort)); port != nil {
-		return s.fact(key, "/sys/class/ata_link/link"+port[1]+"/sata_spd"), true
+		return s.Fact(key, "/sys/class/ata_link/link"+port[1]+"/sata_spd"), true
 	}
 	device := partOf(full, sasDevice)
 	if device == "" {
@@ -91,12 +92,12 @@ func (s stack) cable(full string) (lab.Fact, bool) {
 	}
 	// The port that the device hangs on holds a link for each of its lanes.
 	before, _, _ := strings.Cut(full, "/"+device)
-	for _, name := range s.names(before) {
+	for _, name := range s.Names(before) {
 		if strings.HasPrefix(name, "phy-") {
-			return s.fact(key, "/sys/class/sas_phy/"+name+"/negotiated_linkrate"), true
+			return s.Fact(key, "/sys/class/sas_phy/"+name+"/negotiated_linkrate"), true
 		}
 	}
-	return unknown(key, before, "the port shows no lanes"), true
+	return collect.Unknown(key, before, "the port shows no lanes"), true
 }
 
 // transport is how a disk is reached. NVMe controllers say it; of other disks the path in /sys tells.
@@ -106,13 +107,13 @@ func (s stack) cable(full string) (lab.Fact, bool) {
 //	…/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sdc                 (SATA)
 func (s stack) transport(role, disk string) lab.Fact {
 	key, dev := role+".transport", class(disk)+"/device"
-	f := s.fact(key, dev+"/transport")
+	f := s.Fact(key, dev+"/transport")
 	if f.Unknown == "" {
 		return f
 	}
 	if strings.HasPrefix(disk, "nvme") {
-		for _, file := range s.glob(dev + "/nvme[0-9]*/transport") {
-			return s.fact(key, file)
+		for _, file := range s.Glob(dev + "/nvme[0-9]*/transport") {
+			return s.Fact(key, file)
 		}
 		return f
 	}
@@ -133,14 +134,14 @@ func (s stack) transport(role, disk string) lab.Fact {
 		}
 		if t.word == "sas" {
 			const protocols = "/target_port_protocols"
-			text, err := s.text("/sys/class/sas_device/" + part + protocols)
+			text, err := s.Text("/sys/class/sas_device/" + part + protocols)
 			if err == nil && (strings.Contains(text, "sata") || strings.Contains(text, "stp")) {
-				return known(key, "sata", "/sys/class/sas_device/"+part+protocols)
+				return collect.Known(key, "sata", "/sys/class/sas_device/"+part+protocols)
 			}
 		}
-		return known(key, t.word, class(disk))
+		return collect.Known(key, t.word, class(disk))
 	}
-	return unknown(key, class(disk), "its place in /sys does not tell")
+	return collect.Unknown(key, class(disk), "its place in /sys does not tell")
 }
 
 var (
@@ -160,7 +161,7 @@ func (s stack) diskHolders(disk string, used map[string]bool) lab.Fact {
 	for _, p := range s.known.partitions[disk] {
 		held = append(held, s.holders(p, used)...)
 	}
-	return listOf("disk.holders", distinct(held), class(disk)+"/holders")
+	return collect.ListOf("disk.holders", distinct(held), class(disk)+"/holders")
 }
 
 // distinct keeps the first of each.
@@ -181,27 +182,27 @@ func distinct(list []string) []string {
 func (s stack) misaligned(disk string) lab.Fact {
 	const key = "disk.partitions.misaligned"
 	queue := class(disk) + "/queue/"
-	physical, err := s.number(queue + "physical_block_size")
+	physical, err := s.Number(queue + "physical_block_size")
 	if err != nil {
-		return unknown(key, queue+"physical_block_size", why(err))
+		return collect.Unknown(key, queue+"physical_block_size", collect.Why(err))
 	}
-	minimum, _ := s.number(queue + "minimum_io_size")
-	optimal, _ := s.number(queue + "optimal_io_size")
+	minimum, _ := s.Number(queue + "minimum_io_size")
+	optimal, _ := s.Number(queue + "optimal_io_size")
 	grain := alignmentUnit(physical, minimum, optimal)
 	var off []string
 	for _, p := range s.known.partitions[disk] {
-		start, err := s.number(class(p) + "/start")
+		start, err := s.Number(class(p) + "/start")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // mmcblk0boot0 lies in the folder of mmcblk0, too, and is memory of its own
 		}
 		if err != nil {
-			return unknown(key, class(p)+"/start", why(err))
+			return collect.Unknown(key, class(p)+"/start", collect.Why(err))
 		}
 		if start%max(1, grain/sectorSize) != 0 {
 			off = append(off, p)
 		}
 	}
-	return listOf(key, off, class(disk)+"/*/start")
+	return collect.ListOf(key, off, class(disk)+"/*/start")
 }
 
 // alignmentUnit is what a partition should start on a multiple of, in bytes. Some disks and USB adapters report the
@@ -228,17 +229,17 @@ func (s stack) namespace(d blockDevice) []lab.Fact {
 	controllers := s.controllers(d)
 	source := class(d.name) + "/device"
 	facts := []lab.Fact{
-		whole("disk.nvme.paths", int64(max(len(d.paths), 1)), "/sys/class/block"),
-		transfer(s.fact("disk.nvme.max_transfer", class(d.name)+"/queue/max_hw_sectors_kb")),
+		collect.Whole("disk.nvme.paths", int64(max(len(d.paths), 1)), "/sys/class/block"),
+		transfer(s.Fact("disk.nvme.max_transfer", class(d.name)+"/queue/max_hw_sectors_kb")),
 	}
 	if len(d.paths) == 0 && len(controllers) > 1 {
-		facts[0] = whole("disk.nvme.paths", int64(len(controllers)), source)
+		facts[0] = collect.Whole("disk.nvme.paths", int64(len(controllers)), source)
 	}
 	if len(controllers) > 0 {
-		facts = append(facts, s.fact("disk.nvme.power_state", controllers[0]+"/power/pm_qos_latency_tolerance_us"))
+		facts = append(facts, s.Fact("disk.nvme.power_state", controllers[0]+"/power/pm_qos_latency_tolerance_us"))
 	}
 	if strings.Contains(d.path, "/nvme-subsystem/") {
-		facts = append(facts, s.fact("disk.nvme.io_policy", source+"/iopolicy"))
+		facts = append(facts, s.Fact("disk.nvme.io_policy", source+"/iopolicy"))
 	}
 	return facts
 }
@@ -262,7 +263,7 @@ func (s stack) controllers(d blockDevice) []string {
 		return []string{parent}
 	}
 	var found []string
-	for _, name := range s.names(parent) {
+	for _, name := range s.Names(parent) {
 		if nvmeController.MatchString(name) {
 			found = append(found, parent+"/"+name)
 		}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"headroom/internal/facts/collect"
 )
 
 // sectorSize is the unit of /sys/block/*/size and of the sectors in /proc/diskstats, whatever the device's own sector
@@ -16,8 +18,8 @@ const sectorSize = 512
 
 // stack finds its way from a block device down to the disks that carry it.
 type stack struct {
-	reader
-	mounts []mount
+	collect.Reader
+	mounts []collect.Mount
 	// known holds what was read of every block device at once; without it each question reads again. See newInventory.
 	known *inventory
 }
@@ -30,8 +32,8 @@ type layer struct {
 	below []string
 }
 
-func newStack(r reader) stack {
-	return stack{reader: r, mounts: readMounts(r)}
+func newStack(r collect.Reader) stack {
+	return stack{Reader: r, mounts: collect.ReadMounts(r)}
 }
 
 // class is the folder of a block device in /sys.
@@ -39,7 +41,7 @@ func class(name string) string { return "/sys/class/block/" + name }
 
 // byNumber names the block device with a number, "259:0".
 func (s stack) byNumber(device string) (string, bool) {
-	full, err := s.resolve("/sys/dev/block/" + device)
+	full, err := s.Resolve("/sys/dev/block/" + device)
 	if err != nil {
 		return "", false
 	}
@@ -55,19 +57,19 @@ func (s stack) byNode(node string) (string, bool) {
 			return name, true
 		}
 	} else if ok {
-		for _, file := range s.glob("/sys/class/block/dm-*/dm/name") {
-			if name, err := s.text(file); err == nil && name == mapped {
+		for _, file := range s.Glob("/sys/class/block/dm-*/dm/name") {
+			if name, err := s.Text(file); err == nil && name == mapped {
 				return path.Base(path.Dir(path.Dir(file))), true
 			}
 		}
 	}
 	name := strings.ReplaceAll(strings.TrimPrefix(node, "/dev/"), "/", "!")
-	return name, strings.HasPrefix(node, "/dev/") && s.exists(class(name))
+	return name, strings.HasPrefix(node, "/dev/") && s.Exists(class(name))
 }
 
 // size of a block device in bytes; 0 when it can't be read.
 func (s stack) size(name string) int64 {
-	sectors, err := s.number(class(name) + "/size")
+	sectors, err := s.Number(class(name) + "/size")
 	if err != nil {
 		return 0
 	}
@@ -81,25 +83,25 @@ func (s stack) layer(name string) layer {
 			return s.known.devices[i].layer
 		}
 	}
-	l := layer{name: name, kind: "disk", below: s.names(class(name) + "/slaves")}
+	l := layer{name: name, kind: "disk", below: s.Names(class(name) + "/slaves")}
 	switch {
-	case s.exists(class(name) + "/partition"):
+	case s.Exists(class(name) + "/partition"):
 		l.kind = "partition"
-		if full, err := s.resolve(class(name)); err == nil {
+		if full, err := s.Resolve(class(name)); err == nil {
 			l.below = []string{path.Base(path.Dir(full))}
 		}
-	case s.exists(class(name) + "/dm"):
+	case s.Exists(class(name) + "/dm"):
 		l.kind = "dm"
-	case s.exists(class(name) + "/md"):
+	case s.Exists(class(name) + "/md"):
 		l.kind = "md"
-	case s.exists(class(name) + "/bcache"):
-		// The folder of that name in a backing or a caching device is another thing: those have no slaves.
+	case s.Exists(class(name) + "/bcache"):
+		// The folder of that name in a backing or a caching device is another Thing: those have no slaves.
 		if len(l.below) > 0 {
 			l.kind = "bcache"
 		}
-	case s.exists(class(name) + "/loop/backing_file"):
+	case s.Exists(class(name) + "/loop/backing_file"):
 		l.kind = "loop"
-		if file, err := s.text(class(name) + "/loop/backing_file"); err == nil {
+		if file, err := s.Text(class(name) + "/loop/backing_file"); err == nil {
 			l.below = s.ofFile(file)
 		}
 	}
@@ -141,7 +143,7 @@ func (s stack) ofFile(file string) []string {
 		return []string{name}
 	}
 	// A file that was deleted, or that another mount namespace holds, still has a path that tells the mount.
-	m, ok := mountOf(s.mounts, path.Clean("/"+file))
+	m, ok := collect.MountOf(s.mounts, path.Clean("/"+file))
 	if !ok {
 		return nil
 	}
@@ -150,27 +152,27 @@ func (s stack) ofFile(file string) []string {
 
 // ofMount names the block devices that a mount lies on directly; none for what lies in memory or on a server, and for
 // an overlay, whose layers may be out of sight.
-func (s stack) ofMount(m mount) []string {
-	if !strings.HasPrefix(m.device, "0:") {
-		if name, ok := s.byNumber(m.device); ok {
+func (s stack) ofMount(m collect.Mount) []string {
+	if !strings.HasPrefix(m.Device, "0:") {
+		if name, ok := s.byNumber(m.Device); ok {
 			return []string{name}
 		}
 	}
 	// btrfs and bcachefs can span devices, so their mounts carry a made-up number; the source names one device
 	// (btrfs) or all with colons between (bcachefs).
 	var names []string
-	for source := range strings.SplitSeq(m.source, ":") {
+	for source := range strings.SplitSeq(m.Source, ":") {
 		if !strings.HasPrefix(source, "/dev/") {
 			continue
 		}
-		if full, err := s.resolve(source); err == nil {
+		if full, err := s.Resolve(source); err == nil {
 			source = full
 		}
 		if name, ok := s.byNode(source); ok {
 			names = append(names, name)
 		}
 	}
-	if m.kind == "btrfs" && len(names) > 0 {
+	if m.Kind == "btrfs" && len(names) > 0 {
 		return s.ofBtrfs(names[0])
 	}
 	return names
@@ -184,8 +186,8 @@ func (s stack) ofBtrfs(member string) []string {
 		}
 		return []string{member}
 	}
-	for _, one := range s.glob("/sys/fs/btrfs/*/devices/" + member) {
-		return s.names(path.Dir(one))
+	for _, one := range s.Glob("/sys/fs/btrfs/*/devices/" + member) {
+		return s.Names(path.Dir(one))
 	}
 	return []string{member}
 }
@@ -195,13 +197,13 @@ func (s stack) describe(l layer) string {
 	dir := class(l.name)
 	switch l.kind {
 	case "dm":
-		name, _ := s.text(dir + "/dm/name")
+		name, _ := s.Text(dir + "/dm/name")
 		return strings.TrimSpace(fmt.Sprintf("%s (%s %s", l.name, s.dmType(l.name), name)) + ")"
 	case "md":
-		level, _ := s.text(dir + "/md/level")
+		level, _ := s.Text(dir + "/md/level")
 		return fmt.Sprintf("%s (%s)", l.name, level)
 	case "loop":
-		file, _ := s.text(dir + "/loop/backing_file")
+		file, _ := s.Text(dir + "/loop/backing_file")
 		return fmt.Sprintf("%s (file %s)", l.name, file)
 	case "bcache":
 		return l.name + " (bcache)"
@@ -212,7 +214,7 @@ func (s stack) describe(l layer) string {
 // dmType is who made a device-mapper device, from the prefix of its UUID: "CRYPT-LUKS2-…", "LVM-…", "mpath-…",
 // "part1-mpath-…". Creating programs choose the prefix; without one it is plain device mapper.
 func (s stack) dmType(name string) string {
-	id, err := s.text(class(name) + "/dm/uuid")
+	id, err := s.Text(class(name) + "/dm/uuid")
 	prefix, _, found := strings.Cut(id, "-")
 	if err != nil || !found {
 		return "dm"
@@ -236,7 +238,7 @@ func (s stack) trail(tops []string) string {
 			}
 		}
 		parts = append(parts, strings.Join(names, " + "))
-		if at = next; len(parts) > maxLinks {
+		if at = next; len(parts) > collect.MaxLinks {
 			break
 		}
 	}
@@ -248,7 +250,7 @@ func (s stack) trail(tops []string) string {
 func (s stack) pciOf(disk string) (string, bool) {
 	starts := []string{class(disk)}
 	if strings.HasPrefix(disk, "nvme") {
-		starts = append(starts, s.glob(class(disk)+"/device/nvme[0-9]*")...)
+		starts = append(starts, s.Glob(class(disk)+"/device/nvme[0-9]*")...)
 	}
 	for _, start := range starts {
 		full, err := s.folder(start)
@@ -272,13 +274,13 @@ func (s stack) folder(name string) (string, error) {
 			return s.known.devices[i].path, nil
 		}
 	}
-	return s.resolve(name)
+	return s.Resolve(name)
 }
 
 // byInode names the block device behind a node by its device number, which is what counts; the name alone where the
 // file system can't tell the number.
 func (s stack) byInode(node string) (string, bool) {
-	info, err := s.stat(node)
+	info, err := s.Stat(node)
 	if err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			return s.byNumber(fmt.Sprintf("%d:%d", unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))))

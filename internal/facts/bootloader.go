@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target/bootloader"
 )
@@ -22,19 +23,19 @@ const (
 
 // bootLoader finds what loaded the kernel, because that says where boot arguments are set. The stub of a unified kernel
 // image counts before its loader: the image's arguments are part of it.
-func bootLoader(r reader) lab.Fact {
+func bootLoader(r collect.Reader) lab.Fact {
 	const key = "os.boot_loader"
-	if r.exists(stubInfo) {
-		return known(key, "uki", stubSource)
+	if r.Exists(stubInfo) {
+		return collect.Known(key, "uki", stubSource)
 	}
-	if data, err := r.bytes(loaderInfo); err == nil {
+	if data, err := r.Bytes(loaderInfo); err == nil {
 		switch name := strings.ToLower(bootloader.EFIText(data)); {
 		case strings.HasPrefix(name, "systemd-boot"):
-			return known(key, "systemd-boot", loaderSource)
+			return collect.Known(key, "systemd-boot", loaderSource)
 		case strings.HasPrefix(name, "grub"):
-			return known(key, "grub", loaderSource)
+			return collect.Known(key, "grub", loaderSource)
 		case name != "":
-			return known(key, oneLine(name), loaderSource)
+			return collect.Known(key, collect.OneLine(name), loaderSource)
 		}
 	}
 	// GRUB hands the image's name over; so does syslinux, which has no such folder.
@@ -43,17 +44,17 @@ func bootLoader(r reader) lab.Fact {
 		if wouldMount(r, dir) {
 			break
 		}
-		if r.exists(dir + "/grub.cfg") {
-			return known(key, "grub", dir+"/grub.cfg")
+		if r.Exists(dir + "/grub.cfg") {
+			return collect.Known(key, "grub", dir+"/grub.cfg")
 		}
-		if named && r.exists(dir) {
-			return known(key, "grub", cmdlinePath)
+		if named && r.Exists(dir) {
+			return collect.Known(key, "grub", cmdlinePath)
 		}
 	}
 	if image, _ := bootArgument(r, "BOOT_IMAGE"); strings.HasPrefix(image, "(") {
-		return known(key, "grub", cmdlinePath) // "(hd0,gpt2)/vmlinuz-5.14.0": a device in GRUB's own words
+		return collect.Known(key, "grub", cmdlinePath) // "(hd0,gpt2)/vmlinuz-5.14.0": a device in GRUB's own words
 	}
-	return unknown(key, loaderSource, "neither firmware nor /boot nor the boot arguments name one")
+	return collect.Unknown(key, loaderSource, "neither firmware nor /boot nor the boot arguments name one")
 }
 
 // pveConfig is where Proxmox VE keeps its version, as a piece of Perl.
@@ -66,18 +67,18 @@ var pveVersion = regexp.MustCompile(`(?s)sub version \{\s*return '([^'\s]{1,40})
 //	sub version {
 //	    return '9.1.2';
 //	}
-func proxmox(r reader) lab.Fact {
+func proxmox(r collect.Reader) lab.Fact {
 	const key = "os.pve"
-	text, err := r.text(pveConfig)
+	text, err := r.Text(pveConfig)
 	switch {
-	case err != nil && !r.exists(pveConfig):
-		return known(key, catalogue.None, pveConfig)
+	case err != nil && !r.Exists(pveConfig):
+		return collect.Known(key, catalogue.None, pveConfig)
 	case err != nil:
-		return unknown(key, pveConfig, why(err))
+		return collect.Unknown(key, pveConfig, collect.Why(err))
 	}
 	found := pveVersion.FindStringSubmatch(text)
 	if found == nil {
-		return unknown(key, pveConfig, "the file names no version")
+		return collect.Unknown(key, pveConfig, "the file names no version")
 	}
-	return known(key, found[1], pveConfig)
+	return collect.Known(key, found[1], pveConfig)
 }

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
 // controlGroup is where this process stands in a hierarchy of control groups.
 type controlGroup struct {
-	r reader
+	r collect.Reader
 	// top is the folder where the hierarchy is mounted, dir that of this process's group.
 	top, dir string
 }
@@ -25,24 +26,24 @@ const ownGroupsPath = "/proc/self/cgroup"
 
 // collectCgroup reads the limits on this process, which hold for the load as well. A limit of any group above holds,
 // too, so all are listed, the nearest first.
-func collectCgroup(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
-	text, err := r.text(ownGroupsPath)
+func collectCgroup(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
+	text, err := r.Text(ownGroupsPath)
 	if err != nil {
-		reason := why(err)
-		return []lab.Fact{unknown("cgroup.version", ownGroupsPath, reason),
-			unknown("cgroup.io.max", ownGroupsPath, reason)}
+		reason := collect.Why(err)
+		return []lab.Fact{collect.Unknown("cgroup.version", ownGroupsPath, reason),
+			collect.Unknown("cgroup.io.max", ownGroupsPath, reason)}
 	}
 	groups := parseGroups(text)
-	mounts := readMounts(r)
+	mounts := collect.ReadMounts(r)
 	find := func(controller string) (controlGroup, bool) { return findGroup(r, mounts, groups, controller) }
 	g, unified := find("")
 	io, v1 := find("blkio")
-	facts := []lab.Fact{known("cgroup.version", groupVersion(unified, v1), mountInfoPath)}
+	facts := []lab.Fact{collect.Known("cgroup.version", groupVersion(unified, v1), collect.MountInfoPath)}
 	if v1 {
 		cpu, hasCPU := find("cpu")
 		memory, hasMemory := find("memory")
-		facts = append(facts, known("cgroup.path", io.path(), ownGroupsPath),
+		facts = append(facts, collect.Known("cgroup.path", io.path(), ownGroupsPath),
 			io.limits("cgroup.io.max", "", "blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device",
 				"blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device"))
 		if hasCPU {
@@ -57,10 +58,11 @@ func collectCgroup(fsys fs.FS, _ Scope) []lab.Fact {
 		return facts
 	}
 	if !unified {
-		return append(facts, unknown("cgroup.io.max", mountInfoPath, "no hierarchy of control groups is mounted here"))
+		return append(facts, collect.Unknown("cgroup.io.max", collect.MountInfoPath,
+			"no hierarchy of control groups is mounted here"))
 	}
 	return append(facts,
-		known("cgroup.path", g.path(), ownGroupsPath),
+		collect.Known("cgroup.path", g.path(), ownGroupsPath),
 		g.limits("cgroup.io.max", "", "io.max"),
 		g.limits("cgroup.io.latency", "", "io.latency"),
 		g.limits("cgroup.io.weight", "default 100", "io.weight"),
@@ -104,26 +106,27 @@ func parseGroups(text string) map[string]string {
 }
 
 // findGroup finds the folder of this process's group for a controller; "" is the unified hierarchy.
-func findGroup(r reader, mounts []mount, groups map[string]string, controller string) (controlGroup, bool) {
+func findGroup(r collect.Reader, mounts []collect.Mount, groups map[string]string, controller string) (controlGroup,
+	bool) {
 	own, ok := groups[controller]
 	if !ok {
 		return controlGroup{}, false
 	}
 	for _, m := range mounts {
-		is := m.kind == "cgroup2" && controller == "" ||
-			m.kind == "cgroup" && controller != "" && hasOption(m.super, controller)
+		is := m.Kind == "cgroup2" && controller == "" ||
+			m.Kind == "cgroup" && controller != "" && collect.HasOption(m.Super, controller)
 		if !is {
 			continue
 		}
-		dir := m.point
+		dir := m.Point
 		// In a container the mount shows only a part of the hierarchy, and the group's path may be told from its real
 		// root.
-		if rest, ok := strings.CutPrefix(own, m.root); ok && m.root != "/" {
-			dir = path.Join(m.point, rest)
-		} else if m.root == "/" && r.exists(path.Join(m.point, own)) {
-			dir = path.Join(m.point, own)
+		if rest, ok := strings.CutPrefix(own, m.Root); ok && m.Root != "/" {
+			dir = path.Join(m.Point, rest)
+		} else if m.Root == "/" && r.Exists(path.Join(m.Point, own)) {
+			dir = path.Join(m.Point, own)
 		}
-		return controlGroup{r: r, top: m.point, dir: dir}, true
+		return controlGroup{r: r, top: m.Point, dir: dir}, true
 	}
 	return controlGroup{}, false
 }
@@ -137,9 +140,9 @@ func (g controlGroup) limits(key, unlimited string, attributes ...string) lab.Fa
 	var found []string
 	for dir := g.dir; ; dir = path.Dir(dir) {
 		for _, a := range attributes {
-			text, err := g.r.text(path.Join(dir, a))
+			text, err := g.r.Text(path.Join(dir, a))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return unknown(key, path.Join(dir, a), why(err))
+				return collect.Unknown(key, path.Join(dir, a), collect.Why(err))
 			}
 			if err != nil || text == "" || text == unlimited || noLimit(a, text) {
 				continue
@@ -155,9 +158,9 @@ func (g controlGroup) limits(key, unlimited string, attributes ...string) lab.Fa
 	}
 	source := path.Join(g.dir, attributes[0])
 	if len(found) == 0 {
-		return known(key, catalogue.None, source)
+		return collect.Known(key, catalogue.None, source)
 	}
-	return known(key, strings.Join(found, "; "), source)
+	return collect.Known(key, strings.Join(found, "; "), source)
 }
 
 // noLimit recognises what attributes show that set no limit, in more than one way: a quota of CPU has its period behind
@@ -168,7 +171,7 @@ func (g controlGroup) limits(key, unlimited string, attributes ...string) lab.Fa
 func noLimit(attribute, text string) bool {
 	switch attribute {
 	case "cpu.max":
-		return firstWord(text) == "max"
+		return collect.FirstWord(text) == "max"
 	case "memory.limit_in_bytes":
 		n, err := strconv.ParseInt(text, 10, 64)
 		return err == nil && n > 1<<62
@@ -184,25 +187,25 @@ func noLimit(attribute, text string) bool {
 func (g controlGroup) ioCost() lab.Fact {
 	const key = "cgroup.io.cost"
 	source := path.Join(g.top, "io.cost.qos")
-	text, err := g.r.text(source)
+	text, err := g.r.Text(source)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && g.r.exists(path.Join(g.top, "cgroup.type")):
-		return unknown(key, source, "only the root of the hierarchy shows it, and this is a part of it")
+	case errors.Is(err, fs.ErrNotExist) && g.r.Exists(path.Join(g.top, "cgroup.type")):
+		return collect.Unknown(key, source, "only the root of the hierarchy shows it, and this is a part of it")
 	case errors.Is(err, fs.ErrNotExist):
-		return known(key, catalogue.None, source)
+		return collect.Known(key, catalogue.None, source)
 	case err != nil:
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	}
 	var enabled []string
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) > 1 && f[1] == "enable=1" {
-			enabled = append(enabled, oneLine(line))
+			enabled = append(enabled, collect.OneLine(line))
 		}
 	}
 	if len(enabled) == 0 {
-		return known(key, catalogue.None, source)
+		return collect.Known(key, catalogue.None, source)
 	}
-	return known(key, strings.Join(enabled, "; "), source)
+	return collect.Known(key, strings.Join(enabled, "; "), source)
 }
 
 // nearest is an attribute of the nearest group that has it: a controller that is not switched on for a group leaves
@@ -212,16 +215,16 @@ func (g controlGroup) nearest(key string, attributes ...string) lab.Fact {
 	for dir := g.dir; ; dir = path.Dir(dir) {
 		for _, a := range attributes {
 			source := path.Join(dir, a)
-			text, err := g.r.text(source)
+			text, err := g.r.Text(source)
 			if err == nil && text != "" {
-				return known(key, oneLine(text), source)
+				return collect.Known(key, collect.OneLine(text), source)
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return unknown(key, source, why(err))
+				return collect.Unknown(key, source, collect.Why(err))
 			}
 		}
 		if dir == g.top || dir == "/" || dir == "." {
-			return unknown(key, first, "no group here shows it")
+			return collect.Unknown(key, first, "no group here shows it")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -14,10 +15,10 @@ import (
 type Collector struct {
 	Name string
 	// Commands are the read-only commands whose output Collect looks up in its scope; nil for none.
-	Commands func(in Scope) [][]string
+	Commands func(in collect.Scope) [][]string
 	// Collect parses files below "/". It never fails: what it can't read becomes a fact that is unknown, with the
 	// reason.
-	Collect func(fsys fs.FS, in Scope) []lab.Fact
+	Collect func(fsys fs.FS, in collect.Scope) []lab.Fact
 }
 
 // Tools is the name of the collector of load generators. They are programs to start and to read from end to end, so
@@ -90,15 +91,15 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 		index int
 		facts []lab.Fact
 	}
-	scope := newScope(place, t.FS())
+	scope := collect.NewScope(place, t.FS())
 	// The channel has room for every answer, so that a collector that is late can still end.
 	answers := make(chan answer, len(collectors))
 	for i, c := range collectors {
-		found[i] = []lab.Fact{unknown("collector."+c.Name, "", "did not answer within "+limit.String())}
+		found[i] = []lab.Fact{collect.Unknown("collector."+c.Name, "", "did not answer within "+limit.String())}
 		go func() {
 			in := scope
 			if c.Commands != nil {
-				in.Printed = runCommands(commands, t, c.Commands(in))
+				in.Printed = collect.RunCommands(commands, t, c.Commands(in))
 			}
 			answers <- answer{i, c.Collect(t.FS(), in)}
 		}()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -176,7 +177,7 @@ func valueOf(facts []lab.Fact, key string) string {
 	return ""
 }
 
-// said is what is known of a thing: "unknown: reason" when it can't be told, "" when there is no such fact.
+// said is what is known of a Thing: "unknown: reason" when it can't be told, "" when there is no such fact.
 func said(facts []lab.Fact, key, thing string) string {
 	for _, f := range facts {
 		if f.Key == key && f.About == thing {
@@ -209,7 +210,7 @@ type slowFS struct {
 }
 
 func (s slowFS) Open(name string) (fs.File, error) {
-	if name == inside(cpuInfoPath) {
+	if name == collect.PathInFS(cpuInfoPath) {
 		<-s.hang
 	}
 	return s.FS.Open(name)
@@ -273,8 +274,8 @@ func manyCommandsHang(t *testing.T) {
 		commands = append(commands, []string{"nvme", "id-ns", fmt.Sprintf("/dev/nvme%dn1", i)})
 	}
 	start := time.Now()
-	printed := runCommands(t.Context(), s, commands)
-	if took := time.Since(start); took != commandLimit {
+	printed := collect.RunCommands(t.Context(), s, commands)
+	if took := time.Since(start); took != collect.CommandLimit {
 		t.Errorf("it took %v", took)
 	}
 	for _, argv := range commands {
@@ -317,18 +318,6 @@ func TestShow(t *testing.T) {
 	} {
 		if got := catalogue.Show(c.fact); got != c.want {
 			t.Errorf("%s: %q, want %q", c.fact.Key, got, c.want)
-		}
-	}
-}
-
-func TestKernelVersion(t *testing.T) {
-	for release, want := range map[string][3]int{
-		"6.18.44-fc": {6, 18, 1}, "5.10.0-33-amd64": {5, 10, 1}, "4.4": {4, 4, 1}, "6.9-rc1": {6, 9, 1},
-		"linux": {}, "6.": {}, "": {}, "6.x1": {},
-	} {
-		major, minor, ok := kernelVersion(release)
-		if ok != (want[2] == 1) || ok && (major != want[0] || minor != want[1]) {
-			t.Errorf("%q: %d.%d, %v", release, major, minor, ok)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 )
@@ -25,10 +26,10 @@ func configPaths(release string) []string {
 
 // buildConfig reads the configuration that the running kernel was built with, from the first place that has one. The
 // error is the one that says most: that a file was there but closed.
-func buildConfig(r reader) (config kconfig.Config, source string, err error) {
-	release, err := r.text(releasePath)
+func buildConfig(r collect.Reader) (config kconfig.Config, source string, err error) {
+	release, err := r.Text(collect.ReleasePath)
 	if err != nil {
-		return nil, releasePath, err
+		return nil, collect.ReleasePath, err
 	}
 	paths := configPaths(release)
 	source, err = paths[0], fs.ErrNotExist
@@ -55,13 +56,13 @@ var errWouldMount = errors.New("an automount point at which nothing is mounted n
 // machines whose partitions systemd finds by itself. Source: systemd-gpt-auto-generator(8).
 //
 //	41 28 0:33 / /boot rw,relatime shared:20 - autofs systemd-1 rw,fd=66,pgrp=1,timeout=120,minproto=5,maxproto=5,direct
-func wouldMount(r reader, name string) bool {
-	m, ok := mountOf(readMounts(r), name)
-	return ok && m.kind == "autofs"
+func wouldMount(r collect.Reader, name string) bool {
+	m, ok := collect.MountOf(collect.ReadMounts(r), name)
+	return ok && m.Kind == "autofs"
 }
 
-func configAt(r reader, name string) (kconfig.Config, error) {
-	f, err := r.open(name)
+func configAt(r collect.Reader, name string) (kconfig.Config, error) {
+	f, err := r.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -86,25 +87,25 @@ func parseConfig(data []byte) (kconfig.Config, error) {
 }
 
 // collectConfig names every option of the build.
-func collectConfig(fsys fs.FS, _ Scope) []lab.Fact {
-	config, source, err := buildConfig(reader{fsys})
+func collectConfig(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	config, source, err := buildConfig(collect.Reader{FS: fsys})
 	if errors.Is(err, fs.ErrNotExist) {
-		return []lab.Fact{unknown("kernel.config", source,
+		return []lab.Fact{collect.Unknown("kernel.config", source,
 			"neither the kernel nor /boot nor /lib/modules holds the configuration of this build")}
 	}
 	if err != nil {
-		return []lab.Fact{unknown("kernel.config", source, why(err))}
+		return []lab.Fact{collect.Unknown("kernel.config", source, collect.Why(err))}
 	}
 	facts := make([]lab.Fact, 0, len(config)+1)
-	facts = append(facts, known("kernel.config", source, source))
+	facts = append(facts, collect.Known("kernel.config", source, source))
 	options := make([]string, 0, len(config))
 	for o := range config {
 		options = append(options, o)
 	}
 	slices.Sort(options)
 	for _, o := range options {
-		if o != "" && len(strings.Fields(o)) == 1 && oneLine(o) == o {
-			facts = append(facts, known("kernel.config."+o, orNone(config[o]), source))
+		if o != "" && len(strings.Fields(o)) == 1 && collect.OneLine(o) == o {
+			facts = append(facts, collect.Known("kernel.config."+o, collect.OrNone(config[o]), source))
 		}
 	}
 	return facts

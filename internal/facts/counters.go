@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/validity"
@@ -54,16 +55,16 @@ func NewCounterReader(ctx context.Context, t target.Target, disks []string) (*Co
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := reader{t.FS()}
+	r := collect.Reader{FS: t.FS()}
 	g := &CounterReader{target: t, disks: slices.Clone(disks), sensors: map[string]string{}}
 	g.throttles = throttleFiles(r)
-	policies := r.glob(cpuDir + "/cpufreq/policy*")
+	policies := r.Glob(cpuDir + "/cpufreq/policy*")
 	for _, p := range spaced(policies, maxClocks) {
-		if r.exists(p + "/scaling_cur_freq") {
+		if r.Exists(p + "/scaling_cur_freq") {
 			g.clocks = append(g.clocks, p+"/scaling_cur_freq")
 		}
 	}
-	g.maxMHz = meanMHz(policies, func(p string) (int64, error) { return r.number(p + "/cpuinfo_max_freq") })
+	g.maxMHz = meanMHz(policies, func(p string) (int64, error) { return r.Number(p + "/cpuinfo_max_freq") })
 	for _, d := range disks {
 		if file, ok := sensorOf(r, d); ok {
 			g.sensors[d] = file
@@ -174,19 +175,19 @@ func numberIn(f target.File) (int64, bool) {
 
 // throttleFiles are the counters of thermal throttling (x86 only). Every thread shows its core's counter and its
 // package's, and each must be counted once.
-func throttleFiles(r reader) []string {
+func throttleFiles(r collect.Reader) []string {
 	dir := cpuDir + "/cpu[0-9]*/thermal_throttle"
 	return append(
-		firstPerTopology(r, r.glob(dir+"/core_throttle_count"), "core_cpus_list"),
-		firstPerTopology(r, r.glob(dir+"/package_throttle_count"), "physical_package_id")...)
+		firstPerTopology(r, r.Glob(dir+"/core_throttle_count"), "core_cpus_list"),
+		firstPerTopology(r, r.Glob(dir+"/package_throttle_count"), "physical_package_id")...)
 }
 
 // firstPerTopology keeps the first file of those whose CPUs share a value in their topology.
-func firstPerTopology(r reader, files []string, part string) []string {
+func firstPerTopology(r collect.Reader, files []string, part string) []string {
 	seen := map[string]bool{}
 	var kept []string
 	for _, p := range files {
-		id, err := r.text(path.Dir(path.Dir(p)) + "/topology/" + part)
+		id, err := r.Text(path.Dir(path.Dir(p)) + "/topology/" + part)
 		if err != nil || !seen[id] {
 			kept = append(kept, p)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -18,8 +19,8 @@ const (
 	onlinePath  = cpuDir + "/online"
 )
 
-func collectCPU(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectCPU(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	info, err := readCPUInfo(r)
 	facts := []lab.Fact{
 		cpuVendor(info, err),
@@ -33,45 +34,45 @@ func collectCPU(fsys fs.FS, _ Scope) []lab.Fact {
 	facts = append(facts, topology(r)...)
 	return append(facts,
 		cpuCount(r, "cpu.present", cpuDir+"/present"),
-		r.fact("cpu.online", onlinePath),
+		r.Fact("cpu.online", onlinePath),
 		offline(r),
-		r.fact("cpu.smt", cpuDir+"/smt/control"),
+		r.Fact("cpu.smt", cpuDir+"/smt/control"),
 		perPolicy(r, "cpu.governor", "scaling_governor", asIs),
 		perPolicy(r, "cpu.driver", "scaling_driver", asIs),
-		r.first("cpu.pstate", cpuDir+"/intel_pstate/status", cpuDir+"/amd_pstate/status"),
+		r.First("cpu.pstate", cpuDir+"/intel_pstate/status", cpuDir+"/amd_pstate/status"),
 		perPolicy(r, "cpu.energy_preference", "energy_performance_preference", asIs),
 		perPolicy(r, "cpu.frequency.max", "cpuinfo_max_freq", hertz),
 		perPolicy(r, "cpu.frequency.limit", "scaling_max_freq", hertz),
-		r.fact("cpu.frequency.min_percent", cpuDir+"/intel_pstate/min_perf_pct"),
+		r.Fact("cpu.frequency.min_percent", cpuDir+"/intel_pstate/min_perf_pct"),
 		boost(r),
-		r.fact("cpu.idle.driver", cpuDir+"/cpuidle/current_driver"),
-		r.first("cpu.idle.governor", cpuDir+"/cpuidle/current_governor", cpuDir+"/cpuidle/current_governor_ro"),
+		r.Fact("cpu.idle.driver", cpuDir+"/cpuidle/current_driver"),
+		r.First("cpu.idle.governor", cpuDir+"/cpuidle/current_governor", cpuDir+"/cpuidle/current_governor_ro"),
 		idleStates(r),
 		idleLatency(r),
-		r.list("cpu.isolated", cpuDir+"/isolated"),
-		r.list("cpu.nohz_full", cpuDir+"/nohz_full"),
+		r.List("cpu.isolated", cpuDir+"/isolated"),
+		r.List("cpu.nohz_full", cpuDir+"/nohz_full"),
 		allowedCPUs(r),
 	)
 }
 
-func collectVulnerabilities(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectVulnerabilities(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	const dir = cpuDir + "/vulnerabilities"
-	names := r.names(dir)
+	names := r.Names(dir)
 	if len(names) == 0 {
-		return []lab.Fact{unknown("cpu.vulnerability", dir, "the kernel lists none; 4.15 or newer does")}
+		return []lab.Fact{collect.Unknown("cpu.vulnerability", dir, "the kernel lists none; 4.15 or newer does")}
 	}
 	facts := make([]lab.Fact, len(names))
 	for i, name := range names {
-		facts[i] = r.fact("cpu.vulnerability."+name, dir+"/"+name)
+		facts[i] = r.Fact("cpu.vulnerability."+name, dir+"/"+name)
 	}
 	return facts
 }
 
 // cpuInfo is what /proc/cpuinfo says first of each thing, which is the first CPU. The file of a machine with a thousand
 // CPUs is long, and the kernel writes it while it is read, so only its beginning is.
-func readCPUInfo(r reader) (map[string]string, error) {
-	f, err := r.open(cpuInfoPath)
+func readCPUInfo(r collect.Reader) (map[string]string, error) {
+	f, err := r.Open(cpuInfoPath)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +102,11 @@ func parseCPUInfo(text string) map[string]string {
 func fromCPUInfo(key string, info map[string]string, err error, name string) lab.Fact {
 	switch {
 	case err != nil:
-		return unknown(key, cpuInfoPath, why(err))
+		return collect.Unknown(key, cpuInfoPath, collect.Why(err))
 	case info[name] == "":
-		return unknown(key, cpuInfoPath, "the file does not say "+name)
+		return collect.Unknown(key, cpuInfoPath, "the file does not say "+name)
 	}
-	return known(key, info[name], cpuInfoPath)
+	return collect.Known(key, info[name], cpuInfoPath)
 }
 
 // armMakers are the makers of arm64 cores by the number that /proc/cpuinfo shows. Source: the kernel's
@@ -125,20 +126,20 @@ func cpuVendor(info map[string]string, err error) lab.Fact {
 	if name := armMakers()[maker]; name != "" {
 		maker = name
 	}
-	return known("cpu.vendor", oneLine(maker), cpuInfoPath)
+	return collect.Known("cpu.vendor", collect.OneLine(maker), cpuInfoPath)
 }
 
 // cpuWords is a line of words, by the first of several names that is there, as a list.
 func cpuWords(key string, info map[string]string, err error, names ...string) lab.Fact {
 	if err != nil {
-		return unknown(key, cpuInfoPath, why(err))
+		return collect.Unknown(key, cpuInfoPath, collect.Why(err))
 	}
 	for _, name := range names {
 		if words, ok := info[name]; ok {
-			return listOf(key, strings.Fields(words), cpuInfoPath)
+			return collect.ListOf(key, strings.Fields(words), cpuInfoPath)
 		}
 	}
-	return unknown(key, cpuInfoPath, "the file does not say "+names[0])
+	return collect.Unknown(key, cpuInfoPath, "the file does not say "+names[0])
 }
 
 // pageTableIsolation reads the flag pti. The file vulnerabilities/meltdown doesn't do: it says "Not affected" on a CPU
@@ -148,33 +149,33 @@ func pageTableIsolation(info map[string]string, err error) lab.Fact {
 	if flags.Unknown != "" {
 		return flags
 	}
-	return onOff("cpu.pti", slices.Contains(catalogue.ParseList(flags.Value), "pti"), cpuInfoPath)
+	return collect.OnOff("cpu.pti", slices.Contains(catalogue.ParseList(flags.Value), "pti"), cpuInfoPath)
 }
 
 // cpuModel is the model name, on arm64 the four numbers that stand for one, with the board's name where firmware gives
 // it.
-func cpuModel(r reader, info map[string]string, err error) lab.Fact {
+func cpuModel(r collect.Reader, info map[string]string, err error) lab.Fact {
 	f := fromCPUInfo("cpu.model", info, err, "model name")
 	if f.Unknown == "" || info["CPU implementer"] == "" {
 		return f
 	}
-	return known(f.Key, fmt.Sprintf("implementer %s, part %s, variant %s, revision %s", info["CPU implementer"],
+	return collect.Known(f.Key, fmt.Sprintf("implementer %s, part %s, variant %s, revision %s", info["CPU implementer"],
 		info["CPU part"], info["CPU variant"], info["CPU revision"]), cpuInfoPath)
 }
 
 // topology counts sockets, cores and threads that are online. /proc/cpuinfo has them on x86 only, so /sys is asked: a
 // core is a distinct set of sibling threads, because core numbers repeat between sockets and dies.
-func topology(r reader) []lab.Fact {
+func topology(r collect.Reader) []lab.Fact {
 	source := cpuDir + "/cpu*/topology"
 	packages, cores, threads := map[string]bool{}, map[string]bool{}, 0
-	for _, dir := range r.glob(cpuDir + "/cpu[0-9]*/topology") {
+	for _, dir := range r.Glob(cpuDir + "/cpu[0-9]*/topology") {
 		threads++
-		if id, err := r.text(dir + "/physical_package_id"); err == nil {
+		if id, err := r.Text(dir + "/physical_package_id"); err == nil {
 			packages[id] = true
 		}
-		siblings, err := r.text(dir + "/core_cpus_list")
+		siblings, err := r.Text(dir + "/core_cpus_list")
 		if err != nil {
-			siblings, err = r.text(dir + "/thread_siblings_list") // the older name
+			siblings, err = r.Text(dir + "/thread_siblings_list") // the older name
 		}
 		if err == nil {
 			cores[siblings] = true
@@ -182,16 +183,16 @@ func topology(r reader) []lab.Fact {
 	}
 	count := func(key string, n int) lab.Fact {
 		if n == 0 {
-			return unknown(key, source, "the kernel shows no topology")
+			return collect.Unknown(key, source, "the kernel shows no topology")
 		}
-		return whole(key, int64(n), source)
+		return collect.Whole(key, int64(n), source)
 	}
 	facts := []lab.Fact{count("cpu.sockets", len(packages)), count("cpu.cores", len(cores)),
 		count("cpu.threads", threads)}
-	if text, err := r.text(cpuInfoPath); threads == 0 && err == nil {
+	if text, err := r.Text(cpuInfoPath); threads == 0 && err == nil {
 		// Every architecture that Go runs on has one such line a thread.
 		if n := strings.Count("\n"+text, "\nprocessor"); n > 0 {
-			facts[2] = whole("cpu.threads", int64(n), cpuInfoPath)
+			facts[2] = collect.Whole("cpu.threads", int64(n), cpuInfoPath)
 		}
 	}
 	return facts
@@ -199,15 +200,15 @@ func topology(r reader) []lab.Fact {
 
 // perPolicy reads an attribute of every frequency policy and names the different values, most common first, each with
 // the number of policies: "powersave", "performance 12, powersave 4".
-func perPolicy(r reader, key, attribute string, value func(string) string) lab.Fact {
+func perPolicy(r collect.Reader, key, attribute string, value func(string) string) lab.Fact {
 	source := cpuDir + "/cpufreq/policy*/" + attribute
-	if len(r.glob(cpuDir+"/cpufreq/policy*")) == 0 {
-		return unknown(key, source, "no frequency scaling is offered here")
+	if len(r.Glob(cpuDir+"/cpufreq/policy*")) == 0 {
+		return collect.Unknown(key, source, "no frequency scaling is offered here")
 	}
 	counts := map[string]int{}
 	var last error
-	for _, p := range r.glob(source) {
-		text, err := r.text(p)
+	for _, p := range r.Glob(source) {
+		text, err := r.Text(p)
 		if last = err; err == nil {
 			counts[value(text)]++
 		}
@@ -216,9 +217,9 @@ func perPolicy(r reader, key, attribute string, value func(string) string) lab.F
 		if last == nil {
 			last = fs.ErrNotExist
 		}
-		return unknown(key, source, why(last))
+		return collect.Unknown(key, source, collect.Why(last))
 	}
-	return known(key, tally(counts), source)
+	return collect.Known(key, tally(counts), source)
 }
 
 // tally names the values with their numbers, or the value alone when there is only one.
@@ -254,9 +255,9 @@ func hertz(text string) string {
 }
 
 // boost says whether the CPU may run above its base frequency: "on" or "off". intel_pstate has the opposite question.
-func boost(r reader) lab.Fact {
+func boost(r collect.Reader) lab.Fact {
 	const key, noTurbo = "cpu.boost", cpuDir + "/intel_pstate/no_turbo"
-	f := r.first(key, cpuDir+"/cpufreq/boost", noTurbo)
+	f := r.First(key, cpuDir+"/cpufreq/boost", noTurbo)
 	switch {
 	case f.Unknown != "":
 	case (f.Value == "1") == (f.Source != noTurbo):
@@ -269,83 +270,83 @@ func boost(r reader) lab.Fact {
 
 // idleStates lists the idle states of the first CPU with their wake-up latency in microseconds, those that are
 // disabled in brackets: "POLL 0, C1 1, (C6 133)".
-func idleStates(r reader) lab.Fact {
+func idleStates(r collect.Reader) lab.Fact {
 	source := cpuDir + "/cpu0/cpuidle"
 	var states []string
-	for _, dir := range r.glob(source + "/state*") {
-		name, err := r.text(dir + "/name")
-		latency, lerr := r.text(dir + "/latency")
+	for _, dir := range r.Glob(source + "/state*") {
+		name, err := r.Text(dir + "/name")
+		latency, lerr := r.Text(dir + "/latency")
 		if err != nil || lerr != nil {
 			continue
 		}
 		state := name + " " + latency
-		if off, err := r.text(dir + "/disable"); err == nil && off != "0" {
+		if off, err := r.Text(dir + "/disable"); err == nil && off != "0" {
 			state = "(" + state + ")"
 		}
 		states = append(states, state)
 	}
 	if len(states) == 0 {
-		return unknown("cpu.idle.states", source, "the kernel shows no idle states")
+		return collect.Unknown("cpu.idle.states", source, "the kernel shows no idle states")
 	}
-	return known("cpu.idle.states", strings.Join(states, ", "), source)
+	return collect.Known("cpu.idle.states", strings.Join(states, ", "), source)
 }
 
 // idleLatency is the wake-up latency of the deepest idle state that the first CPU may enter, in microseconds.
-func idleLatency(r reader) lab.Fact {
+func idleLatency(r collect.Reader) lab.Fact {
 	const key, source = "cpu.idle.latency", cpuDir + "/cpu0/cpuidle"
 	deepest := int64(-1)
-	for _, dir := range r.glob(source + "/state*") {
-		latency, err := r.number(dir + "/latency")
-		if off, derr := r.text(dir + "/disable"); err != nil || derr == nil && off != "0" {
+	for _, dir := range r.Glob(source + "/state*") {
+		latency, err := r.Number(dir + "/latency")
+		if off, derr := r.Text(dir + "/disable"); err != nil || derr == nil && off != "0" {
 			continue
 		}
 		deepest = max(deepest, latency)
 	}
 	if deepest < 0 {
-		return unknown(key, source, "the kernel shows no idle states in use")
+		return collect.Unknown(key, source, "the kernel shows no idle states in use")
 	}
-	return whole(key, deepest, source)
+	return collect.Whole(key, deepest, source)
 }
 
 // cpuCount is the number of CPUs in a list such as "0-7,16".
-func cpuCount(r reader, key, source string) lab.Fact {
-	f := r.fact(key, source)
+func cpuCount(r collect.Reader, key, source string) lab.Fact {
+	f := r.Fact(key, source)
 	if f.Unknown != "" {
 		return f
 	}
 	set, err := parseCPUList(f.Value)
 	if err != nil {
-		return unknown(key, source, err.Error())
+		return collect.Unknown(key, source, err.Error())
 	}
-	return whole(key, int64(set.count()), source)
+	return collect.Whole(key, int64(set.count()), source)
 }
 
 // offline are the CPUs that are there but switched off. The kernel's own file cpu/offline also names numbers that no
 // CPU has, up to the number that it was built for, so it is taken as the difference of two others.
-func offline(r reader) lab.Fact {
+func offline(r collect.Reader) lab.Fact {
 	const key, source = "cpu.offline", onlinePath
 	present, err := readCPUSet(r, cpuDir+"/present")
 	if err != nil {
-		return unknown(key, cpuDir+"/present", why(err))
+		return collect.Unknown(key, cpuDir+"/present", collect.Why(err))
 	}
 	online, err := readCPUSet(r, source)
 	if err != nil {
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	}
-	return known(key, present.without(online).String(), source)
+	return collect.Known(key, present.without(online).String(), source)
 }
 
 // allowedCPUs are those that this process, and so the load, may run on.
-func allowedCPUs(r reader) lab.Fact {
+func allowedCPUs(r collect.Reader) lab.Fact {
 	const key, source = "cpu.allowed", "/proc/self/status"
-	text, err := r.text(source)
+	text, err := r.Text(source)
 	if err != nil {
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	}
 	for line := range strings.Lines(text) {
 		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
-			return known(key, strings.TrimSpace(list), source)
+			return collect.Known(key, strings.TrimSpace(list), source)
 		}
 	}
-	return unknown(key, source, "the file has no line Cpus_allowed_list:")
+	return collect.Unknown(key, source, "the file has no line Cpus_allowed_list:")
 }

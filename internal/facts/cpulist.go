@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 )
 
 // maxCPUs is more than any kernel is built for (NR_CPUS is 8192 on amd64); it keeps a damaged file from asking for
@@ -35,7 +36,7 @@ func parseCPUList(text string) (cpuSet, error) {
 			to, err = strconv.Atoi(last)
 		}
 		if err != nil || from < 0 || to < from || to >= maxCPUs {
-			return nil, fmt.Errorf("not a list of CPUs: %s", oneLine(part))
+			return nil, fmt.Errorf("not a list of CPUs: %s", collect.OneLine(part))
 		}
 		for len(set) <= to/64 {
 			set = append(set, 0)
@@ -55,8 +56,8 @@ func parseCPUList(text string) (cpuSet, error) {
 }
 
 // cpuSet reads a file that holds a list of CPUs.
-func readCPUSet(r reader, name string) (cpuSet, error) {
-	text, err := r.text(name)
+func readCPUSet(r collect.Reader, name string) (cpuSet, error) {
+	text, err := r.Text(name)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -14,29 +15,30 @@ import (
 const underTest = "disk" + catalogue.UnderTestRole
 
 // collectPlace says how the place is built: the device itself and what it lies on.
-func collectPlace(fsys fs.FS, in Scope) []lab.Fact {
+func collectPlace(fsys fs.FS, in collect.Scope) []lab.Fact {
 	if in.Place.Kind != lab.Directory && in.Place.Kind != lab.Device {
 		return nil
 	}
-	s := newStack(reader{fsys})
+	s := newStack(collect.Reader{FS: fsys})
 	tops := s.tops(in.Place)
 	facts := []lab.Fact{
-		known("place.kind", string(in.Place.Kind), ""),
-		known("place.path", in.Place.Path, ""),
+		collect.Known("place.kind", string(in.Place.Kind), ""),
+		collect.Known("place.path", in.Place.Path, ""),
 	}
 	if len(tops) == 0 {
 		return append(facts,
-			unknown("device.under-test.name", mountInfoPath, "no block device lies under "+in.Place.Path))
+			collect.Unknown("device.under-test.name", collect.MountInfoPath,
+				"no block device lies under "+in.Place.Path))
 	}
 	top := class(tops[0])
 	facts = append(facts,
-		known("device.under-test.name", strings.Join(tops, ","), "/sys/class/block"),
-		known("device.under-test.stack", s.trail(tops), "/sys/class/block/*/slaves"),
+		collect.Known("device.under-test.name", strings.Join(tops, ","), "/sys/class/block"),
+		collect.Known("device.under-test.stack", s.trail(tops), "/sys/class/block/*/slaves"),
 		s.sizeFact("device.under-test.size", tops[0]),
 		s.ofQueue("device.under-test.queue.logical_block_size", tops[0], "logical_block_size"),
 		s.ofQueue("device.under-test.queue.physical_block_size", tops[0], "physical_block_size"),
-		s.fact("device.under-test.alignment_offset", top+"/alignment_offset"),
-		s.fact("device.under-test.read_only", top+"/ro"),
+		s.Fact("device.under-test.alignment_offset", top+"/alignment_offset"),
+		s.Fact("device.under-test.read_only", top+"/ro"),
 	)
 	for _, l := range s.layers(tops...) {
 		dir := class(l.name)
@@ -45,16 +47,16 @@ func collectPlace(fsys fs.FS, in Scope) []lab.Fact {
 			facts = append(facts, s.sectors("device.under-test.partition.start", dir+"/start"))
 		case "md":
 			facts = append(facts,
-				s.fact("device.under-test.md.level", dir+"/md/level"),
-				s.fact("device.under-test.md.disks", dir+"/md/raid_disks"),
-				s.fact("device.under-test.md.chunk_size", dir+"/md/chunk_size"),
-				s.fact("device.under-test.md.degraded", dir+"/md/degraded"),
-				s.fact("device.under-test.md.sync_action", dir+"/md/sync_action"),
-				s.fact("device.under-test.md.bitmap", dir+"/md/bitmap/location"))
+				s.Fact("device.under-test.md.level", dir+"/md/level"),
+				s.Fact("device.under-test.md.disks", dir+"/md/raid_disks"),
+				s.Fact("device.under-test.md.chunk_size", dir+"/md/chunk_size"),
+				s.Fact("device.under-test.md.degraded", dir+"/md/degraded"),
+				s.Fact("device.under-test.md.sync_action", dir+"/md/sync_action"),
+				s.Fact("device.under-test.md.bitmap", dir+"/md/bitmap/location"))
 		case "dm":
-			facts = append(facts, known("device.under-test.dm."+s.dmType(l.name), l.name, dir+"/dm/uuid"))
+			facts = append(facts, collect.Known("device.under-test.dm."+s.dmType(l.name), l.name, dir+"/dm/uuid"))
 		case "loop":
-			facts = append(facts, s.fact("device.under-test.loop.direct_io", dir+"/loop/dio"))
+			facts = append(facts, s.Fact("device.under-test.loop.direct_io", dir+"/loop/dio"))
 		}
 	}
 	return once(facts)
@@ -85,7 +87,7 @@ func (s stack) tops(place lab.Place) []string {
 		}
 		return nil
 	}
-	m, ok := mountOf(s.mounts, where)
+	m, ok := collect.MountOf(s.mounts, where)
 	if !ok {
 		return nil
 	}
@@ -97,22 +99,22 @@ func (s stack) ofQueue(key, name, attribute string) lab.Fact {
 	if l := s.layer(name); l.kind == "partition" && len(l.below) > 0 {
 		name = l.below[0]
 	}
-	return s.fact(key, class(name)+"/queue/"+attribute)
+	return s.Fact(key, class(name)+"/queue/"+attribute)
 }
 
 func (s stack) sizeFact(key, name string) lab.Fact { return s.sectors(key, class(name)+"/size") }
 
 // sectors is a file that counts sectors, as bytes.
 func (s stack) sectors(key, file string) lab.Fact {
-	f := s.fact(key, file)
+	f := s.Fact(key, file)
 	if n, err := strconv.ParseInt(f.Value, 10, 64); err == nil {
 		f.Value = strconv.FormatInt(n*sectorSize, 10)
 	}
 	return f
 }
 
-func collectDisks(fsys fs.FS, in Scope) []lab.Fact {
-	s := newStack(reader{fsys})
+func collectDisks(fsys fs.FS, in collect.Scope) []lab.Fact {
+	s := newStack(collect.Reader{FS: fsys})
 	var facts []lab.Fact
 	for i, disk := range in.Place.Disks {
 		role := underTest
@@ -141,22 +143,22 @@ func (s stack) disk(role, disk string) []lab.Fact {
 	dir := class(disk)
 	dev := dir + "/device"
 	facts := []lab.Fact{
-		known(role+".name", disk, "/sys/class/block"),
-		s.first(role+".model", dev+"/model"),
+		collect.Known(role+".name", disk, "/sys/class/block"),
+		s.First(role+".model", dev+"/model"),
 		s.serial(role+".serial", dir, dev),
-		s.first(role+".wwid", dir+"/wwid", dev+"/wwid"),
-		s.first(role+".firmware", dev+"/firmware_rev", dev+"/rev"),
+		s.First(role+".wwid", dir+"/wwid", dev+"/wwid"),
+		s.First(role+".firmware", dev+"/firmware_rev", dev+"/rev"),
 		s.sizeFact(role+".size", disk),
 		s.driver(role, disk),
 		s.transport(role, disk),
-		s.fact(role+".rotational", dir+"/queue/rotational"),
-		s.fact(role+".removable", dir+"/removable"),
-		chosen(s.fact(role+".queue.scheduler", dir+"/queue/scheduler")),
+		s.Fact(role+".rotational", dir+"/queue/rotational"),
+		s.Fact(role+".removable", dir+"/removable"),
+		collect.Chosen(s.Fact(role+".queue.scheduler", dir+"/queue/scheduler")),
 		s.hardwareQueues(role, disk),
-		s.first(role+".queue_depth", dev+"/queue_depth"),
+		s.First(role+".queue_depth", dev+"/queue_depth"),
 	}
 	for _, a := range queueAttributes() {
-		facts = append(facts, s.fact(role+".queue."+a, dir+"/queue/"+a))
+		facts = append(facts, s.Fact(role+".queue."+a, dir+"/queue/"+a))
 	}
 	return append(facts, s.pci(role, disk)...)
 }
@@ -164,17 +166,17 @@ func (s stack) disk(role, disk string) []lab.Fact {
 // serial is the serial number where the driver shows it as text; of SCSI disks, in the page of the device's data that
 // holds it (vpd_pg80).
 func (s stack) serial(key, dir, dev string) lab.Fact {
-	f := s.first(key, dir+"/serial", dev+"/serial", dev+"/nvme0/serial")
+	f := s.First(key, dir+"/serial", dev+"/serial", dev+"/nvme0/serial")
 	if f.Unknown == "" {
 		return f
 	}
 	page := dev + "/vpd_pg80"
-	data, err := s.bytes(page)
+	data, err := s.Bytes(page)
 	if err != nil {
 		return f
 	}
 	if text := parseSerialPage(data); text != "" {
-		return known(key, text, page)
+		return collect.Known(key, text, page)
 	}
 	return f
 }
@@ -207,24 +209,24 @@ func (s stack) driver(role, disk string) lab.Fact {
 		links = append(links, "/sys/bus/pci/devices/"+address+"/driver")
 	}
 	for _, l := range links {
-		if to, err := s.readLink(l); err == nil {
-			return known(role+".driver", path.Base(to), l)
+		if to, err := s.ReadLink(l); err == nil {
+			return collect.Known(role+".driver", path.Base(to), l)
 		}
 	}
 	// A controller across a network has no driver in /sys: its module is named for the transport.
 	if t := s.transport(role, disk); strings.HasPrefix(disk, "nvme") && t.Unknown == "" && t.Value != "pcie" {
-		return known(role+".driver", "nvme_"+t.Value, t.Source)
+		return collect.Known(role+".driver", "nvme_"+t.Value, t.Source)
 	}
-	return unknown(role+".driver", dev+"/driver", "the device shows no driver")
+	return collect.Unknown(role+".driver", dev+"/driver", "the device shows no driver")
 }
 
 // hardwareQueues counts the submission queues that the driver offers to the block layer.
 func (s stack) hardwareQueues(role, disk string) lab.Fact {
 	dir := class(disk) + "/mq"
-	if n := len(s.names(dir)); n > 0 {
-		return whole(role+".queue.hardware", int64(n), dir)
+	if n := len(s.Names(dir)); n > 0 {
+		return collect.Whole(role+".queue.hardware", int64(n), dir)
 	}
-	return unknown(role+".queue.hardware", dir, "the device shows no hardware queues")
+	return collect.Unknown(role+".queue.hardware", dir, "the device shows no hardware queues")
 }
 
 // pci facts of a disk: its address, its link, its memory node and how the IOMMU treats it.
@@ -237,11 +239,12 @@ func (s stack) pci(role, disk string) []lab.Fact {
 	if !ok {
 		const reason = "the disk does not hang on a PCI function"
 		return []lab.Fact{
-			unknown(role+".pci.address", class(disk), reason),
-			unknown(role+".iommu.group_type", class(disk), reason),
+			collect.Unknown(role+".pci.address", class(disk), reason),
+			collect.Unknown(role+".iommu.group_type", class(disk), reason),
 		}
 	}
 	dir := "/sys/bus/pci/devices/" + address
-	facts := append([]lab.Fact{known(role+".pci.address", address, class(disk))}, pciLinks(s.reader, role+".pci", dir)...)
-	return append(facts, s.fact(role+".numa_node", dir+"/numa_node"), iommuType(s.reader, role, dir))
+	facts := append([]lab.Fact{collect.Known(role+".pci.address", address, class(disk))},
+		pciLinks(s.Reader, role+".pci", dir)...)
+	return append(facts, s.Fact(role+".numa_node", dir+"/numa_node"), iommuType(s.Reader, role, dir))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -13,7 +14,7 @@ import (
 // answer.
 func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[string]lab.Fact {
 	const key = "disk.irq.cpus"
-	online, _ := readCPUSet(s.reader, onlinePath)
+	online, _ := readCPUSet(s.Reader, onlinePath)
 	virtio := virtioInterrupts(names)
 	left := maxInterrupts
 	answers := make(map[string]lab.Fact, len(disks))
@@ -24,16 +25,17 @@ func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[stri
 		switch {
 		case done:
 		case c == "":
-			f = unknown(key, interruptsPath, "the disk's own interrupts are unknown: it is not on a PCI function")
+			f = collect.Unknown(key, interruptsPath,
+				"the disk's own interrupts are unknown: it is not on a PCI function")
 		default:
-			numbers := controllerInterrupts(s.reader, c, names, virtio)
+			numbers := controllerInterrupts(s.Reader, c, names, virtio)
 			if left -= len(numbers); left < 0 {
-				f = unknown(key, interruptsPath,
+				f = collect.Unknown(key, interruptsPath,
 					fmt.Sprintf("the disks have more than %d interrupts together, which are too many "+
 						"to look at each", maxInterrupts))
 				break
 			}
-			f = controllerCPUs(s.reader, numbers, online)
+			f = controllerCPUs(s.Reader, numbers, online)
 		}
 		ofController[c], answers[d.name] = f, f
 	}
@@ -65,7 +67,7 @@ func virtioInterrupts(names map[int]string) map[string][]int {
 
 // controllerInterrupts are the numbers of a controller's interrupts, without those that carry no data where there are
 // others.
-func controllerInterrupts(r reader, controller string, names map[int]string, virtio map[string][]int) []int {
+func controllerInterrupts(r collect.Reader, controller string, names map[int]string, virtio map[string][]int) []int {
 	all := virtio[controller]
 	if !virtioPart.MatchString(controller) {
 		all = functionInterrupts(r, controller)
@@ -78,14 +80,14 @@ func controllerInterrupts(r reader, controller string, names map[int]string, vir
 }
 
 // controllerCPUs counts the CPUs that a controller's interrupts may go to.
-func controllerCPUs(r reader, irqs []int, online cpuSet) lab.Fact {
+func controllerCPUs(r collect.Reader, irqs []int, online cpuSet) lab.Fact {
 	const key = "disk.irq.cpus"
 	if len(irqs) == 0 {
-		return unknown(key, interruptsPath, "no interrupts of its controller were found")
+		return collect.Unknown(key, interruptsPath, "no interrupts of its controller were found")
 	}
 	sets, err := affinities(r, irqs)
 	if err != nil {
-		return unknown(key, affinitySource, why(err))
+		return collect.Unknown(key, affinitySource, collect.Why(err))
 	}
 	return interruptCPUs(key, sets, online)
 }

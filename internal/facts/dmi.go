@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -31,8 +32,8 @@ type memorySlot struct {
 }
 
 // collectDIMMs reads the memory modules out of the firmware's table.
-func collectDIMMs(fsys fs.FS, _ Scope) []lab.Fact {
-	data, err := reader{fsys}.bytes(dmiTable)
+func collectDIMMs(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	data, err := collect.Reader{FS: fsys}.Bytes(dmiTable)
 	slots := memorySlots(data)
 	if longRows(slots) {
 		for i := range slots {
@@ -44,18 +45,18 @@ func collectDIMMs(fsys fs.FS, _ Scope) []lab.Fact {
 	case errors.Is(err, fs.ErrNotExist):
 		reason = "no such file here: firmware hands on no table"
 	case err != nil:
-		reason = why(err)
+		reason = collect.Why(err)
 	case len(slots) == 0:
 		reason = "the table names no memory slots"
 	}
 	if reason != "" {
-		return []lab.Fact{unknown("memory.channels", dmiTable, reason),
-			unknown("memory.channels.used", dmiTable, reason)}
+		return []lab.Fact{collect.Unknown("memory.channels", dmiTable, reason),
+			collect.Unknown("memory.channels.used", dmiTable, reason)}
 	}
 	facts := memoryChannels(slots)
 	names := slotNames(slots)
 	for i, s := range slots {
-		facts = append(facts, about(names[i], s.facts()...)...)
+		facts = append(facts, collect.About(names[i], s.facts()...)...)
 	}
 	return facts
 }
@@ -87,27 +88,27 @@ func (s memorySlot) facts() []lab.Fact {
 	number := func(key string, n int64, ok bool) lab.Fact {
 		switch {
 		case s.size == 0:
-			return unknown(key, dmiTable, "the slot is empty")
+			return collect.Unknown(key, dmiTable, "the slot is empty")
 		case !ok:
-			return unknown(key, dmiTable, "firmware does not say")
+			return collect.Unknown(key, dmiTable, "firmware does not say")
 		}
-		return whole(key, n, dmiTable)
+		return collect.Whole(key, n, dmiTable)
 	}
-	size := unknown("dimm.size", dmiTable, "firmware does not say")
+	size := collect.Unknown("dimm.size", dmiTable, "firmware does not say")
 	if s.size >= 0 {
-		size = whole("dimm.size", s.size, dmiTable)
+		size = collect.Whole("dimm.size", s.size, dmiTable)
 	}
-	kind := unknown("dimm.type", dmiTable, "firmware does not say")
+	kind := collect.Unknown("dimm.type", dmiTable, "firmware does not say")
 	if s.size == 0 {
 		kind.Unknown = "the slot is empty"
 	} else if s.kind != "" {
-		kind = known("dimm.type", s.kind, dmiTable)
+		kind = collect.Known("dimm.type", s.kind, dmiTable)
 	}
-	channel := unknown("dimm.channel", dmiTable, "firmware does not say")
+	channel := collect.Unknown("dimm.channel", dmiTable, "firmware does not say")
 	if name, ok := s.channel(); ok {
-		channel = known("dimm.channel", name, dmiTable)
+		channel = collect.Known("dimm.channel", name, dmiTable)
 	} else if s.bank != "" {
-		channel = known("dimm.channel", s.bank, dmiTable)
+		channel = collect.Known("dimm.channel", s.bank, dmiTable)
 	}
 	return []lab.Fact{size, number("dimm.speed", s.configured, s.configured > 0),
 		number("dimm.max_speed", s.rated, s.rated > 0), kind, channel}
@@ -159,16 +160,16 @@ func memoryChannels(slots []memorySlot) []lab.Fact {
 		name, ok := s.channel()
 		if !ok {
 			const reason = "the slots' names do not tell their channels: "
-			return []lab.Fact{unknown("memory.channels", dmiTable, reason+s.locator),
-				unknown("memory.channels.used", dmiTable, reason+s.locator)}
+			return []lab.Fact{collect.Unknown("memory.channels", dmiTable, reason+s.locator),
+				collect.Unknown("memory.channels.used", dmiTable, reason+s.locator)}
 		}
 		all[name] = true
 		if s.size != 0 {
 			used[name] = true
 		}
 	}
-	return []lab.Fact{whole("memory.channels", int64(len(all)), dmiTable),
-		whole("memory.channels.used", int64(len(used)), dmiTable)}
+	return []lab.Fact{collect.Whole("memory.channels", int64(len(all)), dmiTable),
+		collect.Whole("memory.channels.used", int64(len(used)), dmiTable)}
 }
 
 // Structures of the table that are read here, and the use of an array that holds the system's memory.
@@ -257,7 +258,7 @@ func memoryDevice(fields []byte, words []string) (memorySlot, bool) {
 		if at >= len(fields) || fields[at] == 0 || int(fields[at]) > len(words) {
 			return ""
 		}
-		name := oneLine(words[fields[at]-1])
+		name := collect.OneLine(words[fields[at]-1])
 		if strings.EqualFold(name, "Not Specified") || strings.EqualFold(name, "Unknown") {
 			return ""
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -23,18 +24,18 @@ const drbdPath = "/proc/drbd"
 
 // replicas reads all DRBD devices: of version 8.4 from /proc/drbd, of version 9 from drbdsetup. Of devices that neither
 // tells, reason says why.
-func (s stack) replicas(in Scope) (found map[int]replica, source, reason string) {
-	text, err := s.text(drbdPath)
+func (s stack) replicas(in collect.Scope) (found map[int]replica, source, reason string) {
+	text, err := s.Text(drbdPath)
 	if err == nil {
 		if found := parseDRBD8(text); len(found) > 0 {
 			return found, drbdPath, ""
 		}
 	}
 	source = lab.ShellQuote(drbdStatusCommand())
-	if reason := cannotRun(s.reader, "drbdsetup", "drbd-utils"); reason != "" {
+	if reason := cannotRun(s.Reader, "drbdsetup", "drbd-utils"); reason != "" {
 		return nil, source, reason
 	}
-	status, show := in.lookup(drbdStatusCommand()), in.lookup(drbdShowCommand())
+	status, show := in.Lookup(drbdStatusCommand()), in.Lookup(drbdShowCommand())
 	if status.Failed != "" {
 		return nil, source, status.Failed
 	}
@@ -164,11 +165,11 @@ func drbd(name string, replicas map[int]replica, source, reason string) []lab.Fa
 		}
 		switch {
 		case err != nil || !ok:
-			facts = append(facts, unknown(f.key, source, reason))
+			facts = append(facts, collect.Unknown(f.key, source, reason))
 		case f.value == "":
-			facts = append(facts, unknown(f.key, source, "it has no peer, or nothing was told of it"))
+			facts = append(facts, collect.Unknown(f.key, source, "it has no peer, or nothing was told of it"))
 		default:
-			facts = append(facts, known(f.key, f.value, source))
+			facts = append(facts, collect.Known(f.key, f.value, source))
 		}
 	}
 	return facts

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -42,7 +43,7 @@ func (g *guest) drives() []drive {
 	}
 	used := map[string]bool{}
 	add := func(d drive) {
-		d.name = oneLine(d.name)
+		d.name = collect.OneLine(d.name)
 		if d.name == "" {
 			d.name = "drive" + strconv.Itoa(len(found))
 		}
@@ -157,7 +158,7 @@ func (g *guest) controller(id string) properties {
 func (g *guest) walk(name string, device properties) backing {
 	p, ok := g.nodes[name]
 	if !ok {
-		return backing{unseen: "the command line does not describe " + oneLine(name)}
+		return backing{unseen: "the command line does not describe " + collect.OneLine(name)}
 	}
 	var b backing
 	b.discard = p.first("discard")
@@ -270,12 +271,12 @@ func (d drive) facts(source string) []lab.Fact {
 	b := d.backing
 	say := func(key, value, otherwise string) lab.Fact {
 		if b.unseen != "" {
-			return unknown(key, source, b.unseen)
+			return collect.Unknown(key, source, b.unseen)
 		}
 		if value == "" {
 			value = otherwise
 		}
-		return known(key, orNone(value), source)
+		return collect.Known(key, collect.OrNone(value), source)
 	}
 	aio := catalogue.None // only files and block devices have it
 	if b.protocol == "file" || b.protocol == "host_device" {
@@ -287,19 +288,19 @@ func (d drive) facts(source string) []lab.Fact {
 	}
 	backend := say("drive.backend", b.kind(), "")
 	if b.format == "probed" {
-		backend = unknown("drive.backend", source, "no format is given, so QEMU looks into the file")
+		backend = collect.Unknown("drive.backend", source, "no format is given, so QEMU looks into the file")
 	}
 	if d.bus == "vhost-user-blk" {
-		backend = known("drive.backend", "vhost-user", source)
+		backend = collect.Known("drive.backend", "vhost-user", source)
 	}
 	threads := iothreads(d.carrier)
 	return []lab.Fact{
-		known("drive.bus", oneLine(d.bus), source),
+		collect.Known("drive.bus", collect.OneLine(d.bus), source),
 		say("drive.cache", b.cache, ""),
 		say("drive.aio", b.aio, aio),
-		listOf("drive.iothread", threads, source),
-		whole("drive.iothreads", int64(len(threads)), source),
-		whole("drive.queues", int64(queues(d.carrier)), source),
+		collect.ListOf("drive.iothread", threads, source),
+		collect.Whole("drive.iothreads", int64(len(threads)), source),
+		collect.Whole("drive.queues", int64(queues(d.carrier)), source),
 		backend,
 		say("drive.source", b.source, ""),
 		say("drive.discard", discard, ""),
@@ -316,9 +317,9 @@ func iothreads(p properties) []string {
 		if !ok {
 			break
 		}
-		names = append(names, oneLine(name))
+		names = append(names, collect.OneLine(name))
 	}
-	if one := oneLine(p["iothread"]); len(names) == 0 && one != "" {
+	if one := collect.OneLine(p["iothread"]); len(names) == 0 && one != "" {
 		names = append(names, one)
 	}
 	return names

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -33,7 +34,7 @@ func Endurance(ctx context.Context, t target.Target, disk string) Wear {
 	node := "/dev/" + strings.ReplaceAll(disk, "!", "/")
 	var reasons []string
 	for _, way := range wearCommands(disk, node) {
-		p := runCommand(ctx, t, way.argv)
+		p := collect.RunCommand(ctx, t, way.argv)
 		w, err := way.parse([]byte(p.Stdout))
 		if err == nil {
 			w.Source = lab.ShellQuote(way.argv)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/target"
 )
 
@@ -30,14 +31,14 @@ type energyCounter struct {
 //	intel-rapl:1    name: psys       max_energy_range_uj: 262143328850  energy_uj: 117870082040
 //
 // A package of several dies has a domain for each: "package-0-die-1".
-func energyCounters(r reader) []energyCounter {
+func energyCounters(r collect.Reader) []energyCounter {
 	var found []energyCounter
-	for _, dir := range r.glob(energyPattern) {
-		name, err := r.text(dir + "/name")
+	for _, dir := range r.Glob(energyPattern) {
+		name, err := r.Text(dir + "/name")
 		if err == nil && !strings.HasPrefix(name, "package-") {
 			continue
 		}
-		span, failed := r.number(dir + "/max_energy_range_uj")
+		span, failed := r.Number(dir + "/max_energy_range_uj")
 		if err != nil || failed != nil || span <= 0 {
 			return nil
 		}

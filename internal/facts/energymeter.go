@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/validity"
@@ -37,7 +38,7 @@ func NewEnergyMeter(ctx context.Context, t target.Target) (*EnergyMeter, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	m := &EnergyMeter{target: t, energy: energyCounters(reader{t.FS()}), files: []string{statPath}}
+	m := &EnergyMeter{target: t, energy: energyCounters(collect.Reader{FS: t.FS()}), files: []string{statPath}}
 	for _, c := range m.energy {
 		m.files = append(m.files, c.file)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -32,7 +33,7 @@ func ethtoolCommand(option, name string) []string {
 }
 
 // ethtoolNICs picks the adapters to ask: those with hardware, with a link first.
-func ethtoolNICs(r reader, nics []nic) []nic {
+func ethtoolNICs(r collect.Reader, nics []nic) []nic {
 	nics = slices.DeleteFunc(slices.Clone(nics), func(n nic) bool { return !n.hardware() })
 	up := make(map[string]bool, len(nics))
 	for _, n := range nics {
@@ -50,11 +51,11 @@ func ethtoolNICs(r reader, nics []nic) []nic {
 	return nics[:min(len(nics), maxEthtool)]
 }
 
-func ethtoolCommands(in Scope) [][]string {
+func ethtoolCommands(in collect.Scope) [][]string {
 	if in.Files == nil {
 		return nil
 	}
-	r := reader{in.Files}
+	r := collect.Reader{FS: in.Files}
 	nics, _ := findNICs(r)
 	var commands [][]string
 	for _, n := range ethtoolNICs(r, nics) {
@@ -74,8 +75,8 @@ func ethtoolCommands(in Scope) [][]string {
 // enaDriver is that of Amazon's adapter. Only its counters are asked for: those of others run to thousands of lines.
 const enaDriver = "ena"
 
-func collectEthtool(fsys fs.FS, in Scope) []lab.Fact {
-	r := reader{fsys}
+func collectEthtool(fsys fs.FS, in collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	nics, _ := findNICs(r)
 	chosen := map[string]bool{}
 	for _, n := range ethtoolNICs(r, nics) {
@@ -86,7 +87,7 @@ func collectEthtool(fsys fs.FS, in Scope) []lab.Fact {
 		if !n.hardware() {
 			continue
 		}
-		e := ethtool{thing: thing{name: n.name}, in: in, asked: chosen[n.name]}
+		e := ethtool{Thing: collect.Thing{Name: n.name}, in: in, asked: chosen[n.name]}
 		e.settings()
 		e.identity(r, n)
 		e.numbers("-g", [][2]string{{"nic.ring.rx", "RX"}, {"nic.ring.rx.max", "max RX"}, {"nic.ring.tx", "TX"},
@@ -102,26 +103,26 @@ func collectEthtool(fsys fs.FS, in Scope) []lab.Fact {
 		if n.driver == enaDriver {
 			e.allowances()
 		}
-		all = append(all, e.facts...)
+		all = append(all, e.Facts...)
 	}
 	return all
 }
 
 // ethtool gathers what the program says of one adapter.
 type ethtool struct {
-	thing
-	in    Scope
+	collect.Thing
+	in    collect.Scope
 	asked bool
 }
 
 // output is what an option printed, or why there is nothing.
 func (e *ethtool) output(option string) (text, source, reason string) {
-	argv := ethtoolCommand(option, e.name)
+	argv := ethtoolCommand(option, e.Name)
 	source = lab.ShellQuote(argv)
 	if !e.asked {
 		return "", source, fmt.Sprintf("only %d adapters are asked, those with a link first", maxEthtool)
 	}
-	p := e.in.lookup(argv)
+	p := e.in.Lookup(argv)
 	switch {
 	case strings.Contains(p.Failed, "not supported"):
 		return "", source, notReported
@@ -150,15 +151,15 @@ func (e *ethtool) value(option, name string) (value, source, reason string) {
 func (e *ethtool) numbers(option string, keys [][2]string) {
 	for _, k := range keys {
 		value, source, reason := e.value(option, k[1])
-		n, err := strconv.ParseInt(firstWord(value), 10, 64)
+		n, err := strconv.ParseInt(collect.FirstWord(value), 10, 64)
 		if reason == "" && err != nil {
-			reason = "not a number: " + strconv.Quote(shortened(value))
+			reason = "not a number: " + strconv.Quote(collect.Shortened(value))
 		}
 		if reason != "" {
-			e.add(unknown(k[0], source, reason))
+			e.Add(collect.Unknown(k[0], source, reason))
 			continue
 		}
-		e.add(whole(k[0], n, source))
+		e.Add(collect.Whole(k[0], n, source))
 	}
 }
 
@@ -170,15 +171,15 @@ func (e *ethtool) flags(option string, keys [][2]string) {
 		if reason != "" {
 			value, source, reason = e.value(option, k[1])
 		}
-		on, ok := catalogue.ParseFlag(firstWord(value))
+		on, ok := catalogue.ParseFlag(collect.FirstWord(value))
 		if reason == "" && !ok {
 			reason = notReported
 		}
 		if reason != "" {
-			e.add(unknown(k[0], source, reason))
+			e.Add(collect.Unknown(k[0], source, reason))
 			continue
 		}
-		e.add(onOff(k[0], on, source))
+		e.Add(collect.OnOff(k[0], on, source))
 	}
 }
 
@@ -188,41 +189,41 @@ func (e *ethtool) channels() {
 		combined, source, reason := e.value("-l", k[1]+"Combined")
 		rx, _, _ := e.value("-l", k[1]+"RX")
 		tx, _, _ := e.value("-l", k[1]+"TX")
-		best := integer(combined)
+		best := collect.Integer(combined)
 		if best <= 0 {
-			best = max(integer(rx), integer(tx))
+			best = max(collect.Integer(rx), collect.Integer(tx))
 		}
 		switch {
 		case best > 0:
-			e.add(whole(k[0], best, source))
+			e.Add(collect.Whole(k[0], best, source))
 		case reason != "":
-			e.add(unknown(k[0], source, reason))
+			e.Add(collect.Unknown(k[0], source, reason))
 		default:
-			e.add(unknown(k[0], source, notReported))
+			e.Add(collect.Unknown(k[0], source, notReported))
 		}
 	}
 }
 
 // identity is the driver's version and the firmware, which are only found out through the driver.
-func (e *ethtool) identity(r reader, n nic) {
+func (e *ethtool) identity(r collect.Reader, n nic) {
 	for _, k := range [][2]string{{"nic.driver.version", "version"}, {"nic.firmware", "firmware-version"}} {
 		value, source, reason := e.value("-i", k[1])
-		if value = shortened(value); value == "N/A" {
+		if value = collect.Shortened(value); value == "N/A" {
 			value = ""
 		}
 		if reason == "" && value == "" {
 			reason = notReported
 		}
 		if reason == "" {
-			e.add(known(k[0], value, source))
+			e.Add(collect.Known(k[0], value, source))
 			continue
 		}
 		// A module that carries a version shows it here, too.
-		if file := "/sys/module/" + n.driver + "/version"; k[1] == "version" && n.driver != "" && r.exists(file) {
-			e.add(r.textIn(k[0], file))
+		if file := "/sys/module/" + n.driver + "/version"; k[1] == "version" && n.driver != "" && r.Exists(file) {
+			e.Add(r.Line(k[0], file))
 			continue
 		}
-		e.add(unknown(k[0], source, reason))
+		e.Add(collect.Unknown(k[0], source, reason))
 	}
 }
 
@@ -231,12 +232,12 @@ func (e *ethtool) settings() {
 	text, source, reason := e.output("")
 	if reason == "" {
 		if mbits := supportedSpeed(text); mbits > 0 {
-			e.add(whole(key, mbits*1e6, source))
+			e.Add(collect.Whole(key, mbits*1e6, source))
 			return
 		}
 		reason = "the driver lists no link modes"
 	}
-	e.add(unknown(key, source, reason))
+	e.Add(collect.Unknown(key, source, reason))
 }
 
 // allowances sums the packets that Amazon's network held back or dropped because the machine was over a limit: of
@@ -260,11 +261,11 @@ func (e *ethtool) allowances() {
 	}
 	switch {
 	case reason != "":
-		e.add(unknown(key, source, reason))
+		e.Add(collect.Unknown(key, source, reason))
 	case !found:
-		e.add(unknown(key, source, "this version of the driver does not count them"))
+		e.Add(collect.Unknown(key, source, "this version of the driver does not count them"))
 	default:
-		e.add(whole(key, sum, source))
+		e.Add(collect.Whole(key, sum, source))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -31,7 +32,7 @@ const roomLimit = time.Minute
 func Free(ctx context.Context, t target.Target, dir string) (Space, error) {
 	within, cancel := context.WithTimeout(ctx, roomLimit)
 	defer cancel()
-	p := runCommand(within, t, spaceCommand(dir))
+	p := collect.RunCommand(within, t, spaceCommand(dir))
 	if err := ctx.Err(); err != nil { // it was stopped, which is no fault of the file system
 		return Space{}, err
 	}
@@ -48,7 +49,7 @@ func Free(ctx context.Context, t target.Target, dir string) (Space, error) {
 // users, %c and %d inodes and free inodes.
 func spaceCommand(dir string) []string { return []string{"stat", "-f", "-c", "%S %b %f %a %c %d", dir} }
 
-func spaceCommands(in Scope) [][]string {
+func spaceCommands(in collect.Scope) [][]string {
 	if in.Place.Kind != lab.Directory {
 		return nil
 	}
@@ -58,7 +59,7 @@ func spaceCommands(in Scope) [][]string {
 // parseSpace reads what spaceCommand prints.
 //
 //	4096 20470738 20002342 18939814 5242880 5174190
-func parseSpace(p Printed) (Space, error) {
+func parseSpace(p collect.Printed) (Space, error) {
 	if p.Failed != "" {
 		return Space{}, fmt.Errorf("%s", p.Failed)
 	}
@@ -82,26 +83,26 @@ func parseSpace(p Printed) (Space, error) {
 }
 
 // collectFilesystem describes the file system of a directory; a device has none.
-func collectFilesystem(fsys fs.FS, in Scope) []lab.Fact {
+func collectFilesystem(fsys fs.FS, in collect.Scope) []lab.Fact {
 	if in.Place.Kind != lab.Directory {
 		return nil
 	}
-	s := newStack(reader{fsys})
+	s := newStack(collect.Reader{FS: fsys})
 	where := in.Place.Resolved
 	if where == "" {
 		where = in.Place.Path
 	}
-	m, ok := mountOf(s.mounts, where)
+	m, ok := collect.MountOf(s.mounts, where)
 	if !ok {
-		return []lab.Fact{unknown("filesystem.type", mountInfoPath, "no mount was found for "+where)}
+		return []lab.Fact{collect.Unknown("filesystem.type", collect.MountInfoPath, "no mount was found for "+where)}
 	}
 	facts := []lab.Fact{
-		known("filesystem.type", m.kind, mountInfoPath),
-		known("filesystem.options", m.options, mountInfoPath),
-		known("filesystem.super_options", m.super, mountInfoPath),
-		known("filesystem.source", m.source, mountInfoPath),
-		known("filesystem.root", m.root, mountInfoPath),
-		known("filesystem.mount_point", m.point, mountInfoPath),
+		collect.Known("filesystem.type", m.Kind, collect.MountInfoPath),
+		collect.Known("filesystem.options", m.Options, collect.MountInfoPath),
+		collect.Known("filesystem.super_options", m.Super, collect.MountInfoPath),
+		collect.Known("filesystem.source", m.Source, collect.MountInfoPath),
+		collect.Known("filesystem.root", m.Root, collect.MountInfoPath),
+		collect.Known("filesystem.mount_point", m.Point, collect.MountInfoPath),
 	}
 	for i := range facts {
 		if facts[i].Value == "" {
@@ -109,16 +110,16 @@ func collectFilesystem(fsys fs.FS, in Scope) []lab.Fact {
 		}
 	}
 	command := spaceCommand(in.Place.Path)
-	space, err := parseSpace(in.lookup(command))
+	space, err := parseSpace(in.Lookup(command))
 	for _, f := range []struct {
 		key   string
 		value int64
 	}{{"filesystem.size", space.Total}, {"filesystem.free", space.Available}} {
 		if err != nil {
-			facts = append(facts, unknown(f.key, lab.ShellQuote(command), err.Error()))
+			facts = append(facts, collect.Unknown(f.key, lab.ShellQuote(command), err.Error()))
 			continue
 		}
-		facts = append(facts, whole(f.key, f.value, lab.ShellQuote(command)))
+		facts = append(facts, collect.Whole(f.key, f.value, lab.ShellQuote(command)))
 	}
 	return facts
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"headroom/internal/facts/collect"
 )
 
 // seed adds one file of every saved machine that has it; a parser without a real example fails.
@@ -14,7 +16,7 @@ func seed(f *testing.F, name string) {
 	f.Helper()
 	n := 0
 	for _, m := range machines(f) {
-		if file := m.files[inside(name)]; file != nil && len(file.Data) > 0 {
+		if file := m.files[collect.PathInFS(name)]; file != nil && len(file.Data) > 0 {
 			f.Add(file.Data)
 			n++
 		}
@@ -42,15 +44,15 @@ func seedCommands(f *testing.F, prefix string) {
 }
 
 func FuzzMountInfo(f *testing.F) {
-	seed(f, mountInfoPath)
+	seed(f, collect.MountInfoPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		mounts := parseMountInfo(data)
+		mounts := collect.ParseMounts(data)
 		for _, m := range mounts {
-			if !path.IsAbs(m.point) || m.kind == "" {
+			if !path.IsAbs(m.Point) || m.Kind == "" {
 				t.Errorf("a mount without a place or a type: %+v", m)
 			}
-			if on, ok := mountOf(mounts, m.point); ok && !below(m.point, on.point) {
-				t.Errorf("%s is said to lie on %s", m.point, on.point)
+			if on, ok := collect.MountOf(mounts, m.Point); ok && !collect.Below(m.Point, on.Point) {
+				t.Errorf("%s is said to lie on %s", m.Point, on.Point)
 			}
 		}
 	})
@@ -171,7 +173,7 @@ func FuzzSpace(f *testing.F) {
 	f.Add("stat: cannot read file system information")
 	f.Add("4096 9223372036854775807 1 1 1 1")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := parseSpace(Printed{Stdout: text})
+		s, err := parseSpace(collect.Printed{Stdout: text})
 		if err == nil && (s.Total < 0 || s.Free < 0 || s.Available < 0) {
 			t.Errorf("%q gives %+v", text, s)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 )
 
 // Ways to write a drive that the saved host has none of, from qemu(1).
@@ -116,7 +117,7 @@ func TestGuestsAreBoundedAndDistinct(t *testing.T) {
 		}
 	}
 	things := map[string]bool{}
-	for _, f := range collectProcesses(m.FS(), Scope{}) {
+	for _, f := range collectProcesses(m.FS(), collect.Scope{}) {
 		if f.Key == "guest.name" {
 			things[f.About] = true
 		}
@@ -141,7 +142,7 @@ func FuzzGuest(f *testing.F) {
 	if n < 3 {
 		f.Fatal("the saved machines run fewer than three virtual machines")
 	}
-	r, kinds := reader{saved(f, "container").FS()}, kindsByKey(catalogue.All())
+	r, kinds := collect.Reader{FS: saved(f, "container").FS()}, kindsByKey(catalogue.All())
 	f.Fuzz(func(t *testing.T, text string) {
 		g, ok := parseGuest(strings.Split(text, "\x00"))
 		if !ok {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -19,29 +20,29 @@ const maxPorts = 256
 
 // collectInfiniBand describes each port of each RDMA adapter, and the modules that carry storage over RDMA. Source: the
 // kernel's Documentation/ABI/stable/sysfs-class-infiniband.
-func collectInfiniBand(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
-	machine := &thing{}
+func collectInfiniBand(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
+	machine := &collect.Thing{}
 	var loaded []string
 	for _, m := range rdmaModules() {
-		if r.exists("/sys/module/" + m) {
+		if r.Exists("/sys/module/" + m) {
 			loaded = append(loaded, m)
 		}
 	}
-	machine.add(listOf("rdma.modules", loaded, "/sys/module"))
-	all := machine.facts
+	machine.Add(collect.ListOf("rdma.modules", loaded, "/sys/module"))
+	all := machine.Facts
 	ports := 0
-	for _, device := range r.names(rdmaDir) {
+	for _, device := range r.Names(rdmaDir) {
 		dir := rdmaDir + "/" + device
-		for _, number := range r.names(dir + "/ports") {
+		for _, number := range r.Names(dir + "/ports") {
 			if ports++; ports > maxPorts {
-				return append(all, unknown("collector.infiniband", rdmaDir,
+				return append(all, collect.Unknown("collector.infiniband", rdmaDir,
 					"only the first "+strconv.Itoa(maxPorts)+" ports are described"))
 			}
-			p := port{reader: r, thing: thing{name: device + "/" + number}, device: dir, index: number,
+			p := port{Reader: r, Thing: collect.Thing{Name: device + "/" + number}, device: dir, index: number,
 				dir: dir + "/ports/" + number}
 			p.describe()
-			all = append(all, p.facts...)
+			all = append(all, p.Facts...)
 		}
 	}
 	return all
@@ -62,24 +63,24 @@ func rdmaModules() []string {
 
 // port is a port of an adapter while it is described.
 type port struct {
-	reader
-	thing
+	collect.Reader
+	collect.Thing
 	device, dir, index string
 }
 
 func (p *port) describe() {
 	// State and physical state are a number and a name: "4: ACTIVE", "5: LinkUp".
-	state := afterNumber(p.textIn("port.state", p.dir+"/state"))
-	physical := afterNumber(p.textIn("port.physical", p.dir+"/phys_state"))
-	layer := p.textIn("port.layer", p.dir+"/link_layer")
-	rate := p.textIn("port.rate", p.dir+"/rate")
-	p.add(state, physical, layer, rate)
+	state := afterNumber(p.Line("port.state", p.dir+"/state"))
+	physical := afterNumber(p.Line("port.physical", p.dir+"/phys_state"))
+	layer := p.Line("port.layer", p.dir+"/link_layer")
+	rate := p.Line("port.rate", p.dir+"/rate")
+	p.Add(state, physical, layer, rate)
 	p.link(state.Value, layer.Value, rate)
 	p.adapter(layer.Value)
-	p.add(p.textIn("port.sm_lid", p.dir+"/sm_lid"), p.interfaceOf(layer.Value),
-		p.wholeIn("port.symbol_errors", p.dir+"/counters/symbol_error"),
-		p.wholeIn("port.link_downed", p.dir+"/counters/link_downed"),
-		p.wholeIn("port.out_of_sequence", p.dir+"/hw_counters/out_of_sequence"))
+	p.Add(p.Line("port.sm_lid", p.dir+"/sm_lid"), p.interfaceOf(layer.Value),
+		p.Whole("port.symbol_errors", p.dir+"/counters/symbol_error"),
+		p.Whole("port.link_downed", p.dir+"/counters/link_downed"),
+		p.Whole("port.out_of_sequence", p.dir+"/hw_counters/out_of_sequence"))
 }
 
 func afterNumber(f lab.Fact) lab.Fact {
@@ -102,16 +103,16 @@ func (p *port) link(state, layer string, rate lab.Fact) {
 		reason = "a rate that is not known: " + strconv.Quote(rate.Value)
 	}
 	if reason != "" {
-		p.add(unknown("port.lanes", rate.Source, reason))
-		p.add(unknown("port.generation", rate.Source, reason))
+		p.Add(collect.Unknown("port.lanes", rate.Source, reason))
+		p.Add(collect.Unknown("port.generation", rate.Source, reason))
 		return
 	}
-	p.add(whole("port.lanes", lanes, rate.Source))
+	p.Add(collect.Whole("port.lanes", lanes, rate.Source))
 	if layer == "Ethernet" {
-		p.add(unknown("port.generation", rate.Source, ethernetPort))
+		p.Add(collect.Unknown("port.generation", rate.Source, ethernetPort))
 		return
 	}
-	p.add(known("port.generation", generation, rate.Source))
+	p.Add(collect.Known("port.generation", generation, rate.Source))
 }
 
 const ethernetPort = "the port runs Ethernet, whose speeds the kernel only words like InfiniBand's"
@@ -141,35 +142,36 @@ func parseRate(text string) (lanes int64, generation string, ok bool) {
 
 // adapter is what all ports of a device share.
 func (p *port) adapter(layer string) {
-	model := p.textIn("port.adapter", p.device+"/hca_type")
-	kind, board := model.Value, p.textIn("", p.device+"/board_id").Value
+	model := p.Line("port.adapter", p.device+"/hca_type")
+	kind, board := model.Value, p.Line("", p.device+"/board_id").Value
 	switch {
 	case board == "":
-		p.add(model)
+		p.Add(model)
 	default:
-		p.add(known("port.adapter", strings.TrimSpace(kind+" "+board), p.device+"/hca_type; "+p.device+"/board_id"))
+		p.Add(collect.Known("port.adapter", strings.TrimSpace(kind+" "+board),
+			p.device+"/hca_type; "+p.device+"/board_id"))
 	}
-	p.add(p.textIn("port.firmware", p.device+"/fw_ver"), p.guid())
+	p.Add(p.Line("port.firmware", p.device+"/fw_ver"), p.guid())
 	best := bestGeneration(kind, board)
 	source := p.device + "/board_id; " + p.device + "/hca_type"
 	switch {
 	case layer == "Ethernet":
-		p.add(unknown("port.best_generation", source, ethernetPort))
+		p.Add(collect.Unknown("port.best_generation", source, ethernetPort))
 	case best == "":
-		p.add(unknown("port.best_generation", source,
+		p.Add(collect.Unknown("port.best_generation", source,
 			"neither model nor board tells: the same chip is sold for several generations"))
 	default:
-		p.add(known("port.best_generation", best, source))
+		p.Add(collect.Known("port.best_generation", best, source))
 	}
-	full, err := p.resolve(p.device + "/device")
+	full, err := p.Resolve(p.device + "/device")
 	if address := path.Base(full); err == nil && pciAddress.MatchString(address) {
-		p.add(known("port.pci.address", address, p.device+"/device"))
-		p.add(p.wholeIn("port.numa_node", p.device+"/device/numa_node"))
+		p.Add(collect.Known("port.pci.address", address, p.device+"/device"))
+		p.Add(p.Whole("port.numa_node", p.device+"/device/numa_node"))
 		return
 	}
 	const reason = "the adapter is not a PCI function, as software adapters aren't"
-	p.add(unknown("port.pci.address", p.device+"/device", reason))
-	p.add(unknown("port.numa_node", p.device+"/device", reason))
+	p.Add(collect.Unknown("port.pci.address", p.device+"/device", reason))
+	p.Add(collect.Unknown("port.numa_node", p.device+"/device", reason))
 }
 
 // bestGeneration is the generation that an adapter is sold as. The kernel's name for the type is that of the chip, and
@@ -212,19 +214,19 @@ func bestGeneration(kind, board string) string {
 func (p *port) guid() lab.Fact {
 	const key = "port.guid"
 	file := p.dir + "/gids/0"
-	gid, err := p.text(file)
+	gid, err := p.Text(file)
 	if err != nil {
-		return unknown(key, file, why(err))
+		return collect.Unknown(key, file, collect.Why(err))
 	}
-	parts := strings.Split(shortened(gid), ":")
+	parts := strings.Split(collect.Shortened(gid), ":")
 	if len(parts) != 8 {
-		return unknown(key, file, "not a GID: "+strconv.Quote(shortened(gid)))
+		return collect.Unknown(key, file, "not a GID: "+strconv.Quote(collect.Shortened(gid)))
 	}
 	guid := strings.Join(parts[4:], ":")
 	if guid == "0000:0000:0000:0000" {
-		return unknown(key, file, "the port has no address yet")
+		return collect.Unknown(key, file, "the port has no address yet")
 	}
-	return known(key, guid, file)
+	return collect.Known(key, guid, file)
 }
 
 // interfaceOf names the network interface of a port. RoCE ports name theirs; IPoIB interfaces carry the number of the
@@ -233,19 +235,19 @@ func (p *port) guid() lab.Fact {
 func (p *port) interfaceOf(layer string) lab.Fact {
 	const key = "port.netdev"
 	if file := p.dir + "/gid_attrs/ndevs/0"; layer == "Ethernet" {
-		if name, err := p.text(file); err == nil && name != "" {
-			return known(key, shortened(name), file)
+		if name, err := p.Text(file); err == nil && name != "" {
+			return collect.Known(key, collect.Shortened(name), file)
 		}
 	}
 	dir := p.device + "/device/net"
-	names := p.names(dir)
+	names := p.Names(dir)
 	names = slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, ".") })
 	for _, name := range names {
 		if p.index == strconv.FormatInt(p.portOf(dir+"/"+name)+1, 10) {
-			return known(key, name, dir)
+			return collect.Known(key, name, dir)
 		}
 	}
-	return known(key, catalogue.None, dir)
+	return collect.Known(key, catalogue.None, dir)
 }
 
 // portOf is the number of the port that an interface belongs to, counted from 0. An interface that names none is that
@@ -253,7 +255,7 @@ func (p *port) interfaceOf(layer string) lab.Fact {
 func (p *port) portOf(dir string) int64 {
 	var highest int64
 	for _, attribute := range []string{"dev_port", "dev_id"} {
-		text, _ := p.text(dir + "/" + attribute)
+		text, _ := p.Text(dir + "/" + attribute)
 		if at, err := strconv.ParseInt(text, 0, 32); err == nil {
 			highest = max(highest, at)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -37,8 +38,8 @@ type interrupts struct {
 }
 
 // readInterrupts reads the file; owners tells to which of n owners the counts of an interrupt go.
-func readInterrupts(r reader, owners map[int][]int, n int) interrupts {
-	file, err := r.open(interruptsPath)
+func readInterrupts(r collect.Reader, owners map[int][]int, n int) interrupts {
+	file, err := r.Open(interruptsPath)
 	if err != nil {
 		return interrupts{taken: make([][]uint64, n), failed: err}
 	}
@@ -121,15 +122,15 @@ func (t *interrupts) add(line []byte, owners map[int][]int, columns int) {
 //	/sys/bus/pci/devices/0000:41:00.0/irq:       110
 //
 // Source: the kernel's Documentation/ABI/testing/sysfs-bus-pci.
-func functionInterrupts(r reader, address string) []int {
+func functionInterrupts(r collect.Reader, address string) []int {
 	dir := "/sys/bus/pci/devices/" + address
 	var found []int
-	for _, name := range r.names(dir + "/msi_irqs") {
+	for _, name := range r.Names(dir + "/msi_irqs") {
 		if irq, err := strconv.Atoi(name); err == nil && irq > 0 {
 			found = append(found, irq)
 		}
 	}
-	if irq, err := r.number(dir + "/irq"); len(found) == 0 && err == nil && irq > 0 && irq < 1<<31 {
+	if irq, err := r.Number(dir + "/irq"); len(found) == 0 && err == nil && irq > 0 && irq < 1<<31 {
 		found = []int{int(irq)}
 	}
 	slices.Sort(found)
@@ -140,12 +141,12 @@ const affinitySource = "/proc/irq/*/smp_affinity_list"
 
 // affinities are the CPUs that each of some interrupts may go to, without those that can't be told: an interrupt can be
 // gone by now. There is an error only when none can be told.
-func affinities(r reader, irqs []int) ([]cpuSet, error) {
+func affinities(r collect.Reader, irqs []int) ([]cpuSet, error) {
 	var found []cpuSet
 	var failed error
 	seen := map[string]cpuSet{} // often all interrupts may go anywhere
 	for _, irq := range irqs {
-		text, err := r.text("/proc/irq/" + strconv.Itoa(irq) + "/smp_affinity_list")
+		text, err := r.Text("/proc/irq/" + strconv.Itoa(irq) + "/smp_affinity_list")
 		if err != nil {
 			failed = err
 			continue
@@ -175,5 +176,5 @@ func interruptCPUs(key string, sets []cpuSet, online cpuSet) lab.Fact {
 	if len(online) > 0 {
 		all = all.and(online)
 	}
-	return whole(key, int64(all.count()), affinitySource)
+	return collect.Whole(key, int64(all.count()), affinitySource)
 }

@@ -5,6 +5,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"headroom/internal/facts/collect"
 )
 
 // inventory is every block device of a machine, with what lies underneath each, read once: questions about thousands of
@@ -30,16 +32,16 @@ type blockDevice struct {
 }
 
 // inventoryOf has the block devices of a snapshot.
-func inventoryOf(fsys fs.FS, in Scope) stack {
-	return readOnce(in, func() stack { return newInventory(fsys) })
+func inventoryOf(fsys fs.FS, in collect.Scope) stack {
+	return collect.ReadOnce(in, func() stack { return newInventory(fsys) })
 }
 
 // newInventory reads all block devices of a machine into a stack.
 func newInventory(fsys fs.FS) stack {
-	s := newStack(reader{fsys})
+	s := newStack(collect.Reader{FS: fsys})
 	v := &inventory{index: map[string]int{}, partitions: map[string][]string{}, mapped: map[string]string{},
 		btrfs: map[string][]string{}}
-	names := s.names(class(""))
+	names := s.Names(class(""))
 	here := make(map[string]bool, len(names))
 	for _, name := range names {
 		here[name] = true
@@ -50,7 +52,7 @@ func newInventory(fsys fs.FS) stack {
 			hidden[head] = append(hidden[head], name)
 			continue
 		}
-		d := blockDevice{layer: layer{name: name, kind: "disk"}, path: s.linked(class(name))}
+		d := blockDevice{layer: layer{name: name, kind: "disk"}, path: s.Linked(class(name))}
 		disk := path.Base(path.Dir(d.path))
 		switch {
 		case here[disk]:
@@ -62,8 +64,8 @@ func newInventory(fsys fs.FS) stack {
 		v.index[name] = len(v.devices)
 		v.devices = append(v.devices, d)
 	}
-	for _, f := range s.glob("/sys/fs/btrfs/*/devices") {
-		members := s.names(f)
+	for _, f := range s.Glob("/sys/fs/btrfs/*/devices") {
+		members := s.Names(f)
 		for _, m := range members {
 			v.btrfs[m] = members
 		}
@@ -71,12 +73,12 @@ func newInventory(fsys fs.FS) stack {
 	for i, d := range v.devices {
 		v.devices[i].paths = hidden[d.name]
 		if d.kind == "dm" {
-			if name, err := s.text(class(d.name) + "/dm/name"); err == nil {
+			if name, err := s.Text(class(d.name) + "/dm/name"); err == nil {
 				v.mapped[name] = d.name
 			}
 		}
 		if strings.HasPrefix(d.path, "/sys/devices/virtual/block/") && d.kind != "partition" {
-			v.devices[i].below = s.names(class(d.name) + "/slaves")
+			v.devices[i].below = s.Names(class(d.name) + "/slaves")
 		}
 	}
 	// The file behind a loop device can lie on any of the others.
@@ -85,7 +87,7 @@ func newInventory(fsys fs.FS) stack {
 		if d.kind != "loop" {
 			continue
 		}
-		if file, err := s.text(class(d.name) + "/loop/backing_file"); err == nil {
+		if file, err := s.Text(class(d.name) + "/loop/backing_file"); err == nil {
 			v.devices[i].below = s.ofFile(file)
 		}
 	}
@@ -147,7 +149,7 @@ func (s stack) volumes() []blockDevice {
 		case "dm", "md", "bcache", "drbd", "zfs":
 			found = append(found, d)
 		case "loop":
-			if s.exists(class(d.name) + "/loop/backing_file") {
+			if s.Exists(class(d.name) + "/loop/backing_file") {
 				found = append(found, d)
 			}
 		}
@@ -157,7 +159,7 @@ func (s stack) volumes() []blockDevice {
 
 // holders names what lies on a device: devices made of it, and its name when it is mounted or swapped to.
 func (s stack) holders(name string, used map[string]bool) []string {
-	held := s.names(class(name) + "/holders")
+	held := s.Names(class(name) + "/holders")
 	if used[name] {
 		held = append(held, name)
 	}
@@ -173,21 +175,21 @@ func (s stack) used() map[string]bool {
 	used := map[string]bool{}
 	asked := map[[2]string]bool{}
 	for _, m := range s.mounts {
-		if key := [2]string{m.device, m.source}; !asked[key] {
+		if key := [2]string{m.Device, m.Source}; !asked[key] {
 			asked[key] = true
 			for _, name := range s.ofMount(m) {
 				used[name] = true
 			}
 		}
 	}
-	swaps, _ := s.text("/proc/swaps")
+	swaps, _ := s.Text("/proc/swaps")
 	for line := range strings.Lines(swaps) {
 		file, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 		file, _, _ = strings.Cut(file, "\t")
 		if !strings.HasPrefix(file, "/dev/") {
 			continue
 		}
-		if name, ok := s.byNode(unescape(file)); ok {
+		if name, ok := s.byNode(collect.Unescape(file)); ok {
 			used[name] = true
 		}
 	}

@@ -8,81 +8,82 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
 // collectDMA reads how devices reach memory: IOMMUs, bounce buffers, and what is given to virtual machines.
-func collectDMA(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectDMA(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	facts := []lab.Fact{iommuGroups(r), iommuUnits(r), iommuDefault(r), vfioGroups(r)}
 	facts = append(facts, swiotlb(r)...)
 	return append(facts, kvm(r)...)
 }
 
 // iommuGroups counts the groups that devices are in; none means that DMA is not translated.
-func iommuGroups(r reader) lab.Fact {
+func iommuGroups(r collect.Reader) lab.Fact {
 	const dir = "/sys/kernel/iommu_groups"
-	if !r.exists(dir) {
-		return unknown("iommu.groups", dir, "no such file here")
+	if !r.Exists(dir) {
+		return collect.Unknown("iommu.groups", dir, "no such file here")
 	}
-	return whole("iommu.groups", int64(len(r.names(dir))), dir)
+	return collect.Whole("iommu.groups", int64(len(r.Names(dir))), dir)
 }
 
-func iommuUnits(r reader) lab.Fact {
+func iommuUnits(r collect.Reader) lab.Fact {
 	const dir = "/sys/class/iommu"
-	entries, err := r.entries(dir)
+	entries, err := r.Entries(dir)
 	if err != nil {
-		return unknown("iommu.units", dir, why(err))
+		return collect.Unknown("iommu.units", dir, collect.Why(err))
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return sorted("iommu.units", names, dir)
+	return collect.Sorted("iommu.units", names, dir)
 }
 
 // iommuDefault is the type of domain that devices get when nobody asks for another one, as the kernel was built.
 // Source: the kernel's drivers/iommu/Kconfig (IOMMU_DEFAULT_DMA_STRICT and its neighbours, in this form since 5.14).
-func iommuDefault(r reader) lab.Fact {
+func iommuDefault(r collect.Reader) lab.Fact {
 	const key = "iommu.default"
 	config, source, err := buildConfig(r)
 	if err != nil {
-		return unknown(key, source, "the build's configuration: "+why(err))
+		return collect.Unknown(key, source, "the build's configuration: "+collect.Why(err))
 	}
 	for _, c := range [][2]string{{"IOMMU_DEFAULT_PASSTHROUGH", "passthrough"}, {"IOMMU_DEFAULT_DMA_STRICT", "strict"},
 		{"IOMMU_DEFAULT_DMA_LAZY", "lazy"}} {
 		if config[c[0]] == "y" {
-			return known(key, c[1], source)
+			return collect.Known(key, c[1], source)
 		}
 	}
 	if config["IOMMU_SUPPORT"] != "y" {
-		return known(key, catalogue.None, source)
+		return collect.Known(key, catalogue.None, source)
 	}
-	return unknown(key, source, "the configuration names no type; kernels before 5.14 left it to each driver")
+	return collect.Unknown(key, source, "the configuration names no type; kernels before 5.14 left it to each driver")
 }
 
 // vfioGroups counts the groups that are in the hands of VFIO: those of functions bound to vfio-pci, and the nodes that
 // drivers of one kind of device (mlx5_vfio_pci, …) make.
-func vfioGroups(r reader) lab.Fact {
+func vfioGroups(r collect.Reader) lab.Fact {
 	const key, drivers, nodes = "iommu.vfio_groups", "/sys/bus/pci/drivers", "/dev/vfio"
 	groups := map[string]bool{}
-	for _, function := range r.names(drivers + "/vfio-pci") {
+	for _, function := range r.Names(drivers + "/vfio-pci") {
 		if !isPCIAddress(function) {
 			continue
 		}
-		if to, err := r.resolve(path.Join(drivers, "vfio-pci", function, "iommu_group")); err == nil {
+		if to, err := r.Resolve(path.Join(drivers, "vfio-pci", function, "iommu_group")); err == nil {
 			groups[path.Base(to)] = true
 		}
 	}
-	for _, name := range r.names(nodes) {
+	for _, name := range r.Names(nodes) {
 		if _, err := strconv.Atoi(name); err == nil {
 			groups[name] = true
 		}
 	}
-	if len(groups) == 0 && !r.exists(drivers) && !r.exists(nodes) {
-		return unknown(key, drivers, "no such file here")
+	if len(groups) == 0 && !r.Exists(drivers) && !r.Exists(nodes) {
+		return collect.Unknown(key, drivers, "no such file here")
 	}
-	return whole(key, int64(len(groups)), drivers+"/vfio-pci")
+	return collect.Whole(key, int64(len(groups)), drivers+"/vfio-pci")
 }
 
 // isPCIAddress tells an address ("0000:41:00.0") from the other entries of a driver's folder.
@@ -95,18 +96,18 @@ func isPCIAddress(name string) bool {
 const slabSize = 2048
 
 // swiotlb reads the bounce buffers that DMA goes through when a device can't reach the memory itself.
-func swiotlb(r reader) []lab.Fact {
+func swiotlb(r collect.Reader) []lab.Fact {
 	const dir = "/sys/kernel/debug/swiotlb"
 	bytes := func(key, name string) lab.Fact {
-		f := r.fact(key, dir+"/"+name)
+		f := r.Fact(key, dir+"/"+name)
 		if f.Unknown != "" {
 			return f
 		}
 		slabs, err := strconv.ParseInt(f.Value, 10, 64)
 		if err != nil || slabs < 0 || slabs > 1<<40 {
-			return unknown(key, f.Source, "not a number of buffers: "+oneLine(f.Value))
+			return collect.Unknown(key, f.Source, "not a number of buffers: "+collect.OneLine(f.Value))
 		}
-		return whole(key, slabs*slabSize, f.Source)
+		return collect.Whole(key, slabs*slabSize, f.Source)
 	}
 	return []lab.Fact{bytes("swiotlb.size", "io_tlb_nslabs"), bytes("swiotlb.used", "io_tlb_used"), swiotlbForced(r)}
 }
@@ -114,52 +115,52 @@ func swiotlb(r reader) []lab.Fact {
 // swiotlbForced says whether every DMA is bounced: because the boot argument asks for it, or because the machine is a
 // confidential guest, whose memory devices can't read. The flags sev and sev_es stand on hosts as well; only with
 // "hypervisor" do they speak of a guest.
-func swiotlbForced(r reader) lab.Fact {
+func swiotlbForced(r collect.Reader) lab.Fact {
 	const key = "swiotlb.forced"
 	argument, given := bootArgument(r, "swiotlb")
-	if given && hasOption(argument, "force") {
-		return known(key, "on", cmdlinePath)
+	if given && collect.HasOption(argument, "force") {
+		return collect.Known(key, "on", cmdlinePath)
 	}
 	info, err := readCPUInfo(r)
 	if err != nil {
-		return unknown(key, cpuInfoPath, why(err))
+		return collect.Unknown(key, cpuInfoPath, collect.Why(err))
 	}
 	flags := strings.Fields(info["flags"])
 	if slices.Contains(flags, "hypervisor") {
 		for _, f := range []string{"tdx_guest", "sev_snp", "sev_es", "sev"} {
 			if slices.Contains(flags, f) {
-				return known(key, "on", cpuInfoPath)
+				return collect.Known(key, "on", cpuInfoPath)
 			}
 		}
 	}
-	if _, err := r.text(cmdlinePath); err != nil {
-		return unknown(key, cmdlinePath, why(err))
+	if _, err := r.Text(cmdlinePath); err != nil {
+		return collect.Unknown(key, cmdlinePath, collect.Why(err))
 	}
-	return known(key, "off", cmdlinePath)
+	return collect.Known(key, "off", cmdlinePath)
 }
 
 // kvm says whether virtual machines can run here, and how KVM is set.
-func kvm(r reader) []lab.Fact {
+func kvm(r collect.Reader) []lab.Fact {
 	const key, device = "kvm.loaded", "/sys/devices/virtual/misc/kvm"
-	loaded := onOff(key, true, device)
+	loaded := collect.OnOff(key, true, device)
 	switch {
-	case r.exists(device), r.exists("/dev/kvm"):
-	case !r.exists("/sys/devices/virtual"):
-		loaded = unknown(key, device, "no such file here")
+	case r.Exists(device), r.Exists("/dev/kvm"):
+	case !r.Exists("/sys/devices/virtual"):
+		loaded = collect.Unknown(key, device, "no such file here")
 	default:
 		loaded.Value = "off"
 	}
 	const parameters = "/sys/module/kvm/parameters/"
-	return []lab.Fact{loaded, r.fact("kvm.nx_huge_pages", parameters+"nx_huge_pages"),
-		r.fact("kvm.halt_poll_ns", parameters+"halt_poll_ns")}
+	return []lab.Fact{loaded, r.Fact("kvm.nx_huge_pages", parameters+"nx_huge_pages"),
+		r.Fact("kvm.halt_poll_ns", parameters+"halt_poll_ns")}
 }
 
 // iommuType is the kind of DMA translation: "DMA" flushes after every unmapping (strict), "DMA-FQ" in batches (lazy),
 // "identity" does not translate. Source: the kernel's Documentation/ABI/testing/sysfs-kernel-iommu_groups.
-func iommuType(r reader, role, dir string) lab.Fact {
+func iommuType(r collect.Reader, role, dir string) lab.Fact {
 	key, file := role+".iommu.group_type", dir+"/iommu_group/type"
-	if !r.exists(dir + "/iommu_group") {
-		return known(key, catalogue.None, dir+"/iommu_group")
+	if !r.Exists(dir + "/iommu_group") {
+		return collect.Known(key, catalogue.None, dir+"/iommu_group")
 	}
-	return r.since(key, file, 5, 11)
+	return r.Since(key, file, 5, 11)
 }

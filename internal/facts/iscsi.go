@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -14,30 +15,30 @@ import (
 //	/sys/class/iscsi_session/session1/targetname:               iqn.2003-01.org.example:storage
 //	/sys/class/iscsi_session/session1/first_burst_len:          262144
 //	/sys/class/iscsi_connection/connection1:0/header_digest:    0
-func collectISCSI(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectISCSI(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	const sessions, connections = "/sys/class/iscsi_session", "/sys/class/iscsi_connection"
-	names := r.names(sessions)
+	names := r.Names(sessions)
 	if len(names) == 0 {
 		return nil
 	}
 	// A session has one connection: Linux does not do more.
 	connection := map[string]string{}
-	for _, c := range r.names(connections) {
+	for _, c := range r.Names(connections) {
 		session, _, _ := strings.Cut(strings.TrimPrefix(c, "connection"), ":")
 		if _, there := connection["session"+session]; !there {
 			connection["session"+session] = connections + "/" + c
 		}
 	}
 	disks := map[string][]string{}
-	for _, name := range r.names(class("")) {
-		full := r.linked(class(name))
+	for _, name := range r.Names(class("")) {
+		full := r.Linked(class(name))
 		session := partOf(full, iscsiSession)
 		if session != "" && path.Base(path.Dir(full)) == "block" {
 			disks[session] = append(disks[session], name)
 		}
 	}
-	return spread(len(names), func(i int) []lab.Fact {
+	return collect.Spread(len(names), func(i int) []lab.Fact {
 		name := names[i]
 		dir := sessions + "/" + name
 		conn := connection[name]
@@ -45,38 +46,38 @@ func collectISCSI(fsys fs.FS, _ Scope) []lab.Fact {
 			conn = connections + "/" + strings.Replace(name, "session", "connection", 1) + ":0"
 		}
 		// Its host takes as many commands as the session may have open, without those that manage it.
-		host := partOf(r.linked(dir), scsiHost)
-		depth := unknown("iscsi.queue_depth", class("*")+"/device/queue_depth", "the session has no disks")
+		host := partOf(r.Linked(dir), scsiHost)
+		depth := collect.Unknown("iscsi.queue_depth", class("*")+"/device/queue_depth", "the session has no disks")
 		if len(disks[name]) > 0 {
-			depth = r.fact("iscsi.queue_depth", class(disks[name][0])+"/device/queue_depth")
+			depth = r.Fact("iscsi.queue_depth", class(disks[name][0])+"/device/queue_depth")
 		}
-		return about(name, []lab.Fact{
-			r.fact("iscsi.state", dir+"/state"),
-			r.fact("iscsi.target", dir+"/targetname"),
+		return collect.About(name, []lab.Fact{
+			r.Fact("iscsi.state", dir+"/state"),
+			r.Fact("iscsi.target", dir+"/targetname"),
 			portal(r, conn),
-			listOf("iscsi.disks", disks[name], "/sys/class/block"),
+			collect.ListOf("iscsi.disks", disks[name], "/sys/class/block"),
 			depth,
-			r.fact("iscsi.cmds_max", "/sys/class/scsi_host/"+host+"/can_queue"),
-			r.fact("iscsi.initial_r2t", dir+"/initial_r2t"),
-			r.fact("iscsi.immediate_data", dir+"/immediate_data"),
-			r.fact("iscsi.first_burst", dir+"/first_burst_len"),
-			r.fact("iscsi.max_burst", dir+"/max_burst_len"),
-			r.fact("iscsi.max_segment", conn+"/max_recv_dlength"),
-			r.fact("iscsi.header_digest", conn+"/header_digest"),
-			r.fact("iscsi.data_digest", conn+"/data_digest"),
+			r.Fact("iscsi.cmds_max", "/sys/class/scsi_host/"+host+"/can_queue"),
+			r.Fact("iscsi.initial_r2t", dir+"/initial_r2t"),
+			r.Fact("iscsi.immediate_data", dir+"/immediate_data"),
+			r.Fact("iscsi.first_burst", dir+"/first_burst_len"),
+			r.Fact("iscsi.max_burst", dir+"/max_burst_len"),
+			r.Fact("iscsi.max_segment", conn+"/max_recv_dlength"),
+			r.Fact("iscsi.header_digest", conn+"/header_digest"),
+			r.Fact("iscsi.data_digest", conn+"/data_digest"),
 		}...)
 	})
 }
 
 // portal is the address that the session is connected to, or, while it is not, the one that it was set up with.
-func portal(r reader, conn string) lab.Fact {
+func portal(r collect.Reader, conn string) lab.Fact {
 	const key = "iscsi.portal"
 	for _, prefix := range []string{"/", "/persistent_"} {
-		address, err := r.text(conn + prefix + "address")
-		port, err2 := r.text(conn + prefix + "port")
+		address, err := r.Text(conn + prefix + "address")
+		port, err2 := r.Text(conn + prefix + "port")
 		if err == nil && err2 == nil && address != "" && address != "(null)" {
-			return known(key, net.JoinHostPort(address, port), conn+prefix+"address")
+			return collect.Known(key, net.JoinHostPort(address, port), conn+prefix+"address")
 		}
 	}
-	return r.fact(key, conn+"/address")
+	return r.Fact(key, conn+"/address")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -15,122 +16,125 @@ const (
 	cmdlinePath = "/proc/cmdline"
 )
 
-func collectKernel(fsys fs.FS, in Scope) []lab.Fact {
-	r := reader{fsys}
+func collectKernel(fsys fs.FS, in collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	major, minor := versionNumbers(r)
 	return []lab.Fact{
-		r.fact("kernel.release", releasePath),
-		r.fact("kernel.version", "/proc/sys/kernel/version"),
+		r.Fact("kernel.release", collect.ReleasePath),
+		r.Fact("kernel.version", "/proc/sys/kernel/version"),
 		major, minor,
 		architecture(r, in),
-		r.list("kernel.cmdline", cmdlinePath),
+		r.List("kernel.cmdline", cmdlinePath),
 		tainted(r),
 		lockdown(r),
 		preemption(r),
-		r.list("kernel.lsm", "/sys/kernel/security/lsm"),
+		r.List("kernel.lsm", "/sys/kernel/security/lsm"),
 		livePatches(r),
-		r.since("kernel.io_uring_disabled", "/proc/sys/kernel/io_uring_disabled", 6, 6),
-		r.fact("kernel.aio_max_nr", "/proc/sys/fs/aio-max-nr"),
-		r.fact("kernel.aio_nr", "/proc/sys/fs/aio-nr"),
+		r.Since("kernel.io_uring_disabled", "/proc/sys/kernel/io_uring_disabled", 6, 6),
+		r.Fact("kernel.aio_max_nr", "/proc/sys/fs/aio-max-nr"),
+		r.Fact("kernel.aio_nr", "/proc/sys/fs/aio-nr"),
 		tracer(r),
 		kernelProbes(r),
-		r.fact("kernel.nmi_watchdog", "/proc/sys/kernel/nmi_watchdog"),
-		r.fact("boot.id", "/proc/sys/kernel/random/boot_id"),
+		r.Fact("kernel.nmi_watchdog", "/proc/sys/kernel/nmi_watchdog"),
+		r.Fact("boot.id", "/proc/sys/kernel/random/boot_id"),
 		uptime(r),
-		r.fact("clock.source", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-		r.fact("clock.available", "/sys/devices/system/clocksource/clocksource0/available_clocksource"),
-		r.fact("nvme.poll_queues", "/sys/module/nvme/parameters/poll_queues"),
-		r.fact("nvme.default_ps_max_latency_us", "/sys/module/nvme_core/parameters/default_ps_max_latency_us"),
-		r.fact("nvme.multipath", "/sys/module/nvme_core/parameters/multipath"),
-		chosen(r.fact("pcie.aspm.policy", "/sys/module/pcie_aspm/parameters/policy")),
+		r.Fact("clock.source", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+		r.Fact("clock.available", "/sys/devices/system/clocksource/clocksource0/available_clocksource"),
+		r.Fact("nvme.poll_queues", "/sys/module/nvme/parameters/poll_queues"),
+		r.Fact("nvme.default_ps_max_latency_us", "/sys/module/nvme_core/parameters/default_ps_max_latency_us"),
+		r.Fact("nvme.multipath", "/sys/module/nvme_core/parameters/multipath"),
+		collect.Chosen(r.Fact("pcie.aspm.policy", "/sys/module/pcie_aspm/parameters/policy")),
 	}
 }
 
 // versionNumbers are the first two numbers of the release, for rules that hold from some version on.
-func versionNumbers(r reader) (major, minor lab.Fact) {
-	f := r.fact("kernel.major", releasePath)
+func versionNumbers(r collect.Reader) (major, minor lab.Fact) {
+	f := r.Fact("kernel.major", collect.ReleasePath)
 	if f.Unknown == "" {
-		a, b, ok := kernelVersion(f.Value)
+		a, b, ok := collect.KernelVersion(f.Value)
 		if ok {
-			return whole("kernel.major", int64(a), releasePath), whole("kernel.minor", int64(b), releasePath)
+			return collect.Whole("kernel.major", int64(a), collect.ReleasePath),
+				collect.Whole("kernel.minor", int64(b), collect.ReleasePath)
 		}
-		f = unknown("kernel.major", releasePath, "the release does not begin with two numbers: "+oneLine(f.Value))
+		f = collect.Unknown("kernel.major", collect.ReleasePath,
+			"the release does not begin with two numbers: "+collect.OneLine(f.Value))
 	}
-	return f, unknown("kernel.minor", releasePath, f.Unknown)
+	return f, collect.Unknown("kernel.minor", collect.ReleasePath, f.Unknown)
 }
 
 // lockdown is how far root is kept from the kernel: "[none] integrity confidentiality".
-func lockdown(r reader) lab.Fact {
-	f := chosen(r.fact("kernel.lockdown", "/sys/kernel/security/lockdown"))
-	if lsm, err := r.text("/sys/kernel/security/lsm"); err == nil && f.Unknown != "" && !hasOption(lsm, "lockdown") {
-		return known(f.Key, catalogue.None, "/sys/kernel/security/lsm")
+func lockdown(r collect.Reader) lab.Fact {
+	f := collect.Chosen(r.Fact("kernel.lockdown", "/sys/kernel/security/lockdown"))
+	if lsm, err := r.Text("/sys/kernel/security/lsm"); err == nil && f.Unknown != "" &&
+		!collect.HasOption(lsm, "lockdown") {
+		return collect.Known(f.Key, catalogue.None, "/sys/kernel/security/lsm")
 	}
 	return f
 }
 
 // livePatches lists the folders of /sys/kernel/livepatch, which is there only when the kernel can be patched.
-func livePatches(r reader) lab.Fact {
+func livePatches(r collect.Reader) lab.Fact {
 	const key, dir = "kernel.livepatches", "/sys/kernel/livepatch"
-	entries, err := r.entries(dir)
-	if errors.Is(err, fs.ErrNotExist) && r.exists("/sys/kernel/mm") {
-		return known(key, catalogue.None, dir)
+	entries, err := r.Entries(dir)
+	if errors.Is(err, fs.ErrNotExist) && r.Exists("/sys/kernel/mm") {
+		return collect.Known(key, catalogue.None, dir)
 	}
 	if err != nil {
-		return unknown(key, dir, why(err))
+		return collect.Unknown(key, dir, collect.Why(err))
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return listOf(key, names, dir)
+	return collect.ListOf(key, names, dir)
 }
 
 // tracer is what the kernel's own tracing does. The older place below debugfs is looked at only where something is
 // mounted on it, or on kernels before 4.1, where it is a plain folder: newer ones mount tracefs there when somebody
 // looks. Source: the kernel's Documentation/ABI/obsolete/automount-tracefs-debugfs.
-func tracer(r reader) lab.Fact {
+func tracer(r collect.Reader) lab.Fact {
 	const old = "/sys/kernel/debug/tracing"
 	files := []string{"/sys/kernel/tracing/current_tracer"}
 	major, minor, ok := 0, 0, false
-	if release, err := r.text(releasePath); err == nil {
-		major, minor, ok = kernelVersion(release)
+	if release, err := r.Text(collect.ReleasePath); err == nil {
+		major, minor, ok = collect.KernelVersion(release)
 	}
-	m, mounted := mountOf(readMounts(r), old)
-	if mounted && m.point == old || ok && (major < 4 || major == 4 && minor < 1) {
+	m, mounted := collect.MountOf(collect.ReadMounts(r), old)
+	if mounted && m.Point == old || ok && (major < 4 || major == 4 && minor < 1) {
 		files = append(files, old+"/current_tracer")
 	}
-	return r.first("kernel.tracer", files...)
+	return r.First("kernel.tracer", files...)
 }
 
 // kernelProbes counts the kprobes set, a line each:
 //
 //	ffffffff8111d4e0  k  do_sys_openat2+0x0    [FTRACE]
 //	ffffffffc02d1000  r  nvme_queue_rq+0x0  nvme [DISABLED]
-func kernelProbes(r reader) lab.Fact {
+func kernelProbes(r collect.Reader) lab.Fact {
 	const key, source = "kernel.kprobes", "/sys/kernel/debug/kprobes/list"
-	text, err := r.text(source)
+	text, err := r.Text(source)
 	if err != nil {
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	}
 	n := 0
 	if text != "" {
 		n = strings.Count(text, "\n") + 1
 	}
-	return whole(key, int64(n), source)
+	return collect.Whole(key, int64(n), source)
 }
 
 func unameMachine() []string { return []string{"uname", "-m"} }
 
-func kernelCommands(Scope) [][]string { return [][]string{unameMachine()} }
+func kernelCommands(collect.Scope) [][]string { return [][]string{unameMachine()} }
 
 // architecture is what uname -m says. Kernels before 6.1 have no file for it.
-func architecture(r reader, in Scope) lab.Fact {
-	f := r.since("kernel.arch", "/proc/sys/kernel/arch", 6, 1)
+func architecture(r collect.Reader, in collect.Scope) lab.Fact {
+	f := r.Since("kernel.arch", "/proc/sys/kernel/arch", 6, 1)
 	if f.Unknown == "" {
 		return f
 	}
-	if p := in.lookup(unameMachine()); p.Failed == "" && p.Stdout != "" {
-		return known(f.Key, p.Stdout, lab.ShellQuote(unameMachine()))
+	if p := in.Lookup(unameMachine()); p.Failed == "" && p.Stdout != "" {
+		return collect.Known(f.Key, p.Stdout, lab.ShellQuote(unameMachine()))
 	}
 	return f
 }
@@ -140,8 +144,8 @@ func architecture(r reader, in Scope) lab.Fact {
 const taintLetters = "PFSRMBUDAWCIOELKXTNJ"
 
 // tainted names the flags as the kernel's own oops messages do: "none", "OE" (an unsigned module from out of the tree).
-func tainted(r reader) lab.Fact {
-	f := r.fact("kernel.tainted", "/proc/sys/kernel/tainted")
+func tainted(r collect.Reader) lab.Fact {
+	f := r.Fact("kernel.tainted", "/proc/sys/kernel/tainted")
 	bits, err := strconv.ParseUint(f.Value, 10, 64)
 	if f.Unknown != "" || err != nil {
 		return f
@@ -165,46 +169,46 @@ func tainted(r reader) lab.Fact {
 //	/sys/kernel/debug/sched/preempt:  none voluntary (full) lazy
 //	/proc/sys/kernel/version:         #1 SMP PREEMPT_DYNAMIC Debian 6.1.170-1 (2026-04-03)
 //	/proc/sys/kernel/version:         #33-Ubuntu SMP PREEMPT_RT Thu Feb 5 10:03:21 UTC 2026
-func preemption(r reader) lab.Fact {
+func preemption(r collect.Reader) lab.Fact {
 	const key = "kernel.preempt"
-	modes, err := r.text(preemptPath)
+	modes, err := r.Text(preemptPath)
 	if _, mode, found := strings.Cut(modes, "("); err == nil && found {
 		mode, _, _ = strings.Cut(mode, ")")
-		return known(key, mode, preemptPath)
+		return collect.Known(key, mode, preemptPath)
 	}
 	const versionPath = "/proc/sys/kernel/version"
-	version, verr := r.text(versionPath)
+	version, verr := r.Text(versionPath)
 	if strings.Contains(version, "PREEMPT_RT") {
-		return known(key, "rt", versionPath)
+		return collect.Known(key, "rt", versionPath)
 	}
 	if mode, ok := bootArgument(r, "preempt"); ok && mode != "" {
-		return known(key, mode, cmdlinePath)
+		return collect.Known(key, mode, cmdlinePath)
 	}
 	if config, source, cerr := buildConfig(r); cerr == nil {
 		for _, c := range [][2]string{{"PREEMPT_RT", "rt"}, {"PREEMPT_LAZY", "lazy"}, {"PREEMPT_NONE", "none"},
 			{"PREEMPT_VOLUNTARY", "voluntary"}, {"PREEMPT", "full"}} {
 			if config[c[0]] == "y" {
-				return known(key, c[1], source)
+				return collect.Known(key, c[1], source)
 			}
 		}
 	}
 	switch {
 	case verr != nil:
-		return unknown(key, versionPath, why(verr))
+		return collect.Unknown(key, versionPath, collect.Why(verr))
 	case strings.Contains(version, "PREEMPT_DYNAMIC") && err != nil:
-		return unknown(key, preemptPath, "set at boot, and the place to read it: "+why(err))
+		return collect.Unknown(key, preemptPath, "set at boot, and the place to read it: "+collect.Why(err))
 	case strings.Contains(version, "PREEMPT_DYNAMIC"):
-		return unknown(key, preemptPath, "set at boot, and no mode is marked")
+		return collect.Unknown(key, preemptPath, "set at boot, and no mode is marked")
 	case strings.Contains(version, "PREEMPT"):
-		return known(key, "full", versionPath)
+		return collect.Known(key, "full", versionPath)
 	}
-	return known(key, "none or voluntary", versionPath)
+	return collect.Known(key, "none or voluntary", versionPath)
 }
 
 // argument is the value of a boot argument, the last one when it is given several times, as the kernel itself takes it.
 // Dashes and underscores are the same to the kernel.
-func bootArgument(r reader, name string) (value string, found bool) {
-	text, _ := r.text(cmdlinePath)
+func bootArgument(r collect.Reader, name string) (value string, found bool) {
+	text, _ := r.Text(cmdlinePath)
 	for word := range strings.FieldsSeq(text) {
 		if word == "--" {
 			break // the rest is for init
@@ -218,18 +222,18 @@ func bootArgument(r reader, name string) (value string, found bool) {
 }
 
 // uptime is the seconds since boot: the first of the two numbers of /proc/uptime, "350735.47 234388.90".
-func uptime(r reader) lab.Fact {
-	f := r.fact("boot.uptime", "/proc/uptime")
+func uptime(r collect.Reader) lab.Fact {
+	f := r.Fact("boot.uptime", "/proc/uptime")
 	f.Value, _, _ = strings.Cut(f.Value, " ")
 	return f
 }
 
-func collectOS(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectOS(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	return append(osRelease(r),
 		proxmox(r),
 		bootLoader(r),
-		r.fact("host.name", "/proc/sys/kernel/hostname"),
+		r.Fact("host.name", "/proc/sys/kernel/hostname"),
 		privileged(r))
 }
 
@@ -238,12 +242,12 @@ func collectOS(fsys fs.FS, _ Scope) []lab.Fact {
 //	PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
 //	ID=debian
 //	VERSION_ID="12"
-func osRelease(r reader) []lab.Fact {
+func osRelease(r collect.Reader) []lab.Fact {
 	source := "/etc/os-release"
-	text, err := r.text(source)
+	text, err := r.Text(source)
 	if err != nil {
 		source = "/usr/lib/os-release"
-		text, err = r.text(source)
+		text, err = r.Text(source)
 	}
 	values := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -255,31 +259,31 @@ func osRelease(r reader) []lab.Fact {
 	for _, f := range [][2]string{{"os.name", "PRETTY_NAME"}, {"os.id", "ID"}, {"os.version", "VERSION_ID"}} {
 		switch value := values[f[1]]; {
 		case err != nil:
-			found = append(found, unknown(f[0], source, why(err)))
+			found = append(found, collect.Unknown(f[0], source, collect.Why(err)))
 		case value == "":
-			found = append(found, unknown(f[0], source, "the file does not say "+f[1]))
+			found = append(found, collect.Unknown(f[0], source, "the file does not say "+f[1]))
 		default:
-			found = append(found, known(f[0], value, source))
+			found = append(found, collect.Known(f[0], value, source))
 		}
 	}
 	return found
 }
 
 // privileged says whether the collectors ran as root, which explains most of what is unknown.
-func privileged(r reader) lab.Fact {
+func privileged(r collect.Reader) lab.Fact {
 	const key, source = "user.root", "/proc/self/status"
-	text, err := r.text(source)
+	text, err := r.Text(source)
 	if err != nil {
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	}
 	for line := range strings.Lines(text) {
 		// The second number is the effective user: "Uid:	1000	1000	1000	1000".
 		if f := strings.Fields(line); len(f) > 2 && f[0] == "Uid:" {
 			if f[2] == "0" {
-				return known(key, "yes", source)
+				return collect.Known(key, "yes", source)
 			}
-			return known(key, "no", source)
+			return collect.Known(key, "no", source)
 		}
 	}
-	return unknown(key, source, "the file has no line Uid:")
+	return collect.Unknown(key, source, "the file has no line Uid:")
 }

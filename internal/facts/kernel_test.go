@@ -8,17 +8,18 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target/bootloader"
 )
 
 // files makes a machine of a few files.
-func files(content map[string]string) reader {
+func files(content map[string]string) collect.Reader {
 	m := fstest.MapFS{}
 	for name, text := range content {
-		m[inside(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
+		m[collect.PathInFS(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
 	}
-	return reader{m}
+	return collect.Reader{FS: m}
 }
 
 func TestPreemption(t *testing.T) {
@@ -29,8 +30,8 @@ func TestPreemption(t *testing.T) {
 			cmdlinePath: "preempt=none"},
 		"none": {versionPath: dynamic, cmdlinePath: "preempt=full quiet preempt=none -- preempt=lazy"},
 		"rt": {versionPath: "#33 SMP PREEMPT_RT", "/proc/config.gz": "CONFIG_PREEMPT=y\n",
-			releasePath: "6.1"},
-		"voluntary": {versionPath: dynamic, releasePath: "6.1",
+			collect.ReleasePath: "6.1"},
+		"voluntary": {versionPath: dynamic, collect.ReleasePath: "6.1",
 			"/boot/config-6.1": "CONFIG_PREEMPT_VOLUNTARY=y\n"},
 		"full":              {versionPath: "#1 SMP PREEMPT"},
 		"none or voluntary": {versionPath: "#1 SMP"},
@@ -99,7 +100,7 @@ func TestSlabDebug(t *testing.T) {
 	cache := func(name, attribute, value string) map[string]string {
 		return map[string]string{"/sys/kernel/slab/" + name + "/" + attribute: value, cmdlinePath: "slub_debug=FZ"}
 	}
-	value := func(r reader) string { return collectSlab(r.fsys, Scope{})[0].Value }
+	value := func(r collect.Reader) string { return collectSlab(r.FS, collect.Scope{})[0].Value }
 	if got := value(files(cache("dentry", "poison", "1\n"))); got != "dentry" {
 		t.Errorf("one cache: %q", got)
 	}
@@ -120,13 +121,13 @@ func TestSlabDebug(t *testing.T) {
 
 func TestConfigSaysWhyThereIsNone(t *testing.T) {
 	for reason, content := range map[string]map[string]string{
-		"neither":     {releasePath: "6.1"},
-		"no kernel":   {releasePath: "6.1", "/boot/config-6.1": "hello\n"},
+		"neither":     {collect.ReleasePath: "6.1"},
+		"no kernel":   {collect.ReleasePath: "6.1", "/boot/config-6.1": "hello\n"},
 		"no such":     {"/proc/config.gz": "CONFIG_A=y\n"},
-		"gzip":        {releasePath: "6.1", "/proc/config.gz": "\x1f\x8bbroken and more"},
-		"unexpected ": {releasePath: "6.1", "/proc/config.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00"},
+		"gzip":        {collect.ReleasePath: "6.1", "/proc/config.gz": "\x1f\x8bbroken and more"},
+		"unexpected ": {collect.ReleasePath: "6.1", "/proc/config.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00"},
 	} {
-		found := collectConfig(files(content).fsys, Scope{})
+		found := collectConfig(files(content).FS, collect.Scope{})
 		if len(found) != 1 || found[0].Unknown == "" || reason != "neither" && reason != "no such" &&
 			reason != "no kernel" &&
 			!strings.Contains(found[0].Unknown, strings.TrimSpace(reason)) {
@@ -134,8 +135,9 @@ func TestConfigSaysWhyThereIsNone(t *testing.T) {
 		}
 	}
 	found := collectConfig(
-		files(map[string]string{releasePath: "6.1", "/lib/modules/6.1/config": "CONFIG_A=\"\"\nCONFIG_B=m\n"}).fsys,
-		Scope{})
+		files(map[string]string{collect.ReleasePath: "6.1",
+			"/lib/modules/6.1/config": "CONFIG_A=\"\"\nCONFIG_B=m\n"}).FS,
+		collect.Scope{})
 	if valueOf(found, "kernel.config.A") != catalogue.None || valueOf(found, "kernel.config.B") != "m" ||
 		valueOf(found, "kernel.config") != "/lib/modules/6.1/config" {
 		t.Errorf("%+v", found)
@@ -161,8 +163,9 @@ func TestSysctlLeavesOut(t *testing.T) {
 	}
 	r := files(content)
 	// A file that can only be written has no value, and one without any right is closed.
-	r.fsys.(fstest.MapFS)["proc/sys/vm/drop_caches"] = &fstest.MapFile{Mode: 0o200}
-	found := collectSysctl(guarded{r.fsys.(fstest.MapFS), map[string]bool{"proc/sys/vm/drop_caches": true}}, Scope{})
+	r.FS.(fstest.MapFS)["proc/sys/vm/drop_caches"] = &fstest.MapFile{Mode: 0o200}
+	found := collectSysctl(guarded{r.FS.(fstest.MapFS), map[string]bool{"proc/sys/vm/drop_caches": true}},
+		collect.Scope{})
 	for _, f := range found {
 		if !kept[f.Key] || f.Value != value {
 			t.Errorf("%+v", f)
@@ -302,8 +305,8 @@ func FuzzDMI(f *testing.F) {
 	seed(f, dmiTable)
 	kinds := kindsByKey(catalogue.All())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m := fstest.MapFS{inside(dmiTable): {Data: data}}
-		found := collectDIMMs(m, Scope{})
+		m := fstest.MapFS{collect.PathInFS(dmiTable): {Data: data}}
+		found := collectDIMMs(m, collect.Scope{})
 		checkLines(t, found)
 		checkKinds(t, found, kinds)
 		for _, s := range memorySlots(data) {
@@ -318,8 +321,8 @@ func FuzzConfig(f *testing.F) {
 	seed(f, "/proc/config.gz")
 	f.Add([]byte("CONFIG_A=y\n# CONFIG_B is not set\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m := fstest.MapFS{inside(releasePath): {Data: []byte("6.1")}, "proc/config.gz": {Data: data}}
-		checkLines(t, collectConfig(m, Scope{}))
+		m := fstest.MapFS{collect.PathInFS(collect.ReleasePath): {Data: []byte("6.1")}, "proc/config.gz": {Data: data}}
+		checkLines(t, collectConfig(m, collect.Scope{}))
 	})
 }
 
@@ -385,7 +388,7 @@ func FuzzNodeMemory(f *testing.F) {
 func FuzzKernelText(f *testing.F) {
 	for _, name := range []string{pveConfig, "/proc/cmdline", "/sys/fs/cgroup/io.cost.qos",
 		"/sys/kernel/debug/kprobes/list", vmStatPath,
-		statPath, "/sys/kernel/debug/swiotlb/io_tlb_nslabs", releasePath} {
+		statPath, "/sys/kernel/debug/swiotlb/io_tlb_nslabs", collect.ReleasePath} {
 		seed(f, name)
 	}
 	kinds := kindsByKey(catalogue.All())
@@ -394,7 +397,8 @@ func FuzzKernelText(f *testing.F) {
 			"/sys/kernel/debug/kprobes/list": string(data),
 			vmStatPath:                       string(data), statPath: string(data),
 			"/sys/kernel/debug/swiotlb/io_tlb_nslabs": string(data),
-			releasePath: string(data), "/cg/io.cost.qos": string(data), cpuDir + "/online": string(data),
+			collect.ReleasePath:                       string(data), "/cg/io.cost.qos": string(data),
+			cpuDir + "/online":  string(data),
 			cpuDir + "/present": string(data),
 			"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": string(data)})
 		major, minor := versionNumbers(r)

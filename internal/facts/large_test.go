@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -67,7 +68,7 @@ func largeMachine(t testing.TB) inMemory {
 		t.Fatal(err)
 	}
 	m.files.put("/proc/config.gz", &treeNode{data: config.String()})
-	write(releasePath, "6.18.0-large")
+	write(collect.ReleasePath, "6.18.0-large")
 	for n := range 2000 {
 		write(fmt.Sprintf("/proc/%d/comm", n+1), fmt.Sprintf("worker/%d", n))
 		write(fmt.Sprintf("/proc/%d/io", n+1), fmt.Sprintf("read_bytes: %d\nwrite_bytes: 0", n))
@@ -122,7 +123,7 @@ func BenchmarkCollectors(b *testing.B) {
 	for _, c := range Collectors() {
 		b.Run(c.Name, func(b *testing.B) {
 			for b.Loop() {
-				c.Collect(m.FS(), Scope{})
+				c.Collect(m.FS(), collect.Scope{})
 			}
 		})
 	}

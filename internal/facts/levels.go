@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -29,7 +30,7 @@ func Levels(ctx context.Context, t target.Target, place lab.Place) ([]Level, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := newStack(reader{t.FS()})
+	s := newStack(collect.Reader{FS: t.FS()})
 	found := map[string]*layerHeight{}
 	for _, top := range s.tops(place) {
 		s.layerHeight(top, found)
@@ -93,7 +94,7 @@ func (s stack) layerHeight(name string, found map[string]*layerHeight) *layerHei
 
 // node is the path by which people know a device.
 func (s stack) node(name string) string {
-	if mapped, err := s.text(class(name) + "/dm/name"); err == nil && mapped != "" {
+	if mapped, err := s.Text(class(name) + "/dm/name"); err == nil && mapped != "" {
 		return path.Join("/dev/mapper", mapped)
 	}
 	return "/dev/" + strings.ReplaceAll(name, "!", "/")

@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
 // collectLoad reads how busy the machine is at the moment of the snapshot.
-func collectLoad(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
-	load := r.fact("load.average", "/proc/loadavg")
+func collectLoad(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
+	load := r.Fact("load.average", "/proc/loadavg")
 	load.Value, _, _ = strings.Cut(load.Value, " ")
 	facts := []lab.Fact{load}
 	for _, resource := range []string{"cpu", "io", "memory"} {
@@ -23,23 +24,23 @@ func collectLoad(fsys fs.FS, _ Scope) []lab.Fact {
 }
 
 // steal is the share of all CPU time since boot that the hypervisor gave to others while this machine wanted to run.
-func steal(r reader) lab.Fact {
+func steal(r collect.Reader) lab.Fact {
 	const key = "load.steal"
-	text, err := r.text(statPath)
+	text, err := r.Text(statPath)
 	if err != nil {
-		return unknown(key, statPath, why(err))
+		return collect.Unknown(key, statPath, collect.Why(err))
 	}
 	all, _ := parseStat([]byte(text))
 	sum := all.User + all.Nice + all.System + all.Idle + all.IOWait + all.IRQ + all.SoftIRQ + all.Steal
 	if sum <= 0 {
-		return unknown(key, statPath, "the file has no line of all CPUs")
+		return collect.Unknown(key, statPath, "the file has no line of all CPUs")
 	}
-	return known(key, strconv.FormatFloat(all.Steal/sum, 'g', 4, 64), statPath)
+	return collect.Known(key, strconv.FormatFloat(all.Steal/sum, 'g', 4, 64), statPath)
 }
 
 // throttled adds up how often cores were slowed by heat; threads of a core show the core's number, so each counts once.
 // Only Intel's driver counts.
-func throttled(r reader) lab.Fact {
+func throttled(r collect.Reader) lab.Fact {
 	const key, source = "load.throttled", cpuDir + "/cpu*/thermal_throttle/core_throttle_count"
 	var sum int64
 	var counted bool
@@ -47,25 +48,25 @@ func throttled(r reader) lab.Fact {
 		if path.Base(source) != path.Base(file) {
 			continue // the package's own count
 		}
-		if n, err := r.number(file); err == nil && n >= 0 {
+		if n, err := r.Number(file); err == nil && n >= 0 {
 			sum, counted = sum+n, true
 		}
 	}
 	if !counted {
-		return unknown(key, source, "the kernel counts it on Intel's CPUs only")
+		return collect.Unknown(key, source, "the kernel counts it on Intel's CPUs only")
 	}
-	return whole(key, sum, source)
+	return collect.Whole(key, sum, source)
 }
 
 // swapped adds up the pages that were swapped in and out.
 //
 //	pswpin 128
 //	pswpout 40961
-func swapped(r reader) lab.Fact {
+func swapped(r collect.Reader) lab.Fact {
 	const key = "load.swapped"
-	text, err := r.text(vmStatPath)
+	text, err := r.Text(vmStatPath)
 	if err != nil {
-		return unknown(key, vmStatPath, why(err))
+		return collect.Unknown(key, vmStatPath, collect.Why(err))
 	}
 	var sum uint64
 	found := 0
@@ -80,16 +81,17 @@ func swapped(r reader) lab.Fact {
 		}
 		sum += pages
 		if found++; found == 2 {
-			return known(key, strconv.FormatUint(sum, 10), vmStatPath)
+			return collect.Known(key, strconv.FormatUint(sum, 10), vmStatPath)
 		}
 	}
-	return unknown(key, vmStatPath, "the file does not say pswpin and pswpout; the kernel may be built without swap")
+	return collect.Unknown(key, vmStatPath,
+		"the file does not say pswpin and pswpout; the kernel may be built without swap")
 }
 
 // pressure is the share of the last ten seconds in which some task was held up.
-func pressure(r reader, resource string) lab.Fact {
+func pressure(r collect.Reader, resource string) lab.Fact {
 	key, source := "load.pressure."+resource, "/proc/pressure/"+resource
-	f := r.since(key, source, 4, 20)
+	f := r.Since(key, source, 4, 20)
 	if f.Unknown != "" {
 		// The kernel answers so when it knows pressure but psi=1 is missing from its command line.
 		if strings.Contains(f.Unknown, "operation not supported") {
@@ -99,9 +101,9 @@ func pressure(r reader, resource string) lab.Fact {
 	}
 	p, ok := parsePressure([]byte(f.Value))
 	if !ok {
-		return unknown(key, source, "the file has no line that begins with some")
+		return collect.Unknown(key, source, "the file has no line that begins with some")
 	}
-	return known(key, strconv.FormatFloat(p.average10, 'g', 4, 64), source)
+	return collect.Known(key, strconv.FormatFloat(p.average10, 'g', 4, 64), source)
 }
 
 // stall is the line "some" of a pressure file: shares of one, and seconds since boot.

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/validity"
 )
@@ -23,13 +24,13 @@ func Machine(facts []lab.Fact) validity.Machine {
 		return values[underTest+".1."+part]
 	}
 	m := validity.Machine{
-		MemoryBytes:   integer(values["memory.total"]),
-		Cores:         int(integer(values["cpu.threads"])),
+		MemoryBytes:   collect.Integer(values["memory.total"]),
+		Cores:         int(collect.Integer(values["cpu.threads"])),
 		Filesystem:    values["filesystem.type"],
 		MountPoint:    values["filesystem.mount_point"],
-		MountOptions:  options(values["filesystem.options"], values["filesystem.super_options"]),
-		LogicalBlock:  integer(values["device.under-test.queue.logical_block_size"]),
-		PhysicalBlock: integer(values["device.under-test.queue.physical_block_size"]),
+		MountOptions:  collect.Options(values["filesystem.options"], values["filesystem.super_options"]),
+		LogicalBlock:  collect.Integer(values["device.under-test.queue.logical_block_size"]),
+		PhysicalBlock: collect.Integer(values["device.under-test.queue.physical_block_size"]),
 		WriteCache:    disk("queue.write_cache"),
 		Governor:      values["cpu.governor"],
 		ClockSource:   values["clock.source"],

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -137,7 +138,7 @@ func encoded(t testing.TB, f txtar.File) (name string, data []byte) {
 // section reads one of the sections that are no files.
 func (m *machine) section(t testing.TB, f txtar.File) bool {
 	t.Helper()
-	put := func(name string, file *fstest.MapFile) { m.files[inside(name)] = file }
+	put := func(name string, file *fstest.MapFile) { m.files[collect.PathInFS(name)] = file }
 	for line := range bytes.Lines(f.Data) {
 		text := strings.TrimRight(string(line), "\n")
 		switch f.Name {
@@ -174,7 +175,7 @@ func (m *machine) section(t testing.TB, f txtar.File) bool {
 			}
 			put(name, &fstest.MapFile{Mode: mode, Sys: &syscall.Stat_t{Rdev: unix.Mkdev(major, minor)}})
 		case "closed":
-			m.closed[inside(text)] = true
+			m.closed[collect.PathInFS(text)] = true
 			put(text, &fstest.MapFile{Mode: 0})
 		default:
 			return false
@@ -218,7 +219,7 @@ func (m *machine) Run(_ context.Context, argv ...string) (target.Output, error) 
 func (m *machine) ReadFiles(_ context.Context, paths ...string) (map[string]target.File, error) {
 	files := map[string]target.File{}
 	for _, p := range paths {
-		data, err := fs.ReadFile(m.FS(), inside(p))
+		data, err := fs.ReadFile(m.FS(), collect.PathInFS(p))
 		files[p] = target.File{Data: data, Err: err}
 	}
 	return files, nil
@@ -235,8 +236,8 @@ type guarded struct {
 }
 
 func (g guarded) Open(name string) (fs.File, error) {
-	real, err := reader{g.MapFS}.resolve("/" + name)
-	if err == nil && g.closed[inside(real)] {
+	real, err := collect.Reader{FS: g.MapFS}.Resolve("/" + name)
+	if err == nil && g.closed[collect.PathInFS(real)] {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 	}
 	return g.MapFS.Open(name)

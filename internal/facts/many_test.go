@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -100,7 +101,7 @@ func TestThousandsOfDisks(t *testing.T) {
 			}
 			machine.looked.Store(0)
 			start := time.Now()
-			in := Scope{Files: machine}
+			in := collect.Scope{Files: machine}
 			if c.Commands != nil {
 				c.Commands(in)
 			}

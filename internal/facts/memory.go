@@ -6,23 +6,24 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
-func collectMemory(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectMemory(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	const source = "/proc/meminfo"
-	text, err := r.text(source)
+	text, err := r.Text(source)
 	info := parseMemInfo(text)
 	amount := func(key, name string) lab.Fact {
 		bytes, ok := info[name]
 		switch {
 		case err != nil:
-			return unknown(key, source, why(err))
+			return collect.Unknown(key, source, collect.Why(err))
 		case !ok:
-			return unknown(key, source, "the file does not say "+name)
+			return collect.Unknown(key, source, "the file does not say "+name)
 		}
-		return whole(key, bytes, source)
+		return collect.Whole(key, bytes, source)
 	}
 	return []lab.Fact{
 		amount("memory.total", "MemTotal"),
@@ -30,15 +31,15 @@ func collectMemory(fsys fs.FS, _ Scope) []lab.Fact {
 		amount("memory.swap", "SwapTotal"),
 		swapUsed(info, err),
 		compressedSwap(r),
-		chosen(r.fact("memory.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled")),
-		chosen(r.fact("memory.transparent_hugepage.defrag", "/sys/kernel/mm/transparent_hugepage/defrag")),
+		collect.Chosen(r.Fact("memory.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled")),
+		collect.Chosen(r.Fact("memory.transparent_hugepage.defrag", "/sys/kernel/mm/transparent_hugepage/defrag")),
 		hugePages(r),
-		r.fact("memory.dirty_ratio", "/proc/sys/vm/dirty_ratio"),
-		r.fact("memory.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio"),
-		r.fact("memory.dirty_bytes", "/proc/sys/vm/dirty_bytes"),
-		r.fact("memory.dirty_background_bytes", "/proc/sys/vm/dirty_background_bytes"),
-		r.fact("memory.swappiness", "/proc/sys/vm/swappiness"),
-		r.fact("memory.zone_reclaim", "/proc/sys/vm/zone_reclaim_mode"),
+		r.Fact("memory.dirty_ratio", "/proc/sys/vm/dirty_ratio"),
+		r.Fact("memory.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio"),
+		r.Fact("memory.dirty_bytes", "/proc/sys/vm/dirty_bytes"),
+		r.Fact("memory.dirty_background_bytes", "/proc/sys/vm/dirty_background_bytes"),
+		r.Fact("memory.swappiness", "/proc/sys/vm/swappiness"),
+		r.Fact("memory.zone_reclaim", "/proc/sys/vm/zone_reclaim_mode"),
 		samePages(r),
 		limit(r, "limit.locked_memory", "Max locked memory"),
 		limit(r, "limit.open_files", "Max open files"),
@@ -70,26 +71,26 @@ func swapUsed(info map[string]int64, err error) lab.Fact {
 	free, freeOK := info["SwapFree"]
 	switch {
 	case err != nil:
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	case !ok || !freeOK || free > total:
-		return unknown(key, source, "the file does not say SwapTotal and SwapFree")
+		return collect.Unknown(key, source, "the file does not say SwapTotal and SwapFree")
 	}
-	return whole(key, total-free, source)
+	return collect.Whole(key, total-free, source)
 }
 
 // compressedSwap says whether any swap lies on zram: memory that looks like a disk.
-func compressedSwap(r reader) lab.Fact {
+func compressedSwap(r collect.Reader) lab.Fact {
 	const key, source = "memory.zram", "/proc/swaps"
-	text, err := r.text(source)
+	text, err := r.Text(source)
 	if err != nil {
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	}
 	for _, name := range parseSwaps(text) {
 		if strings.HasPrefix(name, "/dev/zram") {
-			return known(key, "on", source)
+			return collect.Known(key, "on", source)
 		}
 	}
-	return known(key, "off", source)
+	return collect.Known(key, "off", source)
 }
 
 // parseSwaps reads what is swapped to, from /proc/swaps.
@@ -108,30 +109,30 @@ func parseSwaps(text string) []string {
 }
 
 // hugePages are the bytes in reserved huge pages of every size: the folders are called hugepages-2048kB.
-func hugePages(r reader) lab.Fact {
+func hugePages(r collect.Reader) lab.Fact {
 	const key, dir = "memory.hugepages", "/sys/kernel/mm/hugepages"
-	entries, err := r.entries(dir)
+	entries, err := r.Entries(dir)
 	if err != nil {
-		return unknown(key, dir, why(err))
+		return collect.Unknown(key, dir, collect.Why(err))
 	}
 	var total int64
 	for _, e := range entries {
 		size, ok := strings.CutPrefix(e.Name(), "hugepages-")
 		kib, serr := strconv.ParseInt(strings.TrimSuffix(size, "kB"), 10, 64)
-		pages, perr := r.number(dir + "/" + e.Name() + "/nr_hugepages")
+		pages, perr := r.Number(dir + "/" + e.Name() + "/nr_hugepages")
 		if !ok || serr != nil || perr != nil || kib < 1 || pages < 0 || pages > math.MaxInt64/1024/kib {
-			return unknown(key, dir+"/"+e.Name(), "the size or the number of pages can't be read")
+			return collect.Unknown(key, dir+"/"+e.Name(), "the size or the number of pages can't be read")
 		}
 		total += kib * 1024 * pages
 	}
-	return whole(key, total, dir)
+	return collect.Whole(key, total, dir)
 }
 
 // samePages says whether pages of equal content are being merged; 2 means that merging is being undone.
-func samePages(r reader) lab.Fact {
-	f := r.fact("memory.ksm", "/sys/kernel/mm/ksm/run")
+func samePages(r collect.Reader) lab.Fact {
+	f := r.Fact("memory.ksm", "/sys/kernel/mm/ksm/run")
 	if f.Unknown == "" {
-		f = onOff(f.Key, f.Value == "1", f.Source)
+		f = collect.OnOff(f.Key, f.Value == "1", f.Source)
 	}
 	return f
 }
@@ -142,18 +143,18 @@ func samePages(r reader) lab.Fact {
 //	Limit                     Soft Limit           Hard Limit           Units
 //	Max locked memory         8388608              8388608              bytes
 //	Max open files            20000                20000                files
-func limit(r reader, key, name string) lab.Fact {
+func limit(r collect.Reader, key, name string) lab.Fact {
 	const source = "/proc/self/limits"
-	text, err := r.text(source)
+	text, err := r.Text(source)
 	if err != nil {
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	}
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name); ok {
 			if f := strings.Fields(rest); len(f) > 0 {
-				return known(key, f[0], source)
+				return collect.Known(key, f[0], source)
 			}
 		}
 	}
-	return unknown(key, source, "the file has no line "+name)
+	return collect.Unknown(key, source, "the file has no line "+name)
 }

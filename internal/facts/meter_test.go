@@ -8,13 +8,14 @@ import (
 	"testing/fstest"
 	"time"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/target"
 )
 
 // put writes files of a machine.
 func (m *machine) put(files map[string]string) {
 	for name, text := range files {
-		m.files[inside(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
+		m.files[collect.PathInFS(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -21,16 +22,16 @@ const setAtLoad = " (read-only)"
 
 // collectModules lists the modules that are loaded and every parameter that can be read, of those built in, too. A
 // parameter that can only be written is left out: it has no value.
-func collectModules(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
-	modules := r.names(modulesDir)
+func collectModules(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
+	modules := r.Names(modulesDir)
 	type parameter struct {
 		key, file string
 		atLoad    bool // nobody can write to it
 	}
-	parameters := spread(len(modules), func(i int) []parameter {
+	parameters := collect.Spread(len(modules), func(i int) []parameter {
 		dir := modulesDir + "/" + modules[i] + "/parameters"
-		entries, _ := reader{fsys}.entries(dir)
+		entries, _ := collect.Reader{FS: fsys}.Entries(dir)
 		var found []parameter
 		for _, e := range entries {
 			if !parameterSkipped(modules[i], e.Name()) {
@@ -42,7 +43,7 @@ func collectModules(fsys fs.FS, _ Scope) []lab.Fact {
 		return found
 	})
 	parameters = parameters[:min(len(parameters), maxParameters)]
-	return append([]lab.Fact{loadedModules(r)}, spread(len(parameters), func(i int) []lab.Fact {
+	return append([]lab.Fact{loadedModules(r)}, collect.Spread(len(parameters), func(i int) []lab.Fact {
 		f, ok := setting(r, parameters[i].key, parameters[i].file)
 		if !ok {
 			return nil
@@ -67,12 +68,12 @@ func parameterSkipped(module, parameter string) bool {
 		strings.HasPrefix(parameter, "memory_idle_"))
 }
 
-func loadedModules(r reader) lab.Fact {
-	text, err := r.text(modulesPath)
+func loadedModules(r collect.Reader) lab.Fact {
+	text, err := r.Text(modulesPath)
 	if err != nil {
-		return unknown("kernel.modules", modulesPath, why(err))
+		return collect.Unknown("kernel.modules", modulesPath, collect.Why(err))
 	}
-	return sorted("kernel.modules", parseModules(text), modulesPath)
+	return collect.Sorted("kernel.modules", parseModules(text), modulesPath)
 }
 
 // parseModules reads the names in /proc/modules.
@@ -83,7 +84,7 @@ func loadedModules(r reader) lab.Fact {
 func parseModules(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
-		if name, _, ok := strings.Cut(line, " "); ok && name != "" && name == oneLine(name) {
+		if name, _, ok := strings.Cut(line, " "); ok && name != "" && name == collect.OneLine(name) {
 			names = append(names, name)
 		}
 	}
@@ -92,15 +93,15 @@ func parseModules(text string) []string {
 
 // setting is a small file of /proc/sys or /sys/module as a fact on one line; false when the file is only there to be
 // written to.
-func setting(r reader, key, name string) (lab.Fact, bool) {
-	text, err := r.text(name)
+func setting(r collect.Reader, key, name string) (lab.Fact, bool) {
+	text, err := r.Text(name)
 	if err == nil {
-		return known(key, orNone(text), name), true
+		return collect.Known(key, collect.OrNone(text), name), true
 	}
-	if info, serr := r.stat(name); serr == nil {
+	if info, serr := r.Stat(name); serr == nil {
 		if mode := info.Mode().Perm(); mode&0o222 != 0 && mode&0o444 == 0 {
 			return lab.Fact{}, false
 		}
 	}
-	return unknown(key, name, why(err)), true
+	return collect.Unknown(key, name, collect.Why(err)), true
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -20,9 +21,9 @@ const maxSpaces = 256
 
 // dataMounts are the mounts that facts are about: file systems that hold data, each once, and none that is hidden under
 // another.
-func dataMounts(all []mount) []mount {
-	table := newMountTable(all)
-	var found []mount
+func dataMounts(all []collect.Mount) []collect.Mount {
+	table := collect.NewMountTable(all)
+	var found []collect.Mount
 	seen := map[string]bool{}
 	for i, m := range all {
 		if len(found) == maxMounts {
@@ -31,18 +32,18 @@ func dataMounts(all []mount) []mount {
 		if !holdsData(m) {
 			continue
 		}
-		if on, ok := table.at(m.point); !ok || on != i {
+		if on, ok := table.At(m.Point); !ok || on != i {
 			continue
 		}
-		key := m.device
-		if m.kind == "btrfs" {
-			key += " " + m.root // subvolumes are mounted one by one and can have options of their own
+		key := m.Device
+		if m.Kind == "btrfs" {
+			key += " " + m.Root // subvolumes are mounted one by one and can have options of their own
 		}
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
-		m.under = under(table, m)
+		m.Under = under(table, m)
 		found = append(found, m)
 	}
 	return found
@@ -50,16 +51,16 @@ func dataMounts(all []mount) []mount {
 
 // under is the type of a file system that must be asked on the way to a mount's point and might not answer: a local
 // disk that is mounted in a folder of a server. The root file system is none: nothing works while that does not answer.
-func under(t mountTable, m mount) string {
-	above, _ := t.above(m, func(m mount) bool { return m.point != "/" && holdsData(m) && !local(m.kind) })
-	return above.kind
+func under(t collect.MountTable, m collect.Mount) string {
+	above, _ := t.Above(m, func(m collect.Mount) bool { return m.Point != "/" && holdsData(m) && !local(m.Kind) })
+	return above.Kind
 }
 
 // holdsData leaves out what the kernel makes up, images that can't be written, and the many small file systems of a
 // session, a service or a container. An overlay counts only as the root: the layers of every container lie on a file
 // system that counts.
-func holdsData(m mount) bool {
-	switch m.kind {
+func holdsData(m collect.Mount) bool {
+	switch m.Kind {
 	case "proc", "sysfs", "devtmpfs", "devpts", "mqueue", "hugetlbfs", "debugfs", "tracefs", "securityfs",
 		"configfs", "fusectl",
 		"pstore", "bpf", "autofs", "binfmt_misc", "efivarfs", "rpc_pipefs", "nfsd", "nsfs", "ramfs", "selinuxfs",
@@ -67,14 +68,14 @@ func holdsData(m mount) bool {
 		"resctrl", "fuse.lxcfs", "fuse.gvfsd-fuse", "fuse.portal", "iso9660", "udf":
 		return false
 	case "overlay", "squashfs", "erofs":
-		return m.point == "/"
+		return m.Point == "/"
 	case "tmpfs":
-		if m.point == "/dev/shm" {
+		if m.Point == "/dev/shm" {
 			return true
 		}
 		for _, dir := range []string{"/run", "/dev", "/sys", "/proc", "/var/lib/kubelet/pods", "/var/lib/docker",
 			"/var/lib/containers"} {
-			if below(m.point, dir) {
+			if collect.Below(m.Point, dir) {
 				return false
 			}
 		}
@@ -94,11 +95,11 @@ func local(kind string) bool {
 }
 
 // spacesCommand asks several file systems at once, with each one's name behind the figures of spaceCommand.
-func spacesCommand(mounts []mount) []string {
+func spacesCommand(mounts []collect.Mount) []string {
 	argv := []string{"stat", "-f", "-c", "%S %b %f %a %c %d %n"}
 	for _, m := range mounts {
-		if len(argv) < maxSpaces+4 && local(m.kind) && m.under == "" && !strings.ContainsAny(m.point, "\n") {
-			argv = append(argv, m.point)
+		if len(argv) < maxSpaces+4 && local(m.Kind) && m.Under == "" && !strings.ContainsAny(m.Point, "\n") {
+			argv = append(argv, m.Point)
 		}
 	}
 	if len(argv) == 4 {
@@ -107,8 +108,8 @@ func spacesCommand(mounts []mount) []string {
 	return argv
 }
 
-func mountCommands(in Scope) [][]string {
-	if command := spacesCommand(dataMounts(readMounts(reader{in.Files}))); command != nil {
+func mountCommands(in collect.Scope) [][]string {
+	if command := spacesCommand(dataMounts(collect.ReadMounts(collect.Reader{FS: in.Files}))); command != nil {
 		return [][]string{command}
 	}
 	return nil
@@ -134,7 +135,7 @@ func parseSpaces(text string) map[string]Space {
 		if at < 0 {
 			continue
 		}
-		if s, err := parseSpace(Printed{Stdout: line[:at]}); err == nil {
+		if s, err := parseSpace(collect.Printed{Stdout: line[:at]}); err == nil {
 			found[line[at:]] = s
 		}
 	}
@@ -142,64 +143,65 @@ func parseSpaces(text string) map[string]Space {
 }
 
 // collectMounts describes the mounted file systems that hold data.
-func collectMounts(fsys fs.FS, in Scope) []lab.Fact {
+func collectMounts(fsys fs.FS, in collect.Scope) []lab.Fact {
 	s := inventoryOf(fsys, in)
 	mounts := dataMounts(s.mounts)
 	command := spacesCommand(mounts)
 	var spaces map[string]Space
 	failed := ""
 	if command != nil {
-		p := in.lookup(command)
+		p := in.Lookup(command)
 		spaces, failed = parseSpaces(p.Stdout), p.Failed
 	}
 	work := s.background(mounts, processesOf(fsys, in))
-	return spread(len(mounts), func(i int) []lab.Fact {
+	return collect.Spread(len(mounts), func(i int) []lab.Fact {
 		m := mounts[i]
 		source, reason := "stat -f", failed
 		switch {
-		case !local(m.kind):
-			source, reason = mountInfoPath, "a file system of type "+m.kind+" is not asked: it might not answer"
-		case m.under != "":
-			source, reason = mountInfoPath, "it is mounted below a file system of type "+m.under+", which might not "+
-				"answer"
-		case !slices.Contains(command, m.point):
-			source, reason = mountInfoPath, "only the first "+strconv.Itoa(maxSpaces)+" file systems are asked"
+		case !local(m.Kind):
+			source, reason = collect.MountInfoPath, "a file system of type "+m.Kind+" is not asked: it might not answer"
+		case m.Under != "":
+			source, reason = collect.MountInfoPath,
+				"it is mounted below a file system of type "+m.Under+", which might not "+
+					"answer"
+		case !slices.Contains(command, m.Point):
+			source, reason = collect.MountInfoPath, "only the first "+strconv.Itoa(maxSpaces)+" file systems are asked"
 		case reason == "":
 			reason = "stat did not print it"
 		}
 		facts := []lab.Fact{
-			known("mount.type", m.kind, mountInfoPath),
+			collect.Known("mount.type", m.Kind, collect.MountInfoPath),
 			sourceOf(m),
-			listOf("mount.options", options(m.options, m.super), mountInfoPath),
+			collect.ListOf("mount.options", collect.Options(m.Options, m.Super), collect.MountInfoPath),
 			s.mountDisks(m),
-			unknown("mount.size", source, reason),
-			unknown("mount.free", source, reason),
+			collect.Unknown("mount.size", source, reason),
+			collect.Unknown("mount.free", source, reason),
 			work(m),
 		}
-		if space, ok := spaces[m.point]; ok {
-			facts[4] = whole("mount.size", space.Total, source)
-			facts[5] = whole("mount.free", space.Available, source)
+		if space, ok := spaces[m.Point]; ok {
+			facts[4] = collect.Whole("mount.size", space.Total, source)
+			facts[5] = collect.Whole("mount.free", space.Available, source)
 		}
-		return about(m.point, facts...)
+		return collect.About(m.Point, facts...)
 	})
 }
 
-func (s stack) mountDisks(m mount) lab.Fact {
-	key, source := "mount.disks", "/sys/dev/block/"+m.device
-	switch m.kind {
+func (s stack) mountDisks(m collect.Mount) lab.Fact {
+	key, source := "mount.disks", "/sys/dev/block/"+m.Device
+	switch m.Kind {
 	case "zfs":
-		return unknown(key, source, zfsHidden)
+		return collect.Unknown(key, source, zfsHidden)
 	case "overlay":
-		return unknown(key, source, "the layers of an overlay can be out of sight")
+		return collect.Unknown(key, source, "the layers of an overlay can be out of sight")
 	}
-	return listOf(key, s.disks(s.ofMount(m)...), source)
+	return collect.ListOf(key, s.disks(s.ofMount(m)...), source)
 }
 
-func sourceOf(m mount) lab.Fact {
-	if m.source == "" {
-		return known("mount.source", catalogue.None, mountInfoPath)
+func sourceOf(m collect.Mount) lab.Fact {
+	if m.Source == "" {
+		return collect.Known("mount.source", catalogue.None, collect.MountInfoPath)
 	}
-	return known("mount.source", m.source, mountInfoPath)
+	return collect.Known("mount.source", m.Source, collect.MountInfoPath)
 }
 
 // backgroundWork are processes that work through a file system, by the name of their thread, with the types of file
@@ -241,13 +243,13 @@ var (
 //
 //	/proc/1123/comm:                                       ext4lazyinit
 //	/sys/fs/btrfs/3f1a2b4c-…/exclusive_operation:          balance
-func (s stack) background(mounts []mount, running processes) func(mount) lab.Fact {
+func (s stack) background(mounts []collect.Mount, running processes) func(collect.Mount) lab.Fact {
 	const source = "/proc/*/comm"
 	// The parent of all threads of the kernel is process 2, unless they are hidden.
-	thread, _ := s.text("/proc/2/comm")
+	thread, _ := s.Text("/proc/2/comm")
 	kinds := map[string]bool{}
 	for _, m := range mounts {
-		kinds[m.kind] = true
+		kinds[m.Kind] = true
 	}
 	found := map[string][]string{}
 	for _, b := range backgroundWork() {
@@ -261,16 +263,16 @@ func (s stack) background(mounts []mount, running processes) func(mount) lab.Fac
 		}
 	}
 	operations := map[string]string{}
-	for _, file := range s.glob("/sys/fs/btrfs/*/exclusive_operation") {
-		if text, err := s.text(file); err == nil && text != catalogue.None && text != "" {
-			for _, member := range s.names(strings.TrimSuffix(file, "exclusive_operation") + "devices") {
+	for _, file := range s.Glob("/sys/fs/btrfs/*/exclusive_operation") {
+		if text, err := s.Text(file); err == nil && text != catalogue.None && text != "" {
+			for _, member := range s.Names(strings.TrimSuffix(file, "exclusive_operation") + "devices") {
 				operations[member] = text
 			}
 		}
 	}
-	return func(m mount) lab.Fact {
-		work := slices.Clone(found[m.kind])
-		if m.kind == "btrfs" {
+	return func(m collect.Mount) lab.Fact {
+		work := slices.Clone(found[m.Kind])
+		if m.Kind == "btrfs" {
 			for _, device := range s.ofMount(m) {
 				if o := operations[device]; o != "" && !slices.Contains(work, o) {
 					work = append(work, o)
@@ -278,9 +280,9 @@ func (s stack) background(mounts []mount, running processes) func(mount) lab.Fac
 			}
 		}
 		if thread != "kthreadd" && len(work) == 0 {
-			return unknown("mount.background", source,
+			return collect.Unknown("mount.background", source,
 				"the kernel's threads are not visible: a container, or hidepid in /proc")
 		}
-		return listOf("mount.background", work, source)
+		return collect.ListOf("mount.background", work, source)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/target"
 )
 
@@ -35,8 +36,8 @@ func TestNamespace(t *testing.T) {
 	t.Cleanup(func() { cleanup(t, local, "ip", "netns", "delete", name) })
 	in := inNamespace{local, name}
 	rules := func() (string, string) {
-		printed := runCommands(t.Context(), in, routeCommands(Scope{}))
-		facts := collectRoutes(os.DirFS("/"), Scope{Printed: printed})
+		printed := collect.RunCommands(t.Context(), in, routeCommands(collect.Scope{}))
+		facts := collectRoutes(os.DirFS("/"), collect.Scope{Printed: printed})
 		return said(facts, "net.rules", ""), said(facts, "net.ecmp", "")
 	}
 	if added, several := rules(); added != "0" || several != "off" {
@@ -57,25 +58,25 @@ func TestNamespace(t *testing.T) {
 		t.Errorf("one rule and a route with two next hops show as %q and %q", added, several)
 	}
 
-	printed := runCommands(t.Context(), in, nicCommands(Scope{}))
-	scope := Scope{Printed: printed}
-	links, err := parseAddresses(scope.lookup(addressCommand()))
+	printed := collect.RunCommands(t.Context(), in, nicCommands(collect.Scope{}))
+	scope := collect.Scope{Printed: printed}
+	links, err := parseAddresses(scope.Lookup(addressCommand()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &thing{name: "a0"}
+	c := &collect.Thing{Name: "a0"}
 	nic{name: "a0"}.fromIP(c, links, nil)
-	if got := said(c.facts, "nic.qdisc", "a0"); got != "mq" {
+	if got := said(c.Facts, "nic.qdisc", "a0"); got != "mq" {
 		t.Errorf("the discipline is %q", got)
 	}
-	if got := said(c.facts, "nic.xdp", "a0"); got != "off" {
+	if got := said(c.Facts, "nic.xdp", "a0"); got != "off" {
 		t.Errorf("a program is seen: %q", got)
 	}
-	filters, err := parseFilterQdiscs(scope.lookup(qdiscCommand()))
+	filters, err := parseFilterQdiscs(scope.Lookup(qdiscCommand()))
 	if err != nil || filters["a1"] != 1 || filters["a0"] != 0 {
 		t.Errorf("filters: %v, %v", filters, err)
 	}
-	nics, _ := findNICs(reader{os.DirFS("/")})
+	nics, _ := findNICs(collect.Reader{FS: os.DirFS("/")})
 	for _, n := range nics {
 		if n.name == "a0" {
 			t.Error("an interface of another namespace is described")

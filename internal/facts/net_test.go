@@ -16,6 +16,7 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -94,7 +95,7 @@ func TestNetworkMachines(t *testing.T) {
 
 // Interfaces without hardware below them say nothing about the machine's links.
 func TestVirtualInterfacesAreLeftOut(t *testing.T) {
-	nics, more := findNICs(reader{saved(t, "two-socket-25g").FS()})
+	nics, more := findNICs(collect.Reader{FS: saved(t, "two-socket-25g").FS()})
 	var names []string
 	for _, n := range nics {
 		names = append(names, n.name)
@@ -124,7 +125,7 @@ func TestInterfaceThatIsDown(t *testing.T) {
 		"device/driver": "", "address": "00:00:5e:00:53:01"} {
 		files["sys/class/net/eth0/"+name] = &fstest.MapFile{Data: []byte(content)}
 	}
-	facts := collectNICs(downFS{files}, Scope{})
+	facts := collectNICs(downFS{files}, collect.Scope{})
 	for _, key := range []string{"nic.carrier", "nic.speed", "nic.duplex"} {
 		if got := said(facts, key, "eth0"); got != "unknown: "+isDown {
 			t.Errorf("%s = %q", key, got)
@@ -229,7 +230,7 @@ func TestManyAdapters(t *testing.T) {
 		files[dir+"device/vendor"] = &fstest.MapFile{}
 		files[dir+"carrier"] = &fstest.MapFile{Data: []byte(map[bool]string{true: "1", false: "0"}[i%100 == 99])}
 	}
-	commands := ethtoolCommands(Scope{Files: files})
+	commands := ethtoolCommands(collect.Scope{Files: files})
 	if want := maxEthtool * len(ethtoolOptions()); len(commands) != want {
 		t.Errorf("%d commands, want %d", len(commands), want)
 	}
@@ -238,11 +239,12 @@ func TestManyAdapters(t *testing.T) {
 			t.Errorf("%v is asked in place %d, want %s", got, i, name)
 		}
 	}
-	facts := collectEthtool(files, Scope{})
+	facts := collectEthtool(files, collect.Scope{})
 	if got := said(facts, "nic.ring.rx", "eth300"); !strings.Contains(got, "only 16 adapters are asked") {
 		t.Errorf("%q", got)
 	}
-	if got := said(collectNICs(files, Scope{}), "collector.nics", ""); !strings.Contains(got, "5 more are there") {
+	if got := said(collectNICs(files, collect.Scope{}), "collector.nics", ""); !strings.Contains(got,
+		"5 more are there") {
 		t.Errorf("%q", got)
 	}
 }
@@ -252,19 +254,19 @@ func TestManyAdapters(t *testing.T) {
 func FuzzNetwork(f *testing.F) {
 	type base struct {
 		files   fstest.MapFS
-		printed map[string]Printed
+		printed map[string]collect.Printed
 	}
 	var bases []base
 	for _, name := range []string{"two-socket-25g", "infiniband-server", "nfs-client"} {
 		m := saved(f, name)
-		b := base{fstest.MapFS{}, map[string]Printed{}}
+		b := base{fstest.MapFS{}, map[string]collect.Printed{}}
 		for path, file := range m.files {
 			if strings.HasPrefix(path, "sys/") || strings.HasPrefix(path, "proc/") || strings.HasPrefix(path, "var/") {
 				b.files[path] = file
 			}
 		}
 		for command := range m.printed {
-			b.printed[command] = Printed{}
+			b.printed[command] = collect.Printed{}
 		}
 		bases = append(bases, b)
 	}
@@ -287,11 +289,12 @@ func FuzzNetwork(f *testing.F) {
 				}
 				files[path] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
 			}
-			in := Scope{Files: files, Printed: map[string]Printed{}}
+			in := collect.Scope{Files: files, Printed: map[string]collect.Printed{}}
 			for command := range b.printed {
-				in.Printed[command] = Printed{Stdout: text}
+				in.Printed[command] = collect.Printed{Stdout: text}
 			}
-			for _, collect := range []func(fs.FS, Scope) []lab.Fact{collectNICs, collectEthtool, collectNICInterrupts,
+			for _, collect := range []func(fs.FS, collect.Scope) []lab.Fact{collectNICs, collectEthtool,
+				collectNICInterrupts,
 				collectTCP,
 				collectRoutes, collectInfiniBand, collectNFS, collectNFSServer} {
 				for _, fact := range collect(files, in) {
@@ -324,14 +327,14 @@ func FuzzEthtool(f *testing.F) {
 func FuzzAddresses(f *testing.F) {
 	seedCommands(f, "ip -json address")
 	f.Fuzz(func(t *testing.T, text string) {
-		links, err := parseAddresses(Printed{Stdout: text})
+		links, err := parseAddresses(collect.Printed{Stdout: text})
 		if err != nil {
 			return
 		}
 		for name := range links {
-			c := thing{name: name}
+			c := collect.Thing{Name: name}
 			nic{name: name}.fromIP(&c, links, nil)
-			for _, fact := range c.facts {
+			for _, fact := range c.Facts {
 				if (fact.Value == "") == (fact.Unknown == "") || strings.ContainsAny(fact.Value, "\n\x00") {
 					t.Errorf("%+v", fact)
 				}
@@ -344,8 +347,8 @@ func FuzzQdiscs(f *testing.F) {
 	seedCommands(f, "tc ")
 	seedCommands(f, "bpftool ")
 	f.Fuzz(func(_ *testing.T, text string) {
-		_, _ = parseFilterQdiscs(Printed{Stdout: text})
-		_, _ = parsePrograms(Printed{Stdout: text})
+		_, _ = parseFilterQdiscs(collect.Printed{Stdout: text})
+		_, _ = parsePrograms(collect.Printed{Stdout: text})
 	})
 }
 
@@ -354,13 +357,13 @@ func FuzzRoutes(f *testing.F) {
 	f.Add("Main:\n\tLeaves:         7\n")
 	f.Add("0009 0006 000d 0007 0000 0000 0000")
 	f.Fuzz(func(t *testing.T, text string) {
-		if n, err := parseRules(Printed{Stdout: text}); n < 0 || err != nil && n != 0 {
+		if n, err := parseRules(collect.Printed{Stdout: text}); n < 0 || err != nil && n != 0 {
 			t.Errorf("%d, %v", n, err)
 		}
 		if parseTries(text) < 0 || parseRoutes6(text) < 0 {
 			t.Error("fewer routes than none")
 		}
-		if _, err := parseRoutes(Printed{Stdout: text}); err == nil && text == "{" {
+		if _, err := parseRoutes(collect.Printed{Stdout: text}); err == nil && text == "{" {
 			t.Error("half an answer is taken for one")
 		}
 	})
@@ -371,10 +374,10 @@ func TestManyRoutes(t *testing.T) {
 	for triestat, want := range map[string]int{"Main:\n\tLeaves:         7\nLocal:\n\tLeaves:         7\n": 3,
 		"Main:\n\tLeaves:         950123\n": 2, "": 3} {
 		files := fstest.MapFS{"proc/net/fib_triestat": {Data: []byte(triestat)}}
-		if got := routeCommands(Scope{Files: files}); len(got) != want {
+		if got := routeCommands(collect.Scope{Files: files}); len(got) != want {
 			t.Errorf("%q: %v", triestat, got)
 		}
-		got := said(collectRoutes(files, Scope{}), "net.ecmp", "")
+		got := said(collectRoutes(files, collect.Scope{}), "net.ecmp", "")
 		if strings.Contains(got, "950123 routes") != (want == 2) {
 			t.Errorf("%q: %q", triestat, got)
 		}
@@ -389,7 +392,7 @@ func TestNFSOptions(t *testing.T) {
 	info := "50 22 0:60 / /a rw - nfs4 [2001:db8::1]:/srv rw,vers=4,minorversion=1,proto=tcp6,addr=2001:db8::1\n" +
 		"51 22 0:61 / /b rw - nfs files:/srv rw,vers=3\n" +
 		"52 22 0:62 / /c rw - nfs4 [2001:db8::1]:/x rw,vers=4.2,proto=tcp,addr=2001:db8::1\n"
-	facts := collectNFS(fstest.MapFS{"proc/self/mountinfo": {Data: []byte(info)}}, Scope{})
+	facts := collectNFS(fstest.MapFS{"proc/self/mountinfo": {Data: []byte(info)}}, collect.Scope{})
 	for _, w := range [][3]string{{"mount.nfs.version", "/a", "4.1"}, {"mount.nfs.protocol", "/a", "tcp"},
 		{"mount.nfs.server", "/a", "2001:db8::1"}, {"mount.nfs.version", "/b", "3"},
 		{"mount.nfs.server", "/b", "files"},

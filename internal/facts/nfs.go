@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -18,45 +19,45 @@ const maxNFSMounts = 1024
 // collectNFS describes each NFS mount: what it was asked for, from the options in mountinfo, and what came of it, from
 // mountstats. The two differ: nconnect and max_connect are limits, and a second mount of a server uses the connections
 // that are there already, whatever its own options say.
-func collectNFS(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
-	t := &thing{}
-	slots := r.wholeIn("nfs.slots.max", "/proc/sys/sunrpc/tcp_max_slot_table_entries")
-	if !r.exists(slots.Source) {
+func collectNFS(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
+	t := &collect.Thing{}
+	slots := r.Whole("nfs.slots.max", "/proc/sys/sunrpc/tcp_max_slot_table_entries")
+	if !r.Exists(slots.Source) {
 		slots.Unknown = "the RPC code is not loaded"
 	}
-	t.add(slots)
-	data, err := reader{fsys}.bytes(mountInfoPath)
+	t.Add(slots)
+	data, err := collect.Reader{FS: fsys}.Bytes(collect.MountInfoPath)
 	if err != nil {
-		return append(t.facts, unknown("nfs.servers.shared", mountInfoPath, why(err)))
+		return append(t.Facts, collect.Unknown("nfs.servers.shared", collect.MountInfoPath, collect.Why(err)))
 	}
 	// What is mounted later on the same point hides what was there.
-	found := map[string]mount{}
+	found := map[string]collect.Mount{}
 	var points []string
-	for _, m := range parseMountInfo(data) {
-		if m.kind != "nfs" && m.kind != "nfs4" {
+	for _, m := range collect.ParseMounts(data) {
+		if m.Kind != "nfs" && m.Kind != "nfs4" {
 			continue
 		}
-		if _, twice := found[m.point]; !twice {
-			points = append(points, m.point)
+		if _, twice := found[m.Point]; !twice {
+			points = append(points, m.Point)
 		}
-		found[m.point] = m
+		found[m.Point] = m
 	}
-	statistics, statisticsErr := reader{fsys}.bytes(mountStatsPath)
+	statistics, statisticsErr := collect.Reader{FS: fsys}.Bytes(mountStatsPath)
 	stats := parseMountStats(statistics)
 	kinds := map[string][]string{}
 	var all []lab.Fact
 	for _, point := range points[:min(len(points), maxNFSMounts)] {
-		n := nfsMount{thing: thing{name: point}, mount: found[point], options: nfsOptions(found[point])}
+		n := nfsMount{Thing: collect.Thing{Name: point}, mount: found[point], options: nfsOptions(found[point])}
 		n.asked()
 		reason := ""
 		if statisticsErr != nil {
-			reason = why(statisticsErr)
+			reason = collect.Why(statisticsErr)
 		}
 		n.connected(stats[point], reason)
 		server := n.server()
 		kinds[server] = append(kinds[server], transportKinds(n.options["proto"], stats[point])...)
-		all = append(all, n.facts...)
+		all = append(all, n.Facts...)
 	}
 	var shared []string
 	for server, names := range kinds {
@@ -66,12 +67,12 @@ func collectNFS(fsys fs.FS, _ Scope) []lab.Fact {
 		}
 	}
 	slices.Sort(shared)
-	t.add(listOf("nfs.servers.shared", shared, mountInfoPath+"; "+mountStatsPath))
+	t.Add(collect.ListOf("nfs.servers.shared", shared, collect.MountInfoPath+"; "+mountStatsPath))
 	if len(points) > maxNFSMounts {
-		t.add(unknown("collector.nfs", mountInfoPath,
+		t.Add(collect.Unknown("collector.nfs", collect.MountInfoPath,
 			"only the first "+strconv.Itoa(maxNFSMounts)+" mounts are described"))
 	}
-	return append(t.facts, all...)
+	return append(t.Facts, all...)
 }
 
 // transportKinds are the kinds of transport of a mount, by options and by what is connected.
@@ -85,18 +86,18 @@ func transportKinds(protocol string, s mountStats) []string {
 
 // nfsMount is a mount while it is described.
 type nfsMount struct {
-	thing
-	mount   mount
+	collect.Thing
+	mount   collect.Mount
 	options map[string]string
 }
 
 // nfsOptions reads the options of a mount: "rw,vers=4.2,rsize=1048576,hard,proto=tcp,sec=sys,addr=192.0.2.1". Source:
 // nfs_show_mount_options in the kernel's fs/nfs/super.c.
-func nfsOptions(m mount) map[string]string {
+func nfsOptions(m collect.Mount) map[string]string {
 	options := map[string]string{}
-	for o := range strings.SplitSeq(m.options+","+m.super, ",") {
+	for o := range strings.SplitSeq(m.Options+","+m.Super, ",") {
 		name, value, _ := strings.Cut(o, "=")
-		options[name] = shortened(value)
+		options[name] = collect.Shortened(value)
 	}
 	return options
 }
@@ -110,28 +111,28 @@ func (n *nfsMount) asked() {
 	for _, k := range [][2]string{{"mount.nfs.version", "vers"}, {"mount.nfs.protocol", "proto"},
 		{"mount.nfs.security", "sec"}} {
 		if v := n.options[k[1]]; v != "" {
-			n.add(known(k[0], v, mountInfoPath))
+			n.Add(collect.Known(k[0], v, collect.MountInfoPath))
 		} else {
-			n.add(unknown(k[0], mountInfoPath, "the options do not name "+k[1]))
+			n.Add(collect.Unknown(k[0], collect.MountInfoPath, "the options do not name "+k[1]))
 		}
 	}
 	for _, k := range [][2]string{{"mount.nfs.rsize", "rsize"}, {"mount.nfs.wsize", "wsize"}} {
 		if size, err := strconv.ParseInt(n.options[k[1]], 10, 64); err == nil {
-			n.add(whole(k[0], size, mountInfoPath))
+			n.Add(collect.Whole(k[0], size, collect.MountInfoPath))
 		} else {
-			n.add(unknown(k[0], mountInfoPath, "the options name no "+k[1]))
+			n.Add(collect.Unknown(k[0], collect.MountInfoPath, "the options name no "+k[1]))
 		}
 	}
 	// The kernel prints these two only when they were given, and max_connect only above 1.
 	for _, k := range [][2]string{{"mount.nfs.nconnect", "nconnect"}, {"mount.nfs.max_connect", "max_connect"}} {
-		n.add(whole(k[0], max(1, integer(n.options[k[1]])), mountInfoPath))
+		n.Add(collect.Whole(k[0], max(1, collect.Integer(n.options[k[1]])), collect.MountInfoPath))
 	}
 	_, sync := n.options["sync"]
-	n.add(onOff("mount.nfs.sync", sync, mountInfoPath))
+	n.Add(collect.OnOff("mount.nfs.sync", sync, collect.MountInfoPath))
 	if server := n.server(); server != "" {
-		n.add(known("mount.nfs.server", server, mountInfoPath))
+		n.Add(collect.Known("mount.nfs.server", server, collect.MountInfoPath))
 	} else {
-		n.add(unknown("mount.nfs.server", mountInfoPath, "neither options nor source name the server"))
+		n.Add(collect.Unknown("mount.nfs.server", collect.MountInfoPath, "neither options nor source name the server"))
 	}
 }
 
@@ -141,11 +142,11 @@ func (n *nfsMount) server() string {
 	if v := n.options["addr"]; v != "" {
 		return v
 	}
-	server, _, ok := strings.Cut(n.mount.source, ":/")
+	server, _, ok := strings.Cut(n.mount.Source, ":/")
 	if !ok {
 		return ""
 	}
-	return shortened(strings.Trim(server, "[]"))
+	return collect.Shortened(strings.Trim(server, "[]"))
 }
 
 // connected is what mountstats says of the mount.
@@ -158,13 +159,13 @@ func (n *nfsMount) connected(s mountStats, reason string) {
 	}
 	if reason != "" {
 		for _, key := range []string{"mount.nfs.transports", "mount.nfs.connections", "mount.nfs.retransmits"} {
-			n.add(unknown(key, mountStatsPath, reason))
+			n.Add(collect.Unknown(key, mountStatsPath, reason))
 		}
 		return
 	}
-	n.add(listOf("mount.nfs.transports", s.connected, mountStatsPath))
-	n.add(whole("mount.nfs.connections", int64(len(s.connected)), mountStatsPath))
-	n.add(whole("mount.nfs.retransmits", s.retransmits, mountStatsPath))
+	n.Add(collect.ListOf("mount.nfs.transports", s.connected, mountStatsPath))
+	n.Add(collect.Whole("mount.nfs.connections", int64(len(s.connected)), mountStatsPath))
+	n.Add(collect.Whole("mount.nfs.retransmits", s.retransmits, mountStatsPath))
 }
 
 // mountStats is what is read of one mount's statistics.
@@ -218,7 +219,7 @@ func parseMountStats(data []byte) map[string]mountStats {
 			continue
 		}
 		s := found[point]
-		fields := strings.Fields(shortened(line))
+		fields := strings.Fields(collect.Shortened(line))
 		switch {
 		case len(fields) == 0:
 			continue
@@ -232,7 +233,7 @@ func parseMountStats(data []byte) map[string]mountStats {
 				s.retransmits += sent - calls
 			}
 		case fields[0] == "bytes:" && len(fields) > 6:
-			s.read, s.written, s.moved = integer(fields[5]), integer(fields[6]), true
+			s.read, s.written, s.moved = collect.Integer(fields[5]), collect.Integer(fields[6]), true
 		case fields[0] == "xprt:" && len(fields) > 1 && s.transports < maxTransports:
 			s.transports++
 			s.each = append(s.each, NFSTransport{Kind: fields[1], Sent: sentOver(fields[1:])})
@@ -255,7 +256,7 @@ func mountPointIn(rest string) (string, bool) {
 	if f[6] != "nfs" && f[6] != "nfs4" {
 		return "", false
 	}
-	return unescape(f[3]), true
+	return collect.Unescape(f[3]), true
 }
 
 func everConnected(fields []string) bool {
@@ -266,7 +267,7 @@ func everConnected(fields []string) bool {
 	case "local":
 		at = 2
 	}
-	return len(fields) > at && integer(fields[at]) > 0
+	return len(fields) > at && collect.Integer(fields[at]) > 0
 }
 
 // sentOver is how many calls went over a transport: the sixth number of tcp and rdma, the second of udp.
@@ -278,5 +279,5 @@ func sentOver(fields []string) int64 {
 	if len(fields) <= at {
 		return 0
 	}
-	return integer(fields[at])
+	return collect.Integer(fields[at])
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -18,38 +19,38 @@ const (
 )
 
 // collectNFSServer is what this machine serves over NFS; nothing where the server is not loaded.
-func collectNFSServer(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
-	if len(r.names(nfsdDir)) == 0 && !r.exists(nfsdStatsPath) {
+func collectNFSServer(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
+	if len(r.Names(nfsdDir)) == 0 && !r.Exists(nfsdStatsPath) {
 		return nil
 	}
-	t := &thing{}
-	t.add(nfsdThreads(r))
-	ports, err := r.text(nfsdDir + "/portlist")
+	t := &collect.Thing{}
+	t.Add(nfsdThreads(r))
+	ports, err := r.Text(nfsdDir + "/portlist")
 	if err != nil {
-		t.add(unknown("nfsd.ports", nfsdDir+"/portlist", why(err)))
+		t.Add(collect.Unknown("nfsd.ports", nfsdDir+"/portlist", collect.Why(err)))
 	} else {
-		t.add(listOf("nfsd.ports", parsePortList(ports), nfsdDir+"/portlist"))
+		t.Add(collect.ListOf("nfsd.ports", parsePortList(ports), nfsdDir+"/portlist"))
 	}
-	t.add(nfsdGrace(r))
-	t.add(r.wholeIn("nfsd.grace.time", nfsdDir+"/nfsv4gracetime"))
+	t.Add(nfsdGrace(r))
+	t.Add(r.Whole("nfsd.grace.time", nfsdDir+"/nfsv4gracetime"))
 	exports(r, t)
-	return t.facts
+	return t.Facts
 }
 
 // nfsdGrace says whether the server waits for clients to reclaim what they had open: /proc/fs/nfsd/v4_end_grace reads N
 // until that has ended, then Y. Source: the kernel's fs/nfsd/nfsctl.c (write_v4_end_grace).
-func nfsdGrace(r reader) lab.Fact {
+func nfsdGrace(r collect.Reader) lab.Fact {
 	const key, file = "nfsd.grace", nfsdDir + "/v4_end_grace"
-	text, err := r.text(file)
+	text, err := r.Text(file)
 	if err != nil {
-		return unknown(key, file, why(err))
+		return collect.Unknown(key, file, collect.Why(err))
 	}
 	ended, ok := catalogue.ParseFlag(strings.TrimSpace(text))
 	if !ok {
-		return unknown(key, file, "neither Y nor N: "+oneLine(text))
+		return collect.Unknown(key, file, "neither Y nor N: "+collect.OneLine(text))
 	}
-	return onOff(key, !ended, file)
+	return collect.OnOff(key, !ended, file)
 }
 
 // nfsdThreads are read where only root may, or else from the statistics, whose line "th" begins with the number:
@@ -59,20 +60,20 @@ func nfsdGrace(r reader) lab.Fact {
 //	net 91618 0 91618 3
 //
 // Source: the kernel's fs/nfsd/stats.c.
-func nfsdThreads(r reader) lab.Fact {
+func nfsdThreads(r collect.Reader) lab.Fact {
 	const key = "nfsd.threads"
-	f := r.wholeIn(key, nfsdDir+"/threads")
+	f := r.Whole(key, nfsdDir+"/threads")
 	if f.Unknown == "" {
 		return f
 	}
-	text, err := r.text(nfsdStatsPath)
+	text, err := r.Text(nfsdStatsPath)
 	if err != nil {
 		return f
 	}
 	for line := range strings.Lines(text) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "th" {
 			if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-				return whole(key, n, nfsdStatsPath)
+				return collect.Whole(key, n, nfsdStatsPath)
 			}
 		}
 	}
@@ -88,7 +89,7 @@ func nfsdThreads(r reader) lab.Fact {
 func parsePortList(text string) []string {
 	var ports []string
 	for line := range strings.Lines(text) {
-		if f := strings.Fields(oneLine(line)); len(f) == 2 && len(ports) < 64 {
+		if f := strings.Fields(collect.OneLine(line)); len(f) == 2 && len(ports) < 64 {
 			ports = append(ports, f[0]+" "+f[1])
 		}
 	}
@@ -98,10 +99,10 @@ func parsePortList(text string) []string {
 
 // exports are read from what exportfs keeps, or, where that is not readable or kept elsewhere, from what the kernel has
 // been asked for so far.
-func exports(r reader, t *thing) {
+func exports(r collect.Reader, t *collect.Thing) {
 	var failed error
 	for _, file := range []string{"/var/lib/nfs/etab", nfsdDir + "/exports", "/proc/fs/nfs/exports"} {
-		data, err := r.bytes(file)
+		data, err := r.Bytes(file)
 		if err != nil {
 			if failed == nil || errors.Is(failed, fs.ErrNotExist) {
 				failed = err
@@ -109,14 +110,14 @@ func exports(r reader, t *thing) {
 			continue
 		}
 		all, sync, async, root := parseExports(string(data))
-		t.add(whole("nfsd.exports", int64(all), file))
-		t.add(whole("nfsd.exports.sync", int64(sync), file))
-		t.add(whole("nfsd.exports.async", int64(async), file))
-		t.add(known("nfsd.exports.root", cmp.Or(root, catalogue.None), file))
+		t.Add(collect.Whole("nfsd.exports", int64(all), file))
+		t.Add(collect.Whole("nfsd.exports.sync", int64(sync), file))
+		t.Add(collect.Whole("nfsd.exports.async", int64(async), file))
+		t.Add(collect.Known("nfsd.exports.root", cmp.Or(root, catalogue.None), file))
 		return
 	}
 	for _, key := range []string{"nfsd.exports", "nfsd.exports.sync", "nfsd.exports.async", "nfsd.exports.root"} {
-		t.add(unknown(key, "/var/lib/nfs/etab", why(failed)))
+		t.Add(collect.Unknown(key, "/var/lib/nfs/etab", collect.Why(failed)))
 	}
 }
 
@@ -140,12 +141,12 @@ func parseExports(text string) (all, sync, async int, root string) {
 			continue
 		}
 		options, _, _ = strings.Cut(options, ")")
-		if hasOption(options, "v4root") {
+		if collect.HasOption(options, "v4root") {
 			continue
 		}
-		unsafe[path] = unsafe[path] || hasOption(options, "async")
-		if hasOption(options, "fsid=0") || hasOption(options, "fsid=root") {
-			root = oneLine(path)
+		unsafe[path] = unsafe[path] || collect.HasOption(options, "async")
+		if collect.HasOption(options, "fsid=0") || collect.HasOption(options, "fsid=root") {
+			root = collect.OneLine(path)
 		}
 	}
 	for _, is := range unsafe {

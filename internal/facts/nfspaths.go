@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -41,41 +42,41 @@ type NFSTransport struct {
 
 // PathsOfNFS reads what came of the mount at a point of a target.
 func PathsOfNFS(ctx context.Context, t target.Target, point string) (NFSPaths, error) {
-	files, err := t.ReadFiles(ctx, mountInfoPath, mountStatsPath)
+	files, err := t.ReadFiles(ctx, collect.MountInfoPath, mountStatsPath)
 	if err != nil {
 		return NFSPaths{}, err
 	}
-	for _, p := range []string{mountInfoPath, mountStatsPath} {
+	for _, p := range []string{collect.MountInfoPath, mountStatsPath} {
 		if err := files[p].Err; err != nil {
 			return NFSPaths{}, &lab.Error{What: "can't read what came of the mount on " + point,
 				Target: target.RemoteName(t),
 				Err:    err}
 		}
 	}
-	p, err := nfsPathsAt(point, files[mountInfoPath].Data, files[mountStatsPath].Data)
+	p, err := nfsPathsAt(point, files[collect.MountInfoPath].Data, files[mountStatsPath].Data)
 	if err != nil {
 		return p, &lab.Error{What: err.Error(), Target: target.RemoteName(t)}
 	}
-	p.Addresses = p.addresses(rpcSwitches(reader{t.FS()}))
+	p.Addresses = p.addresses(rpcSwitches(collect.Reader{FS: t.FS()}))
 	return p, ctx.Err()
 }
 
 // PathsOfNFSUnder reads what came of the mount that a folder of a target lies on.
 func PathsOfNFSUnder(ctx context.Context, t target.Target, folder string) (NFSPaths, error) {
-	files, err := t.ReadFiles(ctx, mountInfoPath)
+	files, err := t.ReadFiles(ctx, collect.MountInfoPath)
 	if err != nil {
 		return NFSPaths{}, err
 	}
-	m, _ := mountOf(parseMountInfo(files[mountInfoPath].Data), folder)
-	return PathsOfNFS(ctx, t, m.point)
+	m, _ := collect.MountOf(collect.ParseMounts(files[collect.MountInfoPath].Data), folder)
+	return PathsOfNFS(ctx, t, m.Point)
 }
 
 // nfsPathsAt reads what the files of a process's mounts say of a point.
 func nfsPathsAt(point string, mountInfo, statistics []byte) (NFSPaths, error) {
 	var p NFSPaths
-	all := parseMountInfo(mountInfo)
+	all := collect.ParseMounts(mountInfo)
 	for _, m := range all {
-		if m.point == point && (m.kind == "nfs" || m.kind == "nfs4") {
+		if m.Point == point && (m.Kind == "nfs" || m.Kind == "nfs4") {
 			p.Options = nfsOptions(m) // the last one is what is seen
 		}
 	}
@@ -84,8 +85,8 @@ func nfsPathsAt(point string, mountInfo, statistics []byte) (NFSPaths, error) {
 	}
 	p.Version = p.Options["vers"]
 	for _, m := range all {
-		if m.point != point && (m.kind == "nfs" || m.kind == "nfs4") && nfsOptions(m)["addr"] == p.Options["addr"] {
-			p.Others = append(p.Others, m.point)
+		if m.Point != point && (m.Kind == "nfs" || m.Kind == "nfs4") && nfsOptions(m)["addr"] == p.Options["addr"] {
+			p.Others = append(p.Others, m.Point)
 		}
 	}
 	p.Transports = parseMountStats(statistics)[point].each
@@ -109,21 +110,21 @@ type rpcSwitch struct {
 //	/sys/kernel/sunrpc/xprt-switches/switch-5/xprt-9-rdma/dstaddr   10.0.1.1
 //
 // Source: the kernel's net/sunrpc/sysfs.c.
-func rpcSwitches(r reader) []rpcSwitch {
+func rpcSwitches(r collect.Reader) []rpcSwitch {
 	var all []rpcSwitch
-	for _, name := range r.names(rpcSwitchesDir) {
+	for _, name := range r.Names(rpcSwitchesDir) {
 		var s rpcSwitch
-		for _, transport := range r.names(path.Join(rpcSwitchesDir, name)) {
+		for _, transport := range r.Names(path.Join(rpcSwitchesDir, name)) {
 			parts := strings.SplitN(transport, "-", 3)
 			if len(parts) != 3 || parts[0] != "xprt" {
 				continue
 			}
-			address, err := r.text(path.Join(rpcSwitchesDir, name, transport, "dstaddr"))
+			address, err := r.Text(path.Join(rpcSwitchesDir, name, transport, "dstaddr"))
 			if err != nil {
 				continue // gone meanwhile
 			}
 			s.kinds = append(s.kinds, parts[2])
-			if a := oneLine(strings.TrimSpace(address)); !slices.Contains(s.addresses, a) {
+			if a := collect.OneLine(strings.TrimSpace(address)); !slices.Contains(s.addresses, a) {
 				s.addresses = append(s.addresses, a)
 			}
 		}
@@ -164,21 +165,21 @@ type InterfaceCounters struct {
 // ReadInterfaceCounters reads the counters of all cards and ports of a target, loopback apart.
 func ReadInterfaceCounters(ctx context.Context, t target.Target) (InterfaceCounters, error) {
 	w := InterfaceCounters{Cards: map[string]int64{}, Ports: map[string]int64{}}
-	r := reader{t.FS()}
+	r := collect.Reader{FS: t.FS()}
 	paths := map[string]func(int64){}
 	add := func(to map[string]int64, name string, files ...string) {
 		for _, f := range files {
 			paths[f] = func(n int64) { to[name] += n }
 		}
 	}
-	for _, name := range r.names(netClassDir) {
+	for _, name := range r.Names(netClassDir) {
 		if name != "lo" {
 			add(w.Cards, name, path.Join(netClassDir, name, "statistics/rx_bytes"),
 				path.Join(netClassDir, name, "statistics/tx_bytes"))
 		}
 	}
-	for _, device := range r.names(rdmaClassDir) {
-		for _, port := range r.names(path.Join(rdmaClassDir, device, "ports")) {
+	for _, device := range r.Names(rdmaClassDir) {
+		for _, port := range r.Names(path.Join(rdmaClassDir, device, "ports")) {
 			dir := path.Join(rdmaClassDir, device, "ports", port)
 			// A card counts what it carries; soft RoCE has packets among its own counters only.
 			add(w.Ports, device+"/"+port, dir+"/counters/port_rcv_data", dir+"/counters/port_xmit_data",
@@ -195,7 +196,7 @@ func ReadInterfaceCounters(ctx context.Context, t target.Target) (InterfaceCount
 	}
 	for p, count := range paths {
 		if files[p].Err == nil {
-			count(integer(strings.TrimSpace(string(files[p].Data))))
+			count(collect.Integer(strings.TrimSpace(string(files[p].Data))))
 		}
 	}
 	return w, nil
@@ -203,6 +204,6 @@ func ReadInterfaceCounters(ctx context.Context, t target.Target) (InterfaceCount
 
 // RDMAPorts says whether a target has a port that does RDMA.
 func RDMAPorts(ctx context.Context, t target.Target) (bool, error) {
-	entries, err := reader{t.FS()}.entries(rdmaClassDir)
+	entries, err := collect.Reader{FS: t.FS()}.Entries(rdmaClassDir)
 	return err == nil && len(entries) > 0, ctx.Err()
 }

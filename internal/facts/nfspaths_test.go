@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/validity"
 )
 
@@ -56,14 +57,14 @@ func TestServerIsCounted(t *testing.T) {
 }
 
 // sunrpc is the part of sysfs that shows transports: "SWITCH/xprt-N-KIND" and the address.
-func sunrpc(transports map[string]string) reader {
+func sunrpc(transports map[string]string) collect.Reader {
 	files := fstest.MapFS{}
 	for name, address := range transports {
 		files["sys/kernel/sunrpc/xprt-switches/"+name+"/dstaddr"] = &fstest.MapFile{Data: []byte(address + "\n")}
 		files["sys/kernel/sunrpc/xprt-switches/"+name[:strings.IndexByte(name, '/')]+"/xprt_switch_info"] =
 			&fstest.MapFile{Data: []byte("num_xprts=2\n")}
 	}
-	return reader{files}
+	return collect.Reader{FS: files}
 }
 
 // A mount's addresses are those of the transports that are as many, of the same kind, and lead to its own address;
@@ -107,7 +108,7 @@ func FuzzTransportsOfSysfs(f *testing.F) {
 		}
 		files := fstest.MapFS{"sys/kernel/sunrpc/xprt-switches/switch-1/" + name +
 			"/dstaddr": &fstest.MapFile{Data: []byte(address)}}
-		for _, s := range rpcSwitches(reader{files}) {
+		for _, s := range rpcSwitches(collect.Reader{FS: files}) {
 			if len(s.kinds) > 1 || len(s.addresses) != len(s.kinds) ||
 				len(s.kinds) == 1 && !strings.HasSuffix(name, s.kinds[0]) {
 				t.Errorf("%q with %q: %+v", name, address, s)

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"headroom/internal/facts/collect"
 )
 
 const netDir = "/sys/class/net"
@@ -33,8 +35,8 @@ type nic struct {
 
 // up says that it has a link, as far as its carrier tells. It is asked for only where it counts: since Linux 6.7 the
 // kernel locks all of its network's settings for the answer, and whoever holds that lock makes the asker wait.
-func (n nic) up(r reader) bool {
-	carrier, err := r.text(n.dir + "/carrier")
+func (n nic) up(r collect.Reader) bool {
+	carrier, err := r.Text(n.dir + "/carrier")
 	return err == nil && carrier == "1"
 }
 
@@ -45,13 +47,13 @@ func (n nic) hardware() bool { return n.kind != nicBond && n.kind != nicBridge &
 const maxNICs = 512
 
 // findNICs lists the interfaces that are described, by name, and says how many more there are.
-func findNICs(r reader) (nics []nic, more int) {
-	names := r.names(netDir)
+func findNICs(r collect.Reader) (nics []nic, more int) {
+	names := r.Names(netDir)
 	behind := make(map[string]bool, len(names))
 	upper := map[string]string{}
 	for _, name := range names {
 		dir := netDir + "/" + name
-		if r.exists(dir + "/device") {
+		if r.Exists(dir + "/device") {
 			behind[name] = !representor(r, dir)
 		} else if kind := stackedKind(r, dir); kind != "" {
 			upper[name] = kind
@@ -80,8 +82,8 @@ func findNICs(r reader) (nics []nic, more int) {
 }
 
 // representor says whether an interface is a switch port that stands for a virtual function: "pf0vf3", "pf0sf88".
-func representor(r reader, dir string) bool {
-	port, err := r.text(dir + "/phys_port_name")
+func representor(r collect.Reader, dir string) bool {
+	port, err := r.Text(dir + "/phys_port_name")
 	return err == nil && representorName.MatchString(port)
 }
 
@@ -93,8 +95,8 @@ var representorName = regexp.MustCompile(`^(c\d+)?pf\d+(vf|sf)\d+$`)
 //	/sys/class/net/bond0.5/uevent:  DEVTYPE=vlan
 //	                                INTERFACE=bond0.5
 //	                                IFINDEX=12
-func stackedKind(r reader, dir string) string {
-	uevent, err := r.text(dir + "/uevent")
+func stackedKind(r collect.Reader, dir string) string {
+	uevent, err := r.Text(dir + "/uevent")
 	if err != nil {
 		return ""
 	}
@@ -112,8 +114,8 @@ func stackedKind(r reader, dir string) string {
 }
 
 // overHardware says whether one of the interfaces below one is known to have hardware behind it.
-func overHardware(r reader, name string, behind map[string]bool) bool {
-	return slices.ContainsFunc(r.names(netDir+"/"+name), func(entry string) bool {
+func overHardware(r collect.Reader, name string, behind map[string]bool) bool {
+	return slices.ContainsFunc(r.Names(netDir+"/"+name), func(entry string) bool {
 		lower, ok := strings.CutPrefix(entry, "lower_")
 		return ok && behind[lower]
 	})
@@ -122,15 +124,15 @@ func overHardware(r reader, name string, behind map[string]bool) bool {
 // arphrdInfiniBand is the type of an IPoIB interface. Source: the kernel's include/uapi/linux/if_arp.h.
 const arphrdInfiniBand = "32"
 
-func describeNIC(r reader, name, stacked string) nic {
+func describeNIC(r collect.Reader, name, stacked string) nic {
 	n := nic{name: name, dir: netDir + "/" + name, kind: stacked}
 	if stacked != "" {
 		return n
 	}
-	if full, err := r.resolve(n.dir + "/device/driver"); err == nil {
+	if full, err := r.Resolve(n.dir + "/device/driver"); err == nil {
 		n.driver = path.Base(full)
 	}
-	if full, err := r.resolve(n.dir + "/device"); err == nil {
+	if full, err := r.Resolve(n.dir + "/device"); err == nil {
 		for _, p := range slices.Backward(strings.Split(full, "/")) {
 			if pciAddress.MatchString(p) {
 				n.pci = p
@@ -138,7 +140,7 @@ func describeNIC(r reader, name, stacked string) nic {
 			}
 		}
 	}
-	kind, _ := r.text(n.dir + "/type")
+	kind, _ := r.Text(n.dir + "/type")
 	switch {
 	case kind == arphrdInfiniBand:
 		n.kind = nicIPoIB
@@ -146,7 +148,7 @@ func describeNIC(r reader, name, stacked string) nic {
 		n.kind = nicVirtio
 	case n.driver == "hv_netvsc", n.driver == "vif", n.driver == "xen-netfront":
 		n.kind = nicParavirt
-	case r.exists(n.dir + "/device/physfn"):
+	case r.Exists(n.dir + "/device/physfn"):
 		n.kind = nicVF
 	default:
 		n.kind = nicPhysical

@@ -1,6 +1,9 @@
 package facts
 
-import "headroom/internal/lab"
+import (
+	"headroom/internal/facts/collect"
+	"headroom/internal/lab"
+)
 
 // filters counts what looks at the packets of each interface. A clsact or ingress discipline is there to carry filters
 // and BPF programs, and tc shows it. Since Linux 6.6 a BPF program can be attached without one (tcx), which only
@@ -12,31 +15,31 @@ type filters struct {
 	tcx bool
 }
 
-func newFilters(r reader, in Scope) filters {
+func newFilters(r collect.Reader, in collect.Scope) filters {
 	var f filters
-	f.disciplines, f.disciplinesErr = parseFilterQdiscs(in.lookup(qdiscCommand()))
-	f.programs, f.programsErr = parsePrograms(in.lookup(programCommand()))
-	release, _ := r.text(releasePath)
-	major, minor, ok := kernelVersion(release)
+	f.disciplines, f.disciplinesErr = parseFilterQdiscs(in.Lookup(qdiscCommand()))
+	f.programs, f.programsErr = parsePrograms(in.Lookup(programCommand()))
+	release, _ := r.Text(collect.ReleasePath)
+	major, minor, ok := collect.KernelVersion(release)
 	f.tcx = !ok || major > 6 || major == 6 && minor >= 6
 	return f
 }
 
-func (f filters) of(t *thing) {
+func (f filters) of(t *collect.Thing) {
 	const key = "nic.tc_filters"
 	tc, bpf := lab.ShellQuote(qdiscCommand()), lab.ShellQuote(programCommand())
-	here := f.disciplines[t.name]
-	attached := f.programs[t.name]
+	here := f.disciplines[t.Name]
+	attached := f.programs[t.Name]
 	switch {
 	case f.programsErr == nil && f.disciplinesErr == nil:
 		// A program in clsact is shown by both; the discipline itself is one of the things counted.
-		t.add(whole(key, int64(here+attached), tc+"; "+bpf))
+		t.Add(collect.Whole(key, int64(here+attached), tc+"; "+bpf))
 	case f.disciplinesErr != nil:
-		t.add(unknown(key, tc, f.disciplinesErr.Error()))
+		t.Add(collect.Unknown(key, tc, f.disciplinesErr.Error()))
 	case here > 0 || !f.tcx:
-		t.add(whole(key, int64(here), tc))
+		t.Add(collect.Whole(key, int64(here), tc))
 	default:
-		t.add(unknown(key, bpf,
+		t.Add(collect.Unknown(key, bpf,
 			"tc shows none, and programs attached through tcx are shown by bpftool only: "+f.programsErr.Error()))
 	}
 }
@@ -46,7 +49,7 @@ func (f filters) of(t *thing) {
 //	[{"kind":"mq","handle":"1:","dev":"eth0","root":true,"options":{}},
 //	 {"kind":"fq","handle":"8001:","dev":"eth0","parent":"1:1","options":{"limit":10000}},
 //	 {"kind":"clsact","handle":"ffff:","dev":"eth0","parent":"ffff:fff1","options":{}}]
-func parseFilterQdiscs(p Printed) (map[string]int, error) {
+func parseFilterQdiscs(p collect.Printed) (map[string]int, error) {
 	var list []struct {
 		Kind string `json:"kind"`
 		Dev  string `json:"dev"`
@@ -66,7 +69,7 @@ func parseFilterQdiscs(p Printed) (map[string]int, error) {
 // parsePrograms counts the BPF programs of tc that are attached, by interface.
 //
 //	[{"xdp":[],"tc":[{"devname":"eth0","ifindex":2,"kind":"tcx/ingress","name":"cil_from_netdev","prog_id":158}]}]
-func parsePrograms(p Printed) (map[string]int, error) {
+func parsePrograms(p collect.Printed) (map[string]int, error) {
 	var list []struct {
 		TC []struct {
 			Dev string `json:"devname"`

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -27,7 +28,7 @@ type link struct {
 	} `json:"addr_info"`
 }
 
-func parseAddresses(p Printed) (map[string]link, error) {
+func parseAddresses(p collect.Printed) (map[string]link, error) {
 	var list []link
 	if err := readJSON("ip", p, &list); err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func parseAddresses(p Printed) (map[string]link, error) {
 }
 
 // readJSON reads what a program printed. Empty output is an empty list: ip prints nothing when it finds nothing.
-func readJSON(program string, p Printed, into any) error {
+func readJSON(program string, p collect.Printed, into any) error {
 	if p.Failed != "" {
 		return errors.New(toolFailed(program, p.Failed))
 	}
@@ -50,7 +51,7 @@ func readJSON(program string, p Printed, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(p.Stdout), into); err != nil {
-		return fmt.Errorf("what %s printed can't be read: %s", program, shortened(err.Error()))
+		return fmt.Errorf("what %s printed can't be read: %s", program, collect.Shortened(err.Error()))
 	}
 	return nil
 }
@@ -60,10 +61,10 @@ func toolFailed(program, failed string) string {
 	if strings.Contains(failed, "executable file not found") || strings.Contains(failed, "command not found") {
 		return program + " is not installed"
 	}
-	return shortened(failed)
+	return collect.Shortened(failed)
 }
 
-func (n nic) fromIP(t *thing, links map[string]link, err error) {
+func (n nic) fromIP(t *collect.Thing, links map[string]link, err error) {
 	source := lab.ShellQuote(addressCommand())
 	l, ok := links[n.name]
 	if err == nil && !ok {
@@ -71,21 +72,21 @@ func (n nic) fromIP(t *thing, links map[string]link, err error) {
 	}
 	if err != nil {
 		for _, key := range []string{"nic.addresses", "nic.qdisc", "nic.xdp"} {
-			t.add(unknown(key, source, err.Error()))
+			t.Add(collect.Unknown(key, source, err.Error()))
 		}
 		return
 	}
 	var addresses []string
 	for _, a := range l.Addresses {
-		if a.Local = shortened(a.Local); a.Local != "" && len(addresses) < 64 {
+		if a.Local = collect.Shortened(a.Local); a.Local != "" && len(addresses) < 64 {
 			addresses = append(addresses, a.Local+"/"+strconv.Itoa(a.Prefix))
 		}
 	}
-	t.add(listOf("nic.addresses", addresses, source))
-	if l.Qdisc = shortened(l.Qdisc); l.Qdisc != "" {
-		t.add(known("nic.qdisc", l.Qdisc, source))
+	t.Add(collect.ListOf("nic.addresses", addresses, source))
+	if l.Qdisc = collect.Shortened(l.Qdisc); l.Qdisc != "" {
+		t.Add(collect.Known("nic.qdisc", l.Qdisc, source))
 	} else {
-		t.add(unknown("nic.qdisc", source, "ip names no queueing discipline"))
+		t.Add(collect.Unknown("nic.qdisc", source, "ip names no queueing discipline"))
 	}
-	t.add(onOff("nic.xdp", len(l.XDP) > 0 && string(l.XDP) != "null", source))
+	t.Add(collect.OnOff("nic.xdp", len(l.XDP) > 0 && string(l.XDP) != "null", source))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -17,7 +18,7 @@ type nicInterrupts struct {
 
 // readNICInterrupts finds the adapters and what they took of all interrupts. Ports of one PCI function (mlx4 has two to
 // a function) share its interrupts, and so do the queues of a virtio adapter with its configuration interrupt.
-func readNICInterrupts(r reader) nicInterrupts {
+func readNICInterrupts(r collect.Reader) nicInterrupts {
 	nics, _ := findNICs(r)
 	nics = slices.DeleteFunc(nics, func(n nic) bool { return !n.hardware() })
 	found := nicInterrupts{nics: nics, irqs: make([][]int, len(nics))}
@@ -40,13 +41,13 @@ func readNICInterrupts(r reader) nicInterrupts {
 }
 
 // interruptsOf are those of a snapshot, which the collector of disks needs, too: the file is long.
-func interruptsOf(fsys fs.FS, in Scope) nicInterrupts {
-	return readOnce(in, func() nicInterrupts { return readNICInterrupts(reader{fsys}) })
+func interruptsOf(fsys fs.FS, in collect.Scope) nicInterrupts {
+	return collect.ReadOnce(in, func() nicInterrupts { return readNICInterrupts(collect.Reader{FS: fsys}) })
 }
 
 // collectNICInterrupts says where the interrupts of each adapter go.
-func collectNICInterrupts(fsys fs.FS, in Scope) []lab.Fact {
-	r := reader{fsys}
+func collectNICInterrupts(fsys fs.FS, in collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	found := interruptsOf(fsys, in)
 	online, _ := readCPUSet(r, onlinePath)
 	var all []lab.Fact
@@ -62,30 +63,31 @@ func collectNICInterrupts(fsys fs.FS, in Scope) []lab.Fact {
 		var facts []lab.Fact
 		if reason != "" {
 			for _, key := range []string{"nic.irq.count", "nic.irq.cpus", "nic.irq.busiest_share", "nic.irq.remote"} {
-				facts = append(facts, unknown(key, source, reason))
+				facts = append(facts, collect.Unknown(key, source, reason))
 			}
 		} else {
-			facts = append(facts, whole("nic.irq.count", int64(len(irqs)), dir))
+			facts = append(facts, collect.Whole("nic.irq.count", int64(len(irqs)), dir))
 			facts = append(facts, nicAffinity(r, n, irqs, online)...)
 			facts = append(facts, busiestShare(found.counts.taken[i], found.counts.failed))
 		}
-		all = append(all, about(n.name, facts...)...)
+		all = append(all, collect.About(n.name, facts...)...)
 	}
 	return all
 }
 
 // nicAffinity says which threads the interrupts may go to, and how many of the interrupts may only go to threads of a
 // node that is not the adapter's.
-func nicAffinity(r reader, n nic, irqs []int, online cpuSet) []lab.Fact {
+func nicAffinity(r collect.Reader, n nic, irqs []int, online cpuSet) []lab.Fact {
 	const cpus, far = "nic.irq.cpus", "nic.irq.remote"
 	sets, err := affinities(r, irqs)
 	if err != nil {
-		return []lab.Fact{unknown(cpus, affinitySource, why(err)), unknown(far, affinitySource, why(err))}
+		return []lab.Fact{collect.Unknown(cpus, affinitySource, collect.Why(err)),
+			collect.Unknown(far, affinitySource, collect.Why(err))}
 	}
 	facts := []lab.Fact{interruptCPUs(cpus, sets, online)}
 	home, reason := homeThreads(r, n)
 	if reason != "" {
-		return append(facts, unknown(far, affinitySource, reason))
+		return append(facts, collect.Unknown(far, affinitySource, reason))
 	}
 	remote := int64(0)
 	for _, set := range sets {
@@ -93,18 +95,18 @@ func nicAffinity(r reader, n nic, irqs []int, online cpuSet) []lab.Fact {
 			remote++
 		}
 	}
-	return append(facts, whole(far, remote, affinitySource))
+	return append(facts, collect.Whole(far, remote, affinitySource))
 }
 
 // homeThreads are the threads of the adapter's own memory node.
-func homeThreads(r reader, n nic) (home cpuSet, reason string) {
-	node, err := r.number("/sys/bus/pci/devices/" + n.pci + "/numa_node")
-	nodes := r.glob("/sys/devices/system/node/node[0-9]*")
+func homeThreads(r collect.Reader, n nic) (home cpuSet, reason string) {
+	node, err := r.Number("/sys/bus/pci/devices/" + n.pci + "/numa_node")
+	nodes := r.Glob("/sys/devices/system/node/node[0-9]*")
 	switch {
 	case len(nodes) == 1:
 		node = 0 // firmware of machines with one node often names none
 	case err != nil:
-		return nil, "the adapter's memory node is not known: " + why(err)
+		return nil, "the adapter's memory node is not known: " + collect.Why(err)
 	case node < 0:
 		return nil, "firmware does not say which memory node the adapter is on"
 	}
@@ -114,7 +116,7 @@ func homeThreads(r reader, n nic) (home cpuSet, reason string) {
 	}
 	home, err = readCPUSet(r, dir+"/cpulist")
 	if err != nil {
-		return nil, "the threads of the adapter's memory node are not known: " + why(err)
+		return nil, "the threads of the adapter's memory node are not known: " + collect.Why(err)
 	}
 	return home, ""
 }
@@ -129,9 +131,9 @@ func busiestShare(taken []uint64, err error) lab.Fact {
 	}
 	switch {
 	case err != nil:
-		return unknown(key, interruptsPath, why(err))
+		return collect.Unknown(key, interruptsPath, collect.Why(err))
 	case sum == 0:
-		return unknown(key, interruptsPath, "the adapter has raised no interrupt yet")
+		return collect.Unknown(key, interruptsPath, "the adapter has raised no interrupt yet")
 	}
-	return known(key, strconv.FormatFloat(most/sum, 'f', 3, 64), interruptsPath)
+	return collect.Known(key, strconv.FormatFloat(most/sum, 'f', 3, 64), interruptsPath)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -16,22 +17,22 @@ const maxNodes = 1024
 
 // collectNUMA reads the nodes that the kernel shows. With numa=off, or interleaved by firmware, a machine of several
 // sockets shows one node; cpu.sockets and numa.pci_roots then still tell what is there.
-func collectNUMA(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectNUMA(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	names := nodeNames(r)
-	nodes := unknown("numa.nodes", nodeDir, "the kernel shows no nodes; it may be built without NUMA")
+	nodes := collect.Unknown("numa.nodes", nodeDir, "the kernel shows no nodes; it may be built without NUMA")
 	if len(names) > 0 {
-		nodes = whole("numa.nodes", int64(len(names)), nodeDir)
+		nodes = collect.Whole("numa.nodes", int64(len(names)), nodeDir)
 	}
-	facts := []lab.Fact{nodes, r.fact("numa.balancing", "/proc/sys/kernel/numa_balancing"), pciRoots(r)}
+	facts := []lab.Fact{nodes, r.Fact("numa.balancing", "/proc/sys/kernel/numa_balancing"), pciRoots(r)}
 	for _, name := range names {
-		facts = append(facts, about(name, node(r, nodeDir+"/"+name)...)...)
+		facts = append(facts, collect.About(name, node(r, nodeDir+"/"+name)...)...)
 	}
 	return facts
 }
 
 // nodeNames are node0, node1, … in the order of their numbers.
-func nodeNames(r reader) []string {
+func nodeNames(r collect.Reader) []string {
 	var names []string
 	number := func(name string) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(name, "node"))
@@ -40,7 +41,7 @@ func nodeNames(r reader) []string {
 		}
 		return n
 	}
-	for _, name := range r.names(nodeDir) {
+	for _, name := range r.Names(nodeDir) {
 		if number(name) >= 0 && len(names) < maxNodes {
 			names = append(names, name)
 		}
@@ -49,25 +50,25 @@ func nodeNames(r reader) []string {
 	return names
 }
 
-func node(r reader, dir string) []lab.Fact {
+func node(r collect.Reader, dir string) []lab.Fact {
 	const memory = "/meminfo"
-	text, err := r.text(dir + memory)
+	text, err := r.Text(dir + memory)
 	info := parseNodeMemory(text)
 	amount := func(key, name string) lab.Fact {
 		bytes, ok := info[name]
 		switch {
 		case err != nil:
-			return unknown(key, dir+memory, why(err))
+			return collect.Unknown(key, dir+memory, collect.Why(err))
 		case !ok:
-			return unknown(key, dir+memory, "the file does not say "+name)
+			return collect.Unknown(key, dir+memory, "the file does not say "+name)
 		}
-		return whole(key, bytes, dir+memory)
+		return collect.Whole(key, bytes, dir+memory)
 	}
 	return []lab.Fact{
-		r.list("node.cpus", dir+"/cpulist"), // a node may have memory and no CPU
+		r.List("node.cpus", dir+"/cpulist"), // a node may have memory and no CPU
 		amount("node.memory", "MemTotal"),
 		amount("node.free", "MemFree"),
-		r.fact("node.distances", dir+"/distance"),
+		r.Fact("node.distances", dir+"/distance"),
 		nodeSockets(r, dir),
 	}
 }
@@ -88,31 +89,31 @@ func parseNodeMemory(text string) map[string]int64 {
 }
 
 // nodeSockets counts the packages of a node's CPUs: two or more where nodes are switched off or interleaved.
-func nodeSockets(r reader, dir string) lab.Fact {
+func nodeSockets(r collect.Reader, dir string) lab.Fact {
 	const key = "node.sockets"
 	source := dir + "/cpulist"
 	cpus, err := readCPUSet(r, source)
 	if err != nil {
-		return unknown(key, source, why(err))
+		return collect.Unknown(key, source, collect.Why(err))
 	}
 	packages := map[string]bool{}
 	cpus.each(func(cpu int) {
-		if id, err := r.text(cpuDir + "/cpu" + strconv.Itoa(cpu) + "/topology/physical_package_id"); err == nil {
+		if id, err := r.Text(cpuDir + "/cpu" + strconv.Itoa(cpu) + "/topology/physical_package_id"); err == nil {
 			packages[id] = true
 		}
 	})
 	if len(packages) == 0 && cpus.count() > 0 {
-		return unknown(key, cpuDir+"/cpu*/topology", "the kernel shows no topology")
+		return collect.Unknown(key, cpuDir+"/cpu*/topology", "the kernel shows no topology")
 	}
-	return whole(key, int64(len(packages)), source)
+	return collect.Whole(key, int64(len(packages)), source)
 }
 
 // pciRoots counts the PCI host bridges: the folders pci0000:00, pci0000:40, … of /sys/devices.
-func pciRoots(r reader) lab.Fact {
+func pciRoots(r collect.Reader) lab.Fact {
 	const key, dir = "numa.pci_roots", "/sys/devices"
-	entries, err := r.entries(dir)
+	entries, err := r.Entries(dir)
 	if err != nil {
-		return unknown(key, dir, why(err))
+		return collect.Unknown(key, dir, collect.Why(err))
 	}
 	n := 0
 	for _, e := range entries {
@@ -120,5 +121,5 @@ func pciRoots(r reader) lab.Fact {
 			n++
 		}
 	}
-	return whole(key, int64(n), dir+"/pci*")
+	return collect.Whole(key, int64(n), dir+"/pci*")
 }

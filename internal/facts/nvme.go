@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -30,8 +31,8 @@ func nvmeDisks(s stack) (asked []blockDevice, refused map[string]string) {
 			refused[d.name] = "/sys shows no controller that leads to it"
 			continue
 		}
-		transport, err := s.text(controllers[0] + "/transport")
-		state, stateErr := s.text(controllers[0] + "/state")
+		transport, err := s.Text(controllers[0] + "/transport")
+		state, stateErr := s.Text(controllers[0] + "/state")
 		switch {
 		case err == nil && transport != "pcie":
 			refused[d.name] = "drives across a network (" + transport + ") are not asked; they might not answer"
@@ -48,8 +49,8 @@ func nvmeDisks(s stack) (asked []blockDevice, refused map[string]string) {
 
 // nvmeCommands asks each drive for its formats and its health. Both answers come from commands alone, which only root
 // may send.
-func nvmeCommands(in Scope) [][]string {
-	r := reader{in.Files}
+func nvmeCommands(in collect.Scope) [][]string {
+	r := collect.Reader{FS: in.Files}
 	if cannotRun(r, "nvme", "nvme-cli") != "" {
 		return nil
 	}
@@ -68,12 +69,12 @@ func formatsCommand(disk string) []string {
 func healthCommand(disk string) []string { return wearCommands(disk, "/dev/"+disk)[0].argv }
 
 // cannotRun says why a tool that needs root can't be used; empty when it can.
-func cannotRun(r reader, program, pack string) string {
+func cannotRun(r collect.Reader, program, pack string) string {
 	if privileged(r).Value != "yes" {
 		return "permission denied; root may read it"
 	}
 	for _, dir := range searchPath(r) {
-		if r.exists(path.Join(dir, program)) {
+		if r.Exists(path.Join(dir, program)) {
 			return ""
 		}
 	}
@@ -82,19 +83,19 @@ func cannotRun(r reader, program, pack string) string {
 
 // collectNVMe says what drives tell when they are asked: temperature through the kernel's sensor, formats and health
 // through nvme-cli.
-func collectNVMe(fsys fs.FS, in Scope) []lab.Fact {
+func collectNVMe(fsys fs.FS, in collect.Scope) []lab.Fact {
 	s := inventoryOf(fsys, in)
 	_, refused := nvmeDisks(s)
-	cannot := cannotRun(s.reader, "nvme", "nvme-cli")
+	cannot := cannotRun(s.Reader, "nvme", "nvme-cli")
 	disks := slices.DeleteFunc(s.wholeDisks(), func(d blockDevice) bool { return !strings.HasPrefix(d.name, "nvme") })
-	return spread(len(disks), func(i int) []lab.Fact {
+	return collect.Spread(len(disks), func(i int) []lab.Fact {
 		name, reason := disks[i].name, refused[disks[i].name]
 		facts := s.temperatures(name, reason)
 		if reason == "" {
 			reason = cannot
 		}
 		facts = append(facts, s.formats(name, reason, in)...)
-		return about(name, append(facts, health(name, reason, in)...)...)
+		return collect.About(name, append(facts, health(name, reason, in)...)...)
 	})
 }
 
@@ -107,16 +108,16 @@ func (s stack) temperatures(disk, refused string) []lab.Fact {
 	const now, warning = "disk.nvme.temperature", "disk.nvme.temperature.warning"
 	dev := class(disk) + "/device"
 	if refused != "" {
-		return []lab.Fact{unknown(now, dev, refused), unknown(warning, dev, refused)}
+		return []lab.Fact{collect.Unknown(now, dev, refused), collect.Unknown(warning, dev, refused)}
 	}
-	file, ok := sensorOf(s.reader, disk)
+	file, ok := sensorOf(s.Reader, disk)
 	if !ok {
 		const reason = "the kernel shows no sensor; CONFIG_NVME_HWMON makes it"
-		return []lab.Fact{unknown(now, dev, reason), unknown(warning, dev, reason)}
+		return []lab.Fact{collect.Unknown(now, dev, reason), collect.Unknown(warning, dev, reason)}
 	}
 	return []lab.Fact{
-		degrees(s.fact(now, file)),
-		degrees(s.fact(warning, strings.TrimSuffix(file, "input")+"max")),
+		degrees(s.Fact(now, file)),
+		degrees(s.Fact(warning, strings.TrimSuffix(file, "input")+"max")),
 	}
 }
 
@@ -129,14 +130,14 @@ func degrees(f lab.Fact) lab.Fact {
 }
 
 // formats of a namespace: in use, on offer, and a faster one. Kernels since 6.8 tell the one in use themselves.
-func (s stack) formats(disk, reason string, in Scope) []lab.Fact {
+func (s stack) formats(disk, reason string, in collect.Scope) []lab.Fact {
 	const use, offer, better = "disk.nvme.format", "disk.nvme.formats", "disk.nvme.better_format"
 	command := formatsCommand(disk)
 	source := lab.ShellQuote(command)
 	var formats []lbaFormat
 	current := 0
 	if reason == "" {
-		p := in.lookup(command)
+		p := in.Lookup(command)
 		var err error
 		formats, current, err = parseFormats([]byte(p.Stdout))
 		if reason = p.Failed; reason == "" && err != nil {
@@ -148,17 +149,18 @@ func (s stack) formats(disk, reason string, in Scope) []lab.Fact {
 		for i, f := range formats {
 			list[i] = fmt.Sprintf("%s rp%d", f, f.performance)
 		}
-		facts := []lab.Fact{known(use, formats[current].String(), source), listOf(offer, list, source)}
+		facts := []lab.Fact{collect.Known(use, formats[current].String(), source), collect.ListOf(offer, list, source)}
 		if f, ok := betterFormat(formats, current); ok {
-			return append(facts, known(better, f.String(), source))
+			return append(facts, collect.Known(better, f.String(), source))
 		}
-		return append(facts, known(better, catalogue.None, source))
+		return append(facts, collect.Known(better, catalogue.None, source))
 	}
-	facts := []lab.Fact{unknown(use, source, reason), unknown(offer, source, reason), unknown(better, source, reason)}
-	size, err := s.number(class(disk) + "/queue/logical_block_size")
-	metadata, err2 := s.number(class(disk) + "/metadata_bytes")
+	facts := []lab.Fact{collect.Unknown(use, source, reason), collect.Unknown(offer, source, reason),
+		collect.Unknown(better, source, reason)}
+	size, err := s.Number(class(disk) + "/queue/logical_block_size")
+	metadata, err2 := s.Number(class(disk) + "/metadata_bytes")
 	if err == nil && err2 == nil {
-		facts[0] = known(use, fmt.Sprintf("%d+%d", size, metadata), class(disk)+"/metadata_bytes")
+		facts[0] = collect.Known(use, fmt.Sprintf("%d+%d", size, metadata), class(disk)+"/metadata_bytes")
 	}
 	return facts
 }
@@ -226,12 +228,12 @@ func betterFormat(formats []lbaFormat, current int) (lbaFormat, bool) {
 }
 
 // health of a drive: how worn it is and whether it was too hot.
-func health(disk, reason string, in Scope) []lab.Fact {
+func health(disk, reason string, in collect.Scope) []lab.Fact {
 	command := healthCommand(disk)
 	source := lab.ShellQuote(command)
 	var log smartLog
 	if reason == "" {
-		p := in.lookup(command)
+		p := in.Lookup(command)
 		if reason = p.Failed; reason == "" && json.Unmarshal([]byte(p.Stdout), &log) != nil {
 			reason = "nvme: its output is not the JSON that was asked for"
 		}
@@ -246,11 +248,11 @@ func health(disk, reason string, in Scope) []lab.Fact {
 	} {
 		switch {
 		case reason != "":
-			facts = append(facts, unknown(f.key, source, reason))
+			facts = append(facts, collect.Unknown(f.key, source, reason))
 		case !f.value.known || f.value.value >= 1<<63:
-			facts = append(facts, unknown(f.key, source, "the drive does not say"))
+			facts = append(facts, collect.Unknown(f.key, source, "the drive does not say"))
 		default:
-			facts = append(facts, whole(f.key, int64(f.value.value), source))
+			facts = append(facts, collect.Whole(f.key, int64(f.value.value), source))
 		}
 	}
 	return facts
@@ -273,12 +275,12 @@ type smartLog struct {
 // sensorOf finds a disk's own temperature. The nvme driver hangs its sensor on the controller, older kernels one folder
 // higher; drivetemp hangs one on a SATA or SAS disk. The first input is the composite temperature. The nvme driver
 // keeps a reading for a second, so that asking often costs the drive nothing.
-func sensorOf(r reader, disk string) (string, bool) {
+func sensorOf(r collect.Reader, disk string) (string, bool) {
 	dev := class(disk) + "/device"
 	for _, pattern := range []string{
 		"/hwmon[0-9]*", "/hwmon/hwmon[0-9]*", "/device/hwmon/hwmon[0-9]*", "/nvme[0-9]*/hwmon[0-9]*",
 	} {
-		if found := r.glob(dev + pattern + "/temp1_input"); len(found) > 0 {
+		if found := r.Glob(dev + pattern + "/temp1_input"); len(found) > 0 {
 			return found[0], true
 		}
 	}

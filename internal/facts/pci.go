@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -32,20 +33,20 @@ type pciFunction struct {
 // collectPCI describes every disk controller, NIC and HCA, and the bridges between each and the root. The link of a
 // segment belongs to both its ends: what it could be is the lesser of what both can do, so each end is described by
 // itself.
-func collectPCI(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectPCI(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	functions := pciFunctions(r)
 	slots := pciSlots(r)
 	root := privileged(r).Value == "yes"
-	return spread(len(functions), func(i int) []lab.Fact {
+	return collect.Spread(len(functions), func(i int) []lab.Fact {
 		f := functions[i]
-		return about(f.address, pciFacts(r, f, slots, root)...)
+		return collect.About(f.address, pciFacts(r, f, slots, root)...)
 	})
 }
 
 // pciFunctions finds the functions by their class, and what lies above each by its place in /sys:
 // /sys/devices/pci0000:40/0000:40:03.1/0000:41:00.0.
-func pciFunctions(r reader) []pciFunction {
+func pciFunctions(r collect.Reader) []pciFunction {
 	classes := map[string]string{}
 	var addresses []string
 	add := func(address, kind string) {
@@ -56,13 +57,13 @@ func pciFunctions(r reader) []pciFunction {
 		addresses = append(addresses, address)
 	}
 	paths := map[string][]string{}
-	for _, address := range r.names(pciDir) {
-		text, err := r.text(pciDir + address + "/class")
+	for _, address := range r.Names(pciDir) {
+		text, err := r.Text(pciDir + address + "/class")
 		kind := pciClass(text)
 		if err != nil || kind == "" || kind == "bridge" || idleFunction(r, address) {
 			continue
 		}
-		full := r.linked(pciDir + address)
+		full := r.Linked(pciDir + address)
 		var above []string
 		for part := range strings.SplitSeq(full, "/") {
 			if !pciAddress.MatchString(part) {
@@ -72,7 +73,7 @@ func pciFunctions(r reader) []pciFunction {
 			if part == address {
 				break
 			}
-			other, _ := r.text(pciDir + part + "/class")
+			other, _ := r.Text(pciDir + part + "/class")
 			if k := pciClass(other); k != "" {
 				add(part, k)
 			} else {
@@ -93,11 +94,11 @@ func pciFunctions(r reader) []pciFunction {
 
 // idleFunction says whether a function is a virtual one that this system does not use itself: it waits, or a guest has
 // it.
-func idleFunction(r reader, address string) bool {
-	if !r.exists(pciDir + address + "/physfn") {
+func idleFunction(r collect.Reader, address string) bool {
+	if !r.Exists(pciDir + address + "/physfn") {
 		return false
 	}
-	driver, err := r.readLink(pciDir + address + "/driver")
+	driver, err := r.ReadLink(pciDir + address + "/driver")
 	return err != nil || path.Base(driver) == "vfio-pci"
 }
 
@@ -145,18 +146,18 @@ func pciClass(text string) string {
 // pciSlots are the physical slots by the address of what sits in them, without the function.
 //
 //	/sys/bus/pci/slots/3/address:  0000:41:00
-func pciSlots(r reader) map[string]string {
+func pciSlots(r collect.Reader) map[string]string {
 	slots := map[string]string{}
 	const dir = "/sys/bus/pci/slots/"
-	for _, name := range r.names(dir) {
-		if address, err := r.text(dir + name + "/address"); err == nil && address != "" {
+	for _, name := range r.Names(dir) {
+		if address, err := r.Text(dir + name + "/address"); err == nil && address != "" {
 			slots[address] = name
 		}
 	}
 	return slots
 }
 
-func pciFacts(r reader, f pciFunction, slots map[string]string, root bool) []lab.Fact {
+func pciFacts(r collect.Reader, f pciFunction, slots map[string]string, root bool) []lab.Fact {
 	dir := pciDir + f.address
 	parent := catalogue.None
 	if n := len(f.path); n > 1 {
@@ -168,76 +169,76 @@ func pciFacts(r reader, f pciFunction, slots map[string]string, root bool) []lab
 		slot = name
 	}
 	facts := []lab.Fact{
-		known("pci.class", f.class, dir+"/class"),
+		collect.Known("pci.class", f.class, dir+"/class"),
 		pciID(r, dir),
 		pciDriver(r, dir),
-		known("pci.parent", parent, dir),
-		listOf("pci.path", f.path, dir),
-		known("pci.slot", slot, "/sys/bus/pci/slots/*/address"),
+		collect.Known("pci.parent", parent, dir),
+		collect.ListOf("pci.path", f.path, dir),
+		collect.Known("pci.slot", slot, "/sys/bus/pci/slots/*/address"),
 	}
 	facts = append(facts, pciLinks(r, "pci", dir)...)
 	facts = append(facts, pciConfig(r, dir+"/config", root)...)
 	return append(facts,
-		r.fact("pci.numa_node", dir+"/numa_node"),
+		r.Fact("pci.numa_node", dir+"/numa_node"),
 		iommuType(r, "pci", dir),
 		pciErrors(r, "pci.aer.correctable", dir+"/aer_dev_correctable"),
 		pciErrors(r, "pci.aer.uncorrectable", dir+"/aer_dev_fatal", dir+"/aer_dev_nonfatal"),
 		virtualFunctions(r, dir+"/sriov_numvfs"),
-		r.fact("pci.power", dir+"/power/control"))
+		r.Fact("pci.power", dir+"/power/control"))
 }
 
 // pciID is vendor and device as lspci writes them: "144d:a80a".
-func pciID(r reader, dir string) lab.Fact {
-	vendor, device := r.fact("pci.id", dir+"/vendor"), r.fact("pci.id", dir+"/device")
+func pciID(r collect.Reader, dir string) lab.Fact {
+	vendor, device := r.Fact("pci.id", dir+"/vendor"), r.Fact("pci.id", dir+"/device")
 	if vendor.Unknown != "" {
 		return vendor
 	}
 	if device.Unknown != "" {
 		return device
 	}
-	return known("pci.id", strings.TrimPrefix(vendor.Value, "0x")+":"+strings.TrimPrefix(device.Value, "0x"),
+	return collect.Known("pci.id", strings.TrimPrefix(vendor.Value, "0x")+":"+strings.TrimPrefix(device.Value, "0x"),
 		dir+"/vendor")
 }
 
-func pciDriver(r reader, dir string) lab.Fact {
-	driver, err := r.readLink(dir + "/driver")
+func pciDriver(r collect.Reader, dir string) lab.Fact {
+	driver, err := r.ReadLink(dir + "/driver")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return known("pci.driver", catalogue.None, dir+"/driver")
+		return collect.Known("pci.driver", catalogue.None, dir+"/driver")
 	case err != nil:
-		return unknown("pci.driver", dir+"/driver", why(err))
+		return collect.Unknown("pci.driver", dir+"/driver", collect.Why(err))
 	}
-	return known("pci.driver", path.Base(driver), dir+"/driver")
+	return collect.Known("pci.driver", path.Base(driver), dir+"/driver")
 }
 
 // virtualFunctions is how many virtual functions are enabled; a function that can't have any has no such file.
-func virtualFunctions(r reader, file string) lab.Fact {
-	f := r.fact("pci.sriov.vfs", file)
-	if f.Unknown != "" && !r.exists(file) {
-		return known("pci.sriov.vfs", "0", file)
+func virtualFunctions(r collect.Reader, file string) lab.Fact {
+	f := r.Fact("pci.sriov.vfs", file)
+	if f.Unknown != "" && !r.Exists(file) {
+		return collect.Known("pci.sriov.vfs", "0", file)
 	}
 	return f
 }
 
 // pciErrors adds up the totals of some counters of Advanced Error Reporting. Source: the kernel's
 // Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats.
-func pciErrors(r reader, key string, files ...string) lab.Fact {
+func pciErrors(r collect.Reader, key string, files ...string) lab.Fact {
 	var sum int64
 	for _, file := range files {
-		text, err := r.text(file)
+		text, err := r.Text(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return unknown(key, file, "the function or the kernel reports no errors (AER)")
+			return collect.Unknown(key, file, "the function or the kernel reports no errors (AER)")
 		}
 		if err != nil {
-			return unknown(key, file, why(err))
+			return collect.Unknown(key, file, collect.Why(err))
 		}
 		n, ok := parseAER(text)
 		if !ok {
-			return unknown(key, file, "the file has no total")
+			return collect.Unknown(key, file, "the file has no total")
 		}
 		sum += n
 	}
-	return whole(key, sum, files[0])
+	return collect.Whole(key, sum, files[0])
 }
 
 // parseAER reads the total of a table of errors.
@@ -263,7 +264,7 @@ const configSize = 256
 
 // pciConfig reads what the capability PCI Express says. Without root the kernel shows only the first 64 bytes, which
 // hold no capability.
-func pciConfig(r reader, file string, root bool) []lab.Fact {
+func pciConfig(r collect.Reader, file string, root bool) []lab.Fact {
 	const payload, most, request, aspm = "pci.payload", "pci.payload.max", "pci.read_request", "pci.aspm"
 	var data []byte
 	var err error
@@ -277,7 +278,7 @@ func pciConfig(r reader, file string, root bool) []lab.Fact {
 	case sleeps:
 		reason = asleep
 	case err != nil:
-		reason = why(err)
+		reason = collect.Why(err)
 	case len(data) <= 64 && !root:
 		reason = "permission denied beyond the first 64 bytes; root may read it"
 	default:
@@ -286,18 +287,19 @@ func pciConfig(r reader, file string, root bool) []lab.Fact {
 		}
 	}
 	if reason != "" {
-		return []lab.Fact{unknown(payload, file, reason), unknown(most, file, reason), unknown(request, file, reason),
-			unknown(aspm, file, reason)}
+		return []lab.Fact{collect.Unknown(payload, file, reason), collect.Unknown(most, file, reason),
+			collect.Unknown(request, file, reason),
+			collect.Unknown(aspm, file, reason)}
 	}
 	facts := []lab.Fact{
-		whole(payload, int64(e.payload), file),
-		whole(most, int64(e.maxPayload), file),
-		whole(request, int64(e.readRequest), file),
+		collect.Whole(payload, int64(e.payload), file),
+		collect.Whole(most, int64(e.maxPayload), file),
+		collect.Whole(request, int64(e.readRequest), file),
 	}
 	if !e.link {
-		return append(facts, unknown(aspm, file, "the function has no link of its own"))
+		return append(facts, collect.Unknown(aspm, file, "the function has no link of its own"))
 	}
-	return append(facts, known(aspm, e.aspm, file))
+	return append(facts, collect.Known(aspm, e.aspm, file))
 }
 
 // asleep is why nothing is read of a function that is suspended: the kernel wakes it, and all bridges above it, for a
@@ -307,14 +309,14 @@ func pciConfig(r reader, file string, root bool) []lab.Fact {
 //	/sys/bus/pci/devices/0000:02:00.0/power/runtime_status:  suspended
 const asleep = "the device is suspended, and reading this would wake it"
 
-func sleeping(r reader, dir string) bool {
-	status, err := r.text(dir + "/power/runtime_status")
+func sleeping(r collect.Reader, dir string) bool {
+	status, err := r.Text(dir + "/power/runtime_status")
 	return err == nil && (status == "suspended" || status == "suspending")
 }
 
 // head is the first part of a file.
-func readHead(r reader, name string, size int) ([]byte, error) {
-	f, err := r.open(name)
+func readHead(r collect.Reader, name string, size int) ([]byte, error) {
+	f, err := r.Open(name)
 	if err != nil {
 		return nil, err
 	}

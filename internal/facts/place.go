@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -31,12 +32,12 @@ func ResolvePlace(ctx context.Context, t target.Target, name string) (lab.Place,
 	if err != nil {
 		return lab.Place{}, &lab.Error{What: "can't make " + name + " an absolute path", Err: err}
 	}
-	s := newStack(reader{t.FS()})
-	resolved, err := s.resolve(full)
+	s := newStack(collect.Reader{FS: t.FS()})
+	resolved, err := s.Resolve(full)
 	if err != nil {
 		return lab.Place{}, placeError(t, full, err)
 	}
-	info, err := s.stat(resolved)
+	info, err := s.Stat(resolved)
 	if err != nil {
 		return lab.Place{}, placeError(t, full, err)
 	}
@@ -44,13 +45,13 @@ func ResolvePlace(ctx context.Context, t target.Target, name string) (lab.Place,
 	switch mode := info.Mode(); {
 	case mode.IsDir():
 		place.Kind = lab.Directory
-		m, ok := mountOf(s.mounts, resolved)
+		m, ok := collect.MountOf(s.mounts, resolved)
 		if !ok {
 			return lab.Place{}, &lab.Error{What: "can't tell which file system " + full + " is on",
 				Target: target.RemoteName(t),
-				Hints:  []string{mountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
+				Hints:  []string{collect.MountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
 		}
-		place.Filesystem = m.kind
+		place.Filesystem = m.Kind
 		place.Disks = s.disks(s.ofMount(m)...)
 		return place, nil
 	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
@@ -80,7 +81,7 @@ func usage(t target.Target, what string, hints ...string) error {
 // placeError says why there is nothing to measure at a path.
 func placeError(t target.Target, full string, err error) error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && below(full, "/dev"):
+	case errors.Is(err, fs.ErrNotExist) && collect.Below(full, "/dev"):
 		return usage(t, "there is no device "+full, "lsblk -d -o NAME,SIZE,MODEL lists the devices that are there")
 	case errors.Is(err, fs.ErrNotExist):
 		return usage(t, "there is no directory "+full, "make it: "+lab.ShellQuote([]string{"mkdir", "-p", full}))
@@ -125,20 +126,20 @@ func SameDevice(ctx context.Context, t target.Target, place lab.Place, name stri
 	if err != nil {
 		return false, &lab.Error{What: "can't make " + name + " an absolute path", Err: err}
 	}
-	s := newStack(reader{t.FS()})
-	resolved, err := s.resolve(full)
+	s := newStack(collect.Reader{FS: t.FS()})
+	resolved, err := s.Resolve(full)
 	for errors.Is(err, fs.ErrNotExist) && full != "/" {
 		full = path.Dir(full)
-		resolved, err = s.resolve(full)
+		resolved, err = s.Resolve(full)
 	}
 	if err != nil {
 		return false, &lab.Error{What: "can't find out which disk " + full + " is on",
 			Target: target.RemoteName(t), Err: err}
 	}
-	here, ok := mountOf(s.mounts, resolved)
+	here, ok := collect.MountOf(s.mounts, resolved)
 	if !ok {
 		return false, &lab.Error{What: "can't find out which disk " + full + " is on", Target: target.RemoteName(t),
-			Hints: []string{mountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
+			Hints: []string{collect.MountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
 	}
 	for _, disk := range s.disks(s.ofMount(here)...) {
 		if slices.Contains(place.Disks, disk) {
@@ -149,6 +150,6 @@ func SameDevice(ctx context.Context, t target.Target, place lab.Place, name stri
 		place.Filesystem == "ramfs" {
 		return false, nil
 	}
-	there, ok := mountOf(s.mounts, place.Resolved)
-	return ok && there.device == here.device, nil
+	there, ok := collect.MountOf(s.mounts, place.Resolved)
+	return ok && there.Device == here.Device, nil
 }

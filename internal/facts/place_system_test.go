@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -88,8 +89,8 @@ func TestLoopDevices(t *testing.T) {
 	third := attach(t, local, image(t, filepath.Join(dir, "third"), 128<<20))
 	run(t, local, "mkfs.btrfs", "-q", "-d", "raid0", "-m", "raid1", second, third)
 	point = mounted(t, local, second, "btrfs")
-	s := newStack(reader{local.FS()})
-	m, ok := mountOf(s.mounts, point)
+	s := newStack(collect.Reader{FS: local.FS()})
+	m, ok := collect.MountOf(s.mounts, point)
 	both := []string{filepath.Base(second), filepath.Base(third)}
 	if got := s.ofMount(m); !ok ||
 		!slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(both))) {

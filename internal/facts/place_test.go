@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -118,7 +119,7 @@ func TestFree(t *testing.T) {
 }
 
 func TestMountOf(t *testing.T) {
-	mounts := parseMountInfo([]byte(`10 1 8:1 / / rw - ext4 /dev/sda1 rw
+	mounts := collect.ParseMounts([]byte(`10 1 8:1 / / rw - ext4 /dev/sda1 rw
 11 10 8:2 / /a/b rw - ext4 /dev/sda2 rw
 12 10 8:3 / /a rw - ext4 /dev/sda3 rw
 13 12 8:4 / /a/b/c rw shared:1 master:2 - ext4 /dev/sda4 rw
@@ -133,15 +134,15 @@ not a mount
 	for name, want := range map[string]string{
 		"/": "8:1", "/x": "8:1", "/a": "8:3", "/a/b": "8:3", "/a/b/c/d": "8:4", "/abc": "8:1", "/ab/c": "8:6",
 	} {
-		if m, ok := mountOf(mounts, name); !ok || m.device != want {
-			t.Errorf("%s is on %s, not %s", name, m.device, want)
+		if m, ok := collect.MountOf(mounts, name); !ok || m.Device != want {
+			t.Errorf("%s is on %s, not %s", name, m.Device, want)
 		}
 	}
 }
 
 // A local disk in a folder of a server can't be asked for its size without asking the server first.
 func TestMountsBelowAServerAreNotAsked(t *testing.T) {
-	mounts := dataMounts(parseMountInfo([]byte(`20 1 0:20 / / rw - nfs4 files:/root rw
+	mounts := dataMounts(collect.ParseMounts([]byte(`20 1 0:20 / / rw - nfs4 files:/root rw
 21 20 8:1 / /scratch rw - ext4 /dev/sda1 rw
 22 20 0:30 / /net rw - nfs4 files:/net rw
 23 22 8:2 / /net/disk rw - ext4 /dev/sda2 rw
@@ -154,23 +155,23 @@ func TestMountsBelowAServerAreNotAsked(t *testing.T) {
 		t.Errorf("asked are %s, want %s", got, want)
 	}
 	for _, m := range mounts {
-		if want := strings.HasPrefix(m.point, "/net/"); (m.under == "nfs4") != want {
-			t.Errorf("%s lies under %q", m.point, m.under)
+		if want := strings.HasPrefix(m.Point, "/net/"); (m.Under == "nfs4") != want {
+			t.Errorf("%s lies under %q", m.Point, m.Under)
 		}
 	}
 }
 
 // The kernel escapes blanks and tabs, but no other white space, and it prints an empty source as nothing.
 func TestMountInfoOddNames(t *testing.T) {
-	mounts := parseMountInfo([]byte("30 1 8:1 / /srv/my\u00a0data rw shared:1 - ext4 /dev/sda1 rw,noatime\n" +
+	mounts := collect.ParseMounts([]byte("30 1 8:1 / /srv/my\u00a0data rw shared:1 - ext4 /dev/sda1 rw,noatime\n" +
 		"31 1 0:40 / /srv/none rw - tmpfs  rw,size=4k\n"))
 	if len(mounts) != 2 {
 		t.Fatalf("%+v", mounts)
 	}
-	if m := mounts[0]; m.point != "/srv/my\u00a0data" || m.source != "/dev/sda1" || m.super != "rw,noatime" {
+	if m := mounts[0]; m.Point != "/srv/my\u00a0data" || m.Source != "/dev/sda1" || m.Super != "rw,noatime" {
 		t.Errorf("%+v", m)
 	}
-	if m := mounts[1]; m.source != "" || m.super != "rw,size=4k" || m.kind != "tmpfs" {
+	if m := mounts[1]; m.Source != "" || m.Super != "rw,size=4k" || m.Kind != "tmpfs" {
 		t.Errorf("%+v", m)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/target"
 )
 
@@ -70,7 +71,7 @@ func portsOf(ctx context.Context, t target.Target, of netip.Addr) (Ports, map[st
 	if err != nil || printed.ExitCode != 0 {
 		return p, nil, ctx.Err() // without ip nothing is known
 	}
-	links, err := parseAddresses(Printed{Stdout: string(printed.Stdout)})
+	links, err := parseAddresses(collect.Printed{Stdout: string(printed.Stdout)})
 	if err != nil {
 		return p, nil, nil
 	}
@@ -202,7 +203,7 @@ const bootIDPath = "/proc/sys/kernel/random/boot_id"
 // (Documentation/ABI/testing/sysfs-class-net).
 func portsOver(t target.Target) map[string][]string {
 	over := map[string][]string{}
-	for _, full := range (reader{t.FS()}).glob(netDir + "/*/upper_*") {
+	for _, full := range (collect.Reader{FS: t.FS()}).Glob(netDir + "/*/upper_*") {
 		lower := path.Base(path.Dir(full))
 		over[lower] = append(over[lower], strings.TrimPrefix(path.Base(full), "upper_"))
 	}

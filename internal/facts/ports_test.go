@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/validity"
 )
@@ -80,7 +81,7 @@ func FuzzParsePauses(f *testing.F) {
 
 // The port of an address is the one that has it; else the one with the narrowest subnet, and of several all.
 func TestPortsNearAnAddress(t *testing.T) {
-	links, err := parseAddresses(Printed{Stdout: `[
+	links, err := parseAddresses(collect.Printed{Stdout: `[
  {"ifname":"lo","addr_info":[{"local":"127.0.0.1","prefixlen":8}]},
  {"ifname":"eth0","addr_info":[{"local":"192.0.2.2","prefixlen":24},{"local":"2001:db8::2","prefixlen":64}]},
  {"ifname":"eth1","addr_info":[{"local":"192.0.2.130","prefixlen":25},{"local":"198.51.100.7","prefixlen":24}]},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -36,18 +37,18 @@ type processes struct {
 }
 
 // processesOf are those of a snapshot.
-func processesOf(fsys fs.FS, in Scope) processes {
-	return readOnce(in, func() processes { return readProcesses(reader{fsys}) })
+func processesOf(fsys fs.FS, in collect.Scope) processes {
+	return collect.ReadOnce(in, func() processes { return readProcesses(collect.Reader{FS: fsys}) })
 }
 
 // readProcesses reads the names of all processes, fifteen characters each, some more of the kernel's workers.
 //
 //	/proc/1123/comm:   ext4lazyinit
 //	/proc/4101/comm:   kworker/u64:3-btrfs-scrub
-func readProcesses(r reader) processes {
+func readProcesses(r collect.Reader) processes {
 	var found processes
 	seen := 0
-	for _, name := range r.names("/proc") {
+	for _, name := range r.Names("/proc") {
 		if _, err := strconv.ParseUint(name, 10, 32); err != nil {
 			continue
 		}
@@ -55,8 +56,8 @@ func readProcesses(r reader) processes {
 			found.more = true
 			break
 		}
-		if comm, err := r.text("/proc/" + name + "/comm"); err == nil { // otherwise it has ended
-			found.running = append(found.running, process{name, oneLine(comm)})
+		if comm, err := r.Text("/proc/" + name + "/comm"); err == nil { // otherwise it has ended
+			found.running = append(found.running, process{name, collect.OneLine(comm)})
 		}
 	}
 	return found
@@ -74,8 +75,8 @@ func (p processes) called(match func(comm string) bool) (process, bool) {
 // collectProcesses looks at every process once: which did most I/O, and which are virtual machines. A process that
 // calls itself something else than qemu or kvm is not taken for one, because the memory of a process that hangs, where
 // its command line lies, can't be read without hanging, too.
-func collectProcesses(fsys fs.FS, in Scope) []lab.Fact {
-	r := reader{fsys}
+func collectProcesses(fsys fs.FS, in collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	type work struct {
 		name          string
 		read, written int64
@@ -90,7 +91,7 @@ func collectProcesses(fsys fs.FS, in Scope) []lab.Fact {
 				guests = append(guests, g)
 			}
 		}
-		text, err := reader{fsys}.bytes(dir + "/io")
+		text, err := collect.Reader{FS: fsys}.Bytes(dir + "/io")
 		if err != nil {
 			continue // another user's, or ended
 		}
@@ -102,8 +103,8 @@ func collectProcesses(fsys fs.FS, in Scope) []lab.Fact {
 	var facts []lab.Fact
 	for _, p := range top[:min(busiest, len(top))] {
 		source := "/proc/" + p.name[strings.LastIndexByte(p.name, '/')+1:] + "/io"
-		facts = append(facts, about(p.name, whole("busy.read", p.read, source),
-			whole("busy.written", p.written, source))...)
+		facts = append(facts, collect.About(p.name, collect.Whole("busy.read", p.read, source),
+			collect.Whole("busy.written", p.written, source))...)
 	}
 	return append(facts, guestFactsOf(r, guests)...)
 }
@@ -130,8 +131,8 @@ func parseProcessIO(text []byte) (read, written int64) {
 }
 
 // commandLine reads the arguments of a process, each ended by a zero.
-func commandLine(r reader, dir string) []string {
-	f, err := r.open(dir + "/cmdline")
+func commandLine(r collect.Reader, dir string) []string {
+	f, err := r.Open(dir + "/cmdline")
 	if err != nil {
 		return nil
 	}
@@ -144,13 +145,13 @@ func commandLine(r reader, dir string) []string {
 }
 
 // pinned says whether any thread of a process may run only on some of the CPUs that are online.
-func pinned(r reader, pid string, online cpuSet) lab.Fact {
+func pinned(r collect.Reader, pid string, online cpuSet) lab.Fact {
 	const key = "guest.pinned"
 	source := "/proc/" + pid + "/task"
-	threads := r.names(source)
+	threads := r.Names(source)
 	read := false
 	for _, thread := range threads[:min(len(threads), maxThreads)] {
-		text, err := r.text(source + "/" + thread + "/status")
+		text, err := r.Text(source + "/" + thread + "/status")
 		if err != nil {
 			continue
 		}
@@ -161,13 +162,13 @@ func pinned(r reader, pid string, online cpuSet) lab.Fact {
 			continue
 		}
 		if read = true; online.without(allowed).count() > 0 {
-			return onOff(key, true, source)
+			return collect.OnOff(key, true, source)
 		}
 	}
 	if !read || online.count() == 0 {
-		return unknown(key, source, "its threads' CPUs can't be read")
+		return collect.Unknown(key, source, "its threads' CPUs can't be read")
 	}
-	return onOff(key, false, source)
+	return collect.OnOff(key, false, source)
 }
 
 // maxThreads bounds the threads of one virtual machine that are looked at.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -24,7 +25,7 @@ type guest struct {
 }
 
 // guestFactsOf describes virtual machines and their disks.
-func guestFactsOf(r reader, guests []guest) []lab.Fact {
+func guestFactsOf(r collect.Reader, guests []guest) []lab.Fact {
 	online, _ := readCPUSet(r, onlinePath)
 	var facts []lab.Fact
 	taken := map[string]bool{}
@@ -38,9 +39,9 @@ func guestFactsOf(r reader, guests []guest) []lab.Fact {
 		}
 		taken[thing] = true
 		source := "/proc/" + g.pid + "/cmdline"
-		facts = append(facts, about(thing, append(g.facts(source), pinned(r, g.pid, online))...)...)
+		facts = append(facts, collect.About(thing, append(g.facts(source), pinned(r, g.pid, online))...)...)
 		for _, d := range g.drives() {
-			facts = append(facts, about(thing+"/"+d.name, d.facts(source)...)...)
+			facts = append(facts, collect.About(thing+"/"+d.name, d.facts(source)...)...)
 		}
 	}
 	return facts
@@ -48,15 +49,15 @@ func guestFactsOf(r reader, guests []guest) []lab.Fact {
 
 func (g *guest) name() string {
 	p, _ := g.last("name", "guest")
-	return oneLine(p["guest"])
+	return collect.OneLine(p["guest"])
 }
 
 func (g *guest) facts(source string) []lab.Fact {
 	say := func(key, value, reason string) lab.Fact {
-		if value = oneLine(value); value == "" {
-			return unknown(key, source, reason)
+		if value = collect.OneLine(value); value == "" {
+			return collect.Unknown(key, source, reason)
 		}
-		return known(key, value, source)
+		return collect.Known(key, value, source)
 	}
 	const leftOut = "the command line leaves it to QEMU"
 	cpu, _ := g.last("cpu", "model")
@@ -73,10 +74,10 @@ func (g *guest) facts(source string) []lab.Fact {
 		say("guest.machine", g.machine(), leftOut),
 		say("guest.accelerator", g.accelerator(), ""),
 		say("guest.cpu", cpu["model"], leftOut),
-		whole("guest.cpus", int64(g.cpus()), source),
+		collect.Whole("guest.cpus", int64(g.cpus()), source),
 		g.memory(source),
-		onOff("guest.hugepages", g.hugePages(), source),
-		whole("guest.iothreads", int64(threads), source),
+		collect.OnOff("guest.hugepages", g.hugePages(), source),
+		collect.Whole("guest.iothreads", int64(threads), source),
 	}
 	return append(facts, g.network(source)...)
 }
@@ -174,7 +175,7 @@ func (g *guest) memory(source string) lab.Fact {
 	const key = "guest.memory"
 	p, ok := g.last("m", "size")
 	if !ok {
-		return unknown(key, source, "the command line leaves it to QEMU")
+		return collect.Unknown(key, source, "the command line leaves it to QEMU")
 	}
 	digits := strings.TrimRight(p["size"], "bBkKmMgGtT")
 	shift := 20
@@ -193,9 +194,9 @@ func (g *guest) memory(source string) lab.Fact {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > 1<<62>>shift {
-		return unknown(key, source, "not an amount of memory: "+oneLine(p["size"]))
+		return collect.Unknown(key, source, "not an amount of memory: "+collect.OneLine(p["size"]))
 	}
-	return whole(key, n<<shift, source)
+	return collect.Whole(key, n<<shift, source)
 }
 
 func (g *guest) hugePages() bool {
@@ -235,11 +236,11 @@ func (g *guest) network(source string) []lab.Fact {
 				vhost++
 			}
 		}
-		nics = append(nics, oneLine(d["driver"]+"/"+carrier))
+		nics = append(nics, collect.OneLine(d["driver"]+"/"+carrier))
 	}
-	facts := []lab.Fact{listOf("guest.nics", nics, source)}
+	facts := []lab.Fact{collect.ListOf("guest.nics", nics, source)}
 	if virtio > 0 {
-		facts = append(facts, onOff("guest.vhost", virtio == vhost, source))
+		facts = append(facts, collect.OnOff("guest.vhost", virtio == vhost, source))
 	}
 	return facts
 }

@@ -5,17 +5,18 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/validity"
 )
 
 // quotaFiles are the files that say how a limit of CPU time held back this process's control group, or one above it:
 // whatever is read on a target runs where its loads run.
-func quotaFiles(r reader) []string {
-	text, err := r.text(ownGroupsPath)
+func quotaFiles(r collect.Reader) []string {
+	text, err := r.Text(ownGroupsPath)
 	if err != nil {
 		return nil
 	}
-	mounts, groups := readMounts(r), parseGroups(text)
+	mounts, groups := collect.ReadMounts(r), parseGroups(text)
 	g, ok := findGroup(r, mounts, groups, "cpu")
 	if !ok {
 		if g, ok = findGroup(r, mounts, groups, ""); !ok {
@@ -24,7 +25,7 @@ func quotaFiles(r reader) []string {
 	}
 	var files []string
 	for dir := g.dir; ; dir = path.Dir(dir) {
-		if file := path.Join(dir, "cpu.stat"); r.exists(file) {
+		if file := path.Join(dir, "cpu.stat"); r.Exists(file) {
 			files = append(files, file)
 		}
 		if dir == g.top || dir == "/" || dir == "." {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -22,18 +23,18 @@ func storcli(program string) []string { return []string{program, "/call/vall", "
 func ssacli() []string { return []string{"ssacli", "ctrl", "all", "show", "config", "detail"} }
 
 // raidCommands ask only where there is a controller: the tools search every bus for one, and take their time.
-func raidCommands(in Scope) [][]string {
-	if in.Files == nil || len(raidControllers(reader{in.Files})) == 0 {
+func raidCommands(in collect.Scope) [][]string {
+	if in.Files == nil || len(raidControllers(collect.Reader{FS: in.Files})) == 0 {
 		return nil
 	}
 	return [][]string{storcli("storcli64"), storcli("perccli64"), ssacli()}
 }
 
 // raidControllers are PCI functions with the drivers in front: "megaraid_sas 0000:18:00.0".
-func raidControllers(r reader) []string {
+func raidControllers(r collect.Reader) []string {
 	var controllers []string
 	for _, driver := range raidDrivers() {
-		for _, name := range r.names("/sys/bus/pci/drivers/" + driver) {
+		for _, name := range r.Names("/sys/bus/pci/drivers/" + driver) {
 			if isPCIAddress(name) {
 				controllers = append(controllers, driver+" "+name)
 			}
@@ -43,14 +44,14 @@ func raidControllers(r reader) []string {
 }
 
 // collectRAID names the controllers by their drivers, and their cache policy where the maker's tool is installed.
-func collectRAID(fsys fs.FS, in Scope) []lab.Fact {
-	r := reader{fsys}
+func collectRAID(fsys fs.FS, in collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	const key, dir = "machine.raid.controllers", "/sys/bus/pci/drivers"
-	if !r.exists(dir) {
-		return []lab.Fact{unknown(key, dir, "no such file here")}
+	if !r.Exists(dir) {
+		return []lab.Fact{collect.Unknown(key, dir, "no such file here")}
 	}
 	controllers := raidControllers(r)
-	facts := []lab.Fact{listOf(key, controllers, dir)}
+	facts := []lab.Fact{collect.ListOf(key, controllers, dir)}
 	if len(controllers) > 0 {
 		in.Files = fsys
 		facts = append(facts, cachePolicy(in))
@@ -58,12 +59,12 @@ func collectRAID(fsys fs.FS, in Scope) []lab.Fact {
 	return facts
 }
 
-func cachePolicy(in Scope) lab.Fact {
+func cachePolicy(in collect.Scope) lab.Fact {
 	const key = "machine.raid.cache_policy"
 	var policies, failed []string
 	var source string
 	for _, argv := range raidCommands(in) {
-		p := in.lookup(argv)
+		p := in.Lookup(argv)
 		parse := parseStorcli
 		if argv[0] == "ssacli" {
 			parse = parseSsacli
@@ -73,17 +74,17 @@ func cachePolicy(in Scope) lab.Fact {
 		case len(found) > 0:
 			policies, source = append(policies, found...), lab.ShellQuote(argv)
 		case p.Failed != "":
-			failed = append(failed, oneLine(p.Failed))
+			failed = append(failed, collect.OneLine(p.Failed))
 		}
 	}
 	if len(policies) > 0 {
-		return listOf(key, policies, source)
+		return collect.ListOf(key, policies, source)
 	}
 	source = lab.ShellQuote(storcli("storcli64"))
 	if len(failed) == len(raidCommands(in)) {
-		return unknown(key, source, strings.Join(slices.Compact(failed), "; "))
+		return collect.Unknown(key, source, strings.Join(slices.Compact(failed), "; "))
 	}
-	return unknown(key, source, "no volume is shown")
+	return collect.Unknown(key, source, "no volume is shown")
 }
 
 // maxRAIDVolumes bounds what is taken from a tool's output; a controller has up to 240 volumes.
@@ -116,7 +117,7 @@ func parseStorcli(text string) []string {
 			if v.Cache == "" || len(found) == maxRAIDVolumes {
 				continue
 			}
-			found = append(found, oneLine(v.Name+" "+v.Type+" "+v.Cache))
+			found = append(found, collect.OneLine(v.Name+" "+v.Type+" "+v.Cache))
 		}
 	}
 	return found
@@ -133,7 +134,7 @@ func parseSsacli(text string) []string {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if ok && len(found) < maxRAIDVolumes &&
 			slices.Contains([]string{"Drive Write Cache", "Caching", "No-Battery Write Cache", "Cache Status"}, name) {
-			found = append(found, oneLine(name+": "+value))
+			found = append(found, collect.OneLine(name+": "+value))
 		}
 	}
 	return found
@@ -145,26 +146,26 @@ func parseSsacli(text string) []string {
 //	/sys/class/ipmi/ipmi0/device/params:  kcs,i/o,0xca2,rsp=1,rsi=1,rsh=0,irq=0,ipmb=32
 //
 // What it thinks of itself (sensors, its network) is not asked: that takes seconds and a tool.
-func managementController(r reader) lab.Fact {
+func managementController(r collect.Reader) lab.Fact {
 	const key, dir = "machine.bmc", "/sys/class/ipmi"
-	if !r.exists("/sys/class") {
-		return unknown(key, dir, "no such file here")
+	if !r.Exists("/sys/class") {
+		return collect.Unknown(key, dir, "no such file here")
 	}
-	names := r.names(dir)
+	names := r.Names(dir)
 	if len(names) == 0 {
-		if r.exists("/dev/ipmi0") {
-			return known(key, "ipmi0", "/dev/ipmi0")
+		if r.Exists("/dev/ipmi0") {
+			return collect.Known(key, "ipmi0", "/dev/ipmi0")
 		}
-		return known(key, catalogue.None, dir)
+		return collect.Known(key, catalogue.None, dir)
 	}
 	device := dir + "/" + names[0] + "/device"
 	parts := []string{names[0]}
-	if driver, err := r.resolve(device + "/driver"); err == nil {
+	if driver, err := r.Resolve(device + "/driver"); err == nil {
 		parts = append(parts, driver[strings.LastIndexByte(driver, '/')+1:])
 	}
-	if address, err := r.text(device + "/params"); err == nil {
+	if address, err := r.Text(device + "/params"); err == nil {
 		first := strings.SplitN(address, ",", 4)
 		parts = append(parts, strings.Join(first[:min(3, len(first))], " "))
 	}
-	return known(key, oneLine(strings.Join(parts, " ")), dir)
+	return collect.Known(key, collect.OneLine(strings.Join(parts, " ")), dir)
 }

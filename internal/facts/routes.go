@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -22,18 +23,18 @@ func routeTableCommand() []string {
 // maxRoutes is how many routes are printed: a router with the whole of the Internet's has more than a million.
 const maxRoutes = 20000
 
-func routeCommands(in Scope) [][]string {
+func routeCommands(in collect.Scope) [][]string {
 	commands := [][]string{ruleCommand(), rule6Command()}
-	if in.Files == nil || countRoutes(reader{in.Files}) <= maxRoutes {
+	if in.Files == nil || countRoutes(collect.Reader{FS: in.Files}) <= maxRoutes {
 		commands = append(commands, routeTableCommand())
 	}
 	return commands
 }
 
 // countRoutes is about the number of routes; 0 where the kernel does not tell.
-func countRoutes(r reader) int64 {
-	four, _ := r.text("/proc/net/fib_triestat")
-	six, _ := r.text("/proc/net/rt6_stats")
+func countRoutes(r collect.Reader) int64 {
+	four, _ := r.Text("/proc/net/fib_triestat")
+	six, _ := r.Text("/proc/net/rt6_stats")
 	return parseTries(four) + parseRoutes6(six)
 }
 
@@ -46,7 +47,7 @@ func parseTries(text string) int64 {
 	var sum int64
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "Leaves:"); ok {
-			if n := integer(strings.TrimSpace(rest)); n > 0 && n < 1<<32 {
+			if n := collect.Integer(strings.TrimSpace(rest)); n > 0 && n < 1<<32 {
 				sum += n
 			}
 		}
@@ -68,29 +69,29 @@ func parseRoutes6(text string) int64 {
 	return int64(n)
 }
 
-func collectRoutes(fsys fs.FS, in Scope) []lab.Fact {
-	t := &thing{}
+func collectRoutes(fsys fs.FS, in collect.Scope) []lab.Fact {
+	t := &collect.Thing{}
 	const key = "net.rules"
 	source := lab.ShellQuote(ruleCommand())
-	four, err := parseRules(in.lookup(ruleCommand()))
-	six, _ := parseRules(in.lookup(rule6Command())) // a kernel without IPv6 has none
+	four, err := parseRules(in.Lookup(ruleCommand()))
+	six, _ := parseRules(in.Lookup(rule6Command())) // a kernel without IPv6 has none
 	if err != nil {
-		t.add(unknown(key, source, err.Error()))
+		t.Add(collect.Unknown(key, source, err.Error()))
 	} else {
-		t.add(whole(key, int64(four+six), source+"; "+lab.ShellQuote(rule6Command())))
+		t.Add(collect.Whole(key, int64(four+six), source+"; "+lab.ShellQuote(rule6Command())))
 	}
 	source = lab.ShellQuote(routeTableCommand())
-	if n := countRoutes(reader{fsys}); n > maxRoutes {
-		t.add(unknown("net.ecmp", source, fmt.Sprintf("%d routes are too many to look at", n)))
-		return t.facts
+	if n := countRoutes(collect.Reader{FS: fsys}); n > maxRoutes {
+		t.Add(collect.Unknown("net.ecmp", source, fmt.Sprintf("%d routes are too many to look at", n)))
+		return t.Facts
 	}
-	several, err := parseRoutes(in.lookup(routeTableCommand()))
+	several, err := parseRoutes(in.Lookup(routeTableCommand()))
 	if err != nil {
-		t.add(unknown("net.ecmp", source, err.Error()))
+		t.Add(collect.Unknown("net.ecmp", source, err.Error()))
 	} else {
-		t.add(onOff("net.ecmp", several, source))
+		t.Add(collect.OnOff("net.ecmp", several, source))
 	}
-	return t.facts
+	return t.Facts
 }
 
 // parseRules counts the rules that somebody added. The kernel sets up one for each of the tables local, main and (IPv4
@@ -99,7 +100,7 @@ func collectRoutes(fsys fs.FS, in Scope) []lab.Fact {
 //	[{"priority":0,"src":"all","table":"local"},
 //	 {"priority":100,"src":"192.0.2.130","table":"101"},
 //	 {"priority":32766,"src":"all","table":"main"},{"priority":32767,"src":"all","table":"default"}]
-func parseRules(p Printed) (added int, err error) {
+func parseRules(p collect.Printed) (added int, err error) {
 	var list []struct {
 		Priority int64  `json:"priority"`
 		Source   string `json:"src"`
@@ -123,7 +124,7 @@ func parseRules(p Printed) (added int, err error) {
 //	[{"dst":"default","flags":[],"nexthops":[{"gateway":"192.0.2.1","dev":"eth0","weight":1,"flags":[]},
 //	                                          {"gateway":"192.0.2.129","dev":"eth1","weight":1,"flags":[]}]},
 //	 {"dst":"192.0.2.0/25","dev":"eth0","protocol":"kernel","scope":"link","prefsrc":"192.0.2.2","flags":[]}]
-func parseRoutes(p Printed) (several bool, err error) {
+func parseRoutes(p collect.Printed) (several bool, err error) {
 	var list []struct {
 		Hops []struct{} `json:"nexthops"`
 	}

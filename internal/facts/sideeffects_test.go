@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -41,7 +42,7 @@ func (l looked) ReadDir(name string) ([]fs.DirEntry, error) {
 func textFiles(texts map[string]string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for name, text := range texts {
-		all[inside(name)] = &fstest.MapFile{Data: []byte(text)}
+		all[collect.PathInFS(name)] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return all
 }
@@ -60,12 +61,12 @@ func TestNothingIsMountedByLooking(t *testing.T) {
 			"tracefs tracefs rw\n", "6.12.9", true},
 		{"old", root, "3.10.0-1160.el7.x86_64", true},
 	} {
-		l := looked{textFiles(map[string]string{mountInfoPath: c.mounts, releasePath: c.release,
+		l := looked{textFiles(map[string]string{collect.MountInfoPath: c.mounts, collect.ReleasePath: c.release,
 			"/boot/grub/grub.cfg": "#", "/boot/config-" + c.release: "CONFIG_HZ=250\n",
 			"/sys/kernel/debug/tracing/current_tracer": "function\n"}), map[string]bool{}}
 		var all []lab.Fact
-		for _, collect := range []func(fs.FS, Scope) []lab.Fact{collectOS, collectKernel, collectConfig} {
-			all = append(all, collect(l, Scope{})...)
+		for _, read := range []func(fs.FS, collect.Scope) []lab.Fact{collectOS, collectKernel, collectConfig} {
+			all = append(all, read(l, collect.Scope{})...)
 		}
 		for name := range l.at {
 			if !c.look && (strings.HasPrefix(name, "boot/") || strings.HasPrefix(name, "sys/kernel/debug/tracing")) {
@@ -99,8 +100,8 @@ func TestGroupWithoutLimits(t *testing.T) {
 		{v1, "3:memory:/a\n2:blkio:/a\n", "/cg/memory/a/memory.limit_in_bytes", "1073741824\n", "cgroup.memory.max",
 			"1073741824"},
 	} {
-		all := collectCgroup(textFiles(map[string]string{mountInfoPath: c.mounts, ownGroupsPath: c.groups,
-			c.file: c.text}), Scope{})
+		all := collectCgroup(textFiles(map[string]string{collect.MountInfoPath: c.mounts, ownGroupsPath: c.groups,
+			c.file: c.text}), collect.Scope{})
 		if got := said(all, c.key, ""); got != c.want {
 			t.Errorf("%s of %q is %q, not %q", c.key, c.text, got, c.want)
 		}
@@ -115,10 +116,10 @@ func TestBootPartitionsAreNotMisaligned(t *testing.T) {
 	for _, name := range []string{"", "/mmcblk0p1", "/mmcblk0boot0"} {
 		full := dir + name
 		link := class(full[strings.LastIndexByte(full, '/')+1:])
-		f[inside(link)] = &fstest.MapFile{Data: []byte("../.." + strings.TrimPrefix(full, "/sys")),
+		f[collect.PathInFS(link)] = &fstest.MapFile{Data: []byte("../.." + strings.TrimPrefix(full, "/sys")),
 			Mode: fs.ModeSymlink}
 	}
-	all := collectAllDisks(f, Scope{})
+	all := collectAllDisks(f, collect.Scope{})
 	if got := said(all, "disk.partitions.misaligned", "mmcblk0"); got != "mmcblk0p1" {
 		t.Errorf("misaligned: %q", got)
 	}
@@ -132,7 +133,7 @@ func TestClosedFolderOfPath(t *testing.T) {
 		if there {
 			f["usr/bin/fio"] = &fstest.MapFile{Data: []byte("fio")}
 		}
-		got := hashOf(reader{closed{f}}, "fio")
+		got := hashOf(collect.Reader{FS: closed{f}}, "fio")
 		if there && (got.Unknown != "" || got.Source != "/usr/bin/fio") ||
 			!there && !strings.Contains(got.Unknown, "permission") {
 			t.Errorf("there %v: %+v", there, got)
@@ -153,14 +154,14 @@ func (c closed) Lstat(name string) (fs.FileInfo, error) {
 // The tools of RAID controllers are started only where there is one.
 func TestRAIDToolsNeedAController(t *testing.T) {
 	none := textFiles(map[string]string{"/sys/bus/pci/drivers/nvme/module": ""})
-	if got := raidCommands(Scope{Files: none}); len(got) != 0 {
+	if got := raidCommands(collect.Scope{Files: none}); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	one := textFiles(map[string]string{"/sys/bus/pci/drivers/megaraid_sas/0000:18:00.0/vendor": ""})
-	if got := raidCommands(Scope{Files: one}); len(got) != 3 {
+	if got := raidCommands(collect.Scope{Files: one}); len(got) != 3 {
 		t.Errorf("%v", got)
 	}
-	if got := said(collectRAID(one, Scope{}), "machine.raid.cache_policy", ""); !strings.Contains(got,
+	if got := said(collectRAID(one, collect.Scope{}), "machine.raid.cache_policy", ""); !strings.Contains(got,
 		"not carried out") {
 		t.Errorf("%q", got)
 	}
@@ -172,7 +173,7 @@ func TestDisksDoNotWaitForTheNetwork(t *testing.T) {
 	l := looked{MapFS: textFiles(map[string]string{"/sys/class/net/eth0/device/vendor": "0x8086",
 		"/sys/class/net/eth0/carrier": "1",
 		"/sys/class/net/eth0/speed":   "1000", "/proc/interrupts": "           CPU0\n"}), at: map[string]bool{}}
-	if found := readNICInterrupts(reader{l}); len(found.nics) != 1 {
+	if found := readNICInterrupts(collect.Reader{FS: l}); len(found.nics) != 1 {
 		t.Fatalf("%+v", found)
 	}
 	for name := range l.at {
@@ -197,7 +198,7 @@ func TestLettersOfSocketsAreNoChannels(t *testing.T) {
 		return b.String()
 	}
 	for numbers, want := range map[int]string{2: "2", 3: "2", 6: "unknown", 12: "unknown"} {
-		all := collectDIMMs(textFiles(map[string]string{dmiTable: table(numbers)}), Scope{})
+		all := collectDIMMs(textFiles(map[string]string{dmiTable: table(numbers)}), collect.Scope{})
 		if got := said(all, "memory.channels", ""); !strings.HasPrefix(got, want) {
 			t.Errorf("%d places a letter: memory.channels is %q", numbers, got)
 		}

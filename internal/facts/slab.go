@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -18,10 +19,10 @@ const (
 
 // collectSlab names the slab caches whose objects are checked on every allocation. That is set for all by slab_debug=
 // (slub_debug= before 6.9) or for some by name, and only root may look. Source: the kernel's Documentation/mm/slub.rst.
-func collectSlab(fsys fs.FS, _ Scope) []lab.Fact {
+func collectSlab(fsys fs.FS, _ collect.Scope) []lab.Fact {
 	const key, dir = "memory.slab_debug", "/sys/kernel/slab"
-	r := reader{fsys}
-	entries, err := reader{fsys}.entries(dir)
+	r := collect.Reader{FS: fsys}
+	entries, err := collect.Reader{FS: fsys}.Entries(dir)
 	// Caches of equal layout are merged, and the other names are links.
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
 	entries = entries[:min(len(entries), maxSlabs)]
@@ -29,7 +30,7 @@ func collectSlab(fsys fs.FS, _ Scope) []lab.Fact {
 		name string
 		err  error // why it can't be told
 	}
-	caches := spread(len(entries), func(i int) []cache {
+	caches := collect.Spread(len(entries), func(i int) []cache {
 		on, err := slabDebugged(r, dir+"/"+entries[i].Name())
 		if err == nil && !on {
 			return nil
@@ -48,11 +49,11 @@ func collectSlab(fsys fs.FS, _ Scope) []lab.Fact {
 		if more := len(debugged) - maxSlabNames; more > 0 {
 			debugged = append(debugged[:maxSlabNames], fmt.Sprintf("and %d more", more))
 		}
-		return []lab.Fact{listOf(key, debugged, dir)}
+		return []lab.Fact{collect.ListOf(key, debugged, dir)}
 	}
 	for _, name := range []string{"slab_debug", "slub_debug"} {
 		if value, ok := bootArgument(r, name); ok {
-			return []lab.Fact{known(key, "all ("+name+"="+value+")", cmdlinePath)}
+			return []lab.Fact{collect.Known(key, "all ("+name+"="+value+")", cmdlinePath)}
 		}
 	}
 	switch {
@@ -61,14 +62,14 @@ func collectSlab(fsys fs.FS, _ Scope) []lab.Fact {
 	case err == nil:
 		err = fs.ErrNotExist
 	}
-	return []lab.Fact{unknown(key, dir, why(err))}
+	return []lab.Fact{collect.Unknown(key, dir, collect.Why(err))}
 }
 
 // slabDebugged says whether any check is on for a cache. The error says that it can't be told; a kernel without
 // SLUB_DEBUG has none of the files, and none of the checks.
-func slabDebugged(r reader, dir string) (bool, error) {
+func slabDebugged(r collect.Reader, dir string) (bool, error) {
 	for _, attribute := range []string{"sanity_checks", "red_zone", "poison", "store_user"} {
-		text, err := r.text(dir + "/" + attribute)
+		text, err := r.Text(dir + "/" + attribute)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}

@@ -3,22 +3,24 @@ package facts
 import (
 	"bytes"
 	"strconv"
+
+	"headroom/internal/facts/collect"
 )
 
 const softnetPath = "/proc/net/softnet_stat"
 
 // softnet sums what the CPUs did with received packets since boot.
-func softnet(r reader, t *thing) {
-	data, err := r.bytes(softnetPath)
+func softnet(r collect.Reader, t *collect.Thing) {
+	data, err := r.Bytes(softnetPath)
 	sum, ok := parseSoftnet(data)
 	for i, key := range []string{"net.softnet.processed", "net.softnet.dropped", "net.softnet.squeezed"} {
 		switch {
 		case err != nil:
-			t.add(unknown(key, softnetPath, why(err)))
+			t.Add(collect.Unknown(key, softnetPath, collect.Why(err)))
 		case !ok:
-			t.add(unknown(key, softnetPath, "the file does not have the columns that are known"))
+			t.Add(collect.Unknown(key, softnetPath, "the file does not have the columns that are known"))
 		default:
-			t.add(whole(key, sum[i], softnetPath))
+			t.Add(collect.Whole(key, sum[i], softnetPath))
 		}
 	}
 }

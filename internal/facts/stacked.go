@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -14,7 +15,7 @@ func Stacked(ctx context.Context, t target.Target, lower, upper lab.Place) (on, 
 	if err := ctx.Err(); err != nil {
 		return false, false, err
 	}
-	s := newStack(reader{t.FS()})
+	s := newStack(collect.Reader{FS: t.FS()})
 	below, above := s.tops(lower), s.tops(upper)
 	if len(below) == 0 || len(above) == 0 {
 		return false, false, nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 )
 
 func FuzzTargets(f *testing.F) {
@@ -110,7 +111,8 @@ func FuzzSmartLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var log smartLog
 		_ = json.Unmarshal([]byte(text), &log)
-		in := Scope{Printed: map[string]Printed{"nvme smart-log --output-format=json /dev/nvme0n1": {Stdout: text}}}
+		in := collect.Scope{
+			Printed: map[string]collect.Printed{"nvme smart-log --output-format=json /dev/nvme0n1": {Stdout: text}}}
 		for _, fact := range health("nvme0n1", "", in) {
 			if (fact.Value == "") == (fact.Unknown == "") || fact.Unknown == "" && !catalogue.Whole.Holds(fact.Value) {
 				t.Errorf("%+v", fact)
@@ -142,7 +144,7 @@ func FuzzAER(f *testing.F) {
 func FuzzARCLimit(f *testing.F) {
 	n := 0
 	for _, m := range machines(f) {
-		if file := m.files[inside(arcStatsPath)]; file != nil {
+		if file := m.files[collect.PathInFS(arcStatsPath)]; file != nil {
 			f.Add(string(file.Data))
 			n++
 		}
@@ -159,15 +161,15 @@ func FuzzARCLimit(f *testing.F) {
 
 // FuzzDataMounts asks that no two mounts that facts are about have the same name.
 func FuzzDataMounts(f *testing.F) {
-	seed(f, mountInfoPath)
+	seed(f, collect.MountInfoPath)
 	f.Add([]byte("1 2 8:1 / / rw - ext4 a rw\n2 1 8:2 / / rw - ext4 b rw\n3 2 8:3 / /a rw - btrfs c rw\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		seen := map[string]bool{}
-		for _, m := range dataMounts(parseMountInfo(data)) {
-			if seen[m.point] {
-				t.Errorf("%s is there twice", m.point)
+		for _, m := range dataMounts(collect.ParseMounts(data)) {
+			if seen[m.Point] {
+				t.Errorf("%s is there twice", m.Point)
 			}
-			seen[m.point] = true
+			seen[m.Point] = true
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -23,9 +24,9 @@ func snapshot(t *testing.T, m *machine) []lab.Fact {
 	t.Helper()
 	var facts []lab.Fact
 	for _, c := range Collectors() {
-		in := Scope{Place: lab.Place{Kind: lab.NoPlace}, Files: m.FS()}
+		in := collect.Scope{Place: lab.Place{Kind: lab.NoPlace}, Files: m.FS()}
 		if c.Commands != nil {
-			in.Printed = runCommands(t.Context(), m, c.Commands(in))
+			in.Printed = collect.RunCommands(t.Context(), m, c.Commands(in))
 		}
 		facts = append(facts, c.Collect(m.FS(), in)...)
 	}
@@ -123,11 +124,11 @@ func TestOnlySomeDrivesAreAsked(t *testing.T) {
 		machine.link("/sys/class/block/"+disk, controller+"/"+disk)
 		machine.link(controller+"/"+disk+"/device", controller)
 	}
-	commands := nvmeCommands(Scope{Files: machine})
+	commands := nvmeCommands(collect.Scope{Files: machine})
 	if len(commands) != 2*maxAsked {
 		t.Errorf("%d commands for %d drives", len(commands), maxAsked+2)
 	}
-	facts := collectNVMe(machine, Scope{Files: machine})
+	facts := collectNVMe(machine, collect.Scope{Files: machine})
 	if got := said(facts, "disk.nvme.wear", "nvme3n1"); got != "unknown: its controller is resetting" {
 		t.Errorf("%q", got)
 	}
@@ -316,11 +317,11 @@ func TestSleepingFunctionsAreNotWoken(t *testing.T) {
 	const address, dead = "0000:83:00.0", "0000:81:00.0"
 	dir := "sys/bus/pci/devices/"
 	real := func(address string) string {
-		full, err := reader{m.FS()}.resolve("/" + dir + address)
+		full, err := collect.Reader{FS: m.FS()}.Resolve("/" + dir + address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return inside(full)
+		return collect.PathInFS(full)
 	}
 	m.files[real(address)+"/power/runtime_status"] = &fstest.MapFile{Data: []byte("suspended\n")}
 	m.files[real(dead)+"/current_link_width"] = &fstest.MapFile{Data: []byte("63\n")}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -42,9 +43,9 @@ func sysctlSkipped(name string) bool {
 
 // collectSysctl reads all of /proc/sys: "net/ipv4/tcp_rmem" is the fact sysctl.net.ipv4.tcp_rmem, its runs of white
 // space one space each.
-func collectSysctl(fsys fs.FS, _ Scope) []lab.Fact {
+func collectSysctl(fsys fs.FS, _ collect.Scope) []lab.Fact {
 	const root = "proc/sys"
-	r := reader{fsys}
+	r := collect.Reader{FS: fsys}
 	type file struct {
 		name string // below root
 		err  error  // why its folder can't be listed
@@ -68,12 +69,12 @@ func collectSysctl(fsys fs.FS, _ Scope) []lab.Fact {
 		return nil
 	})
 	if err != nil {
-		return []lab.Fact{unknown("sysctl.all", "/"+root, why(err))}
+		return []lab.Fact{collect.Unknown("sysctl.all", "/"+root, collect.Why(err))}
 	}
-	return spread(len(files), func(i int) []lab.Fact {
+	return collect.Spread(len(files), func(i int) []lab.Fact {
 		key, name := sysctlKey(files[i].name), "/"+root+"/"+files[i].name
 		if err := files[i].err; err != nil {
-			return []lab.Fact{unknown(key, name, why(err))}
+			return []lab.Fact{collect.Unknown(key, name, collect.Why(err))}
 		}
 		if f, ok := setting(r, key, name); ok {
 			return []lab.Fact{f}

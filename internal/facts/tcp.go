@@ -6,17 +6,18 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
 const sysDir = "/proc/sys/net/"
 
 // collectTCP is how the network stack is set and what went wrong in it since boot.
-func collectTCP(fsys fs.FS, in Scope) []lab.Fact {
-	r := reader{fsys}
-	t := &thing{}
-	t.add(r.textIn("net.congestion_control", sysDir+"ipv4/tcp_congestion_control"),
-		r.textIn("net.default_qdisc", sysDir+"core/default_qdisc"),
+func collectTCP(fsys fs.FS, in collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
+	t := &collect.Thing{}
+	t.Add(r.Line("net.congestion_control", sysDir+"ipv4/tcp_congestion_control"),
+		r.Line("net.default_qdisc", sysDir+"core/default_qdisc"),
 		third(r, "net.tcp_rmem_max", sysDir+"ipv4/tcp_rmem"),
 		third(r, "net.tcp_wmem_max", sysDir+"ipv4/tcp_wmem"))
 	for _, k := range [][2]string{
@@ -27,43 +28,43 @@ func collectTCP(fsys fs.FS, in Scope) []lab.Fact {
 		{"net.bpf_jit", "core/bpf_jit_enable"}, {"net.bpf_jit_harden", "core/bpf_jit_harden"},
 		{"net.ecmp.hash", "ipv4/fib_multipath_hash_policy"},
 	} {
-		t.add(r.wholeIn(k[0], sysDir+k[1]))
+		t.Add(r.Whole(k[0], sysDir+k[1]))
 	}
 	for _, k := range [][2]string{
 		{"net.slow_start_after_idle", "ipv4/tcp_slow_start_after_idle"},
 		{"net.window_scaling", "ipv4/tcp_window_scaling"},
 		{"net.sack", "ipv4/tcp_sack"}, {"net.forwarding", "ipv4/ip_forward"},
 	} {
-		t.add(r.switchIn(k[0], sysDir+k[1]))
+		t.Add(r.Flag(k[0], sysDir+k[1]))
 	}
-	t.add(timestamps(r))
-	t.add(tracked(r, "net.conntrack.count", "nf_conntrack_count"), tracked(r, "net.conntrack.max", "nf_conntrack_max"))
+	t.Add(timestamps(r))
+	t.Add(tracked(r, "net.conntrack.count", "nf_conntrack_count"), tracked(r, "net.conntrack.max", "nf_conntrack_max"))
 	softnet(r, t)
-	t.add(protocolCounter(r, "net.tcp_memory_pressure", "/proc/net/netstat", "TcpExt", "TCPMemoryPressures"),
+	t.Add(protocolCounter(r, "net.tcp_memory_pressure", "/proc/net/netstat", "TcpExt", "TCPMemoryPressures"),
 		protocolCounter(r, "net.retransmits", "/proc/net/snmp", "Tcp", "RetransSegs"),
 		balancer(r, processesOf(fsys, in)))
-	return t.facts
+	return t.Facts
 }
 
 // third is the largest of "4096 131072 6291456": the least, the first and the largest size of a buffer in bytes.
 // Source: the kernel's Documentation/networking/ip-sysctl.rst.
-func third(r reader, key, file string) lab.Fact {
-	text, err := r.text(file)
+func third(r collect.Reader, key, file string) lab.Fact {
+	text, err := r.Text(file)
 	if err != nil {
-		return unknown(key, file, why(err))
+		return collect.Unknown(key, file, collect.Why(err))
 	}
 	f := strings.Fields(text)
 	if len(f) == 3 {
 		if _, err := strconv.ParseInt(f[2], 10, 64); err == nil {
-			return known(key, f[2], file)
+			return collect.Known(key, f[2], file)
 		}
 	}
-	return unknown(key, file, "not three numbers: "+strconv.Quote(shortened(text)))
+	return collect.Unknown(key, file, "not three numbers: "+strconv.Quote(collect.Shortened(text)))
 }
 
 // timestamps are off (0), on with an offset for each connection (1) or on without (2).
-func timestamps(r reader) lab.Fact {
-	f := r.wholeIn("net.timestamps", sysDir+"ipv4/tcp_timestamps")
+func timestamps(r collect.Reader) lab.Fact {
+	f := r.Whole("net.timestamps", sysDir+"ipv4/tcp_timestamps")
 	switch f.Value {
 	case "0":
 		f.Value = "off"
@@ -71,30 +72,30 @@ func timestamps(r reader) lab.Fact {
 		f.Value = "on"
 	}
 	if f.Unknown == "" && f.Value != "on" && f.Value != "off" {
-		return unknown(f.Key, f.Source, "a value that is not known: "+f.Value)
+		return collect.Unknown(f.Key, f.Source, "a value that is not known: "+f.Value)
 	}
 	return f
 }
 
-func tracked(r reader, key, name string) lab.Fact {
-	f := r.wholeIn(key, sysDir+"netfilter/"+name)
-	if f.Unknown != "" && !r.exists(f.Source) {
+func tracked(r collect.Reader, key, name string) lab.Fact {
+	f := r.Whole(key, sysDir+"netfilter/"+name)
+	if f.Unknown != "" && !r.Exists(f.Source) {
 		f.Unknown = "connection tracking is not loaded"
 	}
 	return f
 }
 
 // protocolCounter is a counter of /proc/net/snmp or /proc/net/netstat.
-func protocolCounter(r reader, key, file, protocol, name string) lab.Fact {
-	text, err := r.text(file)
+func protocolCounter(r collect.Reader, key, file, protocol, name string) lab.Fact {
+	text, err := r.Text(file)
 	if err != nil {
-		return unknown(key, file, why(err))
+		return collect.Unknown(key, file, collect.Why(err))
 	}
 	n, ok := parseProtocols(text, protocol, name)
 	if !ok {
-		return unknown(key, file, "the kernel does not count "+name)
+		return collect.Unknown(key, file, "the kernel does not count "+name)
 	}
-	return whole(key, n, file)
+	return collect.Whole(key, n, file)
 }
 
 // parseProtocols finds a counter in pairs of lines: names, and values in the same order. Source: the kernel's
@@ -127,17 +128,17 @@ func parseProtocols(text, protocol, name string) (int64, bool) {
 
 // balancer says whether irqbalance runs. It is a look at the names of processes, because neither its socket nor its
 // unit says that it is alive.
-func balancer(r reader, all processes) lab.Fact {
+func balancer(r collect.Reader, all processes) lab.Fact {
 	const key, source = "net.irqbalance", "/proc/*/comm"
 	if p, ok := all.called(func(comm string) bool { return comm == "irqbalance" }); ok {
-		return known(key, "on", "/proc/"+p.pid+"/comm")
+		return collect.Known(key, "on", "/proc/"+p.pid+"/comm")
 	}
 	if all.more {
-		return unknown(key, source, "too many processes to look at all of them")
+		return collect.Unknown(key, source, "too many processes to look at all of them")
 	}
 	// PID 1 is hidden where other users' processes are (hidepid), and not named systemd or init in a container.
-	if _, err := r.text("/proc/1/comm"); err != nil {
-		return unknown(key, source, "the processes of others are not shown")
+	if _, err := r.Text("/proc/1/comm"); err != nil {
+		return collect.Unknown(key, source, "the processes of others are not shown")
 	}
-	return known(key, "off", source)
+	return collect.Known(key, "off", source)
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -16,12 +17,12 @@ func fioVersion() []string { return []string{"fio", "--version"} }
 
 func iperfVersion() []string { return []string{"iperf3", "--version"} }
 
-func toolCommands(Scope) [][]string { return [][]string{fioVersion(), iperfVersion()} }
+func toolCommands(collect.Scope) [][]string { return [][]string{fioVersion(), iperfVersion()} }
 
 // collectTools names the load generators by their version and by a hash: distributions patch fio and build it with
 // different engines under the same version.
-func collectTools(fsys fs.FS, in Scope) []lab.Fact {
-	r := reader{fsys}
+func collectTools(fsys fs.FS, in collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	return []lab.Fact{
 		toolVersion(in, "tool.fio.version", fioVersion()), hashOf(r, "fio"),
 		toolVersion(in, "tool.iperf3.version", iperfVersion()), hashOf(r, "iperf3"),
@@ -32,28 +33,28 @@ func collectTools(fsys fs.FS, in Scope) []lab.Fact {
 //
 //	fio-3.39
 //	iperf 3.16 (cJSON 1.7.15)
-func toolVersion(in Scope, key string, argv []string) lab.Fact {
+func toolVersion(in collect.Scope, key string, argv []string) lab.Fact {
 	source := lab.ShellQuote(argv)
-	p := in.lookup(argv)
+	p := in.Lookup(argv)
 	first, _, _ := strings.Cut(p.Stdout, "\n")
 	version := strings.TrimPrefix(strings.TrimSpace(first), "fio-")
 	if rest, ok := strings.CutPrefix(version, "iperf "); ok {
 		version, _, _ = strings.Cut(rest, " ")
 	}
-	switch version = oneLine(version); {
+	switch version = collect.OneLine(version); {
 	case p.Failed != "":
-		return unknown(key, source, p.Failed)
+		return collect.Unknown(key, source, p.Failed)
 	case version == "":
-		return unknown(key, source, argv[0]+" printed nothing")
+		return collect.Unknown(key, source, argv[0]+" printed nothing")
 	}
-	return known(key, version, source)
+	return collect.Known(key, version, source)
 }
 
 // hashOf finds a program the way it is found when it is started, and hashes it. A folder of PATH that is closed to this
 // user is passed over then, too; it is the reason only where no other folder has the program.
-func hashOf(r reader, program string) lab.Fact {
+func hashOf(r collect.Reader, program string) lab.Fact {
 	key := "tool." + program + ".sha256"
-	best := unknown(key, program, "no program of that name lies in the folders of PATH")
+	best := collect.Unknown(key, program, "no program of that name lies in the folders of PATH")
 	for _, dir := range searchPath(r) {
 		file := path.Join(dir, program)
 		sum, err := sha256Of(r, file)
@@ -61,21 +62,21 @@ func hashOf(r reader, program string) lab.Fact {
 			continue
 		}
 		if err == nil {
-			return known(key, sum, file)
+			return collect.Known(key, sum, file)
 		}
 		if best.Source == program {
-			best = unknown(key, file, why(err))
+			best = collect.Unknown(key, file, collect.Why(err))
 		}
 	}
 	return best
 }
 
-func sha256Of(r reader, file string) (string, error) {
-	full, err := r.resolve(file)
+func sha256Of(r collect.Reader, file string) (string, error) {
+	full, err := r.Resolve(file)
 	if err != nil {
 		return "", err
 	}
-	f, err := r.open(full)
+	f, err := r.Open(full)
 	if err != nil {
 		return "", err
 	}
@@ -89,9 +90,9 @@ func sha256Of(r reader, file string) (string, error) {
 
 // searchPath is PATH of this process with the folders for system tools behind, as the local target sets it; where PATH
 // can't be read, the folders that it commonly names.
-func searchPath(r reader) []string {
+func searchPath(r collect.Reader) []string {
 	dirs := []string{"/usr/local/bin", "/usr/bin", "/bin"}
-	environment, _ := r.text("/proc/self/environ")
+	environment, _ := r.Text("/proc/self/environ")
 	for entry := range strings.SplitSeq(environment, "\x00") {
 		if list, ok := strings.CutPrefix(entry, "PATH="); ok {
 			dirs = strings.Split(list, ":")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"headroom/internal/facts/collect"
 )
 
 // tree is a file system made of nodes that may stand at several places. fstest.MapFS looks at every file to list one
@@ -28,7 +30,7 @@ func newTree() tree { return tree{&treeNode{names: map[string]*treeNode{}}, new(
 
 func (t tree) put(name string, n *treeNode) {
 	at := t.root
-	parts := strings.Split(inside(name), "/")
+	parts := strings.Split(collect.PathInFS(name), "/")
 	for _, p := range parts[:len(parts)-1] {
 		next := at.names[p]
 		if next == nil {
@@ -55,7 +57,7 @@ func (t tree) find(op, name string, last bool) (*treeNode, error) {
 			continue
 		}
 		next := at.names[part]
-		if next == nil || links > maxLinks {
+		if next == nil || links > collect.MaxLinks {
 			return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 		}
 		if next.link != "" && (len(rest) > 0 || last) {
@@ -64,7 +66,7 @@ func (t tree) find(op, name string, last bool) (*treeNode, error) {
 			if !path.IsAbs(to) {
 				to = path.Join(done, to)
 			}
-			at, done, rest = t.root, "/", append(strings.Split(inside(to), "/"), rest...)
+			at, done, rest = t.root, "/", append(strings.Split(collect.PathInFS(to), "/"), rest...)
 			continue
 		}
 		at, done = next, path.Join(done, part)

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
 // volumeCommands ask for what /sys does not show, and only where there is something to ask about.
-func volumeCommands(in Scope) [][]string {
-	r := reader{in.Files}
-	names := r.names("/sys/class/block")
+func volumeCommands(in collect.Scope) [][]string {
+	r := collect.Reader{FS: in.Files}
+	names := r.Names("/sys/class/block")
 	var commands [][]string
 	if slices.ContainsFunc(names, dmName.MatchString) && cannotRun(r, "dmsetup", "dmsetup") == "" {
 		commands = append(commands, tableCommand(), statusCommand())
@@ -25,7 +26,7 @@ func volumeCommands(in Scope) [][]string {
 }
 
 // collectVolumes describes the block devices that are made of others, and multipath maps once more as such.
-func collectVolumes(fsys fs.FS, in Scope) []lab.Fact {
+func collectVolumes(fsys fs.FS, in collect.Scope) []lab.Fact {
 	s := inventoryOf(fsys, in)
 	volumes := s.volumes()
 	used := s.used()
@@ -41,7 +42,7 @@ func collectVolumes(fsys fs.FS, in Scope) []lab.Fact {
 		names[device] = name
 	}
 	// dmsetup names the devices as device mapper does; a name that /sys hides can't be found in its output.
-	return spread(len(volumes), func(i int) []lab.Fact {
+	return collect.Spread(len(volumes), func(i int) []lab.Fact {
 		d := volumes[i]
 		facts := s.volume(d, used, names[d.name])
 		switch d.kind {
@@ -52,34 +53,34 @@ func collectVolumes(fsys fs.FS, in Scope) []lab.Fact {
 		case "drbd":
 			facts = append(facts, drbd(d.name, replicas, source, reason)...)
 		}
-		return about(d.name, facts...)
+		return collect.About(d.name, facts...)
 	})
 }
 
 func (s stack) volume(d blockDevice, used map[string]bool, mapped string) []lab.Fact {
 	dir := class(d.name)
-	name := known("volume.name", d.name, dir)
+	name := collect.Known("volume.name", d.name, dir)
 	switch {
 	case mapped != "":
-		name = known("volume.name", mapped, dir+"/dm/name")
+		name = collect.Known("volume.name", mapped, dir+"/dm/name")
 	case d.kind == "loop":
-		name = s.fact("volume.name", dir+"/loop/backing_file")
+		name = s.Fact("volume.name", dir+"/loop/backing_file")
 	}
-	members := listOf("volume.members", d.below, dir+"/slaves")
-	disks := listOf("volume.disks", s.disksUnder(d.name), dir+"/slaves")
+	members := collect.ListOf("volume.members", d.below, dir+"/slaves")
+	disks := collect.ListOf("volume.disks", s.disksUnder(d.name), dir+"/slaves")
 	if d.kind == "zfs" {
-		members = unknown(members.Key, members.Source, zfsHidden)
-		disks = unknown(disks.Key, disks.Source, zfsHidden)
+		members = collect.Unknown(members.Key, members.Source, zfsHidden)
+		disks = collect.Unknown(disks.Key, disks.Source, zfsHidden)
 	}
 	return []lab.Fact{
 		name,
 		s.volumeKind(d),
 		members,
 		disks,
-		listOf("volume.holders", s.holders(d.name, used), dir+"/holders"),
+		collect.ListOf("volume.holders", s.holders(d.name, used), dir+"/holders"),
 		s.sizeFact("volume.size", d.name),
-		chosen(s.fact("volume.queue.scheduler", dir+"/queue/scheduler")),
-		s.fact("volume.queue.logical_block_size", dir+"/queue/logical_block_size"),
+		collect.Chosen(s.Fact("volume.queue.scheduler", dir+"/queue/scheduler")),
+		s.Fact("volume.queue.logical_block_size", dir+"/queue/logical_block_size"),
 	}
 }
 
@@ -98,7 +99,7 @@ func (s stack) volumeKind(d blockDevice) lab.Fact {
 	const key = "volume.kind"
 	file := class(d.name) + "/dm/uuid"
 	if d.kind != "dm" {
-		return known(key, d.kind, class(d.name))
+		return collect.Known(key, d.kind, class(d.name))
 	}
 	kind := s.dmType(d.name)
 	switch {
@@ -109,14 +110,14 @@ func (s stack) volumeKind(d blockDevice) lab.Fact {
 	case strings.HasPrefix(kind, "part"):
 		kind = "partition"
 	case kind == "crypt":
-		id, _ := s.text(file)
+		id, _ := s.Text(file)
 		for _, other := range []string{"VERITY", "INTEGRITY"} {
 			if strings.HasPrefix(id, "CRYPT-"+other+"-") {
 				kind = strings.ToLower(other)
 			}
 		}
 	}
-	return known(key, kind, file)
+	return collect.Known(key, kind, file)
 }
 
 func (s stack) lvmKind(d blockDevice) string {
@@ -145,7 +146,7 @@ func (s stack) lvmKind(d blockDevice) string {
 
 // lvmLayer is the last part of an LVM UUID that has three: what part of a volume it is.
 func (s stack) lvmLayer(name string) string {
-	id, err := s.text(class(name) + "/dm/uuid")
+	id, err := s.Text(class(name) + "/dm/uuid")
 	if err != nil {
 		return ""
 	}
@@ -166,21 +167,21 @@ func (s stack) lvmLayer(name string) string {
 func (s stack) md(name string) []lab.Fact {
 	dir := class(name) + "/md"
 	facts := []lab.Fact{
-		s.fact("volume.md.level", dir+"/level"),
-		s.fact("volume.md.disks", dir+"/raid_disks"),
-		s.fact("volume.md.chunk_size", dir+"/chunk_size"),
+		s.Fact("volume.md.level", dir+"/level"),
+		s.Fact("volume.md.disks", dir+"/raid_disks"),
+		s.Fact("volume.md.chunk_size", dir+"/chunk_size"),
 	}
 	level := facts[0].Value
 	if level != "raid0" && level != "linear" {
 		facts = append(facts,
-			s.fact("volume.md.degraded", dir+"/degraded"),
-			s.fact("volume.md.sync_action", dir+"/sync_action"),
-			s.fact("volume.md.bitmap", dir+"/bitmap/location"))
+			s.Fact("volume.md.degraded", dir+"/degraded"),
+			s.Fact("volume.md.sync_action", dir+"/sync_action"),
+			s.Fact("volume.md.bitmap", dir+"/bitmap/location"))
 	}
 	if level == "raid4" || level == "raid5" || level == "raid6" {
 		facts = append(facts,
-			s.fact("volume.md.stripe_cache_size", dir+"/stripe_cache_size"),
-			s.fact("volume.md.group_thread_cnt", dir+"/group_thread_cnt"))
+			s.Fact("volume.md.stripe_cache_size", dir+"/stripe_cache_size"),
+			s.Fact("volume.md.group_thread_cnt", dir+"/group_thread_cnt"))
 	}
 	return facts
 }
@@ -191,12 +192,12 @@ type dmOutput struct {
 	source, reason string
 }
 
-func (s stack) dmTargets(in Scope, command []string) dmOutput {
+func (s stack) dmTargets(in collect.Scope, command []string) dmOutput {
 	a := dmOutput{source: lab.ShellQuote(command)}
-	if a.reason = cannotRun(s.reader, "dmsetup", "dmsetup"); a.reason != "" {
+	if a.reason = cannotRun(s.Reader, "dmsetup", "dmsetup"); a.reason != "" {
 		return a
 	}
-	p := in.lookup(command)
+	p := in.Lookup(command)
 	a.reason = p.Failed
 	a.targets = parseTargets(p.Stdout)
 	return a
@@ -220,11 +221,11 @@ func (s stack) mapped(d blockDevice, name string, tables, status dmOutput) []lab
 	put := func(key string, ok bool, value string) {
 		switch {
 		case reason != "":
-			facts = append(facts, unknown(key, tables.source, reason))
+			facts = append(facts, collect.Unknown(key, tables.source, reason))
 		case !ok:
-			facts = append(facts, unknown(key, tables.source, "the table has another form than expected"))
+			facts = append(facts, collect.Unknown(key, tables.source, "the table has another form than expected"))
 		default:
-			facts = append(facts, known(key, value, tables.source))
+			facts = append(facts, collect.Known(key, value, tables.source))
 		}
 	}
 	put("volume.dm.table", true, strings.Join(kindsOf(targets), ", "))
@@ -258,9 +259,9 @@ func (s stack) mapped(d blockDevice, name string, tables, status dmOutput) []lab
 func (s stack) multipath(d blockDevice, name string, tables, status dmOutput) []lab.Fact {
 	dir := class(d.name)
 	facts := []lab.Fact{
-		s.fact("multipath.name", dir+"/dm/name"),
-		whole("multipath.paths", int64(len(d.below)), dir+"/slaves"),
-		listOf("multipath.members", d.below, dir+"/slaves"),
+		s.Fact("multipath.name", dir+"/dm/name"),
+		collect.Whole("multipath.paths", int64(len(d.below)), dir+"/slaves"),
+		collect.ListOf("multipath.members", d.below, dir+"/slaves"),
 	}
 	read := func(a dmOutput, parse func([]string) (multipathMap, bool)) (multipathMap, string) {
 		targets, reason := a.of(name)
@@ -275,15 +276,15 @@ func (s stack) multipath(d blockDevice, name string, tables, status dmOutput) []
 	}
 	table, why := read(tables, parseMultipathTable)
 	if why != "" {
-		facts = append(facts, unknown("multipath.groups", tables.source, why),
-			unknown("multipath.policy", tables.source, why))
+		facts = append(facts, collect.Unknown("multipath.groups", tables.source, why),
+			collect.Unknown("multipath.policy", tables.source, why))
 	} else {
-		facts = append(facts, whole("multipath.groups", int64(table.groups), tables.source),
-			listOf("multipath.policy", table.policies, tables.source))
+		facts = append(facts, collect.Whole("multipath.groups", int64(table.groups), tables.source),
+			collect.ListOf("multipath.policy", table.policies, tables.source))
 	}
 	now, why := read(status, parseMultipathStatus)
 	if why != "" {
-		return append(facts, unknown("multipath.active", status.source, why))
+		return append(facts, collect.Unknown("multipath.active", status.source, why))
 	}
-	return append(facts, whole("multipath.active", int64(now.active), status.source))
+	return append(facts, collect.Whole("multipath.active", int64(now.active), status.source))
 }

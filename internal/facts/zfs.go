@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
 
@@ -14,29 +15,29 @@ const arcStatsPath = "/proc/spl/kstat/zfs/arcstats"
 const zfsHidden = "ZFS does not show in /sys what its pools are made of"
 
 // collectZFS describes ZFS where its module is loaded.
-func collectZFS(fsys fs.FS, _ Scope) []lab.Fact {
-	r := reader{fsys}
+func collectZFS(fsys fs.FS, _ collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
 	const dir = "/sys/module/zfs"
-	if !r.exists(dir) {
+	if !r.Exists(dir) {
 		return nil
 	}
 	return []lab.Fact{
-		r.fact("zfs.version", dir+"/version"),
+		r.Fact("zfs.version", dir+"/version"),
 		arcLimit(r),
 	}
 }
 
 // arcLimit is how large the cache may grow: the limit in force, and where that can't be read, the module's parameter,
 // of which 0 leaves the choice to ZFS.
-func arcLimit(r reader) lab.Fact {
+func arcLimit(r collect.Reader) lab.Fact {
 	const key, parameter = "zfs.arc_max", "/sys/module/zfs/parameters/zfs_arc_max"
-	text, err := r.text(arcStatsPath)
+	text, err := r.Text(arcStatsPath)
 	if limit, ok := parseARCLimit(text); err == nil && ok {
-		return known(key, limit, arcStatsPath)
+		return collect.Known(key, limit, arcStatsPath)
 	}
-	f := r.fact(key, parameter)
+	f := r.Fact(key, parameter)
 	if f.Value == "0" {
-		return unknown(key, parameter, "0: ZFS chooses the limit, and "+arcStatsPath+" does not tell it")
+		return collect.Unknown(key, parameter, "0: ZFS chooses the limit, and "+arcStatsPath+" does not tell it")
 	}
 	return f
 }

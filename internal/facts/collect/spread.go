@@ -1,4 +1,4 @@
-package facts
+package collect
 
 import (
 	"slices"
@@ -10,10 +10,10 @@ import (
 // together take less of both machines' time.
 const atOnce = 16
 
-// spread calls a function for each of n things, several at a time, and puts the answers in order. The reading of one
+// Spread calls a function for each of n things, several at a time, and puts the answers in order. The reading of one
 // file of /sys is a handful of system calls or requests, and a machine with thousands of disks has a hundred thousand
 // such files.
-func spread[T any](n int, read func(i int) []T) []T {
+func Spread[T any](n int, read func(i int) []T) []T {
 	found := make([][]T, n)
 	var next atomic.Int64
 	var done sync.WaitGroup

@@ -1,4 +1,4 @@
-package facts
+package collect
 
 import (
 	"io/fs"
@@ -18,13 +18,13 @@ type Scope struct {
 	read *sync.Map
 }
 
-// newScope is that of all collectors of a snapshot, but for what their commands print.
-func newScope(place lab.Place, files fs.FS) Scope {
+// NewScope is that of all collectors of a snapshot, but for what their commands print.
+func NewScope(place lab.Place, files fs.FS) Scope {
 	return Scope{Place: place, Files: files, read: new(sync.Map)}
 }
 
-// readOnce is what several collectors need and only the first of them reads.
-func readOnce[T any](in Scope, read func() T) T {
+// ReadOnce is what several collectors need and only the first of them reads.
+func ReadOnce[T any](in Scope, read func() T) T {
 	if in.read == nil {
 		return read()
 	}
@@ -33,8 +33,8 @@ func readOnce[T any](in Scope, read func() T) T {
 	return once.(func() T)()
 }
 
-// lookup is the output of a command as a collector sees it.
-func (in Scope) lookup(argv []string) Printed {
+// Lookup is the output of a command as a collector sees it.
+func (in Scope) Lookup(argv []string) Printed {
 	p, ok := in.Printed[lab.ShellQuote(argv)]
 	if !ok {
 		return Printed{Failed: "the command was not carried out: " + lab.ShellQuote(argv)}

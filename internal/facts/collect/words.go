@@ -1,4 +1,4 @@
-package facts
+package collect
 
 import (
 	"strconv"
@@ -9,17 +9,17 @@ import (
 	"headroom/internal/lab"
 )
 
-// oneLine turns every run of white space and of control characters into one space, and bytes that are no text into
+// OneLine turns every run of white space and of control characters into one space, and bytes that are no text into
 // question marks: values stand on one line.
-func oneLine(text string) string {
+func OneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(c rune) bool {
 		return c <= ' ' || c == 0x7f
 	}), " ")
 }
 
-// orNone is a text on one line, or "none" when it says nothing.
-func orNone(text string) string {
-	if text = oneLine(text); text == "" {
+// OrNone is a text on one line, or "none" when it says nothing.
+func OrNone(text string) string {
+	if text = OneLine(text); text == "" {
 		return catalogue.None
 	}
 	return text
@@ -28,8 +28,8 @@ func orNone(text string) string {
 // maxShort is what is kept of a text that a stranger wrote, in bytes.
 const maxShort = 200
 
-// shortened is the first line of a text, not longer than a line.
-func shortened(text string) string {
+// Shortened is the first line of a text, not longer than a line.
+func Shortened(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	if len(text) > maxShort {
 		end := maxShort
@@ -38,18 +38,18 @@ func shortened(text string) string {
 		}
 		text = text[:end]
 	}
-	return oneLine(text)
+	return OneLine(text)
 }
 
-// chosen reduces a choice that the kernel prints with all its options to the one in use: "always [madvise] never".
-func chosen(f lab.Fact) lab.Fact {
+// Chosen reduces a choice that the kernel prints with all its options to the one in use: "always [madvise] never".
+func Chosen(f lab.Fact) lab.Fact {
 	if _, rest, ok := strings.Cut(f.Value, "["); ok {
 		f.Value, _, _ = strings.Cut(rest, "]")
 	}
 	return f
 }
 
-func hasOption(options, name string) bool {
+func HasOption(options, name string) bool {
 	for o := range strings.SplitSeq(options, ",") {
 		if o == name {
 			return true
@@ -58,12 +58,12 @@ func hasOption(options, name string) bool {
 	return false
 }
 
-func firstWord(text string) string {
+func FirstWord(text string) string {
 	text, _, _ = strings.Cut(text, " ")
 	return text
 }
 
-func integer(s string) int64 {
+func Integer(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		return 0
@@ -71,8 +71,8 @@ func integer(s string) int64 {
 	return n
 }
 
-// options joins lists of mount options, each option once.
-func options(lists ...string) []string {
+// Options joins lists of mount options, each option once.
+func Options(lists ...string) []string {
 	var all []string
 	seen := map[string]bool{}
 	for _, list := range lists {

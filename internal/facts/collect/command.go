@@ -1,4 +1,4 @@
-package facts
+package collect
 
 import (
 	"context"
@@ -18,20 +18,20 @@ type Printed struct {
 	Failed string
 }
 
-// commandLimit is the time that commands have which no snapshot waits for.
-const commandLimit = 2 * time.Second
+// CommandLimit is the time that commands have which no snapshot waits for.
+const CommandLimit = 2 * time.Second
 
 // inTime gives commands outside of a snapshot as long as they have in one by default.
 func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, set := ctx.Deadline(); set {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, commandLimit)
+	return context.WithTimeout(ctx, CommandLimit)
 }
 
-// runCommands carries out some commands, a few at a time: one that hangs keeps no other waiting. All together get the
+// RunCommands carries out some commands, a few at a time: one that hangs keeps no other waiting. All together get the
 // time of one, so that where many are slow the collector still hears what the others said.
-func runCommands(ctx context.Context, t target.Target, commands [][]string) map[string]Printed {
+func RunCommands(ctx context.Context, t target.Target, commands [][]string) map[string]Printed {
 	ctx, cancel := inTime(ctx)
 	defer cancel()
 	printed := make(map[string]Printed, len(commands))
@@ -41,7 +41,7 @@ func runCommands(ctx context.Context, t target.Target, commands [][]string) map[
 	for _, argv := range commands {
 		room <- struct{}{}
 		done.Go(func() {
-			p := runCommand(ctx, t, argv)
+			p := RunCommand(ctx, t, argv)
 			lock.Lock()
 			printed[lab.ShellQuote(argv)] = p
 			lock.Unlock()
@@ -52,8 +52,8 @@ func runCommands(ctx context.Context, t target.Target, commands [][]string) map[
 	return printed
 }
 
-// runCommand carries out a read-only command and keeps why it failed as one line.
-func runCommand(ctx context.Context, t target.Target, argv []string) Printed {
+// RunCommand carries out a read-only command and keeps why it failed as one line.
+func RunCommand(ctx context.Context, t target.Target, argv []string) Printed {
 	ctx, cancel := inTime(ctx)
 	defer cancel()
 	type answer struct {

@@ -1,4 +1,4 @@
-package facts
+package collect
 
 import (
 	"testing"
@@ -14,8 +14,8 @@ func TestNumbersOfTheSCSILayer(t *testing.T) {
 		"0xffffffff80000000\n": `not a hexadecimal number: "0xffffffff80000000"`, // a counter that went over its end
 		"":                     "the file is empty",
 	} {
-		files := reader{fstest.MapFS{"sys/count": &fstest.MapFile{Data: []byte(text)}}}
-		f := files.hexadecimal("disk.scsi.timeouts", "/sys/count")
+		files := Reader{fstest.MapFS{"sys/count": &fstest.MapFile{Data: []byte(text)}}}
+		f := files.Hexadecimal("disk.scsi.timeouts", "/sys/count")
 		if got := f.Value + f.Unknown; got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
