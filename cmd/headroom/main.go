@@ -11,8 +11,12 @@ import (
 	"headroom/internal/cli"
 )
 
-// version is set by the linker.
-var version = "unknown"
+// These are set by the linker; releases set all of them.
+var (
+	version = "unknown"
+	commit  string
+	date    string // of the commit
+)
 
 func main() {
 	signals := make(chan os.Signal, 8) // none of several that come at once is lost
@@ -21,6 +25,7 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(cli.Run(context.Background(), app.Environment{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version,
+		Commit: commit, CommitDate: date,
 		Signals: signals, Exit: os.Exit,
 		Footprint: new(app.Footprint),
 	}))

@@ -24,6 +24,8 @@ type Environment struct {
 	Stdout, Stderr io.Writer
 	Env            func(string) string
 	Version        string
+	// Commit that the program was built from, and its date (RFC 3339), where the linker was told.
+	Commit, CommitDate string
 	// Signals are those that ask the program to stop, and Exit ends the process where one does not want to wait for
 	// that; nil for none.
 	Signals <-chan os.Signal

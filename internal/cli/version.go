@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -16,8 +17,12 @@ const versionSchema = "headroom/version/v1"
 type versionDocument struct {
 	Schema  string `json:"schema"`
 	Version string `json:"version"`
-	// Commit that it was built from, absent where the build does not say; Modified says that files differed from it.
-	Commit   string `json:"commit,omitempty"`
+	// Commit that it was built from, and its date, absent where the build does not say; Dirty says that files differed
+	// from it.
+	Commit string `json:"commit,omitempty"`
+	Date   string `json:"date,omitempty"`
+	Dirty  bool   `json:"dirty"`
+	// Modified is Dirty by its former name.
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -35,30 +40,45 @@ func (p *program) versionCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) printVersion() error {
-	d := versionDocument{Schema: versionSchema, Version: p.Version, Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range build.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				d.Commit = s.Value
-			case "vcs.modified":
-				d.Modified = s.Value == "true"
-			}
+// buildDocument is what the linker was told, else what Go recorded of the version control system.
+func (p *program) buildDocument() versionDocument {
+	d := versionDocument{Schema: versionSchema, Version: p.Version, Commit: p.Commit, Date: p.CommitDate,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	build, ok := debug.ReadBuildInfo()
+	if !ok || d.Commit != "" {
+		return d
+	}
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			d.Commit = s.Value
+		case "vcs.time":
+			d.Date = cmp.Or(d.Date, s.Value)
+		case "vcs.modified":
+			d.Dirty = s.Value == "true"
+			d.Modified = d.Dirty
 		}
 	}
+	return d
+}
+
+func (p *program) printVersion() error {
+	d := p.buildDocument()
 	if p.JSON {
 		return p.PrintJSON(d)
 	}
-	parts := []string{d.Go, d.Platform}
+	var parts []string
 	if d.Commit != "" {
 		commit := "commit " + d.Commit
-		if d.Modified {
+		if d.Dirty {
 			commit += ", modified"
 		}
-		parts = append([]string{commit}, parts...)
+		parts = append(parts, commit)
 	}
+	if d.Date != "" {
+		parts = append(parts, d.Date)
+	}
+	parts = append(parts, d.Go, d.Platform)
 	_, err := fmt.Fprintf(p.Stdout, "headroom %s (%s)\n", d.Version, strings.Join(parts, ", "))
 	return err
 }
