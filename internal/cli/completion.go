@@ -11,7 +11,7 @@ import (
 	"headroom/internal/suite"
 )
 
-// completeRuns offers the runs of the store to the shell.
+// completeRuns offers the runs of the store to the shell: by their ids and by their labels.
 func (p *program) completeRuns(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	s, err := p.OpenStore()
 	if err != nil {
@@ -24,6 +24,13 @@ func (p *program) completeRuns(_ *cobra.Command, _ []string, word string) ([]str
 	names, shortID := []string{"last"}, s.ShortIDs()
 	for _, r := range rows {
 		names = append(names, shortID(r.ID)+"\t"+strings.TrimSpace(suiteText(r)+" "+r.Label))
+	}
+	offered := map[string]bool{"": true}
+	for _, r := range rows {
+		if !offered[r.Label] {
+			offered[r.Label] = true
+			names = append(names, r.Label+"\t"+strings.TrimSpace(suiteText(r)+" "+shortID(r.ID)))
+		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
