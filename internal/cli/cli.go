@@ -99,6 +99,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.rmCommand(),
 		p.restoreCommand(),
 		p.versionCommand(),
+		p.manCommand(),
 	)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
 	groupCommands(root)

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// manCommand writes the manual pages that packages install. It is hidden: who has a package has the pages.
+func (p *program) manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "man DIR",
+		Short:   "Write the manual pages of all commands into a folder",
+		Example: "  headroom man /usr/local/share/man/man1",
+		Hidden:  true,
+		Args:    argumentCount(1, 1, "a folder"),
+		RunE: func(c *cobra.Command, args []string) error {
+			c.Root().InitDefaultCompletionCmd()
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			return p.writeManuals(c.Root(), args[0])
+		},
+	}
+}
+
+// writeManuals writes the page of a command and those of the commands below it.
+func (p *program) writeManuals(c *cobra.Command, dir string) error {
+	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
+	text := manualPage(c, p.Version, p.buildDocument().Date)
+	if err := os.WriteFile(filepath.Join(dir, pageName(c)+".1"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	for _, sub := range manualCommands(c) {
+		if err := p.writeManuals(sub, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manualCommands are the commands below one that have pages.
+func manualCommands(c *cobra.Command) []*cobra.Command {
+	var shown []*cobra.Command
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			shown = append(shown, sub)
+		}
+	}
+	return shown
+}
+
+// pageName is what man(1) is asked for: headroom-bisect-facts, which it also finds as "headroom bisect facts".
+func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// manualPage is the page of a command in the macros of man(7), from what help says.
+func manualPage(c *cobra.Command, version, date string) string {
+	day, _, _ := strings.Cut(date, "T")
+	m := manual{}
+	fmt.Fprintf(&m, ".TH %s 1 %q %q \"headroom manual\"\n", roff(strings.ToUpper(pageName(c))), day,
+		"headroom "+version)
+	m.WriteString(".nh\n.ad l\n") // words are not hyphenated: a flag that is can't be copied
+	m.heading("NAME")
+	m.WriteString(roff(pageName(c)) + ` \- ` + roff(c.Short) + "\n") // as lexgrog(1) looks for it
+	m.heading("SYNOPSIS")
+	m.synopsis(c)
+	m.heading("DESCRIPTION")
+	m.prose(description(c))
+	m.commands(c)
+	m.options(c)
+	if c.Example != "" {
+		m.heading("EXAMPLES")
+		m.literal(c.Example)
+	}
+	m.exitStatus(c)
+	if !c.HasParent() {
+		m.surroundings()
+	}
+	m.seeAlso(c)
+	return m.String()
+}
+
+func description(c *cobra.Command) string {
+	if c.Long != "" {
+		return c.Long
+	}
+	return c.Short + "."
+}
