@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube image build bench install clean
+.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube image build bench release install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -51,6 +51,9 @@ image: ## a container image from the Containerfile, without a registry; as root
 
 bench: ## measure the figures that the docs quote, into build/figures.json; hours (scripts/bench list: what there is)
 	@scripts/bench
+
+release: ## VERSION=1.2.0: packages, archives, image, bills of materials, checksums, into build/release
+	@scripts/release "$(VERSION)"
 
 install: build ## copy the binary to PREFIX/bin
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/headroom

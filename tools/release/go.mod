@@ -1,0 +1,3 @@
+module headroom/tools/release
+
+go 1.26.0
