@@ -167,8 +167,8 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 	if err != nil {
 		return row, err
 	}
-	row.Factor, row.Target, row.Level, row.Possible, row.Places, row.Lacks = name, t.Name(), &level, setting.Possible(),
-		setting.Spots(), setting.Lacks()
+	row.Factor, row.Target, row.Level, row.Possible, row.Places, row.Lacks = name, t.Name(), &level, setting.Possible,
+		setting.Places(), setting.Lacks
 	return row, nil
 }
 

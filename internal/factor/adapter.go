@@ -71,15 +71,25 @@ func findAdapterParameter(name string) (adapterParameter, error) {
 		}
 		all = append(all, p.name)
 	}
-	return adapterParameter{}, fmt.Errorf("nic: varies %s, not %s", strings.Join(all, ", "), quoted(name))
+	return adapterParameter{}, fmt.Errorf("nic: varies %s, not %s", strings.Join(all, ", "), strconv.Quote(name))
 }
 
 var adapterName = regexp.MustCompile(`^[^-/\s:][^/\s:]{0,14}$`)
 
+// adapterScheme is nic:, a parameter of a network adapter.
+func adapterScheme() Scheme {
+	return Scheme{Name: "nic", Title: "a parameter of a network adapter", Class: Live, Needs: "nothing",
+		Syntax:   "nic:ADAPTER/PARAMETER",
+		Examples: []string{"nic:eth0/mtu=1500,9000", "nic:eth0/ring-rx=512,4096", "nic:eth0/gro=on,off"},
+		Levels:   "on and off for adaptive-rx and offloads, numbers for mtu, ring, channels and coalescing",
+		Verified: "ethtool -g, -l, -c, -k; for mtu /sys/class/net/ADAPTER/mtu", check: checkNIC, bind: bindNIC,
+		holds: parametersOf}
+}
+
 func checkNIC(name, level string) error {
 	device, param, _ := strings.Cut(name, "/")
 	if !adapterName.MatchString(device) || device == "." || device == ".." {
-		return errors.New("nic: takes ADAPTER/PARAMETER, not " + quoted(name))
+		return errors.New("nic: takes ADAPTER/PARAMETER, not " + strconv.Quote(name))
 	}
 	flag := false
 	if param != mtu {
@@ -93,38 +103,49 @@ func checkNIC(name, level string) error {
 		return nil
 	}
 	if _, err := strconv.ParseUint(level, 10, 32); err != nil && !flag {
-		return errors.New("nic:" + name + " is a number, not " + quoted(level))
+		return errors.New("nic:" + name + " is a number, not " + strconv.Quote(level))
 	}
 	if flag && level != "on" && level != "off" {
-		return errors.New("nic:" + name + " is on or off, not " + quoted(level))
+		return errors.New("nic:" + name + " is on or off, not " + strconv.Quote(level))
 	}
 	return nil
 }
 
+// parametersOf are the parameters that a name stands for; the MTU is a file.
+func parametersOf(_ context.Context, _ target.Target, name string) Holds {
+	device, param, _ := strings.Cut(name, "/")
+	file := inFiles("/sys/*/net/" + device + "/mtu")
+	match := wildcard(name)
+	return func(s Spot, resolved string) bool {
+		return s.Kind == inAdapter && match.MatchString(s.Path+"/"+s.Name) || match.MatchString(device+"/mtu") &&
+			(param == mtu || strings.Contains(param, "*")) && file(s, resolved)
+	}
+}
+
 func bindNIC(ctx context.Context, w Scope, name string) (Setting, error) {
 	device, param, _ := strings.Cut(name, "/")
-	device, err := w.adapter(device)
+	device, err := w.AdapterName(device)
 	if err != nil {
 		return Setting{}, err
 	}
 	if param == mtu {
 		s := oneFile("/sys/class/net/" + device + "/mtu")
-		s.companions = adapterCompanions(ctx, w.Target, device)
-		s.values = func(level string) ([]string, error) {
+		s.Companions = adapterCompanions(ctx, w.Target, device)
+		s.Values = func(level string) ([]string, error) {
 			// net/ipv6/addrconf.c, addrconf_notify: below IPV6_MIN_MTU an adapter loses its IPv6 addresses and routes.
 			if n, err := strconv.Atoi(level); err == nil && n < 1280 && !w.allows("nic:"+name) {
 				return nil, refusal("nic:"+name, "below 1280 the kernel takes the IPv6 addresses from the adapter")
 			}
 			return []string{level}, nil
 		}
-		return s.readable(ctx, w.Target)
+		return s.Readable(ctx, w.Target)
 	}
-	s := Setting{spots: []Spot{{Kind: inAdapter, Path: device, Name: param}},
-		companions: adapterCompanions(ctx, w.Target, device)}
+	s := Setting{Spots: []Spot{{Kind: inAdapter, Path: device, Name: param}},
+		Companions: adapterCompanions(ctx, w.Target, device)}
 	if p, err := findAdapterParameter(param); err == nil && p.flag {
-		s.possible = []string{"on", "off"}
+		s.Possible = []string{"on", "off"}
 	}
-	return s.readable(ctx, w.Target)
+	return s.Readable(ctx, w.Target)
 }
 
 // adapterCompanions are all the parameters of an adapter: drivers set some again when others change, and offloads

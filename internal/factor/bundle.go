@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -52,7 +53,15 @@ func findBundle(name string) (bundle, error) {
 		}
 		names = append(names, b.name)
 	}
-	return bundle{}, fmt.Errorf("bundle: knows %s, not %s", strings.Join(names, ", "), quoted(name))
+	return bundle{}, fmt.Errorf("bundle: knows %s, not %s", strings.Join(names, ", "), strconv.Quote(name))
+}
+
+// bundleScheme is bundle:, sysctls that are recommended together.
+func bundleScheme() Scheme {
+	return Scheme{Name: "bundle", Title: "sysctls that are recommended together", Class: Live, Needs: "nothing",
+		Syntax:   "bundle:NAME",
+		Examples: []string{"bundle:esnet=found,10g"}, Levels: "variants of the bundle; of esnet 10g, 40g, 100g",
+		Verified: "the files below /proc/sys", check: checkBundle, bind: bindBundle, holds: sysctlsOf}
 }
 
 func checkBundle(name, level string) error {
@@ -60,7 +69,18 @@ func checkBundle(name, level string) error {
 	if err != nil || level == "" || slices.Contains(b.levels, level) {
 		return err
 	}
-	return fmt.Errorf("bundle:%s is one of %s, not %s", name, strings.Join(b.levels, ", "), quoted(level))
+	return fmt.Errorf("bundle:%s is one of %s, not %s", name, strings.Join(b.levels, ", "), strconv.Quote(level))
+}
+
+// sysctlsOf are the files of a bundle.
+func sysctlsOf(_ context.Context, _ target.Target, name string) Holds {
+	var patterns []string
+	if b, err := findBundle(name); err == nil {
+		for _, o := range b.sysctls {
+			patterns = append(patterns, sysctlPath(o.name))
+		}
+	}
+	return inFiles(patterns...)
 }
 
 // bindBundle is a set of sysctls that are set together. Those that the target does not have, as an older kernel, or
@@ -81,9 +101,9 @@ func bindBundle(ctx context.Context, w Scope, name string) (Setting, error) {
 		case ctx.Err() != nil:
 			return Setting{}, ctx.Err()
 		case err == nil:
-			had, s.spots = append(had, o), append(s.spots, Spot{Kind: inFile, Path: path})
+			had, s.Spots = append(had, o), append(s.Spots, Spot{Kind: inFile, Path: path})
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errReadOnly):
-			s.lacks, why = append(s.lacks, "sysctl:"+o.name), err
+			s.Lacks, why = append(s.Lacks, "sysctl:"+o.name), err
 		default:
 			return Setting{}, &lab.Error{What: "can't look at " + path, Target: target.RemoteName(w.Target), Err: err}
 		}
@@ -102,15 +122,15 @@ func bindBundle(ctx context.Context, w Scope, name string) (Setting, error) {
 		}
 		return values
 	}
-	s.possible = b.levels
-	s.values = func(level string) ([]string, error) {
+	s.Possible = b.levels
+	s.Values = func(level string) ([]string, error) {
 		i := slices.Index(b.levels, level)
 		if i < 0 {
 			return nil, checkBundle(name, level)
 		}
 		return at(i), nil
 	}
-	s.level = func(values []string) string {
+	s.Level = func(values []string) string {
 		for i, level := range b.levels {
 			if slices.EqualFunc(values, at(i), same) {
 				return level
@@ -118,5 +138,5 @@ func bindBundle(ctx context.Context, w Scope, name string) (Setting, error) {
 		}
 		return "none of " + strings.Join(b.levels, ", ")
 	}
-	return s.readable(ctx, w.Target)
+	return s.Readable(ctx, w.Target)
 }

@@ -27,9 +27,19 @@ func cpuSettings() map[string][]string {
 	}
 }
 
+// cpuScheme is cpu:, which CPUs there are and how fast they run.
+func cpuScheme() Scheme {
+	return Scheme{Name: "cpu", Title: "which CPUs there are and how fast they run", Class: Live, Needs: "nothing",
+		Syntax:   "cpu:online, smt, governor, epp or boost",
+		Examples: []string{`cpu:online="0-3,8",0-15`, "cpu:smt=on,off", "cpu:governor=performance,powersave"},
+		Levels: "online: sets of CPUs; smt: on, off; boost: 1, 0; governor and epp: what the driver of cpufreq " +
+			"offers",
+		Verified: "/sys/devices/system/cpu", check: checkCPU, bind: bindCPU, holds: cpuFiles, canonical: canonicalCPUs}
+}
+
 func checkCPU(name, level string) error {
 	if _, ok := cpuSettings()[name]; !ok {
-		return errors.New("cpu: takes online, smt, governor, epp or boost, not " + quoted(name))
+		return errors.New("cpu: takes online, smt, governor, epp or boost, not " + strconv.Quote(name))
 	}
 	switch {
 	case level == "":
@@ -37,11 +47,20 @@ func checkCPU(name, level string) error {
 		_, err := parseCPUs(level)
 		return err
 	case name == "smt" && level != "on" && level != "off":
-		return errors.New("cpu:smt is on or off, not " + quoted(level)) // forceoff holds until the next boot
+		return errors.New("cpu:smt is on or off, not " + strconv.Quote(level)) // forceoff holds until the next boot
 	case name == "boost" && level != "0" && level != "1":
-		return errors.New("cpu:boost is 1 or 0, not " + quoted(level))
+		return errors.New("cpu:boost is 1 or 0, not " + strconv.Quote(level))
 	}
 	return nil
+}
+
+// cpuFiles are the files that a setting is kept in.
+func cpuFiles(_ context.Context, _ target.Target, name string) Holds {
+	patterns := map[string][]string{"online": {cpuRoot + "/cpu*/online", cpuRoot + "/smt/control"},
+		"smt":      {cpuRoot + "/smt/control"},
+		"governor": {cpuRoot + "/*/scaling_governor"}, "epp": {cpuRoot + "/*/energy_performance_preference"},
+		"boost": {cpuRoot + "/*/boost", cpuRoot + "/*/no_turbo"}}
+	return inFiles(patterns[name]...)
 }
 
 func bindCPU(ctx context.Context, w Scope, name string) (Setting, error) {
@@ -59,44 +78,44 @@ func bindCPU(ctx context.Context, w Scope, name string) (Setting, error) {
 			Target: target.RemoteName(w.Target),
 			Hints:  []string{"a guest's host decides on frequencies; on hardware the driver of cpufreq may be missing"}}
 	}
-	s := Setting{spots: files(paths)}
+	s := Setting{Spots: files(paths)}
 	for _, p := range paths {
-		s.companions = append(s.companions, companionsOfFile(ctx, w.Target, p)...)
+		s.Companions = append(s.Companions, companionsOfFile(ctx, w.Target, p)...)
 	}
 	switch {
 	case name == "smt":
-		return s.smt(ctx, w)
+		return smt(ctx, w, s)
 	case strings.HasSuffix(paths[0], "/no_turbo"):
-		s.invert()
+		invert(&s)
 	case name == "governor":
-		s.possible = listed(ctx, w, path.Dir(paths[0])+"/scaling_available_governors")
+		s.Possible = listed(ctx, w, path.Dir(paths[0])+"/scaling_available_governors")
 	case name == "epp":
-		s.possible = listed(ctx, w, path.Dir(paths[0])+"/energy_performance_available_preferences")
+		s.Possible = listed(ctx, w, path.Dir(paths[0])+"/energy_performance_available_preferences")
 	}
-	return s.readable(ctx, w.Target)
+	return s.Readable(ctx, w.Target)
 }
 
 // smt refuses where the kernel has no choice: notsupported, notimplemented, forceoff.
-func (s Setting) smt(ctx context.Context, w Scope) (Setting, error) {
-	s, err := s.readable(ctx, w.Target)
+func smt(ctx context.Context, w Scope, s Setting) (Setting, error) {
+	s, err := s.Readable(ctx, w.Target)
 	if err != nil {
 		return s, err
 	}
-	s.target = w.Target
+	s.Target = w.Target
 	level, err := s.Read(ctx)
 	if err == nil && level != "on" && level != "off" {
-		err = &lab.Error{Kind: lab.Refused, What: "SMT can't be switched here: " + s.spots[0].Path + " says " + level,
+		err = &lab.Error{Kind: lab.Refused, What: "SMT can't be switched here: " + s.Spots[0].Path + " says " + level,
 			Target: target.RemoteName(w.Target)}
 	}
-	s.possible = []string{"on", "off"}
+	s.Possible = []string{"on", "off"}
 	return s, err
 }
 
 // invert is for no_turbo, which is 1 where boost is 0.
-func (s *Setting) invert() {
+func invert(s *Setting) {
 	flip := func(v string) string { return map[string]string{"0": "1", "1": "0"}[v] }
-	s.values = func(level string) ([]string, error) { return []string{flip(level)}, nil }
-	s.level = func(values []string) string { return flip(values[0]) }
+	s.Values = func(level string) ([]string, error) { return []string{flip(level)}, nil }
+	s.Level = func(values []string) string { return flip(values[0]) }
 }
 
 // listed are the words of a file; nil where it is not there.
@@ -145,11 +164,11 @@ func bindOnline(ctx context.Context, w Scope) (Setting, error) {
 	}
 	var s Setting
 	for _, n := range switched {
-		s.spots = append(s.spots, Spot{Kind: inFile, Path: fmt.Sprintf("%s/cpu%d/online", cpuRoot, n)})
+		s.Spots = append(s.Spots, Spot{Kind: inFile, Path: fmt.Sprintf("%s/cpu%d/online", cpuRoot, n)})
 	}
-	s.companions = hotplugCompanions(ctx, w.Target)
-	s.possible = []string{formatCPUs(present)}
-	s.level = func(values []string) string {
+	s.Companions = hotplugCompanions(ctx, w.Target)
+	s.Possible = []string{formatCPUs(present)}
+	s.Level = func(values []string) string {
 		online := slices.Clone(fixed)
 		for i, v := range values {
 			if v == "1" {
@@ -159,8 +178,8 @@ func bindOnline(ctx context.Context, w Scope) (Setting, error) {
 		slices.Sort(online)
 		return formatCPUs(online)
 	}
-	s.values = func(level string) ([]string, error) { return onlineValues(level, present, fixed, switched) }
-	return s.readable(ctx, w.Target)
+	s.Values = func(level string) ([]string, error) { return onlineValues(level, present, fixed, switched) }
+	return s.Readable(ctx, w.Target)
 }
 
 func onlineValues(level string, present, fixed, switched []int) ([]string, error) {

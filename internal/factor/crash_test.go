@@ -73,7 +73,7 @@ func (p plan) target() target.Target { return target.NewLocal(filepath.Join(p.Di
 func (p plan) bind(t target.Target, name string) (Setting, error) {
 	if file, ok := strings.CutPrefix(name, "file:"); ok {
 		s := oneFile(file)
-		s.factor, s.target = "exec:"+filepath.Base(file), t
+		s.Factor, s.Target = "exec:"+filepath.Base(file), t
 		return s, nil
 	}
 	w := Scope{Target: t}

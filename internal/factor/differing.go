@@ -63,8 +63,8 @@ func arguments(line string) (map[string][]string, error) {
 			break // what follows is init's
 		}
 		name, value, _ := strings.Cut(field, "=")
-		if err := checkCmdline(name, value); err != nil {
-			return nil, wrong(err.Error())
+		if err := Check("cmdline:"+name, value); err != nil {
+			return nil, err
 		}
 		all[name] = append(all[name], value)
 	}

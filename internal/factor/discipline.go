@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -16,13 +17,27 @@ import (
 // disciplineName is a kind of queueing discipline, as tc names it.
 var disciplineName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,15}$`)
 
+// disciplineScheme is qdisc:, the queueing discipline that an adapter sends through.
+func disciplineScheme() Scheme {
+	return Scheme{Name: "qdisc", Title: "the queueing discipline that an adapter sends through",
+		Class: Live, Needs: "nothing",
+		Syntax:   "qdisc:ADAPTER",
+		Examples: []string{"qdisc:eth0=fq,fq_codel", "qdisc:under-test=found,fq"},
+		Levels:   "kinds that the kernel has, without options; of an adapter with several queues each gets one",
+		Verified: "tc qdisc show", check: checkDiscipline, bind: bindDiscipline,
+		holds: func(_ context.Context, _ target.Target, name string) Holds {
+			match := wildcard(name)
+			return func(s Spot, _ string) bool { return s.Kind == inDiscipline && match.MatchString(s.Path) }
+		}}
+}
+
 func checkDiscipline(name, level string) error {
 	if !adapterName.MatchString(name) || name == "." || name == ".." {
-		return errors.New("qdisc: takes the name of an adapter, not " + quoted(name))
+		return errors.New("qdisc: takes the name of an adapter, not " + strconv.Quote(name))
 	}
 	if level != "" && !disciplineName.MatchString(level) {
 		return errors.New("qdisc:" + name + " is the name of a discipline like fq, without options, not " +
-			quoted(level))
+			strconv.Quote(level))
 	}
 	return nil
 }
@@ -33,7 +48,7 @@ const multiQueue = "mq"
 // bindDiscipline is the queueing discipline that an adapter sends through. One that somebody has set up is refused,
 // since its options can't be put back; those that the kernel gives to an adapter by itself have the handle 0.
 func bindDiscipline(ctx context.Context, w Scope, name string) (Setting, error) {
-	device, err := w.adapter(name)
+	device, err := w.AdapterName(name)
 	if err != nil {
 		return Setting{}, err
 	}
@@ -47,15 +62,15 @@ func bindDiscipline(ctx context.Context, w Scope, name string) (Setting, error) 
 				fmt.Sprintf("%s has the discipline %s with options of somebody's, which can't be put back; tc qdisc "+
 					"del dev %s root gives it the kernel's own", device, root.text, device))
 	}
-	s := Setting{spots: []Spot{{Kind: inDiscipline, Path: device}}}
-	s.values = func(level string) ([]string, error) {
+	s := Setting{Spots: []Spot{{Kind: inDiscipline, Path: device}}}
+	s.Values = func(level string) ([]string, error) {
 		if root.kind == multiQueue && level != multiQueue {
 			level = multiQueue + " " + level
 		}
 		return []string{level}, nil
 	}
-	s.level = func(values []string) string { return strings.TrimPrefix(values[0], multiQueue+" ") }
-	return s.readable(ctx, w.Target)
+	s.Level = func(values []string) string { return strings.TrimPrefix(values[0], multiQueue+" ") }
+	return s.Readable(ctx, w.Target)
 }
 
 // disciplines are those of an adapter.
@@ -132,7 +147,7 @@ func disciplineReading(ctx context.Context, t target.Target, s Spot) reading {
 // that is the one; else each queue, or the only one, gets the one that was asked for.
 func writeDiscipline(ctx context.Context, t target.Target, s Spot, mark, value string) error {
 	tc := func(args ...string) error {
-		argv := append([]string{"sh", "-c", runScript, mark, "tc", "qdisc"}, args...)
+		argv := marked(mark, append([]string{"tc", "qdisc"}, args...)...)
 		out, err := t.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
 			printed := complaint(string(out.Stderr))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -22,9 +23,17 @@ type Commands struct {
 
 var execName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
+// execScheme is exec:, anything, by commands of the experiment file.
+func execScheme() Scheme {
+	return Scheme{Name: "exec", Title: "anything, by commands of the experiment file", Class: Live, Needs: "nothing",
+		Syntax:   "exec:NAME",
+		Examples: []string{"exec:tuned-profile=balanced,throughput-performance"}, Levels: "what the commands take",
+		Verified: "what its verify command prints", check: checkExec, bind: bindExec}
+}
+
 func checkExec(name, _ string) error {
 	if !execName.MatchString(name) {
-		return errors.New("exec: takes a name of letters, figures, dots and dashes, not " + quoted(name))
+		return errors.New("exec: takes a name of letters, figures, dots and dashes, not " + strconv.Quote(name))
 	}
 	return nil
 }
@@ -39,14 +48,14 @@ func bindExec(ctx context.Context, w Scope, name string) (Setting, error) {
 	case len(c.Apply) == 0 || len(c.Verify) == 0:
 		return Setting{}, &lab.Error{Kind: lab.Usage, What: factorName + " needs apply and verify"}
 	}
-	s := Setting{spots: []Spot{{Kind: byCommands, Name: factorName, Commands: &c}}}
+	s := Setting{Spots: []Spot{{Kind: byCommands, Name: factorName, Commands: &c}}}
 	if len(c.Undo) == 0 {
 		if !w.allows(factorName) {
 			return Setting{}, refusal(factorName, "it has no undo command")
 		}
-		s.spots[0].OneWay = "it has no undo command"
+		s.Spots[0].OneWay = "it has no undo command"
 	}
-	return s.readable(ctx, w.Target)
+	return s.Readable(ctx, w.Target)
 }
 
 // command is the one that goes to a level: undo where it goes back to the old one.

@@ -100,14 +100,14 @@ var errReadOnly = errors.New("its file can't be written")
 // Settable says why a level can't be set, as far as that can be told without setting it; nil where nothing speaks
 // against it. Root may write any file by its permissions, so that those are asked that the kernel gave it.
 func (s Setting) Settable(level string) error {
-	if s.possible != nil && !slices.Contains(s.possible, level) {
-		return errors.New(level + " is none of " + strings.Join(s.possible, ", "))
+	if s.Possible != nil && !slices.Contains(s.Possible, level) {
+		return errors.New(level + " is none of " + strings.Join(s.Possible, ", "))
 	}
-	for _, spot := range s.spots {
+	for _, spot := range s.Spots {
 		if spot.Kind != inFile {
 			continue
 		}
-		if err := settableFile(s.target, spot.Path); err != nil {
+		if err := settableFile(s.Target, spot.Path); err != nil {
 			return err
 		}
 	}

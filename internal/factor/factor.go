@@ -19,13 +19,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Words that stand for a level.
-const (
-	// Found is the level as it was found: it is left alone.
-	Found = "found"
-	// Absent is a kernel argument that is not there.
-	Absent = "absent"
-)
+// Found is the level as it was found: it is left alone.
+const Found = "found"
 
 // Class says when a level takes effect.
 type Class int
@@ -67,6 +62,9 @@ type Scheme struct {
 	bind func(ctx context.Context, w Scope, name string) (Setting, error)
 	// canonical writes a level as the target does, beyond what is the same for all; nil where that is nothing.
 	canonical func(level string) string
+	// holds says which spots a name stands for on any place, so that a setting that must stay is found by whatever
+	// factor it is reached; nil where no journal changes any.
+	holds func(ctx context.Context, t target.Target, name string) Holds
 }
 
 // Scope is the place that settings are found on.
@@ -86,8 +84,8 @@ type Scope struct {
 // UnderTest stands for the adapter that a network's tests take, which has another name on each machine.
 const UnderTest = "under-test"
 
-// adapter is the one that a factor names.
-func (w Scope) adapter(name string) (string, error) {
+// AdapterName is the one that a factor names.
+func (w Scope) AdapterName(name string) (string, error) {
 	if name != UnderTest {
 		return name, nil
 	}
@@ -189,7 +187,7 @@ func Bind(ctx context.Context, w Scope, factorName string) (Setting, error) {
 	if err != nil {
 		return Setting{}, err
 	}
-	setting.factor, setting.target = factorName, w.Target
+	setting.Factor, setting.Target = factorName, w.Target
 	return setting, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -15,15 +16,39 @@ import (
 
 var interruptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
+// interruptScheme is irq:, the CPUs that an interrupt, or all of a device, may go to.
+func interruptScheme() Scheme {
+	return Scheme{Name: "irq", Title: "the CPUs that an interrupt, or all of a device, may go to",
+		Class: Live, Needs: "nothing",
+		Syntax:   "irq:NUMBER or irq:DEVICE",
+		Examples: []string{"irq:eth0=0-3,4-7", `irq:36="0,2",1`}, Levels: "sets of CPUs",
+		Verified: "/proc/irq/N/smp_affinity_list, and once it has come, effective_affinity_list lies within it",
+		check:    checkIRQ, bind: bindIRQ, holds: affinities, canonical: canonicalCPUs}
+}
+
 func checkIRQ(name, level string) error {
 	if !interruptName.MatchString(name) {
-		return errors.New("irq: takes the number of an interrupt or the name of a disk or adapter, not " + quoted(name))
+		return errors.New("irq: takes the number of an interrupt or the name of a disk or adapter, not " +
+			strconv.Quote(name))
 	}
 	if level == "" {
 		return nil
 	}
 	_, err := parseCPUs(level)
 	return err
+}
+
+// affinities are the files of the interrupts.
+func affinities(ctx context.Context, t target.Target, name string) Holds {
+	numbers, err := interruptsOf(ctx, Scope{Target: t}, name)
+	if err != nil {
+		numbers = []string{name}
+	}
+	var patterns []string
+	for _, n := range numbers {
+		patterns = append(patterns, "/proc/irq/"+n+"/smp_affinity_list")
+	}
+	return inFiles(patterns...)
 }
 
 // bindIRQ is the affinity of one interrupt, or of all of a device.
@@ -34,15 +59,15 @@ func bindIRQ(ctx context.Context, w Scope, name string) (Setting, error) {
 	}
 	var s Setting
 	for _, n := range numbers {
-		s.spots = append(s.spots, Spot{Kind: inFile, Path: "/proc/irq/" + n + "/smp_affinity_list"})
+		s.Spots = append(s.Spots, Spot{Kind: inFile, Path: "/proc/irq/" + n + "/smp_affinity_list"})
 	}
-	s.values = func(level string) ([]string, error) {
+	s.Values = func(level string) ([]string, error) {
 		return slices.Repeat([]string{canonicalCPUs(level)}, len(numbers)), nil
 	}
-	s.later = func(ctx context.Context, level string) (func(context.Context) error, error) {
+	s.Later = func(ctx context.Context, level string) (func(context.Context) error, error) {
 		return effectiveAffinity(ctx, w, numbers, level)
 	}
-	return s.readable(ctx, w.Target)
+	return s.Readable(ctx, w.Target)
 }
 
 // interruptsOf are the interrupts by a number, or of a disk or adapter: those that the device on its bus has asked for.
@@ -51,7 +76,7 @@ func interruptsOf(ctx context.Context, w Scope, name string) ([]string, error) {
 	if strings.Trim(name, "0123456789") == "" {
 		return []string{name}, nil
 	}
-	name, err := w.adapter(name)
+	name, err := w.AdapterName(name)
 	if err != nil {
 		return nil, err
 	}

@@ -71,17 +71,17 @@ func (j *Journal) Change(ctx context.Context, s Setting, level string) error {
 	if level == Found {
 		return nil
 	}
-	if err := Check(s.factor, level); err != nil {
+	if err := Check(s.Factor, level); err != nil {
 		return err
 	}
-	if s.at != nil {
-		own, err := s.at(ctx, level)
+	if s.At != nil {
+		own, err := s.At(ctx, level)
 		if err != nil {
 			return err
 		}
 		s = own
 	}
-	wanted, err := s.wanted(level)
+	wanted, err := s.Wanted(level)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (j *Journal) Change(ctx context.Context, s Setting, level string) error {
 	if next == nil {
 		return nil
 	}
-	j.atStep("record change " + s.factor)
+	j.atStep("record change " + s.Factor)
 	if err := j.append(next); err != nil {
 		return err
 	}
@@ -121,24 +121,24 @@ func (j *Journal) undoFailed(ctx context.Context, failed *step) error {
 
 // newStep reads what is there and makes the record of a change; nil where nothing has to be changed.
 func (j *Journal) newStep(ctx context.Context, s Setting, level string, wanted []string) (*step, error) {
-	along := without(s.companions, s.spots)
-	all := append(append(append([]Spot{}, s.spots...), along...), Spot{Kind: inFile, Path: bootID})
+	along := without(s.Companions, s.Spots)
+	all := append(append(append([]Spot{}, s.Spots...), along...), Spot{Kind: inFile, Path: bootID})
 	readings, err := readSpots(ctx, j.target, all)
 	if err != nil {
 		return nil, j.unreachable(err)
 	}
-	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.factor, Level: level,
+	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.Factor, Level: level,
 		Boot: readings[len(all)-1].value}
 	differs := false
-	for i, spot := range s.spots {
+	for i, spot := range s.Spots {
 		if r := readings[i]; r.err != nil && spot.OneWay == "" {
-			return nil, &lab.Error{What: s.factor + " can't be changed: what is there can't be read",
+			return nil, &lab.Error{What: s.Factor + " can't be changed: what is there can't be read",
 				Target: target.RemoteName(j.target), Err: r.err, Hints: detailsOf(r.err)}
 		}
 		if !storable(readings[i].value) {
 			return nil, &lab.Error{Kind: lab.Refused,
 				What: fmt.Sprintf("%s is refused: %s holds more than a line of text, which is not written back as it "+
-					"was", s.factor, spot)}
+					"was", s.Factor, spot)}
 		}
 		differs = differs || readings[i].err != nil || !same(readings[i].value, wanted[i])
 		next.Spots = append(next.Spots, position{spot, readings[i].value, wanted[i]})
@@ -147,7 +147,7 @@ func (j *Journal) newStep(ctx context.Context, s Setting, level string, wanted [
 		return nil, nil
 	}
 	for i, spot := range along {
-		if r := readings[len(s.spots)+i]; r.err == nil && storable(r.value) {
+		if r := readings[len(s.Spots)+i]; r.err == nil && storable(r.value) {
 			next.Companions = append(next.Companions, position{Spot: spot, Old: r.value})
 		}
 	}
@@ -197,16 +197,16 @@ func (j *Journal) apply(ctx context.Context, s Setting, next *step) error {
 	case missed && cause != nil:
 		return cause
 	case missed:
-		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.factor, s.levelOf(values), next.Level),
+		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.Factor, s.LevelOf(values), next.Level),
 			Target: target.RemoteName(j.target),
 			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " +
-				s.factor + " shows what is possible"}}
+				s.Factor + " shows what is possible"}}
 	}
 	if err := j.restoreKept(ctx, next); err != nil {
 		return err
 	}
-	if s.later != nil {
-		next.effective, err = s.later(ctx, next.Level)
+	if s.Later != nil {
+		next.effective, err = s.Later(ctx, next.Level)
 	}
 	return err
 }

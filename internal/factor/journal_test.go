@@ -58,7 +58,7 @@ func (b bench) setting(name, value string) Setting {
 	b.t.Helper()
 	b.put(name, value)
 	s := oneFile(filepath.Join(b.dir, name))
-	s.factor, s.target = "exec:"+name, b.target
+	s.Factor, s.Target = "exec:"+name, b.target
 	return s
 }
 
@@ -235,13 +235,13 @@ func tiedBench(t *testing.T) (bench, Setting) {
 	b := newBench(t)
 	s := b.setting("scheduler", "mq-deadline")
 	b.put("nr_requests", "200")
-	s.companions = files([]string{filepath.Join(b.dir, "nr_requests"), filepath.Join(b.dir, "not-there")})
+	s.Companions = files([]string{filepath.Join(b.dir, "nr_requests"), filepath.Join(b.dir, "not-there")})
 	b.target = tied{b.target, func(path, value string) {
 		if filepath.Base(path) == "scheduler" {
 			b.put("nr_requests", map[string]string{"none": "1023", "mq-deadline": "256"}[value])
 		}
 	}}
-	s.target = b.target
+	s.Target = b.target
 	return b, s
 }
 

@@ -15,8 +15,8 @@ type keepRule struct {
 	text string
 	// factor matches whole names of factors.
 	factor *regexp.Regexp
-	// spot says whether a spot, whose path has no links in it, is one of the setting, whatever factor it is reached by.
-	spot func(spot Spot, resolved string) bool
+	// spot says whether a spot is one of the setting, whatever factor it is reached by.
+	spot Holds
 }
 
 // Keep has changes refused of what must stay as it is: names of factors, in which * stands for any text; a level after
@@ -29,93 +29,13 @@ func (j *Journal) Keep(ctx context.Context, texts []string) error {
 		if err != nil {
 			return &lab.Error{Kind: lab.Usage, What: "can't keep " + text, Err: err, Hints: detailsOf(err)}
 		}
-		j.keepRules = append(j.keepRules, keepRule{text: text, factor: wildcard(factorName),
-			spot: j.spotsOf(ctx, scheme, name)})
+		rule := keepRule{text: text, factor: wildcard(factorName), spot: func(Spot, string) bool { return false }}
+		if scheme.holds != nil {
+			rule.spot = scheme.holds(ctx, j.target, name)
+		}
+		j.keepRules = append(j.keepRules, rule)
 	}
 	return nil
-}
-
-// IsKept says whether a factor is among those that must stay as they are, by its name; Keep takes texts of the same
-// form. It is for factors that no journal changes, and for saying so before anything is done.
-func IsKept(texts []string, factorName string) bool {
-	return slices.ContainsFunc(texts, func(text string) bool {
-		name, _, _ := strings.Cut(text, "=")
-		_, own := SplitRole(name)
-		_, bare := SplitRole(factorName)
-		return concerns(name, factorName) && wildcard(own).MatchString(bare)
-	})
-}
-
-// wildcard matches texts by a pattern in which * stands for anything.
-func wildcard(patterns ...string) *regexp.Regexp {
-	var alternatives []string
-	for _, p := range patterns {
-		alternatives = append(alternatives, strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, ".*"))
-	}
-	return regexp.MustCompile("^(" + strings.Join(alternatives, "|") + ")$")
-}
-
-// spotsOf says which spots a setting has, on any place.
-func (j *Journal) spotsOf(ctx context.Context, scheme Scheme, name string) func(Spot, string) bool {
-	inFiles := func(patterns ...string) func(Spot, string) bool {
-		match := wildcard(patterns...)
-		return func(s Spot, resolved string) bool {
-			return s.Kind == inFile && (match.MatchString(s.Path) || match.MatchString(resolved))
-		}
-	}
-	switch scheme.Name {
-	case "sysctl":
-		return inFiles(sysctlPath(name))
-	case "module":
-		return inFiles(modulePath(name))
-	case "queue":
-		return inFiles("/sys/*/queue/" + name)
-	case "cpu":
-		patterns := map[string][]string{"online": {cpuRoot + "/cpu*/online", cpuRoot + "/smt/control"},
-			"smt":      {cpuRoot + "/smt/control"},
-			"governor": {cpuRoot + "/*/scaling_governor"}, "epp": {cpuRoot + "/*/energy_performance_preference"},
-			"boost": {cpuRoot + "/*/boost", cpuRoot + "/*/no_turbo"}}
-		return inFiles(patterns[name]...)
-	case "sysfs":
-		patterns := []string{name}
-		if resolved, err := realPaths(ctx, j.target, []string{name}); err == nil {
-			patterns = append(patterns, resolved[0])
-		}
-		return inFiles(patterns...)
-	case "irq":
-		var patterns []string
-		numbers, err := interruptsOf(ctx, Scope{Target: j.target}, name)
-		if err != nil {
-			numbers = []string{name}
-		}
-		for _, n := range numbers {
-			patterns = append(patterns, "/proc/irq/"+n+"/smp_affinity_list")
-		}
-		return inFiles(patterns...)
-	case "nic":
-		device, param, _ := strings.Cut(name, "/")
-		file := inFiles("/sys/*/net/" + device + "/mtu")
-		match := wildcard(name)
-		return func(s Spot, resolved string) bool {
-			return s.Kind == inAdapter && match.MatchString(s.Path+"/"+s.Name) || match.MatchString(device+"/mtu") &&
-				(param == mtu || strings.Contains(param, "*")) && file(s, resolved)
-		}
-	case "qdisc":
-		match := wildcard(name)
-		return func(s Spot, _ string) bool { return s.Kind == inDiscipline && match.MatchString(s.Path) }
-	case "bundle":
-		var patterns []string
-		if b, err := findBundle(name); err == nil {
-			for _, o := range b.sysctls {
-				patterns = append(patterns, sysctlPath(o.name))
-			}
-		}
-		return inFiles(patterns...)
-	case "mount":
-		match := wildcard(name)
-		return func(s Spot, _ string) bool { return s.Kind == inMount && match.MatchString(s.Name) }
-	}
-	return func(Spot, string) bool { return false } // of load and boot: no journal changes them
 }
 
 // refuseKept refuses a setting that must stay as it is.
@@ -123,16 +43,16 @@ func (j *Journal) refuseKept(ctx context.Context, s Setting) error {
 	if len(j.keepRules) == 0 {
 		return nil
 	}
-	resolved, err := j.resolve(ctx, s.spots)
+	resolved, err := j.resolve(ctx, s.Spots)
 	if err != nil {
 		return err
 	}
-	_, bare := SplitRole(s.factor)
+	_, bare := SplitRole(s.Factor)
 	for _, k := range j.keepRules {
-		if k.factor.MatchString(bare) || slices.ContainsFunc(s.spots, func(spot Spot) bool {
+		if k.factor.MatchString(bare) || slices.ContainsFunc(s.Spots, func(spot Spot) bool {
 			return k.spot(spot, resolved[spot.key()])
 		}) {
-			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s is to be kept", s.factor,
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s is to be kept", s.Factor,
 				k.text)}
 		}
 	}

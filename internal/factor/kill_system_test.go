@@ -28,9 +28,9 @@ func realPlan(t *testing.T) (p plan, watched []string) {
 	add := func(name, level string) { p.Factors, p.Levels = append(p.Factors, name), append(p.Levels, level) }
 	w := here(t)
 	w.Place.Disks = p.Place
-	if s, err := Bind(t.Context(), w, "queue:scheduler"); err == nil && len(s.Possible()) > 1 {
+	if s, err := Bind(t.Context(), w, "queue:scheduler"); err == nil && len(s.Possible) > 1 {
 		found, _ := s.Read(t.Context())
-		add("queue:scheduler", s.Possible()[(slices.Index(s.Possible(), found)+1)%len(s.Possible())])
+		add("queue:scheduler", s.Possible[(slices.Index(s.Possible, found)+1)%len(s.Possible)])
 	}
 	add("sysctl:vm.dirty_background_bytes", "67108864")
 	add("sysctl:vm.dirty_expire_centisecs", "2900")

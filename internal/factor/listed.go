@@ -13,15 +13,15 @@ import (
 // CheckLevel refuses a level that is none of those which the file of the setting lists, where it lists them all:
 // "[none] mq-deadline". Without a list nothing is known until the level is set.
 func (s Setting) CheckLevel(level string) error {
-	known := slices.ContainsFunc(s.possible, func(p string) bool { return same(p, level) })
-	if !s.listed || len(s.possible) == 0 || level == Found || known {
+	known := slices.ContainsFunc(s.Possible, func(p string) bool { return same(p, level) })
+	if !s.Listed || len(s.Possible) == 0 || level == Found || known {
 		return nil
 	}
-	scheduler := strings.HasSuffix(s.spots[0].Path, "/queue/scheduler") // of several disks all are
-	e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has no level %q", s.factor, level),
-		Target: target.RemoteName(s.target),
-		Hints:  []string{"here it takes " + strings.Join(s.possible, ", ")}}
-	switch near := yamlfile.DidYouMean(level, s.possible); {
+	scheduler := strings.HasSuffix(s.Spots[0].Path, "/queue/scheduler") // of several disks all are
+	e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has no level %q", s.Factor, level),
+		Target: target.RemoteName(s.Target),
+		Hints:  []string{"here it takes " + strings.Join(s.Possible, ", ")}}
+	switch near := yamlfile.DidYouMean(level, s.Possible); {
 	case near != "":
 		e.Hints = append(e.Hints, near)
 	case scheduler && slices.Contains(schedulerModules(), level):

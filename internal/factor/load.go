@@ -3,6 +3,7 @@ package factor
 import (
 	"errors"
 	"regexp"
+	"strconv"
 )
 
 var (
@@ -10,9 +11,17 @@ var (
 	parameter = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 )
 
+// envScheme is env:, a variable in the environment of the load.
+func envScheme() Scheme {
+	return Scheme{Name: "env", Title: "a variable in the environment of the load", Class: OfLoad, Needs: "nothing",
+		Syntax:   "env:NAME",
+		Examples: []string{"env:MALLOC_ARENA_MAX=1,8"}, Levels: "any text", Verified: "it is given to the load",
+		check: checkEnv}
+}
+
 func checkEnv(name, _ string) error {
 	if !variable.MatchString(name) {
-		return errors.New("env: takes the name of an environment variable, not " + quoted(name))
+		return errors.New("env: takes the name of an environment variable, not " + strconv.Quote(name))
 	}
 	return nil
 }
@@ -20,16 +29,34 @@ func checkEnv(name, _ string) error {
 // hash of a commit, abbreviated or whole.
 var hash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
+// commitScheme is commit:, the commit that the program under test is built of.
+func commitScheme() Scheme {
+	return Scheme{Name: "commit", Title: "the commit that the program under test is built of",
+		Class: OfLoad, Needs: "build",
+		Syntax:   "commit:",
+		Examples: []string{"commit:=3f2a9c01b7de,77b1d0c2e9aa"},
+		Levels:   "hashes; only headroom bisect commits varies it",
+		Verified: "the folder that it was built in", check: checkCommit}
+}
+
 func checkCommit(name, level string) error {
 	if name != "" || level != "" && !hash.MatchString(level) {
-		return errors.New("commit: takes no name, and hashes of commits, not " + quoted(name+level))
+		return errors.New("commit: takes no name, and hashes of commits, not " + strconv.Quote(name+level))
 	}
 	return nil
 }
 
+// jobScheme is job:, a parameter of the load.
+func jobScheme() Scheme {
+	return Scheme{Name: "job", Title: "a parameter of the load", Class: OfLoad, Needs: "nothing",
+		Syntax:   "job:PARAMETER",
+		Examples: []string{"job:iodepth=1,8,32", "job:numjobs=1,4"}, Levels: "what the load generator takes",
+		Verified: "the command line of the load", check: checkJob}
+}
+
 func checkJob(name, _ string) error {
 	if !parameter.MatchString(name) {
-		return errors.New("job: takes the name of a parameter of the load, not " + quoted(name))
+		return errors.New("job: takes the name of a parameter of the load, not " + strconv.Quote(name))
 	}
 	return nil
 }

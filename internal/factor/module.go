@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -14,9 +15,21 @@ import (
 
 var moduleParameter = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+$`)
 
+// moduleScheme is module:, a parameter of a loaded module.
+func moduleScheme() Scheme {
+	return Scheme{Name: "module", Title: "a parameter of a loaded module", Class: Live, Needs: "nothing",
+		Syntax:   "module:MODULE.PARAMETER",
+		Examples: []string{"module:nvme_core.io_timeout=30,60"},
+		Levels:   "what the module takes, where it can be written while it is loaded",
+		Verified: "/sys/module/MODULE/parameters/PARAMETER", check: checkModule, bind: bindModule,
+		holds: func(_ context.Context, _ target.Target, name string) Holds {
+			return inFiles(modulePath(name))
+		}}
+}
+
 func checkModule(name, _ string) error {
 	if !moduleParameter.MatchString(name) {
-		return errors.New("module: takes MODULE.PARAMETER, not " + quoted(name))
+		return errors.New("module: takes MODULE.PARAMETER, not " + strconv.Quote(name))
 	}
 	return nil
 }
@@ -46,5 +59,5 @@ func bindModule(ctx context.Context, w Scope, name string) (Setting, error) {
 				" (headroom unloads no modules: what uses one, or was given to it when it was loaded, would not come " +
 				"back)"}}
 	}
-	return oneFile(file).readable(ctx, w.Target)
+	return oneFile(file).Readable(ctx, w.Target)
 }

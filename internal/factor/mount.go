@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -72,10 +73,26 @@ func findMountOption(name string) (mountOption, error) {
 		}
 		all = append(all, o.name)
 	}
-	return mountOption{}, fmt.Errorf("mount: varies %s, not %s", strings.Join(all, ", "), quoted(name))
+	return mountOption{}, fmt.Errorf("mount: varies %s, not %s", strings.Join(all, ", "), strconv.Quote(name))
 }
 
 var optionValue = regexp.MustCompile(`^[A-Za-z0-9_:.-]+$`)
+
+// mountScheme is mount:, an option of the mount under test.
+func mountScheme() Scheme {
+	return Scheme{Name: "mount", Title: "an option of the mount under test", Class: Live, Needs: "remount",
+		Syntax: "mount:OPTION",
+		Examples: []string{"mount:atime=noatime,relatime", "mount:commit=5,30", "mount:barrier=0,1",
+			`mount:nfs="10.0.1.1:/srv vers=4.2,nconnect=1","10.0.1.1:/srv vers=4.2,nconnect=4"`},
+		Levels: "1 and 0, for atime noatime, relatime and strictatime, for commit, stripe and huge a value; for " +
+			"nfs whole mounts, which are made for each level and undone: addresses of the server, a colon, the " +
+			"path, a space, the options",
+		Verified: "/proc/self/mountinfo; of nfs also /proc/self/mountstats and /sys/kernel/sunrpc/xprt-switches",
+		check:    checkMount, bind: bindMount, holds: func(_ context.Context, _ target.Target, name string) Holds {
+			match := wildcard(name)
+			return func(s Spot, _ string) bool { return s.Kind == inMount && match.MatchString(s.Name) }
+		}}
+}
 
 func checkMount(name, level string) error {
 	if name == nfsName {
@@ -91,9 +108,9 @@ func checkMount(name, level string) error {
 		return err
 	case level == "":
 	case o.levels != nil && !slices.Contains(o.levels, level):
-		return fmt.Errorf("mount:%s is one of %s, not %s", name, strings.Join(o.levels, ", "), quoted(level))
+		return fmt.Errorf("mount:%s is one of %s, not %s", name, strings.Join(o.levels, ", "), strconv.Quote(level))
 	case o.levels == nil && !optionValue.MatchString(level):
-		return errors.New("an option's value holds letters and figures, unlike " + quoted(level))
+		return errors.New("an option's value holds letters and figures, unlike " + strconv.Quote(level))
 	}
 	return nil
 }
@@ -248,6 +265,6 @@ func bindMount(ctx context.Context, w Scope, name string) (Setting, error) {
 				&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("mount:%s is an option of %s, and %s is %s", name,
 					strings.Join(o.only, " and "), dir, m.kind), Target: target.RemoteName(w.Target)}
 		}
-		return Setting{spots: []Spot{{Kind: inMount, Path: dir, Name: name}}, possible: o.levels}, nil
+		return Setting{Spots: []Spot{{Kind: inMount, Path: dir, Name: name}}, Possible: o.levels}, nil
 	}
 }

@@ -49,13 +49,13 @@ func ParseNFSMount(text string) (NFSMount, error) {
 	source, options, _ := strings.Cut(text, " ")
 	at := strings.Index(source, ":/")
 	if at <= 0 || strings.ContainsRune(options, ' ') {
-		return m, errors.New("an NFS mount is written ADDRESS:/PATH OPTIONS, unlike " + quoted(text))
+		return m, errors.New("an NFS mount is written ADDRESS:/PATH OPTIONS, unlike " + strconv.Quote(text))
 	}
 	m.Path = source[at+1:]
 	for text := range strings.SplitSeq(source[:at], ",") {
 		a, err := netip.ParseAddr(strings.Trim(text, "[]"))
 		if err != nil {
-			return m, errors.New(quoted(text) + " is no address of a server")
+			return m, errors.New(strconv.Quote(text) + " is no address of a server")
 		}
 		if slices.Contains(m.Addresses, a) {
 			return m, errors.New("the address " + text + " stands twice")
@@ -67,7 +67,7 @@ func ParseNFSMount(text string) (NFSMount, error) {
 	}
 	for o := range strings.SplitSeq(options, ",") {
 		if !nfsOption.MatchString(o) || o == "remount" || o == "bind" {
-			return m, errors.New(quoted(o) + " is no option of an NFS mount")
+			return m, errors.New(strconv.Quote(o) + " is no option of an NFS mount")
 		}
 		m.Options = append(m.Options, o)
 	}
@@ -108,21 +108,21 @@ func (m NFSMount) Option(name string) string {
 // A mount that the kernel made otherwise than it was asked for is no level that became effective. Modules that it takes
 // are loaded before, and unloaded with it.
 func NFSSetting(ctx context.Context, t target.Target, m NFSMount, folder string) (Setting, error) {
-	s := Setting{factor: NFSFactor, target: t}
+	s := Setting{Factor: NFSFactor, Target: t}
 	var err error
-	if s.spots, err = nfsModules(ctx, t, m); err != nil {
+	if s.Spots, err = nfsModules(ctx, t, m); err != nil {
 		return s, err
 	}
-	values := slices.Repeat([]string{isLoaded}, len(s.spots))
+	values := slices.Repeat([]string{isLoaded}, len(s.Spots))
 	points := nfsPoints(m, folder)
 	for i, a := range m.Addresses {
-		s.spots = append(s.spots, Spot{Kind: inFolder, Path: points[i]},
+		s.Spots = append(s.Spots, Spot{Kind: inFolder, Path: points[i]},
 			Spot{Kind: inNFS, Path: points[i], Name: bracketed(a) + ":" + m.Path,
 				Options: strings.Join(m.Options, ",")})
 		values = append(values, isThere, isMounted)
 	}
-	s.values = func(string) ([]string, error) { return values, nil }
-	s.later = func(ctx context.Context, _ string) (func(context.Context) error, error) {
+	s.Values = func(string) ([]string, error) { return values, nil }
+	s.Later = func(ctx context.Context, _ string) (func(context.Context) error, error) {
 		verify := func(ctx context.Context) error {
 			p, err := facts.PathsOfNFS(ctx, t, folder)
 			if err == nil {
@@ -154,8 +154,8 @@ func nfsMounts(t target.Target, folder string) (Setting, error) {
 			Hints: []string{"leave the directory out: headroom sweep SUITE --factor '" + NFSFactor +
 				`="10.0.1.1:/srv vers=4.2,nconnect=1","10.0.1.1:/srv vers=4.2,nconnect=4"'`}}
 	}
-	return Setting{spots: []Spot{{Kind: inFolder, Path: folder}},
-		at: func(ctx context.Context, level string) (Setting, error) {
+	return Setting{Spots: []Spot{{Kind: inFolder, Path: folder}},
+		At: func(ctx context.Context, level string) (Setting, error) {
 			m, err := ParseNFSMount(level)
 			if err != nil {
 				return Setting{}, err
@@ -319,5 +319,5 @@ func folderCommand(s Spot, mark, value string) []string {
 	if value == Absent {
 		argv = []string{"rmdir", s.Path}
 	}
-	return append([]string{"sh", "-c", runScript, mark}, argv...)
+	return marked(mark, argv...)
 }

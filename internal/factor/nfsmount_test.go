@@ -166,9 +166,9 @@ func TestSpotsOfAnNFSMount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.spots = slices.DeleteFunc(s.spots, func(spot Spot) bool { return spot.Kind == inModules })
+	s.Spots = slices.DeleteFunc(s.Spots, func(spot Spot) bool { return spot.Kind == inModules })
 	var got []string
-	for _, spot := range s.spots {
+	for _, spot := range s.Spots {
 		argv, err := spot.argv("mark", map[string]string{inFolder: isThere, inNFS: isMounted}[spot.Kind],
 			Absent, targetFile(""))
 		if err != nil {

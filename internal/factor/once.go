@@ -71,7 +71,7 @@ func (s *step) isOnce() bool { return len(s.Spots) == 1 && s.Spots[0].Kind == on
 func (j *Journal) undoOnce(ctx context.Context, s *step) error {
 	undo := s.Spots[0].Commands.Undo
 	j.atStep("undo by " + undo[0])
-	out, err := j.target.Run(ctx, append([]string{"sh", "-c", runScript, j.mark()}, undo...)...)
+	out, err := j.target.Run(ctx, marked(j.mark(), undo...)...)
 	if err == nil && out.ExitCode == 0 {
 		return j.note(s, undone)
 	}

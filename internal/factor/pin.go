@@ -16,10 +16,21 @@ const (
 	otherNode     = "other"
 )
 
+// pinScheme is pin:, the CPUs that the load generators of a network's two ends run on.
+func pinScheme() Scheme {
+	return Scheme{Name: "pin", Title: "the CPUs that the load generators of a network's two ends run on", Class: OfLoad,
+		Needs: "nothing", Syntax: "pin:cpus or pin:node",
+		Examples: []string{"pin:node=nic,other", "pin:node=0,1", `pin:cpus="0-3,8",4-7`},
+		Levels: "cpus: sets of CPUs; node: nic (that of the adapter under test), other, or numbers of NUMA " +
+			"nodes, for CPUs and memory",
+		Verified: "taskset or numactl is tried on both ends, and is on the command line of the load",
+		check:    checkPin}
+}
+
 func checkPin(name, level string) error {
 	switch {
 	case name != "cpus" && name != "node":
-		return errors.New("pin: takes cpus or node, not " + quoted(name))
+		return errors.New("pin: takes cpus or node, not " + strconv.Quote(name))
 	case level == "" || name == "node" && (level == nodeOfAdapter || level == otherNode):
 		return nil
 	case name == "cpus":
@@ -27,7 +38,7 @@ func checkPin(name, level string) error {
 		return err
 	}
 	if n, err := strconv.Atoi(level); err != nil || n < 0 || n > 1023 {
-		return errors.New("pin:node is nic, other or the number of a node, not " + quoted(level))
+		return errors.New("pin:node is nic, other or the number of a node, not " + strconv.Quote(level))
 	}
 	return nil
 }

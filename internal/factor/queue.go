@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -13,9 +14,22 @@ import (
 
 var queueAttribute = regexp.MustCompile(`^(iosched/)?[a-z0-9_]+$`)
 
+// queueScheme is queue:, a setting of the queues of all disks under the place.
+func queueScheme() Scheme {
+	return Scheme{Name: "queue", Title: "a setting of the queues of all disks under the place",
+		Class: Live, Needs: "nothing",
+		Syntax: "queue:ATTRIBUTE",
+		Examples: []string{"queue:scheduler=none,mq-deadline", "queue:read_ahead_kb=128,4096",
+			"queue:nr_requests=64,256"},
+		Levels: "what the kernel takes", Verified: "/sys/block/DISK/queue/ATTRIBUTE of every disk",
+		check: checkQueue, bind: bindQueue, holds: func(_ context.Context, _ target.Target, name string) Holds {
+			return inFiles("/sys/*/queue/" + name)
+		}}
+}
+
 func checkQueue(name, _ string) error {
 	if !queueAttribute.MatchString(name) {
-		return errors.New("queue: takes the name of a file in /sys/block/DISK/queue, not " + quoted(name))
+		return errors.New("queue: takes the name of a file in /sys/block/DISK/queue, not " + strconv.Quote(name))
 	}
 	return nil
 }
@@ -28,28 +42,28 @@ func bindQueue(ctx context.Context, w Scope, name string) (Setting, error) {
 			Target: target.RemoteName(w.Target),
 			Hints:  []string{"name a place on a disk: tmpfs and file systems over the network have no queue here"}}
 	}
-	s := Setting{listed: true}
+	s := Setting{Listed: true}
 	for _, disk := range w.Place.Disks {
-		s.spots = append(s.spots, Spot{Kind: inFile, Path: "/sys/block/" + strings.ReplaceAll(disk, "/", "!") +
+		s.Spots = append(s.Spots, Spot{Kind: inFile, Path: "/sys/block/" + strings.ReplaceAll(disk, "/", "!") +
 			"/queue/" + name})
 	}
-	resolved, err := realPaths(ctx, w.Target, pathsOf(s.spots))
+	resolved, err := realPaths(ctx, w.Target, pathsOf(s.Spots))
 	if err != nil {
 		return Setting{}, err
 	}
-	read, err := w.Target.ReadFiles(ctx, pathsOf(s.spots)...)
+	read, err := w.Target.ReadFiles(ctx, pathsOf(s.Spots)...)
 	if err != nil {
 		return Setting{}, err
 	}
-	for i, spot := range s.spots {
-		s.companions = append(s.companions, companionsOfFile(ctx, w.Target, resolved[i])...)
+	for i, spot := range s.Spots {
+		s.Companions = append(s.Companions, companionsOfFile(ctx, w.Target, resolved[i])...)
 		_, choices := chosen(string(read[spot.Path].Data))
 		if i == 0 {
-			s.possible = choices
+			s.Possible = choices
 		}
-		s.possible = slices.DeleteFunc(s.possible, func(c string) bool { return !slices.Contains(choices, c) })
+		s.Possible = slices.DeleteFunc(s.Possible, func(c string) bool { return !slices.Contains(choices, c) })
 	}
-	return s.readable(ctx, w.Target)
+	return s.Readable(ctx, w.Target)
 }
 
 func pathsOf(spots []Spot) []string {

@@ -180,14 +180,14 @@ func TestQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := s.Read(t.Context())
-	if err != nil || !slices.Contains(s.Possible(), found) {
-		t.Fatalf("%q of %q, %v", found, s.Possible(), err)
+	if err != nil || !slices.Contains(s.Possible, found) {
+		t.Fatalf("%q of %q, %v", found, s.Possible, err)
 	}
-	i := slices.IndexFunc(s.Possible(), func(p string) bool { return p != found })
+	i := slices.IndexFunc(s.Possible, func(p string) bool { return p != found })
 	if i < 0 {
 		t.Skipf("this kernel has the scheduler %s alone", found)
 	}
-	other := s.Possible()[i]
+	other := s.Possible[i]
 	tried(t, w, "queue:scheduler", other, queue)
 	tried(t, w, "queue:read_ahead_kb", "64", queue)
 	tried(t, w, "queue:nomerges", "2", queue)

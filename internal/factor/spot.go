@@ -24,6 +24,9 @@ const (
 	byCommands   = "commands" // the user's own commands
 )
 
+// Absent is the value of what is not there: a kernel argument, a mount, a module.
+const Absent = "absent"
+
 // Spot is one value at one place of a target. It is plain data: a journal holds it, and another process puts it back.
 type Spot struct {
 	Kind string `json:"kind"`
@@ -166,8 +169,10 @@ func plainCause(err error) error {
 // printf says "I/O error" whatever it was, and so does BusyBox's tee.
 const writeScript = `printf %s "$1" | dd of="$2" bs=65536`
 
-// runScript runs the command that follows, as a child, so that its own process keeps the mark in its arguments.
-const runScript = `"$@"`
+// marked is a command that runs another as a child, so that its own process keeps the mark in its arguments.
+func marked(mark string, argv ...string) []string {
+	return append([]string{"sh", "-c", `"$@"`, mark}, argv...)
+}
 
 // argv is the command that sets a spot. The mark is in it so that a command whose headroom was killed can be found: it
 // could still be about to write.
@@ -180,10 +185,10 @@ func (s Spot) argv(mark, value, old string, mounted target.File) ([]string, erro
 		return []string{"sh", "-c", writeScript, mark, value, s.Path}, nil
 	case inMount:
 		argv, err := remountCommand(s, value, mounted)
-		return append([]string{"sh", "-c", runScript, mark}, argv...), err
+		return marked(mark, argv...), err
 	case inAdapter:
 		argv, err := adapterCommand(s, value)
-		return append([]string{"sh", "-c", runScript, mark}, argv...), err
+		return marked(mark, argv...), err
 	case inNFS:
 		return nfsCommand(s, mark, value), nil
 	case inFolder:
@@ -191,7 +196,7 @@ func (s Spot) argv(mark, value, old string, mounted target.File) ([]string, erro
 	case inModules:
 		return moduleCommand(s, mark, value), nil
 	case byCommands:
-		return append([]string{"sh", "-c", runScript, mark}, s.Commands.command(value, old)...), nil
+		return marked(mark, s.Commands.command(value, old)...), nil
 	}
 	return nil, fmt.Errorf("a spot of the kind %q is not known to this version", s.Kind)
 }

@@ -6,16 +6,31 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"headroom/internal/target"
 )
 
 // sysctlName is a name as sysctl(8) writes it: parts between dots, where a dot inside a part (of an interface) is a
 // slash.
 var sysctlName = regexp.MustCompile(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_@:-]+)+$`)
 
+// sysctlScheme is sysctl:, a kernel setting below /proc/sys.
+func sysctlScheme() Scheme {
+	return Scheme{Name: "sysctl", Title: "a kernel setting below /proc/sys", Class: Live, Needs: "nothing",
+		Syntax: "sysctl:NAME",
+		Examples: []string{"sysctl:vm.dirty_ratio=10,20,40",
+			"sysctl:net.ipv4.tcp_rmem=4096 131072 6291456,4096 131072 67108864"},
+		Levels: "what the kernel takes", Verified: "the file below /proc/sys", check: checkSysctl,
+		bind: bindSysctl, holds: func(_ context.Context, _ target.Target, name string) Holds {
+			return inFiles(sysctlPath(name))
+		}}
+}
+
 func checkSysctl(name, _ string) error {
 	if !sysctlName.MatchString(name) {
-		return errors.New("sysctl: takes a name like vm.dirty_ratio, not " + quoted(name))
+		return errors.New("sysctl: takes a name like vm.dirty_ratio, not " + strconv.Quote(name))
 	}
 	return nil
 }
@@ -48,10 +63,10 @@ func bindProc(ctx context.Context, w Scope, factorName, file string) (Setting, e
 		if !w.allows(factorName) {
 			return Setting{}, refusal(factorName, reason)
 		}
-		s.spots[0].OneWay = reason
+		s.Spots[0].OneWay = reason
 	}
-	s.companions = files(sysctlCompanions(file))
-	return s.readable(ctx, w.Target)
+	s.Companions = files(sysctlCompanions(file))
+	return s.Readable(ctx, w.Target)
 }
 
 // oneWaySysctl says why a sysctl is not put back by writing the old value; empty for all others.

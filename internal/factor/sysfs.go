@@ -6,14 +6,25 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
+
+// sysfsScheme is sysfs:, any file below /sys.
+func sysfsScheme() Scheme {
+	return Scheme{Name: "sysfs", Title: "any file below /sys", Class: Live, Needs: "nothing", Syntax: "sysfs:/sys/PATH",
+		Examples: []string{"sysfs:/sys/kernel/mm/transparent_hugepage/enabled=always,madvise,never"},
+		Levels:   "what the kernel takes", Verified: "the file itself; of a list, the word in brackets",
+		check: checkSysfs, bind: bindSysfs, holds: sysfsFiles}
+}
 
 func checkSysfs(name, _ string) error {
 	if !strings.HasPrefix(name, "/sys/") && !strings.HasPrefix(name, "/proc/sys/") || path.Clean(name) != name {
-		return errors.New("sysfs: takes the whole path of a file below /sys, without . or .., not " + quoted(name))
+		return errors.New("sysfs: takes the whole path of a file below /sys, without . or .., not " +
+			strconv.Quote(name))
 	}
 	return nil
 }
@@ -23,6 +34,15 @@ func refusal(factorName, reason string) error {
 	return &lab.Error{Kind: lab.Refused, What: factorName + " is refused: " + reason,
 		Hints: []string{"what you are sure of can be allowed by its whole name: allow: [" + factorName +
 			"] in the experiment file"}}
+}
+
+// sysfsFiles are a file and what it is a link to.
+func sysfsFiles(ctx context.Context, t target.Target, name string) Holds {
+	patterns := []string{name}
+	if resolved, err := realPaths(ctx, t, []string{name}); err == nil {
+		patterns = append(patterns, resolved[0])
+	}
+	return inFiles(patterns...)
 }
 
 func bindSysfs(ctx context.Context, w Scope, name string) (Setting, error) {
@@ -41,7 +61,7 @@ func bindSysfs(ctx context.Context, w Scope, name string) (Setting, error) {
 			return Setting{}, refusal(factorName, reason)
 		}
 	}
-	s.companions = companionsOfFile(ctx, w.Target, resolved[0])
+	s.Companions = companionsOfFile(ctx, w.Target, resolved[0])
 	files, err := w.Target.ReadFiles(ctx, name)
 	if err != nil {
 		return Setting{}, err
@@ -51,10 +71,10 @@ func bindSysfs(ctx context.Context, w Scope, name string) (Setting, error) {
 		if !w.allows(factorName) {
 			return Setting{}, errors.Join(refusal(factorName, reason), r.err)
 		}
-		s.spots[0].OneWay = reason
+		s.Spots[0].OneWay = reason
 	} else {
-		_, s.possible = chosen(string(files[name].Data))
-		s.listed = true
+		_, s.Possible = chosen(string(files[name].Data))
+		s.Listed = true
 	}
 	return s, nil
 }

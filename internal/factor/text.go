@@ -2,12 +2,9 @@ package factor
 
 import (
 	"errors"
-	"strconv"
 
 	"headroom/internal/lab"
 )
-
-func quoted(text string) string { return strconv.Quote(text) }
 
 // detailsOf are the hints of an error that is told again in another.
 func detailsOf(err error) []string {

@@ -58,10 +58,10 @@ func (x *Experiment) bind(ctx context.Context) error {
 
 // warnOfMissing says once which parts of a setting a machine does not have.
 func (x *Experiment) warnOfMissing(s factor.Setting, at string) {
-	if len(s.Lacks()) == 0 {
+	if len(s.Lacks) == 0 {
 		return
 	}
-	what := s.Factor() + " without " + strings.Join(s.Lacks(), ", ")
+	what := s.Factor + " without " + strings.Join(s.Lacks, ", ")
 	if at != "" {
 		what += " at the " + at
 	}
@@ -150,7 +150,7 @@ func (x *Experiment) checkInEffect(ctx context.Context) error {
 func (x *Experiment) possibleLevels(name string) []string {
 	for _, m := range x.variedMachines {
 		for _, s := range m.Settings[name] {
-			return s.Possible()
+			return s.Possible
 		}
 	}
 	return nil
