@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{
+	for _, text := range []string{"client:pin:cpus=0",
 		"", "vm.dirty_ratio=1", "sysctl:vm.dirty_ratio", "sysctl:vm.dirty_ratio=", "sysctl:=1",
 		"sysctl:../../etc/passwd=1", "sysctl:vm..x=1",
 		"sysctl:vm.x=1,1", "sysctl:vm.x=16,0x10", "sysctl:vm.x=1\n2", "sysfs:/etc/passwd=1",

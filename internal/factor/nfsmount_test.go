@@ -1,6 +1,7 @@
 package factor
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func TestParseNFSMount(t *testing.T) {
 		if got.String() != text {
 			t.Errorf("%s is written %s", text, got)
 		}
-		if err := Check(NFSFactor, text); err != nil {
+		if err := checkMount(nfsName, text); err != nil {
 			t.Errorf("%s as a level: %v", text, err)
 		}
 	}
@@ -133,12 +134,6 @@ func TestModulesOfAnNFSMount(t *testing.T) {
 	if got := parseDepends(printed); !slices.Equal(got, []string{"sunrpc", "dns_resolver", "nfsv4"}) {
 		t.Errorf("%q", got)
 	}
-	loaded := targetFile("nfsv4 1122304 2 - Live 0x0\nsunrpc 745472 14 nfsv4,rpcrdma, Live 0x0\n")
-	for name, want := range map[string]string{"nfsv4": isLoaded, "sunrpc": isLoaded, "rpcrdma": Absent, "nfs": Absent} {
-		if r := moduleReading(Spot{Kind: inModules, Name: name}, loaded); r.value != want || r.err != nil {
-			t.Errorf("%s: %q, %v", name, r.value, r.err)
-		}
-	}
 }
 
 func FuzzDepends(f *testing.F) {
@@ -169,17 +164,11 @@ func TestSpotsOfAnNFSMount(t *testing.T) {
 	s.Spots = slices.DeleteFunc(s.Spots, func(spot Spot) bool { return spot.Kind == inModules })
 	var got []string
 	for _, spot := range s.Spots {
-		argv, err := spot.argv("mark", map[string]string{inFolder: isThere, inNFS: isMounted}[spot.Kind],
-			Absent, targetFile(""))
-		if err != nil {
-			t.Fatal(err)
+		for _, value := range []string{map[string]string{inFolder: isThere, inNFS: isMounted}[spot.Kind], Absent} {
+			if err := spot.write(t.Context(), recorder{commands: &got}, "mark", value, Absent); err != nil {
+				t.Fatal(err)
+			}
 		}
-		got = append(got, strings.Join(argv[3:], " "))
-		argv, err = spot.argv("mark", Absent, Absent, targetFile(""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, strings.Join(argv[3:], " "))
 		if spot.Kind == inNFS && spot.outlivesBoot() {
 			t.Errorf("%s is said to be there after a boot", spot)
 		}
@@ -191,14 +180,15 @@ func TestSpotsOfAnNFSMount(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	const shown = "30 1 0:50 / /run/x rw,relatime - nfs4 10.0.1.1:/srv rw,vers=4.2,proto=tcp,addr=10.0.1.1\n31 1 8:1 " +
-		"/ /run/x-2 rw - ext4 /dev/sda1 rw\n"
-	for point, want := range map[string]string{"/run/x": isMounted, "/run/y": Absent, "/run/x-2": ""} {
-		r := nfsReading(Spot{Kind: inNFS, Path: point}, targetFile(shown))
-		if r.value != want || (want == "") != (r.err != nil) {
-			t.Errorf("%s: %q, %v", point, r.value, r.err)
-		}
-	}
 }
 
-func targetFile(text string) target.File { return target.File{Data: []byte(text)} }
+// recorder is a target that only writes down which commands it is given, by their arguments.
+type recorder struct {
+	target.Target
+	commands *[]string
+}
+
+func (r recorder) Run(_ context.Context, argv ...string) (target.Output, error) {
+	*r.commands = append(*r.commands, strings.Join(argv[3:], " "))
+	return target.Output{}, nil
+}

@@ -31,9 +31,9 @@ func TestPlacement(t *testing.T) {
 			t.Errorf("%s of %+v: %q", level, at, got)
 		}
 	}
-	for _, text := range []string{"pin:node=near", "pin:cpus=a", "pin:memory=0", "client:pin:cpus=0"} {
-		if _, err := Parse(text); err == nil {
-			t.Errorf("%s is taken", text)
+	for name, level := range map[string]string{"node": "near", "cpus": "a", "memory": "0"} {
+		if checkPin(name, level) == nil {
+			t.Errorf("pin:%s=%s is taken", name, level)
 		}
 	}
 }

@@ -65,10 +65,10 @@ func TestBundlesAreWhole(t *testing.T) {
 			}
 		}
 	}
-	if err := Check("bundle:esnet", "1g"); err == nil {
+	if err := checkBundle("esnet", "1g"); err == nil {
 		t.Error("a variant that is not there is taken")
 	}
-	if err := Check("bundle:all", ""); err == nil {
+	if err := checkBundle("all", ""); err == nil {
 		t.Error("a bundle that is not there is taken")
 	}
 }
