@@ -13,12 +13,12 @@ import (
 func BootSpec(levels map[string]string) target.BootSpec {
 	var spec target.BootSpec
 	for _, factor := range slices.Sorted(maps.Keys(levels)) {
-		scheme, name, _ := strings.Cut(factor, ":")
+		kind, name, _ := strings.Cut(factor, ":")
 		level := levels[factor]
 		if level == Found {
 			continue
 		}
-		switch scheme {
+		switch kind {
 		case "cmdline":
 			switch level {
 			case Absent:

@@ -45,7 +45,7 @@ func Parse(text string) (Choice, error) {
 		return Choice{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q has no levels", text),
 			Hints: []string{"write SCHEME:NAME=LEVEL,LEVEL"}}
 	}
-	scheme, name, err := Find(factorName)
+	kind, name, err := Find(factorName)
 	if err != nil {
 		return Choice{}, unknown(factorName, "="+list)
 	}
@@ -54,23 +54,23 @@ func Parse(text string) (Choice, error) {
 		return Choice{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("can't read the levels of %q", text), Err: err,
 			Hints: []string{`commas separate levels; one that holds a comma stands in double quotes: 'cpu:online="0-3,8",0-15'`}}
 	}
-	if err := scheme.refuse(name, ""); err != nil {
+	if err := kind.refuse(name, ""); err != nil {
 		return Choice{}, err
 	}
 	role, _ := SplitRole(text)
-	if role != "" && scheme.Class != Live {
-		return Choice{}, &lab.Error{Kind: lab.Usage, What: scheme.Name + ": is of the test, and not of one end of it",
+	if role != "" && kind.Class != Live {
+		return Choice{}, &lab.Error{Kind: lab.Usage, What: kind.Name + ": is of the test, and not of one end of it",
 			Hints: []string{"leave out " + role + ":"}}
 	}
 	for i, l := range levels {
-		if err := scheme.refuse(name, l); err != nil {
+		if err := kind.refuse(name, l); err != nil {
 			return Choice{}, err
 		}
-		if slices.ContainsFunc(levels[:i], func(other string) bool { return Equal(scheme.Name, l, other) }) {
+		if slices.ContainsFunc(levels[:i], func(other string) bool { return Equal(kind.Name, l, other) }) {
 			return Choice{}, wrong(fmt.Sprintf("%s has the level %q twice", factorName, l))
 		}
 	}
-	return Choice{Role: role, Scheme: scheme, Name: name, Levels: levels}, nil
+	return Choice{Role: role, Scheme: kind, Name: name, Levels: levels}, nil
 }
 
 // splitLevels reads one line of CSV.

@@ -103,11 +103,11 @@ func (s Setting) Settable(level string) error {
 	if s.Possible != nil && !slices.Contains(s.Possible, level) {
 		return errors.New(level + " is none of " + strings.Join(s.Possible, ", "))
 	}
-	for _, spot := range s.Spots {
-		if spot.Kind != inFile {
+	for _, place := range s.Spots {
+		if place.Kind != inFile {
 			continue
 		}
-		if err := settableFile(s.Target, spot.Path); err != nil {
+		if err := settableFile(s.Target, place.Path); err != nil {
 			return err
 		}
 	}

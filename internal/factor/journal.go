@@ -130,25 +130,25 @@ func (j *Journal) newStep(ctx context.Context, s Setting, level string, wanted [
 	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.Factor, Level: level,
 		Boot: readings[len(all)-1].value}
 	differs := false
-	for i, spot := range s.Spots {
-		if r := readings[i]; r.err != nil && spot.OneWay == "" {
+	for i, place := range s.Spots {
+		if r := readings[i]; r.err != nil && place.OneWay == "" {
 			return nil, &lab.Error{What: s.Factor + " can't be changed: what is there can't be read",
 				Target: target.RemoteName(j.target), Err: r.err, Hints: detailsOf(r.err)}
 		}
 		if !storable(readings[i].value) {
 			return nil, &lab.Error{Kind: lab.Refused,
 				What: fmt.Sprintf("%s is refused: %s holds more than a line of text, which is not written back as it "+
-					"was", s.Factor, spot)}
+					"was", s.Factor, place)}
 		}
 		differs = differs || readings[i].err != nil || !same(readings[i].value, wanted[i])
-		next.Spots = append(next.Spots, position{spot, readings[i].value, wanted[i]})
+		next.Spots = append(next.Spots, position{place, readings[i].value, wanted[i]})
 	}
 	if !differs {
 		return nil, nil
 	}
-	for i, spot := range along {
+	for i, place := range along {
 		if r := readings[len(s.Spots)+i]; r.err == nil && storable(r.value) {
-			next.Companions = append(next.Companions, position{Spot: spot, Old: r.value})
+			next.Companions = append(next.Companions, position{Spot: place, Old: r.value})
 		}
 	}
 	return next, nil
@@ -280,13 +280,13 @@ func (j *Journal) CheckInEffect(ctx context.Context) error {
 		return errors.Join(j.unreachable(err), errLost)
 	}
 	var errs []error
-	for i, spot := range order {
-		p := newest[spot.key()]
+	for i, place := range order {
+		p := newest[place.key()]
 		if !p.readable() || readings[i].err == nil && same(readings[i].value, p.New) {
 			continue
 		}
 		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q",
-			factors[spot.key()], spot, readings[i].value, p.New),
+			factors[place.key()], place, readings[i].value, p.New),
 			Target: target.RemoteName(j.target), Err: readings[i].err,
 			Hints: []string{"two factors that change one thing can't be varied together"}})
 	}

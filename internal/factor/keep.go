@@ -25,13 +25,13 @@ type keepRule struct {
 func (j *Journal) Keep(ctx context.Context, texts []string) error {
 	for _, text := range texts {
 		factorName, _, _ := strings.Cut(text, "=")
-		scheme, name, err := Find(factorName)
+		kind, name, err := Find(factorName)
 		if err != nil {
 			return &lab.Error{Kind: lab.Usage, What: "can't keep " + text, Err: err, Hints: detailsOf(err)}
 		}
 		rule := keepRule{text: text, factor: wildcard(factorName), spot: func(Spot, string) bool { return false }}
-		if scheme.holds != nil {
-			rule.spot = scheme.holds(ctx, j.target, name)
+		if kind.holds != nil {
+			rule.spot = kind.holds(ctx, j.target, name)
 		}
 		j.keepRules = append(j.keepRules, rule)
 	}

@@ -161,16 +161,16 @@ func TestSpotsOfAnNFSMount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Spots = slices.DeleteFunc(s.Spots, func(spot Spot) bool { return spot.Kind == inModules })
+	s.Spots = slices.DeleteFunc(s.Spots, func(place Spot) bool { return place.Kind == inModules })
 	var got []string
-	for _, spot := range s.Spots {
-		for _, value := range []string{map[string]string{inFolder: isThere, inNFS: isMounted}[spot.Kind], Absent} {
-			if err := spot.write(t.Context(), recorder{commands: &got}, "mark", value, Absent); err != nil {
+	for _, place := range s.Spots {
+		for _, value := range []string{map[string]string{inFolder: isThere, inNFS: isMounted}[place.Kind], Absent} {
+			if err := place.write(t.Context(), recorder{commands: &got}, "mark", value, Absent); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if spot.Kind == inNFS && spot.outlivesBoot() {
-			t.Errorf("%s is said to be there after a boot", spot)
+		if place.Kind == inNFS && place.outlivesBoot() {
+			t.Errorf("%s is said to be there after a boot", place)
 		}
 	}
 	want := []string{"mark mkdir -m 755 /run/x", "mark rmdir /run/x",

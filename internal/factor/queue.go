@@ -55,9 +55,9 @@ func bindQueue(ctx context.Context, w Scope, name string) (Setting, error) {
 	if err != nil {
 		return Setting{}, err
 	}
-	for i, spot := range s.Spots {
+	for i, place := range s.Spots {
 		s.Companions = append(s.Companions, companionsOfFile(ctx, w.Target, resolved[i])...)
-		_, choices := chosen(string(read[spot.Path].Data))
+		_, choices := chosen(string(read[place.Path].Data))
 		if i == 0 {
 			s.Possible = choices
 		}
