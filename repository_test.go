@@ -43,15 +43,21 @@ func layers() [][]string {
 			"internal/outliers", "internal/soak"},
 		{"internal/rule", "internal/diff", "internal/reference", "internal/paths"},
 		{"internal/ceiling"},
-		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits",
-			"internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf",
+		{"internal/factor/journal"},
+		{"internal/factor"},
+		{"internal/factor/adapter", "internal/factor/boot", "internal/factor/cpu", "internal/factor/kernelfile",
+			"internal/factor/load", "internal/factor/mount"},
+		{"internal/factor/scheme"},
+		{"internal/factor/spot"},
+		{"internal/plan", "internal/suite", "internal/facts", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf",
 			"internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity",
 			"internal/guard"},
 		{"internal/target"},
 		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document",
 			"internal/render"},
 		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search",
-			"internal/golden", "internal/figure", "internal/prose", "internal/safepath", "internal/visible"},
+			"internal/golden", "internal/figure", "internal/prose", "internal/safepath", "internal/visible",
+			"internal/factor/cpulist"},
 	}
 }
 
@@ -71,8 +77,9 @@ func siblings() map[string]string {
 		"internal/event -> internal/facts": "by which addresses an NFS mount reaches its server is a " +
 			"fact like others",
 		"internal/figure/document -> internal/figure/sampled": "the file of figures has those of samples",
-		"internal/prose -> internal/visible":                  "a line is measured as it is shown",
-		"internal/factor -> internal/facts":                   "what came of an NFS mount is a fact like others",
+		"internal/factor/boot -> internal/factor/kernelfile": "what a kernel argument sets is seen in the file of a " +
+			"sysctl or a module",
+		"internal/prose -> internal/visible": "a line is measured as it is shown",
 	}
 }
 

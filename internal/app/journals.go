@@ -5,14 +5,14 @@ import (
 	"errors"
 	"slices"
 
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/store"
 	"headroom/internal/target"
 )
 
 // Journal begins the journal of what a run changes on a target.
-func (p *App) Journal(s *store.Store, id string, t target.Target) (*factor.Journal, error) {
-	j, err := factor.Create(s.Changes(), id, t)
+func (p *App) Journal(s *store.Store, id string, t target.Target) (*journal.Journal, error) {
+	j, err := journal.Create(s.Changes(), id, t)
 	if err == nil && p.AtStep != nil {
 		j.AtStep(p.AtStep)
 	}
@@ -22,7 +22,7 @@ func (p *App) Journal(s *store.Store, id string, t target.Target) (*factor.Journ
 // PutBack leaves every setting as it was found, the last that was changed first, also after an error or an
 // interruption. What could not be put back stays in its journal, which is let go of all the same: whoever looks for it
 // later takes it for one in use.
-func PutBack(ctx context.Context, journals ...*factor.Journal) error {
+func PutBack(ctx context.Context, journals ...*journal.Journal) error {
 	var errs []error
 	for _, j := range slices.Backward(journals) {
 		if j != nil {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor"
+	"headroom/internal/factor/boot"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -48,7 +48,7 @@ func OwnArguments(ctx context.Context, t target.Target) ([]lab.Unverified, error
 
 // UnverifiedLevels are those of an arm's levels that nothing shows the effect of; a level without effect is an error.
 func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]string) ([]lab.Unverified, error) {
-	whys, err := factor.UnverifiedLevels(ctx, t, levels)
+	whys, err := boot.UnverifiedLevels(ctx, t, levels)
 	var all []lab.Unverified
 	for name, why := range whys {
 		all = lab.WithUnverified(all, lab.Unverified{Factor: name, Level: levels[name], Reason: why})

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/diff"
 	"headroom/internal/factor"
+	"headroom/internal/factor/spot"
 	"headroom/internal/lab"
 	"headroom/internal/search"
 )
@@ -67,7 +68,7 @@ func side(name, level string) diff.Side {
 // commandLine is one with nothing but an argument at this level, as facts hold it.
 func commandLine(argument, level string) string {
 	switch level {
-	case factor.Absent:
+	case spot.Absent:
 		return "none"
 	case "":
 		return argument

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/report"
@@ -158,7 +158,8 @@ func TestAFrozenFileSystemByHand(t *testing.T) {
 	if *f.Recovery < held || *f.Recovery > held+1 {
 		t.Errorf("back after %.2f s, frozen for %.2f s", *f.Recovery, held)
 	}
-	if pending, err := factor.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+	if pending, err := journal.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil ||
+		len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
@@ -235,7 +235,8 @@ func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 	if len(stalls) != 2 || stalls[false] > stalls[true]/2 {
 		t.Errorf("stalls of what is frozen and what is not: %v", stalls)
 	}
-	if pending, err := factor.Pending(filepath.Join(h.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+	if pending, err := journal.Pending(filepath.Join(h.store, "changes"), store.Trust); err != nil ||
+		len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }
@@ -246,7 +247,8 @@ func (p twoPaths) nothingChanged() {
 	if !p.isUp() {
 		p.t.Error("the link is down")
 	}
-	if pending, err := factor.Pending(filepath.Join(p.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+	if pending, err := journal.Pending(filepath.Join(p.store, "changes"), store.Trust); err != nil ||
+		len(pending) != 0 {
 		p.t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 	rows, err := store.Open(p.store).List()
@@ -422,7 +424,8 @@ func TestEventThatFails(t *testing.T) {
 	if err == nil || !bytes.Contains(out, []byte("event-failed")) {
 		t.Errorf("an event that fails: %v\n%s", err, out)
 	}
-	if pending, err := factor.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+	if pending, err := journal.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil ||
+		len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 	if left := processesOf(t, v.onlyRun().Run.ID); len(left) > 0 {
@@ -476,7 +479,8 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 	if err != nil || len(files) > 0 {
 		t.Errorf("left: %v, %v", files, err)
 	}
-	if pending, err := factor.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+	if pending, err := journal.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil ||
+		len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }
@@ -527,7 +531,8 @@ func TestEventSetsAFactor(t *testing.T) {
 	if f := s.Events.Loads[0].Findings[0]; f.Unknown != "" {
 		t.Errorf("%+v", f)
 	}
-	if pending, err := factor.Pending(filepath.Join(h.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+	if pending, err := journal.Pending(filepath.Join(h.store, "changes"), store.Trust); err != nil ||
+		len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }

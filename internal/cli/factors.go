@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/factor"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 )
@@ -82,13 +83,13 @@ func completeFactors(_ *cobra.Command, args []string, _ string) ([]string, cobra
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-func rowOfScheme(s factor.Scheme) factorRow {
+func rowOfScheme(s scheme.Scheme) factorRow {
 	return factorRow{Scheme: s.Name, Title: s.Title, Class: s.Class.String(), Needs: s.Needs, Syntax: s.Syntax,
 		Levels: s.Levels, Verified: s.Verified,
 		Examples: s.Examples}
 }
 
-func (p *program) listFactors(schemes []factor.Scheme) error {
+func (p *program) listFactors(schemes []scheme.Scheme) error {
 	if p.JSON {
 		doc := factorsDocument{Schema: factorsSchema}
 		for _, s := range schemes {
@@ -113,8 +114,8 @@ func (p *program) listFactors(schemes []factor.Scheme) error {
 }
 
 // classWord says of what the factors of a class are.
-func classWord(c factor.Class) string {
-	return map[factor.Class]string{factor.OfLoad: "load", factor.Live: "running machine", factor.OfBoot: "boot"}[c]
+func classWord(c scheme.Class) string {
+	return map[scheme.Class]string{scheme.OfLoad: "load", scheme.Live: "running machine", scheme.OfBoot: "boot"}[c]
 }
 
 // showFactor shows a kind of factors, or one factor on a target.
@@ -123,12 +124,12 @@ func (p *program) showFactor(ctx context.Context, on string, args []string) erro
 	if !strings.Contains(name, ":") {
 		name += ":"
 	}
-	scheme, rest, err := factor.Find(name)
+	kind, rest, err := factor.Find(name)
 	if err != nil {
 		return err
 	}
-	row := rowOfScheme(scheme)
-	if scheme.Class == factor.Live && rest != "" {
+	row := rowOfScheme(kind)
+	if kind.Class == scheme.Live && rest != "" {
 		if row, err = p.readFactor(ctx, on, name, args[1:], row); err != nil {
 			return err
 		}
@@ -151,7 +152,7 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 		return row, err
 	}
 	defer p.CloseTarget(t)
-	where := factor.Scope{Target: t}
+	where := scheme.Scope{Target: t}
 	if len(places) > 0 {
 		if where.Place, err = facts.ResolvePlace(ctx, t, places[0]); err != nil {
 			return row, err

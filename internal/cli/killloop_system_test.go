@@ -25,7 +25,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -465,7 +465,7 @@ func (w *killWorker) leftovers(stderr string) (wrong []string) {
 	if now, err := settings(); err != nil || !maps.Equal(now, w.before) {
 		add("the settings are %v and were %v, %v", now, w.before, err)
 	}
-	if left, err := factor.Pending(store.Open(w.store).Changes(), store.Trust); err != nil || len(left) > 0 {
+	if left, err := journal.Pending(store.Open(w.store).Changes(), store.Trust); err != nil || len(left) > 0 {
 		add("the journal has %v, %v", left, err)
 	}
 	for _, pattern := range []string{w.place + "/*", w.place + "/.*", "/dev/shm/*/*", w.store + "/changes/*"} {

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/factor"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/rule"
@@ -220,7 +221,7 @@ func checkTyped(text, command, on string) error {
 		return errors.New("a sweep has at least two levels of " + text)
 	case choice.Scheme.Name == "exec":
 		return errors.New(text + " needs an experiment's file")
-	case choice.Scheme.Class == factor.OfBoot && on != "TARGET" && !strings.HasPrefix(on, qemu.Scheme):
+	case choice.Scheme.Class == scheme.OfBoot && on != "TARGET" && !strings.HasPrefix(on, qemu.Scheme):
 		return errors.New(text + " needs --on with what can be restarted")
 	case choice.Scheme.Name != "guest":
 		return nil

@@ -19,7 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/app"
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
+	"headroom/internal/factor/mount"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/results"
@@ -345,15 +346,15 @@ func (p nfsPair) clean(where string) {
 // change makes a mount through a journal, and undoes it where it became effective.
 func (p nfsPair) change(level string) error {
 	p.t.Helper()
-	m, err := factor.ParseNFSMount(level)
+	m, err := mount.ParseNFSMount(level)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	j, err := factor.Create(p.t.TempDir(), "TEST", p.client)
+	j, err := journal.Create(p.t.TempDir(), "TEST", p.client)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	setting, err := factor.NFSSetting(p.t.Context(), p.client, m, "/run/headroom-test")
+	setting, err := mount.NFSSetting(p.t.Context(), p.client, m, "/run/headroom-test")
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/figure"
 	"headroom/internal/outage"
 	"headroom/internal/report"
@@ -326,7 +326,8 @@ jobs:
 		!strings.Contains(string(out), "while others went on") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if pending, err := factor.Pending(filepath.Join(k.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+	if pending, err := journal.Pending(filepath.Join(k.store, "changes"), store.Trust); err != nil ||
+		len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }
@@ -442,7 +443,8 @@ func TestNFSStagesHaveEvents(t *testing.T) {
 	if n := strings.Count(strings.Join(strings.Fields(string(out)), " "), "50% should be left"); n != 1 {
 		t.Errorf("what should be left is said %d times, and known of one event of the stage with two paths\n%s", n, out)
 	}
-	if pending, err := factor.Pending(filepath.Join(k.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+	if pending, err := journal.Pending(filepath.Join(k.store, "changes"), store.Trust); err != nil ||
+		len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }

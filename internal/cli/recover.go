@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/recovery"
 )
 
@@ -25,14 +25,14 @@ test, only a reboot ends that, which --reboot must allow by name.`,
 		Example: "  headroom restore\n  headroom restore --anyway\n  headroom restore --reboot ssh://root@db1",
 		Args:    argumentCount(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			external := factor.Report
+			external := journal.Report
 			switch {
 			case anyway && accept:
 				return app.Usage("--anyway and --accept contradict each other")
 			case anyway:
-				external = factor.Restore
+				external = journal.Restore
 			case accept:
-				external = factor.Accept
+				external = journal.Accept
 			}
 			s, err := p.OpenStore()
 			if err != nil {

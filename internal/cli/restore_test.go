@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"headroom/internal/app"
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 )
@@ -25,16 +25,16 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 	}
 	settings := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
 	for n := 1; n < 100; n++ {
-		journal := `{"schema":"headroom/changes/v1","id":"RUN1","target":"local"}` + "\n"
+		text := `{"schema":"headroom/changes/v1","id":"RUN1","target":"local"}` + "\n"
 		for i, s := range settings {
-			journal += fmt.Sprintf(
+			text += fmt.Sprintf(
 				`{"seq":%d,"factor":"exec:%d","spots":[{"kind":"file","path":%q,"old":"old","new":"new"}]}`+"\n", i+1,
 				i, s)
 			if err := os.WriteFile(s, []byte("new"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(changes, "RUN1.changes"), []byte(journal), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(changes, "RUN1.changes"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		restore := func(env ...string) (string, error) {
@@ -58,7 +58,7 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 				t.Errorf("step %d: %s is %q, %v", n, s, got, err)
 			}
 		}
-		if left, err := factor.Pending(changes, store.Trust); err != nil || len(left) != 0 {
+		if left, err := journal.Pending(changes, store.Trust); err != nil || len(left) != 0 {
 			t.Errorf("step %d: %v, %v", n, left, err)
 		}
 		if ended {

@@ -13,6 +13,8 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/event"
 	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/load/served"
 	"headroom/internal/outage"
@@ -183,9 +185,9 @@ func factorOf(what string) (name, level string, err error) {
 	switch {
 	case err != nil:
 		return "", "", err
-	case len(c.Levels) != 1 || c.Levels[0] == factor.Found:
+	case len(c.Levels) != 1 || c.Levels[0] == scheme.Found:
 		return "", "", app.Usage("an event sets one level: "+what, "for example: --event '30s: sysctl:vm.swappiness=0'")
-	case c.Scheme.Class != factor.Live:
+	case c.Scheme.Class != scheme.Live:
 		return "", "", app.Usage(c.Factor()+" can't be set while a load goes on",
 			"headroom factors says what each factor needs")
 	}
@@ -283,9 +285,9 @@ func PlanEventsOfAll(all []*Measurement, where func(on string) (string, error)) 
 // gives them back, with what could not be undone.
 func (m *Measurement) OpenEvents(ctx context.Context, open ...target.Target) (func() error, error) {
 	var opened []target.Target
-	journals := map[string]*factor.Journal{}
+	journals := map[string]*journal.Journal{}
 	closing := func() error {
-		var all []*factor.Journal
+		var all []*journal.Journal
 		for _, name := range slices.Sorted(maps.Keys(journals)) {
 			all = append(all, journals[name])
 		}
@@ -313,7 +315,7 @@ func (m *Measurement) OpenEvents(ctx context.Context, open ...target.Target) (fu
 }
 
 func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[string]target.Target,
-	journals map[string]*factor.Journal, i int, opened *[]target.Target) (runner.ScheduledEvent, error) {
+	journals map[string]*journal.Journal, i int, opened *[]target.Target) (runner.ScheduledEvent, error) {
 	ev := runner.ScheduledEvent{Event: u, Target: known[u.Target]}
 	var err error
 	if ev.Target == nil {
@@ -344,7 +346,7 @@ func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 	}
 	ev.Journal = journals[u.Target]
 	if u.Factor != "" {
-		ev.Setting, err = factor.Bind(ctx, factor.Scope{Target: ev.Target, Place: m.Place()}, u.Factor)
+		ev.Setting, err = factor.Bind(ctx, scheme.Scope{Target: ev.Target, Place: m.Place()}, u.Factor)
 	}
 	return ev, err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 )
 
@@ -13,7 +14,7 @@ import (
 type Choice struct {
 	// Role is the end of a network that it is about; empty for all machines under test.
 	Role   string
-	Scheme Scheme
+	Scheme scheme.Scheme
 	// Name without the scheme.
 	Name   string
 	Levels []string
@@ -54,20 +55,20 @@ func Parse(text string) (Choice, error) {
 		return Choice{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("can't read the levels of %q", text), Err: err,
 			Hints: []string{`commas separate levels; one that holds a comma stands in double quotes: 'cpu:online="0-3,8",0-15'`}}
 	}
-	if err := kind.refuse(name, ""); err != nil {
+	if err := kind.Refuse(name, ""); err != nil {
 		return Choice{}, err
 	}
 	role, _ := SplitRole(text)
-	if role != "" && kind.Class != Live {
+	if role != "" && kind.Class != scheme.Live {
 		return Choice{}, &lab.Error{Kind: lab.Usage, What: kind.Name + ": is of the test, and not of one end of it",
 			Hints: []string{"leave out " + role + ":"}}
 	}
 	for i, l := range levels {
-		if err := kind.refuse(name, l); err != nil {
+		if err := kind.Refuse(name, l); err != nil {
 			return Choice{}, err
 		}
 		if slices.ContainsFunc(levels[:i], func(other string) bool { return Equal(kind.Name, l, other) }) {
-			return Choice{}, wrong(fmt.Sprintf("%s has the level %q twice", factorName, l))
+			return Choice{}, scheme.Wrong(fmt.Sprintf("%s has the level %q twice", factorName, l))
 		}
 	}
 	return Choice{Role: role, Scheme: kind, Name: name, Levels: levels}, nil

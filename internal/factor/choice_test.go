@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 )
 
@@ -106,8 +107,8 @@ func TestSchemesAreComplete(t *testing.T) {
 				t.Errorf("%s: %s is %q", s.Name, what, text)
 			}
 		}
-		if (s.bind != nil) != (s.Class == Live) {
-			t.Errorf("%s is of the class %s, and bind is there: %v", s.Name, s.Class, s.bind != nil)
+		if (s.Bind != nil) != (s.Class == scheme.Live) {
+			t.Errorf("%s is of the class %s, and bind is there: %v", s.Name, s.Class, s.Bind != nil)
 		}
 		if len(s.Examples) == 0 {
 			t.Errorf("%s has no example", s.Name)
@@ -144,178 +145,6 @@ func TestEqual(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-}
-
-func TestChosen(t *testing.T) {
-	for text, want := range map[string]string{
-		"none [mq-deadline] kyber bfq": "mq-deadline", "[none]": "none", "always [madvise] never\n": "madvise",
-		"write back": "write back", "[a] [b]": "[a] [b]", "[]": "[]", "": "",
-	} {
-		if got, choices := chosen(text); got != want && got != want+"\n" ||
-			got != text && !slices.Contains(choices, got) {
-			t.Errorf("%q: %q of %q", text, got, choices)
-		}
-	}
-}
-
-func TestCPUSets(t *testing.T) {
-	for text, want := range map[string]string{"0-7": "0-7", "0,1,2": "0-2", "3,5,9-11": "3,5,9-11", "8,0-3\n": "0-3,8",
-		"1,1": "1"} {
-		if cpus, err := parseCPUs(text); err != nil || formatCPUs(cpus) != want {
-			t.Errorf("%q: %q, %v", text, formatCPUs(cpus), err)
-		}
-	}
-	for _, text := range []string{"", "a", "1-", "-1", "0-9999999", "3-2", "0;1"} {
-		if cpus, err := parseCPUs(text); err == nil {
-			t.Errorf("%q: %v", text, cpus)
-		}
-	}
-}
-
-func FuzzCPUSets(f *testing.F) {
-	for _, s := range []string{"0-7", "0-15,32-47", "3,5,9-11"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		cpus, err := parseCPUs(text)
-		if err != nil {
-			return
-		}
-		if again, err := parseCPUs(formatCPUs(cpus)); err != nil || !slices.Equal(again, cpus) {
-			t.Errorf("%q: %v, then %v, %v", text, cpus, again, err)
-		}
-	})
-}
-
-func TestSysctlPaths(t *testing.T) {
-	for name, want := range map[string]string{
-		"vm.dirty_ratio":                   "/proc/sys/vm/dirty_ratio",
-		"net.ipv4.conf.eth0/100.rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
-		"net/ipv4/conf/eth0.100/rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
-	} {
-		if got := sysctlPath(name); got != want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
-// Paths of real machines that must never be tried out, and some that are settings.
-func TestDangerousFiles(t *testing.T) {
-	for _, p := range []string{
-		"/sys/bus/pci/devices/0000:00:01.0/remove", "/sys/bus/pci/rescan", "/sys/bus/pci/devices/0000:00:01.0/reset",
-		"/sys/block/sda/device/delete",
-		"/sys/bus/pci/drivers/nvme/unbind", "/sys/bus/pci/drivers/nvme/bind", "/sys/power/state",
-		"/sys/class/scsi_host/host0/scan",
-		"/sys/devices/system/memory/memory3/state", "/sys/block/sda/device/state",
-		"/sys/class/nvme/nvme0/reset_controller", "/sys/block/zram0/reset",
-		"/sys/fs/cgroup/cgroup.procs", "/sys/kernel/debug/x", "/sys/bus/pci/devices/0000:00:01.0/power/wakeup",
-		"/sys/block/md0/md/array_state",
-		"/sys/bus/pci/devices/0000:00:01.0/resource0", "/sys/class/net/eth0/device/sriov_numvfs",
-		"/sys/block/sda/uevent",
-	} {
-		if dangerousFile(p) == "" {
-			t.Errorf("%s could be tried out", p)
-		}
-	}
-	for _, p := range []string{"/sys/block/sda/queue/scheduler", "/sys/kernel/mm/transparent_hugepage/enabled",
-		"/sys/class/net/eth0/gro_flush_timeout",
-		"/sys/bus/pci/devices/0000:00:01.0/power/control", "/sys/devices/system/cpu/cpu1/online",
-		"/sys/module/zswap/parameters/enabled"} {
-		if reason := dangerousFile(p); reason != "" {
-			t.Errorf("%s is refused: %s", p, reason)
-		}
-	}
-}
-
-const mountsOfAMachine = `27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
-36 29 0:33 /@home /home rw,noatime shared:19 - btrfs /dev/mapper/crypt rw,compress=zstd:3,ssd,subvolid=257
-52 27 7:0 / /mnt/a\040b rw,nosuid,noatime,nodiratime shared:3 - ext4 /dev/loop0 rw,lazytime,commit=30,nobarrier
-53 27 0:50 / /mnt/t rw - tmpfs none rw,size=1024k,huge=always
-`
-
-func TestMountOptions(t *testing.T) {
-	list := parseMounts([]byte(mountsOfAMachine))
-	if len(list) != 4 || list[2].point != "/mnt/a b" {
-		t.Fatalf("%+v", list)
-	}
-	for i, want := range []map[string]string{
-		{"atime": "relatime", "diratime": "1", "discard": "1", "barrier": "1", "commit": "5", "lazytime": "0"},
-		{"atime": "noatime", "commit": "30"},
-		{"atime": "noatime", "diratime": "0", "lazytime": "1", "commit": "30", "barrier": "0", "discard": "0"},
-		{"atime": "strictatime", "huge": "always"},
-	} {
-		for name, level := range want {
-			o, err := findMountOption(name)
-			if err != nil || o.value(list[i]) != level {
-				t.Errorf("%s of %s: %q, not %q, %v", name, list[i].point, o.value(list[i]), level, err)
-			}
-		}
-	}
-}
-
-func FuzzMounts(f *testing.F) {
-	f.Add([]byte(mountsOfAMachine))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, m := range parseMounts(data) {
-			for _, o := range mountOptions() {
-				if o.levels != nil && !slices.Contains(o.levels, o.value(m)) {
-					t.Errorf("%s of %+v is %q", o.name, m, o.value(m))
-				}
-			}
-		}
-	})
-}
-
-const adapterPage = `Ring parameters for eth0:
-Pre-set maximums:
-RX:		1024
-RX Mini:	n/a
-TX:		1024
-Current hardware settings:
-RX:		256
-RX Mini:	n/a
-TX:		512
-Adaptive RX: off  TX: n/a
-tcp-segmentation-offload: on
-	tx-tcp-segmentation: on
-large-receive-offload: off [fixed]
-`
-
-func TestAdapterPages(t *testing.T) {
-	got := parseAdapterPage(adapterPage)
-	for label, want := range map[string]string{"RX": "256", "TX": "512", "Adaptive RX": "off  TX: n/a",
-		"tcp-segmentation-offload": "on",
-		"large-receive-offload":    "off [fixed]", "RX Mini": "n/a"} {
-		if got[label] != want {
-			t.Errorf("%s: %q", label, got[label])
-		}
-	}
-}
-
-func TestSingleFeatures(t *testing.T) {
-	page := "Features for eth0:\nrx-checksumming: on\ntx-checksumming: on\n\ttx-checksum-ipv4: off [fixed]\n" +
-		"\ttx-checksum-sctp: on\ntcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\n\ttx-tcp-ecn-segmentation: " +
-		"on\ngeneric-receive-offload: on\nrx-gro-list: off\n"
-	if got := singleFeatures(page); !slices.Equal(got,
-		[]string{"tx-checksum-sctp", "tx-tcp-ecn-segmentation", "rx-gro-list"}) {
-		t.Errorf("%q", got)
-	}
-}
-
-func FuzzAdapterPages(f *testing.F) {
-	f.Add(adapterPage)
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, name := range singleFeatures(text) {
-			if strings.ContainsAny(name, " \n") {
-				t.Errorf("%q", name)
-			}
-		}
-		for label, value := range parseAdapterPage(text) {
-			if value == "" || strings.Contains(label, "\n") {
-				t.Errorf("%q: %q", label, value)
-			}
-		}
-	})
 }
 
 func TestOrder(t *testing.T) {

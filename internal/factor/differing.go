@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/factor/spot"
 	"headroom/internal/lab"
 )
 
@@ -73,7 +74,7 @@ func arguments(line string) (map[string][]string, error) {
 
 func levelOf(values []string) string {
 	if len(values) == 0 {
-		return Absent
+		return spot.Absent
 	}
 	return values[0]
 }

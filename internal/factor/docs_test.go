@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/factor/boot"
+	"headroom/internal/factor/kernelfile"
+	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
 	"headroom/internal/golden"
 )
 
@@ -102,9 +106,9 @@ of cgroup v1. Between its change and its undoing a factor is what the experiment
 	return b.String()
 }
 
-func takesEffect(c Class) string {
-	return map[Class]string{OfLoad: "when a load is started", Live: "at once",
-		OfBoot: "when the machine is restarted"}[c]
+func takesEffect(c scheme.Class) string {
+	return map[scheme.Class]string{scheme.OfLoad: "when a load is started", scheme.Live: "at once",
+		scheme.OfBoot: "when the machine is restarted"}[c]
 }
 
 // moreAbout lists what a scheme takes where that is a list in the code, and says what it refuses.
@@ -112,21 +116,21 @@ func moreAbout(scheme string) string {
 	switch scheme {
 	case "mount":
 		var names []string
-		for _, o := range mountOptions() {
-			text := "`" + o.name + "`"
-			if o.only != nil {
-				text += " (" + strings.Join(o.only, ", ") + ")"
+		for _, o := range spot.MountOptions() {
+			text := "`" + o.Name + "`"
+			if o.Only != nil {
+				text += " (" + strings.Join(o.Only, ", ") + ")"
 			}
 			names = append(names, text)
 		}
 		return "Options: " + strings.Join(names, ", ") +
 			". Others are refused: a remount does not change them, or mountinfo does not show them."
 	case "nic":
-		names := []string{"`" + mtu + "`"}
-		for _, p := range adapterParameters() {
-			names = append(names, "`"+p.name+"`")
+		names := []string{"`" + spot.MTU + "`"}
+		for _, p := range spot.AdapterParameters() {
+			names = append(names, "`"+p.Name+"`")
 		}
-		return "Parameters: " + strings.Join(names, ", ") + "; `" + oneFeature +
+		return "Parameters: " + strings.Join(names, ", ") + "; `" + spot.OneFeature +
 			"NAME` is a single offload by the kernel's name for it. An MTU below 1280 is refused: " +
 			"the adapter would lose its IPv6 addresses."
 	case "qdisc":
@@ -134,11 +138,11 @@ func moreAbout(scheme string) string {
 			"put back. What is put back is the one that the kernel gives an adapter by itself."
 	case "bundle":
 		var lines []string
-		for _, b := range bundles() {
-			lines = append(lines, "| "+b.name+" | "+strings.Join(b.levels, " | ")+" |",
-				"| ---"+strings.Repeat(" | ---", len(b.levels))+" |")
-			for _, o := range b.sysctls {
-				lines = append(lines, "| "+o.name+" | "+strings.Join(o.values, " | ")+" |")
+		for _, b := range kernelfile.Bundles() {
+			lines = append(lines, "| "+b.Name+" | "+strings.Join(b.Levels, " | ")+" |",
+				"| ---"+strings.Repeat(" | ---", len(b.Levels))+" |")
+			for _, o := range b.Sysctls {
+				lines = append(lines, "| "+o.Name+" | "+strings.Join(o.Values, " | ")+" |")
 			}
 		}
 		return "esnet is what [ESnet](https://fasterdata.es.net/host-tuning/linux/test-measurement-host-tuning/) " +
@@ -152,7 +156,7 @@ func moreAbout(scheme string) string {
 		return "A parameter that is read only when the module is loaded is refused; as `cmdline:MODULE.PARAMETER` it " +
 			"is a factor of the boot. headroom unloads no\nmodules."
 	case "guest":
-		return "Settings: `" + strings.Join(guestSettings(), "`, `") + "`."
+		return "Settings: `" + strings.Join(boot.GuestSettings(), "`, `") + "`."
 	case "exec":
 		return "The experiment file gives argument vectors: `apply`, `verify`, which prints the level in effect and " +
 			"nothing else, and `undo`. In each argument `{level}`\nstands for the level, and in `undo` `{old}` for " +

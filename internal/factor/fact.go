@@ -1,13 +1,10 @@
 package factor
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // OfFact is the factor that sets what a fact of a machine tells: of sysctl.vm.swappiness sysctl:vm.swappiness. Kernel
@@ -92,33 +89,4 @@ func levelsOfFacts(facts []lab.Fact) map[string][]string {
 		}
 	}
 	return all
-}
-
-// errReadOnly is why a setting can be read only.
-var errReadOnly = errors.New("its file can't be written")
-
-// Settable says why a level can't be set, as far as that can be told without setting it; nil where nothing speaks
-// against it. Root may write any file by its permissions, so that those are asked that the kernel gave it.
-func (s Setting) Settable(level string) error {
-	if s.Possible != nil && !slices.Contains(s.Possible, level) {
-		return errors.New(level + " is none of " + strings.Join(s.Possible, ", "))
-	}
-	for _, place := range s.Spots {
-		if place.Kind != inFile {
-			continue
-		}
-		if err := settableFile(s.Target, place.Path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// settableFile says why a file can't be written; nil where nothing speaks against it.
-func settableFile(t target.Target, path string) error {
-	info, err := fs.Stat(t.FS(), strings.TrimPrefix(path, "/"))
-	if err == nil && info.Mode()&0o222 == 0 {
-		err = errReadOnly
-	}
-	return err
 }

@@ -13,117 +13,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
-
-// Found is the level as it was found: it is left alone.
-const Found = "found"
-
-// Class says when a level takes effect.
-type Class int
-
-// The classes.
-const (
-	OfLoad Class = iota // changes the command line or environment of the load
-	Live                // is set while the machine runs
-	OfBoot              // takes effect when the machine is started again
-)
-
-// String is the class in a word: "load", "live", "boot".
-func (c Class) String() string {
-	switch c {
-	case OfLoad:
-		return "load"
-	case Live:
-		return "live"
-	}
-	return "boot"
-}
-
-// Scheme is one kind of factors: the part of a name before the colon.
-type Scheme struct {
-	Name  string // "sysctl"
-	Title string // in a sentence, for people
-	Class Class
-	// Needs is what it takes to change a level: "nothing", "remount", "reload", "reboot", "new pod".
-	Needs string
-	// Syntax of the whole factor, and Examples with levels as typed after --factor.
-	Syntax   string
-	Examples []string
-	// Levels says what values are possible; Verified from where the effective one is read back.
-	Levels, Verified string
-	// check refuses a name or level that can't be right, on any target. The level is empty where only the name is
-	// known.
-	check func(name, level string) error
-	// bind finds the setting on a target; nil unless the class is Live.
-	bind func(ctx context.Context, w Scope, name string) (Setting, error)
-	// canonical writes a level as the target does, beyond what is the same for all; nil where that is nothing.
-	canonical func(level string) string
-	// holds says which spots a name stands for on any place, so that a setting that must stay is found by whatever
-	// factor it is reached; nil where no journal changes any.
-	holds func(ctx context.Context, t target.Target, name string) Holds
-}
-
-// Scope is the place that settings are found on.
-type Scope struct {
-	Target target.Target
-	// Place under test: queue: is about its disks, mount: about its mount.
-	Place lab.Place
-	// Adapter is the one that a network's tests take, which factors call under-test; empty where there is none, or it
-	// is not known.
-	Adapter string
-	// Allow are the factors that may be bound although they are dangerous or can't be undone, by their whole names.
-	Allow []string
-	// Commands are the user's own, by the name of the exec: factor.
-	Commands map[string]Commands
-}
-
-// UnderTest stands for the adapter that a network's tests take, which has another name on each machine.
-const UnderTest = "under-test"
-
-// AdapterName is the one that a factor names.
-func (w Scope) AdapterName(name string) (string, error) {
-	if name != UnderTest {
-		return name, nil
-	}
-	if w.Adapter == "" {
-		return "", &lab.Error{Kind: lab.Usage, What: "it is not known which adapter the tests take",
-			Target: target.RemoteName(w.Target),
-			Hints: []string{"name it: ip address shows them", UnderTest +
-				" is the one that has the address under test, or leads to it, where a network is measured"}}
-	}
-	return w.Adapter, nil
-}
-
-// Named are texts of what is to be kept with the name of the adapter under test in them.
-func (w Scope) Named(texts []string) []string {
-	var named []string
-	for _, text := range texts {
-		for _, scheme := range []string{"nic:", "irq:", "qdisc:"} {
-			if rest, ok := strings.CutPrefix(text, scheme+UnderTest); ok && w.Adapter != "" {
-				text = scheme + w.Adapter + rest
-			}
-		}
-		named = append(named, text)
-	}
-	return named
-}
-
-// allows says whether the user has named a factor as one that may be changed all the same.
-func (w Scope) allows(factorName string) bool {
-	for _, a := range w.Allow {
-		if a == factorName {
-			return true
-		}
-	}
-	return false
-}
 
 // Find is the scheme of a factor and the rest of its name, whichever end of a network it is about.
-func Find(factorName string) (Scheme, string, error) {
+func Find(factorName string) (scheme.Scheme, string, error) {
 	_, bare := SplitRole(factorName)
 	word, name, ok := strings.Cut(bare, ":")
 	for _, s := range Schemes() {
@@ -131,7 +28,7 @@ func Find(factorName string) (Scheme, string, error) {
 			return s, name, nil
 		}
 	}
-	return Scheme{}, "", unknown(factorName, "")
+	return scheme.Scheme{}, "", unknown(factorName, "")
 }
 
 // Check refuses a factor, or a level of it, that can't be right on any target. An empty level is not looked at.
@@ -140,52 +37,25 @@ func Check(factorName, level string) error {
 	if err != nil {
 		return err
 	}
-	return s.refuse(name, level)
+	return s.Refuse(name, level)
 }
-
-// refuse is check with what holds for every scheme.
-func (s Scheme) refuse(name, level string) error {
-	factorName := s.Name + ":" + name
-	if !utf8.ValidString(name+level) || strings.ContainsFunc(name+level, func(r rune) bool {
-		return r < ' ' && r != '\t' || r == 0x7f
-	}) {
-		return wrong(fmt.Sprintf("%q holds a control character, or is no UTF-8", factorName+"="+level))
-	}
-	if len(name)+len(level) > maxText {
-		return wrong(fmt.Sprintf("%.40s… is longer than a kernel takes", factorName))
-	}
-	if level == Found {
-		level = ""
-	}
-	if err := s.check(name, level); err != nil {
-		return &lab.Error{Kind: lab.Usage, What: err.Error(),
-			Hints: []string{"its form: " + s.Syntax, "for example: " + s.Examples[0]}}
-	}
-	return nil
-}
-
-// maxText bounds names and levels: a file of /proc/sys or /sys takes a page.
-const maxText = 4096
-
-// wrong is an error in what the user typed.
-func wrong(what string) error { return &lab.Error{Kind: lab.Usage, What: what} }
 
 // Bind finds a live factor on a target.
-func Bind(ctx context.Context, w Scope, factorName string) (Setting, error) {
+func Bind(ctx context.Context, w scheme.Scope, factorName string) (scheme.Setting, error) {
 	s, name, err := Find(factorName)
 	if err != nil {
-		return Setting{}, err
+		return scheme.Setting{}, err
 	}
-	if s.bind == nil {
-		return Setting{}, &lab.Error{Kind: lab.Usage,
+	if s.Bind == nil {
+		return scheme.Setting{}, &lab.Error{Kind: lab.Usage,
 			What: fmt.Sprintf("%s is not set while the machine runs: it needs %s", factorName, s.Needs)}
 	}
-	if err := s.refuse(name, ""); err != nil {
-		return Setting{}, err
+	if err := s.Refuse(name, ""); err != nil {
+		return scheme.Setting{}, err
 	}
-	setting, err := s.bind(ctx, w, name)
+	setting, err := s.Bind(ctx, w, name)
 	if err != nil {
-		return Setting{}, err
+		return scheme.Setting{}, err
 	}
 	setting.Factor, setting.Target = factorName, w.Target
 	return setting, nil
@@ -194,8 +64,8 @@ func Bind(ctx context.Context, w Scope, factorName string) (Setting, error) {
 // Equal says whether two texts are one level of a factor of this scheme: the kernel writes tabs for spaces, 1 for Y and
 // decimal for hexadecimal numbers.
 func Equal(scheme, a, b string) bool {
-	if s, _, err := Find(scheme + ":"); err == nil && s.canonical != nil {
-		a, b = s.canonical(a), s.canonical(b)
+	if s, _, err := Find(scheme + ":"); err == nil && s.Canonical != nil {
+		a, b = s.Canonical(a), s.Canonical(b)
 	}
-	return same(a, b)
+	return spot.Same(a, b)
 }

@@ -3,6 +3,8 @@ package factor
 import (
 	"slices"
 	"strings"
+
+	"headroom/internal/factor/scheme"
 )
 
 // IsKept says whether a factor is among those that must stay as they are, by its name; Keep takes texts of the same
@@ -12,6 +14,6 @@ func IsKept(texts []string, factorName string) bool {
 		name, _, _ := strings.Cut(text, "=")
 		_, own := SplitRole(name)
 		_, bare := SplitRole(factorName)
-		return concerns(name, factorName) && wildcard(own).MatchString(bare)
+		return concerns(name, factorName) && scheme.Wildcard(own).MatchString(bare)
 	})
 }

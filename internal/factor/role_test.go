@@ -3,6 +3,8 @@ package factor
 import (
 	"slices"
 	"testing"
+
+	"headroom/internal/factor/scheme"
 )
 
 // A factor of one end of a network keeps its end in its name, and is otherwise what it is without.
@@ -46,29 +48,9 @@ func TestKeptOnAnEnd(t *testing.T) {
 		[]string{"nic:eth0/mtu", "cpu:governor"}) {
 		t.Errorf("%q", got)
 	}
-	w := Scope{Adapter: "eth7"}
+	w := scheme.Scope{Adapter: "eth7"}
 	if got := w.Named([]string{"nic:under-test/mtu", "qdisc:under-test", "nic:eth0/mtu"}); !slices.Equal(got,
 		[]string{"nic:eth7/mtu", "qdisc:eth7", "nic:eth0/mtu"}) {
 		t.Errorf("%q", got)
-	}
-}
-
-// Every variant of a bundle has a value of each of its sysctls.
-func TestBundlesAreWhole(t *testing.T) {
-	for _, b := range bundles() {
-		for _, o := range b.sysctls {
-			if len(o.values) != len(b.levels) {
-				t.Errorf("%s has %d values for %d variants of %s", o.name, len(o.values), len(b.levels), b.name)
-			}
-			if err := checkSysctl(o.name, o.values[0]); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	if err := checkBundle("esnet", "1g"); err == nil {
-		t.Error("a variant that is not there is taken")
-	}
-	if err := checkBundle("all", ""); err == nil {
-		t.Error("a bundle that is not there is taken")
 	}
 }

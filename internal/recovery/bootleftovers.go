@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/app"
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -18,7 +18,7 @@ import (
 // recoverBoots takes from hosts what an experiment that was cut off had put there for a boot. A host that still runs
 // with other arguments is started again only where that was allowed by name: by now its users may be back.
 func recoverBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool, allowed []string,
-	external factor.ExternalChange) (int, error) {
+	external journal.ExternalChange) (int, error) {
 	pending, err := bootloader.Pending(s.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(l bootloader.Leftover) bool { return l.InUse })
 	errs := []error{err}
@@ -45,7 +45,7 @@ func recoverBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(t
 }
 
 func undoBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t target.Target, allowed bool,
-	external factor.ExternalChange) error {
+	external journal.ExternalChange) error {
 	kept, err := bootloader.Resume(left)
 	if err != nil {
 		return err
@@ -58,9 +58,9 @@ func undoBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.L
 }
 
 func undoRecordedBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t target.Target,
-	kept *bootloader.BootJournal, allowed bool, external factor.ExternalChange) error {
+	kept *bootloader.BootJournal, allowed bool, external journal.ExternalChange) error {
 	running, err := bootloader.Undo(ctx, t, left.Record)
-	if external == factor.Accept {
+	if external == journal.Accept {
 		if err != nil {
 			p.PrintError(err)
 		}

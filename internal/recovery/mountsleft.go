@@ -6,6 +6,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/factor"
+	"headroom/internal/factor/mount"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -19,8 +21,8 @@ func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t target.Targ
 		return err
 	}
 	defer func() { err = errors.Join(err, app.PutBack(ctx, journal)) }()
-	setting, err := factor.Bind(ctx, factor.Scope{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}},
-		factor.NFSFactor)
+	setting, err := factor.Bind(ctx, scheme.Scope{Target: t, Place: lab.Place{Kind: lab.Directory, Path: folder}},
+		mount.NFSFactor)
 	if err != nil {
 		return err
 	}
@@ -36,7 +38,7 @@ func mountOfRun(run lab.Run) string {
 		return ""
 	}
 	for _, v := range run.Experiment.Factors {
-		if v.Factor == factor.NFSFactor && len(v.Levels) > 0 {
+		if v.Factor == mount.NFSFactor && len(v.Levels) > 0 {
 			return v.Levels[0]
 		}
 	}

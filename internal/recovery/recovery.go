@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"headroom/internal/app"
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
@@ -25,8 +25,8 @@ import (
 // system frozen, a load may not end and a scratch file not be removed. Loads are ended before other settings are put
 // back under them, and boots come last. Targets that are allowed may be started again.
 func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
-	allowed []string, external factor.ExternalChange) (int, error) {
-	ofEvent := func(left factor.Leftover) bool { return strings.Contains(left.ID, EventJournal) }
+	allowed []string, external journal.ExternalChange) (int, error) {
+	ofEvent := func(left journal.Leftover) bool { return strings.Contains(left.ID, EventJournal) }
 	ev, err := undoAbandoned(ctx, p, s, wanted, external, ofEvent)
 	errs := []error{err}
 	taken, err := clearClusters(ctx, p, s, wanted)
@@ -38,7 +38,7 @@ func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(ta
 	}
 	built, err := RecoverBuilds(ctx, p, s)
 	errs = append(errs, err)
-	changed, err := undoAbandoned(ctx, p, s, wanted, external, func(left factor.Leftover) bool {
+	changed, err := undoAbandoned(ctx, p, s, wanted, external, func(left journal.Leftover) bool {
 		return !ofEvent(left)
 	})
 	errs = append(errs, err)
@@ -56,7 +56,7 @@ func RecoverLeftovers(ctx context.Context, p *app.App, s *store.Store, on ...str
 	wanted := func(name string) bool {
 		return p.Traits(name).Local || slices.Contains(on, "") || slices.Contains(on, name)
 	}
-	_, err := RecoverRuns(ctx, p, s, wanted, nil, factor.Report)
+	_, err := RecoverRuns(ctx, p, s, wanted, nil, journal.Report)
 	if _, untrusted := errors.AsType[*store.Untrusted](err); untrusted {
 		return err
 	}
@@ -221,9 +221,9 @@ func clearOn(ctx context.Context, p *app.App, t target.Target, s *store.Store, r
 // undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended,
 // of those journals that are which.
 func undoAbandoned(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
-	external factor.ExternalChange, which func(factor.Leftover) bool) (int, error) {
-	pending, err := factor.Pending(s.Changes(), store.Trust)
-	pending = slices.DeleteFunc(pending, func(left factor.Leftover) bool { return !which(left) })
+	external journal.ExternalChange, which func(journal.Leftover) bool) (int, error) {
+	pending, err := journal.Pending(s.Changes(), store.Trust)
+	pending = slices.DeleteFunc(pending, func(left journal.Leftover) bool { return !which(left) })
 	errs := []error{err}
 	for _, left := range pending {
 		if p.Traits(left.Target).LosesSettings {
@@ -249,9 +249,9 @@ func undoAbandoned(ctx context.Context, p *app.App, s *store.Store, wanted func(
 	return len(pending), errors.Join(errs...)
 }
 
-func undoChanges(ctx context.Context, p *app.App, left factor.Leftover, t target.Target,
-	external factor.ExternalChange) error {
-	j, err := factor.Load(left.Path, t)
+func undoChanges(ctx context.Context, p *app.App, left journal.Leftover, t target.Target,
+	external journal.ExternalChange) error {
+	j, err := journal.Load(left.Path, t)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func undoChanges(ctx context.Context, p *app.App, left factor.Leftover, t target
 	})
 	if slices.Sort(back); len(back) > 0 {
 		how := map[bool]string{true: "are as they were, or accepted as they are",
-			false: "are as they were"}[external == factor.Accept]
+			false: "are as they were"}[external == journal.Accept]
 		fmt.Fprintf(p.Stderr, "settings that %s had changed on %s %s: %s\n", left.ID, left.Target, how,
 			strings.Join(slices.Compact(back), ", "))
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	factors "headroom/internal/factor"
+	"headroom/internal/factor/mount"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 )
@@ -21,10 +21,10 @@ func identifying(targets []lab.RunTarget, e *lab.Experiment) []lab.Fact {
 	}
 	for _, v := range e.Factors {
 		for _, level := range v.Levels {
-			if v.Factor != factors.NFSFactor {
+			if v.Factor != mount.NFSFactor {
 				continue
 			}
-			m, err := factors.ParseNFSMount(level)
+			m, err := mount.ParseNFSMount(level)
 			for _, a := range m.Addresses {
 				if err == nil {
 					all = append(all, lab.Fact{Key: addressKey, Value: a.String()})

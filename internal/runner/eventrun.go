@@ -9,7 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/outage"
 	"headroom/internal/target"
@@ -22,9 +23,9 @@ type ScheduledEvent struct {
 	Target target.Target
 	// Journal of the target, which has the way back on disk before anything is done; nil where the event ends by
 	// itself.
-	Journal *factor.Journal
+	Journal *journal.Journal
 	// Setting of an event that sets a factor.
-	Setting factor.Setting
+	Setting scheme.Setting
 }
 
 // fineRateStep is the step of a load's rate where events come upon it: the least that iperf3 takes, and as fine as

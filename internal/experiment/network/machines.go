@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/experiment"
-	"headroom/internal/factor"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/facts"
 )
 
@@ -22,15 +22,15 @@ func (n *Network) Machines(ctx context.Context) ([]*VariedMachine, error) {
 		})
 		if i < 0 {
 			i, all = len(all),
-				append(all, &VariedMachine{Role: role, Kind: kind, Where: []factor.Scope{{Target: t}}})
+				append(all, &VariedMachine{Role: role, Kind: kind, Where: []scheme.Scope{{Target: t}}})
 		}
 		m := all[i]
 		for _, adapter := range adapters {
 			switch {
 			case m.Where[0].Adapter == "":
 				m.Where[0].Adapter = adapter
-			case !slices.ContainsFunc(m.Where, func(w factor.Scope) bool { return w.Adapter == adapter }):
-				m.Where = append(m.Where, factor.Scope{Target: t, Adapter: adapter})
+			case !slices.ContainsFunc(m.Where, func(w scheme.Scope) bool { return w.Adapter == adapter }):
+				m.Where = append(m.Where, scheme.Scope{Target: t, Adapter: adapter})
 			}
 		}
 	}

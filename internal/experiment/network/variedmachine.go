@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
+	"headroom/internal/factor/scheme"
 )
 
 // VariedMachine is one whose settings an experiment varies: the one under test, or an end of a network.
@@ -13,22 +15,22 @@ type VariedMachine struct {
 	// for the machine of a storage.
 	Role, Kind string
 	// Where its settings are found: once for each adapter under test.
-	Where []factor.Scope
+	Where []scheme.Scope
 	// Settings are its live factors, by name: one that is about the adapter under test is found on each of them.
-	Settings map[string][]factor.Setting
-	Journal  *factor.Journal
+	Settings map[string][]scheme.Setting
+	Journal  *journal.Journal
 }
 
 // Find the settings of a machine that a choice is about; none where it is about another.
-func (m *VariedMachine) Find(ctx context.Context, c factor.Choice) ([]factor.Setting, error) {
+func (m *VariedMachine) Find(ctx context.Context, c factor.Choice) ([]scheme.Setting, error) {
 	if c.Role != "" && c.Role != m.Kind {
 		return nil, nil
 	}
 	places := m.Where
-	if !strings.Contains(c.Factor(), factor.UnderTest) {
+	if !strings.Contains(c.Factor(), scheme.UnderTest) {
 		places = places[:1]
 	}
-	var settings []factor.Setting
+	var settings []scheme.Setting
 	for _, w := range places {
 		s, err := factor.Bind(ctx, w, c.Factor())
 		if err != nil {

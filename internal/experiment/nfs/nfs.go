@@ -10,7 +10,8 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/event"
 	"headroom/internal/experiment"
-	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
+	"headroom/internal/factor/mount"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -35,7 +36,7 @@ type Stages struct {
 	addresses []netip.Addr
 	opened    map[string]target.Target
 	// journal of the client's mounts.
-	journal *factor.Journal
+	journal *journal.Journal
 	// id is that of the first run, which all share.
 	id string
 	// stages are those that can be measured, and missing those that were not.
@@ -130,7 +131,7 @@ func (x *Stages) name() error {
 		}
 		x.addresses = append(x.addresses, a)
 	}
-	if _, err := factor.ParseNFSMount(stageMount(x.Options.NFS, overTCP, x.addresses).String()); err != nil {
+	if _, err := mount.ParseNFSMount(stageMount(x.Options.NFS, overTCP, x.addresses).String()); err != nil {
 		return app.Usage(err.Error())
 	}
 	return nil
@@ -172,7 +173,7 @@ const (
 )
 
 // stageMount is the mount of a stage.
-func stageMount(o lab.NFS, transport string, addresses []netip.Addr) factor.NFSMount {
+func stageMount(o lab.NFS, transport string, addresses []netip.Addr) mount.NFSMount {
 	options := []string{"vers=" + o.Version, "proto=" + transport}
 	if transport == overRDMA {
 		options = append(options, "port="+strconv.Itoa(o.RDMAPort))
@@ -183,5 +184,5 @@ func stageMount(o lab.NFS, transport string, addresses []netip.Addr) factor.NFSM
 	for _, typed := range o.Options {
 		options = append(options, strings.Split(typed, ",")...)
 	}
-	return factor.NFSMount{Addresses: addresses, Path: o.Path, Options: options}
+	return mount.NFSMount{Addresses: addresses, Path: o.Path, Options: options}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/event"
-	"headroom/internal/factor"
+	"headroom/internal/factor/mount"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -23,7 +23,7 @@ type nfsStage struct {
 	target target.Target
 	folder string
 	// mount is made for the stage; nil where there is none to make.
-	mount *factor.NFSMount
+	mount *mount.NFSMount
 	// point of the client is where the mount is seen; empty for the server's own storage.
 	point string
 	// inside says that the target is a virtual machine whose disk lies on the mount.

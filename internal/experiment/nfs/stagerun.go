@@ -12,7 +12,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/progress"
-	"headroom/internal/factor"
+	"headroom/internal/factor/mount"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/results"
@@ -49,7 +49,7 @@ func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err erro
 	}()
 	if s.mount != nil {
 		x.Print("", "mounting "+s.mount.String()+" for "+s.asked)
-		setting, err := factor.NFSSetting(ctx, s.target, *s.mount, s.folder)
+		setting, err := mount.NFSSetting(ctx, s.target, *s.mount, s.folder)
 		if err != nil {
 			return run, err
 		}

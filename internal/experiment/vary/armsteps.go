@@ -10,6 +10,9 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/factor"
+	"headroom/internal/factor/boot"
+	"headroom/internal/factor/mount"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/results"
 	"headroom/internal/runner"
@@ -41,7 +44,7 @@ func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 		list = append(list, e)
 	}
 	if x.boots() {
-		spec := factor.BootSpec(to)
+		spec := boot.BootSpec(to)
 		list = append(list, x.kernelStep(to, &spec)...)
 		list = append(list, armStep{text: bootText(spec), boot: true, do: func(ctx context.Context) error {
 			if err := x.boot(ctx, spec); err != nil {
@@ -54,7 +57,7 @@ func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 		list = append(list, armStep{
 			text:  "set " + name + "=" + to[name],
 			do:    func(ctx context.Context) error { return x.applyLevel(ctx, name, to[name]) },
-			mount: name == factor.NFSFactor,
+			mount: name == mount.NFSFactor,
 		})
 	}
 	return append(list, x.buildStep(to)...)
@@ -66,7 +69,7 @@ func (x *Experiment) liveFactors(levels map[string]string) []string {
 	for _, c := range x.choices {
 		name := c.Factor()
 		level, set := levels[name]
-		if c.Scheme.Class == factor.Live && set && level != factor.Found && !slices.Contains(names, name) {
+		if c.Scheme.Class == scheme.Live && set && level != scheme.Found && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -76,7 +79,7 @@ func (x *Experiment) liveFactors(levels map[string]string) []string {
 // boots says whether anything that is varied is decided when the machine starts: then every visit starts it again, so
 // that no arm has a machine that ran longer than another's.
 func (x *Experiment) boots() bool {
-	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.OfBoot })
+	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.OfBoot })
 }
 
 func bootText(spec target.BootSpec) string {
@@ -101,7 +104,7 @@ func bootText(spec target.BootSpec) string {
 }
 
 func (x *Experiment) bootFactor() string {
-	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.OfBoot })
+	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.OfBoot })
 	return x.choices[i].Factor()
 }
 

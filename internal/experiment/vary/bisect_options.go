@@ -13,6 +13,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/diff"
 	"headroom/internal/factor"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/kbuild"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
@@ -30,7 +31,7 @@ func (x *Experiment) excludeUnavailable(ctx context.Context) error {
 	}
 	var left []string
 	refuse := func(c factor.Choice) error {
-		if c.Scheme.Class != factor.Live {
+		if c.Scheme.Class != scheme.Live {
 			return nil
 		}
 		for _, m := range x.variedMachines {

@@ -9,6 +9,10 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment/network"
 	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
+	"headroom/internal/factor/mount"
+	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/validity"
@@ -21,7 +25,7 @@ func (x *Experiment) bind(ctx context.Context) error {
 	}
 	for i, v := range x.Run.Experiment.Factors {
 		c := x.choices[i]
-		if c.Scheme.Class != factor.Live {
+		if c.Scheme.Class != scheme.Live {
 			continue
 		}
 		var found []FoundLevel
@@ -57,7 +61,7 @@ func (x *Experiment) bind(ctx context.Context) error {
 }
 
 // warnOfMissing says once which parts of a setting a machine does not have.
-func (x *Experiment) warnOfMissing(s factor.Setting, at string) {
+func (x *Experiment) warnOfMissing(s scheme.Setting, at string) {
 	if len(s.Lacks) == 0 {
 		return
 	}
@@ -74,18 +78,18 @@ func (x *Experiment) warnOfMissing(s factor.Setting, at string) {
 
 // findMachines finds those whose settings are varied.
 func (x *Experiment) findMachines(ctx context.Context) (err error) {
-	x.variedMachines = []*network.VariedMachine{{Where: []factor.Scope{{Target: x.Target, Place: x.Place()}}}}
+	x.variedMachines = []*network.VariedMachine{{Where: []scheme.Scope{{Target: x.Target, Place: x.Place()}}}}
 	if x.network != nil {
 		if x.variedMachines, err = x.network.Machines(ctx); err != nil {
 			return err
 		}
 	}
-	commands := map[string]factor.Commands{}
+	commands := map[string]spot.Commands{}
 	for name, c := range x.Run.Experiment.Commands {
-		commands[name] = factor.Commands(c)
+		commands[name] = spot.Commands(c)
 	}
 	for _, m := range x.variedMachines {
-		m.Settings = map[string][]factor.Setting{}
+		m.Settings = map[string][]scheme.Setting{}
 		for i := range m.Where {
 			m.Where[i].Commands = commands
 		}
@@ -158,7 +162,7 @@ func (x *Experiment) possibleLevels(name string) []string {
 
 // restoreSettings leaves every setting as it was found, also after an error or an interruption.
 func (x *Experiment) restoreSettings(ctx context.Context) error {
-	var journals []*factor.Journal
+	var journals []*journal.Journal
 	for _, m := range x.variedMachines {
 		journals = append(journals, m.Journal)
 	}
@@ -174,8 +178,8 @@ func (x *Experiment) levelTrials() []LevelTrial {
 	var list []LevelTrial
 	for _, c := range x.choices {
 		for _, level := range c.Levels {
-			if t := (LevelTrial{Factor: c.Factor(), Level: level}); c.Scheme.Class == factor.Live &&
-				level != factor.Found &&
+			if t := (LevelTrial{Factor: c.Factor(), Level: level}); c.Scheme.Class == scheme.Live &&
+				level != scheme.Found &&
 				!slices.Contains(list, t) {
 				list = append(list, t)
 			}
@@ -192,7 +196,7 @@ func (x *Experiment) tryLevels(ctx context.Context) error {
 		if err := x.applyLevel(ctx, t.Factor, t.Level); err != nil {
 			return x.withPossible(err, t)
 		}
-		if t.Factor == factor.NFSFactor {
+		if t.Factor == mount.NFSFactor {
 			if err := x.sameRoot(ctx, t.Level, &first); err != nil {
 				return err
 			}

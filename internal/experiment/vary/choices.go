@@ -9,6 +9,7 @@ import (
 	"headroom/internal/ablation"
 	"headroom/internal/app"
 	"headroom/internal/factor"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/unit"
 )
@@ -45,7 +46,7 @@ func (x *Experiment) choose() error {
 			return app.Usage(text + " stands twice")
 		}
 		seen[c.Factor()+"="+strings.Join(c.Levels, ",")], seen[c.Factor()] = true, true
-		if x.kind == app.SweepKind && c.Scheme.Name == "job" && slices.Contains(c.Levels, factor.Found) {
+		if x.kind == app.SweepKind && c.Scheme.Name == "job" && slices.Contains(c.Levels, scheme.Found) {
 			return app.Usage(c.Factor()+" has no level that could be found: a suite can have several of it",
 				"name the level")
 		}

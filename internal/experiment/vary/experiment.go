@@ -14,6 +14,7 @@ import (
 	"headroom/internal/experiment/parallel"
 	"headroom/internal/experiment/progress"
 	"headroom/internal/factor"
+	"headroom/internal/factor/load"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
@@ -34,7 +35,7 @@ type Experiment struct {
 	network *network.Network
 	// localities are where the adapters of each pair hang, of its client and its server; nil where nothing depends on
 	// it.
-	localities []map[string]factor.Locality
+	localities []map[string]load.Locality
 	visits     *plan.Visits
 	// enteredLevels are the levels of the arm that was entered last; nil at first.
 	enteredLevels map[string]string
@@ -146,7 +147,7 @@ func (x *Experiment) New(ctx context.Context) error {
 	x.Measurement.Options = x.options.runOptions()
 	if x.kind == app.SweepKind {
 		// The first level for all: cells that only differ in what is varied become one. The arms have their own.
-		for name, value := range factor.LoadParams(nil, firstLevels(x.choices)) {
+		for name, value := range load.LoadParams(nil, firstLevels(x.choices)) {
 			x.Measurement.Options.Set = append(x.Measurement.Options.Set, name+"="+value)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/factor"
+	"headroom/internal/factor/mount"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/recovery"
 	"headroom/internal/store"
@@ -17,7 +19,7 @@ import (
 
 // mounts says whether the place under test is mounted for each arm: NFS with other options, over another transport.
 func (x *Experiment) mounts() bool {
-	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == factor.NFSFactor })
+	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == mount.NFSFactor })
 }
 
 // WhileMounted does what looks at the place while the first level of what is mounted there is there, and passes on
@@ -29,16 +31,16 @@ func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(fo
 	levels := x.mountLevels()
 	switch {
 	case x.kind != app.SweepKind:
-		return app.Usage(factor.NFSFactor+" is for sweeps: what others hold a level against is what was found, and "+
-			"nothing is mounted there", "headroom sweep SUITE --factor '"+factor.NFSFactor+"=…'")
+		return app.Usage(mount.NFSFactor+" is for sweeps: what others hold a level against is what was found, and "+
+			"nothing is mounted there", "headroom sweep SUITE --factor '"+mount.NFSFactor+"=…'")
 	case x.options.DryRun.Asked():
 		return app.Usage("where nothing is to be done nothing is mounted, so that nothing is known of the place",
 			"headroom nfs --dry-run says what that command would mount")
-	case slices.Contains(levels, factor.Found):
-		return app.Usage(factor.NFSFactor + " has no level that could be found: nothing is mounted there")
+	case slices.Contains(levels, scheme.Found):
+		return app.Usage(mount.NFSFactor + " has no level that could be found: nothing is mounted there")
 	}
 	if folder == "" {
-		folder = factor.NFSFolder(store.NewID())
+		folder = mount.NFSFolder(store.NewID())
 	}
 	return recovery.WhileMounted(ctx, x.Measurement.App, x.Store, x.Target, folder, levels[0], func() error {
 		return do(folder)
@@ -47,17 +49,17 @@ func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(fo
 
 func (x *Experiment) mountLevels() []string {
 	return x.choices[slices.IndexFunc(x.choices, func(c factor.Choice) bool {
-		return c.Factor() == factor.NFSFactor
+		return c.Factor() == mount.NFSFactor
 	})].Levels
 }
 
 // mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the
 // server.
 func (x *Experiment) mountToClean(ctx context.Context) error {
-	if !x.mounts() || x.enteredLevels == nil || slices.Contains(x.variedMachines[0].Journal.Open(), factor.NFSFactor) {
+	if !x.mounts() || x.enteredLevels == nil || slices.Contains(x.variedMachines[0].Journal.Open(), mount.NFSFactor) {
 		return nil
 	}
-	err := x.applyLevel(context.WithoutCancel(ctx), factor.NFSFactor, x.mountLevels()[0])
+	err := x.applyLevel(context.WithoutCancel(ctx), mount.NFSFactor, x.mountLevels()[0])
 	if err != nil {
 		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " +
 			x.Run.ID + " there", Hints: []string{"remove it by hand"}}, err)
@@ -83,7 +85,7 @@ func (x *Experiment) sameRoot(ctx context.Context, level string, first *string) 
 	}
 	if root != *first {
 		return &lab.Error{Kind: lab.Refused,
-			What:   fmt.Sprintf("%s leads to another directory than the first level of %s", level, factor.NFSFactor),
+			What:   fmt.Sprintf("%s leads to another directory than the first level of %s", level, mount.NFSFactor),
 			Target: target.RemoteName(x.Target),
 			Hints: []string{"all levels must be mounts of one directory of one server, by whatever address and " +
 				"transport"}}

@@ -6,7 +6,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/bisection"
 	"headroom/internal/diff"
-	"headroom/internal/factor"
+	"headroom/internal/factor/mount"
 	"headroom/internal/lab"
 	"headroom/internal/suite"
 )
@@ -14,7 +14,7 @@ import (
 // newRunOnPlace makes the new run of a suite on a place, which the experiment may have to mount.
 func (x *Experiment) newRunOnPlace(ctx context.Context, args []string, terms *lab.Experiment) error {
 	if x.mounts() && len(args) > 1 {
-		return app.Usage(factor.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+
+		return app.Usage(mount.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+
 			args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
 	}
 	return x.whileMounted(ctx, "", func(folder string) error {

@@ -10,6 +10,8 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/parallel"
 	"headroom/internal/factor"
+	"headroom/internal/factor/boot"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -46,7 +48,7 @@ func (x *Experiment) splitPeers(on []string) (first string, peers []string, err 
 
 // checkPeers refuses what can't be varied on several targets.
 func (x *Experiment) checkPeers() error {
-	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.Live })
+	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.Live })
 	if len(x.options.peers) == 0 || i < 0 {
 		return nil
 	}
@@ -128,7 +130,7 @@ func (x *Experiment) enterPeer(m *experiment.Measurement) func(ctx context.Conte
 			return runner.ArmEntry{}, x.bootError()
 		}
 		levels := x.arm(id).Levels
-		spec := factor.BootSpec(levels)
+		spec := boot.BootSpec(levels)
 		in := runner.ArmEntry{Did: []string{bootText(spec)}, Booted: true}
 		if err := b.Boot(ctx, spec); err != nil {
 			return in, err

@@ -7,6 +7,7 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/parallel"
 	"headroom/internal/factor"
+	"headroom/internal/factor/load"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -21,7 +22,7 @@ func (x *Experiment) locate(ctx context.Context) error {
 	if len(pins) == 0 {
 		return nil
 	}
-	known := map[string]map[string]factor.Locality{} // of pairs that differ in their port only
+	known := map[string]map[string]load.Locality{} // of pairs that differ in their port only
 	for _, pair := range x.network.Pairs {
 		key := pair.Client + " " + pair.Server + " " + pair.Address
 		if known[key] == nil {
@@ -38,13 +39,13 @@ func (x *Experiment) locate(ctx context.Context) error {
 
 // localitiesOf are where the adapters of a client and a server hang.
 func (x *Experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair,
-	pins []factor.Choice) (map[string]factor.Locality, error) {
+	pins []factor.Choice) (map[string]load.Locality, error) {
 	client, server := x.network.End(pair.Client).Target, x.network.End(pair.Server).Target
 	at, there, err := facts.FindPorts(ctx, client, server, pair.Address)
 	if err != nil {
 		return nil, err
 	}
-	ends := map[string]factor.Locality{}
+	ends := map[string]load.Locality{}
 	for _, e := range []struct {
 		kind   string
 		target target.Target
@@ -72,7 +73,7 @@ func (x *Experiment) placement(pair int, levels map[string]string) map[string][]
 	}
 	placed := map[string][]string{}
 	for kind, at := range x.localities[pair] {
-		if argv, err := factor.Placement(levels, at); err == nil && len(argv) > 0 { // each was tried
+		if argv, err := load.Placement(levels, at); err == nil && len(argv) > 0 { // each was tried
 			placed[kind] = argv
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/factor"
+	"headroom/internal/factor/scheme"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
@@ -102,17 +103,17 @@ func (x *Experiment) checkScheduled(of target.Traits) error {
 	}
 	for _, c := range x.choices {
 		switch {
-		case of.LosesSettings && c.Scheme.Class == factor.OfBoot && c.Scheme.Name != guestFactors:
+		case of.LosesSettings && c.Scheme.Class == scheme.OfBoot && c.Scheme.Name != guestFactors:
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() +
 				" is nothing that a machine of KubeVirt can be started with", Target: x.Target.Name(),
 				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its kernel and " +
 					"the arguments of that are those of its image"}}
 		case of.LosesSettings: // whatever is changed in a guest goes with it
-		case c.Scheme.Class == factor.OfBoot && c.Scheme.Name != podScheme:
+		case c.Scheme.Class == scheme.OfBoot && c.Scheme.Name != podScheme:
 			return &lab.Error{Kind: lab.Refused, What: "a pod can't restart its node, which " + c.Factor() +
 				" needs", Target: x.Target.Name(),
 				Hints: []string{"measure the node itself: --on ssh://root@NODE --reboot ssh://root@NODE"}}
-		case c.Scheme.Class == factor.Live && of.Node == "":
+		case c.Scheme.Class == scheme.Live && of.Node == "":
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is a setting of the node, and no node is named",
 				Target: x.Target.Name(),
 				Hints: []string{"add node=NAME, so that it can be put back there if headroom is killed; it takes " +

@@ -9,7 +9,7 @@ import (
 
 	"headroom/internal/bisection"
 	"headroom/internal/commits"
-	"headroom/internal/factor"
+	"headroom/internal/factor/boot"
 	"headroom/internal/kbuild"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
@@ -31,7 +31,7 @@ func unmeasurable(r lab.Repetition, err error) string {
 	if e, ok := errors.AsType[*target.NotStarted](err); ok {
 		return e.Error()
 	}
-	if e, ok := errors.AsType[*factor.NoEffect](err); ok { // mds=off does nothing without tsx_async_abort=off
+	if e, ok := errors.AsType[*boot.NoEffect](err); ok { // mds=off does nothing without tsx_async_abort=off
 		return e.Error()
 	}
 	if e, ok := errors.AsType[*runner.Unprepared](err); ok {

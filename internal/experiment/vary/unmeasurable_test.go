@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"headroom/internal/factor"
+	"headroom/internal/factor/boot"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -17,7 +17,7 @@ func TestWhatASearchLeavesOut(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("entering: %w",
-			&factor.NoEffect{Err: &lab.Error{What: "the kernel was started with mds=off, which has no effect"}}),
+			&boot.NoEffect{Err: &lab.Error{What: "the kernel was started with mds=off, which has no effect"}}),
 			"the kernel was started with mds=off, which has no effect"},
 		{&target.NotStarted{Err: errors.New("its kernel panicked")}, "its kernel panicked"},
 		{errors.New("connection lost"), ""},

@@ -1,0 +1,70 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
+	"headroom/internal/target"
+)
+
+// disciplineName is a kind of queueing discipline, as tc names it.
+var disciplineName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,15}$`)
+
+// Qdisc is qdisc:, the queueing discipline that an adapter sends through.
+func Qdisc() scheme.Scheme {
+	return scheme.Scheme{Name: "qdisc", Title: "the queueing discipline that an adapter sends through",
+		Class: scheme.Live, Needs: "nothing",
+		Syntax:   "qdisc:ADAPTER",
+		Examples: []string{"qdisc:eth0=fq,fq_codel", "qdisc:under-test=found,fq"},
+		Levels:   "kinds that the kernel has, without options; of an adapter with several queues each gets one",
+		Verified: "tc qdisc show", Check: checkDiscipline, Bind: bindDiscipline,
+		Holds: func(_ context.Context, _ target.Target, name string) scheme.Holds {
+			match := scheme.Wildcard(name)
+			return func(s spot.Spot, _ string) bool { return s.Kind == spot.InDiscipline && match.MatchString(s.Path) }
+		}}
+}
+
+func checkDiscipline(name, level string) error {
+	if !adapterName.MatchString(name) || name == "." || name == ".." {
+		return errors.New("qdisc: takes the name of an adapter, not " + strconv.Quote(name))
+	}
+	if level != "" && !disciplineName.MatchString(level) {
+		return errors.New("qdisc:" + name + " is the name of a discipline like fq, without options, not " +
+			strconv.Quote(level))
+	}
+	return nil
+}
+
+// bindDiscipline is the queueing discipline that an adapter sends through. One that somebody has set up is refused,
+// since its options can't be put back; those that the kernel gives to an adapter by itself have the handle 0.
+func bindDiscipline(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, error) {
+	device, err := w.AdapterName(name)
+	if err != nil {
+		return scheme.Setting{}, err
+	}
+	root, err := spot.DisciplinesOf(ctx, w.Target, device)
+	if err != nil {
+		return scheme.Setting{}, err
+	}
+	if root.Handle != "0:" {
+		return scheme.Setting{},
+			scheme.Refusal("qdisc:"+name,
+				fmt.Sprintf("%s has the discipline %s with options of somebody's, which can't be put back; tc qdisc "+
+					"del dev %s root gives it the kernel's own", device, root.Text, device))
+	}
+	s := scheme.Setting{Spots: []spot.Spot{{Kind: spot.InDiscipline, Path: device}}}
+	s.Values = func(level string) ([]string, error) {
+		if root.Kind == spot.MultiQueue && level != spot.MultiQueue {
+			level = spot.MultiQueue + " " + level
+		}
+		return []string{level}, nil
+	}
+	s.Level = func(values []string) string { return strings.TrimPrefix(values[0], spot.MultiQueue+" ") }
+	return s.Readable(ctx, w.Target)
+}

@@ -1,0 +1,206 @@
+package boot
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/factor/cpulist"
+	"headroom/internal/factor/spot"
+)
+
+// equals says whether two texts are one value to the kernel. Where they differ, but only one is a number or a switch,
+// the text may well be that value in other words.
+func equals(asked, shown string) verdict {
+	switch {
+	case spot.Same(switched(asked), switched(shown)):
+		return holds
+	case oneWord(asked) && oneWord(shown) && isNumber(asked) == isNumber(shown):
+		return fails
+	}
+	return silent
+}
+
+// switched writes the words for on and off that kstrtobool of the kernel's lib/kstrtox.c takes as numbers.
+func switched(text string) string {
+	switch strings.ToLower(text) {
+	case "on", "true", "t":
+		return "1"
+	case "off", "false", "f":
+		return "0"
+	}
+	return text
+}
+
+func oneWord(text string) bool { return len(strings.Fields(text)) == 1 }
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseInt(spot.Plain(switched(text)), 0, 64)
+	return err == nil
+}
+
+// numbers are equal or not; anything else tells nothing.
+func numbers(asked, shown string) verdict {
+	if !isNumber(asked) || !isNumber(shown) {
+		return silent
+	}
+	return equals(asked, shown)
+}
+
+// words are equal or not; numbers tell nothing.
+func words(asked, shown string) verdict {
+	if isNumber(asked) {
+		return silent
+	}
+	return equals(asked, shown)
+}
+
+// onlyEqual tells nothing where the texts differ.
+func onlyEqual(asked, shown string) verdict {
+	if spot.Same(asked, shown) {
+		return holds
+	}
+	return silent
+}
+
+// oneOf is some word out of several, and no other.
+func oneOf(wanted ...string) func(asked, shown string) verdict {
+	return func(_, shown string) verdict {
+		if slices.Contains(wanted, shown) {
+			return holds
+		}
+		return fails
+	}
+}
+
+// among is a word that is the right one, or one of those that are not; any other tells nothing.
+func among(right string, wrong ...string) func(asked, shown string) verdict {
+	return func(_, shown string) verdict {
+		switch {
+		case shown == right:
+			return holds
+		case slices.Contains(wrong, shown):
+			return fails
+		}
+		return silent
+	}
+}
+
+// has and lacks look for a word in a list with commas.
+func has(word string) func(asked, shown string) verdict {
+	return func(_, shown string) verdict {
+		if slices.Contains(strings.Split(shown, ","), word) {
+			return holds
+		}
+		return fails
+	}
+}
+
+func lacks(word string) func(asked, shown string) verdict {
+	return func(asked, shown string) verdict {
+		if has(word)(asked, shown) == holds {
+			return fails
+		}
+		return holds
+	}
+}
+
+// some is anything at all, and no is nothing.
+func some(_, shown string) verdict {
+	if shown != "" {
+		return holds
+	}
+	return fails
+}
+
+func no(asked, shown string) verdict {
+	if some(asked, shown) == holds {
+		return fails
+	}
+	return holds
+}
+
+// mitigationOff reads a file of vulnerabilities. What follows "Vulnerable" after a colon is what is done all the same,
+// or what is lacking to do something, but for Spectre v1 of x86, whose usual mitigations can't be switched off. Other
+// processors have no switch for it at all.
+//
+//	Vulnerable; SMT vulnerable
+//	Vulnerable, IBPB: disabled, STIBP: disabled
+//	Vulnerable: __user pointer sanitization and usercopy barriers only; no swapgs barriers
+//	Vulnerable: Clear CPU buffers attempted, no microcode; SMT Host state unknown
+//	Mitigation: PTI
+//	Not affected
+//	Unknown: Dependent on hypervisor status
+func mitigationOff(_, shown string) verdict {
+	switch {
+	case strings.Contains(shown, "no swapgs barriers"), shown == "Vulnerable", strings.HasPrefix(shown, "Vulnerable;"),
+		strings.HasPrefix(shown, "Vulnerable,"):
+		return holds
+	case strings.HasPrefix(shown, "Mitigation: __user pointer sanitization"):
+		return silent
+	case strings.HasPrefix(shown, "Mitigation:"), strings.HasPrefix(shown, "Vulnerable: Clear CPU buffers attempted"):
+		return fails
+	}
+	return silent
+}
+
+// mitigated is the other way round.
+func mitigated(asked, shown string) verdict {
+	switch mitigationOff(asked, shown) {
+	case holds:
+		return fails
+	case fails:
+		return holds
+	}
+	return silent
+}
+
+// countOfCPUs holds a list of CPUs against how many there may be. A machine that has fewer anyway tells nothing.
+func countOfCPUs(asked, shown string) verdict {
+	most, err := strconv.Atoi(asked)
+	cpus, unread := cpulist.Parse(shown)
+	switch {
+	case err != nil || unread != nil || len(cpus) < max(most, 1):
+		return silent
+	case len(cpus) == max(most, 1): // maxcpus=0 leaves the one that the machine is started with
+		return holds
+	}
+	return fails
+}
+
+// isolatedCPUs compares the CPUs behind the flags of isolcpus=; only those of the flag domain, which is the usual one,
+// are shown.
+//
+//	isolcpus=2-7
+//	isolcpus=managed_irq,domain,2-7
+func isolatedCPUs(asked, shown string) verdict {
+	flags, domain := 0, true
+	list := strings.Split(asked, ",")
+	for flags < len(list) && slices.Contains([]string{"nohz", "domain", "managed_irq"}, list[flags]) {
+		flags++
+		domain = slices.Contains(list[:flags], "domain")
+	}
+	return listOfCPUs(domain, strings.Join(list[flags:], ","), shown)
+}
+
+// withoutTick compares CPUs without a tick. The one that the machine is started with keeps it, whatever was asked for.
+func withoutTick(asked, shown string) verdict {
+	if shown == "(null)" || shown == "" {
+		return fails
+	}
+	if listOfCPUs(true, asked, shown) == holds {
+		return holds
+	}
+	return silent
+}
+
+func listOfCPUs(shownAtAll bool, asked, shown string) verdict {
+	wanted, err := cpulist.Parse(asked)
+	switch {
+	case !shownAtAll || err != nil:
+		return silent
+	case cpulist.Format(wanted) == cpulist.Canonical(shown):
+		return holds
+	}
+	return fails
+}

@@ -1,0 +1,43 @@
+package boot
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
+	"headroom/internal/target"
+)
+
+// BootSpec is what an arm's levels ask of the next start of a machine; those of other classes are not looked at. Two
+// arms with the same spec can share a boot.
+func BootSpec(levels map[string]string) target.BootSpec {
+	var spec target.BootSpec
+	for _, factor := range slices.Sorted(maps.Keys(levels)) {
+		kind, name, _ := strings.Cut(factor, ":")
+		level := levels[factor]
+		if level == scheme.Found {
+			continue
+		}
+		switch kind {
+		case "cmdline":
+			switch level {
+			case spot.Absent:
+				spec.Without = append(spec.Without, name)
+			case "": // an argument without a value: quiet
+				spec.Arguments = append(spec.Arguments, name)
+			default:
+				spec.Arguments = append(spec.Arguments, name+"="+level)
+			}
+		case "kernel":
+			spec.Kernel = level
+		case "guest", "pod":
+			if spec.Machine == nil {
+				spec.Machine = map[string]string{}
+			}
+			spec.Machine[name] = level
+		}
+	}
+	return spec
+}

@@ -1,0 +1,303 @@
+// Package journal changes settings of a target and puts them back: the old value is on disk before a new one is set.
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"headroom/internal/factor"
+	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Journal changes settings of one target and puts them back. What was there is on disk, flushed, before anything else
+// is. A file is one journal, made for one run and gone when nothing of it is left; a lock on it, which the kernel lets
+// go when the process ends in whatever way, tells a journal in use from one that a killed process has left.
+//
+// Its lines are JSON: a heading, then a line before each change and one after it, and one when it has been undone.
+//
+//	{"schema":"headroom/changes/v1","id":"7KQ4M2X9TD","target":"local","created":"2026-11-21T22:00:00Z","process":4711}
+//	{"seq":1,"time":"…","factor":"queue:scheduler","level":"none","boot":"5e0c…","spots":[{"kind":"file","path":"/sys/block/sda/queue/scheduler","old":"mq-deadline","new":"none"}],"along":[{"kind":"file","path":"/sys/block/sda/queue/nr_requests","old":"256"}]}
+//	{"seq":1,"time":"…","did":"applied"}
+//	{"seq":1,"time":"…","did":"undone"}
+type Journal struct {
+	path   string
+	file   *os.File
+	target target.Target
+	head   heading
+	// open are the changes that are not undone, in the order in which they were made.
+	open []*step
+	seq  int
+	// damaged are lines that nobody can read, and yet whole ones follow.
+	damaged        []string
+	keepRules      []keepRule
+	externalChange ExternalChange
+	// unsure is set when a command may still be about to write: its headroom was killed, or it was cut off.
+	unsure bool
+	atStep func(step string)
+}
+
+// ExternalChange says what Undo does where somebody else has changed a value since.
+type ExternalChange int
+
+// What can be done about a value of somebody else.
+const (
+	Report  ExternalChange = iota // leave it, say so, and keep the change in the journal
+	Restore                       // put back what was there before the change all the same
+	Accept                        // leave it, and forget the change
+)
+
+// AtStep has f called before every step of changing and undoing, with its name. It exists so that a test can end the
+// process at each.
+func (j *Journal) AtStep(f func(step string)) { j.atStep = f }
+
+// OnExternalChange says what Undo does where somebody else has changed a value since. Without it such a value is
+// reported.
+func (j *Journal) OnExternalChange(f ExternalChange) { j.externalChange = f }
+
+// ID of the journal; Target is the name of the target it is about.
+func (j *Journal) ID() string { return j.head.ID }
+
+// Target is the name of the target that it is about.
+func (j *Journal) Target() string { return j.head.Target }
+
+// Change makes a level of a setting effective: it reads what is there, writes that to the journal, sets the new values,
+// and reads them back. A level that does not become effective is an error, and the change is undone. The level Found
+// changes nothing; a level that is in effect already is verified and nothing more.
+func (j *Journal) Change(ctx context.Context, s scheme.Setting, level string) error {
+	if level == scheme.Found {
+		return nil
+	}
+	if err := factor.Check(s.Factor, level); err != nil {
+		return err
+	}
+	if s.At != nil {
+		own, err := s.At(ctx, level)
+		if err != nil {
+			return err
+		}
+		s = own
+	}
+	wanted, err := s.Wanted(level)
+	if err != nil {
+		return err
+	}
+	if err := j.refuseKept(ctx, s); err != nil {
+		return err
+	}
+	next, err := j.newStep(ctx, s, level, wanted)
+	if err != nil {
+		return err
+	}
+	if next == nil {
+		return nil
+	}
+	j.atStep("record change " + s.Factor)
+	if err := j.append(next); err != nil {
+		return err
+	}
+	j.seq++
+	j.open = append(j.open, next)
+	err = j.apply(ctx, s, next)
+	if err == nil {
+		next.applied = true
+		return j.note(next, applied)
+	}
+	return errors.Join(err, j.undoFailed(ctx, next))
+}
+
+// undoFailed undoes a step that failed.
+func (j *Journal) undoFailed(ctx context.Context, failed *step) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := j.undoStep(ctx, failed); err != nil {
+		return err
+	}
+	j.open = j.open[:len(j.open)-1]
+	return nil
+}
+
+// newStep reads what is there and makes the record of a change; nil where nothing has to be changed.
+func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, wanted []string) (*step, error) {
+	along := without(s.Companions, s.Spots)
+	all := append(append(append([]spot.Spot{}, s.Spots...), along...), spot.Spot{Kind: spot.InFile, Path: bootID})
+	readings, err := spot.Read(ctx, j.target, all)
+	if err != nil {
+		return nil, j.unreachable(err)
+	}
+	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.Factor, Level: level,
+		Boot: readings[len(all)-1].Value}
+	differs := false
+	for i, place := range s.Spots {
+		if r := readings[i]; r.Err != nil && place.OneWay == "" {
+			return nil, &lab.Error{What: s.Factor + " can't be changed: what is there can't be read",
+				Target: target.RemoteName(j.target), Err: r.Err, Hints: spot.HintsOf(r.Err)}
+		}
+		if !storable(readings[i].Value) {
+			return nil, &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s is refused: %s holds more than a line of text, which is not written back as it "+
+					"was", s.Factor, place)}
+		}
+		differs = differs || readings[i].Err != nil || !spot.Same(readings[i].Value, wanted[i])
+		next.Spots = append(next.Spots, position{place, readings[i].Value, wanted[i]})
+	}
+	if !differs {
+		return nil, nil
+	}
+	for i, place := range along {
+		if r := readings[len(s.Spots)+i]; r.Err == nil && storable(r.Value) {
+			next.Companions = append(next.Companions, position{Spot: place, Old: r.Value})
+		}
+	}
+	return next, nil
+}
+
+// storable says whether a value can be written down and written back: one line of text.
+func storable(value string) bool {
+	return utf8.ValidString(value) && !strings.ContainsAny(value, "\n\x00")
+}
+
+// without leaves out spots that are in a second list or twice in the first.
+func without(spots, others []spot.Spot) []spot.Spot {
+	seen := map[string]bool{}
+	for _, s := range others {
+		seen[s.Key()] = true
+	}
+	var left []spot.Spot
+	for _, s := range spots {
+		if !seen[s.Key()] {
+			seen[s.Key()] = true
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
+// apply sets the values of a step and holds what is in effect against what was asked for.
+func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error {
+	readings, failed, err := j.writeSpots(ctx, "change", next.Spots, func(p position) string { return p.New })
+	if err != nil {
+		return err
+	}
+	var values []string
+	missed := false
+	for i, p := range next.Spots {
+		values = append(values, readings[i].Value)
+		if p.readable() {
+			missed = missed || readings[i].Err != nil || !spot.Same(readings[i].Value, p.New)
+		} else if failed[i] != nil {
+			return failed[i]
+		}
+	}
+	switch cause := errors.Join(failed...); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case missed && cause != nil:
+		return cause
+	case missed:
+		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.Factor, s.LevelOf(values), next.Level),
+			Target: target.RemoteName(j.target),
+			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " +
+				s.Factor + " shows what is possible"}}
+	}
+	if err := j.restoreKept(ctx, next); err != nil {
+		return err
+	}
+	if s.Later != nil {
+		next.effective, err = s.Later(ctx, next.Level)
+	}
+	return err
+}
+
+// passes is how often spots are gone over at most: one can depend on another that comes after it.
+const passes = 3
+
+// writeSpots brings spots to their values, in order. It goes over those that are not there yet again as long as that
+// helps: the old value of one can become possible by another's (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It
+// returns what they are in the end and why the last attempt at each failed; the error says that the target can't be
+// reached.
+func (j *Journal) writeSpots(ctx context.Context, doing string, positions []position, value func(position) string) (
+	[]spot.Reading, []error, error) {
+	spots := make([]spot.Spot, len(positions))
+	for i, p := range positions {
+		spots[i] = p.Spot
+	}
+	failed := make([]error, len(positions))
+	last := ""
+	for pass := 0; ; pass++ {
+		j.atStep("read back")
+		readings, err := spot.Read(ctx, j.target, spots)
+		if err != nil {
+			return nil, nil, errors.Join(j.unreachable(err), errLost)
+		}
+		var wrong []int
+		for i, p := range positions {
+			unknown := !p.readable() && pass > 0 // it was written, and nobody can say what it is
+			if !unknown && (readings[i].Err != nil || !spot.Same(readings[i].Value, value(p))) {
+				wrong = append(wrong, i)
+			} else if !unknown {
+				failed[i] = nil
+			}
+		}
+		state := fmt.Sprint(wrong)
+		if len(wrong) == 0 || state == last || pass == passes || ctx.Err() != nil {
+			return readings, failed, nil
+		}
+		last = state
+		for _, i := range wrong {
+			j.atStep(doing + " " + spots[i].String())
+			failed[i] = spots[i].Write(ctx, j.target, j.mark(), value(positions[i]), positions[i].Old)
+			j.unsure = j.unsure || failed[i] != nil
+			if ctx.Err() != nil {
+				break
+			}
+		}
+	}
+}
+
+func (j *Journal) unreachable(err error) error {
+	return &lab.Error{What: "can't read settings", Target: target.RemoteName(j.target), Err: err}
+}
+
+// CheckInEffect says whether everything that was changed is still in effect: a later change can have undone an earlier
+// one, and an interrupt moves when it next comes. It is to be asked before a load and after it.
+func (j *Journal) CheckInEffect(ctx context.Context) error {
+	newest := map[string]position{}
+	factors := map[string]string{}
+	var order []spot.Spot
+	for _, s := range j.open {
+		for _, p := range s.Spots {
+			if _, ok := newest[p.Key()]; !ok {
+				order = append(order, p.Spot)
+			}
+			newest[p.Key()], factors[p.Key()] = p, s.Factor
+		}
+	}
+	readings, err := spot.Read(ctx, j.target, order)
+	if err != nil {
+		return errors.Join(j.unreachable(err), errLost)
+	}
+	var errs []error
+	for i, place := range order {
+		p := newest[place.Key()]
+		if !p.readable() || readings[i].Err == nil && spot.Same(readings[i].Value, p.New) {
+			continue
+		}
+		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q",
+			factors[place.Key()], place, readings[i].Value, p.New),
+			Target: target.RemoteName(j.target), Err: readings[i].Err,
+			Hints: []string{"two factors that change one thing can't be varied together"}})
+	}
+	for _, s := range j.open {
+		if s.effective != nil {
+			errs = append(errs, s.effective(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}

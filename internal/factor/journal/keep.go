@@ -1,0 +1,139 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/factor"
+	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
+	"headroom/internal/lab"
+)
+
+// keepRule is a setting that must stay as it is.
+type keepRule struct {
+	text string
+	// factor matches whole names of factors.
+	factor *regexp.Regexp
+	// spot says whether a spot is one of the setting, whatever factor it is reached by.
+	spot scheme.Holds
+}
+
+// Keep has changes refused of what must stay as it is: names of factors, in which * stands for any text; a level after
+// them ("cmdline:numa=off") says what it is and makes no difference. A setting is kept by whatever name it is reached:
+// sysctl:vm.swappiness keeps sysfs:/proc/sys/vm/swappiness too, and queue:scheduler the scheduler of every disk.
+func (j *Journal) Keep(ctx context.Context, texts []string) error {
+	for _, text := range texts {
+		factorName, _, _ := strings.Cut(text, "=")
+		kind, name, err := factor.Find(factorName)
+		if err != nil {
+			return &lab.Error{Kind: lab.Usage, What: "can't keep " + text, Err: err, Hints: spot.HintsOf(err)}
+		}
+		rule := keepRule{text: text, factor: scheme.Wildcard(factorName), spot: func(spot.Spot, string) bool {
+			return false
+		}}
+		if kind.Holds != nil {
+			rule.spot = kind.Holds(ctx, j.target, name)
+		}
+		j.keepRules = append(j.keepRules, rule)
+	}
+	return nil
+}
+
+// refuseKept refuses a setting that must stay as it is.
+func (j *Journal) refuseKept(ctx context.Context, s scheme.Setting) error {
+	if len(j.keepRules) == 0 {
+		return nil
+	}
+	resolved, err := j.resolve(ctx, s.Spots)
+	if err != nil {
+		return err
+	}
+	_, bare := factor.SplitRole(s.Factor)
+	for _, k := range j.keepRules {
+		if k.factor.MatchString(bare) || slices.ContainsFunc(s.Spots, func(spot spot.Spot) bool {
+			return k.spot(spot, resolved[spot.Key()])
+		}) {
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s is to be kept", s.Factor,
+				k.text)}
+		}
+	}
+	return nil
+}
+
+// resolve finds the paths without links of the spots that are files.
+func (j *Journal) resolve(ctx context.Context, spots []spot.Spot) (map[string]string, error) {
+	resolved := map[string]string{}
+	var inFiles []spot.Spot
+	for _, s := range spots {
+		if s.Kind == spot.InFile {
+			inFiles = append(inFiles, s)
+		}
+	}
+	if len(inFiles) == 0 {
+		return resolved, nil
+	}
+	paths, err := spot.RealPaths(ctx, j.target, spot.Paths(inFiles))
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range inFiles {
+		resolved[s.Key()] = paths[i]
+	}
+	return resolved, nil
+}
+
+// restoreKept puts back at once what is to be kept and the kernel has changed along with a step. Where both can't be,
+// the step fails.
+func (j *Journal) restoreKept(ctx context.Context, s *step) error {
+	if len(j.keepRules) == 0 || len(s.Companions) == 0 {
+		return nil
+	}
+	var held []position
+	for _, p := range s.Companions {
+		resolved, err := j.resolve(ctx, []spot.Spot{p.Spot})
+		if err != nil {
+			continue // it went with the change, and comes back with the undoing
+		}
+		if slices.ContainsFunc(j.keepRules, func(k keepRule) bool { return k.spot(p.Spot, resolved[p.Key()]) }) {
+			held = append(held, p)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	now, failed, err := j.writeSpots(ctx, "hold", held, func(p position) string { return p.Old })
+	if err != nil {
+		return err
+	}
+	for i, p := range held {
+		if now[i].Err == nil && !spot.Same(now[i].Value, p.Old) {
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s is not changed: the kernel changes %s along with it, which is to be kept",
+					s.Factor, p.Spot), Err: failed[i]}
+		}
+	}
+	return j.checkStep(ctx, s)
+}
+
+// checkStep says whether the values of a step are still in effect.
+func (j *Journal) checkStep(ctx context.Context, s *step) error {
+	var spots []spot.Spot
+	for _, p := range s.Spots {
+		spots = append(spots, p.Spot)
+	}
+	readings, err := spot.Read(ctx, j.target, spots)
+	if err != nil {
+		return j.unreachable(err)
+	}
+	for i, p := range s.Spots {
+		if p.readable() && !spot.Same(readings[i].Value, p.New) {
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("%s is not changed: that would change a setting that must stay", s.Factor)}
+		}
+	}
+	return nil
+}

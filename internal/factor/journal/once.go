@@ -1,0 +1,89 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/factor/spot"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// doneLevel is the level of a step that stands for such a command.
+const doneLevel = "done"
+
+// Announce puts on disk how to undo what a command is about to do. The command is the caller's to carry out, UndoOf
+// undoes it, and Withdraw says that it was not carried out. Since nobody can read whether it was done, it is undone
+// after a crash in any case, and what was undone may be undone again: the commands must be such that this does no harm.
+func (j *Journal) Announce(what string, undo []string) error {
+	if len(undo) == 0 {
+		return &lab.Error{Kind: lab.Usage, What: what + " has no command that undoes it"}
+	}
+	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: what, Level: doneLevel,
+		Spots: []position{{Spot: spot.Spot{Kind: spot.OnceDone, Name: what, Commands: &spot.Commands{Undo: undo}}}}}
+	j.atStep("record change " + what)
+	if err := j.append(next); err != nil {
+		return err
+	}
+	j.seq++
+	j.open = append(j.open, next)
+	return nil
+}
+
+// UndoOf undoes the last change of a factor, or the last announced command of that name. Without one it does nothing.
+// It ignores the end of ctx, as Undo does.
+func (j *Journal) UndoOf(ctx context.Context, factor string) error {
+	for i := len(j.open) - 1; i >= 0; i-- {
+		if j.open[i].Factor != factor {
+			continue
+		}
+		if err := j.undoStep(context.WithoutCancel(ctx), j.open[i]); err != nil {
+			return err
+		}
+		j.open = slices.Delete(j.open, i, i+1)
+		return nil
+	}
+	return nil
+}
+
+// Withdraw forgets the last announced command of a name, which was not carried out.
+func (j *Journal) Withdraw(what string) error {
+	for i := len(j.open) - 1; i >= 0; i-- {
+		if s := j.open[i]; s.Factor == what && s.isOnce() {
+			j.open = slices.Delete(j.open, i, i+1)
+			return j.note(s, undone)
+		}
+	}
+	return nil
+}
+
+// isOnce says whether a step stands for a command that was announced.
+func (s *step) isOnce() bool { return len(s.Spots) == 1 && s.Spots[0].Kind == spot.OnceDone }
+
+// undoOnce carries out the command that undoes another.
+func (j *Journal) undoOnce(ctx context.Context, s *step) error {
+	undo := s.Spots[0].Commands.Undo
+	j.atStep("undo by " + undo[0])
+	out, err := j.target.Run(ctx, spot.Marked(j.mark(), undo...)...)
+	if err == nil && out.ExitCode == 0 {
+		return j.note(s, undone)
+	}
+	if j.externalChange == Accept {
+		return j.note(s, accepted)
+	}
+	fault := &lab.Error{What: fmt.Sprintf("%s was not undone", s.Factor),
+		Target: target.RemoteName(j.target), Command: undo,
+		Output: strings.TrimSpace(string(out.Stderr)), Err: err,
+		Hints: []string{"headroom restore tries it again; headroom restore --accept leaves it and forgets it"}}
+	if err != nil {
+		if own, ok := errors.AsType[*lab.Error](err); ok {
+			fault.Err = own.Err // the command is told already
+		}
+		return errors.Join(fault, errLost)
+	}
+	return fault
+}

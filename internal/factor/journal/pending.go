@@ -1,0 +1,194 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+	"headroom/internal/safepath"
+	"headroom/internal/target"
+)
+
+// Leftover is a journal that nobody works on: the process that made it was killed, or could not undo everything.
+type Leftover struct {
+	Path, ID, Target string
+	// Factors whose changes are not undone, in the order in which they were made.
+	Factors []string
+}
+
+// Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made.
+// Trust says whether one may be acted on; any other is left alone, unread, with that error.
+func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	errs := []error{err}
+	var found []Leftover
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		unfinished := strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".new")
+		if !unfinished && !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		if err := trust(path); err != nil {
+			if !safepath.Locked(path) { // else it is that of somebody who is at work
+				errs = append(errs, err)
+			}
+			continue
+		}
+		switch {
+		case unfinished:
+			errs = append(errs, removeUnfinished(path))
+		case !safepath.Locked(path):
+			j, err := read(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // its process has undone it all meanwhile
+			}
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			found = append(found, Leftover{Path: path, ID: j.head.ID, Target: j.head.Target, Factors: j.Open()})
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// removeUnfinished removes a journal that a killed process did not finish making. Nothing was changed: that waits until
+// a journal has its name.
+func removeUnfinished(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch err := lockNamed(f, path); {
+	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, fs.ErrNotExist):
+		return nil // somebody makes it, or it was finished just now
+	case err != nil:
+		return err
+	}
+	return os.Remove(path)
+}
+
+// Load takes up a journal that was left, to undo it on its target. A journal that another process works on is refused.
+func Load(path string, t target.Target) (*Journal, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	switch err := lockNamed(f, path); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "the changes of " + idOf(path) +
+			" are those of another process that is at work"}, f.Close())
+	case err != nil: // whoever held the lock until now may have undone it all and removed the file
+		return nil, errors.Join(err, f.Close())
+	}
+	j, err := read(path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if name := t.Name(); j.head.Target != "" && name != j.head.Target {
+		return nil, errors.Join(fmt.Errorf("%s is about %s, not %s", path, j.head.Target, name), f.Close())
+	}
+	j.file, j.target, j.unsure, j.atStep = f, t, true, func(string) {}
+	return j, j.truncateUnfinished()
+}
+
+// truncateUnfinished removes a half-written last line, so that the next line is one.
+func (j *Journal) truncateUnfinished() error {
+	data, err := os.ReadFile(j.path)
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	if whole == len(data) {
+		return nil
+	}
+	return errors.Join(j.file.Truncate(int64(whole)), j.file.Sync())
+}
+
+func read(path string) (*Journal, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	j, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	j.path = path
+	if j.head.ID == "" {
+		j.head.ID = idOf(path)
+	}
+	return j, nil
+}
+
+// parse reads the lines of a journal. A half-written last line is what a crash leaves: of a change, it was not begun;
+// of anything else, it is done again.
+func parse(data []byte) (*Journal, error) {
+	j := &Journal{}
+	if whole := bytes.LastIndexByte(data, '\n') + 1; whole < len(data) {
+		data = data[:whole]
+	}
+	first := true
+	for line := range bytes.Lines(data) {
+		if first {
+			first = false
+			if err := json.Unmarshal(line, &j.head); err != nil || j.head.Schema != changesSchema {
+				return nil, fmt.Errorf("not a journal of this version: %.60q", line)
+			}
+			continue
+		}
+		var both struct {
+			step
+			Did string `json:"did"`
+		}
+		if err := json.Unmarshal(line, &both); err != nil || both.Seq <= 0 || both.Did == "" && !both.whole() {
+			j.damaged = append(j.damaged, strings.TrimSpace(string(line)))
+			continue
+		}
+		j.seq = max(j.seq, both.Seq)
+		j.replay(both.step, both.Did)
+	}
+	return j, nil
+}
+
+// whole says whether a change can be undone by what its line says.
+func (s *step) whole() bool {
+	if s.isOnce() {
+		return s.Spots[0].Commands != nil && len(s.Spots[0].Commands.Undo) > 0
+	}
+	return len(s.Spots) > 0
+}
+
+// replay takes a line into account.
+func (j *Journal) replay(s step, did string) {
+	if did == "" {
+		j.open = append(j.open, &s)
+		return
+	}
+	for i, o := range j.open {
+		if o.Seq != s.Seq {
+			continue
+		}
+		if did == applied {
+			o.applied = true
+		} else {
+			j.open = append(j.open[:i], j.open[i+1:]...)
+		}
+		return
+	}
+}

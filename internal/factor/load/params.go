@@ -1,0 +1,35 @@
+package load
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/factor/scheme"
+)
+
+// LoadParams are the parameters of a load with an arm's job: levels laid over them.
+func LoadParams(params, levels map[string]string) map[string]string {
+	changed := maps.Clone(params)
+	if changed == nil {
+		changed = map[string]string{}
+	}
+	for factor, level := range levels {
+		if name, ok := strings.CutPrefix(factor, "job:"); ok && level != scheme.Found {
+			changed[name] = level
+		}
+	}
+	return changed
+}
+
+// LoadEnvironment are the variables that an arm's env: levels set, "NAME=value", sorted.
+func LoadEnvironment(levels map[string]string) []string {
+	var env []string
+	for factor, level := range levels {
+		if name, ok := strings.CutPrefix(factor, "env:"); ok && level != scheme.Found {
+			env = append(env, name+"="+level)
+		}
+	}
+	slices.Sort(env)
+	return env
+}

@@ -1,0 +1,48 @@
+package scheme
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"headroom/internal/factor/spot"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// ErrReadOnly is why a setting can be read only.
+var ErrReadOnly = errors.New("its file can't be written")
+
+// Settable says why a level can't be set, as far as that can be told without setting it; nil where nothing speaks
+// against it. Root may write any file by its permissions, so that those are asked that the kernel gave it.
+func (s Setting) Settable(level string) error {
+	if s.Possible != nil && !slices.Contains(s.Possible, level) {
+		return errors.New(level + " is none of " + strings.Join(s.Possible, ", "))
+	}
+	for _, place := range s.Spots {
+		if place.Kind != spot.InFile {
+			continue
+		}
+		if err := Writable(s.Target, place.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Writable says why a file can't be written; nil where nothing speaks against it.
+func Writable(t target.Target, path string) error {
+	info, err := fs.Stat(t.FS(), strings.TrimPrefix(path, "/"))
+	if err == nil && info.Mode()&0o222 == 0 {
+		err = ErrReadOnly
+	}
+	return err
+}
+
+// Refusal says why a factor is not changed unless it is allowed by name.
+func Refusal(factorName, reason string) error {
+	return &lab.Error{Kind: lab.Refused, What: factorName + " is refused: " + reason,
+		Hints: []string{"what you are sure of can be allowed by its whole name: allow: [" + factorName +
+			"] in the experiment file"}}
+}

@@ -1,0 +1,46 @@
+package spot
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Commands are the user's own way of changing something. In each argument {level} stands for the level to set, and in
+// Undo {old} for the one to go back to.
+type Commands struct {
+	Apply []string `json:"apply"`
+	// Verify prints the level in effect and nothing else.
+	Verify []string `json:"verify"`
+	Undo   []string `json:"undo,omitempty"`
+}
+
+// command is the one that goes to a level: undo where it goes back to the old one.
+func (c *Commands) command(level, old string) []string {
+	argv := c.Apply
+	if len(c.Undo) > 0 && Same(level, old) {
+		argv = c.Undo
+	}
+	filled := slices.Clone(argv)
+	for i := range filled {
+		filled[i] = strings.NewReplacer("{level}", level, "{old}", old).Replace(filled[i])
+	}
+	return filled
+}
+
+func (c *Commands) read(ctx context.Context, t target.Target, name string) Reading {
+	out, err := t.Run(ctx, c.Verify...)
+	if err != nil {
+		return Reading{Err: err}
+	}
+	if out.ExitCode != 0 {
+		return Reading{Err: &lab.Error{What: "the command that verifies " + name + " failed",
+			Target:  target.RemoteName(t),
+			Command: c.Verify,
+			Output:  strings.TrimSpace(string(out.Stderr))}}
+	}
+	return Reading{Value: strings.TrimSpace(string(out.Stdout))}
+}

@@ -1,0 +1,59 @@
+package spot
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Same says whether two texts are one value to the kernel, whatever the file: runs of white space are one space, 0x10
+// is 16, and Y and N of module parameters are 1 and 0.
+func Same(a, b string) bool { return Plain(a) == Plain(b) }
+
+func Plain(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		words[i] = plainWord(w)
+	}
+	return strings.Join(words, " ")
+}
+
+func plainWord(w string) string {
+	switch w {
+	case "Y", "y":
+		return "1"
+	case "N", "n":
+		return "0"
+	}
+	digits, base := w, 10
+	if hex, ok := strings.CutPrefix(strings.ToLower(w), "0x"); ok {
+		digits, base = hex, 16
+	}
+	if n, err := strconv.ParseUint(digits, base, 64); err == nil {
+		return strconv.FormatUint(n, 10)
+	}
+	return w
+}
+
+// Chosen is the word in brackets of a file that lists what it could be, and all the words. A text that has no such list
+// is its own value.
+//
+//	none [mq-deadline] kyber bfq
+//	always [madvise] never
+//	[none]
+func Chosen(text string) (value string, choices []string) {
+	found := ""
+	for word := range strings.FieldsSeq(text) {
+		inner, ok := strings.CutPrefix(word, "[")
+		if inner, closed := strings.CutSuffix(inner, "]"); ok && closed && inner != "" {
+			if found != "" {
+				return text, nil
+			}
+			found, word = inner, inner
+		}
+		choices = append(choices, word)
+	}
+	if found == "" {
+		return text, nil
+	}
+	return found, choices
+}

@@ -1,0 +1,184 @@
+package spot
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+const MountInfo = "/proc/self/mountinfo"
+
+// mountOption is one thing that a remount can change.
+type mountOption struct {
+	Name string
+	// Levels that it has; nil where the level is any value, written NAME=VALUE.
+	Levels []string
+	// written are the options that mountinfo shows for the levels; empty where it shows none.
+	written []string
+	// given are the options that mount takes for the levels.
+	given []string
+	// unwritten is the value that holds when mountinfo shows none, by file system, for those with any value.
+	unwritten map[string]string
+	// perMount options are those of the mount itself, the sixth field of mountinfo; others belong to the file system.
+	perMount bool
+	// Only are the file systems that have it; nil for all.
+	Only []string
+}
+
+// MountOptions are what can be varied. Others are left out: what a remount does not change (data=), what mountinfo does
+// not show, and what would stop the machine (ro). Sources: mount(8); Documentation/admin-guide/ext4.rst;
+// fs/ext4/super.c, _ext4_show_options; fs/btrfs/super.c, btrfs_show_options; mm/shmem.c, shmem_show_options.
+func MountOptions() []mountOption {
+	return []mountOption{
+		{Name: "atime", Levels: []string{"noatime", "relatime", "strictatime"},
+			written: []string{"noatime", "relatime", ""},
+			given:   []string{"noatime", "atime,relatime", "atime,strictatime"}, perMount: true},
+		{Name: "diratime", Levels: []string{"1", "0"}, written: []string{"", "nodiratime"},
+			given: []string{"diratime", "nodiratime"}, perMount: true},
+		{Name: "lazytime", Levels: []string{"1", "0"}, written: []string{"lazytime", ""},
+			given: []string{"lazytime", "nolazytime"}},
+		{Name: "sync", Levels: []string{"1", "0"}, written: []string{"sync", ""}, given: []string{"sync", "async"}},
+		{Name: "discard", Levels: []string{"1", "0"}, written: []string{"discard", ""},
+			given: []string{"discard", "nodiscard"},
+			Only:  []string{"ext4", "xfs"}},
+		{Name: "barrier", Levels: []string{"1", "0"}, written: []string{"", "nobarrier"},
+			given: []string{"barrier", "nobarrier"},
+			Only:  []string{"ext4", "btrfs"}},
+		{Name: "delalloc", Levels: []string{"1", "0"}, written: []string{"", "nodelalloc"},
+			given: []string{"delalloc", "nodelalloc"},
+			Only:  []string{"ext4"}},
+		{Name: "auto_da_alloc", Levels: []string{"1", "0"}, written: []string{"", "noauto_da_alloc"},
+			given: []string{"auto_da_alloc", "noauto_da_alloc"},
+			Only:  []string{"ext4"}},
+		{Name: "commit", unwritten: map[string]string{"ext4": "5", "btrfs": "30"}, Only: []string{"ext4", "btrfs"}},
+		{Name: "stripe", unwritten: map[string]string{"ext4": "0"}, Only: []string{"ext4"}},
+		{Name: "huge", unwritten: map[string]string{"tmpfs": "never"}, Only: []string{"tmpfs"}},
+	}
+}
+
+func FindMountOption(name string) (mountOption, error) {
+	var all []string
+	for _, o := range MountOptions() {
+		if o.Name == name {
+			return o, nil
+		}
+		all = append(all, o.Name)
+	}
+	return mountOption{}, fmt.Errorf("mount: varies %s, not %s", strings.Join(all, ", "), strconv.Quote(name))
+}
+
+// mounted is a line of mountinfo.
+type mounted struct {
+	point   string
+	options []string // of the mount itself
+	Kind    string
+	super   []string // of the file system
+}
+
+// parseMounts reads /proc/PID/mountinfo: mount ID, parent, device, root, mount point, options, any number of optional
+// fields up to a lone "-", type, source, options of the file system. Source: proc_pid_mountinfo(5).
+//
+//	27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
+//	36 29 0:33 /@home /home rw,noatime shared:19 - btrfs /dev/mapper/crypt rw,compress=zstd:3,ssd,subvolid=257
+//	52 27 7:0 / /mnt/a\040b rw,nosuid,noatime shared:3 - ext4 /dev/loop0 rw,commit=30,nobarrier
+func parseMounts(data []byte) []mounted {
+	var list []mounted
+	for line := range bytes.Lines(data) {
+		f := strings.Split(strings.TrimRight(string(line), "\n"), " ")
+		dash := slices.Index(f, "-")
+		if dash < 6 || dash+3 >= len(f) {
+			continue
+		}
+		list = append(list, mounted{point: unescape(f[4]), options: strings.Split(f[5], ","), Kind: f[dash+1],
+			super: strings.Split(f[dash+3], ",")})
+	}
+	return list
+}
+
+// unescape undoes the three octal digits of white space and backslashes in paths: "\040".
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// MountAt is the newest mount at a point: that one is seen.
+func MountAt(f target.File, point string) (mounted, error) {
+	if f.Err != nil {
+		return mounted{}, f.Err
+	}
+	list := parseMounts(f.Data)
+	for _, m := range slices.Backward(list) {
+		if m.point == point {
+			return m, nil
+		}
+	}
+	return mounted{}, &lab.Error{What: "nothing is mounted on " + point + " now",
+		Hints: []string{"mount it again as it was; options then are what the mount gives"}}
+}
+
+// value is the level that a mount has.
+func (o mountOption) value(m mounted) string {
+	shown := m.super
+	if o.perMount {
+		shown = m.options
+	}
+	for i, w := range o.written {
+		if w != "" && slices.Contains(shown, w) {
+			return o.Levels[i]
+		}
+	}
+	if i := slices.Index(o.written, ""); i >= 0 {
+		return o.Levels[i]
+	}
+	for _, s := range shown {
+		if v, ok := strings.CutPrefix(s, o.Name+"="); ok {
+			return v
+		}
+	}
+	return o.unwritten[m.Kind]
+}
+
+// option is what mount is given for a level.
+func (o mountOption) option(level string) string {
+	if i := slices.Index(o.Levels, level); i >= 0 {
+		return o.given[i]
+	}
+	return o.Name + "=" + level
+}
+
+func mountReading(s Spot, f target.File) Reading {
+	m, err := MountAt(f, s.Path)
+	if err != nil {
+		return Reading{Err: err}
+	}
+	o, err := FindMountOption(s.Name)
+	if err != nil {
+		return Reading{Err: err}
+	}
+	return Reading{Value: o.value(m)}
+}
+
+// remountCommand changes one option. The options of the mount itself are given again, all of them, because the kernel
+// takes those that a remount does not name for cleared; those of the file system stay unless they are named.
+func remountCommand(s Spot, level string, f target.File) ([]string, error) {
+	m, err := MountAt(f, s.Path)
+	if err != nil {
+		return nil, err
+	}
+	o, err := FindMountOption(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	options := []string{"remount"}
+	for _, kept := range m.options {
+		if !o.perMount || !slices.Contains(o.written, kept) {
+			options = append(options, kept)
+		}
+	}
+	options = append(options, o.option(level))
+	return []string{"mount", "-o", strings.Join(options, ","), s.Path}, nil
+}
