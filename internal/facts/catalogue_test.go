@@ -12,19 +12,19 @@ import (
 func TestEveryFactIsInTheCatalogue(t *testing.T) {
 	index := catalogue.NewIndex()
 	for _, m := range machines(t) {
-		_, facts := m.snapshot(t)
+		_, facts := placeAndFacts(t, m)
 		for _, f := range facts {
 			d, ok := index.Lookup(f.Key)
 			if !ok {
-				t.Errorf("%s: %s is not in the catalogue", m.name, f.Key)
+				t.Errorf("%s: %s is not in the catalogue", m.title, f.Key)
 				continue
 			}
 			if (catalogue.ClassOf(f.Key) != "") != (f.About != "") &&
 				!strings.Contains(f.Key, catalogue.UnderTestRole) {
-				t.Errorf("%s: %s is about %q", m.name, f.Key, f.About)
+				t.Errorf("%s: %s is about %q", m.title, f.Key, f.About)
 			}
 			if f.Unknown == "" && !d.Kind.Holds(f.Value) {
-				t.Errorf("%s: %s = %q is not what its kind says", m.name, f.Key, f.Value)
+				t.Errorf("%s: %s = %q is not what its kind says", m.title, f.Key, f.Value)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func TestEveryKeyIsProduced(t *testing.T) {
 	produced := map[string]bool{}
 	index := catalogue.NewIndex()
 	for _, m := range machines(t) {
-		_, facts := m.snapshot(t)
+		_, facts := placeAndFacts(t, m)
 		for _, f := range facts {
 			if d, ok := index.Lookup(f.Key); ok {
 				produced[d.Key] = produced[d.Key] || f.Unknown == ""

@@ -76,7 +76,7 @@ func TestEnergyOfThePackages(t *testing.T) {
 		m := emptyMachine()
 		meter, first := readingOf(t, m, c.before)
 		m.files = fstest.MapFS{}
-		m.put(c.after)
+		put(m, c.after)
 		last, err := meter.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -386,26 +386,53 @@ func FuzzNodeMemory(f *testing.F) {
 
 // FuzzKernelText reads one text as every small file of the kernel that is more than copied.
 func FuzzKernelText(f *testing.F) {
-	for _, name := range []string{pveConfig, "/proc/cmdline", "/sys/fs/cgroup/io.cost.qos",
-		"/sys/kernel/debug/kprobes/list", vmStatPath,
-		statPath, "/sys/kernel/debug/swiotlb/io_tlb_nslabs", collect.ReleasePath} {
+	for _, name := range []string{pveConfig, cmdlinePath, "/sys/kernel/debug/kprobes/list", collect.ReleasePath} {
 		seed(f, name)
 	}
 	kinds := kindsByKey(catalogue.All())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := files(map[string]string{pveConfig: string(data), cmdlinePath: string(data),
-			"/sys/kernel/debug/kprobes/list": string(data),
-			vmStatPath:                       string(data), statPath: string(data),
-			"/sys/kernel/debug/swiotlb/io_tlb_nslabs": string(data),
-			collect.ReleasePath:                       string(data), "/cg/io.cost.qos": string(data),
-			cpuDir + "/online":  string(data),
-			cpuDir + "/present": string(data),
-			"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": string(data)})
+			"/sys/kernel/debug/kprobes/list": string(data), collect.ReleasePath: string(data)})
 		major, minor := versionNumbers(r)
-		found := []lab.Fact{proxmox(r), bootLoader(r), kernelProbes(r), swapped(r), steal(r), major, minor,
-			offline(r), hugePages(r),
-			controlGroup{r: r, top: "/cg", dir: "/cg"}.ioCost(), cpuCount(r, "cpu.present", cpuDir+"/present")}
-		found = append(found, swiotlb(r)...)
+		found := []lab.Fact{proxmox(r), bootLoader(r), kernelProbes(r), major, minor}
+		checkLines(t, found)
+		checkKinds(t, found, kinds)
+	})
+}
+
+// FuzzHardwareText does the same with those of processors, memory and DMA.
+func FuzzHardwareText(f *testing.F) {
+	seed(f, "/sys/kernel/debug/swiotlb/io_tlb_nslabs")
+	kinds := kindsByKey(catalogue.All())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := files(map[string]string{"/sys/kernel/debug/swiotlb/io_tlb_nslabs": string(data),
+			cpuDir + "/online": string(data), cpuDir + "/present": string(data),
+			"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": string(data)})
+		found := append(swiotlb(r), offline(r), hugePages(r), cpuCount(r, "cpu.present", cpuDir+"/present"))
+		checkLines(t, found)
+		checkKinds(t, found, kinds)
+	})
+}
+
+// FuzzLoadText does the same with those that say how busy a machine is.
+func FuzzLoadText(f *testing.F) {
+	seed(f, vmStatPath)
+	seed(f, statPath)
+	kinds := kindsByKey(catalogue.All())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := files(map[string]string{vmStatPath: string(data), statPath: string(data)})
+		found := []lab.Fact{swapped(r), steal(r)}
+		checkLines(t, found)
+		checkKinds(t, found, kinds)
+	})
+}
+
+func FuzzIOCost(f *testing.F) {
+	seed(f, "/sys/fs/cgroup/io.cost.qos")
+	kinds := kindsByKey(catalogue.All())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := files(map[string]string{"/cg/io.cost.qos": string(data)})
+		found := []lab.Fact{controlGroup{r: r, top: "/cg", dir: "/cg"}.ioCost()}
 		checkLines(t, found)
 		checkKinds(t, found, kinds)
 	})

@@ -33,7 +33,7 @@ func Levels(ctx context.Context, t target.Target, place lab.Place) ([]Level, err
 	s := newStack(collect.Reader{FS: t.FS()})
 	found := map[string]*layerHeight{}
 	for _, top := range s.tops(place) {
-		s.layerHeight(top, found)
+		heightOf(s, top, found)
 	}
 	var names []string
 	for name := range found {
@@ -58,14 +58,14 @@ type layerHeight struct {
 	height int
 }
 
-// layerHeight finds a device and all below it. A device that changes while it is looked at could seem to lie on itself;
+// heightOf finds a device and all below it. A device that changes while it is looked at could seem to lie on itself;
 // it is found once.
-func (s stack) layerHeight(name string, found map[string]*layerHeight) *layerHeight {
+func heightOf(s stack, name string, found map[string]*layerHeight) *layerHeight {
 	if r := found[name]; r != nil {
 		return r
 	}
 	l := s.layer(name)
-	r := &layerHeight{Level: Level{Path: s.node(name), Kind: l.kind, Size: s.size(name)}}
+	r := &layerHeight{Level: Level{Path: nodePath(s, name), Kind: l.kind, Size: s.size(name)}}
 	found[name] = r
 	switch l.kind {
 	case "dm":
@@ -83,7 +83,7 @@ func (s stack) layerHeight(name string, found map[string]*layerHeight) *layerHei
 		return r
 	}
 	for _, b := range l.below {
-		under := s.layerHeight(b, found)
+		under := heightOf(s, b, found)
 		r.height = max(r.height, under.height+1)
 		r.Disks = append(r.Disks, under.Disks...)
 	}
@@ -92,8 +92,8 @@ func (s stack) layerHeight(name string, found map[string]*layerHeight) *layerHei
 	return r
 }
 
-// node is the path by which people know a device.
-func (s stack) node(name string) string {
+// nodePath is the path by which people know a device.
+func nodePath(s stack, name string) string {
 	if mapped, err := s.Text(class(name) + "/dm/name"); err == nil && mapped != "" {
 		return path.Join("/dev/mapper", mapped)
 	}

@@ -41,7 +41,7 @@ import (
 // other command is not installed. The archive's comment says what it is and names the place to measure and a folder for
 // a store.
 type machine struct {
-	name         string
+	title        string
 	place, store string
 	files        fstest.MapFS
 	closed       map[string]bool
@@ -53,9 +53,9 @@ var _ target.Target = (*machine)(nil)
 // machines reads every saved machine.
 func machines(t testing.TB) []*machine {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/*.txtar")
+	paths, err := filepath.Glob(filepath.Join(folder(t), "*.txtar"))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("no saved machines in testdata: %v", err)
+		t.Fatalf("no saved machines: %v", err)
 	}
 	all := make([]*machine, len(paths))
 	for i, p := range paths {
@@ -67,7 +67,19 @@ func machines(t testing.TB) []*machine {
 // saved reads one saved machine by name.
 func saved(t testing.TB, name string) *machine {
 	t.Helper()
-	return readMachine(t, filepath.Join("testdata", name+".txtar"))
+	return readMachine(t, filepath.Join(folder(t), name+".txtar"))
+}
+
+// folder holds the machines, for tests of package facts and of those below it.
+func folder(t testing.TB) string {
+	t.Helper()
+	for _, dir := range []string{"testdata", "../testdata"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, "*.txtar")); len(found) > 0 {
+			return dir
+		}
+	}
+	t.Fatal("the saved machines in facts/testdata are neither here nor in the folder above")
+	return ""
 }
 
 func readMachine(t testing.TB, file string) *machine {
@@ -77,7 +89,7 @@ func readMachine(t testing.TB, file string) *machine {
 		t.Fatal(err)
 	}
 	archive := txtar.Parse(data)
-	m := &machine{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), files: fstest.MapFS{},
+	m := &machine{title: strings.TrimSuffix(filepath.Base(file), ".txtar"), files: fstest.MapFS{},
 		closed:  map[string]bool{},
 		printed: map[string]string{}}
 	for line := range strings.Lines(string(archive.Comment)) {
@@ -145,20 +157,20 @@ func (m *machine) section(t testing.TB, f txtar.File) bool {
 		case "files":
 			name, content, ok := strings.Cut(text, " = ")
 			if !ok {
-				t.Fatalf("%s: not a file: %q", m.name, text)
+				t.Fatalf("%s: not a file: %q", m.title, text)
 			}
 			put(name, &fstest.MapFile{Data: []byte(content + "\n"), Mode: 0o444})
 		case "bytes":
 			name, digits, _ := strings.Cut(text, " = ")
 			data, err := hex.DecodeString(digits)
 			if err != nil || len(data) == 0 {
-				t.Fatalf("%s: not a file of bytes: %q: %v", m.name, text, err)
+				t.Fatalf("%s: not a file of bytes: %q: %v", m.title, text, err)
 			}
 			put(name, &fstest.MapFile{Data: data, Mode: 0o444})
 		case "links":
 			name, to, ok := strings.Cut(text, " -> ")
 			if !ok {
-				t.Fatalf("%s: not a link: %q", m.name, text)
+				t.Fatalf("%s: not a link: %q", m.title, text)
 			}
 			put(name, &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink | 0o777})
 		case "folders":
@@ -167,7 +179,7 @@ func (m *machine) section(t testing.TB, f txtar.File) bool {
 			var kind, name string
 			var major, minor uint32
 			if _, err := fmt.Sscanf(text, "%1s %d:%d %s", &kind, &major, &minor, &name); err != nil {
-				t.Fatalf("%s: not a node: %q: %v", m.name, text, err)
+				t.Fatalf("%s: not a node: %q: %v", m.title, text, err)
 			}
 			mode := fs.ModeDevice | 0o660
 			if kind == "c" {
@@ -183,20 +195,6 @@ func (m *machine) section(t testing.TB, f txtar.File) bool {
 	}
 	return f.Name == "files" || f.Name == "bytes" || f.Name == "links" || f.Name == "folders" || f.Name == "nodes" ||
 		f.Name == "closed"
-}
-
-// snapshot reads everything that the machine says, and the place under test.
-func (m *machine) snapshot(t testing.TB) (lab.Place, []lab.Fact) {
-	t.Helper()
-	place, err := ResolvePlace(t.Context(), m, m.place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	facts, err := SnapshotWithin(t.Context(), SnapshotLimit, m, place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return place, facts
 }
 
 func (m *machine) Name() string { return "local" }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 )
@@ -16,8 +17,10 @@ import (
 func manyDisks(n int) tree {
 	t := newTree()
 	queue := newTree()
-	for _, a := range queueAttributes() {
-		queue.file(a, "1")
+	for _, d := range catalogue.All() {
+		if a, ok := strings.CutPrefix(d.Key, "disk.queue."); ok {
+			queue.file(a, "1")
+		}
 	}
 	queue.file("rotational", "0")
 	queue.file("scheduler", "none [mq-deadline]")

@@ -13,7 +13,7 @@ import (
 )
 
 // put writes files of a machine.
-func (m *machine) put(files map[string]string) {
+func put(m *machine, files map[string]string) {
 	for name, text := range files {
 		m.files[collect.PathInFS(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
 	}
@@ -22,7 +22,7 @@ func (m *machine) put(files map[string]string) {
 // readingOf reads a machine that has these files, too.
 func readingOf(t *testing.T, m *machine, files map[string]string) (*EnergyMeter, EnergyReading) {
 	t.Helper()
-	m.put(files)
+	put(m, files)
 	meter, err := NewEnergyMeter(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)

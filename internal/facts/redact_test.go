@@ -23,7 +23,7 @@ func TestRedactMachines(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range machines(t) {
 		places := []string{m.place}
-		if m.name == "stacked" {
+		if m.title == "stacked" {
 			places = append(places, "/mnt/my share")
 		}
 		for _, p := range places {
@@ -43,11 +43,11 @@ func TestRedactMachines(t *testing.T) {
 					seen[n] = seen[n] || strings.Contains(plain, n)
 					named = named || strings.Contains(plain, n)
 					if strings.Contains(redacted, n) {
-						t.Errorf("%s: %s is still in: %s", m.name, n, redacted)
+						t.Errorf("%s: %s is still in: %s", m.title, n, redacted)
 					}
 				}
 				if !named && redacted != plain && !catalogue.NewIndex().Secret(before[i].Key) {
-					t.Errorf("%s: changed without need:\n%s%s", m.name, plain, redacted)
+					t.Errorf("%s: changed without need:\n%s%s", m.title, plain, redacted)
 				}
 			}
 		}
