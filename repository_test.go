@@ -92,6 +92,7 @@ func forbidden() []struct{ path, only, reason string } {
 			"megabytes of memory on every machine that is measured"},
 		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
 		{"headroom/" + designTests, "nowhere", "it is for tests"},
+		{"headroom/internal/facts/factstest", "nowhere", "it is for tests"},
 		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
 		{"net/http", "nowhere", "headroom opens no port, and calls nobody but the cluster that a user names, through " +
 			"client-go"},

@@ -18,7 +18,7 @@ func collectAllDisks(fsys fs.FS, in collect.Scope) []lab.Fact {
 	s := inventoryOf(fsys, in)
 	disks := s.wholeDisks()
 	used := s.used()
-	irqs := diskInterrupts(s, disks, interruptsOf(fsys, in).counts.names)
+	irqs := diskInterrupts(s, disks, interruptsOf(fsys, in).counts.Names)
 	return collect.Spread(len(disks), func(i int) []lab.Fact {
 		d := disks[i]
 		facts := s.disk("disk", d.name)

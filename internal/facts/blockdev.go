@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
 )
 
 // sectorSize is the unit of /sys/block/*/size and of the sectors in /proc/diskstats, whatever the device's own sector
@@ -95,7 +96,7 @@ func (s stack) layer(name string) layer {
 	case s.Exists(class(name) + "/md"):
 		l.kind = "md"
 	case s.Exists(class(name) + "/bcache"):
-		// The folder of that name in a backing or a caching device is another Thing: those have no slaves.
+		// The folder of that name in a backing or a caching device is another thing: those have no slaves.
 		if len(l.below) > 0 {
 			l.kind = "bcache"
 		}
@@ -259,7 +260,7 @@ func (s stack) pciOf(disk string) (string, bool) {
 		}
 		parts := strings.Split(full, "/")
 		for _, p := range slices.Backward(parts) {
-			if pciAddress.MatchString(p) {
+			if hardware.PCIAddress.MatchString(p) {
 				return p, true
 			}
 		}

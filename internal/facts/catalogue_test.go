@@ -6,25 +6,26 @@ import (
 	"testing"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/factstest"
 )
 
 // Every fact that any saved machine yields is in the catalogue, so that rules, redaction and comparison know it.
 func TestEveryFactIsInTheCatalogue(t *testing.T) {
 	index := catalogue.NewIndex()
-	for _, m := range machines(t) {
+	for _, m := range factstest.Machines(t) {
 		_, facts := placeAndFacts(t, m)
 		for _, f := range facts {
 			d, ok := index.Lookup(f.Key)
 			if !ok {
-				t.Errorf("%s: %s is not in the catalogue", m.title, f.Key)
+				t.Errorf("%s: %s is not in the catalogue", m.Title, f.Key)
 				continue
 			}
 			if (catalogue.ClassOf(f.Key) != "") != (f.About != "") &&
 				!strings.Contains(f.Key, catalogue.UnderTestRole) {
-				t.Errorf("%s: %s is about %q", m.title, f.Key, f.About)
+				t.Errorf("%s: %s is about %q", m.Title, f.Key, f.About)
 			}
 			if f.Unknown == "" && !d.Kind.Holds(f.Value) {
-				t.Errorf("%s: %s = %q is not what its kind says", m.title, f.Key, f.Value)
+				t.Errorf("%s: %s = %q is not what its kind says", m.Title, f.Key, f.Value)
 			}
 		}
 	}
@@ -68,7 +69,7 @@ func TestEveryKeyIsProduced(t *testing.T) {
 	}
 	produced := map[string]bool{}
 	index := catalogue.NewIndex()
-	for _, m := range machines(t) {
+	for _, m := range factstest.Machines(t) {
 		_, facts := placeAndFacts(t, m)
 		for _, f := range facts {
 			if d, ok := index.Lookup(f.Key); ok {

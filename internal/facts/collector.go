@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
+	"headroom/internal/facts/kernel"
+	"headroom/internal/facts/process"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -29,20 +32,20 @@ const Tools = "tools"
 // first.
 func Collectors() []Collector {
 	return []Collector{
-		{Name: "os", Collect: collectOS},
-		{Name: "kernel", Commands: kernelCommands, Collect: collectKernel},
-		{Name: "config", Collect: collectConfig},
-		{Name: "modules", Collect: collectModules},
-		{Name: "sysctl", Collect: collectSysctl},
-		{Name: "dma", Collect: collectDMA},
-		{Name: "machine", Collect: collectMachine},
-		{Name: "raid", Commands: raidCommands, Collect: collectRAID},
-		{Name: "dimm", Collect: collectDIMMs},
-		{Name: "cpu", Collect: collectCPU},
-		{Name: "vulnerabilities", Collect: collectVulnerabilities},
-		{Name: "numa", Collect: collectNUMA},
-		{Name: "memory", Collect: collectMemory},
-		{Name: "slab", Collect: collectSlab},
+		{Name: "os", Collect: kernel.CollectOS},
+		{Name: "kernel", Commands: kernel.KernelCommands, Collect: kernel.CollectKernel},
+		{Name: "config", Collect: kernel.CollectConfig},
+		{Name: "modules", Collect: kernel.CollectModules},
+		{Name: "sysctl", Collect: kernel.CollectSysctl},
+		{Name: "dma", Collect: hardware.CollectDMA},
+		{Name: "machine", Collect: hardware.CollectMachine},
+		{Name: "raid", Commands: hardware.RAIDCommands, Collect: hardware.CollectRAID},
+		{Name: "dimm", Collect: hardware.CollectDIMMs},
+		{Name: "cpu", Collect: hardware.CollectCPU},
+		{Name: "vulnerabilities", Collect: hardware.CollectVulnerabilities},
+		{Name: "numa", Collect: hardware.CollectNUMA},
+		{Name: "memory", Collect: hardware.CollectMemory},
+		{Name: "slab", Collect: hardware.CollectSlab},
 		{Name: "place", Collect: collectPlace},
 		{Name: "filesystem", Commands: spaceCommands, Collect: collectFilesystem},
 		{Name: "disks", Collect: collectDisks},
@@ -52,8 +55,8 @@ func Collectors() []Collector {
 		{Name: "zfs", Collect: collectZFS},
 		{Name: "iscsi", Collect: collectISCSI},
 		{Name: "mounts", Commands: mountCommands, Collect: collectMounts},
-		{Name: "pci", Collect: collectPCI},
-		{Name: "cgroup", Collect: collectCgroup},
+		{Name: "pci", Collect: hardware.CollectPCI},
+		{Name: "cgroup", Collect: process.CollectCgroup},
 		{Name: "nics", Commands: nicCommands, Collect: collectNICs},
 		{Name: "ethtool", Commands: ethtoolCommands, Collect: collectEthtool},
 		{Name: "interrupts", Collect: collectNICInterrupts},
@@ -63,8 +66,8 @@ func Collectors() []Collector {
 		{Name: "nfs", Collect: collectNFS},
 		{Name: "nfsd", Collect: collectNFSServer},
 		{Name: "load", Collect: collectLoad},
-		{Name: "processes", Collect: collectProcesses},
-		{Name: Tools, Commands: toolCommands, Collect: collectTools},
+		{Name: "processes", Collect: process.CollectProcesses},
+		{Name: Tools, Commands: process.ToolCommands, Collect: process.CollectTools},
 	}
 }
 

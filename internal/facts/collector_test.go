@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -24,8 +25,8 @@ import (
 // TestGolden compares everything that is found on each saved machine: the place, the facts, the machine's few and the
 // counters.
 func TestGolden(t *testing.T) {
-	for _, m := range machines(t) {
-		t.Run(m.title, func(t *testing.T) {
+	for _, m := range factstest.Machines(t) {
+		t.Run(m.Title, func(t *testing.T) {
 			place, facts := placeAndFacts(t, m)
 			checkWhole(t, facts)
 			gauges, err := NewCounterReader(t.Context(), m, place.Disks)
@@ -47,15 +48,15 @@ func TestGolden(t *testing.T) {
 				machine.Rotational = nil
 			}
 			fmt.Fprintf(&b, "machine %+v\nrotational %s\ncounters %+v\n", machine, rotational, counters)
-			golden.Equal(t, filepath.Join("testdata", m.title+".golden"), b.String())
+			golden.Equal(t, filepath.Join("testdata", m.Title+".golden"), b.String())
 		})
 	}
 }
 
 // placeAndFacts reads everything that the machine says, and the place under test.
-func placeAndFacts(t testing.TB, m *machine) (lab.Place, []lab.Fact) {
+func placeAndFacts(t testing.TB, m *factstest.Machine) (lab.Place, []lab.Fact) {
 	t.Helper()
-	place, err := ResolvePlace(t.Context(), m, m.place)
+	place, err := ResolvePlace(t.Context(), m, m.Place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func TestLive(t *testing.T) {
 	if err := unix.Uname(&name); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := valueOf(facts, "kernel.release"), unix.ByteSliceToString(name.Release[:]); got != want {
+	if got, want := factstest.ValueOf(facts, "kernel.release"), unix.ByteSliceToString(name.Release[:]); got != want {
 		t.Errorf("kernel.release is %q, uname says %q", got, want)
 	}
 	if m := Machine(facts); m.MemoryBytes <= 0 || m.Cores <= 0 || m.Filesystem == "" {
@@ -177,41 +178,19 @@ func TestLive(t *testing.T) {
 			t.Errorf("%s was read, though left out", f.Key)
 		}
 	}
-	if valueOf(without, "kernel.release") != valueOf(facts, "kernel.release") {
+	if factstest.ValueOf(without, "kernel.release") != factstest.ValueOf(facts, "kernel.release") {
 		t.Error("more than the tools were left out")
 	}
-}
-
-func valueOf(facts []lab.Fact, key string) string {
-	for _, f := range facts {
-		if f.Key == key {
-			return f.Value
-		}
-	}
-	return ""
-}
-
-// said is what is known of a Thing: "unknown: reason" when it can't be told, "" when there is no such fact.
-func said(facts []lab.Fact, key, thing string) string {
-	for _, f := range facts {
-		if f.Key == key && f.About == thing {
-			if f.Unknown != "" {
-				return "unknown: " + f.Unknown
-			}
-			return f.Value
-		}
-	}
-	return ""
 }
 
 // slow is a saved machine on which a file system hangs, and commands do not end, not even when they are killed: that is
 // how a command looks to a drive that does not answer.
 type slow struct {
-	*machine
+	*factstest.Machine
 	hang chan struct{}
 }
 
-func (s slow) FS() fs.FS { return slowFS{s.machine.FS(), s.hang} }
+func (s slow) FS() fs.FS { return slowFS{s.Machine.FS(), s.hang} }
 
 func (s slow) Run(ctx context.Context, _ ...string) (target.Output, error) {
 	<-s.hang
@@ -241,7 +220,7 @@ func TestSnapshotDoesNotHang(t *testing.T) {
 }
 
 func snapshotDoesNotHang(t *testing.T) {
-	s := slow{saved(t, "firecracker"), make(chan struct{})}
+	s := slow{factstest.Saved(t, "firecracker"), make(chan struct{})}
 	defer close(s.hang)
 	place, err := ResolvePlace(t.Context(), s, "/srv/scratch")
 	if err != nil {
@@ -281,7 +260,7 @@ func TestManyCommandsHang(t *testing.T) {
 }
 
 func manyCommandsHang(t *testing.T) {
-	s := slow{saved(t, "firecracker"), make(chan struct{})}
+	s := slow{factstest.Saved(t, "firecracker"), make(chan struct{})}
 	defer close(s.hang)
 	var commands [][]string
 	for i := range 30 {

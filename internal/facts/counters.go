@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
+	"headroom/internal/facts/process"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/validity"
@@ -58,7 +60,7 @@ func NewCounterReader(ctx context.Context, t target.Target, disks []string) (*Co
 	r := collect.Reader{FS: t.FS()}
 	g := &CounterReader{target: t, disks: slices.Clone(disks), sensors: map[string]string{}}
 	g.throttles = throttleFiles(r)
-	policies := r.Glob(cpuDir + "/cpufreq/policy*")
+	policies := r.Glob(hardware.CPUDir + "/cpufreq/policy*")
 	for _, p := range spaced(policies, maxClocks) {
 		if r.Exists(p + "/scaling_cur_freq") {
 			g.clocks = append(g.clocks, p+"/scaling_cur_freq")
@@ -71,7 +73,7 @@ func NewCounterReader(ctx context.Context, t target.Target, disks []string) (*Co
 		}
 	}
 	g.all = []string{diskStatsPath, statPath, vmStatPath, loadPath, pressureIOPath}
-	g.quotas = quotaFiles(r)
+	g.quotas = process.QuotaFiles(r)
 	g.all = slices.Concat(g.all, g.throttles, g.clocks, g.quotas)
 	for _, d := range disks {
 		if file, ok := g.sensors[d]; ok {
@@ -127,7 +129,7 @@ func (r *CounterReader) Read(ctx context.Context) (validity.Counters, error) {
 		}
 	}
 	for _, p := range r.quotas {
-		q, ok := parseQuota(files[p].Data)
+		q, ok := process.ParseQuota(files[p].Data)
 		if !ok {
 			continue
 		}
@@ -176,7 +178,7 @@ func numberIn(f target.File) (int64, bool) {
 // throttleFiles are the counters of thermal throttling (x86 only). Every thread shows its core's counter and its
 // package's, and each must be counted once.
 func throttleFiles(r collect.Reader) []string {
-	dir := cpuDir + "/cpu[0-9]*/thermal_throttle"
+	dir := hardware.CPUDir + "/cpu[0-9]*/thermal_throttle"
 	return append(
 		firstPerTopology(r, r.Glob(dir+"/core_throttle_count"), "core_cpus_list"),
 		firstPerTopology(r, r.Glob(dir+"/package_throttle_count"), "physical_package_id")...)

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
 	"headroom/internal/lab"
 )
 
@@ -245,6 +246,6 @@ func (s stack) pci(role, disk string) []lab.Fact {
 	}
 	dir := "/sys/bus/pci/devices/" + address
 	facts := append([]lab.Fact{collect.Known(role+".pci.address", address, class(disk))},
-		pciLinks(s.Reader, role+".pci", dir)...)
-	return append(facts, s.Fact(role+".numa_node", dir+"/numa_node"), iommuType(s.Reader, role, dir))
+		hardware.PCILinks(s.Reader, role+".pci", dir)...)
+	return append(facts, s.Fact(role+".numa_node", dir+"/numa_node"), hardware.IOMMUGroupType(s.Reader, role, dir))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
 	"headroom/internal/lab"
 )
 
@@ -14,9 +15,9 @@ import (
 // answer.
 func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[string]lab.Fact {
 	const key = "disk.irq.cpus"
-	online, _ := readCPUSet(s.Reader, onlinePath)
+	online, _ := hardware.ReadCPUSet(s.Reader, hardware.OnlineCPUsPath)
 	virtio := virtioInterrupts(names)
-	left := maxInterrupts
+	left := hardware.MaxInterrupts
 	answers := make(map[string]lab.Fact, len(disks))
 	ofController := map[string]lab.Fact{}
 	for _, d := range disks {
@@ -25,14 +26,14 @@ func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[stri
 		switch {
 		case done:
 		case c == "":
-			f = collect.Unknown(key, interruptsPath,
+			f = collect.Unknown(key, hardware.InterruptsPath,
 				"the disk's own interrupts are unknown: it is not on a PCI function")
 		default:
 			numbers := controllerInterrupts(s.Reader, c, names, virtio)
 			if left -= len(numbers); left < 0 {
-				f = collect.Unknown(key, interruptsPath,
+				f = collect.Unknown(key, hardware.InterruptsPath,
 					fmt.Sprintf("the disks have more than %d interrupts together, which are too many "+
-						"to look at each", maxInterrupts))
+						"to look at each", hardware.MaxInterrupts))
 				break
 			}
 			f = controllerCPUs(s.Reader, numbers, online)
@@ -70,7 +71,7 @@ func virtioInterrupts(names map[int]string) map[string][]int {
 func controllerInterrupts(r collect.Reader, controller string, names map[int]string, virtio map[string][]int) []int {
 	all := virtio[controller]
 	if !virtioPart.MatchString(controller) {
-		all = functionInterrupts(r, controller)
+		all = hardware.FunctionInterrupts(r, controller)
 	}
 	data := slices.DeleteFunc(slices.Clone(all), func(irq int) bool { return adminQueue.MatchString(names[irq]) })
 	if len(data) == 0 {
@@ -80,14 +81,14 @@ func controllerInterrupts(r collect.Reader, controller string, names map[int]str
 }
 
 // controllerCPUs counts the CPUs that a controller's interrupts may go to.
-func controllerCPUs(r collect.Reader, irqs []int, online cpuSet) lab.Fact {
+func controllerCPUs(r collect.Reader, irqs []int, online hardware.CPUSet) lab.Fact {
 	const key = "disk.irq.cpus"
 	if len(irqs) == 0 {
-		return collect.Unknown(key, interruptsPath, "no interrupts of its controller were found")
+		return collect.Unknown(key, hardware.InterruptsPath, "no interrupts of its controller were found")
 	}
-	sets, err := affinities(r, irqs)
+	sets, err := hardware.Affinities(r, irqs)
 	if err != nil {
-		return collect.Unknown(key, affinitySource, collect.Why(err))
+		return collect.Unknown(key, hardware.AffinitySource, collect.Why(err))
 	}
-	return interruptCPUs(key, sets, online)
+	return hardware.InterruptCPUs(key, sets, online)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/kernel"
 	"headroom/internal/lab"
 )
 
@@ -74,7 +75,8 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 		if !ok || then.Unknown != "" || after[i].Unknown != "" || then.Value == after[i].Value {
 			continue
 		}
-		if d, _ := index.Lookup(then.Key); d.Mark == catalogue.Moving || strings.HasSuffix(after[i].Source, setAtLoad) {
+		if d, _ := index.Lookup(then.Key); d.Mark == catalogue.Moving ||
+			strings.HasSuffix(after[i].Source, kernel.SetAtLoad) {
 			continue
 		}
 		switch class := catalogue.ClassOf(then.Key); {
@@ -91,7 +93,7 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 func Counters(before, after []lab.Fact) []string {
 	at := make(map[string]string, len(after))
 	for _, f := range after {
-		if strings.HasSuffix(f.Source, setAtLoad) && f.Unknown == "" {
+		if strings.HasSuffix(f.Source, kernel.SetAtLoad) && f.Unknown == "" {
 			at[f.Key] = f.Value
 		}
 	}

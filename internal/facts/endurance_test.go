@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"headroom/internal/facts/factstest"
 )
 
 func TestEndurance(t *testing.T) {
@@ -17,13 +19,13 @@ func TestEndurance(t *testing.T) {
 		{"epyc", "nvme1n1", 0.15, 1474968593 * 512000, 1474968593 * 512000 * 100 / 16, "nvme smart-log"},
 		{"stacked", "sdc", 0.03, 98283747421 * 512, 98283747421 * 512 * 100 / 4, "smartctl"},
 	} {
-		w := Endurance(t.Context(), saved(t, c.machine), c.disk)
+		w := Endurance(t.Context(), factstest.Saved(t, c.machine), c.disk)
 		if w.Unknown != "" || w.Used != c.used || w.Written != c.written || math.Abs(float64(w.Rated-c.rated)) > 1 ||
 			!strings.HasPrefix(w.Source, c.source) {
 			t.Errorf("%s: %+v, rated %d wanted", c.disk, w, c.rated)
 		}
 	}
-	w := Endurance(t.Context(), saved(t, "laptop"), "nvme0n1")
+	w := Endurance(t.Context(), factstest.Saved(t, "laptop"), "nvme0n1")
 	if !strings.Contains(w.Unknown, "can't run nvme") || !strings.Contains(w.Unknown, "can't run smartctl") ||
 		w.Rated != 0 {
 		t.Errorf("%+v", w)

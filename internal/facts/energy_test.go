@@ -75,7 +75,7 @@ func TestEnergyOfThePackages(t *testing.T) {
 	} {
 		m := emptyMachine()
 		meter, first := readingOf(t, m, c.before)
-		m.files = fstest.MapFS{}
+		m.Files = fstest.MapFS{}
 		put(m, c.after)
 		last, err := meter.Read(t.Context())
 		if err != nil {
@@ -91,14 +91,14 @@ func TestEnergyOfThePackages(t *testing.T) {
 // Only root may read the counts; a machine of which one package is closed has no energy, rather than less than it took.
 func TestEnergyThatIsClosed(t *testing.T) {
 	m := emptyMachine()
-	m.closed["sys/class/powercap/intel-rapl:1/energy_uj"] = true
+	m.Closed["sys/class/powercap/intel-rapl:1/energy_uj"] = true
 	meter, first := readingOf(t, m, together(domain("intel-rapl:0", "package-0", intelSpan, "0"),
 		domain("intel-rapl:1", "package-1", intelSpan, "0")))
 	_, last := readingOf(t, m, domain("intel-rapl:0", "package-0", intelSpan, "9000000"))
 	if got := meter.Between(first, last).Joules; got != 0 {
 		t.Errorf("%v J", got)
 	}
-	m.closed["sys/class/powercap/intel-rapl:1/name"] = true
+	m.Closed["sys/class/powercap/intel-rapl:1/name"] = true
 	meter, first = readingOf(t, m, nil)
 	_, last = readingOf(t, m, domain("intel-rapl:0", "package-0", intelSpan, "18000000"))
 	if got := meter.Between(first, last).Joules; got != 0 {

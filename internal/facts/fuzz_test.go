@@ -2,64 +2,18 @@ package facts
 
 import (
 	"math"
-	"path"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
+	"headroom/internal/facts/hardware"
 )
 
-// seed adds one file of every saved machine that has it; a parser without a real example fails.
-func seed(f *testing.F, name string) {
-	f.Helper()
-	n := 0
-	for _, m := range machines(f) {
-		if file := m.files[collect.PathInFS(name)]; file != nil && len(file.Data) > 0 {
-			f.Add(file.Data)
-			n++
-		}
-	}
-	if n == 0 {
-		f.Fatalf("no saved machine has %s", name)
-	}
-}
-
-// seedCommands adds what commands print whose name begins with a word; a parser without a real example fails.
-func seedCommands(f *testing.F, prefix string) {
-	f.Helper()
-	n := 0
-	for _, m := range machines(f) {
-		for command, text := range m.printed {
-			if strings.HasPrefix(command, prefix) {
-				f.Add(text)
-				n++
-			}
-		}
-	}
-	if n == 0 {
-		f.Fatalf("no saved machine shows what %q prints", prefix)
-	}
-}
-
-func FuzzMountInfo(f *testing.F) {
-	seed(f, collect.MountInfoPath)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		mounts := collect.ParseMounts(data)
-		for _, m := range mounts {
-			if !path.IsAbs(m.Point) || m.Kind == "" {
-				t.Errorf("a mount without a place or a type: %+v", m)
-			}
-			if on, ok := collect.MountOf(mounts, m.Point); ok && !collect.Below(m.Point, on.Point) {
-				t.Errorf("%s is said to lie on %s", m.Point, on.Point)
-			}
-		}
-	})
-}
-
 func FuzzDiskStats(f *testing.F) {
-	seed(f, diskStatsPath)
+	factstest.Seed(f, diskStatsPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for name, c := range parseDiskStats(data, []string{"vda", "nvme0n1", "sda"}) {
 			if !strings.Contains(string(data), name) && name != "nvme0n1" {
@@ -73,28 +27,17 @@ func FuzzDiskStats(f *testing.F) {
 }
 
 func FuzzStat(f *testing.F) {
-	seed(f, statPath)
+	factstest.Seed(f, statPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all, cores := parseStat(data)
-		if all.User < 0 || all.Idle < 0 || math.IsNaN(all.Steal) || len(cores) > maxCPUs {
+		if all.User < 0 || all.Idle < 0 || math.IsNaN(all.Steal) || len(cores) > hardware.MaxCPUs {
 			t.Errorf("%+v, %d cores", all, len(cores))
 		}
 	})
 }
 
-func FuzzCPUInfo(f *testing.F) {
-	seed(f, cpuInfoPath)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for name, value := range parseCPUInfo(string(data)) {
-			if name == "" || strings.Contains(name, ":") || strings.Contains(value, "\n") {
-				t.Errorf("%q: %q", name, value)
-			}
-		}
-	})
-}
-
 func FuzzPressure(f *testing.F) {
-	seed(f, pressureIOPath)
+	factstest.Seed(f, pressureIOPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if s, ok := parsePressure(data); ok && s.total < 0 {
 			t.Errorf("%+v", s)
@@ -103,7 +46,7 @@ func FuzzPressure(f *testing.F) {
 }
 
 func FuzzVMStat(f *testing.F) {
-	seed(f, vmStatPath)
+	factstest.Seed(f, vmStatPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if in, out := parseVMStat(data); in < 0 || out < 0 {
 			t.Errorf("%d in, %d out", in, out)
@@ -111,33 +54,11 @@ func FuzzVMStat(f *testing.F) {
 	})
 }
 
-func FuzzMemInfo(f *testing.F) {
-	seed(f, "/proc/meminfo")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for name := range parseMemInfo(string(data)) {
-			if !strings.Contains(string(data), name) {
-				t.Errorf("%q comes from nowhere", name)
-			}
-		}
-	})
-}
-
-func FuzzGroups(f *testing.F) {
-	seed(f, ownGroupsPath)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for controller := range parseGroups(string(data)) {
-			if strings.ContainsAny(controller, ",\n") {
-				t.Errorf("not a controller: %q", controller)
-			}
-		}
-	})
-}
-
 // FuzzWear reads what the two tools print, each with the other's parser, too.
 func FuzzWear(f *testing.F) {
 	n := 0
-	for _, m := range machines(f) {
-		for command, text := range m.printed {
+	for _, m := range factstest.Machines(f) {
+		for command, text := range m.Printed {
 			if strings.HasPrefix(command, "nvme") || strings.HasPrefix(command, "smartctl") {
 				f.Add([]byte(text))
 				n++
@@ -159,8 +80,8 @@ func FuzzWear(f *testing.F) {
 
 func FuzzSpace(f *testing.F) {
 	n := 0
-	for _, m := range machines(f) {
-		for command, text := range m.printed {
+	for _, m := range factstest.Machines(f) {
+		for command, text := range m.Printed {
 			if strings.HasPrefix(command, "stat ") {
 				f.Add(text)
 				n++

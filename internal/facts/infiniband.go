@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
 	"headroom/internal/lab"
 )
 
@@ -164,7 +165,7 @@ func (p *port) adapter(layer string) {
 		p.Add(collect.Known("port.best_generation", best, source))
 	}
 	full, err := p.Resolve(p.device + "/device")
-	if address := path.Base(full); err == nil && pciAddress.MatchString(address) {
+	if address := path.Base(full); err == nil && hardware.PCIAddress.MatchString(address) {
 		p.Add(collect.Known("port.pci.address", address, p.device+"/device"))
 		p.Add(p.Whole("port.numa_node", p.device+"/device/numa_node"))
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/facts/hardware"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -23,12 +24,12 @@ func ReadKernelCounters(ctx context.Context, t target.Target) (KernelCounters, e
 		return nil, err
 	}
 	now := time.Now()
-	files, err := t.ReadFiles(ctx, interruptsPath, softIRQsPath, vmStatPath, statPath)
+	files, err := t.ReadFiles(ctx, hardware.InterruptsPath, softIRQsPath, vmStatPath, statPath)
 	if err != nil {
 		return nil, &lab.Error{What: "can't read what the kernel counts", Target: target.RemoteName(t), Err: err}
 	}
 	all := KernelCounters{lab.CounterSeconds: float64(now.UnixNano()) / float64(time.Second)}
-	all.addInterrupts(files[interruptsPath].Data)
+	all.addInterrupts(files[hardware.InterruptsPath].Data)
 	all.addSoftIRQs(files[softIRQsPath].Data)
 	all.addVMStat(files[vmStatPath].Data)
 	all.addStat(files[statPath].Data)

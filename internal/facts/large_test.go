@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 )
 
 // inMemory is a machine whose files are a tree.
 type inMemory struct {
-	*machine
-	files tree
+	*factstest.Machine
+	files factstest.Tree
 }
 
 func (m inMemory) FS() fs.FS { return m.files }
@@ -26,8 +27,8 @@ func (m inMemory) FS() fs.FS { return m.files }
 // configuration and 2,000 processes.
 func largeMachine(t testing.TB) inMemory {
 	t.Helper()
-	m := inMemory{&machine{title: "large"}, newTree()}
-	write := m.files.file
+	m := inMemory{&factstest.Machine{Title: "large"}, factstest.NewTree()}
+	write := m.files.File
 	const cpuDir, nodeDir = "/sys/devices/system/cpu", "/sys/devices/system/node"
 	const cpus, perNode, perSocket = 1024, 64, 256
 	write(cpuDir+"/present", "0-1023")
@@ -68,7 +69,7 @@ func largeMachine(t testing.TB) inMemory {
 	if err := packed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m.files.put("/proc/config.gz", &treeNode{data: config.String()})
+	m.files.Put("/proc/config.gz", &factstest.Node{Data: config.String()})
 	write(collect.ReleasePath, "6.18.0-large")
 	for n := range 2000 {
 		write(fmt.Sprintf("/proc/%d/comm", n+1), fmt.Sprintf("worker/%d", n))
@@ -88,7 +89,7 @@ func TestLargeMachine(t *testing.T) {
 		"cpu.offline": "1023", "numa.nodes": "16", "node.sockets": "1", "cpu.governor": "performance",
 		"sysctl.net.area0.setting0": "1 2 3", "module.module0.parameter4": "Y", "kernel.config.OPTION_9999": "y",
 		"load.throttled": "512", "busy.read": "1999"} {
-		if got := valueOf(found, key); got != want {
+		if got := factstest.ValueOf(found, key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"headroom/internal/facts/factstest"
 )
 
 func TestLevels(t *testing.T) {
@@ -25,7 +27,7 @@ func TestLevels(t *testing.T) {
 			"/dev/md127 md " + four,
 			"/dev/mapper/md127_crypt crypt " + four, "/dev/mapper/vg0-data lvm " + four, "/dev/drbd0 drbd " + four}},
 	} {
-		m := saved(t, c.machine)
+		m := factstest.Saved(t, c.machine)
 		place, err := ResolvePlace(t.Context(), m, c.place)
 		if err != nil {
 			t.Fatal(err)

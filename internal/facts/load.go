@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
 	"headroom/internal/lab"
 )
 
@@ -41,7 +42,7 @@ func steal(r collect.Reader) lab.Fact {
 // throttled adds up how often cores were slowed by heat; threads of a core show the core's number, so each counts once.
 // Only Intel's driver counts.
 func throttled(r collect.Reader) lab.Fact {
-	const key, source = "load.throttled", cpuDir + "/cpu*/thermal_throttle/core_throttle_count"
+	const key, source = "load.throttled", hardware.CPUDir + "/cpu*/thermal_throttle/core_throttle_count"
 	var sum int64
 	var counted bool
 	for _, file := range throttleFiles(r) {

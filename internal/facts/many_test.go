@@ -9,82 +9,83 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 )
 
 // manyDisks is a machine with n SAS disks behind eight adapters of 128 interrupts each; a quarter is paired to
 // multipath maps, and a quarter mounted.
-func manyDisks(n int) tree {
-	t := newTree()
-	queue := newTree()
+func manyDisks(n int) factstest.Tree {
+	t := factstest.NewTree()
+	queue := factstest.NewTree()
 	for _, d := range catalogue.All() {
 		if a, ok := strings.CutPrefix(d.Key, "disk.queue."); ok {
-			queue.file(a, "1")
+			queue.File(a, "1")
 		}
 	}
-	queue.file("rotational", "0")
-	queue.file("scheduler", "none [mq-deadline]")
-	t.put("/sys/bus/scsi/drivers/sd", &treeNode{names: map[string]*treeNode{}})
-	t.file("/sys/devices/system/cpu/online", "0-1023")
-	t.file("/proc/sys/kernel/osrelease", "6.12.0")
+	queue.File("rotational", "0")
+	queue.File("scheduler", "none [mq-deadline]")
+	t.Put("/sys/bus/scsi/drivers/sd", &factstest.Node{Names: map[string]*factstest.Node{}})
+	t.File("/sys/devices/system/cpu/online", "0-1023")
+	t.File("/proc/sys/kernel/osrelease", "6.12.0")
 	var interrupts, mounts strings.Builder
 	mounts.WriteString("20 1 0:20 / / rw - tmpfs tmpfs rw\n")
 	for h := range 8 {
 		bus := fmt.Sprintf("/sys/devices/pci0000:%02x/0000:%02x:00.0", 16*h, 16*h+1)
 		address := path.Base(bus)
-		t.link("/sys/bus/pci/devices/"+address, bus)
+		t.Link("/sys/bus/pci/devices/"+address, bus)
 		for name, data := range map[string]string{"class": "0x010700", "vendor": "0x1000", "device": "0x00af",
 			"numa_node":          "0",
 			"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "8", "max_link_speed": "8.0 GT/s PCIe",
 			"max_link_width": "8"} {
-			t.file(bus+"/"+name, data)
+			t.File(bus+"/"+name, data)
 		}
-		t.file(fmt.Sprintf("/sys/class/scsi_host/host%d/proc_name", h), "mpt3sas")
+		t.File(fmt.Sprintf("/sys/class/scsi_host/host%d/proc_name", h), "mpt3sas")
 		for i := range 128 {
 			irq := 1000 + 128*h + i
-			t.file(fmt.Sprintf("%s/msi_irqs/%d", bus, irq), "msix")
-			t.file(fmt.Sprintf("/proc/irq/%d/smp_affinity_list", irq), fmt.Sprintf("%d-%d", 8*i, 8*i+7))
+			t.File(fmt.Sprintf("%s/msi_irqs/%d", bus, irq), "msix")
+			t.File(fmt.Sprintf("/proc/irq/%d/smp_affinity_list", irq), fmt.Sprintf("%d-%d", 8*i, 8*i+7))
 			fmt.Fprintf(&interrupts, "%5d:%s  IR-PCI-MSI  0-edge      mpt3sas%d-msix%d\n", irq,
 				strings.Repeat("          0", 1024), h, i)
 		}
 	}
-	t.file("/proc/interrupts", interrupts.String())
+	t.File("/proc/interrupts", interrupts.String())
 	for i := range n {
 		host := i % 8
 		name := fmt.Sprintf("sd%05d", i)
 		device := fmt.Sprintf(
 			"/sys/devices/pci0000:%02x/0000:%02x:00.0/host%d/port-%d:%d/end_device-%d:%d/target%d:0:%d/%d:0:%d:0",
 			16*host, 16*host+1, host, host, i, host, i, host, i, host, i)
-		t.file(device+"/model", "SAS SSD")
-		t.file(device+"/wwid", fmt.Sprintf("naa.%016x", i))
-		t.file(device+"/queue_depth", "254")
-		t.link(device+"/driver", "/sys/bus/scsi/drivers/sd")
-		t.link(fmt.Sprintf("%s/../../../phy-%d:%d", device, host, i), "../x")
+		t.File(device+"/model", "SAS SSD")
+		t.File(device+"/wwid", fmt.Sprintf("naa.%016x", i))
+		t.File(device+"/queue_depth", "254")
+		t.Link(device+"/driver", "/sys/bus/scsi/drivers/sd")
+		t.Link(fmt.Sprintf("%s/../../../phy-%d:%d", device, host, i), "../x")
 		disk := device + "/block/" + name
-		t.link("/sys/class/block/"+name, disk)
-		t.link(disk+"/device", device)
-		t.file(disk+"/size", "1000000")
-		t.put(disk+"/queue", queue.root)
-		t.file(fmt.Sprintf("%s/%s1/start", disk, name), "2048")
-		t.file(fmt.Sprintf("%s/%s1/partition", disk, name), "1")
-		t.link("/sys/class/block/"+name+"1", disk+"/"+name+"1")
+		t.Link("/sys/class/block/"+name, disk)
+		t.Link(disk+"/device", device)
+		t.File(disk+"/size", "1000000")
+		t.Put(disk+"/queue", queue.Root)
+		t.File(fmt.Sprintf("%s/%s1/start", disk, name), "2048")
+		t.File(fmt.Sprintf("%s/%s1/partition", disk, name), "1")
+		t.Link("/sys/class/block/"+name+"1", disk+"/"+name+"1")
 		switch i % 4 {
 		case 0:
 			mapped := fmt.Sprintf("dm-%d", i/8)
 			folder := "/sys/devices/virtual/block/" + mapped
-			t.link("/sys/class/block/"+mapped, folder)
-			t.link(folder+"/slaves/"+name, disk)
-			t.link(disk+"/holders/"+mapped, folder)
-			t.file(folder+"/dm/name", "mpath"+mapped)
-			t.file(folder+"/dm/uuid", "mpath-"+mapped)
-			t.file(folder+"/size", "1000000")
+			t.Link("/sys/class/block/"+mapped, folder)
+			t.Link(folder+"/slaves/"+name, disk)
+			t.Link(disk+"/holders/"+mapped, folder)
+			t.File(folder+"/dm/name", "mpath"+mapped)
+			t.File(folder+"/dm/uuid", "mpath-"+mapped)
+			t.File(folder+"/size", "1000000")
 		case 1:
 			number := fmt.Sprintf("%d:%d", 300+i/256, i%256)
-			t.link("/sys/dev/block/"+number, disk+"/"+name+"1")
+			t.Link("/sys/dev/block/"+number, disk+"/"+name+"1")
 			fmt.Fprintf(&mounts, "%d 20 %s / /srv/%d rw - xfs /dev/%s1 rw\n", 100+i, number, i, name)
 		}
 	}
-	t.file("/proc/self/mountinfo", mounts.String())
+	t.File("/proc/self/mountinfo", mounts.String())
 	return t
 }
 
@@ -102,14 +103,14 @@ func TestThousandsOfDisks(t *testing.T) {
 			default:
 				continue
 			}
-			machine.looked.Store(0)
+			machine.Looked.Store(0)
 			start := time.Now()
 			in := collect.Scope{Files: machine}
 			if c.Commands != nil {
 				c.Commands(in)
 			}
 			found := c.Collect(machine, in)
-			looks[c.Name] = machine.looked.Load()
+			looks[c.Name] = machine.Looked.Load()
 			t.Logf("%d disks, %s: %d facts, %d looks, %v", n, c.Name, len(found), looks[c.Name], time.Since(start))
 			facts = append(facts, found...)
 		}

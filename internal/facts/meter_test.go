@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/target"
 )
 
 // put writes files of a machine.
-func put(m *machine, files map[string]string) {
+func put(m *factstest.Machine, files map[string]string) {
 	for name, text := range files {
-		m.files[collect.PathInFS(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
+		m.Files[collect.PathInFS(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
 	}
 }
 
 // readingOf reads a machine that has these files, too.
-func readingOf(t *testing.T, m *machine, files map[string]string) (*EnergyMeter, EnergyReading) {
+func readingOf(t *testing.T, m *factstest.Machine, files map[string]string) (*EnergyMeter, EnergyReading) {
 	t.Helper()
 	put(m, files)
 	meter, err := NewEnergyMeter(t.Context(), m)
@@ -34,7 +35,9 @@ func readingOf(t *testing.T, m *machine, files map[string]string) (*EnergyMeter,
 	return meter, r
 }
 
-func emptyMachine() *machine { return &machine{files: fstest.MapFS{}, closed: map[string]bool{}} }
+func emptyMachine() *factstest.Machine {
+	return &factstest.Machine{Files: fstest.MapFS{}, Closed: map[string]bool{}}
+}
 
 // Idle, iowait and steal are no time that was spent, and a guest's time stands in user or nice already.
 func TestCPUTimeThatWasSpent(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/process"
 	"headroom/internal/lab"
 )
 
@@ -153,7 +154,7 @@ func collectMounts(fsys fs.FS, in collect.Scope) []lab.Fact {
 		p := in.Lookup(command)
 		spaces, failed = parseSpaces(p.Stdout), p.Failed
 	}
-	work := s.background(mounts, processesOf(fsys, in))
+	work := s.background(mounts, process.ProcessesOf(fsys, in))
 	return collect.Spread(len(mounts), func(i int) []lab.Fact {
 		m := mounts[i]
 		source, reason := "stat -f", failed
@@ -243,7 +244,7 @@ var (
 //
 //	/proc/1123/comm:                                       ext4lazyinit
 //	/sys/fs/btrfs/3f1a2b4c-…/exclusive_operation:          balance
-func (s stack) background(mounts []collect.Mount, running processes) func(collect.Mount) lab.Fact {
+func (s stack) background(mounts []collect.Mount, running process.Processes) func(collect.Mount) lab.Fact {
 	const source = "/proc/*/comm"
 	// The parent of all threads of the kernel is process 2, unless they are hidden.
 	thread, _ := s.Text("/proc/2/comm")
@@ -253,7 +254,7 @@ func (s stack) background(mounts []collect.Mount, running processes) func(collec
 	}
 	found := map[string][]string{}
 	for _, b := range backgroundWork() {
-		if _, found := running.called(b.name.MatchString); !found {
+		if _, found := running.Called(b.name.MatchString); !found {
 			continue
 		}
 		for kind := range kinds {

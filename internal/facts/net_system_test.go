@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/target"
 )
 
@@ -38,7 +39,7 @@ func TestNamespace(t *testing.T) {
 	rules := func() (string, string) {
 		printed := collect.RunCommands(t.Context(), in, routeCommands(collect.Scope{}))
 		facts := collectRoutes(os.DirFS("/"), collect.Scope{Printed: printed})
-		return said(facts, "net.rules", ""), said(facts, "net.ecmp", "")
+		return factstest.Said(facts, "net.rules", ""), factstest.Said(facts, "net.ecmp", "")
 	}
 	if added, several := rules(); added != "0" || several != "off" {
 		t.Fatalf("a new namespace shows %q and %q", added, several)
@@ -66,10 +67,10 @@ func TestNamespace(t *testing.T) {
 	}
 	c := &collect.Thing{Name: "a0"}
 	nic{name: "a0"}.fromIP(c, links, nil)
-	if got := said(c.Facts, "nic.qdisc", "a0"); got != "mq" {
+	if got := factstest.Said(c.Facts, "nic.qdisc", "a0"); got != "mq" {
 		t.Errorf("the discipline is %q", got)
 	}
-	if got := said(c.Facts, "nic.xdp", "a0"); got != "off" {
+	if got := factstest.Said(c.Facts, "nic.xdp", "a0"); got != "off" {
 		t.Errorf("a program is seen: %q", got)
 	}
 	filters, err := parseFilterQdiscs(scope.Lookup(qdiscCommand()))

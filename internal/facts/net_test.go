@@ -2,14 +2,9 @@ package facts
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,12 +12,13 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 )
 
 func snapshotOf(t *testing.T, name string) []lab.Fact {
 	t.Helper()
-	facts, err := SnapshotWithin(t.Context(), SnapshotLimit, saved(t, name), lab.Place{})
+	facts, err := SnapshotWithin(t.Context(), SnapshotLimit, factstest.Saved(t, name), lab.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +79,7 @@ func TestNetworkMachines(t *testing.T) {
 	} {
 		facts := snapshotOf(t, machine)
 		for _, w := range wants {
-			got := said(facts, w[0], w[1])
+			got := factstest.Said(facts, w[0], w[1])
 			reason, isReason := strings.CutPrefix(w[2], "?")
 			if isReason && !(strings.HasPrefix(got, "unknown: ") && strings.Contains(got, reason)) ||
 				!isReason && got != w[2] {
@@ -95,7 +91,7 @@ func TestNetworkMachines(t *testing.T) {
 
 // Interfaces without hardware below them say nothing about the machine's links.
 func TestVirtualInterfacesAreLeftOut(t *testing.T) {
-	nics, more := findNICs(collect.Reader{FS: saved(t, "two-socket-25g").FS()})
+	nics, more := findNICs(collect.Reader{FS: factstest.Saved(t, "two-socket-25g").FS()})
 	var names []string
 	for _, n := range nics {
 		names = append(names, n.name)
@@ -127,7 +123,7 @@ func TestInterfaceThatIsDown(t *testing.T) {
 	}
 	facts := collectNICs(downFS{files}, collect.Scope{})
 	for _, key := range []string{"nic.carrier", "nic.speed", "nic.duplex"} {
-		if got := said(facts, key, "eth0"); got != "unknown: "+isDown {
+		if got := factstest.Said(facts, key, "eth0"); got != "unknown: "+isDown {
 			t.Errorf("%s = %q", key, got)
 		}
 	}
@@ -163,64 +159,6 @@ func TestBestGeneration(t *testing.T) {
 	}
 }
 
-// manyInterrupts are those of a machine of 1,024 threads with 2,000 interrupts of a line each, and the sum of each
-// thread.
-func manyInterrupts() (b bytes.Buffer, owners map[int][]int, want []uint64) {
-	b.WriteString("    ")
-	for cpu := range 1024 {
-		fmt.Fprintf(&b, "%11s", "CPU"+strconv.Itoa(cpu))
-	}
-	b.WriteByte('\n')
-	want = make([]uint64, 1024)
-	for irq := range 2000 {
-		fmt.Fprintf(&b, "%4d:", irq+100)
-		for cpu := range 1024 {
-			n := rand.Uint64N(1 << 30)
-			want[cpu] += n
-			fmt.Fprintf(&b, "%11d", n)
-		}
-		b.WriteString("  IR-PCI-MSIX-0000:17:00.0    1-edge      ice-eth0-TxRx-1\n")
-	}
-	owners = map[int][]int{}
-	for irq := range 2000 {
-		owners[irq+100] = []int{0}
-	}
-	return b, owners, want
-}
-
-func TestManyInterrupts(t *testing.T) {
-	b, owners, want := manyInterrupts()
-	got := parseInterrupts(&b, owners, 1)
-	if got.failed != nil || !slices.Equal(got.taken[0], want) || len(got.names) != 2000 {
-		t.Fatalf("the sums are wrong, %v", got.failed)
-	}
-}
-
-func BenchmarkManyInterrupts(b *testing.B) {
-	text, owners, _ := manyInterrupts()
-	for b.Loop() {
-		parseInterrupts(bytes.NewReader(text.Bytes()), owners, 1)
-	}
-}
-
-// A file that ends with an error gives the error, and one long line does not spoil the next.
-func TestBrokenInterrupts(t *testing.T) {
-	owners := map[int][]int{7: {0}}
-	long := " CPU0 CPU1\n" + strings.Repeat("x", 1<<19) + "\n  7: 1 2 x\n"
-	if got := parseInterrupts(strings.NewReader(long), owners, 1); got.failed != nil ||
-		!slices.Equal(got.taken[0], []uint64{1, 2}) {
-		t.Errorf("%+v", got)
-	}
-	broken := io.MultiReader(strings.NewReader(" CPU0\n"), failing{})
-	if got := parseInterrupts(broken, owners, 1); !errors.Is(got.failed, os.ErrClosed) {
-		t.Errorf("%+v", got)
-	}
-}
-
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, os.ErrClosed }
-
 // Where there are more adapters than are asked, those with a link come first, and the others say why they are not
 // known.
 func TestManyAdapters(t *testing.T) {
@@ -240,10 +178,10 @@ func TestManyAdapters(t *testing.T) {
 		}
 	}
 	facts := collectEthtool(files, collect.Scope{})
-	if got := said(facts, "nic.ring.rx", "eth300"); !strings.Contains(got, "only 16 adapters are asked") {
+	if got := factstest.Said(facts, "nic.ring.rx", "eth300"); !strings.Contains(got, "only 16 adapters are asked") {
 		t.Errorf("%q", got)
 	}
-	if got := said(collectNICs(files, collect.Scope{}), "collector.nics", ""); !strings.Contains(got,
+	if got := factstest.Said(collectNICs(files, collect.Scope{}), "collector.nics", ""); !strings.Contains(got,
 		"5 more are there") {
 		t.Errorf("%q", got)
 	}
@@ -258,14 +196,14 @@ func FuzzNetwork(f *testing.F) {
 	}
 	var bases []base
 	for _, name := range []string{"two-socket-25g", "infiniband-server", "nfs-client"} {
-		m := saved(f, name)
+		m := factstest.Saved(f, name)
 		b := base{fstest.MapFS{}, map[string]collect.Printed{}}
-		for path, file := range m.files {
+		for path, file := range m.Files {
 			if strings.HasPrefix(path, "sys/") || strings.HasPrefix(path, "proc/") || strings.HasPrefix(path, "var/") {
 				b.files[path] = file
 			}
 		}
-		for command := range m.printed {
+		for command := range m.Printed {
 			b.printed[command] = collect.Printed{}
 		}
 		bases = append(bases, b)
@@ -311,7 +249,7 @@ func FuzzNetwork(f *testing.F) {
 }
 
 func FuzzEthtool(f *testing.F) {
-	seedCommands(f, "ethtool ")
+	factstest.SeedCommands(f, "ethtool ")
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, value := range parseEthtool(text) {
 			if strings.Contains(value, "\n") || !strings.Contains(text, strings.TrimPrefix(name, "max ")) {
@@ -325,7 +263,7 @@ func FuzzEthtool(f *testing.F) {
 }
 
 func FuzzAddresses(f *testing.F) {
-	seedCommands(f, "ip -json address")
+	factstest.SeedCommands(f, "ip -json address")
 	f.Fuzz(func(t *testing.T, text string) {
 		links, err := parseAddresses(collect.Printed{Stdout: text})
 		if err != nil {
@@ -344,8 +282,8 @@ func FuzzAddresses(f *testing.F) {
 }
 
 func FuzzQdiscs(f *testing.F) {
-	seedCommands(f, "tc ")
-	seedCommands(f, "bpftool ")
+	factstest.SeedCommands(f, "tc ")
+	factstest.SeedCommands(f, "bpftool ")
 	f.Fuzz(func(_ *testing.T, text string) {
 		_, _ = parseFilterQdiscs(collect.Printed{Stdout: text})
 		_, _ = parsePrograms(collect.Printed{Stdout: text})
@@ -353,7 +291,7 @@ func FuzzQdiscs(f *testing.F) {
 }
 
 func FuzzRoutes(f *testing.F) {
-	seedCommands(f, "ip -json r")
+	factstest.SeedCommands(f, "ip -json r")
 	f.Add("Main:\n\tLeaves:         7\n")
 	f.Add("0009 0006 000d 0007 0000 0000 0000")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -377,7 +315,7 @@ func TestManyRoutes(t *testing.T) {
 		if got := routeCommands(collect.Scope{Files: files}); len(got) != want {
 			t.Errorf("%q: %v", triestat, got)
 		}
-		got := said(collectRoutes(files, collect.Scope{}), "net.ecmp", "")
+		got := factstest.Said(collectRoutes(files, collect.Scope{}), "net.ecmp", "")
 		if strings.Contains(got, "950123 routes") != (want == 2) {
 			t.Errorf("%q: %q", triestat, got)
 		}
@@ -397,33 +335,17 @@ func TestNFSOptions(t *testing.T) {
 		{"mount.nfs.server", "/a", "2001:db8::1"}, {"mount.nfs.version", "/b", "3"},
 		{"mount.nfs.server", "/b", "files"},
 		{"nfs.servers.shared", "", "none"}} {
-		if got := said(facts, w[0], w[1]); got != w[2] {
+		if got := factstest.Said(facts, w[0], w[1]); got != w[2] {
 			t.Errorf("%s of %s is %q, want %q", w[0], w[1], got, w[2])
 		}
 	}
-	if got := said(facts, "mount.nfs.transports", "/a"); got != "unknown: no such file here" {
+	if got := factstest.Said(facts, "mount.nfs.transports", "/a"); got != "unknown: no such file here" {
 		t.Errorf("without mountstats: %q", got)
 	}
 }
 
-func FuzzInterrupts(f *testing.F) {
-	seed(f, interruptsPath)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		owners := map[int][]int{27: {0}, 60: {0, 1}, 200: {1}}
-		got := parseInterrupts(bytes.NewReader(data), owners, 2)
-		if got.failed != nil || len(got.taken) != 2 {
-			t.Errorf("%+v", got)
-		}
-		for n, name := range got.names {
-			if n < 0 || strings.Contains(name, "\n") || !strings.Contains(string(data), name) {
-				t.Errorf("%d: %q", n, name)
-			}
-		}
-	})
-}
-
 func FuzzSoftnet(f *testing.F) {
-	seed(f, softnetPath)
+	factstest.Seed(f, softnetPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if sum, _ := parseSoftnet(data); sum[0] < 0 || sum[1] < 0 || sum[2] < 0 {
 			t.Errorf("%v", sum)
@@ -432,8 +354,8 @@ func FuzzSoftnet(f *testing.F) {
 }
 
 func FuzzProtocols(f *testing.F) {
-	seed(f, "/proc/net/snmp")
-	seed(f, "/proc/net/netstat")
+	factstest.Seed(f, "/proc/net/snmp")
+	factstest.Seed(f, "/proc/net/netstat")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, p := range [][2]string{{"Tcp", "RetransSegs"}, {"TcpExt", "TCPMemoryPressures"}} {
 			if _, ok := parseProtocols(string(data), p[0], p[1]); ok && !bytes.Contains(data, []byte(p[1])) {
@@ -456,7 +378,7 @@ func FuzzRate(f *testing.F) {
 }
 
 func FuzzMountStats(f *testing.F) {
-	seed(f, mountStatsPath)
+	factstest.Seed(f, mountStatsPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for point, s := range parseMountStats(data) {
 			if !s.seen || len(s.connected) > s.transports || len(s.each) != s.transports || s.retransmits < 0 {
@@ -467,7 +389,7 @@ func FuzzMountStats(f *testing.F) {
 }
 
 func FuzzPortList(f *testing.F) {
-	seed(f, nfsdDir+"/portlist")
+	factstest.Seed(f, nfsdDir+"/portlist")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, p := range parsePortList(string(data)) {
 			if strings.Count(p, " ") != 1 {
@@ -478,7 +400,7 @@ func FuzzPortList(f *testing.F) {
 }
 
 func FuzzExports(f *testing.F) {
-	seed(f, "/var/lib/nfs/etab")
+	factstest.Seed(f, "/var/lib/nfs/etab")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if all, sync, async, _ := parseExports(string(data)); all != sync+async || sync < 0 || async < 0 {
 			t.Errorf("%d = %d + %d", all, sync, async)

@@ -8,11 +8,12 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/validity"
 )
 
 func TestPathsOfNFS(t *testing.T) {
-	m := saved(t, "nfs-client")
+	m := factstest.Saved(t, "nfs-client")
 	p, err := PathsOfNFS(t.Context(), m, "/mnt/vm")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func TestPathsOfNFS(t *testing.T) {
 
 // What a server has sent and was sent is counted around loads, direct I/O included.
 func TestServerIsCounted(t *testing.T) {
-	m := saved(t, "nfs-client")
+	m := factstest.Saved(t, "nfs-client")
 	g, err := NewCounterReader(t.Context(), m, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func FuzzTransportsOfSysfs(f *testing.F) {
 }
 
 func TestWires(t *testing.T) {
-	m := saved(t, "nfs-client")
+	m := factstest.Saved(t, "nfs-client")
 	for name, text := range map[string]string{
 		"sys/class/net/eth9/statistics/rx_bytes": "1000\n", "sys/class/net/eth9/statistics/tx_bytes": "200\n",
 		"sys/class/net/lo/statistics/rx_bytes":                      "7\n",
@@ -127,7 +128,7 @@ func TestWires(t *testing.T) {
 		"sys/class/infiniband/mlx9/ports/2/counters/port_rcv_data":  "500\n",
 		"sys/class/infiniband/mlx9/ports/2/counters/port_xmit_data": "60\n",
 	} {
-		m.files[name] = &fstest.MapFile{Data: []byte(text)}
+		m.Files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	w, err := ReadInterfaceCounters(t.Context(), m)
 	if err != nil {
@@ -141,7 +142,7 @@ func TestWires(t *testing.T) {
 	if ports, err := RDMAPorts(t.Context(), m); !ports || err != nil {
 		t.Errorf("RDMA: %v, %v", ports, err)
 	}
-	if ports, err := RDMAPorts(t.Context(), saved(t, "laptop")); ports || err != nil {
+	if ports, err := RDMAPorts(t.Context(), factstest.Saved(t, "laptop")); ports || err != nil {
 		t.Errorf("RDMA of a laptop: %v, %v", ports, err)
 	}
 }

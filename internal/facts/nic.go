@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
 )
 
 const netDir = "/sys/class/net"
@@ -134,7 +135,7 @@ func describeNIC(r collect.Reader, name, stacked string) nic {
 	}
 	if full, err := r.Resolve(n.dir + "/device"); err == nil {
 		for _, p := range slices.Backward(strings.Split(full, "/")) {
-			if pciAddress.MatchString(p) {
+			if hardware.PCIAddress.MatchString(p) {
 				n.pci = p
 				break
 			}

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
 	"headroom/internal/lab"
 )
 
@@ -124,7 +125,7 @@ func (n nic) device(r collect.Reader, t *collect.Thing) {
 		dir := "/sys/bus/pci/devices/" + n.pci
 		t.Add(collect.Known("nic.pci.address", n.pci, n.dir+"/device"))
 		t.Add(r.Whole("nic.numa_node", dir+"/numa_node"))
-		group := iommuType(r, "nic", dir)
+		group := hardware.IOMMUGroupType(r, "nic", dir)
 		t.Add(collect.OneLiner(group))
 	}
 	t.Add(steering(r, n))

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
 	"headroom/internal/lab"
 )
 
@@ -13,7 +14,7 @@ import (
 type nicInterrupts struct {
 	nics   []nic
 	irqs   [][]int
-	counts interrupts
+	counts hardware.Interrupts
 }
 
 // readNICInterrupts finds the adapters and what they took of all interrupts. Ports of one PCI function (mlx4 has two to
@@ -23,12 +24,12 @@ func readNICInterrupts(r collect.Reader) nicInterrupts {
 	nics = slices.DeleteFunc(nics, func(n nic) bool { return !n.hardware() })
 	found := nicInterrupts{nics: nics, irqs: make([][]int, len(nics))}
 	owners := map[int][]int{}
-	left := maxInterrupts
+	left := hardware.MaxInterrupts
 	for i, n := range nics {
 		if n.pci == "" {
 			continue
 		}
-		irqs := functionInterrupts(r, n.pci)
+		irqs := hardware.FunctionInterrupts(r, n.pci)
 		irqs = irqs[:min(len(irqs), left)]
 		left -= len(irqs)
 		found.irqs[i] = irqs
@@ -36,7 +37,7 @@ func readNICInterrupts(r collect.Reader) nicInterrupts {
 			owners[irq] = append(owners[irq], i)
 		}
 	}
-	found.counts = readInterrupts(r, owners, len(nics))
+	found.counts = hardware.ReadInterrupts(r, owners, len(nics))
 	return found
 }
 
@@ -49,7 +50,7 @@ func interruptsOf(fsys fs.FS, in collect.Scope) nicInterrupts {
 func collectNICInterrupts(fsys fs.FS, in collect.Scope) []lab.Fact {
 	r := collect.Reader{FS: fsys}
 	found := interruptsOf(fsys, in)
-	online, _ := readCPUSet(r, onlinePath)
+	online, _ := hardware.ReadCPUSet(r, hardware.OnlineCPUsPath)
 	var all []lab.Fact
 	for i, n := range found.nics {
 		irqs, dir := found.irqs[i], "/sys/bus/pci/devices/"+n.pci+"/msi_irqs"
@@ -68,7 +69,7 @@ func collectNICInterrupts(fsys fs.FS, in collect.Scope) []lab.Fact {
 		} else {
 			facts = append(facts, collect.Whole("nic.irq.count", int64(len(irqs)), dir))
 			facts = append(facts, nicAffinity(r, n, irqs, online)...)
-			facts = append(facts, busiestShare(found.counts.taken[i], found.counts.failed))
+			facts = append(facts, busiestShare(found.counts.Taken[i], found.counts.Failed))
 		}
 		all = append(all, collect.About(n.name, facts...)...)
 	}
@@ -77,29 +78,29 @@ func collectNICInterrupts(fsys fs.FS, in collect.Scope) []lab.Fact {
 
 // nicAffinity says which threads the interrupts may go to, and how many of the interrupts may only go to threads of a
 // node that is not the adapter's.
-func nicAffinity(r collect.Reader, n nic, irqs []int, online cpuSet) []lab.Fact {
+func nicAffinity(r collect.Reader, n nic, irqs []int, online hardware.CPUSet) []lab.Fact {
 	const cpus, far = "nic.irq.cpus", "nic.irq.remote"
-	sets, err := affinities(r, irqs)
+	sets, err := hardware.Affinities(r, irqs)
 	if err != nil {
-		return []lab.Fact{collect.Unknown(cpus, affinitySource, collect.Why(err)),
-			collect.Unknown(far, affinitySource, collect.Why(err))}
+		return []lab.Fact{collect.Unknown(cpus, hardware.AffinitySource, collect.Why(err)),
+			collect.Unknown(far, hardware.AffinitySource, collect.Why(err))}
 	}
-	facts := []lab.Fact{interruptCPUs(cpus, sets, online)}
+	facts := []lab.Fact{hardware.InterruptCPUs(cpus, sets, online)}
 	home, reason := homeThreads(r, n)
 	if reason != "" {
-		return append(facts, collect.Unknown(far, affinitySource, reason))
+		return append(facts, collect.Unknown(far, hardware.AffinitySource, reason))
 	}
 	remote := int64(0)
 	for _, set := range sets {
-		if set.count() > 0 && set.and(home).count() == 0 {
+		if set.Count() > 0 && set.And(home).Count() == 0 {
 			remote++
 		}
 	}
-	return append(facts, collect.Whole(far, remote, affinitySource))
+	return append(facts, collect.Whole(far, remote, hardware.AffinitySource))
 }
 
 // homeThreads are the threads of the adapter's own memory node.
-func homeThreads(r collect.Reader, n nic) (home cpuSet, reason string) {
+func homeThreads(r collect.Reader, n nic) (home hardware.CPUSet, reason string) {
 	node, err := r.Number("/sys/bus/pci/devices/" + n.pci + "/numa_node")
 	nodes := r.Glob("/sys/devices/system/node/node[0-9]*")
 	switch {
@@ -114,7 +115,7 @@ func homeThreads(r collect.Reader, n nic) (home cpuSet, reason string) {
 	if len(nodes) == 1 {
 		dir = nodes[0]
 	}
-	home, err = readCPUSet(r, dir+"/cpulist")
+	home, err = hardware.ReadCPUSet(r, dir+"/cpulist")
 	if err != nil {
 		return nil, "the threads of the adapter's memory node are not known: " + collect.Why(err)
 	}
@@ -131,9 +132,9 @@ func busiestShare(taken []uint64, err error) lab.Fact {
 	}
 	switch {
 	case err != nil:
-		return collect.Unknown(key, interruptsPath, collect.Why(err))
+		return collect.Unknown(key, hardware.InterruptsPath, collect.Why(err))
 	case sum == 0:
-		return collect.Unknown(key, interruptsPath, "the adapter has raised no interrupt yet")
+		return collect.Unknown(key, hardware.InterruptsPath, "the adapter has raised no interrupt yet")
 	}
-	return collect.Known(key, strconv.FormatFloat(most/sum, 'f', 3, 64), interruptsPath)
+	return collect.Known(key, strconv.FormatFloat(most/sum, 'f', 3, 64), hardware.InterruptsPath)
 }

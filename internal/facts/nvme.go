@@ -12,6 +12,8 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/kernel"
+	"headroom/internal/facts/process"
 	"headroom/internal/lab"
 )
 
@@ -70,10 +72,10 @@ func healthCommand(disk string) []string { return wearCommands(disk, "/dev/"+dis
 
 // cannotRun says why a tool that needs root can't be used; empty when it can.
 func cannotRun(r collect.Reader, program, pack string) string {
-	if privileged(r).Value != "yes" {
+	if kernel.Privileged(r).Value != "yes" {
 		return "permission denied; root may read it"
 	}
-	for _, dir := range searchPath(r) {
+	for _, dir := range process.SearchPath(r) {
 		if r.Exists(path.Join(dir, program)) {
 			return ""
 		}

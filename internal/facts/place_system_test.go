@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -81,7 +82,8 @@ func TestLoopDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkWhole(t, facts)
-	if got, want := valueOf(facts, "device.under-test.stack"), name+" (file "+file+")"; !strings.HasPrefix(got, want) {
+	if got, want := factstest.ValueOf(facts, "device.under-test.stack"),
+		name+" (file "+file+")"; !strings.HasPrefix(got, want) {
 		t.Errorf("the stack is %q, it should begin with %q", got, want)
 	}
 

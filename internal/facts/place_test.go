@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 )
 
@@ -34,7 +35,7 @@ func TestResolvePlace(t *testing.T) {
 		{"epyc", "/dev/nvme0n1p1", lab.Device, "/dev/nvme0n1p1", "", []string{"nvme0n1"}},
 		{"firecracker", "/", lab.Directory, "/", "ext4", []string{"vda"}},
 	} {
-		place, err := ResolvePlace(t.Context(), saved(t, c.machine), c.path)
+		place, err := ResolvePlace(t.Context(), factstest.Saved(t, c.machine), c.path)
 		if err != nil {
 			t.Errorf("%s %s: %v", c.machine, c.path, err)
 			continue
@@ -59,7 +60,7 @@ func TestResolvePlaceRefuses(t *testing.T) {
 		{"stacked", "/root/secret", "permission denied", "as root"},
 		{"epyc", "/dev/nvme1", "NVMe controller", "/dev/nvme1n1"},
 	} {
-		_, err := ResolvePlace(t.Context(), saved(t, c.machine), c.path)
+		_, err := ResolvePlace(t.Context(), factstest.Saved(t, c.machine), c.path)
 		if err == nil {
 			t.Errorf("%s %s: no error", c.machine, c.path)
 			continue
@@ -94,7 +95,7 @@ func TestSameDevice(t *testing.T) {
 		{"epyc", "/dev/nvme0n1", "/var/lib/headroom", true},
 		{"laptop", "/home/user", "/tmp/headroom", false},
 	} {
-		m := saved(t, c.machine)
+		m := factstest.Saved(t, c.machine)
 		place, err := ResolvePlace(t.Context(), m, c.place)
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +108,7 @@ func TestSameDevice(t *testing.T) {
 }
 
 func TestFree(t *testing.T) {
-	m := saved(t, "stacked")
+	m := factstest.Saved(t, "stacked")
 	space, err := Free(t.Context(), m, "/data/scratch")
 	if want := (Space{523776000 * 4096, 400000000 * 4096, 400000000 * 4096, 209715200, 209700000}); err != nil ||
 		space != want {
@@ -115,28 +116,6 @@ func TestFree(t *testing.T) {
 	}
 	if _, err := Free(t.Context(), m, "/elsewhere"); err == nil || !strings.Contains(err.Error(), "how much room") {
 		t.Errorf("no proper error: %v", err)
-	}
-}
-
-func TestMountOf(t *testing.T) {
-	mounts := collect.ParseMounts([]byte(`10 1 8:1 / / rw - ext4 /dev/sda1 rw
-11 10 8:2 / /a/b rw - ext4 /dev/sda2 rw
-12 10 8:3 / /a rw - ext4 /dev/sda3 rw
-13 12 8:4 / /a/b/c rw shared:1 master:2 - ext4 /dev/sda4 rw
-14 10 8:5 / /ab rw - ext4 /dev/sda5 rw
-15 14 8:6 / /ab rw - ext4 /dev/sda6 rw
-not a mount
-16 10 8:7 / /cut rw -
-`))
-	if len(mounts) != 6 {
-		t.Fatalf("%d mounts", len(mounts))
-	}
-	for name, want := range map[string]string{
-		"/": "8:1", "/x": "8:1", "/a": "8:3", "/a/b": "8:3", "/a/b/c/d": "8:4", "/abc": "8:1", "/ab/c": "8:6",
-	} {
-		if m, ok := collect.MountOf(mounts, name); !ok || m.Device != want {
-			t.Errorf("%s is on %s, not %s", name, m.Device, want)
-		}
 	}
 }
 
@@ -158,20 +137,5 @@ func TestMountsBelowAServerAreNotAsked(t *testing.T) {
 		if want := strings.HasPrefix(m.Point, "/net/"); (m.Under == "nfs4") != want {
 			t.Errorf("%s lies under %q", m.Point, m.Under)
 		}
-	}
-}
-
-// The kernel escapes blanks and tabs, but no other white space, and it prints an empty source as nothing.
-func TestMountInfoOddNames(t *testing.T) {
-	mounts := collect.ParseMounts([]byte("30 1 8:1 / /srv/my\u00a0data rw shared:1 - ext4 /dev/sda1 rw,noatime\n" +
-		"31 1 0:40 / /srv/none rw - tmpfs  rw,size=4k\n"))
-	if len(mounts) != 2 {
-		t.Fatalf("%+v", mounts)
-	}
-	if m := mounts[0]; m.Point != "/srv/my\u00a0data" || m.Source != "/dev/sda1" || m.Super != "rw,noatime" {
-		t.Errorf("%+v", m)
-	}
-	if m := mounts[1]; m.Source != "" || m.Super != "rw,size=4k" || m.Kind != "tmpfs" {
-		t.Errorf("%+v", m)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"headroom/internal/facts/hardware"
 	"headroom/internal/validity"
 )
 
@@ -135,7 +136,7 @@ func parseStat(data []byte) (all validity.CPUTimes, cores []validity.CPUTimes) {
 			continue
 		}
 		core, err := strconv.Atoi(string(rest[:end]))
-		if err != nil || core < 0 || core >= maxCPUs {
+		if err != nil || core < 0 || core >= hardware.MaxCPUs {
 			continue
 		}
 		if missing := core + 1 - len(cores); missing > 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 )
 
@@ -21,9 +22,9 @@ func TestRedactMachines(t *testing.T) {
 		"a1b2c3d4e5f60718", "5d4b1f0a-0000", "5002538b00000010", "5000c500e0000010", "IET_00010001", "store-4",
 		"iqn.2003-01.org.example", "compute-3", "/home/user"}
 	seen := map[string]bool{}
-	for _, m := range machines(t) {
-		places := []string{m.place}
-		if m.title == "stacked" {
+	for _, m := range factstest.Machines(t) {
+		places := []string{m.Place}
+		if m.Title == "stacked" {
 			places = append(places, "/mnt/my share")
 		}
 		for _, p := range places {
@@ -43,11 +44,11 @@ func TestRedactMachines(t *testing.T) {
 					seen[n] = seen[n] || strings.Contains(plain, n)
 					named = named || strings.Contains(plain, n)
 					if strings.Contains(redacted, n) {
-						t.Errorf("%s: %s is still in: %s", m.title, n, redacted)
+						t.Errorf("%s: %s is still in: %s", m.Title, n, redacted)
 					}
 				}
 				if !named && redacted != plain && !catalogue.NewIndex().Secret(before[i].Key) {
-					t.Errorf("%s: changed without need:\n%s%s", m.title, plain, redacted)
+					t.Errorf("%s: changed without need:\n%s%s", m.Title, plain, redacted)
 				}
 			}
 		}

@@ -3,11 +3,12 @@ package facts
 import (
 	"testing"
 
+	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 )
 
 func TestStacked(t *testing.T) {
-	machine := saved(t, "stacked")
+	machine := factstest.Saved(t, "stacked")
 	place := func(path string) lab.Place {
 		p, err := ResolvePlace(t.Context(), machine, path)
 		if err != nil {

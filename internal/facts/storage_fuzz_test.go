@@ -7,10 +7,11 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 )
 
 func FuzzTargets(f *testing.F) {
-	seedCommands(f, "dmsetup ")
+	factstest.SeedCommands(f, "dmsetup ")
 	f.Add("a: 0 1 multipath 0 0 999999999 1 rr 0 9223372036854775807 9223372036854775807\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, targets := range parseTargets(text) {
@@ -32,43 +33,11 @@ func FuzzTargets(f *testing.F) {
 	})
 }
 
-func FuzzExpress(f *testing.F) {
-	n := 0
-	for _, m := range machines(f) {
-		for name, file := range m.files {
-			if strings.HasSuffix(name, "/config") {
-				f.Add(file.Data)
-				n++
-			}
-		}
-	}
-	if n == 0 {
-		f.Fatal("no saved machine has a configuration space")
-	}
-	ring := make([]byte, 256)
-	ring[6], ring[0x34], ring[0x40], ring[0x41] = 0x10, 0x40, 1, 0x40
-	f.Add(ring)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		e, err := parseExpress(data)
-		if err != nil {
-			return
-		}
-		for _, size := range []int{e.payload, e.maxPayload, e.readRequest} {
-			if size < 128 || size > 16384 || size&(size-1) != 0 {
-				t.Errorf("%+v", e)
-			}
-		}
-		if e.aspm == "" {
-			t.Error("no word for what is enabled")
-		}
-	})
-}
-
 func FuzzDRBD(f *testing.F) {
 	status, show := "", ""
-	for _, m := range machines(f) {
-		if text, ok := m.printed["drbdsetup status --json"]; ok {
-			status, show = text, m.printed["drbdsetup show --show-defaults --json"]
+	for _, m := range factstest.Machines(f) {
+		if text, ok := m.Printed["drbdsetup status --json"]; ok {
+			status, show = text, m.Printed["drbdsetup show --show-defaults --json"]
 		}
 	}
 	if status == "" || show == "" {
@@ -90,7 +59,7 @@ func FuzzDRBD(f *testing.F) {
 }
 
 func FuzzFormats(f *testing.F) {
-	seedCommands(f, "nvme id-ns")
+	factstest.SeedCommands(f, "nvme id-ns")
 	f.Fuzz(func(t *testing.T, text string) {
 		formats, current, err := parseFormats([]byte(text))
 		if err != nil {
@@ -107,7 +76,7 @@ func FuzzFormats(f *testing.F) {
 }
 
 func FuzzSmartLog(f *testing.F) {
-	seedCommands(f, "nvme smart-log")
+	factstest.SeedCommands(f, "nvme smart-log")
 	f.Fuzz(func(t *testing.T, text string) {
 		var log smartLog
 		_ = json.Unmarshal([]byte(text), &log)
@@ -122,7 +91,7 @@ func FuzzSmartLog(f *testing.F) {
 }
 
 func FuzzSpaces(f *testing.F) {
-	seedCommands(f, "stat -f -c '%S %b %f %a %c %d %n'")
+	factstest.SeedCommands(f, "stat -f -c '%S %b %f %a %c %d %n'")
 	f.Fuzz(func(t *testing.T, text string) {
 		for point, s := range parseSpaces(text) {
 			if s.Total < 0 || s.Available < 0 || strings.Contains(point, "\n") {
@@ -132,19 +101,10 @@ func FuzzSpaces(f *testing.F) {
 	})
 }
 
-func FuzzAER(f *testing.F) {
-	f.Add("RxErr 12\nBadTLP 3\nTOTAL_ERR_COR 15\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		if n, ok := parseAER(text); ok && n < 0 {
-			t.Errorf("%d", n)
-		}
-	})
-}
-
 func FuzzARCLimit(f *testing.F) {
 	n := 0
-	for _, m := range machines(f) {
-		if file := m.files[collect.PathInFS(arcStatsPath)]; file != nil {
+	for _, m := range factstest.Machines(f) {
+		if file := m.Files[collect.PathInFS(arcStatsPath)]; file != nil {
 			f.Add(string(file.Data))
 			n++
 		}
@@ -161,7 +121,7 @@ func FuzzARCLimit(f *testing.F) {
 
 // FuzzDataMounts asks that no two mounts that facts are about have the same name.
 func FuzzDataMounts(f *testing.F) {
-	seed(f, collect.MountInfoPath)
+	factstest.Seed(f, collect.MountInfoPath)
 	f.Add([]byte("1 2 8:1 / / rw - ext4 a rw\n2 1 8:2 / / rw - ext4 b rw\n3 2 8:3 / /a rw - btrfs c rw\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		seen := map[string]bool{}

@@ -2,13 +2,12 @@ package facts
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 )
 
@@ -20,7 +19,7 @@ srcversion: 473968AD625BA317874A57E
 `
 
 // snapshot collects what all collectors say of a saved machine, however long they take.
-func snapshot(t *testing.T, m *machine) []lab.Fact {
+func snapshot(t *testing.T, m *factstest.Machine) []lab.Fact {
 	t.Helper()
 	var facts []lab.Fact
 	for _, c := range Collectors() {
@@ -34,26 +33,26 @@ func snapshot(t *testing.T, m *machine) []lab.Fact {
 }
 
 // asUser is a saved machine seen by a user who is not root: configuration spaces end after 64 bytes.
-func asUser(m *machine) *machine {
-	m.files["proc/self/status"] = &fstest.MapFile{Data: []byte("Name:\theadroom\nUid:\t1000\t1000\t1000\t1000\n")}
-	for name, f := range m.files {
+func asUser(m *factstest.Machine) *factstest.Machine {
+	m.Files["proc/self/status"] = &fstest.MapFile{Data: []byte("Name:\theadroom\nUid:\t1000\t1000\t1000\t1000\n")}
+	for name, f := range m.Files {
 		if strings.HasSuffix(name, "/config") {
-			m.files[name] = &fstest.MapFile{Data: f.Data[:64]}
+			m.Files[name] = &fstest.MapFile{Data: f.Data[:64]}
 		}
 	}
-	m.printed = map[string]string{}
+	m.Printed = map[string]string{}
 	return m
 }
 
 func TestStorageWithoutRoot(t *testing.T) {
-	facts := snapshot(t, asUser(saved(t, "storage")))
+	facts := snapshot(t, asUser(factstest.Saved(t, "storage")))
 	for _, c := range [][2]string{
 		{"pci.payload", "0000:83:00.0"}, {"pci.aspm", "0000:83:00.0"}, {"volume.dm.table", "dm-0"},
 		{"volume.crypt.flags", "dm-0"},
 		{"multipath.active", "dm-2"}, {"volume.drbd.role", "drbd0"}, {"disk.nvme.wear", "nvme0n1"},
 		{"disk.nvme.formats", "nvme0n1"},
 	} {
-		if got := said(facts, c[0], c[1]); !strings.Contains(got, "root may read it") {
+		if got := factstest.Said(facts, c[0], c[1]); !strings.Contains(got, "root may read it") {
 			t.Errorf("%s of %s: %q", c[0], c[1], got)
 		}
 	}
@@ -63,16 +62,16 @@ func TestStorageWithoutRoot(t *testing.T) {
 		{"multipath.paths", "dm-2", "2"}, {"volume.md.level", "md127", "raid10"},
 		{"pci.link.width", "0000:81:00.0", "8"},
 	} {
-		if got := said(facts, c[0], c[1]); got != c[2] {
+		if got := factstest.Said(facts, c[0], c[1]); got != c[2] {
 			t.Errorf("%s of %s: %q", c[0], c[1], got)
 		}
 	}
 }
 
 func TestStorageWithoutTools(t *testing.T) {
-	m := saved(t, "storage")
+	m := factstest.Saved(t, "storage")
 	for _, tool := range []string{"nvme", "dmsetup", "drbdsetup"} {
-		delete(m.files, "usr/sbin/"+tool)
+		delete(m.Files, "usr/sbin/"+tool)
 	}
 	facts := snapshot(t, m)
 	for _, c := range [][3]string{
@@ -80,7 +79,7 @@ func TestStorageWithoutTools(t *testing.T) {
 		{"volume.dm.table", "dm-0", "unknown: dmsetup is not installed"},
 		{"volume.drbd.disk", "drbd0", "unknown: drbd-utils is not installed"},
 	} {
-		if got := said(facts, c[0], c[1]); got != c[2] {
+		if got := factstest.Said(facts, c[0], c[1]); got != c[2] {
 			t.Errorf("%s of %s: %q", c[0], c[1], got)
 		}
 	}
@@ -89,7 +88,7 @@ func TestStorageWithoutTools(t *testing.T) {
 // What is no disk is not described as one, and what is mounted over, mounted twice or made up by the kernel not as a
 // mount.
 func TestWhatIsLeftOut(t *testing.T) {
-	facts := snapshot(t, saved(t, "storage"))
+	facts := snapshot(t, factstest.Saved(t, "storage"))
 	for _, c := range [][2]string{
 		{"disk.name", "loop0"}, {"disk.name", "loop1"}, {"disk.name", "zram0"}, {"disk.name", "ram0"},
 		{"disk.name", "nvme4c4n1"},
@@ -98,38 +97,38 @@ func TestWhatIsLeftOut(t *testing.T) {
 		{"mount.type", "/run"}, {"mount.type", "/sys"}, {"mount.type", "/var/lib/docker/overlay2/x/merged"},
 		{"pci.class", "0000:02:00.2"},
 	} {
-		if got := said(facts, c[0], c[1]); got != "" {
+		if got := factstest.Said(facts, c[0], c[1]); got != "" {
 			t.Errorf("%s of %s is there: %q", c[0], c[1], got)
 		}
 	}
-	if got := said(snapshot(t, saved(t, "stacked")), "mount.type", "/data/scratch"); got != "" {
+	if got := factstest.Said(snapshot(t, factstest.Saved(t, "stacked")), "mount.type", "/data/scratch"); got != "" {
 		t.Errorf("a mount that another hides is there: %q", got)
 	}
 }
 
 func TestOnlySomeDrivesAreAsked(t *testing.T) {
-	machine := newTree()
-	machine.file("/proc/self/status", "Uid:\t0\t0\t0\t0")
-	machine.file("/usr/sbin/nvme", "")
+	machine := factstest.NewTree()
+	machine.File("/proc/self/status", "Uid:\t0\t0\t0\t0")
+	machine.File("/usr/sbin/nvme", "")
 	for i := range maxAsked + 2 {
 		controller := fmt.Sprintf("/sys/devices/pci0000:00/0000:01:%02x.0/nvme/nvme%d", i%32, i)
 		state := "live"
 		if i == 3 {
 			state = "resetting"
 		}
-		machine.file(controller+"/state", state)
-		machine.file(controller+"/transport", "pcie")
+		machine.File(controller+"/state", state)
+		machine.File(controller+"/transport", "pcie")
 		disk := fmt.Sprintf("nvme%dn1", i)
-		machine.file(controller+"/"+disk+"/size", "100")
-		machine.link("/sys/class/block/"+disk, controller+"/"+disk)
-		machine.link(controller+"/"+disk+"/device", controller)
+		machine.File(controller+"/"+disk+"/size", "100")
+		machine.Link("/sys/class/block/"+disk, controller+"/"+disk)
+		machine.Link(controller+"/"+disk+"/device", controller)
 	}
 	commands := nvmeCommands(collect.Scope{Files: machine})
 	if len(commands) != 2*maxAsked {
 		t.Errorf("%d commands for %d drives", len(commands), maxAsked+2)
 	}
 	facts := collectNVMe(machine, collect.Scope{Files: machine})
-	if got := said(facts, "disk.nvme.wear", "nvme3n1"); got != "unknown: its controller is resetting" {
+	if got := factstest.Said(facts, "disk.nvme.wear", "nvme3n1"); got != "unknown: its controller is resetting" {
 		t.Errorf("%q", got)
 	}
 	refused := 0
@@ -165,13 +164,13 @@ func TestLVMKind(t *testing.T) {
 		{"mpath-3600", "", "multipath"},
 		{"part1-mpath-3600", "mpath-3600", "partition"}, {"", "", "dm"}, {"DMRAID-x", "", "dmraid"},
 	} {
-		machine := newTree()
+		machine := factstest.NewTree()
 		for name, uuid := range map[string]string{"dm-0": c[0], "dm-1": c[1]} {
 			dir := "/sys/devices/virtual/block/" + name
-			machine.file(dir+"/dm/uuid", uuid)
-			machine.link("/sys/class/block/"+name, dir)
+			machine.File(dir+"/dm/uuid", uuid)
+			machine.Link("/sys/class/block/"+name, dir)
 		}
-		machine.link("/sys/devices/virtual/block/dm-0/slaves/dm-1", "../../dm-1")
+		machine.Link("/sys/devices/virtual/block/dm-0/slaves/dm-1", "../../dm-1")
 		s := newInventory(machine)
 		if got := s.volumeKind(s.known.devices[0]).Value; got != c[2] {
 			t.Errorf("%s on %s: %s, not %s", c[0], c[1], got, c[2])
@@ -258,32 +257,6 @@ func TestStripes(t *testing.T) {
 	}
 }
 
-func TestExpressRefuses(t *testing.T) {
-	real := saved(t, "storage").files
-	config := []byte(nil)
-	for name, f := range real {
-		if strings.HasSuffix(name, "0000:83:00.0/config") {
-			config = f.Data
-		}
-	}
-	if e, err := parseExpress(config); err != nil || e != (express{512, 512, 512, true, catalogue.None}) {
-		t.Fatalf("%+v, %v", e, err)
-	}
-	dead := slices.Repeat([]byte{0xff}, 256)
-	ring := slices.Clone(config)
-	ring[0x51] = 0x40
-	cut := config[:0x80]
-	bare := slices.Clone(config)
-	bare[6] = 0
-	for want, data := range map[string][]byte{"does not answer": dead, "no capability PCI Express": ring,
-		"first 64":      config[:64],
-		"no capability": cut, "no capabilities": bare} {
-		if e, err := parseExpress(data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %+v, %v", want, e, err)
-		}
-	}
-}
-
 func TestBetterFormat(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"flbas":0,"nlbaf":1,"lbafs":[{"ms":0,"ds":9,"rp":2},{"ms":0,"ds":12,"rp":0}]}`, "4096+0"},
@@ -313,7 +286,7 @@ func TestBetterFormat(t *testing.T) {
 
 // A function that sleeps is left asleep, and a width of 63 lanes is no width.
 func TestSleepingFunctionsAreNotWoken(t *testing.T) {
-	m := saved(t, "storage")
+	m := factstest.Saved(t, "storage")
 	const address, dead = "0000:83:00.0", "0000:81:00.0"
 	dir := "sys/bus/pci/devices/"
 	real := func(address string) string {
@@ -323,18 +296,18 @@ func TestSleepingFunctionsAreNotWoken(t *testing.T) {
 		}
 		return collect.PathInFS(full)
 	}
-	m.files[real(address)+"/power/runtime_status"] = &fstest.MapFile{Data: []byte("suspended\n")}
-	m.files[real(dead)+"/current_link_width"] = &fstest.MapFile{Data: []byte("63\n")}
+	m.Files[real(address)+"/power/runtime_status"] = &fstest.MapFile{Data: []byte("suspended\n")}
+	m.Files[real(dead)+"/current_link_width"] = &fstest.MapFile{Data: []byte("63\n")}
 	facts := snapshot(t, m)
 	for _, key := range []string{"pci.link.speed", "pci.link.max_width", "pci.payload", "pci.aspm"} {
-		if got := said(facts, key, address); !strings.Contains(got, "would wake it") {
+		if got := factstest.Said(facts, key, address); !strings.Contains(got, "would wake it") {
 			t.Errorf("%s: %q", key, got)
 		}
 	}
-	if got := said(facts, "pci.link.width", dead); !strings.Contains(got, "does not answer") {
+	if got := factstest.Said(facts, "pci.link.width", dead); !strings.Contains(got, "does not answer") {
 		t.Errorf("width: %q", got)
 	}
-	if got := said(facts, "pci.id", address); strings.HasPrefix(got, "unknown") || got == "" {
+	if got := factstest.Said(facts, "pci.id", address); strings.HasPrefix(got, "unknown") || got == "" {
 		t.Errorf("pci.id: %q", got)
 	}
 }

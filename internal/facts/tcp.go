@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/process"
 	"headroom/internal/lab"
 )
 
@@ -42,7 +43,7 @@ func collectTCP(fsys fs.FS, in collect.Scope) []lab.Fact {
 	softnet(r, t)
 	t.Add(protocolCounter(r, "net.tcp_memory_pressure", "/proc/net/netstat", "TcpExt", "TCPMemoryPressures"),
 		protocolCounter(r, "net.retransmits", "/proc/net/snmp", "Tcp", "RetransSegs"),
-		balancer(r, processesOf(fsys, in)))
+		balancer(r, process.ProcessesOf(fsys, in)))
 	return t.Facts
 }
 
@@ -128,12 +129,12 @@ func parseProtocols(text, protocol, name string) (int64, bool) {
 
 // balancer says whether irqbalance runs. It is a look at the names of processes, because neither its socket nor its
 // unit says that it is alive.
-func balancer(r collect.Reader, all processes) lab.Fact {
+func balancer(r collect.Reader, all process.Processes) lab.Fact {
 	const key, source = "net.irqbalance", "/proc/*/comm"
-	if p, ok := all.called(func(comm string) bool { return comm == "irqbalance" }); ok {
-		return collect.Known(key, "on", "/proc/"+p.pid+"/comm")
+	if p, ok := all.Called(func(comm string) bool { return comm == "irqbalance" }); ok {
+		return collect.Known(key, "on", "/proc/"+p.Pid+"/comm")
 	}
-	if all.more {
+	if all.More {
 		return collect.Unknown(key, source, "too many processes to look at all of them")
 	}
 	// PID 1 is hidden where other users' processes are (hidepid), and not named systemd or init in a container.

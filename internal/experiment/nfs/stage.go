@@ -11,6 +11,7 @@ import (
 	"headroom/internal/event"
 	"headroom/internal/factor/mount"
 	"headroom/internal/facts"
+	"headroom/internal/facts/process"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -118,7 +119,7 @@ func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
 // says the rest.
 func (x *Stages) checkGuest(ctx context.Context, s nfsStage) error {
 	client := x.opened[x.Options.Client]
-	found, err := facts.GuestsOn(ctx, client, s.point)
+	found, err := process.GuestsOn(ctx, client, s.point)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (x *Stages) checkGuest(ctx context.Context, s nfsStage) error {
 	if len(found) == 0 {
 		return refuse("no virtual machine has a file of " + s.point + " open")
 	}
-	uuid, err := facts.GuestUUID(ctx, s.target)
+	uuid, err := process.GuestUUID(ctx, s.target)
 	if err != nil {
 		return err
 	}

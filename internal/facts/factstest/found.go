@@ -1,0 +1,62 @@
+package factstest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/facts/catalogue"
+	"headroom/internal/lab"
+)
+
+func ValueOf(facts []lab.Fact, key string) string {
+	for _, f := range facts {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// Said is what is known of a thing: "unknown: reason" when it can't be told, "" when there is no such fact.
+func Said(facts []lab.Fact, key, thing string) string {
+	for _, f := range facts {
+		if f.Key == key && f.About == thing {
+			if f.Unknown != "" {
+				return "unknown: " + f.Unknown
+			}
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// Every value of a parser's output stands on one line.
+func CheckLines(t *testing.T, found []lab.Fact) {
+	t.Helper()
+	for _, f := range found {
+		if f.Value == "" && f.Unknown == "" || strings.ContainsAny(f.Value, "\n\x00") ||
+			strings.ContainsAny(f.Key, " \n") {
+			t.Errorf("%q of %q: %q, %q", f.Key, f.About, f.Value, f.Unknown)
+		}
+	}
+}
+
+// KindsByKey are the kinds of the keys of some areas of the catalogue.
+func KindsByKey(areas ...[]catalogue.Definition) map[string]catalogue.Kind {
+	kinds := map[string]catalogue.Kind{}
+	for _, d := range slices.Concat(areas...) {
+		kinds[d.Key] = d.Kind
+	}
+	return kinds
+}
+
+// CheckKinds is what TestEveryFactIsInTheCatalogue says of saved machines, quick enough for a fuzz test.
+func CheckKinds(t *testing.T, found []lab.Fact, kinds map[string]catalogue.Kind) {
+	t.Helper()
+	for _, f := range found {
+		if kind, ok := kinds[f.Key]; !ok || f.Unknown == "" && !kind.Holds(f.Value) {
+			t.Errorf("%+v is not what the catalogue says", f)
+		}
+	}
+}
