@@ -194,7 +194,7 @@ func TestEffectsThatDoNotAddUp(t *testing.T) {
 	}
 }
 
-// A setting that harms a load may leave another alone: a build that takes longer is slower, and is told beside the
+// A setting that harms a load may leave another alone: a build that takes longer is slower, and is reported next to the
 // synthetic numbers.
 func TestSyntheticAndReal(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))

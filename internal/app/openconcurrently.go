@@ -9,7 +9,7 @@ import (
 
 // OpenConcurrently opens several targets, in the order of their names. Pods and machines of a cluster start at the same
 // time: starting one is mostly waiting, for minutes where an operating system boots. What is started on this machine
-// takes its processors from what starts beside it, and is opened by itself. When one can't be had, all are closed.
+// takes its processors from what starts beside it, and is opened by itself. When one is not available, all are closed.
 func (p *App) OpenConcurrently(ctx context.Context, names []string) ([]target.Target, error) {
 	within, stop := context.WithCancel(ctx)
 	defer stop()

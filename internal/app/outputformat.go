@@ -86,7 +86,7 @@ func FormatFor(output, flag, named, usual string, known []OutputFormat) (string,
 		"end it in one of "+strings.Join(suffixes, ", "))
 }
 
-// suffixOf is the suffix by which a file's format is told; empty for standard output.
+// suffixOf is the suffix that names a file's format; empty for standard output.
 func suffixOf(output string) string {
 	if OwnOutput(output) {
 		return ""

@@ -45,7 +45,7 @@ type Document struct {
 	Measurements int `json:"measurements"`
 	Proofs       int `json:"proofs"`
 	// InformationLimit is how many measurements any method needs on average to name one of as many candidates, at this
-	// loss and this spread, with levels known. Absent while the ends can't be told apart.
+	// loss and this spread, with levels known. Absent while the ends can't be distinguished.
 	InformationLimit float64 `json:"information_limit,omitempty"`
 	// Wanted is how many measurements of each end it would take to tell them apart, where the search ended without.
 	Wanted     int         `json:"wanted,omitempty"`

@@ -156,7 +156,7 @@ func change(all []counterSample, name string, amount func(counterSample) float64
 		return ChangedCounter{}, false
 	}
 	difference /= weights
-	// No count is told more exactly than its own randomness allows, however alike a few of them happen to be.
+	// No count is more exact than its own randomness allows, however alike a few of them happen to be.
 	spread := max(math.Sqrt(squares/freedom), minSpread)
 	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(1-(1-evidenceConfidence)/float64(2*of)) *
 		spread / math.Sqrt(weights)

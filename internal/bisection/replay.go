@@ -177,7 +177,7 @@ func (p *Progress) add(number int, asked lab.SearchStep, value float64, repetiti
 	return nil
 }
 
-// likeliest candidates, those that can be told from the others.
+// likeliest candidates, those that can be distinguished from the others.
 func (p *Progress) likeliest(n int) []Suspect {
 	var all []Suspect
 	for c, probability := range p.Search.Probabilities() {

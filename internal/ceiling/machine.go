@@ -73,7 +73,7 @@ func NewMachine(t lab.RunTarget) *Machine {
 func (m *Machine) addParts(users []endpoint, cut []rate, link func(string) rate) {
 	add := func(r rate, text string) {
 		same := func(p part) bool { return p.rate.value == r.value }
-		// A part that is nearly the whole can't be told from it.
+		// A part that is nearly the whole can't be distinguished from it.
 		if r.known() && r.value < 0.8*m.total.value && !slices.ContainsFunc(m.parts, same) {
 			m.parts = append(m.parts, part{r, text})
 		}

@@ -11,7 +11,7 @@ import (
 	"headroom/internal/figure"
 )
 
-// What a culprit does shows in what the kernel counts: one that starts programs is told from one that sleeps. The
+// What a culprit does shows in what the kernel counts: one that starts programs differs from one that sleeps. The
 // kernel counts for the whole machine, so that it takes a quiet one.
 func TestWhatACulpritMoves(t *testing.T) {
 	v := newFixture(t)

@@ -269,7 +269,7 @@ func TestAnEndThatDoesNotBuild(t *testing.T) {
 	h := newHistory(t, 6, 3, map[int]fault{5: unbuildable}, "")
 	before := h.state()
 	v, arguments := h.bisectFixture()
-	// No commit is told from another by a suite that runs nothing of what was built.
+	// No commit differs from another in a suite that runs nothing of what was built.
 	network := append(slices.Clone(arguments[:3]), append([]string{"network"}, arguments[5:]...)...)
 	if out, err := v.command(network...).CombinedOutput(); err == nil ||
 		!strings.Contains(string(out), "the suite network measures a network") {

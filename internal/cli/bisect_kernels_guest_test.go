@@ -49,7 +49,7 @@ func numbers(name string) (all []int) {
 
 // planted is a QEMU that gives some kernels another argument, as if these releases had another default. It is the
 // test's, not headroom's: whoever searches does not know of it. Beside it is a file with a line for each such boot. A
-// kernel is told by the release that it says it is, since an emulated guest starts an unpacked copy of it.
+// kernel is recognized by the release that it reports, since an emulated guest starts an unpacked copy of it.
 func planted(t *testing.T, argument string, slow []string) string {
 	t.Helper()
 	qemu, err := exec.LookPath("qemu-system-x86_64")

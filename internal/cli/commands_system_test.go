@@ -16,8 +16,8 @@ import (
 )
 
 // stubborn leaves all behind that a command can: a process that does not heed SIGTERM, one in a session of its own that
-// works elsewhere, one that has forgotten its environment, and a file. Each is told from others by how long it sleeps,
-// which ends with the victim's mark.
+// works elsewhere, one that has forgotten its environment, and a file. Each is distinguished from the others by how
+// long it sleeps, which ends with the victim's mark.
 const stubborn = `version: 1
 name: stubborn
 title: a command that does not want to end

@@ -91,7 +91,7 @@ func twelve(t *testing.T) []string {
 	})
 }
 
-// Each finding stands once, with the machines it is on; what a few have otherwise is told, and one that can't be read
+// Each finding stands once, with the machines it is on; what differs on a few is reported, and one that can't be read
 // ends nothing.
 func TestDoctorOfSeveralMachines(t *testing.T) {
 	printed, err := filepath.Abs("testdata/diagnoses.golden")
@@ -252,7 +252,7 @@ func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 	}
 }
 
-// With --redact nothing names a machine or a drive, and machines are still told apart.
+// With --redact nothing names a machine or a drive, and machines are still distinguished.
 func TestDoctorOfSeveralMachinesHidesNames(t *testing.T) {
 	files := alikeMachines(t, 3, func(i int, all []lab.Fact) []lab.Fact {
 		return append(all, lab.Fact{Key: "disk.serial", About: "nvme0n1", Value: fmt.Sprintf("S4NDNA0M%d", i)})

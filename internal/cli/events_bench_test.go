@@ -26,7 +26,7 @@ import (
 	"headroom/internal/target/sshtest"
 )
 
-// watch reads every 20 ms what the links of a host have received, until it is told to stop.
+// watch reads every 20 ms what the links of a host have received, until it is stopped.
 func (p twoPaths) watch(ns string) (stop func() []byteSample) {
 	p.t.Helper()
 	var looks []byteSample
@@ -186,9 +186,9 @@ func TestADownLinkUponRequestsByHand(t *testing.T) {
 	h.checkNothingLeft()
 }
 
-// An event that comes upon two pairs at once is carried out once, and each of them says what it did to it. Each is held
-// to a rate for which either link has room for both: what two unlimited connections share out between them is chance,
-// and may be another after the event, so that one of them is never "back".
+// An event that happens during two pairs at once is carried out once, and each of them says what it did to it. Each is
+// held to a rate for which either link has room for both: what two unlimited connections share out between them is
+// chance, and may be another after the event, so that one of them is never "back".
 func TestEventComesUponAllPairs(t *testing.T) {
 	t.Parallel()
 	p := newTwoPaths(t, 40)

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// On a terminal a fact is a line; facts that were asked for are told whole, and what is no terminal gets all of it in a
-// line.
+// On a terminal a fact is a line; facts that were asked for are shown whole, and what is no terminal gets all of it in
+// a line.
 func TestLongFacts(t *testing.T) {
 	rows := []facts.Row{{Name: "cmdline",
 		Fact: lab.Fact{Key: "kernel.cmdline", Value: "ro quiet iommu.strict=0 mitigations=off numa=off"}}}

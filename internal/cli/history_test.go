@@ -229,7 +229,7 @@ func TestHistoryPageHidesNames(t *testing.T) {
 	}
 }
 
-// One run alone is a history too, of which nothing can be told.
+// One run alone is a history too, in which nothing can be found.
 func TestHistoryOfOneRun(t *testing.T) {
 	dir := t.TempDir()
 	weekly{runs: 1, kernel: at(1, "a", "b"), factor: at(1, 1.0, 1), noise: 0.01, seed: 11}.fill(t, dir)

@@ -129,7 +129,8 @@ func TestLayersFindADelayWhereItIs(t *testing.T) {
 	}
 }
 
-// Devices that hold something are only read, layers in the wrong order are told, and what was saved can be shown again.
+// Devices that hold something are only read, layers in the wrong order are reported, and what was saved can be shown
+// again.
 func TestLayersLeaveDevicesAlone(t *testing.T) {
 	t.Parallel()
 	p := layersFixture{comparisonFixture: newComparisonFixture(t), lower: attachLoopOf(t, 32<<20, "ext4")}

@@ -69,7 +69,7 @@ func (r machineRun) loads(jobs string) string {
 	return r.suite
 }
 
-// giveBack has the volumes of claims that are gone empty, and to be had again: those of the cluster are a few.
+// giveBack makes the volumes of deleted claims empty and available again: those of the cluster are few.
 func (r machineRun) giveBack() {
 	r.t.Helper()
 	for line := range strings.Lines(r.kubectl("get", "pv", "-o",
@@ -140,7 +140,7 @@ func (r machineRun) warned(d sweep.Document, code string) int {
 }
 
 // The IOThreads report from end to end on a cluster: one machine with each number of IOThreads that the report has, and
-// then two at once, each held against as many pods. KubeVirt is a stand-in, guests are emulated: the numbers are those
+// then two at once, each compared with as many pods. KubeVirt is a stand-in, guests are emulated: the numbers are those
 // of no hardware. What takes the time is to start emulated guests and to ask them for their facts, so that each level
 // is visited once; and to write their disks full, which are small.
 func TestTheIOThreadsReportOfMachines(t *testing.T) {

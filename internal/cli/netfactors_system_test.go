@@ -152,7 +152,7 @@ func TestASweepFindsTheWindowThatHoldsALinkBack(t *testing.T) {
 	h.checkNothingLeft()
 }
 
-// buffer is a send buffer as the kernel is told of it.
+// buffer is a send buffer as the kernel is asked for it.
 func buffer(bytes int) string { return fmt.Sprintf("4096 16384 %d", bytes) }
 
 // window is what a send buffer lets through in bit/s: half of it in a round trip at least, and at most all of it, with

@@ -243,8 +243,8 @@ func TestNetRequestsStoppedAndKilled(t *testing.T) {
 	h.checkNothingLeft()
 }
 
-// An event comes upon requests as upon any load: for as long as the link is down nothing is answered, and TCP needs a
-// while more to try again.
+// An event happens during requests as during any load: for as long as the link is down nothing is answered, and TCP
+// needs a while more to try again.
 func TestNetEventUponRequests(t *testing.T) {
 	t.Parallel()
 	h := slowHosts(t, 1)

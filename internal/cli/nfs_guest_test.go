@@ -223,7 +223,7 @@ func TestNFSWholeSuite(t *testing.T) {
 	v.checkNothingLeft("after the experiment")
 }
 
-// What the client's cache answers is told by what the server has sent and was sent. That seconds are faster than the
+// What the client's cache answers shows in the server's traffic. That seconds are faster than the
 // link is not said in a guest, whose cards have no speed of their own.
 func TestNFSThroughTheCacheIsMarked(t *testing.T) {
 	guestSearches(t)

@@ -104,7 +104,7 @@ func makeInnerMachine(t *testing.T) innerMachine {
 }
 
 // The same loads from a virtual machine whose disk lies on the mount stand beside the mount's own; what the mount
-// carried meanwhile is held against them, and a machine that does not lie there is refused.
+// carried meanwhile is compared with them, and a machine that does not lie there is refused.
 func TestNFSInsideAVirtualMachine(t *testing.T) {
 	guestSearches(t)
 	began := time.Now()

@@ -14,7 +14,7 @@ import (
 )
 
 // The two guests of docs/nfs.md work as they are written there: with the programs of NFS where Debian installs them,
-// which a mount namespace of the test's own shows, and the kernel that is to be had. Of the suite one short load is
+// which a mount namespace of the test's own shows, and the kernel that is available. Of the suite one short load is
 // measured.
 func TestNFSGuestsOfTheDocs(t *testing.T) {
 	if os.Getuid() != 0 {

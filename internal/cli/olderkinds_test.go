@@ -28,7 +28,7 @@ type olderKind struct {
 	prints [][]string
 	// more does what else can be done with the finished bundles: measure more, or read an exported run.
 	more func(l *scriptedLab)
-	// killed has the process end at a moment, of which it is told; nil where there is no such fixture. It leaves a file
+	// killed ends the process at a moment that it gets; nil where there is no such fixture. It leaves a file
 	// of the machine db1 with another value than it had, and restore says what is undone.
 	killed            func(l *scriptedLab, now func())
 	file, had, leaves string

@@ -17,7 +17,7 @@ import (
 	"headroom/internal/target/kubetest"
 )
 
-// podSuite has loads that are long enough for something to come upon them.
+// podSuite has loads that are long enough for something to happen during them.
 const podSuite = `version: 1
 name: pod
 title: loads in a pod
@@ -150,8 +150,8 @@ func TestARunInAPodThatIsKilled(t *testing.T) {
 	}
 }
 
-// Pods start at the same time. When one can't be had, the error is about that one, and the others are removed, and not
-// measured.
+// Pods start at the same time. When one is not available, the error is about that one, and the others are removed, and
+// not measured.
 func TestSeveralPodsOrNone(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)

@@ -45,11 +45,11 @@ type scriptedLab struct {
 	signals  chan os.Signal
 	// opened makes of a connection the target that a command gets; nil for the connection itself.
 	opened map[string]func(*scripted.Target) target.Target
-	// schemes are those by which machines can be named; with "qemu:", qemu:db1 is the machine db1. Steps are told
+	// schemes are those by which machines can be named; with "qemu:", qemu:db1 is the machine db1. Steps are reported
 	// before each step of saving.
 	schemes []string
 	steps   func(string)
-	// exit is told when a clean-up is cut short; nil where that must not happen.
+	// exit is called when a clean-up is cut short; nil where that must not happen.
 	exit func(code int)
 	// earlier says that the runs of the store were made by an earlier version.
 	earlier bool
@@ -81,7 +81,7 @@ func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 }
 
 // designs fails the test where a run does not record what it was measured for, or where it could not be told from the
-// rest of the header, as it is told of the runs of earlier versions.
+// rest of the header, as for the runs of earlier versions.
 func (l *scriptedLab) designs() {
 	l.Helper()
 	if l.earlier {

@@ -215,7 +215,8 @@ func TestScriptedSettingHasNoEffect(t *testing.T) {
 	})
 }
 
-// What somebody else changes meanwhile ends the experiment, is told, and is not overwritten until that is asked for.
+// What somebody else changes meanwhile ends the experiment, is reported, and is not overwritten until that is asked
+// for.
 func TestScriptedSomebodyElseChangesASetting(t *testing.T) {
 	for _, then := range []string{"--anyway", "--accept"} {
 		t.Run(then, func(t *testing.T) {

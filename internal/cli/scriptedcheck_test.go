@@ -16,7 +16,7 @@ func (l *scriptedLab) here(name string) *scripted.Machine {
 	return l.machine(name)
 }
 
-// What is checked out is as the good run or as the bad one, or can't be told: git bisect run reads it in the exit code.
+// What is checked out is as the good run or as the bad one, or undecided: git bisect run reads it in the exit code.
 func TestScriptedBisectCheck(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.here("db1")

@@ -192,7 +192,7 @@ func TestScriptedEventInterruptedItself(t *testing.T) {
 	})
 }
 
-// What goes wrong with an event is told beside it: the numbers of the load stand, those of the event do not.
+// What goes wrong with an event is reported next to it: the numbers of the load stand, those of the event do not.
 func TestScriptedEventFails(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
@@ -334,7 +334,7 @@ func TestScriptedEventRefusals(t *testing.T) {
 	})
 }
 
-// An event comes upon the loads of all targets, and all of them tell what it did to theirs.
+// An event happens during the loads of all targets, and all of them tell what it did to theirs.
 func TestScriptedSeveralEvent(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b", "server"}, func(l *scriptedLab) {
 		server := l.machine("server")

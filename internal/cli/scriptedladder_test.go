@@ -180,7 +180,7 @@ func TestScriptedLadderNamesWhatDrivesShare(t *testing.T) {
 	})
 }
 
-// A volume and the file system on it: each is held against what lies below it.
+// A volume and the file system on it: each is compared with what lies below it.
 func TestScriptedLadderNamesASlowVolume(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -166,7 +166,7 @@ func TestScriptedNetServerLost(t *testing.T) {
 	})
 }
 
-// A server that does not come to listen is told, with what it says of that.
+// A server that does not start to listen is reported, with its own message.
 func TestScriptedNetServerDoesNotListen(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		suite, server := l.file("send.yaml", sendSuite), l.machine("server")
@@ -207,7 +207,7 @@ func TestScriptedNetWithinOneMachine(t *testing.T) {
 	})
 }
 
-// What goes another way than the address says is told, and what is sent again.
+// Traffic that takes another way than the address says is reported, and retransmissions.
 func TestScriptedNetTakesAnotherWay(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.wired(1, "client", "server")
@@ -243,7 +243,7 @@ func TestScriptedNetTakesAnotherWay(t *testing.T) {
 }
 
 // What a route spreads over several next hops goes the way that it is meant to; a hop that carries nothing of many
-// flows is told, and of a few it is not.
+// flows is reported, and of a few it is not.
 func TestScriptedNetOverSeveralNextHops(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.wired(2, "client", "server")
@@ -520,7 +520,7 @@ func TestScriptedLadderSuspectsThePortThatIsShort(t *testing.T) {
 	}
 }
 
-// In both directions and both ways at once, by one address that nobody has named; stopped and gone on with.
+// In both directions and both ways at once, by one address that was not named; stopped and resumed.
 func TestScriptedNetworkLadderInterruptAndResume(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.machine("client").AtLoad("--client 198.18.0.2", 3, func(e *scripted.Event) {
@@ -598,8 +598,8 @@ func TestScriptedSweepOfBothEnds(t *testing.T) {
 	})
 }
 
-// Where the processes of both ends run is varied; what can't be had is told before anything is measured. Stopped, it
-// goes on.
+// Where the processes of both ends run is varied; what is not available is reported before anything is measured.
+// Stopped, it goes on.
 func TestScriptedSweepOfPlacements(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		client := l.machine("client")

@@ -368,7 +368,7 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 	})
 }
 
-// What an event lacks is told before the first load, and not when the mount that it comes upon is there; a stage that
+// What an event lacks is reported before the first load, and not only once its mount is there; a stage that
 // is refused leaves the others' report whole.
 func TestScriptedNFSEventIsRefusedBeforeTheFirstLoad(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {

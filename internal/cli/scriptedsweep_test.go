@@ -164,7 +164,7 @@ commands:
 	})
 }
 
-// The levels are held against another place, on another machine, which is visited in each block; both are left clean,
+// The levels are compared with another place, on another machine, which is visited in each block; both are left clean,
 // also when interrupted.
 func TestScriptedSweepAgainstAReference(t *testing.T) {
 	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {

@@ -390,7 +390,7 @@ func TestMatching(t *testing.T) {
 }
 
 // Loads that do the same work are one load, whichever tool generated them and however they went to the storage; what
-// differs is told.
+// differs is reported.
 func TestMatchingByWork(t *testing.T) {
 	v := []float64{100, 101, 99}
 	other := func(job, params string) Cell {

@@ -7,7 +7,7 @@ import (
 	"headroom/internal/figure"
 )
 
-// Of two kernels' options those that a boot argument stands for are told apart from those that need a build.
+// Of two kernels' options those that a boot argument stands for are distinguished from those that need a build.
 func TestOptionsByBoots(t *testing.T) {
 	k := knowledge(t)
 	a, b := configFile(t, "debian-6.1.0-50"), configFile(t, "talos-6.6.57-iommu-strict")

@@ -127,7 +127,7 @@ func TestPairingOfSharedAddresses(t *testing.T) {
 	if len(d.Differences) != 1 || d.Differences[0].Kind != "thing" || d.Differences[0].About[0].A != "br0" {
 		t.Errorf("%+v", d.Differences)
 	}
-	// The port has another name, the bridge comes later in the list.
+	// The port is named differently, the bridge comes later in the list.
 	b = snapshot(slices.Concat(nic("enp1s0", "physical", "9000"), nic("vmbr0", "bridge", "1500"))...)
 	if d := knowledge(t).Compare(a, b); len(d.Differences) != 0 {
 		t.Errorf("%+v", d.Differences)

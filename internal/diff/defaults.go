@@ -17,12 +17,12 @@ type Default struct {
 	Weight   float64 `json:"weight"`
 }
 
-// minDefault is the weight from which on a default is told: below it an effect on I/O is hardly expected.
+// minDefault is the weight from which on a default is reported: below it an effect on I/O is hardly expected.
 const minDefault = 0.02
 
 // SlowDefaults are the options of a build that are set to what is known to cost I/O and that a boot argument overrides,
 // the likeliest to matter first. The build alone does not tell what is in effect: arguments, hardware and drivers
-// decide, too. Of several options that one argument overrides the likeliest is told.
+// decide, too. Of several options that one argument overrides the likeliest is reported.
 func (k *Knowledge) SlowDefaults(options map[string]string) []Default {
 	var found []Default
 	for _, e := range k.exact {

@@ -29,7 +29,7 @@ const (
 )
 
 // Figure is one number that somebody may quote, with how sure it is. It is in base units: s, B, B/s, Hz; "share" for
-// parts of one and "ratio" for two alike held against each other; "" for counts.
+// parts of one and "ratio" for two alike compared with each other; "" for counts.
 type Figure struct {
 	// Section is the part of scripts/bench that it is from; tests leave it empty.
 	Section string

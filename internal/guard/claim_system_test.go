@@ -263,8 +263,8 @@ func random(d *disk, at, length int64) {
 	d.write(at, p)
 }
 
-// TestPlainUser: who may not read a device is told so, and nothing is taken for empty. The test runs itself again as
-// another user.
+// TestPlainUser: a user who may not read a device gets that error, and nothing is taken for empty. The test runs itself
+// again as another user.
 func TestPlainUser(t *testing.T) {
 	if node := os.Getenv("GUARD_DEVICE"); node != "" {
 		asPlainUser(t, node)

@@ -76,7 +76,7 @@ func destroys(steps []lab.Step, onlyReads bool) bool {
 }
 
 // MustRead says whether it depends on the rest of the content what Judge will say: nothing else speaks against writing
-// to the device, and nobody has named it to be written to all the same.
+// to the device, and the user has not named it to be written to all the same.
 func MustRead(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) bool {
 	return destroys(steps, onlyReads) && e.NotADevice == "" && !e.Sample.Whole && consent.Destroy == "" &&
 		consent.Sampled == "" && !reasonsAgainst(e).any()

@@ -35,7 +35,7 @@ func (s environment) optional(name string) string {
 	return t
 }
 
-// link reads where a link leads; "" when that can't be told.
+// link reads where a link leads; "" when that is unknown.
 func (s environment) link(name string) string {
 	l, _ := fs.ReadLink(s.files, name) // absence is the answer
 	return l

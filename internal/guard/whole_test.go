@@ -42,7 +42,7 @@ func scanned(ctx context.Context, f *os.File, size int64) (*scan, error) {
 	return s, s.run(ctx, func() (*directReader, error) { return newDirectReader(f, chunkSize) }, func() {})
 }
 
-// TestScanFindsTheFirstByte: several reads are in flight, and it is the first of all data that is told.
+// TestScanFindsTheFirstByte: several reads are in flight, and it is the first of all data that is reported.
 func TestScanFindsTheFirstByte(t *testing.T) {
 	const size = 64<<20 + 3*512
 	for name, data := range map[string]map[int64]string{

@@ -13,7 +13,7 @@ import (
 	"headroom/internal/lab"
 )
 
-// StageArguments are the stages that import is told of.
+// StageArguments are the stages that import takes.
 type StageArguments struct {
 	Named []string
 	Order string

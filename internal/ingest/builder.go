@@ -253,7 +253,7 @@ func (d *runBuilder) arm(target int, levels map[string]string) arm {
 	if id == "" {
 		id = "all"
 	}
-	// Two hosts whose names differ in signs only are told apart by a number.
+	// Two hosts whose names differ in punctuation only get a number each.
 	id = untaken(id, func(s string) bool {
 		return slices.ContainsFunc(d.run.Arms, func(a lab.Arm) bool { return a.ID == s })
 	})

@@ -280,7 +280,7 @@ func (r *diskMark) add(f file, engine string, d *runBuilder) error {
 		Code: "import-best-of",
 		Text: fmt.Sprintf("%s prints one number of %s, the best or the mean depending on version and profile; "+
 			"how far they spread is not known", r.tool, passes),
-		// The numbers may be right; what can't be had from them is an interval.
+		// The numbers may be right, but no interval follows from them.
 		Taints: []string{"*"},
 	})
 	return nil

@@ -43,7 +43,7 @@ func loads(run lab.Run) map[string][]string {
 	return all
 }
 
-// The stages of one page are told apart by loads that come again, and the same lines, named one by one, are the same
+// The stages of one page are distinguished by loads that come again, and the same lines, named one by one, are the same
 // stages.
 func TestStagesOfAPage(t *testing.T) {
 	inOrder, sink, err := importPage(t, names(), Source{Name: page})

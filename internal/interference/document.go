@@ -13,7 +13,7 @@ type Document struct {
 	// Combinations are the combinations that were measured, each alone left out, in the order in which they were
 	// measured: every two, then all.
 	Combinations []CombinationResult `json:"together"`
-	// Shared are the ceilings that several groups have in common; none where nobody loses, or where it can't be told
+	// Shared are the ceilings that several groups have in common; none where nobody loses, or where it is unknown
 	// who does.
 	Shared []SharedCeiling `json:"shared"`
 	Answer Answer          `json:"answer"`

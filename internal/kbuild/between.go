@@ -39,7 +39,7 @@ type Mixed struct {
 // what can't be switched alone, and that is put together with what it needs or takes along. Options that are found out
 // from the compiler and can't be chosen are left out.
 //
-// It takes two questions of a second or so for each group; say is told how many are answered, and of how many.
+// It takes two questions of a second or so for each group; say reports how many are answered, and of how many.
 func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, say func(done, of int)) (*Between,
 	error) {
 	var b *Between

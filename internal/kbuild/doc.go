@@ -1,6 +1,6 @@
 // Package kbuild makes Linux kernels between two others: some of the options of the build as the one has them, the rest
 // as the other has them. Which options can be switched without others is asked of the tree's own tools, and what they
-// refuse is told.
+// refuse is reported.
 //
 // Only the kernel's image is built, no modules: what a guest needs to come up and to reach its disks must be built in
 // (=y).

@@ -100,7 +100,7 @@ func differences(a, b kconfig.Config) (changes []kconfig.Change) {
 	return changes
 }
 
-// possible demands that every mixture of few groups comes out as it was asked for, or is told.
+// possible demands that every mixture of few groups comes out as requested, or is reported.
 func possible(t *testing.T, b *Between, switches [][]bool) {
 	t.Helper()
 	for _, switched := range switches {
@@ -191,7 +191,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// What holds of single switches need not hold of several: what the tree refuses is told.
+// What holds of single switches need not hold of several: what the tree refuses is reported.
 func TestRefused(t *testing.T) {
 	tree := options(t, "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on A || B\n")
 	// As if C had been possible alone: it is grouped with nothing.

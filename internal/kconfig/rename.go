@@ -2,7 +2,7 @@ package kconfig
 
 import "maps"
 
-// Rename is an option that got another name without another meaning.
+// Rename is an option that was renamed and means the same.
 type Rename struct {
 	Old, New string
 	// Since is the first kernel with the new name.

@@ -12,7 +12,7 @@ type Experiment struct {
 	Kind string `json:"kind"`
 	// Factors in the order in which they are shown.
 	Factors []VariedFactor `json:"factors"`
-	// Baseline is the arm that the others are held against; Reference is one that is no level of the factor (the same
+	// Baseline is the arm that the others are compared with; Reference is one that is no level of the factor (the same
 	// disk on the host), empty for none. Both are IDs of arms.
 	Baseline  string `json:"baseline"`
 	Reference string `json:"reference,omitempty"`

@@ -37,8 +37,8 @@ const (
 	CommonSeconds    = togetherPrefix + "seconds"
 )
 
-// What an event did to the load that it came upon: the longest time without anything, the time until the rate was back,
-// both in seconds, and by what share the lowest step lay below what was usual.
+// What an event did to the load that it happened during: the longest time without anything, the time until the rate was
+// back, both in seconds, and by what share the lowest step lay below what was usual.
 const (
 	EventStall    = "event.stall"
 	EventRecovery = "event.recovery"
@@ -58,7 +58,7 @@ const (
 )
 
 // Directions of storage I/O, as fio names them. Sync is the latency of fsync and fdatasync; Mixed stands for
-// fio's unified_rw_reporting=mixed, where reads and writes cannot be told apart any more.
+// fio's unified_rw_reporting=mixed, where reads and writes cannot be distinguished any more.
 const (
 	Read  = "read"
 	Write = "write"

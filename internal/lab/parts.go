@@ -14,8 +14,8 @@ const (
 	StorageRole = "storage"
 )
 
-// The levels by which arms are told apart that are the same otherwise: targets that are measured at the same time, and
-// the two sides of a comparison. They are no conditions of what an arm measured.
+// The levels by which arms are distinguished that are the same otherwise: targets that are measured at the same time,
+// and the two sides of a comparison. They are no conditions of what an arm measured.
 const (
 	TargetLevel = "target"
 	SideLevel   = "side"

@@ -12,7 +12,7 @@ type Repetition struct {
 	Cell string `json:"cell"`
 	// Number counts from 1 within the cell.
 	Number int `json:"number"`
-	// Boot identifies the boot of the machine (the kernel's boot_id), so that variance between boots can be told
+	// Boot identifies the boot of the machine (the kernel's boot_id), so that variance between boots can be separated
 	// from variance within one. Empty where an import does not say.
 	Boot string `json:"boot,omitempty"`
 	// Block is the pass over the cells, from 1; Position is the place within the block, from 1; zero where an

@@ -38,7 +38,7 @@ type Step struct {
 	Carries map[string]ceiling.Ceiling
 }
 
-// UnknownSpeed is what ports are Like whose speed no fact tells: then all of them are held against each other.
+// UnknownSpeed is what ports are Like whose speed no fact tells: then all of them are compared with each other.
 const UnknownSpeed = "unknown"
 
 // Load is a cell with its title as people read it.

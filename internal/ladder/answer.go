@@ -132,7 +132,7 @@ func highest(d *Document, cell string) (*Rung, *Cell) {
 }
 
 // fullCores is what a check of the load on a network said of cores that had no time left. Where the same is said of the
-// port's equals, which it is held against, it is not what sets the port apart.
+// port's equals, which it is compared with, it is not what sets the port apart.
 func fullCores(d *Document, r *Rung, c *Cell) []string {
 	ofEquals := func(code string) bool {
 		return slices.ContainsFunc(d.Warnings, func(o Warning) bool {

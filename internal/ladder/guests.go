@@ -14,7 +14,7 @@ import (
 type Cause string
 
 // The causes. Emulation is what virtio or NVMe costs as QEMU carries it out, whatever lies behind the disk; Storage is
-// the way from QEMU to the data, and what holds it. Unclear is the one where it can't be told.
+// the way from QEMU to the data, and what holds it. Unclear is the one where it is unknown.
 const (
 	Emulation Cause = "emulation"
 	Storage   Cause = "storage"
@@ -149,7 +149,7 @@ func causeText(d *Document, r *Rung, c *Cell) string {
 }
 
 // guestLosses has an entry for each load that is not as fast through a guest, and one for a disk that all loads are as
-// fast on. A disk without storage is told of where no other is that it explains.
+// fast on. A disk without storage is reported where it explains no other disk.
 func (a *analysis) guestLosses(d *Document) []GuestLoss {
 	var list []GuestLoss
 	explains := map[int]bool{}

@@ -10,7 +10,7 @@ import (
 	"headroom/internal/figure"
 )
 
-// disk adds a disk of a guest, which is held against the rung of a place from 0.
+// disk adds a disk of a guest, which is compared with the rung of a place from 0.
 func (m *machine) disk(guest, name, backing, like string, below int, rate float64) *machine {
 	s := Step{Below: below, Like: like, Rung: Rung{Name: name + " in " + guest, Kind: Guest, Target: "qemu:" + guest,
 		Places: []string{"/dev/vd" + name[:1]},
@@ -97,8 +97,8 @@ func TestAnUndecidedDiskWithoutStorageExplainsNothing(t *testing.T) {
 	}
 }
 
-// What a guest is told to be is never that of the host: its disks have the names of others, its processors are its own,
-// and its ceiling is the disk without storage beside it.
+// The configuration of a guest is never taken for that of the host: its disks have the names of others, its processors
+// are its own, and its ceiling is the disk without storage beside it.
 func TestAGuestIsAnotherMachine(t *testing.T) {
 	m := fourDrives(4e9, 4e9, 4e9).disk("g", "none", "null", "blk", top, 2e9).disk("g", "data", "image", "blk", top,
 		1e9)

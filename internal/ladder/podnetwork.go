@@ -28,7 +28,7 @@ type PodLoss struct {
 	Text string   `json:"text"`
 }
 
-// throughPodNetwork says whether a cell is held against the same between the nodes.
+// throughPodNetwork says whether a cell is compared with the same between the nodes.
 func (r *Rung) throughPodNetwork(c *Cell) bool {
 	return r.Network == Pods && r.Kind != Loopback && c.Reached != nil
 }

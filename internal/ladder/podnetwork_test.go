@@ -45,8 +45,8 @@ func betweenPods(r *rand.Rand, share float64) Document {
 		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
 }
 
-// What the pod network takes is told with an interval that holds it, and charged to the pod network; what it does not
-// take is not.
+// What the pod network takes is reported with an interval that covers it, and attributed to the pod network; what it
+// does not take is not.
 func TestThePodNetworkIsCharged(t *testing.T) {
 	const ladders = 200
 	for share, named := range map[float64]bool{0.4: true, 0.9: true, 1: false} {

@@ -6,7 +6,7 @@ import (
 	"headroom/internal/stat"
 )
 
-// baseline is what a phase is held against.
+// baseline is what a phase is compared with.
 type baseline struct {
 	Finding
 	stalls               []stall

@@ -39,7 +39,7 @@ type Level struct {
 
 // Finding is what an event did. Shares are those of the rate before it; times are in seconds.
 type Finding struct {
-	// Unknown is why nothing can be told; empty where it can.
+	// Unknown is why nothing is known; empty where something is.
 	Unknown string `json:"unknown,omitempty"`
 	// Before is the rate before the event, in the unit of the rate.
 	Before Level `json:"before"`

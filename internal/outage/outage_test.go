@@ -193,7 +193,7 @@ func TestFalseDips(t *testing.T) {
 	}
 }
 
-// What can't be told is not.
+// What is unknown is not reported.
 func TestUnknown(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	rate := simulated(r, noise.Gaussian(0.05), 30, steady)
@@ -216,7 +216,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// Several events are told apart, each held against what was there just before it.
+// Several events are distinguished, each compared with what was there just before it.
 func TestSeveral(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	first, second := cut(15, 1, 1, 20, 0), cut(35, 3, 1, 40, 0)

@@ -9,7 +9,8 @@ import (
 )
 
 // OtherRuns is what other saved runs of the same suite say of an outlier. A target that is slow for as long as a run
-// takes can't be told from one that is always slow by that run alone: on shared storage a level can last an hour.
+// takes can't be distinguished from one that is always slow by that run alone: on shared storage a level can last an
+// hour.
 type OtherRuns struct {
 	// Runs are those in which the target was measured beside others of this table.
 	Runs int `json:"runs"`

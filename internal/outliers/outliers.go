@@ -42,7 +42,7 @@ type Sample struct {
 
 // Document is what was found.
 type Document struct {
-	// Targets are how many were held against each other, and Claims how many decisions share Alpha.
+	// Targets are how many were compared with each other, and Claims how many decisions share Alpha.
 	Targets int     `json:"targets"`
 	Claims  int     `json:"claims"`
 	Alpha   float64 `json:"alpha"`

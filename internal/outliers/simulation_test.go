@@ -24,7 +24,7 @@ func simulatedRun(m noise.Model, r *rand.Rand, targets, repetitions int) []Sampl
 	return all
 }
 
-// Where levels last as long as a run, targets that are all alike are told apart in many runs, and rightly so of that
+// Where levels last as long as a run, targets that are all alike are distinguished in many runs, and rightly so of that
 // run. Hardly one of them is called so for good.
 func TestSimulatedLevelsThatLast(t *testing.T) {
 	models, repetitions := []noise.Model{noise.TwoMode(0.15, 0.2, 0.003, 0.9)}, []int{3}

@@ -145,7 +145,7 @@ func textOf(shares []Share) string {
 	return head + ": " + strings.Join(each, ", ") + tail
 }
 
-// spread is how far apart the shares of repetitions are from which on the least and the most are told.
+// spread is how far apart the shares of repetitions must be for the least and the most to be reported.
 const spread = 0.05
 
 func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }

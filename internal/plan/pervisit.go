@@ -27,7 +27,7 @@ type PerVisit struct {
 	// Metrics are the deciding metrics of all cells, the one with the widest interval first: that one decides when an
 	// experiment can end.
 	Metrics []VisitMetric `json:"numbers"`
-	// Repeat is the best number of repetitions, for the first of Metrics; absent where it can't be told.
+	// Repeat is the best number of repetitions, for the first of Metrics; absent where it is unknown.
 	Repeat int `json:"repeat,omitempty"`
 }
 
@@ -39,7 +39,7 @@ type VisitMetric struct {
 	// Between visits, beyond what repetitions explain, and Within a visit; absent where too few visits tell.
 	Between *float64 `json:"between,omitempty"`
 	Within  *float64 `json:"within,omitempty"`
-	// Repeat is the best number of repetitions, absent where it can't be told. It may be From to To, each absent where
+	// Repeat is the best number of repetitions, absent where it is unknown. It may be From to To, each absent where
 	// there is no bound.
 	Repeat int `json:"repeat,omitempty"`
 	From   int `json:"from,omitempty"`

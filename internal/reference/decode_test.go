@@ -140,7 +140,7 @@ func TestExampleInTheDocs(t *testing.T) {
 	}
 }
 
-// All problems of a file are told at once, each with its line.
+// All problems of a file are reported at once, each with its line.
 func TestDecodeTellsAll(t *testing.T) {
 	_, err := Decode("bad.yaml", []byte(`version: 2
 source: {name: Some report, date: yesterday}

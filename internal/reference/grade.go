@@ -10,7 +10,7 @@ import (
 	"headroom/internal/unit"
 )
 
-// Grade says how far a measured figure can be held against a published one.
+// Grade says how far a measured figure can be compared with a published one.
 type Grade string
 
 // The grades. Nothing is better than SameConditions, and even that compares a figure with one that has no spread.
@@ -49,7 +49,7 @@ type Comparability struct {
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Measurement is what a published result is held against: a cell, on a place, on a machine with these facts.
+// Measurement is what a published result is compared with: a cell, on a place, on a machine with these facts.
 type Measurement struct {
 	Cell  lab.Cell
 	Place lab.Place

@@ -150,7 +150,7 @@ func TestStandings(t *testing.T) {
 			t.Errorf("%s stands before %s", got[i-1].Grade, got[i].Grade)
 		}
 	}
-	// A source that does not say in which direction is held against whichever there is, and carries its doubts.
+	// A source that does not say in which direction is compared with whichever there is, and carries its doubts.
 	m.Cell.Params["iodepth"] = "128"
 	found := false
 	for _, s := range Standings(references, m, map[string]float64{"read.iops": 260_000}) {

@@ -63,7 +63,7 @@ func Standings(references []Reference, m Measurement, values map[string]float64)
 	return out
 }
 
-// counterpart is the metric that a published one is held against: itself, or, where the source does not say whether it
+// counterpart is the metric that a published one is compared with: itself, or, where the source does not say whether it
 // read or wrote, the only direction that was measured. Empty where there is none.
 func counterpart(metric string, values map[string]float64) string {
 	quantity, undirected := strings.CutPrefix(metric, lab.Mixed+".")

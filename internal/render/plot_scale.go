@@ -10,7 +10,7 @@ import (
 )
 
 // valueScale shows all values, references and bands, and intervals unless these would make the rest too small to be
-// told apart.
+// distinguished.
 func valueScale(p document.Plot, a document.Axis) scale {
 	changes, none := a.Scale == document.Ratio, 1.0
 	e := extent{logarithmic: changes || a.Scale == document.Logarithmic, lo: math.Inf(1), hi: math.Inf(-1)}

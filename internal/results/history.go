@@ -164,7 +164,7 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	return bundles, errors.Join(errs...)
 }
 
-// ofSuite says whether a run is one of a suite as it is: what an experiment varies can't be held against others.
+// ofSuite says whether a run is one of a suite as it is: what an experiment varies can't be compared with others.
 func ofSuite(r store.Row, suite string) bool { return SuiteOf(r) == suite && r.Experiment == "" }
 
 // SuiteOf is the suite that a run counts to.

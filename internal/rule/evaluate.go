@@ -124,7 +124,7 @@ type foundRules map[foundRule]bool
 type foundRule struct{ rule, scope, about string }
 
 // silences makes a rule not applicable whose cause another rule's finding tells, about the same thing or the machine. A
-// rule that was silenced passes it on: what it would have told is told.
+// rule that was silenced passes it on: what it would have reported is reported.
 func (t foundRules) silences(r *Rule, out *outcome) {
 	if out.verdict != Found && out.verdict != Unknown {
 		return
@@ -143,7 +143,7 @@ func (t foundRules) silences(r *Rule, out *outcome) {
 	}
 }
 
-// anything stands for the scope of all things: a rule about the machine is told by what was found about one of them.
+// anything stands for the scope of all things: a rule about the machine reports what was found about one of them.
 const anything = "*"
 
 func (t foundRules) add(r *Rule, about string) {

@@ -32,7 +32,7 @@ func parseKeep(texts []string) []keepSetting {
 	return kept
 }
 
-// forbids says whether a remedy would change what is kept. A remedy that is told in words, or is a command, does when
+// forbids says whether a remedy would change what is kept. A remedy in words, or a command, does when
 // it names the setting, by name alone where that can't be an ordinary word.
 func (k keepSetting) forbids(r Remedy) bool {
 	s := parseSetting(r.Set)

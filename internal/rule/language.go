@@ -58,7 +58,7 @@ func newVocabulary() vocabulary {
 }
 
 // language is CEL with every key of the catalogue as a typed variable. One environment serves all scopes, because
-// making one costs more than compiling a hundred conditions; what a scope may not see is told apart on the syntax tree.
+// making one costs more than compiling a hundred conditions; what a scope may not see is found on the syntax tree.
 type language struct {
 	vocabulary
 	env *cel.Env

@@ -102,7 +102,7 @@ type systems struct {
 }
 
 // serves says whether a system that was found is where a kind of setting is looked for: a module's parameter can be a
-// boot argument, but its own folder is the place for it. When the boot loader is not known both are told.
+// boot argument, but its own folder is the place for it. When the boot loader is unknown both are given.
 func (s systems) serves(system, kind string, already []Instruction) bool {
 	if !s.found {
 		return true

@@ -55,7 +55,7 @@ func inQuotes(value string) string {
 	return value
 }
 
-// each writes a command for the first few things; the rest is told in words.
+// each writes a command for the first few things; the rest is given in words.
 func each(names []string, most int, command func(string) string) string {
 	var lines []string
 	for i, n := range names {

@@ -106,7 +106,7 @@ type Options struct {
 	Systems []string
 	// Measured effects on this machine by rule.
 	Measured map[string]Measured
-	// Risks that were taken are told too.
+	// Risks that were taken are reported, too.
 	Risks bool
 	// Unquantified rules are asked too.
 	Unquantified bool

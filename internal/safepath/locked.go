@@ -62,8 +62,8 @@ func ownerOf(f *os.File) owner {
 		if !ok || inode != st.Ino {
 			continue
 		}
-		// A number of 0 or below is a process of another namespace. One that runs may have the number of one that died,
-		// which is no harm.
+		// A number of 0 or below is a process of another namespace. A running process may have the number of one that
+		// died, which is no harm.
 		if pid < 1 || unix.Kill(pid, 0) != unix.ESRCH {
 			return alive
 		}

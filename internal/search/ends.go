@@ -111,7 +111,7 @@ func (e Ends) WantedAnchors() int {
 	return int(math.Ceil(n * math.Pow(standardErrorsOrdered*e.StandardError/e.Difference, 2)))
 }
 
-// Apart says that the ends are told apart as well as this kind of search needs.
+// Apart says that the ends are distinguished as well as this kind of search needs.
 func (s *Search) Apart() bool {
 	if s.space.Ordered {
 		return s.Ends().apart(standardErrorsOrdered, s.terms.MinEffect)

@@ -160,7 +160,7 @@ func bitsOf(values, weights []float64, spread float64) float64 {
 	if hi-lo < 1e-3*spread {
 		return 0
 	}
-	// Far away values are told apart anyway: the grid reaches over them in steps of the noise at the coarsest.
+	// Far away values are distinguished anyway: the grid reaches over them in steps of the noise at the coarsest.
 	lo, hi = lo-4*spread, hi+4*spread
 	width := max((hi-lo)/bins, spread/3)
 	if n := (hi - lo) / width; n > 4*bins {

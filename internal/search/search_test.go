@@ -214,7 +214,7 @@ func TestASeriesWithoutADifference(t *testing.T) {
 	}
 }
 
-// A search that is told again what was measured asks the same again: that is how one goes on after an interruption.
+// A search that gets the same measurements again asks the same again: that is how one goes on after an interruption.
 func TestAReplayedSearchAsksTheSame(t *testing.T) {
 	for _, space := range []search.Space{settings(60), {Candidates: 60, Ordered: true}} {
 		terms := search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 60, Seed: 3}

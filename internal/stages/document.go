@@ -14,7 +14,7 @@ type Document struct {
 	// Run is the ID of the run.
 	Run    string  `json:"run"`
 	Stages []Stage `json:"stages"`
-	// Against says which stage is held against which.
+	// Against says which stage is compared with which.
 	Against []Against `json:"against"`
 	// Rows by their load, then by stage.
 	Rows []Row `json:"rows"`
@@ -68,7 +68,7 @@ type Row struct {
 // Efficiency is what share of another stage a row reaches.
 type Efficiency struct {
 	Of string `json:"of"`
-	// Row that it is held against, by its place in Rows, from 0.
+	// Row that it is compared with, by its place in Rows, from 0.
 	Row int `json:"row"`
 	// Metric that the ratio is of: bandwidth where both have it.
 	Metric string  `json:"metric"`

@@ -259,7 +259,8 @@ var (
 	labelBlock     = regexp.MustCompile(`(?i)\b(\d{1,6}[km])(?:i?b)?\b`)
 )
 
-// mislabelled says in words what a label says otherwise than what was run. What it does not say is not held against it.
+// mislabelled says in words what a label says otherwise than what was run. What it does not say does not count against
+// it.
 func mislabelled(label string, r *Row) []string {
 	var words []string
 	differ := func(what, printed, ran string) {

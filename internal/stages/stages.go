@@ -13,11 +13,11 @@ import (
 
 // Options of the tables.
 type Options struct {
-	// Against says which stage is held against which; nil holds each against the one before it.
+	// Against says which stage is compared with which; nil holds each against the one before it.
 	Against []Against
 	// Links that the loads of a stage went through, by its name; a stage without has none that is known.
 	Links map[string]ceiling.Links
-	// Published tables to hold against what was measured.
+	// Published tables to compare with what was measured.
 	Published []reference.Table
 	// Warnings that the run has already.
 	Warnings []Warning
@@ -60,7 +60,7 @@ func Make(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], o Options) 
 	return d, nil
 }
 
-// Of reads "A/B", stage A held against stage B, of a run's stages. Their names may have strokes of their own.
+// Of reads "A/B", stage A compared with stage B, of a run's stages. Their names may have strokes of their own.
 func Of(run lab.Run, text string) (Against, error) {
 	d := Document{Stages: stagesOf(run, nil)}
 	for i := range len(text) {

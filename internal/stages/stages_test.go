@@ -53,7 +53,7 @@ func load(rw, bs, depth string) map[string]string {
 	return map[string]string{"rw": rw, "bs": bs, "iodepth": depth, "direct": "1"}
 }
 
-// What is measured in the same blocks is held against each other block by block: what drifts meets both.
+// What is measured in the same blocks is compared with each other block by block: what drifts meets both.
 func TestEfficiencyOfBlocks(t *testing.T) {
 	run, reps := measured(6, map[string][]map[string]string{"a": {load("read", "4k", "1")},
 		"b": {load("read", "4k", "1")}}, "a", "b")
@@ -103,8 +103,8 @@ func TestWhatGoesTogether(t *testing.T) {
 	}
 }
 
-// Loads of one kind, depth and number of jobs go together over all stages, whatever else differs, which is told; where
-// a stage has two of them it is not clear which.
+// Loads of one kind, depth and number of jobs go together over all stages, whatever else differs, which is reported;
+// where a stage has two of them it is not clear which.
 func TestWhatDoesTheSameWorkGoesTogether(t *testing.T) {
 	with := func(params map[string]string, more ...string) map[string]string {
 		for i := 0; i < len(more); i += 2 {

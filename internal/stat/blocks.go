@@ -241,7 +241,7 @@ func (c BlockedChange) after(blocks float64) (t, freedom float64) {
 	return criticalMixture(freedom, 1+c.visits*blocks/n*effectVariance, 1-c.Confidence), freedom
 }
 
-// Detectable is the smallest ratio above 1 that is told from none in four of five experiments of so many blocks with
+// Detectable is the smallest ratio above 1 that is detected in four of five experiments of so many blocks with
 // this spread, as MinimumDetectablePairs is for pairs; NaN where nothing is known of the spread, or where so few blocks
 // decide nothing.
 func (c BlockedChange) Detectable(blocks int) float64 {

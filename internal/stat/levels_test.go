@@ -74,7 +74,8 @@ func TestRepetitionsPerBoot(t *testing.T) {
 	}
 }
 
-// What arms differ by and what moves whole blocks is no noise of boots, whether all arms are in all blocks or not.
+// Differences between arms and between whole blocks are not counted as noise of boots, whether all arms are in all
+// blocks or not.
 func TestVarianceByLevelOfArmsInBlocks(t *testing.T) {
 	// By hand: 2 arms in 2 blocks, means 2 4 / 12 18: left over is ±1 of each, 4 boots * 2 repetitions * 1² for one
 	// degree; within 2.
@@ -128,8 +129,8 @@ func simulatedBoots(r *rand.Rand, s shape) []Boot {
 	return boots
 }
 
-// Where the number is told, it is within one of the true best in nearly all experiments, and seldom costs much more
-// time; and it is told wherever it can be.
+// Where the number is reported, it is within one of the true best in nearly all experiments, and seldom costs much more
+// time; and it is reported wherever it can be.
 func TestRepetitionsAreTold(t *testing.T) {
 	const trials = 400
 	for name, c := range map[string]struct {

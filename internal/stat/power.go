@@ -17,8 +17,8 @@ const power = 0.8
 // three values that many comparisons have, the spread itself is known to a factor of two or three at best, and so is
 // this; two values a side at more than 99% detect hardly anything, and the figure is rough.
 //
-// It is for normal noise: on noise with modes the same spread is told from a change at about the same size, never in
-// the wrong direction.
+// It is for normal noise: on noise with modes the same spread is distinguished from a change at about the same size,
+// never in the wrong direction.
 func MinimumDetectable(spread float64, base, next int, confidence float64) float64 {
 	if math.IsNaN(spread) || min(base, next) < 2 {
 		return math.NaN()

@@ -67,7 +67,7 @@ func (s *Store) Active() []*Bundle {
 func removeUnfinished(dir string) error {
 	base := filepath.Base(dir)
 	// A bundle that another process is making right now has its lock as the last step before the rename;
-	// until then it is younger than any process that could have left it, so it is told by the clock.
+	// until then it is younger than any process that could have left it, so it is recognized by its age.
 	if !strings.HasPrefix(base, ".removed-") && (!strings.HasPrefix(base, ".new-") || isBeingCreated(dir)) {
 		return nil
 	}

@@ -109,7 +109,7 @@ func (s *Store) DropImports() error {
 	defer s.mu.Unlock()
 	var errs []error
 	for _, dir := range s.unpacking {
-		// Once it has another name nothing more is written into it, or adopted.
+		// Once it is renamed nothing more is written into it, or adopted.
 		gone := filepath.Join(s.runs(), ".removed-"+strings.TrimPrefix(filepath.Base(dir), "."))
 		if err := os.Rename(dir, gone); errors.Is(err, fs.ErrNotExist) {
 			continue

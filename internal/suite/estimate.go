@@ -16,7 +16,7 @@ import (
 const startUp = 400 * time.Millisecond
 
 // EstimateTime says how long the loads of all repetitions take, with their ramps and the pauses between them, but
-// without fill and layout. It is 0 where that can't be told, because a cell ends by size and not by time.
+// without fill and layout. It is 0 where that is unknown, because a cell ends by size and not by time.
 func EstimateTime(cells []Cell, pause time.Duration) time.Duration {
 	var total time.Duration
 	loads := 0
@@ -54,8 +54,8 @@ func (w Writes) Times(n int) Writes {
 }
 
 // EstimateWrites bounds what the cells write to a device or scratch file of size bytes that takes bandwidth bytes a
-// second at most (its link's); both are 0 when unknown. A load is bounded by what it is told to move (size, io_size)
-// unless it is time_based, and by its run time at its own rate or the place's bandwidth; the lowest holds.
+// second at most (its link's); both are 0 when unknown. A load is bounded by the bytes that it has to move (size,
+// io_size) unless it is time_based, and by its run time at its own rate or the place's bandwidth; the lowest holds.
 func EstimateWrites(cells []Cell, size int64, bandwidth float64) Writes {
 	var w Writes
 	if prepares(cells) {

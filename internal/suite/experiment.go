@@ -33,7 +33,7 @@ type Experiment struct {
 	Factors []string
 	// Baseline level of a sweep.
 	Baseline string
-	// Reference is a place that the levels of a sweep are held against, and ReferenceOn the target it is on.
+	// Reference is a place that the levels of a sweep are compared with, and ReferenceOn the target it is on.
 	Reference, ReferenceOn string
 	// Keep are the settings that must stay as they are.
 	Keep []string

@@ -65,8 +65,8 @@ type Limit struct {
 }
 
 // Knee is the level at which rate divided by mean latency ("power") is the highest: below it more load costs little
-// latency, above it little rate is gained for much latency. Set are the levels that can't be told apart from it, itself
-// among them.
+// latency, above it little rate is gained for much latency. Set are the levels that can't be distinguished from it,
+// itself among them.
 //
 // Source: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer communications",
 // ICC 1979.

@@ -211,7 +211,7 @@ type Loss struct {
 // smallest.
 type Recommended struct {
 	Loss
-	// Set are the levels that can't be told apart from the one with the least loss. Distinguishable says that some
+	// Set are the levels that can't be distinguished from the one with the least loss. Distinguishable says that some
 	// level is not in it.
 	Set             []string `json:"set"`
 	Distinguishable bool     `json:"told_apart"`

@@ -49,8 +49,8 @@ func levelsByName(arms []lab.Arm) map[string]map[string]bool {
 
 // FromLevels makes an input of a run that was not measured as a sweep: another program's results, stages. Loads that
 // differ in nothing but the factor are one cell. The levels were not visited by turns, so that all repetitions of a
-// load at a level count as one value: what moved between one level and the next can't be told from the level, and no
-// interval could say so.
+// load at a level count as one value: what moved between one level and the next can't be distinguished from the level,
+// and no interval could say so.
 func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By,
 	ceilings map[string][]ceiling.Ceiling) (Input, error) {
 	factor, err := by.factor(run)
@@ -162,7 +162,7 @@ type levels struct {
 	places    map[string]place
 }
 
-// isReference says whether an arm is the one that levels are held against.
+// isReference says whether an arm is the one that levels are compared with.
 func (l *levels) isReference(a lab.Arm) bool {
 	return l.reference.name != "" && a.Levels[l.reference.name] == l.reference.level && a.Levels[l.factor] == ""
 }
@@ -197,7 +197,7 @@ func (l *levels) addLevels(in *Input, run lab.Run) {
 }
 
 // coupledFactors are the other factors that have one level at each level of the factor, and not the same at all: they
-// can't be told from it, which is said.
+// can't be distinguished from it, which is said.
 func (l *levels) coupledFactors(in *Input, run lab.Run) []string {
 	var along []string
 	for _, other := range slices.Sorted(maps.Keys(levelsByName(run.Arms))) {

@@ -100,7 +100,7 @@ func TestLoadsOfOneLevelAreLeftOut(t *testing.T) {
 	}
 }
 
-// A factor that has one level at each level of another is no load of its own, and can't be told from it.
+// A factor that has one level at each level of another is no load of its own, and can't be distinguished from it.
 func TestLevelsThatGoAlong(t *testing.T) {
 	run, reps := importedLevels()
 	run.Arms, run.Cells, reps = run.Arms[2:], run.Cells[4:], reps[4:]

@@ -13,7 +13,7 @@ type Input struct {
 	Factor string
 	// Levels in the order in which they get larger, or dearer: the smallest that does is looked for.
 	Levels []Arm
-	// Baseline is the level that the others are held against, by its place in Levels.
+	// Baseline is the level that the others are compared with, by its place in Levels.
 	Baseline int
 	// Reference is an arm that is no level (the same disk on the host); nil for none. It is measured as level
 	// len(Levels).

@@ -34,7 +34,7 @@ func TestBesideABaselineThatIsBest(t *testing.T) {
 	}
 }
 
-// A published gain is held against the interval here, within half a per cent, to which it was rounded.
+// A published gain is compared with the interval here, within half a per cent, to which it was rounded.
 func TestBeside(t *testing.T) {
 	run, reps := sweepRun("guest:iothreads", "0", "4")
 	in, err := FromRun(run, sequence(reps, nil), Known{})

@@ -111,8 +111,8 @@ func (r *row) estimate(i, j int, confidence float64) stat.Change {
 const spreadFloorShare = 0.7
 
 // minSpread is how much pairs of levels scatter at least, told by the lower quartile of all pairs. Of dozens of pairs
-// some scatter little by chance, and would be told apart; but a level that does scatter more than the others must not
-// hide what these show.
+// some scatter little by chance, and would be distinguished; but a level that does scatter more than the others must
+// not hide what these show.
 func (r *row) minSpread() float64 {
 	if r.spreadFloor == nil {
 		var spreads []float64
@@ -195,7 +195,7 @@ func (r *row) measured(level int) bool { return len(r.values[level]) > 0 }
 func (r *row) isWorse(i, j int) bool { return r.ratios[i][j].Decide(r.margin) == stat.Below }
 
 // isWorseThanAny says whether a level is shown to be worse than some other. It can't be the best then, also where the
-// one with the best mean scatters so much that nothing is told from it.
+// one with the best mean scatters so much that nothing follows from it.
 func (r *row) isWorseThanAny(i int) bool {
 	for j := range r.levels {
 		if j != i && r.measured(j) && r.isWorse(i, j) {

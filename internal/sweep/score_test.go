@@ -85,7 +85,7 @@ func TestFiguresAgreeWithTheirDefinitions(t *testing.T) {
 		if got := c.NoLongerPays; (got == nil) != (stops == "") || got != nil && got.Level != stops {
 			t.Fatalf("%v: no longer pays at %+v, want %q", speeds, got, stops)
 		}
-		// One block says nothing of noise, so nothing is told apart, and nothing is called harmful.
+		// One block says nothing of noise, so nothing is distinguished, and nothing is called harmful.
 		if c.Distinguishable || len(c.Harm) > 0 || c.Best != "0" || len(c.BestSet) != len(names) ||
 			c.Gain.Known() != (top == in.Baseline) {
 			t.Fatalf("%+v", c)
@@ -108,7 +108,7 @@ func noisy(r *rand.Rand, cell, metric string, blocks int, sigma float64, means .
 }
 
 // A level that is shown to be worse than another is not among the best, also where the one with the best mean scatters
-// so much that nothing is told from it: what the table, the headline and the JSON call best agrees with the verdict.
+// so much that nothing follows from it: what the table, the headline and the JSON call best agrees with the verdict.
 func TestALevelThatIsWorseIsNotAmongTheBest(t *testing.T) {
 	in := Input{Factor: "guest:iothreads", Levels: threads("0", "2", "4"),
 		Cells: []CellInput{cellOf("a", "rw", "randread")}}

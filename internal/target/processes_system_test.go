@@ -79,7 +79,8 @@ func checkAlive(t *testing.T, when string, protected []*exec.Cmd) {
 	}
 }
 
-// No user can have the process of another killed, whatever folder he sits in: each of 50 looks comes upon 20 that try.
+// No user can have the process of another killed, whatever folder he sits in: each of 50 searches for it meets 20
+// attempts.
 func TestForgedFoldersKillNobody(t *testing.T) {
 	server := sshtest.Start(t)
 	folder := "/srv/headroom-7KQ4M2X9TD.work"

@@ -104,7 +104,7 @@ func acrossChecks() []Check {
 }
 
 const (
-	// enoughRepetitions is the number from which a spread can be told at all: of two values one may be a stray and
+	// enoughRepetitions is the number from which a spread can be estimated at all: of two values one may be a stray and
 	// nobody knows which.
 	enoughRepetitions = 3
 	// wideInterval is the half-width of an interval, as a share of its centre, from which it says little.
@@ -258,7 +258,7 @@ func (c CellHistory) values(metric string) []float64 {
 }
 
 // fewOperations counts the operations of all repetitions, because their distributions are merged: a quantile beyond the
-// last operation is the maximum by another name.
+// last operation is just the maximum.
 func fewOperations(h History) []Found {
 	var found []Found
 	for _, c := range h.Cells {

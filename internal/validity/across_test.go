@@ -113,7 +113,7 @@ func TestPositionEffectOfTheFourCommands(t *testing.T) {
 	if got, texts := found(s.run()); len(got) > 0 {
 		t.Errorf("without an effect found %v:\n%s", got, texts)
 	}
-	// In one order only, nothing can be told of the order: the check says nothing rather than guess.
+	// In one order only, nothing is known of the order's effect: the check says nothing rather than guess.
 	s.orders, s.effect = [][]int{published, published, published}, fast
 	if got, texts := found(s.run()); slices.Contains(got, "c1 position-effect") {
 		t.Errorf("one order only: found %v:\n%s", got, texts)

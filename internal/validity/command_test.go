@@ -7,7 +7,7 @@ import (
 	"headroom/internal/lab"
 )
 
-// All that is held against fio's jobs says nothing of a command, whatever its parameters are called; what the machine
+// All that is compared with fio's jobs says nothing of a command, whatever its parameters are called; what the machine
 // did to it counts.
 func TestCommandsAreCheckedForWhatTheMachineDid(t *testing.T) {
 	var machine []string

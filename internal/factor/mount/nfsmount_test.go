@@ -61,7 +61,7 @@ func FuzzNFSMount(f *testing.F) {
 	})
 }
 
-// Every way in which the kernel makes another mount than it was asked for, and reports nothing, is told by its name.
+// Every way in which the kernel silently makes another mount than the one requested is reported by its name.
 func TestSilentFallbacks(t *testing.T) {
 	tcp, rdma := facts.NFSTransport{Kind: "tcp"}, facts.NFSTransport{Kind: "rdma"}
 	of := func(transports ...facts.NFSTransport) []facts.NFSTransport { return transports }

@@ -14,7 +14,7 @@ import (
 // ErrReadOnly is why a setting can be read only.
 var ErrReadOnly = errors.New("its file can't be written")
 
-// Settable says why a level can't be set, as far as that can be told without setting it; nil where nothing speaks
+// Settable says why a level can't be set, as far as that is known without setting it; nil where nothing speaks
 // against it. Root may write any file by its permissions, so that those are asked that the kernel gave it.
 func (s Setting) Settable(level string) error {
 	if s.Possible != nil && !slices.Contains(s.Possible, level) {

@@ -34,7 +34,7 @@ type Setting struct {
 	// At is the setting for one level, where which spots there are depends on it; nil where all levels have these.
 	At func(ctx context.Context, level string) (Setting, error)
 	// Later is for a level that becomes effective some time after it was set: what it returns is asked when a change is
-	// held against what is in effect. Nil where the spots tell all.
+	// compared with what is in effect. Nil where the spots tell all.
 	Later func(ctx context.Context, level string) (func(context.Context) error, error)
 }
 
@@ -90,7 +90,7 @@ func OneFile(path string) Setting {
 	return Setting{Spots: []spot.Spot{{Kind: spot.InFile, Path: path}}}
 }
 
-// Readable refuses a setting of which a spot can't be read now, so that a mistyped name is told before anything is
+// Readable refuses a setting of which a spot can't be read now, so that a mistyped name is reported before anything is
 // changed.
 func (s Setting) Readable(ctx context.Context, t target.Target) (Setting, error) {
 	readings, err := spot.Read(ctx, t, s.Spots)

@@ -22,7 +22,7 @@ func Glob(ctx context.Context, t target.Target, patterns ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out.Stdout), "\n"), "\n")[:strings.Count(string(out.Stdout), "\n")]
 }
 
-// RealPaths are paths without links in them, so that two names of one file are told to be one.
+// RealPaths are paths without links in them, so that two names of one file are recognized as one.
 func RealPaths(ctx context.Context, t target.Target, paths []string) ([]string, error) {
 	argv := append([]string{"realpath"}, paths...)
 	out, err := t.Run(ctx, argv...)

@@ -272,7 +272,7 @@ func hintsFor(printed string) []string {
 // whether it is done.
 const OnceDone = "done"
 
-// HintsOf are the hints of an error that is told again in another.
+// HintsOf are the hints of an error that another one wraps.
 func HintsOf(err error) []string {
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		return e.Hints

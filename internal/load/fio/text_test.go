@@ -139,7 +139,7 @@ func TestPiecesOfText(t *testing.T) {
 	}
 }
 
-// What can't be told is left out: samples of fio 2 are the first job's, lines without a command have no direction, a
+// What is unknown is left out: samples of fio 2 are the first job's, lines without a command have no direction, a
 // block without values is none.
 func TestTextThatSaysNothing(t *testing.T) {
 	for name, text := range map[string]string{

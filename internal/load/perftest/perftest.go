@@ -19,7 +19,7 @@ import (
 type Result struct {
 	// Verb is "write", "read" or "send"; Device is the adapter.
 	Verb, Device string
-	// GID is the index of the address that was used; below 0 where it is not said.
+	// GID is the index of the address that was used; below 0 where it is unknown.
 	GID int
 	// Size of an operation in bytes, and how many there were.
 	Size, Iterations int64

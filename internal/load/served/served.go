@@ -17,7 +17,7 @@ import (
 type End struct {
 	Address string
 	Port    int
-	// Unbound says that the server's program is too old to be told an address to listen on.
+	// Unbound says that the server's program is too old to take an address to listen on.
 	Unbound bool
 }
 

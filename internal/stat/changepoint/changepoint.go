@@ -28,7 +28,7 @@ type ChangePoint struct {
 	Likely bool
 }
 
-// MinBesides is how many values a change point has on either side. Fewer are a level that nobody has seen settle.
+// MinBesides is how many values a change point has on either side. Fewer don't show whether a level holds.
 const MinBesides = 3
 
 // confidenceOfChange is that of the interval of one change point.
@@ -45,13 +45,13 @@ const confidenceOfChange = 0.95
 // things make the rate of false alarms honest. The maximum is taken over all stretches in each permutation as it was in
 // the data. The level is shared among the series, and in a series among the segments by their lengths, so that all
 // segments without a change together have at most alpha. And a p-value counts the observed order among the
-// permutations. A point at which the two sides can't be told apart once the search has found where they end is dropped.
-// The energy distance sees any change of the distribution: one of the spread alone, as from 1% to 10%, can come out as
-// a point too.
+// permutations. A point at which the two sides can't be distinguished once the search has found where they end is
+// dropped. The energy distance sees any change of the distribution: one of the spread alone, as from 1% to 10%, can
+// come out as a point too.
 //
 // Distances are those of ranks, equal values ranked by chance: storage has heavy tails, and two runs of 24 at half the
 // speed hide a step of 5% from distances of the values themselves. Ranks also make the permutations the same for all
-// series of a length. What they can't tell is a change that few values follow at a small level, however large it is:
+// series of a length. What they can't detect is a change that few values follow at a small level, however large it is:
 // FewestAfter says how many it takes.
 //
 // The permutations are drawn from a fixed seed, so the same series in the same order give the same points.
@@ -113,7 +113,7 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 const provedLevel = 0.05
 
 // clampOutliers are logarithms with those that are more than three standard deviations from the level of their segment
-// put there; the deviation is told by the median distance.
+// put there; the deviation is estimated by the median distance.
 func clampOutliers(logs []float64, points []ChangePoint) []float64 {
 	const deviations = 3
 	levels, distances := make([]float64, 0, len(logs)), make([]float64, 0, len(logs))

@@ -40,7 +40,7 @@ const (
 type correlationPrior struct{ correlation, wandering, stepping float64 }
 
 // correlationPriors take runs around a step to be mostly little alike: independent runs with a step and runs that are
-// alike can hardly be told apart otherwise.
+// alike can hardly be distinguished otherwise.
 func correlationPriors() []correlationPrior {
 	const each = 1. / 11
 	return []correlationPrior{

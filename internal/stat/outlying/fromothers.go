@@ -37,8 +37,8 @@ const unseenCorrelation = 0.8
 // alike, by the correlation at lag 1 of all rows together, corrected for the length of the rows, at its upper limit.
 // Where levels last, no row is said to be farther off than others move.
 //
-// It can't tell a row that is slow from one that is slow for as long as it was measured, if no other row changes its
-// level meanwhile.
+// It can't distinguish a row that is slow from one that is slow for as long as it was measured, if no other row changes
+// its level meanwhile.
 func FromOthers(values [][]float64, confidence float64) OthersCompared {
 	rows := logRows(values)
 	removeCommon(rows)

@@ -38,7 +38,7 @@ type Record struct {
 	// from.
 	Config    string `json:"config,omitempty"`
 	Installer string `json:"installer,omitempty"`
-	// Image is what the node is told to install: from then on it starts so, until Installer is installed again.
+	// Image is what the node installs: from then on it starts so, until Installer is installed again.
 	Image string `json:"image,omitempty"`
 }
 

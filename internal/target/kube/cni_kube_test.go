@@ -45,8 +45,8 @@ func networkFacts(t *testing.T, p *kube.Pod) map[string]string {
 	return all
 }
 
-// The network of the pods is told by the node's own files where they can be read, and by the objects of a plugin, whose
-// name wins.
+// The network of the pods is recognized by the node's own files where they can be read, and by the objects of a plugin,
+// whose name wins.
 func TestFactsOfThePodNetwork(t *testing.T) {
 	cluster(t)
 	namespace := space(t)

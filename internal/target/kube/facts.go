@@ -43,7 +43,7 @@ func unknown(key, source, why string) lab.Fact {
 	return lab.Fact{Key: key, Source: source, Unknown: why}
 }
 
-// field is a fact from a field of an object, or why it can't be had.
+// field is a fact from a field of an object, or why it is not available.
 func field(key, kind string, o *unstructured.Unstructured, err error, path ...string) lab.Fact {
 	from := source(kind, strings.Join(path, "."))
 	if err != nil {

@@ -266,7 +266,7 @@ func printed(t *testing.T, script string, arguments ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// giveBack has the volumes of a namespace's claims, which are gone, to be had again, and empty where they are devices.
+// giveBack makes the volumes of a namespace's deleted claims available again, and empties those that are devices.
 func giveBack(t *testing.T, namespace string) {
 	t.Helper()
 	for line := range strings.Lines(kubectl(t, "", "get", "pv", "-o",

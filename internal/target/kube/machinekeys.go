@@ -14,9 +14,9 @@ import (
 
 // keyPair are those that were made for one machine: the user's, by which it lets in, and its own, by which it is known.
 type keyPair struct {
-	// dir is the folder with the keys and with what ssh is told; it is removed with the machine's record.
+	// dir is the folder with the keys and ssh's configuration; it is removed with the machine's record.
 	dir string
-	// userData is what cloud-init is told.
+	// userData is the configuration for cloud-init.
 	userData string
 }
 
@@ -57,8 +57,8 @@ func newKeys(ctx context.Context, dir string) (keyPair, error) {
 	return k, os.WriteFile(filepath.Join(dir, knownHosts), []byte(hostAlias+" "+text[hostKey+".pub"]), 0o600)
 }
 
-// userData is what cloud-init is told: who may log in, as the image's own user and as root, and which key the machine
-// proves itself with. Source: cloud-init's reference of modules, SSH.
+// userData is the configuration for cloud-init: who may log in, as the image's own user and as root, and which key the
+// machine proves itself with. Source: cloud-init's reference of modules, SSH.
 func userData(user, host, hostPublic string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#cloud-config\ndisable_root: false\nssh_pwauth: false\nssh_authorized_keys:\n  - %s\n"+

@@ -48,7 +48,7 @@ func ownedByTimer(o *unstructured.Unstructured, timer string, uid types.UID) *un
 	return o
 }
 
-// secretOf holds what cloud-init is told, in which there is the key that the machine proves itself with.
+// secretOf holds the configuration for cloud-init, with the host key of the machine.
 func secretOf(name, userData string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",

@@ -54,7 +54,7 @@ type identity struct {
 type Host struct {
 	// Records is the folder that says what was made, so that it can be removed after a crash.
 	Records string
-	// Report is told what goes on; nil for nobody.
+	// Report is called with the progress; nil reports nothing.
 	Report func(text string)
 	// SSH are arguments of the user's own ssh, where a machine is reached through another host: "-F", FILE.
 	SSH []string

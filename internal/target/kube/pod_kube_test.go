@@ -86,7 +86,7 @@ func opened(t *testing.T, name string) *kube.Pod {
 	return p
 }
 
-// details are what people are told besides.
+// details are the lines below an error.
 func details(err error) string {
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		return strings.Join(e.Details(), "\n")
@@ -281,7 +281,7 @@ func class(t *testing.T, name, provisioner, binding string) {
 	t.Cleanup(func() { kubectl(t, "", "delete", "storageclass", name) })
 }
 
-// refused says why a pod can't be had, and how it could.
+// refused says why a pod is not available, and how it could.
 func refused(t *testing.T, name, why, hint string) {
 	t.Helper()
 	p, err := open(t, name)

@@ -155,7 +155,7 @@ func (c *Cluster) Disturb(t *testing.T, program, signal string) (over func()) {
 // and returns what it prints.
 func (c *Cluster) Network(t *testing.T, argv ...string) string {
 	t.Helper()
-	// Its kubelet is told the number of the cluster, which is in the folder's name.
+	// Its kubelet gets the number of the cluster, which is in the folder's name.
 	cgroup := "--cgroup-root\x00/headroom-kube-" + strings.TrimPrefix(filepath.Base(c.Dir), "cluster-") + "\x00"
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

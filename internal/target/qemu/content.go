@@ -84,7 +84,7 @@ func content(ctx context.Context, f File, k kernel) ([]byte, []module, error) {
 	return a.Bytes(), modules, nil
 }
 
-// packageOf is the package of a program that has another name.
+// packageOf is the package of a program, where its name differs from the program's.
 func packageOf(program string) string {
 	if program == "rdma" {
 		return "iproute2"

@@ -45,7 +45,7 @@ type Guest struct {
 	port    int
 	// running is the description that the running guest was started from.
 	running File
-	// say is told what a user wants to know of a start.
+	// say reports the progress of a start to the user.
 	say func(text string)
 }
 
@@ -66,7 +66,7 @@ type Host struct {
 	Images string
 	// Links connect it with other guests that have the same.
 	Links *Links
-	// Say is told what a user wants to know of a start; nil for nobody.
+	// Say reports the progress of a start to the user; nil reports nothing.
 	Say func(text string)
 	// starting are the descriptions of the guests for which this one is started.
 	starting []string

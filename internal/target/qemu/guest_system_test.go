@@ -180,7 +180,7 @@ func TestKilledHeadroomLeavesNothing(t *testing.T) {
 	}
 }
 
-// An old QEMU is told from a new one before anything is started.
+// The version of QEMU is recognized before anything is started.
 func TestIOThreadsOfAnOldQEMU(t *testing.T) {
 	t.Parallel()
 	file := describe(t, "disks:\n  - {name: d, kind: virtio-blk, size: 64m, iothreads: 4}\n")

@@ -16,7 +16,7 @@ import (
 // has none yet.
 type Links struct {
 	mutex sync.Mutex
-	// free are the ends that no guest has, by the name of the wire; one that nobody has ever named is not in it.
+	// free are the ends that no guest has, by the name of the wire; a wire that was never named is not in it.
 	free map[string][]*os.File
 	// held are the ends that guests have.
 	held map[string]int

@@ -60,7 +60,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// What one end of a link is sent comes out of the other, a third guest is refused, and a link that nobody has is made
+// What is sent into one end of a link comes out of the other, a third guest is refused, and a missing link is made
 // again.
 func TestLinks(t *testing.T) {
 	var l Links

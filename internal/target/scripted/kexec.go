@@ -13,7 +13,7 @@ const (
 )
 
 // Kexecs has the machine be a real host, as those are started again: by the kexec of its own kernel, or by firmware,
-// both through systemd. OnBoot is told of each boot, and one that does not come up is not to be reached until
+// both through systemd. OnBoot is called at each boot; a machine that does not come up can't be reached until
 // PowerCycle.
 func (m *Machine) Kexecs() {
 	m.mu.Lock()

@@ -39,10 +39,10 @@ type Machine struct {
 	Network *Network
 	// Answer is asked first what a command prints; false is no answer. Nil where there is nothing beyond SetOutput.
 	Answer func(argv []string) (Output, bool)
-	// OnMount is told how an NFS mount is about to be made, to be changed as a kernel would; what it returns is why
+	// OnMount gets the options of an NFS mount and may change them as a kernel would; what it returns is why
 	// there is none. Nil where nothing happens.
 	OnMount func(*Mount) (why string)
-	// OnBoot is told how the machine is started again; its error is why it does not come up. Nil for one that does.
+	// OnBoot gets how the machine is started again; its error is why it does not come up. Nil for one that does.
 	OnBoot func(kernelArguments string) error
 
 	tree *tree

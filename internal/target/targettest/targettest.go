@@ -247,7 +247,7 @@ func cancelled(t *testing.T, tg target.Target) {
 	}
 }
 
-// gone says that there is no such process, but for one that nobody has taken note of.
+// gone says that there is no such process, but for a zombie.
 func gone(t *testing.T, tg target.Target, pid string) bool {
 	t.Helper()
 	name := "/proc/" + pid + "/stat"

@@ -43,7 +43,7 @@ func TestParseMachine(t *testing.T) {
 	}
 }
 
-// Every fault is told at once, not one at a time.
+// All faults are reported at once, not one at a time.
 func TestParseMachineTellsAllFaults(t *testing.T) {
 	_, err := Parse("kube:vm?boot=a&bootclaim=b&class=c&emptydisk&cores=0&memory=much&bus=ide&cache=unsafe&io=default&iothreads=-1&hostpath=/srv&image=x&privileged&port=70000&user=-x&selector=x&deadline=0")
 	e, ok := err.(*lab.Error)

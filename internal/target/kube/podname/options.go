@@ -162,7 +162,7 @@ func (o Options) memberOf() (set, which string) {
 // ImageVariable names the image of pods whose names say none.
 const ImageVariable = "HEADROOM_KUBE_IMAGE"
 
-// LacksImage is an error where nobody has named an image.
+// LacksImage is the error for a missing image name.
 func (o Options) LacksImage() error {
 	if o.Image == "" {
 		return &lab.Error{Kind: lab.Usage, What: "no image is named for the pod", Target: o.Name,

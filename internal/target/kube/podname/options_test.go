@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every fault is told at once, not one at a time.
+// All faults are reported at once, not one at a time.
 func TestParseTellsAllFaults(t *testing.T) {
 	_, err := Parse("kube:deployment?class=a&emptydir&sise=1Gi&cpu=fast&privileged=yes&memory=2Gi..1Gi&restricted&node=UPPER&deadline=0&pull=often&class=b&mode=raw")
 	e, ok := err.(*lab.Error)

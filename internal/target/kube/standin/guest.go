@@ -81,7 +81,7 @@ func (k *KubeVirt) begin(ctx context.Context, instance *unstructured.Unstructure
 	return nil
 }
 
-// listenAt takes the first address of the loopback that nobody has at a port: other stand-ins, of this test and of
+// listenAt takes the first address of the loopback that is free at a port: other stand-ins, of this test and of
 // others, take theirs at the same time.
 func (g *guest) listenAt(port int) error {
 	for n := range 100 * 250 {
