@@ -55,7 +55,7 @@ type App struct {
 	links guestLinks
 	// UnfinishedWork has what commands are making that end at once.
 	UnfinishedWork sync.WaitGroup
-	// outputMu is held for each thing that is said: targets that are opened at once say it at any time.
+	// outputMu is held for each message: targets that are opened at once say it at any time.
 	outputMu sync.Mutex
 	// startedRuns are the runs that the command has begun, and savedIn is where; guarded by outputMu.
 	startedRuns []string

@@ -55,7 +55,7 @@ func ExitCode(err error) int {
 }
 
 // PrintError prints an error and its details, as it does for each of several errors that were joined: what was tried
-// again and failed again is said once.
+// again and failed again is reported once.
 func (p *App) PrintError(err error) {
 	said := map[string]bool{}
 	for _, e := range separate(err) {

@@ -72,7 +72,7 @@ func (p *App) OpenTarget(ctx context.Context, name string) (target.Target, error
 }
 
 // StoppedOpening is the error of a target that the user did not wait for: that is why it could not be had, whatever the
-// step at hand says. What could not be removed again is said all the same; it follows the first error.
+// step at hand says. What could not be removed again is reported all the same; it follows the first error.
 func StoppedOpening(ctx context.Context, name string, err error) error {
 	stopped := &lab.Error{Kind: lab.Cancelled, What: "stopped before " + name + " was ready", Err: context.Cause(ctx)}
 	all := []error{stopped}

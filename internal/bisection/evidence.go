@@ -166,7 +166,7 @@ func change(all []counterSample, name string, amount func(counterSample) float64
 }
 
 const (
-	// minFreedom of the spread of a counter, below which nothing is said.
+	// minFreedom of the spread of a counter, below which it is no evidence.
 	minFreedom = 3
 	// minSpread of a logarithm of a count: 2%.
 	minSpread = 0.02

@@ -106,8 +106,8 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 		if slow {
 			limit = goodputOf(40) + goodputOf(10)
 		}
-		// the pairs of a busy machine may start so far apart that no second is sure to be of all: then that is said,
-		// and nothing is added up
+		// the pairs of a busy machine may start so far apart that no second is sure to be of all: then that is
+		// reported, and nothing is added up
 		if rep.Failed() {
 			if !slices.ContainsFunc(rep.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
 				t.Errorf("%s: %v", rep.Cell, rep.Warnings)

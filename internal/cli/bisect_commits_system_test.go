@@ -237,7 +237,7 @@ func TestTheSlowCommitIsFound(t *testing.T) {
 		d.Proofs, len(h.builds()["end"]), met[unbuildable], met[crashing])
 }
 
-// Where the slow commit and the one before it can't be measured, one of several it is, and which is said.
+// Where the slow commit and the one before it can't be measured, one of several it is, and those are reported.
 func TestTheSlowCommitLiesBesideOthers(t *testing.T) {
 	t.Parallel()
 	faults := map[int]fault{12: unbuildable, 13: unbuildable, 14: crashing, 3: unbuildable}

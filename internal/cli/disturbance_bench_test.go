@@ -97,7 +97,7 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 
 // fio's null engine has no device to wait for, so nothing feels it more when somebody takes its processor, its caches
 // or its time. While a null load runs, a headroom that follows a load of its own (one that hardly does anything) is
-// frozen and let go on by turns, 50 ms each, in random order: neighbours on the same hardware change the speed of such
+// frozen and let go on in turn, 50 ms each, in random order: neighbours on the same hardware change the speed of such
 // a load by half from one second to the next, and two slices side by side share their luck, as two processes one after
 // the other do not.
 func TestDisturbanceOnTheNullEngine(t *testing.T) {

@@ -320,7 +320,7 @@ func TestTheLoadOfOneTargetFails(t *testing.T) {
 		if saved["read@a"][i].Values["read.iops"] <= 0 || saved["read@here"][i].Values["read.iops"] <= 0 {
 			t.Errorf("the others have nothing in repetition %d", i+1)
 		}
-		// Loads of which one started very late may have no second together, which is said, too.
+		// Loads of which one started very late may have no second together, which is reported, too.
 		_, summed := saved["read@all"][i].Values["read.iops"]
 		printed := slices.ContainsFunc(saved["read@all"][i].Warnings, func(w lab.Warning) bool {
 			return w.Code == "no-sum"

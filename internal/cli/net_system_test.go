@@ -354,7 +354,7 @@ func TestNetStoppedAndKilled(t *testing.T) {
 	h.checkNothingLeft()
 }
 
-// Whatever is in the way is said with the way out, and nothing is left.
+// Whatever is in the way is reported with the way out, and nothing is left.
 func TestNetRefusals(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)

@@ -163,7 +163,7 @@ func TestInterferenceBesideStorage(t *testing.T) {
 	h.must("rmdir", folder) // which nothing is left in
 }
 
-// What is typed wrong is said with the way out.
+// What is typed wrong is reported with the way out.
 func TestInterferenceRefusals(t *testing.T) {
 	t.Parallel()
 	v := newFixture(t)

@@ -538,7 +538,7 @@ func TestNFSIsResumed(t *testing.T) {
 	}
 }
 
-// A sweep over mounts: each is made, verified, measured and undone by turns; what a crash leaves is mended wherever it
+// A sweep over mounts: each is made, verified, measured and undone in turn; what a crash leaves is mended wherever it
 // comes, the scratch file on the server included.
 func TestNFSMountsAreSwept(t *testing.T) {
 	guestSearches(t)

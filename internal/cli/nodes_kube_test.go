@@ -67,7 +67,7 @@ func (r podRun) exported() nodesDocument {
 	return d
 }
 
-// Pods alike are loaded together, and by turns; nothing of them is left.
+// Pods alike are loaded together, and in turn; nothing of them is left.
 func TestSeveralPodsAlike(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)

@@ -111,7 +111,7 @@ func (r podRun) chargedPodNetwork() ladder.Document {
 	return d
 }
 
-// Where pods may not have their node's network, the rest goes on, and why the rung is missing is said.
+// Where pods may not have their node's network, the rest goes on, and why the rung is missing is reported.
 func TestALadderBetweenPodsWithoutHostNetwork(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)

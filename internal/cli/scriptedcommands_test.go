@@ -173,7 +173,7 @@ func TestScriptedCommandFails(t *testing.T) {
 	}
 }
 
-// What a command needs and the machine lacks is said before anything is started, with the package that has it.
+// What a command needs and the machine lacks is reported before anything is started, with the package that has it.
 func TestScriptedCommandThatIsNotInstalled(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")

@@ -334,7 +334,7 @@ func TestScriptedLadderBudget(t *testing.T) {
 	})
 }
 
-// What is typed wrong is said with the way out, before anything is started.
+// What is typed wrong is reported with the way out, before anything is started.
 func TestScriptedLadderRefusals(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").Free = 1 << 20

@@ -372,7 +372,7 @@ func TestScriptedSeveralInterruptedAnywhere(t *testing.T) {
 	})
 }
 
-// By turns, so many are loaded at the same time.
+// In turn, so many are loaded at the same time.
 func TestScriptedSeveralSomeAtOnce(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e"}
 	inScriptedLab(t, names, func(l *scriptedLab) {

@@ -438,7 +438,7 @@ func TestNoNumberInCommon(t *testing.T) {
 	}
 }
 
-// Of what a table of somebody else does not tell nothing is assumed, and it is said.
+// Of what a table of somebody else does not tell nothing is assumed, and it is reported.
 func TestWhatAnImportDoesNotTell(t *testing.T) {
 	v := []float64{100, 101, 99}
 	base, next := run("BASE", reads, v...), run("NEXT", "rw=randread bs=4k", v...)

@@ -261,7 +261,7 @@ type Unmatched struct {
 type Difference struct {
 	Run  string `json:"run"`
 	Fact string `json:"fact"`
-	// Name is the key as it is said: IOMMU_DEFAULT_DMA_STRICT. About is the thing that it is a property of.
+	// Name is the key as it is shown: IOMMU_DEFAULT_DMA_STRICT. About is the thing that it is a property of.
 	Name  string `json:"name,omitempty"`
 	About string `json:"about,omitempty"`
 	// Kind is as in headroom/diff/v1, or "run" for the conditions of the measurement.

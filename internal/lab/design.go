@@ -9,7 +9,7 @@ const (
 	DesignRun Design = "run"
 	// DesignSoak measures one load for a long time.
 	DesignSoak Design = "soak"
-	// DesignLive compares two sides that are measured by turns, DesignLayers the layers of a host's storage.
+	// DesignLive compares two sides that are measured in turn, DesignLayers the layers of a host's storage.
 	DesignLive   Design = "live"
 	DesignLayers Design = "layers"
 	// DesignLadder climbs from memory to the whole system, DesignNetworkLadder from a loopback to all ports.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An experiment of several arms that are each measured on a target of their own, by turns or at the same time, is one
+// An experiment of several arms that are each measured on a target of their own, in turn or at the same time, is one
 // run. Part reads one of its arms as if it were a run by itself, and Join makes the run of such parts.
 
 // OnlyArm is the arm without levels of a run that has one, and StorageRole the role of its target.
@@ -122,7 +122,7 @@ func warningsOfPart(all []Warning, arm string, arms []string) []Warning {
 }
 
 // Join is the run whose parts are others, by the names of their arms. Its header is that of the first, and what only
-// some parts say of themselves is said with their names.
+// some parts say of themselves is reported with their names.
 func Join(parts []Run, arms []string) Run {
 	whole := parts[0]
 	whole.Targets, whole.Arms, whole.Cells = nil, nil, nil
@@ -142,7 +142,7 @@ func Join(parts []Run, arms []string) Run {
 	return whole
 }
 
-// JoinWarnings adds those of the parts to some of the whole. What all parts say alike is said once.
+// JoinWarnings adds those of the parts to some of the whole. What all parts say alike is reported once.
 func JoinWarnings(of []Warning, parts []Run, arms []string) []Warning {
 	all := slices.Clone(of)
 	same := func(w Warning) func(Warning) bool {

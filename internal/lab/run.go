@@ -89,7 +89,7 @@ type Run struct {
 	NFS *NFS `json:"nfs,omitempty"`
 	// Concurrent says which parts of the run are loaded at the same time; nil where all of them are, every time.
 	Concurrent *ConcurrentDesign `json:"study,omitempty"`
-	// AtOnce is how many of several targets are loaded at the same time, by turns; 0 where all of them are.
+	// AtOnce is how many of several targets are loaded at the same time, in turn; 0 where all of them are.
 	AtOnce int `json:"at_once,omitempty"`
 
 	// NotVerified are settings of the boot that an arm was started with, and whose effect nothing shows.

@@ -86,7 +86,7 @@ func TestWhatAGuestLosesIsVirtioOrTheStorageBehindIt(t *testing.T) {
 	}
 }
 
-// A disk without storage that is as good as at the margin decides nothing, and this is said.
+// A disk without storage that is as good as at the margin decides nothing, and this is reported.
 func TestAnUndecidedDiskWithoutStorageExplainsNothing(t *testing.T) {
 	d := healthy().disk("g", "none", "null", "blk", top, 4e9*(1-DefaultMargin)).disk("g", "data", "image", "blk", top,
 		1e9).analyze(rand.New(rand.NewPCG(1, 2)), 4)
@@ -130,7 +130,7 @@ func TestAGuestIsAnotherMachine(t *testing.T) {
 	}
 }
 
-// Of guests whose virtio carries all that the host's storage does, few are said to lack by virtio what the storage
+// Of guests whose virtio carries all that the host's storage does, few are reported to lack by virtio what the storage
 // lacks, and the other way round.
 func TestFewCausesAreWrong(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))

@@ -114,7 +114,7 @@ func (s systems) serves(system, kind string, already []Instruction) bool {
 	return len(already) == 0 || loader && already[0].System == "grub"
 }
 
-// render writes a remedy for the systems. When none has a place for it, that is said.
+// render writes a remedy for the systems. When none has a place for it, that is reported.
 func render(r Remedy, about []string, m *machine, to systems) []Instruction {
 	in := Instruction{System: "plain", Set: r.Set, Text: r.Text, Reboot: r.Reboot, Destroys: r.Destroys, Cost: r.Cost}
 	s := parseSetting(r.Set)

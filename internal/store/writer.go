@@ -22,7 +22,7 @@ import (
 )
 
 // Writer adds to a bundle. One process at a time can hold it: a lock on active.json, which the kernel lets go when
-// the process ends in whatever way, tells a run that goes on from one that was killed.
+// the process ends in any way, tells a run that goes on from one that was killed.
 type Writer struct {
 	store     *Store
 	dir       string

@@ -31,7 +31,7 @@ type Document struct {
 	// many. Settled is how many loads got no more because of it.
 	Looks   int `json:"looks,omitempty"`
 	Settled int `json:"settled,omitempty"`
-	// MeansOnly says that the levels were not visited by turns: figures are those of means, none has an interval, and
+	// MeansOnly says that the levels were not visited in turn: figures are those of means, none has an interval, and
 	// no level is shown to be better.
 	MeansOnly bool `json:"means_only,omitempty"`
 	// Cells are one for each primary metric of each cell; none where the factor is the rate of the load itself.

@@ -48,7 +48,7 @@ func levelsByName(arms []lab.Arm) map[string]map[string]bool {
 }
 
 // FromLevels makes an input of a run that was not measured as a sweep: another program's results, stages. Loads that
-// differ in nothing but the factor are one cell. The levels were not visited by turns, so that all repetitions of a
+// differ in nothing but the factor are one cell. The levels were not visited in turn, so that all repetitions of a
 // load at a level count as one value: what moved between one level and the next can't be distinguished from the level,
 // and no interval could say so.
 func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By,
@@ -197,7 +197,7 @@ func (l *levels) addLevels(in *Input, run lab.Run) {
 }
 
 // coupledFactors are the other factors that have one level at each level of the factor, and not the same at all: they
-// can't be distinguished from it, which is said.
+// can't be distinguished from it, which is reported.
 func (l *levels) coupledFactors(in *Input, run lab.Run) []string {
 	var along []string
 	for _, other := range slices.Sorted(maps.Keys(levelsByName(run.Arms))) {

@@ -85,7 +85,7 @@ func TestRepetitionsOfALevelProveNothing(t *testing.T) {
 	}
 }
 
-// A load that differs between levels in more than the factor is no load of both, and is said to be left out.
+// A load that differs between levels in more than the factor is no load of both, and is reported as left out.
 func TestLoadsOfOneLevelAreLeftOut(t *testing.T) {
 	run, reps := importedLevels()
 	run.Cells[0].Params["ioengine"], run.Cells[2].Params["ioengine"], run.Cells[4].Params["ioengine"] = "libaio",

@@ -93,7 +93,7 @@ type Settings struct {
 	Anytime bool
 	// Looks is how many times it was decided which cells are worth more blocks; 0 where all have as many.
 	Looks int
-	// MeansOnly says that the levels were not visited by turns, so that no interval covers what moved between one and
+	// MeansOnly says that the levels were not visited in turn, so that no interval covers what moved between one and
 	// the next.
 	MeansOnly bool
 	// Limit of the latency that load curves are read at, in seconds; 0 for none. Quantile names which latency: "p99".

@@ -11,7 +11,7 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// Levels that do not differ, visited by turns on disks that were recorded, with six loads one after the other in each
+// Levels that do not differ, visited in turn on disks that were recorded, with six loads one after the other in each
 // visit: few of many sweeps claim anything.
 func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 	models, err := noise.Recorded()

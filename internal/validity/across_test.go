@@ -137,7 +137,7 @@ func TestFreshLayout(t *testing.T) {
 	if got, texts := found(s.run()); len(got) > 0 {
 		t.Errorf("without an effect found %v:\n%s", got, texts)
 	}
-	// The only repetition: it can't be compared, and that is said.
+	// The only repetition: it can't be compared, and that is reported.
 	s.orders = [][]int{order}
 	if got, _ := found(s.run()); !slices.Contains(got, "c1 fresh-layout") || slices.Contains(got, "c3 fresh-layout") {
 		t.Errorf("one repetition: found %v", got)
@@ -185,7 +185,7 @@ func TestPooledEffects(t *testing.T) {
 	}
 }
 
-// Of runs in which the order does not matter, at most 3 in 100 are said to have an effect of any kind, also when
+// Of runs in which the order does not matter, at most 3 in 100 are reported to have an effect of any kind, also when
 // noise is large and skewed.
 func TestPositionEffectFalseAlarms(t *testing.T) {
 	const trials = 300

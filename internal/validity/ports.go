@@ -92,8 +92,8 @@ const (
 	// at: ssh has the same way, mostly.
 	portNoise   = 1 << 20
 	minReported = minTraffic
-	// dropsShare is the share of a port's packets from which on its drops are said, and dropsFewest the least of them.
-	// What has no receiver, such as the switches' own frames, counts as dropped on every machine.
+	// dropsShare is the share of a port's packets from which on its drops are reported, and dropsFewest the least of
+	// them. What has no receiver, such as the switches' own frames, counts as dropped on every machine.
 	dropsShare  = 1e-4
 	dropsFewest = 10
 )

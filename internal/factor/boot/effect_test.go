@@ -168,7 +168,7 @@ func TestALevelWithoutEffectIsRefused(t *testing.T) {
 	}
 }
 
-// Where a file is missing, closed, or says what nobody can compare, nothing is said either way, and why.
+// Where a file is missing, closed, or says what nobody can compare, nothing is reported either way, and why.
 func TestWhatNothingShowsIsNotVerified(t *testing.T) {
 	k := saved(t, "mitigations-off")
 	for name, c := range map[string]struct {

@@ -224,7 +224,7 @@ func vulnerability(names ...string) []string {
 }
 
 // checkedBy is whether a slab cache has the check of a letter of slub_debug=. Of options for some caches only (after a
-// comma) nothing is said; a dash switches all checks off.
+// comma) nothing is reported; a dash switches all checks off.
 func checkedBy(letter string) func(asked, shown string) verdict {
 	return func(asked, shown string) verdict {
 		upper := strings.ToUpper(asked)

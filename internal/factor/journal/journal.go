@@ -19,7 +19,7 @@ import (
 
 // Journal changes settings of one target and puts them back. What was there is on disk, flushed, before anything else
 // is. A file is one journal, made for one run and gone when nothing of it is left; a lock on it, which the kernel lets
-// go when the process ends in whatever way, tells a journal in use from one that a killed process has left.
+// go when the process ends in any way, tells a journal in use from one that a killed process has left.
 //
 // Its lines are JSON: a heading, then a line before each change and one after it, and one when it has been undone.
 //

@@ -18,7 +18,7 @@ import (
 )
 
 // BootJournal is the record of one experiment on the disk of the machine that headroom runs on, flushed before anything
-// is put on the host. A lock on its file, which the kernel lets go when the process ends in whatever way, tells it from
+// is put on the host. A lock on its file, which the kernel lets go when the process ends in any way, tells it from
 // one that a killed process has left. Its lines are JSON, one for each boot, of which the last whole one counts. Only
 // the user may read it: a record of Talos holds secrets.
 //

@@ -261,7 +261,7 @@ func affinityOf(volume object) string {
 }
 
 // remoteAccess is LINSTOR's parameter that says whether a pod may use a volume on a node that has no copy of it:
-// "true", which it is where nothing is said, "false", or where. Its name has the driver's before it, or not, and
+// "true", the default, "false", or where. Its name has the driver's before it, or not, and
 // capitals do not matter. Source: linstor-csi's CHANGELOG.md, versions 0.6.0 and 0.7.0.
 func remoteAccess(parameters map[string]string) string {
 	for key, value := range parameters {

@@ -97,7 +97,7 @@ func TestBoots(t *testing.T) {
 		t.Errorf("the zero spec starts it with %q", got)
 	}
 
-	// What can't be is said before anything of the running guest is touched.
+	// What can't be is reported before anything of the running guest is touched.
 	id := said(t, g, "cat", "/proc/sys/kernel/random/boot_id")
 	for what, spec := range map[string]target.BootSpec{
 		"cpus can't be many: write a whole number from 1 to 255": {

@@ -208,8 +208,9 @@ Subsystem sftp internal-sftp
 	}
 }
 
-// initScript is the first program of the guest. What fails is said on the console, where Boot finds it. The address is
-// the one that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network stack".
+// initScript is the first program of the guest. What fails is reported on the console, where Boot finds it. The address
+// is the one that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network
+// stack".
 func initScript(busybox, sshd string, f File) string {
 	return "#!" + busybox + " sh\nb=" + busybox + `
 $b mount -t proc proc /proc

@@ -73,7 +73,7 @@ type Host struct {
 }
 
 // Open reads the description of a guest and starts it. name is what the user calls the guest: "qemu:FILE". The guest
-// lives until Close, or until this process ends in whatever way.
+// lives until Close, or until this process ends in any way.
 func Open(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	g, err := prepare(ctx, name, file, on)
 	if err != nil {

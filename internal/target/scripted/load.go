@@ -52,7 +52,7 @@ type Result struct {
 	Protocol string
 	// Err is why it could not be started.
 	Err error
-	// ended is called when it has ended, in whatever way.
+	// ended is called when it has ended, in any way.
 	ended func()
 }
 
