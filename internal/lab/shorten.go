@@ -44,3 +44,9 @@ func Brief(warnings []Warning) {
 		warnings[i] = w.Brief()
 	}
 }
+
+// HeadLines are the first lines of a text, at most so many.
+func HeadLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}

@@ -72,7 +72,8 @@ func (s *Session) openCommands(ctx context.Context) error {
 // enterFolder goes to the job's folder ($1), adds folders to the path ($2), and becomes the command.
 const enterFolder = `cd -- "$1" && PATH="$PATH$2" && shift 2 && exec "$@"`
 
-func (execEngine) load(ctx context.Context, s *Session, cell Cell) (load, error) {
+// commandCell is the command that a cell measures.
+func (s *Session) commandCell(ctx context.Context, cell Cell) (load, error) {
 	filled, err := s.filledCommand(ctx, cell)
 	if err != nil {
 		return load{}, err
@@ -179,7 +180,7 @@ func (s *Session) runCommand(ctx context.Context, cell Cell, filled lab.Command,
 	if flood := done.warnFlood(); flood != nil {
 		return errors.New(flood[0].Text), nil
 	}
-	_, failed = command.Values(lab.Command{Argv: argv}, outcomeOf(done))
+	_, failed = command.Values(lab.Command{Argv: argv}, outcomeOf(done.ended))
 	return failed, nil
 }
 
@@ -241,6 +242,3 @@ func (execEngine) read(_ context.Context, done ended, rep *lab.Repetition, evide
 	rep.Values = values
 	return err != nil
 }
-
-// progress of a command is not known.
-func (execEngine) progress([]byte, time.Duration, *Progress) {}

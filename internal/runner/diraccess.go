@@ -164,7 +164,7 @@ func (s *Session) makeRemoteScratch(ctx context.Context) error {
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: target.RemoteName(s.Target),
-			Output: headLines(string(out.Stderr), 3)}
+			Output: lab.HeadLines(string(out.Stderr), 3)}
 	}
 	s.scratchMade = err == nil
 	return err

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/unit"
@@ -18,17 +17,36 @@ import (
 // engine is a load generator as the runner sees it. The order of a repetition is the runner's own, the same for all of
 // them.
 type engine interface {
-	// load is what a cell runs.
-	load(ctx context.Context, s *Session, cell Cell) (load, error)
 	// collect fetches what a job that has ended has printed.
 	collect(ctx context.Context, job target.Job) (printed, error)
 	// read takes from what was printed the values of the repetition and the evidence for the checks. It says whether
 	// the load failed.
 	read(ctx context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool
-	// progress adds to an event what a load in progress printed last.
-	progress(text []byte, expected time.Duration, e *Progress)
 	// raw names the two files that are kept of what was printed.
 	raw() (output, messages string)
+}
+
+// fineRateReader is an engine that tells the rate of a load in fine steps, and when the first of them began by this
+// machine's clock.
+type fineRateReader interface {
+	rate(ctx context.Context, done ended, seconds float64, ahead clockOffset) (lab.Series, timestamp, bool)
+}
+
+// startLeadReader is an engine that can tell how long its process is there, at least, before what counts begins.
+type startLeadReader interface {
+	startLead(done ended) (time.Duration, bool)
+}
+
+// progressReader is an engine that prints how its load is getting on.
+type progressReader interface {
+	progress(text []byte) (soFar, bool)
+}
+
+// soFar is how a load is getting on: reads and writes together, and how long it goes on where that is known.
+type soFar struct {
+	iops, bandwidth float64
+	left            time.Duration
+	known           bool
 }
 
 // engineOf is the engine that carries a cell out, and tells its rate in steps of so long; 0 is a second. Runs from
@@ -48,25 +66,6 @@ func engineOf(cell lab.Cell, step time.Duration) (engine, error) {
 	}
 	return nil, &lab.Error{What: fmt.Sprintf("%s is for the engine %q, which this headroom does not have",
 		cell.ID, cell.Engine)}
-}
-
-// load is one job that is to be run.
-type load struct {
-	engine engine
-	// spec of the job, without its ID.
-	spec target.JobSpec
-	// argv as one would type it.
-	argv  []string
-	doing string // for people
-	// expected time; 0 when it is not known.
-	expected time.Duration
-	// timeout after which it is ended; 0 for one from what else is known of it. slowest is how long it takes at the
-	// very least of rates; 0 when that is not known. movesData says that it may take time before or after its own.
-	timeout   time.Duration
-	slowest   time.Duration
-	movesData bool
-	// cell that it measures; nil for what is done before and after.
-	cell *Cell
 }
 
 // printed is what a job has printed: the output that is read, and all the rest.
@@ -123,12 +122,6 @@ type ended struct {
 	limit    time.Duration
 	// flood is how much it had printed when it was ended because that was too much; 0 where it was not.
 	flood int64
-	// during are the machine's counters in the middle of the load; zero when it was too short for a look.
-	during validity.Counters
-	// occurrences is what became of the events of the load.
-	occurrences []occurrence
-	// spent is what the host spent while it ran.
-	spent facts.Spent
 }
 
 // floods says whether the job has printed more than it may by now. A target that can't tell is one whose job ends soon,
@@ -157,7 +150,7 @@ const maxQuoted = 300
 
 // reason is why there is no result, in a line.
 func (e ended) reason(err error) string {
-	if line := headLines(e.outputText(), 1); line != "" {
+	if line := lab.HeadLines(e.outputText(), 1); line != "" {
 		return lab.Shorten(strings.ToValidUTF8(line, "?"), maxQuoted, 0)
 	}
 	if e.state.Signal != "" {

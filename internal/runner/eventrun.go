@@ -132,7 +132,7 @@ func (r *eventRun) begin(ctx context.Context, l load) {
 	}
 	go func() {
 		defer close(r.gone)
-		r.follow(ctx, r.session.eventSchedule(rampOf(l.cell.Cell), l.expected))
+		r.follow(ctx, r.session.eventSchedule(RampOf(l.cell.Cell), l.expected))
 		r.undoAll(context.WithoutCancel(ctx))
 	}()
 }
@@ -243,7 +243,7 @@ wait:
 	}
 	if state.ExitCode != 0 {
 		printed, err := job.Tail(after, "stderr", maxSearchedOutput)
-		why := lab.Shorten(headLines(string(printed), 1), maxQuoted, 0)
+		why := lab.Shorten(lab.HeadLines(string(printed), 1), maxQuoted, 0)
 		if err != nil || why == "" {
 			why = fmt.Sprintf("exit status %d", state.ExitCode)
 		}
@@ -271,22 +271,16 @@ func (r *eventRun) undoAll(ctx context.Context) {
 	}
 }
 
-// fineRateReader is an engine that tells the rate of a load in fine steps, and when the first of them began by this
-// machine's clock.
-type fineRateReader interface {
-	rate(ctx context.Context, s *Session, a *attempt, clock clockOffset) (lab.Series, timestamp, bool)
-}
-
 // recordEvents takes down what the events did to a load that has ended.
 func (s *Session) recordEvents(ctx context.Context, a *attempt) {
 	if len(a.done.occurrences) == 0 {
 		return
 	}
-	clock := readClockOffset(ctx, s.Target)
+	ahead := readClockOffset(ctx, s.Target)
 	var rate lab.Series
 	var start timestamp
-	if e, ok := a.engine.(fineRateReader); ok && clock.known {
-		rate, start, _ = e.rate(ctx, s, a, clock)
+	if e, ok := a.engine.(fineRateReader); ok && ahead.known {
+		rate, start, _ = e.rate(ctx, a.done.ended, a.rep.Seconds, ahead)
 	}
 	a.rep.Events = &lab.EventResult{Rate: rate}
 	failed := false

@@ -72,6 +72,9 @@ func TestBeforeFirstEvent(t *testing.T) {
 	if got := s.beforeFirstEvent(all); len(got[0].Values) != 2 || len(got[1].Values) != 1 || len(all[0].Values) != 4 {
 		t.Errorf("%+v", got)
 	}
+}
+
+func TestSeriesBySecond(t *testing.T) {
 	long := bySecond(lab.Series{Metric: "x", Interval: 0.1, Values: slices.Repeat([]float64{2, 4}, 7)})
 	if long.Interval != 1 || len(long.Values) != 1 || long.Values[0] != 3 {
 		t.Errorf("%+v", long)

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,46 +23,6 @@ const (
 	outputName = "fio.json"
 	logPrefix  = "series"
 )
-
-func (f fioEngine) load(ctx context.Context, s *Session, cell Cell) (load, error) {
-	if s.Place.Kind == lab.Device && !fio.OnlyReads(cell.Params) {
-		if err := s.mayWrite(); err != nil {
-			return load{}, err
-		}
-	}
-	if err := errors.Join(s.makeScratch(ctx), s.checkSameScratch()); err != nil {
-		return load{}, err
-	}
-	l := fioLoad(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
-		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: f.step},
-		s.passedFilename())
-	l.spec.Env, l.argv = cell.Environment, shellCommand(cell.Cell, l.argv)
-	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
-	l.movesData = movesData(cell.Params, s.Place)
-	if l.expected == 0 {
-		l.slowest = slowestTime(cell.Params, s.size())
-	}
-	return l, nil
-}
-
-// fioLoad is a job of fio's that works on what the options say, which it is handed by another name.
-func fioLoad(name string, params map[string]string, opt fio.Options, handed string) load {
-	opt.Output, opt.Logs, opt.Progress = outputName, logPrefix, true
-	argv := fio.Argv(name, params, opt)
-	opt.Filename = handed
-	return load{engine: fioEngine{}, argv: argv, spec: target.JobSpec{Argv: fio.Argv(name, params, opt)}}
-}
-
-// LoadParams are a cell's parameters, with the size of the scratch file where the cell names none: it makes the command
-// line whole, so that it can be repeated by hand.
-func LoadParams(place lab.Place, params map[string]string, scratch int64) map[string]string {
-	if place.Kind != lab.Directory || params["size"] != "" {
-		return params
-	}
-	params = maps.Clone(params)
-	params["size"] = strconv.FormatInt(scratch, 10)
-	return params
-}
 
 func (fioEngine) raw() (output, messages string) { return outputName, "messages" }
 
@@ -144,8 +102,8 @@ func (f fioEngine) series(ctx context.Context, job target.Job, p *printed) []lab
 
 // rate is that of all operations. fio writes no samples while nothing is done, so that one that did nothing any more
 // ends with the load.
-func (f fioEngine) rate(ctx context.Context, _ *Session, a *attempt, clock clockOffset) (lab.Series, timestamp, bool) {
-	data, err := a.done.job.Fetch(ctx, logPrefix+"_iops.log")
+func (f fioEngine) rate(ctx context.Context, done ended, seconds float64, ahead clockOffset) (lab.Series, timestamp, bool) {
+	data, err := done.job.Fetch(ctx, logPrefix+"_iops.log")
 	if err != nil {
 		return lab.Series{}, timestamp{}, false
 	}
@@ -157,23 +115,19 @@ func (f fioEngine) rate(ctx context.Context, _ *Session, a *attempt, clock clock
 	if !ok {
 		return lab.Series{}, timestamp{}, false
 	}
-	for want := int(a.rep.Seconds / s.Interval); want-len(s.Values) >= int(time.Second/f.step); {
+	for want := int(seconds / s.Interval); want-len(s.Values) >= int(time.Second/f.step); {
 		s.Values = append(s.Values, 0)
 	}
-	return s, timestamp{Time: start.Add(-clock.offset), uncertainty: clock.uncertainty + maxFirstSampleDelay}, true
+	return s, timestamp{Time: start.Add(-ahead.offset), uncertainty: ahead.uncertainty + maxFirstSampleDelay}, true
 }
 
 // maxFirstSampleDelay is how late fio's thread may be with the first sample, by which the start of its rate is known.
 const maxFirstSampleDelay = 10 * time.Millisecond
 
 // progress is what fio said last of how it is getting on.
-func (fioEngine) progress(text []byte, expected time.Duration, e *Progress) {
-	if eta, ok := fio.LastETA(text); ok {
-		e.IOPS, e.Bandwidth = sum(eta.IOPS), sum(eta.Bandwidth)
-		if expected == 0 && eta.Known {
-			e.Left = eta.Left
-		}
-	}
+func (fioEngine) progress(text []byte) (soFar, bool) {
+	eta, ok := fio.LastETA(text)
+	return soFar{iops: sum(eta.IOPS), bandwidth: sum(eta.Bandwidth), left: eta.Left, known: eta.Known}, ok
 }
 
 // withoutStatus drops fio's status lines from what it printed; carriage returns separate them.

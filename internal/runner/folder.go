@@ -194,7 +194,7 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't remove " + folder, Target: t.Name(), Command: argv,
-			Output: headLines(string(out.Stderr), 3),
+			Output: lab.HeadLines(string(out.Stderr), 3),
 			Hints:  []string{"headroom restore tries it again; or remove it by hand"}}
 	}
 	return err

@@ -17,19 +17,30 @@ import (
 const pollPeriod = time.Second
 
 // run starts a load and tells of its progress until it ends. When ctx is cancelled the load is killed first.
-func (s *Session) run(ctx context.Context, l load) (ended, error) {
+func (s *Session) run(ctx context.Context, l load) (finished, error) {
 	r, err := s.begin(ctx, l)
 	if err != nil {
-		return ended{}, err
+		return finished{}, err
 	}
 	r.eventRun.begin(ctx, l)
-	err = s.await(ctx, &r.ended, l)
+	err = s.await(ctx, &r.finished, l)
 	return s.finish(ctx, r, err)
+}
+
+// finished is a load that has ended, and what was seen of it meanwhile.
+type finished struct {
+	ended
+	// during are the machine's counters in the middle of the load; zero when it was too short for a look.
+	during validity.Counters
+	// occurrences is what became of the events of the load.
+	occurrences []occurrence
+	// spent is what the host spent while it ran.
+	spent facts.Spent
 }
 
 // running is a load that was started.
 type running struct {
-	ended
+	finished
 	load     load
 	before   facts.EnergyReading
 	eventRun *eventRun
@@ -42,7 +53,7 @@ func (s *Session) begin(ctx context.Context, l load) (*running, error) {
 	}
 	s.jobCount++
 	l.spec.ID = fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount)
-	r := &running{load: l, ended: ended{argv: l.argv}}
+	r := &running{load: l, finished: finished{ended: ended{argv: l.argv}}}
 	var err error
 	if r.before, err = s.meter.Read(ctx); err != nil {
 		return nil, err
@@ -57,8 +68,8 @@ func (s *Session) begin(ctx context.Context, l load) (*running, error) {
 }
 
 // finish takes what a load has printed, or ends it where waiting for it came to an error.
-func (s *Session) finish(ctx context.Context, r *running, err error) (ended, error) {
-	done, job, l := r.ended, r.job, r.load
+func (s *Session) finish(ctx context.Context, r *running, err error) (finished, error) {
+	done, job, l := r.finished, r.job, r.load
 	// What was done is undone before anything else, also where the load is to be killed: it may hang because of it.
 	err = errors.Join(err, r.eventRun.end())
 	done.occurrences = r.eventRun.each
@@ -70,11 +81,11 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (ended, err
 		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.
 		if kill := s.kill(after, job, l); kill != nil {
 			s.outcome.Aborted = true
-			return ended{}, errors.Join(err, kill)
+			return finished{}, errors.Join(err, kill)
 		}
 	}
 	if err != nil {
-		return ended{}, errors.Join(err, job.Remove(after))
+		return finished{}, errors.Join(err, job.Remove(after))
 	}
 	if done.state, err = job.Poll(after); err == nil {
 		done.printed, err = l.engine.collect(after, job)
@@ -85,20 +96,20 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (ended, err
 			s.outcome.Aborted = true
 		}
 		done.cleanup(ctx)
-		return ended{}, err
+		return finished{}, err
 	}
 	if done.state.ExitCode != 0 {
 		// A load generator that was killed leaves its workers behind, which would go on beside the next load.
 		if kill := job.Kill(after, 0); kill != nil {
 			s.outcome.Aborted = true
-			return ended{}, kill
+			return finished{}, kill
 		}
 	}
 	return done, nil
 }
 
 // await tells of a load's progress until it ends. An error says that the load must be ended now.
-func (s *Session) await(ctx context.Context, running *ended, l load) error {
+func (s *Session) await(ctx context.Context, running *finished, l load) error {
 	ticker := time.NewTicker(pollPeriod)
 	defer ticker.Stop()
 	started := time.Now()
@@ -141,7 +152,7 @@ func (s *Session) await(ctx context.Context, running *ended, l load) error {
 }
 
 // checkProgress reads the machine's counters, and ends a load that has gone too far.
-func (s *Session) checkProgress(ctx context.Context, running *ended, taken time.Duration, l load) error {
+func (s *Session) checkProgress(ctx context.Context, running *finished, taken time.Duration, l load) error {
 	expected := l.expected
 	middle := running.during.Time.IsZero() && taken >= expected/2
 	read := s.counters.ReadDisks
@@ -200,6 +211,15 @@ func (s *Session) progress(ctx context.Context, job target.Job, l load, taken ti
 	if err != nil {
 		return e
 	}
-	l.engine.progress(text, l.expected, &e)
+	reader, ok := l.engine.(progressReader)
+	if !ok {
+		return e
+	}
+	if now, printed := reader.progress(text); printed {
+		e.IOPS, e.Bandwidth = now.iops, now.bandwidth
+		if l.expected == 0 && now.known {
+			e.Left = now.left
+		}
+	}
 	return e
 }

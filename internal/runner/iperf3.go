@@ -49,15 +49,6 @@ func (s *Server) find(ctx context.Context) error {
 // it. Its rates are in steps of so long; 0 is a second.
 type iperf3Engine struct{ step time.Duration }
 
-func (e iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, error) {
-	argv := s.clientArgv(cell)
-	if e.step > 0 {
-		argv = iperf3.Finely(argv, e.step)
-	}
-	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
-		doing: cell.Title, expected: cell.Expected, cell: &cell}, nil
-}
-
 // clientArgv and serverArgv are the argument vectors of the two ends, behind what places them.
 func (s *Session) clientArgv(cell Cell) []string {
 	g, _ := served.Of(cell.Engine)
@@ -101,8 +92,8 @@ func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evi
 
 // rate is that of both directions. iperf3 does not tell exactly when the time that counts began. It did after the
 // process was there and its connection was made, and so long before the process ended that the test fits in between.
-func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock clockOffset) (lab.Series, timestamp, bool) {
-	r, err := iperf3.Parse(a.done.output)
+func (iperf3Engine) rate(_ context.Context, done ended, _ float64, ahead clockOffset) (lab.Series, timestamp, bool) {
+	r, err := iperf3.Parse(done.output)
 	if err != nil {
 		return lab.Series{}, timestamp{}, false
 	}
@@ -117,21 +108,18 @@ func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock clockO
 			sum.Values[k] += s.Values[k]
 		}
 	}
-	earliest, latest := a.done.state.Started, a.done.state.Ended.Add(-secondsOf(r.Ran()+r.Omit))
-	if printed := r.Start.Add(-clock.offset); !r.Start.IsZero() && printed.After(earliest) {
+	earliest, latest := done.state.Started, done.state.Ended.Add(-secondsOf(r.Ran()+r.Omit))
+	if printed := r.Start.Add(-ahead.offset); !r.Start.IsZero() && printed.After(earliest) {
 		earliest = printed
 	}
 	if latest.Before(earliest) {
 		latest = earliest
 	}
 	half := latest.Sub(earliest) / 2
-	return sum, timestamp{Time: earliest.Add(half + secondsOf(r.Omit)), uncertainty: half + clock.uncertainty +
+	return sum, timestamp{Time: earliest.Add(half + secondsOf(r.Omit)), uncertainty: half + ahead.uncertainty +
 			jobTimeStep},
 		len(sum.Values) > 0
 }
-
-// progress has nothing to add: with --json iperf3 prints nothing before it ends.
-func (iperf3Engine) progress([]byte, time.Duration, *Progress) {}
 
 // listenTimeout is how long a server may take until it listens.
 const listenTimeout = 10 * time.Second
@@ -218,7 +206,7 @@ func (s *Session) addServerOutput(ctx context.Context, warnings []lab.Warning) {
 	for i, w := range warnings {
 		if w.Code == "no-result" {
 			warnings[i].Text += "; its server said: " +
-				lab.Shorten(strings.Join(strings.Fields(headLines(printed, 5)), " "), maxQuoted, maxQuoted)
+				lab.Shorten(strings.Join(strings.Fields(lab.HeadLines(printed, 5)), " "), maxQuoted, maxQuoted)
 		}
 	}
 }
@@ -254,9 +242,7 @@ func (s *Session) endServerAndCommand(ctx context.Context, cell Cell) []lab.Warn
 }
 
 // RampOf is how long a load runs before what counts.
-func RampOf(cell lab.Cell) time.Duration { return rampOf(cell) }
-
-func rampOf(cell lab.Cell) time.Duration {
+func RampOf(cell lab.Cell) time.Duration {
 	if cell.Engine == lab.EngineIperf3 {
 		omit, _ := unit.ParseDuration(cell.Params["omit"])
 		return omit

@@ -37,6 +37,15 @@ func TestApart(t *testing.T) {
 	}
 }
 
+// starts are timestamps at some milliseconds.
+func starts(ms ...int) []timestamp {
+	var all []timestamp
+	for _, m := range ms {
+		all = append(all, timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), uncertainty: time.Millisecond})
+	}
+	return all
+}
+
 func TestCommonSeconds(t *testing.T) {
 	for _, c := range []struct {
 		at      []timestamp
@@ -44,13 +53,13 @@ func TestCommonSeconds(t *testing.T) {
 		from    []int
 		n       int
 	}{
-		{timestamps(0, 0), []int{10, 10}, []int{0, 0}, 10},
-		{timestamps(0, 90), []int{10, 10}, []int{0, 0}, 10},         // next to nothing
-		{timestamps(0, 300), []int{10, 10}, []int{1, 0}, 9},         // the first second of one was alone
-		{timestamps(2500, 0), []int{10, 10}, []int{0, 3}, 7},        // the order does not matter
-		{timestamps(0, 1000, 0), []int{5, 5, 3}, []int{1, 0, 1}, 2}, // one was done early
-		{timestamps(0, 20000), []int{10, 10}, []int{20, 0}, 0},      // one after the other
-		{timestamps(0, 0), []int{10, 0}, []int{0, 0}, 0},            // nothing is known of one
+		{starts(0, 0), []int{10, 10}, []int{0, 0}, 10},
+		{starts(0, 90), []int{10, 10}, []int{0, 0}, 10},         // next to nothing
+		{starts(0, 300), []int{10, 10}, []int{1, 0}, 9},         // the first second of one was alone
+		{starts(2500, 0), []int{10, 10}, []int{0, 3}, 7},        // the order does not matter
+		{starts(0, 1000, 0), []int{5, 5, 3}, []int{1, 0, 1}, 2}, // one was done early
+		{starts(0, 20000), []int{10, 10}, []int{20, 0}, 0},      // one after the other
+		{starts(0, 0), []int{10, 0}, []int{0, 0}, 0},            // nothing is known of one
 	} {
 		from, n := commonSeconds(c.at, c.lengths, time.Second)
 		if !slices.Equal(from, c.from) || n != c.n {
@@ -61,20 +70,12 @@ func TestCommonSeconds(t *testing.T) {
 
 // Where a load may have begun earlier or later, only the seconds count that are common in any case.
 func TestCommonSecondsOfLoadsThatDoNotTell(t *testing.T) {
-	at := timestamps(0, 0)
+	at := starts(0, 0)
 	at[1].spread = 400 * time.Millisecond // from -0.4 to 0.4 s
 	from, n := commonSeconds(at, []int{10, 10}, time.Second)
 	// Of the first, those from 1 to 9; of the other, whose first second may be from -0.4 on, the same.
 	if !slices.Equal(from, []int{1, 1}) || n != 8 {
 		t.Errorf("from %v, %d seconds", from, n)
-	}
-	// A process that was there for 6 seconds and ran for 4 may have begun in any of two.
-	a := &attempt{rep: lab.Repetition{Seconds: 4}}
-	a.cell.Engine = lab.EngineIperf3
-	a.done.state = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(106, 0)}
-	got := startTimes([]*attempt{a}, make([]clockOffset, 1))[0]
-	if !got.Equal(time.Unix(101, 0)) || got.spread != time.Second {
-		t.Errorf("%+v", got)
 	}
 }
 
@@ -91,7 +92,7 @@ func TestSums(t *testing.T) {
 	b := part(lab.Histogram{Nanoseconds: []int64{2000, 4000}, Counts: []uint64{280, 20}}, 0.005, 10, 20, 30, 40)
 	b.Series = append(b.Series, lab.Series{Metric: "write.iops", Interval: 1, Values: []float64{1, 1, 1, 1}})
 	parts := []lab.Repetition{a, b}
-	sum := lab.Repetition{Series: sumSeries(parts, timestamps(0, 700), []int{0, 1}), Latency: mergeLatency(parts)}
+	sum := lab.Repetition{Series: sumSeries(parts, starts(0, 700), []int{0, 1}), Latency: mergeLatency(parts)}
 	// what only one has is no sum
 	want := []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{120, 140, 160}}}
 	if !reflect.DeepEqual(sum.Series, want) {
@@ -110,6 +111,26 @@ func TestSums(t *testing.T) {
 	}
 	if a.Latency["read"].Counts[1] != 10 || a.Series[0].Values[0] != 100 {
 		t.Error("adding up changed a part")
+	}
+}
+
+func TestStartOfALoadThatDoesNotTell(t *testing.T) {
+	// A process that was there for 6 seconds and ran for 4 may have begun in any of two.
+	a := &attempt{rep: lab.Repetition{Seconds: 4}}
+	a.cell.Engine = lab.EngineIperf3
+	a.done.state = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(106, 0)}
+	got := startTimes([]*attempt{a}, make([]clockOffset, 1))[0]
+	if !got.Equal(time.Unix(101, 0)) || got.spread != time.Second {
+		t.Errorf("%+v", got)
+	}
+}
+
+// measured is a repetition with these rates.
+func measured(latency lab.Histogram, mean float64, iops ...float64) lab.Repetition {
+	return lab.Repetition{
+		Seconds: float64(len(iops)), Values: map[string]float64{"read.latency.mean": mean},
+		Latency: map[string]lab.Histogram{"read": latency},
+		Series:  []lab.Series{{Metric: "read.iops", Interval: 1, Values: iops}},
 	}
 }
 
@@ -136,7 +157,7 @@ func codes(warnings []lab.Warning) []string {
 
 func TestTheSumOfARepetition(t *testing.T) {
 	latency := lab.Histogram{Nanoseconds: []int64{1000}, Counts: []uint64{5}}
-	whole := part(latency, 0.001, 100, 100, 100, 100)
+	whole := measured(latency, 0.001, 100, 100, 100, 100)
 	cell := &Cell{Cell: lab.Cell{ID: "read@all"}}
 	for name, c := range map[string]struct {
 		change func(attempts []*attempt, offsets []clockOffset)
@@ -234,7 +255,7 @@ func TestWhenTheFirstAndTheLastWereDone(t *testing.T) {
 	for _, a := range attempts {
 		a.cell.Params = map[string]string{"ramp_time": "2s"}
 	}
-	got := timing(timestamps(0, 500, 100), attempts)
+	got := timing(startTimestamps(0, 500, 100), attempts)
 	want := map[string]float64{lab.StartSkew: 0.5, lab.StartUncertainty: 0.002, lab.FirstDone: 5.5,
 		lab.LastDone: 6}
 	if !reflect.DeepEqual(got, want) {
@@ -252,4 +273,13 @@ func TestMarksOfTargets(t *testing.T) {
 			}
 		}
 	}
+}
+
+// startTimestamps are at some milliseconds.
+func startTimestamps(ms ...int) []timestamp {
+	var all []timestamp
+	for _, m := range ms {
+		all = append(all, timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), uncertainty: time.Millisecond})
+	}
+	return all
 }

@@ -83,7 +83,7 @@ func movesData(params map[string]string, place lab.Place) bool {
 
 // warnHung says that a load was ended because it did not end by itself; nil of another, and of a command, which says so
 // itself.
-func (e ended) warnHung(cell Cell) []lab.Warning {
+func warnHung(e ended, cell Cell) []lab.Warning {
 	if !e.timedOut || cell.Command != nil {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
@@ -20,10 +19,6 @@ import (
 // perftestEngine runs a program of perftest: a client on the session's target, whose server is started before each test
 // and ends with it. It has no rates by the second, so that several pairs have no sum.
 type perftestEngine struct{}
-
-func (e perftestEngine) load(_ context.Context, s *Session, cell Cell) (load, error) {
-	return servedLoad(e, s, cell), nil
-}
 
 // unbound says that a server of perftest can't be told an address to listen on, and makes sure that it listens on no
 // port of an adapter but that under test even so.
@@ -128,6 +123,3 @@ func (perftestEngine) read(_ context.Context, done ended, rep *lab.Repetition, e
 	rep.Values, rep.Seconds = r.Values(), r.Ran()
 	return false
 }
-
-// progress has nothing to add: perftest prints nothing before it ends.
-func (perftestEngine) progress([]byte, time.Duration, *Progress) {}

@@ -162,7 +162,7 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	}
 	if done.state.ExitCode != 0 {
 		e := &lab.Error{What: doing + " failed", Target: target.RemoteName(s.Target), Command: done.argv,
-			Output: headLines(done.outputText(), 5)}
+			Output: lab.HeadLines(done.outputText(), 5)}
 		if strings.Contains(done.outputText(), "No space left") {
 			e.Hints = []string{"free some space, or take a smaller file with --size"}
 		}
@@ -244,9 +244,4 @@ func (s *Session) warnOnce(w lab.Warning) {
 	}) {
 		s.outcome.Warnings = append(s.outcome.Warnings, w)
 	}
-}
-
-func headLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[:min(n, len(lines))], "\n")
 }

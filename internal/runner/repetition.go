@@ -27,7 +27,7 @@ type attempt struct {
 	backends       []validity.EndCounters
 	pathEnds       []networkPathEnd
 	kernelCounters facts.KernelCounters
-	done           ended
+	done           finished
 	// running is the load while it goes on apart; nil where it is followed, and when it was gathered.
 	running *running
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
@@ -90,7 +90,7 @@ func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 	if a.engine, err = engineOf(a.cell.Cell, s.rateStep()); err != nil {
 		return err
 	}
-	if a.load, err = a.engine.load(ctx, s, a.cell); err != nil {
+	if a.load, err = s.loadOf(ctx, a.cell, a.engine); err != nil {
 		return err
 	}
 	if s.serverCounters != nil {
@@ -124,7 +124,7 @@ func (s *Session) runLoad(ctx context.Context, a *attempt) error {
 }
 
 // readResult takes from a load that has ended what was measured.
-func (s *Session) readResult(ctx context.Context, a *attempt, done ended) error {
+func (s *Session) readResult(ctx context.Context, a *attempt, done finished) error {
 	a.done = done
 	// From here on the repetition is finished; whatever the user stops now, it is kept.
 	ctx = context.WithoutCancel(ctx)
@@ -160,10 +160,10 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done ended) error 
 		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after,
 		Server: a.server, Backends: a.backends,
 	}
-	if a.failed = a.engine.read(ctx, done, &a.rep, &evidence); a.failed {
+	if a.failed = a.engine.read(ctx, done.ended, &a.rep, &evidence); a.failed {
 		s.addServerOutput(ctx, a.rep.Warnings)
 	}
-	if void := slices.Concat(done.warnFlood(), done.warnHung(a.cell)); void != nil {
+	if void := slices.Concat(done.warnFlood(), warnHung(done.ended, a.cell)); void != nil {
 		a.failed, a.rep.Values, a.rep.Latency, a.rep.Series, a.rep.Warnings = true, map[string]float64{}, nil, nil, void
 	}
 	a.rep.Warnings = append(a.rep.Warnings, done.warnCut()...)

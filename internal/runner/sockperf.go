@@ -22,17 +22,6 @@ type sockperfEngine struct {
 	logError error
 }
 
-func (e *sockperfEngine) load(_ context.Context, s *Session, cell Cell) (load, error) {
-	return servedLoad(e, s, cell), nil
-}
-
-// servedLoad is the client of a network's test.
-func servedLoad(e engine, s *Session, cell Cell) load {
-	argv := s.clientArgv(cell)
-	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
-		doing: cell.Title, expected: cell.Expected, cell: &cell}
-}
-
 func (*sockperfEngine) raw() (output, messages string) { return "sockperf.txt", "messages" }
 
 func (e *sockperfEngine) collect(ctx context.Context, job target.Job) (printed, error) {
@@ -69,13 +58,13 @@ func (e *sockperfEngine) read(_ context.Context, done ended, rep *lab.Repetition
 }
 
 // rate is that of the answers, from the first request that counts on.
-func (e *sockperfEngine) rate(_ context.Context, _ *Session, a *attempt, _ clockOffset) (lab.Series, timestamp, bool) {
+func (e *sockperfEngine) rate(_ context.Context, done ended, _ float64, _ clockOffset) (lab.Series, timestamp, bool) {
 	if len(e.log) == 0 {
 		return lab.Series{}, timestamp{}, false
 	}
-	lead, _ := e.startLead(a.done)
-	slack := (a.done.state.Ended.Sub(a.done.state.Started) - secondsOf(e.log.Ends())) / 2
-	return e.log.Rates(e.step.Seconds()), timestamp{Time: a.done.state.Started.Add(lead + max(0, slack)),
+	lead, _ := e.startLead(done)
+	slack := (done.state.Ended.Sub(done.state.Started) - secondsOf(e.log.Ends())) / 2
+	return e.log.Rates(e.step.Seconds()), timestamp{Time: done.state.Started.Add(lead + max(0, slack)),
 		uncertainty: max(0, slack) + jobTimeStep}, true
 }
 
@@ -87,6 +76,3 @@ func (e *sockperfEngine) startLead(done ended) (time.Duration, bool) {
 	}
 	return secondsOf(e.log.Begins()), true
 }
-
-// progress has nothing to add: sockperf prints nothing before it ends.
-func (*sockperfEngine) progress([]byte, time.Duration, *Progress) {}

@@ -294,7 +294,7 @@ func timing(at []timestamp, attempts []*attempt) map[string]float64 {
 		if a.failed {
 			continue // nobody knows how long it really ran
 		}
-		done := at[i].Sub(first.Time).Seconds() + rampOf(a.cell.Cell).Seconds() + a.rep.Seconds
+		done := at[i].Sub(first.Time).Seconds() + RampOf(a.cell.Cell).Seconds() + a.rep.Seconds
 		firstDone, lastDone = min(firstDone, done), max(lastDone, done)
 	}
 	if lastDone > 0 {

@@ -69,16 +69,11 @@ func startTimes(attempts []*attempt, offsets []clockOffset) []timestamp {
 	return timestamps
 }
 
-// startLeadReader is an engine that can tell how long its process is there, at least, before what counts begins.
-type startLeadReader interface {
-	startLead(done ended) (time.Duration, bool)
-}
-
 // leadOf is how long the process of a load was there before its ramp began; 0 where it does not tell.
 func leadOf(a *attempt) time.Duration {
 	if e, ok := a.engine.(startLeadReader); ok {
-		if lead, known := e.startLead(a.done); known {
-			return lead - rampOf(a.cell.Cell)
+		if lead, known := e.startLead(a.done.ended); known {
+			return lead - RampOf(a.cell.Cell)
 		}
 	}
 	return 0
@@ -90,7 +85,7 @@ func spread(a *attempt, lead time.Duration) time.Duration {
 	if a.done.state.Ended.IsZero() || a.rep.Seconds == 0 {
 		return 0
 	}
-	ran := rampOf(a.cell.Cell) + time.Duration(a.rep.Seconds*float64(time.Second))
+	ran := RampOf(a.cell.Cell) + time.Duration(a.rep.Seconds*float64(time.Second))
 	return (a.done.state.Ended.Sub(a.done.state.Started) - lead - ran) / 2
 }
 

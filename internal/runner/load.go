@@ -1,0 +1,96 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strconv"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/load/iperf3"
+	"headroom/internal/load/served"
+	"headroom/internal/target"
+)
+
+// load is one job that is to be run.
+type load struct {
+	engine engine
+	// spec of the job, without its ID.
+	spec target.JobSpec
+	// argv as one would type it.
+	argv  []string
+	doing string // for people
+	// expected time; 0 when it is not known.
+	expected time.Duration
+	// timeout after which it is ended; 0 for one from what else is known of it. slowest is how long it takes at the
+	// very least of rates; 0 when that is not known. movesData says that it may take time before or after its own.
+	timeout   time.Duration
+	slowest   time.Duration
+	movesData bool
+	// cell that it measures; nil for what is done before and after.
+	cell *Cell
+}
+
+// loadOf is what a cell runs.
+func (s *Session) loadOf(ctx context.Context, cell Cell, e engine) (load, error) {
+	if _, network := served.Of(cell.Engine); network {
+		return s.clientLoad(cell, e), nil
+	}
+	if cell.Engine == lab.EngineExec {
+		return s.commandCell(ctx, cell)
+	}
+	return s.fioCell(ctx, cell, e)
+}
+
+// clientLoad is the client of a network's test.
+func (s *Session) clientLoad(cell Cell, e engine) load {
+	argv := s.clientArgv(cell)
+	if step := s.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
+		argv = iperf3.Finely(argv, step)
+	}
+	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
+		doing: cell.Title, expected: cell.Expected, cell: &cell}
+}
+
+// fioCell is fio on the place, with rates in steps of so long.
+func (s *Session) fioCell(ctx context.Context, cell Cell, e engine) (load, error) {
+	if s.Place.Kind == lab.Device && !fio.OnlyReads(cell.Params) {
+		if err := s.mayWrite(); err != nil {
+			return load{}, err
+		}
+	}
+	if err := errors.Join(s.makeScratch(ctx), s.checkSameScratch()); err != nil {
+		return load{}, err
+	}
+	l := fioLoad(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
+		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: s.rateStep()},
+		s.passedFilename())
+	l.engine, l.spec.Env, l.argv = e, cell.Environment, shellCommand(cell.Cell, l.argv)
+	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
+	l.movesData = movesData(cell.Params, s.Place)
+	if l.expected == 0 {
+		l.slowest = slowestTime(cell.Params, s.size())
+	}
+	return l, nil
+}
+
+// fioLoad is a job of fio's that works on what the options say, which it is handed by another name.
+func fioLoad(name string, params map[string]string, opt fio.Options, handed string) load {
+	opt.Output, opt.Logs, opt.Progress = outputName, logPrefix, true
+	argv := fio.Argv(name, params, opt)
+	opt.Filename = handed
+	return load{engine: fioEngine{}, argv: argv, spec: target.JobSpec{Argv: fio.Argv(name, params, opt)}}
+}
+
+// LoadParams are a cell's parameters, with the size of the scratch file where the cell names none: it makes the command
+// line whole, so that it can be repeated by hand.
+func LoadParams(place lab.Place, params map[string]string, scratch int64) map[string]string {
+	if place.Kind != lab.Directory || params["size"] != "" {
+		return params
+	}
+	params = maps.Clone(params)
+	params["size"] = strconv.FormatInt(scratch, 10)
+	return params
+}
