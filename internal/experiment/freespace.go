@@ -9,7 +9,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
-	"headroom/internal/runner"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
@@ -134,12 +134,12 @@ func (m *Measurement) securePlace(ctx context.Context) error {
 	case lab.NoPlace:
 	}
 	if err == nil {
-		err = runner.CheckPlace(ctx, m.Target, m.Place(), m.Run.Cells)
+		err = workspace.CheckPlace(ctx, m.Target, m.Place(), m.Run.Cells)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := runner.FindTools(ctx, m.Target, m.Run.Cells); err != nil {
+	if _, err := workspace.FindTools(ctx, m.Target, m.Run.Cells); err != nil {
 		return err
 	}
 	m.maxWrites, err = m.writeLimit(m.SuiteCells(), m.Place())

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/runner"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/store"
 	"headroom/internal/suite"
 	"headroom/internal/target"
@@ -133,7 +134,7 @@ func (m *Measurement) CellToRun(c lab.Cell) runner.Cell {
 }
 
 // Owner is in the names of all that is made on the target.
-func (m *Measurement) Owner() string { return runner.Owner(m.Run.ID, m.Role) }
+func (m *Measurement) Owner() string { return workspace.Owner(m.Run.ID, m.Role) }
 
 // expectedTime of a load, ramp included; 0 when it ends by size, and for a command of which nobody knows.
 func expectedTime(c lab.Cell) time.Duration {

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/load/served"
 	"headroom/internal/prose"
 	"headroom/internal/runner"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/suite"
 	"headroom/internal/target"
 	"headroom/internal/unit"
@@ -201,7 +202,7 @@ func (m *Measurement) workFolder(cell string) string {
 	if m.Place().Kind != lab.Directory {
 		return "FOLDER" // of the job, in memory
 	}
-	return filepath.Join(runner.WorkFolder(m.Place().Path, m.Owner()), cell)
+	return filepath.Join(workspace.WorkFolder(m.Place().Path, m.Owner()), cell)
 }
 
 // Preview adds the command lines of a side's loads, by cell.
@@ -222,7 +223,7 @@ func (m *Measurement) Preview(ctx context.Context, lines map[string]runner.Lines
 // Filename is what the load generator opens: the scratch file of a directory, or the device.
 func (m *Measurement) Filename() string {
 	if m.Place().Kind == lab.Directory {
-		return runner.ScratchFile(m.Place().Path, m.Owner())
+		return workspace.ScratchFile(m.Place().Path, m.Owner())
 	}
 	return m.Place().Resolved
 }

@@ -10,16 +10,16 @@ import (
 	"headroom/internal/commits"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
-	"headroom/internal/runner"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/store"
 	"headroom/internal/target"
 )
 
 // BuildTerms say how what was started for a build is found and ended.
 func BuildTerms(t target.Target, owner string) commits.Terms {
-	mark := runner.MarkFor(owner)
+	mark := workspace.MarkFor(owner)
 	return commits.Terms{Mark: mark, Trust: store.Trust, End: func(ctx context.Context, folder string) error {
-		return runner.EndProcesses(ctx, t, target.Started{Mark: mark, Folder: folder})
+		return workspace.EndProcesses(ctx, t, target.Started{Mark: mark, Folder: folder})
 	}}
 }
 

@@ -15,7 +15,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
-	"headroom/internal/runner"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/store"
 	"headroom/internal/target"
 )
@@ -191,7 +191,7 @@ func clearOn(ctx context.Context, p *app.App, t target.Target, s *store.Store, r
 				"there now", id, dir), Target: target.RemoteName(t), Err: err,
 				Hints: []string{"mount it, then: headroom restore"}}
 		}
-		removed, err := runner.RemoveScratch(ctx, t, path)
+		removed, err := workspace.RemoveScratch(ctx, t, path)
 		if err != nil {
 			return nil, err
 		}
@@ -200,11 +200,11 @@ func clearOn(ctx context.Context, p *app.App, t target.Target, s *store.Store, r
 		}
 	}
 	for _, folder := range left.Folders {
-		started, err := runner.StartedBy(ctx, t, run.Cells, left.Jobs, folder)
+		started, err := workspace.StartedBy(ctx, t, run.Cells, left.Jobs, folder)
 		if err != nil {
 			return nil, err
 		}
-		removed, err := runner.RemoveFolder(ctx, t, started)
+		removed, err := workspace.RemoveFolder(ctx, t, started)
 		if err != nil {
 			return nil, err
 		}

@@ -11,17 +11,15 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/command"
+	"headroom/internal/runner/engine"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/target"
 	"headroom/internal/unit"
-	"headroom/internal/validity"
 )
-
-// execEngine runs any command, in a folder of its own.
-type execEngine struct{}
 
 // commandState is what a session knows of the cells that run commands; zero where there are none.
 type commandState struct {
-	tools Toolbox
+	tools workspace.Toolbox
 	// folder that holds those of the cells; empty without a directory.
 	folder string
 	// started is what they start.
@@ -47,10 +45,10 @@ func (s *Session) openCommands(ctx context.Context) error {
 			Target: target.RemoteName(s.Target),
 			Hints:  []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
 	}
-	if s.commands.tools, err = FindTools(ctx, s.Target, cells); err != nil {
+	if s.commands.tools, err = workspace.FindTools(ctx, s.Target, cells); err != nil {
 		return err
 	}
-	if s.commands.started, err = StartedBy(ctx, s.Target, cells, s.ownerName(), ""); err != nil {
+	if s.commands.started, err = workspace.StartedBy(ctx, s.Target, cells, s.ownerName(), ""); err != nil {
 		return err
 	}
 	s.commands.started.OwnedByJob = true
@@ -64,7 +62,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 		err = &lab.Error{What: "can't find " + s.Place.Path, Target: target.RemoteName(s.Target), Command: argv,
 			Output: string(out.Stderr)}
 	}
-	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.ownerName())
+	s.commands.folder = workspace.WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.ownerName())
 	s.commands.started.Folder = s.commands.folder
 	return err
 }
@@ -85,15 +83,15 @@ func (s *Session) commandCell(ctx context.Context, cell Cell) (load, error) {
 
 // commandLoad is a job that runs one of a cell's argument vectors.
 func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load {
-	env := append([]string{MarkFor(s.ownerName())}, environmentOf(cell.Cell, filled.Environment)...)
-	argv = slices.Concat(s.commands.tools.commandPrefix(filled.User), argv)
+	env := append([]string{workspace.MarkFor(s.ownerName())}, environmentOf(cell.Cell, filled.Environment)...)
+	argv = slices.Concat(s.commands.tools.CommandPrefix(filled.User), argv)
 	folder := s.folderOf(cell)
 	if folder == "" {
 		folder = "." // the job's own
 	}
 	spec := target.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder,
-		s.commands.tools.path(filled)}, argv), Env: env}
-	return load{engine: execEngine{}, spec: spec, argv: shellCommand(cell.Cell, argv),
+		s.commands.tools.Path(filled)}, argv), Env: env}
+	return load{engine: engine.Exec{}, spec: spec, argv: shellCommand(cell.Cell, argv),
 		timeout: time.Duration(filled.Timeout * float64(time.Second))}
 }
 
@@ -173,14 +171,14 @@ func (s *Session) runCommand(ctx context.Context, cell Cell, filled lab.Command,
 	if err != nil {
 		return nil, err
 	}
-	defer done.cleanup(ctx)
-	if done.timedOut {
-		return fmt.Errorf("it was ended after its timeout of %s", unit.Duration(done.limit)), nil
+	defer done.Cleanup(ctx)
+	if done.TimedOut {
+		return fmt.Errorf("it was ended after its timeout of %s", unit.Duration(done.Limit)), nil
 	}
-	if flood := done.warnFlood(); flood != nil {
+	if flood := done.WarnFlood(); flood != nil {
 		return errors.New(flood[0].Text), nil
 	}
-	_, failed = command.Values(lab.Command{Argv: argv}, outcomeOf(done.ended))
+	_, failed = command.Values(lab.Command{Argv: argv}, engine.OutcomeOf(done.Ended))
 	return failed, nil
 }
 
@@ -208,37 +206,7 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 	}
 	warn(s.endStarted(ctx))
 	if folder := s.folderOf(cell); folder != "" {
-		warn(removeTree(ctx, s.Target, folder))
+		warn(workspace.RemoveTree(ctx, s.Target, folder))
 	}
 	return warnings
-}
-
-func (execEngine) raw() (output, messages string) { return "stdout", "stderr" }
-
-func (execEngine) collect(ctx context.Context, job target.Job) (printed, error) {
-	return fetchStreams(ctx, job)
-}
-
-func outcomeOf(done ended) command.Ended {
-	return command.Ended{ExitCode: done.state.ExitCode, Signal: done.state.Signal,
-		Took:        done.state.Ended.Sub(done.state.Started),
-		UserSeconds: done.state.UserSeconds, SystemSeconds: done.state.SystemSeconds, Stdout: done.output,
-		Stderr: []byte(done.messages)}
-}
-
-func (execEngine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
-	outcome := outcomeOf(done)
-	rep.Seconds = outcome.Took.Seconds()
-	values, err := command.Values(*evidence.Cell.Command, outcome)
-	if done.timedOut {
-		values, err = nil, fmt.Errorf("%s was ended after its timeout of %s", done.argv[0],
-			unit.Duration(done.limit))
-	}
-	if err != nil {
-		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "command-failed", Taints: []string{"*"},
-			Text: err.Error() +
-				"; nothing of this repetition counts, and headroom show --raw shows all that it printed"})
-	}
-	rep.Values = values
-	return err != nil
 }

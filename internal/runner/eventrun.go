@@ -13,6 +13,8 @@ import (
 	"headroom/internal/factor/scheme"
 	"headroom/internal/lab"
 	"headroom/internal/outage"
+	"headroom/internal/runner/clock"
+	"headroom/internal/runner/engine"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 )
@@ -72,12 +74,12 @@ type scheduledStep struct {
 func (s *Session) eventSchedule(ramp, expected time.Duration) []scheduledStep {
 	var all []scheduledStep
 	for i, u := range s.Events {
-		at := ramp + secondsOf(u.At)
+		at := ramp + engine.SecondsOf(u.At)
 		all = append(all, scheduledStep{at, i, false})
 		if !u.HasUndo() {
 			continue
 		}
-		end := at + secondsOf(u.For)
+		end := at + engine.SecondsOf(u.For)
 		if expected > 0 && (u.For == 0 || end > expected) {
 			end = expected
 		}
@@ -88,8 +90,6 @@ func (s *Session) eventSchedule(ramp, expected time.Duration) []scheduledStep {
 	slices.SortStableFunc(all, func(a, b scheduledStep) int { return cmp.Compare(a.after, b.after) })
 	return all
 }
-
-func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // announceEvents puts on disk how the events of a load are undone, before it begins: flushing a disk in the middle of
 // it would upset it, too.
@@ -132,7 +132,7 @@ func (r *eventRun) begin(ctx context.Context, l load) {
 	}
 	go func() {
 		defer close(r.gone)
-		r.follow(ctx, r.session.eventSchedule(RampOf(l.cell.Cell), l.expected))
+		r.follow(ctx, r.session.eventSchedule(engine.RampOf(l.cell.Cell), l.expected))
 		r.undoAll(context.WithoutCancel(ctx))
 	}()
 }
@@ -238,12 +238,12 @@ wait:
 	if !state.Started.IsZero() {
 		h.began, h.ended = state.Started, state.Ended
 		if !target.IsLocal(e.Target) {
-			h.uncertainty = jobTimeStep
+			h.uncertainty = clock.JobTimeStep
 		}
 	}
 	if state.ExitCode != 0 {
-		printed, err := job.Tail(after, "stderr", maxSearchedOutput)
-		why := lab.Shorten(lab.HeadLines(string(printed), 1), maxQuoted, 0)
+		printed, err := job.Tail(after, "stderr", engine.MaxSearchedOutput)
+		why := lab.Shorten(lab.HeadLines(string(printed), 1), engine.MaxQuoted, 0)
 		if err != nil || why == "" {
 			why = fmt.Sprintf("exit status %d", state.ExitCode)
 		}
@@ -276,11 +276,11 @@ func (s *Session) recordEvents(ctx context.Context, a *attempt) {
 	if len(a.done.occurrences) == 0 {
 		return
 	}
-	ahead := readClockOffset(ctx, s.Target)
+	ahead := clock.ReadOffset(ctx, s.Target)
 	var rate lab.Series
-	var start timestamp
-	if e, ok := a.engine.(fineRateReader); ok && ahead.known {
-		rate, start, _ = e.rate(ctx, a.done.ended, a.rep.Seconds, ahead)
+	var start clock.Timestamp
+	if e, ok := a.engine.(engine.FineRateReader); ok && ahead.Known {
+		rate, start, _ = e.Rate(ctx, a.done.Ended, a.rep.Seconds, ahead)
 	}
 	a.rep.Events = &lab.EventResult{Rate: rate}
 	failed := false
@@ -294,7 +294,8 @@ func (s *Session) recordEvents(ctx context.Context, a *attempt) {
 			if !h.undoBegan.IsZero() {
 				one.Undone, one.UndoTook = h.undoBegan.Sub(start.Time).Seconds(), h.undoEnded.Sub(h.undoBegan).Seconds()
 			}
-			one.Uncertainty = (h.uncertainty + start.uncertainty + readClockOffset(ctx, e.Target).uncertainty).Seconds()
+			one.Uncertainty = (h.uncertainty + start.Uncertainty +
+				clock.ReadOffset(ctx, e.Target).Uncertainty).Seconds()
 		}
 		a.rep.Events.Each = append(a.rep.Events.Each, one)
 		if one.Failed != "" {
@@ -319,7 +320,7 @@ func (j *jointRepetition) recordEvents(ctx context.Context) {
 		}
 	}
 	j.forEach(func(i int, s *Session) error {
-		if a := j.attempts[i]; s.Observer && a.done.job != nil {
+		if a := j.attempts[i]; s.Observer && a.done.Job != nil {
 			a.done.occurrences = occurrences
 			s.recordEvents(context.WithoutCancel(ctx), a)
 		}
@@ -372,21 +373,4 @@ func (s *Session) beforeFirstEvent(all []lab.Series) []lab.Series {
 		cut = append(cut, one)
 	}
 	return cut
-}
-
-// bySecond is a series in steps of a second.
-func bySecond(s lab.Series) lab.Series {
-	n := int(math.Round(1 / s.Interval))
-	if n <= 1 {
-		return s
-	}
-	long := lab.Series{Metric: s.Metric, Interval: 1}
-	for i := 0; i+n <= len(s.Values); i += n {
-		sum := 0.0
-		for _, v := range s.Values[i : i+n] {
-			sum += v
-		}
-		long.Values = append(long.Values, sum/float64(n))
-	}
-	return long
 }

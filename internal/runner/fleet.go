@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/runner/clock"
 	"headroom/internal/target"
 )
 
@@ -44,7 +45,7 @@ func disconnect(t target.Target) error {
 	return nil
 }
 
-// startLead is how long before they begin loads are started, when all have been visited in some time: as long, and half
+// StartLead is how long before they begin loads are started, when all have been visited in some time: as long, and half
 // as much again.
 func startLead(visits time.Duration) time.Duration { return visits*3/2 + time.Second }
 
@@ -91,7 +92,7 @@ func (t *jointRun) loadFleet(ctx context.Context, j *jointRepetition) ([]error, 
 	begin := begun.Add(t.lead)
 	err = Visits(ctx, n, func(ctx context.Context, i int) error {
 		s := j.sessions[i]
-		j.offsets[i] = readClockOffset(ctx, s.Target)
+		j.offsets[i] = clock.ReadOffset(ctx, s.Target)
 		return errors.Join(s.startAt(ctx, j.attempts[i], begin), disconnect(s.Target))
 	})
 	if err != nil {
@@ -146,17 +147,17 @@ func (s *Session) collect(ctx context.Context, a *attempt) error {
 	r, l := a.running, a.load
 	a.running = nil
 	var err error
-	r.limit = s.limit(l)
-	for end := a.rep.Start.Add(r.limit); err == nil; {
+	r.Limit = s.limit(l)
+	for end := a.rep.Start.Add(r.Limit); err == nil; {
 		var state target.JobState
-		if state, err = r.job.Poll(ctx); err != nil || state.Done {
+		if state, err = r.Job.Poll(ctx); err != nil || state.Done {
 			break
 		}
-		if r.floods(ctx) {
+		if r.Floods(ctx) {
 			break
 		}
 		if time.Now().After(end) {
-			r.timedOut = true
+			r.TimedOut = true
 			break
 		}
 		err = waitUntil(ctx, time.Now().Add(pollInterval))
@@ -168,7 +169,7 @@ func (s *Session) collect(ctx context.Context, a *attempt) error {
 	err = s.readResult(ctx, a, done)
 	err = errors.Join(err, s.keepPrinted(a, ""))
 	a.cleanup(ctx)
-	a.done.job = nil
+	a.done.Job = nil
 	return err
 }
 

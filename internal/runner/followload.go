@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/runner/engine"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
@@ -29,7 +30,7 @@ func (s *Session) run(ctx context.Context, l load) (finished, error) {
 
 // finished is a load that has ended, and what was seen of it meanwhile.
 type finished struct {
-	ended
+	engine.Ended
 	// during are the machine's counters in the middle of the load; zero when it was too short for a look.
 	during validity.Counters
 	// occurrences is what became of the events of the load.
@@ -53,7 +54,7 @@ func (s *Session) begin(ctx context.Context, l load) (*running, error) {
 	}
 	s.jobCount++
 	l.spec.ID = fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount)
-	r := &running{load: l, finished: finished{ended: ended{argv: l.argv}}}
+	r := &running{load: l, finished: finished{Ended: engine.Ended{Argv: l.argv}}}
 	var err error
 	if r.before, err = s.meter.Read(ctx); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (s *Session) begin(ctx context.Context, l load) (*running, error) {
 	if r.eventRun, err = s.announceEvents(l); err != nil {
 		return nil, err
 	}
-	if r.job, err = s.Target.Start(ctx, l.spec); err != nil {
+	if r.Job, err = s.Target.Start(ctx, l.spec); err != nil {
 		return nil, errors.Join(err, r.eventRun.withdrawUnused())
 	}
 	return r, nil
@@ -69,7 +70,7 @@ func (s *Session) begin(ctx context.Context, l load) (*running, error) {
 
 // finish takes what a load has printed, or ends it where waiting for it came to an error.
 func (s *Session) finish(ctx context.Context, r *running, err error) (finished, error) {
-	done, job, l := r.finished, r.job, r.load
+	done, job, l := r.finished, r.Job, r.load
 	// What was done is undone before anything else, also where the load is to be killed: it may hang because of it.
 	err = errors.Join(err, r.eventRun.end())
 	done.occurrences = r.eventRun.each
@@ -77,7 +78,7 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 	if now, failed := s.meter.Read(after); failed == nil { // what can't be read is not known, and costs no result
 		done.spent = s.meter.Between(r.before, now)
 	}
-	if err != nil || done.timedOut || done.flood > 0 {
+	if err != nil || done.TimedOut || done.Flood > 0 {
 		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.
 		if kill := s.kill(after, job, l); kill != nil {
 			s.outcome.Aborted = true
@@ -87,18 +88,18 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 	if err != nil {
 		return finished{}, errors.Join(err, job.Remove(after))
 	}
-	if done.state, err = job.Poll(after); err == nil {
-		done.printed, err = l.engine.collect(after, job)
+	if done.State, err = job.Poll(after); err == nil {
+		done.Printed, err = l.engine.Collect(after, job)
 	}
 	if err != nil {
 		// A target that can't be reached any more does not say what goes on there.
 		if kill := job.Kill(after, 0); kill != nil {
 			s.outcome.Aborted = true
 		}
-		done.cleanup(ctx)
+		done.Cleanup(ctx)
 		return finished{}, err
 	}
-	if done.state.ExitCode != 0 {
+	if done.State.ExitCode != 0 {
 		// A load generator that was killed leaves its workers behind, which would go on beside the next load.
 		if kill := job.Kill(after, 0); kill != nil {
 			s.outcome.Aborted = true
@@ -113,21 +114,21 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 	ticker := time.NewTicker(pollPeriod)
 	defer ticker.Stop()
 	started := time.Now()
-	running.limit = s.limit(l)
-	timeout := time.NewTimer(running.limit)
+	running.Limit = s.limit(l)
+	timeout := time.NewTimer(running.Limit)
 	defer timeout.Stop()
 	s.lastCounters = validity.Counters{}
 	s.report(Progress{Doing: l.doing, Begins: true, Cell: l.cell, Left: l.expected})
 	for {
 		select {
-		case <-running.job.Done():
+		case <-running.Job.Done():
 			return nil
 		case <-timeout.C:
-			running.timedOut = true
+			running.TimedOut = true
 			return nil
 		case <-ctx.Done():
 			select {
-			case <-running.job.Done():
+			case <-running.Job.Done():
 				return nil // both at once: it has finished, so it counts
 			default:
 				return cancelled(ctx)
@@ -138,10 +139,10 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 			if err := s.checkProgress(ctx, running, taken, l); err != nil {
 				return err
 			}
-			if running.floods(ctx) {
+			if running.Floods(ctx) {
 				return nil
 			}
-			e := s.progress(ctx, running.job, l, taken)
+			e := s.progress(ctx, running.Job, l, taken)
 			if e.IOPS == 0 {
 				// For its first seconds fio has no rates to show, and a command never has; the disks have.
 				e.IOPS, e.Bandwidth = rates(before, s.lastCounters)
@@ -211,14 +212,14 @@ func (s *Session) progress(ctx context.Context, job target.Job, l load, taken ti
 	if err != nil {
 		return e
 	}
-	reader, ok := l.engine.(progressReader)
+	reader, ok := l.engine.(engine.ProgressReader)
 	if !ok {
 		return e
 	}
-	if now, printed := reader.progress(text); printed {
-		e.IOPS, e.Bandwidth = now.iops, now.bandwidth
-		if l.expected == 0 && now.known {
-			e.Left = now.left
+	if now, printed := reader.Progress(text); printed {
+		e.IOPS, e.Bandwidth = now.IOPS, now.Bandwidth
+		if l.expected == 0 && now.Known {
+			e.Left = now.Left
 		}
 	}
 	return e

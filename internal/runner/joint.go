@@ -7,13 +7,14 @@ import (
 	"sync"
 
 	"headroom/internal/plan"
+	"headroom/internal/runner/clock"
 )
 
 // jointRepetition is one repetition on all targets that carry it out.
 type jointRepetition struct {
 	sessions []*Session
 	attempts []*attempt
-	offsets  []clockOffset
+	offsets  []clock.Offset
 	// repetitionOf is what the repetition is for one of them, and begins is called when all are ready and none has
 	// begun.
 	repetitionOf func(s *Session) plan.Repetition
@@ -29,7 +30,7 @@ type jointRepetition struct {
 
 func newJoint(sessions []*Session) *jointRepetition {
 	j := &jointRepetition{sessions: sessions, attempts: make([]*attempt, len(sessions)),
-		offsets:  make([]clockOffset, len(sessions)),
+		offsets:  make([]clock.Offset, len(sessions)),
 		replaces: true}
 	j.load, j.cleanup = j.runFollowed, j.cleanupAll
 	return j
@@ -105,7 +106,7 @@ func (j *jointRepetition) runFollowed(ctx context.Context) (errs []error, err er
 	}
 	// The counters are read when nobody prepares anything any more.
 	err = j.forAll(ctx, func(ctx context.Context, i int, s *Session) error {
-		j.offsets[i] = readClockOffset(ctx, s.Target)
+		j.offsets[i] = clock.ReadOffset(ctx, s.Target)
 		return s.prepareLoad(ctx, j.attempts[i])
 	})
 	if err != nil {

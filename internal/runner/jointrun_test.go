@@ -9,118 +9,17 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/runner/clock"
 	"headroom/internal/target"
 )
-
-// timestamps at some milliseconds.
-func timestamps(ms ...int) []timestamp {
-	var all []timestamp
-	for _, m := range ms {
-		all = append(all, timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), uncertainty: time.Millisecond})
-	}
-	return all
-}
-
-func TestApart(t *testing.T) {
-	for _, c := range []struct {
-		at   []timestamp
-		want time.Duration
-	}{
-		{timestamps(0, 0), 0},
-		{timestamps(300, 12, 250), 288 * time.Millisecond},
-		{timestamps(5, 5, 5), 0},
-	} {
-		got, uncertainty := skew(c.at)
-		if got != c.want || uncertainty != 2*time.Millisecond {
-			t.Errorf("%v: %s ± %s", c.at, got, uncertainty)
-		}
-	}
-}
-
-// starts are timestamps at some milliseconds.
-func starts(ms ...int) []timestamp {
-	var all []timestamp
-	for _, m := range ms {
-		all = append(all, timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), uncertainty: time.Millisecond})
-	}
-	return all
-}
-
-func TestCommonSeconds(t *testing.T) {
-	for _, c := range []struct {
-		at      []timestamp
-		lengths []int
-		from    []int
-		n       int
-	}{
-		{starts(0, 0), []int{10, 10}, []int{0, 0}, 10},
-		{starts(0, 90), []int{10, 10}, []int{0, 0}, 10},         // next to nothing
-		{starts(0, 300), []int{10, 10}, []int{1, 0}, 9},         // the first second of one was alone
-		{starts(2500, 0), []int{10, 10}, []int{0, 3}, 7},        // the order does not matter
-		{starts(0, 1000, 0), []int{5, 5, 3}, []int{1, 0, 1}, 2}, // one was done early
-		{starts(0, 20000), []int{10, 10}, []int{20, 0}, 0},      // one after the other
-		{starts(0, 0), []int{10, 0}, []int{0, 0}, 0},            // nothing is known of one
-	} {
-		from, n := commonSeconds(c.at, c.lengths, time.Second)
-		if !slices.Equal(from, c.from) || n != c.n {
-			t.Errorf("%v %v: from %v, %d seconds; want from %v, %d", c.at, c.lengths, from, n, c.from, c.n)
-		}
-	}
-}
-
-// Where a load may have begun earlier or later, only the seconds count that are common in any case.
-func TestCommonSecondsOfLoadsThatDoNotTell(t *testing.T) {
-	at := starts(0, 0)
-	at[1].spread = 400 * time.Millisecond // from -0.4 to 0.4 s
-	from, n := commonSeconds(at, []int{10, 10}, time.Second)
-	// Of the first, those from 1 to 9; of the other, whose first second may be from -0.4 on, the same.
-	if !slices.Equal(from, []int{1, 1}) || n != 8 {
-		t.Errorf("from %v, %d seconds", from, n)
-	}
-}
-
-func part(latency lab.Histogram, mean float64, iops ...float64) lab.Repetition {
-	return lab.Repetition{
-		Seconds: float64(len(iops)), Values: map[string]float64{"read.latency.mean": mean},
-		Latency: map[string]lab.Histogram{"read": latency},
-		Series:  []lab.Series{{Metric: "read.iops", Interval: 1, Values: iops}},
-	}
-}
-
-func TestSums(t *testing.T) {
-	a := part(lab.Histogram{Nanoseconds: []int64{1000, 2000}, Counts: []uint64{90, 10}}, 0.001, 100, 110, 120, 130)
-	b := part(lab.Histogram{Nanoseconds: []int64{2000, 4000}, Counts: []uint64{280, 20}}, 0.005, 10, 20, 30, 40)
-	b.Series = append(b.Series, lab.Series{Metric: "write.iops", Interval: 1, Values: []float64{1, 1, 1, 1}})
-	parts := []lab.Repetition{a, b}
-	sum := lab.Repetition{Series: sumSeries(parts, starts(0, 700), []int{0, 1}), Latency: mergeLatency(parts)}
-	// what only one has is no sum
-	want := []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{120, 140, 160}}}
-	if !reflect.DeepEqual(sum.Series, want) {
-		t.Errorf("%+v, want %+v", sum.Series, want)
-	}
-	bins := lab.Histogram{Nanoseconds: []int64{1000, 2000, 4000}, Counts: []uint64{90, 290, 20}}
-	if !reflect.DeepEqual(sum.Latency["read"], bins) || len(sum.Latency) != 1 {
-		t.Errorf("%+v, want %+v", sum.Latency, bins)
-	}
-	values := sumValues(sum, parts)
-	for name, v := range map[string]float64{"read.iops": 140, "read.latency.p50": 2e-6, "read.latency.p99": 4e-6,
-		"read.latency.mean": (100*0.001 + 300*0.005) / 400} {
-		if math.Abs(values[name]-v) > 1e-12 {
-			t.Errorf("%s is %v, want %v", name, values[name], v)
-		}
-	}
-	if a.Latency["read"].Counts[1] != 10 || a.Series[0].Values[0] != 100 {
-		t.Error("adding up changed a part")
-	}
-}
 
 func TestStartOfALoadThatDoesNotTell(t *testing.T) {
 	// A process that was there for 6 seconds and ran for 4 may have begun in any of two.
 	a := &attempt{rep: lab.Repetition{Seconds: 4}}
 	a.cell.Engine = lab.EngineIperf3
-	a.done.state = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(106, 0)}
-	got := startTimes([]*attempt{a}, make([]clockOffset, 1))[0]
-	if !got.Equal(time.Unix(101, 0)) || got.spread != time.Second {
+	a.done.State = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(106, 0)}
+	got := startTimes([]*attempt{a}, make([]clock.Offset, 1))[0]
+	if !got.Equal(time.Unix(101, 0)) || got.Spread != time.Second {
 		t.Errorf("%+v", got)
 	}
 }
@@ -136,13 +35,13 @@ func measured(latency lab.Histogram, mean float64, iops ...float64) lab.Repetiti
 
 // jointOf is a joint repetition of several targets that has ended: "a", "b", ….
 func jointOf(parts ...lab.Repetition) *jointRepetition {
-	j := &jointRepetition{offsets: make([]clockOffset, len(parts))}
+	j := &jointRepetition{offsets: make([]clock.Offset, len(parts))}
 	for i, p := range parts {
 		j.sessions = append(j.sessions, &Session{Measurement: Measurement{Role: string(rune('a' + i))}})
 		a := &attempt{rep: p}
-		a.done.state = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(104, 0)}
+		a.done.State = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(104, 0)}
 		j.attempts = append(j.attempts, a)
-		j.offsets[i].known = true
+		j.offsets[i].Known = true
 	}
 	return j
 }
@@ -160,40 +59,40 @@ func TestTheSumOfARepetition(t *testing.T) {
 	whole := measured(latency, 0.001, 100, 100, 100, 100)
 	cell := &Cell{Cell: lab.Cell{ID: "read@all"}}
 	for name, c := range map[string]struct {
-		change func(attempts []*attempt, offsets []clockOffset)
+		change func(attempts []*attempt, offsets []clock.Offset)
 		iops   float64
 		skew   float64 // -1 where it is not known
 		sum    []string
 		parts  []string
 	}{
-		"together": {func([]*attempt, []clockOffset) {}, 200, 0, nil, nil},
-		"a clock that is ahead": {func(a []*attempt, o []clockOffset) {
+		"together": {func([]*attempt, []clock.Offset) {}, 200, 0, nil, nil},
+		"a clock that is ahead": {func(a []*attempt, o []clock.Offset) {
 			a[0].started, a[1].started = time.Unix(100, 0), time.Unix(3700, 50e6)
-			o[1].offset = time.Hour
+			o[1].Offset = time.Hour
 		}, 200, 0.05, nil, nil},
-		"only one says when fio began": {func(a []*attempt, _ []clockOffset) {
+		"only one says when fio began": {func(a []*attempt, _ []clock.Offset) {
 			a[0].started = time.Unix(99, 0)
 		}, 200, 0, nil, nil},
-		"apart": {func(a []*attempt, _ []clockOffset) { a[1].done.state.Started = time.Unix(101, 0) }, 200, 1,
+		"apart": {func(a []*attempt, _ []clock.Offset) { a[1].done.State.Started = time.Unix(101, 0) }, 200, 1,
 			[]string{"started-apart"}, []string{"started-apart"}},
-		"unsure": {func(_ []*attempt, o []clockOffset) { o[1].uncertainty = time.Second }, 200, 0,
+		"unsure": {func(_ []*attempt, o []clock.Offset) { o[1].Uncertainty = time.Second }, 200, 0,
 			[]string{"clocks-unknown"},
 			[]string{"clocks-unknown"}},
-		"no clock": {func(_ []*attempt, o []clockOffset) {
-			o[1].known = false
+		"no clock": {func(_ []*attempt, o []clock.Offset) {
+			o[1].Known = false
 		}, 0, -1, []string{"clocks-unknown", "no-sum"},
 			nil},
-		"failed": {func(a []*attempt, _ []clockOffset) { a[1].failed, a[1].rep = true, lab.Repetition{} }, 0, 0,
+		"failed": {func(a []*attempt, _ []clock.Offset) { a[1].failed, a[1].rep = true, lab.Repetition{} }, 0, 0,
 			[]string{"no-sum"}, nil},
-		"not known how it ended": {func(a []*attempt, _ []clockOffset) {
-			a[1].done.state = target.JobState{}
+		"not known how it ended": {func(a []*attempt, _ []clock.Offset) {
+			a[1].done.State = target.JobState{}
 			a[1].lost(&lab.Error{What: "can't be reached"})
 		}, 0, -1, []string{"no-sum"}, []string{"no-result"}},
-		"no series": {func(a []*attempt, _ []clockOffset) { a[1].rep.Series = nil }, 0, 0, []string{"no-sum"}, nil},
-		"a command": {func(a []*attempt, _ []clockOffset) { a[0].cell.Engine = lab.EngineExec }, 0,
+		"no series": {func(a []*attempt, _ []clock.Offset) { a[1].rep.Series = nil }, 0, 0, []string{"no-sum"}, nil},
+		"a command": {func(a []*attempt, _ []clock.Offset) { a[0].cell.Engine = lab.EngineExec }, 0,
 			0, []string{"no-sum"},
 			nil},
-		"one after the other": {func(a []*attempt, _ []clockOffset) { a[1].done.state.Started = time.Unix(150, 0) }, 0,
+		"one after the other": {func(a []*attempt, _ []clock.Offset) { a[1].done.State.Started = time.Unix(150, 0) }, 0,
 			50,
 			[]string{"started-apart", "no-sum"}, []string{"started-apart"}},
 	} {
@@ -227,7 +126,7 @@ func TestSumsOfGroups(t *testing.T) {
 		rates("read.bandwidth", 500, 600, 700))
 	j.attempts[2].cell.Engine = "fio"
 	// a second later, and so the last three seconds of the others are beside it
-	j.attempts[2].done.state.Started = time.Unix(101, 0)
+	j.attempts[2].done.State.Started = time.Unix(101, 0)
 	whole := &jointRun{JointMeasurement: JointMeasurement{
 		Groups: map[string][]string{"net": {"a", "b"}, "disk": {"c"}, "idle": {"d"}},
 		Sums: []Cell{{Cell: lab.Cell{ID: "x@net"}}, {Cell: lab.Cell{ID: "x@disk"}}, {Cell: lab.Cell{ID: "y@idle"}},
@@ -263,23 +162,11 @@ func TestWhenTheFirstAndTheLastWereDone(t *testing.T) {
 	}
 }
 
-// What is looked for in environments is no start of another target's mark.
-func TestMarksOfTargets(t *testing.T) {
-	for _, role := range []string{"", "db", "db-2", "db2", "2"} {
-		for _, other := range []string{"db", "db-2", "db2", "2"} {
-			mine, theirs := MarkFor(Owner("ABCDEFGH01", role)), MarkFor(Owner("ABCDEFGH01", other))
-			if role != other && len(mine) <= len(theirs) && theirs[:len(mine)] == mine {
-				t.Errorf("%q is the start of %q", mine, theirs)
-			}
-		}
-	}
-}
-
 // startTimestamps are at some milliseconds.
-func startTimestamps(ms ...int) []timestamp {
-	var all []timestamp
+func startTimestamps(ms ...int) []clock.Timestamp {
+	var all []clock.Timestamp
 	for _, m := range ms {
-		all = append(all, timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), uncertainty: time.Millisecond})
+		all = append(all, clock.Timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), Uncertainty: time.Millisecond})
 	}
 	return all
 }

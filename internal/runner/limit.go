@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/runner/engine"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 )
@@ -33,7 +34,7 @@ func (s *Session) limit(l load) time.Duration {
 	if s.spare > 0 {
 		beyond = s.spare
 	}
-	_, isCommand := l.engine.(execEngine)
+	_, isCommand := l.engine.(engine.Exec)
 	switch {
 	case l.timeout > 0:
 		return l.timeout
@@ -83,8 +84,8 @@ func movesData(params map[string]string, place lab.Place) bool {
 
 // warnHung says that a load was ended because it did not end by itself; nil of another, and of a command, which says so
 // itself.
-func warnHung(e ended, cell Cell) []lab.Warning {
-	if !e.timedOut || cell.Command != nil {
+func warnHung(e engine.Ended, cell Cell) []lab.Warning {
+	if !e.TimedOut || cell.Command != nil {
 		return nil
 	}
 	due := "it did not say how long it takes"
@@ -94,5 +95,5 @@ func warnHung(e ended, cell Cell) []lab.Warning {
 	return []lab.Warning{{Code: "not-ended", Taints: []string{"*"}, Text: fmt.Sprintf(
 		"%s had not ended after %s, and was: %s; nothing of this repetition counts; headroom show --raw shows what "+
 			"it printed, and the kernel's log whether a device did not answer",
-		e.argv[0], unit.Duration(e.limit), due)}}
+		e.Argv[0], unit.Duration(e.Limit), due)}}
 }

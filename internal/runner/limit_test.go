@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/runner/engine"
 	"headroom/internal/target"
 )
 
@@ -30,7 +31,8 @@ func (k *kept) Repetition(r lab.Repetition) error {
 	return nil
 }
 
-func (k *kept) Commit() error                         { return nil }
+func (k *kept) Commit() error { return nil }
+
 func (k *kept) AnnounceLeftovers(lab.Leftovers) error { return nil }
 
 // A load that hangs and ignores the signal is ended at its limit: its repetition has failed, what it printed is kept,
@@ -104,7 +106,7 @@ cp "` + result + `" fio.json
 func TestLimits(t *testing.T) {
 	disk, folder := lab.Place{Kind: lab.Device, Size: 1 << 30}, lab.Place{Kind: lab.Directory}
 	fioLoad := func(expected time.Duration, params map[string]string, p lab.Place) load {
-		l := load{engine: fioEngine{}, expected: expected, movesData: movesData(params, p)}
+		l := load{engine: engine.Fio{}, expected: expected, movesData: movesData(params, p)}
 		if expected == 0 {
 			l.slowest = slowestTime(params, 1<<30)
 		}
@@ -127,18 +129,18 @@ func TestLimits(t *testing.T) {
 			maxLoadTime},
 		"without end": {fioLoad(0, map[string]string{"rw": "read", "time_based": "1", "direct": "1"}, disk),
 			maxLoadTime},
-		"a network's test":    {load{engine: iperf3Engine{}, expected: 12 * time.Second}, 72 * time.Second},
-		"a command's timeout": {load{engine: execEngine{}, expected: time.Hour, timeout: time.Minute}, time.Minute},
-		"a command":           {load{engine: execEngine{}}, maxLoadTime},
-		"a command's time":    {load{engine: execEngine{}, expected: 20 * time.Minute}, 200 * time.Minute},
-		"a short command":     {load{engine: execEngine{}, expected: time.Minute}, 61 * time.Minute},
+		"a network's test":    {load{engine: engine.Iperf3{}, expected: 12 * time.Second}, 72 * time.Second},
+		"a command's timeout": {load{engine: engine.Exec{}, expected: time.Hour, timeout: time.Minute}, time.Minute},
+		"a command":           {load{engine: engine.Exec{}}, maxLoadTime},
+		"a command's time":    {load{engine: engine.Exec{}, expected: 20 * time.Minute}, 200 * time.Minute},
+		"a short command":     {load{engine: engine.Exec{}, expected: time.Minute}, 61 * time.Minute},
 	} {
 		if got := (&Session{}).limit(c.load); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 	ev := &Session{Measurement: Measurement{Events: []ScheduledEvent{{}}}}
-	if got := ev.limit(load{engine: iperf3Engine{}, expected: time.Minute}); got != 11*time.Minute {
+	if got := ev.limit(load{engine: engine.Iperf3{}, expected: time.Minute}); got != 11*time.Minute {
 		t.Errorf("with events %s", got)
 	}
 }

@@ -11,12 +11,13 @@ import (
 	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
 	"headroom/internal/load/served"
+	"headroom/internal/runner/engine"
 	"headroom/internal/target"
 )
 
 // load is one job that is to be run.
 type load struct {
-	engine engine
+	engine engine.Engine
 	// spec of the job, without its ID.
 	spec target.JobSpec
 	// argv as one would type it.
@@ -34,7 +35,7 @@ type load struct {
 }
 
 // loadOf is what a cell runs.
-func (s *Session) loadOf(ctx context.Context, cell Cell, e engine) (load, error) {
+func (s *Session) loadOf(ctx context.Context, cell Cell, e engine.Engine) (load, error) {
 	if _, network := served.Of(cell.Engine); network {
 		return s.clientLoad(cell, e), nil
 	}
@@ -45,7 +46,7 @@ func (s *Session) loadOf(ctx context.Context, cell Cell, e engine) (load, error)
 }
 
 // clientLoad is the client of a network's test.
-func (s *Session) clientLoad(cell Cell, e engine) load {
+func (s *Session) clientLoad(cell Cell, e engine.Engine) load {
 	argv := s.clientArgv(cell)
 	if step := s.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		argv = iperf3.Finely(argv, step)
@@ -55,7 +56,7 @@ func (s *Session) clientLoad(cell Cell, e engine) load {
 }
 
 // fioCell is fio on the place, with rates in steps of so long.
-func (s *Session) fioCell(ctx context.Context, cell Cell, e engine) (load, error) {
+func (s *Session) fioCell(ctx context.Context, cell Cell, e engine.Engine) (load, error) {
 	if s.Place.Kind == lab.Device && !fio.OnlyReads(cell.Params) {
 		if err := s.mayWrite(); err != nil {
 			return load{}, err
@@ -78,10 +79,10 @@ func (s *Session) fioCell(ctx context.Context, cell Cell, e engine) (load, error
 
 // fioLoad is a job of fio's that works on what the options say, which it is handed by another name.
 func fioLoad(name string, params map[string]string, opt fio.Options, handed string) load {
-	opt.Output, opt.Logs, opt.Progress = outputName, logPrefix, true
+	opt.Output, opt.Logs, opt.Progress = engine.FioOutput, engine.FioLogs, true
 	argv := fio.Argv(name, params, opt)
 	opt.Filename = handed
-	return load{engine: fioEngine{}, argv: argv, spec: target.JobSpec{Argv: fio.Argv(name, params, opt)}}
+	return load{engine: engine.Fio{}, argv: argv, spec: target.JobSpec{Argv: fio.Argv(name, params, opt)}}
 }
 
 // LoadParams are a cell's parameters, with the size of the scratch file where the cell names none: it makes the command

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,17 +11,11 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
-	"headroom/internal/safepath"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/suite"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 )
-
-// ScratchFile is the path of a run's scratch file in a directory. The run's id is in the name, so that nobody's file is
-// taken for it.
-func ScratchFile(dir, runID string) string {
-	return filepath.Join(dir, "headroom-"+runID+".scratch")
-}
 
 // The states of a layout; see lab.LayoutState.
 const (
@@ -50,7 +42,7 @@ func (s *Session) prepare(ctx context.Context, cell Cell) error {
 		return nil
 	}
 	steps := cell.Steps
-	if s.dirAccess.shared && cell.Params["ioengine"] != "null" && !slices.Contains(steps, lab.Layout) {
+	if s.dirAccess.Shared && cell.Params["ioengine"] != "null" && !slices.Contains(steps, lab.Layout) {
 		steps = slices.Concat([]lab.Step{lab.Layout}, steps) // fio is not to make the file
 	}
 	for _, step := range steps {
@@ -153,17 +145,17 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	if err != nil {
 		return err
 	}
-	defer done.cleanup(ctx)
+	defer done.Cleanup(ctx)
 	s.entrySteps = append(s.entrySteps, ShownCommand(string(step), params, path))
-	if done.timedOut {
-		return &lab.Error{What: fmt.Sprintf("%s had not ended after %s, and was", doing, unit.Duration(done.limit)),
-			Target: target.RemoteName(s.Target), Command: done.argv,
+	if done.TimedOut {
+		return &lab.Error{What: fmt.Sprintf("%s had not ended after %s, and was", doing, unit.Duration(done.Limit)),
+			Target: target.RemoteName(s.Target), Command: done.Argv,
 			Hints: []string{"look at the kernel's log for a device that does not answer"}}
 	}
-	if done.state.ExitCode != 0 {
-		e := &lab.Error{What: doing + " failed", Target: target.RemoteName(s.Target), Command: done.argv,
-			Output: lab.HeadLines(done.outputText(), 5)}
-		if strings.Contains(done.outputText(), "No space left") {
+	if done.State.ExitCode != 0 {
+		e := &lab.Error{What: doing + " failed", Target: target.RemoteName(s.Target), Command: done.Argv,
+			Output: lab.HeadLines(done.OutputText(), 5)}
+		if strings.Contains(done.OutputText(), "No space left") {
 			e.Hints = []string{"free some space, or take a smaller file with --size"}
 		}
 		return e
@@ -205,37 +197,10 @@ func (s *Session) cleanUp() error {
 	}
 	errs := []error{s.removeScratch(context.Background())}
 	if s.commands.folder != "" {
-		_, err := RemoveFolder(context.Background(), s.Target, s.commands.started)
+		_, err := workspace.RemoveFolder(context.Background(), s.Target, s.commands.started)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// RemoveScratch deletes a scratch file and says whether there was one.
-func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, error) {
-	if _, here := t.(target.LocalFiles); here {
-		removed := false
-		err := inFolder(filepath.Dir(path), func(f *safepath.Folder) (err error) {
-			removed, err = f.Remove(filepath.Base(path))
-			return err
-		})
-		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
-		if err != nil {
-			err = &lab.Error{What: "can't remove the scratch file " + path, Err: err,
-				Hints: []string{"look at what it is, and remove it by hand"}}
-		}
-		return removed, err
-	}
-	argv := []string{"rm", "-fv", "--", path}
-	out, err := t.Run(ctx, argv...)
-	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't remove the scratch file " + path, Target: t.Name(), Command: argv,
-			Output: string(out.Stderr),
-			Hints:  []string{"headroom restore tries it again; or remove it by hand"}}
-	}
-	return len(out.Stdout) > 0, err
 }
 
 func (s *Session) warnOnce(w lab.Warning) {

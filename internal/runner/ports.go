@@ -8,7 +8,6 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
 	"headroom/internal/validity"
 )
 
@@ -23,19 +22,6 @@ func (s *Session) findPorts(ctx context.Context) error {
 	s.counters.CountPorts(s.clientPorts.Expected)
 	s.serverCounters.CountPorts(s.serverPorts.Expected)
 	return nil
-}
-
-// reportedTraffic is what iperf3 says went through the network.
-func reportedTraffic(r iperf3.Result, params map[string]string) map[string]validity.ReportedTraffic {
-	claims := map[string]validity.ReportedTraffic{}
-	for direction, f := range map[string]*iperf3.Flow{lab.Send: r.Forward, lab.Receive: r.Reverse} {
-		if f != nil {
-			claims[direction] = validity.ReportedTraffic{Arrived: f.Arrived, Handed: f.Handed,
-				Payload:       iperf3.Payload(params),
-				Retransmitted: max(0, f.Retransmits), Flows: iperf3.Flows(params)}
-		}
-	}
-	return claims
 }
 
 // networkPathEnd is one end of a test on its way through a port: the claims of the test there, and the counters around

@@ -8,6 +8,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
+	"headroom/internal/runner/workspace"
 )
 
 // Preview says what the cells of an experiment would run, and runs none of it.
@@ -24,7 +25,7 @@ type Lines struct {
 func NewPreview(ctx context.Context, e Measurement) (Preview, error) {
 	s := &Session{Measurement: e}
 	if e.Place.Kind == lab.Directory {
-		s.scratch = ScratchFile(e.Place.Path, e.ownerName())
+		s.scratch = workspace.ScratchFile(e.Place.Path, e.ownerName())
 	}
 	return Preview{s}, s.openCommands(ctx)
 }

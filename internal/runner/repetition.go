@@ -10,6 +10,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/runner/engine"
 	"headroom/internal/validity"
 )
 
@@ -17,7 +18,7 @@ import (
 type attempt struct {
 	cell   Cell
 	rep    lab.Repetition
-	engine engine
+	engine engine.Engine
 	load   load
 	// began is when its preparation did.
 	began  time.Time
@@ -87,7 +88,7 @@ func (s *Session) prepareStorage(ctx context.Context, a *attempt) error {
 // prepareLoad does the last of what comes before the load: all but to start it.
 func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 	var err error
-	if a.engine, err = engineOf(a.cell.Cell, s.rateStep()); err != nil {
+	if a.engine, err = engine.Of(a.cell.Cell, s.rateStep()); err != nil {
 		return err
 	}
 	if a.load, err = s.loadOf(ctx, a.cell, a.engine); err != nil {
@@ -128,7 +129,7 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 	a.done = done
 	// From here on the repetition is finished; whatever the user stops now, it is kept.
 	ctx = context.WithoutCancel(ctx)
-	a.rep.Command = done.argv
+	a.rep.Command = done.Argv
 	after, err := s.counters.Read(ctx)
 	if err != nil {
 		return err
@@ -160,13 +161,13 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after,
 		Server: a.server, Backends: a.backends,
 	}
-	if a.failed = a.engine.read(ctx, done.ended, &a.rep, &evidence); a.failed {
+	if a.failed = a.engine.Read(ctx, done.Ended, &a.rep, &evidence); a.failed {
 		s.addServerOutput(ctx, a.rep.Warnings)
 	}
-	if void := slices.Concat(done.warnFlood(), warnHung(done.ended, a.cell)); void != nil {
+	if void := slices.Concat(done.WarnFlood(), warnHung(done.Ended, a.cell)); void != nil {
 		a.failed, a.rep.Values, a.rep.Latency, a.rep.Series, a.rep.Warnings = true, map[string]float64{}, nil, nil, void
 	}
-	a.rep.Warnings = append(a.rep.Warnings, done.warnCut()...)
+	a.rep.Warnings = append(a.rep.Warnings, done.WarnCut()...)
 	s.recordEvents(ctx, a)
 	if !a.failed {
 		addCosts(a.rep.Values, done.spent, evidence.IOs())
@@ -208,8 +209,8 @@ func (s *Session) runAndSave(ctx context.Context, a *attempt, another bool) erro
 
 // cleanup deletes what the job of an attempt has left.
 func (a *attempt) cleanup(ctx context.Context) {
-	if a.done.job != nil {
-		a.done.cleanup(ctx)
+	if a.done.Job != nil {
+		a.done.Cleanup(ctx)
 	}
 }
 
@@ -221,17 +222,17 @@ func (s *Session) saveResult(a *attempt) error {
 // keepPrinted gives the saver what was printed, once, and lets go of it here. A role is in the names by which it is
 // kept, where there are several.
 func (s *Session) keepPrinted(a *attempt, role string) error {
-	if a.done.job == nil || a.rep.Raw != nil { // nothing was printed, or it is kept already
+	if a.done.Job == nil || a.rep.Raw != nil { // nothing was printed, or it is kept already
 		return nil
 	}
-	output, messages := a.engine.raw()
+	output, messages := a.engine.Raw()
 	folder := fmt.Sprintf("%s/%d/", a.rep.Cell, a.rep.Number)
 	if role != "" {
 		folder += role + "/"
 	}
 	a.rep.Raw = []string{folder + output, folder + messages}
-	err := errors.Join(s.saver.Raw(a.rep.Raw[0], a.done.output), s.saver.Raw(a.rep.Raw[1], []byte(a.done.messages)))
-	a.done.printed = printed{}
+	err := errors.Join(s.saver.Raw(a.rep.Raw[0], a.done.Output), s.saver.Raw(a.rep.Raw[1], []byte(a.done.Messages)))
+	a.done.Printed = engine.Printed{}
 	return err
 }
 

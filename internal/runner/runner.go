@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/target"
 	"headroom/internal/validity"
 )
@@ -119,16 +120,7 @@ type SharedScratch struct {
 
 // ownerName is in the names of all that is made on the target. Two targets of a run may be one machine, or see one file
 // system.
-func (e Measurement) ownerName() string { return Owner(e.RunID, e.Role) }
-
-// Owner is what the names of all that a run makes on a target contain: its ID, and the target's role where there are
-// several.
-func Owner(runID, role string) string {
-	if role == "" {
-		return runID
-	}
-	return runID + "-" + role
-}
+func (e Measurement) ownerName() string { return workspace.Owner(e.RunID, e.Role) }
 
 // Outcome is how a run went, apart from what was saved.
 type Outcome struct {

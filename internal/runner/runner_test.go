@@ -24,14 +24,6 @@ func TestRatesBetweenTwoLooks(t *testing.T) {
 	}
 }
 
-func TestStatusLinesAreNoMessages(t *testing.T) {
-	printed := "fio: a warning\nJobs: 1 (f=1): [r(1)][40.0%][r=1024MiB/s][r=262k IOPS][eta 00m:03s]\rJobs: 1 (f=1): " +
-		"[r(1)][60.0%][eta 00m:02s]\n\nfio: an error\n"
-	if got := withoutStatus([]byte(printed)); got != "fio: a warning\nfio: an error\n" {
-		t.Errorf("%q", got)
-	}
-}
-
 // Plans must not be steered by what the load itself sets, nor by what nobody asked for.
 func TestPlansSeeTheMetricsThatDecide(t *testing.T) {
 	values := map[string]float64{"read.iops": 500, "read.latency.mean": 0.001, "read.latency.p99": 0.01,

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/target"
 	"headroom/internal/validity"
 )
@@ -51,7 +52,7 @@ type Session struct {
 	// scratchMade says that it was made before the first load, because others can make names in the directory; ground
 	// is what else they can do.
 	scratchMade bool
-	dirAccess   dirAccess
+	dirAccess   workspace.Access
 	// held is the file where it is held open, and inode its number where it was.
 	held        *heldScratch
 	inode       uint64
@@ -92,7 +93,7 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	}
 	if s.Place.Kind == lab.Directory {
 		var err error
-		if s.dirAccess, err = checkDirAccess(ctx, s.Target, s.Place.Path); err != nil {
+		if s.dirAccess, err = workspace.ReadAccess(ctx, s.Target, s.Place.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -223,7 +224,7 @@ func (s *Session) announceLeftovers() error {
 			s.scratch, s.layout = filepath.Join(s.Place.Path, s.SharedScratch.Name), s.SharedScratch.State
 			break
 		}
-		s.scratch = ScratchFile(s.Place.Path, s.ownerName())
+		s.scratch = workspace.ScratchFile(s.Place.Path, s.ownerName())
 		left.Scratch = []string{s.scratch}
 	case lab.Device:
 		if s.Claim != nil {

@@ -11,151 +11,17 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
-	"headroom/internal/stat"
+	"headroom/internal/runner/clock"
+	"headroom/internal/runner/engine"
+	"headroom/internal/runner/total"
 	"headroom/internal/validity"
 )
-
-// maxMissingShare is the part of a second in which a load need not have run yet for the second to count: starts that
-// are milliseconds apart should not cost one.
-const maxMissingShare = 0.1
-
-// commonSeconds finds the seconds (intervals) in which all of several loads were running for sure. The series of load i
-// began at starts[i] and has lengths[i] values. The first common one has the number from[i] in each, and n follow one
-// another.
-func commonSeconds(starts []timestamp, lengths []int, interval time.Duration) (from []int, n int) {
-	n = math.MaxInt
-	for i, s := range starts {
-		late, left := 0.0, float64(lengths[i])
-		for j, o := range starts {
-			if j == i {
-				continue // whenever it began, it ran for all of its own seconds
-			}
-			distance, uncertainty := float64(o.Sub(s.Time))/float64(interval),
-				float64(o.spread+s.spread)/float64(interval)
-			late, left = max(late, distance+uncertainty), min(left, float64(lengths[j])+distance-uncertainty)
-		}
-		first := max(0, int(math.Ceil(late-maxMissingShare)))
-		from = append(from, first)
-		n = min(n, int(math.Floor(left+maxMissingShare))-first)
-	}
-	return from, max(0, n)
-}
-
-// lengthOf is for how many seconds all series of a repetition have a value.
-func lengthOf(rep lab.Repetition) int {
-	if len(rep.Series) == 0 {
-		return 0
-	}
-	n := math.MaxInt
-	for _, s := range rep.Series {
-		n = min(n, len(s.Values))
-	}
-	return n
-}
-
-// sumSeries adds the series of some of several repetitions, second by second, over those in which all were running. A
-// metric that one of them lacks is left out.
-func sumSeries(parts []lab.Repetition, starts []timestamp, members []int) []lab.Series {
-	lengths := make([]int, len(parts))
-	for i, p := range parts {
-		lengths[i] = lengthOf(p)
-	}
-	var sums []lab.Series
-	for _, first := range parts[members[0]].Series {
-		from, n := commonSeconds(starts, lengths, time.Duration(first.Interval*float64(time.Second)))
-		if n == 0 {
-			return nil
-		}
-		sum := lab.Series{Metric: first.Metric, Interval: first.Interval, Values: make([]float64, n)}
-		everywhere := true
-		for _, i := range members {
-			s, ok := seriesOf(parts[i], first)
-			everywhere = everywhere && ok
-			for k := 0; ok && k < n; k++ {
-				sum.Values[k] += s.Values[from[i]+k]
-			}
-		}
-		if everywhere {
-			sums = append(sums, sum)
-		}
-	}
-	return sums
-}
-
-// seriesOf is the series of a repetition that is of the same kind as another.
-func seriesOf(rep lab.Repetition, like lab.Series) (lab.Series, bool) {
-	for _, s := range rep.Series {
-		if s.Metric == like.Metric && s.Interval == like.Interval {
-			return s, true
-		}
-	}
-	return lab.Series{}, false
-}
-
-// mergeLatency merges the latencies of several repetitions: fio's bins are the same everywhere, so that nothing is lost
-// by it. A direction that one of them lacks is left out.
-func mergeLatency(parts []lab.Repetition) map[string]lab.Histogram {
-	merged := map[string]lab.Histogram{}
-	for _, direction := range append(lab.Directions(), lab.Request) {
-		var sum lab.Histogram
-		everywhere := true
-		for _, p := range parts {
-			h := p.Latency[direction]
-			everywhere = everywhere && len(h.Counts) > 0
-			sum.Nanoseconds, sum.Counts = stat.MergeBins(sum.Nanoseconds, sum.Counts, h.Nanoseconds, h.Counts)
-		}
-		if everywhere {
-			merged[direction] = sum
-		}
-	}
-	return merged
-}
-
-// sumValues are the values of a sum: rates as the means of its series, latencies from its bins. Mean latencies are
-// weighted by how many operations they are of.
-func sumValues(sum lab.Repetition, parts []lab.Repetition) map[string]float64 {
-	values := map[string]float64{}
-	for _, s := range sum.Series {
-		total := 0.0
-		for _, v := range s.Values {
-			total += v
-		}
-		values[s.Metric] = total / float64(len(s.Values))
-	}
-	for _, direction := range []string{lab.Send, lab.Receive} {
-		name, all, everywhere := lab.Retransmits(direction), 0.0, true
-		for _, p := range parts {
-			n, ok := p.Values[name]
-			all, everywhere = all+n, everywhere && ok
-		}
-		if everywhere {
-			values[name] = all
-		}
-	}
-	for direction, h := range sum.Latency {
-		for _, q := range lab.Quantiles() {
-			values[lab.Latency(direction, q.Name)] = stat.BinQuantile(h.Nanoseconds, h.Counts, q.Q) / 1e9
-		}
-		mean, n := 0.0, 0.0
-		for _, p := range parts {
-			of := 0.0
-			for _, count := range p.Latency[direction].Counts {
-				of += float64(count)
-			}
-			mean, n = mean+of*p.Values[lab.Latency(direction, "mean")], n+of
-		}
-		if n > 0 {
-			values[lab.Latency(direction, "mean")] = mean / n
-		}
-	}
-	return values
-}
 
 // sumRepetition is what everybody did in one repetition. Doubts about their start are added to their own repetitions,
 // too.
 func (t *jointRun) sumRepetition(next plan.Repetition, cell *Cell, j *jointRepetition) lab.Repetition {
 	sum := t.newSum(next, cell, j)
-	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.done.state.Started.IsZero() }) ||
+	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.done.State.Started.IsZero() }) ||
 		len(j.withoutClock()) > 0 {
 		return j.sumMembers(sum, allMembers(j))
 	}
@@ -241,7 +107,7 @@ func (j *jointRepetition) sumMembers(sum lab.Repetition, members []int) lab.Repe
 		return refuse("perftest has no rates by the second, and the means of each are not of the same time")
 	}
 	parts := j.repetitions()
-	sum.Series = sumSeries(parts, startTimes(j.attempts, j.offsets), members)
+	sum.Series = total.Series(parts, startTimes(j.attempts, j.offsets), members)
 	if len(sum.Series) == 0 {
 		return refuse("there is no second in which all have a rate")
 	}
@@ -251,8 +117,8 @@ func (j *jointRepetition) sumMembers(sum lab.Repetition, members []int) lab.Repe
 	}
 	sum.Seconds = float64(len(sum.Series[0].Values)) * sum.Series[0].Interval
 	sum.Values[lab.CommonSeconds] = sum.Seconds
-	sum.Latency = mergeLatency(own)
-	maps.Copy(sum.Values, sumValues(sum, own))
+	sum.Latency = total.Latency(own)
+	maps.Copy(sum.Values, total.Values(sum, own))
 	return sum
 }
 
@@ -269,7 +135,7 @@ func (j *jointRepetition) repetitions() []lab.Repetition {
 func (j *jointRepetition) withoutClock() []string {
 	var roles []string
 	for i, o := range j.offsets {
-		if !o.known {
+		if !o.Known {
 			roles = append(roles, j.sessions[i].Role)
 		}
 	}
@@ -285,16 +151,16 @@ func allMembers(j *jointRepetition) []int {
 }
 
 // timing is how far apart the loads started, and when the first and the last of them was done, from the first start on.
-func timing(at []timestamp, attempts []*attempt) map[string]float64 {
-	distance, uncertainty := skew(at)
-	first, _ := firstAndLast(at)
+func timing(at []clock.Timestamp, attempts []*attempt) map[string]float64 {
+	distance, uncertainty := clock.Skew(at)
+	first, _ := clock.FirstAndLast(at)
 	values := map[string]float64{lab.StartSkew: distance.Seconds(), lab.StartUncertainty: uncertainty.Seconds()}
 	firstDone, lastDone := math.Inf(1), 0.0
 	for i, a := range attempts {
 		if a.failed {
 			continue // nobody knows how long it really ran
 		}
-		done := at[i].Sub(first.Time).Seconds() + RampOf(a.cell.Cell).Seconds() + a.rep.Seconds
+		done := at[i].Sub(first.Time).Seconds() + engine.RampOf(a.cell.Cell).Seconds() + a.rep.Seconds
 		firstDone, lastDone = min(firstDone, done), max(lastDone, done)
 	}
 	if lastDone > 0 {
@@ -304,8 +170,8 @@ func timing(at []timestamp, attempts []*attempt) map[string]float64 {
 }
 
 // timingWarnings about loads that are said to have run together.
-func timingWarnings(at []timestamp, parts []lab.Repetition) []lab.Warning {
-	distance, uncertainty := skew(at)
+func timingWarnings(at []clock.Timestamp, parts []lab.Repetition) []lab.Warning {
+	distance, uncertainty := clock.Skew(at)
 	shortest := math.Inf(1)
 	for _, p := range parts {
 		if p.Seconds > 0 {
@@ -316,4 +182,53 @@ func timingWarnings(at []timestamp, parts []lab.Repetition) []lab.Warning {
 		return nil // none of them measured anything
 	}
 	return validity.StartSkew(distance, uncertainty, time.Duration(shortest*float64(time.Second)))
+}
+
+// startTimes are the moments at which loads really started, first those of fio itself, and where one of them does not
+// tell, the starts of the processes of all: the two differ by the time that fio needs to get going, which must not look
+// like a distance.
+func startTimes(attempts []*attempt, offsets []clock.Offset) []clock.Timestamp {
+	printed := !slices.ContainsFunc(attempts, func(a *attempt) bool { return a.started.IsZero() })
+	storage := !slices.ContainsFunc(attempts, func(a *attempt) bool { return !lab.ByFio(a.cell.Engine) })
+	timestamps := make([]clock.Timestamp, len(attempts))
+	for i, a := range attempts {
+		if printed {
+			timestamps[i] = clock.Timestamp{Time: a.started.Add(-offsets[i].Offset),
+				Uncertainty: offsets[i].Uncertainty +
+					time.Millisecond}
+			continue
+		}
+		// Targets tell of their jobs in this machine's time already.
+		timestamps[i] = clock.Timestamp{Time: a.done.State.Started, Uncertainty: offsets[i].Uncertainty}
+		// What fio needs to get going is much the same everywhere; a test of a network waits for its other end, before
+		// and after.
+		lead := leadOf(a)
+		if s := spread(a, lead); s > 0 && !storage {
+			timestamps[i].Time, timestamps[i].Spread = timestamps[i].Add(lead+s), s
+		}
+		if offsets[i].Uncertainty > 0 {
+			timestamps[i].Uncertainty += clock.JobTimeStep
+		}
+	}
+	return timestamps
+}
+
+// leadOf is how long the process of a load was there before its ramp began; 0 where it does not tell.
+func leadOf(a *attempt) time.Duration {
+	if e, ok := a.engine.(engine.StartLeadReader); ok {
+		if lead, known := e.StartLead(a.done.Ended); known {
+			return lead - engine.RampOf(a.cell.Cell)
+		}
+	}
+	return 0
+}
+
+// spread is half of the time in which the process of a load was there and the load did not run, beyond its lead: it
+// connected, or told its results.
+func spread(a *attempt, lead time.Duration) time.Duration {
+	if a.done.State.Ended.IsZero() || a.rep.Seconds == 0 {
+		return 0
+	}
+	ran := engine.RampOf(a.cell.Cell) + time.Duration(a.rep.Seconds*float64(time.Second))
+	return (a.done.State.Ended.Sub(a.done.State.Started) - lead - ran) / 2
 }

@@ -1,4 +1,4 @@
-package runner
+package engine
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/sockperf"
+	"headroom/internal/runner/clock"
 	"headroom/internal/target"
 	"headroom/internal/validity"
 )
@@ -22,9 +23,9 @@ type sockperfEngine struct {
 	logError error
 }
 
-func (*sockperfEngine) raw() (output, messages string) { return "sockperf.txt", "messages" }
+func (*sockperfEngine) Raw() (output, messages string) { return "sockperf.txt", "messages" }
 
-func (e *sockperfEngine) collect(ctx context.Context, job target.Job) (printed, error) {
+func (e *sockperfEngine) Collect(ctx context.Context, job target.Job) (Printed, error) {
 	p, err := fetchStreams(ctx, job)
 	if err != nil {
 		return p, err
@@ -40,9 +41,9 @@ func (e *sockperfEngine) collect(ctx context.Context, job target.Job) (printed, 
 	return p, err
 }
 
-func (e *sockperfEngine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
-	evidence.ExitCode, evidence.Stderr = done.state.ExitCode, done.messages
-	r, err := sockperf.Parse(done.output)
+func (e *sockperfEngine) Read(_ context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
+	evidence.ExitCode, evidence.Stderr = done.State.ExitCode, done.Messages
+	r, err := sockperf.Parse(done.Output)
 	if err != nil {
 		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
 			Text: "sockperf printed no result (" + done.reason(err) + "); headroom show --raw shows all that it said"})
@@ -57,22 +58,23 @@ func (e *sockperfEngine) read(_ context.Context, done ended, rep *lab.Repetition
 	return r.Failed != "" || len(rep.Values) == 0
 }
 
-// rate is that of the answers, from the first request that counts on.
-func (e *sockperfEngine) rate(_ context.Context, done ended, _ float64, _ clockOffset) (lab.Series, timestamp, bool) {
+// Rate is that of the answers, from the first request that counts on.
+func (e *sockperfEngine) Rate(_ context.Context, done Ended, _ float64, _ clock.Offset) (lab.Series, clock.Timestamp,
+	bool) {
 	if len(e.log) == 0 {
-		return lab.Series{}, timestamp{}, false
+		return lab.Series{}, clock.Timestamp{}, false
 	}
-	lead, _ := e.startLead(done)
-	slack := (done.state.Ended.Sub(done.state.Started) - secondsOf(e.log.Ends())) / 2
-	return e.log.Rates(e.step.Seconds()), timestamp{Time: done.state.Started.Add(lead + max(0, slack)),
-		uncertainty: max(0, slack) + jobTimeStep}, true
+	lead, _ := e.StartLead(done)
+	slack := (done.State.Ended.Sub(done.State.Started) - SecondsOf(e.log.Ends())) / 2
+	return e.log.Rates(e.step.Seconds()), clock.Timestamp{Time: done.State.Started.Add(lead + max(0, slack)),
+		Uncertainty: max(0, slack) + clock.JobTimeStep}, true
 }
 
-// startLead is when what counts began, from the start of the process on: by the client's clock, which starts with the
+// StartLead is when what counts began, from the start of the process on: by the client's clock, which starts with the
 // process or a little later.
-func (e *sockperfEngine) startLead(done ended) (time.Duration, bool) {
-	if len(e.log) == 0 || secondsOf(e.log.Ends()) > done.state.Ended.Sub(done.state.Started) {
+func (e *sockperfEngine) StartLead(done Ended) (time.Duration, bool) {
+	if len(e.log) == 0 || SecondsOf(e.log.Ends()) > done.State.Ended.Sub(done.State.Started) {
 		return 0, false // a clock that did not start with the process
 	}
-	return secondsOf(e.log.Begins()), true
+	return SecondsOf(e.log.Begins()), true
 }

@@ -7,78 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"headroom/internal/lab"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
-
-// dirAccess is what other users of a machine can do to a directory under test.
-type dirAccess struct {
-	// local says that it is on this machine, so that it can be held open.
-	local bool
-	// shared says that others can make names in it, so that one could be taken before headroom comes.
-	shared bool
-	// unsafe says how others can put something else in the place of what headroom has made; nil where they can't.
-	unsafe *safepath.Unsafe
-	// root says that headroom is root there, who may write wherever a link leads.
-	root bool
-}
-
-// checkDirAccess finds out what others can do to a directory. A target that was made with it has no other users.
-func checkDirAccess(ctx context.Context, t target.Target, dir string) (dirAccess, error) {
-	if _, made := t.(target.HasTestPath); made {
-		return dirAccess{}, nil
-	}
-	argv := []string{"id", "-u"}
-	out, err := t.Run(ctx, argv...)
-	if err != nil {
-		return dirAccess{}, err
-	}
-	user, err := strconv.Atoi(strings.TrimSpace(string(out.Stdout)))
-	if err != nil {
-		return dirAccess{}, &lab.Error{What: "can't tell who headroom is there", Target: t.Name(), Command: argv,
-			Output: string(out.Stderr), Err: err}
-	}
-	g := dirAccess{root: user == 0}
-	_, g.local = t.(target.LocalFiles)
-	files := target.Owners(ctx, t)
-	err = safepath.Check(files, dir, user)
-	if _, g.shared = errors.AsType[*safepath.Unsafe](err); g.shared {
-		err = safepath.CheckFolder(files, dir, user)
-		if unsafe, ok := errors.AsType[*safepath.Unsafe](err); ok {
-			g.unsafe, err = unsafe, nil
-		}
-	}
-	return g, err
-}
-
-// CheckPlace refuses a directory in which others could have root write to files of their choice: who may rename what
-// headroom has made there can put a link in its place. A scratch file on this machine is held open, which no other
-// machine does for us; and where commands write, nobody knows.
-func CheckPlace(ctx context.Context, t target.Target, place lab.Place, cells []lab.Cell) error {
-	if place.Kind != lab.Directory {
-		return nil
-	}
-	g, err := checkDirAccess(ctx, t, place.Path)
-	commands := slices.ContainsFunc(cells, func(c lab.Cell) bool { return c.Command != nil })
-	if err != nil || g.unsafe == nil || !g.root || g.local && !commands {
-		return err
-	}
-	return refused(t, "nothing is written to "+place.Path+" as root", g.unsafe)
-}
-
-// refused is the error of what root does not do where others can change the way.
-func refused(t target.Target, what string, unsafe *safepath.Unsafe) error {
-	return &lab.Error{Kind: lab.Refused, Target: target.RemoteName(t),
-		What: fmt.Sprintf("%s: %s, and who can change that can put a link there", what, unsafe),
-		Hints: []string{"make a directory that only root can change, all the way up: install -d -m 755 DIR",
-			"or run headroom as the user whom the directory belongs to, without root's rights"}}
-}
 
 // heldScratch is a scratch file that is open as long as it is used, where others can put something else under its name.
 type heldScratch struct {
@@ -112,10 +48,10 @@ func (s *Session) passedFilename() string {
 // makeScratch makes the scratch file before a load does, where a name in the directory could be taken by others. It has
 // its size, so that fio has no reason to make another one.
 func (s *Session) makeScratch(ctx context.Context) error {
-	if !s.dirAccess.shared || s.scratchMade || s.SharedScratch != nil {
+	if !s.dirAccess.Shared || s.scratchMade || s.SharedScratch != nil {
 		return nil
 	}
-	if !s.dirAccess.local {
+	if !s.dirAccess.Local {
 		return s.makeRemoteScratch(ctx)
 	}
 	name := filepath.Base(s.scratch)
@@ -135,11 +71,11 @@ func (s *Session) makeScratch(ctx context.Context) error {
 	if err != nil {
 		return s.cantMake(err)
 	}
-	if s.dirAccess.unsafe == nil {
+	if s.dirAccess.Unsafe == nil {
 		return s.releaseScratch()
 	}
 	s.entrySteps = append(s.entrySteps, fmt.Sprintf("hold %s open, and hand it to fio as %s, because %s", s.scratch,
-		s.passedFilename(), s.dirAccess.unsafe))
+		s.passedFilename(), s.dirAccess.Unsafe))
 	return nil
 }
 
@@ -176,7 +112,7 @@ func (s *Session) resetScratch(ctx context.Context) error {
 		return nil
 	}
 	s.scratchMade, s.inode = false, 0
-	_, err := RemoveScratch(ctx, s.Target, s.scratch)
+	_, err := workspace.RemoveScratch(ctx, s.Target, s.scratch)
 	return err
 }
 
@@ -188,7 +124,7 @@ func (s *Session) removeScratch(ctx context.Context) error {
 		if s.scratch == "" || s.SharedScratch != nil {
 			return err
 		}
-		_, failed := RemoveScratch(ctx, s.Target, s.scratch)
+		_, failed := workspace.RemoveScratch(ctx, s.Target, s.scratch)
 		return errors.Join(err, failed)
 	}
 	h := s.held
@@ -204,7 +140,7 @@ func (s *Session) removeScratch(ctx context.Context) error {
 // openScratch opens a scratch file that is there already, where others could put something else under its name. It says
 // whether it is the one that was held before, or the first.
 func (s *Session) openScratch() (bool, error) {
-	if s.dirAccess.unsafe == nil || !s.dirAccess.local || s.held != nil || s.layout.Kind != written {
+	if s.dirAccess.Unsafe == nil || !s.dirAccess.Local || s.held != nil || s.layout.Kind != written {
 		return true, nil
 	}
 	folder, err := safepath.OpenFolder(s.Place.Path)
@@ -250,6 +186,6 @@ func (s *Session) checkSameScratch() error {
 func (s *Session) replaced() error {
 	return &lab.Error{Kind: lab.Refused, What: "somebody has put something else in the place of " +
 		s.scratch + ", or removed it",
-		Hints: []string{s.dirAccess.unsafe.Error() + ": find out who did that",
+		Hints: []string{s.dirAccess.Unsafe.Error() + ": find out who did that",
 			"measure in a directory that nobody else can change: install -d -m 755 DIR"}}
 }

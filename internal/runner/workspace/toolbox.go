@@ -1,4 +1,4 @@
-package runner
+package workspace
 
 import (
 	"context"
@@ -124,8 +124,8 @@ func (b *Toolbox) findUser(ctx context.Context, t target.Target, c lab.Cell) err
 	return nil
 }
 
-// commandPrefix is what an argument vector stands behind to be run as a user; nothing where headroom is not root.
-func (b Toolbox) commandPrefix(user string) []string {
+// CommandPrefix is what an argument vector stands behind to be run as a user; nothing where headroom is not root.
+func (b Toolbox) CommandPrefix(user string) []string {
 	ids, known := b.users[user]
 	if !known {
 		return nil
@@ -133,16 +133,16 @@ func (b Toolbox) commandPrefix(user string) []string {
 	return []string{"setpriv", "--reuid=" + ids[0], "--regid=" + ids[1], "--clear-groups", "--"}
 }
 
-// number is that of a user whom commands run as; of an empty name, of none.
-func (b Toolbox) number(user string) (int, error) {
+// Number is that of a user whom commands run as; of an empty name, of none.
+func (b Toolbox) Number(user string) (int, error) {
 	if user == "" {
 		return noUser, nil
 	}
 	return strconv.Atoi(b.users[user][0])
 }
 
-// path is what is added to the PATH of a command.
-func (b Toolbox) path(c lab.Command) string {
+// Path is what is added to the PATH of a command.
+func (b Toolbox) Path(c lab.Command) string {
 	added := ""
 	for _, pattern := range c.Path {
 		for _, folder := range b.folders[pattern] {

@@ -1,6 +1,8 @@
-package runner
+package workspace
 
-import "testing"
+import (
+	"testing"
+)
 
 // A folder on which something is mounted is not deleted.
 func TestMountedBelow(t *testing.T) {
@@ -16,5 +18,17 @@ func TestMountedBelow(t *testing.T) {
 	}
 	if got := mountedBelow("short\n\n", "/"); got != "" {
 		t.Errorf("from nonsense %q", got)
+	}
+}
+
+// What is looked for in environments is no start of another target's mark.
+func TestMarksOfTargets(t *testing.T) {
+	for _, role := range []string{"", "db", "db-2", "db2", "2"} {
+		for _, other := range []string{"db", "db-2", "db2", "2"} {
+			mine, theirs := MarkFor(Owner("ABCDEFGH01", role)), MarkFor(Owner("ABCDEFGH01", other))
+			if role != other && len(mine) <= len(theirs) && theirs[:len(mine)] == mine {
+				t.Errorf("%q is the start of %q", mine, theirs)
+			}
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/target"
 )
 
@@ -92,7 +93,7 @@ func TestFolderSwappedWhileItIsMade(t *testing.T) {
 	})
 	made := 0
 	for begun, i := time.Now(), 0; i < tries || made == 0 && time.Since(begun) < time.Minute; i++ {
-		if makeLocalFolder(filepath.Join(work, "cell"), other) == nil {
+		if workspace.MakeLocalFolder(filepath.Join(work, "cell"), other) == nil {
 			made++
 		}
 		if err := os.RemoveAll(work); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
@@ -112,11 +113,11 @@ func TestScratchFileSwapped(t *testing.T) {
 	place, victim := otherUsersPlace(t)
 	e := Measurement{RunID: "ABCDEFGH01", Target: target.NewLocal(""),
 		Place: lab.Place{Kind: lab.Directory, Path: place}, Scratch: 4096}
-	g, err := checkDirAccess(t.Context(), e.Target, place)
-	if err != nil || !g.local || !g.root || g.unsafe == nil {
+	g, err := workspace.ReadAccess(t.Context(), e.Target, place)
+	if err != nil || !g.Local || !g.Root || g.Unsafe == nil {
 		t.Fatalf("%+v, %v: it is a directory that others can change", g, err)
 	}
-	scratch := ScratchFile(place, e.RunID)
+	scratch := workspace.ScratchFile(place, e.RunID)
 	stop := asNobody(t, func() bool {
 		// To have the name first keeps it from being made; to have it after that has it swapped.
 		defer os.Remove(scratch)

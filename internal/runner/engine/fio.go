@@ -1,4 +1,4 @@
-package runner
+package engine
 
 import (
 	"bytes"
@@ -11,27 +11,28 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/runner/clock"
 	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
-// fioEngine runs fio. Its rates are in steps of so long; 0 is a second.
-type fioEngine struct{ step time.Duration }
+// Fio runs fio. Its rates are in steps of so long; 0 is a second.
+type Fio struct{ step time.Duration }
 
 // The files that fio writes into the folder of its job.
 const (
-	outputName = "fio.json"
-	logPrefix  = "series"
+	FioOutput = "fio.json"
+	FioLogs   = "series"
 )
 
-func (fioEngine) raw() (output, messages string) { return outputName, "messages" }
+func (Fio) Raw() (output, messages string) { return FioOutput, "messages" }
 
-// collect fetches the JSON, with the messages that fio prints among it; the messages are all the rest but the status
+// Collect fetches the JSON, with the messages that fio prints among it; the messages are all the rest but the status
 // lines.
-func (fioEngine) collect(ctx context.Context, job target.Job) (printed, error) {
-	var p printed
+func (Fio) Collect(ctx context.Context, job target.Job) (Printed, error) {
+	var p Printed
 	var err error
-	p.output, err = p.fetch(ctx, job, outputName)
+	p.Output, err = p.fetch(ctx, job, FioOutput)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, err
 	}
@@ -40,15 +41,15 @@ func (fioEngine) collect(ctx context.Context, job target.Job) (printed, error) {
 		if err != nil {
 			return p, err
 		}
-		p.messages += withoutStatus(text)
+		p.Messages += withoutStatus(text)
 	}
 	return p, nil
 }
 
-func (f fioEngine) read(ctx context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
-	evidence.ExitCode, evidence.Stderr, evidence.Wanted = done.state.ExitCode, done.outputText(),
+func (f Fio) Read(ctx context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
+	evidence.ExitCode, evidence.Stderr, evidence.Wanted = done.State.ExitCode, done.OutputText(),
 		fio.WantedRuntime(evidence.Cell.Params)
-	documents, err := fio.ParseBytes(done.output)
+	documents, err := fio.ParseBytes(done.Output)
 	if err != nil || len(documents) == 0 {
 		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
 			Text: "fio printed no result (" + done.reason(err) + "); headroom show --raw shows all that it said"})
@@ -63,19 +64,19 @@ func (f fioEngine) read(ctx context.Context, done ended, rep *lab.Repetition, ev
 	group := groups[0]
 	evidence.Group = group
 	rep.Values, rep.Latency, rep.Seconds = group.Values, group.Latency, group.Seconds
-	var logs printed
-	rep.Series = f.series(ctx, done.job, &logs)
-	rep.Warnings = append(rep.Warnings, ended{printed: logs}.warnCut()...)
-	return done.state.ExitCode != 0 || len(group.Errors) > 0
+	var logs Printed
+	rep.Series = f.series(ctx, done.Job, &logs)
+	rep.Warnings = append(rep.Warnings, Ended{Printed: logs}.WarnCut()...)
+	return done.State.ExitCode != 0 || len(group.Errors) > 0
 }
 
 // series reads the per-second logs that fio wrote into the job's folder. A log that is missing or damaged costs the
 // picture of the run inside, not its result.
-func (f fioEngine) series(ctx context.Context, job target.Job, p *printed) []lab.Series {
+func (f Fio) series(ctx context.Context, job target.Job, p *Printed) []lab.Series {
 	var all []lab.Series
 	for _, log := range []struct{ suffix, quantity string }{{"_iops.log", "iops"}, {"_bw.log", "bandwidth"}} {
 		cut := len(p.cut)
-		data, err := p.fetch(ctx, job, logPrefix+log.suffix)
+		data, err := p.fetch(ctx, job, FioLogs+log.suffix)
 		if err != nil || len(p.cut) > cut {
 			continue
 		}
@@ -100,34 +101,36 @@ func (f fioEngine) series(ctx context.Context, job target.Job, p *printed) []lab
 	return all
 }
 
-// rate is that of all operations. fio writes no samples while nothing is done, so that one that did nothing any more
+// Rate is that of all operations. fio writes no samples while nothing is done, so that one that did nothing any more
 // ends with the load.
-func (f fioEngine) rate(ctx context.Context, done ended, seconds float64, ahead clockOffset) (lab.Series, timestamp, bool) {
-	data, err := done.job.Fetch(ctx, logPrefix+"_iops.log")
+func (f Fio) Rate(ctx context.Context, done Ended, seconds float64, ahead clock.Offset) (lab.Series, clock.Timestamp,
+	bool) {
+	data, err := done.Job.Fetch(ctx, FioLogs+"_iops.log")
 	if err != nil {
-		return lab.Series{}, timestamp{}, false
+		return lab.Series{}, clock.Timestamp{}, false
 	}
 	samples, err := fio.ParseLog(bytes.NewReader(data))
 	if err != nil {
-		return lab.Series{}, timestamp{}, false
+		return lab.Series{}, clock.Timestamp{}, false
 	}
 	s, start, ok := fio.Fine(samples, "iops", f.step)
 	if !ok {
-		return lab.Series{}, timestamp{}, false
+		return lab.Series{}, clock.Timestamp{}, false
 	}
 	for want := int(seconds / s.Interval); want-len(s.Values) >= int(time.Second/f.step); {
 		s.Values = append(s.Values, 0)
 	}
-	return s, timestamp{Time: start.Add(-ahead.offset), uncertainty: ahead.uncertainty + maxFirstSampleDelay}, true
+	return s, clock.Timestamp{Time: start.Add(-ahead.Offset), Uncertainty: ahead.Uncertainty + maxFirstSampleDelay},
+		true
 }
 
 // maxFirstSampleDelay is how late fio's thread may be with the first sample, by which the start of its rate is known.
 const maxFirstSampleDelay = 10 * time.Millisecond
 
-// progress is what fio said last of how it is getting on.
-func (fioEngine) progress(text []byte) (soFar, bool) {
+// Progress is what fio said last of how it is getting on.
+func (Fio) Progress(text []byte) (Status, bool) {
 	eta, ok := fio.LastETA(text)
-	return soFar{iops: sum(eta.IOPS), bandwidth: sum(eta.Bandwidth), left: eta.Left, known: eta.Known}, ok
+	return Status{IOPS: sum(eta.IOPS), Bandwidth: sum(eta.Bandwidth), Left: eta.Left, Known: eta.Known}, ok
 }
 
 // withoutStatus drops fio's status lines from what it printed; carriage returns separate them.

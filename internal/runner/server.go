@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,13 +12,13 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
-	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/load/perftest"
 	"headroom/internal/load/served"
-	"headroom/internal/load/sockperf"
+	"headroom/internal/plan"
+	"headroom/internal/runner/engine"
 	"headroom/internal/target"
 	"headroom/internal/unit"
-	"headroom/internal/validity"
 )
 
 // Server is the other end of what a network's tests measure: where it runs, and the address and port that it listens
@@ -45,10 +47,6 @@ func (s *Server) find(ctx context.Context) error {
 	return err
 }
 
-// iperf3Engine runs iperf3: a client on the session's target, whose server is started before each test and ends with
-// it. Its rates are in steps of so long; 0 is a second.
-type iperf3Engine struct{ step time.Duration }
-
 // clientArgv and serverArgv are the argument vectors of the two ends, behind what places them.
 func (s *Session) clientArgv(cell Cell) []string {
 	g, _ := served.Of(cell.Engine)
@@ -66,60 +64,6 @@ const (
 	ClientEnd = "client"
 	ServerEnd = "server"
 )
-
-func (iperf3Engine) raw() (output, messages string) { return "iperf3.json", "messages" }
-
-func (iperf3Engine) collect(ctx context.Context, job target.Job) (printed, error) {
-	return fetchStreams(ctx, job)
-}
-
-func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
-	evidence.ExitCode, evidence.Stderr = done.state.ExitCode, done.messages
-	r, err := iperf3.Parse(done.output)
-	if err != nil {
-		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
-			Text: "iperf3 printed no result (" + done.reason(err) + "); headroom show --raw shows all that it said"})
-		return true
-	}
-	rep.Values, rep.Seconds = r.Values(), r.Ran()
-	evidence.Reported = reportedTraffic(r, evidence.Cell.Params)
-	for _, s := range r.Series() {
-		rep.Series = append(rep.Series, bySecond(s))
-	}
-	rep.Warnings = append(rep.Warnings, r.Warnings()...)
-	return r.Failed != "" || len(rep.Values) == 0
-}
-
-// rate is that of both directions. iperf3 does not tell exactly when the time that counts began. It did after the
-// process was there and its connection was made, and so long before the process ended that the test fits in between.
-func (iperf3Engine) rate(_ context.Context, done ended, _ float64, ahead clockOffset) (lab.Series, timestamp, bool) {
-	r, err := iperf3.Parse(done.output)
-	if err != nil {
-		return lab.Series{}, timestamp{}, false
-	}
-	var sum lab.Series
-	for i, s := range r.Series() {
-		if i == 0 {
-			sum = lab.Series{Metric: "bitrate", Interval: s.Interval, Values: slices.Clone(s.Values)}
-			continue
-		}
-		sum.Values = sum.Values[:min(len(sum.Values), len(s.Values))]
-		for k := range sum.Values {
-			sum.Values[k] += s.Values[k]
-		}
-	}
-	earliest, latest := done.state.Started, done.state.Ended.Add(-secondsOf(r.Ran()+r.Omit))
-	if printed := r.Start.Add(-ahead.offset); !r.Start.IsZero() && printed.After(earliest) {
-		earliest = printed
-	}
-	if latest.Before(earliest) {
-		latest = earliest
-	}
-	half := latest.Sub(earliest) / 2
-	return sum, timestamp{Time: earliest.Add(half + secondsOf(r.Omit)), uncertainty: half + ahead.uncertainty +
-			jobTimeStep},
-		len(sum.Values) > 0
-}
 
 // listenTimeout is how long a server may take until it listens.
 const listenTimeout = 10 * time.Second
@@ -170,7 +114,7 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 		case <-s.serverJob.Done():
 			printed := ""
 			for _, name := range []string{"stdout", "stderr"} {
-				text, err := s.serverJob.Tail(ctx, name, maxSearchedOutput)
+				text, err := s.serverJob.Tail(ctx, name, engine.MaxSearchedOutput)
 				if err != nil {
 					return err
 				}
@@ -198,7 +142,7 @@ func (s *Session) addServerOutput(ctx context.Context, warnings []lab.Warning) {
 	if s.serverJob == nil {
 		return
 	}
-	text, err := s.serverJob.Tail(ctx, "stderr", maxSearchedOutput)
+	text, err := s.serverJob.Tail(ctx, "stderr", engine.MaxSearchedOutput)
 	printed := strings.TrimSpace(string(text))
 	if err != nil || printed == "" {
 		return
@@ -206,7 +150,8 @@ func (s *Session) addServerOutput(ctx context.Context, warnings []lab.Warning) {
 	for i, w := range warnings {
 		if w.Code == "no-result" {
 			warnings[i].Text += "; its server said: " +
-				lab.Shorten(strings.Join(strings.Fields(lab.HeadLines(printed, 5)), " "), maxQuoted, maxQuoted)
+				lab.Shorten(strings.Join(strings.Fields(lab.HeadLines(printed, 5)), " "), engine.MaxQuoted,
+					engine.MaxQuoted)
 		}
 	}
 }
@@ -241,14 +186,70 @@ func (s *Session) endServerAndCommand(ctx context.Context, cell Cell) []lab.Warn
 	return s.endCommand(ctx, cell)
 }
 
-// RampOf is how long a load runs before what counts.
-func RampOf(cell lab.Cell) time.Duration {
-	if cell.Engine == lab.EngineIperf3 {
-		omit, _ := unit.ParseDuration(cell.Params["omit"])
-		return omit
+// unbound says that a server of perftest can't be told an address to listen on, and makes sure that it listens on no
+// port of an adapter but that under test even so.
+func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
+	links, err := facts.RDMALinks(ctx, s.Server.Target)
+	if err != nil {
+		return false, err
 	}
-	if cell.Engine == lab.EngineSockperf {
-		return sockperf.Ramp
+	own, err := facts.InterfaceOf(ctx, s.Server.Target, s.Server.Address)
+	if err != nil {
+		return false, err
 	}
-	return fio.Ramp(cell.Params)
+	var others []string
+	found := false
+	for _, l := range links {
+		// The interface of a port of InfiniBand is not told: that may be the one.
+		if l.Interface == own || l.Interface == "" {
+			found = true
+		}
+		if l.State == "ACTIVE" {
+			others = append(others, strings.TrimSpace(l.Device+" "+l.Interface))
+		}
+	}
+	fault := &lab.Error{Target: s.Server.Target.Name()}
+	if !found {
+		fault.What = fmt.Sprintf("%s is an address of %s, and there is no RDMA on it", s.Server.Address,
+			cmp.Or(own, "no interface"))
+		fault.Hints = []string{"take an address of an interface that has it, which rdma link shows: --address"}
+		return false, fault
+	}
+	argv := []string{program, "--help"}
+	out, err := s.Server.Target.Run(ctx, argv...)
+	if err != nil {
+		return false, err
+	}
+	if bytes.Contains(append(out.Stdout, out.Stderr...), []byte(perftest.Bind)) {
+		return false, nil
+	}
+	if len(others) > 1 {
+		fault.Kind, fault.What = lab.Refused,
+			fmt.Sprintf("this perftest has no %s, so that its server would listen on all ports with RDMA: %s",
+				perftest.Bind, strings.Join(others, ", "))
+		fault.Hints = []string{"install perftest 23.07 or newer there", "or take the others down for the test"}
+		return false, fault
+	}
+	return true, nil
+}
+
+// maxMissed is how often a repetition is carried out again because its client missed its server: a machine on which it
+// does so four times is no place to measure on.
+const maxMissed = 3
+
+// errMissed is why a repetition is carried out again: nothing was measured in it, and nothing is wrong with what is
+// measured.
+var errMissed = errors.New("perftest's client came before its server listened again")
+
+// missed says whether perftest's client came before its server listened again.
+func (a *attempt) missed() bool {
+	return a.failed && a.cell.Engine == lab.EnginePerftest && perftest.Missed(a.done.Messages)
+}
+
+// warnMissed keeps in the run that a repetition was carried out again.
+func (s *Session) warnMissed(next plan.Repetition, times int) {
+	s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "connection-missed",
+		Text: fmt.Sprintf("repetition %d of %s was repeated (%d of at most %d times): perftest connects "+
+			"twice, and its client came before its server listened for the second time",
+			next.Number, next.Cell, times, maxMissed)})
 }

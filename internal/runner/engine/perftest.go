@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/perftest"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// perftestEngine runs a program of perftest: a client on the session's target, whose server is started before each test
+// and ends with it. It has no rates by the second, so that several pairs have no sum.
+type perftestEngine struct{}
+
+func (perftestEngine) Raw() (output, messages string) { return "perftest.txt", "messages" }
+
+func (perftestEngine) Collect(ctx context.Context, job target.Job) (Printed, error) {
+	return fetchStreams(ctx, job)
+}
+
+// fetchStreams are what a job printed: its standard output is read, its standard error has messages.
+func fetchStreams(ctx context.Context, job target.Job) (Printed, error) {
+	var p Printed
+	var err error
+	if p.Output, err = p.fetch(ctx, job, "stdout"); err != nil {
+		return p, err
+	}
+	messages, err := p.fetch(ctx, job, "stderr")
+	p.Messages = string(messages)
+	return p, err
+}
+
+func (perftestEngine) Read(_ context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
+	evidence.ExitCode, evidence.Stderr = done.State.ExitCode, done.Messages
+	r, err := perftest.Parse(done.Output)
+	switch {
+	case err != nil || done.State.ExitCode != 0:
+		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
+			Text: "perftest printed no result (" + done.reason(err) + "); headroom show --raw shows all that it said"})
+		return true
+	case r.Iterations == 0:
+		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
+			Text: "perftest counted nothing: no operation came to its end between the 2 s that it leaves out at " +
+				"either end; make duration longer, or size smaller"})
+		return true
+	}
+	rep.Values, rep.Seconds = r.Values(), r.Ran()
+	return false
+}

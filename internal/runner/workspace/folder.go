@@ -1,0 +1,186 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/safepath"
+	"headroom/internal/target"
+)
+
+// WorkFolder is the path of the folder of a run's commands in a directory. The run's id is in the name, so that
+// nobody's folder is taken for it.
+func WorkFolder(dir, runID string) string { return filepath.Join(dir, "headroom-"+runID+".work") }
+
+// environmentMark is the variable in the environment of everything that a command starts.
+const environmentMark = "HEADROOM_RUN"
+
+// MarkFor is the mark of a run, or of one of its targets. The id comes last, so that no mark is the start of another.
+func MarkFor(owner string) string {
+	id, role, several := strings.Cut(owner, "-")
+	if !several {
+		return environmentMark + "=" + id
+	}
+	return environmentMark + "=" + role + "-" + id
+}
+
+// noUser is the number of no user: the one for whom chown changes nothing.
+const noUser = -1
+
+// MakeLocalFolder makes a folder of this machine for a user, each step in what the one before it has opened.
+func MakeLocalFolder(folder string, user int) error {
+	outer := filepath.Dir(folder)
+	return inFolder(filepath.Dir(outer), func(place *safepath.Folder) error {
+		work, err := place.Mkdir(filepath.Base(outer), 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			work, err = place.Own(filepath.Base(outer))
+		}
+		if err != nil {
+			return err
+		}
+		defer work.Close()
+		made, err := work.Mkdir(filepath.Base(folder), 0o700)
+		if err != nil {
+			return err
+		}
+		defer made.Close()
+		return made.Give(user)
+	})
+}
+
+// inFolder does something in a folder of this machine that is held open meanwhile. One that is not there has nothing in
+// it to be removed.
+func inFolder(name string, do func(*safepath.Folder) error) error {
+	f, err := safepath.OpenFolder(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(f), f.Close())
+}
+
+// RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and says whether
+// there was one.
+func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool, error) {
+	if err := EndProcesses(ctx, t, of); err != nil {
+		return false, err
+	}
+	out, err := t.Run(ctx, "test", "-d", of.Folder)
+	if err != nil || out.ExitCode != 0 {
+		return false, err
+	}
+	g, err := ReadAccess(ctx, t, filepath.Dir(of.Folder))
+	if err == nil && g.Root && g.Unsafe != nil {
+		err = refused(t, of.Folder+" is not removed as root", g.Unsafe)
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, RemoveTree(ctx, t, of.Folder)
+}
+
+// StartedBy is what the commands of some cells have started on a target.
+func StartedBy(ctx context.Context, t target.Target, cells []lab.Cell, owner, folder string) (target.Started, error) {
+	of := target.Started{Mark: MarkFor(owner), Folder: folder}
+	var names []string
+	for _, c := range cells {
+		if c.Command == nil || c.Command.User == "" || slices.Contains(names, c.Command.User) {
+			continue
+		}
+		names = append(names, c.Command.User)
+		out, err := t.Run(ctx, "id", "-u", c.Command.User)
+		if err != nil {
+			return of, err
+		}
+		if out.ExitCode == 0 { // nobody runs anything as a user who is not there
+			of.Users = append(of.Users, strings.TrimSpace(string(out.Stdout)))
+		}
+	}
+	return of, nil
+}
+
+// RemoveTree deletes a folder of ours. A command may have mounted something in it, which is not ours to delete.
+func RemoveTree(ctx context.Context, t target.Target, folder string) error {
+	const table = "/proc/self/mountinfo"
+	files, err := t.ReadFiles(ctx, table)
+	if err != nil {
+		return err
+	}
+	if err := files[table].Err; err != nil {
+		return err
+	}
+	if point := mountedBelow(string(files[table].Data), folder); point != "" {
+		return &lab.Error{What: "can't remove " + folder + ": something is mounted on " + point, Target: t.Name(),
+			Hints: []string{"unmount it, then: headroom restore"}}
+	}
+	if _, here := t.(target.LocalFiles); here {
+		err := inFolder(filepath.Dir(folder), func(f *safepath.Folder) error {
+			return f.RemoveAll(filepath.Base(folder))
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &lab.Error{What: "can't remove " + folder, Err: err,
+				Hints: []string{"headroom restore tries it again; or remove it by hand"}}
+		}
+		return nil
+	}
+	argv := []string{"rm", "-rf", "--", folder}
+	out, err := t.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't remove " + folder, Target: t.Name(), Command: argv,
+			Output: lab.HeadLines(string(out.Stderr), 3),
+			Hints:  []string{"headroom restore tries it again; or remove it by hand"}}
+	}
+	return err
+}
+
+// mountedBelow is a mount point in a folder, or the folder itself; empty when there is none. The fifth field is the
+// mount point, its spaces written as \040 (proc_pid_mountinfo(5)):
+//
+//	36 35 98:0 / /mnt/a\040b rw,noatime shared:1 - ext4 /dev/sda1 rw
+func mountedBelow(table, folder string) string {
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 {
+			continue
+		}
+		if point := unescape.Replace(fields[4]); point == folder || strings.HasPrefix(point, folder+"/") {
+			return point
+		}
+	}
+	return ""
+}
+
+// The times that processes are given to end by themselves, and to be gone when they were killed.
+const (
+	killGrace   = 5 * time.Second
+	killTimeout = 20 * time.Second
+)
+
+// EndProcesses ends everything that a run's commands have started: what carries the run's mark in its environment, and
+// what works below their folder, since some programs overwrite their environment. First they are asked to end.
+func EndProcesses(ctx context.Context, t target.Target, of target.Started) error {
+	began := time.Now()
+	signal, asked := syscall.SIGTERM, []string(nil)
+	for {
+		found, err := target.SignalStarted(ctx, t, of, signal, asked)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		if time.Since(began) > killTimeout {
+			return &lab.Error{What: "processes that the run's commands started can't be ended: " +
+				strings.Join(found, " "), Target: t.Name(),
+				Hints: []string{"they are likely waiting for a device; end them, then: headroom restore"}}
+		}
+		if asked = found; time.Since(began) > killGrace {
+			signal, asked = syscall.SIGKILL, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,56 @@
+// Package workspace has what a run makes on a target beside its jobs: the scratch file, the folder of its commands, and
+// the processes that they start; how they are named, made where other users can't interfere, and removed.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"headroom/internal/lab"
+	"headroom/internal/safepath"
+	"headroom/internal/target"
+)
+
+// Owner is what the names of all that a run makes on a target contain: its ID, and the target's role where there are
+// several.
+func Owner(runID, role string) string {
+	if role == "" {
+		return runID
+	}
+	return runID + "-" + role
+}
+
+// ScratchFile is the path of a run's scratch file in a directory. The run's id is in the name, so that nobody's file is
+// taken for it.
+func ScratchFile(dir, runID string) string {
+	return filepath.Join(dir, "headroom-"+runID+".scratch")
+}
+
+// RemoveScratch deletes a scratch file and says whether there was one.
+func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, error) {
+	if _, here := t.(target.LocalFiles); here {
+		removed := false
+		err := inFolder(filepath.Dir(path), func(f *safepath.Folder) (err error) {
+			removed, err = f.Remove(filepath.Base(path))
+			return err
+		})
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			err = &lab.Error{What: "can't remove the scratch file " + path, Err: err,
+				Hints: []string{"look at what it is, and remove it by hand"}}
+		}
+		return removed, err
+	}
+	argv := []string{"rm", "-fv", "--", path}
+	out, err := t.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't remove the scratch file " + path, Target: t.Name(), Command: argv,
+			Output: string(out.Stderr),
+			Hints:  []string{"headroom restore tries it again; or remove it by hand"}}
+	}
+	return len(out.Stdout) > 0, err
+}
