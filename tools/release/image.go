@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -151,7 +150,8 @@ func (i image) layer(folder string) ([]byte, error) {
 		}
 		return err
 	})
-	return out.Bytes(), errors.Join(err, w.Close())
+	err = errors.Join(err, w.Close()) // which writes the end
+	return out.Bytes(), err
 }
 
 // archive writes the layout of an image into one file.
@@ -217,6 +217,7 @@ func compressed(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(w, bytes.NewReader(data))
-	return out.Bytes(), errors.Join(err, w.Close())
+	_, err = w.Write(data)
+	err = errors.Join(err, w.Close()) // which writes the end
+	return out.Bytes(), err
 }
