@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube image build bench release install clean
+.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube test-release image build bench release install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -45,6 +45,9 @@ test-kernel: ## kernels built from Debian's source, which is downloaded once; ha
 
 test-kube: ## a Kubernetes cluster of one node, built from source once; as root
 	@scripts/test kube
+
+test-release: ## build a release twice, compare, and try the packages in roots of Debian and RPM; as root, some minutes
+	@scripts/test release
 
 image: ## a container image from the Containerfile, without a registry; as root
 	@scripts/kube-image
