@@ -2,10 +2,8 @@ package reference
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -105,7 +103,7 @@ type (
 //	    results:
 //	      - {job: randread, params: {rw: randread, bs: 4k, iodepth: 32}, values: {read.iops: 97831}, where: "table 1"}
 func Decode(name string, data []byte) ([]Reference, error) {
-	r := &reporter{file: name}
+	r := newReporter(name)
 	var file fileText
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
@@ -113,30 +111,16 @@ func Decode(name string, data []byte) ([]Reference, error) {
 		r.yaml(err)
 	}
 	references := r.references(file)
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return references, nil
 }
 
 // reporter collects the problems of one file.
-type reporter struct {
-	file     string
-	problems yamlfile.Problems
-}
+type reporter struct{ yamlfile.Reader }
 
-func (r *reporter) add(line int, hint, format string, args ...any) {
-	r.problems = append(r.problems, yamlfile.Problem{File: r.file, Line: line, Hint: hint,
-		Message: fmt.Sprintf(format, args...)})
-}
-
-func (r *reporter) err() error {
-	if len(r.problems) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(r.problems, func(a, b yamlfile.Problem) int { return cmp.Compare(a.Line, b.Line) })
-	return &lab.Error{Kind: lab.Usage, Err: r.problems}
-}
+func newReporter(file string) *reporter { return &reporter{yamlfile.Reader{Name: file}} }
 
 // yaml reports what the YAML package complains of; it has the line in the text only.
 func (r *reporter) yaml(err error) {
@@ -153,7 +137,7 @@ func (r *reporter) yaml(err error) {
 				message = after
 			}
 		}
-		r.add(line, "", "%s", unknown.ReplaceAllString(message, "there is no key $1 here"))
+		r.Add(line, 0, "", "%s", unknown.ReplaceAllString(message, "there is no key $1 here"))
 	}
 }
 
@@ -162,13 +146,13 @@ func (r *reporter) text(n yaml.Node, line int, what string) string {
 	if n.Kind == yaml.ScalarNode && n.Value != "" {
 		return n.Value
 	}
-	r.add(max(n.Line, line), "", "%s is missing", what)
+	r.Add(max(n.Line, line), 0, "", "%s is missing", what)
 	return ""
 }
 
 func (r *reporter) references(file fileText) []Reference {
 	if v := r.text(file.Version, 1, "version"); v != "" && v != "1" {
-		r.add(file.Version.Line, "write version: 1, or update headroom", "version can't be %s", v)
+		r.Add(file.Version.Line, 0, "write version: 1, or update headroom", "version can't be %s", v)
 	}
 	name := r.name(file.Source.Name, 1, "the source's name")
 	source := Source{Title: r.text(file.Source.Title, file.Source.Name.Line, "the source's title"),
@@ -177,11 +161,11 @@ func (r *reporter) references(file fileText) []Reference {
 	if date := file.Source.Date; date.Kind != 0 {
 		var err error
 		if source.Date, err = time.Parse(time.DateOnly, date.Value); err != nil {
-			r.add(date.Line, "write 2024-10-22", "date can't be %q", date.Value)
+			r.Add(date.Line, 0, "write 2024-10-22", "date can't be %q", date.Value)
 		}
 	}
 	if len(file.References) == 0 {
-		r.add(1, "list them under references:", "there are no references")
+		r.Add(1, 0, "list them under references:", "there are no references")
 	}
 	var references []Reference
 	for _, text := range file.References {
@@ -189,7 +173,7 @@ func (r *reporter) references(file fileText) []Reference {
 		if slices.ContainsFunc(references, func(other Reference) bool {
 			return other.Name == name+"/"+reference.Name
 		}) {
-			r.add(text.Name.Line, "give it another name", "a reference %s stands here already", reference.Name)
+			r.Add(text.Name.Line, 0, "give it another name", "a reference %s stands here already", reference.Name)
 		}
 		reference.Name = name + "/" + reference.Name
 		reference.Source = source
@@ -201,7 +185,7 @@ func (r *reporter) references(file fileText) []Reference {
 func (r *reporter) name(n yaml.Node, line int, what string) string {
 	v := r.text(n, line, what)
 	if v != "" && !regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`).MatchString(v) {
-		r.add(n.Line, "use small letters, digits, dots, dashes and underscores", "%s can't be %q", what, v)
+		r.Add(n.Line, 0, "use small letters, digits, dots, dashes and underscores", "%s can't be %q", what, v)
 	}
 	return v
 }
@@ -217,7 +201,7 @@ func (r *reporter) reference(text referenceText) Reference {
 	}
 	if kind := r.text(text.Place.Kind, line, "place: kind"); kind != "" &&
 		!slices.Contains([]lab.PlaceKind{lab.Directory, lab.Device, lab.NoPlace}, lab.PlaceKind(kind)) {
-		r.add(text.Place.Kind.Line, "write directory, device or none", "kind can't be %q", kind)
+		r.Add(text.Place.Kind.Line, 0, "write directory, device or none", "kind can't be %q", kind)
 	}
 	for _, key := range slices.Sorted(maps.Keys(text.Facts)) {
 		out.Facts = append(out.Facts, lab.Fact{Key: key, Value: text.Facts[key], Source: "as published"})
@@ -225,26 +209,26 @@ func (r *reporter) reference(text referenceText) Reference {
 	if text.Model.Kind != 0 {
 		var err error
 		if out.Model, err = regexp.Compile("(?i)" + text.Model.Value); err != nil {
-			r.add(text.Model.Line, "", "model is no regular expression: %v", err)
+			r.Add(text.Model.Line, 0, "", "model is no regular expression: %v", err)
 		}
 	}
 	for _, doubt := range text.Doubts {
 		if len(doubt.Taints) == 0 {
-			r.add(doubt.Text.Line, "write taints: [write.*]", "the doubt taints nothing")
+			r.Add(doubt.Text.Line, 0, "write taints: [write.*]", "the doubt taints nothing")
 		}
 		out.Warnings = append(out.Warnings,
 			lab.Warning{Code: doubtful, Text: r.text(doubt.Text, line, "a doubt's text"), Taints: doubt.Taints})
 	}
 	if text.Engine == "" {
-		r.add(line, "write engine: fio", "engine is missing")
+		r.Add(line, 0, "write engine: fio", "engine is missing")
 	}
 	if len(text.Results) == 0 {
-		r.add(line, "list them under results:", "the reference has no results")
+		r.Add(line, 0, "list them under results:", "the reference has no results")
 	}
 	for _, t := range text.Results {
 		result := r.result(t, line)
 		if slices.ContainsFunc(out.Results, func(other Result) bool { return other.Job == result.Job }) {
-			r.add(t.Job.Line, "give it another name", "a job %s stands here already", result.Job)
+			r.Add(t.Job.Line, 0, "give it another name", "a job %s stands here already", result.Job)
 		}
 		result.Engine = text.Engine
 		params := maps.Clone(text.Params)
@@ -263,12 +247,12 @@ func (r *reporter) result(text resultText, line int) Result {
 	out := Result{Job: r.name(text.Job, line, "job"), Params: text.Params, Values: map[string]float64{}, Line: line,
 		Where: r.text(text.Where, line, "where (the place in the source)")}
 	if len(text.Values) == 0 {
-		r.add(line, "write values: {read.iops: 97831}", "the result has no values")
+		r.Add(line, 0, "write values: {read.iops: 97831}", "the result has no values")
 	}
 	for metric, n := range text.Values {
 		v, err := figure(metric, n.Value)
 		if err != nil {
-			r.add(n.Line, "", "%s can't be %q: %v", metric, n.Value, err)
+			r.Add(n.Line, 0, "", "%s can't be %q: %v", metric, n.Value, err)
 		}
 		out.Values[metric] = v
 	}

@@ -2,19 +2,14 @@ package rule
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
-	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/lab"
 	"headroom/internal/yamlfile"
 )
 
@@ -35,16 +30,16 @@ func BuiltIn() ([]Rule, error) {
 		return nil, err
 	}
 	var rules []Rule
-	r := &reporter{}
+	r := newReporter("")
 	for _, name := range names {
 		data, err := builtIn.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		r.file = path.Base(name)
+		r.Name = path.Base(name)
 		rules = append(rules, r.decode(l, data)...)
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return rules, nil
@@ -67,9 +62,9 @@ func Decode(name string, data []byte) ([]Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reporter{file: name}
+	r := newReporter(name)
 	rules := r.decode(l, data)
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return rules, nil
@@ -82,31 +77,14 @@ type place struct {
 }
 
 // reporter collects the problems of rule files.
-type reporter struct {
-	file     string
-	problems yamlfile.Problems
-}
+type reporter struct{ yamlfile.Reader }
 
-func (r *reporter) add(line int, hint, format string, args ...any) {
-	r.problems = append(r.problems, yamlfile.Problem{File: r.file, Line: line, Hint: hint,
-		Message: fmt.Sprintf(format, args...)})
-}
-
-// err is nil, or a usage error that holds all problems.
-func (r *reporter) err() error {
-	if len(r.problems) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(r.problems, func(a, b yamlfile.Problem) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
-	return &lab.Error{Kind: lab.Usage, Err: slices.Compact(r.problems)}
-}
+func newReporter(file string) *reporter { return &reporter{yamlfile.Reader{Name: file}} }
 
 // decode reads one file.
 func (r *reporter) decode(l *language, data []byte) []Rule {
 	if len(data) > maxFile {
-		r.add(0, "", "the file is larger than 1 MiB, which no list of rules is")
+		r.Add(0, 0, "", "the file is larger than 1 MiB, which no list of rules is")
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -116,15 +94,15 @@ func (r *reporter) decode(l *language, data []byte) []Rule {
 		return nil
 	}
 	if len(document.Content) == 0 {
-		r.add(0, "write a list of rules", "the file is empty")
+		r.Add(0, 0, "write a list of rules", "the file is empty")
 		return nil
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		r.add(0, "keep one list in a file", "a second YAML document follows the first")
+		r.Add(0, 0, "keep one list in a file", "a second YAML document follows the first")
 	}
 	list := document.Content[0]
 	if list.Kind != yaml.SequenceNode {
-		r.add(list.Line, "begin each rule with a dash: - id: …", "a rule file is a list of rules")
+		r.Add(list.Line, 0, "begin each rule with a dash: - id: …", "a rule file is a list of rules")
 		return nil
 	}
 	var rules []Rule
@@ -132,22 +110,22 @@ func (r *reporter) decode(l *language, data []byte) []Rule {
 		r.yamlError(err)
 	}
 	for _, n := range list.Content {
-		r.unknownFields(resolve(n), "rule")
+		r.unknownFields(yamlfile.Resolve(n), "rule")
 	}
 	if len(rules) != len(list.Content) { // an element is no mapping; the decoder complains, but for one that is empty
-		if len(r.problems) == 0 {
-			r.add(list.Line, "begin each rule with a dash: - id: …", "a rule is a mapping")
+		if len(r.Problems) == 0 {
+			r.Add(list.Line, 0, "begin each rule with a dash: - id: …", "a rule is a mapping")
 		}
 		return nil
 	}
 	var valid []Rule
 	for i := range rules {
-		n := resolve(list.Content[i])
+		n := yamlfile.Resolve(list.Content[i])
 		if n.Kind != yaml.MappingNode {
-			r.add(n.Line, "begin each rule with a dash: - id: …", "a rule is a mapping")
+			r.Add(n.Line, 0, "begin each rule with a dash: - id: …", "a rule is a mapping")
 			continue
 		}
-		rules[i].place = place{r.file, n.Line}
+		rules[i].place = place{r.Name, n.Line}
 		r.rule(l, &rules[i], n)
 		valid = append(valid, rules[i])
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/yamlfile"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -33,11 +35,11 @@ func (r *reporter) yamlError(err error) {
 			message = m[2]
 		}
 		if m := wrongPattern.FindStringSubmatch(message); m != nil {
-			r.add(line, "", "%s is not what belongs here (%s)", cmp.Or(strings.Trim(m[2], "`"), "this"),
+			r.Add(line, 0, "", "%s is not what belongs here (%s)", cmp.Or(strings.Trim(m[2], "`"), "this"),
 				plainType(m[3]))
 			continue
 		}
-		r.add(line, "", "not valid YAML: %s", strings.TrimPrefix(message, "yaml: "))
+		r.Add(line, 0, "", "not valid YAML: %s", strings.TrimPrefix(message, "yaml: "))
 	}
 }
 
@@ -63,13 +65,13 @@ func (r *reporter) unknownFields(n *yaml.Node, of string) {
 	}
 	known := fields(of)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, v := n.Content[i], resolve(n.Content[i+1])
+		key, v := n.Content[i], yamlfile.Resolve(n.Content[i+1])
 		if !slices.Contains(known, key.Value) {
 			hint := ""
 			if near := nearest(key.Value, known); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			r.add(key.Line, hint, "the %s has no field %s", of, key.Value)
+			r.Add(key.Line, 0, hint, "the %s has no field %s", of, key.Value)
 			continue
 		}
 		inside := map[string]string{"effects": "effect", "sources": "source", "source": "source",
@@ -78,20 +80,12 @@ func (r *reporter) unknownFields(n *yaml.Node, of string) {
 		case inside == "":
 		case v.Kind == yaml.SequenceNode:
 			for _, element := range v.Content {
-				r.unknownFields(resolve(element), inside)
+				r.unknownFields(yamlfile.Resolve(element), inside)
 			}
 		default:
 			r.unknownFields(v, inside)
 		}
 	}
-}
-
-// resolve follows an alias to what it stands for.
-func resolve(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode && n.Alias != nil {
-		return n.Alias
-	}
-	return n
 }
 
 // fields are those of the mappings in a rule file.

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/yamlfile"
 )
 
 // ruleClasses are the areas in the order in which findings of the same weight are shown.
@@ -36,13 +37,13 @@ var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	at := func(field string) int { return lineOf(n, field) }
 	if !kebab.MatchString(rule.ID) {
-		r.add(at("id"), "write small letters, digits and dashes: clock-source", "the id %q won't do", rule.ID)
+		r.Add(at("id"), 0, "write small letters, digits and dashes: clock-source", "the id %q won't do", rule.ID)
 	}
 	for _, f := range []struct {
 		name, value string
 	}{{"title", rule.Title}, {"when", rule.When}, {"because", rule.Because}} {
 		if strings.TrimSpace(f.value) == "" {
-			r.add(at(f.name), "", "the rule %s has no %s", rule.ID, f.name)
+			r.Add(at(f.name), 0, "", "the rule %s has no %s", rule.ID, f.name)
 		}
 	}
 	r.oneOf(at("class"), "class", rule.Class, ruleClasses())
@@ -56,7 +57,7 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	}
 	for _, key := range rule.Shows {
 		if _, known := l.kinds[key]; !known {
-			r.add(at("shows"), "docs/facts.md lists them", "the rule %s shows %s, which is no fact", rule.ID, key)
+			r.Add(at("shows"), 0, "docs/facts.md lists them", "the rule %s shows %s, which is no fact", rule.ID, key)
 		}
 	}
 	if strings.TrimSpace(rule.Applies) != "" {
@@ -68,10 +69,10 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	for i, e := range rule.Effects {
 		line := elementLine(n, "effects", i)
 		if e.Text == "" || e.Source.Title == "" && e.Source.URL == "" {
-			r.add(line, "", "a published effect needs its text and its source")
+			r.Add(line, 0, "", "a published effect needs its text and its source")
 		}
 		if e.Low < 0 || e.High > 1 || e.Low > e.High {
-			r.add(line, "write 0.2 for 20%", "low and high are shares from 0 to 1, the lower one first")
+			r.Add(line, 0, "write 0.2 for 20%", "low and high are shares from 0 to 1, the lower one first")
 		}
 		r.source(line, e.Source)
 	}
@@ -85,7 +86,7 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 
 func (r *reporter) source(line int, s Source) {
 	if s.URL != "" && !strings.HasPrefix(s.URL, "https://") && !strings.HasPrefix(s.URL, "http://") {
-		r.add(line, "begin it with https://", "the address %q can't be opened", s.URL)
+		r.Add(line, 0, "begin it with https://", "the address %q can't be opened", s.URL)
 	}
 }
 
@@ -94,18 +95,18 @@ func (r *reporter) remedy(l *language, rule *Rule, i int, n *yaml.Node) {
 	line := elementLine(n, "remedies", i)
 	switch kind, rest, _ := strings.Cut(remedy.Set, ":"); {
 	case remedy.Set == "" && remedy.Text == "":
-		r.add(line, "add text: or set:", "a remedy says nothing")
+		r.Add(line, 0, "add text: or set:", "a remedy says nothing")
 	case remedy.Set != "" && (!slices.Contains(settingKinds(), kind) || rest == ""):
-		r.add(line, "begin it with one of "+strings.Join(settingKinds(), ", ")+" and a colon", "%q is no setting",
+		r.Add(line, 0, "begin it with one of "+strings.Join(settingKinds(), ", ")+" and a colon", "%q is no setting",
 			remedy.Set)
 	}
 	if remedy.Cost == "" {
-		r.add(line, "write cost: none when there is none", "a remedy does not say what it costs")
+		r.Add(line, 0, "write cost: none when there is none", "a remedy does not say what it costs")
 	}
 	if strings.TrimSpace(remedy.Only) != "" {
 		var where *yaml.Node
 		if list := value(n, "remedies"); list != nil && i < len(list.Content) {
-			where = value(resolve(list.Content[i]), "only")
+			where = value(yamlfile.Resolve(list.Content[i]), "only")
 		}
 		remedy.only = r.condition(l, remedy.Only, rule.Scope, where)
 	}
@@ -116,10 +117,10 @@ func (r *reporter) oneOf(line int, what, value string, known []string) {
 		return
 	}
 	if near := nearest(value, known); near != "" {
-		r.add(line, "did you mean "+near+"?", "%s can't be %q", what, value)
+		r.Add(line, 0, "did you mean "+near+"?", "%s can't be %q", what, value)
 		return
 	}
-	r.add(line, "write one of "+strings.Join(known, ", "), "%s can't be %q", what, value)
+	r.Add(line, 0, "write one of "+strings.Join(known, ", "), "%s can't be %q", what, value)
 }
 
 // condition compiles the condition that stands at n.
@@ -133,7 +134,7 @@ func (r *reporter) condition(l *language, text, scope string, n *yaml.Node) *con
 				line += f.line // the text begins on the line after the bar
 			}
 		}
-		r.add(line, f.hint, "%s", f.message)
+		r.Add(line, 0, f.hint, "%s", f.message)
 	}
 	return c
 }
@@ -143,13 +144,13 @@ func (r *reporter) order(rules []Rule) {
 	seen := map[string]place{}
 	for _, rule := range rules {
 		if first, twice := seen[rule.ID]; twice {
-			r.add(rule.place.line, "give it another id", "a rule %s stands on line %d already", rule.ID, first.line)
+			r.Add(rule.place.line, 0, "give it another id", "a rule %s stands on line %d already", rule.ID, first.line)
 			continue
 		}
 		seen[rule.ID] = rule.place
 	}
 	if circle := silenceCircle(rules); len(circle) > 0 {
-		r.add(seen[circle[0]].line, "delete one silent_if", "the rules silence each other: %s",
+		r.Add(seen[circle[0]].line, 0, "delete one silent_if", "the rules silence each other: %s",
 			strings.Join(circle, " → "))
 	}
 }
@@ -161,7 +162,7 @@ func value(n *yaml.Node, field string) *yaml.Node {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == field {
-			return resolve(n.Content[i+1])
+			return yamlfile.Resolve(n.Content[i+1])
 		}
 	}
 	return nil

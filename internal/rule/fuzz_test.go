@@ -29,10 +29,10 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := &reporter{file: "fuzz.yaml"}
+		r := newReporter("fuzz.yaml")
 		rules := r.decode(l, data)
-		if r.err() != nil {
-			_ = r.err().Error()
+		if r.Err() != nil {
+			_ = r.Err().Error()
 			return
 		}
 		s, err := Compile(rules)

@@ -1,5 +1,7 @@
 package rule
 
+import "headroom/internal/yamlfile"
+
 // nearest returns the known name that takes the fewest changes of a letter to reach, or "" when that would be another
 // word rather than a slip. Keys are long, so a third of their letters may be wrong, and two of a short one's.
 func nearest(name string, known []string) string {
@@ -8,29 +10,9 @@ func nearest(name string, known []string) string {
 		return ""
 	}
 	for _, k := range known {
-		if d := distance(name, k); d <= limit {
+		if d := yamlfile.Distance(name, k, limit); d <= limit {
 			best, limit = k, d-1
 		}
 	}
 	return best
-}
-
-// distance counts the letters that must be put in, left out or replaced to get from a to b (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			corner, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, corner+cost)
-		}
-	}
-	return row[len(b)]
 }

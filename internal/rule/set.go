@@ -15,37 +15,37 @@ type Set struct {
 // Compile puts rules of one or more files together: their ids must differ, those that a rule is silent for must be
 // there, and none may silence itself on a detour.
 func Compile(rules []Rule) (*Set, error) {
-	r := &reporter{}
+	r := newReporter("")
 	seen := map[string]place{}
 	for _, rule := range rules {
-		r.file = rule.place.file
+		r.Name = rule.place.file
 		if first, twice := seen[rule.ID]; twice {
 			where := "another file"
 			if first.file != "" {
 				where = first.file
 			}
-			r.add(rule.place.line, "give it another id", "a rule %s stands in %s already", rule.ID, where)
+			r.Add(rule.place.line, 0, "give it another id", "a rule %s stands in %s already", rule.ID, where)
 		}
 		seen[rule.ID] = rule.place
 	}
 	for i := range rules {
 		rule := &rules[i]
-		r.file = rule.place.file
+		r.Name = rule.place.file
 		for _, id := range rule.SilentIf {
 			if _, ok := seen[id]; !ok {
-				r.add(rule.place.line, "", "the rule %s is silent for %s, which there is not", rule.ID, id)
+				r.Add(rule.place.line, 0, "", "the rule %s is silent for %s, which there is not", rule.ID, id)
 			}
 		}
 		if rule.when == nil {
-			r.add(rule.place.line, "read rules with Decode", "the rule %s has no condition", rule.ID)
+			r.Add(rule.place.line, 0, "read rules with Decode", "the rule %s has no condition", rule.ID)
 		}
 	}
 	if circle := silenceCircle(rules); len(circle) > 0 {
-		r.file = seen[circle[0]].file
-		r.add(seen[circle[0]].line, "delete one silent_if", "the rules silence each other: %s",
+		r.Name = seen[circle[0]].file
+		r.Add(seen[circle[0]].line, 0, "delete one silent_if", "the rules silence each other: %s",
 			strings.Join(circle, " → "))
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return &Set{vocabulary: newVocabulary(), rules: inOrder(rules)}, nil

@@ -26,16 +26,16 @@ func Nearest(name string, known []string) string {
 	}
 	best := ""
 	for _, k := range known {
-		if d := distance(name, k, limit); d <= limit && d > 0 {
+		if d := Distance(name, k, limit); d <= limit && d > 0 {
 			best, limit = k, d-1
 		}
 	}
 	return best
 }
 
-// distance counts the letters inserted, left out, replaced or swapped with their neighbour between a and b (optimal
+// Distance counts the letters inserted, left out, replaced or swapped with their neighbour between a and b (optimal
 // string alignment). It gives up above the limit and then returns limit+1.
-func distance(a, b string, limit int) int {
+func Distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
 	}

@@ -51,13 +51,13 @@ func (r *Reader) Add(line, column int, hint, format string, args ...any) {
 		Message: fmt.Sprintf(format, args...)})
 }
 
-// Err is nil, or a usage error that holds all Problems.
+// Err is nil, or a usage error that holds all Problems, each once.
 func (r *Reader) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(r.Problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return &lab.Error{Kind: lab.Usage, Err: r.Problems}
+	return &lab.Error{Kind: lab.Usage, Err: slices.Compact(r.Problems)}
 }
