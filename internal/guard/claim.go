@@ -29,7 +29,6 @@ type Claim struct {
 	others    []*os.File // the same storage under other names, held too
 	identity  Identity
 	exclusive bool
-	locked    bool
 }
 
 // openClaim opens a block device. The string says why it could not be had exclusively.
@@ -55,7 +54,6 @@ func openClaim(s environment, path string) (*Claim, string, error) {
 func (c *Claim) lock() bool {
 	for range 20 {
 		if unix.Flock(int(c.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			c.locked = true
 			return true
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -76,7 +76,6 @@ type Terms struct {
 // analysis is a ladder that is being judged.
 type analysis struct {
 	steps []Step
-	loads []Load
 	terms Terms
 	// values by rung, cell and block.
 	values []map[string]map[int]map[string]float64
@@ -85,7 +84,7 @@ type analysis struct {
 // Analyze makes the document.
 func Analyze(steps []Step, loads []Load, measured []Measured, warnings []Warning, notes []string,
 	terms Terms) Document {
-	c := &analysis{steps: steps, loads: loads, terms: terms,
+	c := &analysis{steps: steps, terms: terms,
 		values: make([]map[string]map[int]map[string]float64, len(steps))}
 	for _, m := range measured {
 		if c.values[m.Rung] == nil {

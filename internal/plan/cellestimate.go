@@ -25,8 +25,6 @@ type Estimate struct {
 	stat.Interval
 	// Width of the interval; see Width.
 	Width float64
-	// Additional repetitions that it takes, about, to be as narrow as asked for.
-	Additional int
 }
 
 // Precise says whether nothing is left to be known of the cell.
@@ -71,7 +69,6 @@ func (p *Precision) cellEstimate(c Cell, mine []Done) CellEstimate {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		e := Estimate{Metric: name, Interval: stat.MedianSequence(values[name], confidence)}
 		e.Width = Width(e.Interval)
-		e.Additional = AdditionalRepetitions(e.Width, p.goal.Within, len(values[name]))
 		s.Metrics = append(s.Metrics, e)
 	}
 	switch {

@@ -150,7 +150,8 @@ func TestRepetitionsGoWhereTheIntervalIsWidest(t *testing.T) {
 			total[cell] += n
 		}
 		for _, s := range p.CellEstimates(done) {
-			if s.N < 100 && !s.Precise(within) || s.Precise(within) != (s.Metrics[0].Additional == 0) {
+			if s.N < 100 && !s.Precise(within) ||
+				s.Precise(within) != (AdditionalRepetitions(s.Width(), within, s.N) == 0) {
 				t.Errorf("seed %d: ended at %+v", seed, s)
 			}
 		}
@@ -308,7 +309,8 @@ func TestTheForecastIsAboutRight(t *testing.T) {
 		p := ByPrecision([]Cell{{ID: "a", Repetitions: 3}}, Interleaved, seed, Goal{Within: 0.03, Most: 1000})
 		done := m.follow(t, p, nil)
 		half := len(done) / 2
-		ratios = append(ratios, float64(p.CellEstimates(done[:half])[0].Metrics[0].Additional)/float64(len(done)-half))
+		more := AdditionalRepetitions(p.CellEstimates(done[:half])[0].Width(), 0.03, half)
+		ratios = append(ratios, float64(more)/float64(len(done)-half))
 	}
 	slices.Sort(ratios)
 	if median := ratios[len(ratios)/2]; median < 0.8 || median > 2 {

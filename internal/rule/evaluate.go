@@ -58,7 +58,7 @@ func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 				continue
 			}
 			if f.Verdict == Found {
-				f.setEffect(rule, o.Measured)
+				f.setEffect(rule)
 				f.addRemedies(rule, m, kept, to)
 			}
 			report.Findings = append(report.Findings, f)
@@ -228,15 +228,9 @@ func group(rule *Rule, outcomes []outcome) []Finding {
 	return findings
 }
 
-// byWeight orders findings before unknowns before the rest, and findings by what was measured here, their severity, the
-// highest published figure and their class.
+// byWeight orders findings before unknowns before the rest, and findings by their severity, the highest published
+// figure and their class.
 func byWeight(a, b Finding) int {
-	loss := func(f Finding) float64 {
-		if f.Measured == nil {
-			return -2 // after those that were measured to cost nothing
-		}
-		return f.Measured.Loss
-	}
 	high := func(f Finding) float64 {
 		var most float64
 		for _, e := range f.Effects {
@@ -248,7 +242,6 @@ func byWeight(a, b Finding) int {
 	verdicts := []string{string(Found), string(Unknown), string(Clear), string(NotApplicable)}
 	return cmp.Or(
 		cmp.Compare(place(verdicts, string(a.Verdict)), place(verdicts, string(b.Verdict))),
-		cmp.Compare(loss(b), loss(a)),
 		cmp.Compare(place(Severities(), a.Severity), place(Severities(), b.Severity)),
 		cmp.Compare(high(b), high(a)),
 		cmp.Compare(place(ruleClasses(), a.Class), place(ruleClasses(), b.Class)),

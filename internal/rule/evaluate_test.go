@@ -106,20 +106,12 @@ func TestOrder(t *testing.T) {
 		ruleText("much", "true", effect("0.6")),
 		ruleText("little", "true", effect("0.1")),
 		ruleText("grave", "true", "severity: high"),
-		ruleText("measured", "true", "severity: low"),
-		ruleText("nothing", "true", "severity: high"),
 		ruleText("hidden", "true", "unpriced: true"))
-	measured := map[string]Measured{"measured": {Metric: "read.iops", Loss: 0.12, Low: 0.09, High: 0.15},
-		"nothing": {Loss: 0}}
-	r := s.Evaluate(nil, Options{Measured: measured})
-	checkSaid(t, r, "measured finding", "nothing finding", "grave finding", "much finding", "little finding",
-		"quality finding",
-		"low finding", "unknown-high unknown")
-	if r.Findings[0].Effect != "measured here: 12% of read.iops (9% to 15%)" || r.Findings[0].Measured == nil {
-		t.Errorf("effect: %s", r.Findings[0].Effect)
-	}
-	if r.Findings[5].Title != "now: The title of quality" || !r.Findings[5].Guard {
-		t.Errorf("a guard's title: %s", r.Findings[5].Title)
+	r := s.Evaluate(nil, Options{})
+	checkSaid(t, r, "grave finding", "much finding", "little finding", "quality finding", "low finding",
+		"unknown-high unknown")
+	if r.Findings[3].Title != "now: The title of quality" || !r.Findings[3].Guard {
+		t.Errorf("a guard's title: %s", r.Findings[3].Title)
 	}
 	if r := s.Evaluate(nil, Options{Unquantified: true}); !slices.Contains(said(r), "hidden finding") {
 		t.Error("--unpriced shows no more")

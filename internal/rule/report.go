@@ -50,11 +50,10 @@ type Finding struct {
 	// About are the things, as in facts; empty for the machine.
 	About    []string   `json:"about,omitempty"`
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Effect is what is published, measured here or derived, as a sentence. Effects are the published figures
+	// Effect is what is published or derived, as a sentence. Effects are the published figures
 	// themselves.
-	Effect   string    `json:"effect,omitempty"`
-	Effects  []Effect  `json:"effects,omitempty"`
-	Measured *Measured `json:"measured,omitempty"`
+	Effect  string   `json:"effect,omitempty"`
+	Effects []Effect `json:"effects,omitempty"`
 	// Remedies that are offered, the best first, for the systems at hand or asked for.
 	Remedies []Instruction `json:"remedy,omitempty"`
 	// Kept says what keeping the settings costs that the user must keep, and which remedies are left out for them.
@@ -86,17 +85,6 @@ type Missing struct {
 	Reason string   `json:"reason"`
 }
 
-// Measured is the effect of a rule's setting on this machine, from an experiment.
-type Measured struct {
-	Metric string `json:"metric"`
-	// Loss is the share of the metric that the setting costs, 0 to 1; Low and High bound it.
-	Loss float64 `json:"loss"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-	// Run is the experiment's.
-	Run string `json:"run,omitempty"`
-}
-
 // Options of Evaluate.
 type Options struct {
 	// Keep are settings that must stay: "cmdline:numa=off", "vm.swappiness=60". Remedies that would change one are not
@@ -104,8 +92,6 @@ type Options struct {
 	Keep []string
 	// Systems to write remedies for; empty for those that the facts show.
 	Systems []string
-	// Measured effects on this machine by rule.
-	Measured map[string]Measured
 	// Risks that were taken are reported, too.
 	Risks bool
 	// Unquantified rules are asked too.

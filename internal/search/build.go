@@ -41,7 +41,7 @@ func (s *Search) mostInformative(subsets []Subset) Question {
 			}
 		}
 		if worth/cost > most {
-			most, best = worth/cost, Question{Subset: b, Bits: bits}
+			most, best = worth/cost, Question{Subset: b}
 		}
 	}
 	return best

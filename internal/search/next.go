@@ -12,9 +12,7 @@ const proposals = 16
 
 // Question is what to measure next.
 type Question struct {
-	Subset Subset
-	// Bits that the answer is expected to say about who is a culprit.
-	Bits    float64
+	Subset  Subset
 	Purpose Purpose
 }
 
@@ -47,7 +45,7 @@ func (s *Search) best(subsets []Subset) Question {
 	most := math.Inf(-1)
 	for _, b := range subsets {
 		if bits := s.posterior.information(b); bits > most {
-			most, best = bits, Question{Subset: b, Bits: bits}
+			most, best = bits, Question{Subset: b}
 		}
 	}
 	return best

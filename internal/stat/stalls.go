@@ -16,8 +16,6 @@ type Stalling struct {
 	Episodes, Longest int
 	// Period between the starts of episodes in values, when they come at even distances; 0 otherwise.
 	Period float64
-	// Swing is the spread from the 5% to the 95% quantile as a share of the median.
-	Swing float64
 }
 
 // periodicSpread is the spread of the distances between episodes, as a share of their mean, up to which they count as
@@ -32,7 +30,6 @@ func Stalls(values []float64, fraction float64) Stalling {
 		return out
 	}
 	out.Low = Quantile(values, 0)
-	out.Swing = (Quantile(values, 0.95) - Quantile(values, 0.05)) / out.Median
 	limit := fraction * out.Median
 	var starts []int
 	below, run := 0, 0

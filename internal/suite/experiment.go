@@ -49,8 +49,6 @@ type Experiment struct {
 	Limit string
 	// Commands are those of exec: factors, by their names.
 	Commands map[string]lab.SettingCommands
-	// Text is the file as it was read.
-	Text string
 }
 
 // IsExperiment says whether a YAML file is an experiment, and no suite: whether it has the key that only experiments
@@ -77,9 +75,7 @@ func DecodeExperiment(name string, data []byte, check func(text string) (complai
 	if root == nil {
 		return Experiment{}, r.Err()
 	}
-	e := r.experiment(root, check)
-	e.Text = string(data)
-	return e, r.Err()
+	return r.experiment(root, check), r.Err()
 }
 
 func (r *reporter) experiment(root *yaml.Node, check func(string) (string, string)) Experiment {

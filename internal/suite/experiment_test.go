@@ -58,7 +58,7 @@ commands:
 		Factors:  []string{"queue:scheduler=none,mq-deadline"},
 		Baseline: "none", Keep: []string{"cmdline:numa=off"}, Set: []string{"runtime=5s"}, Blocks: 6, Repetitions: 2,
 		Budget: 30 * time.Minute,
-		Share:  0.8, Margin: 0.02, Alpha: 0.01, Limit: "p99.9=2ms", Text: text,
+		Share:  0.8, Margin: 0.02, Alpha: 0.01, Limit: "p99.9=2ms",
 		Commands: map[string]lab.SettingCommands{"profile": {Apply: []string{"tuned-adm", "profile", "{level}"},
 			Verify: []string{"cat", "/etc/tuned/active_profile"}, Undo: []string{"tuned-adm", "profile", "{old}"}}},
 	}

@@ -12,11 +12,8 @@ import (
 
 // ETA is what one of fio's status lines says.
 type ETA struct {
-	// Jobs that are running and files that they have open.
-	Jobs, Files int
-	// Share of the work that is done, 0..1, and the time left, which Known says whether fio can tell yet.
+	// Left is the time left, and Known says whether fio can tell yet.
 	Known bool
-	Share float64
 	Left  time.Duration
 	// IOPS and Bandwidth (bytes a second) of the last interval by direction. Empty where fio shows none, as while it
 	// lays files out or ramps up.
@@ -24,7 +21,7 @@ type ETA struct {
 }
 
 var (
-	etaHead  = regexp.MustCompile(`^Jobs: (\d{1,9}) \(f=(\d{1,9})\)`)
+	etaHead  = regexp.MustCompile(`^Jobs: \d{1,9} \(f=\d{1,9}\)`)
 	etaField = regexp.MustCompile(`\[([^][]*?)( /s| ?IOPS| iops)?\]`)
 	etaLeft  = regexp.MustCompile(`^eta (?:(\d+)d:)?(?:(\d+)h:)?(\d+)m:(\d+)s$`)
 )
@@ -35,15 +32,12 @@ var (
 //	Jobs: 2 (f=2), 0-6000 IOPS: [m(2)][-.-%][r=15.6MiB/s,w=8000KiB/s][r=4002,w=2000 IOPS][eta 00m:00s]
 //	Jobs: 4 (f=4): [r(4)] [66.7% done] [258.1MB/0KB/0KB /s] [66.1K/0/0 iops] [eta 00m:01s]
 func ParseETA(line string) (ETA, bool) {
-	head := etaHead.FindStringSubmatch(line)
-	if head == nil {
+	head := etaHead.FindString(line)
+	if head == "" {
 		return ETA{}, false
 	}
 	e := ETA{IOPS: map[string]float64{}, Bandwidth: map[string]float64{}}
-	e.Jobs, _ = strconv.Atoi(head[1]) // the pattern admits nothing but short numbers
-	e.Files, _ = strconv.Atoi(head[2])
-	_, fields, _ := strings.Cut(line[len(head[0]):], ":")
-	share := false
+	_, fields, _ := strings.Cut(line[len(head):], ":")
 	for _, m := range etaField.FindAllStringSubmatch(fields, -1) {
 		text := m[1]
 		left := etaLeft.FindStringSubmatch(text)
@@ -53,16 +47,13 @@ func ParseETA(line string) (ETA, bool) {
 			e.Left = clock(left[1:])
 		case isPercent:
 			v, err := strconv.ParseFloat(percent, 64)
-			if share = err == nil && v >= 0 && v <= 100; share {
-				e.Share = v / 100
-			}
+			e.Known = err == nil && v >= 0 && v <= 100
 		case strings.HasSuffix(strings.ToLower(m[2]), "iops"):
 			rates(e.IOPS, text, 1000)
 		case strings.Contains(text, "B"):
 			rates(e.Bandwidth, text+strings.TrimSpace(m[2]), 1024)
 		}
 	}
-	e.Known = share
 	return e, true
 }
 

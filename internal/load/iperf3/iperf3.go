@@ -20,7 +20,6 @@ type Result struct {
 	Version string
 	// Client and Server are the addresses of the test's first connection; empty where none was made.
 	Client, Server string
-	Port           int
 	Start          time.Time
 	Protocol       string // "TCP", "UDP", "SCTP"
 	Streams        int
@@ -31,7 +30,7 @@ type Result struct {
 	// Rate in B/s that each stream was limited to; 0 is none.
 	Rate float64
 	// Congestion control of the sender and of the receiver; empty where the test does not say.
-	SenderCongestion, ReceiverCongestion string
+	SenderCongestion string
 	// Forward is what the client sent, Reverse what the server sent; nil where it did not.
 	Forward, Reverse *Flow
 	// ClientCPU and ServerCPU are the CPU time of the two iperf3 processes as a share of one CPU, without what the
@@ -157,7 +156,6 @@ type start struct {
 	Connected []struct {
 		LocalHost  string `json:"local_host"`
 		RemoteHost string `json:"remote_host"`
-		RemotePort int    `json:"remote_port"`
 	} `json:"connected"`
 	Timestamp struct {
 		Seconds      int64 `json:"timesecs"`
@@ -211,8 +209,7 @@ type end struct {
 		Host   float64 `json:"host_total"`
 		Remote float64 `json:"remote_total"`
 	} `json:"cpu_utilization_percent"`
-	SenderCongestion   string `json:"sender_tcp_congestion"`
-	ReceiverCongestion string `json:"receiver_tcp_congestion"`
+	SenderCongestion string `json:"sender_tcp_congestion"`
 }
 
 // add an event of --json-stream:
@@ -251,9 +248,9 @@ func (d *document) result() (Result, error) {
 		return Result{}, errors.New("this is what the server printed; what the client printed says more")
 	}
 	r := Result{Version: strings.TrimPrefix(d.Start.Version, "iperf "), Failed: d.Error, ClientCPU: -1, ServerCPU: -1,
-		SenderCongestion: d.End.SenderCongestion, ReceiverCongestion: d.End.ReceiverCongestion}
+		SenderCongestion: d.End.SenderCongestion}
 	if c := d.Start.Connected; len(c) > 0 {
-		r.Client, r.Server, r.Port = c[0].LocalHost, c[0].RemoteHost, c[0].RemotePort
+		r.Client, r.Server = c[0].LocalHost, c[0].RemoteHost
 	}
 	if t := d.Start.Timestamp; t.Milliseconds > 0 {
 		r.Start = time.UnixMilli(t.Milliseconds).UTC()

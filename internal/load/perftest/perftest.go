@@ -17,10 +17,8 @@ import (
 
 // Result is one test, as the client saw it.
 type Result struct {
-	// Verb is "write", "read" or "send"; Device is the adapter.
-	Verb, Device string
-	// GID is the index of the address that was used; below 0 where it is unknown.
-	GID int
+	// Verb is "write", "read" or "send".
+	Verb string
 	// Size of an operation in bytes, and how many there were.
 	Size, Iterations int64
 	// Bitrate in bit/s, Rate of operations a second. 0 in a test of answers.
@@ -51,7 +49,7 @@ const number = `([0-9]+(?:\.[0-9]+)?)`
 //	MsgSize: 4096,
 //	BW_average: 1.56,
 func Parse(text []byte) (Result, error) {
-	r := Result{GID: -1}
+	var r Result
 	all := string(text)
 	head := regexp.MustCompile(
 		`(RDMA_Write|RDMA_Read|Send)[ _](?:Post List )?(?:Bidirectional[ _])?(BW|Latency)[ _]Test`).FindStringSubmatch(
@@ -60,10 +58,6 @@ func Parse(text []byte) (Result, error) {
 		return r, errors.New("expected what perftest prints, found no line with the name of a test")
 	}
 	r.Verb = strings.ToLower(strings.TrimPrefix(head[1], "RDMA_"))
-	r.Device = word(all, `Device"?\s*:\s*"?([A-Za-z0-9_.-]+)`)
-	if n, err := strconv.Atoi(word(all, `GID[ _]index"?\s*:\s*([0-9]+)`)); err == nil {
-		r.GID = n
-	}
 	if strings.Contains(all, "test_info") {
 		return r, r.document(all)
 	}

@@ -86,7 +86,7 @@ func TestVersions(t *testing.T) {
 	} {
 		r, err := Parse([]byte(head + table))
 		got := r.Values()
-		if err != nil || len(got) != len(want) || r.Device != "mlx5_0" || r.GID != 3 {
+		if err != nil || len(got) != len(want) {
 			t.Errorf("%s%v, %v, %+v", table, got, err, r)
 		}
 		for name, v := range want {

@@ -14,7 +14,6 @@ import (
 
 // Result is one test, as the client saw it.
 type Result struct {
-	Version string
 	// Total is the whole test; Valid is what counts of it: without the first 0.4 s and the last 0.05 s. Zero where the
 	// test did not come so far.
 	Total, Valid Part
@@ -49,11 +48,9 @@ type Part struct {
 func Parse(text []byte) (Result, error) {
 	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(string(text), "")
 	r := Result{Percentiles: map[float64]float64{}}
-	found := regexp.MustCompile(`== version #(\S+) ==`).FindStringSubmatch(plain)
-	if found == nil {
+	if !regexp.MustCompile(`== version #\S+ ==`).MatchString(plain) {
 		return Result{}, errors.New("expected what sockperf prints, found no line with its version")
 	}
-	r.Version = strings.TrimSuffix(found[1], "-no.git")
 	scale := 1e-6
 	if strings.Contains(plain, "avg-latency=") {
 		scale = 2e-6
