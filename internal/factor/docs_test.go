@@ -69,9 +69,8 @@ run. [Whose journals are undone](experiments.md#whose-runs-and-journals-are-acte
 - **` + "`--keep`" + `** settings are not touched, by whatever name: keeping ` + "`sysctl:vm.swappiness`" + ` keeps ` + "`sysfs:/proc/sys/vm/swappiness`" + `, keeping
   ` + "`queue:scheduler`" + ` keeps it on every disk, and ` + "`*`" + ` stands for any text. Where the kernel would change one along with something else, it is held, or
   the change is refused.
-- **What can't be put back is refused** unless the experiment allows it by its whole name: files that can't be read, values that the kernel
-  takes once (kernel.modules_disabled), and everything that does something at once (vm.drop_caches, /sys/…/remove, delete, reset, rescan,
-  bind, unbind, power/…).
+- **What can't be put back is refused**: files that can't be read, values that the kernel takes once (kernel.modules_disabled), and
+  everything that does something at once (vm.drop_caches, /sys/…/remove, delete, reset, rescan, bind, unbind, power/…).
 
 A journal is lines of JSON, schema ` + "`headroom/changes/v1`" + `; it holds the path, the old value and the new one, so that it can be undone by hand too.
 
@@ -160,7 +159,7 @@ func moreAbout(scheme string) string {
 	case "exec":
 		return "The experiment file gives argument vectors: `apply`, `verify`, which prints the level in effect and " +
 			"nothing else, and `undo`. In each argument `{level}`\nstands for the level, and in `undo` `{old}` for " +
-			"the one to go back to. Without `undo` the factor has to be allowed by name."
+			"the one to go back to. Without `undo` the factor is refused."
 	case "irq":
 		return "Interrupts of a device are its message-signalled ones. On x86 without interrupt remapping a move " +
 			"waits for the next interrupt, so whether it went\nwhere it was sent is asked before and after a load. " +

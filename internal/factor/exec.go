@@ -38,13 +38,11 @@ func bindExec(ctx context.Context, w scheme.Scope, name string) (scheme.Setting,
 			Hints: []string{"an experiment file says how to apply, verify and undo it"}}
 	case len(c.Apply) == 0 || len(c.Verify) == 0:
 		return scheme.Setting{}, &lab.Error{Kind: lab.Usage, What: factorName + " needs apply and verify"}
+	case len(c.Undo) == 0:
+		return scheme.Setting{}, &lab.Error{Kind: lab.Refused, What: factorName + " is refused: it has no undo command",
+			Hints: []string{"add undo: and a list of arguments to the experiment file, in which {old} stands for the " +
+				"level to go back to"}}
 	}
 	s := scheme.Setting{Spots: []spot.Spot{{Kind: spot.ByCommands, Name: factorName, Commands: &c}}}
-	if len(c.Undo) == 0 {
-		if !w.Allows(factorName) {
-			return scheme.Setting{}, scheme.Refusal(factorName, "it has no undo command")
-		}
-		s.Spots[0].OneWay = "it has no undo command"
-	}
 	return s.Readable(ctx, w.Target)
 }

@@ -72,7 +72,7 @@ func bindNIC(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, 
 		s.Companions = scheme.AdapterCompanions(ctx, w.Target, device)
 		s.Values = func(level string) ([]string, error) {
 			// net/ipv6/addrconf.c, addrconf_notify: below IPV6_MIN_MTU an adapter loses its IPv6 addresses and routes.
-			if n, err := strconv.Atoi(level); err == nil && n < 1280 && !w.Allows("nic:"+name) {
+			if n, err := strconv.Atoi(level); err == nil && n < 1280 {
 				return nil, scheme.Refusal("nic:"+name,
 					"below 1280 the kernel takes the IPv6 addresses from the adapter")
 			}

@@ -135,7 +135,7 @@ func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, w
 		Boot: readings[len(all)-1].Value}
 	differs := false
 	for i, place := range s.Spots {
-		if r := readings[i]; r.Err != nil && place.OneWay == "" {
+		if r := readings[i]; r.Err != nil {
 			return nil, &lab.Error{What: s.Factor + " can't be changed: what is there can't be read",
 				Target: target.RemoteName(j.target), Err: r.Err, Hints: spot.HintsOf(r.Err)}
 		}
@@ -189,11 +189,7 @@ func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error
 	missed := false
 	for i, p := range next.Spots {
 		values = append(values, readings[i].Value)
-		if p.readable() {
-			missed = missed || readings[i].Err != nil || !spot.Same(readings[i].Value, p.New)
-		} else if failed[i] != nil {
-			return failed[i]
-		}
+		missed = missed || readings[i].Err != nil || !spot.Same(readings[i].Value, p.New)
 	}
 	switch cause := errors.Join(failed...); {
 	case ctx.Err() != nil:
@@ -238,10 +234,9 @@ func (j *Journal) writeSpots(ctx context.Context, doing string, positions []posi
 		}
 		var wrong []int
 		for i, p := range positions {
-			unknown := !p.readable() && pass > 0 // it was written, and nobody can say what it is
-			if !unknown && (readings[i].Err != nil || !spot.Same(readings[i].Value, value(p))) {
+			if readings[i].Err != nil || !spot.Same(readings[i].Value, value(p)) {
 				wrong = append(wrong, i)
-			} else if !unknown {
+			} else {
 				failed[i] = nil
 			}
 		}
@@ -286,7 +281,7 @@ func (j *Journal) CheckInEffect(ctx context.Context) error {
 	var errs []error
 	for i, place := range order {
 		p := newest[place.Key()]
-		if !p.readable() || readings[i].Err == nil && spot.Same(readings[i].Value, p.New) {
+		if readings[i].Err == nil && spot.Same(readings[i].Value, p.New) {
 			continue
 		}
 		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q",

@@ -195,9 +195,6 @@ func (j *Journal) mark() string { return "headroom-" + j.head.ID }
 
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// readable says whether a spot's value can be known: what is allowed although it can't be read has none.
-func (p position) readable() bool { return p.OneWay == "" || p.Old != "" }
-
 // syncFolder makes the names in a folder survive a power cut.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)

@@ -481,10 +481,6 @@ func TestExec(t *testing.T) {
 	if _, err := factor.Bind(t.Context(), w, "exec:for-good"); lab.KindOf(err) != lab.Refused {
 		t.Errorf("what has no undo: %v", err)
 	}
-	w.Allow = []string{"exec:for-good"}
-	if _, err := factor.Bind(t.Context(), w, "exec:for-good"); err != nil {
-		t.Errorf("what has no undo, and was allowed: %v", err)
-	}
 	for _, name := range []string{"exec:broken", "exec:not-there"} {
 		if _, err := factor.Bind(t.Context(), w, name); err == nil {
 			t.Errorf("%s was bound", name)

@@ -124,11 +124,10 @@ func (j *Journal) externalChanges(s *step, back []position, readings []spot.Read
 }
 
 // restore sets the old values, the last spot first, and then those that the kernel has changed along, and holds the
-// values against what is there in the end. What was allowed by name although it may not come back is tried.
+// values against what is there in the end.
 func (j *Journal) restore(ctx context.Context, s *step, main, along []position) error {
 	main = slices.Clone(main)
 	slices.Reverse(main)
-	main = slices.DeleteFunc(main, func(p position) bool { return !p.readable() })
 	all := append(main, along...)
 	if len(all) == 0 {
 		return nil
@@ -140,7 +139,7 @@ func (j *Journal) restore(ctx context.Context, s *step, main, along []position) 
 	var errs []error
 	for i, p := range all {
 		gone := readings[i].Err != nil && i >= len(main) // with what it belonged to
-		if gone || p.OneWay != "" || readings[i].Err == nil && spot.Same(readings[i].Value, p.Old) {
+		if gone || readings[i].Err == nil && spot.Same(readings[i].Value, p.Old) {
 			continue
 		}
 		now := fmt.Sprintf("is %q", readings[i].Value)

@@ -62,13 +62,10 @@ func bindSysctl(ctx context.Context, w scheme.Scope, name string) (scheme.Settin
 
 // bindProc is a file below /proc/sys, whatever it was called.
 func bindProc(ctx context.Context, w scheme.Scope, factorName, file string) (scheme.Setting, error) {
-	s := scheme.OneFile(file)
 	if reason := oneWaySysctl(strings.TrimPrefix(file, "/proc/sys/")); reason != "" {
-		if !w.Allows(factorName) {
-			return scheme.Setting{}, scheme.Refusal(factorName, reason)
-		}
-		s.Spots[0].OneWay = reason
+		return scheme.Setting{}, scheme.Refusal(factorName, reason)
 	}
+	s := scheme.OneFile(file)
 	s.Companions = spot.Files(sysctlCompanions(file))
 	return s.Readable(ctx, w.Target)
 }

@@ -52,7 +52,7 @@ func bindSysfs(ctx context.Context, w scheme.Scope, name string) (scheme.Setting
 	}
 	s := scheme.OneFile(name)
 	for _, p := range []string{name, resolved[0]} {
-		if reason := dangerousFile(p); reason != "" && !w.Allows(factorName) {
+		if reason := dangerousFile(p); reason != "" {
 			return scheme.Setting{}, scheme.Refusal(factorName, reason)
 		}
 	}
@@ -63,14 +63,10 @@ func bindSysfs(ctx context.Context, w scheme.Scope, name string) (scheme.Setting
 	}
 	if r := spot.FileReading(name, files[name]); r.Err != nil {
 		reason := "it can't be read, so the old value can't be put back"
-		if !w.Allows(factorName) {
-			return scheme.Setting{}, errors.Join(scheme.Refusal(factorName, reason), r.Err)
-		}
-		s.Spots[0].OneWay = reason
-	} else {
-		_, s.Possible = spot.Chosen(string(files[name].Data))
-		s.Listed = true
+		return scheme.Setting{}, errors.Join(scheme.Refusal(factorName, reason), r.Err)
 	}
+	_, s.Possible = spot.Chosen(string(files[name].Data))
+	s.Listed = true
 	return s, nil
 }
 

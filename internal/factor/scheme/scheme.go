@@ -69,8 +69,6 @@ type Scope struct {
 	// Adapter is the one that a network's tests take, which factors call under-test; empty where there is none, or it
 	// is not known.
 	Adapter string
-	// Allow are the factors that may be bound although they are dangerous or can't be undone, by their whole names.
-	Allow []string
 	// Commands are the user's own, by the name of the exec: factor.
 	Commands map[string]spot.Commands
 }
@@ -104,16 +102,6 @@ func (w Scope) Named(texts []string) []string {
 		named = append(named, text)
 	}
 	return named
-}
-
-// Allows says whether the user has named a factor as one that may be changed all the same.
-func (w Scope) Allows(factorName string) bool {
-	for _, a := range w.Allow {
-		if a == factorName {
-			return true
-		}
-	}
-	return false
 }
 
 // Refuse is check with what holds for every scheme.

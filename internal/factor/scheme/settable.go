@@ -40,9 +40,8 @@ func Writable(t target.Target, path string) error {
 	return err
 }
 
-// Refusal says why a factor is not changed unless it is allowed by name.
+// Refusal says why a factor is not changed.
 func Refusal(factorName, reason string) error {
 	return &lab.Error{Kind: lab.Refused, What: factorName + " is refused: " + reason,
-		Hints: []string{"what you are sure of can be allowed by its whole name: allow: [" + factorName +
-			"] in the experiment file"}}
+		Hints: []string{"set it by hand, measure a run before and one after it, and compare them: headroom compare"}}
 }

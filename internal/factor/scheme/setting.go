@@ -97,8 +97,8 @@ func (s Setting) Readable(ctx context.Context, t target.Target) (Setting, error)
 	if err != nil {
 		return Setting{}, err
 	}
-	for i, r := range readings {
-		if r.Err != nil && s.Spots[i].OneWay == "" {
+	for _, r := range readings {
+		if r.Err != nil {
 			return Setting{}, &lab.Error{What: r.Err.Error(), Target: target.RemoteName(t), Hints: spot.HintsOf(r.Err)}
 		}
 	}

@@ -40,8 +40,6 @@ type Spot struct {
 	Options string `json:"options,omitempty"`
 	// Commands of the user.
 	Commands *Commands `json:"commands,omitempty"`
-	// OneWay is why the value can't be read or put back; empty for all but what the user has allowed by name.
-	OneWay string `json:"one_way,omitempty"`
 }
 
 // String names the spot for people.
