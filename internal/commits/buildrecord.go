@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"headroom/internal/safepath"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -74,9 +76,5 @@ func writeSafely(path string, data []byte) error {
 	if err := os.Rename(building, path); err != nil {
 		return err
 	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return safepath.SyncFolder(filepath.Dir(path))
 }

@@ -17,6 +17,7 @@ import (
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
 
@@ -264,14 +265,14 @@ func (t *Tree) keep(hash, image string) error {
 			return err
 		}
 	}
-	if err := syncFolder(aside); err != nil {
+	if err := safepath.SyncFolder(aside); err != nil {
 		return err
 	}
 	t.AtStep("name " + hash)
 	if err := os.Rename(aside, folder); err != nil {
 		return err
 	}
-	return syncFolder(t.Out)
+	return safepath.SyncFolder(t.Out)
 }
 
 // write a file to the disk; from nil it is empty.
@@ -286,13 +287,5 @@ func write(path string, from io.Reader) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return safepath.SyncFolder(filepath.Dir(path))
 }

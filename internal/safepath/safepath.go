@@ -3,7 +3,8 @@
 //
 // A program that runs as root and acts on what it reads (a journal of settings to put back, a list of folders to
 // remove) does what the owner of those files wants. So they must belong to its own user or to root, and so must every
-// folder on the way to them, and nobody else may write to any of those.
+// folder on the way to them, and nobody else may write to any of those. Which of them a living process works on, and
+// which it has left, is here as well.
 package safepath
 
 import (

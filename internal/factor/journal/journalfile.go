@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/factor/spot"
 	"headroom/internal/lab"
+	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
 
@@ -91,7 +92,7 @@ func Create(dir, id string, t target.Target) (*Journal, error) {
 	if err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, j.path, unix.RENAME_NOREPLACE); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", j.path, err), f.Close(), os.Remove(building))
 	}
-	return j, syncFolder(dir)
+	return j, safepath.SyncFolder(dir)
 }
 
 // claim opens an empty file that no other process works on, and locks it. One that was killed in the middle of making
@@ -103,7 +104,7 @@ func claim(path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = lockNamed(f, path); err == nil {
+		if err = safepath.Lock(f, path); err == nil {
 			err = f.Truncate(0)
 		}
 		if err == nil {
@@ -119,23 +120,6 @@ func claim(path string) (*os.File, error) {
 
 // claimLimit is much longer than it takes to make a journal, or to see that nobody makes it.
 const claimLimit = time.Second
-
-// lockNamed locks an open file for one process alone, and makes sure that it is still the one of its name: whoever held
-// the lock until now may have given it another or removed it, which is [fs.ErrNotExist].
-func lockNamed(f *os.File, path string) error {
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return err
-	}
-	mine, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	there, err := os.Stat(path)
-	if err == nil && !os.SameFile(mine, there) {
-		err = fs.ErrNotExist
-	}
-	return err
-}
 
 // Open are the factors whose changes are not undone, in the order in which they were made.
 func (j *Journal) Open() []string {
@@ -154,7 +138,7 @@ func (j *Journal) Close() error {
 	var err error
 	if len(j.open) == 0 && len(j.damaged) == 0 {
 		j.atStep("remove the journal")
-		err = errors.Join(os.Remove(j.path), syncFolder(filepath.Dir(j.path)))
+		err = errors.Join(os.Remove(j.path), safepath.SyncFolder(filepath.Dir(j.path)))
 	}
 	err = errors.Join(err, j.file.Close())
 	j.file = nil
@@ -194,15 +178,6 @@ func (j *Journal) note(s *step, did string) error {
 func (j *Journal) mark() string { return "headroom-" + j.head.ID }
 
 const bootID = "/proc/sys/kernel/random/boot_id"
-
-// syncFolder makes the names in a folder survive a power cut.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
 
 const suffix = ".changes"
 

@@ -27,26 +27,14 @@ type Leftover struct {
 // Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made.
 // Trust says whether one may be acted on; any other is left alone, unread, with that error.
 func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	paths, err := safepath.Records(dir, func(name string) bool {
+		return isUnfinished(name) || strings.HasSuffix(name, suffix)
+	}, trust)
 	errs := []error{err}
 	var found []Leftover
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		unfinished := strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".new")
-		if !unfinished && !strings.HasSuffix(e.Name(), suffix) {
-			continue
-		}
-		if err := trust(path); err != nil {
-			if !safepath.Locked(path) { // else it is that of somebody who is at work
-				errs = append(errs, err)
-			}
-			continue
-		}
+	for _, path := range paths {
 		switch {
-		case unfinished:
+		case isUnfinished(filepath.Base(path)):
 			errs = append(errs, removeUnfinished(path))
 		case !safepath.Locked(path):
 			j, err := read(path)
@@ -63,6 +51,10 @@ func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
 	return found, errors.Join(errs...)
 }
 
+func isUnfinished(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".new")
+}
+
 // removeUnfinished removes a journal that a killed process did not finish making. Nothing was changed: that waits until
 // a journal has its name.
 func removeUnfinished(path string) error {
@@ -74,7 +66,7 @@ func removeUnfinished(path string) error {
 		return err
 	}
 	defer f.Close()
-	switch err := lockNamed(f, path); {
+	switch err := safepath.Lock(f, path); {
 	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, fs.ErrNotExist):
 		return nil // somebody makes it, or it was finished just now
 	case err != nil:
@@ -89,7 +81,7 @@ func Load(path string, t target.Target) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := lockNamed(f, path); {
+	switch err := safepath.Lock(f, path); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "the changes of " + idOf(path) +
 			" are those of another process that is at work"}, f.Close())

@@ -101,7 +101,7 @@ func (k *BootJournal) append(r Record) error {
 		return errors.Join(err, f.Close(), os.Remove(building))
 	}
 	k.file = f
-	return syncFolder(dir)
+	return safepath.SyncFolder(dir)
 }
 
 // After forgets the record: the host runs as it starts by itself.
@@ -110,7 +110,7 @@ func (k *BootJournal) After(Record) error {
 		return nil
 	}
 	k.atStep("forget the record of a boot")
-	err := errors.Join(os.Remove(k.path), syncFolder(filepath.Dir(k.path)), k.file.Close())
+	err := errors.Join(os.Remove(k.path), safepath.SyncFolder(filepath.Dir(k.path)), k.file.Close())
 	k.file = nil
 	return err
 }
@@ -136,23 +136,11 @@ type Leftover struct {
 // Pending lists the records in a folder. Trust says whether one may be acted on; any other is left alone, unread, with
 // that error.
 func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	// What was never finished being made goes with the journals of settings.
+	paths, err := safepath.Records(dir, func(name string) bool { return strings.HasSuffix(name, journalSuffix) }, trust)
 	errs := []error{err}
 	var found []Leftover
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if !strings.HasSuffix(e.Name(), journalSuffix) {
-			continue // what was never finished being made goes with the journals of settings
-		}
-		if err := trust(path); err != nil {
-			if !safepath.Locked(path) { // else it is that of somebody who is at work
-				errs = append(errs, err)
-			}
-			continue
-		}
+	for _, path := range paths {
 		line, err := readJournal(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // forgotten meanwhile
@@ -172,19 +160,11 @@ func Resume(left Leftover) (*BootJournal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	switch err := safepath.Lock(f, left.Path); {
+	case errors.Is(err, unix.EWOULDBLOCK):
 		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "another process is starting " +
 			left.Record.Target + " again"}, f.Close())
-	}
-	// Whoever held the lock until now may have removed the file.
-	mine, err := f.Stat()
-	if err == nil {
-		var there os.FileInfo
-		if there, err = os.Stat(left.Path); err == nil && !os.SameFile(mine, there) {
-			err = fs.ErrNotExist
-		}
-	}
-	if err != nil {
+	case err != nil: // whoever held the lock until now may have removed the file
 		return nil, errors.Join(err, f.Close())
 	}
 	return &BootJournal{path: left.Path, id: left.ID, file: f, atStep: func(string) {}}, nil
@@ -225,13 +205,4 @@ func inUse(path string, process int) bool {
 			return true
 		}
 	}
-}
-
-// syncFolder makes the names in a folder survive a power cut.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

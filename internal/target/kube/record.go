@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
 	"headroom/internal/target/kube/podname"
@@ -125,15 +127,7 @@ func (j *journal) save(r Record) error {
 	}
 	old := j.file
 	j.file = f
-	return errors.Join(old.Close(), syncFolder(filepath.Dir(j.path)))
-}
-
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(old.Close(), safepath.SyncFolder(filepath.Dir(j.path)))
 }
 
 // remove removes the record: nothing of it is left in the cluster.
@@ -151,26 +145,11 @@ type Leftover struct {
 // Pending takes the records of headrooms that were killed, or that could not clear up. Each must be given back: with
 // Remove, or Release. Trust says whether a record may be acted on; any other is left alone, unread, with that error.
 func Pending(folder string, trust func(name string) error) ([]Leftover, error) {
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
+	paths, err := safepath.Records(folder, func(name string) bool { return strings.HasSuffix(name, recordSuffix) },
+		trust)
+	errs := []error{err}
 	var left []Leftover
-	var errs []error
-	for _, e := range entries {
-		path := filepath.Join(folder, e.Name())
-		if !strings.HasSuffix(path, recordSuffix) {
-			continue
-		}
-		if err := trust(path); err != nil {
-			if !safepath.Locked(path) { // else it is that of somebody who is at work
-				errs = append(errs, err)
-			}
-			continue
-		}
+	for _, path := range paths {
 		l, err := openLeftover(path)
 		if err != nil {
 			errs = append(errs, err)
@@ -192,9 +171,9 @@ func openLeftover(path string) (*Leftover, error) {
 		return nil, err
 	}
 	j := &journal{path, f}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = nil // its headroom lives
+	if err := safepath.Lock(f, path); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) {
+			err = nil // its headroom lives, and may have written a newer one
 		}
 		return nil, errors.Join(err, f.Close())
 	}

@@ -1,0 +1,61 @@
+package safepath
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Records are the paths of the files in a folder, by name, that were left by processes and may be acted on; wanted says
+// which names are such. Trust says whether one may be acted on: any other is left alone, unread, and its error is among
+// the errors, unless somebody is at work on it. A folder that is not there has none.
+func Records(dir string, wanted func(name string) bool, trust func(path string) error) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	errs := []error{err}
+	var paths []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !wanted(e.Name()) {
+			continue
+		}
+		if err := trust(path); err == nil {
+			paths = append(paths, path)
+		} else if !Locked(path) {
+			errs = append(errs, err)
+		}
+	}
+	return paths, errors.Join(errs...)
+}
+
+// Lock locks an open file for one process alone, and makes sure that it is still the one of its name: whoever held the
+// lock until now may have given it another or removed it, which is [fs.ErrNotExist]. A lock that another process holds
+// is [unix.EWOULDBLOCK].
+func Lock(f *os.File, path string) error {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return err
+	}
+	mine, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(path)
+	if err == nil && !os.SameFile(mine, there) {
+		err = fs.ErrNotExist
+	}
+	return err
+}
+
+// SyncFolder makes the names in a folder survive a power cut.
+func SyncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
