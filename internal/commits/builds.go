@@ -200,24 +200,12 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 	b.jobs++
 	spec := target.JobSpec{ID: fmt.Sprintf("%s-build%d-%d", b.Run, os.Getpid(), b.jobs),
 		Argv: slices.Concat([]string{"sh", "-c", inFolder, "sh", b.path(hash)}, b.Build), Env: []string{b.Mark}}
-	job, err := b.tree.target.Start(ctx, spec)
-	if err != nil {
-		return err
-	}
-	after := context.WithoutCancel(ctx)
-	select {
-	case <-job.Done():
-	case <-ctx.Done():
-		err := job.Kill(after, 3*time.Second)
+	stop := func(after context.Context, job target.Job) error {
 		return errors.Join(&lab.Error{Kind: lab.Cancelled, What: "stopped", Err: context.Cause(ctx)},
-			err, job.Remove(after))
+			job.Kill(after, 3*time.Second))
 	}
-	state, err := job.Poll(after)
-	if err != nil {
-		return err
-	}
-	printed, err := job.Tail(after, "stdout", 1<<16)
-	if err = errors.Join(err, job.Remove(after)); err != nil || state.ExitCode == 0 && state.Signal == "" {
+	state, printed, err := target.RunJob(ctx, b.tree.target, spec, "stdout", stop)
+	if err != nil || state.ExitCode == 0 && state.Signal == "" {
 		return err
 	}
 	if full := unix.ENOSPC.Error(); strings.Contains(strings.ToLower(string(printed)), full) {

@@ -183,26 +183,15 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	if t.Mark != "" {
 		spec.Env = []string{t.Mark}
 	}
-	job, err := t.Target.Start(ctx, spec)
-	if err != nil {
-		return err
-	}
-	after := context.WithoutCancel(ctx)
-	select {
-	case <-job.Done():
-	case <-ctx.Done():
-		err := job.Kill(after, stopGrace)
+	stop := func(after context.Context, job target.Job) error {
+		err := errors.Join(stopped(ctx), job.Kill(after, stopGrace))
 		if t.End != nil {
 			err = errors.Join(err, t.End(after, t.objects()))
 		}
-		return errors.Join(stopped(ctx), err, job.Remove(after))
-	}
-	state, err := job.Poll(after)
-	if err != nil {
 		return err
 	}
-	output, err := job.Tail(after, "stdout", 1<<16)
-	if err = errors.Join(err, job.Remove(after)); err != nil || state.ExitCode == 0 && state.Signal == "" {
+	state, output, err := target.RunJob(ctx, t.Target, spec, "stdout", stop)
+	if err != nil || state.ExitCode == 0 && state.Signal == "" {
 		return err
 	}
 	printed := string(output)

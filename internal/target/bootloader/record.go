@@ -134,18 +134,10 @@ func (m machine) writeNew(ctx context.Context, f NewFile) error {
 			return err
 		}
 	}
-	job, err := m.Start(ctx, target.JobSpec{ID: onceID, Argv: argv, Stdin: []byte(f.Text)})
+	spec := target.JobSpec{ID: onceID, Argv: argv, Stdin: []byte(f.Text)}
+	stop := func(after context.Context, job target.Job) error { return errors.Join(ctx.Err(), job.Kill(after, 0)) }
+	state, printed, err := target.RunJob(ctx, m, spec, "stderr", stop)
 	if err != nil {
-		return err
-	}
-	select {
-	case <-job.Done():
-	case <-ctx.Done():
-		return errors.Join(ctx.Err(), job.Kill(context.WithoutCancel(ctx), 0), job.Remove(context.WithoutCancel(ctx)))
-	}
-	state, err := job.Poll(ctx)
-	printed, _ := job.Fetch(ctx, "stderr")
-	if err = errors.Join(err, job.Remove(ctx)); err != nil {
 		return err
 	}
 	if state.ExitCode != 0 {
