@@ -1,10 +1,6 @@
 package stat
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat"
-)
+import "math"
 
 // ShiftChange estimates the ratio of two independent samples with a fixed number of values as UnpairedChange does, but
 // its interval is that of the ranks alone: one wild run among twenty hardly moves it, where Welch's widens until it
@@ -13,17 +9,10 @@ import (
 // the lower one that it has: 90% for three and three.
 func ShiftChange(base, next []float64, confidence float64) Change {
 	a, b := LogsOf(base), LogsOf(next)
-	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)),
-		Spread: math.NaN()}
-	if c.N == 0 {
-		return c
-	}
-	differences := Pairwise(a, b)
-	c.Ratio = math.Exp(medianOfSorted(differences))
+	c, differences := rankedChange(a, b)
 	if c.N < 2 {
 		return c
 	}
-	c.Spread = math.Sqrt((stat.Variance(a, nil) + stat.Variance(b, nil)) / 2)
 	c.Confidence = confidence
 	rank := criticalRank(len(a), len(b), confidence)
 	if rank == 0 {

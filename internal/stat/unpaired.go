@@ -47,19 +47,10 @@ const minWithoutModes = 4
 // Statistics 34 (1963); B. L. Welch, Biometrika 34 (1947).
 func UnpairedChange(base, next []float64, confidence float64) Change {
 	a, b := LogsOf(base), LogsOf(next)
-	c := Change{
-		Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)),
-		Spread: math.NaN(),
-	}
-	if c.N == 0 {
-		return c
-	}
-	differences := Pairwise(a, b)
-	c.Ratio = math.Exp(medianOfSorted(differences))
+	c, differences := rankedChange(a, b)
 	if c.N < 2 {
 		return c
 	}
-	c.Spread = math.Sqrt((stat.Variance(a, nil) + stat.Variance(b, nil)) / 2)
 	lo, hi := welch(a, b, confidence)
 	rank := criticalRank(len(a), len(b), confidence)
 	if rank > 0 {
@@ -73,6 +64,22 @@ func UnpairedChange(base, next []float64, confidence float64) Change {
 	}
 	c.Lo, c.Hi, c.Confidence = math.Exp(lo), math.Exp(hi), confidence
 	return c
+}
+
+// rankedChange is the ratio of two samples of logarithms by Hodges and Lehmann, without an interval, with all
+// differences between the two, in order.
+func rankedChange(a, b []float64) (Change, []float64) {
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)),
+		Spread: math.NaN()}
+	if c.N == 0 {
+		return c, nil
+	}
+	differences := Pairwise(a, b)
+	c.Ratio = math.Exp(medianOfSorted(differences))
+	if c.N >= 2 {
+		c.Spread = math.Sqrt((stat.Variance(a, nil) + stat.Variance(b, nil)) / 2)
+	}
+	return c, differences
 }
 
 // welch is the interval of the difference of the means, by Student's t with Welch's and Satterthwaite's degrees of
