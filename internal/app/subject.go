@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/diff"
 	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/store"
@@ -88,7 +89,7 @@ func (p *App) FactsOfTarget(ctx context.Context, t target.Target, limit time.Dur
 	place := lab.Place{Kind: lab.NoPlace}
 	if h, ok := t.(target.HasTestPath); ok && h.TestPath() != "" {
 		var err error
-		if place, err = facts.ResolvePlace(ctx, t, h.TestPath()); err != nil {
+		if place, err = undertest.Resolve(ctx, t, h.TestPath()); err != nil {
 			return facts.Document{}, err
 		}
 	}

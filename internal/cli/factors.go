@@ -12,7 +12,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
-	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 )
 
@@ -154,7 +154,7 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 	defer p.CloseTarget(t)
 	where := scheme.Scope{Target: t}
 	if len(places) > 0 {
-		if where.Place, err = facts.ResolvePlace(ctx, t, places[0]); err != nil {
+		if where.Place, err = undertest.Resolve(ctx, t, places[0]); err != nil {
 			return row, err
 		}
 	} else if row.Scheme == "queue" || row.Scheme == "mount" {

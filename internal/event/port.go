@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/nfs"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -57,7 +57,7 @@ func loseTrunk(ctx context.Context, w Scope, words []string) (Plan, error) {
 		return Plan{}, refused("lose-port PORT takes a port by its name",
 			"it is no NFS that is measured there, so that nothing of it can be lost")
 	}
-	p, err := facts.PathsOfNFSUnder(ctx, w.Target, w.Place.Path)
+	p, err := nfs.PathsUnder(ctx, w.Target, w.Place.Path)
 	if err != nil {
 		return Plan{}, err
 	}

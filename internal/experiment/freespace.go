@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/app"
-	"headroom/internal/facts"
+	"headroom/internal/facts/storage"
 	"headroom/internal/lab"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/suite"
@@ -48,7 +48,7 @@ const Spare = 64 << 20
 
 // checkFreeSpace fails when the scratch file does not fit.
 func (m *Measurement) checkFreeSpace(ctx context.Context, place lab.Place) error {
-	space, err := facts.Free(ctx, m.Target, place.Path)
+	space, err := storage.Free(ctx, m.Target, place.Path)
 	if err != nil {
 		return err
 	}

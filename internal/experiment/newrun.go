@@ -11,6 +11,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/facts"
+	"headroom/internal/facts/counters"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/suite"
@@ -160,7 +162,7 @@ func (m *Measurement) ResolvePlace(ctx context.Context, su suite.Suite, args []s
 		return lab.Place{}, app.Usage(fmt.Sprintf("%s is on %s, where no working directory is known", path,
 			m.Target.Name()), "write the whole path: /srv")
 	}
-	return facts.ResolvePlace(ctx, m.Target, path)
+	return undertest.Resolve(ctx, m.Target, path)
 }
 
 // Expand applies the command line to the suite and returns its cells.
@@ -216,7 +218,7 @@ func (m *Measurement) warnOfOtherLoad(ctx context.Context) error {
 	if len(m.Place().Disks) == 0 {
 		return nil
 	}
-	activity, err := facts.InUse(ctx, m.Target, m.Place().Disks)
+	activity, err := counters.InUse(ctx, m.Target, m.Place().Disks)
 	if err == nil && activity.Disturbing() {
 		m.Run.Warnings = append(m.Run.Warnings, validity.BusyBefore(activity.String()))
 	}
@@ -228,7 +230,7 @@ func (m *Measurement) warnOfStore(ctx context.Context) error {
 	if !app.OnThisMachine(ctx, m.Target) {
 		return nil
 	}
-	same, err := facts.SameDevice(ctx, m.Target, m.Place(), m.Store.Dir())
+	same, err := undertest.SameDevice(ctx, m.Target, m.Place(), m.Store.Dir())
 	if err != nil || !same {
 		return err
 	}

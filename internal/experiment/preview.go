@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/app"
-	"headroom/internal/facts"
+	"headroom/internal/facts/storage"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
@@ -133,7 +133,7 @@ func (m *Measurement) wear(ctx context.Context, place lab.Place, writes float64)
 	if len(place.Disks) == 0 {
 		return ""
 	}
-	w := facts.Endurance(ctx, m.Target, place.Disks[0])
+	w := storage.Endurance(ctx, m.Target, place.Disks[0])
 	if w.Unknown != "" {
 		return "; its wear is unknown"
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/unit"
@@ -43,7 +43,7 @@ func (m *Measurement) FindPlaceAgain(ctx context.Context) error {
 	if was.Kind == lab.NoPlace {
 		return nil
 	}
-	resolve := facts.ResolvePlace
+	resolve := undertest.Resolve
 	if was.Members != nil {
 		resolve = ResolveDevices
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/app"
-	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/target"
@@ -18,7 +18,7 @@ func ResolveDevices(ctx context.Context, t target.Target, names string) (lab.Pla
 	all := lab.Place{Kind: lab.Device, Members: []string{}}
 	var paths []string
 	for name := range strings.SplitSeq(names, ",") {
-		p, err := facts.ResolvePlace(ctx, t, name)
+		p, err := undertest.Resolve(ctx, t, name)
 		if err != nil {
 			return lab.Place{}, err
 		}
@@ -44,7 +44,7 @@ func ResolveDevices(ctx context.Context, t target.Target, names string) (lab.Pla
 func (m *Measurement) claimMembers(ctx context.Context) ([]*device, error) {
 	var held []*device
 	for i, path := range strings.Split(m.Place().Path, ",") {
-		place, err := facts.ResolvePlace(ctx, m.Target, path)
+		place, err := undertest.Resolve(ctx, m.Target, path)
 		if err == nil {
 			var d *device
 			if d, err = m.hold(ctx, place); err == nil {

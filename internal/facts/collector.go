@@ -7,9 +7,13 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/counters"
 	"headroom/internal/facts/hardware"
 	"headroom/internal/facts/kernel"
+	"headroom/internal/facts/network"
+	"headroom/internal/facts/nfs"
 	"headroom/internal/facts/process"
+	"headroom/internal/facts/storage"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -46,26 +50,26 @@ func Collectors() []Collector {
 		{Name: "numa", Collect: hardware.CollectNUMA},
 		{Name: "memory", Collect: hardware.CollectMemory},
 		{Name: "slab", Collect: hardware.CollectSlab},
-		{Name: "place", Collect: collectPlace},
-		{Name: "filesystem", Commands: spaceCommands, Collect: collectFilesystem},
-		{Name: "disks", Collect: collectDisks},
-		{Name: "all-disks", Collect: collectAllDisks},
-		{Name: "nvme", Commands: nvmeCommands, Collect: collectNVMe},
-		{Name: "volumes", Commands: volumeCommands, Collect: collectVolumes},
-		{Name: "zfs", Collect: collectZFS},
-		{Name: "iscsi", Collect: collectISCSI},
-		{Name: "mounts", Commands: mountCommands, Collect: collectMounts},
+		{Name: "place", Collect: storage.CollectPlace},
+		{Name: "filesystem", Commands: storage.SpaceCommands, Collect: storage.CollectFilesystem},
+		{Name: "disks", Collect: storage.CollectDisks},
+		{Name: "all-disks", Collect: storage.CollectAllDisks},
+		{Name: "nvme", Commands: storage.NVMeCommands, Collect: storage.CollectNVMe},
+		{Name: "volumes", Commands: storage.VolumeCommands, Collect: storage.CollectVolumes},
+		{Name: "zfs", Collect: storage.CollectZFS},
+		{Name: "iscsi", Collect: storage.CollectISCSI},
+		{Name: "mounts", Commands: storage.MountCommands, Collect: storage.CollectMounts},
 		{Name: "pci", Collect: hardware.CollectPCI},
 		{Name: "cgroup", Collect: process.CollectCgroup},
-		{Name: "nics", Commands: nicCommands, Collect: collectNICs},
-		{Name: "ethtool", Commands: ethtoolCommands, Collect: collectEthtool},
-		{Name: "interrupts", Collect: collectNICInterrupts},
-		{Name: "tcp", Collect: collectTCP},
-		{Name: "routes", Commands: routeCommands, Collect: collectRoutes},
-		{Name: "infiniband", Collect: collectInfiniBand},
-		{Name: "nfs", Collect: collectNFS},
-		{Name: "nfsd", Collect: collectNFSServer},
-		{Name: "load", Collect: collectLoad},
+		{Name: "nics", Commands: network.NICCommands, Collect: network.CollectNICs},
+		{Name: "ethtool", Commands: network.EthtoolCommands, Collect: network.CollectEthtool},
+		{Name: "interrupts", Collect: network.CollectNICInterrupts},
+		{Name: "tcp", Collect: network.CollectTCP},
+		{Name: "routes", Commands: network.RouteCommands, Collect: network.CollectRoutes},
+		{Name: "infiniband", Collect: network.CollectInfiniBand},
+		{Name: "nfs", Collect: nfs.CollectNFS},
+		{Name: "nfsd", Collect: nfs.CollectNFSServer},
+		{Name: "load", Collect: counters.CollectLoad},
 		{Name: "processes", Collect: process.CollectProcesses},
 		{Name: Tools, Commands: process.ToolCommands, Collect: process.CollectTools},
 	}

@@ -16,7 +16,9 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/counters"
 	"headroom/internal/facts/factstest"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -29,7 +31,7 @@ func TestGolden(t *testing.T) {
 		t.Run(m.Title, func(t *testing.T) {
 			place, facts := placeAndFacts(t, m)
 			checkWhole(t, facts)
-			gauges, err := NewCounterReader(t.Context(), m, place.Disks)
+			gauges, err := counters.NewReader(t.Context(), m, place.Disks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +58,7 @@ func TestGolden(t *testing.T) {
 // placeAndFacts reads everything that the machine says, and the place under test.
 func placeAndFacts(t testing.TB, m *factstest.Machine) (lab.Place, []lab.Fact) {
 	t.Helper()
-	place, err := ResolvePlace(t.Context(), m, m.Place)
+	place, err := undertest.Resolve(t.Context(), m, m.Place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,7 @@ func checkWhole(t *testing.T, facts []lab.Fact) {
 // TestLive reads this very machine.
 func TestLive(t *testing.T) {
 	local := target.NewLocal(t.TempDir())
-	place, err := ResolvePlace(t.Context(), local, t.TempDir())
+	place, err := undertest.Resolve(t.Context(), local, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +224,7 @@ func TestSnapshotDoesNotHang(t *testing.T) {
 func snapshotDoesNotHang(t *testing.T) {
 	s := slow{factstest.Saved(t, "firecracker"), make(chan struct{})}
 	defer close(s.hang)
-	place, err := ResolvePlace(t.Context(), s, "/srv/scratch")
+	place, err := undertest.Resolve(t.Context(), s, "/srv/scratch")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
-// Package facts says what is known of the machine that is measured: its conditions as facts, the place that a user
-// points at and the disks underneath it, and the machine's own counters around each load.
+// Package facts says what is known of the machine that is measured: its conditions as facts. The packages below it have
+// the collectors, the place that a user points at with the disks underneath, and the machine's own counters around each
+// load.
 //
 // # What it reads
 //
@@ -27,10 +28,12 @@
 //
 // and, in the order in which a run meets them:
 //
-//	ResolvePlace   what the user gave: a directory or a device, and the whole disks underneath
-//	InUse          whether somebody else keeps those disks busy
-//	Endurance      how much of a drive's life is used, where the drive tells
-//	CounterReader         counters before and after each load
+//	undertest.Resolve   what the user gave: a directory or a device, and the whole disks underneath
+//	counters.InUse      whether somebody else keeps those disks busy
+//	storage.Endurance   how much of a drive's life is used, where the drive tells
+//	counters.Reader     counters before and after each load
+//
+// Collectors of one area are a package: kernel, hardware, process, nfs, network, storage. They stand on collect.
 //
 // What several collectors need (all block devices, all processes, /proc/interrupts) is read once for a snapshot.
 //

@@ -13,7 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/counters"
 	"headroom/internal/facts/factstest"
+	"headroom/internal/facts/storage"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -26,7 +29,7 @@ func TestLoopDevices(t *testing.T) {
 	}
 	local := target.NewLocal(t.TempDir())
 	dir := t.TempDir()
-	under, err := ResolvePlace(t.Context(), local, dir)
+	under, err := undertest.Resolve(t.Context(), local, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,17 +65,17 @@ func TestLoopDevices(t *testing.T) {
 		}
 	}
 
-	run(t, local, "mkfs.ext4", "-q", loop)
+	factstest.Run(t, local, "mkfs.ext4", "-q", loop)
 	point := mounted(t, local, loop, "ext4")
 	place = resolved(t, local, point)
 	if place.Kind != lab.Directory || place.Filesystem != "ext4" || !slices.Equal(place.Disks, disks) {
 		t.Errorf("ext4 on the loop device: %+v", place)
 	}
-	space, err := Free(t.Context(), local, point)
+	space, err := storage.Free(t.Context(), local, point)
 	if err != nil || space.Total <= 32<<20 || space.Total > 64<<20 || space.Available > space.Free {
 		t.Errorf("room on the loop device: %+v, %v", space, err)
 	}
-	same, err := SameDevice(t.Context(), local, place, filepath.Join(dir, "not", "there"))
+	same, err := undertest.SameDevice(t.Context(), local, place, filepath.Join(dir, "not", "there"))
 	if err != nil || same == (len(under.Disks) == 0) {
 		t.Errorf("a folder beside the image: same device is %v, %v", same, err)
 	}
@@ -89,12 +92,12 @@ func TestLoopDevices(t *testing.T) {
 
 	second := attach(t, local, image(t, filepath.Join(dir, "second"), 128<<20))
 	third := attach(t, local, image(t, filepath.Join(dir, "third"), 128<<20))
-	run(t, local, "mkfs.btrfs", "-q", "-d", "raid0", "-m", "raid1", second, third)
+	factstest.Run(t, local, "mkfs.btrfs", "-q", "-d", "raid0", "-m", "raid1", second, third)
 	point = mounted(t, local, second, "btrfs")
-	s := newStack(collect.Reader{FS: local.FS()})
-	m, ok := collect.MountOf(s.mounts, point)
+	s := storage.NewStack(collect.Reader{FS: local.FS()})
+	m, ok := collect.MountOf(s.Mounts, point)
 	both := []string{filepath.Base(second), filepath.Base(third)}
-	if got := s.ofMount(m); !ok ||
+	if got := s.OfMount(m); !ok ||
 		!slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(both))) {
 		t.Errorf("btrfs over two devices lies on %v, not %v", got, both)
 	}
@@ -108,7 +111,7 @@ func TestInUse(t *testing.T) {
 	local := target.NewLocal(t.TempDir())
 	loop := attach(t, local, image(t, filepath.Join(t.TempDir(), "image"), 64<<20))
 	disks := []string{filepath.Base(loop)}
-	quiet, err := InUse(t.Context(), local, disks)
+	quiet, err := counters.InUse(t.Context(), local, disks)
 	if err != nil || quiet.Disturbing() {
 		t.Errorf("nobody uses the device, and it shows %v, %v", quiet, err)
 	}
@@ -120,7 +123,7 @@ func TestInUse(t *testing.T) {
 			_, _ = local.Run(ctx, "dd", "if="+loop, "of=/dev/null", "bs=4k", "count=1000", "iflag=direct")
 		}
 	}()
-	busy, err := InUse(t.Context(), local, disks)
+	busy, err := counters.InUse(t.Context(), local, disks)
 	stop()
 	<-done
 	if err != nil || !busy.Disturbing() || busy.ReadIOPS == 0 || busy.WriteIOPS != 0 {
@@ -143,42 +146,24 @@ func image(t *testing.T, name string, size int64) string {
 
 func attach(t *testing.T, local *target.Local, file string) string {
 	t.Helper()
-	loop := run(t, local, "losetup", "--find", "--show", file)
-	t.Cleanup(func() { cleanup(t, local, "losetup", "--detach", loop) })
+	loop := factstest.Run(t, local, "losetup", "--find", "--show", file)
+	t.Cleanup(func() { factstest.Cleanup(t, local, "losetup", "--detach", loop) })
 	return loop
 }
 
 func mounted(t *testing.T, local *target.Local, device, kind string) string {
 	t.Helper()
 	point := t.TempDir()
-	run(t, local, "mount", "-t", kind, device, point)
-	t.Cleanup(func() { cleanup(t, local, "umount", point) })
+	factstest.Run(t, local, "mount", "-t", kind, device, point)
+	t.Cleanup(func() { factstest.Cleanup(t, local, "umount", point) })
 	return point
 }
 
 func resolved(t *testing.T, local *target.Local, name string) lab.Place {
 	t.Helper()
-	place, err := ResolvePlace(t.Context(), local, name)
+	place, err := undertest.Resolve(t.Context(), local, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return place
-}
-
-func run(t *testing.T, local *target.Local, argv ...string) string {
-	t.Helper()
-	out, err := local.Run(t.Context(), argv...)
-	if err != nil || out.ExitCode != 0 {
-		t.Fatalf("%s: %v %s", lab.ShellQuote(argv), err, out.Stderr)
-	}
-	return strings.TrimSpace(string(out.Stdout))
-}
-
-// cleanup runs after the test's own context is cancelled.
-func cleanup(t *testing.T, local *target.Local, argv ...string) {
-	t.Helper()
-	out, err := local.Run(context.WithoutCancel(t.Context()), argv...)
-	if err != nil || out.ExitCode != 0 {
-		t.Errorf("%s: %v %s", lab.ShellQuote(argv), err, out.Stderr)
-	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/factstest"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 )
 
@@ -28,7 +29,7 @@ func TestRedactMachines(t *testing.T) {
 			places = append(places, "/mnt/my share")
 		}
 		for _, p := range places {
-			place, err := ResolvePlace(t.Context(), m, p)
+			place, err := undertest.Resolve(t.Context(), m, p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/factor/journal"
-	"headroom/internal/facts"
+	"headroom/internal/facts/nfs"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/runner/workspace"
@@ -152,7 +152,7 @@ func clearTarget(ctx context.Context, p *app.App, s *store.Store, run lab.Run, l
 		return clearOn(ctx, p, t, s, run, left)
 	}
 	folder := filepath.Dir(left.Scratch[0])
-	if _, err := facts.PathsOfNFS(ctx, t, folder); err == nil {
+	if _, err := nfs.PathsOf(ctx, t, folder); err == nil {
 		return clearOn(ctx, p, t, s, run, left)
 	}
 	var did []string

@@ -1,7 +1,7 @@
 package runner
 
 import (
-	"headroom/internal/facts"
+	"headroom/internal/facts/counters"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -16,7 +16,7 @@ func (s *Session) host() target.Target {
 
 // addCosts adds to the values of a load what an I/O of it cost the host. Nothing is added of a load whose I/Os are not
 // counted.
-func addCosts(values map[string]float64, spent facts.Spent, ios float64) {
+func addCosts(values map[string]float64, spent counters.Spent, ios float64) {
 	if values == nil || ios <= 0 {
 		return
 	}

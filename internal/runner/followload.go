@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/counters"
 	"headroom/internal/lab"
 	"headroom/internal/runner/engine"
 	"headroom/internal/target"
@@ -36,14 +36,14 @@ type finished struct {
 	// occurrences is what became of the events of the load.
 	occurrences []occurrence
 	// spent is what the host spent while it ran.
-	spent facts.Spent
+	spent counters.Spent
 }
 
 // running is a load that was started.
 type running struct {
 	finished
 	load     load
-	before   facts.EnergyReading
+	before   counters.EnergyReading
 	eventRun *eventRun
 }
 

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/network"
 	"headroom/internal/lab"
 	"headroom/internal/validity"
 )
@@ -15,7 +15,7 @@ import (
 // then on.
 func (s *Session) findPorts(ctx context.Context) error {
 	var err error
-	if s.clientPorts, s.serverPorts, err = facts.FindPorts(ctx, s.Target, s.Server.Target, s.Server.Address); err !=
+	if s.clientPorts, s.serverPorts, err = network.FindPorts(ctx, s.Target, s.Server.Target, s.Server.Address); err !=
 		nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Session) findPorts(ctx context.Context) error {
 // networkPathEnd is one end of a test on its way through a port: the claims of the test there, and the counters around
 // it.
 type networkPathEnd struct {
-	ports          facts.Ports
+	ports          network.Ports
 	before, after  validity.Counters
 	sent, received validity.ReportedTraffic
 }
@@ -152,7 +152,7 @@ func expectedFirst(p lab.PortTraffic) int {
 }
 
 // pathEndThrough is all that is claimed of one port, or of those of several next hops, with the counters around it.
-func pathEndThrough(ends []networkPathEnd, at facts.Ports) validity.NetworkPathEnd {
+func pathEndThrough(ends []networkPathEnd, at network.Ports) validity.NetworkPathEnd {
 	end := validity.NetworkPathEnd{Expected: at.Expected, Address: at.Address, Over: at.Over}
 	var first, last validity.Counters
 	for _, e := range ends {

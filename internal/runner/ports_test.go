@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/network"
 	"headroom/internal/lab"
 	"headroom/internal/validity"
 )
@@ -17,7 +17,9 @@ func TestClaimsOfAPortAddUp(t *testing.T) {
 		return validity.Counters{Time: begin.Add(time.Duration(second) * time.Second),
 			Ports: map[string]validity.PortCounters{"eth0": {Sent: lab.PortFlow{Bytes: bytes}}}}
 	}
-	port := func(network, name string) facts.Ports { return facts.Ports{Network: network, Expected: []string{name}} }
+	port := func(id, name string) network.Ports {
+		return network.Ports{Network: id, Expected: []string{name}}
+	}
 	ends := []networkPathEnd{
 		{ports: port("a", "eth0"), before: counted(1, 100), after: counted(9, 800),
 			sent:     validity.ReportedTraffic{Arrived: 300},

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/counters"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner/engine"
@@ -27,7 +27,7 @@ type attempt struct {
 	server         *validity.ServerCounters
 	backends       []validity.EndCounters
 	pathEnds       []networkPathEnd
-	kernelCounters facts.KernelCounters
+	kernelCounters counters.Kernel
 	done           finished
 	// running is the load while it goes on apart; nil where it is followed, and when it was gathered.
 	running *running
@@ -108,7 +108,7 @@ func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 		a.backends = append(a.backends, validity.EndCounters{Name: s.Backends[i].Role, Before: before})
 	}
 	if a.before, err = s.counters.Read(ctx); err == nil && s.CountKernel {
-		a.kernelCounters, err = facts.ReadKernelCounters(ctx, s.Target)
+		a.kernelCounters, err = counters.ReadKernel(ctx, s.Target)
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 		}
 	}
 	if s.CountKernel {
-		now, err := facts.ReadKernelCounters(ctx, s.Target)
+		now, err := counters.ReadKernel(ctx, s.Target)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/network"
 	"headroom/internal/lab"
 	"headroom/internal/load/iperf3"
 	"headroom/internal/load/perftest"
@@ -76,8 +76,8 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	}
 	g, _ := served.Of(cell.Engine)
 	listening := map[served.Listening]func(context.Context, target.Target, int) (bool, error){
-		served.TCP: facts.Listening, served.UDP: facts.ListeningUDP,
-		served.RDMA: facts.ListeningRDMA}[g.Listens(cell.Params)]
+		served.TCP: network.Listening, served.UDP: network.ListeningUDP,
+		served.RDMA: network.ListeningRDMA}[g.Listens(cell.Params)]
 	at := served.End{Address: s.Server.Address, Port: port}
 	if cell.Engine == lab.EnginePerftest {
 		var err error
@@ -189,11 +189,11 @@ func (s *Session) endServerAndCommand(ctx context.Context, cell Cell) []lab.Warn
 // unbound says that a server of perftest can't be told an address to listen on, and makes sure that it listens on no
 // port of an adapter but that under test even so.
 func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
-	links, err := facts.RDMALinks(ctx, s.Server.Target)
+	links, err := network.RDMALinks(ctx, s.Server.Target)
 	if err != nil {
 		return false, err
 	}
-	own, err := facts.InterfaceOf(ctx, s.Server.Target, s.Server.Address)
+	own, err := network.InterfaceOf(ctx, s.Server.Target, s.Server.Address)
 	if err != nil {
 		return false, err
 	}

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/counters"
+	"headroom/internal/facts/network"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner/workspace"
@@ -25,21 +26,21 @@ type Session struct {
 	outcome  Outcome
 	done     []plan.Done
 	boot     string
-	counters *facts.CounterReader
+	counters *counters.Reader
 	// serverCounters are the gauges of the server of a network's tests; nil where there is none. Both ends may be
 	// oneMachine.
-	serverCounters *facts.CounterReader
+	serverCounters *counters.Reader
 	oneMachine     bool
 	// backends are the gauges of the machines behind the place, in their order.
-	backends []*facts.CounterReader
+	backends []*counters.Reader
 	// clientPorts and serverPorts are those of the two ends. joint says that others measure at the same time, so that
 	// what ports counted is only known of all together.
-	clientPorts, serverPorts facts.Ports
+	clientPorts, serverPorts network.Ports
 	joint                    bool
 	// peers carry out each load at the same moment.
 	peers []*Session
 	// meter is that of the host.
-	meter   *facts.EnergyMeter
+	meter   *counters.EnergyMeter
 	atStart validity.Counters
 	// writtenBefore is how many bytes went to the disks in boots before this one.
 	writtenBefore int64

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/counters"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 )
@@ -93,7 +93,7 @@ func (s *Session) readMachine(ctx context.Context) error {
 		return err
 	}
 	s.boot = strings.TrimSpace(string(files[bootID].Data))
-	if s.counters, err = facts.NewCounterReader(ctx, s.Target, s.Place.Disks); err != nil {
+	if s.counters, err = counters.NewReader(ctx, s.Target, s.Place.Disks); err != nil {
 		return err
 	}
 	if strings.HasPrefix(s.Machine.Filesystem, "nfs") && s.Machine.MountPoint != "" {
@@ -103,7 +103,7 @@ func (s *Session) readMachine(ctx context.Context) error {
 		if err := s.Server.find(ctx); err != nil {
 			return err
 		}
-		if s.serverCounters, err = facts.NewCounterReader(ctx, s.Server.Target, nil); err != nil {
+		if s.serverCounters, err = counters.NewReader(ctx, s.Server.Target, nil); err != nil {
 			return err
 		}
 		there, err := s.Server.Target.ReadFiles(ctx, bootID)
@@ -117,7 +117,7 @@ func (s *Session) readMachine(ctx context.Context) error {
 	}
 	s.backends = nil
 	for _, b := range s.Backends {
-		g, err := facts.NewCounterReader(ctx, b.Target, nil)
+		g, err := counters.NewReader(ctx, b.Target, nil)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (s *Session) readMachine(ctx context.Context) error {
 		}
 		s.backends = append(s.backends, g)
 	}
-	if s.meter, err = facts.NewEnergyMeter(ctx, s.host()); err != nil {
+	if s.meter, err = counters.NewEnergyMeter(ctx, s.host()); err != nil {
 		return err
 	}
 	s.atStart, err = s.counters.Read(ctx)

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"headroom/internal/facts"
+	"headroom/internal/facts/counters"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/target"
@@ -95,7 +97,7 @@ func at(t *testing.T, path string) *bench {
 		t.Skip("fio is not installed")
 	}
 	b := &bench{t: t, local: target.NewLocal(t.TempDir())}
-	place, err := facts.ResolvePlace(t.Context(), b.local, path)
+	place, err := undertest.Resolve(t.Context(), b.local, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +196,7 @@ func (b *bench) fio(filename string, params ...string) []lab.Warning {
 
 func (b *bench) read(ctx context.Context) validity.Counters {
 	b.t.Helper()
-	counters, err := facts.NewCounterReader(ctx, b.local, b.place.Disks)
+	counters, err := counters.NewReader(ctx, b.local, b.place.Disks)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
-	"headroom/internal/facts"
+	"headroom/internal/facts/storage"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/store"
@@ -110,7 +111,7 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	images, err := facts.ResolvePlace(ctx, under, s.images)
+	images, err := undertest.Resolve(ctx, under, s.images)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 			need += m.Place().Size
 		}
 	}
-	space, err := facts.Free(ctx, under, s.images)
+	space, err := storage.Free(ctx, under, s.images)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (s *storageLadder) disksOf(ctx context.Context, t target.Target, g *ladderG
 	for i := range g.disks {
 		d := &g.disks[i]
 		path := "/dev/disk/by-id/" + d.Name
-		place, err := facts.ResolvePlace(ctx, t, path)
+		place, err := undertest.Resolve(ctx, t, path)
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +210,7 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *target.Disk, host []ru
 			}
 		}
 		if !same && r.place.Kind == lab.Device {
-			on, known, err := facts.Stacked(ctx, s.base, r.place, data)
+			on, known, err := undertest.Stacked(ctx, s.base, r.place, data)
 			if err != nil {
 				return 0, err
 			}
@@ -228,7 +229,7 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *target.Disk, host []ru
 // dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
 func (s *storageLadder) dataOf(ctx context.Context, d *target.Disk) (lab.Place, error) {
 	if d.Image {
-		return facts.ResolvePlace(ctx, s.base, s.images)
+		return undertest.Resolve(ctx, s.base, s.images)
 	}
 	file, err := filepath.EvalSymlinks(d.File)
 	if err != nil {
@@ -241,7 +242,7 @@ func (s *storageLadder) dataOf(ctx context.Context, d *target.Disk) (lab.Place, 
 	if info.Mode().IsRegular() {
 		file = filepath.Dir(file)
 	}
-	return facts.ResolvePlace(ctx, s.base, file)
+	return undertest.Resolve(ctx, s.base, file)
 }
 
 // diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees

@@ -13,7 +13,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/document"
 	"headroom/internal/experiment"
-	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/layers"
 	"headroom/internal/prose"
@@ -235,7 +235,7 @@ func (s *layerRun) checkOrder(ctx context.Context) error {
 				layerName(upper), layerName(lower)))
 			continue
 		}
-		on, known, err := facts.Stacked(ctx, upper.Target, lower.Place(), upper.Place())
+		on, known, err := undertest.Stacked(ctx, upper.Target, lower.Place(), upper.Place())
 		if err != nil {
 			return err
 		}

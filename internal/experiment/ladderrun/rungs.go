@@ -9,7 +9,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
-	"headroom/internal/facts"
+	"headroom/internal/facts/storage"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/target"
@@ -146,23 +147,23 @@ func (s *storageLadder) checkPaths(args []string) error {
 }
 
 // inspect finds what lies under a place, which may be several devices.
-func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []facts.Level, error) {
+func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []undertest.Level, error) {
 	top, err := s.resolve(ctx, arg)
 	if err != nil || top.Members == nil {
 		if err != nil {
 			return top, nil, err
 		}
-		levels, err := facts.Levels(ctx, s.base, top)
+		levels, err := undertest.Levels(ctx, s.base, top)
 		return top, levels, err
 	}
-	var all []facts.Level
+	var all []undertest.Level
 	for _, member := range top.Members {
-		levels, err := facts.Levels(ctx, s.base, lab.Place{Kind: lab.Device, Path: member, Resolved: member})
+		levels, err := undertest.Levels(ctx, s.base, lab.Place{Kind: lab.Device, Path: member, Resolved: member})
 		if err != nil {
 			return top, nil, err
 		}
 		for _, l := range levels {
-			if !slices.ContainsFunc(all, func(other facts.Level) bool { return other.Path == l.Path }) {
+			if !slices.ContainsFunc(all, func(other undertest.Level) bool { return other.Path == l.Path }) {
 				all = append(all, l)
 			}
 		}
@@ -172,7 +173,7 @@ func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []f
 
 // resolve takes commas for several devices, unless there is something of that name.
 func (s *storageLadder) resolve(ctx context.Context, arg string) (lab.Place, error) {
-	place, err := facts.ResolvePlace(ctx, s.base, arg)
+	place, err := undertest.Resolve(ctx, s.base, arg)
 	if err != nil && strings.Contains(arg, ",") {
 		return experiment.ResolveDevices(ctx, s.base, arg)
 	}
@@ -183,9 +184,9 @@ func (s *storageLadder) resolve(ctx context.Context, arg string) (lab.Place, err
 // drives.
 func (s *storageLadder) withoutStorage(ctx context.Context, drives int) ([]rung, error) {
 	var rungs []rung
-	place, err := facts.ResolvePlace(ctx, s.base, memoryFolder)
+	place, err := undertest.Resolve(ctx, s.base, memoryFolder)
 	if err == nil && place.Filesystem == "tmpfs" {
-		space, err := facts.Free(ctx, s.base, memoryFolder)
+		space, err := storage.Free(ctx, s.base, memoryFolder)
 		if err != nil {
 			return nil, err
 		}
@@ -211,14 +212,14 @@ func (s *storageLadder) withoutStorage(ctx context.Context, drives int) ([]rung,
 // null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it
 // would stay.
 func (s *storageLadder) null(ctx context.Context, jobs int) (rung, error) {
-	if place, err := facts.ResolvePlace(ctx, s.base, nullDevice); err == nil && place.Kind == lab.Device {
+	if place, err := undertest.Resolve(ctx, s.base, nullDevice); err == nil && place.Kind == lab.Device {
 		return rung{name: nullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
 	}
 	return rung{name: "fio's null engine", kind: ladder.Null, place: lab.Place{Kind: lab.NoPlace}, jobs: jobs}, nil
 }
 
 func (s *storageLadder) device(ctx context.Context, kind ladder.Kind, path string, jobs int) (rung, error) {
-	place, err := facts.ResolvePlace(ctx, s.base, path)
+	place, err := undertest.Resolve(ctx, s.base, path)
 	return rung{name: path, kind: kind, place: place, jobs: jobs}, err
 }
 
@@ -243,7 +244,7 @@ func groups(paths []string) [][]string {
 }
 
 // internalVolume says whether a volume is a part that LVM made for itself. Source: lvmraid(7), lvmthin(7), lvmcache(7).
-func internalVolume(l facts.Level) bool {
+func internalVolume(l undertest.Level) bool {
 	if l.Kind != "lvm" {
 		return false
 	}
@@ -280,7 +281,7 @@ func (s *storageLadder) named(ctx context.Context, args []string) ([]rung, error
 	return rungs, s.findLower(ctx, rungs)
 }
 
-func kindOf(top lab.Place, levels []facts.Level) ladder.Kind {
+func kindOf(top lab.Place, levels []undertest.Level) ladder.Kind {
 	switch {
 	case top.Members != nil:
 		return ladder.DriveGroup
@@ -297,7 +298,7 @@ func kindOf(top lab.Place, levels []facts.Level) ladder.Kind {
 }
 
 // countDrives is how many drives carry a place; where the kernel does not say, as many as the rung named before it has.
-func (s *storageLadder) countDrives(levels []facts.Level, before []rung) int {
+func (s *storageLadder) countDrives(levels []undertest.Level, before []rung) int {
 	n := 0
 	for _, l := range levels {
 		if l.Kind == "disk" {
@@ -338,7 +339,7 @@ func (s *storageLadder) liesOn(ctx context.Context, lower, upper rung, next bool
 	case lower.kind == ladder.DriveGroup:
 		return len(upper.place.Disks) > 0 && slices.Equal(lower.place.Disks, upper.place.Disks), nil
 	}
-	on, known, err := facts.Stacked(ctx, s.base, lower.place, upper.place)
+	on, known, err := undertest.Stacked(ctx, s.base, lower.place, upper.place)
 	if err == nil && !known && next {
 		s.notes = append(s.notes,
 			fmt.Sprintf("the kernel does not say what %s lies on; it is taken to be %s, which was named before it",

@@ -12,7 +12,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/parallel"
-	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/interference"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
@@ -110,7 +110,7 @@ func (s *interferenceRun) newParts(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if m.Run.Targets[0].Place, err = facts.ResolvePlace(ctx, m.Target, g.Over[0]); err != nil {
+			if m.Run.Targets[0].Place, err = undertest.Resolve(ctx, m.Target, g.Over[0]); err != nil {
 				return err
 			}
 			parts = []*experiment.Measurement{m}

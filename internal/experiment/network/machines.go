@@ -7,7 +7,7 @@ import (
 
 	"headroom/internal/experiment"
 	"headroom/internal/factor/scheme"
-	"headroom/internal/facts"
+	"headroom/internal/facts/network"
 )
 
 // Machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several
@@ -41,7 +41,7 @@ func (n *Network) Machines(ctx context.Context) ([]*VariedMachine, error) {
 			continue
 		}
 		looked[key] = true
-		at, there, err := facts.FindPorts(ctx, n.End(pair.Client).Target, n.End(pair.Server).Target, pair.Address)
+		at, there, err := network.FindPorts(ctx, n.End(pair.Client).Target, n.End(pair.Server).Target, pair.Address)
 		if err != nil {
 			return nil, err
 		}

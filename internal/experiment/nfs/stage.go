@@ -10,7 +10,7 @@ import (
 
 	"headroom/internal/event"
 	"headroom/internal/factor/mount"
-	"headroom/internal/facts"
+	"headroom/internal/facts/nfs"
 	"headroom/internal/facts/process"
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -94,7 +94,7 @@ func stageName(transport string, paths int) string {
 
 // lacksRDMA is which end has no RDMA; empty where both have it, as far as can be seen.
 func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
-	ports, err := facts.RDMAPorts(ctx, x.opened[x.Options.Client])
+	ports, err := nfs.RDMAPorts(ctx, x.opened[x.Options.Client])
 	if err != nil {
 		return "", err
 	}

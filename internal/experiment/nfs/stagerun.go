@@ -13,7 +13,7 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/progress"
 	"headroom/internal/factor/mount"
-	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/results"
 	"headroom/internal/runner"
@@ -147,7 +147,7 @@ func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsSt
 	if m.Resumed != nil {
 		return m.ResumeFrom(ctx, m.Resumed, m.Resumed.Run)
 	}
-	place, err := facts.ResolvePlace(ctx, s.target, s.folder)
+	place, err := undertest.Resolve(ctx, s.target, s.folder)
 	if err != nil {
 		return err
 	}

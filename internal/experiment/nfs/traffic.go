@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts"
+	"headroom/internal/facts/nfs"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/validity"
@@ -15,16 +15,16 @@ import (
 
 // nfsTraffic is what the ways of an NFS mount have carried so far.
 type nfsTraffic struct {
-	paths      facts.NFSPaths
-	interfaces facts.InterfaceCounters
+	paths      nfs.Paths
+	interfaces nfs.InterfaceCounters
 }
 
 func (x *Stages) traffic(ctx context.Context, point string) (*nfsTraffic, error) {
-	paths, err := facts.PathsOfNFS(ctx, x.opened[x.Options.Client], point)
+	paths, err := nfs.PathsOf(ctx, x.opened[x.Options.Client], point)
 	if err != nil {
 		return nil, err
 	}
-	wires, err := facts.ReadInterfaceCounters(ctx, x.opened[x.Options.Client])
+	wires, err := nfs.ReadInterfaceCounters(ctx, x.opened[x.Options.Client])
 	return &nfsTraffic{paths, wires}, err
 }
 

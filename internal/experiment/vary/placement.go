@@ -8,7 +8,7 @@ import (
 	"headroom/internal/experiment/parallel"
 	"headroom/internal/factor"
 	"headroom/internal/factor/load"
-	"headroom/internal/facts"
+	"headroom/internal/facts/network"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -41,7 +41,7 @@ func (x *Experiment) locate(ctx context.Context) error {
 func (x *Experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair,
 	pins []factor.Choice) (map[string]load.Locality, error) {
 	client, server := x.network.End(pair.Client).Target, x.network.End(pair.Server).Target
-	at, there, err := facts.FindPorts(ctx, client, server, pair.Address)
+	at, there, err := network.FindPorts(ctx, client, server, pair.Address)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
-	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -226,7 +226,7 @@ func (x *Experiment) samePlace(ctx context.Context) error {
 	if was.Kind == lab.NoPlace {
 		return nil
 	}
-	resolve := facts.ResolvePlace
+	resolve := undertest.Resolve
 	if was.Members != nil {
 		resolve = experiment.ResolveDevices
 	}

@@ -12,7 +12,7 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
-	"headroom/internal/facts"
+	"headroom/internal/facts/nfs"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -120,7 +120,7 @@ func NFSSetting(ctx context.Context, t target.Target, m NFSMount, folder string)
 	s.Values = func(string) ([]string, error) { return values, nil }
 	s.Later = func(ctx context.Context, _ string) (func(context.Context) error, error) {
 		verify := func(ctx context.Context) error {
-			p, err := facts.PathsOfNFS(ctx, t, folder)
+			p, err := nfs.PathsOf(ctx, t, folder)
 			if err == nil {
 				err = m.differs(p, points)
 			}
@@ -171,7 +171,7 @@ func nfsPoints(m NFSMount, folder string) []string {
 }
 
 // differs is how a mount differs from what was asked for; nil where it does not. points are those of the mount itself.
-func (m NFSMount) differs(p facts.NFSPaths, points []string) error {
+func (m NFSMount) differs(p nfs.Paths, points []string) error {
 	others := slices.DeleteFunc(slices.Clone(p.Others), func(point string) bool {
 		return slices.Contains(points, point)
 	})
@@ -207,7 +207,7 @@ func (m NFSMount) differs(p facts.NFSPaths, points []string) error {
 }
 
 // otherKind is an error where calls go over another transport than was asked for.
-func (m NFSMount) otherKind(p facts.NFSPaths, refuse func(hint, format string, args ...any) error) error {
+func (m NFSMount) otherKind(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
 	asked := strings.TrimSuffix(m.Option("proto"), "6")
 	for _, t := range p.Transports {
 		if asked == "" || t.Kind == asked {
@@ -223,7 +223,7 @@ func (m NFSMount) otherKind(p facts.NFSPaths, refuse func(hint, format string, a
 // otherNumber is an error where there are fewer or more transports than were asked for: nconnect of them to the first
 // address, and one to each of the others. Source: the kernel's fs/nfs/client.c and nfs4client.c (nfs4_add_trunk), and
 // what came of it on 6.1.
-func (m NFSMount) otherNumber(p facts.NFSPaths, refuse func(hint, format string, args ...any) error) error {
+func (m NFSMount) otherNumber(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
 	connections, err := strconv.Atoi(m.Option("nconnect"))
 	if err != nil || connections < 1 {
 		connections = 1

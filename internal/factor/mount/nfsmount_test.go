@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/factor/spot"
-	"headroom/internal/facts"
+	"headroom/internal/facts/nfs"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -63,12 +63,12 @@ func FuzzNFSMount(f *testing.F) {
 
 // Every way in which the kernel silently makes another mount than the one requested is reported by its name.
 func TestSilentFallbacks(t *testing.T) {
-	tcp, rdma := facts.NFSTransport{Kind: "tcp"}, facts.NFSTransport{Kind: "rdma"}
-	of := func(transports ...facts.NFSTransport) []facts.NFSTransport { return transports }
+	tcp, rdma := nfs.Transport{Kind: "tcp"}, nfs.Transport{Kind: "rdma"}
+	of := func(transports ...nfs.Transport) []nfs.Transport { return transports }
 	both := []string{"10.0.1.1", "10.0.2.1"}
 	for _, c := range []struct {
 		asked      string
-		transports []facts.NFSTransport
+		transports []nfs.Transport
 		addresses  []string
 		options    map[string]string
 		others     []string
@@ -114,7 +114,7 @@ func TestSilentFallbacks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = m.differs(facts.NFSPaths{Options: c.options, Transports: c.transports, Addresses: c.addresses,
+		err = m.differs(nfs.Paths{Options: c.options, Transports: c.transports, Addresses: c.addresses,
 			Others: c.others}, []string{"/mnt", "/mnt-2"})
 		if c.want == "" {
 			if err != nil {

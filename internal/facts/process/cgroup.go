@@ -228,3 +228,28 @@ func (g controlGroup) nearest(key string, attributes ...string) lab.Fact {
 		}
 	}
 }
+
+// QuotaFiles are the files that say how a limit of CPU time held back this process's control group, or one above it:
+// whatever is read on a target runs where its loads run.
+func QuotaFiles(r collect.Reader) []string {
+	text, err := r.Text(ownGroupsPath)
+	if err != nil {
+		return nil
+	}
+	mounts, groups := collect.ReadMounts(r), parseGroups(text)
+	g, ok := findGroup(r, mounts, groups, "cpu")
+	if !ok {
+		if g, ok = findGroup(r, mounts, groups, ""); !ok {
+			return nil
+		}
+	}
+	var files []string
+	for dir := g.dir; ; dir = path.Dir(dir) {
+		if file := path.Join(dir, "cpu.stat"); r.Exists(file) {
+			files = append(files, file)
+		}
+		if dir == g.top || dir == "/" || dir == "." {
+			return files
+		}
+	}
+}

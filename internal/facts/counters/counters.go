@@ -1,0 +1,230 @@
+package counters
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
+	"headroom/internal/facts/network"
+	"headroom/internal/facts/nfs"
+	"headroom/internal/facts/process"
+	"headroom/internal/facts/storage"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// Reader reads the machine's counters around a load. Which files there are is found out once, because looking
+// for them costs more than reading them.
+type Reader struct {
+	target target.Target
+	disks  []string
+	// throttles, clocks and sensors are paths; sensors by disk.
+	throttles, clocks []string
+	sensors           map[string]string
+	maxMHz            float64
+	all               []string
+	// quotas are the files cpu.stat of the load's control group and of those above it.
+	quotas []string
+	// mount is a point of NFS whose traffic is counted; empty for none. Uppers are ports that lie on others, which
+	// count the same bytes.
+	mount      string
+	upperDisks []string
+	// ports says that those of the machine are counted, meant are those that a network's tests should take, and
+	// pauseless says that they count no pause frames.
+	ports         bool
+	expectedPorts []string
+	withoutPauses bool
+}
+
+// The files that every kernel has, or that are simply left out where it does not.
+const (
+	diskStatsPath  = "/proc/diskstats"
+	statPath       = "/proc/stat"
+	vmStatPath     = "/proc/vmstat"
+	loadPath       = "/proc/loadavg"
+	pressureIOPath = "/proc/pressure/io"
+)
+
+// maxClocks is how many frequency policies are read at most: on some drivers each reading interrupts the core that it
+// asks about. On larger machines they are picked evenly.
+const maxClocks = 32
+
+// NewReader looks for the counters of a machine and of some disks, by kernel name.
+func NewReader(ctx context.Context, t target.Target, disks []string) (*Reader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := collect.Reader{FS: t.FS()}
+	g := &Reader{target: t, disks: slices.Clone(disks), sensors: map[string]string{}}
+	g.throttles = throttleFiles(r)
+	policies := r.Glob(hardware.CPUDir + "/cpufreq/policy*")
+	for _, p := range spaced(policies, maxClocks) {
+		if r.Exists(p + "/scaling_cur_freq") {
+			g.clocks = append(g.clocks, p+"/scaling_cur_freq")
+		}
+	}
+	g.maxMHz = meanMHz(policies, func(p string) (int64, error) { return r.Number(p + "/cpuinfo_max_freq") })
+	for _, d := range disks {
+		if file, ok := storage.SensorOf(r, d); ok {
+			g.sensors[d] = file
+		}
+	}
+	g.all = []string{diskStatsPath, statPath, vmStatPath, loadPath, pressureIOPath}
+	g.quotas = process.QuotaFiles(r)
+	g.all = slices.Concat(g.all, g.throttles, g.clocks, g.quotas)
+	for _, d := range disks {
+		if file, ok := g.sensors[d]; ok {
+			g.all = append(g.all, file)
+		}
+	}
+	return g, nil
+}
+
+// CountServer adds what goes between an NFS mount and its server, by its connections, and through the ports of the
+// machine.
+func (r *Reader) CountServer(point string) {
+	r.mount, r.ports = point, true
+	r.all = append(r.all, nfs.MountStatsPath, netDevPath)
+	for _, uppers := range network.PortsOver(r.target) {
+		r.upperDisks = append(r.upperDisks, uppers...)
+	}
+}
+
+// Read reads all counters in one round trip. What can't be read is absent as validity.Counters says; the error says
+// that the target can't be reached.
+func (r *Reader) Read(ctx context.Context) (validity.Counters, error) {
+	if err := ctx.Err(); err != nil {
+		return validity.Counters{}, err
+	}
+	now := time.Now()
+	files, err := r.target.ReadFiles(ctx, r.all...)
+	if err != nil {
+		return validity.Counters{}, &lab.Error{What: "can't read the machine's counters",
+			Target: target.RemoteName(r.target),
+			Err:    err}
+	}
+	c := validity.Counters{Time: now, Throttles: -1, PressureIO: -1, MaxMHz: r.maxMHz}
+	c.Disks = parseDiskStats(files[diskStatsPath].Data, r.disks)
+	c.CPU, c.Cores = parseStat(files[statPath].Data)
+	c.PagedIn, c.PagedOut = parseVMStat(files[vmStatPath].Data)
+	c.Load = parseLoad(files[loadPath].Data)
+	if s, ok := parsePressure(files[pressureIOPath].Data); ok {
+		c.PressureIO = s.total
+	}
+	if s := nfs.ParseMountStats(files[nfs.MountStatsPath].Data)[r.mount]; r.mount != "" && s.Moved {
+		c.Server = &validity.ServerBytes{Read: s.Read, Written: s.Written}
+		for _, t := range s.Each {
+			c.Transports = append(c.Transports, validity.TransportCalls{Kind: t.Kind, Calls: t.Sent})
+		}
+	}
+	if err := r.readPorts(ctx, files, &c); err != nil {
+		return c, err
+	}
+	for _, p := range r.throttles {
+		if n, ok := numberIn(files[p]); ok {
+			c.Throttles = max(c.Throttles, 0) + n
+		}
+	}
+	for _, p := range r.quotas {
+		q, ok := parseQuota(files[p].Data)
+		if !ok {
+			continue
+		}
+		if c.Quota == nil {
+			c.Quota = &validity.Quota{}
+		}
+		c.Quota.Periods, c.Quota.Throttled, c.Quota.Seconds = c.Quota.Periods+q.Periods, c.Quota.Throttled+q.Throttled,
+			c.Quota.Seconds+q.Seconds
+	}
+	c.MHz = meanMHz(r.clocks, func(p string) (int64, error) { return strconv.ParseInt(trimmed(files[p]), 10, 64) })
+	for d, p := range r.sensors {
+		// Thousandths of a degree. Source: the kernel's Documentation/hwmon/sysfs-interface.rst.
+		if n, ok := numberIn(files[p]); ok {
+			if c.DiskCelsius == nil {
+				c.DiskCelsius = make(map[string]float64, len(r.sensors))
+			}
+			c.DiskCelsius[d] = float64(n) / 1000
+		}
+	}
+	return c, nil
+}
+
+// ReadDisks reads the counters of the disks alone. It is for looking on while a load runs: reading a core's clock can
+// interrupt that core, so Read is not for every second. What can't be read is absent, as with Read.
+func (r *Reader) ReadDisks(ctx context.Context) (validity.Counters, error) {
+	now := time.Now()
+	files, err := r.target.ReadFiles(ctx, diskStatsPath)
+	if err != nil {
+		return validity.Counters{}, &lab.Error{What: "can't read the disks' counters",
+			Target: target.RemoteName(r.target),
+			Err:    err}
+	}
+	return validity.Counters{Time: now, Disks: parseDiskStats(files[diskStatsPath].Data, r.disks)}, nil
+}
+
+func trimmed(f target.File) string { return string(bytes.TrimSpace(f.Data)) }
+
+func numberIn(f target.File) (int64, bool) {
+	if f.Err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(trimmed(f), 10, 64)
+	return n, err == nil
+}
+
+// throttleFiles are the counters of thermal throttling (x86 only). Every thread shows its core's counter and its
+// package's, and each must be counted once.
+func throttleFiles(r collect.Reader) []string {
+	dir := hardware.CPUDir + "/cpu[0-9]*/thermal_throttle"
+	return append(
+		firstPerTopology(r, r.Glob(dir+"/core_throttle_count"), "core_cpus_list"),
+		firstPerTopology(r, r.Glob(dir+"/package_throttle_count"), "physical_package_id")...)
+}
+
+// firstPerTopology keeps the first file of those whose CPUs share a value in their topology.
+func firstPerTopology(r collect.Reader, files []string, part string) []string {
+	seen := map[string]bool{}
+	var kept []string
+	for _, p := range files {
+		id, err := r.Text(path.Dir(path.Dir(p)) + "/topology/" + part)
+		if err != nil || !seen[id] {
+			kept = append(kept, p)
+		}
+		seen[id] = true
+	}
+	return kept
+}
+
+// spaced takes at most n of a list, evenly spread.
+func spaced(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	picked := make([]string, n)
+	for i := range picked {
+		picked[i] = list[i*len(list)/n]
+	}
+	return picked
+}
+
+// meanMHz averages frequencies in kHz; 0 when none can be read.
+func meanMHz(paths []string, read func(string) (int64, error)) float64 {
+	var sum float64
+	var n int
+	for _, p := range paths {
+		if khz, err := read(p); err == nil && khz > 0 {
+			sum += float64(khz) / 1000
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}

@@ -1,0 +1,22 @@
+package counters
+
+import (
+	"testing"
+
+	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/factstest"
+	"headroom/internal/lab"
+)
+
+// FuzzLoadText reads one text as the files that say how busy a machine is.
+func FuzzLoadText(f *testing.F) {
+	factstest.Seed(f, vmStatPath)
+	factstest.Seed(f, statPath)
+	kinds := factstest.KindsByKey(catalogue.All())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := factstest.Files(map[string]string{vmStatPath: string(data), statPath: string(data)})
+		found := []lab.Fact{swapped(r), steal(r)}
+		factstest.CheckLines(t, found)
+		factstest.CheckKinds(t, found, kinds)
+	})
+}

@@ -1,0 +1,29 @@
+package factstest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Run is what a command prints on this machine.
+func Run(t testing.TB, local *target.Local, argv ...string) string {
+	t.Helper()
+	out, err := local.Run(t.Context(), argv...)
+	if err != nil || out.ExitCode != 0 {
+		t.Fatalf("%s: %v %s", lab.ShellQuote(argv), err, out.Stderr)
+	}
+	return strings.TrimSpace(string(out.Stdout))
+}
+
+// Cleanup runs after the test's own context is cancelled.
+func Cleanup(t testing.TB, local *target.Local, argv ...string) {
+	t.Helper()
+	out, err := local.Run(context.WithoutCancel(t.Context()), argv...)
+	if err != nil || out.ExitCode != 0 {
+		t.Errorf("%s: %v %s", lab.ShellQuote(argv), err, out.Stderr)
+	}
+}

@@ -1,0 +1,3 @@
+// Package network reads network interfaces and all that is set for them, RDMA ports, routes and the state of TCP,
+// and finds the ports that lead from one machine to another.
+package network

@@ -1,0 +1,140 @@
+package network
+
+import (
+	"io/fs"
+	"slices"
+	"strconv"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
+	"headroom/internal/lab"
+)
+
+// nicInterrupts are network adapters with the numbers of their interrupts.
+type nicInterrupts struct {
+	nics   []nic
+	irqs   [][]int
+	Counts hardware.Interrupts
+}
+
+// readNICInterrupts finds the adapters and what they took of all interrupts. Ports of one PCI function (mlx4 has two to
+// a function) share its interrupts, and so do the queues of a virtio adapter with its configuration interrupt.
+func readNICInterrupts(r collect.Reader) nicInterrupts {
+	nics, _ := findNICs(r)
+	nics = slices.DeleteFunc(nics, func(n nic) bool { return !n.hardware() })
+	found := nicInterrupts{nics: nics, irqs: make([][]int, len(nics))}
+	owners := map[int][]int{}
+	left := hardware.MaxInterrupts
+	for i, n := range nics {
+		if n.pci == "" {
+			continue
+		}
+		irqs := hardware.FunctionInterrupts(r, n.pci)
+		irqs = irqs[:min(len(irqs), left)]
+		left -= len(irqs)
+		found.irqs[i] = irqs
+		for _, irq := range irqs {
+			owners[irq] = append(owners[irq], i)
+		}
+	}
+	found.Counts = hardware.ReadInterrupts(r, owners, len(nics))
+	return found
+}
+
+// InterruptsOf are those of a snapshot, which the collector of disks needs, too: the file is long.
+func InterruptsOf(fsys fs.FS, in collect.Scope) nicInterrupts {
+	return collect.ReadOnce(in, func() nicInterrupts { return readNICInterrupts(collect.Reader{FS: fsys}) })
+}
+
+// CollectNICInterrupts says where the interrupts of each adapter go.
+func CollectNICInterrupts(fsys fs.FS, in collect.Scope) []lab.Fact {
+	r := collect.Reader{FS: fsys}
+	found := InterruptsOf(fsys, in)
+	online, _ := hardware.ReadCPUSet(r, hardware.OnlineCPUsPath)
+	var all []lab.Fact
+	for i, n := range found.nics {
+		irqs, dir := found.irqs[i], "/sys/bus/pci/devices/"+n.pci+"/msi_irqs"
+		reason, source := "", dir
+		switch {
+		case n.pci == "":
+			reason, source = "the adapter does not hang on a PCI function", n.dir+"/device"
+		case len(irqs) == 0:
+			reason = "the adapter shows no interrupts"
+		}
+		var facts []lab.Fact
+		if reason != "" {
+			for _, key := range []string{"nic.irq.count", "nic.irq.cpus", "nic.irq.busiest_share", "nic.irq.remote"} {
+				facts = append(facts, collect.Unknown(key, source, reason))
+			}
+		} else {
+			facts = append(facts, collect.Whole("nic.irq.count", int64(len(irqs)), dir))
+			facts = append(facts, nicAffinity(r, n, irqs, online)...)
+			facts = append(facts, busiestShare(found.Counts.Taken[i], found.Counts.Failed))
+		}
+		all = append(all, collect.About(n.name, facts...)...)
+	}
+	return all
+}
+
+// nicAffinity says which threads the interrupts may go to, and how many of the interrupts may only go to threads of a
+// node that is not the adapter's.
+func nicAffinity(r collect.Reader, n nic, irqs []int, online hardware.CPUSet) []lab.Fact {
+	const cpus, far = "nic.irq.cpus", "nic.irq.remote"
+	sets, err := hardware.Affinities(r, irqs)
+	if err != nil {
+		return []lab.Fact{collect.Unknown(cpus, hardware.AffinitySource, collect.Why(err)),
+			collect.Unknown(far, hardware.AffinitySource, collect.Why(err))}
+	}
+	facts := []lab.Fact{hardware.InterruptCPUs(cpus, sets, online)}
+	home, reason := homeThreads(r, n)
+	if reason != "" {
+		return append(facts, collect.Unknown(far, hardware.AffinitySource, reason))
+	}
+	remote := int64(0)
+	for _, set := range sets {
+		if set.Count() > 0 && set.And(home).Count() == 0 {
+			remote++
+		}
+	}
+	return append(facts, collect.Whole(far, remote, hardware.AffinitySource))
+}
+
+// homeThreads are the threads of the adapter's own memory node.
+func homeThreads(r collect.Reader, n nic) (home hardware.CPUSet, reason string) {
+	node, err := r.Number("/sys/bus/pci/devices/" + n.pci + "/numa_node")
+	nodes := r.Glob("/sys/devices/system/node/node[0-9]*")
+	switch {
+	case len(nodes) == 1:
+		node = 0 // firmware of machines with one node often names none
+	case err != nil:
+		return nil, "the adapter's memory node is not known: " + collect.Why(err)
+	case node < 0:
+		return nil, "firmware does not say which memory node the adapter is on"
+	}
+	dir := "/sys/devices/system/node/node" + strconv.FormatInt(node, 10)
+	if len(nodes) == 1 {
+		dir = nodes[0]
+	}
+	home, err = hardware.ReadCPUSet(r, dir+"/cpulist")
+	if err != nil {
+		return nil, "the threads of the adapter's memory node are not known: " + collect.Why(err)
+	}
+	return home, ""
+}
+
+// busiestShare is the share that one thread took of all an adapter's interrupts.
+func busiestShare(taken []uint64, err error) lab.Fact {
+	const key = "nic.irq.busiest_share"
+	var sum, most float64
+	for _, n := range taken {
+		sum += float64(n)
+		most = max(most, float64(n))
+	}
+	switch {
+	case err != nil:
+		return collect.Unknown(key, hardware.InterruptsPath, collect.Why(err))
+	case sum == 0:
+		return collect.Unknown(key, hardware.InterruptsPath, "the adapter has raised no interrupt yet")
+	}
+	return collect.Known(key, strconv.FormatFloat(most/sum, 'f', 3, 64), hardware.InterruptsPath)
+}

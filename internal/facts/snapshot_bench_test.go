@@ -1,0 +1,31 @@
+//go:build bench
+
+package facts
+
+import (
+	"testing"
+	"time"
+
+	"headroom/internal/figure"
+	"headroom/internal/figure/sampled"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// A snapshot of this machine keeps to the time that it has.
+func TestSnapshotTakesLittle(t *testing.T) {
+	local := target.NewLocal(t.TempDir())
+	var times []float64
+	for range 10 {
+		start := time.Now()
+		if _, err := SnapshotWithin(t.Context(), SnapshotLimit, local, lab.Place{}); err != nil {
+			t.Fatal(err)
+		}
+		took := time.Since(start)
+		times = append(times, took.Seconds())
+		if took > SnapshotLimit {
+			t.Errorf("the snapshot took %v", took)
+		}
+	}
+	figure.Record(t, sampled.Median("facts/snapshot", "s", times, figure.Lower).Saying("a snapshot of this machine"))
+}

@@ -1,0 +1,273 @@
+package storage
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/facts/network"
+	"headroom/internal/lab"
+)
+
+// CollectAllDisks says of every disk what CollectDisks says of those under test, and how it is attached.
+func CollectAllDisks(fsys fs.FS, in collect.Scope) []lab.Fact {
+	s := inventoryOf(fsys, in)
+	disks := s.wholeDisks()
+	used := s.used()
+	irqs := diskInterrupts(s, disks, network.InterruptsOf(fsys, in).Counts.Names)
+	return collect.Spread(len(disks), func(i int) []lab.Fact {
+		d := disks[i]
+		facts := s.disk("disk", d.Name)
+		if partOf(d.path, scsiHost) == "" {
+			// Only SCSI knows a depth of its own; elsewhere the queue's number of requests is all there is.
+			facts = slices.DeleteFunc(facts, func(f lab.Fact) bool {
+				return f.Key == "disk.queue_depth" && f.Unknown != ""
+			})
+		}
+		facts = append(facts, s.attachment(d)...)
+		facts = append(facts,
+			s.diskHolders(d.Name, used),
+			s.Fact("disk.integrity", Class(d.Name)+"/integrity/format"),
+			s.Fact("disk.alignment_offset", Class(d.Name)+"/alignment_offset"),
+			s.misaligned(d.Name),
+			irqs[d.Name])
+		if strings.HasPrefix(d.Name, "nvme") {
+			facts = append(facts, s.namespace(d)...)
+		}
+		return collect.About(d.Name, facts...)
+	})
+}
+
+// attachment says how a SCSI disk is attached: the driver of its host, the commands that timed out on the way, and the
+// speed of its cable.
+func (s Stack) attachment(d blockDevice) []lab.Fact {
+	host := partOf(d.path, scsiHost)
+	if host == "" {
+		return nil
+	}
+	facts := []lab.Fact{
+		s.Fact("disk.host.driver", "/sys/class/scsi_host/"+host+"/proc_name"),
+		s.Hexadecimal("disk.scsi.timeouts", Class(d.Name)+"/device/iotmo_cnt"),
+	}
+	if l, ok := s.cable(d.path); ok {
+		facts = append(facts, l)
+	}
+	return facts
+}
+
+// Parts of a disk's path in /sys/devices that tell how it is attached.
+var (
+	scsiHost  = regexp.MustCompile(`^host\d+$`)
+	ataPort   = regexp.MustCompile(`^ata(\d+)$`)
+	sasDevice = regexp.MustCompile(`^end_device-[0-9:]+$`)
+)
+
+// partOf finds the first part of a path that matches.
+func partOf(full string, pattern *regexp.Regexp) string {
+	for part := range strings.SplitSeq(full, "/") {
+		if pattern.MatchString(part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// cable is the speed of a SATA or SAS link. A SAS port of several lanes shows its first. Source: the kernel's
+// Documentation/ABI/testing/sysfs-ata and drivers/scsi/scsi_transport_sas.c.
+//
+//	/sys/class/ata_link/link3/sata_spd:                       6.0 Gbps
+//	/sys/class/sas_phy/phy-0:0:5/negotiated_linkrate:         12.0 Gbit
+func (s Stack) cable(full string) (lab.Fact, bool) {
+	const key = "disk.link"
+	if port := ataPort.FindStringSubmatch(partOf(full, ataPort)); port != nil {
+		return s.Fact(key, "/sys/class/ata_link/link"+port[1]+"/sata_spd"), true
+	}
+	device := partOf(full, sasDevice)
+	if device == "" {
+		return lab.Fact{}, false
+	}
+	// The port that the device hangs on holds a link for each of its lanes.
+	before, _, _ := strings.Cut(full, "/"+device)
+	for _, name := range s.Names(before) {
+		if strings.HasPrefix(name, "phy-") {
+			return s.Fact(key, "/sys/class/sas_phy/"+name+"/negotiated_linkrate"), true
+		}
+	}
+	return collect.Unknown(key, before, "the port shows no lanes"), true
+}
+
+// transport is how a disk is reached. NVMe controllers say it; of other disks the path in /sys tells.
+//
+//	/sys/class/nvme/nvme4/transport:                                        tcp
+//	/sys/class/sas_device/end_device-0:0:5/target_port_protocols:           ssp
+//	…/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sdc                 (SATA)
+func (s Stack) transport(role, disk string) lab.Fact {
+	key, dev := role+".transport", Class(disk)+"/device"
+	f := s.Fact(key, dev+"/transport")
+	if f.Unknown == "" {
+		return f
+	}
+	if strings.HasPrefix(disk, "nvme") {
+		for _, file := range s.Glob(dev + "/nvme[0-9]*/transport") {
+			return s.Fact(key, file)
+		}
+		return f
+	}
+	full, err := s.folder(Class(disk))
+	if err != nil {
+		return f
+	}
+	for _, t := range []struct {
+		word string
+		part *regexp.Regexp
+	}{
+		{"usb", usbPart}, {"virtio", virtioPart}, {"iscsi", iscsiSession}, {"fc", remotePort}, {"sas", sasDevice},
+		{"sata", ataPort}, {"mmc", mmcPart}, {"xen", xenPart}, {"hyperv", vmbusPart},
+	} {
+		part := partOf(full, t.part)
+		if part == "" {
+			continue
+		}
+		if t.word == "sas" {
+			const protocols = "/target_port_protocols"
+			text, err := s.Text("/sys/class/sas_device/" + part + protocols)
+			if err == nil && (strings.Contains(text, "sata") || strings.Contains(text, "stp")) {
+				return collect.Known(key, "sata", "/sys/class/sas_device/"+part+protocols)
+			}
+		}
+		return collect.Known(key, t.word, Class(disk))
+	}
+	return collect.Unknown(key, Class(disk), "its place in /sys does not tell")
+}
+
+var (
+	usbPart      = regexp.MustCompile(`^usb\d+$`)
+	virtioPart   = regexp.MustCompile(`^virtio\d+$`)
+	iscsiSession = regexp.MustCompile(`^session\d+$`)
+	remotePort   = regexp.MustCompile(`^rport-[0-9:-]+$`)
+	mmcPart      = regexp.MustCompile(`^mmc\d+$`)
+	xenPart      = regexp.MustCompile(`^vbd-\d+$`)
+	vmbusPart    = regexp.MustCompile(`^VMBUS:`)
+)
+
+// diskHolders names what lies on a disk and its partitions: the devices made of them, and those that are mounted or
+// swapped to.
+func (s Stack) diskHolders(disk string, used map[string]bool) lab.Fact {
+	held := s.holders(disk, used)
+	for _, p := range s.known.partitions[disk] {
+		held = append(held, s.holders(p, used)...)
+	}
+	return collect.ListOf("disk.holders", distinct(held), Class(disk)+"/holders")
+}
+
+// distinct keeps the first of each.
+func distinct(list []string) []string {
+	var kept []string
+	seen := make(map[string]bool, len(list))
+	for _, v := range list {
+		if !seen[v] {
+			kept = append(kept, v)
+		}
+		seen[v] = true
+	}
+	return kept
+}
+
+// misaligned names the partitions that do not start on a multiple of what the disk likes best: its optimal size, else
+// the smallest that it writes without reading first.
+func (s Stack) misaligned(disk string) lab.Fact {
+	const key = "disk.partitions.misaligned"
+	queue := Class(disk) + "/queue/"
+	physical, err := s.Number(queue + "physical_block_size")
+	if err != nil {
+		return collect.Unknown(key, queue+"physical_block_size", collect.Why(err))
+	}
+	minimum, _ := s.Number(queue + "minimum_io_size")
+	optimal, _ := s.Number(queue + "optimal_io_size")
+	grain := alignmentUnit(physical, minimum, optimal)
+	var off []string
+	for _, p := range s.known.partitions[disk] {
+		start, err := s.Number(Class(p) + "/start")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // mmcblk0boot0 lies in the folder of mmcblk0, too, and is memory of its own
+		}
+		if err != nil {
+			return collect.Unknown(key, Class(p)+"/start", collect.Why(err))
+		}
+		if start%max(1, grain/SectorSize) != 0 {
+			off = append(off, p)
+		}
+	}
+	return collect.ListOf(key, off, Class(disk)+"/*/start")
+}
+
+// alignmentUnit is what a partition should start on a multiple of, in bytes. Some disks and USB adapters report the
+// largest transfer that they take as the optimal one, 65535 sectors or 4095 pages; nothing can be aligned to that, and
+// it is left out.
+func alignmentUnit(physical, minimum, optimal int64) int64 {
+	g := max(physical, minimum, SectorSize)
+	for _, unit := range []int64{SectorSize, 4096} {
+		if n := optimal / unit; optimal%unit == 0 && n > 255 && n&(n+1) == 0 {
+			return g
+		}
+	}
+	if optimal > 0 && optimal%SectorSize == 0 {
+		return optimal
+	}
+	return g
+}
+
+// namespace says of an NVMe namespace what /sys tells without asking the drive.
+//
+//	/sys/class/nvme-subsystem/nvme-subsys3/iopolicy:                  numa
+//	/sys/class/nvme/nvme0/power/pm_qos_latency_tolerance_us:          100000
+func (s Stack) namespace(d blockDevice) []lab.Fact {
+	controllers := s.controllers(d)
+	source := Class(d.Name) + "/device"
+	facts := []lab.Fact{
+		collect.Whole("disk.nvme.paths", int64(max(len(d.paths), 1)), "/sys/class/block"),
+		transfer(s.Fact("disk.nvme.max_transfer", Class(d.Name)+"/queue/max_hw_sectors_kb")),
+	}
+	if len(d.paths) == 0 && len(controllers) > 1 {
+		facts[0] = collect.Whole("disk.nvme.paths", int64(len(controllers)), source)
+	}
+	if len(controllers) > 0 {
+		facts = append(facts, s.Fact("disk.nvme.power_state", controllers[0]+"/power/pm_qos_latency_tolerance_us"))
+	}
+	if strings.Contains(d.path, "/nvme-subsystem/") {
+		facts = append(facts, s.Fact("disk.nvme.io_policy", source+"/iopolicy"))
+	}
+	return facts
+}
+
+// transfer turns KiB into bytes.
+func transfer(f lab.Fact) lab.Fact {
+	if n, err := strconv.ParseInt(f.Value, 10, 64); err == nil && n < 1<<50 {
+		f.Value = strconv.FormatInt(n*1024, 10)
+	}
+	return f
+}
+
+// nvmeController matches a controller's folder: "nvme0", not "nvme0n1" and not "nvme-subsys0".
+var nvmeController = regexp.MustCompile(`^nvme\d+$`)
+
+// controllers are the folders of the controllers that lead to a namespace. The namespace's device is its controller, or
+// its subsystem, which has a link for each of its controllers.
+func (s Stack) controllers(d blockDevice) []string {
+	parent := path.Dir(d.path)
+	if nvmeController.MatchString(path.Base(parent)) {
+		return []string{parent}
+	}
+	var found []string
+	for _, name := range s.Names(parent) {
+		if nvmeController.MatchString(name) {
+			found = append(found, parent+"/"+name)
+		}
+	}
+	return found
+}

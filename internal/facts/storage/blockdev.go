@@ -1,0 +1,291 @@
+package storage
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
+)
+
+// SectorSize is the unit of /sys/block/*/size and of the sectors in /proc/diskstats, whatever the device's own sector
+// is. Source: the kernel's Documentation/ABI/stable/sysfs-block and Documentation/admin-guide/iostats.rst.
+const SectorSize = 512
+
+// Stack finds its way from a block device down to the disks that carry it.
+type Stack struct {
+	collect.Reader
+	Mounts []collect.Mount
+	// known holds what was read of every block device at once; without it each question reads again. See newInventory.
+	known *inventory
+}
+
+// layer is one block device of a stack, with what lies directly underneath.
+type layer struct {
+	Name string
+	// Kind is "disk", "partition", "dm", "md", "loop", "bcache".
+	Kind  string
+	Below []string
+}
+
+func NewStack(r collect.Reader) Stack {
+	return Stack{Reader: r, Mounts: collect.ReadMounts(r)}
+}
+
+// Class is the folder of a block device in /sys.
+func Class(name string) string { return "/sys/class/block/" + name }
+
+// byNumber names the block device with a number, "259:0".
+func (s Stack) byNumber(device string) (string, bool) {
+	full, err := s.Resolve("/sys/dev/block/" + device)
+	if err != nil {
+		return "", false
+	}
+	return path.Base(full), true
+}
+
+// byNode names the block device behind a node's path that holds no links, by its name alone: "/dev/sda1". The kernel
+// writes "!" in /sys where a name has a slash: /dev/cciss/c0d0 is /sys/class/block/cciss!c0d0. In a container /dev may
+// lack the link from /dev/mapper, so those names are looked for in /sys.
+func (s Stack) byNode(node string) (string, bool) {
+	if mapped, ok := strings.CutPrefix(node, "/dev/mapper/"); ok && s.known != nil {
+		if name, ok := s.known.mapped[mapped]; ok {
+			return name, true
+		}
+	} else if ok {
+		for _, file := range s.Glob("/sys/class/block/dm-*/dm/name") {
+			if name, err := s.Text(file); err == nil && name == mapped {
+				return path.Base(path.Dir(path.Dir(file))), true
+			}
+		}
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(node, "/dev/"), "/", "!")
+	return name, strings.HasPrefix(node, "/dev/") && s.Exists(Class(name))
+}
+
+// Size of a block device in bytes; 0 when it can't be read.
+func (s Stack) Size(name string) int64 {
+	sectors, err := s.Number(Class(name) + "/size")
+	if err != nil {
+		return 0
+	}
+	return sectors * SectorSize
+}
+
+// Layer looks at one device.
+func (s Stack) Layer(name string) layer {
+	if s.known != nil {
+		if i, ok := s.known.index[name]; ok {
+			return s.known.devices[i].layer
+		}
+	}
+	l := layer{Name: name, Kind: "disk", Below: s.Names(Class(name) + "/slaves")}
+	switch {
+	case s.Exists(Class(name) + "/partition"):
+		l.Kind = "partition"
+		if full, err := s.Resolve(Class(name)); err == nil {
+			l.Below = []string{path.Base(path.Dir(full))}
+		}
+	case s.Exists(Class(name) + "/dm"):
+		l.Kind = "dm"
+	case s.Exists(Class(name) + "/md"):
+		l.Kind = "md"
+	case s.Exists(Class(name) + "/bcache"):
+		// The folder of that name in a backing or a caching device is another thing: those have no slaves.
+		if len(l.Below) > 0 {
+			l.Kind = "bcache"
+		}
+	case s.Exists(Class(name) + "/loop/backing_file"):
+		l.Kind = "loop"
+		if file, err := s.Text(Class(name) + "/loop/backing_file"); err == nil {
+			l.Below = s.ofFile(file)
+		}
+	}
+	return l
+}
+
+// Layers lists a device and everything underneath, each device once, from the top down.
+func (s Stack) Layers(tops ...string) []layer {
+	var found []layer
+	seen := map[string]bool{}
+	for queue := tops; len(queue) > 0; queue = queue[1:] {
+		if seen[queue[0]] {
+			continue
+		}
+		seen[queue[0]] = true
+		l := s.Layer(queue[0])
+		found = append(found, l)
+		queue = append(queue[:len(queue):len(queue)], l.Below...)
+	}
+	return found
+}
+
+// Disks are the whole disks under some block devices, sorted. A loop device whose file lies on no disk (on a tmpfs)
+// is a disk itself: its counters are the only ones that show what arrived.
+func (s Stack) Disks(tops ...string) []string {
+	var disks []string
+	for _, l := range s.Layers(tops...) {
+		if len(l.Below) == 0 {
+			disks = append(disks, l.Name)
+		}
+	}
+	slices.Sort(disks)
+	return disks
+}
+
+// ofFile names the block devices that the file system of a file lies on, or the device when the file is a node.
+func (s Stack) ofFile(file string) []string {
+	if name, ok := s.byNode(file); ok {
+		return []string{name}
+	}
+	// A file that was deleted, or that another mount namespace holds, still has a path that tells the mount.
+	m, ok := collect.MountOf(s.Mounts, path.Clean("/"+file))
+	if !ok {
+		return nil
+	}
+	return s.OfMount(m)
+}
+
+// OfMount names the block devices that a mount lies on directly; none for what lies in memory or on a server, and for
+// an overlay, whose layers may be out of sight.
+func (s Stack) OfMount(m collect.Mount) []string {
+	if !strings.HasPrefix(m.Device, "0:") {
+		if name, ok := s.byNumber(m.Device); ok {
+			return []string{name}
+		}
+	}
+	// btrfs and bcachefs can span devices, so their mounts carry a made-up number; the source names one device
+	// (btrfs) or all with colons between (bcachefs).
+	var names []string
+	for source := range strings.SplitSeq(m.Source, ":") {
+		if !strings.HasPrefix(source, "/dev/") {
+			continue
+		}
+		if full, err := s.Resolve(source); err == nil {
+			source = full
+		}
+		if name, ok := s.byNode(source); ok {
+			names = append(names, name)
+		}
+	}
+	if m.Kind == "btrfs" && len(names) > 0 {
+		return s.ofBtrfs(names[0])
+	}
+	return names
+}
+
+// ofBtrfs names all devices of the btrfs that one device belongs to: /sys/fs/btrfs/UUID/devices holds a link for each.
+func (s Stack) ofBtrfs(member string) []string {
+	if s.known != nil {
+		if all := s.known.btrfs[member]; len(all) > 0 {
+			return all
+		}
+		return []string{member}
+	}
+	for _, one := range s.Glob("/sys/fs/btrfs/*/devices/" + member) {
+		return s.Names(path.Dir(one))
+	}
+	return []string{member}
+}
+
+// describe says what a layer is in a few words: "dm-2 (lvm vg-data)", "md0 (raid1)".
+func (s Stack) describe(l layer) string {
+	dir := Class(l.Name)
+	switch l.Kind {
+	case "dm":
+		name, _ := s.Text(dir + "/dm/name")
+		return strings.TrimSpace(fmt.Sprintf("%s (%s %s", l.Name, s.DmType(l.Name), name)) + ")"
+	case "md":
+		level, _ := s.Text(dir + "/md/level")
+		return fmt.Sprintf("%s (%s)", l.Name, level)
+	case "loop":
+		file, _ := s.Text(dir + "/loop/backing_file")
+		return fmt.Sprintf("%s (file %s)", l.Name, file)
+	case "bcache":
+		return l.Name + " (bcache)"
+	}
+	return l.Name
+}
+
+// DmType is who made a device-mapper device, from the prefix of its UUID: "CRYPT-LUKS2-…", "LVM-…", "mpath-…",
+// "part1-mpath-…". Creating programs choose the prefix; without one it is plain device mapper.
+func (s Stack) DmType(name string) string {
+	id, err := s.Text(Class(name) + "/dm/uuid")
+	prefix, _, found := strings.Cut(id, "-")
+	if err != nil || !found {
+		return "dm"
+	}
+	return strings.ToLower(prefix)
+}
+
+// trail puts the whole stack in words: each layer, and "on" before what lies underneath. It stops at a depth that no
+// real stack has, because a device seen while it changes could seem to lie on itself.
+func (s Stack) trail(tops []string) string {
+	var parts []string
+	for at := tops; len(at) > 0; {
+		var names, next []string
+		for _, name := range at {
+			l := s.Layer(name)
+			names = append(names, s.describe(l))
+			for _, b := range l.Below {
+				if !slices.Contains(next, b) {
+					next = append(next, b)
+				}
+			}
+		}
+		parts = append(parts, strings.Join(names, " + "))
+		if at = next; len(parts) > collect.MaxLinks {
+			break
+		}
+	}
+	return strings.Join(parts, " on ")
+}
+
+// pciOf finds the PCI function that a disk hangs on, the last one in its path. An NVMe disk that can be reached over
+// several controllers has a virtual path; then it is the function of its first controller.
+func (s Stack) pciOf(disk string) (string, bool) {
+	starts := []string{Class(disk)}
+	if strings.HasPrefix(disk, "nvme") {
+		starts = append(starts, s.Glob(Class(disk)+"/device/nvme[0-9]*")...)
+	}
+	for _, start := range starts {
+		full, err := s.folder(start)
+		if err != nil {
+			continue
+		}
+		parts := strings.Split(full, "/")
+		for _, p := range slices.Backward(parts) {
+			if hardware.PCIAddress.MatchString(p) {
+				return p, true
+			}
+		}
+	}
+	return "", false
+}
+
+// folder is where a path leads, from what was read before where that is known.
+func (s Stack) folder(name string) (string, error) {
+	if disk, ok := strings.CutPrefix(name, Class("")); ok && s.known != nil {
+		if i, ok := s.known.index[disk]; ok && s.known.devices[i].path != "" {
+			return s.known.devices[i].path, nil
+		}
+	}
+	return s.Resolve(name)
+}
+
+// ByInode names the block device behind a node by its device number, which is what counts; the name alone where the
+// file system can't tell the number.
+func (s Stack) ByInode(node string) (string, bool) {
+	info, err := s.Stat(node)
+	if err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			return s.byNumber(fmt.Sprintf("%d:%d", unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))))
+		}
+	}
+	return s.byNode(node)
+}

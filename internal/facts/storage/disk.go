@@ -1,0 +1,251 @@
+package storage
+
+import (
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
+	"headroom/internal/lab"
+)
+
+// underTest is the role of the disks whose numbers are measured.
+const underTest = "disk" + catalogue.UnderTestRole
+
+// CollectPlace says how the place is built: the device itself and what it lies on.
+func CollectPlace(fsys fs.FS, in collect.Scope) []lab.Fact {
+	if in.Place.Kind != lab.Directory && in.Place.Kind != lab.Device {
+		return nil
+	}
+	s := NewStack(collect.Reader{FS: fsys})
+	tops := s.Tops(in.Place)
+	facts := []lab.Fact{
+		collect.Known("place.kind", string(in.Place.Kind), ""),
+		collect.Known("place.path", in.Place.Path, ""),
+	}
+	if len(tops) == 0 {
+		return append(facts,
+			collect.Unknown("device.under-test.name", collect.MountInfoPath,
+				"no block device lies under "+in.Place.Path))
+	}
+	top := Class(tops[0])
+	facts = append(facts,
+		collect.Known("device.under-test.name", strings.Join(tops, ","), "/sys/class/block"),
+		collect.Known("device.under-test.stack", s.trail(tops), "/sys/class/block/*/slaves"),
+		s.sizeFact("device.under-test.size", tops[0]),
+		s.ofQueue("device.under-test.queue.logical_block_size", tops[0], "logical_block_size"),
+		s.ofQueue("device.under-test.queue.physical_block_size", tops[0], "physical_block_size"),
+		s.Fact("device.under-test.alignment_offset", top+"/alignment_offset"),
+		s.Fact("device.under-test.read_only", top+"/ro"),
+	)
+	for _, l := range s.Layers(tops...) {
+		dir := Class(l.Name)
+		switch l.Kind {
+		case "partition":
+			facts = append(facts, s.sectors("device.under-test.partition.start", dir+"/start"))
+		case "md":
+			facts = append(facts,
+				s.Fact("device.under-test.md.level", dir+"/md/level"),
+				s.Fact("device.under-test.md.disks", dir+"/md/raid_disks"),
+				s.Fact("device.under-test.md.chunk_size", dir+"/md/chunk_size"),
+				s.Fact("device.under-test.md.degraded", dir+"/md/degraded"),
+				s.Fact("device.under-test.md.sync_action", dir+"/md/sync_action"),
+				s.Fact("device.under-test.md.bitmap", dir+"/md/bitmap/location"))
+		case "dm":
+			facts = append(facts, collect.Known("device.under-test.dm."+s.DmType(l.Name), l.Name, dir+"/dm/uuid"))
+		case "loop":
+			facts = append(facts, s.Fact("device.under-test.loop.direct_io", dir+"/loop/dio"))
+		}
+	}
+	return once(facts)
+}
+
+// once keeps the first fact of each key: a stack can hold two partitions or two arrays.
+func once(facts []lab.Fact) []lab.Fact {
+	seen := map[string]bool{}
+	kept := facts[:0]
+	for _, f := range facts {
+		if !seen[f.Key] {
+			kept = append(kept, f)
+		}
+		seen[f.Key] = true
+	}
+	return kept
+}
+
+// Tops are the block devices that a place lies on directly.
+func (s Stack) Tops(place lab.Place) []string {
+	where := place.Resolved
+	if where == "" {
+		where = place.Path
+	}
+	if place.Kind == lab.Device {
+		if name, ok := s.ByInode(where); ok {
+			return []string{name}
+		}
+		return nil
+	}
+	m, ok := collect.MountOf(s.Mounts, where)
+	if !ok {
+		return nil
+	}
+	return s.OfMount(m)
+}
+
+// ofQueue reads an attribute of a device's queue; a partition has none of its own, its disk's holds.
+func (s Stack) ofQueue(key, name, attribute string) lab.Fact {
+	if l := s.Layer(name); l.Kind == "partition" && len(l.Below) > 0 {
+		name = l.Below[0]
+	}
+	return s.Fact(key, Class(name)+"/queue/"+attribute)
+}
+
+func (s Stack) sizeFact(key, name string) lab.Fact { return s.sectors(key, Class(name)+"/size") }
+
+// sectors is a file that counts sectors, as bytes.
+func (s Stack) sectors(key, file string) lab.Fact {
+	f := s.Fact(key, file)
+	if n, err := strconv.ParseInt(f.Value, 10, 64); err == nil {
+		f.Value = strconv.FormatInt(n*SectorSize, 10)
+	}
+	return f
+}
+
+func CollectDisks(fsys fs.FS, in collect.Scope) []lab.Fact {
+	s := NewStack(collect.Reader{FS: fsys})
+	var facts []lab.Fact
+	for i, disk := range in.Place.Disks {
+		role := underTest
+		if len(in.Place.Disks) > 1 {
+			role += "." + strconv.Itoa(i+1)
+		}
+		facts = append(facts, s.disk(role, disk)...)
+	}
+	return facts
+}
+
+// queueAttributes are the settings of a disk's queue that change what a measurement gives, by the kernel's names.
+// Source: the kernel's Documentation/ABI/stable/sysfs-block.
+func queueAttributes() []string {
+	return []string{
+		"nr_requests", "logical_block_size", "physical_block_size", "minimum_io_size", "optimal_io_size", "write_cache",
+		"fua",
+		"max_sectors_kb", "max_hw_sectors_kb", "max_segments", "discard_granularity", "discard_max_bytes",
+		"read_ahead_kb",
+		"nomerges", "rq_affinity", "io_poll", "io_poll_delay", "wbt_lat_usec", "iostats", "add_random", "stable_writes",
+		"zoned",
+	}
+}
+
+func (s Stack) disk(role, disk string) []lab.Fact {
+	dir := Class(disk)
+	dev := dir + "/device"
+	facts := []lab.Fact{
+		collect.Known(role+".name", disk, "/sys/class/block"),
+		s.First(role+".model", dev+"/model"),
+		s.serial(role+".serial", dir, dev),
+		s.First(role+".wwid", dir+"/wwid", dev+"/wwid"),
+		s.First(role+".firmware", dev+"/firmware_rev", dev+"/rev"),
+		s.sizeFact(role+".size", disk),
+		s.driver(role, disk),
+		s.transport(role, disk),
+		s.Fact(role+".rotational", dir+"/queue/rotational"),
+		s.Fact(role+".removable", dir+"/removable"),
+		collect.Chosen(s.Fact(role+".queue.scheduler", dir+"/queue/scheduler")),
+		s.hardwareQueues(role, disk),
+		s.First(role+".queue_depth", dev+"/queue_depth"),
+	}
+	for _, a := range queueAttributes() {
+		facts = append(facts, s.Fact(role+".queue."+a, dir+"/queue/"+a))
+	}
+	return append(facts, s.pci(role, disk)...)
+}
+
+// serial is the serial number where the driver shows it as text; of SCSI disks, in the page of the device's data that
+// holds it (vpd_pg80).
+func (s Stack) serial(key, dir, dev string) lab.Fact {
+	f := s.First(key, dir+"/serial", dev+"/serial", dev+"/nvme0/serial")
+	if f.Unknown == "" {
+		return f
+	}
+	page := dev + "/vpd_pg80"
+	data, err := s.Bytes(page)
+	if err != nil {
+		return f
+	}
+	if text := parseSerialPage(data); text != "" {
+		return collect.Known(key, text, page)
+	}
+	return f
+}
+
+// parseSerialPage reads the page Unit Serial Number: a header of four bytes (kind of device, page 80, length), then
+// ASCII padded with spaces.
+//
+//	00 80 00 14 57 44 2d 57 43 43 34 45 31 30 31 32 33 34 35 …
+//
+// Source: SCSI Primary Commands (SPC-4), Unit Serial Number VPD page; the kernel shows it in drivers/scsi/scsi_sysfs.c.
+func parseSerialPage(data []byte) string {
+	if len(data) < 4 || data[1] != 0x80 {
+		return ""
+	}
+	text := strings.Trim(string(data[4:min(len(data), 4+int(data[2])<<8+int(data[3]))]), " \x00")
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' {
+			return "" // not what the standard allows
+		}
+	}
+	return text
+}
+
+// driver names the driver that carries the disk's I/O: that of the NVMe controller, of the disk itself (sd,
+// virtio_blk), or, for an NVMe disk with several paths, of its first controller.
+func (s Stack) driver(role, disk string) lab.Fact {
+	dev := Class(disk) + "/device"
+	links := []string{dev + "/device/driver", dev + "/driver"}
+	if address, ok := s.pciOf(disk); ok {
+		links = append(links, "/sys/bus/pci/devices/"+address+"/driver")
+	}
+	for _, l := range links {
+		if to, err := s.ReadLink(l); err == nil {
+			return collect.Known(role+".driver", path.Base(to), l)
+		}
+	}
+	// A controller across a network has no driver in /sys: its module is named for the transport.
+	if t := s.transport(role, disk); strings.HasPrefix(disk, "nvme") && t.Unknown == "" && t.Value != "pcie" {
+		return collect.Known(role+".driver", "nvme_"+t.Value, t.Source)
+	}
+	return collect.Unknown(role+".driver", dev+"/driver", "the device shows no driver")
+}
+
+// hardwareQueues counts the submission queues that the driver offers to the block layer.
+func (s Stack) hardwareQueues(role, disk string) lab.Fact {
+	dir := Class(disk) + "/mq"
+	if n := len(s.Names(dir)); n > 0 {
+		return collect.Whole(role+".queue.hardware", int64(n), dir)
+	}
+	return collect.Unknown(role+".queue.hardware", dir, "the device shows no hardware queues")
+}
+
+// pci facts of a disk: its address, its link, its memory node and how the IOMMU treats it.
+//
+//	/sys/bus/pci/devices/0000:41:00.0/current_link_speed:  16.0 GT/s PCIe
+//	/sys/bus/pci/devices/0000:41:00.0/current_link_width:  4
+//	/sys/kernel/iommu_groups/27/type:                      DMA-FQ
+func (s Stack) pci(role, disk string) []lab.Fact {
+	address, ok := s.pciOf(disk)
+	if !ok {
+		const reason = "the disk does not hang on a PCI function"
+		return []lab.Fact{
+			collect.Unknown(role+".pci.address", Class(disk), reason),
+			collect.Unknown(role+".iommu.group_type", Class(disk), reason),
+		}
+	}
+	dir := "/sys/bus/pci/devices/" + address
+	facts := append([]lab.Fact{collect.Known(role+".pci.address", address, Class(disk))},
+		hardware.PCILinks(s.Reader, role+".pci", dir)...)
+	return append(facts, s.Fact(role+".numa_node", dir+"/numa_node"), hardware.IOMMUGroupType(s.Reader, role, dir))
+}
