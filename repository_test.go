@@ -62,6 +62,8 @@ func layers() [][]string {
 		{"internal/facts/kernel"},
 		{"internal/facts/collect"},
 		{"internal/target"},
+		{"internal/configfile"},
+		{"internal/config"},
 		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document",
 			"internal/render", "internal/facts/catalogue"},
 		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search",

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/cli"
+	"headroom/internal/configfile"
 )
 
 // These are set by the linker; releases set all of them.
@@ -26,7 +27,7 @@ func main() {
 	os.Exit(cli.Run(context.Background(), app.Environment{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version,
 		Commit: commit, CommitDate: date,
-		Signals: signals, Exit: os.Exit,
+		SystemConfig: configfile.System, Signals: signals, Exit: os.Exit,
 		Footprint: new(app.Footprint),
 	}))
 }

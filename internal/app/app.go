@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 
 	"golang.org/x/term"
 
+	"headroom/internal/config"
+	"headroom/internal/configfile"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -30,6 +33,8 @@ type Environment struct {
 	// that; nil for none.
 	Signals <-chan os.Signal
 	Exit    func(code int)
+	// SystemConfig is the system's configuration file; empty for none.
+	SystemConfig string
 	// Kinds of targets beside the program's own, and before them; nil in the real program.
 	Kinds []TargetKind
 	// AtStep is called before each step of saving a run; tests end the process there. Nil in the real program.
@@ -41,8 +46,14 @@ type Environment struct {
 // App is what the commands share: where they are, and the flags that all of them take.
 type App struct {
 	Environment
-	StoreDir string
-	JSON     bool
+	// StoreDir and ConfigFile are the flags.
+	StoreDir, ConfigFile string
+	// config has the settings of files and of the environment, and configFiles where they were looked for.
+	config      config.Settings
+	configFiles []configfile.File
+	configErr   error
+	configOnce  sync.Once
+	JSON        bool
 	// Key marks the program's own control characters on Stdout and Stderr, which show all others; RawStdout is
 	// the standard output that sends what it gets.
 	Key       visible.Key
@@ -82,26 +93,17 @@ func EncodeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// OpenStore returns the store of the flag, of $HEADROOM_STORE, or the user's own.
+// OpenStore returns the store of the flag, of the configuration, or the user's own.
 func (p *App) OpenStore() (*store.Store, error) {
-	dir := p.StoreDir
-	if dir == "" {
-		dir = p.Env("HEADROOM_STORE")
+	settings, _, err := p.Config()
+	dir := cmp.Or(p.StoreDir, settings.Text(config.Store), p.DefaultStore())
+	switch {
+	case err != nil:
+		return nil, err
+	case dir == "":
+		return nil, Usage("neither HOME nor XDG_DATA_HOME is set", "name a folder for the runs with --store DIR")
 	}
-	if dir == "" {
-		base := p.Env("XDG_DATA_HOME")
-		if base == "" {
-			home := p.Env("HOME")
-			if home == "" {
-				return nil, Usage("neither HOME nor XDG_DATA_HOME is set",
-					"name a folder for the runs with --store DIR")
-			}
-			base = filepath.Join(home, ".local", "share")
-		}
-		dir = filepath.Join(base, "headroom")
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
 	s := store.Open(dir)
@@ -109,6 +111,18 @@ func (p *App) OpenStore() (*store.Store, error) {
 		s.AtStep(p.AtStep)
 	}
 	return s, nil
+}
+
+// DefaultStore is the store of a user who names none; empty where nothing says where that would be.
+func (p *App) DefaultStore() string {
+	base, home := p.Env("XDG_DATA_HOME"), p.Env("HOME")
+	switch {
+	case base != "":
+		return filepath.Join(base, "headroom")
+	case home != "":
+		return filepath.Join(home, ".local", "share", "headroom")
+	}
+	return ""
 }
 
 // Local is this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints goes
@@ -156,5 +170,8 @@ func (p *App) Colour(w io.Writer) func(sequence string) string {
 
 // New is the app of one command line.
 func New(e Environment) *App {
+	if e.Env == nil {
+		e.Env = func(string) string { return "" }
+	}
 	return &App{Environment: e, Key: visible.NewKey(), RawStdout: e.Stdout}
 }

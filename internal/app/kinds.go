@@ -1,6 +1,8 @@
 package app
 
 import (
+	"fmt"
+
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -37,3 +39,11 @@ const MaxNamed = 4
 
 // InsideGuest ends the names of stages that were measured in a virtual machine.
 const InsideGuest = ", in a guest"
+
+// PartCell is the name of a cell or an arm of the i-th run among those of all.
+func PartCell(i int, name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d/%s", i+1, name)
+}

@@ -13,7 +13,8 @@ import (
 
 // What can't be written to the store has a hint, and nothing else has that one.
 func TestHintsOfAStore(t *testing.T) {
-	p := &App{StoreDir: t.TempDir()}
+	p := New(Environment{})
+	p.StoreDir = t.TempDir()
 	at := func(path string, err error) error {
 		return &lab.Error{What: "can't save", Err: &fs.PathError{Op: "write", Path: path, Err: err}}
 	}

@@ -30,7 +30,7 @@ const StandardInput = "-"
 // run of several ("4J0P:server"), a file (a snapshot, a kernel configuration, the output of sysctl -a), or such a file
 // from standard input ("-"). Reading a machine may take limit.
 func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
-	if name = localSpelling(name); p.AllKinds().Has(name) {
+	if name = spelling(name); p.AllKinds().Has(name) {
 		t, err := p.OpenTarget(ctx, name)
 		if err != nil {
 			return facts.Document{}, err

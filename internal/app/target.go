@@ -12,13 +12,8 @@ import (
 	"headroom/internal/factor/boot"
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/yamlfile"
 )
-
-// SSHConfigVariable names a configuration file for ssh in place of the user's own.
-const SSHConfigVariable = "HEADROOM_SSH_CONFIG"
-
-// PatienceVariable says how long a lost connection is tried for again.
-const PatienceVariable = "HEADROOM_SSH_PATIENCE"
 
 // WithEmulation adds what the host knows of a guest and the guest itself may have been too slow to say: that its
 // processor is a program. Every report of it must say so.
@@ -58,11 +53,11 @@ func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]st
 
 // OpenTarget opens a place where commands run; CloseTarget gives it back.
 func (p *App) OpenTarget(ctx context.Context, name string) (target.Target, error) {
-	name = localSpelling(name)
+	name = spelling(name)
 	kind := p.AllKinds().Of(name)
 	if kind == nil {
 		return nil, Usage(fmt.Sprintf("%q is no target", name),
-			append(hostHint(name), "a target is "+p.AllKinds().Forms())...)
+			append(p.nameHints(name), "a target is "+p.AllKinds().Forms())...)
 	}
 	t, err := kind.Open(ctx, name)
 	if err != nil && ctx.Err() != nil {
@@ -89,12 +84,21 @@ func StoppedOpening(ctx context.Context, name string, err error) error {
 // CloseTarget gives a target back; what goes wrong there is said, and changes no result.
 func (p *App) CloseTarget(t target.Target) { p.CloseConcurrently([]target.Target{t}) }
 
-// localSpelling is the name of a target, where localhost is this machine.
-func localSpelling(name string) string {
+// spelling is the name of a target as runs keep it: localhost is this machine, and a port follows the host.
+func spelling(name string) string {
 	if name == "localhost" {
 		return LocalTarget
 	}
-	return name
+	return target.SSHSpelling(name)
+}
+
+// nameHints are the configured target that a text is a slip of, and the host that it may be.
+func (p *App) nameHints(name string) []string {
+	settings, _, _ := p.Config()
+	if near := yamlfile.DidYouMean(name, settings.TargetNames()); near != "" {
+		return append([]string{near}, hostHint(name)...)
+	}
+	return hostHint(name)
 }
 
 // hostHint says how a host is named as a target; nothing for a text that can't be the name of one.
@@ -108,9 +112,9 @@ func hostHint(name string) []string {
 // RoleOf splits "[ROLE=]TARGET".
 func RoleOf(on string) (role, name string) {
 	if m := regexp.MustCompile(`^([a-z][a-z0-9-]*)=(.*)$`).FindStringSubmatch(on); m != nil {
-		return m[1], localSpelling(m[2])
+		return m[1], spelling(m[2])
 	}
-	return "", localSpelling(on)
+	return "", spelling(on)
 }
 
 // OnlyTarget is the target of --on, of which there is one for now; this machine without the flag.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/config"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/target/bootloader"
@@ -55,7 +56,7 @@ func (p *App) AllKinds() TargetKinds {
 		{Scheme: LocalTarget, Form: LocalTarget, Completions: []string{LocalTarget + "\tthis machine"},
 			Traits: func(string) target.Traits { return target.Traits{Local: true} },
 			Open:   func(context.Context, string) (target.Target, error) { return p.Local(), nil }},
-		{Scheme: "ssh:", Form: "ssh://[user@]host[:port]", Open: p.OpenSSH,
+		{Scheme: target.SSHScheme, Form: "ssh://[user@]host[:port]", Open: p.OpenSSH,
 			Completions: []string{"ssh://\ta host, as your ssh knows it"}},
 		{Scheme: qemu.Scheme, Form: "qemu:FILE", Open: p.openGuest, OpenIn: p.openGuestIn, Disks: disksOfGuest,
 			Traits:      func(string) target.Traits { return qemu.Traits() },
@@ -146,12 +147,12 @@ func (p *App) OpenSSH(ctx context.Context, name string) (target.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config := p.Env(SSHConfigVariable); config != "" {
-		o.Args = append([]string{"-F", config}, o.Args...)
+	if file := p.Setting(config.SSHConfig); file != "" {
+		o.Args = append([]string{"-F", file}, o.Args...)
 	}
-	if patience := p.Env(PatienceVariable); patience != "" {
+	if patience := p.Setting(config.SSHPatience); patience != "" {
 		if o.Patience, err = time.ParseDuration(patience); err != nil {
-			return nil, Usage(PatienceVariable+"="+patience+" is no time", "write something like 10m")
+			return nil, err
 		}
 	}
 	s := target.NewSSH(o)
@@ -237,10 +238,10 @@ func (p *App) podHost() (kube.Host, error) {
 // openMachine makes a machine of KubeVirt.
 func (p *App) openMachine(ctx context.Context, o podname.Options, on kube.Host) (target.Target, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
-		o.Machine.Boot = p.Env(podname.DiskVariable)
+		o.Machine.Boot = p.Setting(config.KubeDisk)
 	}
-	if config := p.Env(SSHConfigVariable); config != "" {
-		on.SSH = []string{"-F", config}
+	if file := p.Setting(config.SSHConfig); file != "" {
+		on.SSH = []string{"-F", file}
 	}
 	m, err := kube.OpenMachine(ctx, o, on)
 	if err != nil {
@@ -276,7 +277,7 @@ func (p *App) openPods(ctx context.Context, name string, members []string) (*Tar
 func (p *App) podOptions(name string) (podname.Options, error) {
 	o, err := podname.Parse(name)
 	if err == nil && o.Image == "" {
-		o.Image = p.Env(podname.ImageVariable)
+		o.Image = p.Setting(config.KubeImage)
 	}
 	return o, err
 }

@@ -26,7 +26,8 @@ crash. Settings that take effect at boot are varied by rebooting.`,
   headroom ablate network --on server=ssh://db1 --setting bundle:esnet=100g --setting qdisc:under-test=fq --setting client:nic:eth0/mtu=9000
   headroom ablate arguments.yaml --on qemu:guest.yaml -o arguments.html`,
 		Args:              argumentCount(0, 2, "a suite and a directory or device, or an experiment's file"),
-		ValidArgsFunction: completeSuites,
+		ValidArgsFunction: p.completeSuites(0),
+		Annotations:       suiteAt(0),
 		RunE:              func(c *cobra.Command, args []string) error { return p.ablateRun(c, o, args) },
 	}
 	f := c.Flags()

@@ -139,7 +139,8 @@ func (p *program) bisectStepsCommand() *cobra.Command {
 // completeBisectCommand completes the command of one kind of search, which knows what differs between its two states.
 func (p *program) completeBisectCommand(c *cobra.Command, o *vary.Options,
 	differences func() ([]string, error)) *cobra.Command {
-	c.Args, c.ValidArgsFunction = argumentCount(0, 2, "a suite and a directory or device"), completeSuites
+	c.Args, c.ValidArgsFunction = argumentCount(0, 2, "a suite and a directory or device"), p.completeSuites(0)
+	c.Annotations = suiteAt(0)
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if o.Resume == "" && o.Show == "" {
 			if o.Factors, err = differences(); err != nil {

@@ -34,7 +34,7 @@ headroom bisect commits does the whole search itself, and needs fewer measuremen
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return app.StopBisect(app.Usage(err.Error(), c.CommandPath()+" --help lists the flags"))
 	})
-	c.ValidArgsFunction = completeSuites
+	c.ValidArgsFunction, c.Annotations = p.completeSuites(0), suiteAt(0)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if good == "" || bad == "" || most < 2 {
 			return app.StopBisect(

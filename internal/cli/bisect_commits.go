@@ -40,7 +40,7 @@ such commits, the report names the candidates. A commit is built only once, also
 	f.IntVar(&kept, "keep-built", kept, "most built commits to keep during the search")
 	p.completeBisectCommand(c, &o, func() ([]string, error) { return nil, nil })
 	c.Args = argumentCount(0, 3, "a range of commits, a suite, and a directory or device")
-	c.ValidArgsFunction = p.completeCommits
+	c.ValidArgsFunction, c.Annotations = p.completeSuites(1), suiteAt(1) // the range only git knows
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.Resume != "" || o.Show != "" {
 			return p.bisectRun(c, o, args)
@@ -98,12 +98,4 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 			"whether one is slower: headroom compare")
 	}
 	return s, nil
-}
-
-// completeCommits offers nothing for the range, which only git knows, and then suites and places.
-func (p *program) completeCommits(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return completeSuites(c, args[1:], word)
 }

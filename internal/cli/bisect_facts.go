@@ -37,6 +37,7 @@ rebooted, kernel arguments. The report lists the differences that can't be set.`
 			return argumentCount(3, 4, "two machines, a suite and a directory or device")(c, args)
 		},
 		ValidArgsFunction: p.completeSubjects(2),
+		Annotations:       namedArguments(argumentsAreFacts),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if o.Resume != "" || o.Show != "" {
 				return p.bisectRun(c, o, args)

@@ -69,6 +69,9 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.StoreDir, "store", "",
 		"folder of saved runs (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
+	root.PersistentFlags().StringVar(&p.ConfigFile, "config", "",
+		"configuration file, or none (default $HEADROOM_CONFIG, else ~/.config/headroom/config.yaml)")
+	root.PersistentPreRunE = p.applyConfig
 	p.addReadOnly(root,
 		p.suitesCommand(),
 		p.listCommand(),
@@ -81,6 +84,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.explainCommand(),
 		p.factorsCommand(),
 		p.referencesCommand(),
+		p.configCommand(),
 	)
 	root.AddCommand(
 		p.runCommand(),

@@ -20,6 +20,9 @@ import (
 // exitBefore is the number of the step of saving before which the process kills itself.
 const exitBefore = "HEADROOM_TEST_DIE_BEFORE"
 
+// systemConfig names the system's configuration file; that of the machine that tests run on is not read.
+const systemConfig = "HEADROOM_TEST_SYSTEM_CONFIG"
+
 // The test binary is the command too: scripts and tests run it by the name headroom.
 func TestMain(m *testing.M) {
 	headroom := func() {
@@ -28,8 +31,9 @@ func TestMain(m *testing.M) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as cmd/headroom does
 		os.Exit(Run(context.Background(), app.Environment{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test",
-			AtStep:  exitAt(),
-			Signals: signals, Exit: os.Exit, Footprint: new(app.Footprint),
+			AtStep:       exitAt(),
+			SystemConfig: os.Getenv(systemConfig),
+			Signals:      signals, Exit: os.Exit, Footprint: new(app.Footprint),
 		}))
 	}
 	testscript.Main(m, map[string]func(){"headroom": headroom, app.PluginFile: headroom, app.CompletionFile: headroom})

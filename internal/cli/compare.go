@@ -48,6 +48,7 @@ of storage adds, on one target or several.`,
 			return argumentCount(2, unlimited, "a base and one run or more")(c, args)
 		},
 		ValidArgsFunction: p.completeComparable,
+		Annotations:       namedArguments(argumentsAreSides),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkLiveOptions(&live, c); err != nil {
 				return err

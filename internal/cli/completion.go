@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/app"
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/reference"
 	"headroom/internal/store"
@@ -48,9 +49,12 @@ func armNames(s *store.Store, run string) []string {
 	return names
 }
 
-// completeComparable offers the runs of the store, then published results.
+// completeComparable offers the runs of the store, then published results; targets where they are measured now.
 func (p *program) completeComparable(c *cobra.Command, args []string, word string) ([]string,
 	cobra.ShellCompDirective) {
+	if c.Flags().Changed("live") || c.Flags().Changed("layers") {
+		return p.targetNames(), cobra.ShellCompDirectiveDefault
+	}
 	names, directive := p.completeRuns(c, args, word)
 	published, _ := completeReferences(c, args, word)
 	for _, name := range published {
@@ -67,6 +71,24 @@ func (p *program) completeSubjects(most int) cobra.CompletionFunc {
 		}
 		runs, _ := p.completeRuns(c, args, word)
 		return append(p.targetNames(), runs...), cobra.ShellCompDirectiveDefault
+	}
+}
+
+// completeTargets offers targets for the values of flags, also behind a role.
+func (p *program) completeTargets(c *cobra.Command, flags ...string) {
+	offer := func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		names := p.targetNames()
+		if role, _ := app.RoleOf(word); role != "" {
+			for i := range names {
+				names[i] = role + "=" + names[i]
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, flag := range flags {
+		if err := c.RegisterFlagCompletionFunc(flag, offer); err != nil {
+			panic(err) // the flag is not there: an error of the program
+		}
 	}
 }
 
@@ -95,10 +117,18 @@ func factAreas() []string {
 	return areas
 }
 
-// completeSuites offers the built-in suites, then files.
-func completeSuites(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault
+// completeSuites offers suites for the argument at a position, then files.
+func (p *program) completeSuites(position int) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		switch {
+		case len(args) < position:
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		case len(args) > position:
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return p.suiteNames(), cobra.ShellCompDirectiveDefault
 	}
-	return suite.Builtin(), cobra.ShellCompDirectiveDefault
 }
+
+// suiteNames are built-in suites, then those of the configured folder.
+func (p *program) suiteNames() []string { return append(suite.Builtin(), p.ConfiguredSuites()...) }

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/bisection"
 	"headroom/internal/compare"
+	"headroom/internal/config"
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
 	"headroom/internal/experiment/vary"
@@ -63,6 +64,17 @@ func loadExample(t *testing.T, name, kind, example string) {
 	case suite.IsExperiment([]byte(example)):
 		if _, err := suite.DecodeExperiment(name, []byte(example), vary.CheckFactor); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		return
+	case strings.Contains(example, "\ntargets:"):
+		rules := config.Rules{Home: "/root", Target: func(text string) string {
+			if app.New(app.Environment{}).AllKinds().Has(text) {
+				return ""
+			}
+			return "no target"
+		}}
+		if s, err := config.Decode(name, config.User, []byte(example), rules); err != nil || len(s.Targets) == 0 {
+			t.Errorf("%s: %d targets, %v", name, len(s.Targets), err)
 		}
 		return
 	case strings.Contains(example, "\nkernel:"):

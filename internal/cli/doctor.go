@@ -60,6 +60,7 @@ also names facts in which a few machines differ from the others.`,
 		Args: argumentCount(0, unlimited,
 			"nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(unlimited),
+		Annotations:       namedArguments(argumentsAreTargets),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, _, err := o.result.Formats(p.JSON); err != nil {
 				return err
@@ -95,7 +96,7 @@ also names facts in which a few machines differ from the others.`,
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
 	documentFlags(&o.result, c)
 	p.jsonFlag(c)
-	completeFlag(c, "on", p.targetNames)
+	p.completeTargets(c, "on")
 	completeFlag(c, "for", rule.Systems)
 	completeFlag(c, "fail-on", rule.Severities)
 	return c

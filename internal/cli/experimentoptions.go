@@ -57,6 +57,7 @@ func commonExperimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 		"vary the boot of another machine than the one that runs the loads: ssh://root@host, talos://NODE")
 	f.StringVar(&o.BootMethod, "boot-way", "", "how to boot a real machine: "+strings.Join(bootloader.Methods(),
 		", ")+" (default: the first that works there)")
+	p.completeTargets(c, "on", "reboot", "boot-on")
 	f.DurationVar(&o.BootLimit, "boot-limit", 10*time.Minute, "time limit for a boot of a real machine")
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.StringVar(&o.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")

@@ -45,6 +45,7 @@ options, sysctls and module parameters are only counted; --all lists them. The J
 		Args: argumentCount(0, 1, "nothing, or what to show the facts of: a target, a run, a file, - for "+
 			"standard input"),
 		ValidArgsFunction: p.completeSubjects(1),
+		Annotations:       namedArguments(argumentsAreTargets),
 		RunE: func(c *cobra.Command, args []string) error {
 			name, err := subjectOn(args, o.on)
 			if err != nil {
@@ -66,7 +67,7 @@ options, sysctls and module parameters are only counted; --all lists them. The J
 		"time limit; facts that are not read by then are unknown")
 	c.Flags().StringArrayVar(&o.on, "on", nil, "the target to read, the same as the argument")
 	p.jsonFlag(c)
-	completeFlag(c, "on", p.targetNames)
+	p.completeTargets(c, "on")
 	completeFlag(c, "only", factAreas)
 	c.AddCommand(p.factsDiffCommand())
 	return c

@@ -43,6 +43,7 @@ published knowledge, not from a measurement; differences with no known effect co
   headroom facts diff old.config new.config --format diffconfig`,
 		Args:              argumentCount(2, 2, "two things to compare: targets, runs, files, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(2),
+		Annotations:       namedArguments(argumentsAreTargets),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.check(p.JSON); err != nil {
 				return err

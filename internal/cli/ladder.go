@@ -9,7 +9,6 @@ import (
 	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/ladder"
 	"headroom/internal/load/iperf3"
-	"headroom/internal/suite"
 )
 
 // defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where
@@ -88,7 +87,7 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	f.StringArrayVar(&o.Groups, "group", nil, "NAME=ADDRESS,ADDRESS...: ports that together are a rung")
 	f.IntVar(&o.Pairs, "pairs", 1, "pairs of processes for each address")
 	f.IntVar(&o.Port, "port", iperf3.Port, "port of the first server process; each further pair takes the next")
-	completeFlag(c, "on", p.targetNames)
+	p.completeTargets(c, "on")
 	f.StringArrayVar(&o.Guests, "guest", nil, "a guest whose disks are rungs, too: qemu:FILE; may be repeated")
 	f.StringVar(&o.Direction, "direction", ladderrun.BothDirections,
 		"of a network: send, receive or both, as the clients see it")
@@ -101,6 +100,6 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	documentFlags(&o.Result, c)
 	dryRunFlag(c, &o.DryRun, "print the rungs, their loads and how long they take, and do nothing"+app.EveryCommand)
 	p.jsonFlag(c)
-	completeFlag(c, "suite", suite.Builtin)
+	completeFlag(c, "suite", p.suiteNames)
 	return c
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"headroom/internal/app"
+	"headroom/internal/config"
 	"headroom/internal/experiment/paired"
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -313,7 +314,7 @@ func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 func TestLiveOfTwoTargets(t *testing.T) {
 	t.Parallel()
 	a := newComparisonFixture(t)
-	a.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
+	a.env = []string{config.Variable(config.SSHConfig) + "=" + sshtest.Start(t).Config}
 	there := t.TempDir()
 	a.mustRun("compare", "--live", "--suite", a.base, "local", "ssh://under-test", a.place, there, "--metrics",
 		"read.iops,write.iops", "--alpha", "0.000001", "--pairs", "4", "--confirm", "0")

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/app"
+	"headroom/internal/config"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -40,12 +40,12 @@ func newFleetFixture(t *testing.T) fleetFixture {
 		configs = append(configs,
 			strings.Replace(string(text), "Host under-test", fmt.Sprintf("Host under-test-%d", i+1), 1))
 	}
-	config := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(config, []byte(strings.Join(configs, "")), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte(strings.Join(configs, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := fleetFixture{fixture: newFixture(t), places: map[string]string{}}
-	c.env = []string{app.SSHConfigVariable + "=" + config}
+	c.env = []string{config.Variable(config.SSHConfig) + "=" + file}
 	if err := os.WriteFile(c.suite, []byte(remoteSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}

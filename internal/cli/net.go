@@ -44,7 +44,8 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
   headroom net --on server=ssh://db1 --set time=60s --event '20s: ip link set eth1 down' --undo 'ip link set eth1 up' --event-on client
   headroom net --resume last`,
 		Args:              argumentCount(0, 1, "a suite"),
-		ValidArgsFunction: completeSuites,
+		ValidArgsFunction: p.completeSuites(0),
+		Annotations:       suiteAt(0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := refuseSettled(c, append(experiment.EventFlags(), "label", "repeat", "order", "seed", "set", "on",
 				"address", "port", "pairs")...); err != nil {
@@ -76,8 +77,7 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
 	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	eventFlagsOf(&o.Events, f, "where events happen: client, server or a target; once for all events, or once for each")
-	completeFlag(c, "on", p.targetNames)
-	completeFlag(c, "event-on", p.targetNames)
+	p.completeTargets(c, "on", "event-on")
 	completeFlag(c, "event", experiment.EventNames)
 	p.jsonFlag(c)
 	c.AddCommand(p.interferenceCommand())

@@ -55,7 +55,7 @@ The clients send to the server; --set reverse=1 makes the server send.`,
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run, or show a complete one again")
 	documentFlags(&o.Result, c)
 	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
-	completeFlag(c, "on", p.targetNames)
+	p.completeTargets(c, "on")
 	p.jsonFlag(c)
 	return c
 }

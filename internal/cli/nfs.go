@@ -48,7 +48,8 @@ Loads on the server's own storage have no events.`,
   headroom nfs --address 10.0.1.1 --export /srv --set runtime=5 --set size=64m --set offset_increment=64m --size 512m
   headroom nfs --on client=ssh://pve1 --address 10.0.1.1 --address 10.0.2.1 --export /srv --set runtime=60s --event '20s: ip link set eth2 down' --undo 'ip link set eth2 up' --event-left 50%`,
 		Args:              argumentCount(0, 1, "a suite"),
-		ValidArgsFunction: completeSuites,
+		ValidArgsFunction: p.completeSuites(0),
+		Annotations:       suiteAt(0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := refuseSettled(c, append(experiment.EventFlags(), "on", "export", "path", "address", "nfs-version",
 				"options", "transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
@@ -86,9 +87,7 @@ Loads on the server's own storage have no events.`,
 	eventFlagsOf(&o.RunOptions.Events, f, "where events happen: client (default), server or a target; once for all "+
 		"events, or once for each")
 	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing")
-	completeFlag(c, "on", p.targetNames)
-	completeFlag(c, "guest", p.targetNames)
-	completeFlag(c, "event-on", p.targetNames)
+	p.completeTargets(c, "on", "guest", "event-on")
 	completeFlag(c, "event", experiment.EventNames)
 	p.jsonFlag(c)
 	return c

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/app"
+	"headroom/internal/config"
 	"headroom/internal/factor/journal"
 	"headroom/internal/factor/mount"
 	"headroom/internal/figure"
@@ -280,7 +281,7 @@ func startNFSPair(t *testing.T, change func(client string) string) nfsPair {
 // guestsBySSH starts two guests, one after the other, that ssh knows by names.
 func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile string) (first, second *qemu.Guest) {
 	t.Helper()
-	links, config := &qemu.Links{}, ""
+	links, entries := &qemu.Links{}, ""
 	open := func(name, file string) *qemu.Guest {
 		folder, err := os.MkdirTemp("/dev/shm", "headroom-test-")
 		if err != nil {
@@ -307,15 +308,15 @@ func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		config += strings.Replace(string(text), "Host guest\n", "Host "+name+"\n", 1)
+		entries += strings.Replace(string(text), "Host guest\n", "Host "+name+"\n", 1)
 		return g
 	}
 	first, second = open(firstName, firstFile), open(secondName, secondFile)
 	file := filepath.Join(t.TempDir(), "ssh_config")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(app.SSHConfigVariable, file)
+	t.Setenv(config.Variable(config.SSHConfig), file)
 	return first, second
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"headroom/internal/app"
+	"headroom/internal/config"
 	"headroom/internal/lab"
 	"headroom/internal/results"
 	"headroom/internal/target/qemu"
@@ -140,8 +141,8 @@ END
 { { cat /run/qmp; sleep 100000; } | setsid qemu-system-x86_64 -nodefaults -no-user-config -display none -name inner -uuid `+innerUUID+` -machine q35 -accel tcg -m 16M -S `+
 		`-blockdev driver=file,node-name=data,filename=/mnt/disk.raw,cache.direct=on -qmp stdio >/run/inner.said 2>&1; } </dev/null >/dev/null 2>&1 &`)
 	t.Cleanup(func() { t.Log(p.run(p.client, "cat /run/inner.said")) })
-	config := os.Getenv(app.SSHConfigVariable)
-	both, err := os.ReadFile(config)
+	file := os.Getenv(config.Variable(config.SSHConfig))
+	both, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ END
 	sshPort, diskPort := freeTCPPort(t), freeTCPPort(t)
 	console := filepath.Join(t.TempDir(), "console")
 	for _, argv := range [][]string{
-		{"ssh", "-F", config, "-N", "-o", "ExitOnForwardFailure=yes", "-L",
+		{"ssh", "-F", file, "-N", "-o", "ExitOnForwardFailure=yes", "-L",
 			fmt.Sprintf("127.0.0.1:%d:127.0.0.1:10809", diskPort), "nfs-client"},
 		{"qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-uuid", innerUUID,
 			"-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1",
@@ -192,11 +193,11 @@ END
 		}
 	}
 	text := string(both) + fmt.Sprintf("Host nfs-inner\n\tPort %d\n", sshPort) + inner.ssh
-	file := filepath.Join(t.TempDir(), "ssh_config")
+	file = filepath.Join(t.TempDir(), "ssh_config")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(app.SSHConfigVariable, file)
+	t.Setenv(config.Variable(config.SSHConfig), file)
 	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		if printed, _ := os.ReadFile(console); strings.Contains(string(printed), "headroom: this guest is ready") {
 			break
@@ -242,11 +243,11 @@ END
 }
 
 // inner runs a command in the machine.
-func (p nfsPair) inner(config, command string) {
+func (p nfsPair) inner(sshConfig, command string) {
 	p.t.Helper()
 	t, err := (&program{app.New(app.Environment{Env: func(name string) string {
-		if name == app.SSHConfigVariable {
-			return config
+		if name == config.Variable(config.SSHConfig) {
+			return sshConfig
 		}
 		return os.Getenv(name)
 	}})}).OpenSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"headroom/internal/app"
+	"headroom/internal/config"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -125,7 +126,7 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 	t.Parallel()
 	h := newOtherUserFixture(t)
 	device := attachLoopOf(t, 64<<20, "ext4")
-	h.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
+	h.env = []string{config.Variable(config.SSHConfig) + "=" + sshtest.Start(t).Config}
 	for _, c := range []struct {
 		name, to, on, says string
 	}{
@@ -201,7 +202,7 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 	shared := filepath.Join(h.base, "shared")
 	h.must(os.Mkdir(shared, 0o755))
 	h.must(os.Chmod(shared, os.ModeSticky|0o777))
-	h.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
+	h.env = []string{config.Variable(config.SSHConfig) + "=" + sshtest.Start(t).Config}
 	before := h.sum(h.secret)
 	for _, on := range []string{app.LocalTarget, "ssh://under-test"} {
 		cmd := h.command("run", h.writes, shared, "--on", on, "--set", "runtime=2s", "--repeat", "2")
@@ -244,7 +245,7 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 func TestCommandsInDirectoryOfAnother(t *testing.T) {
 	t.Parallel()
 	h := newOtherUserFixture(t)
-	h.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
+	h.env = []string{config.Variable(config.SSHConfig) + "=" + sshtest.Start(t).Config}
 	own := filepath.Join(h.base, "own")
 	h.must(os.Mkdir(own, 0o755))
 	for _, on := range []string{app.LocalTarget, "ssh://under-test"} {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"headroom/internal/app"
+	"headroom/internal/config"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/target/initramfs"
@@ -343,8 +343,8 @@ func (h *host) experiment(v fixture, more ...string) *exec.Cmd {
 func measured(t *testing.T) (h *host, v fixture, own string) {
 	t.Helper()
 	h = startHost(t)
-	t.Setenv(app.SSHConfigVariable, h.config)
-	t.Setenv(app.PatienceVariable, "5s") // less than a boot takes: waiting for one is not left to the connection
+	t.Setenv(config.Variable(config.SSHConfig), h.config)
+	t.Setenv(config.Variable(config.SSHPatience), "5s") // less than a boot takes, which is not left to the connection
 	v = newFixture(t)
 	if err := os.WriteFile(v.suite, []byte(strings.Replace(remoteSuite, "runtime: 3s", "runtime: 1s", 1)),
 		0o644); err != nil {

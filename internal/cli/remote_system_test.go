@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"headroom/internal/app"
+	"headroom/internal/config"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -23,7 +24,7 @@ import (
 // TestRemoteScripts runs the sessions that measure another machine: this one, over an sshd of the test's own.
 func TestRemoteScripts(t *testing.T) {
 	t.Parallel()
-	runScripts(t, "testdata/remote", app.SSHConfigVariable+"="+sshtest.Start(t).Config)
+	runScripts(t, "testdata/remote", config.Variable(config.SSHConfig)+"="+sshtest.Start(t).Config)
 }
 
 // remoteSuite has loads that take a while, so that there is time to interfere.
@@ -41,7 +42,7 @@ jobs:
 func newRemoteFixture(t *testing.T) (fixture, *sshtest.Server) {
 	server := sshtest.Start(t)
 	v := newFixture(t)
-	v.env = []string{app.SSHConfigVariable + "=" + server.Config}
+	v.env = []string{config.Variable(config.SSHConfig) + "=" + server.Config}
 	if err := os.WriteFile(v.suite, []byte(remoteSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestAConnectionIsCutDuringALoad(t *testing.T) {
 func TestATargetIsLostForGood(t *testing.T) {
 	t.Parallel()
 	v, server := newRemoteFixture(t)
-	v.env = append(v.env, app.PatienceVariable+"=2s")
+	v.env = append(v.env, config.Variable(config.SSHPatience)+"=2s")
 	cmd := v.measuring(`(?m)^1/3  `)
 	server.Stop()
 	if err := syscall.Kill(master(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {

@@ -72,7 +72,8 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 			}
 			return argumentCount(0, 2, "a suite and a directory or device")(c, args)
 		},
-		ValidArgsFunction: completeSuites,
+		ValidArgsFunction: p.completeSuites(0),
+		Annotations:       suiteAt(0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := exclusive(c, "format", "json"); err != nil {
 				return err
@@ -121,8 +122,7 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 	eventFlagsOf(&o.Events, f,
 		"where events happen: a target or its role (default: the target under test); once for all events, or once "+
 			"for each")
-	completeFlag(c, "on", p.targetNames)
-	completeFlag(c, "event-on", p.targetNames)
+	p.completeTargets(c, "on", "event-on")
 	completeFlag(c, "event", experiment.EventNames)
 	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	f.StringVar(&o.Format, "format", "table",

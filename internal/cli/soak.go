@@ -29,7 +29,8 @@ a device is filled first.`,
   headroom soak ./my.fio /srv --on ssh://db1 --for 24h --max-writes 20t
   headroom soak --resume last`,
 		Args:              argumentCount(0, 2, "a suite and a directory or device"),
-		ValidArgsFunction: completeSuites,
+		ValidArgsFunction: p.completeSuites(0),
+		Annotations:       suiteAt(0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := refuseSettled(c, "label", "size", "set", "job", "for", "round"); err != nil {
 				return err
@@ -57,7 +58,7 @@ a device is filled first.`,
 		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
 	f.StringVar(&o.MaxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
 	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+p.AllKinds().Forms()+" (default local)")
-	completeFlag(c, "on", p.targetNames)
+	p.completeTargets(c, "on")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted soak, or show a complete one again")
 	documentFlags(&o.Result, c)
 	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)

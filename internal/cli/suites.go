@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -13,11 +15,12 @@ import (
 	"headroom/internal/unit"
 )
 
-// suiteRow is a built-in suite in the published JSON document of suites.
+// suiteRow is a suite in the published JSON document of suites.
 type suiteRow struct {
 	Name        string  `json:"name"`
 	Title       string  `json:"title"`
 	Source      string  `json:"source,omitempty"`
+	File        string  `json:"file,omitempty"`
 	Place       string  `json:"place"`
 	Cells       int     `json:"cells"`
 	Repetitions int     `json:"repetitions"`
@@ -27,7 +30,7 @@ type suiteRow struct {
 func (p *program) suitesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "suites",
-		Short:   "List the built-in suites, or show one",
+		Short:   "List the suites, or show one",
 		Example: "  headroom suites\n  headroom suites show nvme",
 		Args:    argumentCount(0, 1, "no argument, or show NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -48,18 +51,17 @@ func (p *program) suitesCommand() *cobra.Command {
 
 func (p *program) listSuites() error {
 	var rows []suiteRow
-	for _, name := range suite.Builtin() {
-		s, err := suite.Load(name)
-		if err != nil {
+	for _, name := range p.suiteNames() {
+		row, err := p.suiteRow(name)
+		switch {
+		case err == nil:
+			rows = append(rows, row)
+		case slices.Contains(suite.Builtin(), name):
 			return err
+		case p.isExperiment(name):
+		default: // one file of many that is wrong hides no other
+			fmt.Fprintf(p.Stderr, "%s is left out: %v\n", name, err)
 		}
-		cells, err := s.Cells(kindFor(s), false)
-		if err != nil {
-			return err
-		}
-		seconds := suite.EstimateTime(cells, s.Interval).Seconds()
-		rows = append(rows, suiteRow{Name: name, Title: s.Title, Source: s.Source, Place: placeWord(s.Place),
-			Cells: len(cells), Repetitions: s.Repetitions, Seconds: seconds})
 	}
 	if p.JSON {
 		return p.PrintJSON(struct {
@@ -71,9 +73,39 @@ func (p *program) listSuites() error {
 	fmt.Fprintln(w, "NAME\tON\tCELLS\tREPETITIONS\tTAKES\tWHAT")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.Name, r.Place, r.Cells, r.Repetitions, duration(r.Seconds),
-			r.Title)
+			cmp.Or(r.Title, r.File))
 	}
 	return w.Flush()
+}
+
+// isExperiment says whether a file of the suites' folder is for sweep or ablate.
+func (p *program) isExperiment(name string) bool {
+	file, err := p.SuiteFile(name)
+	if err != nil {
+		return false
+	}
+	data, err := app.ReadInput(file)
+	return err == nil && suite.IsExperiment(data)
+}
+
+func (p *program) suiteRow(name string) (suiteRow, error) {
+	file, err := p.SuiteFile(name)
+	if err != nil {
+		return suiteRow{}, err
+	}
+	s, err := experiment.LoadSuite(file)
+	if err != nil {
+		return suiteRow{}, err
+	}
+	cells, err := s.Cells(kindFor(s), false)
+	if err != nil {
+		return suiteRow{}, err
+	}
+	if file == name {
+		file = ""
+	}
+	return suiteRow{Name: name, Title: s.Title, Source: s.Source, File: file, Place: placeWord(s.Place),
+		Cells: len(cells), Repetitions: s.Repetitions, Seconds: suite.EstimateTime(cells, s.Interval).Seconds()}, nil
 }
 
 // placeWord is what a suite is pointed at, as the list says it.
@@ -105,7 +137,8 @@ func (p *program) suitesShowCommand() *cobra.Command {
   headroom suites show nvme --as-published
   headroom suites show quick --file > my.yaml`,
 		Args:              argumentCount(1, 1, "the name of a suite or a suite file"),
-		ValidArgsFunction: completeSuites,
+		ValidArgsFunction: p.completeSuites(0),
+		Annotations:       suiteAt(0),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.showSuite(args[0], file, asPublished)
 		},

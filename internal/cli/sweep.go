@@ -40,7 +40,8 @@ not levels of it.`,
   headroom sweep --show last --published reference:iothreads-report
   headroom sweep --show last --factor guest:iothreads --reference kube:runtime_class=runc`,
 		Args:              argumentCount(0, 2, "a suite and a directory or device, or an experiment's file"),
-		ValidArgsFunction: completeSuites,
+		ValidArgsFunction: p.completeSuites(0),
+		Annotations:       suiteAt(0),
 		RunE:              func(c *cobra.Command, args []string) error { return p.sweepRun(c, o, args) },
 	}
 	f := c.Flags()
@@ -49,6 +50,7 @@ not levels of it.`,
 	f.StringVar(&o.Reference, "reference", "", "also measure this directory or device and compare the levels with "+
 		"it, such as the host's disk below a guest's; or a target that is created with one: kube:pod?…")
 	f.StringVar(&o.ReferenceOn, "reference-on", "", "the target that has the reference (default local)")
+	p.completeTargets(c, "reference-on")
 	f.StringVar(&o.Share, "share", "", "share of the best level's result that is enough (default 90%)")
 	f.StringVar(&o.Limit, "limit", "", "latency limit, like 2ms (p99) or p99.9=5ms: report how much load stays "+
 		"within it")

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"headroom/internal/app"
+	"headroom/internal/config"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -33,7 +34,7 @@ type forgery struct {
 
 func newForgery(t *testing.T) forgery {
 	h := newOtherUserFixture(t)
-	h.env = []string{app.SSHConfigVariable + "=" + sshtest.Start(t).Config}
+	h.env = []string{config.Variable(config.SSHConfig) + "=" + sshtest.Start(t).Config}
 	private := filepath.Join(h.base, "private")
 	f := forgery{otherUserFixture: h, ran: filepath.Join(private, "ran"), kept: filepath.Join(private, "kept"),
 		below:  filepath.Join(private, "headroom-FARGED0000.work"),

@@ -22,13 +22,15 @@ type Redactor struct {
 	secrets []string
 	// guests are names of virtual machines, which stand in About and may be too short to look for anywhere else.
 	guests map[string]bool
-	index  catalogue.Index
+	// targets says to hide where targets are reached, which no fact needs to name.
+	targets bool
+	index   catalogue.Index
 }
 
 // NewRedactor learns from facts what is to be hidden, in facts and in other text of the same run (paths, command
 // lines).
 func NewRedactor(facts []lab.Fact) Redactor {
-	r := Redactor{guests: map[string]bool{}, index: catalogue.NewIndex()}
+	r := Redactor{guests: map[string]bool{}, targets: true, index: catalogue.NewIndex()}
 	learn := func(values ...string) {
 		for _, v := range values {
 			// A short one would be found inside ordinary words.
@@ -59,6 +61,12 @@ func NewRedactor(facts []lab.Fact) Redactor {
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b)) // equal ones together
 	})
 	r.secrets = slices.Compact(r.secrets)
+	return r
+}
+
+// WithTargets shows where targets are reached: for whoever named them.
+func (r Redactor) WithTargets() Redactor {
+	r.targets = false
 	return r
 }
 
@@ -98,6 +106,8 @@ var (
 	loginInRoot = regexp.MustCompile(`\biscsi:[^@\s]+@`)
 	// Names of iSCSI (RFC 3720) and of NVMe subsystems and hosts.
 	qualifiedName = regexp.MustCompile(`\b[in]qn\.[0-9]{4}-[0-9]{2}\.[^\s,;"'\\]+`)
+	// Where a target is reached: a user, a host, a port.
+	authorityPattern = regexp.MustCompile(`\b((?:ssh|talos)://(?:[^\s@/"'<>]+@)?)(\[[0-9A-Fa-f:]+\]|[^\s@:/?"'<>,;)]+)`)
 	// What may be an IPv6 address, together with all that could belong to it.
 	colonWord = regexp.MustCompile(`[0-9A-Za-z]*:[0-9A-Za-z:.]*`)
 )
@@ -106,6 +116,9 @@ var (
 func (r Redactor) Text(s string) string {
 	for _, secret := range r.secrets {
 		s = hideWord(s, secret)
+	}
+	if r.targets {
+		s = authorityPattern.ReplaceAllStringFunc(s, hiddenHost)
 	}
 	for _, p := range []*regexp.Regexp{qualifiedName, uuidPattern, macPattern, macName, hexPattern, cgroupID} {
 		s = p.ReplaceAllStringFunc(s, hidden)
@@ -255,6 +268,24 @@ func hiddenValue(setting string) string {
 		return setting
 	}
 	return name + "=" + hidden(value)
+}
+
+// hiddenHost hides the host of a target, once, and a user who is not root.
+func hiddenHost(name string) string {
+	at := strings.Index(name, "://") + len("://")
+	user, host, found := strings.Cut(name[at:], "@")
+	if !found {
+		user, host = "", user
+	} else if user != "root" && !strings.HasPrefix(user, hiddenPrefix) {
+		user = hidden(user)
+	}
+	if !strings.HasPrefix(host, hiddenPrefix) {
+		host = hidden(strings.Trim(host, "[]"))
+	}
+	if found {
+		user += "@"
+	}
+	return name[:at] + user + host
 }
 
 // hiddenAddress leaves the addresses that name nobody.

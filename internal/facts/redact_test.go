@@ -159,3 +159,25 @@ func TestRedactFacts(t *testing.T) {
 		}
 	}
 }
+
+// Where a target is reached is hidden whether or not a fact names it: a machine may be called otherwise than its
+// address, which stands for no more than a name in the user's configuration.
+func TestRedactAddressesOfTargets(t *testing.T) {
+	r := NewRedactor([]lab.Fact{{Key: "host.name", Value: "storage"}})
+	for text, want := range map[string]string{
+		"ssh://root@nas.example:2222":             "ssh://root@" + hidden("nas.example") + ":2222",
+		"a=ssh://anna@nas, b":                     "a=ssh://" + hidden("anna") + "@" + hidden("nas") + ", b",
+		"ssh://storage /srv":                      "ssh://" + hidden("storage") + " /srv",
+		"ssh://[2001:db8::1]:22":                  "ssh://" + hidden("2001:db8::1") + ":22",
+		"talos://10.0.0.2":                        "talos://" + hidden("10.0.0.2"),
+		"run quick /srv --on fast-nas, and local": "run quick /srv --on fast-nas, and local",
+	} {
+		got := r.Text(text)
+		if got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+		if again := r.Text(got); again != got {
+			t.Errorf("%q becomes %q the second time", got, again)
+		}
+	}
+}

@@ -61,6 +61,9 @@ func redact(s Summary, names bool) Summary {
 		})
 	}
 	redactor := facts.NewRedactor(known)
+	if names {
+		redactor = redactor.WithTargets()
+	}
 	but := hashes()
 	if len(s.Targets) < 2 || s.Experiment != nil || s.Study != nil || len(s.Network) > 0 {
 		but = append(but, roles()...)

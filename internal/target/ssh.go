@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -40,12 +41,22 @@ func NewSSH(o SSHOptions) *SSH {
 	return s
 }
 
-// ParseSSH reads "ssh://[user@]host[:port]".
+// SSHScheme begins the names of hosts that are reached by ssh.
+const SSHScheme = "ssh:"
+
+// portOption is a port at the end of a name, as virsh and others write it.
+var portOption = regexp.MustCompile(`^(ssh://[^/?#]*[^/?#:])/?\?port=([0-9]+)$`)
+
+// SSHSpelling has the port behind the host: "ssh://host?port=2222" is "ssh://host:2222".
+func SSHSpelling(name string) string { return portOption.ReplaceAllString(name, "$1:$2") }
+
+// ParseSSH reads "ssh://[user@]host[:port]", however the port is written.
 func ParseSSH(name string) (SSHOptions, error) {
 	wrong := func(what string) (SSHOptions, error) {
 		return SSHOptions{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is no target: %s", name, what),
 			Hints: []string{"write ssh://host, ssh://user@host:port, or ssh://NAME for a Host of your ssh configuration"}}
 	}
+	name = SSHSpelling(name)
 	u, err := url.Parse(name)
 	switch {
 	case err != nil:

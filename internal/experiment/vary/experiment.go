@@ -102,6 +102,9 @@ func (x *Experiment) readOptions() (err error) {
 	if x.args, err = x.options.read(x.kind, x.args); err != nil {
 		return err
 	}
+	if err := x.resolveNames(); err != nil {
+		return err
+	}
 	if x.networkLoads, err = x.networkSuite(x.args); err != nil {
 		return err
 	}
@@ -120,6 +123,19 @@ func (x *Experiment) readOptions() (err error) {
 		return x.nameEnds(*x.networkLoads)
 	}
 	return x.ofStorage()
+}
+
+// resolveNames puts addresses and files in the place of the names that an experiment's file has; those of the command
+// line are replaced already.
+func (x *Experiment) resolveNames() (err error) {
+	for i, on := range x.options.Ends {
+		x.options.Ends[i] = x.NamedTarget(on)
+	}
+	x.options.ReferenceOn = x.NamedTarget(x.options.ReferenceOn)
+	if len(x.args) > 0 {
+		x.args[0], err = x.SuiteFile(x.args[0])
+	}
+	return err
 }
 
 // Open opens the targets that loads run on.

@@ -234,6 +234,17 @@ func (o *Options) read(kind string, args []string) ([]string, error) {
 	return rest, nil
 }
 
+// FileSets says whether an experiment's file that the arguments begin with says what a flag does.
+func FileSets(args []string, flag string) bool {
+	var o Options
+	for _, kind := range []string{app.SweepKind, app.AblateKind} {
+		if _, err := o.read(kind, args); err == nil {
+			return flag == "margin" && o.Margin != "" || flag == "alpha" && o.Alpha != ""
+		}
+	}
+	return false // what is wrong is said when it is read
+}
+
 // suitePath is a suite's file as an experiment's file names it: relative to itself.
 func suitePath(file, name string) string {
 	if filepath.Ext(name) == "" && !strings.ContainsRune(name, filepath.Separator) || filepath.IsAbs(name) {

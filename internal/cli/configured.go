@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"headroom/internal/config"
+	"headroom/internal/experiment/vary"
+	"headroom/internal/unit"
+)
+
+// argumentsNote is the annotation of commands that says what their arguments name: targets, or at which position a
+// suite.
+const argumentsNote = "arguments"
+
+const (
+	argumentsAreTargets = "targets"
+	// argumentsAreFacts are two targets, then a suite.
+	argumentsAreFacts = "facts"
+	// argumentsAreSides are targets with --live or --layers, and runs without.
+	argumentsAreSides = "sides"
+)
+
+// suiteAt notes which argument of a command is a suite.
+func suiteAt(position int) map[string]string { return namedArguments(strconv.Itoa(position)) }
+
+func namedArguments(arguments string) map[string]string {
+	return map[string]string{argumentsNote: arguments}
+}
+
+// targetFlags are the flags that name targets.
+func targetFlags() []string {
+	return []string{"on", "event-on", "boot-on", "reboot", "reference-on", "guest"}
+}
+
+// applyConfig puts what the configuration says into a command line: the addresses of targets and the files of suites in
+// the place of their names, and the defaults of flags. It needs none where nothing is measured or read.
+func (p *program) applyConfig(c *cobra.Command, args []string) error {
+	if c.Name() == "version" || c.Name() == "help" || strings.HasPrefix(c.Name(), "__") ||
+		c.HasParent() && c.Parent().Name() == "completion" {
+		return nil
+	}
+	settings, _, err := p.Config()
+	if err != nil {
+		return err
+	}
+	if err := p.replaceNames(c, args); err != nil {
+		return err
+	}
+	for _, k := range config.Keys() {
+		if v, set := settings.Values[k.Name]; set && k.OfFlags {
+			if err := p.applyDefault(c, args, k.Name, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replaceNames puts addresses and files in the place of names. What was typed stays as the command of a run.
+func (p *program) replaceNames(c *cobra.Command, args []string) (err error) {
+	for _, name := range targetFlags() {
+		if f := c.Flags().Lookup(name); f != nil && f.Changed {
+			if err := replaceValues(f, p.NamedTarget); err != nil {
+				return err
+			}
+		}
+	}
+	if f := c.Flags().Lookup("suite"); f != nil && f.Changed {
+		file, err := p.SuiteFile(f.Value.String())
+		if err != nil {
+			return err
+		}
+		if err := f.Value.Set(file); err != nil {
+			return err
+		}
+	}
+	switch names := c.Annotations[argumentsNote]; names {
+	case "":
+	case argumentsAreSides:
+		if c.Flags().Changed("live") || c.Flags().Changed("layers") {
+			p.replaceTargets(args)
+		}
+	case argumentsAreTargets:
+		p.replaceTargets(args)
+	case argumentsAreFacts:
+		p.replaceTargets(args[:min(2, len(args))])
+		if len(args) > 2 {
+			args[2], err = p.SuiteFile(args[2])
+		}
+	default:
+		if i, _ := strconv.Atoi(names); i < len(args) {
+			args[i], err = p.SuiteFile(args[i])
+		}
+	}
+	return err
+}
+
+func (p *program) replaceTargets(args []string) {
+	for i, typed := range args {
+		args[i] = p.NamedTarget(typed)
+	}
+}
+
+// replaceValues changes the values of a flag that was given.
+func replaceValues(f *pflag.Flag, change func(string) string) error {
+	list, several := f.Value.(pflag.SliceValue)
+	if !several {
+		return f.Value.Set(change(f.Value.String()))
+	}
+	values := list.GetSlice()
+	for i := range values {
+		values[i] = change(values[i])
+	}
+	return list.Replace(values)
+}
+
+// applyDefault gives a flag the value that the configuration has for it, unless the command line or an experiment's
+// file says another, or a saved run has it. What decides a result is added to the command that a run keeps, so that it
+// gives the same result where the configuration is another.
+func (p *program) applyDefault(c *cobra.Command, args []string, name string, v config.Value) error {
+	f := c.Flags().Lookup(name)
+	if f == nil || settledOtherwise(c, args, name) {
+		return nil
+	}
+	text := v.Text
+	if share, err := unit.ParseShare(text); err == nil && f.Value.Type() == "float64" {
+		text = strconv.FormatFloat(share, 'g', -1, 64)
+	}
+	list, several := f.Value.(pflag.SliceValue)
+	switch {
+	case several && slices.ContainsFunc(list.GetSlice(), isGeneral):
+		return nil // beside --margin METRIC=SHARE there is still the one for all others
+	case several:
+		if err := list.Replace(append([]string{text}, list.GetSlice()...)); err != nil {
+			return err
+		}
+	case f.Changed:
+		return nil
+	default:
+		if err := f.Value.Set(text); err != nil {
+			return fmt.Errorf("--%s from %s: %w", name, v.Origin, err)
+		}
+	}
+	if decides(name) {
+		p.addToCommand("--" + name + "=" + text)
+	}
+	return nil
+}
+
+// isGeneral says of a margin that it is that of all metrics without one of their own.
+func isGeneral(margin string) bool { return !strings.Contains(margin, "=") }
+
+// decides says whether a flag changes what comes out, rather than what is shown of it.
+func decides(name string) bool { return name == config.Margin || name == config.Alpha }
+
+// settledOtherwise says whether something more particular than the configuration says what a flag does.
+func settledOtherwise(c *cobra.Command, args []string, name string) bool {
+	if !decides(name) {
+		return false
+	}
+	for _, of := range []string{"resume", "show", "layers"} {
+		if c.Flags().Changed(of) {
+			return true
+		}
+	}
+	return vary.FileSets(args, name)
+}
+
+// addToCommand adds a word to the command line as runs keep it, before the command of others where there is one.
+func (p *program) addToCommand(word string) {
+	end := slices.Index(p.Args, "--")
+	if end < 0 {
+		end = len(p.Args)
+	}
+	p.Args = slices.Insert(slices.Clone(p.Args), end, word)
+}
