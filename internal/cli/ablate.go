@@ -42,9 +42,7 @@ crash. Settings that take effect at boot are varied by rebooting.`,
 }
 
 func (p *program) ablateRun(c *cobra.Command, o vary.Options, args []string) error {
-	id, err := p.experimentRun(c, app.AblateKind, o, args)
-	if err != nil || id == "" {
-		return err
-	}
-	return p.reportExperiment(c.Context(), id, app.AblateKind, o)
+	return p.experimentRun(c, app.AblateKind, o, args, func(id string) error {
+		return p.reportExperiment(c.Context(), id, app.AblateKind, o)
+	})
 }

@@ -172,10 +172,11 @@ func differingSysctls(good, bad string) ([]string, error) {
 
 // bisectRun searches and reports; a search that came to no answer ends with an exit code of its own.
 func (p *program) bisectRun(c *cobra.Command, o vary.Options, args []string) error {
-	id, err := p.experimentRun(c, app.BisectKind, o, args)
-	if err != nil || id == "" {
-		return err
-	}
+	return p.experimentRun(c, app.BisectKind, o, args, func(id string) error { return p.bisectReport(c, o, id) })
+}
+
+// bisectReport shows a search.
+func (p *program) bisectReport(c *cobra.Command, o vary.Options, id string) error {
 	if err := p.reportExperiment(c.Context(), id, app.BisectKind, o); err != nil || o.Show != "" {
 		return err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -28,3 +29,9 @@ func (n *countValue) Set(text string) error {
 
 // countVar defines a flag that takes a number of times.
 func countVar(f *pflag.FlagSet, to *int, name, usage string) { f.Var((*countValue)(to), name, usage) }
+
+// budgetVar defines the flag that limits the time of a number of passes.
+func budgetVar(f *pflag.FlagSet, to *time.Duration) {
+	f.DurationVar(to, "budget", 0,
+		"time limit, like 10m: no pass starts that would end later; with --resume it counts from now")
+}

@@ -75,8 +75,7 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	f.StringVar(&o.Label, "label", "", "a name for the runs; the number of the rung is added")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order (default: random)")
 	f.IntVar(&o.Passes, "passes", defaultPasses, "how often each rung is measured")
-	f.DurationVar(&o.Budget, "budget", 0,
-		"time limit, like 10m: no pass starts that would end later; with --resume it counts from now")
+	budgetVar(f, &o.Budget)
 	f.StringVar(&o.Margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin),
 		"how far a rung may stay below its expected rate")
 	f.Float64Var(&o.Alpha, "alpha", o.Alpha, "probability that any verdict is wrong")

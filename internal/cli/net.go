@@ -69,6 +69,7 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 	f.IntVar(&o.Pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client, server or "+
 		"address)")
 	f.StringVar(&o.Label, "label", "", "a name for the run")
+	budgetVar(f, &o.Within)
 	countVar(f, &o.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order; the same seed gives the same order (default: random)")

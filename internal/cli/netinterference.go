@@ -43,6 +43,7 @@ The clients send to the server; --set reverse=1 makes the server send.`,
 		"where: client=TARGET or server=TARGET, a target is "+p.AllKinds().Forms()+" (default local)")
 	f.IntVar(&o.Port, "port", iperf3.Port, "port of the first server process; each further pair takes the next")
 	f.IntVar(&o.Pairs, "pairs", 1, "pairs of processes for each address")
+	budgetVar(f, &o.Within)
 	f.IntVar(&o.Passes, "passes", defaultPasses, "how often each combination is measured")
 	f.StringVar(&o.Margin, "margin", fmt.Sprintf("%g%%", 100*interference.DefaultMargin),
 		"largest loss that counts as none")

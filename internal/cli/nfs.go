@@ -77,6 +77,7 @@ Loads on the server's own storage have no events.`,
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device to measure in the guest")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted experiment, named by one of its runs")
 	f.StringVar(&o.Label, "label", "", "a name for the runs")
+	budgetVar(f, &o.Within)
 	countVar(f, &o.NFS.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.NFS.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order; the same seed gives the same order (default: random)")

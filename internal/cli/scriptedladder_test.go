@@ -291,7 +291,8 @@ func TestScriptedLadderLoadFails(t *testing.T) {
 		l.machine("db1").AtLoad("--filename=/dev/nvme1n1", 1, func(e *scripted.Event) {
 			e.Fail(1, "fio: io_u error: Remote I/O error\n")
 		})
-		o := l.ladder("/dev/nvme0n1", "/dev/nvme1n1", "--passes", "3", "--json").ends(0).says("Remote I/O error")
+		o := l.ladder("/dev/nvme0n1", "/dev/nvme1n1", "--passes", "3", "--json").ends(1).says("Remote I/O error",
+			"1 of 6 loads failed")
 		l.checkNothingLeft("db1")
 		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
 		if len(d.Rungs) != 2 || d.Rungs[0].Cells[0].N != 3 || d.Rungs[1].Cells[0].N != 2 {

@@ -117,13 +117,15 @@ func TestScriptedLayersNamedWrong(t *testing.T) {
 	})
 }
 
-// A load that fails is left out with its pass, and the table says so; where all fail so does the command.
+// A load that fails is left out with its pass, and both the table and the exit code say so; where all fail there is no
+// table.
 func TestScriptedLayersLoadFails(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").AtLoad("--name=reads", 3, func(e *scripted.Event) {
 			e.Fail(1, "fio: io_u error: Remote I/O error\n")
 		})
-		l.layers("/dev/nvme0n1", "/srv", "--pairs", "4").ends(0).says("Remote I/O error", "(1 of 4 repetitions)")
+		l.layers("/dev/nvme0n1", "/srv", "--pairs", "4").ends(1).says("Remote I/O error", "(1 of 4 repetitions)",
+			"1 of 8 loads failed: reads")
 		l.checkNothingLeft("db1")
 		l.machine("db1").AtLoad("--name=reads", 0, func(e *scripted.Event) {
 			e.Fail(1, "fio: io_u error: Remote I/O error\n")

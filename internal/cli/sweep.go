@@ -63,14 +63,12 @@ not levels of it.`,
 }
 
 func (p *program) sweepRun(c *cobra.Command, o vary.Options, args []string) error {
-	id, err := p.experimentRun(c, app.SweepKind, o, args)
-	if err != nil || id == "" {
-		return err
-	}
-	if o.Show != "" {
-		return p.interruptible(c.Context(), func() error { return p.showSweep(c, o) })
-	}
-	return p.reportExperiment(c.Context(), id, app.SweepKind, o)
+	return p.experimentRun(c, app.SweepKind, o, args, func(id string) error {
+		if o.Show != "" {
+			return p.interruptible(c.Context(), func() error { return p.showSweep(c, o) })
+		}
+		return p.reportExperiment(c.Context(), id, app.SweepKind, o)
+	})
 }
 
 // showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels
@@ -97,27 +95,24 @@ func (p *program) showSweep(c *cobra.Command, o vary.Options) error {
 	return p.showExperiment(b, o)
 }
 
-// experimentRun measures, unless a saved run is to be shown, and returns the ID of the run to report; empty where there
-// is nothing to report.
-func (p *program) experimentRun(c *cobra.Command, kind string, o vary.Options, args []string) (string, error) {
+// experimentRun measures, unless a saved run is to be shown, and reports it by its ID.
+func (p *program) experimentRun(c *cobra.Command, kind string, o vary.Options, args []string,
+	show func(id string) error) error {
 	if err := checkExperimentOptions(&o, c, kind); err != nil {
-		return "", err
+		return err
 	}
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
-		return "", err // rather now than after the measuring
+		return err // rather now than after the measuring
 	}
 	if _, err := o.PublishedScores(); err != nil {
-		return "", err
+		return err
 	}
 	if o.Show != "" {
-		return o.Show, nil
+		return show(o.Show)
 	}
 	if err := p.refusePlaceFirst(args, len(o.Ends) > 0); err != nil {
-		return "", err
+		return err
 	}
-	x, err := vary.RunExperiment(c.Context(), p.App, kind, o, args)
-	if err != nil || o.DryRun.Asked() {
-		return "", err
-	}
-	return x.Run.ID, nil
+	o.Report = show
+	return vary.RunExperiment(c.Context(), p.App, kind, o, args)
 }

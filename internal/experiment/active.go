@@ -59,8 +59,7 @@ func (m *Measurement) PlanAndProgress() (plan.Plan, *progress.Progress) {
 		p := m.adaptivePlan()
 		return p, progress.New(m.App, progress.NewAdaptive(p, m.Run, m.RunnerMeasurement().Cells, m.Saved))
 	}
-	order := m.Order()
-	return plan.Fixed(order),
-		progress.New(m.App, progress.NewOrderClock(m.RunnerMeasurement().Cells, NotSaved(order, m.Saved),
-			m.Pause()))
+	order, limit := m.Order(), m.Options.Within
+	clock := progress.NewOrderClock(m.RunnerMeasurement().Cells, NotSaved(order, m.Saved), m.Pause()).Within(limit)
+	return plan.Within(plan.Fixed(order), BudgetOf(limit, m)), progress.New(m.App, clock)
 }

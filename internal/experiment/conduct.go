@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
@@ -41,8 +43,12 @@ type Measured struct {
 	Run lab.Run
 	// Planned is how many repetitions there were to be; 0 where what is measured decides that.
 	Planned int
-	// Missing is the error of what could not be measured, where there is a result all the same.
+	// Missing is the error of what could not be measured, where there is a result all the same. That loads failed need
+	// not be said here.
 	Missing error
+	// EndedAfter is how far it came where its budget has ended it: "1 of 2 blocks". Fewer repetitions than were planned
+	// say that by themselves.
+	EndedAfter string
 }
 
 // Request is what a command line asks of an experiment of any kind.
@@ -98,10 +104,11 @@ func Conduct(ctx context.Context, p *app.App, s *store.Store, r Request, d Desig
 		measured.printKept(p, s)
 		return err
 	}
+	measured.printEnding(p)
 	if err := d.Report(); err != nil {
 		return err
 	}
-	return measured.Missing
+	return errors.Join(measured.Missing, measured.failures(s))
 }
 
 // saved is the run that is resumed; nil for a new one.
@@ -143,6 +150,43 @@ func (m Measured) printKept(p *app.App, s *store.Store) {
 		kept = "1 repetition is"
 	}
 	fmt.Fprintf(p.Stderr, "%s kept; go on with: %s\n", kept, m.Run.MadeBy().Resume(s.ShortID(m.Run.ID)))
+}
+
+// printEnding says what its budget has left undone of an experiment that came to its end.
+func (m Measured) printEnding(p *app.App) {
+	after := m.EndedAfter
+	if n := len(m.Repetitions); after == "" && n < m.Planned && m.Missing == nil {
+		after = fmt.Sprintf("%d of %s", n, prose.Count(m.Planned, "repetition"))
+	}
+	if after != "" {
+		p.Print("", "--budget ended it after "+after)
+	}
+}
+
+// LoadFailed tells a load that failed from what several did together without a sum.
+func LoadFailed(r lab.Repetition) bool {
+	_, sum := r.Values[lab.StartSkew]
+	sum = sum || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" })
+	return r.Failed() && !sum
+}
+
+// failures is the error of an experiment of which some loads failed, whatever is known without them.
+func (m Measured) failures(s *store.Store) error {
+	if m.Failed == 0 {
+		return nil
+	}
+	var cells []string
+	for _, r := range m.Repetitions {
+		if LoadFailed(r) && !slices.Contains(cells, r.Cell) {
+			cells = append(cells, r.Cell)
+		}
+	}
+	const few = 4
+	if n := len(cells); n > few {
+		cells = append(cells[:few:few], fmt.Sprintf("%d more", n-few))
+	}
+	return &lab.Error{What: fmt.Sprintf("%d of %d loads failed: %s", m.Failed, m.Outcome.Measured, prose.List(cells)),
+		Hints: []string{"headroom show " + s.ShortID(m.Run.ID) + " --raw shows what they said"}}
 }
 
 // NoneMeasured is the error of an experiment of which all loads failed; nil of any other. Where some are left, what

@@ -117,7 +117,7 @@ func (i *interleavedSchedule) finish(ctx context.Context, failed error) (Measure
 	if err := errors.Join(failures...); err != nil {
 		return m, err
 	}
-	return Measured{Run: m.Run}, m.NoneMeasured(i.Store)
+	return m, m.NoneMeasured(i.Store)
 }
 
 // Release gives up what all measurements hold.

@@ -77,15 +77,6 @@ func (m *Measurement) Place() lab.Place { return m.Run.Targets[0].Place }
 // TargetRole is the role of the target in the run.
 func (m *Measurement) TargetRole() string { return m.Run.Targets[0].Role }
 
-// Failures of loads are an error, whose reasons the table has.
-func Failures(outcome runner.Outcome) error {
-	if outcome.Failed == 0 {
-		return nil
-	}
-	return &lab.Error{What: fmt.Sprintf("%d of %d loads failed; the table says which, and why", outcome.Failed,
-		outcome.Measured)}
-}
-
 // RunnerMeasurement is the measurement as the runner carries it out.
 func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	e := runner.Measurement{

@@ -1,13 +1,19 @@
 package experiment
 
-import "headroom/internal/app"
+import (
+	"time"
+
+	"headroom/internal/app"
+)
 
 // RunOptions are the flags of run.
 type RunOptions struct {
-	Label       string
-	Repeat      int
-	Precision   string
-	Budget      string
+	Label     string
+	Repeat    int
+	Precision string
+	Budget    string
+	// Within is the time limit of a number of repetitions that is fixed beforehand; 0 for none.
+	Within      time.Duration
 	Order       string
 	Seed        uint64
 	Size        string

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
+	"headroom/internal/runner"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 )
@@ -32,9 +34,9 @@ func (m *Measurement) readPrecision() error {
 		m.Run.Precision, m.Run.Anytime = v, true
 	}
 	if m.Options.Budget != "" {
-		d, err := time.ParseDuration(m.Options.Budget)
-		if err != nil || d <= 0 {
-			return app.Usage("--budget "+m.Options.Budget+" is no length of time", "write something like 10m or 1h30m")
+		d, err := m.Options.TimeLimit()
+		if err != nil {
+			return err
 		}
 		m.Run.Budget, m.Run.Anytime = BudgetOf(d, m), true
 	}
@@ -45,6 +47,18 @@ func (m *Measurement) readPrecision() error {
 		m.Run.Budget = 0 // it was spent, or not needed
 	}
 	return nil
+}
+
+// TimeLimit is the budget; 0 for none.
+func (o RunOptions) TimeLimit() (time.Duration, error) {
+	if o.Budget == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(o.Budget)
+	if err != nil || d <= 0 {
+		return 0, app.Usage("--budget "+o.Budget+" is no length of time", "write something like 10m or 1h30m")
+	}
+	return d, nil
 }
 
 // checkBudget refuses one that is known to be too short to measure everything once.
@@ -133,6 +147,24 @@ func (m *Measurement) writesAtMost(cells []suite.Cell, size int64) suite.Writes 
 		writes.Load = min(writes.Load, once+fastest*m.budgetLeft().Seconds())
 	}
 	return writes
+}
+
+// endedAfter is how far a run came that its budget has ended; empty for one that has all that it was to measure.
+func (m *Measurement) endedAfter(outcome runner.Outcome) string {
+	if m.Run.Budget == 0 {
+		return ""
+	}
+	unlimited := *m
+	unlimited.Run.Budget = 0
+	var done []plan.Done
+	for _, r := range outcome.Repetitions {
+		i := slices.IndexFunc(m.Run.Cells, func(c lab.Cell) bool { return c.ID == r.Cell })
+		done = append(done, runner.Done(m.Run.Cells[i], r))
+	}
+	if _, more := unlimited.adaptivePlan().Next(done); !more {
+		return ""
+	}
+	return prose.Count(len(done), "repetition")
 }
 
 // budgetLeft is what an earlier part of the run has left of the budget.

@@ -29,7 +29,7 @@ func RunSingle(ctx context.Context, p *app.App, s *store.Store, o RunOptions, ar
 // Request is what the flags ask of an experiment of a kind.
 func (o RunOptions) Request(d lab.Design, args []string) Request {
 	return Request{Design: d, Resume: o.Resume, Args: args, DryRun: o.DryRun,
-		Complete: o.Precision != "" || o.Budget != ""}
+		Complete: o.Precision != "" || o.Budget != "" || o.Within > 0}
 }
 
 func (s *Single) Targets(saved *store.Bundle) (names []string, err error) {
@@ -69,7 +69,7 @@ func (s *Single) Measure(ctx context.Context) (_ Measured, failed error) {
 	defer func() { failed = errors.Join(failed, release()) }()
 	p, show := s.PlanAndProgress()
 	outcome, err := s.follow(ctx, p, show)
-	return Measured{Outcome: outcome, Run: s.Run, Planned: s.Planned(), Missing: Failures(outcome)}, err
+	return Measured{Outcome: outcome, Run: s.Run, Planned: s.Planned(), EndedAfter: s.endedAfter(outcome)}, err
 }
 
 // follow measures until a plan has come to its end.

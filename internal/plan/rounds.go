@@ -13,43 +13,30 @@ type Rounds struct {
 	cells  []Cell
 	arms   []string
 	blocks int
-	budget float64
 	seed   uint64
 }
 
-// InRounds is the plan of so many blocks. Budget is in seconds, 0 for none; the plan ends before a block that would go
-// beyond it.
-func InRounds(cells []Cell, arms []string, blocks int, budget float64, seed uint64) *Rounds {
-	return &Rounds{cells: cells, arms: arms, blocks: blocks, budget: budget, seed: seed}
+// InRounds is the plan of so many blocks.
+func InRounds(cells []Cell, arms []string, blocks int, seed uint64) *Rounds {
+	return &Rounds{cells: cells, arms: arms, blocks: blocks, seed: seed}
 }
 
 // Next is the first repetition in the order that has not ended.
 func (p *Rounds) Next(done []Done) (Repetition, bool) {
 	ended := map[string]bool{}
 	key := func(cell, arm string, number int) string { return fmt.Sprint(cell, "\x00", arm, "\x00", number) }
-	var seconds, longest float64
-	perBlock := map[int]float64{}
 	for _, d := range done {
 		ended[key(d.Cell, d.Arm, d.Number)] = true
-		seconds += d.Seconds
-		perBlock[d.Block] += d.Seconds
-		longest = max(longest, perBlock[d.Block])
 	}
 	for block := 1; block <= p.blocks; block++ {
-		begun := perBlock[block] > 0
 		position := 0
 		for _, c := range random(p.seed, "block", block).Perm(len(p.cells)) {
 			cell := p.cells[c].ID
 			for _, arm := range p.order(cell, block) {
 				position++
-				if ended[key(cell, arm, block)] {
-					begun = true
-					continue
+				if !ended[key(cell, arm, block)] {
+					return Repetition{Cell: cell, Arm: arm, Number: block, Block: block, Position: position}, true
 				}
-				if !begun && p.budget > 0 && seconds+longest > p.budget {
-					return Repetition{}, false
-				}
-				return Repetition{Cell: cell, Arm: arm, Number: block, Block: block, Position: position}, true
 			}
 		}
 	}

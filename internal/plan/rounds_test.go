@@ -8,7 +8,7 @@ import (
 
 func TestRoundsCarryOutEveryCellInEveryArm(t *testing.T) {
 	arms := []string{"disk", "volume", "files"}
-	p := InRounds(cells(2, 0), arms, 4, 0, 9)
+	p := InRounds(cells(2, 0), arms, 4, 9)
 	done := followPairs(t, p, func(Repetition, int) float64 { return 1 })
 	if len(done) != 4*2*3 {
 		t.Fatalf("%d repetitions", len(done))
@@ -37,7 +37,7 @@ func TestRoundsCarryOutEveryCellInEveryArm(t *testing.T) {
 
 // A steady drift must not be charged to a layer.
 func TestRoundsCancelDrift(t *testing.T) {
-	p := InRounds(cells(1, 0), []string{"a", "b", "c", "d"}, 8, 0, 3)
+	p := InRounds(cells(1, 0), []string{"a", "b", "c", "d"}, 8, 3)
 	sums := map[string]float64{}
 	followPairs(t, p, func(r Repetition, load int) float64 {
 		sums[r.Arm] += float64(load)
@@ -52,7 +52,7 @@ func TestRoundsCancelDrift(t *testing.T) {
 
 func TestRoundsEndOnTheirBudget(t *testing.T) {
 	for budget := 4.0; budget < 20; budget++ {
-		n := len(followPairs(t, InRounds(cells(2, 0), []string{"a", "b"}, 100, budget, 1),
+		n := len(followPairs(t, Within(InRounds(cells(2, 0), []string{"a", "b"}, 100, 1), budget),
 			func(Repetition, int) float64 { return 1 }))
 		if n%4 != 0 || float64(n) > budget || float64(n) <= budget-4 {
 			t.Errorf("a budget of %g s was %d loads of 1 s", budget, n)

@@ -66,6 +66,13 @@ func (p *Visits) Next(done []Done) (Repetition, bool) {
 	return Repetition{}, false
 }
 
+// Unlimited is the plan without its budget.
+func (p *Visits) Unlimited() *Visits {
+	all := *p
+	all.terms.Budget = 0
+	return &all
+}
+
 // First is the number of its first block.
 func (p *Visits) First() int { return max(1, p.terms.First) }
 

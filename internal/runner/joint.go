@@ -51,8 +51,7 @@ func (j *jointRepetition) repeat(ctx context.Context, keep func() error) error {
 	}
 }
 
-// attempt carries it out once. It is kept unless a target was lost; when the load of one came to no end, the others
-// are, and the error says why it did not.
+// attempt carries it out once. Nothing is kept of it where the load of one came to no end, as when its target was lost.
 func (j *jointRepetition) attempt(ctx context.Context, keep func() error) (kept bool, err error) {
 	clear(j.attempts)
 	defer j.cleanup(ctx)
@@ -60,16 +59,11 @@ func (j *jointRepetition) attempt(ctx context.Context, keep func() error) (kept 
 	if err != nil {
 		return false, err
 	}
-	if failed := joined(errs); failed != nil && (ctx.Err() != nil || j.lost(ctx)) {
+	if failed := joined(errs); failed != nil {
 		return false, j.sessions[0].stoppedOr(ctx, failed)
 	}
-	for i, err := range errs {
-		if err != nil {
-			j.attempts[i].lost(err)
-		}
-	}
 	j.recordEvents(ctx)
-	return true, errors.Join(append(errs, keep())...)
+	return true, keep()
 }
 
 // joined are several errors as one, what all say alike once.
@@ -81,11 +75,6 @@ func joined(errs []error) error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// lost says whether a target is gone of which another is to be had.
-func (j *jointRepetition) lost(ctx context.Context) bool {
-	return j.replaces && slices.ContainsFunc(j.sessions, func(s *Session) bool { return s.lost(ctx) != nil })
 }
 
 // runFollowed is the load of targets that are followed, all of them at the same time.

@@ -161,7 +161,8 @@ func (t *jointRun) Next(context.Context) (plan.Repetition, bool, error) {
 }
 
 // Repeat carries out one repetition on all targets, all of them at once or by turns. When the load of one fails, the
-// others are kept; when a target is lost and another can be had in its place, all of its turn carry it out again.
+// others are kept; when a target is lost, nothing is, and where another can be had in its place, all of its turn carry
+// it out again.
 func (t *jointRun) Repeat(ctx context.Context, next plan.Repetition) error {
 	all, err := t.jointFor(next.Cell)
 	if err != nil {
@@ -201,14 +202,6 @@ func (t *jointRun) runBatch(ctx context.Context, next plan.Repetition, j *jointR
 		j.cleanup, j.replaces = func(ctx context.Context) { cleanupFleet(ctx, j) }, false
 	}
 	return j.repeat(ctx, func() error { return t.save(next, sum, j) })
-}
-
-// lost makes a repetition of an attempt that came to no end.
-func (a *attempt) lost(err error) {
-	a.failed = true
-	a.rep.Values, a.rep.Latency, a.rep.Series = nil, nil, nil
-	a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
-		Text: "the load came to no end that is known: " + err.Error()})
 }
 
 // save puts the repetitions of all targets and their sums on stable storage, all or none of them.

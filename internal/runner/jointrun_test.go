@@ -84,10 +84,6 @@ func TestTheSumOfARepetition(t *testing.T) {
 			nil},
 		"failed": {func(a []*attempt, _ []clock.Offset) { a[1].failed, a[1].rep = true, lab.Repetition{} }, 0, 0,
 			[]string{"no-sum"}, nil},
-		"not known how it ended": {func(a []*attempt, _ []clock.Offset) {
-			a[1].done.State = target.JobState{}
-			a[1].lost(&lab.Error{What: "can't be reached"})
-		}, 0, -1, []string{"no-sum"}, []string{"no-result"}},
 		"no series": {func(a []*attempt, _ []clock.Offset) { a[1].rep.Series = nil }, 0, 0, []string{"no-sum"}, nil},
 		"a command": {func(a []*attempt, _ []clock.Offset) { a[0].cell.Engine = lab.EngineExec }, 0,
 			0, []string{"no-sum"},

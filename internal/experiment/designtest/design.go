@@ -23,6 +23,8 @@ type Design struct {
 	Args  []string
 	// Adaptive says that what was measured decides how often to repeat, so that a failure changes that.
 	Adaptive bool
+	// FailuresAnswer says that a load that fails is an answer, too.
+	FailuresAnswer bool
 	// Show prints the result of a saved run again; {runs} stands for all that the experiment has made, its base first.
 	Show []string
 	// Undo are parts of the commands that put back what it changes, each after its machine:

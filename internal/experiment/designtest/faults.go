@@ -1,11 +1,13 @@
 package designtest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"headroom/internal/experiment"
 	"headroom/internal/lab"
 	"headroom/internal/target/scripted"
 )
@@ -16,9 +18,32 @@ func (d Design) failed(l *Lab, w whole) {
 	for _, at := range []int{1, 1 + w.moments/2} {
 		l.dir = l.TempDir()
 		l.failAt(at)
-		l.endsInOrder(l.run(l.args...), 0, 1)
+		o := l.run(l.args...)
+		if failed := l.failures(); d.FailuresAnswer || failed == 0 { // of a layout, which ends it
+			l.endsInOrder(o, 0, 1)
+		} else if l.endsInOrder(o, 1); !strings.Contains(o.stderr, fmt.Sprintf("%d of ", failed)) ||
+			!strings.Contains(o.stderr, "loads failed: ") {
+			l.Errorf("it does not say which loads failed:\n%s", o.stderr)
+		}
 		l.goOn(w)
 	}
+}
+
+// failures counts the loads that have failed.
+func (l *Lab) failures() int {
+	l.Helper()
+	n := 0
+	for _, b := range l.bundles(l.store()) {
+		for r, err := range b.Repetitions() {
+			if err != nil {
+				l.Fatal(err)
+			}
+			if experiment.LoadFailed(r) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // lost has a machine not be reached any more during such a load, and be there again later.
@@ -27,6 +52,9 @@ func (d Design) lost(l *Lab, w whole) {
 		l.dir = l.TempDir()
 		l.atLoad(at, func(e *scripted.Event) { e.After(soon, e.Machine.Disconnect) })
 		l.ends(l.run(l.args...), 1)
+		if n := l.failures(); n > 0 {
+			l.Errorf("%d loads that were lost with their machine are kept, so that nothing repeats them", n)
+		}
 		for _, m := range l.Machines {
 			m.Reconnect()
 		}
@@ -82,8 +110,12 @@ func (d Design) budget(l *Lab, w whole) {
 	if latest := d.Budget + time.Second; o.took > latest {
 		l.Errorf("it took %s with a budget of %s", o.took, d.Budget)
 	}
-	if got := l.measured(l.store()); len(got) == 0 || len(got) >= len(w.measured) {
-		l.Errorf("within its budget it has measured:\n%s", listed(got))
+	got, all := count(l.measured(l.store())), count(w.measured)
+	if got == 0 || got >= all && !d.Adaptive {
+		l.Errorf("within its budget it has measured %d repetitions of %d", got, all)
+	}
+	if !d.Adaptive && !strings.Contains(o.stderr, "--budget ended it after ") {
+		l.Errorf("it does not say what its budget has left undone:\n%s", o.stderr)
 	}
 }
 

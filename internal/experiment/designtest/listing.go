@@ -3,7 +3,20 @@ package designtest
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"headroom/internal/unit"
+)
+
+// How dry runs say how many loads there will be: the product of the numbers, for each match. What they say of moments
+// is of loads that begin at the same time.
+var (
+	saidLoads   = regexp.MustCompile(`(\d+) loads?;|(\d+) cells? in (\d+) (?:passes over|arms, each visited) (\d+)`)
+	saidMoments = regexp.MustCompile(`(\d+) tests? of each pair|(\d+) (?:tests? on .*|combinations?),? in (\d+) passes`)
+	saidTime    = regexp.MustCompile(`about ([\d.hms ]+)`)
+	saidWrites  = regexp.MustCompile(`writes (\d[\d.]* [kMGT]?B)`)
 )
 
 var runIDs = regexp.MustCompile(`headroom-[0-9A-Za-z]{10}`)
@@ -46,4 +59,60 @@ func (l *Lab) doesWhatItListed(dryRun string) {
 			l.Errorf("listed, and not done: %s", line)
 		}
 	}
+}
+
+// costsWhatItSaid fails the test unless there were as many loads as a dry run has said, for as long, and as much was
+// laid out. Where what is measured decides, it says no more than a bound.
+func (l *Lab) costsWhatItSaid(dry, done outcome) {
+	l.Helper()
+	if l.design.Adaptive {
+		return
+	}
+	loads, moments, layouts, laidOut := 0, map[time.Time]bool{}, 0, 0.0
+	for _, load := range l.loads() {
+		size, err := strconv.ParseFloat(load.Params["size"], 64)
+		switch {
+		case load.Params["server"] != "":
+		case load.Params["name"] == "layout" && err == nil:
+			layouts, laidOut = layouts+1, laidOut+size
+		default:
+			loads, moments[load.Begins()] = loads+1, true
+		}
+	}
+	said, of := numbers(saidLoads, dry.stderr), loads
+	if said == 0 {
+		said, of = numbers(saidMoments, dry.stderr), len(moments)
+	}
+	if said != of {
+		l.Errorf("it has said that there will be %d loads, and there were %d:\n%s", said, of, dry.stderr)
+	}
+	about := saidTime.FindStringSubmatch(dry.stderr)
+	if about == nil {
+		l.Fatalf("it does not say how long it will take:\n%s", dry.stderr)
+	}
+	expected, err := time.ParseDuration(strings.ReplaceAll(strings.TrimSpace(about[1]), " ", ""))
+	if err != nil || done.took < expected/2 || done.took > expected*3/2 {
+		l.Errorf("it has said that it will take %s (%v), and took %s", about[1], err, done.took)
+	}
+	for _, writes := range saidWrites.FindAllStringSubmatch(dry.stderr, -1) {
+		each := laidOut / float64(len(saidWrites.FindAllString(dry.stderr, -1)))
+		if writes[1] != unit.Capacity(each) {
+			l.Errorf("it has said that it writes %s, and %d layouts wrote %s", writes[1], layouts, unit.Capacity(each))
+		}
+	}
+}
+
+// numbers adds up what a text says, each match as the product of its numbers.
+func numbers(said *regexp.Regexp, text string) int {
+	all := 0
+	for _, match := range said.FindAllStringSubmatch(text, -1) {
+		product := 1
+		for _, number := range match[1:] {
+			if n, err := strconv.Atoi(number); err == nil {
+				product *= n
+			}
+		}
+		all += product
+	}
+	return all
 }

@@ -134,6 +134,15 @@ func (l *Lab) same(dir string, w whole) {
 	}
 }
 
+// count adds up how often cells were measured.
+func count(measured map[string]int) int {
+	all := 0
+	for _, n := range measured {
+		all += n
+	}
+	return all
+}
+
 func listed(count map[string]int) string {
 	text := ""
 	for _, k := range slices.Sorted(maps.Keys(count)) {

@@ -53,6 +53,7 @@ type portPairs struct {
 func (o Options) ofEnds() network.Options {
 	n := network.Options{Port: o.Port, Pairs: o.Pairs}
 	n.On, n.Set, n.Label, n.Seed, n.Resume, n.DryRun = o.On, o.Set, o.Label, o.Seed, o.Resume, o.DryRun
+	n.Within = o.Budget
 	return n
 }
 
@@ -77,8 +78,8 @@ func (l *networkLadder) check(args []string) (err error) {
 	case len(args) > 0:
 		return app.Usage("the rungs of a network are addresses of the server, and not "+args[0],
 			"name each with --address")
-	case len(o.Guests) > 0 || o.Size != "" || o.Budget != 0:
-		return app.Usage("--guest, --size and --budget are for a ladder of storage", "leave them out")
+	case len(o.Guests) > 0 || o.Size != "":
+		return app.Usage("--guest and --size are for a ladder of storage", "leave them out")
 	case !slices.Contains([]string{lab.Send, lab.Receive, BothDirections}, o.Direction):
 		return app.Usage("--direction "+o.Direction+" is none", "write send (to the server), receive or both")
 	}

@@ -102,8 +102,8 @@ func (s *passes) secure(ctx context.Context) error {
 // setPlan makes the plan of the passes, within the budget from now on.
 func (s *passes) setPlan() {
 	s.DoneOf = passDone
-	s.Plan = plan.InRounds(s.First().PlanCells(), s.Names, s.count,
-		experiment.BudgetOf(s.budget, s.measurements()...), s.First().Run.Seed)
+	s.Plan = plan.Within(plan.InRounds(s.First().PlanCells(), s.Names, s.count, s.First().Run.Seed),
+		experiment.BudgetOf(s.budget, s.measurements()...))
 }
 
 // passDone is a repetition as a fixed number of passes sees it: what was measured decides nothing.
@@ -272,10 +272,7 @@ func (s *passes) listOrder(l app.Listing) {
 // Measure measures all passes.
 func (s *passes) Measure(ctx context.Context) (experiment.Measured, error) {
 	first := s.First()
-	clock := progress.NewOrderClock(first.RunnerMeasurement().Cells, s.remaining(), first.Pause())
-	if s.budget > 0 {
-		clock.LaterTime = min(clock.LaterTime, s.budget)
-	}
+	clock := progress.NewOrderClock(first.RunnerMeasurement().Cells, s.remaining(), first.Pause()).Within(s.budget)
 	on := func(arm string, _ runner.Progress) string { return " on " + s.Arms[arm].ShortPlace() }
 	m, err := s.MeasureInterleaved(ctx, progress.New(s.App, clock), on)
 	m.Planned = len(s.Names) * first.Planned()

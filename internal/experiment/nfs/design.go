@@ -5,10 +5,12 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
@@ -85,8 +87,17 @@ func (x *Stages) Close() {
 
 // New finds the stages that can be measured.
 func (x *Stages) New(ctx context.Context) (err error) {
-	x.stages, err = x.possibleStages(ctx)
-	return err
+	if x.stages, err = x.possibleStages(ctx); err != nil || !x.Options.DryRun.Asked() {
+		return err
+	}
+	for _, s := range x.stages {
+		m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target}
+		if err := m.NewHeaderOn(x.loads, lab.Place{Kind: lab.Directory, Path: s.folder}); err != nil {
+			return err
+		}
+		x.planned = append(x.planned, m)
+	}
+	return nil
 }
 
 // Resume looks up what is measured already.
@@ -103,24 +114,35 @@ func (x *Stages) Resume(ctx context.Context, saved *store.Bundle) error {
 	return x.New(ctx)
 }
 
-// PrintSummary says nothing: each stage says of itself what is about to be done when it begins.
-func (x *Stages) PrintSummary(context.Context) {}
+// PrintSummary says for a dry run what all stages cost that are still to be measured. Otherwise each says that of
+// itself when it begins.
+func (x *Stages) PrintSummary(context.Context) {
+	if !x.Options.DryRun.Asked() {
+		return
+	}
+	var all []*experiment.Measurement
+	loads := 0
+	for i, s := range x.stages {
+		if b := x.earlier[s.asked]; b == nil || b.Run.Status == lab.Interrupted {
+			all = append(all, x.planned[i])
+			loads += x.planned[i].Planned()
+		}
+	}
+	what := prose.Count(len(all), "stage") + "; " + prose.Count(loads, "load")
+	x.Print("", experiment.CostOf(1, all...).Text(what, "about %s", "at most "))
+}
 
 // PrintPlan lists the stages, and the loads of each.
 func (x *Stages) PrintPlan(context.Context) error {
 	l := x.Listing(x.Options.DryRun)
-	for _, s := range x.stages {
+	for i, s := range x.stages {
 		if s.mount == nil {
 			l.Line("%s: %s in %s of %s", s.asked, x.loads.Name, s.folder, s.target.Name())
 		} else {
 			l.Line("%s: mount %s on %s of %s, %s there, unmount", s.asked, s.mount, s.folder, s.target.Name(),
 				x.loads.Name)
 		}
-		m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target}
-		if err := m.NewHeaderOn(x.loads, lab.Place{Kind: lab.Directory, Path: s.folder}); err != nil {
-			return err
-		}
-		m.ListPlan(l)
+		x.planned[i].ListPlan(l)
 	}
 	return l.End()
 }
@@ -134,6 +156,7 @@ func (x *Stages) Measure(ctx context.Context) (_ experiment.Measured, err error)
 		return x.measured, err
 	}
 	defer func() { err = errors.Join(err, x.journal.Close()) }()
+	x.started = time.Now()
 	s := &schedule{Stages: x, remaining: x.stages}
 	err = s.end(ctx, runner.Conduct(ctx, s))
 	x.measured.Run = lab.Run{ID: x.id, Design: lab.DesignNFS}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"headroom/internal/app"
 	"headroom/internal/event"
@@ -39,13 +40,17 @@ type Stages struct {
 	journal *journal.Journal
 	// id is that of the first run, which all share.
 	id string
-	// stages are those that can be measured, and missing those that were not.
+	// stages are those that can be measured, planned what each is in a dry run, and missing those that were not.
 	stages  []nfsStage
+	planned []*experiment.Measurement
 	missing []string
 	// bundles are what was measured, and earlier what of it is resumed, by what the stages were called at first.
 	bundles  []string
 	earlier  map[string]*store.Bundle
 	measured experiment.Measured
+	// started is when the first stage began, and unmeasured how many stages have not ended.
+	started    time.Time
+	unmeasured int
 	// sharedScratch is the scratch file that the server's own stage has laid out, while that goes on.
 	sharedScratch *runner.SharedScratch
 }

@@ -32,6 +32,7 @@ func (s *schedule) Next(ctx context.Context) (plan.Repetition, bool, error) {
 			return plan.Repetition{}, false, nil
 		}
 		next := s.remaining[0]
+		s.unmeasured = len(s.remaining)
 		s.remaining = s.remaining[1:]
 		run, err := s.enter(ctx, next)
 		if err := s.noteMissing(ctx, next, err); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
@@ -95,6 +96,7 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 	}
 	x.Print("", stage)
 	m.PrintSummary(ctx)
+	m.Options.Within = x.share()
 	p, show := m.PlanAndProgress()
 	active, err := m.Start(ctx, p, show.Print)
 	if err != nil {
@@ -103,6 +105,15 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 	}
 	run.Active, run.show = active, show
 	return nil
+}
+
+// share of the budget that a stage has which begins now: as much as each of those after it; 0 for no limit.
+func (x *Stages) share() time.Duration {
+	if x.Options.Within == 0 {
+		return 0
+	}
+	left := x.Options.Within - time.Since(x.started)
+	return max(time.Nanosecond, left/time.Duration(x.unmeasured))
 }
 
 // sharesScratch says whether the scratch file of a stage can serve the mounts, which are measured after it.
@@ -121,7 +132,8 @@ func (x *Stages) leave(ctx context.Context, run *stageRun, failed error) error {
 	}
 	outcome, err := run.Finish(ctx, failed)
 	x.measured.Add(outcome)
-	return errors.Join(err, experiment.Failures(outcome), x.giveBack(ctx, run))
+	x.measured.Planned += run.Planned()
+	return errors.Join(err, x.giveBack(ctx, run))
 }
 
 // giveBack gives back what a stage holds.

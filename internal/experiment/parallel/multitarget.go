@@ -3,6 +3,8 @@ package parallel
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
@@ -47,10 +49,14 @@ func Run(ctx context.Context, p *app.App, s *store.Store, o experiment.RunOption
 	case o.AtOnce < 0:
 		return app.Usage("--at-once is how many targets are loaded at the same time",
 			"--at-once 1 loads one after the other")
-	case o.Precision != "" || o.Budget != "":
+	case o.Precision != "":
 		return app.Usage("several targets are measured a number of times that is fixed beforehand",
-			"take --repeat for --precision and --budget")
+			"take --repeat for --precision")
 	}
+	if o.Within, err = o.TimeLimit(); err != nil {
+		return err
+	}
+	o.Budget = "" // parts have none of their own
 	t := &MultiTargetRun{App: p, Options: o, Store: s, args: args, named: named}
 	return experiment.Conduct(ctx, p, s, o.Request(lab.DesignRun, args), &targetsRun{Design: t, all: t})
 }
@@ -115,8 +121,11 @@ func (t *MultiTargetRun) Order() []plan.Repetition {
 	return all.Order()
 }
 
+// joint is the run as the runner carries it out, with what is saved of it.
 func (t *MultiTargetRun) joint() runner.JointMeasurement {
-	j := runner.JointMeasurement{Plan: plan.Fixed(t.Order()), Saved: t.Saved, Groups: map[string][]string{},
+	saved := experiment.Measurement{Saved: t.savedOnce()}
+	j := runner.JointMeasurement{Plan: plan.Within(plan.Fixed(t.Order()),
+		experiment.BudgetOf(t.Options.Within, &saved)), Saved: t.Saved, Groups: map[string][]string{},
 		AtOnce: t.Run.AtOnce}
 	for _, m := range t.Parts {
 		j.Measurements = append(j.Measurements, m.RunnerMeasurement())
@@ -131,6 +140,16 @@ func (t *MultiTargetRun) joint() runner.JointMeasurement {
 		}
 	}
 	return j
+}
+
+// savedOnce are the saved repetitions, those on several targets once.
+func (t *MultiTargetRun) savedOnce() []lab.Repetition {
+	if t.sequential() {
+		return t.Parts[0].Saved
+	}
+	return slices.DeleteFunc(slices.Clone(t.Saved), func(r lab.Repetition) bool {
+		return !strings.HasSuffix(r.Cell, runner.CellOf("", runner.AllTargets))
+	})
 }
 
 // titled is a cell called by its occasion, where it has one.
@@ -166,20 +185,21 @@ func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, fa
 	outcome, runErr := runner.RunJoint(ctx, j, w)
 	show.End()
 	all := experiment.Measurement{Run: t.Run} // sums included
-	return experiment.Measured{Outcome: outcome, Run: t.Run, Planned: all.Planned(),
-		Missing: experiment.Failures(outcome)}, errors.Join(runErr, t.end(ctx, w, outcome, runErr))
+	return experiment.Measured{Outcome: outcome, Run: t.Run, Planned: all.Planned()},
+		errors.Join(runErr, t.end(ctx, w, outcome, runErr))
 }
 
 // clock estimates how long the run still takes.
 func (t *MultiTargetRun) clock(j runner.JointMeasurement) progress.Source {
 	if t.sequential() {
-		return t.fleetClock(j)
+		return t.fleetClock(j).Within(t.Options.Within)
 	}
 	order := t.Order()
 	for i, r := range order {
 		order[i].Cell = runner.CellOf(r.Cell, runner.AllTargets)
 	}
-	return &sumClock{progress.NewOrderClock(j.Sums, experiment.NotSaved(order, t.Saved), t.Parts[0].Pause())}
+	clock := progress.NewOrderClock(j.Sums, experiment.NotSaved(order, t.Saved), t.Parts[0].Pause())
+	return &sumClock{clock.Within(t.Options.Within)}
 }
 
 // PrintPlan is what --dry-run prints: target by target, the cells and their commands.

@@ -36,6 +36,14 @@ func NewOrderClock(cells []runner.Cell, order []plan.Repetition, pause time.Dura
 	return c
 }
 
+// Within has no more time be left than a limit; 0 is none.
+func (c *OrderClock) Within(limit time.Duration) *OrderClock {
+	if limit > 0 {
+		c.LaterTime = min(c.LaterTime, limit)
+	}
+	return c
+}
+
 // Update takes note of a load that begins or has ended.
 func (c *OrderClock) Update(e runner.Progress) {
 	switch {

@@ -69,14 +69,14 @@ type Experiment struct {
 }
 
 // RunExperiment carries out an experiment, or says what it would do.
-func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args []string) (*Experiment, error) {
+func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args []string) error {
 	s, err := p.OpenStoreFor(o.Resume)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	x := &Experiment{Measurement: &experiment.Measurement{App: p, Store: s}, kind: kind, options: o, args: args,
 		armSnapshots: map[string]bool{}}
-	return x, experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.Design(kind), Resume: o.Resume, Args: args,
+	return experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.Design(kind), Resume: o.Resume, Args: args,
 		DryRun: o.DryRun}, x)
 }
 
@@ -250,8 +250,8 @@ func (x *Experiment) Resume(ctx context.Context, b *store.Bundle) error {
 	return x.plan()
 }
 
-// Report says nothing: an experiment is shown as a saved one is.
-func (x *Experiment) Report() error { return nil }
+// Report shows the experiment as a saved one is.
+func (x *Experiment) Report() error { return x.options.Report(x.Run.ID) }
 
 // Close gives back what the experiment holds: devices, and targets that must be closed.
 func (x *Experiment) Close() {

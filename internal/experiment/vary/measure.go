@@ -9,6 +9,7 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/progress"
 	"headroom/internal/plan"
+	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 )
@@ -37,6 +38,7 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 	err = errors.Join(err, x.bootDefault(ctx))
 	show.End()
 	err = errors.Join(err, x.mountToClean(ctx))
+	done := open.done()
 	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.restoreSettings(ctx))
 	err = errors.Join(err, x.closeBuilds(ctx, err))
@@ -45,8 +47,27 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 		return m, err
 	}
 	err = m.NoneMeasured(x.Store)
-	m.Repetitions = nil // a result without loads is nothing to go on with
+	if x.kind == app.BisectKind {
+		m.Failed = 0 // a mixture with which loads fail is an answer to the search
+	}
+	if err != nil {
+		m.Repetitions = nil // a result without loads is nothing to go on with
+	} else if x.visits != nil && x.Run.Budget > 0 {
+		m.EndedAfter = x.endedAfter(done)
+	}
 	return m, err
+}
+
+// endedAfter is how many blocks there were where the budget has left some undone; empty otherwise.
+func (x *Experiment) endedAfter(done []plan.Done) string {
+	if _, more := x.visits.Unlimited().Next(done); !more {
+		return ""
+	}
+	last := 0
+	for _, d := range done {
+		last = max(last, d.Block)
+	}
+	return fmt.Sprintf("%d of %s", last, prose.Count(x.visits.Last(), "block"))
 }
 
 // schedule is what the progress is told by.

@@ -45,11 +45,13 @@ type Options struct {
 	Blocks       int
 	Repeat       int
 	Budget       time.Duration
-	Margin       string
-	Alpha        string
-	Share        string
-	Limit        string
-	Alone        bool
+	// Report shows the run of an ID when it is measured.
+	Report func(id string) error
+	Margin string
+	Alpha  string
+	Share  string
+	Limit  string
+	Alone  bool
 	// NoPriors takes all candidates of a search for equally likely at first.
 	NoPriors bool
 	// Excluded is what differs and is left out of a search.

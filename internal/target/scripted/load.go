@@ -32,6 +32,9 @@ type Load struct {
 	limit  time.Duration
 }
 
+// Begins is when it began.
+func (l *Load) Begins() time.Time { return l.begins }
+
 // Line is the command line.
 func (l *Load) Line() string { return lab.ShellQuote(l.Typed) }
 
