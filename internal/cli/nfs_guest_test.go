@@ -347,7 +347,7 @@ func (p nfsPair) clean(where string) {
 // change makes a mount through a journal, and undoes it where it became effective.
 func (p nfsPair) change(level string) error {
 	p.t.Helper()
-	m, err := mount.ParseNFSMount(level)
+	m, err := mount.ParseNFS(level)
 	if err != nil {
 		p.t.Fatal(err)
 	}

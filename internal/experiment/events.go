@@ -233,7 +233,7 @@ func (m *Measurement) SetEvents(events []lab.Event) error {
 			return app.Usage("an event needs a load with a rate over time, and "+c.Job+" has none",
 				"take a suite of loads of fio, iperf3 or sockperf")
 		}
-		took := (expectedTime(c) - engine.RampOf(c)).Seconds()
+		took := (expectedTime(c) - engine.Ramp(c)).Seconds()
 		if took == 0 {
 			return app.Usage("it is not known how long "+c.Job+" runs, so that no event can be planned",
 				"give it a time: --set runtime=60s --set time_based=1")

@@ -202,7 +202,7 @@ func (m *Measurement) workFolder(cell string) string {
 	if m.Place().Kind != lab.Directory {
 		return "FOLDER" // of the job, in memory
 	}
-	return filepath.Join(workspace.WorkFolder(m.Place().Path, m.Owner()), cell)
+	return filepath.Join(workspace.Folder(m.Place().Path, m.Owner()), cell)
 }
 
 // Preview adds the command lines of a side's loads, by cell.

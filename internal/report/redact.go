@@ -24,7 +24,7 @@ func identifying(targets []lab.RunTarget, e *lab.Experiment) []lab.Fact {
 			if v.Factor != mount.NFSFactor {
 				continue
 			}
-			m, err := mount.ParseNFSMount(level)
+			m, err := mount.ParseNFS(level)
 			for _, a := range m.Addresses {
 				if err == nil {
 					all = append(all, lab.Fact{Key: addressKey, Value: a.String()})

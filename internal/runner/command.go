@@ -62,7 +62,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 		err = &lab.Error{What: "can't find " + s.Place.Path, Target: target.RemoteName(s.Target), Command: argv,
 			Output: string(out.Stderr)}
 	}
-	s.commands.folder = workspace.WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.ownerName())
+	s.commands.folder = workspace.Folder(strings.TrimSuffix(string(out.Stdout), "\n"), s.ownerName())
 	s.commands.started.Folder = s.commands.folder
 	return err
 }

@@ -132,7 +132,7 @@ func (r *eventRun) begin(ctx context.Context, l load) {
 	}
 	go func() {
 		defer close(r.gone)
-		r.follow(ctx, r.session.eventSchedule(engine.RampOf(l.cell.Cell), l.expected))
+		r.follow(ctx, r.session.eventSchedule(engine.Ramp(l.cell.Cell), l.expected))
 		r.undoAll(context.WithoutCancel(ctx))
 	}()
 }

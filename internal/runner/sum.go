@@ -160,7 +160,7 @@ func timing(at []clock.Timestamp, attempts []*attempt) map[string]float64 {
 		if a.failed {
 			continue // nobody knows how long it really ran
 		}
-		done := at[i].Sub(first.Time).Seconds() + engine.RampOf(a.cell.Cell).Seconds() + a.rep.Seconds
+		done := at[i].Sub(first.Time).Seconds() + engine.Ramp(a.cell.Cell).Seconds() + a.rep.Seconds
 		firstDone, lastDone = min(firstDone, done), max(lastDone, done)
 	}
 	if lastDone > 0 {
@@ -217,7 +217,7 @@ func startTimes(attempts []*attempt, offsets []clock.Offset) []clock.Timestamp {
 func leadOf(a *attempt) time.Duration {
 	if e, ok := a.engine.(engine.StartLeadReader); ok {
 		if lead, known := e.StartLead(a.done.Ended); known {
-			return lead - engine.RampOf(a.cell.Cell)
+			return lead - engine.Ramp(a.cell.Cell)
 		}
 	}
 	return 0
@@ -229,6 +229,6 @@ func spread(a *attempt, lead time.Duration) time.Duration {
 	if a.done.State.Ended.IsZero() || a.rep.Seconds == 0 {
 		return 0
 	}
-	ran := engine.RampOf(a.cell.Cell) + time.Duration(a.rep.Seconds*float64(time.Second))
+	ran := engine.Ramp(a.cell.Cell) + time.Duration(a.rep.Seconds*float64(time.Second))
 	return (a.done.State.Ended.Sub(a.done.State.Started) - lead - ran) / 2
 }

@@ -27,7 +27,7 @@ type configFile struct {
 
 // bestMount is the stage on a mount of headroom's own that was the fastest in most of the loads that several stages
 // have, and in how many of how many; nothing where no stage is ahead.
-func bestMount(d *stages.Document, mounts map[string]mount.NFSMount) (stage string, won, of int) {
+func bestMount(d *stages.Document, mounts map[string]mount.NFS) (stage string, won, of int) {
 	groups := map[int]stages.Row{}
 	wins := map[string]int{}
 	for _, r := range d.Rows {
@@ -51,8 +51,8 @@ func bestMount(d *stages.Document, mounts map[string]mount.NFSMount) (stage stri
 }
 
 // mountsOf are the mounts of stages that headroom has made, by what the stages are called.
-func mountsOf(bundles []*store.Bundle) map[string]mount.NFSMount {
-	mounts := map[string]mount.NFSMount{}
+func mountsOf(bundles []*store.Bundle) map[string]mount.NFS {
+	mounts := map[string]mount.NFS{}
 	for _, b := range bundles {
 		n := b.Run.NFS
 		if n == nil || n.Mounted != "" || len(b.Run.Arms) == 0 {
@@ -84,7 +84,7 @@ func parsedAddresses(texts []string) []netip.Addr {
 // a line of its own, for that is how a client learns of them. Sources: fstab(5), nfs(5), nfs.conf(5),
 // modules-load.d(5); Proxmox VE's administration guide, "NFS Backend"; the kernel's
 // Documentation/admin-guide/nfs/nfs-rdma.rst.
-func configFiles(m mount.NFSMount, onProxmox bool) []configFile {
+func configFiles(m mount.NFS, onProxmox bool) []configFile {
 	name := path.Base(m.Path)
 	if name == "/" {
 		name = "nfs"
@@ -108,7 +108,7 @@ func configFiles(m mount.NFSMount, onProxmox bool) []configFile {
 				"\tpath /mnt/pve/"+as, "\tcontent images", "\toptions "+strings.Join(m.Options, ","), "")
 			continue
 		}
-		one := mount.NFSMount{Addresses: []netip.Addr{a}, Path: m.Path}
+		one := mount.NFS{Addresses: []netip.Addr{a}, Path: m.Path}
 		client.lines = append(client.lines, fmt.Sprintf("%s /mnt/%s nfs4 %s,_netdev 0 0", inFstab(one.String()),
 			inFstab(as), strings.Join(m.Options, ",")))
 	}

@@ -32,7 +32,7 @@ func TestKeptFiles(t *testing.T) {
 			"options vers=4.2,proto=tcp,max_connect=2", "nfs: srv-path2", "server 2001:db8::1", "export /srv",
 			"path /mnt/pve/srv-path2", "content images", "options vers=4.2,proto=tcp,max_connect=2"}},
 	} {
-		m, err := mount.ParseNFSMount(c.mount)
+		m, err := mount.ParseNFS(c.mount)
 		if c.want == nil {
 			if err == nil {
 				t.Errorf("%s is read, and its path must be written for fstab", c.mount)
@@ -71,7 +71,7 @@ func TestBestMount(t *testing.T) {
 	for i, name := range []string{"server", "one", "two"} {
 		d.Stages[i].Name = name
 	}
-	mounts := map[string]mount.NFSMount{"one": {}, "two": {}}
+	mounts := map[string]mount.NFS{"one": {}, "two": {}}
 	if stage, won, of := bestMount(d, mounts); stage != "one" || won != 1 || of != 2 {
 		t.Errorf("%s, %d of %d", stage, won, of)
 	}

@@ -136,7 +136,7 @@ func (x *Stages) name() error {
 		}
 		x.addresses = append(x.addresses, a)
 	}
-	if _, err := mount.ParseNFSMount(stageMount(x.Options.NFS, overTCP, x.addresses).String()); err != nil {
+	if _, err := mount.ParseNFS(stageMount(x.Options.NFS, overTCP, x.addresses).String()); err != nil {
 		return app.Usage(err.Error())
 	}
 	return nil
@@ -178,7 +178,7 @@ const (
 )
 
 // stageMount is the mount of a stage.
-func stageMount(o lab.NFS, transport string, addresses []netip.Addr) mount.NFSMount {
+func stageMount(o lab.NFS, transport string, addresses []netip.Addr) mount.NFS {
 	options := []string{"vers=" + o.Version, "proto=" + transport}
 	if transport == overRDMA {
 		options = append(options, "port="+strconv.Itoa(o.RDMAPort))
@@ -189,5 +189,5 @@ func stageMount(o lab.NFS, transport string, addresses []netip.Addr) mount.NFSMo
 	for _, typed := range o.Options {
 		options = append(options, strings.Split(typed, ",")...)
 	}
-	return mount.NFSMount{Addresses: addresses, Path: o.Path, Options: options}
+	return mount.NFS{Addresses: addresses, Path: o.Path, Options: options}
 }

@@ -24,7 +24,7 @@ type nfsStage struct {
 	target target.Target
 	folder string
 	// mount is made for the stage; nil where there is none to make.
-	mount *mount.NFSMount
+	mount *mount.NFS
 	// point of the client is where the mount is seen; empty for the server's own storage.
 	point string
 	// inside says that the target is a virtual machine whose disk lies on the mount.

@@ -114,10 +114,10 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 				return nil, app.Usage("the suite "+x.Run.Suite+" has a matrix of what is varied",
 					"take it out of the matrix")
 			default: // a matrix of what is varied became smaller; each of its cells is at the level
-				c.Params = load.LoadParams(c.Params, a.Levels)
+				c.Params = load.Params(c.Params, a.Levels)
 			}
 			c.ID, c.Arm = c.ID+"@"+a.ID, a.ID
-			c.Environment, c.Placement = load.LoadEnvironment(a.Levels), x.placement(0, a.Levels)
+			c.Environment, c.Placement = load.Environment(a.Levels), x.placement(0, a.Levels)
 			c.Repetitions = x.options.perVisit()
 			all = append(all, c)
 		}
@@ -134,9 +134,9 @@ func (x *Experiment) addArm(arm lab.Arm, like string) {
 		}
 		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
 		if c.Command == nil {
-			c.Params = load.LoadParams(c.Params, arm.Levels)
+			c.Params = load.Params(c.Params, arm.Levels)
 		}
-		c.Environment, c.Placement = load.LoadEnvironment(arm.Levels), x.placement(0, arm.Levels)
+		c.Environment, c.Placement = load.Environment(arm.Levels), x.placement(0, arm.Levels)
 		x.Run.Cells = append(x.Run.Cells, c)
 	}
 	x.setPeerCells()
@@ -150,7 +150,7 @@ func (x *Experiment) cellsAt(levels map[string]string) ([]lab.Cell, error) {
 	}
 	place, set := x.Place(), x.Measurement.Options.Set
 	defer func() { x.Measurement.Options.Set = set }()
-	params := load.LoadParams(nil, levels)
+	params := load.Params(nil, levels)
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		x.Measurement.Options.Set = append(slices.Clone(x.Measurement.Options.Set), name+"="+params[name])
 	}

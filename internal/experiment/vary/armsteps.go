@@ -44,7 +44,7 @@ func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 		list = append(list, e)
 	}
 	if x.boots() {
-		spec := boot.BootSpec(to)
+		spec := boot.Spec(to)
 		list = append(list, x.kernelStep(to, &spec)...)
 		list = append(list, armStep{text: bootText(spec), boot: true, do: func(ctx context.Context) error {
 			if err := x.boot(ctx, spec); err != nil {

@@ -163,7 +163,7 @@ func (x *Experiment) New(ctx context.Context) error {
 	x.Measurement.Options = x.options.runOptions()
 	if x.kind == app.SweepKind {
 		// The first level for all: cells that only differ in what is varied become one. The arms have their own.
-		for name, value := range load.LoadParams(nil, firstLevels(x.choices)) {
+		for name, value := range load.Params(nil, firstLevels(x.choices)) {
 			x.Measurement.Options.Set = append(x.Measurement.Options.Set, name+"="+value)
 		}
 	}

@@ -71,7 +71,7 @@ func (x *Experiment) levelsOf(p [2]int) map[string]string {
 // when a run is drafted.
 func (x *Experiment) canPair(p [2]int) bool {
 	levels := x.levelsOf(p)
-	return len(levels) == 2 && !(x.hasCommands() && len(load.LoadParams(nil, levels)) > 0)
+	return len(levels) == 2 && !(x.hasCommands() && len(load.Params(nil, levels)) > 0)
 }
 
 func (x *Experiment) hasCommands() bool {

@@ -130,7 +130,7 @@ func (x *Experiment) enterPeer(m *experiment.Measurement) func(ctx context.Conte
 			return runner.ArmEntry{}, x.bootError()
 		}
 		levels := x.arm(id).Levels
-		spec := boot.BootSpec(levels)
+		spec := boot.Spec(levels)
 		in := runner.ArmEntry{Did: []string{bootText(spec)}, Booted: true}
 		if err := b.Boot(ctx, spec); err != nil {
 			return in, err

@@ -52,7 +52,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	baseline := x.arm(x.Run.Experiment.Baseline).Levels
 	r.Options = x.options.runOptions()
 	r.Options.Destroy, r.Options.Sampled = "", "" // those are the consent for the place under test
-	for name, value := range load.LoadParams(nil, baseline) {
+	for name, value := range load.Params(nil, baseline) {
 		r.Options.Set = append(r.Options.Set, name+"="+value)
 	}
 	if err := r.NewHeader(ctx, append([]string{x.suiteName}, at...)); err != nil {
@@ -62,7 +62,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	for i := range r.Run.Cells {
 		c := &r.Run.Cells[i]
 		c.ID, c.Arm, c.Repetitions = c.ID+"@"+ReferenceArm, ReferenceArm, x.options.perVisit()
-		c.Environment = load.LoadEnvironment(baseline)
+		c.Environment = load.Environment(baseline)
 	}
 	if err := x.sameLoads(r.Run.Cells); err != nil {
 		return err

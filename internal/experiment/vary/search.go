@@ -26,7 +26,7 @@ const (
 // endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as
 // it was found.
 func (x *Experiment) endArms() ([]lab.Arm, error) {
-	if params := load.LoadParams(nil, firstLevels(x.choices)); len(params) > 0 && x.hasCommands() {
+	if params := load.Params(nil, firstLevels(x.choices)); len(params) > 0 && x.hasCommands() {
 		return nil, app.Usage("parameters of a command are filled into its arguments beforehand, so that a search "+
 			"can't mix them",
 			"let the command read a variable, and search env:NAME")

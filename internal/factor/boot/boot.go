@@ -76,7 +76,7 @@ func checkOption(name, _ string) error {
 	return nil
 }
 
-// GuestSettings are the settings of a virtual machine that BootSpec.Machine knows: those of QEMU's guests, then those
+// GuestSettings are the settings of a virtual machine that Spec.Machine knows: those of QEMU's guests, then those
 // that only KubeVirt's machines have.
 func GuestSettings() []string {
 	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu", "iothreadspolicy",
@@ -101,7 +101,7 @@ func checkGuest(name, _ string) error {
 	return nil
 }
 
-// podSettings are the limits of a pod that BootSpec.Machine knows.
+// podSettings are the limits of a pod that Spec.Machine knows.
 func podSettings() []string { return []string{"cpu", "memory"} }
 
 // amount is what Kubernetes takes for CPU and memory: "2", "500m", "1Gi", and two of them, of which the first is

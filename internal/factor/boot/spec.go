@@ -10,9 +10,9 @@ import (
 	"headroom/internal/target"
 )
 
-// BootSpec is what an arm's levels ask of the next start of a machine; those of other classes are not looked at. Two
+// Spec is what an arm's levels ask of the next start of a machine; those of other classes are not looked at. Two
 // arms with the same spec can share a boot.
-func BootSpec(levels map[string]string) target.BootSpec {
+func Spec(levels map[string]string) target.BootSpec {
 	var spec target.BootSpec
 	for _, factor := range slices.Sorted(maps.Keys(levels)) {
 		kind, name, _ := strings.Cut(factor, ":")

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/factor/scheme"
 )
 
-// LoadParams are the parameters of a load with an arm's job: levels laid over them.
-func LoadParams(params, levels map[string]string) map[string]string {
+// Params are the parameters of a load with an arm's job: levels laid over them.
+func Params(params, levels map[string]string) map[string]string {
 	changed := maps.Clone(params)
 	if changed == nil {
 		changed = map[string]string{}
@@ -22,8 +22,8 @@ func LoadParams(params, levels map[string]string) map[string]string {
 	return changed
 }
 
-// LoadEnvironment are the variables that an arm's env: levels set, "NAME=value", sorted.
-func LoadEnvironment(levels map[string]string) []string {
+// Environment are the variables that an arm's env: levels set, "NAME=value", sorted.
+func Environment(levels map[string]string) []string {
 	var env []string
 	for factor, level := range levels {
 		if name, ok := strings.CutPrefix(factor, "env:"); ok && level != scheme.Found {

@@ -11,11 +11,11 @@ func TestLevelsOfTheLoadChangeACopy(t *testing.T) {
 	params := map[string]string{"bs": "4k", "iodepth": "1"}
 	levels := map[string]string{"job:iodepth": "32", "job:rate_iops": scheme.Found, "env:LD_PRELOAD": "x.so",
 		"sysctl:vm.swappiness": "1"}
-	if got := LoadParams(params, levels); got["iodepth"] != "32" || got["bs"] != "4k" || len(got) != 2 ||
+	if got := Params(params, levels); got["iodepth"] != "32" || got["bs"] != "4k" || len(got) != 2 ||
 		params["iodepth"] != "1" {
 		t.Errorf("%v, and the original %v", got, params)
 	}
-	if got := LoadEnvironment(levels); !reflect.DeepEqual(got, []string{"LD_PRELOAD=x.so"}) {
+	if got := Environment(levels); !reflect.DeepEqual(got, []string{"LD_PRELOAD=x.so"}) {
 		t.Errorf("%v", got)
 	}
 }

@@ -42,7 +42,7 @@ func checkMount(name, level string) error {
 		if level == "" {
 			return nil
 		}
-		_, err := ParseNFSMount(level)
+		_, err := ParseNFS(level)
 		return err
 	}
 	o, err := spot.FindMountOption(name)

@@ -17,8 +17,8 @@ import (
 	"headroom/internal/target"
 )
 
-// NFSMount is an NFS mount as it is asked for.
-type NFSMount struct {
+// NFS is an NFS mount as it is asked for.
+type NFS struct {
 	// Addresses of the server: with more than one the mount is to be trunked over all of them.
 	Addresses []netip.Addr
 	// Path is what is mounted, as the server's clients name it.
@@ -34,14 +34,14 @@ const nfsName = "nfs"
 
 var nfsOption = regexp.MustCompile(`^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/-]+)?$`)
 
-// ParseNFSMount reads a mount as a level is written: the addresses of the server, a colon, the path, and after a space
+// ParseNFS reads a mount as a level is written: the addresses of the server, a colon, the path, and after a space
 // the options.
 //
 //	10.0.1.1:/srv vers=4.2,proto=rdma
 //	10.0.1.1,10.0.2.1:/srv vers=4.2,proto=tcp,max_connect=2
 //	[2001:db8::1]:/
-func ParseNFSMount(text string) (NFSMount, error) {
-	var m NFSMount
+func ParseNFS(text string) (NFS, error) {
+	var m NFS
 	source, options, _ := strings.Cut(text, " ")
 	at := strings.Index(source, ":/")
 	if at <= 0 || strings.ContainsRune(options, ' ') {
@@ -70,8 +70,8 @@ func ParseNFSMount(text string) (NFSMount, error) {
 	return m, nil
 }
 
-// String is the mount as ParseNFSMount reads it.
-func (m NFSMount) String() string {
+// String is the mount as ParseNFS reads it.
+func (m NFS) String() string {
 	var addresses []string
 	for _, a := range m.Addresses {
 		addresses = append(addresses, bracketed(a))
@@ -88,7 +88,7 @@ func bracketed(a netip.Addr) string {
 }
 
 // Option is the value of an option that is asked for; empty where it is not.
-func (m NFSMount) Option(name string) string {
+func (m NFS) Option(name string) string {
 	for _, o := range m.Options {
 		if n, value, _ := strings.Cut(o, "="); n == name {
 			return value
@@ -103,7 +103,7 @@ func (m NFSMount) Option(name string) string {
 //
 // A mount that the kernel made otherwise than it was asked for is no level that became effective. Modules that it takes
 // are loaded before, and unloaded with it.
-func NFSSetting(ctx context.Context, t target.Target, m NFSMount, folder string) (scheme.Setting, error) {
+func NFSSetting(ctx context.Context, t target.Target, m NFS, folder string) (scheme.Setting, error) {
 	s := scheme.Setting{Factor: NFSFactor, Target: t}
 	var err error
 	if s.Spots, err = nfsModules(ctx, t, m); err != nil {
@@ -153,7 +153,7 @@ func nfsMounts(t target.Target, folder string) (scheme.Setting, error) {
 	}
 	return scheme.Setting{Spots: []spot.Spot{{Kind: spot.InFolder, Path: folder}},
 		At: func(ctx context.Context, level string) (scheme.Setting, error) {
-			m, err := ParseNFSMount(level)
+			m, err := ParseNFS(level)
 			if err != nil {
 				return scheme.Setting{}, err
 			}
@@ -162,7 +162,7 @@ func nfsMounts(t target.Target, folder string) (scheme.Setting, error) {
 }
 
 // nfsPoints are the folders on which each address is mounted.
-func nfsPoints(m NFSMount, folder string) []string {
+func nfsPoints(m NFS, folder string) []string {
 	points := []string{folder}
 	for i := 1; i < len(m.Addresses); i++ {
 		points = append(points, folder+"-"+strconv.Itoa(i+1))
@@ -171,7 +171,7 @@ func nfsPoints(m NFSMount, folder string) []string {
 }
 
 // differs is how a mount differs from what was asked for; nil where it does not. points are those of the mount itself.
-func (m NFSMount) differs(p nfs.Paths, points []string) error {
+func (m NFS) differs(p nfs.Paths, points []string) error {
 	others := slices.DeleteFunc(slices.Clone(p.Others), func(point string) bool {
 		return slices.Contains(points, point)
 	})
@@ -207,7 +207,7 @@ func (m NFSMount) differs(p nfs.Paths, points []string) error {
 }
 
 // otherKind is an error where calls go over another transport than was asked for.
-func (m NFSMount) otherKind(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
+func (m NFS) otherKind(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
 	asked := strings.TrimSuffix(m.Option("proto"), "6")
 	for _, t := range p.Transports {
 		if asked == "" || t.Kind == asked {
@@ -223,7 +223,7 @@ func (m NFSMount) otherKind(p nfs.Paths, refuse func(hint, format string, args .
 // otherNumber is an error where there are fewer or more transports than were asked for: nconnect of them to the first
 // address, and one to each of the others. Source: the kernel's fs/nfs/client.c and nfs4client.c (nfs4_add_trunk), and
 // what came of it on 6.1.
-func (m NFSMount) otherNumber(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
+func (m NFS) otherNumber(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
 	connections, err := strconv.Atoi(m.Option("nconnect"))
 	if err != nil || connections < 1 {
 		connections = 1

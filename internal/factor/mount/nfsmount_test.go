@@ -15,7 +15,7 @@ import (
 
 func TestParseNFSMount(t *testing.T) {
 	one, two := netip.MustParseAddr("10.0.1.1"), netip.MustParseAddr("10.0.2.1")
-	for text, want := range map[string]NFSMount{
+	for text, want := range map[string]NFS{
 		"10.0.1.1:/srv vers=4.2,proto=rdma": {[]netip.Addr{one}, "/srv",
 			[]string{"vers=4.2", "proto=rdma"}},
 		"10.0.1.1,10.0.2.1:/ proto=tcp,max_connect=2,noac": {[]netip.Addr{one, two}, "/",
@@ -25,7 +25,7 @@ func TestParseNFSMount(t *testing.T) {
 		"[2001:db8::],[2001:db8::2]:/x lookupcache=none,hard": {[]netip.Addr{netip.MustParseAddr("2001:db8::"),
 			netip.MustParseAddr("2001:db8::2")}, "/x", []string{"lookupcache=none", "hard"}},
 	} {
-		got, err := ParseNFSMount(text)
+		got, err := ParseNFS(text)
 		if err != nil || !slices.Equal(got.Addresses, want.Addresses) || got.Path != want.Path ||
 			!slices.Equal(got.Options, want.Options) {
 			t.Errorf("%s: %+v, %v", text, got, err)
@@ -39,7 +39,7 @@ func TestParseNFSMount(t *testing.T) {
 	}
 	for _, text := range []string{"", "10.0.1.1", ":/srv", "server:/srv", "10.0.1.1,10.0.1.1:/srv", "10.0.1.1:/srv a b",
 		"10.0.1.1:/srv proto=tcp;rm", "10.0.1.1:/srv remount", "10.0.1.1:/srv -o"} {
-		if m, err := ParseNFSMount(text); err == nil {
+		if m, err := ParseNFS(text); err == nil {
 			t.Errorf("%q is %+v", text, m)
 		}
 	}
@@ -50,11 +50,11 @@ func FuzzNFSMount(f *testing.F) {
 	f.Add("10.0.1.1,10.0.2.1:/srv vers=4.2,proto=tcp,max_connect=2")
 	f.Add("[2001:db8::1]:/")
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := ParseNFSMount(text)
+		m, err := ParseNFS(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseNFSMount(m.String())
+		again, err := ParseNFS(m.String())
 		if err != nil || again.String() != m.String() || len(m.Addresses) == 0 || !strings.HasPrefix(m.Path, "/") {
 			t.Errorf("%q is %q, which is %q, %v", text, m, again, err)
 		}
@@ -110,7 +110,7 @@ func TestSilentFallbacks(t *testing.T) {
 		{asked: "10.0.1.1:/ wsize=1048576", transports: of(tcp), options: map[string]string{"wsize": "65536"},
 			want: "wsize=1048576 was asked for, and the mount has wsize=65536", hint: "nfs(5)"},
 	} {
-		m, err := ParseNFSMount(c.asked)
+		m, err := ParseNFS(c.asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func FuzzDepends(f *testing.F) {
 // A mount and the folders for it are undone in the order in which nothing stands in the way, and the mount is gone
 // after a reboot.
 func TestSpotsOfAnNFSMount(t *testing.T) {
-	m, err := ParseNFSMount("10.0.1.1,[2001:db8::1]:/srv proto=tcp,max_connect=2")
+	m, err := ParseNFS("10.0.1.1,[2001:db8::1]:/srv proto=tcp,max_connect=2")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 // channels sets rings again).
 
 var (
-	cpuOnline = regexp.MustCompile(`^/sys/devices/system/cpu/(cpu\d+/online|smt/control)$`)
-	adapterOf = regexp.MustCompile(`/net/([^/]+)/mtu$`)
+	cpuOnline   = regexp.MustCompile(`^/sys/devices/system/cpu/(cpu\d+/online|smt/control)$`)
+	adapterFile = regexp.MustCompile(`/net/([^/]+)/mtu$`)
 )
 
 // CompanionsOf are the spots that the kernel changes along with a file of /sys, by its path without links.
@@ -39,8 +39,8 @@ func CompanionsOf(ctx context.Context, t target.Target, file string) []spot.Spot
 			CPURoot+"/cpufreq/policy*/boost"))
 	case cpuOnline.MatchString(file):
 		return HotplugCompanions(ctx, t)
-	case adapterOf.MatchString(file):
-		return AdapterCompanions(ctx, t, adapterOf.FindStringSubmatch(file)[1])
+	case adapterFile.MatchString(file):
+		return AdapterCompanions(ctx, t, adapterFile.FindStringSubmatch(file)[1])
 	}
 	return nil
 }

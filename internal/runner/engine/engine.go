@@ -63,9 +63,9 @@ func Of(cell lab.Cell, step time.Duration) (Engine, error) {
 	case lab.EngineIperf3:
 		return Iperf3{step: step}, nil
 	case lab.EngineSockperf:
-		return &sockperfEngine{step: step}, nil
+		return &Sockperf{step: step}, nil
 	case lab.EnginePerftest:
-		return perftestEngine{}, nil
+		return Perftest{}, nil
 	}
 	return nil, &lab.Error{What: fmt.Sprintf("%s is for the engine %q, which this headroom does not have",
 		cell.ID, cell.Engine)}

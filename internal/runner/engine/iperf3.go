@@ -73,8 +73,8 @@ func (Iperf3) Rate(_ context.Context, done Ended, _ float64, ahead clock.Offset)
 		len(sum.Values) > 0
 }
 
-// RampOf is how long a load runs before what counts.
-func RampOf(cell lab.Cell) time.Duration {
+// Ramp is how long a load runs before what counts.
+func Ramp(cell lab.Cell) time.Duration {
 	if cell.Engine == lab.EngineIperf3 {
 		omit, _ := unit.ParseDuration(cell.Params["omit"])
 		return omit

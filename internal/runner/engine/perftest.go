@@ -9,13 +9,13 @@ import (
 	"headroom/internal/validity"
 )
 
-// perftestEngine runs a program of perftest: a client on the session's target, whose server is started before each test
+// Perftest runs a program of perftest: a client on the session's target, whose server is started before each test
 // and ends with it. It has no rates by the second, so that several pairs have no sum.
-type perftestEngine struct{}
+type Perftest struct{}
 
-func (perftestEngine) Raw() (output, messages string) { return "perftest.txt", "messages" }
+func (Perftest) Raw() (output, messages string) { return "perftest.txt", "messages" }
 
-func (perftestEngine) Collect(ctx context.Context, job target.Job) (Printed, error) {
+func (Perftest) Collect(ctx context.Context, job target.Job) (Printed, error) {
 	return fetchStreams(ctx, job)
 }
 
@@ -31,7 +31,7 @@ func fetchStreams(ctx context.Context, job target.Job) (Printed, error) {
 	return p, err
 }
 
-func (perftestEngine) Read(_ context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
+func (Perftest) Read(_ context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
 	evidence.ExitCode, evidence.Stderr = done.State.ExitCode, done.Messages
 	r, err := perftest.Parse(done.Output)
 	switch {

@@ -13,9 +13,9 @@ import (
 	"headroom/internal/validity"
 )
 
-// sockperfEngine runs sockperf: a client on the session's target, whose server is started before each test and ended
+// Sockperf runs sockperf: a client on the session's target, whose server is started before each test and ended
 // with it. The rates of events are in steps of so long; 0 is a second. There is one for each repetition.
-type sockperfEngine struct {
+type Sockperf struct {
 	step time.Duration
 	// log is of the repetition's requests, once it was fetched, and doubt why there is none. It is not kept: it has 40
 	// bytes a request.
@@ -23,9 +23,9 @@ type sockperfEngine struct {
 	logError error
 }
 
-func (*sockperfEngine) Raw() (output, messages string) { return "sockperf.txt", "messages" }
+func (*Sockperf) Raw() (output, messages string) { return "sockperf.txt", "messages" }
 
-func (e *sockperfEngine) Collect(ctx context.Context, job target.Job) (Printed, error) {
+func (e *Sockperf) Collect(ctx context.Context, job target.Job) (Printed, error) {
 	p, err := fetchStreams(ctx, job)
 	if err != nil {
 		return p, err
@@ -41,7 +41,7 @@ func (e *sockperfEngine) Collect(ctx context.Context, job target.Job) (Printed, 
 	return p, err
 }
 
-func (e *sockperfEngine) Read(_ context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
+func (e *Sockperf) Read(_ context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
 	evidence.ExitCode, evidence.Stderr = done.State.ExitCode, done.Messages
 	r, err := sockperf.Parse(done.Output)
 	if err != nil {
@@ -59,7 +59,7 @@ func (e *sockperfEngine) Read(_ context.Context, done Ended, rep *lab.Repetition
 }
 
 // Rate is that of the answers, from the first request that counts on.
-func (e *sockperfEngine) Rate(_ context.Context, done Ended, _ float64, _ clock.Offset) (lab.Series, clock.Timestamp,
+func (e *Sockperf) Rate(_ context.Context, done Ended, _ float64, _ clock.Offset) (lab.Series, clock.Timestamp,
 	bool) {
 	if len(e.log) == 0 {
 		return lab.Series{}, clock.Timestamp{}, false
@@ -72,7 +72,7 @@ func (e *sockperfEngine) Rate(_ context.Context, done Ended, _ float64, _ clock.
 
 // StartLead is when what counts began, from the start of the process on: by the client's clock, which starts with the
 // process or a little later.
-func (e *sockperfEngine) StartLead(done Ended) (time.Duration, bool) {
+func (e *Sockperf) StartLead(done Ended) (time.Duration, bool) {
 	if len(e.log) == 0 || SecondsOf(e.log.Ends()) > done.State.Ended.Sub(done.State.Started) {
 		return 0, false // a clock that did not start with the process
 	}

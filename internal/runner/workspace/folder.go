@@ -15,9 +15,9 @@ import (
 	"headroom/internal/target"
 )
 
-// WorkFolder is the path of the folder of a run's commands in a directory. The run's id is in the name, so that
+// Folder is the path of the folder of a run's commands in a directory. The run's id is in the name, so that
 // nobody's folder is taken for it.
-func WorkFolder(dir, runID string) string { return filepath.Join(dir, "headroom-"+runID+".work") }
+func Folder(dir, runID string) string { return filepath.Join(dir, "headroom-"+runID+".work") }
 
 // environmentMark is the variable in the environment of everything that a command starts.
 const environmentMark = "HEADROOM_RUN"
