@@ -19,6 +19,7 @@ import (
 	"headroom/internal/factor/cpulist"
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -277,7 +278,7 @@ func TestMount(t *testing.T) {
 	command(t, "mount", "-o", "nosuid,nodev,relatime,commit=17", device, dir)
 	t.Cleanup(func() { command(t, "umount", dir) })
 	options := func() string {
-		for line := range strings.Lines(contents(t, spot.MountInfo)[spot.MountInfo]) {
+		for line := range strings.Lines(contents(t, collect.MountInfoPath)[collect.MountInfoPath]) {
 			if strings.Contains(line, " "+device+" ") {
 				return line
 			}

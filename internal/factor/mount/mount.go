@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -80,12 +81,12 @@ func bindMount(ctx context.Context, w scheme.Scope, name string) (scheme.Setting
 	if err != nil {
 		return scheme.Setting{}, err
 	}
-	read, err := w.Target.ReadFiles(ctx, spot.MountInfo)
+	read, err := w.Target.ReadFiles(ctx, collect.MountInfoPath)
 	if err != nil {
 		return scheme.Setting{}, err
 	}
 	for dir := resolved[0]; ; dir = path.Dir(dir) {
-		m, err := spot.MountAt(read[spot.MountInfo], dir)
+		m, err := spot.MountAt(read[collect.MountInfoPath], dir)
 		if err != nil && dir != "/" {
 			continue
 		}

@@ -1,17 +1,15 @@
 package spot
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
-
-const MountInfo = "/proc/self/mountinfo"
 
 // mountOption is one thing that a remount can change.
 type mountOption struct {
@@ -72,59 +70,25 @@ func FindMountOption(name string) (mountOption, error) {
 	return mountOption{}, fmt.Errorf("mount: varies %s, not %s", strings.Join(all, ", "), strconv.Quote(name))
 }
 
-// mounted is a line of mountinfo.
-type mounted struct {
-	point   string
-	options []string // of the mount itself
-	Kind    string
-	super   []string // of the file system
-}
-
-// parseMounts reads /proc/PID/mountinfo: mount ID, parent, device, root, mount point, options, any number of optional
-// fields up to a lone "-", type, source, options of the file system. Source: proc_pid_mountinfo(5).
-//
-//	27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
-//	36 29 0:33 /@home /home rw,noatime shared:19 - btrfs /dev/mapper/crypt rw,compress=zstd:3,ssd,subvolid=257
-//	52 27 7:0 / /mnt/a\040b rw,nosuid,noatime shared:3 - ext4 /dev/loop0 rw,commit=30,nobarrier
-func parseMounts(data []byte) []mounted {
-	var list []mounted
-	for line := range bytes.Lines(data) {
-		f := strings.Split(strings.TrimRight(string(line), "\n"), " ")
-		dash := slices.Index(f, "-")
-		if dash < 6 || dash+3 >= len(f) {
-			continue
-		}
-		list = append(list, mounted{point: unescape(f[4]), options: strings.Split(f[5], ","), Kind: f[dash+1],
-			super: strings.Split(f[dash+3], ",")})
-	}
-	return list
-}
-
-// unescape undoes the three octal digits of white space and backslashes in paths: "\040".
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
-}
-
 // MountAt is the newest mount at a point: that one is seen.
-func MountAt(f target.File, point string) (mounted, error) {
+func MountAt(f target.File, point string) (collect.Mount, error) {
 	if f.Err != nil {
-		return mounted{}, f.Err
+		return collect.Mount{}, f.Err
 	}
-	list := parseMounts(f.Data)
-	for _, m := range slices.Backward(list) {
-		if m.point == point {
+	for _, m := range slices.Backward(collect.ParseMounts(f.Data)) {
+		if m.Point == point {
 			return m, nil
 		}
 	}
-	return mounted{}, &lab.Error{What: "nothing is mounted on " + point + " now",
+	return collect.Mount{}, &lab.Error{What: "nothing is mounted on " + point + " now",
 		Hints: []string{"mount it again as it was; options then are what the mount gives"}}
 }
 
 // value is the level that a mount has.
-func (o mountOption) value(m mounted) string {
-	shown := m.super
+func (o mountOption) value(m collect.Mount) string {
+	shown := strings.Split(m.Super, ",")
 	if o.perMount {
-		shown = m.options
+		shown = strings.Split(m.Options, ",")
 	}
 	for i, w := range o.written {
 		if w != "" && slices.Contains(shown, w) {
@@ -174,7 +138,7 @@ func remountCommand(s Spot, level string, f target.File) ([]string, error) {
 		return nil, err
 	}
 	options := []string{"remount"}
-	for _, kept := range m.options {
+	for kept := range strings.SplitSeq(m.Options, ",") {
 		if !o.perMount || !slices.Contains(o.written, kept) {
 			options = append(options, kept)
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
@@ -82,7 +83,7 @@ func (s Spot) fileFor() string {
 	case InFile:
 		return s.Path
 	case InMount, InNFS, InFolder:
-		return MountInfo
+		return collect.MountInfoPath
 	case InModules:
 		return ModulesFile
 	}
@@ -120,13 +121,13 @@ func Read(ctx context.Context, t target.Target, spots []Spot) ([]Reading, error)
 		case InFile:
 			readings[i] = FileReading(s.Path, files[s.Path])
 		case InMount:
-			readings[i] = mountReading(s, files[MountInfo])
+			readings[i] = mountReading(s, files[collect.MountInfoPath])
 		case InNFS:
-			readings[i] = nfsReading(s, files[MountInfo])
+			readings[i] = nfsReading(s, files[collect.MountInfoPath])
 		case InModules:
 			readings[i] = ModuleReading(s, files[ModulesFile])
 		case InFolder:
-			readings[i] = folderReading(ctx, t, s, files[MountInfo])
+			readings[i] = folderReading(ctx, t, s, files[collect.MountInfoPath])
 		case InAdapter:
 			readings[i] = pages.read(ctx, s)
 		case InDiscipline:
@@ -208,11 +209,11 @@ func (s Spot) Write(ctx context.Context, t target.Target, mark, value, old strin
 	}
 	var mounted target.File
 	if s.Kind == InMount {
-		files, err := t.ReadFiles(ctx, MountInfo)
+		files, err := t.ReadFiles(ctx, collect.MountInfoPath)
 		if err != nil {
 			return err
 		}
-		mounted = files[MountInfo]
+		mounted = files[collect.MountInfoPath]
 	}
 	argv, err := s.argv(mark, value, old, mounted)
 	if err != nil {

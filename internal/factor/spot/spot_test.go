@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/facts/collect"
 )
 
 func TestChosen(t *testing.T) {
@@ -25,8 +27,8 @@ const mountsOfAMachine = `27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 `
 
 func TestMountOptions(t *testing.T) {
-	list := parseMounts([]byte(mountsOfAMachine))
-	if len(list) != 4 || list[2].point != "/mnt/a b" {
+	list := collect.ParseMounts([]byte(mountsOfAMachine))
+	if len(list) != 4 || list[2].Point != "/mnt/a b" {
 		t.Fatalf("%+v", list)
 	}
 	for i, want := range []map[string]string{
@@ -38,7 +40,7 @@ func TestMountOptions(t *testing.T) {
 		for name, level := range want {
 			o, err := FindMountOption(name)
 			if err != nil || o.value(list[i]) != level {
-				t.Errorf("%s of %s: %q, not %q, %v", name, list[i].point, o.value(list[i]), level, err)
+				t.Errorf("%s of %s: %q, not %q, %v", name, list[i].Point, o.value(list[i]), level, err)
 			}
 		}
 	}
@@ -47,7 +49,7 @@ func TestMountOptions(t *testing.T) {
 func FuzzMounts(f *testing.F) {
 	f.Add([]byte(mountsOfAMachine))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, m := range parseMounts(data) {
+		for _, m := range collect.ParseMounts(data) {
 			for _, o := range MountOptions() {
 				if o.Levels != nil && !slices.Contains(o.Levels, o.value(m)) {
 					t.Errorf("%s of %+v is %q", o.Name, m, o.value(m))

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
 	"headroom/internal/target"
@@ -107,15 +108,15 @@ func StartedBy(ctx context.Context, t target.Target, cells []lab.Cell, owner, fo
 
 // RemoveTree deletes a folder of ours. A command may have mounted something in it, which is not ours to delete.
 func RemoveTree(ctx context.Context, t target.Target, folder string) error {
-	const table = "/proc/self/mountinfo"
-	files, err := t.ReadFiles(ctx, table)
+	files, err := t.ReadFiles(ctx, collect.MountInfoPath)
 	if err != nil {
 		return err
 	}
-	if err := files[table].Err; err != nil {
-		return err
+	table := files[collect.MountInfoPath]
+	if table.Err != nil {
+		return table.Err
 	}
-	if point := mountedBelow(string(files[table].Data), folder); point != "" {
+	if point := mountedBelow(table.Data, folder); point != "" {
 		return &lab.Error{What: "can't remove " + folder + ": something is mounted on " + point, Target: t.Name(),
 			Hints: []string{"unmount it, then: headroom restore"}}
 	}
@@ -139,19 +140,11 @@ func RemoveTree(ctx context.Context, t target.Target, folder string) error {
 	return err
 }
 
-// mountedBelow is a mount point in a folder, or the folder itself; empty when there is none. The fifth field is the
-// mount point, its spaces written as \040 (proc_pid_mountinfo(5)):
-//
-//	36 35 98:0 / /mnt/a\040b rw,noatime shared:1 - ext4 /dev/sda1 rw
-func mountedBelow(table, folder string) string {
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	for line := range strings.Lines(table) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			continue
-		}
-		if point := unescape.Replace(fields[4]); point == folder || strings.HasPrefix(point, folder+"/") {
-			return point
+// mountedBelow is a mount point in a folder, or the folder itself; empty when there is none.
+func mountedBelow(table []byte, folder string) string {
+	for _, m := range collect.ParseMounts(table) {
+		if collect.Below(m.Point, folder) {
+			return m.Point
 		}
 	}
 	return ""

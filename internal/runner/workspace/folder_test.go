@@ -12,11 +12,11 @@ func TestMountedBelow(t *testing.T) {
 `
 	for folder, want := range map[string]string{"/srv/a b.work": "/srv/a b.work/x",
 		"/srv/a b.work/x": "/srv/a b.work/x", "/srv/a b.work/y": "", "/srv/c": ""} {
-		if got := mountedBelow(table, folder); got != want {
+		if got := mountedBelow([]byte(table), folder); got != want {
 			t.Errorf("%s: %q, want %q", folder, got, want)
 		}
 	}
-	if got := mountedBelow("short\n\n", "/"); got != "" {
+	if got := mountedBelow([]byte("short\n\n"), "/"); got != "" {
 		t.Errorf("from nonsense %q", got)
 	}
 }
