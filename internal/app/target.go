@@ -141,9 +141,6 @@ func TargetOfRun(run lab.Run) string {
 	return run.Targets[0].Target
 }
 
-// BootIDPath is the file of a machine that changes whenever it is booted. Source: random(4).
-const BootIDPath = "/proc/sys/kernel/random/boot_id"
-
 // OnThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told
 // it is not.
 func OnThisMachine(ctx context.Context, t target.Target) bool {
@@ -153,10 +150,10 @@ func OnThisMachine(ctx context.Context, t target.Target) bool {
 	if _, shared := t.(target.SharesKernel); shared {
 		return false // whatever machine its node is, it sees other files, and may be taken away
 	}
-	own, err := os.ReadFile(BootIDPath)
+	own, err := os.ReadFile(target.BootIDFile)
 	if err != nil {
 		return false
 	}
-	files, err := t.ReadFiles(ctx, BootIDPath)
-	return err == nil && files[BootIDPath].Err == nil && string(files[BootIDPath].Data) == string(own)
+	files, err := t.ReadFiles(ctx, target.BootIDFile)
+	return err == nil && files[target.BootIDFile].Err == nil && string(files[target.BootIDFile].Data) == string(own)
 }

@@ -78,11 +78,11 @@ type Location struct{ Machine, place string }
 
 // Locate says where a place is, so that two names of one place are noticed.
 func (m *Measurement) Locate(ctx context.Context, place lab.Place) (Location, error) {
-	files, err := m.Target.ReadFiles(ctx, app.BootIDPath)
+	files, err := m.Target.ReadFiles(ctx, target.BootIDFile)
 	if err != nil {
 		return Location{}, err
 	}
-	w := Location{Machine: strings.TrimSpace(string(files[app.BootIDPath].Data))}
+	w := Location{Machine: strings.TrimSpace(string(files[target.BootIDFile].Data))}
 	if w.Machine == "" || place.Kind == lab.NoPlace {
 		return w, nil
 	}

@@ -50,7 +50,7 @@ func (s *Session) enterArm(ctx context.Context, next plan.Repetition) (*attempt,
 	began := time.Now()
 	s.preparationTime = 0
 	if s.previous != "" && s.Pause > 0 {
-		s.disconnect(ctx)
+		s.pause(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil, cancelled(ctx)

@@ -110,8 +110,6 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	return s, nil
 }
 
-const bootID = "/proc/sys/kernel/random/boot_id"
-
 // Repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept,
 // with a warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is
 // not kept then.
@@ -198,7 +196,7 @@ func (s *Session) Add(e Measurement) {
 	}
 }
 
-func (s *Session) disconnect(ctx context.Context) {
+func (s *Session) pause(ctx context.Context) {
 	s.report(Progress{Doing: "pausing"})
 	timer := time.NewTimer(s.Pause)
 	defer timer.Stop()

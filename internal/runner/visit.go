@@ -9,6 +9,7 @@ import (
 	"headroom/internal/facts/counters"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/target"
 )
 
 // ArmEntry is what was done to make an arm's levels effective.
@@ -88,11 +89,11 @@ func (s *Session) checkScratch(ctx context.Context) error {
 // readMachine takes down the boot and the counters as they are now.
 func (s *Session) readMachine(ctx context.Context) error {
 	s.knownGenerations = s.generations()
-	files, err := s.Target.ReadFiles(ctx, bootID)
+	files, err := s.Target.ReadFiles(ctx, target.BootIDFile)
 	if err != nil {
 		return err
 	}
-	s.boot = strings.TrimSpace(string(files[bootID].Data))
+	s.boot = strings.TrimSpace(string(files[target.BootIDFile].Data))
 	if s.counters, err = counters.NewReader(ctx, s.Target, s.Place.Disks); err != nil {
 		return err
 	}
@@ -106,11 +107,11 @@ func (s *Session) readMachine(ctx context.Context) error {
 		if s.serverCounters, err = counters.NewReader(ctx, s.Server.Target, nil); err != nil {
 			return err
 		}
-		there, err := s.Server.Target.ReadFiles(ctx, bootID)
+		there, err := s.Server.Target.ReadFiles(ctx, target.BootIDFile)
 		if err != nil {
 			return err
 		}
-		s.oneMachine = s.boot != "" && strings.TrimSpace(string(there[bootID].Data)) == s.boot
+		s.oneMachine = s.boot != "" && strings.TrimSpace(string(there[target.BootIDFile].Data)) == s.boot
 		if err := s.findPorts(ctx); err != nil {
 			return err
 		}

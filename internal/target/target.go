@@ -101,3 +101,6 @@ type File struct {
 	Data []byte
 	Err  error
 }
+
+// BootIDFile is the file of a machine that changes whenever it is booted. Source: random(4).
+const BootIDFile = "/proc/sys/kernel/random/boot_id"

@@ -133,11 +133,11 @@ func (l *networkLadder) machines(ctx context.Context) ([]*network.End, error) {
 	var list []*network.End
 	known := map[string]bool{}
 	for _, e := range append(l.Of(experiment.ServerRole), l.Of(experiment.ClientRole)...) {
-		files, err := e.Target.ReadFiles(ctx, app.BootIDPath)
+		files, err := e.Target.ReadFiles(ctx, target.BootIDFile)
 		if err != nil {
 			return nil, err
 		}
-		machine := strings.TrimSpace(string(files[app.BootIDPath].Data))
+		machine := strings.TrimSpace(string(files[target.BootIDFile].Data))
 		if _, shared := e.Target.(target.SharesKernel); shared {
 			machine = e.Role
 		} else if machine == "" {

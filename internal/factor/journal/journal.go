@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -126,7 +127,7 @@ func (j *Journal) undoFailed(ctx context.Context, failed *step) error {
 // newStep reads what is there and makes the record of a change; nil where nothing has to be changed.
 func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, wanted []string) (*step, error) {
 	along := without(s.Companions, s.Spots)
-	all := append(append(append([]spot.Spot{}, s.Spots...), along...), spot.Spot{Kind: spot.InFile, Path: bootID})
+	all := slices.Concat(s.Spots, along, []spot.Spot{{Kind: spot.InFile, Path: target.BootIDFile}})
 	readings, err := spot.Read(ctx, j.target, all)
 	if err != nil {
 		return nil, j.unreachable(err)

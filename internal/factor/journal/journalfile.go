@@ -177,8 +177,6 @@ func (j *Journal) note(s *step, did string) error {
 // mark is in the arguments of every command that sets something.
 func (j *Journal) mark() string { return "headroom-" + j.head.ID }
 
-const bootID = "/proc/sys/kernel/random/boot_id"
-
 const suffix = ".changes"
 
 // idOf is the id of a journal by the name of its file.

@@ -65,7 +65,7 @@ func (j *Journal) undoStep(ctx context.Context, s *step) error {
 	if s.isOnce() {
 		return j.undoOnce(ctx, s)
 	}
-	spots := []spot.Spot{{Kind: spot.InFile, Path: bootID}}
+	spots := []spot.Spot{{Kind: spot.InFile, Path: target.BootIDFile}}
 	for _, p := range s.Spots {
 		spots = append(spots, p.Spot)
 	}

@@ -264,7 +264,7 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	if h.Method() != grubName {
 		t.Errorf("booted by %s", h.Method())
 	}
-	first := g.mustRead(t, bootIDPath)
+	first := g.mustRead(t, target.BootIDFile)
 	spec := target.BootSpec{Arguments: []string{"slub_debug=FZPU", `dyndbg="module virtio +p; $x"`},
 		Without: []string{"quiet"}}
 	if err := h.Boot(t.Context(), spec); err != nil {
@@ -275,7 +275,7 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	if want := strings.Replace(own, " quiet", "", 1) + ` slub_debug=FZPU "dyndbg=module virtio +p; $x"`; now != want {
 		t.Errorf("booted with %s, want %s", now, want)
 	}
-	if g.mustRead(t, bootIDPath) == first {
+	if g.mustRead(t, target.BootIDFile) == first {
 		t.Error("it is the same boot")
 	}
 	g.clean(t, "after a boot")
@@ -311,7 +311,7 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	if h, err = New(t.Context(), g, o); err != nil {
 		t.Fatal(err, detailsOf(err))
 	}
-	before := g.mustRead(t, bootIDPath)
+	before := g.mustRead(t, target.BootIDFile)
 	if err := h.Boot(t.Context(), spec); err != nil {
 		t.Fatal(err, detailsOf(err))
 	}
@@ -321,7 +321,7 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 		` slub_debug=FZPU dyndbg="module virtio +p; $x"`; now != want {
 		t.Errorf("booted with %s, want %s", now, want)
 	}
-	if g.mustRead(t, bootIDPath) == before {
+	if g.mustRead(t, target.BootIDFile) == before {
 		t.Error("it is the same boot")
 	}
 	if err := h.Boot(t.Context(), target.BootSpec{}); err != nil {

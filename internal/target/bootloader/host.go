@@ -85,13 +85,13 @@ func Find(ctx context.Context, t target.Target, o Options) (target.Booter, strin
 func New(ctx context.Context, t target.Target, o Options) (*Host, error) {
 	o = o.complete()
 	m := machine{t}
-	now, err := m.read(ctx, bootIDPath, cmdlinePath, releasePath)
+	now, err := m.read(ctx, target.BootIDFile, cmdlinePath, releasePath)
 	if err != nil {
 		return nil, err
 	}
 	// The boot's ID is one a kernel, so this sees through ssh://localhost and containers, too.
-	if here, err := os.ReadFile(bootIDPath); err != nil ||
-		strings.TrimSpace(string(here)) == strings.TrimSpace(now[bootIDPath]) {
+	if here, err := os.ReadFile(target.BootIDFile); err != nil ||
+		strings.TrimSpace(string(here)) == strings.TrimSpace(now[target.BootIDFile]) {
 		return nil, &lab.Error{Kind: lab.Refused,
 			What: "headroom runs on this machine itself, so it can't restart it", Target: t.Name(), Err: err,
 			Hints: []string{"run it on another machine, with --on ssh://root@HOST"}}

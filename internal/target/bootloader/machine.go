@@ -12,7 +12,6 @@ import (
 
 // What says which boot this is, how it was started, and what runs the machine.
 const (
-	bootIDPath  = "/proc/sys/kernel/random/boot_id"
 	cmdlinePath = "/proc/cmdline"
 	releasePath = "/proc/sys/kernel/osrelease"
 	systemdPath = "/run/systemd/system"

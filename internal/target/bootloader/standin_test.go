@@ -225,7 +225,7 @@ func (s *standIn) reboot(kexec bool) error {
 	}
 	s.loaded, s.down = "", s.hangs
 	return errors.Join(s.put(kexecLoaded, "0\n"), s.put(cmdlinePath, cmdline), s.put(releasePath, release),
-		s.put(bootIDPath, strings.Repeat("x", s.boots)))
+		s.put(target.BootIDFile, strings.Repeat("x", s.boots)))
 }
 
 // powerCycle starts the host as a technician does who finds it hanging.

@@ -18,7 +18,7 @@ var errGone = errors.New("it went down and did not come back")
 // answer is often lost with the connection, so what counts is the boot's ID.
 func (o Options) restart(ctx context.Context, m machine, argv []string,
 	ask func(ctx context.Context) (target.Output, error)) error {
-	before, err := m.read(ctx, bootIDPath)
+	before, err := m.read(ctx, target.BootIDFile)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (o Options) restart(ctx context.Context, m machine, argv []string,
 	}
 	for {
 		now, err := o.readBootID(ctx, m)
-		if err == nil && now != before[bootIDPath] {
+		if err == nil && now != before[target.BootIDFile] {
 			return o.waitForSystemd(waiting, m)
 		}
 		if waiting.Err() == nil {
@@ -91,8 +91,8 @@ func (o Options) reachable(ctx context.Context, m machine) error {
 func (o Options) readBootID(ctx context.Context, m machine) (string, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer stop()
-	now, err := m.read(ctx, bootIDPath)
-	return now[bootIDPath], err
+	now, err := m.read(ctx, target.BootIDFile)
+	return now[target.BootIDFile], err
 }
 
 // timeoutError is the end of a wait that was too long.
