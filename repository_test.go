@@ -67,8 +67,8 @@ func layers() [][]string {
 		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document",
 			"internal/render", "internal/facts/catalogue"},
 		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search",
-			"internal/golden", "internal/figure", "internal/prose", "internal/safepath", "internal/visible",
-			"internal/factor/cpulist"},
+			"internal/golden", "internal/figure", "internal/linux", "internal/prose", "internal/safepath",
+			"internal/visible", "internal/factor/cpulist"},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
+	"headroom/internal/linux"
 	"headroom/internal/target"
 )
 
@@ -42,7 +43,7 @@ func (c *Claim) Discard(ctx context.Context, v Verdict) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.rangewise(ctx, w, unix.BLKDISCARD, "discard", extent{0, c.identity.Size}), w.Close())
+	return errors.Join(c.rangewise(ctx, w, linux.BlkDiscard, "discard", extent{0, c.identity.Size}), w.Close())
 }
 
 // CleanUp leaves nothing on the device that could be taken for a file system, a partition table or a member of
@@ -67,7 +68,7 @@ func (c *Claim) CleanUp(ctx context.Context, t target.Target, v Verdict) (Cleane
 	done := Cleaned{How: "headers wiped"}
 	whole := extent{0, c.identity.Size}
 	if c.identity.Discard {
-		switch err := c.rangewise(ctx, w, unix.BLKDISCARD, "discard", whole); {
+		switch err := c.rangewise(ctx, w, linux.BlkDiscard, "discard", whole); {
 		case err == nil:
 			if done.Blank, err = c.inspectAgain(ctx, t); err != nil || done.Blank {
 				done.How = "discarded"
@@ -78,7 +79,7 @@ func (c *Claim) CleanUp(ctx context.Context, t target.Target, v Verdict) (Cleane
 		}
 	}
 	if c.identity.ZeroWrites && !c.identity.Rotational || c.identity.Size <= wholeUpTo {
-		if err := c.rangewise(ctx, w, unix.BLKZEROOUT, "zero", whole); err != nil {
+		if err := c.rangewise(ctx, w, linux.BlkZeroOut, "zero", whole); err != nil {
 			return done, err
 		}
 		if done.Blank, err = c.inspectAgain(ctx, t); err != nil || done.Blank {
@@ -94,7 +95,7 @@ func (c *Claim) wipeHeaders(ctx context.Context, t target.Target, w *os.File) er
 	size := c.identity.Size
 	ends := []extent{{0, min(headerLength, size)}, {max(0, size-headerLength), min(headerLength, size)}}
 	for _, e := range ends {
-		if err := c.rangewise(ctx, w, unix.BLKZEROOUT, "zero", e); err != nil {
+		if err := c.rangewise(ctx, w, linux.BlkZeroOut, "zero", e); err != nil {
 			return err
 		}
 	}
@@ -110,7 +111,7 @@ func (c *Claim) wipeHeaders(ctx context.Context, t target.Target, w *os.File) er
 		}
 		for _, s := range left {
 			at := s.Offset / alignment * alignment
-			if err := c.rangewise(ctx, w, unix.BLKZEROOUT, "zero", extent{at, min(2*alignment, size-at)}); err != nil {
+			if err := c.rangewise(ctx, w, linux.BlkZeroOut, "zero", extent{at, min(2*alignment, size-at)}); err != nil {
 				return err
 			}
 		}
@@ -157,7 +158,7 @@ func (c *Claim) signaturesNow(ctx context.Context, t target.Target) ([]Signature
 // every device can have partitions, and a plain user may not ask; then there is nothing to forget or nothing to be
 // done.
 func (c *Claim) rereadPartitions() {
-	_ = unix.IoctlSetInt(int(c.file.Fd()), unix.BLKRRPART, 0)
+	_ = unix.IoctlSetInt(int(c.file.Fd()), linux.BlkRRPart, 0)
 }
 
 // writer opens the held device for writing. Not exclusively: the claim is another open file, and would be in the way.

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"headroom/internal/linux"
 )
 
 // holes are those of the regular file that a loop device lies over: nothing was ever written there, so that they read
@@ -26,8 +28,7 @@ type holes struct {
 // on the disk yet. Network file systems can't know what another machine writes, FUSE says what somebody's program
 // wants, and ZFS had holes where there were data (openzfs/zfs issue 15526). Numbers: include/uapi/linux/magic.h.
 func reportsHoles(kind int64) bool {
-	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC,
-		unix.TMPFS_MAGIC}, kind)
+	return slices.Contains([]int64{linux.Ext4, linux.XFS, linux.Btrfs, linux.Tmpfs}, kind)
 }
 
 // holesBelow finds the file that the device lies over; nil when it lies over none, or when that file can't be opened
@@ -38,7 +39,7 @@ func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
 	if name == "" || c.identity.Name != c.identity.Disk {
 		return nil, nil // no loop device, or a partition of one
 	}
-	status, err := unix.IoctlLoopGetStatus64(int(c.file.Fd()))
+	status, err := linux.LoopStatus(c.file.Fd())
 	if err != nil || status.Rdevice != 0 {
 		return nil, nil // over another device
 	}
@@ -63,8 +64,8 @@ func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
 // openBacking opens the file that the kernel names for a loop device, if it is the one by its file system and inode.
 // The path is that of whoever set the device up: it may lead elsewhere here, so that nothing is opened before it is
 // known.
-func openBacking(name string, status *unix.LoopInfo64) (*os.File, error) {
-	place, err := os.OpenFile(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
+func openBacking(name string, status linux.LoopInfo) (*os.File, error) {
+	place, err := os.OpenFile(name, linux.OpenPath|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func openBacking(name string, status *unix.LoopInfo64) (*os.File, error) {
 		return nil, err
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.Mode().IsRegular() || st.Dev != status.Device || st.Ino != status.Inode {
+	if !ok || !info.Mode().IsRegular() || uint64(st.Dev) != status.Device || st.Ino != status.Inode {
 		return nil, fmt.Errorf("%s is not what the device lies over", name)
 	}
 	var system unix.Statfs_t

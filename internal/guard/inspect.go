@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
+	"headroom/internal/linux"
 	"headroom/internal/target"
 )
 
@@ -39,7 +40,7 @@ func loopTarget(node string) (backing, error) {
 		return backing{}, err
 	}
 	defer f.Close()
-	info, err := unix.IoctlLoopGetStatus64(int(f.Fd()))
+	info, err := linux.LoopStatus(f.Fd())
 	if err != nil {
 		return backing{}, err
 	}

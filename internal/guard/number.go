@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"headroom/internal/linux"
 )
 
 // Number identifies a block device to the kernel. A path is only a name for it: links, by-id names and nodes made by
@@ -43,5 +43,6 @@ func numberOf(info fs.FileInfo) (Number, bool) {
 	if !ok || st.Mode&syscall.S_IFMT != syscall.S_IFBLK {
 		return Number{}, false
 	}
-	return Number{unix.Major(st.Rdev), unix.Minor(st.Rdev)}, true
+	major, minor := linux.Device(st)
+	return Number{major, minor}, true
 }

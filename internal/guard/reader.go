@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"headroom/internal/linux"
 )
 
 // directReader reads a device past the page cache: what another host wrote to a shared drive, or what was written past
@@ -29,7 +31,7 @@ func newDirectReader(held *os.File, size int) (*directReader, error) {
 		return nil, err
 	}
 	r := &directReader{plain: held, bounce: bounce}
-	r.direct, err = os.OpenFile(descriptorPath(held), os.O_RDONLY|unix.O_DIRECT, 0)
+	r.direct, err = os.OpenFile(descriptorPath(held), os.O_RDONLY|linux.Direct, 0)
 	if err != nil && !errors.Is(err, unix.EINVAL) {
 		return nil, errors.Join(err, unix.Munmap(bounce))
 	}

@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"headroom/internal/lab"
+	"headroom/internal/linux"
 )
 
 // Export writes a bundle as one tar archive, to be sent to a colleague. Its parts are compressed already. The
@@ -238,7 +237,7 @@ func syncAll(dir string) error {
 		return err
 	}
 	defer d.Close()
-	return unix.Syncfs(int(d.Fd()))
+	return linux.SyncFS(d.Fd())
 }
 
 // bundleFile says whether rest is the name of a file that a bundle has.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"headroom/internal/linux"
 )
 
 // remoteFiles reads files of another machine by absolute path. Errors are fs.ErrNotExist, fs.ErrPermission or others
@@ -129,8 +129,10 @@ func (f shellFS) Stat(name string) (fs.FileInfo, error) {
 		return info, err
 	}
 	out, err := f.s.Run(context.Background(), "stat", "-L", "-c", "%t %T", "--", path.Join("/", name))
-	if number, ok := parseNumber(string(out.Stdout)); err == nil && ok {
-		return device{info, &syscall.Stat_t{Rdev: number}}, nil
+	if major, minor, ok := parseNumber(string(out.Stdout)); err == nil && ok {
+		d := device{info, new(syscall.Stat_t)}
+		linux.SetDevice(d.stat, major, minor)
+		return d, nil
 	}
 	return info, nil
 }
@@ -139,12 +141,9 @@ func (f shellFS) Stat(name string) (fs.FileInfo, error) {
 //
 //	7 0
 //	103 1
-func parseNumber(printed string) (number uint64, ok bool) {
-	var major, minor uint32
-	if n, err := fmt.Sscanf(printed, "%x %x", &major, &minor); n != 2 || err != nil {
-		return 0, false
-	}
-	return unix.Mkdev(major, minor), true
+func parseNumber(printed string) (major, minor uint32, ok bool) {
+	n, err := fmt.Sscanf(printed, "%x %x", &major, &minor)
+	return major, minor, n == 2 && err == nil
 }
 
 // device is what is known of a device.

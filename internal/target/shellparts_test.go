@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"headroom/internal/lab"
 )
 
@@ -165,15 +163,14 @@ func TestStatusAndDate(t *testing.T) {
 }
 
 func TestNumberOfADevice(t *testing.T) {
-	for printed, want := range map[string]uint64{"7 0\n": unix.Mkdev(7, 0), "103 1\n": unix.Mkdev(0x103, 1),
-		"fd 1f\n": unix.Mkdev(253, 31)} {
-		if got, ok := parseNumber(printed); !ok || got != want {
-			t.Errorf("%q: %d, %v, want %d", printed, got, ok, want)
+	for printed, want := range map[string][2]uint32{"7 0\n": {7, 0}, "103 1\n": {0x103, 1}, "fd 1f\n": {253, 31}} {
+		if major, minor, ok := parseNumber(printed); !ok || [2]uint32{major, minor} != want {
+			t.Errorf("%q: %d:%d, %v, want %d", printed, major, minor, ok, want)
 		}
 	}
 	for _, printed := range []string{"", "7\n", "x y\n", "?t ?T\n"} {
-		if got, ok := parseNumber(printed); ok {
-			t.Errorf("%q: %d", printed, got)
+		if major, minor, ok := parseNumber(printed); ok {
+			t.Errorf("%q: %d:%d", printed, major, minor)
 		}
 	}
 }
@@ -200,7 +197,7 @@ func FuzzRecords(f *testing.F) {
 		}
 		_, _ = parseStatus("x", string(data))
 		_, _, _ = parseDate(string(data))
-		_, _ = parseNumber(string(data))
+		_, _, _ = parseNumber(string(data))
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/factor/spot"
 	"headroom/internal/lab"
+	"headroom/internal/linux"
 	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
@@ -89,7 +90,7 @@ func Create(dir, id string, t target.Target) (*Journal, error) {
 	if err := j.append(j.head); err != nil {
 		return nil, errors.Join(err, f.Close(), os.Remove(building))
 	}
-	if err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, j.path, unix.RENAME_NOREPLACE); err != nil {
+	if err := linux.RenameNew(building, j.path); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", j.path, err), f.Close(), os.Remove(building))
 	}
 	return j, safepath.SyncFolder(dir)

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/hardware"
+	"headroom/internal/linux"
 )
 
 // SectorSize is the unit of /sys/block/*/size and of the sectors in /proc/diskstats, whatever the device's own sector
@@ -284,7 +283,8 @@ func (s Stack) ByInode(node string) (string, bool) {
 	info, err := s.Stat(node)
 	if err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			return s.byNumber(fmt.Sprintf("%d:%d", unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))))
+			major, minor := linux.Device(st)
+			return s.byNumber(fmt.Sprintf("%d:%d", major, minor))
 		}
 	}
 	return s.byNode(node)

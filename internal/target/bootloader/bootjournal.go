@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
+	"headroom/internal/linux"
 	"headroom/internal/safepath"
 )
 
@@ -95,7 +96,7 @@ func (k *BootJournal) append(r Record) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, k.path, unix.RENAME_NOREPLACE)
+		err = linux.RenameNew(building, k.path)
 	}
 	if err != nil {
 		return errors.Join(err, f.Close(), os.Remove(building))

@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"headroom/internal/lab"
+	"headroom/internal/linux"
 	"headroom/internal/target"
 	"headroom/internal/target/initramfs"
 )
@@ -172,11 +171,11 @@ func blankDisks(disks []Disk, folder string) (files []*os.File, paths []string, 
 			continue
 		case onMemory:
 			var fd int
-			if fd, err = unix.MemfdCreate("headroom-"+d.Name, unix.MFD_CLOEXEC); err == nil {
+			if fd, err = linux.MemoryFile("headroom-" + d.Name); err == nil {
 				f = os.NewFile(uintptr(fd), d.Name)
 			}
 		default:
-			f, err = os.OpenFile(folder, os.O_RDWR|unix.O_TMPFILE, 0o600)
+			f, err = os.OpenFile(folder, os.O_RDWR|linux.TmpFile, 0o600)
 		}
 		if err == nil {
 			files = append(files, f)

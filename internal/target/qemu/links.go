@@ -38,10 +38,12 @@ func (l *Links) acquire(name string) (*os.File, error) {
 	}
 	if l.held[name] == 0 {
 		// Datagrams, so that a guest that starts again never begins in the middle of a frame.
-		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 		if err != nil {
 			return nil, fmt.Errorf("the link %s: %w", name, err)
 		}
+		unix.CloseOnExec(pair[0])
+		unix.CloseOnExec(pair[1])
 		l.free[name] = []*os.File{os.NewFile(uintptr(pair[0]), name), os.NewFile(uintptr(pair[1]), name)}
 	}
 	last := len(l.free[name]) - 1

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"headroom/internal/linux"
 )
 
 // process is a QEMU that runs, or has run.
@@ -26,7 +28,8 @@ func startProcess(argv []string, dir string, log *os.File, files []*os.File) (*p
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = files
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	linux.DieWithParent(cmd.SysProcAttr)
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {

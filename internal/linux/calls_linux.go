@@ -1,0 +1,54 @@
+// Package linux has the system calls that no other system has. headroom measures machines that run Linux; where it runs
+// on another system itself, it measures other machines alone, and what would have to be done here fails.
+package linux
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// What open(2), ioctl(2) and statfs(2) take and give.
+const (
+	OpenPath   = unix.O_PATH
+	Direct     = unix.O_DIRECT
+	TmpFile    = unix.O_TMPFILE
+	BlkDiscard = unix.BLKDISCARD
+	BlkZeroOut = unix.BLKZEROOUT
+	BlkRRPart  = unix.BLKRRPART
+	Ext4       = unix.EXT4_SUPER_MAGIC
+	XFS        = unix.XFS_SUPER_MAGIC
+	Btrfs      = unix.BTRFS_SUPER_MAGIC
+	Tmpfs      = unix.TMPFS_MAGIC
+)
+
+// RenameNew renames a file, unless the new name is taken.
+func RenameNew(from, to string) error {
+	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+}
+
+// SyncFS has all that was written to the file system of an open file survive a power cut.
+func SyncFS(descriptor uintptr) error { return unix.Syncfs(int(descriptor)) }
+
+// MemoryFile opens a file without a name, in memory.
+func MemoryFile(name string) (descriptor int, err error) {
+	return unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+}
+
+// LoopStatus says over what a loop device lies. Source: loop(4), LOOP_GET_STATUS64.
+func LoopStatus(descriptor uintptr) (LoopInfo, error) {
+	info, err := unix.IoctlLoopGetStatus64(int(descriptor))
+	if err != nil {
+		return LoopInfo{}, err
+	}
+	return LoopInfo{info.Device, info.Inode, info.Rdevice, info.Offset}, nil
+}
+
+// DieWithParent has the kernel kill a process when the thread ends that started it.
+func DieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+
+// SetDevice puts the number of a device into what stat(2) gives.
+func SetDevice(s *syscall.Stat_t, major, minor uint32) { s.Rdev = unix.Mkdev(major, minor) }
+
+// Device is the number of a device.
+func Device(s *syscall.Stat_t) (major, minor uint32) { return unix.Major(s.Rdev), unix.Minor(s.Rdev) }
