@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ func (p *App) AllKinds() TargetKinds {
 	return append(slices.Clone(TargetKinds(p.Kinds)), TargetKinds{
 		{Scheme: LocalTarget, Form: LocalTarget, Completions: []string{LocalTarget + "\tthis machine"},
 			Traits: func(string) target.Traits { return target.Traits{Local: true} },
-			Open:   func(context.Context, string) (target.Target, error) { return p.Local(), nil }},
+			Open:   p.openLocal},
 		{Scheme: target.SSHScheme, Form: "ssh://[user@]host[:port]", Open: p.OpenSSH,
 			Completions: []string{"ssh://\ta host, as your ssh knows it"}},
 		{Scheme: qemu.Scheme, Form: "qemu:FILE", Open: p.openGuest, OpenIn: p.openGuestIn, Disks: disksOfGuest,
@@ -69,6 +70,15 @@ func (p *App) AllKinds() TargetKinds {
 		{Scheme: bootloader.TalosScheme, Form: "talos://NODE", Open: p.openTalos,
 			Traits: func(string) target.Traits { return bootloader.TalosTraits() }},
 	}...)
+}
+
+// openLocal opens this machine, which can be measured where it runs Linux.
+func (p *App) openLocal(context.Context, string) (target.Target, error) {
+	if runtime.GOOS != "linux" {
+		return nil, Usage("this machine does not run Linux, so it can't be measured",
+			"name one that does: --on ssh://root@host")
+	}
+	return p.Local(), nil
 }
 
 // Of is the kind of a name; nil where it is no target's.
