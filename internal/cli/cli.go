@@ -107,6 +107,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
 	groupCommands(root)
+	p.completeSharedFlags(root)
 	p.fitHelp(root)
 	return root
 }

@@ -103,6 +103,29 @@ func completeFlag(c *cobra.Command, flag string, values func() []string) {
 	}
 }
 
+// completeSharedFlags offers values for the flags that several commands have, where a command does not say otherwise.
+func (p *program) completeSharedFlags(c *cobra.Command) {
+	factors := func(c *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return completeFactors(c, nil, word)
+	}
+	words := func(w ...string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(w, cobra.ShellCompDirectiveNoFileComp)
+	}
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"factor": factors, "setting": factors, "keep": factors,
+		"resume": p.completeRuns, "show": p.completeRuns,
+		"order":     words(string(suite.Interleaved), string(suite.Shuffled), string(suite.Sequential)),
+		"transport": words("tcp", "rdma"), "direction": words("send", "receive", "both"),
+	} {
+		if _, has := c.GetFlagCompletionFunc(flag); !has && c.Flags().Lookup(flag) != nil {
+			_ = c.RegisterFlagCompletionFunc(flag, complete) // it is there, and has none
+		}
+	}
+	for _, below := range c.Commands() {
+		p.completeSharedFlags(below)
+	}
+}
+
 // factAreas are the first words of the catalogue's keys.
 func factAreas() []string {
 	var areas []string
