@@ -117,24 +117,56 @@ func (r Redactor) Text(s string) string {
 	for _, secret := range r.secrets {
 		s = hideWord(s, secret)
 	}
-	if r.targets {
+	if r.targets && strings.Contains(s, "://") {
 		s = authorityPattern.ReplaceAllStringFunc(s, hiddenHost)
 	}
-	for _, p := range []*regexp.Regexp{qualifiedName, uuidPattern, macPattern, macName, hexPattern, cgroupID} {
-		s = p.ReplaceAllStringFunc(s, hidden)
-	}
-	s = homePattern.ReplaceAllStringFunc(s, func(found string) string {
-		at := strings.LastIndexByte(found, '/') + 1
-		if strings.HasPrefix(found[at:], hiddenPrefix) {
-			return found
+	// Most texts have none of what a pattern needs, which is seen faster than the pattern says so.
+	digits, colons, dashes := longestHex(s), strings.Count(s, ":"), strings.Count(s, "-")
+	for _, p := range []struct {
+		pattern  *regexp.Regexp
+		possible bool
+	}{
+		{qualifiedName, strings.Contains(s, "qn.")}, {uuidPattern, digits >= 12 && dashes >= 4},
+		{macPattern, colons >= 5}, {macName, digits >= 12}, {hexPattern, digits >= 16}, {cgroupID, digits >= 32},
+	} {
+		if p.possible {
+			s = p.pattern.ReplaceAllStringFunc(s, hidden)
 		}
-		return found[:at] + hidden(found[at:])
-	})
-	s = bootMAC.ReplaceAllStringFunc(s, hiddenValue)
+	}
+	if strings.Contains(s, "/home/") || strings.Contains(s, "/media/") {
+		s = homePattern.ReplaceAllStringFunc(s, hiddenFolder)
+	}
+	if dashes >= 6 {
+		s = bootMAC.ReplaceAllStringFunc(s, hiddenValue)
+	}
 	if strings.Count(s, ":") < 2 {
 		return s
 	}
 	return colonWord.ReplaceAllStringFunc(s, hiddenIPv6)
+}
+
+// longestHex is how many hexadecimal digits follow one another at most.
+func longestHex(s string) int {
+	longest, n := 0, 0
+	for i := range len(s) {
+		c := s[i] | 0x20
+		if c >= 'a' && c <= 'f' || s[i] >= '0' && s[i] <= '9' {
+			n++
+			longest = max(longest, n)
+		} else {
+			n = 0
+		}
+	}
+	return longest
+}
+
+// hiddenFolder hides the last part of a path, once.
+func hiddenFolder(path string) string {
+	at := strings.LastIndexByte(path, '/') + 1
+	if strings.HasPrefix(path[at:], hiddenPrefix) {
+		return path
+	}
+	return path[:at] + hidden(path[at:])
 }
 
 // hideWord hides a name where it stands by itself: a host called "client" is not hidden in "clientaddr=", a serial

@@ -76,7 +76,7 @@ func (t *tree) find(name string, last bool) (*node, string, error) {
 			return nil, "", fs.ErrNotExist
 		}
 		if next.mode&fs.ModeSymlink == 0 || !last && len(rest) == 0 {
-			at, done = next, path.Join(done, part)
+			at, done = next, strings.TrimSuffix(done, "/")+"/"+part
 			continue
 		}
 		if links++; links > maxLinks {
