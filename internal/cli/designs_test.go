@@ -106,7 +106,7 @@ func designs() []designtest.Design {
 			Undo: []string{scratch}},
 		{Design: lab.DesignLive, Machines: one, Prepare: designFolders, Suite: designReads, Adaptive: true,
 			Args: words("compare --live {suite} /srv/a /srv/b scripted://db1 --seed 3 --confirm 0 --alpha 0.3"),
-			Show: words("compare {runs}"), Undo: []string{scratch + "a"}, Budget: 12 * time.Second},
+			Show: words("compare last:base last:new"), Undo: []string{scratch + "a"}, Budget: 12 * time.Second},
 		{Design: lab.DesignLayers, Machines: one, Prepare: designFolders, Suite: designReads,
 			Args: words("compare --layers {suite} scripted://db1 /srv/a /srv/b --seed 3 --pairs 2"),
 			Show: words("compare --layers --resume last"), Undo: []string{scratch + "b"}, Budget: 5 * time.Second},

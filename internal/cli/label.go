@@ -16,7 +16,7 @@ func (p *program) labelCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b, err := s.FindWhole(args[0])
+			b, err := s.FindBundle(args[0])
 			if err != nil {
 				return err
 			}

@@ -158,7 +158,7 @@ func TestLayersLeaveDevicesAlone(t *testing.T) {
 		t.Errorf("shown again it says something else:\n%s\n%s", a, b)
 	}
 	rows, err := store.Open(p.store).List()
-	if err != nil || len(rows) != 2 || rows[0].Status != lab.Complete || rows[1].Status != lab.Complete {
+	if err != nil || len(rows) != 1 || rows[0].Status != lab.Complete {
 		t.Errorf("%+v, %v", rows, err)
 	}
 }
@@ -175,7 +175,7 @@ func TestLayersInterruptedAndResumed(t *testing.T) {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
 	a.mustRun("compare", "--layers", "--resume", "last")
-	base, next := a.sides()
+	base, next := a.arms("1", "2")
 	if of := a.pairsOf(base, next); of["read"] != 3 || of["write"] != 3 { // directories are written to as well
 		t.Errorf("passes %v, want 3 of each", of)
 	}

@@ -73,6 +73,9 @@ func suiteText(r store.Row) string {
 	if r.Stage != "" {
 		text += ", stage " + r.Stage
 	}
+	if r.Design.HasParts() {
+		text += ", " + r.Design.Command()
+	}
 	return text
 }
 
@@ -86,6 +89,9 @@ func (p *program) printRows(s *store.Store, rows []store.Row) error {
 	shortID := s.ShortIDs()
 	for _, r := range rows {
 		where := strings.TrimSpace(r.Target + " " + r.Place)
+		if n := len(r.Arms); n > 1 {
+			where += fmt.Sprintf(" and %d more", n-1)
+		}
 		if r.Format != "" {
 			where = strings.TrimSpace(where + " (" + r.Format + ")")
 		}

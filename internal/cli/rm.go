@@ -32,7 +32,7 @@ func (p *program) rmCommand() *cobra.Command {
 			var found []*store.Bundle
 			var errs []error
 			for _, ref := range args {
-				b, err := s.FindWhole(ref)
+				b, err := s.FindBundle(ref)
 				switch {
 				case err != nil:
 					errs = append(errs, err)

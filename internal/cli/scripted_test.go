@@ -91,8 +91,8 @@ func (l *scriptedLab) designs() {
 	rows, _ := s.List() // some tests damage runs
 	for _, row := range rows {
 		b, err := s.Find(row.ID)
-		if err != nil || b.Run.Source != lab.Measured {
-			continue
+		if err != nil || b.Run.Source != lab.Measured || len(b.Run.PartNames()) > 0 && b.Run.MadeBy() != lab.DesignRun {
+			continue // of several arms earlier versions made no such bundle
 		}
 		earlier := b.Run
 		earlier.Design = ""

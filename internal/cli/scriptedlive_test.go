@@ -99,7 +99,7 @@ func TestScriptedLive(t *testing.T) {
 			!strings.HasPrefix(got, "baab") {
 			t.Errorf("reads were on %s", got)
 		}
-		// Both are runs of their own, with names of their own.
+		// Each is read as a run of its own, with a name of its own.
 		base, next := l.saved(d.Base.ID), l.saved(d.New[0].ID)
 		if base.Label != "drives base" || next.Label != "drives new" || base.Status != lab.Complete ||
 			next.Status != lab.Complete {
@@ -111,7 +111,7 @@ func TestScriptedLive(t *testing.T) {
 			t.Errorf("of the saved runs it says %+v, and before %+v", a, b)
 		}
 		l.run("compare", d.Base.ID, d.New[0].ID, "--fail-on", "slower").ends(3)
-		l.run("list").ends(0).says("drives base", "drives new")
+		l.run("list").ends(0).says("drives", "scripted, compare --live", "/srv/a and 1 more")
 		m.Remove("/srv/a")
 		m.Remove("/srv/b")
 		l.checkNothingLeft("db1")

@@ -72,14 +72,14 @@ func (m *Measurement) Label(ctx context.Context, run string) error {
 func (m *Measurement) End(ctx context.Context, w *store.Writer, outcome runner.Outcome, runErr error) error {
 	return CloseBundle(w, outcome, runErr, func() error { return m.CleanDevice(ctx) },
 		func() error { return m.CompareAfterwards(ctx, w) },
-		func() []lab.Warning { return slices.Clone(m.Run.Warnings) })
+		func(r *lab.Run) { SetWarnings(r, m.Run.Warnings, outcome) })
 }
 
 // CloseBundle closes the bundle of a run that ended with runErr. Before that, clean leaves its places clean, unless a
-// load may still write, and compare takes the second snapshots of a run that came to its end. warnings are those of the
-// whole run after that. The error is what went wrong here.
+// load may still write, and compare takes the second snapshots of a run that came to its end. warn sets the warnings of
+// the header after that. The error is what went wrong here.
 func CloseBundle(w *store.Writer, outcome runner.Outcome, runErr error, clean, compare func() error,
-	warnings func() []lab.Warning) error {
+	warn func(*lab.Run)) error {
 	end, err := w.Close, error(nil)
 	if outcome.Aborted {
 		end = w.Abandon // its load may still write, and nobody knows whether to a device of another part
@@ -92,10 +92,16 @@ func CloseBundle(w *store.Writer, outcome runner.Outcome, runErr error, clean, c
 	return errors.Join(err, end(func(r *lab.Run) {
 		r.Status = statusOf(errors.Join(runErr, err), outcome)
 		r.Finished = time.Now()
-		r.RemoveWarnings(validity.OfRuns()) // a resumed run has those of its first part
-		r.Warnings = append(warnings(), outcome.Warnings...)
-		r.AddRunWarnings(validity.Run(*r, slices.Values(outcome.Repetitions)))
+		warn(r)
 	}))
+}
+
+// SetWarnings gives a header the warnings of its run: those that are known, those of the loads, and what the run as a
+// whole shows.
+func SetWarnings(r *lab.Run, known []lab.Warning, outcome runner.Outcome) {
+	r.RemoveWarnings(validity.OfRuns()) // a resumed run has those of its first part
+	r.Warnings = slices.Concat(known, outcome.Warnings)
+	r.AddRunWarnings(validity.Run(*r, slices.Values(outcome.Repetitions)))
 }
 
 // CleanDevice cleans the device, also after an error or an interruption: what was measured is saved by now.

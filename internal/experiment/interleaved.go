@@ -13,8 +13,7 @@ import (
 	"headroom/internal/store"
 )
 
-// Interleaved is several measurements whose loads take turns, as a plan says. Each is a run of its own with a bundle of
-// its own; they share the ID of the first (lab.Run.Pair), by which they are found again.
+// Interleaved is several measurements whose loads take turns, as a plan says. They are the arms of one run.
 type Interleaved struct {
 	*app.App
 	Store *store.Store
@@ -23,6 +22,8 @@ type Interleaved struct {
 	Arms  map[string]*Measurement
 	Plan  plan.Plan
 	Done  []plan.Done
+	// saved is the bundle that is resumed; nil for a new one.
+	saved *store.Bundle
 	// DoneOf is a repetition as the plan sees it.
 	DoneOf func(arm string, r lab.Repetition) plan.Done
 	// AfterRepetition is called after each repetition; nil for nothing.
@@ -31,6 +32,31 @@ type Interleaved struct {
 
 // First is the measurement of the first arm.
 func (c *Interleaved) First() *Measurement { return c.Arms[c.Names[0]] }
+
+// Join makes the measurement of an arm a part of the run of the first.
+func (c *Interleaved) Join(arm string) {
+	m := c.Arms[arm]
+	m.Run.ID, m.Role, m.Arm = c.First().Run.ID, arm, arm
+}
+
+// ResumeArm reads what the measurement of an arm has saved.
+func (c *Interleaved) ResumeArm(ctx context.Context, arm string, b *store.Bundle) error {
+	m, part := c.Arms[arm], b.Run
+	if b.Arm() != "" {
+		c.saved, part.ID = b.Whole(), b.Whole().Run.ID
+		m.Role, m.Arm = b.Arm(), b.Arm()
+	}
+	return m.ResumeFrom(ctx, b, part)
+}
+
+// SavedIDs name what was saved of the arms, in their order.
+func (c *Interleaved) SavedIDs() []string {
+	var all []string
+	for _, arm := range c.Names {
+		all = append(all, c.Arms[arm].SavedID())
+	}
+	return all
+}
 
 // AddSaved gives the plan what earlier parts of the runs have measured.
 func (c *Interleaved) AddSaved() {
@@ -44,7 +70,7 @@ func (c *Interleaved) AddSaved() {
 // MeasureInterleaved measures until the plan has come to its end. show is told what happens, and on says in which arm.
 func (c *Interleaved) MeasureInterleaved(ctx context.Context, show *progress.Progress,
 	on func(arm string, e runner.Progress) string) (Measured, error) {
-	i := &interleavedSchedule{c, map[string]*Active{}}
+	i := &interleavedSchedule{Interleaved: c, active: map[string]*Active{}}
 	err := i.start(ctx, show, on)
 	if err == nil {
 		err = runner.Conduct(ctx, i)
@@ -57,6 +83,8 @@ func (c *Interleaved) MeasureInterleaved(ctx context.Context, show *progress.Pro
 type interleavedSchedule struct {
 	*Interleaved
 	active map[string]*Active
+	// writer is that of the bundle; nil where older versions made one of each arm.
+	writer *store.Writer
 }
 
 // Next is what the plan names after what was measured in all arms.
@@ -78,11 +106,16 @@ func (i *interleavedSchedule) Repeat(ctx context.Context, next plan.Repetition) 
 	return nil
 }
 
-// start begins all runs. After an error those that it began are to be finished.
+// start begins the run, and all arms. After an error what it began is to be finished.
 func (i *interleavedSchedule) start(ctx context.Context, show *progress.Progress,
-	on func(arm string, e runner.Progress) string) error {
+	on func(arm string, e runner.Progress) string) (err error) {
+	if i.First().Arm != "" {
+		if i.writer, err = i.begin(ctx); err != nil {
+			return err
+		}
+	}
 	for _, arm := range i.Names {
-		a, err := i.Arms[arm].Start(ctx, nil, func(e runner.Progress) {
+		a, err := i.startArm(ctx, i.Arms[arm], func(e runner.Progress) {
 			e.Doing += on(arm, e)
 			show.Print(e)
 		})
@@ -92,6 +125,21 @@ func (i *interleavedSchedule) start(ctx context.Context, show *progress.Progress
 		i.active[arm] = a
 	}
 	return nil
+}
+
+// startArm opens the session of an arm.
+func (i *interleavedSchedule) startArm(ctx context.Context, m *Measurement, tell func(runner.Progress)) (*Active,
+	error) {
+	if i.writer == nil {
+		return m.Start(ctx, nil, tell)
+	}
+	e := m.RunnerMeasurement()
+	e.Progress = tell
+	s, err := runner.Open(ctx, e, i.writer.Part(m.Arm))
+	if err != nil {
+		return nil, err
+	}
+	return &Active{Measurement: m, Session: s}, nil
 }
 
 // started are the arms whose runs have begun.
@@ -109,10 +157,14 @@ func (i *interleavedSchedule) finish(ctx context.Context, failed error) (Measure
 		m.Add(outcome)
 	}
 	failures := []error{failed}
+	if i.writer != nil {
+		failures = append(failures, i.end(ctx, m.Outcome, outcomes, failed))
+	}
 	for _, arm := range i.started() {
-		a, outcome := i.active[arm], outcomes[arm]
-		outcome.Aborted = m.Aborted // what one arm's load writes may be on another arm's device
-		failures = append(failures, a.End(ctx, a.writer, outcome, failed))
+		if a, outcome := i.active[arm], outcomes[arm]; i.writer == nil {
+			outcome.Aborted = m.Aborted // what one arm's load writes may be on another arm's device
+			failures = append(failures, a.End(ctx, a.writer, outcome, failed))
+		}
 	}
 	if err := errors.Join(failures...); err != nil {
 		return m, err

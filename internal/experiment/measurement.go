@@ -46,6 +46,8 @@ type Measurement struct {
 	maxWrites int64
 	// Role of the target in a run that measures several, but for the one under test; empty for a run by itself.
 	Role string
+	// Arm is that of a run of several in whose bundle it is kept, as if it had a bundle of its own; empty where it has.
+	Arm string
 	// Reboots says that the machine is started again on the way, or the place mounted, so that it is not the one that
 	// was found when the run ends.
 	Reboots bool
@@ -118,7 +120,7 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 // CellToRun is a cell with what carrying it out takes.
 func (m *Measurement) CellToRun(c lab.Cell) runner.Cell {
 	title := suiteCell(c).Title()
-	if m.Role != "" && len(m.Peers) == 0 { // what several do at the same moment is shown as one
+	if m.Role != "" && len(m.Peers) == 0 && m.Arm == "" { // what several do at the same moment is shown as one
 		title += " on " + m.Role
 	}
 	return runner.Cell{Cell: c, Title: title, Expected: expectedTime(c)}
@@ -168,7 +170,7 @@ func (m *Measurement) Planned() int {
 // than all of the measuring.
 func (m *Measurement) Report() error {
 	defer m.Footprint.WithLowMemory()()
-	b, err := m.Store.Find(m.Run.ID)
+	b, err := m.Bundle()
 	if err != nil {
 		return err
 	}
@@ -185,6 +187,17 @@ func (m *Measurement) Report() error {
 		m.Store.ShortID(m.Run.ID))
 	return nil
 }
+
+// SavedID names what was saved of the measurement: a run, or an arm of one.
+func (m *Measurement) SavedID() string {
+	if m.Arm != "" {
+		return m.Run.ID + ":" + m.Arm
+	}
+	return m.Run.ID
+}
+
+// Bundle is what was saved of the measurement.
+func (m *Measurement) Bundle() (*store.Bundle, error) { return m.Store.Find(m.SavedID()) }
 
 // Release gives up the device and what else is held for the measurement.
 func (m *Measurement) Release() {

@@ -18,7 +18,7 @@ func (m *Measurement) SaveInitialSnapshot(w *store.Writer) error {
 	defer m.Footprint.WithLowMemory()()
 	var err error
 	if !m.SnapshotElsewhere {
-		err = w.Facts(m.TargetRole(), store.Before, m.Before)
+		err = m.saveFacts(w, store.Before, m.Before)
 	}
 	if err == nil && m.Server != nil && !m.Server.SnapshotElsewhere {
 		err = w.Facts(m.Server.Role, store.Before, m.Server.Before)
@@ -34,7 +34,7 @@ func (m *Measurement) CompareAfterwards(ctx context.Context, w *store.Writer) er
 	if m.SnapshotElsewhere {
 		return nil
 	}
-	b, err := m.Store.Find(m.Run.ID)
+	b, err := m.Bundle()
 	if err != nil {
 		return err
 	}
@@ -56,10 +56,18 @@ func (m *Measurement) CompareWithBefore(ctx context.Context, b *store.Bundle, w 
 		return err
 	}
 	m.Footprint.ReleaseMemory()
-	err = w.Facts(m.TargetRole(), store.After, after)
+	err = m.saveFacts(w, store.After, after)
 	after.Facts = nil
 	m.Footprint.ReleaseMemory() // the report comes next
 	return err
+}
+
+// saveFacts keeps a snapshot of the target.
+func (m *Measurement) saveFacts(w *store.Writer, when store.SnapshotTime, d facts.Document) error {
+	if m.Arm != "" {
+		return w.Part(m.Arm).Facts(m.TargetRole(), when, d)
+	}
+	return w.Facts(m.TargetRole(), when, d)
 }
 
 // CompareWithFirstPart compares the machine of a resumed run with that of its first part; a reboot may lie between.

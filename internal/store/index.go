@@ -17,7 +17,7 @@ import (
 )
 
 // indexVersion is raised when a Row has another field, or a field another meaning: lines of other versions are stale.
-const indexVersion = 5
+const indexVersion = 6
 
 // Row is a run as a list shows it.
 type Row struct {
@@ -26,13 +26,16 @@ type Row struct {
 	Suite string `json:"suite"`
 	// Experiment says what the run varies: "sweep of queue:scheduler". Empty for one that varies nothing.
 	Experiment string `json:"experiment,omitempty"`
-	// Pair is the same in runs that belong together: the two sides of a live comparison, the stages of one measurement.
-	// Stage is what such a run is one of; empty for one that is none.
-	Pair    string    `json:"pair,omitempty"`
-	Stage   string    `json:"stage,omitempty"`
-	Target  string    `json:"target"`
-	Place   string    `json:"place"`
-	Created time.Time `json:"created"`
+	// Pair is the same in bundles of older versions that are arms of one experiment. Stage is what a run is one of; empty
+	// for one that is none.
+	Pair  string `json:"pair,omitempty"`
+	Stage string `json:"stage,omitempty"`
+	// Design is what a run of several arms was measured for, and Arms are those that RUN:ARM names.
+	Design  lab.Design `json:"design,omitempty"`
+	Arms    []string   `json:"arms,omitempty"`
+	Target  string     `json:"target"`
+	Place   string     `json:"place"`
+	Created time.Time  `json:"created"`
 	// Added is when the run came into the store: later than Created for one that was imported.
 	Added       time.Time  `json:"-"`
 	Status      lab.Status `json:"status"`
@@ -170,6 +173,9 @@ func (s *Store) entry(id, stamp string) (entry, error) {
 		Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
 	if r.Experiment != nil {
 		row.Experiment = r.Experiment.Title()
+	}
+	if row.Arms = r.PartNames(); len(row.Arms) > 0 {
+		row.Design = r.MadeBy()
 	}
 	if r.NFS != nil && len(r.Arms) > 0 {
 		row.Stage = r.Arms[0].Levels[lab.StageLevel]

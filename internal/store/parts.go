@@ -103,13 +103,22 @@ func (s *Store) findPart(ref string) (*Bundle, error) {
 		Hints: []string{"it has " + strings.Join(arms, ", ")}}
 }
 
-// FindWhole is Find for what is done with a whole run: a part of one is refused.
+// FindWhole is Find for what goes on with a run: an arm names the whole.
 func (s *Store) FindWhole(ref string) (*Bundle, error) {
+	b, err := s.Find(ref)
+	if err != nil {
+		return nil, err
+	}
+	return b.Whole(), nil
+}
+
+// FindBundle is Find for what is done to a bundle: an arm of one is refused.
+func (s *Store) FindBundle(ref string) (*Bundle, error) {
 	b, err := s.Find(ref)
 	if err == nil && b.arm != "" {
 		return nil, &lab.Error{Kind: lab.Usage,
-			What: fmt.Sprintf("%s is an arm of run %s, and this is done with whole "+
-				"runs", ref, b.whole.Run.ID), Hints: []string{"name the run: " + b.whole.Run.ID}}
+			What:  fmt.Sprintf("%s is an arm of run %s, and this is done with whole runs", ref, b.whole.Run.ID),
+			Hints: []string{"name the run: " + b.whole.Run.ID}}
 	}
 	return b, err
 }

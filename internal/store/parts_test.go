@@ -81,8 +81,11 @@ func TestWhatNamesNoArmIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
-	if _, err := s.FindWhole("7KQ4:new"); err == nil || !strings.Contains(errorText(err), "name the run: 7KQ4M2X9TD") {
+	if _, err := s.FindBundle("7KQ4:new"); err == nil || !strings.Contains(errorText(err), "name the run: 7KQ4M2X9TD") {
 		t.Errorf("of an arm: %v", err)
+	}
+	if b, err := s.FindWhole("7KQ4:new"); err != nil || b.Run.ID != "7KQ4M2X9TD" {
+		t.Errorf("the whole of an arm: %v", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package designtest
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ type Design struct {
 	Adaptive bool
 	// FailuresAnswer says that a load that fails is an answer, too.
 	FailuresAnswer bool
-	// Show prints the result of a saved run again; {runs} stands for all that the experiment has made, its base first.
+	// Show prints the result of a saved run again.
 	Show []string
 	// Undo are parts of the commands that put back what it changes, each after its machine:
 	// "db1:60 /proc/sys/vm/swappiness".
@@ -36,22 +35,3 @@ type Design struct {
 
 // resume is the command line that goes on with the last run.
 func (d Design) resume() []string { return strings.Fields(d.Design.Resume("last"))[1:] }
-
-// show is the command line that prints the result again.
-func (l *Lab) show() []string {
-	var args []string
-	for i, a := range l.design.Show {
-		if a != "{runs}" {
-			args = append(args, a)
-			continue
-		}
-		for _, r := range l.runs(l.store()) {
-			if r.Pair == r.ID {
-				args = slices.Insert(args, i, r.ID)
-			} else {
-				args = append(args, r.ID)
-			}
-		}
-	}
-	return args
-}

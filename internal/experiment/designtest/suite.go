@@ -52,7 +52,7 @@ func (d Design) whole(l *Lab) whole {
 	l.doesWhatItListed(dry.stdout)
 	l.costsWhatItSaid(dry, printed)
 	w := whole{l.measured(l.store()), k.moments}
-	if shown := l.ends(l.run(append(l.show(), "--json")...), 0); shown.stdout != printed.stdout {
+	if shown := l.ends(l.run(append(d.Show, "--json")...), 0); shown.stdout != printed.stdout {
 		l.Errorf("it has printed\n%sand of the saved run says\n%s", printed.stdout, shown.stdout)
 	}
 	d.resumedOnlyBy(l)

@@ -259,7 +259,7 @@ func diskLevels(d target.Disk) map[string]string {
 // Resume resumes a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
 // the same disks.
 func (s *storageLadder) Resume(ctx context.Context, saved *store.Bundle) error {
-	found, err := s.partners(saved)
+	found, err := s.savedParts(saved)
 	if err != nil {
 		return err
 	}

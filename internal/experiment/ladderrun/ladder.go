@@ -23,7 +23,7 @@ import (
 	"headroom/internal/target"
 )
 
-// The levels by which the runs of a ladder say which rung they measured, from 1 at the bottom, what it is, and which
+// The levels by which the arms of a ladder say which rung they measured, from 1 at the bottom, what it is, and which
 // rung it lies on.
 const (
 	RungLevel  = "rung"
@@ -143,7 +143,7 @@ func (o Options) machine(kinds app.TargetKinds) (string, error) {
 	return name, nil
 }
 
-// New makes a run for each rung.
+// New makes an arm for each rung.
 func (s *storageLadder) New(ctx context.Context) error {
 	su, err := experiment.LoadSuite(s.Options.Suite)
 	if err != nil {
@@ -179,10 +179,7 @@ func (s *storageLadder) New(ctx context.Context) error {
 	for i, r := range rungs {
 		arm := strconv.Itoa(i + 1)
 		m := &experiment.Measurement{App: s.App, Store: s.Store, Target: s.targetOf(r),
-			Options: experiment.RunOptions{Seed: s.Options.Seed, Set: s.Options.Set}}
-		if s.Options.Label != "" {
-			m.Options.Label = s.Options.Label + " " + arm
-		}
+			Options: experiment.RunOptions{Seed: s.Options.Seed, Set: s.Options.Set, Label: s.Options.Label}}
 		if err := m.NewHeaderOn(su, r.place); err != nil {
 			return err
 		}

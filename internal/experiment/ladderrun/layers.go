@@ -22,8 +22,11 @@ import (
 	"headroom/internal/store"
 )
 
-// layerLevel is the level by which the runs of layers say which layer they measured, from 1 at the bottom.
-const layerLevel = "layer"
+// The levels by which the arms of layers say which layer they measured, from 1 at the bottom, and what it was called.
+const (
+	layerLevel = "layer"
+	nameLevel  = "name"
+)
 
 // defaultLayerPasses is how often each layer is measured when nobody says otherwise: enough that the intervals of
 // differences are half as wide as from five.
@@ -96,21 +99,18 @@ func (s *layerRun) Targets(saved *store.Bundle) ([]string, error) {
 	return names, nil
 }
 
-// New makes a run for each layer.
+// New makes an arm for each layer.
 func (s *layerRun) New(ctx context.Context) error {
 	if s.options.Seed == 0 {
 		s.options.Seed = rand.Uint64()
 	}
-	for i, side := range s.sides {
+	for _, side := range s.sides {
 		t, err := s.open(ctx, side.target)
 		if err != nil {
 			return err
 		}
 		o := experiment.RunOptions{Seed: s.options.Seed, Size: s.options.Size, MaxWrites: s.options.MaxWrites,
-			Set: s.options.Set, DryRun: s.dryRun, Label: side.name} // devices are only read
-		if s.options.Label != "" {
-			o.Label = s.options.Label + " " + cmp.Or(side.name, strconv.Itoa(i+1))
-		}
+			Set: s.options.Set, DryRun: s.dryRun, Label: s.options.Label} // devices are only read
 		m := &experiment.Measurement{App: s.App, Options: o, Store: s.Store, Target: t}
 		typed := []string{s.suite, side.place}
 		if side.place == "" {
@@ -166,7 +166,10 @@ func namesTarget(typed string, kinds app.TargetKinds) bool {
 
 // layerName is what a layer is called: as it was named, or where it is.
 func layerName(m *experiment.Measurement) string {
-	words := strings.Fields(m.Run.Label)
+	if name := m.Run.Arms[0].Levels[nameLevel]; name != "" {
+		return name
+	}
+	words := strings.Fields(m.Run.Label) // where older versions kept it
 	if len(words) > 0 && words[len(words)-1] != m.Run.Arms[0].Levels[layerLevel] {
 		return words[len(words)-1]
 	}
@@ -197,7 +200,7 @@ func (s *layerRun) shareCells() error {
 		}
 	}
 	left := 0
-	for _, arm := range s.Names {
+	for i, arm := range s.Names {
 		run := &s.Arms[arm].Run
 		if devices > 0 {
 			left = onlyReads(run)
@@ -209,7 +212,11 @@ func (s *layerRun) shareCells() error {
 				c.Params["size"] = cmp.Or(c.Params["size"], strconv.FormatInt(smallest, 10))
 			}
 		}
-		s.setHeader(arm, map[string]string{})
+		levels := map[string]string{}
+		if name := s.sides[i].name; name != "" {
+			levels[nameLevel] = name
+		}
+		s.setHeader(arm, levels)
 	}
 	if len(s.First().Run.Cells) == 0 {
 		return app.Usage("no job of the suite only reads, and devices are only read here",

@@ -22,7 +22,7 @@ import (
 )
 
 // passes is places from the bottom up whose loads take turns, for a number of passes that is fixed beforehand: the
-// rungs of a ladder, or the layers of a host's storage. Each place is a run of its own.
+// rungs of a ladder, or the layers of a host's storage. Each place is an arm of the run.
 type passes struct {
 	experiment.Interleaved
 	design lab.Design
@@ -80,7 +80,8 @@ func onlyReads(run *lab.Run) int {
 // setHeader makes the run of a place one of the design, with the levels that say what it is.
 func (s *passes) setHeader(arm string, levels map[string]string) {
 	run, first := &s.Arms[arm].Run, s.First().Run
-	run.Design, run.Pair, run.Seed, run.Order, run.Repetitions = s.design, first.ID, first.Seed, "rounds", s.count
+	s.Join(arm)
+	run.Design, run.Seed, run.Order, run.Repetitions = s.design, first.Seed, "rounds", s.count
 	levels[s.level] = arm
 	run.Arms = []lab.Arm{{ID: lab.OnlyArm, Role: app.StorageRole, Levels: levels}}
 	for i := range run.Cells {
@@ -124,8 +125,8 @@ func (s *passes) remaining() []plan.Repetition {
 	}
 }
 
-// partners are the saved runs of all places, from the bottom up, of which one was named.
-func (s *passes) partners(named *store.Bundle) ([]*store.Bundle, error) {
+// savedParts are what was saved of all places, from the bottom up.
+func (s *passes) savedParts(named *store.Bundle) ([]*store.Bundle, error) {
 	found, err := s.Store.Parts(named)
 	if err != nil {
 		return nil, err
@@ -137,16 +138,15 @@ func (s *passes) partners(named *store.Bundle) ([]*store.Bundle, error) {
 		}
 		return n
 	}
-	slices.SortFunc(found, func(a, b *store.Bundle) int { return number(a) - number(b) })
 	if len(found) < 2 || number(found[0]) != 1 || number(found[len(found)-1]) != len(found) {
 		return nil, app.Usage(fmt.Sprintf("run %s is no %s of several that are still whole", named.Run.ID, s.level))
 	}
 	return found, nil
 }
 
-// savedTargets are those of saved runs; none where all of them are complete, which are then only shown.
+// savedTargets are those of a saved run; none where it is complete, which are then only shown.
 func (s *passes) savedTargets(saved *store.Bundle) ([]string, error) {
-	found, err := s.partners(saved)
+	found, err := s.savedParts(saved)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (s *passes) open(ctx context.Context, name string) (target.Target, error) {
 
 // resume makes the measurements out of runs that were interrupted, of which one was named.
 func (s *passes) resume(ctx context.Context, saved *store.Bundle, maxWrites string) error {
-	found, err := s.partners(saved)
+	found, err := s.savedParts(saved)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (s *passes) resume(ctx context.Context, saved *store.Bundle, maxWrites stri
 			Target: t, Run: b.Run}
 		s.add(m)
 		s.count = b.Run.Repetitions
-		if err := m.ResumeFrom(ctx, b, b.Run); err != nil {
+		if err := s.ResumeArm(ctx, s.Names[len(s.Names)-1], b); err != nil {
 			return err
 		}
 	}
@@ -227,8 +227,8 @@ func (s *passes) PrintSummary(ctx context.Context) {
 	}
 }
 
-// PrintPlan lists the commands of each place, and the order of all loads. Scratch files have the ID of their run in
-// their name, which is drawn again for the real runs.
+// PrintPlan lists the commands of each place, and the order of all loads. Scratch files have the ID of the run in
+// their name, which is drawn again for the real run.
 func (s *passes) PrintPlan(context.Context) error {
 	l := s.Listing(s.dryRun)
 	for _, arm := range s.Names {
@@ -291,7 +291,7 @@ func (s *passes) Close() {
 func (s *passes) eachSaved(place func(i int, run lab.Run, repetitions []lab.Repetition,
 	warnings []app.ShownWarning)) error {
 	for i, m := range s.measurements() {
-		b, err := s.Store.Find(m.Run.ID)
+		b, err := m.Bundle()
 		if err != nil {
 			return err
 		}

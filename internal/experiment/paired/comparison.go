@@ -87,7 +87,7 @@ func (c *pairedComparison) Close() {
 // sharesTarget says whether the sides can be in each other's way.
 func (c *pairedComparison) sharesTarget() bool { return c.targets[plan.New] == c.targets[plan.Base] }
 
-// New makes two new runs out of the command line.
+// New makes a new run of two arms out of the command line.
 func (c *pairedComparison) New(ctx context.Context) error {
 	base, next, err := c.options.sides(c.args, c.AllKinds())
 	if err != nil {
@@ -98,9 +98,9 @@ func (c *pairedComparison) New(ctx context.Context) error {
 	}
 	c.Names = armNames()
 	c.Arms = map[string]*experiment.Measurement{
-		plan.Base: {App: c.App, Options: c.options.runOptions(0, plan.Base, c.options.SetBase), Store: c.Store,
+		plan.Base: {App: c.App, Options: c.options.runOptions(0, c.options.SetBase), Store: c.Store,
 			Target: c.targets[plan.Base]},
-		plan.New: {App: c.App, Options: c.options.runOptions(1, plan.New, c.options.SetNew), Store: c.Store,
+		plan.New: {App: c.App, Options: c.options.runOptions(1, c.options.SetNew), Store: c.Store,
 			Target: c.targets[plan.New]},
 	}
 	for i, s := range []liveSide{base, next} {
@@ -127,7 +127,7 @@ func (c *pairedComparison) New(ctx context.Context) error {
 	return nil
 }
 
-// shareCells keeps the cells that both sides have, and writes the terms into both headers.
+// shareCells keeps the cells that both sides have, and writes the terms into their headers.
 func (c *pairedComparison) shareCells() error {
 	base, next := &c.base().Run, &c.Arms[plan.New].Run
 	left := dropUnshared(base, next) + dropUnshared(next, base)
@@ -147,7 +147,8 @@ func (c *pairedComparison) shareCells() error {
 	}
 	for _, arm := range armNames() {
 		run := &c.Arms[arm].Run
-		run.Pair, run.Seed, run.Terms = base.ID, base.Seed, &c.terms
+		c.Join(arm)
+		run.Seed, run.Terms, run.Arms[0].Levels = base.Seed, &c.terms, map[string]string{lab.SideLevel: arm}
 		run.Design, run.Order, run.Repetitions = lab.DesignLive, "pairs", 0
 		for i := range run.Cells {
 			run.Cells[i].Repetitions = 0 // nobody knows beforehand
@@ -294,5 +295,5 @@ func (c *pairedComparison) Measure(ctx context.Context) (experiment.Measured, er
 func (c *pairedComparison) Report() error {
 	o := c.result
 	o.Metrics = nil // the runs say which decided
-	return results.CompareRuns(c.App, []string{c.base().Run.ID, c.Arms[plan.New].Run.ID}, o)
+	return results.CompareRuns(c.App, c.SavedIDs(), o)
 }

@@ -88,13 +88,10 @@ func (o *LiveOptions) sides(args []string, kinds app.TargetKinds) (base, next li
 		liveSide{of(suites, 1), of(places, 1), of(targets, 1)}, nil
 }
 
-// RunOptions are those of one side's run; what is appended to a label tells the sides apart.
-func (o *LiveOptions) runOptions(of int, arm string, set []string) experiment.RunOptions {
+// runOptions are those of one side.
+func (o *LiveOptions) runOptions(of int, set []string) experiment.RunOptions {
 	r := experiment.RunOptions{Seed: o.Seed, Size: o.Size, MaxWrites: o.Writes, Set: slices.Concat(o.Set, set),
-		DryRun: o.DryRun}
-	if o.Label != "" {
-		r.Label = o.Label + " " + arm
-	}
+		DryRun: o.DryRun, Label: o.Label}
 	if len(o.Destroy) > 0 {
 		r.Destroy = o.Destroy[min(of, len(o.Destroy)-1)]
 	}
@@ -114,7 +111,7 @@ func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.Co
 		return strings.HasSuffix(name, "*")
 	}) {
 		return app.Usage("--live decides by metrics that are named, at one margin",
-			"compare the two runs afterwards: headroom compare BASE NEW --all")
+			"compare the two sides afterwards: headroom compare RUN:base RUN:new --all")
 	}
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
@@ -26,13 +27,13 @@ func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) erro
 	}
 	c.Names, c.Arms = armNames(), map[string]*experiment.Measurement{}
 	for i, arm := range armNames() {
-		m := &experiment.Measurement{App: c.App, Options: c.options.runOptions(i, arm, nil), Store: c.Store,
+		m := &experiment.Measurement{App: c.App, Options: c.options.runOptions(i, nil), Store: c.Store,
 			Target: c.targets[arm]}
 		if arm == plan.New && c.sharesTarget() {
 			m.Concurrent = c.base()
 		}
 		c.Arms[arm] = m
-		if err := m.ResumeFrom(ctx, found[arm], found[arm].Run); err != nil {
+		if err := c.ResumeArm(ctx, arm, found[arm]); err != nil {
 			return err
 		}
 		m.Run.Terms = &c.terms
@@ -52,12 +53,8 @@ func (c *pairedComparison) findRuns(named *store.Bundle) error {
 		return err
 	}
 	found := map[string]*store.Bundle{}
-	for _, b := range all {
-		arm := plan.New
-		if b.Run.ID == b.Run.Pair {
-			arm = plan.Base
-		}
-		found[arm] = b
+	for i, b := range all[:min(len(all), 2)] {
+		found[armNames()[i]] = b
 	}
 	if found[plan.Base] == nil || found[plan.New] == nil || named.Run.Terms == nil {
 		return app.Usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
@@ -75,8 +72,8 @@ func bothComplete(sides map[string]*store.Bundle) bool {
 	return sides[plan.Base].Run.Status == lab.Complete && sides[plan.New].Run.Status == lab.Complete
 }
 
-// latestTerms are the terms that allow more pairs: who was cut off while they were changed has them in one of the runs
-// alone.
+// latestTerms are the terms that allow more pairs: older versions kept them in the bundle of each side, and who was cut
+// off while they were changed has them in one alone.
 func latestTerms(base, next *lab.Terms) lab.Terms {
 	if next == nil || base != nil && base.Pairs >= next.Pairs {
 		return *base
@@ -103,7 +100,7 @@ func (c *pairedComparison) allowPairs(pairs int) error {
 
 // finishedError says why a finished comparison can't be resumed.
 func (c *pairedComparison) finishedError() error {
-	show := fmt.Sprintf("headroom compare %s %s shows it", c.base().Run.ID, c.Arms[plan.New].Run.ID)
+	show := "headroom compare " + strings.Join(c.SavedIDs(), " ") + " shows it"
 	budget := c.options.Budget
 	c.options.Budget = 0
 	c.setPlan()

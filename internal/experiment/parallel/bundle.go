@@ -55,7 +55,7 @@ func (t *MultiTargetRun) end(ctx context.Context, w *store.Writer, outcome runne
 		}
 		return errors.Join(errs...)
 	}, func() error { return t.compareAfterwards(ctx, w) },
-		func() []lab.Warning { return t.warnings(t.runWarnings()) })
+		func(r *lab.Run) { experiment.SetWarnings(r, t.warnings(t.runWarnings()), outcome) })
 }
 
 // runWarnings are the warnings that an earlier part of the run had.
