@@ -127,9 +127,29 @@ func notASubject(name string, err error) error {
 	return err
 }
 
+// Machines are the roles of the targets of a run of which facts are known. Of several arms on one machine the last one
+// stands for it: of a stack it is on all of the others.
+func Machines(b *store.Bundle) []string {
+	known := b.Known(store.Before)
+	if !b.Run.MadeBy().HasParts() {
+		return known
+	}
+	name := func(role string) string {
+		i := slices.IndexFunc(b.Run.Targets, func(t lab.RunTarget) bool { return t.Role == role })
+		return b.Run.Targets[i].Target
+	}
+	var roles []string
+	for i, role := range known {
+		if !slices.ContainsFunc(known[i+1:], func(later string) bool { return name(later) == name(role) }) {
+			roles = append(roles, role)
+		}
+	}
+	return roles
+}
+
 // factsOfRun are the facts of a run's target; of several, of the one in that role.
 func factsOfRun(b *store.Bundle, role string) (facts.Document, error) {
-	known := b.Known(store.Before)
+	known := Machines(b)
 	among := func(what string) error {
 		hints := make([]string, 0, len(known)+1)
 		for _, r := range known {
@@ -147,7 +167,7 @@ func factsOfRun(b *store.Bundle, role string) (facts.Document, error) {
 		return facts.Document{}, among(fmt.Sprintf("run %s is of %d targets", b.Run.ID, len(known)))
 	case role == "":
 		role = known[0]
-	case !slices.Contains(known, role):
+	case !slices.Contains(b.Known(store.Before), role):
 		return facts.Document{}, among(fmt.Sprintf("run %s knows nothing of a target %q", b.Run.ID, role))
 	}
 	d, _, err := b.Facts(role, store.Before)

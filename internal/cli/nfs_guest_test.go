@@ -95,23 +95,19 @@ jobs:
 as_published: {note: through the cache, fio: {direct: 0, invalidate: 0}}
 `
 
-// measuredStages are the runs of one headroom nfs, the oldest first.
+// measuredStages are the stages of one headroom nfs, in their order.
 func (v fixture) measuredStages() []*store.Bundle {
 	v.t.Helper()
-	rows, err := store.Open(v.store).List()
-	if err != nil || len(rows) == 0 {
-		v.t.Fatalf("%d runs, %v", len(rows), err)
+	s := store.Open(v.store)
+	b, err := s.Find("last")
+	if err != nil {
+		v.t.Fatal(err)
 	}
-	var bundles []*store.Bundle
-	for _, row := range rows {
-		b, err := store.Open(v.store).Find(row.ID)
-		if err != nil {
-			v.t.Fatal(err)
-		}
-		bundles = append(bundles, b)
+	stages, err := s.Parts(b)
+	if err != nil {
+		v.t.Fatal(err)
 	}
-	slices.SortFunc(bundles, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
-	return bundles
+	return stages
 }
 
 // codesOf are the warnings of a run and of its repetitions.
@@ -155,7 +151,7 @@ func TestNFSFromEndToEnd(t *testing.T) {
 	var stages []string
 	for _, b := range bundles {
 		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
-		if b.Run.Status != lab.Complete || b.Run.Pair != bundles[0].Run.ID {
+		if b.Run.Status != lab.Complete || b.Run.Pair != bundles[0].Run.Pair {
 			t.Errorf("%s is %s, of %q", b.Run.ID, b.Run.Status, b.Run.Pair)
 		}
 		for r, err := range b.Repetitions() {
@@ -529,8 +525,8 @@ func TestNFSIsResumed(t *testing.T) {
 			}
 			cells[r.Cell]++
 		}
-		if b.Run.Status != lab.Complete || b.Run.Pair != first[0].Run.ID || len(cells) != 2 || cells["randread"] != 1 ||
-			cells["randwrite"] != 1 {
+		if b.Run.Status != lab.Complete || b.Run.Pair != first[0].Run.Pair || len(cells) != 2 ||
+			cells["randread"] != 1 || cells["randwrite"] != 1 {
 			t.Errorf("%s is %s, of %q: %v", b.Run.ID, b.Run.Status, b.Run.Pair, cells)
 		}
 	}

@@ -112,6 +112,19 @@ func TestScriptedLive(t *testing.T) {
 		}
 		l.run("compare", d.Base.ID, d.New[0].ID, "--fail-on", "slower").ends(3)
 		l.run("list").ends(0).says("drives", "scripted, compare --live", "/srv/a and 1 more")
+		// One machine is diagnosed, and told by either of its places.
+		for _, run := range []string{"drives", "drives:base", "drives:new"} {
+			if o := l.run("doctor", run).ends(0); strings.Contains(o.stdout, "2 machines") {
+				t.Errorf("doctor %s:\n%s", run, o.stdout)
+			}
+		}
+		l.run("facts", "diff", "drives:base", "drives:new").ends(0)
+		l.run("history", "scripted").ends(0)
+		file := l.dir + "/drives.headroom"
+		l.run("export", "drives", "--format", "run", "--serials", "-o", file).ends(0)
+		l.run("rm", "drives").ends(0)
+		l.run("import", file).ends(0)
+		l.run("compare", "drives:base", "drives:new", "--fail-on", "slower").ends(3)
 		m.Remove("/srv/a")
 		m.Remove("/srv/b")
 		l.checkNothingLeft("db1")

@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/store"
 	"headroom/internal/target/scripted"
 )
 
@@ -47,11 +48,12 @@ func (l *scriptedLab) staged() map[string]report.Summary {
 	l.Helper()
 	all := map[string]report.Summary{}
 	out := l.run("list", "--json").ends(0)
-	type row struct{ ID string }
-	for _, r := range documentIn[struct{ Runs []row }](out).Runs {
-		d := l.saved(r.ID)
-		for _, c := range d.Cells {
-			all[c.Levels["stage"]] = d
+	for _, r := range documentIn[struct{ Runs []store.Row }](out).Runs {
+		for _, arm := range r.Arms {
+			d := l.saved(r.ID + ":" + arm)
+			for _, c := range d.Cells {
+				all[c.Levels["stage"]] = d
+			}
 		}
 	}
 	return all
@@ -75,7 +77,7 @@ func (l *scriptedLab) unmounted() {
 	l.checkNothingLeft("nas")
 }
 
-// The server's own storage, a mount by one address, and one by two: each is a run, and stands beside the others.
+// The server's own storage, a mount by one address, and one by two: each is an arm, and stands beside the others.
 func TestScriptedNFSStages(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
 		l.wired(2, "client", "nas")
@@ -124,21 +126,23 @@ func TestScriptedNFSStages(t *testing.T) {
 	})
 }
 
-// A label of the stages names all of them; where runs of several measurements have it, it names none.
-func TestScriptedNFSLabelNamesAllStages(t *testing.T) {
+// All stages are one run, of which each can be named; where two runs have a label, it names none.
+func TestScriptedNFSStagesAreOneRun(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
 		l.wired(2, "client", "nas")
 		l.exported()
 		args := l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address",
 			"198.18.1.2", "--label", "share")
 		l.run(args...).ends(0)
-		l.run("list").ends(0).says("exported, stage server ext4", "exported, stage TCP single path")
+		l.run("list").ends(0).says("exported, nfs", "/srv and 1 more")
 		l.run("stages", "share").ends(0).says("2 rows in 2 stages")
-		l.run("show", "share").ends(0).says("share: exported on /srv of ", "share: exported on /run/headroom-")
+		l.run("show", "share").ends(0).says("share: exported on /srv of ", "stage=server ext4")
+		l.run("show", "share:tcp-single-path").ends(0).says("exported on /run/headroom-")
+		l.run("compare", "share:server", "share:tcp-single-path", "--anyway").ends(0).says("-75.0%")
+		l.run("stages", "share:server").ends(0).says("2 rows in 2 stages")
 		l.run("sweep", "--show", "share").ends(0).says("by the means stage=server ext4 is best", "nothing is proved")
-		l.run("compare", "share", "last").ends(2).says(`"share" names 2 runs`)
 		l.run(args...).ends(0)
-		l.run("stages", "share").ends(2).says(`"share" names 4 runs`)
+		l.run("stages", "share").ends(2).says(`"share" names 2 runs`)
 		l.unmounted()
 	})
 }

@@ -6,7 +6,6 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment/parallel"
-	"headroom/internal/store"
 )
 
 // targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,
@@ -20,7 +19,7 @@ func (p *program) targetsOfRun(name string) []parallel.NamedTarget {
 	if err != nil || role != "" {
 		return nil // what is wrong is said when it is read
 	}
-	known := b.Known(store.Before)
+	known := app.Machines(b)
 	if len(known) < 2 {
 		return nil
 	}

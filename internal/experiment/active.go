@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"headroom/internal/experiment/progress"
+	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -34,6 +35,28 @@ func (m *Measurement) Start(ctx context.Context, p plan.Plan, tell func(runner.P
 	return &Active{m, p, s, w}, nil
 }
 
+// StartIn begins an arm of a run whose bundle is open, and opens the session.
+func (m *Measurement) StartIn(ctx context.Context, w *store.Writer, p plan.Plan,
+	tell func(runner.Progress)) (*Active, error) {
+	err := m.Label(ctx, m.Run.ID)
+	if err == nil && m.Resumed == nil {
+		err = m.SaveInitialSnapshot(w)
+	}
+	if err == nil {
+		err = m.CopyFio(ctx, w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := m.RunnerMeasurement()
+	e.Progress = tell
+	s, err := runner.Open(ctx, e, w.Part(m.Arm))
+	if err != nil {
+		return nil, err
+	}
+	return &Active{m, p, s, w}, nil
+}
+
 // Next is what the plan names after what was measured.
 func (a *Active) Next(context.Context) (plan.Repetition, bool, error) {
 	next, more := a.Plan.Next(a.Session.Done())
@@ -51,6 +74,24 @@ func (a *Active) Finish(ctx context.Context, failed error) (runner.Outcome, erro
 	outcome, err := a.Session.Close()
 	failed = errors.Join(failed, err)
 	return outcome, errors.Join(failed, a.End(ctx, a.writer, outcome, failed))
+}
+
+// FinishIn closes the session of such an arm that ended with failed, which is a part of its error, and leaves its place
+// clean. The bundle stays open.
+func (a *Active) FinishIn(ctx context.Context, failed error) (runner.Outcome, error) {
+	outcome, err := a.Session.Close()
+	if failed = errors.Join(failed, err); !outcome.Aborted {
+		failed = errors.Join(failed, a.CleanDevice(ctx))
+	}
+	if failed == nil {
+		failed = a.CompareAfterwards(ctx, a.writer)
+	}
+	if err == nil && !outcome.Aborted { // nothing of it is left for who restores a run that is killed later
+		failed = errors.Join(failed, a.writer.AnnounceLeftovers(lab.Leftovers{Target: a.Target.Name(),
+			Jobs: a.Owner()}))
+	}
+	SetWarnings(&a.Run, a.Run.Warnings, outcome)
+	return outcome, failed
 }
 
 // PlanAndProgress are the plan of a run, and what shows how far it has come.

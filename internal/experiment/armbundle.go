@@ -18,27 +18,7 @@ func (c *Interleaved) whole() lab.Run {
 	return lab.Join(parts, c.Names)
 }
 
-// begin makes the bundle of all arms, or reopens it.
-func (c *Interleaved) begin(ctx context.Context) (*store.Writer, error) {
-	w, err := c.open()
-	if err != nil {
-		return nil, err
-	}
-	for _, arm := range c.Names {
-		m := c.Arms[arm]
-		if err == nil {
-			err = m.Label(ctx, m.Run.ID)
-		}
-		if err == nil && c.saved == nil {
-			err = m.SaveInitialSnapshot(w)
-		}
-		if err == nil {
-			err = m.CopyFio(ctx, w)
-		}
-	}
-	return OrInterrupt(w, err)
-}
-
+// open makes the bundle of all arms, or reopens it.
 func (c *Interleaved) open() (*store.Writer, error) {
 	whole := c.whole()
 	c.RegisterRun(c.Store, whole.ID)
@@ -71,7 +51,6 @@ func (i *interleavedSchedule) end(ctx context.Context, all runner.Outcome, outco
 				m := i.Arms[arm]
 				SetWarnings(&m.Run, m.Run.Warnings, outcome)
 			}
-			whole := i.whole()
-			r.Targets, r.Cells, r.Warnings = whole.Targets, whole.Cells, whole.Warnings
+			r.SetParts(i.whole())
 		})
 }

@@ -110,7 +110,7 @@ func (i *interleavedSchedule) Repeat(ctx context.Context, next plan.Repetition) 
 func (i *interleavedSchedule) start(ctx context.Context, show *progress.Progress,
 	on func(arm string, e runner.Progress) string) (err error) {
 	if i.First().Arm != "" {
-		if i.writer, err = i.begin(ctx); err != nil {
+		if i.writer, err = i.open(); err != nil {
 			return err
 		}
 	}
@@ -133,13 +133,7 @@ func (i *interleavedSchedule) startArm(ctx context.Context, m *Measurement, tell
 	if i.writer == nil {
 		return m.Start(ctx, nil, tell)
 	}
-	e := m.RunnerMeasurement()
-	e.Progress = tell
-	s, err := runner.Open(ctx, e, i.writer.Part(m.Arm))
-	if err != nil {
-		return nil, err
-	}
-	return &Active{Measurement: m, Session: s}, nil
+	return m.StartIn(ctx, i.writer, nil, tell)
 }
 
 // started are the arms whose runs have begun.

@@ -29,6 +29,14 @@ type ArmSuite struct {
 	Pause float64 `json:"pause,omitempty"`
 }
 
+// ArmStage is what an arm has of its own that is a stage of an experiment with an NFS server.
+type ArmStage struct {
+	// Requested is what it was called before it was known what came of it.
+	Requested string `json:"asked"`
+	// Events of its loads.
+	Events []Event `json:"events,omitempty"`
+}
+
 // CellIn is the name of a cell in one of several arms that are parts of a run.
 func CellIn(cell, arm string) string { return cell + "@" + arm }
 
@@ -44,7 +52,7 @@ func CutArm(name string) (run, arm string) {
 func (r Run) PartNames() []string {
 	var names []string
 	for _, a := range r.Arms {
-		if len(r.Targets) > 1 && a.ID == a.Role && r.target(a.Role) >= 0 {
+		if (len(r.Targets) > 1 || r.Design.HasParts()) && a.ID == a.Role && r.target(a.Role) >= 0 {
 			names = append(names, a.ID)
 		}
 	}
@@ -78,6 +86,11 @@ func (r Run) Part(arm string) Run {
 		p.Arms = []Arm{{ID: OnlyArm, Role: StorageRole, Levels: levels}}
 		if s := a.Suite; s != nil {
 			p.Suite, p.SuiteText, p.Pause = s.Name, s.Text, s.Pause
+		}
+		if s := a.Stage; s != nil && r.NFS != nil {
+			settled := *r.NFS
+			settled.Requested = s.Requested
+			p.NFS, p.Events = &settled, s.Events
 		}
 	}
 	t := r.Targets[r.target(arm)]
@@ -132,14 +145,28 @@ func Join(parts []Run, arms []string) Run {
 		if p.Suite != whole.Suite || p.SuiteText != whole.SuiteText || p.Pause != whole.Pause {
 			a.Suite = &ArmSuite{Name: p.Suite, Text: p.SuiteText, Pause: p.Pause}
 		}
+		if p.NFS != nil {
+			a.Stage = &ArmStage{Requested: p.NFS.Requested, Events: p.Events}
+		}
 		whole.Targets, whole.Arms = append(whole.Targets, t), append(whole.Arms, a)
 		for _, c := range p.Cells {
 			c.ID, c.Arm = CellIn(c.ID, arms[i]), arms[i]
 			whole.Cells = append(whole.Cells, c)
 		}
 	}
+	if whole.NFS != nil {
+		settled := *whole.NFS
+		settled.Requested = ""
+		whole.NFS, whole.Events = &settled, settled.Events
+	}
 	whole.Warnings = JoinWarnings(nil, parts, arms)
 	return whole
+}
+
+// SetParts takes from a joined header what its parts may have changed.
+func (r *Run) SetParts(joined Run) {
+	r.Targets, r.Arms, r.Cells, r.Warnings = joined.Targets, joined.Arms, joined.Cells, joined.Warnings
+	r.Terms = joined.Terms
 }
 
 // JoinWarnings adds those of the parts to some of the whole. What all parts say alike is reported once.

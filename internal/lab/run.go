@@ -134,4 +134,6 @@ type Arm struct {
 	Levels map[string]string `json:"levels"`
 	// Suite of an arm that measures another than the first arm; nil for all others.
 	Suite *ArmSuite `json:"suite,omitempty"`
+	// Stage of an arm that is a way to an NFS server; nil for all others.
+	Stage *ArmStage `json:"stage,omitempty"`
 }

@@ -25,7 +25,7 @@ type StagedRun struct {
 // StagedRunOf finds out what stages a run has, or is one of.
 func StagedRunOf(p *app.App, b *store.Bundle) (StagedRun, error) {
 	parts := []*store.Bundle{b}
-	if b.Run.Pair != "" && len(stageNames(b.Run)) > 0 {
+	if (b.Run.Pair != "" || b.Run.MadeBy() == lab.DesignNFS) && len(stageNames(b.Run)) > 0 {
 		s, err := p.OpenStore()
 		if err != nil {
 			return StagedRun{}, err
@@ -33,9 +33,8 @@ func StagedRunOf(p *app.App, b *store.Bundle) (StagedRun, error) {
 		if parts, err = s.Parts(b); err != nil {
 			return StagedRun{}, err
 		}
-		slices.SortFunc(parts, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
 	}
-	if len(parts) == 1 {
+	if len(parts) < 2 {
 		found, err := stageWarnings(b, func(cell string) string { return cell })
 		return StagedRun{b.Run, b.Repetitions(), found, []lab.Run{b.Run}}, err
 	}

@@ -26,8 +26,8 @@ type Row struct {
 	Suite string `json:"suite"`
 	// Experiment says what the run varies: "sweep of queue:scheduler". Empty for one that varies nothing.
 	Experiment string `json:"experiment,omitempty"`
-	// Pair is the same in bundles of older versions that are arms of one experiment. Stage is what a run is one of; empty
-	// for one that is none.
+	// Pair is the same in bundles of older versions that are arms of one experiment, and Stage is what such a bundle is
+	// one of; empty for one that is none.
 	Pair  string `json:"pair,omitempty"`
 	Stage string `json:"stage,omitempty"`
 	// Design is what a run of several arms was measured for, and Arms are those that RUN:ARM names.
@@ -177,7 +177,7 @@ func (s *Store) entry(id, stamp string) (entry, error) {
 	if row.Arms = r.PartNames(); len(row.Arms) > 0 {
 		row.Design = r.MadeBy()
 	}
-	if r.NFS != nil && len(r.Arms) > 0 {
+	if r.NFS != nil && r.Pair != "" && len(r.Arms) > 0 {
 		row.Stage = r.Arms[0].Levels[lab.StageLevel]
 	}
 	if len(r.Targets) > 0 {

@@ -66,8 +66,14 @@ func olderNumber(run lab.Run) int {
 }
 
 // Part is an arm of a run that PartNames of its header has, read as a run by itself.
+//
+// Arms that were measured one after the other end by themselves: one that has its second snapshot is complete.
 func (b *Bundle) Part(arm string) *Bundle {
-	return &Bundle{dir: b.dir, Run: b.Run.Part(arm), arm: arm, whole: b}
+	p := &Bundle{dir: b.dir, Run: b.Run.Part(arm), arm: arm, whole: b}
+	if len(p.Known(After)) > 0 {
+		p.Run.Status = lab.Complete
+	}
+	return p
 }
 
 // Whole is the bundle of which b is a part, or b.

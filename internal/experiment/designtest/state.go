@@ -99,7 +99,7 @@ func (l *Lab) measured(dir string) map[string]int {
 			if err != nil {
 				l.Fatal(err)
 			}
-			key := fmt.Sprintf("%s in block %d%s", r.Cell, r.Block, levels(b.Run))
+			key := fmt.Sprintf("%s in block %d", r.Cell, r.Block)
 			if r.Failed() {
 				key += failedSuffix
 			}
@@ -107,14 +107,6 @@ func (l *Lab) measured(dir string) map[string]int {
 		}
 	}
 	return count
-}
-
-// levels are those of a run that is one part of an experiment, as its arm names them.
-func levels(r lab.Run) string {
-	if r.Pair == "" || len(r.Arms) == 0 {
-		return ""
-	}
-	return fmt.Sprint(", ", r.Arms[0].Levels)
 }
 
 // saved counts the segments of all runs, each of which is a repetition.

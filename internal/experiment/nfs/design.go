@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -56,7 +57,7 @@ func (x *Stages) targetNames() []string {
 
 // readTerms reads what was settled when an interrupted experiment began.
 func (x *Stages) readTerms(run lab.Run) (err error) {
-	x.id, x.suite = run.Pair, run.Suite
+	x.id, x.suite = cmp.Or(run.Pair, run.ID), run.Suite
 	x.Options.NFS, x.Options.Label, x.Options.AsPublished, x.Options.Seed = *run.NFS, run.Label, run.AsPublished,
 		run.Seed
 	x.loads, err = suite.Decode(x.suite, []byte(run.SuiteText))
@@ -91,7 +92,8 @@ func (x *Stages) New(ctx context.Context) (err error) {
 		return err
 	}
 	for _, s := range x.stages {
-		m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target}
+		m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target,
+			Role: x.scratchArm(s), Arm: s.arm}
 		if err := m.NewHeaderOn(x.loads, lab.Place{Kind: lab.Directory, Path: s.folder}); err != nil {
 			return err
 		}
@@ -106,7 +108,7 @@ func (x *Stages) Resume(ctx context.Context, saved *store.Bundle) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(found, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
+	x.saved = saved
 	for _, b := range found {
 		x.earlier[b.Run.NFS.Requested] = b
 		x.bundles = append(x.bundles, b.Run.ID)
@@ -147,6 +149,14 @@ func (x *Stages) PrintPlan(context.Context) error {
 	return l.End()
 }
 
+// scratchArm is the arm whose scratch file a stage reads: that of the server's own, where it is measured before.
+func (x *Stages) scratchArm(s nfsStage) string {
+	if first := x.stages[0]; s.mount != nil && first.point == "" && !x.Options.AsPublished {
+		return first.arm
+	}
+	return s.arm
+}
+
 // Measure measures all stages.
 func (x *Stages) Measure(ctx context.Context) (_ experiment.Measured, err error) {
 	if err := x.checkEvents(ctx); err != nil {
@@ -159,6 +169,7 @@ func (x *Stages) Measure(ctx context.Context) (_ experiment.Measured, err error)
 	x.started = time.Now()
 	s := &schedule{Stages: x, remaining: x.stages}
 	err = s.end(ctx, runner.Conduct(ctx, s))
+	err = errors.Join(err, x.closeBundle(err))
 	x.measured.Run = lab.Run{ID: x.id, Design: lab.DesignNFS}
 	if len(x.missing) > 0 {
 		x.measured.Missing = &lab.Error{What: "not measured: " + strings.Join(x.missing, ", ")}

@@ -38,13 +38,20 @@ type Stages struct {
 	opened    map[string]target.Target
 	// journal of the client's mounts.
 	journal *journal.Journal
-	// id is that of the first run, which all share.
+	// id is that of the run.
 	id string
+	// writer is that of its bundle, as soon as a stage has begun, saved the bundle that is resumed, and parts are the
+	// stages that have begun.
+	writer *store.Writer
+	saved  *store.Bundle
+	parts  []*experiment.Measurement
+	// unfinished is why stages that had begun came to no end.
+	unfinished error
 	// stages are those that can be measured, planned what each is in a dry run, and missing those that were not.
 	stages  []nfsStage
 	planned []*experiment.Measurement
 	missing []string
-	// bundles are what was measured, and earlier what of it is resumed, by what the stages were called at first.
+	// bundles name what was measured, and earlier is what of it is resumed, by what stages were called at first.
 	bundles  []string
 	earlier  map[string]*store.Bundle
 	measured experiment.Measured

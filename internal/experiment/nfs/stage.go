@@ -20,6 +20,8 @@ import (
 type nfsStage struct {
 	// asked is what it is called until it is known what came of it.
 	asked string
+	// arm is the name of its arm in the run.
+	arm string
 	// target that is measured, in folder.
 	target target.Target
 	folder string
@@ -44,15 +46,17 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 	var all []nfsStage
 	client := x.opened[x.Options.Client]
 	if server := x.opened[x.Options.Server]; server != nil {
-		all = append(all, nfsStage{asked: "the server's own storage", target: server, folder: x.Options.Export})
+		all = append(all, nfsStage{asked: "the server's own storage", arm: "server", target: server,
+			folder: x.Options.Export})
 	} else {
 		x.Print("", "without --on server=TARGET the server's own storage is not measured")
 	}
 	if point := x.Options.Mounted; point != "" {
-		all = append(all, nfsStage{asked: "the mount on " + point, target: client, folder: point, point: point})
+		all = append(all, nfsStage{asked: "the mount on " + point, arm: "mount", target: client, folder: point,
+			point: point})
 		if guest := x.opened[x.Options.Guest]; guest != nil {
-			inside := nfsStage{asked: "the guest " + guest.Name(), target: guest, folder: x.Options.GuestPlace,
-				point: point, inside: true}
+			inside := nfsStage{asked: "the guest " + guest.Name(), arm: "guest", target: guest,
+				folder: x.Options.GuestPlace, point: point, inside: true}
 			if err := x.checkGuest(ctx, inside); err != nil {
 				return nil, err
 			}
@@ -77,7 +81,9 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 		for n := 1; n <= len(x.addresses); n += max(1, len(x.addresses)-1) {
 			m := stageMount(x.Options.NFS, transport, x.addresses[:n])
 			point := fmt.Sprintf("/run/headroom-%s-nfs%d", strings.ToLower(x.id), len(all))
-			all = append(all, nfsStage{asked: stageName(transport, n), target: client, mount: &m, folder: point,
+			name := stageName(transport, n)
+			arm := strings.ReplaceAll(strings.ToLower(name), " ", "-")
+			all = append(all, nfsStage{asked: name, arm: arm, target: client, mount: &m, folder: point,
 				point: point})
 		}
 	}

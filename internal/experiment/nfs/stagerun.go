@@ -98,7 +98,7 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 	m.PrintSummary(ctx)
 	m.Options.Within = x.share()
 	p, show := m.PlanAndProgress()
-	active, err := m.Start(ctx, p, show.Print)
+	active, err := x.start(ctx, m, p, show.Print)
 	if err != nil {
 		show.End()
 		return err
@@ -130,7 +130,7 @@ func (x *Stages) leave(ctx context.Context, run *stageRun, failed error) error {
 			run.Run.Warnings = append(run.Run.Warnings, run.before.warnings(*after, run.addresses())...)
 		}
 	}
-	outcome, err := run.Finish(ctx, failed)
+	outcome, err := x.finish(ctx, run, failed)
 	x.measured.Add(outcome)
 	x.measured.Planned += run.Planned()
 	return errors.Join(err, x.giveBack(ctx, run))
@@ -156,8 +156,16 @@ func (x *Stages) runOptions() experiment.RunOptions {
 
 // prepare makes the run of a stage, or resumes the one that was interrupted.
 func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsStage) error {
+	part := !x.older()
+	if part {
+		m.Role, m.Arm = s.arm, s.arm
+	}
 	if m.Resumed != nil {
-		return m.ResumeFrom(ctx, m.Resumed, m.Resumed.Run)
+		saved := m.Resumed.Run
+		if part {
+			saved.ID = x.id
+		}
+		return m.ResumeFrom(ctx, m.Resumed, saved)
 	}
 	place, err := undertest.Resolve(ctx, s.target, s.folder)
 	if err != nil {
@@ -166,15 +174,17 @@ func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsSt
 	if err := m.NewHeaderOn(x.loads, place); err != nil {
 		return err
 	}
-	if len(x.bundles) == 0 {
-		m.Run.ID = x.id
-	}
 	if s.point != "" {
 		if err := m.SetEvents(s.eventsFor(x.Options.NFS.Events)); err != nil {
 			return err
 		}
 	}
-	m.Run.Design, m.Run.Pair = lab.DesignNFS, x.id
+	m.Run.Design = lab.DesignNFS
+	if part {
+		m.Run.ID = x.id
+	} else {
+		m.Run.Pair = x.id
+	}
 	settled := x.Options.NFS
 	settled.Requested = s.asked
 	m.Run.NFS = &settled
@@ -189,7 +199,7 @@ func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsSt
 	if err := m.SecureAndSnapshot(ctx); err != nil {
 		return err
 	}
-	x.bundles = append(x.bundles, m.Run.ID)
+	x.bundles = append(x.bundles, m.SavedID())
 	return nil
 }
 
