@@ -36,7 +36,7 @@ func (c Choice) Factor() string {
 //	cpu:online="0-3,8",0-15
 //	client:nic:eth0/mtu=1500,9000
 //
-// A kernel argument without a value needs none to be typed either: cmdline:quiet.
+// A kernel argument without a value is typed without one: cmdline:quiet.
 func Parse(text string) (Choice, error) {
 	factorName, list, ok := strings.Cut(text, "=")
 	if !ok && strings.HasPrefix(text, "cmdline:") {

@@ -14,8 +14,8 @@ import (
 // the first line's and the second's: cmdline:slub_debug=absent,FZPU.
 //
 // Arguments that say where the root file system, the console or the boot image is are left out: a machine does not come
-// up without them. One that stands several times in a line (console=) has no level of its own and is left out where
-// both lines have the same, else refused.
+// up without them. An argument that is repeated in a line (console=) has no single level: it is left out where both
+// lines agree, else refused.
 func DifferingArguments(good, bad string) ([]string, error) {
 	fast, err := arguments(good)
 	if err != nil {
@@ -86,7 +86,7 @@ func levelOf(values []string) string {
 //	net.ipv4.tcp_rmem = 4096	131072	6291456
 //	# comments, and lines that begin with ; or -, are left out
 //
-// One that stands in one state only has no level in the other, and is left out.
+// A sysctl of one state only has no level in the other, and is left out.
 func DifferingSysctls(good, bad string) ([]string, error) {
 	fast, slow := sysctls(good), sysctls(bad)
 	var list []string

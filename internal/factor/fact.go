@@ -7,8 +7,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// OfFact is the factor that sets what a fact of a machine tells: of sysctl.vm.swappiness sysctl:vm.swappiness. Kernel
-// arguments are not among them, since a fact holds the whole command line; see DifferingArguments.
+// OfFact is the factor that sets what a fact reports: sysctl:vm.swappiness for sysctl.vm.swappiness. Kernel arguments
+// are not among them, since a fact holds the whole command line; see DifferingArguments.
 func OfFact(key string) (factorName string, ok bool) {
 	for _, f := range factSchemes() {
 		if name, is := strings.CutPrefix(key, f.facts); is {
@@ -19,7 +19,7 @@ func OfFact(key string) (factorName string, ok bool) {
 	return factorName, ok
 }
 
-// FactOf is the fact that tells what a factor sets; the other way round of OfFact.
+// FactOf is the fact that reports what a factor sets, the inverse of OfFact.
 func FactOf(factorName string) (key string, ok bool) {
 	for _, f := range factSchemes() {
 		if name, is := strings.CutPrefix(factorName, f.factors); is {
@@ -34,12 +34,12 @@ func FactOf(factorName string) (key string, ok bool) {
 	return "", false
 }
 
-// factSchemes are families of facts with the schemes whose factors they tell of, by what their names begin with.
+// factSchemes pair the prefixes of facts with those of the factors that set them.
 func factSchemes() []struct{ facts, factors string } {
 	return []struct{ facts, factors string }{{"sysctl.", "sysctl:"}, {"module.", "module:"}, {"disk.queue.", "queue:"}}
 }
 
-// factFactors are the factors that single facts tell of.
+// factFactors are the factors that set what single facts report.
 func factFactors() map[string]string {
 	return map[string]string{
 		"cpu.governor":                       "cpu:governor",
@@ -55,7 +55,7 @@ func factFactors() map[string]string {
 }
 
 // DifferingFactors are the settings in which two machines differ, as choices of two levels, the first machine's and the
-// second's; those of disks only where all disks of a machine have the same. Facts that one machine does not know are
+// second's; those of disks only where all disks of a machine have the same. Facts that are unknown on one machine are
 // left out, and so is what no factor sets.
 func DifferingFactors(good, bad []lab.Fact) []string {
 	fast, slow := levelsOfFacts(good), levelsOfFacts(bad)

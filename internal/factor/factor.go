@@ -1,12 +1,12 @@
-// Package factor is the settings that can be changed on a target and put back.
+// Package factor names the settings that an experiment can vary, and finds them on a target.
 //
 // A factor is named SCHEME:NAME ("sysctl:vm.dirty_ratio", "queue:scheduler"). Three classes differ in when a level
 // takes effect: factors of the load change what is run (job:, env:), factors of the boot take effect when the machine
 // is started again (cmdline:, kernel:, guest:), and all others are live: they are read, set and put back while the
-// machine runs, through a Journal, which has the old value on disk before a new one is set.
+// machine runs, by package journal, which has the old value on disk before a new one is set.
 //
-// A live factor is bound to a target as a Setting: the spots (files, mount options, parameters of an adapter) that hold
-// its level. A spot is plain data, so that a journal can hold it and another process can put it back.
+// A live factor is bound to a target as a [scheme.Setting]: the spots (files, mount options, parameters of an adapter)
+// that hold its level. A spot is plain data, so that a journal can hold it and another process can put it back.
 package factor
 
 import (

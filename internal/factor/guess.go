@@ -9,7 +9,7 @@ import (
 	"headroom/internal/yamlfile"
 )
 
-// unknown is the error of a name without a known scheme. Behind is what was typed behind the name: "=5,10".
+// unknown is the error of a name without a known scheme. Behind is what was typed after the name: "=5,10".
 func unknown(factorName, behind string) error {
 	factorName = strings.TrimSuffix(factorName, ":")
 	var words []string
@@ -25,8 +25,8 @@ func unknown(factorName, behind string) error {
 	return e
 }
 
-// guessFactor is the factor that a name without a known scheme most likely stands for: a setting that other tools call
-// so, or a scheme that is misspelt. It is empty where there is none.
+// guessFactor is the factor that a name without a known scheme most likely means: another tool's name for a setting, or
+// a misspelt scheme; empty if there is none.
 func guessFactor(typed string) string {
 	role, bare := SplitRole(typed)
 	if role != "" {

@@ -19,15 +19,14 @@ func SplitRole(factorName string) (role, bare string) {
 	return "", factorName
 }
 
-// concerns says whether what is said of one factor is about another: both may name an end, and where one of them names
-// none, it is about both.
+// concerns says whether two factors can be about the same end of a network; one that names no end is about both.
 func concerns(a, b string) bool {
 	first, _ := SplitRole(a)
 	second, _ := SplitRole(b)
 	return first == "" || second == "" || first == second
 }
 
-// KeepOfRole are the texts of what is to be kept that are about the machine of a role, without the role.
+// KeepOfRole selects the texts for --keep that are about the machine of a role, and removes the role from them.
 func KeepOfRole(texts []string, role string) []string {
 	var own []string
 	for _, text := range texts {

@@ -6,11 +6,11 @@ import (
 	"headroom/internal/plan"
 )
 
-// sequential says whether the targets are loaded by turns, and not all of them at once.
+// sequential says whether the targets are loaded in batches, and not all at once.
 func (t *jointRun) sequential() bool { return t.AtOnce > 0 && t.AtOnce < len(t.Measurements) }
 
-// batches are those who carry out a repetition at the same time, turn by turn. Who has saved it already, in an earlier
-// part of the run, has no turn.
+// batches are the sessions that carry out a repetition at the same time, batch by batch, without those that an earlier
+// part of the run has saved it for.
 func (t *jointRun) batches(all *jointRepetition, next plan.Repetition) []*jointRepetition {
 	if !t.sequential() {
 		return []*jointRepetition{all}
@@ -30,7 +30,7 @@ func (s *Session) has(r plan.Repetition) bool {
 	})
 }
 
-// completedByAll are the repetitions that all who have their cells have carried out.
+// completedByAll are the repetitions that all targets with their cells have carried out.
 func (t *jointRun) completedByAll() []plan.Done {
 	var done []plan.Done
 	for _, first := range t.sessions {

@@ -24,11 +24,11 @@ type commandState struct {
 	folder string
 	// started is what they start.
 	started target.Started
-	// begun is the cell whose preparation has begun and whose clean-up has not.
+	// begun is the cell that was prepared and not cleaned up yet.
 	begun string
 }
 
-// openCommands finds out what the cells that run commands need, and where they are to work.
+// openCommands finds out what the cells that run commands need, and in which folder they work.
 func (s *Session) openCommands(ctx context.Context) error {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Command != nil }) {
 		return nil

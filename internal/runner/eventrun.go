@@ -30,8 +30,8 @@ type ScheduledEvent struct {
 	Setting scheme.Setting
 }
 
-// fineRateStep is the step of a load's rate where events come upon it: the least that iperf3 takes, and as fine as
-// fio's thread is punctual.
+// fineRateStep is the step of a load's rate when there are events: the smallest that iperf3 takes, and as fine as fio's
+// thread is punctual.
 const fineRateStep = 100 * time.Millisecond
 
 // rateStep is the step of the rates that loads are to tell in; 0 where a second will do.
@@ -42,13 +42,13 @@ func (s *Session) rateStep() time.Duration {
 	return fineRateStep
 }
 
-// occurrence is what became of an event, by this machine's clock.
+// occurrence is when an event happened, by this machine's clock, and whether it failed.
 type occurrence struct {
 	began, ended         time.Time
 	undoBegan, undoEnded time.Time
 	uncertainty          time.Duration
 	failed               string
-	// announced says that its undoing is on disk, done that there is something to undo.
+	// announced says that the way to undo it is on disk, done that there is something to undo.
 	announced, done bool
 }
 
@@ -62,7 +62,7 @@ type eventRun struct {
 	err        error
 }
 
-// scheduledStep is a moment at which something is to be done, after the start of the load.
+// scheduledStep is something to do at a time after the start of the load.
 type scheduledStep struct {
 	after time.Duration
 	event int
@@ -91,8 +91,8 @@ func (s *Session) eventSchedule(ramp, expected time.Duration) []scheduledStep {
 	return all
 }
 
-// announceEvents puts on disk how the events of a load are undone, before it begins: flushing a disk in the middle of
-// it would upset it, too.
+// announceEvents puts on disk how the events of a load are undone, before it begins: flushing a disk during the load
+// would disturb it.
 func (s *Session) announceEvents(l load) (*eventRun, error) {
 	u := &eventRun{session: s, over: make(chan struct{}), gone: make(chan struct{})}
 	if l.cell == nil || s.Observer {
@@ -111,7 +111,7 @@ func (s *Session) announceEvents(l load) (*eventRun, error) {
 	return u, nil
 }
 
-// withdrawUnused what was announced and did not come.
+// withdrawUnused withdraws events that were announced and not carried out.
 func (r *eventRun) withdrawUnused() error {
 	var errs []error
 	for i := len(r.each) - 1; i >= 0; i-- {
@@ -172,7 +172,7 @@ func (u ScheduledEvent) journalName() string {
 	return "event: " + u.Text()
 }
 
-// do carries out an event. What goes wrong with it is told beside it: the load goes on.
+// do carries out an event. An error is recorded with the event, and the load goes on.
 func (r *eventRun) do(ctx context.Context, i int) {
 	e, h := r.session.Events[i], &r.each[i]
 	if e.Factor != "" {
@@ -271,7 +271,7 @@ func (r *eventRun) undoAll(ctx context.Context) {
 	}
 }
 
-// recordEvents takes down what the events did to a load that has ended.
+// recordEvents records what the events did to a load that has ended.
 func (s *Session) recordEvents(ctx context.Context, a *attempt) {
 	if len(a.done.occurrences) == 0 {
 		return
@@ -311,7 +311,7 @@ func (s *Session) recordEvents(ctx context.Context, a *attempt) {
 	s.analyzeEvents(a)
 }
 
-// recordEvents has those who did not carry out the events see what came of them.
+// recordEvents records the events for observers, which did not carry them out.
 func (j *jointRepetition) recordEvents(ctx context.Context) {
 	var occurrences []occurrence
 	for i, a := range j.attempts {

@@ -11,20 +11,20 @@ import (
 	"headroom/internal/target"
 )
 
-// How a fleet of targets is measured. Each is visited in its turn, some at a time: a connection takes hundreds of
-// kilobytes here and as much on whatever passes it on, so that none is held between two visits. Loads are started
-// ahead, one after the other, with the time at which all of them begin; nobody follows them. What a load has printed is
-// kept as soon as it is fetched.
+// How a fleet of targets is measured. Targets are visited one after another, some at a time: a connection takes
+// hundreds of kilobytes here and on whatever forwards it, so none is kept between visits. Loads are started in advance,
+// with the time at which all of them begin, and not followed. What a load has printed is saved as soon as it is
+// fetched.
 
 const (
-	// MinFleet is from how many targets on they are a fleet.
+	// MinFleet is the number of targets from which on they are a fleet.
 	MinFleet = 33
 	// concurrentVisits is how many are visited at the same time.
 	concurrentVisits = 16
 )
 
-// isFleet says whether the targets of a joint experiment are to be visited in their turns. Events come upon loads that
-// are followed.
+// isFleet says whether the targets of a joint experiment are visited one after another. Events need loads that are
+// followed.
 func isFleet(j JointMeasurement) bool {
 	if len(j.Measurements) < MinFleet {
 		return false
@@ -37,7 +37,7 @@ func isFleet(j JointMeasurement) bool {
 	return true
 }
 
-// disconnect gives back what a target holds between two visits.
+// disconnect closes the connection of a target between two visits.
 func disconnect(t target.Target) error {
 	if c, ok := t.(target.FleetMember); ok {
 		return c.Disconnect()
@@ -139,10 +139,10 @@ func (s *Session) startAt(ctx context.Context, a *attempt, begin time.Time) erro
 	return err
 }
 
-// pollInterval is how often a load is asked after that should have ended.
+// pollInterval is how often the state of a load is read that should have ended.
 const pollInterval = time.Second
 
-// collect takes from a load that nobody has followed what was measured, and keeps what it has printed.
+// collect reads the result of a load that was not followed, and saves what it has printed.
 func (s *Session) collect(ctx context.Context, a *attempt) error {
 	r, l := a.running, a.load
 	a.running = nil
@@ -173,7 +173,7 @@ func (s *Session) collect(ctx context.Context, a *attempt) error {
 	return err
 }
 
-// cleanupFleet ends the loads of a repetition that were not gathered, and removes what they have left.
+// cleanupFleet ends the loads of a repetition that were not collected, and removes what they have left.
 func cleanupFleet(ctx context.Context, j *jointRepetition) {
 	after := context.WithoutCancel(ctx)
 	_ = Visits(after, len(j.sessions), func(ctx context.Context, i int) error {

@@ -17,7 +17,7 @@ import (
 // pollPeriod is how often a load in progress is looked at. Each look reads the last lines of a file in memory.
 const pollPeriod = time.Second
 
-// run starts a load and tells of its progress until it ends. When ctx is cancelled the load is killed first.
+// run starts a load and reports its progress until it ends. When ctx is cancelled the load is killed first.
 func (s *Session) run(ctx context.Context, l load) (finished, error) {
 	r, err := s.begin(ctx, l)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Session) begin(ctx context.Context, l load) (*running, error) {
 // finish takes what a load has printed, or ends it where waiting for it came to an error.
 func (s *Session) finish(ctx context.Context, r *running, err error) (finished, error) {
 	done, job, l := r.finished, r.Job, r.load
-	// What was done is undone before anything else, also where the load is to be killed: it may hang because of it.
+	// Events are undone before anything else, also before the load is killed: it may hang because of them.
 	err = errors.Join(err, r.eventRun.end())
 	done.occurrences = r.eventRun.each
 	after := context.WithoutCancel(ctx)
@@ -92,7 +92,7 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 		done.Printed, err = l.engine.Collect(after, job)
 	}
 	if err != nil {
-		// A target that can't be reached any more does not say what goes on there.
+		// Whether the load still runs is unknown on a target that can't be reached.
 		if kill := job.Kill(after, 0); kill != nil {
 			s.outcome.Aborted = true
 		}
@@ -100,7 +100,7 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 		return finished{}, err
 	}
 	if done.State.ExitCode != 0 {
-		// A load generator that was killed leaves its workers behind, which would go on beside the next load.
+		// A load generator that was killed leaves its workers behind, which would run during the next load.
 		if kill := job.Kill(after, 0); kill != nil {
 			s.outcome.Aborted = true
 			return finished{}, kill
@@ -109,7 +109,7 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 	return done, nil
 }
 
-// await tells of a load's progress until it ends. An error says that the load must be ended now.
+// await reports a load's progress until it ends. An error says that the load must be ended now.
 func (s *Session) await(ctx context.Context, running *finished, l load) error {
 	ticker := time.NewTicker(pollPeriod)
 	defer ticker.Stop()
@@ -205,7 +205,7 @@ func rates(before, now validity.Counters) (iops, bandwidth float64) {
 	return iops / seconds, bandwidth / seconds
 }
 
-// progress is what the load said last of how it is getting on.
+// progress is what the load last printed about its progress.
 func (s *Session) progress(ctx context.Context, job target.Job, l load, taken time.Duration) Progress {
 	e := Progress{Doing: l.doing, Cell: l.cell, Left: max(0, l.expected-taken)}
 	text, err := job.Tail(ctx, "stdout", 1024)

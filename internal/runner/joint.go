@@ -15,16 +15,16 @@ type jointRepetition struct {
 	sessions []*Session
 	attempts []*attempt
 	offsets  []clock.Offset
-	// repetitionOf is what the repetition is for one of them, and begins is called when all are ready and none has
+	// repetitionOf is what the repetition is for one of them, and onStart is called when all are ready and none has
 	// begun.
 	repetitionOf func(s *Session) plan.Repetition
 	onStart      func()
-	// load has all of them begin at the same moment, and returns when they have ended. errs are why loads came to no
-	// end, err is why nothing is to be kept.
+	// load has all of them begin at the same moment, and returns when they have ended. errs are why loads did not end,
+	// err is why nothing is kept.
 	load func(ctx context.Context) (errs []error, err error)
-	// cleanup ends what is beside the loads, and deletes what their jobs have left.
+	// cleanup ends what runs besides the loads, and deletes what their jobs have left.
 	cleanup func(ctx context.Context)
-	// replaces says that a lost target is replaced, and not done without.
+	// replaces says that lost targets are replaced instead of dropped.
 	replaces bool
 }
 
@@ -36,8 +36,8 @@ func newJoint(sessions []*Session) *jointRepetition {
 	return j
 }
 
-// repeat carries out the repetition on all of them, and has it kept. When a target is lost and another can be had in
-// its place, all of them carry it out again.
+// repeat carries out the repetition on all of them, and has it kept. When a target is lost and can be replaced, all of
+// them carry it out again.
 func (j *jointRepetition) repeat(ctx context.Context, keep func() error) error {
 	for {
 		kept, failed := j.attempt(ctx, keep)
@@ -66,7 +66,7 @@ func (j *jointRepetition) attempt(ctx context.Context, keep func() error) (kept 
 	return true, keep()
 }
 
-// joined are several errors as one, what all say alike once.
+// joined are several errors as one, without duplicates.
 func joined(errs []error) error {
 	var all []error
 	for _, err := range errs {
@@ -79,7 +79,7 @@ func joined(errs []error) error {
 
 // runFollowed is the load of targets that are followed, all of them at the same time.
 func (j *jointRepetition) runFollowed(ctx context.Context) (errs []error, err error) {
-	// One that is stopped half-way into a level would look like one that is lost.
+	// A target that is interrupted while it enters an arm would look like a lost one.
 	entered := j.forEach(func(i int, s *Session) (err error) {
 		j.attempts[i], err = s.enterArm(ctx, j.repetitionOf(s))
 		return err
@@ -93,7 +93,7 @@ func (j *jointRepetition) runFollowed(ctx context.Context) (errs []error, err er
 	if err != nil {
 		return nil, err
 	}
-	// The counters are read when nobody prepares anything any more.
+	// The counters are read when all have been prepared.
 	err = j.forAll(ctx, func(ctx context.Context, i int, s *Session) error {
 		j.offsets[i] = clock.ReadOffset(ctx, s.Target)
 		return s.prepareLoad(ctx, j.attempts[i])
@@ -144,8 +144,8 @@ func (j *jointRepetition) forEach(f func(i int, s *Session) error) []error {
 	return errs
 }
 
-// forAll is each for what is of no use when one of the sessions fails: then the others are stopped. The error is what
-// failed first.
+// forAll is forEach for what is useless when one of the sessions fails: then the others are stopped. It returns the
+// first error.
 func (j *jointRepetition) forAll(ctx context.Context, f func(ctx context.Context, i int, s *Session) error) error {
 	within, stop := context.WithCancel(ctx)
 	defer stop()

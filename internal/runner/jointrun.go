@@ -14,8 +14,8 @@ import (
 
 // JointMeasurement is an experiment on several targets whose loads are started at the same moment.
 type JointMeasurement struct {
-	// Measurements are those of the targets, each with its role. Their cells have the names that CellOf gives, and
-	// nobody asks their plans. One that lacks a cell stays idle while the others carry it out.
+	// Measurements are those of the targets, each with its role. Their cells have the names that CellOf gives. One that
+	// lacks a cell stays idle while the others carry it out.
 	Measurements []Measurement
 	// Sums are the cells that hold what several did together: of the role AllTargets, which each cell has, and of
 	// Groups.
@@ -30,7 +30,7 @@ type JointMeasurement struct {
 	AtOnce int
 	// Saved are the repetitions of Sums that an earlier part of the run saved.
 	Saved []lab.Repetition
-	// Progress is told what happens; it must return at once.
+	// Progress is called with what happens; it must return at once.
 	Progress func(Progress)
 }
 
@@ -58,13 +58,13 @@ type jointRun struct {
 	JointMeasurement
 	saver    Saver
 	sessions []*Session
-	// fleet says that there are so many that each is visited in its turn, and nothing is held for it between two
-	// visits. lead is how long before they begin loads are started then.
+	// fleet says that there are so many that they are visited one after another and disconnected between visits. lead
+	// is how long in advance loads are started then.
 	fleet bool
 	lead  time.Duration
 	sums  []lab.Repetition // without their distributions and series
 
-	// mu guards what the sessions tell at the same time.
+	// mu guards what the sessions report at the same time.
 	mu    sync.Mutex
 	rates []Progress
 }
@@ -160,9 +160,8 @@ func (t *jointRun) Next(context.Context) (plan.Repetition, bool, error) {
 	return next, more, nil
 }
 
-// Repeat carries out one repetition on all targets, all of them at once or by turns. When the load of one fails, the
-// others are kept; when a target is lost, nothing is, and where another can be had in its place, all of its turn carry
-// it out again.
+// Repeat carries out one repetition on all targets, at once or in batches. When the load of one fails, the others are
+// kept; when a target is lost, nothing is, and where it can be replaced, all of its batch carry it out again.
 func (t *jointRun) Repeat(ctx context.Context, next plan.Repetition) error {
 	all, err := t.jointFor(next.Cell)
 	if err != nil {
@@ -254,7 +253,7 @@ func (t *jointRun) sumCell(id string) *Cell {
 	return &t.Sums[i]
 }
 
-// onProgress passes on what a session tells. Rates are those of all.
+// onProgress passes on what a session reports. Rates are those of all.
 func (t *jointRun) onProgress(i int, e Progress) {
 	if e.Cell == nil {
 		e.Doing = t.Measurements[i].Role + ": " + e.Doing

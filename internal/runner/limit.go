@@ -12,12 +12,12 @@ import (
 	"headroom/internal/unit"
 )
 
-// How long a load may go on. One that hangs is ended, and its repetition has failed; the run goes on with the next one.
+// How long a load may go on. A load that hangs is ended, its repetition has failed, and the run goes on.
 const (
 	// timeAllowance is the least that a load may take beyond its own time.
 	timeAllowance = time.Minute
 	// dataTimeAllowance is for a load of fio's that may lay out files of its own before its time, or flush a cache
-	// after it, and for one that events come upon: what it works on may take minutes to come back.
+	// after it, and for one with events: what it works on may take minutes to come back.
 	dataTimeAllowance = 10 * time.Minute
 	// maxLoadTime is for a load that does not say how long it takes, nor how much it moves.
 	maxLoadTime = 24 * time.Hour

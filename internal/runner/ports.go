@@ -49,10 +49,9 @@ func (s *Session) pathEndsOf(claims map[string]validity.ReportedTraffic, before,
 	}
 }
 
-// checkPorts holds what tests that went on at the same time claim together against what the ports counted meanwhile:
-// where several take one port, none by itself tells, and through a loopback each passes twice. The counters are those
-// from before the first of them began to after the last had ended. It adds what it finds to the repetitions, and
-// returns it.
+// checkPorts compares what simultaneous tests claim together with what the ports counted meanwhile: where several take
+// one port, no single one can be checked, and a loopback counts each twice. The counters are those from before the
+// first of them began to after the last had ended. It adds what it finds to the repetitions, and returns it.
 func checkPorts(attempts []*attempt) []lab.Warning {
 	var ends []networkPathEnd
 	claimed := true
@@ -83,8 +82,7 @@ func checkPorts(attempts []*attempt) []lab.Warning {
 	return printed
 }
 
-// minCarriedShare is the part of all that went through the ports of a machine from which on one of them was a way of
-// the load.
+// minCarriedShare is the share of a machine's traffic from which on a port counts as one that the load took.
 const minCarriedShare = 0.01
 
 // serverTraffic is what went between a mount and its server meanwhile, by the ports and by the connections of the
@@ -143,7 +141,7 @@ func portsOfAll(sessions []*Session, attempts []*attempt) []lab.PortTraffic {
 	return all
 }
 
-// expectedFirst has ports that were meant stand before others.
+// expectedFirst sorts expected ports before others.
 func expectedFirst(p lab.PortTraffic) int {
 	if p.Expected {
 		return 1

@@ -14,7 +14,7 @@ import (
 	"headroom/internal/validity"
 )
 
-// attempt is a repetition on its way: first made ready, then carried out, then recorded.
+// attempt is one attempt at a repetition: prepared, carried out, recorded.
 type attempt struct {
 	cell   Cell
 	rep    lab.Repetition
@@ -23,13 +23,13 @@ type attempt struct {
 	// began is when its preparation did.
 	began  time.Time
 	before validity.Counters
-	// server has the counters of the server of a network's test, and passed what went through the ports of both ends.
+	// server has the counters of the server of a network's test, and pathEnds what went through the ports of both ends.
 	server         *validity.ServerCounters
 	backends       []validity.EndCounters
 	pathEnds       []networkPathEnd
 	kernelCounters counters.Kernel
 	done           finished
-	// running is the load while it goes on apart; nil where it is followed, and when it was gathered.
+	// running is the load of a target of a fleet, until it is collected; nil where loads are followed.
 	running *running
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
 	started time.Time
@@ -113,8 +113,8 @@ func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 	return err
 }
 
-// runLoad runs the load of a repetition, and takes from it what was measured. After it the job is still to be
-// forgotten.
+// runLoad runs the load of a repetition, and takes from it what was measured. The job's folder must be removed after
+// it.
 func (s *Session) runLoad(ctx context.Context, a *attempt) error {
 	a.rep.Start = time.Now()
 	done, err := s.run(ctx, a.load)
@@ -127,7 +127,7 @@ func (s *Session) runLoad(ctx context.Context, a *attempt) error {
 // readResult takes from a load that has ended what was measured.
 func (s *Session) readResult(ctx context.Context, a *attempt, done finished) error {
 	a.done = done
-	// From here on the repetition is finished; whatever the user stops now, it is kept.
+	// From here on the repetition is kept, even if the user interrupts.
 	ctx = context.WithoutCancel(ctx)
 	a.rep.Command = done.Argv
 	after, err := s.counters.Read(ctx)
@@ -219,8 +219,8 @@ func (s *Session) saveResult(a *attempt) error {
 	return errors.Join(s.keepPrinted(a, ""), s.saver.Repetition(a.rep))
 }
 
-// keepPrinted gives the saver what was printed, once, and lets go of it here. A role is in the names by which it is
-// kept, where there are several.
+// keepPrinted gives the saver what was printed, once, and frees it here. A role is in the names by which it is kept,
+// where there are several.
 func (s *Session) keepPrinted(a *attempt, role string) error {
 	if a.done.Job == nil || a.rep.Raw != nil { // nothing was printed, or it is kept already
 		return nil

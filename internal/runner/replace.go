@@ -10,7 +10,7 @@ import (
 	"headroom/internal/target"
 )
 
-// mostReplacements is how often a run goes on after its target was lost: what is lost more often is no place to
+// mostReplacements is how often a run goes on after its target was lost: a target that is lost more often is unfit to
 // measure on.
 const mostReplacements = 3
 
@@ -73,13 +73,12 @@ func (s *Session) replace(ctx context.Context, next plan.Repetition, failed erro
 		}
 		s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "target-lost", Text: text})
 	}
-	// Nothing goes on any more of what could not be ended.
+	// What could not be ended is gone with the target.
 	s.outcome.Aborted = false
 	return s.reattach(ctx)
 }
 
-// generations tell the ends that are there from those that were there before, one of which another session may have
-// replaced.
+// generations identify the present ends: another session may have replaced one.
 func (s *Session) generations() (words [2]string) {
 	for i, p := range s.replaceable() {
 		words[i] = p.Generation()
@@ -87,7 +86,7 @@ func (s *Session) generations() (words [2]string) {
 	return words
 }
 
-// reattach prepares the session for ends of which one was replaced: what runs next finds a machine that was away.
+// reattach prepares the session for ends of which one was replaced.
 func (s *Session) reattach(ctx context.Context) error {
 	s.visit, s.previous = visitID{}, ""
 	if err := s.afterBoot(ctx); err != nil {

@@ -27,8 +27,8 @@ type Saver interface {
 	Raw(name string, data []byte) error
 	Repetition(lab.Repetition) error
 	Commit() error
-	// AnnounceLeftovers records what would be left behind, before it comes to be. It replaces what was told of the same
-	// target and jobs, and keeps what was told of others.
+	// AnnounceLeftovers records what a kill would leave behind, before it exists. It replaces what was recorded for the
+	// same target and jobs, and keeps the rest.
 	AnnounceLeftovers(lab.Leftovers) error
 }
 
@@ -91,13 +91,12 @@ type Measurement struct {
 	// CountKernel says that what the kernel counts is read before and after each load. On a machine with a thousand
 	// CPUs that is megabytes.
 	CountKernel bool
-	// Events are the events that come upon each load. Bystander says that another experiment of a joint one carries
-	// them out.
+	// Events are carried out during each load. Observer says that another measurement of a joint one carries them out.
 	Events   []ScheduledEvent
 	Observer bool
 	// Saved are the repetitions that an earlier part of the run saved.
 	Saved []lab.Repetition
-	// Progress is told what happens; it must return at once.
+	// Progress is called with what happens; it must return at once.
 	Progress func(Progress)
 }
 

@@ -36,7 +36,7 @@ func (s *Session) filename() string {
 	return s.scratch
 }
 
-// passedFilename is filename as the load generator gets it: a file that is held goes by its descriptor, wherever its
+// passedFilename is filename as the load generator gets it: the descriptor of a file that is held open, wherever its
 // path leads.
 func (s *Session) passedFilename() string {
 	if s.held == nil {
@@ -45,8 +45,8 @@ func (s *Session) passedFilename() string {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.held.file.Fd())
 }
 
-// makeScratch makes the scratch file before a load does, where a name in the directory could be taken by others. It has
-// its size, so that fio has no reason to make another one.
+// makeScratch makes the scratch file before a load does, where other users could take its name. It has its size, so
+// that fio has no reason to make another one.
 func (s *Session) makeScratch(ctx context.Context) error {
 	if !s.dirAccess.Shared || s.scratchMade || s.SharedScratch != nil {
 		return nil
@@ -106,7 +106,7 @@ func (s *Session) makeRemoteScratch(ctx context.Context) error {
 	return err
 }
 
-// resetScratch removes what is left of a scratch file that is to be made once more.
+// resetScratch removes what is left of a scratch file before it is made again.
 func (s *Session) resetScratch(ctx context.Context) error {
 	if !s.scratchMade {
 		return nil

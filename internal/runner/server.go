@@ -27,8 +27,7 @@ type Server struct {
 	Target  target.Target
 	Address string
 	Port    int
-	// Assigned says that the address is what the target was given where it was made, and not what somebody has named:
-	// another one in its place has another.
+	// Assigned says that the address was assigned to the target, and not named by the user: a replacement has another.
 	Assigned bool
 	// Role is that of the server in its run, and ClientRole that of the other end.
 	Role, ClientRole string
@@ -47,7 +46,7 @@ func (s *Server) find(ctx context.Context) error {
 	return err
 }
 
-// clientArgv and serverArgv are the argument vectors of the two ends, behind what places them.
+// clientArgv and serverArgv are the argument vectors of the two ends, after the commands that place them.
 func (s *Session) clientArgv(cell Cell) []string {
 	g, _ := served.Of(cell.Engine)
 	return slices.Concat(cell.Placement[ClientEnd],
@@ -137,7 +136,7 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	}
 }
 
-// addServerOutput adds to why a test has no result what its server said, which is nowhere else.
+// addServerOutput adds what the server printed to the reason why a test has no result: it is kept nowhere else.
 func (s *Session) addServerOutput(ctx context.Context, warnings []lab.Warning) {
 	if s.serverJob == nil {
 		return
@@ -156,8 +155,7 @@ func (s *Session) addServerOutput(ctx context.Context, warnings []lab.Warning) {
 	}
 }
 
-// stopServer ends the server of a test, whatever became of it. A server of one test has ended by itself where all went
-// well.
+// stopServer ends the server of a test in any case. A server of one test has ended by itself where all went well.
 func (s *Session) stopServer(ctx context.Context) []lab.Warning {
 	job := s.serverJob
 	if job == nil {
@@ -178,7 +176,7 @@ func (s *Session) stopServer(ctx context.Context) []lab.Warning {
 			s.Server.Target.Name(), err, unit.Duration(served.Longest(0)))}}
 }
 
-// endServerAndCommand ends what a repetition has running beside its load, and carries out what comes after it.
+// endServerAndCommand ends what a repetition runs besides its load, and carries out what comes after it.
 func (s *Session) endServerAndCommand(ctx context.Context, cell Cell) []lab.Warning {
 	if _, network := served.Of(cell.Engine); network {
 		return s.stopServer(ctx)
@@ -200,7 +198,7 @@ func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 	var others []string
 	found := false
 	for _, l := range links {
-		// The interface of a port of InfiniBand is not told: that may be the one.
+		// The interface of an InfiniBand port is unknown: it may be this one.
 		if l.Interface == own || l.Interface == "" {
 			found = true
 		}
@@ -234,11 +232,10 @@ func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 }
 
 // maxMissed is how often a repetition is carried out again because its client missed its server: a machine on which it
-// does so four times is no place to measure on.
+// does so four times is unfit to measure on.
 const maxMissed = 3
 
-// errMissed is why a repetition is carried out again: nothing was measured in it, and nothing is wrong with what is
-// measured.
+// errMissed is why a repetition is repeated: it measured nothing, and the target is not at fault.
 var errMissed = errors.New("perftest's client came before its server listened again")
 
 // missed says whether perftest's client came before its server listened again.

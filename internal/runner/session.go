@@ -27,11 +27,11 @@ type Session struct {
 	done     []plan.Done
 	boot     string
 	counters *counters.Reader
-	// serverCounters are the gauges of the server of a network's tests; nil where there is none. Both ends may be
-	// oneMachine.
+	// serverCounters are those of the server of a network's tests; nil where there is none. oneMachine says that both
+	// ends are the same machine.
 	serverCounters *counters.Reader
 	oneMachine     bool
-	// backends are the gauges of the machines behind the place, in their order.
+	// backends are the counters of the machines behind the place, in their order.
 	backends []*counters.Reader
 	// clientPorts and serverPorts are those of the two ends. joint says that others measure at the same time, so that
 	// what ports counted is only known of all together.
@@ -50,8 +50,8 @@ type Session struct {
 	spare time.Duration
 
 	scratch string // path of the scratch file, once it is announced
-	// scratchMade says that it was made before the first load, because others can make names in the directory; ground
-	// is what else they can do.
+	// scratchMade says that it was made before the first load, because others can make names in the directory;
+	// dirAccess is what else they can do.
 	scratchMade bool
 	dirAccess   workspace.Access
 	// held is the file where it is held open, and inode its number where it was.
@@ -64,19 +64,20 @@ type Session struct {
 	entrySteps  []string // before the current load
 	commands    commandState
 	jobCount    int
-	// serverJob is the server of the test that goes on, and servers are how many there were.
+	// serverJob is the server of the current test, and serverCount how many there were.
 	serverJob   target.Job
 	serverCount int
 	// eventRuns are how many jobs of events there were.
 	eventRuns int
-	// replacements is how often an end was lost and replaced; met are the generations that were looked at.
+	// replacements is how often an end was lost and replaced; knownGenerations are those that the counters were opened
+	// for.
 	replacements     int
 	knownGenerations [2]string
 	// preparationTime is how long the current repetition waited for a layout that all the later ones share.
 	preparationTime time.Duration
 }
 
-// Open announces what a kill from now on would leave behind, and takes up what an earlier part of the run has kept.
+// Open announces what a kill from now on would leave behind, and adds what an earlier part of the run has saved.
 // Nothing is written to the place yet.
 func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	s := &Session{Measurement: e, saver: saver}
@@ -154,7 +155,7 @@ func (s *Session) LaidOut() SharedScratch { return SharedScratch{filepath.Base(s
 // Done is what plans look at: all repetitions that have ended, kept ones included, in their order.
 func (s *Session) Done() []plan.Done { return s.done }
 
-// restoreSaved takes up what an earlier part of the run has measured.
+// restoreSaved adds what an earlier part of the run has measured.
 func (s *Session) restoreSaved(kept []lab.Repetition) error {
 	s.outcome.Repetitions = slices.Clone(kept)
 	s.outcome.Measured, s.jobCount, s.serverCount, s.eventRuns = len(kept), len(kept), len(kept),

@@ -184,9 +184,8 @@ func timingWarnings(at []clock.Timestamp, parts []lab.Repetition) []lab.Warning 
 	return validity.StartSkew(distance, uncertainty, time.Duration(shortest*float64(time.Second)))
 }
 
-// startTimes are the moments at which loads really started, first those of fio itself, and where one of them does not
-// tell, the starts of the processes of all: the two differ by the time that fio needs to get going, which must not look
-// like a distance.
+// startTimes are when loads really started: by what fio prints, or, where one of them does not say, by the starts of
+// all processes. The two differ by the time that fio takes to start, which must not look like a skew.
 func startTimes(attempts []*attempt, offsets []clock.Offset) []clock.Timestamp {
 	printed := !slices.ContainsFunc(attempts, func(a *attempt) bool { return a.started.IsZero() })
 	storage := !slices.ContainsFunc(attempts, func(a *attempt) bool { return !lab.ByFio(a.cell.Engine) })
@@ -198,7 +197,7 @@ func startTimes(attempts []*attempt, offsets []clock.Offset) []clock.Timestamp {
 					time.Millisecond}
 			continue
 		}
-		// Targets tell of their jobs in this machine's time already.
+		// Targets report the times of jobs by this machine's clock already.
 		timestamps[i] = clock.Timestamp{Time: a.done.State.Started, Uncertainty: offsets[i].Uncertainty}
 		// What fio needs to get going is much the same everywhere; a test of a network waits for its other end, before
 		// and after.
@@ -223,8 +222,8 @@ func leadOf(a *attempt) time.Duration {
 	return 0
 }
 
-// spread is half of the time in which the process of a load was there and the load did not run, beyond its lead: it
-// connected, or told its results.
+// spread is half of the time in which the process of a load existed and the load did not run, beyond its lead: it
+// connected, or printed results.
 func spread(a *attempt, lead time.Duration) time.Duration {
 	if a.done.State.Ended.IsZero() || a.rep.Seconds == 0 {
 		return 0

@@ -86,7 +86,7 @@ func (s *Session) checkScratch(ctx context.Context) error {
 	return nil
 }
 
-// readMachine takes down the boot and the counters as they are now.
+// readMachine records the boot and the counters as they are now.
 func (s *Session) readMachine(ctx context.Context) error {
 	s.knownGenerations = s.generations()
 	files, err := s.Target.ReadFiles(ctx, target.BootIDFile)

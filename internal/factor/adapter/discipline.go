@@ -41,8 +41,8 @@ func checkDiscipline(name, level string) error {
 	return nil
 }
 
-// bindDiscipline is the queueing discipline that an adapter sends through. One that somebody has set up is refused,
-// since its options can't be put back; those that the kernel gives to an adapter by itself have the handle 0.
+// bindDiscipline is the queueing discipline that an adapter sends through. One that was configured is refused, since
+// its options can't be put back; those that the kernel assigns have the handle 0.
 func bindDiscipline(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, error) {
 	device, err := w.AdapterName(name)
 	if err != nil {

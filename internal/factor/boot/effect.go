@@ -26,8 +26,8 @@ import (
 type Effect struct {
 	// Argument as it stands on the command line.
 	Argument string
-	// Verified: the kernel shows what the argument asks for. Missed: it shows something else. Neither where nothing
-	// tells.
+	// Verified: the kernel shows what the argument asks for. Missed: it shows something else. Neither is set if nothing
+	// shows it.
 	Verified, Missed bool
 	// Why is what shows it, or why nothing does: "/sys/module/nvme/parameters/io_queue_depth shows 1024".
 	Why string
@@ -37,7 +37,7 @@ type Effect struct {
 type verdict int
 
 const (
-	silent verdict = iota // it tells nothing about the argument
+	silent verdict = iota // it is no evidence about the argument
 	holds
 	fails
 )
@@ -155,7 +155,7 @@ func lastArgument(line []kernelArgument, name string) int {
 type shownKernel struct {
 	ctx    context.Context
 	target target.Target
-	// log is read when it is asked for first; nil until then.
+	// log is read when it is first needed; nil until then.
 	log *string
 }
 
@@ -210,7 +210,7 @@ func (k *shownKernel) unknown(a kernelArgument) bool {
 	return found != nil && slices.Contains(strings.Fields(found[1]), a.text)
 }
 
-// judge asks all evidence of an argument. One piece that holds is enough, unless every one has to.
+// judge weighs all evidence of an argument. One piece that holds is enough, unless none may fail.
 func (k *shownKernel) judge(a kernelArgument, rows []evidence) Effect {
 	e := Effect{Argument: a.text}
 	var why [3][]string
@@ -339,7 +339,7 @@ func (k *shownKernel) glob(pattern string) []string {
 	return matches
 }
 
-// read a file or the log; of it what is to be found, where something is.
+// read a file or the log, or the part of it that find matches.
 func (k *shownKernel) read(where, find string) showing {
 	s := showing{where: where}
 	if where == kernelLog {

@@ -8,7 +8,7 @@ import (
 
 // evidence is where a kernel shows the effect of one of its arguments. What the table does not have is looked for by
 // its form: MODULE.PARAMETER in /sys/module, sysctl.NAME in /proc/sys, and the few parameters of the kernel itself in
-// /sys/module/kernel. What is not sure is not in it: a wrong row would refuse an argument that works.
+// /sys/module/kernel. It has only what is certain: a wrong row would refuse an argument that works.
 type evidence struct {
 	// argument with underscores, and the value that the row is about: "*" for any, empty for an argument without a
 	// value.
@@ -22,7 +22,7 @@ type evidence struct {
 	find string
 	// holds says whether what is shown is what was asked for.
 	holds func(asked, shown string) verdict
-	// every says that nothing may speak against it; otherwise one file that speaks for it is enough.
+	// every says that one file that contradicts it is enough to refuse; otherwise one that confirms it is enough.
 	every bool
 	// since is the first version that shows it so.
 	since string

@@ -10,7 +10,7 @@ import (
 )
 
 // equals says whether two texts are one value to the kernel. Where they differ, but only one is a number or a switch,
-// the text may well be that value in other words.
+// the text may be that value, written otherwise.
 func equals(asked, shown string) verdict {
 	switch {
 	case spot.Same(switched(asked), switched(shown)):
@@ -39,7 +39,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// numbers are equal or not; anything else tells nothing.
+// numbers are equal or not; anything else is no evidence.
 func numbers(asked, shown string) verdict {
 	if !isNumber(asked) || !isNumber(shown) {
 		return silent
@@ -47,7 +47,7 @@ func numbers(asked, shown string) verdict {
 	return equals(asked, shown)
 }
 
-// words are equal or not; numbers tell nothing.
+// words are equal or not; numbers are no evidence.
 func words(asked, shown string) verdict {
 	if isNumber(asked) {
 		return silent
@@ -55,7 +55,7 @@ func words(asked, shown string) verdict {
 	return equals(asked, shown)
 }
 
-// onlyEqual tells nothing where the texts differ.
+// onlyEqual takes texts that differ for no evidence.
 func onlyEqual(asked, shown string) verdict {
 	if spot.Same(asked, shown) {
 		return holds
@@ -73,7 +73,7 @@ func oneOf(wanted ...string) func(asked, shown string) verdict {
 	}
 }
 
-// among is a word that is the right one, or one of those that are not; any other tells nothing.
+// among is a word that is the right one, or one of those that are not; any other is no evidence.
 func among(right string, wrong ...string) func(asked, shown string) verdict {
 	return func(_, shown string) verdict {
 		switch {
@@ -120,9 +120,9 @@ func no(asked, shown string) verdict {
 	return holds
 }
 
-// mitigationOff reads a file of vulnerabilities. What follows "Vulnerable" after a colon is what is done all the same,
-// or what is lacking to do something, but for Spectre v1 of x86, whose usual mitigations can't be switched off. Other
-// processors have no switch for it at all.
+// mitigationOff reads a file of vulnerabilities. A colon after "Vulnerable" introduces a partial mitigation, or what is
+// missing for one, except for Spectre v1 of x86, whose usual mitigations can't be switched off. Other processors have
+// no switch for it.
 //
 //	Vulnerable; SMT vulnerable
 //	Vulnerable, IBPB: disabled, STIBP: disabled
@@ -144,7 +144,7 @@ func mitigationOff(_, shown string) verdict {
 	return silent
 }
 
-// mitigated is the other way round.
+// mitigated is the inverse.
 func mitigated(asked, shown string) verdict {
 	switch mitigationOff(asked, shown) {
 	case holds:
@@ -155,7 +155,7 @@ func mitigated(asked, shown string) verdict {
 	return silent
 }
 
-// countOfCPUs holds a list of CPUs against how many there may be. A machine that has fewer anyway tells nothing.
+// countOfCPUs compares the length of a list of CPUs with a limit. A machine that has fewer anyway is no evidence.
 func countOfCPUs(asked, shown string) verdict {
 	most, err := strconv.Atoi(asked)
 	cpus, unread := cpulist.Parse(shown)

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Spec is what an arm's levels ask of the next start of a machine; those of other classes are not looked at. Two
-// arms with the same spec can share a boot.
+// Spec is what an arm's levels require of the next boot of a machine; levels of other classes are ignored. Two arms
+// with the same spec can share a boot.
 func Spec(levels map[string]string) target.BootSpec {
 	var spec target.BootSpec
 	for _, factor := range slices.Sorted(maps.Keys(levels)) {

@@ -116,7 +116,7 @@ func smt(ctx context.Context, w scheme.Scope, s scheme.Setting) (scheme.Setting,
 	return s, err
 }
 
-// invert is for no_turbo, which is 1 where boost is 0.
+// invert makes boost of no_turbo, which is 1 when boost is 0.
 func invert(s *scheme.Setting) {
 	flip := func(v string) string { return map[string]string{"0": "1", "1": "0"}[v] }
 	s.Values = func(level string) ([]string, error) { return []string{flip(level)}, nil }

@@ -18,9 +18,9 @@ import (
 	"headroom/internal/target"
 )
 
-// Journal changes settings of one target and puts them back. What was there is on disk, flushed, before anything else
-// is. A file is one journal, made for one run and gone when nothing of it is left; a lock on it, which the kernel lets
-// go when the process ends in any way, tells a journal in use from one that a killed process has left.
+// Journal changes settings of one target and puts them back. The old values are on disk, flushed, before new ones are
+// set. A file is one journal, made for one run and removed when all of it is undone. It is locked while it is in use;
+// the kernel releases the lock when the process ends, so a journal without one was left by a killed process.
 //
 // Its lines are JSON: a heading, then a line before each change and one after it, and one when it has been undone.
 //
@@ -36,7 +36,7 @@ type Journal struct {
 	// open are the changes that are not undone, in the order in which they were made.
 	open []*step
 	seq  int
-	// damaged are lines that nobody can read, and yet whole ones follow.
+	// damaged are unreadable lines before the last one.
 	damaged        []string
 	keepRules      []keepRule
 	externalChange ExternalChange
@@ -55,12 +55,11 @@ const (
 	Accept                        // leave it, and forget the change
 )
 
-// AtStep has f called before every step of changing and undoing, with its name. It exists so that a test can end the
-// process at each.
+// AtStep sets a function that is called before every step of a change and of its undoing, with the step's name, so that
+// tests can kill the process there.
 func (j *Journal) AtStep(f func(step string)) { j.atStep = f }
 
-// OnExternalChange says what Undo does where somebody else has changed a value since. Without it such a value is
-// reported.
+// OnExternalChange says what Undo does where somebody else has changed a value since. The default is Report.
 func (j *Journal) OnExternalChange(f ExternalChange) { j.externalChange = f }
 
 // ID of the journal; Target is the name of the target it is about.
@@ -180,7 +179,7 @@ func without(spots, others []spot.Spot) []spot.Spot {
 	return left
 }
 
-// apply sets the values of a step and holds what is in effect against what was asked for.
+// apply sets the values of a step, and compares what is in effect with what was requested.
 func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error {
 	readings, failed, err := j.writeSpots(ctx, "change", next.Spots, func(p position) string { return p.New })
 	if err != nil {
@@ -212,13 +211,12 @@ func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error
 	return err
 }
 
-// passes is how often spots are gone over at most: one can depend on another that comes after it.
+// passes is how many times spots are written at most: one can depend on another that comes after it.
 const passes = 3
 
-// writeSpots brings spots to their values, in order. It goes over those that are not there yet again as long as that
-// helps: the old value of one can become possible by another's (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It
-// returns what they are in the end and why the last attempt at each failed; the error says that the target can't be
-// reached.
+// writeSpots sets spots to their values, in order. It repeats those that failed as long as that helps: the old value of
+// one can become valid only once another is set (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It returns the final
+// values and why the last attempt at each failed; the error says that the target can't be reached.
 func (j *Journal) writeSpots(ctx context.Context, doing string, positions []position, value func(position) string) (
 	[]spot.Reading, []error, error) {
 	spots := make([]spot.Spot, len(positions))
@@ -262,7 +260,7 @@ func (j *Journal) unreachable(err error) error {
 }
 
 // CheckInEffect says whether everything that was changed is still in effect: a later change can have undone an earlier
-// one, and an interrupt moves when it next comes. It is to be asked before a load and after it.
+// one, and an interrupt moves when it next comes. Call it before a load and after it.
 func (j *Journal) CheckInEffect(ctx context.Context) error {
 	newest := map[string]position{}
 	factors := map[string]string{}

@@ -45,7 +45,7 @@ type step struct {
 	Companions []position `json:"along,omitempty"`
 
 	applied bool
-	// effective is asked by CheckInEffect; nil where the values tell all.
+	// effective is called by CheckInEffect; nil where the values are all there is to check.
 	effective func(context.Context) error
 }
 
@@ -63,12 +63,12 @@ type event struct {
 	Did  string    `json:"did"`
 }
 
-// What becomes of a step.
+// The ends of a step.
 const (
 	applied  = "applied"  // the new values were read back
 	undone   = "undone"   // the old values were read back
 	rebooted = "rebooted" // the machine was started again, and nothing of it outlived that
-	accepted = "accepted" // what is there now is to stay
+	accepted = "accepted" // the user keeps the present value
 )
 
 // Create makes a journal in a folder, which is made if it is not there. The id must be unique in it, and fit for a file
@@ -96,9 +96,9 @@ func Create(dir, id string, t target.Target) (*Journal, error) {
 	return j, safepath.SyncFolder(dir)
 }
 
-// claim opens an empty file that no other process works on, and locks it. One that was killed in the middle of making
-// the same journal has left what is of no use: nothing is changed before a journal has its name. Pending looks at such
-// files under the same lock, and may remove this one before it is locked, so it is tried again for a while.
+// claim opens an empty file that no other process works on, and locks it. A file that a killed process left here is
+// useless: nothing is changed before a journal has its name. Pending looks at such files under the same lock, and may
+// remove this one before it is locked, so it is tried again for a while.
 func claim(path string) (*os.File, error) {
 	for end := time.Now().Add(claimLimit); ; time.Sleep(writersPause) {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)

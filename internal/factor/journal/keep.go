@@ -86,7 +86,7 @@ func (j *Journal) resolve(ctx context.Context, spots []spot.Spot) (map[string]st
 	return resolved, nil
 }
 
-// restoreKept puts back at once what is to be kept and the kernel has changed along with a step. Where both can't be,
+// restoreKept puts back at once what must be kept and the kernel has changed along with a step. Where the two conflict,
 // the step fails.
 func (j *Journal) restoreKept(ctx context.Context, s *step) error {
 	if len(j.keepRules) == 0 || len(s.Companions) == 0 {
@@ -96,7 +96,7 @@ func (j *Journal) restoreKept(ctx context.Context, s *step) error {
 	for _, p := range s.Companions {
 		resolved, err := j.resolve(ctx, []spot.Spot{p.Spot})
 		if err != nil {
-			continue // it went with the change, and comes back with the undoing
+			continue // it disappeared with the change, and the undoing brings it back
 		}
 		if slices.ContainsFunc(j.keepRules, func(k keepRule) bool { return k.spot(p.Spot, resolved[p.Key()]) }) {
 			held = append(held, p)

@@ -16,9 +16,9 @@ import (
 // doneLevel is the level of a step that stands for such a command.
 const doneLevel = "done"
 
-// Announce puts on disk how to undo what a command is about to do. The command is the caller's to carry out, UndoOf
-// undoes it, and Withdraw says that it was not carried out. Since nobody can read whether it was done, it is undone
-// after a crash in any case, and what was undone may be undone again: the commands must be such that this does no harm.
+// Announce puts on disk how to undo what a command is about to do. The caller runs the command; UndoOf undoes it, and
+// Withdraw says that it was not run. Whether it was run can't be read, so after a crash it is undone in any case,
+// perhaps twice: the undo command must be idempotent.
 func (j *Journal) Announce(what string, undo []string) error {
 	if len(undo) == 0 {
 		return &lab.Error{Kind: lab.Usage, What: what + " has no command that undoes it"}

@@ -75,7 +75,7 @@ func removeUnfinished(path string) error {
 	return os.Remove(path)
 }
 
-// Load takes up a journal that was left, to undo it on its target. A journal that another process works on is refused.
+// Load opens a journal that was left, to undo it on its target. A journal that another process works on is refused.
 func Load(path string, t target.Target) (*Journal, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {

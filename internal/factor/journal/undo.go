@@ -46,10 +46,10 @@ func (j *Journal) Undo(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// errLost is in the chain of an error after which there is no use in going on: the target does not answer.
+// errLost marks an error after which going on is pointless: the target does not answer.
 var errLost = errors.New("the target does not answer; its settings stay changed until headroom restore reaches it")
 
-// commandLimit is how long one step of undoing may take: it must come to an end when the target hangs.
+// commandLimit is how long one step of undoing may take, for targets that hang.
 const commandLimit = 2 * time.Minute
 
 func (j *Journal) undoStep(ctx context.Context, s *step) error {
@@ -100,7 +100,7 @@ func (j *Journal) undoStep(ctx context.Context, s *step) error {
 	return j.note(s, undone)
 }
 
-// externalChanges are the spots whose value somebody else has set, with the error that tells of them.
+// externalChanges are the spots whose value somebody else has set, with the error that reports them.
 func (j *Journal) externalChanges(s *step, back []position, readings []spot.Reading) ([]string, error) {
 	if !s.applied || j.externalChange == Restore {
 		return nil, nil
@@ -173,14 +173,14 @@ func (j *Journal) awaitWriters(ctx context.Context) error {
 	}
 }
 
-// maxEmptyReads is at how many looks a process without arguments is taken for one that is becoming another program.
+// maxEmptyReads is how many times a process without arguments is taken for one that is becoming another program.
 const maxEmptyReads = 50
 
 const writersPause = 20 * time.Millisecond
 
 // writers are the processes that have the journal's mark as an argument, and those that could: while a process becomes
 // another program (execve) it has no arguments for a moment. Nor has a thread of the kernel, ever, or a process that
-// hides them, so that blank ones are given some looks and no more.
+// hides them, so such processes are checked a limited number of times.
 func (j *Journal) writers(ctx context.Context, blank map[string]int) ([]string, error) {
 	entries, err := fs.ReadDir(j.target.FS(), "proc")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 // NFS is an NFS mount as it is asked for.
 type NFS struct {
-	// Addresses of the server: with more than one the mount is to be trunked over all of them.
+	// Addresses of the server: with more than one the mount is trunked over all of them.
 	Addresses []netip.Addr
 	// Path is what is mounted, as the server's clients name it.
 	Path string
@@ -101,8 +101,7 @@ func (m NFS) Option(name string) string {
 // must not be there, and is gone again when the mount is undone. Of several addresses each has a mount of its own, the
 // others in folders with a number behind the name: that is how a client learns of them. Source: nfs(5), max_connect.
 //
-// A mount that the kernel made otherwise than it was asked for is no level that became effective. Modules that it takes
-// are loaded before, and unloaded with it.
+// A mount that differs from the request is an error. Modules that it needs are loaded before, and unloaded with it.
 func NFSSetting(ctx context.Context, t target.Target, m NFS, folder string) (scheme.Setting, error) {
 	s := scheme.Setting{Factor: NFSFactor, Target: t}
 	var err error
@@ -222,7 +221,7 @@ func (m NFS) otherKind(p nfs.Paths, refuse func(hint, format string, args ...any
 
 // otherNumber is an error where there are fewer or more transports than were asked for: nconnect of them to the first
 // address, and one to each of the others. Source: the kernel's fs/nfs/client.c and nfs4client.c (nfs4_add_trunk), and
-// what came of it on 6.1.
+// what 6.1 did.
 func (m NFS) otherNumber(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
 	connections, err := strconv.Atoi(m.Option("nconnect"))
 	if err != nil || connections < 1 {

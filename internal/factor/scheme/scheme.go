@@ -90,7 +90,7 @@ func (w Scope) AdapterName(name string) (string, error) {
 	return w.Adapter, nil
 }
 
-// Named are texts of what is to be kept with the name of the adapter under test in them.
+// Named replaces under-test in texts for --keep by the name of the adapter.
 func (w Scope) Named(texts []string) []string {
 	var named []string
 	for _, text := range texts {
@@ -104,7 +104,7 @@ func (w Scope) Named(texts []string) []string {
 	return named
 }
 
-// Refuse is check with what holds for every scheme.
+// Refuse is Check, and what holds for every scheme.
 func (s Scheme) Refuse(name, level string) error {
 	factorName := s.Name + ":" + name
 	if !utf8.ValidString(name+level) || strings.ContainsFunc(name+level, func(r rune) bool {

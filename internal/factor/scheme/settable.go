@@ -31,7 +31,7 @@ func (s Setting) Settable(level string) error {
 	return nil
 }
 
-// Writable says why a file can't be written; nil where nothing speaks against it.
+// Writable says why a file can't be written; nil where no reason is known.
 func Writable(t target.Target, path string) error {
 	info, err := fs.Stat(t.FS(), strings.TrimPrefix(path, "/"))
 	if err == nil && info.Mode()&0o222 == 0 {

@@ -28,8 +28,8 @@ func ModuleReading(s Spot, f target.File) Reading {
 	return Reading{Value: Absent}
 }
 
-// The commands that load a module and unload it. What is unmounted is let go a moment later; a module that somebody
-// else has begun to use stays.
+// The commands that load a module and unload it. The kernel releases what is unmounted a moment later; a module that is
+// in use by others stays.
 const (
 	loadScript   = `PATH="$PATH:/usr/sbin:/sbin" modprobe "$1"`
 	unloadScript = `PATH="$PATH:/usr/sbin:/sbin"; n=0; until rmmod "$1"; do n=$((n+1)); [ $n -lt 20 ] || exit 1; sleep 0.5; done`

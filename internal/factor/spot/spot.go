@@ -267,8 +267,8 @@ func hintsFor(printed string) []string {
 	return nil
 }
 
-// OnceDone is the kind of a spot that stands for what a command of the user's does, and another undoes. Nobody can read
-// whether it is done.
+// OnceDone is the kind of a spot that stands for what a command of the user's does, and another undoes. Whether it was
+// run can't be read.
 const OnceDone = "done"
 
 // HintsOf are the hints of an error that another one wraps.

@@ -13,11 +13,11 @@ import (
 	"headroom/internal/target"
 )
 
-// Toolbox is what the commands of a run need to be found and to be run as somebody else.
+// Toolbox has what it takes to find the commands of a run, and to run them as another user.
 type Toolbox struct {
 	// folders that a pattern stands for, the one with the highest version first.
 	folders map[string][]string
-	// root says that everything runs as root unless it is told otherwise; users are the numbers of users and groups.
+	// root says that headroom runs as root; users are the numbers of users and groups.
 	root  bool
 	users map[string][2]string
 }

@@ -1,5 +1,5 @@
-// Package workspace has what a run makes on a target beside its jobs: the scratch file, the folder of its commands, and
-// the processes that they start; how they are named, made where other users can't interfere, and removed.
+// Package workspace has what a run makes on a target besides its jobs: the scratch file, the folder of its commands,
+// and the processes that they start; how they are named, made where other users can't interfere, and removed.
 package workspace
 
 import (
