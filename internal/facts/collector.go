@@ -2,7 +2,6 @@ package facts
 
 import (
 	"context"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -25,7 +24,7 @@ type Collector struct {
 	Commands func(in collect.Scope) [][]string
 	// Collect parses files below "/". It never fails: what it can't read becomes a fact that is unknown, with the
 	// reason.
-	Collect func(fsys fs.FS, in collect.Scope) []lab.Fact
+	Collect func(r collect.Reader, in collect.Scope) []lab.Fact
 }
 
 // Tools is the name of the collector of load generators. They are programs to start and to read from end to end, so
@@ -37,7 +36,7 @@ const Tools = "tools"
 func Collectors() []Collector {
 	return []Collector{
 		{Name: "os", Collect: kernel.CollectOS},
-		{Name: "kernel", Commands: kernel.KernelCommands, Collect: kernel.CollectKernel},
+		{Name: "kernel", Commands: kernel.Commands, Collect: kernel.CollectKernel},
 		{Name: "config", Collect: kernel.CollectConfig},
 		{Name: "modules", Collect: kernel.CollectModules},
 		{Name: "sysctl", Collect: kernel.CollectSysctl},
@@ -67,8 +66,8 @@ func Collectors() []Collector {
 		{Name: "tcp", Collect: network.CollectTCP},
 		{Name: "routes", Commands: network.RouteCommands, Collect: network.CollectRoutes},
 		{Name: "infiniband", Collect: network.CollectInfiniBand},
-		{Name: "nfs", Collect: nfs.CollectNFS},
-		{Name: "nfsd", Collect: nfs.CollectNFSServer},
+		{Name: "nfs", Collect: nfs.CollectClient},
+		{Name: "nfsd", Collect: nfs.CollectServer},
 		{Name: "load", Collect: counters.CollectLoad},
 		{Name: "processes", Collect: process.CollectProcesses},
 		{Name: Tools, Commands: process.ToolCommands, Collect: process.CollectTools},
@@ -108,7 +107,7 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 			if c.Commands != nil {
 				in.Printed = collect.RunCommands(commands, t, c.Commands(in))
 			}
-			answers <- answer{i, c.Collect(t.FS(), in)}
+			answers <- answer{i, c.Collect(collect.Reader{FS: t.FS()}, in)}
 		}()
 	}
 	for range collectors {

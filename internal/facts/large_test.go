@@ -125,7 +125,7 @@ func BenchmarkCollectors(b *testing.B) {
 	for _, c := range Collectors() {
 		b.Run(c.Name, func(b *testing.B) {
 			for b.Loop() {
-				c.Collect(m.FS(), collect.Scope{})
+				c.Collect(collect.Reader{FS: m.FS()}, collect.Scope{})
 			}
 		})
 	}

@@ -109,7 +109,7 @@ func TestThousandsOfDisks(t *testing.T) {
 			if c.Commands != nil {
 				c.Commands(in)
 			}
-			found := c.Collect(machine, in)
+			found := c.Collect(collect.Reader{FS: machine}, in)
 			looks[c.Name] = machine.Looked.Load()
 			t.Logf("%d disks, %s: %d facts, %d looks, %v", n, c.Name, len(found), looks[c.Name], time.Since(start))
 			facts = append(facts, found...)

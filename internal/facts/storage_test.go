@@ -19,7 +19,7 @@ func snapshot(t *testing.T, m *factstest.Machine) []lab.Fact {
 		if c.Commands != nil {
 			in.Printed = collect.RunCommands(t.Context(), m, c.Commands(in))
 		}
-		facts = append(facts, c.Collect(m.FS(), in)...)
+		facts = append(facts, c.Collect(collect.Reader{FS: m.FS()}, in)...)
 	}
 	return facts
 }

@@ -2,7 +2,6 @@ package counters
 
 import (
 	"bytes"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -13,8 +12,7 @@ import (
 )
 
 // CollectLoad reads how busy the machine is at the moment of the snapshot.
-func CollectLoad(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectLoad(r collect.Reader, _ collect.Scope) []lab.Fact {
 	load := r.Fact("load.average", "/proc/loadavg")
 	load.Value, _, _ = strings.Cut(load.Value, " ")
 	facts := []lab.Fact{load}

@@ -19,8 +19,7 @@ const (
 	OnlineCPUsPath = CPUDir + "/online"
 )
 
-func CollectCPU(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectCPU(r collect.Reader, _ collect.Scope) []lab.Fact {
 	info, err := readCPUInfo(r)
 	facts := []lab.Fact{
 		cpuVendor(info, err),
@@ -55,8 +54,7 @@ func CollectCPU(fsys fs.FS, _ collect.Scope) []lab.Fact {
 	)
 }
 
-func CollectVulnerabilities(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectVulnerabilities(r collect.Reader, _ collect.Scope) []lab.Fact {
 	const dir = CPUDir + "/vulnerabilities"
 	names := r.Names(dir)
 	if len(names) == 0 {

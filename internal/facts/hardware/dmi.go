@@ -32,8 +32,8 @@ type memorySlot struct {
 }
 
 // CollectDIMMs reads the memory modules out of the firmware's table.
-func CollectDIMMs(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	data, err := collect.Reader{FS: fsys}.Bytes(dmiTable)
+func CollectDIMMs(r collect.Reader, _ collect.Scope) []lab.Fact {
+	data, err := r.Bytes(dmiTable)
 	slots := memorySlots(data)
 	if longRows(slots) {
 		for i := range slots {

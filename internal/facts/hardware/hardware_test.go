@@ -45,7 +45,7 @@ func TestSlabDebug(t *testing.T) {
 		return map[string]string{"/sys/kernel/slab/" + name + "/" + attribute: value,
 			kernel.CmdlinePath: "slub_debug=FZ"}
 	}
-	value := func(r collect.Reader) string { return CollectSlab(r.FS, collect.Scope{})[0].Value }
+	value := func(r collect.Reader) string { return CollectSlab(r, collect.Scope{})[0].Value }
 	if got := value(factstest.Files(cache("dentry", "poison", "1\n"))); got != "dentry" {
 		t.Errorf("one cache: %q", got)
 	}
@@ -147,7 +147,7 @@ func FuzzDMI(f *testing.F) {
 	kinds := factstest.KindsByKey(catalogue.All())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := fstest.MapFS{collect.PathInFS(dmiTable): {Data: data}}
-		found := CollectDIMMs(m, collect.Scope{})
+		found := CollectDIMMs(collect.Reader{FS: m}, collect.Scope{})
 		factstest.CheckLines(t, found)
 		factstest.CheckKinds(t, found, kinds)
 		for _, s := range memorySlots(data) {
@@ -266,7 +266,8 @@ func TestRAIDToolsNeedAController(t *testing.T) {
 	if got := RAIDCommands(collect.Scope{Files: one}); len(got) != 3 {
 		t.Errorf("%v", got)
 	}
-	if got := factstest.Said(CollectRAID(one, collect.Scope{}), "machine.raid.cache_policy", ""); !strings.Contains(got,
+	if got := factstest.Said(CollectRAID(collect.Reader{FS: one}, collect.Scope{}), "machine.raid.cache_policy",
+		""); !strings.Contains(got,
 		"not carried out") {
 		t.Errorf("%q", got)
 	}
@@ -287,7 +288,7 @@ func TestLettersOfSocketsAreNoChannels(t *testing.T) {
 		return b.String()
 	}
 	for numbers, want := range map[int]string{2: "2", 3: "2", 6: "unknown", 12: "unknown"} {
-		all := CollectDIMMs(factstest.TextFiles(map[string]string{dmiTable: table(numbers)}), collect.Scope{})
+		all := CollectDIMMs(factstest.Files(map[string]string{dmiTable: table(numbers)}), collect.Scope{})
 		if got := factstest.Said(all, "memory.channels", ""); !strings.HasPrefix(got, want) {
 			t.Errorf("%d places a letter: memory.channels is %q", numbers, got)
 		}

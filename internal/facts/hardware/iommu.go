@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -14,8 +13,7 @@ import (
 )
 
 // CollectDMA reads how devices reach memory: IOMMUs, bounce buffers, and what is given to virtual machines.
-func CollectDMA(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectDMA(r collect.Reader, _ collect.Scope) []lab.Fact {
 	facts := []lab.Fact{iommuGroups(r), iommuUnits(r), iommuDefault(r), vfioGroups(r)}
 	facts = append(facts, swiotlb(r)...)
 	return append(facts, kvm(r)...)

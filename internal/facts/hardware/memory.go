@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"io/fs"
 	"math"
 	"strconv"
 	"strings"
@@ -10,8 +9,7 @@ import (
 	"headroom/internal/lab"
 )
 
-func CollectMemory(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectMemory(r collect.Reader, _ collect.Scope) []lab.Fact {
 	const source = "/proc/meminfo"
 	text, err := r.Text(source)
 	info := parseMemInfo(text)

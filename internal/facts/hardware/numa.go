@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +16,7 @@ const maxNodes = 1024
 
 // CollectNUMA reads the nodes that the kernel shows. With numa=off, or interleaved by firmware, a machine of several
 // sockets shows one node; cpu.sockets and numa.pci_roots then still tell what is there.
-func CollectNUMA(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectNUMA(r collect.Reader, _ collect.Scope) []lab.Fact {
 	names := nodeNames(r)
 	nodes := collect.Unknown("numa.nodes", nodeDir, "the kernel shows no nodes; it may be built without NUMA")
 	if len(names) > 0 {

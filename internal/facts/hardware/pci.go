@@ -34,8 +34,7 @@ type pciFunction struct {
 // CollectPCI describes every disk controller, NIC and HCA, and the bridges between each and the root. The link of a
 // segment belongs to both its ends: what it could be is the lesser of what both can do, so each end is described by
 // itself.
-func CollectPCI(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectPCI(r collect.Reader, _ collect.Scope) []lab.Fact {
 	functions := pciFunctions(r)
 	slots := pciSlots(r)
 	root := kernel.Privileged(r).Value == "yes"

@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"encoding/json"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -44,8 +43,7 @@ func raidControllers(r collect.Reader) []string {
 }
 
 // CollectRAID names the controllers by their drivers, and their cache policy where the maker's tool is installed.
-func CollectRAID(fsys fs.FS, in collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectRAID(r collect.Reader, in collect.Scope) []lab.Fact {
 	const key, dir = "machine.raid.controllers", "/sys/bus/pci/drivers"
 	if !r.Exists(dir) {
 		return []lab.Fact{collect.Unknown(key, dir, "no such file here")}
@@ -53,7 +51,7 @@ func CollectRAID(fsys fs.FS, in collect.Scope) []lab.Fact {
 	controllers := raidControllers(r)
 	facts := []lab.Fact{collect.ListOf(key, controllers, dir)}
 	if len(controllers) > 0 {
-		in.Files = fsys
+		in.Files = r.FS
 		facts = append(facts, cachePolicy(in))
 	}
 	return facts

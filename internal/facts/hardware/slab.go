@@ -20,10 +20,9 @@ const (
 
 // CollectSlab names the slab caches whose objects are checked on every allocation. That is set for all by slab_debug=
 // (slub_debug= before 6.9) or for some by name, and only root may look. Source: the kernel's Documentation/mm/slub.rst.
-func CollectSlab(fsys fs.FS, _ collect.Scope) []lab.Fact {
+func CollectSlab(r collect.Reader, _ collect.Scope) []lab.Fact {
 	const key, dir = "memory.slab_debug", "/sys/kernel/slab"
-	r := collect.Reader{FS: fsys}
-	entries, err := collect.Reader{FS: fsys}.Entries(dir)
+	entries, err := r.Entries(dir)
 	// Caches of equal layout are merged, and the other names are links.
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
 	entries = entries[:min(len(entries), maxSlabs)]

@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -11,8 +10,7 @@ import (
 	"headroom/internal/lab"
 )
 
-func CollectMachine(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectMachine(r collect.Reader, _ collect.Scope) []lab.Fact {
 	const dmi = "/sys/class/dmi/id"
 	return []lab.Fact{
 		hypervisor(r),

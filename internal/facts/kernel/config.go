@@ -87,8 +87,8 @@ func parseConfig(data []byte) (kconfig.Config, error) {
 }
 
 // CollectConfig names every option of the build.
-func CollectConfig(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	config, source, err := BuildConfig(collect.Reader{FS: fsys})
+func CollectConfig(r collect.Reader, _ collect.Scope) []lab.Fact {
+	config, source, err := BuildConfig(r)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []lab.Fact{collect.Unknown("kernel.config", source,
 			"neither the kernel nor /boot nor /lib/modules holds the configuration of this build")}

@@ -16,8 +16,7 @@ const (
 	CmdlinePath = "/proc/cmdline"
 )
 
-func CollectKernel(fsys fs.FS, in collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectKernel(r collect.Reader, in collect.Scope) []lab.Fact {
 	major, minor := versionNumbers(r)
 	return []lab.Fact{
 		r.Fact("kernel.release", collect.ReleasePath),
@@ -125,7 +124,7 @@ func kernelProbes(r collect.Reader) lab.Fact {
 
 func unameMachine() []string { return []string{"uname", "-m"} }
 
-func KernelCommands(collect.Scope) [][]string { return [][]string{unameMachine()} }
+func Commands(collect.Scope) [][]string { return [][]string{unameMachine()} }
 
 // architecture is what uname -m says. Kernels before 6.1 have no file for it.
 func architecture(r collect.Reader, in collect.Scope) lab.Fact {
@@ -228,8 +227,7 @@ func uptime(r collect.Reader) lab.Fact {
 	return f
 }
 
-func CollectOS(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectOS(r collect.Reader, _ collect.Scope) []lab.Fact {
 	return append(osRelease(r),
 		proxmox(r),
 		bootLoader(r),

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -70,7 +69,7 @@ func TestConfigSaysWhyThereIsNone(t *testing.T) {
 		"gzip":        {collect.ReleasePath: "6.1", "/proc/config.gz": "\x1f\x8bbroken and more"},
 		"unexpected ": {collect.ReleasePath: "6.1", "/proc/config.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00"},
 	} {
-		found := CollectConfig(factstest.Files(content).FS, collect.Scope{})
+		found := CollectConfig(factstest.Files(content), collect.Scope{})
 		if len(found) != 1 || found[0].Unknown == "" || reason != "neither" && reason != "no such" &&
 			reason != "no kernel" &&
 			!strings.Contains(found[0].Unknown, strings.TrimSpace(reason)) {
@@ -79,7 +78,7 @@ func TestConfigSaysWhyThereIsNone(t *testing.T) {
 	}
 	found := CollectConfig(
 		factstest.Files(map[string]string{collect.ReleasePath: "6.1",
-			"/lib/modules/6.1/config": "CONFIG_A=\"\"\nCONFIG_B=m\n"}).FS,
+			"/lib/modules/6.1/config": "CONFIG_A=\"\"\nCONFIG_B=m\n"}),
 		collect.Scope{})
 	if factstest.ValueOf(found, "kernel.config.A") != catalogue.None ||
 		factstest.ValueOf(found, "kernel.config.B") != "m" ||
@@ -108,8 +107,8 @@ func TestSysctlLeavesOut(t *testing.T) {
 	r := factstest.Files(content)
 	// A file that can only be written has no value, and one without any right is closed.
 	r.FS.(fstest.MapFS)["proc/sys/vm/drop_caches"] = &fstest.MapFile{Mode: 0o200}
-	found := CollectSysctl(factstest.Guarded{MapFS: r.FS.(fstest.MapFS),
-		Closed: map[string]bool{"proc/sys/vm/drop_caches": true}},
+	found := CollectSysctl(collect.Reader{FS: factstest.Guarded{MapFS: r.FS.(fstest.MapFS),
+		Closed: map[string]bool{"proc/sys/vm/drop_caches": true}}},
 		collect.Scope{})
 	for _, f := range found {
 		if !kept[f.Key] || f.Value != value {
@@ -127,7 +126,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add([]byte("CONFIG_A=y\n# CONFIG_B is not set\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := fstest.MapFS{collect.PathInFS(collect.ReleasePath): {Data: []byte("6.1")}, "proc/config.gz": {Data: data}}
-		factstest.CheckLines(t, CollectConfig(m, collect.Scope{}))
+		factstest.CheckLines(t, CollectConfig(collect.Reader{FS: m}, collect.Scope{}))
 	})
 }
 
@@ -187,8 +186,8 @@ func TestNothingIsMountedByLooking(t *testing.T) {
 				"/boot/grub/grub.cfg": "#", "/boot/config-" + c.release: "CONFIG_HZ=250\n",
 				"/sys/kernel/debug/tracing/current_tracer": "function\n"}), At: map[string]bool{}}
 		var all []lab.Fact
-		for _, read := range []func(fs.FS, collect.Scope) []lab.Fact{CollectOS, CollectKernel, CollectConfig} {
-			all = append(all, read(l, collect.Scope{})...)
+		for _, read := range []func(collect.Reader, collect.Scope) []lab.Fact{CollectOS, CollectKernel, CollectConfig} {
+			all = append(all, read(collect.Reader{FS: l}, collect.Scope{})...)
 		}
 		for name := range l.At {
 			if !c.look && (strings.HasPrefix(name, "boot/") || strings.HasPrefix(name, "sys/kernel/debug/tracing")) {

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"io/fs"
 	"strings"
 
 	"headroom/internal/facts/collect"
@@ -22,8 +21,7 @@ const SetAtLoad = " (read-only)"
 
 // CollectModules lists the modules that are loaded and every parameter that can be read, of those built in, too. A
 // parameter that can only be written is left out: it has no value.
-func CollectModules(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectModules(r collect.Reader, _ collect.Scope) []lab.Fact {
 	modules := r.Names(modulesDir)
 	type parameter struct {
 		key, file string
@@ -31,7 +29,7 @@ func CollectModules(fsys fs.FS, _ collect.Scope) []lab.Fact {
 	}
 	parameters := collect.Spread(len(modules), func(i int) []parameter {
 		dir := modulesDir + "/" + modules[i] + "/parameters"
-		entries, _ := collect.Reader{FS: fsys}.Entries(dir)
+		entries, _ := r.Entries(dir)
 		var found []parameter
 		for _, e := range entries {
 			if !parameterSkipped(modules[i], e.Name()) {

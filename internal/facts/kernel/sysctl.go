@@ -43,15 +43,14 @@ func sysctlSkipped(name string) bool {
 
 // CollectSysctl reads all of /proc/sys: "net/ipv4/tcp_rmem" is the fact sysctl.net.ipv4.tcp_rmem, its runs of white
 // space one space each.
-func CollectSysctl(fsys fs.FS, _ collect.Scope) []lab.Fact {
+func CollectSysctl(r collect.Reader, _ collect.Scope) []lab.Fact {
 	const root = "proc/sys"
-	r := collect.Reader{FS: fsys}
 	type file struct {
 		name string // below root
 		err  error  // why its folder can't be listed
 	}
 	var files []file
-	err := fs.WalkDir(fsys, root, func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(r.FS, root, func(name string, entry fs.DirEntry, err error) error {
 		if name == root {
 			return err
 		}

@@ -2,7 +2,6 @@ package network
 
 import (
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
@@ -75,8 +74,7 @@ func EthtoolCommands(in collect.Scope) [][]string {
 // enaDriver is that of Amazon's adapter. Only its counters are asked for: those of others run to thousands of lines.
 const enaDriver = "ena"
 
-func CollectEthtool(fsys fs.FS, in collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectEthtool(r collect.Reader, in collect.Scope) []lab.Fact {
 	nics, _ := findNICs(r)
 	chosen := map[string]bool{}
 	for _, n := range ethtoolNICs(r, nics) {

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -21,8 +20,7 @@ const maxPorts = 256
 
 // CollectInfiniBand describes each port of each RDMA adapter, and the modules that carry storage over RDMA. Source: the
 // kernel's Documentation/ABI/stable/sysfs-class-infiniband.
-func CollectInfiniBand(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectInfiniBand(r collect.Reader, _ collect.Scope) []lab.Fact {
 	machine := &collect.Thing{}
 	var loaded []string
 	for _, m := range rdmaModules() {

@@ -38,7 +38,7 @@ func TestNamespace(t *testing.T) {
 	in := inNamespace{local, name}
 	rules := func() (string, string) {
 		printed := collect.RunCommands(t.Context(), in, RouteCommands(collect.Scope{}))
-		facts := CollectRoutes(os.DirFS("/"), collect.Scope{Printed: printed})
+		facts := CollectRoutes(collect.Reader{FS: os.DirFS("/")}, collect.Scope{Printed: printed})
 		return factstest.Said(facts, "net.rules", ""), factstest.Said(facts, "net.ecmp", "")
 	}
 	if added, several := rules(); added != "0" || several != "off" {

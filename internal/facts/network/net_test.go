@@ -49,7 +49,7 @@ func TestInterfaceThatIsDown(t *testing.T) {
 		"device/driver": "", "address": "00:00:5e:00:53:01"} {
 		files["sys/class/net/eth0/"+name] = &fstest.MapFile{Data: []byte(content)}
 	}
-	facts := CollectNICs(downFS{files}, collect.Scope{})
+	facts := CollectNICs(collect.Reader{FS: downFS{files}}, collect.Scope{})
 	for _, key := range []string{"nic.carrier", "nic.speed", "nic.duplex"} {
 		if got := factstest.Said(facts, key, "eth0"); got != "unknown: "+isDown {
 			t.Errorf("%s = %q", key, got)
@@ -105,11 +105,12 @@ func TestManyAdapters(t *testing.T) {
 			t.Errorf("%v is asked in place %d, want %s", got, i, name)
 		}
 	}
-	facts := CollectEthtool(files, collect.Scope{})
+	facts := CollectEthtool(collect.Reader{FS: files}, collect.Scope{})
 	if got := factstest.Said(facts, "nic.ring.rx", "eth300"); !strings.Contains(got, "only 16 adapters are asked") {
 		t.Errorf("%q", got)
 	}
-	if got := factstest.Said(CollectNICs(files, collect.Scope{}), "collector.nics", ""); !strings.Contains(got,
+	if got := factstest.Said(CollectNICs(collect.Reader{FS: files}, collect.Scope{}), "collector.nics",
+		""); !strings.Contains(got,
 		"5 more are there") {
 		t.Errorf("%q", got)
 	}
@@ -159,11 +160,11 @@ func FuzzNetwork(f *testing.F) {
 			for command := range b.printed {
 				in.Printed[command] = collect.Printed{Stdout: text}
 			}
-			for _, collect := range []func(fs.FS, collect.Scope) []lab.Fact{CollectNICs, CollectEthtool,
+			for _, read := range []func(collect.Reader, collect.Scope) []lab.Fact{CollectNICs, CollectEthtool,
 				CollectNICInterrupts,
 				CollectTCP,
-				CollectRoutes, CollectInfiniBand, nfs.CollectNFS, nfs.CollectNFSServer} {
-				for _, fact := range collect(files, in) {
+				CollectRoutes, CollectInfiniBand, nfs.CollectClient, nfs.CollectServer} {
+				for _, fact := range read(collect.Reader{FS: files}, in) {
 					d, ok := index.Lookup(fact.Key)
 					if !ok || (fact.Value == "") == (fact.Unknown == "") ||
 						fact.Unknown == "" && !d.Kind.Holds(fact.Value) ||
@@ -243,7 +244,7 @@ func TestManyRoutes(t *testing.T) {
 		if got := RouteCommands(collect.Scope{Files: files}); len(got) != want {
 			t.Errorf("%q: %v", triestat, got)
 		}
-		got := factstest.Said(CollectRoutes(files, collect.Scope{}), "net.ecmp", "")
+		got := factstest.Said(CollectRoutes(collect.Reader{FS: files}, collect.Scope{}), "net.ecmp", "")
 		if strings.Contains(got, "950123 routes") != (want == 2) {
 			t.Errorf("%q: %q", triestat, got)
 		}

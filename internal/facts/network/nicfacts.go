@@ -3,7 +3,6 @@ package network
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 	"syscall"
@@ -22,8 +21,7 @@ func NICCommands(collect.Scope) [][]string {
 	return [][]string{addressCommand(), qdiscCommand(), programCommand()}
 }
 
-func CollectNICs(fsys fs.FS, in collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectNICs(r collect.Reader, in collect.Scope) []lab.Fact {
 	nics, more := findNICs(r)
 	if len(nics) == 0 {
 		return nil

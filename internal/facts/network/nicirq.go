@@ -1,7 +1,6 @@
 package network
 
 import (
-	"io/fs"
 	"slices"
 	"strconv"
 
@@ -42,14 +41,13 @@ func readNICInterrupts(r collect.Reader) nicInterrupts {
 }
 
 // InterruptsOf are those of a snapshot, which the collector of disks needs, too: the file is long.
-func InterruptsOf(fsys fs.FS, in collect.Scope) nicInterrupts {
-	return collect.ReadOnce(in, func() nicInterrupts { return readNICInterrupts(collect.Reader{FS: fsys}) })
+func InterruptsOf(r collect.Reader, in collect.Scope) nicInterrupts {
+	return collect.ReadOnce(in, func() nicInterrupts { return readNICInterrupts(r) })
 }
 
 // CollectNICInterrupts says where the interrupts of each adapter go.
-func CollectNICInterrupts(fsys fs.FS, in collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
-	found := InterruptsOf(fsys, in)
+func CollectNICInterrupts(r collect.Reader, in collect.Scope) []lab.Fact {
+	found := InterruptsOf(r, in)
 	online, _ := hardware.ReadCPUSet(r, hardware.OnlineCPUsPath)
 	var all []lab.Fact
 	for i, n := range found.nics {

@@ -2,7 +2,6 @@ package network
 
 import (
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 
@@ -69,7 +68,7 @@ func parseRoutes6(text string) int64 {
 	return int64(n)
 }
 
-func CollectRoutes(fsys fs.FS, in collect.Scope) []lab.Fact {
+func CollectRoutes(r collect.Reader, in collect.Scope) []lab.Fact {
 	t := &collect.Thing{}
 	const key = "net.rules"
 	source := lab.ShellQuote(ruleCommand())
@@ -81,7 +80,7 @@ func CollectRoutes(fsys fs.FS, in collect.Scope) []lab.Fact {
 		t.Add(collect.Whole(key, int64(four+six), source+"; "+lab.ShellQuote(rule6Command())))
 	}
 	source = lab.ShellQuote(routeTableCommand())
-	if n := countRoutes(collect.Reader{FS: fsys}); n > maxRoutes {
+	if n := countRoutes(r); n > maxRoutes {
 		t.Add(collect.Unknown("net.ecmp", source, fmt.Sprintf("%d routes are too many to look at", n)))
 		return t.Facts
 	}

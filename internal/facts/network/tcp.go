@@ -1,7 +1,6 @@
 package network
 
 import (
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +13,7 @@ import (
 const sysDir = "/proc/sys/net/"
 
 // CollectTCP is how the network stack is set and what went wrong in it since boot.
-func CollectTCP(fsys fs.FS, in collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectTCP(r collect.Reader, in collect.Scope) []lab.Fact {
 	t := &collect.Thing{}
 	t.Add(r.Line("net.congestion_control", sysDir+"ipv4/tcp_congestion_control"),
 		r.Line("net.default_qdisc", sysDir+"core/default_qdisc"),
@@ -43,7 +41,7 @@ func CollectTCP(fsys fs.FS, in collect.Scope) []lab.Fact {
 	softnet(r, t)
 	t.Add(protocolCounter(r, "net.tcp_memory_pressure", "/proc/net/netstat", "TcpExt", "TCPMemoryPressures"),
 		protocolCounter(r, "net.retransmits", "/proc/net/snmp", "Tcp", "RetransSegs"),
-		balancer(r, process.ProcessesOf(fsys, in)))
+		balancer(r, process.ProcessesOf(r, in)))
 	return t.Facts
 }
 

@@ -2,7 +2,6 @@ package nfs
 
 import (
 	"cmp"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,18 +15,17 @@ const MountStatsPath = "/proc/self/mountstats"
 // maxNFSMounts is how many mounts are described; automounters can hold thousands.
 const maxNFSMounts = 1024
 
-// CollectNFS describes each NFS mount: what it was asked for, from the options in mountinfo, and what came of it, from
-// mountstats. The two differ: nconnect and max_connect are limits, and a second mount of a server uses the connections
-// that are there already, whatever its own options say.
-func CollectNFS(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+// CollectClient describes each NFS mount: what it was asked for, from the options in mountinfo, and what came of it,
+// from mountstats. The two differ: nconnect and max_connect are limits, and a second mount of a server uses the
+// connections that are there already, whatever its own options say.
+func CollectClient(r collect.Reader, _ collect.Scope) []lab.Fact {
 	t := &collect.Thing{}
 	slots := r.Whole("nfs.slots.max", "/proc/sys/sunrpc/tcp_max_slot_table_entries")
 	if !r.Exists(slots.Source) {
 		slots.Unknown = "the RPC code is not loaded"
 	}
 	t.Add(slots)
-	data, err := collect.Reader{FS: fsys}.Bytes(collect.MountInfoPath)
+	data, err := r.Bytes(collect.MountInfoPath)
 	if err != nil {
 		return append(t.Facts, collect.Unknown("nfs.servers.shared", collect.MountInfoPath, collect.Why(err)))
 	}
@@ -43,7 +41,7 @@ func CollectNFS(fsys fs.FS, _ collect.Scope) []lab.Fact {
 		}
 		found[m.Point] = m
 	}
-	statistics, statisticsErr := collect.Reader{FS: fsys}.Bytes(MountStatsPath)
+	statistics, statisticsErr := r.Bytes(MountStatsPath)
 	stats := ParseMountStats(statistics)
 	kinds := map[string][]string{}
 	var all []lab.Fact

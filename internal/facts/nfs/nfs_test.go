@@ -14,7 +14,8 @@ func TestNFSOptions(t *testing.T) {
 	info := "50 22 0:60 / /a rw - nfs4 [2001:db8::1]:/srv rw,vers=4,minorversion=1,proto=tcp6,addr=2001:db8::1\n" +
 		"51 22 0:61 / /b rw - nfs files:/srv rw,vers=3\n" +
 		"52 22 0:62 / /c rw - nfs4 [2001:db8::1]:/x rw,vers=4.2,proto=tcp,addr=2001:db8::1\n"
-	facts := CollectNFS(fstest.MapFS{"proc/self/mountinfo": {Data: []byte(info)}}, collect.Scope{})
+	facts := CollectClient(collect.Reader{FS: fstest.MapFS{"proc/self/mountinfo": {Data: []byte(info)}}},
+		collect.Scope{})
 	for _, w := range [][3]string{{"mount.nfs.version", "/a", "4.1"}, {"mount.nfs.protocol", "/a", "tcp"},
 		{"mount.nfs.server", "/a", "2001:db8::1"}, {"mount.nfs.version", "/b", "3"},
 		{"mount.nfs.server", "/b", "files"},

@@ -18,9 +18,8 @@ const (
 	nfsdStatsPath = "/proc/net/rpc/nfsd"
 )
 
-// CollectNFSServer is what this machine serves over NFS; nothing where the server is not loaded.
-func CollectNFSServer(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+// CollectServer is what this machine serves over NFS; nothing where the server is not loaded.
+func CollectServer(r collect.Reader, _ collect.Scope) []lab.Fact {
 	if len(r.Names(nfsdDir)) == 0 && !r.Exists(nfsdStatsPath) {
 		return nil
 	}

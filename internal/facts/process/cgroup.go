@@ -26,8 +26,7 @@ const ownGroupsPath = "/proc/self/cgroup"
 
 // CollectCgroup reads the limits on this process, which hold for the load as well. A limit of any group above holds,
 // too, so all are listed, the nearest first.
-func CollectCgroup(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectCgroup(r collect.Reader, _ collect.Scope) []lab.Fact {
 	text, err := r.Text(ownGroupsPath)
 	if err != nil {
 		reason := collect.Why(err)

@@ -67,9 +67,9 @@ func TestGroupWithoutLimits(t *testing.T) {
 		{v1, "3:memory:/a\n2:blkio:/a\n", "/cg/memory/a/memory.limit_in_bytes", "1073741824\n", "cgroup.memory.max",
 			"1073741824"},
 	} {
-		all := CollectCgroup(
-			factstest.TextFiles(map[string]string{collect.MountInfoPath: c.mounts, ownGroupsPath: c.groups,
-				c.file: c.text}), collect.Scope{})
+		all := CollectCgroup(collect.Reader{
+			FS: factstest.TextFiles(map[string]string{collect.MountInfoPath: c.mounts, ownGroupsPath: c.groups,
+				c.file: c.text})}, collect.Scope{})
 		if got := factstest.Said(all, c.key, ""); got != c.want {
 			t.Errorf("%s of %q is %q, not %q", c.key, c.text, got, c.want)
 		}

@@ -118,7 +118,7 @@ func TestGuestsAreBoundedAndDistinct(t *testing.T) {
 		}
 	}
 	things := map[string]bool{}
-	for _, f := range CollectProcesses(m.FS(), collect.Scope{}) {
+	for _, f := range CollectProcesses(collect.Reader{FS: m.FS()}, collect.Scope{}) {
 		if f.Key == "guest.name" {
 			things[f.About] = true
 		}

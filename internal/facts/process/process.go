@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"io"
-	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -38,8 +37,8 @@ type Processes struct {
 }
 
 // ProcessesOf are those of a snapshot.
-func ProcessesOf(fsys fs.FS, in collect.Scope) Processes {
-	return collect.ReadOnce(in, func() Processes { return readProcesses(collect.Reader{FS: fsys}) })
+func ProcessesOf(r collect.Reader, in collect.Scope) Processes {
+	return collect.ReadOnce(in, func() Processes { return readProcesses(r) })
 }
 
 // readProcesses reads the names of all processes, fifteen characters each, some more of the kernel's workers.
@@ -76,15 +75,14 @@ func (p Processes) Called(match func(comm string) bool) (process, bool) {
 // CollectProcesses looks at every process once: which did most I/O, and which are virtual machines. A process that
 // calls itself something else than qemu or kvm is not taken for one, because the memory of a process that hangs, where
 // its command line lies, can't be read without hanging, too.
-func CollectProcesses(fsys fs.FS, in collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectProcesses(r collect.Reader, in collect.Scope) []lab.Fact {
 	type work struct {
 		name          string
 		read, written int64
 	}
 	var top []work
 	var guests []guest
-	for _, p := range ProcessesOf(fsys, in).running {
+	for _, p := range ProcessesOf(r, in).running {
 		dir := "/proc/" + p.Pid
 		if len(guests) < maxGuests && (strings.HasPrefix(p.comm, "qemu") || strings.HasPrefix(p.comm, "kvm")) {
 			if g, ok := parseGuest(commandLine(r, dir)); ok {
@@ -92,7 +90,7 @@ func CollectProcesses(fsys fs.FS, in collect.Scope) []lab.Fact {
 				guests = append(guests, g)
 			}
 		}
-		text, err := collect.Reader{FS: fsys}.Bytes(dir + "/io")
+		text, err := r.Bytes(dir + "/io")
 		if err != nil {
 			continue // another user's, or ended
 		}

@@ -21,8 +21,7 @@ func ToolCommands(collect.Scope) [][]string { return [][]string{fioVersion(), ip
 
 // CollectTools names the load generators by their version and by a hash: distributions patch fio and build it with
 // different engines under the same version.
-func CollectTools(fsys fs.FS, in collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectTools(r collect.Reader, in collect.Scope) []lab.Fact {
 	return []lab.Fact{
 		toolVersion(in, "tool.fio.version", fioVersion()), hashOf(r, "fio"),
 		toolVersion(in, "tool.iperf3.version", iperfVersion()), hashOf(r, "iperf3"),

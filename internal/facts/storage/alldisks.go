@@ -15,11 +15,11 @@ import (
 )
 
 // CollectAllDisks says of every disk what CollectDisks says of those under test, and how it is attached.
-func CollectAllDisks(fsys fs.FS, in collect.Scope) []lab.Fact {
-	s := inventoryOf(fsys, in)
+func CollectAllDisks(r collect.Reader, in collect.Scope) []lab.Fact {
+	s := inventoryOf(r, in)
 	disks := s.wholeDisks()
 	used := s.used()
-	irqs := diskInterrupts(s, disks, network.InterruptsOf(fsys, in).Counts.Names)
+	irqs := diskInterrupts(s, disks, network.InterruptsOf(r, in).Counts.Names)
 	return collect.Spread(len(disks), func(i int) []lab.Fact {
 		d := disks[i]
 		facts := s.disk("disk", d.Name)

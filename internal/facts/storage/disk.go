@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -16,11 +15,11 @@ import (
 const underTest = "disk" + catalogue.UnderTestRole
 
 // CollectPlace says how the place is built: the device itself and what it lies on.
-func CollectPlace(fsys fs.FS, in collect.Scope) []lab.Fact {
+func CollectPlace(r collect.Reader, in collect.Scope) []lab.Fact {
 	if in.Place.Kind != lab.Directory && in.Place.Kind != lab.Device {
 		return nil
 	}
-	s := NewStack(collect.Reader{FS: fsys})
+	s := NewStack(r)
 	tops := s.Tops(in.Place)
 	facts := []lab.Fact{
 		collect.Known("place.kind", string(in.Place.Kind), ""),
@@ -114,8 +113,8 @@ func (s Stack) sectors(key, file string) lab.Fact {
 	return f
 }
 
-func CollectDisks(fsys fs.FS, in collect.Scope) []lab.Fact {
-	s := NewStack(collect.Reader{FS: fsys})
+func CollectDisks(r collect.Reader, in collect.Scope) []lab.Fact {
+	s := NewStack(r)
 	var facts []lab.Fact
 	for i, disk := range in.Place.Disks {
 		role := underTest

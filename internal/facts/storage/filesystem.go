@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"math"
 	"strconv"
 	"strings"
@@ -83,11 +82,11 @@ func parseSpace(p collect.Printed) (Space, error) {
 }
 
 // CollectFilesystem describes the file system of a directory; a device has none.
-func CollectFilesystem(fsys fs.FS, in collect.Scope) []lab.Fact {
+func CollectFilesystem(r collect.Reader, in collect.Scope) []lab.Fact {
 	if in.Place.Kind != lab.Directory {
 		return nil
 	}
-	s := NewStack(collect.Reader{FS: fsys})
+	s := NewStack(r)
 	where := in.Place.Resolved
 	if where == "" {
 		where = in.Place.Path

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"io/fs"
 	"path"
 	"regexp"
 	"strings"
@@ -32,13 +31,13 @@ type blockDevice struct {
 }
 
 // inventoryOf has the block devices of a snapshot.
-func inventoryOf(fsys fs.FS, in collect.Scope) Stack {
-	return collect.ReadOnce(in, func() Stack { return newInventory(fsys) })
+func inventoryOf(r collect.Reader, in collect.Scope) Stack {
+	return collect.ReadOnce(in, func() Stack { return newInventory(r) })
 }
 
 // newInventory reads all block devices of a machine into a stack.
-func newInventory(fsys fs.FS) Stack {
-	s := NewStack(collect.Reader{FS: fsys})
+func newInventory(r collect.Reader) Stack {
+	s := NewStack(r)
 	v := &inventory{index: map[string]int{}, partitions: map[string][]string{}, mapped: map[string]string{},
 		btrfs: map[string][]string{}}
 	names := s.Names(Class(""))

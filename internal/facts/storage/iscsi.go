@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"io/fs"
 	"net"
 	"path"
 	"strings"
@@ -15,8 +14,7 @@ import (
 //	/sys/class/iscsi_session/session1/targetname:               iqn.2003-01.org.example:storage
 //	/sys/class/iscsi_session/session1/first_burst_len:          262144
 //	/sys/class/iscsi_connection/connection1:0/header_digest:    0
-func CollectISCSI(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectISCSI(r collect.Reader, _ collect.Scope) []lab.Fact {
 	const sessions, connections = "/sys/class/iscsi_session", "/sys/class/iscsi_connection"
 	names := r.Names(sessions)
 	if len(names) == 0 {

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
@@ -144,8 +143,8 @@ func parseSpaces(text string) map[string]Space {
 }
 
 // CollectMounts describes the mounted file systems that hold data.
-func CollectMounts(fsys fs.FS, in collect.Scope) []lab.Fact {
-	s := inventoryOf(fsys, in)
+func CollectMounts(r collect.Reader, in collect.Scope) []lab.Fact {
+	s := inventoryOf(r, in)
 	mounts := dataMounts(s.Mounts)
 	command := spacesCommand(mounts)
 	var spaces map[string]Space
@@ -154,7 +153,7 @@ func CollectMounts(fsys fs.FS, in collect.Scope) []lab.Fact {
 		p := in.Lookup(command)
 		spaces, failed = parseSpaces(p.Stdout), p.Failed
 	}
-	work := s.background(mounts, process.ProcessesOf(fsys, in))
+	work := s.background(mounts, process.ProcessesOf(r, in))
 	return collect.Spread(len(mounts), func(i int) []lab.Fact {
 		m := mounts[i]
 		source, reason := "stat -f", failed

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -56,7 +55,7 @@ func NVMeCommands(in collect.Scope) [][]string {
 	if cannotRun(r, "nvme", "nvme-cli") != "" {
 		return nil
 	}
-	asked, _ := nvmeDisks(inventoryOf(in.Files, in))
+	asked, _ := nvmeDisks(inventoryOf(collect.Reader{FS: in.Files}, in))
 	var commands [][]string
 	for _, d := range asked {
 		commands = append(commands, formatsCommand(d.Name), healthCommand(d.Name))
@@ -85,8 +84,8 @@ func cannotRun(r collect.Reader, program, pack string) string {
 
 // CollectNVMe says what drives tell when they are asked: temperature through the kernel's sensor, formats and health
 // through nvme-cli.
-func CollectNVMe(fsys fs.FS, in collect.Scope) []lab.Fact {
-	s := inventoryOf(fsys, in)
+func CollectNVMe(r collect.Reader, in collect.Scope) []lab.Fact {
+	s := inventoryOf(r, in)
 	_, refused := nvmeDisks(s)
 	cannot := cannotRun(s.Reader, "nvme", "nvme-cli")
 	disks := slices.DeleteFunc(s.wholeDisks(), func(d blockDevice) bool { return !strings.HasPrefix(d.Name, "nvme") })

@@ -40,7 +40,7 @@ func TestOnlySomeDrivesAreAsked(t *testing.T) {
 	if len(commands) != 2*maxAsked {
 		t.Errorf("%d commands for %d drives", len(commands), maxAsked+2)
 	}
-	facts := CollectNVMe(machine, collect.Scope{Files: machine})
+	facts := CollectNVMe(collect.Reader{FS: machine}, collect.Scope{Files: machine})
 	if got := factstest.Said(facts, "disk.nvme.wear", "nvme3n1"); got != "unknown: its controller is resetting" {
 		t.Errorf("%q", got)
 	}
@@ -84,7 +84,7 @@ func TestLVMKind(t *testing.T) {
 			machine.Link("/sys/class/block/"+name, dir)
 		}
 		machine.Link("/sys/devices/virtual/block/dm-0/slaves/dm-1", "../../dm-1")
-		s := newInventory(machine)
+		s := newInventory(collect.Reader{FS: machine})
 		if got := s.volumeKind(s.known.devices[0]).Value; got != c[2] {
 			t.Errorf("%s on %s: %s, not %s", c[0], c[1], got, c[2])
 		}
@@ -257,7 +257,7 @@ func TestBootPartitionsAreNotMisaligned(t *testing.T) {
 		f[collect.PathInFS(link)] = &fstest.MapFile{Data: []byte("../.." + strings.TrimPrefix(full, "/sys")),
 			Mode: fs.ModeSymlink}
 	}
-	all := CollectAllDisks(f, collect.Scope{})
+	all := CollectAllDisks(collect.Reader{FS: f}, collect.Scope{})
 	if got := factstest.Said(all, "disk.partitions.misaligned", "mmcblk0"); got != "mmcblk0p1" {
 		t.Errorf("misaligned: %q", got)
 	}

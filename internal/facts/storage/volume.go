@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +25,8 @@ func VolumeCommands(in collect.Scope) [][]string {
 }
 
 // CollectVolumes describes the block devices that are made of others, and multipath maps once more as such.
-func CollectVolumes(fsys fs.FS, in collect.Scope) []lab.Fact {
-	s := inventoryOf(fsys, in)
+func CollectVolumes(r collect.Reader, in collect.Scope) []lab.Fact {
+	s := inventoryOf(r, in)
 	volumes := s.volumes()
 	used := s.used()
 	tables := s.dmTargets(in, tableCommand())

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"io/fs"
 	"strings"
 
 	"headroom/internal/facts/catalogue"
@@ -15,8 +14,7 @@ const arcStatsPath = "/proc/spl/kstat/zfs/arcstats"
 const zfsHidden = "ZFS does not show in /sys what its pools are made of"
 
 // CollectZFS describes ZFS where its module is loaded.
-func CollectZFS(fsys fs.FS, _ collect.Scope) []lab.Fact {
-	r := collect.Reader{FS: fsys}
+func CollectZFS(r collect.Reader, _ collect.Scope) []lab.Fact {
 	const dir = "/sys/module/zfs"
 	if !r.Exists(dir) {
 		return nil
