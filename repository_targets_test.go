@@ -21,6 +21,9 @@ const listOfKinds = "internal/app/targetkinds.go"
 // designTests is for tests: it drives commands on scripted machines.
 const designTests = "internal/experiment/designtest"
 
+// renderTests is for tests: it checks what documents become in each format.
+const renderTests = "internal/render/rendertest"
+
 // usersOfKinds are the files that may import a kind of target, with the reason.
 func usersOfKinds() map[string]string {
 	return map[string]string{

@@ -102,6 +102,7 @@ func forbidden() []struct{ path, only, reason string } {
 		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven " +
 			"megabytes of memory on every machine that is measured"},
 		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
+		{"headroom/" + renderTests, "nowhere", "it is for tests"},
 		{"headroom/" + designTests, "nowhere", "it is for tests"},
 		{"headroom/internal/facts/factstest", "nowhere", "it is for tests"},
 		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
@@ -184,6 +185,9 @@ func TestImportsFlowDown(t *testing.T) {
 			if from >= layerOf(to) {
 				t.Errorf("%s imports %s, which is not below it", f.name, to)
 			}
+		}
+		if f.dir == renderTests {
+			continue // it is no part of the program
 		}
 		for _, rule := range forbidden() {
 			for _, imp := range f.imports {

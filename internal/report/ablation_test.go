@@ -15,6 +15,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
 	"headroom/internal/rule"
 )
 
@@ -102,7 +103,8 @@ func manyCells(n int) []ablation.Cell {
 
 func ablationTable(t *testing.T, d ablation.Document, width int) string {
 	t.Helper()
-	return asText(t, AblationDocument(d, Options{Options: render.Options{Width: width}}), width)
+	return rendertest.Written(t, AblationDocument(d, Options{Options: render.Options{Width: width}}), "table",
+		render.Options{Width: width})
 }
 
 func TestAblationIsTold(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
 )
 
 // bisectionDocument is a search among four arguments that found one, with what a reader must see of it.
@@ -157,9 +158,10 @@ func TestBisectionTables(t *testing.T) {
 		{"a commit", one, 100}, {"one of several commits", several, 80},
 		{"kernels given by their paths", kernels, 80}} {
 		out.WriteString("== " + c.name + "\n")
-		out.WriteString(asText(t, BisectionDocument(c.d, Options{Options: render.Options{Width: c.width}}), c.width))
+		out.WriteString(rendertest.Written(t, BisectionDocument(c.d, Options{Options: render.Options{Width: c.width}}),
+			"table", render.Options{Width: c.width}))
 	}
-	compareGolden(t, "bisection.txt", out.String())
+	rendertest.Golden(t, "bisection.txt", out.String())
 }
 
 // The other formats say the same: the answer first, every measurement, and what weakens it.

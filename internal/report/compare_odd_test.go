@@ -7,7 +7,6 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/diff"
-	"headroom/internal/document"
 )
 
 // longName is as long as nobody calls anything, and can be broken nowhere.
@@ -63,14 +62,4 @@ func ofCellsCompared(t testing.TB, cells int) compare.Document {
 			0.01 + 0.001*float64(i%7), nil})
 	}
 	return comparedWith(t, "debian", "talos", jobs, func(i int) float64 { return 1 + 0.1*float64(i%5-2) })
-}
-
-// comparedDocuments are comparisons and what is held against published results, usual and odd.
-func comparedDocuments(t testing.TB) map[string]document.Document {
-	return map[string]document.Document{
-		"comparison of three":     CompareDocument(comparison(t), Options{}),
-		"odd comparison":          CompareDocument(oddComparison(t), Options{}),
-		"comparison of 200 cells": CompareDocument(ofCellsCompared(t, 200), Options{}),
-		"standings":               StandingsDocument(againstPublished(), "7KQ4"),
-	}
 }

@@ -15,11 +15,11 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/diff"
-	"headroom/internal/document"
 	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
 	"headroom/internal/visible"
 )
 
@@ -120,19 +120,7 @@ func comparison(t testing.TB) compare.Document {
 
 func writtenComparison(t testing.TB, d compare.Document, format string, o Options) string {
 	t.Helper()
-	return writtenDocument(t, CompareDocument(d, o), format, o)
-}
-
-// writtenDocument is a document in a format.
-func writtenDocument(t testing.TB, d document.Document, format string, o Options) string {
-	t.Helper()
-	var b bytes.Buffer
-	all := render.Formats()
-	i := slices.IndexFunc(all, func(f render.Format) bool { return f.Name == format })
-	if err := all[i].Write(&b, d, o.Options); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return rendertest.Written(t, CompareDocument(d, o), format, o.Options)
 }
 
 func TestPublishedComparison(t *testing.T) {
@@ -142,7 +130,7 @@ func TestPublishedComparison(t *testing.T) {
 			t.Errorf("nothing is %s", v)
 		}
 	}
-	compareGolden(t, "compare.json", rounded(t, d))
+	rendertest.Golden(t, "compare.json", rounded(t, d))
 }
 
 // rounded is the JSON of a document with six digits a number: the last ones differ between processors.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/history"
 	"headroom/internal/lab"
+	"headroom/internal/render"
 )
 
 // updated is a history of a run a week, of which an update of the kernel has made random reads slower.
@@ -94,4 +96,57 @@ func oddHistory() history.Document {
 			{Host: "db2", Target: "ssh://db2", Runs: runs[2:], Cells: []history.Track{one},
 				Verdict: history.Undecided},
 		}}
+}
+
+// ofCells is a history of so many cells.
+func ofCells(t *testing.T, cells int) history.Document {
+	d := updated(t)
+	s := &d.Series[0]
+	for i := len(s.Cells); i < cells; i++ {
+		c := s.Cells[i%3]
+		c.Name += " " + strconv.Itoa(i)
+		s.Cells = append(s.Cells, c)
+	}
+	return d
+}
+
+// A page opens with the first pictures and folds the others away; one point is a line of text.
+func TestPagesFoldPlots(t *testing.T) {
+	var b strings.Builder
+	if err := render.Page(&b, HistoryDocument(ofCells(t, 200), Options{}), render.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	open, folded, found := strings.Cut(b.String(), "<summary>188 more</summary>")
+	if n := strings.Count(open, "<figure>"); n != 12 || !found || strings.Count(folded, "<figure>") != 188 {
+		t.Errorf("%d pictures are open, others folded: %v", n, found)
+	}
+	if b.Len() > 3<<20 {
+		t.Errorf("the page has %d bytes", b.Len())
+	}
+	b.Reset()
+	if err := render.Page(&b, HistoryDocument(oddHistory(), Options{}), render.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<p class="alone"><b>randread 4k q32</b> 64.2k IOPS`,
+		`<p class="alone"><b>alone 1m q8</b> 3.00 GiB/s`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// A file for other programs has each point once, by the time and in base units, and codes of warnings.
+func TestPointsInCSV(t *testing.T) {
+	var b strings.Builder
+	if err := render.CSV(&b, HistoryDocument(updated(t), Options{}), render.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "mixed 16k q8 write,6,RUN05XXXXX 2026-08-08T03:00:00Z,write IOPS,1/s,"
+	if n := strings.Count(b.String(), want); n != 1 {
+		t.Errorf("%d lines %s in\n%s", n, want, b.String())
+	}
+	line := b.String()[strings.Index(b.String(), want):]
+	if line, _, _ = strings.Cut(line, "\n"); !strings.HasSuffix(strings.TrimSpace(line), ",busy") {
+		t.Error(line)
+	}
 }

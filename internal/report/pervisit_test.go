@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/plan"
 	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
 )
 
 // visits are those of some experiments, by what is to be learnt from them.
@@ -55,7 +56,7 @@ func TestPerVisitText(t *testing.T) {
 			b.WriteString("  " + line + "\n")
 		}
 	}
-	compareGolden(t, "per-visit.txt", b.String())
+	rendertest.Golden(t, "per-visit.txt", b.String())
 }
 
 // Whatever is read has the sentence, and the documents have the figures.

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
 	"headroom/internal/visible"
 )
 
@@ -64,12 +64,12 @@ func TestGolden(t *testing.T) {
 			if !slices.Contains([]string{"table", "sheet", "markdown"}, f.Name) {
 				shown = abridged(t, runs) // these are long, and repeat themselves
 			}
-			compareGolden(t, f.Name+f.Extension,
+			rendertest.Golden(t, f.Name+f.Extension,
 				written(t, f.Name, shown, Options{Options: render.Options{Width: 100}}))
 		})
 	}
 	t.Run("sheet with a decimal comma", func(t *testing.T) {
-		compareGolden(t, "sheet-comma.csv",
+		rendertest.Golden(t, "sheet-comma.csv",
 			written(t, "sheet", runs, Options{Options: render.Options{DecimalComma: true, NoHeader: true}}))
 	})
 }
@@ -88,16 +88,6 @@ func abridged(t *testing.T, runs []Summary) []Summary {
 		out = append(out, s)
 	}
 	return out
-}
-
-// compareGolden leaves out the style and the script of a page, which are files of their own, and their hashes.
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	if strings.HasSuffix(name, ".html") {
-		got = regexp.MustCompile(`(?s)(<style>|<script>).*?(</style>|</script>)`).ReplaceAllString(got, "$1$2")
-		got = regexp.MustCompile(`sha256-[^']*?&#39;`).ReplaceAllString(got, "sha256-…&#39;")
-	}
-	golden.Equal(t, filepath.Join("testdata", "golden", name), got)
 }
 
 func TestNoFormatHoldsNaN(t *testing.T) {
@@ -438,5 +428,33 @@ func TestCostsAreExported(t *testing.T) {
 	if got := figure(lab.Metric(lab.EnergyPerIO).Unit, 2e-4) + " " + figure(lab.Metric(lab.HostCPUPerIO).Unit,
 		5e-6); got != "200 µJ/op 5.00 µs/op" {
 		t.Errorf("people read %q", got)
+	}
+}
+
+// Every page forbids all but its own script and its own style, and has nothing that the policy would forbid.
+func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
+	for name, d := range runPages(t) {
+		rendertest.CheckPolicy(t, name, rendertest.Written(t, d, "html", render.Options{}))
+	}
+}
+
+// Pages of usual and odd runs have pictures that stay in their frames.
+func TestRunPictures(t *testing.T) { rendertest.CheckPictures(t, runPages(t)) }
+
+// A name that is a formula is none in any file that a spreadsheet reads, unless somebody wants it as it is. The numbers
+// stay numbers.
+func TestNoSheetHasAFormula(t *testing.T) {
+	runs := fixtures(t)
+	for i := range runs {
+		runs[i].Label, runs[i].Suite = rendertest.Formula, rendertest.Formula
+		for j := range runs[i].Cells {
+			runs[i].Cells[j].Job = rendertest.Formula
+			runs[i].Cells[j].Params = map[string]string{"bs": rendertest.Formula, rendertest.Formula: "1"}
+		}
+	}
+	for _, format := range []string{"csv", "sheet"} {
+		rendertest.CheckFormulas(t, format, func(o render.Options) string {
+			return written(t, format, runs, Options{Options: o})
+		})
 	}
 }

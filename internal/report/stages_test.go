@@ -14,6 +14,7 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/reference"
 	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
 	"headroom/internal/stages"
 )
 
@@ -99,11 +100,7 @@ func oddStages() stages.Document {
 
 func writtenStages(t *testing.T, d stages.Document, width int) string {
 	t.Helper()
-	var b strings.Builder
-	if err := render.Text(&b, StagesDocument(d, Options{}), render.Options{Width: width}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return rendertest.Written(t, StagesDocument(d, Options{}), "table", render.Options{Width: width})
 }
 
 // Whatever the width, no line is longer, and the share that a stage reaches is there before other figures are.
@@ -165,5 +162,16 @@ func TestStagesOfMixedLoads(t *testing.T) {
 	d.Published[0].Rows = d.Published[0].Rows[:1]
 	if text := writtenStages(t, d, 100); !strings.Contains(text, "of 1 row published, all as measured") {
 		t.Error(text)
+	}
+}
+
+// A file for other programs has each figure once.
+func TestStagesInCSV(t *testing.T) {
+	var b strings.Builder
+	if err := render.CSV(&b, StagesDocument(asPublished(t), Options{}), render.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "(217.7%)"); n != 1 {
+		t.Errorf("a figure is there %d times", n)
 	}
 }

@@ -1,13 +1,13 @@
 package report
 
 import (
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +18,7 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/reference"
 	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
 	"headroom/internal/sweep"
 )
 
@@ -169,12 +170,7 @@ func byMeans(t *testing.T) sweep.Document {
 
 func writtenSweep(t *testing.T, d sweep.Document, format string, o Options) string {
 	t.Helper()
-	var b bytes.Buffer
-	i := slices.IndexFunc(render.Formats(), func(f render.Format) bool { return f.Name == format })
-	if err := render.Formats()[i].Write(&b, SweepDocument(d, o), o.Options); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return rendertest.Written(t, SweepDocument(d, o), format, o.Options)
 }
 
 func TestSweepTables(t *testing.T) {
@@ -362,4 +358,18 @@ func wideSweeps() map[string]document.Document {
 		}
 	}
 	return documents
+}
+
+// The interval of a sweep that leaves its picture ends in an arrow.
+func TestIntervalsOfSweepsEndInArrows(t *testing.T) {
+	arrow := regexp.MustCompile(`d="M[^L"]+L[^L"]+L[^L"]+" fill="none"`)
+	plots := rendertest.Pictures(SweepDocument(wideSweep(), Options{}))
+	if len(plots) == 0 {
+		t.Error("the sweep has no picture")
+	}
+	for _, p := range plots {
+		if n := len(arrow.FindAllString(string(render.Picture(p)), -1)); n != 1 {
+			t.Errorf("%s: %d arrows for the interval that leaves the picture", p.Title, n)
+		}
+	}
 }

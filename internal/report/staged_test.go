@@ -1,0 +1,105 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"headroom/internal/document"
+	"headroom/internal/interference"
+	"headroom/internal/lab"
+	"headroom/internal/layers"
+	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
+)
+
+// stackedLayers are a disk, encryption over it, and a file system over that, where memory answered some reads.
+func stackedLayers() layers.Document {
+	stack := []layers.Layer{{Name: "/dev/disk/by-id/nvme-SERIAL-1", Run: "A"}, {Name: "/dev/mapper/crypt", Run: "B"},
+		{Name: "/srv", Run: "C"}}
+	cell := layers.Cell{Title: "randread 4k q1",
+		Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
+	var measured []layers.Measured
+	for block := 1; block <= 6; block++ {
+		for layer, mean := range []float64{100e-6, 130e-6, 128e-6} {
+			measured = append(measured, layers.Measured{Layer: layer, Cell: "r", Block: block,
+				Values: map[string]float64{"read.latency.mean": mean + 1e-6*float64((block+layer)%3)}})
+		}
+	}
+	cached := layers.Warning{Layer: 2, Cell: "r", Repetitions: 2, N: 6,
+		Warning: lab.Warning{Code: "page-cache", Text: "memory answered 9% of the reads", Taints: []string{"read.*"}}}
+	return layers.Compare(stack, []layers.Cell{cell}, measured, []layers.Warning{cached},
+		[]string{"2 cells that write were left out"})
+}
+
+// sharedCeiling are three loads of which two share a link.
+func sharedCeiling() interference.Document {
+	groups := []interference.Group{{Name: "application", Kind: "network", Over: []string{"10.0.1.1"}},
+		{Name: "backup", Kind: "network", Over: []string{"10.0.2.1"}},
+		{Name: "data", Kind: "storage", Over: []string{"/dev/nvme0n1"}}}
+	var measured []interference.Measured
+	for block := 1; block <= 8; block++ {
+		v := 1 + 0.002*float64(block%3)
+		for _, rates := range []map[int]float64{{0: 9e9}, {1: 8e9}, {2: 20e9}, {0: 5e9, 1: 4.5e9}, {0: 9e9, 2: 20e9},
+			{1: 8e9, 2: 20e9}, {0: 5e9, 1: 4.5e9, 2: 20e9}} {
+			m := interference.Measured{Block: block, Rates: map[int]float64{}}
+			for g, rate := range rates {
+				m.Rates[g] = rate * v
+			}
+			measured = append(measured, m)
+		}
+	}
+	lossy := interference.Warning{Groups: []int{0, 1}, About: 0, Repetitions: 3, N: 8,
+		Warning: lab.Warning{Code: "retransmits", Text: "0.2% of the segments were sent again",
+			Taints: []string{"send.*"}}}
+	d := interference.Analyse(groups, measured, []interference.Warning{lossy}, nil,
+		interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha, Passes: 8})
+	d.Run = "7KQ4M2X9TD"
+	return d
+}
+
+// Each kind of result of stages comes in every format.
+func TestStagedInEveryFormat(t *testing.T) {
+	for name, build := range map[string]func(Options) document.Document{
+		"layers":       func(o Options) document.Document { return LayersDocument(stackedLayers(), o) },
+		"interference": func(o Options) document.Document { return InterferenceDocument(sharedCeiling(), o) },
+		"ladder":       func(o Options) document.Document { return LadderDocument(sharedLink(), o) },
+		"ladder-guest": func(o Options) document.Document { return LadderDocument(throughGuest(), o) },
+		"stages":       func(o Options) document.Document { return StagesDocument(asPublished(t), o) },
+		"stages-odd":   func(o Options) document.Document { return StagesDocument(oddStages(), o) },
+		"soak":         func(o Options) document.Document { return SoakDocument(fullCache(), o) },
+		"soak-odd":     func(o Options) document.Document { return SoakDocument(oddSoak(), o) },
+	} {
+		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
+			return build(Options{Options: o})
+		})
+	}
+}
+
+// stagedPages are documents with pictures, usual and odd.
+func stagedPages(t *testing.T) map[string]document.Document {
+	return map[string]document.Document{
+		"stages":     StagesDocument(asPublished(t), Options{}),
+		"odd stages": StagesDocument(oddStages(), Options{}),
+	}
+}
+
+// Pages of usual and odd results have pictures that stay in their frames.
+func TestStagedPictures(t *testing.T) { rendertest.CheckPictures(t, stagedPages(t)) }
+
+// A document for others has no serial number in any block.
+func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
+	run := lab.Run{Targets: []lab.RunTarget{
+		{Facts: []lab.Fact{{Key: "disk.serial", About: "nvme0n1", Value: "SERIAL-1"}}}}}
+	for _, f := range render.Formats() {
+		for hidden, d := range map[bool]document.Document{false: LayersDocument(stackedLayers(), Options{}),
+			true: WithoutSerials(LayersDocument(stackedLayers(), Options{}), run)} {
+			var b strings.Builder
+			if err := f.Write(&b, d, render.Options{Width: 200}); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(b.String(), "SERIAL") == hidden {
+				t.Errorf("%s, hidden %t:\n%s", f.Name, hidden, b.String())
+			}
+		}
+	}
+}
