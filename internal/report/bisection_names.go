@@ -8,6 +8,7 @@ import (
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/unit"
 )
 
 // bisectionText is a search for culprits in words.
@@ -133,7 +134,7 @@ func (t bisectionText) valueTitle() string {
 	return metricTitle(t.Metric, false)
 }
 
-func (t bisectionText) value(v float64) string { return figure(t.unit(), v) }
+func (t bisectionText) value(v float64) string { return unit.Value(t.unit(), v) }
 
 func (t bisectionText) unit() lab.Unit {
 	if t.Metric == "" {

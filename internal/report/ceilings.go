@@ -135,7 +135,7 @@ func ceilingTexts(s *Summary) []string {
 			if m == nil || m.Ceiling == nil {
 				continue
 			}
-			text := fmt.Sprintf("%s, %s: %s.", figure(m.Unit, m.Ceiling.Value), m.Ceiling.Limiter, m.Ceiling.Derivation)
+			text := fmt.Sprintf("%s, %s: %s.", unit.Value(m.Unit, m.Ceiling.Value), m.Ceiling.Limiter, m.Ceiling.Derivation)
 			i := slices.IndexFunc(all, func(have printed) bool { return have.text == text })
 			if i < 0 {
 				i, all = len(all), append(all, printed{text: text, best: map[string]float64{}})

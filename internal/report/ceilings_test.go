@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func sweepBelow(bandwidth map[string]float64, samples ...float64) (lab.Run, []la
 			{Key: "pci.payload", About: "0000:41:00.0", Value: "256"},
 		}}}
 	var all []lab.Repetition
-	for _, depth := range sortedKeys(bandwidth) {
+	for _, depth := range slices.Sorted(maps.Keys(bandwidth)) {
 		id := "c" + depth
 		run.Cells = append(run.Cells, lab.Cell{ID: id, Arm: "a1", Job: "read",
 			Params: map[string]string{"rw": "read", "bs": "1M", "iodepth": depth, "direct": "1"}})

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -53,7 +54,7 @@ func changesPlot(title, metric string, better lab.Better, rows []plottedChange) 
 		series[r.direction] = s
 	}
 	p.X.From, p.X.To, p.X.Clipped = changesShown(rows)
-	for _, direction := range sortedKeys(series) {
+	for _, direction := range slices.Sorted(maps.Keys(series)) {
 		p.Series = append(p.Series, series[direction])
 	}
 	return p

@@ -29,7 +29,7 @@ func comparedRun(id, name string, jobs []comparedJob, known map[string]string) c
 	r := compare.Run{Name: name, Run: lab.Run{ID: id, Label: name, Suite: "talos", Status: lab.Complete,
 		Source:  lab.Measured,
 		Created: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)}}
-	for _, key := range sortedKeys(known) {
+	for _, key := range slices.Sorted(maps.Keys(known)) {
 		r.Facts = append(r.Facts, lab.Fact{Key: key, Value: known[key]})
 	}
 	r.Conditions = []compare.Condition{{Name: "kernel", Text: known["kernel.release"]},
@@ -42,7 +42,7 @@ func comparedRun(id, name string, jobs []comparedJob, known map[string]string) c
 			key, value, _ := strings.Cut(p, "=")
 			c.Params[key] = value
 		}
-		for _, metric := range sortedKeys(j.levels) {
+		for _, metric := range slices.Sorted(maps.Keys(j.levels)) {
 			for i, step := range []float64{0.2, -1.1, 0.5, 1.3, -0.8, 0.1, -0.4, 0.6} {
 				c.Values[metric] = append(c.Values[metric], compare.Value{Value: j.levels[metric] * (1 + j.noise*step),
 					Repetition: i + 1, Boot: name, Block: i + 1})

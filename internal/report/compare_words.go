@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -108,7 +109,7 @@ func sideCell(u lab.Unit, f compare.Figures) document.Cell {
 	if f.Known() {
 		m.Interval = &Interval{Lo: *f.Lo, Hi: *f.Hi, Confidence: f.Confidence}
 	}
-	return document.Cell{Text: figure(u, f.Center), Interval: spreadText(&m), Value: &f.Center, Lo: f.Lo, Hi: f.Hi,
+	return document.Cell{Text: unit.Value(u, f.Center), Interval: spreadText(&m), Value: &f.Center, Lo: f.Lo, Hi: f.Hi,
 		Unit: string(u)}
 }
 
@@ -125,7 +126,7 @@ func compareRows(d *compare.Document, run string) []*compare.ComparedMetric {
 
 func mapText(m map[string]string) string {
 	var b strings.Builder
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		b.WriteString(k + "=" + m[k] + " ")
 	}
 	return b.String()
@@ -157,7 +158,7 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 			text += fmt.Sprintf(", so that all %d verdicts are right with %s", d.Comparisons,
 				confidenceDigits(1-d.Alpha))
 		}
-		text += "; one value is one " + prose.List(sortedKeys(per)) + "."
+		text += "; one value is one " + prose.List(slices.Sorted(maps.Keys(per))) + "."
 		if per["pair"] {
 			text += " Pairs may be looked at any time."
 		}

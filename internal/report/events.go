@@ -186,7 +186,7 @@ func eventPhase(p outage.Phase, what string, load EventLoad, f outage.Finding) s
 	switch {
 	case !p.Dip && !low:
 		return fmt.Sprintf("after %s no dip beyond what the load does by itself (lowest %s of %s; before, %s)", what,
-			unit.Percent(p.Lowest), figure(load.Unit, f.Before.Center), unit.Percent(f.LowestBefore))
+			unit.Percent(p.Lowest), unit.Value(load.Unit, f.Before.Center), unit.Percent(f.LowestBefore))
 	case p.Fell == nil && p.Stall == 0 && p.Back != nil:
 		return fmt.Sprintf("%s after %s the rate was back", briefSeconds(max(*p.Back, f.Resolution)), what)
 	case p.Fell == nil && p.Stall == 0:
@@ -198,7 +198,7 @@ func eventPhase(p outage.Phase, what string, load EventLoad, f outage.Finding) s
 	} else {
 		text += " fell"
 	}
-	text += fmt.Sprintf(" to %s of %s", unit.Percent(p.Lowest), figure(load.Unit, f.Before.Center))
+	text += fmt.Sprintf(" to %s of %s", unit.Percent(p.Lowest), unit.Value(load.Unit, f.Before.Center))
 	if p.Stall > 0 {
 		text += fmt.Sprintf(", and nothing came through for %s", briefSeconds(p.Stall))
 	}

@@ -7,6 +7,7 @@ import (
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/unit"
 )
 
 // counterTitles are what the kernel counts, where its own names say little.
@@ -51,7 +52,7 @@ func (t bisectionText) evidence(e *bisection.Evidence, culprits int) []string {
 // without.
 func movedText(m bisection.ChangedCounter) string {
 	if m.Counter != lab.CounterBusy && m.Without*1000 < m.With {
-		return fmt.Sprintf("from %s to %s a second", figure(lab.Count, m.Without), figure(lab.Count, m.With))
+		return fmt.Sprintf("from %s to %s a second", unit.Value(lab.Count, m.Without), unit.Value(lab.Count, m.With))
 	}
 	return fmt.Sprintf("%s times [%s, %s]", multiple(m.Ratio), multiple(m.Lo), multiple(m.Hi))
 }

@@ -6,19 +6,15 @@ import (
 	"strconv"
 
 	"headroom/internal/document"
-	"headroom/internal/lab"
 	"headroom/internal/unit"
 )
-
-// figure prints a value of a metric for a person.
-func figure(u lab.Unit, v float64) string { return unit.Value(u, v) }
 
 // shown prints the number of a metric, or the sign for an absent one.
 func shown(m *Metric) string {
 	if m == nil {
 		return document.Absent
 	}
-	return figure(m.Unit, m.Shown())
+	return unit.Value(m.Unit, m.Shown())
 }
 
 // spread is half of the interval as a share of the number shown, towards the side that is further away, so that the

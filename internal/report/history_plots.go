@@ -7,6 +7,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/history"
 	"headroom/internal/stat"
+	"headroom/internal/unit"
 )
 
 // plots are the cells over time, one picture each.
@@ -39,7 +40,7 @@ func (h historyText) plot(t history.Track) document.Plot {
 	for _, v := range t.Points {
 		text := figureNamed(t.Metric, t.Unit, v.Center)
 		if v.Lo != nil && v.Hi != nil {
-			text += " [" + figure(t.Unit, *v.Lo) + ", " + figure(t.Unit, *v.Hi) + "]"
+			text += " [" + unit.Value(t.Unit, *v.Lo) + ", " + unit.Value(t.Unit, *v.Hi) + "]"
 		}
 		s.Points = append(s.Points, document.Point{At: at(v.Run), Value: v.Center, Lo: v.Lo, Hi: v.Hi,
 			Name: h.id(v.Run), Text: text, Codes: v.Warnings})

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -203,7 +204,7 @@ func (h historyText) shortenIDs(text string) string {
 
 // figureNamed prints a value with what it is, since rows of one column can be of different metrics.
 func figureNamed(metric string, u lab.Unit, v float64) string {
-	text := figure(u, v)
+	text := unit.Value(u, v)
 	switch {
 	case u == lab.PerSecond && strings.HasSuffix(metric, ".iops"):
 		text += " IOPS"
@@ -336,7 +337,7 @@ func (h historyText) warned() string {
 		}
 	}
 	var words []string
-	for _, code := range sortedKeys(runs) {
+	for _, code := range slices.Sorted(maps.Keys(runs)) {
 		words = append(words, code+" in "+prose.Count(len(runs[code]), "run"))
 	}
 	return firstNames(words)

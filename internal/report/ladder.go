@@ -174,10 +174,10 @@ func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 		rate := document.Cell{Text: document.Absent, Signs: codeSigns(all, own), Value: c.Center, Lo: c.Lo, Hi: c.Hi,
 			Unit: string(c.Unit)}
 		if c.Center != nil {
-			rate.Text = figure(c.Unit, *c.Center)
+			rate.Text = unit.Value(c.Unit, *c.Center)
 		}
 		if c.Lo != nil {
-			rate.Interval = "[" + figure(c.Unit, *c.Lo) + ", " + figure(c.Unit, *c.Hi) + "]"
+			rate.Interval = "[" + unit.Value(c.Unit, *c.Lo) + ", " + unit.Value(c.Unit, *c.Hi) + "]"
 		}
 		var share, limiter, promised, reached, bar document.Cell
 		if c.Center != nil && most > 0 {
@@ -188,7 +188,7 @@ func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 			limiter.Text = c.Ceiling.Limiter
 		}
 		if c.Expected != nil {
-			promised = document.Cell{Text: figure(c.Unit, c.Expected.Value), Value: &c.Expected.Value,
+			promised = document.Cell{Text: unit.Value(c.Unit, c.Expected.Value), Value: &c.Expected.Value,
 				Unit: string(c.Unit)}
 		}
 		if c.Reached != nil {

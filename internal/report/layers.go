@@ -9,6 +9,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/layers"
 	"headroom/internal/prose"
+	"headroom/internal/unit"
 )
 
 // LayersDocument says what each layer adds: the answer, a table for each number of each job, whether the parts add up,
@@ -163,7 +164,7 @@ func layersTable(d layers.Document, steps []layers.Step, all []mark) []document.
 		mean := document.Cell{Text: document.Absent, Unit: string(s.Unit),
 			Signs: codeSigns(all, slices.DeleteFunc(slices.Clone(s.Warnings), inAll))}
 		if s.N > 0 {
-			mean.Text, mean.Value = figure(s.Unit, s.Value), &s.Value
+			mean.Text, mean.Value = unit.Value(s.Unit, s.Value), &s.Value
 		}
 		var added, times, bar document.Cell
 		if s.Added != nil {
@@ -192,9 +193,9 @@ func layersTable(d layers.Document, steps []layers.Step, all []mark) []document.
 // difference prints a number with its sign.
 func difference(u lab.Unit, v float64) string {
 	if v < 0 {
-		return "-" + figure(u, -v)
+		return "-" + unit.Value(u, -v)
 	}
-	return "+" + figure(u, v)
+	return "+" + unit.Value(u, v)
 }
 
 // metricName is a metric in the words of a table: "read latency mean", "CPU per I/O".

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,10 +81,10 @@ func (fs *familySet) addRun(s *Summary) {
 		c := &s.Cells[i]
 		labels := append(slices.Clone(run), label{"target", c.Target}, label{"role", c.Role},
 			label{"headroom_job", c.Job})
-		for _, key := range sortedKeys(c.Params) {
+		for _, key := range slices.Sorted(maps.Keys(c.Params)) {
 			labels = append(labels, label{"param_" + key, c.Params[key]})
 		}
-		for _, key := range sortedKeys(c.Levels) {
+		for _, key := range slices.Sorted(maps.Keys(c.Levels)) {
 			labels = append(labels, label{"level_" + key, c.Levels[key]})
 		}
 		fs.add("headroom_repetitions", "", "Repetitions measured.", labels, float64(c.N))

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/reference"
+	"headroom/internal/unit"
 )
 
 // ReferencesDocument lists published results.
@@ -72,29 +73,12 @@ func publishedEntry(result reference.Result) document.Entry {
 
 func metricCell(metric string, v float64) document.Cell {
 	u := lab.Metric(metric).Unit
-	return document.Cell{Text: figure(u, v), Value: &v, Unit: string(u)}
-}
-
-// StandingsSchema names the published JSON document of a run beside references.
-const StandingsSchema = "headroom/standings/v1"
-
-// Standings is a run beside published results.
-type Standings struct {
-	Schema string          `json:"schema"`
-	Run    string          `json:"run"`
-	Cells  []LoadStandings `json:"cells"`
-}
-
-// LoadStandings are those of a load.
-type LoadStandings struct {
-	Job       string               `json:"job"`
-	Params    map[string]string    `json:"params"`
-	Standings []reference.Standing `json:"standings"`
+	return document.Cell{Text: unit.Value(u, v), Value: &v, Unit: string(u)}
 }
 
 // StandingsDocument says how a run that is called by a name stands beside published results: each with its grade, which
 // comes before the ratio, and with what speaks against a better one.
-func StandingsDocument(d Standings, name string) document.Document {
+func StandingsDocument(d reference.RunStandings, name string) document.Document {
 	out := document.Document{Title: "Run " + name + " beside published results",
 		Blocks: []document.Block{document.Sentence{Role: document.Answer, Text: standingsSentence(d, name)}}}
 	plots := document.Plots{Reading: "Right of the line is more than was published. Of grey points only the order of " +
@@ -105,7 +89,7 @@ func StandingsDocument(d Standings, name string) document.Document {
 		if len(c.Standings) == 0 {
 			continue
 		}
-		title := c.name()
+		title := loadName(c)
 		list := document.Entries{Name: title}
 		var rows []plottedChange
 		for _, s := range c.Standings {
@@ -134,7 +118,7 @@ func StandingsDocument(d Standings, name string) document.Document {
 }
 
 // standingsSentence counts what is published, and what it is worth.
-func standingsSentence(d Standings, name string) string {
+func standingsSentence(d reference.RunStandings, name string) string {
 	grades := map[reference.Grade]int{}
 	loads := 0
 	for _, c := range d.Cells {
@@ -174,8 +158,8 @@ func standingEntry(s reference.Standing) document.Entry {
 	return e
 }
 
-// name tells a load from others of the same job: "randread 4k q32 x4".
-func (c LoadStandings) name() string {
+// loadName tells a load from others of the same job: "randread 4k q32 x4".
+func loadName(c reference.LoadStandings) string {
 	name := prose.Join(c.Job, c.Params["bs"])
 	if depth := c.Params["iodepth"]; depth != "" {
 		name += " q" + depth

@@ -6,7 +6,7 @@ import (
 )
 
 // againstPublished are standings of every grade, one doubtful, and a load of which nothing is published.
-func againstPublished() Standings {
+func againstPublished() reference.RunStandings {
 	standing := func(name string, ratio float64, grade reference.Grade, doubts ...string) reference.Standing {
 		s := reference.Standing{Reference: name, Job: "randread", Metric: "read.iops", Published: 97831,
 			Measured: 97831 * ratio, Ratio: ratio, Doubts: doubts, Where: "table 1"}
@@ -18,7 +18,7 @@ func againstPublished() Standings {
 		return s
 	}
 	params := map[string]string{"bs": "4k", "iodepth": "32", "numjobs": "4"}
-	return Standings{Schema: StandingsSchema, Run: "7KQ4M2X9TD", Cells: []LoadStandings{
+	return reference.RunStandings{Schema: reference.StandingsSchema, Run: "7KQ4M2X9TD", Cells: []reference.LoadStandings{
 		{Job: "randread", Params: params, Standings: []reference.Standing{
 			standing("some-report/raw-disk", 1.02, reference.SameConditions),
 			standing("some-report/ext4", 0.87, reference.Close, "the drive was warm"),

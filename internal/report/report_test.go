@@ -16,6 +16,7 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/render"
 	"headroom/internal/render/rendertest"
+	"headroom/internal/unit"
 	"headroom/internal/visible"
 )
 
@@ -425,7 +426,7 @@ func TestCostsAreExported(t *testing.T) {
 			}
 		}
 	}
-	if got := figure(lab.Metric(lab.EnergyPerIO).Unit, 2e-4) + " " + figure(lab.Metric(lab.HostCPUPerIO).Unit,
+	if got := unit.Value(lab.Metric(lab.EnergyPerIO).Unit, 2e-4) + " " + unit.Value(lab.Metric(lab.HostCPUPerIO).Unit,
 		5e-6); got != "200 µJ/op 5.00 µs/op" {
 		t.Errorf("people read %q", got)
 	}

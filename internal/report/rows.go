@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -174,7 +175,7 @@ func settings(c *Cell, extra []string) []string {
 			words = append(words, key+"="+v)
 		}
 	}
-	for _, factor := range sortedKeys(c.Levels) {
+	for _, factor := range slices.Sorted(maps.Keys(c.Levels)) {
 		name, ofLoad := strings.CutPrefix(factor, "job:")
 		if printed := slices.Contains(extra, name) || slices.Contains([]string{"bs", "iodepth", "numjobs"},
 			name); ofLoad && printed && c.Params[name] == c.Levels[factor] {
@@ -205,7 +206,7 @@ func distinguishingParams(s *Summary) map[string][]string {
 	}
 	differ := map[string][]string{}
 	for job, params := range values {
-		for _, key := range sortedKeys(params) {
+		for _, key := range slices.Sorted(maps.Keys(params)) {
 			if len(params[key]) > 1 {
 				differ[job] = append(differ[job], key)
 			}

@@ -93,7 +93,7 @@ func (r runText) settings() []document.Condition {
 		add("budget", unit.Duration(time.Duration(r.Budget*float64(time.Second))))
 	}
 	if r.Pause > 0 {
-		add("pause", figure(lab.Seconds, r.Pause)+" between two loads")
+		add("pause", unit.Value(lab.Seconds, r.Pause)+" between two loads")
 	}
 	return out
 }

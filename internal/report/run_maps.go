@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,10 +59,10 @@ func heatMaps(cells []*Cell, all []mark) []document.Block {
 			most[name] = max(most[name], m.Shown())
 		}
 	}
-	var maps []document.Block
+	var out []document.Block
 	for _, fixed := range combinations(rest) {
 		var at []string
-		for _, key := range sortedKeys(fixed) {
+		for _, key := range slices.Sorted(maps.Keys(fixed)) {
 			at = append(at, key+"="+fixed[key])
 		}
 		m := document.Table{Map: true, Name: strings.Join(at, " ")}
@@ -85,10 +86,10 @@ func heatMaps(cells []*Cell, all []mark) []document.Block {
 			m.Rows = append(m.Rows, r)
 		}
 		if found {
-			maps = append(maps, m)
+			out = append(out, m)
 		}
 	}
-	return maps
+	return out
 }
 
 // matrixMetric is what a cell of the map shows.
@@ -158,7 +159,7 @@ func axesOf(cells []*Cell) []axis {
 		return 3
 	}
 	var axes []axis
-	for _, param := range sortedKeys(found) {
+	for _, param := range slices.Sorted(maps.Keys(found)) {
 		if values := found[param]; len(values) > 1 {
 			slices.SortFunc(values, compareValues)
 			axes = append(axes, axis{param, values})

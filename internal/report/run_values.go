@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,10 +105,10 @@ func paramColumns(runs []Summary) []paramColumn {
 		}
 	}
 	var out []paramColumn
-	for _, name := range sortedKeys(params) {
+	for _, name := range slices.Sorted(maps.Keys(params)) {
 		out = append(out, paramColumn{name: name})
 	}
-	for _, name := range sortedKeys(levels) {
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
 		out = append(out, paramColumn{name: name, level: true})
 	}
 	return out

@@ -77,7 +77,7 @@ func soakAnswer(m *soak.Metric) string {
 		return fmt.Sprintf("%s is at the end what it was at first, with %s on the way; %s", name,
 			prose.Count(len(m.Steps), "step"), lasting)
 	case soak.Falls, soak.Rises:
-		return fmt.Sprintf("%s %s from %s to %s, %s; %s", name, m.Verdict, figure(m.Unit, *m.First),
+		return fmt.Sprintf("%s %s from %s to %s, %s; %s", name, m.Verdict, unit.Value(m.Unit, *m.First),
 			figureNamed(m.Name, m.Unit, *m.Last), soakChangeText(*m.Change), lasting)
 	}
 	text := fmt.Sprintf("whether %s changes is undecided after %s", name, prose.Count(len(m.Rounds), "round"))
@@ -161,7 +161,7 @@ func soakTable(d *soak.Document, all []mark) document.Table {
 		if l := m.Lasting; l != nil {
 			lasting = soakFigure(m, &l.Value)
 			if lasting.Lo, lasting.Hi = l.Lo, l.Hi; l.Lo != nil {
-				lasting.Interval = "[" + figure(m.Unit, *l.Lo) + ", " + figure(m.Unit, *l.Hi) + "]"
+				lasting.Interval = "[" + unit.Value(m.Unit, *l.Lo) + ", " + unit.Value(m.Unit, *l.Hi) + "]"
 			}
 			since = document.Cell{Text: secondsText(*m.SteadyFrom), Value: m.SteadyFrom, Unit: string(lab.Seconds)}
 		}
@@ -193,7 +193,7 @@ func soakFigure(m *soak.Metric, v *float64) document.Cell {
 	if v == nil {
 		return document.Cell{Text: document.Absent}
 	}
-	return document.Cell{Text: figure(m.Unit, *v), Value: v, Unit: string(m.Unit)}
+	return document.Cell{Text: unit.Value(m.Unit, *v), Value: v, Unit: string(m.Unit)}
 }
 
 // soakSteps has a row for each proved change on the way.

@@ -8,6 +8,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/stages"
+	"headroom/internal/unit"
 )
 
 // stagesPlots have a bar for each stage, one picture a load.
@@ -48,7 +49,7 @@ func stagesPlot(d *stages.Document, rows []stages.Row) document.Plot {
 		}
 		p.Y.Names = append(p.Y.Names, r.Stage)
 		s.Points = append(s.Points, document.Point{At: float64(i), Value: value(r), Name: "in " + r.Stage,
-			Text: figure(u, value(r)), Codes: r.Warnings})
+			Text: unit.Value(u, value(r)), Codes: r.Warnings})
 		most = max(most, value(r))
 	}
 	if len(loads) > 1 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 // startSkewTexts say how well the loads of several targets kept together, at worst.
@@ -28,7 +29,7 @@ func startSkewTexts(s *Summary) []string {
 	if apart == nil {
 		return nil
 	}
-	seconds := func(name string) string { return figure(lab.Seconds, worst[name].Value) }
+	seconds := func(name string) string { return unit.Value(lab.Seconds, worst[name].Value) }
 	text := fmt.Sprintf("The loads of %d targets were started together, at most %s apart (±%s)", len(s.Targets),
 		seconds(lab.StartSkew), seconds(lab.StartUncertainty))
 	if _, ended := worst[lab.LastDone]; ended {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func groupTable(d *sweep.Document) []document.Block {
 	}}
 	for _, g := range d.Groups {
 		var name []string
-		for _, key := range sortedKeys(g.Params) {
+		for _, key := range slices.Sorted(maps.Keys(g.Params)) {
 			name = append(name, key+" "+sweepValue(key, g.Params[key]))
 		}
 		row := []document.Cell{{Text: strings.Join(name, ", ")}, {Text: document.Absent}, {}, {}, {}}

@@ -64,7 +64,7 @@ func curveTable(d *sweep.Document, c *sweep.Curve) []document.Block {
 	for _, p := range c.Points {
 		asked := ""
 		if p.KeptUp != nil && !*p.KeptUp {
-			asked = "of " + figure(rate, *p.Offered)
+			asked = "of " + unit.Value(rate, *p.Offered)
 		}
 		var notes []string
 		if c.Limit != nil && c.Limit.Level == p.Level {
@@ -89,7 +89,7 @@ func estimatedCell(u lab.Unit, e *sweep.Estimated) document.Cell {
 	if e.Known() {
 		m.Interval = &Interval{Lo: *e.Lo, Hi: *e.Hi}
 	}
-	return document.Cell{Text: figure(u, e.Value), Interval: spreadText(&m)}
+	return document.Cell{Text: unit.Value(u, e.Value), Interval: spreadText(&m)}
 }
 
 // curvePlot is the tail of latency over the rate that was reached, both on logarithmic scales.

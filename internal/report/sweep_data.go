@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +91,7 @@ func sweepParams(d *sweep.Document) []string {
 			}
 		}
 	}
-	return sortedKeys(differ)
+	return slices.Sorted(maps.Keys(differ))
 }
 
 func oneOrNone(v bool) string {

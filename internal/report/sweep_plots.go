@@ -54,7 +54,7 @@ func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
 			Text: figureNamed(c.Metric, c.Unit, *p.Value), Codes: p.Warnings}
 		if p.Known() {
 			at.Lo, at.Hi = p.Lo, p.Hi
-			at.Text += ", " + figure(c.Unit, *p.Lo) + " to " + figure(c.Unit, *p.Hi)
+			at.Text += ", " + unit.Value(c.Unit, *p.Lo) + " to " + unit.Value(c.Unit, *p.Hi)
 		}
 		s.Points = append(s.Points, at)
 	}

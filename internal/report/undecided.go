@@ -65,7 +65,7 @@ func precisionTexts(s *Summary) []string {
 	lines := []string{prose.Capital(outOf(s)) + " left undecided, to " + within + ":"}
 	names := cellNames(s)
 	for _, u := range s.Undecided {
-		lines = append(lines, names[u.Cell]+": "+metricText(u.Metric)+" "+u.text(within))
+		lines = append(lines, names[u.Cell]+": "+metricText(u.Metric)+" "+shortOf(u, within))
 	}
 	return lines
 }
@@ -102,8 +102,8 @@ func outOf(s *Summary) string {
 	}
 }
 
-// text is "±4.1% after 14 repetitions; about 9 more (1m 30s) would reach ±3%".
-func (u Undecided) text(within string) string {
+// shortOf is "±4.1% after 14 repetitions; about 9 more (1m 30s) would reach ±3%".
+func shortOf(u Undecided, within string) string {
 	took := ""
 	if u.Seconds > 0 {
 		took = " (" + unit.Duration(time.Duration(u.Seconds*float64(time.Second))) + ")"

@@ -163,7 +163,7 @@ func ShowStandings(p *app.App, s *store.Store, b *store.Bundle, all bool, o Docu
 	if err != nil {
 		return err
 	}
-	d := report.Standings{Schema: report.StandingsSchema, Run: b.Run.ID}
+	d := reference.RunStandings{Schema: reference.StandingsSchema, Run: b.Run.ID}
 	for _, c := range summary.Cells {
 		m, err := measurementOf(b, c)
 		if err != nil {
@@ -177,7 +177,7 @@ func ShowStandings(p *app.App, s *store.Store, b *store.Bundle, all bool, o Docu
 		if !all && len(standings) > maxShownStandings {
 			standings = standings[:maxShownStandings]
 		}
-		d.Cells = append(d.Cells, report.LoadStandings{Job: c.Job, Params: c.Params, Standings: standings})
+		d.Cells = append(d.Cells, reference.LoadStandings{Job: c.Job, Params: c.Params, Standings: standings})
 	}
 	return ShowResult(p, s, ResultDocument{Published: d, Runs: []lab.Run{b.Run},
 		Document: func(report.Options) document.Document {
