@@ -45,7 +45,7 @@ func showLevels(p *program, run results.StagedRun, o vary.Options) error {
 		return err
 	}
 	header, repetitions := report.Redacted(run.Run, run.Measured)
-	d, err := report.LevelsOf(header, repetitions, by)
+	d, err := sweep.OfLevels(header, repetitions, by)
 	if err != nil {
 		return err
 	}

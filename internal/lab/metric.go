@@ -1,6 +1,9 @@
 package lab
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Unit is a base unit. Metrics are kept in these and nothing else.
 type Unit string
@@ -168,3 +171,14 @@ func Retransmits(direction string) string { return direction + ".retransmits" }
 
 // Latency is the name of a direction's latency; part is "mean", "min", "max" or the name of a quantile.
 func Latency(direction, part string) string { return direction + ".latency." + part }
+
+// CutMetric takes a metric name apart: "read.latency.p99.9" is the direction read, the quantity latency and the part
+// p99.9. A name that starts with no direction ("cpu.user") has an empty one.
+func CutMetric(name string) (direction, quantity, part string) {
+	head, rest, found := strings.Cut(name, ".")
+	if !found || !slices.Contains(Directions(), head) {
+		head, rest = "", name
+	}
+	quantity, part, _ = strings.Cut(rest, ".")
+	return head, quantity, part
+}

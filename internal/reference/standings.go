@@ -12,7 +12,7 @@ type RunStandings struct {
 
 // LoadStandings are those of a load.
 type LoadStandings struct {
-	Job       string               `json:"job"`
-	Params    map[string]string    `json:"params"`
-	Standings []Standing `json:"standings"`
+	Job       string            `json:"job"`
+	Params    map[string]string `json:"params"`
+	Standings []Standing        `json:"standings"`
 }

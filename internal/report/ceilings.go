@@ -10,26 +10,6 @@ import (
 	"headroom/internal/unit"
 )
 
-// ceilingsOf are the ceilings of each cell of a run, by the cell's ID, from the facts of the target that it ran on.
-func ceilingsOf(run lab.Run) map[string][]ceiling.Ceiling {
-	machines := map[string]*ceiling.Machine{}
-	for _, t := range run.Targets {
-		machines[t.Role] = ceiling.NewMachine(t)
-	}
-	roles := map[string]string{}
-	for _, arm := range run.Arms {
-		roles[arm.ID] = arm.Role
-	}
-	all := make(map[string][]ceiling.Ceiling, len(run.Cells))
-	for _, cell := range run.Cells {
-		all[cell.ID] = nil
-		if m := machines[roles[cell.Arm]]; m != nil && lab.ByFio(cell.Engine) {
-			all[cell.ID] = m.Of(cell.Params)
-		}
-	}
-	return all
-}
-
 // bound gives each metric its tightest ceiling, and the headroom below it.
 func bound(metrics map[string]Metric, ceilings []ceiling.Ceiling) {
 	for name, m := range metrics {
@@ -135,7 +115,8 @@ func ceilingTexts(s *Summary) []string {
 			if m == nil || m.Ceiling == nil {
 				continue
 			}
-			text := fmt.Sprintf("%s, %s: %s.", unit.Value(m.Unit, m.Ceiling.Value), m.Ceiling.Limiter, m.Ceiling.Derivation)
+			text := fmt.Sprintf("%s, %s: %s.", unit.Value(m.Unit, m.Ceiling.Value), m.Ceiling.Limiter,
+				m.Ceiling.Derivation)
 			i := slices.IndexFunc(all, func(have printed) bool { return have.text == text })
 			if i < 0 {
 				i, all = len(all), append(all, printed{text: text, best: map[string]float64{}})

@@ -67,7 +67,7 @@ func (t comparedText) plotted(row int) (p plottedChange, ok bool) {
 		return plottedChange{}, false
 	}
 	change, _ := changeTexts(c)
-	direction, _, _ := cutMetric(c.Metric)
+	direction, _, _ := lab.CutMetric(c.Metric)
 	p = plottedChange{name: prose.Join(t.titles[row].name(), t.titles[row].metric), ratio: shown.Ratio, lo: shown.Lo,
 		hi: shown.Hi, margin: c.Margin, text: change, decided: toneOf(c) != document.Doubtful, direction: direction}
 	for _, r := range c.Reasons {

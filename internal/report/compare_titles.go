@@ -74,7 +74,7 @@ func sameCell(a, b *compare.ComparedMetric) bool {
 func severalDirections(cell []*compare.ComparedMetric) bool {
 	seen := map[string]bool{}
 	for _, c := range cell {
-		if direction, _, _ := cutMetric(c.Metric); direction != "" && direction != lab.Sync {
+		if direction, _, _ := lab.CutMetric(c.Metric); direction != "" && direction != lab.Sync {
 			seen[direction] = true
 		}
 	}
@@ -82,7 +82,7 @@ func severalDirections(cell []*compare.ComparedMetric) bool {
 }
 
 func metricTitle(metric string, several bool) string {
-	direction, quantity, part := cutMetric(metric)
+	direction, quantity, part := lab.CutMetric(metric)
 	switch {
 	case direction == lab.Sync:
 		direction = "flush"

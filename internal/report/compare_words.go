@@ -143,7 +143,7 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 			per[c.Change.Per] = true
 			spreadKnown = spreadKnown || c.Change.Known()
 		}
-		direction, _, part := cutMetric(c.Metric)
+		direction, _, part := lab.CutMetric(c.Metric)
 		switch title := metricTitle(c.Metric, false); {
 		case c.Better != lab.Lower:
 		case direction != "" || part != "":

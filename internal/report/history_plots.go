@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/history"
+	"headroom/internal/lab"
 	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
@@ -35,7 +36,7 @@ func (h historyText) plot(t history.Track) document.Plot {
 	at := func(run string) float64 {
 		return float64(runs[slices.IndexFunc(runs, func(r history.RunInfo) bool { return r.ID == run })].Created.Unix())
 	}
-	direction, _, _ := cutMetric(t.Metric)
+	direction, _, _ := lab.CutMetric(t.Metric)
 	s := document.Series{Direction: direction}
 	for _, v := range t.Points {
 		text := figureNamed(t.Metric, t.Unit, v.Center)

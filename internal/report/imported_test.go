@@ -126,7 +126,7 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition, error], scores reference.Scores) {
 	t.Helper()
 	for _, factor := range sweep.Factors(run.Arms) {
-		d, err := report.LevelsOf(run, repetitions, sweep.By{Factor: factor})
+		d, err := sweep.OfLevels(run, repetitions, sweep.By{Factor: factor})
 		if err != nil {
 			t.Errorf("by %s: %v", factor, err)
 			continue

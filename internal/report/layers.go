@@ -203,7 +203,7 @@ func metricName(metric string) string {
 	if metric == "cpu.per_io" {
 		return "CPU per I/O"
 	}
-	direction, quantity, part := cutMetric(metric)
+	direction, quantity, part := lab.CutMetric(metric)
 	return strings.TrimSpace(direction + " " + strings.ReplaceAll(quantity, "iops", "IOPS") + " " + part)
 }
 

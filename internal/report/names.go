@@ -8,22 +8,11 @@ import (
 	"headroom/internal/lab"
 )
 
-// cutMetric takes a metric name apart: "read.latency.p99.9" is the direction read, the quantity latency and the part
-// p99.9. A name that starts with no direction ("cpu.user") has an empty one.
-func cutMetric(name string) (direction, quantity, part string) {
-	head, rest, found := strings.Cut(name, ".")
-	if !found || !slices.Contains(lab.Directions(), head) {
-		head, rest = "", name
-	}
-	quantity, part, _ = strings.Cut(rest, ".")
-	return head, quantity, part
-}
-
 // compareMetrics puts what belongs to one direction together, and the parts of a latency in the order of a
 // distribution.
 func compareMetrics(a, b string) int {
-	_, quantityA, partA := cutMetric(a)
-	_, quantityB, partB := cutMetric(b)
+	_, quantityA, partA := lab.CutMetric(a)
+	_, quantityB, partB := lab.CutMetric(b)
 	return cmp.Or(cmp.Compare(directionRank(a), directionRank(b)), cmp.Compare(quantityA, quantityB),
 		cmp.Compare(partRank(partA), partRank(partB)), cmp.Compare(a, b))
 }
@@ -44,7 +33,7 @@ func partRank(part string) int {
 
 // directionRank puts what has no direction (cpu, elapsed) last.
 func directionRank(metric string) int {
-	direction, _, _ := cutMetric(metric)
+	direction, _, _ := lab.CutMetric(metric)
 	if i := slices.Index(lab.Directions(), direction); i >= 0 {
 		return i
 	}

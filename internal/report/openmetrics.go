@@ -106,7 +106,7 @@ func groupRunWarnings(s *Summary) []mark {
 // addMetric writes the number shown, and the ends of its interval in families of their own: an interval is no label,
 // because a sum over its values would mean nothing.
 func (fs *familySet) addMetric(name string, m Metric, labels []label) {
-	direction, quantity, part := cutMetric(name)
+	direction, quantity, part := lab.CutMetric(name)
 	labels = slices.Clone(labels)
 	if direction != "" {
 		labels = append(labels, label{"direction", direction})

@@ -18,15 +18,16 @@ func againstPublished() reference.RunStandings {
 		return s
 	}
 	params := map[string]string{"bs": "4k", "iodepth": "32", "numjobs": "4"}
-	return reference.RunStandings{Schema: reference.StandingsSchema, Run: "7KQ4M2X9TD", Cells: []reference.LoadStandings{
-		{Job: "randread", Params: params, Standings: []reference.Standing{
-			standing("some-report/raw-disk", 1.02, reference.SameConditions),
-			standing("some-report/ext4", 0.87, reference.Close, "the drive was warm"),
-			standing("other-report/"+longName, 0.0021, reference.OrderOfMagnitude)}},
-		{Job: longName, Params: params, Standings: []reference.Standing{
-			standing("some-report/raw-disk", 51, reference.OrderOfMagnitude)}},
-		{Job: "logwrite", Params: map[string]string{"bs": "4k"}},
-	}}
+	return reference.RunStandings{Schema: reference.StandingsSchema, Run: "7KQ4M2X9TD",
+		Cells: []reference.LoadStandings{
+			{Job: "randread", Params: params, Standings: []reference.Standing{
+				standing("some-report/raw-disk", 1.02, reference.SameConditions),
+				standing("some-report/ext4", 0.87, reference.Close, "the drive was warm"),
+				standing("other-report/"+longName, 0.0021, reference.OrderOfMagnitude)}},
+			{Job: longName, Params: params, Standings: []reference.Standing{
+				standing("some-report/raw-disk", 51, reference.OrderOfMagnitude)}},
+			{Job: "logwrite", Params: map[string]string{"bs": "4k"}},
+		}}
 }
 
 // publishedResults are results as a source states them.

@@ -64,7 +64,7 @@ func cellPlots(c *Cell, direction, name string) []document.Plot {
 // overTime has one metric of a cell over the time of its repetitions, a line each. ok is false where there is no series
 // of it, or only of a few values.
 func overTime(c *Cell, name, metric string) (p document.Plot, ok bool) {
-	direction, _, _ := cutMetric(metric)
+	direction, _, _ := lab.CutMetric(metric)
 	// From zero, so that a dip looks as deep as it is.
 	p = document.Plot{Title: name, X: document.Axis{Title: "seconds into the load", From: new(float64),
 		Unit: string(lab.Seconds)}, Y: document.Axis{Title: metricText(metric), From: new(float64),

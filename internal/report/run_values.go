@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headroom/internal/document"
+	"headroom/internal/lab"
 )
 
 // runValues are tidy: one line a value, every line complete in itself, so that a statistics program needs no other
@@ -41,7 +42,7 @@ func cellValues(s *Summary, c *Cell, params []paramColumn, yield func([]document
 	}
 	for _, name := range c.metricNames() {
 		m := c.Metrics[name]
-		direction, _, _ := cutMetric(name)
+		direction, _, _ := lab.CutMetric(name)
 		codes := strings.Join(codesFor(slices.Concat(s.Warnings, c.Warnings), name), " ")
 		for _, v := range m.Values {
 			if !yield(slices.Concat(document.Texts(head...),

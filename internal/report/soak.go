@@ -110,7 +110,7 @@ func soakPlots(d *soak.Document) document.Plots {
 		"begin at zero."}
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
-		direction, _, _ := cutMetric(m.Name)
+		direction, _, _ := lab.CutMetric(m.Name)
 		s := document.Series{Direction: direction}
 		for _, r := range m.Rounds {
 			s.Points = append(s.Points, document.Point{At: r.At / 60, Value: r.Value,

@@ -26,7 +26,7 @@ const confidence = 0.95
 // repetition of a cell that the run does not have.
 func Summarize(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Summary, error) {
 	gathered := make(map[string]*gathering, len(run.Cells))
-	for id, ceilings := range ceilingsOf(run) {
+	for id, ceilings := range ceiling.OfCells(run) {
 		gathered[id] = newGathering(ceilings)
 	}
 	boots := map[string]string{} // one copy of each boot id, not one per value

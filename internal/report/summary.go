@@ -208,7 +208,7 @@ func (c Cell) Directions() []string {
 
 func (c Cell) hasDirection(direction string) bool {
 	for name := range c.Metrics {
-		if head, _, _ := cutMetric(name); head == direction {
+		if head, _, _ := lab.CutMetric(name); head == direction {
 			return true
 		}
 	}

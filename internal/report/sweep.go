@@ -1,34 +1,12 @@
 package report
 
 import (
-	"iter"
 	"slices"
 
 	"headroom/internal/document"
-	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/sweep"
 )
-
-// SweepOf analyses a saved sweep, with the ceilings that the facts of its targets give. Facts are those of the arms, by
-// ID, where they differ (kernels); settings are for what the run's experiment does not say.
-func SweepOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], facts map[string][]lab.Fact,
-	settings sweep.Settings) (sweep.Document, error) {
-	in, err := sweep.FromRun(run, repetitions, sweep.Known{Ceilings: ceilingsOf(run), Facts: facts, Settings: settings})
-	if err != nil {
-		return sweep.Document{}, err
-	}
-	return sweep.Analyze(in), nil
-}
-
-// LevelsOf analyses a saved run that was not measured as a sweep, by one of the factors that its loads differ in.
-func LevelsOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by sweep.By) (sweep.Document, error) {
-	in, err := sweep.FromLevels(run, repetitions, by, ceilingsOf(run))
-	if err != nil {
-		return sweep.Document{}, err
-	}
-	return sweep.Analyze(in), nil
-}
 
 // SweepDocument says which level is best and which is enough, shows it, and has a row for each load, the best level for
 // a part of the loads, curves of latency, costs, what was published, what weakens all that, and how sure it is.

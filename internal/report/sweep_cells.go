@@ -50,7 +50,8 @@ func sweepCells(d *sweep.Document, all []mark, mapped bool) []document.Block {
 			reference = document.Cell{Text: factor(c.ToReference.Ratio) + "x", Interval: factorBounds(c.ToReference)}
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: c.Title}, {Text: metric(c)},
-			{Text: unit.Value(c.Unit, *topPoint(c).Value), Signs: codeSigns(all, cellCodes(c))}, {Text: bestLevels(d, c)},
+			{Text: unit.Value(c.Unit, *topPoint(c).Value), Signs: codeSigns(all, cellCodes(c))},
+			{Text: bestLevels(d, c)},
 			{Text: enoughText(d, c)}, {Text: surelyLevels(d, c)}, ratioCell(c.Gain), {Text: stops}, reference,
 			{Text: reached}}})
 	}

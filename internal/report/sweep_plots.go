@@ -41,7 +41,7 @@ func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
 	plot := document.Plot{Title: c.Title,
 		X: document.Axis{Title: d.Factor, Scale: document.Names},
 		Y: document.Axis{Title: metricName(c.Metric), Unit: string(c.Unit), Scale: document.Linear, From: new(float64)}}
-	direction, _, _ := cutMetric(c.Metric)
+	direction, _, _ := lab.CutMetric(c.Metric)
 	s := document.Series{Direction: direction, Joined: true}
 	most := 0.0
 	for i, p := range c.Levels {

@@ -299,13 +299,13 @@ func TestSweepDocuments(t *testing.T) {
 // A saved run and its facts give the ceilings.
 func TestSweepOfARun(t *testing.T) {
 	run, repetitions := fixture(t, "measured")
-	if _, err := SweepOf(run, repetitions, nil, sweep.Settings{}); lab.KindOf(err) != lab.Usage {
+	if _, err := sweep.OfRun(run, repetitions, nil, sweep.Settings{}); lab.KindOf(err) != lab.Usage {
 		t.Errorf("a run that varies nothing is no sweep: %v", err)
 	}
 	run.Experiment = &lab.Experiment{Kind: "sweep",
 		Factors:  []lab.VariedFactor{{Factor: "sysctl:x", Levels: []string{"1"}}},
 		Baseline: run.Arms[0].ID, Margin: 0.03, Alpha: 0.05, Share: 0.9}
-	d, err := SweepOf(run, repetitions, nil, sweep.Settings{})
+	d, err := sweep.OfRun(run, repetitions, nil, sweep.Settings{})
 	if err != nil || d.Factor != "sysctl:x" || len(d.Levels) != 1 || len(d.Cells) != 0 {
 		t.Errorf("%v: %+v", err, d)
 	}

@@ -122,7 +122,7 @@ func shortOf(u Undecided, within string) string {
 
 // metricText is a metric's name in words: "read IOPS", "mean write latency".
 func metricText(metric string) string {
-	direction, quantity, part := cutMetric(metric)
+	direction, quantity, part := lab.CutMetric(metric)
 	if quantity == "iops" {
 		quantity = "IOPS"
 	}

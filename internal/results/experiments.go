@@ -28,7 +28,7 @@ func sweepResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 		return ResultDocument{}, err
 	}
 	run, repetitions := redactedRun(b, o)
-	d, err := report.SweepOf(run, repetitions, byArm, sweep.Settings{})
+	d, err := sweep.OfRun(run, repetitions, byArm, sweep.Settings{})
 	return SweepResult(d, o), err
 }
 

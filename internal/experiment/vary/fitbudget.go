@@ -11,7 +11,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
-	"headroom/internal/report"
 	"headroom/internal/suite"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
@@ -112,7 +111,7 @@ func settledLoads(run lab.Run, arms []plan.VisitedArm) func([]plan.Done) []strin
 			return names
 		}
 		looked = true
-		d, err := report.SweepOf(run, withoutFaults(RepetitionsOf(early)), nil, sweep.Settings{})
+		d, err := sweep.OfRun(run, withoutFaults(RepetitionsOf(early)), nil, sweep.Settings{})
 		if err != nil {
 			return nil // what can't be read is not settled; the report says what is wrong with it
 		}
