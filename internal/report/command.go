@@ -23,7 +23,7 @@ func (c Cell) primary() []string {
 
 // shownOfCommand are the metrics of a command that tables show, what decides first and its time last. How many CPUs it
 // kept busy is in the other reports.
-func (c Cell) shownOfCommand() []string {
+func shownOfCommand(c *Cell) []string {
 	if !c.namesMetrics() {
 		return nil
 	}

@@ -95,7 +95,7 @@ func eventTexts(s *Summary) []string {
 			coarse = max(coarse, f.Resolution)
 			u := s.Events.Events[i]
 			name := load.Job
-			c := s.cell(load.Cell)
+			c := cellOf(s, load.Cell)
 			if c != nil && severalAtOnce(s.Events.Loads) {
 				name += ", " + c.Role
 			}
@@ -122,7 +122,7 @@ func severalAtOnce(loads []EventLoad) bool {
 	})
 }
 
-func (s *Summary) cell(id string) *Cell {
+func cellOf(s *Summary, id string) *Cell {
 	for i := range s.Cells {
 		if s.Cells[i].ID == id {
 			return &s.Cells[i]

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,26 +15,10 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/render"
 	"headroom/internal/render/rendertest"
+	"headroom/internal/summary/summarytest"
 	"headroom/internal/unit"
 	"headroom/internal/visible"
 )
-
-// fixtures are all runs of testdata.
-func fixtures(t testing.TB) []Summary {
-	t.Helper()
-	files, err := filepath.Glob("testdata/*/run.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Fatal("testdata has no runs")
-	}
-	var out []Summary
-	for _, file := range files {
-		out = append(out, summarized(t, filepath.Base(filepath.Dir(file))))
-	}
-	return out
-}
 
 func formatNamed(t testing.TB, name string) Format {
 	t.Helper()
@@ -92,7 +75,7 @@ func abridged(t *testing.T, runs []Summary) []Summary {
 }
 
 func TestNoFormatHoldsNaN(t *testing.T) {
-	run, _ := fixture(t, "imported")
+	run, _ := summarytest.Run(t, "imported")
 	values := map[string]float64{"read.iops": math.NaN(), "read.bandwidth": math.Inf(1), "read.latency.p99": 0.001}
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
 		yield(lab.Repetition{Cell: "c01", Number: 1, Values: values}, nil)
@@ -399,7 +382,7 @@ func TestSerialNumbersAreHidden(t *testing.T) {
 
 // What an I/O costs is in every export of the numbers, in its unit.
 func TestCostsAreExported(t *testing.T) {
-	run, repetitions := fixture(t, "measured")
+	run, repetitions := summarytest.Run(t, "measured")
 	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
 		for r, err := range repetitions {
 			if r.Values != nil {

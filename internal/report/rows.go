@@ -46,7 +46,7 @@ func rows(s *Summary) []row {
 				name: cellName(c, params, several), params: params,
 				iops: c.metric(lab.IOPS(d)), bandwidth: c.metric(lab.Bandwidth(d)),
 				mean: c.metric(lab.Latency(d, "mean")),
-				own:  c.shownOfCommand(),
+				own:  shownOfCommand(c),
 				p50:  c.metric(lab.Latency(d, "p50")), p99: c.metric(lab.Latency(d, "p99")),
 				p999: c.metric(lab.Latency(d, "p99.9")),
 			})

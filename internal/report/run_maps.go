@@ -24,7 +24,7 @@ func (r runText) maps() []document.Block {
 			to++
 		}
 		if tables := heatMaps(cells, r.marks); len(tables) > 0 {
-			title := quantityTitle(row{own: cells[0].shownOfCommand()}, matrixMetric(cells[0], mainDirection(cells)))
+			title := quantityTitle(row{own: shownOfCommand(cells[0])}, matrixMetric(cells[0], mainDirection(cells)))
 			blocks = append(blocks, document.Folded{Title: cells[0].Job + ": " + title + " by parameter", Open: true,
 				Blocks: tables})
 		}
@@ -94,7 +94,7 @@ func heatMaps(cells []*Cell, all []mark) []document.Block {
 
 // matrixMetric is what a cell of the map shows.
 func matrixMetric(c *Cell, direction string) string {
-	if names := c.shownOfCommand(); len(names) > 0 {
+	if names := shownOfCommand(c); len(names) > 0 {
 		return names[0]
 	}
 	if large(c) {

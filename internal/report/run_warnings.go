@@ -42,7 +42,7 @@ func (r runText) briefAbout(m mark) string {
 	const few = 2
 	names := m.names(func(c *Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) })
 	switch {
-	case r.warns(m.code):
+	case warns(r.Summary, m.code):
 		return "the whole run"
 	case len(names) == len(r.Cells) && len(names) > 1:
 		return "all"
@@ -94,7 +94,7 @@ func (r runText) doubts(cell string, all []Warning, code string) bool {
 }
 
 // warns says whether a run as a whole has a warning.
-func (s *Summary) warns(code string) bool {
+func warns(s *Summary, code string) bool {
 	return slices.ContainsFunc(s.Warnings, func(w Warning) bool { return w.Code == code })
 }
 
@@ -111,7 +111,7 @@ func (r *runText) rankMarks() {
 		if weight := weights[m.code]; weight == validity.Widens || weight == validity.Note {
 			rank[0]++ // what repetitions differ by stands beside each number
 		}
-		if r.warns(m.code) {
+		if warns(r.Summary, m.code) {
 			rank[1] = 0
 		}
 		ranks[m.code] = rank
@@ -213,7 +213,7 @@ func (r runText) answerSigns() string {
 				return w.Code == m.code && w.Tainted(metric)
 			})
 		}
-		if !slices.Contains(r.notes, m.code) && (r.warns(m.code) ||
+		if !slices.Contains(r.notes, m.code) && (warns(r.Summary, m.code) ||
 			slices.ContainsFunc(answered, func(n cellMetric) bool { return of(n.cell, n.metric) })) {
 			signs = append(signs, m.sign())
 		}

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/summary/summarytest"
 )
 
 func TestSummarize(t *testing.T) {
-	s := summarized(t, "cutoff")
+	s := saved(t, "cutoff")
 	if s.Schema != "headroom/run/v1" {
 		t.Errorf("schema %q", s.Schema)
 	}
@@ -129,4 +130,14 @@ func TestSummarizeOfMany(t *testing.T) {
 	if total != repetitions*bins {
 		t.Errorf("%d operations in the merged bins, want %d", total, repetitions*bins)
 	}
+}
+
+// saved is the summary of a saved run.
+func saved(t testing.TB, name string) Summary {
+	t.Helper()
+	s, err := Summarize(summarytest.Run(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

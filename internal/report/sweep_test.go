@@ -19,6 +19,7 @@ import (
 	"headroom/internal/reference"
 	"headroom/internal/render"
 	"headroom/internal/render/rendertest"
+	"headroom/internal/summary/summarytest"
 	"headroom/internal/sweep"
 )
 
@@ -298,7 +299,7 @@ func TestSweepDocuments(t *testing.T) {
 
 // A saved run and its facts give the ceilings.
 func TestSweepOfARun(t *testing.T) {
-	run, repetitions := fixture(t, "measured")
+	run, repetitions := summarytest.Run(t, "measured")
 	if _, err := sweep.OfRun(run, repetitions, nil, sweep.Settings{}); lab.KindOf(err) != lab.Usage {
 		t.Errorf("a run that varies nothing is no sweep: %v", err)
 	}
