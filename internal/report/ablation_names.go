@@ -19,14 +19,14 @@ type ablationText struct {
 }
 
 func newAblationText(d ablation.Document) ablationText {
-	var s Summary
+	var cells []Cell
 	for _, c := range d.Cells {
-		s.Cells = append(s.Cells, Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Params: c.Params})
+		cells = append(cells, Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Params: c.Params})
 	}
-	t := ablationText{Document: d, jobs: cellNames(&s), loads: map[string]string{}}
-	extra := distinguishingParams(&s)
-	for i, c := range s.Cells {
-		t.loads[c.ID] = prose.Join(c.Job, paramText(&s.Cells[i], extra[c.Job]))
+	t := ablationText{Document: d, jobs: map[string]string{}, loads: map[string]string{}}
+	names, params := loadNames(cells)
+	for i, c := range cells {
+		t.jobs[c.ID], t.loads[c.ID] = names[i], prose.Join(c.Job, params[i])
 	}
 	for _, w := range d.Warnings {
 		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},

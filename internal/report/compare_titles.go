@@ -26,13 +26,13 @@ func (t rowTitle) name() string { return prose.Join(t.job, t.params) }
 // rowTitles of a table. The rows of a cell stand one below the other.
 func rowTitles(rows []*compare.ComparedMetric) []rowTitle {
 	cells := cellsOf(rows)
-	s := Summary{}
+	var loads []Cell
 	jobs := map[string]int{}
 	for _, cell := range cells {
-		s.Cells = append(s.Cells, Cell{Job: cell[0].Job, Params: cell[0].Params, Levels: cell[0].Levels})
+		loads = append(loads, Cell{Job: cell[0].Job, Params: cell[0].Params, Levels: cell[0].Levels})
 		jobs[cell[0].Job]++
 	}
-	extra := distinguishingParams(&s)
+	_, params := loadNames(loads)
 	tellMetric := len(cells) < len(rows)
 	for _, c := range rows {
 		tellMetric = tellMetric || !isSpeed(c.Unit) || c.Unit == lab.PerSecond // which is printed without a unit
@@ -42,7 +42,7 @@ func rowTitles(rows []*compare.ComparedMetric) []rowTitle {
 		for j, c := range cell {
 			t := rowTitle{job: c.Job, first: j == 0}
 			if jobs[c.Job] > 1 {
-				t.params = paramText(&s.Cells[i], extra[c.Job])
+				t.params = params[i]
 			}
 			if tellMetric {
 				t.metric = metricTitle(c.Metric, severalDirections(cell))

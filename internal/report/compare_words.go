@@ -189,8 +189,9 @@ func unmatchedText(d *compare.Document, n *compare.ComparedRun) []string {
 		for _, u := range d.Unmatched {
 			if u.Run == n.ID && u.Only == side.id {
 				name := u.Job
-				if p := paramText(&Cell{Job: u.Job, Params: u.Params, Levels: u.Levels}, nil); p != "" {
-					name += " (" + p + ")"
+				_, p := loadNames([]Cell{{Job: u.Job, Params: u.Params, Levels: u.Levels}})
+				if p[0] != "" {
+					name += " (" + p[0] + ")"
 				}
 				if u.N == 0 {
 					name += ", which measured nothing"

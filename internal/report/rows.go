@@ -32,10 +32,9 @@ type row struct {
 // rows of a run, in the order of its cells.
 func rows(s *Summary) []row {
 	var out []row
-	extra, several := distinguishingParams(s), severalCells(s)
+	names, params := loadNames(s.Cells)
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		params := paramText(c, extra[c.Job])
 		directions := c.Directions()
 		if len(directions) == 0 {
 			directions = []string{""} // measured nothing, or nothing by direction: the job still has its line
@@ -43,7 +42,7 @@ func rows(s *Summary) []row {
 		for j, d := range directions {
 			out = append(out, row{
 				cell: c, direction: d, first: j == 0, several: len(directions) > 1,
-				name: cellName(c, params, several), params: params,
+				name: names[i], params: params[i],
 				iops: c.metric(lab.IOPS(d)), bandwidth: c.metric(lab.Bandwidth(d)),
 				mean: c.metric(lab.Latency(d, "mean")),
 				own:  shownOfCommand(c),
@@ -64,31 +63,33 @@ func (r row) whole() string {
 	return name
 }
 
-// cellNames are what the cells of a run are called, by their IDs.
-func cellNames(s *Summary) map[string]string {
-	extra, several, names := distinguishingParams(s), severalCells(s), map[string]string{}
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		names[c.ID] = cellName(c, paramText(c, extra[c.Job]), several)
-	}
-	return names
-}
-
-func cellName(c *Cell, params string, several map[string]bool) string {
-	if several[c.Job] {
-		return prose.Join(c.Job, params)
-	}
-	return c.Job
-}
-
-// severalCells are the jobs that have more than one.
-func severalCells(s *Summary) map[string]bool {
-	several := map[string]bool{}
-	for _, c := range s.Cells {
+// loadNames are what some cells are called, in their order, and their parameters as far as these tell them apart.
+func loadNames(cells []Cell) (names, params []string) {
+	extra, several := distinguishingParams(cells), map[string]bool{}
+	for _, c := range cells {
 		_, again := several[c.Job]
 		several[c.Job] = again
 	}
-	return several
+	for i := range cells {
+		c := &cells[i]
+		text := paramText(c, extra[c.Job])
+		name := c.Job
+		if several[c.Job] {
+			name = prose.Join(c.Job, text)
+		}
+		names, params = append(names, name), append(params, text)
+	}
+	return names, params
+}
+
+// cellNames are what the cells of a run are called, by their IDs.
+func cellNames(s *Summary) map[string]string {
+	byID := map[string]string{}
+	names, _ := loadNames(s.Cells)
+	for i, name := range names {
+		byID[s.Cells[i].ID] = name
+	}
+	return byID
 }
 
 // names of the metrics of the row, there or not.
@@ -191,10 +192,9 @@ func settings(c *Cell, extra []string) []string {
 
 // distinguishingParams finds, by job, the parameters that differ between the job's cells: without them two rows would
 // read the same.
-func distinguishingParams(s *Summary) map[string][]string {
+func distinguishingParams(cells []Cell) map[string][]string {
 	values := map[string]map[string][]string{}
-	for i := range s.Cells {
-		c := &s.Cells[i]
+	for _, c := range cells {
 		if values[c.Job] == nil {
 			values[c.Job] = map[string][]string{}
 		}
