@@ -37,7 +37,7 @@ func layers() [][]string {
 		{"internal/recovery"},
 		{"internal/app"},
 		{"internal/runner", "internal/report", "internal/store", "internal/ingest"},
-		{"internal/diagnosis"},
+		{"internal/diagnosis", "internal/summary"},
 		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder",
 			"internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage",
 			"internal/outliers", "internal/soak"},

@@ -2,8 +2,8 @@ package app
 
 import (
 	"headroom/internal/lab"
-	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 )
 
 // ShownWarning is a warning that a report of one of the runs would show.
@@ -15,7 +15,7 @@ type ShownWarning struct {
 
 // WarningsOf are all that a report of a run would show, those of the whole run first.
 func WarningsOf(b *store.Bundle) ([]ShownWarning, error) {
-	s, err := report.Summarize(b.Run, b.Repetitions())
+	s, err := summary.Of(b.Run, b.Repetitions())
 	if err != nil {
 		return nil, err
 	}

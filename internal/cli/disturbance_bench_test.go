@@ -20,8 +20,8 @@ import (
 	"headroom/internal/figure"
 	"headroom/internal/figure/sampled"
 	"headroom/internal/load/fio"
-	"headroom/internal/report"
 	"headroom/internal/stat"
+	"headroom/internal/summary"
 )
 
 // Measuring must not disturb what is measured. Here headroom runs one job and plain fio runs the same job, in turn
@@ -69,7 +69,7 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		var s report.Summary
+		var s summary.Run
 		if err := json.Unmarshal(out, &s); err != nil {
 			t.Fatal(err)
 		}

@@ -19,10 +19,10 @@ import (
 	"headroom/internal/history"
 	"headroom/internal/ladder"
 	"headroom/internal/layers"
-	"headroom/internal/report"
 	"headroom/internal/rule"
 	"headroom/internal/stages"
 	"headroom/internal/suite"
+	"headroom/internal/summary"
 	"headroom/internal/sweep"
 	"headroom/internal/target/qemu"
 )
@@ -99,7 +99,7 @@ func loadExample(t *testing.T, name, kind, example string) {
 		t.Errorf("%s: %v in\n%s", name, err, example)
 		return
 	}
-	known := map[string]any{report.Schema: new(report.Summary), app.RunsSchema: new(app.RunsDocument),
+	known := map[string]any{summary.Schema: new(summary.Run), app.RunsSchema: new(app.RunsDocument),
 		facts.DocumentSchema: new(facts.Document),
 		diff.Schema:          new(diff.Document), compare.Schema: new(compare.Document),
 		layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),

@@ -21,8 +21,8 @@ import (
 	"headroom/internal/factor/journal"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
-	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/target/sshtest"
 )
 
@@ -200,7 +200,7 @@ func TestEventComesUponAllPairs(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
 	}
-	var s report.Summary
+	var s summary.Run
 	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 2 ||
 		s.Events.Loads[0].Cell == s.Events.Loads[1].Cell {
 		t.Fatalf("%v\n%.3000s", err, out)

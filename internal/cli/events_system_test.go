@@ -20,8 +20,8 @@ import (
 
 	"headroom/internal/factor/journal"
 	"headroom/internal/lab"
-	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/target/sshtest"
 )
 
@@ -132,7 +132,7 @@ func (p twoPaths) net(seconds int, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func eventsOf(t *testing.T, cmd *exec.Cmd) report.Summary {
+func eventsOf(t *testing.T, cmd *exec.Cmd) summary.Run {
 	t.Helper()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -140,11 +140,11 @@ func eventsOf(t *testing.T, cmd *exec.Cmd) report.Summary {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
 	}
-	var s report.Summary
+	var s summary.Run
 	if err := json.Unmarshal(out, &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Events == nil || s.Events.Schema != report.EventSchema || len(s.Events.Loads) != 1 ||
+	if s.Events == nil || s.Events.Schema != summary.EventSchema || len(s.Events.Loads) != 1 ||
 		len(s.Events.Loads[0].Findings) != 1 {
 		t.Fatalf("no events in\n%.3000s", out)
 	}
@@ -187,7 +187,7 @@ func TestEventCutsOneOfTwoPaths(t *testing.T) {
 }
 
 // cutOne has the first path cut under a load for a while.
-func (p twoPaths) cutOne(seconds, at, down int) report.Summary {
+func (p twoPaths) cutOne(seconds, at, down int) summary.Run {
 	p.t.Helper()
 	return eventsOf(p.t, p.net(seconds, "--event", fmt.Sprintf("%ds: sh %s", at, p.cut), "--event-for",
 		fmt.Sprintf("%ds", down), "--event-left", "50%", "--json"))
@@ -216,7 +216,7 @@ func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
 	}
-	var s report.Summary
+	var s summary.Run
 	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 2 {
 		t.Fatalf("%v\n%.3000s", err, out)
 	}

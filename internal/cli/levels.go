@@ -10,6 +10,7 @@ import (
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -44,7 +45,7 @@ func showLevels(p *program, run results.StagedRun, o vary.Options) error {
 	if err != nil {
 		return err
 	}
-	header, repetitions := report.Redacted(run.Run, run.Measured)
+	header, repetitions := summary.RedactRun(run.Run, run.Measured)
 	d, err := sweep.OfLevels(header, repetitions, by)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
-	"headroom/internal/report"
+	"headroom/internal/summary"
 	"headroom/internal/target/sshtest"
 )
 
@@ -18,9 +18,9 @@ import (
 var portsChecked = []string{"another-way", "shared-port", "port-errors", "unused-hop"}
 
 // ported is a cell with those of its warnings, by code.
-func (h twoHosts) ported(cmd *exec.Cmd) (report.Summary, map[string]string) {
+func (h twoHosts) ported(cmd *exec.Cmd) (summary.Run, map[string]string) {
 	h.t.Helper()
-	d := documentOf[report.Summary](h, cmd)
+	d := documentOf[summary.Run](h, cmd)
 	printed := map[string]string{}
 	for _, c := range d.Cells {
 		for _, w := range c.Warnings {
@@ -33,9 +33,9 @@ func (h twoHosts) ported(cmd *exec.Cmd) (report.Summary, map[string]string) {
 }
 
 // through is a port of an end in the only repetition of a cell.
-func through(t *testing.T, c report.Cell, end, port string) lab.PortTraffic {
+func through(t *testing.T, c summary.Cell, end, port string) lab.PortTraffic {
 	t.Helper()
-	i := slices.IndexFunc(c.Ports, func(p report.PortTraffic) bool { return p.End == end && p.Port == port })
+	i := slices.IndexFunc(c.Ports, func(p summary.PortTraffic) bool { return p.End == end && p.Port == port })
 	if i < 0 {
 		t.Errorf("nothing of %s of the %s: %+v", port, end, c.Ports)
 		return lab.PortTraffic{}
@@ -230,7 +230,7 @@ func TestPortsOfSeveralNextHops(t *testing.T) {
 	h.must("ip", "-n", h.client, "route", "add", service+"/32", "nexthop", "via", serverAddress, "dev", "headroom0",
 		"nexthop", "via", "198.18.9.2", "dev", "headroom1")
 	h.must("ip", "netns", "exec", h.client, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/fib_multipath_hash_policy")
-	many := func() (report.Summary, map[string]string) {
+	many := func() (summary.Run, map[string]string) {
 		cmd := h.net("  - {name: send, iperf3: {time: 2s, bitrate: 1m, parallel: 32}}\n", "--json")
 		cmd.Args[slices.Index(cmd.Args, serverAddress)] = service
 		return h.ported(cmd)

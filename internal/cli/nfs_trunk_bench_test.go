@@ -23,9 +23,9 @@ import (
 	"headroom/internal/factor/journal"
 	"headroom/internal/figure"
 	"headroom/internal/outage"
-	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 )
 
 // trunk are two guests, of which one can mount a directory of the other over two links at once. The server sends no
@@ -244,7 +244,7 @@ jobs:
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
 	}
-	var s report.Summary
+	var s summary.Run
 	if err := json.Unmarshal(out, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +357,7 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
 	}
-	var s report.Summary
+	var s summary.Run
 	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 1 ||
 		s.Events.Loads[0].Slowest == nil {
 		t.Fatalf("%v\n%.3000s", err, out)

@@ -13,7 +13,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
-	"headroom/internal/report"
+	"headroom/internal/summary"
 )
 
 // What an older binary has measured is shown, reported and compared by this one, and gone on with. The bundles are
@@ -111,7 +111,7 @@ func TestOlderBundlesAreRestored(t *testing.T) {
 func (l *scriptedLab) resumesOlder(k olderKind) {
 	l.Helper()
 	ids := l.storedRuns()
-	kept := map[string]report.Summary{}
+	kept := map[string]summary.Run{}
 	complete := 0
 	for _, id := range ids {
 		l.run("show", id).ends(0)
@@ -146,11 +146,11 @@ func (l *scriptedLab) resumesOlder(k olderKind) {
 }
 
 // keeps fails the test when a value of a run is not there any more, and returns how many there were.
-func (l *scriptedLab) keeps(before, now report.Summary) int {
+func (l *scriptedLab) keeps(before, now summary.Run) int {
 	l.Helper()
 	kept := 0
 	for _, c := range before.Cells {
-		i := slices.IndexFunc(now.Cells, func(n report.Cell) bool { return n.ID == c.ID })
+		i := slices.IndexFunc(now.Cells, func(n summary.Cell) bool { return n.ID == c.ID })
 		if i < 0 {
 			l.Errorf("the cell %s is lost", c.ID)
 			continue

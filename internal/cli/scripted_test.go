@@ -17,8 +17,8 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment/designtest"
 	"headroom/internal/lab"
-	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/target"
 	"headroom/internal/target/qemu"
 	"headroom/internal/target/scripted"
@@ -246,10 +246,10 @@ func (o scriptedOutcome) says(texts ...string) scriptedOutcome {
 }
 
 // saved is the document of a run, as programs read it.
-func (l *scriptedLab) saved(name string) report.Summary {
+func (l *scriptedLab) saved(name string) summary.Run {
 	l.Helper()
 	out := l.run("show", name, "--json").ends(0)
-	var d report.Summary
+	var d summary.Run
 	if err := json.Unmarshal([]byte(out.stdout), &d); err != nil {
 		l.Fatalf("%v in %s", err, out.stdout)
 	}

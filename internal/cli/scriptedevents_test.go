@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/report"
+	"headroom/internal/summary"
 	"headroom/internal/target/scripted"
 )
 
@@ -57,7 +57,7 @@ func outageOf(from, to int, share float64) []float64 {
 }
 
 // occurrencesIn is what became of the first event in each load.
-func occurrencesIn(d report.Summary) []lab.Occurrence {
+func occurrencesIn(d summary.Run) []lab.Occurrence {
 	var all []lab.Occurrence
 	if d.Events == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/report"
 	"headroom/internal/runner"
+	"headroom/internal/summary"
 	"headroom/internal/target"
 	"headroom/internal/target/scripted"
 )
@@ -27,7 +27,7 @@ func TestScriptedReplaced(t *testing.T) {
 		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says(
 			"waiting for another target in place of one that is gone")
 		d := l.saved("last")
-		if i := slices.IndexFunc(d.Warnings, func(w report.Warning) bool { return w.Code == "target-lost" }); i < 0 ||
+		if i := slices.IndexFunc(d.Warnings, func(w summary.Warning) bool { return w.Code == "target-lost" }); i < 0 ||
 			!strings.HasPrefix(d.Warnings[i].Text, "repetition 2 of reads") || !strings.HasSuffix(d.Warnings[i].Text,
 			"was lost and repeated: the pod was evicted") || d.Status != lab.Complete {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))

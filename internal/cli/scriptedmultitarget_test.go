@@ -9,8 +9,8 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
-	"headroom/internal/report"
 	"headroom/internal/runner"
+	"headroom/internal/summary"
 	"headroom/internal/target"
 	"headroom/internal/target/scripted"
 )
@@ -32,7 +32,7 @@ func (l *scriptedLab) runOn(names []string, args ...string) scriptedOutcome {
 }
 
 // valuesOf are those of a metric of a job on one of several targets, or of all of them.
-func valuesOf(d report.Summary, role, job, metric string) []float64 {
+func valuesOf(d summary.Run, role, job, metric string) []float64 {
 	var all []float64
 	for _, c := range d.Cells {
 		if c.Job == job && c.Levels[lab.TargetLevel] == role {

@@ -11,7 +11,7 @@ import (
 	"headroom/internal/interference"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
-	"headroom/internal/report"
+	"headroom/internal/summary"
 	"headroom/internal/target/scripted"
 )
 
@@ -61,7 +61,7 @@ func (l *scriptedLab) paced(names []string, together float64, each ...float64) {
 }
 
 // rates are those of a cell's metric, by repetition.
-func ratesOf(d report.Summary, cell, metric string) []float64 {
+func ratesOf(d summary.Run, cell, metric string) []float64 {
 	var all []float64
 	for _, c := range d.Cells {
 		if c.ID == cell {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/target/scripted"
 )
 
@@ -44,9 +44,9 @@ func (l *scriptedLab) exported() {
 }
 
 // staged are the documents of the runs of stages, by what each was called.
-func (l *scriptedLab) staged() map[string]report.Summary {
+func (l *scriptedLab) staged() map[string]summary.Run {
 	l.Helper()
-	all := map[string]report.Summary{}
+	all := map[string]summary.Run{}
 	out := l.run("list", "--json").ends(0)
 	for _, r := range documentIn[struct{ Runs []store.Row }](out).Runs {
 		for _, arm := range r.Arms {

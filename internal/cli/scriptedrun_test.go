@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/report"
+	"headroom/internal/summary"
 	"headroom/internal/target/scripted"
 )
 
@@ -25,7 +25,7 @@ jobs:
 `
 
 // values are those of a metric of a job's cell, one for each repetition that has it.
-func values(d report.Summary, job, metric string) []float64 {
+func values(d summary.Run, job, metric string) []float64 {
 	var all []float64
 	for _, c := range d.Cells {
 		if c.Job == job {
@@ -38,7 +38,7 @@ func values(d report.Summary, job, metric string) []float64 {
 }
 
 // codes are those of all warnings of a run and its cells, each once.
-func codes(d report.Summary) []string {
+func codes(d summary.Run) []string {
 	var all []string
 	for _, w := range d.Warnings {
 		all = append(all, w.Code)

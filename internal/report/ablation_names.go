@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/ablation"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 )
 
 // ablationText is an ablation in words.
@@ -19,17 +20,18 @@ type ablationText struct {
 }
 
 func newAblationText(d ablation.Document) ablationText {
-	var cells []Cell
+	var cells []summary.Cell
 	for _, c := range d.Cells {
-		cells = append(cells, Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Params: c.Params})
+		cells = append(cells, summary.Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Params: c.Params})
 	}
 	t := ablationText{Document: d, jobs: map[string]string{}, loads: map[string]string{}}
-	names, params := loadNames(cells)
+	names, params := summary.LoadNames(cells)
 	for i, c := range cells {
 		t.jobs[c.ID], t.loads[c.ID] = names[i], prose.Join(c.Job, params[i])
 	}
 	for _, w := range d.Warnings {
-		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},
+		t.marks = addMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+			&summary.Cell{N: w.N},
 			cmp.Or(t.jobs[w.Cell], w.Cell, "the whole run"))
 	}
 	return t

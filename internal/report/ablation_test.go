@@ -88,7 +88,8 @@ func costly(_ string, has []int, cell string, r *rand.Rand) float64 {
 	return 6800 * math.Exp(0.05*r.NormFloat64())
 }
 
-func oneCell() []ablation.Cell  { return []ablation.Cell{randread()} }
+func oneCell() []ablation.Cell { return []ablation.Cell{randread()} }
+
 func twoCells() []ablation.Cell { return []ablation.Cell{randread(), build()} }
 
 func manyCells(n int) []ablation.Cell {

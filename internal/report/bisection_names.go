@@ -8,6 +8,7 @@ import (
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -31,7 +32,8 @@ func newBisectionText(d bisection.Document) bisectionText {
 		}
 	}
 	for _, w := range d.Warnings {
-		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},
+		t.marks = addMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+			&summary.Cell{N: w.N},
 			"the whole run")
 	}
 	return t

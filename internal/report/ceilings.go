@@ -4,96 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/ceiling"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
-// bound gives each metric its tightest ceiling, and the headroom below it.
-func bound(metrics map[string]Metric, ceilings []ceiling.Ceiling) {
-	for name, m := range metrics {
-		c, ok := ceiling.Tightest(ceilings, name)
-		if !ok {
-			continue
-		}
-		headroom := c.Headroom(m.Shown())
-		m.Ceiling, m.Headroom = published(c), &headroom
-		metrics[name] = m
-	}
-}
-
-func published(c ceiling.Ceiling) *Ceiling {
-	return &Ceiling{Value: c.Value, Limiter: c.Limiter, Derivation: c.Derivation}
-}
-
-// plateaus of the cells that go in one direction: in bytes, and in operations among those of one block size.
-func plateaus(cells []Cell, gathered map[string]*gathering) []Plateau {
-	points, order := map[string][]ceiling.Point{}, []string{}
-	for _, c := range cells {
-		directions := 0
-		for _, d := range lab.Directions() {
-			if c.metric(lab.IOPS(d)) != nil || c.metric(lab.Bandwidth(d)) != nil {
-				directions++
-			}
-		}
-		for _, metric := range ceiling.Metrics() {
-			m := c.metric(metric)
-			if m == nil || directions != 1 {
-				continue
-			}
-			group := metric
-			if m.Unit == lab.PerSecond {
-				group += " " + c.Params["bs"]
-			}
-			if points[group] == nil {
-				order = append(order, group)
-			}
-			points[group] = append(points[group], ceiling.Point{
-				Cell: c.ID, Value: m.Center, Varies: varies(c), Ceilings: gathered[c.ID].ceilings,
-			})
-		}
-	}
-	var all []Plateau
-	reported := map[string]bool{}
-	for _, metric := range ceiling.Metrics() {
-		for _, group := range order {
-			if group != metric && (len(group) <= len(metric) || group[:len(metric)+1] != metric+" ") {
-				continue
-			}
-			p, ok := ceiling.FindPlateau(metric, points[group])
-			if !ok || reported[p.Cells[0]] {
-				continue // the same cells, in other units
-			}
-			for _, id := range p.Cells {
-				reported[id] = true
-			}
-			out := Plateau{Metric: metric, Value: p.Value, Cells: p.Cells, Whatever: p.Whatever, Reached: p.Reached,
-				Text: p.String()}
-			if p.Known {
-				out.Ceiling = published(p.Nearest)
-			}
-			all = append(all, out)
-		}
-	}
-	return all
-}
-
-// varies is what may differ between cells that share a plateau.
-func varies(c Cell) map[string]string {
-	out := map[string]string{"target": c.Target, "numjobs": "1"}
-	for _, key := range []string{"iodepth", "numjobs", "bs", "rw"} {
-		if v := c.Params[key]; v != "" {
-			out[key] = v
-		}
-	}
-	for factor, v := range c.Levels {
-		out[factor] = v
-	}
-	return out
-}
-
-func plateauText(s *Summary) string {
+func plateauText(s *summary.Run) string {
 	var texts []string
 	for _, p := range s.Plateaus {
 		texts = append(texts, p.Text)
@@ -102,7 +19,7 @@ func plateauText(s *Summary) string {
 }
 
 // ceilingTexts say what the ceilings are and where they come from, each once.
-func ceilingTexts(s *Summary) []string {
+func ceilingTexts(s *summary.Run) []string {
 	type printed struct {
 		text       string
 		directions []string
@@ -111,7 +28,7 @@ func ceilingTexts(s *Summary) []string {
 	var all []printed
 	for _, c := range s.Cells {
 		for _, d := range []struct{ direction, name string }{{lab.Read, "reads"}, {lab.Write, "writes"}} {
-			m := c.metric(lab.Bandwidth(d.direction))
+			m := c.Metric(lab.Bandwidth(d.direction))
 			if m == nil || m.Ceiling == nil {
 				continue
 			}

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/render"
+	"headroom/internal/summary"
 )
 
 // sweepBelow is a run of reads at several depths on a drive of PCIe 3.0 x4 (3.60 GB/s), with the bandwidth of each.
@@ -42,9 +43,9 @@ func sweepBelow(bandwidth map[string]float64, samples ...float64) (lab.Run, []la
 	return run, all
 }
 
-func summarizeAll(t *testing.T, run lab.Run, all []lab.Repetition) Summary {
+func summarizeAll(t *testing.T, run lab.Run, all []lab.Repetition) summary.Run {
 	t.Helper()
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := summary.Of(run, func(yield func(lab.Repetition, error) bool) {
 		for _, r := range all {
 			if !yield(r, nil) {
 				return
@@ -75,7 +76,7 @@ func TestCeilingsOfARun(t *testing.T) {
 	}
 	for _, format := range []string{"table", "html", "markdown", "json"} {
 		text := strings.Join(
-			strings.Fields(written(t, format, []Summary{s}, Options{Options: render.Options{Width: 200}})), " ")
+			strings.Fields(written(t, format, []summary.Run{s}, Options{Options: render.Options{Width: 200}})), " ")
 		for _, want := range []string{"PCIe 3.0 x4 of nvme0n1", "8 GT/s x 4 lanes x 128/130",
 			"Reads stop at 3.46 GB/s in 3 of 4 cells, whatever iodepth: 96% of the 3.60 GB/s"} {
 			if !strings.Contains(text, want) {
@@ -83,7 +84,7 @@ func TestCeilingsOfARun(t *testing.T) {
 			}
 		}
 	}
-	if table := written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 120}}); !strings.Contains(
+	if table := written(t, "table", []summary.Run{s}, Options{Options: render.Options{Width: 120}}); !strings.Contains(
 		table, "ceiling") ||
 		!strings.Contains(table, "33%") {
 		t.Errorf("no column of shares:\n%s", table)

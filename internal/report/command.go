@@ -6,41 +6,29 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 )
-
-// namesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do:
-// they are no reads and writes.
-func (c Cell) namesMetrics() bool { return !lab.ByFio(c.Engine) }
-
-// primary are the metrics that the cell is decided by.
-func (c Cell) primary() []string {
-	own := map[string]lab.MetricInfo{}
-	for name, m := range c.Metrics {
-		own[name] = lab.MetricInfo{Unit: m.Unit, Better: m.Better, Decides: m.Decides}
-	}
-	return lab.Deciding(own, c.Params, c.Metrics)
-}
 
 // shownOfCommand are the metrics of a command that tables show, what decides first and its time last. How many CPUs it
 // kept busy is in the other reports.
-func shownOfCommand(c *Cell) []string {
-	if !c.namesMetrics() {
+func shownOfCommand(c *summary.Cell) []string {
+	if !c.NamesMetrics() {
 		return nil
 	}
-	names := c.primary()
+	names := c.Deciding()
 	for _, name := range []string{lab.Latency(lab.Request, "mean"), lab.Latency(lab.Request, "p50"),
 		lab.Latency(lab.Request, "p99")} {
-		if c.metric(name) != nil && !slices.Contains(names, name) {
+		if c.Metric(name) != nil && !slices.Contains(names, name) {
 			names = append(names, name) // before the rest, in the order in which they are wanted
 		}
 	}
-	for _, name := range append(c.metricNames(), "elapsed") {
-		if c.metric(name) != nil && name != "elapsed" && !strings.HasPrefix(name, "cpu.") &&
+	for _, name := range append(c.MetricNames(), "elapsed") {
+		if c.Metric(name) != nil && name != "elapsed" && !strings.HasPrefix(name, "cpu.") &&
 			!slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	if c.metric("elapsed") != nil && !slices.Contains(names, "elapsed") {
+	if c.Metric("elapsed") != nil && !slices.Contains(names, "elapsed") {
 		names = append(names, "elapsed")
 	}
 	return names
@@ -57,11 +45,11 @@ func commandNumbers(lines []row) []tableNumber {
 				continue
 			}
 			n := tableNumber{title: ownTitle(name), spread: first + 4*len(all), own: true,
-				of: func(r row) (string, *Metric) {
+				of: func(r row) (string, *summary.Metric) {
 					if !slices.Contains(r.own, name) {
 						return name, nil
 					}
-					return name, r.cell.metric(name)
+					return name, r.cell.Metric(name)
 				}}
 			if i > 0 {
 				n.drop = first + 2 + 4*len(all)
@@ -86,7 +74,7 @@ func ownTitle(metric string) string {
 }
 
 // text is a number as a table shows it. Of the metrics that a suite names, nobody knows that they are rates.
-func (n tableNumber) text(m *Metric) string {
+func (n tableNumber) text(m *summary.Metric) string {
 	if n.own {
 		return ownFigure(m)
 	}
@@ -94,7 +82,7 @@ func (n tableNumber) text(m *Metric) string {
 }
 
 // ownFigure prints a metric that a suite names: a rate with "/s".
-func ownFigure(m *Metric) string {
+func ownFigure(m *summary.Metric) string {
 	text := shown(m)
 	if m != nil && m.Unit == lab.PerSecond {
 		text += "/s"
@@ -112,7 +100,7 @@ func bestOfCommands(lines []row) []row {
 		}
 		jobs = append(jobs, r.cell.Job)
 		mine := slices.DeleteFunc(slices.Clone(lines), func(other row) bool { return other.cell.Job != r.cell.Job })
-		best, m := highest(mine, r.direction, func(r row) *Metric { _, m := r.headline(); return m })
+		best, m := highest(mine, r.direction, func(r row) *summary.Metric { _, m := r.headline(); return m })
 		if m == nil {
 			continue
 		}

@@ -9,11 +9,12 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/render"
+	"headroom/internal/summary"
 )
 
 // commandRun has a command of two cells that decides by a metric of its own, one that decides by its time, and a fio
 // job.
-func commandRun(t *testing.T, withFio bool) Summary {
+func commandRun(t *testing.T, withFio bool) summary.Run {
 	t.Helper()
 	own := map[string]lab.MetricInfo{"transactions": {Unit: lab.PerSecond, Better: lab.Higher, Decides: true},
 		"used": {Unit: "joules", Better: lab.Lower}}
@@ -48,7 +49,7 @@ func commandRun(t *testing.T, withFio bool) Summary {
 		add(lab.Cell{ID: "read", Job: "read", Engine: lab.EngineFio,
 			Params: map[string]string{"rw": "randread", "bs": "4k"}})
 	}
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := summary.Of(run, func(yield func(lab.Repetition, error) bool) {
 		for _, r := range reps {
 			if !yield(r, nil) {
 				return
@@ -63,7 +64,7 @@ func commandRun(t *testing.T, withFio bool) Summary {
 
 func TestCommandsInTables(t *testing.T) {
 	s := commandRun(t, false)
-	text := written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 120}})
+	text := written(t, "table", []summary.Run{s}, Options{Options: render.Options{Width: 120}})
 	for _, want := range []string{"db: transactions 4.20k/s at best (clients=8); build: elapsed 12.0 s.",
 		"transactions", "1235 joules", "800/s", "12.0 s"} {
 		if !strings.Contains(text, want) {
@@ -75,7 +76,8 @@ func TestCommandsInTables(t *testing.T) {
 	}
 	// What decides stays as long as anything does.
 	for width := 40; width < 160; width++ {
-		narrow := written(t, "table", []Summary{commandRun(t, true)}, Options{Options: render.Options{Width: width}})
+		narrow := written(t, "table", []summary.Run{commandRun(t, true)},
+			Options{Options: render.Options{Width: width}})
 		if !strings.Contains(narrow, "4.20k/s") || !strings.Contains(narrow, "50.0k") {
 			t.Fatalf("at %d columns:\n%s", width, narrow)
 		}
@@ -97,7 +99,7 @@ func TestCommandsInEveryFormat(t *testing.T) {
 		"sheet":       {"db clients=8 transactions (1/s)", "build elapsed (s)", "read randread"},
 		"openmetrics": {"headroom_transactions_per_second{", "headroom_elapsed_seconds{", "headroom_used{"},
 	} {
-		text := written(t, format, []Summary{s}, Options{})
+		text := written(t, format, []summary.Run{s}, Options{})
 		for _, want := range wanted {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s lacks %q", format, want)
@@ -108,15 +110,16 @@ func TestCommandsInEveryFormat(t *testing.T) {
 
 // The best of commands that should be quick is the quickest.
 func TestBestOfCommands(t *testing.T) {
-	low, high := &Metric{Center: 1, Better: lab.Lower}, &Metric{Center: 2, Better: lab.Lower}
+	low, high := &summary.Metric{Center: 1, Better: lab.Lower}, &summary.Metric{Center: 2, Better: lab.Lower}
 	lines := []row{{name: "high", mean: high}, {name: "low", mean: low}}
 	for range 2 {
-		if best, m := highest(lines, "", func(r row) *Metric { return r.mean }); best.name != "low" || m != low {
+		if best, m := highest(lines, "", func(r row) *summary.Metric { return r.mean }); best.name != "low" ||
+			m != low {
 			t.Errorf("the best is %s", best.name)
 		}
 		slices.Reverse(lines)
 	}
-	if got := fmt.Sprint(commandRun(t, false).Cells[0].primary()); got != "[transactions]" {
+	if got := fmt.Sprint(commandRun(t, false).Cells[0].Deciding()); got != "[transactions]" {
 		t.Errorf("decided by %s", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"headroom/internal/compare"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 )
 
 // rowTitle says what a row of a comparison is about.
@@ -26,13 +27,13 @@ func (t rowTitle) name() string { return prose.Join(t.job, t.params) }
 // rowTitles of a table. The rows of a cell stand one below the other.
 func rowTitles(rows []*compare.ComparedMetric) []rowTitle {
 	cells := cellsOf(rows)
-	var loads []Cell
+	var loads []summary.Cell
 	jobs := map[string]int{}
 	for _, cell := range cells {
-		loads = append(loads, Cell{Job: cell[0].Job, Params: cell[0].Params, Levels: cell[0].Levels})
+		loads = append(loads, summary.Cell{Job: cell[0].Job, Params: cell[0].Params, Levels: cell[0].Levels})
 		jobs[cell[0].Job]++
 	}
-	_, params := loadNames(loads)
+	_, params := summary.LoadNames(loads)
 	tellMetric := len(cells) < len(rows)
 	for _, c := range rows {
 		tellMetric = tellMetric || !isSpeed(c.Unit) || c.Unit == lab.PerSecond // which is printed without a unit

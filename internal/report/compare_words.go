@@ -10,6 +10,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -105,9 +106,9 @@ func briefTitle(title string) string {
 
 // sideCell is one side: its center with its spread.
 func sideCell(u lab.Unit, f compare.Figures) document.Cell {
-	m := Metric{Center: f.Center, Unit: u}
+	m := summary.Metric{Center: f.Center, Unit: u}
 	if f.Known() {
-		m.Interval = &Interval{Lo: *f.Lo, Hi: *f.Hi, Confidence: f.Confidence}
+		m.Interval = &summary.Interval{Lo: *f.Lo, Hi: *f.Hi, Confidence: f.Confidence}
 	}
 	return document.Cell{Text: unit.Value(u, f.Center), Interval: spreadText(&m), Value: &f.Center, Lo: f.Lo, Hi: f.Hi,
 		Unit: string(u)}
@@ -189,7 +190,7 @@ func unmatchedText(d *compare.Document, n *compare.ComparedRun) []string {
 		for _, u := range d.Unmatched {
 			if u.Run == n.ID && u.Only == side.id {
 				name := u.Job
-				_, p := loadNames([]Cell{{Job: u.Job, Params: u.Params, Levels: u.Levels}})
+				_, p := summary.LoadNames([]summary.Cell{{Job: u.Job, Params: u.Params, Levels: u.Levels}})
 				if p[0] != "" {
 					name += " (" + p[0] + ")"
 				}

@@ -5,11 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/prose"
-
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
 	"headroom/internal/document"
+	"headroom/internal/prose"
 	"headroom/internal/rule"
 )
 

@@ -2,7 +2,6 @@ package report
 
 import (
 	"headroom/internal/document"
-	"headroom/internal/facts"
 	"headroom/internal/lab"
 )
 
@@ -19,16 +18,6 @@ func warningBlocks(all []mark) []document.Block {
 		blocks = append(blocks, w)
 	}
 	return blocks
-}
-
-// WithoutSerials is a document for others: without what names one piece of hardware or one host of the runs that it was
-// made of.
-func WithoutSerials(d document.Document, runs ...lab.Run) document.Document {
-	var known []lab.Fact
-	for _, run := range runs {
-		known = append(known, identifying(run.Targets, run.Experiment)...)
-	}
-	return d.Rewritten(facts.NewRedactor(known).Text)
 }
 
 // sentences are texts of one role.

@@ -10,66 +10,9 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/outage"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
-
-// EventSchema names the part of the published document that is about events. Fields are added to it, never renamed and
-// never removed.
-const EventSchema = "headroom/event/v1"
-
-// Events are what was done on purpose while the loads went on, and what it did to each.
-type Events struct {
-	Schema string      `json:"schema"`
-	Events []lab.Event `json:"events"`
-	Loads  []EventLoad `json:"loads"`
-}
-
-// EventLoad is one load with its events.
-type EventLoad struct {
-	Cell       string `json:"cell"`
-	Job        string `json:"job"`
-	Repetition int    `json:"repetition"`
-	// Rate of all directions together, Unit is its unit.
-	Rate lab.Series `json:"rate"`
-	Unit lab.Unit   `json:"unit"`
-	// Happened and Findings have an entry for each event, in their order.
-	Happened []lab.Occurrence `json:"happened"`
-	Findings []outage.Finding `json:"findings"`
-	// Retransmits of the whole test, where its sender tells.
-	Retransmits *float64 `json:"retransmits,omitempty"`
-	// Slowest is how many seconds the slowest operation of the load took, where it tells. Others may have gone on
-	// meanwhile, so that the rate does not show it.
-	Slowest *float64 `json:"slowest,omitempty"`
-	// Errors that the load itself told of.
-	Errors []string `json:"errors,omitempty"`
-}
-
-// eventLoad is what events did to a repetition.
-func eventLoad(rep lab.Repetition) EventLoad {
-	e := EventLoad{Cell: rep.Cell, Repetition: rep.Number, Rate: rep.Events.Rate, Happened: rep.Events.Each,
-		Findings: outage.Of(*rep.Events)}
-	e.Unit = lab.Metric("all." + e.Rate.Metric).Unit
-	for _, direction := range []string{lab.Send, lab.Receive} {
-		if n, reported := rep.Values[lab.Retransmits(direction)]; reported {
-			if e.Retransmits == nil {
-				e.Retransmits = new(float64)
-			}
-			*e.Retransmits += n
-		}
-	}
-	for _, direction := range []string{lab.Read, lab.Write, lab.Trim} {
-		if took, reported := rep.Values[lab.Latency(direction, "max")]; reported &&
-			(e.Slowest == nil || took > *e.Slowest) {
-			e.Slowest = &took
-		}
-	}
-	for _, w := range rep.Warnings {
-		if w.Code == "errors" || w.Code == "no-result" {
-			e.Errors = append(e.Errors, w.Text)
-		}
-	}
-	return e
-}
 
 // waitedLonger is how many seconds an operation must have taken beyond the time in which nothing came through, to be
 // told.
@@ -79,7 +22,7 @@ const waitedLonger = 1.0
 const maxEventLoads = 12
 
 // eventTexts say what each event did to each load.
-func eventTexts(s *Summary) []string {
+func eventTexts(s *summary.Run) []string {
 	if s.Events == nil {
 		return nil
 	}
@@ -116,13 +59,13 @@ func eventTexts(s *Summary) []string {
 }
 
 // severalAtOnce says whether loads of several targets, or pairs, had the same events.
-func severalAtOnce(loads []EventLoad) bool {
-	return slices.ContainsFunc(loads, func(l EventLoad) bool {
+func severalAtOnce(loads []summary.EventLoad) bool {
+	return slices.ContainsFunc(loads, func(l summary.EventLoad) bool {
 		return l.Job == loads[0].Job && l.Repetition == loads[0].Repetition && l.Cell != loads[0].Cell
 	})
 }
 
-func cellOf(s *Summary, id string) *Cell {
+func cellOf(s *summary.Run, id string) *summary.Cell {
 	for i := range s.Cells {
 		if s.Cells[i].ID == id {
 			return &s.Cells[i]
@@ -140,7 +83,7 @@ func briefSeconds(v float64) string {
 }
 
 // eventText is what an event did to a load, in a few sentences.
-func eventText(load EventLoad, u lab.Event, h lab.Occurrence, f outage.Finding) string {
+func eventText(load summary.EventLoad, u lab.Event, h lab.Occurrence, f outage.Finding) string {
 	switch {
 	case h.Failed != "":
 		return "it was not carried out as it was meant: " + h.Failed + "."
@@ -181,7 +124,7 @@ func eventText(load EventLoad, u lab.Event, h lab.Occurrence, f outage.Finding) 
 }
 
 // eventPhase is what came after a moment.
-func eventPhase(p outage.Phase, what string, load EventLoad, f outage.Finding) string {
+func eventPhase(p outage.Phase, what string, load summary.EventLoad, f outage.Finding) string {
 	low := p.From > f.Event.From && f.Event.Dip && f.Event.Back == nil // it is what comes after, and began low
 	switch {
 	case !p.Dip && !low:
@@ -213,20 +156,20 @@ func levelText(l outage.Level) string {
 }
 
 // eventPlots are the rates that events came upon, in their fine steps, each with what happened when.
-func eventPlots(s *Summary, c *Cell, name string) []document.Plot {
+func eventPlots(s *summary.Run, c *summary.Cell, name string) []document.Plot {
 	if s.Events == nil {
 		return nil
 	}
-	drawn, metric := Cell{}, ""
+	drawn, metric := summary.Cell{}, ""
 	var marks []document.Mark
 	for _, load := range s.Events.Loads {
-		if load.Cell != c.ID || len(load.Rate.Values) == 0 || drawn.N == maxSeriesRepetitions {
+		if load.Cell != c.ID || len(load.Rate.Values) == 0 || drawn.N == summary.MaxSeriesRepetitions {
 			continue
 		}
 		rate := load.Rate
 		rate.Metric = "all." + rate.Metric
 		metric = rate.Metric
-		drawn.Series = append(drawn.Series, Series{Repetition: load.Repetition, Series: rate})
+		drawn.Series = append(drawn.Series, summary.Series{Repetition: load.Repetition, Series: rate})
 		drawn.N++
 		for i, h := range load.Happened {
 			if marks = append(marks, document.Mark{At: h.At, Text: s.Events.Events[i].Text()}); h.Undone > 0 {

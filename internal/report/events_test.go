@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/summary"
 )
 
 // eventRun is a run whose load has a rate of 1000 for 20 s, nothing for 2 s, half until 30 s, and all of it again, in
 // each of its repetitions, and a last one that is not back.
-func eventRun(t *testing.T) Summary {
+func eventRun(t *testing.T) summary.Run {
 	t.Helper()
 	run := lab.Run{ID: "RUN1", Suite: "s", Source: lab.Measured, Status: lab.Complete,
 		Arms: []lab.Arm{{ID: "1", Role: "storage"}}, Targets: []lab.RunTarget{{Role: "storage", Target: "ssh://db1"}},
@@ -37,7 +38,7 @@ func eventRun(t *testing.T) Summary {
 	}
 	reps = append(reps, lab.Repetition{Cell: "c", Number: 3, Values: map[string]float64{},
 		Events: &lab.EventResult{Each: []lab.Occurrence{{Failed: "no such link"}}}})
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := summary.Of(run, func(yield func(lab.Repetition, error) bool) {
 		for _, r := range reps {
 			if !yield(r, nil) {
 				return
@@ -66,7 +67,7 @@ func TestEventsInWords(t *testing.T) {
 			t.Errorf("no %q in\n%s", words, text)
 		}
 	}
-	if text := written(t, "table", []Summary{s}, Options{}); !strings.Contains(text, "Event: sh cut.sh") {
+	if text := written(t, "table", []summary.Run{s}, Options{}); !strings.Contains(text, "Event: sh cut.sh") {
 		t.Error(text)
 	}
 	plots := eventPlots(&s, &s.Cells[0], "reads")
@@ -88,12 +89,12 @@ func TestEventsPublished(t *testing.T) {
 			t.Errorf("no %s in %.2000s", words, text)
 		}
 	}
-	clean := redact(s, false)
+	clean := summary.Redact(s, false)
 	if clean.Events == s.Events || &clean.Events.Loads[0] == &s.Events.Loads[0] ||
 		clean.Events.Loads[2].Happened[0].Failed != "no such link" {
 		t.Errorf("%+v", clean.Events)
 	}
-	if none := (&Summary{}); eventTexts(none) != nil {
+	if none := (&summary.Run{}); eventTexts(none) != nil {
 		t.Error("events of a run without any")
 	}
 }

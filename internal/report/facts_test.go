@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/summary"
 )
 
 // Facts of two disks have the same keys, so whoever reads them must see which disk each is about, and amounts as people
@@ -18,7 +19,7 @@ func TestFactsSayWhatTheyAreAbout(t *testing.T) {
 		{Key: "disk.queue.scheduler", About: "sdb", Value: "none"},
 		{Key: "pci.payload", About: "0000:41:00.0", Unknown: "permission denied; root may read it"},
 	}
-	page := written(t, "html", []Summary{s}, Options{})
+	page := written(t, "html", []summary.Run{s}, Options{})
 	for _, want := range []string{
 		"All facts (4, 1 unknown)",
 		`<th scope="rowgroup" colspan="3">disk sda</th></tr>` + "\n" +
@@ -32,7 +33,7 @@ func TestFactsSayWhatTheyAreAbout(t *testing.T) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	markdown := written(t, "markdown", []Summary{s}, Options{})
+	markdown := written(t, "markdown", []summary.Run{s}, Options{})
 	for _, want := range []string{
 		"| memory.total | 16.0 GiB | /proc/meminfo |",
 		"| **disk sda** |  |  |\n| disk.queue.scheduler | mq-deadline |  |",
@@ -46,7 +47,7 @@ func TestFactsSayWhatTheyAreAbout(t *testing.T) {
 }
 
 // manyDisks are the facts of a machine of hundreds of disks: tens of thousands.
-func manyDisks(t testing.TB, disks int) Summary {
+func manyDisks(t testing.TB, disks int) summary.Run {
 	t.Helper()
 	const each = 50
 	s := summarized(t, "measured")
@@ -61,7 +62,7 @@ func manyDisks(t testing.TB, disks int) Summary {
 
 func TestPageOfManyDisks(t *testing.T) {
 	const disks = 1000
-	page := written(t, "html", []Summary{manyDisks(t, disks)}, Options{})
+	page := written(t, "html", []summary.Run{manyDisks(t, disks)}, Options{})
 	if n := strings.Count(page, `<th scope="rowgroup"`); n < disks {
 		t.Errorf("%d sections for %d disks", n, disks)
 	}
@@ -70,6 +71,6 @@ func TestPageOfManyDisks(t *testing.T) {
 func BenchmarkPageOfManyDisks(b *testing.B) {
 	s := manyDisks(b, 1000)
 	for b.Loop() {
-		written(b, "html", []Summary{s}, Options{})
+		written(b, "html", []summary.Run{s}, Options{})
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"strconv"
 
 	"headroom/internal/document"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
 // shown prints the number of a metric, or the sign for an absent one.
-func shown(m *Metric) string {
+func shown(m *summary.Metric) string {
 	if m == nil {
 		return document.Absent
 	}
@@ -19,7 +20,7 @@ func shown(m *Metric) string {
 
 // spread is half of the interval as a share of the number shown, towards the side that is further away, so that the
 // number plus or minus it never promises more than the interval. It is false without an interval.
-func spread(m *Metric) (float64, bool) {
+func spread(m *summary.Metric) (float64, bool) {
 	if m == nil || m.Interval == nil || m.Shown() == 0 {
 		return 0, false
 	}
@@ -28,7 +29,7 @@ func spread(m *Metric) (float64, bool) {
 }
 
 // spreadText prints the spread: "±1.2%"; empty without an interval.
-func spreadText(m *Metric) string {
+func spreadText(m *summary.Metric) string {
 	share, known := spread(m)
 	if !known {
 		return ""

@@ -3,12 +3,13 @@ package report
 import (
 	"testing"
 
+	"headroom/internal/summary"
 	"headroom/internal/summary/summarytest"
 )
 
-func summarized(t testing.TB, name string) Summary {
+func summarized(t testing.TB, name string) summary.Run {
 	t.Helper()
-	s, err := Summarize(summarytest.Run(t, name))
+	s, err := summary.Of(summarytest.Run(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,9 +20,9 @@ func summarized(t testing.TB, name string) Summary {
 }
 
 // fixtures are all runs of summarytest.
-func fixtures(t testing.TB) []Summary {
+func fixtures(t testing.TB) []summary.Run {
 	t.Helper()
-	var out []Summary
+	var out []summary.Run
 	for _, name := range summarytest.Names() {
 		out = append(out, summarized(t, name))
 	}

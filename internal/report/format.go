@@ -7,6 +7,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/reference"
 	"headroom/internal/render"
+	"headroom/internal/summary"
 )
 
 // Format is one way to write runs down.
@@ -18,7 +19,7 @@ type Format struct {
 	// Extension of a file, with its dot.
 	Extension string
 
-	write func(io.Writer, []Summary, Options) error
+	write func(io.Writer, []summary.Run, Options) error
 }
 
 // Options of a report. The zero value is a report for a terminal of 80 columns, without colour and serial numbers.
@@ -52,26 +53,26 @@ func Formats() []Format {
 	return append(list,
 		Format{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv",
 			write: documented(sheetDocument, render.CSV)},
-		Format{Name: "json", Title: "the published document " + Schema, Extension: ".json", write: writeJSON},
+		Format{Name: "json", Title: "the published document " + summary.Schema, Extension: ".json", write: writeJSON},
 		Format{Name: "openmetrics", Title: "a file for the textfile collector of node_exporter", Extension: ".prom",
 			write: writeOpenMetrics})
 }
 
 // documented is a format of the document that a builder makes.
-func documented(build func([]Summary, Options) document.Document,
-	write func(io.Writer, document.Document, render.Options) error) func(io.Writer, []Summary, Options) error {
-	return func(w io.Writer, runs []Summary, o Options) error { return write(w, build(runs, o), o.Options) }
+func documented(build func([]summary.Run, Options) document.Document,
+	write func(io.Writer, document.Document, render.Options) error) func(io.Writer, []summary.Run, Options) error {
+	return func(w io.Writer, runs []summary.Run, o Options) error { return write(w, build(runs, o), o.Options) }
 }
 
 // Write writes the runs in the format. Serial numbers are taken out first, unless the options ask for them.
-func (f Format) Write(w io.Writer, runs []Summary, o Options) error {
-	shown := make([]Summary, len(runs))
+func (f Format) Write(w io.Writer, runs []summary.Run, o Options) error {
+	shown := make([]summary.Run, len(runs))
 	for i, run := range runs {
 		if !o.Serials {
-			run = redact(run, o.Names)
+			run = summary.Redact(run, o.Names)
 		}
 		if o.NoFacts {
-			run = withoutFacts(run) // after redact, which learns from the facts what to look for
+			run = summary.WithoutFacts(run) // after redact, which learns from the facts what to look for
 		}
 		shown[i] = run
 	}

@@ -20,6 +20,7 @@ import (
 	"headroom/internal/render"
 	"headroom/internal/report"
 	"headroom/internal/stages"
+	"headroom/internal/summary"
 	"headroom/internal/sweep"
 )
 
@@ -97,17 +98,17 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 			run.Cells[i].Warnings = append(run.Cells[i].Warnings, lab.Warning{Code: "few-repetitions",
 				Taints: []string{"*"}, Text: "one repetition says nothing of the spread"})
 		}
-		s, err := report.Summarize(run, reps.all())
+		s, err := summary.Of(run, reps.all())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, format := range report.Formats() {
 			var out bytes.Buffer
-			if err := format.Write(&out, []report.Summary{s, s}, report.Options{}); err != nil || out.Len() == 0 {
+			if err := format.Write(&out, []summary.Run{s, s}, report.Options{}); err != nil || out.Len() == 0 {
 				t.Errorf("%s: %d bytes, %v", format.Name, out.Len(), err)
 			}
 		}
-		side := report.Comparable(s, run, "imported", nil, false)
+		side := summary.Comparable(s, run, "imported", nil, false)
 		other := side
 		other.ID = "7KQ4M2X9TE"
 		d := compare.Compare(knowledge, side, []compare.Run{other}, compare.Options{})

@@ -8,6 +8,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/interference"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -39,14 +40,15 @@ func interferenceMarks(d *interference.Document) []mark {
 	var all []mark
 	for _, w := range d.Warnings {
 		if len(w.Groups) == 0 {
-			all = addMark(all, Warning{Warning: w.Warning}, nil, "")
+			all = addMark(all, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
 		about := groupNames(d, w.Groups)
 		if w.About >= 0 && len(w.Groups) > 1 {
 			about = d.Groups[w.About].Name + " in " + about
 		}
-		all = addMark(all, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, about)
+		all = addMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+			about)
 	}
 	return all
 }

@@ -3,15 +3,17 @@ package report
 import (
 	"encoding/json"
 	"io"
+
+	"headroom/internal/summary"
 )
 
 // writeJSON writes one run as the published document and several as an array of such documents.
-func writeJSON(w io.Writer, runs []Summary, _ Options) error {
+func writeJSON(w io.Writer, runs []summary.Run, _ Options) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false) // "<" stays readable; the document is never put into a page
 	encoder.SetIndent("", " ")
 	if len(runs) == 1 {
 		return encoder.Encode(runs[0])
 	}
-	return encoder.Encode(append([]Summary{}, runs...))
+	return encoder.Encode(append([]summary.Run{}, runs...))
 }

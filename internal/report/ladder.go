@@ -8,6 +8,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/ladder"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -90,7 +91,8 @@ func ladderMarks(d *ladder.Document) []mark {
 		if w.Cell != "" {
 			about = titles[w.Cell] + " on " + about
 		}
-		out = addMark(out, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, about)
+		out = addMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+			about)
 	}
 	return out
 }

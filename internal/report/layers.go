@@ -9,6 +9,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/layers"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -118,7 +119,8 @@ func layersMarks(d *layers.Document) []mark {
 			}
 			about = title + " on " + about
 		}
-		out = addMark(out, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, about)
+		out = addMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+			about)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 )
 
 // mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again
@@ -23,7 +24,7 @@ type mark struct {
 // markedText is one sentence with the cells that it was said of; none for a warning about the run.
 type markedText struct {
 	text  string
-	cells []*Cell
+	cells []*summary.Cell
 	// names of the cells, with parameters where the run has several cells of the job.
 	names []string
 	// repetitions of each of the cells that it occurred in.
@@ -34,9 +35,9 @@ func (m mark) sign() string { return "!" + strconv.Itoa(m.number) }
 
 // marks numbers the warnings of a run by code, those about the run first, then in the order of the cells. One number
 // a code keeps the signs few when a matrix of a hundred cells has the same fault everywhere.
-func marks(s *Summary) []mark {
+func marks(s *summary.Run) []mark {
 	var out []mark
-	names := cellNames(s)
+	names := summary.CellNames(s)
 	for _, w := range s.Warnings {
 		out = addMark(out, w, nil, "")
 	}
@@ -50,7 +51,7 @@ func marks(s *Summary) []mark {
 }
 
 // addMark adds a warning about a cell that is called by a name, nil for one about the whole run.
-func addMark(all []mark, w Warning, c *Cell, name string) []mark {
+func addMark(all []mark, w summary.Warning, c *summary.Cell, name string) []mark {
 	i := slices.IndexFunc(all, func(m mark) bool { return m.code == w.Code })
 	if i < 0 {
 		i = len(all)
@@ -92,7 +93,7 @@ func signsText(all []mark) string {
 }
 
 // ofCell are the marks of those warnings of a cell that are kept.
-func ofCell(all []mark, c *Cell, keep func(mark, Warning) bool) []mark {
+func ofCell(all []mark, c *summary.Cell, keep func(mark, summary.Warning) bool) []mark {
 	var found []mark
 	for _, m := range all {
 		for _, w := range c.Warnings {
@@ -105,24 +106,24 @@ func ofCell(all []mark, c *Cell, keep func(mark, Warning) bool) []mark {
 }
 
 // signsFor are the signs of a cell's warnings that taint a metric: "!1 !3".
-func signsFor(all []mark, c *Cell, metric string) string {
-	return signsText(ofCell(all, c, func(_ mark, w Warning) bool { return w.Tainted(metric) }))
+func signsFor(all []mark, c *summary.Cell, metric string) string {
+	return signsText(ofCell(all, c, func(_ mark, w summary.Warning) bool { return w.Tainted(metric) }))
 }
 
 // measured are the metrics of a row that are there.
 func (r row) measured() []string {
-	return slices.DeleteFunc(r.names(), func(name string) bool { return r.cell.metric(name) == nil })
+	return slices.DeleteFunc(r.names(), func(name string) bool { return r.cell.Metric(name) == nil })
 }
 
 // rowSigns splits the signs of a row: those that taint every number of it, said once, and for the rest a function that
 // gives the signs of one metric.
 func rowSigns(all []mark, r row) (whole string, of func(metric string) string) {
 	names := r.measured()
-	everywhere := func(_ mark, w Warning) bool {
+	everywhere := func(_ mark, w summary.Warning) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return !w.Tainted(name) })
 	}
 	return signsText(ofCell(all, r.cell, everywhere)), func(metric string) string {
-		return signsText(ofCell(all, r.cell, func(m mark, w Warning) bool {
+		return signsText(ofCell(all, r.cell, func(m mark, w summary.Warning) bool {
 			return w.Tainted(metric) && !everywhere(m, w)
 		}))
 	}

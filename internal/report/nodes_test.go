@@ -8,11 +8,12 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
+	"headroom/internal/summary"
 )
 
 // nodesRun is a run on four nodes, of which the third reads slower. Their names are roles, levels, and parts of IDs and
 // warnings.
-func nodesRun(t *testing.T) Summary {
+func nodesRun(t *testing.T) summary.Run {
 	t.Helper()
 	run := lab.Run{ID: "RUN1", Suite: "nodes", Source: lab.Measured, Status: lab.Complete,
 		Warnings: []lab.Warning{{Code: "emulated", Text: "worker-3: it is emulated"}}}
@@ -37,7 +38,7 @@ func nodesRun(t *testing.T) Summary {
 				Values: map[string]float64{"read.iops": v}})
 		}
 	}
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := summary.Of(run, func(yield func(lab.Repetition, error) bool) {
 		for _, r := range reps {
 			if !yield(r, nil) {
 				return
@@ -62,7 +63,7 @@ func TestNamesOfNodes(t *testing.T) {
 			shown   bool
 		}{{Options{}, false}, {Options{Names: true}, true}, {Options{Serials: true}, true}} {
 			var b bytes.Buffer
-			if err := f.Write(&b, []Summary{s}, c.options); err != nil {
+			if err := f.Write(&b, []summary.Run{s}, c.options); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(b.String(), "worker-") != c.shown {
@@ -74,7 +75,7 @@ func TestNamesOfNodes(t *testing.T) {
 		}
 	}
 	// One name is hidden as the same everywhere.
-	hidden := redact(s, false)
+	hidden := summary.Redact(s, false)
 	o := hidden.Outliers.Found[0]
 	if c := hidden.Cells[2]; o.Role != hidden.Targets[2].Role || c.Role != o.Role || c.ID != "read@"+o.Role ||
 		c.Levels["target"] != o.Role || hidden.Targets[1].FactsAs != hidden.Targets[0].Role ||

@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 	"headroom/internal/visible"
 )
@@ -30,7 +31,7 @@ import (
 //
 // Sources: prometheus/common, expfmt/text_parse.go; prometheus/node_exporter, collector/textfile.go; the OpenMetrics
 // specification 1.0 (the name ends with the unit, families are not interleaved, the last line is "# EOF").
-func writeOpenMetrics(w io.Writer, runs []Summary, _ Options) error {
+func writeOpenMetrics(w io.Writer, runs []summary.Run, _ Options) error {
 	families := &familySet{}
 	for i := range runs {
 		families.addRun(&runs[i])
@@ -67,7 +68,7 @@ func (fs *familySet) add(name, base, help string, labels []label, v float64) {
 	fs.list[i].samples = append(fs.list[i].samples, name+labelText(labels)+" "+unit.Decimal(v))
 }
 
-func (fs *familySet) addRun(s *Summary) {
+func (fs *familySet) addRun(s *summary.Run) {
 	run := []label{{"run", s.ID}, {"label", s.Label}, {"suite", s.Suite}}
 	if !s.Created.IsZero() {
 		fs.add("headroom_run_created_timestamp_seconds", "seconds", "When the run was started.", run,
@@ -92,20 +93,20 @@ func (fs *familySet) addRun(s *Summary) {
 			fs.add("headroom_warning_repetitions", "", "Repetitions in which a warning occurred.",
 				append(slices.Clone(labels), label{"code", w.Code}), float64(w.Repetitions))
 		}
-		for _, name := range c.metricNames() {
+		for _, name := range c.MetricNames() {
 			fs.addMetric(name, c.Metrics[name], labels)
 		}
 	}
 }
 
 // groupRunWarnings are the marks of the warnings about the run, without those of the cells.
-func groupRunWarnings(s *Summary) []mark {
-	return marks(&Summary{Warnings: s.Warnings})
+func groupRunWarnings(s *summary.Run) []mark {
+	return marks(&summary.Run{Warnings: s.Warnings})
 }
 
 // addMetric writes the number shown, and the ends of its interval in families of their own: an interval is no label,
 // because a sum over its values would mean nothing.
-func (fs *familySet) addMetric(name string, m Metric, labels []label) {
+func (fs *familySet) addMetric(name string, m summary.Metric, labels []label) {
 	direction, quantity, part := lab.CutMetric(name)
 	labels = slices.Clone(labels)
 	if direction != "" {

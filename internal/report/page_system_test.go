@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/render/rendertest"
+	"headroom/internal/summary"
 )
 
 func TestPagesOfRunsInChromium(t *testing.T) { rendertest.LookAtPages(t, runPages(t)) }
@@ -65,7 +66,7 @@ func TestPolicyInChromium(t *testing.T) {
 		for j := range named[i].Cells {
 			named[i].Cells[j].Job = attack
 			named[i].Cells[j].Warnings = append(named[i].Cells[j].Warnings,
-				Warning{Warning: lab.Warning{Code: attack, Text: attack, Taints: []string{"*"}}})
+				summary.Warning{Warning: lab.Warning{Code: attack, Text: attack, Taints: []string{"*"}}})
 		}
 	}
 	kinds["attack by name"] = written(t, "html", named, Options{})
@@ -112,7 +113,7 @@ func TestPageOnPaper(t *testing.T) {
 		t.Skip("pdftotext is not installed: apt-get install poppler-utils")
 	}
 	s := summarized(t, "measured")
-	page := written(t, "html", []Summary{s}, Options{})
+	page := written(t, "html", []summary.Run{s}, Options{})
 	page = regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(page, "")
 	dir := t.TempDir()
 	file, pdf := filepath.Join(dir, "page.html"), filepath.Join(dir, "page.pdf")

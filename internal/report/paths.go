@@ -7,19 +7,20 @@ import (
 	"headroom/internal/paths"
 	"headroom/internal/prose"
 	"headroom/internal/stages"
+	"headroom/internal/summary"
 )
 
 // maxPaths are the sentences about ways that a report has; all are in its JSON.
 const maxPaths = 8
 
 // pathTexts say what share of each load went over each of several ways.
-func pathTexts(s *Summary) []string {
-	whole := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Role == allTargets })
+func pathTexts(s *summary.Run) []string {
+	whole := slices.ContainsFunc(s.Cells, func(c summary.Cell) bool { return c.Role == summary.AllTargets })
 	var all pathSentences
-	names := cellNames(s)
+	names := summary.CellNames(s)
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if whole && c.Role != allTargets {
+		if whole && c.Role != summary.AllTargets {
 			continue // of several pairs each counts what all of them send over a port
 		}
 		all.add(names[c.ID], c.Paths)

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/render"
 	"headroom/internal/render/rendertest"
+	"headroom/internal/summary"
 	"headroom/internal/summary/summarytest"
 	"headroom/internal/unit"
 	"headroom/internal/visible"
@@ -31,7 +32,7 @@ func formatNamed(t testing.TB, name string) Format {
 	return Format{}
 }
 
-func written(t testing.TB, format string, runs []Summary, o Options) string {
+func written(t testing.TB, format string, runs []summary.Run, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := formatNamed(t, format).Write(&b, runs, o); err != nil {
@@ -59,11 +60,11 @@ func TestGolden(t *testing.T) {
 }
 
 // abridged leaves of each run the cells that differ in kind: with fsync, with a matrix, with a warning, with nothing.
-func abridged(t *testing.T, runs []Summary) []Summary {
+func abridged(t *testing.T, runs []summary.Run) []summary.Run {
 	t.Helper()
-	var out []Summary
+	var out []summary.Run
 	for _, s := range runs {
-		s.Cells = slices.DeleteFunc(slices.Clone(s.Cells), func(c Cell) bool {
+		s.Cells = slices.DeleteFunc(slices.Clone(s.Cells), func(c summary.Cell) bool {
 			return s.ID == "7KQ4M2ZD9A" && !slices.Contains([]string{"c04", "c07", "c09", "c14"}, c.ID)
 		})
 		if len(s.Cells) == 0 {
@@ -77,7 +78,7 @@ func abridged(t *testing.T, runs []Summary) []Summary {
 func TestNoFormatHoldsNaN(t *testing.T) {
 	run, _ := summarytest.Run(t, "imported")
 	values := map[string]float64{"read.iops": math.NaN(), "read.bandwidth": math.Inf(1), "read.latency.p99": 0.001}
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := summary.Of(run, func(yield func(lab.Repetition, error) bool) {
 		yield(lab.Repetition{Cell: "c01", Number: 1, Values: values}, nil)
 	})
 	if err != nil {
@@ -89,7 +90,7 @@ func TestNoFormatHoldsNaN(t *testing.T) {
 	bad := regexp.MustCompile(`\b(NaN|Inf)\b|\+Inf`)
 	for _, f := range Formats() {
 		for _, run := range append(fixtures(t), s) {
-			text := written(t, f.Name, []Summary{run}, Options{})
+			text := written(t, f.Name, []summary.Run{run}, Options{})
 			if found := bad.FindString(text); found != "" {
 				t.Errorf("%s of run %s holds %s", f.Name, run.ID, found)
 			}
@@ -130,7 +131,8 @@ func TestEveryWarningIsInEveryFormat(t *testing.T) {
 	checked := 0
 	for _, s := range fixtures(t) {
 		for _, f := range Formats() {
-			text := written(t, f.Name, []Summary{s}, Options{Options: render.Options{Width: 10_000, Warnings: true}})
+			text := written(t, f.Name, []summary.Run{s},
+				Options{Options: render.Options{Width: 10_000, Warnings: true}})
 			for _, m := range marks(&s) {
 				checked++
 				if !strings.Contains(text, m.code) {
@@ -227,7 +229,7 @@ func TestSheetHasARowARun(t *testing.T) {
 // The fields that other programs rely on, by their path; "*" stands for any key or index.
 func TestJSONHasTheDocumentedFields(t *testing.T) {
 	var document any
-	if err := json.Unmarshal([]byte(written(t, "json", []Summary{summarized(t, "measured")}, Options{})),
+	if err := json.Unmarshal([]byte(written(t, "json", []summary.Run{summarized(t, "measured")}, Options{})),
 		&document); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +245,7 @@ func TestJSONHasTheDocumentedFields(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	var several []Summary
+	var several []summary.Run
 	if err := json.Unmarshal([]byte(written(t, "json", fixtures(t), Options{})), &several); err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +366,7 @@ func TestSerialNumbersAreHidden(t *testing.T) {
 	secrets := []string{"S6CKNN0T700123", "eui.36434e3054700123002538450000000a"}
 	for _, f := range Formats() {
 		for _, o := range []Options{{}, {NoFacts: true}, {Serials: true}} {
-			text := written(t, f.Name, []Summary{s}, o)
+			text := written(t, f.Name, []summary.Run{s}, o)
 			for _, secret := range secrets {
 				if strings.Contains(text, secret) && !o.Serials {
 					t.Errorf("%s with %+v holds %s", f.Name, o, secret)
@@ -383,7 +385,7 @@ func TestSerialNumbersAreHidden(t *testing.T) {
 // What an I/O costs is in every export of the numbers, in its unit.
 func TestCostsAreExported(t *testing.T) {
 	run, repetitions := summarytest.Run(t, "measured")
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := summary.Of(run, func(yield func(lab.Repetition, error) bool) {
 		for r, err := range repetitions {
 			if r.Values != nil {
 				r.Values[lab.HostCPUPerIO], r.Values[lab.EnergyPerIO] = 5e-6, 2e-4
@@ -402,7 +404,7 @@ func TestCostsAreExported(t *testing.T) {
 			"# UNIT headroom_energy_joules_per_operation joules_per_operation\n"},
 		"json": {`"energy.per_io": {`, `"unit": "J/op"`, `"host_cpu.per_io": {`},
 	} {
-		text := written(t, format, []Summary{s}, Options{})
+		text := written(t, format, []summary.Run{s}, Options{})
 		for _, want := range wants {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s has nothing of %q", format, want)

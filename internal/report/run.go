@@ -8,10 +8,11 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 )
 
 // RunsDocument has a section for each of several runs, and the values of all for other programs.
-func RunsDocument(runs []Summary, o Options) document.Document {
+func RunsDocument(runs []summary.Run, o Options) document.Document {
 	var d document.Document
 	var titles []string
 	for i := range runs {
@@ -28,7 +29,7 @@ func RunsDocument(runs []Summary, o Options) document.Document {
 
 // runText is a run in words, numbers and pictures.
 type runText struct {
-	*Summary
+	*summary.Run
 	o     Options
 	rows  []row
 	marks []mark
@@ -38,15 +39,15 @@ type runText struct {
 	notes []string
 }
 
-func newRunText(s *Summary, o Options) runText {
-	r := runText{Summary: s, o: o, rows: rows(s)}
+func newRunText(s *summary.Run, o Options) runText {
+	r := runText{Run: s, o: o, rows: rows(s)}
 	r.rankMarks()
 	return r
 }
 
 // runDocument has the answer, a picture of all loads, the conditions, the table, what weakens it, how to read it, and
 // what one needs to look closer.
-func runDocument(s *Summary, o Options) document.Document {
+func runDocument(s *summary.Run, o Options) document.Document {
 	r := newRunText(s, o)
 	d := document.Document{Title: title(s)}
 	add := func(blocks ...document.Block) { d.Blocks = append(d.Blocks, blocks...) }
@@ -60,7 +61,7 @@ func runDocument(s *Summary, o Options) document.Document {
 	add(document.Terminal{Blocks: []document.Block{document.Sentence{Role: document.Subject, Text: d.Title}}})
 	say(document.Answer, prose.Join(answer(s), r.answerSigns()))
 	say(document.More, prose.Join(plateauText(s), singleText(r.rows), r.trust()))
-	add(r.overview(), document.Conditions{List: conditions(s)}, r.table())
+	add(r.overview(), document.Conditions{List: summary.Conditions(s)}, r.table())
 	add(r.maps()...)
 	if staged, ok := o.Stages[s.ID]; ok {
 		add(document.Section{Document: staged})
@@ -83,7 +84,7 @@ func (r runText) next() []document.Block {
 	if r.Status == lab.Interrupted {
 		blocks = append(blocks, document.Command{What: "go on", Text: r.Design.Resume(id)})
 	}
-	if more := moreTime(r.Summary); more > 0 {
+	if more := moreTime(r.Run); more > 0 {
 		blocks = append(blocks, document.Command{What: "go on",
 			Text: "headroom run --resume " + id + " --budget " + briefly(more)})
 	}

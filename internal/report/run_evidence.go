@@ -9,6 +9,7 @@ import (
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -19,7 +20,7 @@ func (r runText) evidence() []document.Block {
 		blocks = append(blocks, f)
 	}
 	commands := document.Folded{Title: "The exact commands"}
-	names := cellNames(r.Summary)
+	names := summary.CellNames(r.Run)
 	for _, c := range r.Cells {
 		if len(c.Command) > 0 {
 			commands.Blocks = append(commands.Blocks, document.Listing{Title: names[c.ID],

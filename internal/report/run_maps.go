@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -18,7 +19,7 @@ func (r runText) maps() []document.Block {
 	var blocks []document.Block
 	for from := 0; from < len(r.Cells); {
 		to := from
-		var cells []*Cell
+		var cells []*summary.Cell
 		for to < len(r.Cells) && r.Cells[to].Job == r.Cells[from].Job {
 			cells = append(cells, &r.Cells[to])
 			to++
@@ -35,7 +36,7 @@ func (r runText) maps() []document.Block {
 
 // heatMaps of a job: one for each combination of the parameters beyond two. Nil for a job that varies nothing, and for
 // one where a combination has more than one cell (in different arms), which a map could not show.
-func heatMaps(cells []*Cell, all []mark) []document.Block {
+func heatMaps(cells []*summary.Cell, all []mark) []document.Block {
 	axes := axesOf(cells)
 	if len(axes) == 0 {
 		return nil
@@ -47,7 +48,7 @@ func heatMaps(cells []*Cell, all []mark) []document.Block {
 		down, rest = axes[1], axes[2:]
 	}
 	direction, most := mainDirection(cells), map[string]float64{}
-	byPlace := map[string]*Cell{}
+	byPlace := map[string]*summary.Cell{}
 	for _, c := range cells {
 		key := placeKey(c, axes)
 		if byPlace[key] != nil {
@@ -55,7 +56,7 @@ func heatMaps(cells []*Cell, all []mark) []document.Block {
 		}
 		byPlace[key] = c
 		name := matrixMetric(c, direction)
-		if m := c.metric(name); m != nil {
+		if m := c.Metric(name); m != nil {
 			most[name] = max(most[name], m.Shown())
 		}
 	}
@@ -79,7 +80,7 @@ func heatMaps(cells []*Cell, all []mark) []document.Block {
 				for key, value := range fixed {
 					place[key] = value
 				}
-				c := byPlace[placeKey(&Cell{Params: place}, axes)]
+				c := byPlace[placeKey(&summary.Cell{Params: place}, axes)]
 				r.Cells = append(r.Cells, heatCell(c, direction, most, all))
 				found = found || c != nil
 			}
@@ -93,7 +94,7 @@ func heatMaps(cells []*Cell, all []mark) []document.Block {
 }
 
 // matrixMetric is what a cell of the map shows.
-func matrixMetric(c *Cell, direction string) string {
+func matrixMetric(c *summary.Cell, direction string) string {
 	if names := shownOfCommand(c); len(names) > 0 {
 		return names[0]
 	}
@@ -104,15 +105,15 @@ func matrixMetric(c *Cell, direction string) string {
 }
 
 // heatCell is one combination, tinted by its share of the largest of the job.
-func heatCell(c *Cell, direction string, most map[string]float64, all []mark) document.Cell {
+func heatCell(c *summary.Cell, direction string, most map[string]float64, all []mark) document.Cell {
 	if c == nil {
 		return document.Cell{Text: document.Absent}
 	}
 	name, text := matrixMetric(c, direction), shown
-	if c.namesMetrics() {
+	if c.NamesMetrics() {
 		text = ownFigure
 	}
-	m := c.metric(name)
+	m := c.Metric(name)
 	if m == nil {
 		return document.Cell{Text: document.Absent}
 	}
@@ -124,10 +125,10 @@ func heatCell(c *Cell, direction string, most map[string]float64, all []mark) do
 }
 
 // mainDirection of a job is the first in which its cells have rates.
-func mainDirection(cells []*Cell) string {
+func mainDirection(cells []*summary.Cell) string {
 	for _, d := range lab.Directions() {
 		for _, c := range cells {
-			if c.metric(lab.IOPS(d)) != nil {
+			if c.Metric(lab.IOPS(d)) != nil {
 				return d
 			}
 		}
@@ -143,7 +144,7 @@ type axis struct {
 
 // axesOf finds what varies between the cells of a job: depth across and jobs down, as everybody draws it, then the rest
 // by name.
-func axesOf(cells []*Cell) []axis {
+func axesOf(cells []*summary.Cell) []axis {
 	found := map[string][]string{}
 	for _, c := range cells {
 		for key, v := range c.Params {
@@ -179,7 +180,7 @@ func compareValues(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-func placeKey(c *Cell, axes []axis) string {
+func placeKey(c *summary.Cell, axes []axis) string {
 	var b strings.Builder
 	for _, a := range axes {
 		b.WriteString(strconv.Quote(c.Params[a.param]))

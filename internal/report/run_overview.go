@@ -7,6 +7,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -17,7 +18,7 @@ const mostOverviewRows = 24
 type overviewNumber struct {
 	row  row
 	name string
-	*Metric
+	*summary.Metric
 }
 
 // overview has a picture for each quantity, with a row for each load that it tells something of. Of many loads the
@@ -40,7 +41,7 @@ func (r runText) overview() document.Plots {
 	for _, row := range r.rows {
 		for _, part := range []string{"p99", "mean"} {
 			name := lab.Latency(row.direction, part)
-			if m := row.cell.metric(name); m != nil && len(row.own) == 0 {
+			if m := row.cell.Metric(name); m != nil && len(row.own) == 0 {
 				add(part+" latency", overviewNumber{row, name, m})
 				break
 			}

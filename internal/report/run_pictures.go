@@ -9,6 +9,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/stat"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -28,10 +29,10 @@ const (
 // pictures have each load over time, and the spread of its latencies.
 func (r runText) pictures() document.Plots {
 	p := document.Plots{Title: "Over time, and how latencies spread"}
-	names := cellNames(r.Summary)
+	names := summary.CellNames(r.Run)
 	for i := range r.Cells[:min(len(r.Cells), maxPictured)] {
 		c := &r.Cells[i]
-		p.List = append(p.List, eventPlots(r.Summary, c, names[c.ID])...)
+		p.List = append(p.List, eventPlots(r.Run, c, names[c.ID])...)
 		for _, d := range c.Directions() {
 			p.List = append(p.List, cellPlots(c, d, names[c.ID])...)
 		}
@@ -42,7 +43,7 @@ func (r runText) pictures() document.Plots {
 	return p
 }
 
-func cellPlots(c *Cell, direction, name string) []document.Plot {
+func cellPlots(c *summary.Cell, direction, name string) []document.Plot {
 	var plots []document.Plot
 	metric, other := lab.IOPS(direction), lab.Bandwidth(direction)
 	if large(c) {
@@ -63,7 +64,7 @@ func cellPlots(c *Cell, direction, name string) []document.Plot {
 
 // overTime has one metric of a cell over the time of its repetitions, a line each. ok is false where there is no series
 // of it, or only of a few values.
-func overTime(c *Cell, name, metric string) (p document.Plot, ok bool) {
+func overTime(c *summary.Cell, name, metric string) (p document.Plot, ok bool) {
 	direction, _, _ := lab.CutMetric(metric)
 	// From zero, so that a dip looks as deep as it is.
 	p = document.Plot{Title: name, X: document.Axis{Title: "seconds into the load", From: new(float64),
@@ -94,7 +95,7 @@ func overTime(c *Cell, name, metric string) (p document.Plot, ok bool) {
 
 // points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in
 // the order in which they came, as an oscilloscope does, so that no stall is averaged away.
-func points(s Series) []document.Point {
+func points(s summary.Series) []document.Point {
 	at := func(i int) document.Point {
 		return document.Point{At: (float64(i) + 0.5) * s.Interval, Value: s.Values[i]}
 	}
@@ -127,7 +128,7 @@ func points(s Series) []document.Point {
 
 // distribution has the latencies of all operations in one direction on a logarithmic axis, with the percentiles that
 // the table has. ok is false where there are no bins.
-func distribution(c *Cell, direction, name string) (p document.Plot, ok bool) {
+func distribution(c *summary.Cell, direction, name string) (p document.Plot, ok bool) {
 	h := c.Latency[direction]
 	buckets := bucketsOf(h)
 	if len(buckets) == 0 {

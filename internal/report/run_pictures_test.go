@@ -9,11 +9,12 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 )
 
 // A stall of one second in half an hour must be in the picture, however few points that has.
 func TestLongSeriesKeepTheirStalls(t *testing.T) {
-	s := Series{Series: lab.Series{Interval: 1, Values: make([]float64, 1800)}}
+	s := summary.Series{Series: lab.Series{Interval: 1, Values: make([]float64, 1800)}}
 	for i := range s.Values {
 		s.Values[i] = 1000
 	}
@@ -55,13 +56,13 @@ func TestBucketsHoldAllOperations(t *testing.T) {
 }
 
 func TestHeatMaps(t *testing.T) {
-	var cells []*Cell
+	var cells []*summary.Cell
 	for _, bs := range []string{"1M", "4k"} {
 		for _, jobs := range []string{"1", "16", "4"} {
 			for _, depth := range []string{"16", "4", "1"} {
-				cells = append(cells, &Cell{
+				cells = append(cells, &summary.Cell{
 					Job: "j", Params: map[string]string{"bs": bs, "numjobs": jobs, "iodepth": depth, "rw": "randread"},
-					Metrics: map[string]Metric{
+					Metrics: map[string]summary.Metric{
 						"read.iops":      {Center: float64(len(cells) + 1), Unit: lab.PerSecond},
 						"read.bandwidth": {Center: float64(len(cells)+1) * 1024, Unit: lab.BytesPerSecond},
 					},
@@ -102,7 +103,7 @@ func TestPageStaysSmall(t *testing.T) {
 		c.Job = fmt.Sprint("job", i)
 		s.Cells = append(s.Cells, c)
 	}
-	if n := len(written(t, "html", []Summary{s}, Options{})); n > 3<<20 {
+	if n := len(written(t, "html", []summary.Run{s}, Options{})); n > 3<<20 {
 		t.Errorf("the page has %d bytes", n)
 	}
 }

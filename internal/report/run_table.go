@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/summary"
 )
 
 // table has a row for each cell and direction.
@@ -33,7 +34,7 @@ func (r runText) table() document.Table {
 }
 
 // numberCell has nothing where nothing was measured.
-func numberCell(m *Metric, text func(*Metric) string, signs string) document.Cell {
+func numberCell(m *summary.Metric, text func(*summary.Metric) string, signs string) document.Cell {
 	if m == nil {
 		return document.Cell{}
 	}
@@ -49,25 +50,26 @@ func numberCell(m *Metric, text func(*Metric) string, signs string) document.Cel
 // is narrow: even ones, so that other columns fit between.
 type tableNumber struct {
 	title        string
-	of           func(row) (name string, m *Metric)
+	of           func(row) (name string, m *summary.Metric)
 	drop, spread int
 	// own is set for a metric of commands.
 	own bool
 }
 
 func tableNumbers(lines []row) []tableNumber {
-	latency := func(part string, m func(row) *Metric) func(row) (string, *Metric) {
-		return func(r row) (string, *Metric) { return lab.Latency(r.direction, part), m(r) }
+	latency := func(part string, m func(row) *summary.Metric) func(row) (string, *summary.Metric) {
+		return func(r row) (string, *summary.Metric) { return lab.Latency(r.direction, part), m(r) }
 	}
 	all := []tableNumber{
-		{"IOPS", func(r row) (string, *Metric) { return lab.IOPS(r.direction), r.iops }, 0, 2, false},
-		{"bandwidth", func(r row) (string, *Metric) { return lab.Bandwidth(r.direction), r.bandwidth }, 4, 18, false},
-		{"mean", latency("mean", func(r row) *Metric { return r.mean }), 12, 22, false},
-		{"p50", latency("p50", func(r row) *Metric { return r.p50 }), 8, 16, false},
-		{"p99", latency("p99", func(r row) *Metric { return r.p99 }), 6, 14, false},
-		{"p99.9", latency("p99.9", func(r row) *Metric { return r.p999 }), 10, 20, false},
+		{"IOPS", func(r row) (string, *summary.Metric) { return lab.IOPS(r.direction), r.iops }, 0, 2, false},
+		{"bandwidth", func(r row) (string, *summary.Metric) { return lab.Bandwidth(r.direction), r.bandwidth }, 4, 18,
+			false},
+		{"mean", latency("mean", func(r row) *summary.Metric { return r.mean }), 12, 22, false},
+		{"p50", latency("p50", func(r row) *summary.Metric { return r.p50 }), 8, 16, false},
+		{"p99", latency("p99", func(r row) *summary.Metric { return r.p99 }), 6, 14, false},
+		{"p99.9", latency("p99.9", func(r row) *summary.Metric { return r.p999 }), 10, 20, false},
 	}
-	if !slices.ContainsFunc(lines, func(r row) bool { return !r.cell.namesMetrics() }) {
+	if !slices.ContainsFunc(lines, func(r row) bool { return !r.cell.NamesMetrics() }) {
 		all = nil
 	}
 	// The mean is shown where it is all that is known of a latency, as in output without percentiles.

@@ -3,20 +3,22 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"headroom/internal/summary"
 )
 
 func TestSpread(t *testing.T) {
 	merged := 8.0
 	for _, test := range []struct {
-		m    Metric
+		m    summary.Metric
 		want string
 	}{
-		{Metric{Center: 100}, ""},
-		{Metric{Center: 100, Interval: &Interval{Lo: 99, Hi: 100.5}}, "±1.0%"},
-		{Metric{Center: 100, Interval: &Interval{Lo: 100, Hi: 100}}, "±0%"},
-		{Metric{Center: 0, Interval: &Interval{Lo: 0, Hi: 1}}, ""},
-		{Metric{Center: 5, Interval: &Interval{Lo: 4, Hi: 6}, Merged: &merged}, "±50%"},
-		{Metric{Center: 1, Interval: &Interval{Lo: 1, Hi: 14}}, "±13x"},
+		{summary.Metric{Center: 100}, ""},
+		{summary.Metric{Center: 100, Interval: &summary.Interval{Lo: 99, Hi: 100.5}}, "±1.0%"},
+		{summary.Metric{Center: 100, Interval: &summary.Interval{Lo: 100, Hi: 100}}, "±0%"},
+		{summary.Metric{Center: 0, Interval: &summary.Interval{Lo: 0, Hi: 1}}, ""},
+		{summary.Metric{Center: 5, Interval: &summary.Interval{Lo: 4, Hi: 6}, Merged: &merged}, "±50%"},
+		{summary.Metric{Center: 1, Interval: &summary.Interval{Lo: 1, Hi: 14}}, "±13x"},
 	} {
 		if got := spreadText(&test.m); got != test.want {
 			t.Errorf("spread of %+v is %q, want %q", test.m, got, test.want)
@@ -44,7 +46,7 @@ func TestSignsStandBesideWhatTheyTaint(t *testing.T) {
 }
 
 func TestRowsTellTheirParameters(t *testing.T) {
-	s := Summary{Cells: []Cell{
+	s := summary.Run{Cells: []summary.Cell{
 		{Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32", "numjobs": "1",
 			"size": "1g"}},
 		{Job: "mix", Params: map[string]string{"rw": "randrw", "rwmixread": "70", "bs": "8k", "ioengine": "libaio"}},

@@ -9,40 +9,42 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/render"
 	"headroom/internal/stat"
+	"headroom/internal/summary"
 )
 
 // oddRun has names of 200 characters, rates of nothing and of a million times another, an interval that goes on beyond
 // all values, one repetition, a ceiling nearby, events with long names, and a cell that measured nothing.
-func oddRun(t *testing.T) Summary {
+func oddRun(t *testing.T) summary.Run {
 	t.Helper()
 	s := eventRun(t)
 	s.ID, s.Suite, s.Events.Events[0].Command = "0DD0DD0DD0", strings.Repeat("suite ", 40), []string{
 		strings.Repeat("cut-the-link ", 20)}
-	add := func(job, metric string, center float64, i *Interval) *Cell {
-		s.Cells = append(s.Cells, Cell{ID: fmt.Sprint("odd", len(s.Cells)), Job: job, N: 1, Engine: lab.EngineFio,
+	add := func(job, metric string, center float64, i *summary.Interval) *summary.Cell {
+		s.Cells = append(s.Cells, summary.Cell{ID: fmt.Sprint("odd", len(s.Cells)), Job: job, N: 1,
+			Engine: lab.EngineFio,
 			Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"},
-			Metrics: map[string]Metric{metric: {Center: center, Interval: i, Unit: lab.Metric(metric).Unit,
-				Better: lab.Metric(metric).Better, Values: []Value{{Value: center, Repetition: 1}}}}})
+			Metrics: map[string]summary.Metric{metric: {Center: center, Interval: i, Unit: lab.Metric(metric).Unit,
+				Better: lab.Metric(metric).Better, Values: []summary.Value{{Value: center, Repetition: 1}}}}})
 		return &s.Cells[len(s.Cells)-1]
 	}
-	add(strings.Repeat("long-name-", 20), "read.iops", 800, &Interval{Lo: 16, Hi: 41600, Confidence: 0.5})
-	add("zero", "write.iops", 0, &Interval{Lo: 0, Hi: 0, Confidence: 0.95})
+	add(strings.Repeat("long-name-", 20), "read.iops", 800, &summary.Interval{Lo: 16, Hi: 41600, Confidence: 0.5})
+	add("zero", "write.iops", 0, &summary.Interval{Lo: 0, Hi: 0, Confidence: 0.95})
 	add("huge", "write.iops", 8e8, nil)
 	add("nothing", "cpu.user", 0, nil)
-	near := add("near", "read.bandwidth", 1<<30, &Interval{Lo: 1 << 29, Hi: 3 << 29, Confidence: 0.75})
+	near := add("near", "read.bandwidth", 1<<30, &summary.Interval{Lo: 1 << 29, Hi: 3 << 29, Confidence: 0.75})
 	m := near.Metrics["read.bandwidth"]
-	m.Ceiling = &Ceiling{Value: 5 << 28, Limiter: strings.Repeat("a link ", 30)}
+	m.Ceiling = &summary.Ceiling{Value: 5 << 28, Limiter: strings.Repeat("a link ", 30)}
 	near.Metrics["read.bandwidth"] = m
 	near.Params["bs"] = "1m"
 	near.Latency = map[string]lab.Histogram{lab.Read: {Nanoseconds: []int64{100_000}, Counts: []uint64{7}}}
-	near.Series = []Series{{Repetition: 1, Series: lab.Series{Metric: "read.bandwidth", Interval: 1,
+	near.Series = []summary.Series{{Repetition: 1, Series: lab.Series{Metric: "read.bandwidth", Interval: 1,
 		Values: []float64{0, 1 << 40, 1}}}}
-	near.Warnings = []Warning{{Warning: warning("stalls", "*"), Repetitions: 1}}
+	near.Warnings = []summary.Warning{{Warning: warning("stalls", "*"), Repetitions: 1}}
 	return s
 }
 
 // manyLoads is a run of a job with so many cells.
-func manyLoads(t *testing.T, cells int) Summary {
+func manyLoads(t *testing.T, cells int) summary.Run {
 	t.Helper()
 	s := summarized(t, "measured")
 	c := s.Cells[3]
@@ -58,9 +60,9 @@ func manyLoads(t *testing.T, cells int) Summary {
 func runPages(t *testing.T) map[string]document.Document {
 	t.Helper()
 	pages := map[string]document.Document{"runs": RunsDocument(fixtures(t), Options{})}
-	for name, s := range map[string]Summary{"odd run": oddRun(t), "run of 200 cells": manyLoads(t, 200),
+	for name, s := range map[string]summary.Run{"odd run": oddRun(t), "run of 200 cells": manyLoads(t, 200),
 		"run with events": eventRun(t)} {
-		pages[name] = RunsDocument([]Summary{s}, Options{})
+		pages[name] = RunsDocument([]summary.Run{s}, Options{})
 	}
 	return pages
 }
@@ -127,7 +129,7 @@ func TestGoOnWithTheCommandThatMeasured(t *testing.T) {
 	for _, design := range []lab.Design{lab.DesignRun, lab.DesignNet, lab.DesignNFS, lab.DesignLive} {
 		s := fixtures(t)[0]
 		s.Status, s.Design = lab.Interrupted, design
-		text := strings.Join(strings.Fields(written(t, "table", []Summary{s}, Options{})), " ")
+		text := strings.Join(strings.Fields(written(t, "table", []summary.Run{s}, Options{})), " ")
 		if want := "go on: " + design.Resume(s.ID); !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", design, want, text)
 		}

@@ -9,12 +9,13 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/summary"
 )
 
 // runValues are tidy: one line a value, every line complete in itself, so that a statistics program needs no other
 // file. Parameters and levels have a column each; a run that does not have one leaves it blank. Values are in base
 // units.
-func runValues(runs []Summary) *document.Data {
+func runValues(runs []summary.Run) *document.Data {
 	fixed := []string{"run", "label", "suite", "target", "role", "cell", "job"}
 	last := []string{"direction", "metric", "unit", "better", "value", "repetition", "boot", "block", "position",
 		"start", "warnings"}
@@ -35,12 +36,12 @@ func runValues(runs []Summary) *document.Data {
 	}}
 }
 
-func cellValues(s *Summary, c *Cell, params []paramColumn, yield func([]document.Field) bool) bool {
+func cellValues(s *summary.Run, c *summary.Cell, params []paramColumn, yield func([]document.Field) bool) bool {
 	head := []string{s.ID, s.Label, s.Suite, c.Target, c.Role, c.ID, c.Job}
 	for _, p := range params {
 		head = append(head, p.of(c))
 	}
-	for _, name := range c.metricNames() {
+	for _, name := range c.MetricNames() {
 		m := c.Metrics[name]
 		direction, _, _ := lab.CutMetric(name)
 		codes := strings.Join(codesFor(slices.Concat(s.Warnings, c.Warnings), name), " ")
@@ -57,7 +58,7 @@ func cellValues(s *Summary, c *Cell, params []paramColumn, yield func([]document
 }
 
 // codesFor are the codes of the warnings that taint a metric.
-func codesFor(warnings []Warning, metric string) []string {
+func codesFor(warnings []summary.Warning, metric string) []string {
 	var codes []string
 	for _, w := range warnings {
 		if w.Tainted(metric) && !slices.Contains(codes, w.Code) {
@@ -85,7 +86,7 @@ func (p paramColumn) title(taken []string) string {
 	}
 }
 
-func (p paramColumn) of(c *Cell) string {
+func (p paramColumn) of(c *summary.Cell) string {
 	if p.level {
 		return c.Levels[p.name]
 	}
@@ -93,7 +94,7 @@ func (p paramColumn) of(c *Cell) string {
 }
 
 // paramColumns are all parameters of all runs, by name, then all factors.
-func paramColumns(runs []Summary) []paramColumn {
+func paramColumns(runs []summary.Run) []paramColumn {
 	params, levels := map[string]bool{}, map[string]bool{}
 	for _, s := range runs {
 		for _, c := range s.Cells {

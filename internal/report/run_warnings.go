@@ -8,6 +8,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/validity"
 )
 
@@ -40,9 +41,9 @@ func (r runText) briefText(m mark) string {
 // briefAbout names the cells of a mark in a few words.
 func (r runText) briefAbout(m mark) string {
 	const few = 2
-	names := m.names(func(c *Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) })
+	names := m.names(func(c *summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) })
 	switch {
-	case warns(r.Summary, m.code):
+	case warns(r.Run, m.code):
 		return "the whole run"
 	case len(names) == len(r.Cells) && len(names) > 1:
 		return "all"
@@ -66,7 +67,7 @@ func checkTitle(code string) string {
 }
 
 // names of the cells that a mark is about and that are kept, each once.
-func (m mark) names(keep func(*Cell) bool) []string {
+func (m mark) names(keep func(*summary.Cell) bool) []string {
 	var all []string
 	for _, t := range m.texts {
 		for i, name := range t.names {
@@ -81,8 +82,8 @@ func (m mark) names(keep func(*Cell) bool) []string {
 // doubts says whether some warnings of a cell, or with no ID of the run, have a code, or any, and are a reason to
 // distrust what the table shows. That is not so of results that are kept on the disk under test, as they must be on a
 // machine with one disk, and of percentiles that stand nowhere.
-func (r runText) doubts(cell string, all []Warning, code string) bool {
-	return slices.ContainsFunc(all, func(w Warning) bool {
+func (r runText) doubts(cell string, all []summary.Warning, code string) bool {
+	return slices.ContainsFunc(all, func(w summary.Warning) bool {
 		switch {
 		case code != "" && w.Code != code || w.Code == "store-on-device":
 			return false
@@ -94,24 +95,24 @@ func (r runText) doubts(cell string, all []Warning, code string) bool {
 }
 
 // warns says whether a run as a whole has a warning.
-func warns(s *Summary, code string) bool {
-	return slices.ContainsFunc(s.Warnings, func(w Warning) bool { return w.Code == code })
+func warns(s *summary.Run, code string) bool {
+	return slices.ContainsFunc(s.Warnings, func(w summary.Warning) bool { return w.Code == code })
 }
 
 // rankMarks numbers the warnings in the order of their importance: what is only a note is last.
 func (r *runText) rankMarks() {
-	r.marks, r.shown = marks(r.Summary), shownMetrics(r.rows)
+	r.marks, r.shown = marks(r.Run), shownMetrics(r.rows)
 	weights, ranks := validity.Weights(), map[string][3]int{}
 	for _, m := range r.marks {
-		rank := [3]int{r.rank(m.code), 1, -len(m.names(func(*Cell) bool { return true }))}
+		rank := [3]int{r.rank(m.code), 1, -len(m.names(func(*summary.Cell) bool { return true }))}
 		if !r.doubts("", r.Warnings, m.code) &&
-			!slices.ContainsFunc(r.Cells, func(c Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) }) {
+			!slices.ContainsFunc(r.Cells, func(c summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) }) {
 			r.notes, rank[0] = append(r.notes, m.code), noteRank
 		}
 		if weight := weights[m.code]; weight == validity.Widens || weight == validity.Note {
 			rank[0]++ // what repetitions differ by stands beside each number
 		}
-		if warns(r.Summary, m.code) {
+		if warns(r.Run, m.code) {
 			rank[1] = 0
 		}
 		ranks[m.code] = rank
@@ -144,8 +145,8 @@ func shownMetrics(lines []row) map[string][]string {
 // rank is 0 for a warning that taints a number of the answer, or is why a row has none; 2 for one that taints another
 // number of the table; 4 for the others.
 func (r runText) rank(code string) int {
-	tainted := func(c *Cell, names []string) bool {
-		return slices.ContainsFunc(slices.Concat(r.Warnings, c.Warnings), func(w Warning) bool {
+	tainted := func(c *summary.Cell, names []string) bool {
+		return slices.ContainsFunc(slices.Concat(r.Warnings, c.Warnings), func(w summary.Warning) bool {
 			return w.Code == code && slices.ContainsFunc(names, w.Tainted)
 		})
 	}
@@ -161,7 +162,7 @@ func (r runText) rank(code string) int {
 	lowest := 4
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if len(r.shown[c.ID]) == 0 && slices.ContainsFunc(c.Warnings, func(w Warning) bool {
+		if len(r.shown[c.ID]) == 0 && slices.ContainsFunc(c.Warnings, func(w summary.Warning) bool {
 			return w.Code == code && len(w.Taints) > 0
 		}) {
 			return 0
@@ -175,7 +176,7 @@ func (r runText) rank(code string) int {
 
 // cellMetric is a number of a table.
 type cellMetric struct {
-	cell   *Cell
+	cell   *summary.Cell
 	metric string
 }
 
@@ -183,10 +184,10 @@ type cellMetric struct {
 func answerMetrics(lines []row) []cellMetric {
 	var found []cellMetric
 	for _, direction := range lab.Directions() {
-		if r, m := highest(lines, direction, func(r row) *Metric { return r.iops }); m != nil {
+		if r, m := highest(lines, direction, func(r row) *summary.Metric { return r.iops }); m != nil {
 			found = append(found, cellMetric{r.cell, lab.IOPS(direction)})
 		}
-		if r, m := highest(lines, direction, func(r row) *Metric { return r.bandwidth }); m != nil {
+		if r, m := highest(lines, direction, func(r row) *summary.Metric { return r.bandwidth }); m != nil {
 			found = append(found, cellMetric{r.cell, lab.Bandwidth(direction)})
 		}
 	}
@@ -208,12 +209,12 @@ func (r runText) answerSigns() string {
 	answered := answerMetrics(r.rows)
 	var signs []string
 	for _, m := range r.marks {
-		of := func(c *Cell, metric string) bool {
-			return slices.ContainsFunc(c.Warnings, func(w Warning) bool {
+		of := func(c *summary.Cell, metric string) bool {
+			return slices.ContainsFunc(c.Warnings, func(w summary.Warning) bool {
 				return w.Code == m.code && w.Tainted(metric)
 			})
 		}
-		if !slices.Contains(r.notes, m.code) && (warns(r.Summary, m.code) ||
+		if !slices.Contains(r.notes, m.code) && (warns(r.Run, m.code) ||
 			slices.ContainsFunc(answered, func(n cellMetric) bool { return of(n.cell, n.metric) })) {
 			signs = append(signs, m.sign())
 		}

@@ -9,26 +9,27 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/render"
+	"headroom/internal/summary"
 )
 
 // warned is a run of small reads and writes, with warnings of the run and, by job, of its cells.
-func warned(ofRun []string, ofCells map[string][]lab.Warning) Summary {
-	s := Summary{ID: "7KQ4M2ZD9A", Suite: "quick", Status: lab.Complete}
+func warned(ofRun []string, ofCells map[string][]lab.Warning) summary.Run {
+	s := summary.Run{ID: "7KQ4M2ZD9A", Suite: "quick", Status: lab.Complete}
 	for _, code := range ofRun {
-		s.Warnings = append(s.Warnings, Warning{Warning: warning(code)})
+		s.Warnings = append(s.Warnings, summary.Warning{Warning: warning(code)})
 	}
 	for i, job := range []string{"slow", "middle", "fast", "failed"} {
-		c := Cell{ID: fmt.Sprint("c", i), Job: job, N: 3, Metrics: map[string]Metric{},
+		c := summary.Cell{ID: fmt.Sprint("c", i), Job: job, N: 3, Metrics: map[string]summary.Metric{},
 			Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "8"}}
 		for metric, value := range map[string]float64{"read.iops": float64(1000 * (i + 1)), "read.latency.p50": 0.001,
 			"read.latency.p99": 0.002, "read.latency.p99.99": 0.003} {
 			if job != "failed" {
-				c.Metrics[metric] = Metric{Center: value, Unit: lab.Metric(metric).Unit,
+				c.Metrics[metric] = summary.Metric{Center: value, Unit: lab.Metric(metric).Unit,
 					Better: lab.Metric(metric).Better}
 			}
 		}
 		for _, w := range ofCells[job] {
-			c.Warnings = append(c.Warnings, Warning{Warning: w, Repetitions: 3})
+			c.Warnings = append(c.Warnings, summary.Warning{Warning: w, Repetitions: 3})
 		}
 		s.Cells = append(s.Cells, c)
 	}
@@ -84,13 +85,13 @@ func TestWarningsOfEventsTaintWhatIsShown(t *testing.T) {
 	if first := firstMark(&s); first != "core-full" {
 		t.Errorf("without events %s comes first", first)
 	}
-	s.Events = &Events{}
+	s.Events = &summary.Events{}
 	if first := firstMark(&s); first != "event-failed" {
 		t.Errorf("with events %s comes first", first)
 	}
 }
 
-func firstMark(s *Summary) string {
+func firstMark(s *summary.Run) string {
 	return newRunText(s, Options{}).marks[0].code
 }
 
@@ -98,24 +99,25 @@ func firstMark(s *Summary) string {
 func TestNotesAreNoWarnings(t *testing.T) {
 	unseen := warning("few-operations", "read.latency.p99.99")
 	s := warned([]string{"store-on-device"}, map[string][]lab.Warning{"fast": {unseen}})
-	text := written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 100}})
+	text := written(t, "table", []summary.Run{s}, Options{Options: render.Options{Width: 100}})
 	if !strings.Contains(text, "No warnings.") || strings.Contains(text, "!1") ||
 		!strings.Contains(text, "2 notes (store-on-device and few-operations): headroom show 7KQ4M2ZD9A --warnings\n") {
 		t.Error(text)
 	}
 	for _, format := range []string{"html", "markdown"} {
-		if text := written(t, format, []Summary{s}, Options{}); !strings.Contains(text, "what store-on-device saw") {
+		if text := written(t, format, []summary.Run{s}, Options{}); !strings.Contains(text,
+			"what store-on-device saw") {
 			t.Errorf("%s lacks it", format)
 		}
 	}
-	text = written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 100, Warnings: true}})
+	text = written(t, "table", []summary.Run{s}, Options{Options: render.Options{Width: 100, Warnings: true}})
 	if !strings.Contains(text, "!1 few-operations: ") || !strings.Contains(text, "!2 store-on-device: ") {
 		t.Errorf("with all warnings it is\n%s", text)
 	}
 
 	seen := warning("few-operations", "read.latency.p99", "read.latency.p99.99")
 	s = warned(nil, map[string][]lab.Warning{"slow": {unseen}, "fast": {seen}})
-	text = written(t, "table", []Summary{s}, Options{Options: render.Options{Width: 100}})
+	text = written(t, "table", []summary.Run{s}, Options{Options: render.Options{Width: 100}})
 	if !strings.Contains(text, "\n!1 few-operations: what few-operations saw [fast]\n") ||
 		strings.Contains(text, "note") {
 		t.Error(text)
@@ -132,7 +134,7 @@ func TestWarningsAreFewAndMarksAreConsistent(t *testing.T) {
 	s := warned([]string{"emulated-guest"}, map[string][]lab.Warning{"slow": all[3:], "middle": all[:2], "fast": all,
 		"failed": {all[0], all[3]}})
 	for _, width := range []int{60, 80, 120, 200} {
-		text := written(t, "table", []Summary{s}, Options{Options: render.Options{Width: width}})
+		text := written(t, "table", []summary.Run{s}, Options{Options: render.Options{Width: width}})
 		printed := regexp.MustCompile(`(?m)^!(\d) ([a-z-]+): .*$`).FindAllStringSubmatch(text, -1)
 		if len(printed) != maxMarks {
 			t.Fatalf("%d warnings are printed at width %d:\n%s", len(printed), width, text)

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -14,7 +15,7 @@ import (
 // the order of the suite, as the spreadsheet of the Talos report has them. Units are those of the columns: MiB/s,
 // because fio prints it, 1/s, and the mean completion latency in µs. The codes of the warnings stand at the end of the
 // row.
-func sheetDocument(runs []Summary, _ Options) document.Document {
+func sheetDocument(runs []summary.Run, _ Options) document.Document {
 	groups := sheetGroups(runs)
 	columns := []string{"run", "label", "created"}
 	for _, g := range groups {
@@ -32,7 +33,7 @@ func sheetDocument(runs []Summary, _ Options) document.Document {
 		}}}
 }
 
-func sheetRow(s *Summary, groups []sheetGroup) []document.Field {
+func sheetRow(s *summary.Run, groups []sheetGroup) []document.Field {
 	fields := document.Texts(s.ID, s.Label, timeText(s.Created))
 	mine := sheetRows(s)
 	for _, g := range groups {
@@ -55,7 +56,7 @@ func sheetRow(s *Summary, groups []sheetGroup) []document.Field {
 type quantity struct {
 	title string
 	scale float64
-	of    func(row) *Metric
+	of    func(row) *summary.Metric
 }
 
 // sheetQuantities are those of a job; a sync row has its latency alone, a command its own metrics.
@@ -63,18 +64,18 @@ func sheetQuantities(r row) []quantity {
 	var own []quantity
 	for _, name := range r.own {
 		own = append(own, quantity{ownTitle(name) + " (" + string(r.cell.Metrics[name].Unit) + ")", 1,
-			func(r row) *Metric { return r.cell.metric(name) }})
+			func(r row) *summary.Metric { return r.cell.Metric(name) }})
 	}
 	if own != nil {
 		return own
 	}
-	latency := quantity{"latency (µs)", 1e6, func(r row) *Metric { return r.mean }}
+	latency := quantity{"latency (µs)", 1e6, func(r row) *summary.Metric { return r.mean }}
 	if r.direction == lab.Sync {
 		return []quantity{latency}
 	}
 	return []quantity{
-		{"bandwidth (MiB/s)", 1.0 / (1 << 20), func(r row) *Metric { return r.bandwidth }},
-		{"IOPS", 1, func(r row) *Metric { return r.iops }},
+		{"bandwidth (MiB/s)", 1.0 / (1 << 20), func(r row) *summary.Metric { return r.bandwidth }},
+		{"IOPS", 1, func(r row) *summary.Metric { return r.iops }},
 		latency,
 	}
 }
@@ -86,7 +87,7 @@ type sheetGroup struct {
 }
 
 // sheetGroups are those of all runs: the first run's in its order, then what only later ones have.
-func sheetGroups(runs []Summary) []sheetGroup {
+func sheetGroups(runs []summary.Run) []sheetGroup {
 	var out []sheetGroup
 	for i := range runs {
 		for _, r := range rows(&runs[i]) {
@@ -99,7 +100,7 @@ func sheetGroups(runs []Summary) []sheetGroup {
 	return out
 }
 
-func sheetRows(s *Summary) map[string]row {
+func sheetRows(s *summary.Run) map[string]row {
 	out := map[string]row{}
 	for _, r := range rows(s) {
 		out[r.whole()] = r
@@ -119,7 +120,7 @@ func sixDigits(v float64) float64 {
 }
 
 // allCodes are the codes of all warnings of a run, each once.
-func allCodes(s *Summary) []string {
+func allCodes(s *summary.Run) []string {
 	var codes []string
 	for _, m := range marks(s) {
 		codes = append(codes, m.code)

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/soak"
 	"headroom/internal/stat"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -26,10 +27,11 @@ func SoakDocument(d soak.Document, o Options) document.Document {
 	var all []mark
 	for _, w := range d.Warnings {
 		if w.N == 0 {
-			all = addMark(all, Warning{Warning: w.Warning}, nil, "")
+			all = addMark(all, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
-		all = addMark(all, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, "the rounds")
+		all = addMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+			"the rounds")
 	}
 	for i := range d.Metrics {
 		add(document.Sentence{Role: document.Answer, Text: soakAnswer(&d.Metrics[i])})

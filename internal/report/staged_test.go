@@ -10,6 +10,7 @@ import (
 	"headroom/internal/layers"
 	"headroom/internal/render"
 	"headroom/internal/render/rendertest"
+	"headroom/internal/summary"
 )
 
 // stackedLayers are a disk, encryption over it, and a file system over that, where memory answered some reads.
@@ -92,7 +93,7 @@ func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
 		{Facts: []lab.Fact{{Key: "disk.serial", About: "nvme0n1", Value: "SERIAL-1"}}}}}
 	for _, f := range render.Formats() {
 		for hidden, d := range map[bool]document.Document{false: LayersDocument(stackedLayers(), Options{}),
-			true: WithoutSerials(LayersDocument(stackedLayers(), Options{}), run)} {
+			true: summary.WithoutSerials(LayersDocument(stackedLayers(), Options{}), run)} {
 			var b strings.Builder
 			if err := f.Write(&b, d, render.Options{Width: 200}); err != nil {
 				t.Fatal(err)

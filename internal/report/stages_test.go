@@ -22,6 +22,7 @@ import (
 type nowhere struct{ repetitions []lab.Repetition }
 
 func (*nowhere) Raw(string, []byte) error { return nil }
+
 func (n *nowhere) Repetition(r lab.Repetition) error {
 	n.repetitions = append(n.repetitions, r)
 	return nil

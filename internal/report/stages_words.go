@@ -9,6 +9,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/prose"
 	"headroom/internal/stages"
+	"headroom/internal/summary"
 )
 
 // stagesHeadline counts what weakens the table.
@@ -111,16 +112,16 @@ func stagesOfAll(d *stages.Document) []string {
 func stagesMarks(d *stages.Document) []mark {
 	var out []mark
 	for _, f := range d.Findings {
-		w := Warning{Warning: f.Warning, Repetitions: f.Repetitions}
+		w := summary.Warning{Warning: f.Warning, Repetitions: f.Repetitions}
 		switch {
 		case len(f.Published) > 0:
-			out = addMark(out, w, &Cell{N: f.N}, publishedIn(d, f))
+			out = addMark(out, w, &summary.Cell{N: f.N}, publishedIn(d, f))
 		case len(f.Rows) == 0:
 			out = addMark(out, w, nil, "")
 		}
 		for _, i := range f.Rows {
 			if len(f.Published) == 0 {
-				out = addMark(out, w, &Cell{N: f.N}, d.Rows[i].Title+" in "+d.Rows[i].Stage)
+				out = addMark(out, w, &summary.Cell{N: f.N}, d.Rows[i].Title+" in "+d.Rows[i].Stage)
 			}
 		}
 	}

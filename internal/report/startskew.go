@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"headroom/internal/lab"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
 // startSkewTexts say how well the loads of several targets kept together, at worst.
-func startSkewTexts(s *Summary) []string {
-	worst := map[string]Value{}
-	var apart *Value
+func startSkewTexts(s *summary.Run) []string {
+	worst := map[string]summary.Value{}
+	var apart *summary.Value
 	for _, c := range s.Cells {
 		for _, v := range c.Metrics[lab.StartSkew].Values {
 			if apart != nil && v.Value <= apart.Value {

@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/sweep"
 )
 
@@ -67,10 +68,10 @@ func sweepMarks(d *sweep.Document) []mark {
 			title = w.Cell
 		}
 		if w.Level == "" && w.Cell == "" {
-			out = addMark(out, Warning{Warning: w.Warning}, nil, "")
+			out = addMark(out, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
-		out = addMark(out, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N},
+		out = addMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
 			prose.Join(title, "at "+w.Level))
 	}
 	return out

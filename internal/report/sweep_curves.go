@@ -7,6 +7,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -85,9 +86,9 @@ func estimatedCell(u lab.Unit, e *sweep.Estimated) document.Cell {
 	if e == nil {
 		return document.Cell{}
 	}
-	m := Metric{Center: e.Value, Unit: u}
+	m := summary.Metric{Center: e.Value, Unit: u}
 	if e.Known() {
-		m.Interval = &Interval{Lo: *e.Lo, Hi: *e.Hi}
+		m.Interval = &summary.Interval{Lo: *e.Lo, Hi: *e.Hi}
 	}
 	return document.Cell{Text: unit.Value(u, e.Value), Interval: spreadText(&m)}
 }

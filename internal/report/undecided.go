@@ -8,53 +8,13 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/plan"
 	"headroom/internal/prose"
-	"headroom/internal/stat"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
-// Undecided is a metric that is not as precise as was asked for.
-type Undecided struct {
-	Cell   string `json:"cell"`
-	Metric string `json:"metric"`
-	N      int    `json:"n"`
-	// Width is how far the interval reaches from its centre, as a share of it; absent where there is no interval yet.
-	Width *float64 `json:"width,omitempty"`
-	// More repetitions that it takes, about, and the seconds that they take; without an interval the fewest that give
-	// one.
-	More    int     `json:"more"`
-	Seconds float64 `json:"seconds,omitempty"`
-}
-
-// undecided are those among the metrics by which a cell is decided; each is how many seconds a repetition takes.
-func undecided(c Cell, within, each float64) []Undecided {
-	if within == 0 {
-		return nil
-	}
-	var list []Undecided
-	for _, name := range c.primary() {
-		m := c.Metrics[name]
-		i := stat.Interval{Center: m.Center, Lo: math.NaN(), Hi: math.NaN()}
-		if m.Interval != nil {
-			i.Lo, i.Hi = m.Lo, m.Hi
-		}
-		width := plan.Width(i)
-		more := plan.AdditionalRepetitions(width, within, len(m.Values))
-		if more == 0 {
-			continue
-		}
-		u := Undecided{Cell: c.ID, Metric: name, N: len(m.Values), More: more, Seconds: float64(more) * each}
-		if !math.IsInf(width, 1) {
-			u.Width = &width
-		}
-		list = append(list, u)
-	}
-	return list
-}
-
 // precisionTexts says what was reached of the precision that was asked for, and what it would take to reach the rest.
-func precisionTexts(s *Summary) []string {
+func precisionTexts(s *summary.Run) []string {
 	within := "±" + strconv.FormatFloat(100*s.Precision, 'g', 4, 64) + "%"
 	switch {
 	case s.Precision == 0:
@@ -63,7 +23,7 @@ func precisionTexts(s *Summary) []string {
 		return []string{"What each job is decided by is known to " + within + " or better."}
 	}
 	lines := []string{prose.Capital(outOf(s)) + " left undecided, to " + within + ":"}
-	names := cellNames(s)
+	names := summary.CellNames(s)
 	for _, u := range s.Undecided {
 		lines = append(lines, names[u.Cell]+": "+metricText(u.Metric)+" "+shortOf(u, within))
 	}
@@ -75,7 +35,7 @@ const secondsPerDay = 24 * 3600
 
 // moreTime is about what a complete run needs to decide the rest, to the minute; 0 when there is none or nobody knows,
 // and when no time would do.
-func moreTime(s *Summary) time.Duration {
+func moreTime(s *summary.Run) time.Duration {
 	byCell := map[string]float64{} // a repetition measures all metrics of a cell
 	for _, u := range s.Undecided {
 		byCell[u.Cell] = max(byCell[u.Cell], u.Seconds)
@@ -91,7 +51,7 @@ func moreTime(s *Summary) time.Duration {
 }
 
 // outOf is what ended the run.
-func outOf(s *Summary) string {
+func outOf(s *summary.Run) string {
 	switch {
 	case s.Status != lab.Complete:
 		return "what was measured"
@@ -103,7 +63,7 @@ func outOf(s *Summary) string {
 }
 
 // shortOf is "±4.1% after 14 repetitions; about 9 more (1m 30s) would reach ±3%".
-func shortOf(u Undecided, within string) string {
+func shortOf(u summary.Undecided, within string) string {
 	took := ""
 	if u.Seconds > 0 {
 		took = " (" + unit.Duration(time.Duration(u.Seconds*float64(time.Second))) + ")"

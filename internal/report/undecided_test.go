@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/summary"
 )
 
 // steered is a run by precision of one job, whose repetitions had these values and took ten seconds each.
-func steered(t *testing.T, precision float64, params map[string]string, metric string, values ...float64) Summary {
+func steered(t *testing.T, precision float64, params map[string]string, metric string, values ...float64) summary.Run {
 	t.Helper()
 	run := lab.Run{
 		ID: "7KQ4M2X9TD", Status: lab.Complete, Source: lab.Measured, Suite: "s", Precision: precision,
 		Budget: 600, Anytime: true,
 		Arms: []lab.Arm{{ID: "1"}}, Cells: []lab.Cell{{ID: "c", Arm: "1", Job: "randwrite", Params: params}},
 	}
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := summary.Of(run, func(yield func(lab.Repetition, error) bool) {
 		for i, v := range values {
 			rep := lab.Repetition{Cell: "c", Number: i + 1, Took: 10,
 				Values: map[string]float64{metric: v, "write.latency.p99": 1 / v}}
@@ -36,7 +37,7 @@ func TestWhatTheBudgetLeftUndecided(t *testing.T) {
 	free := map[string]string{"rw": "randwrite", "bs": "4k", "iodepth": "1"}
 	eight := []float64{98, 101, 94, 103, 100, 100, 102, 99}
 	for name, c := range map[string]struct {
-		summary Summary
+		summary summary.Run
 		want    string
 		more    time.Duration
 	}{

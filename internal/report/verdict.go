@@ -7,10 +7,11 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/summary"
 )
 
 // answer is the first sentence: the highest rates in each direction, and what commands reached.
-func answer(s *Summary) string {
+func answer(s *summary.Run) string {
 	lines := rows(s)
 	var reach []string
 	names := map[string]string{lab.Read: "reads", lab.Write: "writes", lab.Trim: "trims",
@@ -25,7 +26,7 @@ func answer(s *Summary) string {
 		return strings.Join(commands, "; ") + "." // which begins with the name of a job, as it is written
 	}
 	reach = append(reach, commands...)
-	if len(reach) == 0 && slices.ContainsFunc(s.Cells, Cell.namesMetrics) {
+	if len(reach) == 0 && slices.ContainsFunc(s.Cells, summary.Cell.NamesMetrics) {
 		return "Nothing was measured."
 	}
 	if len(reach) == 0 {
@@ -36,8 +37,8 @@ func answer(s *Summary) string {
 
 // bestText names the highest IOPS and the highest bandwidth of a direction and the jobs that reached them.
 func bestText(lines []row, direction string) string {
-	fastest, rate := highest(lines, direction, func(r row) *Metric { return r.iops })
-	widest, bandwidth := highest(lines, direction, func(r row) *Metric { return r.bandwidth })
+	fastest, rate := highest(lines, direction, func(r row) *summary.Metric { return r.iops })
+	widest, bandwidth := highest(lines, direction, func(r row) *summary.Metric { return r.bandwidth })
 	var words []string
 	of := "" // where the rate comes from
 	if rate != nil {
@@ -58,7 +59,7 @@ func bestText(lines []row, direction string) string {
 
 // highest finds the row of a direction with the highest center of a metric, the lowest where that is better; the metric
 // is nil when no row has it.
-func highest(lines []row, direction string, metric func(row) *Metric) (best row, most *Metric) {
+func highest(lines []row, direction string, metric func(row) *summary.Metric) (best row, most *summary.Metric) {
 	for _, r := range lines {
 		m := metric(r)
 		if r.direction == direction && m != nil &&
@@ -129,7 +130,7 @@ func (r runText) trust() string {
 	}
 	ofRun := 0
 	for _, w := range r.Warnings {
-		if r.doubts("", []Warning{w}, "") {
+		if r.doubts("", []summary.Warning{w}, "") {
 			ofRun++
 		}
 	}
@@ -153,7 +154,7 @@ func (r runText) trust() string {
 }
 
 // title names the run: what it is called, what was run and on what.
-func title(s *Summary) string {
+func title(s *summary.Run) string {
 	text := s.Suite
 	if text == "" {
 		text = "run " + s.ID
@@ -170,7 +171,7 @@ func title(s *Summary) string {
 }
 
 // between are the ends of a network: "from local to ssh://db1 at 10.0.0.7", "from local to ssh://db1, 8 pairs".
-func between(s *Summary) string {
+func between(s *summary.Run) string {
 	name := func(role string) string {
 		for _, t := range s.Targets {
 			if t.Role == role {
@@ -193,7 +194,7 @@ func between(s *Summary) string {
 }
 
 // places are where the loads went: the device or directory, with the target where it is another machine.
-func places(s *Summary) string {
+func places(s *summary.Run) string {
 	var names []string
 	for _, t := range s.Targets {
 		name := t.Place.Path

@@ -18,6 +18,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
@@ -243,7 +244,7 @@ func comparableRun(p *app.App, ref string, redact bool) (r compare.Run, counters
 	if err != nil {
 		return r, nil, err
 	}
-	summary, err := report.Summarize(b.Run, b.Repetitions())
+	measured, err := summary.Of(b.Run, b.Repetitions())
 	if err != nil {
 		return r, nil, err
 	}
@@ -251,7 +252,7 @@ func comparableRun(p *app.App, ref string, redact bool) (r compare.Run, counters
 	if err != nil {
 		return r, nil, err
 	}
-	return report.Comparable(summary, b.Run, runName(p, ref, b.Run), all, redact), counters, nil
+	return summary.Comparable(measured, b.Run, runName(p, ref, b.Run), all, redact), counters, nil
 }
 
 // runName is what a run is called in a comparison: its label, or the short form of its ID.

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/render"
 	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 )
 
 // DocumentOutput is where a result goes: to the terminal, and into a file where one is named.
@@ -113,7 +114,7 @@ func writeResult(w io.Writer, r ResultDocument, format string, o report.Options)
 	}
 	d := r.Document(o)
 	if !o.Serials {
-		d = report.WithoutSerials(d, r.Runs...)
+		d = summary.WithoutSerials(d, r.Runs...)
 	}
 	all := render.Formats()
 	i := slices.IndexFunc(all, func(f render.Format) bool { return f.Name == format })

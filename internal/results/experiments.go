@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/sweep"
 )
 
@@ -19,7 +20,7 @@ func redactedRun(b *store.Bundle, o report.Options) (lab.Run, iter.Seq2[lab.Repe
 	if o.Serials {
 		return b.Run, b.Repetitions()
 	}
-	return report.Redacted(b.Run, b.Repetitions())
+	return summary.RedactRun(b.Run, b.Repetitions())
 }
 
 func sweepResult(b *store.Bundle, o report.Options) (ResultDocument, error) {

@@ -10,13 +10,13 @@ import (
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
-	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 )
 
 // findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other
 // runs they were so, and by what their machines differ.
-func findOutliers(p *app.App, b *store.Bundle, s *report.Summary, serials bool) error {
+func findOutliers(p *app.App, b *store.Bundle, s *summary.Run, serials bool) error {
 	if !app.IsMultiTarget(b.Run) || b.Run.Concurrent != nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func otherRunsOf(p *app.App, run lab.Run) [][]outliers.Sample {
 		if !app.IsMultiTarget(b.Run) || b.Run.Concurrent != nil {
 			continue
 		}
-		s, err := report.Summarize(b.Run, b.Repetitions())
+		s, err := summary.Of(b.Run, b.Repetitions())
 		if err != nil {
 			continue
 		}

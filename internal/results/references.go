@@ -14,6 +14,7 @@ import (
 	"headroom/internal/reference"
 	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 )
 
 // referencesDocument is the published JSON document of references.
@@ -101,11 +102,11 @@ func FindReference(ref string) (r reference.Reference, ok bool, err error) {
 func comparableReference(r reference.Reference, redact bool) (compare.Run, error) {
 	run, repetitions := r.Run()
 	run.ID = reference.Prefix + r.Name
-	summary, err := report.Summarize(run, repetitions)
+	measured, err := summary.Of(run, repetitions)
 	if err != nil {
 		return compare.Run{}, err
 	}
-	return report.Comparable(summary, run, r.Name, r.Facts, redact), nil
+	return summary.Comparable(measured, run, r.Name, r.Facts, redact), nil
 }
 
 // ReadPublished reads what somebody published: by the name of a reference what comes with headroom, else a file.
@@ -159,12 +160,12 @@ func ShowStandings(p *app.App, s *store.Store, b *store.Bundle, all bool, o Docu
 	if err != nil {
 		return err
 	}
-	summary, err := report.Summarize(b.Run, b.Repetitions())
+	measured, err := summary.Of(b.Run, b.Repetitions())
 	if err != nil {
 		return err
 	}
 	d := reference.RunStandings{Schema: reference.StandingsSchema, Run: b.Run.ID}
-	for _, c := range summary.Cells {
+	for _, c := range measured.Cells {
 		m, err := measurementOf(b, c)
 		if err != nil {
 			return err
@@ -186,7 +187,7 @@ func ShowStandings(p *app.App, s *store.Store, b *store.Bundle, all bool, o Docu
 }
 
 // measurementOf is a cell with what is known of the machine that its role was played on.
-func measurementOf(b *store.Bundle, c report.Cell) (reference.Measurement, error) {
+func measurementOf(b *store.Bundle, c summary.Cell) (reference.Measurement, error) {
 	m := reference.Measurement{Cell: lab.Cell{Job: c.Job, Engine: c.Engine, Params: c.Params}}
 	for _, t := range b.Run.Targets {
 		if c.Role != "" && t.Role != c.Role {

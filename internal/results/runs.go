@@ -12,6 +12,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/visible"
 )
 
@@ -27,9 +28,9 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 	if err != nil {
 		return err
 	}
-	var summaries []report.Summary
+	var summaries []summary.Run
 	for _, b := range bundles {
-		s, err := report.Summarize(b.Run, b.Repetitions())
+		s, err := summary.Of(b.Run, b.Repetitions())
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func stagesOf(p *app.App, bundles []*store.Bundle, o report.Options) (map[string
 		}
 		of := report.StagesDocument(d, o)
 		if !o.Serials {
-			of = report.WithoutSerials(of, runs...)
+			of = summary.WithoutSerials(of, runs...)
 		}
 		all[b.Run.ID] = of
 	}

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"maps"
@@ -36,9 +36,9 @@ func ablated() (lab.Run, []lab.Repetition) {
 	return run, repetitions
 }
 
-func summaryOf(t *testing.T, run lab.Run, repetitions []lab.Repetition) Summary {
+func summaryOf(t *testing.T, run lab.Run, repetitions []lab.Repetition) Run {
 	t.Helper()
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := Of(run, func(yield func(lab.Repetition, error) bool) {
 		for _, r := range repetitions {
 			if !yield(r, nil) {
 				return
@@ -55,7 +55,7 @@ func summaryOf(t *testing.T, run lab.Run, repetitions []lab.Repetition) Summary 
 func TestTitlesOfArms(t *testing.T) {
 	run, repetitions := ablated()
 	s := summaryOf(t, run, repetitions)
-	names := cellNames(&s)
+	names := CellNames(&s)
 	for cell, want := range map[string]string{"randread@baseline": "randread 4k q1 baseline",
 		"randread@baseline-2": "randread 4k q1 baseline-2", "randread@+1": "randread 4k q4",
 		"randread@+2": "randread 4k q1 exec:tuned=S4EWNX0R123456"} {
@@ -89,7 +89,7 @@ func TestRedactedMounts(t *testing.T) {
 	run := lab.Run{Experiment: &lab.Experiment{
 		Factors: []lab.VariedFactor{{Factor: "mount:nfs", Levels: []string{level}}}},
 		Arms: []lab.Arm{{Levels: map[string]string{"mount:nfs": level}}}}
-	clean, _ := Redacted(run, nil)
+	clean, _ := RedactRun(run, nil)
 	got := clean.Arms[0].Levels["mount:nfs"]
 	if strings.Contains(got, "10.0.") || !strings.HasSuffix(got, ":/srv vers=4.2,proto=rdma,max_connect=2") ||
 		got != clean.Experiment.Factors[0].Levels[0] {
@@ -99,7 +99,7 @@ func TestRedactedMounts(t *testing.T) {
 
 func TestRedactedExperiment(t *testing.T) {
 	run, _ := ablated()
-	clean, _ := Redacted(run, nil)
+	clean, _ := RedactRun(run, nil)
 	for where, text := range map[string]string{"warning": clean.Warnings[0].Text,
 		"level": clean.Experiment.Factors[1].Levels[0],
 		"kept":  clean.Experiment.Keep[0], "arm": clean.Arms[3].Levels["exec:tuned"]} {

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"slices"
@@ -12,9 +12,9 @@ import (
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/run/v1"
 
-// Summary is a run in the form that is published and shown. Everything is in base units; what is absent was not
+// Run is a run in the form that is published and shown. Everything is in base units; what is absent was not
 // measured or is not known.
-type Summary struct {
+type Run struct {
 	Schema   string     `json:"schema"`
 	ID       string     `json:"id"`
 	Label    string     `json:"label,omitempty"`
@@ -87,7 +87,7 @@ type Cell struct {
 	Metrics map[string]Metric `json:"metrics"`
 	// Latency by direction: the bins of all repetitions added.
 	Latency map[string]lab.Histogram `json:"latency,omitempty"`
-	// Series of the first repetitions, at most maxSeriesRepetitions of them.
+	// Series of the first repetitions, at most MaxSeriesRepetitions of them.
 	Series []Series `json:"series,omitempty"`
 	// Ports are what went through those of both ends of a network, or of the client of a file server, by repetition.
 	Ports []PortTraffic `json:"ports,omitempty"`
@@ -215,8 +215,8 @@ func (c Cell) hasDirection(direction string) bool {
 	return false
 }
 
-// metric is nil when the cell does not have it.
-func (c Cell) metric(name string) *Metric {
+// Metric is nil when the cell does not have it.
+func (c Cell) Metric(name string) *Metric {
 	m, ok := c.Metrics[name]
 	if !ok {
 		return nil
@@ -224,12 +224,25 @@ func (c Cell) metric(name string) *Metric {
 	return &m
 }
 
-// metricNames are sorted by direction as shown, then by name, so that every report lists them alike.
-func (c Cell) metricNames() []string {
+// MetricNames are sorted by direction as shown, then by name, so that every report lists them alike.
+func (c Cell) MetricNames() []string {
 	names := make([]string, 0, len(c.Metrics))
 	for name := range c.Metrics {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, compareMetrics)
 	return names
+}
+
+// NamesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do:
+// they are no reads and writes.
+func (c Cell) NamesMetrics() bool { return !lab.ByFio(c.Engine) }
+
+// Deciding are the metrics that the cell is decided by.
+func (c Cell) Deciding() []string {
+	own := map[string]lab.MetricInfo{}
+	for name, m := range c.Metrics {
+		own[name] = lab.MetricInfo{Unit: m.Unit, Better: m.Better, Decides: m.Decides}
+	}
+	return lab.Deciding(own, c.Params, c.Metrics)
 }

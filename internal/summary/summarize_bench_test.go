@@ -1,6 +1,6 @@
 //go:build bench
 
-package report
+package summary
 
 import (
 	"runtime"

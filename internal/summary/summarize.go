@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 	"headroom/internal/stat"
 )
 
-// maxSeriesRepetitions is of how many repetitions of a cell the per-second series are kept: enough to see what repeats,
+// MaxSeriesRepetitions is of how many repetitions of a cell the per-second series are kept: enough to see what repeats,
 // few enough that a run of ten thousand repetitions stays small.
-const maxSeriesRepetitions = 10
+const MaxSeriesRepetitions = 10
 
-// confidence asked for of every interval; what is reached with few repetitions is lower and stored.
-const confidence = 0.95
+// Confidence asked for of every interval; what is reached with few repetitions is lower and stored.
+const Confidence = 0.95
 
-// Summarize reads a run's repetitions once, in the order given, and keeps of each its values alone: histograms are
+// Of reads a run's repetitions once, in the order given, and keeps of each its values alone: histograms are
 // added up by cell, series are kept of the first few repetitions. An error of the sequence ends it, and so does a
 // repetition of a cell that the run does not have.
-func Summarize(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Summary, error) {
+func Of(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Run, error) {
 	gathered := make(map[string]*gathering, len(run.Cells))
 	for id, ceilings := range ceiling.OfCells(run) {
 		gathered[id] = newGathering(ceilings)
@@ -32,11 +32,11 @@ func Summarize(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Summa
 	boots := map[string]string{} // one copy of each boot id, not one per value
 	for rep, err := range repetitions {
 		if err != nil {
-			return Summary{}, err
+			return Run{}, err
 		}
 		g, known := gathered[rep.Cell]
 		if !known {
-			return Summary{}, &lab.Error{
+			return Run{}, &lab.Error{
 				What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID,
 					rep.Number, rep.Cell),
 			}
@@ -47,14 +47,14 @@ func Summarize(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Summa
 		}
 		rep.Boot = boot
 		if err := g.add(rep); err != nil {
-			return Summary{}, fmt.Errorf("run %s: cell %s, repetition %d: %w", run.ID, rep.Cell, rep.Number, err)
+			return Run{}, fmt.Errorf("run %s: cell %s, repetition %d: %w", run.ID, rep.Cell, rep.Number, err)
 		}
 	}
 	return assemble(run, gathered), nil
 }
 
-func assemble(run lab.Run, gathered map[string]*gathering) Summary {
-	s := Summary{
+func assemble(run lab.Run, gathered map[string]*gathering) Run {
+	s := Run{
 		Schema: Schema, ID: run.ID, Label: run.Label, Status: run.Status, Source: run.Source, Format: run.Format,
 		Created: run.Created, Finished: run.Finished, Version: run.Version, Command: run.Command,
 		Suite: run.Suite, SuiteText: run.SuiteText, Order: run.Order, Seed: run.Seed,
@@ -143,7 +143,7 @@ func (g *gathering) add(rep lab.Repetition) error {
 		}
 		g.addLatency(direction, h)
 	}
-	if g.n <= maxSeriesRepetitions {
+	if g.n <= MaxSeriesRepetitions {
 		for _, series := range rep.Series {
 			g.series = append(g.series, Series{Repetition: rep.Number, Series: series})
 		}
@@ -275,7 +275,7 @@ func summarizeMetric(info lab.MetricInfo, values []Value, estimator func([]float
 	for i, v := range values {
 		floats[i] = v.Value
 	}
-	estimate := estimator(floats, confidence)
+	estimate := estimator(floats, Confidence)
 	m := Metric{Center: estimate.Center, Estimator: estimate.Estimator, Unit: info.Unit, Better: info.Better,
 		Decides: info.Decides, Values: values}
 	if estimate.Known() {

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"maps"
@@ -12,9 +12,9 @@ import (
 
 // Comparable is a summary as one side of a comparison. Name is what the user called the run; all are the facts of its
 // machine. Hide takes out what names one piece of hardware or one host.
-func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) compare.Run {
+func Comparable(s Run, run lab.Run, name string, all []lab.Fact, hide bool) compare.Run {
 	if hide {
-		s = redact(s, false)
+		s = Redact(s, false)
 		name, all = facts.NewRedactor(all).Text(name), facts.Redact(all)
 		run.Label, run.Targets, run.Warnings = s.Label, s.Targets, nil
 		for _, w := range s.Warnings {
@@ -22,7 +22,7 @@ func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) 
 		}
 	}
 	out := compare.Run{Run: run, Name: name, Facts: all}
-	for _, c := range conditions(&s) {
+	for _, c := range Conditions(&s) {
 		out.Conditions = append(out.Conditions, compare.Condition(c))
 	}
 	for _, c := range s.Cells {
@@ -30,7 +30,7 @@ func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) 
 			Levels: levelsBesideParams(c), Role: c.Role, Target: c.Target, N: c.N,
 			Values: make(map[string][]compare.Value, len(c.Metrics))}
 		for metric, m := range c.Metrics {
-			if c.namesMetrics() {
+			if c.NamesMetrics() {
 				if cell.Own == nil {
 					cell.Own = map[string]lab.MetricInfo{}
 				}

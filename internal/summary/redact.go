@@ -1,9 +1,11 @@
-package report
+package summary
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/factor/mount"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
@@ -49,11 +51,11 @@ func roles() []string {
 // nobody.
 func hashes() []string { return []string{"Commits.Good", "Commits.Bad", "Kernels.Sums", "Boot"} }
 
-// redact returns the run without what names one piece of hardware or one host: not in its facts, and not where any text
+// Redact returns the run without what names one piece of hardware or one host: not in its facts, and not where any text
 // repeats it (/dev/disk/by-id/nvme-MODEL_SERIAL does). What that is, package facts knows. The run given is left as it
 // is. Names shows those by which targets are told apart. Roles are hidden where they are names: a node of a cluster has
 // its own. Where one machine is a client and another a server, roles say what they do.
-func redact(s Summary, names bool) Summary {
+func Redact(s Run, names bool) Run {
 	known := identifying(s.Targets, s.Experiment)
 	if names {
 		known = slices.DeleteFunc(known, func(f lab.Fact) bool {
@@ -69,7 +71,7 @@ func redact(s Summary, names bool) Summary {
 		but = append(but, roles()...)
 	}
 	of := s.Targets
-	s.Targets = withoutFacts(s).Targets
+	s.Targets = WithoutFacts(s).Targets
 	s = mapTexts(s, redactor.Text, but...)
 	for i, t := range of {
 		for _, f := range t.Facts {
@@ -84,11 +86,45 @@ func named(f lab.Fact, role string) bool {
 	return role != "" && (f.Value == role || strings.HasPrefix(f.Value, role+"."))
 }
 
-// withoutFacts returns the run without what is known of its machines. The run given is left as it is.
-func withoutFacts(s Summary) Summary {
+// WithoutFacts returns the run without what is known of its machines. The run given is left as it is.
+func WithoutFacts(s Run) Run {
 	s.Targets = slices.Clone(s.Targets)
 	for i := range s.Targets {
 		s.Targets[i].Facts = nil
 	}
 	return s
+}
+
+// RedactRun is a run with several arms and its repetitions as an experiment's report reads them, without what names one
+// piece of hardware or one host in any text. The facts stay: ceilings are made of them.
+func RedactRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (lab.Run, iter.Seq2[lab.Repetition, error]) {
+	clean := facts.NewRedactor(identifying(run.Targets, run.Experiment)).Text
+	but := append(hashes(), roles()...)
+	of := run.Targets
+	run.Targets = make([]lab.RunTarget, len(of))
+	for i, t := range of {
+		run.Targets[i] = t
+		run.Targets[i].Facts = nil
+	}
+	run = mapTexts(run, clean, but...)
+	for i, t := range of {
+		run.Targets[i].Facts = t.Facts
+	}
+	return run, func(yield func(lab.Repetition, error) bool) {
+		for r, err := range repetitions {
+			if !yield(mapTexts(r, clean, but...), err) {
+				return
+			}
+		}
+	}
+}
+
+// WithoutSerials is a document for others: without what names one piece of hardware or one host of the runs that it was
+// made of.
+func WithoutSerials(d document.Document, runs ...lab.Run) document.Document {
+	var known []lab.Fact
+	for _, run := range runs {
+		known = append(known, identifying(run.Targets, run.Experiment)...)
+	}
+	return d.Rewritten(facts.NewRedactor(known).Text)
 }

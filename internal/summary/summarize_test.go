@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ func TestPercentilesAreOfAllOperations(t *testing.T) {
 			Latency: map[string]lab.Histogram{"read": {Nanoseconds: []int64{1000, 2000, 9000}, Counts: counts}},
 		}
 	}
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := Of(run, func(yield func(lab.Repetition, error) bool) {
 		_ = yield(rep(1, 1e-6, 10, 0, 0), nil) && yield(rep(2, 9e-6, 0, 0, 50), nil) &&
 			yield(rep(3, 2e-6, 0, 1000, 0), nil)
 	})
@@ -83,7 +83,7 @@ func TestSummarizeRefuses(t *testing.T) {
 			"have not as many counts as values"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Summarize(run, func(yield func(lab.Repetition, error) bool) { yield(test.rep, test.err) })
+			_, err := Of(run, func(yield func(lab.Repetition, error) bool) { yield(test.rep, test.err) })
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
@@ -92,10 +92,10 @@ func TestSummarizeRefuses(t *testing.T) {
 }
 
 // many are repetitions with so many bins and 60 seconds each, summarized: 100 MB for ten thousand of 400.
-func many(t *testing.T, repetitions, bins int) Summary {
+func many(t *testing.T, repetitions, bins int) Run {
 	t.Helper()
 	run := lab.Run{ID: "X", Cells: []lab.Cell{{ID: "c", Job: "j"}}}
-	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+	s, err := Of(run, func(yield func(lab.Repetition, error) bool) {
 		for i := range repetitions {
 			rep := lab.Repetition{Cell: "c", Number: i + 1, Boot: fmt.Sprint("boot", i%3),
 				Values: map[string]float64{"read.iops": float64(i)}}
@@ -119,7 +119,7 @@ func many(t *testing.T, repetitions, bins int) Summary {
 func TestSummarizeOfMany(t *testing.T) {
 	const repetitions, bins = 10_000, 400
 	c := many(t, repetitions, bins).Cells[0]
-	if c.N != repetitions || len(c.Series) != maxSeriesRepetitions ||
+	if c.N != repetitions || len(c.Series) != MaxSeriesRepetitions ||
 		len(c.Metrics["read.iops"].Values) != repetitions {
 		t.Errorf("%d repetitions, %d series", c.N, len(c.Series))
 	}
@@ -133,9 +133,9 @@ func TestSummarizeOfMany(t *testing.T) {
 }
 
 // saved is the summary of a saved run.
-func saved(t testing.TB, name string) Summary {
+func saved(t testing.TB, name string) Run {
 	t.Helper()
-	s, err := Summarize(summarytest.Run(t, name))
+	s, err := Of(summarytest.Run(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}

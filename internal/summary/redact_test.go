@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"reflect"
@@ -79,7 +79,7 @@ func leaks(v reflect.Value, at string) []string {
 
 // No text of a run keeps a serial number, but those that headroom itself writes, and in which none can be.
 func TestRedactReachesEveryText(t *testing.T) {
-	var s Summary
+	var s Run
 	filled(reflect.ValueOf(&s).Elem(), 0)
 	if n := len(leaks(reflect.ValueOf(s), "")); n < 80 {
 		t.Fatalf("only %d texts were filled", n)
@@ -87,7 +87,7 @@ func TestRedactReachesEveryText(t *testing.T) {
 	s.Targets[0].Facts = []lab.Fact{{Key: "disk.under-test.serial", Value: secretSerial},
 		{Key: "kernel.cmdline", Value: "at " + secretSerial}}
 	keep := append(roles(), "Good", "Bad", "Boot") // Commits.Good and Commits.Bad
-	for _, place := range leaks(reflect.ValueOf(redact(s, false)), "") {
+	for _, place := range leaks(reflect.ValueOf(Redact(s, false)), "") {
 		if last := strings.TrimRight(place[strings.LastIndexByte(place, '.')+1:], "[]"); !slices.Contains(keep, last) ||
 			strings.Contains(place, ".Kernels.") {
 			t.Errorf("%s keeps a serial number", place)
@@ -101,11 +101,11 @@ func TestRedactReachesEveryText(t *testing.T) {
 // Where a host is called as its role is, its role is still told: factors begin with it.
 func TestRedactKeepsRolesOfExperiments(t *testing.T) {
 	const factor = "server:sysctl:net.core.rmem_max"
-	s := Summary{Experiment: &lab.Experiment{Factors: []lab.VariedFactor{{Factor: factor, Levels: []string{"1", "2"}}}}}
+	s := Run{Experiment: &lab.Experiment{Factors: []lab.VariedFactor{{Factor: factor, Levels: []string{"1", "2"}}}}}
 	s.Targets = []lab.RunTarget{{Role: "client"},
 		{Role: "server", Facts: []lab.Fact{{Key: "host.name", Value: "server"}}}}
 	s.Cells = []Cell{{Role: "server", Levels: map[string]string{factor: "1"}, Target: "ssh://server"}}
-	clean := redact(s, false)
+	clean := Redact(s, false)
 	if clean.Experiment.Factors[0].Factor != factor || clean.Cells[0].Levels[factor] != "1" ||
 		clean.Cells[0].Role != "server" {
 		t.Errorf("%+v, %+v", clean.Experiment, clean.Cells)
