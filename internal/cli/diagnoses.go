@@ -18,6 +18,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/report"
+	"headroom/internal/report/machines"
 	"headroom/internal/results"
 	"headroom/internal/rule"
 	"headroom/internal/runner"
@@ -79,10 +80,10 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []parallel.NamedTar
 	if err != nil {
 		return err
 	}
-	machines := diagnosis.NewCollection(len(wards), func(d facts.Document) rule.Report {
+	all := diagnosis.NewCollection(len(wards), func(d facts.Document) rule.Report {
 		return diagnosis.Ask(set, d, o.asked())
 	})
-	machines.LeaveOut(leftOut...)
+	all.LeaveOut(leftOut...)
 	var mu sync.Mutex // one is asked about at a time, which takes memory
 	err = runner.Visits(ctx, len(wards), func(ctx context.Context, i int) error {
 		doc, err := wards[i].read(ctx)
@@ -92,9 +93,9 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []parallel.NamedTar
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
-			machines.Miss(i, wards[i].Role, wards[i].Name, oneLineError(err))
+			all.Miss(i, wards[i].Role, wards[i].Name, oneLineError(err))
 		} else {
-			machines.Add(i, wards[i].Role, wards[i].Name, doc)
+			all.Add(i, wards[i].Role, wards[i].Name, doc)
 		}
 		return nil
 	})
@@ -102,15 +103,15 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []parallel.NamedTar
 		return err
 	}
 	if o.redact {
-		machines = machines.Redacted()
+		all = all.Redacted()
 	}
-	d := machines.Document(knowledge)
+	d := all.Document(knowledge)
 	of := func(shown report.Options) document.Document {
 		reported := d
 		if !shown.Serials && !o.redact {
-			reported = machines.Redacted().Document(knowledge)
+			reported = all.Redacted().Document(knowledge)
 		}
-		return report.SeveralDoctorDocument(reported, o.shown())
+		return machines.SeveralDoctorDocument(reported, o.shown())
 	}
 	err = results.ShowResult(p.App, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/report/machines"
 	"headroom/internal/results"
 )
 
@@ -65,7 +66,7 @@ published knowledge, not from a measurement; differences with no known effect co
 	f := c.Flags()
 	o.result.More = []app.OutputFormat{diffconfigFormat()}
 	documentFlags(&o.result, c)
-	f.IntVar(&o.top, "top", report.ShownDifferences, "how many differences to list")
+	f.IntVar(&o.top, "top", machines.ShownDifferences, "how many differences to list")
 	f.BoolVar(&o.all, "all", false, "list all differences, and what can't be compared")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	p.jsonFlag(c)
@@ -112,7 +113,7 @@ func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
 		if !shown.Serials && !o.redact {
 			reported = knowledge.Compare(side(a, true), side(b, true))
 		}
-		return report.FactsDiffDocument(reported, report.FactsDiffOptions{Top: o.top, All: o.all})
+		return machines.FactsDiffDocument(reported, machines.FactsDiffOptions{Top: o.top, All: o.all})
 	}
 	return results.ShowResult(p.App, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 }

@@ -169,7 +169,7 @@ func (h historyText) newestSentence() string {
 		h.when(h.s.Runs[len(h.s.Runs)-1].Created) + ", "
 	switch {
 	case len(bad) > 0:
-		text := newest + "shows a regression: " + firstNames(bad)
+		text := newest + "shows a regression: " + FirstNames(bad)
 		if len(open) > 0 {
 			text += "; " + prose.Count(len(open), "figure") + " undecided"
 		}
@@ -177,16 +177,16 @@ func (h historyText) newestSentence() string {
 	case measured == 0:
 		return newest + "has none of these cells."
 	case len(open) == measured:
-		return newest + "is proved neither as good as those before it nor worse: " + firstNames(open) + "."
+		return newest + "is proved neither as good as those before it nor worse: " + FirstNames(open) + "."
 	case len(open) > 0:
 		return newest + fmt.Sprintf("shows no regression in %d of %s; undecided: %s.", measured-len(open),
-			prose.Count(measured, "figure"), firstNames(open))
+			prose.Count(measured, "figure"), FirstNames(open))
 	}
 	return newest + "has no regression of more than " + unit.Percent(h.Margin) + " in any figure."
 }
 
-// firstNames names the first of many.
-func firstNames(list []string) string {
+// FirstNames names the first of many.
+func FirstNames(list []string) string {
 	const most = 3
 	if more := len(list) - most; more > 1 {
 		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
@@ -297,7 +297,7 @@ func (h historyText) reading() []string {
 		}
 	}
 	if len(wander) > 0 {
-		lines = append(lines, "Neighbouring runs are alike ("+firstNames(wander)+"): the level wanders, so changes "+
+		lines = append(lines, "Neighbouring runs are alike ("+FirstNames(wander)+"): the level wanders, so changes "+
 			"come out by chance more often than said.")
 	}
 	var ended []string
@@ -308,7 +308,7 @@ func (h historyText) reading() []string {
 	}
 	if len(ended) > 0 {
 		lines = append(lines,
-			"Not in the newest run, because the load is another or was left out: "+firstNames(ended)+".")
+			"Not in the newest run, because the load is another or was left out: "+FirstNames(ended)+".")
 	}
 	if h.s.FewestAfter > 0 {
 		lines = append(lines,
@@ -340,5 +340,5 @@ func (h historyText) warned() string {
 	for _, code := range slices.Sorted(maps.Keys(runs)) {
 		words = append(words, code+" in "+prose.Count(len(runs[code]), "run"))
 	}
-	return firstNames(words)
+	return FirstNames(words)
 }

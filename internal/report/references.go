@@ -22,7 +22,7 @@ func ReferencesDocument(references []reference.Reference) document.Document {
 		list.List = append(list.List, document.Entry{Name: r.Name, Title: fmt.Sprintf("%s: %s (%s)", r.Name, r.Title,
 			prose.Join(r.Hardware+",", prose.Count(len(r.Results), "load"))), Values: []document.Value{
 			{Name: "loads", Cell: document.Cell{Text: strconv.Itoa(len(r.Results)), Value: &loads, Unit: "1"}},
-			textValue("hardware", r.Hardware)}})
+			TextValue("hardware", r.Hardware)}})
 	}
 	return document.Document{Title: "Published results", Blocks: []document.Block{list}}
 }
@@ -141,7 +141,7 @@ func standingEntry(s reference.Standing) document.Entry {
 	measured, published := metricCell(s.Metric, s.Measured), metricCell(s.Metric, s.Published)
 	e := document.Entry{Name: s.Reference, Title: fmt.Sprintf("%s: %.3gx %s (%s %s against %s)", s.Grade, s.Ratio,
 		s.Reference, s.Metric, measured.Text, published.Text), Values: []document.Value{
-		textValue("grade", string(s.Grade)), textValue("metric", s.Metric), {Name: "measured", Cell: measured},
+		TextValue("grade", string(s.Grade)), TextValue("metric", s.Metric), {Name: "measured", Cell: measured},
 		{Name: "published", Cell: published},
 		{Name: "ratio", Cell: document.Cell{Text: fmt.Sprintf("%.3g", s.Ratio), Value: &s.Ratio, Unit: "1"}}}}
 	var differ []string

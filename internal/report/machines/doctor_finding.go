@@ -1,9 +1,10 @@
-package report
+package machines
 
 import (
 	"strings"
 
 	"headroom/internal/document"
+	"headroom/internal/report"
 	"headroom/internal/rule"
 )
 
@@ -51,7 +52,7 @@ func shownEvidence(all []rule.Evidence) []rule.Evidence {
 func evidenceText(e rule.Evidence) string {
 	text := e.Fact + " is " + e.Value
 	if len(e.About) > 0 {
-		text += " for " + firstNames(e.About)
+		text += " for " + report.FirstNames(e.About)
 	}
 	return text
 }

@@ -1,4 +1,4 @@
-package report
+package machines
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/diagnosis"
 	"headroom/internal/document"
+	"headroom/internal/report"
 	"headroom/internal/rule"
 )
 
@@ -80,7 +81,7 @@ func untoldBlocks(rows []untold, of []string, o DoctorOptions) []document.Block 
 			title += " (" + where + ")"
 		}
 		list = append(list, document.Entry{Mark: "?", Name: all, Title: title, Values: []document.Value{
-			textValue("rules", all), textValue("why", u.why), textValue("on", where)}})
+			report.TextValue("rules", all), report.TextValue("why", u.why), report.TextValue("on", where)}})
 	}
 	const title = "Unknown"
 	return []document.Block{document.Heading{Text: title}, document.Entries{Name: title, List: list}}

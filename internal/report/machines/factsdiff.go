@@ -1,4 +1,4 @@
-package report
+package machines
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/unit"
 )
 
@@ -84,9 +85,9 @@ func factsDiffAnswer(d diff.Document) []document.Block {
 func differenceEntry(x diff.Difference) document.Entry {
 	weight := document.Value{Name: "weight", Cell: document.Cell{Text: unit.Decimal(x.Weight), Value: &x.Weight,
 		Unit: "1"}}
-	e := document.Entry{Mark: strconv.Itoa(x.Rank), Name: x.Fact, Values: []document.Value{textValue("fact", x.Fact),
-		textValue("about", thingNames(x.About)), textValue("a", x.A), textValue("b", x.B),
-		textValue("slower", x.Slower), weight}}
+	e := document.Entry{Mark: strconv.Itoa(x.Rank), Name: x.Fact, Values: []document.Value{report.TextValue("fact", x.Fact),
+		report.TextValue("about", thingNames(x.About)), report.TextValue("a", x.A), report.TextValue("b", x.B),
+		report.TextValue("slower", x.Slower), weight}}
 	if x.Kind == "thing" {
 		side, what := "A", x.A
 		if x.A == "" {
@@ -116,7 +117,7 @@ func differenceEntry(x diff.Difference) document.Entry {
 		part("argument", "boot argument of equal meaning: "+x.Argument)
 	}
 	if len(x.Follows) > 0 {
-		part("follows", "what follows from it: "+firstNames(shortKeys(x.Follows)))
+		part("follows", "what follows from it: "+report.FirstNames(shortKeys(x.Follows)))
 	}
 	return e
 }
@@ -195,7 +196,7 @@ func thingNames(list []diff.Pair) string {
 			names = append(names, p.A+"/"+p.B)
 		}
 	}
-	return firstNames(names)
+	return report.FirstNames(names)
 }
 
 func notComparable(all []diff.NotComparable) []document.Block {
@@ -209,8 +210,8 @@ func notComparable(all []diff.NotComparable) []document.Block {
 			name += " of " + n.About
 		}
 		list = append(list, document.Entry{Mark: "?", Name: n.Fact, Title: name + ": " + n.Why,
-			Values: []document.Value{textValue("fact", n.Fact), textValue("about", n.About),
-				textValue("unknown", n.Unknown), textValue("why", n.Why)}})
+			Values: []document.Value{report.TextValue("fact", n.Fact), report.TextValue("about", n.About),
+				report.TextValue("unknown", n.Unknown), report.TextValue("why", n.Why)}})
 	}
 	const title = "Can't be compared"
 	return []document.Block{document.Heading{Text: title}, document.Entries{Name: title, List: list}}

@@ -1,4 +1,4 @@
-package report
+package machines
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/rule"
 )
 
@@ -100,7 +101,7 @@ func sharedEvidence(s rule.Shared) document.Part {
 		if i == most {
 			text = fmt.Sprintf("and otherwise on %d more: --json has all of it", left)
 		} else if text != "" && len(readings) > 1 {
-			text = firstNames(r.on) + ": " + text
+			text = report.FirstNames(r.on) + ": " + text
 		}
 		if text != "" {
 			part.Lines = append(part.Lines, document.Line{Text: text})
@@ -126,9 +127,9 @@ func unlikeBlocks(all []outliers.Deviation, o DoctorOptions) []document.Block {
 			slower = "likely"
 		}
 		list = append(list, document.Entry{Mark: "~", Name: u.Fact, Title: unlikeText(u), Values: []document.Value{
-			textValue("fact", u.Fact), textValue("on", strings.Join(u.On, ", ")),
-			textValue("about", strings.Join(u.About, ", ")), textValue("here", u.Value), textValue("there", u.Typical),
-			textValue("slower", slower)}})
+			report.TextValue("fact", u.Fact), report.TextValue("on", strings.Join(u.On, ", ")),
+			report.TextValue("about", strings.Join(u.About, ", ")), report.TextValue("here", u.Value), report.TextValue("there", u.Typical),
+			report.TextValue("slower", slower)}})
 	}
 	const title = "Not like the others"
 	entries := document.Entries{Name: title, List: list}
