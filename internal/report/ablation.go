@@ -33,9 +33,9 @@ func AblationDocument(d ablation.Document, o Options) document.Document {
 		add(document.Heading{Text: "Do the effects add up?"})
 		add(sentences(document.Detail, sums)...)
 	}
-	add(warningBlocks(t.marks)...)
+	add(WarningBlocks(t.marks)...)
 	add(sentences(document.Reading, t.reading())...)
-	add(savedAs(d.Run, o)...)
+	add(SavedAs(d.Run, o)...)
 	return out
 }
 
@@ -66,7 +66,7 @@ func (t ablationText) plots() document.Plots {
 			}
 		}
 		if len(rows) > 0 {
-			plots.List = append(plots.List, changesPlot(t.title(n), metricName(n.metric), better, rows))
+			plots.List = append(plots.List, changesPlot(t.title(n), MetricName(n.metric), better, rows))
 		}
 	}
 	return plots
@@ -137,9 +137,9 @@ func sideBySideCell(p *ablation.CellEffect) document.Cell {
 		c.Interval = prose.Join(c.Interval, "in the set")
 		return c
 	case p.Alone == nil:
-		return document.Cell{Text: "(" + changeText(p.Removed.Ratio) + ")"}
+		return document.Cell{Text: "(" + ChangeText(p.Removed.Ratio) + ")"}
 	}
-	return document.Cell{Text: "(" + changeText(p.Alone.Ratio) + ")"}
+	return document.Cell{Text: "(" + ChangeText(p.Alone.Ratio) + ")"}
 }
 
 // costs besides speed.

@@ -14,7 +14,7 @@ import (
 // ablationText is an ablation in words.
 type ablationText struct {
 	ablation.Document
-	marks []mark
+	marks []Mark
 	// jobs are the names of the loads, by the IDs of their cells, and loads these with their parameters.
 	jobs, loads map[string]string
 }
@@ -30,7 +30,7 @@ func newAblationText(d ablation.Document) ablationText {
 		t.jobs[c.ID], t.loads[c.ID] = names[i], prose.Join(c.Job, params[i])
 	}
 	for _, w := range d.Warnings {
-		t.marks = addMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+		t.marks = AddMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
 			&summary.Cell{N: w.N},
 			cmp.Or(t.jobs[w.Cell], w.Cell, "the whole run"))
 	}
@@ -78,7 +78,7 @@ func (t ablationText) numbers() []ablationNumber {
 
 // title of a number: "randread 4k q32, read IOPS".
 func (t ablationText) title(n ablationNumber) string {
-	return t.loads[n.cell] + ", " + metricName(n.metric)
+	return t.loads[n.cell] + ", " + MetricName(n.metric)
 }
 
 // short is the title where there is room for few words: without the metric where the load has but one.
@@ -122,5 +122,5 @@ func (t ablationText) signs(n ablationNumber) string {
 			codes = append(codes, w.Code)
 		}
 	}
-	return codeSigns(t.marks, codes)
+	return Signs(t.marks, codes)
 }

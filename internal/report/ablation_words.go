@@ -93,7 +93,7 @@ func (t ablationText) does(name string, s ablation.SettingEffect) string {
 		}
 		if p.Verdict == ablation.Mixed {
 			parts = append(parts, fmt.Sprintf("changes %s by %s alone and by %s in the set", t.short(n),
-				changeText(p.Alone.Ratio), changeText(p.Removed.Ratio)))
+				ChangeText(p.Alone.Ratio), ChangeText(p.Removed.Ratio)))
 			continue
 		}
 		e, where := p.Alone, ""
@@ -149,11 +149,11 @@ func estimateTexts(e *ablation.Estimate) (change, bounds string) {
 	case e == nil:
 		return document.Absent, ""
 	case !e.Known():
-		return changeText(e.Ratio), ""
+		return ChangeText(e.Ratio), ""
 	case e.Ratio >= 10 || e.Ratio <= 0.1 || *e.Hi >= 100:
-		return changeText(e.Ratio), "[" + factor(*e.Lo) + ", " + factor(*e.Hi) + "]x"
+		return ChangeText(e.Ratio), "[" + RatioDigits(*e.Lo) + ", " + RatioDigits(*e.Hi) + "]x"
 	}
-	return changeText(e.Ratio), "[" + signed(*e.Lo, true) + ", " + signed(*e.Hi, true) + "]"
+	return ChangeText(e.Ratio), "[" + signed(*e.Lo, true) + ", " + signed(*e.Hi, true) + "]"
 }
 
 func joined(e *ablation.Estimate) string { return prose.Join(estimateTexts(e)) }
@@ -213,7 +213,7 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 	if len(i.Settings) == 1 {
 		p := t.effect(t.Settings[i.Settings[0]-1], ablationNumber{i.Cell, i.Metric})
 		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set, which is %s times as much.",
-			names[0], changeText(p.Alone.Ratio), changeText(p.Removed.Ratio), estimateRatio(i.Estimate))
+			names[0], ChangeText(p.Alone.Ratio), ChangeText(p.Removed.Ratio), estimateRatio(i.Estimate))
 	}
 	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied", prose.List(names),
 		estimateRatio(i.Estimate))
@@ -229,7 +229,7 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 // estimateRatio is a ratio with its interval: "1.02 [0.94, 1.10]".
 func estimateRatio(e ablation.Estimate) string {
 	if !e.Known() {
-		return factor(e.Ratio)
+		return RatioDigits(e.Ratio)
 	}
 	two := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 	return two(e.Ratio) + " [" + two(*e.Lo) + ", " + two(*e.Hi) + "]"
@@ -307,7 +307,7 @@ func (t ablationText) reading() []string {
 	if t.Claims > 0 {
 		text += fmt.Sprintf(" Intervals hold with %s each at all looks together, so that all %d claims are right "+
 			"with %s. A change within %s counts as none.",
-			confidenceDigits(t.Confidence), t.Claims, confidenceDigits(1-t.Alpha),
+			Confidence(t.Confidence), t.Claims, Confidence(1-t.Alpha),
 			unit.RoundPercent(t.Margin))
 	}
 	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitMetric) string {

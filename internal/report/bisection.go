@@ -24,10 +24,10 @@ func BisectionDocument(d bisection.Document, o Options) document.Document {
 		add(t.steps())
 	}
 	add(sentences(document.Detail, t.left())...)
-	add(warningBlocks(t.marks)...)
+	add(WarningBlocks(t.marks)...)
 	add(document.Folded{Title: "All that differs", Blocks: []document.Block{t.differences()}},
 		document.Sentence{Role: document.Reading, Text: t.reading()})
-	add(savedAs(d.Run, o)...)
+	add(SavedAs(d.Run, o)...)
 	return out
 }
 
@@ -175,7 +175,7 @@ func (t bisectionText) seriesPlot() document.Plot {
 	}
 	for _, c := range t.Culprits {
 		at := float64(index[t.level(c.Good)]+index[t.level(c.Bad)]) / 2
-		p.Marks = append(p.Marks, document.Mark{At: at, Text: changeText(t.towards(c.Effect).Ratio)})
+		p.Marks = append(p.Marks, document.Mark{At: at, Text: ChangeText(t.towards(c.Effect).Ratio)})
 	}
 	p.Series = []document.Series{series}
 	return p

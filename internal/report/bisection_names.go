@@ -15,7 +15,7 @@ import (
 // bisectionText is a search for culprits in words.
 type bisectionText struct {
 	bisection.Document
-	marks []mark
+	marks []Mark
 	// short names of kernels that are given by their paths.
 	short map[string]string
 }
@@ -32,7 +32,7 @@ func newBisectionText(d bisection.Document) bisectionText {
 		}
 	}
 	for _, w := range d.Warnings {
-		t.marks = addMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+		t.marks = AddMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
 			&summary.Cell{N: w.N},
 			"the whole run")
 	}

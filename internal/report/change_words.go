@@ -12,17 +12,17 @@ import (
 // ratioText prints a ratio: "0.61x [0.59, 0.63]".
 func ratioText(ratio float64, b compare.Bounds) string {
 	if !b.Known() {
-		return factor(ratio) + "x"
+		return RatioDigits(ratio) + "x"
 	}
-	show := factor
+	show := RatioDigits
 	if max(math.Abs(*b.Lo-1), math.Abs(*b.Hi-1)) >= 0.0995 && math.Abs(ratio-1) < 0.0995 {
 		show = func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) } // a third digit would say nothing
 	}
 	return fmt.Sprintf("%sx [%s, %s]", show(ratio), show(*b.Lo), show(*b.Hi))
 }
 
-// factor prints a ratio with the digits that tell it from one.
-func factor(v float64) string {
+// RatioDigits prints a ratio with the digits that tell it from one.
+func RatioDigits(v float64) string {
 	switch {
 	case v >= 99.5:
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -36,10 +36,10 @@ func factor(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// changeText prints a ratio as a change: "-60.2%", "+12%"; from ten times and down to a tenth as a factor.
-func changeText(ratio float64) string {
+// ChangeText prints a ratio as a change: "-60.2%", "+12%"; from ten times and down to a tenth as a factor.
+func ChangeText(ratio float64) string {
 	if ratio >= 10 || ratio <= 0.1 {
-		return factor(ratio) + "x"
+		return RatioDigits(ratio) + "x"
 	}
 	return signed(ratio, false) + "%"
 }
@@ -61,19 +61,19 @@ func signed(ratio float64, short bool) string {
 	return text
 }
 
-// changeBounds prints the interval that decides, in percent: "[-61, -59]"; as factors where the change is one.
-func changeBounds(c *compare.Change) string {
+// ChangeBounds prints the interval that decides, in percent: "[-61, -59]"; as factors where the change is one.
+func ChangeBounds(c *compare.Change) string {
 	switch {
 	case c == nil || !c.Known():
 		return ""
 	case c.Ratio >= 10 || c.Ratio <= 0.1 || *c.Hi >= 100:
-		return "[" + factor(*c.Lo) + ", " + factor(*c.Hi) + "]x"
+		return "[" + RatioDigits(*c.Lo) + ", " + RatioDigits(*c.Hi) + "]x"
 	}
 	return "[" + signed(*c.Lo, true) + ", " + signed(*c.Hi, true) + "]"
 }
 
-// confidenceDigits keeps the digits that tell a high confidence from certainty: 95%, 99.4%, 99.97%.
-func confidenceDigits(c float64) string {
+// Confidence keeps the digits that tell a high confidence from certainty: 95%, 99.4%, 99.97%.
+func Confidence(c float64) string {
 	for digits := 0; digits < 6; digits++ {
 		text := strconv.FormatFloat(math.Floor(c*100*math.Pow10(digits)+1e-6)/math.Pow10(digits), 'f', digits, 64)
 		if v, err := strconv.ParseFloat(text, 64); err == nil && (100-v)/(100*(1-c)) < 1.15 {

@@ -100,7 +100,7 @@ func (t comparedText) confirmed() []document.Block {
 	for i, c := range t.rows {
 		if c.Confirmed != nil {
 			list.Items = append(list.Items, document.Item{Text: prose.Join(t.titles[i].name(), t.titles[i].metric) +
-				": " + prose.Join(changeText(c.Confirmed.Ratio), changeBounds(c.Confirmed), "in",
+				": " + prose.Join(ChangeText(c.Confirmed.Ratio), ChangeBounds(c.Confirmed), "in",
 				prose.Count(c.Confirmed.N, "pair"))})
 		}
 	}
@@ -113,7 +113,7 @@ func (t comparedText) confirmed() []document.Block {
 
 // again is the command that makes the comparison with a run once more.
 func (t comparedText) again() string {
-	return "headroom " + prose.Join("compare", t.o.id(t.d.Base.ID), t.o.id(t.n.ID), t.o.RepeatCommand)
+	return "headroom " + prose.Join("compare", t.o.ID(t.d.Base.ID), t.o.ID(t.n.ID), t.o.RepeatCommand)
 }
 
 // commands are what to type now.
@@ -126,10 +126,10 @@ func (t comparedText) commands() []document.Block {
 	if more := len(differencesOf(t.d, t.n.ID)) - shownOtherDifferences; more > 0 && published {
 		add(strconv.Itoa(more)+" more", t.again()+" --json")
 	} else if more > 0 {
-		add(strconv.Itoa(more)+" more", "headroom facts diff "+t.o.id(t.d.Base.ID)+" "+t.o.id(t.n.ID))
+		add(strconv.Itoa(more)+" more", "headroom facts diff "+t.o.ID(t.d.Base.ID)+" "+t.o.ID(t.n.ID))
 	}
 	if run, ok := measuredOf(t.d, t.n); ok && published {
-		add("how comparable it is", "headroom references for "+t.o.id(run))
+		add("how comparable it is", "headroom references for "+t.o.ID(run))
 	}
 	if slices.ContainsFunc(t.rows, func(c *compare.ComparedMetric) bool { return len(c.Reasons) > 0 && !c.Anyway }) {
 		add("compare them nevertheless", t.again()+" --anyway")

@@ -73,7 +73,7 @@ func suggestedAmount(s *compare.Suggestion) string {
 		ratio, lo, hi = 1/ratio, 1/hi, 1/lo
 	}
 	if ratio >= 2 {
-		return fmt.Sprintf("about %s times [%s, %s]", factor(ratio), factor(lo), factor(hi))
+		return fmt.Sprintf("about %s times [%s, %s]", RatioDigits(ratio), RatioDigits(lo), RatioDigits(hi))
 	}
 	return fmt.Sprintf("by about %s", strings.TrimLeft(signed(s.Ratio, true), "+-")+"%")
 }

@@ -242,12 +242,12 @@ func TestTextForest(t *testing.T) {
 func TestChangeText(t *testing.T) {
 	for ratio, want := range map[float64]string{0.398: "-60.2%", 1: "0.0%", 0.99999: "0.0%", 1.019: "+1.9%",
 		2.5: "+150%", 12.34: "12.3x", 0.0024: "0.0024x"} {
-		if got := changeText(ratio); got != want {
+		if got := ChangeText(ratio); got != want {
 			t.Errorf("%v: %s, want %s", ratio, got, want)
 		}
 	}
 	for c, want := range map[float64]string{0.95: "95%", 0.9937: "99.3%", 0.99965: "99.96%", 0.75: "75%"} {
-		if got := confidenceDigits(c); got != want {
+		if got := Confidence(c); got != want {
 			t.Errorf("%v: %s, want %s", c, got, want)
 		}
 	}

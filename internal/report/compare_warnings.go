@@ -106,7 +106,7 @@ func (t comparedText) signs(c *compare.ComparedMetric) string {
 	var signs []string
 	for i, g := range t.reasons {
 		if slices.ContainsFunc(c.Reasons, func(r compare.Reason) bool { return reasonKey(r) == g.key }) {
-			signs = append(signs, mark{number: i + 1}.sign())
+			signs = append(signs, Mark{number: i + 1}.sign())
 		}
 	}
 	return strings.Join(signs, " ")
@@ -123,7 +123,7 @@ func (t comparedText) warnings() document.Warnings {
 		if g.key != g.text {
 			w.Code, w.Explained = g.key, explained(g.key)
 		}
-		w.Sign = mark{number: i + 1}.sign()
+		w.Sign = Mark{number: i + 1}.sign()
 		out.List = append(out.List, w)
 	}
 	for _, w := range t.runWarnings() {

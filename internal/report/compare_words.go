@@ -83,12 +83,12 @@ func doubtfulText(n *compare.ComparedRun) string {
 func changeTexts(c *compare.ComparedMetric) (change, interval string) {
 	switch {
 	case c.Change != nil:
-		return changeText(c.Change.Ratio), changeBounds(shownChange(c))
+		return ChangeText(c.Change.Ratio), ChangeBounds(shownChange(c))
 	case c.Would != nil:
 		if r := c.Would.Ratio; r < 10 && r > 0.1 {
-			return "(" + signed(r, true) + "%)", changeBounds(c.Would)
+			return "(" + signed(r, true) + "%)", ChangeBounds(c.Would)
 		}
-		return "(" + changeText(c.Would.Ratio) + ")", changeBounds(c.Would)
+		return "(" + ChangeText(c.Would.Ratio) + ")", ChangeBounds(c.Would)
 	}
 	return "", ""
 }
@@ -154,10 +154,10 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 		}
 	}
 	if spreadKnown {
-		text := fmt.Sprintf("Intervals hold with %s each", confidenceDigits(d.Confidence))
+		text := fmt.Sprintf("Intervals hold with %s each", Confidence(d.Confidence))
 		if d.Comparisons > 1 {
 			text += fmt.Sprintf(", so that all %d verdicts are right with %s", d.Comparisons,
-				confidenceDigits(1-d.Alpha))
+				Confidence(1-d.Alpha))
 		}
 		text += "; one value is one " + prose.List(slices.Sorted(maps.Keys(per))) + "."
 		if per["pair"] {

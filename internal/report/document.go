@@ -5,14 +5,14 @@ import (
 	"headroom/internal/lab"
 )
 
-// warningBlocks are marks as blocks.
-func warningBlocks(all []mark) []document.Block {
+// WarningBlocks are marks as blocks.
+func WarningBlocks(all []Mark) []document.Block {
 	const most = 3
 	var blocks []document.Block
 	for _, m := range all {
-		w := document.Warning{Sign: m.sign(), Code: m.code, Explained: explained(m.code)}
-		for _, t := range m.texts {
-			w.Texts = append(w.Texts, document.WarningText{Text: t.text, About: t.about(most),
+		w := document.Warning{Sign: m.sign(), Code: m.Code, Explained: explained(m.Code)}
+		for _, t := range m.Texts {
+			w.Texts = append(w.Texts, document.WarningText{Text: t.Text, About: t.about(most),
 				All: t.about(len(t.cells))})
 		}
 		blocks = append(blocks, w)
@@ -29,19 +29,19 @@ func sentences(role document.Role, texts []string) []document.Block {
 	return blocks
 }
 
-// savedAs says on a terminal where a run is kept; nothing where it has no ID.
-func savedAs(run string, o Options) []document.Block {
+// SavedAs says on a terminal where a run is kept; nothing where it has no ID.
+func SavedAs(run string, o Options) []document.Block {
 	if run == "" {
 		return nil
 	}
-	id := o.id(run)
+	id := o.ID(run)
 	return []document.Block{document.Terminal{Blocks: []document.Block{document.Command{
 		What: "saved as " + id + "; as a page", Text: "headroom report " + id + " -o page.html"}}}}
 }
 
 // MoreOfRun is what to type for more of a run with several arms.
 func MoreOfRun(run lab.Run, o Options) document.Terminal {
-	id := o.id(run.ID)
+	id := o.ID(run.ID)
 	var t document.Terminal
 	if run.Status == lab.Interrupted {
 		t.Blocks = append(t.Blocks, document.Command{What: "go on", Text: run.MadeBy().Resume(id)})
@@ -51,8 +51,8 @@ func MoreOfRun(run lab.Run, o Options) document.Terminal {
 	return t
 }
 
-// id is that of a run as one types it.
-func (o Options) id(run string) string {
+// ID is that of a run as one types it.
+func (o Options) ID(run string) string {
 	if o.ShortID == nil {
 		return run
 	}

@@ -51,7 +51,7 @@ func (h historyText) blocks() []document.Block {
 	return append(blocks, h.next()...)
 }
 
-func (h historyText) id(run string) string { return h.o.id(run) }
+func (h historyText) id(run string) string { return h.o.ID(run) }
 
 // table has a row for each cell: a line of its runs, the level that it is at, and what is said of the newest run.
 func (h historyText) table() document.Table {
@@ -83,13 +83,13 @@ func (h historyText) row(t history.Track, room int) document.Row {
 		change, since = changeCell(c.Estimate), document.Cell{Text: h.id(c.Run)}
 	}
 	return document.Row{Cells: []document.Cell{{Text: t.Name}, {Text: sparkline(t, room, h.Margin)},
-		{Text: figureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}, scatter, change, since,
+		{Text: FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}, scatter, change, since,
 		{Text: h.newestText(t)}}}
 }
 
 // changeCell is a ratio as a change, -7.1% [-8.0, -6.2]; its value is the ratio.
 func changeCell(e history.Estimate) document.Cell {
-	return document.Cell{Text: changeText(e.Ratio), Interval: strings.TrimPrefix(stepText(e), changeText(e.Ratio)+" "),
+	return document.Cell{Text: ChangeText(e.Ratio), Interval: strings.TrimPrefix(stepText(e), ChangeText(e.Ratio)+" "),
 		Value: &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
 }
 
@@ -189,7 +189,7 @@ func (h historyText) event(e history.Event) []document.Block {
 }
 
 func levelCell(t history.Track, level float64) document.Cell {
-	return document.Cell{Text: figureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}
+	return document.Cell{Text: FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}
 }
 
 func levelBefore(t history.Track, change int) float64 {

@@ -32,14 +32,14 @@ func (h historyText) plot(t history.Track) document.Plot {
 	first, last := float64(runs[0].Created.Unix()), float64(runs[len(runs)-1].Created.Unix())
 	p := document.Plot{Title: t.Name, Note: "newest: " + h.newestText(t),
 		X: document.Axis{Scale: document.Time, From: &first, To: &last},
-		Y: document.Axis{Title: metricName(t.Metric), Unit: string(t.Unit), Scale: document.Linear}}
+		Y: document.Axis{Title: MetricName(t.Metric), Unit: string(t.Unit), Scale: document.Linear}}
 	at := func(run string) float64 {
 		return float64(runs[slices.IndexFunc(runs, func(r history.RunInfo) bool { return r.ID == run })].Created.Unix())
 	}
 	direction, _, _ := lab.CutMetric(t.Metric)
 	s := document.Series{Direction: direction}
 	for _, v := range t.Points {
-		text := figureNamed(t.Metric, t.Unit, v.Center)
+		text := FigureNamed(t.Metric, t.Unit, v.Center)
 		if v.Lo != nil && v.Hi != nil {
 			text += " [" + unit.Value(t.Unit, *v.Lo) + ", " + unit.Value(t.Unit, *v.Hi) + "]"
 		}
@@ -52,7 +52,7 @@ func (h historyText) plot(t history.Track) document.Plot {
 		if i < len(t.Changes) {
 			c := t.Changes[i]
 			to = c.Index
-			p.Marks = append(p.Marks, document.Mark{At: (at(c.Before) + at(c.Run)) / 2, Text: changeText(c.Ratio)})
+			p.Marks = append(p.Marks, document.Mark{At: (at(c.Before) + at(c.Run)) / 2, Text: ChangeText(c.Ratio)})
 		}
 		s.Levels = append(s.Levels, h.level(t.Points[from:to], at))
 		from = to

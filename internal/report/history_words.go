@@ -147,7 +147,7 @@ func updateText(d diff.Difference) string {
 
 // stepText is "-7.1% [-8.0, -6.2]".
 func stepText(e history.Estimate) string {
-	return strings.TrimRight(changeText(e.Ratio)+" "+changeBounds(&compare.Change{Ratio: e.Ratio,
+	return strings.TrimRight(ChangeText(e.Ratio)+" "+ChangeBounds(&compare.Change{Ratio: e.Ratio,
 		Bounds: compare.Bounds{Lo: e.Lo, Hi: e.Hi}}), " ")
 }
 
@@ -202,8 +202,8 @@ func (h historyText) shortenIDs(text string) string {
 	return text
 }
 
-// figureNamed prints a value with what it is, since rows of one column can be of different metrics.
-func figureNamed(metric string, u lab.Unit, v float64) string {
+// FigureNamed prints a value with what it is, since rows of one column can be of different metrics.
+func FigureNamed(metric string, u lab.Unit, v float64) string {
 	text := unit.Value(u, v)
 	switch {
 	case u == lab.PerSecond && strings.HasSuffix(metric, ".iops"):

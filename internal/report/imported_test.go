@@ -19,6 +19,7 @@ import (
 	"headroom/internal/reference"
 	"headroom/internal/render"
 	"headroom/internal/report"
+	"headroom/internal/report/staged"
 	"headroom/internal/stages"
 	"headroom/internal/summary"
 	"headroom/internal/sweep"
@@ -158,7 +159,7 @@ func writeAsStages(t *testing.T, name string, data []byte, scores reference.Scor
 	d, err := stages.Make(run, reps.all(), stages.Options{})
 	for _, f := range render.Formats() {
 		if err == nil {
-			err = f.Write(io.Discard, report.StagesDocument(d, report.Options{}), render.Options{})
+			err = f.Write(io.Discard, staged.StagesDocument(d, report.Options{}), render.Options{})
 		}
 	}
 	if _, ofTheUser := errors.AsType[*lab.Error](err); err != nil && !ofTheUser {

@@ -9,21 +9,21 @@ import (
 	"headroom/internal/summary"
 )
 
-// mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again
+// Mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again
 // before the sentences.
-type mark struct {
+type Mark struct {
 	// number is 0 where a table has room for other warnings only and counts this one.
 	number int
-	code   string
+	Code   string
 	// taints of all warnings with the code.
 	taints []string
-	// texts that the code came with, in order of their first cell.
-	texts []markedText
+	// Texts that the code came with, in order of their first cell.
+	Texts []MarkedText
 }
 
-// markedText is one sentence with the cells that it was said of; none for a warning about the run.
-type markedText struct {
-	text  string
+// MarkedText is one sentence with the cells that it was said of; none for a warning about the run.
+type MarkedText struct {
+	Text  string
 	cells []*summary.Cell
 	// names of the cells, with parameters where the run has several cells of the job.
 	names []string
@@ -31,42 +31,42 @@ type markedText struct {
 	repetitions []int
 }
 
-func (m mark) sign() string { return "!" + strconv.Itoa(m.number) }
+func (m Mark) sign() string { return "!" + strconv.Itoa(m.number) }
 
 // marks numbers the warnings of a run by code, those about the run first, then in the order of the cells. One number
 // a code keeps the signs few when a matrix of a hundred cells has the same fault everywhere.
-func marks(s *summary.Run) []mark {
-	var out []mark
+func marks(s *summary.Run) []Mark {
+	var out []Mark
 	names := summary.CellNames(s)
 	for _, w := range s.Warnings {
-		out = addMark(out, w, nil, "")
+		out = AddMark(out, w, nil, "")
 	}
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		for _, w := range c.Warnings {
-			out = addMark(out, w, c, names[c.ID])
+			out = AddMark(out, w, c, names[c.ID])
 		}
 	}
 	return out
 }
 
-// addMark adds a warning about a cell that is called by a name, nil for one about the whole run.
-func addMark(all []mark, w summary.Warning, c *summary.Cell, name string) []mark {
-	i := slices.IndexFunc(all, func(m mark) bool { return m.code == w.Code })
+// AddMark adds a warning about a cell that is called by a name, nil for one about the whole run.
+func AddMark(all []Mark, w summary.Warning, c *summary.Cell, name string) []Mark {
+	i := slices.IndexFunc(all, func(m Mark) bool { return m.Code == w.Code })
 	if i < 0 {
 		i = len(all)
-		all = append(all, mark{number: i + 1, code: w.Code})
+		all = append(all, Mark{number: i + 1, Code: w.Code})
 	}
 	for _, taint := range w.Taints {
 		if !slices.Contains(all[i].taints, taint) {
 			all[i].taints = append(all[i].taints, taint)
 		}
 	}
-	texts := &all[i].texts
-	j := slices.IndexFunc(*texts, func(t markedText) bool { return t.text == w.Text })
+	texts := &all[i].Texts
+	j := slices.IndexFunc(*texts, func(t MarkedText) bool { return t.Text == w.Text })
 	if j < 0 {
 		j = len(*texts)
-		*texts = append(*texts, markedText{text: w.Text})
+		*texts = append(*texts, MarkedText{Text: w.Text})
 	}
 	if t := &(*texts)[j]; c != nil {
 		t.cells, t.names, t.repetitions = append(t.cells, c), append(t.names, name),
@@ -76,7 +76,7 @@ func addMark(all []mark, w summary.Warning, c *summary.Cell, name string) []mark
 }
 
 // signsText has the signs of marks, and how many there are beside them that have none: "!1 !3 +2".
-func signsText(all []mark) string {
+func signsText(all []Mark) string {
 	var texts []string
 	others := 0
 	for _, m := range all {
@@ -93,11 +93,11 @@ func signsText(all []mark) string {
 }
 
 // ofCell are the marks of those warnings of a cell that are kept.
-func ofCell(all []mark, c *summary.Cell, keep func(mark, summary.Warning) bool) []mark {
-	var found []mark
+func ofCell(all []Mark, c *summary.Cell, keep func(Mark, summary.Warning) bool) []Mark {
+	var found []Mark
 	for _, m := range all {
 		for _, w := range c.Warnings {
-			if w.Code == m.code && keep(m, w) {
+			if w.Code == m.Code && keep(m, w) {
 				found = append(found, m)
 			}
 		}
@@ -106,8 +106,8 @@ func ofCell(all []mark, c *summary.Cell, keep func(mark, summary.Warning) bool) 
 }
 
 // signsFor are the signs of a cell's warnings that taint a metric: "!1 !3".
-func signsFor(all []mark, c *summary.Cell, metric string) string {
-	return signsText(ofCell(all, c, func(_ mark, w summary.Warning) bool { return w.Tainted(metric) }))
+func signsFor(all []Mark, c *summary.Cell, metric string) string {
+	return signsText(ofCell(all, c, func(_ Mark, w summary.Warning) bool { return w.Tainted(metric) }))
 }
 
 // measured are the metrics of a row that are there.
@@ -117,13 +117,13 @@ func (r row) measured() []string {
 
 // rowSigns splits the signs of a row: those that taint every number of it, said once, and for the rest a function that
 // gives the signs of one metric.
-func rowSigns(all []mark, r row) (whole string, of func(metric string) string) {
+func rowSigns(all []Mark, r row) (whole string, of func(metric string) string) {
 	names := r.measured()
-	everywhere := func(_ mark, w summary.Warning) bool {
+	everywhere := func(_ Mark, w summary.Warning) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return !w.Tainted(name) })
 	}
 	return signsText(ofCell(all, r.cell, everywhere)), func(metric string) string {
-		return signsText(ofCell(all, r.cell, func(m mark, w summary.Warning) bool {
+		return signsText(ofCell(all, r.cell, func(m Mark, w summary.Warning) bool {
 			return w.Tainted(metric) && !everywhere(m, w)
 		}))
 	}
@@ -131,7 +131,7 @@ func rowSigns(all []mark, r row) (whole string, of func(metric string) string) {
 
 // about names the cells of a text: "randread, randwrite and 4 more", with how many of their repetitions had it when it
 // was not all of them.
-func (t markedText) about(most int) string {
+func (t MarkedText) about(most int) string {
 	if len(t.cells) == 0 {
 		return "the whole run"
 	}

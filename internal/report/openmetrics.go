@@ -76,7 +76,7 @@ func (fs *familySet) addRun(s *summary.Run) {
 	}
 	for _, m := range groupRunWarnings(s) {
 		fs.add("headroom_run_warnings", "", "Warnings about the run as a whole.",
-			append(slices.Clone(run), label{"code", m.code}), float64(len(m.texts)))
+			append(slices.Clone(run), label{"code", m.Code}), float64(len(m.Texts)))
 	}
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -100,7 +100,7 @@ func (fs *familySet) addRun(s *summary.Run) {
 }
 
 // groupRunWarnings are the marks of the warnings about the run, without those of the cells.
-func groupRunWarnings(s *summary.Run) []mark {
+func groupRunWarnings(s *summary.Run) []Mark {
 	return marks(&summary.Run{Warnings: s.Warnings})
 }
 

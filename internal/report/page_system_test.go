@@ -130,7 +130,7 @@ func TestPageOnPaper(t *testing.T) {
 	text := squeeze(string(out))
 	want := []string{"/proc/meminfo", "--rw=randwrite", "read latency of"}
 	for _, m := range marks(&s) {
-		want = append(want, m.code, m.texts[0].text)
+		want = append(want, m.Code, m.Texts[0].Text)
 	}
 	for _, w := range want {
 		if !strings.Contains(text, squeeze(w)) {

@@ -6,7 +6,6 @@ import (
 
 	"headroom/internal/paths"
 	"headroom/internal/prose"
-	"headroom/internal/stages"
 	"headroom/internal/summary"
 )
 
@@ -16,34 +15,25 @@ const maxPaths = 8
 // pathTexts say what share of each load went over each of several ways.
 func pathTexts(s *summary.Run) []string {
 	whole := slices.ContainsFunc(s.Cells, func(c summary.Cell) bool { return c.Role == summary.AllTargets })
-	var all pathSentences
+	var all PathSentences
 	names := summary.CellNames(s)
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if whole && c.Role != summary.AllTargets {
 			continue // of several pairs each counts what all of them send over a port
 		}
-		all.add(names[c.ID], c.Paths)
+		all.Add(names[c.ID], c.Paths)
 	}
-	return all.texts()
+	return all.Texts()
 }
 
-// stagePathTexts say the same of stages.
-func stagePathTexts(d *stages.Document) []string {
-	var all pathSentences
-	for _, r := range d.Rows {
-		all.add(r.Title+" in "+r.Stage, r.Paths)
-	}
-	return all.texts()
-}
-
-// pathSentences are about loads, those that say the same together.
-type pathSentences struct {
+// PathSentences are about loads, those that say the same together.
+type PathSentences struct {
 	said  []string
 	about [][]string
 }
 
-func (p *pathSentences) add(load string, shares []paths.Share) {
+func (p *PathSentences) Add(load string, shares []paths.Share) {
 	text := paths.Text(shares)
 	if text == "" {
 		return
@@ -57,7 +47,7 @@ func (p *pathSentences) add(load string, shares []paths.Share) {
 	}
 }
 
-func (p *pathSentences) texts() []string {
+func (p *PathSentences) Texts() []string {
 	var lines []string
 	for i, text := range p.said {
 		if i == maxPaths {

@@ -135,12 +135,12 @@ func TestEveryWarningIsInEveryFormat(t *testing.T) {
 				Options{Options: render.Options{Width: 10_000, Warnings: true}})
 			for _, m := range marks(&s) {
 				checked++
-				if !strings.Contains(text, m.code) {
-					t.Errorf("%s of run %s lacks the code %s", f.Name, s.ID, m.code)
+				if !strings.Contains(text, m.Code) {
+					t.Errorf("%s of run %s lacks the code %s", f.Name, s.ID, m.Code)
 				}
-				for _, w := range m.texts {
-					if slices.Contains(sentences, f.Name) && !strings.Contains(text, escaped(f.Name, w.text)) {
-						t.Errorf("%s of run %s lacks the sentence: %s", f.Name, s.ID, w.text)
+				for _, w := range m.Texts {
+					if slices.Contains(sentences, f.Name) && !strings.Contains(text, escaped(f.Name, w.Text)) {
+						t.Errorf("%s of run %s lacks the sentence: %s", f.Name, s.ID, w.Text)
 					}
 				}
 			}

@@ -32,7 +32,7 @@ type runText struct {
 	*summary.Run
 	o     Options
 	rows  []row
-	marks []mark
+	marks []Mark
 	// shown are the metrics of each cell, by its ID, that the table shows.
 	shown map[string][]string
 	// notes are the codes of warnings that taint none of them.
@@ -79,7 +79,7 @@ func (r runText) next() []document.Block {
 	if r.ID == "" {
 		return nil
 	}
-	id := r.o.id(r.ID)
+	id := r.o.ID(r.ID)
 	var blocks []document.Block
 	if r.Status == lab.Interrupted {
 		blocks = append(blocks, document.Command{What: "go on", Text: r.Design.Resume(id)})

@@ -36,7 +36,7 @@ func (r runText) maps() []document.Block {
 
 // heatMaps of a job: one for each combination of the parameters beyond two. Nil for a job that varies nothing, and for
 // one where a combination has more than one cell (in different arms), which a map could not show.
-func heatMaps(cells []*summary.Cell, all []mark) []document.Block {
+func heatMaps(cells []*summary.Cell, all []Mark) []document.Block {
 	axes := axesOf(cells)
 	if len(axes) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func matrixMetric(c *summary.Cell, direction string) string {
 }
 
 // heatCell is one combination, tinted by its share of the largest of the job.
-func heatCell(c *summary.Cell, direction string, most map[string]float64, all []mark) document.Cell {
+func heatCell(c *summary.Cell, direction string, most map[string]float64, all []Mark) document.Cell {
 	if c == nil {
 		return document.Cell{Text: document.Absent}
 	}

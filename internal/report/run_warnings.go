@@ -18,32 +18,32 @@ const maxMarks = 3
 // warnings are those of the run, of which a terminal shows the first few in a line each.
 func (r runText) warnings() document.Warnings {
 	w := document.Warnings{Brief: maxMarks, Notes: r.notes}
-	for i, b := range warningBlocks(r.marks) {
+	for i, b := range WarningBlocks(r.marks) {
 		one := b.(document.Warning)
 		one.Brief = document.WarningText{Text: r.briefText(r.marks[i]), About: r.briefAbout(r.marks[i])}
 		w.List = append(w.List, one)
 	}
 	if r.ID != "" {
-		w.Full = prose.Join("headroom show", r.o.id(r.ID), map[bool]string{true: "--cells"}[r.Experiment != nil],
+		w.Full = prose.Join("headroom show", r.o.ID(r.ID), map[bool]string{true: "--cells"}[r.Experiment != nil],
 			"--warnings")
 	}
 	return w
 }
 
 // briefText is what was seen, where the cells agree on it; else what the figures of each cell have in common.
-func (r runText) briefText(m mark) string {
-	if title := checkTitle(m.code); len(m.texts) > 1 && title != "" {
+func (r runText) briefText(m Mark) string {
+	if title := checkTitle(m.Code); len(m.Texts) > 1 && title != "" {
 		return title
 	}
-	return m.texts[0].text
+	return m.Texts[0].Text
 }
 
 // briefAbout names the cells of a mark in a few words.
-func (r runText) briefAbout(m mark) string {
+func (r runText) briefAbout(m Mark) string {
 	const few = 2
-	names := m.names(func(c *summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) })
+	names := m.names(func(c *summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.Code) })
 	switch {
-	case warns(r.Run, m.code):
+	case warns(r.Run, m.Code):
 		return "the whole run"
 	case len(names) == len(r.Cells) && len(names) > 1:
 		return "all"
@@ -67,9 +67,9 @@ func checkTitle(code string) string {
 }
 
 // names of the cells that a mark is about and that are kept, each once.
-func (m mark) names(keep func(*summary.Cell) bool) []string {
+func (m Mark) names(keep func(*summary.Cell) bool) []string {
 	var all []string
-	for _, t := range m.texts {
+	for _, t := range m.Texts {
 		for i, name := range t.names {
 			if !slices.Contains(all, name) && keep(t.cells[i]) {
 				all = append(all, name)
@@ -104,21 +104,21 @@ func (r *runText) rankMarks() {
 	r.marks, r.shown = marks(r.Run), shownMetrics(r.rows)
 	weights, ranks := validity.Weights(), map[string][3]int{}
 	for _, m := range r.marks {
-		rank := [3]int{r.rank(m.code), 1, -len(m.names(func(*summary.Cell) bool { return true }))}
-		if !r.doubts("", r.Warnings, m.code) &&
-			!slices.ContainsFunc(r.Cells, func(c summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.code) }) {
-			r.notes, rank[0] = append(r.notes, m.code), noteRank
+		rank := [3]int{r.rank(m.Code), 1, -len(m.names(func(*summary.Cell) bool { return true }))}
+		if !r.doubts("", r.Warnings, m.Code) &&
+			!slices.ContainsFunc(r.Cells, func(c summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.Code) }) {
+			r.notes, rank[0] = append(r.notes, m.Code), noteRank
 		}
-		if weight := weights[m.code]; weight == validity.Widens || weight == validity.Note {
+		if weight := weights[m.Code]; weight == validity.Widens || weight == validity.Note {
 			rank[0]++ // what repetitions differ by stands beside each number
 		}
-		if warns(r.Run, m.code) {
+		if warns(r.Run, m.Code) {
 			rank[1] = 0
 		}
-		ranks[m.code] = rank
+		ranks[m.Code] = rank
 	}
-	slices.SortStableFunc(r.marks, func(a, b mark) int {
-		x, y := ranks[a.code], ranks[b.code]
+	slices.SortStableFunc(r.marks, func(a, b Mark) int {
+		x, y := ranks[a.Code], ranks[b.Code]
 		return slices.Compare(x[:], y[:])
 	})
 	for i := range r.marks {
@@ -211,10 +211,10 @@ func (r runText) answerSigns() string {
 	for _, m := range r.marks {
 		of := func(c *summary.Cell, metric string) bool {
 			return slices.ContainsFunc(c.Warnings, func(w summary.Warning) bool {
-				return w.Code == m.code && w.Tainted(metric)
+				return w.Code == m.Code && w.Tainted(metric)
 			})
 		}
-		if !slices.Contains(r.notes, m.code) && (warns(r.Run, m.code) ||
+		if !slices.Contains(r.notes, m.Code) && (warns(r.Run, m.Code) ||
 			slices.ContainsFunc(answered, func(n cellMetric) bool { return of(n.cell, n.metric) })) {
 			signs = append(signs, m.sign())
 		}

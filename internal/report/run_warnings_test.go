@@ -70,7 +70,7 @@ func TestTheMostImportantWarningsComeFirst(t *testing.T) {
 		var got []string
 		all := newRunText(&s, Options{}).marks
 		for _, m := range all[:min(maxMarks, len(all))] {
-			got = append(got, m.code)
+			got = append(got, m.Code)
 		}
 		if strings.Join(got, " ") != test.want {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, " "), test.want)
@@ -92,7 +92,7 @@ func TestWarningsOfEventsTaintWhatIsShown(t *testing.T) {
 }
 
 func firstMark(s *summary.Run) string {
-	return newRunText(s, Options{}).marks[0].code
+	return newRunText(s, Options{}).marks[0].Code
 }
 
 // What a machine with one disk can't avoid, and percentiles that stand nowhere, are counted and mark no row.

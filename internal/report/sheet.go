@@ -123,7 +123,7 @@ func sixDigits(v float64) float64 {
 func allCodes(s *summary.Run) []string {
 	var codes []string
 	for _, m := range marks(s) {
-		codes = append(codes, m.code)
+		codes = append(codes, m.Code)
 	}
 	return codes
 }

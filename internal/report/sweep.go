@@ -33,13 +33,13 @@ func SweepDocument(d sweep.Document, o Options) document.Document {
 	add(costTable(&d)...)
 	add(publishedLoads(&d)...)
 	add(harmList(&d)...)
-	add(warningBlocks(all)...)
+	add(WarningBlocks(all)...)
 	for _, n := range d.Notes {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
 	add(sentences(document.Reading, slices.Concat(costsText(&d), sweepReading(&d)))...)
 	if !d.MeansOnly {
-		add(savedAs(d.Run, o)...)
+		add(SavedAs(d.Run, o)...)
 	}
 	return out
 }
@@ -53,7 +53,7 @@ func headed(title string, folded bool, blocks ...document.Block) []document.Bloc
 }
 
 // sweepMarks numbers the warnings by code.
-func sweepMarks(d *sweep.Document) []mark {
+func sweepMarks(d *sweep.Document) []Mark {
 	titles := map[string]string{}
 	for _, c := range d.Cells {
 		titles[c.Cell] = c.Title
@@ -61,17 +61,17 @@ func sweepMarks(d *sweep.Document) []mark {
 	for _, c := range d.Curves {
 		titles[c.Cell] = c.Title
 	}
-	var out []mark
+	var out []Mark
 	for _, w := range d.Warnings {
 		title := titles[w.Cell]
 		if title == "" {
 			title = w.Cell
 		}
 		if w.Level == "" && w.Cell == "" {
-			out = addMark(out, summary.Warning{Warning: w.Warning}, nil, "")
+			out = AddMark(out, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
-		out = addMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		out = AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
 			prose.Join(title, "at "+w.Level))
 	}
 	return out

@@ -88,7 +88,7 @@ func meansAnswer(d *sweep.Document) string {
 		c := &d.Cells[0]
 		text := fmt.Sprintf("%s: by the means %s is best", c.Title, setting(d, c.Top))
 		if c.Gain != nil && c.Top != d.Baseline {
-			text += fmt.Sprintf(", %s over %s", changeText(c.Gain.Ratio), d.Baseline)
+			text += fmt.Sprintf(", %s over %s", ChangeText(c.Gain.Ratio), d.Baseline)
 		}
 		if c.SmallestForShare != c.Top {
 			text += fmt.Sprintf("; %s of that from %s on", unit.RoundPercent(d.Share), c.SmallestForShare)
@@ -100,7 +100,7 @@ func meansAnswer(d *sweep.Document) string {
 	text := fmt.Sprintf("by the means %s is the best single choice for %s: %s", setting(d, r.Level),
 		prose.Count(len(d.Cells), sweepNoun(d)), atWorst(d, r.Loss))
 	if r.Gain != nil && r.Level != d.Baseline {
-		text += fmt.Sprintf(", %s against %s on average", changeText(r.Gain.Ratio), d.Baseline)
+		text += fmt.Sprintf(", %s against %s on average", ChangeText(r.Gain.Ratio), d.Baseline)
 	}
 	return text
 }

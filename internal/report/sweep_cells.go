@@ -19,7 +19,7 @@ const (
 )
 
 // sweepCells has a row for each number of a load.
-func sweepCells(d *sweep.Document, all []mark, mapped bool) []document.Block {
+func sweepCells(d *sweep.Document, all []Mark, mapped bool) []document.Block {
 	if len(d.Cells) == 0 {
 		return nil
 	}
@@ -47,10 +47,10 @@ func sweepCells(d *sweep.Document, all []mark, mapped bool) []document.Block {
 		}
 		var reference document.Cell
 		if c.ToReference != nil {
-			reference = document.Cell{Text: factor(c.ToReference.Ratio) + "x", Interval: factorBounds(c.ToReference)}
+			reference = document.Cell{Text: RatioDigits(c.ToReference.Ratio) + "x", Interval: factorBounds(c.ToReference)}
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: c.Title}, {Text: metric(c)},
-			{Text: unit.Value(c.Unit, *topPoint(c).Value), Signs: codeSigns(all, cellCodes(c))},
+			{Text: unit.Value(c.Unit, *topPoint(c).Value), Signs: Signs(all, cellCodes(c))},
 			{Text: bestLevels(d, c)},
 			{Text: enoughText(d, c)}, {Text: surelyLevels(d, c)}, ratioCell(c.Gain), {Text: stops}, reference,
 			{Text: reached}}})
@@ -75,14 +75,14 @@ func metricsOf(d *sweep.Document) func(*sweep.Cell) string {
 }
 
 // gainOf is a ratio as a change with its interval: "+4.1% [+2.1, +9]".
-func gainOf(r *sweep.Ratio) string { return prose.Join(changeText(r.Ratio), ratioBounds(r)) }
+func gainOf(r *sweep.Ratio) string { return prose.Join(ChangeText(r.Ratio), ratioBounds(r)) }
 
 // ratioCell is a ratio as a change.
 func ratioCell(r *sweep.Ratio) document.Cell {
 	if r == nil {
 		return document.Cell{}
 	}
-	return document.Cell{Text: changeText(r.Ratio), Interval: ratioBounds(r)}
+	return document.Cell{Text: ChangeText(r.Ratio), Interval: ratioBounds(r)}
 }
 
 // Signs of levels.
@@ -166,7 +166,7 @@ func factorBounds(r *sweep.Ratio) string {
 	if !r.Known() {
 		return ""
 	}
-	return "[" + factor(*r.Lo) + ", " + factor(*r.Hi) + "]"
+	return "[" + RatioDigits(*r.Lo) + ", " + RatioDigits(*r.Hi) + "]"
 }
 
 // bare is a share in percent without the sign.
@@ -178,7 +178,7 @@ func ratioBounds(r *sweep.Ratio) string {
 	case r == nil || !r.Known() || *r.Lo == *r.Hi:
 		return ""
 	case r.Ratio >= 10 || r.Ratio <= 0.1 || *r.Hi >= 100:
-		return "[" + factor(*r.Lo) + ", " + factor(*r.Hi) + "]x"
+		return "[" + RatioDigits(*r.Lo) + ", " + RatioDigits(*r.Hi) + "]x"
 	}
 	return "[" + signed(*r.Lo, true) + ", " + signed(*r.Hi, true) + "]"
 }

@@ -21,7 +21,7 @@ func curveAnswer(d *sweep.Document, c *sweep.Curve) string {
 		if l.Reached == nil {
 			parts = append(parts, "no level keeps "+limit)
 		} else {
-			text := fmt.Sprintf("up to %s with %s, at %s", figureNamed(c.Rate, u, l.Reached.Value), limit,
+			text := fmt.Sprintf("up to %s with %s, at %s", FigureNamed(c.Rate, u, l.Reached.Value), limit,
 				setting(d, l.Level))
 			if l.Between.From != l.Level || l.Between.To != l.Level {
 				text += " (" + limitBetween(l.Between) + ")"
@@ -97,7 +97,7 @@ func estimatedCell(u lab.Unit, e *sweep.Estimated) document.Cell {
 func curvePlot(d *sweep.Document, c *sweep.Curve) document.Plot {
 	rate := lab.Metric(c.Rate).Unit
 	plot := document.Plot{Title: c.Title, Note: c.Direction + " " + c.Quantile + " over the rate reached",
-		X: document.Axis{Title: metricName(c.Rate), Unit: string(rate), Scale: document.Logarithmic},
+		X: document.Axis{Title: MetricName(c.Rate), Unit: string(rate), Scale: document.Logarithmic},
 		Y: document.Axis{Title: c.Direction + " latency " + c.Quantile, Unit: string(lab.Seconds),
 			Scale: document.Logarithmic}}
 	s := document.Series{Direction: c.Direction, Joined: true}
@@ -106,7 +106,7 @@ func curvePlot(d *sweep.Document, c *sweep.Curve) document.Plot {
 			continue
 		}
 		at := document.Point{At: p.Reached.Value, Value: p.Tail.Value, Name: setting(d, p.Level),
-			Text: figureNamed(c.Rate, rate, p.Reached.Value) + ", " + c.Quantile + " " + unit.Latency(p.Tail.Value)}
+			Text: FigureNamed(c.Rate, rate, p.Reached.Value) + ", " + c.Quantile + " " + unit.Latency(p.Tail.Value)}
 		if p.Tail.Known() {
 			at.Lo, at.Hi = p.Tail.Lo, p.Tail.Hi
 		}

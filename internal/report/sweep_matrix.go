@@ -233,7 +233,7 @@ func (m *sweepMatrix) table(name string, of func(*sweep.Cell) document.Cell,
 // wholeChange prints a ratio as a change in whole percent, as factor from ten on.
 func wholeChange(ratio float64) string {
 	if ratio >= 10 || ratio <= 0.1 {
-		return factor(ratio) + "x"
+		return RatioDigits(ratio) + "x"
 	}
 	return fmt.Sprintf("%+.0f%%", 100*(ratio-1))
 }

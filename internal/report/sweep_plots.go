@@ -40,7 +40,7 @@ func levelPlots(d *sweep.Document) document.Plots {
 func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
 	plot := document.Plot{Title: c.Title,
 		X: document.Axis{Title: d.Factor, Scale: document.Names},
-		Y: document.Axis{Title: metricName(c.Metric), Unit: string(c.Unit), Scale: document.Linear, From: new(float64)}}
+		Y: document.Axis{Title: MetricName(c.Metric), Unit: string(c.Unit), Scale: document.Linear, From: new(float64)}}
 	direction, _, _ := lab.CutMetric(c.Metric)
 	s := document.Series{Direction: direction, Joined: true}
 	most := 0.0
@@ -51,7 +51,7 @@ func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
 		}
 		most = max(most, *p.Value)
 		at := document.Point{At: float64(i), Value: *p.Value, Name: setting(d, p.Level),
-			Text: figureNamed(c.Metric, c.Unit, *p.Value), Codes: p.Warnings}
+			Text: FigureNamed(c.Metric, c.Unit, *p.Value), Codes: p.Warnings}
 		if p.Known() {
 			at.Lo, at.Hi = p.Lo, p.Hi
 			at.Text += ", " + unit.Value(c.Unit, *p.Lo) + " to " + unit.Value(c.Unit, *p.Hi)

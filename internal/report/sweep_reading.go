@@ -54,8 +54,8 @@ func sweepSureness(d *sweep.Document) []string {
 	}
 	lines := []string{fmt.Sprintf("%s. Levels are compared within a block; all statements about cells "+
 		"hold together with %s (each of %d intervals with %s).",
-		prose.Capital(prose.Count(d.Blocks, "block")), confidenceDigits(1-d.Alpha), d.Claims,
-		confidenceDigits(d.Confidence))}
+		prose.Capital(prose.Count(d.Blocks, "block")), Confidence(1-d.Alpha), d.Claims,
+		Confidence(d.Confidence))}
 	if d.Settled > 0 {
 		lines = append(lines,
 			fmt.Sprintf("Decided after %s, so that the rest of the budget went to the others: %s of %d. Both looks "+

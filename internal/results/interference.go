@@ -9,13 +9,14 @@ import (
 	"headroom/internal/interference"
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/report/staged"
 	"headroom/internal/store"
 )
 
 func interferenceResult(b *store.Bundle, _ report.Options) (ResultDocument, error) {
 	d, err := interferenceOf(b)
 	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {
-		return report.InterferenceDocument(d, o)
+		return staged.InterferenceDocument(d, o)
 	}}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/document"
 	"headroom/internal/report"
+	"headroom/internal/report/staged"
 	"headroom/internal/store"
 	"headroom/internal/summary"
 	"headroom/internal/visible"
@@ -64,7 +65,7 @@ func stagesOf(p *app.App, bundles []*store.Bundle, o report.Options) (map[string
 		if len(d.Stages) < 2 {
 			continue
 		}
-		of := report.StagesDocument(d, o)
+		of := staged.StagesDocument(d, o)
 		if !o.Serials {
 			of = summary.WithoutSerials(of, runs...)
 		}

@@ -5,6 +5,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/report/staged"
 	"headroom/internal/soak"
 	"headroom/internal/store"
 )
@@ -25,6 +26,6 @@ func soakResult(b *store.Bundle, _ report.Options) (ResultDocument, error) {
 	}
 	d := soak.Analyse(b.Run, all, warnings)
 	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {
-		return report.SoakDocument(d, o)
+		return staged.SoakDocument(d, o)
 	}}, err
 }

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/reference"
 	"headroom/internal/report"
+	"headroom/internal/report/staged"
 	"headroom/internal/stages"
 	"headroom/internal/store"
 )
@@ -28,7 +29,7 @@ type StagesOptions struct {
 // StagesResult is what is shown of stages, of one run or of several.
 func StagesResult(d stages.Document, runs []lab.Run) ResultDocument {
 	return ResultDocument{Published: d, Runs: runs, Document: func(o report.Options) document.Document {
-		return report.StagesDocument(d, o)
+		return staged.StagesDocument(d, o)
 	}}
 }
 

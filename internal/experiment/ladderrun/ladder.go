@@ -16,6 +16,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/report"
+	"headroom/internal/report/staged"
 	"headroom/internal/results"
 	"headroom/internal/rule"
 	"headroom/internal/store"
@@ -242,7 +243,7 @@ func termsOf(run lab.Run) ladder.Terms {
 // Result is a ladder in the shapes that results are shown in.
 func Result(d ladder.Document, runs ...lab.Run) results.ResultDocument {
 	return results.ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return report.LadderDocument(d, o)
+		return staged.LadderDocument(d, o)
 	}, Runs: runs}
 }
 

@@ -18,6 +18,7 @@ import (
 	"headroom/internal/layers"
 	"headroom/internal/prose"
 	"headroom/internal/report"
+	"headroom/internal/report/staged"
 	"headroom/internal/results"
 	"headroom/internal/store"
 )
@@ -284,6 +285,6 @@ func (s *layerRun) Report() error {
 	d := layers.Compare(list, cells, measured, warnings, s.notes)
 	return results.ShowResult(s.App, s.Store,
 		results.ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-			return report.LayersDocument(d, o)
+			return staged.LayersDocument(d, o)
 		}, Runs: s.runs()}, s.options.Result)
 }

@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/interference"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
 // InterferenceDocument says who takes from whom, what each keeps of what it does alone, and what they do together.
-func InterferenceDocument(d interference.Document, o Options) document.Document {
+func InterferenceDocument(d interference.Document, o report.Options) document.Document {
 	all := interferenceMarks(&d)
 	var names []string
 	for _, g := range d.Groups {
@@ -24,11 +25,11 @@ func InterferenceDocument(d interference.Document, o Options) document.Document 
 	add(document.Sentence{Role: document.Answer, Text: d.Answer.Text})
 	add(keptTable(&d, all)...)
 	add(togetherTable(&d)...)
-	add(warningBlocks(all)...)
+	add(report.WarningBlocks(all)...)
 	for _, n := range d.Notes {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
-	id := o.id(d.Run)
+	id := o.ID(d.Run)
 	add(document.Sentence{Role: document.Reading, Text: interferenceReading(&d)},
 		document.Command{What: "saved as " + id + "; once more", Text: "headroom net interference --resume " + id},
 		document.Command{What: "what may hold the machines back", Text: "headroom doctor " + id})
@@ -36,18 +37,18 @@ func InterferenceDocument(d interference.Document, o Options) document.Document 
 }
 
 // interferenceMarks numbers the warnings by code.
-func interferenceMarks(d *interference.Document) []mark {
-	var all []mark
+func interferenceMarks(d *interference.Document) []report.Mark {
+	var all []report.Mark
 	for _, w := range d.Warnings {
 		if len(w.Groups) == 0 {
-			all = addMark(all, summary.Warning{Warning: w.Warning}, nil, "")
+			all = report.AddMark(all, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
 		about := groupNames(d, w.Groups)
 		if w.About >= 0 && len(w.Groups) > 1 {
 			about = d.Groups[w.About].Name + " in " + about
 		}
-		all = addMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		all = report.AddMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
 			about)
 	}
 	return all
@@ -62,7 +63,7 @@ func groupNames(d *interference.Document, groups []int) string {
 }
 
 // keptTable has a row for each group, and a column for each that it was loaded beside.
-func keptTable(d *interference.Document, all []mark) []document.Block {
+func keptTable(d *interference.Document, all []report.Mark) []document.Block {
 	const title = "What each keeps of what it does alone"
 	t := document.Table{Name: title, Columns: []document.Column{{Title: "load", Kind: document.Words},
 		{Title: "alone", Kind: document.Number}}}
@@ -84,7 +85,7 @@ func keptTable(d *interference.Document, all []mark) []document.Block {
 			}
 		}
 		alone := rateCell(group.Alone)
-		alone.Signs = codeSigns(all, codes)
+		alone.Signs = report.Signs(all, codes)
 		row := []document.Cell{{Text: group.Name}, alone}
 		for _, c := range columns {
 			cell := document.Cell{}
@@ -170,5 +171,5 @@ func interferenceReading(d *interference.Document) string {
 	return fmt.Sprintf("Kept is the rate beside others as a share of the same one alone in the same pass. Who loses "+
 		"does more than %g%% less for sure; all %s of %d passes hold together with %s. Rates are those of the "+
 		"seconds in which all were running.", 100*d.Margin, prose.Count(d.Claims, "verdict"), d.Passes,
-		confidenceDigits(1-d.Alpha))
+		report.Confidence(1-d.Alpha))
 }

@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	"headroom/internal/layers"
 	"headroom/internal/prose"
 	"headroom/internal/render"
+	"headroom/internal/report"
 )
 
 func TestLayersAreTold(t *testing.T) {
@@ -36,7 +37,7 @@ func TestLayersAreTold(t *testing.T) {
 		var b strings.Builder
 		d := layers.Compare(stack, []layers.Cell{cell}, measured(c.crypt), nil,
 			[]string{"2 cells that write were left out"})
-		if err := render.Text(&b, LayersDocument(d, Options{Options: render.Options{Width: 80}}),
+		if err := render.Text(&b, LayersDocument(d, report.Options{Options: render.Options{Width: 80}}),
 			render.Options{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +89,7 @@ func TestWarningsOfLayersAreMarked(t *testing.T) {
 		d := layers.Compare(stack, []layers.Cell{cell}, measured, c.warnings, nil)
 		for _, width := range []int{40, 80, 160} {
 			b.Reset()
-			if err := render.Text(&b, LayersDocument(d, Options{Options: render.Options{Width: width}}),
+			if err := render.Text(&b, LayersDocument(d, report.Options{Options: render.Options{Width: width}}),
 				render.Options{Width: width}); err !=
 				nil {
 				t.Fatal(err)

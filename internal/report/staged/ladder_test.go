@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"headroom/internal/ladder"
 	"headroom/internal/prose"
 	"headroom/internal/render"
+	"headroom/internal/report"
 )
 
 // sharedLink is a ladder of four drives behind a link that carries less than the four of them.
@@ -62,7 +63,7 @@ func sharedLink() ladder.Document {
 func TestALadderIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder
-		if err := render.Text(&b, LadderDocument(sharedLink(), Options{Options: render.Options{Width: width}}),
+		if err := render.Text(&b, LadderDocument(sharedLink(), report.Options{Options: render.Options{Width: width}}),
 			render.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +125,7 @@ func throughGuest() ladder.Document {
 func TestALadderThroughAGuestIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder
-		if err := render.Text(&b, LadderDocument(throughGuest(), Options{Options: render.Options{Width: width}}),
+		if err := render.Text(&b, LadderDocument(throughGuest(), report.Options{Options: render.Options{Width: width}}),
 			render.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"math"

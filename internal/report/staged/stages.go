@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"fmt"
@@ -8,17 +8,18 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/stages"
 )
 
 // StagesDocument says what weakens the table of a run with stages in a line, has that table with the shares of other
 // stages, the sentences of what was found, and how published tables agree.
-func StagesDocument(d stages.Document, o Options) document.Document {
+func StagesDocument(d stages.Document, o report.Options) document.Document {
 	all := stagesMarks(&d)
-	id := o.id(d.Run)
+	id := o.ID(d.Run)
 	out := document.Document{Title: "Stages of run " + id}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
-	add(document.Sentence{Role: document.Answer, Text: prose.Join(stagesHeadline(&d), codeSigns(all,
+	add(document.Sentence{Role: document.Answer, Text: prose.Join(stagesHeadline(&d), report.Signs(all,
 		stagesOfAll(&d)))})
 	var list document.List
 	for _, s := range d.Stages {
@@ -46,17 +47,17 @@ func StagesDocument(d stages.Document, o Options) document.Document {
 }
 
 // stagesWarnings are all sentences of what is wrong with these tables, and the first few of other warnings.
-func stagesWarnings(all []mark) []document.Block {
+func stagesWarnings(all []report.Mark) []document.Block {
 	ours := []string{"unlike-pair", "label-differs", "published-differs", "at-one-of-several", "above-ceiling",
 		"samples-above-ceiling", "maxima-above-ceiling", "writes-by-cache"}
-	blocks := warningBlocks(all)
+	blocks := report.WarningBlocks(all)
 	for i, m := range all {
 		w := blocks[i].(document.Warning)
-		if !slices.Contains(ours, m.code) {
+		if !slices.Contains(ours, m.Code) {
 			continue
 		}
 		w.Apart = true
-		tail := sharedTail(m.texts)
+		tail := sharedTail(m.Texts)
 		for j := range w.Texts {
 			w.Texts[j].About = w.Texts[j].All
 			if j > 0 {
@@ -69,7 +70,7 @@ func stagesWarnings(all []mark) []document.Block {
 }
 
 // stagesTable has the rows below what was run in them, apart from loads that are not set against them.
-func stagesTable(d *stages.Document, all []mark) document.Table {
+func stagesTable(d *stages.Document, all []report.Mark) document.Table {
 	shared := stagesShared(d)
 	// Where there is no room the figures go that can be worked out of the bytes, then intervals; the shares stay as
 	// long as they can.
@@ -101,7 +102,7 @@ func stagesTable(d *stages.Document, all []mark) document.Table {
 		own := slices.DeleteFunc(slices.Clone(r.Warnings), func(code string) bool {
 			return slices.Contains(shared, code)
 		})
-		row.Cells = append(row.Cells, document.Cell{Signs: codeSigns(all, own)})
+		row.Cells = append(row.Cells, document.Cell{Signs: report.Signs(all, own)})
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -147,7 +148,7 @@ func shareCell(r *stages.Row, of string) document.Cell {
 
 // publishedTable says how a published table agrees, row by row: what ran, and which figures are not those that were
 // measured.
-func publishedTable(d *stages.Document, number int, all []mark) []document.Block {
+func publishedTable(d *stages.Document, number int, all []report.Mark) []document.Block {
 	p := d.Published[number]
 	title := "published"
 	if p.Name != "" {
@@ -185,7 +186,7 @@ func publishedTable(d *stages.Document, number int, all []mark) []document.Block
 				codes = append(codes, f.Code)
 			}
 		}
-		cells[len(cells)-1].Signs = codeSigns(all, codes)
+		cells[len(cells)-1].Signs = report.Signs(all, codes)
 		t.Rows = append(t.Rows, document.Row{Cells: cells})
 	}
 	return []document.Block{document.Heading{Text: fmt.Sprintf("%s, %s: %d agree to their last digit with what was "+

@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/stages"
 	"headroom/internal/summary"
 )
@@ -109,19 +110,19 @@ func stagesOfAll(d *stages.Document) []string {
 }
 
 // stagesMarks numbers the findings by code.
-func stagesMarks(d *stages.Document) []mark {
-	var out []mark
+func stagesMarks(d *stages.Document) []report.Mark {
+	var out []report.Mark
 	for _, f := range d.Findings {
 		w := summary.Warning{Warning: f.Warning, Repetitions: f.Repetitions}
 		switch {
 		case len(f.Published) > 0:
-			out = addMark(out, w, &summary.Cell{N: f.N}, publishedIn(d, f))
+			out = report.AddMark(out, w, &summary.Cell{N: f.N}, publishedIn(d, f))
 		case len(f.Rows) == 0:
-			out = addMark(out, w, nil, "")
+			out = report.AddMark(out, w, nil, "")
 		}
 		for _, i := range f.Rows {
 			if len(f.Published) == 0 {
-				out = addMark(out, w, &summary.Cell{N: f.N}, d.Rows[i].Title+" in "+d.Rows[i].Stage)
+				out = report.AddMark(out, w, &summary.Cell{N: f.N}, d.Rows[i].Title+" in "+d.Rows[i].Stage)
 			}
 		}
 	}
@@ -147,10 +148,10 @@ func publishedIn(d *stages.Document, f stages.Finding) string {
 }
 
 // sharedTail is what all sentences end with, from a semicolon on: what the figures before it mean is said once.
-func sharedTail(texts []markedText) string {
-	for i := range texts[0].text {
-		tail := texts[0].text[i:]
-		without := func(t markedText) bool { return !strings.HasSuffix(t.text, tail) }
+func sharedTail(texts []report.MarkedText) string {
+	for i := range texts[0].Text {
+		tail := texts[0].Text[i:]
+		without := func(t report.MarkedText) bool { return !strings.HasSuffix(t.Text, tail) }
 		if strings.HasPrefix(tail, "; ") && !slices.ContainsFunc(texts, without) {
 			return tail
 		}

@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"fmt"
@@ -8,17 +8,18 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/ladder"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
 // LadderDocument says which rung falls short first, has a table of all rungs for each load, and what weakens it.
-func LadderDocument(d ladder.Document, o Options) document.Document {
+func LadderDocument(d ladder.Document, o report.Options) document.Document {
 	all := ladderMarks(&d)
 	top := d.Rungs[len(d.Rungs)-1].Name
 	out := document.Document{Title: "Ladder from " + d.Rungs[0].Name + " to " + top}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
-	add(document.Sentence{Role: document.Answer, Text: prose.Join(d.Answer.Text, codeSigns(all, answerCodes(&d)))})
+	add(document.Sentence{Role: document.Answer, Text: prose.Join(d.Answer.Text, report.Signs(all, answerCodes(&d)))})
 	answered := func(rung int, cell string) bool {
 		return d.Answer.Rung != nil && *d.Answer.Rung == rung && d.Answer.Cell == cell
 	}
@@ -37,7 +38,7 @@ func LadderDocument(d ladder.Document, o Options) document.Document {
 	for i := range d.Rungs[0].Cells {
 		add(ladderTable(&d, i, all)...)
 	}
-	add(warningBlocks(all)...)
+	add(report.WarningBlocks(all)...)
 	for _, n := range d.Notes {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
@@ -46,7 +47,7 @@ func LadderDocument(d ladder.Document, o Options) document.Document {
 	}
 	var ids []string
 	for _, r := range d.Rungs {
-		id := o.id(r.Run)
+		id := o.ID(r.Run)
 		if !slices.Contains(ids, id) { // a network's rungs are one run
 			ids = append(ids, id)
 		}
@@ -77,12 +78,12 @@ func elsewhereLines(d *ladder.Document) []string {
 }
 
 // ladderMarks numbers the warnings of all rungs by code, in the order of the rungs.
-func ladderMarks(d *ladder.Document) []mark {
+func ladderMarks(d *ladder.Document) []report.Mark {
 	titles := map[string]string{}
 	for _, c := range d.Rungs[0].Cells {
 		titles[c.Cell] = c.Title
 	}
-	var out []mark
+	var out []report.Mark
 	for _, w := range d.Warnings {
 		if !taintsShown(d, w) {
 			continue
@@ -91,7 +92,7 @@ func ladderMarks(d *ladder.Document) []mark {
 		if w.Cell != "" {
 			about = titles[w.Cell] + " on " + about
 		}
-		out = addMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
 			about)
 	}
 	return out
@@ -148,10 +149,10 @@ func verdictWord(r *ladder.Rung, c *ladder.Cell) string {
 }
 
 // ladderTable shows one load on all rungs.
-func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
+func ladderTable(d *ladder.Document, load int, all []report.Mark) []document.Block {
 	first := d.Rungs[0].Cells[load]
 	shared := sharedMarks(d, load)
-	title := first.Title + ", " + metricName(first.Metric)
+	title := first.Title + ", " + report.MetricName(first.Metric)
 	t := document.Table{Name: title, Columns: []document.Column{
 		{Title: "rung", Kind: document.Words},
 		{Title: "rate", Kind: document.Number, DropInterval: 5},
@@ -173,7 +174,7 @@ func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 		own := slices.DeleteFunc(slices.Clone(c.Warnings), func(code string) bool {
 			return slices.Contains(shared, code)
 		})
-		rate := document.Cell{Text: document.Absent, Signs: codeSigns(all, own), Value: c.Center, Lo: c.Lo, Hi: c.Hi,
+		rate := document.Cell{Text: document.Absent, Signs: report.Signs(all, own), Value: c.Center, Lo: c.Lo, Hi: c.Hi,
 			Unit: string(c.Unit)}
 		if c.Center != nil {
 			rate.Text = unit.Value(c.Unit, *c.Center)
@@ -206,7 +207,7 @@ func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 			Strong: d.Answer.Rung != nil && d.Answer.Cell == first.Cell && i == *d.Answer.Rung,
 		})
 	}
-	return []document.Block{document.Heading{Text: prose.Join(title, codeSigns(all, shared))}, t}
+	return []document.Block{document.Heading{Text: prose.Join(title, report.Signs(all, shared))}, t}
 }
 
 // rungTitle is a rung with what it is, where its name does not say so.
@@ -253,9 +254,9 @@ func ladderReading(d *ladder.Document) string {
 		promised, 100*d.Margin)
 	if d.Claims > 0 {
 		text += fmt.Sprintf("; all %s of %d passes hold together with %s", prose.Count(d.Claims, "verdict"), d.Passes,
-			confidenceDigits(1-d.Alpha))
+			report.Confidence(1-d.Alpha))
 	}
-	text += ". Intervals of rates hold with " + confidenceDigits(0.95) + " each."
+	text += ". Intervals of rates hold with " + report.Confidence(0.95) + " each."
 	if len(d.Guests) > 0 {
 		text += " Promised to a guest's disk is what its data lies on, to one without storage what the others lie " +
 			"on. Where one without storage falls short too, it is the interface (virtio, NVMe); else the storage " +

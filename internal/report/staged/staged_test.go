@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"strings"
@@ -10,6 +10,7 @@ import (
 	"headroom/internal/layers"
 	"headroom/internal/render"
 	"headroom/internal/render/rendertest"
+	"headroom/internal/report"
 	"headroom/internal/summary"
 )
 
@@ -60,18 +61,18 @@ func sharedCeiling() interference.Document {
 
 // Each kind of result of stages comes in every format.
 func TestStagedInEveryFormat(t *testing.T) {
-	for name, build := range map[string]func(Options) document.Document{
-		"layers":       func(o Options) document.Document { return LayersDocument(stackedLayers(), o) },
-		"interference": func(o Options) document.Document { return InterferenceDocument(sharedCeiling(), o) },
-		"ladder":       func(o Options) document.Document { return LadderDocument(sharedLink(), o) },
-		"ladder-guest": func(o Options) document.Document { return LadderDocument(throughGuest(), o) },
-		"stages":       func(o Options) document.Document { return StagesDocument(asPublished(t), o) },
-		"stages-odd":   func(o Options) document.Document { return StagesDocument(oddStages(), o) },
-		"soak":         func(o Options) document.Document { return SoakDocument(fullCache(), o) },
-		"soak-odd":     func(o Options) document.Document { return SoakDocument(oddSoak(), o) },
+	for name, build := range map[string]func(report.Options) document.Document{
+		"layers":       func(o report.Options) document.Document { return LayersDocument(stackedLayers(), o) },
+		"interference": func(o report.Options) document.Document { return InterferenceDocument(sharedCeiling(), o) },
+		"ladder":       func(o report.Options) document.Document { return LadderDocument(sharedLink(), o) },
+		"ladder-guest": func(o report.Options) document.Document { return LadderDocument(throughGuest(), o) },
+		"stages":       func(o report.Options) document.Document { return StagesDocument(asPublished(t), o) },
+		"stages-odd":   func(o report.Options) document.Document { return StagesDocument(oddStages(), o) },
+		"soak":         func(o report.Options) document.Document { return SoakDocument(fullCache(), o) },
+		"soak-odd":     func(o report.Options) document.Document { return SoakDocument(oddSoak(), o) },
 	} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
-			return build(Options{Options: o})
+			return build(report.Options{Options: o})
 		})
 	}
 }
@@ -79,8 +80,8 @@ func TestStagedInEveryFormat(t *testing.T) {
 // stagedPages are documents with pictures, usual and odd.
 func stagedPages(t *testing.T) map[string]document.Document {
 	return map[string]document.Document{
-		"stages":     StagesDocument(asPublished(t), Options{}),
-		"odd stages": StagesDocument(oddStages(), Options{}),
+		"stages":     StagesDocument(asPublished(t), report.Options{}),
+		"odd stages": StagesDocument(oddStages(), report.Options{}),
 	}
 }
 
@@ -92,8 +93,8 @@ func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
 	run := lab.Run{Targets: []lab.RunTarget{
 		{Facts: []lab.Fact{{Key: "disk.serial", About: "nvme0n1", Value: "SERIAL-1"}}}}}
 	for _, f := range render.Formats() {
-		for hidden, d := range map[bool]document.Document{false: LayersDocument(stackedLayers(), Options{}),
-			true: summary.WithoutSerials(LayersDocument(stackedLayers(), Options{}), run)} {
+		for hidden, d := range map[bool]document.Document{false: LayersDocument(stackedLayers(), report.Options{}),
+			true: summary.WithoutSerials(LayersDocument(stackedLayers(), report.Options{}), run)} {
 			var b strings.Builder
 			if err := f.Write(&b, d, render.Options{Width: 200}); err != nil {
 				t.Fatal(err)

@@ -1,6 +1,6 @@
 //go:build system
 
-package report
+package staged
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package report
+package staged
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/soak"
 	"headroom/internal/stat"
 	"headroom/internal/summary"
@@ -16,7 +17,7 @@ import (
 )
 
 // SoakDocument says whether a load keeps its rate for hours, when it changed, and what it is in the end.
-func SoakDocument(d soak.Document, o Options) document.Document {
+func SoakDocument(d soak.Document, o report.Options) document.Document {
 	where := d.Job + " on " + d.Place.Path
 	if name := (lab.RunTarget{Target: d.Target}).Remote(); name != "" {
 		where += " of " + name
@@ -24,13 +25,13 @@ func SoakDocument(d soak.Document, o Options) document.Document {
 	out := document.Document{Title: "Soak of " + where}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
 	add(document.Sentence{Role: document.Subject, Text: soakSubject(&d, where)})
-	var all []mark
+	var all []report.Mark
 	for _, w := range d.Warnings {
 		if w.N == 0 {
-			all = addMark(all, summary.Warning{Warning: w.Warning}, nil, "")
+			all = report.AddMark(all, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
-		all = addMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		all = report.AddMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
 			"the rounds")
 	}
 	for i := range d.Metrics {
@@ -43,9 +44,9 @@ func SoakDocument(d soak.Document, o Options) document.Document {
 	if t := soakSteps(&d); len(t.Rows) > 0 {
 		add(document.Heading{Text: t.Name}, t)
 	}
-	add(warningBlocks(all)...)
+	add(report.WarningBlocks(all)...)
 	add(document.Sentence{Role: document.Reading, Text: soakReading(&d)})
-	add(savedAs(d.Run, o)...)
+	add(report.SavedAs(d.Run, o)...)
 	return out
 }
 
@@ -64,10 +65,10 @@ func secondsText(seconds float64) string {
 
 // soakAnswer is the verdict on a metric in a sentence.
 func soakAnswer(m *soak.Metric) string {
-	name := metricName(m.Name)
+	name := report.MetricName(m.Name)
 	lasting := "not steady in the end"
 	if m.Lasting != nil {
-		lasting = "steady at " + figureNamed(m.Name, m.Unit, m.Lasting.Value)
+		lasting = "steady at " + report.FigureNamed(m.Name, m.Unit, m.Lasting.Value)
 		if *m.SteadyFrom > 0 {
 			lasting += " from " + secondsText(*m.SteadyFrom) + " on"
 		}
@@ -80,7 +81,7 @@ func soakAnswer(m *soak.Metric) string {
 			prose.Count(len(m.Steps), "step"), lasting)
 	case soak.Falls, soak.Rises:
 		return fmt.Sprintf("%s %s from %s to %s, %s; %s", name, m.Verdict, unit.Value(m.Unit, *m.First),
-			figureNamed(m.Name, m.Unit, *m.Last), soakChangeText(*m.Change), lasting)
+			report.FigureNamed(m.Name, m.Unit, *m.Last), soakChangeText(*m.Change), lasting)
 	}
 	text := fmt.Sprintf("whether %s changes is undecided after %s", name, prose.Count(len(m.Rounds), "round"))
 	if m.Change != nil {
@@ -99,9 +100,9 @@ func soakChange(c *soak.Change) document.Cell {
 	if c == nil {
 		return document.Cell{Text: document.Absent}
 	}
-	cell := document.Cell{Text: changeText(c.Ratio), Value: &c.Ratio, Lo: c.Lo, Hi: c.Hi, Unit: "1"}
+	cell := document.Cell{Text: report.ChangeText(c.Ratio), Value: &c.Ratio, Lo: c.Lo, Hi: c.Hi, Unit: "1"}
 	if c.Lo != nil {
-		cell.Interval = changeBounds(&compare.Change{Ratio: c.Ratio, Bounds: compare.Bounds{Lo: c.Lo, Hi: c.Hi}})
+		cell.Interval = report.ChangeBounds(&compare.Change{Ratio: c.Ratio, Bounds: compare.Bounds{Lo: c.Lo, Hi: c.Hi}})
 	}
 	return cell
 }
@@ -116,14 +117,14 @@ func soakPlots(d *soak.Document) document.Plots {
 		s := document.Series{Direction: direction}
 		for _, r := range m.Rounds {
 			s.Points = append(s.Points, document.Point{At: r.At / 60, Value: r.Value,
-				Text: figureNamed(m.Name, m.Unit, r.Value)})
+				Text: report.FigureNamed(m.Name, m.Unit, r.Value)})
 		}
-		p := document.Plot{Title: metricName(m.Name), Note: string(m.Verdict),
+		p := document.Plot{Title: report.MetricName(m.Name), Note: string(m.Verdict),
 			X: document.Axis{Title: "minutes since the start", Unit: string(lab.Count), Scale: document.Linear},
-			Y: document.Axis{Title: metricName(m.Name), Unit: string(m.Unit), Scale: document.Linear,
+			Y: document.Axis{Title: report.MetricName(m.Name), Unit: string(m.Unit), Scale: document.Linear,
 				From: new(float64)}}
 		for _, step := range m.Steps {
-			p.Marks = append(p.Marks, document.Mark{At: step.At / 60, Text: changeText(step.Change.Ratio)})
+			p.Marks = append(p.Marks, document.Mark{At: step.At / 60, Text: report.ChangeText(step.Change.Ratio)})
 		}
 		s.Levels = soakLevels(m)
 		p.Series = []document.Series{s}
@@ -149,7 +150,7 @@ func soakLevels(m *soak.Metric) (levels []document.Level) {
 }
 
 // soakTable has a row for each metric.
-func soakTable(d *soak.Document, all []mark) document.Table {
+func soakTable(d *soak.Document, all []report.Mark) document.Table {
 	t := document.Table{Name: "What became of it", Columns: []document.Column{
 		{Title: "metric", Kind: document.Words}, {Title: "first quarter", Kind: document.Number, Drop: 2},
 		{Title: "last quarter", Kind: document.Number, Drop: 3},
@@ -174,7 +175,7 @@ func soakTable(d *soak.Document, all []mark) document.Table {
 			}
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{
-			{Text: metricName(m.Name), Signs: codeSigns(all, codes)}, soakFigure(m, m.First), soakFigure(m, m.Last),
+			{Text: report.MetricName(m.Name), Signs: report.Signs(all, codes)}, soakFigure(m, m.First), soakFigure(m, m.Last),
 			soakChange(m.Change), lasting, since, {Text: string(m.Verdict), Tone: soakTone(m)}}})
 	}
 	return t
@@ -209,7 +210,7 @@ func soakSteps(d *soak.Document) document.Table {
 		for k := range m.Steps {
 			s := &m.Steps[k]
 			at := document.Cell{Text: secondsText(s.At), Value: &s.At, Unit: string(lab.Seconds)}
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: metricName(m.Name)}, at,
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: report.MetricName(m.Name)}, at,
 				soakFigure(m, &s.Before), soakFigure(m, &s.After), soakChange(&s.Change)}})
 		}
 	}
@@ -221,6 +222,6 @@ func soakReading(d *soak.Document) string {
 	return fmt.Sprintf("The first quarter of the rounds is compared with the last; a change within %g%% counts as "+
 		"none, and all verdicts hold together with %s. Steps are proved changes of more than that from one round to "+
 		"the next. Steady is what SNIA calls so: fifths of the rounds since the last step stay within %s of their "+
-		"mean, and their line moves by at most %s.", 100*d.Margin, confidenceDigits(1-d.Alpha),
+		"mean, and their line moves by at most %s.", 100*d.Margin, report.Confidence(1-d.Alpha),
 		unit.Percent(stat.SteadyRange), unit.Percent(stat.SteadyRise))
 }
