@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/prose"
-	"headroom/internal/report"
+	"headroom/internal/report/runs"
 )
 
 // OutputFormat is a format that a command writes, and the suffix of its files.
@@ -17,7 +17,7 @@ type OutputFormat struct{ Name, Suffix string }
 // ReportFormats are those that show a run.
 func ReportFormats() []OutputFormat {
 	var list []OutputFormat
-	for _, f := range report.Formats() {
+	for _, f := range runs.Formats() {
 		list = append(list, OutputFormat{f.Name, f.Extension})
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/report"
+	"headroom/internal/report/runs"
 	"headroom/internal/results"
 	"headroom/internal/store"
 )
@@ -64,7 +65,7 @@ numbers, addresses, host and user names are hidden, also in the raw output of lo
 
 func formatHelp() string {
 	var b strings.Builder
-	for _, f := range report.Formats() {
+	for _, f := range runs.Formats() {
 		fmt.Fprintf(&b, "  %-12s %s\n", f.Name, f.Title)
 	}
 	fmt.Fprintf(&b, "  %-12s %s\n", "run", "everything, raw output included, as one file")

@@ -1,25 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"headroom/internal/compare"
 )
-
-// ratioText prints a ratio: "0.61x [0.59, 0.63]".
-func ratioText(ratio float64, b compare.Bounds) string {
-	if !b.Known() {
-		return RatioDigits(ratio) + "x"
-	}
-	show := RatioDigits
-	if max(math.Abs(*b.Lo-1), math.Abs(*b.Hi-1)) >= 0.0995 && math.Abs(ratio-1) < 0.0995 {
-		show = func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) } // a third digit would say nothing
-	}
-	return fmt.Sprintf("%sx [%s, %s]", show(ratio), show(*b.Lo), show(*b.Hi))
-}
 
 // RatioDigits prints a ratio with the digits that tell it from one.
 func RatioDigits(v float64) string {
@@ -41,11 +28,11 @@ func ChangeText(ratio float64) string {
 	if ratio >= 10 || ratio <= 0.1 {
 		return RatioDigits(ratio) + "x"
 	}
-	return signed(ratio, false) + "%"
+	return SignedPercent(ratio, false) + "%"
 }
 
-// signed is a change in percent with its sign.
-func signed(ratio float64, short bool) string {
+// SignedPercent is a change in percent with its sign.
+func SignedPercent(ratio float64, short bool) string {
 	p := (ratio - 1) * 100
 	digits := 1
 	if math.Abs(p) >= 99.5 || short && math.Abs(p) >= 9.95 {
@@ -69,7 +56,7 @@ func ChangeBounds(c *compare.Change) string {
 	case c.Ratio >= 10 || c.Ratio <= 0.1 || *c.Hi >= 100:
 		return "[" + RatioDigits(*c.Lo) + ", " + RatioDigits(*c.Hi) + "]x"
 	}
-	return "[" + signed(*c.Lo, true) + ", " + signed(*c.Hi, true) + "]"
+	return "[" + SignedPercent(*c.Lo, true) + ", " + SignedPercent(*c.Hi, true) + "]"
 }
 
 // Confidence keeps the digits that tell a high confidence from certainty: 95%, 99.4%, 99.97%.

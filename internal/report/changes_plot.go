@@ -11,27 +11,27 @@ import (
 	"headroom/internal/prose"
 )
 
-// plottedChange is a ratio with its interval, as a row of a picture.
-type plottedChange struct {
-	// name stands beside the row, and of is what else tells it from others.
-	name, of string
-	// direction has a colour and a sign of its own.
-	direction string
-	ratio     float64
-	lo, hi    *float64
-	// margin is the largest change that counts as none.
-	margin float64
-	// decided says that there is a verdict.
-	decided bool
-	text    string
-	codes   []string
+// PlottedChange is a ratio with its interval, as a row of a picture.
+type PlottedChange struct {
+	// Name stands beside the row, and of is what else tells it from others.
+	Name, Of string
+	// Direction has a colour and a sign of its own.
+	Direction string
+	Ratio     float64
+	Lo, Hi    *float64
+	// Margin is the largest change that counts as none.
+	Margin float64
+	// Decided says that there is a verdict.
+	Decided bool
+	Text    string
+	Codes   []string
 }
 
 // maxPlottedChanges is how many rows a picture of changes has: more are read in the table.
 const maxPlottedChanges = 60
 
-// changesPlot has a row for each change of a metric, before what counts as none.
-func changesPlot(title, metric string, better lab.Better, rows []plottedChange) document.Plot {
+// ChangesPlot has a row for each change of a metric, before what counts as none.
+func ChangesPlot(title, metric string, better lab.Better, rows []PlottedChange) document.Plot {
 	p := document.Plot{Title: title, Tabled: true,
 		X:          document.Axis{Title: "change of " + metric, Scale: document.Ratio},
 		Y:          document.Axis{Scale: document.Names},
@@ -46,12 +46,12 @@ func changesPlot(title, metric string, better lab.Better, rows []plottedChange) 
 	series := map[string]document.Series{}
 	for i, r := range rows {
 		at := float64(i)
-		p.Y.Names = append(p.Y.Names, r.name)
-		p.Bands = append(p.Bands, document.Band{From: at - 0.5, To: at + 0.5, Lo: 1 / (1 + r.margin), Hi: 1 + r.margin})
-		s := series[r.direction]
-		s.Direction, s.Points = r.direction, append(s.Points, document.Point{At: at, Value: r.ratio, Lo: r.lo, Hi: r.hi,
-			Name: prose.Join(r.of, r.name), Text: r.text, Codes: r.codes, Faint: !r.decided})
-		series[r.direction] = s
+		p.Y.Names = append(p.Y.Names, r.Name)
+		p.Bands = append(p.Bands, document.Band{From: at - 0.5, To: at + 0.5, Lo: 1 / (1 + r.Margin), Hi: 1 + r.Margin})
+		s := series[r.Direction]
+		s.Direction, s.Points = r.Direction, append(s.Points, document.Point{At: at, Value: r.Ratio, Lo: r.Lo, Hi: r.Hi,
+			Name: prose.Join(r.Of, r.Name), Text: r.Text, Codes: r.Codes, Faint: !r.Decided})
+		series[r.Direction] = s
 	}
 	p.X.From, p.X.To, p.X.Clipped = changesShown(rows)
 	for _, direction := range slices.Sorted(maps.Keys(series)) {
@@ -62,11 +62,11 @@ func changesPlot(title, metric string, better lab.Better, rows []plottedChange) 
 
 // changesShown is where a picture of changes ends that would show little of most of them otherwise: at four times, or
 // four times as far as half of them reach. One that shows all ends where they do.
-func changesShown(rows []plottedChange) (from, to *float64, clipped bool) {
+func changesShown(rows []PlottedChange) (from, to *float64, clipped bool) {
 	const far = 4
 	var logs []float64
 	for _, r := range rows {
-		logs = append(logs, math.Abs(math.Log(r.ratio)))
+		logs = append(logs, math.Abs(math.Log(r.Ratio)))
 	}
 	slices.Sort(logs)
 	limit := max(math.Log(far), far*logs[(len(logs)-1)/2])
@@ -75,7 +75,7 @@ func changesShown(rows []plottedChange) (from, to *float64, clipped bool) {
 	}
 	lo, hi := 1.0, 1.0
 	for _, r := range rows {
-		lo, hi = min(lo, r.ratio, 1/(1+2*r.margin)), max(hi, r.ratio, 1+2*r.margin)
+		lo, hi = min(lo, r.Ratio, 1/(1+2*r.Margin)), max(hi, r.Ratio, 1+2*r.Margin)
 	}
 	lo, hi = max(lo, math.Exp(-limit)), min(hi, math.Exp(limit))
 	return &lo, &hi, true

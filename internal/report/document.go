@@ -10,7 +10,7 @@ func WarningBlocks(all []Mark) []document.Block {
 	const most = 3
 	var blocks []document.Block
 	for _, m := range all {
-		w := document.Warning{Sign: m.sign(), Code: m.Code, Explained: explained(m.Code)}
+		w := document.Warning{Sign: m.Sign(), Code: m.Code, Explained: Explained(m.Code)}
 		for _, t := range m.Texts {
 			w.Texts = append(w.Texts, document.WarningText{Text: t.Text, About: t.about(most),
 				All: t.about(len(t.cells))})
@@ -20,8 +20,8 @@ func WarningBlocks(all []Mark) []document.Block {
 	return blocks
 }
 
-// sentences are texts of one role.
-func sentences(role document.Role, texts []string) []document.Block {
+// Sentences are texts of one role.
+func Sentences(role document.Role, texts []string) []document.Block {
 	var blocks []document.Block
 	for _, text := range texts {
 		blocks = append(blocks, document.Sentence{Role: role, Text: text})

@@ -1,22 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
-	"headroom/internal/document"
 	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
-
-// shown prints the number of a metric, or the sign for an absent one.
-func shown(m *summary.Metric) string {
-	if m == nil {
-		return document.Absent
-	}
-	return unit.Value(m.Unit, m.Shown())
-}
 
 // spread is half of the interval as a share of the number shown, towards the side that is further away, so that the
 // number plus or minus it never promises more than the interval. It is false without an interval.
@@ -28,8 +18,8 @@ func spread(m *summary.Metric) (float64, bool) {
 	return math.Max(math.Abs(m.Hi-v), math.Abs(v-m.Lo)) / math.Abs(v), true
 }
 
-// spreadText prints the spread: "±1.2%"; empty without an interval.
-func spreadText(m *summary.Metric) string {
+// SpreadText prints the spread: "±1.2%"; empty without an interval.
+func SpreadText(m *summary.Metric) string {
 	share, known := spread(m)
 	if !known {
 		return ""
@@ -39,6 +29,3 @@ func spreadText(m *summary.Metric) string {
 	}
 	return "±" + unit.Percent(share)
 }
-
-// confidenceText rounds down, so that 99.6% is not called certain.
-func confidenceText(c float64) string { return fmt.Sprintf("%.0f%%", math.Floor(c*100+1e-9)) }

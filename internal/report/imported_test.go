@@ -19,7 +19,10 @@ import (
 	"headroom/internal/reference"
 	"headroom/internal/render"
 	"headroom/internal/report"
+	"headroom/internal/report/compared"
+	"headroom/internal/report/runs"
 	"headroom/internal/report/staged"
+	"headroom/internal/report/varied"
 	"headroom/internal/stages"
 	"headroom/internal/summary"
 	"headroom/internal/sweep"
@@ -103,7 +106,7 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, format := range report.Formats() {
+		for _, format := range runs.Formats() {
 			var out bytes.Buffer
 			if err := format.Write(&out, []summary.Run{s, s}, report.Options{}); err != nil || out.Len() == 0 {
 				t.Errorf("%s: %d bytes, %v", format.Name, out.Len(), err)
@@ -114,7 +117,7 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 		other.ID = "7KQ4M2X9TE"
 		d := compare.Compare(knowledge, side, []compare.Run{other}, compare.Options{})
 		for _, format := range render.Formats() {
-			compared := report.CompareDocument(d, report.Options{})
+			compared := compared.CompareDocument(d, report.Options{})
 			if err := format.Write(io.Discard, compared, render.Options{}); err != nil {
 				t.Errorf("compared, %s: %v", format.Name, err)
 			}
@@ -135,7 +138,7 @@ func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition
 		}
 		d.AddPublished(scores)
 		for _, format := range render.Formats() {
-			of := report.SweepDocument(d, report.Options{})
+			of := varied.SweepDocument(d, report.Options{})
 			if err := format.Write(io.Discard, of, render.Options{}); err != nil {
 				t.Errorf("by %s, %s: %v", factor, format.Name, err)
 			}

@@ -12,7 +12,7 @@ func Signs(all []Mark, codes []string) string {
 	var signs []string
 	for _, m := range all {
 		if slices.Contains(codes, m.Code) {
-			signs = append(signs, m.sign())
+			signs = append(signs, m.Sign())
 		}
 	}
 	return strings.Join(signs, " ")

@@ -3,7 +3,6 @@ package report
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"headroom/internal/prose"
 	"headroom/internal/summary"
@@ -12,8 +11,8 @@ import (
 // Mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again
 // before the sentences.
 type Mark struct {
-	// number is 0 where a table has room for other warnings only and counts this one.
-	number int
+	// Number is 0 where a table has room for other warnings only and counts this one.
+	Number int
 	Code   string
 	// taints of all warnings with the code.
 	taints []string
@@ -31,31 +30,14 @@ type MarkedText struct {
 	repetitions []int
 }
 
-func (m Mark) sign() string { return "!" + strconv.Itoa(m.number) }
-
-// marks numbers the warnings of a run by code, those about the run first, then in the order of the cells. One number
-// a code keeps the signs few when a matrix of a hundred cells has the same fault everywhere.
-func marks(s *summary.Run) []Mark {
-	var out []Mark
-	names := summary.CellNames(s)
-	for _, w := range s.Warnings {
-		out = AddMark(out, w, nil, "")
-	}
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		for _, w := range c.Warnings {
-			out = AddMark(out, w, c, names[c.ID])
-		}
-	}
-	return out
-}
+func (m Mark) Sign() string { return "!" + strconv.Itoa(m.Number) }
 
 // AddMark adds a warning about a cell that is called by a name, nil for one about the whole run.
 func AddMark(all []Mark, w summary.Warning, c *summary.Cell, name string) []Mark {
 	i := slices.IndexFunc(all, func(m Mark) bool { return m.Code == w.Code })
 	if i < 0 {
 		i = len(all)
-		all = append(all, Mark{number: i + 1, Code: w.Code})
+		all = append(all, Mark{Number: i + 1, Code: w.Code})
 	}
 	for _, taint := range w.Taints {
 		if !slices.Contains(all[i].taints, taint) {
@@ -73,60 +55,6 @@ func AddMark(all []Mark, w summary.Warning, c *summary.Cell, name string) []Mark
 			append(t.repetitions, w.Repetitions)
 	}
 	return all
-}
-
-// signsText has the signs of marks, and how many there are beside them that have none: "!1 !3 +2".
-func signsText(all []Mark) string {
-	var texts []string
-	others := 0
-	for _, m := range all {
-		if m.number == 0 {
-			others++
-			continue
-		}
-		texts = append(texts, m.sign())
-	}
-	if others > 0 {
-		texts = append(texts, "+"+strconv.Itoa(others))
-	}
-	return strings.Join(texts, " ")
-}
-
-// ofCell are the marks of those warnings of a cell that are kept.
-func ofCell(all []Mark, c *summary.Cell, keep func(Mark, summary.Warning) bool) []Mark {
-	var found []Mark
-	for _, m := range all {
-		for _, w := range c.Warnings {
-			if w.Code == m.Code && keep(m, w) {
-				found = append(found, m)
-			}
-		}
-	}
-	return found
-}
-
-// signsFor are the signs of a cell's warnings that taint a metric: "!1 !3".
-func signsFor(all []Mark, c *summary.Cell, metric string) string {
-	return signsText(ofCell(all, c, func(_ Mark, w summary.Warning) bool { return w.Tainted(metric) }))
-}
-
-// measured are the metrics of a row that are there.
-func (r row) measured() []string {
-	return slices.DeleteFunc(r.names(), func(name string) bool { return r.cell.Metric(name) == nil })
-}
-
-// rowSigns splits the signs of a row: those that taint every number of it, said once, and for the rest a function that
-// gives the signs of one metric.
-func rowSigns(all []Mark, r row) (whole string, of func(metric string) string) {
-	names := r.measured()
-	everywhere := func(_ Mark, w summary.Warning) bool {
-		return !slices.ContainsFunc(names, func(name string) bool { return !w.Tainted(name) })
-	}
-	return signsText(ofCell(all, r.cell, everywhere)), func(metric string) string {
-		return signsText(ofCell(all, r.cell, func(m Mark, w summary.Warning) bool {
-			return w.Tainted(metric) && !everywhere(m, w)
-		}))
-	}
 }
 
 // about names the cells of a text: "randread, randwrite and 4 more", with how many of their repetitions had it when it

@@ -6,26 +6,10 @@ import (
 
 	"headroom/internal/paths"
 	"headroom/internal/prose"
-	"headroom/internal/summary"
 )
 
 // maxPaths are the sentences about ways that a report has; all are in its JSON.
 const maxPaths = 8
-
-// pathTexts say what share of each load went over each of several ways.
-func pathTexts(s *summary.Run) []string {
-	whole := slices.ContainsFunc(s.Cells, func(c summary.Cell) bool { return c.Role == summary.AllTargets })
-	var all PathSentences
-	names := summary.CellNames(s)
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		if whole && c.Role != summary.AllTargets {
-			continue // of several pairs each counts what all of them send over a port
-		}
-		all.Add(names[c.ID], c.Paths)
-	}
-	return all.Texts()
-}
 
 // PathSentences are about loads, those that say the same together.
 type PathSentences struct {

@@ -1,129 +1,18 @@
 package report
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/summary"
 	"headroom/internal/unit"
 )
 
-// sheetDocument has a row a run, to paste below the rows of other machines: bandwidth, IOPS and latency of each job in
-// the order of the suite, as the spreadsheet of the Talos report has them. Units are those of the columns: MiB/s,
-// because fio prints it, 1/s, and the mean completion latency in µs. The codes of the warnings stand at the end of the
-// row.
-func sheetDocument(runs []summary.Run, _ Options) document.Document {
-	groups := sheetGroups(runs)
-	columns := []string{"run", "label", "created"}
-	for _, g := range groups {
-		for _, q := range g.quantities {
-			columns = append(columns, g.name+" "+q.title)
-		}
-	}
-	return document.Document{Data: &document.Data{Columns: append(columns, "warnings"),
-		Rows: func(yield func([]document.Field) bool) {
-			for i := range runs {
-				if !yield(sheetRow(&runs[i], groups)) {
-					return
-				}
-			}
-		}}}
-}
+// Significant prints six digits: more than any measurement has, and short enough for a sheet.
+func Significant(v float64) string { return unit.Decimal(SixDigits(v)) }
 
-func sheetRow(s *summary.Run, groups []sheetGroup) []document.Field {
-	fields := document.Texts(s.ID, s.Label, timeText(s.Created))
-	mine := sheetRows(s)
-	for _, g := range groups {
-		r, found := mine[g.name]
-		for _, q := range g.quantities {
-			var number *float64
-			if found {
-				if m := q.of(r); m != nil {
-					v := sixDigits(m.Center * q.scale)
-					number = &v
-				}
-			}
-			fields = append(fields, document.Numbers(number)...)
-		}
-	}
-	return append(fields, document.Texts(strings.Join(allCodes(s), " "))...)
-}
-
-// quantity is one of the columns of a job, with the factor from base units to those of its title.
-type quantity struct {
-	title string
-	scale float64
-	of    func(row) *summary.Metric
-}
-
-// sheetQuantities are those of a job; a sync row has its latency alone, a command its own metrics.
-func sheetQuantities(r row) []quantity {
-	var own []quantity
-	for _, name := range r.own {
-		own = append(own, quantity{ownTitle(name) + " (" + string(r.cell.Metrics[name].Unit) + ")", 1,
-			func(r row) *summary.Metric { return r.cell.Metric(name) }})
-	}
-	if own != nil {
-		return own
-	}
-	latency := quantity{"latency (µs)", 1e6, func(r row) *summary.Metric { return r.mean }}
-	if r.direction == lab.Sync {
-		return []quantity{latency}
-	}
-	return []quantity{
-		{"bandwidth (MiB/s)", 1.0 / (1 << 20), func(r row) *summary.Metric { return r.bandwidth }},
-		{"IOPS", 1, func(r row) *summary.Metric { return r.iops }},
-		latency,
-	}
-}
-
-// sheetGroup is the columns of a job, in one direction.
-type sheetGroup struct {
-	name       string
-	quantities []quantity
-}
-
-// sheetGroups are those of all runs: the first run's in its order, then what only later ones have.
-func sheetGroups(runs []summary.Run) []sheetGroup {
-	var out []sheetGroup
-	for i := range runs {
-		for _, r := range rows(&runs[i]) {
-			name := r.whole()
-			if !slices.ContainsFunc(out, func(g sheetGroup) bool { return g.name == name }) {
-				out = append(out, sheetGroup{name, sheetQuantities(r)})
-			}
-		}
-	}
-	return out
-}
-
-func sheetRows(s *summary.Run) map[string]row {
-	out := map[string]row{}
-	for _, r := range rows(s) {
-		out[r.whole()] = r
-	}
-	return out
-}
-
-// significant prints six digits: more than any measurement has, and short enough for a sheet.
-func significant(v float64) string { return unit.Decimal(sixDigits(v)) }
-
-func sixDigits(v float64) float64 {
+func SixDigits(v float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
 	if err != nil {
 		return v // cannot be: FormatFloat wrote it
 	}
 	return rounded
-}
-
-// allCodes are the codes of all warnings of a run, each once.
-func allCodes(s *summary.Run) []string {
-	var codes []string
-	for _, m := range marks(s) {
-		codes = append(codes, m.Code)
-	}
-	return codes
 }

@@ -17,6 +17,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/report/compared"
 	"headroom/internal/store"
 	"headroom/internal/summary"
 	"headroom/internal/unit"
@@ -136,9 +137,9 @@ func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
 	o.Result.Report.ShortID, o.Result.Report.RepeatCommand = commandLineNames(p, d, refs), o.repeatFlags()
 	of := func(r report.Options) document.Document {
 		if r.Serials {
-			return report.CompareDocument(d, r)
+			return compared.CompareDocument(d, r)
 		}
-		return report.CompareDocument(hidden, r)
+		return compared.CompareDocument(hidden, r)
 	}
 	return errors.Join(ShowResult(p, nil, ResultDocument{Published: d, Hidden: hidden, Document: of}, o.Result),
 		compareGate(d, o.FailOn))

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/report/varied"
 	"headroom/internal/store"
 	"headroom/internal/summary"
 	"headroom/internal/sweep"
@@ -39,7 +40,7 @@ func SweepResult(d sweep.Document, o report.Options) ResultDocument {
 		d.AddPublished(*o.Scores)
 	}
 	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return report.SweepDocument(d, o)
+		return varied.SweepDocument(d, o)
 	}}
 }
 
@@ -48,14 +49,14 @@ func ablationResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 	repetitions, failed := withoutErrors(all)
 	d, err := ablation.FromRun(run, repetitions)
 	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return report.AblationDocument(d, o)
+		return varied.AblationDocument(d, o)
 	}}, cmp.Or(*failed, err)
 }
 
 func bisectionResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 	d, err := BisectionOf(b, o)
 	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return report.BisectionDocument(d, o)
+		return varied.BisectionDocument(d, o)
 	}}, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/report"
+	"headroom/internal/report/compared"
 	"headroom/internal/store"
 	"headroom/internal/unit"
 )
@@ -106,7 +107,7 @@ func ShowHistory(p *app.App, suite string, o HistoryOptions) error {
 
 func historyResult(d history.Document, bundles []*store.Bundle) ResultDocument {
 	r := ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return report.HistoryDocument(d, o)
+		return compared.HistoryDocument(d, o)
 	}}
 	for _, b := range bundles {
 		r.Runs = append(r.Runs, b.Run)

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/document"
 	"headroom/internal/report"
+	"headroom/internal/report/runs"
 	"headroom/internal/report/staged"
 	"headroom/internal/store"
 	"headroom/internal/summary"
@@ -19,8 +20,8 @@ import (
 
 // WriteRuns writes runs in a format that report knows.
 func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
-	formats := report.Formats()
-	i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == format })
+	formats := runs.Formats()
+	i := slices.IndexFunc(formats, func(f runs.Format) bool { return f.Name == format })
 	if i < 0 {
 		return app.Usage(fmt.Sprintf("there is no format %q", format),
 			"the formats are "+strings.Join(app.FormatNames(app.ExportFormats()), ", "))

@@ -10,7 +10,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/prose"
-	"headroom/internal/report"
+	"headroom/internal/report/varied"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 )
@@ -101,7 +101,7 @@ func (x *Experiment) printSearchSummary() {
 		x.Print("  ", text)
 	}
 	if u := e.Excluded; u != nil {
-		x.Print("  ", report.ExcludedText(*u))
+		x.Print("  ", varied.ExcludedText(*u))
 	}
 }
 

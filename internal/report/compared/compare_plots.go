@@ -1,0 +1,92 @@
+package compared
+
+import (
+	"fmt"
+	"slices"
+
+	"headroom/internal/compare"
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+)
+
+// maxForestRows is how many changes a picture has: more go on in the next.
+const maxForestRows = 30
+
+// plotsOfRuns are pictures of all changes; none where there is no change.
+func plotsOfRuns(runs ...comparedText) []document.Block {
+	plots := document.Plots{
+		Reading: "A point is the change of a number, with its interval; an arrow says that it goes " +
+			"on. What lies in the band is within the margin. Reads are dots, writes diamonds; grey ones are " +
+			"undecided or no more than probable, hollow ones not comparable."}
+	for _, t := range runs {
+		for _, p := range t.plots() {
+			if p.Title = prose.Capital(p.Title); len(runs) > 1 {
+				p.Title += ", " + t.n.Name
+			}
+			plots.List = append(plots.List, p)
+		}
+	}
+	if len(plots.List) == 0 {
+		return nil
+	}
+	return []document.Block{plots}
+}
+
+// plots are the changes with their intervals: of what is better higher, and of what is better lower.
+func (t comparedText) plots() []document.Plot {
+	var plots []document.Plot
+	for _, better := range []lab.Better{lab.Higher, lab.Lower} {
+		var of []*compare.ComparedMetric
+		var rows []report.PlottedChange
+		for i, c := range t.rows {
+			if row, ok := t.plotted(i); ok && (c.Better == lab.Lower) == (better == lab.Lower) {
+				of, rows = append(of, c), append(rows, row)
+			}
+		}
+		for from := 0; from < len(rows); from += maxForestRows {
+			to := min(from+maxForestRows, len(rows))
+			title := "changes of " + kindOf(of)
+			if len(rows) > maxForestRows {
+				title += fmt.Sprintf(", %d to %d of %d", from+1, to, len(rows))
+			}
+			plots = append(plots, report.ChangesPlot(title, kindOf(of), better, rows[from:to]))
+		}
+	}
+	return plots
+}
+
+// plotted is a row of the table as a row of a picture; ok is false where it has no change.
+func (t comparedText) plotted(row int) (p report.PlottedChange, ok bool) {
+	c := t.rows[row]
+	shown := shownChange(c)
+	if shown == nil {
+		shown = c.Would
+	}
+	if shown == nil {
+		return report.PlottedChange{}, false
+	}
+	change, _ := changeTexts(c)
+	direction, _, _ := lab.CutMetric(c.Metric)
+	p = report.PlottedChange{Name: prose.Join(t.titles[row].name(), t.titles[row].metric), Ratio: shown.Ratio, Lo: shown.Lo,
+		Hi: shown.Hi, Margin: c.Margin, Text: change, Decided: toneOf(c) != document.Doubtful, Direction: direction}
+	for _, r := range c.Reasons {
+		p.Codes = append(p.Codes, reasonKey(r))
+	}
+	return p, true
+}
+
+// kindOf names what numbers are.
+func kindOf(rows []*compare.ComparedMetric) string {
+	all := func(is func(lab.Unit) bool) bool {
+		return !slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return !is(c.Unit) })
+	}
+	switch {
+	case all(report.IsSpeed):
+		return "rates"
+	case all(func(u lab.Unit) bool { return u == lab.Seconds }):
+		return "times"
+	}
+	return "numbers"
+}

@@ -1,0 +1,128 @@
+package compared
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"headroom/internal/compare"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/unit"
+)
+
+// probably stands before a verdict that the values suggest and do not prove.
+const probably = "probably "
+
+// comparedWord is the verdict of a row, or what its values suggest where they prove nothing.
+func comparedWord(c *compare.ComparedMetric) string {
+	if c.Suggests != nil {
+		return probably + string(c.Suggests.Verdict)
+	}
+	return string(c.Verdict)
+}
+
+// shownChange is the change of a row with the interval that is shown: the model's, of what is probable. nil where there
+// is none.
+func shownChange(c *compare.ComparedMetric) *compare.Change {
+	if c.Suggests == nil {
+		return c.Change
+	}
+	shown := *c.Change
+	shown.Ratio, shown.Bounds = c.Suggests.Ratio, c.Suggests.Bounds
+	return &shown
+}
+
+// comparedWords are all of them in the order in which they are counted out: what is proved, what is probable, the rest.
+func comparedWords() []string {
+	moved := []compare.Verdict{compare.Slower, compare.Worse, compare.Faster, compare.Better}
+	var words []string
+	for _, v := range moved {
+		words = append(words, string(v))
+	}
+	for _, v := range moved {
+		words = append(words, probably+string(v))
+	}
+	for _, v := range compare.Verdicts() {
+		if word := string(v); !strings.Contains(strings.Join(words, " "), word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// whyText is why a row has its verdict, or what it suggests.
+func whyText(c *compare.ComparedMetric) string {
+	s := c.Suggests
+	if s == nil {
+		return c.Why
+	}
+	why := fmt.Sprintf("%d v %d %ss are too few to prove it", c.Base.N, c.New.N, c.Change.Per)
+	if c.More > 0 {
+		why += fmt.Sprintf(", %d more would do", c.More)
+	}
+	if c.Verdict == compare.Differs {
+		why = "two sessions prove nothing of a third"
+	}
+	return suggestedAmount(s) + "; " + why
+}
+
+// suggestedAmount is how much it suggests: "by about 12% [8, 16]", "about 4.8 times [3.1, 7.5]".
+func suggestedAmount(s *compare.Suggestion) string {
+	ratio, lo, hi := s.Ratio, *s.Lo, *s.Hi
+	if ratio < 1 {
+		ratio, lo, hi = 1/ratio, 1/hi, 1/lo
+	}
+	if ratio >= 2 {
+		return fmt.Sprintf("about %s times [%s, %s]", report.RatioDigits(ratio), report.RatioDigits(lo), report.RatioDigits(hi))
+	}
+	return fmt.Sprintf("by about %s", strings.TrimLeft(report.SignedPercent(s.Ratio, true), "+-")+"%")
+}
+
+// decisionText is what to type for a verdict, and how long that takes; empty where nobody knows.
+func decisionText(n *compare.ComparedRun) (what, command string) {
+	if n.Decide == nil {
+		return "", ""
+	}
+	takes := time.Duration(n.Decide.Seconds * float64(time.Second)).Round(time.Second)
+	return fmt.Sprintf("%s (about %s)", n.Decide.Why, unit.Duration(takes)), n.Decide.Command
+}
+
+// undecidedBySpread says whether a row suggests nothing because its values spread too far for the change that they
+// show.
+func undecidedBySpread(c *compare.ComparedMetric) bool {
+	return c.Verdict == compare.Undecided && c.Suggests == nil && c.Smallest > 0
+}
+
+// undecidedText says of several rows at once what would have shown, and how many repetitions the first of them takes;
+// empty for one or two, which have a line each.
+func undecidedText(rows []*compare.ComparedMetric) string {
+	const few = 2
+	var least, most *compare.ComparedMetric
+	n, fewest := 0, 0
+	for _, c := range rows {
+		if !undecidedBySpread(c) {
+			continue
+		}
+		n++
+		if least == nil || c.Smallest < least.Smallest {
+			least = c
+		}
+		if most == nil || c.Smallest > most.Smallest {
+			most = c
+		}
+		if c.More > 0 && (fewest == 0 || c.More < fewest) {
+			fewest = c.More
+		}
+	}
+	if n <= few {
+		return ""
+	}
+	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) would have shown", n,
+		unit.RoundPercent(least.Smallest), least.Job, unit.RoundPercent(most.Smallest), most.Job)
+	if fewest > 0 {
+		text += fmt.Sprintf("; at least %s would tell %s", prose.Count(fewest, "more repetition"),
+			unit.RoundPercent(least.Margin))
+	}
+	return text
+}

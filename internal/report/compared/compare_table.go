@@ -1,0 +1,85 @@
+package compared
+
+import (
+	"slices"
+
+	"headroom/internal/compare"
+	"headroom/internal/document"
+)
+
+// wideTerminal is the width from which on metrics are written out.
+const wideTerminal = 100
+
+// table has a row for each number. The interval of the change goes last where there is no room: it is what decides.
+func (t comparedText) table() document.Table {
+	out := document.Table{Name: "changes", Columns: []document.Column{
+		{Title: "job", Kind: document.Words},
+		{Kind: document.Verdict, Optional: true},
+		{Title: t.base, Kind: document.Number, DropInterval: 5},
+		{Title: t.next, Kind: document.Number, DropInterval: 4},
+		{Title: "change", Kind: document.Number, DropInterval: -1},
+		{Title: "range", Kind: document.Range, Drop: 6, Optional: true},
+		{Title: "verdict", Kind: document.Verdict},
+		{Title: "why", Kind: document.Verdict, Drop: 7, Optional: true, Instead: whys(t.rows)},
+	}}
+	scale := newRatioScale(t.rows)
+	for i, c := range t.rows {
+		metric := t.titles[i].metric
+		if t.o.Width > 0 && t.o.Width < wideTerminal {
+			metric = briefTitle(metric)
+		}
+		change, bounds := changeTexts(c)
+		verdict := document.Cell{Text: comparedWord(c), Signs: t.signs(c), Tone: toneOf(c)}
+		cells := []document.Cell{{Text: t.titles[i].name()}, {Text: metric}, sideCell(c.Unit, c.Base),
+			sideCell(c.Unit, c.New), {Text: change, Interval: bounds}, {Text: scale.draw(c)}, verdict, {}}
+		if shown := shownChange(c); shown != nil {
+			cells[4].Value, cells[4].Lo, cells[4].Hi, cells[4].Unit = &shown.Ratio, shown.Lo, shown.Hi, "1"
+		}
+		if c.Would != nil && c.Change == nil {
+			cells[4].Tone = document.Faint
+		}
+		if c.Verdict != compare.Incomparable {
+			cells[7].Text = whyText(c)
+		}
+		out.Rows = append(out.Rows, document.Row{Cells: cells})
+	}
+	return out
+}
+
+// toneOf is that of a row's verdict.
+func toneOf(c *compare.ComparedMetric) document.Tone {
+	switch c.Verdict {
+	case compare.Slower, compare.Worse:
+		return document.Bad
+	case compare.Faster, compare.Better:
+		return document.Good
+	case compare.Same:
+		return ""
+	}
+	return document.Doubtful
+}
+
+// maxReasons is how many explanations are listed: a matrix of a hundred cells would hide the rest.
+const maxReasons = 8
+
+// whys are the explanations of what is undecided.
+func whys(rows []*compare.ComparedMetric) []string {
+	lines := []string{} // a column that has nothing to say is not missed
+	together := undecidedText(rows)
+	if together != "" {
+		lines = append(lines, together)
+	}
+	for _, g := range groupTexts(rows, func(c *compare.ComparedMetric) []string {
+		if c.Verdict != compare.Undecided && c.Suggests == nil || together != "" && undecidedBySpread(c) {
+			return nil
+		}
+		return []string{comparedWord(c) + ": " + whyText(c)}
+	}) {
+		few, _ := g.about()
+		lines = append(lines, g.text+" ["+few+"]")
+	}
+	if len(lines) > maxReasons {
+		lines = slices.Concat(lines[:maxReasons], []string{"more like these: --json has all of it"})
+	}
+	return lines
+}

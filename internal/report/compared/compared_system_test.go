@@ -1,0 +1,11 @@
+//go:build system
+
+package compared
+
+import (
+	"testing"
+
+	"headroom/internal/render/rendertest"
+)
+
+func TestComparedPagesInChromium(t *testing.T) { rendertest.LookAtPages(t, comparedPages(t)) }

@@ -1,0 +1,55 @@
+package compared
+
+import (
+	"testing"
+
+	"headroom/internal/document"
+	"headroom/internal/render"
+	"headroom/internal/render/rendertest"
+	"headroom/internal/report"
+)
+
+// Each kind of comparison comes in every format.
+func TestComparedInEveryFormat(t *testing.T) {
+	for name, build := range map[string]func(report.Options) document.Document{
+		"compare":     func(o report.Options) document.Document { return CompareDocument(comparison(t), o) },
+		"compare-odd": func(o report.Options) document.Document { return CompareDocument(oddComparison(t), o) },
+		"references":  func(report.Options) document.Document { return ReferencesDocument(publishedResults()) },
+		"reference":   func(report.Options) document.Document { return ReferenceDocument(publishedResults()[0]) },
+		"standings":   func(report.Options) document.Document { return StandingsDocument(againstPublished(), "7KQ4") },
+		"history":     func(o report.Options) document.Document { return HistoryDocument(updated(t), o) },
+		"history-odd": func(o report.Options) document.Document { return HistoryDocument(oddHistory(), o) },
+	} {
+		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
+			return build(report.Options{Options: o})
+		})
+	}
+}
+
+// comparedPages are documents with pictures, usual and odd.
+func comparedPages(t *testing.T) map[string]document.Document {
+	return map[string]document.Document{
+		"history":                 HistoryDocument(updated(t), report.Options{}),
+		"odd history":             HistoryDocument(oddHistory(), report.Options{}),
+		"history of 200 cells":    HistoryDocument(ofCells(t, 200), report.Options{}),
+		"comparison of three":     CompareDocument(comparison(t), report.Options{}),
+		"odd comparison":          CompareDocument(oddComparison(t), report.Options{}),
+		"comparison of 200 cells": CompareDocument(ofCellsCompared(t, 200), report.Options{}),
+		"standings":               StandingsDocument(againstPublished(), "7KQ4"),
+	}
+}
+
+// Pages of usual and odd results have pictures that stay in their frames.
+func TestComparedPictures(t *testing.T) { rendertest.CheckPictures(t, comparedPages(t)) }
+
+// A name that is a formula is none in a file that a spreadsheet reads.
+func TestNoComparisonHasAFormula(t *testing.T) {
+	d := comparison(t)
+	d.Base.Name = rendertest.Formula
+	for i := range d.Cells {
+		d.Cells[i].Job, d.Cells[i].Why = rendertest.Formula, rendertest.Formula
+	}
+	rendertest.CheckFormulas(t, "comparison", func(o render.Options) string {
+		return rendertest.Written(t, CompareDocument(d, report.Options{Options: o}), "csv", o)
+	})
+}

@@ -1,0 +1,261 @@
+package compared
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/document"
+	"headroom/internal/history"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/render"
+	"headroom/internal/report"
+	"headroom/internal/stat"
+	"headroom/internal/stat/changepoint"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// HistoryDocument has, for each machine and place, the answer, a picture and a row for each cell, what changed where,
+// what weakens it, and what to type next.
+func HistoryDocument(d history.Document, o report.Options) document.Document {
+	out := document.Document{Title: "History of " + d.Suite}
+	for i := range d.Series {
+		h := historyText{Document: &d, s: &d.Series[i], o: o}
+		out.Blocks = append(out.Blocks, h.blocks()...)
+	}
+	return out
+}
+
+// historyText is one series in words.
+type historyText struct {
+	*history.Document
+	s *history.Series
+	o report.Options
+}
+
+func (h historyText) blocks() []document.Block {
+	blocks := []document.Block{document.Sentence{Role: document.Subject, Text: h.title()}}
+	for _, line := range h.answer() {
+		blocks = append(blocks, document.Sentence{Role: document.Answer, Text: line})
+	}
+	blocks = append(blocks, h.plots(), h.table())
+	for i := range h.s.Events {
+		blocks = append(blocks, h.event(h.s.Events[i])...)
+	}
+	for _, line := range h.reading() {
+		blocks = append(blocks, document.Sentence{Role: document.Reading, Text: line})
+	}
+	return append(blocks, h.next()...)
+}
+
+func (h historyText) id(run string) string { return h.o.ID(run) }
+
+// table has a row for each cell: a line of its runs, the level that it is at, and what is said of the newest run.
+func (h historyText) table() document.Table {
+	t := document.Table{Name: h.where(), Columns: []document.Column{
+		{Title: "job", Kind: document.Words},
+		{Title: "runs", Kind: document.Sketch, Drop: 2},
+		{Title: "now", Kind: document.Number},
+		{Title: "scatter", Kind: document.Number, Drop: 4, Optional: true},
+		{Title: "last change", Kind: document.Number, Drop: 6, DropInterval: 7, Optional: true},
+		{Title: "since", Kind: document.Verdict, Drop: 5, Optional: true},
+		{Title: "newest run", Kind: document.Verdict},
+	}}
+	room := min(max(h.o.Columns()/3, render.ShortestName), len(h.s.Runs)+8)
+	for _, of := range h.s.Cells {
+		t.Rows = append(t.Rows, h.row(of, room))
+	}
+	return t
+}
+
+func (h historyText) row(t history.Track, room int) document.Row {
+	now := lastSegment(t)
+	level := stat.Median(now)
+	var scatter, change, since document.Cell
+	if c := changepoint.NextChange(now, level, 0.95); len(now) > 2 && !math.IsNaN(c.Spread) {
+		scatter = document.Cell{Text: "±" + unit.Percent(c.Spread), Value: &c.Spread, Unit: string(lab.Share)}
+	}
+	if n := len(t.Changes); n > 0 {
+		c := t.Changes[n-1]
+		change, since = changeCell(c.Estimate), document.Cell{Text: h.id(c.Run)}
+	}
+	return document.Row{Cells: []document.Cell{{Text: t.Name}, {Text: sparkline(t, room, h.Margin)},
+		{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}, scatter, change, since,
+		{Text: h.newestText(t)}}}
+}
+
+// changeCell is a ratio as a change, -7.1% [-8.0, -6.2]; its value is the ratio.
+func changeCell(e history.Estimate) document.Cell {
+	return document.Cell{Text: report.ChangeText(e.Ratio), Interval: strings.TrimPrefix(stepText(e), report.ChangeText(e.Ratio)+" "),
+		Value: &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
+}
+
+func lastSegment(t history.Track) []float64 {
+	from := 0
+	if n := len(t.Changes); n > 0 {
+		from = t.Changes[n-1].Index
+	}
+	return centers(t.Points[from:])
+}
+
+func centers(points []history.Point) []float64 {
+	var values []float64
+	for _, p := range points {
+		values = append(values, p.Center)
+	}
+	return values
+}
+
+// sparkline draws the newest points that have room, with a bar where the level changed. Its scale is never finer than
+// the margin on either side of the middle, so that scatter does not look like an event.
+func sparkline(t history.Track, room int, margin float64) string {
+	const blocks = "▁▂▃▄▅▆▇█"
+	levels := []rune(blocks)
+	points := t.Points
+	bars := map[int]bool{}
+	for _, c := range t.Changes {
+		bars[c.Index] = true
+	}
+	from := max(0, len(points)+len(bars)-room)
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range points[from:] {
+		if p.Center > 0 {
+			lo, hi = min(lo, math.Log(p.Center)), max(hi, math.Log(p.Center))
+		}
+	}
+	if least := 4 * math.Log1p(margin); hi-lo < least {
+		middle := (lo + hi) / 2
+		lo, hi = middle-least/2, middle+least/2
+	}
+	var b strings.Builder
+	for i := from; i < len(points); i++ {
+		if bars[i] && i > from {
+			b.WriteRune('│')
+		}
+		share := 0.0
+		if points[i].Center > 0 {
+			share = (math.Log(points[i].Center) - lo) / (hi - lo)
+		}
+		b.WriteRune(levels[min(int(share*float64(len(levels))), len(levels)-1)])
+	}
+	return b.String()
+}
+
+// maxExplained is how many differences of an event are listed on a terminal: compare has all.
+const maxExplained = 5
+
+// event lists what changed, and what else did.
+func (h historyText) event(e history.Event) []document.Block {
+	title := h.when(e.Created) + ", run " + h.id(e.Run) + " against " + h.id(e.Before) + " before it"
+	t := document.Table{Name: title, Columns: []document.Column{
+		{Title: "job", Kind: document.Words},
+		{Title: "change", Kind: document.Number, DropInterval: 3},
+		{Title: "verdict", Kind: document.Verdict},
+		{Title: "before", Kind: document.Number, Drop: 2},
+		{Title: "after", Kind: document.Number, Drop: 1},
+		{Title: "P", Kind: document.Number, Drop: 4},
+	}}
+	for _, i := range e.Cells {
+		of := h.s.Cells[i]
+		for j, c := range of.Changes {
+			if h.distance(c.Run, e.Run) > eventWidth {
+				continue
+			}
+			verdict := c.Verdict
+			if c.Likely {
+				verdict += ", not proved"
+			}
+			if c.Run != e.Run {
+				verdict += " at " + h.id(c.Run)
+			}
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: of.Name}, changeCell(c.Estimate),
+				{Text: verdict}, levelCell(of, levelBefore(of, j)), levelCell(of, levelAfter(of, j)),
+				{Text: atMost(c.P), Value: &c.P, Unit: "1"}}})
+		}
+	}
+	blocks := []document.Block{document.Heading{Text: title}, t,
+		document.Sentence{Role: document.Detail, Text: h.differencesNote(e)}}
+	list := document.List{Brief: maxExplained}
+	for _, d := range e.Differences {
+		list.Items = append(list.Items, document.Item{Text: differenceText(d)})
+	}
+	if len(list.Items) > 0 {
+		blocks = append(blocks, list)
+	}
+	return blocks
+}
+
+func levelCell(t history.Track, level float64) document.Cell {
+	return document.Cell{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}
+}
+
+func levelBefore(t history.Track, change int) float64 {
+	from := 0
+	if change > 0 {
+		from = t.Changes[change-1].Index
+	}
+	return stat.Median(centers(t.Points[from:t.Changes[change].Index]))
+}
+
+func levelAfter(t history.Track, change int) float64 {
+	to := len(t.Points)
+	if change+1 < len(t.Changes) {
+		to = t.Changes[change+1].Index
+	}
+	return stat.Median(centers(t.Points[t.Changes[change].Index:to]))
+}
+
+// next is what to type now.
+func (h historyText) next() []document.Block {
+	var blocks []document.Block
+	if n := len(h.s.Events); n > 0 {
+		e := h.s.Events[n-1]
+		blocks = append(blocks,
+			document.Command{What: "next", Text: "headroom compare " + h.id(e.Before) + " " + h.id(e.Run)},
+			document.Command{What: "or", Text: "headroom facts diff " + h.id(e.Before) + " " + h.id(e.Run)})
+	}
+	most, none := 0.0, false
+	for _, t := range h.s.Cells {
+		if t.Newest.Verdict == history.Undecided {
+			if t.Newest.Margin == nil {
+				none = true
+			} else {
+				most = max(most, *t.Newest.Margin)
+			}
+		}
+	}
+	switch {
+	case none && slices.Contains(suite.Builtin(), h.Suite):
+		again := "headroom run " + h.Suite
+		if h.s.Place.Path != "" {
+			again += " " + lab.ShellQuote([]string{h.s.Place.Path})
+		}
+		blocks = append(blocks, document.Command{What: "more runs would tell", Text: again})
+	case none: // where the file of a suite is, its runs don't say
+		blocks = append(blocks, document.Sentence{Role: document.Detail,
+			Text: "more runs would tell: measure " + prose.Join(h.Suite, h.s.Place.Path) + " again"})
+	case most > 0:
+		blocks = append(blocks, document.Sentence{Role: document.Detail,
+			Text: fmt.Sprintf("with --margin %s it could have been told; steadier runs make do with less",
+				unit.Percent(most))})
+	}
+	return blocks
+}
+
+// when is a day, and the time too where a day is all that the series spans.
+func (h historyText) when(t time.Time) string {
+	if h.withinADay() {
+		return t.UTC().Format("2006-01-02 15:04")
+	}
+	return day(t)
+}
+
+func (h historyText) withinADay() bool {
+	return len(h.s.Runs) > 1 && h.s.Runs[len(h.s.Runs)-1].Created.Sub(h.s.Runs[0].Created) < 24*time.Hour
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

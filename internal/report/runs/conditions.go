@@ -1,0 +1,104 @@
+package runs
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/stat"
+	"headroom/internal/summary"
+)
+
+// readingOfSpread says what stands in the middle, what the ± covers and how surely.
+func readingOfSpread(s *summary.Run) []string {
+	least, most := summary.RepetitionRange(s)
+	if most == 0 {
+		return nil
+	}
+	if most == 1 {
+		line := "Each job was measured once, so the spread is not known"
+		switch {
+		case s.Anytime:
+			line += fmt.Sprintf("; it takes %d repetitions, which is a larger --budget", plan.MinForQuantile)
+		case s.Source == lab.Measured:
+			line += "; --repeat 6 or more gives one that is 95% sure"
+		}
+		return []string{line + "."}
+	}
+	var lines []string
+	of := strconv.Itoa(most)
+	if least != most {
+		of = fmt.Sprintf("%d to %d", least, most)
+	}
+	line := "Each number is the median of " + of + " repetitions; ± covers the true median" + confidenceSentence(s)
+	if s.Anytime && most < plan.MinForQuantile {
+		line = fmt.Sprintf("Each number is the median of %s repetitions; an interval (±) takes %d", of,
+			plan.MinForQuantile)
+	} else if s.Anytime && least < plan.MinForQuantile {
+		line += fmt.Sprintf("; it takes %d repetitions", plan.MinForQuantile)
+	} else if least < 2 {
+		line += "; a number without ± was measured once"
+	}
+	lines = append(lines, line+".")
+	if text := dependenceText(s, most); text != "" {
+		lines = append(lines, text)
+	}
+	if slices.ContainsFunc(s.Cells, func(c summary.Cell) bool { return len(c.Latency) > 0 }) {
+		lines = append(lines, "p50, p99 and p99.9 are of the operations of all repetitions together.")
+	}
+	return lines
+}
+
+// notablyWider is how many times wider an interval must be for alike neighbours before it is mentioned.
+const notablyWider = 1.5
+
+// dependenceText says what the intervals take for granted of neighbouring repetitions.
+func dependenceText(s *summary.Run, most int) string {
+	if most < stat.MinForDependence {
+		if s.Anytime {
+			return ""
+		}
+		return "± takes repetitions as independent, which fewer than " + strconv.Itoa(stat.MinForDependence) +
+			" can't show."
+	}
+	widest := 0.0
+	for _, c := range s.Cells {
+		for _, name := range c.Deciding() {
+			if i := c.Metrics[name].Interval; i != nil {
+				widest = max(widest, i.Widened)
+			}
+		}
+	}
+	if widest < notablyWider {
+		return ""
+	}
+	return fmt.Sprintf("Neighbouring repetitions are alike, so ± is up to %.2g times wider; levels that last as long "+
+		"as the run are not in it.", widest)
+}
+
+// confidenceSentence says with which confidence the intervals hold. Below 95% it says what would be enough: six is the
+// fewest values of which [min, max] covers the median with 95%.
+func confidenceSentence(s *summary.Run) string {
+	least, most := 1.0, 0.0
+	for _, c := range s.Cells {
+		for _, m := range c.Metrics {
+			if m.Interval != nil {
+				least, most = min(least, m.Confidence), max(most, m.Confidence)
+			}
+		}
+	}
+	switch {
+	case most == 0:
+		return ""
+	case s.Anytime:
+		return ", 95% sure, however often one looked"
+	case least >= summary.Confidence:
+		return ", 95% sure"
+	case least == most:
+		return ", " + confidenceText(least) + " sure (6 repetitions would be 95%)"
+	default:
+		return ", " + confidenceText(least) + " sure where there are fewest (6 repetitions would be 95%)"
+	}
+}

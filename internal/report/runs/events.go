@@ -1,0 +1,191 @@
+package runs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/outage"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/summary"
+	"headroom/internal/unit"
+)
+
+// waitedLonger is how many seconds an operation must have taken beyond the time in which nothing came through, to be
+// told.
+const waitedLonger = 1.0
+
+// maxEventLoads are those that the table tells of one by one.
+const maxEventLoads = 12
+
+// eventTexts say what each event did to each load.
+func eventTexts(s *summary.Run) []string {
+	if s.Events == nil {
+		return nil
+	}
+	var lines []string
+	coarse := 0.0
+	for k, load := range s.Events.Loads {
+		if k == maxEventLoads {
+			lines = append(lines, fmt.Sprintf("%s more had events; --json has all of them.",
+				prose.Count(len(s.Events.Loads)-k, "load")))
+			break
+		}
+		for i, f := range load.Findings {
+			coarse = max(coarse, f.Resolution)
+			u := s.Events.Events[i]
+			name := load.Job
+			c := cellOf(s, load.Cell)
+			if c != nil && severalAtOnce(s.Events.Loads) {
+				name += ", " + c.Role
+			}
+			if c != nil && c.N > 1 {
+				name += fmt.Sprintf(", repetition %d", load.Repetition)
+			}
+			lines = append(lines, fmt.Sprintf("Event: %s (%s, %s into it)", u.Text(), name,
+				briefSeconds(u.At))+": "+eventText(load, u, load.Happened[i], f))
+		}
+	}
+	if coarse > 0 {
+		lines = append(lines,
+			fmt.Sprintf("Times of events are good to %s; a dip is a fall by clearly more than the rate falls by "+
+				"itself. The rates of the table are those of the whole load, with what the events cost it.",
+				briefSeconds(coarse)))
+	}
+	return lines
+}
+
+// severalAtOnce says whether loads of several targets, or pairs, had the same events.
+func severalAtOnce(loads []summary.EventLoad) bool {
+	return slices.ContainsFunc(loads, func(l summary.EventLoad) bool {
+		return l.Job == loads[0].Job && l.Repetition == loads[0].Repetition && l.Cell != loads[0].Cell
+	})
+}
+
+func cellOf(s *summary.Run, id string) *summary.Cell {
+	for i := range s.Cells {
+		if s.Cells[i].ID == id {
+			return &s.Cells[i]
+		}
+	}
+	return nil
+}
+
+// briefSeconds are seconds as people read them: "1.2 s".
+func briefSeconds(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f s", v)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " s"
+}
+
+// eventText is what an event did to a load, in a few sentences.
+func eventText(load summary.EventLoad, u lab.Event, h lab.Occurrence, f outage.Finding) string {
+	switch {
+	case h.Failed != "":
+		return "it was not carried out as it was meant: " + h.Failed + "."
+	case f.Unknown != "":
+		return "its effect is unknown: " + f.Unknown + "."
+	}
+	parts := []string{eventPhase(f.Event, "it", load, f)}
+	if l := f.Event.Level; l != nil && f.Event.Dip {
+		text := "meanwhile the rate settled at " + levelText(*l)
+		if u.ExpectedShare > 0 {
+			text += fmt.Sprintf(", where %s should be left", unit.Percent(u.ExpectedShare))
+		}
+		parts = append(parts, text)
+	}
+	if f.Undo != nil {
+		parts = append(parts, eventPhase(*f.Undo, "it was undone", load, f))
+	}
+	switch {
+	case f.Recovery == nil:
+		parts = append(parts, "the rate was not back to "+unit.Percent(outage.RecoveredShare)+" of what it was when "+
+			"the load ended")
+	case *f.Recovery > 0:
+		parts = append(parts,
+			"back to "+unit.Percent(outage.RecoveredShare)+" of what it was "+briefSeconds(*f.Recovery)+" after the "+
+				"event")
+	}
+	if load.Retransmits != nil && len(load.Findings) == 1 {
+		parts = append(parts, prose.Count(int(math.Round(*load.Retransmits)), "retransmit")+" in the whole test")
+	}
+	if load.Slowest != nil && *load.Slowest > f.Stall+waitedLonger {
+		parts = append(parts, "the slowest I/O of the load took "+briefSeconds(*load.Slowest)+", while others went on")
+	}
+	text := strings.Join(parts, "; ") + "."
+	if len(load.Errors) > 0 {
+		text += " The load told of errors: " + load.Errors[0] + "."
+	}
+	return text
+}
+
+// eventPhase is what came after a moment.
+func eventPhase(p outage.Phase, what string, load summary.EventLoad, f outage.Finding) string {
+	low := p.From > f.Event.From && f.Event.Dip && f.Event.Back == nil // it is what comes after, and began low
+	switch {
+	case !p.Dip && !low:
+		return fmt.Sprintf("after %s no dip beyond what the load does by itself (lowest %s of %s; before, %s)", what,
+			unit.Percent(p.Lowest), unit.Value(load.Unit, f.Before.Center), unit.Percent(f.LowestBefore))
+	case p.Fell == nil && p.Stall == 0 && p.Back != nil:
+		return fmt.Sprintf("%s after %s the rate was back", briefSeconds(max(*p.Back, f.Resolution)), what)
+	case p.Fell == nil && p.Stall == 0:
+		return fmt.Sprintf("after %s the rate stayed low", what)
+	}
+	text := fmt.Sprintf("after %s the rate", what)
+	if p.Fell != nil {
+		text += fmt.Sprintf(" fell within %s", briefSeconds(max(*p.Fell, f.Resolution)))
+	} else {
+		text += " fell"
+	}
+	text += fmt.Sprintf(" to %s of %s", unit.Percent(p.Lowest), unit.Value(load.Unit, f.Before.Center))
+	if p.Stall > 0 {
+		text += fmt.Sprintf(", and nothing came through for %s", briefSeconds(p.Stall))
+	}
+	return text
+}
+
+func levelText(l outage.Level) string {
+	if l.Confidence == 0 {
+		return unit.Percent(l.Center)
+	}
+	return fmt.Sprintf("%s (%s to %s)", unit.Percent(l.Center), unit.Percent(l.Lo), unit.Percent(l.Hi))
+}
+
+// eventPlots are the rates that events came upon, in their fine steps, each with what happened when.
+func eventPlots(s *summary.Run, c *summary.Cell, name string) []document.Plot {
+	if s.Events == nil {
+		return nil
+	}
+	drawn, metric := summary.Cell{}, ""
+	var marks []document.Mark
+	for _, load := range s.Events.Loads {
+		if load.Cell != c.ID || len(load.Rate.Values) == 0 || drawn.N == summary.MaxSeriesRepetitions {
+			continue
+		}
+		rate := load.Rate
+		rate.Metric = "all." + rate.Metric
+		metric = rate.Metric
+		drawn.Series = append(drawn.Series, summary.Series{Repetition: load.Repetition, Series: rate})
+		drawn.N++
+		for i, h := range load.Happened {
+			if marks = append(marks, document.Mark{At: h.At, Text: s.Events.Events[i].Text()}); h.Undone > 0 {
+				marks = append(marks, document.Mark{At: h.Undone, Text: "undone"})
+			}
+		}
+		if drawn.N > 1 { // all had the same, at about the same times
+			marks = marks[:len(marks)/2]
+		}
+	}
+	p, ok := overTime(&drawn, name, metric)
+	if !ok {
+		return nil
+	}
+	p.Y.Title = report.MetricTitle(strings.TrimPrefix(metric, "all."), false)
+	p.Note, p.Marks = "the rate while the events came upon it, "+prose.Count(drawn.N, "repetition"), marks
+	return []document.Plot{p}
+}

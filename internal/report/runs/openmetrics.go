@@ -1,0 +1,188 @@
+package runs
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/summary"
+	"headroom/internal/unit"
+	"headroom/internal/visible"
+)
+
+// writeOpenMetrics writes text that is OpenMetrics and the older Prometheus text format at once, because
+// node_exporter's textfile collector reads the latter only (expfmt's TextParser). There, "# UNIT" and "# EOF" are
+// comments; a type other than gauge, counter, untyped, summary and histogram, or any timestamp, makes it refuse the
+// whole file.
+//
+//	# TYPE headroom_latency_seconds gauge
+//	# UNIT headroom_latency_seconds seconds
+//	# HELP headroom_latency_seconds Completion latency.
+//	headroom_latency_seconds{headroom_job="randread",direction="read",part="p99"} 0.000118
+//
+// The job is the label headroom_job and not job, which Prometheus gives to every target itself and would rename ours.
+//
+// Sources: prometheus/common, expfmt/text_parse.go; prometheus/node_exporter, collector/textfile.go; the OpenMetrics
+// specification 1.0 (the name ends with the unit, families are not interleaved, the last line is "# EOF").
+func writeOpenMetrics(w io.Writer, runs []summary.Run, _ report.Options) error {
+	families := &familySet{}
+	for i := range runs {
+		families.addRun(&runs[i])
+	}
+	out := bufio.NewWriter(w)
+	for _, f := range families.list {
+		fmt.Fprintf(out, "# TYPE %s gauge\n", f.name)
+		if f.unit != "" {
+			fmt.Fprintf(out, "# UNIT %s %s\n", f.name, f.unit)
+		}
+		fmt.Fprintf(out, "# HELP %s %s\n", f.name, f.help)
+		for _, sample := range f.samples {
+			out.WriteString(sample + "\n")
+		}
+	}
+	out.WriteString("# EOF\n")
+	return out.Flush() // keeps the first error of all writes
+}
+
+// family is the samples of one name.
+type family struct {
+	name, unit, help string
+	samples          []string
+}
+
+type familySet struct{ list []*family }
+
+func (fs *familySet) add(name, base, help string, labels []label, v float64) {
+	i := slices.IndexFunc(fs.list, func(f *family) bool { return f.name == name })
+	if i < 0 {
+		i = len(fs.list)
+		fs.list = append(fs.list, &family{name: name, unit: base, help: help})
+	}
+	fs.list[i].samples = append(fs.list[i].samples, name+labelText(labels)+" "+unit.Decimal(v))
+}
+
+func (fs *familySet) addRun(s *summary.Run) {
+	run := []label{{"run", s.ID}, {"label", s.Label}, {"suite", s.Suite}}
+	if !s.Created.IsZero() {
+		fs.add("headroom_run_created_timestamp_seconds", "seconds", "When the run was started.", run,
+			float64(s.Created.Unix()))
+	}
+	for _, m := range groupRunWarnings(s) {
+		fs.add("headroom_run_warnings", "", "Warnings about the run as a whole.",
+			append(slices.Clone(run), label{"code", m.Code}), float64(len(m.Texts)))
+	}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		labels := append(slices.Clone(run), label{"target", c.Target}, label{"role", c.Role},
+			label{"headroom_job", c.Job})
+		for _, key := range slices.Sorted(maps.Keys(c.Params)) {
+			labels = append(labels, label{"param_" + key, c.Params[key]})
+		}
+		for _, key := range slices.Sorted(maps.Keys(c.Levels)) {
+			labels = append(labels, label{"level_" + key, c.Levels[key]})
+		}
+		fs.add("headroom_repetitions", "", "Repetitions measured.", labels, float64(c.N))
+		for _, w := range c.Warnings {
+			fs.add("headroom_warning_repetitions", "", "Repetitions in which a warning occurred.",
+				append(slices.Clone(labels), label{"code", w.Code}), float64(w.Repetitions))
+		}
+		for _, name := range c.MetricNames() {
+			fs.addMetric(name, c.Metrics[name], labels)
+		}
+	}
+}
+
+// groupRunWarnings are the marks of the warnings about the run, without those of the cells.
+func groupRunWarnings(s *summary.Run) []report.Mark {
+	return marks(&summary.Run{Warnings: s.Warnings})
+}
+
+// addMetric writes the number shown, and the ends of its interval in families of their own: an interval is no label,
+// because a sum over its values would mean nothing.
+func (fs *familySet) addMetric(name string, m summary.Metric, labels []label) {
+	direction, quantity, part := lab.CutMetric(name)
+	labels = slices.Clone(labels)
+	if direction != "" {
+		labels = append(labels, label{"direction", direction})
+	}
+	if part != "" {
+		labels = append(labels, label{"part", part})
+	}
+	base, unit, help := openMetricsName(quantity, m.Unit)
+	fs.add("headroom_"+base, unit, help, labels, m.Shown())
+	if m.Interval != nil {
+		fs.add("headroom_low_"+base, unit, help+" Lower end of the interval.", labels, m.Lo)
+		fs.add("headroom_high_"+base, unit, help+" Upper end of the interval.", labels, m.Hi)
+	}
+}
+
+// openMetricsName gives a quantity a name that ends with its base unit, as both formats ask for.
+func openMetricsName(quantity string, u lab.Unit) (name, unit, help string) {
+	help = prose.Capital(strings.ReplaceAll(quantity, "_", " ")) + "."
+	switch {
+	case quantity == "iops":
+		return "operations_per_second", "operations_per_second", "I/O operations a second."
+	case quantity == "latency":
+		return "latency_seconds", "seconds", "Completion latency."
+	case u == lab.Seconds:
+		return sanitize(quantity) + "_seconds", "seconds", help
+	case u == lab.BytesPerSecond:
+		return sanitize(quantity) + "_bytes_per_second", "bytes_per_second", help
+	case u == lab.PerSecond:
+		return sanitize(quantity) + "_per_second", "per_second", help
+	case u == lab.PerOperation:
+		return sanitize(quantity) + "_seconds_per_operation", "seconds_per_operation", help
+	case u == lab.JoulesPerOp:
+		return sanitize(quantity) + "_joules_per_operation", "joules_per_operation", help
+	case u == lab.Share:
+		return sanitize(quantity) + "_ratio", "ratio", help
+	default:
+		return sanitize(quantity), "", help
+	}
+}
+
+type label struct{ name, value string }
+
+// labelText writes labels in braces. One with an empty value is the same as none in both formats, so it is left out.
+func labelText(labels []label) string {
+	var words []string
+	for _, l := range labels {
+		if l.value != "" {
+			words = append(words, sanitize(l.name)+"="+`"`+escapeLabel(l.value)+`"`)
+		}
+	}
+	return "{" + strings.Join(words, ",") + "}"
+}
+
+// escapeLabel knows the three characters that the formats escape. Bytes that are no UTF-8 make a reader refuse the
+// file, as would the escapes of control characters, were they made later.
+func escapeLabel(v string) string {
+	v = visible.Text(strings.ToValidUTF8(v, "�"))
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(v)
+}
+
+// sanitize makes a name of letters, digits and underscores that does not begin with a digit. Names that become the same
+// by it get their own in no other way, so a stray character becomes its code.
+func sanitize(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		switch {
+		case r == '_' || r < unicode.MaxASCII && unicode.IsLetter(r) || r < unicode.MaxASCII && unicode.IsDigit(r) &&
+			i > 0:
+			b.WriteRune(r)
+		case r == '.' || r == '-' || r == ' ':
+			b.WriteByte('_')
+		default:
+			b.WriteString("_" + strconv.FormatInt(int64(r), 16))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,27 @@
+package runs
+
+import (
+	"fmt"
+
+	"headroom/internal/summary"
+)
+
+// maxOutliers is how many are told in words.
+const maxOutliers = 10
+
+// outlierTexts say which targets are not like the others.
+func outlierTexts(s *summary.Run) []string {
+	d := s.Outliers
+	if d == nil {
+		return nil
+	}
+	texts := []string{d.Text}
+	for i, o := range d.Found {
+		if i == maxOutliers {
+			texts = append(texts, fmt.Sprintf("%d more: --json has all of them.", len(d.Found)-i))
+			break
+		}
+		texts = append(texts, o.Text+".")
+	}
+	return texts
+}

@@ -1,0 +1,191 @@
+package runs
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/stat"
+	"headroom/internal/summary"
+	"headroom/internal/unit"
+)
+
+const (
+	// maxPictured is of how many cells a page has the pictures. They are some 30 KB a cell, and a page that is to be
+	// mailed must stay within a few megabytes.
+	maxPictured = 40
+	// maxPoints of a line; more would not be seen on a page and only make it heavy.
+	maxPoints = 240
+	// minPoints that make a line worth a picture.
+	minPoints = 3
+	// bucketsPerDecade of latencies. A bucket is 12% wide, so that several of fio's bins, at most 1.6% wide, fall into
+	// each and none is empty between two full ones.
+	bucketsPerDecade = 20
+)
+
+// pictures have each load over time, and the spread of its latencies.
+func (r runText) pictures() document.Plots {
+	p := document.Plots{Title: "Over time, and how latencies spread"}
+	names := summary.CellNames(r.Run)
+	for i := range r.Cells[:min(len(r.Cells), maxPictured)] {
+		c := &r.Cells[i]
+		p.List = append(p.List, eventPlots(r.Run, c, names[c.ID])...)
+		for _, d := range c.Directions() {
+			p.List = append(p.List, cellPlots(c, d, names[c.ID])...)
+		}
+	}
+	if more := len(r.Cells) - maxPictured; more > 0 {
+		p.Reading = fmt.Sprintf("%d more loads have no pictures here, to keep the page small.", more)
+	}
+	return p
+}
+
+func cellPlots(c *summary.Cell, direction, name string) []document.Plot {
+	var plots []document.Plot
+	metric, other := lab.IOPS(direction), lab.Bandwidth(direction)
+	if large(c) {
+		metric, other = other, metric
+	}
+	p, ok := overTime(c, name, metric)
+	if !ok { // the load generator wrote only one of the two down
+		p, ok = overTime(c, name, other)
+	}
+	if ok {
+		plots = append(plots, p)
+	}
+	if p, ok := distribution(c, direction, name); ok {
+		plots = append(plots, p)
+	}
+	return plots
+}
+
+// overTime has one metric of a cell over the time of its repetitions, a line each. ok is false where there is no series
+// of it, or only of a few values.
+func overTime(c *summary.Cell, name, metric string) (p document.Plot, ok bool) {
+	direction, _, _ := lab.CutMetric(metric)
+	// From zero, so that a dip looks as deep as it is.
+	p = document.Plot{Title: name, X: document.Axis{Title: "seconds into the load", From: new(float64),
+		Unit: string(lab.Seconds)}, Y: document.Axis{Title: metricText(metric), From: new(float64),
+		Unit: string(lab.Metric(metric).Unit)}}
+	most := 0.0
+	for _, s := range c.Series {
+		if s.Metric != metric || len(s.Values) < minPoints || !(s.Interval > 0) {
+			continue
+		}
+		line := document.Series{Direction: direction, Name: "repetition " + strconv.Itoa(s.Repetition), Line: true}
+		line.Points = points(s)
+		for _, at := range line.Points {
+			most = math.Max(most, at.Value)
+		}
+		p.Series = append(p.Series, line)
+	}
+	lines := len(p.Series)
+	p.Note = metricText(metric) + " over time, " + prose.Count(lines, "repetition")
+	if lines > 1 {
+		p.Note += ", a line each"
+	}
+	if c.N > lines {
+		p.Note += fmt.Sprintf("; the first %d of %d", lines, c.N)
+	}
+	return p, most > 0
+}
+
+// points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in
+// the order in which they came, as an oscilloscope does, so that no stall is averaged away.
+func points(s summary.Series) []document.Point {
+	at := func(i int) document.Point {
+		return document.Point{At: (float64(i) + 0.5) * s.Interval, Value: s.Values[i]}
+	}
+	var out []document.Point
+	if len(s.Values) <= maxPoints {
+		for i := range s.Values {
+			out = append(out, at(i))
+		}
+		return out
+	}
+	stretches := maxPoints / 2
+	for k := range stretches {
+		from, to := k*len(s.Values)/stretches, (k+1)*len(s.Values)/stretches
+		low, high := from, from
+		for i := from; i < to; i++ {
+			if s.Values[i] < s.Values[low] {
+				low = i
+			}
+			if s.Values[i] > s.Values[high] {
+				high = i
+			}
+		}
+		out = append(out, at(min(low, high)))
+		if low != high {
+			out = append(out, at(max(low, high)))
+		}
+	}
+	return out
+}
+
+// distribution has the latencies of all operations in one direction on a logarithmic axis, with the percentiles that
+// the table has. ok is false where there are no bins.
+func distribution(c *summary.Cell, direction, name string) (p document.Plot, ok bool) {
+	h := c.Latency[direction]
+	buckets := bucketsOf(h)
+	if len(buckets) == 0 {
+		return p, false
+	}
+	first, last := buckets[0], buckets[len(buckets)-1]
+	// The curve comes down to the axis at both ends.
+	s := document.Series{Direction: direction, Name: direction + " latency", Line: true, Filled: true,
+		Points: []document.Point{{At: first.from}}}
+	for _, b := range buckets {
+		s.Points = append(s.Points, document.Point{At: b.middle(), Value: b.share})
+	}
+	s.Points = append(s.Points, document.Point{At: last.to})
+	p = document.Plot{Title: name, Note: direction + " latency of " + operationsText(h), Series: []document.Series{s},
+		X: document.Axis{Title: direction + " latency", Unit: string(lab.Seconds), Scale: document.Logarithmic},
+		Y: document.Axis{Title: "share of the operations", Unit: string(lab.Share), From: new(float64)}}
+	for _, q := range lab.Quantiles() {
+		if q.Name == "p50" || q.Name == "p99" || q.Name == "p99.9" {
+			x := stat.BinQuantile(h.Nanoseconds, h.Counts, q.Q) / 1e9
+			p.Marks = append(p.Marks, document.Mark{At: x, Text: q.Name + " " + unit.Latency(x)})
+		}
+	}
+	return p, true
+}
+
+func operationsText(h lab.Histogram) string {
+	total := uint64(0)
+	for _, n := range h.Counts {
+		total += n
+	}
+	return unit.IOPS(float64(total)) + " operations of all repetitions"
+}
+
+// bucket is a stretch of latencies in seconds, with the share of operations in it.
+type bucket struct{ from, to, share float64 }
+
+func (b bucket) middle() float64 { return math.Sqrt(b.from * b.to) }
+
+// bucketsOf puts the bins into buckets of equal width on a logarithmic scale, from the first used to the last.
+func bucketsOf(h lab.Histogram) []bucket {
+	shares := map[int]float64{}
+	total := 0.0
+	low, high := math.MaxInt, math.MinInt
+	for i, ns := range h.Nanoseconds {
+		if ns <= 0 || h.Counts[i] == 0 {
+			continue
+		}
+		// A hair is added: the logarithm of a power of ten can fall just below the whole number.
+		k := int(math.Floor(math.Log10(float64(ns)/1e9)*bucketsPerDecade + 1e-9))
+		low, high = min(low, k), max(high, k)
+		shares[k] += float64(h.Counts[i])
+		total += float64(h.Counts[i])
+	}
+	var out []bucket
+	for k := low; k <= high && total > 0; k++ {
+		edge := func(k int) float64 { return math.Pow(10, float64(k)/bucketsPerDecade) }
+		out = append(out, bucket{edge(k), edge(k + 1), shares[k] / total})
+	}
+	return out
+}

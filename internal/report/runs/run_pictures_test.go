@@ -1,0 +1,110 @@
+package runs
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/summary"
+)
+
+// A stall of one second in half an hour must be in the picture, however few points that has.
+func TestLongSeriesKeepTheirStalls(t *testing.T) {
+	s := summary.Series{Series: lab.Series{Interval: 1, Values: make([]float64, 1800)}}
+	for i := range s.Values {
+		s.Values[i] = 1000
+	}
+	s.Values[1234], s.Values[77] = 3, 5000
+	got := points(s)
+	low, high := math.Inf(1), 0.0
+	for i, p := range got {
+		low, high = math.Min(low, p.Value), math.Max(high, p.Value)
+		if i > 0 && p.At <= got[i-1].At {
+			t.Fatalf("point %d goes back in time", i)
+		}
+	}
+	if len(got) > maxPoints || low != 3 || high != 5000 {
+		t.Errorf("%d points between %v and %v", len(got), low, high)
+	}
+}
+
+func TestBucketsHoldAllOperations(t *testing.T) {
+	s := summarized(t, "measured")
+	checked := 0
+	for _, c := range s.Cells {
+		for d, h := range c.Latency {
+			checked++
+			sum := 0.0
+			for _, b := range bucketsOf(h) {
+				sum += b.share
+			}
+			if math.Abs(sum-1) > 1e-9 {
+				t.Errorf("%s %s: the shares add up to %v", c.Job, d, sum)
+			}
+		}
+	}
+	if checked == 0 {
+		t.Fatal("the fixture has no bins")
+	}
+	if got := bucketsOf(lab.Histogram{}); got != nil {
+		t.Errorf("buckets of nothing: %v", got)
+	}
+}
+
+func TestHeatMaps(t *testing.T) {
+	var cells []*summary.Cell
+	for _, bs := range []string{"1M", "4k"} {
+		for _, jobs := range []string{"1", "16", "4"} {
+			for _, depth := range []string{"16", "4", "1"} {
+				cells = append(cells, &summary.Cell{
+					Job: "j", Params: map[string]string{"bs": bs, "numjobs": jobs, "iodepth": depth, "rw": "randread"},
+					Metrics: map[string]summary.Metric{
+						"read.iops":      {Center: float64(len(cells) + 1), Unit: lab.PerSecond},
+						"read.bandwidth": {Center: float64(len(cells)+1) * 1024, Unit: lab.BytesPerSecond},
+					},
+				})
+			}
+		}
+	}
+	maps := heatMaps(cells, nil)
+	if len(maps) != 2 {
+		t.Fatalf("%d maps, want one a block size", len(maps))
+	}
+	m := maps[0].(document.Table)
+	var titles []string
+	for _, c := range m.Columns {
+		titles = append(titles, prose.Join(c.Over, c.Title))
+	}
+	if got := strings.Join(titles, ", "); !m.Map || got != "bs=4k numjobs, iodepth 1, iodepth 4, iodepth 16" {
+		t.Errorf("the first map is of %s", got)
+	}
+	// 4k, 16 jobs, depth 1 was made as the fifteenth.
+	if row := m.Rows[2].Cells; row[0].Text != "16" || row[1].Text != "15" || row[1].Tint != 15.0/18 {
+		t.Errorf("the last row is %+v", row)
+	}
+	if got := heatMaps(cells[:1], nil); got != nil {
+		t.Errorf("a job that varies nothing has the maps %+v", got)
+	}
+	if got := heatMaps(append(cells, cells[0]), nil); got != nil {
+		t.Errorf("two arms in one place made the maps %+v", got)
+	}
+}
+
+// A page with a cell for each combination of a large matrix must stay one that can be mailed.
+func TestPageStaysSmall(t *testing.T) {
+	s := summarized(t, "measured")
+	c := s.Cells[3]
+	s.Cells = nil
+	for i := range 150 {
+		c.Job = fmt.Sprint("job", i)
+		s.Cells = append(s.Cells, c)
+	}
+	if n := len(written(t, "html", []summary.Run{s}, report.Options{})); n > 3<<20 {
+		t.Errorf("the page has %d bytes", n)
+	}
+}

@@ -1,0 +1,195 @@
+package runs
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/summary"
+	"headroom/internal/validity"
+)
+
+// warnings are those of the run, of which a terminal shows the first few in a line each.
+func (r runText) warnings() document.Warnings {
+	w := document.Warnings{Brief: report.MaxMarks, Notes: r.notes}
+	for i, b := range report.WarningBlocks(r.marks) {
+		one := b.(document.Warning)
+		one.Brief = document.WarningText{Text: r.briefText(r.marks[i]), About: r.briefAbout(r.marks[i])}
+		w.List = append(w.List, one)
+	}
+	if r.ID != "" {
+		w.Full = prose.Join("headroom show", r.o.ID(r.ID), map[bool]string{true: "--cells"}[r.Experiment != nil],
+			"--warnings")
+	}
+	return w
+}
+
+// briefText is what was seen, where the cells agree on it; else what the figures of each cell have in common.
+func (r runText) briefText(m report.Mark) string {
+	if title := report.CheckTitle(m.Code); len(m.Texts) > 1 && title != "" {
+		return title
+	}
+	return m.Texts[0].Text
+}
+
+// briefAbout names the cells of a mark in a few words.
+func (r runText) briefAbout(m report.Mark) string {
+	const few = 2
+	names := m.Names(func(c *summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.Code) })
+	switch {
+	case warns(r.Run, m.Code):
+		return "the whole run"
+	case len(names) == len(r.Cells) && len(names) > 1:
+		return "all"
+	case len(names) <= few:
+		return prose.List(names)
+	}
+	return strconv.Itoa(len(names)) + " of " + strconv.Itoa(len(r.Cells))
+}
+
+// doubts says whether some warnings of a cell, or with no ID of the run, have a code, or any, and are a reason to
+// distrust what the table shows. That is not so of results that are kept on the disk under test, as they must be on a
+// machine with one disk, and of percentiles that stand nowhere.
+func (r runText) doubts(cell string, all []summary.Warning, code string) bool {
+	return slices.ContainsFunc(all, func(w summary.Warning) bool {
+		switch {
+		case code != "" && w.Code != code || w.Code == "store-on-device":
+			return false
+		case w.Code == "few-operations" && cell != "":
+			return slices.ContainsFunc(r.shown[cell], w.Tainted)
+		}
+		return true
+	})
+}
+
+// warns says whether a run as a whole has a warning.
+func warns(s *summary.Run, code string) bool {
+	return slices.ContainsFunc(s.Warnings, func(w summary.Warning) bool { return w.Code == code })
+}
+
+// rankMarks numbers the warnings in the order of their importance: what is only a note is last.
+func (r *runText) rankMarks() {
+	r.marks, r.shown = marks(r.Run), shownMetrics(r.rows)
+	weights, ranks := validity.Weights(), map[string][3]int{}
+	for _, m := range r.marks {
+		rank := [3]int{r.rank(m.Code), 1, -len(m.Names(func(*summary.Cell) bool { return true }))}
+		if !r.doubts("", r.Warnings, m.Code) &&
+			!slices.ContainsFunc(r.Cells, func(c summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.Code) }) {
+			r.notes, rank[0] = append(r.notes, m.Code), noteRank
+		}
+		if weight := weights[m.Code]; weight == validity.Widens || weight == validity.Note {
+			rank[0]++ // what repetitions differ by stands beside each number
+		}
+		if warns(r.Run, m.Code) {
+			rank[1] = 0
+		}
+		ranks[m.Code] = rank
+	}
+	slices.SortStableFunc(r.marks, func(a, b report.Mark) int {
+		x, y := ranks[a.Code], ranks[b.Code]
+		return slices.Compare(x[:], y[:])
+	})
+	for i := range r.marks {
+		r.marks[i].Number = i + 1
+	}
+}
+
+// noteRank is beyond the rank of all warnings.
+const noteRank = 10
+
+// shownMetrics are the metrics of each cell, by its ID, that the table shows.
+func shownMetrics(lines []row) map[string][]string {
+	shown := map[string][]string{}
+	for _, n := range tableNumbers(lines) {
+		for _, r := range lines {
+			if name, m := n.of(r); m != nil {
+				shown[r.cell.ID] = append(shown[r.cell.ID], name)
+			}
+		}
+	}
+	return shown
+}
+
+// rank is 0 for a warning that taints a number of the answer, or is why a row has none; 2 for one that taints another
+// number of the table; 4 for the others.
+func (r runText) rank(code string) int {
+	tainted := func(c *summary.Cell, names []string) bool {
+		return slices.ContainsFunc(slices.Concat(r.Warnings, c.Warnings), func(w summary.Warning) bool {
+			return w.Code == code && slices.ContainsFunc(names, w.Tainted)
+		})
+	}
+	for _, n := range answerMetrics(r.rows) {
+		if tainted(n.cell, []string{n.metric}) {
+			return 0
+		}
+	}
+	var ofEvents []string
+	if r.Events != nil {
+		ofEvents = []string{lab.EventStall, lab.EventRecovery, lab.EventDip} // below the table
+	}
+	lowest := 4
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if len(r.shown[c.ID]) == 0 && slices.ContainsFunc(c.Warnings, func(w summary.Warning) bool {
+			return w.Code == code && len(w.Taints) > 0
+		}) {
+			return 0
+		}
+		if tainted(c, r.shown[c.ID]) || tainted(c, ofEvents) {
+			lowest = 2
+		}
+	}
+	return lowest
+}
+
+// cellMetric is a number of a table.
+type cellMetric struct {
+	cell   *summary.Cell
+	metric string
+}
+
+// answerMetrics are the numbers that the answer names.
+func answerMetrics(lines []row) []cellMetric {
+	var found []cellMetric
+	for _, direction := range lab.Directions() {
+		if r, m := highest(lines, direction, func(r row) *summary.Metric { return r.iops }); m != nil {
+			found = append(found, cellMetric{r.cell, lab.IOPS(direction)})
+		}
+		if r, m := highest(lines, direction, func(r row) *summary.Metric { return r.bandwidth }); m != nil {
+			found = append(found, cellMetric{r.cell, lab.Bandwidth(direction)})
+		}
+	}
+	for _, r := range singles(lines) {
+		for _, part := range []string{"p50", "p99"} {
+			found = append(found, cellMetric{r.cell, lab.Latency(r.direction, part)})
+		}
+	}
+	for _, r := range bestOfCommands(lines) {
+		name, _ := r.headline()
+		found = append(found, cellMetric{r.cell, name})
+	}
+	return found
+}
+
+// answerSigns are those of what taints some number of the answer, or the whole run: at its end, where they part no
+// words.
+func (r runText) answerSigns() string {
+	answered := answerMetrics(r.rows)
+	var signs []string
+	for _, m := range r.marks {
+		of := func(c *summary.Cell, metric string) bool {
+			return slices.ContainsFunc(c.Warnings, func(w summary.Warning) bool {
+				return w.Code == m.Code && w.Tainted(metric)
+			})
+		}
+		if !slices.Contains(r.notes, m.Code) && (warns(r.Run, m.Code) ||
+			slices.ContainsFunc(answered, func(n cellMetric) bool { return of(n.cell, n.metric) })) {
+			signs = append(signs, m.Sign())
+		}
+	}
+	return strings.Join(signs, " ")
+}

@@ -1,0 +1,48 @@
+package runs
+
+import (
+	"fmt"
+
+	"headroom/internal/lab"
+	"headroom/internal/summary"
+	"headroom/internal/unit"
+)
+
+// startSkewTexts say how well the loads of several targets kept together, at worst.
+func startSkewTexts(s *summary.Run) []string {
+	worst := map[string]summary.Value{}
+	var apart *summary.Value
+	for _, c := range s.Cells {
+		for _, v := range c.Metrics[lab.StartSkew].Values {
+			if apart != nil && v.Value <= apart.Value {
+				continue
+			}
+			apart = &v
+			for name, m := range c.Metrics {
+				for _, of := range m.Values {
+					if of.Repetition == v.Repetition {
+						worst[name] = of
+					}
+				}
+			}
+		}
+	}
+	if apart == nil {
+		return nil
+	}
+	seconds := func(name string) string { return unit.Value(lab.Seconds, worst[name].Value) }
+	text := fmt.Sprintf("The loads of %d targets were started together, at most %s apart (±%s)", len(s.Targets),
+		seconds(lab.StartSkew), seconds(lab.StartUncertainty))
+	if _, ended := worst[lab.LastDone]; ended {
+		text += fmt.Sprintf("; then the first was done %s and the last %s after the first start",
+			seconds(lab.FirstDone), seconds(lab.LastDone))
+	}
+	text += "."
+	for _, c := range s.Cells {
+		if len(c.Metrics[lab.CommonSeconds].Values) > 0 {
+			return []string{text, "Rates of target=all are sums over the seconds in which all loads were running; " +
+				"its latencies are of the operations of all targets."}
+		}
+	}
+	return []string{text}
+}

@@ -1,0 +1,90 @@
+package runs
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/summary"
+	"headroom/internal/unit"
+)
+
+// precisionTexts says what was reached of the precision that was asked for, and what it would take to reach the rest.
+func precisionTexts(s *summary.Run) []string {
+	within := "±" + strconv.FormatFloat(100*s.Precision, 'g', 4, 64) + "%"
+	switch {
+	case s.Precision == 0:
+		return nil
+	case len(s.Undecided) == 0:
+		return []string{"What each job is decided by is known to " + within + " or better."}
+	}
+	lines := []string{prose.Capital(outOf(s)) + " left undecided, to " + within + ":"}
+	names := summary.CellNames(s)
+	for _, u := range s.Undecided {
+		lines = append(lines, names[u.Cell]+": "+metricText(u.Metric)+" "+shortOf(u, within))
+	}
+	return lines
+}
+
+// secondsPerDay is how many seconds somebody may be advised to spend.
+const secondsPerDay = 24 * 3600
+
+// moreTime is about what a complete run needs to decide the rest, to the minute; 0 when there is none or nobody knows,
+// and when no time would do.
+func moreTime(s *summary.Run) time.Duration {
+	byCell := map[string]float64{} // a repetition measures all metrics of a cell
+	for _, u := range s.Undecided {
+		byCell[u.Cell] = max(byCell[u.Cell], u.Seconds)
+	}
+	total := 0.0
+	for _, seconds := range byCell {
+		total += seconds
+	}
+	if s.Status != lab.Complete || total > secondsPerDay {
+		return 0
+	}
+	return time.Duration(math.Ceil(total/60)) * time.Minute
+}
+
+// outOf is what ended the run.
+func outOf(s *summary.Run) string {
+	switch {
+	case s.Status != lab.Complete:
+		return "what was measured"
+	case s.Budget > 0:
+		return "the budget of " + unit.Duration(time.Duration(s.Budget*float64(time.Second)))
+	default:
+		return "the most repetitions that a job may have"
+	}
+}
+
+// shortOf is "±4.1% after 14 repetitions; about 9 more (1m 30s) would reach ±3%".
+func shortOf(u summary.Undecided, within string) string {
+	took := ""
+	if u.Seconds > 0 {
+		took = " (" + unit.Duration(time.Duration(u.Seconds*float64(time.Second))) + ")"
+	}
+	if u.Width == nil {
+		return fmt.Sprintf("has no interval after %s; %d more%s would give one", prose.Count(u.N, "repetition"),
+			u.More, took)
+	}
+	if u.Seconds > secondsPerDay {
+		return fmt.Sprintf("±%s after %s; a day of repeating would not reach %s", unit.Percent(*u.Width),
+			prose.Count(u.N, "repetition"), within)
+	}
+	return fmt.Sprintf("±%s after %s; about %d more%s would reach %s", unit.Percent(*u.Width),
+		prose.Count(u.N, "repetition"), u.More, took, within)
+}
+
+// metricText is a metric's name in words: "read IOPS", "mean write latency".
+func metricText(metric string) string {
+	direction, quantity, part := lab.CutMetric(metric)
+	if quantity == "iops" {
+		quantity = "IOPS"
+	}
+	return strings.Join(strings.Fields(part+" "+direction+" "+quantity), " ")
+}

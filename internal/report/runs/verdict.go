@@ -1,0 +1,212 @@
+package runs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/summary"
+)
+
+// answer is the first sentence: the highest rates in each direction, and what commands reached.
+func answer(s *summary.Run) string {
+	lines := rows(s)
+	var reach []string
+	names := map[string]string{lab.Read: "reads", lab.Write: "writes", lab.Trim: "trims",
+		lab.Mixed: "reads and writes together"}
+	for _, direction := range lab.Directions() {
+		if text := bestText(lines, direction); names[direction] != "" && text != "" {
+			reach = append(reach, names[direction]+" "+text)
+		}
+	}
+	commands := commandTexts(lines)
+	if len(reach) == 0 && len(commands) > 0 {
+		return strings.Join(commands, "; ") + "." // which begins with the name of a job, as it is written
+	}
+	reach = append(reach, commands...)
+	if len(reach) == 0 && slices.ContainsFunc(s.Cells, summary.Cell.NamesMetrics) {
+		return "Nothing was measured."
+	}
+	if len(reach) == 0 {
+		return "No I/O was measured."
+	}
+	return prose.Capital(strings.Join(reach, "; ")) + "."
+}
+
+// bestText names the highest IOPS and the highest bandwidth of a direction and the jobs that reached them.
+func bestText(lines []row, direction string) string {
+	fastest, rate := highest(lines, direction, func(r row) *summary.Metric { return r.iops })
+	widest, bandwidth := highest(lines, direction, func(r row) *summary.Metric { return r.bandwidth })
+	var words []string
+	of := "" // where the rate comes from
+	if rate != nil {
+		of = " (" + fastest.name + ")"
+		words = append(words, shown(rate)+" IOPS"+of)
+	}
+	if bandwidth != nil {
+		words = append(words, shown(bandwidth)+" ("+widest.name+")")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	if len(words) == 2 && strings.HasSuffix(words[1], of) {
+		words[0] = strings.TrimSuffix(words[0], of) // both come from one job, which is named once
+	}
+	return "reach " + prose.List(words)
+}
+
+// highest finds the row of a direction with the highest center of a metric, the lowest where that is better; the metric
+// is nil when no row has it.
+func highest(lines []row, direction string, metric func(row) *summary.Metric) (best row, most *summary.Metric) {
+	for _, r := range lines {
+		m := metric(r)
+		if r.direction == direction && m != nil &&
+			(most == nil || (m.Center > most.Center) == (m.Better != lab.Lower)) {
+			best, most = r, m
+		}
+	}
+	return best, most
+}
+
+// singleText says how long one small request takes when nothing else is under way: the number that most programs wait
+// for.
+func singleText(lines []row) string {
+	var found []string
+	for _, r := range singles(lines) {
+		found = append(found, fmt.Sprintf("one %s %s at a time takes %s, 99%% within %s",
+			r.cell.Params["bs"], r.direction, shown(r.p50), shown(r.p99)))
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return prose.Capital(strings.Join(found, "; ")) + "."
+}
+
+// singles are the rows that say how long one small request takes: the first of reads and the first of writes.
+func singles(lines []row) []row {
+	var found []row
+	for _, r := range lines {
+		alone := r.cell.Params["iodepth"] == "1" && (r.cell.Params["numjobs"] == "" || r.cell.Params["numjobs"] == "1")
+		if !alone || r.several || large(r.cell) || r.p50 == nil || r.p99 == nil {
+			continue
+		}
+		sameDirection := func(other row) bool { return other.direction == r.direction }
+		if (r.direction == lab.Read || r.direction == lab.Write) && !slices.ContainsFunc(found, sameDirection) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// trust says how much of it is in doubt, and whether the run is whole. Notes put nothing in doubt.
+func (r runText) trust() string {
+	warned, empty, measured, planned := 0, 0, 0, 0
+	for _, c := range r.Cells {
+		measured, planned = measured+c.N, planned+max(c.Planned, c.N)
+		if r.doubts(c.ID, c.Warnings, "") {
+			warned++
+		}
+		if c.N == 0 {
+			empty++
+		}
+	}
+	var parts []string
+	of := fmt.Sprintf("%d of %s", measured, prose.Count(planned, "repetition"))
+	if r.Anytime {
+		of = prose.Count(measured, "repetition")
+	}
+	switch r.Status {
+	case lab.Interrupted:
+		parts = append(parts, "The run was cut off after "+of+".")
+	case lab.Failed:
+		parts = append(parts, "The run failed after "+of+".")
+	case lab.Running:
+		parts = append(parts, "The run is at "+of+".")
+	}
+	if empty > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, prose.Count(len(r.Cells), "measurement")))
+	}
+	ofRun := 0
+	for _, w := range r.Warnings {
+		if r.doubts("", []summary.Warning{w}, "") {
+			ofRun++
+		}
+	}
+	switch {
+	case warned+ofRun == 0:
+		parts = append(parts, "No warnings.")
+	case warned == 0:
+		parts = append(parts, prose.Capital(prose.Count(ofRun, "warning"))+" about the whole run.")
+	default:
+		verb := "carry"
+		if warned == 1 {
+			verb = "carries"
+		}
+		text := fmt.Sprintf("%d of %s %s a warning", warned, prose.Count(len(r.Cells), "measurement"), verb)
+		if ofRun > 0 {
+			text += ", and so does the whole run"
+		}
+		parts = append(parts, text+".")
+	}
+	return strings.Join(parts, " ")
+}
+
+// title names the run: what it is called, what was run and on what.
+func title(s *summary.Run) string {
+	text := s.Suite
+	if text == "" {
+		text = "run " + s.ID
+	}
+	if len(s.Network) > 0 {
+		text += " " + between(s)
+	} else if on := places(s); on != "" {
+		text += " on " + on
+	}
+	if s.Label != "" {
+		text = s.Label + ": " + text
+	}
+	return text
+}
+
+// between are the ends of a network: "from local to ssh://db1 at 10.0.0.7", "from local to ssh://db1, 8 pairs".
+func between(s *summary.Run) string {
+	name := func(role string) string {
+		for _, t := range s.Targets {
+			if t.Role == role {
+				return t.Target
+			}
+		}
+		return role
+	}
+	var from, to []string
+	for _, p := range s.Network {
+		from, to = append(from, name(p.Client)), append(to, name(p.Server))
+	}
+	slices.Sort(from)
+	slices.Sort(to)
+	text := "from " + prose.List(slices.Compact(from)) + " to " + prose.List(slices.Compact(to))
+	if len(s.Network) == 1 {
+		return text + " at " + s.Network[0].Address
+	}
+	return text + ", " + prose.Count(len(s.Network), "pair")
+}
+
+// places are where the loads went: the device or directory, with the target where it is another machine.
+func places(s *summary.Run) string {
+	var names []string
+	for _, t := range s.Targets {
+		name := t.Place.Path
+		switch {
+		case name == "":
+			name = t.Target
+		case t.Remote() != "":
+			name += " of " + t.Remote()
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return prose.List(names)
+}

@@ -1,0 +1,127 @@
+package varied
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/ablation"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/summary"
+)
+
+// ablationText is an ablation in words.
+type ablationText struct {
+	ablation.Document
+	marks []report.Mark
+	// jobs are the names of the loads, by the IDs of their cells, and loads these with their parameters.
+	jobs, loads map[string]string
+}
+
+func newAblationText(d ablation.Document) ablationText {
+	var cells []summary.Cell
+	for _, c := range d.Cells {
+		cells = append(cells, summary.Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Params: c.Params})
+	}
+	t := ablationText{Document: d, jobs: map[string]string{}, loads: map[string]string{}}
+	names, params := summary.LoadNames(cells)
+	for i, c := range cells {
+		t.jobs[c.ID], t.loads[c.ID] = names[i], prose.Join(c.Job, params[i])
+	}
+	for _, w := range d.Warnings {
+		t.marks = report.AddMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+			&summary.Cell{N: w.N},
+			cmp.Or(t.jobs[w.Cell], w.Cell, "the whole run"))
+	}
+	return t
+}
+
+// names of the settings, by number from 1; without their scheme where all have the same.
+func (t ablationText) names() []string {
+	scheme := func(s ablation.SettingEffect) string { before, _, _ := strings.Cut(s.Factor, ":"); return before + ":" }
+	same := !slices.ContainsFunc(t.Settings, func(s ablation.SettingEffect) bool {
+		return scheme(s) != scheme(t.Settings[0])
+	})
+	names := []string{""}
+	for _, s := range t.Settings {
+		name := s.String()
+		if same {
+			name = strings.TrimPrefix(name, scheme(s))
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func (t ablationText) named(numbers []int) []string {
+	all := t.names()
+	var out []string
+	for _, n := range numbers {
+		out = append(out, all[n])
+	}
+	return out
+}
+
+// ablationNumber is one metric of one load: what is decided.
+type ablationNumber struct{ cell, metric string }
+
+func (t ablationText) numbers() []ablationNumber {
+	var out []ablationNumber
+	for _, c := range t.Cells {
+		for _, m := range c.Metrics {
+			out = append(out, ablationNumber{c.ID, m})
+		}
+	}
+	return out
+}
+
+// title of a number: "randread 4k q32, read IOPS".
+func (t ablationText) title(n ablationNumber) string {
+	return t.loads[n.cell] + ", " + report.MetricName(n.metric)
+}
+
+// short is the title where there is room for few words: without the metric where the load has but one.
+func (t ablationText) short(n ablationNumber) string {
+	i := slices.IndexFunc(t.Cells, func(c ablation.Cell) bool { return c.ID == n.cell })
+	if len(t.Cells[i].Metrics) == 1 {
+		return t.jobs[n.cell]
+	}
+	return prose.Join(t.jobs[n.cell], report.MetricTitle(n.metric, true))
+}
+
+// effect of a setting for a number; nil where there is none.
+func (t ablationText) effect(s ablation.SettingEffect, n ablationNumber) *ablation.CellEffect {
+	for i, p := range s.Cells {
+		if p.Cell == n.cell && p.Metric == n.metric {
+			return &s.Cells[i]
+		}
+	}
+	return nil
+}
+
+// countSettings are those of which something can be said.
+func (t ablationText) countSettings() string {
+	n, verified := len(t.Settings), ""
+	for _, s := range t.Settings {
+		if s.NotVerified != "" {
+			n, verified = n-1, " in effect"
+		}
+	}
+	if n != 1 {
+		return fmt.Sprintf("the %d settings", n) + verified
+	}
+	return "the one setting" + verified
+}
+
+// signs are those of the warnings that taint a number.
+func (t ablationText) signs(n ablationNumber) string {
+	var codes []string
+	for _, w := range t.Warnings {
+		if (w.Cell == "" || w.Cell == n.cell) && w.Tainted(n.metric) {
+			codes = append(codes, w.Code)
+		}
+	}
+	return report.Signs(t.marks, codes)
+}

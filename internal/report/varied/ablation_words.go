@@ -1,0 +1,327 @@
+package varied
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/ablation"
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/prose"
+	"headroom/internal/render"
+	"headroom/internal/report"
+	"headroom/internal/unit"
+)
+
+// headline is the answer: what each setting that was seen to do something does, and what would have been seen of the
+// others.
+func (t ablationText) headline() string {
+	var parts []string
+	undecided, same := 0, 0
+	most := 0.0
+	names := t.names()
+	var uncertainty []string
+	for _, s := range t.Settings {
+		if s.NotVerified != "" {
+			uncertainty = append(uncertainty, names[s.Number])
+			continue
+		}
+		switch s.Verdict {
+		case ablation.Undecided:
+			undecided++
+		case ablation.Same:
+			same++
+		default:
+			parts = append(parts, t.does(names[s.Number], s))
+			continue
+		}
+		for _, p := range s.Cells {
+			most = max(most, detectable(&p))
+		}
+	}
+	text := strings.Join(parts, "; ")
+	rest := ""
+	switch {
+	case t.Blocks == 0:
+		return "nothing was measured yet"
+	case undecided+same == 0:
+	case undecided == 0 && len(parts) == 0:
+		rest = fmt.Sprintf("none of %s makes a difference beyond %s", t.countSettings(), percentShort(t.Margin))
+	case undecided == 0:
+		rest = fmt.Sprintf("no other of %s makes a difference beyond %s", t.countSettings(), percentShort(t.Margin))
+	case len(parts) == 0:
+		rest = fmt.Sprintf("none of %s made a difference that could be seen", t.countSettings())
+	default:
+		rest = fmt.Sprintf("no other of %s made a difference that could be seen", t.countSettings())
+	}
+	if undecided > 0 && most > 0 {
+		rest += " (smallest visible: " + visibleText(most) + ")"
+	} else if undecided > 0 {
+		rest += " (too few blocks to see any)"
+	}
+	notVerified := ""
+	if len(uncertainty) > 0 {
+		notVerified = "not verified: whether " + prose.List(uncertainty) + " " + verb(len(uncertainty), "was", "were") +
+			" in effect"
+	}
+	return strings.Join(slices.DeleteFunc([]string{text, rest, notVerified}, func(part string) bool {
+		return part == ""
+	}), "; ")
+}
+
+// verdict of a number, as a table has it.
+func (t ablationText) verdict(s ablation.SettingEffect, p *ablation.CellEffect) string {
+	switch {
+	case p.Verdict == ablation.NotVerified:
+		return "not verified"
+	case s.NotVerified != "":
+		return string(p.Verdict) + ", not verified"
+	}
+	return string(p.Verdict)
+}
+
+// does says what a setting does, load by load: "slub_debug=FZPU costs 41% [38, 44] of randread 4k q32".
+func (t ablationText) does(name string, s ablation.SettingEffect) string {
+	var parts []string
+	for _, n := range t.numbers() {
+		p := t.effect(s, n)
+		if p == nil || p.Verdict == ablation.Undecided || p.Verdict == ablation.Same {
+			continue
+		}
+		if p.Verdict == ablation.Mixed {
+			parts = append(parts, fmt.Sprintf("changes %s by %s alone and by %s in the set", t.short(n),
+				report.ChangeText(p.Alone.Ratio), report.ChangeText(p.Removed.Ratio)))
+			continue
+		}
+		e, where := p.Alone, ""
+		if !decided(e) {
+			e, where = p.Removed, " in the set"
+		}
+		parts = append(parts, effectText(e, p, t.short(n))+where)
+	}
+	return name + " " + strings.Join(parts, " and ")
+}
+
+func decided(e *ablation.Estimate) bool {
+	return e != nil && (e.Verdict == ablation.Faster || e.Verdict == ablation.Slower)
+}
+
+// effectText is a ratio in words. A rate falls by a share, a time grows by one.
+func effectText(e *ablation.Estimate, p *ablation.CellEffect, title string) string {
+	lo, hi := *e.Lo-1, *e.Hi-1
+	if e.Ratio < 1 {
+		lo, hi = 1-*e.Hi, 1-*e.Lo
+	}
+	share := fmt.Sprintf("%s%% [%s, %s]", sharePercent(math.Abs(e.Ratio-1)), sharePercent(lo), sharePercent(hi))
+	switch {
+	case p.Better == lab.Lower && e.Verdict == ablation.Slower:
+		return "makes " + title + " take " + share + " longer"
+	case p.Better == lab.Lower:
+		return "makes " + title + " take " + share + " less"
+	case e.Verdict == ablation.Slower:
+		return "costs " + share + " of " + title
+	}
+	return "gains " + share + " on " + title
+}
+
+// sharePercent is a share in percent without its sign for one: "41", "3.5".
+func sharePercent(share float64) string {
+	p := 100 * share
+	digits := 1
+	if math.Abs(p) >= 9.95 {
+		digits = 0
+	}
+	text := strconv.FormatFloat(p, 'f', digits, 64)
+	if strings.Trim(text, "-0.") == "" {
+		return "0"
+	}
+	return text
+}
+
+func percentShort(share float64) string { return sharePercent(share) + "%" }
+
+// estimateTexts are a change and its interval, as a table has them.
+func estimateTexts(e *ablation.Estimate) (change, bounds string) {
+	switch {
+	case e == nil:
+		return document.Absent, ""
+	case !e.Known():
+		return report.ChangeText(e.Ratio), ""
+	case e.Ratio >= 10 || e.Ratio <= 0.1 || *e.Hi >= 100:
+		return report.ChangeText(e.Ratio), "[" + report.RatioDigits(*e.Lo) + ", " + report.RatioDigits(*e.Hi) + "]x"
+	}
+	return report.ChangeText(e.Ratio), "[" + report.SignedPercent(*e.Lo, true) + ", " + report.SignedPercent(*e.Hi, true) + "]"
+}
+
+func joined(e *ablation.Estimate) string { return prose.Join(estimateTexts(e)) }
+
+// detectable is the smallest difference, as a share, that would have been seen of a setting about which nothing is
+// decided: alone or in the set, whichever shows it first. 0 where something is decided or nothing can be said.
+func detectable(p *ablation.CellEffect) float64 {
+	least := 0.0
+	for _, e := range []*ablation.Estimate{p.Alone, p.Removed} {
+		if p.Verdict == ablation.Undecided && e != nil && e.Detectable != nil && (least == 0 || *e.Detectable < least) {
+			least = *e.Detectable
+		}
+	}
+	return least
+}
+
+// visibleText prints it both ways where they differ: a ratio of 1.33 up is one of 0.75 down.
+func visibleText(share float64) string {
+	switch {
+	case share == 0:
+		return ""
+	case share < 0.0995:
+		return percentShort(share)
+	}
+	return "-" + sharePercent(share/(1+share)) + "/+" + percentShort(share)
+}
+
+// sums say whether the effects add up, and what in the set works otherwise than alone.
+func (t ablationText) sums() []string {
+	var lines []string
+	several := len(t.numbers()) > 1
+	of := func(cell, metric string) string {
+		if !several {
+			return ""
+		}
+		return " [" + t.short(ablationNumber{cell, metric}) + "]"
+	}
+	for _, i := range t.Interactions {
+		lines = append(lines, t.interaction(i)+of(i.Cell, i.Metric))
+	}
+	for _, u := range t.Unexplained {
+		lines = append(lines, t.unexplained(u)+of(u.Cell, u.Metric))
+	}
+	if len(t.Suspects) > 0 {
+		var pairs []string
+		for _, p := range t.Suspects {
+			pairs = append(pairs, strings.Join(t.named(p[:]), " with "))
+		}
+		lines = append(lines, "Effects don't add up, and which settings stand in each other's way is not measured "+
+			"yet. The likeliest: "+prose.List(pairs)+".")
+	}
+	return lines
+}
+
+func (t ablationText) interaction(i ablation.Interaction) string {
+	names := t.named(i.Settings)
+	if len(i.Settings) == 1 {
+		p := t.effect(t.Settings[i.Settings[0]-1], ablationNumber{i.Cell, i.Metric})
+		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set, which is %s times as much.",
+			names[0], report.ChangeText(p.Alone.Ratio), report.ChangeText(p.Removed.Ratio), estimateRatio(i.Estimate))
+	}
+	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied", prose.List(names),
+		estimateRatio(i.Estimate))
+	switch i.Verdict {
+	case ablation.Same:
+		return text + ": they add up."
+	case ablation.Undecided:
+		return text + ": no interaction that could be seen" + visibleFrom(i.Estimate) + "."
+	}
+	return text + ": they do not add up."
+}
+
+// estimateRatio is a ratio with its interval: "1.02 [0.94, 1.10]".
+func estimateRatio(e ablation.Estimate) string {
+	if !e.Known() {
+		return report.RatioDigits(e.Ratio)
+	}
+	two := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+	return two(e.Ratio) + " [" + two(*e.Lo) + ", " + two(*e.Hi) + "]"
+}
+
+func visibleFrom(e ablation.Estimate) string {
+	if e.Detectable == nil {
+		return ""
+	}
+	return " (smallest visible: " + visibleText(*e.Detectable) + ")"
+}
+
+func (t ablationText) unexplained(u ablation.Unexplained) string {
+	whole := "All settings together: " + joined(&u.Together) + ". "
+	names := t.named(u.Settings)
+	what := "what " + prose.List(names) + " alone " +
+		map[bool]string{true: "does", false: "do, multiplied"}[len(names) == 1]
+	switch {
+	case u.Seen.Verdict == ablation.Faster || u.Seen.Verdict == ablation.Slower:
+		if len(names) == 0 {
+			return whole + "No setting was seen to do that alone, so small effects add up, or some work only together."
+		}
+		return whole + "That is " + estimateRatio(u.Seen) + " times " + what +
+			": the effects do not add up, or smaller ones add to them."
+	case len(names) == 0:
+		return whole + "No more than the noise explains, as of each alone."
+	case u.All.Verdict == ablation.Faster || u.All.Verdict == ablation.Slower:
+		return whole + "That is " + estimateRatio(u.All) +
+			" times the product of all settings alone: the effects do not add up."
+	}
+	return whole + "That is " + what + ", as far as can be seen: " + estimateRatio(u.Seen) + " times as much."
+}
+
+// controls hold the baseline against itself.
+func (t ablationText) controls() (lines []string, broken bool) {
+	for _, c := range t.Controls {
+		text := "Control: the baseline's second visit of a block against its first, " +
+			t.title(ablationNumber{c.Cell, c.Metric}) + ": " + joined(&c.Estimate)
+		switch {
+		case c.Different():
+			broken = true
+			text += ". It differs from itself, so where a visit stands in its block matters or the machine changes " +
+				"too fast: don't trust the rest."
+		case c.Known():
+			text += ": no difference, as it must be."
+		default:
+			text += ": too few blocks to tell."
+		}
+		lines = append(lines, text)
+	}
+	return lines, broken
+}
+
+// costWord is a cost in a word or two, for a table: "security, without it".
+func costWord(cost string) string {
+	const most = 48
+	rest, without := strings.CutPrefix(cost, "Without it: ")
+	if end := strings.IndexAny(rest, ":.;,"); end >= 0 {
+		rest = rest[:end]
+	}
+	if rest == "" || rest == "none" {
+		return rest
+	}
+	rest = strings.ToLower(rest[:1]) + rest[1:]
+	if without {
+		return "without it: " + render.Shorten(rest, most)
+	}
+	return render.Shorten(rest, most)
+}
+
+func (t ablationText) reading() []string {
+	text := fmt.Sprintf("%s in %s. Changes are taken within a block, between the setting and the baseline (alone) or "+
+		"between the tuned set and the set without it (in the set); one value is one visit.",
+		prose.Count(t.Visits, "visit"), prose.Count(t.Blocks, "block"))
+	if t.Claims > 0 {
+		text += fmt.Sprintf(" Intervals hold with %s each at all looks together, so that all %d claims are right "+
+			"with %s. A change within %s counts as none.",
+			report.Confidence(t.Confidence), t.Claims, report.Confidence(1-t.Alpha),
+			unit.RoundPercent(t.Margin))
+	}
+	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitMetric) string {
+		return t.short(ablationNumber{n.Cell, n.Metric})
+	})...)
+	if len(t.numbers()) > 1 {
+		lines = append(lines, "Side by side, a change in parentheses is not decided.")
+	}
+	lower := func(p ablation.CellEffect) bool { return p.Better == lab.Lower }
+	if slices.ContainsFunc(t.Settings, func(s ablation.SettingEffect) bool {
+		return slices.ContainsFunc(s.Cells, lower)
+	}) {
+		lines = append(lines, "Of times and latencies less is better: +3% is slower.")
+	}
+	return lines
+}

@@ -1,0 +1,316 @@
+package varied
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/bisection"
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+)
+
+// answer is the first thing that a reader sees.
+func (t bisectionText) answer() []string {
+	switch t.Outcome {
+	case bisection.NoDifference:
+		return []string{"No difference to find: the ends are alike, " + t.loss() + "."}
+	case bisection.ManySmall:
+		if t.Series {
+			return []string{"No step stands out: the ends differ by " + t.loss() + "."}
+		}
+		return []string{"Many small effects: the ends differ by " + t.loss() + ", and no setting does a sixth of it."}
+	case bisection.Undecided:
+		text := "Undecided after " + prose.Count(t.Measurements, "measurement")
+		if t.Unprovable {
+			return []string{text + ": " + strings.Join(t.likeliest(t.Steps[len(t.Steps)-1], maxNamed), "  ") +
+				", which can't be proved, since what it takes can't be measured."}
+		}
+		if t.Wanted > 0 {
+			text += fmt.Sprintf(": the ends don't differ clearly; it would take about %d measurements of each",
+				t.Wanted)
+		}
+		return []string{text + "."}
+	}
+	if t.Series {
+		return t.stepsFound()
+	}
+	e := t.Explained
+	lines := []string{fmt.Sprintf("%s %s %s of the loss (%s, and %d more to prove it).", t.culprits(),
+		verb(len(t.Culprits), "explains", "explain"), explainedText(e),
+		prose.Count(t.Measurements, "measurement"), t.Proofs)}
+	if len(t.Culprits) > 1 {
+		lines = append(lines, t.roles())
+	}
+	if len(t.Opposing) > 0 {
+		lines = append(lines, t.opposing())
+	}
+	return lines
+}
+
+// opposing are settings that work against the loss.
+func (t bisectionText) opposing() string {
+	var names []string
+	for _, h := range t.Opposing {
+		names = append(names, t.name(h.Factor, h.Bad)+" ("+probabilityText(h.Confidence)+")")
+	}
+	n := len(names)
+	return fmt.Sprintf("%s %s no part in the loss: with %s the slow state is likely to be %s than without. That was "+
+		"not proved.",
+		prose.List(names), verb(n, "has", "have"), verb(n, "it", "them"), t.Opposing[0].Direction)
+}
+
+// stepsFound are the steps of a series that make a difference, in order.
+func (t bisectionText) stepsFound() []string {
+	var parts []string
+	for _, c := range t.Culprits {
+		switch {
+		case len(c.Among) > 0:
+			parts = append(parts, t.oneOf(c)+" changes "+t.valueTitle()+" by "+t.change(c.Effect))
+		case c.Title != "":
+			parts = append(parts, "commit "+titled(c.Bad, c.Title)+" changes "+t.valueTitle()+" by "+t.change(c.Effect))
+		default:
+			parts = append(parts, t.step(c.Good, c.Bad)+" "+t.valueTitle()+" "+t.change(c.Effect))
+		}
+	}
+	return []string{prose.Capital(prose.List(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).",
+		prose.Count(t.Measurements, "measurement"), t.Proofs)}
+}
+
+// notMeasured are the states that can't be measured, and what that leaves open.
+func (t bisectionText) notMeasured() []string {
+	var lines []string
+	for _, c := range t.Culprits {
+		if len(c.Among) > 0 {
+			lines = append(lines,
+				fmt.Sprintf("Nothing tells the %d apart, since none between %s and %s can be measured.", len(c.Among),
+					c.Good, c.Bad))
+		}
+	}
+	if n := len(t.Unmeasurable); n > 0 {
+		what := prose.Count(n, "mixture")
+		if t.Series {
+			what = fmt.Sprintf("%d of %s", n, t.states(len(t.Candidates)+1))
+		}
+		lines = append(lines, what+" can't be measured, and "+verb(n, "was", "were")+" left out:")
+	}
+	for _, s := range t.Unmeasurable {
+		name := titled(s.Level, s.Title)
+		if !t.Series {
+			name = t.mixture(s.Applied)
+		}
+		lines = append(lines, name+": "+s.Reason)
+	}
+	return lines
+}
+
+func verb(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
+// roles of several culprits.
+func (t bisectionText) roles() string {
+	enough := 0
+	for _, c := range t.Culprits {
+		if c.Enough {
+			enough++
+		}
+	}
+	switch enough {
+	case 0:
+		if t.Culprits[0].Direction == bisection.Faster {
+			return "Taking out any of them makes it slower."
+		}
+		return "Taking out any of them makes it faster."
+	case len(t.Culprits):
+		return "Each of them does it alone: only without all of them it is fast."
+	}
+	return "Some of them do it alone."
+}
+
+// explainedText is a share of the loss with its interval: "97% [91, 103]".
+func explainedText(s *bisection.Share) string {
+	return fmt.Sprintf("%.0f%% [%.0f, %.0f]", 100*s.Share, 100*s.Lo, 100*s.Hi)
+}
+
+// loss between the ends, as a change in percent.
+func (t bisectionText) loss() string {
+	if t.Loss == nil {
+		return document.Absent
+	}
+	return t.change(t.Loss)
+}
+
+// change of the metric: where less of it is better, a loss is a plus.
+func (t bisectionText) change(r *bisection.Ratio) string {
+	r = t.towards(r)
+	return fmt.Sprintf("%s%% [%s, %s]", report.SignedPercent(r.Ratio, false), report.SignedPercent(r.Lo, true), report.SignedPercent(r.Hi, true))
+}
+
+// towards is a ratio of the metric itself: of rates as it is.
+func (t bisectionText) towards(r *bisection.Ratio) *bisection.Ratio {
+	if t.Better == lab.Lower {
+		return &bisection.Ratio{Ratio: 1 / r.Ratio, Lo: 1 / r.Hi, Hi: 1 / r.Lo}
+	}
+	return r
+}
+
+// differing is how many candidates there are.
+func (t bisectionText) differing() string {
+	if t.Series {
+		return prose.Count(len(t.Candidates), "step")
+	}
+	return prose.Count(len(t.Candidates), "differing setting")
+}
+
+// ends says how far they are apart, how noisy a measurement is, and what that takes.
+func (t bisectionText) ends() string {
+	text := t.differing()
+	if t.Loss == nil {
+		return text
+	}
+	text += fmt.Sprintf("; from %s %s, one measurement spreads by %.1f%%", t.between(), t.loss(), 100*t.Spread)
+	if t.InformationLimit > 0 {
+		text += fmt.Sprintf("; %.0f is the least possible on average", math.Ceil(t.InformationLimit))
+	}
+	return text
+}
+
+// before says what was thought of the candidates before anything was measured, and what else differs.
+func (t bisectionText) before() []string {
+	var lines, parts []string
+	for _, c := range t.Expected {
+		parts = append(parts, t.name(c.Factor, c.Bad)+" "+probabilityText(c.Probability))
+	}
+	if len(parts) > 0 {
+		lines = append(lines, "By what is known of such settings, most likely at first: "+strings.Join(parts, ", ")+".")
+	}
+	if u := t.Excluded; u != nil {
+		lines = append(lines, prose.Capital(ExcludedText(*u))+".")
+	}
+	return lines
+}
+
+// ExcludedText says what a search leaves out.
+func ExcludedText(u lab.Excluded) string {
+	text := "not searched, since nothing stands for it that could be set here: " +
+		prose.Count(u.Count, "other difference")
+	if len(u.First) > 0 {
+		text += ", the likeliest to matter first: " + strings.Join(u.First, ", ")
+	}
+	return text
+}
+
+// notCleared are the candidates that may not have been in effect, so that what was measured says nothing of them.
+func (t bisectionText) notCleared() []string {
+	var names []string
+	why := map[string]bool{}
+	for _, c := range t.Candidates {
+		if c.NotVerified == "" {
+			continue
+		}
+		name := t.name(c.Factor, c.Bad)
+		if c.Bad == "absent" {
+			name = t.name(c.Factor, c.Good)
+		}
+		if !why[name] {
+			why[name] = true
+			names = append(names, name+" ("+c.NotVerified+")")
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"Not verified, and so not cleared: nothing shows whether " + prose.List(names) + " " +
+		verb(len(names), "was", "were") + " in effect."}
+}
+
+// left is how the answer was proved, and what it costs.
+func (t bisectionText) left() []string {
+	return append(t.proved(), t.notCleared()...)
+}
+
+func (t bisectionText) proved() []string {
+	if t.Outcome != bisection.Found {
+		return t.notMeasured()
+	}
+	if t.Series {
+		var lines []string
+		for _, c := range t.Culprits {
+			lines = append(lines, t.evidence(c.Evidence, 1)...)
+		}
+		return append(lines, t.notMeasured()...)
+	}
+	lines := append([]string{t.proof()}, t.shares()...)
+	lines = append(lines, t.evidence(t.Evidence, len(t.Culprits))...)
+	lines = append(lines, t.together()...)
+	if t.Explained.Hi < explainsAll {
+		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
+	}
+	return append(lines, t.notMeasured()...)
+}
+
+// together are what can't be switched without a culprit, so that any of it may be what costs.
+func (t bisectionText) together() []string {
+	var lines []string
+	for _, c := range t.Culprits {
+		if n := len(c.With); n > 0 {
+			names := slices.Clone(c.With[:min(n, maxNamed)])
+			if n > maxNamed {
+				names = append(names, prose.Count(n-maxNamed, "other"))
+			}
+			lines = append(lines, t.name(c.Factor, c.Bad)+" can't be switched without "+prose.List(names)+": any of "+
+				"these may be what costs.")
+		}
+	}
+	return lines
+}
+
+// proof of culprits among settings. One of its two sides may not be measurable.
+func (t bisectionText) proof() string {
+	it := verb(len(t.Culprits), "it", "them")
+	var parts []string
+	if t.Reverted != nil {
+		parts = append(parts, "from slow without "+it+" to slow "+t.change(t.Reverted))
+	} else {
+		parts = append(parts, "slow without "+it+" can't be measured")
+	}
+	if t.Applied != nil {
+		parts = append(parts, "from fast to fast with "+it+" "+t.change(t.Applied))
+	} else {
+		parts = append(parts, "fast with "+it+" can't be measured")
+	}
+	return "Proof: " + strings.Join(parts, "; ") + "."
+}
+
+// shares are what was measured of each of several culprits by itself.
+func (t bisectionText) shares() []string {
+	var lines []string
+	for _, c := range t.Culprits {
+		if len(t.Culprits) == 1 {
+			break
+		}
+		name := t.name(c.Factor, c.Bad)
+		switch {
+		case c.Needed && c.Reverted != nil:
+			lines = append(lines, "From slow without "+name+" alone to slow "+t.change(c.Reverted)+".")
+		case c.Enough && c.Applied != nil:
+			lines = append(lines, "From fast to fast with "+name+" alone "+t.change(c.Applied)+".")
+		}
+	}
+	return lines
+}
+
+// explainsAll is the share of the loss below which something is left to be explained.
+const explainsAll = 0.9
+
+func (t bisectionText) reading() string {
+	return "Intervals hold with 95%. Percentages beside a setting are the probability that it is a culprit, after " +
+		"all measurements up to there; an answer that is likely is proved by measurements of its own."
+}

@@ -1,0 +1,104 @@
+package varied
+
+import (
+	"slices"
+
+	"headroom/internal/document"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/summary"
+	"headroom/internal/sweep"
+)
+
+// SweepDocument says which level is best and which is enough, shows it, and has a row for each load, the best level for
+// a part of the loads, curves of latency, costs, what was published, what weakens all that, and how sure it is.
+func SweepDocument(d sweep.Document, o report.Options) document.Document {
+	all := sweepMarks(&d)
+	out := document.Document{Title: "Sweep over " + d.Factor, Data: sweepData(&d)}
+	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
+	role := document.Answer
+	for _, text := range sweepAnswer(&d) {
+		add(document.Sentence{Role: role, Text: text})
+		role = document.Detail
+	}
+	m := matrixOf(&d)
+	add(m.blocks(&d)...)
+	add(levelPlots(&d))
+	add(sweepCells(&d, all, m != nil)...)
+	add(levelMap(&d)...)
+	add(groupTable(&d)...)
+	add(kernelTable(&d)...)
+	for i := range d.Curves {
+		add(curveTable(&d, &d.Curves[i])...)
+	}
+	add(costTable(&d)...)
+	add(publishedLoads(&d)...)
+	add(harmList(&d)...)
+	add(report.WarningBlocks(all)...)
+	for _, n := range d.Notes {
+		add(document.Sentence{Role: document.Note, Text: n})
+	}
+	add(report.Sentences(document.Reading, slices.Concat(costsText(&d), sweepReading(&d)))...)
+	if !d.MeansOnly {
+		add(report.SavedAs(d.Run, o)...)
+	}
+	return out
+}
+
+// headed are blocks below a heading, or folded away behind it.
+func headed(title string, folded bool, blocks ...document.Block) []document.Block {
+	if folded {
+		return []document.Block{document.Folded{Title: title, Blocks: blocks}}
+	}
+	return append([]document.Block{document.Heading{Text: title}}, blocks...)
+}
+
+// sweepMarks numbers the warnings by code.
+func sweepMarks(d *sweep.Document) []report.Mark {
+	titles := map[string]string{}
+	for _, c := range d.Cells {
+		titles[c.Cell] = c.Title
+	}
+	for _, c := range d.Curves {
+		titles[c.Cell] = c.Title
+	}
+	var out []report.Mark
+	for _, w := range d.Warnings {
+		title := titles[w.Cell]
+		if title == "" {
+			title = w.Cell
+		}
+		if w.Level == "" && w.Cell == "" {
+			out = report.AddMark(out, summary.Warning{Warning: w.Warning}, nil, "")
+			continue
+		}
+		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+			prose.Join(title, "at "+w.Level))
+	}
+	return out
+}
+
+// setting is a level as one types it: "guest:iothreads=4".
+func setting(d *sweep.Document, level string) string { return d.Factor + "=" + level }
+
+// sweepNoun is what the cells of a sweep are called: a load that reads and writes has two numbers.
+func sweepNoun(d *sweep.Document) string {
+	seen := map[string]bool{}
+	for _, c := range d.Cells {
+		if seen[c.Cell] {
+			return "number"
+		}
+		seen[c.Cell] = true
+	}
+	return "load"
+}
+
+// topPoint is the best level of a cell.
+func topPoint(c *sweep.Cell) *sweep.Point {
+	i := slices.IndexFunc(c.Levels, func(p sweep.Point) bool { return p.Level == c.Top })
+	return &c.Levels[i]
+}
+
+func without(list []string, one string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == one })
+}

@@ -1,0 +1,307 @@
+package varied
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/sweep"
+	"headroom/internal/unit"
+)
+
+// Tables of more rows are folded away: of loads where a map shows them too, and others.
+const (
+	maxListedCells = 12
+	maxOpenRows    = 24
+)
+
+// sweepCells has a row for each number of a load.
+func sweepCells(d *sweep.Document, all []report.Mark, mapped bool) []document.Block {
+	if len(d.Cells) == 0 {
+		return nil
+	}
+	t := document.Table{Name: "loads", Columns: []document.Column{
+		{Title: "load", Kind: document.Words},
+		{Title: "metric", Kind: document.Words, Optional: true},
+		{Title: "at best", Kind: document.Number, Drop: 5},
+		{Title: "best", Kind: document.Verdict},
+		{Title: bare(d.Share) + "% from", Kind: document.Verdict},
+		{Title: "surely", Kind: document.Verdict, Drop: 8, Optional: true},
+		{Title: "over " + d.Baseline, Kind: document.Number, DropInterval: 4},
+		{Title: "pays no more", Kind: document.Verdict, Drop: 7, Optional: true},
+		{Title: "to " + d.Reference, Kind: document.Number, Drop: 6, DropInterval: 10, Optional: true},
+		{Title: "ceiling", Kind: document.Number, Drop: 3, Optional: true},
+	}}
+	metric := metricsOf(d)
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		stops, reached := "", ""
+		if s := c.NoLongerPays; s != nil {
+			stops = s.Level + map[bool]string{false: "?"}[s.Certain]
+		}
+		if c.Ceiling != nil {
+			reached = unit.Percent(c.Ceiling.Share) + ceilingSign(c)
+		}
+		var reference document.Cell
+		if c.ToReference != nil {
+			reference = document.Cell{Text: report.RatioDigits(c.ToReference.Ratio) + "x", Interval: factorBounds(c.ToReference)}
+		}
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: c.Title}, {Text: metric(c)},
+			{Text: unit.Value(c.Unit, *topPoint(c).Value), Signs: report.Signs(all, cellCodes(c))},
+			{Text: bestLevels(d, c)},
+			{Text: enoughText(d, c)}, {Text: surelyLevels(d, c)}, ratioCell(c.Gain), {Text: stops}, reference,
+			{Text: reached}}})
+	}
+	blocks := []document.Block{t}
+	if len(d.Cells) > 1 {
+		blocks = headed("Each load", mapped && len(d.Cells) > maxListedCells, t)
+	}
+	if mapped {
+		return blocks
+	}
+	return append(blocks, report.Sentences(document.Reading, legendTexts(d))...)
+}
+
+// metricsOf gives the metric of a number where the sweep must say it.
+func metricsOf(d *sweep.Document) func(*sweep.Cell) string {
+	several := sweepNoun(d) == "number"
+	if !several && !slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return !report.IsSpeed(c.Unit) }) {
+		return func(*sweep.Cell) string { return "" }
+	}
+	return func(c *sweep.Cell) string { return report.MetricTitle(c.Metric, several) }
+}
+
+// gainOf is a ratio as a change with its interval: "+4.1% [+2.1, +9]".
+func gainOf(r *sweep.Ratio) string { return prose.Join(report.ChangeText(r.Ratio), ratioBounds(r)) }
+
+// ratioCell is a ratio as a change.
+func ratioCell(r *sweep.Ratio) document.Cell {
+	if r == nil {
+		return document.Cell{}
+	}
+	return document.Cell{Text: report.ChangeText(r.Ratio), Interval: ratioBounds(r)}
+}
+
+// Signs of levels.
+const (
+	bestSign = "*"
+	harmSign = "↓"
+)
+
+// levelMap has a row for each number and a column for each level, with the shares of the best.
+func levelMap(d *sweep.Document) []document.Block {
+	if len(d.Cells) == 0 {
+		return nil
+	}
+	t := document.Table{Name: "levels", Map: true,
+		Columns: []document.Column{{Title: "load", Kind: document.Words},
+			{Title: "metric", Kind: document.Words, Optional: true}}}
+	for _, l := range d.Levels {
+		t.Columns = append(t.Columns, document.Column{Title: l.Name, Kind: document.Number})
+	}
+	reference := slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return c.Reference != nil })
+	if reference {
+		t.Columns = append(t.Columns, document.Column{Title: d.Reference, Kind: document.Number})
+	}
+	signs, metric := map[string]bool{}, metricsOf(d)
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		row := document.Row{Cells: []document.Cell{{Text: c.Title}, {Text: metric(c)}}}
+		points := slices.Clone(c.Levels)
+		switch {
+		case c.Reference != nil:
+			points = append(points, *c.Reference)
+		case reference:
+			points = append(points, sweep.Point{})
+		}
+		for _, p := range points {
+			cell, sign := shareOfBest(c, p)
+			row.Cells, signs[sign] = append(row.Cells, cell), true
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	var legend []string
+	if signs[bestSign] {
+		legend = append(legend, bestSign+" the best, and those that may be as good")
+	}
+	if signs[harmSign] {
+		legend = append(legend, harmSign+" shown to be worse than a lower level or the baseline")
+	}
+	return headed("Each load at each level, in percent of the best", len(d.Cells) > maxOpenRows,
+		append([]document.Block{t}, report.Sentences(document.Reading, legend)...)...)
+}
+
+// shareOfBest is what a level reaches of the best one, with its sign.
+func shareOfBest(c *sweep.Cell, p sweep.Point) (cell document.Cell, sign string) {
+	top := topPoint(c).Value
+	if p.Value == nil || !(*top > 0) {
+		return document.Cell{Text: document.Absent}, ""
+	}
+	share := *p.Value / *top
+	if c.Better == lab.Lower {
+		share = 1 / share
+	}
+	switch {
+	case c.Distinguishable && slices.Contains(c.BestSet, p.Level):
+		sign = bestSign
+	case slices.ContainsFunc(c.Harm, func(h sweep.Harm) bool { return h.Level == p.Level }):
+		sign = harmSign
+	}
+	return document.Cell{Text: fmt.Sprintf("%.0f", 100*share) + sign, Tint: min(share, 1)}, sign
+}
+
+// cellCodes are the codes of warnings that taint any level of a cell.
+func cellCodes(c *sweep.Cell) []string {
+	var codes []string
+	for _, p := range c.Levels {
+		codes = append(codes, p.Warnings...)
+	}
+	return codes
+}
+
+func factorBounds(r *sweep.Ratio) string {
+	if !r.Known() {
+		return ""
+	}
+	return "[" + report.RatioDigits(*r.Lo) + ", " + report.RatioDigits(*r.Hi) + "]"
+}
+
+// bare is a share in percent without the sign.
+func bare(share float64) string { return strings.TrimSuffix(unit.RoundPercent(share), "%") }
+
+// ratioBounds are "[+2.1, +9]" in percent.
+func ratioBounds(r *sweep.Ratio) string {
+	switch {
+	case r == nil || !r.Known() || *r.Lo == *r.Hi:
+		return ""
+	case r.Ratio >= 10 || r.Ratio <= 0.1 || *r.Hi >= 100:
+		return "[" + report.RatioDigits(*r.Lo) + ", " + report.RatioDigits(*r.Hi) + "]x"
+	}
+	return "[" + report.SignedPercent(*r.Lo, true) + ", " + report.SignedPercent(*r.Hi, true) + "]"
+}
+
+// notTold is the sign of a load of which no level is told from another: "=" where that is proved; empty where one is.
+func notTold(c *sweep.Cell) string {
+	switch {
+	case c.Distinguishable:
+		return ""
+	case c.Verdict == sweep.Same:
+		return "="
+	}
+	return "·"
+}
+
+// bestLevels names the best level, and what can't be told from it: "4 or 8"; "~4" by the means alone.
+func bestLevels(d *sweep.Document, c *sweep.Cell) string {
+	switch {
+	case d.MeansOnly:
+		return meanSign + c.Top
+	case notTold(c) != "":
+		return notTold(c)
+	case len(c.BestSet) > 1:
+		return c.Best + " or " + strings.Join(c.BestSet[1:], ", ")
+	}
+	return c.Best
+}
+
+// enoughText is the smallest level that reaches the share, with "?" where others are possible.
+func enoughText(d *sweep.Document, c *sweep.Cell) string {
+	text := c.SmallestForShare
+	switch {
+	case d.MeansOnly:
+		return meanSign + text
+	case notTold(c) != "":
+		return notTold(c)
+	case c.SmallestBetween != (sweep.Between{From: text, To: text}):
+		return text + "?"
+	}
+	return text
+}
+
+// surelyLevels is that range of a cell; empty where there are means alone, which bound nothing.
+func surelyLevels(d *sweep.Document, c *sweep.Cell) string {
+	if d.MeansOnly {
+		return ""
+	}
+	return betweenLevels(c.SmallestBetween)
+}
+
+// betweenLevels is the range that the smallest level lies in: "2 to 8"; "from 2" where no level is shown to be enough.
+func betweenLevels(b sweep.Between) string {
+	switch {
+	case b.To == "":
+		return "from " + b.From
+	case b.From == b.To:
+		return b.From
+	}
+	return b.From + " to " + b.To
+}
+
+// gainText is the gain of the best level, or the sign for what is not told.
+func gainText(d *sweep.Document, c *sweep.Cell) string {
+	switch {
+	case c.Gain == nil:
+		return ""
+	case d.MeansOnly:
+		return meanSign + wholeChange(c.Gain.Ratio)
+	case c.Gain.Verdict == sweep.Better:
+		return wholeChange(c.Gain.Ratio)
+	case c.Verdict == sweep.Same:
+		return "="
+	}
+	return "·"
+}
+
+// legendTexts explain the signs that were used.
+func legendTexts(d *sweep.Document) []string {
+	var texts []string
+	if d.MeansOnly {
+		texts = append(texts, meanSign+" by the means alone, without an interval")
+	}
+	for _, c := range d.Cells {
+		text := ""
+		switch enoughText(d, &c) {
+		case "·":
+			text = "· no clear difference"
+		case "=":
+			text = fmt.Sprintf("= no level makes a difference of more than %s", unit.RoundPercent(d.Margin))
+		default:
+			if strings.HasSuffix(enoughText(d, &c), "?") {
+				text = "? the next level may do, or be needed"
+			}
+		}
+		if text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	if limits := sweepCeilings(d); len(limits) > 0 {
+		text := "^ at the ceiling"
+		if len(limits) <= 3 {
+			text += ": " + strings.Join(limits, "; ")
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// sweepCeilings name what limits the loads that are at their ceiling, each limiter once.
+func sweepCeilings(d *sweep.Document) []string {
+	var texts []string
+	for _, c := range d.Cells {
+		if !c.AtCeiling {
+			continue
+		}
+		text := unit.Value(lab.Metric(c.Ceiling.Metric).Unit, c.Ceiling.Value)
+		if c.Ceiling.Limiter != "" {
+			text += ", " + c.Ceiling.Limiter
+		}
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}

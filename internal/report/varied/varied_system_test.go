@@ -1,0 +1,11 @@
+//go:build system
+
+package varied
+
+import (
+	"testing"
+
+	"headroom/internal/render/rendertest"
+)
+
+func TestVariedPagesInChromium(t *testing.T) { rendertest.LookAtPages(t, variedPages(t)) }
