@@ -111,7 +111,7 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []parallel.NamedTar
 		if !shown.Serials && !o.redact {
 			reported = all.Redacted().Document(knowledge)
 		}
-		return machines.SeveralDoctorDocument(reported, o.shown())
+		return machines.Diagnoses(reported, o.shown())
 	}
 	err = results.ShowResult(p.App, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 	if err == nil {

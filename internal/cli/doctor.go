@@ -124,7 +124,7 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 		if !shown.Serials && !o.redact { // names are hidden in facts rather than in texts, where some look like words
 			reported.Report = diagnosis.Ask(set, d.Redacted(), o.asked())
 		}
-		return machines.DoctorDocument(reported, o.shown())
+		return machines.Diagnosis(reported, o.shown())
 	}
 	if err := results.ShowResult(p.App, nil, results.ResultDocument{Published: found, Document: of}, o.result); err !=
 		nil {
@@ -159,8 +159,8 @@ func (o doctorOptions) asked() rule.Options {
 }
 
 // shown is how much of the answers is shown.
-func (o doctorOptions) shown() machines.DoctorOptions {
-	return machines.DoctorOptions{Full: o.all || len(o.systems) > 0, All: o.all}
+func (o doctorOptions) shown() machines.DiagnosisOptions {
+	return machines.DiagnosisOptions{Full: o.all || len(o.systems) > 0, All: o.all}
 }
 
 // gate fails when a finding is at least as severe as asked for.

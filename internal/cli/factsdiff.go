@@ -113,7 +113,7 @@ func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
 		if !shown.Serials && !o.redact {
 			reported = knowledge.Compare(side(a, true), side(b, true))
 		}
-		return machines.FactsDiffDocument(reported, machines.FactsDiffOptions{Top: o.top, All: o.all})
+		return machines.Differences(reported, machines.DifferenceOptions{Top: o.top, All: o.all})
 	}
 	return results.ShowResult(p.App, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 }

@@ -1,8 +1,12 @@
 package report
 
 import (
+	"fmt"
+	"strings"
+
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 )
 
 // WarningBlocks are marks as blocks.
@@ -57,4 +61,17 @@ func (o Options) ID(run string) string {
 		return run
 	}
 	return o.ShortID(run)
+}
+
+func TextValue(name, text string) document.Value {
+	return document.Value{Name: name, Cell: document.Cell{Text: text}}
+}
+
+// FirstNames names the first of many.
+func FirstNames(list []string) string {
+	const most = 3
+	if more := len(list) - most; more > 1 {
+		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return prose.List(list)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -29,3 +30,28 @@ func SpreadText(m *summary.Metric) string {
 	}
 	return "±" + unit.Percent(share)
 }
+
+// Significant prints six digits: more than any measurement has, and short enough for a sheet.
+func Significant(v float64) string { return unit.Decimal(SixDigits(v)) }
+
+func SixDigits(v float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	if err != nil {
+		return v // cannot be: FormatFloat wrote it
+	}
+	return rounded
+}
+
+// CompareAmounts puts amounts in their order (4k before 1M) and everything else in that of the alphabet.
+func CompareAmounts(a, b string) int {
+	x, errX := unit.ParseBytes(a)
+	y, errY := unit.ParseBytes(b)
+	if errX == nil && errY == nil {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(a, b)
+}
+
+// LogarithmicFrom is how many times the smallest level the largest is where a plot has a logarithmic scale: on another
+// one the small ones would be one line.
+const LogarithmicFrom = 8

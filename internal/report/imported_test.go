@@ -117,7 +117,7 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 		other.ID = "7KQ4M2X9TE"
 		d := compare.Compare(knowledge, side, []compare.Run{other}, compare.Options{})
 		for _, format := range render.Formats() {
-			compared := compared.CompareDocument(d, report.Options{})
+			compared := compared.Runs(d, report.Options{})
 			if err := format.Write(io.Discard, compared, render.Options{}); err != nil {
 				t.Errorf("compared, %s: %v", format.Name, err)
 			}
@@ -138,7 +138,7 @@ func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition
 		}
 		d.AddPublished(scores)
 		for _, format := range render.Formats() {
-			of := varied.SweepDocument(d, report.Options{})
+			of := varied.Sweep(d, report.Options{})
 			if err := format.Write(io.Discard, of, render.Options{}); err != nil {
 				t.Errorf("by %s, %s: %v", factor, format.Name, err)
 			}
@@ -162,7 +162,7 @@ func writeAsStages(t *testing.T, name string, data []byte, scores reference.Scor
 	d, err := stages.Make(run, reps.all(), stages.Options{})
 	for _, f := range render.Formats() {
 		if err == nil {
-			err = f.Write(io.Discard, staged.StagesDocument(d, report.Options{}), render.Options{})
+			err = f.Write(io.Discard, staged.Stages(d, report.Options{}), render.Options{})
 		}
 	}
 	if _, ofTheUser := errors.AsType[*lab.Error](err); err != nil && !ofTheUser {

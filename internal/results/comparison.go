@@ -137,9 +137,9 @@ func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
 	o.Result.Report.ShortID, o.Result.Report.RepeatCommand = commandLineNames(p, d, refs), o.repeatFlags()
 	of := func(r report.Options) document.Document {
 		if r.Serials {
-			return compared.CompareDocument(d, r)
+			return compared.Runs(d, r)
 		}
-		return compared.CompareDocument(hidden, r)
+		return compared.Runs(hidden, r)
 	}
 	return errors.Join(ShowResult(p, nil, ResultDocument{Published: d, Hidden: hidden, Document: of}, o.Result),
 		compareGate(d, o.FailOn))

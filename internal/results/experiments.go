@@ -40,7 +40,7 @@ func SweepResult(d sweep.Document, o report.Options) ResultDocument {
 		d.AddPublished(*o.Scores)
 	}
 	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return varied.SweepDocument(d, o)
+		return varied.Sweep(d, o)
 	}}
 }
 
@@ -49,14 +49,14 @@ func ablationResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 	repetitions, failed := withoutErrors(all)
 	d, err := ablation.FromRun(run, repetitions)
 	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return varied.AblationDocument(d, o)
+		return varied.Ablation(d, o)
 	}}, cmp.Or(*failed, err)
 }
 
 func bisectionResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 	d, err := BisectionOf(b, o)
 	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return varied.BisectionDocument(d, o)
+		return varied.Search(d, o)
 	}}, err
 }
 

@@ -107,7 +107,7 @@ func ShowHistory(p *app.App, suite string, o HistoryOptions) error {
 
 func historyResult(d history.Document, bundles []*store.Bundle) ResultDocument {
 	r := ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return compared.HistoryDocument(d, o)
+		return compared.History(d, o)
 	}}
 	for _, b := range bundles {
 		r.Runs = append(r.Runs, b.Run)

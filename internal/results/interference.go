@@ -16,7 +16,7 @@ import (
 func interferenceResult(b *store.Bundle, _ report.Options) (ResultDocument, error) {
 	d, err := interferenceOf(b)
 	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {
-		return staged.InterferenceDocument(d, o)
+		return staged.Interference(d, o)
 	}}, err
 }
 

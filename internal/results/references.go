@@ -66,7 +66,7 @@ func ListReferences(p *app.App, o DocumentOutput) error {
 		return err
 	}
 	return ShowResult(p, nil, ResultDocument{Published: publishedReferences(references),
-		Document: func(report.Options) document.Document { return compared.ReferencesDocument(references) }}, o)
+		Document: func(report.Options) document.Document { return compared.References(references) }}, o)
 }
 
 func publishedReferences(references []reference.Reference) referencesDocument {
@@ -80,7 +80,7 @@ func publishedReferences(references []reference.Reference) referencesDocument {
 // ShowReference shows a reference with its conditions and results.
 func ShowReference(p *app.App, r reference.Reference, o DocumentOutput) error {
 	return ShowResult(p, nil, ResultDocument{Published: publishedReferences([]reference.Reference{r}),
-		Document: func(report.Options) document.Document { return compared.ReferenceDocument(r) }}, o)
+		Document: func(report.Options) document.Document { return compared.Reference(r) }}, o)
 }
 
 // FindReference returns the reference that is named where a run could be; ok is false where the name has not its
@@ -183,7 +183,7 @@ func ShowStandings(p *app.App, s *store.Store, b *store.Bundle, all bool, o Docu
 	}
 	return ShowResult(p, s, ResultDocument{Published: d, Runs: []lab.Run{b.Run},
 		Document: func(report.Options) document.Document {
-			return compared.StandingsDocument(d, s.ShortID(b.Run.ID))
+			return compared.Standings(d, s.ShortID(b.Run.ID))
 		}}, o)
 }
 

@@ -66,7 +66,7 @@ func stagesOf(p *app.App, bundles []*store.Bundle, o report.Options) (map[string
 		if len(d.Stages) < 2 {
 			continue
 		}
-		of := staged.StagesDocument(d, o)
+		of := staged.Stages(d, o)
 		if !o.Serials {
 			of = summary.WithoutSerials(of, runs...)
 		}

@@ -26,6 +26,6 @@ func soakResult(b *store.Bundle, _ report.Options) (ResultDocument, error) {
 	}
 	d := soak.Analyse(b.Run, all, warnings)
 	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {
-		return staged.SoakDocument(d, o)
+		return staged.Soak(d, o)
 	}}, err
 }

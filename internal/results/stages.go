@@ -29,7 +29,7 @@ type StagesOptions struct {
 // StagesResult is what is shown of stages, of one run or of several.
 func StagesResult(d stages.Document, runs []lab.Run) ResultDocument {
 	return ResultDocument{Published: d, Runs: runs, Document: func(o report.Options) document.Document {
-		return staged.StagesDocument(d, o)
+		return staged.Stages(d, o)
 	}}
 }
 

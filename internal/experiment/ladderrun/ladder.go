@@ -243,7 +243,7 @@ func termsOf(run lab.Run) ladder.Terms {
 // Result is a ladder in the shapes that results are shown in.
 func Result(d ladder.Document, runs ...lab.Run) results.ResultDocument {
 	return results.ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return staged.LadderDocument(d, o)
+		return staged.Ladder(d, o)
 	}, Runs: runs}
 }
 

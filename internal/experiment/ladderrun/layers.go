@@ -285,6 +285,6 @@ func (s *layerRun) Report() error {
 	d := layers.Compare(list, cells, measured, warnings, s.notes)
 	return results.ShowResult(s.App, s.Store,
 		results.ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-			return staged.LayersDocument(d, o)
+			return staged.Layers(d, o)
 		}, Runs: s.runs()}, s.options.Result)
 }

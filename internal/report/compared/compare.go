@@ -14,9 +14,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// CompareDocument says whether runs differ from a base: the answer, the changes as pictures and as a table, what
+// Runs says whether runs differ from a base: the answer, the changes as pictures and as a table, what
 // weakens them, what else differs, and what to type next. Several runs have an overview, and a section each.
-func CompareDocument(d compare.Document, o report.Options) document.Document {
+func Runs(d compare.Document, o report.Options) document.Document {
 	out := document.Document{Data: comparedData(&d)}
 	var names []string
 	for i := range d.New {

@@ -121,7 +121,7 @@ func comparison(t testing.TB) compare.Document {
 
 func writtenComparison(t testing.TB, d compare.Document, format string, o report.Options) string {
 	t.Helper()
-	return rendertest.Written(t, CompareDocument(d, o), format, o.Options)
+	return rendertest.Written(t, Runs(d, o), format, o.Options)
 }
 
 func TestPublishedComparison(t *testing.T) {

@@ -12,13 +12,13 @@ import (
 // Each kind of comparison comes in every format.
 func TestComparedInEveryFormat(t *testing.T) {
 	for name, build := range map[string]func(report.Options) document.Document{
-		"compare":     func(o report.Options) document.Document { return CompareDocument(comparison(t), o) },
-		"compare-odd": func(o report.Options) document.Document { return CompareDocument(oddComparison(t), o) },
-		"references":  func(report.Options) document.Document { return ReferencesDocument(publishedResults()) },
-		"reference":   func(report.Options) document.Document { return ReferenceDocument(publishedResults()[0]) },
-		"standings":   func(report.Options) document.Document { return StandingsDocument(againstPublished(), "7KQ4") },
-		"history":     func(o report.Options) document.Document { return HistoryDocument(updated(t), o) },
-		"history-odd": func(o report.Options) document.Document { return HistoryDocument(oddHistory(), o) },
+		"compare":     func(o report.Options) document.Document { return Runs(comparison(t), o) },
+		"compare-odd": func(o report.Options) document.Document { return Runs(oddComparison(t), o) },
+		"references":  func(report.Options) document.Document { return References(publishedResults()) },
+		"reference":   func(report.Options) document.Document { return Reference(publishedResults()[0]) },
+		"standings":   func(report.Options) document.Document { return Standings(againstPublished(), "7KQ4") },
+		"history":     func(o report.Options) document.Document { return History(updated(t), o) },
+		"history-odd": func(o report.Options) document.Document { return History(oddHistory(), o) },
 	} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
 			return build(report.Options{Options: o})
@@ -29,13 +29,13 @@ func TestComparedInEveryFormat(t *testing.T) {
 // comparedPages are documents with pictures, usual and odd.
 func comparedPages(t *testing.T) map[string]document.Document {
 	return map[string]document.Document{
-		"history":                 HistoryDocument(updated(t), report.Options{}),
-		"odd history":             HistoryDocument(oddHistory(), report.Options{}),
-		"history of 200 cells":    HistoryDocument(ofCells(t, 200), report.Options{}),
-		"comparison of three":     CompareDocument(comparison(t), report.Options{}),
-		"odd comparison":          CompareDocument(oddComparison(t), report.Options{}),
-		"comparison of 200 cells": CompareDocument(ofCellsCompared(t, 200), report.Options{}),
-		"standings":               StandingsDocument(againstPublished(), "7KQ4"),
+		"history":                 History(updated(t), report.Options{}),
+		"odd history":             History(oddHistory(), report.Options{}),
+		"history of 200 cells":    History(ofCells(t, 200), report.Options{}),
+		"comparison of three":     Runs(comparison(t), report.Options{}),
+		"odd comparison":          Runs(oddComparison(t), report.Options{}),
+		"comparison of 200 cells": Runs(ofCellsCompared(t, 200), report.Options{}),
+		"standings":               Standings(againstPublished(), "7KQ4"),
 	}
 }
 
@@ -50,6 +50,6 @@ func TestNoComparisonHasAFormula(t *testing.T) {
 		d.Cells[i].Job, d.Cells[i].Why = rendertest.Formula, rendertest.Formula
 	}
 	rendertest.CheckFormulas(t, "comparison", func(o render.Options) string {
-		return rendertest.Written(t, CompareDocument(d, report.Options{Options: o}), "csv", o)
+		return rendertest.Written(t, Runs(d, report.Options{Options: o}), "csv", o)
 	})
 }

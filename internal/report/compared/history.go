@@ -19,9 +19,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// HistoryDocument has, for each machine and place, the answer, a picture and a row for each cell, what changed where,
+// History has, for each machine and place, the answer, a picture and a row for each cell, what changed where,
 // what weakens it, and what to type next.
-func HistoryDocument(d history.Document, o report.Options) document.Document {
+func History(d history.Document, o report.Options) document.Document {
 	out := document.Document{Title: "History of " + d.Suite}
 	for i := range d.Series {
 		h := historyText{Document: &d, s: &d.Series[i], o: o}

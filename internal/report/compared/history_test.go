@@ -114,7 +114,7 @@ func ofCells(t *testing.T, cells int) history.Document {
 // A page opens with the first pictures and folds the others away; one point is a line of text.
 func TestPagesFoldPlots(t *testing.T) {
 	var b strings.Builder
-	if err := render.Page(&b, HistoryDocument(ofCells(t, 200), report.Options{}), render.Options{}); err != nil {
+	if err := render.Page(&b, History(ofCells(t, 200), report.Options{}), render.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	open, folded, found := strings.Cut(b.String(), "<summary>188 more</summary>")
@@ -125,7 +125,7 @@ func TestPagesFoldPlots(t *testing.T) {
 		t.Errorf("the page has %d bytes", b.Len())
 	}
 	b.Reset()
-	if err := render.Page(&b, HistoryDocument(oddHistory(), report.Options{}), render.Options{}); err != nil {
+	if err := render.Page(&b, History(oddHistory(), report.Options{}), render.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<p class="alone"><b>randread 4k q32</b> 64.2k IOPS`,
@@ -139,7 +139,7 @@ func TestPagesFoldPlots(t *testing.T) {
 // A file for other programs has each point once, by the time and in base units, and codes of warnings.
 func TestPointsInCSV(t *testing.T) {
 	var b strings.Builder
-	if err := render.CSV(&b, HistoryDocument(updated(t), report.Options{}), render.Options{}); err != nil {
+	if err := render.CSV(&b, History(updated(t), report.Options{}), render.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	want := "mixed 16k q8 write,6,RUN05XXXXX 2026-08-08T03:00:00Z,write IOPS,1/s,"

@@ -15,8 +15,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// ReferencesDocument lists published results.
-func ReferencesDocument(references []reference.Reference) document.Document {
+// References lists published results.
+func References(references []reference.Reference) document.Document {
 	list := document.Entries{Name: "references"}
 	for _, r := range references {
 		loads := float64(len(r.Results))
@@ -28,8 +28,8 @@ func ReferencesDocument(references []reference.Reference) document.Document {
 	return document.Document{Title: "Published results", Blocks: []document.Block{list}}
 }
 
-// ReferenceDocument is a published result with its conditions, and with what its source does not say.
-func ReferenceDocument(r reference.Reference) document.Document {
+// Reference is a published result with its conditions, and with what its source does not say.
+func Reference(r reference.Reference) document.Document {
 	conditions := document.List{}
 	row := func(name, text string) {
 		if text != "" {
@@ -77,9 +77,9 @@ func metricCell(metric string, v float64) document.Cell {
 	return document.Cell{Text: unit.Value(u, v), Value: &v, Unit: string(u)}
 }
 
-// StandingsDocument says how a run that is called by a name stands beside published results: each with its grade, which
+// Standings says how a run that is called by a name stands beside published results: each with its grade, which
 // comes before the ratio, and with what speaks against a better one.
-func StandingsDocument(d reference.RunStandings, name string) document.Document {
+func Standings(d reference.RunStandings, name string) document.Document {
 	out := document.Document{Title: "Run " + name + " beside published results",
 		Blocks: []document.Block{document.Sentence{Role: document.Answer, Text: standingsSentence(d, name)}}}
 	plots := document.Plots{Reading: "Right of the line is more than was published. Of grey points only the order of " +

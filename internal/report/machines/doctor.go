@@ -13,17 +13,17 @@ import (
 	"headroom/internal/rule"
 )
 
-// DoctorOptions choose how much of a diagnosis is shown.
-type DoctorOptions struct {
+// DiagnosisOptions choose how much of a diagnosis is shown.
+type DiagnosisOptions struct {
 	// Full shows findings of low severity as the others. All shows everything, and names the rules that are clear or
 	// do not apply.
 	Full, All bool
 }
 
-func (o DoctorOptions) shortens(f rule.Finding) bool { return f.Severity == rule.Low && !o.Full }
+func (o DiagnosisOptions) shortens(f rule.Finding) bool { return f.Severity == rule.Low && !o.Full }
 
-// DoctorDocument says how many findings there are, then what was found, the worst first; then what can't be told.
-func DoctorDocument(d diagnosis.Document, o DoctorOptions) document.Document {
+// Diagnosis says how many findings there are, then what was found, the worst first; then what can't be told.
+func Diagnosis(d diagnosis.Document, o DiagnosisOptions) document.Document {
 	out := document.Document{Title: "Diagnosis of " + d.Target, Blocks: doctorAnswer(d.Report)}
 	var found findings
 	for _, f := range d.Findings {
@@ -101,7 +101,7 @@ type findings struct {
 }
 
 // add adds a finding with what was read.
-func (l *findings) add(f rule.Finding, o DoctorOptions, read ...document.Part) {
+func (l *findings) add(f rule.Finding, o DiagnosisOptions, read ...document.Part) {
 	e := document.Entry{Mark: severityMark(f.Severity), Severity: severityOf(f.Severity), Title: f.Title, ID: f.Rule,
 		Values: []document.Value{report.TextValue("severity", f.Severity), report.TextValue("about", strings.Join(f.About, ", "))}}
 	if o.shortens(f) {
@@ -179,7 +179,7 @@ func otherRules(r rule.Report, v rule.Verdict) []document.Block {
 const mostDefaults = 5
 
 // kernelDefaults says what a build costs unless something on the machine says otherwise.
-func kernelDefaults(defaults []diff.Default, o DoctorOptions) []document.Block {
+func kernelDefaults(defaults []diff.Default, o DiagnosisOptions) []document.Block {
 	if len(defaults) == 0 {
 		return []document.Block{document.Sentence{Role: document.More,
 			Text: "This kernel defaults to nothing that is known to cost I/O."}}

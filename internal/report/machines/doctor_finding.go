@@ -9,7 +9,7 @@ import (
 )
 
 // evidencePart is what was read for a finding, and where; in one line where the finding is shortened.
-func evidencePart(f rule.Finding, o DoctorOptions) document.Part {
+func evidencePart(f rule.Finding, o DiagnosisOptions) document.Part {
 	part := document.Part{Name: "read", Obvious: true}
 	if text := briefEvidence(f); o.shortens(f) && text != "" {
 		part.Lines = []document.Line{{Text: text}}

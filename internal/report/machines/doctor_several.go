@@ -15,9 +15,9 @@ import (
 	"headroom/internal/rule"
 )
 
-// SeveralDoctorDocument has each finding once, with the machines that it is on; then by what a few of them are not like
+// Diagnoses has each finding once, with the machines that it is on; then by what a few of them are not like
 // the others; then what can't be told.
-func SeveralDoctorDocument(d diagnosis.Several, o DoctorOptions) document.Document {
+func Diagnoses(d diagnosis.Several, o DiagnosisOptions) document.Document {
 	known := d.Known()
 	out := document.Document{Title: "Diagnosis of " + prose.Count(len(d.Machines), "machine"), Blocks: severalAnswer(d)}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
@@ -115,7 +115,7 @@ func sharedEvidence(s rule.Shared) document.Part {
 }
 
 // unlikeBlocks are by what a few machines are not like the others.
-func unlikeBlocks(all []outliers.Deviation, o DoctorOptions) []document.Block {
+func unlikeBlocks(all []outliers.Deviation, o DiagnosisOptions) []document.Block {
 	const most = 10 // that are shown, unless all are
 	if len(all) == 0 {
 		return nil

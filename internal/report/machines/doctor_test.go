@@ -150,7 +150,7 @@ func TestDoctorAnswer(t *testing.T) {
 // What is left out for people for its number is in files for programs.
 func TestEntriesForProgramsAreComplete(t *testing.T) {
 	var b strings.Builder
-	d := FactsDiffDocument(manyDifferences(), FactsDiffOptions{Top: 3})
+	d := Differences(manyDifferences(), DifferenceOptions{Top: 3})
 	if err := render.CSV(&b, d, render.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func whyUnknown(f rule.Finding) string {
 }
 
 // untoldBlocks are what can't be told: of several machines, of which all are given, with those it can't be told of.
-func untoldBlocks(rows []untold, of []string, o DoctorOptions) []document.Block {
+func untoldBlocks(rows []untold, of []string, o DiagnosisOptions) []document.Block {
 	const most = 8 // rules that wait for one fact before they are counted
 	if len(rows) == 0 {
 		return nil

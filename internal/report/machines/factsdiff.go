@@ -18,15 +18,15 @@ import (
 // ShownDifferences is how many differences are listed unless asked otherwise: as many as are worth reading in a row.
 const ShownDifferences = 20
 
-// FactsDiffOptions choose how much of the differences of two machines is shown.
-type FactsDiffOptions struct {
+// DifferenceOptions choose how much of the differences of two machines is shown.
+type DifferenceOptions struct {
 	// Top is how many differences are listed. All lists all of them, and what can't be compared.
 	Top int
 	All bool
 }
 
-// FactsDiffDocument counts what differs, then has the differences, the likeliest to matter first.
-func FactsDiffDocument(d diff.Document, o FactsDiffOptions) document.Document {
+// Differences counts what differs, then has the differences, the likeliest to matter first.
+func Differences(d diff.Document, o DifferenceOptions) document.Document {
 	out := document.Document{Title: "Differences of " + d.A + " and " + d.B, Blocks: factsDiffAnswer(d)}
 	entries := document.Entries{Name: "differences"}
 	for i, x := range d.Differences {

@@ -14,24 +14,24 @@ import (
 func TestMachinesInEveryFormat(t *testing.T) {
 	for name, build := range map[string]func(report.Options) document.Document{
 		"doctor": func(report.Options) document.Document {
-			return DoctorDocument(heldBack(), DoctorOptions{})
+			return Diagnosis(heldBack(), DiagnosisOptions{})
 		},
 		"doctor-all": func(report.Options) document.Document {
-			return DoctorDocument(heldBack(), DoctorOptions{Full: true, All: true})
+			return Diagnosis(heldBack(), DiagnosisOptions{Full: true, All: true})
 		},
-		"doctor-clear": func(report.Options) document.Document { return DoctorDocument(clearMachine(), DoctorOptions{}) },
-		"doctor-build": func(report.Options) document.Document { return DoctorDocument(onlyBuild(), DoctorOptions{}) },
+		"doctor-clear": func(report.Options) document.Document { return Diagnosis(clearMachine(), DiagnosisOptions{}) },
+		"doctor-build": func(report.Options) document.Document { return Diagnosis(onlyBuild(), DiagnosisOptions{}) },
 		"doctor-several": func(report.Options) document.Document {
-			return SeveralDoctorDocument(manyMachines(), DoctorOptions{})
+			return Diagnoses(manyMachines(), DiagnosisOptions{})
 		},
 		"factsdiff": func(report.Options) document.Document {
-			return FactsDiffDocument(fewDifferences(), FactsDiffOptions{All: true})
+			return Differences(fewDifferences(), DifferenceOptions{All: true})
 		},
 		"factsdiff-many": func(report.Options) document.Document {
-			return FactsDiffDocument(manyDifferences(), FactsDiffOptions{Top: 12})
+			return Differences(manyDifferences(), DifferenceOptions{Top: 12})
 		},
 		"factsdiff-none": func(report.Options) document.Document {
-			return FactsDiffDocument(diff.Document{A: "one.sysctl", B: "two.sysctl"}, FactsDiffOptions{Top: 20})
+			return Differences(diff.Document{A: "one.sysctl", B: "two.sysctl"}, DifferenceOptions{Top: 20})
 		},
 	} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {

@@ -27,7 +27,7 @@ func Formats() []Format {
 	var list []Format
 	for _, f := range render.Formats() {
 		list = append(list, Format{Name: f.Name, Title: f.Title, Extension: f.Extension,
-			write: documented(RunsDocument, f.Write)})
+			write: documented(Document, f.Write)})
 	}
 	return append(list,
 		Format{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv",

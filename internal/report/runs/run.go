@@ -12,8 +12,8 @@ import (
 	"headroom/internal/summary"
 )
 
-// RunsDocument has a section for each of several runs, and the values of all for other programs.
-func RunsDocument(runs []summary.Run, o report.Options) document.Document {
+// Document has a section for each of several runs, and the values of all for other programs.
+func Document(runs []summary.Run, o report.Options) document.Document {
 	var d document.Document
 	var titles []string
 	for i := range runs {

@@ -60,10 +60,10 @@ func manyLoads(t *testing.T, cells int) summary.Run {
 // runPages are documents of runs, by what is odd about them.
 func runPages(t *testing.T) map[string]document.Document {
 	t.Helper()
-	pages := map[string]document.Document{"runs": RunsDocument(fixtures(t), report.Options{})}
+	pages := map[string]document.Document{"runs": Document(fixtures(t), report.Options{})}
 	for name, s := range map[string]summary.Run{"odd run": oddRun(t), "run of 200 cells": manyLoads(t, 200),
 		"run with events": eventRun(t)} {
-		pages[name] = RunsDocument([]summary.Run{s}, report.Options{})
+		pages[name] = Document([]summary.Run{s}, report.Options{})
 	}
 	return pages
 }

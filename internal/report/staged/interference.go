@@ -13,8 +13,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// InterferenceDocument says who takes from whom, what each keeps of what it does alone, and what they do together.
-func InterferenceDocument(d interference.Document, o report.Options) document.Document {
+// Interference says who takes from whom, what each keeps of what it does alone, and what they do together.
+func Interference(d interference.Document, o report.Options) document.Document {
 	all := interferenceMarks(&d)
 	var names []string
 	for _, g := range d.Groups {

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// LadderDocument says which rung falls short first, has a table of all rungs for each load, and what weakens it.
-func LadderDocument(d ladder.Document, o report.Options) document.Document {
+// Ladder says which rung falls short first, has a table of all rungs for each load, and what weakens it.
+func Ladder(d ladder.Document, o report.Options) document.Document {
 	all := ladderMarks(&d)
 	top := d.Rungs[len(d.Rungs)-1].Name
 	out := document.Document{Title: "Ladder from " + d.Rungs[0].Name + " to " + top}

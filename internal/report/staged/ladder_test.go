@@ -63,7 +63,7 @@ func sharedLink() ladder.Document {
 func TestALadderIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder
-		if err := render.Text(&b, LadderDocument(sharedLink(), report.Options{Options: render.Options{Width: width}}),
+		if err := render.Text(&b, Ladder(sharedLink(), report.Options{Options: render.Options{Width: width}}),
 			render.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func throughGuest() ladder.Document {
 func TestALadderThroughAGuestIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder
-		if err := render.Text(&b, LadderDocument(throughGuest(), report.Options{Options: render.Options{Width: width}}),
+		if err := render.Text(&b, Ladder(throughGuest(), report.Options{Options: render.Options{Width: width}}),
 			render.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}

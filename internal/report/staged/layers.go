@@ -14,9 +14,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// LayersDocument says what each layer adds: the answer, a table for each number of each job, whether the parts add up,
+// Layers says what each layer adds: the answer, a table for each number of each job, whether the parts add up,
 // and what weakens it.
-func LayersDocument(d layers.Document, o report.Options) document.Document {
+func Layers(d layers.Document, o report.Options) document.Document {
 	all := layersMarks(&d)
 	bottom, top := d.Layers[0].Name, d.Layers[len(d.Layers)-1].Name
 	out := document.Document{Title: fmt.Sprintf("Layers of storage from %s to %s", bottom, top)}

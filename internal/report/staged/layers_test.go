@@ -37,7 +37,7 @@ func TestLayersAreTold(t *testing.T) {
 		var b strings.Builder
 		d := layers.Compare(stack, []layers.Cell{cell}, measured(c.crypt), nil,
 			[]string{"2 cells that write were left out"})
-		if err := render.Text(&b, LayersDocument(d, report.Options{Options: render.Options{Width: 80}}),
+		if err := render.Text(&b, Layers(d, report.Options{Options: render.Options{Width: 80}}),
 			render.Options{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestWarningsOfLayersAreMarked(t *testing.T) {
 		d := layers.Compare(stack, []layers.Cell{cell}, measured, c.warnings, nil)
 		for _, width := range []int{40, 80, 160} {
 			b.Reset()
-			if err := render.Text(&b, LayersDocument(d, report.Options{Options: render.Options{Width: width}}),
+			if err := render.Text(&b, Layers(d, report.Options{Options: render.Options{Width: width}}),
 				render.Options{Width: width}); err !=
 				nil {
 				t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// SoakDocument says whether a load keeps its rate for hours, when it changed, and what it is in the end.
-func SoakDocument(d soak.Document, o report.Options) document.Document {
+// Soak says whether a load keeps its rate for hours, when it changed, and what it is in the end.
+func Soak(d soak.Document, o report.Options) document.Document {
 	where := d.Job + " on " + d.Place.Path
 	if name := (lab.RunTarget{Target: d.Target}).Remote(); name != "" {
 		where += " of " + name

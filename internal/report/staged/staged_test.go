@@ -62,14 +62,14 @@ func sharedCeiling() interference.Document {
 // Each kind of result of stages comes in every format.
 func TestStagedInEveryFormat(t *testing.T) {
 	for name, build := range map[string]func(report.Options) document.Document{
-		"layers":       func(o report.Options) document.Document { return LayersDocument(stackedLayers(), o) },
-		"interference": func(o report.Options) document.Document { return InterferenceDocument(sharedCeiling(), o) },
-		"ladder":       func(o report.Options) document.Document { return LadderDocument(sharedLink(), o) },
-		"ladder-guest": func(o report.Options) document.Document { return LadderDocument(throughGuest(), o) },
-		"stages":       func(o report.Options) document.Document { return StagesDocument(asPublished(t), o) },
-		"stages-odd":   func(o report.Options) document.Document { return StagesDocument(oddStages(), o) },
-		"soak":         func(o report.Options) document.Document { return SoakDocument(fullCache(), o) },
-		"soak-odd":     func(o report.Options) document.Document { return SoakDocument(oddSoak(), o) },
+		"layers":       func(o report.Options) document.Document { return Layers(stackedLayers(), o) },
+		"interference": func(o report.Options) document.Document { return Interference(sharedCeiling(), o) },
+		"ladder":       func(o report.Options) document.Document { return Ladder(sharedLink(), o) },
+		"ladder-guest": func(o report.Options) document.Document { return Ladder(throughGuest(), o) },
+		"stages":       func(o report.Options) document.Document { return Stages(asPublished(t), o) },
+		"stages-odd":   func(o report.Options) document.Document { return Stages(oddStages(), o) },
+		"soak":         func(o report.Options) document.Document { return Soak(fullCache(), o) },
+		"soak-odd":     func(o report.Options) document.Document { return Soak(oddSoak(), o) },
 	} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
 			return build(report.Options{Options: o})
@@ -80,8 +80,8 @@ func TestStagedInEveryFormat(t *testing.T) {
 // stagedPages are documents with pictures, usual and odd.
 func stagedPages(t *testing.T) map[string]document.Document {
 	return map[string]document.Document{
-		"stages":     StagesDocument(asPublished(t), report.Options{}),
-		"odd stages": StagesDocument(oddStages(), report.Options{}),
+		"stages":     Stages(asPublished(t), report.Options{}),
+		"odd stages": Stages(oddStages(), report.Options{}),
 	}
 }
 
@@ -93,8 +93,8 @@ func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
 	run := lab.Run{Targets: []lab.RunTarget{
 		{Facts: []lab.Fact{{Key: "disk.serial", About: "nvme0n1", Value: "SERIAL-1"}}}}}
 	for _, f := range render.Formats() {
-		for hidden, d := range map[bool]document.Document{false: LayersDocument(stackedLayers(), report.Options{}),
-			true: summary.WithoutSerials(LayersDocument(stackedLayers(), report.Options{}), run)} {
+		for hidden, d := range map[bool]document.Document{false: Layers(stackedLayers(), report.Options{}),
+			true: summary.WithoutSerials(Layers(stackedLayers(), report.Options{}), run)} {
 			var b strings.Builder
 			if err := f.Write(&b, d, render.Options{Width: 200}); err != nil {
 				t.Fatal(err)

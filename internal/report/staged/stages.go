@@ -12,9 +12,9 @@ import (
 	"headroom/internal/stages"
 )
 
-// StagesDocument says what weakens the table of a run with stages in a line, has that table with the shares of other
+// Stages says what weakens the table of a run with stages in a line, has that table with the shares of other
 // stages, the sentences of what was found, and how published tables agree.
-func StagesDocument(d stages.Document, o report.Options) document.Document {
+func Stages(d stages.Document, o report.Options) document.Document {
 	all := stagesMarks(&d)
 	id := o.ID(d.Run)
 	out := document.Document{Title: "Stages of run " + id}

@@ -102,7 +102,7 @@ func oddStages() stages.Document {
 
 func writtenStages(t *testing.T, d stages.Document, width int) string {
 	t.Helper()
-	return rendertest.Written(t, StagesDocument(d, report.Options{}), "table", render.Options{Width: width})
+	return rendertest.Written(t, Stages(d, report.Options{}), "table", render.Options{Width: width})
 }
 
 // Whatever the width, no line is longer, and the share that a stage reaches is there before other figures are.
@@ -170,7 +170,7 @@ func TestStagesOfMixedLoads(t *testing.T) {
 // A file for other programs has each figure once.
 func TestStagesInCSV(t *testing.T) {
 	var b strings.Builder
-	if err := render.CSV(&b, StagesDocument(asPublished(t), report.Options{}), render.Options{}); err != nil {
+	if err := render.CSV(&b, Stages(asPublished(t), report.Options{}), render.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "(217.7%)"); n != 1 {

@@ -208,3 +208,12 @@ func agreesSign(f stages.Figure) string {
 		return "≠" + f.Published
 	}
 }
+
+// stagePathTexts say the same of stages.
+func stagePathTexts(d *stages.Document) []string {
+	var all report.PathSentences
+	for _, r := range d.Rows {
+		all.Add(r.Title+" in "+r.Stage, r.Paths)
+	}
+	return all.Texts()
+}

@@ -12,9 +12,9 @@ import (
 	"headroom/internal/report"
 )
 
-// AblationDocument says what each setting costs or gains, has a picture and a table for each load, and the loads side
+// Ablation says what each setting costs or gains, has a picture and a table for each load, and the loads side
 // by side where there are several; then what the settings cost besides speed, and whether effects add up.
-func AblationDocument(d ablation.Document, o report.Options) document.Document {
+func Ablation(d ablation.Document, o report.Options) document.Document {
 	t := newAblationText(d)
 	out := document.Document{Title: "Ablation of " + prose.Count(len(d.Settings), "setting"), Data: t.data()}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }

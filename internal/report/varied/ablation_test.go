@@ -105,7 +105,7 @@ func manyCells(n int) []ablation.Cell {
 
 func ablationTable(t *testing.T, d ablation.Document, width int) string {
 	t.Helper()
-	return rendertest.Written(t, AblationDocument(d, report.Options{Options: render.Options{Width: width}}), "table",
+	return rendertest.Written(t, Ablation(d, report.Options{Options: render.Options{Width: width}}), "table",
 		render.Options{Width: width})
 }
 
@@ -207,7 +207,7 @@ func TestAblationOfSettingsThatAreNotVerified(t *testing.T) {
 		for d, want := range map[*ablation.Document]string{&quiet: "not verified",
 			&undecided: "undecided, not verified"} {
 			var out bytes.Buffer
-			if err := f.Write(&out, AblationDocument(*d, report.Options{}), render.Options{Width: 160}); err != nil {
+			if err := f.Write(&out, Ablation(*d, report.Options{}), render.Options{Width: 160}); err != nil {
 				t.Fatal(err)
 			}
 			if f.Name == "csv" {
@@ -249,7 +249,7 @@ func TestAblationInAllFormats(t *testing.T) {
 	d := hardened(twoCells(), costly)
 	for _, f := range render.Formats() {
 		var b bytes.Buffer
-		if err := f.Write(&b, AblationDocument(d, report.Options{}), render.Options{}); err != nil {
+		if err := f.Write(&b, Ablation(d, report.Options{}), render.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(strings.ReplaceAll(b.String(), `\_`, "_"), "slub_debug=FZPU") ||

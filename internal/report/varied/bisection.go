@@ -12,9 +12,9 @@ import (
 	"headroom/internal/stat"
 )
 
-// BisectionDocument says which settings or steps make the slow state slow: the answer, a picture and a table of every
+// Search says which settings or steps make the slow state slow: the answer, a picture and a table of every
 // measurement with what was likely after it, how the answer was proved, and all that differs.
-func BisectionDocument(d bisection.Document, o report.Options) document.Document {
+func Search(d bisection.Document, o report.Options) document.Document {
 	t := newBisectionText(d)
 	out := document.Document{Title: "Search for culprits among " + t.differing(), Data: t.data()}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }

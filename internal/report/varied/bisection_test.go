@@ -159,7 +159,7 @@ func TestBisectionTables(t *testing.T) {
 		{"a commit", one, 100}, {"one of several commits", several, 80},
 		{"kernels given by their paths", kernels, 80}} {
 		out.WriteString("== " + c.name + "\n")
-		out.WriteString(rendertest.Written(t, BisectionDocument(c.d, report.Options{Options: render.Options{Width: c.width}}),
+		out.WriteString(rendertest.Written(t, Search(c.d, report.Options{Options: render.Options{Width: c.width}}),
 			"table", render.Options{Width: c.width}))
 	}
 	rendertest.Golden(t, "bisection.txt", out.String())
@@ -169,7 +169,7 @@ func TestBisectionTables(t *testing.T) {
 func TestBisectionFormats(t *testing.T) {
 	for _, f := range render.Formats() {
 		var out bytes.Buffer
-		if err := f.Write(&out, BisectionDocument(bisectionDocument(), report.Options{}), render.Options{}); err != nil {
+		if err := f.Write(&out, Search(bisectionDocument(), report.Options{}), render.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
@@ -225,7 +225,7 @@ func oddSearches() map[string]document.Document {
 		"commits": one, "kernels": kernelBisection(),
 		"200 steps":  steps(200, func(i int) string { return fmt.Sprint(strings.Repeat("a-long-name-", 16), i) }),
 		"long names": steps(12, func(i int) string { return fmt.Sprint(strings.Repeat("a-long-name-", 16), i) })} {
-		all[name] = BisectionDocument(d, report.Options{})
+		all[name] = Search(d, report.Options{})
 	}
 	return all
 }

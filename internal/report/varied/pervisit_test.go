@@ -71,7 +71,7 @@ func TestPerVisitIsInAllReports(t *testing.T) {
 		}
 		for _, f := range render.Formats() {
 			var b bytes.Buffer
-			if err := f.Write(&b, AblationDocument(priced, report.Options{}), render.Options{Width: 160}); err != nil {
+			if err := f.Write(&b, Ablation(priced, report.Options{}), render.Options{Width: 160}); err != nil {
 				t.Fatal(err)
 			}
 			if f.Name != "csv" {

@@ -10,9 +10,9 @@ import (
 	"headroom/internal/sweep"
 )
 
-// SweepDocument says which level is best and which is enough, shows it, and has a row for each load, the best level for
+// Sweep says which level is best and which is enough, shows it, and has a row for each load, the best level for
 // a part of the loads, curves of latency, costs, what was published, what weakens all that, and how sure it is.
-func SweepDocument(d sweep.Document, o report.Options) document.Document {
+func Sweep(d sweep.Document, o report.Options) document.Document {
 	all := sweepMarks(&d)
 	out := document.Document{Title: "Sweep over " + d.Factor, Data: sweepData(&d)}
 	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }

@@ -172,7 +172,7 @@ func byMeans(t *testing.T) sweep.Document {
 
 func writtenSweep(t *testing.T, d sweep.Document, format string, o report.Options) string {
 	t.Helper()
-	return rendertest.Written(t, SweepDocument(d, o), format, o.Options)
+	return rendertest.Written(t, Sweep(d, o), format, o.Options)
 }
 
 func TestSweepTables(t *testing.T) {
@@ -352,11 +352,11 @@ func wideSweep() sweep.Document {
 
 // wideSweeps are sweeps whose pages are looked at.
 func wideSweeps() map[string]document.Document {
-	documents := map[string]document.Document{"sweep of 200 loads": SweepDocument(oddSweep(200), report.Options{}),
-		"wide sweep": SweepDocument(wideSweep(), report.Options{})}
+	documents := map[string]document.Document{"sweep of 200 loads": Sweep(oddSweep(200), report.Options{}),
+		"wide sweep": Sweep(wideSweep(), report.Options{})}
 	for name, d := range sweeps() {
 		if len(d.Cells)+len(d.Curves) > 0 {
-			documents["sweep, "+name] = SweepDocument(d, report.Options{})
+			documents["sweep, "+name] = Sweep(d, report.Options{})
 		}
 	}
 	return documents
@@ -365,7 +365,7 @@ func wideSweeps() map[string]document.Document {
 // The interval of a sweep that leaves its picture ends in an arrow.
 func TestIntervalsOfSweepsEndInArrows(t *testing.T) {
 	arrow := regexp.MustCompile(`d="M[^L"]+L[^L"]+L[^L"]+" fill="none"`)
-	plots := rendertest.Pictures(SweepDocument(wideSweep(), report.Options{}))
+	plots := rendertest.Pictures(Sweep(wideSweep(), report.Options{}))
 	if len(plots) == 0 {
 		t.Error("the sweep has no picture")
 	}

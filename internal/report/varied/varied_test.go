@@ -13,20 +13,20 @@ import (
 // Each kind of search for the best or the guilty setting comes in every format.
 func TestVariedInEveryFormat(t *testing.T) {
 	for name, build := range map[string]func(report.Options) document.Document{
-		"ablation":     func(o report.Options) document.Document { return AblationDocument(hardened(twoCells(), costly), o) },
-		"ablation-odd": func(o report.Options) document.Document { return AblationDocument(oddAblation(), o) },
-		"search":       func(o report.Options) document.Document { return BisectionDocument(bisectionDocument(), o) },
+		"ablation":     func(o report.Options) document.Document { return Ablation(hardened(twoCells(), costly), o) },
+		"ablation-odd": func(o report.Options) document.Document { return Ablation(oddAblation(), o) },
+		"search":       func(o report.Options) document.Document { return Search(bisectionDocument(), o) },
 		"search-commits": func(o report.Options) document.Document {
 			one, _ := commitBisections()
-			return BisectionDocument(one, o)
+			return Search(one, o)
 		},
-		"sweep":         func(o report.Options) document.Document { return SweepDocument(bySuite(10, "2k"), o) },
-		"sweep-kernel":  func(o report.Options) document.Document { return SweepDocument(byKernel(), o) },
-		"sweep-rate":    func(o report.Options) document.Document { return SweepDocument(byRate(), o) },
-		"sweep-word":    func(o report.Options) document.Document { return SweepDocument(byWord(0.2), o) },
-		"sweep-means":   func(o report.Options) document.Document { return SweepDocument(byMeans(t), o) },
-		"sweep-odd":     func(o report.Options) document.Document { return SweepDocument(oddSweep(3), o) },
-		"sweep-nothing": func(o report.Options) document.Document { return SweepDocument(nothingSwept(), o) },
+		"sweep":         func(o report.Options) document.Document { return Sweep(bySuite(10, "2k"), o) },
+		"sweep-kernel":  func(o report.Options) document.Document { return Sweep(byKernel(), o) },
+		"sweep-rate":    func(o report.Options) document.Document { return Sweep(byRate(), o) },
+		"sweep-word":    func(o report.Options) document.Document { return Sweep(byWord(0.2), o) },
+		"sweep-means":   func(o report.Options) document.Document { return Sweep(byMeans(t), o) },
+		"sweep-odd":     func(o report.Options) document.Document { return Sweep(oddSweep(3), o) },
+		"sweep-nothing": func(o report.Options) document.Document { return Sweep(nothingSwept(), o) },
 	} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
 			return build(report.Options{Options: o})
@@ -39,9 +39,9 @@ func variedPages(*testing.T) map[string]document.Document {
 	documents := oddSearches()
 	maps.Copy(documents, wideSweeps())
 	maps.Copy(documents, map[string]document.Document{
-		"ablation":              AblationDocument(hardened(twoCells(), costly), report.Options{}),
-		"odd ablation":          AblationDocument(oddAblation(), report.Options{}),
-		"ablation of 200 cells": AblationDocument(hardened(manyCells(200), costly), report.Options{}),
+		"ablation":              Ablation(hardened(twoCells(), costly), report.Options{}),
+		"odd ablation":          Ablation(oddAblation(), report.Options{}),
+		"ablation of 200 cells": Ablation(hardened(manyCells(200), costly), report.Options{}),
 	})
 	return documents
 }
@@ -64,8 +64,8 @@ func TestNoExperimentHasAFormula(t *testing.T) {
 	for i := range searched.Candidates {
 		searched.Candidates[i].Factor = rendertest.Formula
 	}
-	for name, d := range map[string]document.Document{"sweep": SweepDocument(swept, report.Options{}),
-		"ablation": AblationDocument(ablated, report.Options{}), "search": BisectionDocument(searched, report.Options{})} {
+	for name, d := range map[string]document.Document{"sweep": Sweep(swept, report.Options{}),
+		"ablation": Ablation(ablated, report.Options{}), "search": Search(searched, report.Options{})} {
 		rendertest.CheckFormulas(t, name, func(o render.Options) string { return rendertest.Written(t, d, "csv", o) })
 	}
 }
