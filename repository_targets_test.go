@@ -42,7 +42,8 @@ func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
 	for _, f := range goFiles(t, false) {
 		for _, imp := range f.imports {
 			ours, _ := strings.CutPrefix(imp, "headroom/")
-			if within(f.dir, "internal/target") || within(f.dir, designTests) || !slices.Contains(kindsOfTargets(), ours) {
+			if within(f.dir, "internal/target") || within(f.dir, designTests) ||
+				!slices.Contains(kindsOfTargets(), ours) {
 				continue
 			}
 			users[f.name] = true

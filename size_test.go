@@ -13,7 +13,7 @@ const (
 
 // fullFolders hold more than mostFiles and are still to be split, but for cli, which has one file a command.
 func fullFolders() []string {
-	return []string{"internal/cli", "internal/report"}
+	return []string{"internal/cli"}
 }
 
 // What has more than one job can be seen by its size first.

@@ -1,5 +1,5 @@
 // Package document is what a result says, as blocks in the order in which people read them. A builder for each kind of
-// result makes a document, once; the writers of internal/report (terminal, page, Markdown, CSV) know blocks and no kind
+// result makes a document, once; the writers of internal/render (terminal, page, Markdown, CSV) know blocks and no kind
 // of result. Published JSON is made of the results themselves and not of this.
 package document
 

@@ -205,7 +205,8 @@ func comparedRecord(d *compare.Document, c *compare.ComparedMetric, names map[st
 	}
 	change := make([]string, 6)
 	if x := c.Change; x != nil {
-		change = []string{report.Significant(x.Ratio), optional(x.Lo), optional(x.Hi), report.Significant(x.Confidence), x.Per,
+		change = []string{report.Significant(x.Ratio), optional(x.Lo), optional(x.Hi), report.Significant(x.Confidence),
+			x.Per,
 			strconv.Itoa(x.N)}
 	}
 	return append(append(row, change...), unit.Decimal(c.Margin), string(c.Verdict), c.Why)

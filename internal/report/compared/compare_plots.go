@@ -69,7 +69,8 @@ func (t comparedText) plotted(row int) (p report.PlottedChange, ok bool) {
 	}
 	change, _ := changeTexts(c)
 	direction, _, _ := lab.CutMetric(c.Metric)
-	p = report.PlottedChange{Name: prose.Join(t.titles[row].name(), t.titles[row].metric), Ratio: shown.Ratio, Lo: shown.Lo,
+	p = report.PlottedChange{Name: prose.Join(t.titles[row].name(), t.titles[row].metric), Ratio: shown.Ratio,
+		Lo: shown.Lo,
 		Hi: shown.Hi, Margin: c.Margin, Text: change, Decided: toneOf(c) != document.Doubtful, Direction: direction}
 	for _, r := range c.Reasons {
 		p.Codes = append(p.Codes, reasonKey(r))

@@ -74,7 +74,8 @@ func suggestedAmount(s *compare.Suggestion) string {
 		ratio, lo, hi = 1/ratio, 1/hi, 1/lo
 	}
 	if ratio >= 2 {
-		return fmt.Sprintf("about %s times [%s, %s]", report.RatioDigits(ratio), report.RatioDigits(lo), report.RatioDigits(hi))
+		return fmt.Sprintf("about %s times [%s, %s]", report.RatioDigits(ratio), report.RatioDigits(lo),
+			report.RatioDigits(hi))
 	}
 	return fmt.Sprintf("by about %s", strings.TrimLeft(report.SignedPercent(s.Ratio, true), "+-")+"%")
 }

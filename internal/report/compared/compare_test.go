@@ -159,7 +159,7 @@ func rounded(t *testing.T, d compare.Document) string {
 
 // The example in the docs is what the program prints.
 func TestCompareDocs(t *testing.T) {
-	const page = "../../docs/compare.md"
+	const page = "../../../docs/compare.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,8 @@ func TestCompareColourIsASecondSignal(t *testing.T) {
 	for _, code := range []string{"0", "1", "2", "31", "32", "33"} {
 		coloured = strings.ReplaceAll(coloured, "\x1b["+code+"m", "")
 	}
-	if plain := writtenComparison(t, d, "table", report.Options{Options: render.Options{Width: 120}}); coloured != plain {
+	if plain := writtenComparison(t, d, "table", report.Options{Options: render.Options{Width: 120}}); coloured !=
+		plain {
 		t.Errorf("without its colours it is\n%s\nwant\n%s", coloured, plain)
 	}
 }

@@ -113,7 +113,8 @@ func sideCell(u lab.Unit, f compare.Figures) document.Cell {
 	if f.Known() {
 		m.Interval = &summary.Interval{Lo: *f.Lo, Hi: *f.Hi, Confidence: f.Confidence}
 	}
-	return document.Cell{Text: unit.Value(u, f.Center), Interval: report.SpreadText(&m), Value: &f.Center, Lo: f.Lo, Hi: f.Hi,
+	return document.Cell{Text: unit.Value(u, f.Center), Interval: report.SpreadText(&m), Value: &f.Center, Lo: f.Lo,
+		Hi:   f.Hi,
 		Unit: string(u)}
 }
 

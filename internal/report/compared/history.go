@@ -84,14 +84,16 @@ func (h historyText) row(t history.Track, room int) document.Row {
 		change, since = changeCell(c.Estimate), document.Cell{Text: h.id(c.Run)}
 	}
 	return document.Row{Cells: []document.Cell{{Text: t.Name}, {Text: sparkline(t, room, h.Margin)},
-		{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}, scatter, change, since,
+		{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}, scatter, change,
+		since,
 		{Text: h.newestText(t)}}}
 }
 
 // changeCell is a ratio as a change, -7.1% [-8.0, -6.2]; its value is the ratio.
 func changeCell(e history.Estimate) document.Cell {
-	return document.Cell{Text: report.ChangeText(e.Ratio), Interval: strings.TrimPrefix(stepText(e), report.ChangeText(e.Ratio)+" "),
-		Value: &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
+	return document.Cell{Text: report.ChangeText(e.Ratio),
+		Interval: strings.TrimPrefix(stepText(e), report.ChangeText(e.Ratio)+" "),
+		Value:    &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
 }
 
 func lastSegment(t history.Track) []float64 {

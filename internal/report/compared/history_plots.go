@@ -49,7 +49,8 @@ func (h historyText) plot(t history.Track) document.Plot {
 		if i < len(t.Changes) {
 			c := t.Changes[i]
 			to = c.Index
-			p.Marks = append(p.Marks, document.Mark{At: (at(c.Before) + at(c.Run)) / 2, Text: report.ChangeText(c.Ratio)})
+			p.Marks = append(p.Marks, document.Mark{At: (at(c.Before) + at(c.Run)) / 2,
+				Text: report.ChangeText(c.Ratio)})
 		}
 		s.Levels = append(s.Levels, h.level(t.Points[from:to], at))
 		from = to

@@ -277,8 +277,8 @@ func (h historyText) reading() []string {
 		}
 	}
 	if len(wander) > 0 {
-		lines = append(lines, "Neighbouring runs are alike ("+report.FirstNames(wander)+"): the level wanders, so changes "+
-			"come out by chance more often than said.")
+		lines = append(lines, "Neighbouring runs are alike ("+report.FirstNames(wander)+"): the level wanders, so "+
+			"changes come out by chance more often than said.")
 	}
 	var ended []string
 	for _, t := range h.s.Cells {

@@ -95,7 +95,8 @@ func Standings(d reference.RunStandings, name string) document.Document {
 		var rows []report.PlottedChange
 		for _, s := range c.Standings {
 			list.List = append(list.List, standingEntry(s))
-			row := report.PlottedChange{Name: s.Reference, Of: s.Metric, Ratio: s.Ratio, Text: fmt.Sprintf("%.3gx", s.Ratio),
+			row := report.PlottedChange{Name: s.Reference, Of: s.Metric, Ratio: s.Ratio,
+				Text:    fmt.Sprintf("%.3gx", s.Ratio),
 				Decided: s.Grade != reference.OrderOfMagnitude}
 			if len(s.Doubts) > 0 {
 				row.Codes = []string{"source-doubtful"}
@@ -142,7 +143,8 @@ func standingEntry(s reference.Standing) document.Entry {
 	measured, published := metricCell(s.Metric, s.Measured), metricCell(s.Metric, s.Published)
 	e := document.Entry{Name: s.Reference, Title: fmt.Sprintf("%s: %.3gx %s (%s %s against %s)", s.Grade, s.Ratio,
 		s.Reference, s.Metric, measured.Text, published.Text), Values: []document.Value{
-		report.TextValue("grade", string(s.Grade)), report.TextValue("metric", s.Metric), {Name: "measured", Cell: measured},
+		report.TextValue("grade", string(s.Grade)), report.TextValue("metric", s.Metric),
+		{Name: "measured", Cell: measured},
 		{Name: "published", Cell: published},
 		{Name: "ratio", Cell: document.Cell{Text: fmt.Sprintf("%.3g", s.Ratio), Value: &s.Ratio, Unit: "1"}}}}
 	var differ []string

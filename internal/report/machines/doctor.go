@@ -103,7 +103,8 @@ type findings struct {
 // add adds a finding with what was read.
 func (l *findings) add(f rule.Finding, o DiagnosisOptions, read ...document.Part) {
 	e := document.Entry{Mark: severityMark(f.Severity), Severity: severityOf(f.Severity), Title: f.Title, ID: f.Rule,
-		Values: []document.Value{report.TextValue("severity", f.Severity), report.TextValue("about", strings.Join(f.About, ", "))}}
+		Values: []document.Value{report.TextValue("severity", f.Severity),
+			report.TextValue("about", strings.Join(f.About, ", "))}}
 	if o.shortens(f) {
 		l.shortened = true
 		e.Parts = append(read, briefRemedy(f)...)

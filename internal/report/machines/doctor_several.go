@@ -128,7 +128,8 @@ func unlikeBlocks(all []outliers.Deviation, o DiagnosisOptions) []document.Block
 		}
 		list = append(list, document.Entry{Mark: "~", Name: u.Fact, Title: unlikeText(u), Values: []document.Value{
 			report.TextValue("fact", u.Fact), report.TextValue("on", strings.Join(u.On, ", ")),
-			report.TextValue("about", strings.Join(u.About, ", ")), report.TextValue("here", u.Value), report.TextValue("there", u.Typical),
+			report.TextValue("about", strings.Join(u.About, ", ")), report.TextValue("here", u.Value),
+			report.TextValue("there", u.Typical),
 			report.TextValue("slower", slower)}})
 	}
 	const title = "Not like the others"

@@ -85,9 +85,10 @@ func factsDiffAnswer(d diff.Document) []document.Block {
 func differenceEntry(x diff.Difference) document.Entry {
 	weight := document.Value{Name: "weight", Cell: document.Cell{Text: unit.Decimal(x.Weight), Value: &x.Weight,
 		Unit: "1"}}
-	e := document.Entry{Mark: strconv.Itoa(x.Rank), Name: x.Fact, Values: []document.Value{report.TextValue("fact", x.Fact),
-		report.TextValue("about", thingNames(x.About)), report.TextValue("a", x.A), report.TextValue("b", x.B),
-		report.TextValue("slower", x.Slower), weight}}
+	e := document.Entry{Mark: strconv.Itoa(x.Rank), Name: x.Fact,
+		Values: []document.Value{report.TextValue("fact", x.Fact),
+			report.TextValue("about", thingNames(x.About)), report.TextValue("a", x.A), report.TextValue("b", x.B),
+			report.TextValue("slower", x.Slower), weight}}
 	if x.Kind == "thing" {
 		side, what := "A", x.A
 		if x.A == "" {

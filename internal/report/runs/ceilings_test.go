@@ -77,7 +77,8 @@ func TestCeilingsOfARun(t *testing.T) {
 	}
 	for _, format := range []string{"table", "html", "markdown", "json"} {
 		text := strings.Join(
-			strings.Fields(written(t, format, []summary.Run{s}, report.Options{Options: render.Options{Width: 200}})), " ")
+			strings.Fields(written(t, format, []summary.Run{s}, report.Options{Options: render.Options{Width: 200}})),
+			" ")
 		for _, want := range []string{"PCIe 3.0 x4 of nvme0n1", "8 GT/s x 4 lanes x 128/130",
 			"Reads stop at 3.46 GB/s in 3 of 4 cells, whatever iodepth: 96% of the 3.60 GB/s"} {
 			if !strings.Contains(text, want) {
@@ -85,7 +86,8 @@ func TestCeilingsOfARun(t *testing.T) {
 			}
 		}
 	}
-	if table := written(t, "table", []summary.Run{s}, report.Options{Options: render.Options{Width: 120}}); !strings.Contains(
+	if table := written(t, "table", []summary.Run{s},
+		report.Options{Options: render.Options{Width: 120}}); !strings.Contains(
 		table, "ceiling") ||
 		!strings.Contains(table, "33%") {
 		t.Errorf("no column of shares:\n%s", table)

@@ -39,7 +39,8 @@ func Formats() []Format {
 
 // documented is a format of the document that a builder makes.
 func documented(build func([]summary.Run, report.Options) document.Document,
-	write func(io.Writer, document.Document, render.Options) error) func(io.Writer, []summary.Run, report.Options) error {
+	write func(io.Writer, document.Document, render.Options) error) func(io.Writer, []summary.Run,
+	report.Options) error {
 	return func(w io.Writer, runs []summary.Run, o report.Options) error {
 		return write(w, build(runs, o), o.Options)
 	}

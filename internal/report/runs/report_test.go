@@ -114,7 +114,8 @@ func TestTableFitsTheTerminal(t *testing.T) {
 					t.Errorf("at width %d a line has %d columns: %s", width, n, line)
 				}
 			}
-			if colour && plain != written(t, "table", fixtures(t), report.Options{Options: render.Options{Width: width}}) {
+			if colour && plain != written(t, "table", fixtures(t),
+				report.Options{Options: render.Options{Width: width}}) {
 				t.Errorf("at width %d colour changes more than colour", width)
 			}
 			if colour == (plain == text) {

@@ -68,7 +68,8 @@ func TestTheTableShowsTheIntervalThatDecided(t *testing.T) {
 	s := steered(t, 0.03, map[string]string{"rw": "randwrite", "bs": "4k"}, "write.iops", 98, 101, 94,
 		103, 100, 100, 102, 99)
 	m := s.Cells[0].Metrics["write.iops"]
-	if m.Estimator != "median, anytime" || m.Interval == nil || m.Lo != 94 || m.Hi != 103 || report.SpreadText(&m) != "±6.0%" {
+	if m.Estimator != "median, anytime" || m.Interval == nil || m.Lo != 94 || m.Hi != 103 ||
+		report.SpreadText(&m) != "±6.0%" {
 		t.Errorf("%+v, %s", m, report.SpreadText(&m))
 	}
 	if len(s.Undecided) != 1 || s.Undecided[0].Metric != "write.iops" || *s.Undecided[0].Width != 0.06 {

@@ -48,7 +48,8 @@ func interferenceMarks(d *interference.Document) []report.Mark {
 		if w.About >= 0 && len(w.Groups) > 1 {
 			about = d.Groups[w.About].Name + " in " + about
 		}
-		all = report.AddMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		all = report.AddMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+			&summary.Cell{N: w.N},
 			about)
 	}
 	return all

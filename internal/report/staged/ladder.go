@@ -92,7 +92,8 @@ func ladderMarks(d *ladder.Document) []report.Mark {
 		if w.Cell != "" {
 			about = titles[w.Cell] + " on " + about
 		}
-		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+			&summary.Cell{N: w.N},
 			about)
 	}
 	return out

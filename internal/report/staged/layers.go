@@ -120,7 +120,8 @@ func layersMarks(d *layers.Document) []report.Mark {
 			}
 			about = title + " on " + about
 		}
-		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+			&summary.Cell{N: w.N},
 			about)
 	}
 	return out

@@ -31,7 +31,8 @@ func Soak(d soak.Document, o report.Options) document.Document {
 			all = report.AddMark(all, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
-		all = report.AddMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		all = report.AddMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+			&summary.Cell{N: w.N},
 			"the rounds")
 	}
 	for i := range d.Metrics {
@@ -175,7 +176,8 @@ func soakTable(d *soak.Document, all []report.Mark) document.Table {
 			}
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{
-			{Text: report.MetricName(m.Name), Signs: report.Signs(all, codes)}, soakFigure(m, m.First), soakFigure(m, m.Last),
+			{Text: report.MetricName(m.Name), Signs: report.Signs(all, codes)}, soakFigure(m, m.First),
+			soakFigure(m, m.Last),
 			soakChange(m.Change), lasting, since, {Text: string(m.Verdict), Tone: soakTone(m)}}})
 	}
 	return t

@@ -34,7 +34,7 @@ func stagesOfTheReport(t *testing.T, o stages.Options) stages.Document {
 	t.Helper()
 	sink := &nowhere{}
 	run, err := ingest.Import(context.Background(),
-		[]ingest.Source{{Name: "../../docs/examples/nfs-over-rdma.txt"}},
+		[]ingest.Source{{Name: "../../../docs/examples/nfs-over-rdma.txt"}},
 		[]string{"ram", "one path", "two paths", "rdma"}, func(name string) (fs.File, error) {
 			return os.Open(name)
 		}, sink)

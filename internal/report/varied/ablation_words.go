@@ -154,7 +154,8 @@ func estimateTexts(e *ablation.Estimate) (change, bounds string) {
 	case e.Ratio >= 10 || e.Ratio <= 0.1 || *e.Hi >= 100:
 		return report.ChangeText(e.Ratio), "[" + report.RatioDigits(*e.Lo) + ", " + report.RatioDigits(*e.Hi) + "]x"
 	}
-	return report.ChangeText(e.Ratio), "[" + report.SignedPercent(*e.Lo, true) + ", " + report.SignedPercent(*e.Hi, true) + "]"
+	return report.ChangeText(e.Ratio), "[" + report.SignedPercent(*e.Lo, true) + ", " +
+		report.SignedPercent(*e.Hi, true) + "]"
 }
 
 func joined(e *ablation.Estimate) string { return prose.Join(estimateTexts(e)) }

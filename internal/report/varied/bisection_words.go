@@ -150,7 +150,8 @@ func (t bisectionText) loss() string {
 // change of the metric: where less of it is better, a loss is a plus.
 func (t bisectionText) change(r *bisection.Ratio) string {
 	r = t.towards(r)
-	return fmt.Sprintf("%s%% [%s, %s]", report.SignedPercent(r.Ratio, false), report.SignedPercent(r.Lo, true), report.SignedPercent(r.Hi, true))
+	return fmt.Sprintf("%s%% [%s, %s]", report.SignedPercent(r.Ratio, false), report.SignedPercent(r.Lo, true),
+		report.SignedPercent(r.Hi, true))
 }
 
 // towards is a ratio of the metric itself: of rates as it is.

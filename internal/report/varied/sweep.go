@@ -72,7 +72,8 @@ func sweepMarks(d *sweep.Document) []report.Mark {
 			out = report.AddMark(out, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
-		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &summary.Cell{N: w.N},
+		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
+			&summary.Cell{N: w.N},
 			prose.Join(title, "at "+w.Level))
 	}
 	return out

@@ -48,7 +48,8 @@ func sweepCells(d *sweep.Document, all []report.Mark, mapped bool) []document.Bl
 		}
 		var reference document.Cell
 		if c.ToReference != nil {
-			reference = document.Cell{Text: report.RatioDigits(c.ToReference.Ratio) + "x", Interval: factorBounds(c.ToReference)}
+			reference = document.Cell{Text: report.RatioDigits(c.ToReference.Ratio) + "x",
+				Interval: factorBounds(c.ToReference)}
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: c.Title}, {Text: metric(c)},
 			{Text: unit.Value(c.Unit, *topPoint(c).Value), Signs: report.Signs(all, cellCodes(c))},

@@ -92,10 +92,12 @@ func costsText(d *sweep.Document) []string {
 		if n == 0 {
 			continue
 		}
-		text := fmt.Sprintf("An I/O at %s takes %sx to %sx the %s of one at %s", d.Recommended.Level, report.RatioDigits(lo),
+		text := fmt.Sprintf("An I/O at %s takes %sx to %sx the %s of one at %s", d.Recommended.Level,
+			report.RatioDigits(lo),
 			report.RatioDigits(hi), names[metric], d.Baseline)
 		if n == 1 {
-			text = fmt.Sprintf("An I/O at %s takes %sx the %s of one at %s", d.Recommended.Level, report.RatioDigits(lo),
+			text = fmt.Sprintf("An I/O at %s takes %sx the %s of one at %s", d.Recommended.Level,
+				report.RatioDigits(lo),
 				names[metric], d.Baseline)
 		}
 		out = append(out, text+fmt.Sprintf(" (clear of noise in %d of %s, each at 95%%).", clear,

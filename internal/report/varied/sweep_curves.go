@@ -107,7 +107,8 @@ func curvePlot(d *sweep.Document, c *sweep.Curve) document.Plot {
 			continue
 		}
 		at := document.Point{At: p.Reached.Value, Value: p.Tail.Value, Name: setting(d, p.Level),
-			Text: report.FigureNamed(c.Rate, rate, p.Reached.Value) + ", " + c.Quantile + " " + unit.Latency(p.Tail.Value)}
+			Text: report.FigureNamed(c.Rate, rate, p.Reached.Value) + ", " + c.Quantile + " " +
+				unit.Latency(p.Tail.Value)}
 		if p.Tail.Known() {
 			at.Lo, at.Hi = p.Tail.Lo, p.Tail.Hi
 		}

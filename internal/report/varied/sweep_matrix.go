@@ -77,7 +77,9 @@ func (m *sweepMatrix) fill(d *sweep.Document) bool {
 	order := slices.Clone(d.Cells)
 	sizes := slices.ContainsFunc(order, func(c sweep.Cell) bool { return c.Params["bs"] != order[0].Params["bs"] })
 	if sizes { // one size after the other, so that their totals stand below them
-		slices.SortStableFunc(order, func(a, b sweep.Cell) int { return report.CompareAmounts(a.Params["bs"], b.Params["bs"]) })
+		slices.SortStableFunc(order, func(a, b sweep.Cell) int {
+			return report.CompareAmounts(a.Params["bs"], b.Params["bs"])
+		})
 	}
 	for i := range order {
 		c := &order[i]

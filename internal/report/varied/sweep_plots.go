@@ -41,7 +41,8 @@ func levelPlots(d *sweep.Document) document.Plots {
 func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
 	plot := document.Plot{Title: c.Title,
 		X: document.Axis{Title: d.Factor, Scale: document.Names},
-		Y: document.Axis{Title: report.MetricName(c.Metric), Unit: string(c.Unit), Scale: document.Linear, From: new(float64)}}
+		Y: document.Axis{Title: report.MetricName(c.Metric), Unit: string(c.Unit), Scale: document.Linear,
+			From: new(float64)}}
 	direction, _, _ := lab.CutMetric(c.Metric)
 	s := document.Series{Direction: direction, Joined: true}
 	most := 0.0

@@ -266,11 +266,13 @@ func TestWhatASweepSays(t *testing.T) {
 			}
 		}
 	}
-	if text := writtenSweep(t, all["suite"], "table", report.Options{Options: render.Options{Width: 80}}); strings.Contains(
+	if text := writtenSweep(t, all["suite"], "table",
+		report.Options{Options: render.Options{Width: 80}}); strings.Contains(
 		text, "what an I/O costs") {
 		t.Errorf("a table lists what 81 loads cost at each level\n%s", text)
 	}
-	if text := writtenSweep(t, all["suite"], "table", report.Options{Options: render.Options{Width: 80}}); !strings.Contains(
+	if text := writtenSweep(t, all["suite"], "table",
+		report.Options{Options: render.Options{Width: 80}}); !strings.Contains(
 		text,
 		"randread 2k       1   1   1     4   4   4     8   8   8") ||
 		!strings.Contains(text, "mean 2k          +52%  +52%  +52%    +357%") ||
