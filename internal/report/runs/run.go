@@ -70,7 +70,8 @@ func runDocument(s *summary.Run, o report.Options) document.Document {
 	add(r.warnings())
 	say(document.Detail, slices.Concat(eventTexts(s), precisionTexts(s), outlierTexts(s), pathTexts(s))...)
 	say(document.Reading, slices.Concat(readingOfSpread(s), startSkewTexts(s), ceilingTexts(s))...)
-	add(document.Terminal{Blocks: r.next()}, r.pictures())
+	add(r.next()...)
+	add(r.pictures())
 	add(r.evidence()...)
 	return d
 }
@@ -89,8 +90,7 @@ func (r runText) next() []document.Block {
 		blocks = append(blocks, document.Command{What: "go on",
 			Text: "headroom run --resume " + id + " --budget " + briefly(more)})
 	}
-	return append(blocks, document.Sentence{Role: document.Detail,
-		Text: "saved as " + id + " (headroom report " + id + " -o page.html)"})
+	return append([]document.Block{document.Terminal{Blocks: blocks}}, report.SavedAs(r.ID, r.o)...)
 }
 
 // briefly is a time of whole seconds as one types it: 22m rather than 22m0s.
