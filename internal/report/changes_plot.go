@@ -27,21 +27,29 @@ type PlottedChange struct {
 	Codes   []string
 }
 
-// maxPlottedChanges is how many rows a picture of changes has: more are read in the table.
-const maxPlottedChanges = 60
+// maxPlottedChanges is how many rows a picture of changes has: more go on in the next.
+const maxPlottedChanges = 30
 
-// ChangesPlot has a row for each change of a metric, before what counts as none.
-func ChangesPlot(title, metric string, better lab.Better, rows []PlottedChange) document.Plot {
+// ChangesPlots have a row for each change of a metric, before what counts as none.
+func ChangesPlots(title, metric string, better lab.Better, rows []PlottedChange) []document.Plot {
+	var plots []document.Plot
+	for from := 0; from < len(rows); from += maxPlottedChanges {
+		to, part := min(from+maxPlottedChanges, len(rows)), title
+		if len(rows) > maxPlottedChanges {
+			part += fmt.Sprintf(", %d to %d of %d", from+1, to, len(rows))
+		}
+		plots = append(plots, changesPlot(part, metric, better, rows[from:to]))
+	}
+	return plots
+}
+
+func changesPlot(title, metric string, better lab.Better, rows []PlottedChange) document.Plot {
 	p := document.Plot{Title: title, Tabled: true,
 		X:          document.Axis{Title: "change of " + metric, Scale: document.Ratio},
 		Y:          document.Axis{Scale: document.Names},
 		References: []document.Reference{{Name: "no change", Level: document.Level{Value: 1}, Dashed: true}}}
 	if better == lab.Lower {
 		p.X.Title += ", less is better"
-	}
-	if n := len(rows); n > maxPlottedChanges {
-		p.Note = fmt.Sprintf("the first %d of %d rows; the table has all", maxPlottedChanges, n)
-		rows = rows[:maxPlottedChanges]
 	}
 	series := map[string]document.Series{}
 	for i, r := range rows {

@@ -1,7 +1,6 @@
 package compared
 
 import (
-	"fmt"
 	"slices"
 
 	"headroom/internal/compare"
@@ -10,9 +9,6 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/report"
 )
-
-// maxForestRows is how many changes a picture has: more go on in the next.
-const maxForestRows = 30
 
 // plotsOfRuns are pictures of all changes; none where there is no change.
 func plotsOfRuns(runs ...comparedText) []document.Block {
@@ -45,14 +41,7 @@ func (t comparedText) plots() []document.Plot {
 				of, rows = append(of, c), append(rows, row)
 			}
 		}
-		for from := 0; from < len(rows); from += maxForestRows {
-			to := min(from+maxForestRows, len(rows))
-			title := "changes of " + kindOf(of)
-			if len(rows) > maxForestRows {
-				title += fmt.Sprintf(", %d to %d of %d", from+1, to, len(rows))
-			}
-			plots = append(plots, report.ChangesPlot(title, kindOf(of), better, rows[from:to]))
-		}
+		plots = append(plots, report.ChangesPlots("changes of "+kindOf(of), kindOf(of), better, rows)...)
 	}
 	return plots
 }

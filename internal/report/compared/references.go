@@ -106,9 +106,10 @@ func Standings(d reference.RunStandings, name string) document.Document {
 				first = s.Reference
 			}
 		}
-		plot := report.ChangesPlot(title, "", "", rows)
-		plot.X.Title = "times what was published"
-		plots.List = append(plots.List, plot)
+		for _, plot := range report.ChangesPlots(title, "", "", rows) {
+			plot.X.Title = "times what was published"
+			plots.List = append(plots.List, plot)
+		}
 		entries = append(entries, document.Heading{Text: title}, list)
 	}
 	if first == "" {

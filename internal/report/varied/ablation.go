@@ -66,9 +66,8 @@ func (t ablationText) plots() document.Plots {
 				}
 			}
 		}
-		if len(rows) > 0 {
-			plots.List = append(plots.List, report.ChangesPlot(t.title(n), report.MetricName(n.metric), better, rows))
-		}
+		plots.List = append(plots.List,
+			report.ChangesPlots(t.title(n), report.MetricName(n.metric), better, rows)...)
 	}
 	return plots
 }
