@@ -31,7 +31,7 @@ func Said(facts []lab.Fact, key, thing string) string {
 	return ""
 }
 
-// Every value of a parser's output stands on one line.
+// CheckLines fails where a value or a key of what a parser found does not stand on one line.
 func CheckLines(t *testing.T, found []lab.Fact) {
 	t.Helper()
 	for _, f := range found {

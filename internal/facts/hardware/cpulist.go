@@ -55,7 +55,7 @@ func ParseCPUList(text string) (CPUSet, error) {
 	return set, nil
 }
 
-// CPUSet reads a file that holds a list of CPUs.
+// ReadCPUSet reads a file that holds a list of CPUs.
 func ReadCPUSet(r collect.Reader, name string) (CPUSet, error) {
 	text, err := r.Text(name)
 	if err != nil {

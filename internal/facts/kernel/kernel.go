@@ -204,8 +204,8 @@ func preemption(r collect.Reader) lab.Fact {
 	return collect.Known(key, "none or voluntary", versionPath)
 }
 
-// argument is the value of a boot argument, the last one when it is given several times, as the kernel itself takes it.
-// Dashes and underscores are the same to the kernel.
+// BootArgument is the value of a boot argument, the last one when it is given several times, as the kernel itself takes
+// it. Dashes and underscores are the same to the kernel.
 func BootArgument(r collect.Reader, name string) (value string, found bool) {
 	text, _ := r.Text(CmdlinePath)
 	for word := range strings.FieldsSeq(text) {
