@@ -416,8 +416,8 @@ func TestSeveralTargetsThatAreRefused(t *testing.T) {
 		"2 places are named for 3 targets": {"run", c.suite, c.place, c.place, "--on", "local", "--on", "local", "--on",
 			"local"},
 		"stands for all targets": {"run", c.suite, c.place, "--on", "all=local", "--on", "ssh://under-test-1"},
-		"--repeat for": {"run", c.suite, c.place, "--on", "local", "--on", "ssh://under-test-1", "--budget",
-			"1m"},
+		"--repeat for": {"run", c.suite, c.place, "--on", "local", "--on", "ssh://under-test-1", "--precision",
+			"5%"},
 	} {
 		out, err := c.command(args...).CombinedOutput()
 		if err == nil || !regexp.MustCompile(want).Match(out) {

@@ -232,8 +232,8 @@ func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 		atMost(t, metric, &m.Center, 3*h.goodput()/2)
 	}
 	h.checkNothingLeft()
-	// In the words of the table, the ends of it.
-	out, err := h.command("report", d.ID).Output()
+	// In the words of the table, the ends of it, whose names a page hides.
+	out, err := h.command("report", d.ID, "--serials").Output()
 	if err != nil || !strings.Contains(string(out), "link from ssh://net-a to ssh://net-b at "+serverAddress) {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -82,8 +82,8 @@ func (s Surroundings) files() []File {
 func (f *File) read(r config.Rules) (config.Settings, error) {
 	info, err := os.Stat(f.Name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !f.named:
-		return config.Settings{}, nil
+	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) && !f.named:
+		return config.Settings{}, nil // as for another user who has kept HOME, whose folder is closed to this one
 	case err == nil && !info.Mode().IsRegular():
 		err = &fs.PathError{Op: "open", Path: f.Name, Err: errors.New("it is no regular file")}
 	}
