@@ -187,9 +187,3 @@ func TestLicenceName(t *testing.T) {
 		}
 	}
 }
-
-func TestEscapePath(t *testing.T) {
-	if got := escapePath("github.com/BurntSushi/toml"); got != "github.com/!burnt!sushi/toml" {
-		t.Error(got)
-	}
-}

@@ -114,7 +114,6 @@ func dependency(m *debug.Module) (spdxPackage, error) {
 		return spdxPackage{}, err
 	}
 	p := module(m.Path, m.Version, licence)
-	p.DownloadLocation = "https://proxy.golang.org/" + escapePath(m.Path) + "/@v/" + m.Version + ".zip"
 	p.Comment = "go.sum: " + m.Sum // of the files' names and hashes, so that it is no checksum of the archive
 	p.References = []reference{purl("golang/"+m.Path, m.Version)}
 	return p, nil
@@ -133,17 +132,4 @@ func module(name, version, licence string) spdxPackage {
 
 func purl(path, version string) reference {
 	return reference{"PACKAGE-MANAGER", "purl", "pkg:" + path + "@" + strings.ReplaceAll(version, "+", "%2B")}
-}
-
-// escapePath writes capitals as module proxies want them: https://go.dev/ref/mod#goproxy-protocol
-func escapePath(path string) string {
-	var b strings.Builder
-	for _, r := range path {
-		if r >= 'A' && r <= 'Z' {
-			b.WriteRune('!')
-			r += 'a' - 'A'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
