@@ -154,6 +154,9 @@ func (l *Lab) runIn(store string, args ...string) outcome {
 		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" },
 		Version: "test", Signals: l.signals, AtStep: l.atStep, Kinds: []app.TargetKind{kind},
 		Exit: func(code int) { l.Errorf("the clean-up was cut short, with exit code %d", code) }})
+	if !slices.Contains(args, "--budget") && strings.Contains(stderr.String(), "--budget ended it") {
+		l.Errorf("%s: it says that a budget ended it, and has none:\n%s", args, &stderr)
+	}
 	return outcome{args, code, stdout.String(), stderr.String(), time.Since(start)}
 }
 
