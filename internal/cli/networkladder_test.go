@@ -54,7 +54,7 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 		}
 		run.Concurrent.Combinations = append(run.Concurrent.Combinations, o)
 		rates[o.ID] = gigabits * 1e9
-		run.Cells = append(run.Cells, lab.Cell{ID: runner.CellOf(o.ID, runner.AllTargets), Arm: runner.AllTargets,
+		run.Cells = append(run.Cells, lab.Cell{ID: lab.CellIn(o.ID, runner.AllTargets), Arm: runner.AllTargets,
 			Job: o.ID, Engine: lab.EngineIperf3, Params: map[string]string{"parallel": "16"}})
 	}
 	for i := range 8 {
@@ -81,7 +81,7 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	for block := 1; block <= 4; block++ {
 		for _, o := range run.Concurrent.Combinations {
 			rate := rates[o.ID] * (1 + 0.004*float64((block*7+len(o.ID))%3-1))
-			rep := lab.Repetition{Cell: runner.CellOf(o.ID, runner.AllTargets), Number: block, Block: block,
+			rep := lab.Repetition{Cell: lab.CellIn(o.ID, runner.AllTargets), Number: block, Block: block,
 				Values: map[string]float64{lab.Bitrate(lab.Send): rate}}
 			if err := w.Repetition(rep); err != nil {
 				t.Fatal(err)

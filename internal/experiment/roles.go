@@ -8,7 +8,6 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
-	"headroom/internal/runner"
 	"headroom/internal/target"
 )
 
@@ -69,7 +68,7 @@ func (m *Measurement) PrefixRole() {
 	m.Run.Targets[0].Role = m.Role
 	m.Run.Arms = []lab.Arm{{ID: m.Role, Role: m.Role, Levels: map[string]string{lab.TargetLevel: m.Role}}}
 	for i, c := range m.Run.Cells {
-		m.Run.Cells[i].ID, m.Run.Cells[i].Arm = runner.CellOf(c.ID, m.Role), m.Role
+		m.Run.Cells[i].ID, m.Run.Cells[i].Arm = lab.CellIn(c.ID, m.Role), m.Role
 	}
 }
 

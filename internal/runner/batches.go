@@ -3,6 +3,7 @@ package runner
 import (
 	"slices"
 
+	"headroom/internal/lab"
 	"headroom/internal/plan"
 )
 
@@ -26,7 +27,7 @@ func (t *jointRun) batches(all *jointRepetition, next plan.Repetition) []*jointR
 // has says whether a session has carried out a repetition, which is named as in plans of several targets.
 func (s *Session) has(r plan.Repetition) bool {
 	return slices.ContainsFunc(s.done, func(d plan.Done) bool {
-		return d.Cell == CellOf(r.Cell, s.Role) && d.Number == r.Number
+		return d.Cell == lab.CellIn(r.Cell, s.Role) && d.Number == r.Number
 	})
 }
 
@@ -35,12 +36,12 @@ func (t *jointRun) completedByAll() []plan.Done {
 	var done []plan.Done
 	for _, first := range t.sessions {
 		for _, d := range first.done {
-			d.Cell = d.Cell[:len(d.Cell)-len(CellOf("", first.Role))]
+			d.Cell = d.Cell[:len(d.Cell)-len(lab.CellIn("", first.Role))]
 			known := slices.ContainsFunc(done, func(o plan.Done) bool {
 				return o.Cell == d.Cell && o.Number == d.Number
 			})
 			missing := slices.ContainsFunc(t.sessions, func(s *Session) bool {
-				takes := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == CellOf(d.Cell, s.Role) })
+				takes := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == lab.CellIn(d.Cell, s.Role) })
 				return takes && !s.has(plan.Repetition{Cell: d.Cell, Number: d.Number})
 			})
 			if !known && !missing {

@@ -37,9 +37,6 @@ type JointMeasurement struct {
 // AllTargets is the role of what all targets do together.
 const AllTargets = "all"
 
-// CellOf is the name of a cell on one of several targets.
-func CellOf(cell, role string) string { return cell + "@" + role }
-
 // RunJoint carries out an experiment on several targets. What is measured at the same time is saved at once: a
 // repetition of each target, and their sum.
 func RunJoint(ctx context.Context, j JointMeasurement, saver Saver) (Outcome, error) {
@@ -132,7 +129,7 @@ func (t *jointRun) done() []plan.Done {
 	}
 	var done []plan.Done
 	for _, r := range t.sums {
-		if cell, allTargets := strings.CutSuffix(r.Cell, CellOf("", AllTargets)); allTargets {
+		if cell, allTargets := strings.CutSuffix(r.Cell, lab.CellIn("", AllTargets)); allTargets {
 			r.Cell = cell
 			done = append(done, Done(lab.Cell{}, r))
 		}
@@ -144,7 +141,7 @@ func (t *jointRun) done() []plan.Done {
 func (t *jointRun) jointFor(cell string) (*jointRepetition, error) {
 	var sessions []*Session
 	for _, s := range t.sessions {
-		if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == CellOf(cell, s.Role) }) {
+		if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == lab.CellIn(cell, s.Role) }) {
 			sessions = append(sessions, s)
 		}
 	}
@@ -186,7 +183,7 @@ func (t *jointRun) runBatch(ctx context.Context, next plan.Repetition, j *jointR
 	}
 	j.repetitionOf = func(s *Session) plan.Repetition {
 		own := next
-		own.Cell = CellOf(next.Cell, s.Role)
+		own.Cell = lab.CellIn(next.Cell, s.Role)
 		return own
 	}
 	j.onStart = func() {
@@ -237,9 +234,9 @@ func (t *jointRun) save(next plan.Repetition, cell *Cell, j *jointRepetition) er
 
 // cell is that which holds what everybody did in a cell.
 func (t *jointRun) cell(id string) (*Cell, error) {
-	c := t.sumCell(CellOf(id, AllTargets))
+	c := t.sumCell(lab.CellIn(id, AllTargets))
 	if c == nil {
-		return nil, &lab.Error{What: "there is no cell " + CellOf(id, AllTargets)}
+		return nil, &lab.Error{What: "there is no cell " + lab.CellIn(id, AllTargets)}
 	}
 	return c, nil
 }
@@ -261,7 +258,7 @@ func (t *jointRun) onProgress(i int, e Progress) {
 		if e.Begins {
 			return // all of them began at once
 		}
-		if sum, err := t.cell(strings.TrimSuffix(e.Cell.ID, CellOf("", t.Measurements[i].Role))); err == nil {
+		if sum, err := t.cell(strings.TrimSuffix(e.Cell.ID, lab.CellIn("", t.Measurements[i].Role))); err == nil {
 			e.Doing, e.Cell = sum.Title, sum
 		} else if !t.sequential() {
 			return

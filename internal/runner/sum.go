@@ -40,7 +40,7 @@ func (t *jointRun) sumRepetition(next plan.Repetition, cell *Cell, j *jointRepet
 func (t *jointRun) groupSums(next plan.Repetition, j *jointRepetition) []lab.Repetition {
 	var sums []lab.Repetition
 	for _, group := range slices.Sorted(maps.Keys(t.Groups)) {
-		cell := t.sumCell(CellOf(next.Cell, group))
+		cell := t.sumCell(lab.CellIn(next.Cell, group))
 		if cell == nil {
 			continue
 		}

@@ -11,7 +11,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/results"
-	"headroom/internal/runner"
 	"headroom/internal/store"
 )
 
@@ -140,7 +139,7 @@ func (l *networkLadder) PrintPlan(context.Context) error {
 		for _, i := range l.loadedPairs(o) {
 			m := l.Parts[i]
 			for _, c := range m.Run.Cells {
-				if c.ID == runner.CellOf(o.ID, m.Role) {
+				if c.ID == lab.CellIn(o.ID, m.Role) {
 					server, client := m.CommandsOf(c)
 					list.Each([]string{fmt.Sprintf("%s from %s to %s", experiment.TitleOf(c), m.Target.Name(),
 						m.Server.Target.Name())})

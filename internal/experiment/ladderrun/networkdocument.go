@@ -34,7 +34,7 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 		if err != nil {
 			return ladder.Document{}, err
 		}
-		id, allTargets := strings.CutSuffix(rep.Cell, runner.CellOf("", runner.AllTargets))
+		id, allTargets := strings.CutSuffix(rep.Cell, lab.CellIn("", runner.AllTargets))
 		if !allTargets || rep.Failed() {
 			continue
 		}

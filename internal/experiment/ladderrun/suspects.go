@@ -84,7 +84,7 @@ func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error)
 			return nil, err
 		}
 		for i, pair := range b.Run.Network {
-			if !strings.HasSuffix(rep.Cell, runner.CellOf("", network.PairRole(i))) ||
+			if !strings.HasSuffix(rep.Cell, lab.CellIn("", network.PairRole(i))) ||
 				!slices.Contains(rung.Places, pair.Address) {
 				continue
 			}
@@ -216,7 +216,7 @@ func highest(a, b *store.Bundle) (id string, before, after []float64, err error)
 			if err != nil {
 				return nil, err
 			}
-			if v, ok := rep.Values[lab.Bitrate(lab.Send)]; ok && rep.Cell == runner.CellOf(id, runner.AllTargets) {
+			if v, ok := rep.Values[lab.Bitrate(lab.Send)]; ok && rep.Cell == lab.CellIn(id, runner.AllTargets) {
 				list = append(list, v)
 			}
 		}

@@ -223,7 +223,7 @@ func (s *interferenceRun) addCombinations(m *experiment.Measurement) {
 			return slices.Contains(g.Arms, m.Role) && slices.Contains(o.Groups, g.Name)
 		}) {
 			c := like
-			c.ID, c.Job = runner.CellOf(o.ID, m.Role), o.ID
+			c.ID, c.Job = lab.CellIn(o.ID, m.Role), o.ID
 			m.Run.Cells = append(m.Run.Cells, c)
 		}
 	}

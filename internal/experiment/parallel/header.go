@@ -156,13 +156,13 @@ func (t *MultiTargetRun) cellNames() []string {
 func (t *MultiTargetRun) cellsOf(id string) []lab.Cell {
 	var cells []lab.Cell
 	for _, m := range t.Parts {
-		if i := slices.IndexFunc(m.Run.Cells, func(c lab.Cell) bool { return c.ID == runner.CellOf(id, m.Role) }); i >=
+		if i := slices.IndexFunc(m.Run.Cells, func(c lab.Cell) bool { return c.ID == lab.CellIn(id, m.Role) }); i >=
 			0 {
 			cells = append(cells, m.Run.Cells[i])
 		}
 	}
 	of := func(arm string, like lab.Cell) lab.Cell {
-		like.ID, like.Arm = runner.CellOf(id, arm), arm
+		like.ID, like.Arm = lab.CellIn(id, arm), arm
 		return like
 	}
 	allTargets := of(runner.AllTargets, cells[0])
@@ -178,7 +178,7 @@ func (t *MultiTargetRun) cellsOf(id string) []lab.Cell {
 }
 
 // withoutRole is the name that plans know a cell by.
-func withoutRole(cell, role string) string { return strings.TrimSuffix(cell, runner.CellOf("", role)) }
+func withoutRole(cell, role string) string { return strings.TrimSuffix(cell, lab.CellIn("", role)) }
 
 // warnings of the run: some of the whole, then those of the parts.
 func (t *MultiTargetRun) warnings(of []lab.Warning) []lab.Warning {

@@ -148,7 +148,7 @@ func (t *MultiTargetRun) savedOnce() []lab.Repetition {
 		return t.Parts[0].Saved
 	}
 	return slices.DeleteFunc(slices.Clone(t.Saved), func(r lab.Repetition) bool {
-		return !strings.HasSuffix(r.Cell, runner.CellOf("", runner.AllTargets))
+		return !strings.HasSuffix(r.Cell, lab.CellIn("", runner.AllTargets))
 	})
 }
 
@@ -158,7 +158,7 @@ func (t *MultiTargetRun) titled(c runner.Cell) runner.Cell {
 		return c
 	}
 	for _, o := range t.Design.Combinations {
-		if c.ID == runner.CellOf(o.ID, c.Arm) {
+		if c.ID == lab.CellIn(o.ID, c.Arm) {
 			c.Title = o.Title
 		}
 	}
@@ -196,7 +196,7 @@ func (t *MultiTargetRun) clock(j runner.JointMeasurement) progress.Source {
 	}
 	order := t.Order()
 	for i, r := range order {
-		order[i].Cell = runner.CellOf(r.Cell, runner.AllTargets)
+		order[i].Cell = lab.CellIn(r.Cell, runner.AllTargets)
 	}
 	clock := progress.NewOrderClock(j.Sums, experiment.NotSaved(order, t.Saved), t.Parts[0].Pause())
 	return &sumClock{clock.Within(t.Options.Within)}
