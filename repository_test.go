@@ -451,10 +451,10 @@ func TestThreatsNameTheirTests(t *testing.T) {
 		}
 	}
 	const title = "| what could happen | why it does not | tests |"
-	page := lines(t, "docs/security.md")
+	page := lines(t, "docs/reference/security.md")
 	at := slices.Index(page, title)
 	if at < 0 {
-		t.Fatalf("docs/security.md has no table %q", title)
+		t.Fatalf("docs/reference/security.md has no table %q", title)
 	}
 	name := regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
 	threats := 0
@@ -474,7 +474,7 @@ func TestThreatsNameTheirTests(t *testing.T) {
 		}
 	}
 	if threats == 0 {
-		t.Error("docs/security.md lists no threats")
+		t.Error("docs/reference/security.md lists no threats")
 	}
 }
 
@@ -495,10 +495,10 @@ func TestFiguresAreRecorded(t *testing.T) {
 		}
 	}
 	const title = "| what | figure | n | name |"
-	page := lines(t, "docs/figures.md")
+	page := lines(t, "docs/development/figures.md")
 	at := slices.Index(page, title)
 	if at < 0 {
-		t.Fatalf("docs/figures.md has no table %q", title)
+		t.Fatalf("docs/development/figures.md has no table %q", title)
 	}
 	name, rows := regexp.MustCompile("`([^`]+)`"), 0
 	for _, line := range page[at+2:] {
@@ -518,7 +518,7 @@ func TestFiguresAreRecorded(t *testing.T) {
 		}
 	}
 	if rows == 0 {
-		t.Error("docs/figures.md quotes nothing")
+		t.Error("docs/development/figures.md quotes nothing")
 	}
 }
 

@@ -8,27 +8,27 @@ import (
 	"testing"
 )
 
-// docs/words.md has each term of ours once, in alphabetical order, and only terms that the code uses.
+// docs/development/words.md has each term of ours once, in alphabetical order, and only terms that the code uses.
 func TestWords(t *testing.T) {
 	const most = 40
 	row := regexp.MustCompile(`^\| ([a-z][a-z ]*) \| [^|]+ \|$`)
 	var terms []string
-	for _, l := range lines(t, "docs/words.md") {
+	for _, l := range lines(t, "docs/development/words.md") {
 		if m := row.FindStringSubmatch(l); m != nil && m[1] != "word" {
 			terms = append(terms, m[1])
 		}
 	}
 	if len(terms) == 0 || len(terms) > most {
-		t.Errorf("docs/words.md has %d terms; it may have 1 to %d", len(terms), most)
+		t.Errorf("docs/development/words.md has %d terms; it may have 1 to %d", len(terms), most)
 	}
 	if !slices.IsSorted(terms) || len(slices.Compact(slices.Clone(terms))) != len(terms) {
-		t.Errorf("docs/words.md: terms are not in alphabetical order, each once: %q", terms)
+		t.Errorf("docs/development/words.md: terms are not in alphabetical order, each once: %q", terms)
 	}
 	used := wordsOfNames(t)
 	for _, term := range terms {
 		for _, w := range strings.Fields(term) {
 			if !used[w] && !used[w+"s"] {
-				t.Errorf("docs/words.md: no name in the code has the word %q of %q", w, term)
+				t.Errorf("docs/development/words.md: no name in the code has the word %q of %q", w, term)
 			}
 		}
 	}

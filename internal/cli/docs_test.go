@@ -29,7 +29,7 @@ import (
 
 // The examples in the docs are loaded, so that they can't drift.
 func TestExamplesInTheDocs(t *testing.T) {
-	files, err := filepath.Glob("../../docs/*.md")
+	files, err := filepath.Glob("../../docs/*/*.md")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no docs: %v", err)
 	}

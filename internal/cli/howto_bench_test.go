@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// The commands of docs/howto-network.md find the link that was planted, and what it costs. UPDATE_GOLDEN=1 writes what
-// they print into the page.
+// The commands of docs/howto/slow-port.md find the link that was planted, and what it costs. UPDATE_GOLDEN=1 writes
+// what they print into the page.
 func TestHowToFindASlowPort(t *testing.T) {
 	t.Chdir("../..")
 	h := twoLinks(t)
 	h.must("tc", "-n", h.client, "qdisc", "change", "dev", "headroom1", "root", "tbf", "rate", "10mbit", "burst",
 		"64kb", "latency", "50ms")
-	printed := howto{page: filepath.Join("docs", "howto-network.md"), run: func(t *testing.T, line string) string {
+	printed := howto{page: filepath.Join("docs", "howto", "slow-port.md"), run: func(t *testing.T, line string) string {
 		cmd := h.command(argumentsOf(line)[1:]...)
 		var errs strings.Builder
 		cmd.Stderr = &errs

@@ -10,13 +10,14 @@ import (
 	"testing"
 )
 
-// The commands of docs/howto-iothreads.md carried out with an emulated guest. UPDATE_GOLDEN=1 writes what they print
+// The commands of docs/howto/io-threads.md carried out with an emulated guest. UPDATE_GOLDEN=1 writes what they print
 // into the page.
 func TestHowToFindEnoughIOThreads(t *testing.T) {
 	guest, images := iothreadsGuest(t), t.TempDir()
 	v := newFixture(t)
 	t.Chdir("../..")
-	printed := howto{page: filepath.Join("docs", "howto-iothreads.md"), run: func(t *testing.T, line string) string {
+	page := filepath.Join("docs", "howto", "io-threads.md")
+	printed := howto{page: page, run: func(t *testing.T, line string) string {
 		cmd := v.command(argumentsOf(strings.ReplaceAll(line, "qemu:guest.yaml", "qemu:"+guest))[1:]...)
 		cmd.Env = append(os.Environ(), "TMPDIR="+images)
 		var errs strings.Builder

@@ -73,7 +73,7 @@ func (h howto) follow(t *testing.T) (printed []string) {
 func TestHowToReadAReportOnNFS(t *testing.T) {
 	t.Chdir("../..")
 	store := t.TempDir()
-	howto{page: "docs/howto-nfs.md", exact: true, run: func(t *testing.T, line string) string {
+	howto{page: "docs/howto/nfs-report.md", exact: true, run: func(t *testing.T, line string) string {
 		return regexp.MustCompile(`(--show )[0-9A-Z]{4,}`).ReplaceAllString(printedBy(t, store, line), "${1}8JT9")
 	}}.follow(t)
 }

@@ -13,9 +13,9 @@ import (
 	"headroom/internal/results"
 )
 
-// The two guests of docs/nfs.md work as they are written there: with the programs of NFS where Debian installs them,
-// which a mount namespace of the test's own shows, and the kernel that is available. Of the suite one short load is
-// measured.
+// The two guests of docs/howto/nfs.md work as they are written there: with the programs of NFS where Debian installs
+// them, which a mount namespace of the test's own shows, and the kernel that is available. Of the suite one short load
+// is measured.
 func TestNFSGuestsOfTheDocs(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a mount namespace needs root")
@@ -26,7 +26,7 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 		t.Fatalf("no programs of NFS for the guests: %v", err)
 	}
 	programs := strings.TrimSpace(string(out))
-	page, err := os.ReadFile("../../docs/nfs.md")
+	page, err := os.ReadFile("../../docs/howto/nfs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	for _, name := range []string{"server.yaml", "client.yaml"} {
 		m := regexp.MustCompile("(?s)```yaml\n# " + regexp.QuoteMeta(name) + "\n(.*?)```").FindSubmatch(page)
 		if m == nil {
-			t.Fatalf("docs/nfs.md has no %s", name)
+			t.Fatalf("docs/howto/nfs.md has no %s", name)
 		}
 		text := regexp.MustCompile(`(?m)^kernel: .*$`).ReplaceAllString(string(m[1]), "kernel: "+kernel)
 		// Guests of KVM hang on machines that nest badly.
@@ -49,7 +49,7 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	command := regexp.MustCompile(
 		`(?m)^headroom nfs (--on client=qemu:client\.yaml --on server=qemu:server\.yaml .*) \\$`).FindSubmatch(page)
 	if command == nil {
-		t.Fatal("docs/nfs.md has no command for its guests")
+		t.Fatal("docs/howto/nfs.md has no command for its guests")
 	}
 	args := strings.NewReplacer("qemu:client.yaml", "qemu:"+dir+"/client.yaml", "qemu:server.yaml",
 		"qemu:"+dir+"/server.yaml").Replace(string(command[1]))

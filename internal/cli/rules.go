@@ -53,7 +53,7 @@ func (p *program) rulesCommand() *cobra.Command {
 		Use:   "rules",
 		Short: "List the diagnosis rules, or show one",
 		Long: `Lists the rules that doctor checks. A rule is data: a condition over facts, with its source. --rules checks a file
-of your own. docs/doctor.md shows how to write one.`,
+of your own. docs/howto/doctor.md shows how to write one.`,
 		Example: "  headroom rules\n  headroom rules show iommu-strict\n  headroom rules --rules mine.yaml",
 		Args:    argumentCount(0, 0, "no argument, or show ID"),
 		RunE: func(*cobra.Command, []string) error {

@@ -38,9 +38,9 @@ func printedBy(t *testing.T, store, line string) string {
 		"${1}8JT9")
 }
 
-// The commands of docs/stages.md print what stands below them there.
+// The commands of docs/howto/stages.md print what stands below them there.
 func TestStagesDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/stages.md")
+	page, err := os.ReadFile("../../docs/howto/stages.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestStagesDocs(t *testing.T) {
 		compared++
 	}
 	if golden.Update() {
-		if err := os.WriteFile("docs/stages.md", page, 0o644); err != nil {
+		if err := os.WriteFile("docs/howto/stages.md", page, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func FuzzRoutesOf(f *testing.F) {
 
 // The table in the docs says what the kinds say of themselves.
 func TestEventsInTheDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/events.md")
+	text, err := os.ReadFile("../../docs/howto/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestEventsInTheDocs(t *testing.T) {
 	for _, k := range Kinds() {
 		if row := "| " + k.Name + " " + k.Arguments + " | " + k.Does + " | " + k.Refused +
 			" |\n"; !strings.Contains(plain, row) {
-			t.Errorf("docs/events.md has no row\n%s", row)
+			t.Errorf("docs/howto/events.md has no row\n%s", row)
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"headroom/internal/golden"
 )
 
-const factorsDoc = "../../docs/factors.md"
+const factorsDoc = "../../docs/reference/factors.md"
 
-// docs/factors.md is written from Schemes and the lists beside it, so that it says what the code does.
+// docs/reference/factors.md is written from Schemes and the lists beside it, so that it says what the code does.
 func TestFactorsDoc(t *testing.T) {
 	want := factorsPage()
 	golden.Equal(t, factorsDoc, want)
 	if n := strings.Count(want, "\n## `"); n != len(Schemes()) {
-		t.Errorf("docs/factors.md has %d schemes, Schemes %d", n, len(Schemes()))
+		t.Errorf("docs/reference/factors.md has %d schemes, Schemes %d", n, len(Schemes()))
 	}
 }
 
@@ -31,7 +31,7 @@ A factor is something that can be set; a level is one value of it. A factor is n
 ` + "`SCHEME:NAME=LEVEL,LEVEL`" + `. Commas separate levels; one that holds a comma stands in double quotes, as in CSV (RFC 4180):
 ` + "`'cpu:online=\"0-3,8\",0-15'`" + `. The level ` + "`found`" + ` leaves a factor as it is; ` + "`absent`" + ` is a kernel argument that is not there.
 
-In an experiment on a [network](network.md) a factor of the running machine is set on both ends, unless it begins with ` + "`client:` or `server:`" + `:
+In an experiment on a [network](../howto/network.md) a factor of the running machine is set on both ends, unless it begins with ` + "`client:` or `server:`" + `:
 ` + "`client:sysctl:net.ipv4.tcp_wmem=…`" + `. ` + "`under-test`" + ` stands for the adapter that the tests take, which has another name on each end: ` + "`nic:under-test/mtu=1500,9000`" + `.
 
 ` + "`headroom factors`" + ` lists the schemes, ` + "`headroom factors queue:scheduler /srv`" + ` shows the level in effect and, where the kernel tells, the
@@ -57,13 +57,13 @@ Factors of the running machine (live) go through a journal, one file a run, in `
    already is verified and not written.
 
 Undoing goes backwards through the journal: at the end, after an error, on a signal, by ` + "`headroom restore`" + ` after a crash, and before the next
-run. [Whose journals are undone](experiments.md#whose-runs-and-journals-are-acted-on): the user's own and root's. It goes on after an error and reports all of them. What could not be put back stays in the journal.
+run. [Whose journals are undone](../explanation/experiments.md#whose-runs-and-journals-are-acted-on): the user's own and root's. It goes on after an error and reports all of them. What could not be put back stays in the journal.
 
 - **A value that somebody else has changed meanwhile**, neither the old nor the new one, is left alone and reported: whoever set it knows why.
   ` + "`headroom restore --anyway`" + ` puts the old one back all the same, ` + "`--accept`" + ` leaves what is there and forgets the change. Where headroom
   died before it could read back, any value that is not the old one counts as its own.
 - **After a reboot** of the machine nothing of what /proc, /sys, mounts and adapters held is left, so nothing is written.
-- **Factors of the boot** (` + "`cmdline:`, `kernel:`" + `) are varied in [guests](guests.md), and on real machines that may be rebooted ([boots](boot.md)).
+- **Factors of the boot** (` + "`cmdline:`, `kernel:`" + `) are varied in [guests](../howto/guests.md), and on real machines that may be rebooted ([boots](../howto/boot.md)).
 - **A command that outlives its headroom** (killed, or cut off from the machine) may still be about to write. It carries the journal's id in its
   arguments, and undoing waits until none is left.
 - **` + "`--keep`" + `** settings are not touched, by whatever name: keeping ` + "`sysctl:vm.swappiness`" + ` keeps ` + "`sysfs:/proc/sys/vm/swappiness`" + `, keeping

@@ -25,7 +25,7 @@ func (r *Run) RemoveWarnings(codes []string) {
 
 // Warning is a reason to distrust a result. It travels with the result everywhere.
 type Warning struct {
-	// Code is stable: scripts may test for it. docs/warnings.md has them all.
+	// Code is stable: scripts may test for it. docs/reference/warnings.md has them all.
 	Code string `json:"code"`
 	// Text says what was seen, with figures, and what to do about it.
 	Text string `json:"text"`

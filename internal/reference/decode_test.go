@@ -129,7 +129,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestExampleInTheDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/references.md")
+	text, err := os.ReadFile("../../docs/reference/references.md")
 	if err != nil {
 		t.Fatal(err)
 	}

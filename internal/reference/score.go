@@ -38,7 +38,7 @@ type Score struct {
 const TotalOf = "total"
 
 func scoreFiles() csvFiles {
-	return csvFiles{builtInScores, "merits", "figures of merit", "docs/sweep.md"}
+	return csvFiles{builtInScores, "merits", "figures of merit", "docs/howto/sweep.md"}
 }
 
 // ScoreNames are the sources whose figures of merit come with headroom.

@@ -97,7 +97,7 @@ func TestBadFiles(t *testing.T) {
 		"itself": {ruleText("a", "true", "silent_if: [a]"),
 			[]string{"test.yaml:1: the rules silence each other: a → a (delete one silent_if)"}},
 		"shows what is no fact": {ruleText("a", "true", "shows: [nic.socket, nic.sockett]"),
-			[]string{"test.yaml:7: the rule a shows nic.sockett, which is no fact (docs/facts.md lists them)"}},
+			[]string{"test.yaml:7: the rule a shows nic.sockett, which is no fact (docs/reference/facts.md lists them)"}},
 		"effects and remedies": {
 			ruleText("a", "true", "effects:", "- {text: much, low: 40, high: 60}", "sources:",
 				"- {title: x, url: ftp://x}", "remedies:",

@@ -57,7 +57,8 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	}
 	for _, key := range rule.Shows {
 		if _, known := l.kinds[key]; !known {
-			r.Add(at("shows"), 0, "docs/facts.md lists them", "the rule %s shows %s, which is no fact", rule.ID, key)
+			r.Add(at("shows"), 0, "docs/reference/facts.md lists them",
+				"the rule %s shows %s, which is no fact", rule.ID, key)
 		}
 	}
 	if strings.TrimSpace(rule.Applies) != "" {

@@ -13,7 +13,7 @@ import (
 //
 // It inverts an exact sequential t test of normal differences with unknown spread: the likelihood ratio of the t
 // statistics, which is a martingale under "no change" whatever the spread is, averaged over a normal distribution of
-// the effect. How it fares with noise that is not normal, docs/statistics.md shows.
+// the effect. How it fares with noise that is not normal, docs/explanation/statistics.md shows.
 //
 // Sources: T. L. Lai, "On confidence sequences", Annals of Statistics 4 (1976); H. Wang and A. Ramdas, "Anytime-valid
 // t-tests and confidence sequences for Gaussian means with unknown variance", Sequential Analysis 44 (2025).

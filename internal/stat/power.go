@@ -103,7 +103,7 @@ func fewest(enough func(n int) bool) int {
 }
 
 // futilityChance is the chance of a verdict below which going on is a waste. Over the mix of changes in
-// docs/statistics.md one in ten saves a tenth of the pairs and gives up one verdict in a hundred.
+// docs/explanation/statistics.md one in ten saves a tenth of the pairs and gives up one verdict in a hundred.
 const futilityChance = 0.1
 
 // chanceOfVerdict is the probability that an interval which will reach half to either side of its centre gives a

@@ -14,7 +14,7 @@ import (
 
 // The simulations ask of known changes under known noise whether decisions keep what they promise. `go test` runs each
 // a few times, with bounds that allow for it; scripts/bench runs them as often as it takes for the figures that
-// docs/statistics.md quotes.
+// docs/explanation/statistics.md quotes.
 
 // atMost fails where the share of n is above the limit by more than chance allows (three standard errors of n draws at
 // the limit).

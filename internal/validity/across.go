@@ -39,7 +39,7 @@ func acrossChecks() []Check {
 				"is in effect",
 			Source: "nvme.io_queue_depth=2 did nothing in a guest whose modules did not read the command line, and " +
 				"an ablation called it harmless; the table of arguments names the kernel's documentation for each " +
-				"(docs/boot.md)",
+				"(docs/howto/boot.md)",
 		},
 		{
 			Code:   "few-repetitions",

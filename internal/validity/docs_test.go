@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	warningsDoc = "../../docs/warnings.md"
-	pitfallsDoc = "../../docs/pitfalls.md"
+	warningsDoc = "../../docs/reference/warnings.md"
+	pitfallsDoc = "../../docs/reference/pitfalls.md"
 )
 
-// docs/warnings.md is written from Checks, so that its thresholds are those of the code.
+// docs/reference/warnings.md is written from Checks, so that its thresholds are those of the code.
 func TestWarningsDoc(t *testing.T) {
 	want := warningsPage(Checks())
 	golden.Equal(t, warningsDoc, want)
 	codes := regexp.MustCompile("(?m)^## `([a-z-]+)`$").FindAllStringSubmatch(want, -1)
 	if len(codes) != len(Checks()) {
-		t.Fatalf("docs/warnings.md has %d codes, Checks %d", len(codes), len(Checks()))
+		t.Fatalf("docs/reference/warnings.md has %d codes, Checks %d", len(codes), len(Checks()))
 	}
 }
 

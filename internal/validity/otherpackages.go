@@ -45,7 +45,7 @@ func experimentChecks() []Check {
 			When: "a sweep has a --budget in which four blocks of all its levels and loads do not fit: levels are " +
 				"left out first, so that a coarse grid is left, then loads",
 			Do:     "sweep the levels around the best one, or take a larger budget",
-			Source: "headroom's own; four blocks are the fewest that a claim takes (docs/sweep.md)",
+			Source: "headroom's own; four blocks are the fewest that a claim takes (docs/howto/sweep.md)",
 		},
 		{
 			Code:   "bundle-incomplete",
@@ -134,7 +134,7 @@ func comparisonChecks() []Check {
 			By: "compare", Taints: "nothing by itself: the difference may be of the time between",
 			When:   "two saved runs of one boot are compared that were not measured in turns",
 			Do:     "headroom compare --live measures both in turns; or measure each side several times, in turn",
-			Source: "headroom's own simulations and recorded disks (docs/statistics.md)",
+			Source: "headroom's own simulations and recorded disks (docs/explanation/statistics.md)",
 		},
 		{
 			Code: "sessions-unknown", Weight: Note, Title: "How far sessions of a load differ is not known",
@@ -142,7 +142,7 @@ func comparisonChecks() []Check {
 			When: "two sessions differ, and fewer than fourteen other saved runs of the suite tell how far " +
 				"sessions do",
 			Do:     "the suite fourteen times more; or two boots on each side; or headroom compare --live",
-			Source: "headroom's own simulations (docs/statistics.md)",
+			Source: "headroom's own simulations (docs/explanation/statistics.md)",
 		},
 		{
 			Code: "one-boot", Weight: Note, Title: "A difference may be the reboot's", By: "compare",
@@ -163,7 +163,7 @@ func comparisonChecks() []Check {
 			Taints: "nothing by itself: a verdict that it could turn is withheld",
 			When:   "the values of a live comparison differ by which side came before them (at 1%)",
 			Do:     "let each load wash out what the one before left: --set ramp_time=30s",
-			Source: "headroom's own simulations (docs/statistics.md)",
+			Source: "headroom's own simulations (docs/explanation/statistics.md)",
 		},
 		{
 			Code: "same-run", Weight: Note, Title: "A run was compared with itself", By: "compare", Taints: "nothing",

@@ -1,6 +1,6 @@
 // Package validity says which numbers not to trust. Its checks look at one repetition, or at all repetitions
 // of a run, beside what the machine's own counters say, and answer with warnings. The checks are values in one
-// list; docs/warnings.md, which is written from that list, describes each.
+// list; docs/reference/warnings.md, which is written from that list, describes each.
 //
 // Two rules hold for every check. It says nothing when what it needs is missing: an import has no counters, and silence
 // is better than a guess. And it stays silent on a healthy run: a warning that is always there is not read.

@@ -274,15 +274,15 @@ func TestEvidenceIsWhole(t *testing.T) {
 	}
 }
 
-// docs/boot.md names every argument of the table.
+// docs/howto/boot.md names every argument of the table.
 func TestEvidenceIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/boot.md")
+	text, err := os.ReadFile("../../../docs/howto/boot.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range evidences() {
 		if !strings.Contains(string(text), "`"+e.argument+"`") {
-			t.Errorf("%s is not in docs/boot.md", e.argument)
+			t.Errorf("%s is not in docs/howto/boot.md", e.argument)
 		}
 	}
 }

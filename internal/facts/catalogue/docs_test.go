@@ -8,7 +8,7 @@ import (
 	"headroom/internal/golden"
 )
 
-const factsDoc = "../../../docs/facts.md"
+const factsDoc = "../../../docs/reference/facts.md"
 
 // TestFactsDoc keeps the page of all facts the same as the catalogue.
 func TestFactsDoc(t *testing.T) {

@@ -159,7 +159,7 @@ func rounded(t *testing.T, d compare.Document) string {
 
 // The example in the docs is what the program prints.
 func TestCompareDocs(t *testing.T) {
-	const page = "../../../docs/compare.md"
+	const page = "../../../docs/howto/compare.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

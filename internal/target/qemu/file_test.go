@@ -78,17 +78,17 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// example is the first YAML block of docs/guests.md.
+// example is the first YAML block of docs/howto/guests.md.
 func example(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/guests.md")
+	page, err := os.ReadFile("../../../docs/howto/guests.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, after, begins := strings.Cut(string(page), "```yaml\n")
 	text, _, ends := strings.Cut(after, "```")
 	if !begins || !ends {
-		t.Fatal("docs/guests.md has no example")
+		t.Fatal("docs/howto/guests.md has no example")
 	}
 	return text
 }
