@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"headroom/internal/facts"
@@ -41,15 +40,3 @@ const remoteSnapshotLimit = 5 * facts.SnapshotLimit
 
 // guestLimit is the same of a guest, which may be emulated beside others on a machine that has more to do.
 const guestLimit = 20 * facts.SnapshotLimit
-
-// OtherLoops are the loop devices that have another file than before. Programs make and remove them all the time, and
-// one that is measured keeps its file.
-func OtherLoops(changes []facts.Change) map[string]bool {
-	other := map[string]bool{}
-	for _, c := range changes {
-		if c.After.Key == "volume.name" && strings.HasPrefix(c.After.About, "loop") {
-			other[c.After.About] = true
-		}
-	}
-	return other
-}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
 	"headroom/internal/facts"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/validity"
@@ -50,7 +50,7 @@ func (m *Measurement) CompareWithBefore(ctx context.Context, b *store.Bundle, w 
 	}
 	m.Footprint.ReleaseMemory() // what reading took, before comparing and saving take theirs
 	if !m.Reboots {
-		err = m.warnOfChanges(b, after)
+		err = m.warnOfChanges(ctx, b, after)
 	}
 	if err != nil {
 		return err
@@ -80,13 +80,13 @@ func (m *Measurement) CompareWithFirstPart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = m.warnOfChanges(m.Resumed, now)
+	err = m.warnOfChanges(ctx, m.Resumed, now)
 	m.Footprint.ReleaseMemory()
 	return err
 }
 
-// warnOfChanges says what differs from the first snapshot of the run in b.
-func (m *Measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
+// warnOfChanges says what differs from the first snapshot of the run in b, but for devices that are not measured.
+func (m *Measurement) warnOfChanges(ctx context.Context, b *store.Bundle, now facts.Document) error {
 	m.Run.RemoveWarnings([]string{"settings-changed"})
 	var failed error
 	before := func(yield func(lab.Fact) bool) {
@@ -96,11 +96,18 @@ func (m *Measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 			}
 		}
 	}
-	var printed []string
 	changes := facts.Changes(before, now.Facts)
-	other := app.OtherLoops(changes)
+	if failed != nil || len(changes) == 0 {
+		return failed
+	}
+	under, err := undertest.Devices(ctx, m.Target, m.Place())
+	if err != nil {
+		return err
+	}
+	shared := m.Traits(m.Target.Name()).Scheduled
+	var printed []string
 	for _, c := range changes {
-		if m.ofOtherPods(c.After) || other[c.After.About] {
+		if ofOtherDevice(c.After, under, shared) {
 			continue
 		}
 		name := c.After.Key
@@ -112,12 +119,18 @@ func (m *Measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 	if len(printed) > 0 {
 		m.Run.Warnings = append(m.Run.Warnings, validity.SettingsChanged(printed))
 	}
-	return failed
+	return nil
 }
 
-// ofOtherPods says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go
-// with them.
-func (m *Measurement) ofOtherPods(f lab.Fact) bool {
-	return m.Traits(m.Target.Name()).Scheduled && f.About != "" && (strings.HasPrefix(f.Key, "disk.") ||
-		strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.Place().Disks, f.About)
+// ofOtherDevice says whether a fact is about a disk or volume that the place does not lie on: those come and go with
+// guests, pods and other programs. Where it is not known which are under the place, disks may be, unless the machine is
+// shared with other pods; volumes are taken for others, since loop devices come and go most.
+func ofOtherDevice(f lab.Fact, under []string, shared bool) bool {
+	switch {
+	case f.About == "" || slices.Contains(under, f.About):
+		return false
+	case strings.HasPrefix(f.Key, "disk."):
+		return len(under) > 0 || shared
+	}
+	return strings.HasPrefix(f.Key, "volume.")
 }

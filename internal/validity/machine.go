@@ -81,7 +81,8 @@ func disturbanceChecks() []Check {
 			By:     "run",
 			Taints: "everything",
 			When: "a fact that is a setting (not a counter, a load, a temperature or a load generator) differs " +
-				"between the snapshots before and after the run",
+				"between the snapshots before and after the run; disks and volumes that the place does not lie on " +
+				"don't count",
 			Do:     "find who changed it (a tuning daemon, a colleague, a hot-plugged device) and repeat",
 			Source: "the snapshots in the bundle: facts/*.before and *.after",
 		},

@@ -53,6 +53,20 @@ func Levels(ctx context.Context, t target.Target, place lab.Place) ([]Level, err
 	return levels, nil
 }
 
+// Devices are the block devices under a place by the kernel's names ("dm-0", "nvme0n1"), from the top down. There are
+// none under a file system in memory, on a server, or one that hides them (ZFS, overlay).
+func Devices(ctx context.Context, t target.Target, place lab.Place) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := storage.NewStack(collect.Reader{FS: t.FS()})
+	var names []string
+	for _, l := range s.Layers(s.Tops(place)...) {
+		names = append(names, l.Name)
+	}
+	return names, nil
+}
+
 // layerHeight is a level with how far it is above the disks.
 type layerHeight struct {
 	Level
