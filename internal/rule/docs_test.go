@@ -1,0 +1,89 @@
+package rule
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"headroom/internal/golden"
+)
+
+// TestRulesDoc keeps the page of all rules the same as the rules.
+func TestRulesDoc(t *testing.T) {
+	rules, err := BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Equal(t, "../../docs/reference/rules.md", rulesPage(rules))
+}
+
+func rulesPage(rules []Rule) string {
+	var b strings.Builder
+	b.WriteString(`# Rules
+
+What [` + "`headroom doctor`](../howto/doctor.md)" + ` looks for. A rule that lacks a fact answers *unknown*.
+` + "`headroom rules show ID`" + ` prints a rule with published effects, its remedies and what each costs.
+
+- *When* is the condition of a finding, over [facts](facts.md); *applies* is the condition for asking at all.
+- A rule marked *unpriced* has no figure; ` + "`--unpriced`" + ` shows it. One marked *risk* makes nothing slower; ` + "`--risks`" + ` shows it.
+
+This page is written from the files in internal/rule/rules.
+`)
+	for _, class := range ruleClasses() {
+		var of []Rule
+		for _, r := range rules {
+			if r.Class == class {
+				of = append(of, r)
+			}
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | what it says |\n| --- | --- | --- |\n",
+			strings.ToUpper(class[:1])+class[1:])
+		for _, r := range of {
+			fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", r.ID, r.ID, severityWords(r), r.Title)
+		}
+		for _, r := range of {
+			ruleSection(&b, r)
+		}
+	}
+	return b.String()
+}
+
+func severityWords(r Rule) string {
+	words := r.Severity
+	if r.Unquantified {
+		words += ", unpriced"
+	}
+	if r.Risk {
+		words += ", risk"
+	}
+	return words
+}
+
+func ruleSection(b *strings.Builder, r Rule) {
+	fmt.Fprintf(b, "\n### `%s`\n\n%s. %s\n\n", r.ID, r.Title, strings.TrimSpace(r.Because))
+	item := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(b, "- %s: %s.\n", name, strings.TrimSuffix(text, "."))
+		}
+	}
+	code := func(condition string) string {
+		if condition == "" {
+			return ""
+		}
+		return "`" + strings.Join(strings.Fields(condition), " ") + "`"
+	}
+	if r.Scope != "" {
+		item("Asked of", "each "+r.Scope)
+	}
+	item("Applies", code(r.Applies))
+	item("When", code(r.When))
+	var sources []string
+	for _, s := range r.Sources {
+		title := strings.NewReplacer("<", "&lt;", "[", `\[`, "]", `\]`).Replace(s.Title)
+		if s.URL != "" {
+			title = fmt.Sprintf("[%s](%s)", title, s.URL)
+		}
+		sources = append(sources, title)
+	}
+	item("Source", strings.Join(sources, "; "))
+}
