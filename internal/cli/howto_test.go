@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -78,28 +79,48 @@ func TestHowToReadAReportOnNFS(t *testing.T) {
 	}}.follow(t)
 }
 
-// The commands of all such pages are ones that headroom has, flags and all.
-func TestCommandsOfHowTos(t *testing.T) {
+// The commands of the docs are ones that headroom has, flags and all.
+func TestCommandsInTheDocs(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no docs: %v", err)
+	}
 	n := 0
-	for _, name := range []string{"howto-nfs.md", "howto-iothreads.md", "howto-network.md"} {
-		page, err := os.ReadFile("../../docs/" + name)
+	for _, name := range pages {
+		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range commandBlock.FindAllStringSubmatch(string(page), -1) {
+		for _, line := range commandLines(string(page)) {
 			n++
 			// Help is printed when all flags before it are known.
 			var errs bytes.Buffer
-			args := append(argumentsOf(m[1]), "--help")
+			args := append(argumentsOf(line), "--help")
 			if code := Run(context.Background(), app.Environment{Args: args, Stdin: strings.NewReader(""),
 				Stdout: &bytes.Buffer{}, Stderr: &errs, Env: func(string) string {
 					return ""
 				}, Version: "test"}); code != 0 {
-				t.Errorf("%s: %s: %s", name, m[1], errs.String())
+				t.Errorf("%s: %s: %s", name, line, errs.String())
 			}
 		}
 	}
-	if n < 6 {
+	if n < 100 {
 		t.Errorf("%d commands", n)
 	}
+}
+
+// commandLines are the command lines of headroom in the fenced blocks of a page, without the remarks beside them and
+// without what a shell does with the output.
+func commandLines(page string) []string {
+	fence := regexp.MustCompile("(?ms)^ *```[a-z]*\n(.*?)^ *```")
+	continued := regexp.MustCompile(` *\\\n *`)
+	command := regexp.MustCompile(`(?m)^ *(?:\$ )?(headroom [a-z-](?:'[^']*'|"[^"]*"|[^'"\n])*)$`)
+	end := regexp.MustCompile(` (?: |[|>#&]).*$`)
+	var found []string
+	for _, block := range fence.FindAllStringSubmatch(page, -1) {
+		for _, m := range command.FindAllStringSubmatch(continued.ReplaceAllString(block[1], " "), -1) {
+			found = append(found, end.ReplaceAllString(m[1], ""))
+		}
+	}
+	return found
 }

@@ -16,8 +16,8 @@ import (
 // argumentsOf takes a command line of the docs apart.
 func argumentsOf(line string) []string {
 	var args []string
-	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+?)'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
-		args = append(args, m[1]+m[2]+m[3]+m[4])
+	for _, m := range regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\S+?)'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
+		args = append(args, strings.Join(m[1:], ""))
 	}
 	return args
 }
