@@ -3,6 +3,7 @@ module headroom/tools
 go 1.26.0
 
 tool (
+	github.com/golangci/misspell/cmd/misspell
 	github.com/gordonklaus/ineffassign
 	github.com/kisielk/errcheck
 	golang.org/x/vuln/cmd/govulncheck
@@ -11,6 +12,7 @@ tool (
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
+	github.com/golangci/misspell v0.8.0 // indirect
 	github.com/gordonklaus/ineffassign v0.2.0 // indirect
 	github.com/kisielk/errcheck v1.30.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
