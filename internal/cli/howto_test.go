@@ -31,6 +31,33 @@ var commandBlock = regexp.MustCompile("(?s)```sh\n(headroom [^\n]*)\n```\n\n```t
 // summaryLine says how many commands a page has, and how long they took.
 var summaryLine = regexp.MustCompile(`(?m)^\d+ commands?, .* in all\.$`)
 
+// excerpt takes from what was printed the lines that a page shows. Lines "…" stand for what it leaves out. The first
+// part begins where the output does, each other one at the next line with the same first two words; all keep their
+// number of lines.
+func excerpt(t *testing.T, shown, printed string) string {
+	t.Helper()
+	words := func(line string) string { return strings.Join(strings.Fields(line + " . .")[:2], " ") }
+	var b strings.Builder
+	left := strings.SplitAfter(printed, "\n")
+	for i, part := range strings.Split(shown, "…\n") {
+		if i > 0 {
+			b.WriteString("…\n")
+		}
+		first, _, _ := strings.Cut(part, "\n")
+		for i > 0 && part != "" && len(left) > 0 && words(left[0]) != words(first) {
+			left = left[1:]
+		}
+		n := strings.Count(part, "\n")
+		if n > len(left) {
+			t.Errorf("there is no %q in\n%s", part, printed)
+			return shown
+		}
+		b.WriteString(strings.Join(left[:n], ""))
+		left = left[n:]
+	}
+	return b.String()
+}
+
 // follow carries out the commands of the page. UPDATE_GOLDEN=1 writes what they print into it; else what always is the
 // same must stand there.
 func (h howto) follow(t *testing.T) (printed []string) {
@@ -46,6 +73,9 @@ func (h howto) follow(t *testing.T) (printed []string) {
 			return nil
 		}
 		printed = append(printed, got)
+		if strings.Contains(m[2], "…\n") {
+			got = excerpt(t, m[2], got)
+		}
 		switch {
 		case golden.Update():
 			page = strings.Replace(page, m[0], "```sh\n"+m[1]+"\n```\n\n```text\n"+got+"```", 1)
@@ -85,7 +115,16 @@ func TestCommandsInTheDocs(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no docs: %v", err)
 	}
-	n := 0
+	help := func(args []string) string {
+		var out, errs bytes.Buffer
+		// Help is printed when all flags before it are known.
+		if code := Run(context.Background(), app.Environment{Args: append(args, "--help"), Stdin: strings.NewReader(""),
+			Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }, Version: "test"}); code != 0 {
+			return errs.String()
+		}
+		return out.String()
+	}
+	n, unknown := 0, help([]string{"headroom"})
 	for _, name := range pages {
 		page, err := os.ReadFile(name)
 		if err != nil {
@@ -93,14 +132,8 @@ func TestCommandsInTheDocs(t *testing.T) {
 		}
 		for _, line := range commandLines(string(page)) {
 			n++
-			// Help is printed when all flags before it are known.
-			var errs bytes.Buffer
-			args := append(argumentsOf(line), "--help")
-			if code := Run(context.Background(), app.Environment{Args: args, Stdin: strings.NewReader(""),
-				Stdout: &bytes.Buffer{}, Stderr: &errs, Env: func(string) string {
-					return ""
-				}, Version: "test"}); code != 0 {
-				t.Errorf("%s: %s: %s", name, line, errs.String())
+			if got := help(argumentsOf(line)); got == unknown || strings.Contains(got, "headroom: ") {
+				t.Errorf("%s: %s: %s", name, line, got)
 			}
 		}
 	}
