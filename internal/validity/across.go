@@ -21,25 +21,22 @@ func acrossChecks() []Check {
 			Weight: Note,
 			Title:  "The machine is emulated",
 			Run:    emulatedGuest,
-			Taints: "nothing by itself",
-			When:   "the CPU of a target is QEMU's own (TCG), as it is where KVM does not work",
-			Do: "compare levels of this one guest only; measure where KVM works, or on hardware, for a rate that " +
-				"means something",
-			Source: "tried with QEMU 7.2: 6,000 to 7,500 random reads a second of an emulated NVMe disk",
+			Taints: "nothing",
+			When:   "a target's CPU is QEMU's own (TCG), as without KVM",
+			Do:     "compare levels of this guest only; measure with KVM or on hardware for rates that mean something",
+			Source: "tried with QEMU 7.2: 6,000 to 7,500 random reads a second",
 		},
 		{
 			Code:   "effect-not-verified",
 			Weight: Note,
-			Title:  "Nothing shows whether a setting is in effect",
+			Title:  "Unknown whether a setting is in effect",
 			Run:    effectNotVerified,
-			Taints: "nothing by itself: what no difference says of that setting",
-			When: "a kernel was started with an argument, and neither /proc and /sys nor the kernel's log show what " +
-				"it does. One that is seen to do nothing ends the run",
-			Do: "look at its spelling, and whether this kernel has it; a difference that was measured shows that it " +
-				"is in effect",
-			Source: "nvme.io_queue_depth=2 did nothing in a guest whose modules did not read the command line, and " +
-				"an ablation called it harmless; the table of arguments names the kernel's documentation for each " +
-				"(docs/howto/boot.md)",
+			Taints: "nothing: without a difference, the setting may not be in effect",
+			When: "neither /proc, /sys nor the kernel's log shows the effect of a boot argument. An argument seen " +
+				"to have none ends the run",
+			Do: "check its spelling, and whether this kernel has it; a measured difference shows that it is in " +
+				"effect",
+			Source: "docs/howto/boot.md",
 		},
 		{
 			Code:   "few-repetitions",
@@ -48,20 +45,19 @@ func acrossChecks() []Check {
 			Run:    fewRepetitions,
 			Taints: "everything",
 			When:   fmt.Sprintf("a cell has fewer than %d repetitions", enoughRepetitions),
-			Do:     "repeat",
-			Source: "k8s-netperf #78; docs: an interval for the median needs six for 95%",
+			Do:     "repeat; a 95% interval of the median needs six",
+			Source: "k8s-netperf #78",
 		},
 		{
 			Code:   "wide-interval",
 			Weight: Widens,
 			Title:  "Repetitions differ widely",
 			Run:    wide,
-			Taints: "IOPS and bandwidth; of a command what decides",
-			When: fmt.Sprintf("the interval of the IOPS, or of what decides a command, of at least %d repetitions is "+
-				"wider than ±%s",
-				enoughRepetitions, unit.Percent(wideInterval)),
+			Taints: "IOPS and bandwidth; for a command the deciding metric",
+			When: fmt.Sprintf("the interval of at least %d repetitions is wider than ±%s", enoughRepetitions,
+				unit.Percent(wideInterval)),
 			Do:     "find out what differs, or repeat",
-			Source: "k8s-netperf #78 (1142 to 8790 Mb/s from three samples)",
+			Source: "k8s-netperf #78: 1142 to 8790 Mb/s from three samples",
 		},
 		{
 			Code:   "few-operations",
@@ -69,7 +65,7 @@ func acrossChecks() []Check {
 			Title:  "Too few I/Os for a percentile",
 			Run:    fewOperations,
 			Taints: "those percentiles",
-			When:   "less than one I/O of all repetitions lies beyond the percentile (10,000 for p99.99)",
+			When:   "less than one I/O of all repetitions lies beyond the percentile: p99.99 needs 10,000",
 			Do:     "run longer",
 			Source: "order statistics",
 		},
@@ -79,13 +75,11 @@ func acrossChecks() []Check {
 			Title:  "The order of the tests matters",
 			Run:    positionEffect,
 			Taints: "everything",
-			When: fmt.Sprintf("a cell is at least %s faster or slower after a certain other one, or all cells are "+
-				"when first in a pass, in the first pass or after writes (P < %.2g, divided by the number of "+
-				"questions, "+
-				"and at least %d repetitions with and without)", unit.Percent(orderEffect), orderAlpha, orderTwice),
-			Do: "compare in the same order only",
-			Source: "a comment by powerman on the Talos report: linear reads ran three times as fast when two " +
-				"tests changed places; flent's and phoronix's random order",
+			When: fmt.Sprintf("a cell is at least %s faster or slower after a certain other one; or all cells are "+
+				"when first in a pass, in the first pass or after writes with P < %.2g over all questions, and %d "+
+				"repetitions with and without", unit.Percent(orderEffect), orderAlpha, orderTwice),
+			Do:     "compare in the same order only",
+			Source: "a comment on the Talos report: reads ran three times as fast when two tests changed places",
 		},
 		{
 			Code:   "fresh-layout",
@@ -93,12 +87,11 @@ func acrossChecks() []Check {
 			Title:  "The first load on freshly written data",
 			Run:    freshLayout,
 			Taints: "everything; reads where there is one repetition",
-			When: fmt.Sprintf("the repetition right after a layout (within %.0f minutes) is faster than later ones "+
-				"of its cell by %s; or it is the only one of a cell that reads",
-				math.Round(freshFor.Minutes()), unit.Percent(orderEffect)),
-			Do: "leave it out, or put a load that is not counted first",
-			Source: "a comment by powerman on the Talos report: linear reads ran three times as fast right after " +
-				"the file was made",
+			When: fmt.Sprintf("the repetition within %.0f minutes of a layout is %s faster than later ones of its "+
+				"cell, or the only one of a cell that reads", math.Round(freshFor.Minutes()),
+				unit.Percent(orderEffect)),
+			Do:     "leave it out, or put an uncounted load first",
+			Source: "a comment on the Talos report: reads ran three times as fast right after the layout",
 		},
 	}
 }

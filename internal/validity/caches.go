@@ -12,13 +12,13 @@ func cacheChecks() []Check {
 		{
 			Code:       "never-written",
 			Weight:     Spoils,
-			Title:      "Read from holes or from blocks that were never written",
+			Title:      "Read from holes or blocks that were never written",
 			Repetition: neverWritten,
 			Taints:     "reads",
-			When: fmt.Sprintf("the device was discarded and not filled; create_on_open=1 with reads; the layout "+
-				"covers %s of what the load may read; or direct reads of a file of unknown layout "+
-				"of which the disk itself did %s", below(wroteAll), below(reachedShare)),
-			Do:     "fill the device, or write the file in full, before reading",
+			When: fmt.Sprintf("the device was discarded and not filled; create_on_open=1; the layout covers %s "+
+				"of what the load may read; or the disk did %s of direct reads of a file of unknown layout",
+				below(wroteAll), below(reachedShare)),
+			Do:     "fill the device, or write the whole file, before reading",
 			Source: "fio #719, #1473; benchmark-operator #627, #381",
 		},
 		{
@@ -27,11 +27,10 @@ func cacheChecks() []Check {
 			Title:      "This machine's memory answered reads",
 			Repetition: pageCache,
 			Taints:     "reads",
-			When: fmt.Sprintf("buffered reads, and the disk, or the NFS server, read %s of what fio read (ramp "+
-				"allowed for)",
-				below(reachedShare)),
-			Do:     "direct=1, or a file of twice the memory",
-			Source: "fio's HOWTO, invalidate and pre_read; pbench #647",
+			When: fmt.Sprintf("reads are buffered, and the disk or NFS server read %s of what fio read, apart "+
+				"from the ramp", below(reachedShare)),
+			Do:     "set direct=1, or use a file of twice the memory",
+			Source: "fio's HOWTO, invalidate; pbench #647",
 		},
 		{
 			Code:       "direct-not-honoured",
@@ -39,8 +38,8 @@ func cacheChecks() []Check {
 			Title:      "O_DIRECT was asked for and not honoured",
 			Repetition: directNotHonoured,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("direct=1 on a file that is known to be written in full, and the disk moved %s of "+
-				"what fio moved; or ZFS whose disks are unknown", below(reachedShare)),
+			When: fmt.Sprintf("with direct=1 on a file that is written in full, the disk moved %s of what fio "+
+				"moved; or ZFS on unknown disks", below(reachedShare)),
 			Do:     "measure on another file system, or on the device",
 			Source: "fio #642; KDiskMark #122, #148",
 		},
@@ -53,7 +52,7 @@ func cacheChecks() []Check {
 			When: "the file system is tmpfs, ramfs or hugetlbfs, or every disk below is a RAM disk, zram or " +
 				"null_blk",
 			Do:     "choose a directory on a disk",
-			Source: "phoronix-test-suite refuses disk tests there",
+			Source: "phoronix-test-suite, which refuses disk tests there",
 		},
 		{
 			Code:       "server-cache",
@@ -61,10 +60,10 @@ func cacheChecks() []Check {
 			Title:      "The server's memory may have answered reads",
 			Repetition: serverCache,
 			Taints:     "reads",
-			When: fmt.Sprintf("reads over a network file system (or from the host, by 9p or virtiofs) of less "+
-				"data than %d times this machine's memory", memoryFactor),
+			When: fmt.Sprintf("over a network file system, 9p or virtiofs, the load reads less than %d times "+
+				"this machine's memory", memoryFactor),
 			Do:     "use more data than twice the server's memory",
-			Source: "benchmark-operator #325 (35 times too fast); pbench #647",
+			Source: "benchmark-operator #325: 35 times too fast; pbench #647",
 		},
 		{
 			Code:       "small-file",
@@ -72,10 +71,10 @@ func cacheChecks() []Check {
 			Title:      "Buffered I/O on data that fits into memory",
 			Repetition: smallFile,
 			Taints:     "the directions concerned",
-			When: fmt.Sprintf("no direct=1 and less data than %d times the memory, unless the disk's counters "+
-				"show that it moved at least %s of it", memoryFactor, unit.Percent(reachedShare)),
-			Do:     "direct=1, or more data",
-			Source: "ClusterBuster's relative file size; kbench's README",
+			When: fmt.Sprintf("without direct=1 there is less data than %d times the memory, and counters do "+
+				"not show that the disk moved %s of it", memoryFactor, unit.Percent(reachedShare)),
+			Do:     "set direct=1, or use more data",
+			Source: "kbench's README",
 		},
 		{
 			Code:       "implausibly-fast",
@@ -83,10 +82,9 @@ func cacheChecks() []Check {
 			Title:      "Faster than any drive",
 			Repetition: implausiblyFast,
 			Taints:     "reads",
-			When: fmt.Sprintf("the median of direct random reads at depth 1 is below %s",
-				unit.Latency(fastestRead)),
-			Do:     "look at the cache mode of the virtual disk and at whether the blocks were written",
-			Source: "latency of the fastest drives sold",
+			When:       fmt.Sprintf("direct random reads at depth 1 have a median below %s", unit.Latency(fastestRead)),
+			Do:         "check the virtual disk's cache mode, and whether the blocks were written",
+			Source:     "latency of the fastest drives sold",
 		},
 	}
 }

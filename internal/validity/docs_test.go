@@ -16,64 +16,105 @@ const (
 	pitfallsDoc = "../../docs/reference/pitfalls.md"
 )
 
+const warningsPreface = `# Warnings
+
+A warning is a reason to distrust a number. Every output shows it beside the numbers that it affects. A table on a
+terminal prints three warnings in full and names the others; add --warnings for all. Run "headroom explain CODE" for the
+entry of this page. Codes are stable: scripts may test for them.
+
+No warning does not prove that all is well: a check without its evidence says nothing. An import, for example, has no
+counters of the machine.
+
+Each warning has a weight:
+
+| weight | the numbers that it affects | in a comparison |
+| --- | --- | --- |
+| spoils | are not what they are called | incomparable |
+| slows | are real; without it they could only be better | incomparable where that could turn the verdict, else a caveat |
+| moves | are real; without it they could be better or worse | the same |
+| widens | differ between repetitions | nothing: the interval shows it |
+| note | stand | nothing |
+
+most_error in the JSON says by how much, at most, a warning that slows or moves can change a number, where that is known.
+Where both sides of a comparison have the same warning of unknown size, it is a caveat.
+
+An entry has the meaning, the *weight* and what it weighs on, when the warning appears (with the source of the threshold),
+and what to do.
+
+`
+
 // docs/reference/warnings.md is written from Checks, so that its thresholds are those of the code.
 func TestWarningsDoc(t *testing.T) {
-	want := warningsPage(Checks())
+	want := warningsPage()
 	golden.Equal(t, warningsDoc, want)
-	codes := regexp.MustCompile("(?m)^## `([a-z-]+)`$").FindAllStringSubmatch(want, -1)
+	codes := regexp.MustCompile("(?m)^### `([a-z-]+)`$").FindAllStringSubmatch(want, -1)
 	if len(codes) != len(Checks()) {
 		t.Fatalf("docs/reference/warnings.md has %d codes, Checks %d", len(codes), len(Checks()))
 	}
 }
 
-func warningsPage(checks []Check) string {
-	var b strings.Builder
-	b.WriteString(`# Warnings
+// family is a section of the page.
+type family struct {
+	title  string
+	checks []Check
+}
 
-A warning is a reason to distrust a number. It stands beside the number that it taints, in every output, and says what was
-seen and what to do; a table on the terminal has a line for the three that matter most, and names the others (--warnings prints all). Its code is stable: scripts may test for it. A check that lacks its evidence (an import has no
-counters of the machine) says nothing; no warning is no proof that all is well.
-
-Each has a weight:
-
-| weight | what it means for the numbers that it taints | in a comparison |
-| --- | --- | --- |
-| spoils | they are not what they are called | incomparable |
-| slows | they are what the load did, and could only have been better without it | incomparable where that could turn the verdict, else a caveat |
-| moves | the same, but they could have been better or worse | the same |
-| widens | they differ from one repetition to the next | nothing: the interval tells it |
-| note | nothing; it is worth knowing | nothing |
-
-How far a warning that slows or moves can have moved a number stands in the JSON as most_error, where it can be computed. What both sides of a comparison have to an
-unknown extent is a caveat.
-
-This page is written from the list of checks in internal/validity/checks.go.
-
-`)
-	b.WriteString("| code | what it means |\n| --- | --- |\n")
-	for _, c := range checks {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.Code, c.Code, c.Title)
+func families() []family {
+	return []family{
+		{"The load's result", outcomeChecks()},
+		{"Caches", cacheChecks()},
+		{"Limits of the hardware", ceilingChecks()},
+		{"The load generator", generatorChecks()},
+		{"Writes", writeChecks()},
+		{"Steadiness", steadinessChecks()},
+		{"Disturbance", disturbanceChecks()},
+		{"Several targets", targetChecks()},
+		{"The network", networkChecks()},
+		{"The machine", machineChecks()},
+		{"All repetitions together", acrossChecks()},
+		{"Experiments", experimentChecks()},
+		{"Stages", stageChecks()},
+		{"Comparisons", comparisonChecks()},
+		{"Imports", importChecks()},
 	}
-	for _, c := range checks {
-		about := "each repetition"
-		if c.Run != nil {
-			about = "all repetitions of a run together"
+}
+
+func warningsPage() string {
+	var b strings.Builder
+	b.WriteString(warningsPreface)
+	for _, f := range families() {
+		var codes []string
+		for _, c := range f.checks {
+			codes = append(codes, fmt.Sprintf("[`%s`](#%s)", c.Code, c.Code))
 		}
-		if c.By != "" {
-			about = map[string]string{
-				"run": "the run before it starts", "runner": "what happens while a load is carried out",
-				"import":  "the files imported",
-				"report":  "the facts beside the numbers, whenever a report is made",
-				"compare": "two runs beside each other",
-				"stages":  "the stages of a run beside each other, and a published table beside them (headroom stages)",
-				"nfs":     "the paths of a mount, before its loads and after",
-			}[c.By]
+		fmt.Fprintf(&b, "- %s: %s\n", f.title, strings.Join(codes, ", "))
+	}
+	for _, f := range families() {
+		fmt.Fprintf(&b, "\n## %s\n", f.title)
+		for _, c := range f.checks {
+			fmt.Fprintf(&b, "\n### `%s`\n%s. %s.\n\n- When: %s%s.\n- Do: %s.\n", c.Code, c.Title, affects(c), c.When,
+				source(c), c.Do)
 		}
-		fmt.Fprintf(&b, "\n## `%s`\n%s.\n\n- Fires when: %s.\n- What to do: %s.\n- Taints: %s.\n- Weight: %s.\n- "+
-			"Looks at: %s.\n- Source: %s.\n",
-			c.Code, c.Title, c.When, c.Do, c.Taints, c.Weight, about, c.Source)
 	}
 	return b.String()
+}
+
+// affects is the weight of a check, and what it weighs on; a note affects nothing.
+func affects(c Check) string {
+	weight := "*" + strings.ToUpper(string(c.Weight[:1])) + string(c.Weight[1:]) + "*"
+	taints, isNothing := strings.CutPrefix(c.Taints, "nothing")
+	if isNothing {
+		return weight + taints
+	}
+	return weight + " " + taints
+}
+
+// source is where a threshold comes from, but for those of headroom's own.
+func source(c Check) string {
+	if c.Source == "headroom's own" {
+		return ""
+	}
+	return " (" + c.Source + ")"
 }
 
 func TestChecksAreComplete(t *testing.T) {

@@ -17,61 +17,65 @@ func disturbanceChecks() []Check {
 			Weight:     Slows,
 			Title:      "Something else used the device",
 			Repetition: otherLoad,
-			Taints:     "everything of the load's directions",
-			When: fmt.Sprintf("the disk moved at least %s and %s more than fio did; counted only where a file "+
-				"system or a mirror does not add to it", unit.Bytes(otherBytes), unit.Percent(otherShare)),
-			Do:     "stop it and repeat",
-			Source: "fio's bytes against /proc/diskstats",
+			Taints:     "the load's directions",
+			When: fmt.Sprintf("the disk moved at least %s and %s more than fio did, where neither file system "+
+				"nor mirror adds to it", unit.Bytes(otherBytes), unit.Percent(otherShare)),
+			Do:     "stop it and run again",
+			Source: "fio's bytes and /proc/diskstats",
 		},
 		{
-			Code: "busy-before", Weight: Note, Title: "The disks were busy before the run began", By: "run",
-			Taints: "nothing by itself: other-load weighs what others did during each load",
-			When: "two looks at their counters, 0.3 s apart and before anything is started, find at least 20 " +
-				"operations a second, or a disk busy for a tenth of the time",
-			Do: "stop what uses them (iotop -o names it) and repeat", Source: "/proc/diskstats",
+			Code:   "busy-before",
+			Weight: Note,
+			Title:  "The disks were busy before the run began",
+			By:     "run",
+			Taints: "nothing: see other-load",
+			When: "within 0.3 s before the start, a disk did 20 operations a second or was busy for a tenth of the " +
+				"time",
+			Do:     "stop what uses them (iotop -o names it) and run again",
+			Source: "/proc/diskstats",
 		},
 		{
-			Code: "path-unused", Weight: Spoils, Title: "A way to the server carried nothing", By: "nfs",
+			Code:   "path-unused",
+			Weight: Spoils,
+			Title:  "A path to the server carried nothing",
+			By:     "nfs",
 			Taints: "everything",
-			When: "a transport of the mount under test sent no call, no RDMA port counted anything although the " +
-				"mount is one over RDMA, or the cards (ports) that moved at least 5% of all bytes are fewer than the " +
-				"addresses that the mount is trunked over",
-			Do:     "one address for each card, in a subnet of its own; ip route get ADDRESS says which card it is",
+			When: "a transport of the NFS mount sent no call; a mount over RDMA used no RDMA port; or fewer cards " +
+				"carried 5% of all bytes than the mount has trunked addresses",
+			Do:     "give each card an address in its own subnet; ip route get ADDRESS names the card",
 			Source: "/proc/self/mountstats, /sys/class/net, /sys/class/infiniband; nfs(5), max_connect",
 		},
 		{
 			Code:   "programs-hidden",
 			Weight: Note,
-			Title:  "Programs that have the device open could not be seen",
+			Title:  "Programs that use the device may be hidden",
 			By:     "run",
-			Taints: "nothing by itself",
-			When: "headroom runs in a PID namespace of its own, as in a container; that a device is mounted, swapped " +
-				"to or part of another is known there too, but not that a virtual machine or a database has it open; " +
-				"or what programs of other users have open can't be read",
-			Do:     "docker run --pid host; run as root; or make sure that nothing uses the device",
+			Taints: "nothing",
+			When: "headroom runs in its own PID namespace, as in a container, or can't read what other users' " +
+				"programs have open: a virtual machine or database may use the device. Mounts, swap and members of " +
+				"arrays are seen",
+			Do:     "use docker run --pid host; run as root; or make sure that nothing uses the device",
 			Source: "pid_namespaces(7)",
 		},
 		{
 			Code:   "device-sampled",
 			Weight: Note,
-			Title:  "A device was sampled, not read, before it was written to",
+			Title:  "A device was sampled, not read in full, before it was written to",
 			By:     "run",
-			Taints: "nothing by itself",
-			When: "--sampled named the device, so that its ends, some landmarks and one piece at random of each of " +
-				"4096 parts were read instead of all; data between them were not seen, and are lost. The warning " +
-				"says how likely that is for one stretch of data, computed from what was read",
-			Do:     "leave out --sampled: all of the device is read then",
-			Source: "the places that were read",
+			Taints: "nothing",
+			When: "--sampled named the device: its ends, some landmarks and a random piece of each of 4096 parts " +
+				"were read. The warning says how likely that missed data, which are lost",
+			Do:     "leave out --sampled",
+			Source: "headroom's own",
 		},
 		{
 			Code:   "store-on-device",
 			Weight: Note,
 			Title:  "Results are kept on the device under test",
 			By:     "run",
-			Taints: "nothing by itself",
-			When: "the run's folder lies on the disk that is measured; saving waits until a load has ended, but " +
-				"what it writes is there when the next one starts",
-			Do:     "--store on another disk",
+			Taints: "nothing",
+			When:   "the store is on the measured disk; it is written to between loads only",
+			Do:     "use --store on another disk",
 			Source: "pbench #1753",
 		},
 		{
@@ -80,11 +84,10 @@ func disturbanceChecks() []Check {
 			Title:  "The machine was changed during the run",
 			By:     "run",
 			Taints: "everything",
-			When: "a fact that is a setting (not a counter, a load, a temperature or a load generator) differs " +
-				"between the snapshots before and after the run; disks and volumes that the place does not lie on " +
-				"don't count",
-			Do:     "find who changed it (a tuning daemon, a colleague, a hot-plugged device) and repeat",
-			Source: "the snapshots in the bundle: facts/*.before and *.after",
+			When: "a fact that is a setting differs between the snapshots before and after the run; disks and " +
+				"volumes that the place does not lie on don't count",
+			Do:     "find who changed it (a tuning daemon, a person, a hot-plugged device) and run again",
+			Source: "the facts of the bundle, before and after",
 		},
 	}
 }
@@ -101,7 +104,7 @@ func machineChecks() []Check {
 			Taints:     "everything",
 			When: fmt.Sprintf("steal is above %s of CPU time, and at least %s", unit.Percent(stealShare),
 				unit.Duration(stealTime)),
-			Do:     "a quieter time, or dedicated CPUs",
+			Do:     "measure at a quieter time, or use dedicated CPUs",
 			Source: "proc_stat(5)",
 		},
 		{
@@ -112,8 +115,8 @@ func machineChecks() []Check {
 			AnyLoad:    true,
 			Taints:     "everything",
 			When:       "a thermal_throttle counter rose",
-			Do:         "see to its cooling",
-			Source:     "the kernel's thermal_throttle counters (x86)",
+			Do:         "improve its cooling",
+			Source:     "the kernel, on x86 only",
 		},
 		{
 			Code:       "cpu-quota",
@@ -122,11 +125,10 @@ func machineChecks() []Check {
 			Repetition: cpuQuota,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When: fmt.Sprintf("in more than %s of the periods in which it ran, the control group of the load, "+
-				"or one above it, had used up its time", unit.Percent(quotaShare)),
-			Do: "give it more CPU (a pod's cpu limit, a service's CPUQuota), or keep the limit for all",
-			Source: "cpu.stat of the kernel's control groups: nr_periods, nr_throttled and throttled_usec (version " +
-				"2) or throttled_time (version 1)",
+			When: fmt.Sprintf("a control group of the load used up its time in more than %s of the periods",
+				unit.Percent(quotaShare)),
+			Do:     "raise the limit (a pod's cpu limit, a service's CPUQuota), or use it for all",
+			Source: "cpu.stat of control groups: nr_periods, nr_throttled, throttled_usec or throttled_time",
 		},
 		{
 			Code:       "cpu-frequency",
@@ -135,10 +137,10 @@ func machineChecks() []Check {
 			Repetition: cpuFrequency,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When: fmt.Sprintf("below %s of its highest clock in the middle of the load, with at least %s of the "+
+			When: fmt.Sprintf("in the middle of the load the clock was below %s of its highest, with %s of the "+
 				"cores busy", unit.Percent(slowShare), unit.Percent(busyShare)),
-			Do:     "lift the limit, or keep it for all",
-			Source: "perftest #372, nccl-tests #374 (varying frequencies)",
+			Do:     "lift the limit, or use it for all",
+			Source: "perftest #372, nccl-tests #374",
 		},
 		{
 			Code:       "disk-hot",
@@ -146,10 +148,10 @@ func machineChecks() []Check {
 			Title:      "The drive was hot",
 			Repetition: diskHot,
 			AnyLoad:    true,
-			Taints:     "everything of the load's directions",
+			Taints:     "the load's directions",
 			When:       fmt.Sprintf("at least %d °C after the load", hotCelsius),
 			Do:         "cool it",
-			Source:     "warning temperatures of drives' data sheets",
+			Source:     "warning temperatures in data sheets of drives",
 		},
 	}
 }

@@ -13,46 +13,42 @@ func networkChecks() []Check {
 		{
 			Code:       "core-full",
 			Weight:     Slows,
-			Title:      "A core of one end had no time left",
+			Title:      "A core at one end was fully busy",
 			Repetition: coreFull,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When: fmt.Sprintf("in a test of a network, or of storage behind one whose server can be read, a "+
-				"core of any end was busy for at least %s of it", unit.Percent(fullShare)),
-			Do:     "spread the flows or calls over more cores, or make each of them cheaper",
-			Source: "Documentation/networking/scaling.rst of the kernel",
+			When: fmt.Sprintf("over a network, a core at any end that can be read was busy for at least %s of "+
+				"the test", unit.Percent(fullShare)),
+			Do:     "spread flows or calls over more cores, or make each cheaper",
+			Source: "the kernel's networking/scaling.rst",
 		},
 		{
 			Code:       "another-way",
 			Weight:     Spoils,
-			Title:      "The traffic took another port than the one that was meant",
+			Title:      "Traffic used another port than expected",
 			Repetition: otherPortUsed,
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("the port that has the server's address, or at the client the one in its subnet (else "+
-				"the one that the route names), counted at least %s less than iperf3 (and %s); of a route with "+
-				"several next hops (ECMP) their ports together", unit.Percent(portShare), unit.Capacity(portNoise)),
-			Do: "look at the routes of both ends, and at arp_ignore and arp_announce where ports share a subnet; " +
-				"use addresses of two machines",
-			Source: "Documentation/networking/ip-sysctl.rst of the kernel (arp_filter, arp_ignore, arp_announce, " +
-				"rp_filter); proc_pid_net(5)",
+			When: fmt.Sprintf("the port of the server's address, or the client's in that subnet or on the "+
+				"route, counted at least %s less than iperf3 (and %s); next hops (ECMP) count together",
+				unit.Percent(portShare), unit.Capacity(portNoise)),
+			Do: "check the routes of both ends, and arp_ignore and arp_announce where ports share a subnet; use " +
+				"two machines",
+			Source: "the kernel's networking/ip-sysctl.rst; proc_pid_net(5)",
 		},
 		{
 			Code:       "unused-hop",
 			Weight:     Spoils,
-			Title:      "A next hop of the route carried next to nothing",
+			Title:      "A next hop of the route carried almost nothing",
 			Repetition: unusedHop,
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("the client's route to the server has several next hops (ECMP), there are at least %d "+
-				"flows for each of them, and one carried less than %s of an even share", hopFlows,
-				unit.Percent(hopShare)),
-			Do: "look at the link and the neighbour of each next hop, and at what flows are told apart by " +
-				"(fib_multipath_hash_policy)",
-			Source: "Documentation/networking/ip-sysctl.rst of the kernel (fib_multipath_hash_policy, " +
-				"fib_multipath_use_neigh); ip-route(8), fibmatch",
+			When: fmt.Sprintf("of several next hops (ECMP), with at least %d flows for each, one carried less "+
+				"than %s of an even share", hopFlows, unit.Percent(hopShare)),
+			Do:     "check the link and neighbour of each next hop, and fib_multipath_hash_policy",
+			Source: "the kernel's networking/ip-sysctl.rst; ip-route(8), fibmatch",
 		},
 		{
 			Code:       "shared-port",
@@ -62,10 +58,9 @@ func networkChecks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("the port under test counted at least %s more (and %s) than all that the senders "+
-				"handed to their kernels, with as many headers as that can have",
-				unit.Percent(portShare), unit.Capacity(portNoise)),
-			Do:     "measure while nobody else uses the port; ss -tn and sar -n DEV say who does",
+			When: fmt.Sprintf("the port counted at least %s more (and %s) than the senders handed to their "+
+				"kernels, headers included", unit.Percent(portShare), unit.Capacity(portNoise)),
+			Do:     "measure while nobody else uses the port: see ss -tn and sar -n DEV",
 			Source: "proc_pid_net(5); RFC 9293, RFC 8200 for headers",
 		},
 		{
@@ -76,13 +71,10 @@ func networkChecks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("in the direction of the test it counted any error or pause frame, or dropped at least "+
-				"%s of its packets and at least %d",
+			When: fmt.Sprintf("it counted an error or pause frame, or dropped %s of its packets and at least %d",
 				unit.Percent(dropsShare), dropsFewest),
-			Do: "ethtool -S says which kind; look at rings and channels (nic:), at cables and modules, at flow " +
-				"control of the switch",
-			Source: "Documentation/networking/statistics.rst and " +
-				"Documentation/ABI/testing/sysfs-class-net-statistics of the kernel",
+			Do:     "read ethtool -S; check rings and channels (nic:), cables, modules and the switch's flow control",
+			Source: "the kernel's networking/statistics.rst and sysfs-class-net-statistics",
 		},
 	}
 }

@@ -18,11 +18,10 @@ func outcomeChecks() []Check {
 			Title:      "fio reported an error",
 			Repetition: failed,
 			Taints:     "everything",
-			When: "a job's error is not 0, errors were passed over (continue_on_error), fio's exit status is not " +
+			When: "a job's error is not 0, fio passed over errors (continue_on_error), its exit status is not " +
 				"0, or I/Os came back short or were dropped",
-			Do: "fix the cause and repeat",
-			Source: "fio prints a whole document with exit status 1, and no error with exit status 0: fio " +
-				"#731, #1685",
+			Do:     "fix the cause and run again",
+			Source: "fio #731, #1685: fio may print a whole document with status 1, or an error with status 0",
 		},
 		{
 			Code:   "no-result",
@@ -30,20 +29,19 @@ func outcomeChecks() []Check {
 			Title:  "fio printed nothing that can be read",
 			By:     "runner",
 			Taints: "everything",
-			When:   "fio's output holds no JSON document",
-			Do:     "read what it printed instead: headroom show --raw",
+			When:   "fio's output has no JSON document",
+			Do:     "read the output: headroom show --raw",
 			Source: "fio #731, #1685, #2048",
 		},
 		{
 			Code:   "too-much-output",
 			Weight: Spoils,
-			Title:  "The load printed too much, and was ended",
+			Title:  "The load printed too much and was ended",
 			By:     "runner",
 			Taints: "everything",
-			When:   "a load has printed more than 256 MiB while it goes on",
-			Do: "have it print less, or into a file of the place under test: what a load prints is kept in the " +
-				"memory of the machine that is measured",
-			Source: "a load generator that printed without end filled the memory of its machine",
+			When:   "a load printed more than 256 MiB",
+			Do:     "have it print less, or into a file: its output is held in this machine's memory",
+			Source: "headroom's own",
 		},
 		{
 			Code:   "not-ended",
@@ -51,24 +49,21 @@ func outcomeChecks() []Check {
 			Title:  "The load did not end by itself",
 			By:     "runner",
 			Taints: "everything",
-			When: "a load of fio, iperf3, sockperf or perftest takes more than twice its time, and a minute more at " +
-				"least: ten minutes where files may be laid out, caches flushed or events come upon it; or one that " +
-				"ends by size takes longer than that does at 1 MiB or 20 operations a second. It is ended, and the " +
-				"run goes on with the next one",
-			Do: "look at what it printed (headroom show --raw), and at the kernel's log for a device that does " +
-				"not answer",
-			Source: "a load generator that hung was waited for until somebody came by",
+			When: "fio, iperf3, sockperf or perftest runs on for its whole time again, and for a minute at least " +
+				"(ten with a layout, a flush or events); a load that ends by size is slower than 1 MiB or 20 " +
+				"operations a second. It is ended, and the run goes on",
+			Do:     "read the output (headroom show --raw) and the kernel's log",
+			Source: "headroom's own",
 		},
 		{
 			Code:   "output-cut",
 			Weight: Note,
-			Title:  "Only the ends of what was printed are kept",
+			Title:  "Long output was cut",
 			By:     "runner",
-			Taints: "nothing: what could be read of it counts",
-			When:   "a file of the load's is longer than 64 MiB",
-			Do: "look at its beginning and its end with headroom show --raw; a result in JSON that was cut can't be " +
-				"read, and a log that was cut is left out",
-			Source: "a load generator that printed 200 MB had its runs take minutes to be shown",
+			Taints: "nothing",
+			When:   "a load's file is longer than 64 MiB: its two ends are kept",
+			Do:     "read them with headroom show --raw; JSON and logs that were cut are not read",
+			Source: "headroom's own",
 		},
 		{
 			Code:   "command-failed",
@@ -76,63 +71,62 @@ func outcomeChecks() []Check {
 			Title:  "A command failed",
 			By:     "runner",
 			Taints: "everything",
-			When: "the command of a job with exec ended with another exit status than 0, by a signal or after its " +
-				"timeout, or printed nothing that one of its metrics matches",
-			Do: "read what it printed: headroom show --raw; headroom suites show prints the command, to try by hand",
-			Source: "a command that fails has done something else than what was to be measured, so not even its time " +
-				"counts",
+			When: "the command of a job with exec ended with a status other than 0, by a signal or its timeout, or " +
+				"a metric found nothing in its output",
+			Do:     "read the output (headroom show --raw), or try the command by hand: headroom suites show prints it",
+			Source: "headroom's own",
 		},
 		{
 			Code:   "cleanup-failed",
 			Weight: Note,
 			Title:  "Cleaning up after a command failed",
 			By:     "runner",
-			Taints: "nothing: what was measured was measured before",
-			When:   "a command under cleanup failed, or what a job with exec left behind could not be ended or removed",
-			Do:     "look at what it printed, and at what is left on the machine",
+			Taints: "nothing",
+			When:   "a command under cleanup failed, or what a job with exec left could not be ended or removed",
+			Do:     "read its output, and remove what is left",
 			Source: "headroom's own",
 		},
 		{
 			Code:   "event-failed",
 			Weight: Spoils,
-			Title:  "An event was not carried out as it was meant",
+			Title:  "An event failed",
 			By:     "runner",
-			Taints: "what is said of events",
-			When: "the command of an event ended with another exit status than 0, had not ended a minute after the " +
-				"load, or the load ended before it came",
+			Taints: "results of events",
+			When: "an event's command ended with a status other than 0, or had not ended a minute after the load; " +
+				"or the load ended before the event",
 			Do:     "try the command by hand; measure longer",
-			Source: "what did not happen has no effect that could be measured",
+			Source: "headroom's own",
 		},
 		{
 			Code:   "event-unknown",
 			Weight: Spoils,
 			Title:  "The effect of an event is unknown",
 			By:     "runner",
-			Taints: "what is said of events",
-			When: "less than 5 s of the load came before an event, or less than 1 s after it, or the load has no " +
-				"rate by the tenth of a second",
-			Do:     "have the event later, and measure longer",
-			Source: "what is usual must be known to tell what is not; headroom's own simulations",
+			Taints: "results of events",
+			When: "less than 5 s of the load came before an event or less than 1 s after it, or the load has no " +
+				"rates by the tenth of a second",
+			Do:     "move the event, and measure longer",
+			Source: "headroom's own simulations",
 		},
 		{
 			Code:   "not-recovered",
 			Weight: Spoils,
 			Title:  "The rate was not back when the load ended",
 			By:     "runner",
-			Taints: "the time until it was back, which the other repetitions alone would make too good",
-			When:   "after an event the rate did not reach 95% of what it was and stay there",
+			Taints: "the time until it was back",
+			When:   "after an event the rate did not come back to 95% of its level and stay there",
 			Do:     "measure longer, or undo the event earlier",
 			Source: "headroom's own",
 		},
 		{
 			Code:       "no-io",
 			Weight:     Spoils,
-			Title:      "No I/O of a kind that was asked for",
+			Title:      "I/O that was asked for did not happen",
 			Repetition: noIO,
 			Taints:     "the directions that are missing",
-			When:       "rw= asks for a direction in which fio did nothing",
-			Do:         "look at fio's messages and at the file's size",
-			Source:     "an empty file with create_on_open: tried with fio 3.33",
+			When:       "fio did nothing in a direction of rw=",
+			Do:         "read fio's messages, and check the file's size",
+			Source:     "tried with fio 3.33: an empty file with create_on_open",
 		},
 		{
 			Code:       "ended-early",
@@ -140,22 +134,21 @@ func outcomeChecks() []Check {
 			Title:      "The load ended before its time",
 			Repetition: endedEarly,
 			Taints:     "everything",
-			When: fmt.Sprintf("it ran for %s of runtime= and at least %.1f s less; or sockperf's answers came for "+
-				"half a second less than its test went on",
-				below(fullTime), slackSeconds),
-			Do: "add time_based, or a larger size; of requests over UDP: protocol: tcp, or mode: under-load",
-			Source: "fio's HOWTO, time_based; ocs-ci #283; tried with sockperf 3.7: its ping-pong waits for ever for " +
-				"a datagram that was lost, and counts none as dropped",
+			When: fmt.Sprintf("it ran for %s of runtime=, and at least %.1f s less; or sockperf's answers "+
+				"ended half a second before its test", below(fullTime), slackSeconds),
+			Do: "add time_based or a larger size; for requests over UDP, protocol: tcp or mode: under-load",
+			Source: "fio's HOWTO, time_based; ocs-ci #283; sockperf 3.7, whose ping-pong waits for ever for a lost " +
+				"datagram",
 		},
 		{
 			Code:       "short-run",
 			Weight:     Moves,
-			Title:      "Too short to mean anything",
+			Title:      "Measured for too short a time",
 			Repetition: tooShort,
 			Taints:     "everything",
 			When:       fmt.Sprintf("less than %.0f s were measured", shortRun),
-			Do:         "run longer, better 30 s",
-			Source:     "starting threads and filling queues takes some 100 ms",
+			Do:         "run for 30 s",
+			Source:     "starting threads and filling queues takes about 100 ms",
 		},
 		{
 			Code:       "uneven-jobs",
@@ -166,7 +159,7 @@ func outcomeChecks() []Check {
 			When: fmt.Sprintf("the run times of a group's jobs differ by more than %s",
 				unit.Percent(unevenShare)),
 			Do:     "use time_based with runtime",
-			Source: "fio #519; pbench's pbench-fio.md; elbencho's result columns (first done, last done)",
+			Source: "fio #519; pbench's pbench-fio.md",
 		},
 		{
 			Code:       "concurrent-jobs",
@@ -174,10 +167,9 @@ func outcomeChecks() []Check {
 			Title:      "Different loads ran at the same time",
 			Repetition: concurrentJobs,
 			Taints:     "everything",
-			When: "fio's document has a job of another name in the same group, that is, without stonewall " +
-				"between them",
-			Do:     "put stonewall between them",
-			Source: "kubestr's default job file; kubestr #68",
+			When:       "fio's document has a job of another name in the same group",
+			Do:         "put stonewall between them",
+			Source:     "kubestr #68",
 		},
 	}
 }

@@ -18,10 +18,10 @@ func steadinessChecks() []Check {
 			Weight:     Moves,
 			Title:      "Measured while warming up",
 			Repetition: warmingUp,
-			Taints:     "everything of the direction",
-			When: fmt.Sprintf("MSER-5 cuts the start off a series of more than %d values, and its median differs "+
-				"from the rest's by more than %s", minSeries, unit.Percent(warmUpRise)),
-			Do:     "a longer ramp_time",
+			Taints:     "the direction",
+			When: fmt.Sprintf("MSER-5 cuts off the start of more than %d values, and its median differs from "+
+				"the rest by more than %s", minSeries, unit.Percent(warmUpRise)),
+			Do:     "use a longer ramp_time",
 			Source: "White, Cobb, Spratt, Winter Simulation Conference 2000",
 		},
 		{
@@ -29,9 +29,9 @@ func steadinessChecks() []Check {
 			Weight:     Moves,
 			Title:      "Faster or slower all the time",
 			Repetition: drifting,
-			Taints:     "everything of the direction",
-			When: fmt.Sprintf("a trend over the series (Mann-Kendall on batch means, P < %.2g) that changes the "+
-				"speed by more than %s", driftAlpha, unit.Percent(stat.SteadyRise)),
+			Taints:     "the direction",
+			When: fmt.Sprintf("a trend (Mann-Kendall on batch means, P < %.2g) changes the speed by more than %s",
+				driftAlpha, unit.Percent(stat.SteadyRise)),
 			Do:     "run until steady",
 			Source: "SNIA SSS PTS for the limit",
 		},
@@ -40,9 +40,9 @@ func steadinessChecks() []Check {
 			Weight:     Moves,
 			Title:      "Not at a steady state",
 			Repetition: notSteady,
-			Taints:     "everything of the direction",
-			When: fmt.Sprintf("fifths of the run differ by more than %s of their mean, or their line changes by "+
-				"more than %s, without being one of the others", unit.Percent(stat.SteadyRange),
+			Taints:     "the direction",
+			When: fmt.Sprintf("fifths of the run differ by more than %s of their mean, or their line changes "+
+				"by more than %s, with neither warming-up nor drifting nor stalls", unit.Percent(stat.SteadyRange),
 				unit.Percent(stat.SteadyRise)),
 			Do:     "run longer",
 			Source: "SNIA SSS PTS; TKperf #46",
@@ -52,11 +52,11 @@ func steadinessChecks() []Check {
 			Weight:     Slows,
 			Title:      "Large stalls inside the run",
 			Repetition: stalls,
-			Taints:     "everything of the direction",
+			Taints:     "the direction",
 			When: fmt.Sprintf("at least %s of the values, in at least %d stretches, lie below %s of the median",
 				unit.Percent(stallShare), stallEpisodes, unit.Percent(stallBelow)),
 			Do:     "read the series; look for flushes and garbage collection",
-			Source: "none needed: it is what a mean hides",
+			Source: "headroom's own",
 		},
 	}
 }

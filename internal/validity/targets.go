@@ -17,38 +17,36 @@ func targetChecks() []Check {
 			Weight: Note,
 			Title:  "perftest's client came before its server listened",
 			By:     "runner",
-			Taints: "nothing: no operation was carried out in what was given up",
-			When: "perftest's second connection was refused with the reason that nobody listens " +
-				"(RDMA_CM_EVENT_REJECTED; error: 8); the repetition was done again, at most three times",
-			Do: "nothing, if it is rare; where it is not, the server's CPUs have something else to do: look at what",
-			Source: "perftest_communication.c of perftest: after both ends agreed to connect, one listens while the " +
-				"other connects, and nothing makes the client wait",
+			Taints: "nothing",
+			When: "the second connection was refused (RDMA_CM_EVENT_REJECTED; error: 8); the repetition was " +
+				"repeated, at most three times",
+			Do:     "nothing, if it is rare; else find out what keeps the server's CPUs busy",
+			Source: "perftest_communication.c of perftest",
 		},
 		{
 			Code:   "target-lost",
 			Weight: Note,
 			Title:  "The target was lost, and another one took its place",
 			By:     "runner",
-			Taints: "nothing: what was lost does not count",
-			When: "a pod was evicted, deleted or ended in the course of a repetition; the repetition was lost, and " +
-				"repeated in another pod on the same node; of a network's tests the same holds for the server's",
-			Do: "find out what takes pods away: the warning has Kubernetes' own reason; what was measured before " +
-				"and after has two pods, and with emptydir two volumes",
+			Taints: "nothing",
+			When: "a pod was evicted, deleted or ended during a repetition, which was repeated in another pod on " +
+				"the same node; or the server's pod of a network test was",
+			Do: "find out what takes pods away: the warning has the reason; before and after are two pods, and " +
+				"with emptydir two volumes",
 			Source: "Kubernetes' documentation: node-pressure eviction, API-initiated eviction, pod disruption " +
 				"conditions",
 		},
 		{
 			Code:   "target-left-out",
 			Weight: Note,
-			Title:  "A node that was meant has no pod",
+			Title:  "A node that was selected has no pod",
 			By:     "run",
-			Taints: "nothing: the node is in no number",
-			When: "kube:nodes stands for a node that is not ready, takes no pods, or does not start this one; or a " +
-				"ladder between pods can't have the same pods in their nodes' own network",
-			Do: "the warning has the reason; add tolerate for nodes with taints, or narrow the selector; for a " +
-				"ladder take a namespace that allows hostNetwork",
-			Source: "the node's conditions, taints and events; Kubernetes' Pod Security Standards (baseline forbids " +
-				"host namespaces)",
+			Taints: "nothing",
+			When: "a node of kube:nodes is not ready, takes no pods or does not start this one; or a ladder's pods " +
+				"can't use their nodes' network",
+			Do: "read the reason; add tolerate for taints, or narrow the selector; for a ladder use a namespace " +
+				"that allows hostNetwork",
+			Source: "the node's conditions, taints and events; Kubernetes' Pod Security Standards",
 		},
 		{
 			Code:   "started-apart",
@@ -56,22 +54,20 @@ func targetChecks() []Check {
 			Title:  "Loads of several targets did not start together",
 			By:     "runner",
 			Taints: "everything",
-			When: "the first and the last load of several targets started further apart than " +
-				unit.Percent(skewShare) +
+			When: "the first and last load started further apart than " + unit.Percent(skewShare) +
 				" of the shortest one's time",
-			Do:     "run longer, or find what delays the start on one of them",
-			Source: "elbencho's result columns (first done, last done); fio #519",
+			Do:     "run longer, or find what delays one of them",
+			Source: "fio #519",
 		},
 		{
 			Code:   "clocks-unknown",
 			Weight: Spoils,
-			Title:  "Nobody knows whether loads of several targets ran at the same time",
+			Title:  "Unknown whether loads of several targets ran together",
 			By:     "runner",
 			Taints: "everything",
-			When: "the clock of a target can't be read, or is known to no more than " + unit.Percent(skewShare) +
-				" of the time of the shortest load: " +
-				"half of the time that the quickest of some answers takes",
-			Do:     "run longer, or over a connection that answers faster",
+			When: "a target's clock can't be read, or is uncertain by more than " + unit.Percent(skewShare) +
+				" of the shortest load's time",
+			Do:     "run longer, or over a faster connection",
 			Source: "headroom's own",
 		},
 		{
@@ -80,10 +76,9 @@ func targetChecks() []Check {
 			Title:  "Requests were not answered, or answers were left out",
 			By:     "runner",
 			Taints: "the latency of requests, and their rate where answers were left out",
-			When: "sockperf counted requests without an answer, answers that came twice, or answers that came " +
-				"after that of a later request",
-			Do:     "send fewer a second, or look where they were dropped",
-			Source: "sockperf, client.cpp: times are of the answers that came, in order",
+			When:   "sockperf counted requests without an answer, answers that came twice, or answers out of order",
+			Do:     "send fewer a second, or find where they were dropped",
+			Source: "sockperf, client.cpp",
 		},
 		{
 			Code:   "only-sent",
@@ -91,8 +86,8 @@ func targetChecks() []Check {
 			Title:  "Messages were counted where they were sent",
 			By:     "runner",
 			Taints: "the rate of what was sent",
-			When:   "sockperf sent datagrams and wanted no answers",
-			Do:     "protocol: tcp, or iperf3 with protocol: udp, which counts what arrived",
+			When:   "sockperf sent datagrams without answers",
+			Do:     "use protocol: tcp, or iperf3 with protocol: udp, which counts what arrived",
 			Source: "sockperf, client.cpp: stream_statistics",
 		},
 		{
@@ -101,8 +96,8 @@ func targetChecks() []Check {
 			Title:  "Several targets are not added up",
 			By:     "runner",
 			Taints: "nothing: each target has its own numbers",
-			When: "a load failed, the clocks can't be compared, there is no second in which all were running, or the " +
-				"load has no rates by the second: a command, perftest, or a fio job that has logs of its own",
+			When: "a load failed, clocks can't be compared, the loads share no second, or the load has no rates by " +
+				"the second (a command, perftest, a fio job with its own logs)",
 			Do:     "read the numbers of each target",
 			Source: "headroom's own",
 		},

@@ -15,12 +15,12 @@ func writeChecks() []Check {
 			Weight:     Moves,
 			Title:      "Writes that nothing made durable",
 			Repetition: unsyncedWrites,
-			Taints:     "writes; at depth 1 with direct=1 their latency",
-			When: fmt.Sprintf("buffered writes without fsync, fdatasync, sync or end_fsync of which the disk got "+
-				"%s, or whose disk has no counters; direct writes at depth 1 without fsync "+
-				"to a disk with a volatile write cache", below(reachedShare)),
-			Do:     "fsync=1, or end_fsync=1 with enough data",
-			Source: "pbench's pbench-fio.md; V. Filippov, Ceph performance (yourcmc.ru)",
+			Taints:     "writes; with direct=1 at depth 1 their latency",
+			When: fmt.Sprintf("the disk got %s of buffered writes without fsync, fdatasync, sync or end_fsync, "+
+				"or has no counters; or direct writes at depth 1 without fsync go to a volatile write cache",
+				below(reachedShare)),
+			Do:     "set fsync=1, or end_fsync=1 with enough data",
+			Source: "pbench's pbench-fio.md; V. Filippov, Ceph performance, yourcmc.ru",
 		},
 		{
 			Code:       "flush-absorbed",
@@ -28,11 +28,10 @@ func writeChecks() []Check {
 			Title:      "Flushes that stored nothing",
 			Repetition: flushAbsorbed,
 			Taints:     "writes and syncs",
-			When: fmt.Sprintf("at least %d flushes were asked for and the disk got %s of them (for each job), or "+
-				"half returned within %s from a disk with a volatile cache",
-				enoughSyncs, below(flushesSeen), unit.Latency(fastFlush)),
-			Do:     "look at the data sheet for power-loss protection, at nobarrier and at cache=unsafe",
-			Source: "V. Filippov, Ceph performance (yourcmc.ru); the kernel's writeback_cache_control.rst",
+			When: fmt.Sprintf("of %d flushes or more the disk got %s, for each job; or half returned within %s "+
+				"from a disk with a volatile cache", enoughSyncs, below(flushesSeen), unit.Latency(fastFlush)),
+			Do:     "check for power-loss protection, nobarrier and cache=unsafe",
+			Source: "V. Filippov, Ceph performance, yourcmc.ru; the kernel's writeback_cache_control.rst",
 		},
 		{
 			Code:       "fsync-dominated",
@@ -40,7 +39,7 @@ func writeChecks() []Check {
 			Title:      "The flush at the end is most of the run",
 			Repetition: fsyncDominated,
 			Taints:     "IOPS and bandwidth of writes",
-			When: fmt.Sprintf("end_fsync or fsync_on_close, and the I/Os fill %s of the time",
+			When: fmt.Sprintf("with end_fsync or fsync_on_close, I/Os fill %s of the time",
 				below(1-flushDominates)),
 			Do:     "write more, or longer",
 			Source: "pbench's pbench-fio.md",
@@ -51,8 +50,8 @@ func writeChecks() []Check {
 			Title:      "Writes to an empty SSD",
 			Repetition: notPreconditioned,
 			Taints:     "writes",
-			When: fmt.Sprintf("the device was discarded just before and less than %d times its size was "+
-				"written since", preconditioned),
+			When: fmt.Sprintf("the device was discarded, and less than %d times its size was written since",
+				preconditioned),
 			Do:     "write it full twice, then run until steady",
 			Source: "SNIA SSS PTS; bench-fio #42; TKperf #46",
 		},
@@ -62,7 +61,7 @@ func writeChecks() []Check {
 			Title:  "The device can't discard",
 			By:     "runner",
 			Taints: "writes",
-			When:   "a step discard met a device without it, so a write test ran on what the one before it left",
+			When:   "a step discard was for a device without discard, so a write test found the data of the one before",
 			Do:     "compare write tests in the same order only",
 			Source: "blkdiscard(8)",
 		},
@@ -72,12 +71,11 @@ func writeChecks() []Check {
 			Title:      "Data that compresses or repeats",
 			Repetition: compressible,
 			Taints:     "the directions concerned",
-			When: fmt.Sprintf("writes with zero_buffers, buffer_pattern, buffer_compress_percentage or "+
-				"dedupe_percentage; or a file system mounted with compression whose disk moved %s of direct or "+
-				"synced I/O",
+			When: fmt.Sprintf("writes use zero_buffers, buffer_pattern, buffer_compress_percentage or "+
+				"dedupe_percentage; or the file system compresses, and its disk moved %s of direct or synced I/O",
 				below(reachedShare)),
-			Do:     "random data; no compression",
-			Source: "fio #463; KDiskMark #136; diskspd #129; ClusterBuster's layout by dd if=/dev/zero",
+			Do:     "use random data, and no compression",
+			Source: "fio #463; KDiskMark #136; diskspd #129",
 		},
 		{
 			Code:       "block-below-sector",
@@ -85,8 +83,8 @@ func writeChecks() []Check {
 			Title:      "Blocks that do not fit the device's sectors",
 			Repetition: blockBelowSector,
 			Taints:     "the direction concerned",
-			When:       "bs is no multiple of the logical block size; or of the physical one, for writes",
-			Do:         "a multiple of the physical block size",
+			When:       "bs is not a multiple of the logical block size, or for writes of the physical one",
+			Do:         "use a multiple of the physical block size",
 			Source:     "fio #186",
 		},
 	}
