@@ -16,11 +16,12 @@ const (
 	pitfallsDoc = "../../docs/reference/pitfalls.md"
 )
 
+// warningsPreface has ' for the backticks that a raw string can't hold.
 const warningsPreface = `# Warnings
 
 A warning is a reason to distrust a number. Every output shows it beside the numbers that it affects. A table on a
-terminal prints three warnings in full and names the others; add --warnings for all. Run "headroom explain CODE" for the
-entry of this page. Codes are stable: scripts may test for them.
+terminal prints three warnings in full and names the others; add '--warnings' for all. 'headroom explain CODE' prints
+the entry of this page. Codes are stable: scripts may test for them.
 
 No warning does not prove that all is well: a check without its evidence says nothing. An import, for example, has no
 counters of the machine.
@@ -35,11 +36,11 @@ Each warning has a weight:
 | widens | differ between repetitions | nothing: the interval shows it |
 | note | stand | nothing |
 
-most_error in the JSON says by how much, at most, a warning that slows or moves can change a number, where that is known.
-Where both sides of a comparison have the same warning of unknown size, it is a caveat.
+'most_error' in the JSON says by how much, at most, a warning that slows or moves can change a number, where that is
+known. Where both sides of a comparison have the same warning of unknown size, it is a caveat.
 
-An entry has the meaning, the *weight* and what it weighs on, when the warning appears (with the source of the threshold),
-and what to do.
+An entry has the meaning, the *weight* and what it weighs on, when the warning appears (with the source of the
+threshold), and what to do.
 
 `
 
@@ -81,7 +82,7 @@ func families() []family {
 
 func warningsPage() string {
 	var b strings.Builder
-	b.WriteString(warningsPreface)
+	b.WriteString(strings.ReplaceAll(warningsPreface, "'", "`"))
 	for _, f := range families() {
 		var codes []string
 		for _, c := range f.checks {

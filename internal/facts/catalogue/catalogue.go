@@ -81,18 +81,18 @@ const (
 func Classes() map[string]string {
 	return map[string]string{
 		"disk":      "a whole disk: nvme0n1, sda, vda",
-		"volume":    "a block device made of others: md0, dm-3, drbd0, bcache0",
+		"volume":    "a block device on others: md0, dm-3, drbd0, bcache0",
 		"mount":     "a mounted file system, by where it is mounted",
-		"pci":       "a PCI function: every disk controller, NIC and HCA, and each bridge between it and the root",
-		"nic":       "a network interface with hardware behind it, or a bond, bridge or VLAN over such",
+		"pci":       "a PCI function: disk controllers, NICs, HCAs, and bridges above them",
+		"nic":       "a network interface with hardware, or a bond, bridge or VLAN on one",
 		"port":      "a port of an InfiniBand or RoCE adapter: mlx5_0/1",
 		"iscsi":     "an iSCSI session: session1",
 		"multipath": "a multipath map: dm-4",
 		"node":      "a NUMA node: node0",
 		"dimm":      "a memory slot: DIMM_A1",
-		"guest":     "a virtual machine that runs here (a QEMU process), by its name or process ID",
+		"guest":     "a QEMU machine on this host, by name or process ID",
 		"drive":     "a disk of such a machine: guest/drive",
-		"claim":     "a claim of a pod that is measured, by the volume's name in the pod: under-test",
+		"claim":     "a measured pod's claim, by its volume's name: under-test",
 		"cni":       "the network of a cluster's pods, by its plugin: flannel",
 		"busy":      "a process that does much I/O: comm/pid",
 	}

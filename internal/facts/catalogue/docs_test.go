@@ -18,35 +18,11 @@ func TestFactsDoc(t *testing.T) {
 
 func factsPage() string {
 	var b strings.Builder
-	b.WriteString(`# Facts
-
-What headroom knows of a machine, by key. ` + "`headroom facts`" + ` shows them with their values, ` + "`--sources`" + ` where each was read,
-` + "`--json`" + ` everything. Nothing is changed to read them, any user may; what stays closed is *unknown*, with the reason, never blank.
-
-They are read from this machine, or come from a saved run (of several targets, from one by its role: ` + "`RUN:ROLE`" + `), from a file or from standard input (` + "`-`" + `): a snapshot
-(` + "`headroom facts --json > FILE`" + `), a kernel's configuration, the output of ` + "`sysctl -a`" + `. ` + "`headroom facts diff A B`" + ` compares any two of them;
-two that know nothing in common, such as a configuration and a sysctl dump, are an error and not "no difference".
-` + "`-o FILE.html`" + `, ` + "`.md`" + `, ` + "`.csv`" + ` or ` + "`.json`" + ` writes the differences into a file as well; the CSV has all of them.
-
-- A fact about one thing of several says which: ` + "`disk.queue.scheduler`" + ` *about* ` + "`nvme0n1`" + `. The place that a run measures has keys of
-  its own, ` + "`disk.under-test.queue.scheduler`" + `, so that two runs compare whatever their disks are called.
-- Kinds: text; whole and fraction are numbers in the unit named; flag is on or off; a list has a comma and a
-  space between its words and is "none" when it is empty.
-- *Moving* facts change by themselves and are never a difference. *Hidden* ones name a device, an address, a host or a person, and
-  are replaced by a short hash in pages, Markdown and with ` + "`--redact`" + `. *Computed* ones follow from others.
-
-This page is written from the catalogue in internal/facts/catalogue.
-
-| fact | kind | unit | what it is | |
-| --- | --- | --- | --- | --- |
-`)
-	kinds := map[Kind]string{Text: "text", Whole: "whole", Fraction: "fraction", Flag: "flag", List: "list"}
-	marks := map[Mark]string{Moving: "moving", Identity: "hidden", Address: "hidden", Name: "hidden",
-		Computed: "computed"}
+	b.WriteString(strings.ReplaceAll(factsPreface, "'", "`"))
 	for _, d := range All() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", d.Key, kinds[d.Kind], d.Unit, d.Text, marks[d.Mark])
+		fmt.Fprintf(&b, "| `%s` | %s%s |\n", d.Key, d.Text, valueWords(d))
 	}
-	b.WriteString("\n## Things\n\n| class | what it is, and what it is called |\n| --- | --- |\n")
+	b.WriteString("\n## Things\n\n| class | what it is, and its name |\n| --- | --- |\n")
 	seen := map[string]bool{}
 	for _, d := range All() {
 		class := ClassOf(d.Key)
@@ -58,3 +34,46 @@ This page is written from the catalogue in internal/facts/catalogue.
 	}
 	return b.String()
 }
+
+// valueWords is how a value is written, but for plain text, and how the fact is marked.
+func valueWords(d Definition) string {
+	var words []string
+	written := string(d.Unit)
+	if written == "" {
+		written = map[Kind]string{Whole: "whole", Fraction: "fraction", Flag: "flag", List: "list"}[d.Kind]
+	}
+	mark := map[Mark]string{Moving: "moving", Identity: "hidden", Address: "hidden", Name: "hidden",
+		Computed: "computed"}[d.Mark]
+	for _, w := range []string{written, mark} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " *(" + strings.Join(words, ", ") + ")*"
+}
+
+// factsPreface has ' for the backticks that a raw string can't hold.
+const factsPreface = `# Facts
+
+What headroom knows of a machine, by key. 'headroom facts' prints the values, '--sources' where each was read, '--json'
+everything. Reading changes nothing and needs no root; what only root can read is *unknown*, with the reason.
+
+'headroom facts diff A B' compares two of these: a target ('local', 'ssh://host'), a saved run ('RUN:ROLE' for one of
+its targets), a snapshot ('headroom facts --json > FILE'), a kernel configuration, the output of 'sysctl -a', or '-'
+for standard input. Two that have no fact in common are an error. '-o FILE' writes HTML, Markdown, CSV or JSON, by its
+suffix.
+
+- A fact of one thing among several names it: 'disk.queue.scheduler' of 'nvme0n1'. The disk that a run measures has keys
+  of its own, 'disk.under-test.queue.scheduler': runs compare whatever their disks are called.
+- Behind a text stands how its value is written: a unit; *whole* or *fraction*, a number without one; *flag*, on or off;
+  *list*, words separated by a comma and a space, or "none". Without any, it is text.
+- *Moving* facts change by themselves and are never a difference; counters count since boot. *Hidden* ones name a
+  device, an address, a host or a person: pages, Markdown and '--redact' show a short hash. *Computed* ones follow from
+  others.
+
+| fact | what it is |
+| --- | --- |
+`
