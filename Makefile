@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube test-release image build bench release install clean
+.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube test-release image build bench site release install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -54,6 +54,10 @@ image: ## a container image from the Containerfile, without a registry; as root
 
 bench: ## measure the figures that the docs quote, into build/figures.json; hours (scripts/bench list: what there is)
 	@scripts/bench
+
+site: ## the documentation as a site with search, into build/site; open build/site/index.html
+	@rm -rf build/site
+	$(GO) run -C tools/docs . site "$(CURDIR)" "$(CURDIR)/build/site"
 
 release: ## VERSION=1.2.0: packages, archives, image, bills of materials, checksums, into build/release
 	@scripts/release "$(VERSION)"

@@ -57,7 +57,7 @@ This page is written from the commands in internal/cli.
 	}
 	d.WriteString("\n## Flags of all commands\n\n")
 	d.table(root.PersistentFlags())
-	d.WriteString("| `-h`, `--help` | | show the help of a command | |\n\n## Shared flags\n\n")
+	d.WriteString("| `-h`, `--help` | | show the help of a command |\n\n## Shared flags\n\n")
 	d.table(d.shared)
 	for _, c := range manualCommands(root) {
 		d.command(c)
@@ -150,14 +150,14 @@ func documentedFlags(flags *pflag.FlagSet) (documented []*pflag.Flag) {
 }
 
 func (d *commandsDoc) table(flags *pflag.FlagSet) {
-	d.WriteString("| flag | takes | what it does | default |\n| --- | --- | --- | --- |\n")
+	d.WriteString("| flag | takes | what it does |\n| --- | --- | --- |\n")
 	for _, f := range documentedFlags(flags) {
 		name := "`--" + f.Name + "`"
 		if f.Shorthand != "" {
 			name = "`-" + f.Shorthand + "`, " + name
 		}
 		kind, usage := pflag.UnquoteUsage(f)
-		fmt.Fprintf(d, "| %s | %s | %s | %s |\n", name, valueKind(kind), tableText(usage), defaultOf(f))
+		fmt.Fprintf(d, "| %s | %s | %s%s |\n", name, valueKind(kind), tableText(usage), defaultOf(f))
 	}
 }
 
@@ -180,7 +180,7 @@ func defaultOf(f *pflag.Flag) string {
 	case "0", "false", "[]", "0s":
 		return ""
 	default:
-		return "`" + value + "`"
+		return " (default `" + value + "`)"
 	}
 }
 

@@ -1,0 +1,107 @@
+//go:build system
+
+package headroom
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"headroom/internal/render/rendertest"
+)
+
+// builtSite is the site of the documentation in a new folder.
+func builtSite(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if text, err := exec.Command("go", "run", "-C", "tools/docs", ".", "site", root, out).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return out
+}
+
+// A site that was opened from the disk finds a word, and leads to where it stands.
+func TestSearchOfTheSite(t *testing.T) {
+	site := builtSite(t)
+	shown := rendertest.Chromium(t, "--dump-dom", "--virtual-time-budget=5000",
+		"file://"+site+"/howto/doctor.html?q=nvme-scheduler")
+	results := regexp.MustCompile(`(?s)<output id="found">(.*?)</output>`).FindStringSubmatch(shown)
+	if results == nil {
+		t.Fatalf("no results in\n%s", shown)
+	}
+	first := regexp.MustCompile(`<a href="([^"#]*)#([^"]*)">`).FindStringSubmatch(results[1])
+	if first == nil || first[1] != "../reference/rules.html" || first[2] != "nvme-scheduler" {
+		t.Fatalf("the first result is %q of\n%s", first, results[1])
+	}
+	text, err := os.ReadFile(filepath.Join(site, "howto", first[1]))
+	if err != nil || !strings.Contains(string(text), `id="`+first[2]+`"`) {
+		t.Errorf("%s has no anchor %s: %v", first[1], first[2], err)
+	}
+	nothing := rendertest.Chromium(t, "--dump-dom", "--virtual-time-budget=5000",
+		"file://"+site+"/index.html?q=nosuchwordanywhere")
+	if !strings.Contains(nothing, "No page has “nosuchwordanywhere”.") {
+		t.Errorf("a word that is nowhere is found:\n%s", nothing)
+	}
+}
+
+// frames is a page that shows others, one after the other, in a frame of a width, and writes down what is wrong.
+const frames = `<!doctype html><title>frames</title><link rel="icon" href="data:,"><body style="margin:0">
+<iframe style="width:%dpx;height:900px;border:0"></iframe><script>
+(async () => {
+  const found = [], frame = document.querySelector("iframe");
+  let looked = 0;
+  for (const page of %s) {
+    await new Promise((done) => { frame.onload = done; frame.src = page; });
+    const root = frame.contentDocument.documentElement;
+    if (root.scrollWidth > root.clientWidth) found.push(page + " is " + root.scrollWidth + " wide in " + root.clientWidth);
+    if (!frame.contentDocument.querySelector("main h1")) found.push(page + " has no heading");
+    looked++;
+  }
+  document.documentElement.dataset.looked = looked;
+  document.documentElement.dataset.found = found.join("; ");
+})();
+</script>`
+
+// Every page of the site fits a phone and a desk.
+func TestWidthsOfTheSite(t *testing.T) {
+	site := builtSite(t)
+	var pages []string
+	for _, pattern := range []string{"*.html", "*/*.html"} {
+		names, err := filepath.Glob(filepath.Join(site, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			pages = append(pages, strings.TrimPrefix(name, site))
+		}
+	}
+	list, err := json.Marshal(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []int{400, 1400} {
+		mux := http.NewServeMux()
+		mux.Handle("/", http.FileServer(http.Dir(site)))
+		mux.HandleFunc("/frames", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, frames, width, list) })
+		server := httptest.NewServer(mux)
+		shown := rendertest.Chromium(t, "--dump-dom", "--virtual-time-budget=60000", "--window-size=1500,1000",
+			server.URL+"/frames")
+		server.Close()
+		attributes := html.UnescapeString(regexp.MustCompile(`(?s)<html[^>]*>`).FindString(shown))
+		if want := fmt.Sprintf(`data-looked="%d" data-found=""`, len(pages)); !strings.Contains(attributes, want) {
+			t.Errorf("in %d pixels: %s, and not %s", width, attributes, want)
+		}
+	}
+}
