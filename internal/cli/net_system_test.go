@@ -388,7 +388,7 @@ func TestNetRefusals(t *testing.T) {
 		slices.Index(elsewhere.Args, "--address")+2)
 	refused(elsewhere, 1, "iperf3 can't listen on 198.18.7.9, port 5201", "Cannot assign requested address", "timeout")
 	nameless := h.command("net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b")
-	refused(nameless, 2, "it is not known by which address ssh://net-b is to be reached", "--address")
+	refused(nameless, 2, "the address of ssh://net-b for the load is unknown", "--address")
 	refused(h.command("run", "network", h.place), 2, "headroom net network")
 	refused(h.command("net", "quick"), 2, "the suite quick measures no network")
 	h.checkNothingLeft()

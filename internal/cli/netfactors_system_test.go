@@ -410,7 +410,7 @@ func TestLoadGeneratorsRunWhereTheyArePut(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if out, err := h.experiment("sweep", "--factor", "pin:cpus=0,4000").CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), "pin:cpus=4000 can't be had") {
+		!strings.Contains(string(out), "pin:cpus=4000 is not available") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	h.checkNothingLeft()

@@ -100,7 +100,7 @@ func TestInterferenceNamesTheSharedCeiling(t *testing.T) {
 		t.Errorf("shown again: %q, not %q", again.Answer.Text, d.Answer.Text)
 	}
 	out, err := h.command("net", "interference", "--resume", "last").Output()
-	if err != nil || !strings.Contains(string(out), "beside backup") {
+	if err != nil || !strings.Contains(string(out), "with backup") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -369,7 +369,7 @@ func TestScriptedExperimentsThatAreRefused(t *testing.T) {
 			{2, "the baseline 9 is no level", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2",
 				"--baseline", "9")},
 			{2, "has no level that could be found", varied("sweep", "--factor", "job:iodepth=1,found")},
-			{4, "sysctl:vm.swappiness is to be kept", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2",
+			{4, "sysctl:vm.swappiness must stay", varied("sweep", "--factor", "sysctl:vm.swappiness=1,2",
 				"--keep", "sysctl:vm.*")},
 			{2, "--pairs 99 is no number of pairs", varied("ablate", "--setting", "sysctl:vm.swappiness=1", "--pairs",
 				"99")},

@@ -141,7 +141,7 @@ func TestScriptedBisectSysctl(t *testing.T) {
 		l.run(append(args, "--good", good)...).ends(2).says("needs both states")
 		l.run(append(args, "--good", good, "--bad", good+".not")...).ends(2).says("can't read")
 		l.run(append(args, "--good", good, "--bad", bad, "--keep", "sysctl:vm.swappiness")...).ends(4).says(
-			"sysctl:vm.swappiness is to be kept")
+			"sysctl:vm.swappiness must stay")
 		l.run(append(args, "--good", good, "--bad", bad)...).ends(0).says("vm.swappiness")
 		if d := l.bisectionDocument(); d.Outcome != bisection.Found ||
 			!slices.Equal(culprits(d), []string{"sysctl:vm.swappiness=1"}) || len(d.Candidates) != 3 {

@@ -345,7 +345,7 @@ func TestScriptedLiveRoom(t *testing.T) {
 		m.Free = 3 << 29 // one of them would fit
 		suite := l.file("suite.yaml", scriptedSuite)
 		l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1").ends(1).says(
-			"a scratch file of 1.00 GiB beside the others (2.00 GiB in all) does not fit into /srv/b")
+			"a scratch file of 1.00 GiB and those of the others (2.00 GiB in all) does not fit into /srv/b")
 		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--size",
 			"2g").ends(1).says("a scratch file of 2.00 GiB does not fit into /srv/a")
 		l.run("run", suite, "/srv/a", "--on", "scripted://db1", "--size", "512m", "--set", "size=600m").ends(2).says(

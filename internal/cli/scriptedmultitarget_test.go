@@ -232,7 +232,7 @@ func TestScriptedSeveralRefusals(t *testing.T) {
 		// Two places on one machine are two targets, and need room for both.
 		l.machine("b").Free = 3 << 29
 		run(suite, "/srv", "/srv/b", "--on", "scripted://b", "--on", "scripted://b").ends(1).says(
-			"beside the others (2.00 GiB in all) does not fit")
+			"and those of the others (2.00 GiB in all) does not fit")
 		l.machine("b").Free = 800 << 30
 		l.machine("b").Remove("/srv/b")
 		out := run(append(two, suite, "/srv", "--dry-run=full")...).ends(0).says("a, scripted://a:", "b, scripted://b:",

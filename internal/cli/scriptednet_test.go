@@ -392,7 +392,7 @@ func TestScriptedInterferenceNamesTheSharedCeiling(t *testing.T) {
 			d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
 			t.Errorf("%+v, %+v", d.Shared, d.Answer)
 		}
-		l.run("net", "interference", "--resume", "last").ends(0).says(strings.Fields(d.Answer.Text)[0], "beside data")
+		l.run("net", "interference", "--resume", "last").ends(0).says(strings.Fields(d.Answer.Text)[0], "with data")
 		again := documentIn[interference.Document](l.run("net", "interference", "--resume", "last", "--json").ends(0))
 		if again.Answer != d.Answer {
 			t.Errorf("shown again: %q, not %q", again.Answer.Text, d.Answer.Text)
@@ -631,7 +631,7 @@ func TestScriptedSweepOfPlacements(t *testing.T) {
 		client.AtCommand("taskset -c 3 true", 0, func(e *scripted.Event) {
 			e.Fail(1, "taskset: failed to set affinity: Invalid argument")
 		})
-		l.run(l.ends("sweep", suite, "--factor", "pin:cpus=0,3")...).ends(1).says("pin:cpus=3 can't be had",
+		l.run(l.ends("sweep", suite, "--factor", "pin:cpus=0,3")...).ends(1).says("pin:cpus=3 is not available",
 			"Invalid argument")
 		l.run(l.ends("sweep", suite, "--factor", "pin:node=nic,other")...).ends(2).says("does not tell which node")
 		l.run(l.ends("sweep", suite, "/srv", "--factor", "pin:cpus=0,1")...).ends(2).says(

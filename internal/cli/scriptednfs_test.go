@@ -314,7 +314,7 @@ func TestScriptedNFSRefusals(t *testing.T) {
 			{ends + "--export /srv --address 10.0.0.1 --address 10.0.0.1", "stands twice", 2},
 			{ends + "--export /srv --address 10.0.0.1 --transport udp", "neither tcp nor rdma", 2},
 			{ends + "--export /srv --address 10.0.0.1 --guest ssh://vm", "--guest is about a mount that stays", 2},
-			{ends + "--mounted /mnt --address 10.0.0.1", "--mounted is about a mount that is there", 2},
+			{ends + "--mounted /mnt --address 10.0.0.1", "--mounted measures an existing mount", 2},
 			{ends + "--mounted /mnt", "which directory is it on the server?", 2},
 			{ends + "--mounted /mnt --export /srv --guest ssh://vm", "belong together", 2},
 			{ends + "--mounted /mnt --export /srv --guest ssh://vm --guest-place srv", "is no whole path", 2},
@@ -359,7 +359,7 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 			t.Errorf("%v", iops)
 		}
 		l.unmounted()
-		l.run(append(args, "--dry-run")...).ends(2).says("where nothing is to be done nothing is mounted")
+		l.run(append(args, "--dry-run")...).ends(2).says("a dry run mounts nothing")
 		l.run("sweep", suite, "/srv", "--on", "scripted://client", "--factor",
 			factor).ends(2).says("mount:nfs makes a folder of its own")
 		l.run("ablate", suite, "--on", "scripted://client", "--setting", "mount:nfs=198.18.0.2:/srv vers=4.2").ends(

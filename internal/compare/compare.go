@@ -283,9 +283,9 @@ func unmatched(run, only string, cells []Cell) []Unmatched {
 // sessionsUnknown says why what differs has no other verdict.
 func sessionsUnknown(base, run Run) RunWarning {
 	return RunWarning{Run: run.ID, Code: "sessions-unknown",
-		Text: fmt.Sprintf("%s and %s are one session each, and how far sessions of a load that differs here lie "+
-			"apart is not known: it takes %d saved runs of it beside these, or two boots on each side; or measure in "+
-			"turns with headroom compare --live", base.Name, run.Name, stat.MinSessions)}
+		Text: fmt.Sprintf("%s and %s are one session each, and how much a load that differs here varies between "+
+			"sessions is unknown: that takes %d more saved runs of it, or two boots on each side; or measure both "+
+			"alternately with headroom compare --live", base.Name, run.Name, stat.MinSessions)}
 }
 
 // runWarnings say what the verdicts about a run do not cover.

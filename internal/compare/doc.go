@@ -3,7 +3,7 @@
 // It takes values and facts, no bundles, and reaches no machine. In the order in which things happen:
 //
 //	match         the cells of both sides that are one load, and those that have no partner
-//	incomparable  the reasons why two numbers must not be set beside each other
+//	incomparable  the reasons why two numbers must not be compared
 //	metrics       the numbers that answer what a cell was run for
 //	sample        what counts as one value: a repetition, a boot, or a pair of a live comparison
 //	verdict       same, faster, slower, undecided: decided by an interval and a margin, at a confidence that holds for all

@@ -49,8 +49,8 @@ func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]R
 		left = append(left, r)
 	}
 	for _, code := range shared {
-		notes = append(slices.Clone(notes), "for a comparison in turns no reason to doubt the difference, but to "+
-			"doubt the numbers themselves: "+code)
+		notes = append(slices.Clone(notes), code+": measured alternately, the difference holds; "+
+			"the absolute values may be off")
 	}
 	return left, notes
 }

@@ -49,7 +49,7 @@ func (p *power) reach(base, next int) reach {
 	return r
 }
 
-// smallest is the smallest change, as a share, that would have been told from none in four of five such comparisons.
+// smallest is the smallest change, as a share, that four of five such comparisons would have detected.
 func (p *power) smallest(s sample, change stat.Change) float64 {
 	switch {
 	case s.planned > 0:

@@ -160,7 +160,7 @@ func logRatios(base, next []float64) []float64 {
 }
 
 // oneBoot says whether the two sides were measured in different boots, of which one side has only one: what a boot
-// alone changes is then not told from what is compared.
+// alone changes is then not separable from what is compared.
 func (s sample) oneBoot() bool {
 	return s.per == perRepetition && min(s.boots[0], s.boots[1]) == 1 && !s.shared
 }

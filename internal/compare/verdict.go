@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"headroom/internal/lab"
+	"headroom/internal/prose"
 	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
@@ -187,16 +188,12 @@ func (c *ComparedMetric) undecided(s sample, p *power, change stat.Change) {
 	default:
 		c.Smallest = p.smallest(s, change)
 		c.More = p.more(s, change, c.Margin)
-		c.Why = "nothing below " + amount(c.Smallest) + " would have shown; "
-		switch c.More {
-		case 0:
-			c.Why += fmt.Sprintf("over %d more %ss would be needed for %s", maxAdditional, s.per,
-				unit.RoundPercent(c.Margin))
-		case 1:
-			c.Why += fmt.Sprintf("1 more %s would tell %s", s.per, unit.RoundPercent(c.Margin))
-		default:
-			c.Why += fmt.Sprintf("%d more %ss would tell %s", c.More, s.per, unit.RoundPercent(c.Margin))
+		takes := prose.Count(c.More, "more "+s.per)
+		if c.More == 0 {
+			takes = "over " + prose.Count(maxAdditional, "more "+s.per)
 		}
+		c.Why = fmt.Sprintf("only changes above %s were detectable; %s takes %s", amount(c.Smallest),
+			unit.RoundPercent(c.Margin), takes)
 	}
 }
 

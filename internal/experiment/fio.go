@@ -31,7 +31,7 @@ func (m *Measurement) requireFio(ctx context.Context) error {
 		e.Hints = append(e.Hints, "or have a static binary copied there for the run: --bring-fio PATH")
 	}
 	if own, ok := errors.AsType[*lab.Error](err); ok {
-		e.Err = own.Err // the command is told already
+		e.Err = own.Err // the command is named already
 	}
 	return e
 }

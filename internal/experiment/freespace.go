@@ -63,7 +63,7 @@ func (m *Measurement) checkFreeSpace(ctx context.Context, place lab.Place) error
 		}
 		if shared {
 			need += other.Place().Size
-			what = fmt.Sprintf("%s beside the others (%s in all)", what, unit.Bytes(float64(need)))
+			what = fmt.Sprintf("%s and those of the others (%s in all)", what, unit.Bytes(float64(need)))
 		}
 	}
 	if space.Available < need+Spare {

@@ -67,7 +67,7 @@ func (c *Interleaved) AddSaved() {
 	}
 }
 
-// MeasureInterleaved measures until the plan has come to its end. show is told what happens, and on says in which arm.
+// MeasureInterleaved measures until the plan has come to its end. show gets what happens, and on says in which arm.
 func (c *Interleaved) MeasureInterleaved(ctx context.Context, show *progress.Progress,
 	on func(arm string, e runner.Progress) string) (Measured, error) {
 	i := &interleavedSchedule{Interleaved: c, active: map[string]*Active{}}

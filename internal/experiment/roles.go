@@ -72,7 +72,7 @@ func (m *Measurement) PrefixRole() {
 	}
 }
 
-// Location are a machine, empty where it can't be told, and the place on it, whatever its name is.
+// Location are a machine, empty where it is unknown, and the place on it, whatever its name is.
 type Location struct{ Machine, place string }
 
 // Locate says where a place is, so that two names of one place are noticed.

@@ -23,6 +23,6 @@ type Options struct {
 	NoFacts bool
 	// Stages are the stages of runs that have some, beside each other, by the ID of the run.
 	Stages map[string]document.Document
-	// Scores are published figures of merit that a sweep is held against; nil for none.
+	// Scores are published figures of merit that a sweep is compared with; nil for none.
 	Scores *reference.Scores
 }

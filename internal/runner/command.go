@@ -132,7 +132,7 @@ func (e *Unprepared) Error() string { return e.fault.Error() }
 
 func (e *Unprepared) Unwrap() error { return e.fault }
 
-// beginCommand makes the folder of a cell and carries out what is to be done before its command. Without that the
+// beginCommand makes the folder of a cell and carries out the steps before its command. Without that the
 // command would measure something else, so its failure ends the run.
 func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 	s.commands.begun = cell.ID
@@ -182,7 +182,7 @@ func (s *Session) runCommand(ctx context.Context, cell Cell, filled lab.Command,
 	return failed, nil
 }
 
-// endCommand carries out what is to be done after a cell's command, ends all that still runs, and removes the folder.
+// endCommand carries out the steps after a cell's command, ends all that still runs, and removes the folder.
 // It does so after an error too, and once. Its warnings taint nothing: what was measured was measured before.
 func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 	if s.commands.begun != cell.ID || s.outcome.Aborted {

@@ -15,7 +15,7 @@ import (
 	"headroom/internal/target"
 )
 
-// load is one job that is to be run.
+// load is one job to run.
 type load struct {
 	engine engine.Engine
 	// spec of the job, without its ID.

@@ -22,7 +22,7 @@ import (
 	"headroom/internal/store"
 )
 
-// check is the measurement of a state that is to be found good or bad.
+// check is the measurement of a state: good or bad.
 type check struct {
 	experiment.Single
 	terms     Terms

@@ -37,7 +37,7 @@ type Lab struct {
 	// args are the command line of the design, found what the machines held before it.
 	args  []string
 	found map[string]string
-	// atStep is told before each step of saving a run and of changing a setting, begun of each load.
+	// atStep is called before each step of saving a run and of changing a setting, begun of each load.
 	atStep func(string)
 	begun  func(e *scripted.Event, first bool)
 	mu     sync.Mutex // of both that follow: machines begin loads by themselves

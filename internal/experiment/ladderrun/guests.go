@@ -142,7 +142,7 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 
 // disksOf are the rungs of one guest.
 func (s *storageLadder) disksOf(ctx context.Context, t target.Target, g *ladderGuest, host []rung) ([]rung, error) {
-	top := 0 // the rung of the host that disks without storage are held against
+	top := 0 // the rung of the host that disks without storage are compared with
 	for i, r := range host {
 		if r.kind != ladder.Memory && r.kind != ladder.Null {
 			top = i + 1
@@ -178,7 +178,7 @@ func (s *storageLadder) disksOf(ctx context.Context, t target.Target, g *ladderG
 	}
 	rungs := append(bare, stored...)
 	for i := range rungs {
-		// As much in flight as on what it is held against.
+		// As much in flight as on what it is compared with.
 		on := rungs[i].below
 		if on == 0 {
 			on = top

@@ -135,7 +135,7 @@ func (o Options) machine(kinds app.TargetKinds) (string, error) {
 	case err != nil || kinds.Traits(name).Local:
 		return name, err
 	case kinds.Traits(name).HostedHere:
-		return "", app.Usage("a ladder stands on a machine with storage, and "+name+" is a guest",
+		return "", app.Usage("a ladder measures a machine with storage, and "+name+" is a guest",
 			"its disks are rungs with --guest "+name)
 	case len(o.Guests) > 0:
 		return "", app.Usage("guests are started on this machine, so they are no rungs over "+name,

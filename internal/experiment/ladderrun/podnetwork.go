@@ -52,8 +52,8 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 					delete(l.Opened, a.Role)
 				}
 			}
-			text := "the rung below the pod network is left out, so that what that costs is not known: the same pods " +
-				"in their nodes' own network can't be had: " + network.ShortError(err)
+			text := "the rung below the pod network is left out, so what the pod network costs is unknown: the same " +
+				"pods can't run in their nodes' own network: " + network.ShortError(err)
 			l.leftOut = append(l.leftOut, lab.Warning{Code: "target-left-out", Text: text})
 			l.Print("! ", text)
 			return nil

@@ -37,7 +37,7 @@ func stepOf(run lab.Run) ladder.Step {
 }
 
 // driverOf is what the name of a disk says of its driver: "nvme" of nvme0n1, "sd" of sda and of sdab. Disks of some
-// drivers are told apart by letters.
+// drivers are distinguished by letters.
 func driverOf(disk string) string {
 	for _, lettered := range []string{"sd", "vd", "xvd", "hd"} {
 		if rest, ok := strings.CutPrefix(disk, lettered); ok && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz") == "" {

@@ -20,7 +20,7 @@ import (
 	"headroom/internal/store"
 )
 
-// maxSuspects of each end are told with a ladder; doctor tells all.
+// maxSuspects of each end are listed with a ladder; doctor lists all.
 const maxSuspects = 3
 
 // suspects are what doctor finds at the ends of a network whose ladder falls short, as far as it can cost bandwidth:
@@ -142,7 +142,7 @@ func otherLadders(st *store.Store, b *store.Bundle, d *ladder.Document, o Option
 			return nil, err
 		}
 		if other.Run.Concurrent == nil || other.Run.Concurrent.Kind != NetworkLadderKind {
-			return nil, app.Usage(fmt.Sprintf("run %s climbed no network, so it can't stand beside a ladder that did",
+			return nil, app.Usage(fmt.Sprintf("run %s isn't a ladder of a network, so it can't be compared with one",
 				other.Run.ID))
 		}
 		id, before, after, err := highest(b, other)
@@ -191,7 +191,7 @@ func orAbsent(v string) string {
 	return v
 }
 
-// concerns says whether a difference is one of a setting that is to be kept: "cmdline:numa=off" of an argument numa,
+// concerns says whether a difference is one of a setting that --keep names: "cmdline:numa=off" of an argument numa,
 // "sysctl:vm.swappiness=60" of that sysctl.
 func concerns(keep string, x diff.Difference) bool {
 	scheme, setting, _ := strings.Cut(keep, ":")

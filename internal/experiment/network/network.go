@@ -189,7 +189,7 @@ func (n *Network) require(ctx context.Context, t target.Target) error {
 		e := &lab.Error{What: program + " can't be used", Target: target.RemoteName(t), Command: argv,
 			Output: string(out.Stderr), Err: err, Hints: []string{"install it: " + n.programs[program]}}
 		if own, ok := errors.AsType[*lab.Error](err); ok {
-			e.Err = own.Err // the command is told already
+			e.Err = own.Err // the command is named already
 		}
 		return e
 	}

@@ -79,7 +79,7 @@ func (n *Network) Address(ctx context.Context, pair int, from, to *End) (string,
 			return fields[at], nil
 		}
 	}
-	return "", app.Usage("it is not known by which address "+to.Name+" is to be reached", "name it: --address 10.0.0.7")
+	return "", app.Usage("the address of "+to.Name+" for the load is unknown", "name it: --address 10.0.0.7")
 }
 
 // Assigned says whether the address of a server is the one that it was given when it was made.

@@ -62,7 +62,7 @@ type Stages struct {
 	sharedScratch *runner.SharedScratch
 }
 
-// checkEvents refuses events that can't be carried out, before the first load: the mount that they come upon is made
+// checkEvents refuses events that can't be carried out, before the first load: the mount that they happen to is made
 // stages later.
 func (x *Stages) checkEvents(ctx context.Context) error {
 	for _, u := range x.Options.NFS.Events {
@@ -163,7 +163,7 @@ func (x *Stages) nameMounted() error {
 	o := &x.Options
 	switch {
 	case len(o.Addresses)+len(o.Options)+len(o.Transports) > 0 || o.Path != "":
-		return app.Usage("--mounted is about a mount that is there, so nothing can be said of how it is to be mounted",
+		return app.Usage("--mounted measures an existing mount, so its mount options can't be chosen",
 			"leave out --address, --path, --options and --transport")
 	case (o.Guest == "") != (o.GuestPlace == ""):
 		return app.Usage("--guest and --guest-place belong together", "--guest ssh://vm1 --guest-place /srv")

@@ -81,7 +81,7 @@ func (t *MultiTargetRun) New(ctx context.Context) error {
 }
 
 // SecureAndSnapshot secures the places, and takes down the machines as they are. The first of a fleet is the one that
-// the others are told apart from.
+// the others are compared with.
 func (t *MultiTargetRun) secureAndSnapshot(ctx context.Context) error {
 	ready := func(ctx context.Context, i int, m *experiment.Measurement) error {
 		if i == 0 && m.Machine != nil { // it was the first

@@ -51,7 +51,8 @@ func TryPlacement(ctx context.Context, t target.Target, name, level string, at l
 	if err == nil && out.ExitCode == 0 {
 		return nil
 	}
-	return &lab.Error{What: fmt.Sprintf("%s=%s can't be had", name, level), Target: target.RemoteName(t), Command: argv,
-		Output: strings.TrimSpace(string(out.Stderr)), Err: err,
+	return &lab.Error{What: fmt.Sprintf("%s=%s is not available", name, level), Target: target.RemoteName(t),
+		Command: argv,
+		Output:  strings.TrimSpace(string(out.Stderr)), Err: err,
 		Hints: []string{"taskset is in util-linux, numactl in the package of its name; lscpu shows the CPUs and nodes"}}
 }

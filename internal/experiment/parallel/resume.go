@@ -90,7 +90,7 @@ func (t *MultiTargetRun) checkSamePlace() error {
 	for _, m := range t.Parts {
 		at := m.Location
 		if at.Machine == "" {
-			continue // it can't be told
+			continue // it is unknown
 		}
 		m.Concurrent, last[at.Machine] = last[at.Machine], m
 		if m.Place().Kind == lab.NoPlace {

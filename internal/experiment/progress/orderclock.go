@@ -55,7 +55,7 @@ func (c *OrderClock) Update(e runner.Progress) {
 	}
 }
 
-// Left is how long it takes from now on, where that can be told.
+// Left is how long it takes from now on, where that is known.
 func (c *OrderClock) Left(e runner.Progress) (time.Duration, bool) {
 	return max(0, c.LaterTime) + max(0, e.Left), !c.unknown
 }

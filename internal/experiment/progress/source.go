@@ -9,7 +9,7 @@ import (
 // Source knows how far a run has come.
 type Source interface {
 	Update(runner.Progress)
-	// Left is how long it takes from now on, where that can be told; bound says of what kind that is.
+	// Left is how long it takes from now on, where that is known; bound says of what kind that is.
 	Left(runner.Progress) (time.Duration, bool)
 	BoundText() string
 	// CountText of the repetitions that have ended.

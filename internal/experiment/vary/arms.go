@@ -97,7 +97,7 @@ func (x *Experiment) ablationArms() ([]lab.Arm, error) {
 	return arms, nil
 }
 
-// inArms has every cell in every arm, with the arm's levels of the load. Arms are told from each other in a cell's ID
+// inArms has every cell in every arm, with the arm's levels of the load. Arms are distinguished in a cell's ID
 // after an @.
 func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 	var all []lab.Cell

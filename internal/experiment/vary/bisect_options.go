@@ -151,7 +151,7 @@ func (x *Experiment) chooseOptions() error {
 			return err
 		}
 		if factor.IsKept(x.options.Keep, OptionScheme+g[0]) {
-			return &lab.Error{Kind: lab.Refused, What: OptionScheme + g[0] + " is to be kept, and differs",
+			return &lab.Error{Kind: lab.Refused, What: OptionScheme + g[0] + " must stay (--keep), but differs",
 				Hints: []string{"give it the same value in both configurations"}}
 		}
 		x.choices = append(x.choices, factor.Choice{Scheme: scheme, Name: name, Levels: x.options.Kernels.Levels[i]})

@@ -14,7 +14,7 @@ import (
 	"headroom/internal/unit"
 )
 
-// choose reads the factors as typed, and refuses what is to be kept.
+// choose reads the factors as typed, and refuses what --keep names.
 func (x *Experiment) choose() error {
 	if x.options.Commits != nil {
 		return x.chooseCommits()
@@ -59,7 +59,7 @@ func (x *Experiment) choose() error {
 				"headroom bisect kconfig SUITE --tree DIR --good CONFIG --bad CONFIG")
 		}
 		if factor.IsKept(x.options.Keep, c.Factor()) {
-			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is to be kept, so it can't be varied",
+			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " must stay (--keep), so it can't be varied",
 				Hints: []string{"leave it out, or take it off --keep"}}
 		}
 		x.choices = append(x.choices, c)

@@ -70,7 +70,7 @@ func (x *Experiment) endedAfter(done []plan.Done) string {
 	return fmt.Sprintf("%d of %s", last, prose.Count(x.visits.Last(), "block"))
 }
 
-// schedule is what the progress is told by.
+// schedule is what the progress follows.
 func (x *Experiment) schedule() progress.Source {
 	if x.kind == app.BisectKind {
 		return progress.Counter(func() string {

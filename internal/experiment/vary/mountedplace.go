@@ -31,10 +31,10 @@ func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(fo
 	levels := x.mountLevels()
 	switch {
 	case x.kind != app.SweepKind:
-		return app.Usage(mount.NFSFactor+" is for sweeps: what others hold a level against is what was found, and "+
+		return app.Usage(mount.NFSFactor+" is for sweeps: other experiments compare a level with the state found, and "+
 			"nothing is mounted there", "headroom sweep SUITE --factor '"+mount.NFSFactor+"=…'")
 	case x.options.DryRun.Asked():
-		return app.Usage("where nothing is to be done nothing is mounted, so that nothing is known of the place",
+		return app.Usage("a dry run mounts nothing, so the place can't be inspected",
 			"headroom nfs --dry-run says what that command would mount")
 	case slices.Contains(levels, scheme.Found):
 		return app.Usage(mount.NFSFactor + " has no level that could be found: nothing is mounted there")

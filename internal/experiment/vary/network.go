@@ -44,7 +44,7 @@ func (x *Experiment) networkSuite(args []string) (*suite.Suite, error) {
 			"name its ends with --on client=TARGET and --on server=TARGET")
 	case x.options.Commits != nil:
 		return nil, app.Usage(
-			"commits are told apart by a command that runs what was built, and the suite "+su.Name+" measures a network",
+			"commits are compared by a command that runs what was built, and the suite "+su.Name+" measures a network",
 			"write a suite with exec:, docs/reference/suites.md")
 	case x.options.Destroy != "" || x.options.Sampled != "" || x.options.Writes != "" || x.options.Size != "":
 		return nil, app.Usage("--destroy, --sampled, --max-writes and --size are for storage", "leave them out")

@@ -87,7 +87,7 @@ func (x *Experiment) addPair(p [2]int) {
 // effects are compared within a block; until all are settled.
 func (x *Experiment) pairVisits() *plan.Visits {
 	e := x.Run.Experiment
-	needs := map[string][]string{} // the arms that a pair is held against
+	needs := map[string][]string{} // the arms that a pair is compared with
 	for _, p := range e.Pairs {
 		needs[ablation.PairArm(p[0], p[1])] = append(baselines(), ablation.AloneArm(p[0]), ablation.AloneArm(p[1]))
 	}
@@ -126,6 +126,6 @@ func (x *Experiment) pairsText() string {
 	if x.Run.Experiment.MostPairs == 0 || len(x.Run.Experiment.Pairs) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("where effects do not add up: at most %s of settings beside the baseline, in as many blocks "+
+	return fmt.Sprintf("if effects don't add up: at most %s of settings and the baseline, in as many blocks "+
 		"again", prose.Count(x.Run.Experiment.MostPairs, "pair"))
 }

@@ -84,7 +84,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 }
 
 // openReference begins the measurement of the reference on its target, which may be the one under test where that is
-// not made for it. Where there are many of what is held against it, there are as many of it.
+// not made for it. Where many are compared with it, there are as many of it.
 func (x *Experiment) openReference(ctx context.Context, on string, many int) (*experiment.Measurement, error) {
 	if on == "" {
 		on = app.LocalTarget

@@ -19,7 +19,7 @@ import (
 // Of a search some states can't be measured: a commit doesn't build, a guest doesn't come up with two arguments at
 // once. That is an answer, and the search goes on without them.
 
-// unmeasurable is why an arm can't be measured, where it is the arm's own fault as far as can be told. Empty where
+// unmeasurable is why an arm can't be measured, where it is the arm's own fault as far as is known. Empty where
 // nothing failed, and where a failure has nothing to do with the arm.
 func unmeasurable(r lab.Repetition, err error) string {
 	if e, ok := errors.AsType[*commits.Unbuilt](err); ok {
@@ -68,7 +68,7 @@ func (x *Experiment) tooManyFailed() bool {
 }
 
 // skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
-// nothing to hold the others against, and those that failed just before it are tried again when the search goes on.
+// nothing to compare the others with, and those that failed just before it are tried again when the search goes on.
 func (x *Experiment) skip(ctx context.Context, why string, failed error) error {
 	e := *x.Run.Experiment
 	e.SearchSteps = slices.Clone(e.SearchSteps)

@@ -57,7 +57,7 @@ func (j *Journal) refuseKept(ctx context.Context, s scheme.Setting) error {
 		if k.factor.MatchString(bare) || slices.ContainsFunc(s.Spots, func(spot spot.Spot) bool {
 			return k.spot(spot, resolved[spot.Key()])
 		}) {
-			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s is to be kept", s.Factor,
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s must stay (--keep)", s.Factor,
 				k.text)}
 		}
 	}
@@ -112,7 +112,7 @@ func (j *Journal) restoreKept(ctx context.Context, s *step) error {
 	for i, p := range held {
 		if now[i].Err == nil && !spot.Same(now[i].Value, p.Old) {
 			return &lab.Error{Kind: lab.Refused,
-				What: fmt.Sprintf("%s is not changed: the kernel changes %s along with it, which is to be kept",
+				What: fmt.Sprintf("%s is not changed: the kernel changes %s along with it, which must stay (--keep)",
 					s.Factor, p.Spot), Err: failed[i]}
 		}
 	}

@@ -1,6 +1,6 @@
 package catalogue
 
-// clusterFacts are told by the API of a cluster, of a pod that is measured, its node and its volume.
+// clusterFacts are read from the API of a cluster, of a pod that is measured, its node and its volume.
 func clusterFacts() []Definition {
 	return []Definition{
 		{"cluster.version", Text, "", "version of Kubernetes, of the API server", Setting},

@@ -23,7 +23,7 @@ type energyCounter struct {
 
 // energyCounters are those of the packages, each of which holds its cores and the rest of the chip. Left out are the
 // parts of packages and the whole platform ("psys"), which would count again what packages have counted. Where a
-// package can't be counted there is nothing to be told of the machine. What a processor with a package, its cores and
+// package can't be counted nothing is reported of the machine. What a processor with a package, its cores and
 // the platform shows:
 //
 //	intel-rapl:0    name: package-0  max_energy_range_uj: 262143328850  energy_uj: 65997277274

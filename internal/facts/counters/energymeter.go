@@ -69,7 +69,7 @@ func (m *EnergyMeter) Between(before, after EnergyReading) Spent {
 		after.time.Sub(before.time))}
 }
 
-// minTicks is the least busy time that is told. The kernel cuts each of the five columns off to a tick in both
+// minTicks is the least busy time that is reported. The kernel cuts each of the five columns off to a tick in both
 // readings, so that their sum is off by up to five ticks either way, one or so as a rule: of twenty that is a
 // twentieth, of fewer soon as much as levels differ by.
 const minTicks = 20

@@ -18,7 +18,7 @@ func ValueOf(facts []lab.Fact, key string) string {
 	return ""
 }
 
-// Said is what is known of a thing: "unknown: reason" when it can't be told, "" when there is no such fact.
+// Said is what is known of a thing: "unknown: reason" when it is not known, "" when there is no such fact.
 func Said(facts []lab.Fact, key, thing string) string {
 	for _, f := range facts {
 		if f.Key == key && f.About == thing {

@@ -139,8 +139,8 @@ func FunctionInterrupts(r collect.Reader, address string) []int {
 
 const AffinitySource = "/proc/irq/*/smp_affinity_list"
 
-// Affinities are the CPUs that each of some interrupts may go to, without those that can't be told: an interrupt can be
-// gone by now. There is an error only when none can be told.
+// Affinities are the CPUs that each of some interrupts may go to, without those that are unknown: an interrupt can be
+// gone by now. There is an error only when none is known.
 func Affinities(r collect.Reader, irqs []int) ([]CPUSet, error) {
 	var found []CPUSet
 	var failed error

@@ -28,7 +28,7 @@ func CollectSlab(r collect.Reader, _ collect.Scope) []lab.Fact {
 	entries = entries[:min(len(entries), maxSlabs)]
 	type cache struct {
 		name string
-		err  error // why it can't be told
+		err  error // why it is unknown
 	}
 	caches := collect.Spread(len(entries), func(i int) []cache {
 		on, err := slabDebugged(r, dir+"/"+entries[i].Name())
@@ -65,7 +65,7 @@ func CollectSlab(r collect.Reader, _ collect.Scope) []lab.Fact {
 	return []lab.Fact{collect.Unknown(key, dir, collect.Why(err))}
 }
 
-// slabDebugged says whether any check is on for a cache. The error says that it can't be told; a kernel without
+// slabDebugged says whether any check is on for a cache. The error says that it is unknown; a kernel without
 // SLUB_DEBUG has none of the files, and none of the checks.
 func slabDebugged(r collect.Reader, dir string) (bool, error) {
 	for _, attribute := range []string{"sanity_checks", "red_zone", "poison", "store_user"} {

@@ -15,7 +15,7 @@ import (
 // Ports are those of one end of a network's tests.
 type Ports struct {
 	// Expected are the ports that the tests should take: one, or of a route with several next hops one for each; none
-	// where that can't be told. Address is the address of them or the one that they lead to.
+	// where that is unknown. Address is the address of them or the one that they lead to.
 	Expected []string
 	Address  string
 	// Over are ports by those that lie on them, directly or not.

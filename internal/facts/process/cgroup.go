@@ -118,7 +118,7 @@ func findGroup(r collect.Reader, mounts []collect.Mount, groups map[string]strin
 			continue
 		}
 		dir := m.Point
-		// In a container the mount shows only a part of the hierarchy, and the group's path may be told from its real
+		// In a container the mount shows only a part of the hierarchy, and the group's path may be known from its real
 		// root.
 		if rest, ok := strings.CutPrefix(own, m.Root); ok && m.Root != "/" {
 			dir = path.Join(m.Point, rest)

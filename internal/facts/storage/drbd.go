@@ -167,7 +167,7 @@ func drbd(name string, replicas map[int]replica, source, reason string) []lab.Fa
 		case err != nil || !ok:
 			facts = append(facts, collect.Unknown(f.key, source, reason))
 		case f.value == "":
-			facts = append(facts, collect.Unknown(f.key, source, "it has no peer, or nothing was told of it"))
+			facts = append(facts, collect.Unknown(f.key, source, "it has no peer, or drbd reports nothing about it"))
 		default:
 			facts = append(facts, collect.Known(f.key, f.value, source))
 		}

@@ -24,7 +24,7 @@ type inventory struct {
 
 type blockDevice struct {
 	layer
-	// path is its folder in /sys/devices, without links; empty when it can't be told.
+	// path is its folder in /sys/devices, without links; empty when it is unknown.
 	path string
 	// paths are the hidden devices of a multipath NVMe namespace, one for each controller.
 	paths []string

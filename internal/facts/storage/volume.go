@@ -185,7 +185,7 @@ func (s Stack) md(name string) []lab.Fact {
 	return facts
 }
 
-// dmOutput is what dmsetup told of all devices, or why it did not.
+// dmOutput is what dmsetup printed of all devices, or why it did not.
 type dmOutput struct {
 	targets        map[string][]dmTarget
 	source, reason string
@@ -202,7 +202,7 @@ func (s Stack) dmTargets(in collect.Scope, command []string) dmOutput {
 	return a
 }
 
-// of is what was told of one device.
+// of is what was printed of one device.
 func (a dmOutput) of(name string) (targets []dmTarget, reason string) {
 	if a.reason != "" {
 		return nil, a.reason

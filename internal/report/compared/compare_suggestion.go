@@ -95,8 +95,8 @@ func undecidedBySpread(c *compare.ComparedMetric) bool {
 	return c.Verdict == compare.Undecided && c.Suggests == nil && c.Smallest > 0
 }
 
-// undecidedText says of several rows at once what would have shown, and how many repetitions the first of them takes;
-// empty for one or two, which have a line each.
+// undecidedText says of several rows at once which changes were detectable, and how many repetitions the first of them
+// takes; empty for one or two, which have a line each.
 func undecidedText(rows []*compare.ComparedMetric) string {
 	const few = 2
 	var least, most *compare.ComparedMetric
@@ -119,11 +119,11 @@ func undecidedText(rows []*compare.ComparedMetric) string {
 	if n <= few {
 		return ""
 	}
-	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) would have shown", n,
+	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) were detectable", n,
 		unit.RoundPercent(least.Smallest), least.Job, unit.RoundPercent(most.Smallest), most.Job)
 	if fewest > 0 {
-		text += fmt.Sprintf("; at least %s would tell %s", prose.Count(fewest, "more repetition"),
-			unit.RoundPercent(least.Margin))
+		text += fmt.Sprintf("; %s takes at least %s", unit.RoundPercent(least.Margin),
+			prose.Count(fewest, "more repetition"))
 	}
 	return text
 }

@@ -137,7 +137,7 @@ func mapText(m map[string]string) string {
 	return b.String()
 }
 
-// compareReading says how the numbers are to be read.
+// compareReading says how to read the numbers.
 func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []string {
 	var lines []string
 	per := map[string]bool{}

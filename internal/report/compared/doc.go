@@ -1,3 +1,3 @@
-// Package compared makes documents of what is held against something else: of runs compared with a base, of a suite
-// over time, of results beside published ones, and of these.
+// Package compared makes documents of comparisons: of runs compared with a base, of a suite
+// over time, of results with published ones, and of these.
 package compared

@@ -236,13 +236,13 @@ func (h historyText) next() []document.Block {
 		if h.s.Place.Path != "" {
 			again += " " + lab.ShellQuote([]string{h.s.Place.Path})
 		}
-		blocks = append(blocks, document.Command{What: "more runs would tell", Text: again})
+		blocks = append(blocks, document.Command{What: "more runs needed", Text: again})
 	case none: // where the file of a suite is, its runs don't say
 		blocks = append(blocks, document.Sentence{Role: document.Detail,
-			Text: "more runs would tell: measure " + prose.Join(h.Suite, h.s.Place.Path) + " again"})
+			Text: "more runs needed: measure " + prose.Join(h.Suite, h.s.Place.Path) + " again"})
 	case most > 0:
 		blocks = append(blocks, document.Sentence{Role: document.Detail,
-			Text: fmt.Sprintf("with --margin %s it could have been told; steadier runs make do with less",
+			Text: fmt.Sprintf("--margin %s would have been enough; steadier runs allow a smaller one",
 				unit.Percent(most))})
 	}
 	return blocks

@@ -77,10 +77,10 @@ func metricCell(metric string, v float64) document.Cell {
 	return document.Cell{Text: unit.Value(u, v), Value: &v, Unit: string(u)}
 }
 
-// Standings says how a run that is called by a name stands beside published results: each with its grade, which
+// Standings says how a run that is called by a name compares with published results: each with its grade, which
 // comes before the ratio, and with what speaks against a better one.
 func Standings(d reference.RunStandings, name string) document.Document {
-	out := document.Document{Title: "Run " + name + " beside published results",
+	out := document.Document{Title: "Run " + name + " compared with published results",
 		Blocks: []document.Block{document.Sentence{Role: document.Answer, Text: standingsSentence(d, name)}}}
 	plots := document.Plots{Reading: "Right of the line is more than was published. Of grey points only the order of " +
 		"magnitude counts, and hollow ones are doubtful."}

@@ -22,7 +22,7 @@ type DiagnosisOptions struct {
 
 func (o DiagnosisOptions) shortens(f rule.Finding) bool { return f.Severity == rule.Low && !o.Full }
 
-// Diagnosis says how many findings there are, then what was found, the worst first; then what can't be told.
+// Diagnosis says how many findings there are, then what was found, the worst first; then what is undetermined.
 func Diagnosis(d diagnosis.Document, o DiagnosisOptions) document.Document {
 	out := document.Document{Title: "Diagnosis of " + d.Target, Blocks: doctorAnswer(d.Report)}
 	var found findings
@@ -32,7 +32,8 @@ func Diagnosis(d diagnosis.Document, o DiagnosisOptions) document.Document {
 		}
 	}
 	out.Blocks = append(out.Blocks, found.blocks()...)
-	out.Blocks = append(out.Blocks, untoldBlocks(untoldIn([]string{""}, []*rule.Report{&d.Report}), nil, o)...)
+	out.Blocks = append(out.Blocks, undeterminedBlocks(undeterminedIn([]string{""}, []*rule.Report{&d.Report}), nil,
+		o)...)
 	for _, v := range []rule.Verdict{rule.Clear, rule.NotApplicable} {
 		out.Blocks = append(out.Blocks, otherRules(d.Report, v)...)
 	}

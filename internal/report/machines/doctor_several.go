@@ -16,7 +16,7 @@ import (
 )
 
 // Diagnoses has each finding once, with the machines that it is on; then by what a few of them are not like
-// the others; then what can't be told.
+// the others; then what is undetermined.
 func Diagnoses(d diagnosis.Several, o DiagnosisOptions) document.Document {
 	known := d.Known()
 	out := document.Document{Title: "Diagnosis of " + prose.Count(len(d.Machines), "machine"), Blocks: severalAnswer(d)}
@@ -42,7 +42,7 @@ func Diagnoses(d diagnosis.Several, o DiagnosisOptions) document.Document {
 	add(found.blocks()...)
 	add(unlikeBlocks(d.Deviations, o)...)
 	names, reports := d.Reports()
-	add(untoldBlocks(untoldIn(names, reports), known, o)...)
+	add(undeterminedBlocks(undeterminedIn(names, reports), known, o)...)
 	for _, v := range []rule.Verdict{rule.Clear, rule.NotApplicable} {
 		add(otherRules(d.OnAll(v), v)...)
 	}
@@ -93,7 +93,7 @@ func sharedEvidence(s rule.Shared) document.Part {
 		}
 		readings[at].on = append(readings[at].on, s.On[i])
 	}
-	const most = 4 // that are told
+	const most = 4 // that are listed
 	part := document.Part{Name: "read", Obvious: true}
 	left := len(s.On)
 	for i, r := range readings {

@@ -119,7 +119,7 @@ func eventText(load summary.EventLoad, u lab.Event, h lab.Occurrence, f outage.F
 	}
 	text := strings.Join(parts, "; ") + "."
 	if len(load.Errors) > 0 {
-		text += " The load told of errors: " + load.Errors[0] + "."
+		text += " The load reported errors: " + load.Errors[0] + "."
 	}
 	return text
 }
@@ -156,7 +156,7 @@ func levelText(l outage.Level) string {
 	return fmt.Sprintf("%s (%s to %s)", unit.Percent(l.Center), unit.Percent(l.Lo), unit.Percent(l.Hi))
 }
 
-// eventPlots are the rates that events came upon, in their fine steps, each with what happened when.
+// eventPlots are the rates during events, in their fine steps, each with what happened when.
 func eventPlots(s *summary.Run, c *summary.Cell, name string) []document.Plot {
 	if s.Events == nil {
 		return nil
@@ -186,6 +186,6 @@ func eventPlots(s *summary.Run, c *summary.Cell, name string) []document.Plot {
 		return nil
 	}
 	p.Y.Title = report.MetricTitle(strings.TrimPrefix(metric, "all."), false)
-	p.Note, p.Marks = "the rate while the events came upon it, "+prose.Count(drawn.N, "repetition"), marks
+	p.Note, p.Marks = "the rate during the events, "+prose.Count(drawn.N, "repetition"), marks
 	return []document.Plot{p}
 }

@@ -6,7 +6,7 @@ import (
 	"headroom/internal/summary"
 )
 
-// maxOutliers is how many are told in words.
+// maxOutliers is how many are described in words.
 const maxOutliers = 10
 
 // outlierTexts say which targets are not like the others.

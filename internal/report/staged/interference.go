@@ -68,7 +68,7 @@ func keptTable(d *interference.Document, all []report.Mark) []document.Block {
 	const title = "What each keeps of what it does alone"
 	t := document.Table{Name: title, Columns: []document.Column{{Title: "load", Kind: document.Words},
 		{Title: "alone", Kind: document.Number}}}
-	columns := besideColumns(d)
+	columns := withColumns(d)
 	for i, c := range columns {
 		// Where there is no room intervals go first, then the others one by one; what is beside all of them stays.
 		column := document.Column{Title: c.title, Kind: document.Number, Drop: 1 + i, DropInterval: 1 + len(columns) +
@@ -100,16 +100,16 @@ func keptTable(d *interference.Document, all []report.Mark) []document.Block {
 	return []document.Block{document.Heading{Text: title}, t}
 }
 
-// besideColumn is a column of the table of what is kept.
-type besideColumn struct {
+// withColumn is a column of the table of what is kept.
+type withColumn struct {
 	title string
 	// with is the combination in which a group is measured beside what the column stands for; -1 for none.
 	with func(group int) int
 }
 
-// besideColumns are the columns: each group, and all others where there are more than one.
-func besideColumns(d *interference.Document) []besideColumn {
-	var list []besideColumn
+// withColumns are the columns: each group, and all others where there are more than one.
+func withColumns(d *interference.Document) []withColumn {
+	var list []withColumn
 	find := func(groups []int) int {
 		slices.Sort(groups)
 		return slices.IndexFunc(d.Combinations, func(t interference.CombinationResult) bool {
@@ -117,7 +117,7 @@ func besideColumns(d *interference.Document) []besideColumn {
 		})
 	}
 	for other, group := range d.Groups {
-		list = append(list, besideColumn{"beside " + group.Name, func(g int) int {
+		list = append(list, withColumn{"with " + group.Name, func(g int) int {
 			if g == other {
 				return -1
 			}
@@ -125,7 +125,7 @@ func besideColumns(d *interference.Document) []besideColumn {
 		}})
 	}
 	if len(d.Groups) > 2 {
-		list = append(list, besideColumn{"beside all", func(int) int { return len(d.Combinations) - 1 }})
+		list = append(list, withColumn{"with all", func(int) int { return len(d.Combinations) - 1 }})
 	}
 	return list
 }
@@ -167,10 +167,10 @@ func keptCell(k interference.Kept) document.Cell {
 	return c
 }
 
-// interferenceReading says how the tables are to be read.
+// interferenceReading says how to read the tables.
 func interferenceReading(d *interference.Document) string {
-	return fmt.Sprintf("Kept is the rate beside others as a share of the same one alone in the same pass. Who loses "+
-		"does more than %g%% less for sure; all %s of %d passes hold together with %s. Rates are those of the "+
+	return fmt.Sprintf("Kept is the rate together with others, as a share of the rate alone in the same pass. A load "+
+		"that loses is more than %g%% slower; all %s of %d passes hold together with %s. Rates are those of the "+
 		"seconds in which all were running.", 100*d.Margin, prose.Count(d.Claims, "verdict"), d.Passes,
 		report.Confidence(1-d.Alpha))
 }

@@ -239,7 +239,7 @@ func sharedMarks(d *ladder.Document, load int) []string {
 	return codes
 }
 
-// ladderReading says how the table is to be read.
+// ladderReading says how to read the table.
 func ladderReading(d *ladder.Document) string {
 	promised := "of drives their equals, of several together the sum of each alone, of what lies over them the rung " +
 		"below with as many jobs"
@@ -301,7 +301,7 @@ func tuningRuns(d *ladder.Document) []document.Block {
 			text += "; " + strings.Join(t.Changed, "; ")
 		}
 		if t.Forbidden != "" {
-			text += "; not allowed, since " + t.Forbidden + " is to be kept"
+			text += "; not allowed, since " + t.Forbidden + " must stay (--keep)"
 		}
 		list.Items = append(list.Items, document.Item{Text: text})
 	}

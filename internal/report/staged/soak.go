@@ -219,7 +219,7 @@ func soakSteps(d *soak.Document) document.Table {
 	return t
 }
 
-// soakReading says how the result is to be read.
+// soakReading says how to read the result.
 func soakReading(d *soak.Document) string {
 	return fmt.Sprintf("The first quarter of the rounds is compared with the last; a change within %g%% counts as "+
 		"none, and all verdicts hold together with %s. Steps are proved changes of more than that from one round to "+

@@ -108,7 +108,7 @@ func stagesTable(d *stages.Document, all []report.Mark) document.Table {
 	return t
 }
 
-// stagesOf are the stages that others are held against.
+// stagesOf are the stages that others are compared with.
 func stagesOf(d *stages.Document) []string {
 	var of []string
 	for _, a := range d.Against {
@@ -190,6 +190,6 @@ func publishedTable(d *stages.Document, number int, all []report.Mark) []documen
 		t.Rows = append(t.Rows, document.Row{Cells: cells})
 	}
 	return []document.Block{document.Heading{Text: fmt.Sprintf("%s, %s: %d agree to their last digit with what was "+
-		"measured, %d with the rounded figures beside them, %d with neither", title, prose.Count(figures, "figure"),
+		"measured, %d with the rounded figures in the same table, %d with neither", title, prose.Count(figures, "figure"),
 		same[stages.Measured], same[stages.Derived], same[stages.Differs]+same[stages.Unknown])}, t}
 }

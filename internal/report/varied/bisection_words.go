@@ -312,6 +312,6 @@ func (t bisectionText) shares() []string {
 const explainsAll = 0.9
 
 func (t bisectionText) reading() string {
-	return "Intervals hold with 95%. Percentages beside a setting are the probability that it is a culprit, after " +
+	return "Intervals hold with 95%. A percentage next to a setting is the probability that it is a culprit, after " +
 		"all measurements up to there; an answer that is likely is proved by measurements of its own."
 }

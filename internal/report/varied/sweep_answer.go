@@ -60,7 +60,7 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	}
 	text := fmt.Sprintf("%s: %s is best", c.Title, setting(d, c.Best))
 	if others := c.BestSet[1:]; len(others) > 0 {
-		text += ", not told from " + prose.List(others)
+		text += ", tied with " + prose.List(others)
 	}
 	if c.Gain != nil && c.Top != d.Baseline {
 		text += fmt.Sprintf("; %s over %s", gainOf(c.Gain), d.Baseline)
@@ -145,7 +145,7 @@ func choiceAnswer(d *sweep.Document) string {
 			d.Baseline)
 	}
 	if len(r.Set) > 1 {
-		text += "; not told from " + prose.List(without(r.Set, r.Level))
+		text += "; tied with " + prose.List(without(r.Set, r.Level))
 	}
 	return text
 }

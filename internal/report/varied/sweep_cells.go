@@ -185,8 +185,8 @@ func ratioBounds(r *sweep.Ratio) string {
 	return "[" + report.SignedPercent(*r.Lo, true) + ", " + report.SignedPercent(*r.Hi, true) + "]"
 }
 
-// notTold is the sign of a load of which no level is told from another: "=" where that is proved; empty where one is.
-func notTold(c *sweep.Cell) string {
+// tiedSign is the sign of a load whose levels are not distinguishable: "=" where that is proved; empty where one is.
+func tiedSign(c *sweep.Cell) string {
 	switch {
 	case c.Distinguishable:
 		return ""
@@ -196,13 +196,13 @@ func notTold(c *sweep.Cell) string {
 	return "·"
 }
 
-// bestLevels names the best level, and what can't be told from it: "4 or 8"; "~4" by the means alone.
+// bestLevels names the best level, and what tied with it: "4 or 8"; "~4" by the means alone.
 func bestLevels(d *sweep.Document, c *sweep.Cell) string {
 	switch {
 	case d.MeansOnly:
 		return meanSign + c.Top
-	case notTold(c) != "":
-		return notTold(c)
+	case tiedSign(c) != "":
+		return tiedSign(c)
 	case len(c.BestSet) > 1:
 		return c.Best + " or " + strings.Join(c.BestSet[1:], ", ")
 	}
@@ -215,8 +215,8 @@ func enoughText(d *sweep.Document, c *sweep.Cell) string {
 	switch {
 	case d.MeansOnly:
 		return meanSign + text
-	case notTold(c) != "":
-		return notTold(c)
+	case tiedSign(c) != "":
+		return tiedSign(c)
 	case c.SmallestBetween != (sweep.Between{From: text, To: text}):
 		return text + "?"
 	}
@@ -242,7 +242,7 @@ func betweenLevels(b sweep.Between) string {
 	return b.From + " to " + b.To
 }
 
-// gainText is the gain of the best level, or the sign for what is not told.
+// gainText is the gain of the best level, or the sign for an undetermined one.
 func gainText(d *sweep.Document, c *sweep.Cell) string {
 	switch {
 	case c.Gain == nil:

@@ -19,7 +19,7 @@ func groupTable(d *sweep.Document) []document.Block {
 	t := document.Table{Name: "parts", Columns: []document.Column{
 		{Title: "loads", Kind: document.Words},
 		{Title: "level", Kind: document.Verdict},
-		{Title: "not told from", Kind: document.Verdict, Drop: 3, Optional: true},
+		{Title: "tied with", Kind: document.Verdict, Drop: 3, Optional: true},
 		{Title: "at worst", Kind: document.Number, DropInterval: 2},
 		{Title: "over " + d.Baseline, Kind: document.Number, Drop: 1, DropInterval: 4, Optional: true},
 	}}
@@ -54,7 +54,7 @@ func sweepValue(param, value string) string {
 	return value
 }
 
-// choiceLevel is the best single choice, or the sign for what is not told.
+// choiceLevel is the best single choice, or the sign for an undetermined one.
 func choiceLevel(d *sweep.Document, r *sweep.Recommended) string {
 	switch {
 	case d.MeansOnly:

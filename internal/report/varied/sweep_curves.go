@@ -35,7 +35,7 @@ func curveAnswer(d *sweep.Document, c *sweep.Curve) string {
 		if !k.Distinguishable {
 			text = "no clear knee"
 		} else if len(k.Set) > 1 {
-			text += ", not told from " + prose.List(without(k.Set, k.Level))
+			text += ", tied with " + prose.List(without(k.Set, k.Level))
 		}
 		parts = append(parts, text)
 	}

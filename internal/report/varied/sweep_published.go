@@ -24,7 +24,8 @@ func publishedText(d *sweep.Document) []string {
 		return []string{fmt.Sprintf("%s has no load in common with these: none does the same in blocks of the same "+
 			"size, as deep, in as many jobs", p.Source)}
 	}
-	text := fmt.Sprintf("beside %s, of another machine: %s in common", p.Source, prose.Count(len(p.Loads), "load"))
+	text := fmt.Sprintf("compared with %s, of another machine: %s in common", p.Source,
+		prose.Count(len(p.Loads), "load"))
 	counts := map[string]int{}
 	for _, l := range p.Loads {
 		counts[l.Agrees]++

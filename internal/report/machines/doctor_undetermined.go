@@ -11,8 +11,8 @@ import (
 	"headroom/internal/rule"
 )
 
-// untold is what can't be told for one reason: rules, and the machines where they are asked in vain.
-type untold struct {
+// undetermined are rules without an answer for one reason, and the machines where they have none.
+type undetermined struct {
 	why       string
 	rules, on []string
 }
@@ -20,10 +20,10 @@ type untold struct {
 // notCollected is the reason for facts that a snapshot does not have at all: one line is enough for all of them.
 const notCollected = "not collected"
 
-// untoldIn puts together what can't be told by what would have to be read, because one closed file keeps several rules
-// silent. Machines have names; nil is the report of one that could not be read.
-func untoldIn(names []string, reports []*rule.Report) []untold {
-	var rows []untold
+// undeterminedIn groups rules without an answer by what would have to be read, because one closed file keeps several
+// rules silent. Machines have names; nil is the report of one that could not be read.
+func undeterminedIn(names []string, reports []*rule.Report) []undetermined {
+	var rows []undetermined
 	for i, r := range reports {
 		if r == nil {
 			continue
@@ -33,9 +33,9 @@ func untoldIn(names []string, reports []*rule.Report) []untold {
 				continue
 			}
 			why := whyUnknown(f)
-			at := slices.IndexFunc(rows, func(u untold) bool { return u.why == why })
+			at := slices.IndexFunc(rows, func(u undetermined) bool { return u.why == why })
 			if at < 0 {
-				at, rows = len(rows), append(rows, untold{why: why})
+				at, rows = len(rows), append(rows, undetermined{why: why})
 			}
 			u := &rows[at]
 			if !slices.Contains(u.rules, f.Rule) {
@@ -59,8 +59,8 @@ func whyUnknown(f rule.Finding) string {
 	return f.Missing[0].Fact + ": " + f.Missing[0].Reason
 }
 
-// untoldBlocks are what can't be told: of several machines, of which all are given, with those it can't be told of.
-func untoldBlocks(rows []untold, of []string, o DiagnosisOptions) []document.Block {
+// undeterminedBlocks list what is undetermined: with several machines, all of which are given, also on which of them.
+func undeterminedBlocks(rows []undetermined, of []string, o DiagnosisOptions) []document.Block {
 	const most = 8 // rules that wait for one fact before they are counted
 	if len(rows) == 0 {
 		return nil
