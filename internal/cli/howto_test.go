@@ -100,13 +100,15 @@ func (h howto) follow(t *testing.T) (printed []string) {
 	return printed
 }
 
-// The commands about the NFS report's own page print what stands below them.
-func TestHowToReadAReportOnNFS(t *testing.T) {
+// The commands about what the reports themselves published print what stands below them.
+func TestHowTosOfReports(t *testing.T) {
 	t.Chdir("../..")
-	store := t.TempDir()
-	howto{page: "docs/howto/nfs-report.md", exact: true, run: func(t *testing.T, line string) string {
-		return regexp.MustCompile(`(--show )[0-9A-Z]{4,}`).ReplaceAllString(printedBy(t, store, line), "${1}8JT9")
-	}}.follow(t)
+	for _, name := range []string{"nfs-report", "slow-system", "all-ports"} {
+		store := t.TempDir()
+		howto{page: "docs/howto/" + name + ".md", exact: true, run: func(t *testing.T, line string) string {
+			return regexp.MustCompile(`(--show )[0-9A-Z]{4,}`).ReplaceAllString(printedBy(t, store, line), "${1}8JT9")
+		}}.follow(t)
+	}
 }
 
 // The commands of the docs are ones that headroom has, flags and all.
