@@ -27,7 +27,7 @@ import (
 // The searches between two real kernels are simulated: which of some 3,000 options that differ between their
 // configurations costs the performance? A mixture is a kernel that must be built, so kernels are counted, those beside
 // the two that are there; and boots, since each kernel is measured several times. `go test` makes a few searches of
-// each kind; scripts/bench makes 200 (HEADROOM_SEARCHES), for the figures that docs/howto/bisect.md quotes.
+// each kind; scripts/bench makes 200 (HEADROOM_SEARCHES), for the figures that docs/explanation/culprits.md quotes.
 
 // build is how many boots with their measurements take as long as building a kernel.
 const build = 10

@@ -18,7 +18,7 @@ import (
 )
 
 // The simulations ask whether searches find what was planted, and how soon. `go test` runs a few of each kind;
-// scripts/bench runs 400 a row (HEADROOM_SEARCHES), for the figures that docs/howto/bisect.md quotes.
+// scripts/bench runs 400 a row (HEADROOM_SEARCHES), for the figures that docs/explanation/culprits.md quotes.
 
 // searches of every row in the benchmark.
 func searches() int {
