@@ -33,7 +33,7 @@ func checkGuests(p *app.App, names []string) error {
 	for i, name := range names {
 		if kind := p.AllKinds().Of(name); kind == nil || kind.Disks == nil {
 			return app.Usage(fmt.Sprintf("--guest %s is no guest that could be started", name),
-				"write --guest qemu:FILE; docs/howto/guests.md says what is in the file")
+				"write --guest qemu:FILE; docs/reference/targets.md says what is in the file")
 		}
 		if slices.Contains(names[:i], name) {
 			return app.Usage("--guest " + name + " stands twice")

@@ -1,6 +1,8 @@
 package podname
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -184,4 +186,27 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: %+v", name, o.Volume)
 		}
 	})
+}
+
+// The docs have all options.
+func TestOptionsInTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/reference/targets.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, machines, found := strings.Cut(string(page), "\n## KubeVirt machines\n")
+	if !found {
+		t.Fatal("docs/reference/targets.md has no machines")
+	}
+	for _, c := range []struct {
+		known []option
+		text  string
+	}{{list(), pods}, {machineList(), machines}} {
+		for _, o := range c.known {
+			// replica names one of count pods in saved runs
+			if o.name != "replica" && !regexp.MustCompile("`"+o.name+"[=`]").MatchString(c.text) {
+				t.Errorf("docs/reference/targets.md has no option %s", o.name)
+			}
+		}
+	}
 }
