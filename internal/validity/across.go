@@ -22,9 +22,9 @@ func acrossChecks() []Check {
 			Title:  "The machine is emulated",
 			Run:    emulatedGuest,
 			Taints: "nothing",
-			When:   "a target's CPU is QEMU's own (TCG), as without KVM",
-			Do:     "compare levels of this guest only; measure with KVM or on hardware for rates that mean something",
-			Source: "tried with QEMU 7.2: 6,000 to 7,500 random reads a second",
+			When:   "a target's CPU is QEMU's own (TCG)",
+			Do:     "compare levels of this guest only; use KVM or hardware for real rates",
+			Source: "tried with QEMU 7.2",
 		},
 		{
 			Code:   "effect-not-verified",
@@ -32,10 +32,8 @@ func acrossChecks() []Check {
 			Title:  "Unknown whether a setting is in effect",
 			Run:    effectNotVerified,
 			Taints: "nothing: without a difference, the setting may not be in effect",
-			When: "neither /proc, /sys nor the kernel's log shows the effect of a boot argument. An argument seen " +
-				"to have none ends the run",
-			Do: "check its spelling, and whether this kernel has it; a measured difference shows that it is in " +
-				"effect",
+			When:   "nothing in /proc, /sys or the kernel's log shows what a boot argument does",
+			Do:     "check its spelling, and whether the kernel has it; a measured difference proves it",
 			Source: "docs/howto/boot.md",
 		},
 		{
@@ -54,10 +52,10 @@ func acrossChecks() []Check {
 			Title:  "Repetitions differ widely",
 			Run:    wide,
 			Taints: "IOPS and bandwidth; for a command the deciding metric",
-			When: fmt.Sprintf("the interval of at least %d repetitions is wider than ±%s", enoughRepetitions,
+			When: fmt.Sprintf("the interval of %d repetitions or more is wider than ±%s", enoughRepetitions,
 				unit.Percent(wideInterval)),
 			Do:     "find out what differs, or repeat",
-			Source: "k8s-netperf #78: 1142 to 8790 Mb/s from three samples",
+			Source: "k8s-netperf #78",
 		},
 		{
 			Code:   "few-operations",
@@ -65,7 +63,7 @@ func acrossChecks() []Check {
 			Title:  "Too few I/Os for a percentile",
 			Run:    fewOperations,
 			Taints: "those percentiles",
-			When:   "less than one I/O of all repetitions lies beyond the percentile: p99.99 needs 10,000",
+			When:   "less than one I/O lies beyond the percentile: p99.99 needs 10,000",
 			Do:     "run longer",
 			Source: "order statistics",
 		},
@@ -75,11 +73,11 @@ func acrossChecks() []Check {
 			Title:  "The order of the tests matters",
 			Run:    positionEffect,
 			Taints: "everything",
-			When: fmt.Sprintf("a cell is at least %s faster or slower after a certain other one; or all cells are "+
-				"when first in a pass, in the first pass or after writes with P < %.2g over all questions, and %d "+
-				"repetitions with and without", unit.Percent(orderEffect), orderAlpha, orderTwice),
+			When: fmt.Sprintf("a cell is %s faster or slower after another one; or all cells are in the first "+
+				"pass, first in a pass, or after writes (P < %.2g, %d repetitions of each kind)",
+				unit.Percent(orderEffect), orderAlpha, orderTwice),
 			Do:     "compare in the same order only",
-			Source: "a comment on the Talos report: reads ran three times as fast when two tests changed places",
+			Source: "the Talos report's comments: swapped tests, three times the speed",
 		},
 		{
 			Code:   "fresh-layout",
@@ -87,11 +85,10 @@ func acrossChecks() []Check {
 			Title:  "The first load on freshly written data",
 			Run:    freshLayout,
 			Taints: "everything; reads where there is one repetition",
-			When: fmt.Sprintf("the repetition within %.0f minutes of a layout is %s faster than later ones of its "+
-				"cell, or the only one of a cell that reads", math.Round(freshFor.Minutes()),
-				unit.Percent(orderEffect)),
+			When: fmt.Sprintf("the repetition within %.0f minutes of a layout is %s faster than later ones, or the "+
+				"only one that reads", math.Round(freshFor.Minutes()), unit.Percent(orderEffect)),
 			Do:     "leave it out, or put an uncounted load first",
-			Source: "a comment on the Talos report: reads ran three times as fast right after the layout",
+			Source: "the Talos report's comments",
 		},
 	}
 }

@@ -15,11 +15,11 @@ func cacheChecks() []Check {
 			Title:      "Read from holes or blocks that were never written",
 			Repetition: neverWritten,
 			Taints:     "reads",
-			When: fmt.Sprintf("the device was discarded and not filled; create_on_open=1; the layout covers %s "+
-				"of what the load may read; or the disk did %s of direct reads of a file of unknown layout",
-				below(wroteAll), below(reachedShare)),
-			Do:     "fill the device, or write the whole file, before reading",
-			Source: "fio #719, #1473; benchmark-operator #627, #381",
+			When: fmt.Sprintf("the device was discarded, not filled; create_on_open=1; the layout covers %s of "+
+				"what is read; or the disk did %s of direct reads of an unknown file", below(wroteAll),
+				below(reachedShare)),
+			Do:     "fill the device, or write the whole file first",
+			Source: "fio #719, #1473; benchmark-operator #381",
 		},
 		{
 			Code:       "page-cache",
@@ -27,10 +27,9 @@ func cacheChecks() []Check {
 			Title:      "This machine's memory answered reads",
 			Repetition: pageCache,
 			Taints:     "reads",
-			When: fmt.Sprintf("reads are buffered, and the disk or NFS server read %s of what fio read, apart "+
-				"from the ramp", below(reachedShare)),
-			Do:     "set direct=1, or use a file of twice the memory",
-			Source: "fio's HOWTO, invalidate; pbench #647",
+			When:       fmt.Sprintf("of buffered reads, the disk or NFS server did %s", below(reachedShare)),
+			Do:         "set direct=1, or use a file of twice the memory",
+			Source:     "fio's HOWTO, invalidate; pbench #647",
 		},
 		{
 			Code:       "direct-not-honoured",
@@ -38,10 +37,10 @@ func cacheChecks() []Check {
 			Title:      "O_DIRECT was asked for and not honoured",
 			Repetition: directNotHonoured,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("with direct=1 on a file that is written in full, the disk moved %s of what fio "+
-				"moved; or ZFS on unknown disks", below(reachedShare)),
+			When: fmt.Sprintf("with direct=1 on a written file, the disk moved %s of fio's bytes; or ZFS on "+
+				"unknown disks", below(reachedShare)),
 			Do:     "measure on another file system, or on the device",
-			Source: "fio #642; KDiskMark #122, #148",
+			Source: "fio #642; KDiskMark #122",
 		},
 		{
 			Code:       "memory-backed",
@@ -49,10 +48,9 @@ func cacheChecks() []Check {
 			Title:      "The place lies in memory",
 			Repetition: memoryBacked,
 			Taints:     "everything",
-			When: "the file system is tmpfs, ramfs or hugetlbfs, or every disk below is a RAM disk, zram or " +
-				"null_blk",
-			Do:     "choose a directory on a disk",
-			Source: "phoronix-test-suite, which refuses disk tests there",
+			When:       "tmpfs, ramfs, hugetlbfs; or all disks below are RAM disks, zram or null_blk",
+			Do:         "choose a directory on a disk",
+			Source:     "phoronix-test-suite",
 		},
 		{
 			Code:       "server-cache",
@@ -60,10 +58,10 @@ func cacheChecks() []Check {
 			Title:      "The server's memory may have answered reads",
 			Repetition: serverCache,
 			Taints:     "reads",
-			When: fmt.Sprintf("over a network file system, 9p or virtiofs, the load reads less than %d times "+
-				"this machine's memory", memoryFactor),
+			When: fmt.Sprintf("a network file system, 9p or virtiofs, and reads of less than %d times this "+
+				"machine's memory", memoryFactor),
 			Do:     "use more data than twice the server's memory",
-			Source: "benchmark-operator #325: 35 times too fast; pbench #647",
+			Source: "benchmark-operator #325; pbench #647",
 		},
 		{
 			Code:       "small-file",
@@ -71,8 +69,8 @@ func cacheChecks() []Check {
 			Title:      "Buffered I/O on data that fits into memory",
 			Repetition: smallFile,
 			Taints:     "the directions concerned",
-			When: fmt.Sprintf("without direct=1 there is less data than %d times the memory, and counters do "+
-				"not show that the disk moved %s of it", memoryFactor, unit.Percent(reachedShare)),
+			When: fmt.Sprintf("without direct=1, data are less than %d times the memory, and the disk's "+
+				"counters don't show %s of them", memoryFactor, unit.Percent(reachedShare)),
 			Do:     "set direct=1, or use more data",
 			Source: "kbench's README",
 		},
@@ -83,8 +81,8 @@ func cacheChecks() []Check {
 			Repetition: implausiblyFast,
 			Taints:     "reads",
 			When:       fmt.Sprintf("direct random reads at depth 1 have a median below %s", unit.Latency(fastestRead)),
-			Do:         "check the virtual disk's cache mode, and whether the blocks were written",
-			Source:     "latency of the fastest drives sold",
+			Do:         "check the virtual disk's cache mode, and whether blocks were written",
+			Source:     "the fastest drives sold",
 		},
 	}
 }

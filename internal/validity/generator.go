@@ -20,10 +20,10 @@ func generatorChecks() []Check {
 			Title:      "The processor was the limit, not the storage",
 			Repetition: generatorBound,
 			Taints:     "the load's directions",
-			When: fmt.Sprintf("a job used at least %s of a core, without polling or holding a rate; or all "+
-				"cores were %s busy", unit.Percent(fullCore), unit.Percent(fullMachine)),
-			Do:     "use more jobs or larger blocks, and neither refill_buffers nor verify",
-			Source: "fio #1496, #456, #1448; KDiskMark #175",
+			When: fmt.Sprintf("a job used %s of a core, without polling or a rate; or all cores were %s busy",
+				unit.Percent(fullCore), unit.Percent(fullMachine)),
+			Do:     "use more jobs or larger blocks, without refill_buffers and verify",
+			Source: "fio #1496, #456, #1448",
 		},
 		{
 			Code:       "depth-not-reached",
@@ -31,10 +31,9 @@ func generatorChecks() []Check {
 			Title:      "Fewer I/Os in flight than asked for",
 			Repetition: depthNotReached,
 			Taints:     "the load's directions",
-			When: fmt.Sprintf("%s of iodepth times jobs were in flight (rate times completion latency); or a "+
-				"job was blocked in submission for %s of its time, with at most half as much CPU time",
-				below(depthShare), unit.Percent(blockedShare)),
-			Do:     "look at the engine, and at what limits the queue below it; lay the file out first",
+			When: fmt.Sprintf("%s of iodepth times jobs were in flight; or submission blocked a job for %s of "+
+				"its time, at half as much CPU time", below(depthShare), unit.Percent(blockedShare)),
+			Do:     "check the engine, and what limits the queue below; lay the file out first",
 			Source: "Little's law; fio #833",
 		},
 		{
@@ -75,7 +74,7 @@ func generatorChecks() []Check {
 			Taints:     "latency",
 			When:       fmt.Sprintf("%s of rate=, rate_iops= or sockperf's mps= was reached", below(rateMissed)),
 			Do:         "lower the rate",
-			Source:     "queueing: above capacity, waits grow as long as the test lasts",
+			Source:     "queueing theory",
 		},
 		{
 			Code:       "same-blocks",
@@ -85,7 +84,7 @@ func generatorChecks() []Check {
 			Taints:     "the load's directions",
 			When:       "several jobs do sequential I/O on one file or device, without offset_increment",
 			Do:         "use one job, or offset_increment with size",
-			Source:     "fio #1501: 55 GB/s from a PCIe 3 card; ezfio #18",
+			Source:     "fio #1501; ezfio #18",
 		},
 		{
 			Code:       "repeated-offsets",
@@ -93,7 +92,7 @@ func generatorChecks() []Check {
 			Title:      "Every repetition reads the same blocks",
 			Repetition: repeatedOffsets,
 			Taints:     "reads",
-			When: "random reads have fio's default randrepeat=1, buffered or over a network, from the second " +
+			When: "random reads with fio's default randrepeat=1, buffered or over a network, from the second " +
 				"repetition on",
 			Do:     "set randrepeat=0",
 			Source: "fio's HOWTO, randrepeat",
@@ -114,10 +113,10 @@ func generatorChecks() []Check {
 			Title:      "Reading the time is slow here",
 			Repetition: clockSource,
 			Taints:     "the load's directions",
-			When: fmt.Sprintf("the kernel's clock is hpet, acpi_pm or jiffies, and the load reached %s IOPS",
+			When: fmt.Sprintf("the clock is hpet, acpi_pm or jiffies, at %s IOPS or more",
 				unit.IOPS(slowClockRate)),
-			Do:     "find out why the kernel does not use tsc (dmesg)",
-			Source: "pbench's pbench-fio.md; fio's HOWTO, gtod_reduce",
+			Do:     "find out why tsc is not used (dmesg)",
+			Source: "fio's HOWTO, gtod_reduce",
 		},
 		{
 			Code:       "fio-version",

@@ -18,10 +18,10 @@ func disturbanceChecks() []Check {
 			Title:      "Something else used the device",
 			Repetition: otherLoad,
 			Taints:     "the load's directions",
-			When: fmt.Sprintf("the disk moved at least %s and %s more than fio did, where neither file system "+
-				"nor mirror adds to it", unit.Bytes(otherBytes), unit.Percent(otherShare)),
+			When: fmt.Sprintf("the disk moved %s and %s more than fio, without a file system or mirror that "+
+				"adds to it", unit.Bytes(otherBytes), unit.Percent(otherShare)),
 			Do:     "stop it and run again",
-			Source: "fio's bytes and /proc/diskstats",
+			Source: "/proc/diskstats",
 		},
 		{
 			Code:   "busy-before",
@@ -29,9 +29,8 @@ func disturbanceChecks() []Check {
 			Title:  "The disks were busy before the run began",
 			By:     "run",
 			Taints: "nothing: see other-load",
-			When: "within 0.3 s before the start, a disk did 20 operations a second or was busy for a tenth of the " +
-				"time",
-			Do:     "stop what uses them (iotop -o names it) and run again",
+			When:   "within 0.3 s before, a disk did 20 operations a second or was busy for a tenth",
+			Do:     "stop what uses them (iotop -o names it)",
 			Source: "/proc/diskstats",
 		},
 		{
@@ -40,10 +39,10 @@ func disturbanceChecks() []Check {
 			Title:  "A path to the server carried nothing",
 			By:     "nfs",
 			Taints: "everything",
-			When: "a transport of the NFS mount sent no call; a mount over RDMA used no RDMA port; or fewer cards " +
-				"carried 5% of all bytes than the mount has trunked addresses",
+			When: "an NFS transport sent no call, a mount over RDMA used no RDMA port, or fewer cards carried 5% " +
+				"of the bytes than there are trunked addresses",
 			Do:     "give each card an address in its own subnet; ip route get ADDRESS names the card",
-			Source: "/proc/self/mountstats, /sys/class/net, /sys/class/infiniband; nfs(5), max_connect",
+			Source: "/proc/self/mountstats; nfs(5), max_connect",
 		},
 		{
 			Code:   "programs-hidden",
@@ -51,10 +50,9 @@ func disturbanceChecks() []Check {
 			Title:  "Programs that use the device may be hidden",
 			By:     "run",
 			Taints: "nothing",
-			When: "headroom runs in its own PID namespace, as in a container, or can't read what other users' " +
-				"programs have open: a virtual machine or database may use the device. Mounts, swap and members of " +
-				"arrays are seen",
-			Do:     "use docker run --pid host; run as root; or make sure that nothing uses the device",
+			When: "headroom is in a PID namespace of its own, or can't read what other users' programs have open. " +
+				"It still sees mounts, swap and arrays",
+			Do:     "use docker run --pid host, run as root, or make sure that nothing uses the device",
 			Source: "pid_namespaces(7)",
 		},
 		{
@@ -63,8 +61,7 @@ func disturbanceChecks() []Check {
 			Title:  "A device was sampled, not read in full, before it was written to",
 			By:     "run",
 			Taints: "nothing",
-			When: "--sampled named the device: its ends, some landmarks and a random piece of each of 4096 parts " +
-				"were read. The warning says how likely that missed data, which are lost",
+			When:   "--sampled named the device. The warning says how likely that missed data, which are lost",
 			Do:     "leave out --sampled",
 			Source: "headroom's own",
 		},
@@ -74,7 +71,7 @@ func disturbanceChecks() []Check {
 			Title:  "Results are kept on the device under test",
 			By:     "run",
 			Taints: "nothing",
-			When:   "the store is on the measured disk; it is written to between loads only",
+			When:   "the store is on the measured disk",
 			Do:     "use --store on another disk",
 			Source: "pbench #1753",
 		},
@@ -84,10 +81,10 @@ func disturbanceChecks() []Check {
 			Title:  "The machine was changed during the run",
 			By:     "run",
 			Taints: "everything",
-			When: "a fact that is a setting differs between the snapshots before and after the run; disks and " +
-				"volumes that the place does not lie on don't count",
-			Do:     "find who changed it (a tuning daemon, a person, a hot-plugged device) and run again",
-			Source: "the facts of the bundle, before and after",
+			When: "a setting differs between the facts before and after the run, apart from disks and volumes that " +
+				"the place does not lie on",
+			Do:     "find who changed it (a tuning daemon, a person, hot-plug) and run again",
+			Source: "the facts of the bundle",
 		},
 	}
 }
@@ -116,7 +113,7 @@ func machineChecks() []Check {
 			Taints:     "everything",
 			When:       "a thermal_throttle counter rose",
 			Do:         "improve its cooling",
-			Source:     "the kernel, on x86 only",
+			Source:     "the kernel, on x86",
 		},
 		{
 			Code:       "cpu-quota",
@@ -127,8 +124,8 @@ func machineChecks() []Check {
 			Taints:     "everything",
 			When: fmt.Sprintf("a control group of the load used up its time in more than %s of the periods",
 				unit.Percent(quotaShare)),
-			Do:     "raise the limit (a pod's cpu limit, a service's CPUQuota), or use it for all",
-			Source: "cpu.stat of control groups: nr_periods, nr_throttled, throttled_usec or throttled_time",
+			Do:     "raise the limit (a pod's, or CPUQuota), or use it for all",
+			Source: "cpu.stat of control groups",
 		},
 		{
 			Code:       "cpu-frequency",
@@ -137,10 +134,10 @@ func machineChecks() []Check {
 			Repetition: cpuFrequency,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When: fmt.Sprintf("in the middle of the load the clock was below %s of its highest, with %s of the "+
-				"cores busy", unit.Percent(slowShare), unit.Percent(busyShare)),
+			When: fmt.Sprintf("in mid-load the clock was below %s of its highest, with %s of the cores busy",
+				unit.Percent(slowShare), unit.Percent(busyShare)),
 			Do:     "lift the limit, or use it for all",
-			Source: "perftest #372, nccl-tests #374",
+			Source: "perftest #372",
 		},
 		{
 			Code:       "disk-hot",

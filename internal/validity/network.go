@@ -17,10 +17,10 @@ func networkChecks() []Check {
 			Repetition: coreFull,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When: fmt.Sprintf("over a network, a core at any end that can be read was busy for at least %s of "+
-				"the test", unit.Percent(fullShare)),
+			When: fmt.Sprintf("over a network, a core at either end was busy for %s of the test",
+				unit.Percent(fullShare)),
 			Do:     "spread flows or calls over more cores, or make each cheaper",
-			Source: "the kernel's networking/scaling.rst",
+			Source: "the kernel's scaling.rst",
 		},
 		{
 			Code:       "another-way",
@@ -30,12 +30,11 @@ func networkChecks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("the port of the server's address, or the client's in that subnet or on the "+
-				"route, counted at least %s less than iperf3 (and %s); next hops (ECMP) count together",
-				unit.Percent(portShare), unit.Capacity(portNoise)),
-			Do: "check the routes of both ends, and arp_ignore and arp_announce where ports share a subnet; use " +
-				"two machines",
-			Source: "the kernel's networking/ip-sysctl.rst; proc_pid_net(5)",
+			When: fmt.Sprintf("the port of the server's address, or of the client's subnet or route, counted "+
+				"%s less than iperf3 (and %s); next hops count together", unit.Percent(portShare),
+				unit.Capacity(portNoise)),
+			Do:     "check routes, and arp_ignore and arp_announce where ports share a subnet; use two machines",
+			Source: "the kernel's ip-sysctl.rst",
 		},
 		{
 			Code:       "unused-hop",
@@ -45,10 +44,10 @@ func networkChecks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("of several next hops (ECMP), with at least %d flows for each, one carried less "+
-				"than %s of an even share", hopFlows, unit.Percent(hopShare)),
-			Do:     "check the link and neighbour of each next hop, and fib_multipath_hash_policy",
-			Source: "the kernel's networking/ip-sysctl.rst; ip-route(8), fibmatch",
+			When: fmt.Sprintf("with %d flows for each next hop (ECMP), one carried less than %s of its share",
+				hopFlows, unit.Percent(hopShare)),
+			Do:     "check each hop's link and neighbour, and fib_multipath_hash_policy",
+			Source: "the kernel's ip-sysctl.rst",
 		},
 		{
 			Code:       "shared-port",
@@ -58,10 +57,10 @@ func networkChecks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("the port counted at least %s more (and %s) than the senders handed to their "+
-				"kernels, headers included", unit.Percent(portShare), unit.Capacity(portNoise)),
-			Do:     "measure while nobody else uses the port: see ss -tn and sar -n DEV",
-			Source: "proc_pid_net(5); RFC 9293, RFC 8200 for headers",
+			When: fmt.Sprintf("the port counted %s more (and %s) than the senders sent, headers included",
+				unit.Percent(portShare), unit.Capacity(portNoise)),
+			Do:     "measure while nobody else uses it: see ss -tn and sar -n DEV",
+			Source: "proc_pid_net(5)",
 		},
 		{
 			Code:       "port-errors",
@@ -73,8 +72,8 @@ func networkChecks() []Check {
 			Taints:     "the direction concerned",
 			When: fmt.Sprintf("it counted an error or pause frame, or dropped %s of its packets and at least %d",
 				unit.Percent(dropsShare), dropsFewest),
-			Do:     "read ethtool -S; check rings and channels (nic:), cables, modules and the switch's flow control",
-			Source: "the kernel's networking/statistics.rst and sysfs-class-net-statistics",
+			Do:     "read ethtool -S; check rings and channels (nic:), cables, modules and flow control",
+			Source: "the kernel's statistics.rst",
 		},
 	}
 }

@@ -10,7 +10,7 @@ func experimentChecks() []Check {
 			By:     "run",
 			Taints: "nothing",
 			When:   "a sweep has several --on, or a network experiment several pairs",
-			Do:     "compare with runs of as many targets only; headroom show RUN --raw has each one's own",
+			Do:     "compare with as many targets only; each one's own are in headroom show RUN --raw",
 			Source: "headroom's own",
 		},
 		{
@@ -19,8 +19,8 @@ func experimentChecks() []Check {
 			Title:  "headroom changed settings of a job file",
 			By:     "run",
 			Taints: "nothing",
-			When:   "a fio job file has settings that headroom takes over, such as its file name or output",
-			Do:     "check that the cells are those that you meant",
+			When:   "a fio job file sets what headroom sets itself, such as file name or output",
+			Do:     "check the cells",
 			Source: "headroom's own",
 		},
 		{
@@ -29,7 +29,7 @@ func experimentChecks() []Check {
 			Title:  "Differences that the target can't set",
 			By:     "run",
 			Taints: "nothing",
-			When:   "headroom bisect facts leaves out settings that the target lacks, can't write or refuses",
+			When:   "headroom bisect facts leaves out settings that the target lacks or can't set",
 			Do:     "if no culprit is found, compare these by other means",
 			Source: "headroom's own",
 		},
@@ -39,10 +39,9 @@ func experimentChecks() []Check {
 			Title:  "Levels or loads of a sweep were left out to keep its budget",
 			By:     "run",
 			Taints: "nothing",
-			When: "four blocks of all levels and loads do not fit into --budget: first levels are left out, then " +
-				"loads",
-			Do:     "sweep the levels around the best one, or use a larger budget",
-			Source: "docs/howto/sweep.md: a claim takes four blocks",
+			When:   "four blocks of all levels and loads don't fit into --budget: levels are left out first",
+			Do:     "sweep around the best level, or raise the budget",
+			Source: "docs/howto/sweep.md",
 		},
 		{
 			Code:   "bundle-incomplete",
@@ -50,9 +49,8 @@ func experimentChecks() []Check {
 			Title:  "A set of settings was made without some of them",
 			By:     "run",
 			Taints: "nothing",
-			When: "settings of a bundle: factor do not exist on the target, or can only be read there, as in a " +
-				"container",
-			Do:     "read the result as that of the rest; or set the others on the host, or use a kernel that has them",
+			When:   "the target does not have settings of a bundle: factor, or does not let them be set",
+			Do:     "set them on the host, or use a kernel that has them",
 			Source: "headroom's own",
 		},
 		{
@@ -62,7 +60,7 @@ func experimentChecks() []Check {
 			By:     "run",
 			Taints: "nothing: only what that layer adds is uncertain",
 			When:   "compare --layers names a place that does not lie on the one before it",
-			Do:     "name layers from the bottom up; or read the two as a comparison",
+			Do:     "name layers from the bottom up",
 			Source: "headroom's own",
 		},
 	}
@@ -77,9 +75,9 @@ func stageChecks() []Check {
 			Title:  "Two loads that differ were compared",
 			By:     "stages",
 			Taints: "nothing: only the efficiency is uncertain",
-			When:   "two compared stages differ in depth, jobs or another parameter of the load",
+			When:   "two compared stages differ in depth, jobs or another load parameter",
 			Do:     "measure both with the same load",
-			Source: "a field report of NFS over RDMA: depth 8 for one path, depth 1 for two",
+			Source: "a field report: depth 8 for one path, 1 for two",
 		},
 		{
 			Code:   "writes-by-cache",
@@ -88,9 +86,8 @@ func stageChecks() []Check {
 			By:     "stages",
 			Taints: "nothing",
 			When:   "single writes of a stage take less than a third of a read's time",
-			Do: "find which cache answers and whether it survives a power loss; measure more data than it holds; " +
-				"export with sync",
-			Source: "exports(5); a field report of NFS over RDMA",
+			Do:     "find the cache, and whether it survives a power loss; measure more data; export with sync",
+			Source: "exports(5)",
 		},
 		{
 			Code:   "label-differs",
@@ -98,9 +95,9 @@ func stageChecks() []Check {
 			Title:  "A published row is mislabelled",
 			By:     "stages",
 			Taints: "nothing: the row here is labelled by what was run",
-			When:   "a published row names another direction, block size, depth or number of jobs than its command line",
+			When:   "a published row's label differs from its command line in direction, block size, depth or jobs",
 			Do:     "go by the command line",
-			Source: "a field report of NFS over RDMA: reads called randwrite",
+			Source: "a field report: reads called randwrite",
 		},
 		{
 			Code:   "published-differs",
@@ -108,9 +105,9 @@ func stageChecks() []Check {
 			Title:  "A published figure is not what was measured",
 			By:     "stages",
 			Taints: "nothing: the figure here is the load generator's",
-			When:   "a published figure is, to its last digit, neither what was printed nor what follows from it",
+			When:   "a published figure is neither what was printed nor what follows from it",
 			Do:     "use the recomputed figure",
-			Source: "a field report of NFS over RDMA: KiB/s divided by 1000 for MiB/s",
+			Source: "a field report: KiB/s divided by 1000",
 		},
 	}
 }
@@ -125,7 +122,7 @@ func comparisonChecks() []Check {
 			By:     "compare",
 			Taints: "nothing: time may explain the difference",
 			When:   "two saved runs of one boot were not interleaved",
-			Do:     "use headroom compare --live; or measure each side several times, alternating",
+			Do:     "use headroom compare --live, or alternate sides",
 			Source: "docs/explanation/statistics.md",
 		},
 		{
@@ -134,9 +131,8 @@ func comparisonChecks() []Check {
 			Title:  "How much sessions differ is unknown",
 			By:     "compare",
 			Taints: "nothing: the verdict is differs",
-			When: "two sessions differ, and fewer than fourteen other saved runs of the suite show how much " +
-				"sessions do",
-			Do:     "run the suite fourteen times more; or use two boots on each side; or headroom compare --live",
+			When:   "two sessions differ, and fewer than fourteen other runs of the suite show how much sessions do",
+			Do:     "run the suite fourteen times more, use two boots a side, or headroom compare --live",
 			Source: "docs/explanation/statistics.md",
 		},
 		{
@@ -145,9 +141,9 @@ func comparisonChecks() []Check {
 			Title:  "A reboot may explain the difference",
 			By:     "compare",
 			Taints: "nothing",
-			When:   "two runs are of different boots, and one side has one boot only",
-			Do:     "reboot and measure again, at least twice on each side",
-			Source: "memory layout and the order of modules change at each boot",
+			When:   "two runs are of different boots, one side of one boot only",
+			Do:     "measure two boots a side",
+			Source: "memory layout and modules' order change",
 		},
 		{
 			Code:   "boots-unknown",
@@ -165,7 +161,7 @@ func comparisonChecks() []Check {
 			Title:  "One side slows what follows it",
 			By:     "compare",
 			Taints: "nothing: a verdict that it could turn is withheld",
-			When:   "values of a live comparison depend on the side before them, at P < 0.01",
+			When:   "values depend on the side before them, at P < 0.01",
 			Do:     "use a ramp: --set ramp_time=30s",
 			Source: "docs/explanation/statistics.md",
 		},
@@ -187,7 +183,7 @@ func comparisonChecks() []Check {
 			Taints: "nothing: verdicts may change",
 			When:   "a side is still being measured",
 			Do:     "wait for its end",
-			Source: "repeated looks at a test find significance at last",
+			Source: "repeated looks",
 		},
 	}
 }
@@ -223,7 +219,7 @@ func importChecks() []Check {
 			Taints: "nothing",
 			When:   "the log of a migration by Proxmox VE names no dedicated network",
 			Do:     "name one: Datacenter, Options, Migration Settings",
-			Source: "QemuMigrate.pm of qemu-server; a field report",
+			Source: "QemuMigrate.pm of qemu-server",
 		},
 		{
 			Code:   "import-bandwidth",
@@ -251,7 +247,7 @@ func importChecks() []Check {
 			Title:  "Files of different conditions in one import",
 			By:     "import",
 			Taints: "everything",
-			When:   "files that are to be repetitions differ in version, machine or size",
+			When:   "files of repetitions differ in version, machine or size",
 			Do:     "import them as separate runs",
 			Source: "fio #805, #1929",
 		},
@@ -301,9 +297,9 @@ func importChecks() []Check {
 			Title:  "Workers that were added up did not run together",
 			By:     "import",
 			Taints: "everything",
-			When:   "the workers of a ClusterBuster job share less than 80% of the time in which any ran",
+			When:   "ClusterBuster's workers share less than 80% of the time in which any ran",
 			Do:     "take the rates as an upper bound",
-			Source: "fio #519; benchmark-operator #101",
+			Source: "fio #519",
 		},
 	}
 }

@@ -18,10 +18,10 @@ func outcomeChecks() []Check {
 			Title:      "fio reported an error",
 			Repetition: failed,
 			Taints:     "everything",
-			When: "a job's error is not 0, fio passed over errors (continue_on_error), its exit status is not " +
-				"0, or I/Os came back short or were dropped",
+			When: "a job's error or fio's exit status is not 0, errors were passed over (continue_on_error), " +
+				"or I/Os were short or dropped",
 			Do:     "fix the cause and run again",
-			Source: "fio #731, #1685: fio may print a whole document with status 1, or an error with status 0",
+			Source: "fio #731, #1685",
 		},
 		{
 			Code:   "no-result",
@@ -40,7 +40,7 @@ func outcomeChecks() []Check {
 			By:     "runner",
 			Taints: "everything",
 			When:   "a load printed more than 256 MiB",
-			Do:     "have it print less, or into a file: its output is held in this machine's memory",
+			Do:     "have it print less, or into a file",
 			Source: "headroom's own",
 		},
 		{
@@ -49,9 +49,8 @@ func outcomeChecks() []Check {
 			Title:  "The load did not end by itself",
 			By:     "runner",
 			Taints: "everything",
-			When: "fio, iperf3, sockperf or perftest runs on for its whole time again, and for a minute at least " +
-				"(ten with a layout, a flush or events); a load that ends by size is slower than 1 MiB or 20 " +
-				"operations a second. It is ended, and the run goes on",
+			When: "fio, iperf3, sockperf or perftest takes twice its time, and at least a minute more (ten with a " +
+				"layout, flush or events); or a load that ends by size does less than 1 MiB and 20 operations a second",
 			Do:     "read the output (headroom show --raw) and the kernel's log",
 			Source: "headroom's own",
 		},
@@ -61,8 +60,8 @@ func outcomeChecks() []Check {
 			Title:  "Long output was cut",
 			By:     "runner",
 			Taints: "nothing",
-			When:   "a load's file is longer than 64 MiB: its two ends are kept",
-			Do:     "read them with headroom show --raw; JSON and logs that were cut are not read",
+			When:   "a file of the load is longer than 64 MiB: both ends are kept",
+			Do:     "read headroom show --raw; cut JSON and logs are ignored",
 			Source: "headroom's own",
 		},
 		{
@@ -71,9 +70,8 @@ func outcomeChecks() []Check {
 			Title:  "A command failed",
 			By:     "runner",
 			Taints: "everything",
-			When: "the command of a job with exec ended with a status other than 0, by a signal or its timeout, or " +
-				"a metric found nothing in its output",
-			Do:     "read the output (headroom show --raw), or try the command by hand: headroom suites show prints it",
+			When:   "a job's exec ended with a status other than 0, a signal or its timeout, or a metric found nothing",
+			Do:     "read headroom show --raw, or try the command of headroom suites show",
 			Source: "headroom's own",
 		},
 		{
@@ -82,7 +80,7 @@ func outcomeChecks() []Check {
 			Title:  "Cleaning up after a command failed",
 			By:     "runner",
 			Taints: "nothing",
-			When:   "a command under cleanup failed, or what a job with exec left could not be ended or removed",
+			When:   "a cleanup command failed, or what an exec job left could not be ended or removed",
 			Do:     "read its output, and remove what is left",
 			Source: "headroom's own",
 		},
@@ -92,8 +90,7 @@ func outcomeChecks() []Check {
 			Title:  "An event failed",
 			By:     "runner",
 			Taints: "results of events",
-			When: "an event's command ended with a status other than 0, or had not ended a minute after the load; " +
-				"or the load ended before the event",
+			When:   "an event's command failed or did not end within a minute of the load, or the load ended first",
 			Do:     "try the command by hand; measure longer",
 			Source: "headroom's own",
 		},
@@ -103,9 +100,9 @@ func outcomeChecks() []Check {
 			Title:  "The effect of an event is unknown",
 			By:     "runner",
 			Taints: "results of events",
-			When: "less than 5 s of the load came before an event or less than 1 s after it, or the load has no " +
-				"rates by the tenth of a second",
-			Do:     "move the event, and measure longer",
+			When: "less than 5 s of the load came before an event or 1 s after it, or it has no rates by the tenth " +
+				"of a second",
+			Do:     "move the event; measure longer",
 			Source: "headroom's own simulations",
 		},
 		{
@@ -114,7 +111,7 @@ func outcomeChecks() []Check {
 			Title:  "The rate was not back when the load ended",
 			By:     "runner",
 			Taints: "the time until it was back",
-			When:   "after an event the rate did not come back to 95% of its level and stay there",
+			When:   "after an event the rate did not return to 95% and stay",
 			Do:     "measure longer, or undo the event earlier",
 			Source: "headroom's own",
 		},
@@ -126,7 +123,7 @@ func outcomeChecks() []Check {
 			Taints:     "the directions that are missing",
 			When:       "fio did nothing in a direction of rw=",
 			Do:         "read fio's messages, and check the file's size",
-			Source:     "tried with fio 3.33: an empty file with create_on_open",
+			Source:     "tried with fio 3.33",
 		},
 		{
 			Code:       "ended-early",
@@ -135,10 +132,9 @@ func outcomeChecks() []Check {
 			Repetition: endedEarly,
 			Taints:     "everything",
 			When: fmt.Sprintf("it ran for %s of runtime=, and at least %.1f s less; or sockperf's answers "+
-				"ended half a second before its test", below(fullTime), slackSeconds),
-			Do: "add time_based or a larger size; for requests over UDP, protocol: tcp or mode: under-load",
-			Source: "fio's HOWTO, time_based; ocs-ci #283; sockperf 3.7, whose ping-pong waits for ever for a lost " +
-				"datagram",
+				"ended half a second early", below(fullTime), slackSeconds),
+			Do:     "add time_based or a larger size; over UDP, use protocol: tcp or mode: under-load",
+			Source: "fio's HOWTO, time_based; ocs-ci #283",
 		},
 		{
 			Code:       "short-run",
@@ -148,7 +144,7 @@ func outcomeChecks() []Check {
 			Taints:     "everything",
 			When:       fmt.Sprintf("less than %.0f s were measured", shortRun),
 			Do:         "run for 30 s",
-			Source:     "starting threads and filling queues takes about 100 ms",
+			Source:     "starting takes about 100 ms",
 		},
 		{
 			Code:       "uneven-jobs",
@@ -156,10 +152,9 @@ func outcomeChecks() []Check {
 			Title:      "Jobs that were added up did not run together",
 			Repetition: unevenJobs,
 			Taints:     "IOPS and bandwidth",
-			When: fmt.Sprintf("the run times of a group's jobs differ by more than %s",
-				unit.Percent(unevenShare)),
-			Do:     "use time_based with runtime",
-			Source: "fio #519; pbench's pbench-fio.md",
+			When:       fmt.Sprintf("run times within a group differ by more than %s", unit.Percent(unevenShare)),
+			Do:         "use time_based with runtime",
+			Source:     "fio #519",
 		},
 		{
 			Code:       "concurrent-jobs",

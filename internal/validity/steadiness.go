@@ -19,10 +19,10 @@ func steadinessChecks() []Check {
 			Title:      "Measured while warming up",
 			Repetition: warmingUp,
 			Taints:     "the direction",
-			When: fmt.Sprintf("MSER-5 cuts off the start of more than %d values, and its median differs from "+
-				"the rest by more than %s", minSeries, unit.Percent(warmUpRise)),
+			When: fmt.Sprintf("MSER-5 cuts off the start of %d values or more, and it differs from the rest by "+
+				"over %s", minSeries+1, unit.Percent(warmUpRise)),
 			Do:     "use a longer ramp_time",
-			Source: "White, Cobb, Spratt, Winter Simulation Conference 2000",
+			Source: "White et al., Winter Simulation Conference 2000",
 		},
 		{
 			Code:       "drifting",
@@ -30,10 +30,10 @@ func steadinessChecks() []Check {
 			Title:      "Faster or slower all the time",
 			Repetition: drifting,
 			Taints:     "the direction",
-			When: fmt.Sprintf("a trend (Mann-Kendall on batch means, P < %.2g) changes the speed by more than %s",
-				driftAlpha, unit.Percent(stat.SteadyRise)),
+			When: fmt.Sprintf("a trend (Mann-Kendall on batch means, P < %.2g) of more than %s", driftAlpha,
+				unit.Percent(stat.SteadyRise)),
 			Do:     "run until steady",
-			Source: "SNIA SSS PTS for the limit",
+			Source: "SNIA SSS PTS",
 		},
 		{
 			Code:       "not-steady",
@@ -41,11 +41,11 @@ func steadinessChecks() []Check {
 			Title:      "Not at a steady state",
 			Repetition: notSteady,
 			Taints:     "the direction",
-			When: fmt.Sprintf("fifths of the run differ by more than %s of their mean, or their line changes "+
-				"by more than %s, with neither warming-up nor drifting nor stalls", unit.Percent(stat.SteadyRange),
+			When: fmt.Sprintf("fifths of the run differ by over %s of their mean, or their line rises or falls "+
+				"by over %s, without the other warnings of this kind", unit.Percent(stat.SteadyRange),
 				unit.Percent(stat.SteadyRise)),
 			Do:     "run longer",
-			Source: "SNIA SSS PTS; TKperf #46",
+			Source: "SNIA SSS PTS",
 		},
 		{
 			Code:       "stalls",
@@ -53,9 +53,9 @@ func steadinessChecks() []Check {
 			Title:      "Large stalls inside the run",
 			Repetition: stalls,
 			Taints:     "the direction",
-			When: fmt.Sprintf("at least %s of the values, in at least %d stretches, lie below %s of the median",
+			When: fmt.Sprintf("%s of the values, in %d stretches or more, lie below %s of the median",
 				unit.Percent(stallShare), stallEpisodes, unit.Percent(stallBelow)),
-			Do:     "read the series; look for flushes and garbage collection",
+			Do:     "look for flushes and garbage collection",
 			Source: "headroom's own",
 		},
 	}

@@ -18,10 +18,9 @@ func targetChecks() []Check {
 			Title:  "perftest's client came before its server listened",
 			By:     "runner",
 			Taints: "nothing",
-			When: "the second connection was refused (RDMA_CM_EVENT_REJECTED; error: 8); the repetition was " +
-				"repeated, at most three times",
-			Do:     "nothing, if it is rare; else find out what keeps the server's CPUs busy",
-			Source: "perftest_communication.c of perftest",
+			When:   "the second connection was refused (RDMA_CM_EVENT_REJECTED; error: 8), at most three times",
+			Do:     "nothing, if rare; else find what keeps the server's CPUs busy",
+			Source: "perftest_communication.c",
 		},
 		{
 			Code:   "target-lost",
@@ -29,12 +28,9 @@ func targetChecks() []Check {
 			Title:  "The target was lost, and another one took its place",
 			By:     "runner",
 			Taints: "nothing",
-			When: "a pod was evicted, deleted or ended during a repetition, which was repeated in another pod on " +
-				"the same node; or the server's pod of a network test was",
-			Do: "find out what takes pods away: the warning has the reason; before and after are two pods, and " +
-				"with emptydir two volumes",
-			Source: "Kubernetes' documentation: node-pressure eviction, API-initiated eviction, pod disruption " +
-				"conditions",
+			When:   "a pod ended during a repetition, which another pod on the node repeated",
+			Do:     "read the reason; before and after are two pods, with emptydir two volumes",
+			Source: "Kubernetes on eviction and disruption",
 		},
 		{
 			Code:   "target-left-out",
@@ -42,11 +38,10 @@ func targetChecks() []Check {
 			Title:  "A node that was selected has no pod",
 			By:     "run",
 			Taints: "nothing",
-			When: "a node of kube:nodes is not ready, takes no pods or does not start this one; or a ladder's pods " +
-				"can't use their nodes' network",
-			Do: "read the reason; add tolerate for taints, or narrow the selector; for a ladder use a namespace " +
-				"that allows hostNetwork",
-			Source: "the node's conditions, taints and events; Kubernetes' Pod Security Standards",
+			When:   "a node of kube:nodes takes no pods, or a ladder's pods can't use their nodes' network",
+			Do: "read the reason; add tolerate for taints, narrow the selector, or use a namespace that allows " +
+				"hostNetwork",
+			Source: "Kubernetes' Pod Security Standards",
 		},
 		{
 			Code:   "started-apart",
@@ -54,8 +49,7 @@ func targetChecks() []Check {
 			Title:  "Loads of several targets did not start together",
 			By:     "runner",
 			Taints: "everything",
-			When: "the first and last load started further apart than " + unit.Percent(skewShare) +
-				" of the shortest one's time",
+			When:   "the first and last start were " + unit.Percent(skewShare) + " of the shortest load apart",
 			Do:     "run longer, or find what delays one of them",
 			Source: "fio #519",
 		},
@@ -65,8 +59,7 @@ func targetChecks() []Check {
 			Title:  "Unknown whether loads of several targets ran together",
 			By:     "runner",
 			Taints: "everything",
-			When: "a target's clock can't be read, or is uncertain by more than " + unit.Percent(skewShare) +
-				" of the shortest load's time",
+			When:   "a clock can't be read, or is uncertain by " + unit.Percent(skewShare) + " of the shortest load",
 			Do:     "run longer, or over a faster connection",
 			Source: "headroom's own",
 		},
@@ -76,8 +69,8 @@ func targetChecks() []Check {
 			Title:  "Requests were not answered, or answers were left out",
 			By:     "runner",
 			Taints: "the latency of requests, and their rate where answers were left out",
-			When:   "sockperf counted requests without an answer, answers that came twice, or answers out of order",
-			Do:     "send fewer a second, or find where they were dropped",
+			When:   "sockperf counted answers that are missing, double or out of order",
+			Do:     "send fewer a second, or find the drops",
 			Source: "sockperf, client.cpp",
 		},
 		{
@@ -87,8 +80,8 @@ func targetChecks() []Check {
 			By:     "runner",
 			Taints: "the rate of what was sent",
 			When:   "sockperf sent datagrams without answers",
-			Do:     "use protocol: tcp, or iperf3 with protocol: udp, which counts what arrived",
-			Source: "sockperf, client.cpp: stream_statistics",
+			Do:     "use protocol: tcp, or iperf3 with protocol: udp",
+			Source: "sockperf, client.cpp",
 		},
 		{
 			Code:   "no-sum",
@@ -96,8 +89,8 @@ func targetChecks() []Check {
 			Title:  "Several targets are not added up",
 			By:     "runner",
 			Taints: "nothing: each target has its own numbers",
-			When: "a load failed, clocks can't be compared, the loads share no second, or the load has no rates by " +
-				"the second (a command, perftest, a fio job with its own logs)",
+			When: "a load failed, clocks can't be compared, loads share no second, or a load has no rates by the " +
+				"second (commands, perftest, own fio logs)",
 			Do:     "read the numbers of each target",
 			Source: "headroom's own",
 		},

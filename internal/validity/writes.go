@@ -16,11 +16,10 @@ func writeChecks() []Check {
 			Title:      "Writes that nothing made durable",
 			Repetition: unsyncedWrites,
 			Taints:     "writes; with direct=1 at depth 1 their latency",
-			When: fmt.Sprintf("the disk got %s of buffered writes without fsync, fdatasync, sync or end_fsync, "+
-				"or has no counters; or direct writes at depth 1 without fsync go to a volatile write cache",
-				below(reachedShare)),
+			When: fmt.Sprintf("the disk got %s of buffered writes without a sync, or has no counters; or "+
+				"direct writes at depth 1 go to a volatile cache", below(reachedShare)),
 			Do:     "set fsync=1, or end_fsync=1 with enough data",
-			Source: "pbench's pbench-fio.md; V. Filippov, Ceph performance, yourcmc.ru",
+			Source: "pbench-fio.md; V. Filippov, Ceph performance",
 		},
 		{
 			Code:       "flush-absorbed",
@@ -29,9 +28,9 @@ func writeChecks() []Check {
 			Repetition: flushAbsorbed,
 			Taints:     "writes and syncs",
 			When: fmt.Sprintf("of %d flushes or more the disk got %s, for each job; or half returned within %s "+
-				"from a disk with a volatile cache", enoughSyncs, below(flushesSeen), unit.Latency(fastFlush)),
+				"from a volatile cache", enoughSyncs, below(flushesSeen), unit.Latency(fastFlush)),
 			Do:     "check for power-loss protection, nobarrier and cache=unsafe",
-			Source: "V. Filippov, Ceph performance, yourcmc.ru; the kernel's writeback_cache_control.rst",
+			Source: "V. Filippov, Ceph performance; writeback_cache_control.rst",
 		},
 		{
 			Code:       "fsync-dominated",
@@ -50,10 +49,10 @@ func writeChecks() []Check {
 			Title:      "Writes to an empty SSD",
 			Repetition: notPreconditioned,
 			Taints:     "writes",
-			When: fmt.Sprintf("the device was discarded, and less than %d times its size was written since",
+			When: fmt.Sprintf("the device was discarded, then less than %d times its size written",
 				preconditioned),
 			Do:     "write it full twice, then run until steady",
-			Source: "SNIA SSS PTS; bench-fio #42; TKperf #46",
+			Source: "SNIA SSS PTS; TKperf #46",
 		},
 		{
 			Code:   "discard-unsupported",
@@ -61,7 +60,7 @@ func writeChecks() []Check {
 			Title:  "The device can't discard",
 			By:     "runner",
 			Taints: "writes",
-			When:   "a step discard was for a device without discard, so a write test found the data of the one before",
+			When:   "a step discard met a device without it: write tests find the data of the one before",
 			Do:     "compare write tests in the same order only",
 			Source: "blkdiscard(8)",
 		},
@@ -71,9 +70,8 @@ func writeChecks() []Check {
 			Title:      "Data that compresses or repeats",
 			Repetition: compressible,
 			Taints:     "the directions concerned",
-			When: fmt.Sprintf("writes use zero_buffers, buffer_pattern, buffer_compress_percentage or "+
-				"dedupe_percentage; or the file system compresses, and its disk moved %s of direct or synced I/O",
-				below(reachedShare)),
+			When: fmt.Sprintf("zero_buffers, buffer_pattern, buffer_compress_percentage or dedupe_percentage; "+
+				"or a compressing file system whose disk moved %s", below(reachedShare)),
 			Do:     "use random data, and no compression",
 			Source: "fio #463; KDiskMark #136; diskspd #129",
 		},
@@ -83,7 +81,7 @@ func writeChecks() []Check {
 			Title:      "Blocks that do not fit the device's sectors",
 			Repetition: blockBelowSector,
 			Taints:     "the direction concerned",
-			When:       "bs is not a multiple of the logical block size, or for writes of the physical one",
+			When:       "bs is not a multiple of the logical block size, for writes of the physical one",
 			Do:         "use a multiple of the physical block size",
 			Source:     "fio #186",
 		},
