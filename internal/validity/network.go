@@ -44,7 +44,7 @@ func networkChecks() []Check {
 			AnyLoad:    true,
 			OfPorts:    true,
 			Taints:     "the direction concerned",
-			When: fmt.Sprintf("with %d flows for each next hop (ECMP), one carried less than %s of its share",
+			When: fmt.Sprintf("with %d flows or more for each next hop (ECMP), one carried less than %s of its share",
 				hopFlows, unit.Percent(hopShare)),
 			Do:     "check each hop's link and neighbour, and fib_multipath_hash_policy",
 			Source: "the kernel's ip-sysctl.rst",
