@@ -89,7 +89,7 @@ func bareAddress(text string) string {
 var (
 	uuidPattern = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	macPattern  = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(:[0-9a-f]{2}){5,19}\b`)
-	hexPattern  = regexp.MustCompile(`(?i)\b(0x|eui\.|nguid\.|naa\.|wwn-0x|t10\.)[0-9a-f]{16,32}\b`)
+	hexPattern  = regexp.MustCompile(`(?i)\b(smmu3\.0x|0x|eui\.|nguid\.|naa\.|wwn-0x|t10\.)[0-9a-f]{16,32}\b`)
 	macName     = regexp.MustCompile(`\b(en|ib|wl|ww|sl)x[0-9a-f]{12}`)
 	cgroupID    = regexp.MustCompile(`\b[0-9a-f]{32,64}\b`)
 	ipv4Pattern = regexp.MustCompile(`\b(\d{1,3}\.){3}\d{1,3}\b`)
@@ -130,7 +130,7 @@ func (r Redactor) Text(s string) string {
 		{macPattern, colons >= 5}, {macName, digits >= 12}, {hexPattern, digits >= 16}, {cgroupID, digits >= 32},
 	} {
 		if p.possible {
-			s = p.pattern.ReplaceAllStringFunc(s, hidden)
+			s = p.pattern.ReplaceAllStringFunc(s, hiddenNumber)
 		}
 	}
 	if strings.Contains(s, "/home/") || strings.Contains(s, "/media/") {
@@ -143,6 +143,14 @@ func (r Redactor) Text(s string) string {
 		return s
 	}
 	return colonWord.ReplaceAllStringFunc(s, hiddenIPv6)
+}
+
+// hiddenNumber leaves the name of an SMMU, which is where its registers are: alike in all machines of a kind.
+func hiddenNumber(s string) string {
+	if strings.HasPrefix(s, "smmu3.") {
+		return s
+	}
+	return hidden(s)
 }
 
 // longestHex is how many hexadecimal digits follow one another at most.

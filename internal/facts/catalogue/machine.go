@@ -85,12 +85,12 @@ func kernelFacts() []Definition {
 func cpuFacts() []Definition {
 	return []Definition{
 		{"cpu.vendor", Text, "", "GenuineIntel, AuthenticAMD, ARM, …", Setting},
-		{"cpu.model", Text, "", "model name", Setting},
+		{"cpu.model", Text, "", "model name; kinds of cores on arm64", Setting},
 		{"cpu.family", Whole, "", "family number (x86)", Setting},
 		{"cpu.microcode", Text, "", "microcode revision", Setting},
 		{"cpu.flags", List, "", "flags of /proc/cpuinfo (x86) or features (arm64)", Setting},
 		{"cpu.bugs", List, "", "known CPU bugs", Setting},
-		{"cpu.pti", Flag, "", "page table isolation (flag pti)", Setting},
+		{"cpu.pti", Flag, "", "page tables isolated: flag pti (x86), Meltdown (arm64)", Setting},
 		{"cpu.sockets", Whole, "", "physical packages", Setting},
 		{"cpu.cores", Whole, "", "cores online", Setting},
 		{"cpu.threads", Whole, "", "hardware threads online", Setting},
@@ -106,6 +106,7 @@ func cpuFacts() []Definition {
 		{"cpu.frequency.limit", Text, "hertz", "highest frequency allowed", Setting},
 		{"cpu.frequency.min_percent", Whole, "percent", "intel_pstate's lowest performance", Setting},
 		{"cpu.boost", Flag, "", "may run above its base frequency", Setting},
+		{"cpu.boost.possible", Flag, "", "has frequencies above its base (ACPI CPPC)", Setting},
 		{"cpu.idle.driver", Text, "", "idle driver", Setting},
 		{"cpu.idle.governor", Text, "", "idle governor", Setting},
 		{"cpu.idle.states", Text, "", "idle states with wake-up microseconds; disabled ones in brackets", Setting},
@@ -146,6 +147,7 @@ func cpuFacts() []Definition {
 
 func memoryFacts() []Definition {
 	return []Definition{
+		{"memory.page_size", Whole, "bytes", "page size: 4, 16 or 64 KiB on arm64", Setting},
 		{"memory.total", Whole, "bytes", "memory", Setting},
 		{"memory.available", Whole, "bytes", "memory available", Moving},
 		{"memory.swap", Whole, "bytes", "swap", Setting},

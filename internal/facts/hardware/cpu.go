@@ -17,18 +17,21 @@ const (
 	cpuInfoPath    = "/proc/cpuinfo"
 	CPUDir         = "/sys/devices/system/cpu"
 	OnlineCPUsPath = CPUDir + "/online"
+
+	vulnerabilitiesDir = CPUDir + "/vulnerabilities"
 )
 
 func CollectCPU(r collect.Reader, _ collect.Scope) []lab.Fact {
-	info, err := readCPUInfo(r)
+	text, err := cpuInfoText(r)
+	info := parseCPUInfo(text)
 	facts := []lab.Fact{
 		cpuVendor(info, err),
-		cpuModel(r, info, err),
+		cpuModel(text, info, err),
 		fromCPUInfo("cpu.family", info, err, "cpu family"),
 		fromCPUInfo("cpu.microcode", info, err, "microcode"),
 		cpuWords("cpu.flags", info, err, "flags", "Features"),
 		cpuWords("cpu.bugs", info, err, "bugs"),
-		pageTableIsolation(info, err),
+		pageTableIsolation(r, info, err),
 	}
 	facts = append(facts, topology(r)...)
 	return append(facts,
@@ -44,6 +47,7 @@ func CollectCPU(r collect.Reader, _ collect.Scope) []lab.Fact {
 		perPolicy(r, "cpu.frequency.limit", "scaling_max_freq", hertz),
 		r.Fact("cpu.frequency.min_percent", CPUDir+"/intel_pstate/min_perf_pct"),
 		boost(r),
+		boostPossible(r),
 		r.Fact("cpu.idle.driver", CPUDir+"/cpuidle/current_driver"),
 		r.First("cpu.idle.governor", CPUDir+"/cpuidle/current_governor", CPUDir+"/cpuidle/current_governor_ro"),
 		idleStates(r),
@@ -55,7 +59,7 @@ func CollectCPU(r collect.Reader, _ collect.Scope) []lab.Fact {
 }
 
 func CollectVulnerabilities(r collect.Reader, _ collect.Scope) []lab.Fact {
-	const dir = CPUDir + "/vulnerabilities"
+	const dir = vulnerabilitiesDir
 	names := r.Names(dir)
 	if len(names) == 0 {
 		return []lab.Fact{collect.Unknown("cpu.vulnerability", dir, "the kernel lists none; 4.15 or newer does")}
@@ -67,20 +71,25 @@ func CollectVulnerabilities(r collect.Reader, _ collect.Scope) []lab.Fact {
 	return facts
 }
 
-// cpuInfo is what /proc/cpuinfo says first of each thing, which is the first CPU. The file of a machine with a thousand
-// CPUs is long, and the kernel writes it while it is read, so only its beginning is.
+// readCPUInfo is what /proc/cpuinfo says first of each thing, which is the first CPU.
 func readCPUInfo(r collect.Reader) (map[string]string, error) {
+	text, err := cpuInfoText(r)
+	return parseCPUInfo(text), err
+}
+
+// cpuInfoText is the beginning of /proc/cpuinfo: that of a machine with a thousand CPUs is long, and the kernel writes
+// it while it is read.
+func cpuInfoText(r collect.Reader) (string, error) {
 	f, err := r.Open(cpuInfoPath)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	return parseCPUInfo(string(text)), err
+	return string(text), err
 }
 
-// parseCPUInfo reads /proc/cpuinfo: the first value of each name. Which names there are depends on the architecture:
-// arm64 tells no model name, only the numbers of its maker.
+// parseCPUInfo reads /proc/cpuinfo: the first value of each name. Which names there are depends on the architecture.
 //
 //	model name	: AMD EPYC 7443P 24-Core Processor
 //	flags		: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca
@@ -105,15 +114,6 @@ func fromCPUInfo(key string, info map[string]string, err error, name string) lab
 		return collect.Unknown(key, cpuInfoPath, "the file does not say "+name)
 	}
 	return collect.Known(key, info[name], cpuInfoPath)
-}
-
-// armMakers are the makers of arm64 cores by the number that /proc/cpuinfo shows. Source: the kernel's
-// arch/arm64/include/asm/cputype.h.
-func armMakers() map[string]string {
-	return map[string]string{"0x41": "ARM", "0x42": "Broadcom", "0x43": "Cavium", "0x46": "Fujitsu",
-		"0x48": "HiSilicon",
-		"0x4e": "NVIDIA", "0x50": "APM", "0x51": "Qualcomm", "0x53": "Samsung", "0x61": "Apple", "0x6d": "Microsoft",
-		"0xc0": "Ampere"}
 }
 
 func cpuVendor(info map[string]string, err error) lab.Fact {
@@ -142,7 +142,10 @@ func cpuWords(key string, info map[string]string, err error, names ...string) la
 
 // pageTableIsolation reads the flag pti. The file vulnerabilities/meltdown doesn't do: it says "Not affected" on a CPU
 // that has no such flaw, also when pti=on has switched isolation on there.
-func pageTableIsolation(info map[string]string, err error) lab.Fact {
+func pageTableIsolation(r collect.Reader, info map[string]string, err error) lab.Fact {
+	if info["CPU implementer"] != "" {
+		return armIsolation(r)
+	}
 	flags := cpuWords("cpu.pti", info, err, "flags")
 	if flags.Unknown != "" {
 		return flags
@@ -150,15 +153,12 @@ func pageTableIsolation(info map[string]string, err error) lab.Fact {
 	return collect.OnOff("cpu.pti", slices.Contains(catalogue.ParseList(flags.Value), "pti"), cpuInfoPath)
 }
 
-// cpuModel is the model name, on arm64 the four numbers that stand for one, with the board's name where firmware gives
-// it.
-func cpuModel(r collect.Reader, info map[string]string, err error) lab.Fact {
-	f := fromCPUInfo("cpu.model", info, err, "model name")
-	if f.Unknown == "" || info["CPU implementer"] == "" {
-		return f
+// cpuModel is the model name; arm64 has none, or that of its instruction set, so the kinds of its cores stand for it.
+func cpuModel(text string, info map[string]string, err error) lab.Fact {
+	if cores := armCores(text); len(cores) > 0 {
+		return collect.Known("cpu.model", strings.Join(cores, " + "), cpuInfoPath)
 	}
-	return collect.Known(f.Key, fmt.Sprintf("implementer %s, part %s, variant %s, revision %s", info["CPU implementer"],
-		info["CPU part"], info["CPU variant"], info["CPU revision"]), cpuInfoPath)
+	return fromCPUInfo("cpu.model", info, err, "model name")
 }
 
 // topology counts sockets, cores and threads that are online. /proc/cpuinfo has them on x86 only, so /sys is asked: a
@@ -264,6 +264,28 @@ func boost(r collect.Reader) lab.Fact {
 		f.Value = "off"
 	}
 	return f
+}
+
+// boostPossible says whether any CPU has frequencies above its base frequency. The driver cppc_cpufreq shows the file
+// boost also where none has, and refuses to switch it on. Levels are in units of the firmware. Source: the kernel's
+// Documentation/admin-guide/acpi/cppc_sysfs.rst and drivers/cpufreq/cppc_cpufreq.c.
+func boostPossible(r collect.Reader) lab.Fact {
+	const key, source = "cpu.boost.possible", CPUDir + "/cpu*/acpi_cppc/highest_perf"
+	known := false
+	for _, dir := range r.Glob(CPUDir + "/cpu[0-9]*/acpi_cppc") {
+		highest, err := r.Number(dir + "/highest_perf")
+		nominal, nerr := r.Number(dir + "/nominal_perf")
+		if err != nil || nerr != nil {
+			continue
+		}
+		if known = true; highest > nominal {
+			return collect.OnOff(key, true, source)
+		}
+	}
+	if !known {
+		return collect.Unknown(key, source, "firmware describes no performance levels (CPPC)")
+	}
+	return collect.OnOff(key, false, source)
 }
 
 // idleStates lists the idle states of the first CPU with their wake-up latency in microseconds, those that are

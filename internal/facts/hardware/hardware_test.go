@@ -32,10 +32,21 @@ func TestBounceBuffersForced(t *testing.T) {
 }
 
 func TestPageTableIsolation(t *testing.T) {
-	for info, want := range map[string]string{"flags\t: fpu pti vme": "on", "flags\t: fpu vme": "off",
-		"Features\t: fp asimd": ""} {
-		if f := pageTableIsolation(parseCPUInfo(info), nil); f.Value != want || (want == "") != (f.Unknown != "") {
-			t.Errorf("%q: %+v, want %q", info, f, want)
+	const arm, meltdown = "CPU implementer\t: 0x41\n", CPUDir + "/vulnerabilities/meltdown"
+	for _, c := range []struct{ info, meltdown, cmdline, want string }{
+		{"flags\t: fpu pti vme", "Mitigation: PTI", "", "on"}, {"flags\t: fpu vme", "Not affected", "", "off"},
+		{"Features\t: fp asimd", "", "", ""}, {arm, "", "", ""},
+		{arm, "Mitigation: PTI", "", "on"}, {arm, "Vulnerable", "", "off"}, {arm, "Not affected", "quiet", ""},
+		{arm, "Not affected", "quiet kpti=1", "on"}, {arm, "Not affected", "kpti=off", "off"},
+		{arm, "Not affected", "kpti=on", "on"},
+	} {
+		files := map[string]string{kernel.CmdlinePath: c.cmdline}
+		if c.meltdown != "" {
+			files[meltdown] = c.meltdown
+		}
+		f := pageTableIsolation(factstest.Files(files), parseCPUInfo(c.info), nil)
+		if f.Value != c.want || (c.want == "") != (f.Unknown != "") {
+			t.Errorf("%+v: %+v", c, f)
 		}
 	}
 }
@@ -240,6 +251,11 @@ func FuzzCPUInfo(f *testing.F) {
 		for name, value := range parseCPUInfo(string(data)) {
 			if name == "" || strings.Contains(name, ":") || strings.Contains(value, "\n") {
 				t.Errorf("%q: %q", name, value)
+			}
+		}
+		for _, core := range armCores(string(data)) {
+			if core == "" || strings.Contains(core, "\n") {
+				t.Errorf("%q", core)
 			}
 		}
 	})

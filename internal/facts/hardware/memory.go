@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ func CollectMemory(r collect.Reader, _ collect.Scope) []lab.Fact {
 		return collect.Whole(key, bytes, source)
 	}
 	return []lab.Fact{
+		pageSize(r),
 		amount("memory.total", "MemTotal"),
 		amount("memory.available", "MemAvailable"),
 		amount("memory.swap", "SwapTotal"),
@@ -42,6 +44,27 @@ func CollectMemory(r collect.Reader, _ collect.Scope) []lab.Fact {
 		limit(r, "limit.locked_memory", "Max locked memory"),
 		limit(r, "limit.open_files", "Max open files"),
 	}
+}
+
+// pageSize is the size of the pages that processes have, which kernels of arm64 are built for: 4, 16 or 64 KiB. Each
+// mapping of a process begins with a line of addresses, and the third after it is
+//
+//	KernelPageSize:        4 kB
+func pageSize(r collect.Reader) lab.Fact {
+	const key, source, name = "memory.page_size", "/proc/self/smaps", "KernelPageSize"
+	f, err := r.Open(source)
+	if err != nil {
+		return collect.Unknown(key, source, collect.Why(err))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	if bytes, ok := parseMemInfo(string(text))[name]; ok {
+		return collect.Whole(key, bytes, source)
+	}
+	if err != nil {
+		return collect.Unknown(key, source, collect.Why(err))
+	}
+	return collect.Unknown(key, source, "the file does not say "+name)
 }
 
 // parseMemInfo reads /proc/meminfo into bytes. Its kB are kibibytes; lines without a unit are counts, and left out.

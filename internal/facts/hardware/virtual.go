@@ -61,7 +61,7 @@ func hypervisor(r collect.Reader) lab.Fact {
 		identity += text + "\n"
 	}
 	for _, h := range dmiHypervisors() {
-		if strings.Contains(identity, h[0]) {
+		if strings.Contains(identity, h[0]) && !metalOfEC2(identity) {
 			return collect.Known(key, h[1], dmi)
 		}
 	}
@@ -79,8 +79,24 @@ func hypervisor(r collect.Reader) lab.Fact {
 		return collect.Unknown(key, cpuInfoPath, collect.Why(err))
 	case strings.TrimSpace(identity) == "" && !r.Exists("/proc/device-tree"):
 		return collect.Unknown(key, dmi, "neither firmware tables nor a device tree are there")
+	case virtualBoard(r):
+		return collect.Known(key, "kvm", deviceTreeCompatible)
 	}
 	return collect.Known(key, catalogue.None, dmi)
+}
+
+// metalOfEC2 says whether firmware names a machine of EC2 that no hypervisor runs on: "Amazon EC2", "m8g.metal-24xl".
+func metalOfEC2(identity string) bool {
+	return strings.Contains(identity, "Amazon EC2\n") && strings.Contains(identity, ".metal")
+}
+
+const deviceTreeCompatible = "/proc/device-tree/compatible"
+
+// virtualBoard says whether the device tree is that of a board which exists only in software. QEMU's virt, Firecracker
+// and Cloud Hypervisor hand it to guests of arm64 that they start without firmware.
+func virtualBoard(r collect.Reader) bool {
+	text, err := r.Text(deviceTreeCompatible)
+	return err == nil && strings.Contains(text, "linux,dummy-virt")
 }
 
 // emulated says whether the CPU is a program that imitates one (QEMU's TCG), so that no rate measured on it is that of
