@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube test-release image build bench site release install clean
+.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube test-release test-arm64 image build bench site release install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -48,6 +48,9 @@ test-kube: ## a Kubernetes cluster of one node, built from source once; as root
 
 test-release: ## build a release twice, compare, and try the packages in roots of Debian and RPM; as root, some minutes
 	@scripts/test release
+
+test-arm64: ## the fast tier and a run with fio as programs for arm64, emulated on other machines; as root, half an hour
+	@scripts/test arm64
 
 image: ## a container image from the Containerfile, without a registry; as root
 	@scripts/kube-image
