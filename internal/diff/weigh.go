@@ -85,5 +85,6 @@ func distance(x, y float64) float64 {
 	if x <= 0 || y <= 0 {
 		return 1
 	}
-	return min(1, max(0.05, math.Abs(math.Log2(x/y))/2))
+	// The larger over the smaller: the logarithm of the inverse is rounded differently on arm64.
+	return min(1, max(0.05, math.Log2(max(x, y)/min(x, y))/2))
 }
