@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"headroom/internal/app"
-	"headroom/internal/golden"
 )
 
 // argumentsOf takes a command line of the docs apart.
@@ -40,38 +39,11 @@ func printedBy(t *testing.T, store, line string) string {
 
 // The commands of docs/howto/stages.md print what stands below them there.
 func TestStagesDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/howto/stages.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Chdir("../..")
 	store := t.TempDir()
-	compared := 0
-	for _, want := range []struct{ command, begins string }{{"headroom import --stages ", "imported as "},
-		{"headroom stages last --of ", "22 rows "}} {
-		_, rest, found := strings.Cut(string(page), want.command)
-		command, _, _ := strings.Cut(rest, "\n")
-		_, block, printed := strings.Cut(string(page), "```text\n"+want.begins)
-		block, _, closed := strings.Cut(block, "```")
-		if !found || !printed || !closed {
-			t.Fatalf("no %q with its output in the page", want.command)
-		}
-		got := printedBy(t, store, want.command+command)
-		if golden.Update() {
-			page = []byte(strings.Replace(string(page), "```text\n"+want.begins+block, "```text\n"+got, 1))
-		} else if block = want.begins + block; got != block {
-			t.Errorf("%s%s prints\n%s\nand not\n%s\nUPDATE_GOLDEN=1 writes it again", want.command, command, got, block)
-		}
-		compared++
-	}
-	if golden.Update() {
-		if err := os.WriteFile("docs/howto/stages.md", page, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if compared != 2 {
-		t.Errorf("%d commands", compared)
-	}
+	howto{page: "docs/howto/stages.md", exact: true, run: func(t *testing.T, line string) string {
+		return printedBy(t, store, line)
+	}}.follow(t)
 }
 
 // A page has the stages of its run beside each other: shares, pairs that are not alike, and what the stated links say;
