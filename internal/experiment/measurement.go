@@ -119,7 +119,7 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 
 // CellToRun is a cell with what carrying it out takes.
 func (m *Measurement) CellToRun(c lab.Cell) runner.Cell {
-	title := suiteCell(c).Title()
+	title := suite.TitleOf(c)
 	if m.Role != "" && len(m.Peers) == 0 && m.Arm == "" { // what several do at the same moment is shown as one
 		title += " on " + m.Role
 	}
@@ -219,9 +219,6 @@ func (m *Measurement) ShortPlace() string {
 	}
 	return m.Place().Path
 }
-
-// TitleOf is what a cell is called in tables: "randread 4k q32".
-func TitleOf(c lab.Cell) string { return suiteCell(c).Title() }
 
 // The roles of the two ends of a network's tests.
 const (

@@ -131,7 +131,7 @@ func (d *Document) addRows(run lab.Run, g map[string]*gathered) {
 				some = true
 				r := Row{Stage: s.Name, Cell: c.ID, Job: c.Job, Params: c.Params, Direction: direction,
 					N: cell.n, Group: -1,
-					Title: suite.Cell{Job: c.Job, Engine: c.Engine, Command: c.Command, Params: c.Params}.Title()}
+					Title: suite.TitleOf(c)}
 				if len(iops) > 0 {
 					r.IOPS = stat.Median(iops)
 				}

@@ -206,6 +206,11 @@ func unique(id string, taken map[string]bool) string {
 	return free
 }
 
+// TitleOf is what a cell of a run is called in tables: "randread 4k q32".
+func TitleOf(c lab.Cell) string {
+	return Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Command: c.Command, Params: c.Params}.Title()
+}
+
 // Title says in a few words what the load does: "randwrite 4k q128 x4", "randrw 70/30 8k q16 1000/s". Cells of
 // different jobs can have the same.
 func (c Cell) Title() string {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/experiment"
 	"headroom/internal/experiment/progress"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
 	"headroom/internal/runner"
+	"headroom/internal/suite"
 )
 
 // verdictLines says how a comparison stands: a line that stays for each verdict, and where nothing is painted one for
@@ -24,7 +24,7 @@ type verdictLines struct {
 func newVerdictLines(c *pairedComparison) *verdictLines {
 	s := &verdictLines{pairedComparison: c, ended: map[string]bool{}, titles: map[string]string{}}
 	for _, cell := range c.base().Run.Cells {
-		s.titles[cell.ID] = experiment.TitleOf(cell)
+		s.titles[cell.ID] = suite.TitleOf(cell)
 		if _, ending := c.pairs.Verdicts(cell.ID, c.Done); ending != plan.Open {
 			s.ended[cell.ID] = true // in an earlier part
 		}
