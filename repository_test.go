@@ -34,6 +34,7 @@ func layers() [][]string {
 		{"internal/experiment/progress"},
 		{"internal/importer"},
 		{"internal/results"},
+		{"internal/results/ladders"},
 		{"internal/recovery"},
 		{"internal/app"},
 		{"internal/report/compared", "internal/report/machines", "internal/report/runs", "internal/report/staged",

@@ -14,9 +14,9 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
-	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/results/ladders"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 )
@@ -43,7 +43,7 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	run := lab.Run{ID: store.NewID(), Label: r.label, Status: lab.Complete, Source: lab.Measured,
 		Created: time.Unix(1724000000, 0), Suite: "network ladder", Repetitions: 4,
 		Terms:   &lab.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha},
-		Targets: []lab.RunTarget{client, server}, Concurrent: &lab.ConcurrentDesign{Kind: ladderrun.NetworkLadderKind},
+		Targets: []lab.RunTarget{client, server}, Concurrent: &lab.ConcurrentDesign{Kind: ladders.NetworkKind},
 		Arms: []lab.Arm{{ID: runner.AllTargets, Role: runner.AllTargets,
 			Levels: map[string]string{lab.TargetLevel: runner.AllTargets}}}}
 	rates := map[string]float64{}

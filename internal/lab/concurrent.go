@@ -1,5 +1,7 @@
 package lab
 
+import "fmt"
+
 // NetworkPair is a client and a server, by their roles. The server listens on a port of an address, which is one of its
 // own.
 type NetworkPair struct {
@@ -12,6 +14,9 @@ type NetworkPair struct {
 	Assigned bool `json:"assigned,omitempty"`
 }
 
+// PairRole is the role of one of several pairs, counted from 0.
+func PairRole(i int) string { return fmt.Sprintf("pair-%d", i+1) }
+
 // ConcurrentDesign is what a run is about that loads some of its arms at the same time, then others.
 type ConcurrentDesign struct {
 	// Kind is the question: "interference", "ladder".
@@ -20,6 +25,8 @@ type ConcurrentDesign struct {
 	Groups []DesignGroup `json:"groups,omitempty"`
 	// Combinations in the order in which they are shown.
 	Combinations []Combination `json:"occasions"`
+	// Keep are settings that must stay as they are, of the ladder of a network.
+	Keep []string `json:"keep,omitempty"`
 }
 
 // DesignGroup are arms that are loaded together. There is an arm of its name, which holds what they do together.

@@ -99,6 +99,8 @@ type Run struct {
 	Arms     []Arm       `json:"arms"`
 	Cells    []Cell      `json:"cells"`
 	Warnings []Warning   `json:"warnings,omitempty"`
+	// Notes say what was left out of a ladder or of layers before anything was measured, and what is in doubt.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Terms are what a comparison was to be decided by, settled before anything was measured.

@@ -25,4 +25,7 @@ type Options struct {
 	Stages map[string]document.Document
 	// Scores are published figures of merit that a sweep is compared with; nil for none.
 	Scores *reference.Scores
+	// Keep are settings that must stay in what may be wrong with a network, and Beside other ladders of the same ports
+	// that are shown next to one.
+	Keep, Beside []string
 }

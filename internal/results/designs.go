@@ -10,22 +10,29 @@ import (
 
 // builder makes what was found of a saved run. Without Serials of the options texts of the run name no piece of
 // hardware.
-type builder func(b *store.Bundle, o report.Options) (ResultDocument, error)
+type builder func(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error)
 
 // builderOf is the one for the design that a run was measured for; nil where the cells of the run are its result.
 func builderOf(run lab.Run) builder {
 	return map[lab.Design]builder{
-		lab.DesignSweep:        sweepResult,
-		lab.DesignAblation:     ablationResult,
-		lab.DesignBisection:    bisectionResult,
-		lab.DesignInterference: interferenceResult,
-		lab.DesignSoak:         soakResult,
+		lab.DesignSweep:         sweepResult,
+		lab.DesignAblation:      ablationResult,
+		lab.DesignBisection:     bisectionResult,
+		lab.DesignInterference:  interferenceResult,
+		lab.DesignSoak:          soakResult,
+		lab.DesignLayers:        layersResult,
+		lab.DesignLadder:        ladderResult,
+		lab.DesignNetworkLadder: networkLadderResult,
 	}[run.MadeBy()]
 }
 
+// hasOwnResult says whether a run is shown as what its design found. An arm, and a bundle in which older versions kept
+// one, is shown by its cells.
+func hasOwnResult(b *store.Bundle) bool { return b.Run.Pair == "" && builderOf(b.Run) != nil }
+
 // resultOf is what was found of a run, with what to type next.
-func resultOf(b *store.Bundle, o report.Options) (ResultDocument, error) {
-	r, err := builderOf(b.Run)(b, o)
+func resultOf(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
+	r, err := builderOf(b.Run)(p, b, o)
 	build := r.Document
 	r.Document = func(o report.Options) document.Document {
 		d := build(o)
@@ -37,7 +44,7 @@ func resultOf(b *store.Bundle, o report.Options) (ResultDocument, error) {
 
 // ShowRun shows what was found of a saved run whose design has a result of its own.
 func ShowRun(p *app.App, s *store.Store, b *store.Bundle, o DocumentOutput) error {
-	r, err := resultOf(b, o.Report)
+	r, err := resultOf(p, b, o.Report)
 	if err != nil {
 		return err
 	}

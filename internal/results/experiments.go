@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/ablation"
+	"headroom/internal/app"
 	"headroom/internal/bisection"
 	"headroom/internal/document"
 	"headroom/internal/lab"
@@ -24,7 +25,7 @@ func redactedRun(b *store.Bundle, o report.Options) (lab.Run, iter.Seq2[lab.Repe
 	return summary.RedactRun(b.Run, b.Repetitions())
 }
 
-func sweepResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
+func sweepResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
 	byArm, err := factsByArm(b)
 	if err != nil {
 		return ResultDocument{}, err
@@ -44,7 +45,7 @@ func SweepResult(d sweep.Document, o report.Options) ResultDocument {
 	}}
 }
 
-func ablationResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
+func ablationResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
 	run, all := redactedRun(b, o)
 	repetitions, failed := withoutErrors(all)
 	d, err := ablation.FromRun(run, repetitions)
@@ -53,7 +54,7 @@ func ablationResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
 	}}, cmp.Or(*failed, err)
 }
 
-func bisectionResult(b *store.Bundle, o report.Options) (ResultDocument, error) {
+func bisectionResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
 	d, err := BisectionOf(b, o)
 	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
 		return varied.Search(d, o)

@@ -13,7 +13,7 @@ import (
 	"headroom/internal/store"
 )
 
-func interferenceResult(b *store.Bundle, _ report.Options) (ResultDocument, error) {
+func interferenceResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) {
 	d, err := interferenceOf(b)
 	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {
 		return staged.Interference(d, o)

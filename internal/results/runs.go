@@ -79,8 +79,7 @@ func stagesOf(p *app.App, bundles []*store.Bundle, o report.Options) (map[string
 // it by itself; beside others on a page, and for programs, it has the cells of all arms.
 func WriteForPeople(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
-	own := func(b *store.Bundle) bool { return builderOf(b.Run) != nil }
-	if !alone || !slices.ContainsFunc(bundles, own) {
+	if !alone || !slices.ContainsFunc(bundles, hasOwnResult) {
 		return WriteRuns(p, format, bundles, w, o)
 	}
 	for i, b := range bundles {
@@ -88,7 +87,7 @@ func WriteForPeople(p *app.App, format string, bundles []*store.Bundle, w io.Wri
 			fmt.Fprintln(w)
 		}
 		write := writeFound
-		if !own(b) {
+		if !hasOwnResult(b) {
 			write = WriteRuns
 		}
 		if err := write(p, format, []*store.Bundle{b}, w, o); err != nil {
@@ -108,7 +107,7 @@ func writeFound(p *app.App, format string, bundles []*store.Bundle, w io.Writer,
 		w = p.Naming.Writer(w)
 	}
 	for _, b := range bundles {
-		r, err := resultOf(b, o)
+		r, err := resultOf(p, b, o)
 		if err != nil {
 			return err
 		}

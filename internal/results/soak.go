@@ -10,7 +10,7 @@ import (
 	"headroom/internal/store"
 )
 
-func soakResult(b *store.Bundle, _ report.Options) (ResultDocument, error) {
+func soakResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) {
 	var all []lab.Repetition
 	for r, err := range b.Repetitions() {
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/results/ladders"
 	"headroom/internal/store"
 	"headroom/internal/target"
 	"headroom/internal/unit"
@@ -252,8 +253,8 @@ func diskLevels(d target.Disk) map[string]string {
 	if d.Queues > 0 {
 		queues = strconv.Itoa(d.Queues)
 	}
-	return map[string]string{interfaceLevel: d.Kind, backingLevel: d.Backing,
-		queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
+	return map[string]string{ladders.InterfaceLevel: d.Kind, ladders.BackingLevel: d.Backing,
+		ladders.QueuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
 // Resume resumes a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
@@ -264,7 +265,7 @@ func (s *storageLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 		return err
 	}
 	for _, b := range found {
-		if b.Run.Arms[0].Levels[kindLevel] == string(ladder.Files) {
+		if b.Run.Arms[0].Levels[ladders.KindLevel] == string(ladder.Files) {
 			s.images = b.Run.Targets[0].Place.Path // the highest
 		}
 	}

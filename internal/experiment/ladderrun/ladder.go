@@ -3,37 +3,20 @@ package ladderrun
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/document"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/network"
 	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/report"
-	"headroom/internal/report/staged"
 	"headroom/internal/results"
+	"headroom/internal/results/ladders"
 	"headroom/internal/rule"
 	"headroom/internal/store"
-	"headroom/internal/suite"
 	"headroom/internal/target"
-)
-
-// The levels by which the arms of a ladder say which rung they measured, from 1 at the bottom, what it is, and which
-// rung it lies on.
-const (
-	RungLevel  = "rung"
-	kindLevel  = "kind"
-	belowLevel = "below"
-	// of a guest's disk: what it is to the guest, and what QEMU keeps its data in
-	interfaceLevel = "interface"
-	queuesLevel    = "queues"
-	backingLevel   = "backing"
 )
 
 // Options are the flags of ladder.
@@ -77,10 +60,10 @@ func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 		return runNetworkLadder(ctx, p, st, o, args)
 	}
 	s := &storageLadder{Options: o, args: args, images: os.TempDir(), passes: passes{design: lab.DesignLadder,
-		Interleaved: experiment.Interleaved{App: p, Store: st}, level: RungLevel, count: o.Passes, budget: o.Budget,
-		dryRun: o.DryRun}}
+		Interleaved: experiment.Interleaved{App: p, Store: st}, level: ladders.RungLevel, count: o.Passes, budget: o.Budget,
+		dryRun: o.DryRun, result: o.Result}}
 	s.openGuest, s.title = s.startGuest, func(m *experiment.Measurement) string {
-		return fmt.Sprintf("%s: %s", m.Run.Arms[0].Levels[kindLevel], rungOf(m.Run).Name)
+		return fmt.Sprintf("%s: %s", m.Run.Arms[0].Levels[ladders.KindLevel], ladders.RungOf(m.Run).Name)
 	}
 	return experiment.Conduct(ctx, p, st, experiment.Request{Design: lab.DesignLadder, Resume: o.Resume, Args: args,
 		DryRun: o.DryRun, Complete: true}, s)
@@ -195,72 +178,4 @@ func (s *storageLadder) New(ctx context.Context) error {
 		return err
 	}
 	return s.checkImages(ctx)
-}
-
-// Report judges what was saved.
-func (s *storageLadder) Report() error {
-	var steps []ladder.Step
-	var measured []ladder.Measured
-	var warnings []ladder.Warning
-	terms := termsOf(s.First().Run)
-	err := s.eachSaved(func(i int, run lab.Run, repetitions []lab.Repetition, found []app.ShownWarning) {
-		step := stepOf(run)
-		steps = append(steps, step)
-		if step.Kind != ladder.Guest {
-			terms.CPUs = processors(run)
-		}
-		for _, r := range repetitions {
-			measured = append(measured, ladder.Measured{Rung: i, Cell: r.Cell, Block: r.Block, Values: r.Values})
-		}
-		if step.Kind == ladder.Null && len(step.Places) == 0 && step.Jobs == 1 {
-			s.notes = append(s.notes, "the null rung is fio's null engine, which makes no system call: what the "+
-				"kernel's way to a device costs is not in it; modprobe null_blk makes "+nullDevice+", where it is")
-		}
-		if step.Kind == ladder.Memory || step.Kind == ladder.Null {
-			return // what a check has to say is that no disk answered, which is what they are for
-		}
-		for _, w := range found {
-			warnings = append(warnings, ladder.Warning{Rung: i, Cell: w.Cell, Warning: w.Warning,
-				Repetitions: w.Repetitions, N: w.N})
-		}
-	})
-	if err != nil {
-		return err
-	}
-	d := ladder.Analyze(steps, s.loads(), measured, warnings, s.notes, terms)
-	return results.ShowResult(s.App, s.Store, Result(d, s.runs()...), s.Options.Result)
-}
-
-// termsOf are the terms that the verdicts of a saved ladder hold by.
-func termsOf(run lab.Run) ladder.Terms {
-	terms := ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: run.Repetitions}
-	if t := run.Terms; t != nil {
-		terms.Margin, terms.Alpha = t.Margin, t.Alpha
-	}
-	return terms
-}
-
-// Result is a ladder in the shapes that results are shown in.
-func Result(d ladder.Document, runs ...lab.Run) results.ResultDocument {
-	return results.ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-		return staged.Ladder(d, o)
-	}, Runs: runs}
-}
-
-// loads are the cells, titled as one job's: how many jobs there are is a matter of the rung.
-func (s *storageLadder) loads() []ladder.Load {
-	var list []ladder.Load
-	run := s.First().Run
-	for _, arm := range s.Names {
-		if other := s.Arms[arm].Run; other.Arms[0].Levels[kindLevel] != string(ladder.Memory) {
-			run = other
-			break
-		}
-	}
-	for _, c := range run.Cells {
-		params := maps.Clone(c.Params)
-		delete(params, "numjobs")
-		list = append(list, ladder.Load{Cell: c, Title: suite.Cell{Job: c.Job, Params: params}.Title()})
-	}
-	return list
 }

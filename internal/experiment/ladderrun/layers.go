@@ -7,26 +7,17 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/document"
 	"headroom/internal/experiment"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/layers"
 	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/report/staged"
 	"headroom/internal/results"
+	"headroom/internal/results/ladders"
 	"headroom/internal/store"
-)
-
-// The levels by which the arms of layers say which layer they measured, from 1 at the bottom, and what it was called.
-const (
-	layerLevel = "layer"
-	nameLevel  = "name"
 )
 
 // defaultLayerPasses is how often each layer is measured when nobody says otherwise: enough that the intervals of
@@ -62,7 +53,7 @@ func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []strin
 	if err != nil {
 		return err
 	}
-	s := &layerRun{options: o, passes: passes{design: lab.DesignLayers, level: layerLevel, dryRun: o.DryRun,
+	s := &layerRun{options: o, passes: passes{design: lab.DesignLayers, level: ladders.LayerLevel, dryRun: o.DryRun, result: o.Result,
 		count: cmp.Or(o.Passes, defaultLayerPasses), budget: o.Budget, title: (*experiment.Measurement).Where,
 		Interleaved: experiment.Interleaved{App: p, Store: st}}}
 	if s.count < 2 {
@@ -165,22 +156,6 @@ func namesTarget(typed string, kinds app.TargetKinds) bool {
 	return kinds.Has(what)
 }
 
-// layerName is what a layer is called: as it was named, or where it is.
-func layerName(m *experiment.Measurement) string {
-	if name := m.Run.Arms[0].Levels[nameLevel]; name != "" {
-		return name
-	}
-	words := strings.Fields(m.Run.Label) // where older versions kept it
-	if len(words) > 0 && words[len(words)-1] != m.Run.Arms[0].Levels[layerLevel] {
-		return words[len(words)-1]
-	}
-	path := m.Place().Path
-	if on := m.Run.Targets[0].Remote(); on != "" { // a survey that is shown again has its targets in the run alone
-		return path + " of " + on
-	}
-	return path
-}
-
 // shareCells leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same
 // size everywhere.
 func (s *layerRun) shareCells() error {
@@ -215,7 +190,7 @@ func (s *layerRun) shareCells() error {
 		}
 		levels := map[string]string{}
 		if name := s.sides[i].name; name != "" {
-			levels[nameLevel] = name
+			levels[ladders.NameLevel] = name
 		}
 		s.setHeader(arm, levels)
 	}
@@ -240,7 +215,7 @@ func (s *layerRun) checkOrder(ctx context.Context) error {
 		lower, upper := s.Arms[s.Names[i-1]], s.Arms[s.Names[i]]
 		if lower.Target != upper.Target {
 			s.notes = append(s.notes, fmt.Sprintf("nobody says whether %s lies on %s: they are on two targets",
-				layerName(upper), layerName(lower)))
+				ladders.LayerName(upper.Run), ladders.LayerName(lower.Run)))
 			continue
 		}
 		on, known, err := undertest.Stacked(ctx, upper.Target, lower.Place(), upper.Place())
@@ -256,35 +231,4 @@ func (s *layerRun) checkOrder(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// Report says what each layer adds.
-func (s *layerRun) Report() error {
-	var list []layers.Layer
-	var measured []layers.Measured
-	var warnings []layers.Warning
-	err := s.eachSaved(func(i int, run lab.Run, repetitions []lab.Repetition, found []app.ShownWarning) {
-		place := run.Targets[0].Place
-		list = append(list, layers.Layer{Name: layerName(s.Arms[s.Names[i]]), Kind: place.Kind,
-			Filesystem: place.Filesystem, Run: run.ID})
-		for _, r := range repetitions {
-			measured = append(measured, layers.Measured{Layer: i, Cell: r.Cell, Block: r.Block, Values: r.Values})
-		}
-		for _, w := range found {
-			warnings = append(warnings, layers.Warning{Layer: i, Cell: w.Cell, Warning: w.Warning,
-				Repetitions: w.Repetitions, N: w.N})
-		}
-	})
-	if err != nil {
-		return err
-	}
-	var cells []layers.Cell
-	for _, c := range s.First().Run.Cells {
-		cells = append(cells, layers.Cell{Cell: c, Title: experiment.TitleOf(c)})
-	}
-	d := layers.Compare(list, cells, measured, warnings, s.notes)
-	return results.ShowResult(s.App, s.Store,
-		results.ResultDocument{Published: d, Document: func(o report.Options) document.Document {
-			return staged.Layers(d, o)
-		}, Runs: s.runs()}, s.options.Result)
 }

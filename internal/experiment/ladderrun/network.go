@@ -11,15 +11,10 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/results"
+	"headroom/internal/results/ladders"
 	"headroom/internal/store"
+	"headroom/internal/suite"
 )
-
-// NetworkLadderKind is the kind of concurrent design that goes up from the loopback of a machine to all its ports, both
-// ways.
-const NetworkLadderKind = "ladder"
-
-// BothDirections says that a network is measured in either direction, seen from the clients.
-const BothDirections = "both"
 
 // OfNetwork says whether the targets of a ladder are the ends of a network.
 func (o Options) OfNetwork() bool {
@@ -61,7 +56,7 @@ func runNetworkLadder(ctx context.Context, p *app.App, st *store.Store, o Option
 	r := experiment.Request{Design: lab.DesignNetworkLadder, Resume: o.Resume, Args: args, DryRun: o.DryRun,
 		Complete: true}
 	l := &networkLadder{options: o,
-		ConcurrentNetwork: network.NewConcurrentNetwork(p, st, o.ofEnds(), NetworkLadderKind)}
+		ConcurrentNetwork: network.NewConcurrentNetwork(p, st, o.ofEnds(), ladders.NetworkKind)}
 	if o.Resume == "" {
 		if err := l.check(args); err != nil {
 			return err
@@ -79,7 +74,7 @@ func (l *networkLadder) check(args []string) (err error) {
 			"name each with --address")
 	case len(o.Guests) > 0 || o.Size != "":
 		return app.Usage("--guest and --size are for a ladder of storage", "leave them out")
-	case !slices.Contains([]string{lab.Send, lab.Receive, BothDirections}, o.Direction):
+	case !slices.Contains([]string{lab.Send, lab.Receive, ladders.BothDirections}, o.Direction):
 		return app.Usage("--direction "+o.Direction+" is none", "write send (to the server), receive or both")
 	}
 	l.Terms, err = o.Terms()
@@ -104,6 +99,7 @@ func (l *networkLadder) New(ctx context.Context) error {
 	if err := l.newParts(); err != nil {
 		return err
 	}
+	l.Design.Keep = l.options.Keep
 	t := l.TakeParts()
 	t.LeftOut = l.leftOut
 	t.Join()
@@ -115,7 +111,7 @@ func (l *networkLadder) New(ctx context.Context) error {
 func (l *networkLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 	for i := range l.Pairs {
 		m := l.Part(i)
-		m.Role = network.PairRole(i)
+		m.Role = lab.PairRole(i)
 		l.Parts = append(l.Parts, m)
 	}
 	return l.TakeParts().Resume(ctx, saved)
@@ -123,7 +119,7 @@ func (l *networkLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 
 // PrintSummary names the rungs, and what they cost.
 func (l *networkLadder) PrintSummary(context.Context) {
-	rungs := rungsOf(l.Whole.Run)
+	rungs := ladders.NetworkRungs(l.Whole.Run)
 	for _, r := range rungs {
 		l.Print("", "rung "+r.Name)
 	}
@@ -141,7 +137,7 @@ func (l *networkLadder) PrintPlan(context.Context) error {
 			for _, c := range m.Run.Cells {
 				if c.ID == lab.CellIn(o.ID, m.Role) {
 					server, client := m.CommandsOf(c)
-					list.Each([]string{fmt.Sprintf("%s from %s to %s", experiment.TitleOf(c), m.Target.Name(),
+					list.Each([]string{fmt.Sprintf("%s from %s to %s", suite.TitleOf(c), m.Target.Name(),
 						m.Server.Target.Name())})
 					list.Commands(m.Server.Target.Name()+": "+lab.ShellQuote(server),
 						m.Target.Name()+": "+lab.ShellQuote(client))
@@ -159,15 +155,7 @@ func (l *networkLadder) Report() error {
 	if err != nil {
 		return err
 	}
-	d, err := networkLadderOf(b)
-	if err != nil {
-		return err
-	}
-	if d.Suspects, err = suspects(b, &d, l.options.Keep); err != nil {
-		return err
-	}
-	if d.TuningRuns, err = otherLadders(l.Store, b, &d, l.options); err != nil {
-		return err
-	}
-	return results.ShowResult(l.ConcurrentNetwork.Network.App, l.Store, Result(d, b.Run), l.options.Result)
+	o := l.options.Result
+	o.Report.Keep, o.Report.Beside = l.options.Keep, l.options.Beside
+	return results.ShowRun(l.ConcurrentNetwork.Network.App, l.Store, b, o)
 }

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/prose"
+	"headroom/internal/results/ladders"
 	"headroom/internal/store"
 	"headroom/internal/suite"
 	"headroom/internal/target"
@@ -169,17 +170,17 @@ func (l *networkLadder) addRung(network ladder.Network, id string, kind ladder.K
 
 // addBothDirections is the rung of all that goes one way while as much goes the other.
 func (l *networkLadder) addBothDirections(network ladder.Network, id string, over ...string) {
-	if l.options.Direction == BothDirections {
+	if l.options.Direction == ladders.BothDirections {
 		l.Design.Combinations = append(l.Design.Combinations,
 			lab.Combination{ID: id, Title: "all, both ways at once", Rung: id,
 				Kind: string(ladder.BothWays), Over: over,
-				Direction: BothDirections, Network: string(network)})
+				Direction: ladders.BothDirections, Network: string(network)})
 	}
 }
 
 // directions that are climbed.
 func (l *networkLadder) directions() []string {
-	if l.options.Direction == BothDirections {
+	if l.options.Direction == ladders.BothDirections {
 		return []string{lab.Send, lab.Receive}
 	}
 	return []string{l.options.Direction}
@@ -222,7 +223,7 @@ func (l *networkLadder) newParts() error {
 	id := store.NewID()
 	for i := range l.Pairs {
 		m := l.Part(i)
-		m.Role, m.Options.Set = network.PairRole(i), nil // the options are in the suite
+		m.Role, m.Options.Set = lab.PairRole(i), nil // the options are in the suite
 		if err := m.NewHeaderOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
 			return err
 		}
@@ -250,7 +251,7 @@ func directed(params map[string]string, o lab.Combination) map[string]string {
 	switch {
 	case o.Direction == lab.Receive:
 		own["reverse"] = "1"
-	case o.Direction == BothDirections:
+	case o.Direction == ladders.BothDirections:
 		own["bidir"] = "1"
 	}
 	if o.Kind == string(ladder.Flow) {

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/load/fio"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
+	"headroom/internal/results"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -31,22 +32,18 @@ type passes struct {
 	count  int
 	budget time.Duration
 	dryRun app.DryRun
-	notes  []string
+	// notes say what was left out, and what is in doubt.
+	notes []string
+	// result is where what was measured is shown.
+	result results.DocumentOutput
 	// title is what a place is called.
 	title func(m *experiment.Measurement) string
 	// openGuest starts a guest; nil where none is measured.
 	openGuest func(ctx context.Context, name string) (target.Target, error)
 	// opened are the targets of the measurements, by name.
 	opened map[string]target.Target
-}
-
-// runs are those of all measurements.
-func (s *passes) runs() []lab.Run {
-	var all []lab.Run
-	for _, m := range s.measurements() {
-		all = append(all, m.Run)
-	}
-	return all
+	// complete is the run that is only shown; nil where something is measured.
+	complete *store.Bundle
 }
 
 // measurements are those of the places, from the bottom up.
@@ -144,19 +141,18 @@ func (s *passes) savedParts(named *store.Bundle) ([]*store.Bundle, error) {
 	return found, nil
 }
 
-// savedTargets are those of a saved run; none where it is complete, which are then only shown.
+// savedTargets are those of a saved run; none where it is complete, which is then only shown.
 func (s *passes) savedTargets(saved *store.Bundle) ([]string, error) {
 	found, err := s.savedParts(saved)
 	if err != nil {
 		return nil, err
 	}
-	complete := !slices.ContainsFunc(found, func(b *store.Bundle) bool { return b.Run.Status != lab.Complete })
+	if !slices.ContainsFunc(found, func(b *store.Bundle) bool { return b.Run.Status != lab.Complete }) {
+		s.complete = saved
+		return nil, nil
+	}
 	var names []string
 	for _, b := range found {
-		if complete {
-			s.add(&experiment.Measurement{App: s.App, Store: s.Store, Target: s.Local(), Run: b.Run})
-			continue
-		}
 		names = append(names, app.TargetOfRun(b.Run))
 	}
 	return names, nil
@@ -272,11 +268,24 @@ func (s *passes) listOrder(l app.Listing) {
 // Measure measures all passes.
 func (s *passes) Measure(ctx context.Context) (experiment.Measured, error) {
 	first := s.First()
+	first.Run.Notes = s.notes
 	clock := progress.NewOrderClock(first.RunnerMeasurement().Cells, s.remaining(), first.Pause()).Within(s.budget)
 	on := func(arm string, _ runner.Progress) string { return " on " + s.Arms[arm].ShortPlace() }
 	m, err := s.MeasureInterleaved(ctx, progress.New(s.App, clock), on)
 	m.Planned = len(s.Names) * first.Planned()
 	return m, err
+}
+
+// Report shows what was saved.
+func (s *passes) Report() error {
+	b, err := s.complete, error(nil)
+	if b == nil {
+		b, err = s.Store.FindWhole(s.First().SavedID())
+	}
+	if err != nil {
+		return err
+	}
+	return results.ShowRun(s.App, s.Store, b, s.result)
 }
 
 // Close gives back the devices, then the targets on which they are.
@@ -285,30 +294,4 @@ func (s *passes) Close() {
 	for _, t := range s.opened {
 		s.CloseTarget(t)
 	}
-}
-
-// eachSaved reads what was saved of each place: its repetitions that did not fail, and its warnings.
-func (s *passes) eachSaved(place func(i int, run lab.Run, repetitions []lab.Repetition,
-	warnings []app.ShownWarning)) error {
-	for i, m := range s.measurements() {
-		b, err := m.Bundle()
-		if err != nil {
-			return err
-		}
-		var repetitions []lab.Repetition
-		for r, err := range b.Repetitions() {
-			if err != nil {
-				return err
-			}
-			if r.Latency, r.Series = nil, nil; !r.Failed() {
-				repetitions = append(repetitions, r)
-			}
-		}
-		warnings, err := app.WarningsOf(b)
-		if err != nil {
-			return err
-		}
-		place(i, b.Run, repetitions, warnings)
-	}
-	return nil
 }

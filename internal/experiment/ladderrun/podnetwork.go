@@ -2,12 +2,15 @@ package ladderrun
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/network"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/results/ladders"
 	"headroom/internal/target"
 )
 
@@ -36,7 +39,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 	for _, e := range l.Ends {
 		same, inNode, _ := e.Target.(target.HasNodeNetwork).NodeNetwork()
 		e.Recorded.Target = same // what is resumed goes on between the same nodes
-		own := &network.End{Role: network.NodeOf + e.Role, Name: inNode}
+		own := &network.End{Role: ladders.NodeOf + e.Role, Name: inNode}
 		err := error(nil)
 		if own.Target, err = l.OpenTarget(ctx, own.Name); err == nil {
 			l.Opened[own.Role] = own.Target
@@ -53,7 +56,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 				}
 			}
 			text := "the rung below the pod network is left out, so what the pod network costs is unknown: the same " +
-				"pods can't run in their nodes' own network: " + network.ShortError(err)
+				"pods can't run in their nodes' own network: " + shortError(err)
 			l.leftOut = append(l.leftOut, lab.Warning{Code: "target-left-out", Text: text})
 			l.Print("! ", text)
 			return nil
@@ -72,7 +75,7 @@ func (l *networkLadder) podRungs(ctx context.Context) error {
 	for _, layer := range []ladder.Network{ladder.Nodes, ladder.Pods} {
 		prefix := ""
 		if layer == ladder.Nodes {
-			prefix = network.NodeOf
+			prefix = ladders.NodeOf
 		}
 		address, err := l.Address(ctx, 0, clients[0], l.End(prefix+server.Role))
 		if err != nil {
@@ -102,4 +105,20 @@ func (l *networkLadder) podRungs(ctx context.Context) error {
 		l.addBothDirections(network, "both-ways-"+string(network), addresses[network])
 	}
 	return nil
+}
+
+// shortError is an error in a line, with its reason and the first way out.
+func shortError(err error) string {
+	e, ok := errors.AsType[*lab.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	text := e.What
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	if strings.Contains(text, "violates PodSecurity") {
+		text += "; a namespace that allows hostNetwork has them: namespace=NAME"
+	}
+	return strings.Join(strings.Fields(text), " ")
 }

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/prose"
+	"headroom/internal/results/ladders"
 	"headroom/internal/suite"
 )
 
@@ -78,9 +79,9 @@ func (s *storageLadder) fitRun(r rung, arm string, share int64) {
 			c.Params["ioengine"], c.Params["direct"], c.Params["iodepth"] = "psync", "0", "1"
 		}
 	}
-	levels := map[string]string{kindLevel: string(r.kind)}
+	levels := map[string]string{ladders.KindLevel: string(r.kind)}
 	if r.below > 0 {
-		levels[belowLevel] = strconv.Itoa(r.below)
+		levels[ladders.BelowLevel] = strconv.Itoa(r.below)
 	}
 	if r.disk != nil {
 		maps.Copy(levels, diskLevels(*r.disk))

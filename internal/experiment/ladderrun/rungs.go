@@ -13,6 +13,7 @@ import (
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/results/ladders"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 )
@@ -54,9 +55,6 @@ func (r rung) jobsPerPlace() int {
 const (
 	// nullWord names the null device among places.
 	nullWord = "null"
-	// nullDevice is there where the module null_blk is: it takes the kernel's whole way through the block layer and
-	// answers at once.
-	nullDevice = "/dev/nullb0"
 	// memoryFolder is a file system in memory that every Linux has; memoryShare is what is read of it, more than most
 	// caches near a core hold.
 	memoryFolder = "/dev/shm"
@@ -212,8 +210,8 @@ func (s *storageLadder) withoutStorage(ctx context.Context, drives int) ([]rung,
 // null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it
 // would stay.
 func (s *storageLadder) null(ctx context.Context, jobs int) (rung, error) {
-	if place, err := undertest.Resolve(ctx, s.base, nullDevice); err == nil && place.Kind == lab.Device {
-		return rung{name: nullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
+	if place, err := undertest.Resolve(ctx, s.base, ladders.NullDevice); err == nil && place.Kind == lab.Device {
+		return rung{name: ladders.NullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
 	}
 	return rung{name: "fio's null engine", kind: ladder.Null, place: lab.Place{Kind: lab.NoPlace}, jobs: jobs}, nil
 }
@@ -285,7 +283,7 @@ func kindOf(top lab.Place, levels []undertest.Level) ladder.Kind {
 	switch {
 	case top.Members != nil:
 		return ladder.DriveGroup
-	case top.Path == nullDevice:
+	case top.Path == ladders.NullDevice:
 		return ladder.Null
 	case top.Filesystem == "tmpfs" || top.Filesystem == "ramfs":
 		return ladder.Memory

@@ -113,9 +113,6 @@ func (n *Network) ListenerOf(address string) (string, error) {
 	return "", app.Usage("no server is known to have the address "+address, "ip address on the server shows its own")
 }
 
-// PairRole is the role of one of several pairs, counted from 0.
-func PairRole(i int) string { return fmt.Sprintf("pair-%d", i+1) }
-
 // Part is the measurement of a pair. The first one of an end looks after its snapshots.
 func (n *Network) Part(i int) *experiment.Measurement {
 	pair := n.Pairs[i]
@@ -134,7 +131,7 @@ func (n *Network) Part(i int) *experiment.Measurement {
 	m.SnapshotElsewhere, m.Observer = !first(pair.Client), i > 0
 	m.Server.SnapshotElsewhere = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
 	if len(n.Pairs) > 1 {
-		m.Role = PairRole(i)
+		m.Role = lab.PairRole(i)
 	}
 	return m
 }

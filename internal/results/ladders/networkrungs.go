@@ -1,4 +1,4 @@
-package ladderrun
+package ladders
 
 import (
 	"fmt"
@@ -6,34 +6,33 @@ import (
 	"strings"
 
 	"headroom/internal/ceiling"
-	"headroom/internal/experiment/network"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/runner"
 )
 
-// networkRung is a rung with the occasions on which it is measured.
-type networkRung struct {
+// NetworkRung is a rung with the occasions on which it is measured.
+type NetworkRung struct {
 	ladder.Rung
-	combinations []lab.Combination
+	Combinations []lab.Combination
 }
 
-// rungsOf are the rungs of a saved ladder, from the bottom up.
-func rungsOf(run lab.Run) []networkRung {
-	var rungs []networkRung
+// NetworkRungs are the rungs of a saved ladder, from the bottom up.
+func NetworkRungs(run lab.Run) []NetworkRung {
+	var rungs []NetworkRung
 	for _, o := range run.Concurrent.Combinations {
-		i := slices.IndexFunc(rungs, func(r networkRung) bool { return r.Name == o.Rung })
+		i := slices.IndexFunc(rungs, func(r NetworkRung) bool { return r.Name == o.Rung })
 		if i < 0 {
 			i = len(rungs)
-			rungs = append(rungs, networkRung{Rung: ladder.Rung{Name: o.Rung, Kind: ladder.Kind(o.Kind), Places: o.Over,
+			rungs = append(rungs, NetworkRung{Rung: ladder.Rung{Name: o.Rung, Kind: ladder.Kind(o.Kind), Places: o.Over,
 				Run: run.ID, Network: ladder.Network(o.Network)}})
 		}
-		rungs[i].combinations = append(rungs[i].combinations, o)
+		rungs[i].Combinations = append(rungs[i].Combinations, o)
 	}
 	for i := range rungs {
 		r := &rungs[i]
 		for _, c := range run.Cells {
-			if c.Arm != runner.AllTargets && strings.HasPrefix(c.ID, r.combinations[0].ID+"@") {
+			if c.Arm != runner.AllTargets && strings.HasPrefix(c.ID, r.Combinations[0].ID+"@") {
 				r.Jobs++
 			}
 		}
@@ -45,7 +44,7 @@ func rungsOf(run lab.Run) []networkRung {
 // rungName is a rung as people read it.
 func rungName(run lab.Run, r ladder.Rung) string {
 	if r.Network != "" {
-		return network.PodRungName(run, r)
+		return podRungName(run, r)
 	}
 	switch r.Kind {
 	case ladder.Loopback:
@@ -71,7 +70,7 @@ func rungName(run lab.Run, r ladder.Rung) string {
 // isEnd says whether a target is an end of the loads of a network: of nodes those that are in no pod network, of all
 // else the others.
 func isEnd(of ladder.Network, t lab.RunTarget) bool {
-	return strings.HasPrefix(t.Role, network.NodeOf) == (of == ladder.Nodes)
+	return strings.HasPrefix(t.Role, NodeOf) == (of == ladder.Nodes)
 }
 
 // clientCeiling is what all clients together can send, by all their ways out: which of them their tests take is not
@@ -118,7 +117,7 @@ func serverIn(run lab.Run, network ladder.Network) lab.RunTarget {
 }
 
 // stepOfNetwork is a rung with what is promised to it, and with what the facts of the ends say that it can carry.
-func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
+func stepOfNetwork(run lab.Run, rungs []NetworkRung, at int) ladder.Step {
 	r := rungs[at]
 	step := ladder.Step{Rung: r.Rung, Below: -1, Ceilings: map[string][]ceiling.Ceiling{}}
 	server := serverIn(run, r.Network)
@@ -153,9 +152,9 @@ func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
 		}
 	}
 	if r.Network == ladder.Pods {
-		step.CNI = network.CniOf(run)
+		step.CNI = cniOf(run)
 		if r.Kind != ladder.Loopback {
-			step.Below = slices.IndexFunc(rungs, func(o networkRung) bool {
+			step.Below = slices.IndexFunc(rungs, func(o NetworkRung) bool {
 				return o.Network == ladder.Nodes && o.Kind == r.Kind
 			})
 		}
@@ -173,7 +172,7 @@ func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
 	case ladder.BothWays:
 		step.Below = at - 1
 		if r.Network == ladder.Nodes {
-			step.Below = slices.IndexFunc(rungs, func(o networkRung) bool {
+			step.Below = slices.IndexFunc(rungs, func(o NetworkRung) bool {
 				return o.Network == ladder.Nodes && o.Kind == ladder.Port
 			})
 		}

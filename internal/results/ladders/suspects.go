@@ -1,4 +1,4 @@
-package ladderrun
+package ladders
 
 import (
 	"fmt"
@@ -8,12 +8,9 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/network"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
-	"headroom/internal/results"
 	"headroom/internal/rule"
 	"headroom/internal/runner"
 	"headroom/internal/stat"
@@ -31,7 +28,11 @@ func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Susp
 		return nil, nil
 	}
 	run := b.Run
-	set, err := results.LoadRules("")
+	rules, err := rule.BuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	set, err := rule.Compile(rules)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Susp
 	var reported []string
 	for _, t := range ends {
 		onNode := slices.ContainsFunc(run.Targets, func(o lab.RunTarget) bool {
-			return o.Role == network.NodeOf+t.Role
+			return o.Role == NodeOf+t.Role
 		})
 		if onNode || slices.Contains(reported, t.Target) || rung.Kind == ladder.Loopback && rung.Places[0] != t.Role {
 			continue
@@ -84,12 +85,12 @@ func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error)
 			return nil, err
 		}
 		for i, pair := range b.Run.Network {
-			if !strings.HasSuffix(rep.Cell, lab.CellIn("", network.PairRole(i))) ||
+			if !strings.HasSuffix(rep.Cell, lab.CellIn("", lab.PairRole(i))) ||
 				!slices.Contains(rung.Places, pair.Address) {
 				continue
 			}
 			for _, p := range rep.Ports {
-				role := map[string]string{experiment.ClientRole: pair.Client, experiment.ServerRole: pair.Server}[p.End]
+				role := map[string]string{runner.ClientEnd: pair.Client, runner.ServerEnd: pair.Server}[p.End]
 				if p.Expected && !slices.Contains(through[role], p.Port) {
 					through[role] = append(through[role], p.Port)
 				}
@@ -127,8 +128,8 @@ func ofNetworks(f rule.Finding) bool {
 }
 
 // otherLadders are other ladders of the same ports beside one, by their highest rung.
-func otherLadders(st *store.Store, b *store.Bundle, d *ladder.Document, o Options) ([]ladder.TuningRun, error) {
-	if len(o.Beside) == 0 {
+func otherLadders(st *store.Store, b *store.Bundle, keep, beside []string) ([]ladder.TuningRun, error) {
+	if len(beside) == 0 {
 		return nil, nil
 	}
 	knowledge, err := diff.Load()
@@ -136,12 +137,12 @@ func otherLadders(st *store.Store, b *store.Bundle, d *ladder.Document, o Option
 		return nil, err
 	}
 	var all []ladder.TuningRun
-	for _, name := range o.Beside {
+	for _, name := range beside {
 		other, err := st.Find(name)
 		if err != nil {
 			return nil, err
 		}
-		if other.Run.Concurrent == nil || other.Run.Concurrent.Kind != NetworkLadderKind {
+		if other.Run.Concurrent == nil || other.Run.Concurrent.Kind != NetworkKind {
 			return nil, app.Usage(fmt.Sprintf("run %s isn't a ladder of a network, so it can't be compared with one",
 				other.Run.ID))
 		}
@@ -156,8 +157,8 @@ func otherLadders(st *store.Store, b *store.Bundle, d *ladder.Document, o Option
 		}
 		t := ladder.TuningRun{Run: other.Run.ID, Label: other.Run.Label, Changed: []string{},
 			Unit: string(lab.BitsPerSecond)}
-		for _, r := range rungsOf(b.Run) {
-			if slices.ContainsFunc(r.combinations, func(o lab.Combination) bool { return o.ID == id }) {
+		for _, r := range NetworkRungs(b.Run) {
+			if slices.ContainsFunc(r.Combinations, func(o lab.Combination) bool { return o.ID == id }) {
 				t.Name = r.Name
 			}
 		}
@@ -173,7 +174,7 @@ func otherLadders(st *store.Store, b *store.Bundle, d *ladder.Document, o Option
 			if len(t.Changed) < maxSuspects {
 				t.Changed = append(t.Changed, fmt.Sprintf("%s: %s, then %s", x.Name, orAbsent(x.A), orAbsent(x.B)))
 			}
-			for _, k := range o.Keep {
+			for _, k := range keep {
 				if concerns(k, x) && t.Forbidden == "" {
 					t.Forbidden = k
 				}

@@ -1,4 +1,4 @@
-package ladderrun
+package ladders
 
 import (
 	"fmt"
@@ -14,13 +14,13 @@ import (
 
 // stepOf is the rung that a run measured.
 func stepOf(run lab.Run) ladder.Step {
-	step := ladder.Step{Rung: rungOf(run), Below: -1, Ceilings: map[string][]ceiling.Ceiling{}}
-	if n, err := strconv.Atoi(run.Arms[0].Levels[belowLevel]); err == nil {
+	step := ladder.Step{Rung: RungOf(run), Below: -1, Ceilings: map[string][]ceiling.Ceiling{}}
+	if n, err := strconv.Atoi(run.Arms[0].Levels[BelowLevel]); err == nil {
 		step.Below = n - 1
 	}
 	if step.Kind == ladder.Guest {
 		levels := run.Arms[0].Levels
-		step.Like = levels[interfaceLevel] + ", " + levels[queuesLevel]
+		step.Like = levels[InterfaceLevel] + ", " + levels[QueuesLevel]
 		return step // the links of its disks are emulated too, so that they bound nothing
 	}
 	machine := ceiling.NewMachine(run.Targets[0])
@@ -50,9 +50,10 @@ func driverOf(disk string) string {
 	return disk
 }
 
-func rungOf(run lab.Run) ladder.Rung {
+// RungOf is the rung that an arm measured, as it is shown.
+func RungOf(run lab.Run) ladder.Rung {
 	place := run.Targets[0].Place
-	r := ladder.Rung{Name: place.Path, Kind: ladder.Kind(run.Arms[0].Levels[kindLevel]), Filesystem: place.Filesystem,
+	r := ladder.Rung{Name: place.Path, Kind: ladder.Kind(run.Arms[0].Levels[KindLevel]), Filesystem: place.Filesystem,
 		Disks: place.Disks, Run: run.ID, Jobs: 1}
 	if len(run.Cells) > 0 {
 		if n, err := strconv.Atoi(run.Cells[0].Params["numjobs"]); err == nil {
@@ -63,7 +64,7 @@ func rungOf(run lab.Run) ladder.Rung {
 	switch {
 	case r.Kind == ladder.Guest:
 		r.Places, r.CPUs = []string{place.Resolved}, processors(run)
-		r.Interface, r.Backing = run.Arms[0].Levels[interfaceLevel], run.Arms[0].Levels[backingLevel]
+		r.Interface, r.Backing = run.Arms[0].Levels[InterfaceLevel], run.Arms[0].Levels[BackingLevel]
 		_, file, _ := strings.Cut(r.Target, ":")
 		r.Name = filepath.Base(place.Path) + " in " + filepath.Base(file)
 	case place.Members != nil:

@@ -1,11 +1,10 @@
-package ladderrun
+package ladders
 
 import (
 	"slices"
 	"strings"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment/network"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/load/iperf3"
@@ -13,15 +12,29 @@ import (
 	"headroom/internal/store"
 )
 
-// networkLadderOf is the document of a saved ladder.
-func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
+// Network judges the rungs of a network: with what may be wrong at its ends, but for settings that must stay as they
+// are, and next to other ladders of the same ports.
+func Network(s *store.Store, b *store.Bundle, keep, beside []string) (ladder.Document, error) {
+	d, err := networkRates(b)
+	if err != nil {
+		return d, err
+	}
+	if d.Suspects, err = suspects(b, &d, keep); err != nil {
+		return d, err
+	}
+	d.TuningRuns, err = otherLadders(s, b, keep, beside)
+	return d, err
+}
+
+// networkRates judges what the rungs of a network carry.
+func networkRates(b *store.Bundle) (ladder.Document, error) {
 	terms := termsOf(b.Run)
-	rungs := rungsOf(b.Run)
+	rungs := NetworkRungs(b.Run)
 	steps := make([]ladder.Step, len(rungs))
 	visits := map[string]combinationLoad{}
 	for i, r := range rungs {
 		steps[i] = stepOfNetwork(b.Run, rungs, i)
-		for _, o := range r.combinations {
+		for _, o := range r.Combinations {
 			directions := []string{o.Direction}
 			if o.Direction == BothDirections || r.Kind == ladder.Loopback {
 				directions = []string{lab.Send, lab.Receive}
@@ -69,7 +82,7 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 			}
 		}
 	}
-	return ladder.Analyze(steps, directionLoads(b.Run), measured, warnings, network.PodNotes(b.Run), terms), nil
+	return ladder.Analyze(steps, directionLoads(b.Run), measured, warnings, podNotes(b.Run), terms), nil
 }
 
 // combinationLoad is what an occasion measures: a rung, in one direction or in both.

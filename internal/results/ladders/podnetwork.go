@@ -1,7 +1,6 @@
-package network
+package ladders
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,27 +10,8 @@ import (
 	"headroom/internal/ladder"
 )
 
-// NodeOf begins the role of a pod in its node's network that is held beside the end of that name.
-const NodeOf = "node-of-"
-
-// ShortError is an error in a line, with its reason and the first way out.
-func ShortError(err error) string {
-	e, ok := errors.AsType[*lab.Error](err)
-	if !ok {
-		return err.Error()
-	}
-	text := e.What
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	if strings.Contains(text, "violates PodSecurity") {
-		text += "; a namespace that allows hostNetwork has them: namespace=NAME"
-	}
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// PodRungName is a rung between pods, or between their nodes, as people read it.
-func PodRungName(run lab.Run, r ladder.Rung) string {
+// podRungName is a rung between pods, or between their nodes, as people read it.
+func podRungName(run lab.Run, r ladder.Rung) string {
 	name := "pod to pod"
 	if r.Network == ladder.Nodes {
 		if name = "node to node"; len(nodesOf(run)) == 1 {
@@ -61,8 +41,8 @@ func nodesOf(run lab.Run) []string {
 	return names
 }
 
-// PodNotes say where the pods ran.
-func PodNotes(run lab.Run) []string {
+// podNotes say where the pods ran.
+func podNotes(run lab.Run) []string {
 	switch nodes := nodesOf(run); len(nodes) {
 	case 0:
 		return nil
@@ -74,8 +54,8 @@ func PodNotes(run lab.Run) []string {
 	}
 }
 
-// CniOf is the plugin of the pod network, as the cluster of a run's server says; empty where it is not known.
-func CniOf(run lab.Run) string {
+// cniOf is the plugin of the pod network, as the cluster of a run's server says; empty where it is not known.
+func cniOf(run lab.Run) string {
 	for _, t := range run.Targets {
 		for _, f := range t.Facts {
 			if f.Key == "cluster.cni" && f.Value != "" {
