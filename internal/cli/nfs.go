@@ -20,7 +20,7 @@ func (p *program) nfsCommand() *cobra.Command {
 		Long: `Measures a suite on an NFS server's export in stages: on the server itself, then from a client over TCP with
 one address, over TCP with all addresses, and the same over RDMA if both ends have it. headroom mounts the
 export for each stage, checks the kernel's mount options against the requested ones, measures, and unmounts.
-Each stage is a run of its own.
+Each stage is an arm of one run.
 
 A mount that differs from what was requested is refused: an unused address, TCP instead of RDMA, or fewer
 connections. mount itself reports none of these. The run warns if two addresses share one network card, or a
@@ -75,7 +75,7 @@ Loads on the server's own storage have no events.`,
 	f.StringVar(&o.Guest, "guest", "",
 		"a virtual machine whose disk lies on the mount of --mounted: "+p.AllKinds().Forms())
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device to measure in the guest")
-	p.resumeFlag(c, &o.Resume, "continue an interrupted experiment, named by one of its runs")
+	p.resumeFlag(c, &o.Resume, "continue an interrupted experiment, or show a complete one again")
 	f.StringVar(&o.Label, "label", "", "a name for the runs")
 	budgetVar(f, &o.Within)
 	countVar(f, &o.NFS.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
@@ -87,6 +87,7 @@ Loads on the server's own storage have no events.`,
 		"measure exactly as the suite's source did, including its mistakes: through the client's cache")
 	eventFlagsOf(&o.RunOptions.Events, f, "where events happen: client (default), server or a target; once for all "+
 		"events, or once for each")
+	documentFlags(&o.Result, c)
 	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing")
 	p.completeTargets(c, "on", "guest", "event-on")
 	completeFlag(c, "event", experiment.EventNames)

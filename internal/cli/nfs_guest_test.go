@@ -24,7 +24,6 @@ import (
 	"headroom/internal/factor/mount"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
-	"headroom/internal/results"
 	"headroom/internal/store"
 	"headroom/internal/target"
 	"headroom/internal/target/qemu"
@@ -150,7 +149,7 @@ func TestNFSFromEndToEnd(t *testing.T) {
 	t.Logf("five stages between two emulated guests, %s", time.Since(began).Round(time.Second))
 	var stages []string
 	for _, b := range bundles {
-		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
+		stages = append(stages, b.Run.Arms[0].Levels[lab.StageLevel])
 		if b.Run.Status != lab.Complete || b.Run.Pair != bundles[0].Run.Pair {
 			t.Errorf("%s is %s, of %q", b.Run.ID, b.Run.Status, b.Run.Pair)
 		}
@@ -201,7 +200,7 @@ func TestNFSWholeSuite(t *testing.T) {
 	t.Logf("%s", out)
 	var stages []string
 	for _, b := range v.measuredStages() {
-		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
+		stages = append(stages, b.Run.Arms[0].Levels[lab.StageLevel])
 		n := 0
 		for r, err := range b.Repetitions() {
 			if n++; err != nil || r.Values["read.iops"]+r.Values["write.iops"] <= 0 || r.Layout.Bytes != 8<<30 {
@@ -517,7 +516,7 @@ func TestNFSIsResumed(t *testing.T) {
 	p.clean("after it was resumed")
 	var stages []string
 	for _, b := range v.measuredStages() {
-		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
+		stages = append(stages, b.Run.Arms[0].Levels[lab.StageLevel])
 		cells := map[string]int{}
 		for r, err := range b.Repetitions() {
 			if err != nil {

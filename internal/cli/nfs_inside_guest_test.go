@@ -18,7 +18,6 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/config"
 	"headroom/internal/lab"
-	"headroom/internal/results"
 	"headroom/internal/target/qemu"
 )
 
@@ -219,7 +218,7 @@ END
 	bundles := v.measuredStages()
 	var stages []string
 	for _, b := range bundles {
-		stages = append(stages, b.Run.Arms[0].Levels[results.StageLevel])
+		stages = append(stages, b.Run.Arms[0].Levels[lab.StageLevel])
 		if b.Run.Status != lab.Complete {
 			t.Errorf("%s is %s", stages[len(stages)-1], b.Run.Status)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/results"
+	"headroom/internal/lab"
 )
 
 // The two guests of docs/howto/nfs.md work as they are written there: with the programs of NFS where Debian installs
@@ -79,7 +79,7 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	stages := map[string]bool{}
 	for _, b := range v.measuredStages() {
 		for _, a := range b.Run.Arms {
-			stages[a.Levels[results.StageLevel]] = true
+			stages[a.Levels[lab.StageLevel]] = true
 		}
 	}
 	for _, want := range []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path",

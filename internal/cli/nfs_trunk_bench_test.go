@@ -22,8 +22,8 @@ import (
 
 	"headroom/internal/factor/journal"
 	"headroom/internal/figure"
+	"headroom/internal/lab"
 	"headroom/internal/outage"
-	"headroom/internal/results"
 	"headroom/internal/store"
 	"headroom/internal/summary"
 )
@@ -418,7 +418,7 @@ func TestNFSStagesHaveEvents(t *testing.T) {
 		t.Fatalf("%d stages\n%s", len(bundles), out)
 	}
 	for i, want := range [][]float64{{1}, {0.5, 0.5}} {
-		stage := bundles[i].Run.Arms[0].Levels[results.StageLevel]
+		stage := bundles[i].Run.Arms[0].Levels[lab.StageLevel]
 		for r, err := range bundles[i].Repetitions() {
 			if err != nil || r.Events == nil {
 				t.Fatalf("%s: %+v, %v", stage, r.Values, err)

@@ -21,8 +21,10 @@ func (p *program) reportCommand() *cobra.Command {
 		Short: "Write a run as a self-contained HTML page, or print its table",
 		Long: `Writes a run as one HTML page that needs no other file, to open, print or mail. The suffix of the file selects
 another format: .md, .csv, .json, .txt or .prom. On a terminal, without -o, it prints the table of headroom show;
---warnings adds all warnings in full. Serial numbers are left out unless --serials is given. For a sweep, an
-ablation, a search or an interference it writes the analysis; --cells writes each load in each arm instead.`,
+--warnings adds all warnings in full. Serial numbers are left out unless --serials is given.
+
+Of an experiment with several arms, like a sweep, a ladder or a live comparison, pages, Markdown and tables have the
+result as its command shows it; --cells writes each load in each arm instead. CSV and JSON always have the loads.`,
 		Example: `  headroom report last -o page.html
   headroom report 7KQ4 --output page.html --serials
   headroom report last --warnings`,

@@ -18,9 +18,9 @@ func (p *program) showCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show RUN...",
 		Short: "Show runs as a table",
-		Long: `Shows runs as tables. For a sweep, an ablation, a search or an interference it shows the analysis; --cells shows
-each load in each arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json
-print the analysis.
+		Long: `Shows runs as tables. An experiment with several arms, like a sweep, a ladder or a live comparison, is shown as its
+command showed it; --cells shows each load in each arm. So does --json: its command prints the result as JSON, for
+example headroom sweep --show RUN --json or headroom ladder --resume RUN --json.
 
 A table has the most important warnings in a line each and names the others; --warnings prints all in full.`,
 		Example: `  headroom show last

@@ -9,7 +9,6 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
-	"headroom/internal/results"
 	"headroom/internal/stages"
 	"headroom/internal/store"
 )
@@ -26,7 +25,7 @@ func TestStagesOfSeveralRuns(t *testing.T) {
 		run := lab.Run{ID: store.NewID(), Pair: pair, Status: lab.Complete, Source: lab.Measured,
 			Created: time.Unix(1700000000+int64(60*i), 0), Suite: "nfs", Repetitions: 2,
 			Arms: []lab.Arm{{ID: lab.OnlyArm, Role: app.StorageRole,
-				Levels: map[string]string{results.StageLevel: name}}},
+				Levels: map[string]string{lab.StageLevel: name}}},
 			Cells: []lab.Cell{{ID: "read", Arm: lab.OnlyArm, Job: "read", Engine: lab.EngineFio,
 				Params: map[string]string{"rw": "randread", "bs": "8k", "direct": "1"}}},
 			Targets: []lab.RunTarget{{Role: app.StorageRole, Target: "local",

@@ -50,8 +50,10 @@ func MoreOfRun(run lab.Run, o Options) document.Terminal {
 	if run.Status == lab.Interrupted {
 		t.Blocks = append(t.Blocks, document.Command{What: "go on", Text: run.MadeBy().Resume(id)})
 	}
-	t.Blocks = append(t.Blocks, document.Command{What: "each load in each arm",
-		Text: "headroom show " + id + " --cells"})
+	if run.Pair == "" { // older versions kept an arm there
+		t.Blocks = append(t.Blocks, document.Command{What: "each load in each arm",
+			Text: "headroom show " + id + " --cells"})
+	}
 	return t
 }
 

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/reference"
 	"headroom/internal/report"
 	"headroom/internal/report/compared"
 	"headroom/internal/store"
@@ -115,44 +116,81 @@ func (o CompareOptions) withTerms(s compare.Options, t lab.Terms) compare.Option
 // CompareRuns compares saved runs or references with the first of them, and shows what it found. With a gate a loss, a
 // difference or what is undecided is an error.
 func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
-	settings, err := o.Settings()
-	if err != nil {
-		return err
-	}
 	file, printed, err := o.Result.Formats(p.JSON)
 	if err != nil {
 		return err
 	}
-	d, err := compareRuns(p, refs, o, settings, false)
+	sides, err := sidesOf(p, refs)
 	if err != nil {
 		return err
 	}
-	// What is for others has no serial numbers: it is another comparison, as facts are hidden before they are compared.
+	r, err := comparisonResult(p, sides, o, file != "" || printed != "table" && printed != "json")
+	if err != nil {
+		return err
+	}
+	return o.showComparison(p, nil, r)
+}
+
+func (o CompareOptions) showComparison(p *app.App, s *store.Store, r ResultDocument) error {
+	return errors.Join(ShowResult(p, s, r, o.Result), compareGate(r.Published.(compare.Document), o.FailOn))
+}
+
+// comparedSide is what is compared, by its name on the command line: a saved run, or without one a published result.
+type comparedSide struct {
+	ref       string
+	bundle    *store.Bundle
+	published reference.Reference
+}
+
+// sidesOf finds what is compared.
+func sidesOf(p *app.App, refs []string) (sides []comparedSide, err error) {
+	var failed []error
+	for _, ref := range refs {
+		side := comparedSide{ref: ref}
+		ok := false
+		if side.published, ok, err = FindReference(ref); err == nil && !ok {
+			side.bundle, err = findRun(p, ref)
+		}
+		sides, failed = append(sides, side), append(failed, err)
+	}
+	return sides, errors.Join(failed...)
+}
+
+// comparisonResult compares sides with the first of them. What is for others has no serial numbers: it is another
+// comparison, as facts are hidden before they are compared.
+func comparisonResult(p *app.App, sides []comparedSide, o CompareOptions, forOthers bool) (ResultDocument, error) {
+	settings, err := o.Settings()
+	if err != nil {
+		return ResultDocument{}, err
+	}
+	d, err := compareSides(p, sides, o, settings, false)
+	if err != nil {
+		return ResultDocument{}, err
+	}
 	hidden := d
-	if !o.Result.Report.Serials && (file != "" || printed != "table" && printed != "json") {
-		if hidden, err = compareRuns(p, refs, o, settings, true); err != nil {
-			return err
+	if forOthers && !o.Result.Report.Serials {
+		if hidden, err = compareSides(p, sides, o, settings, true); err != nil {
+			return ResultDocument{}, err
 		}
 	}
-	o.Result.Report.ShortID, o.Result.Report.RepeatCommand = commandLineNames(p, d, refs), o.repeatFlags()
-	of := func(r report.Options) document.Document {
+	id, repeat := commandLineNames(p, d, sides), o.repeatFlags()
+	return ResultDocument{Published: d, Hidden: hidden, Document: func(r report.Options) document.Document {
+		r.ShortID, r.RepeatCommand = id, repeat
 		if r.Serials {
 			return compared.Runs(d, r)
 		}
 		return compared.Runs(hidden, r)
-	}
-	return errors.Join(ShowResult(p, nil, ResultDocument{Published: d, Hidden: hidden, Document: of}, o.Result),
-		compareGate(d, o.FailOn))
+	}}, nil
 }
 
-// compareRuns compares runs with the first of them.
-func compareRuns(p *app.App, refs []string, o CompareOptions, settings compare.Options,
+// compareSides compares runs with the first of them.
+func compareSides(p *app.App, sides []comparedSide, o CompareOptions, settings compare.Options,
 	hide bool) (compare.Document, error) {
 	var runs []compare.Run
 	var failed []error
 	counters := map[string]bool{}
-	for _, ref := range refs {
-		r, moved, err := comparableRun(p, ref, hide)
+	for _, side := range sides {
+		r, moved, err := comparableRun(p, side, hide)
 		for _, key := range moved {
 			counters[key] = true
 		}
@@ -182,15 +220,15 @@ func compareRuns(p *app.App, refs []string, o CompareOptions, settings compare.O
 
 // commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them, and
 // by their folders where these were named.
-func commandLineNames(p *app.App, d compare.Document, refs []string) func(id string) string {
+func commandLineNames(p *app.App, d compare.Document, sides []comparedSide) func(id string) string {
 	places := map[string]string{}
-	for i, ref := range refs {
+	for i, side := range sides {
 		id := d.Base.ID
 		if i > 0 {
 			id = d.New[i-1].ID
 		}
-		if strings.ContainsRune(ref, filepath.Separator) {
-			places[id] = lab.ShellQuote([]string{ref})
+		if strings.ContainsRune(side.ref, filepath.Separator) {
+			places[id] = lab.ShellQuote([]string{side.ref})
 		}
 	}
 	s, err := p.OpenStore()
@@ -232,17 +270,12 @@ func findRun(p *app.App, ref string) (*store.Bundle, error) {
 	return s.Find(ref)
 }
 
-// comparable reads a run, or a published result, as one side of a comparison. Counters are the keys of facts that moved
-// while it went on and are no settings.
-func comparableRun(p *app.App, ref string, redact bool) (r compare.Run, counters []string, err error) {
-	if published, ok, err := FindReference(ref); err != nil {
-		return r, nil, err
-	} else if ok {
-		r, err = comparableReference(published, redact)
-		return r, nil, err
-	}
-	b, err := findRun(p, ref)
-	if err != nil {
+// comparableRun reads a side of a comparison. Counters are the keys of facts that moved while it went on and are no
+// settings.
+func comparableRun(p *app.App, side comparedSide, redact bool) (r compare.Run, counters []string, err error) {
+	b := side.bundle
+	if b == nil {
+		r, err = comparableReference(side.published, redact)
 		return r, nil, err
 	}
 	measured, err := summary.Of(b.Run, b.Repetitions())
@@ -253,7 +286,7 @@ func comparableRun(p *app.App, ref string, redact bool) (r compare.Run, counters
 	if err != nil {
 		return r, nil, err
 	}
-	return summary.Comparable(measured, b.Run, runName(p, ref, b.Run), all, redact), counters, nil
+	return summary.Comparable(measured, b.Run, runName(p, side.ref, b.Run), all, redact), counters, nil
 }
 
 // runName is what a run is called in a comparison: its label, or the short form of its ID.
@@ -268,34 +301,6 @@ func runName(p *app.App, ref string, run lab.Run) string {
 		return s.ShortID(run.ID)
 	}
 	return run.ID
-}
-
-// NameSides calls two arms of one run, as the sides of a live comparison are, by what they differ in, where no label
-// tells them apart.
-func NameSides(runs []compare.Run) {
-	if len(runs) != 2 || runs[0].Pair == "" || runs[0].Pair != runs[1].Pair || runs[0].Label != runs[1].Label {
-		return
-	}
-	place := func(r compare.Run) string {
-		if len(r.Targets) == 0 {
-			return ""
-		}
-		return r.Targets[0].Place.Path
-	}
-	a, b := runs[0], runs[1]
-	_, armA := lab.CutArm(a.ID)
-	_, armB := lab.CutArm(b.ID)
-	switch {
-	case a.ID == b.ID:
-	case place(a) != place(b) && a.Suite == b.Suite:
-		runs[0].Name, runs[1].Name = place(a), place(b)
-	case place(a) == place(b) && a.Suite != b.Suite:
-		runs[0].Name, runs[1].Name = a.Suite, b.Suite
-	case armA != "":
-		runs[0].Name, runs[1].Name = armA, armB
-	case a.ID == a.Pair: // of older versions
-		runs[0].Name, runs[1].Name = "base", "new"
-	}
 }
 
 // disambiguateNames adds the ID to the names of different runs that are called the same.

@@ -23,6 +23,8 @@ func builderOf(run lab.Run) builder {
 		lab.DesignLayers:        layersResult,
 		lab.DesignLadder:        ladderResult,
 		lab.DesignNetworkLadder: networkLadderResult,
+		lab.DesignNFS:           nfsResult,
+		lab.DesignLive:          liveResult,
 	}[run.MadeBy()]
 }
 
@@ -33,13 +35,17 @@ func hasOwnResult(b *store.Bundle) bool { return b.Run.Pair == "" && builderOf(b
 // resultOf is what was found of a run, with what to type next.
 func resultOf(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
 	r, err := builderOf(b.Run)(p, b, o)
+	return withMoreOfRun(b.Run, r), err
+}
+
+func withMoreOfRun(run lab.Run, r ResultDocument) ResultDocument {
 	build := r.Document
 	r.Document = func(o report.Options) document.Document {
 		d := build(o)
-		d.Blocks = append(d.Blocks, report.MoreOfRun(b.Run, o))
+		d.Blocks = append(d.Blocks, report.MoreOfRun(run, o))
 		return d
 	}
-	return r, err
+	return r
 }
 
 // ShowRun shows what was found of a saved run whose design has a result of its own.

@@ -30,16 +30,9 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 	if err != nil {
 		return err
 	}
-	var summaries []summary.Run
-	for _, b := range bundles {
-		s, err := summary.Of(b.Run, b.Repetitions())
-		if err != nil {
-			return err
-		}
-		if err := findOutliers(p, b, &s, o.Serials); err != nil {
-			return err
-		}
-		summaries = append(summaries, s)
+	summaries, err := summariesOf(p, bundles, o)
+	if err != nil {
+		return err
 	}
 	if format == "table" {
 		w = p.Naming.Writer(w)
@@ -50,6 +43,22 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 		}
 	}
 	return formats[i].Write(w, summaries, o)
+}
+
+// summariesOf are runs as they are published.
+func summariesOf(p *app.App, bundles []*store.Bundle, o report.Options) ([]summary.Run, error) {
+	var all []summary.Run
+	for _, b := range bundles {
+		s, err := summary.Of(b.Run, b.Repetitions())
+		if err == nil {
+			err = findOutliers(p, b, &s, o.Serials)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }
 
 // stagesOf are the stages of runs that have several, beside each other, for whoever may read the runs.

@@ -16,9 +16,6 @@ import (
 	"headroom/internal/store"
 )
 
-// StageLevel is the level by which the runs of one comparison say which way to the storage they measured.
-const StageLevel = lab.StageLevel
-
 // StagesOptions are the flags of stages.
 type StagesOptions struct {
 	Of, Links []string

@@ -1,6 +1,8 @@
 package designtest
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,9 +57,31 @@ func (d Design) whole(l *Lab) whole {
 	if shown := l.ends(l.run(append(d.Show, "--json")...), 0); shown.stdout != printed.stdout {
 		l.Errorf("it has printed\n%sand of the saved run says\n%s", printed.stdout, shown.stdout)
 	}
+	d.reportsAsShown(l)
 	d.resumedOnlyBy(l)
 	k.look(w)
 	return w
+}
+
+// reportsAsShown fails the test unless headroom report writes the same page of the last run as its own command.
+func (d Design) reportsAsShown(l *Lab) {
+	l.Helper()
+	if d.Show[0] == "show" {
+		return
+	}
+	var pages []string
+	for _, args := range [][]string{d.Show, {"report", "last"}} {
+		file := filepath.Join(l.TempDir(), "page.html")
+		l.ends(l.run(append(args, "-o", file)...), 0)
+		page, err := os.ReadFile(file)
+		if err != nil {
+			l.Fatal(err)
+		}
+		pages = append(pages, string(page))
+	}
+	if pages[0] != pages[1] {
+		l.Errorf("headroom %s writes\n%sand headroom report\n%s", d.Show[0], pages[0], pages[1])
+	}
 }
 
 // resumedOnlyBy has commands of other designs refuse to go on with the run, and name the one that does. That one has
@@ -92,9 +116,13 @@ func (d Design) interrupted(l *Lab, w whole) {
 		o := l.run(args...)
 		l.asFound()
 		if o.code == 0 {
+			l.showsAsPrinted(o)
 			break
 		}
 		l.ends(o, 130)
+		if len(l.bundles(l.store())) > 0 {
+			l.ends(l.run("show", "last"), 0)
+		}
 		args = d.resume()
 		switch saved := l.saved(); {
 		case saved == before:
@@ -106,4 +134,13 @@ func (d Design) interrupted(l *Lab, w whole) {
 		}
 	}
 	l.same(l.store(), w)
+}
+
+// showsAsPrinted fails the test unless headroom show says of the last run what a command printed at its end.
+func (l *Lab) showsAsPrinted(printed outcome) {
+	l.Helper()
+	shown := l.ends(l.run("show", "last"), 0)
+	if !strings.HasPrefix(printed.stdout, shown.stdout) {
+		l.Errorf("it has printed\n%sand headroom show prints\n%s", printed.stdout, shown.stdout)
+	}
 }

@@ -20,6 +20,9 @@ import (
 
 // Run measures the stages, or says what would be done. Args may name the suite.
 func Run(ctx context.Context, p *app.App, s *store.Store, o Options, args []string) error {
+	if _, _, err := o.Result.Formats(p.JSON); err != nil {
+		return err // rather now than after the measuring
+	}
 	r := o.Request(lab.DesignNFS, args)
 	r.Complete = true // one of the stages may be
 	return experiment.Conduct(ctx, p, s, r, &Stages{App: p, Options: o, Store: s, args: args, suite: "nfs",

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/netip"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"headroom/internal/app"
@@ -14,6 +12,7 @@ import (
 	"headroom/internal/factor/journal"
 	"headroom/internal/factor/mount"
 	"headroom/internal/lab"
+	"headroom/internal/results"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
@@ -24,6 +23,7 @@ import (
 type Options struct {
 	experiment.RunOptions
 	lab.NFS
+	Result results.DocumentOutput
 }
 
 // Stages are the ways to an NFS server's storage, measured one after the other: the design of headroom nfs.
@@ -131,7 +131,7 @@ func (x *Stages) name() error {
 		o.Path = o.Export
 	}
 	for _, transport := range o.Transports {
-		if transport != overTCP && transport != overRDMA {
+		if transport != mount.OverTCP && transport != mount.OverRDMA {
 			return app.Usage("--transport " + transport + " is neither tcp nor rdma")
 		}
 	}
@@ -143,7 +143,7 @@ func (x *Stages) name() error {
 		}
 		x.addresses = append(x.addresses, a)
 	}
-	if _, err := mount.ParseNFS(stageMount(x.Options.NFS, overTCP, x.addresses).String()); err != nil {
+	if _, err := mount.ParseNFS(mount.OfStage(x.Options.NFS, mount.OverTCP, x.addresses).String()); err != nil {
 		return app.Usage(err.Error())
 	}
 	return nil
@@ -176,25 +176,4 @@ func (x *Stages) nameMounted() error {
 		return app.Usage(o.Guest + " is named as the guest and as another machine, too")
 	}
 	return nil
-}
-
-// The transports of NFS, as its option proto names them.
-const (
-	overTCP  = "tcp"
-	overRDMA = "rdma"
-)
-
-// stageMount is the mount of a stage.
-func stageMount(o lab.NFS, transport string, addresses []netip.Addr) mount.NFS {
-	options := []string{"vers=" + o.Version, "proto=" + transport}
-	if transport == overRDMA {
-		options = append(options, "port="+strconv.Itoa(o.RDMAPort))
-	}
-	if len(addresses) > 1 {
-		options = append(options, "max_connect="+strconv.Itoa(len(addresses)))
-	}
-	for _, typed := range o.Options {
-		options = append(options, strings.Split(typed, ",")...)
-	}
-	return mount.NFS{Addresses: addresses, Path: o.Path, Options: options}
 }

@@ -64,11 +64,11 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 		}
 		return all, nil
 	}
-	for _, transport := range []string{overTCP, overRDMA} {
+	for _, transport := range []string{mount.OverTCP, mount.OverRDMA} {
 		if len(x.Options.Transports) > 0 && !slices.Contains(x.Options.Transports, transport) {
 			continue
 		}
-		if transport == overRDMA && !slices.Contains(x.Options.Transports, transport) {
+		if transport == mount.OverRDMA && !slices.Contains(x.Options.Transports, transport) {
 			lacks, err := x.lacksRDMA(ctx)
 			if err != nil {
 				return nil, err
@@ -79,23 +79,15 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 			}
 		}
 		for n := 1; n <= len(x.addresses); n += max(1, len(x.addresses)-1) {
-			m := stageMount(x.Options.NFS, transport, x.addresses[:n])
+			m := mount.OfStage(x.Options.NFS, transport, x.addresses[:n])
 			point := fmt.Sprintf("/run/headroom-%s-nfs%d", strings.ToLower(x.id), len(all))
-			name := stageName(transport, n)
+			name := mount.StageName(transport, n)
 			arm := strings.ReplaceAll(strings.ToLower(name), " ", "-")
 			all = append(all, nfsStage{asked: name, arm: arm, target: client, mount: &m, folder: point,
 				point: point})
 		}
 	}
 	return all, nil
-}
-
-// stageName is what a stage is called in every table, by what it goes over.
-func stageName(transport string, paths int) string {
-	if paths > 1 {
-		return strings.ToUpper(transport) + " multipath"
-	}
-	return strings.ToUpper(transport) + " single path"
 }
 
 // lacksRDMA is which end has no RDMA; empty where both have it, as far as can be seen.

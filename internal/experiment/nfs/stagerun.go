@@ -16,7 +16,6 @@ import (
 	"headroom/internal/factor/mount"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
-	"headroom/internal/results"
 	"headroom/internal/runner"
 	"headroom/internal/target"
 )
@@ -85,11 +84,11 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 	if run.inside {
 		stage += app.InsideGuest
 	}
-	if was := m.Run.Arms[0].Levels[results.StageLevel]; m.Resumed != nil && was != stage {
+	if was := m.Run.Arms[0].Levels[lab.StageLevel]; m.Resumed != nil && was != stage {
 		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("run %s measured %s, and it is %s now", m.Run.ID, was,
 			stage), Hints: []string{"start a new experiment"}}
 	}
-	m.Run.Arms[0].Levels = map[string]string{results.StageLevel: stage}
+	m.Run.Arms[0].Levels = map[string]string{lab.StageLevel: stage}
 	if run.undoEvents, err = m.OpenEvents(ctx, slices.Collect(maps.Values(x.opened))...); err != nil {
 		run.undoEvents = func() error { return nil }
 		return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/factor/mount"
 	"headroom/internal/facts/nfs"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
@@ -34,7 +35,7 @@ func (t nfsTraffic) stage() string {
 	if addresses == 0 { // the kernel does not tell, and the number of transports was as it should be
 		addresses = connections
 	}
-	name := stageName(t.paths.Transports[0].Kind, addresses)
+	name := mount.StageName(t.paths.Transports[0].Kind, addresses)
 	if connections > addresses {
 		name += fmt.Sprintf(", %d connections", connections)
 	}
@@ -59,7 +60,7 @@ func (t nfsTraffic) warnings(after nfsTraffic, addresses int) []lab.Warning {
 			prose.Count(len(after.paths.Transports), "transport"), strings.Join(idle, " and ")))
 	}
 	before, now, noun := t.interfaces.Cards, after.interfaces.Cards, "network card"
-	if after.paths.Transports[0].Kind == overRDMA {
+	if after.paths.Transports[0].Kind == mount.OverRDMA {
 		before, now, noun = t.interfaces.Ports, after.interfaces.Ports, "RDMA port"
 	}
 	switch used := carriers(before, now); {

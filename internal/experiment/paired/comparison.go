@@ -293,7 +293,9 @@ func (c *pairedComparison) Measure(ctx context.Context) (experiment.Measured, er
 
 // Report compares what was saved.
 func (c *pairedComparison) Report() error {
-	o := c.result
-	o.Metrics = nil // the runs say which decided
-	return results.CompareRuns(c.App, c.SavedIDs(), o)
+	b, err := c.Store.FindWhole(c.base().SavedID())
+	if err != nil {
+		return err
+	}
+	return results.ShowLive(c.App, c.Store, b, c.result)
 }

@@ -48,6 +48,14 @@ func documented(build func([]summary.Run, report.Options) document.Document,
 
 // Write writes the runs in the format. Serial numbers are taken out first, unless the options ask for them.
 func (f Format) Write(w io.Writer, runs []summary.Run, o report.Options) error {
+	if err := f.write(w, Shown(runs, o), o); err != nil {
+		return fmt.Errorf("writing the %s report: %w", f.Name, err)
+	}
+	return nil
+}
+
+// Shown is as much of runs as the options ask for.
+func Shown(runs []summary.Run, o report.Options) []summary.Run {
 	shown := make([]summary.Run, len(runs))
 	for i, run := range runs {
 		if !o.Serials {
@@ -58,8 +66,5 @@ func (f Format) Write(w io.Writer, runs []summary.Run, o report.Options) error {
 		}
 		shown[i] = run
 	}
-	if err := f.write(w, shown, o); err != nil {
-		return fmt.Errorf("writing the %s report: %w", f.Name, err)
-	}
-	return nil
+	return shown
 }

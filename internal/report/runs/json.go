@@ -8,13 +8,18 @@ import (
 	"headroom/internal/summary"
 )
 
-// writeJSON writes one run as the published document and several as an array of such documents.
+// writeJSON writes the published documents of runs.
 func writeJSON(w io.Writer, runs []summary.Run, _ report.Options) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false) // "<" stays readable; the document is never put into a page
 	encoder.SetIndent("", " ")
+	return encoder.Encode(Published(runs))
+}
+
+// Published is the document of one run, or those of several in an array.
+func Published(runs []summary.Run) any {
 	if len(runs) == 1 {
-		return encoder.Encode(runs[0])
+		return runs[0]
 	}
-	return encoder.Encode(append([]summary.Run{}, runs...))
+	return append([]summary.Run{}, runs...)
 }

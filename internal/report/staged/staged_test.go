@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"headroom/internal/document"
+	"headroom/internal/factor/mount"
 	"headroom/internal/interference"
 	"headroom/internal/lab"
 	"headroom/internal/layers"
@@ -59,6 +60,21 @@ func sharedCeiling() interference.Document {
 	return d
 }
 
+// fastestOfTwo is a mount over two paths.
+func fastestOfTwo() FastestMount {
+	m, _ := mount.ParseNFS("10.0.1.1,10.0.2.1:/srv vers=4.2,proto=tcp,max_connect=2")
+	return FastestMount{Stage: "TCP multipath", Won: 1, Loads: 2, Mounts: 2, Files: m.ConfigFiles(false)}
+}
+
+// Others, who are not told by which addresses a mount was made, have nothing to paste.
+func TestMountsForOthers(t *testing.T) {
+	for _, b := range NFS(oddStages(), fastestOfTwo(), report.Options{}).Blocks {
+		if _, pasted := b.(document.Entries); pasted {
+			t.Errorf("%+v", b)
+		}
+	}
+}
+
 // Each kind of result of stages comes in every format.
 func TestStagedInEveryFormat(t *testing.T) {
 	for name, build := range map[string]func(report.Options) document.Document{
@@ -68,8 +84,12 @@ func TestStagedInEveryFormat(t *testing.T) {
 		"ladder-guest": func(o report.Options) document.Document { return Ladder(throughGuest(), o) },
 		"stages":       func(o report.Options) document.Document { return Stages(asPublished(t), o) },
 		"stages-odd":   func(o report.Options) document.Document { return Stages(oddStages(), o) },
-		"soak":         func(o report.Options) document.Document { return Soak(fullCache(), o) },
-		"soak-odd":     func(o report.Options) document.Document { return Soak(oddSoak(), o) },
+		"nfs": func(o report.Options) document.Document {
+			o.Serials = true
+			return NFS(oddStages(), fastestOfTwo(), o)
+		},
+		"soak":     func(o report.Options) document.Document { return Soak(fullCache(), o) },
+		"soak-odd": func(o report.Options) document.Document { return Soak(oddSoak(), o) },
 	} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
 			return build(report.Options{Options: o})

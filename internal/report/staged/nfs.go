@@ -1,0 +1,46 @@
+package staged
+
+import (
+	"fmt"
+
+	"headroom/internal/document"
+	"headroom/internal/factor/mount"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/stages"
+)
+
+// FastestMount is the stage on a mount of headroom's own that was the fastest in most of the loads that several stages
+// have, and what it takes to have it after a boot.
+type FastestMount struct {
+	// Stage is empty where no stage is ahead.
+	Stage string
+	// Won is in how many of how many Loads it was the fastest of how many Mounts.
+	Won, Loads, Mounts int
+	Files              []mount.ConfigFile
+}
+
+// NFS is the stages of an NFS server, and how to have the fastest mount for good: for others, who are not told by which
+// addresses it is mounted, there is nothing to paste.
+func NFS(d stages.Document, best FastestMount, o report.Options) document.Document {
+	out := Stages(d, o)
+	if best.Stage == "" || !o.Serials {
+		return out
+	}
+	text := "To have " + best.Stage + " for good"
+	if best.Mounts > 1 {
+		text += fmt.Sprintf(", the fastest of %s in %d of %s by the medians; a difference of a few per cent may be "+
+			"noise", prose.Count(best.Mounts, "mount"), best.Won, prose.Count(best.Loads, "load"))
+	}
+	files := document.Entries{Name: "for good"}
+	for _, f := range best.Files {
+		lines := []document.Line{{Label: "cost", Text: f.Cost}}
+		for _, line := range f.Lines {
+			lines = append(lines, document.Line{Text: line, Typed: true})
+		}
+		files.List = append(files.List, document.Entry{Title: "on " + f.Where + ", in " + f.Name, Name: f.Name,
+			Parts: []document.Part{{Name: "change", Obvious: true, Lines: lines}}})
+	}
+	out.Blocks = append(out.Blocks, document.Heading{Text: text + ":"}, files)
+	return out
+}

@@ -1,0 +1,72 @@
+package results
+
+import (
+	"headroom/internal/app"
+	"headroom/internal/compare"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+)
+
+// ShowLive is CompareRuns for the sides of a live comparison.
+func ShowLive(p *app.App, s *store.Store, b *store.Bundle, o CompareOptions) error {
+	r, err := liveResultBy(p, b, o)
+	if err != nil {
+		return err
+	}
+	return o.showComparison(p, s, withMoreOfRun(b.Run, r))
+}
+
+func liveResult(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
+	return liveResultBy(p, b, CompareOptions{Alpha: compare.DefaultAlpha, Result: DocumentOutput{Report: o}})
+}
+
+// liveResultBy compares the sides of a live comparison by the metrics that decided.
+func liveResultBy(p *app.App, b *store.Bundle, o CompareOptions) (ResultDocument, error) {
+	s, err := p.OpenStore()
+	if err != nil {
+		return ResultDocument{}, err
+	}
+	parts, err := s.Parts(b)
+	if err != nil {
+		return ResultDocument{}, err
+	}
+	var sides []comparedSide
+	for _, part := range parts {
+		side := comparedSide{ref: part.Run.ID, bundle: part}
+		if part.Arm() != "" && !s.Has(part.Run.ID) {
+			side.ref = part.Whole().Dir() + ":" + part.Arm()
+		}
+		sides = append(sides, side)
+	}
+	o.Metrics = nil
+	return comparisonResult(p, sides, o, true)
+}
+
+// NameSides calls two arms of one run, as the sides of a live comparison are, by what they differ in, where no label
+// tells them apart.
+func NameSides(runs []compare.Run) {
+	if len(runs) != 2 || runs[0].Pair == "" || runs[0].Pair != runs[1].Pair || runs[0].Label != runs[1].Label {
+		return
+	}
+	place := func(r compare.Run) string {
+		if len(r.Targets) == 0 {
+			return ""
+		}
+		return r.Targets[0].Place.Path
+	}
+	a, b := runs[0], runs[1]
+	_, armA := lab.CutArm(a.ID)
+	_, armB := lab.CutArm(b.ID)
+	switch {
+	case a.ID == b.ID:
+	case place(a) != place(b) && a.Suite == b.Suite:
+		runs[0].Name, runs[1].Name = place(a), place(b)
+	case place(a) == place(b) && a.Suite != b.Suite:
+		runs[0].Name, runs[1].Name = a.Suite, b.Suite
+	case armA != "":
+		runs[0].Name, runs[1].Name = armA, armB
+	case a.ID == a.Pair: // of older versions
+		runs[0].Name, runs[1].Name = "base", "new"
+	}
+}
