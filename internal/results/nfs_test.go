@@ -22,7 +22,8 @@ func TestBestMount(t *testing.T) {
 	}
 	var parts []*store.Bundle
 	for i, name := range []string{"one", "two"} {
-		n := lab.NFS{Addresses: []string{"10.0.1.1", "10.0.2.1"}, Requested: mount.StageName(mount.OverTCP, i+1), Path: "/srv"}
+		n := lab.NFS{Addresses: []string{"10.0.1.1", "10.0.2.1"}, Requested: mount.StageName(mount.OverTCP, i+1),
+			Path: "/srv"}
 		parts = append(parts, &store.Bundle{Run: lab.Run{NFS: &n,
 			Arms: []lab.Arm{{Levels: map[string]string{lab.StageLevel: name}}}}})
 	}
@@ -45,7 +46,8 @@ func TestMountsOfRuns(t *testing.T) {
 		asked     string
 		want      int
 	}{{nil, mount.StageName(mount.OverTCP, 1), 0}, {[]string{"nas"}, mount.StageName(mount.OverTCP, 1), 0},
-		{[]string{"10.0.1.1"}, mount.StageName(mount.OverTCP, 1), 1}, {[]string{"10.0.1.1"}, mount.StageName(mount.OverTCP, 2), 0},
+		{[]string{"10.0.1.1"}, mount.StageName(mount.OverTCP, 1), 1},
+		{[]string{"10.0.1.1"}, mount.StageName(mount.OverTCP, 2), 0},
 		{[]string{"10.0.1.1", "10.0.2.1"}, mount.StageName(mount.OverTCP, 2), 2}} {
 		b := &store.Bundle{Run: lab.Run{NFS: &lab.NFS{Addresses: c.addresses, Requested: c.asked, Path: "/srv"},
 			Arms: []lab.Arm{{Levels: map[string]string{lab.StageLevel: "mounted"}}}}}

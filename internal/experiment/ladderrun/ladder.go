@@ -60,7 +60,8 @@ func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 		return runNetworkLadder(ctx, p, st, o, args)
 	}
 	s := &storageLadder{Options: o, args: args, images: os.TempDir(), passes: passes{design: lab.DesignLadder,
-		Interleaved: experiment.Interleaved{App: p, Store: st}, level: ladders.RungLevel, count: o.Passes, budget: o.Budget,
+		Interleaved: experiment.Interleaved{App: p, Store: st}, level: ladders.RungLevel, count: o.Passes,
+		budget: o.Budget,
 		dryRun: o.DryRun, result: o.Result}}
 	s.openGuest, s.title = s.startGuest, func(m *experiment.Measurement) string {
 		return fmt.Sprintf("%s: %s", m.Run.Arms[0].Levels[ladders.KindLevel], ladders.RungOf(m.Run).Name)

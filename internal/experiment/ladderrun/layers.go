@@ -53,8 +53,9 @@ func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []strin
 	if err != nil {
 		return err
 	}
-	s := &layerRun{options: o, passes: passes{design: lab.DesignLayers, level: ladders.LayerLevel, dryRun: o.DryRun, result: o.Result,
-		count: cmp.Or(o.Passes, defaultLayerPasses), budget: o.Budget, title: (*experiment.Measurement).Where,
+	s := &layerRun{options: o, passes: passes{design: lab.DesignLayers, level: ladders.LayerLevel, dryRun: o.DryRun,
+		result: o.Result,
+		count:  cmp.Or(o.Passes, defaultLayerPasses), budget: o.Budget, title: (*experiment.Measurement).Where,
 		Interleaved: experiment.Interleaved{App: p, Store: st}}}
 	if s.count < 2 {
 		return app.Usage(fmt.Sprintf("--pairs %d is too few passes: one says nothing of the spread", o.Passes))
