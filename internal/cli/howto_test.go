@@ -1,17 +1,13 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"headroom/internal/app"
 	"headroom/internal/golden"
 	"headroom/internal/prose"
 )
@@ -109,53 +105,4 @@ func TestHowTosOfReports(t *testing.T) {
 			return regexp.MustCompile(`(--show )[0-9A-Z]{4,}`).ReplaceAllString(printedBy(t, store, line), "${1}8JT9")
 		}}.follow(t)
 	}
-}
-
-// The commands of the docs are ones that headroom has, flags and all.
-func TestCommandsInTheDocs(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*/*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("no docs: %v", err)
-	}
-	help := func(args []string) string {
-		var out, errs bytes.Buffer
-		// Help is printed when all flags before it are known.
-		if code := Run(context.Background(), app.Environment{Args: append(args, "--help"), Stdin: strings.NewReader(""),
-			Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }, Version: "test"}); code != 0 {
-			return errs.String()
-		}
-		return out.String()
-	}
-	n, unknown := 0, help([]string{"headroom"})
-	for _, name := range pages {
-		page, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range commandLines(string(page)) {
-			n++
-			if got := help(argumentsOf(line)); got == unknown || strings.Contains(got, "headroom: ") {
-				t.Errorf("%s: %s: %s", name, line, got)
-			}
-		}
-	}
-	if n < 100 {
-		t.Errorf("%d commands", n)
-	}
-}
-
-// commandLines are the command lines of headroom in the fenced blocks of a page, without the remarks beside them and
-// without what a shell does with the output.
-func commandLines(page string) []string {
-	fence := regexp.MustCompile("(?ms)^ *```[a-z]*\n(.*?)^ *```")
-	continued := regexp.MustCompile(` *\\\n *`)
-	command := regexp.MustCompile(`(?m)^ *(?:\$ )?(headroom [a-z-](?:'[^']*'|"[^"]*"|[^'"\n])*)$`)
-	end := regexp.MustCompile(` (?: |[|>#&]).*$`)
-	var found []string
-	for _, block := range fence.FindAllStringSubmatch(page, -1) {
-		for _, m := range command.FindAllStringSubmatch(continued.ReplaceAllString(block[1], " "), -1) {
-			found = append(found, end.ReplaceAllString(m[1], ""))
-		}
-	}
-	return found
 }

@@ -28,7 +28,8 @@ func TestBuiltinSuitesDoc(t *testing.T) {
 		}
 		fmt.Fprintf(&list, "| [`%s`](#%s) | %s | %d | %d | %s | %s |\n", name, name, row.Place, row.Cells,
 			row.Repetitions, duration(row.Seconds), row.Title)
-		fmt.Fprintf(&sections, "\n## `%s`\n\n%s. Source: %s.\n\n| job | what it does |\n| --- | --- |\n", name, row.Title,
+		fmt.Fprintf(&sections, "\n## `%s`\n\n%s. Source: %s.\n\n| job | what it does |\n| --- | --- |\n", name,
+			row.Title,
 			cmp.Or(tableText(strings.TrimSuffix(s.Source, ".")), "headroom's own"))
 		for _, j := range s.Jobs {
 			fmt.Fprintf(&sections, "| `%s` | %s |\n", j.Name, tableText(j.Title))
