@@ -237,6 +237,16 @@ func TestMitigationsAsFilesHaveThem(t *testing.T) {
 	}
 }
 
+func TestBranchHistoryOfARM(t *testing.T) {
+	for text, want := range map[string]verdict{"Mitigation: CSV2, but not BHB": holds, "Mitigation: CSV2, BHB": fails,
+		"Mitigation: Branch predictor hardening, BHB": fails, "Not affected": silent,
+		"Vulnerable: Unprivileged eBPF enabled": silent} {
+		if got := branchHistoryLeft("", text); got != want {
+			t.Errorf("%q: %d", text, got)
+		}
+	}
+}
+
 // A kernel writes values in other words than they were given in.
 func TestParametersAsTheKernelReadsThem(t *testing.T) {
 	for _, c := range []struct {

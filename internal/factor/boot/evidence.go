@@ -42,6 +42,7 @@ func evidences() []evidence {
 	const hwVuln, bugs = "Documentation/admin-guide/hw-vuln", "arch/x86/kernel/cpu/bugs.c"
 	const iommuABI = "Documentation/ABI/testing/sysfs-kernel-iommu_groups"
 	const cpuABI = "Documentation/ABI/testing/sysfs-devices-system-cpu"
+	const arm64 = "Documentation/admin-guide/kernel-parameters.txt, arch/arm64/kernel/proton-pack.c and cpufeature.c"
 	const slub = "Documentation/mm/slub.rst, Documentation/ABI/testing/sysfs-kernel-slab"
 	const sysctl = "Documentation/admin-guide/sysctl/kernel.rst"
 	all := []evidence{
@@ -63,6 +64,11 @@ func evidences() []evidence {
 			source: "Documentation/arch/x86/pti.rst"},
 		{argument: "pti", value: "on", in: vulnerability("meltdown"), holds: mitigated,
 			source: "Documentation/arch/x86/pti.rst"},
+		{argument: "kpti", value: "0", in: vulnerability("meltdown"), holds: mitigationOff, source: arm64},
+		{argument: "kpti", value: "1", in: vulnerability("meltdown"), holds: mitigated, source: arm64},
+		{argument: "nospectre_bhb", in: vulnerability("spectre_v2"), holds: branchHistoryLeft, source: arm64},
+		{argument: "ssbd", value: "force-off", in: vulnerability("spec_store_bypass"), holds: mitigationOff,
+			source: arm64},
 		{argument: "nospec_store_bypass_disable", in: vulnerability("spec_store_bypass"), holds: mitigationOff,
 			source: hwVuln + "/spectre.rst, " + bugs},
 		{argument: "spec_store_bypass_disable", value: "off", in: vulnerability("spec_store_bypass"),

@@ -144,7 +144,21 @@ func mitigationOff(_, shown string) verdict {
 	return silent
 }
 
-// mitigated is the inverse.
+// branchHistoryLeft reads what arm64 says of Spectre v2: whether branch history is dealt with, where a core needs it.
+//
+//	Mitigation: CSV2, BHB
+//	Mitigation: CSV2, but not BHB
+func branchHistoryLeft(_, shown string) verdict {
+	switch {
+	case strings.HasSuffix(shown, ", but not BHB"):
+		return holds
+	case strings.HasSuffix(shown, ", BHB"):
+		return fails
+	}
+	return silent
+}
+
+// mitigated is the inverse of mitigationOff.
 func mitigated(asked, shown string) verdict {
 	switch mitigationOff(asked, shown) {
 	case holds:
