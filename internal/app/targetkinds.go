@@ -203,8 +203,8 @@ func disksOfGuest(name string) ([]target.Disk, error) {
 		return nil, err
 	}
 	if f.Image != "" {
-		return nil, Usage(path+" starts from an image, whose own system names its disks, so that they can't be told "+
-			"apart from here", "leave image: out, and name a kernel: headroom makes the guest's file system")
+		return nil, Usage(path+" starts from an image, whose own system names its disks, so headroom can't identify "+
+			"them", "leave image: out, and name a kernel: headroom makes the guest's file system")
 	}
 	return f.Provided(), nil
 }

@@ -135,7 +135,7 @@ func (t foundRules) silences(r *Rule, out *outcome) {
 			continue
 		}
 		t.add(r, out.about)
-		*out = outcome{about: out.about, verdict: NotApplicable, note: "told by " + id}
+		*out = outcome{about: out.about, verdict: NotApplicable, note: "covered by " + id}
 		return
 	}
 	if out.verdict == Found {

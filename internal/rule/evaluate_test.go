@@ -85,7 +85,7 @@ func TestSilence(t *testing.T) {
 	r := s.Evaluate(snapshot(t, append(disks, "clock.source = tsc")...), Options{All: true})
 	checkSaid(t, r, "second finding a", "third finding b,c", "second unknown c", "first clear", "second clear b",
 		"last not-applicable a,b,c", "third not-applicable a")
-	if note := r.Findings[5].Note; note != "told by third" {
+	if note := r.Findings[5].Note; note != "covered by third" {
 		t.Errorf("note: %s", note)
 	}
 	// The machine's finding silences the one about a, the unknown about c, and what they would have told.

@@ -32,8 +32,7 @@ func Make(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], o Options) 
 	d.Stages = stagesOf(run, o.Links)
 	if len(d.Stages) == 0 {
 		return d, &lab.Error{Kind: lab.Usage, What: "this run has no stages",
-			Hints: []string{"an import has those that it is told of: headroom import --stage NAME=FILE --stage " +
-				"NAME=FILE",
+			Hints: []string{"name them when you import: headroom import --stage NAME=FILE --stage NAME=FILE",
 				"or, of one page, in its order: headroom import --stages NAME,NAME FILE"}}
 	}
 	if err := d.setAgainst(o.Against); err != nil {

@@ -25,7 +25,7 @@ func (s Suite) CheckParameters() error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Usage, What: "the suite " + s.Name + " must be told " + strings.Join(missing, " and "),
+	return &lab.Error{Kind: lab.Usage, What: "the suite " + s.Name + " needs " + strings.Join(missing, " and "),
 		Hints: hints}
 }
 

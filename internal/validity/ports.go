@@ -314,7 +314,7 @@ func unusedHop(e *Evidence) []lab.Warning {
 	}
 	return r.warning("the route has several next hops, and not all of them are used: ",
 		"; the numbers are those of the hops that were. Look at the link and the neighbour of each, and whether "+
-			"flows are told apart by ports (net.ipv4.fib_multipath_hash_policy=1)")
+			"flows are hashed by ports (net.ipv4.fib_multipath_hash_policy=1)")
 }
 
 // maxPorts are the rows of an end at most: a host of containers has a port for each.

@@ -201,7 +201,7 @@ func (h historyText) newestText(t history.Track) string {
 	case n.Verdict == history.Regression:
 		return h.shortenIDs(strings.TrimSuffix(n.Why, " before it"))
 	case n.Verdict == history.Undecided && n.Margin != nil:
-		return "? " + unit.Percent(*n.Margin) + " would tell"
+		return "? margin " + unit.Percent(*n.Margin)
 	case n.Verdict == history.Undecided:
 		return "? too few runs"
 	default:

@@ -75,7 +75,7 @@ func heldBack() diagnosis.Document {
 		unknownFinding("tracing-on", "kernel.tracer", "permission denied"),
 		unknownFinding("probes-set", "kernel.tracer", "permission denied"),
 		{Rule: "numa-off", Verdict: rule.Clear}, {Rule: "nic-mtu", Verdict: rule.Clear},
-		{Rule: "iommu-lazy", Verdict: rule.NotApplicable, Note: "told by iommu-strict"}},
+		{Rule: "iommu-lazy", Verdict: rule.NotApplicable, Note: "covered by iommu-strict"}},
 		Counts: rule.Counts{Finding: 3, Clear: 2, NotApplicable: 1, Unknown: 3}, PrivilegedWouldAnswer: 2}}
 }
 

@@ -205,6 +205,6 @@ func installer(image, running string) (string, error) {
 		return image[:i] + ":" + running, nil
 	}
 	return "", &lab.Error{Kind: lab.Refused,
-		What:  fmt.Sprintf("can't tell which installer image %q of Talos %q is to be installed again", image, running),
+		What:  fmt.Sprintf("the installer image to go back to is unknown: %q of Talos %q", image, running),
 		Hints: []string{"machine.install.image of the machine configuration must name one by a tag"}}
 }
