@@ -7,23 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ablation"
 	"headroom/internal/app"
-	"headroom/internal/bisection"
-	"headroom/internal/compare"
 	"headroom/internal/config"
-	"headroom/internal/diagnosis"
-	"headroom/internal/diff"
 	"headroom/internal/experiment/vary"
-	"headroom/internal/facts"
-	"headroom/internal/history"
-	"headroom/internal/ladder"
-	"headroom/internal/layers"
 	"headroom/internal/rule"
-	"headroom/internal/stages"
 	"headroom/internal/suite"
-	"headroom/internal/summary"
-	"headroom/internal/sweep"
 	"headroom/internal/target/qemu"
 )
 
@@ -99,15 +87,7 @@ func loadExample(t *testing.T, name, kind, example string) {
 		t.Errorf("%s: %v in\n%s", name, err, example)
 		return
 	}
-	known := map[string]any{summary.Schema: new(summary.Run), app.RunsSchema: new(app.RunsDocument),
-		facts.DocumentSchema: new(facts.Document),
-		diff.Schema:          new(diff.Document), compare.Schema: new(compare.Document),
-		layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),
-		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document),
-		factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document),
-		bisection.Schema: new(bisection.Document),
-		stages.Schema:    new(stages.Document), diagnosis.SeveralSchema: new(diagnosis.Several)}
-	into, ok := known[schema.Schema]
+	into, ok := publishedDocuments()[schema.Schema]
 	if !ok {
 		t.Errorf("%s: an example of the schema %q", name, schema.Schema)
 		return

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/ablation"
+	"headroom/internal/app"
+	"headroom/internal/bisection"
+	"headroom/internal/compare"
+	"headroom/internal/diagnosis"
+	"headroom/internal/diff"
+	"headroom/internal/facts"
+	"headroom/internal/golden"
+	"headroom/internal/history"
+	"headroom/internal/interference"
+	"headroom/internal/ladder"
+	"headroom/internal/layers"
+	"headroom/internal/rule"
+	"headroom/internal/soak"
+	"headroom/internal/stages"
+	"headroom/internal/summary"
+	"headroom/internal/sweep"
+)
+
+// publishedDocuments are those that --json prints, by their schema, each as a new one.
+func publishedDocuments() map[string]any {
+	return map[string]any{summary.Schema: new(summary.Run), app.RunsSchema: new(app.RunsDocument),
+		facts.DocumentSchema: new(facts.Document), diff.Schema: new(diff.Document),
+		compare.Schema: new(compare.Document), layers.Schema: new(layers.Document),
+		ladder.Schema: new(ladder.Document), interference.Schema: new(interference.Document),
+		rule.Schema: new(rule.Report), diagnosis.SeveralSchema: new(diagnosis.Several),
+		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document),
+		sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document),
+		stages.Schema: new(stages.Document), soak.Schema: new(soak.Document),
+		factorsSchema: new(factorsDocument), versionSchema: new(versionDocument),
+		configSchema: new(configDocument)}
+}
+
+// TestSchemasDoc keeps the JSON schemas the same as the types that are written, and the page that lists them.
+func TestSchemasDoc(t *testing.T) {
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(publishedDocuments())) {
+		file := strings.ReplaceAll(strings.TrimPrefix(name, "headroom/"), "/", "-") + ".json"
+		golden.Equal(t, "../../docs/reference/schemas/"+file, jsonSchema(t, name, publishedDocuments()[name]))
+		fmt.Fprintf(&list, "- [`%s`](schemas/%s)\n", name, file)
+	}
+	golden.Equal(t, "../../docs/reference/schemas.md", `# JSON schemas
+
+Check or generate code for [what `+"`--json`"+` prints](json.md) with these files, in
+[JSON Schema 2020-12](https://json-schema.org/draft/2020-12). Fields may be added: allow those that you don't know.
+
+This page and the files are written from the types in internal.
+
+`+list.String())
+}
+
+// schemas makes JSON schemas of types. Those of structs are definitions, by the name of their package and their own.
+type schemas map[string]any
+
+// jsonSchema is the schema of a document, with each definition in a line.
+func jsonSchema(t *testing.T, name string, document any) string {
+	t.Helper()
+	defs := schemas{}
+	root := defs.of(reflect.TypeOf(document).Elem())
+	var lines []string
+	for _, def := range slices.Sorted(maps.Keys(defs)) {
+		text, err := json.Marshal(defs[def])
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("    %q: %s", def, text))
+	}
+	return fmt.Sprintf(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": %q,
+  "$ref": %q,
+  "$defs": {
+%s
+  }
+}
+`, name, root["$ref"], strings.Join(lines, ",\n"))
+}
+
+func (s schemas) of(t reflect.Type) map[string]any {
+	texts := reflect.TypeFor[encoding.TextMarshaler]()
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}
+	case t.Implements(texts):
+		return map[string]any{"type": "string"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return s.of(t.Elem())
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Float32, reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.Slice, reflect.Array:
+		return map[string]any{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Struct:
+		return s.define(t)
+	case reflect.Interface:
+		return map[string]any{}
+	}
+	return map[string]any{"type": "integer"}
+}
+
+// define has the definition of a struct be there, and refers to it.
+func (s schemas) define(t reflect.Type) map[string]any {
+	name := path.Base(t.PkgPath()) + "." + t.Name()
+	if t.Name() == "" {
+		return s.object(t)
+	}
+	if s[name] == nil {
+		s[name] = true // it may refer to itself
+		s[name] = s.object(t)
+	}
+	return map[string]any{"$ref": "#/$defs/" + name}
+}
+
+func (s schemas) object(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, f := range reflect.VisibleFields(t) {
+		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tag == "-" || !f.IsExported() || f.Anonymous && tag == "" {
+			continue
+		}
+		if tag == "" {
+			tag = f.Name
+		}
+		property := s.of(f.Type)
+		always := !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
+		if always {
+			required = append(required, tag)
+		}
+		if kind := f.Type.Kind(); always &&
+			(kind == reflect.Slice || kind == reflect.Map || kind == reflect.Pointer) {
+			property = orNull(property)
+		}
+		properties[tag] = property
+	}
+	object := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		object["required"] = required
+	}
+	return object
+}
+
+// orNull allows null, which Go writes for a list, a map or a pointer that was never set.
+func orNull(schema map[string]any) map[string]any {
+	if kind, ok := schema["type"].(string); ok {
+		schema["type"] = []string{kind, "null"}
+		return schema
+	}
+	return map[string]any{"anyOf": []any{schema, map[string]any{"type": "null"}}}
+}
