@@ -3,6 +3,8 @@ package golden
 
 import (
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -36,11 +38,29 @@ func firstDifference(got, want string) (n int, g, w string) {
 	}
 	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range max(len(gotLines), len(wantLines)) {
-		if g, w = line(gotLines, i), line(wantLines, i); g != w {
+		if g, w = line(gotLines, i), line(wantLines, i); g != w && rounded(g) != rounded(w) {
 			return i + 1, g, w
 		}
 	}
 	return 0, "", ""
+}
+
+var decimal = regexp.MustCompile(`\d+\.\d+(e[+-]?\d+)?`)
+
+// exactDigits are so many that a number was written in full, and not for a reader.
+const exactDigits = 14
+
+// rounded leaves twelve digits of numbers that are written in full. Processors that fuse multiplications and additions,
+// as those of arm64, round the last digits differently. Source: "Floating-point operators" in the Go specification.
+func rounded(line string) string {
+	return decimal.ReplaceAllStringFunc(line, func(text string) string {
+		mantissa, _, _ := strings.Cut(text, "e")
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || len(strings.TrimLeft(mantissa, "0.")) < exactDigits {
+			return text
+		}
+		return strconv.FormatFloat(n, 'g', 12, 64)
+	})
 }
 
 func line(lines []string, i int) string {
