@@ -2,9 +2,11 @@ package diff
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/figure"
@@ -79,6 +81,36 @@ func TestTalosAgainstDebian(t *testing.T) {
 	for _, x := range d.Differences[:min(40, len(d.Differences))] {
 		t.Logf("%2d %.4f %-38s %s -> %s slower %q, with %d more. %s [%s]", x.Rank, x.Weight, x.Name, x.A, x.B, x.Slower,
 			len(x.Follows), x.Why, x.Note)
+	}
+}
+
+// Of an option that only one architecture has, nothing says that the other is slower for want of it.
+func TestOtherArchitecture(t *testing.T) {
+	d := knowledge(t).Compare(configFile(t, "debian-6.1.0-50"), configFile(t, "debian-6.1.0-56-arm64"))
+	if first := d.Differences[0]; first.Name != "IOMMU_DEFAULT_DMA_STRICT" || first.Slower != "b" {
+		t.Errorf("the first is %+v", first)
+	}
+	for _, x := range d.Differences {
+		alone := strings.HasPrefix(x.Name, "ARM64_") || strings.HasPrefix(x.Name, "X86_")
+		if alone && x.Slower != "" {
+			t.Errorf("%+v", x)
+		}
+	}
+}
+
+// The same build with lazy domains and pages of 64 KiB, as other distributions make theirs.
+func TestARM64Builds(t *testing.T) {
+	strict := config(t, "debian-6.1.0-56-arm64")
+	lazy := maps.Clone(strict)
+	lazy["IOMMU_DEFAULT_DMA_STRICT"], lazy["IOMMU_DEFAULT_DMA_LAZY"] = "n", "y"
+	lazy["ARM64_4K_PAGES"], lazy["ARM64_64K_PAGES"] = "n", "y"
+	d := knowledge(t).Compare(configSide("strict", strict), configSide("lazy", lazy))
+	var names []string
+	for _, x := range d.Differences {
+		names = append(names, x.Name)
+	}
+	if len(names) != 2 || names[0] != "IOMMU_DEFAULT_DMA_STRICT" || !strings.HasPrefix(names[1], "ARM64_") {
+		t.Errorf("%v", names)
 	}
 }
 

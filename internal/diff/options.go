@@ -56,6 +56,9 @@ func (c *comparison) options() {
 		}
 		if impliedA || impliedB {
 			notes = append(notes, e.impliedNote())
+		} else if change.InA != change.InB && otherArchitecture(c.a.config, c.b.config) {
+			d.Weight, d.Slower = e.Weight*sameInEffect, ""
+			notes = append(notes, "one of them does not mention it, and they are for different architectures")
 		} else if !change.InA {
 			notes = append(notes, e.unmentioned("a", c.a.release))
 		} else if !change.InB {
@@ -64,6 +67,17 @@ func (c *comparison) options() {
 		d.Note = strings.Join(notes, "; ")
 		c.addCandidate(&candidate{Difference: d, entry: e, onA: change.A != "n", onB: change.B != "n"})
 	}
+}
+
+// otherArchitecture says whether two builds are for different processors: what one of them does not mention may then be
+// no option there.
+func otherArchitecture(a, b kconfig.Config) bool {
+	for _, option := range []string{"X86_64", "ARM64", "PPC64", "S390", "RISCV", "LOONGARCH"} {
+		if (a[option] == "y") != (b[option] == "y") {
+			return true
+		}
+	}
+	return false
 }
 
 // impliedChanges are options that one side has off and the other side's older kernel does not know, but behaves as if

@@ -91,19 +91,20 @@ func TestParseRefuses(t *testing.T) {
 
 func TestParsePublished(t *testing.T) {
 	for name, want := range map[string]struct {
-		options int
-		release string
+		options       int
+		arch, release string
 	}{
-		"debian-6.1.0-50":           {8776, "6.1.176"},
-		"debian-6.12.111":           {9502, "6.12.111"},
-		"talos-6.6.57-iommu-strict": {5361, "6.6.57"},
-		"talos-6.6.57-iommu-lazy":   {5361, "6.6.57"},
+		"debian-6.1.0-50":           {8776, "x86", "6.1.176"},
+		"debian-6.1.0-56-arm64":     {9598, "arm64", "6.1.192"},
+		"debian-6.12.111":           {9502, "x86", "6.12.111"},
+		"talos-6.6.57-iommu-strict": {5361, "x86", "6.6.57"},
+		"talos-6.6.57-iommu-lazy":   {5361, "x86", "6.6.57"},
 	} {
 		text, c := published(t, name)
 		if len(c) != want.options {
 			t.Errorf("%s has %d options, want %d", name, len(c), want.options)
 		}
-		if arch, release := Header(text); arch != "x86" || release != want.release {
+		if arch, release := Header(text); arch != want.arch || release != want.release {
 			t.Errorf("%s is for %s on %s", name, release, arch)
 		}
 	}
