@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -85,6 +86,16 @@ func Open(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	return g, nil
 }
 
+// fits fails for a guest of this machine's own programs where an x86 processor can't run them.
+func (f File) fits(architecture string) error {
+	if f.Image != "" || architecture == "amd64" {
+		return nil
+	}
+	return &lab.Error{Kind: lab.Usage, What: "a guest without image: starts this machine's programs on an x86 PC, " +
+		"and this machine is " + architecture,
+		Hints: []string{"name an image: of an x86 system, or start the guest on an x86 machine"}}
+}
+
 // prepare makes all that a guest needs before its first start.
 func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	text, err := os.ReadFile(file)
@@ -93,6 +104,9 @@ func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	}
 	f, err := Decode(file, text)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.fits(runtime.GOARCH); err != nil {
 		return nil, err
 	}
 	g := &Guest{file: f, program: f.QEMU, ready: map[string]bootable{}, links: cmp.Or(on.Links, &Links{}),

@@ -172,3 +172,13 @@ func TestQuoteSSH(t *testing.T) {
 		t.Error("newer versions of sshd would not start")
 	}
 }
+
+func TestGuestOfAnotherArchitecture(t *testing.T) {
+	for _, c := range []struct{ image, architecture, want string }{{"", "amd64", ""}, {"disk.raw", "arm64", ""},
+		{"", "arm64", "this machine is arm64"}} {
+		err := File{Image: c.image}.fits(c.architecture)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
