@@ -1,6 +1,7 @@
 package factor
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -55,9 +56,10 @@ func factFactors() map[string]string {
 }
 
 // DifferingFactors are the settings in which two machines differ, as choices of two levels, the first machine's and the
-// second's; those of disks only where all disks of a machine have the same. Facts that are unknown on one machine are
-// left out, and so is what no factor sets.
+// second's; those of disks are of the place that was measured, else only where all disks of a machine have the same.
+// Facts that are unknown on one machine are left out, and so is what no factor sets.
 func DifferingFactors(good, bad []lab.Fact) []string {
+	good, bad = withDisksOfPlace(good), withDisksOfPlace(bad)
 	fast, slow := levelsOfFacts(good), levelsOfFacts(bad)
 	var list []string
 	for _, f := range good {
@@ -73,6 +75,29 @@ func DifferingFactors(good, bad []lab.Fact) []string {
 		}
 	}
 	return list
+}
+
+// diskUnderTest is how facts about the disks of a place begin: "disk.under-test.queue.scheduler", of several
+// "disk.under-test.2.queue.scheduler".
+var diskUnderTest = regexp.MustCompile(`^disk\.under-test(\.[0-9]+)?\.`)
+
+// withDisksOfPlace leaves out what is known of other disks where some are known to be those of the place under test:
+// queue: sets these alone.
+func withDisksOfPlace(facts []lab.Fact) []lab.Fact {
+	ofPlace := func(f lab.Fact) bool { return diskUnderTest.MatchString(f.Key) }
+	if !slices.ContainsFunc(facts, ofPlace) {
+		return facts
+	}
+	var kept []lab.Fact
+	for _, f := range facts {
+		if ofPlace(f) {
+			f.Key = diskUnderTest.ReplaceAllString(f.Key, "disk.")
+		} else if strings.HasPrefix(f.Key, "disk.") {
+			continue
+		}
+		kept = append(kept, f)
+	}
+	return kept
 }
 
 func schemeOf(factorName string) string {

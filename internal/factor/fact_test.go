@@ -33,6 +33,26 @@ func TestDifferingFactors(t *testing.T) {
 	}
 }
 
+// Of runs the disks of the place that was measured count, since queue: sets those alone.
+func TestDifferingFactorsOfAPlace(t *testing.T) {
+	side := func(underTest, other string) []lab.Fact {
+		return []lab.Fact{
+			{Key: "disk.queue.max_sectors_kb", About: "loop1", Value: underTest},
+			{Key: "disk.queue.max_sectors_kb", About: "vda", Value: other},
+			{Key: "disk.under-test.queue.max_sectors_kb", Value: underTest},
+			{Key: "disk.queue.scheduler", About: "vda", Value: other},
+		}
+	}
+	if got := DifferingFactors(side("1280", "4096"), side("4", "512")); !slices.Equal(got,
+		[]string{"queue:max_sectors_kb=1280,4"}) {
+		t.Errorf("%q", got)
+	}
+	two := append(side("4", "512"), lab.Fact{Key: "disk.under-test.2.queue.max_sectors_kb", Value: "8"})
+	if got := DifferingFactors(side("1280", "4096"), two); got != nil {
+		t.Errorf("of disks that differ among themselves: %q", got)
+	}
+}
+
 func TestFactOfIsOfFactTheOtherWayRound(t *testing.T) {
 	for _, key := range []string{"sysctl.vm.swappiness", "module.nvme_core.io_timeout", "disk.queue.scheduler",
 		"cpu.energy_preference", "memory.transparent_hugepage"} {
