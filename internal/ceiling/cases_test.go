@@ -345,6 +345,8 @@ func TestControlGroup(t *testing.T) {
 		{"nvme0n1", "259:0 rbps=2097152 wbps=max riops=max wiops=120", "write.iops", 120},
 		{"nvme0n1", "259:0 rbps=2097152; 259:0 rbps=1048576", "read.bandwidth", 1048576},
 		{"sdb", "blkio.throttle.read_bps_device 8:16 1048576", "read.bandwidth", 1048576},
+		{"loop3", "7:3 rbps=2097152", "read.bandwidth", 2097152},
+		{"loop3", "8:16 rbps=2097152", "read.bandwidth", 0},
 		{"sdb", "259:0 rbps=2097152", "read.bandwidth", 0},
 		{"nvme0n1", "259:0 rbps=2097152; 259:4 rbps=1", "read.bandwidth", 0},
 		{"nvme0n1", "none", "read.bandwidth", 0},

@@ -97,8 +97,9 @@ func parseGroupLimits(text string) []groupLimit {
 	return all
 }
 
-// fits says whether a device number may be the disk's: 8, 65 to 71 and 128 to 135 are SCSI disks, 259 is where NVMe
-// disks are; others get theirs as they come, from 240 on. Source: the kernel's Documentation/admin-guide/devices.txt.
+// fits says whether a device number may be the disk's: 7 is a loop device, 8, 65 to 71 and 128 to 135 are SCSI disks,
+// 259 is where NVMe disks are; others get theirs as they come, from 240 on. Source: the kernel's
+// Documentation/admin-guide/devices.txt.
 func fits(device, disk string) bool {
 	number, _, _ := strings.Cut(device, ":")
 	major, err := strconv.Atoi(number)
@@ -111,6 +112,8 @@ func fits(device, disk string) bool {
 		return scsi
 	case strings.HasPrefix(disk, "nvme"):
 		return major == 259
+	case strings.HasPrefix(disk, "loop"):
+		return major == 7
 	default:
 		return major >= 240
 	}
