@@ -1,0 +1,126 @@
+#!/bin/sh
+# Makes what the tutorials measure, and removes it: disks in memory, a control group with a limit, and two hosts in
+# network namespaces. Run it as root.
+set -eu
+root=/tmp/practice
+group=practice
+
+# disk NAME: a disk of 512 MiB in memory, with ext4, at $root/NAME.
+disk() {
+	mkdir -p "$root/$1"
+	truncate -s 512M "/dev/shm/practice-$1"
+	device=$(losetup --find --show "/dev/shm/practice-$1")
+	queue=/sys/block/${device#/dev/}/queue
+	for setting in scheduler=none nr_requests=128 read_ahead_kb=128 max_sectors_kb=1280; do
+		echo "${setting#*=}" >"$queue/${setting%=*}"
+	done
+	mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$device"
+	mount "$device" "$root/$1"
+}
+
+# limit: the control group, whose processes read and write 20 MiB/s of $device at most.
+limit() {
+	number=$(lsblk --noheadings --nodeps --output MAJ:MIN "$device" | tr -d ' ')
+	bytes=$((20 * 1024 * 1024))
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+		echo +io >/sys/fs/cgroup/cgroup.subtree_control
+		mkdir "/sys/fs/cgroup/$group"
+		echo "$number rbps=$bytes wbps=$bytes" >"/sys/fs/cgroup/$group/io.max"
+		procs=/sys/fs/cgroup/$group/cgroup.procs
+	else
+		mkdir "/sys/fs/cgroup/blkio/$group"
+		for way in read write; do
+			echo "$number $bytes" >"/sys/fs/cgroup/blkio/$group/blkio.throttle.${way}_bps_device"
+		done
+		procs=/sys/fs/cgroup/blkio/$group/cgroup.procs
+	fi
+}
+
+# hosts: two network namespaces, a link between them, and a limit of 50 Mbit/s that somebody forgot at one end.
+hosts() {
+	for host in a b; do
+		ip netns add "practice-$host"
+		ip -n "practice-$host" link set lo up
+	done
+	ip -n practice-a link add link0 type veth peer name link0 netns practice-b
+	for host in a b; do
+		ip -n "practice-$host" link set link0 up
+	done
+	ip -n practice-a address add 198.18.0.1/30 dev link0
+	ip -n practice-b address add 198.18.0.2/30 dev link0
+	tc -n practice-a qdisc add dev link0 root tbf rate 50mbit burst 1mb latency 50ms
+}
+
+# ssh_to NAME COMMAND...: has ssh reach NAME through an sshd of its own, which COMMAND starts. No port is opened.
+ssh_to() {
+	name=$1
+	shift
+	if [ ! -e "$root/key" ]; then
+		mkdir -p /run/sshd
+		ssh-keygen -q -t ed25519 -N "" -f "$root/key"
+		cp "$root/key.pub" "$root/authorized_keys"
+		cat >"$root/sshd_config" <<-END
+			HostKey $root/key
+			AuthorizedKeysFile $root/authorized_keys
+			StrictModes no
+			UsePAM no
+			PermitRootLogin prohibit-password
+			Subsystem sftp internal-sftp
+		END
+	fi
+	cat >>"$root/ssh_config" <<-END
+		Host $name
+		 ProxyCommand $* /usr/sbin/sshd -i -f $root/sshd_config
+		 IdentityFile $root/key
+		 IdentitiesOnly yes
+		 UserKnownHostsFile $root/known_hosts
+		 StrictHostKeyChecking accept-new
+	END
+}
+
+remove() {
+	for place in "$root"/*/; do
+		mountpoint -q "$place" || continue
+		device=$(findmnt -no SOURCE "$place")
+		umount "$place"
+		losetup --detach "$device"
+	done
+	for host in a b; do
+		[ ! -e "/run/netns/practice-$host" ] || ip netns delete "practice-$host"
+	done
+	for folder in "/sys/fs/cgroup/$group" "/sys/fs/cgroup/blkio/$group"; do
+		[ ! -d "$folder" ] || rmdir "$folder"
+	done
+	rm -rf "$root" /dev/shm/practice-*
+}
+
+case "${1:-}" in
+disk)
+	disk disk
+	limit
+	ssh_to machine
+	# shellcheck disable=SC2016 # the shell that ssh starts expands it
+	ssh_to container sh -c "'echo \$\$ >$procs && exec \"\$@\"'" sh
+	;;
+disks)
+	disk fast
+	disk slow
+	for setting in nr_requests=64 read_ahead_kb=256 max_sectors_kb=4; do
+		echo "${setting#*=}" >"$queue/${setting%=*}"
+	done
+	mount -o remount,noatime "$root/slow"
+	;;
+hosts)
+	disk disk
+	hosts
+	ssh_to a ip netns exec practice-a
+	ssh_to b ip netns exec practice-b
+	;;
+remove)
+	remove
+	;;
+*)
+	echo "usage: practice.sh disk|disks|hosts|remove" >&2
+	exit 2
+	;;
+esac
