@@ -12,14 +12,15 @@ import (
 	"headroom/internal/prose"
 )
 
-// howto is a page of docs whose commands are carried out in their order. What each prints stands below it, if it is
-// shown.
+// howto is a page of docs whose commands are carried out in their order. What each prints stands below it.
 type howto struct {
 	page string
 	// run carries a command line out and gives what it prints.
 	run func(t *testing.T, line string) string
 	// exact says that what is printed is the same each time.
 	exact bool
+	// all carries out also what no output is shown of, such as what makes a place to measure.
+	all bool
 }
 
 // commandBlock is a command line of a page, and what it printed.
@@ -65,6 +66,9 @@ func (h howto) follow(t *testing.T) (printed []string) {
 	}
 	began, page := time.Now(), string(text)
 	for _, m := range commandBlock.FindAllStringSubmatch(page, -1) {
+		if m[2] == "" && !h.all {
+			continue
+		}
 		got := h.run(t, m[1])
 		if t.Failed() {
 			return nil

@@ -27,7 +27,7 @@ func tutorial(t *testing.T, name string, said ...string) {
 	practice("remove") // what a killed test left
 	t.Cleanup(func() { practice("remove") })
 	var printed []string
-	howto{page: filepath.Join("docs", "tutorials", name), run: func(t *testing.T, line string) string {
+	howto{page: filepath.Join("docs", "tutorials", name), all: true, run: func(t *testing.T, line string) string {
 		if variable, is := strings.CutPrefix(line, "export "); is {
 			key, value, _ := strings.Cut(variable, "=")
 			t.Setenv(key, value)
