@@ -2,7 +2,6 @@ package stat
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -26,29 +25,24 @@ func (b ABBA) contrasts() (side, position, half float64) {
 	return side, position, (b.New[0] + b.Base[0] - b.New[1] - b.Base[1]) / 2
 }
 
-// finite says whether all four values are known.
-func (b ABBA) finite() bool {
-	side, _, half := b.contrasts()
-	return !math.IsNaN(side+half) && !math.IsInf(side+half, 0)
-}
-
 // Change estimates the ratio from blocks in the order in which they were measured. They are taken as level of the block
 // and side and position in the pair and noise, so that neither what drifts from block to block nor a second run that is
 // slower on both sides widens the interval. The noise is the larger of two estimates: of all that is left, and without
 // what the halves of a block differ by, which is more where neighbours are alike.
 func (g *GroupSequential) Change(blocks []ABBA) Change {
-	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b ABBA) bool { return !b.finite() })
-	n := len(blocks)
+	sides, positions, halves := make([]float64, 0, len(blocks)), make([]float64, 0, len(blocks)), 0.0
+	for _, b := range blocks {
+		side, position, half := b.contrasts()
+		if sum := side + half; math.IsNaN(sum) || math.IsInf(sum, 0) {
+			continue // a value is not known
+		}
+		sides, positions, halves = append(sides, side), append(positions, position), halves+half*half
+	}
+	n := len(sides)
 	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "blocks ABBA, group-sequential",
 		N: 2 * n, Spread: math.NaN()}
 	if n == 0 {
 		return c
-	}
-	sides, positions, halves := make([]float64, n), make([]float64, n), 0.0
-	for i, b := range blocks {
-		var half float64
-		sides[i], positions[i], half = b.contrasts()
-		halves += half * half
 	}
 	mean := stat.Mean(sides, nil)
 	if c.Ratio = math.Exp(mean); n == 1 {

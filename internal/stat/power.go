@@ -54,13 +54,14 @@ func simulatedReach(spread float64, base, next int, confidence float64) float64 
 	draw := func(n int) []float64 {
 		values := make([]float64, min(n, enough))
 		for i := range values {
-			values[i] = math.Exp(spread * r.NormFloat64())
+			values[i] = spread * r.NormFloat64()
 		}
 		return values
 	}
 	var reach []float64
+	rank := criticalRank(min(base, enough), min(next, enough), confidence)
 	for range comparisons {
-		reach = append(reach, -math.Log(UnpairedChange(draw(base), draw(next), confidence).Lo))
+		reach = append(reach, -math.Log(unpairedChange(draw(base), draw(next), confidence, rank).Lo))
 	}
 	slices.Sort(reach)
 	return quantileOfSorted(reach, power)

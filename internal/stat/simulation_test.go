@@ -148,7 +148,7 @@ func trials(t *testing.T) []trial {
 func TestSimulatedSameAgainstItself(t *testing.T) {
 	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	for i, c := range trials(t) {
-		n := figure.Times(100, 5000)
+		n := figure.Times(50, 5000) // atMost then allows for 9%; the controls are wrong in a fifth and more
 		r := rand.New(rand.NewPCG(1, uint64(i)))
 		wrong, peeking := 0, 0
 		for range n {

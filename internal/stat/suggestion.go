@@ -129,11 +129,7 @@ func levelOf(values []float64, scale float64) level {
 	nodes := nodesAround(values, scale)
 	densities := make([]float64, len(nodes))
 	for i, at := range nodes {
-		for _, x := range values {
-			r := (x - at) / scale
-			densities[i] -= math.Log1p(r * r / tails)
-		}
-		densities[i] *= (tails + 1) / 2.0
+		densities[i] = -(tails + 1) / 2.0 * sumOfLogs(values, at, scale)
 	}
 	most := slices.Max(densities)
 	var area, timestamp, square float64
@@ -149,6 +145,20 @@ func levelOf(values []float64, scale float64) level {
 		variance: max(square/area-mean*mean, 0),
 		evidence: most + math.Log(area) - float64(len(values))*math.Log(scale),
 	}
+}
+
+// sumOfLogs is that of 1 + r²/tails over the distances r of the values from a level, in scales. Factors are multiplied
+// as long as they fit into a number: a logarithm takes far longer.
+func sumOfLogs(values []float64, at, scale float64) float64 {
+	const large = 1e150
+	sum, product := 0.0, 1.0
+	for _, x := range values {
+		r := (x - at) / scale
+		if product *= 1 + r*r/tails; product > large {
+			sum, product = sum+math.Log(product), 1
+		}
+	}
+	return sum + math.Log(product)
 }
 
 // maxAnchors is how many values have nodes of their own: of more, the quantiles.
@@ -183,11 +193,15 @@ func (m *mixture) add(evidence float64, part distuv.StudentsT) {
 	m.parts, m.evidence = append(m.parts, part), append(m.evidence, evidence)
 }
 
-// below is the probability of less than x.
+// below is the probability of less than x. Parts that are too improbable to change it take most of the time.
 func (m mixture) below(x float64) float64 {
+	const negligible = -32 // 1e-14
 	most := slices.Max(m.evidence)
 	var sum, all float64
 	for i, p := range m.parts {
+		if m.evidence[i]-most < negligible {
+			continue
+		}
 		weight, z := math.Exp(m.evidence[i]-most), (x-p.Mu)/p.Sigma
 		all += weight
 		if math.IsInf(p.Nu, 1) {

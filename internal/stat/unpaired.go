@@ -47,12 +47,17 @@ const minWithoutModes = 4
 // Statistics 34 (1963); B. L. Welch, Biometrika 34 (1947).
 func UnpairedChange(base, next []float64, confidence float64) Change {
 	a, b := LogsOf(base), LogsOf(next)
+	return unpairedChange(a, b, confidence, criticalRank(len(a), len(b), confidence))
+}
+
+// unpairedChange is UnpairedChange of logarithms, with the rank that so many have. To find that takes longest where it
+// is asked again and again.
+func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 	c, differences := rankedChange(a, b)
 	if c.N < 2 {
 		return c
 	}
 	lo, hi := welch(a, b, confidence)
-	rank := criticalRank(len(a), len(b), confidence)
 	if rank > 0 {
 		lo, hi = min(lo, differences[rank-1]), max(hi, differences[len(differences)-rank])
 	}
