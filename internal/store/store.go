@@ -16,6 +16,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -332,7 +333,9 @@ func readHead(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(f, maxHeader))
+	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead)) // of facts, so that to grow to it takes long
+	_, err = data.ReadFrom(io.LimitReader(f, maxHeader))
+	return data.Bytes(), err
 }
 
 // describeJSONError says where in data a JSON error lies, as ":line".
