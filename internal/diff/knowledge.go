@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -82,8 +83,12 @@ type knowledgeFile struct {
 	Families [][]string
 }
 
-// Load reads the built-in knowledge.
-func Load() (*Knowledge, error) {
+// Load reads the built-in knowledge, once: some commands compare hundreds of machines.
+func Load() (*Knowledge, error) { return load() }
+
+var load = sync.OnceValues(readBuiltIn)
+
+func readBuiltIn() (*Knowledge, error) {
 	k := &Knowledge{exact: map[string]*entry{}, patterns: map[string][]*entry{}, linked: map[string][]*entry{},
 		catalogue: definitions{catalogue.NewIndex()}}
 	names, err := fs.Glob(files, "knowledge/*.yaml")

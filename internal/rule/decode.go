@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -19,8 +21,15 @@ const maxFile = 1 << 20
 //go:embed rules/*.yaml
 var builtIn embed.FS
 
-// BuiltIn reads the rules that come with headroom.
+// BuiltIn reads the rules that come with headroom. Compiling their conditions takes long, and is done once.
 func BuiltIn() ([]Rule, error) {
+	rules, err := compiledBuiltIn()
+	return slices.Clone(rules), err
+}
+
+var compiledBuiltIn = sync.OnceValues(compileBuiltIn)
+
+func compileBuiltIn() ([]Rule, error) {
 	names, err := fs.Glob(builtIn, "rules/*.yaml")
 	if err != nil {
 		return nil, err

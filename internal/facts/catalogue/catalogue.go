@@ -3,9 +3,11 @@
 package catalogue
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Definition says what a fact is: every key that a collector may produce stands in All, and rules can use no
@@ -78,7 +80,9 @@ const (
 )
 
 // Classes are the first parts of keys whose facts are about one thing of several, with what Fact.About holds.
-func Classes() map[string]string {
+func Classes() map[string]string { return maps.Clone(classes()) }
+
+var classes = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"disk":      "a whole disk: nvme0n1, sda, vda",
 		"volume":    "a block device on others: md0, dm-3, drbd0, bcache0",
@@ -96,12 +100,12 @@ func Classes() map[string]string {
 		"cni":       "the network of a cluster's pods, by its plugin: flannel",
 		"busy":      "a process that does much I/O: comm/pid",
 	}
-}
+})
 
 // ClassOf is the class of a key's facts, or "" when they are about the machine as a whole.
 func ClassOf(key string) string {
 	first, _, _ := strings.Cut(key, ".")
-	if _, ok := Classes()[first]; ok {
+	if _, ok := classes()[first]; ok {
 		return first
 	}
 	return ""

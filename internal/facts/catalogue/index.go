@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"strings"
+	"sync"
 )
 
 // UnderTestRole is the part that stands for the thing in the keys of a run's own place.
@@ -14,8 +15,10 @@ type Index struct {
 	families []Definition
 }
 
-// NewIndex makes an index of the whole catalogue.
-func NewIndex() Index {
+// NewIndex is an index of the whole catalogue.
+func NewIndex() Index { return index() }
+
+var index = sync.OnceValue(func() Index {
 	catalogue := All()
 	x := Index{exact: make(map[string]Definition, len(catalogue))}
 	for _, d := range catalogue {
@@ -26,7 +29,7 @@ func NewIndex() Index {
 		x.exact[d.Key] = d
 	}
 	return x
-}
+})
 
 // Lookup finds the definition of a key: by itself, by the family that it belongs to, or, for the place under test, by
 // the key of any disk ("disk.under-test.2.queue.scheduler" is a "disk.queue.scheduler").
