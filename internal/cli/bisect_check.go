@@ -54,9 +54,7 @@ headroom bisect commits does the whole search itself, and needs fewer measuremen
 	f.StringVar(&label, "label", "", "a name for the run")
 	f.StringArrayVar(&set, "set", nil, "a parameter for every job; may be repeated")
 	for _, name := range []string{"good", "bad"} {
-		if err := c.RegisterFlagCompletionFunc(name, p.completeRuns); err != nil {
-			panic(err) // the flag is not there: an error of the program
-		}
+		p.complete(c, name, p.completeRuns)
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,7 +108,9 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
 	groupCommands(root)
-	p.completeSharedFlags(root)
+	if p.completes() {
+		p.completeSharedFlags(root)
+	}
 	p.fitHelp(root)
 	return root
 }
@@ -118,7 +121,7 @@ func noCommand(c *cobra.Command, args []string) error {
 		return c.Help()
 	}
 	hints := []string{c.CommandPath() + " --help lists the commands"}
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	if near := slices.Sorted(slices.Values(c.SuggestionsFor(args[0]))); len(near) > 0 {
 		hints = append([]string{"did you mean " + strings.Join(near, " or ") + "?"}, hints...)
 	}
 	return app.Usage(fmt.Sprintf("there is no command %q", args[0]), hints...)

@@ -74,7 +74,7 @@ of storage adds, on one target or several.`,
 		"metrics to compare, named as in JSON; a trailing * matches all that begin so")
 	f.BoolVar(&o.All, "all", false, "compare all metrics that both sides have")
 	f.BoolVar(&o.Anyway, "anyway", false, "compare also what is incomparable")
-	documentFlags(&o.Result, c)
+	p.documentFlags(&o.Result, c)
 	rawCellsFlag(c, &o.Result.Report.RawCells)
 	f.StringVar(&o.FailOn, "fail-on", "",
 		"exit with 3 if something is slower (or different), with 5 if that is undecided")
@@ -82,7 +82,7 @@ of storage adds, on one target or several.`,
 	warningsFlag(c, &o.Result.Report.Warnings)
 	liveFlags(&live, p, c)
 	p.jsonFlag(c)
-	completeFlag(c, "fail-on", results.FailOns)
-	completeFlag(c, "metrics", results.CommonMetrics)
+	p.completeFlag(c, "fail-on", results.FailOns)
+	p.completeFlag(c, "metrics", results.CommonMetrics)
 	return c
 }

@@ -86,21 +86,35 @@ func (p *program) completeTargets(c *cobra.Command, flags ...string) {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	for _, flag := range flags {
-		if err := c.RegisterFlagCompletionFunc(flag, offer); err != nil {
-			panic(err) // the flag is not there: an error of the program
-		}
+		p.complete(c, flag, offer)
 	}
 }
 
 // completeFlag offers the values of a flag.
-func completeFlag(c *cobra.Command, flag string, values func() []string) {
-	err := c.RegisterFlagCompletionFunc(flag,
-		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return values(), cobra.ShellCompDirectiveNoFileComp
-		})
-	if err != nil {
+func (p *program) completeFlag(c *cobra.Command, flag string, values func() []string) {
+	p.complete(c, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// complete has the shell ask for the values of a flag. cobra keeps what is registered in a table of the process, with
+// the whole command line behind it: in tests, of thousands of commands.
+func (p *program) complete(c *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if !p.completes() {
+		return
+	}
+	if err := c.RegisterFlagCompletionFunc(flag, values); err != nil {
 		panic(err) // the flag is not there: an error of the program
 	}
+}
+
+// completes says whether the shell asks how a command line goes on.
+func (p *program) completes() bool {
+	if len(p.Args) == 0 {
+		return false
+	}
+	words := commandWords(p.Environment)
+	return len(words) > 0 && strings.HasPrefix(words[0], cobra.ShellCompRequestCmd)
 }
 
 // completeSharedFlags offers values for the flags that several commands have, where a command does not say otherwise.
@@ -118,7 +132,7 @@ func (p *program) completeSharedFlags(c *cobra.Command) {
 		"transport": words("tcp", "rdma"), "direction": words("send", "receive", "both"),
 	} {
 		if _, has := c.GetFlagCompletionFunc(flag); !has && c.Flags().Lookup(flag) != nil {
-			_ = c.RegisterFlagCompletionFunc(flag, complete) // it is there, and has none
+			p.complete(c, flag, complete)
 		}
 	}
 	for _, below := range c.Commands() {

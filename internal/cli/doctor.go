@@ -95,11 +95,11 @@ also names facts in which a few machines differ from the others.`,
 		"time limit; facts that are not read by then are unknown")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
-	documentFlags(&o.result, c)
+	p.documentFlags(&o.result, c)
 	p.jsonFlag(c)
 	p.completeTargets(c, "on")
-	completeFlag(c, "for", rule.Systems)
-	completeFlag(c, "fail-on", rule.Severities)
+	p.completeFlag(c, "for", rule.Systems)
+	p.completeFlag(c, "fail-on", rule.Severities)
 	return c
 }
 

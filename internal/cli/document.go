@@ -9,7 +9,7 @@ import (
 )
 
 // flags adds -o and --format.
-func documentFlags(o *results.DocumentOutput, c *cobra.Command) {
+func (p *program) documentFlags(o *results.DocumentOutput, c *cobra.Command) {
 	c.Flags().StringVarP(&o.Output, "output", "o", "", "also write the result to a file: .html, .md, .csv or .json")
-	formatFlag(c, &o.Format, slices.Concat(results.DocumentFormats(), o.More))
+	p.formatFlag(c, &o.Format, slices.Concat(results.DocumentFormats(), o.More))
 }

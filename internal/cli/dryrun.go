@@ -7,8 +7,8 @@ import (
 )
 
 // dryRunFlag adds --dry-run, which is short where it has no value.
-func dryRunFlag(c *cobra.Command, d *app.DryRun, usage string) {
+func (p *program) dryRunFlag(c *cobra.Command, d *app.DryRun, usage string) {
 	c.Flags().Var(d, "dry-run", usage)
 	c.Flags().Lookup("dry-run").NoOptDefVal = string(app.InShort)
-	completeFlag(c, "dry-run", func() []string { return []string{string(app.InShort), string(app.InFull)} })
+	p.completeFlag(c, "dry-run", func() []string { return []string{string(app.InShort), string(app.InFull)} })
 }

@@ -70,8 +70,8 @@ func commonExperimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	f.StringVar(&o.Writes, "max-writes", "", "stop when more than this was written to the disks, like 500g")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
 	f.StringVar(&o.Show, "show", "", "show a saved run, and measure nothing")
-	dryRunFlag(c, &o.DryRun, "print what would be set and measured, in order, and do nothing"+app.EveryCommand)
-	documentFlags(&o.Result, c)
+	p.dryRunFlag(c, &o.DryRun, "print what would be set and measured, in order, and do nothing"+app.EveryCommand)
+	p.documentFlags(&o.Result, c)
 	rawCellsFlag(c, &o.Result.Report.RawCells)
 }
 

@@ -68,7 +68,7 @@ options, sysctls and module parameters are only counted; --all lists them. The J
 	c.Flags().StringArrayVar(&o.on, "on", nil, "the target to read, the same as the argument")
 	p.jsonFlag(c)
 	p.completeTargets(c, "on")
-	completeFlag(c, "only", factAreas)
+	p.completeFlag(c, "only", factAreas)
 	c.AddCommand(p.factsDiffCommand())
 	return c
 }

@@ -65,7 +65,7 @@ published knowledge, not from a measurement; differences with no known effect co
 	}
 	f := c.Flags()
 	o.result.More = []app.OutputFormat{diffconfigFormat()}
-	documentFlags(&o.result, c)
+	p.documentFlags(&o.result, c)
 	f.IntVar(&o.top, "top", machines.ShownDifferences, "how many differences to list")
 	f.BoolVar(&o.all, "all", false, "list all differences, and what can't be compared")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")

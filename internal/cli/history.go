@@ -55,9 +55,9 @@ have no suite: those with the same label form a history.
 	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha,
 		"probability of a false alarm each time; 0.01 for a gate that runs every week")
 	f.StringVar(&o.FailOn, "fail-on", "", "regression: exit with 3 if there is one, with 5 if that is undecided")
-	documentFlags(&o.Result, c)
+	p.documentFlags(&o.Result, c)
 	p.jsonFlag(c)
-	completeFlag(c, "fail-on", func() []string { return []string{results.FailOnRegression} })
+	p.completeFlag(c, "fail-on", func() []string { return []string{results.FailOnRegression} })
 	return c
 }
 

@@ -97,9 +97,9 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 		"of a network: show a saved ladder of the same ports, measured with something changed, next to it; may be "+
 			"repeated")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted ladder, named by one of its runs, or show a complete one again")
-	documentFlags(&o.Result, c)
-	dryRunFlag(c, &o.DryRun, "print the rungs, their loads and how long they take, and do nothing"+app.EveryCommand)
+	p.documentFlags(&o.Result, c)
+	p.dryRunFlag(c, &o.DryRun, "print the rungs, their loads and how long they take, and do nothing"+app.EveryCommand)
 	p.jsonFlag(c)
-	completeFlag(c, "suite", p.suiteNames)
+	p.completeFlag(c, "suite", p.suiteNames)
 	return c
 }

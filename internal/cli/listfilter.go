@@ -29,14 +29,14 @@ func (l *listFilter) flags(p *program, c *cobra.Command) {
 	f.StringVar(&l.status, "status", "", "only runs that are "+strings.Join(statusNames(), ", "))
 	f.StringVar(&l.since, "since", "", "only runs since: 90d, 12w, a date such as 2026-10-03, or a run")
 	countVar(f, &l.limit, "limit", "most runs to list (default: all)")
-	completeFlag(c, "suite", func() []string {
+	p.completeFlag(c, "suite", func() []string {
 		s, err := p.OpenStore()
 		if err != nil {
 			return nil
 		}
 		return results.SuitesIn(s)
 	})
-	completeFlag(c, "status", statusNames)
+	p.completeFlag(c, "status", statusNames)
 }
 
 func statusNames() []string {

@@ -37,7 +37,7 @@ func liveFlags(o *paired.LiveOptions, p *program, c *cobra.Command) {
 		"with --live: more pairs after a verdict, for an estimate that stopping early does not bias; 0 for none")
 	f.DurationVar(&o.Budget, "budget", 0, "with --live, --layers: time limit, like 10m; with --resume it counts from "+
 		"now")
-	dryRunFlag(c, &o.DryRun,
+	p.dryRunFlag(c, &o.DryRun,
 		"with --live, --layers: print the loads and how long they take, and do nothing"+app.EveryCommand)
 	p.resumeFlag(c, &o.Resume, "with --live, --layers: continue an interrupted comparison, named by one of its runs; "+
 		"with --live and --budget or --pairs also one that ended undecided")

@@ -76,10 +76,10 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 	f.StringArrayVar(&o.Set, "set", nil,
 		"an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
-	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	eventFlagsOf(&o.Events, f, "where events happen: client, server or a target; once for all events, or once for each")
 	p.completeTargets(c, "on", "event-on")
-	completeFlag(c, "event", experiment.EventNames)
+	p.completeFlag(c, "event", experiment.EventNames)
 	p.jsonFlag(c)
 	c.AddCommand(p.interferenceCommand())
 	return c

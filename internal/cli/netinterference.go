@@ -54,8 +54,8 @@ The clients send to the server; --set reverse=1 makes the server send.`,
 	f.StringVar(&o.Label, "label", "", "a name for the run")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order (default: random)")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run, or show a complete one again")
-	documentFlags(&o.Result, c)
-	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	p.documentFlags(&o.Result, c)
+	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	p.completeTargets(c, "on")
 	p.jsonFlag(c)
 	return c

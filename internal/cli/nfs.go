@@ -87,10 +87,10 @@ Loads on the server's own storage have no events.`,
 		"measure exactly as the suite's source did, including its mistakes: through the client's cache")
 	eventFlagsOf(&o.RunOptions.Events, f, "where events happen: client (default), server or a target; once for all "+
 		"events, or once for each")
-	documentFlags(&o.Result, c)
-	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing")
+	p.documentFlags(&o.Result, c)
+	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing")
 	p.completeTargets(c, "on", "guest", "event-on")
-	completeFlag(c, "event", experiment.EventNames)
+	p.completeFlag(c, "event", experiment.EventNames)
 	p.jsonFlag(c)
 	return c
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // formatFlag adds --format.
-func formatFlag(c *cobra.Command, format *string, known []app.OutputFormat) {
+func (p *program) formatFlag(c *cobra.Command, format *string, known []app.OutputFormat) {
 	c.Flags().StringVar(format, "format", "", "how to write the result: "+strings.Join(app.FormatNames(known),
 		", ")+" (default table)")
-	completeFlag(c, "format", func() []string { return app.FormatNames(known) })
+	p.completeFlag(c, "format", func() []string { return app.FormatNames(known) })
 }

@@ -24,7 +24,7 @@ reference:NAME in place of a run.`,
 			return results.ListReferences(p.App, o)
 		},
 	}
-	documentFlags(&o, c)
+	p.documentFlags(&o, c)
 	p.jsonFlag(c)
 	c.AddCommand(p.referencesShowCommand(), p.referencesForCommand())
 	return c
@@ -58,7 +58,7 @@ func (p *program) referencesShowCommand() *cobra.Command {
 			return results.ShowReference(p.App, r, o)
 		},
 	}
-	documentFlags(&o, c)
+	p.documentFlags(&o, c)
 	p.jsonFlag(c)
 	return c
 }
@@ -88,7 +88,7 @@ factor of two means nothing. Conditions that differ or are unknown are listed.`,
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "all that is published of a load, not the three most comparable")
-	documentFlags(&o, c)
+	p.documentFlags(&o, c)
 	p.jsonFlag(c)
 	return c
 }

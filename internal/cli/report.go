@@ -50,7 +50,7 @@ result as its command shows it; --cells writes each load in each arm instead. CS
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
-	formatFlag(c, &asked, app.ReportFormats())
+	p.formatFlag(c, &asked, app.ReportFormats())
 	cellsFlag(c, &cells)
 	c.Flags().BoolVar(&o.Serials, "serials", false, "show serial numbers")
 	c.Flags().BoolVar(&o.NoFacts, "no-facts", false, "leave the facts of the machine out")

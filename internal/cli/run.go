@@ -123,12 +123,12 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 		"where events happen: a target or its role (default: the target under test); once for all events, or once "+
 			"for each")
 	p.completeTargets(c, "on", "event-on")
-	completeFlag(c, "event", experiment.EventNames)
-	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	p.completeFlag(c, "event", experiment.EventNames)
+	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	f.StringVar(&o.Format, "format", "table",
 		"how to print the result: "+strings.Join(app.FormatNames(app.ReportFormats()),
 			", "))
-	completeFlag(c, "format", func() []string { return app.FormatNames(app.ReportFormats()) })
+	p.completeFlag(c, "format", func() []string { return app.FormatNames(app.ReportFormats()) })
 	p.jsonFlag(c)
 	return c
 }

@@ -60,8 +60,8 @@ a device is filled first.`,
 	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+p.AllKinds().Forms()+" (default local)")
 	p.completeTargets(c, "on")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted soak, or show a complete one again")
-	documentFlags(&o.Result, c)
-	dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	p.documentFlags(&o.Result, c)
+	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	p.jsonFlag(c)
 	return c
 }

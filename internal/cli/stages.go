@@ -54,9 +54,9 @@ all of them.`,
 		"with the one before it; for NFS, more paths\nwith one, and RDMA with TCP)")
 	f.StringArrayVar(&o.Links, "link", nil, "links that a stage uses: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s', "+
 		"rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all other stages;\nRATE none for no link")
-	documentFlags(&o.Result, c)
+	p.documentFlags(&o.Result, c)
 	f.StringVar(&o.Published, "published", "", "compare with a published table: FILE or reference:NAME")
 	p.jsonFlag(c)
-	completeFlag(c, "published", func() []string { return results.PublishedNames(reference.TableNames) })
+	p.completeFlag(c, "published", func() []string { return results.PublishedNames(reference.TableNames) })
 	return c
 }

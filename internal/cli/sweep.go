@@ -57,7 +57,7 @@ not levels of it.`,
 	f.StringVar(&o.Published, "published", "",
 		"show published figures of merit next to those of the same loads: FILE or reference:NAME")
 	experimentFlags(&o, p, c)
-	completeFlag(c, "published", func() []string { return results.PublishedNames(reference.ScoreNames) })
+	p.completeFlag(c, "published", func() []string { return results.PublishedNames(reference.ScoreNames) })
 	p.jsonFlag(c)
 	return c
 }
