@@ -89,3 +89,25 @@ func TestHypervisorOnARM(t *testing.T) {
 		}
 	}
 }
+
+func TestPCIRootsOfDeviceTrees(t *testing.T) {
+	const devices = "/sys/devices/"
+	for _, c := range []struct {
+		files []string
+		want  string
+	}{
+		{[]string{"pci0000:00/class", "pci0000:40/class", "pci/class"}, "2"},
+		{[]string{"platform/4010000000.pcie/pci0000:00/class", "platform/4010000000.pcie/uevent"}, "1"},
+		{[]string{"platform/axi/1000110000.pcie/pci0000:00/class", "platform/axi/1000120000.pcie/pci0001:00/class"},
+			"2"},
+		{[]string{"system/cpu/present"}, "0"},
+	} {
+		files := map[string]string{}
+		for _, name := range c.files {
+			files[devices+name] = ""
+		}
+		if f := pciRoots(factstest.Files(files)); f.Value != c.want {
+			t.Errorf("%v: %+v", c.files, f)
+		}
+	}
+}

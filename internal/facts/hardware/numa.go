@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,17 +107,19 @@ func nodeSockets(r collect.Reader, dir string) lab.Fact {
 	return collect.Whole(key, int64(len(packages)), source)
 }
 
-// pciRoots counts the PCI host bridges: the folders pci0000:00, pci0000:40, … of /sys/devices.
+// pciRoots counts the PCI host bridges: the folders pci0000:00, pci0000:40, … of /sys/devices. Those that a device tree
+// describes lie deeper: platform/4010000000.pcie/pci0000:00, platform/axi/1000110000.pcie/pci0000:00.
 func pciRoots(r collect.Reader) lab.Fact {
 	const key, dir = "numa.pci_roots", "/sys/devices"
-	entries, err := r.Entries(dir)
-	if err != nil {
+	if _, err := r.Entries(dir); err != nil {
 		return collect.Unknown(key, dir, collect.Why(err))
 	}
 	n := 0
-	for _, e := range entries {
-		if rest, ok := strings.CutPrefix(e.Name(), "pci"); ok && isPCIAddress(rest+":00.0") {
-			n++
+	for _, pattern := range []string{"/pci*", "/platform/*/pci*", "/platform/*/*/pci*"} {
+		for _, found := range r.Glob(dir + pattern) {
+			if isPCIAddress(strings.TrimPrefix(path.Base(found), "pci") + ":00.0") {
+				n++
+			}
 		}
 	}
 	return collect.Whole(key, int64(n), dir+"/pci*")
