@@ -63,7 +63,7 @@ func htmlFiles(t *testing.T, root string) map[string]string {
 
 func TestPageOfTheSite(t *testing.T) {
 	root, _ := repositoryOf(t, map[string]string{
-		"docs/index.md": "# Index\n\n## How to\n\n[find *a* fault](howto/a.md) · [code](../main.go)\n\n## Others\n\n[b](../B.md)\n",
+		"docs/index.md": "# Index\n\n## By need\n\n[a](howto/a.md)\n\n## How to\n\n[find *a* fault](howto/a.md) · [code](../main.go)\n\n## Others\n\n[b](../B.md)\n",
 		"docs/howto/a.md": "# A & B\n\n<!-- a comment -->\nSee [b](../../B.md#two \"b\").\n\n## One\n\n| k | v |\n| - | - |\n| `x` | <y> |\n\n" +
 			"## Two\n\n```sh\nheadroom run\n```\n\n## Three\n",
 		"B.md":    "# B\n\n## Two\n",
@@ -82,6 +82,9 @@ func TestPageOfTheSite(t *testing.T) {
 		if !strings.Contains(files["howto/a.html"], want) {
 			t.Errorf("no %s in\n%s", want, files["howto/a.html"])
 		}
+	}
+	if strings.Contains(files["howto/a.html"], "By need") {
+		t.Errorf("a page is in the menu twice:\n%s", files["howto/a.html"])
 	}
 	index, err := os.ReadFile(filepath.Join(out, "search-index.js"))
 	if err != nil {

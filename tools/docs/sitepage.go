@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"html/template"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -26,9 +27,10 @@ type menuEntry struct {
 	name       string
 }
 
-// menuOf makes a menu of the index.
+// menuOf makes a menu of the index. A page that it names several times stands where it does so last.
 func menuOf(index *page) []menuSection {
 	var menu []menuSection
+	last := map[string]int{}
 	_ = ast.Walk(index.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {
 		case *ast.Heading:
@@ -37,13 +39,18 @@ func menuOf(index *page) []menuSection {
 			}
 		case *ast.Link:
 			if name, _, _ := index.target(string(n.Destination)); entering && name != "" && len(menu) > 0 {
-				last := &menu[len(menu)-1]
-				last.Entries = append(last.Entries, menuEntry{Text: capitalized(index.plain(n, false)), name: name})
+				last[name] = len(menu) - 1
+				section := &menu[len(menu)-1]
+				section.Entries = append(section.Entries,
+					menuEntry{Text: capitalized(index.plain(n, false)), name: name})
 			}
 		}
 		return ast.WalkContinue, nil
 	})
-	return menu
+	for i := range menu {
+		menu[i].Entries = slices.DeleteFunc(menu[i].Entries, func(e menuEntry) bool { return last[e.name] != i })
+	}
+	return slices.DeleteFunc(menu, func(s menuSection) bool { return len(s.Entries) == 0 })
 }
 
 func capitalized(text string) string {
